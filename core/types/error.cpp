@@ -1,0 +1,38 @@
+// Key functions of the exception classes: defined here so that one copy of each typeinfo exists.
+#include <kiln/error.h>
+
+#include "core/types/text.h"
+
+#include <utility>
+
+namespace kiln {
+namespace {
+
+std::string join(const std::string& function, const std::string& fact) {
+  return function.empty() ? fact : function + ": " + fact;
+}
+
+std::string with_line(const std::string& message, Where where) {
+  return where.known() ? text(message, " [", where.file, ":", where.line, "]") : message;
+}
+
+}  // namespace
+
+Error::Error(std::string function, std::string argument, std::string fact, Where where)
+    : std::runtime_error(with_line(join(function, fact), where)),
+      function_(std::move(function)),
+      argument_(std::move(argument)),
+      message_(join(function_, fact)),
+      where_(where) {}
+
+Error::~Error() = default;
+ValueError::~ValueError() = default;
+TypeError::~TypeError() = default;
+NotImplementedError::~NotImplementedError() = default;
+ConfigError::~ConfigError() = default;
+BackendError::~BackendError() = default;
+IoError::~IoError() = default;
+OutOfMemory::~OutOfMemory() = default;
+InternalError::~InternalError() = default;
+
+}  // namespace kiln

@@ -1,0 +1,69 @@
+// Element types. The names are those of the K functions ("float32").
+#pragma once
+
+#include <kiln/export.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string_view>
+
+namespace kiln {
+
+/// The order is part of the module format: append only.
+enum class DType : std::uint8_t {
+  Bool,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  UInt8,
+  UInt16,
+  UInt32,
+  UInt64,
+  Float16,
+  BFloat16,
+  Float32,
+  Float64,
+};
+inline constexpr int kDTypeCount = 13;
+
+enum class DTypeKind : std::uint8_t { Bool, Signed, Unsigned, Float };
+
+struct DTypeInfo {
+  std::string_view name;
+  std::size_t bytes;
+  DTypeKind kind;
+};
+
+/// Indexed by DType.
+inline constexpr DTypeInfo kDTypeInfo[kDTypeCount] = {
+    {"bool", 1, DTypeKind::Bool},       {"int8", 1, DTypeKind::Signed},
+    {"int16", 2, DTypeKind::Signed},    {"int32", 4, DTypeKind::Signed},
+    {"int64", 8, DTypeKind::Signed},    {"uint8", 1, DTypeKind::Unsigned},
+    {"uint16", 2, DTypeKind::Unsigned}, {"uint32", 4, DTypeKind::Unsigned},
+    {"uint64", 8, DTypeKind::Unsigned}, {"float16", 2, DTypeKind::Float},
+    {"bfloat16", 2, DTypeKind::Float},  {"float32", 4, DTypeKind::Float},
+    {"float64", 8, DTypeKind::Float},
+};
+
+constexpr const DTypeInfo& info(DType dtype) { return kDTypeInfo[static_cast<int>(dtype)]; }
+constexpr std::string_view dtype_name(DType dtype) { return info(dtype).name; }
+constexpr std::size_t dtype_bytes(DType dtype) { return info(dtype).bytes; }
+constexpr bool is_float(DType dtype) { return info(dtype).kind == DTypeKind::Float; }
+constexpr bool is_integer(DType dtype) {
+  return info(dtype).kind == DTypeKind::Signed || info(dtype).kind == DTypeKind::Unsigned;
+}
+
+/// The dtype of that name, or nothing.
+constexpr std::optional<DType> dtype_of_name(std::string_view name) {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if (kDTypeInfo[i].name == name) return static_cast<DType>(i);
+  }
+  return std::nullopt;
+}
+
+KILN_API std::ostream& operator<<(std::ostream& out, DType dtype);
+
+}  // namespace kiln
