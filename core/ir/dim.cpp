@@ -1,0 +1,415 @@
+#include "core/ir/dim.h"
+
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+#include <algorithm>
+#include <atomic>
+#include <ostream>
+
+namespace kiln::ir {
+
+struct DimAlgebra {
+  static Dim of(DimExpr expr) {
+    if (expr.terms.empty()) return Dim(expr.constant);
+    Dim dim;
+    dim.expr_ = std::make_shared<const DimExpr>(std::move(expr));
+    return dim;
+  }
+};
+
+namespace {
+
+using Atom = std::shared_ptr<const DimAtom>;
+
+[[noreturn]] void overflow() { throw ValueError("", "", "a dimension leaves 64 bits"); }
+
+std::int64_t add(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) overflow();
+  return sum;
+}
+
+std::int64_t mul(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  if (__builtin_mul_overflow(a, b, &result)) overflow();
+  return result;
+}
+
+std::int64_t floor_div_int(std::int64_t a, std::int64_t b) {
+  if (b == 0) throw ValueError("", "", "a dimension is divided by zero");
+  if (b == -1) return mul(a, -1);
+  const std::int64_t quotient = a / b;
+  return (a % b != 0 && (a < 0) != (b < 0)) ? quotient - 1 : quotient;
+}
+
+int compare_atoms(const Atom& a, const Atom& b) {
+  if (a == b) return 0;
+  if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+  if (a->kind == DimAtomKind::Symbol) {
+    if (a->symbol.id == b->symbol.id) return 0;
+    if (int order = a->symbol.name.compare(b->symbol.name); order != 0) return order;
+    return a->symbol.id < b->symbol.id ? -1 : 1;
+  }
+  if (int order = a->left.compare(b->left); order != 0) return order;
+  return a->right.compare(b->right);
+}
+
+int compare_factors(const DimTerm& a, const DimTerm& b) {
+  const std::size_t shared = std::min(a.factors.size(), b.factors.size());
+  for (std::size_t i = 0; i < shared; ++i) {
+    if (int order = compare_atoms(a.factors[i], b.factors[i]); order != 0) return order;
+  }
+  if (a.factors.size() == b.factors.size()) return 0;
+  return a.factors.size() < b.factors.size() ? -1 : 1;
+}
+
+DimExpr expr_of(const Dim& dim) {
+  return dim.is_static() ? DimExpr{dim.value(), {}} : *dim.expr();
+}
+
+Dim normalized(DimExpr expr) {
+  std::sort(expr.terms.begin(), expr.terms.end(),
+            [](const DimTerm& a, const DimTerm& b) { return compare_factors(a, b) < 0; });
+  std::vector<DimTerm> merged;
+  for (DimTerm& term : expr.terms) {
+    if (!merged.empty() && compare_factors(merged.back(), term) == 0) {
+      merged.back().coefficient = add(merged.back().coefficient, term.coefficient);
+    } else {
+      merged.push_back(std::move(term));
+    }
+  }
+  std::erase_if(merged, [](const DimTerm& term) { return term.coefficient == 0; });
+  return DimAlgebra::of({expr.constant, std::move(merged)});
+}
+
+Dim of_atom(DimAtom atom) {
+  DimExpr expr;
+  expr.terms.push_back({1, {std::make_shared<const DimAtom>(std::move(atom))}});
+  return DimAlgebra::of(std::move(expr));
+}
+
+bool is_nonnegative(const Atom& atom);
+
+// The smallest and largest value that the signs of the terms allow.
+std::optional<std::int64_t> lower_bound(const Dim& dim) {
+  if (dim.is_static()) return dim.value();
+  for (const DimTerm& term : dim.expr()->terms) {
+    if (term.coefficient < 0) return std::nullopt;
+    if (!std::all_of(term.factors.begin(), term.factors.end(), is_nonnegative)) {
+      return std::nullopt;
+    }
+  }
+  return dim.expr()->constant;
+}
+
+bool is_nonnegative(const Atom& atom) {
+  if (atom->kind == DimAtomKind::Symbol) return true;
+  const auto left = lower_bound(atom->left);
+  const auto right = lower_bound(atom->right);
+  const bool left_ok = left && *left >= 0;
+  const bool right_ok = right && *right >= 0;
+  if (atom->kind == DimAtomKind::Max) return left_ok || right_ok;
+  if (atom->kind == DimAtomKind::Mod) return right_ok;
+  return left_ok && right_ok;
+}
+
+// a / b when b is a single term and divides every term of a; else nothing.
+std::optional<Dim> exact_quotient(const Dim& a, const Dim& b) {
+  if (a == b) return Dim(1);
+  const DimExpr divisor = expr_of(b);
+  if (divisor.terms.size() + (divisor.constant != 0 ? 1 : 0) != 1) return std::nullopt;
+  const DimTerm by = divisor.terms.empty() ? DimTerm{divisor.constant, {}} : divisor.terms[0];
+  DimExpr result = expr_of(a);
+  if (!by.factors.empty() && result.constant != 0) return std::nullopt;
+  if (result.constant % by.coefficient != 0) return std::nullopt;
+  result.constant /= by.coefficient;
+  for (DimTerm& term : result.terms) {
+    if (term.coefficient % by.coefficient != 0) return std::nullopt;
+    term.coefficient /= by.coefficient;
+    for (const Atom& factor : by.factors) {
+      const auto same = [&](const Atom& other) { return compare_atoms(factor, other) == 0; };
+      const auto found = std::find_if(term.factors.begin(), term.factors.end(), same);
+      if (found == term.factors.end()) return std::nullopt;
+      term.factors.erase(found);
+    }
+  }
+  DimExpr folded{result.constant, {}};
+  for (DimTerm& term : result.terms) {
+    if (term.factors.empty()) {
+      folded.constant = add(folded.constant, term.coefficient);
+    } else {
+      folded.terms.push_back(std::move(term));
+    }
+  }
+  return normalized(std::move(folded));
+}
+
+std::string to_text(const Atom& atom) {
+  const char* const names[] = {"", "floordiv", "mod", "max", "min"};
+  if (atom->kind == DimAtomKind::Symbol) return atom->symbol.name;
+  return text(names[static_cast<int>(atom->kind)], "(", atom->left, ",", atom->right, ")");
+}
+
+std::size_t hash_of(const Atom& atom) {
+  if (atom->kind == DimAtomKind::Symbol) return std::hash<std::int64_t>()(atom->symbol.id);
+  return atom->left.hash() * 31 + atom->right.hash() * 17 + static_cast<std::size_t>(atom->kind);
+}
+
+std::optional<Dim> settled(DimAtomKind kind, const Dim& a, const Dim& b) {
+  if (a == b) {
+    if (kind == DimAtomKind::Max || kind == DimAtomKind::Min) return a;
+    if (kind == DimAtomKind::Mod) return Dim(0);
+  }
+  if (kind == DimAtomKind::Max || kind == DimAtomKind::Min) {
+    const bool take_larger = kind == DimAtomKind::Max;
+    if (less_equal(a, b) == Answer::Yes) return take_larger ? b : a;
+    if (less_equal(b, a) == Answer::Yes) return take_larger ? a : b;
+  }
+  return std::nullopt;
+}
+
+std::int64_t apply(DimAtomKind kind, std::int64_t a, std::int64_t b) {
+  switch (kind) {
+    case DimAtomKind::FloorDiv: return floor_div_int(a, b);
+    case DimAtomKind::Mod: return add(a, -mul(floor_div_int(a, b), b));
+    case DimAtomKind::Max: return std::max(a, b);
+    case DimAtomKind::Min: return std::min(a, b);
+    case DimAtomKind::Symbol: break;
+  }
+  return 0;
+}
+
+Dim combine(DimAtomKind kind, const Dim& a, const Dim& b) {
+  if (a.is_static() && b.is_static()) return apply(kind, a.value(), b.value());
+  if (auto dim = settled(kind, a, b)) return *dim;
+  const bool commutes = kind == DimAtomKind::Max || kind == DimAtomKind::Min;
+  const bool swap = commutes && b.compare(a) < 0;
+  return of_atom({kind, {}, swap ? b : a, swap ? a : b});
+}
+
+}  // namespace
+
+Dim Dim::fresh(std::string name) {
+  static std::atomic<std::int64_t> next{1};
+  return of(Symbol{next.fetch_add(1, std::memory_order_relaxed), std::move(name)});
+}
+
+Dim Dim::of(const Symbol& symbol) { return of_atom({DimAtomKind::Symbol, symbol, {}, {}}); }
+
+std::optional<Symbol> Dim::as_symbol() const {
+  if (is_static() || expr_->constant != 0 || expr_->terms.size() != 1) return std::nullopt;
+  const DimTerm& term = expr_->terms[0];
+  if (term.coefficient != 1 || term.factors.size() != 1) return std::nullopt;
+  if (term.factors[0]->kind != DimAtomKind::Symbol) return std::nullopt;
+  return term.factors[0]->symbol;
+}
+
+std::size_t Dim::hash() const {
+  if (is_static()) return std::hash<std::int64_t>()(value_);
+  std::size_t hash = std::hash<std::int64_t>()(expr_->constant) + 0x9e3779b9u;
+  for (const DimTerm& term : expr_->terms) {
+    std::size_t product = std::hash<std::int64_t>()(term.coefficient) + 7;
+    for (const Atom& factor : term.factors) product = product * 1000003 + hash_of(factor);
+    hash = hash * 16777619u + product;
+  }
+  return hash;
+}
+
+int Dim::compare(const Dim& other) const {
+  if (is_static() || other.is_static()) {
+    if (is_static() != other.is_static()) return is_static() ? -1 : 1;
+    return value_ == other.value_ ? 0 : (value_ < other.value_ ? -1 : 1);
+  }
+  if (expr_ == other.expr_) return 0;
+  const auto& left = expr_->terms;
+  const auto& right = other.expr_->terms;
+  if (left.size() != right.size()) return left.size() < right.size() ? -1 : 1;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (int order = compare_factors(left[i], right[i]); order != 0) return order;
+    if (left[i].coefficient != right[i].coefficient) {
+      return left[i].coefficient < right[i].coefficient ? -1 : 1;
+    }
+  }
+  if (expr_->constant == other.expr_->constant) return 0;
+  return expr_->constant < other.expr_->constant ? -1 : 1;
+}
+
+std::string Dim::to_string() const {
+  if (is_static()) return std::to_string(value_);
+  std::string out;
+  for (const DimTerm& term : expr_->terms) {
+    if (!out.empty() && term.coefficient > 0) out += "+";
+    if (term.coefficient == -1) out += "-";
+    if (term.coefficient != 1 && term.coefficient != -1) {
+      out += std::to_string(term.coefficient) + "*";
+    }
+    for (std::size_t i = 0; i < term.factors.size(); ++i) {
+      out += (i == 0 ? "" : "*") + to_text(term.factors[i]);
+    }
+  }
+  if (expr_->constant > 0) out += "+";
+  if (expr_->constant != 0) out += std::to_string(expr_->constant);
+  return out;
+}
+
+Dim operator+(const Dim& a, const Dim& b) {
+  if (a.is_static() && b.is_static()) return add(a.value(), b.value());
+  DimExpr left = expr_of(a);
+  const DimExpr right = expr_of(b);
+  left.constant = add(left.constant, right.constant);
+  left.terms.insert(left.terms.end(), right.terms.begin(), right.terms.end());
+  return normalized(std::move(left));
+}
+
+Dim operator-(const Dim& a) { return a * Dim(-1); }
+Dim operator-(const Dim& a, const Dim& b) { return a + (-b); }
+
+Dim operator*(const Dim& a, const Dim& b) {
+  if (a.is_static() && b.is_static()) return mul(a.value(), b.value());
+  DimExpr left = expr_of(a), right = expr_of(b), result;
+  if (left.constant != 0) left.terms.push_back({left.constant, {}});
+  if (right.constant != 0) right.terms.push_back({right.constant, {}});
+  for (const DimTerm& x : left.terms) {
+    for (const DimTerm& y : right.terms) {
+      DimTerm term{mul(x.coefficient, y.coefficient), x.factors};
+      term.factors.insert(term.factors.end(), y.factors.begin(), y.factors.end());
+      std::sort(term.factors.begin(), term.factors.end(),
+                [](const Atom& p, const Atom& q) { return compare_atoms(p, q) < 0; });
+      if (term.factors.empty()) {
+        result.constant = add(result.constant, term.coefficient);
+      } else {
+        result.terms.push_back(std::move(term));
+      }
+    }
+  }
+  return normalized(std::move(result));
+}
+
+Dim floor_div(const Dim& a, const Dim& b) {
+  if (b.is_static() && b.value() == 0) throw ValueError("", "", "a dimension is divided by zero");
+  if (auto quotient = exact_quotient(a, b)) return *quotient;
+  return combine(DimAtomKind::FloorDiv, a, b);
+}
+
+Dim ceil_div(const Dim& a, const Dim& b) { return floor_div(a + b - 1, b); }
+
+Dim mod(const Dim& a, const Dim& b) {
+  if (b.is_static() && b.value() == 0) throw ValueError("", "", "a dimension is divided by zero");
+  if (exact_quotient(a, b)) return 0;
+  return combine(DimAtomKind::Mod, a, b);
+}
+
+Dim max(const Dim& a, const Dim& b) { return combine(DimAtomKind::Max, a, b); }
+Dim min(const Dim& a, const Dim& b) { return combine(DimAtomKind::Min, a, b); }
+
+Answer less_equal(const Dim& a, const Dim& b) {
+  const auto at_least = lower_bound(b - a);
+  if (at_least && *at_least >= 0) return Answer::Yes;
+  const auto above = lower_bound(a - b);
+  if (above && *above > 0) return Answer::No;
+  return Answer::Unknown;
+}
+
+Answer equal(const Dim& a, const Dim& b) {
+  if (a == b) return Answer::Yes;
+  if (a.is_static() && b.is_static()) return Answer::No;
+  const auto above = lower_bound(a - b);
+  const auto below = lower_bound(b - a);
+  if ((above && *above > 0) || (below && *below > 0)) return Answer::No;
+  return Answer::Unknown;
+}
+
+Dim product(const Dims& dims) {
+  Dim result = 1;
+  for (const Dim& dim : dims) result = result * dim;
+  return result;
+}
+
+std::string to_string(const Dims& dims) { return text("[", join_text(dims, ","), "]"); }
+
+std::int64_t evaluate(const Dim& dim, const SymbolValues& value_of) {
+  if (dim.is_static()) return dim.value();
+  std::int64_t sum = dim.expr()->constant;
+  for (const DimTerm& term : dim.expr()->terms) {
+    std::int64_t product = term.coefficient;
+    for (const Atom& factor : term.factors) {
+      if (factor->kind != DimAtomKind::Symbol) {
+        product = mul(product, apply(factor->kind, evaluate(factor->left, value_of),
+                                     evaluate(factor->right, value_of)));
+        continue;
+      }
+      const auto value = value_of(factor->symbol);
+      if (!value) throw ValueError("", "", text("dim ", factor->symbol.name, " has no value"));
+      product = mul(product, *value);
+    }
+    sum = add(sum, product);
+  }
+  return sum;
+}
+
+Dim substitute(const Dim& dim, const SymbolReplacements& replacement) {
+  if (dim.is_static()) return dim;
+  Dim sum = dim.expr()->constant;
+  for (const DimTerm& term : dim.expr()->terms) {
+    Dim product = term.coefficient;
+    for (const Atom& factor : term.factors) {
+      if (factor->kind == DimAtomKind::Symbol) {
+        product = product * replacement(factor->symbol).value_or(Dim::of(factor->symbol));
+        continue;
+      }
+      const Dim left = substitute(factor->left, replacement);
+      const Dim right = substitute(factor->right, replacement);
+      product = product * (factor->kind == DimAtomKind::FloorDiv ? floor_div(left, right)
+                           : factor->kind == DimAtomKind::Mod    ? mod(left, right)
+                                                                 : combine(factor->kind, left, right));
+    }
+    sum = sum + product;
+  }
+  return sum;
+}
+
+void for_each_symbol(const Dim& dim, const std::function<void(const Symbol&)>& visit) {
+  if (dim.is_static()) return;
+  for (const DimTerm& term : dim.expr()->terms) {
+    for (const Atom& factor : term.factors) {
+      if (factor->kind == DimAtomKind::Symbol) {
+        visit(factor->symbol);
+      } else {
+        for_each_symbol(factor->left, visit);
+        for_each_symbol(factor->right, visit);
+      }
+    }
+  }
+}
+
+std::ostream& operator<<(std::ostream& out, const Dim& dim) { return out << dim.to_string(); }
+
+std::optional<std::pair<Symbol, std::int64_t>> solve(const Dim& dim, std::int64_t size,
+                                                     const SymbolValues& value_of) {
+  if (dim.is_static()) return std::nullopt;
+  std::optional<Symbol> unknown;
+  bool several = false;
+  for_each_symbol(dim, [&](const Symbol& symbol) {
+    if (value_of(symbol)) return;
+    several = several || (unknown && unknown->id != symbol.id);
+    unknown = symbol;
+  });
+  if (!unknown || several) return std::nullopt;
+  const auto at = [&](std::int64_t x) {
+    return evaluate(dim, [&](const Symbol& symbol) {
+      return symbol.id == unknown->id ? std::optional<std::int64_t>(x) : value_of(symbol);
+    });
+  };
+  for (const DimTerm& term : dim.expr()->terms) {
+    for (const Atom& factor : term.factors) {
+      if (factor->kind != DimAtomKind::Symbol) return std::nullopt;
+    }
+  }
+  const std::int64_t offset = at(0), slope = at(1) - offset;
+  if (slope == 0 || at(2) - at(1) != slope || (size - offset) % slope != 0) return std::nullopt;
+  return std::pair{*unknown, (size - offset) / slope};
+}
+
+}  // namespace kiln::ir

@@ -1,0 +1,133 @@
+// The graph. A Node is immutable and interned: equal op, attributes and operands are the same
+// pointer, so that common subexpressions are shared by construction and tests compare pointers.
+// A Value is one result of a node. Nodes are made by make_node in core/ops/make.h, which infers
+// the types; this header holds what they are and how long they live.
+#pragma once
+
+#include "core/ir/attrs.h"
+
+#include <kiln/where.h>
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace kiln::ir {
+
+/// The enumerators are in core/ops/op.h.
+enum class Op : std::uint16_t;
+
+class Node;
+
+/// A counted reference to a node. Releasing the last one frees the node and, iteratively, all
+/// that only it kept alive.
+class NodeRef {
+ public:
+  NodeRef() = default;
+  explicit NodeRef(const Node* counted) : node_(counted) {}  // takes over one count
+  NodeRef(const NodeRef& other);
+  NodeRef(NodeRef&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+  NodeRef& operator=(NodeRef other) noexcept {
+    std::swap(node_, other.node_);
+    return *this;
+  }
+  ~NodeRef();
+
+  const Node* get() const { return node_; }
+  const Node* operator->() const { return node_; }
+  const Node& operator*() const { return *node_; }
+  explicit operator bool() const { return node_ != nullptr; }
+  bool operator==(const NodeRef&) const = default;
+
+ private:
+  const Node* node_ = nullptr;
+};
+
+/// An edge of the graph: result `index` of `node`. Empty when default-constructed.
+struct Value {
+  NodeRef node;
+  std::uint32_t index = 0;
+
+  explicit operator bool() const { return static_cast<bool>(node); }
+  bool operator==(const Value&) const = default;
+  inline const Type& type() const;
+  inline const Dims& dims() const;
+  inline DType dtype() const;
+  inline int rank() const;
+};
+
+struct ValueHash {
+  std::size_t operator()(const Value& value) const {
+    return std::hash<const void*>()(value.node.get()) * 31 + value.index;
+  }
+};
+
+/// Where and by which K function a node was made.
+struct Origin {
+  Where where;
+  const char* function = "";  // static storage
+};
+
+class Node {
+ public:
+  const Op op;
+  const Attrs attrs;
+  const std::vector<Value> operands;
+  const std::vector<Type> types;
+  /// The first origin it was made at; origins() has all.
+  const Origin origin;
+
+  Value result(std::uint32_t index = 0) const;
+  template <class Struct>
+  const Struct& as() const {
+    return std::get<Struct>(attrs);
+  }
+
+ private:
+  friend class NodeRef;
+  friend class InternTable;
+  Node(Op op, Attrs attrs, std::vector<Value> operands, std::vector<Type> types, Origin origin,
+       std::size_t hash);
+  ~Node();
+
+  const std::size_t hash_;
+  mutable std::atomic<std::uint32_t> references_{1};
+  mutable std::vector<Origin> more_origins_;  // guarded by the intern table's shard
+  friend std::vector<Origin> origins(const Node& node);
+};
+
+const Type& Value::type() const { return node->types[index]; }
+const Dims& Value::dims() const { return type().dims; }
+DType Value::dtype() const { return type().dtype; }
+int Value::rank() const { return type().rank(); }
+
+/// Every distinct source line the node was made at (at most kMaxOrigins are kept).
+std::vector<Origin> origins(const Node& node);
+inline constexpr std::size_t kMaxOrigins = 8;
+
+/// The node of this structure if it lives, else an empty reference; notes `origin` on it.
+NodeRef find_interned(Op op, const Attrs& attrs, std::span<const Value> operands, Origin origin);
+/// The interned node of this structure, made with `types` when new. Thread-safe.
+NodeRef intern(Op op, Attrs attrs, std::vector<Value> operands, std::vector<Type> types,
+               Origin origin);
+/// How many nodes live now (for tests of leaks).
+std::size_t live_node_count();
+
+/// While it lives, nodes made on this thread have this origin, and errors name it. The outermost
+/// scope wins: K functions that call each other report the one that the user called.
+class OriginScope {
+ public:
+  explicit OriginScope(Origin origin, bool replace = false);
+  ~OriginScope();
+  OriginScope(const OriginScope&) = delete;
+  OriginScope& operator=(const OriginScope&) = delete;
+
+ private:
+  Origin saved_;
+};
+/// The current origin of this thread; unknown outside any scope.
+Origin current_origin();
+
+}  // namespace kiln::ir

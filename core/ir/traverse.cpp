@@ -1,0 +1,56 @@
+#include "core/ir/traverse.h"
+
+#include <unordered_set>
+
+namespace kiln::ir {
+
+std::vector<const Node*> topological_order(std::span<const Value> roots) {
+  struct Frame {
+    const Node* node;
+    std::size_t next_operand;
+  };
+  std::vector<const Node*> order;
+  std::unordered_set<const Node*> seen;
+  std::vector<Frame> stack;
+  for (const Value& root : roots) {
+    if (!root || !seen.insert(root.node.get()).second) continue;
+    stack.push_back({root.node.get(), 0});
+    while (!stack.empty()) {
+      Frame& frame = stack.back();
+      if (frame.next_operand == frame.node->operands.size()) {
+        order.push_back(frame.node);
+        stack.pop_back();
+        continue;
+      }
+      const Node* operand = frame.node->operands[frame.next_operand++].node.get();
+      if (seen.insert(operand).second) stack.push_back({operand, 0});
+    }
+  }
+  return order;
+}
+
+std::unordered_map<const Node*, std::size_t> number_nodes(std::span<const Node* const> order) {
+  std::unordered_map<const Node*, std::size_t> numbers;
+  numbers.reserve(order.size());
+  for (const Node* node : order) numbers.emplace(node, numbers.size());
+  return numbers;
+}
+
+UseCounts count_uses(std::span<const Node* const> order, std::span<const Value> roots) {
+  UseCounts uses;
+  for (const Node* node : order) {
+    for (const Value& operand : node->operands) ++uses[operand];
+  }
+  for (const Value& root : roots) {
+    if (root) ++uses[root];
+  }
+  return uses;
+}
+
+void for_each_lambda(const Node& node, const std::function<void(const Lambda&)>& visit) {
+  for_each_field(node.attrs, [&](const char*, const auto& member) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, LambdaRef>) visit(*member);
+  });
+}
+
+}  // namespace kiln::ir

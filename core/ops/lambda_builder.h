@@ -1,0 +1,63 @@
+// Builds a closed Lambda out of values that were made with fresh parameters: used by the K
+// functions that trace a step function, by gradients of bodies, and by passes.
+#pragma once
+
+#include "core/ir/lambda.h"
+#include "core/ops/op.h"
+
+#include <functional>
+#include <unordered_map>
+
+namespace kiln::ir {
+
+/// A fresh set of parameters: no other builder's values depend on them.
+class LambdaBuilder {
+ public:
+  explicit LambdaBuilder(std::vector<Type> parameter_types);
+  const std::vector<Value>& parameters() const { return parameters_; }
+
+  struct Closed {
+    std::shared_ptr<const Lambda> lambda;
+    /// Values of the surrounding graph that the results depend on, in order of first use: each
+    /// is one more parameter, inserted at `capture_position`.
+    std::vector<Value> captures;
+  };
+  /// Closes over `results`. Whatever does not depend on this builder's parameters is computed
+  /// outside and captured whole, except constants and DimSize, which are repeated inside.
+  Closed close(const std::vector<Value>& results, std::size_t capture_position) const;
+
+ private:
+  std::int64_t scope_;
+  std::vector<Value> parameters_;
+};
+
+/// The results of `lambda` with its parameters replaced by `arguments`.
+std::vector<Value> inline_lambda(const Lambda& lambda, std::span<const Value> arguments);
+
+/// `roots` rebuilt with some values replaced. Nodes that reach none of them stay the same pointer.
+/// Does not enter lambdas (they are closed).
+using Replacements = std::unordered_map<Value, Value, ValueHash>;
+std::vector<Value> replace_values(std::span<const Value> roots, const Replacements& replacements);
+Graph replace_values(const Graph& graph, const Replacements& replacements);
+
+/// `node` with other operands (and the same attributes); the node itself when they are equal.
+NodeRef with_operands(const Node& node, std::vector<Value> operands);
+/// `node` with each lambda replaced by change(lambda).
+NodeRef with_lambdas(const Node& node,
+                     const std::function<std::shared_ptr<const Lambda>(const Lambda&)>& change);
+
+/// The step position that random draws and host calls made on this thread take as operand: int64
+/// scalar, constant 0 outside of bodies. A scope mixes the step number into the outer position.
+Value current_position();
+class PositionScope {
+ public:
+  explicit PositionScope(const Value& step);
+  ~PositionScope();
+  PositionScope(const PositionScope&) = delete;
+  PositionScope& operator=(const PositionScope&) = delete;
+
+ private:
+  Value saved_;
+};
+
+}  // namespace kiln::ir

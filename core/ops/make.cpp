@@ -1,0 +1,120 @@
+#include "core/ops/make.h"
+
+#include "core/ir/traverse.h"
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+#include <algorithm>
+
+namespace kiln::ir {
+namespace {
+
+std::string function_name(Op op) {
+  const Origin origin = current_origin();
+  return *origin.function != '\0' ? origin.function : std::string(def(op).name);
+}
+
+void check_form(Op op, const Attrs& attrs, std::span<const Value> operands) {
+  const OpDef& d = def(op);
+  const auto fail = [&](const std::string& fact) {
+    throw InternalError("make_node", "", text(d.name, " ", fact), current_origin().where);
+  };
+  if (attrs.index() != d.attrs) fail("has attributes of another op");
+  if (d.arity != kVariadic && static_cast<int>(operands.size()) != d.arity) {
+    fail(text("takes ", d.arity, " operands, got ", operands.size()));
+  }
+  for (const Value& operand : operands) {
+    if (!operand) fail("has an empty operand");
+  }
+}
+
+void check_dtype(Op op, Inference& inference) {
+  const OpDef& d = def(op);
+  if (inference.count() == 0 || d.dtypes == kAnyDType) return;
+  const DType dtype = inference.type(0).dtype;
+  if (d.dtypes & dtype_bit(dtype)) return;
+  inference.type_error(text(d.name, " does not take ", dtype));
+}
+
+bool same_guard(const Guard& a, const Guard& b) {
+  return a.kind == b.kind && a.left == b.left && a.right == b.right && a.fact == b.fact;
+}
+
+void collect(std::span<const Value> roots, std::vector<Guard>& guards) {
+  for (const Node* node : topological_order(roots)) {
+    std::vector<Guard> found;
+    const OriginScope scope(node->origin, /*replace=*/true);
+    Inference inference(node->op, node->attrs, node->operands, &found);
+    def(*node).infer(inference);
+    for (Guard& guard : found) {
+      const auto same = [&](const Guard& other) { return same_guard(guard, other); };
+      if (std::none_of(guards.begin(), guards.end(), same)) guards.push_back(std::move(guard));
+    }
+    for_each_lambda(*node, [&](const Lambda& lambda) { collect(lambda.results, guards); });
+  }
+}
+
+}  // namespace
+
+void Inference::guard(Guard::Kind kind, const Dim& left, const Dim& right,
+                      const std::string& fact) {
+  if (!guards_) return;
+  const std::string full = text(function_name(op_), ": ", fact, " (", operand_list(), ")");
+  guards_->push_back({kind, left, right, full, current_origin()});
+}
+
+void Inference::require_equal(const Dim& left, const Dim& right, const std::string& fact) {
+  const Answer answer = equal(left, right);
+  if (answer == Answer::No) value_error(fact);
+  if (answer == Answer::Unknown) guard(Guard::Kind::Equal, left, right, fact);
+}
+
+void Inference::require_less_equal(const Dim& left, const Dim& right, const std::string& fact) {
+  const Answer answer = less_equal(left, right);
+  if (answer == Answer::No) value_error(fact);
+  if (answer == Answer::Unknown) guard(Guard::Kind::LessEqual, left, right, fact);
+}
+
+void Inference::value_error(const std::string& fact) const {
+  throw ValueError(function_name(op_), "", text(fact, " (", operand_list(), ")"),
+                   current_origin().where);
+}
+
+void Inference::type_error(const std::string& fact) const {
+  throw TypeError(function_name(op_), "", text(fact, " (", operand_list(), ")"),
+                  current_origin().where);
+}
+
+std::string Inference::operand_list() const {
+  const OpDef& d = def(op_);
+  std::string out;
+  for (std::size_t i = 0; i < operands_.size(); ++i) {
+    if (i != 0) out += ", ";
+    const bool named = d.arity != kVariadic && i < d.operands.size();
+    out += named ? text(d.operands[i], " ", type(i)) : text(type(i));
+  }
+  return out;
+}
+
+NodeRef make_node(Op op, Attrs attrs, std::vector<Value> operands) {
+  check_form(op, attrs, operands);
+  const Origin origin = current_origin();
+  if (NodeRef found = find_interned(op, attrs, operands, origin)) return found;
+  Inference inference(op, attrs, operands, nullptr);
+  check_dtype(op, inference);
+  std::vector<Type> types = def(op).infer(inference);
+  return intern(op, std::move(attrs), std::move(operands), std::move(types), origin);
+}
+
+Value make(Op op, Attrs attrs, std::vector<Value> operands) {
+  return {make_node(op, std::move(attrs), std::move(operands)), 0};
+}
+
+std::vector<Guard> collect_guards(std::span<const Value> roots) {
+  std::vector<Guard> guards;
+  collect(roots, guards);
+  return guards;
+}
+
+}  // namespace kiln::ir
