@@ -1,0 +1,533 @@
+/* The boundary between Kiln and its compute backends: plain C99, one exported symbol.
+ *
+ * A backend is a shared library that exports kiln_backend_query and nothing else. The host asks
+ * it once, both sides settle on a version, and from then on everything goes through the table
+ * kiln_backend_api one way and kiln_host_api the other. Read kiln_backend_query first, then the
+ * two tables; README.md beside this file says how to build a plugin. C++ authors use
+ * kiln_backend_sdk.h, which does the bookkeeping described here.
+ *
+ * Rules that hold everywhere below:
+ *  - Every struct begins with struct_size (the size its filler was compiled with) and next (a
+ *    chain of extensions, usually null). A reader takes fields beyond struct_size as zero, and
+ *    zero always means "as before the field existed". Bytes beyond the reader's own struct that
+ *    are not zero are an error. The exceptions are the value types (kiln_string, kiln_bytes,
+ *    kiln_dims, kiln_array): they are frozen for ever.
+ *  - For a struct that the callee fills, the caller sets struct_size and the callee writes no
+ *    more than that.
+ *  - Tables and structs are only ever appended to. Numbers, once given a meaning, keep it.
+ *  - Text is UTF-8 with a length; it need not end in a zero byte.
+ *  - What a function is given is borrowed for the duration of the call unless it says otherwise.
+ *    Memory is freed by the side that allocated it.
+ *  - A function that returns kiln_error* returns null for success. On failure every output is
+ *    left as it was. Destroy functions accept null and cannot fail.
+ *  - No exception and no longjmp crosses, in either direction; nobody aborts or exits.
+ *  - Instances, executables and events may be used by several threads at once; buffers may be
+ *    read by several threads at once. */
+#ifndef KILN_BACKEND_H
+#define KILN_BACKEND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Versions ---- */
+
+#define KILN_ABI_MAJOR 0u
+#define KILN_ABI_MINOR 1u        /* of this header */
+#define KILN_ABI_MINOR_LOWEST 1u /* the oldest minor that this header still describes */
+
+#define KILN_HOST_MAGIC 0x54534f484e4c494bull    /* "KILNHOST" as little-endian bytes */
+#define KILN_BACKEND_MAGIC 0x444e454b434142ull   /* "BACKEND" */
+#define KILN_ENTRY_SYMBOL "kiln_backend_query"
+
+/* ---- Numbers ---- */
+
+/* Codes of errors, of a refused query and of host callbacks. */
+enum {
+  KILN_CODE_OK = 0,
+  KILN_CODE_CANCELLED = 1,
+  KILN_CODE_UNKNOWN = 2,
+  KILN_CODE_INVALID_ARGUMENT = 3,
+  KILN_CODE_DEADLINE_EXCEEDED = 4,
+  KILN_CODE_NOT_FOUND = 5,
+  KILN_CODE_ALREADY_EXISTS = 6,
+  KILN_CODE_PERMISSION_DENIED = 7,
+  KILN_CODE_RESOURCE_EXHAUSTED = 8,
+  KILN_CODE_FAILED_PRECONDITION = 9,
+  KILN_CODE_ABORTED = 10,
+  KILN_CODE_OUT_OF_RANGE = 11,
+  KILN_CODE_UNIMPLEMENTED = 12,
+  KILN_CODE_INTERNAL = 13,
+  KILN_CODE_UNAVAILABLE = 14,
+  KILN_CODE_DATA_LOSS = 15
+};
+
+/* Element types, numbered as in the module format. */
+enum {
+  KILN_DTYPE_BOOL = 0, /* one byte, 0 or 1 */
+  KILN_DTYPE_INT8 = 1,
+  KILN_DTYPE_INT16 = 2,
+  KILN_DTYPE_INT32 = 3,
+  KILN_DTYPE_INT64 = 4,
+  KILN_DTYPE_UINT8 = 5,
+  KILN_DTYPE_UINT16 = 6,
+  KILN_DTYPE_UINT32 = 7,
+  KILN_DTYPE_UINT64 = 8,
+  KILN_DTYPE_FLOAT16 = 9,
+  KILN_DTYPE_BFLOAT16 = 10,
+  KILN_DTYPE_FLOAT32 = 11,
+  KILN_DTYPE_FLOAT64 = 12
+};
+
+/* How an object was instrumented. Two different kinds cannot share a process. */
+enum { KILN_SANITIZER_NONE = 0, KILN_SANITIZER_ADDRESS = 1, KILN_SANITIZER_THREAD = 2 };
+
+/* Levels of log lines and of executable messages. */
+enum { KILN_LOG_ERROR = 0, KILN_LOG_WARNING = 1, KILN_LOG_INFO = 2, KILN_LOG_DEBUG = 3 };
+
+/* Bits of kiln_backend_header.features. */
+#define KILN_FEATURE_CONCURRENT_COMPILE 1ull /* compile may run on several threads at once */
+#define KILN_FEATURE_FORK_SAFE 2ull          /* instances keep working in a forked child */
+
+/* What import_host may do with the caller's memory. */
+enum {
+  KILN_IMPORT_COPY = 0,     /* read before the call returns */
+  KILN_IMPORT_IMMUTABLE = 1 /* may be read, by anyone and never written, until the buffer dies */
+};
+
+#define KILN_WAIT_FOREVER UINT64_MAX
+
+/* ---- Value types: frozen, without struct_size ---- */
+
+typedef struct kiln_string {
+  const char* data; /* may be null when size is 0 */
+  uint64_t size;
+} kiln_string;
+
+typedef struct kiln_bytes {
+  const void* data;
+  uint64_t size;
+} kiln_bytes;
+
+typedef struct kiln_dims {
+  const int64_t* data; /* each >= 0; dense row-major layout everywhere on this boundary */
+  uint64_t rank;
+} kiln_dims;
+
+/* `count` structs, each element_stride bytes after the one before, so that elements may grow. */
+typedef struct kiln_array {
+  const void* data;
+  uint64_t count;
+  uint64_t element_stride;
+} kiln_array;
+
+/* ---- Things both sides use ---- */
+
+/* An extension, put before its payload. type_id: 64-bit FNV-1a of a reverse-domain text, so that
+ * nobody has to hand out numbers. A reader skips what it does not know unless must_understand. */
+typedef struct kiln_ext {
+  uint64_t struct_size;
+  const struct kiln_ext* next;
+  uint64_t type_id;
+  uint32_t must_understand;
+  uint32_t reserved;
+} kiln_ext;
+
+/* A key and its value: options, log fields, error details. */
+typedef struct kiln_option {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  kiln_string key;
+  kiln_string value;
+} kiln_option;
+
+/* A dense tensor in host memory. */
+typedef struct kiln_view {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  void* data; /* to be written only where the function says so */
+  kiln_dims dims;
+  uint32_t dtype;
+  uint32_t reserved;
+} kiln_view;
+
+typedef struct kiln_error kiln_error;           /* made and freed by the plugin */
+typedef struct kiln_instance kiln_instance;     /* a configured backend */
+typedef struct kiln_executable kiln_executable; /* a compiled module, immutable */
+typedef struct kiln_buffer kiln_buffer;         /* a tensor where the backend wants it */
+typedef struct kiln_event kiln_event;           /* work that may not be done yet */
+
+/* ---- Services of the host ---- */
+
+/* One part of a parallel loop. Returns KILN_CODE_OK, or a code that ends the loop. */
+typedef uint32_t (*kiln_range_fn)(void* context, uint64_t begin, uint64_t end);
+
+typedef struct kiln_dump_args {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  kiln_string label; /* of the executable, from kiln_compile_args or kiln_execute_args */
+  kiln_string stage; /* "llvm-ir", "asm", "cuda-c", "memory-plan", ... */
+  kiln_string name;  /* of the thing within the stage, such as a kernel; may be empty */
+  kiln_string media_type; /* "text/plain", "application/octet-stream", ... */
+  kiln_bytes bytes;
+  uint64_t ordinal; /* of the thing within the stage */
+} kiln_dump_args;
+
+typedef struct kiln_host_call_args {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  kiln_string name;   /* of the host function */
+  kiln_bytes payload; /* its attributes, as they stand in the module */
+  kiln_array inputs;  /* of kiln_view, read only */
+  kiln_array outputs; /* of kiln_view, to be written; dtypes and dims are given */
+  char* error_text;   /* receives the reason of a failure, cut to the capacity, zero-ended */
+  uint64_t error_capacity;
+} kiln_host_call_args;
+
+/* All may be called from any thread, until instance_destroy returns, and never throw. The first
+ * argument is kiln_instance_args.host_context, except for host_call. */
+typedef struct kiln_host_api {
+  uint64_t struct_size;
+  const kiln_ext* next;
+
+  /* Plugins write nothing to stdout or stderr themselves. `fields`: of kiln_option. */
+  void (*log)(void* host, uint32_t level, kiln_string component, kiln_string message,
+              const kiln_array* fields);
+  uint32_t (*log_enabled)(void* host, uint32_t level);
+
+  /* Whether anybody looks at that stage; if so, dump hands over one thing of it. */
+  uint32_t (*dump_wanted)(void* host, kiln_string stage);
+  void (*dump)(void* host, const kiln_dump_args* args);
+
+  /* The host's one pool of threads. parallel_for calls body on disjoint ranges that make up
+   * [0, n), on several threads and on the calling one, and returns when all have returned: with
+   * KILN_CODE_OK, or the first other code. Nested calls run inline. Where the ranges end depends
+   * on the number of threads, so a result must not depend on it. */
+  uint32_t (*thread_count)(void* host);
+  uint32_t (*parallel_for)(void* host, uint64_t n, kiln_range_fn body, void* body_context);
+
+  /* Runs a host function by name. call_context: kiln_execute_args.host_call_context. */
+  uint32_t (*host_call)(void* call_context, const kiln_host_call_args* args);
+} kiln_host_api;
+
+/* ---- Errors ---- */
+
+/* Filled by error_read; what it points at lives as long as the error. */
+typedef struct kiln_error_info {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  uint32_t code;      /* KILN_CODE_..., never OK */
+  uint32_t retryable; /* 1: the same call may succeed later */
+  kiln_string message;
+  kiln_string location;       /* the user's source line, from the module; may be empty */
+  kiln_string native_library; /* "CUDA", "oneDNN", ...; empty when none is involved */
+  int64_t native_code;
+  const uint64_t* nodes; /* ids of module nodes */
+  uint64_t node_count;
+  kiln_array details;      /* of kiln_option */
+  const kiln_error* cause; /* owned by this error; null at the end of the chain */
+} kiln_error_info;
+
+/* ---- Probe and instance ---- */
+
+typedef struct kiln_probe_args {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  kiln_array options; /* of kiln_option */
+  /* Called for each detail worth showing, and once for the reason; the text may be temporary. */
+  void (*on_detail)(void* text_context, kiln_string text);
+  void (*on_reason)(void* text_context, kiln_string text);
+  void* text_context;
+} kiln_probe_args;
+
+typedef struct kiln_probe_result {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  uint32_t score; /* 0: cannot be used here; otherwise breaks ties when the host may choose */
+  uint32_t reserved;
+} kiln_probe_result;
+
+typedef struct kiln_instance_args {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  kiln_array options; /* of kiln_option; an unknown key is an error that names it */
+  const kiln_host_api* host; /* lives until instance_destroy returns, with host_context */
+  void* host_context;
+} kiln_instance_args;
+
+/* ---- Capabilities ---- */
+
+/* One op that the backend runs. */
+typedef struct kiln_op_support {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  kiln_string name;
+  uint32_t version_lowest;
+  uint32_t version_highest;
+  uint64_t digest; /* of the op's printed definition that the plugin was built with; 0: unknown */
+  uint64_t dtypes; /* bit d: element type d; of the op's first operand, or of its result */
+  uint64_t flags;  /* none yet */
+} kiln_op_support;
+
+/* One node that the backend cannot run. */
+typedef struct kiln_unsupported {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  uint64_t node; /* id in the module */
+  kiln_string op;
+  kiln_string reason;   /* "no kernel for int8", ... */
+  kiln_string location; /* the user's source line, from the module; may be empty */
+} kiln_unsupported;
+
+typedef struct kiln_check_args {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  kiln_bytes module;
+  void (*on_unsupported)(void* context, const kiln_unsupported* node);
+  void* context;
+} kiln_check_args;
+
+/* ---- Compiling ---- */
+
+/* A constant that lies beside the module; dtype and dims stand in the module. */
+typedef struct kiln_constant {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  kiln_bytes bytes;
+} kiln_constant;
+
+typedef struct kiln_compile_args {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  kiln_bytes module;    /* the versioned format of core/module */
+  kiln_array constants; /* of kiln_constant, in the module's order */
+  kiln_array options;   /* of kiln_option; an unknown key is an error that names it */
+  kiln_string label;    /* names the program in dumps and logs */
+} kiln_compile_args;
+
+typedef struct kiln_message {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  uint32_t level; /* KILN_LOG_... */
+  uint32_t reserved;
+  kiln_string text;
+} kiln_message;
+
+/* Filled by executable_info; what it points at lives as long as the executable. */
+typedef struct kiln_executable_info {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  uint64_t inputs;
+  uint64_t states;
+  uint64_t outputs;
+  uint64_t updates;
+  kiln_array messages; /* of kiln_message */
+} kiln_executable_info;
+
+/* ---- Buffers ---- */
+
+typedef struct kiln_buffer_spec {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  kiln_dims dims;
+  uint32_t dtype;
+  uint32_t reserved;
+} kiln_buffer_spec;
+
+typedef struct kiln_import_args {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  const void* data; /* may be null when the tensor has no elements */
+  kiln_dims dims;
+  uint32_t dtype;
+  uint32_t semantics; /* KILN_IMPORT_... */
+} kiln_import_args;
+
+/* Filled by buffer_info; what it points at lives as long as the buffer. */
+typedef struct kiln_buffer_info {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  kiln_dims dims;
+  uint32_t dtype;
+  uint32_t reserved;
+  uint64_t size;         /* in bytes */
+  const void* host_data; /* the elements, where the host can read them in place; else null */
+} kiln_buffer_info;
+
+/* ---- Executing ---- */
+
+typedef struct kiln_state_in {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  kiln_buffer* buffer;
+  /* 1: nobody else looks at the buffer, its memory may be reused. If execute succeeds, all that
+   * may be done with the handle is to destroy it. */
+  uint32_t donate;
+  uint32_t reserved;
+} kiln_state_in;
+
+/* Inputs are the module's placeholders, states its state table, outputs its outputs, updates its
+ * list of (state, new value), each in the module's order. All updates are computed from the state
+ * before the call. A null handle in outputs or state_out asks the backend to allocate; otherwise it
+ * writes into that buffer, which is neither an input nor a state of this call. No result shares
+ * memory with an input, with an undonated state or with another result, even where the program
+ * only passes a value through. */
+typedef struct kiln_execute_args {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  kiln_buffer* const* inputs;
+  uint64_t input_count;
+  kiln_array states;     /* of kiln_state_in */
+  kiln_buffer** outputs; /* in and out */
+  uint64_t output_count;
+  kiln_buffer** state_out; /* in and out; one per update */
+  uint64_t update_count;
+  uint64_t seed; /* with call_counter, fixes what the random ops draw */
+  uint64_t call_counter;
+  void* host_call_context;
+  kiln_string label; /* names this call in dumps */
+} kiln_execute_args;
+
+/* ---- The backend's table ---- */
+
+typedef void (*kiln_proc)(void);
+
+/* Entries marked optional may be null; the fallback says what the host then does. All others are
+ * required, and stay so within the major version. */
+typedef struct kiln_backend_api {
+  uint64_t struct_size;
+  const kiln_ext* next;
+
+  void (*error_read)(const kiln_error* error, kiln_error_info* info);
+  void (*error_destroy)(kiln_error* error);
+
+  /* Cheap: may look for drivers, must not start devices or threads. Optional: usable, score 1. */
+  kiln_error* (*probe)(const kiln_probe_args* args, kiln_probe_result* result);
+
+  kiln_error* (*instance_create)(const kiln_instance_args* args, kiln_instance** instance);
+  /* Waits for running work; afterwards only destroy functions are called. Optional: nothing. */
+  kiln_error* (*instance_shutdown)(kiln_instance* instance);
+  void (*instance_destroy)(kiln_instance* instance);
+
+  /* Array of kiln_op_support that lives as long as the instance. Optional: no list to show. */
+  kiln_error* (*op_table)(kiln_instance* instance, kiln_array* ops);
+  /* Reports every node that compile would refuse. Optional: compile is asked at once. */
+  kiln_error* (*check)(kiln_instance* instance, const kiln_check_args* args);
+
+  kiln_error* (*compile)(kiln_instance* instance, const kiln_compile_args* args,
+                         kiln_executable** executable);
+  kiln_error* (*executable_info)(const kiln_executable* executable, kiln_executable_info* info);
+  void (*executable_destroy)(kiln_executable* executable);
+
+  kiln_error* (*buffer_allocate)(kiln_instance* instance, const kiln_buffer_spec* spec,
+                                 kiln_buffer** buffer);
+  kiln_error* (*buffer_import_host)(kiln_instance* instance, const kiln_import_args* args,
+                                    kiln_buffer** buffer);
+  /* Always writes the size in bytes. Copies unless destination is null; a capacity below the size
+   * is an error. Waits until the contents are there. */
+  kiln_error* (*buffer_copy_to_host)(const kiln_buffer* buffer, void* destination,
+                                     uint64_t capacity, uint64_t* size);
+  kiln_error* (*buffer_info)(const kiln_buffer* buffer, kiln_buffer_info* info);
+  void (*buffer_destroy)(kiln_buffer* buffer);
+
+  /* Reentrant. *event is null when the work is complete on return. An error returned here means
+   * that no input and no state was touched, donated or not; one that comes later, through the
+   * event, that donated states are lost. */
+  kiln_error* (*execute)(const kiln_executable* executable, const kiln_execute_args* args,
+                         kiln_event** event);
+
+  /* Waits at most that long. *done: 1 when the work is over. Returns the work's own error. */
+  kiln_error* (*event_wait)(kiln_event* event, uint64_t timeout_nanoseconds, uint32_t* done);
+  void (*event_destroy)(kiln_event* event);
+
+  /* Experimental functions by name, "something_v1". Optional: none. */
+  kiln_proc (*get_proc)(kiln_string name);
+} kiln_backend_api;
+
+/* ---- The entry ---- */
+
+typedef struct kiln_host_info {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  uint64_t magic;              /* KILN_HOST_MAGIC */
+  uint32_t abi_major;          /* the layout up to here and of the next three is frozen for ever */
+  uint32_t abi_minor_lowest;   /* the range of minors that the host can drive */
+  uint32_t abi_minor_highest;
+  uint32_t sanitizer;          /* KILN_SANITIZER_... */
+  kiln_string library_version; /* of the host, for messages */
+  kiln_string library_path;
+  char* refusal; /* no error object exists yet: the reason of a refusal, zero-ended */
+  uint64_t refusal_capacity;
+} kiln_host_info;
+
+typedef struct kiln_backend_header {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  uint64_t magic;            /* KILN_BACKEND_MAGIC */
+  uint32_t abi_major;        /* frozen for ever from the start to sanitizer */
+  uint32_t abi_minor_lowest; /* the range of minors that the plugin can serve */
+  uint32_t abi_minor_highest;
+  uint32_t sanitizer;
+  kiln_string name;      /* [a-z][a-z0-9_]*, at most 64 bytes */
+  kiln_string version;   /* of the plugin */
+  kiln_string build_id;  /* two builds that may compile differently differ in it */
+  kiln_string toolchain; /* compiler and C++ library, information only */
+  uint64_t features;     /* KILN_FEATURE_... */
+  uint64_t required_api_size; /* bytes of kiln_backend_api that the plugin fills */
+  const kiln_backend_api* api;
+} kiln_backend_header;
+
+/* The one exported symbol. Sets *header to constant data that is never freed and returns
+ * KILN_CODE_OK; or writes a reason to host->refusal and returns another code. Does nothing else: no
+ * driver, thread, file or environment variable is touched. A plugin that cannot serve the host's
+ * range still sets the header and returns OK, so that the host can show both ranges. Both sides
+ * then use the highest minor common to both. */
+#if defined(__GNUC__)
+__attribute__((visibility("default")))
+#endif
+uint32_t kiln_backend_query(const kiln_host_info* host, const kiln_backend_header** header);
+typedef uint32_t (*kiln_backend_query_fn)(const kiln_host_info*, const kiln_backend_header**);
+
+/* ---- Sizes in this version (64-bit); a mistake fails every build ---- */
+
+#define KILN_ASSERT_SIZE(type, bytes) \
+  typedef char kiln_size_of_##type[sizeof(struct type) == (bytes) ? 1 : -1]
+KILN_ASSERT_SIZE(kiln_string, 16);
+KILN_ASSERT_SIZE(kiln_bytes, 16);
+KILN_ASSERT_SIZE(kiln_dims, 16);
+KILN_ASSERT_SIZE(kiln_array, 24);
+KILN_ASSERT_SIZE(kiln_ext, 32);
+KILN_ASSERT_SIZE(kiln_option, 48);
+KILN_ASSERT_SIZE(kiln_view, 48);
+KILN_ASSERT_SIZE(kiln_dump_args, 104);
+KILN_ASSERT_SIZE(kiln_host_call_args, 112);
+KILN_ASSERT_SIZE(kiln_host_api, 72);
+KILN_ASSERT_SIZE(kiln_error_info, 128);
+KILN_ASSERT_SIZE(kiln_probe_args, 64);
+KILN_ASSERT_SIZE(kiln_probe_result, 24);
+KILN_ASSERT_SIZE(kiln_instance_args, 56);
+KILN_ASSERT_SIZE(kiln_op_support, 64);
+KILN_ASSERT_SIZE(kiln_unsupported, 72);
+KILN_ASSERT_SIZE(kiln_check_args, 48);
+KILN_ASSERT_SIZE(kiln_constant, 32);
+KILN_ASSERT_SIZE(kiln_compile_args, 96);
+KILN_ASSERT_SIZE(kiln_message, 40);
+KILN_ASSERT_SIZE(kiln_executable_info, 72);
+KILN_ASSERT_SIZE(kiln_buffer_spec, 40);
+KILN_ASSERT_SIZE(kiln_import_args, 48);
+KILN_ASSERT_SIZE(kiln_buffer_info, 56);
+KILN_ASSERT_SIZE(kiln_state_in, 32);
+KILN_ASSERT_SIZE(kiln_execute_args, 128);
+KILN_ASSERT_SIZE(kiln_backend_api, 176);
+KILN_ASSERT_SIZE(kiln_host_info, 88);
+KILN_ASSERT_SIZE(kiln_backend_header, 128);
+#undef KILN_ASSERT_SIZE
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* KILN_BACKEND_H */

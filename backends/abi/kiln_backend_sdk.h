@@ -1,0 +1,273 @@
+// The C++ side of a Kiln backend plugin: derive Instance and Executable, describe the plugin in
+// one constant, and end one source file with KILN_BACKEND_ENTRY(that_constant). Everything the C
+// boundary asks for (struct sizes, borrowed memory, errors as objects, no exception leaving) is
+// done here. Header only, needs the standard library alone. Read Plugin, Instance and Executable;
+// the functions in namespace detail fill the table.
+#pragma once
+
+#include "kiln_backend_structs.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kiln::sdk {
+
+using Bytes = std::span<const std::byte>;
+using Dims = std::span<const std::int64_t>;
+using Options = std::vector<std::pair<std::string, std::string>>;
+
+/// The error of a plugin: throw it from any function below. Other exceptions arrive at the user
+/// as internal errors with their text.
+class Failure : public std::runtime_error {
+ public:
+  /// `code`: KILN_CODE_...; `message`: lower case, no final stop.
+  Failure(std::uint32_t code, const std::string& message)
+      : std::runtime_error(message), code_(code) {}
+
+  Failure& node(std::uint64_t id) { return nodes.push_back(id), *this; }
+  Failure& at(std::string source_line) { return location = std::move(source_line), *this; }
+  Failure& detail(std::string key, std::string value) {
+    return details.emplace_back(std::move(key), std::move(value)), *this;
+  }
+  /// The code that a library below reported, such as ("CUDA", 700).
+  Failure& native(std::string library, std::int64_t code) {
+    native_library = std::move(library);
+    native_code = code;
+    return *this;
+  }
+  Failure& can_retry() { return retryable = true, *this; }
+  Failure& caused_by(const Failure& below) {
+    cause = std::make_shared<const Failure>(below);
+    return *this;
+  }
+
+  std::uint32_t code() const { return code_; }
+
+  std::vector<std::uint64_t> nodes;
+  std::string location;
+  std::vector<std::pair<std::string, std::string>> details;
+  std::string native_library;
+  std::int64_t native_code = 0;
+  bool retryable = false;
+  std::shared_ptr<const Failure> cause;
+
+ private:
+  std::uint32_t code_;
+};
+
+/// The host's services. Copies are cheap; valid as long as the instance that was given it.
+class Host {
+ public:
+  Host() = default;
+  Host(const kiln_host_api& api, void* context) : api_(api), context_(context) {}
+
+  bool log_enabled(std::uint32_t level) const {
+    return api_.log_enabled != nullptr && api_.log_enabled(context_, level) != 0;
+  }
+  void log(std::uint32_t level, std::string_view component, std::string_view message,
+           const Options& fields = {}) const;
+
+  bool dump_wanted(std::string_view stage) const {
+    return api_.dump_wanted != nullptr && api_.dump_wanted(context_, abi::string_of(stage)) != 0;
+  }
+  void dump(std::string_view label, std::string_view stage, std::uint64_t ordinal,
+            std::string_view name, std::string_view media_type, Bytes bytes) const;
+
+  std::uint32_t thread_count() const {
+    return api_.thread_count == nullptr ? 1 : api_.thread_count(context_);
+  }
+  /// Calls body(begin, end) on ranges that make up [0, n). Throws what a call of body threw.
+  template <class Body>
+  void parallel_for(std::uint64_t n, Body&& body) const;
+
+  /// Runs a host function; `call_context` comes from Call. Throws Failure with its reason.
+  void host_call(void* call_context, std::string_view name, Bytes payload,
+                 std::span<const kiln_view> inputs, std::span<const kiln_view> outputs) const;
+
+ private:
+  kiln_host_api api_{};
+  void* context_ = nullptr;
+};
+
+/// A view of dense host memory, as host_call takes it.
+inline kiln_view view(std::uint32_t dtype, Dims dims, void* data) {
+  auto result = abi::fresh<kiln_view>();
+  result.data = data;
+  result.dims = abi::dims_of(dims);
+  result.dtype = dtype;
+  return result;
+}
+
+/// A tensor as the backend keeps it. HostBuffer serves backends that compute in host memory.
+class Buffer {
+ public:
+  Buffer(std::uint32_t dtype, Dims dims);
+  virtual ~Buffer() = default;
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  std::uint32_t dtype() const { return dtype_; }
+  Dims dims() const { return dims_; }
+  std::uint64_t elements() const { return elements_; }
+  std::uint64_t bytes() const { return elements_ * abi::dtype_size(dtype_); }
+
+  /// The elements where the host can read them in place, else null.
+  virtual const void* host_data() const = 0;
+  /// Writes all bytes() to `destination`, waiting for the contents if need be.
+  virtual void copy_to_host(void* destination) const = 0;
+
+ private:
+  std::uint32_t dtype_;
+  std::vector<std::int64_t> dims_;
+  std::uint64_t elements_ = 1;
+};
+
+/// Dense row-major in host memory, aligned to 64 bytes when owned.
+class HostBuffer final : public Buffer {
+ public:
+  /// Owned and not initialised.
+  HostBuffer(std::uint32_t dtype, Dims dims);
+  /// Borrowed for the life of the buffer: never written.
+  HostBuffer(std::uint32_t dtype, Dims dims, const void* borrowed)
+      : Buffer(dtype, dims), data_(const_cast<void*>(borrowed)), borrowed_(true) {}
+  ~HostBuffer() override {
+    if (!borrowed_) std::free(data_);
+  }
+
+  bool borrowed() const { return borrowed_; }
+  void* data() { return data_; }
+  const void* data() const { return data_; }
+  const void* host_data() const override { return data_; }
+  void copy_to_host(void* destination) const override {
+    if (bytes() != 0) std::memcpy(destination, data_, bytes());
+  }
+
+ private:
+  void* data_ = nullptr;
+  bool borrowed_ = false;
+};
+
+/// Work that is not done when execute returns.
+class Event {
+ public:
+  virtual ~Event() = default;
+  /// Waits at most that long (KILN_WAIT_FOREVER: no limit); true when the work is over. Throws
+  /// Failure when it failed.
+  virtual bool wait(std::uint64_t timeout_nanoseconds) = 0;
+};
+
+/// A result: `given` is where the host wants it, and otherwise `made` is to be set.
+struct Result {
+  Buffer* given = nullptr;
+  std::unique_ptr<Buffer> made;
+};
+
+struct StateIn {
+  Buffer* buffer = nullptr;
+  bool donated = false;  // its memory may be reused, once nothing can fail any more
+};
+
+/// What a call of an executable gets. The rules stand at kiln_execute_args.
+struct Call {
+  std::span<Buffer* const> inputs;
+  std::span<const StateIn> states;
+  std::span<Result> outputs;
+  std::span<Result> updates;
+  std::uint64_t seed = 0;
+  std::uint64_t call_counter = 0;
+  void* host_call_context = nullptr;
+  std::string_view label;
+};
+
+struct Message {
+  std::uint32_t level = KILN_LOG_INFO;
+  std::string text;
+};
+
+/// A compiled module. Immutable: execute runs on several threads at once.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  std::uint64_t inputs = 0, states = 0, outputs = 0, updates = 0;  // set while compiling
+  std::vector<Message> messages;
+  /// Null: complete. Throwing means that no input and no state was touched. The counts of `call`
+  /// agree with those above.
+  virtual std::unique_ptr<Event> execute(const Call& call) const = 0;
+};
+
+struct OpSupport {
+  std::string_view name;
+  std::uint32_t version_lowest = 1, version_highest = 1;
+  std::uint64_t digest = 0;
+  std::uint64_t dtypes = 0;
+};
+
+struct Unsupported {
+  std::uint64_t node = 0;
+  std::string op, reason, location;
+};
+
+struct CompileRequest {
+  Bytes module;
+  std::vector<Bytes> constants;
+  Options options;
+  std::string_view label;
+};
+
+/// A configured backend. Every function may run on several threads at once (compile only with
+/// KILN_FEATURE_CONCURRENT_COMPILE).
+class Instance {
+ public:
+  virtual ~Instance() = default;
+
+  /// Views of text that lives as long as the instance.
+  virtual std::vector<OpSupport> op_table() const = 0;
+  /// Every node that compile would refuse.
+  virtual std::vector<Unsupported> check(Bytes module) const = 0;
+  virtual std::unique_ptr<Executable> compile(const CompileRequest& request) = 0;
+
+  virtual std::unique_ptr<Buffer> allocate(std::uint32_t dtype, Dims dims) {
+    return std::make_unique<HostBuffer>(dtype, dims);
+  }
+  virtual std::unique_ptr<Buffer> import_host(const void* data, std::uint32_t dtype, Dims dims,
+                                              std::uint32_t semantics);
+  /// Waits for running work.
+  virtual void shutdown() {}
+};
+
+struct ProbeReport {
+  std::uint32_t score = 1;  // 0: cannot be used, for `reason`
+  std::string reason;
+  std::vector<std::string> details;
+};
+
+/// The description of a plugin: one `constexpr` or `inline const` object per shared library. The
+/// texts are literals.
+struct Plugin {
+  std::string_view name;
+  std::string_view version;
+  std::string_view build_id;
+  std::uint64_t features = 0;
+  std::unique_ptr<Instance> (*create)(const Options& options, const Host& host) = nullptr;
+  ProbeReport (*probe)(const Options& options) = nullptr;
+};
+
+}  // namespace kiln::sdk
+
+#include "kiln_backend_sdk_detail.h"
+
+/// Defines the entry of the plugin that `plugin` (a name at namespace scope with linkage)
+/// describes.
+#define KILN_BACKEND_ENTRY(plugin)                                                             \
+  extern "C" __attribute__((visibility("default"))) std::uint32_t kiln_backend_query(          \
+      const kiln_host_info* host, const kiln_backend_header** header) {                        \
+    return ::kiln::sdk::detail::answer_query<plugin>(host, header);                            \
+  }

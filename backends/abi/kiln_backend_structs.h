@@ -1,0 +1,157 @@
+// Reading and filling the structs of kiln_backend.h from C++, by its rules: a short struct reads
+// as zeros at the end; a long request must be zero there, a long report or table may hold what
+// this side does not know; an unknown extension is skipped unless it must be understood. Used by
+// the host and, through kiln_backend_sdk.h, by plugins.
+#pragma once
+
+#include "kiln_backend.h"
+
+#include <cstring>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace kiln::abi {
+
+/// The other side broke a rule of the boundary.
+class BrokenStruct : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+inline kiln_string string_of(std::string_view text) { return {text.data(), text.size()}; }
+inline std::string_view view_of(kiln_string text) {
+  return text.size == 0 ? std::string_view() : std::string_view(text.data, text.size);
+}
+inline std::span<const std::int64_t> view_of(kiln_dims dims) {
+  return dims.rank == 0 ? std::span<const std::int64_t>() : std::span(dims.data, dims.rank);
+}
+inline std::span<const std::byte> view_of(kiln_bytes bytes) {
+  if (bytes.size == 0) return {};
+  return {static_cast<const std::byte*>(bytes.data), bytes.size};
+}
+inline kiln_dims dims_of(std::span<const std::int64_t> dims) { return {dims.data(), dims.size()}; }
+inline kiln_bytes bytes_of(std::span<const std::byte> bytes) { return {bytes.data(), bytes.size()}; }
+
+/// Bytes of an element type, 0 for a number that is none.
+inline std::uint64_t dtype_size(std::uint32_t dtype) {
+  constexpr std::uint8_t kBytes[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
+  return dtype < std::size(kBytes) ? kBytes[dtype] : 0;
+}
+
+/// A struct of all zeros that knows its size.
+template <class T>
+T fresh() {
+  T value{};
+  value.struct_size = sizeof(T);
+  return value;
+}
+
+inline void reject_required_extensions(const kiln_ext* ext) {
+  for (; ext != nullptr; ext = ext->next) {
+    if (ext->struct_size < sizeof(kiln_ext)) throw BrokenStruct("extension without a size");
+    if (ext->must_understand != 0) {
+      throw BrokenStruct("unknown extension " + std::to_string(ext->type_id) +
+                         " that must be understood");
+    }
+  }
+}
+
+/// What a newer side may have put behind the fields that this side knows.
+enum class Tail { MustBeZero, Ignored };
+
+/// A copy of what the other side filled, in this side's layout.
+template <class T>
+T read(const T* given, const char* name, Tail tail) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  constexpr std::uint64_t kPrefix = sizeof(std::uint64_t) + sizeof(const kiln_ext*);
+  if (given == nullptr) throw BrokenStruct(std::string(name) + " is null");
+  const std::uint64_t size = given->struct_size;
+  if (size < kPrefix) {
+    throw BrokenStruct(std::string(name) + " has struct_size " + std::to_string(size));
+  }
+  const auto* bytes = reinterpret_cast<const unsigned char*>(given);
+  for (std::uint64_t i = sizeof(T); tail == Tail::MustBeZero && i < size; ++i) {
+    if (bytes[i] != 0) {
+      throw BrokenStruct(std::string(name) + " sets a field at byte " + std::to_string(i) +
+                         " that this version does not know");
+    }
+  }
+  T value{};
+  std::memcpy(&value, given, size < sizeof(T) ? size : sizeof(T));
+  value.struct_size = sizeof(T);
+  reject_required_extensions(value.next);
+  return value;
+}
+
+template <class T>
+T read_request(const T* given, const char* name) {
+  return read(given, name, Tail::MustBeZero);
+}
+template <class T>
+T read_report(const T* given, const char* name) {
+  return read(given, name, Tail::Ignored);
+}
+
+/// Writes as much of `value` as the other side has room for; its struct_size and next stay.
+template <class T>
+void write(T* out, const T& value) {
+  constexpr std::uint64_t kPrefix = sizeof(std::uint64_t) + sizeof(const kiln_ext*);
+  if (out == nullptr || out->struct_size < kPrefix) throw BrokenStruct("no room for the result");
+  const std::uint64_t size = out->struct_size < sizeof(T) ? out->struct_size : sizeof(T);
+  std::memcpy(reinterpret_cast<unsigned char*>(out) + kPrefix,
+              reinterpret_cast<const unsigned char*>(&value) + kPrefix, size - kPrefix);
+}
+
+template <class T>
+kiln_array array_of(std::span<const T> elements) {
+  return {elements.data(), elements.size(), sizeof(T)};
+}
+
+/// The elements of an array whose stride the other side chose.
+template <class T, Tail kTail>
+class Elements {
+ public:
+  Elements(const kiln_array& array, const char* name) : array_(array), name_(name) {
+    if (array.count != 0 && (array.data == nullptr || array.element_stride < 2 * sizeof(void*))) {
+      throw BrokenStruct(std::string("array of ") + name + " without data or stride");
+    }
+  }
+  std::uint64_t size() const { return array_.count; }
+  T operator[](std::uint64_t i) const {
+    const auto* data = static_cast<const unsigned char*>(array_.data);
+    return read(reinterpret_cast<const T*>(data + i * array_.element_stride), name_, kTail);
+  }
+
+ private:
+  kiln_array array_;
+  const char* name_;
+};
+
+template <class T>
+using RequestElements = Elements<T, Tail::MustBeZero>;
+template <class T>
+using ReportElements = Elements<T, Tail::Ignored>;
+
+/// How this object is instrumented, as a KILN_SANITIZER_ number.
+constexpr std::uint32_t this_sanitizer() {
+#if defined(__SANITIZE_ADDRESS__)
+  return KILN_SANITIZER_ADDRESS;
+#elif defined(__SANITIZE_THREAD__)
+  return KILN_SANITIZER_THREAD;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  return KILN_SANITIZER_ADDRESS;
+#elif __has_feature(thread_sanitizer)
+  return KILN_SANITIZER_THREAD;
+#else
+  return KILN_SANITIZER_NONE;
+#endif
+#else
+  return KILN_SANITIZER_NONE;
+#endif
+}
+
+}  // namespace kiln::abi
