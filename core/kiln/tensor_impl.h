@@ -1,0 +1,67 @@
+// Private side of Tensor and the frame in which every K function runs: the call's name and the
+// user's line, conversion of operands, shapes, axes and dtypes, and error texts.
+#pragma once
+
+#include "core/ops/build.h"
+#include "core/types/text.h"
+
+#include <kiln/tensor.h>
+
+namespace kiln {
+
+/// `value` is empty for a missing gradient; `missing` then says what it would have been.
+struct TensorImpl {
+  ir::Value value;
+  std::string name;
+  std::string missing;
+};
+
+/// The handle of a value. The current name scope is put before a non-empty name.
+Tensor wrap(const ir::Value& value, std::string name = "");
+
+/// One call of a K function by the user: names the origin of the nodes that are made and of the
+/// errors that are thrown while it lives. When K functions call each other the outermost is named.
+class Call {
+ public:
+  Call(const char* function, Where where) : scope_({where, function}) {}
+
+  /// "dot": the outermost running call.
+  static std::string function();
+  static Where where();
+  [[noreturn]] static void value_error(const char* argument, const std::string& fact);
+  [[noreturn]] static void type_error(const char* argument, const std::string& fact);
+  [[noreturn]] static void not_implemented(const char* argument, const std::string& fact);
+
+ private:
+  ir::OriginScope scope_;
+};
+
+/// The value behind a tensor; ValueError naming the argument when it is empty.
+ir::Value value_of(const Tensor& tensor, const char* argument);
+/// A tensor's value, or a number made a scalar of that dtype (TypeError when it is not integral
+/// and the dtype is an integer's).
+ir::Value value_of(const Operand& operand, DType dtype, const char* argument);
+/// Two operands with equal dtype, numbers having adopted the tensor's (floatx when both are
+/// numbers), broadcast against each other. Errors name both types.
+std::pair<ir::Value, ir::Value> broadcast_operands(const Operand& x, const Operand& y);
+/// The same for values; also checks equal dtype.
+std::pair<ir::Value, ir::Value> broadcast_values(const ir::Value& x, const ir::Value& y);
+/// The dims that NumPy broadcasting of both gives; ValueError when they clash.
+ir::Dims broadcast_dims(const ir::Type& x, const ir::Type& y);
+
+/// A set dtype, or the fallback. TypeError for an unknown name.
+DType dtype_of(const DTypeArgument& argument, DType fallback);
+/// floatx() as a DType.
+DType floatx_dtype();
+/// Axis made non-negative. ValueError when out of range.
+int axis_of(std::int64_t axis, int rank, const char* argument = "axis");
+/// Axes made non-negative, sorted; all when unset. ValueError when out of range or repeated.
+ir::Ints axes_of(const Axes& axes, int rank, const char* argument = "axis");
+/// Dims of a shape argument that must be known or computed from shapes; ValueError for None.
+ir::Dims dims_of(const Shape& shape, const char* argument = "shape");
+/// The dim that an integer scalar is, when it is computed from constants and shapes.
+std::optional<ir::Dim> dim_of(const ir::Value& scalar);
+/// The dims that an integer vector is, when it is computed from constants and shapes.
+std::optional<ir::Dims> dims_of_vector(const ir::Value& vector);
+
+}  // namespace kiln

@@ -1,0 +1,169 @@
+#include "core/ops/lambda_builder.h"
+
+#include "core/ir/traverse.h"
+#include "core/ops/build.h"
+
+#include <atomic>
+#include <unordered_set>
+
+namespace kiln::ir {
+namespace {
+
+thread_local Value t_position;
+
+Value parameter(std::int64_t index, std::int64_t scope, const Type& type) {
+  return make(Op::Parameter, ParameterAttrs{index, scope, type}, {});
+}
+
+bool is_repeated_inside(const Node& node) {
+  return node.op == Op::Constant || node.op == Op::DimSize;
+}
+
+/// Rebuilds nodes in topological order with operands mapped.
+class Rebuilder {
+ public:
+  explicit Rebuilder(const Replacements& replacements) : replacements_(replacements) {}
+
+  void run(std::span<const Node* const> order) {
+    for (const Node* node : order) visit(*node);
+  }
+
+  Value operator()(const Value& value) const {
+    if (!value) return value;
+    if (const auto found = replacements_.find(value); found != replacements_.end()) {
+      return found->second;
+    }
+    const auto rebuilt = rebuilt_.find(value.node.get());
+    return rebuilt == rebuilt_.end() ? value : Value{rebuilt->second, value.index};
+  }
+
+ private:
+  void visit(const Node& node) {
+    bool changed = false;
+    std::vector<Value> operands;
+    operands.reserve(node.operands.size());
+    for (const Value& operand : node.operands) {
+      operands.push_back((*this)(operand));
+      changed = changed || !(operands.back() == operand);
+    }
+    if (changed) rebuilt_.emplace(&node, with_operands(node, std::move(operands)));
+  }
+
+  const Replacements& replacements_;
+  std::unordered_map<const Node*, NodeRef> rebuilt_;
+};
+
+/// Marks which nodes of `order` depend on a parameter of `scope`.
+std::unordered_set<const Node*> dependents(std::span<const Node* const> order,
+                                           std::int64_t scope) {
+  std::unordered_set<const Node*> found;
+  for (const Node* node : order) {
+    bool depends = node->op == Op::Parameter && node->as<ParameterAttrs>().scope == scope;
+    for (const Value& operand : node->operands) {
+      depends = depends || found.count(operand.node.get()) != 0;
+    }
+    if (depends) found.insert(node);
+  }
+  return found;
+}
+
+}  // namespace
+
+LambdaBuilder::LambdaBuilder(std::vector<Type> parameter_types) {
+  static std::atomic<std::int64_t> next{1};
+  scope_ = next.fetch_add(1, std::memory_order_relaxed);
+  for (const Type& type : parameter_types) {
+    parameters_.push_back(parameter(static_cast<std::int64_t>(parameters_.size()), scope_, type));
+  }
+}
+
+LambdaBuilder::Closed LambdaBuilder::close(const std::vector<Value>& results,
+                                           std::size_t capture_position) const {
+  const std::vector<const Node*> order = topological_order(results);
+  const auto inside = dependents(order, scope_);
+  Closed closed;
+  std::unordered_set<Value, ValueHash> captured;
+  const auto use = [&](const Value& value) {
+    const Node& node = *value.node;
+    if (inside.count(&node) != 0 || is_repeated_inside(node)) return;
+    if (captured.insert(value).second) closed.captures.push_back(value);
+  };
+  for (const Node* node : order) {
+    if (inside.count(node) == 0) continue;
+    for (const Value& operand : node->operands) use(operand);
+  }
+  for (const Value& result : results) use(result);
+
+  std::vector<Value> all = parameters_;
+  const auto at = all.begin() + static_cast<std::ptrdiff_t>(capture_position);
+  all.insert(at, closed.captures.begin(), closed.captures.end());
+  auto lambda = std::make_shared<Lambda>();
+  Replacements replacements;
+  for (const Value& value : all) {
+    const auto index = static_cast<std::int64_t>(lambda->parameters.size());
+    lambda->parameters.push_back(value.type());
+    replacements.emplace(value, parameter(index, 0, value.type()));
+  }
+  lambda->results = replace_values(results, replacements);
+  closed.lambda = std::move(lambda);
+  return closed;
+}
+
+std::vector<Value> inline_lambda(const Lambda& lambda, std::span<const Value> arguments) {
+  Replacements replacements;
+  for (std::size_t i = 0; i < lambda.parameters.size(); ++i) {
+    replacements.emplace(parameter(static_cast<std::int64_t>(i), 0, lambda.parameters[i]),
+                         arguments[i]);
+  }
+  return replace_values(lambda.results, replacements);
+}
+
+std::vector<Value> replace_values(std::span<const Value> roots, const Replacements& replacements) {
+  Rebuilder rebuild(replacements);
+  rebuild.run(topological_order(roots));
+  std::vector<Value> results;
+  results.reserve(roots.size());
+  for (const Value& root : roots) results.push_back(rebuild(root));
+  return results;
+}
+
+Graph replace_values(const Graph& graph, const Replacements& replacements) {
+  const std::vector<Value> roots = replace_values(graph.roots(), replacements);
+  Graph result = graph;
+  std::size_t next = 0;
+  for (Value& output : result.outputs) output = roots[next++];
+  for (Update& update : result.updates) update.value = roots[next++];
+  return result;
+}
+
+NodeRef with_operands(const Node& node, std::vector<Value> operands) {
+  if (operands == node.operands) return node.result(0).node;
+  const OriginScope scope(node.origin, /*replace=*/true);
+  return make_node(node.op, node.attrs, std::move(operands));
+}
+
+NodeRef with_lambdas(const Node& node,
+                     const std::function<std::shared_ptr<const Lambda>(const Lambda&)>& change) {
+  Attrs attrs = node.attrs;
+  for_each_field(attrs, [&](const char*, auto& member) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, LambdaRef>) {
+      member.lambda = change(*member);
+    }
+  });
+  const OriginScope scope(node.origin, /*replace=*/true);
+  return make_node(node.op, std::move(attrs), node.operands);
+}
+
+Value current_position() {
+  return t_position ? t_position : scalar_constant_int(DType::Int64, 0);
+}
+
+PositionScope::PositionScope(const Value& step) : saved_(t_position) {
+  // An odd multiplier keeps the positions of nested loops apart; wrapping is well defined.
+  const Value outer = current_position() * scalar_constant_int(DType::Int64, 6364136223846793005);
+  t_position = outer + step + scalar_constant_int(DType::Int64, 1);
+}
+
+PositionScope::~PositionScope() { t_position = saved_; }
+
+}  // namespace kiln::ir
