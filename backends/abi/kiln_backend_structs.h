@@ -33,7 +33,9 @@ inline std::span<const std::byte> view_of(kiln_bytes bytes) {
   return {static_cast<const std::byte*>(bytes.data), bytes.size};
 }
 inline kiln_dims dims_of(std::span<const std::int64_t> dims) { return {dims.data(), dims.size()}; }
-inline kiln_bytes bytes_of(std::span<const std::byte> bytes) { return {bytes.data(), bytes.size()}; }
+inline kiln_bytes bytes_of(std::span<const std::byte> bytes) {
+  return {bytes.data(), bytes.size()};
+}
 
 /// Bytes of an element type, 0 for a number that is none.
 inline std::uint64_t dtype_size(std::uint32_t dtype) {

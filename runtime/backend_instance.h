@@ -1,0 +1,204 @@
+// The host's view of a backend: owning wrappers over the handles of the C boundary. Every error
+// object becomes a kiln exception that names the backend and the plugin's path. A Buffer,
+// Executable or Event keeps its Instance alive. Next: plugin.h below, function and variable above.
+#pragma once
+
+#include <kiln/dtype.h>
+
+#include "runtime/host_services.h"
+#include "runtime/plugin.h"
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace kiln::runtime {
+
+class Instance;
+using InstancePtr = std::shared_ptr<Instance>;
+using Dims = std::span<const std::int64_t>;
+using Bytes = std::span<const std::byte>;
+using BackendOptions = std::vector<std::pair<std::string, std::string>>;
+
+/// A tensor at a backend, owned. Default constructed and moved-from ones are empty. Reading is
+/// safe from several threads.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(InstancePtr instance, kiln_buffer* handle)
+      : instance_(std::move(instance)), handle_(handle) {}
+  Buffer(Buffer&& other) noexcept
+      : instance_(std::move(other.instance_)), handle_(std::exchange(other.handle_, nullptr)) {}
+  Buffer& operator=(Buffer&& other) noexcept;
+  ~Buffer() { reset(); }
+
+  explicit operator bool() const { return handle_ != nullptr; }
+  void reset() noexcept;
+  kiln_buffer* handle() const { return handle_; }
+  const InstancePtr& instance() const { return instance_; }
+
+  DType dtype() const;
+  std::vector<std::int64_t> dims() const;
+  std::size_t bytes() const;
+  /// The elements where they can be read in place, else null. Valid as long as the buffer.
+  const void* host_data() const;
+  /// `destination` has room for bytes(); waits until the contents are there.
+  void copy_to_host(std::span<std::byte> destination) const;
+
+ private:
+  kiln_buffer_info info() const;
+  InstancePtr instance_;
+  kiln_buffer* handle_ = nullptr;
+};
+
+/// Work that may not be done yet; an empty one is complete.
+class Event {
+ public:
+  Event() = default;
+  Event(InstancePtr instance, kiln_event* handle)
+      : instance_(std::move(instance)), handle_(handle) {}
+  Event(Event&& other) noexcept
+      : instance_(std::move(other.instance_)), handle_(std::exchange(other.handle_, nullptr)) {}
+  Event& operator=(Event&& other) noexcept;
+  ~Event() { reset(); }
+
+  void reset() noexcept;
+  bool pending() const { return handle_ != nullptr; }
+  /// Returns when the work is over; throws its error.
+  void wait();
+  /// The same, giving up after a while: true when the work is over.
+  bool wait_for(std::uint64_t nanoseconds);
+
+ private:
+  InstancePtr instance_;
+  kiln_event* handle_ = nullptr;
+};
+
+struct StateInput {
+  const Buffer* buffer = nullptr;
+  bool donate = false;  // nobody else looks at it; after success it is only fit to be destroyed
+};
+
+/// One call. Counts agree with the executable's. An empty Buffer in `outputs` or `updates` is
+/// filled by the backend; a full one is written into (it is no input and no state of this call).
+struct ExecuteCall {
+  std::span<const Buffer* const> inputs;
+  std::span<const StateInput> states;
+  std::span<Buffer> outputs;
+  std::span<Buffer> updates;
+  std::uint64_t seed = 0;
+  std::uint64_t call_counter = 0;
+  HostCallContext* host_calls = nullptr;
+  std::string_view label;
+};
+
+struct ExecutableInfo {
+  std::uint64_t inputs = 0, states = 0, outputs = 0, updates = 0;
+  std::vector<std::pair<std::uint32_t, std::string>> messages;  // level, text
+};
+
+/// A compiled module, owned. Calls may run on several threads at once.
+class Executable {
+ public:
+  Executable() = default;
+  Executable(InstancePtr instance, kiln_executable* handle)
+      : instance_(std::move(instance)), handle_(handle) {}
+  Executable(Executable&& other) noexcept
+      : instance_(std::move(other.instance_)), handle_(std::exchange(other.handle_, nullptr)) {}
+  Executable& operator=(Executable&& other) noexcept;
+  ~Executable() { reset(); }
+
+  explicit operator bool() const { return handle_ != nullptr; }
+  void reset() noexcept;
+  const InstancePtr& instance() const { return instance_; }
+  ExecutableInfo info() const;
+  /// If it throws, inputs, states and the empty results are as they were. The event may be
+  /// complete already.
+  Event execute(const ExecuteCall& call) const;
+
+ private:
+  InstancePtr instance_;
+  kiln_executable* handle_ = nullptr;
+};
+
+struct OpSupport {
+  std::string name;
+  std::uint32_t version_lowest = 0, version_highest = 0;
+  std::uint64_t digest = 0, dtypes = 0;
+};
+
+struct Unsupported {
+  std::uint64_t node = 0;
+  std::string op, reason, location;
+};
+
+struct CompileRequest {
+  Bytes module;
+  std::vector<Bytes> constants;  // those beside the module, in its order
+  BackendOptions options;
+  std::string label;     // names the program in dumps and logs
+  std::string function;  // the K function that errors begin with
+};
+
+/// A configured backend. Safe to use from several threads.
+class Instance : public std::enable_shared_from_this<Instance> {
+ public:
+  /// BackendError when the plugin cannot make one.
+  static InstancePtr create(const Plugin& plugin, const BackendOptions& options = {});
+  ~Instance();
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  const Plugin& plugin() const { return plugin_; }
+  const std::string& name() const { return plugin_.name; }
+  const kiln_backend_api& api() const { return plugin_.api; }
+
+  std::vector<OpSupport> op_table() const;
+  /// The nodes that compile would refuse.
+  std::vector<Unsupported> check(Bytes module) const;
+  /// NotImplementedError that names every op that is lacking, with the reasons.
+  void require_supported(Bytes module, const std::string& function) const;
+  /// Includes require_supported.
+  Executable compile(const CompileRequest& request);
+
+  Buffer allocate(DType dtype, Dims dims);
+  /// The elements are copied before the call returns.
+  Buffer import_copy(const void* data, DType dtype, Dims dims);
+  /// The elements stay where they are, unchanged, as long as the buffer lives.
+  Buffer import_borrowed(const void* data, DType dtype, Dims dims);
+
+  /// Throws the exception for `error`, which it frees; returns when that is null.
+  void require_ok(kiln_error* error, std::string_view function = {}) const;
+  /// BackendError in a child process of the one that made the instance.
+  void require_same_process(std::string_view function) const;
+
+ private:
+  explicit Instance(const Plugin& plugin) : plugin_(plugin) {}
+  Buffer import(const void* data, DType dtype, Dims dims, std::uint32_t semantics);
+
+  const Plugin& plugin_;
+  HostContext host_;
+  kiln_instance* handle_ = nullptr;
+  pid_t process_ = 0;
+  std::mutex compile_mutex_;  // for plugins that compile one thing at a time
+};
+
+/// The one instance of that backend (a name or an absolute path) with default options, made at the
+/// first call. Never destroyed. BackendError.
+InstancePtr backend_instance(const std::string& name_or_path, const std::string& function = {});
+/// The instance of the backend in use (kiln/backend.h).
+InstancePtr current_instance(const std::string& function = {});
+
+/// The exception for an error of that plugin; frees the error.
+[[noreturn]] void throw_error(const Plugin& plugin, kiln_error* error, std::string_view function);
+
+}  // namespace kiln::runtime

@@ -1,0 +1,40 @@
+// The functions that a HostCall node can name: each gets views of its operands in host memory and
+// writes its results. To add one: a function in a file of its own and a row in host_functions.cpp.
+#pragma once
+
+#include <kiln/dtype.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace kiln::runtime {
+
+struct HostView {
+  DType dtype = DType::Float32;
+  std::span<const std::int64_t> dims;
+  void* data = nullptr;  // not to be written when it is an input
+  std::size_t elements() const;
+};
+
+struct HostCallArguments {
+  std::span<const std::byte> payload;  // the attributes of the node
+  std::span<const HostView> inputs;
+  std::span<const HostView> outputs;
+};
+
+using HostFunction = void (*)(const HostCallArguments&);
+
+/// The function of that name, or null.
+HostFunction find_host_function(std::string_view name);
+
+/// "print_tensor": payload is the message; prints "message value" and a line end to std::cout,
+/// and copies its input to its output.
+void host_print_tensor(const HostCallArguments& arguments);
+
+/// The value as NumPy's str() shows an array: "[[1. 2.]\n [3. 4.]]".
+std::string array_text(const HostView& view);
+
+}  // namespace kiln::runtime

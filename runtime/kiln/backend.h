@@ -1,0 +1,53 @@
+// Which backend computes: choosing, loading and listing backends, and the number of threads.
+#pragma once
+
+#include <kiln/export.h>
+
+#include <string>
+#include <vector>
+
+namespace kiln {
+
+/// The backend in use and why it is that one ("set_backend", "KERAS_BACKEND=reference",
+/// "built-in default", ...).
+struct BackendChoice {
+  std::string name;
+  std::string reason;
+};
+
+/// A backend that was found or loaded.
+struct BackendDescription {
+  std::string name;
+  std::string path;
+  std::string version;  ///< empty until it is loaded
+  bool loaded = false;
+  std::string refusal;  ///< why it cannot be used; empty when nothing is known against it
+};
+
+/// The name of the backend in use. The first of these decides: `set_backend`, the environment
+/// variable KERAS_BACKEND (empty counts as unset), `backend` in keras.json, the built-in default.
+/// A value is a name, `auto`, or the absolute path of a plugin. Raises BackendError when what was
+/// asked for cannot be used.
+KILN_API std::string backend();
+
+/// The backend in use, with the reason.
+KILN_API BackendChoice backend_choice();
+
+/// Uses another backend from now on: a name, `auto`, or an absolute path. Variables keep their
+/// values. Raises BackendError, and then nothing changes.
+KILN_API void set_backend(const std::string& name_or_path);
+
+/// Loads a backend without using it yet and returns its name. Raises BackendError.
+KILN_API std::string load_backend(const std::string& name_or_path);
+
+/// The backends beside the library and those loaded, sorted by name.
+KILN_API std::vector<BackendDescription> list_backends();
+
+/// How many threads computations use, from 1 to 4096; else ValueError. Until it is called:
+/// the environment variable KILN_THREADS, or as many as the process has processors.
+KILN_API void set_threads(int count);
+
+/// The version of Kiln, such as "0.1.0".
+KILN_API std::string version();
+
+}  // namespace kiln
