@@ -1,0 +1,86 @@
+// The gradient of a Cond is a Cond: each branch recomputes its forward part from the operands and
+// applies its vector-Jacobian product. Only the branch that was taken runs, so recomputing costs
+// one branch and needs no residuals of the branch that did not run.
+#include "core/autodiff/control_gradient.h"
+
+#include "core/autodiff/vjp.h"
+#include "core/ir/lambda.h"
+#include "core/ir/traverse.h"
+#include "core/ops/build.h"
+#include "core/ops/lambda_builder.h"
+
+namespace kiln::autodiff {
+namespace {
+
+using ir::Grad;
+using ir::Lambda;
+using ir::Node;
+using ir::Type;
+using ir::Value;
+
+/// Parameters: the branch's own, then the cotangents that are given. Results: one per wanted
+/// operand, zeros where this branch has no path.
+std::shared_ptr<const Lambda> branch_gradient(const Lambda& branch, const Grad& g,
+                                              const std::vector<std::size_t>& given,
+                                              const std::vector<std::size_t>& wanted) {
+  std::vector<Type> types = branch.parameters;
+  for (std::size_t i : given) types.push_back(g.dy[i].type());
+  const ir::LambdaBuilder builder(types);
+  const std::span<const Value> all = builder.parameters();
+  const auto own = all.first(branch.parameters.size());
+  const auto cotangents = all.subspan(branch.parameters.size());
+
+  const std::vector<Value> results = without_host_calls(ir::inline_lambda(branch, own));
+  std::vector<Value> y, x;
+  for (std::size_t i : given) y.push_back(results[i]);
+  for (std::size_t i : wanted) x.push_back(own[i - 1]);
+  std::vector<Value> dx = vjp(y, cotangents, x).dx;
+  for (std::size_t i = 0; i < dx.size(); ++i) {
+    if (!dx[i]) dx[i] = ir::zeros_like(x[i]);
+  }
+  return builder.close(dx, types.size()).lambda;
+}
+
+}  // namespace
+
+std::vector<Value> without_host_calls(std::vector<Value> roots) {
+  for (;;) {
+    ir::Replacements replacements;
+    for (const Node* node : ir::topological_order(roots)) {
+      if (node->op != ir::Op::HostCall || node->types.size() != 1) continue;
+      if (node->operands.size() < 2 || !(node->operands[1].type() == node->types[0])) continue;
+      replacements.emplace(node->result(), node->operands[1]);
+      break;  // the operand may hold further calls: those are found in the next round
+    }
+    if (replacements.empty()) return roots;
+    roots = ir::replace_values(roots, replacements);
+  }
+}
+
+std::vector<Value> cond_gradient(const Grad& g) {
+  const auto& attrs = g.node.as<ir::CondAttrs>();
+  std::vector<std::size_t> given, wanted;
+  for (std::size_t i = 0; i < g.dy.size(); ++i) {
+    if (g.dy[i]) given.push_back(i);
+  }
+  for (std::size_t i = 1; i < g.x.size(); ++i) {
+    if (g.wanted[i]) wanted.push_back(i);
+  }
+  std::vector<Value> operands(g.x.begin(), g.x.end());
+  for (std::size_t i : given) operands.push_back(g.dy[i]);
+  const ir::CondAttrs gradient{{branch_gradient(*attrs.then_branch, g, given, wanted)},
+                               {branch_gradient(*attrs.else_branch, g, given, wanted)}};
+  const ir::NodeRef node = ir::make_node(ir::Op::Cond, gradient, operands);
+  std::vector<Value> dx(g.x.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    dx[wanted[i]] = {node, static_cast<std::uint32_t>(i)};
+  }
+  return dx;
+}
+
+std::vector<Value> control_gradient(const Grad& g) {
+  if (std::holds_alternative<ir::ScanAttrs>(g.node.attrs)) return scan_gradient(g);
+  return cond_gradient(g);
+}
+
+}  // namespace kiln::autodiff

@@ -1,0 +1,109 @@
+#include "core/autodiff/residuals.h"
+
+#include "core/ir/traverse.h"
+#include "core/ops/op.h"
+
+#include <algorithm>
+
+namespace kiln::autodiff {
+namespace {
+
+using ir::Lowering;
+using ir::Node;
+using ir::Value;
+
+class Chooser {
+ public:
+  Chooser(std::span<const Value> gradients, const ValueSet& cotangents, const ValueSet& free)
+      : order_(ir::topological_order(gradients)), free_(free) {
+    for (const Node* node : order_) {
+      bool backward = false, invariant = true;
+      for (const Value& operand : node->operands) {
+        backward = backward || backward_.count(operand.node.get()) != 0;
+        invariant = invariant && is_invariant(operand);
+      }
+      if (cotangents.count(node->result()) != 0) backward = true;
+      if (node->op == ir::Op::Parameter && free.count(node->result()) == 0) invariant = false;
+      if (backward) backward_.insert(node);
+      if (invariant && !backward) invariant_.insert(node);
+    }
+    for (const Value& gradient : gradients) need(gradient);
+    for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
+      if (backward_.count(*it) == 0) continue;
+      for (const Value& operand : (*it)->operands) need(operand);
+    }
+  }
+
+  /// Users are settled before their operands, so that a value asked for by a recomputed user is
+  /// settled once.
+  std::vector<Value> choose() {
+    for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
+      for (std::uint32_t i = 0; i < (*it)->types.size(); ++i) settle((*it)->result(i));
+    }
+    std::reverse(stored_.begin(), stored_.end());
+    return stored_;
+  }
+
+ private:
+  bool is_invariant(const Value& value) const {
+    return free_.count(value) != 0 || invariant_.count(value.node.get()) != 0;
+  }
+
+  void need(const Value& value) {
+    if (!value || backward_.count(value.node.get()) != 0 || free_.count(value) != 0) return;
+    needed_.insert(value);
+  }
+
+  void settle(const Value& value) {
+    if (needed_.count(value) == 0) return;
+    if (!recompute(value)) {
+      stored_.push_back(value);
+      return;
+    }
+    for (const Value& operand : value.node->operands) need(operand);
+  }
+
+  /// Whatever depends on free parameters alone costs no memory; movement and casts are index maps
+  /// or a copy; a cheap scalar expression is computed again where that asks for no further value.
+  bool recompute(const Value& value) const {
+    const Node& node = *value.node;
+    const ir::OpDef& d = def(node);
+    if (node.op == ir::Op::Parameter) return false;
+    if (d.lowering == Lowering::Leaf) return true;
+    if (d.lowering == Lowering::Control || d.reads_state) return false;
+    if (invariant_.count(&node) != 0 && d.lowering != Lowering::Contraction) return true;
+    if (d.lowering == Lowering::Movement) return movement_shrinks(node);
+    if (d.lowering != Lowering::Elementwise || is_transcendental(node)) return false;
+    return std::all_of(node.operands.begin(), node.operands.end(), [&](const Value& operand) {
+      return free_.count(operand) != 0 || needed_.count(operand) != 0 ||
+             def(*operand.node).lowering == Lowering::Leaf;
+    });
+  }
+
+  /// A broadcast's operand is smaller than its result; a slice's or a concat's may not be.
+  static bool movement_shrinks(const Node& node) {
+    return node.op == ir::Op::Broadcast || node.op == ir::Op::Reshape ||
+           node.op == ir::Op::Permute || node.op == ir::Op::Reverse;
+  }
+
+  /// Takes floats only, and is not one of the conversions and arithmetic that take all numbers.
+  static bool is_transcendental(const Node& node) {
+    const ir::OpDef& d = def(node);
+    return d.scalar.real != nullptr && d.scalar.integer == nullptr;
+  }
+
+  std::vector<const Node*> order_;
+  const ValueSet& free_;
+  std::unordered_set<const Node*> backward_, invariant_;
+  ValueSet needed_;
+  std::vector<Value> stored_;
+};
+
+}  // namespace
+
+std::vector<Value> choose_residuals(std::span<const Value> gradients, const ValueSet& cotangents,
+                                    const ValueSet& free) {
+  return Chooser(gradients, cotangents, free).choose();
+}
+
+}  // namespace kiln::autodiff

@@ -1,0 +1,136 @@
+#include "core/autodiff/vjp.h"
+
+#include "core/autodiff/control_gradient.h"
+#include "core/ir/traverse.h"
+#include "core/ops/build.h"
+#include "core/ops/lambda_builder.h"
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+#include <memory>
+#include <unordered_set>
+
+namespace kiln::autodiff {
+namespace {
+
+using ir::Grad;
+using ir::Node;
+using ir::OpDef;
+using ir::Value;
+using ir::ValueHash;
+
+std::vector<Value> results_of(const Node& node) {
+  std::vector<Value> results;
+  for (std::uint32_t i = 0; i < node.types.size(); ++i) results.push_back(node.result(i));
+  return results;
+}
+
+/// Differentiates a composite through its expansion, built on fresh parameters so that nothing
+/// upstream of the operands is entered.
+std::vector<Value> expansion_gradient(const Grad& g) {
+  std::vector<ir::Type> types;
+  for (const Value& operand : g.x) types.push_back(operand.type());
+  const ir::LambdaBuilder builder(std::move(types));
+  const std::vector<Value> y = def(g.node).expand(g.node, builder.parameters());
+  const Vjp inner = vjp(y, g.dy, builder.parameters());
+  ir::Replacements replacements;
+  for (std::size_t i = 0; i < g.x.size(); ++i) {
+    replacements.emplace(builder.parameters()[i], g.x[i]);
+  }
+  return ir::replace_values(inner.dx, replacements);
+}
+
+/// The state of one reverse sweep.
+class Sweep {
+ public:
+  Sweep(std::span<const Value> y, std::span<const Value> x)
+      : order_(ir::topological_order(y)), targets_(x.begin(), x.end()) {
+    for (const Node* node : order_) {
+      bool depends = false;
+      for (const Value& operand : node->operands) depends = depends || is_varied(operand);
+      if (depends) dependents_.insert(node);
+    }
+  }
+
+  void seed(const Value& y, const Value& dy) {
+    if (dy && is_varied(y)) add(y, dy);
+  }
+
+  void run() {
+    for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
+      if (dependents_.count(*it) != 0) visit(**it);
+    }
+  }
+
+  Value cotangent(const Value& x) const {
+    const auto found = cotangents_.find(x);
+    return found == cotangents_.end() ? Value{} : found->second;
+  }
+  const std::string& cut_by() const { return cut_by_; }
+
+ private:
+  bool is_varied(const Value& value) const {
+    return is_float(value.dtype()) &&
+           (dependents_.count(value.node.get()) != 0 || targets_.count(value) != 0);
+  }
+
+  void add(const Value& value, const Value& cotangent) {
+    Value& sum = cotangents_[value];
+    sum = ir::add_cotangents(sum, cotangent);
+  }
+
+  void visit(const Node& node) {
+    const std::vector<Value> y = results_of(node);
+    std::vector<Value> dy;
+    bool any = false;
+    for (const Value& result : y) {
+      dy.push_back(cotangent(result));
+      any = any || dy.back();
+    }
+    if (!any) return;
+    const auto wanted = std::make_unique<bool[]>(node.operands.size());
+    for (std::size_t i = 0; i < node.operands.size(); ++i) {
+      wanted[i] = is_varied(node.operands[i]);
+    }
+    const ir::OriginScope scope(node.origin, /*replace=*/true);
+    const std::span<const bool> wants(wanted.get(), node.operands.size());
+    const std::vector<Value> dx = apply_rule({node, node.operands, y, dy, wants});
+    for (std::size_t i = 0; i < dx.size(); ++i) {
+      if (dx[i] && wants[i]) add(node.operands[i], dx[i]);
+    }
+  }
+
+  std::vector<Value> apply_rule(const Grad& g) {
+    const OpDef& d = def(g.node);
+    if (d.grad) return d.grad(g);
+    if (d.lowering == ir::Lowering::Control) return control_gradient(g);
+    if (d.expand) return expansion_gradient(g);
+    if (d.differentiable) {
+      throw NotImplementedError("gradients", "", text("op ", d.name, " has no gradient rule"),
+                                g.node.origin.where);
+    }
+    if (cut_by_.empty()) cut_by_ = d.name;
+    return {};
+  }
+
+  std::vector<const Node*> order_;
+  std::unordered_set<Value, ValueHash> targets_;
+  std::unordered_set<const Node*> dependents_;
+  std::unordered_map<Value, Value, ValueHash> cotangents_;
+  std::string cut_by_;
+};
+
+}  // namespace
+
+Vjp vjp(std::span<const Value> y, std::span<const Value> dy, std::span<const Value> x) {
+  Sweep sweep(y, x);
+  for (std::size_t i = 0; i < y.size(); ++i) sweep.seed(y[i], dy[i]);
+  sweep.run();
+  Vjp result;
+  for (const Value& target : x) result.dx.push_back(sweep.cotangent(target));
+  result.cut_by = sweep.cut_by();
+  return result;
+}
+
+}  // namespace kiln::autodiff
