@@ -15,8 +15,10 @@ Value parameter(std::int64_t index, std::int64_t scope, const Type& type) {
   return make(Op::Parameter, ParameterAttrs{index, scope, type}, {});
 }
 
+/// Constants, dims and filled tensors: a body keeps knowing what they are.
 bool is_repeated_inside(const Node& node) {
-  return node.op == Op::Constant || node.op == Op::DimSize;
+  if (node.op == Op::Constant || node.op == Op::DimSize) return true;
+  return node.op == Op::Broadcast && node.operands[0].node->op == Op::Constant;
 }
 
 /// Rebuilds nodes in topological order with operands mapped.

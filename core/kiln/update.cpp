@@ -1,0 +1,74 @@
+#include <kiln/update.h>
+
+#include "core/kiln/tensor_impl.h"
+
+namespace kiln {
+namespace {
+
+ir::Value variable_of(const Tensor& x, const char* argument) {
+  const ir::Value value = value_of(x, argument);
+  if (value.node->op != ir::Op::Variable) {
+    Call::type_error(argument, text(argument, " is not a variable (", argument, " ", x, ")"));
+  }
+  return value;
+}
+
+/// `value` with the variable's type exactly: a number is broadcast, anything else must fit.
+ir::Value fitted(const ir::Value& variable, const Operand& operand, const char* argument) {
+  ir::Value value = value_of(operand, variable.dtype(), argument);
+  const ir::Type& type = variable.type();
+  const auto both = [&] { return text("(x ", type, ", ", argument, " ", value.type(), ")"); };
+  if (value.dtype() != type.dtype) {
+    Call::type_error(argument, text(argument, " has dtype ", value.dtype(),
+                                    " but the variable has ", type.dtype, " ", both()));
+  }
+  if (broadcast_dims(type, value.type()) != type.dims) {
+    Call::value_error(argument, text(argument, " does not fit the variable ", both()));
+  }
+  return ir::broadcast_to(value, type.dims);
+}
+
+UpdateOp made(const Tensor& x, const ir::Value& value, Where where) {
+  return {x, wrap(value), where};
+}
+
+}  // namespace
+
+UpdateOp update(const Tensor& x, const Operand& new_x, Where where) {
+  const Call call("update", where);
+  const ir::Value variable = variable_of(x, "x");
+  const ir::Value value = value_of(new_x, variable.dtype(), "new_x");
+  if (new_x.is_tensor() && value.rank() != variable.rank()) {
+    Call::value_error("new_x", text("new_x has rank ", value.rank(), " but the variable has rank ",
+                                    variable.rank(), " (x ", variable.type(), ", new_x ",
+                                    value.type(), ")"));
+  }
+  return made(x, fitted(variable, new_x, "new_x"), where);
+}
+
+UpdateOp update_add(const Tensor& x, const Operand& increment, Where where) {
+  const Call call("update_add", where);
+  const ir::Value variable = variable_of(x, "x");
+  return made(x, variable + fitted(variable, increment, "increment"), where);
+}
+
+UpdateOp update_sub(const Tensor& x, const Operand& decrement, Where where) {
+  const Call call("update_sub", where);
+  const ir::Value variable = variable_of(x, "x");
+  return made(x, variable - fitted(variable, decrement, "decrement"), where);
+}
+
+UpdateOp moving_average_update(const Tensor& variable, const Operand& value,
+                               const Operand& momentum, Where where) {
+  const Call call("moving_average_update", where);
+  const ir::Value x = variable_of(variable, "variable");
+  const ir::Value current = ir::cast(value_of(value, x.dtype(), "value"), x.dtype());
+  const ir::Value m = ir::broadcast_to(fitted(x, momentum, "momentum"), x.dims());
+  if (broadcast_dims(x.type(), current.type()) != x.dims()) {
+    Call::value_error("value", text("value does not fit the variable (variable ", x.type(),
+                                    ", value ", current.type(), ")"));
+  }
+  return made(variable, x * m + ir::broadcast_to(current, x.dims()) * (1.0 - m), where);
+}
+
+}  // namespace kiln
