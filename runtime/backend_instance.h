@@ -178,6 +178,8 @@ class Instance : public std::enable_shared_from_this<Instance> {
 
   /// Throws the exception for `error`, which it frees; returns when that is null.
   void require_ok(kiln_error* error, std::string_view function = {}) const;
+  /// BackendError when a call succeeded but left no handle.
+  void require_made(const void* handle, const char* what) const;
   /// BackendError in a child process of the one that made the instance.
   void require_same_process(std::string_view function) const;
 
@@ -191,6 +193,14 @@ class Instance : public std::enable_shared_from_this<Instance> {
   pid_t process_ = 0;
   std::mutex compile_mutex_;  // for plugins that compile one thing at a time
 };
+
+struct ProbeReport {
+  std::uint32_t score = 0;  // 0: cannot be used here, for `reason`
+  std::string reason;
+  std::vector<std::string> details;
+};
+/// Asks the plugin whether it can be used on this machine.
+ProbeReport probe(const Plugin& plugin);
 
 /// The one instance of that backend (a name or an absolute path) with default options, made at the
 /// first call. Never destroyed. BackendError.

@@ -7,6 +7,8 @@
 #include "backends/abi/kiln_backend.h"
 
 #include <cstdint>
+#include <iosfwd>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +44,15 @@ std::vector<const Plugin*> opened_plugins();
 
 /// The file that holds this code, as messages name it: libkiln.so, or the program it is part of.
 const std::string& host_path();
+
+/// The minors of one major version that a side can speak.
+struct AbiRange {
+  std::uint32_t major = 0, lowest = 0, highest = 0;
+};
+AbiRange host_abi();
+/// The highest minor that both sides speak, or nothing.
+std::optional<std::uint32_t> common_minor(const AbiRange& a, const AbiRange& b);
+std::ostream& operator<<(std::ostream& out, const AbiRange& range);
 
 // ---- Parts of the above, each in a file of its own ----
 

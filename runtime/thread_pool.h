@@ -14,8 +14,8 @@ inline constexpr unsigned kMaxThreads = 4096;
 /// from 1 to 4096.
 unsigned thread_count();
 
-/// From 1 to kMaxThreads. Waits for running loops to end.
-void set_thread_count(unsigned count);
+/// From 1 to kMaxThreads, else ValueError. Waits for running loops to end.
+void set_thread_count(int count);
 
 /// Returns a KILN_CODE_ number; other than 0 ends the loop.
 using RangeBody = std::uint32_t (*)(void* context, std::uint64_t begin, std::uint64_t end);

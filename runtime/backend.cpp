@@ -1,0 +1,189 @@
+// Which backend computes: the public functions, and the one instance of each backend. State is
+// allocated once and never freed, since variables of the program may be destroyed after it.
+#include <kiln/backend.h>
+
+#include <kiln/error.h>
+
+#include "core/types/text.h"
+#include "runtime/backend_choice.h"
+#include "runtime/backend_instance.h"
+#include "runtime/log.h"
+#include "runtime/plugin.h"
+#include "runtime/thread_pool.h"
+#include "runtime/version.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <optional>
+
+namespace kiln {
+namespace runtime {
+namespace {
+
+struct Choice {
+  std::mutex mutex;
+  std::optional<BackendChoice> made;
+};
+
+Choice& choice() {
+  static Choice& instance = *new Choice;
+  return instance;
+}
+
+struct Instances {
+  std::mutex mutex;
+  std::map<const Plugin*, InstancePtr> by_plugin;
+};
+
+Instances& instances() {
+  static Instances& instance = *new Instances;
+  return instance;
+}
+
+InstancePtr instance_of(const Plugin& plugin) {
+  Instances& all = instances();
+  const std::lock_guard lock(all.mutex);
+  InstancePtr& instance = all.by_plugin[&plugin];
+  if (!instance) instance = Instance::create(plugin);
+  return instance;
+}
+
+BackendSources read_sources() {
+  BackendSources sources;
+  if (const char* given = ::secure_getenv("KERAS_BACKEND")) sources.environment = given;
+  return sources;
+}
+
+// ---- auto ----
+
+struct Candidate {
+  const Plugin* plugin;
+  std::uint32_t score;
+};
+
+/// Every backend that can be opened and says that it can be used here, the best first.
+std::vector<Candidate> usable_backends(std::string& refusals) {
+  const auto note = [&](const std::string& name, const std::string& why) {
+    refusals += text(refusals.empty() ? "" : "; ", name, ": ", why);
+  };
+  for (const PluginFile& file : list_plugin_files()) {
+    try {
+      open_plugin(file.name, "");
+    } catch (const Error& error) {
+      note(file.name, error.message());
+    }
+  }
+  std::vector<Candidate> usable;
+  for (const Plugin* plugin : opened_plugins()) {
+    try {
+      const ProbeReport report = probe(*plugin);
+      if (report.score == 0) note(plugin->name, report.reason);
+      if (report.score != 0) usable.push_back({plugin, report.score});
+    } catch (const Error& error) {
+      note(plugin->name, error.message());
+    }
+  }
+  std::sort(usable.begin(), usable.end(), [](const Candidate& a, const Candidate& b) {
+    return a.score != b.score ? a.score > b.score : a.plugin->name < b.plugin->name;
+  });
+  return usable;
+}
+
+BackendChoice choose_automatically(const std::string& reason, const std::string& function) {
+  std::string refusals;
+  const std::vector<Candidate> usable = usable_backends(refusals);
+  for (const Candidate& candidate : usable) {
+    try {
+      instance_of(*candidate.plugin);
+      const std::string why =
+          text(reason, ": best of ", usable.size(), " usable, score ", candidate.score);
+      log_line(LogLevel::Info, "backend", text("auto chose ", candidate.plugin->name));
+      return {candidate.plugin->name, why};
+    } catch (const Error& error) {
+      refusals += text(refusals.empty() ? "" : "; ", candidate.plugin->name, ": ", error.message());
+      log_line(LogLevel::Warning, "backend", error.message());
+    }
+  }
+  throw BackendError(function, "", text("auto found no usable backend; ",
+                                        refusals.empty() ? "there is none in " : refusals,
+                                        refusals.empty() ? join_text(plugin_directories()) : ""));
+}
+
+BackendChoice choose(const std::string& value, const std::string& reason,
+                     const std::string& function) {
+  if (value == "auto") return choose_automatically(reason, function);
+  return {open_plugin(value, function).name, reason};
+}
+
+/// What the environment and the files ask for; errors say which of them did.
+BackendChoice choose_from_sources() {
+  const WantedBackend wanted = decide_backend(read_sources());
+  if (!wanted.warning.empty()) log_line(LogLevel::Warning, "backend", wanted.warning);
+  try {
+    return choose(wanted.value, wanted.reason, "");
+  } catch (const BackendError& error) {
+    throw BackendError("backend", "",
+                       text(error.message(), " (asked for by: ", wanted.reason, ")"));
+  }
+}
+
+BackendChoice current_choice() {
+  Choice& state = choice();
+  const std::lock_guard lock(state.mutex);
+  if (!state.made) state.made = choose_from_sources();
+  return *state.made;
+}
+
+}  // namespace
+
+void forget_backend_choice() {
+  Choice& state = choice();
+  const std::lock_guard lock(state.mutex);
+  state.made.reset();
+}
+
+InstancePtr backend_instance(const std::string& name_or_path, const std::string& function) {
+  return instance_of(open_plugin(name_or_path, function));
+}
+
+InstancePtr current_instance(const std::string& function) {
+  return backend_instance(current_choice().name, function);
+}
+
+}  // namespace runtime
+
+std::string backend() { return runtime::current_choice().name; }
+
+BackendChoice backend_choice() { return runtime::current_choice(); }
+
+void set_backend(const std::string& name_or_path) {
+  BackendChoice chosen = runtime::choose(name_or_path, "set_backend", "set_backend");
+  runtime::Choice& state = runtime::choice();
+  const std::lock_guard lock(state.mutex);
+  state.made = std::move(chosen);
+}
+
+std::string load_backend(const std::string& name_or_path) {
+  return runtime::open_plugin(name_or_path, "load_backend").name;
+}
+
+std::vector<BackendDescription> list_backends() {
+  std::map<std::string, BackendDescription> all;
+  for (const runtime::PluginFile& file : runtime::list_plugin_files()) {
+    all[file.name] = {file.name, file.path, "", false, file.refusal};
+  }
+  for (const runtime::Plugin* plugin : runtime::opened_plugins()) {
+    all[plugin->name] = {plugin->name, plugin->path, plugin->version, true, ""};
+  }
+  std::vector<BackendDescription> list;
+  for (auto& [name, description] : all) list.push_back(std::move(description));
+  return list;
+}
+
+void set_threads(int count) { runtime::set_thread_count(count); }
+
+std::string version() { return std::string(runtime::kVersion); }
+
+}  // namespace kiln

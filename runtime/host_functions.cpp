@@ -1,0 +1,56 @@
+#include "runtime/host_functions.h"
+
+#include <kiln/error.h>
+
+#include "core/types/text.h"
+
+#include <cstring>
+#include <iostream>
+
+namespace kiln::runtime {
+namespace {
+
+struct Row {
+  std::string_view name;
+  HostFunction function;
+};
+
+constexpr Row kFunctions[] = {
+    {"print_tensor", host_print_tensor},
+};
+
+}  // namespace
+
+std::size_t HostView::elements() const {
+  std::size_t count = 1;
+  for (const std::int64_t dim : dims) count *= static_cast<std::size_t>(dim);
+  return count;
+}
+
+HostFunction find_host_function(std::string_view name) {
+  for (const Row& row : kFunctions) {
+    if (row.name == name) return row.function;
+  }
+  return nullptr;
+}
+
+void host_print_tensor(const HostCallArguments& arguments) {
+  if (arguments.inputs.size() != 1 || arguments.outputs.size() != 1) {
+    throw InternalError("print_tensor", "",
+                        text("takes one value and gives one but got ", arguments.inputs.size(),
+                             " and ", arguments.outputs.size()));
+  }
+  const HostView& value = arguments.inputs[0];
+  const HostView& result = arguments.outputs[0];
+  const std::size_t bytes = value.elements() * dtype_bytes(value.dtype);
+  if (result.elements() * dtype_bytes(result.dtype) != bytes) {
+    throw InternalError("print_tensor", "", "value and result differ in size");
+  }
+  const std::string_view message(reinterpret_cast<const char*>(arguments.payload.data()),
+                                 arguments.payload.size());
+  // One write, so that lines of several threads do not mix.
+  std::cout << text(message, message.empty() ? "" : " ", array_text(value), "\n") << std::flush;
+  if (bytes != 0) std::memcpy(result.data, value.data, bytes);
+}
+
+}  // namespace kiln::runtime

@@ -1,0 +1,211 @@
+// From a name or a path to an opened plugin. Own plugins are known by their file name beside the
+// library; the current directory and the dynamic linker's search path play no part. The list of
+// opened plugins is never freed: buffers may outlive everything else while the process ends.
+#include "runtime/plugin.h"
+
+#include <kiln/error.h>
+
+#include "core/types/text.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace kiln::runtime {
+namespace {
+
+using FileId = std::pair<dev_t, ino_t>;
+
+struct Opened {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Plugin>> plugins;
+  std::map<FileId, const Plugin*> by_file;
+};
+
+Opened& opened() {
+  static Opened& instance = *new Opened;
+  return instance;
+}
+
+std::string real_path(const std::string& path) {
+  char resolved[PATH_MAX];
+  return ::realpath(path.c_str(), resolved) != nullptr ? resolved : path;
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+std::string find_host_path() {
+  Dl_info info{};
+  link_map* map = nullptr;
+  const auto* here = reinterpret_cast<const void*>(&find_host_path);
+  if (::dladdr1(here, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) != 0 &&
+      map != nullptr && map->l_name != nullptr && *map->l_name != '\0') {
+    return real_path(map->l_name);
+  }
+  return real_path("/proc/self/exe");
+}
+
+/// "cpu" for "libkiln_cpu.so", else empty.
+std::string name_in(std::string_view file) {
+  constexpr std::string_view kBefore = "libkiln_", kAfter = ".so";
+  if (!file.starts_with(kBefore) || !file.ends_with(kAfter)) return {};
+  if (file.size() <= kBefore.size() + kAfter.size()) return {};
+  file.remove_prefix(kBefore.size());
+  file.remove_suffix(kAfter.size());
+  return std::string(file);
+}
+
+void list_folder(const std::string& folder, std::map<std::string, PluginFile>& found) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), ::closedir);
+  if (!directory) return;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    const std::string name = name_in(entry->d_name);
+    if (name.empty() || found.contains(name)) continue;
+    const std::string path = text(folder, "/", entry->d_name);
+    found[name] = {name, path, refusal_of_file(path, true)};
+  }
+}
+
+std::string describe_found(const std::vector<PluginFile>& files) {
+  std::string list;
+  for (const PluginFile& file : files) {
+    list += text(list.empty() ? "" : ", ", file.name, " (", file.path);
+    if (!file.refusal.empty()) list += text(", which ", file.refusal);
+    list += ")";
+  }
+  return list.empty() ? "none" : list;
+}
+
+[[noreturn]] void throw_unknown(const std::string& name, const std::string& function,
+                                const std::vector<PluginFile>& files) {
+  std::vector<std::string> names;
+  for (const PluginFile& file : files) names.push_back(file.name);
+  for (const auto& plugin : opened().plugins) names.push_back(plugin->name);
+  const std::string nearest = nearest_name(name, names);
+  std::string fact = text("no backend '", name, "'");
+  if (!nearest.empty()) fact += text("; did you mean '", nearest, "'?");
+  fact += text("; found: ", describe_found(files), "; looked for libkiln_", name, ".so in ",
+               join_text(plugin_directories()));
+  throw BackendError(function, "", fact);
+}
+
+// The following require the lock.
+
+const Plugin* find_opened(const std::string& name) {
+  for (const auto& plugin : opened().plugins) {
+    if (plugin->name == name) return plugin.get();
+  }
+  return nullptr;
+}
+
+const Plugin& open_file(const std::string& path, const std::string& expected_name,
+                        const std::string& function) {
+  const auto refuse = [&](const std::string& why) {
+    throw BackendError(function, "", text("backend plugin '", path, "' ", why));
+  };
+  const bool own = !expected_name.empty();
+  std::string refusal = refusal_of_file(path, own);
+  const std::string real = real_path(path);
+  if (refusal.empty() && real != path) refusal = refusal_of_file(real, own);
+  if (!refusal.empty()) refuse(refusal);
+  struct stat file {};
+  if (::stat(real.c_str(), &file) != 0) refuse("does not exist");
+  const FileId id{file.st_dev, file.st_ino};
+  if (const auto known = opened().by_file.find(id); known != opened().by_file.end()) {
+    return *known->second;
+  }
+  Plugin plugin = load_plugin(real, function);
+  if (own && plugin.name != expected_name) refuse(text("calls itself '", plugin.name, "'"));
+  if (const Plugin* other = find_opened(plugin.name)) {
+    refuse(text("calls itself '", plugin.name, "', which is the name of ", other->path));
+  }
+  opened().plugins.push_back(std::make_unique<Plugin>(std::move(plugin)));
+  const Plugin& kept = *opened().plugins.back();
+  opened().by_file[id] = &kept;
+  return kept;
+}
+
+}  // namespace
+
+const std::string& host_path() {
+  static const std::string& path = *new std::string(find_host_path());
+  return path;
+}
+
+std::vector<std::string> plugin_directories() {
+  const std::string beside = folder_of(host_path());
+  std::vector<std::string> folders{beside};
+  const std::string sibling = real_path(beside + "/../lib");
+  if (sibling != beside && sibling.find("/../") == std::string::npos) folders.push_back(sibling);
+  return folders;
+}
+
+std::vector<PluginFile> list_plugin_files() {
+  std::map<std::string, PluginFile> found;
+  for (const std::string& folder : plugin_directories()) list_folder(folder, found);
+  std::vector<PluginFile> files;
+  for (auto& [name, file] : found) files.push_back(std::move(file));
+  return files;
+}
+
+const Plugin& open_plugin(const std::string& name_or_path, const std::string& function) {
+  if (name_or_path.empty()) throw BackendError(function, "", "the name of a backend is empty");
+  if (name_or_path.find('\0') != std::string::npos) {
+    throw BackendError(function, "", "the name of a backend contains a zero byte");
+  }
+  const std::lock_guard lock(opened().mutex);
+  if (name_or_path.front() == '/') return open_file(name_or_path, "", function);
+  if (name_or_path.find('/') != std::string::npos) {
+    throw BackendError(function, "",
+                       text("backend path '", name_or_path,
+                            "' is relative; give an absolute path or a name"));
+  }
+  if (const Plugin* plugin = find_opened(name_or_path)) return *plugin;
+  const std::vector<PluginFile> files = list_plugin_files();
+  for (const PluginFile& file : files) {
+    if (file.name == name_or_path) return open_file(file.path, file.name, function);
+  }
+  throw_unknown(name_or_path, function, files);
+}
+
+std::vector<const Plugin*> opened_plugins() {
+  const std::lock_guard lock(opened().mutex);
+  std::vector<const Plugin*> list;
+  for (const auto& plugin : opened().plugins) list.push_back(plugin.get());
+  return list;
+}
+
+std::string nearest_name(std::string_view name, const std::vector<std::string>& names) {
+  constexpr std::size_t kFarthest = 2;
+  std::string nearest;
+  std::size_t best = kFarthest + 1;
+  for (const std::string& candidate : names) {
+    // One row of the table of edit distances between prefixes.
+    std::vector<std::size_t> row(name.size() + 1);
+    for (std::size_t j = 0; j <= name.size(); ++j) row[j] = j;
+    for (std::size_t i = 1; i <= candidate.size(); ++i) {
+      std::size_t diagonal = std::exchange(row[0], i);
+      for (std::size_t j = 1; j <= name.size(); ++j) {
+        const std::size_t replaced = diagonal + (candidate[i - 1] == name[j - 1] ? 0 : 1);
+        diagonal = row[j];
+        row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+      }
+    }
+    if (row.back() < best && row.back() < name.size()) {
+      best = row.back();
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+}  // namespace kiln::runtime

@@ -1,0 +1,209 @@
+// A list of running loops that idle threads join. A loop lives on its caller's stack; the caller
+// takes it off the list and then waits until no thread is inside it. Everything is allocated once
+// and never freed, so that nothing runs while the process ends.
+#include "runtime/thread_pool.h"
+
+#include <kiln/error.h>
+
+#include "core/types/text.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace kiln::runtime {
+namespace {
+
+constexpr std::uint64_t kPartsPerThread = 4;
+
+struct Loop {
+  RangeBody body;
+  void* context;
+  std::uint64_t n;
+  std::uint64_t parts;
+  std::atomic<std::uint64_t> next{0};
+  std::atomic<std::uint32_t> code{0};
+  unsigned guests = 0;  // threads of the pool inside; guarded by Pool::mutex
+};
+
+struct Pool {
+  std::mutex mutex;
+  std::condition_variable work;  // a loop was added, or the threads are to stop
+  std::condition_variable left;  // a guest left a loop
+  std::vector<Loop*> loops;
+  std::vector<std::thread> threads;
+  bool stopping = false;
+  unsigned wanted = 0;  // 0: not asked yet
+  std::atomic<pid_t> process{0};  // that started the threads
+};
+
+Pool& pool() {
+  static Pool& instance = *new Pool;
+  return instance;
+}
+
+thread_local bool inside_loop = false;
+
+// part p of [0, n), without overflow: the first n % parts ranges are one longer.
+std::uint64_t part_begin(const Loop& loop, std::uint64_t part) {
+  const std::uint64_t extra = std::min(part, loop.n % loop.parts);
+  return loop.n / loop.parts * part + extra;
+}
+
+void run_parts(Loop& loop) {
+  inside_loop = true;
+  while (loop.code.load(std::memory_order_relaxed) == 0) {
+    const std::uint64_t part = loop.next.fetch_add(1, std::memory_order_relaxed);
+    if (part >= loop.parts) break;
+    const std::uint32_t code =
+        loop.body(loop.context, part_begin(loop, part), part_begin(loop, part + 1));
+    std::uint32_t none = 0;
+    if (code != 0) loop.code.compare_exchange_strong(none, code);
+  }
+  inside_loop = false;
+}
+
+// A loop that still has parts to give away. Requires the lock.
+Loop* open_loop(Pool& state) {
+  for (Loop* loop : state.loops) {
+    if (loop->code == 0 && loop->next < loop->parts) return loop;
+  }
+  return nullptr;
+}
+
+void serve() {
+  Pool& state = pool();
+  std::unique_lock lock(state.mutex);
+  while (true) {
+    Loop* loop = nullptr;
+    state.work.wait(lock, [&] { return state.stopping || (loop = open_loop(state)) != nullptr; });
+    if (loop == nullptr) return;
+    ++loop->guests;
+    lock.unlock();
+    run_parts(*loop);
+    lock.lock();
+    if (--loop->guests == 0) state.left.notify_all();
+  }
+}
+
+// Requires the lock. Fewer threads than wished for are a slower pool, not an error.
+void start_threads(Pool& state, unsigned count) {
+  state.process = getpid();
+  try {
+    while (state.threads.size() + 1 < count) state.threads.emplace_back(serve);
+  } catch (const std::system_error&) {
+  }
+}
+
+unsigned available_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0) {
+    return static_cast<unsigned>(CPU_COUNT(&set));
+  }
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+unsigned configured_threads() {
+  const char* given = std::getenv("KILN_THREADS");
+  if (given == nullptr || *given == '\0') return std::min(available_processors(), kMaxThreads);
+  unsigned count = 0;
+  const char* end = given + std::strlen(given);
+  const auto [rest, fault] = std::from_chars(given, end, count);
+  if (fault != std::errc() || rest != end || count == 0 || count > kMaxThreads) {
+    throw ConfigError("", "KILN_THREADS",
+                      text("KILN_THREADS is '", given, "' but must be a number from 1 to ",
+                           kMaxThreads));
+  }
+  return count;
+}
+
+void require_same_process(const Pool& state) {
+  const pid_t started_by = state.process;
+  if (started_by == 0 || started_by == getpid()) return;
+  throw BackendError("", "",
+                     text("the thread pool was started in process ", started_by,
+                          " and does not exist in its forked child ", getpid(),
+                          "; start a new program instead of forking"));
+}
+
+// Requires the lock.
+unsigned wanted_threads(Pool& state) {
+  if (state.wanted == 0) state.wanted = configured_threads();
+  return state.wanted;
+}
+
+}  // namespace
+
+unsigned thread_count() {
+  Pool& state = pool();
+  require_same_process(state);
+  const std::lock_guard lock(state.mutex);
+  return wanted_threads(state);
+}
+
+void set_thread_count(int count) {
+  if (count < 1 || count > static_cast<int>(kMaxThreads)) {
+    throw ValueError("set_threads", "count",
+                     text("count is ", count, " but must be from 1 to ", kMaxThreads));
+  }
+  if (inside_loop) throw ValueError("set_threads", "", "called from inside a parallel loop");
+  Pool& state = pool();
+  require_same_process(state);
+  std::unique_lock lock(state.mutex);
+  state.left.wait(lock, [&] { return state.loops.empty() && !state.stopping; });
+  state.wanted = static_cast<unsigned>(count);
+  if (state.threads.empty()) return;
+  state.stopping = true;
+  std::vector<std::thread> old = std::move(state.threads);
+  state.threads.clear();
+  lock.unlock();
+  state.work.notify_all();
+  for (std::thread& thread : old) thread.join();
+  lock.lock();
+  state.stopping = false;
+  lock.unlock();
+  state.left.notify_all();
+}
+
+std::uint32_t parallel_for(std::uint64_t n, RangeBody body, void* context) {
+  if (n == 0) return 0;
+  if (inside_loop || n == 1) return body(context, 0, n);
+  Pool& state = pool();
+  require_same_process(state);
+  std::unique_lock lock(state.mutex);
+  state.left.wait(lock, [&] { return !state.stopping; });
+  const unsigned count = wanted_threads(state);
+  Loop loop{body, context, n, std::min<std::uint64_t>(n, count * kPartsPerThread)};
+  if (count == 1) {
+    lock.unlock();
+    loop.parts = 1;
+    run_parts(loop);
+    return loop.code;
+  }
+  start_threads(state, count);
+  state.loops.push_back(&loop);
+  lock.unlock();
+  state.work.notify_all();
+  run_parts(loop);
+  lock.lock();
+  std::erase(state.loops, &loop);
+  state.left.wait(lock, [&] { return loop.guests == 0; });
+  const bool last = state.loops.empty();
+  lock.unlock();
+  if (last) state.left.notify_all();
+  return loop.code;
+}
+
+}  // namespace kiln::runtime
