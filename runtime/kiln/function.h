@@ -1,0 +1,85 @@
+// Compiled functions: group J's `function`, `eval`, and looking inside.
+#pragma once
+
+#include <kiln/array.h>
+#include <kiln/update.h>
+#include <kiln/variable.h>
+
+#include <span>
+
+namespace kiln {
+
+/// What dump writes: any combination.
+enum class Stage : std::uint32_t {
+  Graph = 1,    ///< the user's graph: .kir text and .dot
+  Passes = 2,   ///< the graph after every pass
+  Module = 4,   ///< the module as it crosses to the backend, binary and text
+  Backend = 8,  ///< whatever the backend offers
+  All = 15,
+};
+constexpr Stage operator|(Stage a, Stage b) {
+  return static_cast<Stage>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));
+}
+
+struct FunctionStats {
+  std::int64_t compiles = 0;       ///< modules compiled by the backend
+  double compile_seconds = 0;      ///< passes and backend together
+  std::int64_t calls = 0;          ///< calls that succeeded
+};
+
+/// A compiled function: takes arrays in the order of its inputs, gives arrays in the order of its
+/// outputs. Copies share the compiled code. Calls may run on any number of threads at once; those
+/// that update a variable wait for each other.
+class KILN_API Function {
+ public:
+  Function() = default;
+
+  /// Each input is cast to its placeholder's dtype (floating point into an integer placeholder is
+  /// a TypeError, except for learning_phase). Updates are computed from the state before the call
+  /// and become visible together after it succeeded; a call that throws changes nothing.
+  /// Errors: ValueError for a wrong number or shape of inputs and for a failed guard, naming the
+  /// input; TypeError for a wrong dtype; what the backend reports.
+  std::vector<Array> operator()(const std::vector<Array>& inputs = {}) const;
+
+  /// The form without allocation of results: inputs and outputs are the caller's memory, of
+  /// exactly the placeholders' and the results' dtypes and shapes.
+  void call_into(std::span<const ArrayView> inputs, std::span<const MutableArrayView> outputs) const;
+
+  /// Writes numbered files into `directory` (made when missing). Errors: IoError.
+  void dump(const std::string& directory, Stage stages = Stage::All) const;
+
+  const std::string& name() const;
+  /// The backend that it was compiled for.
+  const std::string& backend() const;
+  FunctionStats stats() const;
+  explicit operator bool() const { return impl_ != nullptr; }
+
+  struct Impl;
+  explicit Function(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+struct FunctionOptions {
+  std::vector<UpdateOp> updates = {};
+  std::string name = {};     ///< for messages and dumps; unset: "function"
+  std::string backend = {};  ///< unset: the backend in use (kiln/backend.h)
+  Where where = Where::here();
+};
+
+/// Compiles `outputs` and `updates` as a function of `inputs`.
+/// `inputs` are placeholders (learning_phase() among them when it is fed; else it is 0); inputs
+/// that nothing depends on are fine. Zero outputs are allowed.
+/// Errors: TypeError for an input that is no placeholder; ValueError for an input given twice, for
+/// a placeholder that an output needs and that is not an input, for two updates of one variable;
+/// NotImplementedError naming ops that the backend lacks; BackendError.
+KILN_API Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
+                           const FunctionOptions& options = {});
+
+/// The value of a tensor that depends on no placeholder.
+KILN_API Array eval(const Tensor& x, Where where = Where::here());
+/// Executes an update and gives the variable's new value.
+KILN_API Array eval(const UpdateOp& x, Where where = Where::here());
+
+}  // namespace kiln
