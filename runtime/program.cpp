@@ -1,0 +1,86 @@
+#include "runtime/program.h"
+
+#include "core/ir/traverse.h"
+#include "core/module/module.h"
+#include "core/module/write.h"
+#include "core/ops/make.h"
+#include "runtime/dump.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <sstream>
+
+namespace kiln::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Whether a node of that op is reached, bodies included.
+bool reaches(std::span<const ir::Value> roots, ir::Op op) {
+  for (const ir::Node* node : ir::topological_order(roots)) {
+    if (node->op == op) return true;
+    bool inside = false;
+    ir::for_each_lambda(*node, [&](const ir::Lambda& lambda) {
+      inside = inside || reaches(lambda.results, op);
+    });
+    if (inside) return true;
+  }
+  return false;
+}
+
+void find_storages(Program& program, const module::Module& compiled) {
+  for (const module::StateEntry& entry : compiled.state) {
+    program.states.push_back(entry.variable);
+    program.state_storages.push_back(&storage_of(entry.variable));
+  }
+  for (const ir::Update& update : program.graph.updates) {
+    program.updated.push_back(&storage_of(update.variable));
+  }
+  program.writers = program.updated;
+  std::sort(program.writers.begin(), program.writers.end(),
+            [](const VariableStorage* a, const VariableStorage* b) { return a->id < b->id; });
+}
+
+}  // namespace
+
+passes::PipelineOptions pipeline_options() {
+  passes::PipelineOptions options;
+  const char* names = std::getenv("KILN_DISABLE");
+  std::istringstream list(names ? names : "");
+  for (std::string name; std::getline(list, name, ',');) options.disabled.push_back(name);
+  return options;
+}
+
+std::shared_ptr<const Program> compile_program(const ir::Graph& graph, std::string name,
+                                               const InstancePtr& instance) {
+  const Clock::time_point start = Clock::now();
+  auto program = std::make_shared<Program>();
+  program->name = std::move(name);
+  program->user_graph = graph;
+  std::vector<ir::Guard> guards = ir::collect_guards(graph.roots());
+  program->binding = InputBinding(program->name, graph.inputs, guards);
+  program->graph = passes::run_pipeline(graph, pipeline_options());
+  const std::vector<ir::Value> roots = program->graph.roots();
+  program->draws = reaches(roots, ir::Op::RandomUniform);
+  program->calls_host = reaches(roots, ir::Op::HostCall);
+
+  const module::Module compiled =
+      module::make_module(program->graph, std::move(guards), program->name);
+  find_storages(*program, compiled);
+  const module::Encoded encoded = module::write_module(compiled);
+  CompileRequest request;
+  request.module = encoded.bytes;
+  for (const module::SideConstant& constant : encoded.constants) {
+    request.constants.push_back({constant.data, constant.size});
+  }
+  request.label = program->name;
+  request.function = "function";
+  program->instance = instance;
+  dump_if_wanted(*program);
+  program->executable = instance->compile(request);
+  program->compile_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return program;
+}
+
+}  // namespace kiln::runtime
