@@ -1,0 +1,28 @@
+// Saving and loading the values of variables as safetensors files.
+#pragma once
+
+#include <kiln/variable.h>
+
+namespace kiln {
+
+struct LoadWeightsOptions {
+  /// Every variable must be in the file and every entry of the file must be a variable.
+  /// When false, what matches by name is loaded and the rest is left alone.
+  bool strict = true;
+  Where where = Where::here();
+};
+
+/// Writes the variables' values, all of one moment, under their names. The file is written beside
+/// `path` and renamed, so that a failure leaves an older file whole.
+/// Errors: TypeError for a tensor that is no variable; ValueError for a variable without a name or
+/// a name that occurs twice; IoError.
+KILN_API void save_weights(const std::string& path, const std::vector<Tensor>& variables,
+                           Where where = Where::here());
+
+/// Sets the variables to the file's values: all of them or, on an error, none.
+/// Errors: IoError for a file that cannot be read or is damaged; ValueError with a table of name,
+/// file shape, variable shape and near-miss names where they do not match.
+KILN_API void load_weights(const std::string& path, const std::vector<Tensor>& variables,
+                           const LoadWeightsOptions& options = {});
+
+}  // namespace kiln

@@ -1,0 +1,254 @@
+// Variables: creation and values. Random initial values are drawn on the host, from a generator
+// seeded by the argument or by the process-wide one.
+#include <kiln/variable.h>
+
+#include "core/kiln/context_state.h"
+#include "core/kiln/tensor_impl.h"
+#include "runtime/variable_state.h"
+
+#include <kiln/function.h>
+
+#include <atomic>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <random>
+
+namespace kiln {
+namespace {
+
+using runtime::VariableStorage;
+
+ir::Type type_of(const Array& value) {
+  return {value.dtype(), ir::Dims(value.dims().begin(), value.dims().end())};
+}
+
+Variable make_variable(Array value, const std::string& name, Constraint constraint) {
+  static std::atomic<std::int64_t> next{1};
+  ir::VariableAttrs attrs;
+  attrs.id = next.fetch_add(1, std::memory_order_relaxed);
+  attrs.type = type_of(value);
+  attrs.name = scoped_name(name);
+  attrs.state.state =
+      std::make_shared<VariableStorage>(attrs.id, std::move(value), std::move(constraint));
+  return Variable(wrap(ir::make(ir::Op::Variable, std::move(attrs), {}), name));
+}
+
+VariableStorage& storage(const Tensor& x, const char* argument) {
+  const ir::Value value = value_of(x, argument);
+  if (value.node->op != ir::Op::Variable) {
+    Call::type_error(argument, text(argument, " is not a variable (", argument, " ", x, ")"));
+  }
+  return runtime::storage_of(value);
+}
+
+/// Static sizes of a shape argument.
+std::vector<std::int64_t> sizes_of(const Shape& shape) {
+  std::vector<std::int64_t> sizes;
+  for (const ir::Dim& dim : dims_of(shape)) {
+    if (!dim.is_static()) Call::value_error("shape", text("shape holds the unknown size ", dim));
+    if (dim.value() < 0) Call::value_error("shape", text("shape holds the size ", dim));
+    sizes.push_back(dim.value());
+  }
+  return sizes;
+}
+
+bool is_symbolic(const Shape& shape) {
+  if (shape.is_tensor()) return true;
+  for (const ShapeEntry& entry : shape.entries()) {
+    if (entry.is_tensor()) return true;
+  }
+  return false;
+}
+
+Tensor filled(const char* function, const Shape& shape, double value,
+              const CreateOptions& options) {
+  const Call call(function, options.where);
+  const DType dtype = dtype_of(options.dtype, floatx_dtype());
+  if (is_symbolic(shape)) return wrap(ir::full(dtype, dims_of(shape), value), options.name);
+  return make_variable(Array::full(sizes_of(shape), value, dtype), options.name, {});
+}
+
+/// The value that a variable of that type takes from `value`: cast, a scalar spread.
+Array fitted(const ir::Type& type, const Array& value) {
+  std::vector<std::int64_t> dims;
+  for (const ir::Dim& dim : type.dims) dims.push_back(dim.value());
+  const Array converted = value.astype(type.dtype);
+  if (std::equal(dims.begin(), dims.end(), value.dims().begin(), value.dims().end())) {
+    return converted;
+  }
+  Call::value_error("value", text("value has shape [", join_text(value.dims(), ","),
+                                  "] but the variable is ", type));
+}
+
+/// A scalar spread over the variable's shape.
+Array spread(const ir::Type& type, const Array& scalar) {
+  std::vector<std::int64_t> dims;
+  for (const ir::Dim& dim : type.dims) dims.push_back(dim.value());
+  const double value = scalar.astype(DType::Float64).item<double>();
+  return Array::full(dims, value, type.dtype);
+}
+
+/// 53 random bits in [0, 1).
+double uniform(std::mt19937_64& generator) {
+  return static_cast<double>(generator() >> 11) * 0x1p-53;
+}
+
+/// Box-Muller: one of the pair, from u in (0, 1] and v in [0, 1).
+double normal(std::mt19937_64& generator) {
+  const double radius = std::sqrt(-2 * std::log(1 - uniform(generator)));
+  return radius * std::cos(2 * std::numbers::pi * uniform(generator));
+}
+
+Variable random_variable(const Shape& shape, const RandomVariableOptions& options,
+                         double (*draw)(std::mt19937_64&), double offset, double scale) {
+  const DType dtype = dtype_of(options.dtype, floatx_dtype());
+  if (!is_float(dtype)) Call::type_error("dtype", text("dtype ", dtype, " is not floating point"));
+  const std::uint64_t seed =
+      options.seed ? static_cast<std::uint64_t>(*options.seed) : next_seed();
+  std::mt19937_64 generator(seed);
+  Array value = Array::zeros(sizes_of(shape), DType::Float64);
+  for (double& element : value.as<double>()) element = offset + scale * draw(generator);
+  return make_variable(value.astype(dtype), options.name, {});
+}
+
+}  // namespace
+
+Variable::Variable(const Tensor& tensor, Where where) : Tensor(tensor) {
+  const Call call("Variable", where);
+  storage(tensor, "tensor");
+}
+
+const Constraint& Variable::constraint() const {
+  const Call call("constraint", {});
+  return storage(*this, "variable").constraint;
+}
+
+Variable variable(const Array& value, const VariableOptions& options) {
+  const Call call("variable", options.where);
+  const DType dtype = dtype_of(options.dtype, floatx_dtype());
+  return make_variable(value.astype(dtype), options.name, options.constraint);
+}
+
+Variable variable(const Tensor& value, const VariableOptions& options) {
+  const Call call("variable", options.where);
+  return variable(eval(value, options.where), options);
+}
+
+Tensor constant(const Array& value, const ConstantOptions& options) {
+  const Call call("constant", options.where);
+  const DType dtype = dtype_of(options.dtype, floatx_dtype());
+  Array converted = value.astype(dtype);
+  if (options.shape.is_set()) {
+    const std::vector<std::int64_t> sizes = sizes_of(options.shape);
+    std::int64_t count = 1;
+    for (std::int64_t size : sizes) count *= size;
+    if (converted.size() == 1 && count != 1) {
+      ir::Type scalar{dtype, {}};
+      const auto* bytes = static_cast<const std::byte*>(std::as_const(converted).data());
+      const ir::Value one = ir::constant(scalar, {bytes, bytes + converted.bytes()});
+      return wrap(ir::broadcast_to(one, ir::Dims(sizes.begin(), sizes.end())), options.name);
+    }
+    if (converted.size() != count) {
+      Call::value_error("shape", text("shape [", join_text(sizes, ","), "] has ", count,
+                                      " elements but value has ", converted.size()));
+    }
+    converted = converted.reshape(sizes);
+  }
+  const auto* bytes = static_cast<const std::byte*>(std::as_const(converted).data());
+  return wrap(ir::constant(type_of(converted), {bytes, bytes + converted.bytes()}), options.name);
+}
+
+Tensor zeros(const Shape& shape, const CreateOptions& options) {
+  return filled("zeros", shape, 0, options);
+}
+
+Tensor ones(const Shape& shape, const CreateOptions& options) {
+  return filled("ones", shape, 1, options);
+}
+
+Variable eye(std::int64_t size, const CreateOptions& options) {
+  return eye(std::pair{size, size}, options);
+}
+
+Variable eye(std::pair<std::int64_t, std::int64_t> size, const CreateOptions& options) {
+  const Call call("eye", options.where);
+  const DType dtype = dtype_of(options.dtype, floatx_dtype());
+  const auto [rows, columns] = size;
+  if (rows < 0 || columns < 0) {
+    Call::value_error("size", text("size [", rows, ",", columns, "] is negative"));
+  }
+  Array value = Array::zeros({rows, columns}, DType::Float64);
+  const auto elements = value.as<double>();
+  for (std::int64_t i = 0; i < std::min(rows, columns); ++i) {
+    elements[static_cast<std::size_t>(i * columns + i)] = 1;
+  }
+  return make_variable(value.astype(dtype), options.name, {});
+}
+
+Variable random_uniform_variable(const Shape& shape, double low, double high,
+                                 const RandomVariableOptions& options) {
+  const Call call("random_uniform_variable", options.where);
+  return random_variable(shape, options, uniform, low, high - low);
+}
+
+Variable random_normal_variable(const Shape& shape, double mean, double scale,
+                                const RandomVariableOptions& options) {
+  const Call call("random_normal_variable", options.where);
+  return random_variable(shape, options, normal, mean, scale);
+}
+
+Array get_value(const Tensor& x, Where where) {
+  const Call call("get_value", where);
+  return storage(x, "x").read();
+}
+
+std::vector<Array> batch_get_value(const std::vector<Tensor>& xs, Where where) {
+  const Call call("batch_get_value", where);
+  std::vector<VariableStorage*> storages;
+  for (const Tensor& x : xs) storages.push_back(&storage(x, "xs"));
+  const runtime::Snapshot snapshot(storages);
+  std::vector<Array> values;
+  for (std::size_t i = 0; i < storages.size(); ++i) values.push_back(snapshot.on_host(i));
+  return values;
+}
+
+void set_value(const Tensor& x, const Array& value, Where where) {
+  const Call call("set_value", where);
+  VariableStorage& target = storage(x, "x");
+  Array fits = fitted(value_of(x, "x").type(), value);
+  const std::lock_guard writer(target.writer);
+  const std::unique_lock lock(VariableStorage::publish_mutex());
+  target.publish(std::move(fits));
+}
+
+void batch_set_value(const std::vector<std::pair<Tensor, Array>>& tuples, Where where) {
+  const Call call("batch_set_value", where);
+  std::map<std::int64_t, std::pair<VariableStorage*, Array>> values;  // in the order of locking
+  for (const auto& [x, value] : tuples) {
+    VariableStorage& target = storage(x, "tuples");
+    const ir::Type& type = value_of(x, "tuples").type();
+    Array fits = value.rank() == 0 ? spread(type, value) : fitted(type, value);
+    values.insert_or_assign(target.id, std::pair{&target, std::move(fits)});
+  }
+  std::vector<std::unique_lock<std::mutex>> writers;
+  for (auto& [id, entry] : values) writers.emplace_back(entry.first->writer);
+  const std::unique_lock lock(VariableStorage::publish_mutex());
+  for (auto& [id, entry] : values) entry.first->publish(std::move(entry.second));
+}
+
+std::vector<std::int64_t> get_variable_shape(const Tensor& x, Where where) {
+  const Call call("get_variable_shape", where);
+  storage(x, "x");
+  std::vector<std::int64_t> shape;
+  for (const ir::Dim& dim : value_of(x, "x").dims()) shape.push_back(dim.value());
+  return shape;
+}
+
+UpdateOp update(const Tensor& x, const Array& new_x, Where where) {
+  const Call call("update", where);
+  storage(x, "x");
+  return update(x, constant(new_x, {.dtype = value_of(x, "x").dtype()}), where);
+}
+
+}  // namespace kiln
