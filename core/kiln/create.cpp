@@ -1,0 +1,147 @@
+#include <kiln/create.h>
+
+#include "core/kiln/context_state.h"
+#include "core/kiln/tensor_impl.h"
+
+#include <atomic>
+
+namespace kiln {
+namespace {
+
+ir::Dim placeholder_dim(const ShapeEntry& entry, const std::string& name, std::size_t axis) {
+  if (entry.is_none()) return ir::Dim::fresh(text(name.empty() ? "x" : name, ".", axis));
+  if (entry.is_tensor()) {
+    Call::value_error("shape", text("shape[", axis, "] is a tensor; use None or a size"));
+  }
+  if (entry.size() < 0) {
+    Call::value_error("shape", text("shape[", axis, "] is ", entry.size()));
+  }
+  return entry.size();
+}
+
+/// Names of dims are printed and parsed: letters, digits, '_' and '.'.
+std::string dim_name_of(const std::string& name) {
+  std::string safe;
+  for (char c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    safe += plain || c == '_' ? c : '_';
+  }
+  if (!safe.empty() && safe[0] >= '0' && safe[0] <= '9') safe.insert(0, "_");
+  return safe;
+}
+
+std::vector<ShapeEntry> requested_shape(const PlaceholderOptions& options) {
+  if (options.shape.is_tensor()) {
+    Call::value_error("shape", "shape is a tensor; use None for unknown sizes");
+  }
+  if (options.shape.is_set()) return options.shape.entries();
+  if (!options.ndim) Call::value_error("shape", "neither shape nor ndim is given");
+  if (*options.ndim < 0) Call::value_error("ndim", text("ndim is ", *options.ndim));
+  return std::vector<ShapeEntry>(static_cast<std::size_t>(*options.ndim), ShapeEntry(None));
+}
+
+Tensor filled_like(const char* function, const Operand& x, double value,
+                   const LikeOptions& options) {
+  const Call call(function, x.where());
+  const ir::Value like = value_of(x, floatx_dtype(), "x");
+  const DType dtype = dtype_of(options.dtype, like.dtype());
+  return wrap(ir::full(dtype, like.dims(), value), options.name);
+}
+
+}  // namespace
+
+Tensor placeholder(const PlaceholderOptions& options) {
+  const Call call("placeholder", options.where);
+  if (options.sparse) Call::not_implemented("sparse", "sparse tensors are not supported");
+  static std::atomic<std::int64_t> next{1};
+  ir::PlaceholderAttrs attrs;
+  attrs.type.dtype = dtype_of(options.dtype, floatx_dtype());
+  attrs.name = scoped_name(options.name);
+  const std::string dim_name = dim_name_of(options.name);
+  for (const ShapeEntry& entry : requested_shape(options)) {
+    attrs.type.dims.push_back(placeholder_dim(entry, dim_name, attrs.type.dims.size()));
+  }
+  attrs.id = next.fetch_add(1, std::memory_order_relaxed);
+  return wrap(ir::make(ir::Op::Placeholder, std::move(attrs), {}), options.name);
+}
+
+bool is_placeholder(const Tensor& x) {
+  return !x.empty() && x.impl()->value.node->op == ir::Op::Placeholder;
+}
+
+bool is_keras_tensor(const Tensor& x, Where where) {
+  const Call call("is_keras_tensor", where);
+  value_of(x, "x");
+  return false;
+}
+
+Tensor shape(const Operand& x) {
+  const Call call("shape", x.where());
+  const ir::Value value = value_of(x, floatx_dtype(), "x");
+  if (value.rank() == 0) return wrap(ir::constant({DType::Int64, {0}}, {}));
+  std::vector<ir::Value> sizes;
+  for (const ir::Dim& dim : value.dims()) sizes.push_back(ir::reshape(ir::dim_size(dim), {1}));
+  return wrap(ir::concat(std::move(sizes), 0));
+}
+
+std::vector<std::optional<std::int64_t>> int_shape(const Tensor& x, Where where) {
+  const Call call("int_shape", where);
+  std::vector<std::optional<std::int64_t>> sizes;
+  for (const ir::Dim& dim : value_of(x, "x").dims()) {
+    sizes.push_back(dim.is_static() ? std::optional(dim.value()) : std::nullopt);
+  }
+  return sizes;
+}
+
+int ndim(const Tensor& x, Where where) {
+  const Call call("ndim", where);
+  return value_of(x, "x").rank();
+}
+
+std::string dtype(const Tensor& x, Where where) {
+  const Call call("dtype", where);
+  return std::string(dtype_name(value_of(x, "x").dtype()));
+}
+
+Tensor zeros_like(const Operand& x, const LikeOptions& options) {
+  return filled_like("zeros_like", x, 0, options);
+}
+
+Tensor ones_like(const Operand& x, const LikeOptions& options) {
+  return filled_like("ones_like", x, 1, options);
+}
+
+Tensor identity(const Operand& x, const NameOptions& options) {
+  const Call call("identity", x.where());
+  return wrap(ir::identity(value_of(x, floatx_dtype(), "x")), options.name);
+}
+
+std::int64_t count_params(const Tensor& x, Where where) {
+  const Call call("count_params", where);
+  const ir::Value value = value_of(x, "x");
+  const ir::Dim count = product(value.dims());
+  if (!count.is_static()) {
+    Call::value_error("x", text("x has an unknown size (x ", value.type(), ")"));
+  }
+  return count.value();
+}
+
+Tensor cast(const Operand& x, const DTypeArgument& dtype) {
+  const Call call("cast", x.where());
+  const DType to = dtype_of(dtype, floatx_dtype());
+  return wrap(ir::cast(value_of(x, to, "x"), to));
+}
+
+bool is_sparse(const Tensor& x, Where where) {
+  const Call call("is_sparse", where);
+  value_of(x, "tensor");
+  return false;
+}
+
+Tensor to_dense(const Tensor& x, Where where) {
+  const Call call("to_dense", where);
+  value_of(x, "tensor");
+  return x;
+}
+
+}  // namespace kiln

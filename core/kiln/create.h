@@ -1,0 +1,70 @@
+// Making and inspecting symbolic tensors: the part of group B that needs no values, and the dense
+// answers of is_sparse and to_dense.
+#pragma once
+
+#include <kiln/tensor.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kiln {
+
+struct PlaceholderOptions {
+  Shape shape = Shape::unset();   ///< wins over ndim; {} is a scalar
+  std::optional<int> ndim = {};   ///< a rank whose dims are all unknown
+  DTypeArgument dtype = {};       ///< unset: floatx()
+  bool sparse = false;
+  std::string name = {};
+  Where where = Where::here();
+};
+
+/// An argument of a compiled function. Each None is an unknown size of its own.
+/// Errors: ValueError when neither shape nor ndim is given or a size is negative;
+/// NotImplementedError for sparse.
+KILN_API Tensor placeholder(const PlaceholderOptions& options);
+
+/// Whether x is a placeholder; never throws.
+KILN_API bool is_placeholder(const Tensor& x);
+
+/// Whether x was made by a Keras layer or Input: false for every tensor of this library.
+/// Errors: ValueError for an empty tensor.
+KILN_API bool is_keras_tensor(const Tensor& x, Where where = Where::here());
+
+/// The shape of x as an int64 vector; its entries can be used wherever a size is expected.
+KILN_API Tensor shape(const Operand& x);
+
+/// The sizes of x, nothing where they are unknown.
+KILN_API std::vector<std::optional<std::int64_t>> int_shape(const Tensor& x,
+                                                            Where where = Where::here());
+KILN_API int ndim(const Tensor& x, Where where = Where::here());
+/// The name of the dtype: "float32".
+KILN_API std::string dtype(const Tensor& x, Where where = Where::here());
+
+struct LikeOptions {
+  DTypeArgument dtype = {};  ///< unset: the dtype of x (Keras' documentation, up to 2.2.4)
+  std::string name = {};
+};
+/// A tensor of zeros (ones) with the shape that x has at run time.
+KILN_API Tensor zeros_like(const Operand& x, const LikeOptions& options = {});
+KILN_API Tensor ones_like(const Operand& x, const LikeOptions& options = {});
+
+struct NameOptions {
+  std::string name = {};
+};
+/// A tensor equal to x, and a node of its own: `gradients` with respect to it works.
+KILN_API Tensor identity(const Operand& x, const NameOptions& options = {});
+
+/// The product of the sizes of x. Errors: ValueError when one is unknown.
+KILN_API std::int64_t count_params(const Tensor& x, Where where = Where::here());
+
+/// x converted: floating point to integer truncates toward zero (saturating, NaN gives 0), to bool
+/// is x != 0, bool to number is 0 or 1. Errors: TypeError for an unknown dtype name.
+KILN_API Tensor cast(const Operand& x, const DTypeArgument& dtype);
+
+/// Whether x is sparse: no tensor is, as long as there are none.
+KILN_API bool is_sparse(const Tensor& x, Where where = Where::here());
+/// x itself when it is dense.
+KILN_API Tensor to_dense(const Tensor& x, Where where = Where::here());
+
+}  // namespace kiln

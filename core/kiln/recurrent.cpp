@@ -1,0 +1,268 @@
+// rnn as a Scan over time-major slices. Masking, reversal and unrolling are spelled out here; the
+// optimisation of the loop is left to the passes.
+#include <kiln/recurrent.h>
+
+#include "core/kiln/tensor_impl.h"
+#include "core/ops/lambda_builder.h"
+
+#include <algorithm>
+
+namespace kiln {
+namespace {
+
+using ir::Dim;
+using ir::Dims;
+using ir::Value;
+
+/// Axes 0 and 1 exchanged.
+Value time_major(const Value& x) {
+  ir::Ints axes{1, 0};
+  for (int axis = 2; axis < x.rank(); ++axis) axes.push_back(axis);
+  return ir::permute(x, axes);
+}
+
+/// mask (samples) as a condition over x (samples, ...).
+Value spread_mask(const Value& mask, const Value& x) {
+  return ir::broadcast(mask, x.dims(), {0});
+}
+
+/// What one step computes, in values.
+struct Step {
+  Value output;
+  std::vector<Value> states;
+};
+
+class Rnn {
+ public:
+  Rnn(const StepFunction& step, const Tensor& inputs, const std::vector<Tensor>& initial_states,
+      const RnnOptions& options)
+      : step_(step), options_(options) {
+    const Value x = value_of(inputs, "inputs");
+    if (x.rank() < 3) {
+      Call::value_error("inputs", text("inputs has rank ", x.rank(),
+                                       " but at least 3 is needed (inputs ", x.type(), ")"));
+    }
+    samples_ = x.dims()[0];
+    read_mask(x);
+    x_ = time_major(x);
+    for (const Tensor& state : initial_states) {
+      initial_.push_back(value_of(state, "initial_states"));
+    }
+    for (const Tensor& constant : options.constants) {
+      constants_.push_back(wrap(value_of(constant, "constants")));
+    }
+    limit_length();
+  }
+
+  RnnResult run() { return options_.unroll ? unrolled() : scanned(); }
+
+ private:
+  void read_mask(const Value& x) {
+    if (!options_.mask) return;
+    Value mask = value_of(options_.mask, "mask");
+    const bool trailing_one = mask.rank() == 3 && mask.dims()[2].is_one();
+    if (mask.rank() != 2 && !trailing_one) {
+      Call::value_error("mask", text("mask must be (samples, time) (mask ", mask.type(), ")"));
+    }
+    const Dims expected{x.dims()[0], x.dims()[1]};
+    for (int axis = 0; axis < 2; ++axis) {
+      if (equal(mask.dims()[axis], expected[axis]) == ir::Answer::No) {
+        Call::value_error("mask", text("mask does not fit inputs (mask ", mask.type(),
+                                       ", inputs ", x.type(), ")"));
+      }
+    }
+    // Unknown sizes become those of inputs, with a guard.
+    mask = ir::reshape(mask, expected);
+    mask_ = time_major(ir::cast(mask, DType::Bool));
+  }
+
+  void limit_length() {
+    length_ = x_.dims()[0];
+    if (!options_.input_length) return;
+    if (*options_.input_length < 0) {
+      Call::value_error("input_length", text("input_length is ", *options_.input_length));
+    }
+    const Dim limit = *options_.input_length;
+    if (options_.unroll && !length_.is_static()) {
+      x_ = ir::slice_axis(x_, 0, 0, limit);
+      if (mask_) mask_ = ir::slice_axis(mask_, 0, 0, limit);
+      length_ = limit;
+      return;
+    }
+    length_ = min(length_, limit);
+    x_ = ir::slice_axis(x_, 0, 0, length_);
+    if (mask_) mask_ = ir::slice_axis(mask_, 0, 0, length_);
+  }
+
+  /// The user's step on values, checked against the states that went in.
+  Step call_step(const Value& input, const std::vector<Value>& states) {
+    std::vector<Tensor> arguments;
+    for (const Value& state : states) arguments.push_back(wrap(state));
+    arguments.insert(arguments.end(), constants_.begin(), constants_.end());
+    const StepResult result = step_(wrap(input), arguments);
+    Step step{value_of(result.output, "step_function"), {}};
+    if (step.output.rank() < 1) {
+      Call::value_error("step_function", "the step's output is a scalar; its axis 0 is samples");
+    }
+    if (result.states.size() != states.size()) {
+      Call::value_error("step_function",
+                        text("the step gives ", result.states.size(), " states but got ",
+                             states.size(), " initial states"));
+    }
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      step.states.push_back(fitted_state(value_of(result.states[i], "step_function"), states[i], i));
+    }
+    return step;
+  }
+
+  static Value fitted_state(const Value& state, const Value& old, std::size_t i) {
+    bool fits = state.dtype() == old.dtype() && state.rank() == old.rank();
+    for (int axis = 0; fits && axis < state.rank(); ++axis) {
+      fits = equal(state.dims()[axis], old.dims()[axis]) != ir::Answer::No;
+    }
+    if (!fits) {
+      Call::value_error("step_function", text("the step gives state ", i, " as ", state.type(),
+                                              " but it went in as ", old.type()));
+    }
+    return ir::reshape(state, old.dims());
+  }
+
+  static Step masked(const Step& step, const Value& mask, const Value& previous_output,
+                     const std::vector<Value>& previous_states) {
+    Step kept{ir::select(spread_mask(mask, step.output), step.output, previous_output), {}};
+    for (std::size_t i = 0; i < step.states.size(); ++i) {
+      const Value condition = spread_mask(mask, step.states[i]);
+      kept.states.push_back(ir::select(condition, step.states[i], previous_states[i]));
+    }
+    return kept;
+  }
+
+  Value at(const Value& stacked, const Dim& t) const {
+    const Value one = ir::slice_axis(stacked, 0, t, t + 1);
+    return ir::reshape(one, Dims(one.dims().begin() + 1, one.dims().end()));
+  }
+
+  RnnResult unrolled() {
+    if (!length_.is_static()) {
+      Call::value_error("unroll", text("unrolling needs a known number of steps; give "
+                                       "input_length (inputs has ", length_, " steps)"));
+    }
+    const std::int64_t length = length_.value();
+    if (length == 0) return scanned();
+    std::vector<Value> outputs, states = initial_;
+    Value output;
+    for (std::int64_t i = 0; i < length; ++i) {
+      const std::int64_t t = options_.go_backwards ? length - 1 - i : i;
+      const ir::PositionScope position(ir::scalar_constant_int(DType::Int64, t));
+      Step step = call_step(at(x_, t), states);
+      if (mask_) {
+        if (!output) output = ir::zeros_like(step.output);
+        step = masked(step, at(mask_, t), output, states);
+      }
+      output = step.output;
+      states = step.states;
+      Dims stacked = output.dims();
+      stacked.insert(stacked.begin(), 1);
+      outputs.push_back(ir::reshape(output, stacked));
+    }
+    return result(output, ir::concat(std::move(outputs), 0), states);
+  }
+
+  std::vector<Value> states_of(const ir::LambdaBuilder& builder) const {
+    const auto first = builder.parameters().begin() + 1;
+    return {first, first + static_cast<std::ptrdiff_t>(initial_.size())};
+  }
+
+  RnnResult scanned() {
+    // Parameters: t, states, x[t]; then with a mask the previous output and mask[t].
+    std::vector<ir::Type> types{{DType::Int64, {}}};
+    for (const Value& state : initial_) types.push_back(state.type());
+    ir::Type slice = x_.type();
+    slice.dims.erase(slice.dims.begin());
+    types.push_back(slice);
+
+    const ir::LambdaBuilder builder(types);
+    const Value& t = builder.parameters()[0];
+    const Value& input = builder.parameters()[1 + initial_.size()];
+    Step step;
+    {
+      const ir::PositionScope position(t);
+      step = call_step(input, states_of(builder));
+    }
+    return close_scan(builder, types, step);
+  }
+
+  RnnResult close_scan(const ir::LambdaBuilder& traced, const std::vector<ir::Type>& types,
+                       Step step) {
+    // The previous output is carried in any case: it is the last output, zeros over no steps.
+    std::vector<ir::Type> all(types.begin(), types.end() - 1);
+    all.push_back(step.output.type());
+    all.push_back(types.back());
+    if (mask_) all.push_back({DType::Bool, {samples_}});
+    const ir::LambdaBuilder builder(all);
+    const std::vector<Value>& own = builder.parameters();
+    const std::size_t states = initial_.size();
+    ir::Replacements map;
+    for (std::size_t i = 0; i <= states; ++i) map.emplace(traced.parameters()[i], own[i]);
+    map.emplace(traced.parameters()[states + 1], own[states + 2]);
+
+    std::vector<Value> results = step.states;
+    results.push_back(step.output);
+    results = ir::replace_values(results, map);
+    Step moved{results.back(), {results.begin(), results.end() - 1}};
+    if (mask_) {
+      const std::vector<Value> old(own.begin() + 1, own.begin() + 1 + static_cast<long>(states));
+      moved = masked(moved, own[states + 3], own[states + 1], old);
+    }
+    return make_scan(builder, moved);
+  }
+
+  RnnResult make_scan(const ir::LambdaBuilder& builder, const Step& step) {
+    std::vector<Value> results = step.states;
+    results.push_back(step.output);  // carried
+    results.push_back(step.output);  // stacked
+    const auto closed = builder.close(results, 1);
+    ir::ScanAttrs attrs;
+    attrs.body.lambda = closed.lambda;
+    attrs.consts = static_cast<std::int64_t>(closed.captures.size());
+    attrs.carry = static_cast<std::int64_t>(initial_.size()) + 1;
+    attrs.xs = mask_ ? 2 : 1;
+    attrs.length = length_;
+    attrs.reverse = options_.go_backwards;
+    std::vector<Value> operands = closed.captures;
+    operands.insert(operands.end(), initial_.begin(), initial_.end());
+    operands.push_back(ir::zeros_like(step.output));
+    operands.push_back(x_);
+    if (mask_) operands.push_back(mask_);
+    const ir::NodeRef scan = ir::make_node(ir::Op::Scan, attrs, operands);
+    std::vector<Value> states;
+    for (std::uint32_t i = 0; i < initial_.size(); ++i) states.push_back({scan, i});
+    const auto last = static_cast<std::uint32_t>(initial_.size());
+    Value outputs{scan, last + 1};
+    if (options_.go_backwards) outputs = ir::reverse(outputs, {0});  // order of iteration
+    return result({scan, last}, outputs, states);
+  }
+
+  RnnResult result(const Value& last, const Value& outputs, const std::vector<Value>& states) {
+    RnnResult all{wrap(last), wrap(time_major(outputs)), {}};
+    for (const Value& state : states) all.new_states.push_back(wrap(state));
+    return all;
+  }
+
+  const StepFunction& step_;
+  const RnnOptions& options_;
+  Dim samples_, length_;
+  Value x_, mask_;  // time-major
+  std::vector<Value> initial_;
+  std::vector<Tensor> constants_;
+};
+
+}  // namespace
+
+RnnResult rnn(const StepFunction& step_function, const Tensor& inputs,
+              const std::vector<Tensor>& initial_states, const RnnOptions& options) {
+  const Call call("rnn", options.where);
+  return Rnn(step_function, inputs, initial_states, options).run();
+}
+
+}  // namespace kiln
