@@ -1,0 +1,285 @@
+#include <kiln/shape_ops.h>
+
+#include "core/kiln/tensor_impl.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kiln {
+namespace {
+
+using ir::Dim;
+using ir::Dims;
+using ir::Value;
+
+Value input(const Operand& x, const char* argument = "x") {
+  return value_of(x, floatx_dtype(), argument);
+}
+
+/// The dims of a target shape in which one entry may be -1.
+Dims target_dims(const Value& x, const Shape& shape) {
+  Dims dims;
+  if (shape.is_tensor()) {
+    dims = dims_of(shape);
+  } else {
+    for (const ShapeEntry& entry : shape.entries()) {
+      if (entry.is_none()) {
+        Call::value_error("shape", "shape holds None; use -1 for the size that is left");
+      }
+      dims.push_back(entry.is_tensor() ? dims_of(Shape({entry})).front() : Dim(entry.size()));
+    }
+  }
+  const auto is_free = [](const Dim& dim) { return dim.is_static() && dim.value() == -1; };
+  const auto free = std::find_if(dims.begin(), dims.end(), is_free);
+  if (free == dims.end()) return dims;
+  if (std::count_if(dims.begin(), dims.end(), is_free) > 1) {
+    Call::value_error("shape", text("shape has more than one -1: ", to_string(dims)));
+  }
+  *free = 1;
+  const Dim rest = product(dims);
+  if (rest.is_static() && rest.value() == 0) {
+    Call::value_error("shape", text("-1 beside a size of 0 can be anything (x ", x.type(), ")"));
+  }
+  *free = floor_div(product(x.dims()), rest);
+  return dims;
+}
+
+Tensor repeated(const Value& x, int axis, const Dim& count) {
+  // (.., d, ..) -> (.., d, 1, ..) -> (.., d, count, ..) -> (.., d * count, ..)
+  Dims spread = x.dims(), merged = x.dims();
+  spread.insert(spread.begin() + axis + 1, count);
+  merged[axis] = merged[axis] * count;
+  ir::Ints axes;
+  for (int i = 0; i < x.rank(); ++i) axes.push_back(i <= axis ? i : i + 1);
+  return wrap(ir::reshape(ir::broadcast(x, spread, axes), merged));
+}
+
+Value tiled(const Value& x, int axis, std::int64_t count) {
+  if (count == 1) return x;
+  Dims spread = x.dims(), merged = x.dims();
+  spread.insert(spread.begin() + axis, count);
+  merged[axis] = merged[axis] * count;
+  ir::Ints axes;
+  for (int i = 0; i < x.rank(); ++i) axes.push_back(i < axis ? i : i + 1);
+  return ir::reshape(ir::broadcast(x, spread, axes), merged);
+}
+
+void require_count(std::int64_t count, const char* argument) {
+  if (count < 0) Call::value_error(argument, text(argument, " is ", count));
+}
+
+/// An end of arange: a number, or a tensor computed from shapes.
+struct End {
+  bool is_number = true;
+  double number = 0;
+  Dim dim;
+};
+
+End end_of(const Operand& operand, const char* argument) {
+  if (!operand.is_tensor()) {
+    const bool integral = operand.kind() != Operand::Kind::Real;
+    return {true, operand.real(), integral ? Dim(operand.integer()) : Dim(0)};
+  }
+  const Value value = value_of(operand.tensor(), argument);
+  const auto dim = dim_of(value);
+  if (!dim) {
+    Call::value_error(argument, text(argument, " is a tensor that is not computed from shapes (",
+                                     argument, " ", value.type(), ")"));
+  }
+  return {dim->is_static(), dim->is_static() ? static_cast<double>(dim->value()) : 0, *dim};
+}
+
+/// ceil((stop - start) / step), not below zero.
+Dim arange_length(const End& start, const End& stop, double step) {
+  if (start.is_number && stop.is_number) {
+    return static_cast<std::int64_t>(std::max(0.0, std::ceil((stop.number - start.number) / step)));
+  }
+  if (step != std::floor(step)) {
+    Call::value_error("step", text("step ", step, " is not an integer beside a symbolic size"));
+  }
+  const auto whole = static_cast<std::int64_t>(step);
+  const Dim span = whole > 0 ? stop.dim - start.dim : start.dim - stop.dim;
+  return max(ceil_div(span, std::abs(whole)), 0);
+}
+
+Tensor make_arange(const Operand& start, const Operand& stop, double step,
+                   const ArangeOptions& options) {
+  const Call call("arange", stop.where());
+  const DType dtype = dtype_of(options.dtype, DType::Int32);
+  if (dtype != DType::Int32 && dtype != DType::Int64 && dtype != DType::Float32 &&
+      dtype != DType::Float64) {
+    Call::type_error("dtype", text("dtype ", dtype, " is none of int32, int64, float32, float64"));
+  }
+  if (step == 0 || !std::isfinite(step)) Call::value_error("step", text("step is ", step));
+  const End first = end_of(start, "start"), last = end_of(stop, "stop");
+  const Dim length = arange_length(first, last, step);
+  const DType wide = is_float(dtype) ? DType::Float64 : DType::Int64;
+  const Value index = ir::iota({wide, {length}}, 0);
+  Value offset = first.is_number ? ir::scalar_constant(wide, first.number)
+                                 : ir::cast(ir::dim_size(first.dim), wide);
+  const Value scaled = step == 1 ? index : index * ir::like(index, step);
+  return wrap(ir::cast(scaled + ir::broadcast_to(offset, index.dims()), dtype));
+}
+
+}  // namespace
+
+Tensor reshape(const Operand& x, const Shape& shape) {
+  const Call call("reshape", x.where());
+  const Value value = input(x);
+  return wrap(ir::reshape(value, target_dims(value, shape)));
+}
+
+Tensor permute_dimensions(const Operand& x, const std::vector<std::int64_t>& pattern) {
+  const Call call("permute_dimensions", x.where());
+  const Value value = input(x);
+  ir::Ints axes;
+  for (std::int64_t axis : pattern) axes.push_back(axis_of(axis, value.rank(), "pattern"));
+  ir::Ints sorted = axes;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted != ir::all_axes(value)) {
+    Call::value_error("pattern", text("pattern (", join_text(pattern),
+                                      ") is no permutation of the axes (x ", value.type(), ")"));
+  }
+  return wrap(ir::permute(value, axes));
+}
+
+Tensor concatenate(const std::vector<Tensor>& tensors, const ConcatenateOptions& options) {
+  const Call call("concatenate", options.where);
+  if (tensors.empty()) Call::value_error("tensors", "tensors is empty");
+  std::vector<Value> parts;
+  for (const Tensor& tensor : tensors) parts.push_back(value_of(tensor, "tensors"));
+  const int axis = axis_of(options.axis, parts[0].rank());
+  for (const Value& part : parts) {
+    const auto both = [&] { return text("(", parts[0].type(), ", ", part.type(), ")"); };
+    if (part.dtype() != parts[0].dtype()) {
+      Call::type_error("tensors", text("tensors have different dtypes ", both()));
+    }
+    if (part.rank() != parts[0].rank()) {
+      Call::value_error("tensors", text("tensors have different ranks ", both()));
+    }
+    for (int i = 0; i < part.rank(); ++i) {
+      if (i == axis || equal(part.dims()[i], parts[0].dims()[i]) != ir::Answer::No) continue;
+      Call::value_error("tensors", text("tensors differ on axis ", i, ", which is not joined ",
+                                        both()));
+    }
+  }
+  return wrap(ir::concat(std::move(parts), axis));
+}
+
+Tensor stack(const std::vector<Tensor>& x, const StackOptions& options) {
+  const Call call("stack", options.where);
+  if (x.empty()) Call::value_error("x", "x is empty");
+  const int rank = value_of(x[0], "x").rank() + 1;
+  const int axis = axis_of(options.axis, rank);
+  std::vector<Tensor> parts;
+  for (const Tensor& tensor : x) {
+    parts.push_back(expand_dims(Operand(tensor, options.where), {.axis = axis}));
+  }
+  return concatenate(parts, {.axis = axis, .where = options.where});
+}
+
+Tensor expand_dims(const Operand& x, const ExpandDimsOptions& options) {
+  const Call call("expand_dims", x.where());
+  const Value value = input(x);
+  Dims dims = value.dims();
+  dims.insert(dims.begin() + axis_of(options.axis, value.rank() + 1), 1);
+  return wrap(ir::reshape(value, dims));
+}
+
+Tensor squeeze(const Operand& x, int axis) {
+  const Call call("squeeze", x.where());
+  const Value value = input(x);
+  const int at = axis_of(axis, value.rank());
+  if (equal(value.dims()[at], 1) == ir::Answer::No) {
+    Call::value_error("axis", text("axis ", axis, " has size ", value.dims()[at], ", not 1 (x ",
+                                   value.type(), ")"));
+  }
+  Dims dims = value.dims();
+  dims.erase(dims.begin() + at);
+  return wrap(ir::reshape(value, dims));
+}
+
+Tensor flatten(const Operand& x) {
+  const Call call("flatten", x.where());
+  const Value value = input(x);
+  return wrap(ir::reshape(value, {product(value.dims())}));
+}
+
+Tensor batch_flatten(const Operand& x) {
+  const Call call("batch_flatten", x.where());
+  const Value value = input(x);
+  if (value.rank() == 0) Call::value_error("x", text("x is a scalar (x ", value.type(), ")"));
+  const Dims rest(value.dims().begin() + 1, value.dims().end());
+  return wrap(ir::reshape(value, {value.dims()[0], product(rest)}));
+}
+
+Tensor repeat_elements(const Operand& x, std::int64_t rep, int axis) {
+  const Call call("repeat_elements", x.where());
+  const Value value = input(x);
+  require_count(rep, "rep");
+  return repeated(value, axis_of(axis, value.rank()), rep);
+}
+
+Tensor repeat(const Operand& x, std::int64_t n) {
+  const Call call("repeat", x.where());
+  const Value value = input(x);
+  if (value.rank() != 2) {
+    Call::value_error("x", text("x has rank ", value.rank(), ", not 2 (x ", value.type(), ")"));
+  }
+  require_count(n, "n");
+  return wrap(ir::broadcast(value, {value.dims()[0], n, value.dims()[1]}, {0, 2}));
+}
+
+Tensor tile(const Operand& x, const std::vector<std::int64_t>& n) {
+  const Call call("tile", x.where());
+  Value value = input(x);
+  const auto rank = static_cast<std::size_t>(value.rank());
+  if (n.size() > rank) {
+    Call::not_implemented("n", text("n (", join_text(n), ") has more entries than x has axes (x ",
+                                    value.type(), ")"));
+  }
+  for (std::size_t i = 0; i < n.size(); ++i) {
+    require_count(n[i], "n");
+    value = tiled(value, static_cast<int>(rank - n.size() + i), n[i]);
+  }
+  return wrap(value);
+}
+
+Tensor tile(const Operand& x, std::int64_t n) { return tile(x, std::vector<std::int64_t>{n}); }
+
+Tensor arange(const Operand& stop, const ArangeOptions& options) {
+  return make_arange(0, stop, 1, options);
+}
+
+Tensor arange(const Operand& start, const Operand& stop, const ArangeOptions& options) {
+  return make_arange(start, stop, 1, options);
+}
+
+Tensor arange(const Operand& start, const Operand& stop, double step,
+              const ArangeOptions& options) {
+  return make_arange(start, stop, step, options);
+}
+
+Tensor one_hot(const Operand& indices, std::int64_t num_classes) {
+  const Call call("one_hot", indices.where());
+  const Value value = value_of(indices, DType::Int64, "indices");
+  if (!is_integer(value.dtype())) {
+    Call::type_error("indices", text("indices are not integers (indices ", value.type(), ")"));
+  }
+  require_count(num_classes, "num_classes");
+  Dims dims = value.dims();
+  dims.push_back(num_classes);
+  // Compared as int64, so that a class number beyond a narrow dtype never wraps onto an index.
+  const Value wide = ir::cast(value, DType::Int64);
+  const Value classes = ir::iota({DType::Int64, dims}, value.rank());
+  const Value hot = ir::equal_to(ir::broadcast(wide, dims, ir::all_axes(value)), classes);
+  return wrap(ir::cast(hot, floatx_dtype()));
+}
+
+Tensor reverse(const Operand& x, const Axes& axes) {
+  const Call call("reverse", x.where());
+  const Value value = input(x);
+  return wrap(ir::reverse(value, axes_of(axes, value.rank(), "axes")));
+}
+
+}  // namespace kiln

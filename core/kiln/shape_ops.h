@@ -1,0 +1,67 @@
+// Shape operations: group H of the K functions.
+#pragma once
+
+#include <kiln/tensor.h>
+
+#include <vector>
+
+namespace kiln {
+
+struct ConcatenateOptions {
+  int axis = -1;
+  Where where = Where::here();
+};
+struct StackOptions {
+  int axis = 0;
+  Where where = Where::here();
+};
+struct ExpandDimsOptions {
+  int axis = -1;
+};
+struct ArangeOptions {
+  DTypeArgument dtype = "int32";  ///< int32, int64, float32 or float64
+  Where where = Where::here();
+};
+
+/// x with another shape of as many elements, in C order. One entry may be -1 (what is left); an
+/// entry may be an integer scalar tensor, and the whole shape an integer vector tensor, computed
+/// from shapes. Errors: ValueError when the number of elements differs (at the call when unknown).
+KILN_API Tensor reshape(const Operand& x, const Shape& shape);
+/// Axis i of the result is axis pattern[i] of x. Errors: ValueError for no permutation.
+KILN_API Tensor permute_dimensions(const Operand& x, const std::vector<std::int64_t>& pattern);
+/// The tensors one after the other along an axis. They have equal rank, dtype and other dims.
+/// Errors: ValueError for an empty list or clashing dims; TypeError for different dtypes.
+KILN_API Tensor concatenate(const std::vector<Tensor>& tensors,
+                            const ConcatenateOptions& options = {});
+/// Tensors of equal type along a new axis of the result.
+KILN_API Tensor stack(const std::vector<Tensor>& x, const StackOptions& options = {});
+/// A new axis of size 1 at that position of the result; -1 appends.
+KILN_API Tensor expand_dims(const Operand& x, const ExpandDimsOptions& options = {});
+/// Removes one axis, which must be 1. Errors: ValueError.
+KILN_API Tensor squeeze(const Operand& x, int axis);
+/// All elements as a vector, in C order.
+KILN_API Tensor flatten(const Operand& x);
+/// (n, ...) to (n, product of the rest). Errors: ValueError for a scalar.
+KILN_API Tensor batch_flatten(const Operand& x);
+/// Each element `rep` times in a row along `axis`: [a, b] with 2 gives [a, a, b, b].
+KILN_API Tensor repeat_elements(const Operand& x, std::int64_t rep, int axis);
+/// (samples, d) to (samples, n, d). Errors: ValueError for another rank.
+KILN_API Tensor repeat(const Operand& x, std::int64_t n);
+/// x repeated n[i] times along axis i, as numpy.tile: a shorter n applies to the last axes.
+/// Errors: NotImplementedError when n is longer than the rank.
+KILN_API Tensor tile(const Operand& x, const std::vector<std::int64_t>& n);
+KILN_API Tensor tile(const Operand& x, std::int64_t n);
+/// start, start + step, ... before stop; with one argument it is stop and start is 0. Empty when
+/// stop lies the other way. start and stop may be integer scalar tensors computed from shapes.
+/// Errors: ValueError for a step of 0; TypeError for another dtype.
+KILN_API Tensor arange(const Operand& stop, const ArangeOptions& options = {});
+KILN_API Tensor arange(const Operand& start, const Operand& stop, const ArangeOptions& options = {});
+KILN_API Tensor arange(const Operand& start, const Operand& stop, double step,
+                       const ArangeOptions& options = {});
+/// Integer indices (...) to (..., num_classes) of floatx(): 1 at the index, zeros for an index
+/// outside. Errors: TypeError when indices are not integers.
+KILN_API Tensor one_hot(const Operand& indices, std::int64_t num_classes);
+/// x with the order of these axes reversed.
+KILN_API Tensor reverse(const Operand& x, const Axes& axes);
+
+}  // namespace kiln
