@@ -10,6 +10,7 @@ namespace kiln::ir {
 namespace {
 
 thread_local Origin t_origin;
+std::atomic<std::uint64_t> g_serial{1};
 
 bool same_origin(const Origin& a, const Origin& b) {
   return a.where.line == b.where.line && std::strcmp(a.where.file, b.where.file) == 0 &&
@@ -52,6 +53,7 @@ Node::Node(Op op, Attrs attrs, std::vector<Value> operands, std::vector<Type> ty
       operands(std::move(operands)),
       types(std::move(types)),
       origin(origin),
+      serial(g_serial.fetch_add(1, std::memory_order_relaxed)),
       hash_(hash) {}
 
 Node::~Node() = default;
@@ -167,6 +169,8 @@ NodeRef intern(Op op, Attrs attrs, std::vector<Value> operands, std::vector<Type
   return InternTable::global().intern(op, std::move(attrs), std::move(operands), std::move(types),
                                       origin);
 }
+
+std::uint64_t next_serial() { return g_serial.load(std::memory_order_relaxed); }
 
 std::size_t live_node_count() { return InternTable::global().size(); }
 

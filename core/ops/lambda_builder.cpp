@@ -111,6 +111,62 @@ LambdaBuilder::Closed LambdaBuilder::close(const std::vector<Value>& results,
   return closed;
 }
 
+namespace {
+
+bool is_made_inside(const Node& node, std::uint64_t serial) {
+  if (is_repeated_inside(node)) return true;
+  const bool is_argument = node.op == Op::Placeholder || node.op == Op::Variable ||
+                           node.op == Op::Parameter;
+  return !is_argument && node.serial >= serial;
+}
+
+void capture(const std::vector<Value>& results, std::uint64_t serial,
+             std::vector<Value>& captures) {
+  std::unordered_set<Value, ValueHash> seen(captures.begin(), captures.end());
+  const auto use = [&](const Value& value) {
+    if (!is_made_inside(*value.node, serial) && seen.insert(value).second) {
+      captures.push_back(value);
+    }
+  };
+  // A node that an outside node alone reaches stays outside with it.
+  std::vector<const Node*> inside;
+  std::unordered_set<const Node*> visited;
+  for (const Value& result : results) {
+    use(result);
+    if (is_made_inside(*result.node, serial)) inside.push_back(result.node.get());
+  }
+  while (!inside.empty()) {
+    const Node* node = inside.back();
+    inside.pop_back();
+    if (!visited.insert(node).second) continue;
+    for (const Value& operand : node->operands) {
+      use(operand);
+      if (is_made_inside(*operand.node, serial)) inside.push_back(operand.node.get());
+    }
+  }
+}
+
+}  // namespace
+
+ClosedBranches close_branches(const std::vector<Value>& then_results, std::uint64_t then_serial,
+                              const std::vector<Value>& else_results, std::uint64_t else_serial) {
+  ClosedBranches closed;
+  capture(then_results, then_serial, closed.captures);
+  capture(else_results, else_serial, closed.captures);
+  std::vector<Type> types;
+  Replacements replacements;
+  for (const Value& value : closed.captures) {
+    replacements.emplace(
+        value, parameter(static_cast<std::int64_t>(types.size()), 0, value.type()));
+    types.push_back(value.type());
+  }
+  closed.then_branch = std::make_shared<const Lambda>(
+      Lambda{types, replace_values(then_results, replacements)});
+  closed.else_branch = std::make_shared<const Lambda>(
+      Lambda{types, replace_values(else_results, replacements)});
+  return closed;
+}
+
 std::vector<Value> inline_lambda(const Lambda& lambda, std::span<const Value> arguments) {
   Replacements replacements;
   for (std::size_t i = 0; i < lambda.parameters.size(); ++i) {

@@ -31,6 +31,16 @@ class LambdaBuilder {
   std::vector<Value> parameters_;
 };
 
+/// Two branches closed over the same parameters, which are the captures in order of first use.
+struct ClosedBranches {
+  std::shared_ptr<const Lambda> then_branch, else_branch;
+  std::vector<Value> captures;
+};
+/// What each branch made (nodes not older than `then_serial`, `else_serial`) is computed inside
+/// it; what existed before, and arguments and variables, is captured.
+ClosedBranches close_branches(const std::vector<Value>& then_results, std::uint64_t then_serial,
+                              const std::vector<Value>& else_results, std::uint64_t else_serial);
+
 /// The results of `lambda` with its parameters replaced by `arguments`.
 std::vector<Value> inline_lambda(const Lambda& lambda, std::span<const Value> arguments);
 

@@ -1,0 +1,65 @@
+// Choosing between values at run time: the learning phase and switch.
+#pragma once
+
+#include <kiln/tensor.h>
+
+#include <functional>
+
+namespace kiln {
+
+/// A branch: a tensor or number, or a function of no arguments that makes one. What a function
+/// makes is computed only when its branch is taken (when the condition is a scalar).
+class KILN_API Branch {
+ public:
+  Branch(const Operand& value) : value_(value), where_(value.where()) {}                // NOLINT
+  Branch(const Tensor& value, Where where = Where::here())                              // NOLINT
+      : value_(value, where), where_(where) {}
+  template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
+  Branch(Number number, Where where = Where::here())                                    // NOLINT
+      : value_(number, where), where_(where) {}
+  template <class Make, std::enable_if_t<std::is_invocable_r_v<Tensor, const Make&>, int> = 0>
+  Branch(Make make, Where where = Where::here())                                        // NOLINT
+      : value_(0, where), make_(std::move(make)), where_(where) {}
+
+  bool is_function() const { return static_cast<bool>(make_); }
+  const Operand& value() const { return value_; }
+  Tensor make() const { return make_(); }
+  Where where() const { return where_; }
+
+ private:
+  Operand value_;
+  std::function<Tensor()> make_;
+  Where where_;
+};
+
+/// 0 at test time, 1 at training time: a bool scalar that may be fed as an input of a function
+/// (0, 1, 0., 1. or bool) and is 0 when it is not. After set_learning_phase it is that constant.
+KILN_API Tensor learning_phase();
+
+/// New session state: uids and the learning phase start over; no variable is lost.
+KILN_API void clear_session();
+
+/// then_expression where condition is not 0, else else_expression; both of one type. A scalar
+/// condition chooses one branch, and only that one runs if it is a function. Otherwise it is
+/// elementwise: a condition of lower rank is extended with trailing axes, so (4,3) selects rows of
+/// (4,3,2). Formula: Keras 2.2.5.
+/// Errors: ValueError when the condition's rank is higher or the shapes differ.
+KILN_API Tensor switch_(const Operand& condition, const Branch& then_expression,
+                        const Branch& else_expression);
+
+/// x in the training phase, else alt. `training` unset: learning_phase(). A number or a constant
+/// learning phase picks the branch when the graph is built, and then the shapes may differ.
+KILN_API Tensor in_train_phase(const Branch& x, const Branch& alt);
+KILN_API Tensor in_train_phase(const Branch& x, const Branch& alt, const Operand& training);
+/// in_train_phase(alt, x).
+KILN_API Tensor in_test_phase(const Branch& x, const Branch& alt);
+KILN_API Tensor in_test_phase(const Branch& x, const Branch& alt, const Operand& training);
+
+struct PrintOptions {
+  std::string message = {};
+};
+/// x; each time it is computed, the message and the value are printed to standard output. Nothing
+/// is printed when the returned tensor is not used.
+KILN_API Tensor print_tensor(const Operand& x, const PrintOptions& options = {});
+
+}  // namespace kiln

@@ -1,0 +1,127 @@
+#include <kiln/random.h>
+
+#include "core/kiln/context_state.h"
+#include "core/kiln/tensor_impl.h"
+#include "core/ops/lambda_builder.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace kiln {
+namespace {
+
+using ir::Dims;
+using ir::Value;
+
+/// The draws of one K call: a given seed has the streams 0, 1, ..; without one each call gets
+/// streams that no other call has, under the process-wide seed.
+class Draws {
+ public:
+  explicit Draws(const std::optional<std::int64_t>& seed)
+      : seed_(seed ? *seed : static_cast<std::int64_t>(next_seed())) {}
+
+  /// U[0, 1).
+  Value uniform(DType dtype, const Dims& dims) {
+    const ir::RandomAttrs attrs{{dtype, dims}, seed_, stream_++};
+    return ir::make(ir::Op::RandomUniform, attrs, {ir::current_position()});
+  }
+
+ private:
+  std::int64_t seed_;
+  std::int64_t stream_ = 0;
+};
+
+DType float_dtype(const DTypeArgument& argument) {
+  const DType dtype = dtype_of(argument, floatx_dtype());
+  if (!is_float(dtype)) Call::type_error("dtype", text("dtype ", dtype, " is not floating point"));
+  return dtype;
+}
+
+/// The dtype that a formula is computed in: float16 and bfloat16 only store.
+DType wide(DType dtype) { return dtype == DType::Float64 ? dtype : DType::Float32; }
+
+/// sqrt(2) erfinv(x) for |x| <= erf(sqrt(2)).
+Value normal_quantile(const Value& x) {
+  static constexpr double kCoefficients[] = {2.81022636e-08,  3.43273939e-07, -3.5233877e-06,
+                                             -4.39150654e-06, 0.00021858087,  -0.00125372503,
+                                             -0.00417768164,  0.246640727,    1.50140941};
+  const Value w = -ir::unary(ir::Op::Log, (1.0 - x) * (1.0 + x)) - 2.5;
+  Value p = ir::like(x, kCoefficients[0]);
+  for (std::size_t i = 1; i < std::size(kCoefficients); ++i) p = p * w + kCoefficients[i];
+  return p * x * std::numbers::sqrt2;
+}
+
+}  // namespace
+
+Tensor random_normal(const Shape& shape, const RandomNormalOptions& options) {
+  const Call call("random_normal", options.where);
+  const DType dtype = float_dtype(options.dtype);
+  const Dims dims = dims_of(shape);
+  Draws draws(options.seed);
+  const Value u = draws.uniform(wide(dtype), dims), v = draws.uniform(wide(dtype), dims);
+  const Value radius = ir::unary(ir::Op::Sqrt, ir::unary(ir::Op::Log, 1.0 - u) * -2.0);
+  const Value normal = radius * ir::unary(ir::Op::Cos, v * (2 * std::numbers::pi));
+  return wrap(ir::cast(normal * options.stddev + options.mean, dtype));
+}
+
+Tensor random_uniform(const Shape& shape, const RandomUniformOptions& options) {
+  const Call call("random_uniform", options.where);
+  const DType dtype = float_dtype(options.dtype);
+  const Dims dims = dims_of(shape);
+  const Value u = Draws(options.seed).uniform(dtype, dims);
+  if (options.minval == 0 && options.maxval == 1) return wrap(u);
+  const Value scaled = u * (options.maxval - options.minval) + options.minval;
+  if (!(options.minval < options.maxval)) return wrap(scaled);
+  // Rounding can reach maxval: such a draw counts as minval, to keep the interval half open.
+  const Value inside = ir::less(scaled, ir::like(scaled, options.maxval));
+  return wrap(ir::select(inside, scaled, ir::like(scaled, options.minval)));
+}
+
+Tensor random_binomial(const Shape& shape, const RandomBinomialOptions& options) {
+  const Call call("random_binomial", options.where);
+  const DType dtype = dtype_of(options.dtype, floatx_dtype());
+  const Dims dims = dims_of(shape);
+  const Value u = Draws(options.seed).uniform(wide(dtype), dims);
+  return wrap(ir::cast(ir::less(u, ir::like(u, options.p)), dtype));
+}
+
+Tensor truncated_normal(const Shape& shape, const RandomNormalOptions& options) {
+  const Call call("truncated_normal", options.where);
+  const DType dtype = float_dtype(options.dtype);
+  const Value u = Draws(options.seed).uniform(wide(dtype), dims_of(shape));
+  const double edge = std::erf(std::numbers::sqrt2);
+  const Value normal = normal_quantile((u * 2.0 - 1.0) * edge);
+  return wrap(ir::cast(normal * options.stddev + options.mean, dtype));
+}
+
+Tensor dropout(const Operand& x, double level, const DropoutOptions& options) {
+  const Call call("dropout", x.where());
+  const Value value = value_of(x, floatx_dtype(), "x");
+  if (!is_float(value.dtype())) {
+    Call::type_error("x", text("x is not floating point (x ", value.type(), ")"));
+  }
+  if (!(level >= 0 && level < 1)) {
+    Call::value_error("level", text("level ", level, " is outside [0, 1)"));
+  }
+  Dims noise = value.dims();
+  if (options.noise_shape.is_set()) {
+    const auto& entries = options.noise_shape.entries();
+    const bool fits = !options.noise_shape.is_tensor() && entries.size() == noise.size();
+    if (!fits) {
+      Call::value_error("noise_shape", text("noise_shape has another rank than x (x ",
+                                            value.type(), ")"));
+    }
+    for (std::size_t i = 0; i < noise.size(); ++i) {
+      if (!entries[i].is_none()) noise[i] = dims_of(Shape({entries[i]})).front();
+    }
+    if (broadcast_dims(value.type(), {value.dtype(), noise}) != value.dims()) {
+      Call::value_error("noise_shape", text("noise_shape ", to_string(noise),
+                                            " does not broadcast to x (x ", value.type(), ")"));
+    }
+  }
+  const Value u = Draws(options.seed).uniform(wide(value.dtype()), noise);
+  const Value dropped = ir::broadcast_to(ir::less(u, ir::like(u, level)), value.dims());
+  return wrap(ir::select(dropped, ir::zeros_like(value), value / (1 - level)));
+}
+
+}  // namespace kiln

@@ -1,0 +1,53 @@
+// Random tensors: group N of the K functions, and dropout. Every evaluation draws anew; a graph's
+// draws are fixed by the seed, the number of the call, the step inside a loop and the element, on
+// every backend alike (Philox 4x32-10, Salmon et al. 2011).
+#pragma once
+
+#include <kiln/tensor.h>
+
+namespace kiln {
+
+struct RandomNormalOptions {
+  double mean = 0.0;
+  double stddev = 1.0;
+  DTypeArgument dtype = {};               ///< unset: floatx()
+  std::optional<std::int64_t> seed = {};  ///< fixes the whole stream; unset: a stream of its own
+  Where where = Where::here();
+};
+struct RandomUniformOptions {
+  double minval = 0.0;
+  double maxval = 1.0;
+  DTypeArgument dtype = {};
+  std::optional<std::int64_t> seed = {};
+  Where where = Where::here();
+};
+struct RandomBinomialOptions {
+  double p = 0.0;
+  DTypeArgument dtype = {};
+  std::optional<std::int64_t> seed = {};
+  Where where = Where::here();
+};
+struct DropoutOptions {
+  /// Broadcasts to x's shape: axes of size 1 share their mask, None is x's size.
+  Shape noise_shape = Shape::unset();
+  std::optional<std::int64_t> seed = {};
+};
+
+/// N(mean, stddev^2), by Box and Muller's transform. `shape` may be a vector tensor computed from
+/// shapes. Errors: TypeError for a dtype that is not floating point.
+KILN_API Tensor random_normal(const Shape& shape, const RandomNormalOptions& options = {});
+/// U[minval, maxval).
+KILN_API Tensor random_uniform(const Shape& shape, const RandomUniformOptions& options = {});
+/// 1 with probability p, else 0.
+KILN_API Tensor random_binomial(const Shape& shape, const RandomBinomialOptions& options = {});
+/// N(mean, stddev^2) without what lies beyond two standard deviations, as if drawn again: the
+/// inverse of the distribution function (M. Giles, "Approximating the erfinv function", 2012). Its
+/// standard deviation is 0.87962566 stddev.
+KILN_API Tensor truncated_normal(const Shape& shape, const RandomNormalOptions& options = {});
+
+/// Sets elements of x to 0 with probability level and divides the others by 1 - level; always
+/// active. Its gradient uses the same mask.
+/// Errors: ValueError when level is outside [0, 1) or noise_shape does not broadcast to x.
+KILN_API Tensor dropout(const Operand& x, double level, const DropoutOptions& options = {});
+
+}  // namespace kiln
