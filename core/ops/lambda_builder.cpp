@@ -15,10 +15,30 @@ Value parameter(std::int64_t index, std::int64_t scope, const Type& type) {
   return make(Op::Parameter, ParameterAttrs{index, scope, type}, {});
 }
 
-/// Constants, dims and filled tensors: a body keeps knowing what they are.
+/// Constants and dims, and broadcasts, which are index maps: cheaper inside than captured.
 bool is_repeated_inside(const Node& node) {
-  if (node.op == Op::Constant || node.op == Op::DimSize) return true;
-  return node.op == Op::Broadcast && node.operands[0].node->op == Op::Constant;
+  return node.op == Op::Constant || node.op == Op::DimSize || node.op == Op::Broadcast;
+}
+
+/// Appends to `captures` what `results` need from outside, in order of first use: the operands of
+/// inside nodes that are not inside themselves.
+void find_captures(const std::vector<Value>& results,
+                   const std::function<bool(const Node&)>& is_inside,
+                   std::vector<Value>& captures) {
+  std::unordered_set<Value, ValueHash> seen(captures.begin(), captures.end());
+  std::unordered_set<const Node*> visited;
+  std::vector<const Node*> pending;
+  const auto use = [&](const Value& value) {
+    if (is_inside(*value.node)) {
+      if (visited.insert(value.node.get()).second) pending.push_back(value.node.get());
+    } else if (seen.insert(value).second) {
+      captures.push_back(value);
+    }
+  };
+  for (const Value& result : results) use(result);
+  for (std::size_t next = 0; next < pending.size(); ++next) {
+    for (const Value& operand : pending[next]->operands) use(operand);
+  }
 }
 
 /// Rebuilds nodes in topological order with operands mapped.
@@ -81,20 +101,12 @@ LambdaBuilder::LambdaBuilder(std::vector<Type> parameter_types) {
 
 LambdaBuilder::Closed LambdaBuilder::close(const std::vector<Value>& results,
                                            std::size_t capture_position) const {
-  const std::vector<const Node*> order = topological_order(results);
-  const auto inside = dependents(order, scope_);
+  const auto dependent = dependents(topological_order(results), scope_);
   Closed closed;
-  std::unordered_set<Value, ValueHash> captured;
-  const auto use = [&](const Value& value) {
-    const Node& node = *value.node;
-    if (inside.count(&node) != 0 || is_repeated_inside(node)) return;
-    if (captured.insert(value).second) closed.captures.push_back(value);
+  const auto is_inside = [&](const Node& node) {
+    return dependent.count(&node) != 0 || is_repeated_inside(node);
   };
-  for (const Node* node : order) {
-    if (inside.count(node) == 0) continue;
-    for (const Value& operand : node->operands) use(operand);
-  }
-  for (const Value& result : results) use(result);
+  find_captures(results, is_inside, closed.captures);
 
   std::vector<Value> all = parameters_;
   const auto at = all.begin() + static_cast<std::ptrdiff_t>(capture_position);
@@ -120,39 +132,16 @@ bool is_made_inside(const Node& node, std::uint64_t serial) {
   return !is_argument && node.serial >= serial;
 }
 
-void capture(const std::vector<Value>& results, std::uint64_t serial,
-             std::vector<Value>& captures) {
-  std::unordered_set<Value, ValueHash> seen(captures.begin(), captures.end());
-  const auto use = [&](const Value& value) {
-    if (!is_made_inside(*value.node, serial) && seen.insert(value).second) {
-      captures.push_back(value);
-    }
-  };
-  // A node that an outside node alone reaches stays outside with it.
-  std::vector<const Node*> inside;
-  std::unordered_set<const Node*> visited;
-  for (const Value& result : results) {
-    use(result);
-    if (is_made_inside(*result.node, serial)) inside.push_back(result.node.get());
-  }
-  while (!inside.empty()) {
-    const Node* node = inside.back();
-    inside.pop_back();
-    if (!visited.insert(node).second) continue;
-    for (const Value& operand : node->operands) {
-      use(operand);
-      if (is_made_inside(*operand.node, serial)) inside.push_back(operand.node.get());
-    }
-  }
-}
-
 }  // namespace
 
 ClosedBranches close_branches(const std::vector<Value>& then_results, std::uint64_t then_serial,
                               const std::vector<Value>& else_results, std::uint64_t else_serial) {
   ClosedBranches closed;
-  capture(then_results, then_serial, closed.captures);
-  capture(else_results, else_serial, closed.captures);
+  const auto made_since = [](std::uint64_t serial) {
+    return [serial](const Node& node) { return is_made_inside(node, serial); };
+  };
+  find_captures(then_results, made_since(then_serial), closed.captures);
+  find_captures(else_results, made_since(else_serial), closed.captures);
   std::vector<Type> types;
   Replacements replacements;
   for (const Value& value : closed.captures) {
