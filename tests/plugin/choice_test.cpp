@@ -1,0 +1,146 @@
+// Which backend is used, and how that is explained.
+#include "tests/catch.h"
+
+#include <kiln/backend.h>
+
+#include "runtime/backend_choice.h"
+#include "runtime/log.h"
+#include "runtime/thread_pool.h"
+#include "tests/plugin/fakes.h"
+
+#include <cstdlib>
+
+using namespace kiln;
+using namespace kiln::runtime;
+
+namespace {
+
+/// KERAS_BACKEND for one scope, with the choice forgotten before and after.
+struct Environment {
+  explicit Environment(const std::string& value) {
+    ::setenv("KERAS_BACKEND", value.c_str(), 1);
+    forget_backend_choice();
+  }
+  ~Environment() {
+    ::unsetenv("KERAS_BACKEND");
+    forget_backend_choice();
+  }
+};
+
+std::vector<std::string> warnings;
+
+}  // namespace
+
+TEST_CASE("environment goes before file, file before default", "[plugin]") {
+  CHECK(decide_backend({"", "", ""}).value == "reference");
+  CHECK(decide_backend({"", "", ""}).reason == "built-in default");
+  CHECK(decide_backend({"", "cpu", "/h/keras.json"}).value == "cpu");
+  CHECK(decide_backend({"", "cpu", "/h/keras.json"}).reason == "backend \"cpu\" in /h/keras.json");
+  CHECK(decide_backend({"cuda", "cpu", "/h/keras.json"}).value == "cuda");
+  CHECK(decide_backend({"cuda", "cpu", "/h/keras.json"}).reason == "KERAS_BACKEND=cuda");
+  CHECK(decide_backend({"cuda", "cpu", "/h/keras.json"}).warning.empty());
+}
+
+TEST_CASE("engines of Python Keras give the default and a warning", "[plugin]") {
+  for (const std::string name :
+       {"theano", "tensorflow", "cntk", "jax", "torch", "numpy", "openvino"}) {
+    const WantedBackend wanted = decide_backend({name, "cpu", "/h/keras.json"});
+    CHECK(wanted.value == "reference");
+    CHECK(wanted.reason ==
+          text("built-in default; KERAS_BACKEND=", name, " names an engine of Python Keras"));
+    CHECK(wanted.warning ==
+          text("KERAS_BACKEND=", name, " names an engine of Python Keras; using reference"));
+  }
+  CHECK(decide_backend({"", "theano", "/h/keras.json"}).warning ==
+        "backend \"theano\" in /h/keras.json names an engine of Python Keras; using reference");
+}
+
+TEST_CASE("the environment may give a path", "[plugin]") {
+  const Environment environment(fake_path("adder"));
+  CHECK(backend() == "adder");
+  CHECK(backend_choice().reason == text("KERAS_BACKEND=", fake_path("adder")));
+  CHECK(current_instance() == adder());
+}
+
+TEST_CASE("an API call goes before the environment", "[plugin]") {
+  const Environment environment("no_such_backend");
+  set_backend(fake_path("adder"));
+  CHECK(backend_choice().name == "adder");
+  CHECK(backend_choice().reason == "set_backend");
+}
+
+TEST_CASE("a backend that was asked for and is not there is an error each time", "[plugin]") {
+  const Environment environment("no_such_backend");
+  for (int i = 0; i < 2; ++i) {
+    const std::string got = error_text<BackendError>([] { backend(); });
+    CHECK_THAT(got, Catch::Matchers::StartsWith("backend: no backend 'no_such_backend'; found: "));
+    CHECK_THAT(got, Catch::Matchers::EndsWith("(asked for by: KERAS_BACKEND=no_such_backend)"));
+  }
+  set_backend("adder");
+  CHECK(backend() == "adder");
+}
+
+TEST_CASE("a failed set_backend changes nothing", "[plugin]") {
+  const Environment environment(fake_path("adder"));
+  CHECK(backend() == "adder");
+  CHECK(error_text<BackendError>([] { set_backend("./here.so"); }) ==
+        "set_backend: backend path './here.so' is relative; give an absolute path or a name");
+  CHECK(backend() == "adder");
+  CHECK(backend_choice().reason == text("KERAS_BACKEND=", fake_path("adder")));
+}
+
+TEST_CASE("auto takes the usable backend with the highest score", "[plugin]") {
+  open_plugin(fake_path("adder"), "");  // the only one that gives itself more than 1
+  const Environment environment("auto");
+  CHECK(backend() == "adder");
+  CHECK_THAT(backend_choice().reason,
+             Catch::Matchers::Matches("KERAS_BACKEND=auto: best of [0-9]+ usable, score 5"));
+}
+
+TEST_CASE("the warning about a Python engine is said once", "[plugin]") {
+  if (!decide_backend({"", "", ""}).warning.empty()) return;
+  bool reference_is_there = false;
+  for (const PluginFile& file : list_plugin_files()) {
+    reference_is_there = reference_is_there || file.name == "reference";
+  }
+  const Environment environment("tensorflow");
+  warnings.clear();
+  set_log_sink([](LogLevel, std::string_view line) { warnings.emplace_back(line); });
+  if (reference_is_there) {
+    CHECK(backend() == "reference");
+    CHECK(backend() == "reference");
+  } else {
+    CHECK_THROWS_AS(backend(), BackendError);
+  }
+  set_log_sink(nullptr);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0] ==
+        "kiln: warning: backend: KERAS_BACKEND=tensorflow names an engine of Python Keras; using "
+        "reference");
+}
+
+TEST_CASE("backends are listed with what is known about them", "[plugin]") {
+  open_plugin(fake_path("adder"), "");
+  bool found = false;
+  for (const BackendDescription& description : list_backends()) {
+    if (description.name != "adder") continue;
+    found = true;
+    CHECK(description.path == fake_path("adder"));
+    CHECK(description.version == "1.2.3");
+    CHECK(description.loaded);
+    CHECK(description.refusal.empty());
+  }
+  CHECK(found);
+}
+
+TEST_CASE("the number of threads is from 1 to 4096", "[plugin]") {
+  CHECK(error_text<ValueError>([] { set_threads(0); }) ==
+        "set_threads: count is 0 but must be from 1 to 4096");
+  CHECK(error_text<ValueError>([] { set_threads(-3); }) ==
+        "set_threads: count is -3 but must be from 1 to 4096");
+  CHECK(error_text<ValueError>([] { set_threads(4097); }) ==
+        "set_threads: count is 4097 but must be from 1 to 4096");
+  set_threads(3);
+  CHECK(thread_count() == 3);
+  CHECK(version() == "0.1.0");
+}

@@ -1,0 +1,240 @@
+// Every way a plugin can fail to load, with the exact text, and that the next one loads.
+#include "tests/catch.h"
+
+#include <kiln/backend.h>
+
+#include "backends/abi/kiln_backend_structs.h"
+#include "runtime/elf_file.h"
+#include "tests/plugin/fakes.h"
+#include "tests/plugin/scratch.h"
+
+#include <sys/stat.h>
+
+#include <elf.h>
+
+#include <fstream>
+
+using namespace kiln;
+using namespace kiln::runtime;
+
+namespace {
+
+std::string refusal(const std::string& path) {
+  const std::string got = error_text<BackendError>([&] { load_backend(path); });
+  CHECK(load_backend(fake_path("adder")) == "adder");
+  return got;
+}
+
+void check_refused(const std::string& stem, const std::string& why) {
+  const std::string path = fake_path(stem);
+  CHECK(refusal(path) == text("load_backend: backend plugin '", path, "' ", why));
+}
+
+}  // namespace
+
+TEST_CASE("a plugin loads by absolute path, once, however it is spelled", "[plugin]") {
+  const Plugin& plugin = open_plugin(fake_path("adder"), "");
+  CHECK(plugin.name == "adder");
+  CHECK(plugin.version == "1.2.3");
+  CHECK(plugin.build_id == "adder-1");
+  CHECK(plugin.path == fake_path("adder"));
+  CHECK(plugin.abi_minor == KILN_ABI_MINOR);
+  const std::size_t count = opened_plugins().size();
+
+  const Scratch scratch;
+  const std::string link = scratch.path("other.so"), hard = scratch.path("hard.so");
+  REQUIRE(::symlink(plugin.path.c_str(), link.c_str()) == 0);
+  CHECK(&open_plugin(link, "") == &plugin);
+  CHECK(&open_plugin("adder", "") == &plugin);
+  if (::link(plugin.path.c_str(), hard.c_str()) == 0) CHECK(&open_plugin(hard, "") == &plugin);
+  CHECK(opened_plugins().size() == count);
+}
+
+TEST_CASE("paths that are no plugin are refused before they run", "[plugin]") {
+  const Scratch scratch;
+  CHECK(refusal("/no/such/plugin.so") ==
+        "load_backend: backend plugin '/no/such/plugin.so' does not exist");
+  CHECK(refusal("./plugin.so") ==
+        "load_backend: backend path './plugin.so' is relative; give an absolute path or a name");
+  CHECK(refusal("") == "load_backend: the name of a backend is empty");
+  CHECK(refusal(std::string("a\0b", 3)) ==
+        "load_backend: the name of a backend contains a zero byte");
+
+  const std::string folder = scratch.path("folder");
+  REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
+  CHECK(refusal(folder) == text("load_backend: backend plugin '", folder, "' is a directory"));
+  CHECK(refusal("/dev/null") == "load_backend: backend plugin '/dev/null' is not a regular file");
+
+  const std::string plain = scratch.write("plain.so", "just some text");
+  CHECK(refusal(plain) == text("load_backend: backend plugin '", plain, "' is not an ELF file"));
+  const std::string empty = scratch.write("empty.so", "");
+  CHECK(refusal(empty) == text("load_backend: backend plugin '", empty, "' is not an ELF file"));
+  const std::string stub = scratch.write("stub.so", "\177ELF");
+  CHECK(refusal(stub) ==
+        text("load_backend: backend plugin '", stub, "' is cut off within its ELF header"));
+}
+
+TEST_CASE("a truncated plugin is refused with the linker's reason", "[plugin]") {
+  const Scratch scratch;
+  const std::string whole = read_file(fake_path("adder"));
+  const std::string cut = scratch.write("cut.so", whole.substr(0, 200));
+  const std::string got = refusal(cut);
+  CHECK_THAT(got, Catch::Matchers::StartsWith(
+                      text("load_backend: backend plugin '", cut, "' cannot be opened: ")));
+}
+
+TEST_CASE("ELF files of the wrong kind are refused", "[plugin]") {
+  const Scratch scratch;
+  std::string image = read_file(fake_path("adder"));
+  auto* header = reinterpret_cast<Elf64_Ehdr*>(image.data());
+  header->e_type = ET_REL;
+  const std::string object = scratch.write("object.so", image);
+  CHECK(refusal_of_elf(object) == "is an ELF file but not a shared library");
+  header->e_type = ET_DYN;
+  header->e_machine = EM_S390;
+  const std::string foreign = scratch.write("foreign.so", image);
+  CHECK(refusal_of_elf(foreign) == "is an ELF file for another kind of machine");
+}
+
+TEST_CASE("a plugin that needs a sanitizer's run time is refused before it ends the process",
+          "[plugin]") {
+  // The smallest shared library that needs libtsan.so.2: one segment and a dynamic section.
+  struct Image {
+    Elf64_Ehdr header{};
+    Elf64_Phdr segments[2]{};
+    Elf64_Dyn dynamic[3]{};
+    char strings[32] = "\0libtsan.so.2";
+  } image;
+  std::memcpy(image.header.e_ident, ELFMAG, SELFMAG);
+  const std::string real = read_file(fake_path("adder"));
+  std::memcpy(&image.header, real.data(), sizeof(Elf64_Ehdr));
+  image.header.e_phoff = offsetof(Image, segments);
+  image.header.e_phnum = 2;
+  image.segments[0].p_type = PT_LOAD;
+  image.segments[0].p_filesz = sizeof(Image);
+  image.segments[1].p_type = PT_DYNAMIC;
+  image.segments[1].p_offset = offsetof(Image, dynamic);
+  image.dynamic[0] = {DT_STRTAB, {offsetof(Image, strings)}};
+  image.dynamic[1] = {DT_NEEDED, {1}};
+  const Scratch scratch;
+  const std::string path =
+      scratch.write("needs.so", std::string(reinterpret_cast<const char*>(&image), sizeof(image)));
+  const bool own = abi::this_sanitizer() == KILN_SANITIZER_THREAD;
+  CHECK(refusal_of_elf(path) ==
+        (own ? "" : "is built with the thread sanitizer and Kiln is not"));
+  image.dynamic[0].d_un.d_ptr = 0xffffffffffff;  // hostile offsets read nothing
+  image.header.e_phoff = 0xffffffffffffff00;
+  const std::string hostile =
+      scratch.write("hostile.so", std::string(reinterpret_cast<const char*>(&image), sizeof(image)));
+  CHECK(refusal_of_elf(hostile).empty());
+}
+
+TEST_CASE("files that others could have changed are refused", "[plugin]") {
+  const Scratch scratch;
+  const std::string path = scratch.write("open.so", read_file(fake_path("adder")));
+  REQUIRE(::chmod(path.c_str(), 0666) == 0);
+  CHECK(refusal(path) == text("load_backend: backend plugin '", path, "' is writable by everyone"));
+  REQUIRE(::chmod(path.c_str(), 0644) == 0);
+  REQUIRE(::chmod(scratch.folder().c_str(), 0777) == 0);
+  CHECK(refusal(path) == text("load_backend: backend plugin '", path, "' lies in ",
+                              scratch.folder(), ", which is writable by everyone"));
+  REQUIRE(::chmod(scratch.folder().c_str(), 0700) == 0);
+  if (::geteuid() != 0) return;  // only root can give files away
+  REQUIRE(::chown(path.c_str(), 12345, 12345) == 0);
+  CHECK(refusal(path) == text("load_backend: backend plugin '", path,
+                              "' is owned by user 12345, who is neither root nor the user of this "
+                              "process"));
+}
+
+TEST_CASE("a library without the entry is refused", "[plugin]") {
+  check_refused("no_entry", "is not a Kiln backend: it does not export kiln_backend_query");
+}
+
+TEST_CASE("versions that do not meet are refused with both ranges and both paths", "[plugin]") {
+  const std::string host = text("but Kiln (", host_path(), ") speaks 0.1; upgrade ");
+  check_refused("newer_major", text("speaks ABI 7.0 to 7.2 ", host, "Kiln"));
+  check_refused("newer_minor", text("speaks ABI 0.5 to 0.9 ", host, "Kiln"));
+  check_refused("older_minor", text("speaks ABI 0.0 ", host, "the plugin"));
+  check_refused("empty_range", "gives an empty ABI range, 0.2 to 0.1");
+}
+
+TEST_CASE("the highest common minor is used", "[plugin]") {
+  CHECK(open_plugin(fake_path("wide_range"), "").abi_minor == KILN_ABI_MINOR);
+  CHECK(common_minor({1, 2, 5}, {1, 4, 9}) == 5u);
+  CHECK(common_minor({1, 4, 9}, {1, 2, 5}) == 5u);
+  CHECK(common_minor({1, 2, 3}, {1, 4, 9}) == std::nullopt);
+  CHECK(common_minor({1, 2, 3}, {2, 2, 3}) == std::nullopt);
+  CHECK(common_minor({1, 2, 2}, {1, 2, 2}) == 2u);
+}
+
+TEST_CASE("an entry that throws, refuses or answers nonsense is refused", "[plugin]") {
+  check_refused("throws",
+                "broke the boundary: kiln_backend_query threw an exception (no luck today)");
+  check_refused("throws_number", "broke the boundary: kiln_backend_query threw an exception");
+  check_refused("refuses", "refused: no GPU in this machine");
+  check_refused("refuses_silently", "refused with code 14 and without a reason");
+  check_refused("no_header", "gave no header");
+  check_refused("bad_magic", "gave a header that is not one of a Kiln backend");
+  check_refused("bad_name", "gave '../Bad' for its name");
+  check_refused("no_table", "broke the boundary: kiln_backend_api is null");
+  check_refused("empty_table",
+                "lacks required functions: error_destroy, instance_create, instance_destroy, "
+                "compile, executable_info, executable_destroy, buffer_allocate, "
+                "buffer_import_host, buffer_copy_to_host, buffer_info, buffer_destroy, execute, "
+                "event_wait, event_destroy");
+  check_refused("must_understand",
+                "broke the boundary: unknown extension 1234 that must be understood");
+  const bool thread = abi::this_sanitizer() == KILN_SANITIZER_THREAD;
+  const bool address = abi::this_sanitizer() == KILN_SANITIZER_ADDRESS;
+  check_refused("sanitized", text("is built with the ", thread ? "address" : "thread",
+                                  " sanitizer but Kiln with ",
+                                  thread    ? "the thread sanitizer"
+                                  : address ? "the address sanitizer"
+                                            : "no sanitizer"));
+}
+
+TEST_CASE("two plugins of one name do not replace each other", "[plugin]") {
+  open_plugin(fake_path("adder"), "");
+  check_refused("twin", text("calls itself 'adder', which is the name of ", fake_path("adder")));
+}
+
+TEST_CASE("an unknown name lists what is there and what was probably meant", "[plugin]") {
+  open_plugin(fake_path("adder"), "");
+  const std::string folder = plugin_directories().front();
+  const std::string damaged = text(folder, "/libkiln_zz_damaged.so");
+  std::ofstream(damaged) << "not a library";
+  const std::string list = describe_files();
+  const std::string got = refusal("addr");
+  const std::string by_name = refusal("zz_damaged");
+  ::unlink(damaged.c_str());
+  CHECK_THAT(list, Catch::Matchers::Contains(
+                       text("zz_damaged (", damaged, ", which is not an ELF file)")));
+  CHECK(got == text("load_backend: no backend 'addr'; did you mean 'adder'?; found: ", list,
+                    "; looked for libkiln_addr.so in ", join_text(plugin_directories())));
+  CHECK(by_name ==
+        text("load_backend: backend plugin '", damaged, "' is not an ELF file"));
+  CHECK_THAT(refusal("tensorflow"),
+             Catch::Matchers::StartsWith("load_backend: no backend 'tensorflow'; found: "));
+}
+
+TEST_CASE("the current directory is never searched", "[plugin]") {
+  const std::string file = fake_path("wide_range");
+  char before[4096];
+  REQUIRE(::getcwd(before, sizeof(before)) != nullptr);
+  REQUIRE(::chdir(file.substr(0, file.rfind('/')).c_str()) == 0);
+  const std::string by_file = refusal("libkiln_minimal.so");
+  const std::string by_name = refusal("minimal_not_opened");
+  REQUIRE(::chdir(before) == 0);
+  CHECK_THAT(by_file, Catch::Matchers::StartsWith("load_backend: no backend 'libkiln_minimal.so'"));
+  CHECK_THAT(by_name, Catch::Matchers::StartsWith("load_backend: no backend 'minimal_not_opened'"));
+}
+
+TEST_CASE("near names", "[plugin]") {
+  const std::vector<std::string> names{"reference", "cpu", "cuda"};
+  CHECK(nearest_name("refrence", names) == "reference");
+  CHECK(nearest_name("cudda", names) == "cuda");
+  CHECK(nearest_name("gpu", names) == "cpu");
+  CHECK(nearest_name("tensorflow", names).empty());
+  CHECK(nearest_name("x", names).empty());
+  CHECK(nearest_name("", names).empty());
+}

@@ -1,0 +1,157 @@
+// The process-wide pool: every index once, from many threads, nested, resized and after fork.
+#include "tests/catch.h"
+
+#include "runtime/thread_pool.h"
+#include "tests/plugin/fakes.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <numeric>
+#include <thread>
+
+using namespace kiln;
+using namespace kiln::runtime;
+
+namespace {
+
+struct Marks {
+  explicit Marks(std::size_t n) : seen(n) {}
+  std::vector<std::atomic<int>> seen;
+  bool all_once() const {
+    for (const auto& count : seen) {
+      if (count != 1) return false;
+    }
+    return true;
+  }
+};
+
+std::uint32_t mark(void* context, std::uint64_t begin, std::uint64_t end) {
+  auto& marks = *static_cast<Marks*>(context);
+  for (std::uint64_t i = begin; i < end; ++i) ++marks.seen[i];
+  return 0;
+}
+
+/// The status with which a child process ends that runs `action`.
+template <class Action>
+int in_child(Action&& action) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(action());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+TEST_CASE("a loop covers every index once", "[plugin][concurrency]") {
+  for (const int threads : {1, 2, 4}) {
+    set_thread_count(threads);
+    for (const std::size_t n : {1, 2, 3, 7, 1000}) {
+      Marks marks(n);
+      CHECK(parallel_for(n, mark, &marks) == 0);
+      CHECK(marks.all_once());
+    }
+  }
+  CHECK(parallel_for(0, mark, nullptr) == 0);
+}
+
+TEST_CASE("loops of several threads run at once, also while the pool is resized",
+          "[plugin][concurrency]") {
+  set_thread_count(4);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> users;
+  for (int t = 0; t < 4; ++t) {
+    users.emplace_back([&] {
+      for (int round = 0; round < 50; ++round) {
+        Marks marks(100);
+        if (parallel_for(100, mark, &marks) != 0 || !marks.all_once()) ++wrong;
+      }
+    });
+  }
+  for (int round = 0; round < 10; ++round) set_thread_count(1 + round % 4);
+  for (std::thread& user : users) user.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("nested loops run inline", "[plugin][concurrency]") {
+  set_thread_count(4);
+  struct Outer {
+    std::atomic<int> wrong{0};
+  } outer;
+  const auto body = [](void* context, std::uint64_t begin, std::uint64_t end) -> std::uint32_t {
+    auto& state = *static_cast<Outer*>(context);
+    for (std::uint64_t i = begin; i < end; ++i) {
+      auto self = std::this_thread::get_id();
+      const auto inner = [](void* id, std::uint64_t, std::uint64_t) -> std::uint32_t {
+        return *static_cast<std::thread::id*>(id) == std::this_thread::get_id() ? 0 : 1;
+      };
+      if (parallel_for(100, inner, &self) != 0) ++state.wrong;
+    }
+    return 0;
+  };
+  CHECK(parallel_for(64, body, &outer) == 0);
+  CHECK(outer.wrong == 0);
+}
+
+TEST_CASE("the first code other than ok ends the loop", "[plugin][concurrency]") {
+  set_thread_count(2);
+  const auto body = [](void*, std::uint64_t begin, std::uint64_t) -> std::uint32_t {
+    return begin == 0 ? 9 : 0;
+  };
+  CHECK(parallel_for(1000, body, nullptr) == 9);
+}
+
+TEST_CASE("a forked child gets an error instead of a hang", "[plugin]") {
+  set_thread_count(2);
+  Marks marks(100);
+  REQUIRE(parallel_for(100, mark, &marks) == 0);
+  const InstancePtr instance = adder();
+  const Executable program = compile_text(instance, "inputs 1\noutputs 1\n");
+  CHECK(in_child([&] {
+          const std::string got = error_text<BackendError>([&] { parallel_for(10, mark, &marks); });
+          return got == text("the thread pool was started in process ", ::getppid(),
+                             " and does not exist in its forked child ", ::getpid(),
+                             "; start a new program instead of forking")
+                     ? 0
+                     : 1;
+        }) == 0);
+  CHECK(in_child([&] {
+          const std::string got = error_text<BackendError>([&] { program.execute({}); });
+          return got == text("backend adder was initialised in process ", ::getppid(),
+                             " before it forked and cannot be used in its child ", ::getpid(),
+                             "; start a new program instead of forking")
+                     ? 0
+                     : 1;
+        }) == 0);
+}
+
+TEST_CASE("KILN_THREADS is read at first need and checked", "[plugin]") {
+  // In children, since a process asks only once. 3: a ConfigError with the right text.
+  const auto with = [](const char* value) {
+    return in_child([&] {
+      ::setenv("KILN_THREADS", value, 1);
+      ::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO);
+      ::execl("/proc/self/exe", "test_plugin", "[.threads_child]", static_cast<char*>(nullptr));
+      return 9;
+    });
+  };
+  CHECK(with("5") == 0);
+  for (const char* wrong : {"0", "4097", "two", "3x", "-1", "99999999999999999999"}) {
+    INFO(wrong);
+    CHECK(with(wrong) == 0);
+  }
+}
+
+TEST_CASE("child of the test above", "[.threads_child]") {
+  const std::string given = std::getenv("KILN_THREADS");
+  if (given == "5") {
+    CHECK(thread_count() == 5);
+    return;
+  }
+  CHECK(error_text<ConfigError>([] { thread_count(); }) ==
+        text("KILN_THREADS is '", given, "' but must be a number from 1 to 4096"));
+}
