@@ -1,0 +1,73 @@
+#include "core/passes/pipeline.h"
+
+#include "core/module/verify.h"
+#include "core/passes/scan_batch_inputs.h"
+#include "core/passes/scan_drop_unused.h"
+#include "core/passes/scan_hoist_invariants.h"
+#include "core/passes/scan_merge.h"
+#include "core/passes/scan_merge_gates.h"
+#include "core/passes/scan_push_outputs.h"
+#include "core/passes/simplify.h"
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace kiln::passes {
+namespace {
+
+constexpr Pass kPipeline[] = {
+    {"simplify", simplify, "rewrite to a fixed point with the tables of equations"},
+    // First of the scan passes: the augmented forward loop of a gradient still has the very body
+    // of the user's loop, so that they are recognised as one.
+    {"scan_merge", scan_merge, "loops over the same steps that share their beginning become one"},
+    {"scan_hoist_invariants", scan_hoist_invariants,
+     "what does not change from step to step is computed once, before the loop"},
+    {"scan_batch_inputs", scan_batch_inputs,
+     "products of inputs with invariants become one product for all steps, before the loop"},
+    // After hoisting: the operands of the products that are joined are then consts of the loop.
+    {"scan_merge_gates", scan_merge_gates,
+     "products that share an operand become one, of the other operands side by side"},
+    {"scan_push_outputs", scan_push_outputs,
+     "sums and products that no later step reads are computed for all steps, after the loop"},
+    {"scan_drop_unused", scan_drop_unused, "carries, inputs and outputs that nobody reads go"},
+    // The scan passes leave slices of concats, reshapes of reshapes and constants.
+    {"simplify", simplify, "again: the scan passes expose constants and movement that cancels"},
+};
+
+bool is_disabled(const PipelineOptions& options, std::string_view name) {
+  return std::find(options.disabled.begin(), options.disabled.end(), name) !=
+         options.disabled.end();
+}
+
+void verify_after(const Pass& pass, const ir::Graph& graph) {
+  const auto fault = module::verify(graph);
+  if (!fault) return;
+  throw InternalError("function", "", text("pass ", pass.name, " made a broken graph: ", *fault,
+                                           "; please report this"));
+}
+
+}  // namespace
+
+std::span<const Pass> pipeline() { return kPipeline; }
+
+ir::Graph run_pipeline(const ir::Graph& graph, const PipelineOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  ir::Graph current = graph;
+  for (std::size_t i = 0; i < std::size(kPipeline); ++i) {
+    const Pass& pass = kPipeline[i];
+    if (is_disabled(options, pass.name)) continue;
+    const Clock::time_point start = Clock::now();
+    ir::Graph next = pass.run(current);
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const bool changed = !(next == current);
+    if (options.verify && changed) verify_after(pass, next);
+    current = std::move(next);
+    if (options.report) options.report({pass, i, current, changed, seconds});
+  }
+  return current;
+}
+
+}  // namespace kiln::passes

@@ -1,0 +1,170 @@
+#include "core/passes/scan_parts.h"
+
+#include "core/ir/traverse.h"
+#include "core/ops/build.h"
+
+namespace kiln::passes {
+namespace {
+
+using ir::Node;
+using ir::Value;
+
+/// Rewrites roots bottom-up with `change` at scans; recursion only into lambdas, whose nesting the
+/// user wrote.
+class ScanRewriter {
+ public:
+  explicit ScanRewriter(const ScanChange& change) : change_(change) {}
+
+  std::vector<Value> run(const std::vector<Value>& roots) {
+    std::unordered_map<const Node*, std::vector<Value>> done;
+    const auto mapped = [&](const Value& value) {
+      const auto found = done.find(value.node.get());
+      return found == done.end() ? value : found->second[value.index];
+    };
+    for (const Node* node : ir::topological_order(roots)) {
+      std::vector<Value> operands;
+      for (const Value& operand : node->operands) operands.push_back(mapped(operand));
+      ir::NodeRef rebuilt = with_operands(*node, std::move(operands));
+      rebuilt = inside(rebuilt);
+      std::optional<std::vector<Value>> changed;
+      if (rebuilt->op == ir::Op::Scan) {
+        const ir::OriginScope scope(rebuilt->origin, /*replace=*/true);
+        changed = change_(*rebuilt);
+      }
+      if (changed) {
+        done.emplace(node, std::move(*changed));
+      } else if (rebuilt.get() != node) {
+        std::vector<Value>& results = done[node];
+        for (std::uint32_t i = 0; i < rebuilt->types.size(); ++i) results.push_back({rebuilt, i});
+      }
+    }
+    std::vector<Value> results;
+    for (const Value& root : roots) results.push_back(mapped(root));
+    return results;
+  }
+
+ private:
+  ir::NodeRef inside(const ir::NodeRef& node) {
+    bool has_lambda = false;
+    ir::for_each_lambda(*node, [&](const ir::Lambda&) { has_lambda = true; });
+    if (!has_lambda) return node;
+    return ir::with_lambdas(*node, [&](const ir::Lambda& lambda) {
+      return std::make_shared<const ir::Lambda>(ir::Lambda{lambda.parameters, run(lambda.results)});
+    });
+  }
+
+  const ScanChange& change_;
+};
+
+}  // namespace
+
+std::vector<Value> ScanParts::results() const {
+  std::vector<Value> all = next;
+  all.insert(all.end(), ys.begin(), ys.end());
+  return all;
+}
+
+void ScanParts::set_results(const std::vector<Value>& results) {
+  const auto middle = results.begin() + static_cast<std::ptrdiff_t>(next.size());
+  ys.assign(middle, results.end());
+  next.assign(results.begin(), middle);
+}
+
+Value ScanParts::add_input(const Value& stacked) {
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    if (xs[i] == stacked) return slices[i];
+  }
+  xs.push_back(stacked);
+  slices.push_back(fresh_parameter(slice_type(stacked.type())));
+  return slices.back();
+}
+
+Value fresh_parameter(const ir::Type& type) { return ir::LambdaBuilder({type}).parameters()[0]; }
+
+ir::Type slice_type(const ir::Type& stacked) {
+  return {stacked.dtype, {stacked.dims.begin() + 1, stacked.dims.end()}};
+}
+
+ir::Type stacked_type(const ir::Type& slice, const ir::Dim& length) {
+  ir::Type stacked = slice;
+  stacked.dims.insert(stacked.dims.begin(), length);
+  return stacked;
+}
+
+ScanParts take_apart(const Node& scan) {
+  const auto& attrs = scan.as<ir::ScanAttrs>();
+  ScanParts parts;
+  parts.length = attrs.length;
+  parts.reverse = attrs.reverse;
+  std::vector<Value> arguments;
+  parts.step = fresh_parameter(attrs.body->parameters[0]);
+  arguments.push_back(parts.step);
+  for (std::size_t i = 0; i < scan.operands.size(); ++i) {
+    const auto position = static_cast<std::int64_t>(i);
+    const Value& operand = scan.operands[i];
+    if (position < attrs.consts) {
+      arguments.push_back(operand);
+      continue;
+    }
+    arguments.push_back(fresh_parameter(attrs.body->parameters[i + 1]));
+    const bool is_carry = position < attrs.consts + attrs.carry;
+    (is_carry ? parts.init : parts.xs).push_back(operand);
+    (is_carry ? parts.carry : parts.slices).push_back(arguments.back());
+  }
+  parts.next.resize(parts.carry.size());
+  parts.set_results(ir::inline_lambda(*attrs.body, arguments));
+  return parts;
+}
+
+ir::NodeRef put_together(const ScanParts& parts) {
+  std::vector<ir::Type> types{parts.step.type()};
+  for (const Value& value : parts.carry) types.push_back(value.type());
+  for (const Value& value : parts.slices) types.push_back(value.type());
+  const ir::LambdaBuilder builder(std::move(types));
+  ir::Replacements map{{parts.step, builder.parameters()[0]}};
+  std::size_t next = 1;
+  for (const Value& value : parts.carry) map.emplace(value, builder.parameters()[next++]);
+  for (const Value& value : parts.slices) map.emplace(value, builder.parameters()[next++]);
+  const auto closed = builder.close(ir::replace_values(parts.results(), map), 1);
+
+  ir::ScanAttrs attrs;
+  attrs.body.lambda = closed.lambda;
+  attrs.consts = static_cast<std::int64_t>(closed.captures.size());
+  attrs.carry = static_cast<std::int64_t>(parts.carry.size());
+  attrs.xs = static_cast<std::int64_t>(parts.xs.size());
+  attrs.length = parts.length;
+  attrs.reverse = parts.reverse;
+  std::vector<Value> operands = closed.captures;
+  operands.insert(operands.end(), parts.init.begin(), parts.init.end());
+  operands.insert(operands.end(), parts.xs.begin(), parts.xs.end());
+  return ir::make_node(ir::Op::Scan, attrs, std::move(operands));
+}
+
+StepDependence::StepDependence(const ScanParts& parts, const std::vector<Value>& parameters) {
+  const std::vector<Value> roots = parts.results();
+  for (const Value& parameter : parameters) depends_[parameter.node.get()] = true;
+  for (const Node* node : ir::topological_order(roots)) {
+    bool mine = depends_.count(node) != 0 && depends_[node];
+    for (const Value& operand : node->operands) {
+      const auto found = depends_.find(operand.node.get());
+      mine = mine || (found != depends_.end() && found->second);
+    }
+    depends_[node] = mine;
+  }
+}
+
+bool StepDependence::operator()(const Value& value) const {
+  const auto found = depends_.find(value.node.get());
+  return found != depends_.end() && found->second;
+}
+
+ir::Graph change_scans(const ir::Graph& graph, const ScanChange& change) {
+  const std::vector<Value> roots = ScanRewriter(change).run(graph.roots());
+  ir::Graph result = graph;
+  std::size_t next = 0;
+  for (Value& output : result.outputs) output = roots[next++];
+  for (ir::Update& update : result.updates) update.value = roots[next++];
+  return result;
+}
+
+}  // namespace kiln::passes

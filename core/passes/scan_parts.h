@@ -1,0 +1,58 @@
+// A Scan taken apart for a pass, and put together again. The body's consts are replaced by the
+// outer values themselves, so that "invariant" means "does not depend on a parameter"; carries, xs
+// and the step number are fresh parameters. Putting it together captures whatever is invariant,
+// computed outside: that alone hoists invariants.
+#pragma once
+
+#include "core/ops/lambda_builder.h"
+
+#include <optional>
+
+namespace kiln::passes {
+
+struct ScanParts {
+  ir::Value step;                    // parameter: the step number
+  std::vector<ir::Value> init;       // outer values
+  std::vector<ir::Value> carry;      // parameters
+  std::vector<ir::Value> next;       // body results
+  std::vector<ir::Value> xs;         // outer values, stacked
+  std::vector<ir::Value> slices;     // parameters
+  std::vector<ir::Value> ys;         // body results
+  ir::Dim length;
+  bool reverse = false;
+
+  /// All body results: next, then ys.
+  std::vector<ir::Value> results() const;
+  void set_results(const std::vector<ir::Value>& results);
+  /// A further input: returns its parameter.
+  ir::Value add_input(const ir::Value& stacked);
+};
+
+/// A parameter that nothing else depends on.
+ir::Value fresh_parameter(const ir::Type& type);
+/// The type of one step of a stacked value, and the reverse.
+ir::Type slice_type(const ir::Type& stacked);
+ir::Type stacked_type(const ir::Type& slice, const ir::Dim& length);
+
+ScanParts take_apart(const ir::Node& scan);
+/// The Scan of these parts; its results are the last carries, then the stacked ys.
+ir::NodeRef put_together(const ScanParts& parts);
+
+/// Whether each value of the body's graph depends on the step: answers for any value reached from
+/// the parts' results.
+class StepDependence {
+ public:
+  StepDependence(const ScanParts& parts, const std::vector<ir::Value>& parameters);
+  bool operator()(const ir::Value& value) const;
+
+ private:
+  std::unordered_map<const ir::Node*, bool> depends_;
+};
+
+/// Applies `change` to every Scan of the graph, inner ones first, lambdas included. `change` gets
+/// the node with its operands rewritten already and returns a value per result of the node, or
+/// nothing to leave it.
+using ScanChange = std::function<std::optional<std::vector<ir::Value>>(const ir::Node& scan)>;
+ir::Graph change_scans(const ir::Graph& graph, const ScanChange& change);
+
+}  // namespace kiln::passes
