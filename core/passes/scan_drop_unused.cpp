@@ -1,0 +1,187 @@
+#include "core/passes/scan_drop_unused.h"
+
+#include "core/ir/traverse.h"
+#include "core/passes/scan_parts.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace kiln::passes {
+namespace {
+
+using ir::Node;
+using ir::Value;
+
+using NodeSet = std::unordered_set<const Node*>;
+
+NodeSet reached_from(const std::vector<Value>& roots) {
+  const auto order = ir::topological_order(roots);
+  return {order.begin(), order.end()};
+}
+
+/// What remains of a scan when only some of its results are read.
+struct Kept {
+  std::vector<bool> carries, ys, xs;
+};
+
+Kept find_kept(const ScanParts& parts, const std::vector<bool>& read) {
+  Kept kept;
+  const std::size_t carries = parts.next.size();
+  kept.carries.assign(read.begin(), read.begin() + static_cast<std::ptrdiff_t>(carries));
+  kept.ys.assign(read.begin() + static_cast<std::ptrdiff_t>(carries), read.end());
+  NodeSet reached;
+  for (bool changed = true; changed;) {
+    changed = false;
+    std::vector<Value> roots;
+    for (std::size_t i = 0; i < carries; ++i) {
+      if (kept.carries[i]) roots.push_back(parts.next[i]);
+    }
+    for (std::size_t i = 0; i < parts.ys.size(); ++i) {
+      if (kept.ys[i]) roots.push_back(parts.ys[i]);
+    }
+    reached = reached_from(roots);
+    for (std::size_t i = 0; i < carries; ++i) {
+      if (kept.carries[i] || reached.count(parts.carry[i].node.get()) == 0) continue;
+      kept.carries[i] = changed = true;
+    }
+  }
+  for (const Value& slice : parts.slices) {
+    kept.xs.push_back(reached.count(slice.node.get()) != 0);
+  }
+  return kept;
+}
+
+bool all(const std::vector<bool>& flags) {
+  return std::find(flags.begin(), flags.end(), false) == flags.end();
+}
+
+template <class Item>
+std::vector<Item> pick(const std::vector<Item>& items, const std::vector<bool>& flags) {
+  std::vector<Item> picked;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (flags[i]) picked.push_back(items[i]);
+  }
+  return picked;
+}
+
+/// The results of the trimmed scan at their old positions, empty where nobody reads.
+std::vector<Value> trimmed(const Node& scan, const std::vector<bool>& read) {
+  ScanParts parts = take_apart(scan);
+  const Kept kept = find_kept(parts, read);
+  // Outputs that are one value of the body are written once.
+  std::vector<std::size_t> same_as(parts.ys.size());
+  std::vector<bool> write = kept.ys;
+  for (std::size_t i = 0; i < parts.ys.size(); ++i) {
+    same_as[i] = i;
+    for (std::size_t j = 0; write[i] && j < i; ++j) {
+      if (write[j] && parts.ys[j] == parts.ys[i]) {
+        same_as[i] = j;
+        write[i] = false;
+      }
+    }
+  }
+  std::vector<Value> results;
+  if (all(kept.carries) && all(write) && all(kept.xs)) {
+    for (std::uint32_t i = 0; i < scan.types.size(); ++i) results.push_back(scan.result(i));
+    return results;
+  }
+  ScanParts left = parts;
+  left.init = pick(parts.init, kept.carries);
+  left.carry = pick(parts.carry, kept.carries);
+  left.next = pick(parts.next, kept.carries);
+  left.ys = pick(parts.ys, write);
+  left.xs = pick(parts.xs, kept.xs);
+  left.slices = pick(parts.slices, kept.xs);
+  const ir::OriginScope scope(scan.origin, /*replace=*/true);
+  const ir::NodeRef made = put_together(left);
+  std::uint32_t next = 0;
+  for (bool keep : kept.carries) results.push_back(keep ? Value{made, next++} : Value{});
+  const std::size_t first = results.size();
+  for (std::size_t i = 0; i < parts.ys.size(); ++i) {
+    results.push_back(write[i] ? Value{made, next++} : Value{});
+  }
+  for (std::size_t i = 0; i < parts.ys.size(); ++i) {
+    if (kept.ys[i]) results[first + i] = results[first + same_as[i]];
+  }
+  return results;
+}
+
+/// One level: users first to learn what is read, then operands first to rebuild.
+class Dropper {
+ public:
+  std::vector<Value> run(const std::vector<Value>& roots) {
+    const auto order = ir::topological_order(roots);
+    std::unordered_map<const Node*, std::vector<bool>> read;
+    const auto mark = [&](const Value& value) {
+      std::vector<bool>& flags = read[value.node.get()];
+      flags.resize(value.node->types.size(), false);
+      flags[value.index] = true;
+    };
+    for (const Value& root : roots) mark(root);
+    for (auto it = order.rbegin(); it != order.rend(); ++it) {
+      if (read.count(*it) == 0) continue;
+      for (const Value& operand : read_operands(**it, read.at(*it))) mark(operand);
+    }
+    return rebuild(order, read, roots);
+  }
+
+ private:
+  static std::vector<Value> read_operands(const Node& node, const std::vector<bool>& read) {
+    if (node.op != ir::Op::Scan || all(read)) return node.operands;
+    for (const Value& result : trimmed(node, read)) {
+      if (result) return result.node->operands;
+    }
+    return {};
+  }
+
+  std::vector<Value> rebuild(const std::vector<const Node*>& order,
+                             const std::unordered_map<const Node*, std::vector<bool>>& read,
+                             const std::vector<Value>& roots) {
+    std::unordered_map<const Node*, std::vector<Value>> done;
+    const auto mapped = [&](const Value& value) {
+      const auto found = done.find(value.node.get());
+      return found == done.end() ? value : found->second[value.index];
+    };
+    for (const Node* node : order) {
+      if (read.count(node) == 0) continue;
+      std::vector<Value> results;
+      if (node->op == ir::Op::Scan) {
+        results = trimmed(*node, read.at(node));
+      } else {
+        for (std::uint32_t i = 0; i < node->types.size(); ++i) results.push_back(node->result(i));
+      }
+      for (Value& result : results) {
+        if (!result) continue;
+        std::vector<Value> operands;
+        for (const Value& operand : result.node->operands) operands.push_back(mapped(operand));
+        result.node = inside(with_operands(*result.node, std::move(operands)));
+      }
+      done.emplace(node, std::move(results));
+    }
+    std::vector<Value> results;
+    for (const Value& root : roots) results.push_back(mapped(root));
+    return results;
+  }
+
+  ir::NodeRef inside(const ir::NodeRef& node) {
+    bool has_lambda = false;
+    ir::for_each_lambda(*node, [&](const ir::Lambda&) { has_lambda = true; });
+    if (!has_lambda) return node;
+    return ir::with_lambdas(*node, [&](const ir::Lambda& lambda) {
+      return std::make_shared<const ir::Lambda>(ir::Lambda{lambda.parameters, run(lambda.results)});
+    });
+  }
+};
+
+}  // namespace
+
+ir::Graph scan_drop_unused(const ir::Graph& graph) {
+  const std::vector<Value> roots = Dropper().run(graph.roots());
+  ir::Graph result = graph;
+  std::size_t next = 0;
+  for (Value& output : result.outputs) output = roots[next++];
+  for (ir::Update& update : result.updates) update.value = roots[next++];
+  return result;
+}
+
+}  // namespace kiln::passes

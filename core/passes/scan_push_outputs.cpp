@@ -1,0 +1,226 @@
+#include "core/passes/scan_push_outputs.h"
+
+#include "core/ir/traverse.h"
+#include "core/ops/build.h"
+#include "core/passes/batching.h"
+#include "core/passes/scan_parts.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace kiln::passes {
+namespace {
+
+using ir::Ints;
+using ir::Node;
+using ir::Value;
+
+/// One scan: what can be computed after it, and what is left of it.
+class OutputPusher {
+ public:
+  explicit OutputPusher(const Node& scan) : scan_(scan), parts_(take_apart(scan)) {
+    std::vector<Value> parameters = parts_.carry;
+    parameters.insert(parameters.end(), parts_.slices.begin(), parts_.slices.end());
+    parameters.push_back(parts_.step);
+    changes_.emplace(parts_, parameters);
+    for (const Node* node : ir::topological_order(parts_.next)) feeds_carry_.insert(node);
+  }
+
+  std::optional<std::vector<Value>> run() {
+    find_sums();
+    find_outputs();
+    if (pushed_carries_.empty() && pushed_ys_.empty()) return std::nullopt;
+    const ir::NodeRef made = put_together(remaining());
+    return final_results(made);
+  }
+
+ private:
+  // A pushed value in terms of stacked values; those that the loop has to write are parameters
+  // made here, replaced by the new scan's results at the end.
+  struct Pushed {
+    std::size_t position;
+    Value value;
+  };
+
+  bool changes(const Value& value) const { return (*changes_)(value); }
+
+  /// c + f or f + c, where nothing else reads c.
+  std::optional<Value> summand(std::size_t i) const {
+    const Value& next = parts_.next[i];
+    const Value& carry = parts_.carry[i];
+    if (next.node->op != ir::Op::Add) return std::nullopt;
+    const auto& operands = next.node->operands;
+    const bool first = operands[0] == carry, second = operands[1] == carry;
+    if (first == second) return std::nullopt;
+    const std::vector<Value> roots = parts_.results();
+    const auto order = ir::topological_order(roots);
+    const auto uses = ir::count_uses(order, roots);
+    if (uses.at(carry) != 1 || uses.at(next) != 1) return std::nullopt;
+    return operands[first ? 1 : 0];
+  }
+
+  void find_sums() {
+    for (std::size_t i = 0; i < parts_.next.size(); ++i) {
+      const auto f = summand(i);
+      if (!f || !changes(*f)) continue;
+      const bool is_dot = f->node->op == ir::Op::Dot, is_sum = f->node->op == ir::Op::Sum;
+      if (!is_dot && !is_sum) continue;
+      const ir::OriginScope scope(f->node->origin, /*replace=*/true);
+      const Value total = is_dot ? total_of_dot(*f->node) : total_of_sum(*f->node);
+      pushed_carries_.push_back({i, parts_.init[i] + total});
+    }
+  }
+
+  Value total_of_dot(const Node& node) {
+    const auto& attrs = node.as<ir::DotAttrs>();
+    Ints labels[2] = {attrs.lhs, attrs.rhs};
+    Value operands[2];
+    const std::int64_t time = 1 + std::max(largest(attrs.lhs), largest(attrs.rhs));
+    bool both = true;
+    for (std::size_t i = 0; i < 2; ++i) both = both && changes(node.operands[i]);
+    for (std::size_t i = 0; i < 2; ++i) {
+      operands[i] = node.operands[i];
+      if (!changes(operands[i])) continue;
+      operands[i] = stacked(operands[i]);
+      if (both) {
+        labels[i].insert(labels[i].begin(), time);
+      } else {  // the sum of the products is the product of the sum
+        operands[i] = ir::reduce_sum(operands[i], {0});
+      }
+    }
+    return ir::dot(operands[0], labels[0], operands[1], labels[1], attrs.result);
+  }
+
+  static std::int64_t largest(const Ints& labels) {
+    return labels.empty() ? -1 : *std::max_element(labels.begin(), labels.end());
+  }
+
+  Value total_of_sum(const Node& node) {
+    Ints axes{0};
+    for (std::int64_t axis : node.as<ir::AxesAttrs>().axes) axes.push_back(axis + 1);
+    return ir::reduce_sum(stacked(node.operands[0]), axes);
+  }
+
+  /// Outputs that no carry reads and that contain a product.
+  void find_outputs() {
+    for (std::size_t i = 0; i < parts_.ys.size(); ++i) {
+      const Value& y = parts_.ys[i];
+      if (!changes(y) || !is_output_only(y) || !has_product(y)) continue;
+      pushed_ys_.push_back({i, after_loop(y)});
+    }
+  }
+
+  bool is_output_only(const Value& value) const {
+    return feeds_carry_.count(value.node.get()) == 0 && value.node->op != ir::Op::Parameter;
+  }
+
+  bool has_product(const Value& root) const {
+    for (const Node* node : ir::topological_order({&root, 1})) {
+      const Value value = node->result();
+      if (def(*node).lowering == ir::Lowering::Contraction && changes(value) &&
+          is_output_only(value)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// The stacked form computed after the loop, as far back as that is possible.
+  Value after_loop(const Value& root) {
+    for (const Node* node : ir::topological_order({&root, 1})) {
+      if (batched_.count(node) != 0) continue;
+      if (!changes(node->result()) || !is_output_only(node->result())) continue;
+      std::vector<BatchOperand> operands;
+      for (const Value& operand : node->operands) {
+        if (!changes(operand)) {
+          operands.push_back({operand, false});
+          continue;
+        }
+        const auto found = batched_.find(operand.node.get());
+        operands.push_back({found == batched_.end() ? stacked(operand)
+                                                    : found->second[operand.index],
+                            true});
+      }
+      auto results = batch_node(*node, operands, parts_.length);
+      if (results) batched_.emplace(node, std::move(*results));
+    }
+    const auto found = batched_.find(root.node.get());
+    return found == batched_.end() ? stacked(root) : found->second[root.index];
+  }
+
+  /// The value at all steps: an input of the loop, or something that the loop writes.
+  Value stacked(const Value& value) {
+    for (std::size_t i = 0; i < parts_.slices.size(); ++i) {
+      if (parts_.slices[i] == value) return parts_.xs[i];
+    }
+    const auto [entry, is_new] = written_.emplace(value, Value{});
+    if (is_new) {
+      entry->second = fresh_parameter(stacked_type(value.type(), parts_.length));
+      written_order_.push_back(value);
+    }
+    return entry->second;
+  }
+
+  static bool is_pushed(const std::vector<Pushed>& pushed, std::size_t position) {
+    return std::any_of(pushed.begin(), pushed.end(),
+                       [&](const Pushed& p) { return p.position == position; });
+  }
+
+  ScanParts remaining() const {
+    ScanParts left = parts_;
+    left.init.clear();
+    left.carry.clear();
+    left.next.clear();
+    left.ys.clear();
+    for (std::size_t i = 0; i < parts_.next.size(); ++i) {
+      if (is_pushed(pushed_carries_, i)) continue;
+      left.init.push_back(parts_.init[i]);
+      left.carry.push_back(parts_.carry[i]);
+      left.next.push_back(parts_.next[i]);
+    }
+    for (std::size_t i = 0; i < parts_.ys.size(); ++i) {
+      if (!is_pushed(pushed_ys_, i)) left.ys.push_back(parts_.ys[i]);
+    }
+    left.ys.insert(left.ys.end(), written_order_.begin(), written_order_.end());
+    return left;
+  }
+
+  std::vector<Value> final_results(const ir::NodeRef& made) const {
+    std::vector<Value> results(scan_.types.size());
+    std::uint32_t next = 0;
+    const std::size_t carries = parts_.next.size();
+    for (std::size_t i = 0; i < carries; ++i) {
+      if (!is_pushed(pushed_carries_, i)) results[i] = {made, next++};
+    }
+    for (std::size_t i = 0; i < parts_.ys.size(); ++i) {
+      if (!is_pushed(pushed_ys_, i)) results[carries + i] = {made, next++};
+    }
+    ir::Replacements map;
+    for (const Value& value : written_order_) map.emplace(written_.at(value), Value{made, next++});
+    std::vector<Value> pushed;
+    for (const Pushed& p : pushed_carries_) pushed.push_back(p.value);
+    for (const Pushed& p : pushed_ys_) pushed.push_back(p.value);
+    pushed = ir::replace_values(pushed, map);
+    std::size_t at = 0;
+    for (const Pushed& p : pushed_carries_) results[p.position] = pushed[at++];
+    for (const Pushed& p : pushed_ys_) results[carries + p.position] = pushed[at++];
+    return results;
+  }
+
+  const Node& scan_;
+  ScanParts parts_;
+  std::optional<StepDependence> changes_;
+  std::unordered_set<const Node*> feeds_carry_;
+  std::vector<Pushed> pushed_carries_, pushed_ys_;
+  std::unordered_map<const Node*, std::vector<Value>> batched_;
+  std::unordered_map<Value, Value, ir::ValueHash> written_;
+  std::vector<Value> written_order_;
+};
+
+}  // namespace
+
+ir::Graph scan_push_outputs(const ir::Graph& graph) {
+  return change_scans(graph, [](const Node& scan) { return OutputPusher(scan).run(); });
+}
+
+}  // namespace kiln::passes
