@@ -1,0 +1,177 @@
+#include "core/passes/scan_merge.h"
+
+#include "core/ir/traverse.h"
+#include "core/passes/scan_parts.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace kiln::passes {
+namespace {
+
+using ir::Node;
+using ir::Value;
+
+/// For each carry of `b` the carry of `a` that it always equals. The largest set of pairs that
+/// begin with equal values and, taken for granted, have equal next values.
+std::vector<std::optional<std::size_t>> equal_carries(const ScanParts& a, const ScanParts& b,
+                                                      const ir::Replacements& shared) {
+  std::vector<std::optional<std::size_t>> pairs(b.carry.size());
+  for (std::size_t i = 0; i < b.carry.size(); ++i) {
+    for (std::size_t j = 0; j < a.carry.size(); ++j) {
+      if (a.init[j] == b.init[i] && a.carry[j].type() == b.carry[i].type()) {
+        pairs[i] = j;
+        break;
+      }
+    }
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    ir::Replacements map = shared;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      if (pairs[i]) map.emplace(b.carry[i], a.carry[*pairs[i]]);
+    }
+    const std::vector<Value> next = ir::replace_values(b.next, map);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      if (!pairs[i] || next[i] == a.next[*pairs[i]]) continue;
+      pairs[i].reset();
+      changed = true;
+    }
+  }
+  return pairs;
+}
+
+struct Merged {
+  ir::NodeRef scan;
+  std::vector<Value> of_a, of_b;  // the old results in terms of the new scan
+};
+
+/// Nothing when the loops share no carry (or, without carries, no input).
+std::optional<Merged> merge(const Node& first, const Node& second) {
+  const ScanParts a = take_apart(first), b = take_apart(second);
+  ScanParts both = a;
+  ir::Replacements map{{b.step, a.step}};
+  bool share = a.carry.empty() && b.carry.empty();
+  bool share_inputs = false;
+  for (std::size_t i = 0; i < b.xs.size(); ++i) {
+    share_inputs = share_inputs || std::find(a.xs.begin(), a.xs.end(), b.xs[i]) != a.xs.end();
+    map.emplace(b.slices[i], both.add_input(b.xs[i]));
+  }
+  const auto pairs = equal_carries(a, b, map);
+  for (const auto& pair : pairs) share = share || pair.has_value();
+  if (!share || (a.carry.empty() && !share_inputs)) return std::nullopt;
+
+  std::vector<std::size_t> carry_of_b;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    if (pairs[i]) {
+      map.emplace(b.carry[i], a.carry[*pairs[i]]);
+      carry_of_b.push_back(*pairs[i]);
+      continue;
+    }
+    carry_of_b.push_back(both.carry.size());
+    both.carry.push_back(b.carry[i]);
+    both.init.push_back(b.init[i]);
+  }
+  const std::vector<Value> results = ir::replace_values(b.results(), map);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    if (!pairs[i]) both.next.push_back(results[i]);
+  }
+  std::vector<std::size_t> y_of_b;
+  for (std::size_t i = pairs.size(); i < results.size(); ++i) {
+    const auto found = std::find(both.ys.begin(), both.ys.end(), results[i]);
+    y_of_b.push_back(static_cast<std::size_t>(found - both.ys.begin()));
+    if (found == both.ys.end()) both.ys.push_back(results[i]);
+  }
+
+  Merged merged;
+  merged.scan = put_together(both);
+  const auto result = [&](std::size_t i) {
+    return Value{merged.scan, static_cast<std::uint32_t>(i)};
+  };
+  const std::size_t ys = both.carry.size();
+  for (std::size_t i = 0; i < a.carry.size(); ++i) merged.of_a.push_back(result(i));
+  for (std::size_t i = 0; i < a.ys.size(); ++i) merged.of_a.push_back(result(ys + i));
+  for (std::size_t i : carry_of_b) merged.of_b.push_back(result(i));
+  for (std::size_t i : y_of_b) merged.of_b.push_back(result(ys + i));
+  return merged;
+}
+
+bool same_steps(const Node& a, const Node& b) {
+  const auto& x = a.as<ir::ScanAttrs>();
+  const auto& y = b.as<ir::ScanAttrs>();
+  return x.length == y.length && x.reverse == y.reverse;
+}
+
+bool depends_on(const Node& user, const Node& used) {
+  for (const Node* node : ir::topological_order(user.operands)) {
+    if (node == &used) return true;
+  }
+  return false;
+}
+
+/// The first pair at this level that merges, as replacements; empty when none does.
+ir::Replacements find_pair(const std::vector<Value>& roots) {
+  std::vector<const Node*> scans;
+  for (const Node* node : ir::topological_order(roots)) {
+    if (node->op != ir::Op::Scan) continue;
+    for (const Node* earlier : scans) {
+      if (!same_steps(*earlier, *node) || depends_on(*node, *earlier)) continue;
+      const ir::OriginScope scope(earlier->origin, /*replace=*/true);
+      const auto merged = merge(*earlier, *node);
+      if (!merged) continue;
+      ir::Replacements map;
+      for (std::uint32_t i = 0; i < earlier->types.size(); ++i) {
+        map.emplace(earlier->result(i), merged->of_a[i]);
+      }
+      for (std::uint32_t i = 0; i < node->types.size(); ++i) {
+        map.emplace(node->result(i), merged->of_b[i]);
+      }
+      return map;
+    }
+    scans.push_back(node);
+  }
+  return {};
+}
+
+std::vector<Value> merge_level(std::vector<Value> roots) {
+  for (;;) {
+    const ir::Replacements map = find_pair(roots);
+    if (map.empty()) break;
+    roots = ir::replace_values(roots, map);
+  }
+  return roots;
+}
+
+/// Lambdas first, so that equal bodies are equal when their loops are compared.
+std::vector<Value> merge_everywhere(const std::vector<Value>& roots) {
+  ir::Replacements map;
+  std::vector<Value> current = roots;
+  for (const Node* node : ir::topological_order(roots)) {
+    bool has_lambda = false;
+    ir::for_each_lambda(*node, [&](const ir::Lambda&) { has_lambda = true; });
+    if (!has_lambda) continue;
+    const ir::NodeRef changed = ir::with_lambdas(*node, [&](const ir::Lambda& lambda) {
+      return std::make_shared<const ir::Lambda>(
+          ir::Lambda{lambda.parameters, merge_everywhere(lambda.results)});
+    });
+    if (changed.get() == node) continue;
+    for (std::uint32_t i = 0; i < node->types.size(); ++i) {
+      map.emplace(node->result(i), Value{changed, i});
+    }
+  }
+  if (!map.empty()) current = ir::replace_values(current, map);
+  return merge_level(std::move(current));
+}
+
+}  // namespace
+
+ir::Graph scan_merge(const ir::Graph& graph) {
+  const std::vector<Value> roots = merge_everywhere(graph.roots());
+  ir::Graph result = graph;
+  std::size_t next = 0;
+  for (Value& output : result.outputs) output = roots[next++];
+  for (ir::Update& update : result.updates) update.value = roots[next++];
+  return result;
+}
+
+}  // namespace kiln::passes
