@@ -1,6 +1,7 @@
 #include "core/passes/scan_drop_unused.h"
 
 #include "core/ir/traverse.h"
+#include "core/ops/rewrite_graph.h"
 #include "core/passes/scan_parts.h"
 
 #include <algorithm>
@@ -154,7 +155,9 @@ class Dropper {
         if (!result) continue;
         std::vector<Value> operands;
         for (const Value& operand : result.node->operands) operands.push_back(mapped(operand));
-        result.node = inside(with_operands(*result.node, std::move(operands)));
+        result.node = ir::change_lambdas(
+            with_operands(*result.node, std::move(operands)),
+            [&](const std::vector<Value>& inner) { return run(inner); });
       }
       done.emplace(node, std::move(results));
     }
@@ -163,25 +166,12 @@ class Dropper {
     return results;
   }
 
-  ir::NodeRef inside(const ir::NodeRef& node) {
-    bool has_lambda = false;
-    ir::for_each_lambda(*node, [&](const ir::Lambda&) { has_lambda = true; });
-    if (!has_lambda) return node;
-    return ir::with_lambdas(*node, [&](const ir::Lambda& lambda) {
-      return std::make_shared<const ir::Lambda>(ir::Lambda{lambda.parameters, run(lambda.results)});
-    });
-  }
 };
 
 }  // namespace
 
 ir::Graph scan_drop_unused(const ir::Graph& graph) {
-  const std::vector<Value> roots = Dropper().run(graph.roots());
-  ir::Graph result = graph;
-  std::size_t next = 0;
-  for (Value& output : result.outputs) output = roots[next++];
-  for (ir::Update& update : result.updates) update.value = roots[next++];
-  return result;
+  return ir::with_roots(graph, Dropper().run(graph.roots()));
 }
 
 }  // namespace kiln::passes

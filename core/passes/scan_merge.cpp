@@ -1,6 +1,7 @@
 #include "core/passes/scan_merge.h"
 
 #include "core/ir/traverse.h"
+#include "core/ops/rewrite_graph.h"
 #include "core/passes/scan_parts.h"
 
 #include <algorithm>
@@ -144,34 +145,15 @@ std::vector<Value> merge_level(std::vector<Value> roots) {
 
 /// Lambdas first, so that equal bodies are equal when their loops are compared.
 std::vector<Value> merge_everywhere(const std::vector<Value>& roots) {
-  ir::Replacements map;
-  std::vector<Value> current = roots;
-  for (const Node* node : ir::topological_order(roots)) {
-    bool has_lambda = false;
-    ir::for_each_lambda(*node, [&](const ir::Lambda&) { has_lambda = true; });
-    if (!has_lambda) continue;
-    const ir::NodeRef changed = ir::with_lambdas(*node, [&](const ir::Lambda& lambda) {
-      return std::make_shared<const ir::Lambda>(
-          ir::Lambda{lambda.parameters, merge_everywhere(lambda.results)});
-    });
-    if (changed.get() == node) continue;
-    for (std::uint32_t i = 0; i < node->types.size(); ++i) {
-      map.emplace(node->result(i), Value{changed, i});
-    }
-  }
-  if (!map.empty()) current = ir::replace_values(current, map);
-  return merge_level(std::move(current));
+  return merge_level(ir::rewrite_nodes(roots, [](const ir::NodeRef& node) {
+    return ir::results_of(ir::change_lambdas(node, merge_everywhere));
+  }));
 }
 
 }  // namespace
 
 ir::Graph scan_merge(const ir::Graph& graph) {
-  const std::vector<Value> roots = merge_everywhere(graph.roots());
-  ir::Graph result = graph;
-  std::size_t next = 0;
-  for (Value& output : result.outputs) output = roots[next++];
-  for (ir::Update& update : result.updates) update.value = roots[next++];
-  return result;
+  return ir::with_roots(graph, merge_everywhere(graph.roots()));
 }
 
 }  // namespace kiln::passes

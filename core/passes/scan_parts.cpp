@@ -1,7 +1,7 @@
 #include "core/passes/scan_parts.h"
 
 #include "core/ir/traverse.h"
-#include "core/ops/build.h"
+#include "core/ops/rewrite_graph.h"
 
 namespace kiln::passes {
 namespace {
@@ -9,52 +9,16 @@ namespace {
 using ir::Node;
 using ir::Value;
 
-/// Rewrites roots bottom-up with `change` at scans; recursion only into lambdas, whose nesting the
-/// user wrote.
-class ScanRewriter {
- public:
-  explicit ScanRewriter(const ScanChange& change) : change_(change) {}
-
-  std::vector<Value> run(const std::vector<Value>& roots) {
-    std::unordered_map<const Node*, std::vector<Value>> done;
-    const auto mapped = [&](const Value& value) {
-      const auto found = done.find(value.node.get());
-      return found == done.end() ? value : found->second[value.index];
-    };
-    for (const Node* node : ir::topological_order(roots)) {
-      std::vector<Value> operands;
-      for (const Value& operand : node->operands) operands.push_back(mapped(operand));
-      ir::NodeRef rebuilt = with_operands(*node, std::move(operands));
-      rebuilt = inside(rebuilt);
-      std::optional<std::vector<Value>> changed;
-      if (rebuilt->op == ir::Op::Scan) {
-        const ir::OriginScope scope(rebuilt->origin, /*replace=*/true);
-        changed = change_(*rebuilt);
-      }
-      if (changed) {
-        done.emplace(node, std::move(*changed));
-      } else if (rebuilt.get() != node) {
-        std::vector<Value>& results = done[node];
-        for (std::uint32_t i = 0; i < rebuilt->types.size(); ++i) results.push_back({rebuilt, i});
-      }
-    }
-    std::vector<Value> results;
-    for (const Value& root : roots) results.push_back(mapped(root));
-    return results;
-  }
-
- private:
-  ir::NodeRef inside(const ir::NodeRef& node) {
-    bool has_lambda = false;
-    ir::for_each_lambda(*node, [&](const ir::Lambda&) { has_lambda = true; });
-    if (!has_lambda) return node;
-    return ir::with_lambdas(*node, [&](const ir::Lambda& lambda) {
-      return std::make_shared<const ir::Lambda>(ir::Lambda{lambda.parameters, run(lambda.results)});
-    });
-  }
-
-  const ScanChange& change_;
-};
+/// Recursion only into lambdas, whose nesting the user wrote.
+std::vector<Value> change_level(std::span<const Value> roots, const ScanChange& change) {
+  return ir::rewrite_nodes(roots, [&](const ir::NodeRef& node) {
+    const ir::NodeRef inner = ir::change_lambdas(
+        node, [&](const std::vector<Value>& results) { return change_level(results, change); });
+    if (inner->op != ir::Op::Scan) return ir::results_of(inner);
+    auto changed = change(*inner);
+    return changed ? std::move(*changed) : ir::results_of(inner);
+  });
+}
 
 }  // namespace
 
@@ -159,12 +123,7 @@ bool StepDependence::operator()(const Value& value) const {
 }
 
 ir::Graph change_scans(const ir::Graph& graph, const ScanChange& change) {
-  const std::vector<Value> roots = ScanRewriter(change).run(graph.roots());
-  ir::Graph result = graph;
-  std::size_t next = 0;
-  for (Value& output : result.outputs) output = roots[next++];
-  for (ir::Update& update : result.updates) update.value = roots[next++];
-  return result;
+  return ir::with_roots(graph, change_level(graph.roots(), change));
 }
 
 }  // namespace kiln::passes
