@@ -1,6 +1,7 @@
 #include "core/passes/scan_parts.h"
 
 #include "core/ir/traverse.h"
+#include "core/ops/make.h"
 #include "core/ops/rewrite_graph.h"
 
 namespace kiln::passes {
