@@ -117,16 +117,14 @@ TEST_CASE("a plugin that needs a sanitizer's run time is refused before it ends 
   image.dynamic[0] = {DT_STRTAB, {offsetof(Image, strings)}};
   image.dynamic[1] = {DT_NEEDED, {1}};
   const Scratch scratch;
-  const std::string path =
-      scratch.write("needs.so", std::string(reinterpret_cast<const char*>(&image), sizeof(image)));
+  const auto bytes = [&] { return std::string(reinterpret_cast<char*>(&image), sizeof(image)); };
+  const std::string path = scratch.write("needs.so", bytes());
   const bool own = abi::this_sanitizer() == KILN_SANITIZER_THREAD;
   CHECK(refusal_of_elf(path) ==
         (own ? "" : "is built with the thread sanitizer and Kiln is not"));
   image.dynamic[0].d_un.d_ptr = 0xffffffffffff;  // hostile offsets read nothing
   image.header.e_phoff = 0xffffffffffffff00;
-  const std::string hostile =
-      scratch.write("hostile.so", std::string(reinterpret_cast<const char*>(&image), sizeof(image)));
-  CHECK(refusal_of_elf(hostile).empty());
+  CHECK(refusal_of_elf(scratch.write("hostile.so", bytes())).empty());
 }
 
 TEST_CASE("files that others could have changed are refused", "[plugin]") {

@@ -3,9 +3,9 @@
 //   node ID OP                                      an op; anything but those below is unsupported
 // Ops: add (nothing special), fail (execute throws an error with every field set), fail_unknown
 // (execute throws something that is no exception class), later (execute gives an event that is done
-// at the second wait), later_fail (the event fails), parallel (adds through parallel_for), parallel_fail,
-// print (host_call print_tensor on input 0), host_missing (host_call of a function that is not
-// there), forget (computes no output), log, dump.
+// at the second wait), later_fail (the event fails), parallel (adds through parallel_for),
+// parallel_fail, print (host_call print_tensor on input 0), host_missing (host_call of a function
+// that is not there), forget (computes no output), log, dump.
 // Every output is the sum of all inputs and states, float32; every update its state plus the sum
 // of the inputs. A constant beside the module is added to the outputs.
 #include "backends/abi/kiln_backend_sdk.h"
