@@ -6,6 +6,7 @@
 #include <kiln/error.h>
 
 #include "core/types/text.h"
+#include "runtime/log.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -131,6 +132,9 @@ const Plugin& open_file(const std::string& path, const std::string& expected_nam
   opened().plugins.push_back(std::make_unique<Plugin>(std::move(plugin)));
   const Plugin& kept = *opened().plugins.back();
   opened().by_file[id] = &kept;
+  log_line(LogLevel::Info, "backend",
+           text("opened ", kept.name, " ", kept.version, " (", kept.path, ", ABI minor ",
+                kept.abi_minor, ", build ", kept.build_id, ", ", kept.toolchain, ")"));
   return kept;
 }
 

@@ -254,7 +254,9 @@ typedef struct kiln_instance_args {
   uint64_t struct_size;
   const kiln_ext* next;
   kiln_array options; /* of kiln_option; an unknown key is an error that names it */
-  const kiln_host_api* host; /* lives until instance_destroy returns, with host_context */
+  /* Both live until instance_destroy returns. They belong to the instance and not to the plugin,
+   * so that two hosts in one process do not share one slot. */
+  const kiln_host_api* host;
   void* host_context;
 } kiln_instance_args;
 

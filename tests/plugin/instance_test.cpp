@@ -6,6 +6,8 @@
 #include "tests/plugin/fakes.h"
 
 #include <array>
+#include <atomic>
+#include <thread>
 
 using namespace kiln;
 using namespace kiln::runtime;
@@ -268,6 +270,27 @@ TEST_CASE("work that is not done yet is waited for, and may fail later", "[plugi
 
   run(compile_text(adder(), "inputs 1\noutputs 1\nnode 1 later_fail\n"), {&input}, &event);
   CHECK(error_text<BackendError>([&] { event.wait(); }) == text("the device went away", tail()));
+}
+
+TEST_CASE("threads share instances, executables and buffers", "[plugin][concurrency]") {
+  const std::string path = fake_path("adder");
+  const Executable shared = compile_text(adder(), kAdd);
+  const Buffer a = floats(adder(), {1, 2}), b = floats(adder(), {10, 20});
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> users;
+  for (int t = 0; t < 8; ++t) {
+    users.emplace_back([&] {
+      for (int round = 0; round < 20; ++round) {
+        const InstancePtr instance = backend_instance(path);
+        const Executable own = compile_text(instance, kAdd);
+        if (instance != adder()) ++wrong;
+        if (run(shared, {&a, &b}) != std::vector<float>{11, 22}) ++wrong;
+        if (run(own, {&b, &a}) != std::vector<float>{11, 22}) ++wrong;
+      }
+    });
+  }
+  for (std::thread& user : users) user.join();
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("a plugin that fills only what is required gets fallbacks", "[plugin]") {
