@@ -5,6 +5,10 @@
 namespace kiln::ir {
 
 std::vector<const Node*> topological_order(std::span<const Value> roots) {
+  return topological_order(roots, StopAt());
+}
+
+std::vector<const Node*> topological_order(std::span<const Value> roots, const StopAt& stop) {
   struct Frame {
     const Node* node;
     std::size_t next_operand;
@@ -13,7 +17,7 @@ std::vector<const Node*> topological_order(std::span<const Value> roots) {
   std::unordered_set<const Node*> seen;
   std::vector<Frame> stack;
   for (const Value& root : roots) {
-    if (!root || !seen.insert(root.node.get()).second) continue;
+    if (!root || (stop && stop(root)) || !seen.insert(root.node.get()).second) continue;
     stack.push_back({root.node.get(), 0});
     while (!stack.empty()) {
       Frame& frame = stack.back();
@@ -22,8 +26,9 @@ std::vector<const Node*> topological_order(std::span<const Value> roots) {
         stack.pop_back();
         continue;
       }
-      const Node* operand = frame.node->operands[frame.next_operand++].node.get();
-      if (seen.insert(operand).second) stack.push_back({operand, 0});
+      const Value& operand = frame.node->operands[frame.next_operand++];
+      if (stop && stop(operand)) continue;
+      if (seen.insert(operand.node.get()).second) stack.push_back({operand.node.get(), 0});
     }
   }
   return order;

@@ -12,6 +12,9 @@ namespace kiln::ir {
 
 /// Every node that `roots` reach, operands before users, each once. Does not enter lambdas.
 std::vector<const Node*> topological_order(std::span<const Value> roots);
+/// The same, not going through values for which `stop` is true.
+using StopAt = std::function<bool(const Value&)>;
+std::vector<const Node*> topological_order(std::span<const Value> roots, const StopAt& stop);
 
 /// Numbers nodes by position in the topological order.
 std::unordered_map<const Node*, std::size_t> number_nodes(std::span<const Node* const> order);

@@ -167,7 +167,8 @@ std::vector<Value> inline_lambda(const Lambda& lambda, std::span<const Value> ar
 
 std::vector<Value> replace_values(std::span<const Value> roots, const Replacements& replacements) {
   Rebuilder rebuild(replacements);
-  rebuild.run(topological_order(roots));
+  rebuild.run(topological_order(
+      roots, [&](const Value& value) { return replacements.count(value) != 0; }));
   std::vector<Value> results;
   results.reserve(roots.size());
   for (const Value& root : roots) results.push_back(rebuild(root));

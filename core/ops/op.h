@@ -153,13 +153,13 @@ inline constexpr int kVariadic = -1;
 
 struct OpDef {
   Op op{};
-  std::string_view name;                     // "tanh": unique, lower case, as printed
-  std::array<std::string_view, 4> operands;  // names; unused ones empty
+  std::string_view name = {};                     // "tanh": unique, lower case, as printed
+  std::array<std::string_view, 4> operands = {};  // names; unused ones empty
   int arity = 0;                             // kVariadic: one or more, see `doc`
   std::size_t attrs = attrs_kind<NoAttrs>();
   Lowering lowering = Lowering::Elementwise;
   DTypeSet dtypes = kAnyDType;  // of the first operand (of the result for leaves)
-  std::string_view doc;         // one or two sentences with the formula
+  std::string_view doc = {};    // one or two sentences with the formula
   Infer infer = nullptr;
   Scalar scalar = {};
   GradRule grad = nullptr;         // null: see `differentiable` and `expand`

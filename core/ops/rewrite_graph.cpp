@@ -8,12 +8,17 @@
 namespace kiln::ir {
 
 std::vector<Value> rewrite_nodes(std::span<const Value> roots, const NodeChange& change) {
+  return rewrite_nodes(roots, change, StopAt());
+}
+
+std::vector<Value> rewrite_nodes(std::span<const Value> roots, const NodeChange& change,
+                                 const std::function<bool(const Value&)>& stop) {
   std::unordered_map<const Node*, std::vector<Value>> changed;
   const auto mapped = [&](const Value& value) {
     const auto found = changed.find(value.node.get());
     return found == changed.end() ? value : found->second[value.index];
   };
-  for (const Node* node : topological_order(roots)) {
+  for (const Node* node : topological_order(roots, stop)) {
     std::vector<Value> operands;
     operands.reserve(node->operands.size());
     for (const Value& operand : node->operands) operands.push_back(mapped(operand));

@@ -12,6 +12,9 @@ namespace kiln::ir {
 using NodeChange = std::function<std::vector<Value>(const NodeRef& node)>;
 /// `roots` with every node changed, operands first. Does not enter lambdas by itself.
 std::vector<Value> rewrite_nodes(std::span<const Value> roots, const NodeChange& change);
+/// The same, leaving values for which `stop` is true, and what only they need, as they are.
+std::vector<Value> rewrite_nodes(std::span<const Value> roots, const NodeChange& change,
+                                 const std::function<bool(const Value&)>& stop);
 
 /// All results of a node.
 std::vector<Value> results_of(const NodeRef& node);

@@ -1,0 +1,190 @@
+#include "core/ops/build.h"
+
+#include "core/ops/convert.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace kiln::ir {
+namespace {
+
+Ints ascending(int count) {
+  Ints axes(static_cast<std::size_t>(count));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+Ints sorted_unique(Ints axes) {
+  std::sort(axes.begin(), axes.end());
+  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+  return axes;
+}
+
+}  // namespace
+
+Value constant(Type type, std::vector<std::byte> bytes) {
+  auto shared = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  return make(Op::Constant, ConstantAttrs{std::move(type), {std::move(shared)}}, {});
+}
+
+Value scalar_constant(DType dtype, double value) {
+  return constant({dtype, {}}, scalar_bytes(dtype, value));
+}
+
+Value scalar_constant_int(DType dtype, std::int64_t value) {
+  return constant({dtype, {}}, scalar_bytes_int(dtype, value));
+}
+
+Value full(DType dtype, const Dims& dims, double value) {
+  return broadcast(scalar_constant(dtype, value), dims, {});
+}
+
+Value like(const Value& x, double value) { return full(x.dtype(), x.dims(), value); }
+Value zeros_like(const Value& x) { return like(x, 0); }
+
+Value iota(Type type, std::int64_t axis) {
+  return make(Op::Iota, IotaAttrs{std::move(type), axis}, {});
+}
+
+Value dim_size(const Dim& dim) { return make(Op::DimSize, DimAttrs{dim}, {}); }
+
+Value cast(const Value& x, DType dtype) {
+  return x.dtype() == dtype ? x : make(Op::Cast, CastAttrs{dtype}, {x});
+}
+
+Value unary(Op op, const Value& x) { return make(op, NoAttrs{}, {x}); }
+Value binary(Op op, const Value& x, const Value& y) { return make(op, NoAttrs{}, {x, y}); }
+Value select(const Value& condition, const Value& x, const Value& y) {
+  return make(Op::Select, NoAttrs{}, {condition, x, y});
+}
+Value equal_to(const Value& x, const Value& y) { return binary(Op::Equal, x, y); }
+Value less(const Value& x, const Value& y) { return binary(Op::Less, x, y); }
+Value less_equal_to(const Value& x, const Value& y) { return binary(Op::LessEqual, x, y); }
+
+Value operator+(const Value& x, const Value& y) { return binary(Op::Add, x, y); }
+Value operator-(const Value& x, const Value& y) { return binary(Op::Sub, x, y); }
+Value operator*(const Value& x, const Value& y) { return binary(Op::Mul, x, y); }
+Value operator/(const Value& x, const Value& y) { return binary(Op::Div, x, y); }
+Value operator-(const Value& x) { return unary(Op::Neg, x); }
+Value operator+(const Value& x, double y) { return x + like(x, y); }
+Value operator-(const Value& x, double y) { return x - like(x, y); }
+Value operator*(const Value& x, double y) { return x * like(x, y); }
+Value operator/(const Value& x, double y) { return x / like(x, y); }
+Value operator+(double x, const Value& y) { return like(y, x) + y; }
+Value operator-(double x, const Value& y) { return like(y, x) - y; }
+Value operator*(double x, const Value& y) { return like(y, x) * y; }
+Value operator/(double x, const Value& y) { return like(y, x) / y; }
+
+Value reduce(Op op, const Value& x, Ints axes) {
+  axes = sorted_unique(std::move(axes));
+  return axes.empty() ? x : make(op, AxesAttrs{std::move(axes)}, {x});
+}
+
+Value reduce_sum(const Value& x, Ints axes) { return reduce(Op::Sum, x, std::move(axes)); }
+Value reduce_max(const Value& x, Ints axes) { return reduce(Op::Max, x, std::move(axes)); }
+
+Value reduce_keep(Op op, const Value& x, Ints axes) {
+  Dims dims = x.dims();
+  for (std::int64_t axis : axes) dims[static_cast<std::size_t>(axis)] = 1;
+  return reshape(reduce(op, x, std::move(axes)), dims);
+}
+
+Ints all_axes(const Value& x) { return ascending(x.rank()); }
+
+Value reshape(const Value& x, const Dims& dims) {
+  return x.dims() == dims ? x : make(Op::Reshape, DimsAttrs{dims}, {x});
+}
+
+Value permute(const Value& x, Ints axes) {
+  if (axes == all_axes(x)) return x;
+  return make(Op::Permute, AxesAttrs{std::move(axes)}, {x});
+}
+
+Value broadcast(const Value& x, const Dims& dims, Ints axes) {
+  if (x.dims() == dims) return x;
+  return make(Op::Broadcast, BroadcastAttrs{dims, std::move(axes)}, {x});
+}
+
+Value broadcast_to(const Value& x, const Dims& dims) {
+  Ints axes = ascending(x.rank());
+  for (std::int64_t& axis : axes) axis += static_cast<std::int64_t>(dims.size()) - x.rank();
+  return broadcast(x, dims, std::move(axes));
+}
+
+Value broadcast_over(const Value& reduced, const Dims& dims, const Ints& axes) {
+  Ints kept;
+  for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(dims.size()); ++axis) {
+    if (std::find(axes.begin(), axes.end(), axis) == axes.end()) kept.push_back(axis);
+  }
+  return broadcast(reduced, dims, std::move(kept));
+}
+
+Value slice(const Value& x, Dims start, Dims limit, Ints step) {
+  if (step.empty()) step.assign(start.size(), 1);
+  const bool unit = std::all_of(step.begin(), step.end(), [](auto s) { return s == 1; });
+  if (unit && start == Dims(start.size(), 0) && limit == x.dims()) return x;
+  return make(Op::Slice, SliceAttrs{std::move(start), std::move(limit), std::move(step)}, {x});
+}
+
+Value slice_axis(const Value& x, int axis, const Dim& start, const Dim& limit) {
+  Dims starts(x.dims().size(), 0), limits = x.dims();
+  starts[static_cast<std::size_t>(axis)] = start;
+  limits[static_cast<std::size_t>(axis)] = limit;
+  return slice(x, std::move(starts), std::move(limits));
+}
+
+Value pad(const Value& x, const Value& value, Dims low, Dims high, Ints interior) {
+  if (interior.empty()) interior.assign(low.size(), 0);
+  const Dims none(low.size(), 0);
+  if (low == none && high == none && interior == Ints(low.size(), 0)) return x;
+  return make(Op::Pad, PadAttrs{std::move(low), std::move(high), std::move(interior)}, {x, value});
+}
+
+Value reverse(const Value& x, Ints axes) {
+  axes = sorted_unique(std::move(axes));
+  return axes.empty() ? x : make(Op::Reverse, AxesAttrs{std::move(axes)}, {x});
+}
+
+Value concat(std::vector<Value> parts, int axis) {
+  if (parts.size() == 1) return parts[0];
+  return make(Op::Concat, AxisAttrs{axis}, std::move(parts));
+}
+
+Value gather(const Value& reference, const Value& indices, int axis) {
+  return make(Op::Gather, AxisAttrs{axis}, {reference, indices});
+}
+
+Value scatter_add(const Value& indices, const Value& updates, int axis, const Dim& size) {
+  return make(Op::ScatterAdd, ScatterAttrs{axis, size}, {indices, updates});
+}
+
+Value dot(const Value& lhs, const Ints& lhs_labels, const Value& rhs, const Ints& rhs_labels,
+          const Ints& result_labels) {
+  Ints seen;
+  const auto renumbered = [&](const Ints& labels) {
+    Ints result;
+    for (std::int64_t label : labels) {
+      const auto found = std::find(seen.begin(), seen.end(), label);
+      result.push_back(found - seen.begin());
+      if (found == seen.end()) seen.push_back(label);
+    }
+    return result;
+  };
+  DotAttrs attrs;
+  attrs.lhs = renumbered(lhs_labels);
+  attrs.rhs = renumbered(rhs_labels);
+  attrs.result = renumbered(result_labels);
+  return make(Op::Dot, std::move(attrs), {lhs, rhs});
+}
+
+Value identity(const Value& x) { return unary(Op::Identity, x); }
+Value stop_gradient(const Value& x) { return unary(Op::StopGradient, x); }
+Value softmax(const Value& x, int axis) { return make(Op::Softmax, AxisAttrs{axis}, {x}); }
+Value log_softmax(const Value& x, int axis) { return make(Op::LogSoftmax, AxisAttrs{axis}, {x}); }
+
+Value add_cotangents(const Value& a, const Value& b) {
+  if (!a || !b) return a ? a : b;
+  return a + b;
+}
+
+}  // namespace kiln::ir

@@ -1,0 +1,207 @@
+// Type rules and gradients of movement ops.
+#include "core/ops/movement.h"
+
+#include "core/types/text.h"
+
+#include <algorithm>
+
+namespace kiln::ir {
+namespace {
+
+void require_count(Inference& in, std::size_t given, int rank, const char* what) {
+  if (given == static_cast<std::size_t>(rank)) return;
+  in.value_error(text(what, " has ", given, " entries for rank ", rank));
+}
+
+void require_not_negative(Inference& in, const Dim& dim, const char* what) {
+  in.require_less_equal(0, dim, text(what, " ", dim, " is negative"));
+}
+
+}  // namespace
+
+std::vector<Type> infer_reshape(Inference& in) {
+  const Dims& dims = in.as<DimsAttrs>().dims;
+  for (const Dim& dim : dims) require_not_negative(in, dim, "size");
+  in.require_equal(product(in.type(0).dims), product(dims),
+                   text("cannot reshape to ", to_string(dims), ": ", product(in.type(0).dims),
+                        " elements are not ", product(dims)));
+  // With as many axes the sizes need not be equal one by one: only their product is.
+  return {{in.type(0).dtype, dims}};
+}
+
+std::vector<Type> infer_permute(Inference& in) {
+  const Ints& axes = in.as<AxesAttrs>().axes;
+  const Type& x = in.type(0);
+  require_count(in, axes.size(), x.rank(), "axes");
+  Type result{x.dtype, {}};
+  std::vector<bool> seen(axes.size(), false);
+  for (std::int64_t axis : axes) {
+    require_axis(in, axis, x.rank());
+    const auto at = static_cast<std::size_t>(axis);
+    if (seen[at]) in.value_error(text("axis ", axis, " occurs twice"));
+    seen[at] = true;
+    result.dims.push_back(x.dims[at]);
+  }
+  return {result};
+}
+
+std::vector<Type> infer_broadcast(Inference& in) {
+  const auto& attrs = in.as<BroadcastAttrs>();
+  const Type& x = in.type(0);
+  require_count(in, attrs.axes.size(), x.rank(), "axes");
+  for (const Dim& dim : attrs.dims) require_not_negative(in, dim, "size");
+  std::int64_t previous = -1;
+  for (std::size_t i = 0; i < attrs.axes.size(); ++i) {
+    const std::int64_t axis = attrs.axes[i];
+    require_axis(in, axis, static_cast<int>(attrs.dims.size()));
+    if (axis <= previous) in.value_error("axes are not ascending");
+    previous = axis;
+    if (x.dims[i].is_one()) continue;
+    const Dim& target = attrs.dims[static_cast<std::size_t>(axis)];
+    in.require_equal(x.dims[i], target,
+                     text("size ", x.dims[i], " of axis ", i, " cannot become ", target));
+  }
+  return {{x.dtype, attrs.dims}};
+}
+
+std::vector<Type> infer_slice(Inference& in) {
+  const auto& attrs = in.as<SliceAttrs>();
+  const Type& x = in.type(0);
+  require_count(in, attrs.start.size(), x.rank(), "start");
+  require_count(in, attrs.limit.size(), x.rank(), "limit");
+  require_count(in, attrs.step.size(), x.rank(), "step");
+  Type result{x.dtype, {}};
+  for (std::size_t i = 0; i < x.dims.size(); ++i) {
+    const Dim &start = attrs.start[i], &limit = attrs.limit[i];
+    if (attrs.step[i] < 1) in.value_error(text("step ", attrs.step[i], " is not positive"));
+    const std::string range = text("slice ", start, ":", limit, " of axis ", i, " leaves 0:",
+                                   x.dims[i]);
+    in.require_less_equal(0, start, range);
+    in.require_less_equal(start, limit, range);
+    in.require_less_equal(limit, x.dims[i], range);
+    result.dims.push_back(ceil_div(limit - start, attrs.step[i]));
+  }
+  return {result};
+}
+
+std::vector<Type> infer_pad(Inference& in) {
+  const auto& attrs = in.as<PadAttrs>();
+  const Type& x = in.type(0);
+  if (!(in.type(1) == Type{x.dtype, {}})) in.type_error("value is no scalar of x's dtype");
+  require_count(in, attrs.low.size(), x.rank(), "low");
+  require_count(in, attrs.high.size(), x.rank(), "high");
+  require_count(in, attrs.interior.size(), x.rank(), "interior");
+  Type result{x.dtype, {}};
+  for (std::size_t i = 0; i < x.dims.size(); ++i) {
+    require_not_negative(in, attrs.low[i], "low");
+    require_not_negative(in, attrs.high[i], "high");
+    if (attrs.interior[i] < 0) in.value_error("interior is negative");
+    Dim inner = x.dims[i];
+    if (attrs.interior[i] != 0) inner = inner + max(inner - 1, 0) * attrs.interior[i];
+    result.dims.push_back(attrs.low[i] + inner + attrs.high[i]);
+  }
+  return {result};
+}
+
+std::vector<Type> infer_reverse(Inference& in) {
+  std::int64_t previous = -1;
+  for (std::int64_t axis : in.as<AxesAttrs>().axes) {
+    require_axis(in, axis, in.type(0).rank());
+    if (axis <= previous) in.value_error("axes are not ascending");
+    previous = axis;
+  }
+  return {in.type(0)};
+}
+
+std::vector<Type> infer_concat(Inference& in) {
+  if (in.count() == 0) in.value_error("there are no parts");
+  const std::int64_t axis = in.as<AxisAttrs>().axis;
+  Type result = in.type(0);
+  require_axis(in, axis, result.rank());
+  for (std::size_t p = 1; p < in.count(); ++p) {
+    const Type& part = in.type(p);
+    if (part.dtype != result.dtype) in.type_error("parts have different dtypes");
+    if (part.rank() != result.rank()) in.value_error("parts have different ranks");
+    for (std::size_t i = 0; i < part.dims.size(); ++i) {
+      if (static_cast<std::int64_t>(i) == axis) {
+        result.dims[i] = result.dims[i] + part.dims[i];
+      } else {
+        in.require_equal(result.dims[i], part.dims[i],
+                         text("sizes ", result.dims[i], " and ", part.dims[i], " of axis ", i,
+                              " differ"));
+      }
+    }
+  }
+  return {result};
+}
+
+Grads grad_permute(const Grad& g) {
+  const Ints& axes = g.node.as<AxesAttrs>().axes;
+  Ints inverse(axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    inverse[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
+  }
+  return {permute(g.dy[0], inverse)};
+}
+
+Grads grad_broadcast(const Grad& g) {
+  const auto& attrs = g.node.as<BroadcastAttrs>();
+  Ints repeated;
+  for (std::int64_t axis = 0; axis < g.dy[0].rank(); ++axis) {
+    const auto at = std::find(attrs.axes.begin(), attrs.axes.end(), axis);
+    const bool is_new = at == attrs.axes.end();
+    const auto from = static_cast<std::size_t>(at - attrs.axes.begin());
+    const bool stretched = !is_new && g.x[0].dims()[from].is_one() &&
+                           !attrs.dims[static_cast<std::size_t>(axis)].is_one();
+    if (is_new || stretched) repeated.push_back(axis);
+  }
+  return {reshape(reduce_sum(g.dy[0], repeated), g.x[0].dims())};
+}
+
+Grads grad_slice(const Grad& g) {
+  const auto& attrs = g.node.as<SliceAttrs>();
+  const Dims& dims = g.x[0].dims();
+  Dims low = attrs.start, high;
+  Ints interior;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const Dim& count = g.dy[0].dims()[i];
+    const std::int64_t step = attrs.step[i];
+    interior.push_back(step - 1);
+    const Dim spread = step == 1 ? count : count + max(count - 1, 0) * (step - 1);
+    high.push_back(dims[i] - attrs.start[i] - spread);
+  }
+  const Value zero = scalar_constant(g.x[0].dtype(), 0);
+  return {reshape(pad(g.dy[0], zero, low, high, interior), dims)};
+}
+
+Grads grad_pad(const Grad& g) {
+  const auto& attrs = g.node.as<PadAttrs>();
+  const Dims& dims = g.x[0].dims();
+  Dims limit;
+  Ints step;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    step.push_back(attrs.interior[i] + 1);
+    limit.push_back(g.dy[0].dims()[i] - attrs.high[i]);
+  }
+  Grads dx(2);
+  const Value inner = reshape(slice(g.dy[0], attrs.low, limit, step), dims);
+  dx[0] = inner;
+  if (g.wanted[1]) {
+    dx[1] = reduce_sum(g.dy[0], all_axes(g.dy[0])) - reduce_sum(inner, all_axes(inner));
+  }
+  return dx;
+}
+
+Grads grad_concat(const Grad& g) {
+  const auto axis = static_cast<int>(g.node.as<AxisAttrs>().axis);
+  Grads dx;
+  Dim start = 0;
+  for (const Value& part : g.x) {
+    const Dim limit = start + part.dims()[static_cast<std::size_t>(axis)];
+    dx.push_back(reshape(slice_axis(g.dy[0], axis, start, limit), part.dims()));
+    start = limit;
+  }
+  return dx;
+}
+
+}  // namespace kiln::ir

@@ -1,0 +1,99 @@
+// Definitions of movement ops: index maps without arithmetic. Included by table.cpp alone.
+#pragma once
+
+#include "core/ops/build.h"
+#include "core/ops/infer_rules.h"
+
+namespace kiln::ir {
+
+using Grads = std::vector<Value>;
+
+std::vector<Type> infer_reshape(Inference& in);
+std::vector<Type> infer_permute(Inference& in);
+std::vector<Type> infer_broadcast(Inference& in);
+std::vector<Type> infer_slice(Inference& in);
+std::vector<Type> infer_pad(Inference& in);
+std::vector<Type> infer_reverse(Inference& in);
+std::vector<Type> infer_concat(Inference& in);
+Grads grad_permute(const Grad& g);
+Grads grad_broadcast(const Grad& g);
+Grads grad_slice(const Grad& g);
+Grads grad_pad(const Grad& g);
+Grads grad_concat(const Grad& g);
+
+inline constexpr OpDef kMovement[] = {
+    {.op = Op::Reshape,
+     .name = "reshape",
+     .operands = {"x"},
+     .arity = 1,
+     .attrs = attrs_kind<DimsAttrs>(),
+     .lowering = Lowering::Movement,
+     .doc = "The elements in C order with other dims of the same product.",
+     .infer = infer_reshape,
+     .grad = [](const Grad& g) -> Grads { return {reshape(g.dy[0], g.x[0].dims())}; },
+     .gradient = "dx = reshape(dy)"},
+    {.op = Op::Permute,
+     .name = "permute",
+     .operands = {"x"},
+     .arity = 1,
+     .attrs = attrs_kind<AxesAttrs>(),
+     .lowering = Lowering::Movement,
+     .doc = "Axis i of the result is axis axes[i] of x.",
+     .infer = infer_permute,
+     .grad = grad_permute,
+     .gradient = "dx = permute(dy, inverse)"},
+    {.op = Op::Broadcast,
+     .name = "broadcast",
+     .operands = {"x"},
+     .arity = 1,
+     .attrs = attrs_kind<BroadcastAttrs>(),
+     .lowering = Lowering::Movement,
+     .doc = "Axis i of x becomes axis axes[i] of the result; axes of size 1 and new ones repeat.",
+     .infer = infer_broadcast,
+     .grad = grad_broadcast,
+     .gradient = "dx = sum(dy) over the repeated axes"},
+    {.op = Op::Slice,
+     .name = "slice",
+     .operands = {"x"},
+     .arity = 1,
+     .attrs = attrs_kind<SliceAttrs>(),
+     .lowering = Lowering::Movement,
+     .doc = "start, start + step, .. below limit of every axis.",
+     .infer = infer_slice,
+     .grad = grad_slice,
+     .gradient = "dx = pad(dy, 0)"},
+    {.op = Op::Pad,
+     .name = "pad",
+     .operands = {"x", "value"},
+     .arity = 2,
+     .attrs = attrs_kind<PadAttrs>(),
+     .lowering = Lowering::Movement,
+     .doc = "`low` copies of the scalar value before, `high` after and `interior` between.",
+     .infer = infer_pad,
+     .grad = grad_pad,
+     .gradient = "dx = slice(dy); dvalue = sum(dy) - sum(dx)"},
+    {.op = Op::Reverse,
+     .name = "reverse",
+     .operands = {"x"},
+     .arity = 1,
+     .attrs = attrs_kind<AxesAttrs>(),
+     .lowering = Lowering::Movement,
+     .doc = "The order of `axes` reversed.",
+     .infer = infer_reverse,
+     .grad = [](const Grad& g) -> Grads {
+       return {reverse(g.dy[0], g.node.as<AxesAttrs>().axes)};
+     },
+     .gradient = "dx = reverse(dy)"},
+    {.op = Op::Concat,
+     .name = "concat",
+     .operands = {"parts"},
+     .arity = kVariadic,
+     .attrs = attrs_kind<AxisAttrs>(),
+     .lowering = Lowering::Movement,
+     .doc = "One or more parts one after the other along `axis`.",
+     .infer = infer_concat,
+     .grad = grad_concat,
+     .gradient = "dparts[i] = the slice of dy"},
+};
+
+}  // namespace kiln::ir

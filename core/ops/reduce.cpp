@@ -1,0 +1,121 @@
+// Rules of reductions that do not fit in a line.
+#include "core/ops/reduce.h"
+
+#include <numeric>
+
+namespace kiln::ir {
+namespace {
+
+/// The product of the elements before each one along `axis`: 1 at the first.
+Value exclusive_product(const Value& x, int axis) {
+  Dims low(x.dims().size(), 0), high(x.dims().size(), 0), start = low;
+  low[static_cast<std::size_t>(axis)] = 1;
+  const Value shifted = pad(x, scalar_constant(x.dtype(), 1), low, high);
+  const Value cut = slice(shifted, start, x.dims());
+  return make(Op::CumProd, AxisAttrs{axis}, {cut});
+}
+
+/// The axes moved to the end and joined into one: dims (kept.., joined).
+Value flatten_axes(const Value& x, const Ints& axes, Ints* order) {
+  Dims dims;
+  for (std::int64_t axis = 0; axis < x.rank(); ++axis) {
+    if (std::find(axes.begin(), axes.end(), axis) != axes.end()) continue;
+    order->push_back(axis);
+    dims.push_back(x.dims()[static_cast<std::size_t>(axis)]);
+  }
+  Dim joined = 1;
+  for (std::int64_t axis : axes) {
+    order->push_back(axis);
+    joined = joined * x.dims()[static_cast<std::size_t>(axis)];
+  }
+  dims.push_back(joined);
+  return reshape(permute(x, *order), dims);
+}
+
+Value unflatten_axes(const Value& flat, const Dims& dims, const Ints& order) {
+  Dims permuted;
+  Ints inverse(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    permuted.push_back(dims[static_cast<std::size_t>(order[i])]);
+    inverse[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  }
+  return permute(reshape(flat, permuted), inverse);
+}
+
+}  // namespace
+
+std::vector<Type> infer_reduce(Inference& in) {
+  const Ints& axes = in.as<AxesAttrs>().axes;
+  const Type& x = in.type(0);
+  Type result{x.dtype, {}};
+  std::int64_t previous = -1;
+  for (std::int64_t axis : axes) {
+    require_axis(in, axis, x.rank());
+    if (axis <= previous) in.value_error("axes are not ascending");
+    previous = axis;
+  }
+  for (std::int64_t axis = 0; axis < x.rank(); ++axis) {
+    const bool dropped = std::find(axes.begin(), axes.end(), axis) != axes.end();
+    if (!dropped) result.dims.push_back(x.dims[static_cast<std::size_t>(axis)]);
+  }
+  return {result};
+}
+
+std::vector<Type> infer_arg_max(Inference& in) {
+  const std::int64_t axis = in.as<AxisAttrs>().axis;
+  const Type& x = in.type(0);
+  require_axis(in, axis, x.rank());
+  in.require_less_equal(1, x.dims[static_cast<std::size_t>(axis)],
+                        text("axis ", axis, " has no elements"));
+  Type result{DType::Int64, x.dims};
+  result.dims.erase(result.dims.begin() + axis);
+  return {result};
+}
+
+std::vector<Type> infer_cumulate(Inference& in) {
+  require_axis(in, in.as<AxisAttrs>().axis, in.type(0).rank());
+  return {in.type(0)};
+}
+
+Grads grad_prod(const Grad& g) {
+  const Ints& axes = g.node.as<AxesAttrs>().axes;
+  Ints order;
+  const Value flat = flatten_axes(g.x[0], axes, &order);
+  const int last = flat.rank() - 1;
+  const Value before = exclusive_product(flat, last);
+  const Value after = reverse(exclusive_product(reverse(flat, {last}), last), {last});
+  const Value dy = broadcast_over(g.dy[0], flat.dims(), {last});
+  return {unflatten_axes(dy * (before * after), g.x[0].dims(), order)};
+}
+
+Grads grad_extreme(const Grad& g) {
+  const Ints& axes = g.node.as<AxesAttrs>().axes;
+  const Value& x = g.x[0];
+  const Value extreme = broadcast_over(g.y[0], x.dims(), axes);
+  const Value is_extreme = equal_to(x, extreme);
+  const Value count = reduce_sum(cast(is_extreme, x.dtype()), axes);
+  const Value share = broadcast_over(g.dy[0] / count, x.dims(), axes);
+  return {select(is_extreme, share, zeros_like(x))};
+}
+
+Grads grad_cumprod(const Grad& g) {
+  // dx[j] = sum_i dy[i] [j <= i] prod_{k <= i, k != j} x[k]. The products without one element are
+  // running products over a copy of x per j in which that element is 1: right also where x is 0.
+  const int axis = static_cast<int>(g.node.as<AxisAttrs>().axis);
+  const Value& x = g.x[0];
+  const auto at = static_cast<std::size_t>(axis);
+  Dims dims = x.dims();  // axis `axis` is j, axis `axis + 1` is i
+  dims.insert(dims.begin() + axis, x.dims()[at]);
+  Ints over_i, over_j;
+  for (int i = 0; i < x.rank(); ++i) over_i.push_back(i < axis ? i : i + 1);
+  for (int i = 0; i < x.rank(); ++i) over_j.push_back(i <= axis ? i : i + 1);
+  const Value j = iota({DType::Int64, dims}, axis), i = iota({DType::Int64, dims}, axis + 1);
+  const Value one = full(x.dtype(), dims, 1);
+  const Value without = select(equal_to(i, j), one, broadcast(x, dims, over_i));
+  const Value products = make(Op::CumProd, AxisAttrs{axis + 1}, {without});
+  const Value terms = broadcast(g.dy[0], dims, over_i) * products;
+  const Value counted = select(less_equal_to(j, i), terms, zeros_like(terms));
+  return {reduce_sum(counted, {axis + 1})};
+}
+
+}  // namespace kiln::ir

@@ -1,0 +1,108 @@
+// Definitions of reductions and running reductions. Included by table.cpp alone.
+#pragma once
+
+#include "core/ops/build.h"
+#include "core/ops/infer_rules.h"
+#include "core/types/text.h"
+
+#include <algorithm>
+
+namespace kiln::ir {
+
+using Grads = std::vector<Value>;
+
+/// Axes ascending, unique and in range; the result lacks them.
+std::vector<Type> infer_reduce(Inference& in);
+std::vector<Type> infer_arg_max(Inference& in);
+std::vector<Type> infer_cumulate(Inference& in);
+Grads grad_prod(const Grad& g);
+Grads grad_extreme(const Grad& g);
+Grads grad_cumprod(const Grad& g);
+
+inline Grads grad_sum(const Grad& g) {
+  return {broadcast_over(g.dy[0], g.x[0].dims(), g.node.as<AxesAttrs>().axes)};
+}
+inline Grads grad_cumsum(const Grad& g) {
+  const std::int64_t axis = g.node.as<AxisAttrs>().axis;
+  const Value turned = reverse(g.dy[0], {axis});
+  return {reverse(make(Op::CumSum, AxisAttrs{axis}, {turned}), {axis})};
+}
+
+inline constexpr OpDef kReduce[] = {
+    {.op = Op::Sum,
+     .name = "sum",
+     .operands = {"x"},
+     .arity = 1,
+     .attrs = attrs_kind<AxesAttrs>(),
+     .lowering = Lowering::Reduce,
+     .dtypes = kNumbers,
+     .doc = "The sum over `axes`, which are dropped; 0 over nothing.",
+     .infer = infer_reduce,
+     .grad = grad_sum,
+     .gradient = "dx = broadcast(dy)"},
+    {.op = Op::Prod,
+     .name = "prod",
+     .operands = {"x"},
+     .arity = 1,
+     .attrs = attrs_kind<AxesAttrs>(),
+     .lowering = Lowering::Reduce,
+     .dtypes = kNumbers,
+     .doc = "The product over `axes`, which are dropped; 1 over nothing.",
+     .infer = infer_reduce,
+     .grad = grad_prod,
+     .gradient = "dx = dy (product of the elements before) (product of those after)"},
+    {.op = Op::Max,
+     .name = "max",
+     .operands = {"x"},
+     .arity = 1,
+     .attrs = attrs_kind<AxesAttrs>(),
+     .lowering = Lowering::Reduce,
+     .doc = "The largest over `axes`, which are dropped; NaN when one is; any for bool.",
+     .infer = infer_reduce,
+     .grad = grad_extreme,
+     .gradient = "dx = dy (x = y) / (number of x = y)"},
+    {.op = Op::Min,
+     .name = "min",
+     .operands = {"x"},
+     .arity = 1,
+     .attrs = attrs_kind<AxesAttrs>(),
+     .lowering = Lowering::Reduce,
+     .doc = "The smallest over `axes`, which are dropped; NaN when one is; all for bool.",
+     .infer = infer_reduce,
+     .grad = grad_extreme,
+     .gradient = "dx = dy (x = y) / (number of x = y)"},
+    {.op = Op::ArgMax,
+     .name = "arg_max",
+     .operands = {"x"},
+     .arity = 1,
+     .attrs = attrs_kind<AxisAttrs>(),
+     .lowering = Lowering::Reduce,
+     .doc = "The index of the first largest along `axis` as int64; NaN counts as the largest.",
+     .infer = infer_arg_max,
+     .gradient = "none: an index",
+     .differentiable = false},
+    {.op = Op::CumSum,
+     .name = "cum_sum",
+     .operands = {"x"},
+     .arity = 1,
+     .attrs = attrs_kind<AxisAttrs>(),
+     .lowering = Lowering::Reduce,
+     .dtypes = kNumbers,
+     .doc = "y[i] = x[0] + .. + x[i] along `axis`.",
+     .infer = infer_cumulate,
+     .grad = grad_cumsum,
+     .gradient = "dx = reverse(cum_sum(reverse(dy)))"},
+    {.op = Op::CumProd,
+     .name = "cum_prod",
+     .operands = {"x"},
+     .arity = 1,
+     .attrs = attrs_kind<AxisAttrs>(),
+     .lowering = Lowering::Reduce,
+     .dtypes = kNumbers,
+     .doc = "y[i] = x[0] .. x[i] along `axis`.",
+     .infer = infer_cumulate,
+     .grad = grad_cumprod,
+     .gradient = "dx[j] = sum over i >= j of dy[i] (product of x[0..i] without x[j])"},
+};
+
+}  // namespace kiln::ir

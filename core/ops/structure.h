@@ -1,0 +1,146 @@
+// Definitions of indexed, contraction, control, structural and composite ops. Included by table.cpp
+// alone; the gradients of Scan and Cond are in core/autodiff.
+#pragma once
+
+#include "core/ops/build.h"
+#include "core/ops/infer_rules.h"
+
+namespace kiln::ir {
+
+using Grads = std::vector<Value>;
+
+std::vector<Type> infer_gather(Inference& in);
+std::vector<Type> infer_scatter_add(Inference& in);
+std::vector<Type> infer_dot(Inference& in);
+std::vector<Type> infer_scan(Inference& in);
+std::vector<Type> infer_cond(Inference& in);
+std::vector<Type> infer_host_call(Inference& in);
+Grads grad_dot(const Grad& g);
+Grads grad_host_call(const Grad& g);
+std::vector<Value> expand_softmax(const Node& node, std::span<const Value> operands);
+std::vector<Value> expand_log_softmax(const Node& node, std::span<const Value> operands);
+Grads grad_softmax(const Grad& g);
+Grads grad_log_softmax(const Grad& g);
+
+inline constexpr OpDef kStructure[] = {
+    {.op = Op::Gather,
+     .name = "gather",
+     .operands = {"reference", "indices"},
+     .arity = 2,
+     .attrs = attrs_kind<AxisAttrs>(),
+     .lowering = Lowering::Indexed,
+     .doc = "The entries of `axis` at the integer indices; the indices' axes take its place.",
+     .infer = infer_gather,
+     .grad = [](const Grad& g) -> Grads {
+       const auto axis = static_cast<int>(g.node.as<AxisAttrs>().axis);
+       const Dim& size = g.x[0].dims()[static_cast<std::size_t>(axis)];
+       return {scatter_add(g.x[1], g.dy[0], axis, size), {}};
+     },
+     .gradient = "dreference = scatter_add(indices, dy)"},
+    {.op = Op::ScatterAdd,
+     .name = "scatter_add",
+     .operands = {"indices", "updates"},
+     .arity = 2,
+     .attrs = attrs_kind<ScatterAttrs>(),
+     .lowering = Lowering::Indexed,
+     .dtypes = kIntegers,
+     .doc = "Zeros of `size` on `axis`, to which the updates are added at the indices, in order.",
+     .infer = infer_scatter_add,
+     .grad = [](const Grad& g) -> Grads {
+       const auto axis = static_cast<int>(g.node.as<ScatterAttrs>().axis);
+       return {{}, gather(g.dy[0], g.x[0], axis)};
+     },
+     .gradient = "dupdates = gather(dy, indices)"},
+    {.op = Op::Dot,
+     .name = "dot",
+     .operands = {"lhs", "rhs"},
+     .arity = 2,
+     .attrs = attrs_kind<DotAttrs>(),
+     .lowering = Lowering::Contraction,
+     .dtypes = kNumbers,
+     .doc = "result[result labels] = sum over the other labels of lhs[lhs labels] rhs[rhs labels].",
+     .infer = infer_dot,
+     .grad = grad_dot,
+     .gradient = "dlhs = dot(dy, rhs) and drhs = dot(lhs, dy) with the labels exchanged"},
+    {.op = Op::Scan,
+     .name = "scan",
+     .operands = {"inputs"},
+     .arity = kVariadic,
+     .attrs = attrs_kind<ScanAttrs>(),
+     .lowering = Lowering::Control,
+     .doc = "(carry, ys[t]) = body(t, consts, carry, xs[t]) for each t; the last carry, then ys. "
+            "Over no steps the carry is the initial one.",
+     .infer = infer_scan,
+     .gradient = "a scan the other way over the vector-Jacobian product of the body"},
+    {.op = Op::Cond,
+     .name = "cond",
+     .operands = {"inputs"},
+     .arity = kVariadic,
+     .attrs = attrs_kind<CondAttrs>(),
+     .lowering = Lowering::Control,
+     .doc = "The results of one branch on the operands after the predicate; only that one runs.",
+     .infer = infer_cond,
+     .gradient = "a cond of the branches' vector-Jacobian products"},
+    {.op = Op::Identity,
+     .name = "identity",
+     .operands = {"x"},
+     .arity = 1,
+     .lowering = Lowering::Structural,
+     .doc = "x, as a node of its own.",
+     .infer = [](Inference& in) -> std::vector<Type> { return {in.type(0)}; },
+     .grad = [](const Grad& g) -> Grads { return {g.dy[0]}; },
+     .gradient = "dx = dy"},
+    {.op = Op::StopGradient,
+     .name = "stop_gradient",
+     .operands = {"x"},
+     .arity = 1,
+     .lowering = Lowering::Structural,
+     .doc = "x, through which no gradient flows.",
+     .infer = [](Inference& in) -> std::vector<Type> { return {in.type(0)}; },
+     .gradient = "none: asked for",
+     .differentiable = false},
+    {.op = Op::HostCall,
+     .name = "host_call",
+     .operands = {"position and inputs"},
+     .arity = kVariadic,
+     .attrs = attrs_kind<HostCallAttrs>(),
+     .lowering = Lowering::Structural,
+     .doc = "Calls the host's `function` with the operands after the int64 scalar position. The "
+            "gradient passes a call by whose one result has the type of its first input.",
+     .infer = infer_host_call,
+     .grad = grad_host_call,
+     .gradient = "dx = dy where the result has the input's type",
+     .reads_state = true},
+    {.op = Op::Softmax,
+     .name = "softmax",
+     .operands = {"x"},
+     .arity = 1,
+     .attrs = attrs_kind<AxisAttrs>(),
+     .lowering = Lowering::Composite,
+     .dtypes = kFloats,
+     .doc = "exp(x - max x) / sum exp(x - max x) along `axis`.",
+     .infer = [](Inference& in) -> std::vector<Type> {
+       require_axis(in, in.as<AxisAttrs>().axis, in.type(0).rank());
+       return {in.type(0)};
+     },
+     .grad = grad_softmax,
+     .gradient = "dx = y (dy - sum(y dy))",
+     .expand = expand_softmax},
+    {.op = Op::LogSoftmax,
+     .name = "log_softmax",
+     .operands = {"x"},
+     .arity = 1,
+     .attrs = attrs_kind<AxisAttrs>(),
+     .lowering = Lowering::Composite,
+     .dtypes = kFloats,
+     .doc = "x - max x - log(sum exp(x - max x)) along `axis`.",
+     .infer = [](Inference& in) -> std::vector<Type> {
+       require_axis(in, in.as<AxisAttrs>().axis, in.type(0).rank());
+       return {in.type(0)};
+     },
+     .grad = grad_log_softmax,
+     .gradient = "dx = dy - exp(y) sum(dy)",
+     .expand = expand_log_softmax},
+};
+
+}  // namespace kiln::ir

@@ -1,0 +1,103 @@
+// The driver: operands first, then the rules at each node until none fires.
+#include "core/ops/build.h"
+#include "core/ops/convert.h"
+#include "core/ops/rewrite_graph.h"
+#include "core/rewrite/rules.h"
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace kiln::rewrite {
+namespace {
+
+using ir::Node;
+using ir::Value;
+
+/// More rewrites at one node than any chain of measure-lowering rules needs.
+constexpr int kMaxDepth = 64;
+
+Value first_match(const Node& node, std::string_view* rule) {
+  if (Value folded = fold_constants(node)) {
+    *rule = "fold_constants";
+    return folded;
+  }
+  for (const StructuralRule& structural : structural_rules()) {
+    if (Value value = structural.apply(node)) {
+      *rule = structural.name;
+      return value;
+    }
+  }
+  if (def(node).lowering != ir::Lowering::Elementwise) return {};
+  for (const Equation& equation : equations()) {
+    if (Value value = try_equation(equation, node)) {
+      *rule = equation.name;
+      return value;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Value fold_constants(const Node& node) {
+  if (def(node).lowering != ir::Lowering::Elementwise || node.operands.empty()) return {};
+  for (const Value& operand : node.operands) {
+    if (operand.node->op != ir::Op::Constant || operand.rank() != 0) return {};
+  }
+  return ir::fold_scalar(node);
+}
+
+ir::NodeRef Simplifier::canonical(const ir::NodeRef& node) {
+  if (!def(*node).commutative || node->operands.size() != 2) return node;
+  // Constants last; else what was met first comes first. Numbers follow the graph's structure.
+  const auto key = [&](const Value& value) {
+    const bool constant = value.node->op == ir::Op::Constant ||
+                          (value.node->op == ir::Op::Broadcast &&
+                           value.node->operands[0].node->op == ir::Op::Constant);
+    const auto found = numbers_.find(value.node.get());
+    const std::size_t number = found == numbers_.end() ? numbers_.size() : found->second;
+    return std::tuple(constant, number, value.index);
+  };
+  if (key(node->operands[0]) <= key(node->operands[1])) return node;
+  return ir::make_node(node->op, node->attrs, {node->operands[1], node->operands[0]});
+}
+
+Value Simplifier::simplify_node(const ir::NodeRef& original, int depth) {
+  const ir::NodeRef node = canonical(original);
+  std::string_view rule;
+  const Value replaced = first_match(*node, &rule);
+  if (!replaced) {
+    numbers_.emplace(node.get(), numbers_.size());
+    return {node, 0};
+  }
+  if (depth == kMaxDepth) {
+    throw InternalError("function", "", text("simplify does not end: rule ", rule, " at op ",
+                                             def(*node).name, "; please report this"),
+                        node->origin.where);
+  }
+  // What the rule built new is simplified as well; its leaves are results of this already.
+  const auto is_done = [&](const Value& value) { return numbers_.count(value.node.get()) != 0; };
+  const auto change = [&](const ir::NodeRef& made) -> std::vector<Value> {
+    if (made->types.size() != 1) return ir::results_of(made);
+    return {simplify_node(made, depth + 1)};
+  };
+  return ir::rewrite_nodes({&replaced, 1}, change, is_done)[0];
+}
+
+std::vector<Value> Simplifier::simplify(const std::vector<Value>& roots) {
+  return ir::rewrite_nodes(roots, [&](const ir::NodeRef& node) -> std::vector<Value> {
+    const ir::NodeRef inner = ir::change_lambdas(node, [](const std::vector<Value>& results) {
+      return Simplifier().simplify(results);
+    });
+    if (inner->types.size() != 1) {
+      numbers_.emplace(inner.get(), numbers_.size());
+      return ir::results_of(inner);
+    }
+    return {simplify_node(inner, 0)};
+  });
+}
+
+}  // namespace kiln::rewrite

@@ -1,0 +1,262 @@
+// Rules about movement, casts and structure. They never change a computed number.
+#include "core/ops/build.h"
+#include "core/ops/lambda_builder.h"
+#include "core/rewrite/rules.h"
+
+#include <algorithm>
+
+namespace kiln::rewrite {
+namespace {
+
+using ir::Dims;
+using ir::Ints;
+using ir::Node;
+using ir::Op;
+using ir::Value;
+
+const Node& operand(const Node& node, std::size_t i = 0) { return *node.operands[i].node; }
+
+/// A fresh float32 value of that shape, for examples.
+Value sample(const Dims& dims, DType dtype = DType::Float32) {
+  return ir::LambdaBuilder({{dtype, dims}}).parameters()[0];
+}
+
+Value drop_identity(const Node& node) {
+  return node.op == Op::Identity || node.op == Op::StopGradient ? node.operands[0] : Value{};
+}
+
+Value cast_same(const Node& node) {
+  if (node.op != Op::Cast || node.operands[0].dtype() != node.types[0].dtype) return {};
+  return node.operands[0];
+}
+
+/// Whether every value of `from` is a value of `to`.
+bool is_lossless(DType from, DType to) {
+  if (from == to || from == DType::Bool) return true;
+  if (is_float(from)) {
+    const bool half = from == DType::Float16 || from == DType::BFloat16;
+    return to == DType::Float64 || (half && to == DType::Float32);
+  }
+  if (is_float(to)) {
+    const std::size_t digits = to == DType::Float64 ? 53 : to == DType::Float32 ? 24 : 8;
+    return dtype_bytes(from) * 8 <= digits;
+  }
+  const bool from_unsigned = info(from).kind == DTypeKind::Unsigned;
+  const bool to_unsigned = info(to).kind == DTypeKind::Unsigned;
+  if (from_unsigned == to_unsigned) return dtype_bytes(from) <= dtype_bytes(to);
+  return from_unsigned && dtype_bytes(from) < dtype_bytes(to);
+}
+
+Value cast_cast(const Node& node) {
+  if (node.op != Op::Cast || operand(node).op != Op::Cast) return {};
+  const Value& x = operand(node).operands[0];
+  if (node.types[0].dtype == DType::Bool) return {};
+  return is_lossless(x.dtype(), operand(node).types[0].dtype) ? ir::cast(x, node.types[0].dtype)
+                                                               : Value{};
+}
+
+Value reshape_reshape(const Node& node) {
+  if (node.op != Op::Reshape || operand(node).op != Op::Reshape) return {};
+  return ir::reshape(operand(node).operands[0], node.types[0].dims);
+}
+
+Value reshape_same(const Node& node) {
+  if (node.op != Op::Reshape || node.operands[0].dims() != node.types[0].dims) return {};
+  return node.operands[0];
+}
+
+Value permute_permute(const Node& node) {
+  if (node.op != Op::Permute || operand(node).op != Op::Permute) return {};
+  const Ints& inner = operand(node).as<ir::AxesAttrs>().axes;
+  Ints axes;
+  for (std::int64_t axis : node.as<ir::AxesAttrs>().axes) {
+    axes.push_back(inner[static_cast<std::size_t>(axis)]);
+  }
+  return ir::permute(operand(node).operands[0], axes);
+}
+
+Value permute_same(const Node& node) {
+  if (node.op != Op::Permute) return {};
+  const Ints& axes = node.as<ir::AxesAttrs>().axes;
+  return std::is_sorted(axes.begin(), axes.end()) ? node.operands[0] : Value{};
+}
+
+Value broadcast_broadcast(const Node& node) {
+  if (node.op != Op::Broadcast || operand(node).op != Op::Broadcast) return {};
+  const Ints& outer = node.as<ir::BroadcastAttrs>().axes;
+  Ints axes;
+  for (std::int64_t axis : operand(node).as<ir::BroadcastAttrs>().axes) {
+    axes.push_back(outer[static_cast<std::size_t>(axis)]);
+  }
+  return ir::broadcast(operand(node).operands[0], node.types[0].dims, axes);
+}
+
+Value broadcast_same(const Node& node) {
+  if (node.op != Op::Broadcast || node.operands[0].dims() != node.types[0].dims) return {};
+  return node.operands[0];
+}
+
+Value reverse_reverse(const Node& node) {
+  if (node.op != Op::Reverse || operand(node).op != Op::Reverse) return {};
+  if (!(node.attrs == operand(node).attrs)) return {};
+  return operand(node).operands[0];
+}
+
+Value slice_all(const Node& node) {
+  if (node.op != Op::Slice || node.operands[0].dims() != node.types[0].dims) return {};
+  return node.operands[0];
+}
+
+Value slice_slice(const Node& node) {
+  if (node.op != Op::Slice || operand(node).op != Op::Slice) return {};
+  const auto& outer = node.as<ir::SliceAttrs>();
+  const auto& inner = operand(node).as<ir::SliceAttrs>();
+  ir::SliceAttrs both = outer;
+  for (std::size_t i = 0; i < outer.start.size(); ++i) {
+    if (inner.step[i] != 1) return {};
+    both.start[i] = inner.start[i] + outer.start[i];
+    both.limit[i] = inner.start[i] + outer.limit[i];
+  }
+  return ir::slice(operand(node).operands[0], both.start, both.limit, both.step);
+}
+
+Value concat_one(const Node& node) {
+  return node.op == Op::Concat && node.operands.size() == 1 ? node.operands[0] : Value{};
+}
+
+/// A slice along the joined axis that takes exactly one part.
+Value slice_concat(const Node& node) {
+  if (node.op != Op::Slice || operand(node).op != Op::Concat) return {};
+  const auto& attrs = node.as<ir::SliceAttrs>();
+  const auto axis = static_cast<std::size_t>(operand(node).as<ir::AxisAttrs>().axis);
+  for (std::size_t i = 0; i < attrs.start.size(); ++i) {
+    if (attrs.step[i] != 1) return {};
+    if (i != axis && node.operands[0].dims()[i] != node.types[0].dims[i]) return {};
+  }
+  ir::Dim start = 0;
+  for (const Value& part : operand(node).operands) {
+    const ir::Dim limit = start + part.dims()[axis];
+    if (attrs.start[axis] == start && attrs.limit[axis] == limit) return part;
+    start = limit;
+  }
+  return {};
+}
+
+/// One elementwise op on operands that are all spread alike works on what was spread.
+Value elementwise_broadcast(const Node& node) {
+  if (def(node).lowering != ir::Lowering::Elementwise) return {};
+  if (operand(node).op != Op::Broadcast) return {};
+  const Node& first = operand(node);
+  std::vector<Value> inner;
+  for (const Value& value : node.operands) {
+    const Node& spread = *value.node;
+    if (spread.op != Op::Broadcast || !(spread.attrs == first.attrs)) return {};
+    if (spread.operands[0].dims() != first.operands[0].dims()) return {};
+    inner.push_back(spread.operands[0]);
+  }
+  const Value value = ir::make(node.op, node.attrs, std::move(inner));
+  return ir::broadcast(value, node.types[0].dims, first.as<ir::BroadcastAttrs>().axes);
+}
+
+/// A branch that is known.
+Value cond_constant(const Node& node) {
+  if (node.op != Op::Cond || operand(node).op != Op::Constant || node.types.size() != 1) return {};
+  const auto& attrs = node.as<ir::CondAttrs>();
+  const bool taken = operand(node).as<ir::ConstantAttrs>().data.bytes->front() != std::byte{0};
+  const ir::LambdaRef& branch = taken ? attrs.then_branch : attrs.else_branch;
+  const std::span<const Value> arguments(node.operands.data() + 1, node.operands.size() - 1);
+  return ir::inline_lambda(*branch, arguments)[0];
+}
+
+using Examples = std::vector<Value>;
+
+constexpr StructuralRule kRules[] = {
+    {"drop_identity", "identity(x) = x; stop_gradient(x) = x", drop_identity,
+     [] {
+       const Value x = sample({2, 3});
+       return Examples{ir::identity(x), ir::stop_gradient(x)};
+     }},
+    {"cast_same", "cast(x, dtype of x) = x", cast_same,
+     [] {
+       const Value x = sample({3});
+       return Examples{ir::make(Op::Cast, ir::CastAttrs{DType::Float32}, {x})};
+     }},
+    {"cast_cast", "cast(cast(x, wider), t) = cast(x, t)", cast_cast,
+     [] {
+       return Examples{
+           ir::make(Op::Cast, ir::CastAttrs{DType::Float32},
+                    {ir::cast(sample({3}), DType::Float64)}),
+           ir::make(Op::Cast, ir::CastAttrs{DType::Int8},
+                    {ir::cast(sample({3}, DType::Int16), DType::Int64)})};
+     }},
+    {"reshape_reshape", "reshape(reshape(x)) = reshape(x)", reshape_reshape,
+     [] {
+       return Examples{ir::make(Op::Reshape, ir::DimsAttrs{{6}},
+                                {ir::reshape(sample({2, 3}), {3, 2})})};
+     }},
+    {"reshape_same", "reshape(x, dims of x) = x", reshape_same,
+     [] { return Examples{ir::make(Op::Reshape, ir::DimsAttrs{{2, 3}}, {sample({2, 3})})}; }},
+    {"permute_permute", "permute(permute(x, p), q) = permute(x, p q)", permute_permute,
+     [] {
+       const Value x = sample({2, 3, 4});
+       return Examples{
+           ir::make(Op::Permute, ir::AxesAttrs{{1, 0, 2}}, {ir::permute(x, {2, 0, 1})})};
+     }},
+    {"permute_same", "permute(x, identity) = x", permute_same,
+     [] { return Examples{ir::make(Op::Permute, ir::AxesAttrs{{0, 1}}, {sample({2, 3})})}; }},
+    {"broadcast_broadcast", "broadcast(broadcast(x)) = broadcast(x)", broadcast_broadcast,
+     [] {
+       const Value x = sample({3});
+       const Value inner = ir::broadcast(x, {2, 3}, {1});
+       return Examples{ir::make(Op::Broadcast, ir::BroadcastAttrs{{4, 2, 3}, {1, 2}}, {inner})};
+     }},
+    {"broadcast_same", "broadcast(x, dims of x) = x", broadcast_same,
+     [] {
+       return Examples{
+           ir::make(Op::Broadcast, ir::BroadcastAttrs{{2, 3}, {0, 1}}, {sample({2, 3})})};
+     }},
+    {"reverse_reverse", "reverse(reverse(x, a), a) = x", reverse_reverse,
+     [] {
+       const Value x = sample({2, 3});
+       return Examples{ir::make(Op::Reverse, ir::AxesAttrs{{1}}, {ir::reverse(x, {1})})};
+     }},
+    {"slice_all", "slice(x, everything) = x", slice_all,
+     [] {
+       return Examples{
+           ir::make(Op::Slice, ir::SliceAttrs{{0, 0}, {2, 3}, {1, 1}}, {sample({2, 3})})};
+     }},
+    {"slice_slice", "slice(slice(x, a), b) = slice(x, a + b)", slice_slice,
+     [] {
+       const Value inner = ir::slice_axis(sample({8}), 0, 1, 7);
+       return Examples{ir::make(Op::Slice, ir::SliceAttrs{{1}, {5}, {2}}, {inner})};
+     }},
+    {"concat_one", "concat(x) = x", concat_one,
+     [] { return Examples{ir::make(Op::Concat, ir::AxisAttrs{0}, {sample({3})})}; }},
+    {"slice_concat", "slice(concat(x, y), x's part) = x", slice_concat,
+     [] {
+       const Value both = ir::concat({sample({2, 3}), sample({2, 4})}, 1);
+       return Examples{ir::slice_axis(both, 1, 0, 3), ir::slice_axis(both, 1, 3, 7)};
+     }},
+    {"elementwise_broadcast", "f(broadcast(x), broadcast(y)) = broadcast(f(x, y))",
+     elementwise_broadcast,
+     [] {
+       const Value x = ir::broadcast(sample({3}), {2, 3}, {1});
+       const Value y = ir::broadcast(sample({3}), {2, 3}, {1});
+       return Examples{ir::make(Op::Mul, ir::NoAttrs{}, {x, y}), ir::unary(Op::Exp, x)};
+     }},
+    {"cond_constant", "cond(true, a, b) = a", cond_constant,
+     [] {
+       const Value x = sample({3});
+       const auto closed = ir::close_branches({ir::unary(Op::Exp, x)}, 0, {-x}, 0);
+       std::vector<Value> operands{ir::scalar_constant_int(DType::Bool, 1)};
+       operands.insert(operands.end(), closed.captures.begin(), closed.captures.end());
+       const ir::CondAttrs attrs{{closed.then_branch}, {closed.else_branch}};
+       return Examples{ir::make(Op::Cond, attrs, operands)};
+     }},
+};
+
+}  // namespace
+
+std::span<const StructuralRule> structural_rules() { return kRules; }
+
+}  // namespace kiln::rewrite
