@@ -1,0 +1,182 @@
+#include <kiln/context.h>
+
+#include "core/kiln/context_state.h"
+#include "core/types/text.h"
+
+#include <atomic>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <random>
+
+namespace kiln {
+namespace {
+
+struct State {
+  std::mutex mutex;
+  bool loaded = false;
+  DefaultsLoader loader = nullptr;
+  double epsilon = 1e-7;
+  std::string floatx = "float32";
+  std::string data_format = "channels_last";
+  std::map<std::string, std::int64_t> uids;
+  bool manual_initialization = false;
+  std::optional<int> learning_phase;
+  std::mt19937_64 generator{std::random_device{}()};
+  std::atomic<std::uint64_t> calls{0};
+};
+
+State& state() {
+  static auto* instance = new State;  // never destroyed: static objects may still read it
+  return *instance;
+}
+
+thread_local std::string t_scope;
+
+[[noreturn]] void refuse(const char* function, const char* argument, const std::string& value,
+                         const char* expected, Where where) {
+  throw ValueError(function, argument, text(argument, " '", value, "' is not ", expected), where);
+}
+
+/// Locks the state; configured values are in it when this returns.
+std::unique_lock<std::mutex> loaded_state() {
+  State& s = state();
+  std::unique_lock lock(s.mutex);
+  if (s.loaded) return lock;
+  const DefaultsLoader loader = s.loader;
+  lock.unlock();  // the loader reads a file and may throw
+  const ConfiguredDefaults defaults = loader ? loader() : ConfiguredDefaults{};
+  lock.lock();
+  if (s.loaded) return lock;
+  s.loaded = true;
+  if (defaults.epsilon) s.epsilon = *defaults.epsilon;
+  if (defaults.floatx) s.floatx = *defaults.floatx;
+  if (defaults.image_data_format) s.data_format = *defaults.image_data_format;
+  return lock;
+}
+
+bool is_floatx(const std::string& name) {
+  return name == "float16" || name == "float32" || name == "float64";
+}
+
+}  // namespace
+
+void set_defaults_loader(DefaultsLoader loader) {
+  const std::lock_guard lock(state().mutex);
+  state().loader = loader;
+}
+
+double epsilon() {
+  const auto lock = loaded_state();
+  return state().epsilon;
+}
+
+void set_epsilon(double e, Where where) {
+  if (!(e > 0) || !std::isfinite(e)) {
+    throw ValueError("set_epsilon", "e", text("e ", e, " is not a positive number"), where);
+  }
+  const auto lock = loaded_state();
+  state().epsilon = e;
+}
+
+std::string floatx() {
+  const auto lock = loaded_state();
+  return state().floatx;
+}
+
+void set_floatx(const std::string& floatx, Where where) {
+  if (!is_floatx(floatx)) {
+    refuse("set_floatx", "floatx", floatx, "'float16', 'float32' or 'float64'", where);
+  }
+  const auto lock = loaded_state();
+  state().floatx = floatx;
+}
+
+std::string image_data_format() {
+  const auto lock = loaded_state();
+  return state().data_format;
+}
+
+void set_image_data_format(const std::string& data_format, Where where) {
+  if (data_format != "channels_last" && data_format != "channels_first") {
+    refuse("set_image_data_format", "data_format", data_format,
+           "'channels_last' or 'channels_first'", where);
+  }
+  const auto lock = loaded_state();
+  state().data_format = data_format;
+}
+
+std::string image_dim_ordering() {
+  return image_data_format() == "channels_first" ? "th" : "tf";
+}
+
+void set_image_dim_ordering(const std::string& dim_ordering, Where where) {
+  if (dim_ordering != "th" && dim_ordering != "tf") {
+    refuse("set_image_dim_ordering", "dim_ordering", dim_ordering, "'th' or 'tf'", where);
+  }
+  const auto lock = loaded_state();
+  state().data_format = dim_ordering == "th" ? "channels_first" : "channels_last";
+}
+
+std::int64_t get_uid(const std::string& prefix) {
+  const std::lock_guard lock(state().mutex);
+  return ++state().uids[prefix];
+}
+
+void reset_uids() {
+  const std::lock_guard lock(state().mutex);
+  state().uids.clear();
+}
+
+void manual_variable_initialization(bool value) {
+  const std::lock_guard lock(state().mutex);
+  state().manual_initialization = value;
+}
+
+void set_learning_phase(int value, Where where) {
+  if (value != 0 && value != 1) {
+    throw ValueError("set_learning_phase", "value", text("value ", value, " is neither 0 nor 1"),
+                     where);
+  }
+  const std::lock_guard lock(state().mutex);
+  state().learning_phase = value;
+}
+
+std::optional<int> fixed_learning_phase() {
+  const std::lock_guard lock(state().mutex);
+  return state().learning_phase;
+}
+
+void reset_session_state() {
+  const std::lock_guard lock(state().mutex);
+  state().uids.clear();
+  state().learning_phase.reset();
+}
+
+void set_random_seed(std::int64_t seed) {
+  const std::lock_guard lock(state().mutex);
+  state().generator.seed(static_cast<std::uint64_t>(seed));
+  state().calls.store(0, std::memory_order_relaxed);
+}
+
+std::uint64_t next_seed() {
+  const std::lock_guard lock(state().mutex);
+  return state().generator();
+}
+
+std::uint64_t next_call_counter() {
+  return state().calls.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::string scoped_name(const std::string& name) { return name.empty() ? name : t_scope + name; }
+
+NameScope::NameScope(const std::string& name) : outer_(t_scope) {
+  if (name.empty()) throw ValueError("name_scope", "name", "name is empty");
+  t_scope += name + "/";
+}
+
+NameScope::~NameScope() { t_scope = outer_; }
+
+NameScope name_scope(const std::string& name) { return NameScope(name); }
+
+}  // namespace kiln
