@@ -1,10 +1,10 @@
-// The version of the library, as version() and plugins see it.
+// The version of the library, as version() and plugins see it; the build defines it.
 #pragma once
 
 #include <string_view>
 
 namespace kiln::runtime {
 
-inline constexpr std::string_view kVersion = "0.1.0";
+inline constexpr std::string_view kVersion = KILN_VERSION;
 
 }  // namespace kiln::runtime

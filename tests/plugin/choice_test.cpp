@@ -142,5 +142,5 @@ TEST_CASE("the number of threads is from 1 to 4096", "[plugin]") {
         "set_threads: count is 4097 but must be from 1 to 4096");
   set_threads(3);
   CHECK(thread_count() == 3);
-  CHECK(version() == "0.1.0");
+  CHECK(version() == KILN_VERSION);
 }

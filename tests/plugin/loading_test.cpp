@@ -205,8 +205,8 @@ TEST_CASE("an unknown name lists what is there and what was probably meant", "[p
   const std::string got = refusal("addr");
   const std::string by_name = refusal("zz_damaged");
   ::unlink(damaged.c_str());
-  CHECK_THAT(list, Catch::Matchers::Contains(
-                       text("zz_damaged (", damaged, ", which is not an ELF file)")));
+  CHECK(list.find(text("zz_damaged (", damaged, ", which is not an ELF file)")) !=
+        std::string::npos);
   CHECK(got == text("load_backend: no backend 'addr'; did you mean 'adder'?; found: ", list,
                     "; looked for libkiln_addr.so in ", join_text(plugin_directories())));
   CHECK(by_name ==
