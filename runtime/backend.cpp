@@ -6,6 +6,7 @@
 
 #include "core/types/text.h"
 #include "runtime/backend_choice.h"
+#include "runtime/keras_json.h"
 #include "runtime/backend_instance.h"
 #include "runtime/log.h"
 #include "runtime/plugin.h"
@@ -53,6 +54,10 @@ InstancePtr instance_of(const Plugin& plugin) {
 BackendSources read_sources() {
   BackendSources sources;
   if (const char* given = ::secure_getenv("KERAS_BACKEND")) sources.environment = given;
+  if (!sources.environment.empty()) return sources;
+  const KerasJson json = read_keras_json();
+  sources.file = json.backend.value_or("");
+  sources.file_path = json.path;
   return sources;
 }
 

@@ -15,7 +15,6 @@ namespace {
 struct State {
   std::mutex mutex;
   bool loaded = false;
-  DefaultsLoader loader = nullptr;
   double epsilon = 1e-7;
   std::string floatx = "float32";
   std::string data_format = "channels_last";
@@ -43,9 +42,8 @@ std::unique_lock<std::mutex> loaded_state() {
   State& s = state();
   std::unique_lock lock(s.mutex);
   if (s.loaded) return lock;
-  const DefaultsLoader loader = s.loader;
-  lock.unlock();  // the loader reads a file and may throw
-  const ConfiguredDefaults defaults = loader ? loader() : ConfiguredDefaults{};
+  lock.unlock();  // what follows reads a file and may throw
+  const ConfiguredDefaults defaults = configured_defaults();
   lock.lock();
   if (s.loaded) return lock;
   s.loaded = true;
@@ -60,11 +58,6 @@ bool is_floatx(const std::string& name) {
 }
 
 }  // namespace
-
-void set_defaults_loader(DefaultsLoader loader) {
-  const std::lock_guard lock(state().mutex);
-  state().loader = loader;
-}
 
 double epsilon() {
   const auto lock = loaded_state();

@@ -12,10 +12,9 @@ struct ConfiguredDefaults {
   std::optional<std::string> floatx, image_data_format;
   std::optional<double> epsilon;
 };
-/// Installs what is called once before the first read of a configured value. If it throws, that
-/// read throws, and the next read calls it again.
-using DefaultsLoader = ConfiguredDefaults (*)();
-void set_defaults_loader(DefaultsLoader loader);
+/// Called before the first read of a configured value; if it throws, that read throws and the next
+/// one calls it again. Defined by the runtime, which may read files: core only declares it.
+ConfiguredDefaults configured_defaults();
 
 /// 0 or 1 after set_learning_phase, until the session is cleared.
 std::optional<int> fixed_learning_phase();

@@ -1,0 +1,15 @@
+#include <kiln/config.h>
+
+#include "core/kiln/context_state.h"
+#include "runtime/keras_json.h"
+
+namespace kiln {
+
+Array cast_to_floatx(const Array& x) { return x.astype(*dtype_of_name(floatx())); }
+
+ConfiguredDefaults configured_defaults() {
+  const runtime::KerasJson json = runtime::read_keras_json();
+  return {json.floatx, json.image_data_format, json.epsilon};
+}
+
+}  // namespace kiln

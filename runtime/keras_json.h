@@ -1,0 +1,25 @@
+// The configuration file shared with Python Keras: $KERAS_HOME/keras.json, else
+// $HOME/.keras/keras.json. Never written.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kiln::runtime {
+
+struct KerasJson {
+  std::string path;  ///< where it was looked for; empty when no home directory is known
+  bool found = false;
+  std::optional<std::string> floatx, image_data_format, backend;
+  std::optional<double> epsilon;
+  std::vector<std::string> unknown_keys;
+};
+
+/// Reads the file; one that is not there is no error. Throws ConfigError naming the path and, for
+/// malformed text, line and column; for a wrong value the key.
+KerasJson read_keras_json();
+/// The same for a given path, which has to be there.
+KerasJson read_keras_json(const std::string& path);
+
+}  // namespace kiln::runtime
