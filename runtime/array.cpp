@@ -154,7 +154,8 @@ std::size_t Array::offset(std::initializer_list<std::int64_t> index) const {
 }
 
 std::ostream& operator<<(std::ostream& out, const Array& array) {
-  return out << runtime::array_text({array.dtype(), array.dims().data(), array.data()});
+  return out << runtime::array_text(
+             {array.dtype(), array.dims(), const_cast<void*>(array.data())});
 }
 
 }  // namespace kiln

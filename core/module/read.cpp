@@ -1,0 +1,391 @@
+#include "core/module/read.h"
+
+#include "core/ir/lambda.h"
+#include "core/module/format.h"
+#include "core/module/verify.h"
+#include "core/ops/make.h"
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+
+namespace kiln::module {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+using ir::Value;
+
+constexpr std::size_t kMaxDimDepth = 16;
+constexpr std::size_t kMaxDims = 64;
+
+[[noreturn]] void damaged(const std::string& fact) {
+  throw IoError("", "", text("the module is damaged: ", fact));
+}
+
+class Cursor {
+ public:
+  Cursor() = default;
+  Cursor(std::span<const std::byte> bytes) : bytes_(bytes) {}  // NOLINT
+
+  std::uint64_t number() {
+    std::uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      if (at_ == bytes_.size()) damaged("a section ends early");
+      const auto byte = static_cast<std::uint64_t>(bytes_[at_++]);
+      value |= (byte & 0x7f) << shift;
+      if ((byte & 0x80) == 0) return value;
+    }
+    damaged("a number is too long");
+  }
+  std::int64_t integer() {
+    const std::uint64_t bits = number();
+    return static_cast<std::int64_t>((bits >> 1) ^ (~(bits & 1) + 1));
+  }
+  /// A count of things that take at least one byte each.
+  std::size_t count(std::size_t limit = SIZE_MAX) {
+    const std::uint64_t value = number();
+    if (value > bytes_.size() - at_ || value > limit) damaged(text("a count of ", value));
+    return static_cast<std::size_t>(value);
+  }
+  std::span<const std::byte> raw(std::size_t size) {
+    if (size > bytes_.size() - at_) damaged("a section ends early");
+    const auto part = bytes_.subspan(at_, size);
+    at_ += size;
+    return part;
+  }
+  std::string text_value() {
+    const auto part = raw(count());
+    return {reinterpret_cast<const char*>(part.data()), part.size()};
+  }
+  bool at_end() const { return at_ == bytes_.size(); }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::size_t at_ = 0;
+};
+
+template <class Fixed>
+Fixed fixed_at(std::span<const std::byte> bytes, std::size_t at) {
+  Fixed value;
+  std::memcpy(&value, bytes.data() + at, sizeof(value));
+  return value;
+}
+
+std::map<Section, Cursor> sections_of(std::span<const std::byte> bytes) {
+  if (bytes.size() < kHeaderBytes || std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0) {
+    damaged("it does not begin as one");
+  }
+  const auto major = fixed_at<std::uint16_t>(bytes, 8);
+  const auto lowest = fixed_at<std::uint16_t>(bytes, 12);
+  if (major != kFormatMajor || lowest > kFormatMinor) {
+    throw IoError("", "", text("the module has format ", major, ".", lowest, ", but ",
+                               kFormatMajor, ".", kFormatMinor, " is read"));
+  }
+  const std::size_t count = fixed_at<std::uint16_t>(bytes, 14);
+  if (bytes.size() < kHeaderBytes + count * kEntryBytes) damaged("its directory is cut off");
+  std::map<Section, Cursor> sections;
+  std::uint64_t end = kHeaderBytes + count * kEntryBytes;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = kHeaderBytes + i * kEntryBytes;
+    const auto id = static_cast<Section>(fixed_at<std::uint32_t>(bytes, at));
+    const auto offset = fixed_at<std::uint64_t>(bytes, at + 4);
+    const auto size = fixed_at<std::uint64_t>(bytes, at + 12);
+    if (offset != end || size > bytes.size() - end) damaged("a section lies outside of it");
+    const auto part = bytes.subspan(offset, size);
+    if (checksum(part) != fixed_at<std::uint64_t>(bytes, at + 20)) {
+      damaged(text("the checksum of section ", static_cast<std::uint32_t>(id), " is wrong"));
+    }
+    if (!sections.emplace(id, Cursor(part)).second) damaged("a section occurs twice");
+    end += size;
+  }
+  if (end != bytes.size()) damaged("there are bytes after its end");
+  return sections;
+}
+
+class Reader {
+ public:
+  Reader(std::span<const std::byte> bytes, std::span<const SideConstant> constants)
+      : sections_(sections_of(bytes)), side_(constants.begin(), constants.end()) {}
+
+  Module read() {
+    Module module;
+    Cursor& names = section(Section::Names);
+    names.text_value();  // the producer
+    module.name = names.text_value();
+    const std::size_t symbols = names.count();
+    for (std::size_t i = 0; i < symbols; ++i) {
+      symbols_.push_back(*ir::Dim::fresh(names.text_value()).as_symbol());
+    }
+    read_embedded();
+    graph(module.graph);
+    state(module.state);
+    guards(module.guards);
+    for (auto& [id, cursor] : sections_) {
+      if (!cursor.at_end()) damaged("a section has bytes left over");
+    }
+    if (const auto fault = verify(module.graph)) damaged(*fault);
+    return module;
+  }
+
+ private:
+  Cursor& section(Section id) {
+    const auto found = sections_.find(id);
+    if (found == sections_.end()) damaged("a section is missing");
+    return found->second;
+  }
+
+  void read_embedded() {
+    const auto found = sections_.find(Section::Constants);
+    if (found == sections_.end()) return;
+    const std::size_t count = found->second.count();
+    side_.clear();
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto bytes = found->second.raw(found->second.count());
+      side_.push_back({bytes.data(), bytes.size()});
+    }
+  }
+
+  // ---- values of attributes ----
+  void get(Cursor& from, std::int64_t& value) { value = from.integer(); }
+  void get(Cursor& from, bool& value) { value = from.number() != 0; }
+  void get(Cursor& from, std::string& value) { value = from.text_value(); }
+  void get(Cursor& from, DType& value) {
+    const std::uint64_t number = from.number();
+    if (number >= static_cast<std::uint64_t>(kDTypeCount)) damaged(text("dtype ", number));
+    value = static_cast<DType>(number);
+  }
+  void get(Cursor& from, ir::Type& type) {
+    get(from, type.dtype);
+    get(from, type.dims);
+    if (type.dims.size() > kMaxDims) damaged("a type has too many dims");
+  }
+  template <class Item>
+  void get(Cursor& from, std::vector<Item>& items) {
+    items.resize(from.count());
+    for (Item& item : items) get(from, item);
+  }
+  void get(Cursor& from, ir::Dim& dim) { dim = read_dim(from, 0); }
+
+  ir::Dim read_dim(Cursor& from, std::size_t depth) {
+    if (depth > kMaxDimDepth) damaged("a dim is nested too deep");
+    ir::Dim sum = from.integer();
+    const std::size_t terms = from.count();
+    for (std::size_t t = 0; t < terms; ++t) {
+      ir::Dim product = from.integer();
+      const std::size_t factors = from.count(kMaxDims);
+      for (std::size_t f = 0; f < factors; ++f) product = product * read_factor(from, depth);
+      sum = sum + product;
+    }
+    return sum;
+  }
+
+  ir::Dim read_factor(Cursor& from, std::size_t depth) {
+    const std::uint64_t kind = from.number();
+    if (kind == static_cast<std::uint64_t>(ir::DimAtomKind::Symbol)) {
+      const std::uint64_t index = from.number();
+      if (index >= symbols_.size()) damaged("a symbol is not in the table");
+      return ir::Dim::of(symbols_[index]);
+    }
+    const ir::Dim left = read_dim(from, depth + 1), right = read_dim(from, depth + 1);
+    switch (static_cast<ir::DimAtomKind>(kind)) {
+      case ir::DimAtomKind::FloorDiv: return floor_div(left, right);
+      case ir::DimAtomKind::Mod: return mod(left, right);
+      case ir::DimAtomKind::Max: return max(left, right);
+      case ir::DimAtomKind::Min: return min(left, right);
+      default: damaged("a dim has an unknown operation");
+    }
+  }
+
+  void get(Cursor& from, ir::ConstantData& data) {
+    if (from.number() == 0) {
+      const auto bytes = from.raw(from.count(ir::kSmallConstant));
+      data.bytes = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
+      return;
+    }
+    const std::uint64_t index = from.number();
+    if (index >= side_.size()) damaged("a constant beside the module is missing");
+    auto& shared = shared_[index];
+    const SideConstant& side = side_[index];
+    if (!shared) {
+      shared = std::make_shared<const std::vector<std::byte>>(side.data, side.data + side.size);
+    }
+    data.bytes = shared;
+  }
+  void get(Cursor& from, ir::LambdaRef& ref) {
+    if (++nesting_ > kMaxNesting) damaged("lambdas are nested too deep");
+    auto lambda = std::make_shared<ir::Lambda>();
+    get(from, lambda->parameters);
+    const std::vector<ir::NodeRef> own = nodes(from);
+    const std::size_t results = from.count();
+    for (std::size_t i = 0; i < results; ++i) lambda->results.push_back(value(from, own));
+    ref.lambda = std::move(lambda);
+    --nesting_;
+  }
+
+  template <std::size_t I = 0>
+  ir::Attrs attrs(Cursor& from, std::size_t kind) {
+    if constexpr (I < std::variant_size_v<ir::Attrs>) {
+      if (kind != I) return attrs<I + 1>(from, kind);
+      ir::Attrs held{std::in_place_index<I>};
+      ir::for_each_field(held, [&](const char*, auto& member) { get(from, member); });
+      return held;
+    }
+    damaged("unknown attributes");
+  }
+
+  ir::Attrs read_attrs(Cursor& from, const ir::OpDef& d) {
+    if (d.attrs == ir::attrs_kind<ir::PlaceholderAttrs>()) {
+      ir::PlaceholderAttrs held;
+      held.id = identity(placeholders_, from.number());
+      get(from, held.name);
+      get(from, held.type);
+      return held;
+    }
+    if (d.attrs == ir::attrs_kind<ir::VariableAttrs>()) {
+      ir::VariableAttrs held;
+      held.id = identity(variables_, from.number());
+      get(from, held.name);
+      get(from, held.type);
+      return held;
+    }
+    if (d.attrs == ir::attrs_kind<ir::HostCallAttrs>()) {
+      ir::HostCallAttrs held;
+      get(from, held.function);
+      get(from, held.payload);
+      held.id = identity(host_calls_, from.number());
+      get(from, held.results);
+      return held;
+    }
+    return attrs(from, d.attrs);
+  }
+
+  static std::int64_t identity(std::map<std::uint64_t, std::int64_t>& ids, std::uint64_t number) {
+    const auto [entry, is_new] = ids.emplace(number, 0);
+    if (is_new) entry->second = fresh_id();
+    return entry->second;
+  }
+
+  // ---- nodes ----
+  Value value(Cursor& from, const std::vector<ir::NodeRef>& nodes) {
+    const std::uint64_t node = from.number(), index = from.number();
+    if (node >= nodes.size()) damaged("a value is used before it is made");
+    if (index >= nodes[node]->types.size()) damaged("a node has no such result");
+    return {nodes[node], static_cast<std::uint32_t>(index)};
+  }
+
+  std::vector<ir::NodeRef> nodes(Cursor& from) {
+    std::vector<ir::NodeRef> made;
+    const std::size_t count = from.count();
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t op = from.number();
+      if (op >= static_cast<std::uint64_t>(ir::kOpCount)) damaged(text("unknown op ", op));
+      const ir::OpDef& d = ir::def(static_cast<ir::Op>(op));
+      ir::Attrs attributes = read_attrs(from, d);
+      const std::size_t operand_count = from.count();
+      if (d.arity != ir::kVariadic && operand_count != static_cast<std::size_t>(d.arity)) {
+        damaged(text(d.name, " has ", operand_count, " operands"));
+      }
+      std::vector<Value> operands;
+      for (std::size_t o = 0; o < operand_count; ++o) operands.push_back(value(from, made));
+      const ir::OriginScope scope(next_origin(), /*replace=*/true);
+      made.push_back(ir::make_node(d.op, std::move(attributes), std::move(operands)));
+    }
+    return made;
+  }
+
+  ir::Origin read_origin(Cursor& from) {
+    const std::string file = from.text_value();
+    const auto line = static_cast<unsigned>(from.number());
+    return {{interned_text(file), line}, interned_text(from.text_value())};
+  }
+
+  ir::Origin next_origin() {
+    const auto found = sections_.find(Section::Origins);
+    if (found == sections_.end()) return {};
+    const std::uint64_t index = found->second.number();
+    if (index == origins_.size()) origins_.push_back(read_origin(found->second));
+    if (index >= origins_.size()) damaged("a source line is not in the table");
+    return origins_[index];
+  }
+
+  void graph(ir::Graph& graph) {
+    Cursor& from = section(Section::Graph);
+    const std::vector<ir::NodeRef> own = nodes(from);
+    const std::size_t inputs = from.count();
+    for (std::size_t i = 0; i < inputs; ++i) graph.inputs.push_back(value(from, own));
+    const std::size_t outputs = from.count();
+    for (std::size_t i = 0; i < outputs; ++i) graph.outputs.push_back(value(from, own));
+    const std::size_t updates = from.count();
+    for (std::size_t i = 0; i < updates; ++i) {
+      const Value variable = value(from, own);
+      graph.updates.push_back({variable, value(from, own)});
+    }
+  }
+
+  void state(std::vector<StateEntry>& entries) {
+    Cursor& from = section(Section::State);
+    const std::size_t count = from.count();
+    for (std::size_t i = 0; i < count; ++i) {
+      ir::Attrs attributes = read_attrs(from, ir::def(ir::Op::Variable));
+      entries.push_back({ir::make(ir::Op::Variable, std::move(attributes), {})});
+    }
+  }
+
+  void guards(std::vector<ir::Guard>& guards) {
+    Cursor& from = section(Section::Guards);
+    const std::size_t count = from.count();
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t kind = from.number();
+      if (kind > 1) damaged("a guard of unknown kind");
+      ir::Guard guard;
+      guard.kind = static_cast<ir::Guard::Kind>(kind);
+      get(from, guard.left);
+      get(from, guard.right);
+      guard.fact = from.text_value();
+      guard.origin = read_origin(from);
+      guards.push_back(std::move(guard));
+    }
+  }
+
+  std::map<Section, Cursor> sections_;
+  std::vector<SideConstant> side_;
+  std::vector<ir::Symbol> symbols_;
+  std::vector<ir::Origin> origins_;
+  std::map<std::uint64_t, std::shared_ptr<const std::vector<std::byte>>> shared_;
+  std::map<std::uint64_t, std::int64_t> placeholders_, variables_, host_calls_;
+  std::size_t nesting_ = 0;
+};
+
+}  // namespace
+
+const char* interned_text(const std::string& text) {
+  static auto* mutex = new std::mutex;
+  static auto* texts = new std::set<std::string>;  // never freed: nodes point into it
+  const std::lock_guard lock(*mutex);
+  return texts->insert(text).first->c_str();
+}
+
+std::int64_t fresh_id() {
+  static std::atomic<std::int64_t> next{std::int64_t{1} << 40};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+Module read_module(std::span<const std::byte> bytes, std::span<const SideConstant> constants) {
+  if (bytes.size() > kMaxModuleBytes) damaged(text("it has ", bytes.size(), " bytes"));
+  try {
+    return Reader(bytes, constants).read();
+  } catch (const IoError&) {
+    throw;
+  } catch (const Error& error) {  // from a type rule or the arithmetic of dims
+    damaged(error.message());
+  }
+}
+
+}  // namespace kiln::module

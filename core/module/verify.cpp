@@ -1,0 +1,113 @@
+#include "core/module/verify.h"
+
+#include "core/ir/lambda.h"
+#include "core/ir/traverse.h"
+#include "core/ops/op.h"
+#include "core/types/text.h"
+
+#include <algorithm>
+#include <set>
+
+namespace kiln::module {
+namespace {
+
+using ir::Node;
+using ir::Value;
+using Fault = std::optional<std::string>;
+
+std::string at(const Node& node) {
+  const Where where = node.origin.where;
+  return where.known() ? text(" (", def(node).name, " made at ", where.file, ":", where.line, ")")
+                       : text(" (", def(node).name, ")");
+}
+
+class Verifier {
+ public:
+  Fault graph(const ir::Graph& graph) {
+    std::set<const Node*> inputs;
+    for (const Value& input : graph.inputs) {
+      if (input.node->op != ir::Op::Placeholder) return "an input is no placeholder";
+      if (!inputs.insert(input.node.get()).second) return "an input occurs twice";
+      bind(input.type());
+    }
+    if (Fault fault = updates(graph)) return fault;
+    for (const Node* node : ir::topological_order(graph.roots())) {
+      if (node->op == ir::Op::Parameter) return "a parameter is outside of a lambda";
+      if (node->op == ir::Op::Placeholder && inputs.count(node) == 0) {
+        return text("placeholder ", node->as<ir::PlaceholderAttrs>().name, " is no input");
+      }
+      if (Fault fault = check(*node)) return fault;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static Fault updates(const ir::Graph& graph) {
+    std::set<const Node*> seen;
+    for (const ir::Update& update : graph.updates) {
+      if (update.variable.node->op != ir::Op::Variable) return "an update is of no variable";
+      if (!seen.insert(update.variable.node.get()).second) return "a variable has two updates";
+      if (!(update.variable.type() == update.value.type())) {
+        return text("an update gives ", update.value.type(), " to a variable ",
+                    update.variable.type());
+      }
+    }
+    return std::nullopt;
+  }
+
+  void bind(const ir::Type& type) {
+    for (const ir::Dim& dim : type.dims) {
+      ir::for_each_symbol(dim, [&](const ir::Symbol& symbol) { symbols_.insert(symbol.id); });
+    }
+  }
+
+  Fault check_symbols(const Node& node) {
+    Fault fault;
+    for (const ir::Type& type : node.types) {
+      for (const ir::Dim& dim : type.dims) {
+        ir::for_each_symbol(dim, [&](const ir::Symbol& symbol) {
+          if (symbols_.count(symbol.id) != 0) return;
+          fault = text("size ", symbol.name, " has no source", at(node));
+        });
+      }
+    }
+    return fault;
+  }
+
+  Fault check(const Node& node) {
+    if (Fault fault = check_symbols(node)) return fault;
+    ir::Inference inference(node.op, node.attrs, node.operands, nullptr);
+    if (def(node).infer(inference) != node.types) return text("types differ", at(node));
+    Fault fault;
+    ir::for_each_lambda(node, [&](const ir::Lambda& body) {
+      if (!fault) fault = lambda(body);
+    });
+    return fault;
+  }
+
+  Fault lambda(const ir::Lambda& lambda) {
+    for (const Node* node : ir::topological_order(lambda.results)) {
+      if (node->op == ir::Op::Placeholder || node->op == ir::Op::Variable) {
+        return text("a lambda is not closed", at(*node));
+      }
+      if (node->op == ir::Op::Parameter) {
+        const auto& attrs = node->as<ir::ParameterAttrs>();
+        const auto index = static_cast<std::size_t>(attrs.index);
+        if (attrs.scope != 0 || attrs.index < 0 || index >= lambda.parameters.size() ||
+            !(lambda.parameters[index] == attrs.type)) {
+          return text("a parameter is not one of its lambda's", at(*node));
+        }
+      }
+      if (Fault fault = check(*node)) return fault;
+    }
+    return std::nullopt;
+  }
+
+  std::set<std::int64_t> symbols_;
+};
+
+}  // namespace
+
+Fault verify(const ir::Graph& graph) { return Verifier().graph(graph); }
+
+}  // namespace kiln::module

@@ -1,0 +1,16 @@
+// Whether a graph is one that a backend may be given.
+#pragma once
+
+#include "core/ir/graph.h"
+
+#include <optional>
+
+namespace kiln::module {
+
+/// The first fault found, or nothing. Checked: inputs are distinct placeholders and all that are
+/// reached; updates are of distinct variables and of their types; lambdas are closed and use their
+/// parameters by type; no parameter is outside of a lambda; every symbol has a source; recomputed
+/// types equal the stored ones.
+std::optional<std::string> verify(const ir::Graph& graph);
+
+}  // namespace kiln::module

@@ -1,0 +1,284 @@
+#include "core/module/write.h"
+
+#include "core/ir/lambda.h"
+#include "core/ir/traverse.h"
+#include "core/module/format.h"
+#include "core/ops/op.h"
+
+#include <cstring>
+#include <map>
+#include <unordered_map>
+
+namespace kiln::module {
+namespace {
+
+using ir::Node;
+using ir::Value;
+
+class Bytes {
+ public:
+  std::vector<std::byte> out;
+
+  void number(std::uint64_t value) {
+    do {
+      const std::uint8_t more = value > 0x7f ? 0x80 : 0;
+      out.push_back(static_cast<std::byte>((value & 0x7f) | more));
+      value >>= 7;
+    } while (value != 0);
+  }
+  void integer(std::int64_t value) {
+    const auto bits = static_cast<std::uint64_t>(value);
+    number((bits << 1) ^ (value < 0 ? ~std::uint64_t{0} : 0));
+  }
+  void text(std::string_view value) {
+    number(value.size());
+    raw(value.data(), value.size());
+  }
+  void raw(const void* data, std::size_t size) {
+    const auto* bytes = static_cast<const std::byte*>(data);
+    out.insert(out.end(), bytes, bytes + size);
+  }
+  template <class Fixed>
+  void fixed(Fixed value) {
+    raw(&value, sizeof(value));  // little-endian hosts only: checked in read.cpp
+  }
+};
+
+/// Numbers what has an identity by first appearance.
+class Numbering {
+ public:
+  std::uint64_t operator()(std::int64_t id) {
+    return numbers_.emplace(id, numbers_.size()).first->second;
+  }
+
+ private:
+  std::map<std::int64_t, std::uint64_t> numbers_;
+};
+
+class Writer {
+ public:
+  explicit Writer(const WriteOptions& options) : options_(options) {}
+
+  Encoded write(const Module& module) {
+    graph_section(module.graph);
+    for (const StateEntry& entry : module.state) fields(state_, entry.variable.node->attrs);
+    guard_section(module.guards);
+    name_section(module);
+    return assemble(module.state.size());
+  }
+
+ private:
+  // ---- values of attributes ----
+  void put(Bytes& to, std::int64_t value) { to.integer(value); }
+  void put(Bytes& to, bool value) { to.number(value ? 1 : 0); }
+  void put(Bytes& to, DType value) { to.number(static_cast<std::uint64_t>(value)); }
+  void put(Bytes& to, const std::string& value) { to.text(value); }
+  void put(Bytes& to, const ir::Type& type) {
+    put(to, type.dtype);
+    put(to, type.dims);
+  }
+  template <class Item>
+  void put(Bytes& to, const std::vector<Item>& items) {
+    to.number(items.size());
+    for (const Item& item : items) put(to, item);
+  }
+  void put(Bytes& to, const ir::Dim& dim) {
+    const ir::DimExpr* expr = dim.expr();
+    to.integer(expr ? expr->constant : dim.value());
+    to.number(expr ? expr->terms.size() : 0);
+    if (!expr) return;
+    for (const ir::DimTerm& term : expr->terms) {
+      to.integer(term.coefficient);
+      to.number(term.factors.size());
+      for (const auto& factor : term.factors) {
+        to.number(static_cast<std::uint64_t>(factor->kind));
+        if (factor->kind == ir::DimAtomKind::Symbol) {
+          to.number(symbol(factor->symbol));
+        } else {
+          put(to, factor->left);
+          put(to, factor->right);
+        }
+      }
+    }
+  }
+  void put(Bytes& to, const ir::ConstantData& data) {
+    const std::vector<std::byte>& bytes = *data.bytes;
+    const bool beside = bytes.size() > ir::kSmallConstant;
+    to.number(beside ? 1 : 0);
+    if (!beside) {
+      to.number(bytes.size());
+      to.raw(bytes.data(), bytes.size());
+      return;
+    }
+    const auto [entry, is_new] = constants_.emplace(bytes.data(), side_.size());
+    if (is_new) side_.push_back({bytes.data(), bytes.size()});
+    to.number(entry->second);
+  }
+  void put(Bytes& to, const ir::LambdaRef& lambda) {
+    put(to, lambda->parameters);
+    region(to, lambda->results);
+  }
+
+  std::uint64_t symbol(const ir::Symbol& symbol) {
+    const auto [entry, is_new] = symbols_.emplace(symbol.id, symbol_names_.size());
+    if (is_new) symbol_names_.push_back(symbol.name);
+    return entry->second;
+  }
+
+  void fields(Bytes& to, const ir::Attrs& attrs) {
+    if (const auto* placeholder = std::get_if<ir::PlaceholderAttrs>(&attrs)) {
+      to.number(placeholders_(placeholder->id));
+      put(to, placeholder->name);
+      put(to, placeholder->type);
+      return;
+    }
+    if (const auto* variable = std::get_if<ir::VariableAttrs>(&attrs)) {
+      to.number(variables_(variable->id));
+      put(to, variable->name);
+      put(to, variable->type);
+      return;
+    }
+    if (const auto* call = std::get_if<ir::HostCallAttrs>(&attrs)) {
+      put(to, call->function);
+      put(to, call->payload);
+      to.number(host_calls_(call->id));
+      put(to, call->results);
+      return;
+    }
+    ir::for_each_field(attrs, [&](const char*, const auto& member) { put(to, member); });
+  }
+
+  // ---- nodes ----
+  using Numbers = std::unordered_map<const Node*, std::uint64_t>;
+
+  void value(Bytes& to, const Numbers& numbers, const Value& value) {
+    to.number(numbers.at(value.node.get()));
+    to.number(value.index);
+  }
+
+  Numbers nodes(Bytes& to, const std::vector<Value>& roots) {
+    Numbers numbers;
+    const auto order = ir::topological_order(roots);
+    to.number(order.size());
+    for (const Node* node : order) {
+      to.number(static_cast<std::uint64_t>(node->op));
+      fields(to, node->attrs);
+      to.number(node->operands.size());
+      for (const Value& operand : node->operands) value(to, numbers, operand);
+      numbers.emplace(node, numbers.size());
+      origin(node->origin);
+    }
+    return numbers;
+  }
+
+  void region(Bytes& to, const std::vector<Value>& results) {
+    const Numbers numbers = nodes(to, results);
+    to.number(results.size());
+    for (const Value& result : results) value(to, numbers, result);
+  }
+
+  void graph_section(const ir::Graph& graph) {
+    std::vector<Value> roots = graph.inputs;
+    for (const ir::Update& update : graph.updates) roots.push_back(update.variable);
+    for (const Value& root : graph.roots()) roots.push_back(root);
+    const Numbers numbers = nodes(graph_, roots);
+    graph_.number(graph.inputs.size());
+    for (const Value& input : graph.inputs) value(graph_, numbers, input);
+    graph_.number(graph.outputs.size());
+    for (const Value& output : graph.outputs) value(graph_, numbers, output);
+    graph_.number(graph.updates.size());
+    for (const ir::Update& update : graph.updates) {
+      value(graph_, numbers, update.variable);
+      value(graph_, numbers, update.value);
+    }
+  }
+
+  void guard_section(const std::vector<ir::Guard>& guards) {
+    guards_.number(guards.size());
+    for (const ir::Guard& guard : guards) {
+      guards_.number(static_cast<std::uint64_t>(guard.kind));
+      put(guards_, guard.left);
+      put(guards_, guard.right);
+      guards_.text(guard.fact);
+      put_origin(guards_, guard.origin);
+    }
+  }
+
+  void put_origin(Bytes& to, const ir::Origin& origin) {
+    to.text(origin.where.file);
+    to.number(origin.where.line);
+    to.text(origin.function);
+  }
+
+  /// In the order in which nodes are written; repeated ones refer to their first appearance.
+  void origin(const ir::Origin& origin) {
+    if (!options_.origins) return;
+    const std::tuple key(std::string(origin.where.file), origin.where.line,
+                         std::string(origin.function));
+    const auto [entry, is_new] = origin_numbers_.emplace(key, origin_numbers_.size());
+    origins_.number(entry->second);
+    if (is_new) put_origin(origins_, origin);
+  }
+
+  void name_section(const Module& module) {
+    names_.text("kiln");
+    names_.text(module.name);
+    put(names_, symbol_names_);
+  }
+
+  Encoded assemble(std::size_t state_count) {
+    Bytes state;
+    state.number(state_count);
+    state.raw(state_.out.data(), state_.out.size());
+    std::vector<std::pair<Section, const Bytes*>> sections{
+        {Section::Names, &names_}, {Section::Graph, &graph_}, {Section::State, &state},
+        {Section::Guards, &guards_}};
+    if (options_.origins) sections.push_back({Section::Origins, &origins_});
+    Bytes constants;
+    Encoded encoded;
+    if (options_.embed_constants) {
+      constants.number(side_.size());
+      for (const SideConstant& side : side_) {
+        constants.number(side.size);
+        constants.raw(side.data, side.size);
+      }
+      sections.push_back({Section::Constants, &constants});
+    } else {
+      encoded.constants = side_;
+    }
+    Bytes out;
+    out.raw(kMagic, sizeof(kMagic));
+    out.fixed(kFormatMajor);
+    out.fixed(kFormatMinor);
+    out.fixed(kFormatMinor);
+    out.fixed(static_cast<std::uint16_t>(sections.size()));
+    std::uint64_t offset = kHeaderBytes + kEntryBytes * sections.size();
+    for (const auto& [id, bytes] : sections) {
+      out.fixed(static_cast<std::uint32_t>(id));
+      out.fixed(offset);
+      out.fixed(static_cast<std::uint64_t>(bytes->out.size()));
+      out.fixed(checksum(bytes->out));
+      offset += bytes->out.size();
+    }
+    for (const auto& [id, bytes] : sections) out.raw(bytes->out.data(), bytes->out.size());
+    encoded.bytes = std::move(out.out);
+    return encoded;
+  }
+
+  const WriteOptions& options_;
+  Bytes names_, graph_, state_, guards_, origins_;
+  Numbering placeholders_, variables_, host_calls_;
+  std::map<std::int64_t, std::uint64_t> symbols_;
+  std::vector<std::string> symbol_names_;
+  std::map<const std::byte*, std::uint64_t> constants_;
+  std::vector<SideConstant> side_;
+  std::map<std::tuple<std::string, unsigned, std::string>, std::uint64_t> origin_numbers_;
+};
+
+}  // namespace
+
+Encoded write_module(const Module& module, const WriteOptions& options) {
+  return Writer(options).write(module);
+}
+
+}  // namespace kiln::module
