@@ -1,0 +1,149 @@
+// Module bytes to a Program: composites are replaced by their expansions, nodes become steps.
+#include "backends/reference/program.h"
+
+#include "core/ir/traverse.h"
+#include "core/module/read.h"
+#include "core/ops/op.h"
+#include "core/ops/rewrite_graph.h"
+
+#include <array>
+#include <unordered_map>
+
+namespace kiln::reference {
+namespace {
+
+using ir::Node;
+using ir::Op;
+using ir::Value;
+
+struct Row {
+  Op op;
+  Kernel kernel;
+};
+
+/// Every op that is neither elementwise by its scalar meaning, nor a composite, nor an argument.
+constexpr Row kKernels[] = {
+    {Op::Constant, run_constant}, {Op::Iota, run_iota},
+    {Op::RandomUniform, run_random}, {Op::DimSize, run_dim_size},
+    {Op::Cast, run_cast}, {Op::Sum, run_sum},
+    {Op::Prod, run_prod}, {Op::Max, run_max},
+    {Op::Min, run_min}, {Op::ArgMax, run_arg_max},
+    {Op::CumSum, run_cum_sum}, {Op::CumProd, run_cum_prod},
+    {Op::Reshape, run_reshape}, {Op::Permute, run_permute},
+    {Op::Broadcast, run_broadcast}, {Op::Slice, run_slice},
+    {Op::Pad, run_pad}, {Op::Reverse, run_reverse},
+    {Op::Concat, run_concat}, {Op::Gather, run_gather},
+    {Op::ScatterAdd, run_scatter_add}, {Op::Dot, run_dot},
+    {Op::Scan, run_scan}, {Op::Cond, run_cond},
+    {Op::Identity, run_identity}, {Op::StopGradient, run_identity},
+    {Op::HostCall, run_host_call},
+};
+
+constexpr bool has_row(Op op) {
+  for (const Row& row : kKernels) {
+    if (row.op == op) return true;
+  }
+  return false;
+}
+
+/// The lists that are no rows: arguments come from outside, elementwise ops and composites by class.
+bool needs_no_row(const ir::OpDef& d) {
+  const bool argument = d.op == Op::Placeholder || d.op == Op::Variable || d.op == Op::Parameter;
+  return argument || d.scalar.real || d.scalar.integer || d.expand;
+}
+
+std::vector<Value> expanded(const std::vector<Value>& roots) {
+  return ir::rewrite_nodes(roots, [](const ir::NodeRef& node) -> std::vector<Value> {
+    const ir::NodeRef inner = ir::change_lambdas(node, expanded);
+    const ir::OpDef& d = def(*inner);
+    return d.expand ? d.expand(*inner, inner->operands) : ir::results_of(inner);
+  });
+}
+
+class RegionBuilder {
+ public:
+  Region build(const std::vector<Value>& arguments, const std::vector<Value>& results) {
+    const auto order = ir::topological_order(results);
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      // An input that nothing depends on has no slot.
+      slots_.emplace(arguments[i].node.get(), region_.slots);
+      region_.parameters.emplace_back(i, region_.slots++);
+    }
+    for (const Node* node : order) add(*node);
+    for (const Value& result : results) region_.results.push_back(slot(result));
+    find_last_uses();
+    return std::move(region_);
+  }
+
+  /// A lambda: its parameters are Parameter nodes, found by index.
+  Region build(const ir::Lambda& lambda) {
+    for (const Node* node : ir::topological_order(lambda.results)) {
+      if (node->op != Op::Parameter) continue;
+      slots_.emplace(node, region_.slots);
+      const auto index = static_cast<std::size_t>(node->as<ir::ParameterAttrs>().index);
+      region_.parameters.emplace_back(index, region_.slots++);
+    }
+    return build({}, lambda.results);
+  }
+
+ private:
+  std::size_t slot(const Value& value) const { return slots_.at(value.node.get()) + value.index; }
+
+  void add(const Node& node) {
+    if (slots_.count(&node) != 0) return;
+    Step step;
+    step.node = &node;
+    step.kernel = kernel_of(node);
+    for (const Value& operand : node.operands) step.operands.push_back(slot(operand));
+    ir::for_each_lambda(node, [&](const ir::Lambda& lambda) {
+      step.bodies.push_back(RegionBuilder().build(lambda));
+    });
+    step.first_result = region_.slots;
+    slots_.emplace(&node, region_.slots);
+    region_.slots += node.types.size();
+    region_.steps.push_back(std::move(step));
+  }
+
+  void find_last_uses() {
+    std::vector<bool> used(region_.slots, false);
+    for (std::size_t result : region_.results) used[result] = true;
+    for (auto step = region_.steps.rbegin(); step != region_.steps.rend(); ++step) {
+      for (std::size_t operand : step->operands) {
+        if (used[operand]) continue;
+        used[operand] = true;
+        step->last_uses.push_back(operand);
+      }
+    }
+  }
+
+  Region region_;
+  std::unordered_map<const Node*, std::size_t> slots_;
+};
+
+}  // namespace
+
+Kernel kernel_of(const Node& node) {
+  for (const Row& row : kKernels) {
+    if (row.op == node.op) return row.kernel;
+  }
+  return def(node).scalar.real || def(node).scalar.integer ? run_elementwise : nullptr;
+}
+
+Program compile(sdk::Bytes bytes, const std::vector<sdk::Bytes>& constants) {
+  for (const ir::OpDef& d : ir::all_ops()) {
+    if (!needs_no_row(d) && !has_row(d.op)) {
+      throw sdk::Failure(KILN_CODE_INTERNAL, "op " + std::string(d.name) + " has no kernel");
+    }
+  }
+  std::vector<module::SideConstant> side;
+  for (const sdk::Bytes& constant : constants) side.push_back({constant.data(), constant.size()});
+  Program program;
+  program.module = module::read_module(bytes, side);
+  program.roots = expanded(program.module.graph.roots());
+  std::vector<Value> arguments = program.module.graph.inputs;
+  for (const module::StateEntry& entry : program.module.state) arguments.push_back(entry.variable);
+  program.region = RegionBuilder().build(arguments, program.roots);
+  return program;
+}
+
+}  // namespace kiln::reference

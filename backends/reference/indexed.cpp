@@ -1,0 +1,77 @@
+// Gather and scatter-add: an index outside of its axis is an error.
+#include "backends/reference/wide.h"
+#include "core/ops/scalar_meaning.h"
+#include "core/types/text.h"
+
+#include <cstring>
+
+namespace kiln::reference {
+namespace {
+
+/// The indices as int64, checked against the size of the axis.
+Sizes checked_indices(const Tensor& indices, std::int64_t size) {
+  Tensor wide = Tensor::make(DType::Int64, indices.dims);
+  ir::convert_elements(indices.dtype, indices.data.get(), DType::Int64, wide.data.get(),
+                       indices.count);
+  Sizes result = load<std::int64_t>(wide);
+  for (std::int64_t index : result) {
+    if (index >= 0 && index < size) continue;
+    throw sdk::Failure(KILN_CODE_OUT_OF_RANGE,
+                       text("index ", index, " is outside of an axis of size ", size));
+  }
+  return result;
+}
+
+/// Products of the dims before and after an axis.
+std::pair<std::int64_t, std::int64_t> around(const Sizes& dims, std::size_t axis) {
+  const auto at = dims.begin() + static_cast<std::ptrdiff_t>(axis);
+  return {count_of({dims.begin(), at}), count_of({at + 1, dims.end()})};
+}
+
+}  // namespace
+
+Results run_gather(const Context& c) {
+  const Tensor& reference = c.x[0];
+  const auto axis = static_cast<std::size_t>(c.as<ir::AxisAttrs>().axis);
+  const std::int64_t size = reference.dims[axis];
+  const Sizes indices = checked_indices(c.x[1], size);
+  const auto [outer, inner] = around(reference.dims, axis);
+  Tensor y = c.result();
+  if (y.count == 0) return {y};
+  const std::size_t row = static_cast<std::size_t>(inner) * y.element_bytes();
+  std::byte* to = y.data.get();
+  for (std::int64_t o = 0; o < outer; ++o) {
+    for (std::int64_t index : indices) {
+      std::memcpy(to, reference.data.get() + static_cast<std::size_t>(o * size + index) * row, row);
+      to += row;
+    }
+  }
+  return {y};
+}
+
+Results run_scatter_add(const Context& c) {
+  const auto& attrs = c.as<ir::ScatterAttrs>();
+  const auto axis = static_cast<std::size_t>(attrs.axis);
+  Tensor y = c.result();
+  const std::int64_t size = y.dims[axis];
+  const Sizes indices = checked_indices(c.x[0], size);
+  const auto [outer, inner] = around(y.dims, axis);
+  with_wide(y.dtype, [&](auto wide) {
+    using Wide = decltype(wide);
+    const std::vector<Wide> updates = load<Wide>(c.x[1]);
+    std::vector<Wide> sums(static_cast<std::size_t>(y.count), Wide{0});
+    std::size_t from = 0;
+    for (std::int64_t o = 0; o < outer; ++o) {
+      for (std::int64_t index : indices) {
+        auto to = static_cast<std::size_t>((o * size + index) * inner);
+        for (std::int64_t i = 0; i < inner; ++i, ++to) {
+          sums[to] = ir::meaning::Add()(sums[to], updates[from++]);
+        }
+      }
+    }
+    store(sums, y);
+  });
+  return {y};
+}
+
+}  // namespace kiln::reference

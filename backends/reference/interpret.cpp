@@ -1,0 +1,76 @@
+// Running a region: one step after the other, freeing what is not read any more.
+#include "backends/reference/program.h"
+
+#include "core/ops/op.h"
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+namespace kiln::reference {
+namespace {
+
+/// Says at which op and line a step failed.
+[[noreturn]] void fail_at(const ir::Node& node, const sdk::Failure& failure) {
+  const ir::Origin origin = node.origin;
+  std::string what = failure.what();
+  if (what.find(" (op ") == std::string::npos) {
+    what += text(" (op ", def(node).name);
+    if (origin.where.known()) what += text(" at ", origin.where.file, ":", origin.where.line);
+    what += ")";
+  }
+  throw sdk::Failure(failure.code(), what);
+}
+
+std::vector<Tensor> run_step(const Step& step, const std::vector<Tensor>& operands, Run& run) {
+  try {
+    return step.kernel({*step.node, operands, step.bodies, run});
+  } catch (const sdk::Failure& failure) {
+    fail_at(*step.node, failure);
+  } catch (const Error& error) {  // a dim that leaves 64 bits, or divided by zero
+    fail_at(*step.node, sdk::Failure(KILN_CODE_INVALID_ARGUMENT, error.message()));
+  } catch (const std::bad_alloc&) {
+    fail_at(*step.node, sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED, "no memory"));
+  }
+}
+
+}  // namespace
+
+std::int64_t Run::evaluate(const ir::Dim& dim) const {
+  if (dim.is_static()) return dim.value();
+  return ir::evaluate(dim, [this](const ir::Symbol& symbol) -> std::optional<std::int64_t> {
+    const auto found = symbols.find(symbol.id);
+    return found == symbols.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
+Sizes Run::evaluate(const ir::Dims& dims) const {
+  Sizes sizes;
+  sizes.reserve(dims.size());
+  for (const ir::Dim& dim : dims) sizes.push_back(evaluate(dim));
+  return sizes;
+}
+
+Tensor Context::result(std::size_t i) const {
+  return Tensor::make(node.types[i].dtype, run.evaluate(node.types[i].dims));
+}
+
+std::vector<Tensor> run_region(const Region& region, const std::vector<Tensor>& arguments,
+                               Run& run) {
+  std::vector<Tensor> slots(region.slots);
+  for (const auto& [index, slot] : region.parameters) slots[slot] = arguments[index];
+  std::vector<Tensor> operands;
+  for (const Step& step : region.steps) {
+    operands.clear();
+    for (std::size_t slot : step.operands) operands.push_back(slots[slot]);
+    std::vector<Tensor> results = run_step(step, operands, run);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      slots[step.first_result + i] = std::move(results[i]);
+    }
+    for (std::size_t slot : step.last_uses) slots[slot] = Tensor();
+  }
+  std::vector<Tensor> results;
+  for (std::size_t slot : region.results) results.push_back(slots[slot]);
+  return results;
+}
+
+}  // namespace kiln::reference

@@ -1,0 +1,163 @@
+// The plugin's face: what it supports, compiling, and one call.
+#include "backends/reference/program.h"
+
+#include "core/ops/op.h"
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+#include <cstring>
+
+namespace kiln::reference {
+namespace {
+
+/// A result buffer that holds a tensor of the interpreter.
+class TensorBuffer final : public sdk::Buffer {
+ public:
+  explicit TensorBuffer(Tensor tensor)
+      : Buffer(static_cast<std::uint32_t>(tensor.dtype), tensor.dims), tensor_(std::move(tensor)) {}
+  const void* host_data() const override { return tensor_.data.get(); }
+  void copy_to_host(void* destination) const override {
+    if (tensor_.count != 0) std::memcpy(destination, tensor_.data.get(), tensor_.bytes());
+  }
+
+ private:
+  Tensor tensor_;
+};
+
+Tensor tensor_of(const sdk::Buffer& buffer) {
+  return Tensor::borrowed(static_cast<DType>(buffer.dtype()),
+                          {buffer.dims().begin(), buffer.dims().end()}, buffer.host_data());
+}
+
+/// A copy that shares memory with nothing.
+Tensor copy_of(const Tensor& tensor) {
+  Tensor copy = Tensor::make(tensor.dtype, tensor.dims);
+  if (tensor.count != 0) std::memcpy(copy.data.get(), tensor.data.get(), tensor.bytes());
+  return copy;
+}
+
+void deliver(const Tensor& tensor, sdk::Result& result) {
+  if (!result.given) {
+    result.made = std::make_unique<TensorBuffer>(copy_of(tensor));
+    return;
+  }
+  auto* target = dynamic_cast<sdk::HostBuffer*>(result.given);
+  const bool fits = target && target->bytes() == tensor.bytes() &&
+                    target->dtype() == static_cast<std::uint32_t>(tensor.dtype);
+  if (!fits) throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "a given result does not fit");
+  if (tensor.count != 0) std::memcpy(target->data(), tensor.data.get(), tensor.bytes());
+}
+
+class Interpreter final : public sdk::Executable {
+ public:
+  Interpreter(Program program, const sdk::Host& host)
+      : program_(std::move(program)), host_(host) {
+    const ir::Graph& graph = program_.module.graph;
+    inputs = graph.inputs.size();
+    states = program_.module.state.size();
+    outputs = graph.outputs.size();
+    updates = graph.updates.size();
+  }
+
+  std::unique_ptr<sdk::Event> execute(const sdk::Call& call) const override {
+    Run run;
+    run.seed = call.seed;
+    run.call_counter = call.call_counter;
+    run.host = &host_;
+    run.host_call_context = call.host_call_context;
+    std::vector<Tensor> arguments;
+    for (const sdk::Buffer* input : call.inputs) arguments.push_back(tensor_of(*input));
+    bind_symbols(arguments, run);
+    for (const sdk::StateIn& state : call.states) arguments.push_back(tensor_of(*state.buffer));
+    const std::vector<Tensor> results = run_region(program_.region, arguments, run);
+    for (std::size_t i = 0; i < call.outputs.size(); ++i) deliver(results[i], call.outputs[i]);
+    for (std::size_t i = 0; i < call.updates.size(); ++i) {
+      deliver(results[call.outputs.size() + i], call.updates[i]);
+    }
+    return nullptr;
+  }
+
+ private:
+  /// Sizes of the inputs give the symbols their values; known sizes are checked.
+  void bind_symbols(const std::vector<Tensor>& given, Run& run) const {
+    const std::vector<ir::Value>& expected = program_.module.graph.inputs;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const ir::Type& type = expected[i].type();
+      if (given[i].dtype != type.dtype || given[i].dims.size() != type.dims.size()) mismatch(i);
+      for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
+        bind(type.dims[axis], given[i].dims[axis], i, run);
+      }
+    }
+  }
+
+  void bind(const ir::Dim& dim, std::int64_t size, std::size_t input, Run& run) const {
+    const auto lookup = [&](const ir::Symbol& symbol) -> std::optional<std::int64_t> {
+      const auto found = run.symbols.find(symbol.id);
+      return found == run.symbols.end() ? std::nullopt : std::optional(found->second);
+    };
+    if (const auto solved = solve(dim, size, lookup)) {
+      run.symbols.emplace(solved->first.id, solved->second);
+    }
+    if (run.evaluate(dim) != size) mismatch(input);
+  }
+
+  [[noreturn]] void mismatch(std::size_t input) const {
+    const ir::Value& value = program_.module.graph.inputs[input];
+    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
+                       text("input ", input, " does not have the type ", value.type()));
+  }
+
+  Program program_;
+  sdk::Host host_;
+};
+
+class Reference final : public sdk::Instance {
+ public:
+  explicit Reference(const sdk::Host& host) : host_(host) {}
+
+  std::vector<sdk::OpSupport> op_table() const override {
+    std::vector<sdk::OpSupport> table;
+    for (const ir::OpDef& d : ir::all_ops()) {
+      sdk::OpSupport row;
+      row.name = d.name;
+      row.dtypes = d.dtypes;
+      table.push_back(row);
+    }
+    return table;
+  }
+
+  /// Every op of this version of the module format is interpreted.
+  std::vector<sdk::Unsupported> check(sdk::Bytes) const override { return {}; }
+
+  std::unique_ptr<sdk::Executable> compile(const sdk::CompileRequest& request) override {
+    try {
+      return std::make_unique<Interpreter>(reference::compile(request.module, request.constants),
+                                           host_);
+    } catch (const Error& error) {
+      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, error.what());
+    }
+  }
+
+ private:
+  sdk::Host host_;
+};
+
+std::unique_ptr<sdk::Instance> create(const sdk::Options&, const sdk::Host& host) {
+  return std::make_unique<Reference>(host);
+}
+
+}  // namespace
+
+extern constexpr sdk::Plugin kPlugin{
+    .name = "reference",
+    .version = KILN_VERSION,
+    .build_id = "interpreter",
+    .features = KILN_FEATURE_CONCURRENT_COMPILE,
+    .create = create,
+    .probe = nullptr,
+};
+
+}  // namespace kiln::reference
+
+KILN_BACKEND_ENTRY(kiln::reference::kPlugin)

@@ -1,0 +1,137 @@
+#include "backends/reference/tensor.h"
+
+#include "backends/abi/kiln_backend_sdk.h"
+#include "core/types/text.h"
+
+#include <cstring>
+#include <new>
+
+namespace kiln::reference {
+namespace {
+
+constexpr auto kAlignment = std::align_val_t(64);
+
+[[noreturn]] void no_memory(const Sizes& dims, DType dtype) {
+  throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
+                     text("no memory for ", dtype, "[", join_text(dims, ","), "]"));
+}
+
+/// Runs along the last axis. kPlace: from dense to strided; else from strided to dense.
+template <bool kPlace, std::size_t kBytes>
+void copy_elements(std::byte* to, const std::byte* from, const Sizes& dims, const Sizes& strides,
+                   std::size_t bytes) {
+  const std::size_t size = kBytes == 0 ? bytes : kBytes;
+  const std::size_t last = dims.size() - 1;
+  const std::int64_t run = dims[last];
+  const auto step = strides[last] * static_cast<std::int64_t>(size);
+  const auto dense_step = static_cast<std::int64_t>(size);
+  const Sizes outer(dims.begin(), dims.end() - 1);
+  Sizes index(last, 0);
+  std::int64_t dense = 0;
+  do {
+    std::int64_t offset = 0;
+    for (std::size_t axis = 0; axis < last; ++axis) offset += index[axis] * strides[axis];
+    offset *= static_cast<std::int64_t>(size);
+    std::byte* target = to + (kPlace ? offset : dense);
+    const std::byte* source = from + (kPlace ? dense : offset);
+    if (strides[last] == 1) {
+      std::memcpy(target, source, static_cast<std::size_t>(run) * size);
+    } else {
+      for (std::int64_t i = 0; i < run; ++i) {
+        std::memcpy(target, source, size);
+        target += kPlace ? step : dense_step;
+        source += kPlace ? dense_step : step;
+      }
+    }
+    dense += run * dense_step;
+  } while (advance(index, outer));
+}
+
+template <bool kPlace>
+void dispatch(std::byte* to, const std::byte* from, const Sizes& dims, const Sizes& strides,
+              std::size_t bytes) {
+  for (std::int64_t dim : dims) {
+    if (dim == 0) return;
+  }
+  if (dims.empty()) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  switch (bytes) {
+    case 4: return copy_elements<kPlace, 4>(to, from, dims, strides, bytes);
+    case 8: return copy_elements<kPlace, 8>(to, from, dims, strides, bytes);
+    default: return copy_elements<kPlace, 0>(to, from, dims, strides, bytes);
+  }
+}
+
+}  // namespace
+
+std::int64_t count_of(const Sizes& dims) {
+  std::int64_t count = 1;
+  bool empty = false;
+  for (std::int64_t dim : dims) {
+    if (dim < 0) {
+      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, text("a size is negative: ", dim));
+    }
+    empty = empty || dim == 0;
+  }
+  if (empty) return 0;
+  for (std::int64_t dim : dims) {
+    if (__builtin_mul_overflow(count, dim, &count)) no_memory(dims, DType::Float32);
+  }
+  return count;
+}
+
+Tensor Tensor::make(DType dtype, Sizes dims) {
+  Tensor tensor{dtype, std::move(dims), 0, nullptr};
+  tensor.count = count_of(tensor.dims);
+  std::int64_t bytes = 0;
+  const auto element = static_cast<std::int64_t>(dtype_bytes(dtype));
+  if (__builtin_mul_overflow(tensor.count, element, &bytes)) no_memory(tensor.dims, dtype);
+  const auto size = static_cast<std::size_t>(bytes == 0 ? 1 : bytes);
+  void* memory = ::operator new(size, kAlignment, std::nothrow);
+  if (!memory) no_memory(tensor.dims, dtype);
+  tensor.data.reset(static_cast<std::byte*>(memory),
+                    [](std::byte* p) { ::operator delete(p, kAlignment); });
+  return tensor;
+}
+
+Tensor Tensor::borrowed(DType dtype, Sizes dims, const void* elements) {
+  Tensor tensor{dtype, std::move(dims), 0, nullptr};
+  tensor.count = count_of(tensor.dims);
+  auto* bytes = static_cast<std::byte*>(const_cast<void*>(elements));
+  tensor.data = std::shared_ptr<std::byte>(bytes, [](std::byte*) {});
+  return tensor;
+}
+
+Tensor Tensor::with_dims(Sizes other) const {
+  Tensor tensor = *this;
+  tensor.dims = std::move(other);
+  return tensor;
+}
+
+Sizes strides_of(const Sizes& dims) {
+  Sizes strides(dims.size(), 1);
+  for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
+  return strides;
+}
+
+bool advance(Sizes& index, const Sizes& dims) {
+  for (std::size_t axis = dims.size(); axis-- > 0;) {
+    if (++index[axis] < dims[axis]) return true;
+    index[axis] = 0;
+  }
+  return false;
+}
+
+void copy_strided(std::byte* to, const std::byte* from, const Sizes& dims, const Sizes& strides,
+                  std::size_t element_bytes) {
+  dispatch<false>(to, from, dims, strides, element_bytes);
+}
+
+void place_strided(std::byte* to, const std::byte* from, const Sizes& dims, const Sizes& strides,
+                   std::size_t element_bytes) {
+  dispatch<true>(to, from, dims, strides, element_bytes);
+}
+
+}  // namespace kiln::reference
