@@ -120,8 +120,11 @@ std::optional<Dim> exact_quotient(const Dim& a, const Dim& b) {
   if (a == b) return Dim(1);
   const DimExpr divisor = expr_of(b);
   if (divisor.terms.size() + (divisor.constant != 0 ? 1 : 0) != 1) return std::nullopt;
-  const DimTerm by = divisor.terms.empty() ? DimTerm{divisor.constant, {}} : divisor.terms[0];
-  DimExpr result = expr_of(a);
+  DimTerm by = divisor.terms.empty() ? DimTerm{divisor.constant, {}} : divisor.terms[0];
+  // Dividing by -1 is the one division that overflows: negation checks that.
+  const bool negate = by.coefficient == -1;
+  if (negate) by.coefficient = 1;
+  DimExpr result = expr_of(negate ? -a : a);
   if (!by.factors.empty() && result.constant != 0) return std::nullopt;
   if (result.constant % by.coefficient != 0) return std::nullopt;
   result.constant /= by.coefficient;
@@ -305,6 +308,7 @@ Dim max(const Dim& a, const Dim& b) { return combine(DimAtomKind::Max, a, b); }
 Dim min(const Dim& a, const Dim& b) { return combine(DimAtomKind::Min, a, b); }
 
 Answer less_equal(const Dim& a, const Dim& b) {
+  if (a.is_static() && b.is_static()) return a.value() <= b.value() ? Answer::Yes : Answer::No;
   const auto at_least = lower_bound(b - a);
   if (at_least && *at_least >= 0) return Answer::Yes;
   const auto above = lower_bound(a - b);
@@ -403,13 +407,19 @@ std::optional<std::pair<Symbol, std::int64_t>> solve(const Dim& dim, std::int64_
     });
   };
   for (const DimTerm& term : dim.expr()->terms) {
+    int occurrences = 0;
     for (const Atom& factor : term.factors) {
       if (factor->kind != DimAtomKind::Symbol) return std::nullopt;
+      occurrences += factor->symbol.id == unknown->id ? 1 : 0;
     }
+    if (occurrences > 1) return std::nullopt;
   }
-  const std::int64_t offset = at(0), slope = at(1) - offset;
-  if (slope == 0 || at(2) - at(1) != slope || (size - offset) % slope != 0) return std::nullopt;
-  return std::pair{*unknown, (size - offset) / slope};
+  const std::int64_t offset = at(0), slope = add(at(1), mul(offset, -1));
+  const std::int64_t rest = add(size, mul(offset, -1));
+  if (slope == 0) return std::nullopt;
+  const std::int64_t value = floor_div_int(rest, slope);
+  if (mul(value, slope) != rest) return std::nullopt;
+  return std::pair{*unknown, value};
 }
 
 }  // namespace kiln::ir

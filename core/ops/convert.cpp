@@ -76,6 +76,19 @@ void to_bool(const Wide* from, std::byte* to, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) to[i] = std::byte{from[i] != 0};
 }
 
+/// A double that rounds to a narrower float as the integer would: bits that do not fit are or-ed
+/// into the last one that does, so that a tie is only seen where there is one.
+double sticky_double(std::uint64_t magnitude) {
+  if (magnitude < (1ull << 53)) return static_cast<double>(magnitude);
+  const std::uint64_t lost = magnitude & 0x7ff;
+  return static_cast<double>((magnitude >> 11) | (lost != 0 ? 1 : 0)) * 0x1p11;
+}
+
+double sticky_double(std::int64_t value) {
+  const auto bits = static_cast<std::uint64_t>(value);
+  return value < 0 ? -sticky_double(0 - bits) : sticky_double(bits);
+}
+
 /// From 64-bit integers, exact for integers and rounded once for floats.
 template <class Wide>
 void integer_to_any(const Wide* from, DType dtype, std::byte* to, std::int64_t n) {
@@ -83,9 +96,8 @@ void integer_to_any(const Wide* from, DType dtype, std::byte* to, std::int64_t n
   if (dtype == DType::Float32) return store_as<float>(from, to, n);
   if (dtype == DType::Float64) return store_as<double>(from, to, n);
   if (is_float(dtype)) {
-    // Beyond 2^53 both halves overflow or have lost these bits anyway.
     double wide[kBlock];
-    for (std::int64_t i = 0; i < n; ++i) wide[i] = static_cast<double>(from[i]);
+    for (std::int64_t i = 0; i < n; ++i) wide[i] = sticky_double(from[i]);
     return store_real(dtype, wide, to, n);
   }
   if constexpr (std::is_signed_v<Wide>) {

@@ -24,8 +24,11 @@ inline constexpr OpDef kUnary[] = {
      .infer = [](Inference& in) -> std::vector<Type> {
        return {{in.as<CastAttrs>().dtype, in.type(0).dims}};
      },
-     .grad = [](const Grad& g) -> Grads { return {cast(g.dy[0], g.x[0].dtype())}; },
-     .gradient = "dx = cast(dy, dtype of x)"},
+     .grad = [](const Grad& g) -> Grads {
+       const bool floats = is_float(g.x[0].dtype()) && is_float(g.y[0].dtype());
+       return {floats ? cast(g.dy[0], g.x[0].dtype()) : Value{}};
+     },
+     .gradient = "dx = cast(dy, dtype of x) between floats, else none"},
     {.op = Op::Neg,
      .name = "neg",
      .operands = {"x"},
@@ -188,7 +191,7 @@ inline constexpr OpDef kBinary[] = {
      .infer = same_type,
      .scalar = scalar_all<2>(meaning::Add{}),
      .grad = [](const Grad& g) -> Grads { return {g.dy[0], g.dy[0]}; },
-     .gradient = "dx = dy; dy' = dy",
+     .gradient = "d1 = d; d2 = d",
      .commutative = true},
     {.op = Op::Sub,
      .name = "sub",

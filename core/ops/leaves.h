@@ -12,6 +12,13 @@ inline void require_static(Inference& in, const Type& type) {
   }
 }
 
+/// Sizes of a type that is given, not inferred: none is negative.
+inline void require_sizes(Inference& in, const Type& type) {
+  for (const Dim& dim : type.dims) {
+    in.require_less_equal(0, dim, text("size ", dim, " is negative"));
+  }
+}
+
 inline void require_dtype(Inference& in, DTypeSet set, DType dtype) {
   if ((set & dtype_bit(dtype)) == 0) in.type_error(text(dtype, " is not supported"));
 }
@@ -39,7 +46,10 @@ inline constexpr OpDef kLeaves[] = {
      .attrs = attrs_kind<PlaceholderAttrs>(),
      .lowering = Lowering::Leaf,
      .doc = "An argument of the compiled function.",
-     .infer = [](Inference& in) -> std::vector<Type> { return {in.as<PlaceholderAttrs>().type}; },
+     .infer = [](Inference& in) -> std::vector<Type> {
+       require_sizes(in, in.as<PlaceholderAttrs>().type);
+       return {in.as<PlaceholderAttrs>().type};
+     },
      .gradient = "none: an argument",
      .differentiable = false},
     {.op = Op::Variable,
@@ -58,7 +68,10 @@ inline constexpr OpDef kLeaves[] = {
      .attrs = attrs_kind<ParameterAttrs>(),
      .lowering = Lowering::Leaf,
      .doc = "Parameter `index` of the enclosing lambda.",
-     .infer = [](Inference& in) -> std::vector<Type> { return {in.as<ParameterAttrs>().type}; },
+     .infer = [](Inference& in) -> std::vector<Type> {
+       require_sizes(in, in.as<ParameterAttrs>().type);
+       return {in.as<ParameterAttrs>().type};
+     },
      .gradient = "none: an argument",
      .differentiable = false},
     {.op = Op::Iota,
@@ -71,6 +84,7 @@ inline constexpr OpDef kLeaves[] = {
        const auto& attrs = in.as<IotaAttrs>();
        require_dtype(in, kNumbers, attrs.type.dtype);
        require_axis(in, attrs.axis, attrs.type.rank());
+       require_sizes(in, attrs.type);
        return {attrs.type};
      },
      .gradient = "none: an index",
@@ -81,14 +95,16 @@ inline constexpr OpDef kLeaves[] = {
      .arity = 1,
      .attrs = attrs_kind<RandomAttrs>(),
      .lowering = Lowering::Leaf,
+     .dtypes = kFloats,
      .doc = "U[0, 1) by Philox 4x32-10 (Salmon et al. 2011). `position` is an int64 scalar. Element "
             "e: key = (low, high word of seed xor the call's seed); counter = (low word of e, high "
             "word of e xor low word of the call counter, low word of position, high word of "
-            "position xor stream). From the 32-bit results r0, r1: float64 is ((r0 2^32 + r1) >> "
+            "position xor low word of stream). From the 32-bit results r0, r1: float64 is ((r0 2^32 + r1) >> "
             "11) 2^-53; float32 (r0 >> 8) 2^-24, float16 (r0 >> 21) 2^-11, bfloat16 (r0 >> 24) "
             "2^-8.",
      .infer = [](Inference& in) -> std::vector<Type> {
        require_dtype(in, kFloats, in.as<RandomAttrs>().type.dtype);
+       require_sizes(in, in.as<RandomAttrs>().type);
        if (!(in.type(0) == Type{DType::Int64, {}})) in.type_error("position is no int64 scalar");
        return {in.as<RandomAttrs>().type};
      },
