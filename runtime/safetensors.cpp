@@ -162,7 +162,7 @@ std::string header_of(std::span<const NamedArray> arrays) {
   std::uint64_t offset = 0;
   writer.StartObject();
   for (const NamedArray& array : arrays) {
-    writer.Key(array.name);
+    writer.Key(array.name.data(), static_cast<rapidjson::SizeType>(array.name.size()));
     writer.StartObject();
     writer.Key("dtype");
     const std::string_view dtype = kNames[static_cast<std::size_t>(array.value.dtype())];

@@ -25,6 +25,7 @@ Phase& phase() {
 /// A branch's value; numbers adopt `dtype`.
 Value value_of_branch(const Branch& branch, DType dtype, const char* argument) {
   if (!branch.is_function()) return value_of(branch.value(), dtype, argument);
+  const ir::OriginScope users(ir::Origin(), /*replace=*/true);  // the function names its own lines
   return value_of(branch.make(), argument);
 }
 

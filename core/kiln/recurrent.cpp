@@ -99,7 +99,10 @@ class Rnn {
     std::vector<Tensor> arguments;
     for (const Value& state : states) arguments.push_back(wrap(state));
     arguments.insert(arguments.end(), constants_.begin(), constants_.end());
-    const StepResult result = step_(wrap(input), arguments);
+    const StepResult result = [&] {
+      const ir::OriginScope users(ir::Origin(), /*replace=*/true);  // the step names its own lines
+      return step_(wrap(input), arguments);
+    }();
     Step step{value_of(result.output, "step_function"), {}};
     if (step.output.rank() < 1) {
       Call::value_error("step_function", "the step's output is a scalar; its axis 0 is samples");
