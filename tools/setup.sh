@@ -1,0 +1,37 @@
+# Sourced by the scripts beside it: packages and the build.
+
+# kiln_require_packages NAME...: installs what is missing when that is allowed, else prints the
+# line that does it and ends with status 1.
+kiln_require_packages() {
+  local missing=() name
+  for name in "$@"; do
+    dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q 'install ok installed' ||
+      missing+=("$name")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  local sudo=()
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! sudo -n true 2>/dev/null; then
+      echo "Kiln needs packages that are not installed. Run:" >&2
+      echo "  sudo apt-get install -y ${missing[*]}" >&2
+      exit 1
+    fi
+    sudo=(sudo -n)
+  fi
+  echo "installing ${missing[*]}" >&2
+  export DEBIAN_FRONTEND=noninteractive
+  if ! "${sudo[@]}" apt-get install -y -q "${missing[@]}" >/dev/null 2>&1; then
+    "${sudo[@]}" apt-get update -q >/dev/null
+    "${sudo[@]}" apt-get install -y -q "${missing[@]}" >/dev/null
+  fi
+}
+
+# kiln_build PRESET [TARGET...]: configures once, builds what changed. What it prints goes to
+# standard error, so that a script's own output stays clean.
+kiln_build() {
+  local preset=$1 directory=build
+  shift
+  [ "$preset" = release ] || directory=build/$preset
+  if [ ! -f "$directory/build.ninja" ]; then cmake --preset "$preset" >&2; fi
+  cmake --build "$directory" ${*:+--target "$@"} >&2
+}
