@@ -3,9 +3,31 @@
 #include "core/ir/traverse.h"
 #include "core/ops/op.h"
 
-#include <algorithm>
+#include <cstring>
 
 namespace kiln::module {
+
+bool same_origin(const ir::Origin& a, const ir::Origin& b) {
+  return a.where.line == b.where.line && std::strcmp(a.where.file, b.where.file) == 0 &&
+         std::strcmp(a.function, b.function) == 0;
+}
+
+const ir::Origin& Module::origin_of(const ir::Node& node) const {
+  const auto found = read_origins.find(&node);
+  return found == read_origins.end() ? node.origin : found->second;
+}
+
+void Module::set_origin(const ir::Node& node, const ir::Origin& origin) {
+  if (!same_origin(node.origin, origin)) read_origins.emplace(&node, origin);
+}
+
+std::vector<ir::Value> Module::written_roots() const {
+  std::vector<ir::Value> roots = graph.inputs;
+  for (const ir::Update& update : graph.updates) roots.push_back(update.variable);
+  for (const StateEntry& entry : state) roots.push_back(entry.variable);
+  for (const ir::Value& root : graph.roots()) roots.push_back(root);
+  return roots;
+}
 
 Module make_module(const ir::Graph& graph, std::vector<ir::Guard> guards, std::string name) {
   Module module{std::move(name), graph, {}, std::move(guards)};

@@ -4,6 +4,8 @@
 
 #include "core/ir/graph.h"
 
+#include <unordered_map>
+
 namespace kiln::module {
 
 /// A variable that the program reads or updates; the order is that of the call's state buffers.
@@ -16,11 +18,22 @@ struct Module {
   ir::Graph graph;
   std::vector<StateEntry> state;
   std::vector<ir::Guard> guards;
+  /// Source lines as a reader found them, of nodes that already lived with other ones: so that
+  /// what is read and written again is the same.
+  std::unordered_map<const ir::Node*, ir::Origin> read_origins = {};
+
+  const ir::Origin& origin_of(const ir::Node& node) const;
+  /// Notes what a reader found.
+  void set_origin(const ir::Node& node, const ir::Origin& origin);
+  /// Inputs, variables and results: all that is written, inputs and variables first.
+  std::vector<ir::Value> written_roots() const;
 };
 
 /// Variables come in the order of the updates, then of first use.
 Module make_module(const ir::Graph& graph, std::vector<ir::Guard> guards = {},
                    std::string name = "");
+
+bool same_origin(const ir::Origin& a, const ir::Origin& b);
 
 /// A constant beside the module: its bytes stay where they are.
 struct SideConstant {

@@ -2,12 +2,15 @@
 
 #include "core/ir/lambda.h"
 #include "core/ir/traverse.h"
+#include "core/module/element_text.h"
+#include "core/module/local_symbols.h"
+#include "core/module/text_form.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
-#include <map>
-#include <set>
-#include <sstream>
+#include <kiln/error.h>
+
+#include <unordered_map>
 
 namespace kiln::module {
 namespace {
@@ -15,188 +18,226 @@ namespace {
 using ir::Node;
 using ir::Value;
 
-std::string quoted(std::string_view value) {
-  std::string out = "\"";
-  for (char c : value) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') {
-      out += "\\n";
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
 class Printer {
  public:
-  std::string print(const Module& module) {
-    number_symbols(module);
-    out_ << "module " << quoted(module.name) << "\n";
-    for (const std::string& name : symbol_list_) out_ << "symbol " << name << "\n";
-    std::vector<Value> roots = module.graph.inputs;
-    for (const StateEntry& entry : module.state) roots.push_back(entry.variable);
-    for (const Value& root : module.graph.roots()) roots.push_back(root);
-    Names names;
-    nodes(roots, names, 0);
-    list("inputs", module.graph.inputs, names);
+  explicit Printer(const Module& module) : module_(module) {}
+
+  std::string print() {
+    const Numbers numbers = nodes(module_.written_roots(), "");
+    values_line("inputs", module_.graph.inputs, numbers);
+    values_line("outputs", module_.graph.outputs, numbers);
+    for (const ir::Update& update : module_.graph.updates) {
+      values_line("update", {update.variable, update.value}, numbers);
+    }
     std::vector<Value> state;
-    for (const StateEntry& entry : module.state) state.push_back(entry.variable);
-    list("state", state, names);
-    list("outputs", module.graph.outputs, names);
-    for (const ir::Update& update : module.graph.updates) {
-      out_ << "update " << name_of(update.variable, names) << " = "
-           << name_of(update.value, names) << "\n";
-    }
-    for (const ir::Guard& guard : module.guards) {
-      out_ << "guard " << dim(guard.left)
-           << (guard.kind == ir::Guard::Kind::Equal ? " = " : " <= ") << dim(guard.right) << " "
-           << quoted(guard.fact) << origin(guard.origin) << "\n";
-    }
-    return out_.str();
+    for (const StateEntry& entry : module_.state) state.push_back(entry.variable);
+    if (!state.empty()) values_line("state", state, numbers);
+    for (const ir::Guard& guard : module_.guards) guard_line(guard);
+    return head() + std::move(body_);
   }
 
  private:
-  using Names = std::map<const Node*, std::size_t>;
+  using Numbers = std::unordered_map<const Node*, std::size_t>;
 
-  // ---- symbols: unique names in order of first appearance ----
-  void add_symbols(const ir::Dim& dim) {
-    ir::for_each_symbol(dim, [&](const ir::Symbol& symbol) {
-      if (symbols_.count(symbol.id) != 0) return;
-      std::string name = symbol.name;
-      for (int i = 2; !taken_.insert(name).second; ++i) name = text(symbol.name, "~", i);
-      symbols_.emplace(symbol.id, name);
-      symbol_list_.push_back(name);
-    });
+  std::string head() const {
+    std::string head = text("kir ", kTextVersion, "\nmodule ");
+    append_quoted(head, module_.name);
+    head += '\n';
+    for (const LocalSymbols::Entry& entry : symbols_.entries()) {
+      head += "symbol " + entry.local.name;
+      if (entry.local.name != entry.original) {
+        head += ' ';
+        append_quoted(head, entry.original);
+      }
+      head += '\n';
+    }
+    for (std::size_t i = 0; i < blobs_.size(); ++i) blob_lines(head, i, *blobs_[i]);
+    return head;
   }
-  void add_symbols(const ir::Dims& dims) {
-    for (const ir::Dim& dim : dims) add_symbols(dim);
-  }
-  void add_symbols(const ir::Type& type) { add_symbols(type.dims); }
-  void add_symbols(const ir::Types& types) {
-    for (const ir::Type& type : types) add_symbols(type);
-  }
-  void add_symbols(const ir::LambdaRef& lambda) {
-    add_symbols(lambda->parameters);
-    add_symbols_of(lambda->results);
-  }
-  template <class Other>
-  void add_symbols(const Other&) {}
 
-  void add_symbols_of(const std::vector<Value>& roots) {
+  static void blob_lines(std::string& out, std::size_t number, const std::vector<std::byte>& bytes) {
+    out += text("blob ", number, " ", bytes.size(), " {\n");
+    for (std::size_t at = 0; at < bytes.size(); at += kBlobLineBytes) {
+      out += "  ";
+      append_hex(out, bytes.data() + at, std::min(kBlobLineBytes, bytes.size() - at));
+      out += '\n';
+    }
+    out += "}\n";
+  }
+
+  void values_line(const char* word, const std::vector<Value>& values, const Numbers& numbers) {
+    body_ += word;
+    for (const Value& value : values) append(value, numbers);
+    body_ += '\n';
+  }
+
+  void append(const Value& value, const Numbers& numbers) {
+    body_ += " %";
+    body_ += std::to_string(numbers.at(value.node.get()));
+    if (value.node->types.size() == 1) return;
+    body_ += '#';
+    body_ += std::to_string(value.index);
+  }
+
+  void guard_line(const ir::Guard& guard) {
+    body_ += guard.kind == ir::Guard::Kind::Equal ? "guard equal " : "guard less_equal ";
+    put(guard.left);
+    body_ += ' ';
+    put(guard.right);
+    body_ += ' ';
+    append_quoted(body_, guard.fact);
+    append_origin(guard.origin);
+    body_ += '\n';
+  }
+
+  /// "; dot train.cpp:88"
+  void append_origin(const ir::Origin& origin) {
+    if (!origin.where.known() && *origin.where.file == '\0' && *origin.function == '\0') return;
+    body_ += " ; ";
+    append_word(origin.function);
+    body_ += ' ';
+    append_word(origin.where.file);
+    body_ += ':';
+    body_ += std::to_string(origin.where.line);
+  }
+
+  void append_word(std::string_view word) {
+    bool plain = !word.empty();
+    for (const char c : word) plain = plain && is_plain_character(c);
+    if (plain) {
+      body_ += word;
+    } else {
+      append_quoted(body_, word);
+    }
+  }
+
+  // ---- nodes ----
+  Numbers nodes(const std::vector<Value>& roots, const std::string& indent) {
+    Numbers numbers;
     for (const Node* node : ir::topological_order(roots)) {
-      ir::for_each_field(node->attrs, [&](const char*, const auto& member) { add_symbols(member); });
-      add_symbols(node->types);
+      body_ += indent;
+      body_ += '%';
+      body_ += std::to_string(numbers.size());
+      body_ += " = ";
+      body_ += def(*node).name;
+      for (const Value& operand : node->operands) append(operand, numbers);
+      fields(*node, indent);
+      body_ += " :";
+      for (std::size_t i = 0; i < node->types.size(); ++i) {
+        body_ += i == 0 ? " " : ", ";
+        put(node->types[i]);
+      }
+      append_origin(module_.origin_of(*node));
+      body_ += '\n';
+      numbers.emplace(node, numbers.size());
     }
+    return numbers;
   }
 
-  void number_symbols(const Module& module) {
-    std::vector<Value> roots = module.graph.inputs;
-    for (const Value& root : module.graph.roots()) roots.push_back(root);
-    add_symbols_of(roots);
-    for (const ir::Guard& guard : module.guards) {
-      add_symbols(guard.left);
-      add_symbols(guard.right);
+  void fields(const Node& node, const std::string& indent) {
+    if (const auto* constant = std::get_if<ir::ConstantAttrs>(&node.attrs)) {
+      body_ += " data=";
+      return put_data(*constant);
     }
-  }
-
-  // ---- attributes ----
-  std::string dim(const ir::Dim& dim) const {
-    return substitute(dim, [&](const ir::Symbol& symbol) -> std::optional<ir::Dim> {
-             return ir::Dim::of({symbol.id, symbols_.at(symbol.id)});
-           }).to_string();
-  }
-  std::string show(std::int64_t value) const { return std::to_string(value); }
-  std::string show(bool value) const { return value ? "true" : "false"; }
-  std::string show(DType value) const { return text(value); }
-  std::string show(const std::string& value) const { return quoted(value); }
-  std::string show(const ir::Dim& value) const { return dim(value); }
-  std::string show(const ir::Type& type) const { return text(type.dtype, show(type.dims)); }
-  template <class Item>
-  std::string show(const std::vector<Item>& items) const {
-    std::string out = "[";
-    for (const Item& item : items) out += (out.size() > 1 ? "," : "") + show(item);
-    return out + "]";
-  }
-  std::string show(const ir::ConstantData& data) const {
-    static constexpr char kHex[] = "0123456789abcdef";
-    std::string out = "0x";
-    for (std::byte byte : *data.bytes) {
-      out += kHex[static_cast<unsigned>(byte) >> 4];
-      out += kHex[static_cast<unsigned>(byte) & 15];
-    }
-    return out;
-  }
-
-  std::string attributes(const Node& node) const {
-    std::string out;
     ir::for_each_field(node.attrs, [&](const char* name, const auto& member) {
       using Member = std::remove_cvref_t<decltype(member)>;
-      if constexpr (!std::is_same_v<Member, ir::LambdaRef>) {
-        // Identities are those of the process: which of them are equal shows in the numbering.
-        const bool identity = std::string_view(name) == "id" && node.op != ir::Op::HostCall;
-        if (!identity) out += text(out.empty() ? "" : ", ", name, "=", show(member));
+      if constexpr (std::is_same_v<Member, ir::Type>) {
+        return;  // it is the type of the result
+      } else {
+        if (is_scope(node.op, name)) return;  // 0 in every closed lambda
+        body_ += ' ';
+        body_ += name;
+        body_ += '=';
+        if constexpr (std::is_same_v<Member, ir::LambdaRef>) {
+          put_lambda(*member, indent);
+        } else if (is_identity(node.op, name)) {
+          put_identity(node.op, member);
+        } else {
+          put(member);
+        }
       }
     });
-    return out.empty() ? out : " {" + out + "}";
   }
 
-  static std::string origin(const ir::Origin& origin) {
-    if (!origin.where.known()) return "";
-    const std::string_view file(origin.where.file);
-    const std::size_t slash = file.rfind('/');
-    const std::string_view base = slash == std::string_view::npos ? file : file.substr(slash + 1);
-    return text("  ; ", origin.function, " ", base, ":", origin.where.line);
+  // ---- values of attributes ----
+  void put(std::int64_t value) { body_ += std::to_string(value); }
+  void put(bool value) { body_ += value ? "true" : "false"; }
+  void put(DType value) { body_ += dtype_name(value); }
+  void put(const std::string& value) { append_quoted(body_, value); }
+  void put(const ir::Dim& dim) { body_ += symbols_(dim).to_string(); }
+  void put(const ir::Type& type) {
+    put(type.dtype);
+    put(type.dims);
   }
-
-  static std::string name_of(const Value& value, const Names& names) {
-    const std::string name = text("%", names.at(value.node.get()));
-    return value.node->types.size() == 1 ? name : text(name, ".", value.index);
-  }
-
-  void list(const char* what, const std::vector<Value>& values, const Names& names) {
-    out_ << what;
-    for (const Value& value : values) out_ << " " << name_of(value, names);
-    out_ << "\n";
-  }
-
-  void nodes(const std::vector<Value>& roots, Names& names, int depth) {
-    const std::string indent(static_cast<std::size_t>(depth) * 2, ' ');
-    for (const Node* node : ir::topological_order(roots)) {
-      names.emplace(node, names.size());
-      out_ << indent << "%" << names.at(node) << " = " << def(*node).name;
-      for (const Value& operand : node->operands) out_ << " " << name_of(operand, names);
-      out_ << attributes(*node) << " : ";
-      for (std::size_t i = 0; i < node->types.size(); ++i) {
-        out_ << (i == 0 ? "" : ", ") << show(node->types[i]);
-      }
-      out_ << origin(node->origin) << "\n";
-      ir::for_each_field(node->attrs, [&](const char* name, const auto& member) {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, ir::LambdaRef>) {
-          lambda(name, *member, depth + 1);
-        }
-      });
+  template <class Item>
+  void put(const std::vector<Item>& items) {
+    body_ += '[';
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (i != 0) body_ += ',';
+      put(items[i]);
     }
+    body_ += ']';
+  }
+  void put(const ir::ConstantData&) {}  // see put_data
+  void put_identity(ir::Op op, std::int64_t id) {
+    auto& known = identities_[op];
+    put(static_cast<std::int64_t>(known.emplace(id, known.size()).first->second));
+  }
+  template <class Member>
+  void put_identity(ir::Op, const Member&) {}
+
+  void put_data(const ir::ConstantAttrs& constant) {
+    const std::vector<std::byte>& bytes = *constant.data.bytes;
+    if (bytes.size() > ir::kSmallConstant) {
+      const auto [entry, is_new] = blob_numbers_.emplace(&bytes, blobs_.size());
+      if (is_new) blobs_.push_back(&bytes);
+      body_ += "blob ";
+      body_ += std::to_string(entry->second);
+      return;
+    }
+    const DType dtype = constant.type.dtype;
+    const bool scalar = constant.type.dims.empty();
+    if (!scalar) body_ += '[';
+    for (std::size_t at = 0; at < bytes.size(); at += dtype_bytes(dtype)) {
+      if (at != 0) body_ += ',';
+      append_element(body_, dtype, bytes.data() + at);
+    }
+    if (!scalar) body_ += ']';
   }
 
-  void lambda(const char* name, const ir::Lambda& lambda, int depth) {
-    const std::string indent(static_cast<std::size_t>(depth) * 2, ' ');
-    out_ << indent << name << " " << show(lambda.parameters) << " {\n";
-    Names names;
-    nodes(lambda.results, names, depth + 1);
-    out_ << indent << "  ";
-    list("return", lambda.results, names);
-    out_ << indent << "}\n";
+  void put_lambda(const ir::Lambda& lambda, const std::string& indent) {
+    if (++nesting_ > kMaxNesting) {
+      throw ValueError("", "", text("scans and conditions are nested more than ", kMaxNesting,
+                                    " deep"));
+    }
+    const std::string inner = indent + "  ";
+    body_ += "{\n";
+    body_ += inner + "parameters";
+    for (std::size_t i = 0; i < lambda.parameters.size(); ++i) {
+      body_ += i == 0 ? " " : ", ";
+      put(lambda.parameters[i]);
+    }
+    body_ += '\n';
+    const Numbers numbers = nodes(lambda.results, inner);
+    body_ += inner;
+    values_line("results", lambda.results, numbers);
+    body_ += indent + "}";
+    --nesting_;
   }
 
-  std::ostringstream out_;
-  std::map<std::int64_t, std::string> symbols_;
-  std::set<std::string> taken_;
-  std::vector<std::string> symbol_list_;
+  const Module& module_;
+  std::string body_;
+  LocalSymbols symbols_{LocalSymbols::Names::Unique};
+  std::unordered_map<ir::Op, std::unordered_map<std::int64_t, std::size_t>> identities_;
+  std::unordered_map<const std::vector<std::byte>*, std::size_t> blob_numbers_;
+  std::vector<const std::vector<std::byte>*> blobs_;
+  std::size_t nesting_ = 0;
 };
 
 }  // namespace
 
-std::string print_module(const Module& module) { return Printer().print(module); }
+std::string print_module(const Module& module) { return Printer(module).print(); }
+
+std::string print_graph(const ir::Graph& graph) { return print_module(make_module(graph)); }
 
 }  // namespace kiln::module

@@ -1,0 +1,62 @@
+#include "core/module/local_symbols.h"
+
+namespace kiln::module {
+namespace {
+
+constexpr std::int64_t kBelowIds = std::int64_t{1} << 62;
+
+}  // namespace
+
+bool is_symbol_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.' || c == '/' || c == ':' || c == '\'' || c == '~';
+}
+
+const ir::Dim& LocalSymbols::operator()(const ir::Dim& dim) {
+  if (dim.is_static()) return dim;
+  const auto found = known_.find(dim.expr());
+  if (found != known_.end()) return found->second;
+  return known_.emplace(dim.expr(), number_symbols_of(dim)).first->second;
+}
+
+ir::Dim LocalSymbols::number_symbols_of(const ir::Dim& dim) {
+  // Numbers of new symbols follow the order in which the dim has them once the known ones are
+  // replaced: an order that a reader, who gives ids in the order of numbers, meets again.
+  bool all_known = true;
+  const ir::Dim ordered = substitute(dim, [&](const ir::Symbol& symbol) -> std::optional<ir::Dim> {
+    const auto known = numbers_.find(symbol.id);
+    if (known != numbers_.end()) {
+      return ir::Dim::of({static_cast<std::int64_t>(known->second) - kBelowIds,
+                          entries_[known->second].original});
+    }
+    all_known = false;
+    return std::nullopt;
+  });
+  if (!all_known) {
+    for_each_symbol(ordered, [&](const ir::Symbol& symbol) {
+      if (symbol.id >= 0 && numbers_.count(symbol.id) == 0) add(symbol);
+    });
+  }
+  return substitute(dim, [&](const ir::Symbol& symbol) {
+    return std::optional(ir::Dim::of(entries_[numbers_.at(symbol.id)].local));
+  });
+}
+
+void LocalSymbols::add(const ir::Symbol& symbol) {
+  const std::size_t number = entries_.size();
+  numbers_.emplace(symbol.id, number);
+  std::string name = names_ == Names::Unique ? unique_word(symbol.name) : symbol.name;
+  entries_.push_back({symbol.name, {static_cast<std::int64_t>(number), std::move(name)}});
+}
+
+std::string LocalSymbols::unique_word(const std::string& name) {
+  std::string word;
+  for (const char c : name) word += is_symbol_character(c) ? c : '_';
+  if (word.empty() || !is_symbol_character(word[0]) || word[0] < 'A') word.insert(0, "_");
+  std::string unique = word;
+  std::size_t& next = next_suffix_.emplace(word, 2).first->second;
+  while (!taken_.insert(unique).second) unique = word + "~" + std::to_string(next++);
+  return unique;
+}
+
+}  // namespace kiln::module

@@ -1,0 +1,41 @@
+#include "core/types/nearest.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace kiln {
+namespace {
+
+/// Edit distance, by one row of the table of distances between prefixes.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string nearest_name(std::string_view name, const std::vector<std::string>& names) {
+  constexpr std::size_t kFarthest = 2;
+  constexpr std::size_t kLongest = 64;  // of a name that is worth comparing
+  if (name.size() > kLongest) return "";
+  std::string nearest;
+  std::size_t best = kFarthest + 1;
+  for (const std::string& candidate : names) {
+    const std::size_t here = distance(candidate, name);
+    if (here >= best || here >= name.size()) continue;
+    best = here;
+    nearest = candidate;
+  }
+  return nearest;
+}
+
+}  // namespace kiln

@@ -1,0 +1,13 @@
+// The nearest of some names, for errors about a name that is not known.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kiln {
+
+/// The name at the smallest edit distance, which is at most 2; empty when there is none.
+std::string nearest_name(std::string_view name, const std::vector<std::string>& names);
+
+}  // namespace kiln
