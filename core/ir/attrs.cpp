@@ -26,7 +26,9 @@ std::size_t hash_of(const std::vector<Item>& items) {
   return hash;
 }
 
+// Absent bytes and lambdas hash, so that the type rules get to refuse them.
 std::size_t hash_of(const ConstantData& data) {
+  if (!data.bytes) return 0;
   if (data.bytes->size() > kSmallConstant) return std::hash<const void*>()(data.bytes.get());
   const std::string_view bytes(reinterpret_cast<const char*>(data.bytes->data()),
                                data.bytes->size());
@@ -34,6 +36,7 @@ std::size_t hash_of(const ConstantData& data) {
 }
 
 std::size_t hash_of(const LambdaRef& lambda) {
+  if (!lambda.lambda) return 0;
   std::size_t hash = hash_of(lambda->parameters);
   for (const Value& result : lambda->results) hash = hash * 1000003 + ValueHash()(result);
   return hash;

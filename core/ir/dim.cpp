@@ -365,9 +365,10 @@ Dim substitute(const Dim& dim, const SymbolReplacements& replacement) {
       }
       const Dim left = substitute(factor->left, replacement);
       const Dim right = substitute(factor->right, replacement);
-      product = product * (factor->kind == DimAtomKind::FloorDiv ? floor_div(left, right)
-                           : factor->kind == DimAtomKind::Mod    ? mod(left, right)
-                                                                 : combine(factor->kind, left, right));
+      const DimAtomKind kind = factor->kind;
+      product = product * (kind == DimAtomKind::FloorDiv ? floor_div(left, right)
+                           : kind == DimAtomKind::Mod    ? mod(left, right)
+                                                         : combine(kind, left, right));
     }
     sum = sum + product;
   }

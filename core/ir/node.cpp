@@ -29,11 +29,13 @@ VariableState::~VariableState() = default;
 
 bool ConstantData::operator==(const ConstantData& other) const {
   if (bytes == other.bytes) return true;
+  if (!bytes || !other.bytes) return false;
   return bytes->size() <= kSmallConstant && *bytes == *other.bytes;
 }
 
 bool LambdaRef::operator==(const LambdaRef& other) const {
-  return lambda == other.lambda || *lambda == *other.lambda;
+  if (lambda == other.lambda) return true;
+  return lambda && other.lambda && *lambda == *other.lambda;
 }
 
 NodeRef::NodeRef(const NodeRef& other) : node_(other.node_) {

