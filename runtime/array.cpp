@@ -1,9 +1,13 @@
+// Array: its memory, conversions and checks. The elements lie behind a header that counts the
+// Arrays which share them; they are written only while that count is one. How they print is in
+// array_text.cpp.
 #include <kiln/array.h>
 
 #include "core/ops/convert.h"
 #include "core/types/text.h"
 #include "runtime/host_functions.h"
 
+#include <atomic>
 #include <cstring>
 #include <new>
 #include <ostream>
@@ -13,62 +17,130 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 
+/// What a moved-from Array shows.
+alignas(kAlignment) constexpr std::byte kZero[kAlignment] = {};
+
 std::int64_t count_elements(const std::vector<std::int64_t>& dims) {
-  std::int64_t count = 1;
+  if (dims.size() > Array::kMaxRank) {
+    throw ValueError("Array", "dims", text("rank ", dims.size(), " exceeds ", Array::kMaxRank));
+  }
+  bool empty = false;
   for (std::int64_t dim : dims) {
     if (dim < 0) {
       throw ValueError("Array", "dims", text("dims [", join_text(dims, ","), "] are negative"));
     }
+    empty = empty || dim == 0;
   }
-  for (std::int64_t dim : dims) {
-    if (dim == 0) return 0;
-  }
+  if (empty) return 0;
+  std::int64_t count = 1;
   for (std::int64_t dim : dims) {
     if (__builtin_mul_overflow(count, dim, &count)) {
       throw ValueError("Array", "dims",
-                       text("dims [", join_text(dims, ","), "] hold more than 2^63 elements"));
+                       text("dims [", join_text(dims, ","), "] hold 2^63 elements or more"));
     }
   }
   return count;
 }
 
-std::shared_ptr<void> allocate(std::size_t bytes) {
-  const auto alignment = std::align_val_t(kAlignment);
-  void* memory = ::operator new(bytes == 0 ? 1 : bytes, alignment, std::nothrow);
-  if (!memory) throw OutOfMemory("Array", "", text("no memory for ", bytes, " bytes"));
-  return {memory, [](void* p) { ::operator delete(p, std::align_val_t(kAlignment)); }};
+void require_bytes(std::int64_t size, DType dtype) {
+  std::int64_t bytes = 0;
+  if (!__builtin_mul_overflow(size, static_cast<std::int64_t>(dtype_bytes(dtype)), &bytes)) return;
+  throw OutOfMemory("Array", "", text("no memory for ", size, " elements of ", dtype));
 }
 
-std::size_t checked_bytes(std::int64_t size, DType dtype) {
-  std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(size, static_cast<std::int64_t>(dtype_bytes(dtype)), &bytes)) {
-    throw OutOfMemory("Array", "", text("no memory for ", size, " elements of ", dtype));
-  }
-  return static_cast<std::size_t>(bytes);
+void require_address(const void* elements, std::int64_t size, DType dtype) {
+  if (size == 0) return;
+  if (!elements) throw ValueError("Array", "elements", "elements is null");
+  if (reinterpret_cast<std::uintptr_t>(elements) % dtype_bytes(dtype) == 0) return;
+  throw ValueError("Array", "elements",
+                   text("elements of ", dtype, " are not at a multiple of ", dtype_bytes(dtype),
+                        " bytes"));
 }
 
 }  // namespace
 
-Array::Array(DType dtype, std::vector<std::int64_t> dims)
-    : dtype_(dtype), dims_(std::move(dims)), size_(count_elements(dims_)) {}
+struct Array::Elements {
+  std::atomic<std::int64_t> owners{1};
+};
 
-Array::Array(const std::vector<bool>& elements)
-    : Array(zeros({static_cast<std::int64_t>(elements.size())}, DType::Bool)) {
-  const auto own = as<bool>();
-  for (std::size_t i = 0; i < elements.size(); ++i) own[i] = elements[i];
+Array::Array(DType dtype, std::vector<std::int64_t> dims)
+    : dtype_(dtype), dims_(std::move(dims)), size_(count_elements(dims_)) {
+  require_bytes(size_, dtype_);
+}
+
+Array::Array(const Array& other)
+    : dtype_(other.dtype_),
+      dims_(other.dims_),
+      size_(other.size_),
+      data_(other.data_),
+      elements_(other.elements_) {
+  if (elements_) elements_->owners.fetch_add(1, std::memory_order_relaxed);
+}
+
+Array::Array(Array&& other) noexcept
+    : size_(1), data_(const_cast<std::byte*>(kZero)) {  // a view, and so never written
+  swap(other);
+}
+
+Array& Array::operator=(const Array& other) {
+  Array copy(other);
+  swap(copy);
+  return *this;
+}
+
+Array& Array::operator=(Array&& other) noexcept {
+  Array taken(std::move(other));
+  swap(taken);
+  return *this;
+}
+
+Array::~Array() { release(); }
+
+void Array::swap(Array& other) noexcept {
+  std::swap(dtype_, other.dtype_);
+  dims_.swap(other.dims_);
+  std::swap(size_, other.size_);
+  std::swap(data_, other.data_);
+  std::swap(elements_, other.elements_);
+}
+
+void Array::allocate() {
+  const std::size_t payload = bytes();
+  void* memory = nullptr;
+  if (payload <= SIZE_MAX - kAlignment) {
+    memory = ::operator new(kAlignment + payload, std::align_val_t(kAlignment), std::nothrow);
+  }
+  if (!memory) throw OutOfMemory("Array", "", text("no memory for ", payload, " bytes"));
+  static_assert(sizeof(Elements) <= kAlignment);
+  elements_ = ::new (memory) Elements;
+  data_ = static_cast<std::byte*>(memory) + kAlignment;
+}
+
+void Array::release() noexcept {
+  if (!elements_ || elements_->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  elements_->~Elements();
+  ::operator delete(static_cast<void*>(elements_), std::align_val_t(kAlignment));
+}
+
+void* Array::data() {
+  // Acquire: whoever shared these elements has finished reading them.
+  const bool own = elements_ && elements_->owners.load(std::memory_order_acquire) == 1;
+  if (!own) *this = copy_of(data_, dims_, dtype_);
+  return data_;
 }
 
 Array Array::zeros(std::vector<std::int64_t> dims, DType dtype) {
   Array array(dtype, std::move(dims));
-  array.data_ = allocate(checked_bytes(array.size_, dtype));
-  std::memset(array.data_.get(), 0, array.bytes());
+  array.allocate();
+  std::memset(array.data_, 0, array.bytes());
   return array;
 }
 
 Array Array::full(std::vector<std::int64_t> dims, double value, DType dtype) {
-  Array array = zeros(std::move(dims), dtype);
   const std::vector<std::byte> element = ir::scalar_bytes(dtype, value);
-  auto* to = static_cast<std::byte*>(array.data());
+  Array array(dtype, std::move(dims));
+  array.allocate();
+  auto* to = static_cast<std::byte*>(array.data_);
   for (std::int64_t i = 0; i < array.size_; ++i, to += element.size()) {
     std::memcpy(to, element.data(), element.size());
   }
@@ -77,28 +149,25 @@ Array Array::full(std::vector<std::int64_t> dims, double value, DType dtype) {
 
 Array Array::copy_of(const void* elements, std::vector<std::int64_t> dims, DType dtype) {
   Array array(dtype, std::move(dims));
-  array.data_ = allocate(checked_bytes(array.size_, dtype));
-  if (array.size_ != 0) std::memcpy(array.data_.get(), elements, array.bytes());
+  if (array.size_ != 0 && !elements) throw ValueError("Array", "elements", "elements is null");
+  array.allocate();
+  if (array.size_ != 0) std::memcpy(array.data_, elements, array.bytes());
   return array;
 }
 
 Array Array::view(const void* elements, std::vector<std::int64_t> dims, DType dtype) {
   Array array(dtype, std::move(dims));
-  array.data_ = std::shared_ptr<void>(const_cast<void*>(elements), [](void*) {});
-  array.is_view_ = true;
+  require_address(elements, array.size_, dtype);
+  array.data_ = elements ? const_cast<void*>(elements) : const_cast<std::byte*>(kZero);
   return array;
 }
 
-void* Array::data() {
-  if (is_view_ || data_.use_count() > 1) *this = copy_of(data_.get(), dims_, dtype_);
-  return data_.get();
-}
-
 Array Array::astype(DType dtype) const {
-  if (dtype == dtype_) return *this;
-  Array array = zeros(dims_, dtype);
-  ir::convert_elements(dtype_, static_cast<const std::byte*>(data()), dtype,
-                       static_cast<std::byte*>(array.data()), size_);
+  if (dtype == dtype_) return elements_ ? *this : copy_of(data_, dims_, dtype_);
+  Array array(dtype, dims_);
+  array.allocate();
+  ir::convert_elements(dtype_, static_cast<const std::byte*>(data_), dtype,
+                       static_cast<std::byte*>(array.data_), size_);
   return array;
 }
 
@@ -114,7 +183,13 @@ Array Array::reshape(std::vector<std::int64_t> dims) const {
 
 bool Array::operator==(const Array& other) const {
   if (dtype_ != other.dtype_ || dims_ != other.dims_) return false;
-  return size_ == 0 || std::memcmp(data_.get(), other.data_.get(), bytes()) == 0;
+  return size_ == 0 || std::memcmp(data_, other.data_, bytes()) == 0;
+}
+
+std::vector<std::int64_t> Array::dims_of(std::initializer_list<std::size_t> sizes) {
+  std::vector<std::int64_t> dims;
+  for (std::size_t size : sizes) dims.push_back(static_cast<std::int64_t>(size));
+  return dims;
 }
 
 void Array::require_count(std::size_t given, const std::vector<std::int64_t>& dims) {
@@ -124,9 +199,10 @@ void Array::require_count(std::size_t given, const std::vector<std::int64_t>& di
                                          " elements but ", given, " were given"));
 }
 
-void Array::require_width(std::size_t given, std::size_t width) {
-  if (given == width) return;
-  throw ValueError("Array", "rows", text("rows have ", width, " and ", given, " elements"));
+void Array::require_equal(const char* what, std::size_t first, std::size_t other) {
+  if (first == other) return;
+  const char* parts = std::string_view(what) == "rows" ? "elements" : "rows";
+  throw ValueError("Array", what, text(what, " of ", first, " and of ", other, " ", parts));
 }
 
 void Array::require_dtype(DType dtype) const {
@@ -149,8 +225,8 @@ std::size_t Array::offset(std::initializer_list<std::int64_t> index) const {
     offset = offset * dims_[axis++] + i;
   }
   if (inside) return static_cast<std::size_t>(offset);
-  throw ValueError("at", "index", text("index (", join_text(std::vector<std::int64_t>(index)),
-                                       ") is outside of [", join_text(dims_, ","), "]"));
+  throw ValueError("at", "index", text("index [", join_text(index, ","), "] is outside of [",
+                                       join_text(dims_, ","), "]"));
 }
 
 std::ostream& operator<<(std::ostream& out, const Array& array) {

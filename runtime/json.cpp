@@ -5,18 +5,10 @@
 #include <kiln/error.h>
 
 #include <algorithm>
+#include <cctype>
 
 namespace kiln::runtime {
 namespace {
-
-[[noreturn]] void malformed(std::string_view input, std::size_t offset, const std::string& what,
-                            const std::string& why) {
-  const std::string_view before = input.substr(0, std::min(offset, input.size()));
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  const std::size_t start = before.rfind('\n');
-  const std::size_t column = before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1;
-  throw IoError("", "", text(what, " is malformed at line ", line, ", column ", column, ": ", why));
-}
 
 /// Depth is found before parsing: neither the parser nor the destructor then meets a deep value.
 void require_shallow(std::string_view input, const std::string& what) {
@@ -31,7 +23,7 @@ void require_shallow(std::string_view input, const std::string& what) {
       in_string = true;
     } else if (c == '[' || c == '{') {
       if (++depth > kMaxJsonDepth) {
-        malformed(input, i, what, text("nesting is deeper than ", kMaxJsonDepth));
+        malformed_json(input, i, what, text("nesting is deeper than ", kMaxJsonDepth));
       }
     } else if (c == ']' || c == '}') {
       --depth;
@@ -41,16 +33,27 @@ void require_shallow(std::string_view input, const std::string& what) {
 
 }  // namespace
 
+void malformed_json(std::string_view input, std::size_t offset, const std::string& what,
+                    const std::string& why) {
+  const std::string_view before = input.substr(0, std::min(offset, input.size()));
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t start = before.rfind('\n');
+  const std::size_t column = before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1;
+  std::string reason = why;  // RapidJSON's sentences, made facts
+  if (!reason.empty() && reason.back() == '.') reason.pop_back();
+  if (!reason.empty()) reason[0] = static_cast<char>(std::tolower(reason[0]));
+  throw IoError("", "",
+                text(what, " is malformed at line ", line, ", column ", column, ": ", reason));
+}
+
 rapidjson::Document parse_json(std::string_view input, const std::string& what) {
   require_shallow(input, what);
   rapidjson::Document document;
-  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag |
-                              rapidjson::kParseValidateEncodingFlag;
-  document.Parse<kFlags>(input.data(), input.size());
-  if (document.HasParseError()) {
-    malformed(input, document.GetErrorOffset(), what,
-              rapidjson::GetParseError_En(document.GetParseError()));
-  }
+  auto parse = [&](rapidjson::Document& values) {
+    parse_json_events(input, what, values);
+    return true;
+  };
+  document.Populate(parse);
   return document;
 }
 

@@ -1,21 +1,24 @@
 #include "runtime/keras_json.h"
 
 #include "core/types/text.h"
+#include "runtime/file_io.h"
 #include "runtime/json.h"
+#include "runtime/quoted.h"
 
 #include <kiln/error.h>
 
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <span>
+#include <system_error>
 
 namespace kiln::runtime {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kMaxBytes = 1 << 20;
+constexpr std::uint64_t kMaxBytes = 1 << 20;
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -33,16 +36,22 @@ std::string file_path() {
   throw ConfigError("", "keras.json", text(path, " ", fact));
 }
 
-std::string contents(const std::string& path) {
+/// No file is no error, nor is a KERAS_HOME that is no folder; any other obstacle is.
+bool is_absent(const std::string& path) {
   std::error_code error;
-  if (fs::is_directory(path, error)) refuse(path, "is a directory");
-  const std::uintmax_t size = fs::file_size(path, error);
-  if (error) refuse(path, text("cannot be read: ", error.message()));
-  if (size > kMaxBytes) refuse(path, text("has ", size, " bytes; at most ", kMaxBytes, " are read"));
-  std::ifstream file(path, std::ios::binary);
-  std::string text(static_cast<std::size_t>(size), '\0');
-  if (!file.read(text.data(), static_cast<std::streamsize>(size))) refuse(path, "cannot be read");
-  return text;
+  static_cast<void>(fs::status(path, error));
+  return error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
+}
+
+std::string contents(const std::string& path) {
+  const InputFile file(path, "");
+  if (file.size() > kMaxBytes) {
+    file.refuse(text("has ", file.size(), " bytes; at most ", kMaxBytes, " are read"));
+  }
+  std::string result(file.size(), '\0');
+  file.read(0, std::as_writable_bytes(std::span(result)));
+  if (result.find_first_not_of(" \t\r\n") == result.npos) file.refuse("is empty");
+  return result;
 }
 
 class Reader {
@@ -57,7 +66,7 @@ class Reader {
       if (*value == name) return value;
       list += text(list.empty() ? "'" : ", '", name, "'");
     }
-    refuse(path_, text("has ", key, " '", *value, "', which is none of ", list));
+    refuse(path_, text("has ", key, " ", quoted(*value), ", which is none of ", list));
   }
 
   std::optional<std::string> string(const char* key) {
@@ -79,9 +88,15 @@ class Reader {
   }
 
  private:
-  const rapidjson::Value* find(const char* key) const {
-    const auto member = object_.FindMember(key);
-    return member == object_.MemberEnd() ? nullptr : &member->value;
+  /// The last of that name, as Python takes it.
+  const rapidjson::Value* find(std::string_view key) const {
+    const rapidjson::Value* found = nullptr;
+    for (const auto& member : object_.GetObject()) {
+      if (key == std::string_view(member.name.GetString(), member.name.GetStringLength())) {
+        found = &member.value;
+      }
+    }
+    return found;
   }
   [[noreturn]] void mistyped(const char* key, const char* expected, const rapidjson::Value& value) {
     refuse(path_, text("has ", key, " as ", json_kind(value), ", not ", expected));
@@ -99,11 +114,9 @@ bool is_known(const std::string& key) {
 }  // namespace
 
 KerasJson read_keras_json(const std::string& path) {
-  const std::string input = contents(path);
-  if (input.find_first_not_of(" \t\r\n") == std::string::npos) refuse(path, "is empty");
   rapidjson::Document document;
   try {
-    document = parse_json(input, path);
+    document = parse_json(contents(path), path);
   } catch (const IoError& error) {
     throw ConfigError("", "keras.json", error.message());
   }
@@ -130,13 +143,10 @@ KerasJson read_keras_json(const std::string& path) {
 
 KerasJson read_keras_json() {
   const std::string path = file_path();
-  std::error_code error;
-  if (path.empty() || !fs::exists(path, error)) {
-    KerasJson none;
-    none.path = path;
-    return none;
-  }
-  return read_keras_json(path);
+  if (!path.empty() && !is_absent(path)) return read_keras_json(path);
+  KerasJson none;
+  none.path = path;
+  return none;
 }
 
 }  // namespace kiln::runtime

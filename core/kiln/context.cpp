@@ -1,3 +1,5 @@
+// The state of the process behind group A: one struct under one mutex, name scopes beside it as
+// they belong to the thread. See context_state.h for its private side.
 #include <kiln/context.h>
 
 #include "core/kiln/context_state.h"
@@ -14,10 +16,8 @@ namespace {
 
 struct State {
   std::mutex mutex;
-  bool loaded = false;
-  double epsilon = 1e-7;
-  std::string floatx = "float32";
-  std::string data_format = "channels_last";
+  std::optional<double> epsilon;  // these three are unset until set or configured
+  std::optional<std::string> floatx, data_format;
   std::map<std::string, std::int64_t> uids;
   bool manual_initialization = false;
   std::optional<int> learning_phase;
@@ -37,20 +37,26 @@ thread_local std::string t_scope;
   throw ValueError(function, argument, text(argument, " '", value, "' is not ", expected), where);
 }
 
-/// Locks the state; configured values are in it when this returns.
-std::unique_lock<std::mutex> loaded_state() {
+/// The value of `member`; read from keras.json, with the others that were not set, when needed.
+template <class T>
+T configured(std::optional<T> State::*member) {
   State& s = state();
-  std::unique_lock lock(s.mutex);
-  if (s.loaded) return lock;
-  lock.unlock();  // what follows reads a file and may throw
-  const ConfiguredDefaults defaults = configured_defaults();
-  lock.lock();
-  if (s.loaded) return lock;
-  s.loaded = true;
-  if (defaults.epsilon) s.epsilon = *defaults.epsilon;
-  if (defaults.floatx) s.floatx = *defaults.floatx;
-  if (defaults.image_data_format) s.data_format = *defaults.image_data_format;
-  return lock;
+  {
+    const std::lock_guard lock(s.mutex);
+    if (s.*member) return *(s.*member);
+  }
+  const ConfiguredDefaults defaults = configured_defaults();  // reads a file and may throw
+  const std::lock_guard lock(s.mutex);
+  if (!s.epsilon) s.epsilon = defaults.epsilon.value_or(1e-7);
+  if (!s.floatx) s.floatx = defaults.floatx.value_or("float32");
+  if (!s.data_format) s.data_format = defaults.image_data_format.value_or("channels_last");
+  return *(s.*member);
+}
+
+template <class T>
+void configure(std::optional<T> State::*member, const T& value) {
+  const std::lock_guard lock(state().mutex);
+  state().*member = value;
 }
 
 bool is_floatx(const std::string& name) {
@@ -59,44 +65,32 @@ bool is_floatx(const std::string& name) {
 
 }  // namespace
 
-double epsilon() {
-  const auto lock = loaded_state();
-  return state().epsilon;
-}
+double epsilon() { return configured(&State::epsilon); }
 
 void set_epsilon(double e, Where where) {
   if (!(e > 0) || !std::isfinite(e)) {
     throw ValueError("set_epsilon", "e", text("e ", e, " is not a positive number"), where);
   }
-  const auto lock = loaded_state();
-  state().epsilon = e;
+  configure(&State::epsilon, e);
 }
 
-std::string floatx() {
-  const auto lock = loaded_state();
-  return state().floatx;
-}
+std::string floatx() { return configured(&State::floatx); }
 
 void set_floatx(const std::string& floatx, Where where) {
   if (!is_floatx(floatx)) {
     refuse("set_floatx", "floatx", floatx, "'float16', 'float32' or 'float64'", where);
   }
-  const auto lock = loaded_state();
-  state().floatx = floatx;
+  configure(&State::floatx, floatx);
 }
 
-std::string image_data_format() {
-  const auto lock = loaded_state();
-  return state().data_format;
-}
+std::string image_data_format() { return configured(&State::data_format); }
 
 void set_image_data_format(const std::string& data_format, Where where) {
   if (data_format != "channels_last" && data_format != "channels_first") {
     refuse("set_image_data_format", "data_format", data_format,
            "'channels_last' or 'channels_first'", where);
   }
-  const auto lock = loaded_state();
-  state().data_format = data_format;
+  configure(&State::data_format, data_format);
 }
 
 std::string image_dim_ordering() {
@@ -107,8 +101,8 @@ void set_image_dim_ordering(const std::string& dim_ordering, Where where) {
   if (dim_ordering != "th" && dim_ordering != "tf") {
     refuse("set_image_dim_ordering", "dim_ordering", dim_ordering, "'th' or 'tf'", where);
   }
-  const auto lock = loaded_state();
-  state().data_format = dim_ordering == "th" ? "channels_first" : "channels_last";
+  configure<std::string>(&State::data_format,
+                         dim_ordering == "th" ? "channels_first" : "channels_last");
 }
 
 std::int64_t get_uid(const std::string& prefix) {
@@ -144,6 +138,13 @@ void reset_session_state() {
   const std::lock_guard lock(state().mutex);
   state().uids.clear();
   state().learning_phase.reset();
+}
+
+void forget_configuration() {
+  const std::lock_guard lock(state().mutex);
+  state().epsilon.reset();
+  state().floatx.reset();
+  state().data_format.reset();
 }
 
 void set_random_seed(std::int64_t seed) {

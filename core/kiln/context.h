@@ -1,6 +1,7 @@
 // Configuration and state: group A of the K functions, where no tensor is involved. The values are
-// those of the process; name scopes are those of the thread. Before the first read of epsilon,
-// floatx or the data format, keras.json is read.
+// those of the process; name scopes are those of the thread. The first read of epsilon, floatx or
+// the data format reads keras.json for all that was not set before. When that file is bad each such
+// read throws ConfigError and the next one reads it again; what was set is never looked up.
 #pragma once
 
 #include <kiln/dtype.h>

@@ -21,6 +21,9 @@ std::optional<int> fixed_learning_phase();
 /// clear_session's part: uids and the learning phase.
 void reset_session_state();
 
+/// epsilon, floatx and the data format are as if never read nor set.
+void forget_configuration();
+
 /// Draws a seed from the process-wide generator.
 std::uint64_t next_seed();
 /// The number of this call among those of functions that draw.

@@ -5,12 +5,14 @@
 #include <kiln/dtype.h>
 #include <kiln/error.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
-#include <memory>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace kiln {
@@ -54,36 +56,58 @@ struct MutableArrayView {
   std::span<const std::int64_t> dims;
 };
 
-/// A value: dtype, dims and elements. Copies share the elements until one of them is written.
-/// Errors: OutOfMemory; ValueError when dims are negative or their product leaves 64 bits.
+/// A value: dtype, dims and elements in row-major order, at an address that is a multiple of 64.
+/// Copies share the elements until one of them is written; distinct Arrays may be used by
+/// different threads. A moved-from Array is the float32 scalar 0.
+/// Errors: OutOfMemory; ValueError when a dim is negative, there are more than kMaxRank, or their
+/// product leaves 64 bits.
 class KILN_API Array {
  public:
+  static constexpr int kMaxRank = 64;
+
   /// An empty vector of float32.
   Array() : Array(zeros({0}, DType::Float32)) {}
+  Array(const Array& other);
+  Array(Array&& other) noexcept;
+  Array& operator=(const Array& other);
+  Array& operator=(Array&& other) noexcept;
+  ~Array();
+
   template <class T, DType = DTypeOf<T>::value>
   Array(T scalar) : Array(copy_of(&scalar, {}, DTypeOf<T>::value)) {}  // NOLINT
+  /// A vector: Array(elements).
   template <class T, DType = DTypeOf<T>::value>
   Array(const std::vector<T>& elements)  // NOLINT
       : Array(elements, {static_cast<std::int64_t>(elements.size())}) {}
-  /// ValueError when dims hold another number of elements.
+  /// ValueError when dims hold another number of elements; here and below.
   template <class T, DType = DTypeOf<T>::value>
   Array(const std::vector<T>& elements, std::vector<std::int64_t> dims)
-      : Array(of_elements(std::span<const T>(elements), std::move(dims))) {}
-  Array(const std::vector<bool>& elements);  // NOLINT
+      : Array(of_range(elements, std::move(dims))) {}
+  template <class T, DType = DTypeOf<std::remove_const_t<T>>::value>
+  Array(std::span<T> elements, std::vector<std::int64_t> dims)
+      : Array(of_range(elements, std::move(dims))) {}
+  /// Array({1.f, 2.f, 3.f, 4.f}, {2, 2}).
   template <class T, DType = DTypeOf<T>::value>
-  Array(std::span<const T> elements, std::vector<std::int64_t> dims)
-      : Array(of_elements(elements, std::move(dims))) {}
+  Array(std::initializer_list<T> elements, std::vector<std::int64_t> dims)
+      : Array(of_range(elements, std::move(dims))) {}
+  /// A vector: Array{1.f, 2.f}.
   template <class T, DType = DTypeOf<T>::value>
   Array(std::initializer_list<T> elements)
-      : Array(std::vector<T>(elements)) {}
-  /// A matrix. ValueError when the rows differ in length.
+      : Array(of_range(elements, {static_cast<std::int64_t>(elements.size())})) {}
+  /// A matrix: Array{{1.f, 2.f}, {3.f, 4.f}}. ValueError when the rows differ in length.
   template <class T, DType = DTypeOf<T>::value>
   Array(std::initializer_list<std::initializer_list<T>> rows) : Array(of_rows(rows)) {}
+  /// Matrices, one after the other. ValueError when their dims differ.
+  template <class T, DType = DTypeOf<T>::value>
+  Array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> matrices)
+      : Array(of_matrices(matrices)) {}
 
   static Array zeros(std::vector<std::int64_t> dims, DType dtype = DType::Float32);
+  /// `value` is converted as K::cast converts.
   static Array full(std::vector<std::int64_t> dims, double value, DType dtype = DType::Float32);
   static Array copy_of(const void* elements, std::vector<std::int64_t> dims, DType dtype);
   /// A view of memory that outlives the Array and its copies; writing to it makes a copy first.
+  /// Errors: ValueError for a null or misaligned address.
   static Array view(const void* elements, std::vector<std::int64_t> dims, DType dtype);
   template <class T>
   static Array view(const T* elements, std::vector<std::int64_t> dims) {
@@ -97,7 +121,7 @@ class KILN_API Array {
   std::int64_t size() const { return size_; }
   /// The number of bytes of all elements.
   std::size_t bytes() const { return static_cast<std::size_t>(size_) * dtype_bytes(dtype_); }
-  const void* data() const { return data_.get(); }
+  const void* data() const { return data_; }
   /// For writing: no other Array sees what is written.
   void* data();
 
@@ -107,6 +131,7 @@ class KILN_API Array {
     require_dtype(DTypeOf<T>::value);
     return {static_cast<const T*>(data()), static_cast<std::size_t>(size_)};
   }
+  /// The elements, for writing: no other Array sees what is written.
   template <class T>
   std::span<T> as() {
     require_dtype(DTypeOf<T>::value);
@@ -118,41 +143,66 @@ class KILN_API Array {
     require_one();
     return as<T>()[0];
   }
-  /// The element at these indices.
+  /// The element at these indices. ValueError when they are outside.
   template <class T, class... Index>
   T at(Index... index) const {
     return as<T>()[offset({static_cast<std::int64_t>(index)...})];
   }
 
-  /// Converted as K::cast converts.
+  /// Converted as K::cast converts: to integers by truncating and saturating (NaN gives 0), to
+  /// bool by x != 0. The result is never a view.
   Array astype(DType dtype) const;
   /// The same elements under other dims. ValueError when their number differs.
   Array reshape(std::vector<std::int64_t> dims) const;
   ArrayView as_view() const { return {dtype_, data(), dims_}; }
 
-  /// Same dtype, dims and bytes.
+  /// Same dtype, dims and bytes: a NaN equals itself, and 0 is not -0.
   bool operator==(const Array& other) const;
 
  private:
+  struct Elements;  // memory with a count of the Arrays that share it
+
   Array(DType dtype, std::vector<std::int64_t> dims);
-  template <class T>
-  static Array of_elements(std::span<const T> elements, std::vector<std::int64_t> dims) {
+  void allocate();
+  void release() noexcept;
+  void swap(Array& other) noexcept;
+
+  template <class Range>
+  static Array of_range(const Range& elements, std::vector<std::int64_t> dims) {
+    using T = typename Range::value_type;
     require_count(elements.size(), dims);
-    return copy_of(elements.data(), std::move(dims), DTypeOf<T>::value);
+    Array array = zeros(std::move(dims), DTypeOf<T>::value);
+    std::copy(elements.begin(), elements.end(), static_cast<T*>(array.data_));
+    return array;
   }
   template <class T>
   static Array of_rows(std::initializer_list<std::initializer_list<T>> rows) {
-    std::vector<T> elements;
     const std::size_t width = rows.size() == 0 ? 0 : rows.begin()->size();
+    std::vector<T> elements;
     for (const auto& row : rows) {
-      require_width(row.size(), width);
+      require_equal("rows", width, row.size());
       elements.insert(elements.end(), row.begin(), row.end());
     }
-    return Array(elements, {static_cast<std::int64_t>(rows.size()),
-                            static_cast<std::int64_t>(width)});
+    return of_range(elements, dims_of({rows.size(), width}));
   }
+  template <class T>
+  static Array of_matrices(
+      std::initializer_list<std::initializer_list<std::initializer_list<T>>> matrices) {
+    const std::size_t height = matrices.size() == 0 ? 0 : matrices.begin()->size();
+    const std::size_t width = height == 0 ? 0 : matrices.begin()->begin()->size();
+    std::vector<T> elements;
+    for (const auto& matrix : matrices) {
+      require_equal("matrices", height, matrix.size());
+      for (const auto& row : matrix) {
+        require_equal("rows", width, row.size());
+        elements.insert(elements.end(), row.begin(), row.end());
+      }
+    }
+    return of_range(elements, dims_of({matrices.size(), height, width}));
+  }
+  static std::vector<std::int64_t> dims_of(std::initializer_list<std::size_t> sizes);
   static void require_count(std::size_t given, const std::vector<std::int64_t>& dims);
-  static void require_width(std::size_t given, std::size_t width);
+  static void require_equal(const char* what, std::size_t first, std::size_t other);
   void require_dtype(DType dtype) const;
   void require_one() const;
   std::size_t offset(std::initializer_list<std::int64_t> index) const;
@@ -160,8 +210,8 @@ class KILN_API Array {
   DType dtype_ = DType::Float32;
   std::vector<std::int64_t> dims_;
   std::int64_t size_ = 0;
-  std::shared_ptr<void> data_;  // shared with copies until written
-  bool is_view_ = false;
+  void* data_ = nullptr;
+  Elements* elements_ = nullptr;  // null for a view of the caller's memory
 };
 
 /// As NumPy prints: [[1. 2.]\n [3. 4.]], shortest digits, long ones elided.

@@ -1,0 +1,142 @@
+#include "runtime/file_io.h"
+
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace kiln::runtime {
+namespace {
+
+/// Linux moves at most about 2 GiB in one call.
+constexpr std::size_t kChunk = std::size_t{1} << 30;
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+/// Where a chain of links ends, so that the link stays and its target is replaced.
+std::string resolved(const std::string& path) {
+  char* const real = ::realpath(path.c_str(), nullptr);
+  if (!real) return path;
+  std::string result(real);
+  std::free(real);
+  return result;
+}
+
+void sync_folder(const std::string& path) {
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  if (folder.empty()) folder = ".";
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);  // not every file system can; the rename itself has succeeded
+  ::close(descriptor);
+}
+
+}  // namespace
+
+InputFile::InputFile(std::string path, std::string function)
+    : path_(std::move(path)), function_(std::move(function)) {
+  struct stat info = {};
+  // O_NONBLOCK: a named pipe without a writer must not block before it is refused.
+  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor_ < 0) refuse(text("cannot be opened: ", reason(errno)));
+  std::string fact;
+  if (::fstat(descriptor_, &info) != 0) {
+    fact = text("cannot be read: ", reason(errno));
+  } else if (S_ISDIR(info.st_mode)) {
+    fact = "is a directory";
+  } else if (!S_ISREG(info.st_mode)) {
+    fact = "is not a regular file";
+  }
+  size_ = static_cast<std::uint64_t>(info.st_size);
+  if (fact.empty()) return;
+  ::close(descriptor_);
+  refuse(fact);
+}
+
+InputFile::~InputFile() { ::close(descriptor_); }
+
+void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
+  while (!to.empty()) {
+    const ssize_t got = ::pread(descriptor_, to.data(), std::min(to.size(), kChunk),
+                                static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) refuse(text("cannot be read: ", reason(errno)));
+    if (got == 0) refuse(text("ends at byte ", offset));
+    offset += static_cast<std::uint64_t>(got);
+    to = to.subspan(static_cast<std::size_t>(got));
+  }
+}
+
+void InputFile::refuse(const std::string& fact) const {
+  throw IoError(function_, "path", text(path_, " ", fact));
+}
+
+OutputFile::OutputFile(const std::string& path, std::string function)
+    : path_(path), function_(std::move(function)), target_(resolved(path)) {
+  struct stat info = {};
+  if (::stat(target_.c_str(), &info) == 0) {
+    const char* fact = S_ISDIR(info.st_mode) ? " is a directory" : " is not a regular file";
+    if (!S_ISREG(info.st_mode)) throw IoError(function_, "path", path_ + fact);
+    mode_ = info.st_mode & 0777;
+    keep_mode_ = true;
+  }
+  open_beside();
+}
+
+void OutputFile::open_beside() {
+  static std::atomic<unsigned> next{0};
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    temporary_ = text(target_, ".", ::getpid(), "-", next.fetch_add(1), ".tmp");
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_);
+    if (descriptor_ >= 0) {
+      if (keep_mode_) ::fchmod(descriptor_, mode_);
+      return;
+    }
+    if (errno != EEXIST) break;
+  }
+  const int error = errno;
+  temporary_.clear();  // not ours: nothing to remove
+  fail(error);
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::fail(int error) {
+  throw IoError(function_, "path", text(path_, " cannot be written: ", reason(error)));
+}
+
+void OutputFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t done = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kChunk));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail(errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(done));
+  }
+}
+
+void OutputFile::commit() {
+  if (::fsync(descriptor_) != 0) fail(errno);
+  const int descriptor = std::exchange(descriptor_, -1);
+  if (::close(descriptor) != 0) fail(errno);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  temporary_.clear();
+  sync_folder(target_);
+}
+
+}  // namespace kiln::runtime

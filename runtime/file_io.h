@@ -1,0 +1,58 @@
+// Files, read under a limit and written so that a failure leaves an older file whole. Errors are
+// IoErrors "<function>: <path> <fact>".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace kiln::runtime {
+
+/// A regular file, open for reading.
+class InputFile {
+ public:
+  /// IoError when it is not there, is no regular file or cannot be opened.
+  InputFile(std::string path, std::string function);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::uint64_t size() const { return size_; }
+  /// IoError when fewer bytes are left at that offset.
+  void read(std::uint64_t offset, std::span<std::byte> to) const;
+  /// IoError "<function>: <path> <fact>".
+  [[noreturn]] void refuse(const std::string& fact) const;
+
+ private:
+  std::string path_, function_;
+  int descriptor_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+/// Replaces a file: written under another name in the same folder, renamed by commit(). Without
+/// commit() the file of that name, if any, stays as it was and nothing else is left behind.
+class OutputFile {
+ public:
+  /// IoError when the folder cannot be written, or the path is there and is no regular file.
+  OutputFile(const std::string& path, std::string function);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  /// Forces the bytes to the disk, then takes the path's place.
+  void commit();
+
+ private:
+  void open_beside();
+  [[noreturn]] void fail(int error);
+
+  std::string path_, function_, target_, temporary_;
+  int descriptor_ = -1;
+  unsigned mode_ = 0666;
+  bool keep_mode_ = false;
+};
+
+}  // namespace kiln::runtime
