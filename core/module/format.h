@@ -5,6 +5,7 @@
 //   header     magic "KILNMODL", major, minor, lowest reader minor, section count: u16 each
 //   directory  id u32, offset u64, size u64, FNV-1a 64 of the bytes u64, per section
 //   names      producer, module name, names of the symbols
+//   types      the types of results, numbered by first appearance
 //   graph      the nodes in topological order, then inputs, outputs, updates as (node, result)
 //   state      the Variable nodes in call order
 //   guards     kind, left, right, text
@@ -24,7 +25,7 @@ inline constexpr std::uint16_t kFormatMinor = 1;
 inline constexpr std::size_t kHeaderBytes = 16;
 inline constexpr std::size_t kEntryBytes = 28;
 
-enum class Section : std::uint32_t { Names = 1, Graph, State, Guards, Origins, Constants };
+enum class Section : std::uint32_t { Names = 1, Types, Graph, State, Guards, Origins, Constants };
 
 inline std::uint64_t checksum(std::span<const std::byte> bytes) {
   std::uint64_t hash = 0xcbf29ce484222325u;

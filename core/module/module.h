@@ -44,5 +44,13 @@ struct SideConstant {
 // Limits of what a reader takes.
 inline constexpr std::size_t kMaxModuleBytes = std::size_t{1} << 32;
 inline constexpr std::size_t kMaxNesting = 64;
+inline constexpr std::size_t kMaxDims = 64;      // of a type
+inline constexpr std::size_t kMaxDimDepth = 32;  // of floordiv and the like in each other
+inline constexpr std::size_t kMaxDimTerms = 256;
+
+/// Terms of the polynomial: products are refused when it would grow too large.
+inline std::size_t term_count(const ir::Dim& dim) {
+  return dim.expr() ? dim.expr()->terms.size() + 1 : 1;
+}
 
 }  // namespace kiln::module

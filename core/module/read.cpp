@@ -1,6 +1,7 @@
 #include "core/module/read.h"
 
 #include "core/ir/lambda.h"
+#include "core/module/attrs_of_kind.h"
 #include "core/module/format.h"
 #include "core/module/verify.h"
 #include "core/ops/make.h"
@@ -22,8 +23,6 @@ static_assert(std::endian::native == std::endian::little);
 
 using ir::Value;
 
-constexpr std::size_t kMaxDimDepth = 16;
-constexpr std::size_t kMaxDims = 64;
 
 [[noreturn]] void damaged(const std::string& fact) {
   throw IoError("", "", text("the module is damaged: ", fact));
@@ -78,6 +77,8 @@ Fixed fixed_at(std::span<const std::byte> bytes, std::size_t at) {
   return value;
 }
 
+bool is_known(Section id) { return id >= Section::Names && id <= Section::Constants; }
+
 std::map<Section, Cursor> sections_of(std::span<const std::byte> bytes) {
   if (bytes.size() < kHeaderBytes || std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0) {
     damaged("it does not begin as one");
@@ -102,6 +103,8 @@ std::map<Section, Cursor> sections_of(std::span<const std::byte> bytes) {
     if (checksum(part) != fixed_at<std::uint64_t>(bytes, at + 20)) {
       damaged(text("the checksum of section ", static_cast<std::uint32_t>(id), " is wrong"));
     }
+    const bool is_newer = fixed_at<std::uint16_t>(bytes, 10) > kFormatMinor;
+    if (!is_known(id) && !is_newer) damaged("a section is of no known kind");
     if (!sections.emplace(id, Cursor(part)).second) damaged("a section occurs twice");
     end += size;
   }
@@ -115,7 +118,7 @@ class Reader {
       : sections_(sections_of(bytes)), side_(constants.begin(), constants.end()) {}
 
   Module read() {
-    Module module;
+    Module& module = module_;
     Cursor& names = section(Section::Names);
     names.text_value();  // the producer
     module.name = names.text_value();
@@ -123,15 +126,16 @@ class Reader {
     for (std::size_t i = 0; i < symbols; ++i) {
       symbols_.push_back(*ir::Dim::fresh(names.text_value()).as_symbol());
     }
+    get(section(Section::Types), types_);
     read_embedded();
     graph(module.graph);
     state(module.state);
     guards(module.guards);
     for (auto& [id, cursor] : sections_) {
-      if (!cursor.at_end()) damaged("a section has bytes left over");
+      if (is_known(id) && !cursor.at_end()) damaged("a section has bytes left over");
     }
-    if (const auto fault = verify(module.graph)) damaged(*fault);
-    return module;
+    if (const auto fault = verify(module)) damaged(*fault);
+    return std::move(module);
   }
 
  private:
@@ -168,19 +172,27 @@ class Reader {
   }
   template <class Item>
   void get(Cursor& from, std::vector<Item>& items) {
-    items.resize(from.count());
-    for (Item& item : items) get(from, item);
+    const std::size_t count = from.count();
+    for (std::size_t i = 0; i < count; ++i) {
+      Item item{};
+      get(from, item);
+      items.push_back(std::move(item));
+    }
   }
   void get(Cursor& from, ir::Dim& dim) { dim = read_dim(from, 0); }
 
   ir::Dim read_dim(Cursor& from, std::size_t depth) {
     if (depth > kMaxDimDepth) damaged("a dim is nested too deep");
     ir::Dim sum = from.integer();
-    const std::size_t terms = from.count();
+    const std::size_t terms = from.count(kMaxDimTerms);
     for (std::size_t t = 0; t < terms; ++t) {
       ir::Dim product = from.integer();
       const std::size_t factors = from.count(kMaxDims);
-      for (std::size_t f = 0; f < factors; ++f) product = product * read_factor(from, depth);
+      for (std::size_t f = 0; f < factors; ++f) {
+        const ir::Dim factor = read_factor(from, depth);
+        if (term_count(product) * term_count(factor) > kMaxDimTerms) damaged("a dim is too large");
+        product = product * factor;
+      }
       sum = sum + product;
     }
     return sum;
@@ -229,17 +241,6 @@ class Reader {
     --nesting_;
   }
 
-  template <std::size_t I = 0>
-  ir::Attrs attrs(Cursor& from, std::size_t kind) {
-    if constexpr (I < std::variant_size_v<ir::Attrs>) {
-      if (kind != I) return attrs<I + 1>(from, kind);
-      ir::Attrs held{std::in_place_index<I>};
-      ir::for_each_field(held, [&](const char*, auto& member) { get(from, member); });
-      return held;
-    }
-    damaged("unknown attributes");
-  }
-
   ir::Attrs read_attrs(Cursor& from, const ir::OpDef& d) {
     if (d.attrs == ir::attrs_kind<ir::PlaceholderAttrs>()) {
       ir::PlaceholderAttrs held;
@@ -263,7 +264,9 @@ class Reader {
       get(from, held.results);
       return held;
     }
-    return attrs(from, d.attrs);
+    ir::Attrs held = attrs_of_kind(d.attrs);
+    ir::for_each_field(held, [&](const char*, auto& member) { get(from, member); });
+    return held;
   }
 
   static std::int64_t identity(std::map<std::uint64_t, std::int64_t>& ids, std::uint64_t number) {
@@ -294,10 +297,24 @@ class Reader {
       }
       std::vector<Value> operands;
       for (std::size_t o = 0; o < operand_count; ++o) operands.push_back(value(from, made));
-      const ir::OriginScope scope(next_origin(), /*replace=*/true);
+      const ir::Origin origin = next_origin();
+      const ir::OriginScope scope(origin, /*replace=*/true);
       made.push_back(ir::make_node(d.op, std::move(attributes), std::move(operands)));
+      module_.set_origin(*made.back(), origin);
+      check_types(from, *made.back());
     }
     return made;
+  }
+
+  /// The types that the writer had must be those that the type rule gives here.
+  void check_types(Cursor& from, const ir::Node& node) {
+    bool equal = from.number() == node.types.size();
+    for (std::size_t i = 0; equal && i < node.types.size(); ++i) {
+      const std::uint64_t number = from.number();
+      if (number >= types_.size()) damaged("a type is not in the table");
+      equal = types_[number] == node.types[i];
+    }
+    if (!equal) damaged(text("it gives another type to ", ir::def(node).name));
   }
 
   ir::Origin read_origin(Cursor& from) {
@@ -356,6 +373,8 @@ class Reader {
 
   std::map<Section, Cursor> sections_;
   std::vector<SideConstant> side_;
+  Module module_;
+  ir::Types types_;
   std::vector<ir::Symbol> symbols_;
   std::vector<ir::Origin> origins_;
   std::map<std::uint64_t, std::shared_ptr<const std::vector<std::byte>>> shared_;

@@ -24,6 +24,9 @@ std::string at(const Node& node) {
 class Verifier {
  public:
   Fault graph(const ir::Graph& graph) {
+    for (const Value& root : graph.roots()) {
+      if (!root) return "an output is empty";
+    }
     std::set<const Node*> inputs;
     for (const Value& input : graph.inputs) {
       if (input.node->op != ir::Op::Placeholder) return "an input is no placeholder";
@@ -61,17 +64,35 @@ class Verifier {
     }
   }
 
-  Fault check_symbols(const Node& node) {
-    Fault fault;
-    for (const ir::Type& type : node.types) {
-      for (const ir::Dim& dim : type.dims) {
-        ir::for_each_symbol(dim, [&](const ir::Symbol& symbol) {
-          if (symbols_.count(symbol.id) != 0) return;
-          fault = text("size ", symbol.name, " has no source", at(node));
-        });
-      }
+  // ---- the first symbol without a source ----
+  const ir::Symbol* unbound(const ir::Dim& dim) {
+    if (dim.is_static()) return nullptr;
+    const ir::Symbol* found = nullptr;
+    ir::for_each_symbol(dim, [&](const ir::Symbol& symbol) {
+      if (!found && symbols_.count(symbol.id) == 0) found = &symbol;
+    });
+    return found;
+  }
+  const ir::Symbol* unbound(const ir::Type& type) { return unbound(type.dims); }
+  template <class Item>
+  const ir::Symbol* unbound(const std::vector<Item>& items) {
+    for (const Item& item : items) {
+      if (const ir::Symbol* symbol = unbound(item)) return symbol;
     }
-    return fault;
+    return nullptr;
+  }
+  template <class Other>
+  const ir::Symbol* unbound(const Other&) {
+    return nullptr;
+  }
+
+  Fault check_symbols(const Node& node) {
+    const ir::Symbol* symbol = unbound(node.types);
+    ir::for_each_field(node.attrs, [&](const char*, const auto& member) {
+      if (!symbol) symbol = unbound(member);
+    });
+    if (symbol) return text("size ", symbol->name, " has no source", at(node));
+    return std::nullopt;
   }
 
   Fault check(const Node& node) {
@@ -106,8 +127,29 @@ class Verifier {
   std::set<std::int64_t> symbols_;
 };
 
+Fault state_fault(const Module& module) {
+  std::set<const Node*> state;
+  for (const StateEntry& entry : module.state) {
+    if (entry.variable.node->op != ir::Op::Variable) return "the state has what is no variable";
+    if (!state.insert(entry.variable.node.get()).second) return "the state has a variable twice";
+  }
+  const std::vector<StateEntry> needed = make_module(module.graph).state;
+  for (const StateEntry& entry : needed) {
+    if (state.count(entry.variable.node.get()) != 0) continue;
+    return text("variable ", entry.variable.node->as<ir::VariableAttrs>().name,
+                " is not in the state");
+  }
+  if (state.size() != needed.size()) return "the state has a variable that is not used";
+  return std::nullopt;
+}
+
 }  // namespace
 
 Fault verify(const ir::Graph& graph) { return Verifier().graph(graph); }
+
+Fault verify(const Module& module) {
+  if (Fault fault = verify(module.graph)) return fault;
+  return state_fault(module);
+}
 
 }  // namespace kiln::module

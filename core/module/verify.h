@@ -1,7 +1,7 @@
 // Whether a graph is one that a backend may be given.
 #pragma once
 
-#include "core/ir/graph.h"
+#include "core/module/module.h"
 
 #include <optional>
 
@@ -12,5 +12,8 @@ namespace kiln::module {
 /// parameters by type; no parameter is outside of a lambda; every symbol has a source; recomputed
 /// types equal the stored ones.
 std::optional<std::string> verify(const ir::Graph& graph);
+
+/// As for its graph; and the state is each variable that the graph reads or updates, once.
+std::optional<std::string> verify(const Module& module);
 
 }  // namespace kiln::module

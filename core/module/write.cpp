@@ -3,7 +3,11 @@
 #include "core/ir/lambda.h"
 #include "core/ir/traverse.h"
 #include "core/module/format.h"
+#include "core/module/local_symbols.h"
 #include "core/ops/op.h"
+#include "core/types/text.h"
+
+#include <kiln/error.h>
 
 #include <cstring>
 #include <map>
@@ -57,14 +61,14 @@ class Numbering {
 
 class Writer {
  public:
-  explicit Writer(const WriteOptions& options) : options_(options) {}
+  Writer(const Module& module, const WriteOptions& options) : module_(module), options_(options) {}
 
-  Encoded write(const Module& module) {
-    graph_section(module.graph);
-    for (const StateEntry& entry : module.state) fields(state_, entry.variable.node->attrs);
-    guard_section(module.guards);
-    name_section(module);
-    return assemble(module.state.size());
+  Encoded write() {
+    graph_section(module_.graph);
+    for (const StateEntry& entry : module_.state) fields(state_, entry.variable.node->attrs);
+    guard_section(module_.guards);
+    name_section();
+    return assemble(module_.state.size());
   }
 
  private:
@@ -82,7 +86,9 @@ class Writer {
     to.number(items.size());
     for (const Item& item : items) put(to, item);
   }
-  void put(Bytes& to, const ir::Dim& dim) {
+  void put(Bytes& to, const ir::Dim& dim) { put_local(to, symbols_(dim)); }
+  /// `dim` in the module's own symbols.
+  void put_local(Bytes& to, const ir::Dim& dim) {
     const ir::DimExpr* expr = dim.expr();
     to.integer(expr ? expr->constant : dim.value());
     to.number(expr ? expr->terms.size() : 0);
@@ -93,10 +99,10 @@ class Writer {
       for (const auto& factor : term.factors) {
         to.number(static_cast<std::uint64_t>(factor->kind));
         if (factor->kind == ir::DimAtomKind::Symbol) {
-          to.number(symbol(factor->symbol));
+          to.number(static_cast<std::uint64_t>(factor->symbol.id));
         } else {
-          put(to, factor->left);
-          put(to, factor->right);
+          put_local(to, factor->left);
+          put_local(to, factor->right);
         }
       }
     }
@@ -115,14 +121,13 @@ class Writer {
     to.number(entry->second);
   }
   void put(Bytes& to, const ir::LambdaRef& lambda) {
+    if (++nesting_ > kMaxNesting) {
+      throw ValueError("", "", kiln::text("scans and conditions are nested more than ",
+                                          kMaxNesting, " deep"));
+    }
     put(to, lambda->parameters);
     region(to, lambda->results);
-  }
-
-  std::uint64_t symbol(const ir::Symbol& symbol) {
-    const auto [entry, is_new] = symbols_.emplace(symbol.id, symbol_names_.size());
-    if (is_new) symbol_names_.push_back(symbol.name);
-    return entry->second;
+    --nesting_;
   }
 
   void fields(Bytes& to, const ir::Attrs& attrs) {
@@ -165,10 +170,18 @@ class Writer {
       fields(to, node->attrs);
       to.number(node->operands.size());
       for (const Value& operand : node->operands) value(to, numbers, operand);
+      to.number(node->types.size());
+      for (const ir::Type& type : node->types) to.number(type_number(type));
       numbers.emplace(node, numbers.size());
-      origin(node->origin);
+      origin(module_.origin_of(*node));
     }
     return numbers;
+  }
+
+  std::uint64_t type_number(const ir::Type& type) {
+    const auto [entry, is_new] = type_numbers_.emplace(type, type_numbers_.size());
+    if (is_new) put(types_, type);
+    return entry->second;
   }
 
   void region(Bytes& to, const std::vector<Value>& results) {
@@ -178,10 +191,7 @@ class Writer {
   }
 
   void graph_section(const ir::Graph& graph) {
-    std::vector<Value> roots = graph.inputs;
-    for (const ir::Update& update : graph.updates) roots.push_back(update.variable);
-    for (const Value& root : graph.roots()) roots.push_back(root);
-    const Numbers numbers = nodes(graph_, roots);
+    const Numbers numbers = nodes(graph_, module_.written_roots());
     graph_.number(graph.inputs.size());
     for (const Value& input : graph.inputs) value(graph_, numbers, input);
     graph_.number(graph.outputs.size());
@@ -200,7 +210,7 @@ class Writer {
       put(guards_, guard.left);
       put(guards_, guard.right);
       guards_.text(guard.fact);
-      put_origin(guards_, guard.origin);
+      put_origin(guards_, options_.origins ? guard.origin : ir::Origin{});
     }
   }
 
@@ -220,19 +230,23 @@ class Writer {
     if (is_new) put_origin(origins_, origin);
   }
 
-  void name_section(const Module& module) {
-    names_.text("kiln");
-    names_.text(module.name);
-    put(names_, symbol_names_);
+  void name_section() {
+    names_.text("kiln " KILN_VERSION);
+    names_.text(module_.name);
+    names_.number(symbols_.entries().size());
+    for (const LocalSymbols::Entry& entry : symbols_.entries()) names_.text(entry.original);
   }
 
   Encoded assemble(std::size_t state_count) {
     Bytes state;
     state.number(state_count);
     state.raw(state_.out.data(), state_.out.size());
+    Bytes types;
+    types.number(type_numbers_.size());
+    types.raw(types_.out.data(), types_.out.size());
     std::vector<std::pair<Section, const Bytes*>> sections{
-        {Section::Names, &names_}, {Section::Graph, &graph_}, {Section::State, &state},
-        {Section::Guards, &guards_}};
+        {Section::Names, &names_}, {Section::Types, &types},   {Section::Graph, &graph_},
+        {Section::State, &state},  {Section::Guards, &guards_}};
     if (options_.origins) sections.push_back({Section::Origins, &origins_});
     Bytes constants;
     Encoded encoded;
@@ -265,20 +279,30 @@ class Writer {
     return encoded;
   }
 
+  struct TypeHash {
+    std::size_t operator()(const ir::Type& type) const {
+      std::size_t hash = static_cast<std::size_t>(type.dtype);
+      for (const ir::Dim& dim : type.dims) hash = hash * 1000003 + dim.hash();
+      return hash;
+    }
+  };
+
+  const Module& module_;
   const WriteOptions& options_;
-  Bytes names_, graph_, state_, guards_, origins_;
+  Bytes names_, types_, graph_, state_, guards_, origins_;
   Numbering placeholders_, variables_, host_calls_;
-  std::map<std::int64_t, std::uint64_t> symbols_;
-  std::vector<std::string> symbol_names_;
+  LocalSymbols symbols_{LocalSymbols::Names::Original};
+  std::unordered_map<ir::Type, std::uint64_t, TypeHash> type_numbers_;
   std::map<const std::byte*, std::uint64_t> constants_;
   std::vector<SideConstant> side_;
   std::map<std::tuple<std::string, unsigned, std::string>, std::uint64_t> origin_numbers_;
+  std::size_t nesting_ = 0;
 };
 
 }  // namespace
 
 Encoded write_module(const Module& module, const WriteOptions& options) {
-  return Writer(options).write(module);
+  return Writer(module, options).write();
 }
 
 }  // namespace kiln::module

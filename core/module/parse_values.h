@@ -1,0 +1,64 @@
+// Types, dims and attribute values out of text. Used by parse.cpp alone.
+#pragma once
+
+#include "core/ir/attrs.h"
+#include "core/module/module.h"
+#include "core/module/scanner.h"
+
+#include <unordered_map>
+
+namespace kiln::module {
+
+class ValueParser {
+ public:
+  explicit ValueParser(Scanner& scan) : scan_(scan) {}
+
+  /// "symbol x.0~2 "x.0"", after the first word.
+  void symbol_line();
+  /// "blob 0 4100 { ... }", after the first word.
+  void blob_lines();
+
+  ir::Dim dim();
+  ir::Type type();
+  /// One or more, separated by commas.
+  ir::Types types();
+
+  void get(std::int64_t& value) { value = scan_.integer("an integer"); }
+  void get(bool& value);
+  void get(DType& value);
+  void get(std::string& value) { value = scan_.quoted(); }
+  void get(ir::Dim& value) { value = dim(); }
+  void get(ir::Type& value) { value = type(); }
+  template <class Item>
+  void get(std::vector<Item>& items) {
+    scan_.expect('[');
+    if (scan_.take(']')) return;
+    do {
+      if (items.size() == kMaxListItems) scan_.fail("a list has too many items");
+      Item item{};
+      get(item);
+      items.push_back(std::move(item));
+    } while (scan_.take(','));
+    scan_.expect(']');
+  }
+
+  /// The elements of a constant, now that the type is known.
+  ir::ConstantData data(DType dtype);
+  /// Over the elements, when it is not known yet.
+  void skip_data();
+
+ private:
+  static constexpr std::size_t kMaxListItems = 65536;
+
+  ir::Dim term(std::size_t depth);
+  ir::Dim factor(std::size_t depth);
+  ir::Dim call(std::string_view name, std::size_t position, std::size_t depth);
+  ir::Dim dim(std::size_t depth);
+  ir::Dim symbol(std::string_view word, std::size_t position) const;
+
+  Scanner& scan_;
+  std::unordered_map<std::string, ir::Dim> symbols_;
+  std::vector<std::shared_ptr<const std::vector<std::byte>>> blobs_;
+};
+
+}  // namespace kiln::module
