@@ -17,26 +17,24 @@ using ir::Value;
 /// The elements of an integer value, in C order; nothing when they are not dims.
 using Elements = std::optional<Dims>;
 
+template <class Integer>
+Elements read_integers(const ir::ConstantAttrs& attrs, std::int64_t count) {
+  Dims elements;
+  for (std::int64_t i = 0; i < count; ++i) {
+    Integer value = 0;
+    std::memcpy(&value, attrs.data.bytes->data() + static_cast<std::size_t>(i) * sizeof value,
+                sizeof value);
+    elements.push_back(static_cast<std::int64_t>(value));
+  }
+  return elements;
+}
+
 Elements of_constant(const ir::ConstantAttrs& attrs) {
   const Dim count = product(attrs.type.dims);
   if (count.value() > 64) return std::nullopt;
-  Dims elements;
-  const std::size_t size = dtype_bytes(attrs.type.dtype);
-  for (std::int64_t i = 0; i < count.value(); ++i) {
-    const std::byte* from = attrs.data.bytes->data() + static_cast<std::size_t>(i) * size;
-    std::int64_t value = 0;
-    if (size == 8) {
-      std::memcpy(&value, from, 8);
-    } else if (size == 4) {
-      std::int32_t narrow = 0;
-      std::memcpy(&narrow, from, 4);
-      value = narrow;
-    } else {
-      return std::nullopt;
-    }
-    elements.push_back(value);
-  }
-  return elements;
+  if (attrs.type.dtype == DType::Int64) return read_integers<std::int64_t>(attrs, count.value());
+  if (attrs.type.dtype == DType::Int32) return read_integers<std::int32_t>(attrs, count.value());
+  return std::nullopt;
 }
 
 Elements of_arithmetic(ir::Op op, const Dims& x, const Dims& y) {

@@ -39,15 +39,37 @@ class Call {
 /// The value behind a tensor; ValueError naming the argument when it is empty.
 ir::Value value_of(const Tensor& tensor, const char* argument);
 /// A tensor's value, or a number made a scalar of that dtype (TypeError when it is not integral
-/// and the dtype is an integer's).
+/// and the dtype is an integer's, or not 0 or 1 and the dtype is bool; ValueError when it lies
+/// outside the range of an integer dtype).
 ir::Value value_of(const Operand& operand, DType dtype, const char* argument);
-/// Two operands with equal dtype, numbers having adopted the tensor's (floatx when both are
-/// numbers), broadcast against each other. Errors name both types.
-std::pair<ir::Value, ir::Value> broadcast_operands(const Operand& x, const Operand& y);
+/// The same for an operand that has no tensor beside it: a number is a scalar of floatx().
+ir::Value input_of(const Operand& operand, const char* argument = "x");
+/// input_of, with TypeError unless it is floating point.
+ir::Value float_of(const Operand& operand, const char* argument = "x");
+/// input_of, with TypeError when it is bool.
+ir::Value number_of(const Operand& operand, const char* argument = "x");
+
+/// What the user calls two operands, for the texts of errors.
+struct PairNames {
+  const char* x = "x";
+  const char* y = "y";
+};
+/// Two operands of equal dtype, numbers having adopted the tensor's (floatx when both are
+/// numbers). Errors name both types.
+std::pair<ir::Value, ir::Value> operand_pair(const Operand& x, const Operand& y,
+                                             const PairNames& names = {});
+/// The same, broadcast against each other.
+std::pair<ir::Value, ir::Value> broadcast_operands(const Operand& x, const Operand& y,
+                                                   const PairNames& names = {});
 /// The same for values; also checks equal dtype.
-std::pair<ir::Value, ir::Value> broadcast_values(const ir::Value& x, const ir::Value& y);
+std::pair<ir::Value, ir::Value> broadcast_values(const ir::Value& x, const ir::Value& y,
+                                                 const PairNames& names = {});
 /// The dims that NumPy broadcasting of both gives; ValueError when they clash.
-ir::Dims broadcast_dims(const ir::Type& x, const ir::Type& y);
+ir::Dims broadcast_dims(const ir::Type& x, const ir::Type& y, const PairNames& names = {});
+/// The line of a call with two operands.
+inline Where where_of(const Operand& x, const Operand& y) {
+  return x.where().known() ? x.where() : y.where();
+}
 
 /// A set dtype, or the fallback. TypeError for an unknown name.
 DType dtype_of(const DTypeArgument& argument, DType fallback);

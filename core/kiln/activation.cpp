@@ -1,0 +1,92 @@
+#include <kiln/activation.h>
+
+#include "core/kiln/formulas_impl.h"
+
+namespace kiln {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+/// An option that adopts the dtype of x.
+Value option(double number, const Value& x, const char* argument) {
+  return ir::broadcast_to(value_of(Operand(number), x.dtype(), argument), x.dims());
+}
+
+Value sloped(const Value& x, const ReluOptions& options) {
+  if (options.alpha == 0) return ir::zeros_like(x);  // 0 * -inf would be NaN
+  const Value alpha = option(options.alpha, x, "alpha");
+  if (options.threshold == 0) return x * alpha;
+  return (x - option(options.threshold, x, "threshold")) * alpha;
+}
+
+}  // namespace
+
+Tensor relu(const Operand& x, const ReluOptions& options) {
+  const Call call("relu", x.where());
+  const Value value = number_of(x);
+  const Value threshold = option(options.threshold, value, "threshold");
+  // Both parts agree at a threshold of 0, where the gradient is to be the lower one.
+  const Value below = options.threshold == 0 ? ir::less_equal_to(value, threshold)
+                                             : ir::less(value, threshold);
+  Value above = value;
+  if (options.max_value) {
+    above = ir::binary(Op::Minimum, value, option(*options.max_value, value, "max_value"));
+  }
+  return wrap(ir::select(below, sloped(value, options), above));
+}
+
+Tensor elu(const Operand& x, const EluOptions& options) {
+  const Call call("elu", x.where());
+  const Value value = float_of(x);
+  const Value zero = ir::zeros_like(value);
+  const Value below = ir::less_equal_to(value, zero);
+  const Value curve = ir::unary(Op::Expm1, ir::select(below, value, zero)) * options.alpha;
+  return wrap(ir::select(below, curve, value));
+}
+
+Tensor softmax(const Operand& x, const SoftmaxOptions& options) {
+  const Call call("softmax", x.where());
+  const Value value = float_of(x);
+  return wrap(ir::softmax(value, axis_of(options.axis, value.rank())));
+}
+
+Tensor softplus(const Operand& x) {
+  const Call call("softplus", x.where());
+  const Value value = float_of(x);
+  return wrap(positive_part(value) + log1p_exp_of_minus_abs(value));
+}
+
+Tensor softsign(const Operand& x) {
+  const Call call("softsign", x.where());
+  const Value value = float_of(x);
+  return wrap(value / (ir::unary(Op::Abs, value) + 1.0));
+}
+
+Tensor sigmoid(const Operand& x) {
+  const Call call("sigmoid", x.where());
+  return wrap(ir::unary(Op::Sigmoid, float_of(x)));
+}
+
+Tensor tanh(const Operand& x) {
+  const Call call("tanh", x.where());
+  return wrap(ir::unary(Op::Tanh, float_of(x)));
+}
+
+Tensor hard_sigmoid(const Operand& x) {
+  const Call call("hard_sigmoid", x.where());
+  return wrap(clipped(float_of(x) * 0.2 + 0.5, 0, 1));
+}
+
+Tensor l2_normalize(const Operand& x, const L2NormalizeOptions& options) {
+  const Call call("l2_normalize", x.where());
+  const Value original = float_of(x);
+  const Value value = widened(original);
+  const ir::Ints axes = axes_of(options.axis, value.rank());
+  const Value sum = ir::reduce_sum(value * value, axes);
+  const Value norm = ir::unary(Op::Sqrt, ir::binary(Op::Maximum, sum, ir::like(sum, 1e-12)));
+  const Value result = value / ir::broadcast_over(norm, value.dims(), axes);
+  return wrap(ir::cast(result, original.dtype()));
+}
+
+}  // namespace kiln

@@ -1,0 +1,43 @@
+// Activations and normalisation of vectors: group L of the K functions, its part on one tensor.
+// All but relu take floating point alone. Formulas: Keras 2.2.5, where nothing else is said.
+#pragma once
+
+#include <kiln/tensor.h>
+
+namespace kiln {
+
+struct ReluOptions {
+  double alpha = 0.0;                      ///< the slope below the threshold
+  std::optional<double> max_value = {};    ///< an upper bound
+  double threshold = 0.0;
+};
+struct EluOptions {
+  double alpha = 1.0;
+};
+struct SoftmaxOptions {
+  int axis = -1;
+};
+struct L2NormalizeOptions {
+  Axes axis = {};  ///< one axis or several; unset: the norm of the whole tensor
+};
+
+/// min(x, max_value) where x >= threshold, else alpha * (x - threshold). Numbers; the options must
+/// be integral beside integers. The gradient at a threshold of 0 is alpha.
+KILN_API Tensor relu(const Operand& x, const ReluOptions& options = {});
+/// x where x > 0, else alpha * (e^x - 1).
+KILN_API Tensor elu(const Operand& x, const EluOptions& options = {});
+/// e^x / sum(e^x) along an axis, computed from x - max(x).
+KILN_API Tensor softmax(const Operand& x, const SoftmaxOptions& options = {});
+/// log(1 + e^x), without overflow.
+KILN_API Tensor softplus(const Operand& x);
+/// x / (1 + |x|).
+KILN_API Tensor softsign(const Operand& x);
+/// 1 / (1 + e^-x), without overflow.
+KILN_API Tensor sigmoid(const Operand& x);
+KILN_API Tensor tanh(const Operand& x);
+/// 0.2 x + 0.5 held between 0 and 1.
+KILN_API Tensor hard_sigmoid(const Operand& x);
+/// x / sqrt(max(sum(x^2), 1e-12)), the sum over the axes: zeros stay zeros (TensorFlow's formula).
+KILN_API Tensor l2_normalize(const Operand& x, const L2NormalizeOptions& options = {});
+
+}  // namespace kiln

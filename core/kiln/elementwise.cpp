@@ -1,0 +1,111 @@
+#include <kiln/elementwise.h>
+
+#include "core/kiln/formulas_impl.h"
+
+namespace kiln {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+Tensor of_float(const char* function, Op op, const Operand& x) {
+  const Call call(function, x.where());
+  return wrap(ir::unary(op, float_of(x)));
+}
+
+Tensor of_number(const char* function, Op op, const Operand& x) {
+  const Call call(function, x.where());
+  return wrap(ir::unary(op, number_of(x)));
+}
+
+Tensor of_two(const char* function, Op op, const Operand& x, const Operand& y) {
+  const Call call(function, where_of(x, y));
+  const auto [a, b] = broadcast_operands(x, y);
+  return wrap(ir::binary(op, a, b));
+}
+
+/// An operand of clip beside a value: both broadcast.
+Value bounded(Op op, const Value& x, const Bound& bound, const char* argument) {
+  const Value limit = value_of(bound.value(), x.dtype(), argument);
+  const auto [a, b] = broadcast_values(x, limit, {"x", argument});
+  return ir::binary(op, a, b);
+}
+
+}  // namespace
+
+Tensor square(const Operand& x) {
+  const Call call("square", x.where());
+  const Value value = number_of(x);
+  return wrap(value * value);
+}
+
+Tensor abs(const Operand& x) { return of_number("abs", Op::Abs, x); }
+
+Tensor sqrt(const Operand& x) {
+  const Call call("sqrt", x.where());
+  return wrap(sqrt_or_zero(float_of(x)));
+}
+
+Tensor exp(const Operand& x) { return of_float("exp", Op::Exp, x); }
+Tensor log(const Operand& x) { return of_float("log", Op::Log, x); }
+
+Tensor round(const Operand& x) {
+  const Call call("round", x.where());
+  const Value value = number_of(x);
+  return wrap(is_float(value.dtype()) ? ir::unary(Op::Round, value) : value);
+}
+
+Tensor sign(const Operand& x) { return of_number("sign", Op::Sign, x); }
+Tensor sin(const Operand& x) { return of_float("sin", Op::Sin, x); }
+Tensor cos(const Operand& x) { return of_float("cos", Op::Cos, x); }
+
+Tensor pow(const Operand& x, const Operand& a) {
+  const Call call("pow", where_of(x, a));
+  const auto [base, exponent] = broadcast_operands(x, a, {"x", "a"});
+  number_of(x);
+  return wrap(ir::binary(Op::Pow, base, exponent));
+}
+
+Tensor clip(const Operand& x, const Bound& min_value, const Bound& max_value) {
+  const Call call("clip", x.where());
+  Value value = number_of(x);
+  if (!max_value.is_none()) value = bounded(Op::Minimum, value, max_value, "max_value");
+  if (!min_value.is_none()) value = bounded(Op::Maximum, value, min_value, "min_value");
+  return wrap(value);
+}
+
+Tensor equal(const Operand& x, const Operand& y) { return of_two("equal", Op::Equal, x, y); }
+
+Tensor not_equal(const Operand& x, const Operand& y) {
+  const Call call("not_equal", where_of(x, y));
+  const auto [a, b] = broadcast_operands(x, y);
+  return wrap(ir::logical_not(ir::equal_to(a, b)));
+}
+
+Tensor greater(const Operand& x, const Operand& y) {
+  const Call call("greater", where_of(x, y));
+  const auto [a, b] = broadcast_operands(x, y);
+  return wrap(ir::less(b, a));
+}
+
+Tensor greater_equal(const Operand& x, const Operand& y) {
+  const Call call("greater_equal", where_of(x, y));
+  const auto [a, b] = broadcast_operands(x, y);
+  return wrap(ir::less_equal_to(b, a));
+}
+
+Tensor less(const Operand& x, const Operand& y) { return of_two("less", Op::Less, x, y); }
+
+Tensor less_equal(const Operand& x, const Operand& y) {
+  return of_two("less_equal", Op::LessEqual, x, y);
+}
+
+Tensor maximum(const Operand& x, const Operand& y) {
+  const Call call("maximum", where_of(x, y));
+  const auto [a, b] = broadcast_operands(x, y);
+  return wrap(ir::binary(Op::Maximum, a, b));
+}
+
+Tensor minimum(const Operand& x, const Operand& y) { return of_two("minimum", Op::Minimum, x, y); }
+
+}  // namespace kiln

@@ -1,0 +1,69 @@
+// Elementwise functions: group F of the K functions. Two operands broadcast as NumPy's do; a number
+// adopts the dtype of the tensor beside it (alone, it is a scalar of floatx()). Functions that
+// demand floating point throw TypeError for other dtypes; there is no implicit conversion.
+// Formulas: Keras 2.2.5, where nothing else is said.
+#pragma once
+
+#include <kiln/tensor.h>
+
+namespace kiln {
+
+/// x * x; numbers.
+KILN_API Tensor square(const Operand& x);
+/// |x|; numbers. The gradient at 0 is 0.
+KILN_API Tensor abs(const Operand& x);
+/// The square root of max(x, 0): 0 for negative x, not NaN. The gradient is 0 where x <= 0.
+/// Floating point.
+KILN_API Tensor sqrt(const Operand& x);
+/// e^x. Floating point.
+KILN_API Tensor exp(const Operand& x);
+/// The natural logarithm: -inf at 0, NaN below. Floating point.
+KILN_API Tensor log(const Operand& x);
+/// The nearest integer, half to even: 0.5 gives 0, 1.5 and 2.5 give 2. Numbers; integers stay.
+/// No gradient.
+KILN_API Tensor round(const Operand& x);
+/// -1, 0 or 1; numbers. No gradient.
+KILN_API Tensor sign(const Operand& x);
+/// The sine (cosine) of x in radians. Floating point.
+KILN_API Tensor sin(const Operand& x);
+KILN_API Tensor cos(const Operand& x);
+
+/// x to the power a; x^0 is 1. Numbers; integers wrap, and a negative exponent gives 0 for them,
+/// except for the bases 1 and -1. The gradient with respect to a is 0 where x <= 0.
+KILN_API Tensor pow(const Operand& x, const Operand& a);
+
+/// A bound of clip: a number, a tensor, or None for no bound.
+class KILN_API Bound {
+ public:
+  Bound(NoneType) {}                                                    // NOLINT
+  Bound(const Operand& value) : value_(value) {}                        // NOLINT
+  Bound(const Tensor& value, Where where = Where::here()) : value_(Operand(value, where)) {}  // NOLINT
+  template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
+  Bound(Number number, Where where = Where::here()) : value_(Operand(number, where)) {}  // NOLINT
+
+  bool is_none() const { return !value_; }
+  /// REQUIRES: not None.
+  const Operand& value() const { return *value_; }
+
+ private:
+  std::optional<Operand> value_;
+};
+
+/// x with elements below min_value raised to it and those above max_value lowered to it; where
+/// max_value < min_value the result is min_value. Numbers; tensors broadcast. The gradient with
+/// respect to x passes where min_value <= x <= max_value.
+KILN_API Tensor clip(const Operand& x, const Bound& min_value, const Bound& max_value);
+
+/// Comparisons give bool: with NaN all are false but not_equal. less and its kin order bools, too.
+KILN_API Tensor equal(const Operand& x, const Operand& y);
+KILN_API Tensor not_equal(const Operand& x, const Operand& y);
+KILN_API Tensor greater(const Operand& x, const Operand& y);
+KILN_API Tensor greater_equal(const Operand& x, const Operand& y);
+KILN_API Tensor less(const Operand& x, const Operand& y);
+KILN_API Tensor less_equal(const Operand& x, const Operand& y);
+
+/// The larger (smaller) of two numbers, NaN when either is. At a tie the gradient goes to x.
+KILN_API Tensor maximum(const Operand& x, const Operand& y);
+KILN_API Tensor minimum(const Operand& x, const Operand& y);
+
+}  // namespace kiln
