@@ -1,0 +1,189 @@
+// A character model: an LSTM learns to continue text. Everything that is computed is written with
+// K functions; the model is CharRnn below. text.h reads text, curve.h draws the loss.
+#include "curve.h"
+#include "text.h"
+
+#include <kiln/k.h>
+
+#include <CLI/CLI.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <random>
+#include <string>
+
+namespace K = kiln;
+using K::Array, K::Tensor, K::Variable;
+
+struct Options {
+  std::string backend, text, save, load;
+  int steps = 400, hidden = 64, batch = 16, time = 32, seed = 1;
+};
+
+// ---- The model ----
+
+struct CharRnn {
+  std::vector<Tensor> weights;
+  K::Function train, evaluate, next;
+
+  Tensor weight(const std::string& name, std::vector<std::int64_t> shape) {
+    const double scale = 1 / std::sqrt(static_cast<double>(shape.front()));
+    weights.push_back(K::random_uniform_variable(shape, -scale, scale, {.name = name}));
+    return weights.back();
+  }
+
+  explicit CharRnn(std::int64_t characters, std::int64_t hidden) {
+    const Tensor embedding = weight("embedding", {characters, hidden});
+    struct Gate { Tensor w, u, b; };
+    std::array<Gate, 4> gates;  // input, forget, output, candidate
+    for (int i = 0; i < 4; ++i) {
+      const std::string name = std::string("gate_") + "ifoc"[i];
+      gates[i] = {weight(name + "_w", {hidden, hidden}), weight(name + "_u", {hidden, hidden}),
+                  K::zeros({hidden}, {.name = name + "_b"})};
+      weights.push_back(gates[i].b);
+    }
+    const Tensor out_w = weight("out_w", {hidden, characters});
+    const Tensor out_b = K::zeros({characters}, {.name = "out_b"});
+    weights.push_back(out_b);
+
+    const auto x = K::placeholder({.shape = {K::None, K::None}, .dtype = "int32", .name = "x"});
+    const auto y = K::placeholder({.shape = {K::None, K::None}, .dtype = "int32", .name = "y"});
+    const auto h0 = K::placeholder({.shape = {K::None, hidden}, .name = "h"});
+    const auto c0 = K::placeholder({.shape = {K::None, hidden}, .name = "c"});
+    const auto step = [&](const Tensor& in, const std::vector<Tensor>& state) -> K::StepResult {
+      const auto gate = [&](const Gate& g) { return K::dot(in, g.w) + K::dot(state[0], g.u) + g.b; };
+      const Tensor c = K::sigmoid(gate(gates[1]) + 1.0) * state[1] +
+                       K::sigmoid(gate(gates[0])) * K::tanh(gate(gates[3]));
+      const Tensor h = K::sigmoid(gate(gates[2])) * K::tanh(c);
+      return {h, {h, c}};
+    };
+    const K::RnnResult run = K::rnn(step, K::gather(embedding, x), {h0, c0});
+    const Tensor logits = K::dot(run.outputs, out_w) + out_b;
+    const Tensor loss =
+        K::mean(K::sparse_categorical_crossentropy(y, logits, {.from_logits = true}));
+
+    train = K::function({x, y, h0, c0}, {loss}, {.updates = adam(loss), .name = "train"});
+    evaluate = K::function({x, y, h0, c0}, {loss}, {.name = "evaluate"});
+    next = K::function({x, h0, c0}, {K::softmax(logits), run.new_states[0], run.new_states[1]},
+                       {.name = "next"});
+  }
+
+  /// D. Kingma and J. Ba, "Adam: a method for stochastic optimization", 2015.
+  std::vector<K::UpdateOp> adam(const Tensor& loss, double rate = 0.005) {
+    const Tensor count = K::zeros({}), t = count + 1.0;
+    const Tensor step = rate * K::sqrt(1.0 - K::pow(0.999, t)) / (1.0 - K::pow(0.9, t));
+    std::vector<K::UpdateOp> updates{K::update(count, t)};
+    const std::vector<Tensor> gradients = K::gradients(loss, weights);
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const Tensor &w = weights[i], &g = gradients[i];
+      const Tensor m = K::zeros(K::int_shape(w)), v = K::zeros(K::int_shape(w));
+      const Tensor new_m = 0.9 * m + 0.1 * g, new_v = 0.999 * v + 0.001 * K::square(g);
+      updates.insert(updates.end(), {K::update(m, new_m), K::update(v, new_v),
+                                     K::update_sub(w, step * new_m / (K::sqrt(new_v) + 1e-8))});
+    }
+    return updates;
+  }
+};
+
+Array no_state(std::int64_t rows, const Options& o) { return Array::zeros({rows, o.hidden}); }
+
+double held_back_loss(const CharRnn& model, const Text& text, const Options& o) {
+  const auto time = std::min<std::size_t>(static_cast<std::size_t>(o.time), text.held_back.size() - 1);
+  double sum = 0, rows = 0;
+  for (std::size_t at = 0; at + time < text.held_back.size();) {
+    std::vector<std::size_t> starts;
+    for (; starts.size() < 64 && at + time < text.held_back.size(); at += time) starts.push_back(at);
+    const auto [x, y] = text.batch(text.held_back, starts, static_cast<std::int64_t>(time));
+    const auto count = static_cast<std::int64_t>(starts.size());
+    const Array loss = model.evaluate({x, y, no_state(count, o), no_state(count, o)})[0];
+    sum += loss.item<float>() * static_cast<double>(count);
+    rows += static_cast<double>(count);
+  }
+  return sum / rows;
+}
+
+std::string sample(const CharRnn& model, const Text& text, const Options& o, std::mt19937& random) {
+  std::string out = "The ";
+  Array h = no_state(1, o), c = no_state(1, o);
+  for (std::size_t i = 0; i < 160; ++i) {
+    const Array x(std::vector<std::int32_t>{text.index(out[i < 4 ? i : out.size() - 1])}, {1, 1});
+    const auto result = model.next({x, h, c});
+    h = result[1], c = result[2];
+    if (i < 3) continue;
+    double left = random() * 0x1p-32;
+    std::size_t pick = 0;
+    const auto p = result[0].as<float>();
+    while (pick + 1 < p.size() && (left -= p[pick]) > 0) ++pick;
+    out += text.alphabet[pick];
+  }
+  return out;
+}
+
+int run(const Options& o) {
+  if (!o.backend.empty()) K::set_backend(o.backend);
+  const K::BackendChoice choice = K::backend_choice();
+  std::printf("backend %s (%s)\n", choice.name.c_str(), choice.reason.c_str());
+  const Text text(o.text);
+  std::printf("text: %zu characters to learn, %zu held back, %zu different\n", text.train.size(),
+              text.held_back.size(), text.alphabet.size());
+  if (text.train.size() <= static_cast<std::size_t>(o.time)) {
+    throw K::ValueError("", "--text", "the text is shorter than --time");
+  }
+  K::set_random_seed(o.seed);
+  CharRnn model(static_cast<std::int64_t>(text.alphabet.size()), o.hidden);
+  if (!o.load.empty()) K::load_weights(o.load, model.weights);
+  std::mt19937 random(static_cast<unsigned>(o.seed));
+  std::vector<double> losses;
+  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  const int every = o.steps <= 20 ? 1 : o.steps / 20;
+  for (int step = 1; step <= o.steps; ++step) {
+    std::vector<std::size_t> starts(static_cast<std::size_t>(o.batch));
+    for (auto& start : starts) start = random() % (text.train.size() - static_cast<std::size_t>(o.time));
+    const auto [x, y] = text.batch(text.train, starts, o.time);
+    losses.push_back(model.train({x, y, no_state(o.batch, o), no_state(o.batch, o)})[0].item<float>());
+    if (terminal) {
+      std::printf("\r[%-40s] %d/%d  loss %.3f ", std::string(static_cast<std::size_t>(40 * step / o.steps), '#').c_str(),
+                  step, o.steps, losses.back());
+    }
+    if (step % every == 0) std::printf("%sstep %d loss %.9g\n", terminal ? "\r\033[K" : "", step, losses.back());
+    if (step % (every * 5) == 0 && o.steps > 20) {
+      std::printf("  | %s\n", sample(model, text, o, random).c_str());
+    }
+    std::fflush(stdout);
+  }
+  if (!losses.empty()) {
+    draw_curve(losses, "char_rnn_loss.svg");
+    std::printf("loss curve: %s\n", std::filesystem::absolute("char_rnn_loss.svg").c_str());
+  }
+  if (!o.save.empty()) K::save_weights(o.save, model.weights);
+  std::printf("sample: %s\n", sample(model, text, o, random).c_str());
+  std::printf("held-back loss %.4f nats/char\n", held_back_loss(model, text, o));
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  Options o;
+  CLI::App app("Trains a character model");
+  app.add_option("--backend", o.backend, "name or absolute path of a backend");
+  app.add_option("--text", o.text, "text file instead of /usr/share/common-licenses");
+  app.add_option("--steps", o.steps)->check(CLI::NonNegativeNumber);
+  app.add_option("--hidden", o.hidden)->check(CLI::PositiveNumber);
+  app.add_option("--batch", o.batch)->check(CLI::PositiveNumber);
+  app.add_option("--time", o.time)->check(CLI::PositiveNumber);
+  app.add_option("--seed", o.seed);
+  app.add_option("--save", o.save, "writes the weights (safetensors)");
+  app.add_option("--load", o.load, "starts from saved weights");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return run(o);
+  } catch (const K::Error& error) {
+    std::cerr << "char_rnn: " << error.what() << "\n";
+    return 1;
+  }
+}
