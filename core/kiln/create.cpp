@@ -26,8 +26,8 @@ std::string dim_name_of(const std::string& name) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
     safe += plain || c == '_' ? c : '_';
   }
-  if (!safe.empty() && safe[0] >= '0' && safe[0] <= '9') safe.insert(0, "_");
-  return safe;
+  const bool starts_with_digit = !safe.empty() && safe[0] >= '0' && safe[0] <= '9';
+  return starts_with_digit ? "_" + safe : safe;
 }
 
 std::vector<ShapeEntry> requested_shape(const PlaceholderOptions& options) {
