@@ -150,7 +150,7 @@ ir::Types ValueParser::types() {
   do {
     if (types.size() == kMaxListItems) scan_.fail("a list has too many items");
     types.push_back(type());
-  } while (scan_.take(','));
+  } while (scan_.take_here(','));  // a comment after the last one is the node's source line
   return types;
 }
 

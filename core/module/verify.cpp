@@ -29,7 +29,7 @@ class Verifier {
     }
     std::set<const Node*> inputs;
     for (const Value& input : graph.inputs) {
-      if (input.node->op != ir::Op::Placeholder) return "an input is no placeholder";
+      if (!input || input.node->op != ir::Op::Placeholder) return "an input is no placeholder";
       if (!inputs.insert(input.node.get()).second) return "an input occurs twice";
       bind(input.type());
     }
@@ -48,7 +48,7 @@ class Verifier {
   static Fault updates(const ir::Graph& graph) {
     std::set<const Node*> seen;
     for (const ir::Update& update : graph.updates) {
-      if (update.variable.node->op != ir::Op::Variable) return "an update is of no variable";
+      if (!update.variable || update.variable.node->op != ir::Op::Variable) return "an update is of no variable";
       if (!seen.insert(update.variable.node.get()).second) return "a variable has two updates";
       if (!(update.variable.type() == update.value.type())) {
         return text("an update gives ", update.value.type(), " to a variable ",

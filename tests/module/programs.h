@@ -1,0 +1,25 @@
+// Programs that the tests of the module write and read.
+#pragma once
+
+#include "core/module/module.h"
+
+#include <functional>
+
+namespace kiln::test {
+
+ir::Value placeholder(const char* name, ir::Type type);
+ir::Value variable(const char* name, ir::Type type);
+ir::Value constant_of(DType dtype, ir::Dims dims, const std::vector<std::uint64_t>& bits);
+
+/// At least one node of each op, symbolic sizes, scans in each other, two equal names, guards,
+/// updates, a constant beside the module.
+module::Module every_op_program();
+/// x w + b with an update of w; names and lines are fixed.
+module::Module small_program();
+/// A scan whose body has a scan, `depth` times.
+module::Module nested_program(std::size_t depth);
+
+/// False when `run` throws. On a thread with a stack of 256 KiB.
+bool run_on_small_stack(const std::function<void()>& run);
+
+}  // namespace kiln::test
