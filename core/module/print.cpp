@@ -55,7 +55,9 @@ class Printer {
     return head;
   }
 
-  static void blob_lines(std::string& out, std::size_t number, const std::vector<std::byte>& bytes) {
+  using Blob = std::vector<std::byte>;
+
+  static void blob_lines(std::string& out, std::size_t number, const Blob& bytes) {
     out += text("blob ", number, " ", bytes.size(), " {\n");
     for (std::size_t at = 0; at < bytes.size(); at += kBlobLineBytes) {
       out += "  ";
@@ -229,8 +231,8 @@ class Printer {
   std::string body_;
   LocalSymbols symbols_{LocalSymbols::Names::Unique};
   std::unordered_map<ir::Op, std::unordered_map<std::int64_t, std::size_t>> identities_;
-  std::unordered_map<const std::vector<std::byte>*, std::size_t> blob_numbers_;
-  std::vector<const std::vector<std::byte>*> blobs_;
+  std::unordered_map<const Blob*, std::size_t> blob_numbers_;
+  std::vector<const Blob*> blobs_;
   std::size_t nesting_ = 0;
 };
 

@@ -48,7 +48,9 @@ class Verifier {
   static Fault updates(const ir::Graph& graph) {
     std::set<const Node*> seen;
     for (const ir::Update& update : graph.updates) {
-      if (!update.variable || update.variable.node->op != ir::Op::Variable) return "an update is of no variable";
+      if (!update.variable || update.variable.node->op != ir::Op::Variable) {
+        return "an update is of no variable";
+      }
       if (!seen.insert(update.variable.node.get()).second) return "a variable has two updates";
       if (!(update.variable.type() == update.value.type())) {
         return text("an update gives ", update.value.type(), " to a variable ",

@@ -25,7 +25,7 @@ module::Module chain(std::size_t length) {
 
 }  // namespace
 
-TEST_CASE("a chain of a million nodes crosses in both forms") {
+TEST_CASE("a chain of a million nodes crosses in both forms", "[slow]") {
   bool same_bytes = false, same_text = false, sound = false, drawn = false;
   CHECK(test::run_on_small_stack([&] {
     const module::Module program = chain(1'000'000);
