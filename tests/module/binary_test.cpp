@@ -214,7 +214,8 @@ TEST_CASE("types in the bytes must be those of the type rules") {
 }
 
 TEST_CASE("constants beside the module must be there and fit") {
-  const Encoded encoded = write_module(test::every_op_program());
+  const module::Module program = test::every_op_program();
+  const Encoded encoded = write_module(program);
   CHECK(error_of(encoded.bytes) ==
         "the module is damaged: a constant beside the module is missing");
   module::SideConstant shorter = encoded.constants[0];

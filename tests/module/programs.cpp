@@ -143,6 +143,13 @@ module::Module nested_program(std::size_t depth) {
   return module::make_module({{xs, start}, {scan({start, xs}, depth)[1]}, {}});
 }
 
+// AddressSanitizer surrounds every variable with bytes of its own.
+#ifdef __SANITIZE_ADDRESS__
+constexpr std::size_t kSmallStack = 8 * 256 * 1024;
+#else
+constexpr std::size_t kSmallStack = 256 * 1024;
+#endif
+
 bool run_on_small_stack(const std::function<void()>& run) {
   struct Job {
     const std::function<void()>& run;
@@ -150,7 +157,7 @@ bool run_on_small_stack(const std::function<void()>& run) {
   } job{run, false};
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 256 * 1024);
+  pthread_attr_setstacksize(&attributes, kSmallStack);
   pthread_t thread;
   const auto body = [](void* argument) -> void* {
     auto& own = *static_cast<Job*>(argument);
