@@ -46,8 +46,7 @@ void sync_folder(const std::string& path) {
 
 }  // namespace
 
-InputFile::InputFile(std::string path, std::string function)
-    : path_(std::move(path)), function_(std::move(function)) {
+InputFile::InputFile(std::string path) : path_(std::move(path)) {
   struct stat info = {};
   // O_NONBLOCK: a named pipe without a writer must not block before it is refused.
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -81,15 +80,14 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
 }
 
 void InputFile::refuse(const std::string& fact) const {
-  throw IoError(function_, "path", text(path_, " ", fact));
+  throw IoError("", "path", text(path_, " ", fact));
 }
 
-OutputFile::OutputFile(const std::string& path, std::string function)
-    : path_(path), function_(std::move(function)), target_(resolved(path)) {
+OutputFile::OutputFile(const std::string& path) : path_(path), target_(resolved(path)) {
   struct stat info = {};
   if (::stat(target_.c_str(), &info) == 0) {
     const char* fact = S_ISDIR(info.st_mode) ? " is a directory" : " is not a regular file";
-    if (!S_ISREG(info.st_mode)) throw IoError(function_, "path", path_ + fact);
+    if (!S_ISREG(info.st_mode)) throw IoError("", "path", path_ + fact);
     mode_ = info.st_mode & 0777;
     keep_mode_ = true;
   }
@@ -118,7 +116,7 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::fail(int error) {
-  throw IoError(function_, "path", text(path_, " cannot be written: ", reason(error)));
+  throw IoError("", "path", text(path_, " cannot be written: ", reason(error)));
 }
 
 void OutputFile::write(std::span<const std::byte> bytes) {

@@ -1,5 +1,5 @@
-// Files, read under a limit and written so that a failure leaves an older file whole. Errors are
-// IoErrors "<function>: <path> <fact>".
+// Files, read with checks and written so that a failure leaves an older file whole. Errors are
+// IoErrors "<path> <fact>"; who was called by the user puts the function's name before.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace kiln::runtime {
 class InputFile {
  public:
   /// IoError when it is not there, is no regular file or cannot be opened.
-  InputFile(std::string path, std::string function);
+  explicit InputFile(std::string path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
@@ -22,11 +22,11 @@ class InputFile {
   std::uint64_t size() const { return size_; }
   /// IoError when fewer bytes are left at that offset.
   void read(std::uint64_t offset, std::span<std::byte> to) const;
-  /// IoError "<function>: <path> <fact>".
+  /// IoError "<path> <fact>".
   [[noreturn]] void refuse(const std::string& fact) const;
 
  private:
-  std::string path_, function_;
+  std::string path_;
   int descriptor_ = -1;
   std::uint64_t size_ = 0;
 };
@@ -36,7 +36,7 @@ class InputFile {
 class OutputFile {
  public:
   /// IoError when the folder cannot be written, or the path is there and is no regular file.
-  OutputFile(const std::string& path, std::string function);
+  explicit OutputFile(const std::string& path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -49,7 +49,7 @@ class OutputFile {
   void open_beside();
   [[noreturn]] void fail(int error);
 
-  std::string path_, function_, target_, temporary_;
+  std::string path_, target_, temporary_;
   int descriptor_ = -1;
   unsigned mode_ = 0666;
   bool keep_mode_ = false;

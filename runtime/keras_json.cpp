@@ -3,7 +3,7 @@
 #include "core/types/text.h"
 #include "runtime/file_io.h"
 #include "runtime/json.h"
-#include "runtime/quoted.h"
+#include "runtime/quoted_name.h"
 
 #include <kiln/error.h>
 
@@ -44,7 +44,7 @@ bool is_absent(const std::string& path) {
 }
 
 std::string contents(const std::string& path) {
-  const InputFile file(path, "");
+  const InputFile file(path);
   if (file.size() > kMaxBytes) {
     file.refuse(text("has ", file.size(), " bytes; at most ", kMaxBytes, " are read"));
   }
@@ -66,7 +66,7 @@ class Reader {
       if (*value == name) return value;
       list += text(list.empty() ? "'" : ", '", name, "'");
     }
-    refuse(path_, text("has ", key, " ", quoted(*value), ", which is none of ", list));
+    refuse(path_, text("has ", key, " ", quoted_name(*value), ", which is none of ", list));
   }
 
   std::optional<std::string> string(const char* key) {

@@ -1,242 +1,189 @@
 #include "runtime/safetensors.h"
 
 #include "core/types/text.h"
+#include "runtime/file_io.h"
 #include "runtime/json.h"
+#include "runtime/quoted_name.h"
+#include "runtime/safetensors_header.h"
 
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
+#include <bit>
 #include <cstring>
-#include <fstream>
 #include <tuple>
 
 namespace kiln::runtime {
 namespace {
 
-constexpr std::uint64_t kMaxHeader = 100u << 20;
-constexpr std::size_t kPrefix = 8;
+static_assert(std::endian::native == std::endian::little, "elements are stored little-endian");
 
-/// The format's names of the dtypes, indexed by DType.
-constexpr std::array<std::string_view, kDTypeCount> kNames = {
-    "BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F16", "BF16", "F32", "F64"};
+constexpr std::uint64_t kLengthBytes = 8;
+constexpr std::uint64_t kMaxHeader = std::uint64_t{100} << 20;
+constexpr std::size_t kHeaderAlignment = 8;
 
-[[noreturn]] void refuse(const std::string& path, const std::string& fact) {
-  throw IoError("", "", text(path, ": ", fact));
-}
+// ---- Reading ----
 
-std::string read_file(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) {
-    refuse(path, text("cannot be opened: ", std::strerror(errno)));
+std::string read_header(const InputFile& file) {
+  if (file.size() < kLengthBytes) {
+    file.refuse(text("is truncated: it has ", file.size(), " bytes but starts with a length of 8"));
   }
-  if (S_ISDIR(status.st_mode)) refuse(path, "is a directory");
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
-  if (!file.read(bytes.data(), status.st_size)) refuse(path, "cannot be read");
-  return bytes;
-}
-
-class Reader {
- public:
-  Reader(const std::string& path, const std::string& bytes) : path_(path), bytes_(bytes) {}
-
-  std::vector<NamedArray> read() {
-    if (bytes_.size() < kPrefix) refuse(path_, text("has only ", bytes_.size(), " bytes"));
-    std::uint64_t header = 0;
-    std::memcpy(&header, bytes_.data(), kPrefix);
-    if (header > kMaxHeader || header > bytes_.size() - kPrefix) {
-      refuse(path_, text("says that its header has ", header, " bytes, but it has ",
-                         bytes_.size() - kPrefix, " after the length"));
-    }
-    const auto document = parse_json({bytes_.data() + kPrefix, header}, path_);
-    if (!document.IsObject()) refuse(path_, text("its header is ", json_kind(document)));
-    data_ = {bytes_.data() + kPrefix + header, bytes_.size() - kPrefix - header};
-    for (const auto& member : document.GetObject()) {
-      const std::string name(member.name.GetString(), member.name.GetStringLength());
-      if (name != "__metadata__") entry(name, member.value);
-    }
-    return checked();
+  std::uint64_t length = 0;
+  file.read(0, std::as_writable_bytes(std::span(&length, 1)));
+  if (length > kMaxHeader) {
+    file.refuse(text("has a header of ", length, " bytes; at most ", kMaxHeader, " are read"));
   }
-
- private:
-  struct Entry {
-    std::string name;
-    DType dtype;
-    std::vector<std::int64_t> dims;
-    std::uint64_t begin, end;
-  };
-
-  [[noreturn]] void refuse_entry(const std::string& name, const std::string& fact) const {
-    refuse(path_, text("tensor '", name, "' ", fact));
+  if (length > file.size() - kLengthBytes) {
+    file.refuse(text("is truncated: its header has ", length, " bytes but ",
+                     file.size() - kLengthBytes, " are left"));
   }
-
-  const rapidjson::Value& field(const std::string& name, const rapidjson::Value& value,
-                                const char* key) const {
-    const auto member = value.FindMember(key);
-    if (member == value.MemberEnd()) refuse_entry(name, text("has no ", key));
-    return member->value;
-  }
-
-  std::uint64_t natural(const std::string& name, const rapidjson::Value& value,
-                        const char* what) const {
-    if (!value.IsUint64() || value.GetUint64() > INT64_MAX) {
-      refuse_entry(name, text("has a ", what, " that is no size"));
-    }
-    return value.GetUint64();
-  }
-
-  void entry(const std::string& name, const rapidjson::Value& value) {
-    if (!value.IsObject()) refuse_entry(name, text("is ", json_kind(value)));
-    const rapidjson::Value& dtype = field(name, value, "dtype");
-    if (!dtype.IsString()) refuse_entry(name, text("has a dtype that is ", json_kind(dtype)));
-    const std::string_view dtype_name(dtype.GetString(), dtype.GetStringLength());
-    const auto found = std::find(kNames.begin(), kNames.end(), dtype_name);
-    if (found == kNames.end()) refuse_entry(name, text("has the unknown dtype ", dtype_name));
-    Entry made{name, static_cast<DType>(found - kNames.begin()), {}, 0, 0};
-    const rapidjson::Value& shape = field(name, value, "shape");
-    if (!shape.IsArray()) refuse_entry(name, text("has a shape that is ", json_kind(shape)));
-    for (const auto& size : shape.GetArray()) {
-      made.dims.push_back(static_cast<std::int64_t>(natural(name, size, "shape")));
-    }
-    const rapidjson::Value& offsets = field(name, value, "data_offsets");
-    if (!offsets.IsArray() || offsets.Size() != 2) refuse_entry(name, "has no two data_offsets");
-    made.begin = natural(name, offsets[0], "data_offset");
-    made.end = natural(name, offsets[1], "data_offset");
-    if (made.begin > made.end || made.end > data_.size()) {
-      refuse_entry(name, text("has data_offsets ", made.begin, " to ", made.end, " in ",
-                              data_.size(), " bytes of data"));
-    }
-    require_size(made);
-    entries_.push_back(std::move(made));
-  }
-
-  void require_size(const Entry& entry) const {
-    std::int64_t bytes = static_cast<std::int64_t>(dtype_bytes(entry.dtype));
-    bool fits = true;
-    for (std::int64_t size : entry.dims) {
-      fits = fits && !__builtin_mul_overflow(bytes, size, &bytes);
-    }
-    if (fits && static_cast<std::uint64_t>(bytes) == entry.end - entry.begin) return;
-    refuse_entry(entry.name, text("has ", entry.end - entry.begin, " bytes for ", entry.dtype, "[",
-                                  join_text(entry.dims, ","), "]"));
-  }
-
-  std::vector<NamedArray> checked() {
-    std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
-      return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
-    });
-    std::uint64_t end = 0;
-    std::vector<NamedArray> arrays;
-    for (const Entry& entry : entries_) {
-      for (const NamedArray& other : arrays) {
-        if (other.name == entry.name) refuse_entry(entry.name, "occurs twice");
-      }
-      if (entry.begin != end) {
-        refuse_entry(entry.name, text("begins at ", entry.begin, ", not at ", end));
-      }
-      end = entry.end;
-      arrays.push_back({entry.name, Array::copy_of(data_.data() + entry.begin, entry.dims,
-                                                   entry.dtype)});
-    }
-    if (end != data_.size()) {
-      refuse(path_, text("has ", data_.size() - end, " bytes after the last tensor"));
-    }
-    return arrays;
-  }
-
-  const std::string& path_;
-  const std::string& bytes_;
-  std::string_view data_;
-  std::vector<Entry> entries_;
-};
-
-std::string header_of(std::span<const NamedArray> arrays) {
-  rapidjson::StringBuffer buffer;
-  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
-  std::uint64_t offset = 0;
-  writer.StartObject();
-  for (const NamedArray& array : arrays) {
-    writer.Key(array.name.data(), static_cast<rapidjson::SizeType>(array.name.size()));
-    writer.StartObject();
-    writer.Key("dtype");
-    const std::string_view dtype = kNames[static_cast<std::size_t>(array.value.dtype())];
-    writer.String(dtype.data(), static_cast<rapidjson::SizeType>(dtype.size()));
-    writer.Key("shape");
-    writer.StartArray();
-    for (std::int64_t size : array.value.dims()) writer.Int64(size);
-    writer.EndArray();
-    writer.Key("data_offsets");
-    writer.StartArray();
-    writer.Uint64(offset);
-    writer.Uint64(offset += array.value.bytes());
-    writer.EndArray();
-    writer.EndObject();
-  }
-  writer.EndObject();
-  std::string header(buffer.GetString(), buffer.GetSize());
-  header.resize((header.size() + 7) / 8 * 8, ' ');  // the data begins aligned
+  std::string header(length, '\0');
+  file.read(kLengthBytes, std::as_writable_bytes(std::span(header)));
   return header;
 }
 
-/// A file that is removed again unless it was renamed.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& path) : target_(path), path_(path + ".XXXXXX") {
-    descriptor_ = ::mkstemp(path_.data());
-    if (descriptor_ < 0) fail("cannot be written");
-  }
-  ~TemporaryFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-    if (!renamed_) ::unlink(path_.c_str());
-  }
-  void write(const void* data, std::size_t size) {
-    const char* from = static_cast<const char*>(data);
-    while (size != 0) {
-      const ssize_t written = ::write(descriptor_, from, size);
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) fail("cannot be written");
-      from += written;
-      size -= static_cast<std::size_t>(written);
+/// Sorts by place; every byte behind the header must belong to exactly one tensor.
+void require_cover(std::vector<TensorEntry>& entries, std::uint64_t bytes, const InputFile& file) {
+  std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
+  });
+  std::uint64_t covered = 0;
+  for (const TensorEntry& entry : entries) {
+    const std::string name = quoted_name(entry.name);
+    if (entry.end > bytes) {
+      file.refuse(text("is truncated: tensor ", name, " ends at offset ", entry.end,
+                       " but there are ", bytes, " bytes of data"));
     }
+    if (entry.begin < covered) {
+      file.refuse(text("is damaged: tensor ", name, " begins at offset ", entry.begin,
+                       ", inside another that ends at ", covered));
+    }
+    if (entry.begin > covered) {
+      file.refuse(text("is damaged: no tensor holds the bytes from offset ", covered, " to ",
+                       entry.begin, ", before tensor ", name));
+    }
+    covered = entry.end;
   }
-  void commit() {
-    ::fchmod(descriptor_, 0644);
-    if (::fsync(descriptor_) != 0) fail("cannot be written");
-    if (::rename(path_.c_str(), target_.c_str()) != 0) fail("cannot be replaced");
-    renamed_ = true;
-  }
+  if (covered == bytes) return;
+  file.refuse(text("is damaged: ", bytes - covered, " bytes follow the last tensor"));
+}
 
- private:
-  [[noreturn]] void fail(const char* what) {
-    const std::string reason = std::strerror(errno);
-    refuse(target_, text(what, ": ", reason));
+/// Any other byte in a bool would be undefined behaviour for whoever reads it.
+void require_bools(const Array& array, const std::string& name, const InputFile& file) {
+  const auto* bytes = static_cast<const unsigned char*>(array.data());
+  const auto* const end = bytes + array.bytes();
+  const auto* const bad = std::find_if(bytes, end, [](unsigned char byte) { return byte > 1; });
+  if (bad == end) return;
+  file.refuse(text("is damaged: tensor ", quoted_name(name), " of bools holds the byte ",
+                   static_cast<int>(*bad)));
+}
+
+std::vector<NamedArray> read_tensors(const InputFile& file) {
+  const std::string header = read_header(file);
+  const std::uint64_t start = kLengthBytes + header.size();
+  std::vector<TensorEntry> entries = parse_safetensors_header(header, file.path());
+  require_cover(entries, file.size() - start, file);
+  std::vector<NamedArray> tensors;
+  tensors.reserve(entries.size());
+  for (TensorEntry& entry : entries) {
+    Array value = Array::zeros(std::move(entry.dims), entry.dtype);
+    file.read(start + entry.begin, {static_cast<std::byte*>(value.data()), value.bytes()});
+    if (entry.dtype == DType::Bool) require_bools(value, entry.name, file);
+    tensors.push_back({std::move(entry.name), std::move(value)});
   }
-  std::string target_, path_;
-  int descriptor_ = -1;
-  bool renamed_ = false;
-};
+  return tensors;
+}
+
+// ---- Writing ----
+
+using Writer = rapidjson::Writer<rapidjson::StringBuffer, rapidjson::UTF8<>, rapidjson::UTF8<>,
+                                 rapidjson::CrtAllocator, rapidjson::kWriteValidateEncodingFlag>;
+
+void refuse_name(const std::string& name, const char* fact) {
+  throw ValueError("save_weights", "name", text("name ", quoted_name(name), " ", fact));
+}
+
+/// Largest elements first: then each tensor is aligned when the file is mapped.
+std::vector<const NamedArray*> in_file_order(std::span<const NamedArray> tensors) {
+  std::vector<const NamedArray*> order;
+  for (const NamedArray& tensor : tensors) order.push_back(&tensor);
+  const auto key = [](const NamedArray* tensor) {
+    return std::tuple(-static_cast<int>(dtype_bytes(tensor->value.dtype())),
+                      std::string_view(tensor->name));
+  };
+  std::sort(order.begin(), order.end(),
+            [&](const NamedArray* a, const NamedArray* b) { return key(a) < key(b); });
+  return order;
+}
+
+void require_names(std::span<const NamedArray> tensors) {
+  std::vector<std::string_view> names;
+  for (const NamedArray& tensor : tensors) names.push_back(tensor.name);
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice != names.end()) refuse_name(std::string(*twice), "occurs twice");
+  if (std::binary_search(names.begin(), names.end(), "__metadata__")) {
+    refuse_name("__metadata__", "is reserved by the file format");
+  }
+}
+
+void write_integers(Writer& writer, const char* key, std::span<const std::int64_t> values) {
+  writer.Key(key);
+  writer.StartArray();
+  for (const std::int64_t value : values) writer.Int64(value);
+  writer.EndArray();
+}
+
+std::string header_of(const std::vector<const NamedArray*>& tensors) {
+  rapidjson::StringBuffer buffer;
+  Writer writer(buffer);
+  writer.StartObject();
+  std::int64_t offset = 0;
+  for (const NamedArray* tensor : tensors) {
+    const Array& value = tensor->value;
+    const std::string& name = tensor->name;
+    if (!writer.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()))) {
+      refuse_name(name, "is no UTF-8");
+    }
+    const std::string_view dtype = safetensors_dtype(value.dtype());
+    writer.StartObject();
+    writer.Key("dtype");
+    writer.String(dtype.data(), static_cast<rapidjson::SizeType>(dtype.size()));
+    write_integers(writer, "shape", value.dims());
+    const std::int64_t end = offset + static_cast<std::int64_t>(value.bytes());
+    write_integers(writer, "data_offsets", std::initializer_list<std::int64_t>{offset, end});
+    writer.EndObject();
+    offset = end;
+  }
+  writer.EndObject();
+  std::string header(buffer.GetString(), buffer.GetSize());
+  const std::size_t over = header.size() % kHeaderAlignment;
+  return header.append(over == 0 ? 0 : kHeaderAlignment - over, ' ');
+}
 
 }  // namespace
 
 std::vector<NamedArray> read_safetensors(const std::string& path) {
-  const std::string bytes = read_file(path);
-  return Reader(path, bytes).read();
+  const InputFile file(path);
+  try {
+    return read_tensors(file);
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemory("load_weights", "path", text("no memory for the header of ", path));
+  }
 }
 
-void write_safetensors(const std::string& path, std::span<const NamedArray> arrays) {
-  const std::string header = header_of(arrays);
+void write_safetensors(const std::string& path, std::span<const NamedArray> tensors) {
+  require_names(tensors);
+  const std::vector<const NamedArray*> order = in_file_order(tensors);
+  const std::string header = header_of(order);
   const std::uint64_t length = header.size();
-  TemporaryFile file(path);
-  file.write(&length, sizeof(length));
-  file.write(header.data(), header.size());
-  for (const NamedArray& array : arrays) file.write(array.value.data(), array.value.bytes());
+  OutputFile file(path);
+  file.write(std::as_bytes(std::span(&length, 1)));
+  file.write(std::as_bytes(std::span(header)));
+  for (const NamedArray* tensor : order) {
+    file.write({static_cast<const std::byte*>(tensor->value.data()), tensor->value.bytes()});
+  }
   file.commit();
 }
 

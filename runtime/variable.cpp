@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <numbers>
 #include <random>
@@ -85,8 +86,13 @@ Array fitted(const ir::Type& type, const Array& value) {
 Array spread(const ir::Type& type, const Array& scalar) {
   std::vector<std::int64_t> dims;
   for (const ir::Dim& dim : type.dims) dims.push_back(dim.value());
-  const double value = scalar.astype(DType::Float64).item<double>();
-  return Array::full(dims, value, type.dtype);
+  const Array one = scalar.astype(type.dtype);
+  Array all = Array::zeros(dims, type.dtype);
+  auto* to = static_cast<std::byte*>(all.data());
+  for (std::int64_t i = 0; i < all.size(); ++i, to += one.bytes()) {
+    std::memcpy(to, one.data(), one.bytes());
+  }
+  return all;
 }
 
 /// 53 random bits in [0, 1).

@@ -1,19 +1,19 @@
+// save_weights and load_weights: the names and values of variables, between the safetensors format
+// (safetensors.h) and the matching of names and shapes (weights_match.h).
 #include <kiln/weights.h>
 
 #include "core/kiln/tensor_impl.h"
 #include "runtime/safetensors.h"
-#include "runtime/variable_state.h"
+#include "runtime/weights_match.h"
 
-#include <algorithm>
-#include <iomanip>
-#include <map>
-#include <numeric>
-#include <sstream>
+#include <set>
 
 namespace kiln {
 namespace {
 
 using runtime::NamedArray;
+using runtime::WeightPair;
+using runtime::WeightSlot;
 
 std::string name_of(const Tensor& variable) {
   const ir::Value value = value_of(variable, "variables");
@@ -27,76 +27,41 @@ std::string name_of(const Tensor& variable) {
 
 std::vector<std::string> names_of(const std::vector<Tensor>& variables) {
   std::vector<std::string> names;
+  std::set<std::string> seen;
   for (const Tensor& variable : variables) {
     names.push_back(name_of(variable));
-    if (std::count(names.begin(), names.end(), names.back()) > 1) {
-      Call::value_error("variables", text("two variables are named '", names.back(), "'"));
-    }
+    if (seen.insert(names.back()).second) continue;
+    Call::value_error("variables", text("two variables are named '", names.back(), "'"));
   }
   return names;
 }
 
-/// Levenshtein's distance.
-std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0u);
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i - 1] != b[j - 1] ? 1 : 0);
-      diagonal = row[j];
-      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
-    }
+/// Runs work on a file; its errors then name the user's call and line.
+template <class Work>
+auto with_file(const char* function, Where where, Work work) {
+  try {
+    return work();
+  } catch (const IoError& error) {
+    throw IoError(function, "path", error.message(), where);
   }
-  return row.back();
 }
 
-std::string nearest(const std::string& name, const std::vector<std::string>& candidates) {
-  std::string best;
-  std::size_t distance = std::max<std::size_t>(3, name.size() / 3) + 1;
-  for (const std::string& candidate : candidates) {
-    const std::size_t d = edit_distance(name, candidate);
-    if (d >= distance) continue;
-    distance = d;
-    best = candidate;
+std::vector<WeightSlot> slots_of(const std::vector<Tensor>& variables, Where where) {
+  const std::vector<std::string> names = names_of(variables);
+  std::vector<WeightSlot> slots;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const DType dtype = value_of(variables[i], "variables").dtype();
+    slots.push_back({names[i], dtype, get_variable_shape(variables[i], where)});
   }
-  return best;
+  return slots;
 }
 
-std::string shape_text(DType dtype, const std::vector<std::int64_t>& dims) {
-  return text(dtype, "[", join_text(dims, ","), "]");
-}
-
-bool is_transposed(std::vector<std::int64_t> a, const std::vector<std::int64_t>& b) {
-  std::reverse(a.begin(), a.end());
-  return a.size() > 1 && a == b;
-}
-
-/// The table of an error message; rows are added as mismatches are found.
-class Table {
- public:
-  void row(const std::string& name, const std::string& in_file, const std::string& variable,
-           const std::string& remark) {
-    out_ << "\n  " << std::left << std::setw(24) << name << " " << std::setw(20) << in_file << " "
-         << std::setw(20) << variable << " " << remark;
-    ++rows_;
+std::vector<WeightSlot> slots_of(const std::vector<NamedArray>& tensors) {
+  std::vector<WeightSlot> slots;
+  for (const NamedArray& tensor : tensors) {
+    slots.push_back({tensor.name, tensor.value.dtype(), tensor.value.dims()});
   }
-  bool empty() const { return rows_ == 0; }
-  std::string text() const {
-    std::ostringstream head;
-    head << "\n  " << std::left << std::setw(24) << "name" << " " << std::setw(20) << "in the file"
-         << " " << std::setw(20) << "variable" << " remark";
-    return head.str() + out_.str();
-  }
-
- private:
-  std::ostringstream out_;
-  int rows_ = 0;
-};
-
-std::string with_hint(const std::string& fact, const std::string& near) {
-  return near.empty() ? fact : text(fact, "; did you mean '", near, "'?");
+  return slots;
 }
 
 }  // namespace
@@ -104,53 +69,27 @@ std::string with_hint(const std::string& fact, const std::string& near) {
 void save_weights(const std::string& path, const std::vector<Tensor>& variables, Where where) {
   const Call call("save_weights", where);
   const std::vector<std::string> names = names_of(variables);
-  const std::vector<Array> values = batch_get_value(variables, where);
-  std::vector<NamedArray> arrays;
-  for (std::size_t i = 0; i < names.size(); ++i) arrays.push_back({names[i], values[i]});
-  runtime::write_safetensors(path, arrays);
+  std::vector<Array> values = batch_get_value(variables, where);
+  std::vector<NamedArray> tensors;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    tensors.push_back({names[i], std::move(values[i])});
+  }
+  with_file("save_weights", where, [&] { runtime::write_safetensors(path, tensors); });
 }
 
 void load_weights(const std::string& path, const std::vector<Tensor>& variables,
                   const LoadWeightsOptions& options) {
   const Call call("load_weights", options.where);
-  const std::vector<std::string> names = names_of(variables);
-  std::map<std::string, Array> entries;
-  std::vector<std::string> in_file;
-  for (NamedArray& array : runtime::read_safetensors(path)) {
-    in_file.push_back(array.name);
-    entries.emplace(array.name, std::move(array.value));
+  const std::vector<WeightSlot> slots = slots_of(variables, options.where);
+  std::vector<NamedArray> tensors = with_file(
+      "load_weights", options.where, [&] { return runtime::read_safetensors(path); });
+  const std::vector<WeightPair> pairs =
+      runtime::match_weights(slots_of(tensors), slots, options.strict, path, options.where);
+  std::vector<std::pair<Tensor, Array>> values;
+  for (const WeightPair& pair : pairs) {
+    values.emplace_back(variables[pair.variable], std::move(tensors[pair.tensor].value));
   }
-  Table mismatches;
-  std::vector<std::pair<Tensor, Array>> found;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::vector<std::int64_t> dims = get_variable_shape(variables[i], options.where);
-    const std::string own = shape_text(value_of(variables[i], "variables").dtype(), dims);
-    const auto entry = entries.find(names[i]);
-    if (entry == entries.end()) {
-      if (options.strict) {
-        mismatches.row(names[i], "-", own,
-                       with_hint("not in the file", nearest(names[i], in_file)));
-      }
-      continue;
-    }
-    const Array& value = entry->second;
-    if (value.dims() != dims) {
-      const char* remark = is_transposed(value.dims(), dims) ? "transposed?" : "other shape";
-      mismatches.row(names[i], shape_text(value.dtype(), value.dims()), own, remark);
-      continue;
-    }
-    found.emplace_back(variables[i], value);
-  }
-  for (const std::string& name : in_file) {
-    if (!options.strict || std::count(names.begin(), names.end(), name) != 0) continue;
-    const Array& value = entries.at(name);
-    mismatches.row(name, shape_text(value.dtype(), value.dims()), "-",
-                   with_hint("no such variable", nearest(name, names)));
-  }
-  if (!mismatches.empty()) {
-    Call::value_error("variables", text(path, " does not match the variables:", mismatches.text()));
-  }
-  batch_set_value(found, options.where);
+  batch_set_value(values, options.where);
 }
 
 }  // namespace kiln

@@ -83,8 +83,8 @@ class KILN_API Array {
   template <class T, DType = DTypeOf<T>::value>
   Array(const std::vector<T>& elements, std::vector<std::int64_t> dims)
       : Array(of_range(elements, std::move(dims))) {}
-  template <class T, DType = DTypeOf<std::remove_const_t<T>>::value>
-  Array(std::span<T> elements, std::vector<std::int64_t> dims)
+  template <class T, std::size_t N, DType = DTypeOf<std::remove_const_t<T>>::value>
+  Array(std::span<T, N> elements, std::vector<std::int64_t> dims)
       : Array(of_range(elements, std::move(dims))) {}
   /// Array({1.f, 2.f, 3.f, 4.f}, {2, 2}).
   template <class T, DType = DTypeOf<T>::value>

@@ -6,8 +6,9 @@
 namespace kiln {
 
 struct LoadWeightsOptions {
-  /// Every variable must be in the file and every entry of the file must be a variable.
-  /// When false, what matches by name is loaded and the rest is left alone.
+  /// Every variable must be in the file and every entry of the file must be a variable, with equal
+  /// dtypes. When false, what matches by name is cast and loaded and the rest is left alone; shapes
+  /// have to be equal all the same.
   bool strict = true;
   Where where = Where::here();
 };

@@ -7,7 +7,7 @@
 namespace kiln::runtime {
 
 /// The name in single quotes, control characters as '?', cut after 80 bytes.
-inline std::string quoted(std::string_view name) {
+inline std::string quoted_name(std::string_view name) {
   constexpr std::size_t kMax = 80;
   std::string result = "'";
   std::size_t shown = name.size();
