@@ -8,6 +8,9 @@
 namespace kiln::autodiff {
 namespace {
 
+/// How many cheap steps are computed again rather than storing their result.
+constexpr int kMaxRecomputed = 4;
+
 using ir::Lowering;
 using ir::Node;
 using ir::Value;
@@ -73,11 +76,23 @@ class Chooser {
     if (d.lowering == Lowering::Control || d.reads_state) return false;
     if (invariant_.count(&node) != 0 && d.lowering != Lowering::Contraction) return true;
     if (d.lowering == Lowering::Movement) return movement_shrinks(node);
-    if (d.lowering != Lowering::Elementwise || is_transcendental(node)) return false;
+    return is_cheap(node) && operands_at_hand(node, kMaxRecomputed);
+  }
+
+  /// Every operand is free, stored anyway, or a few cheap steps from such values.
+  bool operands_at_hand(const Node& node, int depth) const {
     return std::all_of(node.operands.begin(), node.operands.end(), [&](const Value& operand) {
-      return free_.count(operand) != 0 || needed_.count(operand) != 0 ||
-             def(*operand.node).lowering == Lowering::Leaf;
+      const Node& maker = *operand.node;
+      if (free_.count(operand) != 0 || needed_.count(operand) != 0) return true;
+      if (def(maker).lowering == Lowering::Leaf) return maker.op != ir::Op::Parameter;
+      const bool cheap = is_cheap(maker) || (def(maker).lowering == Lowering::Movement &&
+                                             movement_shrinks(maker));
+      return depth > 0 && cheap && operands_at_hand(maker, depth - 1);
     });
+  }
+
+  static bool is_cheap(const Node& node) {
+    return def(node).lowering == Lowering::Elementwise && !is_transcendental(node);
   }
 
   /// A broadcast's operand is smaller than its result; a slice's or a concat's may not be.
