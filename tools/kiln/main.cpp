@@ -1,0 +1,117 @@
+// The command line tool: ops, run, compare.
+#include "core/types/text.h"
+#include "tools/kiln/module_runner.h"
+#include "tools/kiln/ops.h"
+
+#include <kiln/backend.h>
+
+#include <CLI/CLI.hpp>
+
+#include <cmath>
+#include <iostream>
+
+namespace {
+
+using kiln::Array;
+
+kiln::tool::RunOptions run_options(unsigned seed, const std::vector<std::string>& dims) {
+  kiln::tool::RunOptions options;
+  options.seed = seed;
+  for (const std::string& dim : dims) {
+    const std::size_t equals = dim.find('=');
+    const std::string number = equals == std::string::npos ? "" : dim.substr(equals + 1);
+    if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos ||
+        number.size() > 12) {
+      throw kiln::ValueError("kiln", "--dim", kiln::text("'", dim, "' is not NAME=SIZE"));
+    }
+    options.sizes[dim.substr(0, equals)] = std::stoll(number);
+  }
+  return options;
+}
+
+void run(const std::string& file, const std::string& backend,
+         const kiln::tool::RunOptions& options) {
+  const auto module = kiln::tool::load_module(file);
+  const auto arguments = kiln::tool::random_arguments(module, options);
+  const auto outcome = kiln::tool::run_module(module, arguments, backend);
+  for (std::size_t i = 0; i < outcome.outputs.size(); ++i) {
+    const Array& array = outcome.outputs[i];
+    const bool is_output = i < module.graph.outputs.size();
+    std::cout << (is_output ? "output " : "update ")
+              << (is_output ? i : i - module.graph.outputs.size()) << " " << array.dtype() << "["
+              << kiln::join_text(array.dims(), ",") << "]\n" << array << "\n";
+  }
+  std::cout << outcome.seconds * 1e3 << " ms on " << backend << "\n";
+}
+
+/// The largest difference relative to the larger of 1 and the element; infinite where NaN differ.
+double difference(const Array& a, const Array& b) {
+  const Array wide_a = a.astype(kiln::DType::Float64), wide_b = b.astype(kiln::DType::Float64);
+  const auto x = wide_a.as<double>(), y = wide_b.as<double>();
+  if (a.dims() != b.dims()) return INFINITY;
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
+    const double relative = std::fabs(x[i] - y[i]) / std::fmax(1, std::fabs(y[i]));
+    worst = std::isnan(relative) ? INFINITY : std::fmax(worst, relative);
+  }
+  return worst;
+}
+
+int compare(const std::string& file, const std::vector<std::string>& backends, double tolerance,
+            const kiln::tool::RunOptions& options) {
+  if (backends.size() != 2) {
+    throw kiln::ValueError("kiln compare", "--backends", "two backends are compared: A,B");
+  }
+  const auto module = kiln::tool::load_module(file);
+  const auto arguments = kiln::tool::random_arguments(module, options);
+  const auto a = kiln::tool::run_module(module, arguments, backends[0]).outputs;
+  const auto b = kiln::tool::run_module(module, arguments, backends[1]).outputs;
+  bool equal = true;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double worst = difference(a[i], b[i]);
+    equal = equal && worst <= tolerance;
+    std::cout << "result " << i << ": largest difference " << worst << "\n";
+  }
+  std::cout << (equal ? "equal" : "different") << "\n";
+  return equal ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Kiln: looking inside and running dumped programs");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", kiln::version());
+  std::string name, file, backend = "reference";
+  std::vector<std::string> backends, dims;
+  unsigned seed = 0;
+  double tolerance = 1e-5;
+  auto* ops = app.add_subcommand("ops", "the ops and their gradients, or one op");
+  ops->add_option("NAME", name);
+  auto* run_verb = app.add_subcommand("run", "runs a module with random inputs");
+  auto* compare_verb = app.add_subcommand("compare", "runs a module on two backends");
+  run_verb->add_option("--backend", backend);
+  compare_verb->add_option("--backends", backends)->delimiter(',')->required();
+  compare_verb->add_option("--tolerance", tolerance);
+  for (auto* verb : {run_verb, compare_verb}) {
+    verb->add_option("FILE", file, ".kir text or binary")->required();
+    verb->add_option("--random", seed, "seed of the inputs");
+    verb->add_option("--dim", dims, "NAME=SIZE of an unknown size; others are 3");
+  }
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (*compare_verb) return compare(file, backends, tolerance, run_options(seed, dims));
+    if (*run_verb) {
+      run(file, backend, run_options(seed, dims));
+    } else if (name.empty()) {
+      kiln::tool::print_ops(std::cout);
+    } else {
+      kiln::tool::print_op(std::cout, name);
+    }
+  } catch (const kiln::Error& error) {
+    std::cerr << "kiln: " << error.what() << "\n";
+    return 1;
+  }
+  return 0;
+}

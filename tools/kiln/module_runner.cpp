@@ -1,0 +1,115 @@
+#include "tools/kiln/module_runner.h"
+
+#include "core/module/format.h"
+#include "core/module/parse.h"
+#include "core/module/read.h"
+#include "core/module/write.h"
+#include "core/types/text.h"
+#include "runtime/backend_instance.h"
+
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <random>
+
+namespace kiln::tool {
+namespace {
+
+std::vector<std::int64_t> sizes_of(const ir::Type& type, const RunOptions& options) {
+  std::vector<std::int64_t> sizes;
+  for (const ir::Dim& dim : type.dims) {
+    sizes.push_back(ir::evaluate(dim, [&](const ir::Symbol& symbol) {
+      const auto given = options.sizes.find(symbol.name);
+      return std::optional<std::int64_t>(given == options.sizes.end() ? 3 : given->second);
+    }));
+  }
+  return sizes;
+}
+
+Array random_array(const ir::Type& type, const RunOptions& options, std::mt19937_64& generator) {
+  Array wide = Array::zeros(sizes_of(type, options), DType::Float64);
+  for (double& element : wide.as<double>()) {
+    const double u = static_cast<double>(generator() >> 11) * 0x1p-53;
+    element = is_float(type.dtype)        ? 2 * u - 1
+              : type.dtype == DType::Bool ? (u < 0.5 ? 0 : 1)
+                                          : static_cast<double>(static_cast<int>(3 * u));
+  }
+  return wide.astype(type.dtype);
+}
+
+}  // namespace
+
+module::Module load_module(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string contents((std::istreambuf_iterator<char>(file)), {});
+  if (!file.is_open() || file.bad()) throw IoError("", "", text("cannot read ", path));
+  const bool binary = contents.size() >= sizeof(module::kMagic) &&
+                      std::memcmp(contents.data(), module::kMagic, sizeof(module::kMagic)) == 0;
+  if (!binary) return module::parse_module(contents, path);
+  return module::read_module({reinterpret_cast<const std::byte*>(contents.data()),
+                              contents.size()});
+}
+
+std::vector<Array> random_arguments(const module::Module& module, const RunOptions& options) {
+  std::mt19937_64 generator(options.seed);
+  std::vector<Array> arguments;
+  for (const ir::Value& input : module.graph.inputs) {
+    arguments.push_back(random_array(input.type(), options, generator));
+  }
+  for (const module::StateEntry& entry : module.state) {
+    arguments.push_back(random_array(entry.variable.type(), options, generator));
+  }
+  return arguments;
+}
+
+Outcome run_module(const module::Module& module, const std::vector<Array>& arguments,
+                   const std::string& backend) {
+  const runtime::InstancePtr instance = runtime::backend_instance(backend, "kiln");
+  const module::Encoded encoded = module::write_module(module);
+  runtime::CompileRequest request;
+  request.module = encoded.bytes;
+  for (const auto& side : encoded.constants) request.constants.push_back({side.data, side.size});
+  request.label = module.name;
+  request.function = "kiln";
+  const runtime::Executable executable = instance->compile(request);
+
+  std::vector<runtime::Buffer> buffers;
+  for (const Array& array : arguments) {
+    buffers.push_back(instance->import_borrowed(array.data(), array.dtype(), array.dims()));
+  }
+  const std::size_t inputs = module.graph.inputs.size();
+  std::vector<const runtime::Buffer*> fed;
+  std::vector<runtime::StateInput> states;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (i < inputs) {
+      fed.push_back(&buffers[i]);
+    } else {
+      states.push_back({&buffers[i], false});
+    }
+  }
+  std::vector<runtime::Buffer> outputs(module.graph.outputs.size());
+  std::vector<runtime::Buffer> updates(module.graph.updates.size());
+  runtime::HostCallContext host_calls;
+  host_calls.function = module.name;
+  runtime::ExecuteCall call;
+  call.inputs = fed;
+  call.states = states;
+  call.outputs = outputs;
+  call.updates = updates;
+  call.host_calls = &host_calls;
+  call.label = module.name;
+  const auto start = std::chrono::steady_clock::now();
+  executable.execute(call).wait();
+  Outcome outcome;
+  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (auto* list : {&outputs, &updates}) {
+    for (const runtime::Buffer& buffer : *list) {
+      Array array = Array::zeros(buffer.dims(), buffer.dtype());
+      buffer.copy_to_host({static_cast<std::byte*>(array.data()), array.bytes()});
+      outcome.outputs.push_back(std::move(array));
+    }
+  }
+  return outcome;
+}
+
+}  // namespace kiln::tool

@@ -1,0 +1,32 @@
+// Running a module file on a backend with random inputs.
+#pragma once
+
+#include "core/module/module.h"
+
+#include <kiln/array.h>
+
+#include <map>
+#include <string>
+
+namespace kiln::tool {
+
+/// Text (.kir) or binary, told by its first bytes. Throws IoError.
+module::Module load_module(const std::string& path);
+
+struct RunOptions {
+  unsigned seed = 0;
+  /// Sizes of symbols by name; others are 3.
+  std::map<std::string, std::int64_t> sizes;
+};
+
+/// Inputs, then state: floats from [-1, 1), integers from 0 to 2, bools.
+std::vector<Array> random_arguments(const module::Module& module, const RunOptions& options);
+
+struct Outcome {
+  std::vector<Array> outputs;  // outputs, then the new values of updates
+  double seconds = 0;          // of the call
+};
+Outcome run_module(const module::Module& module, const std::vector<Array>& arguments,
+                   const std::string& backend);
+
+}  // namespace kiln::tool

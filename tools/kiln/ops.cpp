@@ -1,0 +1,75 @@
+#include "tools/kiln/ops.h"
+
+#include "core/ops/op.h"
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+#include <iomanip>
+#include <ostream>
+#include <variant>
+
+namespace kiln::tool {
+namespace {
+
+constexpr const char* kLowerings[] = {"leaf",     "elementwise", "reduce",     "movement", "indexed",
+                                      "contraction", "control",  "structural", "composite"};
+
+const char* lowering_name(const ir::OpDef& d) { return kLowerings[static_cast<int>(d.lowering)]; }
+
+std::string operand_names(const ir::OpDef& d) {
+  std::string names;
+  for (std::string_view name : d.operands) {
+    if (!name.empty()) names += text(names.empty() ? "" : ", ", name);
+  }
+  return d.arity == ir::kVariadic ? names + " ..." : names;
+}
+
+template <std::size_t I = 0>
+std::string attribute_names(std::size_t kind) {
+  if constexpr (I < std::variant_size_v<ir::Attrs>) {
+    if (kind != I) return attribute_names<I + 1>(kind);
+    std::string names;
+    const ir::Attrs held{std::in_place_index<I>};
+    ir::for_each_field(held, [&](const char* name, const auto&) {
+      names += text(names.empty() ? "" : ", ", name);
+    });
+    return names;
+  }
+  return "";
+}
+
+std::string dtype_names(ir::DTypeSet set) {
+  std::string names;
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (set & ir::dtype_bit(dtype)) names += text(names.empty() ? "" : " ", dtype);
+  }
+  return names;
+}
+
+}  // namespace
+
+void print_op(std::ostream& out, const std::string& name) {
+  const ir::OpDef* d = ir::find_op(name);
+  if (!d) throw ValueError("kiln ops", "NAME", text("there is no op '", name, "'"));
+  out << d->name << "(" << operand_names(*d) << ")\n  " << d->doc << "\n";
+  const std::string attributes = attribute_names(d->attrs);
+  if (!attributes.empty()) out << "  attributes: " << attributes << "\n";
+  out << "  class: " << lowering_name(*d) << (d->commutative ? ", commutative" : "")
+      << (d->reads_state ? ", reads state" : "") << "\n  dtypes: " << dtype_names(d->dtypes)
+      << "\n  gradient: " << d->gradient << "\n";
+}
+
+void print_ops(std::ostream& out) {
+  for (const ir::OpDef& d : ir::all_ops()) {
+    out << std::left << std::setw(15) << d.name << std::setw(12) << lowering_name(d) << d.doc
+        << "\n";
+  }
+  out << "\ngradients\n";
+  for (const ir::OpDef& d : ir::all_ops()) {
+    out << std::left << std::setw(15) << d.name << d.gradient << "\n";
+  }
+}
+
+}  // namespace kiln::tool
