@@ -18,9 +18,15 @@ Tensor of_number(const char* function, Op op, const Operand& x) {
   return wrap(ir::unary(op, number_of(x)));
 }
 
-Tensor of_two(const char* function, Op op, const Operand& x, const Operand& y) {
+Tensor comparison(const char* function, Op op, const Operand& x, const Operand& y) {
   const Call call(function, where_of(x, y));
   const auto [a, b] = broadcast_operands(x, y);
+  return wrap(ir::binary(op, a, b));
+}
+
+Tensor extreme(const char* function, Op op, const Operand& x, const Operand& y) {
+  const Call call(function, where_of(x, y));
+  const auto [a, b] = broadcast_numbers(x, y);
   return wrap(ir::binary(op, a, b));
 }
 
@@ -61,8 +67,7 @@ Tensor cos(const Operand& x) { return of_float("cos", Op::Cos, x); }
 
 Tensor pow(const Operand& x, const Operand& a) {
   const Call call("pow", where_of(x, a));
-  const auto [base, exponent] = broadcast_operands(x, a, {"x", "a"});
-  number_of(x);
+  const auto [base, exponent] = broadcast_numbers(x, a, {"x", "a"});
   return wrap(ir::binary(Op::Pow, base, exponent));
 }
 
@@ -74,7 +79,7 @@ Tensor clip(const Operand& x, const Bound& min_value, const Bound& max_value) {
   return wrap(value);
 }
 
-Tensor equal(const Operand& x, const Operand& y) { return of_two("equal", Op::Equal, x, y); }
+Tensor equal(const Operand& x, const Operand& y) { return comparison("equal", Op::Equal, x, y); }
 
 Tensor not_equal(const Operand& x, const Operand& y) {
   const Call call("not_equal", where_of(x, y));
@@ -94,18 +99,13 @@ Tensor greater_equal(const Operand& x, const Operand& y) {
   return wrap(ir::less_equal_to(b, a));
 }
 
-Tensor less(const Operand& x, const Operand& y) { return of_two("less", Op::Less, x, y); }
+Tensor less(const Operand& x, const Operand& y) { return comparison("less", Op::Less, x, y); }
 
 Tensor less_equal(const Operand& x, const Operand& y) {
-  return of_two("less_equal", Op::LessEqual, x, y);
+  return comparison("less_equal", Op::LessEqual, x, y);
 }
 
-Tensor maximum(const Operand& x, const Operand& y) {
-  const Call call("maximum", where_of(x, y));
-  const auto [a, b] = broadcast_operands(x, y);
-  return wrap(ir::binary(Op::Maximum, a, b));
-}
-
-Tensor minimum(const Operand& x, const Operand& y) { return of_two("minimum", Op::Minimum, x, y); }
+Tensor maximum(const Operand& x, const Operand& y) { return extreme("maximum", Op::Maximum, x, y); }
+Tensor minimum(const Operand& x, const Operand& y) { return extreme("minimum", Op::Minimum, x, y); }
 
 }  // namespace kiln

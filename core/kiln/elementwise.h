@@ -37,9 +37,11 @@ class KILN_API Bound {
  public:
   Bound(NoneType) {}                                                    // NOLINT
   Bound(const Operand& value) : value_(value) {}                        // NOLINT
-  Bound(const Tensor& value, Where where = Where::here()) : value_(Operand(value, where)) {}  // NOLINT
+  Bound(const Tensor& value, Where where = Where::here())               // NOLINT
+      : value_(Operand(value, where)) {}
   template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
-  Bound(Number number, Where where = Where::here()) : value_(Operand(number, where)) {}  // NOLINT
+  Bound(Number number, Where where = Where::here())                     // NOLINT
+      : value_(Operand(number, where)) {}
 
   bool is_none() const { return !value_; }
   /// REQUIRES: not None.

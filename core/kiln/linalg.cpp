@@ -25,12 +25,6 @@ void require_equal_sizes(const Value& x, int x_axis, const Value& y, int y_axis)
                               " of y has size ", b, " ", both(x, y)));
 }
 
-std::pair<Value, Value> numbers(const Operand& x, const Operand& y) {
-  const auto pair = operand_pair(x, y);
-  if (pair.first.dtype() != DType::Bool) return pair;
-  Call::type_error("x", text("x is bool, not a number ", both(pair.first, pair.second)));
-}
-
 Ints labels_from(std::int64_t first, int count) {
   Ints labels(static_cast<std::size_t>(count));
   std::iota(labels.begin(), labels.end(), first);
@@ -74,7 +68,7 @@ AxisPair contracted_axes(const Value& x, const Value& y, const Axes& axes) {
 
 Tensor dot(const Operand& x, const Operand& y) {
   const Call call("dot", where_of(x, y));
-  const auto [a, b] = numbers(x, y);
+  const auto [a, b] = number_pair(x, y);
   if (a.rank() == 0 || b.rank() == 0) {
     const auto [left, right] = broadcast_values(a, b);
     return wrap(left * right);
@@ -90,7 +84,7 @@ Tensor dot(const Operand& x, const Operand& y) {
 
 Tensor batch_dot(const Operand& x, const Operand& y, const BatchDotOptions& options) {
   const Call call("batch_dot", where_of(x, y));
-  const auto [a, b] = numbers(x, y);
+  const auto [a, b] = number_pair(x, y);
   if (a.rank() < 2 || b.rank() < 2) {
     Call::value_error(a.rank() < 2 ? "x" : "y", text("operands need a rank of 2 or more ",
                                                      both(a, b)));
@@ -118,7 +112,9 @@ Tensor transpose(const Operand& x) {
 Tensor gather(const Operand& reference, const Operand& indices) {
   const Call call("gather", where_of(reference, indices));
   const Value from = input_of(reference, "reference");
-  const Value at = value_of(indices, DType::Int64, "indices");
+  const bool is_number = indices.kind() == Operand::Kind::Integer;
+  const Value at = is_number ? value_of(indices, DType::Int64, "indices")
+                             : input_of(indices, "indices");
   if (from.rank() == 0) {
     Call::value_error("reference", text("reference is a scalar (reference ", from.type(), ")"));
   }

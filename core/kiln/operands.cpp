@@ -56,7 +56,13 @@ void require_adoptable(const Operand& operand, DType dtype, const char* argument
                                    " is outside the range of ", dtype));
 }
 
-Tensor elementwise(const char* function, ir::Op op, const Operand& x, const Operand& y) {
+Tensor arithmetic(const char* function, ir::Op op, const Operand& x, const Operand& y) {
+  const Call call(function, where_of(x, y));
+  const auto [a, b] = broadcast_numbers(x, y);
+  return wrap(ir::binary(op, a, b));
+}
+
+Tensor comparison(const char* function, ir::Op op, const Operand& x, const Operand& y) {
   const Call call(function, where_of(x, y));
   const auto [a, b] = broadcast_operands(x, y);
   return wrap(ir::binary(op, a, b));
@@ -128,6 +134,19 @@ std::pair<Value, Value> operand_pair(const Operand& x, const Operand& y, const P
   return {a, b};
 }
 
+std::pair<Value, Value> number_pair(const Operand& x, const Operand& y, const PairNames& names) {
+  const auto pair = operand_pair(x, y, names);
+  if (pair.first.dtype() != DType::Bool) return pair;
+  Call::type_error(names.x, text(names.x, " is bool, not a number ",
+                                 both(pair.first.type(), pair.second.type(), names)));
+}
+
+std::pair<Value, Value> broadcast_numbers(const Operand& x, const Operand& y,
+                                          const PairNames& names) {
+  const auto [a, b] = number_pair(x, y, names);
+  return broadcast_values(a, b, names);
+}
+
 std::pair<Value, Value> broadcast_operands(const Operand& x, const Operand& y,
                                            const PairNames& names) {
   const auto [a, b] = operand_pair(x, y, names);
@@ -135,22 +154,22 @@ std::pair<Value, Value> broadcast_operands(const Operand& x, const Operand& y,
 }
 
 Tensor operator+(const Operand& x, const Operand& y) {
-  return elementwise("operator+", ir::Op::Add, x, y);
+  return arithmetic("operator+", ir::Op::Add, x, y);
 }
 Tensor operator-(const Operand& x, const Operand& y) {
-  return elementwise("operator-", ir::Op::Sub, x, y);
+  return arithmetic("operator-", ir::Op::Sub, x, y);
 }
 Tensor operator*(const Operand& x, const Operand& y) {
-  return elementwise("operator*", ir::Op::Mul, x, y);
+  return arithmetic("operator*", ir::Op::Mul, x, y);
 }
 Tensor operator/(const Operand& x, const Operand& y) {
-  return elementwise("operator/", ir::Op::Div, x, y);
+  return arithmetic("operator/", ir::Op::Div, x, y);
 }
 Tensor operator<(const Operand& x, const Operand& y) {
-  return elementwise("operator<", ir::Op::Less, x, y);
+  return comparison("operator<", ir::Op::Less, x, y);
 }
 Tensor operator<=(const Operand& x, const Operand& y) {
-  return elementwise("operator<=", ir::Op::LessEqual, x, y);
+  return comparison("operator<=", ir::Op::LessEqual, x, y);
 }
 Tensor operator>(const Operand& x, const Operand& y) {
   const Call call("operator>", where_of(x, y));
@@ -163,7 +182,7 @@ Tensor operator>=(const Operand& x, const Operand& y) {
   return wrap(ir::less_equal_to(b, a));
 }
 Tensor operator==(const Operand& x, const Operand& y) {
-  return elementwise("operator==", ir::Op::Equal, x, y);
+  return comparison("operator==", ir::Op::Equal, x, y);
 }
 Tensor operator!=(const Operand& x, const Operand& y) {
   const Call call("operator!=", where_of(x, y));

@@ -58,9 +58,15 @@ struct PairNames {
 /// numbers). Errors name both types.
 std::pair<ir::Value, ir::Value> operand_pair(const Operand& x, const Operand& y,
                                              const PairNames& names = {});
-/// The same, broadcast against each other.
+/// operand_pair, with TypeError when they are bool.
+std::pair<ir::Value, ir::Value> number_pair(const Operand& x, const Operand& y,
+                                            const PairNames& names = {});
+/// operand_pair, broadcast against each other.
 std::pair<ir::Value, ir::Value> broadcast_operands(const Operand& x, const Operand& y,
                                                    const PairNames& names = {});
+/// number_pair, broadcast against each other.
+std::pair<ir::Value, ir::Value> broadcast_numbers(const Operand& x, const Operand& y,
+                                                  const PairNames& names = {});
 /// The same for values; also checks equal dtype.
 std::pair<ir::Value, ir::Value> broadcast_values(const ir::Value& x, const ir::Value& y,
                                                  const PairNames& names = {});

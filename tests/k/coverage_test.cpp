@@ -1,0 +1,54 @@
+// Every function that the headers of these groups declare has a row of values.
+#include "tests/catch.h"
+#include "tests/k/row.h"
+
+#include <fstream>
+#include <regex>
+#include <set>
+#include <string>
+
+namespace kiln::test {
+namespace {
+
+std::set<std::string> declared(const std::string& header) {
+  std::ifstream file(KILN_SOURCE_DIR "/core/kiln/" + header);
+  REQUIRE(file.is_open());
+  const std::regex declaration("^KILN_API Tensor ([a-z_0-9]+|operator[^(]+)\\(");
+  std::set<std::string> names;
+  for (std::string line; std::getline(file, line);) {
+    std::smatch match;
+    if (std::regex_search(line, match, declaration)) names.insert(match[1]);
+  }
+  return names;
+}
+
+std::set<std::string> tested(const std::vector<Row>& rows) {
+  std::set<std::string> names;
+  for (const Row& row : rows) {
+    const std::string name = row.name;
+    names.insert(name.substr(0, name.find(' ')));
+  }
+  return names;
+}
+
+void require_all(const char* header, const std::vector<Row>& rows) {
+  const std::set<std::string> names = declared(header), have = tested(rows);
+  CHECK_FALSE(names.empty());
+  for (const std::string& name : names) {
+    INFO(header << " declares " << name);
+    CHECK(have.count(name) == 1);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every K function of these headers has a row", "[k]") {
+  require_all("elementwise.h", elementwise_rows());
+  require_all("tensor.h", operator_rows());
+  require_all("reduce.h", reduce_rows());
+  require_all("linalg.h", linalg_rows());
+  require_all("activation.h", activation_rows());
+  require_all("loss.h", loss_rows());
+}
+
+}  // namespace kiln::test

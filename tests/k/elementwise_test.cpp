@@ -1,0 +1,112 @@
+// Values of group F. Transcendental ones are NumPy 2.4's.
+#include "tests/catch.h"
+#include "tests/k/row.h"
+
+namespace kiln::test {
+namespace {
+
+const Array& x() {
+  static const Array array = f32({2, 3}, {-2, -0.5, 0, 0.5, 1, 3});
+  return array;
+}
+const Array& y() {
+  static const Array array = f32({2, 3}, {1, 2, 3, -1, 0.5, 2});
+  return array;
+}
+/// The gradient of the sum of y with respect to its first operand.
+Tensor slope(const Tensor& y, const Tensor& x) { return gradients(sum(y), {x})[0]; }
+
+}  // namespace
+
+std::vector<Row> elementwise_rows() {
+  return {
+      {"square", {x()}, [](const Tensors& x) { return square(x[0]); },
+       f32({2, 3}, {4, 0.25, 0, 0.25, 1, 9})},
+      {"square int32", {i32({2}, {-3, 4})}, [](const Tensors& x) { return square(x[0]); },
+       i32({2}, {9, 16})},
+      {"abs", {x()}, [](const Tensors& x) { return abs(x[0]); },
+       f32({2, 3}, {2, 0.5, 0, 0.5, 1, 3})},
+      {"abs gradient at 0", {x()}, [](const Tensors& x) { return slope(abs(x[0]), x[0]); },
+       f32({2, 3}, {-1, -1, 0, 1, 1, 1})},
+      {"sqrt", {f32({6}, {4, 2.25, 0, -0.0f, -4, kNaN})},
+       [](const Tensors& x) { return sqrt(x[0]); }, f32({6}, {2, 1.5, 0, 0, 0, kNaN})},
+      {"sqrt gradient", {f32({4}, {4, 0.25, 0, -4})},
+       [](const Tensors& x) { return slope(sqrt(x[0]), x[0]); }, f32({4}, {0.25, 1, 0, 0})},
+      {"exp", {x()}, [](const Tensors& x) { return exp(x[0]); },
+       f32({2, 3}, {0.135335283, 0.60653066, 1, 1.64872127, 2.71828183, 20.0855369})},
+      {"log", {f32({5}, {1, 0.5, 10, 0, -1})}, [](const Tensors& x) { return log(x[0]); },
+       f32({5}, {0, -0.693147181, 2.30258509, -kInf, kNaN})},
+      {"round half to even", {f32({6}, {0.5, 1.5, 2.5, -0.5, -1.5, 2.6})},
+       [](const Tensors& x) { return round(x[0]); }, f32({6}, {0, 2, 2, 0, -2, 3})},
+      {"round int64", {i64({2}, {3, -4})}, [](const Tensors& x) { return round(x[0]); },
+       i64({2}, {3, -4})},
+      {"sign", {f32({4}, {-2.5, 0, 3, kNaN})}, [](const Tensors& x) { return sign(x[0]); },
+       f32({4}, {-1, 0, 1, kNaN})},
+      {"sin", {x()}, [](const Tensors& x) { return sin(x[0]); },
+       f32({2, 3}, {-0.909297427, -0.479425539, 0, 0.479425539, 0.841470985, 0.141120008})},
+      {"cos", {x()}, [](const Tensors& x) { return cos(x[0]); },
+       f32({2, 3}, {-0.416146837, 0.877582562, 1, 0.877582562, 0.540302306, -0.989992497})},
+      {"pow number", {x()}, [](const Tensors& x) { return pow(x[0], 3); },
+       f32({2, 3}, {-8, -0.125, 0, 0.125, 1, 27})},
+      {"pow of a number", {x()}, [](const Tensors& x) { return pow(2, x[0]); },
+       f32({2, 3}, {0.25, 0.707106781, 1, 1.41421356, 2, 8})},
+      {"pow int32", {i32({4}, {2, 3, -1, 0}), i32({4}, {-1, 2, -3, 0})},
+       [](const Tensors& x) { return pow(x[0], x[1]); }, i32({4}, {0, 9, -1, 1})},
+      {"pow gradient at 0", {f32({3}, {0, 0, 2})},
+       [](const Tensors& x) { return slope(pow(x[0], 2) + pow(x[0], 0), x[0]); },
+       f32({3}, {0, 0, 4})},
+      {"clip", {x()}, [](const Tensors& x) { return clip(x[0], -0.5, 1); },
+       f32({2, 3}, {-0.5, -0.5, 0, 0.5, 1, 1})},
+      {"clip None above", {x()}, [](const Tensors& x) { return clip(x[0], 0, None); },
+       f32({2, 3}, {0, 0, 0, 0.5, 1, 3})},
+      {"clip None below", {x()}, [](const Tensors& x) { return clip(x[0], None, 0); },
+       f32({2, 3}, {-2, -0.5, 0, 0, 0, 0})},
+      {"clip None", {x()}, [](const Tensors& x) { return clip(x[0], None, None); }, x()},
+      {"clip tensors", {x(), f32({3}, {-1, 0, 1}), f32({2, 1}, {2, 0.75})},
+       [](const Tensors& x) { return clip(x[0], x[1], x[2]); },
+       f32({2, 3}, {-1, 0, 1, 0.5, 0.75, 1})},
+      {"clip max below min", {x()}, [](const Tensors& x) { return clip(x[0], 2, 1); },
+       f32({2, 3}, {2, 2, 2, 2, 2, 2})},
+      {"clip int32", {i32({3}, {-5, 2, 9})}, [](const Tensors& x) { return clip(x[0], 0, 5.0); },
+       i32({3}, {0, 2, 5})},
+      {"clip gradient", {x()},
+       [](const Tensors& x) { return slope(clip(x[0], -0.5, 1), x[0]); },
+       f32({2, 3}, {0, 1, 1, 1, 1, 0})},
+      {"equal", {x(), f32({3}, {0.5, -0.5, 0})},
+       [](const Tensors& x) { return equal(x[0], x[1]); },
+       bools({2, 3}, {false, true, true, true, false, false})},
+      {"equal NaN", {f32({2}, {kNaN, -0.0f})}, [](const Tensors& x) { return equal(x[0], 0); },
+       bools({2}, {false, true})},
+      {"not_equal", {f32({3}, {kNaN, 1, 2})}, [](const Tensors& x) { return not_equal(x[0], 1); },
+       bools({3}, {true, false, true})},
+      {"greater", {x()}, [](const Tensors& x) { return greater(x[0], 0.5); },
+       bools({2, 3}, {false, false, false, false, true, true})},
+      {"greater_equal", {x()}, [](const Tensors& x) { return greater_equal(x[0], 0.5); },
+       bools({2, 3}, {false, false, false, true, true, true})},
+      {"less", {x(), f32({2, 1}, {0, 1})}, [](const Tensors& x) { return less(x[0], x[1]); },
+       bools({2, 3}, {true, true, false, true, false, false})},
+      {"less_equal", {x(), f32({2, 1}, {0, 1})},
+       [](const Tensors& x) { return less_equal(x[0], x[1]); },
+       bools({2, 3}, {true, true, true, true, true, false})},
+      {"maximum", {x(), y()}, [](const Tensors& x) { return maximum(x[0], x[1]); },
+       f32({2, 3}, {1, 2, 3, 0.5, 1, 3})},
+      {"maximum NaN", {f32({2}, {kNaN, 1})}, [](const Tensors& x) { return maximum(0, x[0]); },
+       f32({2}, {kNaN, 1})},
+      {"minimum", {x(), y()}, [](const Tensors& x) { return minimum(x[0], x[1]); },
+       f32({2, 3}, {-2, -0.5, 0, -1, 0.5, 2})},
+      {"maximum gradient at a tie", {f32({3}, {1, 2, 3}), f32({3}, {2, 2, 2})},
+       [](const Tensors& x) { return slope(maximum(x[0], x[1]), x[0]); }, f32({3}, {0, 1, 1})},
+      {"minimum gradient at a tie", {f32({3}, {1, 2, 3}), f32({3}, {2, 2, 2})},
+       [](const Tensors& x) { return slope(minimum(x[0], x[1]), x[1]); }, f32({3}, {0, 0, 1})},
+  };
+}
+
+TEST_CASE("elementwise functions", "[k]") { run(elementwise_rows()); }
+
+TEST_CASE("round and sign have no gradient", "[k]") {
+  const Tensor x = placeholder({.shape = {3}, .name = "x"});
+  CHECK_FALSE(gradients(sum(round(x)), {x})[0]);
+  CHECK_FALSE(gradients(sum(sign(x)), {x})[0]);
+}
+
+}  // namespace kiln::test

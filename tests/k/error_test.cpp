@@ -1,0 +1,213 @@
+// Misuse of the functions of groups D, E, F, L and of operators: class, text and place of the
+// error.
+#include "tests/catch.h"
+#include "tests/k/row.h"
+
+namespace kiln::test {
+namespace {
+
+Tensor of(const Shape& shape, const char* dtype = "float32") {
+  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
+}
+
+const ErrorRow kRows[] = {
+    // operators
+    {Fault::Value, [] { return of({2, 3}) + of({4}); },
+     "operator+: shapes do not broadcast: sizes 3 and 4 of axis -1 (x float32[2,3], y "
+     "float32[4])"},
+    {Fault::Value, [] { return of({4}) - of({2, 3}); },
+     "operator-: shapes do not broadcast: sizes 4 and 3 of axis -1 (x float32[4], y "
+     "float32[2,3])"},
+    {Fault::Type, [] { return of({2}) * of({2}, "float64"); },
+     "operator*: x has dtype float32 but y has dtype float64 (x float32[2], y float64[2])"},
+    {Fault::Type, [] { return of({2}, "int32") * 0.5; },
+     "operator*: y 0.5 is not integral beside a tensor of dtype int32"},
+    {Fault::Type, [] { return 0.5 / of({2}, "int64"); },
+     "operator/: x 0.5 is not integral beside a tensor of dtype int64"},
+    {Fault::Type, [] { return of({2}, "int32") < kInf; },
+     "operator<: y inf is not integral beside a tensor of dtype int32"},
+    {Fault::Value, [] { return of({2}, "int8") + 300; },
+     "operator+: y 300 is outside the range of int8"},
+    {Fault::Value, [] { return of({2}, "uint8") - -1; },
+     "operator-: y -1 is outside the range of uint8"},
+    {Fault::Type, [] { return of({2}, "bool") == 2; },
+     "operator==: y 2 is not 0 or 1 beside a tensor of dtype bool"},
+    {Fault::Type, [] { return of({2}, "bool") + true; },
+     "operator+: x is bool, not a number (x bool[2], y bool[])"},
+    {Fault::Type, [] { return -of({2}, "bool"); },
+     "operator-: x is bool, not a number (x bool[2])"},
+    {Fault::Value, [] { return Tensor() > of({2}); }, "operator>: x is an empty tensor"},
+    // elementwise
+    {Fault::Type, [] { return exp(of({2}, "int32")); },
+     "exp: x is not floating point (x int32[2])"},
+    {Fault::Type, [] { return log(of({2}, "bool")); }, "log: x is not floating point (x bool[2])"},
+    {Fault::Type, [] { return sqrt(of({2}, "int64")); },
+     "sqrt: x is not floating point (x int64[2])"},
+    {Fault::Type, [] { return sin(of({}, "uint8")); }, "sin: x is not floating point (x uint8[])"},
+    {Fault::Type, [] { return cos(of({}, "int8")); }, "cos: x is not floating point (x int8[])"},
+    {Fault::Type, [] { return square(of({2}, "bool")); },
+     "square: x is bool, not a number (x bool[2])"},
+    {Fault::Type, [] { return abs(of({2}, "bool")); }, "abs: x is bool, not a number (x bool[2])"},
+    {Fault::Type, [] { return sign(of({2}, "bool")); },
+     "sign: x is bool, not a number (x bool[2])"},
+    {Fault::Type, [] { return round(of({2}, "bool")); },
+     "round: x is bool, not a number (x bool[2])"},
+    {Fault::Type, [] { return pow(of({2}, "int32"), 0.5); },
+     "pow: a 0.5 is not integral beside a tensor of dtype int32"},
+    {Fault::Type, [] { return pow(of({2}), of({2}, "int32")); },
+     "pow: x has dtype float32 but a has dtype int32 (x float32[2], a int32[2])"},
+    {Fault::Value, [] { return pow(of({2}), of({3})); },
+     "pow: shapes do not broadcast: sizes 2 and 3 of axis -1 (x float32[2], a float32[3])"},
+    {Fault::Type, [] { return clip(of({2}, "int32"), 0.5, None); },
+     "clip: min_value 0.5 is not integral beside a tensor of dtype int32"},
+    {Fault::Type, [] { return clip(of({2}), None, of({2}, "int32")); },
+     "clip: x has dtype float32 but max_value has dtype int32 (x float32[2], max_value "
+     "int32[2])"},
+    {Fault::Value, [] { return clip(of({2}), of({3}), None); },
+     "clip: shapes do not broadcast: sizes 2 and 3 of axis -1 (x float32[2], min_value "
+     "float32[3])"},
+    {Fault::Value, [] { return equal(of({2}), of({3})); },
+     "equal: shapes do not broadcast: sizes 2 and 3 of axis -1 (x float32[2], y float32[3])"},
+    {Fault::Type, [] { return not_equal(of({2}), of({2}, "int32")); },
+     "not_equal: x has dtype float32 but y has dtype int32 (x float32[2], y int32[2])"},
+    {Fault::Value, [] { return greater(of({2}), of({3})); },
+     "greater: shapes do not broadcast: sizes 2 and 3 of axis -1 (x float32[2], y float32[3])"},
+    {Fault::Value, [] { return greater_equal(of({2}), of({3})); },
+     "greater_equal: shapes do not broadcast: sizes 2 and 3 of axis -1 (x float32[2], y "
+     "float32[3])"},
+    {Fault::Type, [] { return less(of({2}, "int32"), 1.5); },
+     "less: y 1.5 is not integral beside a tensor of dtype int32"},
+    {Fault::Value, [] { return less_equal(of({2, 2}), of({3, 2})); },
+     "less_equal: shapes do not broadcast: sizes 2 and 3 of axis -2 (x float32[2,2], y "
+     "float32[3,2])"},
+    {Fault::Value, [] { return maximum(of({2}), Tensor()); }, "maximum: y is an empty tensor"},
+    {Fault::Type, [] { return minimum(of({2}, "bool"), of({2}, "bool")); },
+     "minimum: x is bool, not a number (x bool[2], y bool[2])"},
+    // reductions
+    {Fault::Value, [] { return max(of({2, 3}), {.axis = 2}); },
+     "max: axis 2 is out of range for rank 2"},
+    {Fault::Value, [] { return min(of({2, 3}), {.axis = -3}); },
+     "min: axis -3 is out of range for rank 2"},
+    {Fault::Value, [] { return sum(of({2, 3}), {.axis = {1, -1}}); },
+     "sum: axis (1, -1) repeats an axis"},
+    {Fault::Type, [] { return sum(of({2}, "bool")); }, "sum: x is bool, not a number (x bool[2])"},
+    {Fault::Type, [] { return prod(of({2}, "bool")); },
+     "prod: x is bool, not a number (x bool[2])"},
+    {Fault::Value, [] { return prod(Tensors()); }, "prod: x is empty"},
+    {Fault::Value, [] { return mean(of({}), {.axis = 0}); },
+     "mean: axis 0 is out of range for rank 0"},
+    {Fault::Value, [] { return var(Tensor()); }, "var: x is an empty tensor"},
+    {Fault::Value, [] { return std(of({2}), {.axis = 1}); },
+     "std: axis 1 is out of range for rank 1"},
+    {Fault::Value, [] { return any(of({2}), {.axis = 1}); },
+     "any: axis 1 is out of range for rank 1"},
+    {Fault::Value, [] { return all(of({2}), {.axis = {0, 0}}); },
+     "all: axis (0, 0) repeats an axis"},
+    {Fault::Value, [] { return argmax(of({})); }, "argmax: axis -1 is out of range for rank 0"},
+    {Fault::Value, [] { return argmin(of({2, 0})); },
+     "argmin: axis 1 has no elements (x float32[2,0])"},
+    {Fault::Type, [] { return cumsum(of({2}, "bool")); },
+     "cumsum: x is bool, not a number (x bool[2])"},
+    {Fault::Value, [] { return cumprod(of({2}), {.axis = 1}); },
+     "cumprod: axis 1 is out of range for rank 1"},
+    {Fault::Type, [] { return logsumexp(of({2}, "int32")); },
+     "logsumexp: x is not floating point (x int32[2])"},
+    // products and lookups
+    {Fault::Value, [] { return dot(of({2, 3}), of({4, 5})); },
+     "dot: axis 1 of x has size 3 but axis 0 of y has size 4 (x float32[2,3], y float32[4,5])"},
+    {Fault::Value, [] { return dot(of({3}), of({2, 4, 5})); },
+     "dot: axis 0 of x has size 3 but axis 1 of y has size 4 (x float32[3], y float32[2,4,5])"},
+    {Fault::Type, [] { return dot(of({2, 3}), of({3, 2}, "float64")); },
+     "dot: x has dtype float32 but y has dtype float64 (x float32[2,3], y float64[3,2])"},
+    {Fault::Type, [] { return dot(of({2}, "bool"), of({2}, "bool")); },
+     "dot: x is bool, not a number (x bool[2], y bool[2])"},
+    {Fault::Value, [] { return batch_dot(of({2}), of({2, 3})); },
+     "batch_dot: operands need a rank of 2 or more (x float32[2], y float32[2,3])"},
+    {Fault::Value, [] { return batch_dot(of({2, 3}), of({4, 3}), {.axes = 1}); },
+     "batch_dot: axis 0 of x has size 2 but axis 0 of y has size 4 (x float32[2,3], y "
+     "float32[4,3])"},
+    {Fault::Value, [] { return batch_dot(of({2, 3}), of({2, 4}), {.axes = 1}); },
+     "batch_dot: axis 1 of x has size 3 but axis 1 of y has size 4 (x float32[2,3], y "
+     "float32[2,4])"},
+    {Fault::Value, [] { return batch_dot(of({2, 3}), of({2, 3}), {.axes = 0}); },
+     "batch_dot: axes (0) name the batch axis 0 (x float32[2,3], y float32[2,3])"},
+    {Fault::Value, [] { return batch_dot(of({2, 3}), of({2, 3}), {.axes = {1, -2}}); },
+     "batch_dot: axes (1, -2) name the batch axis 0 (x float32[2,3], y float32[2,3])"},
+    {Fault::Value, [] { return batch_dot(of({2, 3}), of({2, 3}), {.axes = {1, 2}}); },
+     "batch_dot: axes 2 is out of range for rank 2"},
+    {Fault::Value, [] { return batch_dot(of({2, 3}), of({2, 3}), {.axes = {1, 1, 1}}); },
+     "batch_dot: axes (1, 1, 1) are not one axis of each operand (x float32[2,3], y "
+     "float32[2,3])"},
+    {Fault::Value, [] { return transpose(Tensor()); }, "transpose: x is an empty tensor"},
+    {Fault::Type, [] { return gather(of({2, 3}), of({2})); },
+     "gather: indices are not integers (indices float32[2])"},
+    {Fault::Type, [] { return gather(of({2, 3}), 0.5); },
+     "gather: indices are not integers (indices float32[])"},
+    {Fault::Value, [] { return gather(of({}), of({2}, "int32")); },
+     "gather: reference is a scalar (reference float32[])"},
+    // activations
+    {Fault::Type, [] { return relu(of({2}, "bool")); },
+     "relu: x is bool, not a number (x bool[2])"},
+    {Fault::Type, [] { return relu(of({2}, "int32"), {.alpha = 0.1}); },
+     "relu: alpha 0.1 is not integral beside a tensor of dtype int32"},
+    {Fault::Type, [] { return relu(of({2}, "int32"), {.max_value = 1.5}); },
+     "relu: max_value 1.5 is not integral beside a tensor of dtype int32"},
+    {Fault::Type, [] { return elu(of({2}, "int32")); },
+     "elu: x is not floating point (x int32[2])"},
+    {Fault::Type, [] { return softmax(of({2}, "int32")); },
+     "softmax: x is not floating point (x int32[2])"},
+    {Fault::Value, [] { return softmax(of({})); }, "softmax: axis -1 is out of range for rank 0"},
+    {Fault::Type, [] { return softplus(of({2}, "int32")); },
+     "softplus: x is not floating point (x int32[2])"},
+    {Fault::Type, [] { return softsign(of({2}, "int32")); },
+     "softsign: x is not floating point (x int32[2])"},
+    {Fault::Type, [] { return sigmoid(of({2}, "int32")); },
+     "sigmoid: x is not floating point (x int32[2])"},
+    {Fault::Type, [] { return tanh(of({2}, "int32")); },
+     "tanh: x is not floating point (x int32[2])"},
+    {Fault::Type, [] { return hard_sigmoid(of({2}, "int32")); },
+     "hard_sigmoid: x is not floating point (x int32[2])"},
+    {Fault::Value, [] { return l2_normalize(of({2}), {.axis = 1}); },
+     "l2_normalize: axis 1 is out of range for rank 1"},
+    // losses
+    {Fault::Value, [] { return categorical_crossentropy(of({2, 3}), of({2, 4})); },
+     "categorical_crossentropy: target and output have different shapes (target float32[2,3], "
+     "output float32[2,4])"},
+    {Fault::Value, [] { return categorical_crossentropy(of({3}), of({2, 3})); },
+     "categorical_crossentropy: target and output have different shapes (target float32[3], "
+     "output float32[2,3])"},
+    {Fault::Value, [] { return categorical_crossentropy(of({3}), of({3}), {.axis = 1}); },
+     "categorical_crossentropy: axis 1 is out of range for rank 1"},
+    {Fault::Type, [] { return categorical_crossentropy(of({2, 3}, "int32"), of({2, 3})); },
+     "categorical_crossentropy: target has dtype int32 but output has dtype float32 (target "
+     "int32[2,3], output float32[2,3])"},
+    {Fault::Type, [] { return categorical_crossentropy(of({2}, "int32"), of({2}, "int32")); },
+     "categorical_crossentropy: output is not floating point (output int32[2])"},
+    {Fault::Value, [] { return sparse_categorical_crossentropy(of({3}), of({2, 3})); },
+     "sparse_categorical_crossentropy: target has 3 elements, not one for each of 2 positions "
+     "(target float32[3], output float32[2,3])"},
+    {Fault::Value, [] { return sparse_categorical_crossentropy(of({2}), of({2, 3}), {.axis = 2}); },
+     "sparse_categorical_crossentropy: axis 2 is out of range for rank 2"},
+    {Fault::Type, [] { return sparse_categorical_crossentropy(of({2}), of({2, 3}, "int32")); },
+     "sparse_categorical_crossentropy: output is not floating point (output int32[2,3])"},
+    {Fault::Value, [] { return binary_crossentropy(of({2}), of({3})); },
+     "binary_crossentropy: shapes do not broadcast: sizes 2 and 3 of axis -1 (target "
+     "float32[2], output float32[3])"},
+    {Fault::Type, [] { return binary_crossentropy(of({2}), of({2}, "float64")); },
+     "binary_crossentropy: target has dtype float32 but output has dtype float64 (target "
+     "float32[2], output float64[2])"},
+    {Fault::Type, [] { return in_top_k(of({2, 3}), of({2}), 1); },
+     "in_top_k: targets are not integers (predictions float32[2,3], targets float32[2])"},
+    {Fault::Value, [] { return in_top_k(of({2, 3}), of({2, 1}, "int32"), 1); },
+     "in_top_k: ranks are not 2 and 1 (predictions float32[2,3], targets int32[2,1])"},
+    {Fault::Value, [] { return in_top_k(of({2, 3}), of({3}, "int32"), 1); },
+     "in_top_k: batch sizes differ (predictions float32[2,3], targets int32[3])"},
+};
+
+}  // namespace
+
+TEST_CASE("errors of K functions, word for word", "[k]") {
+  for (const ErrorRow& row : kRows) run(row, __FILE__);
+}
+
+}  // namespace kiln::test

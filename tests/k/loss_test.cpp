@@ -1,0 +1,120 @@
+// Values of group L's losses: NumPy 2.4's, by the formulas of TensorFlow's engine of Keras 2.2.5.
+#include "tests/catch.h"
+#include "tests/k/row.h"
+
+namespace kiln::test {
+namespace {
+
+const Array& x() {
+  static const Array array = f32({2, 3}, {-2, -0.5, 0, 0.5, 1, 3});
+  return array;
+}
+const Array& one_hot_targets() {
+  static const Array array = f32({2, 3}, {0, 1, 0, 0.2, 0.3, 0.5});
+  return array;
+}
+const Array& probabilities() {
+  static const Array array = f32({2, 3}, {0.2, 0.3, 0.5, 1.2, 0.6, 0.2});
+  return array;
+}
+const Array& binary_targets() {
+  static const Array array = f32({2, 3}, {1, 0, 1, 1, 0, 0.4});
+  return array;
+}
+
+}  // namespace
+
+std::vector<Row> loss_rows() {
+  return {
+      {"categorical_crossentropy", {one_hot_targets(), probabilities()},
+       [](const Tensors& x) { return categorical_crossentropy(x[0], x[1]); },
+       f32({2}, {1.2039728, 1.61464951})},
+      {"categorical_crossentropy axis", {one_hot_targets(), probabilities()},
+       [](const Tensors& x) { return categorical_crossentropy(x[0], x[1], {.axis = 0}); },
+       f32({3}, {0.030830136, 1.22025182, 0.626381484})},
+      {"categorical_crossentropy logits", {one_hot_targets(), x()},
+       [](const Tensors& x) { return categorical_crossentropy(x[0], x[1], {.from_logits = true}); },
+       f32({2}, {1.05495692, 1.2967341})},
+      {"categorical_crossentropy of a wrong certainty", {f32({3}, {1, 0, 0}), f32({3}, {0, 1, 0})},
+       [](const Tensors& x) { return categorical_crossentropy(x[0], x[1]); }, f32({}, {16.118095})},
+      {"categorical_crossentropy of large logits", {f32({2}, {1, 0}), f32({2}, {-1000, 1000})},
+       [](const Tensors& x) { return categorical_crossentropy(x[0], x[1], {.from_logits = true}); },
+       f32({}, {2000})},
+      {"categorical_crossentropy float16", {f32({2}, {1, 0}), f32({2}, {0, 1})},
+       [](const Tensors& x) {
+         const Tensor target = cast(x[0], "float16"), output = cast(x[1], "float16");
+         return cast(categorical_crossentropy(target, output), "float32");
+       },
+       f32({}, {16.125})},
+      {"sparse_categorical_crossentropy", {i32({2}, {1, 0}), probabilities()},
+       [](const Tensors& x) { return sparse_categorical_crossentropy(x[0], x[1]); },
+       f32({2}, {1.2039728, 0.587786709})},
+      {"sparse_categorical_crossentropy of a column", {f32({2, 1}, {1, 0}), probabilities()},
+       [](const Tensors& x) { return sparse_categorical_crossentropy(x[0], x[1]); },
+       f32({2}, {1.2039728, 0.587786709})},
+      {"sparse_categorical_crossentropy logits", {i64({2}, {2, 0}), x()},
+       [](const Tensors& x) {
+         return sparse_categorical_crossentropy(x[0], x[1], {.from_logits = true});
+       },
+       f32({2}, {0.55495692, 2.6967341})},
+      {"sparse_categorical_crossentropy of a wrong certainty",
+       {i64({2}, {0, 1}), f32({2, 3}, {0, 1, 0, 0, 1, 0})},
+       [](const Tensors& x) { return sparse_categorical_crossentropy(x[0], x[1]); },
+       f32({2}, {16.1180958, 2e-7f})},
+      {"sparse_categorical_crossentropy of three axes",
+       {i64({2, 1}, {2, 0}), f32({2, 1, 3}, {-2, -0.5, 0, 0.5, 1, 3})},
+       [](const Tensors& x) {
+         return sparse_categorical_crossentropy(x[0], x[1], {.from_logits = true});
+       },
+       f32({2, 1}, {0.55495692, 2.6967341})},
+      {"sparse_categorical_crossentropy axis",
+       {i64({2}, {2, 0}), f32({3, 2}, {-2, 0.5, -0.5, 1, 0, 3})},
+       [](const Tensors& x) {
+         return sparse_categorical_crossentropy(x[0], x[1], {.from_logits = true, .axis = 0});
+       },
+       f32({2}, {0.55495692, 2.6967341})},
+      {"sparse_categorical_crossentropy of no class", {i64({2}, {3, -1}), probabilities()},
+       [](const Tensors& x) { return sparse_categorical_crossentropy(x[0], x[1]); },
+       f32({2}, {kNaN, kNaN})},
+      {"sparse_categorical_crossentropy gradient", {i64({1}, {1}), f32({1, 2}, {0, 0})},
+       [](const Tensors& x) {
+         const Tensor loss = sparse_categorical_crossentropy(x[0], x[1], {.from_logits = true});
+         return gradients(sum(loss), {x[1]})[0];
+       },
+       f32({1, 2}, {0.5, -0.5})},
+      {"binary_crossentropy", {binary_targets(), f32({2, 3}, {0, 0.2, 0.5, 0.9, 1, 0.3})},
+       [](const Tensors& x) { return binary_crossentropy(x[0], x[1]); },
+       f32({2, 3}, {16.1180955, 0.223143551, 0.693147181, 0.105360516, 15.9423847, 0.695594081}),
+       2e-6},
+      {"binary_crossentropy logits", {binary_targets(), x()},
+       [](const Tensors& x) { return binary_crossentropy(x[0], x[1], {.from_logits = true}); },
+       f32({2, 3}, {2.12692801, 0.474076984, 0.693147181, 0.474076984, 1.31326169, 1.84858735})},
+      {"binary_crossentropy of a number", {f32({2}, {0, 0})},
+       [](const Tensors& x) { return binary_crossentropy(1, x[0], {.from_logits = true}); },
+       f32({2}, {0.693147181, 0.693147181})},
+      {"binary_crossentropy gradient at 0", {f32({2}, {0, 1}), f32({2}, {0, 0})},
+       [](const Tensors& x) {
+         const Tensor loss = binary_crossentropy(x[0], x[1], {.from_logits = true});
+         return gradients(sum(loss), {x[1]})[0];
+       },
+       f32({2}, {0.5, -0.5})},
+      {"in_top_k", {f32({3, 4}, {0.1, 0.4, 0.3, 0.2, 0.1, 0.4, 0.3, 0.2, 0.25, 0.25, 0.25, 0.25}),
+                    i64({3}, {2, 3, 0})},
+       [](const Tensors& x) { return in_top_k(x[0], x[1], 2); }, bools({3}, {true, false, true})},
+      {"in_top_k of ties at the boundary", {f32({3, 3}, {5, 3, 3, 5, 3, 3, 5, 3, 3}),
+                                            i32({3}, {0, 1, 2})},
+       [](const Tensors& x) { return in_top_k(x[0], x[1], 2); }, bools({3}, {true, true, true})},
+      {"in_top_k k 0", {f32({1, 2}, {1, 2}), i64({1}, {1})},
+       [](const Tensors& x) { return in_top_k(x[0], x[1], 0); }, bools({1}, {false})},
+      {"in_top_k k above the classes", {f32({1, 2}, {1, 2}), i64({1}, {0})},
+       [](const Tensors& x) { return in_top_k(x[0], x[1], 5); }, bools({1}, {true})},
+      {"in_top_k not finite, no class",
+       {f32({4, 2}, {kNaN, 0, kInf, 0, 1, 0, 1, 0}), i64({4}, {0, 0, 2, -1})},
+       [](const Tensors& x) { return in_top_k(x[0], x[1], 2); },
+       bools({4}, {false, false, false, false})},
+  };
+}
+
+TEST_CASE("losses", "[k]") { run(loss_rows()); }
+
+}  // namespace kiln::test

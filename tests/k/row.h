@@ -1,0 +1,76 @@
+// The tests of K functions are tables. A Row is one call with the value that it must have, from an
+// independent source: NumPy, or Keras' own tests. A SmoothRow compares gradients with finite
+// differences. An ErrorRow is one misuse with its message. run.cpp runs them.
+#pragma once
+
+#include <kiln/k.h>
+
+#include <limits>
+
+namespace kiln::test {
+
+inline constexpr float kInf = std::numeric_limits<float>::infinity();
+inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+/// Arrays by dims and elements.
+inline Array f32(std::vector<std::int64_t> dims, std::vector<float> elements) {
+  return Array(elements, std::move(dims));
+}
+inline Array i32(std::vector<std::int64_t> dims, std::vector<std::int32_t> elements) {
+  return Array(elements, std::move(dims));
+}
+inline Array i64(std::vector<std::int64_t> dims, std::vector<std::int64_t> elements) {
+  return Array(elements, std::move(dims));
+}
+inline Array bools(std::vector<std::int64_t> dims, std::vector<bool> elements) {
+  return Array(elements).reshape(std::move(dims));
+}
+
+using Tensors = std::vector<Tensor>;
+using Build = Tensor (*)(const Tensors& x);
+
+struct Row {
+  const char* name;  // the K function, then what is special: "relu alpha"
+  std::vector<Array> inputs;
+  Build build;
+  Array expected;
+  double tolerance = 1e-6;
+};
+
+/// Checks the value with inputs of known dims and with inputs of unknown dims.
+void run(const Row& row);
+void run(const std::vector<Row>& rows);
+
+struct SmoothRow {
+  const char* name;
+  std::vector<std::vector<std::int64_t>> inputs;  // dims of float64 inputs
+  Build build;
+  double low = -2, high = 2;  // elements are drawn from here
+};
+
+/// Compares the gradient and its gradient with finite differences, in a random direction and with
+/// a random upstream gradient.
+void run(const SmoothRow& row);
+
+enum class Fault { Value, Type, NotImplemented };
+struct ErrorRow {
+  Fault fault;
+  Tensor (*call)();
+  const char* message;
+};
+
+/// Checks class and text, and that the error names a line of `file`.
+void run(const ErrorRow& row, const char* file);
+
+/// What separates two arrays; empty when they agree. Infinities and NaN agree with themselves.
+std::string difference(const Array& actual, const Array& expected, double tolerance);
+
+/// The tables of values.
+std::vector<Row> elementwise_rows();
+std::vector<Row> operator_rows();
+std::vector<Row> reduce_rows();
+std::vector<Row> linalg_rows();
+std::vector<Row> activation_rows();
+std::vector<Row> loss_rows();
+
+}  // namespace kiln::test

@@ -1,0 +1,157 @@
+#include "tests/k/row.h"
+
+#include "core/types/text.h"
+#include "tests/catch.h"
+
+#include <cmath>
+#include <random>
+#include <string>
+
+namespace kiln::test {
+namespace {
+
+/// The plugin of this build, whatever the environment of the test says.
+const std::string& reference() {
+  static const std::string name = load_backend(KILN_BINARY_DIR "/lib/libkiln_reference.so");
+  return name;
+}
+
+Function compile(const Tensors& inputs, const Tensors& outputs) {
+  return function(inputs, outputs, {.backend = reference()});
+}
+
+/// With `known_dims` false every size is None but 1, since only a literal 1 is stretched.
+Tensors placeholders(const std::vector<Array>& inputs, bool known_dims) {
+  Tensors x;
+  for (const Array& input : inputs) {
+    std::vector<ShapeEntry> shape;
+    for (const std::int64_t size : input.dims()) {
+      shape.push_back(known_dims || size == 1 ? ShapeEntry(size) : ShapeEntry(None));
+    }
+    x.push_back(placeholder({.shape = shape, .dtype = input.dtype(), .name = text("x", x.size())}));
+  }
+  return x;
+}
+
+void check_value(const Row& row, bool known_dims) {
+  INFO("row: " << row.name << (known_dims ? "" : ", unknown dims"));
+  const Tensors x = placeholders(row.inputs, known_dims);
+  const Tensor y = row.build(x);
+  const std::vector<Array> results = compile(x, {y})(row.inputs);
+  CHECK(difference(results[0], row.expected, row.tolerance) == "");
+  if (known_dims) {
+    CHECK(int_shape(y) == std::vector<std::optional<std::int64_t>>(row.expected.dims().begin(),
+                                                                   row.expected.dims().end()));
+  }
+}
+
+/// A random array; the same for the same seed.
+Array drawn(const std::vector<std::int64_t>& dims, double low, double high, unsigned seed) {
+  std::mt19937_64 generator(seed);
+  Array array = Array::zeros(dims, DType::Float64);
+  for (double& element : array.as<double>()) {
+    // By hand: distributions differ between standard libraries.
+    const double unit = static_cast<double>(generator() >> 11) * 0x1p-53;
+    element = low + (high - low) * unit;
+  }
+  return array;
+}
+
+Array moved(const Array& x, const Array& direction, double step) {
+  Array result = x;
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    result.as<double>()[at] = x.as<double>()[at] + step * direction.as<double>()[at];
+  }
+  return result;
+}
+
+Tensor fixed(const Array& value) { return constant(value, {.dtype = "float64"}); }
+
+/// The derivative of a scalar along directions: the sum over the inputs of gradient * direction.
+Tensor along(const Tensor& scalar, const Tensors& x, const std::vector<Array>& directions) {
+  Tensor sum_of_all = fixed(0.0);
+  const Tensors gradient = gradients(scalar, x);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (gradient[i]) sum_of_all = sum_of_all + sum(gradient[i] * fixed(directions[i]));
+  }
+  return sum_of_all;
+}
+
+}  // namespace
+
+std::string difference(const Array& actual, const Array& expected, double tolerance) {
+  if (actual.dtype() != expected.dtype()) {
+    return text("dtype ", actual.dtype(), " is not ", expected.dtype());
+  }
+  if (actual.dims() != expected.dims()) {
+    return text("dims (", join_text(actual.dims()), ") are not (", join_text(expected.dims()), ")");
+  }
+  const Array a = actual.astype(DType::Float64), b = expected.astype(DType::Float64);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(a.size()); ++i) {
+    const double have = a.as<double>()[i], want = b.as<double>()[i];
+    if (have == want || (std::isnan(have) && std::isnan(want))) continue;
+    if (std::abs(have - want) <= tolerance * (1 + std::abs(want)) && std::isfinite(want)) continue;
+    return text("element ", i, " is ", have, ", not ", want);
+  }
+  return "";
+}
+
+void run(const Row& row) {
+  check_value(row, true);
+  check_value(row, false);
+}
+
+void run(const std::vector<Row>& rows) {
+  for (const Row& row : rows) run(row);
+}
+
+void run(const SmoothRow& row) {
+  INFO("row: " << row.name);
+  std::vector<Array> values, directions;
+  for (const auto& dims : row.inputs) {
+    const auto seed = static_cast<unsigned>(values.size());
+    values.push_back(drawn(dims, row.low, row.high, seed + 1));
+    directions.push_back(drawn(dims, -1, 1, seed + 100));
+  }
+  const Tensors x = placeholders(values, true);
+  const Tensor y = row.build(x);
+  std::vector<std::int64_t> dims;
+  for (const auto& size : int_shape(y)) dims.push_back(*size);
+  const Tensor loss = sum(y * fixed(drawn(dims, -1, 1, 1000)));
+  const Tensor first = along(loss, x, directions), second = along(first, x, directions);
+  const Function f = compile(x, {loss, first, second});
+  const auto at = [&](double step) {
+    std::vector<Array> inputs;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      inputs.push_back(moved(values[i], directions[i], step));
+    }
+    return f(inputs);
+  };
+  constexpr double kStep = 1e-5;
+  const auto here = at(0), before = at(-kStep), after = at(kStep);
+  for (const std::size_t order : {1u, 2u}) {
+    const double slope = (after[order - 1].item<double>() - before[order - 1].item<double>()) /
+                         (2 * kStep);
+    INFO("order " << order);
+    CHECK(here[order].item<double>() == Approx(slope).epsilon(1e-6).margin(1e-6));
+  }
+}
+
+void run(const ErrorRow& row, const char* file) {
+  INFO("message: " << row.message);
+  try {
+    row.call();
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK(error.message() == row.message);
+    CHECK((dynamic_cast<const ValueError*>(&error) != nullptr) == (row.fault == Fault::Value));
+    CHECK((dynamic_cast<const TypeError*>(&error) != nullptr) == (row.fault == Fault::Type));
+    CHECK((dynamic_cast<const NotImplementedError*>(&error) != nullptr) ==
+          (row.fault == Fault::NotImplemented));
+    CHECK(std::string(error.where().file) == file);
+    CHECK(error.where().known());
+  }
+}
+
+}  // namespace kiln::test
