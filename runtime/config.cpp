@@ -1,3 +1,4 @@
+// What core declares and leaves to the runtime, since it reads a file or makes an Array.
 #include <kiln/config.h>
 
 #include "core/kiln/context_state.h"

@@ -1,3 +1,4 @@
+// POSIX files: the C++ streams neither say why they fail nor force anything to the disk.
 #include "runtime/file_io.h"
 
 #include "core/types/text.h"

@@ -1,3 +1,4 @@
+// Depth is measured before anything is parsed, so that no part of RapidJSON meets a deep value.
 #include "runtime/json.h"
 
 #include "core/types/text.h"

@@ -1,3 +1,5 @@
+// Finds keras.json and takes out what Kiln knows; each type is checked before it is used. When the
+// file is read, and how often, is for core/kiln/context.cpp to say.
 #include "runtime/keras_json.h"
 
 #include "core/types/text.h"
@@ -12,6 +14,7 @@
 #include <filesystem>
 #include <span>
 #include <system_error>
+#include <utility>
 
 namespace kiln::runtime {
 namespace {
@@ -134,7 +137,7 @@ KerasJson read_keras_json(const std::string& path) {
   if (ordering && !json.image_data_format) {
     json.image_data_format = *ordering == "th" ? "channels_first" : "channels_last";
   }
-  for (const auto& member : document.GetObject()) {
+  for (const auto& member : std::as_const(document).GetObject()) {
     const std::string key(member.name.GetString(), member.name.GetStringLength());
     if (!is_known(key)) json.unknown_keys.push_back(key);
   }

@@ -1,3 +1,5 @@
+// Reads and writes safetensors files. The reader checks sizes against the file before it asks for
+// memory, and that the tensors cover the data exactly once.
 #include "runtime/safetensors.h"
 
 #include "core/types/text.h"

@@ -1,3 +1,4 @@
+// The header as parser events: nothing but the tensors is stored, whatever the file holds.
 #include "runtime/safetensors_header.h"
 
 #include "core/types/text.h"

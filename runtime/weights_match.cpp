@@ -1,3 +1,5 @@
+// Pairs by name first, then looks at what differs and what is left over; near_name.cpp has the
+// names that may have been meant.
 #include "runtime/weights_match.h"
 
 #include "core/types/text.h"
