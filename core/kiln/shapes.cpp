@@ -37,57 +37,94 @@ Elements of_constant(const ir::ConstantAttrs& attrs) {
   return std::nullopt;
 }
 
+Elements of_two(ir::Op op, const Dim& x, const Dim& y) {
+  switch (op) {
+    case ir::Op::Add: return Dims{x + y};
+    case ir::Op::Sub: return Dims{x - y};
+    case ir::Op::Mul: return Dims{x * y};
+    case ir::Op::Maximum: return Dims{max(x, y)};
+    case ir::Op::Minimum: return Dims{min(x, y)};
+    case ir::Op::Div:
+    case ir::Op::Mod:
+      // Integers truncate toward zero; dims round down: the same for x >= 0 and y > 0.
+      if (!y.is_static() || y.value() <= 0 || less_equal(0, x) != ir::Answer::Yes) break;
+      return Dims{op == ir::Op::Div ? floor_div(x, y) : mod(x, y)};
+    default: break;
+  }
+  return std::nullopt;
+}
+
 Elements of_arithmetic(ir::Op op, const Dims& x, const Dims& y) {
+  if (x.size() != y.size() || x.empty()) return std::nullopt;
   Dims elements;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (op == ir::Op::Add) elements.push_back(x[i] + y[i]);
-    else if (op == ir::Op::Sub) elements.push_back(x[i] - y[i]);
-    else if (op == ir::Op::Mul) elements.push_back(x[i] * y[i]);
-    else if (op == ir::Op::Maximum) elements.push_back(max(x[i], y[i]));
-    else if (op == ir::Op::Minimum) elements.push_back(min(x[i], y[i]));
-    else if (op == ir::Op::Div && y[i].is_static() && y[i].value() > 0 &&
-             less_equal(0, x[i]) == ir::Answer::Yes) elements.push_back(floor_div(x[i], y[i]));
-    else return std::nullopt;
+    const Elements one = of_two(op, x[i], y[i]);
+    if (!one) return std::nullopt;
+    elements.push_back(one->front());
   }
   return elements;
 }
 
+Elements of_slice(const ir::SliceAttrs& attrs, const Dims& x) {
+  if (attrs.start.size() != 1 || !attrs.start[0].is_static() || !attrs.limit[0].is_static()) {
+    return std::nullopt;
+  }
+  Dims elements;
+  for (std::int64_t i = attrs.start[0].value(); i < attrs.limit[0].value(); i += attrs.step[0]) {
+    elements.push_back(x[static_cast<std::size_t>(i)]);
+  }
+  return elements;
+}
+
+Elements of_broadcast(const Node& node, const Dims& x) {
+  const Dim count = product(node.types[0].dims);
+  if (x.size() != 1 || !count.is_static()) return std::nullopt;
+  return Dims(static_cast<std::size_t>(count.value()), x.front());
+}
+
+Elements of_concat(const std::vector<const Dims*>& parts) {
+  Dims elements;
+  for (const Dims* part : parts) elements.insert(elements.end(), part->begin(), part->end());
+  return elements;
+}
+
+Elements of_gather(const Dims& reference, const Dims& indices) {
+  Dims elements;
+  for (const Dim& index : indices) {
+    if (!index.is_static() || index.value() < 0 ||
+        index.value() >= static_cast<std::int64_t>(reference.size())) {
+      return std::nullopt;
+    }
+    elements.push_back(reference[static_cast<std::size_t>(index.value())]);
+  }
+  return elements;
+}
+
+Elements of_sum(const Dims& x) {
+  Dim sum = 0;
+  for (const Dim& dim : x) sum = sum + dim;
+  return Dims{sum};
+}
+
+/// The elements of an integer node whose operands have elements.
 Elements of_node(const Node& node, const std::vector<const Dims*>& x) {
+  // What moves elements about is understood along one axis alone.
+  const bool is_vector = node.operands[0].rank() == 1;
   switch (node.op) {
     case ir::Op::Cast:
-      return is_integer(node.types[0].dtype) && dtype_bytes(node.types[0].dtype) >= 4
-                 ? Elements(*x[0]) : std::nullopt;
+      return dtype_bytes(node.types[0].dtype) >= 4 ? Elements(*x[0]) : std::nullopt;
     case ir::Op::Reshape:
     case ir::Op::Identity:
-    case ir::Op::StopGradient:
-      return *x[0];
-    case ir::Op::Broadcast:
-      if (x[0]->size() != 1 || !product(node.types[0].dims).is_static()) return std::nullopt;
-      return Dims(static_cast<std::size_t>(product(node.types[0].dims).value()), x[0]->front());
-    case ir::Op::Slice: {
-      const auto& attrs = node.as<ir::SliceAttrs>();
-      if (attrs.start.size() != 1 || !attrs.start[0].is_static() || !attrs.limit[0].is_static()) {
-        return std::nullopt;
-      }
-      Dims elements;
-      for (std::int64_t i = attrs.start[0].value(); i < attrs.limit[0].value();
-           i += attrs.step[0]) {
-        elements.push_back((*x[0])[static_cast<std::size_t>(i)]);
-      }
-      return elements;
-    }
-    case ir::Op::Concat: {
-      if (node.types[0].rank() != 1) return std::nullopt;
-      Dims elements;
-      for (const Dims* part : x) elements.insert(elements.end(), part->begin(), part->end());
-      return elements;
-    }
-    case ir::Op::Prod: {
-      if (node.operands[0].rank() != 1) return std::nullopt;
-      return Dims{product(*x[0])};
-    }
-    default:
-      return node.operands.size() == 2 ? of_arithmetic(node.op, *x[0], *x[1]) : std::nullopt;
+    case ir::Op::StopGradient: return *x[0];
+    case ir::Op::Broadcast: return of_broadcast(node, *x[0]);
+    case ir::Op::Slice: return of_slice(node.as<ir::SliceAttrs>(), *x[0]);
+    case ir::Op::Concat: return is_vector ? of_concat(x) : std::nullopt;
+    case ir::Op::Reverse: return is_vector ? Elements({x[0]->rbegin(), x[0]->rend()}) : std::nullopt;
+    case ir::Op::Gather: return is_vector ? of_gather(*x[0], *x[1]) : std::nullopt;
+    case ir::Op::Prod: return is_vector ? Elements({product(*x[0])}) : std::nullopt;
+    case ir::Op::Sum: return is_vector ? of_sum(*x[0]) : std::nullopt;
+    case ir::Op::Neg: return of_arithmetic(ir::Op::Sub, Dims(x[0]->size(), 0), *x[0]);
+    default: return x.size() == 2 ? of_arithmetic(node.op, *x[0], *x[1]) : std::nullopt;
   }
 }
 
@@ -106,7 +143,8 @@ Elements evaluate(const Value& value) {
         const auto found = known.find(operand.node.get());
         if (found != known.end()) operands.push_back(&found->second);
       }
-      if (!operands.empty() && operands.size() == node->operands.size()) {
+      const bool is_whole = node->types.size() == 1 && is_integer(node->types[0].dtype);
+      if (is_whole && !operands.empty() && operands.size() == node->operands.size()) {
         elements = of_node(*node, operands);
       }
     }

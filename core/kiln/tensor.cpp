@@ -13,8 +13,9 @@ bool Tensor::empty() const { return !impl_ || !impl_->value; }
 
 std::string Tensor::name() const { return impl_ ? impl_->name : std::string(); }
 
-Tensor Tensor::operator[](std::int64_t i) const {
-  const Call call("operator[]", {});
+Tensor Tensor::operator[](Index index) const {
+  const Call call("operator[]", index.where());
+  const std::int64_t i = index.position();
   const ir::Value x = value_of(*this, "x");
   if (x.rank() == 0) Call::value_error("x", text("x is a scalar (x ", x.type(), ")"));
   const ir::Dim& size = x.dims()[0];
@@ -85,7 +86,9 @@ void Call::not_implemented(const char* argument, const std::string& fact) {
 
 ir::Value value_of(const Tensor& tensor, const char* argument) {
   if (!tensor.empty()) return tensor.impl()->value;
-  if (tensor.impl()) Call::value_error(argument, text(argument, " is empty: ", tensor.impl()->missing));
+  if (tensor.impl()) {
+    Call::value_error(argument, text(argument, " is empty: ", tensor.impl()->missing));
+  }
   Call::value_error(argument, text(argument, " is an empty tensor"));
 }
 

@@ -28,6 +28,20 @@ struct NoneType {
 };
 inline constexpr NoneType None{0};
 
+/// A position along an axis; remembers the user's source line.
+class Index {
+ public:
+  template <class Integer, std::enable_if_t<std::is_integral_v<Integer>, int> = 0>
+  Index(Integer position, Where where = Where::here())  // NOLINT: implicit on purpose
+      : position_(static_cast<std::int64_t>(position)), where_(where) {}
+  std::int64_t position() const { return position_; }
+  Where where() const { return where_; }
+
+ private:
+  std::int64_t position_;
+  Where where_;
+};
+
 /// A symbolic value: a cheap handle to an immutable node of the graph. Copies share the node.
 /// A default-constructed Tensor is empty; `gradients` also gives an empty one where no path leads
 /// to the variable. Using an empty Tensor throws ValueError (naming that variable).
@@ -41,7 +55,8 @@ class KILN_API Tensor {
   /// The name given when it was made, with its name scopes; may be empty.
   std::string name() const;
   /// Element i of axis 0 (negative counts from the end): one axis less.
-  Tensor operator[](std::int64_t i) const;
+  /// Errors: ValueError for a scalar and for an index that is out of range.
+  Tensor operator[](Index i) const;
   /// Elements start .. stop-1 of axis 0, Python's rules for negative and missing bounds.
   Tensor slice(std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
                Where where = Where::here()) const;
@@ -65,10 +80,8 @@ class KILN_API Operand {
       : tensor_(tensor), where_(where) {}
   template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
   Operand(Number number, Where where = Where::here())  // NOLINT: implicit on purpose
-      : kind_(std::is_same_v<Number, bool> ? Kind::Bool
-              : std::is_integral_v<Number> ? Kind::Integer
-                                           : Kind::Real),
-        integer_(std::is_integral_v<Number> ? static_cast<std::int64_t>(number) : 0),
+      : kind_(kind_of(number)),
+        integer_(kind_ == Kind::Real ? 0 : static_cast<std::int64_t>(number)),
         real_(static_cast<double>(number)),
         where_(where) {}
 
@@ -80,6 +93,15 @@ class KILN_API Operand {
   Where where() const { return where_; }
 
  private:
+  /// Integers beyond int64 count as real.
+  template <class Number>
+  static constexpr Kind kind_of(Number number) {
+    if (std::is_same_v<Number, bool>) return Kind::Bool;
+    if (!std::is_integral_v<Number>) return Kind::Real;
+    const bool fits = std::is_signed_v<Number> || !(static_cast<std::uint64_t>(number) >> 63);
+    return fits ? Kind::Integer : Kind::Real;
+  }
+
   Kind kind_ = Kind::Tensor;
   Tensor tensor_;
   std::int64_t integer_ = 0;

@@ -37,6 +37,12 @@ const ErrorRow kRows[] = {
     {Fault::Type, [] { return -of({2}, "bool"); },
      "operator-: x is bool, not a number (x bool[2])"},
     {Fault::Value, [] { return Tensor() > of({2}); }, "operator>: x is an empty tensor"},
+    {Fault::Value, [] { return of({2, 3})[2]; },
+     "operator[]: index 2 is out of range (x float32[2,3])"},
+    {Fault::Value, [] { return of({2, 3})[-3]; },
+     "operator[]: index -3 is out of range (x float32[2,3])"},
+    {Fault::Value, [] { return of({})[0]; }, "operator[]: x is a scalar (x float32[])"},
+    {Fault::Value, [] { return of({}).slice(0, 1); }, "slice: x is a scalar (x float32[])"},
     // elementwise
     {Fault::Type, [] { return exp(of({2}, "int32")); },
      "exp: x is not floating point (x int32[2])"},

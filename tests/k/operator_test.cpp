@@ -82,7 +82,38 @@ TEST_CASE("sizes keep their symbols", "[k]") {
   CHECK(int_shape(y + zeros_like(y))[0] == std::nullopt);
 }
 
-TEST_CASE("a number beside an unknown size and a known one: the known one is kept", "[k]") {
+TEST_CASE("a shape computed from a shape keeps its symbols", "[k]") {
+  const Tensor x = placeholder({.shape = {None, 4, 3}, .name = "x"});
+  const Tensor sizes = shape(x);
+  const auto shape_of = [&](const Tensor& rows) { return int_shape(reshape(x, {rows, -1})); };
+  using Sizes = std::vector<std::optional<std::int64_t>>;
+  CHECK(shape_of(sizes[0]) == Sizes{{}, 12});
+  CHECK(shape_of(sizes[0] * 4) == Sizes{{}, 3});
+  CHECK(shape_of(prod(sizes.slice(0, 2))) == Sizes{{}, 3});
+  CHECK(shape_of(gather(sizes, 1) * sizes[0]) == Sizes{{}, 3});
+  CHECK(shape_of(prod(sizes) / 6) == Sizes{{}, 6});
+  CHECK(shape_of(cast(sizes, "int32")[0]) == Sizes{{}, 12});
+  CHECK(int_shape(reshape(x, reverse(sizes, 0))) == Sizes{3, 4, {}});
+  CHECK(int_shape(x.slice(1, {})[0]) == Sizes{4, 3});
+}
+
+TEST_CASE("a shape that depends on values is refused", "[k]") {
+  const Tensor x = placeholder({.shape = {None, 4}, .name = "x"});
+  const Tensor n = placeholder({.shape = {}, .dtype = "int32", .name = "n"});
+  CHECK_THROWS_WITH(reshape(x, {n, -1}),
+                    Catch::StartsWith("reshape: shape[0] is a tensor that is not computed from "
+                                      "shapes (n int32[])"));
+}
+
+TEST_CASE("integers of the full range stay what they are", "[k]") {
+  const Operand large(std::uint64_t{1} << 63);
+  CHECK(large.kind() == Operand::Kind::Real);
+  CHECK(large.real() == 0x1p63);
+  CHECK(Operand(std::int64_t{-5}).integer() == -5);
+  CHECK(Operand(std::uint64_t{7}).kind() == Operand::Kind::Integer);
+}
+
+TEST_CASE("of an unknown size and a known one that meet, the known one is kept", "[k]") {
   const Tensor x = placeholder({.shape = {None, None}, .name = "x"});
   const Tensor y = placeholder({.shape = {4, 3}, .name = "y"});
   CHECK(int_shape(x + y) == std::vector<std::optional<std::int64_t>>{4, 3});
