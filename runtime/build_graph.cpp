@@ -57,7 +57,7 @@ ir::Update checked_update(const UpdateOp& update, std::size_t i) {
                                       " to the variable ", label(variable)));
   }
   // Dims that only the call can settle become the variable's own, with a guard.
-  return {variable, ir::reshape(value, variable.dims())};
+  return {variable, ir::with_dims(value, variable.dims())};
 }
 
 std::vector<ir::Update> checked_updates(const std::vector<UpdateOp>& updates) {

@@ -69,7 +69,7 @@ Branches evaluate(const Branch& then_branch, const Branch& else_branch) {
   if (!same) {
     Call::value_error("else_expression", text("the branches have different shapes ", types()));
   }
-  y = ir::reshape(y, x.dims());
+  y = ir::with_dims(y, x.dims());
   return both;
 }
 

@@ -72,7 +72,8 @@ class Rnn {
       }
     }
     // Unknown sizes become those of inputs, with a guard.
-    mask = ir::reshape(mask, expected);
+    mask = ir::with_dims(trailing_one ? ir::reshape(mask, {mask.dims()[0], mask.dims()[1]}) : mask,
+                         expected);
     mask_ = time_major(ir::cast(mask, DType::Bool));
   }
 
@@ -127,7 +128,7 @@ class Rnn {
       Call::value_error("step_function", text("the step gives state ", i, " as ", state.type(),
                                               " but it went in as ", old.type()));
     }
-    return ir::reshape(state, old.dims());
+    return ir::with_dims(state, old.dims());
   }
 
   static Step masked(const Step& step, const Value& mask, const Value& previous_output,

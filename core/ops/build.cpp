@@ -95,6 +95,16 @@ Value reshape(const Value& x, const Dims& dims) {
   return x.dims() == dims ? x : make(Op::Reshape, DimsAttrs{dims}, {x});
 }
 
+Value with_dims(const Value& x, const Dims& dims) {
+  // A broadcast guards each axis but would stretch a literal 1; a reshape guards the product, which
+  // is exact where the other axes agree already.
+  Dims kept = dims;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (x.dims()[i].is_one()) kept[i] = 1;
+  }
+  return reshape(broadcast(x, kept, all_axes(x)), dims);
+}
+
 Value permute(const Value& x, Ints axes) {
   if (axes == all_axes(x)) return x;
   return make(Op::Permute, AxesAttrs{std::move(axes)}, {x});

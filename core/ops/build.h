@@ -57,6 +57,8 @@ Ints all_axes(const Value& x);
 
 // Movement. Those that would change nothing give x itself.
 Value reshape(const Value& x, const Dims& dims);
+/// x with other names for its sizes: each axis is held equal by a guard. REQUIRES: same rank.
+Value with_dims(const Value& x, const Dims& dims);
 Value permute(const Value& x, Ints axes);
 Value broadcast(const Value& x, const Dims& dims, Ints axes);
 /// NumPy's rule: trailing axes align, literal 1s stretch.
