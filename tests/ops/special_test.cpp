@@ -1,0 +1,171 @@
+// Empty and size-1 dims, NaN, infinities, signed zeros and subnormals, on the reference backend.
+#include "tests/catch.h"
+#include "tests/ops/evaluate.h"
+
+#include "core/autodiff/vjp.h"
+#include "core/ops/build.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace kiln;
+using namespace kiln::test;
+using ir::Op;
+using ir::Value;
+
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+Array row(DType dtype, const std::vector<double>& elements) {
+  return Array(elements).astype(dtype);
+}
+
+/// Bits of each result, NaN as one value.
+void check_bits(const Array& actual, const std::vector<double>& expected) {
+  const std::vector<double> values = doubles(actual);
+  REQUIRE(values.size() == expected.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    INFO("element " << i << ": " << values[i] << " for " << expected[i]);
+    if (std::isnan(expected[i])) {
+      CHECK(std::isnan(values[i]));
+    } else {
+      CHECK(values[i] == expected[i]);
+      CHECK(std::signbit(values[i]) == std::signbit(expected[i]));
+    }
+  }
+}
+
+Array apply(Op op, const std::vector<Array>& feeds) {
+  std::vector<Value> x;
+  for (const Array& feed : feeds) x.push_back(placeholder(type_of(feed)));
+  return evaluate(x, {ir::make(op, ir::NoAttrs{}, x)}, feeds)[0];
+}
+
+bool takes_only_operands(const ir::OpDef& d) {
+  return d.lowering == ir::Lowering::Elementwise && d.attrs == ir::attrs_kind<ir::NoAttrs>();
+}
+
+}  // namespace
+
+TEST_CASE("elementwise ops take empty and size-1 dims in every dtype, gradients too") {
+  for (const ir::OpDef& d : ir::all_ops()) {
+    if (!takes_only_operands(d)) continue;
+    for (int i = 0; i < kDTypeCount; ++i) {
+      const auto dtype = static_cast<DType>(i);
+      if (d.op != Op::Select && (d.dtypes & ir::dtype_bit(dtype)) == 0) continue;
+      for (const std::vector<std::int64_t>& dims :
+           {std::vector<std::int64_t>{0, 3}, {2, 0}, {1, 1}, {}}) {
+        INFO(d.name << " of " << dtype_name(dtype) << " rank " << dims.size());
+        std::vector<Value> x;
+        std::vector<Array> feeds;
+        for (int k = 0; k < d.arity; ++k) {
+          const bool condition = d.op == Op::Select && k == 0;
+          feeds.push_back(Array::full(dims, 1, condition ? DType::Bool : dtype));
+          x.push_back(placeholder(type_of(feeds.back())));
+        }
+        std::vector<Value> y{ir::make(d.op, ir::NoAttrs{}, x)};
+        if (is_float(dtype) && is_float(y[0].dtype())) {
+          const Value one = ir::like(y[0], 1);
+          for (const Value& dx : autodiff::vjp({y.data(), 1}, {&one, 1}, x).dx) {
+            if (dx) y.push_back(dx);
+          }
+        }
+        const std::vector<Array> results = evaluate(x, y, feeds);
+        for (std::size_t k = 0; k < y.size(); ++k) CHECK(type_of(results[k]) == y[k].type());
+      }
+    }
+  }
+}
+
+TEST_CASE("reductions over nothing give their neutral values") {
+  const std::vector<Value> x{placeholder({DType::Float32, {2, 0}}),
+                             placeholder({DType::Int8, {2, 0}})};
+  const std::vector<Array> feeds{Array::zeros({2, 0}), Array::zeros({2, 0}, DType::Int8)};
+  const auto over = [&](Op op, std::size_t i) { return ir::reduce(op, x[i], {1}); };
+  const auto results = evaluate(
+      x, {over(Op::Sum, 0), over(Op::Prod, 0), over(Op::Max, 0), over(Op::Min, 0),
+          over(Op::Max, 1), over(Op::Min, 1)}, feeds);
+  check_bits(results[0], {0, 0});
+  check_bits(results[1], {1, 1});
+  check_bits(results[2], {-kInf, -kInf});
+  check_bits(results[3], {kInf, kInf});
+  check_bits(results[4], {-128, -128});
+  check_bits(results[5], {127, 127});
+}
+
+TEST_CASE("a product over nothing is zeros, and so are its gradients") {
+  const std::vector<Value> x{placeholder({DType::Float32, {2, 0}}),
+                             placeholder({DType::Float32, {0, 3}})};
+  const Value y = ir::dot(x[0], {0, 1}, x[1], {1, 2}, {0, 2});
+  const Value one = ir::like(y, 1);
+  std::vector<Value> results{y};
+  for (const Value& dx : autodiff::vjp({&y, 1}, {&one, 1}, x).dx) results.push_back(dx);
+  const auto arrays = evaluate(x, results, {Array::zeros({2, 0}), Array::zeros({0, 3})});
+  check_bits(arrays[0], {0, 0, 0, 0, 0, 0});
+  CHECK(arrays[1].dims() == std::vector<std::int64_t>{2, 0});
+  CHECK(arrays[2].dims() == std::vector<std::int64_t>{0, 3});
+}
+
+TEST_CASE("NaN, infinities and signed zeros follow the written semantics") {
+  for (DType dtype : {DType::Float16, DType::BFloat16, DType::Float32, DType::Float64}) {
+    INFO(dtype_name(dtype));
+    const Array a = row(dtype, {kNan, 1, -0.0, 0.0, kInf, -kInf});
+    const Array b = row(dtype, {1, kNan, 0.0, -0.0, -kInf, kNan});
+    check_bits(apply(Op::Maximum, {a, b}), {kNan, kNan, 0.0, 0.0, kInf, kNan});
+    check_bits(apply(Op::Minimum, {a, b}), {kNan, kNan, -0.0, -0.0, -kInf, kNan});
+    check_bits(apply(Op::Sign, {a}), {kNan, 1, -0.0, 0.0, 1, -1});
+    check_bits(apply(Op::Neg, {a}), {kNan, -1, 0.0, -0.0, -kInf, kInf});
+    check_bits(apply(Op::Equal, {a, b}), {0, 0, 1, 1, 0, 0});
+    check_bits(apply(Op::Less, {a, b}), {0, 0, 0, 0, 0, 0});
+    check_bits(apply(Op::Sqrt, {a}), {kNan, 1, -0.0, 0.0, kInf, kNan});
+    check_bits(apply(Op::Sigmoid, {a}), {kNan, doubles(apply(Op::Sigmoid, {a}))[1], 0.5, 0.5, 1, 0});
+    check_bits(apply(Op::Round, {row(dtype, {0.5, 1.5, 2.5, -0.5})}), {0, 2, 2, -0.0});
+  }
+  const Array x = row(DType::Float32, {1, kNan, 3, kNan});
+  const Value p = placeholder(type_of(x));
+  const Value arg = ir::make(Op::ArgMax, ir::AxisAttrs{0}, {p});
+  const auto results = evaluate({p}, {ir::reduce_max(p, {0}), ir::reduce(Op::Min, p, {0}), arg}, {x});
+  check_bits(results[0], {kNan});
+  check_bits(results[1], {kNan});
+  check_bits(results[2], {1});
+}
+
+TEST_CASE("subnormal floats count as zeros of their sign") {
+  const Array x = row(DType::Float32, {0x1p-130, -0x1p-130, 0x1p-126});
+  check_bits(apply(Op::Add, {x, row(DType::Float32, {0, -0.0, 0})}), {0.0, -0.0, 0x1p-126});
+  const Array half = row(DType::Float32, {0.5, 0.5, 0.5});
+  check_bits(apply(Op::Mul, {row(DType::Float32, {0x1p-126, -0x1p-126, 1}), half}), {0.0, -0.0, 0.5});
+}
+
+TEST_CASE("integers wrap and never trap") {
+  const Array a = row(DType::Int8, {-128, 127, 100, 7, -7});
+  const Array b = row(DType::Int8, {-1, 1, 0, -2, 2});
+  check_bits(apply(Op::Div, {a, b}), {-128, 127, 0, -3, -3});
+  check_bits(apply(Op::Mod, {a, b}), {0, 0, 0, 1, -1});
+  check_bits(apply(Op::Add, {a, b}), {127, -128, 100, 5, -5});
+  check_bits(apply(Op::Abs, {a}), {-128, 127, 100, 7, 7});
+  check_bits(apply(Op::Pow, {row(DType::Int32, {2, -1, 0, 3}), row(DType::Int32, {-1, -3, 0, 3})}),
+             {0, -1, 1, 27});
+}
+
+TEST_CASE("casts saturate, truncate and keep NaN out of integers") {
+  const Array x = row(DType::Float32, {1e10, -1e10, kNan, 1.9, -1.9, 300});
+  const Value p = placeholder(type_of(x));
+  const auto results = evaluate(
+      {p}, {ir::cast(p, DType::Int32), ir::cast(p, DType::UInt8), ir::cast(p, DType::Bool)}, {x});
+  check_bits(results[0], {2147483647.0, -2147483648.0, 0, 1, -1, 300});
+  check_bits(results[1], {255, 0, 0, 1, 0, 255});
+  check_bits(results[2], {1, 1, 1, 1, 1, 1});
+}
+
+TEST_CASE("an index outside of its axis is an error that names op, index and size") {
+  const std::vector<Value> x{placeholder({DType::Float32, {3}}), placeholder({DType::Int32, {1}})};
+  for (int index : {-1, 3}) {
+    const Array at(std::vector<std::int32_t>{index});
+    CHECK_THROWS_WITH(evaluate(x, {ir::gather(x[0], x[1])}, {Array::zeros({3}), at}),
+                      Catch::Matchers::Contains("gather") &&
+                          Catch::Matchers::Contains(std::to_string(index)));
+  }
+}
