@@ -46,7 +46,8 @@ constexpr bool has_row(Op op) {
   return false;
 }
 
-/// The lists that are no rows: arguments come from outside, elementwise ops and composites by class.
+/// The lists that are no rows: arguments come from outside, elementwise ops and composites by
+/// class.
 bool needs_no_row(const ir::OpDef& d) {
   const bool argument = d.op == Op::Placeholder || d.op == Op::Variable || d.op == Op::Parameter;
   return argument || d.scalar.real || d.scalar.integer || d.expand;

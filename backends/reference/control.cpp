@@ -53,7 +53,8 @@ Results run_scan(const Context& c) {
       const Tensor& slice = results[carries + y];
       const std::size_t bytes = slice.bytes();
       if (bytes != 0) {
-        std::memcpy(ys[y].data.get() + static_cast<std::size_t>(t) * bytes, slice.data.get(), bytes);
+        std::memcpy(ys[y].data.get() + static_cast<std::size_t>(t) * bytes, slice.data.get(),
+                    bytes);
       }
     }
     results.resize(carries);

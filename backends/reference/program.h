@@ -65,7 +65,8 @@ struct Program {
 };
 
 Program compile(sdk::Bytes bytes, const std::vector<sdk::Bytes>& constants);
-std::vector<Tensor> run_region(const Region& region, const std::vector<Tensor>& arguments, Run& run);
+std::vector<Tensor> run_region(const Region& region, const std::vector<Tensor>& arguments,
+                               Run& run);
 
 /// The kernel of a node; null only for ops without one, which the table refuses to compile.
 Kernel kernel_of(const ir::Node& node);

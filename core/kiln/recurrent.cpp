@@ -114,7 +114,8 @@ class Rnn {
                              states.size(), " initial states"));
     }
     for (std::size_t i = 0; i < states.size(); ++i) {
-      step.states.push_back(fitted_state(value_of(result.states[i], "step_function"), states[i], i));
+      step.states.push_back(
+          fitted_state(value_of(result.states[i], "step_function"), states[i], i));
     }
     return step;
   }

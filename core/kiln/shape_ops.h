@@ -55,7 +55,8 @@ KILN_API Tensor tile(const Operand& x, std::int64_t n);
 /// stop lies the other way. start and stop may be integer scalar tensors computed from shapes.
 /// Errors: ValueError for a step of 0; TypeError for another dtype.
 KILN_API Tensor arange(const Operand& stop, const ArangeOptions& options = {});
-KILN_API Tensor arange(const Operand& start, const Operand& stop, const ArangeOptions& options = {});
+KILN_API Tensor arange(const Operand& start, const Operand& stop,
+                       const ArangeOptions& options = {});
 KILN_API Tensor arange(const Operand& start, const Operand& stop, double step,
                        const ArangeOptions& options = {});
 /// Integer indices (...) to (..., num_classes) of floatx(): 1 at the index, zeros for an index

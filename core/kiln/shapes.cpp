@@ -119,7 +119,8 @@ Elements of_node(const Node& node, const std::vector<const Dims*>& x) {
     case ir::Op::Broadcast: return of_broadcast(node, *x[0]);
     case ir::Op::Slice: return of_slice(node.as<ir::SliceAttrs>(), *x[0]);
     case ir::Op::Concat: return is_vector ? of_concat(x) : std::nullopt;
-    case ir::Op::Reverse: return is_vector ? Elements({x[0]->rbegin(), x[0]->rend()}) : std::nullopt;
+    case ir::Op::Reverse:
+      return is_vector ? Elements({x[0]->rbegin(), x[0]->rend()}) : std::nullopt;
     case ir::Op::Gather: return is_vector ? of_gather(*x[0], *x[1]) : std::nullopt;
     case ir::Op::Prod: return is_vector ? Elements({product(*x[0])}) : std::nullopt;
     case ir::Op::Sum: return is_vector ? of_sum(*x[0]) : std::nullopt;

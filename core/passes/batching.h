@@ -1,5 +1,6 @@
 // One step of a loop turned into all steps at once: the stacked form of a node, with a leading axis
-// of the loop's length. Shared by scan_batch_inputs (before the loop) and scan_push_outputs (after).
+// of the loop's length. Shared by scan_batch_inputs (before the loop) and scan_push_outputs
+// (after).
 #pragma once
 
 #include "core/ir/node.h"

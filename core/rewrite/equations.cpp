@@ -11,8 +11,12 @@ using ir::Op;
 std::vector<Equation> make_equations() {
   const Pattern x = variable(0), y = variable(1), z = variable(2);
   const Pattern c = condition(3);
-  const auto maximum = [](const Pattern& a, const Pattern& b) { return apply(Op::Maximum, {a, b}); };
-  const auto minimum = [](const Pattern& a, const Pattern& b) { return apply(Op::Minimum, {a, b}); };
+  const auto maximum = [](const Pattern& a, const Pattern& b) {
+    return apply(Op::Maximum, {a, b});
+  };
+  const auto minimum = [](const Pattern& a, const Pattern& b) {
+    return apply(Op::Minimum, {a, b});
+  };
   const auto select = [](const Pattern& p, const Pattern& a, const Pattern& b) {
     return apply(Op::Select, {p, a, b});
   };
@@ -41,8 +45,10 @@ std::vector<Equation> make_equations() {
       {"minimum_self", minimum(x, x), x, numbers},
       {"maximum_again", maximum(maximum(x, y), y), maximum(x, y), numbers},
       {"minimum_again", minimum(minimum(x, y), y), minimum(x, y), numbers},
-      {"floor_floor", apply(Op::Floor, {apply(Op::Floor, {x})}), apply(Op::Floor, {x}), ir::kFloats},
-      {"round_round", apply(Op::Round, {apply(Op::Round, {x})}), apply(Op::Round, {x}), ir::kFloats},
+      {"floor_floor", apply(Op::Floor, {apply(Op::Floor, {x})}), apply(Op::Floor, {x}),
+       ir::kFloats},
+      {"round_round", apply(Op::Round, {apply(Op::Round, {x})}), apply(Op::Round, {x}),
+       ir::kFloats},
       {"select_same", select(c, x, x), x, any},
       {"select_not", select(no(c), x, y), select(c, y, x), any},
       {"select_select", select(c, select(c, x, y), z), select(c, x, z), any},

@@ -3,7 +3,9 @@
 namespace kiln::rewrite {
 namespace {
 
-Pattern made(PatternNode node) { return Pattern(std::make_shared<const PatternNode>(std::move(node))); }
+Pattern made(PatternNode node) {
+  return Pattern(std::make_shared<const PatternNode>(std::move(node)));
+}
 
 }  // namespace
 

@@ -13,7 +13,8 @@ inline float float16_to_float(std::uint16_t bits) {
   const std::uint32_t exponent = (bits >> 10) & 0x1fu;
   const std::uint32_t mantissa = bits & 0x3ffu;
   if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13));
-  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+  if (exponent != 0)
+    return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
   const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | sign);
 }

@@ -43,7 +43,8 @@ class KILN_API Function {
 
   /// The form without allocation of results: inputs and outputs are the caller's memory, of
   /// exactly the placeholders' and the results' dtypes and shapes.
-  void call_into(std::span<const ArrayView> inputs, std::span<const MutableArrayView> outputs) const;
+  void call_into(std::span<const ArrayView> inputs,
+                 std::span<const MutableArrayView> outputs) const;
 
   /// Writes numbered files into `directory` (made when missing). Errors: IoError.
   void dump(const std::string& directory, Stage stages = Stage::All) const;

@@ -35,7 +35,8 @@ std::vector<Array> feeds_of(const Case& row, unsigned seed) {
   return feeds;
 }
 
-/// sum over all floating results of result * random weight: a scalar with a random upstream gradient.
+/// sum over all floating results of result * random weight: a scalar with a random upstream
+/// gradient.
 Value weighted_sum(const std::vector<Value>& results, std::mt19937_64& generator) {
   Value total;
   for (const Value& result : results) {

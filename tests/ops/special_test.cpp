@@ -120,13 +120,15 @@ TEST_CASE("NaN, infinities and signed zeros follow the written semantics") {
     check_bits(apply(Op::Equal, {a, b}), {0, 0, 1, 1, 0, 0});
     check_bits(apply(Op::Less, {a, b}), {0, 0, 0, 0, 0, 0});
     check_bits(apply(Op::Sqrt, {a}), {kNan, 1, -0.0, 0.0, kInf, kNan});
-    check_bits(apply(Op::Sigmoid, {a}), {kNan, doubles(apply(Op::Sigmoid, {a}))[1], 0.5, 0.5, 1, 0});
+    check_bits(apply(Op::Sigmoid, {a}),
+               {kNan, doubles(apply(Op::Sigmoid, {a}))[1], 0.5, 0.5, 1, 0});
     check_bits(apply(Op::Round, {row(dtype, {0.5, 1.5, 2.5, -0.5})}), {0, 2, 2, -0.0});
   }
   const Array x = row(DType::Float32, {1, kNan, 3, kNan});
   const Value p = placeholder(type_of(x));
   const Value arg = ir::make(Op::ArgMax, ir::AxisAttrs{0}, {p});
-  const auto results = evaluate({p}, {ir::reduce_max(p, {0}), ir::reduce(Op::Min, p, {0}), arg}, {x});
+  const auto results =
+      evaluate({p}, {ir::reduce_max(p, {0}), ir::reduce(Op::Min, p, {0}), arg}, {x});
   check_bits(results[0], {kNan});
   check_bits(results[1], {kNan});
   check_bits(results[2], {1});
@@ -136,7 +138,8 @@ TEST_CASE("subnormal floats count as zeros of their sign") {
   const Array x = row(DType::Float32, {0x1p-130, -0x1p-130, 0x1p-126});
   check_bits(apply(Op::Add, {x, row(DType::Float32, {0, -0.0, 0})}), {0.0, -0.0, 0x1p-126});
   const Array half = row(DType::Float32, {0.5, 0.5, 0.5});
-  check_bits(apply(Op::Mul, {row(DType::Float32, {0x1p-126, -0x1p-126, 1}), half}), {0.0, -0.0, 0.5});
+  const Array smallest = row(DType::Float32, {0x1p-126, -0x1p-126, 1});
+  check_bits(apply(Op::Mul, {smallest, half}), {0.0, -0.0, 0.5});
 }
 
 TEST_CASE("integers wrap and never trap") {

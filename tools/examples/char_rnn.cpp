@@ -26,6 +26,13 @@ struct Options {
   int steps = 400, hidden = 64, batch = 16, time = 32, seed = 1;
 };
 
+/// D. Kingma and J. Ba, "Adam: a method for stochastic optimization", 2015.
+std::vector<K::UpdateOp> adam(const Tensor& loss, const std::vector<Tensor>& weights,
+                              double rate = 0.005) {
+  const Tensor count = K::zeros({}), t = count + 1.0;
+  const Tensor step = rate * K::sqrt(1.0 - K::pow(0.999, t)) / (1.0 - K::pow(0.9, t));
+  std::vector<K::UpdateOp> updates{K::update(count, t)
+
 // ---- The model ----
 
 struct CharRnn {
@@ -57,7 +64,9 @@ struct CharRnn {
     const auto h0 = K::placeholder({.shape = {K::None, hidden}, .name = "h"});
     const auto c0 = K::placeholder({.shape = {K::None, hidden}, .name = "c"});
     const auto step = [&](const Tensor& in, const std::vector<Tensor>& state) -> K::StepResult {
-      const auto gate = [&](const Gate& g) { return K::dot(in, g.w) + K::dot(state[0], g.u) + g.b; };
+      const auto gate = [&](const Gate& g) {
+        return K::dot(in, g.w) + K::dot(state[0], g.u) + g.b;
+      };
       const Tensor c = K::sigmoid(gate(gates[1]) + 1.0) * state[1] +
                        K::sigmoid(gate(gates[0])) * K::tanh(gate(gates[3]));
       const Tensor h = K::sigmoid(gate(gates[2])) * K::tanh(c);
@@ -68,17 +77,12 @@ struct CharRnn {
     const Tensor loss =
         K::mean(K::sparse_categorical_crossentropy(y, logits, {.from_logits = true}));
 
-    train = K::function({x, y, h0, c0}, {loss}, {.updates = adam(loss), .name = "train"});
+    train = K::function({x, y, h0, c0}, {loss}, {.updates = adam(loss, weights), .name = "train"});
     evaluate = K::function({x, y, h0, c0}, {loss}, {.name = "evaluate"});
     next = K::function({x, h0, c0}, {K::softmax(logits), run.new_states[0], run.new_states[1]},
                        {.name = "next"});
   }
-
-  /// D. Kingma and J. Ba, "Adam: a method for stochastic optimization", 2015.
-  std::vector<K::UpdateOp> adam(const Tensor& loss, double rate = 0.005) {
-    const Tensor count = K::zeros({}), t = count + 1.0;
-    const Tensor step = rate * K::sqrt(1.0 - K::pow(0.999, t)) / (1.0 - K::pow(0.9, t));
-    std::vector<K::UpdateOp> updates{K::update(count, t)};
+};
     const std::vector<Tensor> gradients = K::gradients(loss, weights);
     for (std::size_t i = 0; i < weights.size(); ++i) {
       const Tensor &w = weights[i], &g = gradients[i];
@@ -94,11 +98,14 @@ struct CharRnn {
 Array no_state(std::int64_t rows, const Options& o) { return Array::zeros({rows, o.hidden}); }
 
 double held_back_loss(const CharRnn& model, const Text& text, const Options& o) {
-  const auto time = std::min<std::size_t>(static_cast<std::size_t>(o.time), text.held_back.size() - 1);
+  const auto time =
+      std::min<std::size_t>(static_cast<std::size_t>(o.time), text.held_back.size() - 1);
   double sum = 0, rows = 0;
   for (std::size_t at = 0; at + time < text.held_back.size();) {
     std::vector<std::size_t> starts;
-    for (; starts.size() < 64 && at + time < text.held_back.size(); at += time) starts.push_back(at);
+    for (; starts.size() < 64 && at + time < text.held_back.size(); at += time) {
+      starts.push_back(at);
+    }
     const auto [x, y] = text.batch(text.held_back, starts, static_cast<std::int64_t>(time));
     const auto count = static_cast<std::int64_t>(starts.size());
     const Array loss = model.evaluate({x, y, no_state(count, o), no_state(count, o)})[0];
@@ -133,7 +140,7 @@ int run(const Options& o) {
   std::printf("text: %zu characters to learn, %zu held back, %zu different\n", text.train.size(),
               text.held_back.size(), text.alphabet.size());
   if (text.train.size() <= static_cast<std::size_t>(o.time)) {
-    throw K::ValueError("", "--text", "the text is shorter than --time");
+    throw K::ValueError("--text", "", "the text is shorter than --time");
   }
   K::set_random_seed(o.seed);
   CharRnn model(static_cast<std::int64_t>(text.alphabet.size()), o.hidden);
@@ -144,14 +151,19 @@ int run(const Options& o) {
   const int every = o.steps <= 20 ? 1 : o.steps / 20;
   for (int step = 1; step <= o.steps; ++step) {
     std::vector<std::size_t> starts(static_cast<std::size_t>(o.batch));
-    for (auto& start : starts) start = random() % (text.train.size() - static_cast<std::size_t>(o.time));
+    for (auto& start : starts)
+      start = random() % (text.train.size() - static_cast<std::size_t>(o.time));
     const auto [x, y] = text.batch(text.train, starts, o.time);
-    losses.push_back(model.train({x, y, no_state(o.batch, o), no_state(o.batch, o)})[0].item<float>());
+    const Array zeros = no_state(o.batch, o);
+    losses.push_back(model.train({x, y, zeros, zeros})[0].item<float>());
     if (terminal) {
-      std::printf("\r[%-40s] %d/%d  loss %.3f ", std::string(static_cast<std::size_t>(40 * step / o.steps), '#').c_str(),
-                  step, o.steps, losses.back());
+      std::printf("\r[%-40s] %d/%d  loss %.3f ",
+                  std::string(static_cast<std::size_t>(40 * step / o.steps), '#').c_str(), step,
+                  o.steps, losses.back());
     }
-    if (step % every == 0) std::printf("%sstep %d loss %.9g\n", terminal ? "\r\033[K" : "", step, losses.back());
+    if (step % every == 0) {
+      std::printf("%sstep %d loss %.9g\n", terminal ? "\r\033[K" : "", step, losses.back());
+    }
     if (step % (every * 5) == 0 && o.steps > 20) {
       std::printf("  | %s\n", sample(model, text, o, random).c_str());
     }

@@ -16,7 +16,7 @@ struct Text {
   void add_file(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
     const std::string all((std::istreambuf_iterator<char>(file)), {});
-    if (!file.is_open()) throw kiln::IoError("", "--text", "cannot read " + path.string());
+    if (!file.is_open()) throw kiln::IoError("--text", "", "cannot read " + path.string());
     const std::size_t cut = all.size() - all.size() / 10;
     train += all.substr(0, cut);
     held_back += all.substr(cut);
@@ -33,7 +33,8 @@ struct Text {
       std::sort(paths.begin(), paths.end());
     }
     for (const auto& path : paths) add_file(path);
-    if (held_back.size() < 2) throw kiln::ValueError("", "--text", "the text has too few characters");
+    if (held_back.size() < 2)
+      throw kiln::ValueError("--text", "", "the text has too few characters");
     alphabet = train + held_back;
     std::sort(alphabet.begin(), alphabet.end());
     alphabet.erase(std::unique(alphabet.begin(), alphabet.end()), alphabet.end());
@@ -42,8 +43,9 @@ struct Text {
   std::int32_t index(char c) const { return static_cast<std::int32_t>(alphabet.find(c)); }
 
   /// Rows of `time` characters from `starts`, and the characters that follow each.
-  std::pair<kiln::Array, kiln::Array> batch(const std::string& from, const std::vector<std::size_t>& starts,
-                                std::int64_t time) const {
+  std::pair<kiln::Array, kiln::Array> batch(const std::string& from,
+                                            const std::vector<std::size_t>& starts,
+                                            std::int64_t time) const {
     std::vector<std::int32_t> x, y;
     for (std::size_t start : starts) {
       for (std::size_t i = start; i < start + static_cast<std::size_t>(time); ++i) {

@@ -12,8 +12,9 @@
 namespace kiln::tool {
 namespace {
 
-constexpr const char* kLowerings[] = {"leaf",     "elementwise", "reduce",     "movement", "indexed",
-                                      "contraction", "control",  "structural", "composite"};
+constexpr const char* kLowerings[] = {"leaf",     "elementwise", "reduce",
+                                      "movement", "indexed",     "contraction",
+                                      "control",  "structural",  "composite"};
 
 const char* lowering_name(const ir::OpDef& d) { return kLowerings[static_cast<int>(d.lowering)]; }
 

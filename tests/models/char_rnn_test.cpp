@@ -1,0 +1,126 @@
+// The main job as a user runs it: build/bin/char_rnn on real text, on a backend loaded at run time.
+#include "tests/catch.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A directory of its own, removed with it.
+class Scratch {
+ public:
+  Scratch() {
+    std::string pattern = (fs::temp_directory_path() / "kiln-models-XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~Scratch() { fs::remove_all(path_); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+struct Outcome {
+  int status = 0;
+  std::string text;  // standard output and error
+};
+
+Outcome char_rnn(const Scratch& scratch, const std::string& options) {
+  const std::string command = "cd '" + scratch.path().string() + "' && '" KILN_BINARY_DIR
+                              "/bin/char_rnn' " + options + " 2>&1";
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  Outcome outcome;
+  std::array<char, 4096> buffer;
+  while (std::size_t read = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+    outcome.text.append(buffer.data(), read);
+  }
+  outcome.status = WEXITSTATUS(::pclose(pipe));
+  return outcome;
+}
+
+std::vector<double> losses(const std::string& text) {
+  std::istringstream lines(text);
+  std::vector<double> values;
+  for (std::string line; std::getline(lines, line);) {
+    int step = 0;
+    double loss = 0;
+    if (std::sscanf(line.c_str(), "step %d loss %lf", &step, &loss) == 2) values.push_back(loss);
+  }
+  return values;
+}
+
+std::string last_line(const std::string& text) {
+  const std::string cut = text.substr(0, text.find_last_not_of('\n') + 1);
+  return cut.substr(cut.rfind('\n') + 1);
+}
+
+const std::string kSmall = "--hidden 32 --batch 8 --time 20 ";
+
+}  // namespace
+
+TEST_CASE("a small character model learns real text", "[slow]") {
+  const Scratch scratch;
+  const Outcome run = char_rnn(scratch, kSmall + "--steps 200");
+  INFO(run.text);
+  REQUIRE(run.status == 0);
+  const std::vector<double> values = losses(run.text);
+  REQUIRE(values.size() >= 2);
+  CHECK(values.back() < 3.0);
+  CHECK(run.text.find("backend reference (built-in default)") == 0);
+  double held_back = 0;
+  REQUIRE(std::sscanf(last_line(run.text).c_str(), "held-back loss %lf nats/char", &held_back) ==
+          1);
+  CHECK(held_back < 3.2);
+  CHECK(fs::exists(scratch.path() / "char_rnn_loss.svg"));
+}
+
+TEST_CASE("the same seed gives the same digits, another one others") {
+  const Scratch scratch;
+  const std::string options = kSmall + "--steps 3 --seed ";
+  const Outcome first = char_rnn(scratch, options + "5");
+  REQUIRE(losses(first.text).size() == 3);
+  CHECK(char_rnn(scratch, options + "5").text == first.text);
+  CHECK(losses(char_rnn(scratch, options + "6").text) != losses(first.text));
+}
+
+TEST_CASE("saved weights are loaded again") {
+  const Scratch scratch;
+  const Outcome saved = char_rnn(scratch, kSmall + "--steps 2 --save w.safetensors");
+  REQUIRE(saved.status == 0);
+  const Outcome loaded = char_rnn(scratch, kSmall + "--steps 0 --load w.safetensors");
+  CHECK(last_line(loaded.text) == last_line(saved.text));
+  const Outcome other = char_rnn(scratch, "--hidden 16 --steps 0 --load w.safetensors");
+  CHECK(other.status == 1);
+  CHECK(other.text.find("gate_i_w") != std::string::npos);
+}
+
+TEST_CASE("text that is empty or not there is an error") {
+  const Scratch scratch;
+  std::ofstream(scratch.path() / "empty.txt").close();
+  const Outcome empty = char_rnn(scratch, "--text empty.txt");
+  CHECK(empty.status == 1);
+  CHECK(last_line(empty.text) == "char_rnn: --text: the text has too few characters");
+  const Outcome missing = char_rnn(scratch, "--text missing.txt");
+  CHECK(missing.status == 1);
+  CHECK(last_line(missing.text) == "char_rnn: --text: cannot read missing.txt");
+}
+
+TEST_CASE("a backend that is not there is an error that says where it was looked for") {
+  const Scratch scratch;
+  const Outcome run = char_rnn(scratch, "--backend nowhere --steps 1");
+  CHECK(run.status == 1);
+  CHECK(run.text.find("no backend 'nowhere'") != std::string::npos);
+  CHECK(char_rnn(scratch, "--backend '" KILN_BINARY_DIR "/lib/libkiln_reference.so' --steps 0")
+            .status == 0);
+}
