@@ -31,7 +31,19 @@ std::vector<K::UpdateOp> adam(const Tensor& loss, const std::vector<Tensor>& wei
                               double rate = 0.005) {
   const Tensor count = K::zeros({}), t = count + 1.0;
   const Tensor step = rate * K::sqrt(1.0 - K::pow(0.999, t)) / (1.0 - K::pow(0.9, t));
-  std::vector<K::UpdateOp> updates{K::update(count, t)
+  std::vector<K::UpdateOp> updates{K::update(count, t)};
+  const std::vector<Tensor> gradients = K::gradients(loss, weights);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const Tensor &w = weights[i], &g = gradients[i];
+    const Tensor m = K::zeros(K::int_shape(w)), v = K::zeros(K::int_shape(w));
+    const Tensor new_m = 0.9 * m + 0.1 * g, new_v = 0.999 * v + 0.001 * K::square(g);
+    const Tensor change = step * new_m / (K::sqrt(new_v) + 1e-8);
+    for (auto u : {K::update(m, new_m), K::update(v, new_v), K::update_sub(w, change)}) {
+      updates.push_back(u);
+    }
+  }
+  return updates;
+}
 
 // ---- The model ----
 
@@ -81,17 +93,6 @@ struct CharRnn {
     evaluate = K::function({x, y, h0, c0}, {loss}, {.name = "evaluate"});
     next = K::function({x, h0, c0}, {K::softmax(logits), run.new_states[0], run.new_states[1]},
                        {.name = "next"});
-  }
-};
-    const std::vector<Tensor> gradients = K::gradients(loss, weights);
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      const Tensor &w = weights[i], &g = gradients[i];
-      const Tensor m = K::zeros(K::int_shape(w)), v = K::zeros(K::int_shape(w));
-      const Tensor new_m = 0.9 * m + 0.1 * g, new_v = 0.999 * v + 0.001 * K::square(g);
-      updates.insert(updates.end(), {K::update(m, new_m), K::update(v, new_v),
-                                     K::update_sub(w, step * new_m / (K::sqrt(new_v) + 1e-8))});
-    }
-    return updates;
   }
 };
 
