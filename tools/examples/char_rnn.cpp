@@ -14,7 +14,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
 #include <random>
 #include <string>
 
@@ -38,9 +37,8 @@ std::vector<K::UpdateOp> adam(const Tensor& loss, const std::vector<Tensor>& wei
     const Tensor m = K::zeros(K::int_shape(w)), v = K::zeros(K::int_shape(w));
     const Tensor new_m = 0.9 * m + 0.1 * g, new_v = 0.999 * v + 0.001 * K::square(g);
     const Tensor change = step * new_m / (K::sqrt(new_v) + 1e-8);
-    for (auto u : {K::update(m, new_m), K::update(v, new_v), K::update_sub(w, change)}) {
-      updates.push_back(u);
-    }
+    updates.insert(updates.end(), {K::update(m, new_m), K::update(v, new_v),
+                                   K::update_sub(w, change)});
   }
   return updates;
 }
@@ -196,7 +194,7 @@ int main(int argc, char** argv) {
   try {
     return run(o);
   } catch (const K::Error& error) {
-    std::cerr << "char_rnn: " << error.what() << "\n";
+    std::fprintf(stderr, "char_rnn: %s\n", error.what());
     return 1;
   }
 }
