@@ -43,8 +43,6 @@ std::vector<K::UpdateOp> adam(const Tensor& loss, const std::vector<Tensor>& wei
   return updates;
 }
 
-// ---- The model ----
-
 struct CharRnn {
   std::vector<Tensor> weights;
   K::Function train, evaluate, next;
