@@ -1,0 +1,5 @@
+#include <kiln/k.h>
+int main() {
+  const auto x = kiln::placeholder({.shape = {kiln::None}});
+  return kiln::function({x}, {x * 2})({kiln::Array{1.f, 2.f}})[0].at<float>(1) == 4 ? 0 : 1;
+}
