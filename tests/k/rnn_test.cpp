@@ -1,0 +1,252 @@
+// rnn: a loop and its unrolled form are the same function, with the same gradients, whatever the
+// options; and what a step may not do.
+#include "tests/catch.h"
+#include "tests/k/row.h"
+
+#include <cmath>
+
+namespace kiln::test {
+namespace {
+
+constexpr std::int64_t kSamples = 2, kTime = 3, kFeatures = 2;
+
+Array ramp(std::vector<std::int64_t> dims, double scale, double from) {
+  Array array = Array::zeros(std::move(dims), DType::Float64);
+  double at = from;
+  for (double& element : array.as<double>()) {
+    element = scale * std::sin(at);
+    at += 1.3;
+  }
+  return array;
+}
+
+Tensor wide(const Array& value) { return constant(value, {.dtype = "float64"}); }
+Tensor input(std::vector<std::int64_t> dims) {
+  return placeholder({.shape = dims, .dtype = "float64"});
+}
+
+struct Setting {
+  const char* name;
+  bool go_backwards = false, mask = false, constants = false;
+  std::optional<std::int64_t> input_length = {};
+};
+
+constexpr Setting kSettings[] = {
+    {"plain"},
+    {"backwards", true},
+    {"masked", false, true},
+    {"masked backwards", true, true},
+    {"constants", false, false, true},
+    {"all", true, true, true},
+};
+
+Array mask_array() { return Array(std::vector<std::int32_t>{0, 1, 1, 1, 0, 1}, {2, 3}); }
+
+/// Values, first and second order gradients of a small network of that setting.
+std::vector<Array> results_of(const Setting& setting, bool unroll) {
+  const Tensor x = input({kSamples, kTime, kFeatures}), h = input({kSamples, kFeatures});
+  const Tensor w = input({kFeatures, kFeatures}), scale = input({kSamples, kFeatures});
+  RnnOptions options;
+  options.go_backwards = setting.go_backwards;
+  if (setting.mask) options.mask = constant(mask_array(), {.dtype = "int32"});
+  if (setting.constants) options.constants = {scale};
+  options.unroll = unroll;
+  options.input_length = setting.input_length;
+  const auto step = [&](const Tensor& in, const std::vector<Tensor>& states) -> StepResult {
+    Tensor next = tanh(dot(states[0], w) + in);
+    if (setting.constants) next = next * states[1];
+    return {next * 2.0, {next}};
+  };
+  const RnnResult run = rnn(step, x, {h}, options);
+  const Tensor loss = sum(square(run.outputs)) + sum(run.last_output) + sum(run.new_states[0]);
+  std::vector<Tensor> inputs{x, h, w};
+  if (setting.constants) inputs.push_back(scale);
+  std::vector<Tensor> outputs{run.last_output, run.outputs, run.new_states[0]};
+  const std::vector<Tensor> first = gradients(loss, inputs);
+  Tensor of_gradients = wide(0.0);
+  for (const Tensor& gradient : first) of_gradients = of_gradients + sum(square(gradient));
+  const std::vector<Tensor> second = gradients(of_gradients, inputs);
+  outputs.insert(outputs.end(), first.begin(), first.end());
+  outputs.insert(outputs.end(), second.begin(), second.end());
+  std::vector<Array> feeds{ramp({kSamples, kTime, kFeatures}, 0.8, 0.1),
+                           ramp({kSamples, kFeatures}, 0.5, 0.7),
+                           ramp({kFeatures, kFeatures}, 0.9, 0.3)};
+  if (setting.constants) feeds.push_back(ramp({kSamples, kFeatures}, 0.7, 0.2));
+  return function(inputs, outputs)(feeds);
+}
+
+TEST_CASE("an unrolled loop has the values and gradients of the loop") {
+  for (const Setting& setting : kSettings) {
+    INFO(setting.name);
+    const auto loop = results_of(setting, false), copies = results_of(setting, true);
+    REQUIRE(loop.size() == copies.size());
+    for (std::size_t i = 0; i < loop.size(); ++i) {
+      INFO("result " << i);
+      CHECK(difference(loop[i], copies[i], 1e-10) == "");
+    }
+  }
+}
+
+TEST_CASE("the second order gradient of a loop is the slope of the first") {
+  const SmoothRow row{"rnn",
+                      {{2, 3, 2}, {2, 2}, {2, 2}},
+                      [](const Tensors& x) {
+                        const auto step = [&](const Tensor& in, const Tensors& states) {
+                          const Tensor next = tanh(dot(states[0], x[2]) + in);
+                          return StepResult{next, {next}};
+                        };
+                        return rnn(step, x[0], {x[1]}).outputs;
+                      },
+                      -1, 1};
+  run(row);
+}
+
+/// Adds up its inputs.
+StepResult adding(const Tensor& in, const std::vector<Tensor>& states) {
+  const Tensor next = states[0] + in;
+  return {next * 10.0, {next}};
+}
+
+TEST_CASE("masked steps repeat the output and keep the states") {
+  const Tensor x = wide(Array(std::vector<double>{1, 2, 3, 4, 5, 6}, {2, 3, 1}));
+  const Tensor start = wide(Array(std::vector<double>{100, 200}, {2, 1}));
+  for (const bool unroll : {false, true}) {
+    INFO("unroll " << unroll);
+    RnnOptions options;
+    options.unroll = unroll;
+    options.mask = constant(mask_array(), {.dtype = "int32"});
+    const RnnResult run = rnn(adding, x, {start}, options);
+    const auto result = function({}, {run.outputs, run.new_states[0], run.last_output})();
+    const std::vector<double> outputs{0, 1020, 1050, 2040, 2040, 2100};
+    CHECK(difference(result[0], Array(outputs, {2, 3, 1}), 0) == "");
+    CHECK(difference(result[1], Array(std::vector<double>{105, 210}, {2, 1}), 0) == "");
+    CHECK(difference(result[2], Array(std::vector<double>{1050, 2100}, {2, 1}), 0) == "");
+  }
+}
+
+TEST_CASE("outputs of a backwards loop are in the order of iteration") {
+  const Tensor x = wide(Array(std::vector<double>{1, 2, 3}, {1, 3, 1}));
+  RnnOptions options;
+  options.go_backwards = true;
+  const RnnResult run = rnn(adding, x, {wide(Array::zeros({1, 1}))}, options);
+  CHECK(difference(eval(run.outputs), Array(std::vector<double>{30, 50, 60}, {1, 3, 1}), 0) == "");
+}
+
+TEST_CASE("over no steps the output is zeros and the states stay") {
+  const Tensor x = placeholder({.shape = {2, None, 1}, .dtype = "float64"});
+  const Tensor h = input({2, 1});
+  const RnnResult run = rnn(adding, x, {h});
+  const Tensor gradient = gradients(sum(run.new_states[0]), {h})[0];
+  const Function f = function({x, h}, {run.last_output, run.outputs, run.new_states[0], gradient});
+  const Array state(std::vector<double>{3, 4}, {2, 1});
+  const auto result = f({Array::zeros({2, 0, 1}), state});
+  CHECK(difference(result[0], Array::zeros({2, 1}, DType::Float64), 0) == "");
+  CHECK(result[1].dims() == std::vector<std::int64_t>{2, 0, 1});
+  CHECK(difference(result[2], state, 0) == "");
+  CHECK(difference(result[3], Array(std::vector<double>{1, 1}, {2, 1}), 0) == "");
+}
+
+TEST_CASE("input_length bounds the steps") {
+  const Tensor x = placeholder({.shape = {1, None, 1}, .dtype = "float64"});
+  const Array feed(std::vector<double>{1, 2, 3}, {1, 3, 1});
+  for (const bool unroll : {false, true}) {
+    RnnOptions options;
+    options.input_length = 2;
+    options.unroll = unroll;
+    const RnnResult run = rnn(adding, x, {wide(Array::zeros({1, 1}))}, options);
+    const Array outputs = function({x}, {run.outputs})({feed})[0];
+    CHECK(difference(outputs, Array(std::vector<double>{10, 30}, {1, 2, 1}), 0) == "");
+  }
+}
+
+/// The sum over a loop with dropout inside, and its gradient, as a function of the inputs.
+std::vector<Array> dropped(bool unroll, bool backwards, const Array& feed) {
+  set_random_seed(7);
+  const Tensor x = input({2, 4, 3});
+  const auto step = [](const Tensor& in, const std::vector<Tensor>& states) -> StepResult {
+    const Tensor next = dropout(tanh(in + 0.5 * states[0]), 0.5, {.seed = 3});
+    return {next, {next}};
+  };
+  RnnOptions options;
+  options.unroll = unroll;
+  options.go_backwards = backwards;
+  const RnnResult run = rnn(step, x, {wide(Array::zeros({2, 3}))}, options);
+  const Tensor loss = sum(square(run.outputs));
+  return function({x}, {loss, gradients(loss, {x})[0], run.outputs})({feed});
+}
+
+TEST_CASE("dropout in a step draws anew at each step, unrolled or not") {
+  const Array feed = ramp({2, 4, 3}, 1, 0.4);
+  for (const bool backwards : {false, true}) {
+    INFO("backwards " << backwards);
+    const auto loop = dropped(false, backwards, feed), copies = dropped(true, backwards, feed);
+    for (std::size_t i = 0; i < loop.size(); ++i) {
+      CHECK(difference(loop[i], copies[i], 1e-12) == "");
+    }
+    // Half of 24 draws are zero, not in the same places at every step.
+    const auto outputs = loop[2].as<double>();
+    const auto zeros = std::count(outputs.begin(), outputs.end(), 0.0);
+    CHECK(zeros > 3);
+    CHECK(zeros < 21);
+    bool differs = false;
+    for (std::size_t i = 0; i < 3; ++i) differs |= (outputs[i] == 0) != (outputs[3 + i] == 0);
+    for (std::size_t i = 0; i < 3; ++i) differs |= (outputs[i] == 0) != (outputs[6 + i] == 0);
+    CHECK(differs);
+  }
+}
+
+TEST_CASE("the gradient of dropout in a step sees the same draws") {
+  const Array feed = ramp({2, 4, 3}, 1, 0.4);
+  constexpr double kStep = 1e-6;
+  const Array gradient = dropped(false, false, feed)[1];
+  for (std::size_t i = 0; i < 24; i += 5) {
+    Array up = feed, down = feed;
+    up.as<double>()[i] += kStep;
+    down.as<double>()[i] -= kStep;
+    const double slope = (dropped(false, false, up)[0].item<double>() -
+                          dropped(false, false, down)[0].item<double>()) / (2 * kStep);
+    CHECK(gradient.as<double>()[i] == Approx(slope).epsilon(1e-5).margin(1e-7));
+  }
+}
+
+/// The error of a loop over (2, 3, 1) with that step.
+std::string error_of(const StepFunction& step, const RnnOptions& options = {},
+                     const std::vector<std::int64_t>& dims = {2, 3, 1}) {
+  try {
+    rnn(step, input(dims), {input({2, 1})}, options);
+  } catch (const ValueError& error) {
+    CHECK(error.function() == "rnn");
+    CHECK(std::string(error.where().file) == __FILE__);
+    return error.message();
+  }
+  return "nothing was thrown";
+}
+
+TEST_CASE("what a loop refuses") {
+  using States = std::vector<Tensor>;
+  CHECK(error_of(adding, {}, {2, 3}) ==
+        "rnn: inputs has rank 2 but at least 3 is needed (inputs float64[2,3])");
+  CHECK(error_of([](const Tensor& in, const States&) { return StepResult{in, {}}; }) ==
+        "rnn: the step gives 0 states but got 1 initial states");
+  CHECK(error_of([](const Tensor& in, const States&) {
+          return StepResult{in, {cast(in, "float32")}};
+        }) == "rnn: the step gives state 0 as float32[2,1] but it went in as float64[2,1]");
+  RnnOptions masked;
+  masked.mask = input({2, 4});
+  CHECK(error_of(adding, masked) ==
+        "rnn: mask does not fit inputs (mask float64[2,4], inputs float64[2,3,1])");
+  RnnOptions shorter;
+  shorter.input_length = -1;
+  CHECK(error_of(adding, shorter) == "rnn: input_length is -1");
+  RnnOptions unrolled;
+  unrolled.unroll = true;
+  try {
+    rnn(adding, placeholder({.shape = {2, None, 1}}), {input({2, 1})}, unrolled);
+    FAIL("nothing was thrown");
+  } catch (const ValueError& error) {
+    CHECK(error.message().find("unrolling needs a known number of steps") != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace kiln::test
