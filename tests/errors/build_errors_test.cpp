@@ -11,6 +11,10 @@ Tensor input(const Shape& shape, const char* name, const char* dtype = "float32"
   return placeholder({.shape = shape, .dtype = dtype, .name = name});
 }
 
+Array ones_by_two(std::size_t rows) {
+  return Array(std::vector<float>(rows * 2, 1.f), {static_cast<std::int64_t>(rows), 2});
+}
+
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -33,12 +37,12 @@ Error error_of(const Call& call) {
 void check_place(const Error& error, int line) {
   INFO(error.what());
   CHECK(std::string(error.where().file) == __FILE__);
-  CHECK(error.where().line == line);
+  CHECK(static_cast<int>(error.where().line) == line);
   CHECK(contains(error.what(), "build_errors_test.cpp:" + std::to_string(line)));
 }
 
 TEST_CASE("shapes that clash are found at the user's line") {
-  const Tensor a = input({2, 3}, "a"), b = input({2, 4}, "b");
+  const Tensor a = input({2, 3}, "a"), b = input({2, 4}, "b"), c = input({5, 3}, "c");
   int line = 0;
   Error error = error_of<ValueError>([&] { line = __LINE__; dot(a, b); });
   check_place(error, line);
@@ -47,7 +51,7 @@ TEST_CASE("shapes that clash are found at the user's line") {
   error = error_of<ValueError>([&] { line = __LINE__; a + b; });
   check_place(error, line);
   CHECK(contains(error.message(), "4"));
-  error = error_of<ValueError>([&] { line = __LINE__; concatenate({a, input({5, 3}, "c")}, 1); });
+  error = error_of<ValueError>([&] { line = __LINE__; concatenate({a, c}, {.axis = 1}); });
   check_place(error, line);
   CHECK(error.function() == "concatenate");
   error = error_of<ValueError>([&] { line = __LINE__; reshape(a, {4, 4}); });
@@ -65,7 +69,7 @@ TEST_CASE("dtypes and ranks that clash are found at the user's line") {
   check_place(error, line);
   error = error_of<ValueError>([&] { line = __LINE__; permute_dimensions(a, {0, 1, 2}); });
   check_place(error, line);
-  error = error_of<ValueError>([&] { line = __LINE__; sum(a, 2); });
+  error = error_of<ValueError>([&] { line = __LINE__; sum(a, {.axis = 2}); });
   check_place(error, line);
 }
 
@@ -119,15 +123,15 @@ TEST_CASE("unknown sizes that differ at the call are found there, with the line 
   const Tensor a = input({None, 2}, "a"), b = input({None, 2}, "b");
   const Variable total = variable(Array(1.0));
   const int line = __LINE__ + 1;
-  const Tensor joined = concatenate({a, b}, 1);
+  const Tensor joined = concatenate({a, b}, {.axis = 1});
   const Function f = function({a, b}, {sum(joined)}, {.updates = {update_add(total, sum(a))}});
   const Error error =
-      error_of<ValueError>([&] { f({Array::ones({3, 2}), Array::ones({4, 2})}); });
+      error_of<ValueError>([&] { f({ones_by_two(3), ones_by_two(4)}); });
   check_place(error, line);
   CHECK(contains(error.message(), "3"));
   CHECK(contains(error.message(), "4"));
   CHECK(get_value(total).item<float>() == 1);
-  CHECK(f({Array::ones({3, 2}), Array::ones({3, 2})})[0].item<float>() == 12);
+  CHECK(f({ones_by_two(3), ones_by_two(3)})[0].item<float>() == 12);
   CHECK(get_value(total).item<float>() == 7);
 }
 

@@ -46,7 +46,7 @@ Array mask_array() { return Array(std::vector<std::int32_t>{0, 1, 1, 1, 0, 1}, {
 std::vector<Array> results_of(const Setting& setting, bool unroll) {
   const Tensor x = input({kSamples, kTime, kFeatures}), h = input({kSamples, kFeatures});
   const Tensor w = input({kFeatures, kFeatures}), scale = input({kSamples, kFeatures});
-  RnnOptions options;
+  RnnOptions options{};
   options.go_backwards = setting.go_backwards;
   if (setting.mask) options.mask = constant(mask_array(), {.dtype = "int32"});
   if (setting.constants) options.constants = {scale};
@@ -112,7 +112,7 @@ TEST_CASE("masked steps repeat the output and keep the states") {
   const Tensor start = wide(Array(std::vector<double>{100, 200}, {2, 1}));
   for (const bool unroll : {false, true}) {
     INFO("unroll " << unroll);
-    RnnOptions options;
+    RnnOptions options{};
     options.unroll = unroll;
     options.mask = constant(mask_array(), {.dtype = "int32"});
     const RnnResult run = rnn(adding, x, {start}, options);
@@ -126,7 +126,7 @@ TEST_CASE("masked steps repeat the output and keep the states") {
 
 TEST_CASE("outputs of a backwards loop are in the order of iteration") {
   const Tensor x = wide(Array(std::vector<double>{1, 2, 3}, {1, 3, 1}));
-  RnnOptions options;
+  RnnOptions options{};
   options.go_backwards = true;
   const RnnResult run = rnn(adding, x, {wide(Array::zeros({1, 1}))}, options);
   CHECK(difference(eval(run.outputs), Array(std::vector<double>{30, 50, 60}, {1, 3, 1}), 0) == "");
@@ -150,7 +150,7 @@ TEST_CASE("input_length bounds the steps") {
   const Tensor x = placeholder({.shape = {1, None, 1}, .dtype = "float64"});
   const Array feed(std::vector<double>{1, 2, 3}, {1, 3, 1});
   for (const bool unroll : {false, true}) {
-    RnnOptions options;
+    RnnOptions options{};
     options.input_length = 2;
     options.unroll = unroll;
     const RnnResult run = rnn(adding, x, {wide(Array::zeros({1, 1}))}, options);
@@ -167,7 +167,7 @@ std::vector<Array> dropped(bool unroll, bool backwards, const Array& feed) {
     const Tensor next = dropout(tanh(in + 0.5 * states[0]), 0.5, {.seed = 3});
     return {next, {next}};
   };
-  RnnOptions options;
+  RnnOptions options{};
   options.unroll = unroll;
   options.go_backwards = backwards;
   const RnnResult run = rnn(step, x, {wide(Array::zeros({2, 3}))}, options);
@@ -231,14 +231,14 @@ TEST_CASE("what a loop refuses") {
   CHECK(error_of([](const Tensor& in, const States&) {
           return StepResult{in, {cast(in, "float32")}};
         }) == "rnn: the step gives state 0 as float32[2,1] but it went in as float64[2,1]");
-  RnnOptions masked;
+  RnnOptions masked{};
   masked.mask = input({2, 4});
   CHECK(error_of(adding, masked) ==
         "rnn: mask does not fit inputs (mask float64[2,4], inputs float64[2,3,1])");
-  RnnOptions shorter;
+  RnnOptions shorter{};
   shorter.input_length = -1;
   CHECK(error_of(adding, shorter) == "rnn: input_length is -1");
-  RnnOptions unrolled;
+  RnnOptions unrolled{};
   unrolled.unroll = true;
   try {
     rnn(adding, placeholder({.shape = {2, None, 1}}), {input({2, 1})}, unrolled);
