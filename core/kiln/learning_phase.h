@@ -5,7 +5,7 @@
 
 namespace kiln {
 
-/// The placeholder of this session; empty when none has been asked for.
+/// The placeholder in use; empty when none has been asked for.
 ir::Value learning_phase_placeholder();
 /// Makes it when there is none.
 ir::Value make_learning_phase_placeholder();

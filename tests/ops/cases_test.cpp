@@ -5,6 +5,8 @@
 
 #include "core/autodiff/vjp.h"
 #include "core/module/module.h"
+#include "core/module/parse.h"
+#include "core/module/print.h"
 #include "core/module/read.h"
 #include "core/module/write.h"
 #include "core/ops/build.h"
@@ -153,7 +155,7 @@ TEST_CASE("passes do not change results or gradients") {
   }
 }
 
-TEST_CASE("modules round-trip in bytes") {
+TEST_CASE("modules round-trip in bytes and in text") {
   for (const Case& row : cases()) {
     if (!row.build) continue;
     INFO(name_of(row));
@@ -163,6 +165,8 @@ TEST_CASE("modules round-trip in bytes") {
     const module::Encoded first = module::write_module(module::make_module(graph));
     const module::Module back = module::read_module(first.bytes, first.constants);
     CHECK(module::write_module(back).bytes == first.bytes);
+    const std::string text = module::print_module(module::make_module(graph));
+    CHECK(module::print_module(module::parse_module(text)) == text);
   }
 }
 
