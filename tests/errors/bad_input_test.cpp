@@ -113,7 +113,8 @@ TEST_CASE("functions that cannot be are errors when they are made") {
             .find("function: inputs[0] is not a placeholder") == 0);
   CHECK(message_of<K::ValueError>([&] { K::function({x, x}, {x}); })
             .find("function: inputs[1] is given twice") == 0);
-  CHECK(message_of<K::TypeError>([&] { K::update(x, x); }).find("update: x is not a variable") == 0);
+  CHECK(message_of<K::TypeError>([&] { K::update(x, x); }).find("update: x is not a variable") ==
+        0);
   CHECK(message_of<K::ValueError>([&] { K::set_value(w, Array{1.f}); }).find("set_value: ") == 0);
   CHECK(message_of<K::TypeError>([&] { K::get_value(x); }).find("get_value: x is not a variable") ==
         0);

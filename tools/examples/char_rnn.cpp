@@ -192,6 +192,7 @@ int main(int argc, char** argv) {
   try {
     return run(o);
   } catch (const K::Error& error) {
+    std::fflush(stdout);  // what was said so far comes before the error
     std::fprintf(stderr, "char_rnn: %s\n", error.what());
     return 1;
   }
