@@ -3,6 +3,7 @@
 
 #include "core/ir/traverse.h"
 #include "core/module/read.h"
+#include "core/ops/make.h"
 #include "core/ops/op.h"
 #include "core/ops/rewrite_graph.h"
 
@@ -140,6 +141,7 @@ Program compile(sdk::Bytes bytes, const std::vector<sdk::Bytes>& constants) {
   for (const sdk::Bytes& constant : constants) side.push_back({constant.data(), constant.size()});
   Program program;
   program.module = module::read_module(bytes, side);
+  program.guards = ir::collect_guards(program.module.graph.roots());
   program.roots = expanded(program.module.graph.roots());
   std::vector<Value> arguments = program.module.graph.inputs;
   for (const module::StateEntry& entry : program.module.state) arguments.push_back(entry.variable);

@@ -69,6 +69,7 @@ class Interpreter final : public sdk::Executable {
     std::vector<Tensor> arguments;
     for (const sdk::Buffer* input : call.inputs) arguments.push_back(tensor_of(*input));
     bind_symbols(arguments, run);
+    check_guards(run);
     for (const sdk::StateIn& state : call.states) arguments.push_back(tensor_of(*state.buffer));
     const std::vector<Tensor> results = run_region(program_.region, arguments, run);
     for (std::size_t i = 0; i < call.outputs.size(); ++i) deliver(results[i], call.outputs[i]);
@@ -100,6 +101,14 @@ class Interpreter final : public sdk::Executable {
       run.symbols.emplace(solved->first.id, solved->second);
     }
     if (run.evaluate(dim) != size) mismatch(input);
+  }
+
+  void check_guards(const Run& run) const {
+    for (const ir::Guard& guard : program_.guards) {
+      const std::int64_t left = run.evaluate(guard.left), right = run.evaluate(guard.right);
+      const bool holds = guard.kind == ir::Guard::Kind::Equal ? left == right : left <= right;
+      if (!holds) throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, guard.fact);
+    }
   }
 
   [[noreturn]] void mismatch(std::size_t input) const {

@@ -61,6 +61,7 @@ struct Region {
 struct Program {
   module::Module module;  // keeps the nodes alive
   std::vector<ir::Value> roots;
+  std::vector<ir::Guard> guards;  // of the graph: a host need not have checked them
   Region region;          // parameters: inputs, then states
 };
 
