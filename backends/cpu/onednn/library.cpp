@@ -1,0 +1,163 @@
+// How the objects of the library are made; all with the scratchpad given by the caller and with
+// float32 arithmetic, whatever the environment asks for.
+#include "backends/cpu/onednn/library.h"
+
+#include "backends/cpu/onednn/products.h"
+
+namespace kiln::cpu {
+namespace {
+
+Handle<dnnl_primitive_attr_t> attributes(bool accumulate) {
+  dnnl_primitive_attr_t raw = nullptr;
+  check(dnnl_primitive_attr_create(&raw), "primitive_attr_create");
+  Handle<dnnl_primitive_attr_t> attr(raw);
+  check(dnnl_primitive_attr_set_scratchpad_mode(raw, dnnl_scratchpad_mode_user),
+        "primitive_attr_set_scratchpad_mode");
+  check(dnnl_primitive_attr_set_fpmath_mode(raw, dnnl_fpmath_mode_strict),
+        "primitive_attr_set_fpmath_mode");
+  if (!accumulate) return attr;
+  dnnl_post_ops_t ops = nullptr;
+  check(dnnl_post_ops_create(&ops), "post_ops_create");
+  const Handle<dnnl_post_ops_t> owner(ops);
+#if DNNL_VERSION_MAJOR >= 3
+  check(dnnl_post_ops_append_sum(ops, 1.0f, 0, dnnl_f32), "post_ops_append_sum");
+#else
+  check(dnnl_post_ops_append_sum(ops, 1.0f), "post_ops_append_sum");
+#endif
+  check(dnnl_primitive_attr_set_post_ops(raw, ops), "primitive_attr_set_post_ops");
+  return attr;
+}
+
+}  // namespace
+
+Layout::Layout(const std::vector<std::int64_t>& dims, const std::vector<std::int64_t>& strides) {
+  const int rank = static_cast<int>(dims.size());
+#if DNNL_VERSION_MAJOR >= 3
+  dnnl_memory_desc_t raw = nullptr;
+  check(strides.empty()
+            ? dnnl_memory_desc_create_with_tag(&raw, rank, dims.data(), dnnl_f32,
+                                               dnnl_format_tag_any)
+            : dnnl_memory_desc_create_with_strides(&raw, rank, dims.data(), dnnl_f32,
+                                                   strides.data()),
+        "memory_desc_create");
+  desc_.reset(raw);
+#else
+  check(strides.empty() ? dnnl_memory_desc_init_by_tag(&desc_, rank, dims.data(), dnnl_f32,
+                                                       dnnl_format_tag_any)
+                        : dnnl_memory_desc_init_by_strides(&desc_, rank, dims.data(), dnnl_f32,
+                                                           strides.data()),
+        "memory_desc_init");
+#endif
+}
+
+Layout Layout::bytes(std::size_t count) {
+  const dnnl_dims_t dims = {static_cast<dnnl_dim_t>(count)};
+  Layout layout;
+#if DNNL_VERSION_MAJOR >= 3
+  dnnl_memory_desc_t raw = nullptr;
+  check(dnnl_memory_desc_create_with_tag(&raw, 1, dims, dnnl_u8, dnnl_a), "memory_desc_create");
+  layout.desc_.reset(raw);
+#else
+  check(dnnl_memory_desc_init_by_tag(&layout.desc_, 1, dims, dnnl_u8, dnnl_a), "memory_desc_init");
+#endif
+  return layout;
+}
+
+Layout Layout::copy(LayoutView from) {
+  Layout layout;
+#if DNNL_VERSION_MAJOR >= 3
+  dnnl_memory_desc_t raw = nullptr;
+  check(dnnl_memory_desc_clone(&raw, from), "memory_desc_clone");
+  layout.desc_.reset(raw);
+#else
+  layout.desc_ = *from;
+#endif
+  return layout;
+}
+
+dnnl_engine_t cpu_engine() {
+  static const dnnl_engine_t engine = [] {
+    dnnl_engine_t made = nullptr;
+    check(dnnl_engine_create(&made, dnnl_cpu, 0), "engine_create");
+    return made;
+  }();
+  return engine;
+}
+
+Handle<dnnl_primitive_desc_t> describe_matmul(const MatmulLayouts& layouts, bool accumulate) {
+  const auto attr = attributes(accumulate);
+  const LayoutView bias = layouts.bias ? layouts.bias->view() : nullptr;
+  dnnl_primitive_desc_t raw = nullptr;
+#if DNNL_VERSION_MAJOR >= 3
+  check(dnnl_matmul_primitive_desc_create(&raw, cpu_engine(), layouts.lhs.view(),
+                                          layouts.rhs.view(), bias, layouts.result.view(),
+                                          attr.get()),
+        "matmul_primitive_desc_create");
+#else
+  dnnl_matmul_desc_t operation;
+  check(dnnl_matmul_desc_init(&operation, layouts.lhs.view(), layouts.rhs.view(), bias,
+                              layouts.result.view()),
+        "matmul_desc_init");
+  check(dnnl_primitive_desc_create(&raw, &operation, attr.get(), cpu_engine(), nullptr),
+        "primitive_desc_create");
+#endif
+  return Handle<dnnl_primitive_desc_t>(raw);
+}
+
+Handle<dnnl_primitive_desc_t> describe_reorder(LayoutView from, LayoutView to) {
+  const auto attr = attributes(false);
+  dnnl_primitive_desc_t raw = nullptr;
+  check(dnnl_reorder_primitive_desc_create(&raw, from, cpu_engine(), to, cpu_engine(), attr.get()),
+        "reorder_primitive_desc_create");
+  return Handle<dnnl_primitive_desc_t>(raw);
+}
+
+Handle<dnnl_primitive_t> make_primitive(const Handle<dnnl_primitive_desc_t>& desc) {
+  dnnl_primitive_t raw = nullptr;
+  check(dnnl_primitive_create(&raw, desc.get()), "primitive_create");
+  return Handle<dnnl_primitive_t>(raw);
+}
+
+Handle<dnnl_memory_t> make_memory(LayoutView layout) {
+  dnnl_memory_t raw = nullptr;
+  check(dnnl_memory_create(&raw, layout, cpu_engine(), DNNL_MEMORY_NONE), "memory_create");
+  return Handle<dnnl_memory_t>(raw);
+}
+
+Handle<dnnl_stream_t> make_stream() {
+  dnnl_stream_t raw = nullptr;
+  check(dnnl_stream_create(&raw, cpu_engine(), dnnl_stream_default_flags), "stream_create");
+  return Handle<dnnl_stream_t>(raw);
+}
+
+LayoutView layout_of(const Handle<dnnl_primitive_desc_t>& desc, dnnl_query_t what) {
+  return dnnl_primitive_desc_query_md(desc.get(), what, 0);
+}
+
+std::size_t bytes_of(LayoutView layout) { return layout ? dnnl_memory_desc_get_size(layout) : 0; }
+
+const char* implementation_of(const Handle<dnnl_primitive_desc_t>& desc) {
+  const char* name = nullptr;
+  check(dnnl_primitive_desc_query(desc.get(), dnnl_query_impl_info_str, 0, &name),
+        "primitive_desc_query");
+  return name;
+}
+
+std::string onednn_version() {
+  const dnnl_version_t* version = dnnl_version();
+  return std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+         std::to_string(version->patch);
+}
+
+std::string status_text(int status) {
+  switch (status) {
+    case dnnl_success: return "success";
+    case dnnl_out_of_memory: return "out of memory";
+    case dnnl_invalid_arguments: return "invalid arguments";
+    case dnnl_unimplemented: return "unimplemented";
+    case dnnl_runtime_error: return "runtime error";
+    default: return "status " + std::to_string(status);
+  }
+}
+
+}  // namespace kiln::cpu
