@@ -41,6 +41,17 @@ bool overlaps(const LibraryProduct& p) {
   return !matrices_apart && !rows_apart;
 }
 
+// Neither offsets nor sizes in bytes may overflow, in the library or here.
+bool too_large(std::int64_t batch, std::int64_t rows, std::int64_t columns,
+               const LibraryOperand& operand) {
+  const std::int64_t lines = operand.transposed ? columns : rows;
+  std::int64_t matrix = 0, batches = 0, total = 0;
+  const bool overflow = __builtin_mul_overflow(lines, operand.leading, &matrix) ||
+                        __builtin_mul_overflow(batch, operand.batch_stride, &batches) ||
+                        __builtin_add_overflow(matrix, batches, &total);
+  return overflow || total > (std::int64_t{1} << 48);
+}
+
 // Distance of the next batch if it were m more rows of the same matrix.
 bool continues(const LibraryOperand& operand, std::int64_t rows, std::int64_t columns) {
   if (operand.transposed) return false;
@@ -99,6 +110,10 @@ LibraryView library_view(const ProductShape& shape) {
     if (shape.bias_per_column) return refused("bias per column of a column-major result");
     if (shape.packed_rhs) return refused("packed rhs with a column-major result");
     swap_sides(p);
+  }
+  if (too_large(p.batch, p.m, p.k, p.lhs) || too_large(p.batch, p.k, p.n, p.rhs) ||
+      too_large(p.batch, p.m, p.n, p.result)) {
+    return refused("an operand spans more than 2^48 elements");
   }
   if (overlaps(p)) {
     return refused("batch stride " + text(shape.result.batch_stride) +

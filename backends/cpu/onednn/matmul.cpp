@@ -1,5 +1,5 @@
 // Which memory descriptors a product has, and its runs. Where the library has only its slow
-// reference form for a batch, the matrices are multiplied one after the other.
+// reference form for a batch, or none, the matrices are multiplied one after the other.
 #include "backends/cpu/onednn/matmul.h"
 
 #include <new>
@@ -48,8 +48,10 @@ Matmul::Matmul(const LibraryProduct& product, const ProductShape& shape)
       bias_(shape.bias_per_column),
       accumulate_(shape.accumulate),
       packed_(shape.packed_rhs) {
-  describe();
-  if (!is_slow(implementation_) || product_.batch == 1) return;
+  // A batch of results from two shared operands is none that the library knows.
+  const bool unknown = product_.lhs.batch_stride == 0 && product_.rhs.batch_stride == 0;
+  if (product_.batch == 1 || !unknown) describe();
+  if (product_.batch == 1 || (!unknown && !is_slow(implementation_))) return;
   repeats_ = product_.batch;
   product_.batch = 1;
   describe();

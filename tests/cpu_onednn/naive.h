@@ -1,0 +1,122 @@
+// Products of random small matrices against plain sums in double, over any strides.
+#pragma once
+
+#include "backends/cpu/onednn/products.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace products_test {
+
+using kiln::cpu::MatrixOperand;
+using kiln::cpu::Product;
+using kiln::cpu::ProductShape;
+
+inline MatrixOperand dense(std::int64_t rows, std::int64_t columns, bool transposed) {
+  return transposed ? MatrixOperand{1, rows, rows * columns}
+                    : MatrixOperand{columns, 1, rows * columns};
+}
+
+inline ProductShape dense_shape(std::int64_t batch, std::int64_t m, std::int64_t n,
+                                std::int64_t k, bool lhs_transposed = false,
+                                bool rhs_transposed = false, bool result_transposed = false) {
+  ProductShape shape{batch, m, n, k, dense(m, k, lhs_transposed), dense(k, n, rhs_transposed),
+                     dense(m, n, result_transposed), false, false, false};
+  return shape;
+}
+
+inline std::size_t extent(const MatrixOperand& operand, std::int64_t batch, std::int64_t rows,
+                          std::int64_t columns) {
+  return static_cast<std::size_t>((batch - 1) * operand.batch_stride +
+                                  (rows - 1) * operand.row_stride +
+                                  (columns - 1) * operand.column_stride + 1);
+}
+
+inline std::vector<float> draws(std::size_t count, unsigned seed) {
+  std::minstd_rand generator(seed + 1);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::vector<float> values(count);
+  for (float& value : values) value = uniform(generator);
+  return values;
+}
+
+struct AlignedFree {
+  void operator()(void* p) const { std::free(p); }
+};
+using Buffer = std::unique_ptr<void, AlignedFree>;
+
+// Filled with NaN, so that nothing may count on zeros.
+inline Buffer buffer(std::size_t bytes) {
+  const std::size_t size = (bytes + 64) / 64 * 64;
+  Buffer made(std::aligned_alloc(64, size));
+  std::memset(made.get(), 0xff, size);
+  return made;
+}
+
+struct Operands {
+  explicit Operands(const ProductShape& s, unsigned seed = 0)
+      : lhs(draws(extent(s.lhs, s.batch, s.m, s.k), seed)),
+        rhs(draws(extent(s.rhs, s.batch, s.k, s.n), seed + 1)),
+        bias(draws(static_cast<std::size_t>(s.n), seed + 2)),
+        result(draws(extent(s.result, s.batch, s.m, s.n), seed + 3)) {}
+  std::vector<float> lhs, rhs, bias, result;
+};
+
+// The result vector after the product, elements outside of the matrices unchanged.
+inline std::vector<double> naive(const ProductShape& s, const Operands& in) {
+  std::vector<double> out(in.result.begin(), in.result.end());
+  for (std::int64_t b = 0; b < s.batch; ++b) {
+    for (std::int64_t i = 0; i < s.m; ++i) {
+      for (std::int64_t j = 0; j < s.n; ++j) {
+        double sum = s.bias_per_column ? in.bias[static_cast<std::size_t>(j)] : 0.0;
+        for (std::int64_t l = 0; l < s.k; ++l) {
+          sum += static_cast<double>(in.lhs[static_cast<std::size_t>(
+                     b * s.lhs.batch_stride + i * s.lhs.row_stride + l * s.lhs.column_stride)]) *
+                 in.rhs[static_cast<std::size_t>(b * s.rhs.batch_stride + l * s.rhs.row_stride +
+                                                 j * s.rhs.column_stride)];
+        }
+        double& to = out[static_cast<std::size_t>(
+            b * s.result.batch_stride + i * s.result.row_stride + j * s.result.column_stride)];
+        to = s.accumulate ? to + sum : sum;
+      }
+    }
+  }
+  return out;
+}
+
+// Runs it once with buffers of its own; throws on a bad status.
+inline std::vector<float> run(const Product& product, const Operands& in) {
+  std::vector<float> result = in.result;
+  const Buffer scratch = buffer(product.scratch_bytes());
+  const Buffer packed = buffer(product.packed_rhs_bytes());
+  const void* rhs = in.rhs.data();
+  int status = 0;
+  if (product.shape().packed_rhs) {
+    status = product.pack_rhs(in.rhs.data(), packed.get());
+    rhs = packed.get();
+  }
+  if (status == 0) {
+    status = product.run(in.lhs.data(), rhs, in.bias.data(), result.data(), scratch.get());
+  }
+  if (status != 0) throw std::runtime_error(kiln::cpu::status_text(status));
+  return result;
+}
+
+// Largest difference in units of the bound k * 2^-24 * (largest possible sum), 1 is too much.
+inline double worst_error(const ProductShape& s, const Operands& in,
+                          const std::vector<float>& got) {
+  const std::vector<double> want = naive(s, in);
+  const double bound = (static_cast<double>(s.k) + 3) * (static_cast<double>(s.k) + 2) * 6e-8;
+  double worst = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double error = std::abs(want[i] - static_cast<double>(got[i]));
+    worst = std::isnan(error) ? HUGE_VAL : std::max(worst, error / bound);
+  }
+  return worst;
+}
+
+}  // namespace products_test
