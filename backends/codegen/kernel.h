@@ -126,8 +126,9 @@ struct KernelFault {
 
 /// What compiled code gets: plain memory, also read by generated code, so the order of the fields
 /// is part of the contract with emitters. It works on indices [begin, end) of axis 0 (of the one
-/// point, when there are no outer axes: then begin is 0 and end 1). All extents are above 0, and a
-/// dynamic_limit as well.
+/// point, when there are no outer axes: then begin is 0 and end 1). Extents of outer axes are above
+/// 0; those of inner axes may be 0 (a reduction then gives what it starts with), and so may a
+/// dynamic_limit (every index is then a fault).
 struct KernelArguments {
   std::byte* const* buffers = nullptr;     // one per operand
   const std::int64_t* sizes = nullptr;     // one per Kernel::sizes

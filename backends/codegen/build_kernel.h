@@ -1,0 +1,25 @@
+// From a kernel unit to the loop form.
+#pragma once
+
+#include "backends/codegen/kernel.h"
+#include "backends/codegen/units.h"
+
+namespace kiln::codegen {
+
+struct BuiltKernel {
+  Kernel kernel;
+  /// Whose memory each operand is: arguments, constants and stored values.
+  std::vector<ir::Value> operands;
+  /// For each access with a dynamic index, the node that asked for it (else null): errors name it.
+  std::vector<const ir::Node*> access_nodes;
+  /// Extents that must not be 0 when the kernel runs: those that an ArgMax runs along.
+  std::vector<std::pair<ir::Dim, const ir::Node*>> nonempty;
+};
+
+/// `number` makes the name unique.
+BuiltKernel build_kernel(const Unit& unit, const Units& units, const SizeNames& names, int number);
+
+/// Merges neighbouring axes that every access runs through as one.
+void collapse_axes(Kernel& kernel);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,84 @@
+// The list, and the three passes: each a change of single nodes.
+#include "backends/codegen/passes.h"
+
+#include "core/ops/build.h"
+#include "core/ops/rewrite_graph.h"
+
+#include <algorithm>
+#include <array>
+
+namespace kiln::codegen {
+namespace {
+
+using ir::NodeRef;
+using ir::Op;
+using ir::Value;
+
+constexpr GraphPass kPasses[] = {
+    {"expand_composites", expand_composites,
+     "replaces what has an expansion by it: softmax and the like"},
+    {"widen_accumulators", widen_accumulators,
+     "sums float16 and bfloat16 in float32, rounding once"},
+    {"split_reductions", split_reductions,
+     "reduces to one number in two steps, the first over many independent rows"},
+};
+
+/// Changes every node, in bodies too.
+template <class Change>
+std::vector<Value> everywhere(const std::vector<Value>& results, const Change& change,
+                              std::vector<Value> (*pass)(const std::vector<Value>&)) {
+  return ir::rewrite_nodes(results, [&](const NodeRef& node) -> std::vector<Value> {
+    return change(ir::change_lambdas(node, pass));
+  });
+}
+
+constexpr std::array kAccumulating = {Op::Sum,    Op::Prod, Op::Max,       Op::Min, Op::ArgMax,
+                                      Op::CumSum, Op::Dot,  Op::ScatterAdd, Op::CumProd};
+
+bool accumulates(Op op) {
+  return std::find(kAccumulating.begin(), kAccumulating.end(), op) != kAccumulating.end();
+}
+
+Value in_float32(const Value& x) { return is_float(x.dtype()) ? cast(x, DType::Float32) : x; }
+
+}  // namespace
+
+std::span<const GraphPass> graph_passes() { return kPasses; }
+
+std::vector<Value> expand_composites(const std::vector<Value>& results) {
+  const auto change = [](const NodeRef& node) -> std::vector<Value> {
+    const ir::OpDef& d = def(*node);
+    return d.expand ? d.expand(*node, node->operands) : ir::results_of(node);
+  };
+  return everywhere(results, change, expand_composites);
+}
+
+std::vector<Value> widen_accumulators(const std::vector<Value>& results) {
+  const auto change = [](const NodeRef& node) -> std::vector<Value> {
+    if (!accumulates(node->op)) return ir::results_of(node);
+    const DType dtype = node->operands.back().dtype();
+    if (dtype != DType::Float16 && dtype != DType::BFloat16) return ir::results_of(node);
+    std::vector<Value> operands;
+    for (const Value& operand : node->operands) operands.push_back(in_float32(operand));
+    const Value wide = ir::make(node->op, node->attrs, operands);
+    return {cast(wide, node->types[0].dtype)};
+  };
+  return everywhere(results, change, widen_accumulators);
+}
+
+std::vector<Value> split_reductions(const std::vector<Value>& results) {
+  const auto change = [](const NodeRef& node) -> std::vector<Value> {
+    const bool reduces = node->op == Op::Sum || node->op == Op::Prod || node->op == Op::Max ||
+                         node->op == Op::Min;
+    if (!reduces || node->operands[0].rank() < 2 || node->types[0].rank() != 0) {
+      return ir::results_of(node);
+    }
+    const ir::Ints& axes = node->as<ir::AxesAttrs>().axes;
+    const Value rows =
+        ir::reduce(node->op, node->operands[0], ir::Ints(axes.begin() + 1, axes.end()));
+    return {ir::reduce(node->op, rows, {0})};
+  };
+  return everywhere(results, change, split_reductions);
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,192 @@
+// From units to steps over slots.
+#include "backends/codegen/plan.h"
+
+#include "core/ir/traverse.h"
+#include "core/ops/op.h"
+
+#include <unordered_set>
+
+namespace kiln::codegen {
+namespace {
+
+using ir::Node;
+using ir::Value;
+
+constexpr bool kNoViews[2] = {false, false};
+constexpr bool kOneView[2][2] = {{true, false}, {false, true}};
+
+class PlanBuilder {
+ public:
+  PlanBuilder(Program& program, const SizeNames& names, const ProductLibrary* library)
+      : program_(program), names_(names), library_(library) {}
+
+  Plan run(const std::vector<Value>& arguments, const std::vector<Value>& results) {
+    add_arguments(arguments);
+    FuseOptions options;
+    const Units none;
+    options.claims = [&](const Node& node) {
+      return library_ && !library_->refusal(node) && product_form(node, names_, none, kNoViews);
+    };
+    options.takes_view = [&](const Node& node, std::size_t operand) {
+      return product_form(node, names_, none, kOneView[operand]).has_value();
+    };
+    units_ = fuse(results, names_, options);
+    program_.made.insert(program_.made.end(), units_.made.begin(), units_.made.end());
+    add_results(results);
+    for (const Unit& unit : units_.units) add_steps(unit);
+    plan_.steps.insert(plan_.steps.end(), copies_.begin(), copies_.end());
+    return std::move(plan_);
+  }
+
+  /// A body: its parameters are Parameter nodes, found by index.
+  Plan run(const ir::Lambda& lambda) {
+    std::vector<Value> arguments(lambda.parameters.size());
+    for (const Node* node : ir::topological_order(lambda.results)) {
+      if (node->op != ir::Op::Parameter) continue;
+      arguments[static_cast<std::size_t>(node->as<ir::ParameterAttrs>().index)] = node->result();
+    }
+    return run(arguments, lambda.results);
+  }
+
+ private:
+  int new_slot(Slot::Kind kind, const Value& value, int number = 0) {
+    Slot slot;
+    slot.kind = kind;
+    slot.dtype = value.dtype();
+    slot.dims = names_(value.dims());
+    slot.number = number;
+    plan_.slots.push_back(std::move(slot));
+    return static_cast<int>(plan_.slots.size()) - 1;
+  }
+
+  void add_arguments(const std::vector<Value>& arguments) {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      plan_.arguments.push_back(-1);
+      if (!arguments[i]) continue;
+      const int slot = new_slot(Slot::Kind::Argument, arguments[i], static_cast<int>(i));
+      plan_.arguments.back() = slot;
+      slots_.emplace(arguments[i], slot);
+    }
+  }
+
+  /// A result is written where its maker writes; what nobody makes, or what is already another
+  /// result, is copied.
+  void add_results(const std::vector<Value>& results) {
+    std::unordered_set<Value, ir::ValueHash> taken;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const Value storage = storage_of(results[i], units_);
+      const int slot = new_slot(Slot::Kind::Result, results[i], static_cast<int>(i));
+      plan_.results.push_back(slot);
+      const bool own = !is_leaf(*storage.node) && taken.insert(storage).second;
+      if (own) {
+        slots_.emplace(storage, slot);
+      } else {
+        copies_.push_back(CopyStep{slot_of(storage), slot});
+      }
+    }
+  }
+
+  int slot_of(const Value& value) {
+    const Value storage = storage_of(value, units_);
+    const auto found = slots_.find(storage);
+    if (found != slots_.end()) return found->second;
+    const bool constant = storage.node->op == ir::Op::Constant;
+    const int slot = new_slot(constant ? Slot::Kind::Constant : Slot::Kind::Temporary, storage);
+    if (constant) {
+      plan_.slots.back().bytes = storage.node->as<ir::ConstantAttrs>().data.bytes;
+    }
+    slots_.emplace(storage, slot);
+    return slot;
+  }
+
+  std::vector<int> slots_of(const std::vector<Value>& values) {
+    std::vector<int> slots;
+    for (const Value& value : values) slots.push_back(slot_of(value));
+    return slots;
+  }
+
+  std::vector<int> results_of(const Node& node) {
+    std::vector<int> slots;
+    for (std::uint32_t i = 0; i < node.types.size(); ++i) slots.push_back(slot_of(node.result(i)));
+    return slots;
+  }
+
+  std::shared_ptr<const Plan> body(const ir::LambdaRef& lambda) {
+    return std::make_shared<Plan>(PlanBuilder(program_, names_, library_).run(*lambda));
+  }
+
+  void add_kernel(const Unit& unit) {
+    BuiltKernel built =
+        build_kernel(unit, units_, names_, static_cast<int>(program_.kernels.size()));
+    if (built.kernel.stages.empty()) return;  // all of it is computed where it is used
+    KernelStep step;
+    step.kernel = static_cast<int>(program_.kernels.size());
+    step.slots = slots_of(built.operands);
+    program_.kernels.push_back(std::move(built));
+    plan_.steps.push_back(std::move(step));
+  }
+
+  void add_product(const Unit& unit) {
+    bool views[2];
+    for (std::size_t i = 0; i < 2; ++i) {
+      views[i] = product_form(*unit.node, names_, units_, kOneView[i]).has_value();
+    }
+    ProductStep step;
+    step.node = unit.node;
+    step.form = *product_form(*unit.node, names_, units_, views);
+    step.lhs = slot_of(step.form.lhs);
+    step.rhs = slot_of(step.form.rhs);
+    step.result = slot_of(unit.node->result());
+    plan_.steps.push_back(std::move(step));
+  }
+
+  void add_loop(const Unit& unit) {
+    const auto& attrs = unit.node->as<ir::ScanAttrs>();
+    plan_.steps.push_back(LoopStep{unit.node, slots_of(unit.node->operands),
+                                   results_of(*unit.node), body(attrs.body)});
+  }
+
+  void add_branch(const Unit& unit) {
+    const auto& attrs = unit.node->as<ir::CondAttrs>();
+    plan_.steps.push_back(BranchStep{unit.node,
+                                     slots_of(unit.node->operands),
+                                     results_of(*unit.node),
+                                     {body(attrs.then_branch), body(attrs.else_branch)}});
+  }
+
+  void add_host_call(const Unit& unit) {
+    plan_.steps.push_back(
+        HostCallStep{unit.node, slots_of(unit.node->operands), results_of(*unit.node)});
+  }
+
+  void add_steps(const Unit& unit) {
+    switch (unit.kind) {
+      case UnitKind::Kernel: return add_kernel(unit);
+      case UnitKind::Product: return add_product(unit);
+      case UnitKind::Loop: return add_loop(unit);
+      case UnitKind::Branch: return add_branch(unit);
+      case UnitKind::HostCall: return add_host_call(unit);
+      case UnitKind::Join: return;
+    }
+  }
+
+  Program& program_;
+  const SizeNames& names_;
+  const ProductLibrary* library_;
+  Units units_;
+  Plan plan_;
+  std::unordered_map<Value, int, ir::ValueHash> slots_;
+  std::vector<Step> copies_;
+};
+
+}  // namespace
+
+Program build_program(const std::vector<Value>& arguments, const std::vector<Value>& results,
+                      const SizeNames& names, const ProductLibrary* library) {
+  Program program;
+  Plan plan = PlanBuilder(program, names, library).run(arguments, results);
+  program.plan = std::move(plan);
+  return program;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,75 @@
+// A Plan: steps in order over numbered tensors. Sizes are still symbolic; binding.h makes it
+// ready for one tuple of them. Bodies of loops and branches are plans of their own.
+#pragma once
+
+#include "backends/codegen/build_kernel.h"
+#include "backends/codegen/product.h"
+
+#include <deque>
+#include <memory>
+#include <variant>
+
+namespace kiln::codegen {
+
+/// A tensor of a plan. Results of the plan and what lies outside are given by whoever runs it.
+struct Slot {
+  enum class Kind : std::uint8_t { Argument, Constant, Result, Temporary } kind = Kind::Temporary;
+  DType dtype = DType::Float32;
+  ir::Dims dims;
+  int number = 0;                              // of the argument or the result
+  std::shared_ptr<const std::vector<std::byte>> bytes;  // of a constant
+};
+
+struct Plan;
+
+struct KernelStep {
+  int kernel = 0;          // in Program::kernels
+  std::vector<int> slots;  // one per operand
+};
+struct ProductStep {
+  ProductForm form;
+  int lhs = 0, rhs = 0, result = 0;
+  const ir::Node* node = nullptr;
+};
+struct LoopStep {
+  const ir::Node* node = nullptr;
+  std::vector<int> operands, results;
+  std::shared_ptr<const Plan> body;
+};
+struct BranchStep {
+  const ir::Node* node = nullptr;
+  std::vector<int> operands, results;
+  std::shared_ptr<const Plan> branches[2];  // then, else
+};
+struct HostCallStep {
+  const ir::Node* node = nullptr;
+  std::vector<int> operands, results;
+};
+struct CopyStep {
+  int from = 0, to = 0;
+};
+using Step = std::variant<KernelStep, ProductStep, LoopStep, BranchStep, HostCallStep, CopyStep>;
+
+struct Plan {
+  std::vector<Slot> slots;
+  std::vector<Step> steps;
+  std::vector<int> arguments;  // slot of each argument; -1 when nothing reads it
+  std::vector<int> results;    // slot of each result: all different, none an argument or constant
+};
+
+/// A whole compiled graph: its plan and every kernel of it and of its bodies.
+struct Program {
+  Plan plan;
+  std::vector<BuiltKernel> kernels;
+  std::vector<ir::Value> made;  // nodes that live for this program alone
+};
+
+/// `library` may be null.
+Program build_program(const std::vector<ir::Value>& arguments,
+                      const std::vector<ir::Value>& results, const SizeNames& names,
+                      const ProductLibrary* library);
+
+/// The readable form, as dumps show it.
+std::string print(const Program& program);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,137 @@
+// Sorting labels and merging the axes of each sort.
+#include "backends/codegen/product.h"
+
+#include "core/ops/op.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+using ir::Dim;
+using ir::Dims;
+using ir::Ints;
+
+struct Tensor {
+  const Ints* labels = nullptr;
+  Dims strides;
+  Dim offset = 0;
+
+  bool has(std::int64_t label) const {
+    return std::find(labels->begin(), labels->end(), label) != labels->end();
+  }
+  Dim stride(std::int64_t label) const {
+    const auto found = std::find(labels->begin(), labels->end(), label);
+    return found == labels->end() ? Dim(0)
+                                  : strides[static_cast<std::size_t>(found - labels->begin())];
+  }
+};
+
+Tensor dense(const Ints& labels, const Dims& dims) { return {&labels, dense_strides(dims), 0}; }
+
+/// The operand as a view of `source`; empty when a dim is repeated.
+std::optional<Tensor> viewed(const Ints& labels, const View& view, const Dims& dims,
+                             const SizeNames& names) {
+  const Dims held = dense_strides(names(view.source.dims()));
+  Tensor tensor{&labels, Dims(dims.size(), Dim(0)), 0};
+  const IndexMap here = identity_map(dims);
+  for (std::size_t i = 0; i < view.map.size(); ++i) {
+    tensor.offset = tensor.offset + view.map[i].offset * held[i];
+    if (view.map[i].axis < 0) continue;
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+      if (here[axis].axis != view.map[i].axis) continue;
+      tensor.strides[axis] = tensor.strides[axis] + held[i] * Dim(view.map[i].step);
+    }
+  }
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    if (here[axis].axis >= 0 && tensor.strides[axis] == Dim(0)) return std::nullopt;
+  }
+  return tensor;
+}
+
+/// Puts `inner` behind the axis when every tensor runs through both as one.
+bool merge(ProductAxis& axis, const ProductAxis& inner) {
+  if (axis.size.is_one()) {
+    axis = inner;
+    return true;
+  }
+  if (inner.size.is_one()) return true;
+  const bool one = axis.lhs == inner.lhs * inner.size && axis.rhs == inner.rhs * inner.size &&
+                   axis.result == inner.result * inner.size;
+  if (!one) return false;
+  axis = {axis.size * inner.size, inner.lhs, inner.rhs, inner.result};
+  return true;
+}
+
+bool has_neighbours(const Dim& stride, const ProductAxis& axis) {
+  return axis.size.is_one() || stride.is_one();
+}
+
+}  // namespace
+
+std::optional<ProductForm> product_form(const ir::Node& dot, const SizeNames& names,
+                                        const Units& units, const bool (&as_view)[2]) {
+  const auto& attrs = dot.as<ir::DotAttrs>();
+  const Ints* labels[2] = {&attrs.lhs, &attrs.rhs};
+  Tensor operands[2];
+  ProductForm form;
+  ir::Value held[2];
+  for (std::size_t i = 0; i < 2; ++i) {
+    const ir::Value& operand = dot.operands[i];
+    const Dims dims = names(operand.dims());
+    held[i] = operand;
+    operands[i] = dense(*labels[i], dims);
+    if (!as_view[i]) continue;
+    const View view = trace(operand, identity_map(dims), names, units);
+    const auto tensor = viewed(*labels[i], view, dims, names);
+    if (!tensor) return std::nullopt;
+    operands[i] = *tensor;
+    held[i] = view.source;
+  }
+  const Tensor result = dense(attrs.result, names(dot.types[0].dims));
+
+  const auto axis_of = [&](std::int64_t label, const Dim& size) {
+    return ProductAxis{size, operands[0].stride(label), operands[1].stride(label),
+                       result.stride(label)};
+  };
+  for (std::size_t side = 0; side < 2; ++side) {
+    const Dims dims = names(dot.operands[side].dims());
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      const std::int64_t label = (*labels[side])[i];
+      const bool other = operands[1 - side].has(label), kept = result.has(label);
+      if (side == 1 && other) continue;
+      const ProductAxis axis = axis_of(label, dims[i]);
+      if (other && kept) {
+        if (form.batch.empty() || !merge(form.batch.back(), axis)) form.batch.push_back(axis);
+        continue;
+      }
+      ProductAxis& own = other ? form.depth : side == 0 ? form.rows : form.columns;
+      if (merge(own, axis)) continue;
+      if (other) return std::nullopt;
+      form.batch.push_back(own);  // an axis that does not merge is a loop around the product
+      own = axis;
+    }
+  }
+  form.lhs_offset = operands[0].offset;
+  form.rhs_offset = operands[1].offset;
+  form.lhs = held[0];
+  form.rhs = held[1];
+  if (!has_neighbours(form.columns.result, form.columns)) {
+    std::swap(form.rows, form.columns);
+    std::swap(form.lhs_offset, form.rhs_offset);
+    std::swap(form.lhs, form.rhs);
+    for (ProductAxis* axis : {&form.rows, &form.columns, &form.depth}) {
+      std::swap(axis->lhs, axis->rhs);
+    }
+    for (ProductAxis& axis : form.batch) std::swap(axis.lhs, axis.rhs);
+    form.swapped = true;
+  }
+  const bool fits = has_neighbours(form.columns.result, form.columns) &&
+                    (has_neighbours(form.depth.lhs, form.depth) ||
+                     has_neighbours(form.rows.lhs, form.rows)) &&
+                    (has_neighbours(form.columns.rhs, form.columns) ||
+                     has_neighbours(form.depth.rhs, form.depth));
+  return fits ? std::optional(form) : std::nullopt;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,63 @@
+// A Dot as matrix products: its labels sorted into rows, columns, depth and batch, each one axis
+// with a stride in the tensors that have it. What a target's library is asked to compute.
+#pragma once
+
+#include "backends/codegen/units.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace kiln::codegen {
+
+/// A loop of the product: its extent and the stride in each tensor, in elements (0: not in it).
+struct ProductAxis {
+  ir::Dim size = 1;
+  ir::Dim lhs = 0, rhs = 0, result = 0;
+};
+
+/// result[batch, row, column] = sum over depth of lhs[batch, row, depth] * rhs[batch, depth, column]
+struct ProductForm {
+  std::vector<ProductAxis> batch;
+  ProductAxis rows, columns, depth;
+  ir::Dim lhs_offset = 0, rhs_offset = 0;
+  /// lhs is the Dot's second operand: the result is laid out with rows next to each other.
+  bool swapped = false;
+  ir::Value lhs, rhs;  // what holds the elements
+};
+
+/// The form of a Dot whose operand i is read as the view it is where `as_view[i]`, dense
+/// otherwise. Empty when axes do not merge, or no matrix has neighbours in one direction.
+std::optional<ProductForm> product_form(const ir::Node& dot, const SizeNames& names,
+                                        const Units& units, const bool (&as_view)[2]);
+
+/// One matrix product with known sizes. Strides in elements; a stride of an axis of size 1 may be
+/// anything.
+struct MatrixProduct {
+  std::int64_t batch = 1, rows = 0, columns = 0, depth = 0;
+  std::int64_t lhs_batch = 0, lhs_row = 0, lhs_depth = 0;
+  std::int64_t rhs_batch = 0, rhs_depth = 0, rhs_column = 0;
+  std::int64_t result_batch = 0, result_row = 0, result_column = 0;
+  auto operator<=>(const MatrixProduct&) const = default;
+};
+
+/// A prepared product of float32. Used by several threads at once.
+class PreparedProduct {
+ public:
+  virtual ~PreparedProduct() = default;
+  virtual std::size_t scratch_bytes() const = 0;
+  /// Throws sdk::Failure.
+  virtual void run(const float* lhs, const float* rhs, float* result, void* scratch) const = 0;
+};
+
+/// What a target has for products; nothing: all become kernels.
+class ProductLibrary {
+ public:
+  virtual ~ProductLibrary() = default;
+  /// Why this Dot does not go to the library; empty when it does.
+  virtual std::optional<std::string> refusal(const ir::Node& dot) const = 0;
+  /// REQUIRES: all sizes above 0.
+  virtual std::shared_ptr<const PreparedProduct> prepare(const MatrixProduct& product) = 0;
+};
+
+}  // namespace kiln::codegen

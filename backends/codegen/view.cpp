@@ -1,0 +1,136 @@
+// One function per movement op: the map of its operand from the map of its result.
+#include "backends/codegen/view.h"
+
+#include "core/ops/op.h"
+
+namespace kiln::codegen {
+namespace {
+
+using ir::Dim;
+using ir::Dims;
+using ir::Node;
+using ir::Op;
+
+std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
+
+/// Whether both dims are the same but for literal 1s.
+bool same_but_ones(const Dims& a, const Dims& b) { return domain_of(a) == domain_of(b); }
+
+IndexMap through_permute(const Node& node, const IndexMap& map, const SizeNames&) {
+  IndexMap operand(map.size());
+  const ir::Ints& axes = node.as<ir::AxesAttrs>().axes;
+  for (std::size_t i = 0; i < axes.size(); ++i) operand[at(axes[i])] = map[i];
+  return operand;
+}
+
+IndexMap through_broadcast(const Node& node, const IndexMap& map, const SizeNames&) {
+  const ir::Ints& axes = node.as<ir::BroadcastAttrs>().axes;
+  IndexMap operand(axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (!node.operands[0].dims()[i].is_one()) operand[i] = map[at(axes[i])];
+  }
+  return operand;
+}
+
+IndexMap through_slice(const Node& node, const IndexMap& map, const SizeNames& names) {
+  const auto& attrs = node.as<ir::SliceAttrs>();
+  IndexMap operand = map;
+  for (std::size_t i = 0; i < map.size(); ++i) {
+    operand[i].step *= attrs.step[i];
+    operand[i].offset = names(attrs.start[i]) + operand[i].offset * Dim(attrs.step[i]);
+  }
+  return operand;
+}
+
+IndexMap through_reverse(const Node& node, const IndexMap& map, const SizeNames& names) {
+  IndexMap operand = map;
+  for (std::int64_t axis : node.as<ir::AxesAttrs>().axes) {
+    AxisMap& entry = operand[at(axis)];
+    entry.step = -entry.step;
+    entry.offset = names(node.operands[0].dims()[at(axis)]) - 1 - entry.offset;
+  }
+  return operand;
+}
+
+IndexMap through_ones(const Node& node, const IndexMap& map, const SizeNames&) {
+  const Dims &from = node.operands[0].dims(), &to = node.types[0].dims;
+  IndexMap operand(from.size());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (from[i].is_one()) continue;
+    while (to[next].is_one()) ++next;
+    operand[i] = map[next++];
+  }
+  return operand;
+}
+
+IndexMap unchanged(const Node&, const IndexMap& map, const SizeNames&) { return map; }
+
+struct Row {
+  Op op;
+  IndexMap (*through)(const Node& node, const IndexMap& map, const SizeNames& names);
+};
+constexpr Row kRows[] = {
+    {Op::Permute, through_permute}, {Op::Broadcast, through_broadcast},
+    {Op::Slice, through_slice},     {Op::Reverse, through_reverse},
+    {Op::Reshape, through_ones},    {Op::Identity, unchanged},
+    {Op::StopGradient, unchanged},
+};
+
+const Row* row_of(const Node& node, const SizeNames& names) {
+  for (const Row& row : kRows) {
+    if (row.op != node.op) continue;
+    const bool moves = node.op == Op::Reshape && !same_but_ones(names(node.operands[0].dims()),
+                                                                names(node.types[0].dims));
+    return moves ? nullptr : &row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+IndexMap identity_map(const Dims& dims) {
+  IndexMap map;
+  int next = 0;
+  for (const Dim& dim : dims) map.push_back(dim.is_one() ? AxisMap{} : AxisMap{next++, 1, 0});
+  return map;
+}
+
+Dims domain_of(const Dims& dims) {
+  Dims domain;
+  for (const Dim& dim : dims) {
+    if (!dim.is_one()) domain.push_back(dim);
+  }
+  return domain;
+}
+
+bool is_identity(const IndexMap& map, const std::vector<int>& axes) {
+  std::size_t next = 0;
+  for (const AxisMap& entry : map) {
+    if (entry.axis < 0 && entry.offset == Dim(0)) continue;
+    if (next == axes.size() || entry != AxisMap{axes[next], 1, 0}) return false;
+    ++next;
+  }
+  return next == axes.size();
+}
+
+bool is_view(const Node& node, const SizeNames& names) { return row_of(node, names) != nullptr; }
+
+IndexMap operand_map(const Node& view, const IndexMap& map, const SizeNames& names) {
+  return row_of(view, names)->through(view, map, names);
+}
+
+View trace(const ir::Value& value, IndexMap map, const SizeNames& names,
+           const std::function<bool(const ir::Value&)>& stop) {
+  View view{value, std::move(map)};
+  while (!stop(view.source)) {
+    const Row* row = row_of(*view.source.node, names);
+    if (!row) break;
+    view.map = row->through(*view.source.node, view.map, names);
+    const ir::Value operand = view.source.node->operands[0];
+    view.source = operand;
+  }
+  return view;
+}
+
+}  // namespace kiln::codegen
