@@ -38,6 +38,7 @@ struct BoundStep {
 struct BoundPlan {
   const Plan* plan = nullptr;
   std::vector<std::int64_t> bytes;    // of each slot
+  std::vector<std::vector<std::int64_t>> dims;  // of each slot
   std::vector<std::int64_t> offsets;  // of temporaries in the arena; -1 for the others
   std::vector<BoundStep> steps;
   std::int64_t arena_bytes = 0;
@@ -46,7 +47,7 @@ struct BoundPlan {
 
 using EvaluateDim = std::function<std::int64_t(const ir::Dim&)>;
 
-/// `kernels`: one per Program::kernels. Throws ValueError for sizes that do not fit 63 bits.
+/// `kernels`: one per Program::kernels. Throws sdk::Failure for sizes that do not fit 63 bits.
 std::unique_ptr<BoundPlan> bind_plan(const Plan& plan, const std::vector<BuiltKernel>& kernels,
                                      const std::vector<KernelFunction>& functions,
                                      const EvaluateDim& evaluate, ProductLibrary* library);

@@ -1,0 +1,306 @@
+// Module bytes to an executable, and one call of it.
+#include "backends/codegen/executable.h"
+
+#include "backends/codegen/passes.h"
+#include "core/module/read.h"
+#include "core/ops/make.h"
+#include "core/ops/op.h"
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace kiln::codegen {
+namespace {
+
+/// Bindings that are kept: the one used last is compared first.
+constexpr std::size_t kBindings = 8;
+
+/// A plan bound to one tuple of sizes, with the frames that calls take in turn.
+struct Binding {
+  std::vector<std::int64_t> sizes;  // of all axes of all inputs
+  std::unique_ptr<BoundPlan> plan;
+  std::vector<std::vector<std::int64_t>> result_dims;
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Frame>> frames;
+};
+
+class FrameLease {
+ public:
+  explicit FrameLease(Binding& binding) : binding_(binding) {
+    {
+      const std::lock_guard lock(binding.mutex);
+      if (!binding.frames.empty()) {
+        frame_ = std::move(binding.frames.back());
+        binding.frames.pop_back();
+      }
+    }
+    if (!frame_) frame_ = std::make_unique<Frame>(*binding.plan);
+  }
+  ~FrameLease() {
+    const std::lock_guard lock(binding_.mutex);
+    binding_.frames.push_back(std::move(frame_));
+  }
+  FrameLease(const FrameLease&) = delete;
+  FrameLease& operator=(const FrameLease&) = delete;
+  Frame& operator*() { return *frame_; }
+
+ private:
+  Binding& binding_;
+  std::unique_ptr<Frame> frame_;
+};
+
+std::byte* place_of(const sdk::Buffer& buffer) {
+  const void* data = buffer.bytes() == 0 ? nullptr : buffer.host_data();
+  return data ? static_cast<std::byte*>(const_cast<void*>(data)) : nowhere();
+}
+
+class CompiledExecutable final : public sdk::Executable {
+ public:
+  CompiledExecutable(module::Module module, Target& target, const sdk::Host& host,
+                     std::string_view label)
+      : module_(std::move(module)), target_(target), host_(host) {
+    const ir::Graph& graph = module_.graph;
+    inputs = graph.inputs.size();
+    states = module_.state.size();
+    outputs = graph.outputs.size();
+    updates = graph.updates.size();
+    const std::vector<ir::Value> written = graph.roots();
+    guards_ = ir::collect_guards(written);
+    names_ = SizeNames(guards_);
+    roots_ = written;
+    for (const GraphPass& pass : graph_passes()) roots_ = pass.run(roots_);
+    std::vector<ir::Value> arguments = graph.inputs;
+    for (const module::StateEntry& entry : module_.state) arguments.push_back(entry.variable);
+    program_ = build_program(arguments, roots_, names_, target.products());
+    dump("kernels", label, [&] {
+      std::string all;
+      for (const BuiltKernel& built : program_.kernels) all += print(built.kernel) + "\n";
+      return all;
+    });
+    dump("plan", label, [&] { return print(program_); });
+    for (const BuiltKernel& built : program_.kernels) verify(built.kernel);
+    functions_ = target.compile(program_.kernels, keep_alive_, host, label);
+  }
+
+  std::unique_ptr<sdk::Event> execute(const sdk::Call& call) const override {
+    const std::shared_ptr<Binding> binding = binding_for(call);
+    check_states(call);
+    RunContext context;
+    context.program = &program_;
+    context.module = &module_;
+    context.host = &host_;
+    context.mode = target_.thread_mode();
+    context.seed = call.seed;
+    context.call_counter = call.call_counter;
+    context.host_call_context = call.host_call_context;
+    FrameLease frame(*binding);
+    std::vector<std::byte*>& slots = (*frame).top.slots;
+    const Plan& plan = program_.plan;
+    const auto argument = [&](std::size_t i, const sdk::Buffer& buffer) {
+      const int slot = plan.arguments[i];
+      if (slot >= 0) slots[static_cast<std::size_t>(slot)] = place_of(buffer);
+    };
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) argument(i, *call.inputs[i]);
+    for (std::size_t i = 0; i < call.states.size(); ++i) {
+      argument(call.inputs.size() + i, *call.states[i].buffer);
+    }
+    // What is made here reaches the host only when all has succeeded.
+    std::vector<std::unique_ptr<sdk::HostBuffer>> made(call.outputs.size() + call.updates.size());
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      const sdk::Result& result = result_of(call, i);
+      slots[static_cast<std::size_t>(plan.results[i])] = destination(*binding, result, i, made[i]);
+    }
+    run_plan(*binding->plan, *frame, context);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      if (made[i]) result_of(call, i).made = std::move(made[i]);
+    }
+    return nullptr;
+  }
+
+ private:
+  template <class Text>
+  void dump(std::string_view stage, std::string_view label, const Text& text) const {
+    if (!host_.dump_wanted(stage)) return;
+    const std::string bytes = text();
+    host_.dump(label, stage, 0, "", "text/plain", std::as_bytes(std::span(bytes)));
+  }
+
+  static sdk::Result& result_of(const sdk::Call& call, std::size_t i) {
+    return i < call.outputs.size() ? call.outputs[i] : call.updates[i - call.outputs.size()];
+  }
+
+  std::byte* destination(const Binding& binding, const sdk::Result& result, std::size_t i,
+                         std::unique_ptr<sdk::HostBuffer>& made) const {
+    const auto dtype = static_cast<std::uint32_t>(roots_[i].dtype());
+    const std::vector<std::int64_t>& dims = binding.result_dims[i];
+    if (!result.given) {
+      made = std::make_unique<sdk::HostBuffer>(dtype, dims);
+      return made->bytes() == 0 ? nowhere() : static_cast<std::byte*>(made->data());
+    }
+    auto* target = dynamic_cast<sdk::HostBuffer*>(result.given);
+    const bool fits = target && target->dtype() == dtype &&
+                      std::equal(target->dims().begin(), target->dims().end(), dims.begin(),
+                                 dims.end());
+    if (!fits) {
+      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
+                         text("the buffer given for result ", i, " has another type than ",
+                              roots_[i].type()));
+    }
+    return target->bytes() == 0 ? nowhere() : static_cast<std::byte*>(target->data());
+  }
+
+  // ---- sizes ----
+
+  bool has_sizes(const Binding& binding, const sdk::Call& call) const {
+    std::size_t next = 0;
+    for (const sdk::Buffer* input : call.inputs) {
+      for (const std::int64_t size : input->dims()) {
+        if (next == binding.sizes.size() || binding.sizes[next++] != size) return false;
+      }
+    }
+    return next == binding.sizes.size();
+  }
+
+  std::shared_ptr<Binding> binding_for(const sdk::Call& call) const {
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) check_input(call, i);
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < bindings_.size(); ++i) {
+      if (!has_sizes(*bindings_[i], call)) continue;
+      std::rotate(bindings_.begin(), bindings_.begin() + static_cast<std::ptrdiff_t>(i),
+                  bindings_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      return bindings_.front();
+    }
+    bindings_.insert(bindings_.begin(), make_binding(call));
+    if (bindings_.size() > kBindings) bindings_.pop_back();
+    return bindings_.front();
+  }
+
+  void check_input(const sdk::Call& call, std::size_t i) const {
+    const ir::Type& type = module_.graph.inputs[i].type();
+    const sdk::Buffer& buffer = *call.inputs[i];
+    if (buffer.dtype() != static_cast<std::uint32_t>(type.dtype) ||
+        buffer.dims().size() != type.dims.size()) {
+      mismatch(i);
+    }
+  }
+
+  void check_states(const sdk::Call& call) const {
+    for (std::size_t i = 0; i < call.states.size(); ++i) {
+      const ir::Value& variable = module_.state[i].variable;
+      const sdk::Buffer& buffer = *call.states[i].buffer;
+      bool fits = buffer.dtype() == static_cast<std::uint32_t>(variable.dtype()) &&
+                  buffer.dims().size() == variable.dims().size();
+      for (std::size_t axis = 0; fits && axis < variable.dims().size(); ++axis) {
+        fits = variable.dims()[axis] == ir::Dim(buffer.dims()[axis]);
+      }
+      if (fits) continue;
+      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
+                         text("the buffer of state ", i, " does not have the type ",
+                              variable.type(), " of its variable"));
+    }
+  }
+
+  using Symbols = std::unordered_map<std::int64_t, std::int64_t>;
+
+  std::shared_ptr<Binding> make_binding(const sdk::Call& call) const {
+    auto binding = std::make_shared<Binding>();
+    Symbols symbols;
+    const auto value_of = [&](const ir::Symbol& symbol) -> std::optional<std::int64_t> {
+      const auto found = symbols.find(symbol.id);
+      return found == symbols.end() ? std::nullopt : std::optional(found->second);
+    };
+    const EvaluateDim evaluate = [&](const ir::Dim& dim) {
+      return dim.is_static() ? dim.value() : ir::evaluate(dim, value_of);
+    };
+    try {
+      for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+        const ir::Dims& dims = module_.graph.inputs[i].dims();
+        for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+          const std::int64_t size = call.inputs[i]->dims()[axis];
+          if (const auto solved = solve(dims[axis], size, value_of)) {
+            symbols.emplace(solved->first.id, solved->second);
+          }
+          if (evaluate(dims[axis]) != size) mismatch(i);
+          binding->sizes.push_back(size);
+        }
+      }
+      check_guards(evaluate);
+      binding->plan = bind_plan(program_.plan, program_.kernels, functions_, evaluate,
+                                target_.products());
+      for (const ir::Value& root : roots_) {
+        binding->result_dims.emplace_back();
+        for (const ir::Dim& dim : root.dims()) binding->result_dims.back().push_back(evaluate(dim));
+      }
+    } catch (const Error& error) {
+      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, error.message());
+    }
+    return binding;
+  }
+
+  void check_guards(const EvaluateDim& evaluate) const {
+    for (const ir::Guard& guard : guards_) {
+      const std::int64_t left = evaluate(guard.left), right = evaluate(guard.right);
+      const bool holds = guard.kind == ir::Guard::Kind::Equal ? left == right : left <= right;
+      if (!holds) throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, guard.fact);
+    }
+  }
+
+  [[noreturn]] void mismatch(std::size_t input) const {
+    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
+                       text("input ", input, " does not have the type ",
+                            module_.graph.inputs[input].type()));
+  }
+
+  module::Module module_;
+  Target& target_;
+  sdk::Host host_;
+  std::vector<ir::Guard> guards_;
+  SizeNames names_;
+  std::vector<ir::Value> roots_;
+  Program program_;
+  std::shared_ptr<const void> keep_alive_;
+  std::vector<KernelFunction> functions_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::shared_ptr<Binding>> bindings_;
+};
+
+}  // namespace
+
+std::unique_ptr<sdk::Executable> compile_module(const sdk::CompileRequest& request, Target& target,
+                                                const sdk::Host& host) {
+  try {
+    std::vector<module::SideConstant> side;
+    for (const sdk::Bytes& constant : request.constants) {
+      side.push_back({constant.data(), constant.size()});
+    }
+    return std::make_unique<CompiledExecutable>(module::read_module(request.module, side), target,
+                                                host, request.label);
+  } catch (const InternalError& error) {
+    throw sdk::Failure(KILN_CODE_INTERNAL, error.what());
+  } catch (const Error& error) {
+    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, error.what());
+  }
+}
+
+std::vector<sdk::OpSupport> CompiledInstance::op_table() const {
+  std::vector<sdk::OpSupport> table;
+  for (const ir::OpDef& d : ir::all_ops()) {
+    sdk::OpSupport row;
+    row.name = d.name;
+    row.dtypes = d.dtypes;
+    table.push_back(row);
+  }
+  return table;
+}
+
+/// Every op of the table has a way to a kernel, a product, a loop or the host.
+std::vector<sdk::Unsupported> CompiledInstance::check(sdk::Bytes) const { return {}; }
+
+std::unique_ptr<sdk::Executable> CompiledInstance::compile(const sdk::CompileRequest& request) {
+  return compile_module(request, *target_, host_);
+}
+
+}  // namespace kiln::codegen

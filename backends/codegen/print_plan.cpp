@@ -1,0 +1,82 @@
+// Programs as text: slots, then steps, bodies indented.
+#include "backends/codegen/plan.h"
+
+#include "core/ops/op.h"
+#include "core/types/text.h"
+
+namespace kiln::codegen {
+namespace {
+
+class PlanPrinter {
+ public:
+  PlanPrinter(const Program& program, std::string& out) : program_(program), out_(out) {}
+
+  void print(const Plan& plan, const std::string& indent) {
+    for (std::size_t i = 0; i < plan.slots.size(); ++i) {
+      const Slot& slot = plan.slots[i];
+      static constexpr const char* kKinds[] = {"argument", "constant", "result", "temporary"};
+      out_ += text(indent, "%", i, " = ", kKinds[static_cast<int>(slot.kind)]);
+      const bool numbered =
+          slot.kind == Slot::Kind::Argument || slot.kind == Slot::Kind::Result;
+      if (numbered) out_ += text(" ", slot.number);
+      out_ += text(" ", ir::Type{slot.dtype, slot.dims}, "\n");
+    }
+    for (const Step& step : plan.steps) {
+      std::visit([&](const auto& one) { print_step(one, indent); }, step);
+    }
+  }
+
+ private:
+  static std::string list(const std::vector<int>& slots) {
+    std::string joined;
+    for (int slot : slots) joined += text(joined.empty() ? "" : ", ", "%", slot);
+    return joined;
+  }
+
+  void print_step(const KernelStep& step, const std::string& indent) {
+    const Kernel& kernel = program_.kernels[static_cast<std::size_t>(step.kernel)].kernel;
+    out_ += text(indent, "kernel ", kernel.name, "(", list(step.slots), ")  # ",
+                 kernel.comes_from, "\n");
+  }
+  void print_step(const ProductStep& step, const std::string& indent) {
+    out_ += text(indent, "product %", step.result, " = %", step.lhs, " x %", step.rhs, "  # ",
+                 step.form.rows.size, " x ", step.form.depth.size, " x ",
+                 step.form.columns.size, step.form.swapped ? ", swapped" : "");
+    for (const ProductAxis& axis : step.form.batch) out_ += text(", for each of ", axis.size);
+    out_ += "\n";
+  }
+  void print_step(const LoopStep& step, const std::string& indent) {
+    const auto& attrs = step.node->as<ir::ScanAttrs>();
+    out_ += text(indent, "loop (", list(step.results), ") = (", list(step.operands), ")  # ",
+                 attrs.length, " steps, ", attrs.carry, " carried",
+                 attrs.reverse ? ", backwards" : "", "\n");
+    print(*step.body, indent + "  ");
+  }
+  void print_step(const BranchStep& step, const std::string& indent) {
+    out_ += text(indent, "branch (", list(step.results), ") = (", list(step.operands), ")\n");
+    for (const auto& branch : step.branches) {
+      out_ += text(indent, " either\n");
+      print(*branch, indent + "  ");
+    }
+  }
+  void print_step(const HostCallStep& step, const std::string& indent) {
+    out_ += text(indent, "host_call ", step.node->as<ir::HostCallAttrs>().function, " (",
+                 list(step.results), ") = (", list(step.operands), ")\n");
+  }
+  void print_step(const CopyStep& step, const std::string& indent) {
+    out_ += text(indent, "copy %", step.to, " = %", step.from, "\n");
+  }
+
+  const Program& program_;
+  std::string& out_;
+};
+
+}  // namespace
+
+std::string print(const Program& program) {
+  std::string out;
+  PlanPrinter(program, out).print(program.plan, "");
+  return out;
+}
+
+}  // namespace kiln::codegen
