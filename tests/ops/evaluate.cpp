@@ -9,6 +9,7 @@
 #include "runtime/call.h"
 
 #include <cmath>
+#include <cstdlib>
 
 namespace kiln::test {
 
@@ -18,6 +19,11 @@ ir::Value placeholder(const ir::Type& type, const std::string& name) {
 
 ir::Type type_of(const Array& array) {
   return {array.dtype(), ir::Dims(array.dims().begin(), array.dims().end())};
+}
+
+std::string tested_backend() {
+  const char* chosen = std::getenv("KILN_TEST_BACKEND");
+  return chosen && *chosen ? chosen : "reference";
 }
 
 std::vector<Array> evaluate(const std::vector<ir::Value>& parameters,

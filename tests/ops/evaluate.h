@@ -10,11 +10,15 @@
 
 namespace kiln::test {
 
+/// The backend that is being tested: KILN_TEST_BACKEND, or "reference".
+std::string tested_backend();
+
 /// `results` as a function of `parameters` (fresh parameters or placeholders of static types), on
 /// that backend, without any pass when `optimise` is false.
 std::vector<Array> evaluate(const std::vector<ir::Value>& parameters,
                             const std::vector<ir::Value>& results, const std::vector<Array>& feeds,
-                            const std::string& backend = "reference", bool optimise = false);
+                            const std::string& backend = tested_backend(),
+                            bool optimise = false);
 
 /// A placeholder that nothing else is.
 ir::Value placeholder(const ir::Type& type, const std::string& name = "x");

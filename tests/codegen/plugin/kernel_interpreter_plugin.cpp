@@ -1,0 +1,40 @@
+// A backend whose kernels are interpreted: fusion, kernels, plans and runs without an emitter.
+#include "backends/codegen/executable.h"
+#include "tests/codegen/kernel_interpreter.h"
+
+namespace kiln::test {
+namespace {
+
+class InterpretedTarget final : public codegen::Target {
+ public:
+  std::vector<codegen::KernelFunction> compile(const std::vector<codegen::BuiltKernel>& kernels,
+                                               std::shared_ptr<const void>& keep_alive,
+                                               const sdk::Host&, std::string_view) override {
+    auto holders = std::make_shared<std::vector<std::shared_ptr<const void>>>(kernels.size());
+    std::vector<codegen::KernelFunction> functions;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      functions.push_back(interpreted(kernels[i].kernel, (*holders)[i]));
+    }
+    keep_alive = holders;
+    return functions;
+  }
+};
+
+std::unique_ptr<sdk::Instance> create(const sdk::Options&, const sdk::Host& host) {
+  return std::make_unique<codegen::CompiledInstance>(std::make_unique<InterpretedTarget>(), host);
+}
+
+}  // namespace
+
+extern constexpr sdk::Plugin kInterpreterPlugin{
+    .name = "kernel_interpreter",
+    .version = KILN_VERSION,
+    .build_id = "tests",
+    .features = KILN_FEATURE_CONCURRENT_COMPILE,
+    .create = create,
+    .probe = nullptr,
+};
+
+}  // namespace kiln::test
+
+KILN_BACKEND_ENTRY(kiln::test::kInterpreterPlugin)
