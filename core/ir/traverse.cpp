@@ -1,6 +1,6 @@
 #include "core/ir/traverse.h"
 
-#include <unordered_set>
+#include "core/ir/node_map.h"
 
 namespace kiln::ir {
 
@@ -14,10 +14,10 @@ std::vector<const Node*> topological_order(std::span<const Value> roots, const S
     std::size_t next_operand;
   };
   std::vector<const Node*> order;
-  std::unordered_set<const Node*> seen;
+  NodeSet seen;
   std::vector<Frame> stack;
   for (const Value& root : roots) {
-    if (!root || (stop && stop(root)) || !seen.insert(root.node.get()).second) continue;
+    if (!root || (stop && stop(root)) || !seen.insert(root.node.get())) continue;
     stack.push_back({root.node.get(), 0});
     while (!stack.empty()) {
       Frame& frame = stack.back();
@@ -28,7 +28,7 @@ std::vector<const Node*> topological_order(std::span<const Value> roots, const S
       }
       const Value& operand = frame.node->operands[frame.next_operand++];
       if (stop && stop(operand)) continue;
-      if (seen.insert(operand.node.get()).second) stack.push_back({operand.node.get(), 0});
+      if (seen.insert(operand.node.get())) stack.push_back({operand.node.get(), 0});
     }
   }
   return order;

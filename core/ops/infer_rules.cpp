@@ -15,9 +15,8 @@ void require_same_types(Inference& in, std::size_t from) {
       in.value_error(text("operands have different ranks ", first.rank(), " and ", other.rank()));
     }
     for (std::size_t axis = 0; axis < first.dims.size(); ++axis) {
-      in.require_equal(first.dims[axis], other.dims[axis],
-                       text("sizes ", first.dims[axis], " and ", other.dims[axis], " of axis ",
-                            axis, " differ"));
+      in.require_equal(first.dims[axis], other.dims[axis], "sizes ", first.dims[axis], " and ",
+                       other.dims[axis], " of axis ", axis, " differ");
     }
   }
 }

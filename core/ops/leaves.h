@@ -15,7 +15,7 @@ inline void require_static(Inference& in, const Type& type) {
 /// Sizes of a type that is given, not inferred: none is negative.
 inline void require_sizes(Inference& in, const Type& type) {
   for (const Dim& dim : type.dims) {
-    in.require_less_equal(0, dim, text("size ", dim, " is negative"));
+    in.require_less_equal(0, dim, "size ", dim, " is negative");
   }
 }
 

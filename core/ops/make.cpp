@@ -58,23 +58,12 @@ void collect(std::span<const Value> roots, std::vector<Guard>& guards) {
 
 }  // namespace
 
-void Inference::guard(Guard::Kind kind, const Dim& left, const Dim& right,
-                      const std::string& fact) {
+void Inference::settle(Guard::Kind kind, Answer answer, const Dim& left, const Dim& right,
+                       const std::string& fact) {
+  if (answer == Answer::No) value_error(fact);
   if (!guards_) return;
   const std::string full = text(function_name(op_), ": ", fact, " (", operand_list(), ")");
   guards_->push_back({kind, left, right, full, current_origin()});
-}
-
-void Inference::require_equal(const Dim& left, const Dim& right, const std::string& fact) {
-  const Answer answer = equal(left, right);
-  if (answer == Answer::No) value_error(fact);
-  if (answer == Answer::Unknown) guard(Guard::Kind::Equal, left, right, fact);
-}
-
-void Inference::require_less_equal(const Dim& left, const Dim& right, const std::string& fact) {
-  const Answer answer = less_equal(left, right);
-  if (answer == Answer::No) value_error(fact);
-  if (answer == Answer::Unknown) guard(Guard::Kind::LessEqual, left, right, fact);
 }
 
 void Inference::value_error(const std::string& fact) const {

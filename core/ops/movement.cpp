@@ -14,7 +14,7 @@ void require_count(Inference& in, std::size_t given, int rank, const char* what)
 }
 
 void require_not_negative(Inference& in, const Dim& dim, const char* what) {
-  in.require_less_equal(0, dim, text(what, " ", dim, " is negative"));
+  in.require_less_equal(0, dim, what, " ", dim, " is negative");
 }
 
 }  // namespace
@@ -22,9 +22,11 @@ void require_not_negative(Inference& in, const Dim& dim, const char* what) {
 std::vector<Type> infer_reshape(Inference& in) {
   const Dims& dims = in.as<DimsAttrs>().dims;
   for (const Dim& dim : dims) require_not_negative(in, dim, "size");
-  in.require_equal(product(in.type(0).dims), product(dims),
-                   text("cannot reshape to ", to_string(dims), ": ", product(in.type(0).dims),
-                        " elements are not ", product(dims)));
+  const Dim from = product(in.type(0).dims), to = product(dims);
+  if (!(from == to)) {
+    in.require_equal(from, to, "cannot reshape to ", to_string(dims), ": ", from,
+                     " elements are not ", to);
+  }
   // With as many axes the sizes need not be equal one by one: only their product is.
   return {{in.type(0).dtype, dims}};
 }
@@ -58,8 +60,8 @@ std::vector<Type> infer_broadcast(Inference& in) {
     previous = axis;
     if (x.dims[i].is_one()) continue;
     const Dim& target = attrs.dims[static_cast<std::size_t>(axis)];
-    in.require_equal(x.dims[i], target,
-                     text("size ", x.dims[i], " of axis ", i, " cannot become ", target));
+    in.require_equal(x.dims[i], target, "size ", x.dims[i], " of axis ", i, " cannot become ",
+                     target);
   }
   return {{x.dtype, attrs.dims}};
 }
@@ -74,11 +76,13 @@ std::vector<Type> infer_slice(Inference& in) {
   for (std::size_t i = 0; i < x.dims.size(); ++i) {
     const Dim &start = attrs.start[i], &limit = attrs.limit[i];
     if (attrs.step[i] < 1) in.value_error(text("step ", attrs.step[i], " is not positive"));
-    const std::string range = text("slice ", start, ":", limit, " of axis ", i, " leaves 0:",
-                                   x.dims[i]);
-    in.require_less_equal(0, start, range);
-    in.require_less_equal(start, limit, range);
-    in.require_less_equal(limit, x.dims[i], range);
+    const auto require_order = [&](const Dim& low, const Dim& high) {
+      in.require_less_equal(low, high, "slice ", start, ":", limit, " of axis ", i, " leaves 0:",
+                            x.dims[i]);
+    };
+    require_order(0, start);
+    require_order(start, limit);
+    require_order(limit, x.dims[i]);
     result.dims.push_back(ceil_div(limit - start, attrs.step[i]));
   }
   return {result};
@@ -126,9 +130,8 @@ std::vector<Type> infer_concat(Inference& in) {
       if (static_cast<std::int64_t>(i) == axis) {
         result.dims[i] = result.dims[i] + part.dims[i];
       } else {
-        in.require_equal(result.dims[i], part.dims[i],
-                         text("sizes ", result.dims[i], " and ", part.dims[i], " of axis ", i,
-                              " differ"));
+        in.require_equal(result.dims[i], part.dims[i], "sizes ", result.dims[i], " and ",
+                         part.dims[i], " of axis ", i, " differ");
       }
     }
   }

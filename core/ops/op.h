@@ -30,6 +30,7 @@
 
 #include "core/ir/graph.h"
 #include "core/ir/node.h"
+#include "core/types/text.h"
 
 #include <array>
 #include <span>
@@ -108,8 +109,17 @@ class Inference {
     return std::get<Struct>(attrs_);
   }
   /// Yes: nothing. No: throws ValueError with the fact. Unknown: a guard with that fact.
-  void require_equal(const Dim& left, const Dim& right, const std::string& fact);
-  void require_less_equal(const Dim& left, const Dim& right, const std::string& fact);
+  /// The fact is joined from its parts only when it is needed.
+  template <class... Parts>
+  void require_equal(const Dim& left, const Dim& right, const Parts&... fact) {
+    const Answer answer = equal(left, right);
+    if (answer != Answer::Yes) settle(Guard::Kind::Equal, answer, left, right, text(fact...));
+  }
+  template <class... Parts>
+  void require_less_equal(const Dim& left, const Dim& right, const Parts&... fact) {
+    const Answer answer = less_equal(left, right);
+    if (answer != Answer::Yes) settle(Guard::Kind::LessEqual, answer, left, right, text(fact...));
+  }
   /// Throws ValueError or TypeError: "<user's function>: <fact> (<operand> <type>, ...)".
   [[noreturn]] void value_error(const std::string& fact) const;
   [[noreturn]] void type_error(const std::string& fact) const;
@@ -117,7 +127,8 @@ class Inference {
   std::string operand_list() const;
 
  private:
-  void guard(Guard::Kind kind, const Dim& left, const Dim& right, const std::string& fact);
+  void settle(Guard::Kind kind, Answer answer, const Dim& left, const Dim& right,
+              const std::string& fact);
   Op op_;
   const Attrs& attrs_;
   std::span<const Value> operands_;

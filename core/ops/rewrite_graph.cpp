@@ -1,11 +1,28 @@
 #include "core/ops/rewrite_graph.h"
 
+#include "core/ir/node_map.h"
 #include "core/ir/traverse.h"
 #include "core/ops/lambda_builder.h"
 
-#include <unordered_map>
+#include <algorithm>
+#include <iterator>
 
 namespace kiln::ir {
+
+namespace {
+
+/// The node itself when `mapped` leaves all of its operands as they are.
+template <class Mapped>
+NodeRef with_mapped_operands(const Node& node, const Mapped& mapped) {
+  const auto stays = [&](const Value& operand) { return mapped(operand) == operand; };
+  if (std::all_of(node.operands.begin(), node.operands.end(), stays)) return node.result(0).node;
+  std::vector<Value> operands;
+  operands.reserve(node.operands.size());
+  for (const Value& operand : node.operands) operands.push_back(mapped(operand));
+  return with_operands(node, std::move(operands));
+}
+
+}  // namespace
 
 std::vector<Value> rewrite_nodes(std::span<const Value> roots, const NodeChange& change) {
   return rewrite_nodes(roots, change, StopAt());
@@ -13,18 +30,21 @@ std::vector<Value> rewrite_nodes(std::span<const Value> roots, const NodeChange&
 
 std::vector<Value> rewrite_nodes(std::span<const Value> roots, const NodeChange& change,
                                  const std::function<bool(const Value&)>& stop) {
-  std::unordered_map<const Node*, std::vector<Value>> changed;
-  const auto mapped = [&](const Value& value) {
-    const auto found = changed.find(value.node.get());
-    return found == changed.end() ? value : found->second[value.index];
+  const std::vector<const Node*> order = topological_order(roots, stop);
+  NodeMap<std::size_t> first(order.size());  // where in `changed` the results of a node begin
+  std::vector<Value> changed;
+  changed.reserve(order.size());
+  const auto mapped = [&](const Value& value) -> const Value& {
+    const std::size_t* found = value ? first.find(value.node.get()) : nullptr;
+    return found == nullptr ? value : changed[*found + value.index];
   };
-  for (const Node* node : topological_order(roots, stop)) {
-    std::vector<Value> operands;
-    operands.reserve(node->operands.size());
-    for (const Value& operand : node->operands) operands.push_back(mapped(operand));
-    const NodeRef rebuilt = with_operands(*node, std::move(operands));
+  for (const Node* node : order) {
+    const NodeRef rebuilt = with_mapped_operands(*node, mapped);
     const OriginScope scope(node->origin, /*replace=*/true);
-    changed.emplace(node, change(rebuilt));
+    std::vector<Value> results = change(rebuilt);
+    first.emplace(node, changed.size());
+    changed.insert(changed.end(), std::make_move_iterator(results.begin()),
+                   std::make_move_iterator(results.end()));
   }
   std::vector<Value> results;
   for (const Value& root : roots) results.push_back(mapped(root));

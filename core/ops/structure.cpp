@@ -31,9 +31,8 @@ void bind_labels(Inference& in, const Ints& labels, std::size_t operand,
     }
     const auto [found, is_new] = dims.emplace(labels[i], type.dims[i]);
     if (is_new) continue;
-    in.require_equal(found->second, type.dims[i],
-                     text("contracted or shared sizes ", found->second, " and ", type.dims[i],
-                          " differ"));
+    in.require_equal(found->second, type.dims[i], "contracted or shared sizes ", found->second,
+                     " and ", type.dims[i], " differ");
   }
 }
 
@@ -43,8 +42,8 @@ bool contains(const Ints& labels, std::int64_t label) {
 
 Type step_of(Inference& in, const Type& stacked, const Dim& length) {
   if (stacked.dims.empty()) in.value_error("a stacked operand of a scan is a scalar");
-  in.require_equal(stacked.dims[0], length,
-                   text("a scan of ", length, " steps has an input of ", stacked.dims[0]));
+  in.require_equal(stacked.dims[0], length, "a scan of ", length, " steps has an input of ",
+                   stacked.dims[0]);
   return {stacked.dtype, {stacked.dims.begin() + 1, stacked.dims.end()}};
 }
 
@@ -89,7 +88,7 @@ std::vector<Type> infer_scatter_add(Inference& in) {
   for (std::size_t i = 0; i < indices.dims.size(); ++i) {
     in.require_equal(indices.dims[i], updates.dims[axis + i], "indices and updates do not fit");
   }
-  in.require_less_equal(0, attrs.size, text("size ", attrs.size, " is negative"));
+  in.require_less_equal(0, attrs.size, "size ", attrs.size, " is negative");
   Type result = updates;
   const auto begin = result.dims.begin() + attrs.axis;
   result.dims.erase(begin, begin + indices.rank());
@@ -135,7 +134,7 @@ std::vector<Type> infer_scan(Inference& in) {
     in.value_error(text("a scan of ", attrs.consts, " consts, ", attrs.carry, " carries and ",
                         attrs.xs, " xs has ", in.count(), " operands"));
   }
-  in.require_less_equal(0, attrs.length, text("length ", attrs.length, " is negative"));
+  in.require_less_equal(0, attrs.length, "length ", attrs.length, " is negative");
   const Lambda& body = *attrs.body;
   const auto first_carry = static_cast<std::size_t>(attrs.consts);
   const auto carries = static_cast<std::size_t>(attrs.carry);

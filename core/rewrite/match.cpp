@@ -3,6 +3,7 @@
 #include "core/ops/convert.h"
 #include "core/rewrite/rules.h"
 
+#include <algorithm>
 #include <array>
 
 namespace kiln::rewrite {
@@ -12,7 +13,7 @@ using ir::Node;
 using ir::Value;
 
 constexpr std::size_t kMaxVariables = 4;
-using Binding = std::array<Value, kMaxVariables>;
+using Binding = std::array<const Value*, kMaxVariables>;  // null: not bound yet
 
 /// A scalar constant, or one spread over a shape: its bytes.
 const ir::ConstantAttrs* filled_with(const Value& value) {
@@ -20,15 +21,20 @@ const ir::ConstantAttrs* filled_with(const Value& value) {
   while (node->op == ir::Op::Broadcast) node = node->operands[0].node.get();
   if (node->op != ir::Op::Constant) return nullptr;
   const auto& attrs = node->as<ir::ConstantAttrs>();
-  return product(attrs.type.dims) == ir::Dim(1) ? &attrs : nullptr;
+  return attrs.data.bytes->size() == dtype_bytes(attrs.type.dtype) ? &attrs : nullptr;
 }
 
 bool is_number(const Value& value, double number) {
   const ir::ConstantAttrs* constant = filled_with(value);
-  return constant && *constant->data.bytes == ir::scalar_bytes(value.dtype(), number);
+  if (constant == nullptr) return false;
+  std::array<std::byte, 8> bytes{};  // of the widest dtype
+  ir::convert_elements(DType::Float64, reinterpret_cast<const std::byte*>(&number), value.dtype(),
+                       bytes.data(), 1);
+  return std::equal(constant->data.bytes->begin(), constant->data.bytes->end(), bytes.begin());
 }
 
 bool match(const Pattern& pattern, const Value& value, Binding& binding);
+bool match_node(const PatternNode& pattern, const Node& node, Binding& binding);
 
 bool match_operands(const PatternNode& pattern, const std::vector<Value>& operands, bool swapped,
                     Binding& binding) {
@@ -42,19 +48,22 @@ bool match_operands(const PatternNode& pattern, const std::vector<Value>& operan
 bool match(const Pattern& pattern, const Value& value, Binding& binding) {
   if (pattern->kind == PatternNode::Kind::Number) return is_number(value, pattern->number);
   if (pattern->kind == PatternNode::Kind::Variable) {
-    Value& bound = binding[static_cast<std::size_t>(pattern->variable)];
-    if (bound) return bound == value;
+    const Value*& bound = binding[static_cast<std::size_t>(pattern->variable)];
+    if (bound != nullptr) return *bound == value;
     if (pattern->is_bool && value.dtype() != DType::Bool) return false;
-    bound = value;
+    bound = &value;
     return true;
   }
-  const Node& node = *value.node;
-  if (node.op != pattern->op || node.operands.size() != pattern->operands.size()) return false;
+  return match_node(*pattern, *value.node, binding);
+}
+
+bool match_node(const PatternNode& pattern, const Node& node, Binding& binding) {
+  if (node.op != pattern.op || node.operands.size() != pattern.operands.size()) return false;
   const Binding before = binding;
-  if (match_operands(*pattern, node.operands, /*swapped=*/false, binding)) return true;
+  if (match_operands(pattern, node.operands, /*swapped=*/false, binding)) return true;
   binding = before;
   if (!def(node).commutative) return false;
-  if (match_operands(*pattern, node.operands, /*swapped=*/true, binding)) return true;
+  if (match_operands(pattern, node.operands, /*swapped=*/true, binding)) return true;
   binding = before;
   return false;
 }
@@ -83,15 +92,18 @@ Value instantiate(const Pattern& pattern, std::span<const Value> variables,
 
 Value try_equation(const Equation& equation, const Node& node) {
   if (node.op != equation.left->op) return {};
-  const Value value = node.result();
   const DType dtype = dtype_of(node);
   if ((equation.dtypes & ir::dtype_bit(dtype)) == 0) return {};
-  Binding binding;
-  if (!match(equation.left, value, binding)) return {};
+  Binding binding{};
+  if (!match_node(*equation.left, node, binding)) return {};
+  std::array<Value, kMaxVariables> variables;
+  for (std::size_t i = 0; i < kMaxVariables; ++i) {
+    if (binding[i] != nullptr) variables[i] = *binding[i];
+  }
   // A number alone is the result itself (a comparison gives bool).
   const bool is_result = equation.right->kind == PatternNode::Kind::Number;
-  const ir::Type numbers{is_result ? value.dtype() : dtype, value.dims()};
-  return instantiate(equation.right, binding, numbers);
+  const ir::Type numbers{is_result ? node.types[0].dtype : dtype, node.types[0].dims};
+  return instantiate(equation.right, variables, numbers);
 }
 
 }  // namespace kiln::rewrite

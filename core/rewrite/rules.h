@@ -2,10 +2,10 @@
 // computed), so that no two of them undo each other.
 #pragma once
 
+#include "core/ir/node_map.h"
 #include "core/rewrite/pattern.h"
 
 #include <span>
-#include <unordered_map>
 
 namespace kiln::rewrite {
 
@@ -16,12 +16,22 @@ std::span<const Equation> equations();
 struct StructuralRule {
   std::string_view name;
   std::string_view equation;
-  /// The replacement of result 0, or an empty value.
+  /// Whether the rule is about nodes of that op.
+  bool (*root)(ir::Op op);
+  /// The replacement of result 0, or an empty value. REQUIRES: root(node.op).
   ir::Value (*apply)(const ir::Node& node);
   /// Values that the rule applies to, for its test: operands are the given parameters.
   std::vector<ir::Value> (*examples)();
 };
 std::span<const StructuralRule> structural_rules();
+
+/// The rules of one op, in the order of the tables.
+struct OpRules {
+  std::vector<const StructuralRule*> structural;
+  std::vector<const Equation*> equations;
+};
+/// Computed from the tables.
+const OpRules& rules_of(ir::Op op);
 
 /// The value `equation` gives for this node, or an empty one when it does not match.
 ir::Value try_equation(const Equation& equation, const ir::Node& node);
@@ -40,7 +50,7 @@ class Simplifier {
  private:
   ir::Value simplify_node(const ir::NodeRef& node, int depth);
   ir::NodeRef canonical(const ir::NodeRef& node);
-  std::unordered_map<const ir::Node*, std::size_t> numbers_;
+  ir::NodeMap<std::size_t> numbers_;
 };
 
 }  // namespace kiln::rewrite

@@ -7,7 +7,7 @@
 
 #include <kiln/error.h>
 
-#include <algorithm>
+#include <array>
 #include <tuple>
 
 namespace kiln::rewrite {
@@ -24,23 +24,45 @@ Value first_match(const Node& node, std::string_view* rule) {
     *rule = "fold_constants";
     return folded;
   }
-  for (const StructuralRule& structural : structural_rules()) {
-    if (Value value = structural.apply(node)) {
-      *rule = structural.name;
+  const OpRules& rules = rules_of(node.op);
+  for (const StructuralRule* structural : rules.structural) {
+    if (Value value = structural->apply(node)) {
+      *rule = structural->name;
       return value;
     }
   }
-  if (def(node).lowering != ir::Lowering::Elementwise) return {};
-  for (const Equation& equation : equations()) {
-    if (Value value = try_equation(equation, node)) {
-      *rule = equation.name;
+  for (const Equation* equation : rules.equations) {
+    if (Value value = try_equation(*equation, node)) {
+      *rule = equation->name;
       return value;
     }
   }
   return {};
 }
 
+using RuleIndex = std::array<OpRules, ir::kOpCount>;
+
+RuleIndex make_index() {
+  RuleIndex index;
+  for (int i = 0; i < ir::kOpCount; ++i) {
+    const auto op = static_cast<ir::Op>(i);
+    OpRules& rules = index[static_cast<std::size_t>(i)];
+    for (const StructuralRule& rule : structural_rules()) {
+      if (rule.root(op)) rules.structural.push_back(&rule);
+    }
+    for (const Equation& equation : equations()) {
+      if (equation.left->op == op) rules.equations.push_back(&equation);
+    }
+  }
+  return index;
+}
+
 }  // namespace
+
+const OpRules& rules_of(ir::Op op) {
+  static const auto* index = new RuleIndex(make_index());
+  return (*index)[static_cast<std::size_t>(op)];
+}
 
 Value fold_constants(const Node& node) {
   if (def(node).lowering != ir::Lowering::Elementwise || node.operands.empty()) return {};
@@ -57,8 +79,8 @@ ir::NodeRef Simplifier::canonical(const ir::NodeRef& node) {
     const bool constant = value.node->op == ir::Op::Constant ||
                           (value.node->op == ir::Op::Broadcast &&
                            value.node->operands[0].node->op == ir::Op::Constant);
-    const auto found = numbers_.find(value.node.get());
-    const std::size_t number = found == numbers_.end() ? numbers_.size() : found->second;
+    const std::size_t* found = numbers_.find(value.node.get());
+    const std::size_t number = found == nullptr ? numbers_.size() : *found;
     return std::tuple(constant, number, value.index);
   };
   if (key(node->operands[0]) <= key(node->operands[1])) return node;
@@ -79,7 +101,7 @@ Value Simplifier::simplify_node(const ir::NodeRef& original, int depth) {
                         node->origin.where);
   }
   // What the rule built new is simplified as well; its leaves are results of this already.
-  const auto is_done = [&](const Value& value) { return numbers_.count(value.node.get()) != 0; };
+  const auto is_done = [&](const Value& value) { return numbers_.contains(value.node.get()); };
   const auto change = [&](const ir::NodeRef& made) -> std::vector<Value> {
     if (made->types.size() != 1) return ir::results_of(made);
     return {simplify_node(made, depth + 1)};

@@ -14,6 +14,12 @@ using ir::Node;
 using ir::Op;
 using ir::Value;
 
+template <Op... kOps>
+bool is_one_of(Op op) {
+  return ((op == kOps) || ...);
+}
+bool is_elementwise(Op op) { return ir::def(op).lowering == ir::Lowering::Elementwise; }
+
 const Node& operand(const Node& node, std::size_t i = 0) { return *node.operands[i].node; }
 
 /// A fresh float32 value of that shape, for examples.
@@ -21,12 +27,10 @@ Value sample(const Dims& dims, DType dtype = DType::Float32) {
   return ir::LambdaBuilder({{dtype, dims}}).parameters()[0];
 }
 
-Value drop_identity(const Node& node) {
-  return node.op == Op::Identity || node.op == Op::StopGradient ? node.operands[0] : Value{};
-}
+Value drop_identity(const Node& node) { return node.operands[0]; }
 
 Value cast_same(const Node& node) {
-  if (node.op != Op::Cast || node.operands[0].dtype() != node.types[0].dtype) return {};
+  if (node.operands[0].dtype() != node.types[0].dtype) return {};
   return node.operands[0];
 }
 
@@ -48,7 +52,7 @@ bool is_lossless(DType from, DType to) {
 }
 
 Value cast_cast(const Node& node) {
-  if (node.op != Op::Cast || operand(node).op != Op::Cast) return {};
+  if (operand(node).op != Op::Cast) return {};
   const Value& x = operand(node).operands[0];
   if (node.types[0].dtype == DType::Bool) return {};
   return is_lossless(x.dtype(), operand(node).types[0].dtype) ? ir::cast(x, node.types[0].dtype)
@@ -56,17 +60,17 @@ Value cast_cast(const Node& node) {
 }
 
 Value reshape_reshape(const Node& node) {
-  if (node.op != Op::Reshape || operand(node).op != Op::Reshape) return {};
+  if (operand(node).op != Op::Reshape) return {};
   return ir::reshape(operand(node).operands[0], node.types[0].dims);
 }
 
 Value reshape_same(const Node& node) {
-  if (node.op != Op::Reshape || node.operands[0].dims() != node.types[0].dims) return {};
+  if (node.operands[0].dims() != node.types[0].dims) return {};
   return node.operands[0];
 }
 
 Value permute_permute(const Node& node) {
-  if (node.op != Op::Permute || operand(node).op != Op::Permute) return {};
+  if (operand(node).op != Op::Permute) return {};
   const Ints& inner = operand(node).as<ir::AxesAttrs>().axes;
   Ints axes;
   for (std::int64_t axis : node.as<ir::AxesAttrs>().axes) {
@@ -76,13 +80,12 @@ Value permute_permute(const Node& node) {
 }
 
 Value permute_same(const Node& node) {
-  if (node.op != Op::Permute) return {};
   const Ints& axes = node.as<ir::AxesAttrs>().axes;
   return std::is_sorted(axes.begin(), axes.end()) ? node.operands[0] : Value{};
 }
 
 Value broadcast_broadcast(const Node& node) {
-  if (node.op != Op::Broadcast || operand(node).op != Op::Broadcast) return {};
+  if (operand(node).op != Op::Broadcast) return {};
   const Ints& outer = node.as<ir::BroadcastAttrs>().axes;
   Ints axes;
   for (std::int64_t axis : operand(node).as<ir::BroadcastAttrs>().axes) {
@@ -92,23 +95,23 @@ Value broadcast_broadcast(const Node& node) {
 }
 
 Value broadcast_same(const Node& node) {
-  if (node.op != Op::Broadcast || node.operands[0].dims() != node.types[0].dims) return {};
+  if (node.operands[0].dims() != node.types[0].dims) return {};
   return node.operands[0];
 }
 
 Value reverse_reverse(const Node& node) {
-  if (node.op != Op::Reverse || operand(node).op != Op::Reverse) return {};
+  if (operand(node).op != Op::Reverse) return {};
   if (!(node.attrs == operand(node).attrs)) return {};
   return operand(node).operands[0];
 }
 
 Value slice_all(const Node& node) {
-  if (node.op != Op::Slice || node.operands[0].dims() != node.types[0].dims) return {};
+  if (node.operands[0].dims() != node.types[0].dims) return {};
   return node.operands[0];
 }
 
 Value slice_slice(const Node& node) {
-  if (node.op != Op::Slice || operand(node).op != Op::Slice) return {};
+  if (operand(node).op != Op::Slice) return {};
   const auto& outer = node.as<ir::SliceAttrs>();
   const auto& inner = operand(node).as<ir::SliceAttrs>();
   ir::SliceAttrs both = outer;
@@ -121,12 +124,12 @@ Value slice_slice(const Node& node) {
 }
 
 Value concat_one(const Node& node) {
-  return node.op == Op::Concat && node.operands.size() == 1 ? node.operands[0] : Value{};
+  return node.operands.size() == 1 ? node.operands[0] : Value{};
 }
 
 /// A slice along the joined axis that takes exactly one part.
 Value slice_concat(const Node& node) {
-  if (node.op != Op::Slice || operand(node).op != Op::Concat) return {};
+  if (operand(node).op != Op::Concat) return {};
   const auto& attrs = node.as<ir::SliceAttrs>();
   const auto axis = static_cast<std::size_t>(operand(node).as<ir::AxisAttrs>().axis);
   for (std::size_t i = 0; i < attrs.start.size(); ++i) {
@@ -144,7 +147,6 @@ Value slice_concat(const Node& node) {
 
 /// One elementwise op on operands that are all spread alike works on what was spread.
 Value elementwise_broadcast(const Node& node) {
-  if (def(node).lowering != ir::Lowering::Elementwise) return {};
   if (operand(node).op != Op::Broadcast) return {};
   const Node& first = operand(node);
   std::vector<Value> inner;
@@ -160,7 +162,7 @@ Value elementwise_broadcast(const Node& node) {
 
 /// A branch that is known.
 Value cond_constant(const Node& node) {
-  if (node.op != Op::Cond || operand(node).op != Op::Constant || node.types.size() != 1) return {};
+  if (operand(node).op != Op::Constant || node.types.size() != 1) return {};
   const auto& attrs = node.as<ir::CondAttrs>();
   const bool taken = operand(node).as<ir::ConstantAttrs>().data.bytes->front() != std::byte{0};
   const ir::LambdaRef& branch = taken ? attrs.then_branch : attrs.else_branch;
@@ -171,17 +173,20 @@ Value cond_constant(const Node& node) {
 using Examples = std::vector<Value>;
 
 constexpr StructuralRule kRules[] = {
-    {"drop_identity", "identity(x) = x; stop_gradient(x) = x", drop_identity,
+    {"drop_identity", "identity(x) = x; stop_gradient(x) = x",
+     is_one_of<Op::Identity, Op::StopGradient>, drop_identity,
      [] {
        const Value x = sample({2, 3});
        return Examples{ir::identity(x), ir::stop_gradient(x)};
      }},
-    {"cast_same", "cast(x, dtype of x) = x", cast_same,
+    {"cast_same", "cast(x, dtype of x) = x",
+     is_one_of<Op::Cast>, cast_same,
      [] {
        const Value x = sample({3});
        return Examples{ir::make(Op::Cast, ir::CastAttrs{DType::Float32}, {x})};
      }},
-    {"cast_cast", "cast(cast(x, wider), t) = cast(x, t)", cast_cast,
+    {"cast_cast", "cast(cast(x, wider), t) = cast(x, t)",
+     is_one_of<Op::Cast>, cast_cast,
      [] {
        return Examples{
            ir::make(Op::Cast, ir::CastAttrs{DType::Float32},
@@ -189,62 +194,74 @@ constexpr StructuralRule kRules[] = {
            ir::make(Op::Cast, ir::CastAttrs{DType::Int8},
                     {ir::cast(sample({3}, DType::Int16), DType::Int64)})};
      }},
-    {"reshape_reshape", "reshape(reshape(x)) = reshape(x)", reshape_reshape,
+    {"reshape_reshape", "reshape(reshape(x)) = reshape(x)",
+     is_one_of<Op::Reshape>, reshape_reshape,
      [] {
        return Examples{ir::make(Op::Reshape, ir::DimsAttrs{{6}},
                                 {ir::reshape(sample({2, 3}), {3, 2})})};
      }},
-    {"reshape_same", "reshape(x, dims of x) = x", reshape_same,
+    {"reshape_same", "reshape(x, dims of x) = x",
+     is_one_of<Op::Reshape>, reshape_same,
      [] { return Examples{ir::make(Op::Reshape, ir::DimsAttrs{{2, 3}}, {sample({2, 3})})}; }},
-    {"permute_permute", "permute(permute(x, p), q) = permute(x, p q)", permute_permute,
+    {"permute_permute", "permute(permute(x, p), q) = permute(x, p q)",
+     is_one_of<Op::Permute>, permute_permute,
      [] {
        const Value x = sample({2, 3, 4});
        return Examples{
            ir::make(Op::Permute, ir::AxesAttrs{{1, 0, 2}}, {ir::permute(x, {2, 0, 1})})};
      }},
-    {"permute_same", "permute(x, identity) = x", permute_same,
+    {"permute_same", "permute(x, identity) = x",
+     is_one_of<Op::Permute>, permute_same,
      [] { return Examples{ir::make(Op::Permute, ir::AxesAttrs{{0, 1}}, {sample({2, 3})})}; }},
-    {"broadcast_broadcast", "broadcast(broadcast(x)) = broadcast(x)", broadcast_broadcast,
+    {"broadcast_broadcast", "broadcast(broadcast(x)) = broadcast(x)",
+     is_one_of<Op::Broadcast>, broadcast_broadcast,
      [] {
        const Value x = sample({3});
        const Value inner = ir::broadcast(x, {2, 3}, {1});
        return Examples{ir::make(Op::Broadcast, ir::BroadcastAttrs{{4, 2, 3}, {1, 2}}, {inner})};
      }},
-    {"broadcast_same", "broadcast(x, dims of x) = x", broadcast_same,
+    {"broadcast_same", "broadcast(x, dims of x) = x",
+     is_one_of<Op::Broadcast>, broadcast_same,
      [] {
        return Examples{
            ir::make(Op::Broadcast, ir::BroadcastAttrs{{2, 3}, {0, 1}}, {sample({2, 3})})};
      }},
-    {"reverse_reverse", "reverse(reverse(x, a), a) = x", reverse_reverse,
+    {"reverse_reverse", "reverse(reverse(x, a), a) = x",
+     is_one_of<Op::Reverse>, reverse_reverse,
      [] {
        const Value x = sample({2, 3});
        return Examples{ir::make(Op::Reverse, ir::AxesAttrs{{1}}, {ir::reverse(x, {1})})};
      }},
-    {"slice_all", "slice(x, everything) = x", slice_all,
+    {"slice_all", "slice(x, everything) = x",
+     is_one_of<Op::Slice>, slice_all,
      [] {
        return Examples{
            ir::make(Op::Slice, ir::SliceAttrs{{0, 0}, {2, 3}, {1, 1}}, {sample({2, 3})})};
      }},
-    {"slice_slice", "slice(slice(x, a), b) = slice(x, a + b)", slice_slice,
+    {"slice_slice", "slice(slice(x, a), b) = slice(x, a + b)",
+     is_one_of<Op::Slice>, slice_slice,
      [] {
        const Value inner = ir::slice_axis(sample({8}), 0, 1, 7);
        return Examples{ir::make(Op::Slice, ir::SliceAttrs{{1}, {5}, {2}}, {inner})};
      }},
-    {"concat_one", "concat(x) = x", concat_one,
+    {"concat_one", "concat(x) = x",
+     is_one_of<Op::Concat>, concat_one,
      [] { return Examples{ir::make(Op::Concat, ir::AxisAttrs{0}, {sample({3})})}; }},
-    {"slice_concat", "slice(concat(x, y), x's part) = x", slice_concat,
+    {"slice_concat", "slice(concat(x, y), x's part) = x",
+     is_one_of<Op::Slice>, slice_concat,
      [] {
        const Value both = ir::concat({sample({2, 3}), sample({2, 4})}, 1);
        return Examples{ir::slice_axis(both, 1, 0, 3), ir::slice_axis(both, 1, 3, 7)};
      }},
     {"elementwise_broadcast", "f(broadcast(x), broadcast(y)) = broadcast(f(x, y))",
-     elementwise_broadcast,
+     is_elementwise, elementwise_broadcast,
      [] {
        const Value x = ir::broadcast(sample({3}), {2, 3}, {1});
        const Value y = ir::broadcast(sample({3}), {2, 3}, {1});
        return Examples{ir::make(Op::Mul, ir::NoAttrs{}, {x, y}), ir::unary(Op::Exp, x)};
      }},
-    {"cond_constant", "cond(true, a, b) = a", cond_constant,
+    {"cond_constant", "cond(true, a, b) = a",
+     is_one_of<Op::Cond>, cond_constant,
      [] {
        const Value x = sample({3});
        const auto closed = ir::close_branches({ir::unary(Op::Exp, x)}, 0, {-x}, 0);

@@ -198,6 +198,7 @@ TEST_CASE("every structural rule holds on its examples and fires on them") {
     CHECK_FALSE(examples.empty());
     for (const Value& left : examples) {
       INFO("rule " << rule.name << ": " << rule.equation);
+      CHECK(rule.root(left.node->op));
       const Value right = rule.apply(*left.node);
       REQUIRE(right);
       CHECK(right.type() == left.type());

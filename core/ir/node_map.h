@@ -1,0 +1,85 @@
+// A map from nodes to small values for traversals: open addressing, grows only, no erasing. Order
+// of iteration is not offered, since it would depend on addresses.
+#pragma once
+
+#include "core/ir/node.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace kiln::ir {
+
+/// T is default constructible. Pointers to values live until the next insert.
+template <class T>
+class NodeMap {
+ public:
+  NodeMap() = default;
+  explicit NodeMap(std::size_t expected) { reserve(expected); }
+
+  std::size_t size() const { return size_; }
+  bool contains(const Node* node) const { return find(node) != nullptr; }
+
+  const T* find(const Node* node) const {
+    if (slots_.empty()) return nullptr;
+    const Slot& slot = slots_[position(node)];
+    return slot.node == nullptr ? nullptr : &slot.value;
+  }
+
+  /// The value of `node`, and whether it is new. REQUIRES: node is not null.
+  std::pair<T*, bool> emplace(const Node* node, T value) {
+    if ((size_ + 1) * 2 > slots_.size()) reserve(size_ * 2 + 8);
+    Slot& slot = slots_[position(node)];
+    if (slot.node != nullptr) return {&slot.value, false};
+    slot = {node, std::move(value)};
+    ++size_;
+    return {&slot.value, true};
+  }
+
+  void reserve(std::size_t expected) {
+    std::size_t capacity = 16;
+    int bits = 4;
+    for (; capacity < expected * 2; capacity *= 2) ++bits;
+    if (capacity <= slots_.size()) return;
+    std::vector<Slot> old(capacity);
+    old.swap(slots_);
+    shift_ = 64 - bits;
+    for (Slot& slot : old) {
+      if (slot.node != nullptr) slots_[position(slot.node)] = std::move(slot);
+    }
+  }
+
+ private:
+  struct Slot {
+    const Node* node = nullptr;
+    T value{};
+  };
+
+  /// Where the node is, or the free slot where it belongs.
+  std::size_t position(const Node* node) const {
+    const auto key = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(node));
+    std::size_t at = static_cast<std::size_t>((key * 0x9e3779b97f4a7c15ull) >> shift_);
+    while (slots_[at].node != nullptr && slots_[at].node != node) {
+      at = (at + 1) & (slots_.size() - 1);
+    }
+    return at;
+  }
+
+  std::vector<Slot> slots_;
+  std::size_t size_ = 0;
+  int shift_ = 60;
+};
+
+/// A set of nodes.
+class NodeSet {
+ public:
+  /// Whether the node is new.
+  bool insert(const Node* node) { return nodes_.emplace(node, {}).second; }
+  bool contains(const Node* node) const { return nodes_.contains(node); }
+
+ private:
+  struct Nothing {};
+  NodeMap<Nothing> nodes_;
+};
+
+}  // namespace kiln::ir
