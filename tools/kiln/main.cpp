@@ -1,5 +1,6 @@
-// The command line tool: ops, run, compare.
+// The command line tool: ops, run, compare, bench.
 #include "core/types/text.h"
+#include "tools/kiln/bench/bench.h"
 #include "tools/kiln/module_runner.h"
 #include "tools/kiln/ops.h"
 
@@ -77,6 +78,19 @@ int compare(const std::string& file, const std::vector<std::string>& backends, d
   return equal ? 0 : 1;
 }
 
+void add_bench(CLI::App& app, kiln::bench::Options& options) {
+  auto* bench = app.add_subcommand("bench", "times programs beside the limits of the machine");
+  bench->add_option("ROW", options.rows, "rows to run, all unless given");
+  bench->add_option("--threads", options.threads, "numbers of threads, 1,2 unless given")
+      ->delimiter(',');
+  bench->add_option("--backend", options.backend, "name or absolute path of a backend");
+  bench->add_option("--json", options.json, "writes the medians");
+  bench->add_option("--peer", options.peer, "command that runs the same rows: tools/bench_peers");
+  // For this program itself and its tests.
+  bench->add_option("--cold", options.cold)->group("");
+  bench->add_flag("--tiny", options.tiny)->group("");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -99,8 +113,14 @@ int main(int argc, char** argv) {
     verb->add_option("--random", seed, "seed of the inputs");
     verb->add_option("--dim", dims, "NAME=SIZE of an unknown size; others are 3");
   }
+  kiln::bench::Options bench;
+  add_bench(app, bench);
   CLI11_PARSE(app, argc, argv);
   try {
+    if (app.got_subcommand("bench")) {
+      kiln::bench::run(bench);
+      return 0;
+    }
     if (*compare_verb) return compare(file, backends, tolerance, run_options(seed, dims));
     if (*run_verb) {
       run(file, backend, run_options(seed, dims));

@@ -1,0 +1,133 @@
+// build/bin/kiln bench as a user runs it, with work small enough to be quick and a peer of its own.
+#include "tests/catch.h"
+
+#include <rapidjson/document.h>
+
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Matchers::Contains;
+
+class Scratch {
+ public:
+  Scratch() {
+    std::string pattern = (fs::temp_directory_path() / "kiln-bench-XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~Scratch() { fs::remove_all(path_); }
+  std::string file(const char* name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+};
+
+struct Outcome {
+  int status = 0;
+  std::string text;  // standard output and error
+};
+
+Outcome bench(const std::string& options) {
+  const std::string command =
+      "'" KILN_BINARY_DIR "/bin/kiln' bench --tiny --backend reference " + options + " 2>&1";
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  Outcome outcome;
+  std::array<char, 4096> buffer;
+  while (std::size_t read = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+    outcome.text.append(buffer.data(), read);
+  }
+  outcome.status = WEXITSTATUS(::pclose(pipe));
+  return outcome;
+}
+
+rapidjson::Document json_of(const std::string& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  rapidjson::Document document;
+  document.Parse(text.str().c_str());
+  REQUIRE(document.IsArray());
+  return document;
+}
+
+/// A peer in sh: 1 s for each row but mlp_tiny, which it does not have.
+std::string scripted_peer(const Scratch& scratch, const char* first_line, const char* answer) {
+  std::ofstream(scratch.file("peer.sh"))
+      << "echo '" << first_line << "'\nwhile read row threads size; do\n"
+      << "  if [ $row = mlp_tiny ]; then echo none; else echo '" << answer << "'; fi\ndone\n";
+  return "--peer 'sh " + scratch.file("peer.sh") + "' ";
+}
+
+}  // namespace
+
+TEST_CASE("every row runs with one and two threads and is in the JSON") {
+  const Scratch scratch;
+  const Outcome outcome = bench("--json " + scratch.file("out.json"));
+  INFO(outcome.text);
+  REQUIRE(outcome.status == 0);
+  const auto rows = json_of(scratch.file("out.json"));
+  CHECK(rows.Size() == 2 * 13);
+  for (const auto& row : rows.GetArray()) {
+    INFO(row["row"].GetString());
+    CHECK(row["ours_ms"].GetDouble() > 0);
+    const bool compiles = std::string(row["row"].GetString()).rfind("compile_", 0) == 0;
+    CHECK(row["limit_ms"].IsNull() == compiles);
+    if (!compiles) CHECK(row["limit_ms"].GetDouble() > 0);
+    CHECK(row["peer"].IsNull());
+    CHECK(row["ratio"].IsNull());
+  }
+}
+
+TEST_CASE("the peer's answers and the ratio stand beside ours") {
+  const Scratch scratch;
+  const Outcome outcome = bench(scripted_peer(scratch, "ready a script", "1 by waiting") +
+                                "call mlp_tiny --threads 1 --json " + scratch.file("out.json"));
+  INFO(outcome.text);
+  REQUIRE(outcome.status == 0);
+  CHECK_THAT(outcome.text, Contains("peer a script") && Contains("by waiting"));
+  const auto rows = json_of(scratch.file("out.json"));
+  REQUIRE(rows.Size() == 2);
+  CHECK(rows[0]["row"].GetString() == std::string("call"));
+  CHECK(rows[0]["threads"].GetInt() == 1);
+  CHECK(rows[0]["peer"].GetString() == std::string("a script, by waiting"));
+  CHECK(rows[0]["peer_ms"].GetDouble() == 1000);
+  CHECK(rows[0]["ratio"].GetDouble() ==
+        Approx(1000 / rows[0]["ours_ms"].GetDouble()).epsilon(0.5));
+  CHECK(rows[1]["peer"].IsNull());
+}
+
+TEST_CASE("a peer that cannot be used is an error") {
+  const Scratch scratch;
+  const Outcome missing = bench("call --peer /nonexistent/peer");
+  CHECK(missing.status == 1);
+  CHECK_THAT(missing.text, Contains("the peer '/nonexistent/peer' ended"));
+  const Outcome wrong = bench("call " + scripted_peer(scratch, "hello", "1"));
+  CHECK(wrong.status == 1);
+  CHECK_THAT(wrong.text, Contains("not with 'ready NAME'"));
+  const Outcome nonsense = bench("call " + scripted_peer(scratch, "ready x", "soon"));
+  CHECK(nonsense.status == 1);
+  CHECK_THAT(nonsense.text, Contains("answered 'soon' for row call"));
+}
+
+TEST_CASE("bad arguments of bench are errors that say what there is") {
+  const Outcome row = bench("nonsense");
+  CHECK(row.status == 1);
+  CHECK_THAT(row.text, Contains("no row 'nonsense'; there are: call chain10"));
+  CHECK_THAT(bench("call --threads 0").text, Contains("0 is not from 1 to 256"));
+  CHECK_THAT(bench("call --threads 1 --json /nonexistent/x").text, Contains("cannot write"));
+  CHECK(bench("call --threads x").status != 0);
+}
+
+TEST_CASE("a backend that is missing is an error before anything is measured") {
+  const Outcome outcome = bench("call --backend nowhere");
+  CHECK(outcome.status != 0);
+}

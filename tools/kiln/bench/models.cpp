@@ -1,0 +1,72 @@
+// The formulas: Hochreiter and Schmidhuber 1997 with a forget gate; Kingma and Ba 2015.
+#include "tools/kiln/bench/models.h"
+
+#include <cmath>
+
+namespace kiln::bench {
+namespace {
+
+Tensor weight(const std::vector<std::int64_t>& shape) {
+  const double scale = 1 / std::sqrt(static_cast<double>(shape.front()));
+  return random_uniform_variable(shape, -scale, scale, {.seed = 1});
+}
+
+}  // namespace
+
+std::vector<Tensor> LstmWeights::all() const {
+  std::vector<Tensor> joined = input;
+  joined.insert(joined.end(), recurrent.begin(), recurrent.end());
+  joined.insert(joined.end(), bias.begin(), bias.end());
+  return joined;
+}
+
+LstmWeights lstm_weights(std::int64_t inputs, std::int64_t units) {
+  LstmWeights weights;
+  for (int gate = 0; gate < 4; ++gate) {
+    weights.input.push_back(weight({inputs, units}));
+    weights.recurrent.push_back(weight({units, units}));
+    weights.bias.push_back(zeros({units}));
+  }
+  return weights;
+}
+
+RnnResult lstm(const LstmWeights& weights, const Tensor& x, const std::vector<Tensor>& states,
+               const Tensor& mask) {
+  const auto step = [&](const Tensor& in, const std::vector<Tensor>& state) -> StepResult {
+    const auto gate = [&](std::size_t i) {
+      return dot(in, weights.input[i]) + dot(state[0], weights.recurrent[i]) + weights.bias[i];
+    };
+    const Tensor c = sigmoid(gate(1)) * state[1] + sigmoid(gate(0)) * tanh(gate(2));
+    const Tensor h = sigmoid(gate(3)) * tanh(c);
+    return {h, {h, c}};
+  };
+  return rnn(step, x, states, {.mask = mask});
+}
+
+std::vector<UpdateOp> adam_updates(const std::vector<Tensor>& weights,
+                                   const std::vector<Tensor>& gradients) {
+  const Tensor count = zeros({}), t = count + 1.0;
+  const Tensor rate = 1e-3 * sqrt(1.0 - pow(0.999, t)) / (1.0 - pow(0.9, t));
+  std::vector<UpdateOp> updates{update(count, t)};
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const Tensor m = zeros(int_shape(weights[i])), v = zeros(int_shape(weights[i]));
+    const Tensor new_m = 0.9 * m + 0.1 * gradients[i];
+    const Tensor new_v = 0.999 * v + 0.001 * square(gradients[i]);
+    updates.push_back(update(m, new_m));
+    updates.push_back(update(v, new_v));
+    updates.push_back(update_sub(weights[i], rate * new_m / (sqrt(new_v) + 1e-8)));
+  }
+  return updates;
+}
+
+Mlp mlp(const Tensor& x, const std::vector<std::int64_t>& sizes) {
+  Mlp made{{}, x};
+  for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
+    const Tensor matrix = weight({sizes[i], sizes[i + 1]}), bias = zeros({sizes[i + 1]});
+    made.weights.insert(made.weights.end(), {matrix, bias});
+    made.output = dot(i == 0 ? x : relu(made.output), matrix) + bias;
+  }
+  return made;
+}
+
+}  // namespace kiln::bench

@@ -1,0 +1,30 @@
+// What several rows are made of, with K functions alone.
+#pragma once
+
+#include <kiln/k.h>
+
+#include <vector>
+
+namespace kiln::bench {
+
+struct LstmWeights {
+  std::vector<Tensor> input, recurrent, bias;  // each: input, forget, candidate, output gate
+  std::vector<Tensor> all() const;
+};
+LstmWeights lstm_weights(std::int64_t inputs, std::int64_t units);
+/// x (samples, time, inputs); `states`: the first output, the first cell; `mask` may be empty.
+RnnResult lstm(const LstmWeights& weights, const Tensor& x, const std::vector<Tensor>& states,
+               const Tensor& mask);
+
+/// One Adam step with the usual constants.
+std::vector<UpdateOp> adam_updates(const std::vector<Tensor>& weights,
+                                   const std::vector<Tensor>& gradients);
+
+struct Mlp {
+  std::vector<Tensor> weights;  // matrix, bias, matrix, bias ...
+  Tensor output;                // of the last layer, without activation
+};
+/// Layers of sizes[0] inputs to sizes.back() outputs with relu between.
+Mlp mlp(const Tensor& x, const std::vector<std::int64_t>& sizes);
+
+}  // namespace kiln::bench

@@ -1,0 +1,98 @@
+// A socket pair rather than pipes: writing to a program that has ended is an error, not a signal.
+#include "tools/kiln/bench/peer.h"
+
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sstream>
+
+extern char** environ;
+
+namespace kiln::bench {
+namespace {
+
+[[noreturn]] void fail(const std::string& command, const std::string& fact) {
+  throw IoError("kiln bench", "--peer", text("the peer '", command, "' ", fact));
+}
+
+pid_t start(const std::string& command, int socket) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, socket, STDOUT_FILENO);
+  std::string shell = "sh", option = "-c", line = command;
+  char* arguments[] = {shell.data(), option.data(), line.data(), nullptr};
+  pid_t process = -1;
+  const int error = posix_spawn(&process, "/bin/sh", &actions, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) fail(command, "cannot be started");
+  return process;
+}
+
+}  // namespace
+
+Peer::Peer(const std::string& command) : command_(command) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    fail(command, "cannot be given a socket");
+  }
+  socket_ = ends[0];
+  try {
+    process_ = start(command, ends[1]);
+    ::close(ends[1]);
+    std::istringstream line(read_line());
+    std::string word;
+    if (!(line >> word) || word != "ready" || !std::getline(line >> std::ws, name_)) {
+      fail(command_, text("began with '", line.str(), "', not with 'ready NAME'"));
+    }
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+Peer::~Peer() { stop(); }
+
+void Peer::stop() {
+  ::close(socket_);
+  if (process_ > 0) ::waitpid(process_, nullptr, 0);
+}
+
+std::string Peer::read_line() {
+  for (;;) {
+    const std::size_t end = unread_.find('\n');
+    if (end != std::string::npos) {
+      std::string line = unread_.substr(0, end);
+      unread_.erase(0, end + 1);
+      return line;
+    }
+    char buffer[512];
+    const ssize_t count = ::recv(socket_, buffer, sizeof buffer, 0);
+    if (count <= 0) fail(command_, "ended");
+    unread_.append(buffer, static_cast<std::size_t>(count));
+  }
+}
+
+std::optional<PeerAnswer> Peer::ask(const std::string& row, int threads, bool tiny) {
+  const std::string question = text(row, " ", threads, tiny ? " tiny" : " full", "\n");
+  const ssize_t sent = ::send(socket_, question.data(), question.size(), MSG_NOSIGNAL);
+  if (sent != static_cast<ssize_t>(question.size())) fail(command_, "ended");
+  const std::string answer = read_line();
+  if (answer.rfind("none", 0) == 0) return std::nullopt;
+  std::istringstream line(answer);
+  line.imbue(std::locale::classic());
+  PeerAnswer read;
+  if (!(line >> read.seconds) || !(read.seconds > 0)) {
+    fail(command_, text("answered '", answer, "' for row ", row));
+  }
+  std::getline(line >> std::ws, read.form);
+  return read;
+}
+
+}  // namespace kiln::bench

@@ -1,0 +1,205 @@
+"""The rows of kiln bench in PyTorch: each function gives the forms of one call's work, of which the
+fastest is timed. Speaks the protocol of peer.h on standard input and output."""
+import math
+import sys
+import time
+
+import torch
+from torch import nn
+
+SAMPLE_SECONDS = 3e-3
+
+
+def uniform(*dims, low=-1.0, high=1.0):
+    return torch.empty(*dims).uniform_(low, high)
+
+
+def call(tiny):
+    x, out = uniform(16), torch.empty(16)
+    return {"out=": lambda: torch.add(x, 1.0, out=out)}
+
+
+def chain(function, tiny, operands):
+    size = 1000 if tiny else 4 << 20
+    inputs = [uniform(size, low=0.5, high=1.5) for _ in range(operands)]
+    forms = {"eager": lambda: function(*inputs)}
+    if not tiny:
+        compiled = torch.compile(function)
+        forms["compiled"] = lambda: compiled(*inputs)
+    return forms
+
+
+def ten_operations(a, b):
+    u = (a + b) * a - b
+    v = torch.maximum(u, a) / b
+    w = torch.minimum(v, b) + u
+    return torch.where(w > a, w, v) * b
+
+
+def tanh_chain(x, a, b):
+    return 0.5 * x * (1 + torch.tanh(0.79788 * (x + 0.044715 * x * x * x))) * a + b
+
+
+def chain10(tiny):
+    return chain(ten_operations, tiny, 2)
+
+
+def chain10_tanh(tiny):
+    return chain(tanh_chain, tiny, 3)
+
+
+def softmax_of(rows, columns):
+    x, out = uniform(rows, columns), torch.empty(rows, columns)
+    return {"eager": lambda: torch.softmax(x, -1), "out=": lambda: torch.softmax(x, -1, out=out)}
+
+
+def softmax(tiny):
+    return softmax_of(*((8, 10) if tiny else (8192, 1000)))
+
+
+def softmax_small(tiny):
+    return softmax_of(*((4, 10) if tiny else (64, 1000)))
+
+
+def layernorm_train(tiny):
+    rows, columns = (8, 16) if tiny else (8192, 1024)
+    x = uniform(rows, columns).requires_grad_()
+    dy = uniform(rows, columns)
+    scale = torch.ones(columns, requires_grad=True)
+    offset = torch.zeros(columns, requires_grad=True)
+
+    def eager():
+        y = nn.functional.layer_norm(x, (columns,), scale, offset)
+        return y, torch.autograd.grad(y, [x, scale, offset], dy)
+
+    return {"eager": eager}
+
+
+def lstm_masked_train(tiny):
+    time_steps, samples, inputs, units = (4, 2, 3, 4) if tiny else (50, 32, 128, 128)
+    x = uniform(time_steps, samples, inputs).requires_grad_()
+    last = torch.tensor([time_steps - (i * (time_steps // 2)) // samples - 1
+                         for i in range(samples)])
+    rows = torch.arange(samples)
+    net = nn.LSTM(inputs, units)
+    wanted = list(net.parameters()) + [x]
+
+    def gathered():
+        outputs, _ = net(x)
+        loss = outputs[last, rows].square().mean()
+        return loss, torch.autograd.grad(loss, wanted)
+
+    return {"nn.LSTM, outputs gathered at the last valid step": gathered}
+
+
+def dense(sizes):
+    layers = []
+    for before, after in zip(sizes, sizes[1:]):
+        layers += [nn.Linear(before, after), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+def mlp_adam(tiny):
+    batch, sizes = (4, [8, 6, 6, 3]) if tiny else (64, [784, 512, 512, 10])
+    x, y = uniform(batch, sizes[0]), torch.randint(sizes[-1], (batch,))
+
+    def form(**options):
+        net = dense(sizes)
+        optimizer = torch.optim.Adam(net.parameters(), **options)
+
+        def step():
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(net(x), y).backward()
+            optimizer.step()
+
+        return step
+
+    return {"eager": form(), "eager, fused Adam": form(fused=True)}
+
+
+def mlp_tiny(tiny):
+    net, x, y = dense([16, 32, 1]), uniform(8, 16), uniform(8, 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+
+    def step():
+        optimizer.zero_grad()
+        nn.functional.mse_loss(net(x), y).backward()
+        optimizer.step()
+
+    return {"eager": step}
+
+
+def adam_of(variables, size):
+    def form(**options):
+        weights = [torch.zeros(size, requires_grad=True) for _ in range(variables)]
+        for weight in weights:
+            weight.grad = uniform(size)
+        return torch.optim.Adam(weights, **options).step
+
+    return {"eager": form(), "foreach": form(foreach=True), "fused": form(fused=True)}
+
+
+def adam(tiny):
+    return adam_of(1, 1000 if tiny else 16 << 20)
+
+
+def adam_many(tiny):
+    return adam_of(*((5, 10) if tiny else (100, 1000)))
+
+
+ROWS = {row.__name__: row for row in (
+    call, chain10, chain10_tanh, softmax, softmax_small, layernorm_train, lstm_masked_train,
+    mlp_adam, mlp_tiny, adam, adam_many)}
+
+
+def seconds_a_call(work, calls):
+    begin = time.perf_counter()
+    for _ in range(calls):
+        work()
+    return (time.perf_counter() - begin) / calls
+
+
+def sample(work):
+    first = seconds_a_call(work, 1)
+    if first > SAMPLE_SECONDS:
+        return seconds_a_call(work, 1)
+    rough = seconds_a_call(work, 3)
+    return seconds_a_call(work, max(1, math.floor(SAMPLE_SECONDS / (rough + 1e-8))))
+
+
+class Rows:
+    """Work that was made, and which of its forms is the fastest with a number of threads."""
+
+    def __init__(self):
+        self.forms, self.fastest = {}, {}
+
+    def seconds(self, row, threads, tiny):
+        torch.set_num_threads(threads)
+        if row not in self.forms:
+            self.forms = {row: ROWS[row](tiny)}  # one row at a time: some hold much memory
+            self.fastest = {}
+        forms = self.forms[row]
+        if threads not in self.fastest:
+            for work in forms.values():
+                sample(work)
+            self.fastest[threads] = min(forms, key=lambda name: min(
+                sample(forms[name]) for _ in range(3)))
+        name = self.fastest[threads]
+        return sample(forms[name]), name
+
+
+def main():
+    torch.set_num_interop_threads(1)
+    rows = Rows()
+    print("ready PyTorch", torch.__version__, flush=True)
+    for line in sys.stdin:
+        row, threads, size = line.split()
+        if row not in ROWS:
+            print("none", flush=True)
+            continue
+        seconds, form = rows.seconds(row, int(threads), size == "tiny")
+        print(f"{seconds:.9e}", form, flush=True)
+
+
+if __name__ == "__main__":
+    main()

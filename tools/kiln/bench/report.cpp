@@ -1,0 +1,130 @@
+// One line a row and number of threads, as soon as it is measured.
+#include "tools/kiln/bench/report.h"
+
+#include "tools/kiln/bench/multiply_add.h"
+#include "tools/kiln/bench/stream.h"
+
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+#include <rapidjson/prettywriter.h>
+#include <rapidjson/stringbuffer.h>
+
+#include <cstdio>
+#include <fstream>
+
+namespace kiln::bench {
+namespace {
+
+/// Milliseconds with three digits that count.
+std::string milliseconds(std::optional<double> seconds) {
+  if (!seconds) return "-";
+  char out[32];
+  std::snprintf(out, sizeof out, "%.3g", *seconds * 1e3);
+  return out;
+}
+
+std::string factor(std::optional<double> value) {
+  if (!value) return "-";
+  char out[32];
+  std::snprintf(out, sizeof out, "%.2f", *value);
+  return out;
+}
+
+std::optional<double> quotient(double a, std::optional<double> b) {
+  if (!b || *b <= 0) return std::nullopt;
+  return a / *b;
+}
+
+using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
+
+void write_number(Writer& out, const char* key, std::optional<double> value) {
+  out.Key(key);
+  if (value) out.Double(*value); else out.Null();
+}
+
+std::optional<double> thousandfold(std::optional<double> value) {
+  if (value) *value *= 1e3;
+  return value;
+}
+
+void write_result(Writer& out, const Result& result, const std::string& peer) {
+  out.StartObject();
+  out.Key("row");
+  out.String(result.row.c_str());
+  out.Key("threads");
+  out.Int(result.threads);
+  write_number(out, "ours_ms", thousandfold(result.ours));
+  write_number(out, "limit_ms", thousandfold(result.limit));
+  out.Key("peer");
+  const std::string form = peer + (result.peer_form.empty() ? "" : ", " + result.peer_form);
+  if (result.peer) out.String(form.c_str()); else out.Null();
+  write_number(out, "peer_ms", thousandfold(result.peer));
+  write_number(out, "ratio", result.ratio);
+  out.EndObject();
+}
+
+}  // namespace
+
+void print_machine(const std::vector<int>& threads) {
+  for (const int count : threads) {
+    std::printf("%d thread%s: %.0f GFLOP/s float32 (%s); copies, GB/s by footprint:", count,
+                count == 1 ? "" : "s", peak_operations(count) * 1e-9, peak_vectors());
+    for (const int kilobytes : {32, 256, 1024, 4096, 16384, 65536, 262144}) {
+      const Stream stream(1, 1, static_cast<std::size_t>(kilobytes) * 1024 / 2 / sizeof(float));
+      const char* unit = kilobytes < 1024 ? "K" : "M";
+      std::printf("  %d%s %.0f", kilobytes < 1024 ? kilobytes : kilobytes / 1024, unit,
+                  stream.bytes() / stream.seconds(count) * 1e-9);
+    }
+    std::printf("\n");
+  }
+}
+
+void print_row(const Row& row) {
+  std::printf("\n%s: %s\n", row.name.c_str(), row.work.c_str());
+  if (!row.limit.formula.empty()) std::printf("  limit: %s\n", row.limit.formula.c_str());
+}
+
+void print_table_head(const std::string& peer) {
+  std::printf("\n%-20s %7s %11s %11s %9s", "row", "threads", "ours ms", "limit ms", "ours/lim");
+  if (!peer.empty()) std::printf(" %11s %9s  form", "peer ms", "peer/ours");
+  std::printf("\n");
+}
+
+void print_result(const Result& result) {
+  std::printf("%-20s %7d %11s %11s %9s", result.row.c_str(), result.threads,
+              milliseconds(result.ours).c_str(), milliseconds(result.limit).c_str(),
+              factor(quotient(result.ours, result.limit)).c_str());
+  if (result.peer) {
+    std::printf(" %11s %9s  %s", milliseconds(result.peer).c_str(), factor(result.ratio).c_str(),
+                result.peer_form.c_str());
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+void print_scaling(const std::vector<Result>& results) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    for (std::size_t j = i + 1; j < results.size() && results[j].row == results[i].row; ++j) {
+      if (i > 0 && results[i - 1].row == results[i].row) break;
+      std::printf("%s: %d threads against %d: %.2f times\n", results[i].row.c_str(),
+                  results[j].threads, results[i].threads, results[i].ours / results[j].ours);
+    }
+  }
+}
+
+void write_json(const std::string& file, const std::vector<Result>& results,
+                const std::string& peer) {
+  rapidjson::StringBuffer buffer;
+  Writer out(buffer);
+  out.StartArray();
+  for (const Result& result : results) write_result(out, result, peer);
+  out.EndArray();
+  std::ofstream stream(file, std::ios::binary);
+  stream << buffer.GetString() << "\n";
+  stream.flush();
+  if (!stream) throw IoError("kiln bench", "--json", text("cannot write '", file, "'"));
+}
+
+}  // namespace kiln::bench

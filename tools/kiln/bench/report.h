@@ -1,0 +1,25 @@
+// What the benchmark prints: the machine, a table, ratios between numbers of threads, JSON.
+#pragma once
+
+#include "tools/kiln/bench/measure.h"
+
+#include <string>
+#include <vector>
+
+namespace kiln::bench {
+
+/// Peak rate and bandwidth by footprint for each number of threads, measured now.
+void print_machine(const std::vector<int>& threads);
+/// The row's sentence and limit.
+void print_row(const Row& row);
+void print_table_head(const std::string& peer);
+void print_result(const Result& result);
+/// The first number of threads over each other one, where a row has both.
+void print_scaling(const std::vector<Result>& results);
+
+/// Rows of {row, threads, ours_ms, limit_ms, peer, peer_ms, ratio}; what is not there is null.
+/// Throws IoError.
+void write_json(const std::string& file, const std::vector<Result>& results,
+                const std::string& peer);
+
+}  // namespace kiln::bench

@@ -1,0 +1,131 @@
+// Each pass adds what it reads and writes the sum: fewer operations than any row does.
+#include "tools/kiln/bench/stream.h"
+
+#include "tools/kiln/bench/team.h"
+
+#include <immintrin.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace kiln::bench {
+namespace {
+
+constexpr std::size_t kLine = 16;  // floats of a cache line: parts of threads begin at one
+constexpr int kMostReads = 4, kMostWrites = 3;
+
+// Elements [begin, end), multiples of kLine.
+using Pass = void (*)(float* const* arrays, std::size_t begin, std::size_t end);
+
+template <int Reads, int Writes, bool AroundCache>
+__attribute__((target("avx512f"))) void pass_avx512(float* const* arrays, std::size_t begin,
+                                                    std::size_t end) {
+  for (std::size_t i = begin; i < end; i += 16) {
+    __m512 sum = _mm512_load_ps(arrays[0] + i);
+    for (int r = 1; r < Reads; ++r) sum = _mm512_add_ps(sum, _mm512_load_ps(arrays[r] + i));
+    for (int w = 0; w < Writes; ++w) {
+      float* to = arrays[Reads + w] + i;
+      if (AroundCache) _mm512_stream_ps(to, sum); else _mm512_store_ps(to, sum);
+    }
+  }
+}
+
+template <int Reads, int Writes, bool AroundCache>
+__attribute__((target("avx"))) void pass_avx(float* const* arrays, std::size_t begin,
+                                             std::size_t end) {
+  for (std::size_t i = begin; i < end; i += 8) {
+    __m256 sum = _mm256_load_ps(arrays[0] + i);
+    for (int r = 1; r < Reads; ++r) sum = _mm256_add_ps(sum, _mm256_load_ps(arrays[r] + i));
+    for (int w = 0; w < Writes; ++w) {
+      float* to = arrays[Reads + w] + i;
+      if (AroundCache) _mm256_stream_ps(to, sum); else _mm256_store_ps(to, sum);
+    }
+  }
+}
+
+template <int Reads, int Writes, bool AroundCache>
+void pass_sse2(float* const* arrays, std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; i += 4) {
+    __m128 sum = _mm_load_ps(arrays[0] + i);
+    for (int r = 1; r < Reads; ++r) sum = _mm_add_ps(sum, _mm_load_ps(arrays[r] + i));
+    for (int w = 0; w < Writes; ++w) {
+      float* to = arrays[Reads + w] + i;
+      if (AroundCache) _mm_stream_ps(to, sum); else _mm_store_ps(to, sum);
+    }
+  }
+}
+
+template <int Reads, int Writes, bool AroundCache>
+Pass pass_of_machine() {
+  if (__builtin_cpu_supports("avx512f")) return pass_avx512<Reads, Writes, AroundCache>;
+  if (__builtin_cpu_supports("avx")) return pass_avx<Reads, Writes, AroundCache>;
+  return pass_sse2<Reads, Writes, AroundCache>;
+}
+
+template <bool AroundCache, int... Places>
+Pass find_pass(int reads, int writes, std::integer_sequence<int, Places...>) {
+  const std::array<Pass, sizeof...(Places)> passes{
+      pass_of_machine<Places / kMostWrites + 1, Places % kMostWrites + 1, AroundCache>()...};
+  return passes[static_cast<std::size_t>((reads - 1) * kMostWrites + writes - 1)];
+}
+
+Pass find_pass(int reads, int writes, bool around_cache) {
+  constexpr auto kPlaces = std::make_integer_sequence<int, kMostReads * kMostWrites>();
+  return around_cache ? find_pass<true>(reads, writes, kPlaces)
+                      : find_pass<false>(reads, writes, kPlaces);
+}
+
+float* allocate(std::size_t floats) {
+  constexpr std::size_t kPage = std::size_t{1} << 21;
+  const std::size_t bytes = (floats * sizeof(float) + kPage - 1) / kPage * kPage;
+  void* memory = std::aligned_alloc(kPage, bytes);
+  if (!memory) throw std::bad_alloc();
+  ::madvise(memory, bytes, MADV_HUGEPAGE);
+  std::memset(memory, 0, bytes);
+  return static_cast<float*>(memory);
+}
+
+}  // namespace
+
+Stream::Stream(int reads, int writes, std::size_t floats)
+    : reads_(reads), writes_(writes), floats_((floats + kLine - 1) / kLine * kLine) {
+  for (int i = 0; i < reads + writes; ++i) {
+    // Not all at the same place of a page: their lines would compete for places in the cache.
+    const std::size_t shift = static_cast<std::size_t>(i) * 5 * kLine;
+    arrays_.push_back(allocate(floats_ + shift) + shift);
+  }
+}
+
+Stream::~Stream() {
+  for (std::size_t i = 0; i < arrays_.size(); ++i) std::free(arrays_[i] - i * 5 * kLine);
+}
+
+double Stream::bytes() const {
+  return static_cast<double>(arrays_.size()) * static_cast<double>(floats_ * sizeof(float));
+}
+
+// Which way is faster depends on the size and on the number of threads.
+double Stream::seconds(int threads) const {
+  return std::min(seconds_with(threads, true), seconds_with(threads, false));
+}
+
+double Stream::seconds_with(int threads, bool around_cache) const {
+  const Pass pass = find_pass(reads_, writes_, around_cache);
+  const std::size_t lines = floats_ / kLine, count = static_cast<std::size_t>(threads);
+  // Some 2 ms at 100 GB/s; the threads need not wait for each other between passes.
+  const int passes = std::max(1, static_cast<int>(2e8 / bytes()));
+  const double seconds = run_together(threads, [&](int thread) {
+    const auto part = static_cast<std::size_t>(thread);
+    const std::size_t begin = lines * part / count * kLine;
+    const std::size_t end = lines * (part + 1) / count * kLine;
+    for (int i = 0; i < passes; ++i) pass(arrays_.data(), begin, end);
+  });
+  return seconds / passes;
+}
+
+}  // namespace kiln::bench

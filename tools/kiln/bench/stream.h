@@ -1,0 +1,30 @@
+// Calibration: how fast the machine can read some arrays and write others. The limit of a row that
+// memory bounds is this traffic alone, with the same number of arrays of the same size.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace kiln::bench {
+
+class Stream {
+ public:
+  /// Arrays of `floats` elements; 1 to 4 are read, 1 to 3 written.
+  Stream(int reads, int writes, std::size_t floats);
+  ~Stream();
+
+  /// Seconds that one pass over all arrays takes that many threads, each with a part of its own,
+  /// written through the cache or around it, whichever is faster now; takes some milliseconds.
+  double seconds(int threads) const;
+  double bytes() const;
+
+ private:
+  double seconds_with(int threads, bool around_cache) const;
+
+  int reads_, writes_;
+  std::size_t floats_;
+  std::vector<float*> arrays_;  // those read, then those written
+};
+
+}  // namespace kiln::bench

@@ -1,0 +1,132 @@
+// The rows that products bound, and the optimiser steps.
+#include "tools/kiln/bench/call.h"
+#include "tools/kiln/bench/models.h"
+#include "tools/kiln/bench/row.h"
+
+#include "core/types/text.h"
+
+namespace kiln::bench {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+/// Right-padded masks of between half and all of the steps.
+Array drawn_mask(std::int64_t samples, std::int64_t time) {
+  Array mask = Array::zeros({samples, time});
+  const auto values = mask.as<float>();
+  for (std::int64_t i = 0; i < samples; ++i) {
+    const std::int64_t length = time - (i * (time / 2)) / samples;
+    for (std::int64_t t = 0; t < length; ++t) values[static_cast<std::size_t>(i * time + t)] = 1;
+  }
+  return mask;
+}
+
+Row lstm_masked_train(std::int64_t time, std::int64_t samples, std::int64_t inputs,
+                      std::int64_t units) {
+  const double cells = static_cast<double>(time * samples);
+  const double products = 3 * cells * 2 * static_cast<double>((inputs + units) * 4 * units);
+  const double gates = cells * 5 * static_cast<double>(units) * 30;
+  Limit limit{"3 times the products forward, + 30 operations for each of 5 activations a unit",
+              products + gates};
+  return {"lstm_masked_train",
+          text("masked LSTM, T=", time, ", batch ", samples, ", ", inputs, " inputs, ", units,
+               " units: mean square of the last output, all gradients and that of x"),
+          limit, [=] {
+            const Tensor x = placeholder({.shape = {samples, time, inputs}});
+            const Tensor mask = placeholder({.shape = {samples, time}});
+            const LstmWeights weights = lstm_weights(inputs, units);
+            const Tensor zero = constant(Array::zeros({samples, units}));
+            const RnnResult run = lstm(weights, x, {zero, zero}, mask);
+            const Tensor loss = mean(square(run.last_output));
+            std::vector<Tensor> wanted = weights.all();
+            wanted.push_back(x);
+            std::vector<Tensor> outputs = gradients(loss, wanted);
+            outputs.push_back(loss);
+            return call_of({x, mask}, outputs, {},
+                           {drawn({samples, time, inputs}), drawn_mask(samples, time)});
+          }};
+}
+
+double weight_count(const Ints& sizes) {
+  double count = 0;
+  for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
+    count += static_cast<double>((sizes[i] + 1) * sizes[i + 1]);
+  }
+  return count;
+}
+
+/// Forward, gradient of the matrices, gradient of the inputs but for the first layer.
+double step_operations(const Ints& sizes, std::int64_t batch) {
+  double operations = 0;
+  for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
+    const double product = 2 * static_cast<double>(batch * sizes[i] * sizes[i + 1]);
+    operations += product * (i == 0 ? 2 : 3);
+  }
+  return operations;
+}
+
+Row mlp_adam(std::int64_t batch, const Ints& sizes) {
+  Limit limit{"products at the peak + Adam: 3 arrays read, 3 written, 24 B a weight",
+              step_operations(sizes, batch), 3, 3, static_cast<std::size_t>(weight_count(sizes))};
+  return {"mlp_adam",
+          text(join_text(sizes, "-"), ", batch ", batch, ", softmax cross-entropy, Adam step"),
+          limit, [=] {
+            const Tensor x = placeholder({.shape = {batch, sizes.front()}});
+            const Tensor y = placeholder({.shape = {batch}, .dtype = "int32"});
+            const Mlp net = mlp(x, sizes);
+            const Tensor loss =
+                mean(sparse_categorical_crossentropy(y, net.output, {.from_logits = true}));
+            return call_of({x, y}, {loss},
+                           adam_updates(net.weights, gradients(loss, net.weights)),
+                           {drawn({batch, sizes.front()}), drawn_classes({batch}, sizes.back())});
+          }};
+}
+
+Row mlp_tiny(std::int64_t batch, const Ints& sizes) {
+  Limit limit{"products at the peak + a bare call", step_operations(sizes, batch), 0, 0, 0, true};
+  return {"mlp_tiny",
+          text(join_text(sizes, "-"), ", batch ", batch, ", mean squared error, SGD step"), limit,
+          [=] {
+            const Tensor x = placeholder({.shape = {batch, sizes.front()}});
+            const Tensor y = placeholder({.shape = {batch, sizes.back()}});
+            const Mlp net = mlp(x, sizes);
+            const Tensor loss = mean(square(net.output - y));
+            const std::vector<Tensor> slopes = gradients(loss, net.weights);
+            std::vector<UpdateOp> updates;
+            for (std::size_t i = 0; i < slopes.size(); ++i) {
+              updates.push_back(update_sub(net.weights[i], 0.01 * slopes[i]));
+            }
+            return call_of({x, y}, {loss}, updates,
+                           {drawn({batch, sizes.front()}), drawn({batch, sizes.back()})});
+          }};
+}
+
+Row adam_row(const std::string& name, std::int64_t variables, std::int64_t size) {
+  Limit limit{"one pass: 4 arrays read, 3 written, 28 B a weight", 0, 4, 3,
+              static_cast<std::size_t>(variables * size)};
+  return {name, text("one Adam step of ", variables, " variables of ", size), limit, [=] {
+            std::vector<Tensor> weights, slopes;
+            std::vector<Array> inputs;
+            for (std::int64_t i = 0; i < variables; ++i) {
+              weights.push_back(zeros({size}));
+              slopes.push_back(placeholder({.shape = {size}}));
+              inputs.push_back(drawn({size}));
+            }
+            return call_of(slopes, {}, adam_updates(weights, slopes), std::move(inputs));
+          }};
+}
+
+}  // namespace
+
+std::vector<Row> training_rows(bool tiny) {
+  return {tiny ? lstm_masked_train(4, 2, 3, 4) : lstm_masked_train(50, 32, 128, 128),
+          mlp_adam(tiny ? 4 : 64, tiny ? Ints{8, 6, 6, 3} : Ints{784, 512, 512, 10}),
+          mlp_tiny(8, {16, 32, 1})};
+}
+
+std::vector<Row> optimizer_rows(bool tiny) {
+  return {adam_row("adam", 1, tiny ? 1000 : std::int64_t{16} << 20),
+          adam_row("adam_many", tiny ? 5 : 100, tiny ? 10 : 1000)};
+}
+
+}  // namespace kiln::bench
