@@ -14,11 +14,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <thread>
-
-#include <unistd.h>
 
 namespace kiln::bench {
 namespace {
@@ -65,7 +64,7 @@ class LimitMeter {
  public:
   explicit LimitMeter(const Limit& limit) : limit_(limit) {
     if (limit.floats == 0) return;
-    stream_ = std::make_unique<Stream>(limit.reads, limit.writes, limit.floats);
+    stream_ = std::make_unique<Stream>(limit.reads, limit.writes, limit.floats, limit.in_place);
   }
 
   double seconds(int threads) const {
@@ -105,7 +104,8 @@ std::string quoted(const std::string& word) {
 
 /// This program again, for one row; its answer is a line with a number.
 double seconds_of_new_process(const Row& row, int threads, const MeasureOptions& options) {
-  std::string command = text("KILN_THREADS=", threads, " /proc/", ::getpid(), "/exe bench --cold ",
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  std::string command = text("KILN_THREADS=", threads, " ", quoted(program), " bench --cold ",
                              row.name, options.tiny ? " --tiny" : "");
   if (!options.backend.empty()) command += " --backend " + quoted(options.backend);
   std::FILE* pipe = ::popen(command.c_str(), "r");

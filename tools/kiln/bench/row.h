@@ -15,7 +15,8 @@ struct Limit {
   double operations = 0;    // float32 operations
   int reads = 0, writes = 0;
   std::size_t floats = 0;   // elements of each array of the pass
-  bool bare_call = false;   // plus a bare call: see measure.h
+  bool bare_call = false;   // plus a bare call: see measure.cpp
+  bool in_place = false;    // the arrays that are written are among those that are read
 };
 
 /// Makes the work for the backend in use and returns one call of it; the last state lives in it.

@@ -92,17 +92,18 @@ float* allocate(std::size_t floats) {
 
 }  // namespace
 
-Stream::Stream(int reads, int writes, std::size_t floats)
-    : reads_(reads), writes_(writes), floats_((floats + kLine - 1) / kLine * kLine) {
-  for (int i = 0; i < reads + writes; ++i) {
-    // Not all at the same place of a page: their lines would compete for places in the cache.
-    const std::size_t shift = static_cast<std::size_t>(i) * 5 * kLine;
-    arrays_.push_back(allocate(floats_ + shift) + shift);
-  }
-}
+void Stream::Free::operator()(float* memory) const { std::free(memory); }
 
-Stream::~Stream() {
-  for (std::size_t i = 0; i < arrays_.size(); ++i) std::free(arrays_[i] - i * 5 * kLine);
+Stream::Stream(int reads, int writes, std::size_t floats, bool in_place)
+    : reads_(reads), writes_(writes), floats_((floats + kLine - 1) / kLine * kLine) {
+  const auto count = static_cast<std::size_t>(in_place ? std::max(reads, writes) : reads + writes);
+  for (std::size_t i = 0; i < count; ++i) {
+    // Not all at the same place of a page: their lines would compete for places in the cache.
+    const std::size_t shift = i * 5 * kLine;
+    memory_.emplace_back(allocate(floats_ + shift));
+    arrays_.push_back(memory_.back().get() + shift);
+  }
+  if (in_place) arrays_.insert(arrays_.end(), arrays_.begin(), arrays_.begin() + writes);
 }
 
 double Stream::bytes() const {

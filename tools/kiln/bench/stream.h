@@ -10,9 +10,9 @@ namespace kiln::bench {
 
 class Stream {
  public:
-  /// Arrays of `floats` elements; 1 to 4 are read, 1 to 3 written.
-  Stream(int reads, int writes, std::size_t floats);
-  ~Stream();
+  /// Arrays of `floats` elements; 1 to 4 are read, 1 to 3 written. In place, those written are
+  /// among those read.
+  Stream(int reads, int writes, std::size_t floats, bool in_place = false);
 
   /// Seconds that one pass over all arrays takes that many threads, each with a part of its own,
   /// written through the cache or around it, whichever is faster now; takes some milliseconds.
@@ -20,10 +20,15 @@ class Stream {
   double bytes() const;
 
  private:
+  struct Free {
+    void operator()(float* memory) const;
+  };
+  using Memory = std::unique_ptr<float, Free>;
   double seconds_with(int threads, bool around_cache) const;
 
   int reads_, writes_;
   std::size_t floats_;
+  std::vector<Memory> memory_;
   std::vector<float*> arrays_;  // those read, then those written
 };
 
