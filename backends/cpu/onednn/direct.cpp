@@ -25,7 +25,7 @@ void start_with_bias(const LibraryProduct& p, bool accumulate, const float* bias
 }  // namespace
 
 bool direct_is_faster(const LibraryProduct& product, const ProductShape& shape) {
-  if (shape.packed_rhs) return false;
+  if (shape.packed_rhs || product.batch > 1) return false;
   if (!product.rhs.transposed) return product.m <= 128;
   return !product.lhs.transposed && product.m <= 8;
 }
@@ -34,15 +34,9 @@ int run_direct(const LibraryProduct& p, const ProductShape& shape, const float* 
                const float* rhs, const float* bias, float* result) noexcept {
   const OneOpenmpThread one;
   const float beta = shape.accumulate || shape.bias_per_column ? 1.0f : 0.0f;
-  for (std::int64_t i = 0; i < p.batch; ++i) {
-    float* to = result + i * p.result.batch_stride;
-    if (shape.bias_per_column) start_with_bias(p, shape.accumulate, bias, to);
-    const dnnl_status_t status = dnnl_sgemm(
-        letter(p.lhs), letter(p.rhs), p.m, p.n, p.k, 1.0f, lhs + i * p.lhs.batch_stride,
-        p.lhs.leading, rhs + i * p.rhs.batch_stride, p.rhs.leading, beta, to, p.result.leading);
-    if (status != dnnl_success) return status;
-  }
-  return dnnl_success;
+  if (shape.bias_per_column) start_with_bias(p, shape.accumulate, bias, result);
+  return dnnl_sgemm(letter(p.lhs), letter(p.rhs), p.m, p.n, p.k, 1.0f, lhs, p.lhs.leading, rhs,
+                    p.rhs.leading, beta, result, p.result.leading);
 }
 
 }  // namespace kiln::cpu

@@ -9,7 +9,7 @@ namespace kiln::cpu {
 // True where sgemm is the faster form; the choice looks at the shape alone.
 bool direct_is_faster(const LibraryProduct& product, const ProductShape& shape);
 
-// Returns 0 or a status of the library.
+// For a batch of one. Returns 0 or a status of the library.
 int run_direct(const LibraryProduct& product, const ProductShape& shape, const float* lhs,
                const float* rhs, const float* bias, float* result) noexcept;
 
