@@ -162,6 +162,7 @@ Event Executable::execute(const ExecuteCall& call) const {
     states[i] = abi::fresh<kiln_state_in>();
     states[i].buffer = call.states[i].buffer->handle();
     states[i].donate = call.states[i].donate ? 1 : 0;
+    states[i].version = call.states[i].version;
   }
   Row<kiln_buffer*> outputs(call.outputs.size());
   Row<kiln_buffer*> updates(call.updates.size());
@@ -193,6 +194,31 @@ Event Executable::execute(const ExecuteCall& call) const {
   for (const Buffer& result : call.outputs) instance_->require_made(result.handle(), "output");
   for (const Buffer& result : call.updates) instance_->require_made(result.handle(), "update");
   return pending;
+}
+
+Frame Executable::make_frame(const kiln_frame_io& io) const {
+  instance_->require_same_process(abi::view_of(io.label));
+  kiln_frame* frame = nullptr;
+  instance_->require_ok(instance_->api().frame_create(handle_, &io, &frame),
+                        abi::view_of(io.label));
+  return Frame(*instance_, frame);
+}
+
+// ---- Frame ----
+
+Frame::~Frame() {
+  if (handle_ != nullptr) instance_->api().frame_destroy(handle_);
+}
+
+void Frame::run(std::string_view label, const HostCallContext& host_calls) const {
+  instance_->require_same_process(label);
+  kiln_error* error = instance_->api().frame_run(handle_);
+  if (error == nullptr) return;
+  if (host_calls.thrown) {
+    instance_->api().error_destroy(error);  // only repeats what the host function threw
+    std::rethrow_exception(host_calls.thrown);
+  }
+  throw_error(instance_->plugin(), error, label);
 }
 
 }  // namespace kiln::runtime

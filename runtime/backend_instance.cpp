@@ -6,7 +6,10 @@
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/types/text.h"
 
+#include <pthread.h>
 #include <unistd.h>
+
+#include <atomic>
 
 namespace kiln::runtime {
 
@@ -57,6 +60,7 @@ InstancePtr Instance::create(const Plugin& plugin, const BackendOptions& options
   InstancePtr instance(new Instance(plugin));
   instance->host_.backend = plugin.name;
   instance->process_ = getpid();
+  instance->forks_ = fork_count();
   const std::vector<kiln_option> list = options_of(options);
   auto args = abi::fresh<kiln_instance_args>();
   args.options = array_of(list);
@@ -83,7 +87,17 @@ void Instance::require_made(const void* handle, const char* what) const {
                                   name(), ", ", plugin_.path, ")"));
 }
 
-void Instance::require_same_process(std::string_view function) const {
+std::uint32_t fork_count() {
+  static std::atomic<std::uint32_t> forks{0};
+  static const bool counted = [] {
+    return pthread_atfork(nullptr, nullptr,
+                          [] { forks.fetch_add(1, std::memory_order_relaxed); }) == 0;
+  }();
+  static_cast<void>(counted);
+  return forks.load(std::memory_order_relaxed);
+}
+
+void Instance::refuse_child(std::string_view function) const {
   if ((plugin_.features & KILN_FEATURE_FORK_SAFE) != 0) return;
   const pid_t now = getpid();
   if (now == process_) return;

@@ -86,6 +86,7 @@ class Event {
 struct StateInput {
   const Buffer* buffer = nullptr;
   bool donate = false;  // nobody else looks at it; after success it is only fit to be destroyed
+  std::uint64_t version = 0;  // equal numbers: equal contents
 };
 
 /// One call. Counts agree with the executable's. An empty Buffer in `outputs` or `updates` is
@@ -99,6 +100,29 @@ struct ExecuteCall {
   std::uint64_t call_counter = 0;
   HostCallContext* host_calls = nullptr;
   std::string_view label;
+};
+
+/// A prepared call, owned; it ends before its executable. Empty where the backend has none.
+class Frame {
+ public:
+  Frame() = default;
+  Frame(const Instance& instance, kiln_frame* handle) : instance_(&instance), handle_(handle) {}
+  Frame(Frame&& other) noexcept
+      : instance_(other.instance_), handle_(std::exchange(other.handle_, nullptr)) {}
+  Frame& operator=(Frame&& other) noexcept {
+    std::swap(instance_, other.instance_);
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Frame();
+
+  explicit operator bool() const { return handle_ != nullptr; }
+  /// What the io that it was made with names is read and written. One thread at a time.
+  void run(std::string_view label, const HostCallContext& host_calls) const;
+
+ private:
+  const Instance* instance_ = nullptr;
+  kiln_frame* handle_ = nullptr;
 };
 
 struct ExecutableInfo {
@@ -124,6 +148,8 @@ class Executable {
   /// If it throws, inputs, states and the empty results are as they were. The event may be
   /// complete already.
   Event execute(const ExecuteCall& call) const;
+  /// `io` stays where it is as long as the frame lives. Empty: calls go through execute.
+  Frame make_frame(const kiln_frame_io& io) const;
 
  private:
   InstancePtr instance_;
@@ -148,6 +174,9 @@ struct CompileRequest {
   std::string label;     // names the program in dumps and logs
   std::string function;  // the K function that errors begin with
 };
+
+/// How many forks lie between this process and the first one that asked; no system call.
+std::uint32_t fork_count();
 
 /// A configured backend. Safe to use from several threads.
 class Instance : public std::enable_shared_from_this<Instance> {
@@ -181,16 +210,20 @@ class Instance : public std::enable_shared_from_this<Instance> {
   /// BackendError when a call succeeded but left no handle.
   void require_made(const void* handle, const char* what) const;
   /// BackendError in a child process of the one that made the instance.
-  void require_same_process(std::string_view function) const;
+  void require_same_process(std::string_view function) const {
+    if (forks_ != fork_count()) refuse_child(function);
+  }
 
  private:
   explicit Instance(const Plugin& plugin) : plugin_(plugin) {}
+  void refuse_child(std::string_view function) const;
   Buffer import(const void* data, DType dtype, Dims dims, std::uint32_t semantics);
 
   const Plugin& plugin_;
   HostContext host_;
   kiln_instance* handle_ = nullptr;
   pid_t process_ = 0;
+  std::uint32_t forks_ = 0;  // fork_count() in that process
   std::mutex compile_mutex_;  // for plugins that compile one thing at a time
 };
 

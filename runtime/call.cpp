@@ -1,62 +1,217 @@
 #include "runtime/call.h"
 
 #include "core/kiln/context_state.h"
+#include "core/types/text.h"
+#include "runtime/call_frame.h"
+
+#include <kiln/error.h>
+
+#include <algorithm>
+#include <cstring>
 
 namespace kiln::runtime {
 namespace {
 
-/// Write locks of the updated variables in id order, so that two functions cannot wait for each
-/// other; empty for a function without updates.
-class WriteLocks {
+/// The variables of one call: the versions it reads, and where it writes the next ones. Nothing is
+/// taken by a program without variables.
+class StateLease {
  public:
-  explicit WriteLocks(std::span<VariableStorage* const> writers) {
-    locks_.reserve(writers.size());
-    for (VariableStorage* writer : writers) locks_.emplace_back(writer->writer);
+  StateLease(const Program& program, CallFrame& frame) : program_(program), frame_(frame) {}
+  StateLease(const StateLease&) = delete;
+  StateLease& operator=(const StateLease&) = delete;
+
+  ~StateLease() {
+    for (VersionRef& version : frame_.held) version = {};
+    // What was replaced, or was to be written: the destination of a later call.
+    for (std::size_t i = 0; i < frame_.next.size(); ++i) {
+      if (frame_.next[i]) program_.updated[i].storage->keep_spare(std::move(frame_.next[i]));
+    }
+    while (locked_ > 0) program_.writers[--locked_]->writer.unlock();
+  }
+
+  /// Write locks of the updated variables in id order, so that two functions cannot wait for each
+  /// other; then all values of one moment.
+  void take() {
+    for (VariableStorage* writer : program_.writers) {
+      writer->writer.lock();
+      ++locked_;
+    }
+    if (!frame_.held.empty()) VariableStorage::snapshot(program_.state_storages, frame_.held);
+    for (std::size_t i = 0; i < frame_.next.size(); ++i) {
+      const UpdateTarget& target = program_.updated[i];
+      frame_.next[i] = target.storage->take_spare(program_.instance, target.dtype, target.dims);
+    }
+  }
+
+  /// All updates become visible together.
+  void commit() {
+    if (frame_.next.empty()) return;
+    for (VersionRef& version : frame_.next) version->renumber();
+    const std::unique_lock lock(VariableStorage::publish_mutex());
+    for (std::size_t i = 0; i < frame_.next.size(); ++i) {
+      program_.updated[i].storage->publish(frame_.next[i]);
+    }
   }
 
  private:
-  std::vector<std::unique_lock<std::mutex>> locks_;
+  const Program& program_;
+  CallFrame& frame_;
+  std::size_t locked_ = 0;
 };
 
-void publish(const Program& program, std::vector<Buffer> values) {
-  std::vector<BufferPtr> buffers;
-  buffers.reserve(values.size());
-  for (Buffer& value : values) {
-    buffers.push_back(std::make_shared<const Buffer>(std::move(value)));
-  }
-  // The versions that are replaced are freed after the lock: freeing may be slow.
-  const std::unique_lock lock(VariableStorage::publish_mutex());
-  for (std::size_t i = 0; i < buffers.size(); ++i) program.updated[i]->publish(buffers[i]);
+void count_call(CallFrame& frame) {
+  const std::int64_t calls = frame.calls.load(std::memory_order_relaxed);
+  frame.calls.store(calls + 1, std::memory_order_relaxed);
 }
 
-}  // namespace
+std::uint64_t counter_of(const Program& program) {
+  return program.draws ? next_call_counter() : 0;
+}
 
-void run_call(const Program& program, std::span<const Buffer* const> inputs,
-              std::span<Buffer> outputs) {
-  const WriteLocks locks(program.writers);
-  std::vector<BufferPtr> held;
-  std::vector<StateInput> states;
-  if (!program.state_storages.empty()) {
-    const Snapshot snapshot(program.state_storages);
-    for (std::size_t i = 0; i < program.state_storages.size(); ++i) {
-      held.push_back(snapshot.at(i, program.instance));
-      states.push_back({held.back().get(), false});
-    }
+// ---- Through a prepared call ----
+
+/// REQUIRES: inputs and outputs are bound.
+void run_prepared(const Program& program, CallFrame& frame) {
+  StateLease state(program, frame);
+  state.take();
+  for (std::size_t i = 0; i < frame.held.size(); ++i) {
+    Version& version = *frame.held[i];
+    frame.bind_state(i, version.at(program.instance), version.number());
   }
-  std::vector<Buffer> updates(program.updated.size());
-  HostCallContext host_calls;
-  host_calls.function = program.name;
+  for (std::size_t i = 0; i < frame.next.size(); ++i) {
+    frame.bind_update(i, frame.next[i]->at(program.instance));
+  }
+  if (program.calls_host) frame.host_calls.thrown = nullptr;
+  frame.run(counter_of(program));
+  state.commit();
+  count_call(frame);
+}
+
+std::vector<Array> call_prepared(const Program& program, CallFrame& frame) {
+  const std::vector<ir::Value>& outputs = program.graph.outputs;
+  std::vector<Array> results;
+  std::vector<MutableArrayView> views;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Dims dims = frame.output_dims(i);
+    results.push_back(Array::zeros({dims.begin(), dims.end()}, outputs[i].dtype()));
+  }
+  for (Array& result : results) views.push_back({result.dtype(), result.data(), result.dims()});
+  frame.bind_outputs(views);
+  run_prepared(program, frame);
+  return results;
+}
+
+// ---- Through buffers of the backend ----
+
+Array to_array(const Buffer& buffer) {
+  Array array = Array::zeros(buffer.dims(), buffer.dtype());
+  buffer.copy_to_host({static_cast<std::byte*>(array.data()), array.bytes()});
+  return array;
+}
+
+std::vector<Array> execute_buffers(const Program& program, CallFrame& frame,
+                                   std::span<const Buffer* const> inputs) {
+  StateLease state(program, frame);
+  state.take();
+  std::vector<StateInput> states;
+  for (const VersionRef& version : frame.held) {
+    states.push_back({&version->at(program.instance), false, version->number()});
+  }
+  std::vector<Buffer> outputs(program.graph.outputs.size()), updates;
+  for (const VersionRef& version : frame.next) updates.push_back(version->take_buffer());
+  frame.host_calls.thrown = nullptr;
   ExecuteCall call;
   call.inputs = inputs;
   call.states = states;
   call.outputs = outputs;
   call.updates = updates;
-  if (program.draws) call.call_counter = next_call_counter();
-  call.host_calls = program.calls_host ? &host_calls : nullptr;
+  call.call_counter = counter_of(program);
+  call.host_calls = program.calls_host ? &frame.host_calls : nullptr;
   call.label = program.name;
   program.executable.execute(call).wait();
-  if (!updates.empty()) publish(program, std::move(updates));
-  program.calls.fetch_add(1, std::memory_order_relaxed);
+  std::vector<Array> results;
+  for (const Buffer& output : outputs) results.push_back(to_array(output));
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    frame.next[i]->put_buffer(std::move(updates[i]));
+  }
+  state.commit();
+  count_call(frame);
+  return results;
+}
+
+std::vector<Array> call_buffers(const Program& program, CallFrame& frame,
+                                std::span<const ArrayView> inputs) {
+  std::vector<Buffer> buffers;
+  for (const ArrayView& view : inputs) {
+    buffers.push_back(program.instance->import_borrowed(view.data, view.dtype, view.dims));
+  }
+  std::vector<const Buffer*> pointers;
+  for (const Buffer& buffer : buffers) pointers.push_back(&buffer);
+  return execute_buffers(program, frame, pointers);
+}
+
+// ---- Through copies ----
+
+void copy_out(const Program& program, const std::vector<Array>& results,
+              std::span<const MutableArrayView> outputs) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Array& result = results[i];
+    const MutableArrayView& view = outputs[i];
+    const bool same_dims = std::equal(result.dims().begin(), result.dims().end(),
+                                      view.dims.begin(), view.dims.end());
+    if (!same_dims || result.dtype() != view.dtype) {
+      throw ValueError(program.name, "outputs",
+                       text("outputs[", i, "] is ", result.dtype(), "[",
+                            join_text(result.dims(), ","), "] but the view is ", view.dtype, "[",
+                            join_text(view.dims, ","), "]"));
+    }
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].bytes() == 0) continue;
+    std::memcpy(outputs[i].data, results[i].data(), results[i].bytes());
+  }
+}
+
+/// For memory that a backend must not be given as it is: outputs over inputs, odd addresses.
+void call_through_copies(const Program& program, CallFrame& frame,
+                         std::span<const ArrayView> inputs,
+                         std::span<const MutableArrayView> outputs) {
+  std::vector<Array> copies;
+  std::vector<ArrayView> views;
+  for (const ArrayView& input : inputs) {
+    copies.push_back(
+        Array::copy_of(input.data, {input.dims.begin(), input.dims.end()}, input.dtype));
+  }
+  for (const Array& copy : copies) views.push_back(copy.as_view());
+  frame.bind_inputs(views);
+  copy_out(program, call_prepared(program, frame), outputs);
+}
+
+}  // namespace
+
+void call_into(const Program& program, std::span<const ArrayView> inputs,
+               std::span<const MutableArrayView> outputs) {
+  const FrameLease lease(program.frames, program);
+  CallFrame& frame = *lease;
+  frame.bind_inputs(inputs);
+  if (outputs.size() != program.graph.outputs.size()) {
+    throw ValueError(program.name, "outputs",
+                     text("gives ", program.graph.outputs.size(), " outputs but ", outputs.size(),
+                          " views were given"));
+  }
+  if (!frame.is_direct()) {
+    return copy_out(program, call_buffers(program, frame, inputs), outputs);
+  }
+  frame.bind_outputs(outputs);
+  if (!frame.is_separate()) return call_through_copies(program, frame, inputs, outputs);
+  run_prepared(program, frame);
+}
+
+std::vector<Array> call(const Program& program, std::span<const ArrayView> inputs) {
+  const FrameLease lease(program.frames, program);
+  CallFrame& frame = *lease;
+  frame.bind_inputs(inputs);
+  return frame.is_direct() ? call_prepared(program, frame) : call_buffers(program, frame, inputs);
 }
 
 }  // namespace kiln::runtime

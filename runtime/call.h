@@ -1,13 +1,19 @@
 // One call of a program: takes a snapshot of the variables, executes, and publishes the updates.
+// If it throws, no variable has changed.
 #pragma once
 
 #include "runtime/program.h"
 
+#include <kiln/array.h>
+
 namespace kiln::runtime {
 
-/// Runs `program` on inputs that are checked already. Fills the empty buffers of `outputs`.
-/// If it throws, no variable has changed.
-void run_call(const Program& program, std::span<const Buffer* const> inputs,
-              std::span<Buffer> outputs);
+/// Runs `program` on the caller's memory and writes the results to the caller's memory. Without a
+/// heap allocation when the backend prepares calls and the sizes are those of the call before.
+void call_into(const Program& program, std::span<const ArrayView> inputs,
+               std::span<const MutableArrayView> outputs);
+
+/// The same, giving arrays.
+std::vector<Array> call(const Program& program, std::span<const ArrayView> inputs);
 
 }  // namespace kiln::runtime

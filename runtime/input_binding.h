@@ -1,7 +1,8 @@
 // What is checked of a call's inputs: their number, dims against the placeholders' types, and the
-// guards between symbolic dims. Made once per function; a check allocates nothing.
+// guards between symbolic dims. Made once per function, with every size ready for evaluation.
 #pragma once
 
+#include "core/ir/dim_program.h"
 #include "core/ir/graph.h"
 
 #include <cstdint>
@@ -13,40 +14,50 @@ namespace kiln::runtime {
 
 class InputBinding {
  public:
+  using DimSpans = std::span<const std::span<const std::int64_t>>;
+
   InputBinding() = default;
   InputBinding(std::string function, const std::vector<ir::Value>& inputs,
-               std::vector<ir::Guard> guards);
+               const std::vector<ir::Guard>& guards);
 
   std::size_t count() const { return inputs_.size(); }
   const ir::Type& type(std::size_t i) const { return inputs_[i].type; }
   const std::string& name(std::size_t i) const { return inputs_[i].name; }
   /// "inputs[1] (y float32[None,10])": how messages name an input.
   std::string describe(std::size_t i) const;
+  /// The symbols that inputs give a value to.
+  std::span<const ir::Symbol> symbols() const { return symbols_; }
 
   /// ValueError when the number differs.
   void check_count(std::size_t given) const;
-  /// Checks all inputs' dims, then the guards. ValueError naming the input or the guard.
-  void check_dims(std::span<const std::span<const std::int64_t>> dims) const;
+  /// Checks all inputs' dims, then the guards. ValueError naming the input or the guard. Gives the
+  /// values of symbols().
+  std::vector<std::int64_t> check_dims(DimSpans dims) const;
 
  private:
   struct Input {
     ir::Type type;
     std::string name;
+    std::vector<ir::DimProgram> sizes;  // one per axis
   };
-  struct Slot {  // a symbol and where its value comes from
-    ir::Symbol symbol;
+  struct Place {  // where the value of a symbol comes from
     std::size_t input, axis;
   };
-  std::optional<std::int64_t> value_of(const ir::Symbol& symbol,
-                                       std::span<const std::span<const std::int64_t>> dims) const;
-  void check_input(std::size_t i, std::span<const std::span<const std::int64_t>> dims) const;
-  void check_guard(const ir::Guard& guard,
-                   std::span<const std::span<const std::int64_t>> dims) const;
+  struct GuardSizes {
+    ir::Guard guard;
+    ir::DimProgram left, right;
+  };
+  void check_input(std::size_t i, std::span<const std::int64_t> given,
+                   std::span<const std::int64_t> values) const;
+  static void check_guard(const GuardSizes& guard, std::span<const std::int64_t> values);
+  [[noreturn]] void fail(std::size_t i, std::span<const std::int64_t> given,
+                         const std::string& fact) const;
 
   std::string function_;
   std::vector<Input> inputs_;
-  std::vector<Slot> slots_;
-  std::vector<ir::Guard> guards_;
+  std::vector<ir::Symbol> symbols_;
+  std::vector<Place> places_;  // one per symbol
+  std::vector<GuardSizes> guards_;
 };
 
 }  // namespace kiln::runtime

@@ -19,6 +19,11 @@ kiln_error* list_no_ops(kiln_instance*, kiln_array* ops) noexcept {
 }
 kiln_error* check_nothing(kiln_instance*, const kiln_check_args*) noexcept { return nullptr; }
 kiln_proc find_no_proc(kiln_string) noexcept { return nullptr; }
+kiln_error* make_no_frame(const kiln_executable*, const kiln_frame_io*,
+                          kiln_frame** frame) noexcept {
+  *frame = nullptr;
+  return nullptr;
+}
 
 }  // namespace
 
@@ -54,6 +59,8 @@ kiln_backend_api complete_table(const kiln_backend_api* given, std::string& refu
   if (table.op_table == nullptr) table.op_table = list_no_ops;
   if (table.check == nullptr) table.check = check_nothing;
   if (table.get_proc == nullptr) table.get_proc = find_no_proc;
+  const bool frames = table.frame_create && table.frame_run && table.frame_destroy;
+  if (!frames) table.frame_create = make_no_frame;
   return table;
 }
 

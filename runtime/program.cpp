@@ -35,11 +35,24 @@ void find_storages(Program& program, const module::Module& compiled) {
     program.state_storages.push_back(&storage_of(entry.variable));
   }
   for (const ir::Update& update : program.graph.updates) {
-    program.updated.push_back(&storage_of(update.variable));
+    UpdateTarget target{&storage_of(update.variable), update.variable.dtype(), {}};
+    for (const ir::Dim& dim : update.variable.dims()) target.dims.push_back(dim.value());
+    program.writers.push_back(target.storage);
+    program.updated.push_back(std::move(target));
   }
-  program.writers = program.updated;
   std::sort(program.writers.begin(), program.writers.end(),
             [](const VariableStorage* a, const VariableStorage* b) { return a->id < b->id; });
+}
+
+void prepare_output_sizes(Program& program) {
+  program.sizes_follow = true;
+  for (const ir::Value& output : program.graph.outputs) {
+    auto& sizes = program.output_sizes.emplace_back();
+    for (const ir::Dim& dim : output.dims()) {
+      sizes.emplace_back(dim, program.binding.symbols());
+      program.sizes_follow = program.sizes_follow && sizes.back().is_bound();
+    }
+  }
 }
 
 }  // namespace
@@ -68,6 +81,7 @@ std::shared_ptr<const Program> compile_program(const ir::Graph& graph, std::stri
   const module::Module compiled =
       module::make_module(program->graph, std::move(guards), program->name);
   find_storages(*program, compiled);
+  prepare_output_sizes(*program);
   const module::Encoded encoded = module::write_module(compiled);
   CompileRequest request;
   request.module = encoded.bytes;

@@ -2,17 +2,24 @@
 // the graph after the passes, and the executable of one backend. Immutable once made.
 #pragma once
 
+#include "core/ir/dim_program.h"
 #include "core/ir/graph.h"
 #include "core/passes/pipeline.h"
 #include "runtime/backend_instance.h"
+#include "runtime/call_frame.h"
 #include "runtime/input_binding.h"
 #include "runtime/variable_state.h"
 
 #include <kiln/function.h>
 
-#include <atomic>
-
 namespace kiln::runtime {
+
+/// A variable that gets a new value, and the type of that.
+struct UpdateTarget {
+  VariableStorage* storage = nullptr;
+  DType dtype = DType::Float32;
+  std::vector<std::int64_t> dims;
+};
 
 struct Program {
   std::string name;
@@ -21,14 +28,16 @@ struct Program {
   InputBinding binding;                 // checks and guards of a call's inputs
   std::vector<ir::Value> states;        // Variable nodes in the module's state order
   std::vector<VariableStorage*> state_storages;
-  std::vector<VariableStorage*> updated;  // one per update of the module
-  std::vector<VariableStorage*> writers;  // `updated` in id order, the order of locking
+  std::vector<UpdateTarget> updated;      // one per update of the module
+  std::vector<VariableStorage*> writers;  // those of `updated` in id order, the order of locking
+  std::vector<std::vector<ir::DimProgram>> output_sizes;  // of each output, over binding.symbols()
+  bool sizes_follow = false;  // the inputs' sizes give all sizes of outputs
   bool draws = false;                   // takes a number from the call counter
   bool calls_host = false;
   InstancePtr instance;
   Executable executable;
   double compile_seconds = 0;
-  mutable std::atomic<std::int64_t> calls{0};
+  mutable FramePool frames;  // of the executable, and so before it in destruction
 };
 
 /// Runs the passes and compiles for that backend. `label` names the program in dumps.

@@ -213,9 +213,10 @@ std::vector<Array> batch_get_value(const std::vector<Tensor>& xs, Where where) {
   const Call call("batch_get_value", where);
   std::vector<VariableStorage*> storages;
   for (const Tensor& x : xs) storages.push_back(&storage(x, "xs"));
-  const runtime::Snapshot snapshot(storages);
+  std::vector<runtime::VersionRef> versions(storages.size());
+  VariableStorage::snapshot(storages, versions);
   std::vector<Array> values;
-  for (std::size_t i = 0; i < storages.size(); ++i) values.push_back(snapshot.on_host(i));
+  for (const runtime::VersionRef& version : versions) values.push_back(version->on_host());
   return values;
 }
 
@@ -223,24 +224,33 @@ void set_value(const Tensor& x, const Array& value, Where where) {
   const Call call("set_value", where);
   VariableStorage& target = storage(x, "x");
   Array fits = fitted(value_of(x, "x").type(), value);
+  runtime::VersionRef version(new runtime::Version(std::move(fits)));
   const std::lock_guard writer(target.writer);
-  const std::unique_lock lock(VariableStorage::publish_mutex());
-  target.publish(std::move(fits));
+  {
+    const std::unique_lock lock(VariableStorage::publish_mutex());
+    target.publish(version);
+  }
+  target.keep_spare(std::move(version));
 }
 
 void batch_set_value(const std::vector<std::pair<Tensor, Array>>& tuples, Where where) {
   const Call call("batch_set_value", where);
-  std::map<std::int64_t, std::pair<VariableStorage*, Array>> values;  // in the order of locking
+  // In the order of locking; the replaced versions end up here.
+  std::map<std::int64_t, std::pair<VariableStorage*, runtime::VersionRef>> values;
   for (const auto& [x, value] : tuples) {
     VariableStorage& target = storage(x, "tuples");
     const ir::Type& type = value_of(x, "tuples").type();
     Array fits = value.rank() == 0 ? spread(type, value) : fitted(type, value);
-    values.insert_or_assign(target.id, std::pair{&target, std::move(fits)});
+    runtime::VersionRef version(new runtime::Version(std::move(fits)));
+    values.insert_or_assign(target.id, std::pair{&target, std::move(version)});
   }
   std::vector<std::unique_lock<std::mutex>> writers;
   for (auto& [id, entry] : values) writers.emplace_back(entry.first->writer);
-  const std::unique_lock lock(VariableStorage::publish_mutex());
-  for (auto& [id, entry] : values) entry.first->publish(std::move(entry.second));
+  {
+    const std::unique_lock lock(VariableStorage::publish_mutex());
+    for (auto& [id, entry] : values) entry.first->publish(entry.second);
+  }
+  for (auto& [id, entry] : values) entry.first->keep_spare(std::move(entry.second));
 }
 
 std::vector<std::int64_t> get_variable_shape(const Tensor& x, Where where) {

@@ -2,72 +2,89 @@
 
 namespace kiln::runtime {
 
-VariableStorage::VariableStorage(std::int64_t id, Array value, Constraint constraint)
-    : id(id), constraint(std::move(constraint)), current_(std::make_shared<Version>()) {
-  current_->host = std::move(value);
+// ---- Version ----
+
+std::uint64_t Version::next_number() {
+  static std::atomic<std::uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
 }
+
+Array Version::on_host() {
+  const std::lock_guard lock(mutex_);
+  if (host_) return *host_;
+  const Buffer& buffer = *copies_.front();
+  Array array = Array::zeros(buffer.dims(), buffer.dtype());
+  buffer.copy_to_host({static_cast<std::byte*>(array.data()), array.bytes()});
+  host_ = std::move(array);
+  return *host_;
+}
+
+const Buffer* Version::find(const Instance* instance) const {
+  for (const auto& copy : copies_) {
+    if (copy->instance().get() == instance) return copy.get();
+  }
+  return nullptr;
+}
+
+const Buffer& Version::at(const InstancePtr& instance) {
+  const Buffer* first = first_.load(std::memory_order_acquire);
+  if (first != nullptr && first->instance() == instance) return *first;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const Buffer* found = find(instance.get())) return *found;
+  }
+  const Array value = on_host();
+  const std::lock_guard lock(mutex_);
+  if (const Buffer* found = find(instance.get())) return *found;  // another thread was faster
+  const void* data = static_cast<const Array&>(value).data();
+  copies_.push_back(
+      std::make_unique<Buffer>(instance->import_copy(data, value.dtype(), value.dims())));
+  first_.store(copies_.front().get(), std::memory_order_release);
+  return *copies_.back();
+}
+
+void Version::prepare(const InstancePtr& instance, DType dtype, Dims dims) {
+  host_.reset();
+  std::erase_if(copies_, [&](const auto& copy) { return copy->instance() != instance; });
+  if (copies_.empty()) {
+    first_ = nullptr;
+    copies_.push_back(std::make_unique<Buffer>(instance->allocate(dtype, dims)));
+  }
+  first_ = copies_.front().get();
+}
+
+Buffer Version::take_buffer() { return std::move(*copies_.front()); }
+
+void Version::put_buffer(Buffer buffer) { *copies_.front() = std::move(buffer); }
+
+// ---- VariableStorage ----
+
+VariableStorage::VariableStorage(std::int64_t id, Array value, Constraint constraint)
+    : id(id), constraint(std::move(constraint)), current_(new Version(std::move(value))) {}
 
 std::shared_mutex& VariableStorage::publish_mutex() {
   static auto* mutex = new std::shared_mutex;  // never destroyed: variables may be static objects
   return *mutex;
 }
 
-Array VariableStorage::Version::on_host() {
-  const std::lock_guard lock(mutex);
-  if (host) return *host;
-  const Buffer& buffer = *copies.front().buffer;
-  Array array = Array::zeros(buffer.dims(), buffer.dtype());
-  buffer.copy_to_host({static_cast<std::byte*>(array.data()), array.bytes()});
-  host = std::move(array);
-  return *host;
-}
-
-BufferPtr VariableStorage::Version::at(const InstancePtr& instance) {
-  {
-    const std::lock_guard lock(mutex);
-    for (const Copy& copy : copies) {
-      if (copy.instance == instance.get()) return copy.buffer;
-    }
-  }
-  const Array value = on_host();
-  const std::lock_guard lock(mutex);
-  for (const Copy& copy : copies) {  // another thread may have been faster
-    if (copy.instance == instance.get()) return copy.buffer;
-  }
-  const void* data = static_cast<const Array&>(value).data();
-  auto buffer = std::make_shared<const Buffer>(
-      instance->import_copy(data, value.dtype(), value.dims()));
-  copies.push_back({instance.get(), buffer});
-  return buffer;
+void VariableStorage::snapshot(std::span<VariableStorage* const> variables,
+                               std::span<VersionRef> values) {
+  const std::shared_lock lock(publish_mutex());
+  for (std::size_t i = 0; i < variables.size(); ++i) values[i] = variables[i]->current_;
 }
 
 Array VariableStorage::read() {
   VariableStorage* self = this;
-  return Snapshot({&self, 1}).on_host(0);
+  VersionRef value;
+  snapshot({&self, 1}, {&value, 1});
+  return value->on_host();
 }
 
-BufferPtr VariableStorage::read_at(const InstancePtr& instance) {
-  VariableStorage* self = this;
-  return Snapshot({&self, 1}).at(0, instance);
-}
-
-void VariableStorage::publish(Array value) {
-  auto version = std::make_shared<Version>();
-  version->host = std::move(value);
-  current_ = std::move(version);
-}
-
-void VariableStorage::publish(BufferPtr value) {
-  auto version = std::make_shared<Version>();
-  const Instance* instance = value->instance().get();
-  version->copies.push_back({instance, std::move(value)});
-  current_ = std::move(version);
-}
-
-Snapshot::Snapshot(std::span<VariableStorage* const> variables) {
-  versions_.reserve(variables.size());
-  const std::shared_lock lock(VariableStorage::publish_mutex());
-  for (const VariableStorage* variable : variables) versions_.push_back(variable->current_);
+VersionRef VariableStorage::take_spare(const InstancePtr& instance, DType dtype, Dims dims) {
+  const bool reusable = spare_ && spare_.is_sole();
+  VersionRef version = reusable ? std::move(spare_) : VersionRef(new Version);
+  version->prepare(instance, dtype, dims);
+  return version;
 }
 
 VariableStorage& storage_of(const ir::Value& variable) {

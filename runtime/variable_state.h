@@ -1,7 +1,9 @@
 // The state behind a Variable node: one authoritative value with a version, and copies at backends
-// made when needed. Invariants: a published buffer is never written again; all buffers are
-// published and read together under one process-wide lock, so that a snapshot of several variables
-// is of one moment; `writer` is held by whoever is computing a new value (in id order).
+// made when needed. Invariants: a published version is never written again while anyone refers to
+// it; all versions are published and read together under one process-wide lock, so that a snapshot
+// of several variables is of one moment; `writer` is held by whoever is computing a new value (in
+// id order). A value that was replaced stays as the spare, whose buffer the next update writes, so
+// that steady training allocates nothing and a failed call leaves the old value untouched.
 #pragma once
 
 #include "core/ir/node.h"
@@ -10,6 +12,7 @@
 #include <kiln/array.h>
 #include <kiln/variable.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -18,8 +21,72 @@
 
 namespace kiln::runtime {
 
-/// A value of one moment: on the host, at a backend, or both.
-using BufferPtr = std::shared_ptr<const Buffer>;
+/// The value of one moment: on the host, at backends, or both; all copies are equal. Copies are
+/// added when they are asked for, from any thread.
+class Version {
+ public:
+  Version() = default;
+  explicit Version(Array value) : host_(std::move(value)) {}
+  Version(const Version&) = delete;
+  Version& operator=(const Version&) = delete;
+
+  /// Equal numbers are equal values; never 0.
+  std::uint64_t number() const { return number_; }
+  Array on_host();
+  /// Valid as long as the version.
+  const Buffer& at(const InstancePtr& instance);
+
+  // ---- For a version that nobody else refers to ----
+
+  /// Makes it the destination of a new value at that backend: one buffer there, nothing else.
+  void prepare(const InstancePtr& instance, DType dtype, Dims dims);
+  /// The buffer of prepare, out and in again.
+  Buffer take_buffer();
+  void put_buffer(Buffer buffer);
+  /// The contents are whole now.
+  void renumber() { number_ = next_number(); }
+
+ private:
+  friend class VersionRef;
+  static std::uint64_t next_number();
+  const Buffer* find(const Instance* instance) const;
+
+  std::atomic<std::uint32_t> references_{1};
+  std::uint64_t number_ = next_number();
+  std::mutex mutex_;
+  std::optional<Array> host_;
+  std::vector<std::unique_ptr<Buffer>> copies_;      // the first is first_
+  std::atomic<const Buffer*> first_{nullptr};  // found without the lock
+};
+
+/// A counted reference.
+class VersionRef {
+ public:
+  VersionRef() = default;
+  explicit VersionRef(Version* counted) : version_(counted) {}  // takes over one count
+  VersionRef(const VersionRef& other) : version_(other.version_) {
+    if (version_) version_->references_.fetch_add(1, std::memory_order_relaxed);
+  }
+  VersionRef(VersionRef&& other) noexcept : version_(std::exchange(other.version_, nullptr)) {}
+  VersionRef& operator=(VersionRef other) noexcept {
+    std::swap(version_, other.version_);
+    return *this;
+  }
+  ~VersionRef() {
+    if (version_ && version_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      delete version_;
+    }
+  }
+
+  Version* operator->() const { return version_; }
+  Version& operator*() const { return *version_; }
+  explicit operator bool() const { return version_ != nullptr; }
+  /// Whether this is the only reference; what others did through theirs has happened.
+  bool is_sole() const { return version_->references_.load(std::memory_order_acquire) == 1; }
+
+ private:
+  Version* version_ = nullptr;
+};
 
 class VariableStorage : public ir::VariableState {
  public:
@@ -32,46 +99,24 @@ class VariableStorage : public ir::VariableState {
 
   /// The value as an array; copies it from a backend when it is there alone.
   Array read();
-  /// The value at that backend; imports it when it is not there yet.
-  BufferPtr read_at(const InstancePtr& instance);
 
-  /// REQUIRES: publish_mutex() held exclusively.
-  void publish(Array value);
-  void publish(BufferPtr value);
+  /// Somewhere to write the next value at that backend. REQUIRES: writer held.
+  VersionRef take_spare(const InstancePtr& instance, DType dtype, Dims dims);
+  /// Keeps a version that is not current for take_spare. REQUIRES: writer held.
+  void keep_spare(VersionRef version) { spare_ = std::move(version); }
+
+  /// Makes `version` current, which holds the replaced one afterwards.
+  /// REQUIRES: writer held, and publish_mutex() exclusively.
+  void publish(VersionRef& version) { std::swap(current_, version); }
 
   /// Guards the current value of every variable: shared for reading, exclusive for publishing.
   static std::shared_mutex& publish_mutex();
+  /// The values of some variables at one moment.
+  static void snapshot(std::span<VariableStorage* const> variables, std::span<VersionRef> values);
 
  private:
-  friend class Snapshot;
-  struct Copy {
-    const Instance* instance;
-    BufferPtr buffer;
-  };
-  /// One version of the value. Its copies are added lazily under its own mutex; the contents of
-  /// all of them are equal.
-  struct Version {
-    std::mutex mutex;
-    std::optional<Array> host;
-    std::vector<Copy> copies;
-
-    Array on_host();
-    BufferPtr at(const InstancePtr& instance);
-  };
-  std::shared_ptr<Version> current_;  // guarded by publish_mutex()
-};
-
-/// The values of some variables at one moment.
-class Snapshot {
- public:
-  explicit Snapshot(std::span<VariableStorage* const> variables);
-  Array on_host(std::size_t i) const { return versions_[i]->on_host(); }
-  BufferPtr at(std::size_t i, const InstancePtr& instance) const {
-    return versions_[i]->at(instance);
-  }
-
- private:
-  std::vector<std::shared_ptr<VariableStorage::Version>> versions_;
+  VersionRef current_;  // guarded by publish_mutex()
+  VersionRef spare_;    // guarded by writer; what others still refer to is not reused
 };
 
 /// The storage behind a Variable node. REQUIRES: the node is a variable made by this process.

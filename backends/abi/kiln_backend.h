@@ -159,6 +159,7 @@ typedef struct kiln_instance kiln_instance;     /* a configured backend */
 typedef struct kiln_executable kiln_executable; /* a compiled module, immutable */
 typedef struct kiln_buffer kiln_buffer;         /* a tensor where the backend wants it */
 typedef struct kiln_event kiln_event;           /* work that may not be done yet */
+typedef struct kiln_frame kiln_frame;           /* a call that is prepared and runs many times */
 
 /* ---- Services of the host ---- */
 
@@ -369,6 +370,9 @@ typedef struct kiln_state_in {
    * may be done with the handle is to destroy it. */
   uint32_t donate;
   uint32_t reserved;
+  /* Equal numbers: equal contents, in whatever buffer; a state that was written has a new one. So
+   * that what is derived from a state, such as a packed form, is made once. 0: unknown. */
+  uint64_t version;
 } kiln_state_in;
 
 /* Inputs are the module's placeholders, states its state table, outputs its outputs, updates its
@@ -392,6 +396,29 @@ typedef struct kiln_execute_args {
   void* host_call_context;
   kiln_string label; /* names this call in dumps */
 } kiln_execute_args;
+
+/* ---- Prepared calls ---- */
+
+/* What the runs of one frame read and write, all of it in host memory but states and updates. It
+ * belongs to the host, which keeps this struct and the arrays that it names where they are until
+ * frame_destroy; numbers of elements, ranks and dtypes never change. The host sets everything else
+ * between runs; before the first run there are no dims, pointers or buffers yet. */
+typedef struct kiln_frame_io {
+  uint64_t struct_size;
+  const kiln_ext* next;
+  /* Data is aligned for its element type, no more than that; of a tensor without elements it may
+   * be null. Outputs have the dims of the results and share no memory with inputs or each other. */
+  kiln_array inputs;  /* of kiln_view, only read */
+  kiln_array outputs; /* of kiln_view, written */
+  kiln_array states;  /* of kiln_state_in, donate 0 */
+  kiln_buffer* const* updates; /* one destination per update; it is no state of this run */
+  uint64_t update_count;
+  uint64_t sizes_serial; /* another number than at the run before: dims may have changed */
+  uint64_t seed;
+  uint64_t call_counter;
+  void* host_call_context;
+  kiln_string label;
+} kiln_frame_io;
 
 /* ---- The backend's table ---- */
 
@@ -447,6 +474,17 @@ typedef struct kiln_backend_api {
 
   /* Experimental functions by name, "something_v1". Optional: none. */
   kiln_proc (*get_proc)(kiln_string name);
+
+  /* A frame is a call of the executable with all that can be settled beforehand: where pointers
+   * are found, the sizes of the last run, scratch memory. *frame null: this executable is to be
+   * run by execute. Optional, the three together: execute. */
+  kiln_error* (*frame_create)(const kiln_executable* executable, const kiln_frame_io* io,
+                              kiln_frame** frame);
+  /* What execute does, complete on return. One thread at a time runs a frame; several frames of
+   * one executable run at once. After an error inputs and states are as they were; outputs and
+   * destinations of updates may hold anything. */
+  kiln_error* (*frame_run)(kiln_frame* frame);
+  void (*frame_destroy)(kiln_frame* frame); /* before its executable */
 } kiln_backend_api;
 
 /* ---- The entry ---- */
@@ -521,9 +559,10 @@ KILN_ASSERT_SIZE(kiln_executable_info, 72);
 KILN_ASSERT_SIZE(kiln_buffer_spec, 40);
 KILN_ASSERT_SIZE(kiln_import_args, 48);
 KILN_ASSERT_SIZE(kiln_buffer_info, 56);
-KILN_ASSERT_SIZE(kiln_state_in, 32);
+KILN_ASSERT_SIZE(kiln_state_in, 40);
 KILN_ASSERT_SIZE(kiln_execute_args, 128);
-KILN_ASSERT_SIZE(kiln_backend_api, 176);
+KILN_ASSERT_SIZE(kiln_frame_io, 152);
+KILN_ASSERT_SIZE(kiln_backend_api, 200);
 KILN_ASSERT_SIZE(kiln_host_info, 88);
 KILN_ASSERT_SIZE(kiln_backend_header, 128);
 #undef KILN_ASSERT_SIZE

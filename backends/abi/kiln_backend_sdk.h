@@ -135,7 +135,7 @@ class HostBuffer final : public Buffer {
  public:
   /// Owned and not initialised.
   HostBuffer(std::uint32_t dtype, Dims dims);
-  /// Borrowed for the life of the buffer: never written.
+  /// Borrowed for the life of the buffer: never written, unless it is a destination of a Frame.
   HostBuffer(std::uint32_t dtype, Dims dims, const void* borrowed)
       : Buffer(dtype, dims), data_(const_cast<void*>(borrowed)), borrowed_(true) {}
   ~HostBuffer() override {
@@ -143,6 +143,8 @@ class HostBuffer final : public Buffer {
   }
 
   bool borrowed() const { return borrowed_; }
+  /// Looks at other memory of the same size from now on. REQUIRES: borrowed().
+  void borrow(void* data) { data_ = data; }
   void* data() { return data_; }
   const void* data() const { return data_; }
   const void* host_data() const override { return data_; }
@@ -173,6 +175,7 @@ struct Result {
 struct StateIn {
   Buffer* buffer = nullptr;
   bool donated = false;  // its memory may be reused, once nothing can fail any more
+  std::uint64_t version = 0;  // equal numbers: equal contents; 0: unknown
 };
 
 /// What a call of an executable gets. The rules stand at kiln_execute_args.
@@ -185,6 +188,57 @@ struct Call {
   std::uint64_t call_counter = 0;
   void* host_call_context = nullptr;
   std::string_view label;
+};
+
+/// What the runs of a frame read and write: a view of the host's memory, which it fills anew
+/// before each run. The rules stand at kiln_frame_io. Cheap to copy, cheap to read.
+class FrameIo {
+ public:
+  explicit FrameIo(const kiln_frame_io& io) : io_(&io) {}
+
+  std::size_t input_count() const { return io_->inputs.count; }
+  std::size_t output_count() const { return io_->outputs.count; }
+  std::size_t state_count() const { return io_->states.count; }
+  std::size_t update_count() const { return io_->update_count; }
+
+  /// dtype and rank hold from the beginning; dims, and the pointer to write an output, for a run.
+  const kiln_view& input(std::size_t i) const { return element<kiln_view>(io_->inputs, i); }
+  const kiln_view& output(std::size_t i) const { return element<kiln_view>(io_->outputs, i); }
+  Buffer& state(std::size_t i) const {
+    return *buffer_of(element<kiln_state_in>(io_->states, i).buffer);
+  }
+  /// Equal numbers: equal contents; 0: unknown.
+  std::uint64_t state_version(std::size_t i) const {
+    return element<kiln_state_in>(io_->states, i).version;
+  }
+  Buffer& update(std::size_t i) const { return *buffer_of(io_->updates[i]); }
+
+  /// As long as it stays the same, so do all dims.
+  std::uint64_t sizes_serial() const { return io_->sizes_serial; }
+  std::uint64_t seed() const { return io_->seed; }
+  std::uint64_t call_counter() const { return io_->call_counter; }
+  void* host_call_context() const { return io_->host_call_context; }
+  std::string_view label() const { return abi::view_of(io_->label); }
+
+ private:
+  template <class T>
+  static const T& element(const kiln_array& array, std::size_t i) {
+    const auto* data = static_cast<const unsigned char*>(array.data);
+    return *reinterpret_cast<const T*>(data + i * array.element_stride);
+  }
+  static Buffer* buffer_of(kiln_buffer* handle) {
+    return static_cast<Buffer*>(static_cast<void*>(handle));
+  }
+  const kiln_frame_io* io_;
+};
+
+/// A prepared call of an executable, which outlives it.
+class Frame {
+ public:
+  virtual ~Frame() = default;
+  /// Does what Executable::execute does, completely, with what the frame's io names now. Throwing
+  /// means that no state was touched. One thread at a time.
+  virtual void run() = 0;
 };
 
 struct Message {
@@ -201,6 +255,12 @@ class Executable {
   /// Null: complete. Throwing means that no input and no state was touched. The counts of `call`
   /// agree with those above.
   virtual std::unique_ptr<Event> execute(const Call& call) const = 0;
+  /// Null: calls go through execute. HostFrame (kiln_backend_sdk_frame.h) is
+  /// for backends that read and write HostBuffers.
+  virtual std::unique_ptr<Frame> make_frame(const FrameIo& io) const {
+    static_cast<void>(io);
+    return nullptr;
+  }
 };
 
 struct OpSupport {
@@ -263,6 +323,7 @@ struct Plugin {
 }  // namespace kiln::sdk
 
 #include "kiln_backend_sdk_detail.h"
+#include "kiln_backend_sdk_frame.h"
 
 /// Defines the entry of the plugin that `plugin` (a name at namespace scope with linkage)
 /// describes.

@@ -395,7 +395,7 @@ inline kiln_error* execute(const kiln_executable* executable, const kiln_execute
     std::vector<StateIn> states(args.states.count);
     for (std::uint64_t i = 0; i < states.size(); ++i) {
       const kiln_state_in state = state_list[i];
-      states[i] = {object_of<Buffer>(state.buffer, "state"), state.donate != 0};
+      states[i] = {object_of<Buffer>(state.buffer, "state"), state.donate != 0, state.version};
     }
     std::vector<Result> outputs = results_of(args.outputs, args.output_count);
     std::vector<Result> updates = results_of(args.state_out, args.update_count);
@@ -430,6 +430,39 @@ inline void event_destroy(kiln_event* event) noexcept {
   if (event != nullptr) delete object_of<Event>(event, "event");
 }
 
+// ---- Prepared calls ----
+
+inline kiln_error* frame_create(const kiln_executable* executable, const kiln_frame_io* io,
+                                kiln_frame** out) noexcept {
+  return guarded([&] {
+    const Executable& program =
+        *object_of<const ExecutableObject>(executable, "executable")->program;
+    const auto given = abi::read_request(io, "kiln_frame_io");
+    require_out(out, "frame");
+    if (io->struct_size < sizeof(kiln_frame_io)) {
+      throw Failure(KILN_CODE_INVALID_ARGUMENT, "kiln_frame_io is shorter than in ABI 0.1");
+    }
+    require_count("inputs", given.inputs.count, program.inputs);
+    require_count("states", given.states.count, program.states);
+    require_count("outputs", given.outputs.count, program.outputs);
+    require_count("updates", given.update_count, program.updates);
+    // Throw for arrays without data or stride; their elements are read in place from now on.
+    abi::RequestElements<kiln_view>(given.inputs, "kiln_view");
+    abi::RequestElements<kiln_view>(given.outputs, "kiln_view");
+    abi::RequestElements<kiln_state_in>(given.states, "kiln_state_in");
+    std::unique_ptr<Frame> made = program.make_frame(FrameIo(*io));
+    *out = handle_of<kiln_frame>(made.release());
+  });
+}
+
+inline kiln_error* frame_run(kiln_frame* frame) noexcept {
+  return guarded([&] { object_of<Frame>(frame, "frame")->run(); });
+}
+
+inline void frame_destroy(kiln_frame* frame) noexcept {
+  if (frame != nullptr) delete object_of<Frame>(frame, "frame");
+}
+
 // ---- The table and the entry ----
 
 template <const Plugin& kPlugin>
@@ -455,6 +488,9 @@ constexpr kiln_backend_api make_api() {
   api.execute = execute;
   api.event_wait = event_wait;
   api.event_destroy = event_destroy;
+  api.frame_create = frame_create;
+  api.frame_run = frame_run;
+  api.frame_destroy = frame_destroy;
   return api;
 }
 

@@ -79,6 +79,10 @@ class Interpreter final : public sdk::Executable {
     return nullptr;
   }
 
+  std::unique_ptr<sdk::Frame> make_frame(const sdk::FrameIo& io) const override {
+    return std::make_unique<sdk::HostFrame>(*this, io);
+  }
+
  private:
   /// Sizes of the inputs give the symbols their values; known sizes are checked.
   void bind_symbols(const std::vector<Tensor>& given, Run& run) const {

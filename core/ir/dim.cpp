@@ -1,5 +1,6 @@
 #include "core/ir/dim.h"
 
+#include "core/ir/checked_size.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
@@ -21,28 +22,11 @@ struct DimAlgebra {
 
 namespace {
 
+using checked::add;
+using checked::apply;
+using checked::floor_div_int;
+using checked::mul;
 using Atom = std::shared_ptr<const DimAtom>;
-
-[[noreturn]] void overflow() { throw ValueError("", "", "a dimension leaves 64 bits"); }
-
-std::int64_t add(std::int64_t a, std::int64_t b) {
-  std::int64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) overflow();
-  return sum;
-}
-
-std::int64_t mul(std::int64_t a, std::int64_t b) {
-  std::int64_t result = 0;
-  if (__builtin_mul_overflow(a, b, &result)) overflow();
-  return result;
-}
-
-std::int64_t floor_div_int(std::int64_t a, std::int64_t b) {
-  if (b == 0) throw ValueError("", "", "a dimension is divided by zero");
-  if (b == -1) return mul(a, -1);
-  const std::int64_t quotient = a / b;
-  return (a % b != 0 && (a < 0) != (b < 0)) ? quotient - 1 : quotient;
-}
 
 int compare_atoms(const Atom& a, const Atom& b) {
   if (a == b) return 0;
@@ -171,17 +155,6 @@ std::optional<Dim> settled(DimAtomKind kind, const Dim& a, const Dim& b) {
     if (less_equal(b, a) == Answer::Yes) return take_larger ? a : b;
   }
   return std::nullopt;
-}
-
-std::int64_t apply(DimAtomKind kind, std::int64_t a, std::int64_t b) {
-  switch (kind) {
-    case DimAtomKind::FloorDiv: return floor_div_int(a, b);
-    case DimAtomKind::Mod: return add(a, -mul(floor_div_int(a, b), b));
-    case DimAtomKind::Max: return std::max(a, b);
-    case DimAtomKind::Min: return std::min(a, b);
-    case DimAtomKind::Symbol: break;
-  }
-  return 0;
 }
 
 Dim combine(DimAtomKind kind, const Dim& a, const Dim& b) {

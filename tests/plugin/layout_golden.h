@@ -164,12 +164,13 @@
   FIELD(kiln_buffer_info, reserved, 36, 4) \
   FIELD(kiln_buffer_info, size, 40, 8) \
   FIELD(kiln_buffer_info, host_data, 48, 8) \
-  STRUCT(kiln_state_in, 32) \
+  STRUCT(kiln_state_in, 40) \
   FIELD(kiln_state_in, struct_size, 0, 8) \
   FIELD(kiln_state_in, next, 8, 8) \
   FIELD(kiln_state_in, buffer, 16, 8) \
   FIELD(kiln_state_in, donate, 24, 4) \
   FIELD(kiln_state_in, reserved, 28, 4) \
+  FIELD(kiln_state_in, version, 32, 8) \
   STRUCT(kiln_execute_args, 128) \
   FIELD(kiln_execute_args, struct_size, 0, 8) \
   FIELD(kiln_execute_args, next, 8, 8) \
@@ -184,7 +185,20 @@
   FIELD(kiln_execute_args, call_counter, 96, 8) \
   FIELD(kiln_execute_args, host_call_context, 104, 8) \
   FIELD(kiln_execute_args, label, 112, 16) \
-  STRUCT(kiln_backend_api, 176) \
+  STRUCT(kiln_frame_io, 152) \
+  FIELD(kiln_frame_io, struct_size, 0, 8) \
+  FIELD(kiln_frame_io, next, 8, 8) \
+  FIELD(kiln_frame_io, inputs, 16, 24) \
+  FIELD(kiln_frame_io, outputs, 40, 24) \
+  FIELD(kiln_frame_io, states, 64, 24) \
+  FIELD(kiln_frame_io, updates, 88, 8) \
+  FIELD(kiln_frame_io, update_count, 96, 8) \
+  FIELD(kiln_frame_io, sizes_serial, 104, 8) \
+  FIELD(kiln_frame_io, seed, 112, 8) \
+  FIELD(kiln_frame_io, call_counter, 120, 8) \
+  FIELD(kiln_frame_io, host_call_context, 128, 8) \
+  FIELD(kiln_frame_io, label, 136, 16) \
+  STRUCT(kiln_backend_api, 200) \
   FIELD(kiln_backend_api, struct_size, 0, 8) \
   FIELD(kiln_backend_api, next, 8, 8) \
   FIELD(kiln_backend_api, error_read, 16, 8) \
@@ -207,6 +221,9 @@
   FIELD(kiln_backend_api, event_wait, 152, 8) \
   FIELD(kiln_backend_api, event_destroy, 160, 8) \
   FIELD(kiln_backend_api, get_proc, 168, 8) \
+  FIELD(kiln_backend_api, frame_create, 176, 8) \
+  FIELD(kiln_backend_api, frame_run, 184, 8) \
+  FIELD(kiln_backend_api, frame_destroy, 192, 8) \
   STRUCT(kiln_host_info, 88) \
   FIELD(kiln_host_info, struct_size, 0, 8) \
   FIELD(kiln_host_info, next, 8, 8) \

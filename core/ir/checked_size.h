@@ -1,0 +1,45 @@
+// Arithmetic of sizes in 64 bits: ValueError instead of a wrapped result.
+#pragma once
+
+#include "core/ir/dim.h"
+
+#include <kiln/error.h>
+
+#include <algorithm>
+
+namespace kiln::ir::checked {
+
+[[noreturn]] inline void overflow() { throw ValueError("", "", "a dimension leaves 64 bits"); }
+
+inline std::int64_t add(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) overflow();
+  return sum;
+}
+
+inline std::int64_t mul(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  if (__builtin_mul_overflow(a, b, &result)) overflow();
+  return result;
+}
+
+inline std::int64_t floor_div_int(std::int64_t a, std::int64_t b) {
+  if (b == 0) throw ValueError("", "", "a dimension is divided by zero");
+  if (b == -1) return mul(a, -1);
+  const std::int64_t quotient = a / b;
+  return (a % b != 0 && (a < 0) != (b < 0)) ? quotient - 1 : quotient;
+}
+
+/// REQUIRES: the kind is not Symbol.
+inline std::int64_t apply(DimAtomKind kind, std::int64_t a, std::int64_t b) {
+  switch (kind) {
+    case DimAtomKind::FloorDiv: return floor_div_int(a, b);
+    case DimAtomKind::Mod: return add(a, -mul(floor_div_int(a, b), b));
+    case DimAtomKind::Max: return std::max(a, b);
+    case DimAtomKind::Min: return std::min(a, b);
+    case DimAtomKind::Symbol: break;
+  }
+  return 0;
+}
+
+}  // namespace kiln::ir::checked

@@ -1,0 +1,246 @@
+#include "runtime/call_frame.h"
+
+#include <kiln/error.h>
+
+#include "backends/abi/kiln_backend_structs.h"
+#include "core/types/text.h"
+#include "runtime/program.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace kiln::runtime {
+namespace {
+
+/// A view that knows its type; dims and data come with the calls.
+kiln_view view_of_type(const ir::Type& type, std::int64_t*& sizes) {
+  auto view = abi::fresh<kiln_view>();
+  view.dims = {sizes, type.dims.size()};
+  view.dtype = static_cast<std::uint32_t>(type.dtype);
+  sizes += type.dims.size();
+  return view;
+}
+
+bool is_aligned(const void* data, DType dtype) {
+  return reinterpret_cast<std::uintptr_t>(data) % dtype_bytes(dtype) == 0;
+}
+
+/// Dims have a few axes: a loop beats memcmp.
+bool equal_sizes(Dims given, const std::int64_t* known) {
+  for (const std::int64_t size : given) {
+    if (size != *known++) return false;
+  }
+  return true;
+}
+
+std::size_t bytes_of(Dims dims, DType dtype) {
+  std::size_t bytes = dtype_bytes(dtype);
+  for (const std::int64_t dim : dims) bytes *= static_cast<std::size_t>(dim);
+  return bytes;
+}
+
+}  // namespace
+
+// ---- CallFrame ----
+
+CallFrame::CallFrame(const Program& program) : program_(program), io_() {
+  const std::vector<ir::Value>& outputs = program.graph.outputs;
+  std::size_t axes = 0, output_axes = 0;
+  for (std::size_t i = 0; i < program.binding.count(); ++i) {
+    axes += program.binding.type(i).dims.size();
+  }
+  for (const ir::Value& output : outputs) output_axes += output.dims().size();
+  sizes_.resize(axes);
+  output_sizes_.resize(output_axes);
+  bytes_.resize(program.binding.count() + outputs.size());
+  std::int64_t* next_size = sizes_.data();
+  for (std::size_t i = 0; i < program.binding.count(); ++i) {
+    inputs_.push_back(view_of_type(program.binding.type(i), next_size));
+  }
+  next_size = output_sizes_.data();
+  for (const ir::Value& output : outputs) {
+    outputs_.push_back(view_of_type(output.type(), next_size));
+  }
+  states_.assign(program.state_storages.size(), abi::fresh<kiln_state_in>());
+  updates_.resize(program.updated.size());
+  written_.resize(outputs.size());
+  held.resize(states_.size());
+  next.resize(updates_.size());
+  host_calls.function = program.name;
+
+  io_ = abi::fresh<kiln_frame_io>();
+  io_.inputs = abi::array_of(std::span<const kiln_view>(inputs_));
+  io_.outputs = abi::array_of(std::span<const kiln_view>(outputs_));
+  io_.states = abi::array_of(std::span<const kiln_state_in>(states_));
+  io_.updates = updates_.data();
+  io_.update_count = updates_.size();
+  io_.host_call_context = program.calls_host ? &host_calls : nullptr;
+  io_.label = abi::string_of(program.name);
+  if (program.sizes_follow) prepared_ = program.executable.make_frame(io_);
+}
+
+void CallFrame::bind_inputs(std::span<const ArrayView> inputs) {
+  program_.binding.check_count(inputs.size());
+  bool same = sized_;
+  aligned_ = true;
+  const std::int64_t* size = sizes_.data();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ArrayView& given = inputs[i];
+    const ir::Type& type = program_.binding.type(i);
+    if (given.dtype != type.dtype) {
+      throw TypeError(program_.name, program_.binding.name(i),
+                      text(program_.binding.describe(i), " was fed a view of dtype ",
+                           given.dtype));
+    }
+    same = same && given.dims.size() == type.dims.size() && equal_sizes(given.dims, size);
+    size += type.dims.size();
+    aligned_ = aligned_ && is_aligned(given.data, given.dtype);
+    inputs_[i].data = const_cast<void*>(given.data);
+  }
+  if (!same) bind_sizes(inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].data != nullptr || bytes_[i] == 0) continue;
+    throw ValueError(program_.name, program_.binding.name(i),
+                     text(program_.binding.describe(i), " was fed the address null"));
+  }
+}
+
+void CallFrame::bind_sizes(std::span<const ArrayView> inputs) {
+  std::vector<Dims> dims;
+  for (const ArrayView& input : inputs) dims.push_back(input.dims);
+  const std::vector<std::int64_t> symbols = program_.binding.check_dims(dims);
+  sized_ = false;  // if anything below throws
+  std::int64_t* size = sizes_.data();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    size = std::copy(inputs[i].dims.begin(), inputs[i].dims.end(), size);
+    bytes_[i] = bytes_of(inputs[i].dims, inputs[i].dtype);
+  }
+  if (is_direct()) bind_output_sizes(symbols);
+  ++io_.sizes_serial;
+  sized_ = true;
+}
+
+void CallFrame::bind_output_sizes(std::span<const std::int64_t> symbol_values) {
+  const std::vector<ir::Value>& outputs = program_.graph.outputs;
+  std::int64_t* size = output_sizes_.data();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    for (const ir::DimProgram& dim : program_.output_sizes[i]) *size++ = dim(symbol_values);
+    bytes_[inputs_.size() + i] = bytes_of(output_dims(i), outputs[i].dtype());
+  }
+}
+
+Dims CallFrame::output_dims(std::size_t i) const { return abi::view_of(outputs_[i].dims); }
+
+void CallFrame::refuse_output(std::size_t i, const MutableArrayView& view) const {
+  throw ValueError(program_.name, "outputs",
+                   text("outputs[", i, "] is ", program_.graph.outputs[i].dtype(), "[",
+                        join_text(output_dims(i), ","), "] but the view is ", view.dtype, "[",
+                        join_text(view.dims, ","), "]"));
+}
+
+void CallFrame::bind_outputs(std::span<const MutableArrayView> outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const MutableArrayView& view = outputs[i];
+    const kiln_dims& known = outputs_[i].dims;
+    const bool fits = static_cast<std::uint32_t>(view.dtype) == outputs_[i].dtype &&
+                      view.dims.size() == known.rank && equal_sizes(view.dims, known.data);
+    if (!fits) refuse_output(i, view);
+    const std::size_t bytes = bytes_[inputs_.size() + i];
+    if (view.data == nullptr && bytes != 0) {
+      throw ValueError(program_.name, "outputs", text("outputs[", i, "] has the address null"));
+    }
+    aligned_ = aligned_ && is_aligned(view.data, view.dtype);
+    outputs_[i].data = view.data;
+    const auto begin = reinterpret_cast<std::uintptr_t>(view.data);
+    written_[i] = {begin, begin + bytes};
+  }
+}
+
+bool CallFrame::is_separate() {
+  if (!aligned_) return false;
+  const auto by_begin = [](const Range& a, const Range& b) { return a.begin < b.begin; };
+  if (written_.size() > 1) std::sort(written_.begin(), written_.end(), by_begin);
+  for (std::size_t i = 1; i < written_.size(); ++i) {
+    if (written_[i].begin < written_[i - 1].end) return false;
+  }
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(inputs_[i].data);
+    const Range read{begin, begin + bytes_[i]};
+    // The first written range that ends behind the beginning of this one.
+    const auto after = std::partition_point(written_.begin(), written_.end(),
+                                            [&](const Range& r) { return r.end <= read.begin; });
+    if (after != written_.end() && after->begin < read.end && after->begin < after->end) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void CallFrame::bind_state(std::size_t i, const Buffer& buffer, std::uint64_t version) {
+  states_[i].buffer = buffer.handle();
+  states_[i].version = version;
+}
+
+void CallFrame::run(std::uint64_t call_counter) {
+  io_.call_counter = call_counter;
+  prepared_.run(program_.name, host_calls);
+}
+
+// ---- FramePool ----
+
+namespace {
+
+/// Where a thread looks first, so that threads seldom meet in one slot.
+std::size_t first_slot() {
+  const auto self = static_cast<std::uint64_t>(pthread_self());
+  return static_cast<std::size_t>((self * 0x9e3779b97f4a7c15ull) >> 60);
+}
+
+}  // namespace
+
+CallFrame& FramePool::take(const Program& program) {
+  const std::size_t first = first_slot();
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    std::atomic<CallFrame*>& slot = slots_[(first + i) % slots_.size()].frame;
+    if (slot.load(std::memory_order_relaxed) == nullptr) continue;
+    if (CallFrame* frame = slot.exchange(nullptr, std::memory_order_acquire)) return *frame;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (!more_.empty()) {
+      CallFrame* frame = more_.back();
+      more_.pop_back();
+      return *frame;
+    }
+  }
+  auto made = std::make_unique<CallFrame>(program);
+  const std::lock_guard lock(mutex_);
+  more_.reserve(all_.size() + 1);
+  all_.push_back(std::move(made));
+  return *all_.back();
+}
+
+void FramePool::give_back(CallFrame& frame) noexcept {
+  const std::size_t first = first_slot();
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    std::atomic<CallFrame*>& slot = slots_[(first + i) % slots_.size()].frame;
+    CallFrame* free = nullptr;
+    if (slot.compare_exchange_strong(free, &frame, std::memory_order_release,
+                                     std::memory_order_relaxed)) {
+      return;
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  more_.push_back(&frame);
+}
+
+std::int64_t FramePool::calls() const {
+  const std::lock_guard lock(mutex_);
+  std::int64_t sum = 0;
+  for (const auto& frame : all_) sum += frame->calls.load(std::memory_order_relaxed);
+  return sum;
+}
+
+}  // namespace kiln::runtime
