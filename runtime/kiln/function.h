@@ -41,8 +41,11 @@ class KILN_API Function {
   /// input; TypeError for a wrong dtype; what the backend reports.
   std::vector<Array> operator()(const std::vector<Array>& inputs = {}) const;
 
-  /// The form without allocation of results: inputs and outputs are the caller's memory, of
-  /// exactly the placeholders' and the results' dtypes and shapes.
+  /// The form that allocates nothing from the second call with the same sizes on: inputs and
+  /// outputs are the caller's memory, of exactly the placeholders' and the results' dtypes and
+  /// shapes, which the backend reads and writes in place. Outputs may lie over inputs, and
+  /// elements at odd addresses: such calls go through copies. What a call that throws leaves in
+  /// the outputs is not specified.
   void call_into(std::span<const ArrayView> inputs,
                  std::span<const MutableArrayView> outputs) const;
 

@@ -2,7 +2,7 @@
 // errors instead of wrapped integers.
 #include "tests/catch.h"
 
-#include "core/ir/dim.h"
+#include "core/ir/dim_program.h"
 
 #include <kiln/error.h>
 
@@ -201,6 +201,32 @@ TEST_CASE("substitute rebuilds the canonical form") {
   CHECK(substitute(mod(x, 4), replace(8 * z)) == Dim(0));
   CHECK(substitute(max(x, 3), replace(9)) == Dim(9));
   CHECK(substitute(y, replace(5)) == y);
+}
+
+TEST_CASE("a dim program gives what evaluate gives") {
+  const std::vector<Symbol> symbols{{2, "y"}, {1, "x"}};
+  Dim nested = x;  // deeper than the stack that needs no memory
+  for (int i = 0; i < 20; ++i) nested = floor_div(x * 3, nested + y);
+  const std::vector<Dim> dims{0,           7,           x,           x * y - 3, floor_div(x + 5, y),
+                              mod(-x, y),  max(x, y),   min(x, 2 * y), x * x * y, nested,
+                              ceil_div(x * y + 1, 4)};
+  for (const Dim& dim : dims) {
+    INFO(dim.to_string());
+    const DimProgram program(dim, symbols);
+    CHECK(program.is_bound());
+    for (std::int64_t a : {1, 2, 9}) {
+      for (std::int64_t b : {1, 4}) {
+        CHECK(program(std::vector{b, a}) == evaluate(dim, values({{"x", a}, {"y", b}})));
+      }
+    }
+  }
+  CHECK_FALSE(DimProgram(x + max(z, 1), symbols).is_bound());
+  CHECK(DimProgram()({}) == 0);
+  const std::vector<std::int64_t> by_zero{0, 1};
+  CHECK(value_error([&] { DimProgram(floor_div(x, y), symbols)(by_zero); }) ==
+        "a dimension is divided by zero");
+  CHECK(value_error([&] { DimProgram(x * x, symbols)(std::vector<std::int64_t>{0, kMax}); }) ==
+        "a dimension leaves 64 bits");
 }
 
 TEST_CASE("solve finds the one unknown of a linear dim") {

@@ -248,6 +248,19 @@ TEST_CASE("a failed call leaves its results empty", "[plugin]") {
         text("the program has 1 inputs but got 0", tail()));
 }
 
+TEST_CASE("a backend may have no prepared calls, and refuses frames of other counts", "[plugin]") {
+  const Executable program = compile_text(adder(), "inputs 1\noutputs 1\n");
+  const auto view = abi::fresh<kiln_view>();
+  auto io = abi::fresh<kiln_frame_io>();
+  CHECK(error_text<ValueError>([&] { program.make_frame(io); }) ==
+        text("the program has 1 inputs but got 0", tail()));
+  io.inputs = io.outputs = abi::array_of(std::span(&view, 1));
+  CHECK_FALSE(program.make_frame(io));
+  io.struct_size -= sizeof(kiln_string);
+  CHECK(error_text<ValueError>([&] { program.make_frame(io); }) ==
+        text("kiln_frame_io is shorter than in ABI 0.1", tail()));
+}
+
 TEST_CASE("buffers of another instance are refused", "[plugin]") {
   const Executable program = compile_text(adder(), "inputs 1\noutputs 1\n");
   const Buffer elsewhere = floats(Instance::create(adder()->plugin()), {1});
