@@ -1,0 +1,207 @@
+// Types, constants and the conversions between dtypes.
+#include "backends/cpu/llvm/emit_context.h"
+
+namespace kiln::cpu {
+namespace {
+
+using llvm::Value;
+
+bool is_half(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16; }
+
+llvm::Type* bits_of(const Emit& e, Value* x) {
+  const unsigned width = x->getType()->getScalarSizeInBits();
+  return e.with_lanes_of(e.b.getIntNTy(width), x->getType());
+}
+Value* as_bits(const Emit& e, Value* x) { return e.b.CreateBitCast(x, bits_of(e, x)); }
+
+/// float32 bits to bfloat16 bits, to nearest even; NaN stays one.
+Value* to_bfloat16(const Emit& e, Value* x) {
+  Value* bits = as_bits(e, x);
+  llvm::Type* type = bits->getType();
+  Value* odd = e.b.CreateAnd(e.b.CreateLShr(bits, 16), e.integer(type, 1));
+  Value* up = e.b.CreateAdd(e.b.CreateAdd(bits, e.integer(type, 0x7fff)), odd);
+  Value* nan = e.b.CreateOr(bits, e.integer(type, 0x400000));
+  Value* kept = e.b.CreateSelect(e.b.CreateFCmpUNO(x, x), nan, up);
+  return e.b.CreateTrunc(e.b.CreateLShr(kept, 16), e.with_lanes_of(e.b.getInt16Ty(), type));
+}
+
+/// float16 bits to float32: normal ones by a shift and a new bias, small ones by a subtraction.
+Value* from_float16(const Emit& e, Value* half) {
+  if (e.target.has_f16c) {
+    Value* x = e.b.CreateBitCast(half, e.with_lanes_of(e.b.getHalfTy(), half->getType()));
+    return e.b.CreateFPExt(x, e.with_lanes_of(e.b.getFloatTy(), half->getType()));
+  }
+  llvm::Type* type = e.with_lanes_of(e.b.getInt32Ty(), half->getType());
+  llvm::Type* floats = e.with_lanes_of(e.b.getFloatTy(), half->getType());
+  Value* wide = e.b.CreateZExt(half, type);
+  Value* sign = e.b.CreateShl(e.b.CreateAnd(wide, e.integer(type, 0x8000)), 16);
+  Value* magnitude = e.b.CreateShl(e.b.CreateAnd(wide, e.integer(type, 0x7fff)), 13);
+  Value* exponent = e.b.CreateAnd(magnitude, e.integer(type, 0x0f800000));
+  Value* normal = e.b.CreateAdd(magnitude, e.integer(type, 112u << 23));
+  Value* special = e.b.CreateAdd(normal, e.integer(type, 112u << 23));
+  Value* shifted = e.b.CreateAdd(normal, e.integer(type, 1u << 23));
+  Value* small = e.b.CreateFSub(e.b.CreateBitCast(shifted, floats), e.real(floats, 0x1p-14));
+  Value* bits = e.b.CreateSelect(
+      e.b.CreateICmpEQ(exponent, e.integer(type, 0x0f800000)), special,
+      e.b.CreateSelect(e.b.CreateICmpEQ(exponent, e.integer(type, 0)),
+                       e.b.CreateBitCast(small, type), normal));
+  return e.b.CreateBitCast(e.b.CreateOr(bits, sign), floats);
+}
+
+/// float32 to float16 bits, to nearest even.
+Value* to_float16(const Emit& e, Value* x) {
+  if (e.target.has_f16c) {
+    Value* half = e.b.CreateFPTrunc(x, e.with_lanes_of(e.b.getHalfTy(), x->getType()));
+    return e.b.CreateBitCast(half, e.with_lanes_of(e.b.getInt16Ty(), x->getType()));
+  }
+  Value* bits = as_bits(e, x);
+  llvm::Type* type = bits->getType();
+  llvm::Type* floats = x->getType();
+  Value* sign = e.b.CreateAnd(bits, e.integer(type, 0x80000000u));
+  Value* magnitude = e.b.CreateXor(bits, sign);
+  // Results below the smallest normal float16: adding 2^-1 aligns the mantissa, and rounds.
+  Value* aligned = e.b.CreateFAdd(e.b.CreateBitCast(magnitude, floats), e.real(floats, 0.5));
+  Value* small = e.b.CreateSub(e.b.CreateBitCast(aligned, type), e.integer(type, 0x3f000000));
+  Value* odd = e.b.CreateAnd(e.b.CreateLShr(magnitude, 13), e.integer(type, 1));
+  Value* biased = e.b.CreateAdd(magnitude, e.integer(type, 0xfffu - (112u << 23)));
+  Value* normal = e.b.CreateLShr(e.b.CreateAdd(biased, odd), 13);
+  Value* is_small = e.b.CreateICmpULT(magnitude, e.integer(type, 113u << 23));
+  Value* overflows = e.b.CreateICmpUGE(magnitude, e.integer(type, 0x477ff000));
+  Value* is_nan = e.b.CreateICmpUGT(magnitude, e.integer(type, 0x7f800000));
+  Value* kept = e.b.CreateSelect(is_small, small, normal);
+  kept = e.b.CreateSelect(overflows, e.integer(type, 0x7c00), kept);
+  kept = e.b.CreateSelect(is_nan, e.integer(type, 0x7e00), kept);
+  kept = e.b.CreateOr(kept, e.b.CreateLShr(sign, 16));
+  return e.b.CreateTrunc(kept, e.with_lanes_of(e.b.getInt16Ty(), type));
+}
+
+/// float64 to float32 so that a further rounding to fewer bits is as if done once: what is not
+/// exact gets an odd last bit.
+Value* to_odd_float32(const Emit& e, Value* x) {
+  llvm::Type* floats = e.with_lanes_of(e.b.getFloatTy(), x->getType());
+  Value* near = e.b.CreateFPTrunc(x, floats);
+  Value* back = e.b.CreateFPExt(near, x->getType());
+  Value* bits = as_bits(e, near);
+  llvm::Type* type = bits->getType();
+  Value* above = e.b.CreateFCmpOGT(e.intrinsic(llvm::Intrinsic::fabs, {back}),
+                                   e.intrinsic(llvm::Intrinsic::fabs, {x}));
+  Value* below = e.b.CreateSub(bits, e.b.CreateZExt(above, type));
+  Value* odd = e.b.CreateOr(below, e.integer(type, 1));
+  Value* inexact = e.b.CreateFCmpONE(back, x);
+  return e.b.CreateBitCast(e.b.CreateSelect(inexact, odd, bits), floats);
+}
+
+Value* float_to_integer(const Emit& e, DType to, Value* x) {
+  llvm::Type* type = e.with_lanes_of(e.register_type(to), x->getType());
+  const bool is_signed = info(to).kind == DTypeKind::Signed;
+  const auto id = is_signed ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+  return e.b.CreateIntrinsic(id, {type, x->getType()}, {x});
+}
+
+Value* integer_to_float(const Emit& e, DType from, DType to, Value* x) {
+  const bool is_signed = info(from).kind == DTypeKind::Signed;
+  const auto make = [&](llvm::Type* scalar) {
+    llvm::Type* type = e.with_lanes_of(scalar, x->getType());
+    return is_signed ? e.b.CreateSIToFP(x, type) : e.b.CreateUIToFP(x, type);
+  };
+  if (!is_half(to)) return make(e.register_type(to));
+  return rounded(e, to, to_odd_float32(e, make(e.b.getDoubleTy())));
+}
+
+}  // namespace
+
+llvm::Type* Emit::register_type(DType dtype) const {
+  if (dtype == DType::Bool) return b.getInt1Ty();
+  if (dtype == DType::Float64) return b.getDoubleTy();
+  if (is_float(dtype)) return b.getFloatTy();
+  return b.getIntNTy(static_cast<unsigned>(8 * dtype_bytes(dtype)));
+}
+
+llvm::Type* Emit::memory_type(DType dtype) const {
+  if (dtype == DType::Float32 || dtype == DType::Float64) return register_type(dtype);
+  return b.getIntNTy(static_cast<unsigned>(8 * dtype_bytes(dtype)));
+}
+
+llvm::Type* Emit::with_lanes_of(llvm::Type* scalar, llvm::Type* like) const {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(like);
+  return vector ? llvm::FixedVectorType::get(scalar, vector->getNumElements()) : scalar;
+}
+
+Value* Emit::real(llvm::Type* type, double value) const {
+  return llvm::ConstantFP::get(type, value);
+}
+Value* Emit::integer(llvm::Type* type, std::uint64_t value) const {
+  return llvm::ConstantInt::get(type, value);
+}
+
+Value* Emit::intrinsic(llvm::Intrinsic::ID id, std::initializer_list<Value*> x) const {
+  return b.CreateIntrinsic(id, {(*x.begin())->getType()}, x);
+}
+
+Value* Emit::multiply_add(Value* x, Value* y, Value* z) const {
+  if (target.has_fma) return intrinsic(llvm::Intrinsic::fma, {x, y, z});
+  return b.CreateFAdd(b.CreateFMul(x, y), z);
+}
+
+Value* Emit::per_lane(const char* symbol, llvm::ArrayRef<Value*> arguments) const {
+  llvm::Type* type = arguments[0]->getType();
+  llvm::Type* scalar = type->getScalarType();
+  const std::vector<llvm::Type*> parameters(arguments.size(), scalar);
+  const llvm::FunctionCallee callee = module.getOrInsertFunction(
+      symbol, llvm::FunctionType::get(scalar, parameters, false));
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  if (!vector) return b.CreateCall(callee, arguments);
+  Value* result = llvm::PoisonValue::get(type);
+  for (unsigned lane = 0; lane < vector->getNumElements(); ++lane) {
+    std::vector<Value*> scalars;
+    for (Value* x : arguments) scalars.push_back(b.CreateExtractElement(x, lane));
+    result = b.CreateInsertElement(result, b.CreateCall(callee, scalars), lane);
+  }
+  return result;
+}
+
+Value* from_memory(const Emit& e, DType dtype, Value* x) {
+  if (dtype == DType::Bool) return e.b.CreateICmpNE(x, e.integer(x->getType(), 0));
+  if (dtype == DType::Float16) return from_float16(e, x);
+  if (dtype != DType::BFloat16) return x;
+  llvm::Type* wide = e.with_lanes_of(e.b.getInt32Ty(), x->getType());
+  return e.b.CreateBitCast(e.b.CreateShl(e.b.CreateZExt(x, wide), 16),
+                           e.with_lanes_of(e.b.getFloatTy(), x->getType()));
+}
+
+Value* to_memory(const Emit& e, DType dtype, Value* x) {
+  if (dtype == DType::Bool) {
+    return e.b.CreateZExt(x, e.with_lanes_of(e.b.getInt8Ty(), x->getType()));
+  }
+  if (dtype == DType::Float16) return to_float16(e, x);
+  if (dtype == DType::BFloat16) return to_bfloat16(e, x);
+  return x;
+}
+
+Value* rounded(const Emit& e, DType dtype, Value* x) {
+  return is_half(dtype) ? from_memory(e, dtype, to_memory(e, dtype, x)) : x;
+}
+
+Value* converted(const Emit& e, DType from, DType to, Value* x) {
+  if (from == to) return x;
+  if (to == DType::Bool) {
+    return is_float(from) ? e.b.CreateFCmpUNE(x, e.real(x->getType(), 0))
+                          : e.b.CreateICmpNE(x, e.integer(x->getType(), 0));
+  }
+  if (is_float(from) && is_float(to)) {
+    if (to == DType::Float64) return e.b.CreateFPExt(x, e.with_lanes_of(e.b.getDoubleTy(),
+                                                                        x->getType()));
+    if (from != DType::Float64) return rounded(e, to, x);
+    if (to == DType::Float32) {
+      return e.b.CreateFPTrunc(x, e.with_lanes_of(e.b.getFloatTy(), x->getType()));
+    }
+    return rounded(e, to, to_odd_float32(e, x));
+  }
+  if (is_float(from)) return float_to_integer(e, to, x);
+  if (is_float(to)) return integer_to_float(e, from, to, x);
+  llvm::Type* type = e.with_lanes_of(e.register_type(to), x->getType());
+  const bool is_signed = info(from).kind == DTypeKind::Signed;
+  return is_signed ? e.b.CreateSExtOrTrunc(x, type) : e.b.CreateZExtOrTrunc(x, type);
+}
+
+}  // namespace kiln::cpu

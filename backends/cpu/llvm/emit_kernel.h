@@ -1,0 +1,16 @@
+// A Kernel as an LLVM function.
+#pragma once
+
+#include "backends/codegen/kernel.h"
+#include "backends/cpu/llvm/emit_context.h"
+#include "backends/cpu/llvm/jit.h"
+
+namespace kiln::cpu {
+
+/// Adds `void <kernel's name>(const KernelArguments*)` to the module.
+void emit_kernel(llvm::Module& module, const codegen::Kernel& kernel, const IsaTarget& target);
+
+/// What kernels may call beside scalar_symbols().
+std::vector<RuntimeSymbol> kernel_symbols();
+
+}  // namespace kiln::cpu

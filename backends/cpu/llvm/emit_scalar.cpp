@@ -1,0 +1,222 @@
+// Rows of three: for floats, signed and unsigned integers (bool among the latter). A row that is
+// missing where the op table has a meaning fails the build.
+#include "backends/cpu/llvm/emit_scalar.h"
+
+#include "backends/cpu/llvm/vector_math.h"
+#include "core/ops/scalar_meaning.h"
+
+#include <cmath>
+
+namespace kiln::cpu {
+namespace {
+
+using ir::Op;
+using llvm::Intrinsic::ID;
+using llvm::Value;
+using Values = llvm::ArrayRef<Value*>;
+using Emitter = Value* (*)(const Emit& e, Values x);
+
+struct Row {
+  Op op;
+  Emitter real = nullptr, integer = nullptr, natural = nullptr;
+};
+
+Value* zero_like(Value* x) { return llvm::Constant::getNullValue(x->getType()); }
+Value* ones_like(Value* x) { return llvm::Constant::getAllOnesValue(x->getType()); }
+
+template <ID kId>
+Value* by_intrinsic(const Emit& e, Values x) {
+  if (x.size() == 1) return e.intrinsic(kId, {x[0]});
+  return e.intrinsic(kId, {x[0], x[1]});
+}
+template <llvm::Instruction::BinaryOps kOp>
+Value* by_instruction(const Emit& e, Values x) {
+  return e.b.CreateBinOp(kOp, x[0], x[1]);
+}
+template <llvm::CmpInst::Predicate kPredicate>
+Value* by_comparison(const Emit& e, Values x) {
+  return e.b.CreateCmp(kPredicate, x[0], x[1]);
+}
+template <Value* (*kFunction)(const Emit&, Value*)>
+Value* by_math(const Emit& e, Values x) {
+  return kFunction(e, x[0]);
+}
+
+/// By the C library, for float and double.
+struct LibraryFunction {
+  const char* single;
+  const char* wide;
+};
+Value* by_library(const Emit& e, const LibraryFunction& f, Values x) {
+  return e.per_lane(x[0]->getType()->getScalarType()->isDoubleTy() ? f.wide : f.single, x);
+}
+
+Value* negated(const Emit& e, Values x) { return e.b.CreateFNeg(x[0]); }
+Value* integer_negated(const Emit& e, Values x) { return e.b.CreateNeg(x[0]); }
+Value* unchanged(const Emit&, Values x) { return x[0]; }
+
+Value* absolute(const Emit& e, Values x) {
+  return e.b.CreateSelect(e.b.CreateICmpSLT(x[0], zero_like(x[0])), e.b.CreateNeg(x[0]), x[0]);
+}
+
+Value* float_sign(const Emit& e, Values x) {
+  Value* zero = zero_like(x[0]);
+  Value* below = e.b.CreateSelect(e.b.CreateFCmpOLT(x[0], zero), e.real(x[0]->getType(), -1), x[0]);
+  return e.b.CreateSelect(e.b.CreateFCmpOGT(x[0], zero), e.real(x[0]->getType(), 1), below);
+}
+Value* integer_sign(const Emit& e, Values x) {
+  Value* zero = zero_like(x[0]);
+  Value* positive = e.b.CreateZExt(e.b.CreateICmpSGT(x[0], zero), x[0]->getType());
+  return e.b.CreateOr(positive, e.b.CreateSExt(e.b.CreateICmpSLT(x[0], zero), x[0]->getType()));
+}
+Value* natural_sign(const Emit& e, Values x) {
+  return e.b.CreateZExt(e.b.CreateICmpNE(x[0], zero_like(x[0])), x[0]->getType());
+}
+
+/// A divisor that the processor takes: 1 instead of 0 (and of -1 when signed).
+Value* safe_divisor(const Emit& e, Value* y, bool is_signed) {
+  Value* odd = e.b.CreateICmpEQ(y, zero_like(y));
+  if (is_signed) odd = e.b.CreateOr(odd, e.b.CreateICmpEQ(y, ones_like(y)));
+  return e.b.CreateSelect(odd, e.integer(y->getType(), 1), y);
+}
+Value* signed_quotient(const Emit& e, Values x) {
+  Value* quotient = e.b.CreateSDiv(x[0], safe_divisor(e, x[1], true));
+  quotient = e.b.CreateSelect(e.b.CreateICmpEQ(x[1], ones_like(x[1])), e.b.CreateNeg(x[0]),
+                              quotient);
+  return e.b.CreateSelect(e.b.CreateICmpEQ(x[1], zero_like(x[1])), zero_like(x[1]), quotient);
+}
+Value* natural_quotient(const Emit& e, Values x) {
+  Value* quotient = e.b.CreateUDiv(x[0], safe_divisor(e, x[1], false));
+  return e.b.CreateSelect(e.b.CreateICmpEQ(x[1], zero_like(x[1])), zero_like(x[1]), quotient);
+}
+/// x mod 1 is 0, which is what 0 and -1 give, too.
+Value* signed_remainder(const Emit& e, Values x) {
+  return e.b.CreateSRem(x[0], safe_divisor(e, x[1], true));
+}
+Value* natural_remainder(const Emit& e, Values x) {
+  return e.b.CreateURem(x[0], safe_divisor(e, x[1], false));
+}
+
+/// Through 64 bits, by the op's own meaning.
+std::int64_t signed_power(std::int64_t x, std::int64_t y) { return ir::meaning::Pow()(x, y); }
+std::uint64_t natural_power(std::uint64_t x, std::uint64_t y) { return ir::meaning::Pow()(x, y); }
+Value* integer_power(const Emit& e, Values x) {
+  llvm::Type* wide = e.with_lanes_of(e.b.getInt64Ty(), x[0]->getType());
+  Value* y = e.per_lane("kiln_signed_power", {e.b.CreateSExt(x[0], wide),
+                                              e.b.CreateSExt(x[1], wide)});
+  return e.b.CreateTrunc(y, x[0]->getType());
+}
+Value* unsigned_power(const Emit& e, Values x) {
+  llvm::Type* wide = e.with_lanes_of(e.b.getInt64Ty(), x[0]->getType());
+  Value* y = e.per_lane("kiln_natural_power", {e.b.CreateZExt(x[0], wide),
+                                               e.b.CreateZExt(x[1], wide)});
+  return e.b.CreateTrunc(y, x[0]->getType());
+}
+
+Value* choice(const Emit& e, Values x) { return e.b.CreateSelect(x[0], x[1], x[2]); }
+Value* inverted(const Emit& e, Values x) { return e.b.CreateNot(x[0]); }
+
+Value* expm1_of(const Emit& e, Values x) { return by_library(e, {"expm1f", "expm1"}, x); }
+Value* log1p_of(const Emit& e, Values x) { return by_library(e, {"log1pf", "log1p"}, x); }
+Value* sin_of(const Emit& e, Values x) { return by_library(e, {"sinf", "sin"}, x); }
+Value* cos_of(const Emit& e, Values x) { return by_library(e, {"cosf", "cos"}, x); }
+Value* pow_of(const Emit& e, Values x) { return by_library(e, {"powf", "pow"}, x); }
+Value* fmod_of(const Emit& e, Values x) { return by_library(e, {"fmodf", "fmod"}, x); }
+
+using Binary = llvm::Instruction;
+using Compare = llvm::CmpInst;
+constexpr ID kMaximum = llvm::Intrinsic::maximum, kMinimum = llvm::Intrinsic::minimum;
+
+constexpr Row kRows[] = {
+    {Op::Neg, negated, integer_negated, integer_negated},
+    {Op::Abs, by_intrinsic<llvm::Intrinsic::fabs>, absolute, unchanged},
+    {Op::Sign, float_sign, integer_sign, natural_sign},
+    {Op::Floor, by_intrinsic<llvm::Intrinsic::floor>},
+    {Op::Round, by_intrinsic<llvm::Intrinsic::roundeven>},
+    {Op::Exp, by_math<emit_exp>},
+    {Op::Expm1, expm1_of},
+    {Op::Log, by_math<emit_log>},
+    {Op::Log1p, log1p_of},
+    {Op::Sqrt, by_intrinsic<llvm::Intrinsic::sqrt>},
+    {Op::Sin, sin_of},
+    {Op::Cos, cos_of},
+    {Op::Tanh, by_math<emit_tanh>},
+    {Op::Sigmoid, by_math<emit_sigmoid>},
+    {Op::Not, nullptr, inverted, inverted},
+    {Op::Add, by_instruction<Binary::FAdd>, by_instruction<Binary::Add>,
+     by_instruction<Binary::Add>},
+    {Op::Sub, by_instruction<Binary::FSub>, by_instruction<Binary::Sub>,
+     by_instruction<Binary::Sub>},
+    {Op::Mul, by_instruction<Binary::FMul>, by_instruction<Binary::Mul>,
+     by_instruction<Binary::Mul>},
+    {Op::Div, by_instruction<Binary::FDiv>, signed_quotient, natural_quotient},
+    {Op::Mod, fmod_of, signed_remainder, natural_remainder},
+    {Op::Pow, pow_of, integer_power, unsigned_power},
+    {Op::Maximum, by_intrinsic<kMaximum>, by_intrinsic<llvm::Intrinsic::smax>,
+     by_intrinsic<llvm::Intrinsic::umax>},
+    {Op::Minimum, by_intrinsic<kMinimum>, by_intrinsic<llvm::Intrinsic::smin>,
+     by_intrinsic<llvm::Intrinsic::umin>},
+    {Op::Equal, by_comparison<Compare::FCMP_OEQ>, by_comparison<Compare::ICMP_EQ>,
+     by_comparison<Compare::ICMP_EQ>},
+    {Op::Less, by_comparison<Compare::FCMP_OLT>, by_comparison<Compare::ICMP_SLT>,
+     by_comparison<Compare::ICMP_ULT>},
+    {Op::LessEqual, by_comparison<Compare::FCMP_OLE>, by_comparison<Compare::ICMP_SLE>,
+     by_comparison<Compare::ICMP_ULE>},
+    {Op::And, nullptr, by_instruction<Binary::And>, by_instruction<Binary::And>},
+    {Op::Or, nullptr, by_instruction<Binary::Or>, by_instruction<Binary::Or>},
+    {Op::Select, choice, choice, choice},
+};
+
+constexpr const Row* row_of(Op op) {
+  for (const Row& row : kRows) {
+    if (row.op == op) return &row;
+  }
+  return nullptr;
+}
+
+/// Elementwise ops are the enumerators from Cast, which is a conversion, to Select.
+constexpr bool rows_are_complete() {
+  for (auto op = static_cast<int>(Op::Neg); op <= static_cast<int>(Op::Select); ++op) {
+    if (!row_of(static_cast<Op>(op))) return false;
+  }
+  return true;
+}
+static_assert(rows_are_complete(), "an elementwise op has no row in emit_scalar.cpp");
+
+template <class Function>
+void* address(Function* function) {
+  return reinterpret_cast<void*>(function);
+}
+
+}  // namespace
+
+Value* emit_scalar(const Emit& e, Op op, DType dtype, Values x) {
+  const Row& row = *row_of(op);
+  if (is_float(dtype)) return row.real(e, x);
+  return info(dtype).kind == DTypeKind::Signed ? row.integer(e, x) : row.natural(e, x);
+}
+
+std::vector<RuntimeSymbol> scalar_symbols() {
+  using Single = float(float);
+  using Wide = double(double);
+  using Singles = float(float, float);
+  using Wides = double(double, double);
+  return {
+      {"kiln_signed_power", address(signed_power)},
+      {"kiln_natural_power", address(natural_power)},
+      {"expm1f", address<Single>(::expm1f)},   {"expm1", address<Wide>(::expm1)},
+      {"log1pf", address<Single>(::log1pf)},   {"log1p", address<Wide>(::log1p)},
+      {"sinf", address<Single>(::sinf)},       {"sin", address<Wide>(::sin)},
+      {"cosf", address<Single>(::cosf)},       {"cos", address<Wide>(::cos)},
+      {"exp", address<Wide>(::exp)},           {"log", address<Wide>(::log)},
+      {"tanh", address<Wide>(::tanh)},         {"powf", address<Singles>(::powf)},
+      {"pow", address<Wides>(::pow)},          {"fmodf", address<Singles>(::fmodf)},
+      {"fmod", address<Wides>(::fmod)},
+      // What code generation calls where the target has no instruction.
+      {"floorf", address<Single>(::floorf)},   {"floor", address<Wide>(::floor)},
+      {"roundevenf", address<Single>(::roundevenf)},
+      {"roundeven", address<Wide>(::roundeven)},
+  };
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,169 @@
+// A short list of passes, code generation to an object in memory, and JITLink to place it.
+#include "backends/cpu/llvm/jit.h"
+
+#include "backends/abi/kiln_backend_sdk.h"
+
+#include <llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>
+#include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include <mutex>
+
+namespace kiln::cpu {
+namespace {
+
+constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
+
+[[noreturn]] void fail(const std::string& what) {
+  throw sdk::Failure(KILN_CODE_INTERNAL, "compiling kernels: " + what);
+}
+
+template <class Value>
+Value checked(llvm::Expected<Value> value) {
+  if (!value) fail(llvm::toString(value.takeError()));
+  return std::move(*value);
+}
+void check(llvm::Error error) {
+  if (error) fail(llvm::toString(std::move(error)));
+}
+
+std::unique_ptr<llvm::TargetMachine> machine_of(const IsaTarget& target) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
+  std::string error;
+  const llvm::Triple triple(kTriple);
+  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!found) fail(error);
+  llvm::TargetOptions options;
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
+      triple, target.cpu, "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      llvm::CodeGenOptLevel::Default, /*JIT=*/true));
+}
+
+/// Kernels come as explicit vector code; what is left is cleaning up after the emitter.
+void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                       /*UseMemorySSA=*/true));
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration()) passes.run(function, functions);
+  }
+}
+
+std::unique_ptr<llvm::MemoryBuffer> emit(llvm::Module& module, llvm::TargetMachine& machine,
+                                         llvm::CodeGenFileType type) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, type)) fail("no code generator");
+  passes.run(module);
+  return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes),
+                                                         /*RequiresNullTerminator=*/false);
+}
+
+std::string text_of(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
+}
+
+class LinkedCode final : public MachineCode {
+ public:
+  LinkedCode()
+      : session_(checked(llvm::orc::SelfExecutorProcessControl::Create())),
+        library_(session_.createBareJITDylib("kernels")),
+        layer_(session_) {}
+  ~LinkedCode() override {
+    if (auto error = session_.endSession()) llvm::consumeError(std::move(error));
+  }
+
+  void add(const std::vector<RuntimeSymbol>& symbols) {
+    llvm::orc::SymbolMap map;
+    for (const RuntimeSymbol& symbol : symbols) {
+      map[session_.intern(symbol.name)] = {llvm::orc::ExecutorAddr::fromPtr(symbol.address),
+                                           llvm::JITSymbolFlags::Exported};
+    }
+    check(library_.define(llvm::orc::absoluteSymbols(std::move(map))));
+  }
+  void add(std::unique_ptr<llvm::MemoryBuffer> object) {
+    check(layer_.add(library_, std::move(object)));
+  }
+
+  void* address(const std::string& name) const override {
+    auto symbol = session_.lookup({&library_}, name);
+    if (!symbol) fail("function " + name + ": " + llvm::toString(symbol.takeError()));
+    return symbol->getAddress().toPtr<void*>();
+  }
+
+ private:
+  mutable llvm::orc::ExecutionSession session_;
+  llvm::orc::JITDylib& library_;
+  llvm::orc::ObjectLinkingLayer layer_;
+};
+
+}  // namespace
+
+void set_target(llvm::Module& module, const IsaTarget& target) {
+  const auto machine = machine_of(target);
+  module.setTargetTriple(machine->getTargetTriple());
+  module.setDataLayout(machine->createDataLayout());
+}
+
+std::unique_ptr<MachineCode> compile(llvm::Module& module, const IsaTarget& target,
+                                     const std::vector<RuntimeSymbol>& symbols,
+                                     CompileTexts& texts) {
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  if (llvm::verifyModule(module, &stream)) fail(problem);
+  const auto machine = machine_of(target);
+  if (texts.wanted) texts.ir = text_of(module);
+  optimize(module, *machine);
+  if (texts.wanted) {
+    texts.optimized_ir = text_of(module);
+    const auto copy = llvm::CloneModule(module);
+    const auto assembly = emit(*copy, *machine, llvm::CodeGenFileType::AssemblyFile);
+    texts.assembly = assembly->getBuffer().str();
+  }
+  auto code = std::make_unique<LinkedCode>();
+  code->add(symbols);
+  code->add(emit(module, *machine, llvm::CodeGenFileType::ObjectFile));
+  return code;
+}
+
+}  // namespace kiln::cpu

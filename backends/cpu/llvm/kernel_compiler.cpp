@@ -1,0 +1,49 @@
+// Emits, compiles, and looks up. Kernels that differ in nothing but their names share code.
+#include "backends/cpu/llvm/kernel_compiler.h"
+
+#include "backends/cpu/llvm/emit_kernel.h"
+#include "backends/cpu/llvm/emit_scalar.h"
+
+#include <unordered_map>
+
+namespace kiln::cpu {
+namespace {
+
+/// A kernel's text without what does not change its code.
+std::string meaning_of(codegen::Kernel kernel) {
+  kernel.name.clear();
+  kernel.comes_from.clear();
+  return print(kernel);
+}
+
+void call(const void* code, const codegen::KernelArguments* arguments) {
+  using Function = void (*)(const codegen::KernelArguments*);
+  reinterpret_cast<Function>(const_cast<void*>(code))(arguments);
+}
+
+}  // namespace
+
+std::vector<codegen::KernelFunction> compile_kernels(
+    const std::vector<codegen::BuiltKernel>& kernels, const IsaTarget& target,
+    std::shared_ptr<const void>& keep_alive, CompileTexts& texts) {
+  if (kernels.empty()) return {};
+  llvm::LLVMContext context;
+  llvm::Module module("kernels", context);
+  set_target(module, target);
+  std::unordered_map<std::string, std::string> emitted;  // meaning to name
+  std::vector<std::string> names;
+  for (const codegen::BuiltKernel& built : kernels) {
+    const auto [known, is_new] = emitted.emplace(meaning_of(built.kernel), built.kernel.name);
+    if (is_new) emit_kernel(module, built.kernel, target);
+    names.push_back(known->second);
+  }
+  std::vector<RuntimeSymbol> symbols = scalar_symbols();
+  for (const RuntimeSymbol& symbol : kernel_symbols()) symbols.push_back(symbol);
+  const std::shared_ptr<MachineCode> code = compile(module, target, symbols, texts);
+  std::vector<codegen::KernelFunction> functions;
+  for (const std::string& name : names) functions.push_back({call, code->address(name)});
+  keep_alive = code;
+  return functions;
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,104 @@
+// The cpu backend's face: LLVM for kernels, oneDNN for products, the options of an instance.
+#include "backends/codegen/executable.h"
+#include "backends/cpu/llvm/kernel_compiler.h"
+#include "backends/cpu/onednn_products.h"
+
+#include <xmmintrin.h>
+
+#include <cstdlib>
+
+namespace kiln::cpu {
+namespace {
+
+/// Bits of the control register that make subnormal results and operands zero.
+constexpr unsigned kFlush = 0x8040;
+
+std::uint64_t enter_thread() {
+  const unsigned saved = _mm_getcsr();
+  _mm_setcsr(saved | kFlush);
+  return saved;
+}
+void leave_thread(std::uint64_t saved) { _mm_setcsr(static_cast<unsigned>(saved)); }
+
+class CpuTarget final : public codegen::Target {
+ public:
+  explicit CpuTarget(IsaLevel level) : target_(target_of(level)) {}
+
+  std::vector<codegen::KernelFunction> compile(const std::vector<codegen::BuiltKernel>& kernels,
+                                               std::shared_ptr<const void>& keep_alive,
+                                               const sdk::Host& host,
+                                               std::string_view label) override {
+    CompileTexts texts;
+    const bool any = host.dump_wanted("llvm-ir") || host.dump_wanted("llvm-ir-optimized") ||
+                     host.dump_wanted("assembly");
+    texts.wanted = any;
+    auto functions = compile_kernels(kernels, target_, keep_alive, texts);
+    if (!any) return functions;
+    const auto dump = [&](std::string_view stage, const std::string& text) {
+      if (!host.dump_wanted(stage)) return;
+      host.dump(label, stage, 0, "", "text/plain", std::as_bytes(std::span(text)));
+    };
+    dump("llvm-ir", texts.ir);
+    dump("llvm-ir-optimized", texts.optimized_ir);
+    dump("assembly", texts.assembly);
+    return functions;
+  }
+
+  codegen::ProductLibrary* products() override { return &products_; }
+  codegen::ThreadMode thread_mode() const override { return {enter_thread, leave_thread}; }
+
+ private:
+  IsaTarget target_;
+  OneDnnProducts products_;
+};
+
+/// The level of the option "isa", else of KILN_CPU_ISA, else the best that runs here.
+IsaLevel level_from(const sdk::Options& options) {
+  std::string wanted;
+  if (const char* environment = std::getenv("KILN_CPU_ISA")) wanted = environment;
+  for (const auto& [key, value] : options) {
+    if (key != "isa") {
+      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "the cpu backend has no option " + key);
+    }
+    wanted = value;
+  }
+  if (wanted.empty()) return native_level();
+  const std::optional<IsaLevel> level = isa_level_named(wanted);
+  if (!level) {
+    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
+                       "isa is " + wanted + "; it can be baseline, avx2 or avx512");
+  }
+  if (*level > native_level()) {
+    throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION,
+                       "this processor does not have " + wanted);
+  }
+  return *level;
+}
+
+std::unique_ptr<sdk::Instance> create(const sdk::Options& options, const sdk::Host& host) {
+  return std::make_unique<codegen::CompiledInstance>(
+      std::make_unique<CpuTarget>(level_from(options)), host);
+}
+
+sdk::ProbeReport probe(const sdk::Options&) {
+  sdk::ProbeReport report;
+  report.score = 10;
+  report.details.push_back("kernels for " + std::string(name_of(native_level())));
+  report.details.push_back("oneDNN " + onednn_version());
+  return report;
+}
+
+}  // namespace
+
+extern constexpr sdk::Plugin kPlugin{
+    .name = "cpu",
+    .version = KILN_VERSION,
+    .build_id = "llvm",
+    .features = KILN_FEATURE_CONCURRENT_COMPILE,
+    .create = create,
+    .probe = probe,
+};
+
+}  // namespace kiln::cpu
+
+KILN_BACKEND_ENTRY(kiln::cpu::kPlugin)
