@@ -180,6 +180,12 @@ class Fuser {
     const int maker = unit_of(view.source);
     if (maker < 0) return true;
     if (maker != index) return !is_before(index, maker);
+    return at_the_point(index, points, role, read, view);
+  }
+
+  /// Whether a value that unit `index` makes is read where it is made.
+  bool at_the_point(int index, const Points& points, Role role, const Read& read,
+                    const View& view) const {
     if (read.memory) return false;
     const Unit& u = unit(index);
     const auto member = member_of_.find(view.source.node.get());
@@ -266,6 +272,10 @@ class Fuser {
       if (points.domain.empty()) scalars_ = index;
       chosen = {true, points.role};
     }
+    for (const View& view : views) {
+      const int maker = unit_of(view.source);
+      if (can_merge(index, maker, points, chosen.role, views)) merge(index, maker);
+    }
     const int level = level_of(index, views);
     if (points.role == Role::Reduce || points.role == Role::Running) {
       unit(index).split = true;
@@ -277,6 +287,49 @@ class Fuser {
     unit_of_[&node] = index;
     for (const View& view : views) note_read(index, view.source);
     if (out_.dense.count(node.result())) out_.stored.insert(node.result());
+  }
+
+  /// Whether two kernels over the same points have nothing to do with each other yet, and a node
+  /// that reads both does so where their values are made.
+  bool can_merge(int into, int from, const Points& points, Role role,
+                 const std::vector<View>& views) const {
+    if (from < 0 || from == into || is_before(into, from) || is_before(from, into)) return false;
+    const Unit &a = unit(into), &b = unit(from);
+    for (std::size_t i = 0; i < views.size(); ++i) {
+      const int maker = unit_of(views[i].source);
+      const bool reads = maker == from;
+      if (reads && !at_the_point(from, points, role, points.reads[i], views[i])) return false;
+      if (maker >= 0 && is_before(from, maker)) return false;  // would come before and after it
+    }
+    return b.kind == UnitKind::Kernel && !a.closed && !b.closed && a.domain == b.domain &&
+           (!a.split || !b.split || a.reduced == b.reduced) &&
+           a.members.size() + b.members.size() < kMaxMembers;
+  }
+
+  void merge(int into, int from) {
+    Unit &a = unit(into), &b = unit(from);
+    if (b.split) a.reduced = b.reduced;
+    a.split = a.split || b.split;
+    for (const Member& member : b.members) {
+      member_of_[member.node] = a.members.size();
+      unit_of_[member.node] = into;
+      a.members.push_back(member);
+    }
+    a.placements.insert(a.placements.end(), b.placements.begin(), b.placements.end());
+    b.kind = UnitKind::Join;
+    b.members.clear();
+    b.placements.clear();
+    // The emptied unit stays as what comes before whatever it came before; so does the merged one.
+    add_before(from, into);
+    for (std::size_t i = 0; i < out_.units.size(); ++i) {
+      if (is_before(from, static_cast<int>(i))) add_before(static_cast<int>(i), into);
+    }
+    std::vector<std::uint64_t> earlier = unit(from).before;
+    for (std::size_t i = 0; i < earlier.size() * 64; ++i) {
+      const bool is_earlier = earlier[i / 64] >> (i % 64) & 1;
+      if (is_earlier) add_before(into, static_cast<int>(i));
+    }
+    if (scalars_ == from) scalars_ = into;
   }
 
   /// A kernel reads `source`: from memory, unless it makes it itself.

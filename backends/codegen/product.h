@@ -16,7 +16,7 @@ struct ProductAxis {
   ir::Dim lhs = 0, rhs = 0, result = 0;
 };
 
-/// result[batch, row, column] = sum over depth of lhs[batch, row, depth] * rhs[batch, depth, column]
+/// result[batch, row, column] = sum over depth of lhs[batch, row, depth] rhs[batch, depth, column]
 struct ProductForm {
   std::vector<ProductAxis> batch;
   ProductAxis rows, columns, depth;

@@ -129,7 +129,8 @@ class Runner {
     const auto run_range = [&](std::uint64_t begin, std::uint64_t end, bool shared) {
       for (std::uint64_t i = begin; i < end; ++i) {
         const ProductRun& run = bound.runs[i];
-        std::byte* own = scratch + (shared ? static_cast<std::int64_t>(i) * bound.scratch_bytes : 0);
+        const std::int64_t skipped = shared ? static_cast<std::int64_t>(i) : 0;
+        std::byte* own = scratch + skipped * bound.scratch_bytes;
         run.product->run(lhs + run.lhs, rhs + run.rhs, result + run.result, own);
       }
     };

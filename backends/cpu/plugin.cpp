@@ -5,6 +5,7 @@
 
 #include <xmmintrin.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace kiln::cpu {
@@ -52,7 +53,7 @@ class CpuTarget final : public codegen::Target {
   OneDnnProducts products_;
 };
 
-/// The level of the option "isa", else of KILN_CPU_ISA, else the best that runs here.
+/// The best level that runs here, but at most that of the option "isa", or of KILN_CPU_ISA.
 IsaLevel level_from(const sdk::Options& options) {
   std::string wanted;
   if (const char* environment = std::getenv("KILN_CPU_ISA")) wanted = environment;
@@ -68,11 +69,7 @@ IsaLevel level_from(const sdk::Options& options) {
     throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
                        "isa is " + wanted + "; it can be baseline, avx2 or avx512");
   }
-  if (*level > native_level()) {
-    throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION,
-                       "this processor does not have " + wanted);
-  }
-  return *level;
+  return std::min(*level, native_level());
 }
 
 std::unique_ptr<sdk::Instance> create(const sdk::Options& options, const sdk::Host& host) {

@@ -73,7 +73,8 @@ std::string fault(const std::string& file, const std::string& header) {
     const bool allowed = !to("runtime/") && !to("core/kiln/") && !to("core/autodiff/") &&
                          !to("core/passes/") && !to("tools/");
     if (!allowed) return "a backend sees the boundary and core/{types,ir,ops,module,rewrite}";
-    if (to("backends/") && !to("backends/abi/") && !to(own.c_str())) return "backends are apart";
+    const bool shared = to("backends/abi/") || to("backends/codegen/");
+    if (to("backends/") && !shared && !to(own.c_str())) return "backends are apart";
   }
   for (const char* library : {"llvm/", "dnnl", "cuda", "cudnn", "nvrtc"}) {
     if (to(library) && !from("backends/cpu/") && !from("backends/cuda/")) return "not here";

@@ -1,13 +1,14 @@
 // Loops around expressions. Lanes go along the kernel's vector axis: whole vectors first, then one
-// masked one. Where that axis is an outer one, a stage's inner loops run inside it and every lane is
-// a point of its own; where it is the last inner one, lanes are combined when a reduction ends.
+// masked one. Where that axis is an outer one, a stage's inner loops run inside it and every lane
+// is a point of its own; where it is the last inner one, lanes are combined when a reduction ends.
 // Each expression is computed at the outermost loop that it depends on.
 #include "backends/cpu/llvm/emit_kernel.h"
 
+#include "backends/cpu/llvm/emit_random.h"
 #include "backends/cpu/llvm/emit_scalar.h"
+#include "backends/cpu/llvm/kernel_levels.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 
 namespace kiln::cpu {
@@ -34,18 +35,17 @@ void note_fault(KernelFault* fault, std::int64_t access, std::int64_t limit,
 class KernelEmitter {
  public:
   KernelEmitter(llvm::Module& module, const Kernel& kernel, const IsaTarget& target)
-      : kernel_(kernel), b_(module.getContext()), e_{b_, module, target} {
+      : kernel_(kernel), b_(module.getContext()), e_{b_, module, target}, levels_(kernel) {
     values_.resize(kernel.expressions.size());
     index_.resize(kernel.axes.size());
     results_.resize(kernel.stages.size());
     lanes_ = kernel.vector_axis < 0 ? 1 : target.vector_bytes / widest();
     lanes_are_outer_ = kernel.vector_axis >= 0 && kernel.vector_axis < kernel.outer;
-    find_levels();
   }
 
   void run() {
     begin_function();
-    compute(needed_everywhere(), 0);
+    compute(levels_.needed_everywhere(), 0);
     outer_loops(0);
     b_.CreateRetVoid();
   }
@@ -106,97 +106,13 @@ class KernelEmitter {
     return b_.CreateAlloca(type);
   }
 
-  // ---- where each expression is computed ----
-
-  /// Level 0: before all loops; axis + 1: in the loop of that axis.
-  void find_levels() {
-    for (const Expression& x : kernel_.expressions) {
-      int level = 0;
-      bool varies = false;
-      const auto take = [&](int other) {
-        if (other < 0) return;
-        level = std::max(level, level_[at(other)]);
-        varies = varies || varies_[at(other)];
-      };
-      for (const int argument : x.arguments) take(argument);
-      if (x.kind == ExpressionKind::AxisIndex) {
-        level = x.number + 1;
-        varies = x.number == kernel_.vector_axis;
-      }
-      if (x.kind == ExpressionKind::StageResult) {
-        const bool running = kernel_.stages[at(x.number)].kind == StageKind::Running;
-        level = running ? static_cast<int>(kernel_.axes.size()) : kernel_.outer;
-        varies = lanes_are_outer_;
-      }
-      if (x.kind == ExpressionKind::Load) {
-        const Access& access = kernel_.accesses[at(x.number)];
-        take(access.dynamic);
-        level = std::max(level, level_of(access));
-        varies = varies || varies_along(access);
-      }
-      level_.push_back(level);
-      varies_.push_back(varies);
-    }
-  }
-
-  int level_of(const Access& access) const {
-    int level = 0;
-    for (std::size_t axis = 0; axis < access.strides.size(); ++axis) {
-      if (access.strides[axis] != ir::Dim(0)) level = static_cast<int>(axis) + 1;
-    }
-    return level;
-  }
-
-  bool varies_along(const Access& access) const {
-    return kernel_.vector_axis >= 0 && access.strides[at(kernel_.vector_axis)] != ir::Dim(0);
-  }
-
-  /// Expressions that `roots` need, arguments first.
-  std::vector<int> needed(const std::vector<int>& roots) const {
-    std::vector<bool> wanted(kernel_.expressions.size(), false);
-    for (const int root : roots) {
-      if (root >= 0) wanted[at(root)] = true;
-    }
-    std::vector<int> list;
-    for (std::size_t i = wanted.size(); i-- > 0;) {
-      if (!wanted[i]) continue;
-      list.push_back(static_cast<int>(i));
-      const Expression& x = kernel_.expressions[i];
-      for (const int argument : x.arguments) {
-        if (argument >= 0) wanted[at(argument)] = true;
-      }
-      if (x.kind != ExpressionKind::Load) continue;
-      const int dynamic = kernel_.accesses[at(x.number)].dynamic;
-      if (dynamic >= 0) wanted[at(dynamic)] = true;
-    }
-    std::reverse(list.begin(), list.end());
-    return list;
-  }
-
-  static void add_roots(const Kernel& kernel, const Stage& stage, std::vector<int>& roots) {
-    roots.push_back(stage.value);
-    for (const Store& store : stage.stores) {
-      roots.push_back(store.value);
-      roots.push_back(kernel.accesses[at(store.access)].dynamic);
-    }
-  }
-
-  std::vector<int> needed_everywhere() const {
-    std::vector<int> roots;
-    for (const Stage& stage : kernel_.stages) add_roots(kernel_, stage, roots);
-    return needed(roots);
-  }
-  std::vector<int> needed_by(const Stage& stage) const {
-    std::vector<int> roots;
-    add_roots(kernel_, stage, roots);
-    return needed(roots);
-  }
+  // ---- values that are there ----
 
   /// Computes those of the list that belong to loops up to `level` and are not there yet. Results
   /// of stages that have not run are left for later.
   void compute(const std::vector<int>& list, int level) {
     for (const int i : list) {
-      if (values_[at(i)] || level_[at(i)] > level || !is_ready(i)) continue;
+      if (values_[at(i)] || levels_.level(i) > level || !is_ready(i)) continue;
       values_[at(i)] = value_of(kernel_.expressions[at(i)]);
       computed_.push_back(i);
     }
@@ -303,7 +219,7 @@ class KernelEmitter {
       return;
     }
     axis_loop(axis, [&] {
-      compute(needed_everywhere(), axis + 1);
+      compute(levels_.needed_everywhere(), axis + 1);
       outer_loops(axis + 1);
     });
   }
@@ -311,7 +227,7 @@ class KernelEmitter {
   void inner_loops(const Stage& stage, int axis, const std::function<void()>& point) {
     if (axis == static_cast<int>(kernel_.axes.size())) return point();
     axis_loop(axis, [&] {
-      compute(needed_by(stage), axis + 1);
+      compute(levels_.needed_by(stage), axis + 1);
       inner_loops(stage, axis + 1, point);
     });
   }
@@ -320,7 +236,7 @@ class KernelEmitter {
 
   void run_stage(std::size_t s) {
     const Stage& stage = kernel_.stages[s];
-    compute(needed_by(stage), kernel_.outer);
+    compute(levels_.needed_by(stage), kernel_.outer);
     if (stage.kind == StageKind::Map) {
       const auto point = [&] {
         for (const Store& one : stage.stores) store(one);
@@ -352,7 +268,7 @@ class KernelEmitter {
       b_.CreateStore(next, sum);
       if (stage.kind != StageKind::Running) return;
       results_[s] = next;
-      compute(needed_by(stage), static_cast<int>(kernel_.axes.size()));
+      compute(levels_.needed_by(stage), static_cast<int>(kernel_.axes.size()));
       for (const Store& one : stage.stores) store(one);
       results_[s] = nullptr;
     });
@@ -541,7 +457,7 @@ class KernelEmitter {
       if (!dynamic->getType()->isVectorTy()) offset = b_.CreateAdd(offset, dynamic);
     }
     const bool scattered = dynamic && dynamic->getType()->isVectorTy();
-    const bool along = in_vector() && varies_along(access);
+    const bool along = in_vector() && levels_.varies_along(access);
     result.allowed = inside;
     if (!along && !scattered) {
       result.pointer = b_.CreateGEP(element, base, offset);
@@ -556,7 +472,7 @@ class KernelEmitter {
     }
     Value* offsets = b_.CreateVectorSplat(at(lanes_), offset);
     if (along) {
-      Value* stride = b_.CreateVectorSplat(at(lanes_), size(access.strides[at(kernel_.vector_axis)]));
+      Value* stride = spread(size(access.strides[at(kernel_.vector_axis)]));
       offsets = b_.CreateAdd(offsets, b_.CreateMul(lane_numbers(b_.getInt64Ty()), stride));
     }
     if (scattered) offsets = b_.CreateAdd(offsets, dynamic);
@@ -607,22 +523,9 @@ class KernelEmitter {
 
   Value* load(const Expression& x) {
     const Place from = place(x.number);
-    Type* element = e_.memory_type(x.dtype);
-    if (!from.together && !from.pointer->getType()->isVectorTy()) {
-      return from_memory(e_, x.dtype, load_scalar(from, element, x.dtype));
-    }
-    auto* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
-    llvm::Constant* none = llvm::Constant::getNullValue(type);
-    Value* allowed = from.allowed ? spread(from.allowed) : nullptr;
-    Value* raw = nullptr;
-    if (!from.together) {
-      raw = b_.CreateMaskedGather(type, from.pointer, alignment(x.dtype), allowed, none);
-    } else if (allowed) {
-      raw = b_.CreateMaskedLoad(type, from.pointer, alignment(x.dtype), allowed, none);
-    } else {
-      raw = b_.CreateAlignedLoad(type, from.pointer, alignment(x.dtype));
-    }
-    return from_memory(e_, x.dtype, raw);
+    const bool vector = from.together || from.pointer->getType()->isVectorTy();
+    Value* allowed = from.allowed && vector ? spread(from.allowed) : nullptr;
+    return load_at(from, vector, allowed, x.dtype);
   }
 
   /// One element; a place of zeros stands in where the access is not allowed.
@@ -682,51 +585,14 @@ class KernelEmitter {
     b_.CreateAlignedStore(raw, pointer, alignment(dtype));
   }
 
-  // ---- random numbers ----
-
-  /// Philox 4x32-10 (Salmon and others, 2011), the counter and key of the op's definition.
   Value* random(const Expression& x) {
     Value* position = values_[at(x.arguments[0])];
     Value* element = values_[at(x.arguments[1])];
     const bool vector = position->getType()->isVectorTy() || element->getType()->isVectorTy();
-    if (vector) {
-      position = spread(position);
-      element = spread(element);
-    }
-    Type* wide = element->getType();
-    Type* narrow = e_.with_lanes_of(b_.getInt32Ty(), wide);
-    const auto low = [&](Value* v) { return b_.CreateTrunc(v, narrow); };
-    const auto high = [&](Value* v) { return b_.CreateTrunc(b_.CreateLShr(v, 32), narrow); };
-    const auto both = [&](Value* v) { return vector ? b_.CreateVectorSplat(at(lanes_), v) : v; };
-    Value* seed = both(b_.CreateXor(seed_, b_.getInt64(static_cast<std::uint64_t>(x.seed))));
-    Value* counter = both(counter_);
-    Value* stream = e_.integer(narrow, static_cast<std::uint32_t>(x.stream));
-    std::array<Value*, 4> c = {low(element), b_.CreateXor(high(element), low(counter)),
-                               low(position), b_.CreateXor(high(position), stream)};
-    Value *k0 = low(seed), *k1 = high(seed);
-    for (int round = 0; round < 10; ++round) {
-      Value* p0 = b_.CreateMul(b_.CreateZExt(c[0], wide), e_.integer(wide, 0xD2511F53u));
-      Value* p1 = b_.CreateMul(b_.CreateZExt(c[2], wide), e_.integer(wide, 0xCD9E8D57u));
-      c = {b_.CreateXor(b_.CreateXor(high(p1), c[1]), k0), low(p1),
-           b_.CreateXor(b_.CreateXor(high(p0), c[3]), k1), low(p0)};
-      k0 = b_.CreateAdd(k0, e_.integer(narrow, 0x9E3779B9u));
-      k1 = b_.CreateAdd(k1, e_.integer(narrow, 0xBB67AE85u));
-    }
-    return uniform(x.dtype, c[0], c[1]);
-  }
-
-  Value* uniform(DType dtype, Value* r0, Value* r1) {
-    if (dtype == DType::Float64) {
-      Type* wide = e_.with_lanes_of(b_.getInt64Ty(), r0->getType());
-      Value* bits = b_.CreateOr(b_.CreateShl(b_.CreateZExt(r0, wide), 32), b_.CreateZExt(r1, wide));
-      Value* y = b_.CreateUIToFP(b_.CreateLShr(bits, 11),
-                                 e_.with_lanes_of(b_.getDoubleTy(), wide));
-      return b_.CreateFMul(y, e_.real(y->getType(), 0x1p-53));
-    }
-    const int kept = dtype == DType::Float16 ? 11 : dtype == DType::BFloat16 ? 8 : 24;
-    Value* y = b_.CreateUIToFP(b_.CreateLShr(r0, at(32 - kept)),
-                               e_.with_lanes_of(b_.getFloatTy(), r0->getType()));
-    return b_.CreateFMul(y, e_.real(y->getType(), std::ldexp(1.0, -kept)));
+    const auto shaped = [&](Value* v) { return vector ? spread(v) : v; };
+    Value* seed = b_.CreateXor(seed_, b_.getInt64(static_cast<std::uint64_t>(x.seed)));
+    return emit_uniform(e_, x.dtype, {shaped(seed), shaped(counter_), shaped(position),
+                                      shaped(element), static_cast<std::uint32_t>(x.stream)});
   }
 
   const Kernel& kernel_;
@@ -739,8 +605,7 @@ class KernelEmitter {
   Value *begin_ = nullptr, *end_ = nullptr, *fault_ = nullptr, *seed_ = nullptr,
         *counter_ = nullptr;
   std::vector<Value*> buffers_, sizes_;
-  std::vector<int> level_;
-  std::vector<bool> varies_;
+  KernelLevels levels_;
   // While emitting: what is computed, and the loops around.
   std::vector<Value*> values_, index_, results_;
   std::vector<int> computed_;

@@ -1,4 +1,4 @@
-// Which x86-64 instructions kernels are made of. No LLVM here: the rest of the backend asks it, too.
+// Which x86-64 instructions kernels are made of. No LLVM here: the rest of the backend asks it.
 #pragma once
 
 #include <cstdint>

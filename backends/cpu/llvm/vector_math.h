@@ -1,5 +1,5 @@
-// Elementary functions as code, inlined where they are used. Measured over every float32: see
-// tests/cpu_llvm. NaN gives NaN, subnormal results are zero, zeros keep their sign in odd functions.
+// Elementary functions as code, inlined where they are used. NaN gives NaN, subnormal results are
+// zero, zeros keep their sign in odd functions.
 #pragma once
 
 #include "backends/cpu/llvm/emit_context.h"

@@ -1,0 +1,20 @@
+// Uniform random numbers as code.
+#pragma once
+
+#include "backends/cpu/llvm/emit_context.h"
+
+namespace kiln::cpu {
+
+/// What fixes a draw; int64 values, all scalars or all vectors.
+struct DrawKeys {
+  llvm::Value* seed = nullptr;
+  llvm::Value* call_counter = nullptr;
+  llvm::Value* position = nullptr;
+  llvm::Value* element = nullptr;
+  std::uint32_t stream = 0;
+};
+
+/// Uniform in [0, 1), as Op::RandomUniform defines it.
+llvm::Value* emit_uniform(const Emit& e, DType dtype, const DrawKeys& keys);
+
+}  // namespace kiln::cpu

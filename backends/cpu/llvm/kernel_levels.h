@@ -1,0 +1,29 @@
+// In which loop each expression of a kernel belongs, and which of them differ between lanes.
+#pragma once
+
+#include "backends/codegen/kernel.h"
+
+namespace kiln::cpu {
+
+class KernelLevels {
+ public:
+  explicit KernelLevels(const codegen::Kernel& kernel);
+
+  /// 0: before all loops; axis + 1: in the loop of that axis.
+  int level(int expression) const { return level_[static_cast<std::size_t>(expression)]; }
+  bool varies_along(const codegen::Access& access) const;
+  /// What all stages need, or one; arguments come first.
+  const std::vector<int>& needed_everywhere() const { return everywhere_; }
+  std::vector<int> needed_by(const codegen::Stage& stage) const;
+
+ private:
+  int level_of(const codegen::Expression& expression) const;
+  int level_of(const codegen::Access& access) const;
+  std::vector<int> needed(const std::vector<int>& roots) const;
+  void add_roots(const codegen::Stage& stage, std::vector<int>& roots) const;
+
+  const codegen::Kernel& kernel_;
+  std::vector<int> level_, everywhere_;
+};
+
+}  // namespace kiln::cpu

@@ -1,0 +1,99 @@
+// What is fused, seen in kernels; the verifier refuses what breaks the rules of kernel.h.
+#include "tests/catch.h"
+#include "tests/codegen/kernel_interpreter.h"
+#include "tests/ops/evaluate.h"
+
+#include "backends/codegen/passes.h"
+#include "backends/codegen/plan.h"
+#include "core/ops/build.h"
+
+#include <kiln/error.h>
+
+using namespace kiln;
+using namespace kiln::codegen;
+using ir::Value;
+
+namespace {
+
+Program program_of(const std::vector<Value>& inputs, std::vector<Value> results) {
+  for (const GraphPass& pass : graph_passes()) results = pass.run(results);
+  return build_program(inputs, results, SizeNames(), nullptr);
+}
+
+Value input(ir::Dims dims) { return test::placeholder({DType::Float32, std::move(dims)}); }
+
+}  // namespace
+
+TEST_CASE("an elementwise chain over any movement is one kernel with one axis") {
+  const Value x = input({8, 4}), y = input({4});
+  const Value chain = ir::unary(ir::Op::Tanh, x * 2.0 + ir::broadcast_to(y, {8, 4})) + x;
+  const Program program = program_of({x, y}, {chain});
+  REQUIRE(program.kernels.size() == 1);
+  const Kernel& kernel = program.kernels[0].kernel;
+  CHECK(kernel.stages.size() == 1);
+  CHECK(kernel.axes.size() == 2);
+  const Program flat = program_of({x}, {ir::unary(ir::Op::Exp, x + x)});
+  CHECK(flat.kernels[0].kernel.axes == ir::Dims{32});
+}
+
+TEST_CASE("softmax is one kernel with lanes along its rows") {
+  const Value x = input({ir::Dim::fresh("batch"), 10});
+  const Program program = program_of({x}, {ir::softmax(x, 1)});
+  REQUIRE(program.kernels.size() == 1);
+  const Kernel& kernel = program.kernels[0].kernel;
+  CHECK(kernel.outer == 1);
+  CHECK(kernel.vector_axis == 1);
+  REQUIRE(kernel.stages.size() == 3);
+  CHECK(kernel.stages[0].combiner == Combiner::Max);
+  CHECK(kernel.stages[1].combiner == Combiner::Sum);
+}
+
+TEST_CASE("parts of a concatenation are written in place") {
+  const Value x = input({8, 4});
+  const Value parts = ir::concat({ir::unary(ir::Op::Exp, x), ir::unary(ir::Op::Sin, x)}, 1);
+  const Program program = program_of({x}, {parts});
+  REQUIRE(program.kernels.size() == 1);
+  CHECK(program.kernels[0].kernel.operands.size() == 2);
+  CHECK(program.plan.slots.size() == 2);
+}
+
+TEST_CASE("updates that read the same tensors are one kernel") {
+  const Value g = input({100}), m = input({100}), v = input({100});
+  const Value next_m = m * 0.9 + g * 0.1, next_v = v * 0.99 + g * g * 0.01;
+  const Program program = program_of({g, m, v}, {next_m, next_v});
+  CHECK(program.kernels.size() == 1);
+}
+
+TEST_CASE("a reshape is no copy, and a reduction that is used again at every point is one kernel") {
+  const Value x = input({6, 4});
+  const Value mean = ir::reduce_sum(x, {1}) * 0.25;
+  const Value centred = x - ir::broadcast_over(mean, {6, 4}, {1});
+  const Program program = program_of({x}, {ir::reshape(centred, {24})});
+  CHECK(program.kernels.size() == 1);
+  CHECK(program.plan.steps.size() == 1);
+}
+
+TEST_CASE("sizes that guards hold equal are one") {
+  const Value x = input({ir::Dim::fresh("a"), 3}), y = input({ir::Dim::fresh("b"), 3});
+  const Value sum = x + ir::with_dims(y, x.dims());
+  const std::vector<Value> results{sum};
+  const SizeNames names(ir::collect_guards(results));
+  CHECK(names(x.dims()) == names(y.dims()));
+}
+
+TEST_CASE("the verifier names the kernel and what is wrong") {
+  const Value x = input({8, 4});
+  Kernel kernel = program_of({x}, {ir::softmax(x, 1)}).kernels[0].kernel;
+  CHECK_NOTHROW(verify(kernel));
+  CHECK(print(kernel).find("stage 0: reduce over inner axes, max of v0") != std::string::npos);
+  Kernel broken = kernel;
+  broken.expressions[1].arguments[0] = 99;
+  CHECK_THROWS_AS(verify(broken), InternalError);
+  broken = kernel;
+  broken.accesses[0].strides.pop_back();
+  CHECK_THROWS_WITH(verify(broken), Catch::Contains("strides are not one per axis"));
+  broken = kernel;
+  broken.outer = 0;
+  broken.stages[0].combiner = Combiner::None;
+  CHECK_THROWS_AS(verify(broken), InternalError);
+}
