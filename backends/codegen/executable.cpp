@@ -52,10 +52,14 @@ class FrameLease {
   std::unique_ptr<Frame> frame_;
 };
 
+using InputSizes = std::vector<sdk::Dims>;
+
 std::byte* place_of(const sdk::Buffer& buffer) {
   const void* data = buffer.bytes() == 0 ? nullptr : buffer.host_data();
   return data ? static_cast<std::byte*>(const_cast<void*>(data)) : nowhere();
 }
+
+class CompiledFrame;
 
 class CompiledExecutable final : public sdk::Executable {
  public:
@@ -67,6 +71,7 @@ class CompiledExecutable final : public sdk::Executable {
     states = module_.state.size();
     outputs = graph.outputs.size();
     updates = graph.updates.size();
+    for (const ir::Update& update : graph.updates) updated_.push_back(state_of(update.variable));
     const std::vector<ir::Value> written = graph.roots();
     guards_ = ir::collect_guards(written);
     names_ = SizeNames(guards_);
@@ -86,41 +91,65 @@ class CompiledExecutable final : public sdk::Executable {
   }
 
   std::unique_ptr<sdk::Event> execute(const sdk::Call& call) const override {
-    const std::shared_ptr<Binding> binding = binding_for(call);
-    check_states(call);
-    RunContext context;
-    context.program = &program_;
-    context.module = &module_;
-    context.host = &host_;
-    context.mode = target_.thread_mode();
-    context.seed = call.seed;
-    context.call_counter = call.call_counter;
-    context.host_call_context = call.host_call_context;
+    InputSizes sizes;
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      check_input(i, call.inputs[i]->dtype(), call.inputs[i]->dims().size());
+      sizes.push_back(call.inputs[i]->dims());
+    }
+    const std::shared_ptr<Binding> binding = binding_for(sizes);
     FrameLease frame(*binding);
     std::vector<std::byte*>& slots = (*frame).top.slots;
-    const Plan& plan = program_.plan;
     const auto argument = [&](std::size_t i, const sdk::Buffer& buffer) {
-      const int slot = plan.arguments[i];
+      const int slot = program_.plan.arguments[i];
       if (slot >= 0) slots[static_cast<std::size_t>(slot)] = place_of(buffer);
     };
     for (std::size_t i = 0; i < call.inputs.size(); ++i) argument(i, *call.inputs[i]);
     for (std::size_t i = 0; i < call.states.size(); ++i) {
+      check_state(i, *call.states[i].buffer);
       argument(call.inputs.size() + i, *call.states[i].buffer);
     }
     // What is made here reaches the host only when all has succeeded.
     std::vector<std::unique_ptr<sdk::HostBuffer>> made(call.outputs.size() + call.updates.size());
     for (std::size_t i = 0; i < made.size(); ++i) {
       const sdk::Result& result = result_of(call, i);
-      slots[static_cast<std::size_t>(plan.results[i])] = destination(*binding, result, i, made[i]);
+      slots[result_slot(i)] = destination(*binding, result, i, made[i]);
     }
-    run_plan(*binding->plan, *frame, context);
+    run_plan(*binding->plan, *frame,
+             context_of(call.seed, call.call_counter, call.host_call_context));
     for (std::size_t i = 0; i < made.size(); ++i) {
       if (made[i]) result_of(call, i).made = std::move(made[i]);
     }
     return nullptr;
   }
 
+  std::unique_ptr<sdk::Frame> make_frame(const sdk::FrameIo& io) const override;
+
  private:
+  friend class CompiledFrame;
+
+  std::size_t state_of(const ir::Value& variable) const {
+    std::size_t i = 0;
+    while (module_.state[i].variable != variable) ++i;
+    return i;
+  }
+
+  std::size_t result_slot(std::size_t i) const {
+    return static_cast<std::size_t>(program_.plan.results[i]);
+  }
+
+  RunContext context_of(std::uint64_t seed, std::uint64_t call_counter,
+                        void* host_call_context) const {
+    RunContext context;
+    context.program = &program_;
+    context.module = &module_;
+    context.host = &host_;
+    context.mode = target_.thread_mode();
+    context.seed = seed;
+    context.call_counter = call_counter;
+    context.host_call_context = host_call_context;
+    return context;
+  }
+
   template <class Text>
   void dump(std::string_view stage, std::string_view label, const Text& text) const {
     if (!host_.dump_wanted(stage)) return;
@@ -154,58 +183,52 @@ class CompiledExecutable final : public sdk::Executable {
 
   // ---- sizes ----
 
-  bool has_sizes(const Binding& binding, const sdk::Call& call) const {
+  static bool has_sizes(const Binding& binding, const InputSizes& sizes) {
     std::size_t next = 0;
-    for (const sdk::Buffer* input : call.inputs) {
-      for (const std::int64_t size : input->dims()) {
-        if (next == binding.sizes.size() || binding.sizes[next++] != size) return false;
+    for (const sdk::Dims dims : sizes) {
+      for (const std::int64_t size : dims) {
+        if (binding.sizes[next++] != size) return false;
       }
     }
-    return next == binding.sizes.size();
+    return true;
   }
 
-  std::shared_ptr<Binding> binding_for(const sdk::Call& call) const {
-    for (std::size_t i = 0; i < call.inputs.size(); ++i) check_input(call, i);
+  /// REQUIRES: ranks were checked.
+  std::shared_ptr<Binding> binding_for(const InputSizes& sizes) const {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < bindings_.size(); ++i) {
-      if (!has_sizes(*bindings_[i], call)) continue;
+      if (!has_sizes(*bindings_[i], sizes)) continue;
       std::rotate(bindings_.begin(), bindings_.begin() + static_cast<std::ptrdiff_t>(i),
                   bindings_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
       return bindings_.front();
     }
-    bindings_.insert(bindings_.begin(), make_binding(call));
+    bindings_.insert(bindings_.begin(), make_binding(sizes));
     if (bindings_.size() > kBindings) bindings_.pop_back();
     return bindings_.front();
   }
 
-  void check_input(const sdk::Call& call, std::size_t i) const {
+  void check_input(std::size_t i, std::uint32_t dtype, std::size_t rank) const {
     const ir::Type& type = module_.graph.inputs[i].type();
-    const sdk::Buffer& buffer = *call.inputs[i];
-    if (buffer.dtype() != static_cast<std::uint32_t>(type.dtype) ||
-        buffer.dims().size() != type.dims.size()) {
-      mismatch(i);
-    }
+    const bool fits = dtype == static_cast<std::uint32_t>(type.dtype) && rank == type.dims.size();
+    if (!fits) mismatch(i);
   }
 
-  void check_states(const sdk::Call& call) const {
-    for (std::size_t i = 0; i < call.states.size(); ++i) {
-      const ir::Value& variable = module_.state[i].variable;
-      const sdk::Buffer& buffer = *call.states[i].buffer;
-      bool fits = buffer.dtype() == static_cast<std::uint32_t>(variable.dtype()) &&
-                  buffer.dims().size() == variable.dims().size();
-      for (std::size_t axis = 0; fits && axis < variable.dims().size(); ++axis) {
-        fits = variable.dims()[axis] == ir::Dim(buffer.dims()[axis]);
-      }
-      if (fits) continue;
-      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
-                         text("the buffer of state ", i, " does not have the type ",
-                              variable.type(), " of its variable"));
+  void check_state(std::size_t i, const sdk::Buffer& buffer) const {
+    const ir::Value& variable = module_.state[i].variable;
+    bool fits = buffer.dtype() == static_cast<std::uint32_t>(variable.dtype()) &&
+                buffer.dims().size() == variable.dims().size();
+    for (std::size_t axis = 0; fits && axis < variable.dims().size(); ++axis) {
+      fits = variable.dims()[axis] == ir::Dim(buffer.dims()[axis]);
     }
+    if (fits) return;
+    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
+                       text("the buffer of state ", i, " does not have the type ",
+                            variable.type(), " of its variable"));
   }
 
   using Symbols = std::unordered_map<std::int64_t, std::int64_t>;
 
-  std::shared_ptr<Binding> make_binding(const sdk::Call& call) const {
+  std::shared_ptr<Binding> make_binding(const InputSizes& given) const {
     auto binding = std::make_shared<Binding>();
     Symbols symbols;
     const auto value_of = [&](const ir::Symbol& symbol) -> std::optional<std::int64_t> {
@@ -216,10 +239,10 @@ class CompiledExecutable final : public sdk::Executable {
       return dim.is_static() ? dim.value() : ir::evaluate(dim, value_of);
     };
     try {
-      for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      for (std::size_t i = 0; i < given.size(); ++i) {
         const ir::Dims& dims = module_.graph.inputs[i].dims();
         for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-          const std::int64_t size = call.inputs[i]->dims()[axis];
+          const std::int64_t size = given[i][axis];
           if (const auto solved = solve(dims[axis], size, value_of)) {
             symbols.emplace(solved->first.id, solved->second);
           }
@@ -255,6 +278,7 @@ class CompiledExecutable final : public sdk::Executable {
   }
 
   module::Module module_;
+  std::vector<std::size_t> updated_;  // the state of each update
   Target& target_;
   sdk::Host host_;
   std::vector<ir::Guard> guards_;
@@ -266,6 +290,64 @@ class CompiledExecutable final : public sdk::Executable {
   mutable std::mutex mutex_;
   mutable std::vector<std::shared_ptr<Binding>> bindings_;
 };
+
+/// A prepared call: the binding and the memory of the sizes seen last.
+class CompiledFrame final : public sdk::Frame {
+ public:
+  CompiledFrame(const CompiledExecutable& program, const sdk::FrameIo& io)
+      : program_(program), io_(io) {}
+
+  void run() override {
+    if (!frame_ || serial_ != io_.sizes_serial()) follow_sizes();
+    std::vector<std::byte*>& slots = frame_->top.slots;
+    const std::vector<int>& arguments = program_.program_.plan.arguments;
+    for (std::size_t i = 0; i < io_.input_count(); ++i) {
+      if (arguments[i] >= 0) slots[at(arguments[i])] = place(io_.input(i).data);
+    }
+    for (std::size_t i = 0; i < io_.state_count(); ++i) {
+      const int slot = arguments[io_.input_count() + i];
+      if (slot >= 0) slots[at(slot)] = place_of(io_.state(i));
+    }
+    for (std::size_t i = 0; i < io_.output_count(); ++i) {
+      slots[program_.result_slot(i)] = place(io_.output(i).data);
+    }
+    for (std::size_t i = 0; i < io_.update_count(); ++i) {
+      slots[program_.result_slot(io_.output_count() + i)] = place_of(io_.update(i));
+    }
+    run_plan(*binding_->plan, *frame_,
+             program_.context_of(io_.seed(), io_.call_counter(), io_.host_call_context()));
+  }
+
+ private:
+  static std::size_t at(int slot) { return static_cast<std::size_t>(slot); }
+  static std::byte* place(void* data) { return data ? static_cast<std::byte*>(data) : nowhere(); }
+
+  void follow_sizes() {
+    frame_.reset();
+    InputSizes sizes;
+    for (std::size_t i = 0; i < io_.input_count(); ++i) {
+      program_.check_input(i, io_.input(i).dtype, io_.input(i).dims.rank);
+      sizes.push_back(abi::view_of(io_.input(i).dims));
+    }
+    for (std::size_t i = 0; i < io_.state_count(); ++i) program_.check_state(i, io_.state(i));
+    for (std::size_t i = 0; i < io_.update_count(); ++i) {
+      program_.check_state(program_.updated_[i], io_.update(i));
+    }
+    binding_ = program_.binding_for(sizes);
+    frame_ = std::make_unique<codegen::Frame>(*binding_->plan);
+    serial_ = io_.sizes_serial();
+  }
+
+  const CompiledExecutable& program_;
+  sdk::FrameIo io_;
+  std::uint64_t serial_ = 0;
+  std::shared_ptr<Binding> binding_;
+  std::unique_ptr<codegen::Frame> frame_;
+};
+
+std::unique_ptr<sdk::Frame> CompiledExecutable::make_frame(const sdk::FrameIo& io) const {
+  return std::make_unique<CompiledFrame>(*this, io);
+}
 
 }  // namespace
 

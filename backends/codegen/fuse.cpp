@@ -295,6 +295,8 @@ class Fuser {
                  const std::vector<View>& views) const {
     if (from < 0 || from == into || is_before(into, from) || is_before(from, into)) return false;
     const Unit &a = unit(into), &b = unit(from);
+    if (points.role == Role::Running) return false;
+    if (points.role == Role::Reduce && b.split && b.reduced != points.reduced) return false;
     for (std::size_t i = 0; i < views.size(); ++i) {
       const int maker = unit_of(views[i].source);
       const bool reads = maker == from;
