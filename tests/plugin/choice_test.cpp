@@ -94,7 +94,7 @@ TEST_CASE("auto takes the usable backend with the highest score", "[plugin]") {
   const Environment environment("auto");
   CHECK(backend() == "adder");
   CHECK_THAT(backend_choice().reason,
-             Catch::Matchers::Matches("KERAS_BACKEND=auto: best of [0-9]+ usable, score 5"));
+             Catch::Matchers::Matches("KERAS_BACKEND=auto: best of [0-9]+ usable, score 50"));
 }
 
 TEST_CASE("the warning about a Python engine is said once", "[plugin]") {

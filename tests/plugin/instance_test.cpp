@@ -51,7 +51,7 @@ TEST_CASE("a backend lists its ops", "[plugin]") {
 
 TEST_CASE("a probe gives score and details", "[plugin]") {
   const ProbeReport report = probe(adder()->plugin());
-  CHECK(report.score == 5);
+  CHECK(report.score == 50);
   CHECK(report.reason.empty());
   CHECK(report.details == std::vector<std::string>{"it can add"});
 }

@@ -226,7 +226,7 @@ constexpr Plugin kAdder = {
       }
       return std::make_unique<AdderInstance>(host);
     },
-    .probe = [](const Options&) -> ProbeReport { return {5, "", {"it can add"}}; },
+    .probe = [](const Options&) -> ProbeReport { return {50, "", {"it can add"}}; },
 };
 
 }  // namespace

@@ -75,7 +75,8 @@ kiln_error* allocate(kiln_instance*, const kiln_buffer_spec* spec, kiln_buffer**
 }
 kiln_error* import_host(kiln_instance*, const kiln_import_args* args, kiln_buffer** buffer) {
   *buffer = made(args->dims);
-  std::memcpy((*buffer)->data, args->data, (*buffer)->count * sizeof(float));
+  const uint64_t bytes = (*buffer)->count * sizeof(float);
+  if (bytes != 0) std::memcpy((*buffer)->data, args->data, bytes);
   return nullptr;
 }
 kiln_error* copy_to_host(const kiln_buffer* buffer, void* destination, uint64_t, uint64_t* size) {
