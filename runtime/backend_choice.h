@@ -8,7 +8,7 @@
 namespace kiln::runtime {
 
 /// Used when nothing else was asked for.
-inline constexpr std::string_view kDefaultBackend = "reference";
+inline constexpr std::string_view kDefaultBackend = "cpu";
 
 /// What was found; empty means not set.
 struct BackendSources {

@@ -1,3 +1,5 @@
+// Writes the stages as numbered files: 00 the user's graph, 10.. the passes, 40 the module, 50..
+// what the backend offers.
 #include "runtime/dump.h"
 
 #include "core/module/dot.h"
@@ -6,6 +8,7 @@
 #include "core/module/write.h"
 #include "core/ops/make.h"
 #include "core/types/text.h"
+#include "runtime/dump_backend.h"
 
 #include <kiln/error.h>
 
@@ -81,6 +84,21 @@ void dump_module(const Program& program, const fs::path& directory) {
              {reinterpret_cast<const char*>(encoded.bytes.data()), encoded.bytes.size()});
 }
 
+std::string file_name_of(const std::string& name) {
+  std::string safe;
+  for (char c : name) safe += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return safe;
+}
+
+void dump_backend(const Program& program, const fs::path& directory) {
+  std::size_t number = 50;
+  for (const BackendText& one : backend_texts(program)) {
+    std::string name = file_name_of(one.stage);
+    if (!one.name.empty()) name += "-" + file_name_of(one.name);
+    write_file(directory / (numbered(number++, name) + ".txt"), one.bytes);
+  }
+}
+
 Stage stage_of(const std::string& name) {
   if (name == "graph") return Stage::Graph;
   if (name == "passes") return Stage::Passes;
@@ -90,12 +108,6 @@ Stage stage_of(const std::string& name) {
   throw ConfigError("function", "KILN_DUMP",
                     text("KILN_DUMP names no stage '", name,
                          "'; stages are graph, passes, module, backend, all"));
-}
-
-std::string file_name_of(const std::string& name) {
-  std::string safe;
-  for (char c : name) safe += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return safe;
 }
 
 }  // namespace
@@ -109,6 +121,7 @@ void dump_program(const Program& program, const std::string& directory, Stage st
   }
   if (has(stages, Stage::Passes)) dump_passes(program, path);
   if (has(stages, Stage::Module)) dump_module(program, path);
+  if (has(stages, Stage::Backend)) dump_backend(program, path);
 }
 
 void dump_if_wanted(const Program& program) {
