@@ -26,6 +26,9 @@ namespace kiln::runtime {
 namespace {
 
 constexpr std::uint64_t kPartsPerThread = 4;
+/// Looks at a shared word this often before going to sleep: some 50 microseconds, which is longer
+/// than what lies between two loops of one call, and far shorter than waking a thread twice.
+constexpr int kSpins = 2000;
 
 struct Loop {
   RangeBody body;
@@ -34,7 +37,7 @@ struct Loop {
   std::uint64_t parts;
   std::atomic<std::uint64_t> next{0};
   std::atomic<std::uint32_t> code{0};
-  unsigned guests = 0;  // threads of the pool inside; guarded by Pool::mutex
+  std::atomic<unsigned> guests{0};  // threads of the pool inside; they come in under the lock
 };
 
 struct Pool {
@@ -42,6 +45,7 @@ struct Pool {
   std::condition_variable work;  // a loop was added, or the threads are to stop
   std::condition_variable left;  // a guest left a loop
   std::vector<Loop*> loops;
+  std::atomic<std::uint64_t> posted{0};  // loops ever added
   std::vector<std::thread> threads;
   bool stopping = false;
   unsigned wanted = 0;  // 0: not asked yet
@@ -82,6 +86,29 @@ Loop* open_loop(Pool& state) {
   return nullptr;
 }
 
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+/// Waits a little for `done`; whether it came.
+template <class Done>
+bool spin_until(const Done& done) {
+  for (int i = 0; i < kSpins; ++i) {
+    if (done()) return true;
+    pause();
+  }
+  return false;
+}
+
+// The loop is not touched after its last guest has left.
+void leave(Pool& state, Loop& loop) {
+  if (loop.guests.fetch_sub(1) != 1) return;
+  { const std::lock_guard lock(state.mutex); }
+  state.left.notify_all();
+}
+
 void serve() {
   Pool& state = pool();
   std::unique_lock lock(state.mutex);
@@ -90,10 +117,12 @@ void serve() {
     state.work.wait(lock, [&] { return state.stopping || (loop = open_loop(state)) != nullptr; });
     if (loop == nullptr) return;
     ++loop->guests;
+    const std::uint64_t seen = state.posted;
     lock.unlock();
     run_parts(*loop);
+    leave(state, *loop);
+    spin_until([&] { return state.posted != seen; });
     lock.lock();
-    if (--loop->guests == 0) state.left.notify_all();
   }
 }
 
@@ -194,11 +223,15 @@ std::uint32_t parallel_for(std::uint64_t n, RangeBody body, void* context) {
   }
   start_threads(state, count);
   state.loops.push_back(&loop);
+  ++state.posted;
   lock.unlock();
   state.work.notify_all();
   run_parts(loop);
   lock.lock();
   std::erase(state.loops, &loop);
+  lock.unlock();
+  spin_until([&] { return loop.guests == 0; });
+  lock.lock();
   state.left.wait(lock, [&] { return loop.guests == 0; });
   const bool last = state.loops.empty();
   lock.unlock();

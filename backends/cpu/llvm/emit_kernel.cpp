@@ -7,6 +7,7 @@
 #include "backends/cpu/llvm/emit_random.h"
 #include "backends/cpu/llvm/emit_scalar.h"
 #include "backends/cpu/llvm/kernel_levels.h"
+#include "backends/cpu/llvm/vector_math.h"
 
 #include <algorithm>
 #include <functional>
@@ -20,6 +21,9 @@ using llvm::Type;
 using llvm::Value;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// Kernels with more expressions keep fewer vectors at a time in registers.
+constexpr std::size_t kManyExpressions = 48;
 
 /// Keeps the first fault of a part. `bad`: a byte per lane.
 void note_fault(KernelFault* fault, std::int64_t access, std::int64_t limit,
@@ -39,7 +43,7 @@ class KernelEmitter {
     values_.resize(kernel.expressions.size());
     index_.resize(kernel.axes.size());
     results_.resize(kernel.stages.size());
-    lanes_ = kernel.vector_axis < 0 ? 1 : target.vector_bytes / widest();
+    lanes_ = kernel.vector_axis < 0 ? 1 : target.vector_bytes / widest() * vectors();
     lanes_are_outer_ = kernel.vector_axis >= 0 && kernel.vector_axis < kernel.outer;
   }
 
@@ -59,6 +63,21 @@ class KernelEmitter {
         kernel_.expressions.begin(), kernel_.expressions.end(),
         [](const Expression& x) { return x.dtype == DType::Float64; });
     return wide ? 8 : 4;
+  }
+
+  /// Vectors that are worked on together. Reductions along lanes have that many accumulators, so
+  /// that additions do not wait for each other; those across rows read that many neighbours.
+  int vectors() const {
+    const bool reduces = std::any_of(
+        kernel_.stages.begin(), kernel_.stages.end(),
+        [](const Stage& stage) { return stage.kind == StageKind::Reduce; });
+    const ir::Dim& extent = kernel_.axes[at(kernel_.vector_axis)];
+    if (!reduces || !extent.is_static()) return 1;
+    const int lanes = e_.target.vector_bytes / widest();
+    const bool outer = kernel_.vector_axis < kernel_.outer;
+    int most = kernel_.expressions.size() > kManyExpressions ? 2 : outer ? 8 : 4;
+    while (most > 1 && extent.value() < most * lanes) most /= 2;
+    return most;
   }
 
   void begin_function() {
@@ -421,7 +440,15 @@ class KernelEmitter {
       for (Value*& argument : arguments) argument = spread(argument);
     }
     const DType operand = dtype_of(x.arguments[at(arity - 1)]);
+    if (divides_by_invariant(x)) return emit_quotient(e_, arguments[0], arguments[1]);
     return rounded(e_, x.dtype, emit_scalar(e_, x.op, operand, arguments));
+  }
+
+  /// Whether a float is divided by one that belongs to a loop further out.
+  bool divides_by_invariant(const Expression& x) const {
+    if (x.op != ir::Op::Div || !e_.target.has_fma) return false;
+    if (x.dtype != DType::Float32 && x.dtype != DType::Float64) return false;
+    return levels_.level(x.arguments[1]) < levels_.level(x.arguments[0]) && width_ > 1;
   }
 
   // ---- memory ----

@@ -6,6 +6,9 @@
 
 namespace kiln::cpu {
 
+/// x / y by a reciprocal of y, which leaves the loop when y does not change in it; a step with the
+/// remainder makes up for its rounding. REQUIRES: the target has fused multiply-add.
+llvm::Value* emit_quotient(const Emit& e, llvm::Value* x, llvm::Value* y);
 llvm::Value* emit_exp(const Emit& e, llvm::Value* x);
 llvm::Value* emit_log(const Emit& e, llvm::Value* x);
 llvm::Value* emit_tanh(const Emit& e, llvm::Value* x);
