@@ -77,7 +77,7 @@ TEST_CASE("a small character model learns real text", "[slow]") {
   const std::vector<double> values = losses(run.text);
   REQUIRE(values.size() >= 2);
   CHECK(values.back() < 3.0);
-  CHECK(run.text.find("backend reference (built-in default)") == 0);
+  CHECK(run.text.find("backend cpu (built-in default)") == 0);
   double held_back = 0;
   REQUIRE(std::sscanf(last_line(run.text).c_str(), "held-back loss %lf nats/char", &held_back) ==
           1);
@@ -92,6 +92,31 @@ TEST_CASE("the same seed gives the same digits, another one others") {
   REQUIRE(losses(first.text).size() == 3);
   CHECK(char_rnn(scratch, options + "5").text == first.text);
   CHECK(losses(char_rnn(scratch, options + "6").text) != losses(first.text));
+}
+
+TEST_CASE("losses on the cpu backend are those of the reference") {
+  const Scratch scratch;
+  const std::string options = "--steps 3 --hidden 48 --batch 12 --time 24 ";
+  const Outcome compiled = char_rnn(scratch, options + "--backend cpu");
+  const Outcome plain = char_rnn(scratch, options + "--backend reference");
+  const std::vector<double> actual = losses(compiled.text), expected = losses(plain.text);
+  REQUIRE(actual.size() == 3);
+  REQUIRE(expected.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(actual[i] == Approx(expected[i]).epsilon(1e-5));
+}
+
+TEST_CASE("the number of threads changes no digit") {
+  const Scratch scratch;
+  const std::string options = "--steps 3 --hidden 64 --batch 16 --time 32";
+  ::setenv("KILN_THREADS", "1", 1);
+  const Outcome one = char_rnn(scratch, options);
+  ::setenv("KILN_THREADS", "2", 1);
+  const Outcome two = char_rnn(scratch, options);
+  const Outcome again = char_rnn(scratch, options);
+  ::unsetenv("KILN_THREADS");
+  REQUIRE(losses(one.text).size() == 3);
+  CHECK(two.text == one.text);
+  CHECK(again.text == one.text);
 }
 
 TEST_CASE("saved weights are loaded again") {

@@ -32,7 +32,7 @@ std::vector<std::string> warnings;
 }  // namespace
 
 TEST_CASE("environment goes before file, file before default", "[plugin]") {
-  CHECK(decide_backend({"", "", ""}).value == "reference");
+  CHECK(decide_backend({"", "", ""}).value == "cpu");
   CHECK(decide_backend({"", "", ""}).reason == "built-in default");
   CHECK(decide_backend({"", "cpu", "/h/keras.json"}).value == "cpu");
   CHECK(decide_backend({"", "cpu", "/h/keras.json"}).reason == "backend \"cpu\" in /h/keras.json");
@@ -45,14 +45,14 @@ TEST_CASE("engines of Python Keras give the default and a warning", "[plugin]") 
   for (const std::string name :
        {"theano", "tensorflow", "cntk", "jax", "torch", "numpy", "openvino"}) {
     const WantedBackend wanted = decide_backend({name, "cpu", "/h/keras.json"});
-    CHECK(wanted.value == "reference");
+    CHECK(wanted.value == "cpu");
     CHECK(wanted.reason ==
           text("built-in default; KERAS_BACKEND=", name, " names an engine of Python Keras"));
     CHECK(wanted.warning ==
-          text("KERAS_BACKEND=", name, " names an engine of Python Keras; using reference"));
+          text("KERAS_BACKEND=", name, " names an engine of Python Keras; using cpu"));
   }
   CHECK(decide_backend({"", "theano", "/h/keras.json"}).warning ==
-        "backend \"theano\" in /h/keras.json names an engine of Python Keras; using reference");
+        "backend \"theano\" in /h/keras.json names an engine of Python Keras; using cpu");
 }
 
 TEST_CASE("the environment may give a path", "[plugin]") {
@@ -99,16 +99,16 @@ TEST_CASE("auto takes the usable backend with the highest score", "[plugin]") {
 
 TEST_CASE("the warning about a Python engine is said once", "[plugin]") {
   if (!decide_backend({"", "", ""}).warning.empty()) return;
-  bool reference_is_there = false;
+  bool default_is_there = false;
   for (const PluginFile& file : list_plugin_files()) {
-    reference_is_there = reference_is_there || file.name == "reference";
+    default_is_there = default_is_there || file.name == "cpu";
   }
   const Environment environment("tensorflow");
   warnings.clear();
   set_log_sink([](LogLevel, std::string_view line) { warnings.emplace_back(line); });
-  if (reference_is_there) {
-    CHECK(backend() == "reference");
-    CHECK(backend() == "reference");
+  if (default_is_there) {
+    CHECK(backend() == "cpu");
+    CHECK(backend() == "cpu");
   } else {
     CHECK_THROWS_AS(backend(), BackendError);
   }
@@ -116,7 +116,7 @@ TEST_CASE("the warning about a Python engine is said once", "[plugin]") {
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0] ==
         "kiln: warning: backend: KERAS_BACKEND=tensorflow names an engine of Python Keras; using "
-        "reference");
+        "cpu");
 }
 
 TEST_CASE("backends are listed with what is known about them", "[plugin]") {
