@@ -41,6 +41,7 @@ class KernelBuilder {
     name(number);
     for (const Dim& dim : kernel().axes) add_size(kernel(), dim);
     choose_vector_axis();
+    reuse_stored(kernel());
     collapse_axes(kernel());
     return std::move(out_);
   }

@@ -19,6 +19,9 @@ struct BuiltKernel {
 /// `number` makes the name unique.
 BuiltKernel build_kernel(const Unit& unit, const Units& units, const SizeNames& names, int number);
 
+/// Expensive values of a reduction that a later stage needs, too, are kept where that stage writes.
+void reuse_stored(Kernel& kernel);
+
 /// Merges neighbouring axes that every access runs through as one.
 void collapse_axes(Kernel& kernel);
 

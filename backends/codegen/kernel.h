@@ -6,7 +6,8 @@
 // run one after the other. A stage with `inner` set runs over all points of the inner axes in
 // row-major order; one without runs once. What a stage computes:
 //   Map      evaluates its stores at each point.
-//   Reduce   combines `value` over the inner axes; later stages read it as StageResult.
+//   Reduce   combines `value` over the inner axes; later stages read it as StageResult. Its stores
+//            are evaluated at each point, too.
 //   Running  combines `value` along the inner axes in order and evaluates its stores after each
 //            point's value has been combined: there StageResult is the running value.
 // An expression's value is that of its dtype after every step (float16 and bfloat16 are rounded

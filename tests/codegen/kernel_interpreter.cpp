@@ -145,7 +145,6 @@ class Run {
       } else {
         results_[s] = apply(op_of(stage.combiner), dtype, dtype, {results_[s], value}, 2);
       }
-      if (stage.kind != StageKind::Running) return;
       evaluate(prepared_.stores[s]);
       for (const Store& store : stage.stores) write(store);
     });

@@ -9,6 +9,8 @@
 
 #include <kiln/error.h>
 
+#include <algorithm>
+
 using namespace kiln;
 using namespace kiln::codegen;
 using ir::Value;
@@ -46,6 +48,11 @@ TEST_CASE("softmax is one kernel with lanes along its rows") {
   REQUIRE(kernel.stages.size() == 3);
   CHECK(kernel.stages[0].combiner == Combiner::Max);
   CHECK(kernel.stages[1].combiner == Combiner::Sum);
+  // The exponential is kept where the result goes.
+  CHECK(kernel.stages[1].stores.size() == 1);
+  const auto exps = std::count_if(kernel.expressions.begin(), kernel.expressions.end(),
+                                  [](const Expression& e) { return e.op == ir::Op::Exp; });
+  CHECK(exps == 1);
 }
 
 TEST_CASE("parts of a concatenation are written in place") {

@@ -285,7 +285,10 @@ class KernelEmitter {
       // Lanes beyond the end keep what they have.
       if (mask_ && !lanes_are_outer_) next = b_.CreateSelect(mask_, next, old);
       b_.CreateStore(next, sum);
-      if (stage.kind != StageKind::Running) return;
+      if (stage.kind == StageKind::Reduce) {
+        for (const Store& one : stage.stores) store(one);
+        return;
+      }
       results_[s] = next;
       compute(levels_.needed_by(stage), static_cast<int>(kernel_.axes.size()));
       for (const Store& one : stage.stores) store(one);
