@@ -1,3 +1,5 @@
+// Loops over the same steps that share carries become one: the augmented forward loop of a gradient
+// and the user's own, above all.
 #include "core/passes/scan_merge.h"
 
 #include "core/ir/traverse.h"
@@ -13,30 +15,71 @@ namespace {
 using ir::Node;
 using ir::Value;
 
-/// For each carry of `b` the carry of `a` that it always equals. The largest set of pairs that
-/// begin with equal values and, taken for granted, have equal next values.
-std::vector<std::optional<std::size_t>> equal_carries(const ScanParts& a, const ScanParts& b,
-                                                      const ir::Replacements& shared) {
-  std::vector<std::optional<std::size_t>> pairs(b.carry.size());
-  for (std::size_t i = 0; i < b.carry.size(); ++i) {
-    for (std::size_t j = 0; j < a.carry.size(); ++j) {
-      if (a.init[j] == b.init[i] && a.carry[j].type() == b.carry[i].type()) {
-        pairs[i] = j;
-        break;
-      }
+/// Numbers of classes by key, in order of first appearance.
+class Classes {
+ public:
+  std::size_t operator()(std::size_t before, const Value& value) {
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      if (keys_[i].first == before && keys_[i].second == value) return i;
+    }
+    keys_.emplace_back(before, value);
+    return keys_.size() - 1;
+  }
+  std::size_t count() const { return keys_.size(); }
+
+ private:
+  std::vector<std::pair<std::size_t, Value>> keys_;
+};
+
+/// Carries of both loops in classes that are equal at every step: those that begin with one value
+/// and, while carries of a class are taken for each other, have one next value. By refinement of
+/// the partition (P. Kanellakis and S. Smolka, 1990), which finds the coarsest one.
+struct CarryClasses {
+  std::vector<std::size_t> of_a, of_b;
+
+  CarryClasses(const ScanParts& a, const ScanParts& b, const ir::Replacements& shared) {
+    Classes first;
+    for (const Value& init : a.init) of_a.push_back(first(0, init));
+    for (const Value& init : b.init) of_b.push_back(first(0, init));
+    for (std::size_t count = 0, next = first.count(); count != next;) {
+      count = next;
+      next = refine(a, b, shared, count);
     }
   }
-  for (bool changed = true; changed;) {
-    changed = false;
-    ir::Replacements map = shared;
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-      if (pairs[i]) map.emplace(b.carry[i], a.carry[*pairs[i]]);
+
+ private:
+  std::size_t refine(const ScanParts& a, const ScanParts& b, const ir::Replacements& shared,
+                     std::size_t count) {
+    std::vector<Value> members(count);  // one of each class stands for all
+    ir::Replacements in_a, in_b = shared;
+    for (std::size_t i = 0; i < of_a.size(); ++i) {
+      Value& member = members[of_a[i]];
+      if (!member) member = a.carry[i];
+      in_a.emplace(a.carry[i], member);
     }
-    const std::vector<Value> next = ir::replace_values(b.next, map);
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-      if (!pairs[i] || next[i] == a.next[*pairs[i]]) continue;
-      pairs[i].reset();
-      changed = true;
+    for (std::size_t i = 0; i < of_b.size(); ++i) {
+      Value& member = members[of_b[i]];
+      if (!member) member = b.carry[i];
+      in_b.emplace(b.carry[i], member);
+    }
+    const std::vector<Value> next_a = ir::replace_values(a.next, in_a);
+    const std::vector<Value> next_b = ir::replace_values(b.next, in_b);
+    Classes finer;
+    for (std::size_t i = 0; i < of_a.size(); ++i) of_a[i] = finer(of_a[i], next_a[i]);
+    for (std::size_t i = 0; i < of_b.size(); ++i) of_b[i] = finer(of_b[i], next_b[i]);
+    return finer.count();
+  }
+};
+
+/// For each carry of `b` the carry of `a` that it always equals.
+std::vector<std::optional<std::size_t>> equal_carries(const ScanParts& a, const ScanParts& b,
+                                                      const ir::Replacements& shared) {
+  const CarryClasses classes(a, b, shared);
+  std::vector<std::optional<std::size_t>> pairs(b.carry.size());
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const auto found = std::find(classes.of_a.begin(), classes.of_a.end(), classes.of_b[i]);
+    if (found != classes.of_a.end()) {
+      pairs[i] = static_cast<std::size_t>(found - classes.of_a.begin());
     }
   }
   return pairs;
