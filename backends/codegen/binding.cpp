@@ -13,6 +13,8 @@ namespace {
 constexpr std::int64_t kKernelGrain = 1 << 15;
 constexpr std::int64_t kProductGrain = 1 << 20;
 constexpr std::int64_t kMostParts = 64;
+/// Rows of a loop that make a group worth a thread, and the most groups.
+constexpr std::int64_t kGroupRows = 16, kMostGroups = 8;
 /// Parts of the axis that lanes run along begin at multiples of this.
 constexpr std::int64_t kLaneBlock = 64;
 
@@ -35,12 +37,13 @@ class Binder {
  public:
   Binder(const Plan& plan, const std::vector<BuiltKernel>& kernels,
          const std::vector<KernelFunction>& functions, const EvaluateDim& evaluate,
-         ProductLibrary* library)
+         ProductLibrary* library, const RowGroup* group)
       : plan_(plan),
         kernels_(kernels),
         functions_(functions),
         evaluate_(evaluate),
         library_(library),
+        group_(group),
         out_(std::make_unique<BoundPlan>()) {}
 
   std::unique_ptr<BoundPlan> run() {
@@ -52,6 +55,7 @@ class Binder {
     }
     out_->steps.resize(plan_.steps.size());
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      scale_ = group_ ? (*group_->scales)[i] : 0;
       std::visit([&](const auto& step) { bind(step, out_->steps[i]); }, plan_.steps[i]);
     }
     place();
@@ -86,11 +90,15 @@ class Binder {
       if (outer && extent == 0) bound.function = {};
     }
     if (!bound.function.run) bound.range = 0;
+    if (scale_ != 0 && bound.range != 0) {
+      bound.begin = group_->begin * scale_;
+      bound.range = (group_->end - group_->begin) * scale_;
+    }
     bound.grain = std::max(std::int64_t{1}, kKernelGrain / per_index);
     if (kernel.vector_axis == 0) bound.grain = ceil_div(bound.grain, kLaneBlock) * kLaneBlock;
     bound.grain = std::max(bound.grain, ceil_div(bound.range, kMostParts));
     if (kernel.vector_axis == 0) bound.grain = ceil_div(bound.grain, kLaneBlock) * kLaneBlock;
-    bound.parallel = kernel.outer > 0 && bound.range > bound.grain;
+    bound.parallel = !group_ && kernel.outer > 0 && bound.range > bound.grain;
     for (const auto& [extent, node] : built.nonempty) {
       if (bound.range != 0 && evaluate_(extent) == 0) bound.empty_axis = node;
     }
@@ -112,7 +120,8 @@ class Binder {
 
   /// Splits by the size alone, so that results do not depend on the number of threads.
   void bind(const ProductStep& step, BoundStep& bound) {
-    const MatrixProduct whole = matrix(step.form);
+    MatrixProduct whole = matrix(step.form);
+    if (group_) whole.rows = std::min(whole.rows, group_->end - group_->begin);
     std::int64_t count = 1;
     for (const ProductAxis& axis : step.form.batch) {
       count = checked_product(count, evaluate_(axis.size));
@@ -120,14 +129,15 @@ class Binder {
     if (count == 0 || whole.rows == 0 || whole.columns == 0 || whole.depth == 0) return;
     const std::int64_t work = whole.rows * whole.columns * whole.depth;
     const std::int64_t parts =
-        count > 1 ? 1 : std::clamp(work / kProductGrain, std::int64_t{1}, std::int64_t{8});
+        count > 1 || group_ ? 1 : std::clamp(work / kProductGrain, std::int64_t{1}, std::int64_t{8});
     const bool by_rows = whole.rows >= whole.columns;
     const std::int64_t extent = by_rows ? whole.rows : whole.columns;
     const std::int64_t part = ceil_div(ceil_div(extent, parts), 16) * 16;
-    const std::int64_t lhs = evaluate_(step.form.lhs_offset);
+    const std::int64_t skipped = group_ ? group_->begin : 0;
+    const std::int64_t lhs = evaluate_(step.form.lhs_offset) + skipped * whole.lhs_row;
     const std::int64_t rhs = evaluate_(step.form.rhs_offset);
     for (std::int64_t i = 0; i < count; ++i) {
-      ProductRun start{nullptr, lhs, rhs, 0};
+      ProductRun start{nullptr, lhs, rhs, skipped * whole.result_row};
       std::int64_t rest = i;
       for (auto axis = step.form.batch.rbegin(); axis != step.form.batch.rend(); ++axis) {
         const std::int64_t size = evaluate_(axis->size), index = rest % size;
@@ -145,7 +155,7 @@ class Binder {
       bound.scratch_bytes =
           std::max(bound.scratch_bytes, ceil_div(scratch, kAlignment) * kAlignment);
     }
-    bound.parallel = bound.runs.size() > 1 && work * count >= 2 * kProductGrain;
+    bound.parallel = !group_ && bound.runs.size() > 1 && work * count >= 2 * kProductGrain;
   }
 
   ProductRun part_of(MatrixProduct product, ProductRun run, bool by_rows, std::int64_t begin,
@@ -174,7 +184,18 @@ class Binder {
       bound.slice_bytes.push_back(slice_bytes(step.results[i], bound.length));
     }
     bound.spare_offsets.resize(static_cast<std::size_t>(attrs.carry));
-    add_body(*step.body, bound);
+    bind_groups(step, bound);
+  }
+
+  /// As many groups of rows as are worth a thread each; how many follows from the sizes alone.
+  void bind_groups(const LoopStep& step, BoundStep& bound) {
+    const std::int64_t rows = step.sharding ? evaluate_(step.sharding->rows) : 0;
+    const std::int64_t groups = std::min(rows / kGroupRows, kMostGroups);
+    if (groups < 2 || group_) return add_body(*step.body, bound, nullptr);
+    for (std::int64_t g = 0; g < groups; ++g) {
+      const RowGroup group{rows * g / groups, rows * (g + 1) / groups, &step.sharding->scales};
+      add_body(*step.body, bound, &group);
+    }
   }
 
   std::int64_t slice_bytes(int slot, std::int64_t length) const {
@@ -182,13 +203,20 @@ class Binder {
   }
 
   void bind(const BranchStep& step, BoundStep& bound) {
-    for (const auto& branch : step.branches) add_body(*branch, bound);
+    for (const auto& branch : step.branches) add_body(*branch, bound, nullptr);
   }
   void bind(const HostCallStep&, BoundStep&) {}
-  void bind(const CopyStep&, BoundStep&) {}
+  void bind(const CopyStep& step, BoundStep& bound) {
+    bound.copy_bytes = out_->bytes[static_cast<std::size_t>(step.to)];
+    if (!group_ || bound.copy_bytes == 0) return;
+    const std::int64_t row =
+        bound.copy_bytes / out_->dims[static_cast<std::size_t>(step.to)].front();
+    bound.copy_begin = group_->begin * row;
+    bound.copy_bytes = (group_->end - group_->begin) * row;
+  }
 
-  void add_body(const Plan& body, BoundStep& bound) {
-    bound.bodies.push_back(bind_plan(body, kernels_, functions_, evaluate_, library_));
+  void add_body(const Plan& body, BoundStep& bound, const RowGroup* group) {
+    bound.bodies.push_back(bind_plan(body, kernels_, functions_, evaluate_, library_, group));
     bound.body_offsets.push_back(0);
   }
 
@@ -325,6 +353,8 @@ class Binder {
   const std::vector<KernelFunction>& functions_;
   const EvaluateDim& evaluate_;
   ProductLibrary* library_;
+  const RowGroup* group_;
+  std::int64_t scale_ = 0;  // of the step being bound
   std::unique_ptr<BoundPlan> out_;
 };
 
@@ -332,8 +362,9 @@ class Binder {
 
 std::unique_ptr<BoundPlan> bind_plan(const Plan& plan, const std::vector<BuiltKernel>& kernels,
                                      const std::vector<KernelFunction>& functions,
-                                     const EvaluateDim& evaluate, ProductLibrary* library) {
-  return Binder(plan, kernels, functions, evaluate, library).run();
+                                     const EvaluateDim& evaluate, ProductLibrary* library,
+                                     const RowGroup* group) {
+  return Binder(plan, kernels, functions, evaluate, library, group).run();
 }
 
 }  // namespace kiln::codegen

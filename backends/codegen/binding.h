@@ -20,6 +20,7 @@ struct BoundStep {
   // Kernels.
   KernelFunction function;
   std::vector<std::int64_t> sizes;
+  std::int64_t begin = 0;  // first index of axis 0
   std::int64_t range = 0;  // indices of axis 0; 0: nothing to do
   std::int64_t grain = 0;  // of them in one part of a parallel run
   const ir::Node* empty_axis = nullptr;  // fails: this node has nothing to choose from
@@ -27,7 +28,9 @@ struct BoundStep {
   std::vector<ProductRun> runs;
   std::int64_t scratch_offset = 0, scratch_bytes = 0;  // in the arena; bytes of one run
   bool parallel = false;
-  // Loops and branches.
+  // Copies.
+  std::int64_t copy_begin = 0, copy_bytes = 0;
+  // Loops and branches. A loop has one body for each group of rows, run side by side.
   std::int64_t length = 0;
   std::vector<std::int64_t> spare_offsets;  // a second buffer for each carry
   std::vector<std::int64_t> slice_bytes;    // of each x, then of each y
@@ -47,10 +50,17 @@ struct BoundPlan {
 
 using EvaluateDim = std::function<std::int64_t(const ir::Dim&)>;
 
+/// Rows begin .. end - 1 of a loop that is cut; `scales` as in Sharding.
+struct RowGroup {
+  std::int64_t begin = 0, end = 0;
+  const std::vector<std::int64_t>* scales = nullptr;
+};
+
 /// `kernels`: one per Program::kernels. Throws sdk::Failure for sizes that do not fit 63 bits.
 std::unique_ptr<BoundPlan> bind_plan(const Plan& plan, const std::vector<BuiltKernel>& kernels,
                                      const std::vector<KernelFunction>& functions,
-                                     const EvaluateDim& evaluate, ProductLibrary* library);
+                                     const EvaluateDim& evaluate, ProductLibrary* library,
+                                     const RowGroup* group = nullptr);
 
 /// Bytes from one tensor to the next in an arena.
 inline constexpr std::int64_t kAlignment = 64;

@@ -1,6 +1,7 @@
 // From units to steps over slots.
 #include "backends/codegen/plan.h"
 
+#include "backends/codegen/sharding.h"
 #include "core/ir/traverse.h"
 #include "core/ops/op.h"
 
@@ -142,8 +143,10 @@ class PlanBuilder {
 
   void add_loop(const Unit& unit) {
     const auto& attrs = unit.node->as<ir::ScanAttrs>();
-    plan_.steps.push_back(LoopStep{unit.node, slots_of(unit.node->operands),
-                                   results_of(*unit.node), body(attrs.body)});
+    LoopStep step{unit.node, slots_of(unit.node->operands), results_of(*unit.node),
+                  body(attrs.body)};
+    step.sharding = find_sharding(step, program_.kernels);
+    plan_.steps.push_back(std::move(step));
   }
 
   void add_branch(const Unit& unit) {

@@ -31,10 +31,16 @@ struct ProductStep {
   int lhs = 0, rhs = 0, result = 0;
   const ir::Node* node = nullptr;
 };
+/// How a loop is cut into groups of rows; see sharding.h.
+struct Sharding {
+  ir::Dim rows;                      // leading dim of all that the loop writes
+  std::vector<std::int64_t> scales;  // of each step: indices to a row; 0: not by rows
+};
 struct LoopStep {
   const ir::Node* node = nullptr;
   std::vector<int> operands, results;
   std::shared_ptr<const Plan> body;
+  std::optional<Sharding> sharding = {};
 };
 struct BranchStep {
   const ir::Node* node = nullptr;

@@ -49,7 +49,8 @@ class PlanPrinter {
     const auto& attrs = step.node->as<ir::ScanAttrs>();
     out_ += text(indent, "loop (", list(step.results), ") = (", list(step.operands), ")  # ",
                  attrs.length, " steps, ", attrs.carry, " carried",
-                 attrs.reverse ? ", backwards" : "", "\n");
+                 attrs.reverse ? ", backwards" : "",
+                 step.sharding ? text(", rows of ", step.sharding->rows, " apart") : "", "\n");
     print(*step.body, indent + "  ");
   }
   void print_step(const BranchStep& step, const std::string& indent) {

@@ -85,7 +85,8 @@ class Runner {
     arguments.call_counter = context_.call_counter;
     KernelFault fault;
     if (!bound.parallel) {
-      arguments.end = bound.range;
+      arguments.begin = bound.begin;
+      arguments.end = bound.begin + bound.range;
       arguments.fault = &fault;
       bound.function.run(bound.function.context, &arguments);
     } else {
@@ -142,9 +143,25 @@ class Runner {
   }
 
   void run_step(const LoopStep& step, const BoundStep& bound, std::size_t s) {
+    if (bound.length == 0) {
+      const auto& attrs = step.node->as<ir::ScanAttrs>();
+      for (std::size_t i = 0; i < at(attrs.carry); ++i) {
+        copy(step.results[i], step.operands[at(attrs.consts) + i]);
+      }
+      return;
+    }
+    if (bound.bodies.size() == 1) return run_group(step, bound, s, 0);
+    context_.host->parallel_for(bound.bodies.size(), [&](std::uint64_t begin, std::uint64_t end) {
+      const Entered entered(context_.mode);
+      for (std::uint64_t group = begin; group < end; ++group) run_group(step, bound, s, group);
+    });
+  }
+
+  /// The whole loop for one group of rows.
+  void run_group(const LoopStep& step, const BoundStep& bound, std::size_t s, std::size_t group) {
     const auto& attrs = step.node->as<ir::ScanAttrs>();
-    const BoundPlan& body = *bound.bodies[0];
-    PlanFrame& inner = frame_.bodies[s][0];
+    const BoundPlan& body = *bound.bodies[group];
+    PlanFrame& inner = frame_.bodies[s][group];
     const auto carries = at(attrs.carry), consts = at(attrs.consts);
     const auto bind = [&](std::size_t argument, std::byte* place) {
       const int number = body.plan->arguments[argument];
@@ -153,12 +170,6 @@ class Runner {
     const auto bind_result = [&](std::size_t result, std::byte* place) {
       inner.slots[at(body.plan->results[result])] = place;
     };
-    if (bound.length == 0) {
-      for (std::size_t i = 0; i < carries; ++i) {
-        copy(step.results[i], step.operands[consts + i]);
-      }
-      return;
-    }
     bind(0, reinterpret_cast<std::byte*>(&inner.step_number));
     for (std::size_t i = 0; i < consts; ++i) bind(1 + i, slot(step.operands[i]));
     for (std::size_t i = 0; i < carries; ++i) {
@@ -180,7 +191,7 @@ class Runner {
       for (std::size_t y = carries; y < step.results.size(); ++y) {
         bind_result(y, slot(step.results[y]) + t * bound.slice_bytes[xs + y - carries]);
       }
-      Runner(body, inner, context_, arena_ + bound.body_offsets[0]).run();
+      Runner(body, inner, context_, arena_ + bound.body_offsets[group]).run();
       for (std::size_t c = 0; c < carries; ++c) {
         bind(1 + consts + c, inner.slots[at(body.plan->results[c])]);
       }
@@ -220,7 +231,11 @@ class Runner {
     }
   }
 
-  void run_step(const CopyStep& step, const BoundStep&, std::size_t) { copy(step.to, step.from); }
+  void run_step(const CopyStep& step, const BoundStep& bound, std::size_t) {
+    if (bound.copy_bytes == 0) return;
+    std::memcpy(slot(step.to) + bound.copy_begin, slot(step.from) + bound.copy_begin,
+                at(bound.copy_bytes));
+  }
 
   void copy(int to, int from) {
     const std::int64_t bytes = plan_.bytes[at(to)];

@@ -96,7 +96,7 @@ TEST_CASE("the same seed gives the same digits, another one others") {
 
 TEST_CASE("losses on the cpu backend are those of the reference") {
   const Scratch scratch;
-  const std::string options = "--steps 3 --hidden 48 --batch 12 --time 24 ";
+  const std::string options = "--steps 3 --hidden 48 --batch 40 --time 24 ";
   const Outcome compiled = char_rnn(scratch, options + "--backend cpu");
   const Outcome plain = char_rnn(scratch, options + "--backend reference");
   const std::vector<double> actual = losses(compiled.text), expected = losses(plain.text);
@@ -107,7 +107,7 @@ TEST_CASE("losses on the cpu backend are those of the reference") {
 
 TEST_CASE("the number of threads changes no digit") {
   const Scratch scratch;
-  const std::string options = "--steps 3 --hidden 64 --batch 16 --time 32";
+  const std::string options = "--steps 3 --hidden 64 --batch 40 --time 32";
   ::setenv("KILN_THREADS", "1", 1);
   const Outcome one = char_rnn(scratch, options);
   ::setenv("KILN_THREADS", "2", 1);
