@@ -12,7 +12,7 @@ namespace {
 /// Parts of a parallel run have about this many expressions, or multiply-adds of products.
 constexpr std::int64_t kKernelGrain = 1 << 15;
 constexpr std::int64_t kProductGrain = 1 << 20;
-constexpr std::int64_t kMostParts = 64;
+constexpr std::int64_t kMostParts = 64, kMostProductParts = 8;
 /// Rows of a loop that make a group worth a thread, and the most groups.
 constexpr std::int64_t kGroupRows = 16, kMostGroups = 8;
 /// Parts of the axis that lanes run along begin at multiples of this.
@@ -128,8 +128,9 @@ class Binder {
     }
     if (count == 0 || whole.rows == 0 || whole.columns == 0 || whole.depth == 0) return;
     const std::int64_t work = whole.rows * whole.columns * whole.depth;
+    const bool whole_only = count > 1 || group_;
     const std::int64_t parts =
-        count > 1 || group_ ? 1 : std::clamp(work / kProductGrain, std::int64_t{1}, std::int64_t{8});
+        whole_only ? 1 : std::clamp(work / kProductGrain, std::int64_t{1}, kMostProductParts);
     const bool by_rows = whole.rows >= whole.columns;
     const std::int64_t extent = by_rows ? whole.rows : whole.columns;
     const std::int64_t part = ceil_div(ceil_div(extent, parts), 16) * 16;

@@ -76,9 +76,8 @@ class Finder {
     std::optional<std::int64_t> scale;
     for (const Access& access : kernel.accesses) {
       const int slot = step.slots[at(access.operand)];
-      if (!changes_[at(slot)] || (!has_rows(slot) && !kernel.operands[at(access.operand)].written)) {
-        continue;
-      }
+      const bool written = kernel.operands[at(access.operand)].written;
+      if (!changes_[at(slot)] || (!has_rows(slot) && !written)) continue;
       const std::optional<std::int64_t> own = rows_of(kernel, access, slot);
       if (!own || (scale && *scale != *own)) return std::nullopt;
       scale = own;

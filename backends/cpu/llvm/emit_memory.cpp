@@ -1,0 +1,248 @@
+// Values of expressions, and where elements lie: neighbours in one access, others by gathers, and
+// indices that are computed, with their check.
+#include "backends/cpu/llvm/emit_random.h"
+#include "backends/cpu/llvm/emit_scalar.h"
+#include "backends/cpu/llvm/kernel_emitter.h"
+#include "backends/cpu/llvm/vector_math.h"
+
+#include <algorithm>
+
+namespace kiln::cpu {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+using namespace codegen;
+using llvm::BasicBlock;
+using llvm::Type;
+using llvm::Value;
+
+Value* KernelEmitter::splat_constant(DType dtype, std::uint64_t bits, Type* type) {
+  Type* memory = e_.memory_type(dtype);
+  const unsigned width = memory->getScalarSizeInBits();
+  llvm::Constant* raw =
+      llvm::ConstantInt::get(b_.getIntNTy(width), llvm::APInt(width, bits, false, true));
+  Value* scalar = from_memory(e_, dtype, b_.CreateBitCast(raw, memory));
+  return type->isVectorTy() ? b_.CreateVectorSplat(at(lanes_), scalar) : scalar;
+}
+
+Value* KernelEmitter::spread(Value* x) {
+  return x->getType()->isVectorTy() ? x : b_.CreateVectorSplat(at(lanes_), x);
+}
+
+Value* KernelEmitter::in_lanes(int expression) {
+  Value* x = values_[at(expression)];
+  return in_vector() ? spread(x) : x;
+}
+
+Value* KernelEmitter::axis_index(int axis) {
+  Value* index = index_[at(axis)];
+  if (axis != kernel_.vector_axis || !in_vector()) return index;
+  return b_.CreateAdd(b_.CreateVectorSplat(at(lanes_), index), lane_numbers(b_.getInt64Ty()));
+}
+
+Value* KernelEmitter::value_of(const Expression& x) {
+  switch (x.kind) {
+    case ExpressionKind::Constant: return splat_constant(x.dtype, x.bits, b_.getInt1Ty());
+    case ExpressionKind::AxisIndex: return axis_index(x.number);
+    case ExpressionKind::SizeValue: return sizes_[at(x.number)];
+    case ExpressionKind::Load: return load(x);
+    case ExpressionKind::StageResult: return results_[at(x.number)];
+    case ExpressionKind::Random: return random(x);
+    case ExpressionKind::Convert:
+      return converted(e_, dtype_of(x.arguments[0]), x.dtype, values_[at(x.arguments[0])]);
+    case ExpressionKind::Apply: break;
+  }
+  const int arity = ir::def(x.op).arity;
+  std::vector<Value*> arguments;
+  bool vector = false;
+  for (int i = 0; i < arity; ++i) {
+    arguments.push_back(values_[at(x.arguments[at(i)])]);
+    vector = vector || arguments.back()->getType()->isVectorTy();
+  }
+  if (vector) {
+    for (Value*& argument : arguments) argument = spread(argument);
+  }
+  const DType operand = dtype_of(x.arguments[at(arity - 1)]);
+  if (divides_by_invariant(x)) return emit_quotient(e_, arguments[0], arguments[1]);
+  return rounded(e_, x.dtype, emit_scalar(e_, x.op, operand, arguments));
+}
+
+bool KernelEmitter::divides_by_invariant(const Expression& x) const {
+  if (x.op != ir::Op::Div || !e_.target.has_fma) return false;
+  if (x.dtype != DType::Float32 && x.dtype != DType::Float64) return false;
+  return levels_.level(x.arguments[1]) < levels_.level(x.arguments[0]) && width_ > 1;
+}
+
+Value* KernelEmitter::scalar_offset(const Access& access) {
+  Value* offset = size(access.offset);
+  for (std::size_t axis = 0; axis < access.strides.size(); ++axis) {
+    const ir::Dim& stride = access.strides[axis];
+    if (stride == ir::Dim(0)) continue;
+    offset = b_.CreateAdd(offset, b_.CreateMul(index_[axis], size(stride)));
+  }
+  return offset;
+}
+
+KernelEmitter::Place KernelEmitter::place(int number) {
+  const Access& access = kernel_.accesses[at(number)];
+  Type* element = e_.memory_type(kernel_.operands[at(access.operand)].dtype);
+  Value* base = buffers_[at(access.operand)];
+  Value* offset = scalar_offset(access);
+  Place result;
+  Value *dynamic = nullptr, *inside = nullptr;
+  if (access.dynamic >= 0) {
+    dynamic = values_[at(access.dynamic)];
+    inside = checked_index(number, access, dynamic);
+    dynamic = b_.CreateMul(dynamic, same_shape(size(access.dynamic_stride), dynamic));
+    if (!dynamic->getType()->isVectorTy()) offset = b_.CreateAdd(offset, dynamic);
+  }
+  const bool scattered = dynamic && dynamic->getType()->isVectorTy();
+  const bool along = in_vector() && levels_.varies_along(access);
+  result.allowed = inside;
+  if (!along && !scattered) {
+    result.pointer = b_.CreateGEP(element, base, offset);
+    return result;
+  }
+  if (mask_) result.allowed = inside ? b_.CreateAnd(spread(inside), mask_) : mask_;
+  const bool unit = along && access.strides[at(kernel_.vector_axis)].is_one();
+  if (unit && !scattered) {
+    result.pointer = b_.CreateGEP(element, base, offset);
+    result.together = true;
+    return result;
+  }
+  Value* offsets = b_.CreateVectorSplat(at(lanes_), offset);
+  if (along) {
+    Value* stride = spread(size(access.strides[at(kernel_.vector_axis)]));
+    offsets = b_.CreateAdd(offsets, b_.CreateMul(lane_numbers(b_.getInt64Ty()), stride));
+  }
+  if (scattered) offsets = b_.CreateAdd(offsets, dynamic);
+  result.pointer = b_.CreateGEP(element, base, offsets);
+  return result;
+}
+
+Value* KernelEmitter::same_shape(Value* scalar, Value* like) {
+  return like->getType()->isVectorTy() ? b_.CreateVectorSplat(at(lanes_), scalar) : scalar;
+}
+
+Value* KernelEmitter::checked_index(int number, const Access& access, Value* index) {
+  Value* limit = size(access.dynamic_limit);
+  Value* inside = b_.CreateICmpULT(index, same_shape(limit, index));
+  Value* bad = b_.CreateNot(inside);
+  if (mask_ && in_vector()) {
+    bad = bad->getType()->isVectorTy() ? b_.CreateAnd(bad, mask_) : bad;
+  }
+  report(number, limit, index, bad);
+  return inside;
+}
+
+void KernelEmitter::report(int number, Value* limit, Value* index, Value* bad) {
+  llvm::LLVMContext& context = e_.module.getContext();
+  const bool vector = bad->getType()->isVectorTy();
+  Value* any = vector ? b_.CreateOrReduce(bad) : bad;
+  BasicBlock* outside = BasicBlock::Create(context, "outside", function_);
+  BasicBlock* after = BasicBlock::Create(context, "after", function_);
+  Value* indices = variable(index->getType());
+  Value* flags = variable(e_.with_lanes_of(b_.getInt8Ty(), bad->getType()));
+  b_.CreateCondBr(any, outside, after);
+  b_.SetInsertPoint(outside);
+  b_.CreateStore(index, indices);
+  b_.CreateStore(b_.CreateZExt(bad, e_.with_lanes_of(b_.getInt8Ty(), bad->getType())), flags);
+  Type *pointer = b_.getPtrTy(), *integer = b_.getInt64Ty();
+  const auto callee = e_.module.getOrInsertFunction(
+      "kiln_note_fault",
+      llvm::FunctionType::get(b_.getVoidTy(),
+                              {pointer, integer, integer, pointer, pointer, integer}, false));
+  b_.CreateCall(callee, {fault_, b_.getInt64(at(number)), limit, indices, flags,
+                         b_.getInt64(vector ? at(lanes_) : 1)});
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+}
+
+Value* KernelEmitter::load(const Expression& x) {
+  const Place from = place(x.number);
+  const bool vector = from.together || from.pointer->getType()->isVectorTy();
+  Value* allowed = from.allowed && vector ? spread(from.allowed) : nullptr;
+  return load_at(from, vector, allowed, x.dtype);
+}
+
+Value* KernelEmitter::load_scalar(const Place& from, Type* element, DType dtype) {
+  Value* pointer = from.pointer;
+  if (from.allowed) {
+    Value* zero = variable(element);
+    b_.CreateStore(llvm::Constant::getNullValue(element), zero);
+    pointer = b_.CreateSelect(from.allowed, pointer, zero);
+  }
+  return b_.CreateAlignedLoad(element, pointer, alignment(dtype));
+}
+
+void KernelEmitter::store(const Store& one) {
+  const Access& access = kernel_.accesses[at(one.access)];
+  const DType dtype = kernel_.operands[at(access.operand)].dtype;
+  const Place to = place(one.access);
+  Value* x = values_[at(one.value)];
+  const bool vector = to.together || to.pointer->getType()->isVectorTy();
+  if (vector) x = spread(x);
+  Type* element = e_.memory_type(dtype);
+  Value* allowed = to.allowed && vector ? spread(to.allowed) : nullptr;
+  if (one.accumulate) {
+    Value* old = load_at(to, vector, allowed, dtype);
+    x = rounded(e_, dtype, emit_scalar(e_, ir::Op::Add, dtype, {old, x}));
+  }
+  Value* raw = to_memory(e_, dtype, x);
+  if (!vector) return store_scalar(raw, to, element, dtype);
+  if (!to.together) {
+    b_.CreateMaskedScatter(raw, to.pointer, alignment(dtype), allowed);
+  } else if (allowed) {
+    b_.CreateMaskedStore(raw, to.pointer, alignment(dtype), allowed);
+  } else {
+    llvm::StoreInst* whole = b_.CreateAlignedStore(raw, to.pointer, alignment(dtype));
+    if (past_caches_) send_past_caches(whole);
+  }
+}
+
+void KernelEmitter::send_past_caches(llvm::StoreInst* store) {
+  Type* type = store->getValueOperand()->getType();
+  const std::uint64_t width = e_.module.getDataLayout().getTypeStoreSize(type).getFixedValue();
+  if (width % 16 != 0) return;
+  store->setAlignment(llvm::Align(width >= 64 ? 64 : width));
+  llvm::LLVMContext& context = e_.module.getContext();
+  llvm::Metadata* one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
+  store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context, one));
+}
+
+Value* KernelEmitter::load_at(const Place& from, bool vector, Value* allowed, DType dtype) {
+  Type* element = e_.memory_type(dtype);
+  if (!vector) return from_memory(e_, dtype, load_scalar(from, element, dtype));
+  auto* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
+  llvm::Constant* none = llvm::Constant::getNullValue(type);
+  Value* raw = nullptr;
+  if (!from.together) {
+    raw = b_.CreateMaskedGather(type, from.pointer, alignment(dtype), allowed, none);
+  } else if (allowed) {
+    raw = b_.CreateMaskedLoad(type, from.pointer, alignment(dtype), allowed, none);
+  } else {
+    raw = b_.CreateAlignedLoad(type, from.pointer, alignment(dtype));
+  }
+  return from_memory(e_, dtype, raw);
+}
+
+void KernelEmitter::store_scalar(Value* raw, const Place& to, Type* element, DType dtype) {
+  Value* pointer = to.pointer;
+  if (to.allowed) pointer = b_.CreateSelect(to.allowed, pointer, variable(element));
+  b_.CreateAlignedStore(raw, pointer, alignment(dtype));
+}
+
+Value* KernelEmitter::random(const Expression& x) {
+  Value* position = values_[at(x.arguments[0])];
+  Value* element = values_[at(x.arguments[1])];
+  const bool vector = position->getType()->isVectorTy() || element->getType()->isVectorTy();
+  const auto shaped = [&](Value* v) { return vector ? spread(v) : v; };
+  Value* seed = b_.CreateXor(seed_, b_.getInt64(static_cast<std::uint64_t>(x.seed)));
+  return emit_uniform(e_, x.dtype, {shaped(seed), shaped(counter_), shaped(position),
+                                    shaped(element), static_cast<std::uint32_t>(x.stream)});
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,148 @@
+// Stages: stores at every point, reductions with accumulators in registers, places of the largest.
+#include "backends/cpu/llvm/emit_scalar.h"
+#include "backends/cpu/llvm/kernel_emitter.h"
+
+namespace kiln::cpu {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+using namespace codegen;
+using llvm::BasicBlock;
+using llvm::Type;
+using llvm::Value;
+
+void KernelEmitter::run_stage(std::size_t s) {
+  const Stage& stage = kernel_.stages[s];
+  compute(levels_.needed_by(stage), kernel_.outer);
+  if (stage.kind == StageKind::Map) {
+    const auto point = [&] {
+      for (const Store& one : stage.stores) store(one);
+    };
+    return stage.inner ? inner_loops(stage, kernel_.outer, point) : point();
+  }
+  if (stage.combiner == Combiner::ArgMax) return choose(s, stage);
+  combine(s, stage);
+}
+
+Type* KernelEmitter::accumulator_type(Type* scalar) const {
+  return lanes_ > 1 ? llvm::FixedVectorType::get(scalar, static_cast<unsigned>(lanes_)) : scalar;
+}
+
+void KernelEmitter::combine(std::size_t s, const Stage& stage) {
+  const DType dtype = dtype_of(stage.value);
+  Type* type = accumulator_type(e_.register_type(dtype));
+  Value* start = splat_constant(dtype, start_bits(stage.combiner, dtype), type);
+  Value* sum = variable(type);
+  b_.CreateStore(start, sum);
+  inner_loops(stage, kernel_.outer, [&] {
+    Value* old = b_.CreateLoad(type, sum);
+    Value* next = combined(stage, dtype, old);
+    // Lanes beyond the end keep what they have.
+    if (mask_ && !lanes_are_outer_) next = b_.CreateSelect(mask_, next, old);
+    b_.CreateStore(next, sum);
+    if (stage.kind == StageKind::Reduce) {
+      for (const Store& one : stage.stores) store(one);
+      return;
+    }
+    results_[s] = next;
+    compute(levels_.needed_by(stage), static_cast<int>(kernel_.axes.size()));
+    for (const Store& one : stage.stores) store(one);
+    results_[s] = nullptr;
+  });
+  if (stage.kind == StageKind::Running) return;
+  Value* total = b_.CreateLoad(type, sum);
+  const bool across = lanes_ > 1 && !lanes_are_outer_;
+  results_[s] = across ? folded(stage.combiner, dtype, total) : total;
+}
+
+Value* KernelEmitter::combined(const Stage& stage, DType dtype, Value* old) {
+  const Expression& x = kernel_.expressions[at(stage.value)];
+  const bool product = x.kind == ExpressionKind::Apply && x.op == ir::Op::Mul &&
+                       is_float(dtype) && stage.combiner == Combiner::Sum;
+  if (product && e_.target.has_fma) {
+    return e_.multiply_add(in_lanes(x.arguments[0]), in_lanes(x.arguments[1]), old);
+  }
+  return apply(stage.combiner, dtype, old, in_lanes(stage.value));
+}
+
+Value* KernelEmitter::apply(Combiner combiner, DType dtype, Value* x, Value* y) {
+  const bool truth = dtype == DType::Bool;
+  ir::Op op = ir::Op::Add;
+  if (combiner == Combiner::Prod) op = ir::Op::Mul;
+  if (combiner == Combiner::Max) op = truth ? ir::Op::Or : ir::Op::Maximum;
+  if (combiner == Combiner::Min) op = truth ? ir::Op::And : ir::Op::Minimum;
+  return emit_scalar(e_, op, dtype, {x, y});
+}
+
+Value* KernelEmitter::folded(Combiner combiner, DType dtype, Value* x) {
+  for (int half = lanes_ / 2; half >= 1; half /= 2) {
+    std::vector<int> upper, lower;
+    for (int lane = 0; lane < half; ++lane) {
+      lower.push_back(lane);
+      upper.push_back(lane + half);
+    }
+    x = apply(combiner, dtype, b_.CreateShuffleVector(x, lower),
+              b_.CreateShuffleVector(x, upper));
+  }
+  return b_.CreateExtractElement(x, std::uint64_t{0});
+}
+
+void KernelEmitter::choose(std::size_t s, const Stage& stage) {
+  const DType dtype = dtype_of(stage.value);
+  Type* type = accumulator_type(e_.register_type(dtype));
+  Type* places = accumulator_type(b_.getInt64Ty());
+  Value* best = variable(type);
+  Value* place = variable(places);
+  b_.CreateStore(splat_constant(dtype, start_bits(Combiner::Max, dtype), type), best);
+  b_.CreateStore(llvm::Constant::getAllOnesValue(places), place);
+  inner_loops(stage, kernel_.outer, [&] {
+    Value* x = in_lanes(stage.value);
+    Value* here = axis_index(static_cast<int>(kernel_.axes.size()) - 1);
+    if (!here->getType()->isVectorTy() && lanes_ > 1) {
+      here = b_.CreateVectorSplat(at(lanes_), here);
+    }
+    Value *old = b_.CreateLoad(type, best), *old_place = b_.CreateLoad(places, place);
+    Value* better = is_better(dtype, x, here, old, old_place);
+    if (mask_ && !lanes_are_outer_) better = b_.CreateAnd(better, mask_);
+    b_.CreateStore(b_.CreateSelect(better, x, old), best);
+    b_.CreateStore(b_.CreateSelect(better, here, old_place), place);
+  });
+  Value *values = b_.CreateLoad(type, best), *indices = b_.CreateLoad(places, place);
+  if (lanes_ == 1 || lanes_are_outer_) {
+    results_[s] = indices;
+    return;
+  }
+  Value* chosen = b_.CreateExtractElement(values, std::uint64_t{0});
+  Value* index = b_.CreateExtractElement(indices, std::uint64_t{0});
+  for (int lane = 1; lane < lanes_; ++lane) {
+    Value* other = b_.CreateExtractElement(values, static_cast<std::uint64_t>(lane));
+    Value* other_index = b_.CreateExtractElement(indices, static_cast<std::uint64_t>(lane));
+    Value* better = is_better(dtype, other, other_index, chosen, index);
+    better = b_.CreateAnd(better, b_.CreateICmpSGE(other_index, b_.getInt64(0)));
+    chosen = b_.CreateSelect(better, other, chosen);
+    index = b_.CreateSelect(better, other_index, index);
+  }
+  results_[s] = index;
+}
+
+Value* KernelEmitter::is_better(DType dtype, Value* x, Value* here, Value* old, Value* old_place) {
+  Value* unset = b_.CreateICmpSLT(old_place, llvm::Constant::getNullValue(old_place->getType()));
+  Value* earlier = b_.CreateICmpSLT(here, old_place);
+  Value *above, *equal;
+  if (is_float(dtype)) {
+    Value* nan = b_.CreateFCmpUNO(x, x);
+    Value* old_nan = b_.CreateFCmpUNO(old, old);
+    above = b_.CreateOr(b_.CreateFCmpOGT(x, old), b_.CreateAnd(nan, b_.CreateNot(old_nan)));
+    equal = b_.CreateOr(b_.CreateFCmpOEQ(x, old), b_.CreateAnd(nan, old_nan));
+  } else {
+    const bool is_signed = info(dtype).kind == DTypeKind::Signed;
+    above = is_signed ? b_.CreateICmpSGT(x, old) : b_.CreateICmpUGT(x, old);
+    equal = b_.CreateICmpEQ(x, old);
+  }
+  return b_.CreateOr(unset, b_.CreateOr(above, b_.CreateAnd(equal, earlier)));
+}
+
+}  // namespace kiln::cpu

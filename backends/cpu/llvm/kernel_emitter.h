@@ -1,0 +1,129 @@
+// The state that all parts of emitting one kernel share: what is computed, and the loops around.
+// Loops are in emit_kernel.cpp, stages in emit_stages.cpp, values and memory in emit_memory.cpp.
+#pragma once
+
+#include "backends/codegen/kernel.h"
+#include "backends/cpu/llvm/emit_context.h"
+#include "backends/cpu/llvm/kernel_levels.h"
+
+#include <functional>
+
+namespace kiln::cpu {
+
+class KernelEmitter {
+ public:
+  KernelEmitter(llvm::Module& module, const codegen::Kernel& kernel, const IsaTarget& target);
+  void run();
+
+ private:
+  // ---- set up ----
+  /// Bytes of the elements that most work is done in: 8 for float64, else 4.
+  int widest() const;
+  /// Vectors that are worked on together. Reductions along lanes have that many accumulators, so
+  /// that additions do not wait for each other; those across rows read that many neighbours.
+  int vectors() const;
+  void begin_function();
+  llvm::Value* size(const ir::Dim& dim);
+  /// A variable in memory that becomes a register; made in the entry block.
+  llvm::Value* variable(llvm::Type* type);
+
+  // ---- values that are there ----
+  /// Computes those of the list that belong to loops up to `level` and are not there yet. Results
+  /// of stages that have not run are left for later.
+  void compute(const std::vector<int>& list, int level);
+  bool is_ready(int i) const;
+  /// Forgets what was computed since `mark`: its block is left.
+  void forget(std::size_t mark);
+
+  // ---- loops ----
+  using Body = std::function<void(llvm::Value* index)>;
+  /// for (i = first; i < last; i += step)
+  void loop(llvm::Value* first, llvm::Value* last, std::int64_t step, const Body& body);
+  /// Whole vectors, then the rest under a mask.
+  void vector_loop(llvm::Value* first, llvm::Value* last, const Body& body);
+  void whole_vectors(llvm::Value* first, llvm::Value* whole, const Body& body);
+  /// Whether the kernel writes so much, and nothing that it reads, that results are better sent
+  /// past the caches: their lines are then not fetched before they are overwritten.
+  bool streams() const;
+  /// Whether every result begins where whole vectors do, at index `first`.
+  llvm::Value* are_aligned(llvm::Value* first);
+  void masked_rest(llvm::Value* whole, llvm::Value* last, const Body& body);
+  llvm::Value* lane_numbers(llvm::Type* type);
+  /// One loop of an axis, lanes included; the body sees index_ set.
+  void axis_loop(int axis, const std::function<void()>& body);
+  void outer_loops(int axis);
+  void inner_loops(const codegen::Stage& stage, int axis, const std::function<void()>& point);
+
+  // ---- stages ----
+  void run_stage(std::size_t s);
+  /// The type of an accumulator: lanes of outer points, or parts of one point.
+  llvm::Type* accumulator_type(llvm::Type* scalar) const;
+  DType dtype_of(int expression) const {
+    return kernel_.expressions[static_cast<std::size_t>(expression)].dtype; }
+  void combine(std::size_t s, const codegen::Stage& stage);
+  /// old combined with the value at this point. Products are added in one rounding where that is
+  /// what the machine does best.
+  llvm::Value* combined(const codegen::Stage& stage, DType dtype, llvm::Value* old);
+  llvm::Value* apply(codegen::Combiner combiner, DType dtype, llvm::Value* x, llvm::Value* y);
+  /// All lanes combined, halves first: the order depends on the number of lanes alone.
+  llvm::Value* folded(codegen::Combiner combiner, DType dtype, llvm::Value* x);
+  /// ArgMax: the best value and its place in every lane, then over the lanes.
+  void choose(std::size_t s, const codegen::Stage& stage);
+  /// Larger, NaN largest; of equals the earlier one; anything beats a place that is not set.
+  llvm::Value* is_better(DType dtype, llvm::Value* x, llvm::Value* here, llvm::Value* old,
+      llvm::Value* old_place);
+
+  // ---- values ----
+  llvm::Value* splat_constant(DType dtype, std::uint64_t bits, llvm::Type* type);
+  bool in_vector() const { return width_ > 1; }
+  llvm::Value* spread(llvm::Value* x);
+  /// The value with lanes, where the code around has them.
+  llvm::Value* in_lanes(int expression);
+  llvm::Value* axis_index(int axis);
+  llvm::Value* value_of(const codegen::Expression& x);
+  /// Whether a float is divided by one that belongs to a loop further out.
+  bool divides_by_invariant(const codegen::Expression& x) const;
+
+  // ---- memory ----
+  struct Place {
+    llvm::Value* pointer = nullptr;  // of the first lane, or of each lane
+    bool together = false;     // lanes are neighbours
+    llvm::Value* allowed = nullptr;  // lanes (or the scalar) that may be touched; null: all
+  };
+  /// Element offset of the scalar part: all but what differs between lanes.
+  llvm::Value* scalar_offset(const codegen::Access& access);
+  Place place(int number);
+  llvm::Value* same_shape(llvm::Value* scalar, llvm::Value* like);
+  /// Notes indices that are outside; gives which are not.
+  llvm::Value* checked_index(int number, const codegen::Access& access, llvm::Value* index);
+  void report(int number, llvm::Value* limit, llvm::Value* index, llvm::Value* bad);
+  llvm::Align alignment(DType dtype) const { return llvm::Align(dtype_bytes(dtype)); }
+  llvm::Value* load(const codegen::Expression& x);
+  /// One element; a place of zeros stands in where the access is not allowed.
+  llvm::Value* load_scalar(const Place& from, llvm::Type* element, DType dtype);
+  void store(const codegen::Store& one);
+  void send_past_caches(llvm::StoreInst* store);
+  llvm::Value* load_at(const Place& from, bool vector, llvm::Value* allowed, DType dtype);
+  void store_scalar(llvm::Value* raw, const Place& to, llvm::Type* element, DType dtype);
+  llvm::Value* random(const codegen::Expression& x);
+
+  const codegen::Kernel& kernel_;
+  llvm::IRBuilder<> b_;
+  Emit e_;
+  int lanes_ = 1;
+  bool lanes_are_outer_ = false;
+  llvm::Function* function_ = nullptr;
+  llvm::BasicBlock* entry_ = nullptr;
+  llvm::Value *begin_ = nullptr, *end_ = nullptr, *fault_ = nullptr, *seed_ = nullptr,
+        *counter_ = nullptr;
+  std::vector<llvm::Value*> buffers_, sizes_;
+  KernelLevels levels_;
+  // While emitting: what is computed, and the loops around.
+  std::vector<llvm::Value*> values_, index_, results_;
+  std::vector<int> computed_;
+  int width_ = 1;
+  llvm::Value* mask_ = nullptr;
+  bool past_caches_ = false;
+};
+
+}  // namespace kiln::cpu
