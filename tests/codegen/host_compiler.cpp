@@ -1,0 +1,100 @@
+// A scratch folder holds the text and the shared object until it is loaded.
+#include "tests/codegen/host_compiler.h"
+
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <unordered_map>
+
+namespace kiln::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const std::string& what) {
+  throw InternalError("compile_text", "", what);
+}
+
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "kiln-text-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) fail("no scratch folder " + pattern);
+    path_ = pattern;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::string file(const char* name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+/// Runs a command; what it printed, when it failed, is the error.
+void run(const std::string& command) {
+  std::FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) fail("cannot start " + command);
+  std::string said;
+  std::array<char, 4096> buffer;
+  while (std::size_t read = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+    said.append(buffer.data(), read);
+  }
+  if (::pclose(pipe) != 0) fail(text(command, " failed: ", said));
+}
+
+std::shared_ptr<void> build(const std::string& source) {
+  const Folder folder;
+  const std::string from = folder.file("kernels.cpp"), to = folder.file("kernels.so");
+  std::ofstream(from) << source;
+  run(text("'" KILN_HOST_COMPILER "' -std=c++20 -O1 -w -shared -fPIC -ffp-contract=off "
+           "-fno-exceptions -fno-rtti -o '", to, "' '", from, "' -lm"));
+  void* library = ::dlopen(to.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) fail(::dlerror());
+  return {library, [](void* handle) { ::dlclose(handle); }};
+}
+
+/// Built texts stay loaded: the rows of a test ask for the same ones again and again.
+std::shared_ptr<void> built(const std::string& source) {
+  static std::mutex mutex;
+  static auto* const known = new std::unordered_map<std::string, std::shared_ptr<void>>();
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = known->find(source);
+    if (found != known->end()) return found->second;
+  }
+  std::shared_ptr<void> library = build(source);
+  const std::lock_guard lock(mutex);
+  return known->try_emplace(source, std::move(library)).first->second;
+}
+
+}  // namespace
+
+std::vector<codegen::KernelFunction> compile_text(std::span<const codegen::Kernel> kernels,
+                                                  std::shared_ptr<const void>& holder) {
+  const std::shared_ptr<void> library = built(kernel_text(kernels));
+  std::vector<codegen::KernelFunction> functions;
+  for (const codegen::Kernel& kernel : kernels) {
+    void* found = ::dlsym(library.get(), kernel.name.c_str());
+    if (found == nullptr) fail(text("no function ", kernel.name));
+    codegen::KernelFunction function;
+    function.run = reinterpret_cast<decltype(function.run)>(found);
+    functions.push_back(function);
+  }
+  holder = library;
+  return functions;
+}
+
+}  // namespace kiln::test

@@ -1,0 +1,16 @@
+// C++ text made into machine code by the compiler that built the tests.
+#pragma once
+
+#include "tests/codegen/kernel_text.h"
+
+#include <memory>
+#include <vector>
+
+namespace kiln::test {
+
+/// One function per kernel, from one translation unit; `holder` keeps the code. The same text is
+/// compiled once in a process. Throws InternalError with what the compiler said.
+std::vector<codegen::KernelFunction> compile_text(std::span<const codegen::Kernel> kernels,
+                                                  std::shared_ptr<const void>& holder);
+
+}  // namespace kiln::test

@@ -1,0 +1,42 @@
+// A backend whose kernels are written as C++ and compiled by the host's compiler.
+#include "backends/codegen/executable.h"
+#include "tests/codegen/host_compiler.h"
+
+namespace kiln::test {
+namespace {
+
+class TextTarget final : public codegen::Target {
+ public:
+  std::vector<codegen::KernelFunction> compile(const std::vector<codegen::BuiltKernel>& built,
+                                               std::shared_ptr<const void>& keep_alive,
+                                               const sdk::Host& host,
+                                               std::string_view label) override {
+    if (built.empty()) return {};
+    std::vector<codegen::Kernel> kernels;
+    for (const codegen::BuiltKernel& each : built) kernels.push_back(each.kernel);
+    if (host.dump_wanted("c++")) {
+      const std::string source = kernel_text(kernels);
+      host.dump(label, "c++", 0, "", "text/plain", std::as_bytes(std::span(source)));
+    }
+    return compile_text(kernels, keep_alive);
+  }
+};
+
+std::unique_ptr<sdk::Instance> create(const sdk::Options&, const sdk::Host& host) {
+  return std::make_unique<codegen::CompiledInstance>(std::make_unique<TextTarget>(), host);
+}
+
+}  // namespace
+
+extern constexpr sdk::Plugin kTextPlugin{
+    .name = "kernel_text",
+    .version = KILN_VERSION,
+    .build_id = "tests",
+    .features = KILN_FEATURE_CONCURRENT_COMPILE,
+    .create = create,
+    .probe = nullptr,
+};
+
+}  // namespace kiln::test
+
+KILN_BACKEND_ENTRY(kiln::test::kTextPlugin)
