@@ -59,10 +59,7 @@ class Reuse {
 
   /// Whether stage `s` can leave expression `e` for the stages after it.
   bool keep(std::size_t s, int e) {
-    const bool again = std::any_of(
-        kernel_.stages.begin() + static_cast<std::ptrdiff_t>(s) + 1, kernel_.stages.end(),
-        [&](const Stage& stage) -> bool { return needed(roots_of(stage))[at(e)]; });
-    const int access = again ? place_for(s, e) : -1;
+    const int access = is_needed_after(s, e) ? place_for(s, e) : -1;
     if (access < 0) return false;
     kernel_.operands[at(kernel_.accesses[at(access)].operand)].read = true;
     kernel_.stages[s].stores.push_back({access, e, false});
@@ -76,10 +73,18 @@ class Reuse {
     return true;
   }
 
+  bool is_needed_after(std::size_t s, int e) const {
+    return std::any_of(
+        kernel_.stages.begin() + static_cast<std::ptrdiff_t>(s) + 1, kernel_.stages.end(),
+        [&](const Stage& stage) -> bool { return needed(roots_of(stage))[at(e)]; });
+  }
+
   /// The access of a later store that has an element of its own for every point, in a tensor that
-  /// nobody reads or writes before.
+  /// nobody reads or writes before. That store overwrites what was left, so no stage after it may
+  /// need it.
   int place_for(std::size_t s, int e) const {
     for (std::size_t later = s + 1; later < kernel_.stages.size(); ++later) {
+      if (is_needed_after(later, e)) continue;
       const Stage& stage = kernel_.stages[later];
       if (stage.kind != StageKind::Map || !stage.inner) continue;
       for (const Store& store : stage.stores) {
