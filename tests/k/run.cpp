@@ -4,20 +4,27 @@
 #include "tests/catch.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <random>
 #include <string>
 
 namespace kiln::test {
 namespace {
 
-/// The plugin of this build, whatever the environment of the test says.
-const std::string& reference() {
-  static const std::string name = load_backend(KILN_BINARY_DIR "/lib/libkiln_reference.so");
+/// Of the plugins of this build the one that KILN_TEST_BACKEND says (a name, or a path): reference
+/// when it says nothing, whatever the other settings of the user are.
+const std::string& tested_backend() {
+  static const std::string name = [] {
+    const char* set = std::getenv("KILN_TEST_BACKEND");
+    const std::string chosen = set && *set ? set : "reference";
+    if (chosen.find('/') != std::string::npos) return load_backend(chosen);
+    return load_backend(KILN_BINARY_DIR "/lib/libkiln_" + chosen + ".so");
+  }();
   return name;
 }
 
 Function compile(const Tensors& inputs, const Tensors& outputs) {
-  return function(inputs, outputs, {.backend = reference()});
+  return function(inputs, outputs, {.backend = tested_backend()});
 }
 
 /// With `known_dims` false every size is None but 1, since only a literal 1 is stretched.
