@@ -65,6 +65,18 @@ std::string last_line(const std::string& text) {
   return cut.substr(cut.rfind('\n') + 1);
 }
 
+/// Three losses of the same program, compiled otherwise.
+void check_against_reference(const std::string& backend, const std::string& options) {
+  const Scratch scratch;
+  const Outcome compiled = char_rnn(scratch, options + "--backend " + backend);
+  const Outcome plain = char_rnn(scratch, options + "--backend reference");
+  INFO(compiled.text);
+  const std::vector<double> actual = losses(compiled.text), expected = losses(plain.text);
+  REQUIRE(actual.size() == 3);
+  REQUIRE(expected.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(actual[i] == Approx(expected[i]).epsilon(1e-5));
+}
+
 const std::string kSmall = "--hidden 32 --batch 8 --time 20 ";
 
 }  // namespace
