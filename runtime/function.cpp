@@ -83,7 +83,15 @@ const std::string& Function::backend() const { return require_made(impl_).backen
 
 FunctionStats Function::stats() const {
   const Program& program = *require_made(impl_).program;
-  return {1, program.compile_seconds, program.frames.calls()};
+  const runtime::ExecutableInfo info = program.executable.info();
+  const auto count = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
+  return {.compiles = 1,
+          .compile_seconds = program.compile_seconds,
+          .calls = program.frames.calls(),
+          .code_generations = count(info.code_generations),
+          .bindings = count(info.bindings),
+          .peak_bytes = count(info.planned_bytes),
+          .live_bytes = count(info.live_bytes)};
 }
 
 Array eval(const Tensor& x, Where where) {

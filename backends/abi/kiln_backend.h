@@ -328,6 +328,13 @@ typedef struct kiln_executable_info {
   uint64_t outputs;
   uint64_t updates;
   kiln_array messages; /* of kiln_message */
+  /* What has happened so far: times that code was generated, tuples of sizes that were made ready,
+   * and of those the largest memory for temporary tensors: as planned, and as much of it as is
+   * alive at one time. In bytes; 0 where the backend has no such thing. */
+  uint64_t code_generations;
+  uint64_t bindings;
+  uint64_t planned_bytes;
+  uint64_t live_bytes;
 } kiln_executable_info;
 
 /* ---- Buffers ---- */
@@ -555,7 +562,7 @@ KILN_ASSERT_SIZE(kiln_check_args, 48);
 KILN_ASSERT_SIZE(kiln_constant, 32);
 KILN_ASSERT_SIZE(kiln_compile_args, 96);
 KILN_ASSERT_SIZE(kiln_message, 40);
-KILN_ASSERT_SIZE(kiln_executable_info, 72);
+KILN_ASSERT_SIZE(kiln_executable_info, 104);
 KILN_ASSERT_SIZE(kiln_buffer_spec, 40);
 KILN_ASSERT_SIZE(kiln_import_args, 48);
 KILN_ASSERT_SIZE(kiln_buffer_info, 56);

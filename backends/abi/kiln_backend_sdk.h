@@ -246,12 +246,18 @@ struct Message {
   std::string text;
 };
 
+/// What an executable has done so far; the fields are those of kiln_executable_info.
+struct ExecutableStats {
+  std::uint64_t code_generations = 0, bindings = 0, planned_bytes = 0, live_bytes = 0;
+};
+
 /// A compiled module. Immutable: execute runs on several threads at once.
 class Executable {
  public:
   virtual ~Executable() = default;
   std::uint64_t inputs = 0, states = 0, outputs = 0, updates = 0;  // set while compiling
   std::vector<Message> messages;
+  virtual ExecutableStats stats() const { return {}; }
   /// Null: complete. Throwing means that no input and no state was touched. The counts of `call`
   /// agree with those above.
   virtual std::unique_ptr<Event> execute(const Call& call) const = 0;

@@ -263,6 +263,11 @@ inline kiln_error* executable_info(const kiln_executable* executable,
     info.outputs = object->program->outputs;
     info.updates = object->program->updates;
     info.messages = abi::array_of(std::span<const kiln_message>(object->messages));
+    const ExecutableStats stats = object->program->stats();
+    info.code_generations = stats.code_generations;
+    info.bindings = stats.bindings;
+    info.planned_bytes = stats.planned_bytes;
+    info.live_bytes = stats.live_bytes;
     abi::write(out, info);
   });
 }

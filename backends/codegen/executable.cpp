@@ -88,6 +88,7 @@ class CompiledExecutable final : public sdk::Executable {
     dump("plan", label, [&] { return print(program_); });
     for (const BuiltKernel& built : program_.kernels) verify(built.kernel);
     functions_ = target.compile(program_.kernels, keep_alive_, host, label);
+    stats_.code_generations = 1;
   }
 
   std::unique_ptr<sdk::Event> execute(const sdk::Call& call) const override {
@@ -123,6 +124,11 @@ class CompiledExecutable final : public sdk::Executable {
   }
 
   std::unique_ptr<sdk::Frame> make_frame(const sdk::FrameIo& io) const override;
+
+  sdk::ExecutableStats stats() const override {
+    const std::lock_guard lock(mutex_);
+    return stats_;
+  }
 
  private:
   friend class CompiledFrame;
@@ -203,9 +209,15 @@ class CompiledExecutable final : public sdk::Executable {
       return bindings_.front();
     }
     bindings_.insert(bindings_.begin(), make_binding(sizes));
+    const BoundPlan& plan = *bindings_.front()->plan;
+    ++stats_.bindings;
+    stats_.planned_bytes = std::max(stats_.planned_bytes, bytes_of(plan.arena_bytes));
+    stats_.live_bytes = std::max(stats_.live_bytes, bytes_of(plan.live_bytes));
     if (bindings_.size() > kBindings) bindings_.pop_back();
     return bindings_.front();
   }
+
+  static std::uint64_t bytes_of(std::int64_t count) { return static_cast<std::uint64_t>(count); }
 
   void check_input(std::size_t i, std::uint32_t dtype, std::size_t rank) const {
     const ir::Type& type = module_.graph.inputs[i].type();
@@ -287,8 +299,9 @@ class CompiledExecutable final : public sdk::Executable {
   Program program_;
   std::shared_ptr<const void> keep_alive_;
   std::vector<KernelFunction> functions_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // of the two below
   mutable std::vector<std::shared_ptr<Binding>> bindings_;
+  mutable sdk::ExecutableStats stats_;
 };
 
 /// A prepared call: the binding and the memory of the sizes seen last.

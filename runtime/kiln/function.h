@@ -25,6 +25,10 @@ struct FunctionStats {
   std::int64_t compiles = 0;       ///< modules compiled by the backend
   double compile_seconds = 0;      ///< passes and backend together
   std::int64_t calls = 0;          ///< calls that succeeded
+  std::int64_t code_generations = 0;  ///< times the backend generated code: sizes do not
+  std::int64_t bindings = 0;       ///< tuples of sizes that it made ready
+  std::int64_t peak_bytes = 0;     ///< most memory planned for the temporary tensors of a call
+  std::int64_t live_bytes = 0;     ///< as much of it as is alive at one time
 };
 
 /// A compiled function: takes arrays in the order of its inputs, gives arrays in the order of its

@@ -22,7 +22,7 @@ using K::Array, K::Tensor, K::Variable;
 
 struct Options {
   std::string backend, text, save, load;
-  int steps = 1000, hidden = 64, batch = 16, time = 32, seed = 1;
+  int steps = 1000, hidden = 256, batch = 32, time = 64, seed = 1;
 };
 
 /// D. Kingma and J. Ba, "Adam: a method for stochastic optimization", 2015.
