@@ -107,14 +107,17 @@ TEST_CASE("the same seed gives the same digits, another one others") {
 }
 
 TEST_CASE("losses on the cpu backend are those of the reference") {
-  const Scratch scratch;
-  const std::string options = "--steps 3 --hidden 48 --batch 40 --time 24 ";
-  const Outcome compiled = char_rnn(scratch, options + "--backend cpu");
-  const Outcome plain = char_rnn(scratch, options + "--backend reference");
-  const std::vector<double> actual = losses(compiled.text), expected = losses(plain.text);
-  REQUIRE(actual.size() == 3);
-  REQUIRE(expected.size() == 3);
-  for (std::size_t i = 0; i < 3; ++i) CHECK(actual[i] == Approx(expected[i]).epsilon(1e-5));
+  check_against_reference("cpu", "--steps 3 --hidden 48 --batch 40 --time 24 ");
+}
+
+TEST_CASE("losses of kernels as C++ text are those of the reference") {
+  check_against_reference("'" KILN_BINARY_DIR "/lib/tests/libkiln_kernel_text.so'",
+                          "--steps 3 --hidden 48 --batch 40 --time 24 ");
+}
+
+TEST_CASE("losses of interpreted kernels are those of the reference", "[slow]") {
+  check_against_reference("'" KILN_BINARY_DIR "/lib/tests/libkiln_kernel_interpreter.so'",
+                          "--steps 3 --hidden 24 --batch 8 --time 16 ");
 }
 
 TEST_CASE("the number of threads changes no digit") {
