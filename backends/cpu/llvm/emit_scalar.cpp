@@ -116,11 +116,7 @@ Value* unsigned_power(const Emit& e, Values x) {
 Value* choice(const Emit& e, Values x) { return e.b.CreateSelect(x[0], x[1], x[2]); }
 Value* inverted(const Emit& e, Values x) { return e.b.CreateNot(x[0]); }
 
-Value* expm1_of(const Emit& e, Values x) { return by_library(e, {"expm1f", "expm1"}, x); }
-Value* log1p_of(const Emit& e, Values x) { return by_library(e, {"log1pf", "log1p"}, x); }
-Value* sin_of(const Emit& e, Values x) { return by_library(e, {"sinf", "sin"}, x); }
-Value* cos_of(const Emit& e, Values x) { return by_library(e, {"cosf", "cos"}, x); }
-Value* pow_of(const Emit& e, Values x) { return by_library(e, {"powf", "pow"}, x); }
+Value* pow_of(const Emit& e, Values x) { return emit_pow(e, x[0], x[1]); }
 Value* fmod_of(const Emit& e, Values x) { return by_library(e, {"fmodf", "fmod"}, x); }
 
 using Binary = llvm::Instruction;
@@ -134,12 +130,12 @@ constexpr Row kRows[] = {
     {Op::Floor, by_intrinsic<llvm::Intrinsic::floor>},
     {Op::Round, by_intrinsic<llvm::Intrinsic::roundeven>},
     {Op::Exp, by_math<emit_exp>},
-    {Op::Expm1, expm1_of},
+    {Op::Expm1, by_math<emit_expm1>},
     {Op::Log, by_math<emit_log>},
-    {Op::Log1p, log1p_of},
+    {Op::Log1p, by_math<emit_log1p>},
     {Op::Sqrt, by_intrinsic<llvm::Intrinsic::sqrt>},
-    {Op::Sin, sin_of},
-    {Op::Cos, cos_of},
+    {Op::Sin, by_math<emit_sin>},
+    {Op::Cos, by_math<emit_cos>},
     {Op::Tanh, by_math<emit_tanh>},
     {Op::Sigmoid, by_math<emit_sigmoid>},
     {Op::Not, nullptr, inverted, inverted},
@@ -201,22 +197,19 @@ std::vector<RuntimeSymbol> scalar_symbols() {
   using Wide = double(double);
   using Singles = float(float, float);
   using Wides = double(double, double);
-  return {
+  std::vector<RuntimeSymbol> symbols = {
       {"kiln_signed_power", address(signed_power)},
       {"kiln_natural_power", address(natural_power)},
-      {"expm1f", address<Single>(::expm1f)},   {"expm1", address<Wide>(::expm1)},
-      {"log1pf", address<Single>(::log1pf)},   {"log1p", address<Wide>(::log1p)},
-      {"sinf", address<Single>(::sinf)},       {"sin", address<Wide>(::sin)},
-      {"cosf", address<Single>(::cosf)},       {"cos", address<Wide>(::cos)},
-      {"exp", address<Wide>(::exp)},           {"log", address<Wide>(::log)},
-      {"tanh", address<Wide>(::tanh)},         {"powf", address<Singles>(::powf)},
-      {"pow", address<Wides>(::pow)},          {"fmodf", address<Singles>(::fmodf)},
+      {"fmodf", address<Singles>(::fmodf)},
       {"fmod", address<Wides>(::fmod)},
       // What code generation calls where the target has no instruction.
-      {"floorf", address<Single>(::floorf)},   {"floor", address<Wide>(::floor)},
+      {"floorf", address<Single>(::floorf)},
+      {"floor", address<Wide>(::floor)},
       {"roundevenf", address<Single>(::roundevenf)},
       {"roundeven", address<Wide>(::roundeven)},
   };
+  for (const RuntimeSymbol& symbol : vector_math_symbols()) symbols.push_back(symbol);
+  return symbols;
 }
 
 }  // namespace kiln::cpu

@@ -1,0 +1,14 @@
+// A function of the module for code that is too long, or too branched, to be inlined everywhere.
+#pragma once
+
+#include "backends/cpu/llvm/emit_context.h"
+
+namespace kiln::cpu {
+
+/// Calls the function of that name for the types of the arguments and adds it first if it is not
+/// there. All arguments and the result have one type; emit_body returns from the function.
+llvm::Value* call_vector_function(
+    const Emit& e, const char* name, llvm::ArrayRef<llvm::Value*> arguments,
+    void (*emit_body)(const Emit& inside, llvm::ArrayRef<llvm::Value*> arguments));
+
+}  // namespace kiln::cpu

@@ -1,0 +1,68 @@
+// Every float32 through every function of one operand; pow over every base with many exponents.
+#include "tests/catch.h"
+#include "tests/cpu_llvm/exact.h"
+
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <thread>
+
+using namespace cpu_llvm_test;
+
+namespace {
+
+constexpr std::size_t kBlock = 1 << 16;
+constexpr std::uint64_t kBlocks = (1ull << 32) / kBlock;
+
+/// The worst results of all levels, over blocks first, first + 2, ... of floats by their bits.
+void measure(const std::vector<CompiledMath>& levels, Math function, std::uint64_t first,
+             std::vector<double>& worst) {
+  std::vector<float> x(kBlock), y(kBlock, 1), result(kBlock);
+  std::vector<double> exact(kBlock);
+  std::mt19937 random(static_cast<std::uint32_t>(first));
+  std::uniform_real_distribution<float> exponents(-40, 40);
+  for (std::uint64_t block = first; block < kBlocks; block += 2) {
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      const auto bits = static_cast<std::uint32_t>(block * kBlock + i);
+      std::memcpy(&x[i], &bits, sizeof bits);
+      if (function == Math::Pow) y[i] = exponents(random);
+      exact[i] = exact_in_double(function, flushed(x[i]), flushed(y[i]));
+    }
+    for (std::size_t level = 0; level < levels.size(); ++level) {
+      levels[level].run(x.data(), y.data(), result.data(), kBlock);
+      for (std::size_t i = 0; i < kBlock; ++i) {
+        worst[level] = std::max(worst[level], ulps(result[i], exact[i]));
+      }
+    }
+  }
+}
+
+void measure_and_print(Math function) {
+  std::vector<CompiledMath> levels;
+  for (const kiln::cpu::IsaTarget& target : targets_here()) {
+    levels.emplace_back(function, false, target);
+  }
+  std::vector<double> worst(levels.size()), other(levels.size());
+  std::thread helper([&] { measure(levels, function, 1, other); });
+  measure(levels, function, 0, worst);
+  helper.join();
+  std::printf("%-8s", name_of(function));
+  for (std::size_t level = 0; level < levels.size(); ++level) {
+    worst[level] = std::max(worst[level], other[level]);
+    std::printf(" %8.3f", worst[level]);
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+  INFO(name_of(function));
+  for (const double distance : worst) CHECK(distance <= 2);
+}
+
+}  // namespace
+
+TEST_CASE("every float32 is within 2 units in the last place", "[slow]") {
+  std::printf("largest error in units in the last place\nfunction");
+  for (const auto& target : targets_here()) std::printf(" %8.8s", name_of(target.level).data());
+  std::printf("\n");
+  for (const Math function : kOneOperand) measure_and_print(function);
+  measure_and_print(Math::Pow);
+}
