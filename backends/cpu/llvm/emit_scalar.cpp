@@ -42,15 +42,6 @@ Value* by_math(const Emit& e, Values x) {
   return kFunction(e, x[0]);
 }
 
-/// By the C library, for float and double.
-struct LibraryFunction {
-  const char* single;
-  const char* wide;
-};
-Value* by_library(const Emit& e, const LibraryFunction& f, Values x) {
-  return e.per_lane(x[0]->getType()->getScalarType()->isDoubleTy() ? f.wide : f.single, x);
-}
-
 Value* negated(const Emit& e, Values x) { return e.b.CreateFNeg(x[0]); }
 Value* integer_negated(const Emit& e, Values x) { return e.b.CreateNeg(x[0]); }
 Value* unchanged(const Emit&, Values x) { return x[0]; }
@@ -117,7 +108,9 @@ Value* choice(const Emit& e, Values x) { return e.b.CreateSelect(x[0], x[1], x[2
 Value* inverted(const Emit& e, Values x) { return e.b.CreateNot(x[0]); }
 
 Value* pow_of(const Emit& e, Values x) { return emit_pow(e, x[0], x[1]); }
-Value* fmod_of(const Emit& e, Values x) { return by_library(e, {"fmodf", "fmod"}, x); }
+Value* fmod_of(const Emit& e, Values x) {
+  return emit_library_call(e, x[0]->getType()->getScalarType()->isDoubleTy() ? "fmod" : "fmodf", x);
+}
 
 using Binary = llvm::Instruction;
 using Compare = llvm::CmpInst;

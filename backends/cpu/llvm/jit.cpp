@@ -108,7 +108,13 @@ class LinkedCode final : public MachineCode {
   LinkedCode()
       : session_(checked(llvm::orc::SelfExecutorProcessControl::Create())),
         library_(session_.createBareJITDylib("kernels")),
-        layer_(session_) {}
+        layer_(session_) {
+    // The details of a failed lookup come this way, and would be printed.
+    session_.setErrorReporter([this](llvm::Error error) {
+      const std::lock_guard lock(mutex_);
+      details_ += ": " + llvm::toString(std::move(error));
+    });
+  }
   ~LinkedCode() override {
     if (auto error = session_.endSession()) llvm::consumeError(std::move(error));
   }
@@ -127,11 +133,17 @@ class LinkedCode final : public MachineCode {
 
   void* address(const std::string& name) const override {
     auto symbol = session_.lookup({&library_}, name);
-    if (!symbol) fail("function " + name + ": " + llvm::toString(symbol.takeError()));
+    if (!symbol) {
+      const std::string problem = llvm::toString(symbol.takeError());
+      const std::lock_guard lock(mutex_);
+      fail("function " + name + ": " + problem + details_);
+    }
     return symbol->getAddress().toPtr<void*>();
   }
 
  private:
+  mutable std::mutex mutex_;
+  std::string details_;
   mutable llvm::orc::ExecutionSession session_;
   llvm::orc::JITDylib& library_;
   llvm::orc::ObjectLinkingLayer layer_;

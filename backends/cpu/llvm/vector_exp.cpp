@@ -130,7 +130,7 @@ Value* emit_sigmoid(const Emit& e, Value* x) {
 
 Value* emit_erf(const Emit& e, Value* x) {
   const FloatLanes f(e, x);
-  if (f.wide) return e.per_lane("erf", {x});
+  if (f.wide) return emit_library_call(e, "erf", {x});
   // Below 1: erf a = a (1 + p(a^2)). Above: 1 - e^q(a), where q approximates log erfc a. Both are
   // minimax (2^-29.6 of the result), and from 4.05 on it is 1.
   Value* a = f.at_most(f.magnitude(x), f.real(4.05));

@@ -26,9 +26,13 @@ llvm::Value* emit_log1p(const Emit& e, llvm::Value* x);
 // vector_circular.cpp: calls of a function that is added to the module
 llvm::Value* emit_sin(const Emit& e, llvm::Value* x);
 llvm::Value* emit_cos(const Emit& e, llvm::Value* x);
-// vector_pow.cpp: special values as in C. For double: the C library, lane by lane.
+// vector_pow.cpp; special values as in C. For double: the C library, lane by lane.
 llvm::Value* emit_pow(const Emit& e, llvm::Value* x, llvm::Value* y);
 
+/// Calls the C library for each lane, without its subnormal operands and results: it works on bits,
+/// where the control register has no say.
+llvm::Value* emit_library_call(const Emit& e, const char* name,
+                               llvm::ArrayRef<llvm::Value*> arguments);
 /// What the code above may call.
 std::vector<RuntimeSymbol> vector_math_symbols();
 

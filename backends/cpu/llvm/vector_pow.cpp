@@ -69,6 +69,12 @@ void emit_body(const Emit& e, llvm::ArrayRef<Value*> arguments) {
   b.CreateRet(single.choose(is_one, single.real(1), result));
 }
 
+Value* without_subnormals(const Emit& e, Value* x) {
+  const FloatLanes f(e, x);
+  Value* subnormal = f.below(f.magnitude(x), f.real(f.by_format(0x1p-126, 0x1p-1022)));
+  return f.choose(subnormal, f.with_sign_of(f.real(0), x), x);
+}
+
 template <class Function>
 void* address(Function* function) {
   return reinterpret_cast<void*>(function);
@@ -76,8 +82,14 @@ void* address(Function* function) {
 
 }  // namespace
 
+Value* emit_library_call(const Emit& e, const char* name, llvm::ArrayRef<Value*> arguments) {
+  std::vector<Value*> normal;
+  for (Value* x : arguments) normal.push_back(without_subnormals(e, x));
+  return without_subnormals(e, e.per_lane(name, normal));
+}
+
 Value* emit_pow(const Emit& e, Value* x, Value* y) {
-  if (x->getType()->getScalarType()->isDoubleTy()) return e.per_lane("pow", {x, y});
+  if (x->getType()->getScalarType()->isDoubleTy()) return emit_library_call(e, "pow", {x, y});
   return call_vector_function(e, "kiln_pow", {x, y}, emit_body);
 }
 
