@@ -11,12 +11,13 @@
 namespace kiln::cpu {
 namespace {
 
-/// Bits of the control register that make subnormal results and operands zero.
-constexpr unsigned kFlush = 0x8040;
+/// The control register that kernels and products count on: to nearest, no traps, no flags, and
+/// subnormal results and operands are zero.
+constexpr unsigned kControl = 0x1f80 | 0x8040;
 
 std::uint64_t enter_thread() {
   const unsigned saved = _mm_getcsr();
-  _mm_setcsr(saved | kFlush);
+  _mm_setcsr(kControl);
   return saved;
 }
 void leave_thread(std::uint64_t saved) { _mm_setcsr(static_cast<unsigned>(saved)); }
