@@ -72,9 +72,10 @@ TEST_CASE("modules with equal names live side by side") {
 }
 
 TEST_CASE("memory of code is never writable and executable") {
+  const int before = writable_code_mappings();  // other libraries may have some
   const auto code = compile_adder("f", 1);
   code->address("f");
-  CHECK(writable_code_mappings() == 0);
+  CHECK(writable_code_mappings() == before);
 }
 
 TEST_CASE("eight threads compile at once", "[concurrency]") {
