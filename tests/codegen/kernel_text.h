@@ -1,5 +1,5 @@
-// Kernels as a C++20 translation unit of plain loops: one function each. It shows that the loop form
-// alone is enough to write code from, apart from any one compiler library.
+// Kernels as a C++20 translation unit of plain loops: one function each. It shows that the loop
+// form alone is enough to write code from, apart from any one compiler library.
 #pragma once
 
 #include "backends/codegen/kernel.h"

@@ -1,0 +1,187 @@
+#include "tests/codegen/make_kernel.h"
+
+#include "tests/catch.h"
+#include "tests/codegen/host_compiler.h"
+#include "tests/codegen/kernel_interpreter.h"
+
+#include "core/ops/convert.h"
+#include "core/types/text.h"
+
+namespace kiln::test {
+namespace {
+
+using namespace codegen;
+
+KernelOutcome run(const KernelFunction& function, const KernelCall& call) {
+  KernelOutcome outcome{call.operands, {}};
+  std::vector<std::byte*> buffers;
+  for (Memory& memory : outcome.operands) buffers.push_back(memory.bytes.data());
+  KernelArguments arguments;
+  arguments.buffers = buffers.data();
+  arguments.sizes = call.sizes.data();
+  arguments.begin = call.begin;
+  arguments.end = call.end;
+  arguments.fault = &outcome.fault;
+  arguments.seed = call.seed;
+  arguments.call_counter = call.call_counter;
+  function.run(function.context, &arguments);
+  return outcome;
+}
+
+bool gives_bool(ir::Op op) {
+  return op == ir::Op::Equal || op == ir::Op::Less || op == ir::Op::LessEqual ||
+         op == ir::Op::And || op == ir::Op::Or || op == ir::Op::Not;
+}
+
+}  // namespace
+
+KernelMaker::KernelMaker(std::string name, std::vector<ir::Dim> axes, int outer) {
+  kernel.name = std::move(name);
+  kernel.axes = std::move(axes);
+  kernel.outer = outer;
+  for (const ir::Dim& dim : kernel.axes) add_size(kernel, dim);
+}
+
+int KernelMaker::input(DType dtype) {
+  kernel.operands.push_back({text("x", kernel.operands.size()), dtype, true, false});
+  return static_cast<int>(kernel.operands.size()) - 1;
+}
+
+int KernelMaker::output(DType dtype, bool read) {
+  kernel.operands.push_back({text("y", kernel.operands.size()), dtype, read, true});
+  return static_cast<int>(kernel.operands.size()) - 1;
+}
+
+int KernelMaker::access(int operand, std::vector<ir::Dim> strides, ir::Dim offset) {
+  for (const ir::Dim& stride : strides) add_size(kernel, stride);
+  add_size(kernel, offset);
+  kernel.accesses.push_back({operand, offset, std::move(strides), -1, 0, 0});
+  return static_cast<int>(kernel.accesses.size()) - 1;
+}
+
+int KernelMaker::access_at(int operand, std::vector<ir::Dim> strides, int dynamic,
+                           ir::Dim dynamic_stride, ir::Dim dynamic_limit) {
+  const int number = access(operand, std::move(strides));
+  add_size(kernel, dynamic_stride);
+  add_size(kernel, dynamic_limit);
+  Access& made = kernel.accesses.back();
+  made.dynamic = dynamic;
+  made.dynamic_stride = dynamic_stride;
+  made.dynamic_limit = dynamic_limit;
+  return number;
+}
+
+int KernelMaker::add(Expression e) {
+  kernel.expressions.push_back(e);
+  return static_cast<int>(kernel.expressions.size()) - 1;
+}
+
+int KernelMaker::number(DType dtype, double value) {
+  Expression e{ExpressionKind::Constant, dtype};
+  const std::vector<std::byte> bytes = ir::scalar_bytes(dtype, value);
+  std::memcpy(&e.bits, bytes.data(), bytes.size());
+  return add(e);
+}
+
+int KernelMaker::axis(int number) {
+  Expression e{ExpressionKind::AxisIndex, DType::Int64};
+  e.number = number;
+  return add(e);
+}
+
+int KernelMaker::size(const ir::Dim& dim) {
+  Expression e{ExpressionKind::SizeValue, DType::Int64};
+  e.number = add_size(kernel, dim);
+  return add(e);
+}
+
+int KernelMaker::load(int access) {
+  const int operand = kernel.accesses[static_cast<std::size_t>(access)].operand;
+  Expression e{ExpressionKind::Load, kernel.operands[static_cast<std::size_t>(operand)].dtype};
+  e.number = access;
+  return add(e);
+}
+
+int KernelMaker::apply(ir::Op op, std::vector<int> arguments) {
+  const DType last = kernel.expressions[static_cast<std::size_t>(arguments.back())].dtype;
+  Expression e{ExpressionKind::Apply, gives_bool(op) ? DType::Bool : last};
+  e.op = op;
+  for (std::size_t i = 0; i < arguments.size(); ++i) e.arguments[i] = arguments[i];
+  return add(e);
+}
+
+int KernelMaker::convert(DType dtype, int argument) {
+  Expression e{ExpressionKind::Convert, dtype};
+  e.arguments[0] = argument;
+  return add(e);
+}
+
+int KernelMaker::result(int stage) {
+  const Stage& made = kernel.stages[static_cast<std::size_t>(stage)];
+  const DType dtype = kernel.expressions[static_cast<std::size_t>(made.value)].dtype;
+  Expression e{ExpressionKind::StageResult,
+               made.combiner == Combiner::ArgMax ? DType::Int64 : dtype};
+  e.number = stage;
+  return add(e);
+}
+
+int KernelMaker::random(DType dtype, int position, int element, std::int64_t seed,
+                        std::int64_t stream) {
+  Expression e{ExpressionKind::Random, dtype};
+  e.op = ir::Op::RandomUniform;
+  e.arguments = {position, element, -1};
+  e.seed = seed;
+  e.stream = stream;
+  return add(e);
+}
+
+int KernelMaker::add_stage(StageKind kind, Combiner combiner, int value,
+                           std::vector<Store> stores) {
+  kernel.stages.push_back({kind, true, combiner, value, std::move(stores)});
+  return static_cast<int>(kernel.stages.size()) - 1;
+}
+
+int KernelMaker::map(std::vector<Store> stores, bool inner) {
+  const int number = add_stage(StageKind::Map, Combiner::None, -1, std::move(stores));
+  kernel.stages.back().inner = inner;
+  return number;
+}
+
+int KernelMaker::reduce(Combiner combiner, int value, std::vector<Store> stores) {
+  return add_stage(StageKind::Reduce, combiner, value, std::move(stores));
+}
+
+int KernelMaker::running(Combiner combiner, int value, std::vector<Store> stores) {
+  return add_stage(StageKind::Running, combiner, value, std::move(stores));
+}
+
+KernelOutcome run_interpreted(const Kernel& kernel, const KernelCall& call) {
+  std::shared_ptr<const void> holder;
+  const KernelFunction function = interpreted(kernel, holder);
+  return run(function, call);
+}
+
+std::vector<KernelOutcome> run_as_text(const std::vector<Kernel>& kernels,
+                                       const std::vector<KernelCall>& calls) {
+  std::shared_ptr<const void> holder;
+  const std::vector<KernelFunction> functions = compile_text(kernels, holder);
+  std::vector<KernelOutcome> outcomes;
+  for (std::size_t i = 0; i < calls.size(); ++i) outcomes.push_back(run(functions[i], calls[i]));
+  return outcomes;
+}
+
+KernelOutcome run_both(const Kernel& kernel, const KernelCall& call) {
+  INFO(print(kernel));
+  KernelOutcome interpreted = run_interpreted(kernel, call);
+  const KernelOutcome written = run_as_text({kernel}, {call})[0];
+  for (std::size_t i = 0; i < call.operands.size(); ++i) {
+    INFO("operand " << i);
+    CHECK((written.operands[i] == interpreted.operands[i]));
+  }
+  CHECK(written.fault.access == interpreted.fault.access);
+  CHECK(written.fault.index == interpreted.fault.index);
+  CHECK(written.fault.limit == interpreted.fault.limit);
+  return interpreted;
+}
+
+}  // namespace kiln::test

@@ -1,0 +1,84 @@
+// Kernels written by hand, one part after the other, and run on memory of a test both ways: by the
+// interpreter and as C++ text, which must agree in every byte unless a test says otherwise.
+#pragma once
+
+#include "backends/codegen/kernel.h"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace kiln::test {
+
+/// Adds parts to `kernel`; each call gives the number of what it added.
+class KernelMaker {
+ public:
+  KernelMaker(std::string name, std::vector<ir::Dim> axes, int outer);
+
+  int input(DType dtype);
+  int output(DType dtype, bool read = false);
+  /// One stride per axis.
+  int access(int operand, std::vector<ir::Dim> strides, ir::Dim offset = 0);
+  int access_at(int operand, std::vector<ir::Dim> strides, int dynamic, ir::Dim dynamic_stride,
+                ir::Dim dynamic_limit);
+
+  int number(DType dtype, double value);
+  int axis(int number);
+  int size(const ir::Dim& dim);
+  int load(int access);
+  int apply(ir::Op op, std::vector<int> arguments);
+  int convert(DType dtype, int argument);
+  int result(int stage);
+  int random(DType dtype, int position, int element, std::int64_t seed, std::int64_t stream);
+
+  int map(std::vector<codegen::Store> stores, bool inner = true);
+  int reduce(codegen::Combiner combiner, int value, std::vector<codegen::Store> stores = {});
+  int running(codegen::Combiner combiner, int value, std::vector<codegen::Store> stores);
+
+  codegen::Kernel kernel;
+
+ private:
+  int add(codegen::Expression e);
+  int add_stage(codegen::StageKind kind, codegen::Combiner combiner, int value,
+                std::vector<codegen::Store> stores);
+};
+
+/// The memory of one operand.
+struct Memory {
+  std::vector<std::byte> bytes;
+  bool operator==(const Memory&) const = default;
+};
+
+template <class T>
+Memory memory(const std::vector<T>& elements) {
+  Memory made{std::vector<std::byte>(elements.size() * sizeof(T))};
+  std::memcpy(made.bytes.data(), elements.data(), made.bytes.size());
+  return made;
+}
+template <class T>
+std::vector<T> elements(const Memory& from) {
+  std::vector<T> list(from.bytes.size() / sizeof(T));
+  std::memcpy(list.data(), from.bytes.data(), from.bytes.size());
+  return list;
+}
+
+struct KernelCall {
+  std::vector<Memory> operands;
+  std::vector<std::int64_t> sizes = {};
+  std::int64_t begin = 0, end = 1;
+  std::uint64_t seed = 0, call_counter = 0;
+};
+struct KernelOutcome {
+  std::vector<Memory> operands;
+  codegen::KernelFault fault;
+};
+
+/// As the interpreter leaves it.
+KernelOutcome run_interpreted(const codegen::Kernel& kernel, const KernelCall& call);
+/// As the C++ text of the kernels leaves it, all compiled at once.
+std::vector<KernelOutcome> run_as_text(const std::vector<codegen::Kernel>& kernels,
+                                       const std::vector<KernelCall>& calls);
+/// Both; checks that they agree in every byte and in the fault.
+KernelOutcome run_both(const codegen::Kernel& kernel, const KernelCall& call);
+
+}  // namespace kiln::test
