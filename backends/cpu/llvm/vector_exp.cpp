@@ -50,16 +50,20 @@ struct Reduced {
   Value* exponent;  // n in the low bits, with other bits above it
 };
 
-Reduced reduce(const FloatLanes& f, Value* x, Coefficients single) {
+/// `careful`: with what rounding takes from r.
+Reduced reduce(const FloatLanes& f, Value* x, Coefficients single, bool careful = false) {
   // ln 2 in two parts: integers as large as exponents times the first are exact.
   const double high = f.by_format(0x1.62e4p-1, 0x1.62e42fefa38p-1);
   const double low = f.by_format(0x1.7f7d1cf79abcap-20, 0x1.ef35793c7673p-45);
   Value* shifted = f.multiply_add(x, f.real(kLog2E), f.rounder());
   Value* n = f.subtract(shifted, f.rounder());
-  Value* r = f.multiply_add(n, f.real(-high), x);
-  r = f.multiply_add(n, f.real(-low), r);
+  Value* whole = f.multiply_add(n, f.real(-high), x);
+  Value* r = f.multiply_add(n, f.real(-low), whole);
   Value* q = f.polynomial(r, f.wide ? Coefficients(kDouble) : single);
-  return {f.multiply_add(f.multiply(r, r), q, r), f.bits(shifted)};
+  Value* square = f.multiply(r, r);
+  if (!careful) return {f.multiply_add(square, q, r), f.bits(shifted)};
+  Value* lost = f.multiply_add(n, f.real(-low), f.subtract(whole, r));
+  return {f.add(r, f.multiply_add(square, q, lost)), f.bits(shifted)};
 }
 
 /// 2^n for an exponent that a normal number may have.
@@ -91,7 +95,7 @@ Value* emit_exp(const Emit& e, Value* x) {
 
 Value* emit_expm1(const Emit& e, Value* x) {
   const FloatLanes f(e, x);
-  const Reduced r = reduce(f, f.at_least(x, f.real(-50)), kSingle);
+  const Reduced r = reduce(f, f.at_least(x, f.real(-50)), kSingle, f.wide);
   // Near overflow half of the power, twice; there the 1 does not count.
   Value* large = f.below(f.real(60), x);
   Value* bias = f.choose(large, f.integer(f.bias - 1), f.integer(f.bias));
