@@ -23,6 +23,24 @@ constexpr std::size_t kManyExpressions = 48;
 /// Results of at least so many bytes in all are sent past the caches.
 constexpr std::int64_t kStreamBytes = std::int64_t{16} << 20;
 
+/// Whether neighbours along the vector axis cannot be worked on together: steps that follow each
+/// other, additions that may meet, results that are the same element.
+bool in_order(const Kernel& kernel) {
+  const int axis = kernel.vector_axis;
+  const bool lanes_are_inner = axis >= kernel.outer;
+  const auto follows = [&](const Stage& stage, const Store& store) {
+    const Access& access = kernel.accesses[at(store.access)];
+    if (lanes_are_inner && store.accumulate) return true;
+    if (lanes_are_inner && !stage.inner) return false;
+    return access.dynamic < 0 && access.strides[at(axis)] == ir::Dim(0);
+  };
+  return std::any_of(kernel.stages.begin(), kernel.stages.end(), [&](const Stage& stage) {
+    if (lanes_are_inner && stage.kind == StageKind::Running) return true;
+    return std::any_of(stage.stores.begin(), stage.stores.end(),
+                       [&](const Store& store) { return follows(stage, store); });
+  });
+}
+
 /// Keeps the first fault of a part. `bad`: a byte per lane.
 void note_fault(KernelFault* fault, std::int64_t access, std::int64_t limit,
                 const std::int64_t* indices, const std::uint8_t* bad, std::int64_t lanes) {
@@ -46,7 +64,8 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& kernel,
   values_.resize(kernel.expressions.size());
   index_.resize(kernel.axes.size());
   results_.resize(kernel.stages.size());
-  lanes_ = kernel.vector_axis < 0 ? 1 : target.vector_bytes / widest() * vectors();
+  const bool together = kernel.vector_axis >= 0 && !in_order(kernel);
+  lanes_ = together ? target.vector_bytes / widest() * vectors() : 1;
   lanes_are_outer_ = kernel.vector_axis >= 0 && kernel.vector_axis < kernel.outer;
 }
 

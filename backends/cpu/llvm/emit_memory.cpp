@@ -94,7 +94,7 @@ KernelEmitter::Place KernelEmitter::place(int number) {
   Place result;
   Value *dynamic = nullptr, *inside = nullptr;
   if (access.dynamic >= 0) {
-    dynamic = values_[at(access.dynamic)];
+    dynamic = converted(e_, dtype_of(access.dynamic), DType::Int64, values_[at(access.dynamic)]);
     inside = checked_index(number, access, dynamic);
     dynamic = b_.CreateMul(dynamic, same_shape(size(access.dynamic_stride), dynamic));
     if (!dynamic->getType()->isVectorTy()) offset = b_.CreateAdd(offset, dynamic);

@@ -1,0 +1,146 @@
+#include "tests/cpu_llvm/emitted.h"
+
+#include "backends/cpu/llvm/kernel_compiler.h"
+#include "core/ops/convert.h"
+#include "core/types/text.h"
+#include "tests/catch.h"
+#include "tests/cpu_llvm/compiled_math.h"
+
+#include <xmmintrin.h>
+
+#include <cmath>
+
+namespace cpu_llvm_test {
+namespace {
+
+using namespace kiln;
+using namespace kiln::codegen;
+using namespace kiln::test;
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+KernelOutcome run_code(const KernelFunction& function, const KernelCall& call) {
+  KernelOutcome outcome{call.operands, {}};
+  std::vector<std::byte*> buffers;
+  for (Memory& memory : outcome.operands) buffers.push_back(memory.bytes.data());
+  KernelArguments arguments;
+  arguments.buffers = buffers.data();
+  arguments.sizes = call.sizes.data();
+  arguments.begin = call.begin;
+  arguments.end = call.end;
+  arguments.fault = &outcome.fault;
+  arguments.seed = call.seed;
+  arguments.call_counter = call.call_counter;
+  constexpr unsigned kFlush = 0x8040;
+  const unsigned saved = _mm_getcsr();
+  _mm_setcsr(saved | kFlush);
+  function.run(function.context, &arguments);
+  _mm_setcsr(saved);
+  return outcome;
+}
+
+/// The place of a float among those of its dtype, so that neighbours are 1 apart.
+std::int64_t place_of(std::uint64_t bits, std::size_t bytes) {
+  const std::uint64_t sign = std::uint64_t{1} << (8 * bytes - 1);
+  const auto magnitude = static_cast<std::int64_t>(bits & (sign - 1));
+  return bits & sign ? -magnitude : magnitude;
+}
+
+bool agree(DType dtype, const std::byte* x, const std::byte* y, int units) {
+  const std::size_t bytes = dtype_bytes(dtype);
+  if (std::memcmp(x, y, bytes) == 0) return true;
+  if (!is_float(dtype)) return false;
+  double a = 0, b = 0;
+  ir::load_real(dtype, x, &a, 1);
+  ir::load_real(dtype, y, &b, 1);
+  if (std::isnan(a) && std::isnan(b)) return true;
+  if (units == 0 || std::isnan(a) || std::isnan(b)) return false;
+  std::uint64_t one = 0, other = 0;
+  std::memcpy(&one, x, bytes);
+  std::memcpy(&other, y, bytes);
+  return std::abs(place_of(one, bytes) - place_of(other, bytes)) <= units;
+}
+
+std::string shown(DType dtype, const std::byte* x) {
+  double value = 0;
+  ir::convert_elements(dtype, x, DType::Float64, reinterpret_cast<std::byte*>(&value), 1);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, x, dtype_bytes(dtype));
+  return text(value, " (bits ", bits, ")");
+}
+
+/// What is different first; empty when nothing is.
+std::string difference(const EmitCase& one, const KernelOutcome& wanted,
+                       const KernelOutcome& found) {
+  const KernelFault &a = wanted.fault, &b = found.fault;
+  if (a.access != b.access || a.index != b.index || a.limit != b.limit) {
+    return text("fault: access ", b.access, " index ", b.index, " limit ", b.limit, ", wanted ",
+                a.access, " ", a.index, " ", a.limit);
+  }
+  for (std::size_t k = 0; k < wanted.operands.size(); ++k) {
+    const DType dtype = one.kernel.operands[k].dtype;
+    const std::size_t bytes = dtype_bytes(dtype);
+    for (std::size_t i = 0; i < wanted.operands[k].bytes.size(); i += bytes) {
+      const std::byte* x = wanted.operands[k].bytes.data() + i;
+      const std::byte* y = found.operands[k].bytes.data() + i;
+      if (agree(dtype, x, y, one.units)) continue;
+      return text("operand ", k, " element ", i / bytes, ": ", shown(dtype, y), ", wanted ",
+                  shown(dtype, x));
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+void check_emitted(const std::vector<EmitCase>& cases) {
+  std::vector<BuiltKernel> built;
+  std::vector<std::vector<KernelOutcome>> wanted;
+  for (const EmitCase& one : cases) {
+    built.push_back({one.kernel, {}, {}, {}});
+    built.back().kernel.name = text("kernel", built.size());
+    wanted.emplace_back();
+    for (const KernelCall& call : one.calls) {
+      wanted.back().push_back(run_interpreted(one.kernel, call));
+    }
+  }
+  for (const cpu::IsaTarget& target : targets_here()) {
+    std::shared_ptr<const void> code;
+    cpu::CompileTexts texts;
+    const auto functions = cpu::compile_kernels(built, target, code, texts);
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      for (std::size_t c = 0; c < cases[i].calls.size(); ++c) {
+        const KernelOutcome found = run_code(functions[i], cases[i].calls[c]);
+        const std::string problem = difference(cases[i], wanted[i][c], found);
+        INFO(cpu::name_of(target.level) << ", call " << c << "\n" << print(cases[i].kernel));
+        CHECK(problem == "");
+      }
+    }
+  }
+}
+
+std::vector<DType> every_dtype() {
+  std::vector<DType> list{DType::Bool};
+  for (const DType dtype : kFloats) list.push_back(dtype);
+  for (const DType dtype : kIntegers) list.push_back(dtype);
+  return list;
+}
+
+Memory filled(DType dtype, const std::vector<double>& values) {
+  Memory made{std::vector<std::byte>(values.size() * dtype_bytes(dtype))};
+  ir::convert_elements(DType::Float64, reinterpret_cast<const std::byte*>(values.data()), dtype,
+                       made.bytes.data(), static_cast<std::int64_t>(values.size()));
+  return made;
+}
+
+std::vector<double> whole_numbers(std::size_t count, int low, int high) {
+  std::vector<double> list;
+  std::uint32_t state = 12345;
+  for (std::size_t i = 0; i < count; ++i) {
+    state = state * 1664525u + 1013904223u;
+    list.push_back(low + static_cast<int>((state >> 8) % at(high - low + 1)));
+  }
+  return list;
+}
+
+}  // namespace cpu_llvm_test

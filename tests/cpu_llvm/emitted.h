@@ -1,0 +1,31 @@
+// Kernels as machine code beside the interpreter: what both leave in memory has to be the same.
+#pragma once
+
+#include "tests/codegen/make_kernel.h"
+
+namespace cpu_llvm_test {
+
+struct EmitCase {
+  kiln::codegen::Kernel kernel;
+  std::vector<kiln::test::KernelCall> calls;
+  int units = 0;  // in the last place, that floats may be apart; NaN is NaN in any case
+};
+
+/// Compiles all of them for each level of this machine, as one program, and checks every byte of
+/// every operand, and the fault, after each call.
+void check_emitted(const std::vector<EmitCase>& cases);
+
+inline constexpr kiln::DType kFloats[] = {kiln::DType::Float16, kiln::DType::BFloat16,
+                                          kiln::DType::Float32, kiln::DType::Float64};
+inline constexpr kiln::DType kIntegers[] = {
+    kiln::DType::Int8,  kiln::DType::Int16,  kiln::DType::Int32,  kiln::DType::Int64,
+    kiln::DType::UInt8, kiln::DType::UInt16, kiln::DType::UInt32, kiln::DType::UInt64};
+/// Floats, integers and bool.
+std::vector<kiln::DType> every_dtype();
+
+/// The values converted to the dtype, as Cast does.
+kiln::test::Memory filled(kiln::DType dtype, const std::vector<double>& values);
+/// Whole numbers from `low` to `high`, in no order.
+std::vector<double> whole_numbers(std::size_t count, int low, int high);
+
+}  // namespace cpu_llvm_test
