@@ -49,11 +49,11 @@ std::vector<Wide> packed(const Tensor& x, const ir::Ints& labels,
 }
 
 std::int64_t extent(const Tensor& x, const ir::Ints& labels, const ir::Ints& group) {
-  std::int64_t product = 1;
+  Sizes dims;
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (contains(group, labels[i])) product *= x.dims[i];
+    if (contains(group, labels[i])) dims.push_back(x.dims[i]);
   }
-  return product;
+  return count_of(dims);
 }
 
 template <class Wide>

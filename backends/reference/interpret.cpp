@@ -10,8 +10,8 @@ namespace kiln::reference {
 namespace {
 
 /// Says at which op and line a step failed.
-[[noreturn]] void fail_at(const ir::Node& node, const sdk::Failure& failure) {
-  const ir::Origin origin = node.origin;
+[[noreturn]] void fail_at(const ir::Node& node, const Run& run, const sdk::Failure& failure) {
+  const ir::Origin origin = run.module->origin_of(node);
   std::string what = failure.what();
   if (what.find(" (op ") == std::string::npos) {
     what += text(" (op ", def(node).name);
@@ -25,11 +25,11 @@ std::vector<Tensor> run_step(const Step& step, const std::vector<Tensor>& operan
   try {
     return step.kernel({*step.node, operands, step.bodies, run});
   } catch (const sdk::Failure& failure) {
-    fail_at(*step.node, failure);
+    fail_at(*step.node, run, failure);
   } catch (const Error& error) {  // a dim that leaves 64 bits, or divided by zero
-    fail_at(*step.node, sdk::Failure(KILN_CODE_INVALID_ARGUMENT, error.message()));
+    fail_at(*step.node, run, sdk::Failure(KILN_CODE_INVALID_ARGUMENT, error.message()));
   } catch (const std::bad_alloc&) {
-    fail_at(*step.node, sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED, "no memory"));
+    fail_at(*step.node, run, sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED, "no memory"));
   }
 }
 

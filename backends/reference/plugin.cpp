@@ -6,6 +6,7 @@
 
 #include <kiln/error.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace kiln::reference {
@@ -37,17 +38,37 @@ Tensor copy_of(const Tensor& tensor) {
   return copy;
 }
 
-void deliver(const Tensor& tensor, sdk::Result& result) {
-  if (!result.given) {
-    result.made = std::make_unique<TensorBuffer>(copy_of(tensor));
-    return;
+/// Where a result goes: memory that the host gave, or a new buffer.
+class Delivery {
+ public:
+  /// Checks, and makes what is to be made: all that can fail.
+  Delivery(const Tensor& tensor, sdk::Result& result) : tensor_(tensor), result_(result) {
+    if (!result.given) {
+      made_ = std::make_unique<TensorBuffer>(copy_of(tensor));
+      return;
+    }
+    target_ = dynamic_cast<sdk::HostBuffer*>(result.given);
+    const bool fits = target_ && target_->dtype() == static_cast<std::uint32_t>(tensor.dtype) &&
+                      std::equal(target_->dims().begin(), target_->dims().end(),
+                                 tensor.dims.begin(), tensor.dims.end());
+    if (!fits) {
+      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
+                         text("the buffer given for a result has another type than ",
+                              tensor.dtype, "[", join_text(tensor.dims, ","), "]"));
+    }
   }
-  auto* target = dynamic_cast<sdk::HostBuffer*>(result.given);
-  const bool fits = target && target->bytes() == tensor.bytes() &&
-                    target->dtype() == static_cast<std::uint32_t>(tensor.dtype);
-  if (!fits) throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "a given result does not fit");
-  if (tensor.count != 0) std::memcpy(target->data(), tensor.data.get(), tensor.bytes());
-}
+  void finish() {
+    if (made_) result_.made = std::move(made_);
+    if (!target_ || tensor_.count == 0) return;
+    std::memcpy(target_->data(), tensor_.data.get(), tensor_.bytes());
+  }
+
+ private:
+  const Tensor& tensor_;
+  sdk::Result& result_;
+  std::unique_ptr<TensorBuffer> made_;
+  sdk::HostBuffer* target_ = nullptr;
+};
 
 class Interpreter final : public sdk::Executable {
  public:
@@ -64,18 +85,25 @@ class Interpreter final : public sdk::Executable {
     Run run;
     run.seed = call.seed;
     run.call_counter = call.call_counter;
+    run.module = &program_.module;
     run.host = &host_;
     run.host_call_context = call.host_call_context;
     std::vector<Tensor> arguments;
     for (const sdk::Buffer* input : call.inputs) arguments.push_back(tensor_of(*input));
     bind_symbols(arguments, run);
     check_guards(run);
-    for (const sdk::StateIn& state : call.states) arguments.push_back(tensor_of(*state.buffer));
-    const std::vector<Tensor> results = run_region(program_.region, arguments, run);
-    for (std::size_t i = 0; i < call.outputs.size(); ++i) deliver(results[i], call.outputs[i]);
-    for (std::size_t i = 0; i < call.updates.size(); ++i) {
-      deliver(results[call.outputs.size() + i], call.updates[i]);
+    for (std::size_t i = 0; i < call.states.size(); ++i) {
+      check_state(i, *call.states[i].buffer);
+      arguments.push_back(tensor_of(*call.states[i].buffer));
     }
+    const std::vector<Tensor> results = run_region(program_.region, arguments, run);
+    std::vector<Delivery> deliveries;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const bool output = i < call.outputs.size();
+      deliveries.emplace_back(results[i], output ? call.outputs[i]
+                                                 : call.updates[i - call.outputs.size()]);
+    }
+    for (Delivery& delivery : deliveries) delivery.finish();
     return nullptr;
   }
 
@@ -105,6 +133,19 @@ class Interpreter final : public sdk::Executable {
       run.symbols.emplace(solved->first.id, solved->second);
     }
     if (run.evaluate(dim) != size) mismatch(input);
+  }
+
+  void check_state(std::size_t i, const sdk::Buffer& buffer) const {
+    const ir::Type& type = program_.module.state[i].variable.type();
+    bool fits = buffer.dtype() == static_cast<std::uint32_t>(type.dtype) &&
+                buffer.dims().size() == type.dims.size();
+    for (std::size_t axis = 0; fits && axis < type.dims.size(); ++axis) {
+      fits = type.dims[axis] == ir::Dim(buffer.dims()[axis]);
+    }
+    if (fits) return;
+    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
+                       text("the buffer of state ", i, " does not have the type ", type,
+                            " of its variable"));
   }
 
   void check_guards(const Run& run) const {

@@ -16,6 +16,7 @@ struct Run {
   std::map<std::int64_t, std::int64_t> symbols;  // by symbol id
   std::uint64_t seed = 0;
   std::uint64_t call_counter = 0;
+  const module::Module* module = nullptr;  // for the source lines of errors
   const sdk::Host* host = nullptr;
   void* host_call_context = nullptr;
 

@@ -1,19 +1,34 @@
+// Checked sizes, aligned memory, strided copies.
 #include "backends/reference/tensor.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
 #include "core/types/text.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
+#include <optional>
 
 namespace kiln::reference {
 namespace {
 
 constexpr auto kAlignment = std::align_val_t(64);
 
-[[noreturn]] void no_memory(const Sizes& dims, DType dtype) {
+[[noreturn]] void no_memory(const Sizes& dims, DType dtype, const std::string& size) {
   throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
-                     text("no memory for ", dtype, "[", join_text(dims, ","), "]"));
+                     text("no memory for ", dtype, "[", join_text(dims, ","), "], which is ", size,
+                          " bytes"));
+}
+
+/// Product, or nothing when it leaves 63 bits. A tensor with a dim of 0 has no elements, whatever
+/// its other dims are.
+std::optional<std::int64_t> checked_count(const Sizes& dims) {
+  std::int64_t count = 1;
+  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return 0;
+  for (std::int64_t dim : dims) {
+    if (__builtin_mul_overflow(count, dim, &count)) return std::nullopt;
+  }
+  return count;
 }
 
 /// Runs along the last axis. kPlace: from dense to strided; else from strided to dense.
@@ -67,30 +82,28 @@ void dispatch(std::byte* to, const std::byte* from, const Sizes& dims, const Siz
 }  // namespace
 
 std::int64_t count_of(const Sizes& dims) {
-  std::int64_t count = 1;
-  bool empty = false;
   for (std::int64_t dim : dims) {
-    if (dim < 0) {
-      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, text("a size is negative: ", dim));
-    }
-    empty = empty || dim == 0;
+    if (dim >= 0) continue;
+    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, text("a size is negative: ", dim));
   }
-  if (empty) return 0;
-  for (std::int64_t dim : dims) {
-    if (__builtin_mul_overflow(count, dim, &count)) no_memory(dims, DType::Float32);
-  }
-  return count;
+  const std::optional<std::int64_t> count = checked_count(dims);
+  if (count) return *count;
+  throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
+                     text("[", join_text(dims, ","), "] has more elements than 63 bits count"));
 }
 
 Tensor Tensor::make(DType dtype, Sizes dims) {
   Tensor tensor{dtype, std::move(dims), 0, nullptr};
-  tensor.count = count_of(tensor.dims);
   std::int64_t bytes = 0;
   const auto element = static_cast<std::int64_t>(dtype_bytes(dtype));
-  if (__builtin_mul_overflow(tensor.count, element, &bytes)) no_memory(tensor.dims, dtype);
+  const std::optional<std::int64_t> count = checked_count(tensor.dims);
+  if (!count || __builtin_mul_overflow(*count, element, &bytes)) {
+    no_memory(tensor.dims, dtype, "more than 2^63");
+  }
+  tensor.count = count_of(tensor.dims);
   const auto size = static_cast<std::size_t>(bytes == 0 ? 1 : bytes);
   void* memory = ::operator new(size, kAlignment, std::nothrow);
-  if (!memory) no_memory(tensor.dims, dtype);
+  if (!memory) no_memory(tensor.dims, dtype, text(bytes));
   tensor.data.reset(static_cast<std::byte*>(memory),
                     [](std::byte* p) { ::operator delete(p, kAlignment); });
   return tensor;
@@ -112,6 +125,8 @@ Tensor Tensor::with_dims(Sizes other) const {
 
 Sizes strides_of(const Sizes& dims) {
   Sizes strides(dims.size(), 1);
+  // Those of an empty tensor are never used, and may leave 63 bits.
+  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return strides;
   for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
   return strides;
 }
