@@ -1,0 +1,168 @@
+// What every backend must do alike, said once and run on each: control, faults, state buffers.
+#include "tests/catch.h"
+#include "tests/ops/evaluate.h"
+
+#include "core/module/module.h"
+#include "core/module/write.h"
+#include "core/ops/build.h"
+#include "runtime/backend_instance.h"
+#include "runtime/call.h"
+
+#include <kiln/k.h>
+
+#include <thread>
+
+using namespace kiln;
+
+namespace {
+
+const char* const kBackends[] = {"reference", "cpu"};
+
+/// The backend that functions are made for while it lives.
+class Using {
+ public:
+  explicit Using(const std::string& name) : before_(backend()) { set_backend(name); }
+  ~Using() { set_backend(before_); }
+
+ private:
+  std::string before_;
+};
+
+std::string text_of_failure(const std::function<void()>& run) {
+  try {
+    run();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+}  // namespace
+
+TEST_CASE("only the branch that is taken runs") {
+  for (const char* name : kBackends) {
+    INFO(name);
+    const Using chosen(name);
+    const Tensor x = placeholder({.shape = {3}, .name = "x"});
+    const Tensor i = placeholder({.shape = {1}, .dtype = DType::Int32, .name = "i"});
+    const Tensor y = switch_(sum(x) > 0.0, [&] { return x * 2.0; },
+                             [&] { return x + gather(x, i); });
+    const Function f = function({x, i}, {y});
+    const Array outside(std::vector<std::int32_t>{7});
+    CHECK(f({Array{1.f, 2.f, 3.f}, outside})[0].as<float>()[2] == 6.f);
+    CHECK(text_of_failure([&] { f({Array{-1.f, -2.f, -3.f}, outside}); })
+              .find("index 7 is outside of an axis of size 3") != std::string::npos);
+    CHECK(f({Array{1.f, 2.f, 3.f}, outside})[0].as<float>()[0] == 2.f);
+  }
+}
+
+TEST_CASE("loops in loops, over no steps and backwards") {
+  for (const char* name : kBackends) {
+    INFO(name);
+    const Using chosen(name);
+    const Tensor x = placeholder({.shape = {2, None, 3}, .name = "x"});
+    const StepFunction inner = [](const Tensor& input, const std::vector<Tensor>& states) {
+      const Tensor next = states[0] + input;
+      return StepResult{next, {next}};
+    };
+    const StepFunction outer = [&](const Tensor& input, const std::vector<Tensor>& states) {
+      const Tensor row = expand_dims(input, {.axis = -1});  // (2, 3, 1): three steps of one number
+      const Tensor start = zeros_like(gather(permute_dimensions(row, {1, 0, 2}), 0));
+      const RnnResult sums = rnn(inner, row, {start}, {.go_backwards = true});
+      const Tensor next = states[0] * 0.5 + squeeze(sums.last_output, -1);
+      return StepResult{expand_dims(next, {.axis = -1}), {next}};
+    };
+    const Tensor start = sum(x, {.axis = {1, 2}}) * 0.0;
+    const RnnResult result = rnn(outer, x, {start}, {.go_backwards = true});
+    const Function f = function({x}, {result.new_states[0]});
+    const Array some = Array::full({2, 4, 3}, 1);
+    CHECK(f({some})[0].as<float>()[1] == Approx(3 + 1.5 + 0.75 + 0.375));
+    const Array none = Array::zeros({2, 0, 3});
+    CHECK(f({none})[0].as<float>()[0] == 0.f);
+  }
+}
+
+TEST_CASE("a failing call changes no variable, and the next one works") {
+  for (const char* name : kBackends) {
+    INFO(name);
+    const Using chosen(name);
+    const Tensor table = variable(Array{1.f, 2.f, 3.f}, {.name = "table"});
+    const Tensor i = placeholder({.shape = {None}, .dtype = DType::Int32, .name = "i"});
+    const Function f = function({i}, {sum(gather(table, i))}, {.updates = {update_add(table, 1.0)}});
+    CHECK_THROWS_AS(f({Array(std::vector<std::int32_t>{0, -1})}), Error);
+    CHECK(get_value(table).as<float>()[0] == 1.f);
+    CHECK(f({Array(std::vector<std::int32_t>{0, 1})})[0].item<float>() == 3.f);
+    CHECK(get_value(table).as<float>()[0] == 2.f);
+  }
+}
+
+TEST_CASE("state buffers of another type are refused by every backend") {
+  for (const char* name : kBackends) {
+    INFO(name);
+    const ir::Value state = ir::make(
+        ir::Op::Variable, ir::VariableAttrs{1 << 20, "w", {DType::Float32, {4}}, {}}, {});
+    ir::Graph graph;
+    graph.outputs = {state + state};
+    const module::Encoded encoded = module::write_module(module::make_module(graph));
+    const runtime::InstancePtr instance = runtime::backend_instance(name);
+    runtime::CompileRequest request;
+    request.module = encoded.bytes;
+    const runtime::Executable executable = instance->compile(request);
+    const std::vector<float> elements{1, 2, 3, 4};
+    const auto run = [&](DType dtype, std::vector<std::int64_t> dims) {
+      const runtime::Buffer buffer = instance->import_copy(elements.data(), dtype, dims);
+      const runtime::StateInput input{&buffer, false, 0};
+      std::vector<runtime::Buffer> outputs(1);
+      runtime::ExecuteCall call;
+      call.states = {&input, 1};
+      call.outputs = outputs;
+      executable.execute(call).wait();
+    };
+    CHECK(text_of_failure([&] { run(DType::Float32, {4}); }) == "nothing was thrown");
+    for (const std::string& text : {text_of_failure([&] { run(DType::Int32, {4}); }),
+                                    text_of_failure([&] { run(DType::Float32, {3}); }),
+                                    text_of_failure([&] { run(DType::Float32, {2, 2}); })}) {
+      CHECK(text.find("the buffer of state 0 does not have the type float32[4] of its variable") !=
+            std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a tensor that no memory holds is an error with its bytes") {
+  for (const char* name : kBackends) {
+    INFO(name);
+    const Using chosen(name);
+    const Tensor x = placeholder({.shape = {None}, .name = "x"});
+    const std::int64_t large = std::int64_t{1} << 30;
+    const Tensor y = repeat_elements(expand_dims(repeat_elements(x, large, 0), {.axis = 0}), large, 0);
+    const Function f = function({x}, {max(y)});
+    const std::string text = text_of_failure([&] { f({Array{1.f, 2.f, 3.f, 4.f, 5.f}}); });
+    INFO(text);
+    CHECK(text.find("bytes") != std::string::npos);
+  }
+}
+
+TEST_CASE("eight threads run one executable", "[concurrency]") {
+  for (const char* name : kBackends) {
+    INFO(name);
+    const Using chosen(name);
+    const Tensor x = placeholder({.shape = {None, 8}, .name = "x"});
+    const Tensor w = ones({8, 8}, {.name = "w"});
+    const Function f = function({x}, {tanh(dot(x, w)) + sum(x, {.axis = {1}, .keepdims = true})});
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 8; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 25; ++i) {
+          const auto rows = static_cast<std::int64_t>(1 + (t + i) % 5);
+          const Array y = f({Array::full({rows, 8}, 0.125)})[0];
+          for (const float value : y.as<float>()) {
+            wrong += std::abs(value - (std::tanh(1.f) + 1.f)) > 1e-5f;
+          }
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    CHECK(wrong == 0);
+  }
+}
