@@ -26,6 +26,10 @@ inline Array bools(std::vector<std::int64_t> dims, std::vector<bool> elements) {
   return Array(elements).reshape(std::move(dims));
 }
 
+/// Of the plugins of this build the one that KILN_TEST_BACKEND says (a name, or a path): reference
+/// when it says nothing, whatever the other settings of the user are.
+const std::string& tested_backend();
+
 using Tensors = std::vector<Tensor>;
 using Build = Tensor (*)(const Tensors& x);
 

@@ -11,18 +11,6 @@
 namespace kiln::test {
 namespace {
 
-/// Of the plugins of this build the one that KILN_TEST_BACKEND says (a name, or a path): reference
-/// when it says nothing, whatever the other settings of the user are.
-const std::string& tested_backend() {
-  static const std::string name = [] {
-    const char* set = std::getenv("KILN_TEST_BACKEND");
-    const std::string chosen = set && *set ? set : "reference";
-    if (chosen.find('/') != std::string::npos) return load_backend(chosen);
-    return load_backend(KILN_BINARY_DIR "/lib/libkiln_" + chosen + ".so");
-  }();
-  return name;
-}
-
 Function compile(const Tensors& inputs, const Tensors& outputs) {
   return function(inputs, outputs, {.backend = tested_backend()});
 }
@@ -86,6 +74,16 @@ Tensor along(const Tensor& scalar, const Tensors& x, const std::vector<Array>& d
 }
 
 }  // namespace
+
+const std::string& tested_backend() {
+  static const std::string name = [] {
+    const char* set = std::getenv("KILN_TEST_BACKEND");
+    const std::string chosen = set && *set ? set : "reference";
+    if (chosen.find('/') != std::string::npos) return load_backend(chosen);
+    return load_backend(KILN_BINARY_DIR "/lib/libkiln_" + chosen + ".so");
+  }();
+  return name;
+}
 
 std::string difference(const Array& actual, const Array& expected, double tolerance) {
   if (actual.dtype() != expected.dtype()) {
