@@ -46,14 +46,20 @@ std::int64_t place_of(std::uint64_t bits, std::size_t bytes) {
   return bits & sign ? -magnitude : magnitude;
 }
 
+/// A subnormal counts as zero of its sign; so does one of bfloat16, which is computed in float32.
+double number_at(DType dtype, const std::byte* x) {
+  double value = 0;
+  ir::load_real(dtype, x, &value, 1);
+  return dtype == DType::BFloat16 ? ir::flushed(value, DType::Float32) : value;
+}
+
 bool agree(DType dtype, const std::byte* x, const std::byte* y, int units) {
   const std::size_t bytes = dtype_bytes(dtype);
   if (std::memcmp(x, y, bytes) == 0) return true;
   if (!is_float(dtype)) return false;
-  double a = 0, b = 0;
-  ir::load_real(dtype, x, &a, 1);
-  ir::load_real(dtype, y, &b, 1);
+  const double a = number_at(dtype, x), b = number_at(dtype, y);
   if (std::isnan(a) && std::isnan(b)) return true;
+  if (a == b && std::signbit(a) == std::signbit(b)) return true;
   if (units == 0 || std::isnan(a) || std::isnan(b)) return false;
   std::uint64_t one = 0, other = 0;
   std::memcpy(&one, x, bytes);

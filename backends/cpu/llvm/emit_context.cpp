@@ -25,6 +25,15 @@ Value* to_bfloat16(const Emit& e, Value* x) {
   return e.b.CreateTrunc(e.b.CreateLShr(kept, 16), e.with_lanes_of(e.b.getInt16Ty(), type));
 }
 
+/// Zeros for subnormal float32: as operands they count so, and conversions work on their bits.
+Value* without_subnormals(const Emit& e, Value* x) {
+  Value* bits = as_bits(e, x);
+  llvm::Type* type = bits->getType();
+  Value* sign = e.b.CreateAnd(bits, e.integer(type, 0x80000000u));
+  Value* is_small = e.b.CreateICmpULT(e.b.CreateXor(bits, sign), e.integer(type, 1u << 23));
+  return e.b.CreateBitCast(e.b.CreateSelect(is_small, sign, bits), x->getType());
+}
+
 /// float16 bits to float32: normal ones by a shift and a new bias, small ones by a subtraction.
 Value* from_float16(const Emit& e, Value* half) {
   if (e.target.has_f16c) {
@@ -191,7 +200,8 @@ Value* converted(const Emit& e, DType from, DType to, Value* x) {
   if (is_float(from) && is_float(to)) {
     if (to == DType::Float64) return e.b.CreateFPExt(x, e.with_lanes_of(e.b.getDoubleTy(),
                                                                         x->getType()));
-    if (from != DType::Float64) return rounded(e, to, x);
+    const bool narrows = from == DType::Float32 && to == DType::BFloat16;
+    if (from != DType::Float64) return rounded(e, to, narrows ? without_subnormals(e, x) : x);
     if (to == DType::Float32) {
       return e.b.CreateFPTrunc(x, e.with_lanes_of(e.b.getFloatTy(), x->getType()));
     }
