@@ -1,7 +1,10 @@
 // Kernels as text: the domain, operands, then stages with the expressions as numbered lines.
 #include "backends/codegen/kernel.h"
 
+#include "core/ops/convert.h"
 #include "core/types/text.h"
+
+#include <limits>
 
 namespace kiln::codegen {
 namespace {
@@ -9,16 +12,21 @@ namespace {
 constexpr const char* kStageNames[] = {"map", "reduce", "running"};
 constexpr const char* kCombinerNames[] = {"", "sum", "prod", "max", "min", "arg_max"};
 
+std::string times(const ir::Dim& stride) {
+  if (stride.is_one()) return "";
+  return stride.is_static() ? text("*", stride) : text("*(", stride, ")");
+}
+
 std::string place(const Kernel& kernel, const Access& access) {
   std::string sum;
   const auto add = [&](const std::string& term) { sum += (sum.empty() ? "" : " + ") + term; };
   for (std::size_t axis = 0; axis < access.strides.size(); ++axis) {
     const ir::Dim& stride = access.strides[axis];
     if (stride == ir::Dim(0)) continue;
-    add(stride.is_one() ? text("i", axis) : text("i", axis, "*(", stride, ")"));
+    add(text("i", axis, times(stride)));
   }
   if (access.dynamic >= 0) {
-    add(text("v", access.dynamic, "*(", access.dynamic_stride, ") below ", access.dynamic_limit));
+    add(text("v", access.dynamic, times(access.dynamic_stride), " below ", access.dynamic_limit));
   }
   if (access.offset != ir::Dim(0) || sum.empty()) add(text(access.offset));
   return kernel.operands[static_cast<std::size_t>(access.operand)].name + "[" + sum + "]";
@@ -32,9 +40,33 @@ std::string arguments(const Expression& e) {
   return list;
 }
 
+/// The number that the element's bytes are.
+std::string constant(const Expression& e) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(&e.bits);
+  if (is_float(e.dtype)) {
+    double value = 0;
+    ir::load_real(e.dtype, bytes, &value, 1);
+    std::ostringstream out;
+    out.imbue(std::locale::classic());
+    const bool wide = e.dtype == DType::Float64;
+    out.precision(wide ? std::numeric_limits<double>::max_digits10
+                       : std::numeric_limits<float>::max_digits10);
+    out << value;
+    return std::move(out).str();
+  }
+  if (info(e.dtype).kind == DTypeKind::Unsigned) {
+    std::uint64_t value = 0;
+    ir::load_natural(e.dtype, bytes, &value, 1);
+    return text(value);
+  }
+  std::int64_t value = 0;
+  ir::load_integer(e.dtype, bytes, &value, 1);
+  return text(value);
+}
+
 std::string meaning(const Kernel& kernel, const Expression& e) {
   switch (e.kind) {
-    case ExpressionKind::Constant: return text("constant bits ", e.bits);
+    case ExpressionKind::Constant: return constant(e);
     case ExpressionKind::AxisIndex: return text("i", e.number);
     case ExpressionKind::SizeValue:
       return text("size ", kernel.sizes[static_cast<std::size_t>(e.number)]);

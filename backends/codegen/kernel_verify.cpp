@@ -13,11 +13,14 @@ class Verifier {
   explicit Verifier(const Kernel& kernel) : kernel_(kernel) {}
 
   void run() const {
+    require(is_identifier(kernel_.name), "its name is no identifier");
+    require(!kernel_.stages.empty(), "it has no stages");
     axes();
     for (const Access& access : kernel_.accesses) check(access);
     for (std::size_t i = 0; i < kernel_.expressions.size(); ++i) check(kernel_.expressions[i], i);
-    if (kernel_.stages.empty()) fail("it has no stages");
-    for (std::size_t i = 0; i < kernel_.stages.size(); ++i) check(kernel_.stages[i]);
+    for (const Stage& stage : kernel_.stages) check(stage);
+    const std::vector<bool> inner = depends_on_inner(kernel_);
+    for (std::size_t i = 0; i < kernel_.stages.size(); ++i) check_reads(i, inner);
   }
 
  private:
@@ -33,6 +36,21 @@ class Verifier {
   template <class List>
   void within(int index, const List& list, const char* what) const {
     require(index >= 0 && static_cast<std::size_t>(index) < list.size(), what);
+  }
+
+  static bool is_identifier(const std::string& name) {
+    const auto letter = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    };
+    if (name.empty() || !letter(name[0])) return false;
+    for (const char c : name) {
+      if (!letter(c) && !(c >= '0' && c <= '9')) return false;
+    }
+    return true;
+  }
+
+  DType dtype_of(int expression) const {
+    return kernel_.expressions[static_cast<std::size_t>(expression)].dtype;
   }
 
   void axes() const {
@@ -66,11 +84,20 @@ class Verifier {
     }
     switch (e.kind) {
       case ExpressionKind::Constant: return;
-      case ExpressionKind::AxisIndex: return within(e.number, kernel_.axes, "the index of no axis");
-      case ExpressionKind::SizeValue: return within(e.number, kernel_.sizes, "no such size");
+      case ExpressionKind::AxisIndex:
+        require(e.dtype == DType::Int64, "an index that is no int64");
+        return within(e.number, kernel_.axes, "the index of no axis");
+      case ExpressionKind::SizeValue:
+        require(e.dtype == DType::Int64, "a size that is no int64");
+        return within(e.number, kernel_.sizes, "no such size");
       case ExpressionKind::StageResult: return within(e.number, kernel_.stages, "no such stage");
       case ExpressionKind::Convert: return require(count == 1, "a conversion of not one argument");
-      case ExpressionKind::Random: return require(count == 2, "a random number of not two");
+      case ExpressionKind::Random:
+        require(count == 2, "a random number of not two");
+        require(is_float(e.dtype), "a random number that is no float");
+        return require(dtype_of(e.arguments[0]) == DType::Int64 &&
+                           dtype_of(e.arguments[1]) == DType::Int64,
+                       "a random number of no int64");
       case ExpressionKind::Apply: return check_apply(e, count);
       case ExpressionKind::Load: break;
     }
@@ -87,6 +114,75 @@ class Verifier {
     const ir::OpDef& d = ir::def(e.op);
     const bool scalar = d.scalar.real || d.scalar.integer || d.scalar.natural;
     if (!scalar || count != d.arity) fail(text("it cannot apply ", d.name));
+    const DType operand = dtype_of(e.arguments[static_cast<std::size_t>(count) - 1]);
+    for (int i = 0; i < count; ++i) {
+      const bool condition = e.op == ir::Op::Select && i == 0;
+      const DType expected = condition ? DType::Bool : operand;
+      if (dtype_of(e.arguments[static_cast<std::size_t>(i)]) != expected) {
+        fail(text(d.name, " of another dtype than ", dtype_name(expected)));
+      }
+    }
+    if (e.op != ir::Op::Select && (d.dtypes & ir::dtype_bit(operand)) == 0) {
+      fail(text(d.name, " of ", dtype_name(operand)));
+    }
+    if (e.dtype != (gives_bool(e.op) ? DType::Bool : operand)) {
+      fail(text(d.name, " of ", dtype_name(operand), " that gives ", dtype_name(e.dtype)));
+    }
+  }
+
+  static bool gives_bool(ir::Op op) {
+    using ir::Op;
+    return op == Op::Equal || op == Op::Less || op == Op::LessEqual || op == Op::And ||
+           op == Op::Or || op == Op::Not;
+  }
+
+  /// What a stage reads of others: results of earlier ones, its own only after combining.
+  void check_reads(std::size_t s, const std::vector<bool>& inner) const {
+    const Stage& stage = kernel_.stages[s];
+    std::vector<int> after;
+    for (const Store& store : stage.stores) {
+      after.push_back(store.value);
+      after.push_back(kernel_.accesses[static_cast<std::size_t>(store.access)].dynamic);
+    }
+    check_results(s, needed({stage.value}), false);
+    const std::vector<bool> stored = needed(after);
+    check_results(s, stored, stage.kind == StageKind::Running);
+    if (stage.inner) return;
+    for (std::size_t i = 0; i < stored.size(); ++i) {
+      require(!stored[i] || !inner[i], "a stage that runs once reads what inner axes change");
+    }
+  }
+
+  void check_results(std::size_t s, const std::vector<bool>& read, bool own) const {
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      const Expression& e = kernel_.expressions[i];
+      if (!read[i] || e.kind != ExpressionKind::StageResult) continue;
+      const auto from = static_cast<std::size_t>(e.number);
+      require(from < s || (own && from == s), "a stage reads the result of a later one");
+      const Stage& made = kernel_.stages[from];
+      require(made.kind != StageKind::Map, "the result of a stage that combines nothing");
+      const bool place = made.combiner == Combiner::ArgMax;
+      const DType dtype = place ? DType::Int64 : dtype_of(made.value);
+      require(e.dtype == dtype, "a result of another dtype");
+    }
+  }
+
+  std::vector<bool> needed(const std::vector<int>& roots) const {
+    std::vector<bool> wanted(kernel_.expressions.size(), false);
+    for (const int root : roots) {
+      if (root >= 0) wanted[static_cast<std::size_t>(root)] = true;
+    }
+    for (std::size_t i = wanted.size(); i-- > 0;) {
+      if (!wanted[i]) continue;
+      const Expression& e = kernel_.expressions[i];
+      for (const int argument : e.arguments) {
+        if (argument >= 0) wanted[static_cast<std::size_t>(argument)] = true;
+      }
+      if (e.kind != ExpressionKind::Load) continue;
+      const int dynamic = kernel_.accesses[static_cast<std::size_t>(e.number)].dynamic;
+      if (dynamic >= 0) wanted[static_cast<std::size_t>(dynamic)] = true;
+    }
+    return wanted;
   }
 
   void check(const Stage& stage) const {
@@ -98,6 +194,9 @@ class Verifier {
       const DType dtype = kernel_.expressions[static_cast<std::size_t>(stage.value)].dtype;
       require(dtype != DType::Float16 && dtype != DType::BFloat16,
               "an accumulator of half precision");
+      require(stage.combiner != Combiner::ArgMax ||
+                  kernel_.outer + 1 == static_cast<int>(kernel_.axes.size()),
+              "a place along other than one inner axis");
     }
     require(stage.kind == StageKind::Reduce || !stage.stores.empty(), "a stage without effect");
     for (const Store& store : stage.stores) {

@@ -1,0 +1,105 @@
+// The readable form of a kernel, and what the verifier refuses: a sound one with one thing wrong.
+#include "tests/catch.h"
+#include "tests/codegen/make_kernel.h"
+
+#include <kiln/error.h>
+
+#include <functional>
+
+using namespace kiln;
+using namespace kiln::codegen;
+using namespace kiln::test;
+using ir::Op;
+
+namespace {
+
+/// y[i, j] = x[i, j] / sum of row i; z[i] = the place of the largest.
+Kernel normalised(const ir::Dim& rows) {
+  KernelMaker k("normalised", {rows, 3}, 1);
+  const int x = k.input(DType::Float32), y = k.output(DType::Float32);
+  const int z = k.output(DType::Int64);
+  const int value = k.load(k.access(x, {3, 1}));                               // v0
+  const int sum = k.reduce(Combiner::Sum, value);                              // stage 0
+  const int share = k.apply(Op::Div, {value, k.result(sum)});                  // v1, v2
+  k.map({{k.access(y, {3, 1}, 2), share}});                                    // stage 1
+  const int place = k.reduce(Combiner::ArgMax, value);                         // stage 2
+  k.map({{k.access(z, {1, 0}), k.result(place)}}, false);                      // v3, stage 3
+  k.number(DType::Float16, 0.5);                                               // v4
+  k.number(DType::Int8, -3);                                                   // v5
+  return k.kernel;
+}
+
+struct Wrong {
+  const char* message;
+  std::function<void(Kernel&)> change;
+};
+
+const std::vector<Wrong> kWrong = {
+    {"its name is no identifier", [](Kernel& k) { k.name = "a b"; }},
+    {"it has no stages", [](Kernel& k) { k.stages.clear(); }},
+    {"more outer axes than axes", [](Kernel& k) { k.outer = 3; }},
+    {"a size is not among its sizes", [](Kernel& k) { k.sizes.clear(); }},
+    {"an access to no operand", [](Kernel& k) { k.accesses[0].operand = 3; }},
+    {"a dynamic index that is no integer", [](Kernel& k) { k.accesses[1].dynamic = 0; }},
+    {"a load from no access", [](Kernel& k) { k.expressions[0].number = 3; }},
+    {"a load from an operand that is not read", [](Kernel& k) { k.operands[0].read = false; }},
+    {"a load of another dtype", [](Kernel& k) { k.operands[0].dtype = DType::Float64; }},
+    {"an argument comes later", [](Kernel& k) { k.expressions[2].arguments[0] = 2; }},
+    {"it cannot apply div", [](Kernel& k) { k.expressions[2].arguments[1] = -1; }},
+    {"it cannot apply sum", [](Kernel& k) { k.expressions[2].op = Op::Sum; }},
+    {"div of another dtype than int64",
+     [](Kernel& k) { k.expressions[1].dtype = DType::Int64; }},
+    {"div of float32 that gives bool", [](Kernel& k) { k.expressions[2].dtype = DType::Bool; }},
+    {"a stage reads the result of a later one", [](Kernel& k) { k.expressions[1].number = 2; }},
+    {"the result of a stage that combines nothing",
+     [](Kernel& k) { k.expressions[3].number = 1; }},
+    {"a result of another dtype", [](Kernel& k) { k.expressions[3].number = 0; }},
+    {"a stage with the wrong combiner", [](Kernel& k) { k.stages[0].combiner = Combiner::None; }},
+    {"a reduction of nothing", [](Kernel& k) { k.stages[0].value = -1; }},
+    {"an accumulator of half precision", [](Kernel& k) { k.stages[0].value = 4; }},
+    {"a place along other than one inner axis", [](Kernel& k) { k.outer = 0; }},
+    {"a stage without effect", [](Kernel& k) { k.stages[1].stores.clear(); }},
+    {"a store to an operand that is not written", [](Kernel& k) { k.operands[1].written = false; }},
+    {"a store of another dtype", [](Kernel& k) { k.stages[3].stores[0].value = 0; }},
+    {"a stage that runs once reads what inner axes change",
+     [](Kernel& k) { k.stages[1].inner = false; }},
+    {"lanes along an axis that is no last one", [](Kernel& k) { k.vector_axis = 2; }},
+};
+
+}  // namespace
+
+TEST_CASE("the verifier refuses what breaks a rule, by the kernel's name and the rule") {
+  const Kernel sound = normalised(ir::Dim::fresh("rows"));
+  CHECK_NOTHROW(verify(sound));
+  for (const Wrong& wrong : kWrong) {
+    Kernel kernel = sound;
+    wrong.change(kernel);
+    INFO(wrong.message);
+    CHECK_THROWS_AS(verify(kernel), InternalError);
+    CHECK_THROWS_WITH(verify(kernel), Catch::Matchers::Contains(wrong.message) &&
+                                          Catch::Matchers::Contains("kernel " + kernel.name));
+  }
+}
+
+TEST_CASE("the text form says all of a kernel") {
+  Kernel kernel = normalised(2);
+  kernel.comes_from = "K.x";
+  kernel.vector_axis = 1;
+  CHECK(print(kernel) ==
+        "kernel normalised(x0: float32 read, y1: float32 written, y2: int64 written)\n"
+        "  # K.x\n"
+        "  i0 below 2\n"
+        "  i1 below 3, inner, lanes\n"
+        "  v0: float32 = x0[i0*3 + i1]\n"
+        "  v1: float32 = result of stage 0\n"
+        "  v2: float32 = div(v0, v1)\n"
+        "  v3: int64 = result of stage 2\n"
+        "  v4: float16 = 0.5\n"
+        "  v5: int8 = -3\n"
+        "  stage 0: reduce over inner axes, sum of v0\n"
+        "  stage 1: map over inner axes\n"
+        "    y1[i0*3 + i1 + 2] = v2\n"
+        "  stage 2: reduce over inner axes, arg_max of v0\n"
+        "  stage 3: map once\n"
+        "    y2[i0] = v3\n");
+}
