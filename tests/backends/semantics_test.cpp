@@ -88,7 +88,8 @@ TEST_CASE("a failing call changes no variable, and the next one works") {
     const Using chosen(name);
     const Tensor table = variable(Array{1.f, 2.f, 3.f}, {.name = "table"});
     const Tensor i = placeholder({.shape = {None}, .dtype = DType::Int32, .name = "i"});
-    const Function f = function({i}, {sum(gather(table, i))}, {.updates = {update_add(table, 1.0)}});
+    const Function f =
+        function({i}, {sum(gather(table, i))}, {.updates = {update_add(table, 1.0)}});
     CHECK_THROWS_AS(f({Array(std::vector<std::int32_t>{0, -1})}), Error);
     CHECK(get_value(table).as<float>()[0] == 1.f);
     CHECK(f({Array(std::vector<std::int32_t>{0, 1})})[0].item<float>() == 3.f);
@@ -134,7 +135,8 @@ TEST_CASE("a tensor that no memory holds is an error with its bytes") {
     const Using chosen(name);
     const Tensor x = placeholder({.shape = {None}, .name = "x"});
     const std::int64_t large = std::int64_t{1} << 30;
-    const Tensor y = repeat_elements(expand_dims(repeat_elements(x, large, 0), {.axis = 0}), large, 0);
+    const Tensor row = expand_dims(repeat_elements(x, large, 0), {.axis = 0});
+    const Tensor y = repeat_elements(row, large, 0);
     const Function f = function({x}, {max(y)});
     const std::string text = text_of_failure([&] { f({Array{1.f, 2.f, 3.f, 4.f, 5.f}}); });
     INFO(text);
