@@ -189,3 +189,26 @@ TEST_CASE("emitted: running sums and products, one at a time or a lane per outer
   }
   check_emitted(cases);
 }
+
+TEST_CASE("emitted: argmax of lowest values is the first, of late NaN the first NaN") {
+  constexpr double kLow = -std::numeric_limits<double>::infinity();
+  std::vector<EmitCase> cases;
+  for (const DType dtype : {DType::Float32, DType::Float64, DType::Int8, DType::UInt64}) {
+    for (const int n : {1, 20, 70, 131}) {
+      for (const bool inner : {true, false}) {
+        std::vector<double> values;
+        for (int row = 0; row < 3; ++row) {
+          for (int i = 0; i < n; ++i) {
+            const bool late = row == 1 && i >= n - 2;
+            values.push_back(late ? kNan : row == 2 && i == n / 2 ? 1 : kLow);
+          }
+        }
+        EmitCase one{reduction(Combiner::ArgMax, dtype, 3, n, inner),
+                     {reduction_call(Combiner::ArgMax, dtype, 3, n, inner)}};
+        one.calls[0].operands[0] = filled(dtype, values);
+        cases.push_back(one);
+      }
+    }
+  }
+  check_emitted(cases);
+}

@@ -2,6 +2,8 @@
 #include "backends/cpu/llvm/emit_scalar.h"
 #include "backends/cpu/llvm/kernel_emitter.h"
 
+#include <limits>
+
 namespace kiln::cpu {
 namespace {
 
@@ -92,17 +94,23 @@ Value* KernelEmitter::folded(Combiner combiner, DType dtype, Value* x) {
 
 void KernelEmitter::choose(std::size_t s, const Stage& stage) {
   const DType dtype = dtype_of(stage.value);
+  const int axis = static_cast<int>(kernel_.axes.size()) - 1;
+  // Places take as many lanes as float32 does where they fit into 32 bits.
+  const ir::Dim& extent = kernel_.axes[at(axis)];
+  const bool narrow = extent.is_static() && extent.value() < std::numeric_limits<int>::max();
   Type* type = accumulator_type(e_.register_type(dtype));
-  Type* places = accumulator_type(b_.getInt64Ty());
+  Type* places = accumulator_type(narrow ? b_.getInt32Ty() : b_.getInt64Ty());
   Value* best = variable(type);
   Value* place = variable(places);
   b_.CreateStore(splat_constant(dtype, start_bits(Combiner::Max, dtype), type), best);
-  b_.CreateStore(llvm::Constant::getAllOnesValue(places), place);
+  const unsigned bits = narrow ? 32 : 64;
+  b_.CreateStore(llvm::ConstantInt::get(places, llvm::APInt::getSignedMaxValue(bits)), place);
   inner_loops(stage, kernel_.outer, [&] {
     Value* x = in_lanes(stage.value);
-    Value* here = axis_index(static_cast<int>(kernel_.axes.size()) - 1);
-    if (!here->getType()->isVectorTy() && lanes_ > 1) {
-      here = b_.CreateVectorSplat(at(lanes_), here);
+    Value* here = b_.CreateTrunc(index_[at(axis)], places->getScalarType());
+    if (lanes_ > 1) here = b_.CreateVectorSplat(at(lanes_), here);
+    if (lanes_ > 1 && !lanes_are_outer_) {
+      here = b_.CreateAdd(here, lane_numbers(places->getScalarType()));
     }
     Value *old = b_.CreateLoad(type, best), *old_place = b_.CreateLoad(places, place);
     Value* better = is_better(dtype, x, here, old, old_place);
@@ -111,25 +119,29 @@ void KernelEmitter::choose(std::size_t s, const Stage& stage) {
     b_.CreateStore(b_.CreateSelect(better, here, old_place), place);
   });
   Value *values = b_.CreateLoad(type, best), *indices = b_.CreateLoad(places, place);
-  if (lanes_ == 1 || lanes_are_outer_) {
-    results_[s] = indices;
-    return;
+  if (lanes_ > 1 && !lanes_are_outer_) indices = best_lane(dtype, values, indices);
+  results_[s] = b_.CreateSExt(indices, e_.with_lanes_of(b_.getInt64Ty(), indices->getType()));
+}
+
+Value* KernelEmitter::best_lane(DType dtype, Value* values, Value* indices) {
+  for (int half = lanes_ / 2; half >= 1; half /= 2) {
+    std::vector<int> upper, lower;
+    for (int lane = 0; lane < half; ++lane) {
+      lower.push_back(lane);
+      upper.push_back(lane + half);
+    }
+    Value* x = b_.CreateShuffleVector(values, lower);
+    Value* here = b_.CreateShuffleVector(indices, lower);
+    Value* other = b_.CreateShuffleVector(values, upper);
+    Value* there = b_.CreateShuffleVector(indices, upper);
+    Value* better = is_better(dtype, other, there, x, here);
+    values = b_.CreateSelect(better, other, x);
+    indices = b_.CreateSelect(better, there, here);
   }
-  Value* chosen = b_.CreateExtractElement(values, std::uint64_t{0});
-  Value* index = b_.CreateExtractElement(indices, std::uint64_t{0});
-  for (int lane = 1; lane < lanes_; ++lane) {
-    Value* other = b_.CreateExtractElement(values, static_cast<std::uint64_t>(lane));
-    Value* other_index = b_.CreateExtractElement(indices, static_cast<std::uint64_t>(lane));
-    Value* better = is_better(dtype, other, other_index, chosen, index);
-    better = b_.CreateAnd(better, b_.CreateICmpSGE(other_index, b_.getInt64(0)));
-    chosen = b_.CreateSelect(better, other, chosen);
-    index = b_.CreateSelect(better, other_index, index);
-  }
-  results_[s] = index;
+  return b_.CreateExtractElement(indices, std::uint64_t{0});
 }
 
 Value* KernelEmitter::is_better(DType dtype, Value* x, Value* here, Value* old, Value* old_place) {
-  Value* unset = b_.CreateICmpSLT(old_place, llvm::Constant::getNullValue(old_place->getType()));
   Value* earlier = b_.CreateICmpSLT(here, old_place);
   Value *above, *equal;
   if (is_float(dtype)) {
@@ -142,7 +154,7 @@ Value* KernelEmitter::is_better(DType dtype, Value* x, Value* here, Value* old, 
     above = is_signed ? b_.CreateICmpSGT(x, old) : b_.CreateICmpUGT(x, old);
     equal = b_.CreateICmpEQ(x, old);
   }
-  return b_.CreateOr(unset, b_.CreateOr(above, b_.CreateAnd(equal, earlier)));
+  return b_.CreateOr(above, b_.CreateAnd(equal, earlier));
 }
 
 }  // namespace kiln::cpu

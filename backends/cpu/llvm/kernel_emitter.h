@@ -69,7 +69,9 @@ class KernelEmitter {
   llvm::Value* folded(codegen::Combiner combiner, DType dtype, llvm::Value* x);
   /// ArgMax: the best value and its place in every lane, then over the lanes.
   void choose(std::size_t s, const codegen::Stage& stage);
-  /// Larger, NaN largest; of equals the earlier one; anything beats a place that is not set.
+  /// The place of the best lane.
+  llvm::Value* best_lane(DType dtype, llvm::Value* values, llvm::Value* indices);
+  /// Larger, NaN largest; of equals the earlier one; a place that is not set is the last.
   llvm::Value* is_better(DType dtype, llvm::Value* x, llvm::Value* here, llvm::Value* old,
       llvm::Value* old_place);
 
