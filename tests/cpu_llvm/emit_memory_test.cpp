@@ -181,3 +181,30 @@ TEST_CASE("emitted: random numbers are those of the interpreter") {
   }
   check_emitted(cases);
 }
+
+TEST_CASE("emitted: rows that are read across, on parts of every size around blocks of rows") {
+  std::vector<EmitCase> cases;
+  for (const DType dtype : {DType::Bool, DType::Float32, DType::Float64}) {
+    const Dim rows = Dim::fresh("rows"), columns = Dim::fresh("columns");
+    KernelMaker k("across", {rows, columns}, 2);
+    const int x = k.input(dtype), w = k.input(dtype), y = k.output(dtype);
+    const int shared = k.load(k.access(w, {1, 0}));
+    const int value = k.load(k.access(x, {1, rows}));
+    k.map({{k.access(y, {columns, 1}),
+            k.apply(dtype == DType::Bool ? Op::Or : Op::Sub, {value, shared})}});
+    k.kernel.vector_axis = 1;
+    EmitCase one{k.kernel, {}};
+    for (const std::int64_t n : {1, 15, 16, 17, 33, 50}) {
+      for (const std::int64_t m : {1, 15, 16, 17, 33}) {
+        const auto all = static_cast<std::size_t>(n * m);
+        KernelCall call{{filled(dtype, whole_numbers(all, 0, 9)),
+                         filled(dtype, whole_numbers(all, 0, 9)), zeros(dtype, all + 9)},
+                        {n, m}, n / 3, n};
+        if (k.kernel.sizes[0] != rows) call.sizes = {m, n};
+        one.calls.push_back(call);
+      }
+    }
+    cases.push_back(one);
+  }
+  check_emitted(cases);
+}

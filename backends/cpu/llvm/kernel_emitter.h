@@ -52,6 +52,10 @@ class KernelEmitter {
   /// One loop of an axis, lanes included; the body sees index_ set.
   void axis_loop(int axis, const std::function<void()>& body);
   void outer_loops(int axis);
+  /// Whether lanes lie apart in memory and neighbours along this axis, the one before, together.
+  bool reads_across(int axis) const;
+  /// Both of these axes in blocks, so that a line of memory is used while it is near.
+  void block_loops(int axis);
   void inner_loops(const codegen::Stage& stage, int axis, const std::function<void()>& point);
 
   // ---- stages ----
