@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMaxBytes = 1 << 20;
+constexpr std::uint64_t kMaxBytes = 1 << 24;
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);

@@ -16,7 +16,7 @@ struct PlaceholderOptions {
   DTypeArgument dtype = {};       ///< unset: floatx()
   bool sparse = false;
   std::string name = {};
-  Where where = Where::here();
+  Where where = Where::outside(__FILE__);
 };
 
 /// An argument of a compiled function. Each None is an unknown size of its own.

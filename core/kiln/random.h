@@ -12,20 +12,20 @@ struct RandomNormalOptions {
   double stddev = 1.0;
   DTypeArgument dtype = {};               ///< unset: floatx()
   std::optional<std::int64_t> seed = {};  ///< fixes the whole stream; unset: a stream of its own
-  Where where = Where::here();
+  Where where = Where::outside(__FILE__);
 };
 struct RandomUniformOptions {
   double minval = 0.0;
   double maxval = 1.0;
   DTypeArgument dtype = {};
   std::optional<std::int64_t> seed = {};
-  Where where = Where::here();
+  Where where = Where::outside(__FILE__);
 };
 struct RandomBinomialOptions {
   double p = 0.0;
   DTypeArgument dtype = {};
   std::optional<std::int64_t> seed = {};
-  Where where = Where::here();
+  Where where = Where::outside(__FILE__);
 };
 struct DropoutOptions {
   /// Broadcasts to x's shape: axes of size 1 share their mask, None is x's size.

@@ -31,7 +31,7 @@ struct RnnOptions {
   bool unroll = false;
   /// The number of steps: needed to unroll when the time dim is unknown; an upper bound else.
   std::optional<std::int64_t> input_length = {};
-  Where where = Where::here();
+  Where where = Where::outside(__FILE__);
 };
 
 struct RnnResult {

@@ -9,18 +9,18 @@ namespace kiln {
 
 struct ConcatenateOptions {
   int axis = -1;
-  Where where = Where::here();
+  Where where = Where::outside(__FILE__);
 };
 struct StackOptions {
   int axis = 0;
-  Where where = Where::here();
+  Where where = Where::outside(__FILE__);
 };
 struct ExpandDimsOptions {
   int axis = -1;
 };
 struct ArangeOptions {
   DTypeArgument dtype = "int32";  ///< int32, int64, float32 or float64
-  Where where = Where::here();
+  Where where = Where::outside(__FILE__);
 };
 
 /// x with another shape of as many elements, in C order. One entry may be -1 (what is left); an

@@ -73,7 +73,7 @@ struct FunctionOptions {
   std::vector<UpdateOp> updates = {};
   std::string name = {};     ///< for messages and dumps; unset: "function"
   std::string backend = {};  ///< unset: the backend in use (kiln/backend.h)
-  Where where = Where::here();
+  Where where = Where::outside(__FILE__);
 };
 
 /// Compiles `outputs` and `updates` as a function of `inputs`.

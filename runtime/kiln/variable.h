@@ -27,27 +27,27 @@ struct VariableOptions {
   DTypeArgument dtype = {};  ///< unset: floatx(), whatever the value's dtype
   std::string name = {};
   Constraint constraint = {};
-  Where where = Where::here();
+  Where where = Where::outside(__FILE__);
 };
 
 struct CreateOptions {
   DTypeArgument dtype = {};  ///< unset: floatx()
   std::string name = {};
-  Where where = Where::here();
+  Where where = Where::outside(__FILE__);
 };
 
 struct ConstantOptions {
   DTypeArgument dtype = {};        ///< unset: floatx()
   Shape shape = Shape::unset();    ///< a scalar fills it; an array of as many elements is reshaped
   std::string name = {};
-  Where where = Where::here();
+  Where where = Where::outside(__FILE__);
 };
 
 struct RandomVariableOptions {
   DTypeArgument dtype = {};  ///< unset: floatx()
   std::string name = {};
   std::optional<std::int64_t> seed = {};  ///< unset: drawn from the process-wide generator
-  Where where = Where::here();
+  Where where = Where::outside(__FILE__);
 };
 
 /// A variable whose value is `value` cast to `dtype`.

@@ -10,7 +10,7 @@ struct LoadWeightsOptions {
   /// dtypes. When false, what matches by name is cast and loaded and the rest is left alone; shapes
   /// have to be equal all the same.
   bool strict = true;
-  Where where = Where::here();
+  Where where = Where::outside(__FILE__);
 };
 
 /// Writes the variables' values, all of one moment, under their names. The file is written beside

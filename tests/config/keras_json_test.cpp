@@ -145,9 +145,11 @@ TEST_CASE("the parser refuses nesting two million deep") {
   }
 }
 
-TEST_CASE("files of more than a MiB are refused before they are read") {
+TEST_CASE("a file that nests two million deep says so; one of more than 16 MiB is not read") {
   CHECK(error_of(std::string(2'000'000, '[') + std::string(2'000'000, ']')) ==
-        "PATH has 4000000 bytes; at most 1048576 are read");
+        "PATH is malformed at line 1, column 65: nesting is deeper than 64");
+  CHECK(error_of(std::string(20'000'000, ' ')) ==
+        "PATH has 20000000 bytes; at most 16777216 are read");
 }
 
 TEST_CASE("a directory, a pipe and an unreadable file") {

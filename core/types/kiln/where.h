@@ -16,6 +16,14 @@ struct Where {
                               unsigned line = __builtin_LINE()) {
     return {file, line};
   }
+  /// For members of option structs: `Options o;` makes the header itself the place, and that is
+  /// unknown; `Options o{};` and designated initialisers give the user's line. Pass __FILE__.
+  static constexpr Where outside(const char* header, const char* file = __builtin_FILE(),
+                                 unsigned line = __builtin_LINE()) {
+    const char *a = header, *b = file;
+    while (*a != '\0' && *a == *b) ++a, ++b;
+    return *a == *b ? Where{} : Where{file, line};
+  }
   constexpr bool known() const { return line != 0; }
 };
 
