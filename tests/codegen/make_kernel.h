@@ -52,13 +52,13 @@ struct Memory {
 template <class T>
 Memory memory(const std::vector<T>& elements) {
   Memory made{std::vector<std::byte>(elements.size() * sizeof(T))};
-  std::memcpy(made.bytes.data(), elements.data(), made.bytes.size());
+  if (!elements.empty()) std::memcpy(made.bytes.data(), elements.data(), made.bytes.size());
   return made;
 }
 template <class T>
 std::vector<T> elements(const Memory& from) {
   std::vector<T> list(from.bytes.size() / sizeof(T));
-  std::memcpy(list.data(), from.bytes.data(), from.bytes.size());
+  if (!list.empty()) std::memcpy(list.data(), from.bytes.data(), from.bytes.size());
   return list;
 }
 
