@@ -1,5 +1,6 @@
 // The main job as a user runs it: build/bin/char_rnn on real text, on a backend loaded at run time.
 #include "tests/catch.h"
+#include "tests/scratch.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -16,19 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A directory of its own, removed with it.
-class Scratch {
- public:
-  Scratch() {
-    std::string pattern = (fs::temp_directory_path() / "kiln-models-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~Scratch() { fs::remove_all(path_); }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
+using kiln::testing::Scratch;
 
 struct Outcome {
   int status = 0;
@@ -36,7 +25,7 @@ struct Outcome {
 };
 
 Outcome char_rnn(const Scratch& scratch, const std::string& options) {
-  const std::string command = "cd '" + scratch.path().string() + "' && '" KILN_BINARY_DIR
+  const std::string command = "cd '" + scratch.folder() + "' && '" KILN_BINARY_DIR
                               "/bin/char_rnn' " + options + " 2>&1";
   std::FILE* pipe = ::popen(command.c_str(), "r");
   REQUIRE(pipe != nullptr);
@@ -94,7 +83,7 @@ TEST_CASE("a small character model learns real text", "[slow]") {
   REQUIRE(std::sscanf(last_line(run.text).c_str(), "held-back loss %lf nats/char", &held_back) ==
           1);
   CHECK(held_back < 3.2);
-  CHECK(fs::exists(scratch.path() / "char_rnn_loss.svg"));
+  CHECK(fs::exists(scratch.path("char_rnn_loss.svg")));
 }
 
 TEST_CASE("the same seed gives the same digits, another one others") {
@@ -147,7 +136,7 @@ TEST_CASE("saved weights are loaded again") {
 
 TEST_CASE("text that is empty or not there is an error") {
   const Scratch scratch;
-  std::ofstream(scratch.path() / "empty.txt").close();
+  std::ofstream(scratch.path("empty.txt")).close();
   const Outcome empty = char_rnn(scratch, "--text empty.txt");
   CHECK(empty.status == 1);
   CHECK(last_line(empty.text) == "char_rnn: --text: the text has too few characters");

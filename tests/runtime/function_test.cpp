@@ -1,5 +1,6 @@
 // Compiled functions: inputs, updates, learning phase, dumps, threads.
 #include "tests/catch.h"
+#include "tests/scratch.h"
 
 #include "core/ir/node.h"
 #include "core/module/parse.h"
@@ -23,18 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Scratch {
- public:
-  Scratch() {
-    std::string pattern = (fs::temp_directory_path() / "kiln-runtime-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~Scratch() { fs::remove_all(path_); }
-  std::string path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using kiln::testing::Scratch;
 
 std::string contents(const fs::path& path) {
   std::ifstream file(path);
@@ -125,8 +115,8 @@ TEST_CASE("dumps are numbered, and a dumped module is read again") {
   const Scratch scratch;
   const Tensor x = K::placeholder({.shape = {K::None, 3}, .name = "x"});
   const auto f = K::function({x}, {K::tanh(x * 1.0 + 0.5)}, {.name = "f"});
-  f.dump(scratch.path() + "/deep/er");
-  const fs::path dir = scratch.path() + "/deep/er";
+  f.dump(scratch.folder() + "/deep/er");
+  const fs::path dir = scratch.folder() + "/deep/er";
   for (const char* name : {"00-user.kir", "00-user.dot", "10-simplify.kir", "11-scan_merge.kir",
                            "40-module.kir", "40-module.kirb"}) {
     INFO(name);
@@ -137,8 +127,8 @@ TEST_CASE("dumps are numbered, and a dumped module is read again") {
   CHECK(text.find("tanh") != std::string::npos);
   CHECK(text.find("function_test.cpp") != std::string::npos);
   CHECK(K::module::print_module(K::module::parse_module(text)) == text);
-  std::ofstream(scratch.path() + "/file").close();
-  CHECK_THROWS_AS(f.dump(scratch.path() + "/file"), K::IoError);
+  std::ofstream(scratch.folder() + "/file").close();
+  CHECK_THROWS_AS(f.dump(scratch.folder() + "/file"), K::IoError);
 }
 
 TEST_CASE("functions and graphs give their memory back") {

@@ -1,5 +1,6 @@
 // build/bin/kiln bench as a user runs it, with work small enough to be quick and a peer of its own.
 #include "tests/catch.h"
+#include "tests/scratch.h"
 
 #include <rapidjson/document.h>
 
@@ -18,18 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
 
-class Scratch {
- public:
-  Scratch() {
-    std::string pattern = (fs::temp_directory_path() / "kiln-bench-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~Scratch() { fs::remove_all(path_); }
-  std::string file(const char* name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
+using kiln::testing::Scratch;
 
 struct Outcome {
   int status = 0;
@@ -61,20 +51,20 @@ rapidjson::Document json_of(const std::string& file) {
 
 /// A peer in sh: 1 s for each row but mlp_tiny, which it does not have.
 std::string scripted_peer(const Scratch& scratch, const char* first_line, const char* answer) {
-  std::ofstream(scratch.file("peer.sh"))
+  std::ofstream(scratch.path("peer.sh"))
       << "echo '" << first_line << "'\nwhile read row threads size; do\n"
       << "  if [ $row = mlp_tiny ]; then echo none; else echo '" << answer << "'; fi\ndone\n";
-  return "--peer 'sh " + scratch.file("peer.sh") + "' ";
+  return "--peer 'sh " + scratch.path("peer.sh") + "' ";
 }
 
 }  // namespace
 
 TEST_CASE("every row runs with one and two threads and is in the JSON") {
   const Scratch scratch;
-  const Outcome outcome = bench("--json " + scratch.file("out.json"));
+  const Outcome outcome = bench("--json " + scratch.path("out.json"));
   INFO(outcome.text);
   REQUIRE(outcome.status == 0);
-  const auto rows = json_of(scratch.file("out.json"));
+  const auto rows = json_of(scratch.path("out.json"));
   CHECK(rows.Size() == 2 * 13);
   for (const auto& row : rows.GetArray()) {
     INFO(row["row"].GetString());
@@ -90,11 +80,11 @@ TEST_CASE("every row runs with one and two threads and is in the JSON") {
 TEST_CASE("the peer's answers and the ratio stand beside ours") {
   const Scratch scratch;
   const Outcome outcome = bench(scripted_peer(scratch, "ready a script", "1 by waiting") +
-                                "call mlp_tiny --threads 1 --json " + scratch.file("out.json"));
+                                "call mlp_tiny --threads 1 --json " + scratch.path("out.json"));
   INFO(outcome.text);
   REQUIRE(outcome.status == 0);
   CHECK_THAT(outcome.text, Contains("peer a script") && Contains("by waiting"));
-  const auto rows = json_of(scratch.file("out.json"));
+  const auto rows = json_of(scratch.path("out.json"));
   REQUIRE(rows.Size() == 2);
   CHECK(rows[0]["row"].GetString() == std::string("call"));
   CHECK(rows[0]["threads"].GetInt() == 1);

@@ -3,7 +3,7 @@
 #include "tests/catch.h"
 
 #include "runtime/safetensors.h"
-#include "tests/weights/scratch.h"
+#include "tests/scratch.h"
 
 #include <kiln/error.h>
 

@@ -1,7 +1,7 @@
 // save_weights and load_weights: variables through a file, and what is left as it was on an error.
 #include "tests/catch.h"
 
-#include "tests/weights/scratch.h"
+#include "tests/scratch.h"
 
 #include <kiln/k.h>
 
