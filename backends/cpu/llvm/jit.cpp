@@ -14,6 +14,7 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
@@ -50,6 +51,8 @@ std::unique_ptr<llvm::TargetMachine> machine_of(const IsaTarget& target) {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
+    // Shared by all passes and otherwise made by the first of them, on whatever thread that is.
+    llvm::vfs::getRealFileSystem();
   });
   std::string error;
   const llvm::Triple triple(kTriple);
