@@ -66,7 +66,4 @@ Plugin load_plugin(const std::string& path, const std::string& function);
 /// reason when a required entry is missing.
 kiln_backend_api complete_table(const kiln_backend_api* table, std::string& refusal);
 
-/// The entry of `names` that `name` was probably meant to be, or empty.
-std::string nearest_name(std::string_view name, const std::vector<std::string>& names);
-
 }  // namespace kiln::runtime

@@ -5,6 +5,7 @@
 
 #include <kiln/error.h>
 
+#include "core/types/nearest.h"
 #include "core/types/text.h"
 #include "runtime/log.h"
 
@@ -186,30 +187,6 @@ std::vector<const Plugin*> opened_plugins() {
   std::vector<const Plugin*> list;
   for (const auto& plugin : opened().plugins) list.push_back(plugin.get());
   return list;
-}
-
-std::string nearest_name(std::string_view name, const std::vector<std::string>& names) {
-  constexpr std::size_t kFarthest = 2;
-  std::string nearest;
-  std::size_t best = kFarthest + 1;
-  for (const std::string& candidate : names) {
-    // One row of the table of edit distances between prefixes.
-    std::vector<std::size_t> row(name.size() + 1);
-    for (std::size_t j = 0; j <= name.size(); ++j) row[j] = j;
-    for (std::size_t i = 1; i <= candidate.size(); ++i) {
-      std::size_t diagonal = std::exchange(row[0], i);
-      for (std::size_t j = 1; j <= name.size(); ++j) {
-        const std::size_t replaced = diagonal + (candidate[i - 1] == name[j - 1] ? 0 : 1);
-        diagonal = row[j];
-        row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-      }
-    }
-    if (row.back() < best && row.back() < name.size()) {
-      best = row.back();
-      nearest = candidate;
-    }
-  }
-  return nearest;
 }
 
 }  // namespace kiln::runtime

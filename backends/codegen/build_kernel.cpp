@@ -239,13 +239,11 @@ class KernelBuilder {
       Expression e;
       e.kind = ExpressionKind::StageResult;
       e.number = stage->second;
-      e.dtype = accumulator_of(*member.node);
-      return convert(add(e), member.node->types[0].dtype);
+      e.dtype = member.node->types[0].dtype;
+      return add(e);
     }
     return point_value(member);
   }
-
-  static DType accumulator_of(const Node& node) { return node.types[0].dtype; }
 
   /// The reads of a member, over the domain of the unit.
   Points reads_of(const Member& member) const {

@@ -4,6 +4,7 @@
 #include <kiln/backend.h>
 
 #include "backends/abi/kiln_backend_structs.h"
+#include "core/types/nearest.h"
 #include "runtime/elf_file.h"
 #include "tests/plugin/fakes.h"
 #include "tests/plugin/scratch.h"
