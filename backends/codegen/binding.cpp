@@ -2,7 +2,7 @@
 #include "backends/codegen/binding.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
-#include "backends/codegen/plan_memory.h"
+#include "backends/codegen/place_tensors.h"
 
 #include <algorithm>
 
@@ -28,22 +28,25 @@ std::int64_t checked_product(std::int64_t a, std::int64_t b) {
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// Slots that a step reads, then those it writes.
-struct Touched {
-  std::vector<int> read, written;
-};
+std::int64_t aligned(std::int64_t bytes) { return ceil_div(bytes, kAlignment) * kAlignment; }
+
+bool same_rhs(const MatrixProduct& a, const MatrixProduct& b) {
+  return a.depth == b.depth && a.columns == b.columns && a.rhs_depth == b.rhs_depth &&
+         a.rhs_column == b.rhs_column;
+}
 
 class Binder {
  public:
   Binder(const Plan& plan, const std::vector<BuiltKernel>& kernels,
          const std::vector<KernelFunction>& functions, const EvaluateDim& evaluate,
-         ProductLibrary* library, const RowGroup* group)
+         ProductLibrary* library, const PlanUse& use)
       : plan_(plan),
         kernels_(kernels),
         functions_(functions),
         evaluate_(evaluate),
         library_(library),
-        group_(group),
+        use_(use),
+        group_(use.group),
         out_(std::make_unique<BoundPlan>()) {}
 
   std::unique_ptr<BoundPlan> run() {
@@ -58,7 +61,8 @@ class Binder {
       scale_ = group_ ? (*group_->scales)[i] : 0;
       std::visit([&](const auto& step) { bind(step, out_->steps[i]); }, plan_.steps[i]);
     }
-    place();
+    place_packings();
+    place_tensors(*out_, kernels_);
     return std::move(out_);
   }
 
@@ -137,6 +141,7 @@ class Binder {
     const std::int64_t skipped = group_ ? group_->begin : 0;
     const std::int64_t lhs = evaluate_(step.form.lhs_offset) + skipped * whole.lhs_row;
     const std::int64_t rhs = evaluate_(step.form.rhs_offset);
+    const int source = count == 1 ? kept_source(step.rhs) : -1;
     for (std::int64_t i = 0; i < count; ++i) {
       ProductRun start{nullptr, lhs, rhs, skipped * whole.result_row};
       std::int64_t rest = i;
@@ -148,19 +153,19 @@ class Binder {
         start.result += index * evaluate_(axis->result);
       }
       for (std::int64_t begin = 0; begin < extent; begin += part) {
-        bound.runs.push_back(part_of(whole, start, by_rows, begin, std::min(part, extent - begin)));
+        bound.runs.push_back(
+            part_of(whole, start, by_rows, begin, std::min(part, extent - begin), source));
       }
     }
     for (const ProductRun& run : bound.runs) {
       const auto scratch = static_cast<std::int64_t>(run.product->scratch_bytes());
-      bound.scratch_bytes =
-          std::max(bound.scratch_bytes, ceil_div(scratch, kAlignment) * kAlignment);
+      bound.scratch_bytes = std::max(bound.scratch_bytes, aligned(scratch));
     }
     bound.parallel = !group_ && bound.runs.size() > 1 && work * count >= 2 * kProductGrain;
   }
 
   ProductRun part_of(MatrixProduct product, ProductRun run, bool by_rows, std::int64_t begin,
-                     std::int64_t size) {
+                     std::int64_t size, int source) {
     if (by_rows) {
       product.rows = size;
       run.lhs += begin * product.lhs_row;
@@ -170,8 +175,39 @@ class Binder {
       run.rhs += begin * product.rhs_column;
       run.result += begin * product.result_column;
     }
-    run.product = library_->prepare(product);
+    run.product = library_->prepare(product, source < 0 ? RhsUse::Once : RhsUse::Kept);
+    if (run.product->packed_bytes() != 0) run.packed_offset = packed_place(product, run, source);
     return run;
+  }
+
+  /// Where an operand comes from that stays the same for many runs (see Packing); -1: it does not.
+  int kept_source(int slot) const {
+    const Slot& described = plan_.slots[static_cast<std::size_t>(slot)];
+    if (described.kind != Slot::Kind::Argument) return -1;
+    const int number = described.number;
+    if (use_.consts >= 0) return number >= 1 && number <= use_.consts ? number - 1 : -1;
+    const auto i = static_cast<std::size_t>(number);
+    return i < use_.kept.size() && use_.kept[i] ? slot : -1;
+  }
+
+  /// The place of the packed operand; products with the same one share it.
+  std::int64_t packed_place(const MatrixProduct& matrix, const ProductRun& run, int source) {
+    for (const Packing& known : out_->packings) {
+      if (known.source == source && known.rhs == run.rhs && same_rhs(known.matrix, matrix)) {
+        return known.offset;
+      }
+    }
+    out_->packings.push_back({run.product, source, run.rhs, matrix, out_->packed_bytes});
+    out_->packed_bytes += aligned(static_cast<std::int64_t>(run.product->packed_bytes()));
+    return out_->packings.back().offset;
+  }
+
+  /// Groups of rows of one loop share what is packed; other bodies do not.
+  void place_packings() {
+    for (BoundStep& step : out_->steps) {
+      step.packed_offset = out_->packed_bytes;
+      if (!step.bodies.empty()) out_->packed_bytes += step.bodies[0]->packed_bytes;
+    }
   }
 
   void bind(const LoopStep& step, BoundStep& bound) {
@@ -185,17 +221,40 @@ class Binder {
       bound.slice_bytes.push_back(slice_bytes(step.results[i], bound.length));
     }
     bound.spare_offsets.resize(static_cast<std::size_t>(attrs.carry));
-    bind_groups(step, bound);
+    list_moves(step, attrs, bound);
+    bind_groups(step, attrs, bound);
+  }
+
+  static void list_moves(const LoopStep& step, const ir::ScanAttrs& attrs, BoundStep& bound) {
+    const auto first_carry = static_cast<std::size_t>(attrs.consts);
+    const auto carries = static_cast<std::size_t>(attrs.carry);
+    const std::size_t first_x = first_carry + carries, xs = step.operands.size() - first_x;
+    bound.direction = attrs.reverse ? -1 : 1;
+    for (std::size_t x = 0; x < xs; ++x) {
+      const int slot = step.body->arguments[1 + first_x + x];
+      if (slot >= 0) bound.moves.push_back({slot, bound.direction * bound.slice_bytes[x]});
+    }
+    for (std::size_t y = carries; y < step.results.size(); ++y) {
+      bound.moves.push_back({step.body->results[y],
+                             bound.direction * bound.slice_bytes[xs + y - carries]});
+    }
+    for (std::size_t c = 0; c < carries; ++c) {
+      bound.carries.push_back({c, step.body->arguments[1 + first_carry + c],
+                               step.body->results[c]});
+    }
   }
 
   /// As many groups of rows as are worth a thread each; how many follows from the sizes alone.
-  void bind_groups(const LoopStep& step, BoundStep& bound) {
+  void bind_groups(const LoopStep& step, const ir::ScanAttrs& attrs, BoundStep& bound) {
+    PlanUse use;
+    use.consts = static_cast<int>(attrs.consts);
     const std::int64_t rows = step.sharding ? evaluate_(step.sharding->rows) : 0;
     const std::int64_t groups = std::min(rows / kGroupRows, kMostGroups);
-    if (groups < 2 || group_) return add_body(*step.body, bound, nullptr);
+    if (groups < 2 || group_) return add_body(*step.body, bound, use);
     for (std::int64_t g = 0; g < groups; ++g) {
       const RowGroup group{rows * g / groups, rows * (g + 1) / groups, &step.sharding->scales};
-      add_body(*step.body, bound, &group);
+      use.group = &group;
+      add_body(*step.body, bound, use);
     }
   }
 
@@ -204,7 +263,7 @@ class Binder {
   }
 
   void bind(const BranchStep& step, BoundStep& bound) {
-    for (const auto& branch : step.branches) add_body(*branch, bound, nullptr);
+    for (const auto& branch : step.branches) add_body(*branch, bound, {});
   }
   void bind(const HostCallStep&, BoundStep&) {}
   void bind(const CopyStep& step, BoundStep& bound) {
@@ -216,137 +275,9 @@ class Binder {
     bound.copy_bytes = (group_->end - group_->begin) * row;
   }
 
-  void add_body(const Plan& body, BoundStep& bound, const RowGroup* group) {
-    bound.bodies.push_back(bind_plan(body, kernels_, functions_, evaluate_, library_, group));
+  void add_body(const Plan& body, BoundStep& bound, const PlanUse& use) {
+    bound.bodies.push_back(bind_plan(body, kernels_, functions_, evaluate_, library_, use));
     bound.body_offsets.push_back(0);
-  }
-
-  // ---- memory ----
-
-  Touched touched(const Step& step) const {
-    if (const auto* kernel = std::get_if<KernelStep>(&step)) {
-      Touched slots;
-      const auto& operands = kernels_[static_cast<std::size_t>(kernel->kernel)].kernel.operands;
-      for (std::size_t i = 0; i < operands.size(); ++i) {
-        if (operands[i].read) slots.read.push_back(kernel->slots[i]);
-        if (operands[i].written) slots.written.push_back(kernel->slots[i]);
-      }
-      return slots;
-    }
-    if (const auto* product = std::get_if<ProductStep>(&step)) {
-      return {{product->lhs, product->rhs}, {product->result}};
-    }
-    if (const auto* copy = std::get_if<CopyStep>(&step)) return {{copy->from}, {copy->to}};
-    if (const auto* loop = std::get_if<LoopStep>(&step)) return {loop->operands, loop->results};
-    if (const auto* branch = std::get_if<BranchStep>(&step)) {
-      return {branch->operands, branch->results};
-    }
-    const auto& call = std::get<HostCallStep>(step);
-    return {call.operands, call.results};
-  }
-
-  /// Whether a kernel may write the slot `to` over `from`: each point reads and writes the same
-  /// element and no point comes back to it.
-  bool in_place(const KernelStep& step, int from, int to) const {
-    const Kernel& kernel = kernels_[static_cast<std::size_t>(step.kernel)].kernel;
-    if (kernel.stages.size() != 1 || kernel.stages[0].kind != StageKind::Map) return false;
-    const Access* shape = nullptr;
-    for (const Access& access : kernel.accesses) {
-      const int slot = step.slots[static_cast<std::size_t>(access.operand)];
-      if (slot != from && slot != to) continue;
-      if (access.dynamic >= 0) return false;
-      if (shape && (shape->offset != access.offset || shape->strides != access.strides)) {
-        return false;
-      }
-      shape = &access;
-    }
-    const auto width = [&](int slot) {
-      return dtype_bytes(plan_.slots[static_cast<std::size_t>(slot)].dtype);
-    };
-    return width(from) == width(to);
-  }
-
-  void place() {
-    const int steps = static_cast<int>(plan_.steps.size());
-    std::vector<int> first(plan_.slots.size(), -1), last(plan_.slots.size(), -1);
-    std::vector<Touched> all;
-    for (int s = 0; s < steps; ++s) {
-      all.push_back(touched(plan_.steps[static_cast<std::size_t>(s)]));
-      for (const std::vector<int>* list : {&all.back().read, &all.back().written}) {
-        for (int slot : *list) {
-          auto& begin = first[static_cast<std::size_t>(slot)];
-          if (begin < 0) begin = s;
-          last[static_cast<std::size_t>(slot)] = s;
-        }
-      }
-    }
-    std::vector<MemoryBlock> blocks;
-    std::vector<int> block_of(plan_.slots.size(), -1);
-    for (int s = 0; s < steps; ++s) {
-      for (int slot : all[static_cast<std::size_t>(s)].written) {
-        const auto i = static_cast<std::size_t>(slot);
-        if (plan_.slots[i].kind != Slot::Kind::Temporary || block_of[i] >= 0) continue;
-        block_of[i] = reused(s, slot, all[static_cast<std::size_t>(s)], last, block_of);
-        if (block_of[i] < 0) {
-          block_of[i] = static_cast<int>(blocks.size());
-          blocks.push_back({out_->bytes[i], first[i], last[i]});
-        }
-        MemoryBlock& block = blocks[static_cast<std::size_t>(block_of[i])];
-        block.last = std::max(block.last, last[i]);
-      }
-    }
-    std::vector<std::int64_t*> places = add_step_blocks(blocks);
-    const std::size_t own = blocks.size() - places.size();
-    const MemoryPlan memory = plan_memory(blocks, steps);
-    for (std::size_t i = 0; i < places.size(); ++i) *places[i] = blocks[own + i].offset;
-    for (int block : block_of) {
-      out_->offsets.push_back(block < 0 ? -1 : blocks[static_cast<std::size_t>(block)].offset);
-    }
-    out_->arena_bytes = memory.bytes;
-    out_->live_bytes = memory.live_bytes;
-  }
-
-  /// The block of a tensor that dies in step `s` and may be written over by `slot`; or -1.
-  int reused(int s, int slot, const Touched& touched, const std::vector<int>& last,
-             const std::vector<int>& block_of) const {
-    const auto* kernel = std::get_if<KernelStep>(&plan_.steps[static_cast<std::size_t>(s)]);
-    if (!kernel) return -1;
-    for (int from : touched.read) {
-      const auto i = static_cast<std::size_t>(from);
-      const bool dies = block_of[i] >= 0 && last[i] == s && from != slot;
-      if (!dies || out_->bytes[i] != out_->bytes[static_cast<std::size_t>(slot)]) continue;
-      const bool taken = std::any_of(
-          touched.written.begin(), touched.written.end(), [&](int other) {
-            return other != slot && block_of[static_cast<std::size_t>(other)] == block_of[i];
-          });
-      if (!taken && in_place(*kernel, from, slot)) return block_of[i];
-    }
-    return -1;
-  }
-
-  /// Memory of steps themselves: scratch, spare carries, arenas of bodies.
-  std::vector<std::int64_t*> add_step_blocks(std::vector<MemoryBlock>& blocks) {
-    std::vector<std::int64_t*> places;
-    const auto add = [&](std::size_t s, std::int64_t bytes, std::int64_t& place) {
-      blocks.push_back({bytes, static_cast<int>(s), static_cast<int>(s)});
-      places.push_back(&place);
-    };
-    for (std::size_t s = 0; s < out_->steps.size(); ++s) {
-      BoundStep& step = out_->steps[s];
-      if (step.scratch_bytes != 0) {
-        const auto runs = step.parallel ? static_cast<std::int64_t>(step.runs.size()) : 1;
-        add(s, step.scratch_bytes * runs, step.scratch_offset);
-      }
-      if (const auto* loop = std::get_if<LoopStep>(&plan_.steps[s])) {
-        for (std::size_t i = 0; i < step.spare_offsets.size(); ++i) {
-          add(s, out_->bytes[static_cast<std::size_t>(loop->results[i])], step.spare_offsets[i]);
-        }
-      }
-      for (std::size_t i = 0; i < step.bodies.size(); ++i) {
-        add(s, step.bodies[i]->arena_bytes, step.body_offsets[i]);
-      }
-    }
-    return places;
   }
 
   const Plan& plan_;
@@ -354,6 +285,7 @@ class Binder {
   const std::vector<KernelFunction>& functions_;
   const EvaluateDim& evaluate_;
   ProductLibrary* library_;
+  const PlanUse& use_;
   const RowGroup* group_;
   std::int64_t scale_ = 0;  // of the step being bound
   std::unique_ptr<BoundPlan> out_;
@@ -364,8 +296,8 @@ class Binder {
 std::unique_ptr<BoundPlan> bind_plan(const Plan& plan, const std::vector<BuiltKernel>& kernels,
                                      const std::vector<KernelFunction>& functions,
                                      const EvaluateDim& evaluate, ProductLibrary* library,
-                                     const RowGroup* group) {
-  return Binder(plan, kernels, functions, evaluate, library, group).run();
+                                     const PlanUse& use) {
+  return Binder(plan, kernels, functions, evaluate, library, use).run();
 }
 
 }  // namespace kiln::codegen

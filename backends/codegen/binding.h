@@ -12,6 +12,26 @@ namespace kiln::codegen {
 struct ProductRun {
   std::shared_ptr<const PreparedProduct> product;
   std::int64_t lhs = 0, rhs = 0, result = 0;
+  std::int64_t packed_offset = -1;  // of rhs in Tape::packed; -1: rhs is read where it lies
+};
+
+/// A right operand that is packed before its products run and kept as long as it is the same.
+struct Packing {
+  std::shared_ptr<const PreparedProduct> product;
+  int source = 0;            // in a loop's body: the loop's operand; else a slot
+  std::int64_t rhs = 0;      // where the matrix begins in it, in elements
+  MatrixProduct matrix = {}; // whose rhs it is
+  std::int64_t offset = 0;   // in Tape::packed
+};
+
+/// How a slot of a loop's body moves from one iteration to the next.
+struct LoopMove {
+  int slot = 0;
+  std::int64_t bytes = 0;
+};
+struct LoopCarry {
+  std::size_t number = 0;
+  int argument = -1, result = 0;  // slots of the body; -1: nothing reads it
 };
 
 struct BoundPlan;
@@ -34,8 +54,12 @@ struct BoundStep {
   std::int64_t length = 0;
   std::vector<std::int64_t> spare_offsets;  // a second buffer for each carry
   std::vector<std::int64_t> slice_bytes;    // of each x, then of each y
+  std::int64_t direction = 1;               // of t
+  std::vector<LoopMove> moves;
+  std::vector<LoopCarry> carries;
   std::vector<std::unique_ptr<BoundPlan>> bodies;
   std::vector<std::int64_t> body_offsets;  // of their arenas in this one
+  std::int64_t packed_offset = 0;          // of what they share in this one's packed memory
 };
 
 struct BoundPlan {
@@ -46,6 +70,8 @@ struct BoundPlan {
   std::vector<BoundStep> steps;
   std::int64_t arena_bytes = 0;
   std::int64_t live_bytes = 0;  // the most that is alive at one step
+  std::vector<Packing> packings;
+  std::int64_t packed_bytes = 0;  // of these and of the bodies'
 };
 
 using EvaluateDim = std::function<std::int64_t(const ir::Dim&)>;
@@ -56,11 +82,18 @@ struct RowGroup {
   const std::vector<std::int64_t>* scales = nullptr;
 };
 
+/// What the plan to be bound is.
+struct PlanUse {
+  std::vector<bool> kept;  // arguments that seldom change from one run to the next
+  int consts = -1;         // a loop's body: how many arguments after t stay while it runs
+  const RowGroup* group = nullptr;
+};
+
 /// `kernels`: one per Program::kernels. Throws sdk::Failure for sizes that do not fit 63 bits.
 std::unique_ptr<BoundPlan> bind_plan(const Plan& plan, const std::vector<BuiltKernel>& kernels,
                                      const std::vector<KernelFunction>& functions,
                                      const EvaluateDim& evaluate, ProductLibrary* library,
-                                     const RowGroup* group = nullptr);
+                                     const PlanUse& use);
 
 /// Bytes from one tensor to the next in an arena.
 inline constexpr std::int64_t kAlignment = 64;

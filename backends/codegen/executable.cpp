@@ -79,6 +79,10 @@ class CompiledExecutable final : public sdk::Executable {
     for (const GraphPass& pass : graph_passes()) roots_ = pass.run(roots_);
     std::vector<ir::Value> arguments = graph.inputs;
     for (const module::StateEntry& entry : module_.state) arguments.push_back(entry.variable);
+    kept_.assign(inputs + states, false);
+    for (std::size_t i = 0; i < states; ++i) {
+      kept_[inputs + i] = std::find(updated_.begin(), updated_.end(), i) == updated_.end();
+    }
     program_ = build_program(arguments, roots_, names_, target.products());
     dump("kernels", label, [&] {
       std::string all;
@@ -99,24 +103,25 @@ class CompiledExecutable final : public sdk::Executable {
     }
     const std::shared_ptr<Binding> binding = binding_for(sizes);
     FrameLease frame(*binding);
-    std::vector<std::byte*>& slots = (*frame).top.slots;
-    const auto argument = [&](std::size_t i, const sdk::Buffer& buffer) {
+    Tape& tape = (*frame).top;
+    const auto argument = [&](std::size_t i, const sdk::Buffer& buffer, std::uint64_t version) {
       const int slot = program_.plan.arguments[i];
-      if (slot >= 0) slots[static_cast<std::size_t>(slot)] = place_of(buffer);
+      if (slot < 0) return;
+      tape.place(slot, place_of(buffer));
+      tape.versions[static_cast<std::size_t>(slot)] = version;
     };
-    for (std::size_t i = 0; i < call.inputs.size(); ++i) argument(i, *call.inputs[i]);
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) argument(i, *call.inputs[i], 0);
     for (std::size_t i = 0; i < call.states.size(); ++i) {
       check_state(i, *call.states[i].buffer);
-      argument(call.inputs.size() + i, *call.states[i].buffer);
+      argument(call.inputs.size() + i, *call.states[i].buffer, call.states[i].version);
     }
     // What is made here reaches the host only when all has succeeded.
     std::vector<std::unique_ptr<sdk::HostBuffer>> made(call.outputs.size() + call.updates.size());
     for (std::size_t i = 0; i < made.size(); ++i) {
       const sdk::Result& result = result_of(call, i);
-      slots[result_slot(i)] = destination(*binding, result, i, made[i]);
+      tape.place(result_slot(i), destination(*binding, result, i, made[i]));
     }
-    run_plan(*binding->plan, *frame,
-             context_of(call.seed, call.call_counter, call.host_call_context));
+    run_plan(*frame, context_of(call.seed, call.call_counter, call.host_call_context));
     for (std::size_t i = 0; i < made.size(); ++i) {
       if (made[i]) result_of(call, i).made = std::move(made[i]);
     }
@@ -139,9 +144,7 @@ class CompiledExecutable final : public sdk::Executable {
     return i;
   }
 
-  std::size_t result_slot(std::size_t i) const {
-    return static_cast<std::size_t>(program_.plan.results[i]);
-  }
+  int result_slot(std::size_t i) const { return program_.plan.results[i]; }
 
   RunContext context_of(std::uint64_t seed, std::uint64_t call_counter,
                         void* host_call_context) const {
@@ -211,8 +214,9 @@ class CompiledExecutable final : public sdk::Executable {
     bindings_.insert(bindings_.begin(), make_binding(sizes));
     const BoundPlan& plan = *bindings_.front()->plan;
     ++stats_.bindings;
-    stats_.planned_bytes = std::max(stats_.planned_bytes, bytes_of(plan.arena_bytes));
-    stats_.live_bytes = std::max(stats_.live_bytes, bytes_of(plan.live_bytes));
+    const std::int64_t packed = plan.packed_bytes;
+    stats_.planned_bytes = std::max(stats_.planned_bytes, bytes_of(plan.arena_bytes + packed));
+    stats_.live_bytes = std::max(stats_.live_bytes, bytes_of(plan.live_bytes + packed));
     if (bindings_.size() > kBindings) bindings_.pop_back();
     return bindings_.front();
   }
@@ -264,7 +268,7 @@ class CompiledExecutable final : public sdk::Executable {
       }
       check_guards(evaluate);
       binding->plan = bind_plan(program_.plan, program_.kernels, functions_, evaluate,
-                                target_.products());
+                                target_.products(), PlanUse{kept_, -1, nullptr});
       for (const ir::Value& root : roots_) {
         binding->result_dims.emplace_back();
         for (const ir::Dim& dim : root.dims()) binding->result_dims.back().push_back(evaluate(dim));
@@ -291,6 +295,7 @@ class CompiledExecutable final : public sdk::Executable {
 
   module::Module module_;
   std::vector<std::size_t> updated_;  // the state of each update
+  std::vector<bool> kept_;            // arguments that no call of this program changes
   Target& target_;
   sdk::Host host_;
   std::vector<ir::Guard> guards_;
@@ -312,27 +317,27 @@ class CompiledFrame final : public sdk::Frame {
 
   void run() override {
     if (!frame_ || serial_ != io_.sizes_serial()) follow_sizes();
-    std::vector<std::byte*>& slots = frame_->top.slots;
+    Tape& tape = frame_->top;
     const std::vector<int>& arguments = program_.program_.plan.arguments;
     for (std::size_t i = 0; i < io_.input_count(); ++i) {
-      if (arguments[i] >= 0) slots[at(arguments[i])] = place(io_.input(i).data);
+      if (arguments[i] >= 0) tape.place(arguments[i], place(io_.input(i).data));
     }
     for (std::size_t i = 0; i < io_.state_count(); ++i) {
       const int slot = arguments[io_.input_count() + i];
-      if (slot >= 0) slots[at(slot)] = place_of(io_.state(i));
+      if (slot < 0) continue;
+      tape.place(slot, place_of(io_.state(i)));
+      tape.versions[static_cast<std::size_t>(slot)] = io_.state_version(i);
     }
     for (std::size_t i = 0; i < io_.output_count(); ++i) {
-      slots[program_.result_slot(i)] = place(io_.output(i).data);
+      tape.place(program_.result_slot(i), place(io_.output(i).data));
     }
     for (std::size_t i = 0; i < io_.update_count(); ++i) {
-      slots[program_.result_slot(io_.output_count() + i)] = place_of(io_.update(i));
+      tape.place(program_.result_slot(io_.output_count() + i), place_of(io_.update(i)));
     }
-    run_plan(*binding_->plan, *frame_,
-             program_.context_of(io_.seed(), io_.call_counter(), io_.host_call_context()));
+    run_plan(*frame_, program_.context_of(io_.seed(), io_.call_counter(), io_.host_call_context()));
   }
 
  private:
-  static std::size_t at(int slot) { return static_cast<std::size_t>(slot); }
   static std::byte* place(void* data) { return data ? static_cast<std::byte*>(data) : nowhere(); }
 
   void follow_sizes() {

@@ -41,13 +41,21 @@ struct MatrixProduct {
   auto operator<=>(const MatrixProduct&) const = default;
 };
 
+/// Whether a right operand is new in every run or stays the same for many.
+enum class RhsUse : std::uint8_t { Once, Kept };
+
 /// A prepared product of float32. Used by several threads at once.
 class PreparedProduct {
  public:
   virtual ~PreparedProduct() = default;
   virtual std::size_t scratch_bytes() const = 0;
-  /// Throws sdk::Failure.
-  virtual void run(const float* lhs, const float* rhs, float* result, void* scratch) const = 0;
+  /// Of the form in which a kept rhs is wanted, which depends on depth, columns and the strides of
+  /// rhs alone; 0: it is read where it lies.
+  virtual std::size_t packed_bytes() const { return 0; }
+  /// Throws sdk::Failure. REQUIRES: packed_bytes() > 0.
+  virtual void pack(const float* rhs, void* packed) const = 0;
+  /// `rhs`: what pack() made, when packed_bytes() > 0. Throws sdk::Failure.
+  virtual void run(const float* lhs, const void* rhs, float* result, void* scratch) const = 0;
 };
 
 /// What a target has for products; nothing: all become kernels.
@@ -57,7 +65,8 @@ class ProductLibrary {
   /// Why this Dot does not go to the library; empty when it does.
   virtual std::optional<std::string> refusal(const ir::Node& dot) const = 0;
   /// REQUIRES: all sizes above 0.
-  virtual std::shared_ptr<const PreparedProduct> prepare(const MatrixProduct& product) = 0;
+  virtual std::shared_ptr<const PreparedProduct> prepare(const MatrixProduct& product,
+                                                         RhsUse use) = 0;
 };
 
 }  // namespace kiln::codegen

@@ -1,4 +1,4 @@
-// One function per kind of step.
+// One function per kind of instruction.
 #include "backends/codegen/run.h"
 
 #include "core/ops/op.h"
@@ -16,8 +16,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 /// The mode of the target while it lives.
 class Entered {
  public:
-  explicit Entered(const ThreadMode& mode)
-      : mode_(mode), saved_(mode.enter ? mode.enter() : 0) {}
+  explicit Entered(const ThreadMode& mode) : mode_(mode), saved_(mode.enter ? mode.enter() : 0) {}
   ~Entered() {
     if (mode_.leave) mode_.leave(saved_);
   }
@@ -29,70 +28,51 @@ class Entered {
   std::uint64_t saved_;
 };
 
-void set_up(const BoundPlan& plan, PlanFrame& frame, std::byte* arena) {
-  const Plan& steps = *plan.plan;
-  for (std::size_t i = 0; i < steps.slots.size(); ++i) {
-    std::byte* place = nowhere();
-    const Slot& slot = steps.slots[i];
-    if (slot.kind == Slot::Kind::Constant && plan.bytes[i] != 0) {
-      place = const_cast<std::byte*>(slot.bytes->data());  // never written
-    }
-    if (slot.kind == Slot::Kind::Temporary && plan.offsets[i] >= 0) {
-      place = arena + plan.offsets[i];
-    }
-    frame.slots.push_back(place);
-  }
-  frame.buffers.resize(steps.steps.size());
-  frame.bodies.resize(steps.steps.size());
-  for (std::size_t s = 0; s < steps.steps.size(); ++s) {
-    if (const auto* kernel = std::get_if<KernelStep>(&steps.steps[s])) {
-      frame.buffers[s].resize(kernel->slots.size());
-    }
-    const BoundStep& bound = plan.steps[s];
-    for (std::size_t b = 0; b < bound.bodies.size(); ++b) {
-      frame.bodies[s].emplace_back();
-      set_up(*bound.bodies[b], frame.bodies[s].back(), arena + bound.body_offsets[b]);
-    }
-  }
+/// Packs what lies in the slot unless the host says that it is what was packed the last time.
+void pack(const Tape& tape, int slot, const Packing& packing, std::byte* memory,
+          std::uint64_t& packed_version) {
+  const std::uint64_t version = tape.versions[at(slot)];
+  if (version != 0 && packed_version == version) return;
+  const auto* values = reinterpret_cast<const float*>(tape.slot(slot));
+  packed_version = 0;
+  packing.product->pack(values + packing.rhs, memory + packing.offset);
+  packed_version = version;
 }
 
 class Runner {
  public:
-  Runner(const BoundPlan& plan, PlanFrame& frame, const RunContext& context, std::byte* arena)
-      : plan_(plan), frame_(frame), context_(context), arena_(arena) {}
+  Runner(Tape& tape, const RunContext& context) : tape_(tape), context_(context) {}
 
   void run() {
-    const auto& steps = plan_.plan->steps;
-    for (std::size_t s = 0; s < steps.size(); ++s) {
-      std::visit([&](const auto& step) { run_step(step, plan_.steps[s], s); }, steps[s]);
+    for (Instruction& instruction : tape_.instructions) {
+      switch (instruction.kind) {
+        case Instruction::Kind::Kernel: run_kernel(instruction); break;
+        case Instruction::Kind::Product: run_product(instruction); break;
+        case Instruction::Kind::Loop: run_loop(instruction); break;
+        case Instruction::Kind::Branch: run_branch(instruction); break;
+        case Instruction::Kind::HostCall: run_host_call(instruction); break;
+        case Instruction::Kind::Copy: run_copy(instruction); break;
+      }
     }
   }
 
  private:
-  std::byte* slot(int number) const { return frame_.slots[at(number)]; }
-
-  void run_step(const KernelStep& step, const BoundStep& bound, std::size_t s) {
-    if (bound.range == 0) return;
+  void run_kernel(Instruction& instruction) {
+    const BoundStep& bound = *instruction.bound;
     if (bound.empty_axis) {
       fail(*bound.empty_axis, KILN_CODE_INVALID_ARGUMENT, "arg_max over an axis without elements");
     }
-    std::vector<std::byte*>& buffers = frame_.buffers[s];
-    for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i] = slot(step.slots[i]);
-    KernelArguments arguments;
-    arguments.buffers = buffers.data();
-    arguments.sizes = bound.sizes.data();
+    KernelFault fault;
+    KernelArguments& arguments = instruction.arguments;
+    arguments.fault = &fault;
     arguments.seed = context_.seed;
     arguments.call_counter = context_.call_counter;
-    KernelFault fault;
-    if (!bound.parallel) {
-      arguments.begin = bound.begin;
-      arguments.end = bound.begin + bound.range;
-      arguments.fault = &fault;
-      bound.function.run(bound.function.context, &arguments);
-    } else {
+    if (bound.parallel) {
       run_parts(bound, arguments, fault);
+    } else {
+      bound.function.run(bound.function.context, &arguments);
     }
-    if (fault.access >= 0) report(step, fault);
+    if (fault.access >= 0) report(std::get<KernelStep>(*instruction.step), fault);
   }
 
   /// The fault of the earliest part is reported, whatever ran first.
@@ -117,22 +97,27 @@ class Runner {
         });
   }
 
-  void run_step(const ProductStep& step, const BoundStep& bound, std::size_t) {
-    const auto* lhs = reinterpret_cast<const float*>(slot(step.lhs));
-    const auto* rhs = reinterpret_cast<const float*>(slot(step.rhs));
-    auto* result = reinterpret_cast<float*>(slot(step.result));
+  void run_product(const Instruction& instruction) {
+    const auto& step = std::get<ProductStep>(*instruction.step);
+    const BoundStep& bound = *instruction.bound;
+    const auto* lhs = reinterpret_cast<const float*>(tape_.slot(step.lhs));
+    const auto* rhs = reinterpret_cast<const float*>(tape_.slot(step.rhs));
+    auto* result = reinterpret_cast<float*>(tape_.slot(step.result));
     if (bound.runs.empty()) {
-      const std::int64_t bytes = plan_.bytes[at(step.result)];
+      const std::int64_t bytes = tape_.plan->bytes[at(step.result)];
       if (bytes != 0) std::memset(result, 0, at(bytes));
       return;
     }
-    std::byte* scratch = arena_ + bound.scratch_offset;
+    std::byte* scratch = tape_.arena + bound.scratch_offset;
     const auto run_range = [&](std::uint64_t begin, std::uint64_t end, bool shared) {
       for (std::uint64_t i = begin; i < end; ++i) {
         const ProductRun& run = bound.runs[i];
         const std::int64_t skipped = shared ? static_cast<std::int64_t>(i) : 0;
-        std::byte* own = scratch + skipped * bound.scratch_bytes;
-        run.product->run(lhs + run.lhs, rhs + run.rhs, result + run.result, own);
+        const void* right = run.packed_offset < 0
+                                ? static_cast<const void*>(rhs + run.rhs)
+                                : static_cast<const void*>(tape_.packed + run.packed_offset);
+        run.product->run(lhs + run.lhs, right, result + run.result,
+                         scratch + skipped * bound.scratch_bytes);
       }
     };
     if (!bound.parallel) return run_range(0, bound.runs.size(), false);
@@ -142,86 +127,122 @@ class Runner {
     });
   }
 
-  void run_step(const LoopStep& step, const BoundStep& bound, std::size_t s) {
-    if (bound.length == 0) {
-      const auto& attrs = step.node->as<ir::ScanAttrs>();
+  // ---- loops ----
+
+  void run_loop(Instruction& instruction) {
+    const auto& step = std::get<LoopStep>(*instruction.step);
+    const auto& attrs = step.node->as<ir::ScanAttrs>();
+    if (instruction.bound->length == 0) {
       for (std::size_t i = 0; i < at(attrs.carry); ++i) {
         copy(step.results[i], step.operands[at(attrs.consts) + i]);
       }
       return;
     }
-    if (bound.bodies.size() == 1) return run_group(step, bound, s, 0);
-    context_.host->parallel_for(bound.bodies.size(), [&](std::uint64_t begin, std::uint64_t end) {
+    std::vector<Tape>& groups = instruction.bodies;
+    for (Tape& body : groups) start_loop(instruction, body);
+    pack_operands(instruction);
+    if (groups.size() == 1) return run_group(instruction, groups[0]);
+    context_.host->parallel_for(groups.size(), [&](std::uint64_t begin, std::uint64_t end) {
       const Entered entered(context_.mode);
-      for (std::uint64_t group = begin; group < end; ++group) run_group(step, bound, s, group);
+      for (std::uint64_t group = begin; group < end; ++group) {
+        run_group(instruction, groups[group]);
+      }
     });
   }
 
-  /// The whole loop for one group of rows.
-  void run_group(const LoopStep& step, const BoundStep& bound, std::size_t s, std::size_t group) {
+  static void bind(Tape& body, std::size_t argument, std::byte* where) {
+    const int slot = body.plan->plan->arguments[argument];
+    if (slot >= 0) body.place(slot, where);
+  }
+
+  /// The body's arguments and results as the first iteration has them.
+  void start_loop(const Instruction& instruction, Tape& body) {
+    const auto& step = std::get<LoopStep>(*instruction.step);
+    const BoundStep& bound = *instruction.bound;
     const auto& attrs = step.node->as<ir::ScanAttrs>();
-    const BoundPlan& body = *bound.bodies[group];
-    PlanFrame& inner = frame_.bodies[s][group];
     const auto carries = at(attrs.carry), consts = at(attrs.consts);
-    const auto bind = [&](std::size_t argument, std::byte* place) {
-      const int number = body.plan->arguments[argument];
-      if (number >= 0) inner.slots[at(number)] = place;
-    };
-    const auto bind_result = [&](std::size_t result, std::byte* place) {
-      inner.slots[at(body.plan->results[result])] = place;
-    };
-    bind(0, reinterpret_cast<std::byte*>(&inner.step_number));
-    for (std::size_t i = 0; i < consts; ++i) bind(1 + i, slot(step.operands[i]));
-    for (std::size_t i = 0; i < carries; ++i) {
-      bind(1 + consts + i, slot(step.operands[consts + i]));
+    const std::int64_t t = attrs.reverse ? bound.length - 1 : 0;
+    body.step_number = t;
+    bind(body, 0, reinterpret_cast<std::byte*>(&body.step_number));
+    for (std::size_t i = 0; i < step.operands.size(); ++i) {
+      const std::int64_t moved =
+          i < consts + carries ? 0 : t * bound.slice_bytes[i - consts - carries];
+      bind(body, 1 + i, tape_.slot(step.operands[i]) + moved);
     }
     const std::size_t xs = step.operands.size() - consts - carries;
-    for (std::int64_t i = 0; i < bound.length; ++i) {
-      const std::int64_t t = attrs.reverse ? bound.length - 1 - i : i;
-      inner.step_number = t;
-      // The last step writes where the loop's result belongs, the others take turns.
-      const bool own = (bound.length - 1 - i) % 2 == 0;
-      for (std::size_t c = 0; c < carries; ++c) {
-        bind_result(c, own ? slot(step.results[c]) : arena_ + bound.spare_offsets[c]);
-      }
-      for (std::size_t x = 0; x < xs; ++x) {
-        bind(1 + consts + carries + x,
-             slot(step.operands[consts + carries + x]) + t * bound.slice_bytes[x]);
-      }
-      for (std::size_t y = carries; y < step.results.size(); ++y) {
-        bind_result(y, slot(step.results[y]) + t * bound.slice_bytes[xs + y - carries]);
-      }
-      Runner(body, inner, context_, arena_ + bound.body_offsets[group]).run();
-      for (std::size_t c = 0; c < carries; ++c) {
-        bind(1 + consts + c, inner.slots[at(body.plan->results[c])]);
-      }
+    for (std::size_t i = 0; i < step.results.size(); ++i) {
+      std::byte* where = tape_.slot(step.results[i]);
+      if (i >= carries) where += t * bound.slice_bytes[xs + i - carries];
+      // The last iteration writes a carry where the loop's result belongs, the others take turns.
+      if (i < carries && bound.length % 2 == 0) where = tape_.arena + bound.spare_offsets[i];
+      body.place(body.plan->plan->results[i], where);
     }
   }
 
-  void run_step(const BranchStep& step, const BoundStep& bound, std::size_t s) {
-    const bool taken = *slot(step.operands[0]) != std::byte{0};
-    const std::size_t branch = taken ? 0 : 1;
-    const BoundPlan& body = *bound.bodies[branch];
-    PlanFrame& inner = frame_.bodies[s][branch];
+  /// Operands of products that stay the same while the loop runs, in the form that the products
+  /// like best; what the host says is unchanged since the last time is packed still.
+  void pack_operands(Instruction& instruction) {
+    const auto& step = std::get<LoopStep>(*instruction.step);
+    const Tape& body = instruction.bodies[0];
+    const std::vector<Packing>& packings = body.plan->packings;
+    for (std::size_t i = 0; i < packings.size(); ++i) {
+      const int source = step.operands[at(packings[i].source)];
+      pack(tape_, source, packings[i], body.packed, instruction.packed_versions[i]);
+    }
+  }
+
+  /// The whole loop for one group of rows.
+  void run_group(const Instruction& instruction, Tape& body) {
+    const BoundStep& bound = *instruction.bound;
+    Runner runner(body, context_);
+    runner.run();
+    for (std::int64_t done = 1; done < bound.length; ++done) {
+      advance(instruction, body, done);
+      runner.run();
+    }
+  }
+
+  void advance(const Instruction& instruction, Tape& body, std::int64_t done) {
+    const auto& step = std::get<LoopStep>(*instruction.step);
+    const BoundStep& bound = *instruction.bound;
+    for (const LoopMove& move : bound.moves) {
+      body.place(move.slot, body.slot(move.slot) + move.bytes);
+    }
+    body.step_number += bound.direction;
+    const bool own = (bound.length - 1 - done) % 2 == 0;
+    for (const LoopCarry& carry : bound.carries) {
+      if (carry.argument >= 0) body.place(carry.argument, body.slot(carry.result));
+      body.place(carry.result, own ? tape_.slot(step.results[carry.number])
+                                   : tape_.arena + bound.spare_offsets[carry.number]);
+    }
+  }
+
+  // ---- the others ----
+
+  void run_branch(Instruction& instruction) {
+    const auto& step = std::get<BranchStep>(*instruction.step);
+    const bool taken = *tape_.slot(step.operands[0]) != std::byte{0};
+    Tape& body = instruction.bodies[taken ? 0 : 1];
     for (std::size_t i = 1; i < step.operands.size(); ++i) {
-      const int number = body.plan->arguments[i - 1];
-      if (number >= 0) inner.slots[at(number)] = slot(step.operands[i]);
+      bind(body, i - 1, tape_.slot(step.operands[i]));
     }
     for (std::size_t i = 0; i < step.results.size(); ++i) {
-      inner.slots[at(body.plan->results[i])] = slot(step.results[i]);
+      body.place(body.plan->plan->results[i], tape_.slot(step.results[i]));
     }
-    Runner(body, inner, context_, arena_ + bound.body_offsets[branch]).run();
+    Runner(body, context_).run();
   }
 
-  void run_step(const HostCallStep& step, const BoundStep&, std::size_t) {
+  void run_host_call(const Instruction& instruction) {
+    const auto& step = std::get<HostCallStep>(*instruction.step);
     const auto& attrs = step.node->as<ir::HostCallAttrs>();
     const auto view = [&](int number) {
-      const auto dtype = static_cast<std::uint32_t>(plan_.plan->slots[at(number)].dtype);
-      return sdk::view(dtype, plan_.dims[at(number)], slot(number));
+      const Slot& slot = tape_.plan->plan->slots[at(number)];
+      return sdk::view(static_cast<std::uint32_t>(slot.dtype), tape_.plan->dims[at(number)],
+                       tape_.slot(number));
     };
     std::vector<kiln_view> inputs, outputs;
     for (std::size_t i = 1; i < step.operands.size(); ++i) inputs.push_back(view(step.operands[i]));
-    for (int result : step.results) outputs.push_back(view(result));
+    for (const int result : step.results) outputs.push_back(view(result));
     const auto* payload = reinterpret_cast<const std::byte*>(attrs.payload.data());
     try {
       context_.host->host_call(context_.host_call_context, attrs.function,
@@ -231,15 +252,16 @@ class Runner {
     }
   }
 
-  void run_step(const CopyStep& step, const BoundStep& bound, std::size_t) {
-    if (bound.copy_bytes == 0) return;
-    std::memcpy(slot(step.to) + bound.copy_begin, slot(step.from) + bound.copy_begin,
+  void run_copy(const Instruction& instruction) {
+    const auto& step = std::get<CopyStep>(*instruction.step);
+    const BoundStep& bound = *instruction.bound;
+    std::memcpy(tape_.slot(step.to) + bound.copy_begin, tape_.slot(step.from) + bound.copy_begin,
                 at(bound.copy_bytes));
   }
 
   void copy(int to, int from) {
-    const std::int64_t bytes = plan_.bytes[at(to)];
-    if (bytes != 0) std::memcpy(slot(to), slot(from), at(bytes));
+    const std::int64_t bytes = tape_.plan->bytes[at(to)];
+    if (bytes != 0) std::memcpy(tape_.slot(to), tape_.slot(from), at(bytes));
   }
 
   // ---- errors ----
@@ -258,34 +280,34 @@ class Runner {
          text("index ", fault.index, " is outside of an axis of size ", fault.limit));
   }
 
-  const BoundPlan& plan_;
-  PlanFrame& frame_;
+  Tape& tape_;
   const RunContext& context_;
-  std::byte* arena_;
 };
+
+std::byte* allocate(std::int64_t bytes, const char* what) {
+  const std::int64_t rounded = std::max(bytes, kAlignment) + (kAlignment - 1);
+  auto* memory = static_cast<std::byte*>(
+      std::aligned_alloc(at(kAlignment), at(rounded / kAlignment * kAlignment)));
+  if (memory) return memory;
+  throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
+                     text("no memory for ", bytes, " bytes of ", what));
+}
 
 }  // namespace
 
-std::byte* nowhere() {
-  alignas(kAlignment) static std::byte place[kAlignment];
-  return place;
-}
+Frame::Frame(const BoundPlan& plan)
+    : arena(allocate(plan.arena_bytes, "temporary tensors")),
+      packed(allocate(plan.packed_bytes, "packed operands")),
+      top(plan, arena.get(), packed.get()),
+      packed_versions(plan.packings.size(), 0) {}
 
-Frame::Frame(const BoundPlan& plan) {
-  const std::int64_t bytes = std::max(plan.arena_bytes, kAlignment);
-  arena = static_cast<std::byte*>(std::aligned_alloc(at(kAlignment), at(bytes)));
-  if (!arena) {
-    throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
-                       text("no memory for ", bytes, " bytes of temporary tensors"));
-  }
-  set_up(plan, top, arena);
-}
-
-Frame::~Frame() { std::free(arena); }
-
-void run_plan(const BoundPlan& plan, Frame& frame, const RunContext& context) {
+void run_plan(Frame& frame, const RunContext& context) {
   const Entered entered(context.mode);
-  Runner(plan, frame.top, context, frame.arena).run();
+  const std::vector<Packing>& packings = frame.top.plan->packings;
+  for (std::size_t i = 0; i < packings.size(); ++i) {
+    pack(frame.top, packings[i].source, packings[i], frame.packed.get(), frame.packed_versions[i]);
+  }
+  Runner(frame.top, context).run();
 }
 
 }  // namespace kiln::codegen

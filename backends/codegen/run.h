@@ -2,8 +2,11 @@
 #pragma once
 
 #include "backends/abi/kiln_backend_sdk.h"
-#include "backends/codegen/binding.h"
+#include "backends/codegen/tape.h"
 #include "core/module/module.h"
+
+#include <cstdlib>
+#include <memory>
 
 namespace kiln::codegen {
 
@@ -13,23 +16,18 @@ struct ThreadMode {
   void (*leave)(std::uint64_t saved) = nullptr;
 };
 
-/// Pointers of one plan while it runs, and the tables that its kernels read.
-struct PlanFrame {
-  std::vector<std::byte*> slots;
-  std::vector<std::vector<std::byte*>> buffers;  // of each step, one per operand
-  std::vector<std::vector<PlanFrame>> bodies;    // of each step
-  std::int64_t step_number = 0;                  // t of the loop whose body this is
+struct FreeMemory {
+  void operator()(std::byte* memory) const { std::free(memory); }
 };
 
-/// Memory for one call at a time. Made once, reused by later calls.
+/// Memory for one call at a time, and the tape over it. Made once, reused by later calls.
 struct Frame {
+  /// Throws sdk::Failure when there is no memory.
   explicit Frame(const BoundPlan& plan);
-  Frame(const Frame&) = delete;
-  Frame& operator=(const Frame&) = delete;
-  ~Frame();
 
-  std::byte* arena = nullptr;
-  PlanFrame top;
+  std::unique_ptr<std::byte, FreeMemory> arena, packed;
+  Tape top;
+  std::vector<std::uint64_t> packed_versions;  // of the slots that are packed, see Tape
 };
 
 struct RunContext {
@@ -41,10 +39,7 @@ struct RunContext {
   void* host_call_context = nullptr;
 };
 
-/// REQUIRES: the slots of arguments and results of `frame.top` are set. Throws sdk::Failure.
-void run_plan(const BoundPlan& plan, Frame& frame, const RunContext& context);
-
-/// Somewhere to point to for tensors without elements.
-std::byte* nowhere();
+/// REQUIRES: arguments and results of `frame.top` are placed. Throws sdk::Failure.
+void run_plan(Frame& frame, const RunContext& context);
 
 }  // namespace kiln::codegen

@@ -1,7 +1,7 @@
 // The cpu backend's face: LLVM for kernels, oneDNN for products, the options of an instance.
 #include "backends/codegen/executable.h"
 #include "backends/cpu/llvm/kernel_compiler.h"
-#include "backends/cpu/onednn_products.h"
+#include "backends/cpu/products.h"
 
 #include <xmmintrin.h>
 
@@ -22,9 +22,19 @@ std::uint64_t enter_thread() {
 }
 void leave_thread(std::uint64_t saved) { _mm_setcsr(static_cast<unsigned>(saved)); }
 
+PackedLevel packed_level_of(IsaLevel level) {
+  switch (level) {
+    case IsaLevel::Avx512: return PackedLevel::Avx512;
+    case IsaLevel::Avx2: return PackedLevel::Avx2;
+    case IsaLevel::Baseline: break;
+  }
+  return PackedLevel::Baseline;
+}
+
 class CpuTarget final : public codegen::Target {
  public:
-  explicit CpuTarget(IsaLevel level) : target_(target_of(level)) {}
+  explicit CpuTarget(IsaLevel level)
+      : target_(target_of(level)), products_(packed_level_of(level)) {}
 
   std::vector<codegen::KernelFunction> compile(const std::vector<codegen::BuiltKernel>& kernels,
                                                std::shared_ptr<const void>& keep_alive,
@@ -51,7 +61,7 @@ class CpuTarget final : public codegen::Target {
 
  private:
   IsaTarget target_;
-  OneDnnProducts products_;
+  CpuProducts products_;
 };
 
 /// The best level that runs here, but at most that of the option "isa", or of KILN_CPU_ISA.

@@ -1,0 +1,96 @@
+// Making tapes: the one place where steps become instructions.
+#include "backends/codegen/tape.h"
+
+namespace kiln::codegen {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+bool has_work(const KernelStep&, const BoundStep& bound) { return bound.range != 0; }
+bool has_work(const CopyStep&, const BoundStep& bound) { return bound.copy_bytes != 0; }
+template <class Other>
+bool has_work(const Other&, const BoundStep&) {
+  return true;
+}
+
+Instruction::Kind kind_of(const Step& step) {
+  using Kind = Instruction::Kind;
+  static_assert(std::is_same_v<Step, std::variant<KernelStep, ProductStep, LoopStep, BranchStep,
+                                                  HostCallStep, CopyStep>>);
+  constexpr Kind kinds[] = {Kind::Kernel, Kind::Product,  Kind::Loop,
+                            Kind::Branch, Kind::HostCall, Kind::Copy};
+  return kinds[step.index()];
+}
+
+/// Where a slot lies for the life of the tape; `nowhere` when that is not yet known.
+std::byte* fixed_place(const BoundPlan& bound, std::size_t slot, std::byte* arena) {
+  const Slot& described = bound.plan->slots[slot];
+  if (described.kind == Slot::Kind::Constant && bound.bytes[slot] != 0) {
+    return const_cast<std::byte*>(described.bytes->data());  // never written
+  }
+  if (described.kind == Slot::Kind::Temporary && bound.offsets[slot] >= 0) {
+    return arena + bound.offsets[slot];
+  }
+  return nowhere();
+}
+
+/// The cells of the kernels' tables behind those of the slots, and who uses which slot.
+void lay_out_cells(Tape& tape) {
+  const Plan& plan = *tape.plan->plan;
+  std::vector<std::vector<std::uint32_t>> uses(plan.slots.size());
+  std::size_t next = plan.slots.size();
+  for (const Step& step : plan.steps) {
+    const auto* kernel = std::get_if<KernelStep>(&step);
+    if (!kernel) continue;
+    for (const int slot : kernel->slots)
+      uses[at(slot)].push_back(static_cast<std::uint32_t>(next++));
+  }
+  tape.cells.resize(next, nowhere());
+  tape.first_use.push_back(0);
+  for (const auto& of_slot : uses) {
+    tape.uses.insert(tape.uses.end(), of_slot.begin(), of_slot.end());
+    tape.first_use.push_back(static_cast<std::uint32_t>(tape.uses.size()));
+  }
+}
+
+}  // namespace
+
+std::byte* nowhere() {
+  alignas(kAlignment) static std::byte place[kAlignment];
+  return place;
+}
+
+Tape::Tape(const BoundPlan& bound, std::byte* arena_memory, std::byte* packed_memory)
+    : plan(&bound), arena(arena_memory), packed(packed_memory) {
+  const Plan& described = *bound.plan;
+  lay_out_cells(*this);
+  versions.resize(described.slots.size(), 0);
+  for (std::size_t i = 0; i < described.slots.size(); ++i) {
+    place(static_cast<int>(i), fixed_place(bound, i, arena));
+  }
+  std::byte** table = cells.data() + described.slots.size();
+  for (std::size_t s = 0; s < described.steps.size(); ++s) {
+    const Step& step = described.steps[s];
+    const BoundStep& ready = bound.steps[s];
+    Instruction made;
+    made.kind = kind_of(step);
+    made.step = &step;
+    made.bound = &ready;
+    if (const auto* kernel = std::get_if<KernelStep>(&step)) {
+      made.arguments.buffers = table;
+      made.arguments.sizes = ready.sizes.data();
+      made.arguments.begin = ready.begin;
+      made.arguments.end = ready.begin + ready.range;
+      table += kernel->slots.size();
+    }
+    for (std::size_t b = 0; b < ready.bodies.size(); ++b) {
+      made.bodies.emplace_back(*ready.bodies[b], arena + ready.body_offsets[b],
+                               packed + ready.packed_offset);
+    }
+    if (!ready.bodies.empty()) made.packed_versions.resize(ready.bodies[0]->packings.size(), 0);
+    const bool works = std::visit([&](const auto& one) { return has_work(one, ready); }, step);
+    if (works) instructions.push_back(std::move(made));
+  }
+}
+
+}  // namespace kiln::codegen

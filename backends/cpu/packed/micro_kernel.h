@@ -1,0 +1,26 @@
+// The inner loops of packed products, compiled once for each level of instructions. What is
+// declared here is all that those files may share with others: inline functions of the library
+// compiled for AVX-512 could otherwise be what the linker keeps for every machine.
+#pragma once
+
+namespace kiln::cpu {
+
+/// One product over a packed right operand; strides in elements.
+struct MicroKernelArguments {
+  const float* lhs;
+  const float* packed;
+  float* result;
+  long long rows, columns, depth;
+  long long lhs_row, lhs_depth, result_row;
+};
+
+struct MicroKernel {
+  int panel_columns;
+  void (*run)(const MicroKernelArguments&);
+};
+
+extern const MicroKernel kMicroKernelBaseline;
+extern const MicroKernel kMicroKernelAvx2;
+extern const MicroKernel kMicroKernelAvx512;
+
+}  // namespace kiln::cpu

@@ -1,0 +1,8 @@
+// For AVX2 and FMA; CMakeLists.txt has the options.
+#include "backends/cpu/packed/micro_kernel_loops.h"
+
+namespace kiln::cpu {
+
+const MicroKernel kMicroKernelAvx2 = {kPanel, run};
+
+}  // namespace kiln::cpu

@@ -1,0 +1,8 @@
+// For AVX-512; CMakeLists.txt has the options.
+#include "backends/cpu/packed/micro_kernel_loops.h"
+
+namespace kiln::cpu {
+
+const MicroKernel kMicroKernelAvx512 = {kPanel, run};
+
+}  // namespace kiln::cpu

@@ -1,0 +1,8 @@
+// For every x86-64; CMakeLists.txt has the options.
+#include "backends/cpu/packed/micro_kernel_loops.h"
+
+namespace kiln::cpu {
+
+const MicroKernel kMicroKernelBaseline = {kPanel, run};
+
+}  // namespace kiln::cpu
