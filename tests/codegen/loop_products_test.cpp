@@ -1,0 +1,229 @@
+// Loops as tapes, and the right operands of their products: packed once before the loop, and again
+// only when the host does not say that they are the same.
+#include "tests/catch.h"
+#include "tests/codegen/kernel_interpreter.h"
+#include "tests/ops/evaluate.h"
+
+#include "backends/codegen/passes.h"
+#include "backends/codegen/run.h"
+#include "core/ops/build.h"
+#include "core/ops/lambda_builder.h"
+#include "core/ops/rewrite_graph.h"
+
+#include <cstring>
+
+using namespace kiln;
+using namespace kiln::codegen;
+using ir::Value;
+
+namespace {
+
+constexpr std::int64_t kRows = 2, kSize = 3;
+constexpr float kMark = 1000;  // what a packed matrix begins with
+
+/// Plain sums over matrices that are copied behind a mark when they are packed.
+class CountingProduct final : public PreparedProduct {
+ public:
+  CountingProduct(const MatrixProduct& product, RhsUse use, int& packed)
+      : p_(product), kept_(use == RhsUse::Kept), packed_(packed) {}
+  std::size_t scratch_bytes() const override { return 0; }
+  std::size_t packed_bytes() const override {
+    return kept_ ? at(p_.depth * p_.columns + 1) * sizeof(float) : 0;
+  }
+  void pack(const float* rhs, void* packed) const override {
+    ++packed_;
+    auto* to = static_cast<float*>(packed);
+    *to++ = kMark;
+    for (std::int64_t d = 0; d < p_.depth; ++d) {
+      for (std::int64_t c = 0; c < p_.columns; ++c) {
+        *to++ = rhs[d * p_.rhs_depth + c * p_.rhs_column];
+      }
+    }
+  }
+  void run(const float* lhs, const void* rhs, float* result, void*) const override {
+    const auto* right = static_cast<const float*>(rhs);
+    if (kept_) REQUIRE(*right++ == kMark);
+    for (std::int64_t r = 0; r < p_.rows; ++r) {
+      for (std::int64_t c = 0; c < p_.columns; ++c) {
+        float sum = 0;
+        for (std::int64_t d = 0; d < p_.depth; ++d) {
+          const std::int64_t place =
+              kept_ ? d * p_.columns + c : d * p_.rhs_depth + c * p_.rhs_column;
+          sum += lhs[r * p_.lhs_row + d * p_.lhs_depth] * right[place];
+        }
+        result[r * p_.result_row + c * p_.result_column] = sum;
+      }
+    }
+  }
+
+ private:
+  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+  MatrixProduct p_;
+  bool kept_;
+  int& packed_;
+};
+
+class CountingLibrary final : public ProductLibrary {
+ public:
+  std::optional<std::string> refusal(const ir::Node&) const override { return std::nullopt; }
+  std::shared_ptr<const PreparedProduct> prepare(const MatrixProduct& product,
+                                                 RhsUse use) override {
+    return std::make_shared<CountingProduct>(product, use, packed);
+  }
+  int packed = 0;
+};
+
+/// A program of float32 matrices that is run with the same feeds as often as one likes.
+class Running {
+ public:
+  Running(std::vector<Value> inputs, std::vector<Value> results, std::vector<bool> kept)
+      : inputs_(std::move(inputs)), holders_(0) {
+    for (const GraphPass& pass : graph_passes()) results = pass.run(results);
+    program_ = build_program(inputs_, results, SizeNames(), &library_);
+    holders_.resize(program_.kernels.size());
+    for (std::size_t i = 0; i < program_.kernels.size(); ++i) {
+      functions_.push_back(test::interpreted(program_.kernels[i].kernel, holders_[i]));
+    }
+    bound_ = bind_plan(
+        program_.plan, program_.kernels, functions_, [](const ir::Dim& dim) { return dim.value(); },
+        &library_, PlanUse{std::move(kept), -1, nullptr});
+    frame_ = std::make_unique<Frame>(*bound_);
+    for (const Value& input : inputs_) feeds.emplace_back(elements(input), 0.5f);
+    for (const Value& result : results) found.emplace_back(elements(result), 0.0f);
+    versions.resize(inputs_.size(), 0);
+  }
+
+  void run() {
+    for (std::size_t i = 0; i < feeds.size(); ++i) {
+      const int slot = program_.plan.arguments[i];
+      if (slot < 0) continue;
+      frame_->top.place(slot, reinterpret_cast<std::byte*>(feeds[i].data()));
+      frame_->top.versions[static_cast<std::size_t>(slot)] = versions[i];
+    }
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      frame_->top.place(program_.plan.results[i], reinterpret_cast<std::byte*>(found[i].data()));
+    }
+    RunContext context;
+    context.program = &program_;
+    run_plan(*frame_, context);
+  }
+  int packed() const { return library_.packed; }
+
+  std::vector<std::vector<float>> feeds, found;
+  std::vector<std::uint64_t> versions;
+
+ private:
+  static std::size_t elements(const Value& value) {
+    return static_cast<std::size_t>(ir::product(value.dims()).value());
+  }
+  std::vector<Value> inputs_;
+  CountingLibrary library_;
+  Program program_;
+  std::vector<std::shared_ptr<const void>> holders_;
+  std::vector<KernelFunction> functions_;
+  std::unique_ptr<BoundPlan> bound_;
+  std::unique_ptr<Frame> frame_;
+};
+
+Value matrix(std::int64_t rows, std::int64_t columns) {
+  return test::placeholder({DType::Float32, {rows, columns}});
+}
+
+/// h = (h w) w + x[t], `length` times: the last h, and every h.
+std::vector<Value> loop(const Value& h, const Value& w, const Value& x, std::int64_t length,
+                        bool reverse) {
+  const ir::Type step{DType::Float32, {kRows, kSize}};
+  const ir::LambdaBuilder builder({{DType::Int64, {}}, step, step});
+  const auto& p = builder.parameters();
+  const auto times_w = [&](const Value& v) { return ir::dot(v, {0, 1}, w, {1, 2}, {0, 2}); };
+  const Value next = times_w(times_w(p[1])) + p[2];
+  const auto closed = builder.close({next, next}, 1);
+  const ir::ScanAttrs attrs{
+      {closed.lambda}, static_cast<std::int64_t>(closed.captures.size()), 1, 1, length, reverse};
+  std::vector<Value> operands = closed.captures;
+  operands.insert(operands.end(), {h, x});
+  return ir::results_of(ir::make_node(ir::Op::Scan, attrs, operands));
+}
+
+/// The loop in plain sums: all h, the last one first where it goes backwards.
+std::vector<float> plain(std::vector<float> h, const std::vector<float>& w,
+                         const std::vector<float>& x, std::int64_t length, bool reverse) {
+  const auto times_w = [&](const std::vector<float>& v) {
+    std::vector<float> out(v.size(), 0.0f);
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      for (std::size_t d = 0; d < kSize; ++d) {
+        out[i] += v[i / kSize * kSize + d] * w[d * kSize + i % kSize];
+      }
+    }
+    return out;
+  };
+  std::vector<float> all(x.size());
+  for (std::int64_t i = 0; i < length; ++i) {
+    const auto t = static_cast<std::size_t>(reverse ? length - 1 - i : i) * h.size();
+    h = times_w(times_w(h));
+    for (std::size_t j = 0; j < h.size(); ++j) all[t + j] = h[j] += x[t + j];
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a loop's weight is packed once, whatever its length and direction") {
+  for (const std::int64_t length : {1, 2, 5}) {
+    for (const bool reverse : {false, true}) {
+      INFO("length " << length << (reverse ? ", backwards" : ""));
+      const Value h = matrix(kRows, kSize), w = matrix(kSize, kSize);
+      const Value x = test::placeholder({DType::Float32, {length, kRows, kSize}});
+      Running running({h, w, x}, loop(h, w, x, length, reverse), {});
+      for (std::size_t i = 0; i < 3; ++i) {
+        float value = 0.1f;
+        for (float& feed : running.feeds[i]) feed = value += 0.07f;
+      }
+      running.run();
+      CHECK(running.packed() == 1);
+      const auto want =
+          plain(running.feeds[0], running.feeds[1], running.feeds[2], length, reverse);
+      CHECK(running.found[1] == want);
+      const std::size_t last = reverse ? 0 : want.size() - kRows * kSize;
+      CHECK(std::equal(running.found[0].begin(), running.found[0].end(),
+                       want.begin() + static_cast<std::ptrdiff_t>(last)));
+      running.run();
+      CHECK(running.packed() == 2);
+      CHECK(running.found[1] == want);
+    }
+  }
+}
+
+TEST_CASE("what the host says is unchanged stays packed") {
+  const Value h = matrix(kRows, kSize), w = matrix(kSize, kSize);
+  const Value x = test::placeholder({DType::Float32, {4, kRows, kSize}});
+  const Value first = ir::dot(h, {0, 1}, w, {1, 2}, {0, 2});
+  std::vector<Value> results = loop(first, w, x, 4, false);
+  Running running({h, w, x}, results, {false, true, false});
+  const auto want = [&] {
+    std::vector<float> begin(kRows * kSize, 0.0f);
+    for (std::size_t i = 0; i < begin.size(); ++i) {
+      for (std::size_t d = 0; d < kSize; ++d) {
+        begin[i] +=
+            running.feeds[0][i / kSize * kSize + d] * running.feeds[1][d * kSize + i % kSize];
+      }
+    }
+    return plain(begin, running.feeds[1], running.feeds[2], 4, false);
+  };
+  running.versions[1] = 7;
+  running.run();
+  CHECK(running.packed() == 2);  // for the loop, and for the product before it
+  running.run();
+  CHECK(running.packed() == 2);
+  CHECK(running.found[1] == want());
+  running.feeds[1][4] = -0.25f;
+  running.versions[1] = 8;
+  running.run();
+  CHECK(running.packed() == 4);
+  CHECK(running.found[1] == want());
+  running.versions[1] = 0;
+  running.run();
+  running.run();
+  CHECK(running.packed() == 8);
+  CHECK(running.found[1] == want());
+}
