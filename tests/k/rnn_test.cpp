@@ -37,7 +37,13 @@ constexpr Setting kSettings[] = {
     {"masked", false, true},
     {"masked backwards", true, true},
     {"constants", false, false, true},
+    {"backwards constants", true, false, true},
     {"all", true, true, true},
+    {"bounded", false, false, false, 2},
+    {"bounded masked", false, true, false, 2},
+    {"bounded backwards", true, false, false, 2},
+    {"bounded all", true, true, true, 2},
+    {"one step of all", true, true, true, 1},
 };
 
 Array mask_array() { return Array(std::vector<std::int32_t>{0, 1, 1, 1, 0, 1}, {2, 3}); }
@@ -87,18 +93,47 @@ TEST_CASE("an unrolled loop has the values and gradients of the loop") {
   }
 }
 
+/// The outputs of a loop over x[0] with the state x[1], the weights x[2] and the constants x[3].
+Tensor smooth_loop(const Tensors& x, RnnOptions options) {
+  if (x.size() > 3) options.constants = {x[3]};
+  const auto step = [&](const Tensor& in, const Tensors& states) {
+    Tensor next = tanh(dot(states[0], x[2]) + in);
+    if (states.size() > 1) next = next * states[1];
+    return StepResult{next, {next}};
+  };
+  return rnn(step, x[0], {x[1]}, options).outputs;
+}
+
+RnnOptions masked_options() {
+  RnnOptions options{};
+  options.mask = constant(mask_array(), {.dtype = "int32"});
+  return options;
+}
+
 TEST_CASE("the second order gradient of a loop is the slope of the first") {
-  const SmoothRow row{"rnn",
-                      {{2, 3, 2}, {2, 2}, {2, 2}},
-                      [](const Tensors& x) {
-                        const auto step = [&](const Tensor& in, const Tensors& states) {
-                          const Tensor next = tanh(dot(states[0], x[2]) + in);
-                          return StepResult{next, {next}};
-                        };
-                        return rnn(step, x[0], {x[1]}).outputs;
-                      },
-                      -1, 1};
-  run(row);
+  using Shapes = std::vector<std::vector<std::int64_t>>;
+  const Shapes plain{{2, 3, 2}, {2, 2}, {2, 2}}, constants{{2, 3, 2}, {2, 2}, {2, 2}, {2, 2}};
+  const SmoothRow rows[] = {
+      {"rnn", plain, [](const Tensors& x) { return smooth_loop(x, {}); }, -1, 1},
+      {"rnn masked", plain, [](const Tensors& x) { return smooth_loop(x, masked_options()); }, -1,
+       1},
+      {"rnn backwards constants", constants,
+       [](const Tensors& x) {
+         RnnOptions options{};
+         options.go_backwards = true;
+         return smooth_loop(x, options);
+       },
+       -1, 1},
+      {"rnn bounded masked backwards constants", constants,
+       [](const Tensors& x) {
+         RnnOptions options = masked_options();
+         options.go_backwards = true;
+         options.input_length = 2;
+         return smooth_loop(x, options);
+       },
+       -1, 1},
+  };
+  for (const SmoothRow& row : rows) run(row);
 }
 
 /// Adds up its inputs.
@@ -112,9 +147,8 @@ TEST_CASE("masked steps repeat the output and keep the states") {
   const Tensor start = wide(Array(std::vector<double>{100, 200}, {2, 1}));
   for (const bool unroll : {false, true}) {
     INFO("unroll " << unroll);
-    RnnOptions options{};
+    RnnOptions options = masked_options();
     options.unroll = unroll;
-    options.mask = constant(mask_array(), {.dtype = "int32"});
     const RnnResult run = rnn(adding, x, {start}, options);
     const auto result = function({}, {run.outputs, run.new_states[0], run.last_output})();
     const std::vector<double> outputs{0, 1020, 1050, 2040, 2040, 2100};
@@ -130,6 +164,74 @@ TEST_CASE("outputs of a backwards loop are in the order of iteration") {
   options.go_backwards = true;
   const RnnResult run = rnn(adding, x, {wide(Array::zeros({1, 1}))}, options);
   CHECK(difference(eval(run.outputs), Array(std::vector<double>{30, 50, 60}, {1, 3, 1}), 0) == "");
+}
+
+TEST_CASE("input_length cuts the mask, too") {
+  const Tensor x = wide(Array(std::vector<double>{1, 2, 3, 4, 5, 6}, {2, 3, 1}));
+  const Tensor start = wide(Array(std::vector<double>{100, 200}, {2, 1}));
+  struct Expected {
+    bool backwards;
+    std::vector<double> outputs;
+  };
+  const Expected rows[] = {{false, {0, 1020, 2040, 2040}}, {true, {1020, 1020, 0, 2040}}};
+  for (const Expected& expected : rows) {
+    for (const bool unroll : {false, true}) {
+      INFO("backwards " << expected.backwards << ", unroll " << unroll);
+      RnnOptions options = masked_options();
+      options.input_length = 2;
+      options.go_backwards = expected.backwards;
+      options.unroll = unroll;
+      const RnnResult run = rnn(adding, x, {start}, options);
+      const auto result = function({}, {run.outputs, run.new_states[0], run.last_output})();
+      CHECK(difference(result[0], Array(expected.outputs, {2, 2, 1}), 0) == "");
+      CHECK(difference(result[1], Array(std::vector<double>{102, 204}, {2, 1}), 0) == "");
+      CHECK(difference(result[2], Array(std::vector<double>{1020, 2040}, {2, 1}), 0) == "");
+    }
+  }
+}
+
+TEST_CASE("input_length unrolls a masked loop of unknown length") {
+  const Tensor x = placeholder({.shape = {2, None, 1}, .dtype = "float64"});
+  const Tensor mask = placeholder({.shape = {2, None, 1}, .dtype = "int32"});
+  RnnOptions options{};
+  options.input_length = 2;
+  options.mask = mask;
+  options.unroll = true;
+  const RnnResult run = rnn(adding, x, {wide(Array::zeros({2, 1}))}, options);
+  const Function f = function({x, mask}, {run.outputs});
+  const Array feed(std::vector<double>{1, 2, 3, 4, 5, 6}, {2, 3, 1});
+  const Array outputs = f({feed, mask_array().reshape({2, 3, 1})})[0];
+  CHECK(difference(outputs, Array(std::vector<double>{0, 20, 40, 40}, {2, 2, 1}), 0) == "");
+  const Array one_step = Array::zeros({2, 1, 1}, DType::Float64);
+  const Array one_mask = Array::zeros({2, 1, 1}, DType::Int32);
+  try {
+    f({one_step, one_mask});
+    FAIL("nothing was thrown");
+  } catch (const ValueError& error) {
+    CHECK(error.function() == "rnn");
+    CHECK(error.message().find("x.1 is 1") != std::string::npos);
+  }
+}
+
+TEST_CASE("a backwards loop hands its constants to each step") {
+  const Tensor x = wide(Array(std::vector<double>{1, 2, 3}, {1, 3, 1}));
+  const auto step = [](const Tensor& in, const Tensors& states) {
+    REQUIRE(states.size() == 3);
+    const Tensor next = states[0] * states[1] + in * states[2];
+    return StepResult{next, {next}};
+  };
+  for (const bool unroll : {false, true}) {
+    INFO("unroll " << unroll);
+    RnnOptions options{};
+    options.go_backwards = true;
+    options.constants = {wide(2.0), wide(10.0)};
+    options.unroll = unroll;
+    const RnnResult run = rnn(step, x, {wide(Array(std::vector<double>{1}, {1, 1}))}, options);
+    const auto result = function({}, {run.outputs, run.new_states[0]})();
+    const std::vector<double> outputs{32, 84, 178};
+    CHECK(difference(result[0], Array(outputs, {1, 3, 1}), 0) == "");
+    CHECK(difference(result[1], Array(std::vector<double>{178}, {1, 1}), 0) == "");
+  }
 }
 
 TEST_CASE("over no steps the output is zeros and the states stay") {
@@ -159,8 +261,15 @@ TEST_CASE("input_length bounds the steps") {
   }
 }
 
-/// The sum over a loop with dropout inside, and its gradient, as a function of the inputs.
-std::vector<Array> dropped(bool unroll, bool backwards, const Array& feed) {
+struct Dropped {
+  bool unroll = false, backwards = false, mask = false;
+};
+
+/// The second sample has no first step, the first one neither its second nor its last.
+const std::vector<std::int32_t> kDroppedMask{1, 0, 1, 0, 0, 1, 1, 1};
+
+/// The sum over a loop with dropout inside, its gradient and the outputs, of that input.
+std::vector<Array> dropped(const Dropped& setting, const Array& feed) {
   set_random_seed(7);
   const Tensor x = input({2, 4, 3});
   const auto step = [](const Tensor& in, const std::vector<Tensor>& states) -> StepResult {
@@ -168,8 +277,9 @@ std::vector<Array> dropped(bool unroll, bool backwards, const Array& feed) {
     return {next, {next}};
   };
   RnnOptions options{};
-  options.unroll = unroll;
-  options.go_backwards = backwards;
+  options.unroll = setting.unroll;
+  options.go_backwards = setting.backwards;
+  if (setting.mask) options.mask = constant(Array(kDroppedMask, {2, 4}), {.dtype = "int32"});
   const RnnResult run = rnn(step, x, {wide(Array::zeros({2, 3}))}, options);
   const Tensor loss = sum(square(run.outputs));
   return function({x}, {loss, gradients(loss, {x})[0], run.outputs})({feed});
@@ -179,7 +289,7 @@ TEST_CASE("dropout in a step draws anew at each step, unrolled or not") {
   const Array feed = ramp({2, 4, 3}, 1, 0.4);
   for (const bool backwards : {false, true}) {
     INFO("backwards " << backwards);
-    const auto loop = dropped(false, backwards, feed), copies = dropped(true, backwards, feed);
+    const auto loop = dropped({false, backwards}, feed), copies = dropped({true, backwards}, feed);
     for (std::size_t i = 0; i < loop.size(); ++i) {
       CHECK(difference(loop[i], copies[i], 1e-12) == "");
     }
@@ -195,17 +305,52 @@ TEST_CASE("dropout in a step draws anew at each step, unrolled or not") {
   }
 }
 
+TEST_CASE("dropout in a masked step is neither seen nor felt") {
+  const Array feed = ramp({2, 4, 3}, 1, 0.4);
+  for (const bool backwards : {false, true}) {
+    INFO("backwards " << backwards);
+    const auto loop = dropped({false, backwards, true}, feed);
+    const auto copies = dropped({true, backwards, true}, feed);
+    for (std::size_t i = 0; i < loop.size(); ++i) {
+      CHECK(difference(loop[i], copies[i], 1e-12) == "");
+    }
+    const auto gradient = loop[1].as<double>(), outputs = loop[2].as<double>();
+    int felt = 0;
+    for (std::size_t sample = 0; sample < 2; ++sample) {
+      for (std::size_t i = 0; i < 4; ++i) {
+        const std::size_t time = backwards ? 3 - i : i;
+        for (std::size_t feature = 0; feature < 3; ++feature) {
+          const std::size_t at = (sample * 4 + i) * 3 + feature;
+          const double slope = gradient[(sample * 4 + time) * 3 + feature];
+          if (kDroppedMask[sample * 4 + time] != 0) {
+            felt += slope != 0;
+            continue;
+          }
+          CHECK(slope == 0);
+          CHECK(outputs[at] == (i == 0 ? 0.0 : outputs[at - 3]));
+        }
+      }
+    }
+    CHECK(felt > 1);
+    CHECK(felt < 15);  // of 5 steps with 3 features each
+  }
+}
+
 TEST_CASE("the gradient of dropout in a step sees the same draws") {
   const Array feed = ramp({2, 4, 3}, 1, 0.4);
   constexpr double kStep = 1e-6;
-  const Array gradient = dropped(false, false, feed)[1];
-  for (std::size_t i = 0; i < 24; i += 5) {
-    Array up = feed, down = feed;
-    up.as<double>()[i] += kStep;
-    down.as<double>()[i] -= kStep;
-    const double slope = (dropped(false, false, up)[0].item<double>() -
-                          dropped(false, false, down)[0].item<double>()) / (2 * kStep);
-    CHECK(gradient.as<double>()[i] == Approx(slope).epsilon(1e-5).margin(1e-7));
+  for (const bool mask : {false, true}) {
+    INFO("mask " << mask);
+    const Dropped setting{false, false, mask};
+    const Array gradient = dropped(setting, feed)[1];
+    for (std::size_t i = 0; i < 24; i += 5) {
+      Array up = feed, down = feed;
+      up.as<double>()[i] += kStep;
+      down.as<double>()[i] -= kStep;
+      const double slope = (dropped(setting, up)[0].item<double>() -
+                            dropped(setting, down)[0].item<double>()) / (2 * kStep);
+      CHECK(gradient.as<double>()[i] == Approx(slope).epsilon(1e-5).margin(1e-7));
+    }
   }
 }
 
