@@ -125,6 +125,9 @@ class Binder {
   /// Splits by the size alone, so that results do not depend on the number of threads.
   void bind(const ProductStep& step, BoundStep& bound) {
     MatrixProduct whole = matrix(step.form);
+    whole.bias = step.bias >= 0;
+    whole.relu = step.relu;
+    bound.columns = whole.columns;
     if (group_) whole.rows = std::min(whole.rows, group_->end - group_->begin);
     std::int64_t count = 1;
     for (const ProductAxis& axis : step.form.batch) {
@@ -143,7 +146,10 @@ class Binder {
     const std::int64_t rhs = evaluate_(step.form.rhs_offset);
     const int source = count == 1 ? kept_source(step.rhs) : -1;
     for (std::int64_t i = 0; i < count; ++i) {
-      ProductRun start{nullptr, lhs, rhs, skipped * whole.result_row};
+      ProductRun start;
+      start.lhs = lhs;
+      start.rhs = rhs;
+      start.result = skipped * whole.result_row;
       std::int64_t rest = i;
       for (auto axis = step.form.batch.rbegin(); axis != step.form.batch.rend(); ++axis) {
         const std::int64_t size = evaluate_(axis->size), index = rest % size;
@@ -173,6 +179,7 @@ class Binder {
     } else {
       product.columns = size;
       run.rhs += begin * product.rhs_column;
+      run.bias += begin;
       run.result += begin * product.result_column;
     }
     run.product = library_->prepare(product, source < 0 ? RhsUse::Once : RhsUse::Kept);

@@ -12,6 +12,7 @@ namespace kiln::codegen {
 struct ProductRun {
   std::shared_ptr<const PreparedProduct> product;
   std::int64_t lhs = 0, rhs = 0, result = 0;
+  std::int64_t bias = 0;            // likewise
   std::int64_t packed_offset = -1;  // of rhs in Tape::packed; -1: rhs is read where it lies
 };
 
@@ -45,6 +46,7 @@ struct BoundStep {
   std::int64_t grain = 0;  // of them in one part of a parallel run
   const ir::Node* empty_axis = nullptr;  // fails: this node has nothing to choose from
   // Products.
+  std::int64_t columns = 0;
   std::vector<ProductRun> runs;
   std::int64_t scratch_offset = 0, scratch_bytes = 0;  // in the arena; bytes of one run
   bool parallel = false;

@@ -70,7 +70,9 @@ class Placer {
       return slots;
     }
     if (const auto* product = std::get_if<ProductStep>(&step)) {
-      return {{product->lhs, product->rhs}, {product->result}};
+      Touched slots{{product->lhs, product->rhs}, {product->result}};
+      if (product->bias >= 0) slots.read.push_back(product->bias);
+      return slots;
     }
     if (const auto* copy = std::get_if<CopyStep>(&step)) return {{copy->from}, {copy->to}};
     if (const auto* loop = std::get_if<LoopStep>(&step)) return {loop->operands, loop->results};

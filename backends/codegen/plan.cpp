@@ -1,6 +1,7 @@
 // From units to steps over slots.
 #include "backends/codegen/plan.h"
 
+#include "backends/codegen/absorb.h"
 #include "backends/codegen/sharding.h"
 #include "core/ir/traverse.h"
 #include "core/ops/op.h"
@@ -36,6 +37,8 @@ class PlanBuilder {
     add_results(results);
     for (const Unit& unit : units_.units) add_steps(unit);
     plan_.steps.insert(plan_.steps.end(), copies_.begin(), copies_.end());
+    absorb_kernels(plan_, kernels_);
+    hand_over_kernels();
     return std::move(plan_);
   }
 
@@ -117,14 +120,25 @@ class PlanBuilder {
   }
 
   void add_kernel(const Unit& unit) {
-    BuiltKernel built =
-        build_kernel(unit, units_, names_, static_cast<int>(program_.kernels.size()));
+    BuiltKernel built = build_kernel(unit, units_, names_, program_.kernels_built);
     if (built.kernel.stages.empty()) return;  // all of it is computed where it is used
+    ++program_.kernels_built;
     KernelStep step;
-    step.kernel = static_cast<int>(program_.kernels.size());
+    step.kernel = static_cast<int>(kernels_.size());
     step.slots = slots_of(built.operands);
-    program_.kernels.push_back(std::move(built));
+    kernels_.push_back(std::move(built));
     plan_.steps.push_back(std::move(step));
+  }
+
+  /// Those that the steps still use; their numbers are the program's from here on.
+  void hand_over_kernels() {
+    for (Step& step : plan_.steps) {
+      auto* kernel = std::get_if<KernelStep>(&step);
+      if (!kernel) continue;
+      BuiltKernel& built = kernels_[static_cast<std::size_t>(kernel->kernel)];
+      kernel->kernel = static_cast<int>(program_.kernels.size());
+      program_.kernels.push_back(std::move(built));
+    }
   }
 
   void add_product(const Unit& unit) {
@@ -178,6 +192,7 @@ class PlanBuilder {
   const ProductLibrary* library_;
   Units units_;
   Plan plan_;
+  std::vector<BuiltKernel> kernels_;  // of this plan's steps
   std::unordered_map<Value, int, ir::ValueHash> slots_;
   std::vector<Step> copies_;
 };

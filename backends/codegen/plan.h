@@ -30,6 +30,8 @@ struct ProductStep {
   ProductForm form;
   int lhs = 0, rhs = 0, result = 0;
   const ir::Node* node = nullptr;
+  int bias = -1;      // slot of a vector that is added to every row; -1: none
+  bool relu = false;  // of the result, in the end
 };
 /// How a loop is cut into groups of rows; see sharding.h.
 struct Sharding {
@@ -68,6 +70,7 @@ struct Program {
   Plan plan;
   std::vector<BuiltKernel> kernels;
   std::vector<ir::Value> made;  // nodes that live for this program alone
+  int kernels_built = 0;        // also those that products absorbed; names count them
 };
 
 /// `library` may be null.

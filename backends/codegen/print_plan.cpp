@@ -16,8 +16,7 @@ class PlanPrinter {
       const Slot& slot = plan.slots[i];
       static constexpr const char* kKinds[] = {"argument", "constant", "result", "temporary"};
       out_ += text(indent, "%", i, " = ", kKinds[static_cast<int>(slot.kind)]);
-      const bool numbered =
-          slot.kind == Slot::Kind::Argument || slot.kind == Slot::Kind::Result;
+      const bool numbered = slot.kind == Slot::Kind::Argument || slot.kind == Slot::Kind::Result;
       if (numbered) out_ += text(" ", slot.number);
       out_ += text(" ", ir::Type{slot.dtype, slot.dims}, "\n");
     }
@@ -35,22 +34,23 @@ class PlanPrinter {
 
   void print_step(const KernelStep& step, const std::string& indent) {
     const Kernel& kernel = program_.kernels[static_cast<std::size_t>(step.kernel)].kernel;
-    out_ += text(indent, "kernel ", kernel.name, "(", list(step.slots), ")  # ",
-                 kernel.comes_from, "\n");
+    out_ += text(indent, "kernel ", kernel.name, "(", list(step.slots), ")  # ", kernel.comes_from,
+                 "\n");
   }
   void print_step(const ProductStep& step, const std::string& indent) {
-    out_ += text(indent, "product %", step.result, " = %", step.lhs, " x %", step.rhs, "  # ",
-                 step.form.rows.size, " x ", step.form.depth.size, " x ",
-                 step.form.columns.size, step.form.swapped ? ", swapped" : "");
+    out_ += text(indent, "product %", step.result, " = %", step.lhs, " x %", step.rhs,
+                 step.bias < 0 ? "" : text(" + %", step.bias), step.relu ? ", relu" : "", "  # ",
+                 step.form.rows.size, " x ", step.form.depth.size, " x ", step.form.columns.size,
+                 step.form.swapped ? ", swapped" : "");
     for (const ProductAxis& axis : step.form.batch) out_ += text(", for each of ", axis.size);
     out_ += "\n";
   }
   void print_step(const LoopStep& step, const std::string& indent) {
     const auto& attrs = step.node->as<ir::ScanAttrs>();
-    out_ += text(indent, "loop (", list(step.results), ") = (", list(step.operands), ")  # ",
-                 attrs.length, " steps, ", attrs.carry, " carried",
-                 attrs.reverse ? ", backwards" : "",
-                 step.sharding ? text(", rows of ", step.sharding->rows, " apart") : "", "\n");
+    out_ +=
+        text(indent, "loop (", list(step.results), ") = (", list(step.operands), ")  # ",
+             attrs.length, " steps, ", attrs.carry, " carried", attrs.reverse ? ", backwards" : "",
+             step.sharding ? text(", rows of ", step.sharding->rows, " apart") : "", "\n");
     print(*step.body, indent + "  ");
   }
   void print_step(const BranchStep& step, const std::string& indent) {

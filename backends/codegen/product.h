@@ -31,13 +31,15 @@ struct ProductForm {
 std::optional<ProductForm> product_form(const ir::Node& dot, const SizeNames& names,
                                         const Units& units, const bool (&as_view)[2]);
 
-/// One matrix product with known sizes. Strides in elements; a stride of an axis of size 1 may be
+/// One matrix product with known sizes, and what is done to the result on the way: a number for
+/// each column is added, then what is not above 0 becomes 0 (NaN stays). Strides in elements; a stride of an axis of size 1 may be
 /// anything.
 struct MatrixProduct {
   std::int64_t batch = 1, rows = 0, columns = 0, depth = 0;
   std::int64_t lhs_batch = 0, lhs_row = 0, lhs_depth = 0;
   std::int64_t rhs_batch = 0, rhs_depth = 0, rhs_column = 0;
   std::int64_t result_batch = 0, result_row = 0, result_column = 0;
+  bool bias = false, relu = false;
   auto operator<=>(const MatrixProduct&) const = default;
 };
 
@@ -54,8 +56,10 @@ class PreparedProduct {
   virtual std::size_t packed_bytes() const { return 0; }
   /// Throws sdk::Failure. REQUIRES: packed_bytes() > 0.
   virtual void pack(const float* rhs, void* packed) const = 0;
-  /// `rhs`: what pack() made, when packed_bytes() > 0. Throws sdk::Failure.
-  virtual void run(const float* lhs, const void* rhs, float* result, void* scratch) const = 0;
+  /// `rhs`: what pack() made, when packed_bytes() > 0. `bias`: a number for each column, read when
+  /// the product has one. Throws sdk::Failure.
+  virtual void run(const float* lhs, const void* rhs, const float* bias, float* result,
+                   void* scratch) const = 0;
 };
 
 /// What a target has for products; nothing: all become kernels.

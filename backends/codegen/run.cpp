@@ -102,12 +102,10 @@ class Runner {
     const BoundStep& bound = *instruction.bound;
     const auto* lhs = reinterpret_cast<const float*>(tape_.slot(step.lhs));
     const auto* rhs = reinterpret_cast<const float*>(tape_.slot(step.rhs));
+    const auto* bias =
+        step.bias < 0 ? nullptr : reinterpret_cast<const float*>(tape_.slot(step.bias));
     auto* result = reinterpret_cast<float*>(tape_.slot(step.result));
-    if (bound.runs.empty()) {
-      const std::int64_t bytes = tape_.plan->bytes[at(step.result)];
-      if (bytes != 0) std::memset(result, 0, at(bytes));
-      return;
-    }
+    if (bound.runs.empty()) return fill_without_depth(instruction, bias, result);
     std::byte* scratch = tape_.arena + bound.scratch_offset;
     const auto run_range = [&](std::uint64_t begin, std::uint64_t end, bool shared) {
       for (std::uint64_t i = begin; i < end; ++i) {
@@ -116,8 +114,8 @@ class Runner {
         const void* right = run.packed_offset < 0
                                 ? static_cast<const void*>(rhs + run.rhs)
                                 : static_cast<const void*>(tape_.packed + run.packed_offset);
-        run.product->run(lhs + run.lhs, right, result + run.result,
-                         scratch + skipped * bound.scratch_bytes);
+        run.product->run(lhs + run.lhs, right, bias ? bias + run.bias : nullptr,
+                         result + run.result, scratch + skipped * bound.scratch_bytes);
       }
     };
     if (!bound.parallel) return run_range(0, bound.runs.size(), false);
@@ -125,6 +123,17 @@ class Runner {
       const Entered entered(context_.mode);
       run_range(begin, end, true);
     });
+  }
+
+  /// A sum of nothing is 0.
+  void fill_without_depth(const Instruction& instruction, const float* bias, float* result) {
+    const auto& step = std::get<ProductStep>(*instruction.step);
+    const std::int64_t elements =
+        tape_.plan->bytes[at(step.result)] / static_cast<std::int64_t>(sizeof(float));
+    for (std::int64_t i = 0; i < elements; ++i) {
+      const float value = bias ? bias[i % instruction.bound->columns] : 0.0f;
+      result[i] = step.relu && value <= 0 ? 0.0f : value;
+    }
   }
 
   // ---- loops ----

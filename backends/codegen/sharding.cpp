@@ -113,7 +113,9 @@ class Finder {
       const std::optional<std::int64_t> row = row_size(slot);
       return has_rows(slot) && row && stride == Dim(*row) && offset == Dim(0);
     };
-    if (!form.batch.empty() || form.rows.size != out_.rows || changes_[at(step.rhs)]) {
+    const bool bias_changes = step.bias >= 0 && changes_[at(step.bias)];
+    if (!form.batch.empty() || form.rows.size != out_.rows || changes_[at(step.rhs)] ||
+        bias_changes) {
       return std::nullopt;
     }
     if (!fits(step.result, form.rows.result, 0)) return std::nullopt;

@@ -8,14 +8,17 @@ namespace {
 
 class ByOneDnn final : public codegen::PreparedProduct {
  public:
-  explicit ByOneDnn(std::shared_ptr<const Product> product) : product_(std::move(product)) {}
+  ByOneDnn(std::shared_ptr<const Product> product, bool relu)
+      : product_(std::move(product)), relu_(relu) {}
   std::size_t scratch_bytes() const override { return product_->scratch_bytes(); }
   std::size_t packed_bytes() const override { return product_->packed_rhs_bytes(); }
   void pack(const float* rhs, void* packed) const override {
     check(product_->pack_rhs(rhs, packed));
   }
-  void run(const float* lhs, const void* rhs, float* result, void* scratch) const override {
-    check(product_->run(lhs, rhs, nullptr, result, scratch));
+  void run(const float* lhs, const void* rhs, const float* bias, float* result,
+           void* scratch) const override {
+    check(product_->run(lhs, rhs, bias, result, scratch));
+    if (relu_) apply_relu(result);
   }
 
  private:
@@ -25,7 +28,16 @@ class ByOneDnn final : public codegen::PreparedProduct {
                                                to_string(product_->shape()));
   }
 
+  /// The library's own makes 0 of NaN. What was just written is still near.
+  void apply_relu(float* result) const {
+    const ProductShape& shape = product_->shape();
+    for (std::int64_t i = 0; i < shape.m; ++i, result += shape.result.row_stride) {
+      for (std::int64_t j = 0; j < shape.n; ++j) result[j] = result[j] <= 0 ? 0.0f : result[j];
+    }
+  }
+
   std::shared_ptr<const Product> product_;
+  bool relu_;
 };
 
 class ByPackedLoops final : public codegen::PreparedProduct {
@@ -36,8 +48,9 @@ class ByPackedLoops final : public codegen::PreparedProduct {
   void pack(const float* rhs, void* packed) const override {
     product_.pack(rhs, static_cast<float*>(packed));
   }
-  void run(const float* lhs, const void* rhs, float* result, void*) const override {
-    product_.run(lhs, static_cast<const float*>(rhs), result);
+  void run(const float* lhs, const void* rhs, const float* bias, float* result,
+           void*) const override {
+    product_.run(lhs, static_cast<const float*>(rhs), bias, result);
   }
 
  private:
@@ -52,8 +65,8 @@ bool suits_packed_loops(const codegen::MatrixProduct& product) {
 }
 
 PackedShape packed_shape_of(const codegen::MatrixProduct& p) {
-  return {p.rows,      p.columns,   p.depth,      p.lhs_row,
-          p.lhs_depth, p.rhs_depth, p.rhs_column, p.result_row};
+  return {p.rows,      p.columns,    p.depth,      p.lhs_row, p.lhs_depth,
+          p.rhs_depth, p.rhs_column, p.result_row, p.relu};
 }
 
 ProductShape shape_of(const codegen::MatrixProduct& p) {
@@ -64,6 +77,7 @@ ProductShape shape_of(const codegen::MatrixProduct& p) {
   shape.k = p.depth;
   shape.lhs = {p.lhs_row, p.lhs_depth, p.lhs_batch};
   shape.rhs = {p.rhs_depth, p.rhs_column, p.rhs_batch};
+  shape.bias_per_column = p.bias;
   shape.result = {p.result_row, p.result_column, p.result_batch};
   return shape;
 }
@@ -90,7 +104,7 @@ std::shared_ptr<const codegen::PreparedProduct> CpuProducts::make(
   if (use == codegen::RhsUse::Kept && suits_packed_loops(product)) {
     return std::make_shared<ByPackedLoops>(packed_shape_of(product), level_);
   }
-  return std::make_shared<ByOneDnn>(Product::create(shape_of(product)));
+  return std::make_shared<ByOneDnn>(Product::create(shape_of(product)), product.relu);
 }
 
 }  // namespace kiln::cpu

@@ -40,18 +40,19 @@ class CountingProduct final : public PreparedProduct {
       }
     }
   }
-  void run(const float* lhs, const void* rhs, float* result, void*) const override {
+  void run(const float* lhs, const void* rhs, const float* bias, float* result,
+           void*) const override {
     const auto* right = static_cast<const float*>(rhs);
     if (kept_) REQUIRE(*right++ == kMark);
     for (std::int64_t r = 0; r < p_.rows; ++r) {
       for (std::int64_t c = 0; c < p_.columns; ++c) {
-        float sum = 0;
+        float sum = bias ? bias[c] : 0.0f;
         for (std::int64_t d = 0; d < p_.depth; ++d) {
           const std::int64_t place =
               kept_ ? d * p_.columns + c : d * p_.rhs_depth + c * p_.rhs_column;
           sum += lhs[r * p_.lhs_row + d * p_.lhs_depth] * right[place];
         }
-        result[r * p_.result_row + c * p_.result_column] = sum;
+        result[r * p_.result_row + c * p_.result_column] = p_.relu && sum <= 0 ? 0.0f : sum;
       }
     }
   }
@@ -108,6 +109,7 @@ class Running {
     run_plan(*frame_, context);
   }
   int packed() const { return library_.packed; }
+  const Program& program() const { return program_; }
 
   std::vector<std::vector<float>> feeds, found;
   std::vector<std::uint64_t> versions;
@@ -226,4 +228,27 @@ TEST_CASE("what the host says is unchanged stays packed") {
   running.run();
   CHECK(running.packed() == 8);
   CHECK(running.found[1] == want());
+}
+
+TEST_CASE("a product adds the bias and takes relu when nobody needs less") {
+  const Value x = matrix(kRows, kSize), w = matrix(kSize, kSize);
+  const Value b = test::placeholder({DType::Float32, {kSize}});
+  const Value product = ir::dot(x, {0, 1}, w, {1, 2}, {0, 2});
+  const Value sum = product + ir::broadcast_to(b, {kRows, kSize});
+  const Value zero = ir::zeros_like(sum);
+  const Value relu = ir::select(ir::less_equal_to(sum, zero), zero, sum);
+  {
+    Running running({x, w, b}, {relu}, {});
+    CHECK(running.program().kernels.empty());
+    running.feeds[2] = {-9.0f, 0.25f, 1.0f};
+    running.run();
+    CHECK(running.found[0] == std::vector<float>{0, 1.0f, 1.75f, 0, 1.0f, 1.75f});
+  }
+  CHECK(Running({x, w, b}, {sum}, {}).program().kernels.empty());
+  // Both are wanted: the bias alone is absorbed, or nothing.
+  CHECK(Running({x, w, b}, {product, relu}, {}).program().kernels.size() == 1);
+  // Another use of the bias: a column of x, not one number for each column of the result.
+  const Value column = test::placeholder({DType::Float32, {kRows}});
+  const Value rows = ir::broadcast(column, {kRows, kSize}, {0});
+  CHECK(Running({x, w, column}, {product + rows}, {}).program().kernels.size() == 1);
 }

@@ -51,15 +51,17 @@ PackedShape shape_of(std::int64_t m, std::int64_t n, std::int64_t k, bool lhs_tr
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-void agrees(const PackedShape& s, PackedLevel level) {
+void agrees(PackedShape s, PackedLevel level, bool extras) {
+  s.relu = extras;
   constexpr float kUntouched = 77;
   const std::vector<float> lhs = draws(s.rows * s.depth, 1), rhs = draws(s.depth * s.columns, 2);
   const PackedProduct product(s, level);
   const Memory packed = memory(product.packed_bytes());
   product.pack(rhs.data(), packed.get());
   std::vector<float> result(at(s.rows * s.result_row), kUntouched);
-  product.run(lhs.data(), packed.get(), result.data());
-  const double bound = 1.3e-7 * static_cast<double>(s.depth) * (static_cast<double>(s.depth) + 3);
+  const std::vector<float> bias = draws(s.columns, 3);
+  product.run(lhs.data(), packed.get(), extras ? bias.data() : nullptr, result.data());
+  const double bound = 1.3e-7 * static_cast<double>(s.depth) * (static_cast<double>(s.depth) + 9);
   for (std::int64_t i = 0; i < s.rows; ++i) {
     for (std::int64_t j = 0; j < s.result_row; ++j) {
       const float got = result[at(i * s.result_row + j)];
@@ -67,11 +69,12 @@ void agrees(const PackedShape& s, PackedLevel level) {
         REQUIRE(got == kUntouched);
         continue;
       }
-      double want = 0;
+      double want = extras ? static_cast<double>(bias[at(j)]) : 0.0;
       for (std::int64_t d = 0; d < s.depth; ++d) {
         want += static_cast<double>(lhs[at(i * s.lhs_row + d * s.lhs_depth)]) *
                 static_cast<double>(rhs[at(d * s.rhs_depth + j * s.rhs_column)]);
       }
+      if (extras) want = std::max(want, 0.0);
       REQUIRE(std::abs(static_cast<double>(got) - want) <= bound);
     }
   }
@@ -88,7 +91,9 @@ TEST_CASE("packed products agree with plain sums at every level and layout") {
       for (int form = 0; form < 8; ++form) {
         INFO("level " << static_cast<int>(level) << ": " << m << "x" << k << " times " << k << "x"
                       << n << ", form " << form);
-        agrees(shape_of(m, n, k, form & 1, form & 2, form & 4 ? 3 : 0), level);
+        for (const bool extras : {false, true}) {
+          agrees(shape_of(m, n, k, form & 1, form & 2, form & 4 ? 3 : 0), level, extras);
+        }
       }
     }
   }
@@ -103,8 +108,8 @@ TEST_CASE("an element's digits do not depend on the rows around it") {
     const Memory packed = memory(whole.packed_bytes());
     whole.pack(rhs.data(), packed.get());
     std::vector<float> all(40 * 50), some(7 * 50);
-    whole.run(lhs.data(), packed.get(), all.data());
-    part.run(lhs.data() + 20 * 70, packed.get(), some.data());
+    whole.run(lhs.data(), packed.get(), nullptr, all.data());
+    part.run(lhs.data() + 20 * 70, packed.get(), nullptr, some.data());
     CHECK(std::equal(some.begin(), some.end(), all.begin() + 20 * 50));
   }
 }
@@ -118,12 +123,21 @@ TEST_CASE("NaN and infinities go through packed products, and padding brings non
     lhs[1] = INFINITY;
     rhs[2 * 3 + 1] = NAN;
     product.pack(rhs.data(), packed.get());
-    product.run(lhs.data(), packed.get(), result.data());
+    product.run(lhs.data(), packed.get(), nullptr, result.data());
     CHECK(result[0] == INFINITY);
     CHECK(std::isnan(result[1]));
     CHECK(result[2] == INFINITY);
     CHECK(result[3] == 4.0f);
     CHECK(std::isnan(result[4]));
     CHECK(result[5] == 4.0f);
+    PackedShape with_relu = shape;
+    with_relu.relu = true;
+    const float bias[] = {-INFINITY, 0, -8};
+    PackedProduct(with_relu, level).run(lhs.data(), packed.get(), bias, result.data());
+    CHECK(std::isnan(result[0]));
+    CHECK(std::isnan(result[1]));
+    CHECK(result[3] == 0.0f);
+    CHECK(std::isnan(result[4]));
+    CHECK(result[5] == 0.0f);
   }
 }

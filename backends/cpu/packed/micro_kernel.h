@@ -9,9 +9,11 @@ namespace kiln::cpu {
 struct MicroKernelArguments {
   const float* lhs;
   const float* packed;
+  const float* bias;  // or null
   float* result;
   long long rows, columns, depth;
   long long lhs_row, lhs_depth, result_row;
+  bool relu;
 };
 
 struct MicroKernel {

@@ -24,10 +24,12 @@ typedef float Unaligned __attribute__((vector_size(kLanes * sizeof(float)), alig
 struct Tile {
   const float* lhs;
   const float* panel;
+  const float* bias;  // of the panel; null: none, or an earlier block of the depth had it
   float* result;
   long long depth, lhs_row, lhs_depth, result_row;
   int columns;      // of the panel that there are
   bool accumulate;  // on what the result holds, from an earlier block of the depth
+  bool relu;        // this is the last block
 };
 
 void load(const float* from, int columns, Vector (&to)[2]) {
@@ -51,8 +53,9 @@ void store(const Vector (&from)[2], int columns, float* to) {
 template <int kRows>
 void multiply(const Tile& tile) {
   Vector sums[kRows][2] = {};
-  if (tile.accumulate) {
-    for (int r = 0; r < kRows; ++r) load(tile.result + r * tile.result_row, tile.columns, sums[r]);
+  for (int r = 0; r < kRows; ++r) {
+    if (tile.bias) load(tile.bias, tile.columns, sums[r]);
+    if (tile.accumulate) load(tile.result + r * tile.result_row, tile.columns, sums[r]);
   }
   const float* left = tile.lhs;
   const float* right = tile.panel;
@@ -66,7 +69,13 @@ void multiply(const Tile& tile) {
       sums[r][1] += factor * second;
     }
   }
-  for (int r = 0; r < kRows; ++r) store(sums[r], tile.columns, tile.result + r * tile.result_row);
+  const Vector zero = {};
+  for (int r = 0; r < kRows; ++r) {
+    if (tile.relu) {
+      for (Vector& sum : sums[r]) sum = sum <= zero ? zero : sum;
+    }
+    store(sums[r], tile.columns, tile.result + r * tile.result_row);
+  }
 }
 
 template <int kRows>
@@ -100,15 +109,18 @@ void run(const MicroKernelArguments& a) {
     for (long long d = 0; d < a.depth; d += kDepthBlock) {
       const long long depth = smaller(kDepthBlock, a.depth - d);
       for (long long column = 0; column < a.columns; column += kPanel) {
-        const Tile tile{a.lhs + row * a.lhs_row + d * a.lhs_depth,
-                        a.packed + column * a.depth + d * kPanel,
-                        a.result + row * a.result_row + column,
-                        depth,
-                        a.lhs_row,
-                        a.lhs_depth,
-                        a.result_row,
-                        static_cast<int>(smaller(kPanel, a.columns - column)),
-                        d != 0};
+        Tile tile;
+        tile.lhs = a.lhs + row * a.lhs_row + d * a.lhs_depth;
+        tile.panel = a.packed + column * a.depth + d * kPanel;
+        tile.bias = a.bias && d == 0 ? a.bias + column : nullptr;
+        tile.result = a.result + row * a.result_row + column;
+        tile.depth = depth;
+        tile.lhs_row = a.lhs_row;
+        tile.lhs_depth = a.lhs_depth;
+        tile.result_row = a.result_row;
+        tile.columns = static_cast<int>(smaller(kPanel, a.columns - column));
+        tile.accumulate = d != 0;
+        tile.relu = a.relu && d + depth == a.depth;
         multiply_panel(tile, rows);
       }
     }

@@ -57,9 +57,10 @@ void PackedProduct::pack(const float* rhs, float* packed) const noexcept {
   }
 }
 
-void PackedProduct::run(const float* lhs, const float* packed, float* result) const noexcept {
-  kernel_.run({lhs, packed, result, shape_.rows, shape_.columns, shape_.depth, shape_.lhs_row,
-               shape_.lhs_depth, shape_.result_row});
+void PackedProduct::run(const float* lhs, const float* packed, const float* bias,
+                        float* result) const noexcept {
+  kernel_.run({lhs, packed, bias, result, shape_.rows, shape_.columns, shape_.depth, shape_.lhs_row,
+               shape_.lhs_depth, shape_.result_row, shape_.relu});
 }
 
 }  // namespace kiln::cpu

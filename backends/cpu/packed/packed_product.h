@@ -21,6 +21,7 @@ struct PackedShape {
   std::int64_t lhs_row = 0, lhs_depth = 0;
   std::int64_t rhs_depth = 0, rhs_column = 0;
   std::int64_t result_row = 0;
+  bool relu = false;  // in the end, what is not above 0 becomes 0; NaN stays
 };
 
 class PackedProduct {
@@ -32,8 +33,9 @@ class PackedProduct {
   std::size_t packed_bytes() const;
   /// `packed` is aligned to 64 bytes.
   void pack(const float* rhs, float* packed) const noexcept;
-  /// From any number of threads.
-  void run(const float* lhs, const float* packed, float* result) const noexcept;
+  /// `bias`: a number for each column that sums begin with, or null for 0. From any number of
+  /// threads.
+  void run(const float* lhs, const float* packed, const float* bias, float* result) const noexcept;
 
  private:
   PackedShape shape_;

@@ -1,0 +1,131 @@
+// relu(x w + b) with weights that stay and weights that change, against plain sums: a backend may
+// pack the weight, and add the bias and take relu while it multiplies.
+#include "tests/catch.h"
+
+#include <kiln/k.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+using namespace kiln;
+
+namespace {
+
+const char* const kBackends[] = {"reference", "cpu"};
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+struct Matrix {
+  std::int64_t rows, columns;
+  std::vector<float> values;
+
+  Array array() const { return Array(values, {rows, columns}); }
+};
+
+Matrix drawn(std::int64_t rows, std::int64_t columns, unsigned seed) {
+  std::minstd_rand generator(seed);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  Matrix out{rows, columns, std::vector<float>(at(rows * columns))};
+  for (float& value : out.values) value = uniform(generator);
+  return out;
+}
+
+/// NaN stays through relu.
+std::vector<double> layer(const Matrix& x, const Matrix& w, const std::vector<float>& b) {
+  std::vector<double> out;
+  for (std::int64_t i = 0; i < x.rows; ++i) {
+    for (std::int64_t j = 0; j < w.columns; ++j) {
+      double sum = static_cast<double>(b[at(j)]);
+      for (std::int64_t d = 0; d < x.columns; ++d) {
+        sum += static_cast<double>(x.values[at(i * x.columns + d)]) *
+               static_cast<double>(w.values[at(d * w.columns + j)]);
+      }
+      out.push_back(sum <= 0 ? 0.0 : sum);
+    }
+  }
+  return out;
+}
+
+void check(const Array& found, const std::vector<double>& want) {
+  REQUIRE(at(found.size()) == want.size());
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const auto got = static_cast<double>(found.as<float>()[i]);
+    const bool same = std::isnan(want[i]) ? std::isnan(got) : std::abs(got - want[i]) < 2e-5;
+    INFO("element " << i << ": " << got << ", not " << want[i]);
+    CHECK(same);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a dense layer of every size, with the weight set anew between calls") {
+  const std::string before = backend();
+  const std::int64_t sizes[][3] = {{1, 1, 1},  {0, 5, 7},  {4, 0, 20},   {3, 20, 0},
+                                   {5, 9, 17}, {2, 40, 1}, {33, 70, 130}};
+  for (const char* name : kBackends) {
+    set_backend(name);
+    for (const auto& [rows, depth, columns] : sizes) {
+      INFO(name << ": " << rows << " x " << depth << " x " << columns);
+      const Tensor x = placeholder({.shape = {None, depth}, .name = "x"});
+      Matrix weight = drawn(depth, columns, 2);
+      const Variable w = variable(weight.array(), {.name = "w"});
+      const Matrix bias = drawn(1, columns, 3);
+      const Variable b = variable(Array(bias.values, {columns}), {.name = "b"});
+      const Function f = function({x}, {relu(dot(x, w) + b)});
+      const Matrix fed = drawn(rows, depth, 1);
+      check(f({fed.array()})[0], layer(fed, weight, bias.values));
+      check(f({fed.array()})[0], layer(fed, weight, bias.values));
+      weight = drawn(depth, columns, 4);
+      set_value(w, weight.array());
+      check(f({fed.array()})[0], layer(fed, weight, bias.values));
+    }
+  }
+  set_backend(before);
+}
+
+TEST_CASE("a function sees what another one wrote into its weight") {
+  const std::string before = backend();
+  for (const char* name : kBackends) {
+    INFO(name);
+    set_backend(name);
+    const Tensor x = placeholder({.shape = {None, 24}, .name = "x"});
+    Matrix weight = drawn(24, 40, 2);
+    const Variable w = variable(weight.array(), {.name = "w"});
+    const std::vector<float> none(40, 0.0f);
+    const Function f = function({x}, {relu(dot(x, w))});
+    const Function halve = function({}, {}, {.updates = {update(w, w * 0.5)}});
+    const Matrix fed = drawn(6, 24, 1);
+    for (int i = 0; i < 4; ++i) {
+      check(f({fed.array()})[0], layer(fed, weight, none));
+      halve({});
+      for (float& value : weight.values) value *= 0.5f;
+    }
+  }
+  set_backend(before);
+}
+
+TEST_CASE("NaN and infinities go through a dense layer with relu") {
+  const std::string before = backend();
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const char* name : kBackends) {
+    INFO(name);
+    set_backend(name);
+    const Tensor x = placeholder({.shape = {None, 2}, .name = "x"});
+    const Variable w = variable(Array({1.f, 1.f, -1.f, 1.f, 1.f, 1.f}, {2, 3}), {.name = "w"});
+    const Variable b = variable(Array({0.f, NAN, -inf}, {3}), {.name = "b"});
+    const Function f = function({x}, {relu(dot(x, w) + b)});
+    const Matrix fed{3, 2, {inf, 1.f, NAN, 0.f, -3.f, -inf}};
+    const Array y = f({fed.array()})[0];
+    const float* v = y.as<float>().data();
+    CHECK(v[0] == inf);
+    CHECK(std::isnan(v[1]));
+    CHECK(v[2] == 0);
+    CHECK(std::isnan(v[3]));
+    CHECK(std::isnan(v[5]));
+    CHECK(v[6] == 0);
+    CHECK(std::isnan(v[7]));
+    CHECK(v[8] == 0);
+  }
+  set_backend(before);
+}
