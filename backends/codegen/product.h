@@ -32,8 +32,8 @@ std::optional<ProductForm> product_form(const ir::Node& dot, const SizeNames& na
                                         const Units& units, const bool (&as_view)[2]);
 
 /// One matrix product with known sizes, and what is done to the result on the way: a number for
-/// each column is added, then what is not above 0 becomes 0 (NaN stays). Strides in elements; a stride of an axis of size 1 may be
-/// anything.
+/// each column is added, then what is not above 0 becomes 0 (NaN stays). Strides in elements; a
+/// stride of an axis of size 1 may be anything.
 struct MatrixProduct {
   std::int64_t batch = 1, rows = 0, columns = 0, depth = 0;
   std::int64_t lhs_batch = 0, lhs_row = 0, lhs_depth = 0;
