@@ -69,6 +69,12 @@ bool is_placeholder(const Tensor& x) {
   return !x.empty() && x.impl()->value.node->op == ir::Op::Placeholder;
 }
 
+bool is_tensor(const Operand& x) { return x.is_tensor() && !x.tensor().empty(); }
+
+bool is_variable(const Tensor& x) {
+  return !x.empty() && x.impl()->value.node->op == ir::Op::Variable;
+}
+
 bool is_keras_tensor(const Tensor& x, Where where) {
   const Call call("is_keras_tensor", where);
   value_of(x, "x");

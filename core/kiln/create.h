@@ -27,6 +27,13 @@ KILN_API Tensor placeholder(const PlaceholderOptions& options);
 /// Whether x is a placeholder; never throws.
 KILN_API bool is_placeholder(const Tensor& x);
 
+/// Whether x is a tensor and not a number: true for variables and placeholders, too; false for an
+/// empty tensor. Never throws.
+KILN_API bool is_tensor(const Operand& x);
+
+/// Whether x is a variable; never throws.
+KILN_API bool is_variable(const Tensor& x);
+
 /// Whether x was made by a Keras layer or Input: false for every tensor of this library.
 /// Errors: ValueError for an empty tensor.
 KILN_API bool is_keras_tensor(const Tensor& x, Where where = Where::here());
@@ -49,9 +56,6 @@ struct LikeOptions {
 KILN_API Tensor zeros_like(const Operand& x, const LikeOptions& options = {});
 KILN_API Tensor ones_like(const Operand& x, const LikeOptions& options = {});
 
-struct NameOptions {
-  std::string name = {};
-};
 /// A tensor equal to x, and a node of its own: `gradients` with respect to it works.
 KILN_API Tensor identity(const Operand& x, const NameOptions& options = {});
 

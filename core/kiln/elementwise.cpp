@@ -31,7 +31,7 @@ Tensor extreme(const char* function, Op op, const Operand& x, const Operand& y) 
 }
 
 /// An operand of clip beside a value: both broadcast.
-Value bounded(Op op, const Value& x, const Bound& bound, const char* argument) {
+Value bounded(Op op, const Value& x, const OptionalOperand& bound, const char* argument) {
   const Value limit = value_of(bound.value(), x.dtype(), argument);
   const auto [a, b] = broadcast_values(x, limit, {"x", argument});
   return ir::binary(op, a, b);
@@ -71,7 +71,8 @@ Tensor pow(const Operand& x, const Operand& a) {
   return wrap(ir::binary(Op::Pow, base, exponent));
 }
 
-Tensor clip(const Operand& x, const Bound& min_value, const Bound& max_value) {
+Tensor clip(const Operand& x, const OptionalOperand& min_value,
+            const OptionalOperand& max_value) {
   const Call call("clip", x.where());
   Value value = number_of(x);
   if (!max_value.is_none()) value = bounded(Op::Minimum, value, max_value, "max_value");

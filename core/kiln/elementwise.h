@@ -4,7 +4,7 @@
 // Formulas: Keras 2.2.5, where nothing else is said.
 #pragma once
 
-#include <kiln/tensor.h>
+#include <kiln/optional_operand.h>
 
 namespace kiln {
 
@@ -32,29 +32,11 @@ KILN_API Tensor cos(const Operand& x);
 /// except for the bases 1 and -1. The gradient with respect to a is 0 where x <= 0.
 KILN_API Tensor pow(const Operand& x, const Operand& a);
 
-/// A bound of clip: a number, a tensor, or None for no bound.
-class KILN_API Bound {
- public:
-  Bound(NoneType) {}                                                    // NOLINT
-  Bound(const Operand& value) : value_(value) {}                        // NOLINT
-  Bound(const Tensor& value, Where where = Where::here())               // NOLINT
-      : value_(Operand(value, where)) {}
-  template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
-  Bound(Number number, Where where = Where::here())                     // NOLINT
-      : value_(Operand(number, where)) {}
-
-  bool is_none() const { return !value_; }
-  /// REQUIRES: not None.
-  const Operand& value() const { return *value_; }
-
- private:
-  std::optional<Operand> value_;
-};
-
 /// x with elements below min_value raised to it and those above max_value lowered to it; where
 /// max_value < min_value the result is min_value. Numbers; tensors broadcast. The gradient with
 /// respect to x passes where min_value <= x <= max_value.
-KILN_API Tensor clip(const Operand& x, const Bound& min_value, const Bound& max_value);
+KILN_API Tensor clip(const Operand& x, const OptionalOperand& min_value,
+                     const OptionalOperand& max_value);
 
 /// Comparisons give bool: with NaN all are false but not_equal. less and its kin order bools, too.
 KILN_API Tensor equal(const Operand& x, const Operand& y);

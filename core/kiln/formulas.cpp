@@ -47,6 +47,18 @@ Value mean_over(const Value& x, const ir::Ints& axes) {
   return sum / ir::broadcast_to(ir::cast(ir::dim_size(count), x.dtype()), sum.dims());
 }
 
+Value repeated_along(const Value& x, int axis, const ir::Dim& count) {
+  if (count.is_one()) return x;
+  // (.., d, ..) -> (.., d, 1, ..) -> (.., d, count, ..) -> (.., d * count, ..)
+  ir::Dims spread = x.dims(), merged = x.dims();
+  spread.insert(spread.begin() + axis + 1, count);
+  ir::Dim& size = merged[static_cast<std::size_t>(axis)];
+  size = size * count;
+  ir::Ints axes;
+  for (int i = 0; i < x.rank(); ++i) axes.push_back(i <= axis ? i : i + 1);
+  return ir::reshape(ir::broadcast(x, spread, axes), merged);
+}
+
 Value pick_last(const Value& x, const Value& indices) {
   const int last = x.rank() - 1;
   const Value wide = ir::cast(indices, DType::Int64);

@@ -1,6 +1,6 @@
 #include <kiln/shape_ops.h>
 
-#include "core/kiln/tensor_impl.h"
+#include "core/kiln/formulas_impl.h"
 
 #include <algorithm>
 #include <cmath>
@@ -44,16 +44,6 @@ Dims target_dims(const Value& x, const Shape& shape) {
   return dims;
 }
 
-Tensor repeated(const Value& x, int axis, const Dim& count) {
-  // (.., d, ..) -> (.., d, 1, ..) -> (.., d, count, ..) -> (.., d * count, ..)
-  Dims spread = x.dims(), merged = x.dims();
-  spread.insert(spread.begin() + axis + 1, count);
-  merged[axis] = merged[axis] * count;
-  ir::Ints axes;
-  for (int i = 0; i < x.rank(); ++i) axes.push_back(i <= axis ? i : i + 1);
-  return wrap(ir::reshape(ir::broadcast(x, spread, axes), merged));
-}
-
 Value tiled(const Value& x, int axis, std::int64_t count) {
   if (count == 1) return x;
   Dims spread = x.dims(), merged = x.dims();
@@ -66,6 +56,72 @@ Value tiled(const Value& x, int axis, std::int64_t count) {
 
 void require_count(std::int64_t count, const char* argument) {
   if (count < 0) Call::value_error(argument, text(argument, " is ", count));
+}
+
+[[noreturn]] void wrong_count(const Dim& count, const Value& x, const char* argument) {
+  Call::value_error(argument, text(argument, " has ", count, " entries for the ", x.rank(),
+                                   " axes of x (x ", x.type(), ")"));
+}
+
+/// The integer scalars of a list of starts or sizes, one for each axis of x.
+std::vector<Value> entries_of(const Shape& list, const Value& x, const char* argument) {
+  std::vector<Value> entries;
+  if (list.is_tensor()) {
+    const Value vector = value_of(list.tensor(), argument);
+    if (!is_integer(vector.dtype()) || vector.rank() != 1) {
+      Call::value_error(argument, text(argument, " is no integer vector (", argument, " ",
+                                       vector.type(), ")"));
+    }
+    const Dim& count = vector.dims()[0];
+    if (equal(count, x.rank()) == ir::Answer::No) wrong_count(count, x, argument);
+    const Value known = ir::with_dims(vector, {x.rank()});
+    for (int i = 0; i < x.rank(); ++i) {
+      entries.push_back(ir::reshape(ir::slice_axis(known, 0, i, i + 1), {}));
+    }
+    return entries;
+  }
+  for (const ShapeEntry& entry : list.entries()) {
+    if (entry.is_none()) Call::value_error(argument, text(argument, " holds None"));
+    entries.push_back(entry.is_tensor() ? value_of(entry.tensor(), argument)
+                                        : ir::scalar_constant_int(DType::Int64, entry.size()));
+    const ir::Type& type = entries.back().type();
+    if (is_integer(type.dtype) && type.rank() == 0) continue;
+    Call::value_error(argument, text(argument, " holds a tensor that is no integer scalar (",
+                                     argument, " ", type, ")"));
+  }
+  const Dim count = static_cast<std::int64_t>(entries.size());
+  if (!(count == Dim(x.rank()))) wrong_count(count, x, argument);
+  return entries;
+}
+
+/// Elements of one axis from a start that only the run knows.
+Value sliced_at_run(const Value& x, int axis, const Value& start, const Dim& size) {
+  const Value index = ir::iota({DType::Int64, {size}}, 0);
+  const Value from = ir::broadcast_to(ir::cast(start, DType::Int64), index.dims());
+  return ir::gather(x, index + from, axis);
+}
+
+Value sliced(const Value& x, int axis, const Value& start, const Value& size) {
+  const Dim& whole = x.dims()[static_cast<std::size_t>(axis)];
+  const auto from = dim_of(start), count = dim_of(size);
+  if (!count) {
+    Call::value_error("size", text("size of axis ", axis, " is not computed from shapes"));
+  }
+  const bool is_rest = count->is_static() && count->value() == -1;
+  if (!from && is_rest) {
+    Call::value_error("size", text("size of axis ", axis, " is -1 but its start is not computed "
+                                   "from shapes"));
+  }
+  if (!from) return sliced_at_run(x, axis, start, *count);
+  const Dim limit = is_rest ? whole : *from + *count;
+  const bool is_outside = less_equal(0, *from) == ir::Answer::No ||
+                          less_equal(*from, limit) == ir::Answer::No ||
+                          less_equal(limit, whole) == ir::Answer::No;
+  if (is_outside) {
+    Call::value_error("start", text("start ", *from, " and size ", *count, " leave axis ", axis,
+                                    " (x ", x.type(), ")"));
+  }
+  return ir::slice_axis(x, axis, *from, limit);
 }
 
 /// An end of arange: a number, or a tensor computed from shapes.
@@ -217,7 +273,7 @@ Tensor repeat_elements(const Operand& x, std::int64_t rep, int axis) {
   const Call call("repeat_elements", x.where());
   const Value value = input(x);
   require_count(rep, "rep");
-  return repeated(value, axis_of(axis, value.rank()), rep);
+  return wrap(repeated_along(value, axis_of(axis, value.rank()), rep));
 }
 
 Tensor repeat(const Operand& x, std::int64_t n) {
@@ -274,6 +330,42 @@ Tensor one_hot(const Operand& indices, std::int64_t num_classes) {
   const Value classes = ir::iota({DType::Int64, dims}, value.rank());
   const Value hot = ir::equal_to(ir::broadcast(wide, dims, ir::all_axes(value)), classes);
   return wrap(ir::cast(hot, floatx_dtype()));
+}
+
+Tensor slice(const Operand& x, const Shape& start, const Shape& size) {
+  const Call call("slice", x.where());
+  Value value = input(x);
+  const auto starts = entries_of(start, value, "start"), sizes = entries_of(size, value, "size");
+  for (int axis = 0; axis < value.rank(); ++axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    value = sliced(value, axis, starts[i], sizes[i]);
+  }
+  return wrap(value);
+}
+
+Tensor size(const Operand& x, const NameOptions& options) {
+  const Call call("size", x.where());
+  return wrap(ir::dim_size(product(input(x).dims())), options.name);
+}
+
+Tensor pattern_broadcast(const Operand& x, const std::vector<bool>& broadcastable) {
+  const Call call("pattern_broadcast", x.where());
+  const Value value = input(x);
+  if (broadcastable.size() != value.dims().size()) {
+    Call::value_error("broadcastable", text("broadcastable has ", broadcastable.size(),
+                                            " entries for the ", value.rank(), " axes of x (x ",
+                                            value.type(), ")"));
+  }
+  Dims dims = value.dims();
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (!broadcastable[i]) continue;
+    if (equal(dims[i], 1) == ir::Answer::No) {
+      Call::value_error("broadcastable", text("axis ", i, " has size ", dims[i],
+                                              ", not 1 (x ", value.type(), ")"));
+    }
+    dims[i] = 1;
+  }
+  return wrap(ir::with_dims(value, dims));
 }
 
 Tensor reverse(const Operand& x, const Axes& axes) {

@@ -62,6 +62,18 @@ KILN_API Tensor arange(const Operand& start, const Operand& stop, double step,
 /// Integer indices (...) to (..., num_classes) of floatx(): 1 at the index, zeros for an index
 /// outside. Errors: TypeError when indices are not integers.
 KILN_API Tensor one_hot(const Operand& indices, std::int64_t num_classes);
+/// Of each axis i of x the size[i] elements from start[i] on. The entries are numbers or integer
+/// scalar tensors, or the whole list an integer vector tensor; a size of -1 is what is left.
+/// Sizes, and starts of axes with such a size, must be computed from shapes; other starts may be
+/// any tensor. Errors: ValueError when a list has another length than the rank of x, when an entry
+/// is None and when the elements lie outside (at the call when that is unknown).
+KILN_API Tensor slice(const Operand& x, const Shape& start, const Shape& size);
+/// The number of elements as an int64 scalar.
+KILN_API Tensor size(const Operand& x, const NameOptions& options = {});
+/// x, of which the axes that are marked true have size 1 and therefore broadcast against any size.
+/// Errors: ValueError unless there is a mark for each axis, and when a marked axis has another size
+/// (at the call when it is unknown).
+KILN_API Tensor pattern_broadcast(const Operand& x, const std::vector<bool>& broadcastable);
 /// x with the order of these axes reversed.
 KILN_API Tensor reverse(const Operand& x, const Axes& axes);
 

@@ -126,6 +126,10 @@ class DTypeArgument {
   std::optional<std::string> name_;
 };
 
+struct NameOptions {
+  std::string name = {};
+};
+
 /// One entry of a shape: a size, None, or an integer scalar tensor that is computed from shapes.
 class KILN_API ShapeEntry {
  public:

@@ -1,0 +1,118 @@
+#include <kiln/higher_order.h>
+
+#include "core/kiln/tensor_impl.h"
+#include "core/ops/lambda_builder.h"
+
+namespace kiln {
+namespace {
+
+using ir::Dim;
+using ir::Dims;
+using ir::Value;
+
+Value elements(const Tensor& elems) {
+  const Value x = value_of(elems, "elems");
+  if (x.rank() > 0) return x;
+  Call::value_error("elems", text("elems is a scalar (elems ", x.type(), ")"));
+}
+
+ir::Type element_type(const Value& x) {
+  ir::Type type = x.type();
+  type.dims.erase(type.dims.begin());
+  return type;
+}
+
+/// What the user's function gives, at the step that is the position of its random draws.
+template <class F, class... Arguments>
+Value called(const F& fn, const Value& step, const Arguments&... arguments) {
+  const ir::PositionScope position(step);
+  const Tensor result = [&] {
+    const ir::OriginScope users(ir::Origin(), /*replace=*/true);  // fn names its own lines
+    return fn(wrap(arguments)...);
+  }();
+  return value_of(result, "fn");
+}
+
+/// The body's result of the type that went in.
+Value fitted(const Value& result, const ir::Type& type) {
+  bool fits = result.dtype() == type.dtype && result.rank() == type.rank();
+  for (std::size_t i = 0; fits && i < type.dims.size(); ++i) {
+    fits = equal(result.dims()[i], type.dims[i]) != ir::Answer::No;
+  }
+  if (fits) return ir::with_dims(result, type.dims);
+  Call::value_error("fn", text("fn gives ", result.type(), " but got ", type,
+                               " as what was accumulated"));
+}
+
+/// A scan over xs with the carries `initial`; `results` are those of the body.
+ir::NodeRef scan(const ir::LambdaBuilder& builder, const std::vector<Value>& results,
+                 const std::vector<Value>& initial, const Value& xs, bool reverse) {
+  const auto closed = builder.close(results, 1);
+  ir::ScanAttrs attrs;
+  attrs.body.lambda = closed.lambda;
+  attrs.consts = static_cast<std::int64_t>(closed.captures.size());
+  attrs.carry = static_cast<std::int64_t>(initial.size());
+  attrs.xs = 1;
+  attrs.length = xs.dims()[0];
+  attrs.reverse = reverse;
+  std::vector<Value> operands = closed.captures;
+  operands.insert(operands.end(), initial.begin(), initial.end());
+  operands.push_back(xs);
+  return ir::make_node(ir::Op::Scan, std::move(attrs), std::move(operands));
+}
+
+/// Where a fold begins, and the elements that are left.
+struct Beginning {
+  Value accumulated, rest;
+};
+
+Beginning beginning(const Value& x, const OptionalOperand& initializer, bool from_right) {
+  if (!initializer.is_none()) return {value_of(initializer.value(), x.dtype(), "initializer"), x};
+  const Dim& size = x.dims()[0];
+  if (less_equal(1, size) == ir::Answer::No) {
+    Call::value_error("elems", text("elems is empty and there is no initializer (elems ", x.type(),
+                                    ")"));
+  }
+  const Dim at = from_right ? size - 1 : Dim(0);
+  const Value first = ir::slice_axis(x, 0, at, at + 1);
+  const Value rest = from_right ? ir::slice_axis(x, 0, 0, at) : ir::slice_axis(x, 0, 1, size);
+  return {ir::reshape(first, element_type(x).dims), rest};
+}
+
+Tensor fold(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options,
+            bool from_right) {
+  const Value x = elements(elems);
+  const auto [initial, rest] = beginning(x, options.initializer, from_right);
+  const ir::LambdaBuilder builder({{DType::Int64, {}}, initial.type(), element_type(x)});
+  const auto& own = builder.parameters();
+  const Value result = fitted(called(fn, own[0], own[1], own[2]), initial.type());
+  return wrap({scan(builder, {result}, {initial}, rest, from_right), 0}, options.name);
+}
+
+}  // namespace
+
+Tensor map_fn(const MapFunction& fn, const Tensor& elems, const MapOptions& options) {
+  const Call call("map_fn", options.where);
+  const Value x = elements(elems);
+  const DType dtype = dtype_of(options.dtype, x.dtype());
+  const ir::LambdaBuilder builder({{DType::Int64, {}}, element_type(x)});
+  const auto& own = builder.parameters();
+  const Value result = called(fn, own[0], own[1]);
+  if (result.dtype() != dtype) {
+    Call::type_error("dtype", text("fn gives ", result.type(), " but dtype is ", dtype,
+                                   options.dtype.is_set() ? "" : ", that of elems"));
+  }
+  return wrap({scan(builder, {result}, {}, x, /*reverse=*/false), 0}, options.name);
+}
+
+Tensor foldl(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options) {
+  const Call call("foldl", options.where);
+  return fold(fn, elems, options, /*from_right=*/false);
+}
+
+Tensor foldr(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options) {
+  const Call call("foldr", options.where);
+  return fold(fn, elems, options, /*from_right=*/true);
+}
+
+}  // namespace kiln
