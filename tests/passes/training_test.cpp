@@ -1,12 +1,10 @@
 // The training function of an LSTM after all passes: the loop that computes the loss and the one
 // that stores what the gradient reads are one.
+#include "core/ir/traverse.h"
 #include "core/kiln/tensor_impl.h"
 #include "core/passes/pipeline.h"
 #include "runtime/build_graph.h"
 #include "tests/catch.h"
-#include "tests/passes/loops.h"
-
-#include "core/ir/traverse.h"
 
 #include <kiln/k.h>
 
