@@ -3,6 +3,8 @@
 
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/codegen/place_tensors.h"
+#include "backends/codegen/source.h"
+#include "core/types/text.h"
 
 #include <algorithm>
 
@@ -18,10 +20,12 @@ constexpr std::int64_t kGroupRows = 16, kMostGroups = 8;
 /// Parts of the axis that lanes run along begin at multiples of this.
 constexpr std::int64_t kLaneBlock = 64;
 
-std::int64_t checked_product(std::int64_t a, std::int64_t b) {
+std::int64_t checked_product(std::int64_t a, std::int64_t b, const ir::Node* node) {
   std::int64_t result = 0;
-  if (__builtin_mul_overflow(a, b, &result)) {
-    throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED, "a tensor has more bytes than 63 bits count");
+  if (__builtin_mul_overflow(a, b, &result) || result > INT64_MAX - kAlignment) {
+    throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
+                       text("a tensor has more bytes than 63 bits count",
+                            node ? " (" + source_of(*node) + ")" : ""));
   }
   return result;
 }
@@ -72,7 +76,7 @@ class Binder {
     bool empty = false;
     for (const ir::Dim& dim : slot.dims) empty |= evaluate_(dim) == 0;
     if (empty) return 0;
-    for (const ir::Dim& dim : slot.dims) bytes = checked_product(bytes, evaluate_(dim));
+    for (const ir::Dim& dim : slot.dims) bytes = checked_product(bytes, evaluate_(dim), slot.node);
     return bytes;
   }
 
@@ -131,7 +135,7 @@ class Binder {
     if (group_) whole.rows = std::min(whole.rows, group_->end - group_->begin);
     std::int64_t count = 1;
     for (const ProductAxis& axis : step.form.batch) {
-      count = checked_product(count, evaluate_(axis.size));
+      count = checked_product(count, evaluate_(axis.size), step.node);
     }
     if (count == 0 || whole.rows == 0 || whole.columns == 0 || whole.depth == 0) return;
     const std::int64_t work = whole.rows * whole.columns * whole.depth;

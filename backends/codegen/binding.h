@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backends/codegen/plan.h"
+#include "backends/codegen/plan_memory.h"
 
 #include <functional>
 
@@ -64,6 +65,15 @@ struct BoundStep {
   std::int64_t packed_offset = 0;          // of what they share in this one's packed memory
 };
 
+/// What lies at one place of an arena, for dumps and errors.
+struct ArenaBlock {
+  enum class Kind : std::uint8_t { Tensors, Scratch, SpareCarry, Body };
+  Kind kind = Kind::Tensors;
+  MemoryBlock memory;
+  std::vector<int> slots;  // of tensors: each is written over the one before
+  int step = 0;            // of the others: whose memory it is
+};
+
 struct BoundPlan {
   const Plan* plan = nullptr;
   std::vector<std::int64_t> bytes;    // of each slot
@@ -72,6 +82,7 @@ struct BoundPlan {
   std::vector<BoundStep> steps;
   std::int64_t arena_bytes = 0;
   std::int64_t live_bytes = 0;  // the most that is alive at one step
+  std::vector<ArenaBlock> blocks;
   std::vector<Packing> packings;
   std::int64_t packed_bytes = 0;  // of these and of the bodies'
 };

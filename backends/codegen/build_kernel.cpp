@@ -3,6 +3,7 @@
 #include "backends/codegen/build_kernel.h"
 
 #include "backends/codegen/points.h"
+#include "backends/codegen/source.h"
 #include "core/ops/build.h"
 #include "core/types/text.h"
 
@@ -18,8 +19,8 @@ using ir::Node;
 using ir::Op;
 using ir::Value;
 
-constexpr std::size_t kNameOps = 4;
-constexpr std::size_t kMaxOrigins = 6;
+constexpr std::size_t kNameWords = 4;
+constexpr std::size_t kMaxSources = 8;
 
 class KernelBuilder {
  public:
@@ -447,31 +448,45 @@ class KernelBuilder {
 
   // ---- names ----
 
+  /// The K functions and lines of what is computed: in the name, which assembly and profilers
+  /// show, the first few without their files.
   void name(int number) {
-    std::string& title = kernel().name;
-    title = text("k", number);
     std::vector<const Node*> nodes;
     for (const Member& member : unit_.members) nodes.push_back(member.node);
     for (const Placement& placement : unit_.placements) {
       nodes.push_back(placement.target.node.get());
     }
-    std::size_t count = 0;
+    std::vector<std::string> words, sources;
+    const auto add = [](std::vector<std::string>& list, std::string text) {
+      if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
+    };
     for (const Node* node : nodes) {
-      if (count++ < kNameOps) title += text("_", def(*node).name);
+      add(words, name_of(*node));
+      if (node->origin.where.known()) add(sources, source_of(*node));
     }
-    if (count > kNameOps) title += text("_and_", count - kNameOps);
-    std::vector<std::string> origins;
-    for (const Node* node : nodes) {
-      const ir::Origin& origin = node->origin;
-      if (!origin.where.known()) continue;
-      const std::string line = text(origin.function, " at ", origin.where.file, ":",
-                                    origin.where.line);
-      const bool seen = std::find(origins.begin(), origins.end(), line) != origins.end();
-      if (!seen && origins.size() < kMaxOrigins) origins.push_back(line);
+    std::string& title = kernel().name;
+    title = text("k", number);
+    for (std::size_t i = 0; i < std::min(words.size(), kNameWords); ++i) title += "_" + words[i];
+    if (words.size() > kNameWords) title += text("_and_", words.size() - kNameWords);
+    for (std::size_t i = 0; i < std::min(sources.size(), kMaxSources); ++i) {
+      kernel().comes_from += (i == 0 ? "" : ", ") + sources[i];
     }
-    for (const std::string& line : origins) {
-      kernel().comes_from += (kernel().comes_from.empty() ? "" : ", ") + line;
+    if (sources.size() > kMaxSources) {
+      kernel().comes_from += text(" and ", sources.size() - kMaxSources, " more");
     }
+  }
+
+  /// As part of an identifier: operators have the name of their op.
+  static std::string name_of(const Node& node) {
+    const ir::Origin& origin = node.origin;
+    const std::string_view function = origin.function;
+    const bool plain = !function.empty() &&
+                       std::all_of(function.begin(), function.end(), [](const char c) {
+                         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+                       });
+    std::string name(plain ? function : def(node.op).name);
+    if (origin.where.known()) name += text("_line", origin.where.line);
+    return name;
   }
 
   const Unit& unit_;

@@ -84,6 +84,7 @@ class CompiledExecutable final : public sdk::Executable {
       kept_[inputs + i] = std::find(updated_.begin(), updated_.end(), i) == updated_.end();
     }
     program_ = build_program(arguments, roots_, names_, target.products());
+    dump("claims", label, [&] { return print_claims(program_); });
     dump("kernels", label, [&] {
       std::string all;
       for (const BuiltKernel& built : program_.kernels) all += print(built.kernel) + "\n";

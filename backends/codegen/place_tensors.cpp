@@ -1,7 +1,8 @@
 // First and last step of every tensor, tensors written over others that die, blocks of steps.
 #include "backends/codegen/place_tensors.h"
 
-#include "backends/codegen/plan_memory.h"
+#include "backends/abi/kiln_backend_sdk.h"
+#include "backends/codegen/memory_report.h"
 
 #include <algorithm>
 
@@ -13,74 +14,85 @@ struct Touched {
   std::vector<int> read, written;
 };
 
+Touched touched(const Step& step, const std::vector<BuiltKernel>& kernels) {
+  if (const auto* kernel = std::get_if<KernelStep>(&step)) {
+    Touched slots;
+    const auto& operands = kernels[static_cast<std::size_t>(kernel->kernel)].kernel.operands;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].read) slots.read.push_back(kernel->slots[i]);
+      if (operands[i].written) slots.written.push_back(kernel->slots[i]);
+    }
+    return slots;
+  }
+  if (const auto* product = std::get_if<ProductStep>(&step)) {
+    Touched slots{{product->lhs, product->rhs}, {product->result}};
+    if (product->bias >= 0) slots.read.push_back(product->bias);
+    return slots;
+  }
+  if (const auto* copy = std::get_if<CopyStep>(&step)) return {{copy->from}, {copy->to}};
+  if (const auto* loop = std::get_if<LoopStep>(&step)) return {loop->operands, loop->results};
+  if (const auto* branch = std::get_if<BranchStep>(&step)) {
+    return {branch->operands, branch->results};
+  }
+  const auto& call = std::get<HostCallStep>(step);
+  return {call.operands, call.results};
+}
+
 class Placer {
  public:
   Placer(BoundPlan& bound, const std::vector<BuiltKernel>& kernels)
       : plan_(*bound.plan), kernels_(kernels), bound_(bound) {}
 
   void place() {
-    const int steps = static_cast<int>(plan_.steps.size());
-    std::vector<int> first(plan_.slots.size(), -1), last(plan_.slots.size(), -1);
-    std::vector<Touched> all;
-    for (int s = 0; s < steps; ++s) {
-      all.push_back(touched(plan_.steps[static_cast<std::size_t>(s)]));
-      for (const std::vector<int>* list : {&all.back().read, &all.back().written}) {
-        for (int slot : *list) {
-          auto& begin = first[static_cast<std::size_t>(slot)];
-          if (begin < 0) begin = s;
-          last[static_cast<std::size_t>(slot)] = s;
-        }
-      }
+    const std::vector<Lifetime> lives = lifetimes(plan_, kernels_);
+    block_of_.assign(plan_.slots.size(), -1);
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) add_tensors(s, lives);
+    std::vector<std::int64_t*> places = add_step_blocks();
+    const std::size_t own = bound_.blocks.size() - places.size();
+    std::vector<MemoryBlock> memory;
+    for (const ArenaBlock& block : bound_.blocks) memory.push_back(block.memory);
+    require_countable(memory);
+    const MemoryPlan planned = plan_memory(memory, static_cast<int>(plan_.steps.size()));
+    for (std::size_t i = 0; i < memory.size(); ++i) bound_.blocks[i].memory = memory[i];
+    for (std::size_t i = 0; i < places.size(); ++i) *places[i] = memory[own + i].offset;
+    for (const int block : block_of_) {
+      bound_.offsets.push_back(block < 0 ? -1 : memory[static_cast<std::size_t>(block)].offset);
     }
-    std::vector<MemoryBlock> blocks;
-    std::vector<int> block_of(plan_.slots.size(), -1);
-    for (int s = 0; s < steps; ++s) {
-      for (int slot : all[static_cast<std::size_t>(s)].written) {
-        const auto i = static_cast<std::size_t>(slot);
-        if (plan_.slots[i].kind != Slot::Kind::Temporary || block_of[i] >= 0) continue;
-        block_of[i] = reused(s, slot, all[static_cast<std::size_t>(s)], last, block_of);
-        if (block_of[i] < 0) {
-          block_of[i] = static_cast<int>(blocks.size());
-          blocks.push_back({bound_.bytes[i], first[i], last[i]});
-        }
-        MemoryBlock& block = blocks[static_cast<std::size_t>(block_of[i])];
-        block.last = std::max(block.last, last[i]);
-      }
-    }
-    std::vector<std::int64_t*> places = add_step_blocks(blocks);
-    const std::size_t own = blocks.size() - places.size();
-    const MemoryPlan memory = plan_memory(blocks, steps);
-    for (std::size_t i = 0; i < places.size(); ++i) *places[i] = blocks[own + i].offset;
-    for (int block : block_of) {
-      bound_.offsets.push_back(block < 0 ? -1 : blocks[static_cast<std::size_t>(block)].offset);
-    }
-    bound_.arena_bytes = memory.bytes;
-    bound_.live_bytes = memory.live_bytes;
+    bound_.arena_bytes = planned.bytes;
+    bound_.live_bytes = planned.live_bytes;
   }
 
  private:
-  Touched touched(const Step& step) const {
-    if (const auto* kernel = std::get_if<KernelStep>(&step)) {
-      Touched slots;
-      const auto& operands = kernels_[static_cast<std::size_t>(kernel->kernel)].kernel.operands;
-      for (std::size_t i = 0; i < operands.size(); ++i) {
-        if (operands[i].read) slots.read.push_back(kernel->slots[i]);
-        if (operands[i].written) slots.written.push_back(kernel->slots[i]);
+  /// The temporary tensors that step `s` writes first.
+  void add_tensors(std::size_t s, const std::vector<Lifetime>& lives) {
+    const Touched now = touched(plan_.steps[s], kernels_);
+    for (const int slot : now.written) {
+      const auto i = static_cast<std::size_t>(slot);
+      if (plan_.slots[i].kind != Slot::Kind::Temporary || block_of_[i] >= 0) continue;
+      block_of_[i] = reused(s, slot, now, lives);
+      if (block_of_[i] < 0) {
+        block_of_[i] = static_cast<int>(bound_.blocks.size());
+        ArenaBlock block;
+        block.memory = {bound_.bytes[i], lives[i].first, lives[i].last};
+        bound_.blocks.push_back(std::move(block));
       }
-      return slots;
+      ArenaBlock& block = bound_.blocks[static_cast<std::size_t>(block_of_[i])];
+      block.memory.last = std::max(block.memory.last, lives[i].last);
+      block.slots.push_back(slot);
     }
-    if (const auto* product = std::get_if<ProductStep>(&step)) {
-      Touched slots{{product->lhs, product->rhs}, {product->result}};
-      if (product->bias >= 0) slots.read.push_back(product->bias);
-      return slots;
+  }
+
+  /// Sums of blocks are counted without looking for overflow from here on.
+  void require_countable(const std::vector<MemoryBlock>& memory) const {
+    std::int64_t sum = 0;
+    for (const MemoryBlock& block : memory) {
+      if (__builtin_add_overflow(sum, block.bytes, &sum) ||
+          __builtin_add_overflow(sum, kAlignment, &sum)) {
+        throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
+                           "the temporary tensors have more bytes than 63 bits count" +
+                               largest_tensors(bound_));
+      }
     }
-    if (const auto* copy = std::get_if<CopyStep>(&step)) return {{copy->from}, {copy->to}};
-    if (const auto* loop = std::get_if<LoopStep>(&step)) return {loop->operands, loop->results};
-    if (const auto* branch = std::get_if<BranchStep>(&step)) {
-      return {branch->operands, branch->results};
-    }
-    const auto& call = std::get<HostCallStep>(step);
-    return {call.operands, call.results};
   }
 
   /// Whether a kernel may write the slot `to` over `from`: each point reads and writes the same
@@ -105,43 +117,47 @@ class Placer {
   }
 
   /// The block of a tensor that dies in step `s` and may be written over by `slot`; or -1.
-  int reused(int s, int slot, const Touched& touched, const std::vector<int>& last,
-             const std::vector<int>& block_of) const {
-    const auto* kernel = std::get_if<KernelStep>(&plan_.steps[static_cast<std::size_t>(s)]);
+  int reused(std::size_t s, int slot, const Touched& now,
+             const std::vector<Lifetime>& lives) const {
+    const auto* kernel = std::get_if<KernelStep>(&plan_.steps[s]);
     if (!kernel) return -1;
-    for (int from : touched.read) {
+    for (const int from : now.read) {
       const auto i = static_cast<std::size_t>(from);
-      const bool dies = block_of[i] >= 0 && last[i] == s && from != slot;
+      const bool dies =
+          block_of_[i] >= 0 && lives[i].last == static_cast<int>(s) && from != slot;
       if (!dies || bound_.bytes[i] != bound_.bytes[static_cast<std::size_t>(slot)]) continue;
       const bool taken =
-          std::any_of(touched.written.begin(), touched.written.end(), [&](int other) {
-            return other != slot && block_of[static_cast<std::size_t>(other)] == block_of[i];
+          std::any_of(now.written.begin(), now.written.end(), [&](const int other) {
+            return other != slot && block_of_[static_cast<std::size_t>(other)] == block_of_[i];
           });
-      if (!taken && in_place(*kernel, from, slot)) return block_of[i];
+      if (!taken && in_place(*kernel, from, slot)) return block_of_[i];
     }
     return -1;
   }
 
   /// Memory of steps themselves: scratch, spare carries, arenas of bodies.
-  std::vector<std::int64_t*> add_step_blocks(std::vector<MemoryBlock>& blocks) {
+  std::vector<std::int64_t*> add_step_blocks() {
+    using Kind = ArenaBlock::Kind;
     std::vector<std::int64_t*> places;
-    const auto add = [&](std::size_t s, std::int64_t bytes, std::int64_t& place) {
-      blocks.push_back({bytes, static_cast<int>(s), static_cast<int>(s)});
+    const auto add = [&](Kind kind, std::size_t s, std::int64_t bytes, std::int64_t& place) {
+      const int step = static_cast<int>(s);
+      bound_.blocks.push_back({kind, {bytes, step, step}, {}, step});
       places.push_back(&place);
     };
     for (std::size_t s = 0; s < bound_.steps.size(); ++s) {
       BoundStep& step = bound_.steps[s];
       if (step.scratch_bytes != 0) {
         const auto runs = step.parallel ? static_cast<std::int64_t>(step.runs.size()) : 1;
-        add(s, step.scratch_bytes * runs, step.scratch_offset);
+        add(Kind::Scratch, s, step.scratch_bytes * runs, step.scratch_offset);
       }
       if (const auto* loop = std::get_if<LoopStep>(&plan_.steps[s])) {
         for (std::size_t i = 0; i < step.spare_offsets.size(); ++i) {
-          add(s, bound_.bytes[static_cast<std::size_t>(loop->results[i])], step.spare_offsets[i]);
+          add(Kind::SpareCarry, s, bound_.bytes[static_cast<std::size_t>(loop->results[i])],
+              step.spare_offsets[i]);
         }
       }
       for (std::size_t i = 0; i < step.bodies.size(); ++i) {
-        add(s, step.bodies[i]->arena_bytes, step.body_offsets[i]);
+        add(Kind::Body, s, step.bodies[i]->arena_bytes, step.body_offsets[i]);
       }
     }
     return places;
@@ -150,9 +166,25 @@ class Placer {
   const Plan& plan_;
   const std::vector<BuiltKernel>& kernels_;
   BoundPlan& bound_;
+  std::vector<int> block_of_;  // of each slot; -1: none
 };
 
 }  // namespace
+
+std::vector<Lifetime> lifetimes(const Plan& plan, const std::vector<BuiltKernel>& kernels) {
+  std::vector<Lifetime> lives(plan.slots.size());
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const Touched now = touched(plan.steps[s], kernels);
+    for (const std::vector<int>* list : {&now.read, &now.written}) {
+      for (const int slot : *list) {
+        Lifetime& life = lives[static_cast<std::size_t>(slot)];
+        if (life.first < 0) life.first = static_cast<int>(s);
+        life.last = static_cast<int>(s);
+      }
+    }
+  }
+  return lives;
+}
 
 void place_tensors(BoundPlan& bound, const std::vector<BuiltKernel>& kernels) {
   Placer(bound, kernels).place();

@@ -6,6 +6,7 @@
 #include "core/ir/traverse.h"
 #include "core/ops/op.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 namespace kiln::codegen {
@@ -14,7 +15,6 @@ namespace {
 using ir::Node;
 using ir::Value;
 
-constexpr bool kNoViews[2] = {false, false};
 constexpr bool kOneView[2][2] = {{true, false}, {false, true}};
 
 class PlanBuilder {
@@ -26,11 +26,15 @@ class PlanBuilder {
     add_arguments(arguments);
     FuseOptions options;
     const Units none;
-    options.claims = [&](const Node& node) {
-      return library_ && !library_->refusal(node) && product_form(node, names_, none, kNoViews);
-    };
+    options.claims = [&](const Node& node) { return decision(node).taken_by != nullptr; };
     options.takes_view = [&](const Node& node, std::size_t operand) {
-      return product_form(node, names_, none, kOneView[operand]).has_value();
+      std::string reason;
+      if (product_form(node, names_, none, kOneView[operand], &reason)) return true;
+      std::vector<std::string>& copies = decision(node).copies;
+      if (std::find(copies.begin(), copies.end(), reason) == copies.end()) {
+        copies.push_back(reason);
+      }
+      return false;
     };
     units_ = fuse(results, names_, options);
     program_.made.insert(program_.made.end(), units_.made.begin(), units_.made.end());
@@ -39,6 +43,7 @@ class PlanBuilder {
     plan_.steps.insert(plan_.steps.end(), copies_.begin(), copies_.end());
     absorb_kernels(plan_, kernels_);
     hand_over_kernels();
+    note_absorbed();
     return std::move(plan_);
   }
 
@@ -53,12 +58,20 @@ class PlanBuilder {
   }
 
  private:
+  /// Made once for each node.
+  ClaimDecision& decision(const Node& node) {
+    const auto [found, is_new] = decisions_.emplace(&node, program_.claims.size());
+    if (is_new) program_.claims.push_back(decide(node, names_, library_));
+    return program_.claims[found->second];
+  }
+
   int new_slot(Slot::Kind kind, const Value& value, int number = 0) {
     Slot slot;
     slot.kind = kind;
     slot.dtype = value.dtype();
     slot.dims = names_(value.dims());
     slot.number = number;
+    slot.node = value.node.get();
     plan_.slots.push_back(std::move(slot));
     return static_cast<int>(plan_.slots.size()) - 1;
   }
@@ -126,18 +139,37 @@ class PlanBuilder {
     KernelStep step;
     step.kernel = static_cast<int>(kernels_.size());
     step.slots = slots_of(built.operands);
+    for (const Member& member : unit.members) {
+      const auto found = decisions_.find(member.node);
+      if (found != decisions_.end()) program_.claims[found->second].kernel = step.kernel;
+    }
     kernels_.push_back(std::move(built));
     plan_.steps.push_back(std::move(step));
   }
 
   /// Those that the steps still use; their numbers are the program's from here on.
   void hand_over_kernels() {
+    std::vector<int> numbers(kernels_.size(), -1);
     for (Step& step : plan_.steps) {
       auto* kernel = std::get_if<KernelStep>(&step);
       if (!kernel) continue;
-      BuiltKernel& built = kernels_[static_cast<std::size_t>(kernel->kernel)];
-      kernel->kernel = static_cast<int>(program_.kernels.size());
-      program_.kernels.push_back(std::move(built));
+      const auto own = static_cast<std::size_t>(kernel->kernel);
+      numbers[own] = kernel->kernel = static_cast<int>(program_.kernels.size());
+      program_.kernels.push_back(std::move(kernels_[own]));
+    }
+    for (const auto& [node, index] : decisions_) {
+      int& kernel = program_.claims[index].kernel;
+      if (kernel >= 0) kernel = numbers[static_cast<std::size_t>(kernel)];
+    }
+  }
+
+  void note_absorbed() {
+    for (const Step& step : plan_.steps) {
+      const auto* product = std::get_if<ProductStep>(&step);
+      if (!product) continue;
+      std::vector<std::string>& absorbed = decision(*product->node).absorbed;
+      if (product->bias >= 0) absorbed.push_back("bias");
+      if (product->relu) absorbed.push_back("relu");
     }
   }
 
@@ -195,6 +227,7 @@ class PlanBuilder {
   std::vector<BuiltKernel> kernels_;  // of this plan's steps
   std::unordered_map<Value, int, ir::ValueHash> slots_;
   std::vector<Step> copies_;
+  std::unordered_map<const Node*, std::size_t> decisions_;  // in Program::claims
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backends/codegen/build_kernel.h"
-#include "backends/codegen/product.h"
+#include "backends/codegen/claim.h"
 
 #include <deque>
 #include <memory>
@@ -18,6 +18,7 @@ struct Slot {
   ir::Dims dims;
   int number = 0;                              // of the argument or the result
   std::shared_ptr<const std::vector<std::byte>> bytes;  // of a constant
+  const ir::Node* node = nullptr;              // whose value it is
 };
 
 struct Plan;
@@ -69,6 +70,7 @@ struct Plan {
 struct Program {
   Plan plan;
   std::vector<BuiltKernel> kernels;
+  std::vector<ClaimDecision> claims;  // of every node that some claim is about
   std::vector<ir::Value> made;  // nodes that live for this program alone
   int kernels_built = 0;        // also those that products absorbed; names count them
 };
@@ -80,5 +82,7 @@ Program build_program(const std::vector<ir::Value>& arguments,
 
 /// The readable form, as dumps show it.
 std::string print(const Program& program);
+/// Which node went to the library, and why the others did not.
+std::string print_claims(const Program& program);
 
 }  // namespace kiln::codegen

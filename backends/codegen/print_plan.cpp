@@ -1,6 +1,7 @@
 // Programs as text: slots, then steps, bodies indented.
 #include "backends/codegen/plan.h"
 
+#include "backends/codegen/source.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
@@ -43,18 +44,20 @@ class PlanPrinter {
                  step.form.rows.size, " x ", step.form.depth.size, " x ", step.form.columns.size,
                  step.form.swapped ? ", swapped" : "");
     for (const ProductAxis& axis : step.form.batch) out_ += text(", for each of ", axis.size);
-    out_ += "\n";
+    out_ += "; " + source_of(*step.node) + "\n";
   }
   void print_step(const LoopStep& step, const std::string& indent) {
     const auto& attrs = step.node->as<ir::ScanAttrs>();
-    out_ +=
-        text(indent, "loop (", list(step.results), ") = (", list(step.operands), ")  # ",
-             attrs.length, " steps, ", attrs.carry, " carried", attrs.reverse ? ", backwards" : "",
-             step.sharding ? text(", rows of ", step.sharding->rows, " apart") : "", "\n");
+    out_ += text(indent, "loop (", list(step.results), ") = (", list(step.operands), ")  # ",
+                 attrs.length, " steps, ", attrs.carry, " carried",
+                 attrs.reverse ? ", backwards" : "",
+                 step.sharding ? text(", rows of ", step.sharding->rows, " apart") : "", "; ",
+                 source_of(*step.node), "\n");
     print(*step.body, indent + "  ");
   }
   void print_step(const BranchStep& step, const std::string& indent) {
-    out_ += text(indent, "branch (", list(step.results), ") = (", list(step.operands), ")\n");
+    out_ += text(indent, "branch (", list(step.results), ") = (", list(step.operands), ")  # ",
+                 source_of(*step.node), "\n");
     for (const auto& branch : step.branches) {
       out_ += text(indent, " either\n");
       print(*branch, indent + "  ");
@@ -62,7 +65,8 @@ class PlanPrinter {
   }
   void print_step(const HostCallStep& step, const std::string& indent) {
     out_ += text(indent, "host_call ", step.node->as<ir::HostCallAttrs>().function, " (",
-                 list(step.results), ") = (", list(step.operands), ")\n");
+                 list(step.results), ") = (", list(step.operands), ")  # ",
+                 source_of(*step.node), "\n");
   }
   void print_step(const CopyStep& step, const std::string& indent) {
     out_ += text(indent, "copy %", step.to, " = %", step.from, "\n");
@@ -77,6 +81,38 @@ class PlanPrinter {
 std::string print(const Program& program) {
   std::string out;
   PlanPrinter(program, out).print(program.plan, "");
+  return out;
+}
+
+std::string print_claims(const Program& program) {
+  std::string out;
+  for (const Claim& claim : claims()) {
+    out += text("# ", claim.name, ": ", claim.sentence, " (op ", ir::def(claim.op).name, ")\n");
+  }
+  for (const ClaimDecision& decision : program.claims) {
+    const ir::Node& node = *decision.node;
+    out += text("\n", source_of(node), ": ", ir::def(node.op).name, "(");
+    for (std::size_t i = 0; i < node.operands.size(); ++i) {
+      out += text(i == 0 ? "" : ", ", node.operands[i].type());
+    }
+    out += text(") -> ", node.types[0], "\n");
+    for (const Refusal& refusal : decision.refusals) {
+      out += text("  ", refusal.claim->name, ": refused: ", refusal.reason, "\n");
+    }
+    if (decision.taken_by) {
+      out += text("  ", decision.taken_by->name, ": taken");
+      for (const std::string& one : decision.absorbed) out += ", with " + one;
+      out += "\n";
+    }
+    for (const std::string& reason : decision.copies) {
+      out += text("    after a copy: ", reason, "\n");
+    }
+    if (decision.kernel >= 0) {
+      const auto kernel = static_cast<std::size_t>(decision.kernel);
+      out += text("  kernel ", program.kernels[kernel].kernel.name, "\n");
+    }
+  }
+  if (program.claims.empty()) out += "\nno node is one of these\n";
   return out;
 }
 

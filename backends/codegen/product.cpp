@@ -2,6 +2,7 @@
 #include "backends/codegen/product.h"
 
 #include "core/ops/op.h"
+#include "core/types/text.h"
 
 #include <algorithm>
 
@@ -70,7 +71,12 @@ bool has_neighbours(const Dim& stride, const ProductAxis& axis) {
 }  // namespace
 
 std::optional<ProductForm> product_form(const ir::Node& dot, const SizeNames& names,
-                                        const Units& units, const bool (&as_view)[2]) {
+                                        const Units& units, const bool (&as_view)[2],
+                                        std::string* reason) {
+  const auto refused = [&](std::string why) -> std::optional<ProductForm> {
+    if (reason) *reason = std::move(why);
+    return std::nullopt;
+  };
   const auto& attrs = dot.as<ir::DotAttrs>();
   const Ints* labels[2] = {&attrs.lhs, &attrs.rhs};
   Tensor operands[2];
@@ -84,7 +90,7 @@ std::optional<ProductForm> product_form(const ir::Node& dot, const SizeNames& na
     if (!as_view[i]) continue;
     const View view = trace(operand, identity_map(dims), names, units);
     const auto tensor = viewed(*labels[i], view, dims, names);
-    if (!tensor) return std::nullopt;
+    if (!tensor) return refused(text("operand ", i, " repeats elements"));
     operands[i] = *tensor;
     held[i] = view.source;
   }
@@ -107,7 +113,7 @@ std::optional<ProductForm> product_form(const ir::Node& dot, const SizeNames& na
       }
       ProductAxis& own = other ? form.depth : side == 0 ? form.rows : form.columns;
       if (merge(own, axis)) continue;
-      if (other) return std::nullopt;
+      if (other) return refused("the axes that are summed do not lie together as one");
       form.batch.push_back(own);  // an axis that does not merge is a loop around the product
       own = axis;
     }
@@ -126,12 +132,19 @@ std::optional<ProductForm> product_form(const ir::Node& dot, const SizeNames& na
     for (ProductAxis& axis : form.batch) std::swap(axis.lhs, axis.rhs);
     form.swapped = true;
   }
-  const bool fits = has_neighbours(form.columns.result, form.columns) &&
-                    (has_neighbours(form.depth.lhs, form.depth) ||
-                     has_neighbours(form.rows.lhs, form.rows)) &&
-                    (has_neighbours(form.columns.rhs, form.columns) ||
-                     has_neighbours(form.depth.rhs, form.depth));
-  return fits ? std::optional(form) : std::nullopt;
+  if (!has_neighbours(form.columns.result, form.columns)) {
+    return refused("the result has neither rows nor columns without gaps");
+  }
+  for (const bool left : {true, false}) {
+    const ProductAxis& outer = left ? form.rows : form.columns;
+    const bool packed =
+        has_neighbours(left ? form.depth.lhs : form.depth.rhs, form.depth) ||
+        has_neighbours(left ? outer.lhs : outer.rhs, outer);
+    if (packed) continue;
+    return refused(text("operand ", left == form.swapped ? 1 : 0,
+                        " has neither rows nor columns without gaps"));
+  }
+  return form;
 }
 
 }  // namespace kiln::codegen

@@ -27,9 +27,11 @@ struct ProductForm {
 };
 
 /// The form of a Dot whose operand i is read as the view it is where `as_view[i]`, dense
-/// otherwise. Empty when axes do not merge, or no matrix has neighbours in one direction.
+/// otherwise. Empty when axes do not merge, or no matrix has neighbours in one direction; then
+/// `reason` (unless null) is set.
 std::optional<ProductForm> product_form(const ir::Node& dot, const SizeNames& names,
-                                        const Units& units, const bool (&as_view)[2]);
+                                        const Units& units, const bool (&as_view)[2],
+                                        std::string* reason = nullptr);
 
 /// One matrix product with known sizes, and what is done to the result on the way: a number for
 /// each column is added, then what is not above 0 becomes 0 (NaN stays). Strides in elements; a
@@ -54,6 +56,8 @@ class PreparedProduct {
   /// Of the form in which a kept rhs is wanted, which depends on depth, columns and the strides of
   /// rhs alone; 0: it is read where it lies.
   virtual std::size_t packed_bytes() const { return 0; }
+  /// What runs it, for dumps.
+  virtual std::string description() const { return "the library"; }
   /// Throws sdk::Failure. REQUIRES: packed_bytes() > 0.
   virtual void pack(const float* rhs, void* packed) const = 0;
   /// `rhs`: what pack() made, when packed_bytes() > 0. `bias`: a number for each column, read when

@@ -1,6 +1,7 @@
 // One function per kind of instruction.
 #include "backends/codegen/run.h"
 
+#include "backends/codegen/memory_report.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
@@ -293,20 +294,20 @@ class Runner {
   const RunContext& context_;
 };
 
-std::byte* allocate(std::int64_t bytes, const char* what) {
+std::byte* allocate(std::int64_t bytes, const char* what, const BoundPlan& plan) {
   const std::int64_t rounded = std::max(bytes, kAlignment) + (kAlignment - 1);
   auto* memory = static_cast<std::byte*>(
       std::aligned_alloc(at(kAlignment), at(rounded / kAlignment * kAlignment)));
   if (memory) return memory;
   throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
-                     text("no memory for ", bytes, " bytes of ", what));
+                     text("no memory for ", bytes, " bytes of ", what, largest_tensors(plan)));
 }
 
 }  // namespace
 
 Frame::Frame(const BoundPlan& plan)
-    : arena(allocate(plan.arena_bytes, "temporary tensors")),
-      packed(allocate(plan.packed_bytes, "packed operands")),
+    : arena(allocate(plan.arena_bytes, "temporary tensors", plan)),
+      packed(allocate(plan.packed_bytes, "packed operands", plan)),
       top(plan, arena.get(), packed.get()),
       packed_versions(plan.packings.size(), 0) {}
 

@@ -2,6 +2,7 @@
 #include "backends/cpu/products.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
+#include "core/types/text.h"
 
 namespace kiln::cpu {
 namespace {
@@ -86,7 +87,7 @@ ProductShape shape_of(const codegen::MatrixProduct& p) {
 
 std::optional<std::string> CpuProducts::refusal(const ir::Node& dot) const {
   if (dot.types[0].dtype == DType::Float32) return std::nullopt;
-  return "oneDNN is used for float32 alone";
+  return text("oneDNN is used for float32 alone, not for ", dot.types[0].dtype);
 }
 
 std::shared_ptr<const codegen::PreparedProduct> CpuProducts::prepare(
