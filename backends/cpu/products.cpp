@@ -13,6 +13,9 @@ class ByOneDnn final : public codegen::PreparedProduct {
       : product_(std::move(product)), relu_(relu) {}
   std::size_t scratch_bytes() const override { return product_->scratch_bytes(); }
   std::size_t packed_bytes() const override { return product_->packed_rhs_bytes(); }
+  std::string description() const override {
+    return text("oneDNN ", onednn_version(), " ", product_->implementation());
+  }
   void pack(const float* rhs, void* packed) const override {
     check(product_->pack_rhs(rhs, packed));
   }
@@ -46,6 +49,7 @@ class ByPackedLoops final : public codegen::PreparedProduct {
   ByPackedLoops(const PackedShape& shape, PackedLevel level) : product_(shape, level) {}
   std::size_t scratch_bytes() const override { return 0; }
   std::size_t packed_bytes() const override { return product_.packed_bytes(); }
+  std::string description() const override { return "own packed loops"; }
   void pack(const float* rhs, void* packed) const override {
     product_.pack(rhs, static_cast<float*>(packed));
   }
