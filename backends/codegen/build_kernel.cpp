@@ -270,13 +270,15 @@ class KernelBuilder {
     if (is_view(node, names_)) return expression(points.reads[0].value, points.reads[0].map);
     if (node.op == Op::Gather) return gathered(node, points);
     if (node.op == Op::RandomUniform) return random(node, points);
-    if (node.op == Op::ArgMax && member.role != Role::Reduce) return constant_int(0);
+    const ir::OpDef& d = def(node);
+    if (d.combiner == Combiner::ArgMax && member.role != Role::Reduce) return constant_int(0);
     std::array<int, 3> arguments{-1, -1, -1};
     for (std::size_t i = 0; i < points.reads.size(); ++i) {
       arguments[i] = expression(points.reads[i].value, points.reads[i].map);
     }
     if (node.op == Op::Dot) return apply(Op::Mul, node.types[0].dtype, arguments[0], arguments[1]);
-    if (def(node).lowering == ir::Lowering::Reduce) return arguments[0];
+    const bool combines = d.lowering == ir::Lowering::Reduce || d.lowering == ir::Lowering::Running;
+    if (combines) return arguments[0];
     return scalar_work(node, arguments);
   }
 
@@ -319,23 +321,6 @@ class KernelBuilder {
   }
 
   // ---- stages ----
-
-  static Combiner combiner_of(const Node& node) {
-    struct Row {
-      Op op;
-      Combiner combiner;
-    };
-    static constexpr Row kRows[] = {
-        {Op::Sum, Combiner::Sum},       {Op::Dot, Combiner::Sum},
-        {Op::CumSum, Combiner::Sum},    {Op::Prod, Combiner::Prod},
-        {Op::CumProd, Combiner::Prod},  {Op::Max, Combiner::Max},
-        {Op::Min, Combiner::Min},       {Op::ArgMax, Combiner::ArgMax},
-    };
-    for (const Row& row : kRows) {
-      if (row.op == node.op) return row.combiner;
-    }
-    return Combiner::None;
-  }
 
   bool has_inner() const { return !inner_.empty(); }
 
@@ -386,7 +371,7 @@ class KernelBuilder {
       if (member.role != Role::Reduce || member.level != level) continue;
       Stage stage;
       stage.kind = StageKind::Reduce;
-      stage.combiner = combiner_of(*member.node);
+      stage.combiner = def(*member.node).combiner;
       stage.value = point_value(member);
       if (stage.combiner == Combiner::ArgMax) {
         out_.nonempty.emplace_back(kernel().axes.back(), member.node);
@@ -437,7 +422,7 @@ class KernelBuilder {
       if (member.role != Role::Running) continue;
       Stage stage;
       stage.kind = StageKind::Running;
-      stage.combiner = combiner_of(*member.node);
+      stage.combiner = def(*member.node).combiner;
       stage.value = point_value(member);
       stage_of_[member.node] = static_cast<int>(kernel().stages.size());
       stage.stores.push_back(

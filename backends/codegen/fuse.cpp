@@ -6,6 +6,7 @@
 #include "backends/codegen/points.h"
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
+#include "core/ops/table.h"
 
 #include <algorithm>
 #include <bit>
@@ -462,13 +463,38 @@ class Fuser {
     place_points(node);
   }
 
+  /// What runs at points by its lowering class, or is a map of indices (view.cpp); composites are
+  /// expanded before.
+  static constexpr bool needs_no_row(const ir::OpDef& d) {
+    switch (d.lowering) {
+      case ir::Lowering::Argument:
+      case ir::Lowering::Leaf:
+      case ir::Lowering::Elementwise:
+      case ir::Lowering::Reduce:
+      case ir::Lowering::Running:
+      case ir::Lowering::Composite: return true;
+      case ir::Lowering::Movement: return d.arity == 1;
+      case ir::Lowering::Structural: return d.alias;
+      case ir::Lowering::Indexed:
+      case ir::Lowering::Contraction:
+      case ir::Lowering::Control: return false;
+    }
+    return false;
+  }
+
   void place(const Node& node) {
     static constexpr Row kRows[] = {
         {Op::Scan, &Fuser::place_loop},         {Op::Cond, &Fuser::place_branch},
         {Op::HostCall, &Fuser::place_host_call}, {Op::Dot, &Fuser::place_dot},
         {Op::Concat, &Fuser::place_concat},     {Op::Pad, &Fuser::place_pad},
-        {Op::ScatterAdd, &Fuser::place_scatter_add},
+        {Op::ScatterAdd, &Fuser::place_scatter_add}, {Op::Gather, &Fuser::place_points},
     };
+    static_assert(ir::every_op([](const ir::OpDef& d) {
+                    return needs_no_row(d) ||
+                           std::any_of(std::begin(kRows), std::end(kRows),
+                                       [&](const Row& row) { return row.op == d.op; });
+                  }),
+                  "fuse.cpp places an op neither by its lowering class nor by a row");
     if (is_leaf(node)) return;
     for (const Row& row : kRows) {
       if (row.op == node.op) return (this->*row.place)(node);
@@ -512,9 +538,7 @@ std::vector<int> Unit::axes(bool of_reduced) const {
   return list;
 }
 
-bool is_alias(const Node& node) {
-  return node.op == Op::Reshape || node.op == Op::Identity || node.op == Op::StopGradient;
-}
+bool is_alias(const Node& node) { return def(node).alias; }
 
 Value storage_of(const Value& value, const Units& units) {
   Value storage = value;
@@ -526,8 +550,7 @@ Value storage_of(const Value& value, const Units& units) {
 }
 
 bool is_leaf(const Node& node) {
-  return node.op == Op::Constant || node.op == Op::Placeholder || node.op == Op::Variable ||
-         node.op == Op::Parameter;
+  return node.op == Op::Constant || def(node).lowering == ir::Lowering::Argument;
 }
 
 View trace(const Value& value, IndexMap map, const SizeNames& names, const Units& units) {

@@ -77,7 +77,7 @@ struct Store {
 enum class StageKind : std::uint8_t { Map, Reduce, Running };
 /// Max and Min give NaN when any element is NaN. ArgMax: int64, the place along the one inner
 /// axis; NaN counts as the largest, the first of equals wins.
-enum class Combiner : std::uint8_t { None, Sum, Prod, Max, Min, ArgMax };
+using ir::Combiner;
 
 struct Stage {
   StageKind kind = StageKind::Map;

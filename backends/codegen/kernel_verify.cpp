@@ -1,6 +1,7 @@
 // The rules of kernel.h, checked one by one.
 #include "backends/codegen/kernel.h"
 
+#include "core/ops/infer_rules.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
@@ -125,15 +126,10 @@ class Verifier {
     if (e.op != ir::Op::Select && (d.dtypes & ir::dtype_bit(operand)) == 0) {
       fail(text(d.name, " of ", dtype_name(operand)));
     }
-    if (e.dtype != (gives_bool(e.op) ? DType::Bool : operand)) {
+    // Ops on bool alone give bool as what they take.
+    if (e.dtype != (d.infer == ir::comparison ? DType::Bool : operand)) {
       fail(text(d.name, " of ", dtype_name(operand), " that gives ", dtype_name(e.dtype)));
     }
-  }
-
-  static bool gives_bool(ir::Op op) {
-    using ir::Op;
-    return op == Op::Equal || op == Op::Less || op == Op::LessEqual || op == Op::And ||
-           op == Op::Or || op == Op::Not;
   }
 
   /// What a stage reads of others: results of earlier ones, its own only after combining.

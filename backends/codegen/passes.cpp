@@ -4,14 +4,12 @@
 #include "core/ops/build.h"
 #include "core/ops/rewrite_graph.h"
 
-#include <algorithm>
-#include <array>
+#include <variant>
 
 namespace kiln::codegen {
 namespace {
 
 using ir::NodeRef;
-using ir::Op;
 using ir::Value;
 
 constexpr GraphPass kPasses[] = {
@@ -32,13 +30,6 @@ std::vector<Value> everywhere(const std::vector<Value>& results, const Change& c
   });
 }
 
-constexpr std::array kAccumulating = {Op::Sum,    Op::Prod, Op::Max,       Op::Min, Op::ArgMax,
-                                      Op::CumSum, Op::Dot,  Op::ScatterAdd, Op::CumProd};
-
-bool accumulates(Op op) {
-  return std::find(kAccumulating.begin(), kAccumulating.end(), op) != kAccumulating.end();
-}
-
 Value in_float32(const Value& x) { return is_float(x.dtype()) ? cast(x, DType::Float32) : x; }
 
 }  // namespace
@@ -55,7 +46,7 @@ std::vector<Value> expand_composites(const std::vector<Value>& results) {
 
 std::vector<Value> widen_accumulators(const std::vector<Value>& results) {
   const auto change = [](const NodeRef& node) -> std::vector<Value> {
-    if (!accumulates(node->op)) return ir::results_of(node);
+    if (def(*node).combiner == ir::Combiner::None) return ir::results_of(node);
     const DType dtype = node->operands.back().dtype();
     if (dtype != DType::Float16 && dtype != DType::BFloat16) return ir::results_of(node);
     std::vector<Value> operands;
@@ -68,8 +59,8 @@ std::vector<Value> widen_accumulators(const std::vector<Value>& results) {
 
 std::vector<Value> split_reductions(const std::vector<Value>& results) {
   const auto change = [](const NodeRef& node) -> std::vector<Value> {
-    const bool reduces = node->op == Op::Sum || node->op == Op::Prod || node->op == Op::Max ||
-                         node->op == Op::Min;
+    const bool reduces = def(*node).lowering == ir::Lowering::Reduce &&
+                         std::holds_alternative<ir::AxesAttrs>(node->attrs);
     if (!reduces || node->operands[0].rank() < 2 || node->types[0].rank() != 0) {
       return ir::results_of(node);
     }

@@ -1,7 +1,10 @@
-// One function per way of reading operands; which ops have it stands in kRows.
+// One function per way of reading operands; an op's lowering class says which it has, or its row.
 #include "backends/codegen/points.h"
 
 #include "core/ops/op.h"
+#include "core/types/text.h"
+
+#include <kiln/error.h>
 
 #include <algorithm>
 
@@ -57,13 +60,10 @@ Points over_operand(const Node& node, const SizeNames& names, const ir::Ints& ax
 }
 
 Points of_reduction(const Node& node, const SizeNames& names) {
-  return over_operand(node, names, node.as<ir::AxesAttrs>().axes, Role::Reduce);
-}
-Points of_arg_max(const Node& node, const SizeNames& names) {
-  return over_operand(node, names, {node.as<ir::AxisAttrs>().axis}, Role::Reduce);
-}
-Points of_running(const Node& node, const SizeNames& names) {
-  return over_operand(node, names, {node.as<ir::AxisAttrs>().axis}, Role::Running);
+  const Role role = def(node).lowering == ir::Lowering::Running ? Role::Running : Role::Reduce;
+  const auto* axes = std::get_if<ir::AxesAttrs>(&node.attrs);
+  return over_operand(node, names, axes ? axes->axes : ir::Ints{node.as<ir::AxisAttrs>().axis},
+                      role);
 }
 
 /// A product as a sum of products: the axes of the result, then the labels summed over.
@@ -101,12 +101,8 @@ struct Row {
   Op op;
   Points (*points)(const Node& node, const SizeNames& names);
 };
-/// Ops that do not read every operand at the point itself.
-constexpr Row kRows[] = {
-    {Op::Gather, of_gather}, {Op::Sum, of_reduction},  {Op::Prod, of_reduction},
-    {Op::Max, of_reduction}, {Op::Min, of_reduction},  {Op::ArgMax, of_arg_max},
-    {Op::CumSum, of_running}, {Op::CumProd, of_running}, {Op::Dot, of_dot},
-};
+/// Ops whose reads no lowering class tells.
+constexpr Row kRows[] = {{Op::Gather, of_gather}, {Op::Dot, of_dot}};
 
 }  // namespace
 
@@ -121,10 +117,25 @@ Points points_of(const Node& node, const SizeNames& names, bool dense) {
     points.reads.push_back({node.operands[0], operand_map(node, here, names)});
     return points;
   }
-  for (const Row& row : kRows) {
-    if (row.op == node.op) return row.points(node, names);
+  const ir::OpDef& d = def(node);
+  switch (d.lowering) {
+    case ir::Lowering::Leaf:
+    case ir::Lowering::Elementwise: return same_point(node, names);
+    case ir::Lowering::Reduce:
+    case ir::Lowering::Running: return of_reduction(node, names);
+    case ir::Lowering::Indexed:
+    case ir::Lowering::Contraction:
+      for (const Row& row : kRows) {
+        if (row.op == node.op) return row.points(node, names);
+      }
+      break;
+    case ir::Lowering::Argument:
+    case ir::Lowering::Movement:
+    case ir::Lowering::Control:
+    case ir::Lowering::Structural:
+    case ir::Lowering::Composite: break;
   }
-  return same_point(node, names);
+  throw InternalError("points_of", "", text(d.name, " has no points"));
 }
 
 }  // namespace kiln::codegen

@@ -8,17 +8,10 @@
 namespace kiln::codegen {
 namespace {
 
-using ir::Op;
-
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// Ops that cost many times a load.
-constexpr Op kExpensive[] = {Op::Exp, Op::Expm1,   Op::Log, Op::Log1p, Op::Tanh,
-                             Op::Pow, Op::Sigmoid, Op::Sin, Op::Cos};
-
 bool is_expensive(const Expression& e) {
-  return e.kind == ExpressionKind::Apply &&
-         std::find(std::begin(kExpensive), std::end(kExpensive), e.op) != std::end(kExpensive);
+  return e.kind == ExpressionKind::Apply && ir::def(e.op).expensive;
 }
 
 class Reuse {

@@ -1,7 +1,9 @@
 // One function per movement op: the map of its operand from the map of its result.
 #include "backends/codegen/view.h"
 
-#include "core/ops/op.h"
+#include "core/ops/table.h"
+
+#include <algorithm>
 
 namespace kiln::codegen {
 namespace {
@@ -76,6 +78,16 @@ constexpr Row kRows[] = {
     {Op::Reshape, through_ones},    {Op::Identity, unchanged},
     {Op::StopGradient, unchanged},
 };
+
+constexpr bool has_row(const ir::OpDef& d) {
+  return std::any_of(std::begin(kRows), std::end(kRows),
+                     [&](const Row& row) { return row.op == d.op; });
+}
+static_assert(ir::every_op([](const ir::OpDef& d) {
+                const bool maps = d.lowering == ir::Lowering::Movement && d.arity == 1;
+                return !(maps || d.alias) || has_row(d);
+              }),
+              "a movement op of one operand has no row in view.cpp");
 
 const Row* row_of(const Node& node, const SizeNames& names) {
   for (const Row& row : kRows) {

@@ -4,10 +4,10 @@
 #include "core/ir/traverse.h"
 #include "core/module/read.h"
 #include "core/ops/make.h"
-#include "core/ops/op.h"
 #include "core/ops/rewrite_graph.h"
+#include "core/ops/table.h"
 
-#include <array>
+#include <algorithm>
 #include <unordered_map>
 
 namespace kiln::reference {
@@ -22,7 +22,7 @@ struct Row {
   Kernel kernel;
 };
 
-/// Every op that is neither elementwise by its scalar meaning, nor a composite, nor an argument.
+/// Every op that has no scalar meaning, is no composite, and is not given from outside.
 constexpr Row kKernels[] = {
     {Op::Constant, run_constant}, {Op::Iota, run_iota},
     {Op::RandomUniform, run_random}, {Op::DimSize, run_dim_size},
@@ -40,29 +40,14 @@ constexpr Row kKernels[] = {
     {Op::HostCall, run_host_call},
 };
 
-constexpr bool has_row(Op op) {
-  for (const Row& row : kKernels) {
-    if (row.op == op) return true;
-  }
-  return false;
+constexpr bool runs(const ir::OpDef& d) {
+  const bool given = d.lowering == ir::Lowering::Argument;
+  const bool expanded = d.lowering == ir::Lowering::Composite;
+  return given || expanded || ir::has_scalar_meaning(d) ||
+         std::any_of(std::begin(kKernels), std::end(kKernels),
+                     [&](const Row& row) { return row.op == d.op; });
 }
-
-/// What is no row: arguments come from outside, elementwise ops run by their scalar meaning,
-/// composites by their expansion. Cast is elementwise, but a conversion.
-constexpr bool needs_no_row(Op op) {
-  const bool argument = op == Op::Placeholder || op == Op::Variable || op == Op::Parameter;
-  const bool elementwise = op > Op::Cast && op <= Op::Select;
-  return argument || elementwise || op >= Op::Softmax;
-}
-
-constexpr bool rows_are_complete() {
-  for (int i = 0; i < ir::kOpCount; ++i) {
-    const auto op = static_cast<Op>(i);
-    if (!needs_no_row(op) && !has_row(op)) return false;
-  }
-  return true;
-}
-static_assert(rows_are_complete(), "an op has neither a kernel row here nor a scalar meaning");
+static_assert(ir::every_op(runs), "an op has neither a kernel row here nor a scalar meaning");
 
 std::vector<Value> expanded(const std::vector<Value>& roots) {
   return ir::rewrite_nodes(roots, [](const ir::NodeRef& node) -> std::vector<Value> {
@@ -138,7 +123,7 @@ Kernel kernel_of(const Node& node) {
   for (const Row& row : kKernels) {
     if (row.op == node.op) return row.kernel;
   }
-  return def(node).scalar.real || def(node).scalar.integer ? run_elementwise : nullptr;
+  return ir::has_scalar_meaning(def(node)) ? run_elementwise : nullptr;
 }
 
 Program compile(sdk::Bytes bytes, const std::vector<sdk::Bytes>& constants) {

@@ -71,8 +71,7 @@ class Chooser {
   bool recompute(const Value& value) const {
     const Node& node = *value.node;
     const ir::OpDef& d = def(node);
-    if (node.op == ir::Op::Parameter) return false;
-    if (d.lowering == Lowering::Leaf) return true;
+    if (is_leaf(d)) return node.op != ir::Op::Parameter;
     if (d.lowering == Lowering::Control || d.reads_state) return false;
     if (invariant_.count(&node) != 0 && d.lowering != Lowering::Contraction) return true;
     if (d.lowering == Lowering::Movement) return movement_shrinks(node);
@@ -84,27 +83,24 @@ class Chooser {
     return std::all_of(node.operands.begin(), node.operands.end(), [&](const Value& operand) {
       const Node& maker = *operand.node;
       if (free_.count(operand) != 0 || needed_.count(operand) != 0) return true;
-      if (def(maker).lowering == Lowering::Leaf) return maker.op != ir::Op::Parameter;
+      if (is_leaf(def(maker))) return maker.op != ir::Op::Parameter;
       const bool cheap = is_cheap(maker) || (def(maker).lowering == Lowering::Movement &&
                                              movement_shrinks(maker));
       return depth > 0 && cheap && operands_at_hand(maker, depth - 1);
     });
   }
 
+  static bool is_leaf(const ir::OpDef& d) {
+    return d.lowering == Lowering::Leaf || d.lowering == Lowering::Argument;
+  }
+
   static bool is_cheap(const Node& node) {
-    return def(node).lowering == Lowering::Elementwise && !is_transcendental(node);
+    return def(node).lowering == Lowering::Elementwise && !def(node).expensive;
   }
 
-  /// A broadcast's operand is smaller than its result; a slice's or a concat's may not be.
+  /// Whether the operand is not larger than the result: a slice's may be.
   static bool movement_shrinks(const Node& node) {
-    return node.op == ir::Op::Broadcast || node.op == ir::Op::Reshape ||
-           node.op == ir::Op::Permute || node.op == ir::Op::Reverse;
-  }
-
-  /// Takes floats only, and is not one of the conversions and arithmetic that take all numbers.
-  static bool is_transcendental(const Node& node) {
-    const ir::OpDef& d = def(node);
-    return d.scalar.real != nullptr && d.scalar.integer == nullptr;
+    return node.operands.size() == 1 && node.op != ir::Op::Slice;
   }
 
   std::vector<const Node*> order_;

@@ -1,4 +1,4 @@
-// Definitions of the leaves: constants, arguments, indices, draws. Included by table.cpp alone.
+// Definitions of the leaves: constants, arguments, indices, draws. Included by table.h alone.
 #pragma once
 
 #include "core/ops/infer_rules.h"
@@ -44,7 +44,7 @@ inline constexpr OpDef kLeaves[] = {
     {.op = Op::Placeholder,
      .name = "placeholder",
      .attrs = attrs_kind<PlaceholderAttrs>(),
-     .lowering = Lowering::Leaf,
+     .lowering = Lowering::Argument,
      .doc = "An argument of the compiled function.",
      .infer = [](Inference& in) -> std::vector<Type> {
        require_sizes(in, in.as<PlaceholderAttrs>().type);
@@ -55,7 +55,7 @@ inline constexpr OpDef kLeaves[] = {
     {.op = Op::Variable,
      .name = "variable",
      .attrs = attrs_kind<VariableAttrs>(),
-     .lowering = Lowering::Leaf,
+     .lowering = Lowering::Argument,
      .doc = "The variable's value before the call.",
      .infer = [](Inference& in) -> std::vector<Type> {
        require_static(in, in.as<VariableAttrs>().type);
@@ -66,7 +66,7 @@ inline constexpr OpDef kLeaves[] = {
     {.op = Op::Parameter,
      .name = "parameter",
      .attrs = attrs_kind<ParameterAttrs>(),
-     .lowering = Lowering::Leaf,
+     .lowering = Lowering::Argument,
      .doc = "Parameter `index` of the enclosing lambda.",
      .infer = [](Inference& in) -> std::vector<Type> {
        require_sizes(in, in.as<ParameterAttrs>().type);

@@ -31,7 +31,7 @@ void check_form(Op op, const Attrs& attrs, std::span<const Value> operands) {
 
 void check_dtype(Op op, Inference& inference) {
   const OpDef& d = def(op);
-  // A leaf's set is about its result: its type rule checks that.
+  // A leaf's set is about its result: its type rule checks that. An argument has no operand.
   if (inference.count() == 0 || d.lowering == Lowering::Leaf) return;
   const DType dtype = inference.type(0).dtype;
   if (d.dtypes & dtype_bit(dtype)) return;

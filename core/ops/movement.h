@@ -1,4 +1,4 @@
-// Definitions of movement ops: index maps without arithmetic. Included by table.cpp alone.
+// Definitions of movement ops: index maps without arithmetic. Included by table.h alone.
 #pragma once
 
 #include "core/ops/build.h"
@@ -31,7 +31,8 @@ inline constexpr OpDef kMovement[] = {
      .doc = "The elements in C order with other dims of the same product.",
      .infer = infer_reshape,
      .grad = [](const Grad& g) -> Grads { return {reshape(g.dy[0], g.x[0].dims())}; },
-     .gradient = "dx = reshape(dy)"},
+     .gradient = "dx = reshape(dy)",
+     .alias = true},
     {.op = Op::Permute,
      .name = "permute",
      .operands = {"x"},

@@ -1,6 +1,6 @@
 // The ops: what each is called and what an op's definition consists of. One constexpr OpDef per op
 // holds its documentation, operands, attributes, type rule, scalar meaning, gradient and lowering
-// class; table.cpp lists them once; every other list of ops is computed from their fields.
+// class; table.h lists them once; every other list of ops is computed from their fields.
 //
 // Semantics shared by all backends
 // --------------------------------
@@ -67,9 +67,11 @@ inline constexpr int kOpCount = static_cast<int>(Op::LogSoftmax) + 1;
 
 /// How a backend runs an op. Passes ask for the class, never for names.
 enum class Lowering : std::uint8_t {
-  Leaf,         // a constant, an argument, an index
+  Argument,     // given from outside: an argument, the state, a lambda's parameter
+  Leaf,         // a constant, an index, a draw
   Elementwise,  // a scalar expression
-  Reduce,       // drops or runs along axes
+  Reduce,       // drops axes
+  Running,      // runs along an axis
   Movement,     // an index map, no arithmetic
   Indexed,      // an indirect index
   Contraction,  // a library call or a loop nest
@@ -77,6 +79,9 @@ enum class Lowering : std::uint8_t {
   Structural,   // a copy, or an effect
   Composite,    // has an expansion that is always right
 };
+
+/// How an op makes one element out of many.
+enum class Combiner : std::uint8_t { None, Sum, Prod, Max, Min, ArgMax };
 
 /// A set of dtypes, as bits indexed by DType.
 using DTypeSet = std::uint16_t;
@@ -177,6 +182,9 @@ struct OpDef {
   std::string_view gradient = "";  // the rule as a formula: "dx = dy (1 - y^2)"; "none: <why>"
   Expand expand = nullptr;         // composites
   bool commutative = false;
+  Combiner combiner = Combiner::None;
+  bool alias = false;      // one operand, whose elements are the result's in the same order
+  bool expensive = false;  // a scalar that costs many times a load
   bool reads_state = false;  // never merged, hoisted or dropped across bodies: random, host calls
 
   /// False when the result is constant almost everywhere or an index: gradients stop silently
@@ -184,7 +192,12 @@ struct OpDef {
   bool differentiable = true;
 };
 
-/// The definition of an op.
+/// Elementwise ops run by their scalar meaning, all but Cast, which is a conversion.
+constexpr bool has_scalar_meaning(const OpDef& d) {
+  return d.lowering == Lowering::Elementwise && d.op != Op::Cast;
+}
+
+/// The definition of an op (as a constant: core/ops/table.h).
 const OpDef& def(Op op);
 inline const OpDef& def(const Node& node) { return def(node.op); }
 /// All definitions, in the order of the enumerators.

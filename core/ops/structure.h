@@ -1,4 +1,4 @@
-// Definitions of indexed, contraction, control, structural and composite ops. Included by table.cpp
+// Definitions of indexed, contraction, control, structural and composite ops. Included by table.h
 // alone; the gradients of Scan and Cond are in core/autodiff.
 #pragma once
 
@@ -50,7 +50,8 @@ inline constexpr OpDef kStructure[] = {
        const auto axis = static_cast<int>(g.node.as<ScatterAttrs>().axis);
        return {{}, gather(g.dy[0], g.x[0], axis)};
      },
-     .gradient = "dupdates = gather(dy, indices)"},
+     .gradient = "dupdates = gather(dy, indices)",
+     .combiner = Combiner::Sum},
     {.op = Op::Dot,
      .name = "dot",
      .operands = {"lhs", "rhs"},
@@ -61,7 +62,8 @@ inline constexpr OpDef kStructure[] = {
      .doc = "result[result labels] = sum over the other labels of lhs[lhs labels] rhs[rhs labels].",
      .infer = infer_dot,
      .grad = grad_dot,
-     .gradient = "dlhs = dot(dy, rhs) and drhs = dot(lhs, dy) with the labels exchanged"},
+     .gradient = "dlhs = dot(dy, rhs) and drhs = dot(lhs, dy) with the labels exchanged",
+     .combiner = Combiner::Sum},
     {.op = Op::Scan,
      .name = "scan",
      .operands = {"inputs"},
@@ -89,7 +91,8 @@ inline constexpr OpDef kStructure[] = {
      .doc = "x, as a node of its own.",
      .infer = [](Inference& in) -> std::vector<Type> { return {in.type(0)}; },
      .grad = [](const Grad& g) -> Grads { return {g.dy[0]}; },
-     .gradient = "dx = dy"},
+     .gradient = "dx = dy",
+     .alias = true},
     {.op = Op::StopGradient,
      .name = "stop_gradient",
      .operands = {"x"},
@@ -98,6 +101,7 @@ inline constexpr OpDef kStructure[] = {
      .doc = "x, through which no gradient flows.",
      .infer = [](Inference& in) -> std::vector<Type> { return {in.type(0)}; },
      .gradient = "none: asked for",
+     .alias = true,
      .differentiable = false},
     {.op = Op::HostCall,
      .name = "host_call",

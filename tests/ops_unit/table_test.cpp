@@ -73,10 +73,19 @@ TEST_CASE("the lowering class fits the rest of the definition") {
   for (const OpDef& d : all_ops()) {
     INFO(d.name);
     const bool scalar = d.scalar.real || d.scalar.integer || d.scalar.natural;
-    if (d.op != Op::Cast) CHECK(scalar == (d.lowering == Lowering::Elementwise));
+    CHECK(scalar == has_scalar_meaning(d));
     CHECK((d.expand != nullptr) == (d.lowering == Lowering::Composite));
     if (d.commutative) CHECK(d.arity == 2);
+    if (d.lowering == Lowering::Argument) CHECK(d.arity == 0);
     if (d.lowering == Lowering::Leaf) CHECK((d.arity == 0 || d.reads_state));
+    if (d.alias) CHECK(d.arity == 1);
+    if (d.expensive) CHECK(scalar);
+    if (d.combiner == Combiner::None) {
+      CHECK(d.lowering != Lowering::Reduce);
+      CHECK(d.lowering != Lowering::Running);
+    } else {
+      CHECK(d.lowering != Lowering::Elementwise);
+    }
     // A meaning on integers is one on natural numbers as well.
     CHECK((d.scalar.integer == nullptr) == (d.scalar.natural == nullptr));
     const bool takes_integers = (d.dtypes & kIntegers) != 0 || d.dtypes == kBools;

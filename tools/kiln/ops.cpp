@@ -12,11 +12,22 @@
 namespace kiln::tool {
 namespace {
 
-constexpr const char* kLowerings[] = {"leaf",     "elementwise", "reduce",
-                                      "movement", "indexed",     "contraction",
-                                      "control",  "structural",  "composite"};
-
-const char* lowering_name(const ir::OpDef& d) { return kLowerings[static_cast<int>(d.lowering)]; }
+const char* lowering_name(const ir::OpDef& d) {
+  switch (d.lowering) {
+    case ir::Lowering::Argument: return "argument";
+    case ir::Lowering::Leaf: return "leaf";
+    case ir::Lowering::Elementwise: return "elementwise";
+    case ir::Lowering::Reduce: return "reduce";
+    case ir::Lowering::Running: return "running";
+    case ir::Lowering::Movement: return "movement";
+    case ir::Lowering::Indexed: return "indexed";
+    case ir::Lowering::Contraction: return "contraction";
+    case ir::Lowering::Control: return "control";
+    case ir::Lowering::Structural: return "structural";
+    case ir::Lowering::Composite: return "composite";
+  }
+  return "";
+}
 
 std::string operand_names(const ir::OpDef& d) {
   std::string names;
