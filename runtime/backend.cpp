@@ -4,6 +4,7 @@
 
 #include <kiln/error.h>
 
+#include "core/types/at_line.h"
 #include "core/types/text.h"
 #include "runtime/backend_choice.h"
 #include "runtime/keras_json.h"
@@ -159,19 +160,23 @@ InstancePtr current_instance(const std::string& function) {
 
 }  // namespace runtime
 
-std::string backend() { return runtime::current_choice().name; }
+std::string backend(Where where) { return backend_choice(where).name; }
 
-BackendChoice backend_choice() { return runtime::current_choice(); }
+BackendChoice backend_choice(Where where) {
+  return at_line(where, [] { return runtime::current_choice(); });
+}
 
-void set_backend(const std::string& name_or_path) {
-  BackendChoice chosen = runtime::choose(name_or_path, "set_backend", "set_backend");
+void set_backend(const std::string& name_or_path, Where where) {
+  BackendChoice chosen = at_line(
+      where, [&] { return runtime::choose(name_or_path, "set_backend", "set_backend"); });
   runtime::Choice& state = runtime::choice();
   const std::lock_guard lock(state.mutex);
   state.made = std::move(chosen);
 }
 
-std::string load_backend(const std::string& name_or_path) {
-  return runtime::open_plugin(name_or_path, "load_backend").name;
+std::string load_backend(const std::string& name_or_path, Where where) {
+  return at_line(where,
+                 [&] { return runtime::open_plugin(name_or_path, "load_backend").name; });
 }
 
 std::vector<BackendDescription> list_backends() {
@@ -187,7 +192,9 @@ std::vector<BackendDescription> list_backends() {
   return list;
 }
 
-void set_threads(int count) { runtime::set_thread_count(count); }
+void set_threads(int count, Where where) {
+  at_line(where, [&] { runtime::set_thread_count(count); });
+}
 
 std::string version() { return std::string(runtime::kVersion); }
 

@@ -2,6 +2,7 @@
 
 #include "core/kiln/learning_phase.h"
 #include "core/kiln/tensor_impl.h"
+#include "core/types/at_line.h"
 #include "runtime/build_graph.h"
 #include "runtime/call.h"
 #include "runtime/dump.h"
@@ -48,34 +49,44 @@ runtime::InstancePtr chosen_instance(const FunctionOptions& options) {
 }  // namespace
 
 Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
-                  const FunctionOptions& options) {
-  const Call call("function", options.where);
+                  const FunctionOptions& options, Where where) {
+  const Call call("function", where);
   const ir::Graph graph = runtime::build_graph(inputs, outputs, options.updates);
   const std::string name = options.name.empty() ? "function" : options.name;
   auto impl = std::make_shared<Function::Impl>();
-  const runtime::InstancePtr instance = chosen_instance(options);
-  impl->backend = instance->name();
-  impl->program = runtime::compile_program(graph, name, instance);
-  return Function(std::move(impl));
+  return at_line(where, [&] {
+    const runtime::InstancePtr instance = chosen_instance(options);
+    impl->backend = instance->name();
+    impl->program = runtime::compile_program(graph, name, instance);
+    return Function(std::move(impl));
+  });
 }
 
-std::vector<Array> Function::operator()(const std::vector<Array>& inputs) const {
-  const Program& program = *require_made(impl_).program;
-  program.binding.check_count(inputs.size());
-  std::vector<Array> held;
-  for (std::size_t i = 0; i < inputs.size(); ++i) held.push_back(converted(program, i, inputs[i]));
-  std::vector<ArrayView> views;
-  for (const Array& array : held) views.push_back(array.as_view());
-  return runtime::call(program, views);
+std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where where) const {
+  return at_line(where, [&] {
+    const Program& program = *require_made(impl_).program;
+    program.binding.check_count(inputs.size());
+    std::vector<Array> held;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      held.push_back(converted(program, i, inputs[i]));
+    }
+    std::vector<ArrayView> views;
+    for (const Array& array : held) views.push_back(array.as_view());
+    return runtime::call(program, views);
+  });
 }
 
 void Function::call_into(std::span<const ArrayView> inputs,
-                         std::span<const MutableArrayView> outputs) const {
-  runtime::call_into(*require_made(impl_).program, inputs, outputs);
+                         std::span<const MutableArrayView> outputs, Where where) const {
+  at_line(where, [&] {
+    runtime::call_into(*require_made(impl_).program, inputs, outputs);
+  });
 }
 
-void Function::dump(const std::string& directory, Stage stages) const {
-  runtime::dump_program(*require_made(impl_).program, directory, stages);
+void Function::dump(const std::string& directory, Stage stages, Where where) const {
+  at_line(where, [&] {
+    runtime::dump_program(*require_made(impl_).program, directory, stages);
+  });
 }
 
 const std::string& Function::name() const { return require_made(impl_).program->name; }
@@ -97,12 +108,12 @@ FunctionStats Function::stats() const {
 Array eval(const Tensor& x, Where where) {
   const Call call("eval", where);
   value_of(x, "x");
-  return function({}, {x}, {.name = "eval", .where = where})().front();
+  return function({}, {x}, {.name = "eval"}, where)({}, where).front();
 }
 
 Array eval(const UpdateOp& x, Where where) {
   const Call call("eval", where);
-  return function({}, {x.value}, {.updates = {x}, .name = "eval", .where = where})().front();
+  return function({}, {x.value}, {.updates = {x}, .name = "eval"}, where)({}, where).front();
 }
 
 }  // namespace kiln

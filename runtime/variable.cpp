@@ -63,8 +63,8 @@ bool is_symbolic(const Shape& shape) {
 }
 
 Tensor filled(const char* function, const Shape& shape, double value,
-              const CreateOptions& options) {
-  const Call call(function, options.where);
+              const CreateOptions& options, Where where) {
+  const Call call(function, where);
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
   if (is_symbolic(shape)) return wrap(ir::full(dtype, dims_of(shape), value), options.name);
   return make_variable(Array::full(sizes_of(shape), value, dtype), options.name, {});
@@ -130,19 +130,19 @@ const Constraint& Variable::constraint() const {
   return storage(*this, "variable").constraint;
 }
 
-Variable variable(const Array& value, const VariableOptions& options) {
-  const Call call("variable", options.where);
+Variable variable(const Array& value, const VariableOptions& options, Where where) {
+  const Call call("variable", where);
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
   return make_variable(value.astype(dtype), options.name, options.constraint);
 }
 
-Variable variable(const Tensor& value, const VariableOptions& options) {
-  const Call call("variable", options.where);
-  return variable(eval(value, options.where), options);
+Variable variable(const Tensor& value, const VariableOptions& options, Where where) {
+  const Call call("variable", where);
+  return variable(eval(value, where), options, where);
 }
 
-Tensor constant(const Array& value, const ConstantOptions& options) {
-  const Call call("constant", options.where);
+Tensor constant(const Array& value, const ConstantOptions& options, Where where) {
+  const Call call("constant", where);
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
   Array converted = value.astype(dtype);
   if (options.shape.is_set()) {
@@ -165,20 +165,21 @@ Tensor constant(const Array& value, const ConstantOptions& options) {
   return wrap(ir::constant(type_of(converted), {bytes, bytes + converted.bytes()}), options.name);
 }
 
-Tensor zeros(const Shape& shape, const CreateOptions& options) {
-  return filled("zeros", shape, 0, options);
+Tensor zeros(const Shape& shape, const CreateOptions& options, Where where) {
+  return filled("zeros", shape, 0, options, where);
 }
 
-Tensor ones(const Shape& shape, const CreateOptions& options) {
-  return filled("ones", shape, 1, options);
+Tensor ones(const Shape& shape, const CreateOptions& options, Where where) {
+  return filled("ones", shape, 1, options, where);
 }
 
-Variable eye(std::int64_t size, const CreateOptions& options) {
-  return eye(std::pair{size, size}, options);
+Variable eye(std::int64_t size, const CreateOptions& options, Where where) {
+  return eye(std::pair{size, size}, options, where);
 }
 
-Variable eye(std::pair<std::int64_t, std::int64_t> size, const CreateOptions& options) {
-  const Call call("eye", options.where);
+Variable eye(std::pair<std::int64_t, std::int64_t> size, const CreateOptions& options,
+             Where where) {
+  const Call call("eye", where);
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
   const auto [rows, columns] = size;
   if (rows < 0 || columns < 0) {
@@ -193,14 +194,14 @@ Variable eye(std::pair<std::int64_t, std::int64_t> size, const CreateOptions& op
 }
 
 Variable random_uniform_variable(const Shape& shape, double low, double high,
-                                 const RandomVariableOptions& options) {
-  const Call call("random_uniform_variable", options.where);
+                                 const RandomVariableOptions& options, Where where) {
+  const Call call("random_uniform_variable", where);
   return random_variable(shape, options, uniform, low, high - low);
 }
 
 Variable random_normal_variable(const Shape& shape, double mean, double scale,
-                                const RandomVariableOptions& options) {
-  const Call call("random_normal_variable", options.where);
+                                const RandomVariableOptions& options, Where where) {
+  const Call call("random_normal_variable", where);
   return random_variable(shape, options, normal, mean, scale);
 }
 

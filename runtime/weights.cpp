@@ -78,18 +78,18 @@ void save_weights(const std::string& path, const std::vector<Tensor>& variables,
 }
 
 void load_weights(const std::string& path, const std::vector<Tensor>& variables,
-                  const LoadWeightsOptions& options) {
-  const Call call("load_weights", options.where);
-  const std::vector<WeightSlot> slots = slots_of(variables, options.where);
+                  const LoadWeightsOptions& options, Where where) {
+  const Call call("load_weights", where);
+  const std::vector<WeightSlot> slots = slots_of(variables, where);
   std::vector<NamedArray> tensors = with_file(
-      "load_weights", options.where, [&] { return runtime::read_safetensors(path); });
+      "load_weights", where, [&] { return runtime::read_safetensors(path); });
   const std::vector<WeightPair> pairs =
-      runtime::match_weights(slots_of(tensors), slots, options.strict, path, options.where);
+      runtime::match_weights(slots_of(tensors), slots, options.strict, path, where);
   std::vector<std::pair<Tensor, Array>> values;
   for (const WeightPair& pair : pairs) {
     values.emplace_back(variables[pair.variable], std::move(tensors[pair.tensor].value));
   }
-  batch_set_value(values, options.where);
+  batch_set_value(values, where);
 }
 
 }  // namespace kiln

@@ -50,8 +50,8 @@ Tensor filled_like(const char* function, const Operand& x, double value,
 
 }  // namespace
 
-Tensor placeholder(const PlaceholderOptions& options) {
-  const Call call("placeholder", options.where);
+Tensor placeholder(const PlaceholderOptions& options, Where where) {
+  const Call call("placeholder", where);
   if (options.sparse) Call::not_implemented("sparse", "sparse tensors are not supported");
   static std::atomic<std::int64_t> next{1};
   ir::PlaceholderAttrs attrs;

@@ -16,13 +16,12 @@ struct PlaceholderOptions {
   DTypeArgument dtype = {};       ///< unset: floatx()
   bool sparse = false;
   std::string name = {};
-  Where where = Where::outside(__FILE__);
 };
 
 /// An argument of a compiled function. Each None is an unknown size of its own.
 /// Errors: ValueError when neither shape nor ndim is given or a size is negative;
 /// NotImplementedError for sparse.
-KILN_API Tensor placeholder(const PlaceholderOptions& options);
+KILN_API Tensor placeholder(const PlaceholderOptions& options, Where where = Where::here());
 
 /// Whether x is a placeholder; never throws.
 KILN_API bool is_placeholder(const Tensor& x);

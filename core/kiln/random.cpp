@@ -53,8 +53,8 @@ Value normal_quantile(const Value& x) {
 
 }  // namespace
 
-Tensor random_normal(const Shape& shape, const RandomNormalOptions& options) {
-  const Call call("random_normal", options.where);
+Tensor random_normal(const Shape& shape, const RandomNormalOptions& options, Where where) {
+  const Call call("random_normal", where);
   const DType dtype = float_dtype(options.dtype);
   const Dims dims = dims_of(shape);
   Draws draws(options.seed);
@@ -64,8 +64,8 @@ Tensor random_normal(const Shape& shape, const RandomNormalOptions& options) {
   return wrap(ir::cast(normal * options.stddev + options.mean, dtype));
 }
 
-Tensor random_uniform(const Shape& shape, const RandomUniformOptions& options) {
-  const Call call("random_uniform", options.where);
+Tensor random_uniform(const Shape& shape, const RandomUniformOptions& options, Where where) {
+  const Call call("random_uniform", where);
   const DType dtype = float_dtype(options.dtype);
   const Dims dims = dims_of(shape);
   const Value u = Draws(options.seed).uniform(dtype, dims);
@@ -77,16 +77,16 @@ Tensor random_uniform(const Shape& shape, const RandomUniformOptions& options) {
   return wrap(ir::select(inside, scaled, ir::like(scaled, options.minval)));
 }
 
-Tensor random_binomial(const Shape& shape, const RandomBinomialOptions& options) {
-  const Call call("random_binomial", options.where);
+Tensor random_binomial(const Shape& shape, const RandomBinomialOptions& options, Where where) {
+  const Call call("random_binomial", where);
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
   const Dims dims = dims_of(shape);
   const Value u = Draws(options.seed).uniform(wide(dtype), dims);
   return wrap(ir::cast(ir::less(u, ir::like(u, options.p)), dtype));
 }
 
-Tensor truncated_normal(const Shape& shape, const RandomNormalOptions& options) {
-  const Call call("truncated_normal", options.where);
+Tensor truncated_normal(const Shape& shape, const RandomNormalOptions& options, Where where) {
+  const Call call("truncated_normal", where);
   const DType dtype = float_dtype(options.dtype);
   const Value u = Draws(options.seed).uniform(wide(dtype), dims_of(shape));
   const double edge = std::erf(std::numbers::sqrt2);

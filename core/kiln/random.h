@@ -12,20 +12,17 @@ struct RandomNormalOptions {
   double stddev = 1.0;
   DTypeArgument dtype = {};               ///< unset: floatx()
   std::optional<std::int64_t> seed = {};  ///< fixes the whole stream; unset: a stream of its own
-  Where where = Where::outside(__FILE__);
 };
 struct RandomUniformOptions {
   double minval = 0.0;
   double maxval = 1.0;
   DTypeArgument dtype = {};
   std::optional<std::int64_t> seed = {};
-  Where where = Where::outside(__FILE__);
 };
 struct RandomBinomialOptions {
   double p = 0.0;
   DTypeArgument dtype = {};
   std::optional<std::int64_t> seed = {};
-  Where where = Where::outside(__FILE__);
 };
 struct DropoutOptions {
   /// Broadcasts to x's shape: axes of size 1 share their mask, None is x's size.
@@ -35,15 +32,19 @@ struct DropoutOptions {
 
 /// N(mean, stddev^2), by Box and Muller's transform. `shape` may be a vector tensor computed from
 /// shapes. Errors: TypeError for a dtype that is not floating point.
-KILN_API Tensor random_normal(const Shape& shape, const RandomNormalOptions& options = {});
+KILN_API Tensor random_normal(const Shape& shape, const RandomNormalOptions& options = {},
+                              Where where = Where::here());
 /// U[minval, maxval).
-KILN_API Tensor random_uniform(const Shape& shape, const RandomUniformOptions& options = {});
+KILN_API Tensor random_uniform(const Shape& shape, const RandomUniformOptions& options = {},
+                               Where where = Where::here());
 /// 1 with probability p, else 0.
-KILN_API Tensor random_binomial(const Shape& shape, const RandomBinomialOptions& options = {});
+KILN_API Tensor random_binomial(const Shape& shape, const RandomBinomialOptions& options = {},
+                                Where where = Where::here());
 /// N(mean, stddev^2) without what lies beyond two standard deviations, as if drawn again: the
 /// inverse of the distribution function (M. Giles, "Approximating the erfinv function", 2012). Its
 /// standard deviation is 0.87962566 stddev.
-KILN_API Tensor truncated_normal(const Shape& shape, const RandomNormalOptions& options = {});
+KILN_API Tensor truncated_normal(const Shape& shape, const RandomNormalOptions& options = {},
+                                 Where where = Where::here());
 
 /// Sets elements of x to 0 with probability level and divides the others by 1 - level; always
 /// active. Its gradient uses the same mask.

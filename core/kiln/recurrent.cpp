@@ -265,8 +265,8 @@ class Rnn {
 }  // namespace
 
 RnnResult rnn(const StepFunction& step_function, const Tensor& inputs,
-              const std::vector<Tensor>& initial_states, const RnnOptions& options) {
-  const Call call("rnn", options.where);
+              const std::vector<Tensor>& initial_states, const RnnOptions& options, Where where) {
+  const Call call("rnn", where);
   return Rnn(step_function, inputs, initial_states, options).run();
 }
 

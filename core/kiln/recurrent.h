@@ -31,7 +31,6 @@ struct RnnOptions {
   bool unroll = false;
   /// The number of steps: needed to unroll when the time dim is unknown; an upper bound else.
   std::optional<std::int64_t> input_length = {};
-  Where where = Where::outside(__FILE__);
 };
 
 struct RnnResult {
@@ -47,6 +46,7 @@ struct RnnResult {
 /// of 1), the step gives another number of states or states of another type, or the length is
 /// unknown when unrolling.
 KILN_API RnnResult rnn(const StepFunction& step_function, const Tensor& inputs,
-                       const std::vector<Tensor>& initial_states, const RnnOptions& options = {});
+                       const std::vector<Tensor>& initial_states, const RnnOptions& options = {},
+                       Where where = Where::here());
 
 }  // namespace kiln

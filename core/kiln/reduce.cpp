@@ -74,14 +74,14 @@ Tensor prod(const Operand& x, const AxisOptions& options) {
   return reduced(number_of(x), Op::Prod, options);
 }
 
-Tensor prod(const std::vector<Tensor>& x, const ProdOfListOptions& options) {
-  const Call call("prod", options.where);
-  const Operand stacked(stack(x, {.where = options.where}), options.where);
+Tensor prod(const std::vector<Tensor>& x, const AxisOptions& options, Where where) {
+  const Call call("prod", where);
+  const Operand stacked(stack(x, {}, where), where);
   return prod(stacked, {.axis = options.axis, .keepdims = options.keepdims});
 }
 
-Tensor prod(std::initializer_list<Tensor> x, const ProdOfListOptions& options) {
-  return prod(std::vector<Tensor>(x), options);
+Tensor prod(std::initializer_list<Tensor> x, const AxisOptions& options, Where where) {
+  return prod(std::vector<Tensor>(x), options, where);
 }
 
 Tensor mean(const Operand& x, const AxisOptions& options) {

@@ -19,11 +19,6 @@ struct ArgmaxOptions {
 struct CumulateOptions {
   int axis = 0;
 };
-struct ProdOfListOptions {
-  Axes axis = {};
-  bool keepdims = false;
-  Where where = Where::outside(__FILE__);
-};
 
 /// The largest (smallest) element; NaN when one is. Any dtype. Over nothing: the lowest (highest)
 /// value of the dtype. The gradient is divided equally among tied elements.
@@ -36,8 +31,10 @@ KILN_API Tensor sum(const Operand& x, const AxisOptions& options = {});
 KILN_API Tensor prod(const Operand& x, const AxisOptions& options = {});
 /// The product of the tensors of a list, which have one type, stacked along a new axis 0.
 /// Errors: ValueError for an empty list.
-KILN_API Tensor prod(const std::vector<Tensor>& x, const ProdOfListOptions& options = {});
-KILN_API Tensor prod(std::initializer_list<Tensor> x, const ProdOfListOptions& options = {});
+KILN_API Tensor prod(const std::vector<Tensor>& x, const AxisOptions& options = {},
+                     Where where = Where::here());
+KILN_API Tensor prod(std::initializer_list<Tensor> x, const AxisOptions& options = {},
+                     Where where = Where::here());
 
 /// The mean; integers and bools are cast to floatx() first. NaN over nothing.
 KILN_API Tensor mean(const Operand& x, const AxisOptions& options = {});

@@ -199,8 +199,9 @@ Tensor permute_dimensions(const Operand& x, const std::vector<std::int64_t>& pat
   return wrap(ir::permute(value, axes));
 }
 
-Tensor concatenate(const std::vector<Tensor>& tensors, const ConcatenateOptions& options) {
-  const Call call("concatenate", options.where);
+Tensor concatenate(const std::vector<Tensor>& tensors, const ConcatenateOptions& options,
+                   Where where) {
+  const Call call("concatenate", where);
   if (tensors.empty()) Call::value_error("tensors", "tensors is empty");
   std::vector<Value> parts;
   for (const Tensor& tensor : tensors) parts.push_back(value_of(tensor, "tensors"));
@@ -222,16 +223,16 @@ Tensor concatenate(const std::vector<Tensor>& tensors, const ConcatenateOptions&
   return wrap(ir::concat(std::move(parts), axis));
 }
 
-Tensor stack(const std::vector<Tensor>& x, const StackOptions& options) {
-  const Call call("stack", options.where);
+Tensor stack(const std::vector<Tensor>& x, const StackOptions& options, Where where) {
+  const Call call("stack", where);
   if (x.empty()) Call::value_error("x", "x is empty");
   const int rank = value_of(x[0], "x").rank() + 1;
   const int axis = axis_of(options.axis, rank);
   std::vector<Tensor> parts;
   for (const Tensor& tensor : x) {
-    parts.push_back(expand_dims(Operand(tensor, options.where), {.axis = axis}));
+    parts.push_back(expand_dims(Operand(tensor, where), {.axis = axis}));
   }
-  return concatenate(parts, {.axis = axis, .where = options.where});
+  return concatenate(parts, {.axis = axis}, where);
 }
 
 Tensor expand_dims(const Operand& x, const ExpandDimsOptions& options) {

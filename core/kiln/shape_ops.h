@@ -9,18 +9,15 @@ namespace kiln {
 
 struct ConcatenateOptions {
   int axis = -1;
-  Where where = Where::outside(__FILE__);
 };
 struct StackOptions {
   int axis = 0;
-  Where where = Where::outside(__FILE__);
 };
 struct ExpandDimsOptions {
   int axis = -1;
 };
 struct ArangeOptions {
   DTypeArgument dtype = "int32";  ///< int32, int64, float32 or float64
-  Where where = Where::outside(__FILE__);
 };
 
 /// x with another shape of as many elements, in C order. One entry may be -1 (what is left); an
@@ -32,9 +29,10 @@ KILN_API Tensor permute_dimensions(const Operand& x, const std::vector<std::int6
 /// The tensors one after the other along an axis. They have equal rank, dtype and other dims.
 /// Errors: ValueError for an empty list or clashing dims; TypeError for different dtypes.
 KILN_API Tensor concatenate(const std::vector<Tensor>& tensors,
-                            const ConcatenateOptions& options = {});
+                            const ConcatenateOptions& options = {}, Where where = Where::here());
 /// Tensors of equal type along a new axis of the result.
-KILN_API Tensor stack(const std::vector<Tensor>& x, const StackOptions& options = {});
+KILN_API Tensor stack(const std::vector<Tensor>& x, const StackOptions& options = {},
+                      Where where = Where::here());
 /// A new axis of size 1 at that position of the result; -1 appends.
 KILN_API Tensor expand_dims(const Operand& x, const ExpandDimsOptions& options = {});
 /// Removes one axis, which must be 1. Errors: ValueError.

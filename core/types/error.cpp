@@ -19,11 +19,18 @@ std::string with_line(const std::string& message, Where where) {
 }  // namespace
 
 Error::Error(std::string function, std::string argument, std::string fact, Where where)
-    : std::runtime_error(with_line(join(function, fact), where)),
+    : std::runtime_error(""),
       function_(std::move(function)),
       argument_(std::move(argument)),
       message_(join(function_, fact)),
+      text_(with_line(message_, where)),
       where_(where) {}
+
+void Error::place(Where where) {
+  if (where_.known()) return;
+  where_ = where;
+  text_ = with_line(message_, where);
+}
 
 Error::~Error() = default;
 ValueError::~ValueError() = default;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <kiln/export.h>
+#include <kiln/where.h>
 
 #include <string>
 #include <vector>
@@ -28,24 +29,25 @@ struct BackendDescription {
 /// variable KERAS_BACKEND (empty counts as unset), `backend` in keras.json, the built-in default.
 /// A value is a name, `auto`, or the absolute path of a plugin. Raises BackendError when what was
 /// asked for cannot be used.
-KILN_API std::string backend();
+KILN_API std::string backend(Where where = Where::here());
 
 /// The backend in use, with the reason.
-KILN_API BackendChoice backend_choice();
+KILN_API BackendChoice backend_choice(Where where = Where::here());
 
 /// Uses another backend from now on: a name, `auto`, or an absolute path. Variables keep their
 /// values. Raises BackendError, and then nothing changes.
-KILN_API void set_backend(const std::string& name_or_path);
+KILN_API void set_backend(const std::string& name_or_path, Where where = Where::here());
 
 /// Loads a backend without using it yet and returns its name. Raises BackendError.
-KILN_API std::string load_backend(const std::string& name_or_path);
+KILN_API std::string load_backend(const std::string& name_or_path,
+                                  Where where = Where::here());
 
 /// The backends beside the library and those loaded, sorted by name.
 KILN_API std::vector<BackendDescription> list_backends();
 
 /// How many threads computations use, from 1 to 4096; else ValueError. Until it is called:
 /// the environment variable KILN_THREADS, or as many as the process has processors.
-KILN_API void set_threads(int count);
+KILN_API void set_threads(int count, Where where = Where::here());
 
 /// The version of Kiln, such as "0.1.0".
 KILN_API std::string version();

@@ -43,7 +43,8 @@ class KILN_API Function {
   /// and become visible together after it succeeded; a call that throws changes nothing.
   /// Errors: ValueError for a wrong number or shape of inputs and for a failed guard, naming the
   /// input; TypeError for a wrong dtype; what the backend reports.
-  std::vector<Array> operator()(const std::vector<Array>& inputs = {}) const;
+  std::vector<Array> operator()(const std::vector<Array>& inputs = {},
+                                Where where = Where::here()) const;
 
   /// The form that allocates nothing from the second call with the same sizes on: inputs and
   /// outputs are the caller's memory, of exactly the placeholders' and the results' dtypes and
@@ -51,10 +52,12 @@ class KILN_API Function {
   /// elements at odd addresses: such calls go through copies. What a call that throws leaves in
   /// the outputs is not specified.
   void call_into(std::span<const ArrayView> inputs,
-                 std::span<const MutableArrayView> outputs) const;
+                 std::span<const MutableArrayView> outputs,
+                 Where where = Where::here()) const;
 
   /// Writes numbered files into `directory` (made when missing). Errors: IoError.
-  void dump(const std::string& directory, Stage stages = Stage::All) const;
+  void dump(const std::string& directory, Stage stages = Stage::All,
+            Where where = Where::here()) const;
 
   const std::string& name() const;
   /// The backend that it was compiled for.
@@ -73,7 +76,6 @@ struct FunctionOptions {
   std::vector<UpdateOp> updates = {};
   std::string name = {};     ///< for messages and dumps; unset: "function"
   std::string backend = {};  ///< unset: the backend in use (kiln/backend.h)
-  Where where = Where::outside(__FILE__);
 };
 
 /// Compiles `outputs` and `updates` as a function of `inputs`.
@@ -83,7 +85,7 @@ struct FunctionOptions {
 /// a placeholder that an output needs and that is not an input, for two updates of one variable;
 /// NotImplementedError naming ops that the backend lacks; BackendError.
 KILN_API Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
-                           const FunctionOptions& options = {});
+                           const FunctionOptions& options = {}, Where where = Where::here());
 
 /// The value of a tensor that depends on no placeholder.
 KILN_API Array eval(const Tensor& x, Where where = Where::here());

@@ -27,53 +27,57 @@ struct VariableOptions {
   DTypeArgument dtype = {};  ///< unset: floatx(), whatever the value's dtype
   std::string name = {};
   Constraint constraint = {};
-  Where where = Where::outside(__FILE__);
 };
 
 struct CreateOptions {
   DTypeArgument dtype = {};  ///< unset: floatx()
   std::string name = {};
-  Where where = Where::outside(__FILE__);
 };
 
 struct ConstantOptions {
   DTypeArgument dtype = {};        ///< unset: floatx()
   Shape shape = Shape::unset();    ///< a scalar fills it; an array of as many elements is reshaped
   std::string name = {};
-  Where where = Where::outside(__FILE__);
 };
 
 struct RandomVariableOptions {
   DTypeArgument dtype = {};  ///< unset: floatx()
   std::string name = {};
   std::optional<std::int64_t> seed = {};  ///< unset: drawn from the process-wide generator
-  Where where = Where::outside(__FILE__);
 };
 
 /// A variable whose value is `value` cast to `dtype`.
 /// Errors: TypeError for an unknown dtype name.
-KILN_API Variable variable(const Array& value, const VariableOptions& options = {});
+KILN_API Variable variable(const Array& value, const VariableOptions& options = {},
+                           Where where = Where::here());
 /// The same; the tensor is evaluated now and may not depend on placeholders.
-KILN_API Variable variable(const Tensor& value, const VariableOptions& options = {});
+KILN_API Variable variable(const Tensor& value, const VariableOptions& options = {},
+                           Where where = Where::here());
 
 /// A constant tensor. Errors: ValueError when shape has another number of elements than value.
-KILN_API Tensor constant(const Array& value, const ConstantOptions& options = {});
+KILN_API Tensor constant(const Array& value, const ConstantOptions& options = {},
+                         Where where = Where::here());
 
 /// A variable of zeros (ones) of that shape; a plain tensor when the shape holds tensors.
 /// Errors: ValueError for None or a negative size.
-KILN_API Tensor zeros(const Shape& shape, const CreateOptions& options = {});
-KILN_API Tensor ones(const Shape& shape, const CreateOptions& options = {});
+KILN_API Tensor zeros(const Shape& shape, const CreateOptions& options = {},
+                      Where where = Where::here());
+KILN_API Tensor ones(const Shape& shape, const CreateOptions& options = {},
+                     Where where = Where::here());
 /// A variable with ones on the diagonal: (size, size), or (rows, columns).
-KILN_API Variable eye(std::int64_t size, const CreateOptions& options = {});
+KILN_API Variable eye(std::int64_t size, const CreateOptions& options = {},
+                      Where where = Where::here());
 KILN_API Variable eye(std::pair<std::int64_t, std::int64_t> size,
-                      const CreateOptions& options = {});
+                      const CreateOptions& options = {}, Where where = Where::here());
 
 /// A variable drawn once from U[low, high).
 KILN_API Variable random_uniform_variable(const Shape& shape, double low, double high,
-                                          const RandomVariableOptions& options = {});
+                                          const RandomVariableOptions& options = {},
+                                          Where where = Where::here());
 /// A variable drawn once from N(mean, scale^2).
 KILN_API Variable random_normal_variable(const Shape& shape, double mean, double scale,
-                                         const RandomVariableOptions& options = {});
+                                         const RandomVariableOptions& options = {},
+                                         Where where = Where::here());
 
 /// The value of a variable. Errors: TypeError for any other tensor.
 KILN_API Array get_value(const Tensor& x, Where where = Where::here());

@@ -10,7 +10,6 @@ struct LoadWeightsOptions {
   /// dtypes. When false, what matches by name is cast and loaded and the rest is left alone; shapes
   /// have to be equal all the same.
   bool strict = true;
-  Where where = Where::outside(__FILE__);
 };
 
 /// Writes the variables' values, all of one moment, under their names. The file is written beside
@@ -24,6 +23,6 @@ KILN_API void save_weights(const std::string& path, const std::vector<Tensor>& v
 /// Errors: IoError for a file that cannot be read or is damaged; ValueError with a table of name,
 /// file shape, variable shape and near-miss names where they do not match.
 KILN_API void load_weights(const std::string& path, const std::vector<Tensor>& variables,
-                           const LoadWeightsOptions& options = {});
+                           const LoadWeightsOptions& options = {}, Where where = Where::here());
 
 }  // namespace kiln

@@ -41,22 +41,6 @@ void check_place(const Error& error, int line) {
   CHECK(contains(error.what(), "build_errors_test.cpp:" + std::to_string(line)));
 }
 
-TEST_CASE("options that were made on another line, in every way, name no line of Kiln") {
-  const Tensor x = input({2, 3}, "x");
-  AxisOptions plain;
-  plain.axis = {7};
-  int line = __LINE__ + 1;
-  check_place(error_of<ValueError>([&] { sum(x, plain); }), line);
-  CreateOptions unplaced;
-  unplaced.dtype = "float31";
-  const Error unknown = error_of<Error>([&] { zeros({2}, unplaced); });
-  CHECK(!contains(unknown.what(), ".h:"));
-  line = __LINE__ + 1;
-  CreateOptions braces{};
-  braces.dtype = "float31";
-  check_place(error_of<Error>([&] { zeros({2}, braces); }), line);
-}
-
 TEST_CASE("shapes that clash are found at the user's line") {
   const Tensor a = input({2, 3}, "a"), b = input({2, 4}, "b"), c = input({5, 3}, "c");
   int line = 0;

@@ -119,18 +119,4 @@ TEST_CASE("of an unknown size and a known one that meet, the known one is kept",
   CHECK(int_shape(x + y) == std::vector<std::optional<std::int64_t>>{4, 3});
 }
 
-TEST_CASE("an operator's error names its line", "[k]") {
-  const Tensor x = placeholder({.shape = {2, 3}, .name = "x"});
-  const Tensor y = placeholder({.shape = {4}, .name = "y"});
-  unsigned line = 0;
-  try {
-    line = __LINE__ + 1;
-    static_cast<void>(x * y);
-    FAIL("nothing was thrown");
-  } catch (const ValueError& error) {
-    CHECK(error.where().line == line);
-    CHECK(std::string(error.where().file) == __FILE__);
-  }
-}
-
 }  // namespace kiln::test

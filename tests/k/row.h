@@ -1,6 +1,6 @@
 // The tests of K functions are tables. A Row is one call with the value that it must have, from an
 // independent source: NumPy, or Keras' own tests. A SmoothRow compares gradients with finite
-// differences. An ErrorRow is one misuse with its message. run.cpp runs them.
+// differences. run.cpp runs them.
 #pragma once
 
 #include <kiln/k.h>
@@ -55,16 +55,6 @@ struct SmoothRow {
 /// Compares the gradient and its gradient with finite differences, in a random direction and with
 /// a random upstream gradient.
 void run(const SmoothRow& row);
-
-enum class Fault { Value, Type, NotImplemented };
-struct ErrorRow {
-  Fault fault;
-  Tensor (*call)();
-  const char* message;
-};
-
-/// Checks class and text, and that the error names a line of `file`.
-void run(const ErrorRow& row, const char* file);
 
 /// What separates two arrays; empty when they agree. Infinities and NaN agree with themselves.
 std::string difference(const Array& actual, const Array& expected, double tolerance);

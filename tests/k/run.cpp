@@ -143,20 +143,4 @@ void run(const SmoothRow& row) {
   }
 }
 
-void run(const ErrorRow& row, const char* file) {
-  INFO("message: " << row.message);
-  try {
-    row.call();
-    FAIL("nothing was thrown");
-  } catch (const Error& error) {
-    CHECK(error.message() == row.message);
-    CHECK((dynamic_cast<const ValueError*>(&error) != nullptr) == (row.fault == Fault::Value));
-    CHECK((dynamic_cast<const TypeError*>(&error) != nullptr) == (row.fault == Fault::Type));
-    CHECK((dynamic_cast<const NotImplementedError*>(&error) != nullptr) ==
-          (row.fault == Fault::NotImplemented));
-    CHECK(std::string(error.where().file) == file);
-    CHECK(error.where().known());
-  }
-}
-
 }  // namespace kiln::test

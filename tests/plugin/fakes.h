@@ -27,15 +27,15 @@ inline std::string fake_path(std::string_view stem) {
   return path;
 }
 
-/// The text of the Error of that type that `action` throws; "no error" when it throws none.
+/// The text, without place, of the Error of that type that `action` throws; "no error" when it throws none.
 template <class Expected, class Action>
 std::string error_text(Action&& action) {
   try {
     action();
   } catch (const Expected& error) {
-    return error.what();
+    return error.message();
   } catch (const Error& error) {
-    return text("another kind of error: ", error.what());
+    return text("another kind of error: ", error.message());
   }
   return "no error";
 }

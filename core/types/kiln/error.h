@@ -19,14 +19,18 @@ class KILN_API Error : public std::runtime_error {
   Error(std::string function, std::string argument, std::string fact, Where where = {});
   ~Error() override;
 
+  /// "function: fact [file:line]".
+  const char* what() const noexcept override { return text_.c_str(); }
   const std::string& function() const noexcept { return function_; }
   const std::string& argument() const noexcept { return argument_; }
   /// "function: fact", without the source line.
   const std::string& message() const noexcept { return message_; }
   Where where() const noexcept { return where_; }
+  /// Names the line of the user's call, unless a line is named already.
+  void place(Where where);
 
  private:
-  std::string function_, argument_, message_;
+  std::string function_, argument_, message_, text_;
   Where where_;
 };
 
