@@ -91,8 +91,8 @@ Tensor fold(const FoldFunction& fn, const Tensor& elems, const FoldOptions& opti
 
 }  // namespace
 
-Tensor map_fn(const MapFunction& fn, const Tensor& elems, const MapOptions& options) {
-  const Call call("map_fn", options.where);
+Tensor map_fn(const MapFunction& fn, const Tensor& elems, const MapOptions& options, Where where) {
+  const Call call("map_fn", where);
   const Value x = elements(elems);
   const DType dtype = dtype_of(options.dtype, x.dtype());
   const ir::LambdaBuilder builder({{DType::Int64, {}}, element_type(x)});
@@ -105,13 +105,13 @@ Tensor map_fn(const MapFunction& fn, const Tensor& elems, const MapOptions& opti
   return wrap({scan(builder, {result}, {}, x, /*reverse=*/false), 0}, options.name);
 }
 
-Tensor foldl(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options) {
-  const Call call("foldl", options.where);
+Tensor foldl(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options, Where where) {
+  const Call call("foldl", where);
   return fold(fn, elems, options, /*from_right=*/false);
 }
 
-Tensor foldr(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options) {
-  const Call call("foldr", options.where);
+Tensor foldr(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options, Where where) {
+  const Call call("foldr", where);
   return fold(fn, elems, options, /*from_right=*/true);
 }
 

@@ -18,18 +18,17 @@ using FoldFunction = std::function<Tensor(const Tensor& accumulated, const Tenso
 struct MapOptions {
   std::string name = {};
   DTypeArgument dtype = {};  ///< of what fn gives; unset: the dtype of elems
-  Where where = Where::outside(__FILE__);
 };
 struct FoldOptions {
   OptionalOperand initializer = None;  ///< accumulated before the first element; None: that element
   std::string name = {};
-  Where where = Where::outside(__FILE__);
 };
 
 /// fn of each slice of axis 0, stacked along a new axis 0: (n, ...) to (n, what fn gives). Over
 /// nothing it is (0, ...). Semantics: TensorFlow's map_fn, as Keras 2.2.5 calls it.
 /// Errors: ValueError when elems is a scalar; TypeError when fn gives another dtype than `dtype`.
-KILN_API Tensor map_fn(const MapFunction& fn, const Tensor& elems, const MapOptions& options = {});
+KILN_API Tensor map_fn(const MapFunction& fn, const Tensor& elems, const MapOptions& options = {},
+                       Where where = Where::here());
 
 /// fn(.. fn(fn(initializer, elems[0]), elems[1]) .., elems[n-1]). Without an initializer it begins
 /// with elems[0] and goes on with elems[1]; a single element is the result itself. The result has
@@ -37,11 +36,11 @@ KILN_API Tensor map_fn(const MapFunction& fn, const Tensor& elems, const MapOpti
 /// Errors: ValueError when elems is a scalar, when there is neither an initializer nor an element
 /// (at the call, when the size is unknown) and when fn gives another type than it got.
 KILN_API Tensor foldl(const FoldFunction& fn, const Tensor& elems,
-                      const FoldOptions& options = {});
+                      const FoldOptions& options = {}, Where where = Where::here());
 
 /// foldl from the last element to the first: fn(.. fn(initializer, elems[n-1]) .., elems[0]), where
 /// no initializer means elems[n-1]. The order of fn's arguments is the same.
 KILN_API Tensor foldr(const FoldFunction& fn, const Tensor& elems,
-                      const FoldOptions& options = {});
+                      const FoldOptions& options = {}, Where where = Where::here());
 
 }  // namespace kiln

@@ -27,7 +27,7 @@ inline std::string fake_path(std::string_view stem) {
   return path;
 }
 
-/// The text, without place, of the Error of that type that `action` throws; "no error" when it throws none.
+/// The text, without place, of the Error of that type that `action` throws; else "no error".
 template <class Expected, class Action>
 std::string error_text(Action&& action) {
   try {
