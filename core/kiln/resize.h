@@ -13,10 +13,10 @@ struct ResizeImagesOptions {
 
 /// Images (samples, rows, columns, channels), or (samples, channels, rows, columns) for
 /// channels_first, with rows * height_factor rows and columns * width_factor columns.
-/// "nearest" repeats each pixel; any dtype. "bilinear" mixes the two nearest pixels along each axis:
-/// position i of the result lies at i / factor of x, and the last pixel continues beyond the end
-/// (TensorFlow's resize_bilinear without half-pixel centres, which Keras 2.2.5 and 2.3.1 call);
-/// floating point alone, and the dtype is kept.
+/// "nearest" repeats each pixel; any dtype. "bilinear" mixes the two nearest pixels along each
+/// axis: position i of the result lies at i / factor of x, and the last pixel continues beyond the
+/// end (TensorFlow's resize_bilinear without half-pixel centres, which Keras 2.2.5 and 2.3.1
+/// call); floating point alone, and the dtype is kept.
 /// Errors: ValueError for another rank than 4, a factor below 1, another data_format or
 /// interpolation; TypeError for "bilinear" of a dtype that is not floating point.
 KILN_API Tensor resize_images(const Operand& x, std::int64_t height_factor,

@@ -13,7 +13,8 @@ namespace {
 std::set<std::string> declared(const std::string& header) {
   std::ifstream file(KILN_SOURCE_DIR "/core/kiln/" + header);
   REQUIRE(file.is_open());
-  const std::regex declaration("^KILN_API Tensor ([a-z_0-9]+|operator[^(]+)\\(");
+  const std::regex declaration(
+      "^KILN_API (?:Tensor|NormalizedBatch) ([a-z_0-9]+|operator[^(]+)\\(");
   std::set<std::string> names;
   for (std::string line; std::getline(file, line);) {
     std::smatch match;
@@ -49,6 +50,11 @@ TEST_CASE("every K function of these headers has a row", "[k]") {
   require_all("linalg.h", linalg_rows());
   require_all("activation.h", activation_rows());
   require_all("loss.h", loss_rows());
+  require_all("normalization.h", normalization_rows());
+  require_all("higher_order.h", higher_order_rows());
+  for (const char* header : {"shape_ops.h", "padding.h", "resize.h"}) {
+    require_all(header, shape_rows());
+  }
 }
 
 }  // namespace kiln::test

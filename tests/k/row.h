@@ -66,5 +66,8 @@ std::vector<Row> reduce_rows();
 std::vector<Row> linalg_rows();
 std::vector<Row> activation_rows();
 std::vector<Row> loss_rows();
+std::vector<Row> normalization_rows();
+std::vector<Row> higher_order_rows();
+std::vector<Row> shape_rows();
 
 }  // namespace kiln::test

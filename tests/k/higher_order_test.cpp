@@ -1,0 +1,217 @@
+// Group P: map_fn, foldl, foldr. Expected values are by hand: f of each element, and the nested
+// calls that the specification writes out.
+#include "tests/catch.h"
+#include "tests/k/row.h"
+
+namespace kiln::test {
+namespace {
+
+const Array& x() {
+  static const Array array = f32({3, 2}, {1, 2, 3, 4, 5, 6});
+  return array;
+}
+Tensor slope(const Tensor& y, const Tensor& x) { return gradients(sum(y), {x})[0]; }
+/// Not symmetric, so that the order of calls and of arguments shows: 10 a + e.
+Tensor digits(const Tensor& accumulated, const Tensor& element) {
+  return 10 * accumulated + element;
+}
+Array wide(std::vector<std::int64_t> dims, std::vector<double> elements) {
+  return Array(elements, std::move(dims));
+}
+
+}  // namespace
+
+std::vector<Row> higher_order_rows() {
+  return {
+      {"map_fn", {x()},
+       [](const Tensors& x) {
+         return map_fn([](const Tensor& e) { return 2 * e; }, x[0]);
+       },
+       f32({3, 2}, {2, 4, 6, 8, 10, 12})},
+      {"map_fn another rank", {x()},
+       [](const Tensors& x) { return map_fn([](const Tensor& e) { return sum(e); }, x[0]); },
+       f32({3}, {3, 7, 11})},
+      {"map_fn a vector", {f32({3}, {1, 2, 3})},
+       [](const Tensors& x) {
+         return map_fn([](const Tensor& e) { return expand_dims(e) * constant(Array{1.f, 10.f}); },
+                       x[0]);
+       },
+       f32({3, 2}, {1, 10, 2, 20, 3, 30})},
+      {"map_fn captures", {x(), f32({2, 2}, {1, 0, 1, 1})},
+       [](const Tensors& x) {
+         return map_fn([&](const Tensor& e) { return dot(e, x[1]); }, x[0]);
+       },
+       f32({3, 2}, {3, 2, 7, 4, 11, 6})},
+      {"map_fn another dtype", {x()},
+       [](const Tensors& x) {
+         return map_fn([](const Tensor& e) { return argmax(-e); }, x[0], {.dtype = "int64"});
+       },
+       i64({3}, {0, 0, 0})},
+      {"map_fn an element that does not count", {x()},
+       [](const Tensors& x) {
+         return map_fn([](const Tensor&) { return constant(Array{7.f}); }, x[0]);
+       },
+       f32({3, 1}, {7, 7, 7})},
+      {"map_fn over nothing", {f32({0, 2}, {})},
+       [](const Tensors& x) { return map_fn([](const Tensor& e) { return sum(e); }, x[0]); },
+       f32({0}, {})},
+      {"map_fn one element", {f32({1, 2}, {3, 4})},
+       [](const Tensors& x) { return map_fn([](const Tensor& e) { return e + 1; }, x[0]); },
+       f32({1, 2}, {4, 5})},
+      {"map_fn integers", {i32({3}, {1, 2, 3})},
+       [](const Tensors& x) { return map_fn([](const Tensor& e) { return e * e; }, x[0]); },
+       i32({3}, {1, 4, 9})},
+      {"map_fn in map_fn", {x()},
+       [](const Tensors& x) {
+         const auto inner = [](const Tensor& e) { return e * e; };
+         return map_fn([&](const Tensor& row) { return map_fn(inner, row) + sum(row); }, x[0]);
+       },
+       f32({3, 2}, {4, 7, 16, 23, 36, 47})},
+      {"map_fn gradient", {x(), f32({2}, {3, 5})},
+       [](const Tensors& x) {
+         return slope(map_fn([&](const Tensor& e) { return e * e * x[1]; }, x[0]), x[1]);
+       },
+       f32({2}, {35, 56})},
+      {"foldl", {f32({3}, {1, 2, 3})}, [](const Tensors& x) { return foldl(digits, x[0]); },
+       f32({}, {123})},
+      {"foldl initializer", {f32({3}, {1, 2, 3})},
+       [](const Tensors& x) { return foldl(digits, x[0], {.initializer = 4}); }, f32({}, {4123})},
+      {"foldl rows", {x()}, [](const Tensors& x) { return foldl(digits, x[0]); },
+       f32({2}, {135, 246})},
+      {"foldl tensor of another shape", {x(), f32({}, {2})},
+       [](const Tensors& x) {
+         return foldl([](const Tensor& a, const Tensor& e) { return a * 10 + sum(e); }, x[0],
+                      {.initializer = x[1]});
+       },
+       f32({}, {2000 + 300 + 70 + 11})},
+      {"foldl single", {f32({1, 2}, {5, 6})},
+       [](const Tensors& x) { return foldl(digits, x[0]); }, f32({2}, {5, 6})},
+      {"foldl over nothing", {f32({0, 2}, {}), f32({2}, {8, 9})},
+       [](const Tensors& x) { return foldl(digits, x[0], {.initializer = x[1]}); },
+       f32({2}, {8, 9})},
+      {"foldl integers", {i32({4}, {1, 2, 3, 4})},
+       [](const Tensors& x) { return foldl(digits, x[0]); }, i32({}, {1234})},
+      {"foldl gradient", {f32({3}, {2, 3, 5})},
+       [](const Tensors& x) {
+         return slope(foldl([](const Tensor& a, const Tensor& e) { return a * e; }, x[0]), x[0]);
+       },
+       f32({3}, {15, 10, 6})},
+      {"foldr", {f32({3}, {1, 2, 3})}, [](const Tensors& x) { return foldr(digits, x[0]); },
+       f32({}, {321})},
+      {"foldr initializer", {f32({3}, {1, 2, 3})},
+       [](const Tensors& x) { return foldr(digits, x[0], {.initializer = 4}); }, f32({}, {4321})},
+      {"foldr rows", {x()}, [](const Tensors& x) { return foldr(digits, x[0]); },
+       f32({2}, {531, 642})},
+      {"foldr single", {f32({1, 2}, {5, 6})},
+       [](const Tensors& x) { return foldr(digits, x[0]); }, f32({2}, {5, 6})},
+      {"foldr over nothing", {wide({0}, {})},
+       [](const Tensors& x) { return foldr(digits, x[0], {.initializer = 2.5}); },
+       wide({}, {2.5})},
+      {"foldr gradient to the initializer", {f32({3}, {2, 3, 5}), f32({}, {7})},
+       [](const Tensors& x) {
+         const auto times = [](const Tensor& a, const Tensor& e) { return a * e; };
+         return slope(foldr(times, x[0], {.initializer = x[1]}), x[1]);
+       },
+       f32({}, {30})},
+  };
+}
+
+namespace {
+
+const SmoothRow kSmooth[] = {
+    {"map_fn", {{3, 2}, {2, 4}},
+     [](const Tensors& x) {
+       return map_fn([&](const Tensor& e) { return tanh(dot(e, x[1])); }, x[0]);
+     }},
+    {"foldl", {{3, 2}, {2, 2}},
+     [](const Tensors& x) {
+       return foldl([&](const Tensor& a, const Tensor& e) { return tanh(dot(a, x[1]) + e); },
+                    x[0]);
+     }},
+    {"foldl initializer", {{3, 2}, {2}},
+     [](const Tensors& x) {
+       return foldl([&](const Tensor& a, const Tensor& e) { return sin(a * e); }, x[0],
+                    {.initializer = x[1]});
+     }},
+    {"foldr", {{4, 2}},
+     [](const Tensors& x) {
+       return foldr([&](const Tensor& a, const Tensor& e) { return a * sin(e) + square(a); },
+                    x[0]);
+     }, -0.7, 0.7},
+};
+
+Tensor of(const Shape& shape, const char* dtype = "float32") {
+  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
+}
+Tensor same(const Tensor& e) { return e; }
+Tensor first(const Tensor& a, const Tensor&) { return a; }
+
+const ErrorRow kErrors[] = {
+    {Fault::Value, [] { return map_fn(same, of({}), {}); },
+     "map_fn: elems is a scalar (elems float32[])"},
+    {Fault::Value, [] { return map_fn(same, Tensor(), {}); }, "map_fn: elems is an empty tensor"},
+    {Fault::Type,
+     [] { return map_fn([](const Tensor& e) { return cast(e, "float64"); }, of({2, 3}), {}); },
+     "map_fn: fn gives float64[3] but dtype is float32, that of elems"},
+    {Fault::Type, [] { return map_fn(same, of({2, 3}), {.dtype = "int32"}); },
+     "map_fn: fn gives float32[3] but dtype is int32"},
+    {Fault::Type, [] { return map_fn(same, of({2, 3}), {.dtype = "int"}); },
+     "map_fn: dtype 'int' is not known"},
+    {Fault::Value, [] { return map_fn([](const Tensor&) { return Tensor(); }, of({2}), {}); },
+     "map_fn: fn is an empty tensor"},
+    {Fault::Value, [] { return foldl(first, of({0, 2}), {}); },
+     "foldl: elems is empty and there is no initializer (elems float32[0,2])"},
+    {Fault::Value, [] { return foldr(first, of({0}), {}); },
+     "foldr: elems is empty and there is no initializer (elems float32[0])"},
+    {Fault::Value, [] { return foldl(first, of({}), {}); },
+     "foldl: elems is a scalar (elems float32[])"},
+    {Fault::Value,
+     [] { return foldr([](const Tensor& a, const Tensor&) { return sum(a); }, of({3, 2}), {}); },
+     "foldr: fn gives float32[] but got float32[2] as what was accumulated"},
+    {Fault::Value,
+     [] {
+       return foldl([](const Tensor& a, const Tensor&) { return cast(a, "int32"); }, of({3}), {});
+     },
+     "foldl: fn gives int32[] but got float32[] as what was accumulated"},
+    {Fault::Type, [] { return foldl(first, of({3}, "int32"), {.initializer = 0.5}); },
+     "foldl: initializer 0.5 is not integral beside a tensor of dtype int32"},
+};
+
+}  // namespace
+
+TEST_CASE("map_fn, foldl and foldr", "[k]") { run(higher_order_rows()); }
+
+TEST_CASE("gradients of map_fn, foldl and foldr", "[k]") {
+  for (const SmoothRow& row : kSmooth) run(row);
+}
+
+TEST_CASE("misuse of map_fn, foldl and foldr", "[k]") {
+  for (const ErrorRow& row : kErrors) run(row, __FILE__);
+}
+
+TEST_CASE("a fold over an unknown number of elements needs one at the call", "[k]") {
+  const Tensor x = placeholder({.shape = {None}, .name = "x"});
+  for (const Tensor& result : {foldl(digits, x), foldr(digits, x)}) {
+    const Function f = function({x}, {result}, {.backend = tested_backend()});
+    CHECK(f({Array{4.f}})[0].item<float>() == 4);
+    CHECK_THROWS_AS(f({Array::zeros({0})}), ValueError);
+  }
+}
+
+TEST_CASE("draws inside of map_fn differ from element to element and call to call", "[k]") {
+  const Tensor x = placeholder({.shape = {None}});
+  const Tensor y = map_fn([](const Tensor& e) { return e + random_uniform({}, {.seed = 3}); }, x);
+  const Function f = function({x}, {y}, {.backend = tested_backend()});
+  const Array a = f({Array::zeros({2})})[0], b = f({Array::zeros({2})})[0];
+  CHECK(a.at<float>(0) != a.at<float>(1));
+  CHECK(a.at<float>(0) != b.at<float>(0));
+}
+
+TEST_CASE("results of loops carry their names", "[k]") {
+  const Tensor x = placeholder({.shape = {3}});
+  CHECK(map_fn(same, x, {.name = "mapped"}).name() == "mapped");
+  CHECK(foldl(first, x, {.name = "left"}).name() == "left");
+  CHECK(foldr(first, x, {.name = "right"}).name() == "right");
+}
+
+}  // namespace kiln::test
