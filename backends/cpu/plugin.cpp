@@ -22,19 +22,19 @@ std::uint64_t enter_thread() {
 }
 void leave_thread(std::uint64_t saved) { _mm_setcsr(static_cast<unsigned>(saved)); }
 
-PackedLevel packed_level_of(IsaLevel level) {
+TileLevel tile_level_of(IsaLevel level) {
   switch (level) {
-    case IsaLevel::Avx512: return PackedLevel::Avx512;
-    case IsaLevel::Avx2: return PackedLevel::Avx2;
+    case IsaLevel::Avx512: return TileLevel::Avx512;
+    case IsaLevel::Avx2: return TileLevel::Avx2;
     case IsaLevel::Baseline: break;
   }
-  return PackedLevel::Baseline;
+  return TileLevel::Baseline;
 }
 
 class CpuTarget final : public codegen::Target {
  public:
   explicit CpuTarget(IsaLevel level)
-      : target_(target_of(level)), products_(packed_level_of(level)) {}
+      : target_(target_of(level)), products_(tile_level_of(level)) {}
 
   std::vector<codegen::KernelFunction> compile(const std::vector<codegen::BuiltKernel>& kernels,
                                                std::shared_ptr<const void>& keep_alive,

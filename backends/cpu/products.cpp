@@ -44,34 +44,59 @@ class ByOneDnn final : public codegen::PreparedProduct {
   bool relu_;
 };
 
-class ByPackedLoops final : public codegen::PreparedProduct {
+TiledShape tiled_shape_of(const codegen::MatrixProduct& p) {
+  return {p.rows,      p.columns,    p.depth,      p.lhs_row, p.lhs_depth,
+          p.rhs_depth, p.rhs_column, p.result_row, p.relu};
+}
+
+/// Own loops over rhs as it lies, packed once by the host's loop, or packed in every run.
+class ByTiles final : public codegen::PreparedProduct {
  public:
-  ByPackedLoops(const PackedShape& shape, PackedLevel level) : product_(shape, level) {}
-  std::size_t scratch_bytes() const override { return 0; }
-  std::size_t packed_bytes() const override { return product_.packed_bytes(); }
-  std::string description() const override { return "own packed loops"; }
+  ByTiles(const codegen::MatrixProduct& p, codegen::RhsUse use, TileLevel level)
+      : kept_(use == codegen::RhsUse::Kept),
+        packs_(!kept_ && p.rhs_column != 1),
+        product_(tiled_shape_of(p), kept_ || packs_ ? RhsForm::Packed : RhsForm::Plain, level) {}
+
+  std::size_t scratch_bytes() const override { return packs_ ? product_.packed_bytes() : 0; }
+  std::size_t packed_bytes() const override { return kept_ ? product_.packed_bytes() : 0; }
+  std::string description() const override {
+    return kept_ ? "own loops, rhs packed before" : packs_ ? "own loops, packing rhs" : "own loops";
+  }
   void pack(const float* rhs, void* packed) const override {
     product_.pack(rhs, static_cast<float*>(packed));
   }
   void run(const float* lhs, const void* rhs, const float* bias, float* result,
-           void*) const override {
-    product_.run(lhs, static_cast<const float*>(rhs), bias, result);
+           void* scratch) const override {
+    const auto* right = static_cast<const float*>(rhs);
+    if (packs_) {
+      auto* packed = static_cast<float*>(scratch);
+      product_.pack(right, packed);
+      right = packed;
+    }
+    product_.run(lhs, right, bias, result);
   }
 
  private:
-  PackedProduct product_;
+  bool kept_, packs_;
+  TiledProduct product_;
 };
 
-/// Neighbours of the result's rows lie together, and a vector of columns is worth its loads. Looks
-/// at nothing but what PreparedProduct::packed_bytes may depend on, and at the batch.
-bool suits_packed_loops(const codegen::MatrixProduct& product) {
-  constexpr std::int64_t kFewestColumns = 16;
-  return product.batch == 1 && product.result_column == 1 && product.columns >= kFewestColumns;
-}
-
-PackedShape packed_shape_of(const codegen::MatrixProduct& p) {
-  return {p.rows,      p.columns,    p.depth,      p.lhs_row, p.lhs_depth,
-          p.rhs_depth, p.rhs_column, p.result_row, p.relu};
+/// Why own loops do not take it; empty when they do. The figures stand in tiled/README.md. For a
+/// kept rhs this looks at nothing but what PreparedProduct::packed_bytes may depend on.
+std::optional<std::string> refusal_of_tiles(const codegen::MatrixProduct& p, codegen::RhsUse use) {
+  constexpr std::int64_t kFewestColumns = 8, kFewestRowsToPackFor = 32;
+  constexpr std::int64_t kMostElements = 1 << 19;
+  if (p.batch != 1) return "a batch of matrices";
+  if (p.result_column != 1) return "columns of the result lie apart";
+  if (p.columns < kFewestColumns) return text("fewer than ", kFewestColumns, " columns");
+  if (p.depth * p.columns > kMostElements) {
+    return text("rhs has more than ", kMostElements, " elements");
+  }
+  if (use == codegen::RhsUse::Kept || p.rhs_column == 1) return std::nullopt;
+  if (p.rhs_depth != 1 || p.rows < kFewestRowsToPackFor) {
+    return text("rhs is transposed, and there are fewer than ", kFewestRowsToPackFor, " rows");
+  }
+  return std::nullopt;
 }
 
 ProductShape shape_of(const codegen::MatrixProduct& p) {
@@ -106,9 +131,7 @@ std::shared_ptr<const codegen::PreparedProduct> CpuProducts::prepare(
 
 std::shared_ptr<const codegen::PreparedProduct> CpuProducts::make(
     const codegen::MatrixProduct& product, codegen::RhsUse use) const {
-  if (use == codegen::RhsUse::Kept && suits_packed_loops(product)) {
-    return std::make_shared<ByPackedLoops>(packed_shape_of(product), level_);
-  }
+  if (!refusal_of_tiles(product, use)) return std::make_shared<ByTiles>(product, use, level_);
   return std::make_shared<ByOneDnn>(Product::create(shape_of(product)), product.relu);
 }
 

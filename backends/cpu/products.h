@@ -1,10 +1,10 @@
-// The products of codegen: those with a kept right operand by own packed loops, the others through
+// The products of codegen: small ones by own loops, which allocate nothing, the others through
 // oneDNN. Prepared ones are kept for reuse.
 #pragma once
 
 #include "backends/codegen/product.h"
 #include "backends/cpu/onednn/products.h"
-#include "backends/cpu/packed/packed_product.h"
+#include "backends/cpu/tiled/tiled_product.h"
 
 #include <map>
 #include <mutex>
@@ -13,7 +13,7 @@ namespace kiln::cpu {
 
 class CpuProducts final : public codegen::ProductLibrary {
  public:
-  explicit CpuProducts(PackedLevel level) : level_(level) {}
+  explicit CpuProducts(TileLevel level) : level_(level) {}
   std::optional<std::string> refusal(const ir::Node& dot) const override;
   std::shared_ptr<const codegen::PreparedProduct> prepare(const codegen::MatrixProduct& product,
                                                           codegen::RhsUse use) override;
@@ -22,7 +22,7 @@ class CpuProducts final : public codegen::ProductLibrary {
   std::shared_ptr<const codegen::PreparedProduct> make(const codegen::MatrixProduct& product,
                                                        codegen::RhsUse use) const;
 
-  PackedLevel level_;
+  TileLevel level_;
   std::mutex mutex_;
   std::map<std::pair<codegen::MatrixProduct, codegen::RhsUse>,
            std::weak_ptr<const codegen::PreparedProduct>>

@@ -1,6 +1,6 @@
-// Packed products against plain sums in double: every level of the machine, all layouts, sizes
+// Tiled products against plain sums in double: every level of the machine, all layouts, sizes
 // around the edges of tiles, panels and blocks, and memory beyond the matrices left alone.
-#include "backends/cpu/packed/packed_product.h"
+#include "backends/cpu/tiled/tiled_product.h"
 #include "tests/catch.h"
 
 #include <cmath>
@@ -9,9 +9,10 @@
 #include <random>
 #include <vector>
 
-using kiln::cpu::PackedLevel;
-using kiln::cpu::PackedProduct;
-using kiln::cpu::PackedShape;
+using kiln::cpu::RhsForm;
+using kiln::cpu::TiledProduct;
+using kiln::cpu::TiledShape;
+using kiln::cpu::TileLevel;
 
 namespace {
 
@@ -32,18 +33,18 @@ std::vector<float> draws(std::int64_t count, unsigned seed) {
   return values;
 }
 
-std::vector<PackedLevel> levels() {
-  std::vector<PackedLevel> out{PackedLevel::Baseline};
+std::vector<TileLevel> levels() {
+  std::vector<TileLevel> out{TileLevel::Baseline};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    out.push_back(PackedLevel::Avx2);
+    out.push_back(TileLevel::Avx2);
   }
-  if (__builtin_cpu_supports("avx512f")) out.push_back(PackedLevel::Avx512);
+  if (__builtin_cpu_supports("avx512f")) out.push_back(TileLevel::Avx512);
   return out;
 }
 
-PackedShape shape_of(std::int64_t m, std::int64_t n, std::int64_t k, bool lhs_transposed,
-                     bool rhs_transposed, std::int64_t gap) {
-  PackedShape shape{m, n, k, k, 1, n, 1, n + gap};
+TiledShape shape_of(std::int64_t m, std::int64_t n, std::int64_t k, bool lhs_transposed,
+                    bool rhs_transposed, std::int64_t gap) {
+  TiledShape shape{m, n, k, k, 1, n, 1, n + gap};
   if (lhs_transposed) shape.lhs_row = 1, shape.lhs_depth = m;
   if (rhs_transposed) shape.rhs_depth = 1, shape.rhs_column = k;
   return shape;
@@ -51,16 +52,17 @@ PackedShape shape_of(std::int64_t m, std::int64_t n, std::int64_t k, bool lhs_tr
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-void agrees(PackedShape s, PackedLevel level, bool extras) {
+void agrees(TiledShape s, RhsForm form, TileLevel level, bool extras) {
   s.relu = extras;
   constexpr float kUntouched = 77;
   const std::vector<float> lhs = draws(s.rows * s.depth, 1), rhs = draws(s.depth * s.columns, 2);
-  const PackedProduct product(s, level);
+  const TiledProduct product(s, form, level);
   const Memory packed = memory(product.packed_bytes());
   product.pack(rhs.data(), packed.get());
   std::vector<float> result(at(s.rows * s.result_row), kUntouched);
   const std::vector<float> bias = draws(s.columns, 3);
-  product.run(lhs.data(), packed.get(), extras ? bias.data() : nullptr, result.data());
+  product.run(lhs.data(), form == RhsForm::Packed ? packed.get() : rhs.data(),
+              extras ? bias.data() : nullptr, result.data());
   const double bound = 1.3e-7 * static_cast<double>(s.depth) * (static_cast<double>(s.depth) + 9);
   for (std::int64_t i = 0; i < s.rows; ++i) {
     for (std::int64_t j = 0; j < s.result_row; ++j) {
@@ -82,17 +84,19 @@ void agrees(PackedShape s, PackedLevel level, bool extras) {
 
 }  // namespace
 
-TEST_CASE("packed products agree with plain sums at every level and layout") {
+TEST_CASE("tiled products agree with plain sums at every level and layout") {
   const std::int64_t sizes[][3] = {{1, 1, 1},    {1, 7, 5},      {5, 7, 1},    {3, 17, 19},
                                    {8, 16, 32},  {13, 33, 31},   {12, 32, 64}, {25, 64, 513},
                                    {97, 65, 40}, {193, 31, 1030}};
-  for (const PackedLevel level : levels()) {
+  for (const TileLevel level : levels()) {
     for (const auto& [m, n, k] : sizes) {
       for (int form = 0; form < 8; ++form) {
         INFO("level " << static_cast<int>(level) << ": " << m << "x" << k << " times " << k << "x"
                       << n << ", form " << form);
         for (const bool extras : {false, true}) {
-          agrees(shape_of(m, n, k, form & 1, form & 2, form & 4 ? 3 : 0), level, extras);
+          const TiledShape shape = shape_of(m, n, k, form & 1, form & 2, form & 4 ? 3 : 0);
+          agrees(shape, RhsForm::Packed, level, extras);
+          if (shape.rhs_column == 1) agrees(shape, RhsForm::Plain, level, extras);
         }
       }
     }
@@ -100,10 +104,10 @@ TEST_CASE("packed products agree with plain sums at every level and layout") {
 }
 
 TEST_CASE("an element's digits do not depend on the rows around it") {
-  for (const PackedLevel level : levels()) {
+  for (const TileLevel level : levels()) {
     const std::vector<float> lhs = draws(40 * 70, 1), rhs = draws(70 * 50, 2);
-    const PackedProduct whole(shape_of(40, 50, 70, false, false, 0), level);
-    const PackedProduct part(shape_of(7, 50, 70, false, false, 0), level);
+    const TiledProduct whole(shape_of(40, 50, 70, false, false, 0), RhsForm::Packed, level);
+    const TiledProduct part(shape_of(7, 50, 70, false, false, 0), RhsForm::Packed, level);
     REQUIRE(whole.packed_bytes() == part.packed_bytes());
     const Memory packed = memory(whole.packed_bytes());
     whole.pack(rhs.data(), packed.get());
@@ -114,10 +118,10 @@ TEST_CASE("an element's digits do not depend on the rows around it") {
   }
 }
 
-TEST_CASE("NaN and infinities go through packed products, and padding brings none") {
-  for (const PackedLevel level : levels()) {
-    const PackedShape shape = shape_of(2, 3, 4, false, false, 0);
-    const PackedProduct product(shape, level);
+TEST_CASE("NaN and infinities go through tiled products, and padding brings none") {
+  for (const TileLevel level : levels()) {
+    const TiledShape shape = shape_of(2, 3, 4, false, false, 0);
+    const TiledProduct product(shape, RhsForm::Packed, level);
     const Memory packed = memory(product.packed_bytes());
     std::vector<float> lhs(8, 1.0f), rhs(12, 1.0f), result(6);
     lhs[1] = INFINITY;
@@ -130,10 +134,11 @@ TEST_CASE("NaN and infinities go through packed products, and padding brings non
     CHECK(result[3] == 4.0f);
     CHECK(std::isnan(result[4]));
     CHECK(result[5] == 4.0f);
-    PackedShape with_relu = shape;
+    TiledShape with_relu = shape;
     with_relu.relu = true;
     const float bias[] = {-INFINITY, 0, -8};
-    PackedProduct(with_relu, level).run(lhs.data(), packed.get(), bias, result.data());
+    TiledProduct(with_relu, RhsForm::Packed, level)
+        .run(lhs.data(), packed.get(), bias, result.data());
     CHECK(std::isnan(result[0]));
     CHECK(std::isnan(result[1]));
     CHECK(result[3] == 0.0f);

@@ -1,22 +1,21 @@
-// Products of float32 whose right operand is packed once and multiplied often: the weights of a
-// loop, or of a model that is not being trained. Own code, no library: a run allocates nothing,
-// and an element of the result is the sum over the depth in order, whatever the other sizes are.
+// Products of float32 in own loops over tiles of registers. Beside a library's they allocate
+// nothing, know no threads, and can work on a right operand that was packed once for many runs.
+// An element of the result is the sum over the depth in order, whatever the other sizes are.
 #pragma once
 
-#include "backends/cpu/packed/micro_kernel.h"
+#include "backends/cpu/tiled/micro_kernel.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 namespace kiln::cpu {
 
 /// Instructions that the inner loops are compiled for.
-enum class PackedLevel : std::uint8_t { Baseline, Avx2, Avx512 };
+enum class TileLevel : std::uint8_t { Baseline, Avx2, Avx512 };
 
 /// result (rows x columns) = lhs (rows x depth) times rhs (depth x columns). Strides in elements;
 /// neighbours of a row of the result lie together.
-struct PackedShape {
+struct TiledShape {
   std::int64_t rows = 0, columns = 0, depth = 0;
   std::int64_t lhs_row = 0, lhs_depth = 0;
   std::int64_t rhs_depth = 0, rhs_column = 0;
@@ -24,10 +23,13 @@ struct PackedShape {
   bool relu = false;  // in the end, what is not above 0 becomes 0; NaN stays
 };
 
-class PackedProduct {
+/// What a run gets as rhs: the matrix itself, or what pack() made of it.
+enum class RhsForm : std::uint8_t { Plain, Packed };
+
+class TiledProduct {
  public:
-  /// REQUIRES: all sizes above 0, and that the machine has the level.
-  PackedProduct(const PackedShape& shape, PackedLevel level);
+  /// REQUIRES: all sizes above 0, rhs_column 1 for a plain rhs, and that the machine has the level.
+  TiledProduct(const TiledShape& shape, RhsForm form, TileLevel level);
 
   /// Of the packed form: panels of a few columns, filled up with zeros, row after row of rhs.
   std::size_t packed_bytes() const;
@@ -35,10 +37,11 @@ class PackedProduct {
   void pack(const float* rhs, float* packed) const noexcept;
   /// `bias`: a number for each column that sums begin with, or null for 0. From any number of
   /// threads.
-  void run(const float* lhs, const float* packed, const float* bias, float* result) const noexcept;
+  void run(const float* lhs, const float* rhs, const float* bias, float* result) const noexcept;
 
  private:
-  PackedShape shape_;
+  TiledShape shape_;
+  RhsForm form_;
   MicroKernel kernel_;
 };
 

@@ -1,18 +1,19 @@
-// The inner loops of packed products, compiled once for each level of instructions. What is
+// The inner loops of own products, compiled once for each level of instructions. What is
 // declared here is all that those files may share with others: inline functions of the library
 // compiled for AVX-512 could otherwise be what the linker keeps for every machine.
 #pragma once
 
 namespace kiln::cpu {
 
-/// One product over a packed right operand; strides in elements.
+/// One product; strides in elements.
 struct MicroKernelArguments {
   const float* lhs;
-  const float* packed;
+  const float* rhs;
+  bool packed;        // rhs: in panels; else row after row, rhs_depth apart
   const float* bias;  // or null
   float* result;
   long long rows, columns, depth;
-  long long lhs_row, lhs_depth, result_row;
+  long long lhs_row, lhs_depth, rhs_depth, result_row;
   bool relu;
 };
 

@@ -1,5 +1,5 @@
 // For every x86-64; CMakeLists.txt has the options.
-#include "backends/cpu/packed/micro_kernel_loops.h"
+#include "backends/cpu/tiled/micro_kernel_loops.h"
 
 namespace kiln::cpu {
 

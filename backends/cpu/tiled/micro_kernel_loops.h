@@ -1,0 +1,203 @@
+// The loops of a micro-kernel: a small file for each level of instructions includes this and names
+// the result. Tiles of a few rows by a few vectors of columns stay in registers while the depth
+// goes by: each step loads vectors of rhs and multiplies them by one number of every row. Rows are
+// cut into tiles of nearly equal height; few rows have wider tiles, which read rhs in longer runs.
+#include "backends/cpu/tiled/micro_kernel.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace kiln::cpu {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kLanes = 16, kMostRows = 14, kRegisters = 32;
+#elif defined(__AVX2__)
+constexpr int kLanes = 8, kMostRows = 6, kRegisters = 16;
+#else
+constexpr int kLanes = 4, kMostRows = 4, kRegisters = 16;
+#endif
+constexpr int kPanelVectors = 2, kPanel = kPanelVectors * kLanes;
+/// Depth and rows of a block: its part of rhs and of lhs stay in the near caches.
+constexpr long long kDepthBlock = 512, kRowBlock = 98;
+
+typedef float Vector __attribute__((vector_size(kLanes * sizeof(float))));
+typedef float Unaligned __attribute__((vector_size(kLanes * sizeof(float)), aligned(4)));
+
+/// The first `count` numbers of a vector in memory; what lies behind is neither read (0 stands for
+/// it) nor written.
+#if defined(__AVX512F__)
+inline __mmask16 lanes_below(int count) { return static_cast<__mmask16>((1u << count) - 1); }
+inline Vector load_some(const float* from, int count) {
+  return static_cast<Vector>(_mm512_maskz_loadu_ps(lanes_below(count), from));
+}
+inline void store_some(const Vector& from, float* to, int count) {
+  _mm512_mask_storeu_ps(to, lanes_below(count), static_cast<__m512>(from));
+}
+#elif defined(__AVX2__)
+inline __m256i lanes_below(int count) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+inline Vector load_some(const float* from, int count) {
+  return static_cast<Vector>(_mm256_maskload_ps(from, lanes_below(count)));
+}
+inline void store_some(const Vector& from, float* to, int count) {
+  _mm256_maskstore_ps(to, lanes_below(count), static_cast<__m256>(from));
+}
+#else
+inline Vector load_some(const float* from, int count) {
+  return Vector{from[0], count > 1 ? from[1] : 0.0f, count > 2 ? from[2] : 0.0f, 0.0f};
+}
+inline void store_some(const Vector& from, float* to, int count) {
+  to[0] = from[0];
+  if (count > 1) to[1] = from[1];
+  if (count > 2) to[2] = from[2];
+}
+#endif
+
+struct Tile {
+  const float* lhs;
+  const float* rhs;
+  const float* bias;  // of the columns; null: none, or an earlier block of the depth had it
+  float* result;
+  long long depth, lhs_row, lhs_depth, rhs_depth, result_row;
+  long long panel;  // of rhs: from one panel's columns to the next one's
+  int columns;      // that there are
+  bool accumulate;  // on what the result holds, from an earlier block of the depth
+  bool relu;        // this is the last block
+};
+
+/// Vector number v of a row of the tile; the last one may be a part.
+template <int kVectors, bool kWhole>
+inline Vector load(const float* row, int v, int columns) {
+  if (!kWhole && v == kVectors - 1) return load_some(row + v * kLanes, columns - v * kLanes);
+  return *reinterpret_cast<const Unaligned*>(row + v * kLanes);
+}
+
+template <int kVectors, bool kWhole>
+inline void store(const Vector& from, float* row, int v, int columns) {
+  if (kWhole || v < kVectors - 1) {
+    *reinterpret_cast<Unaligned*>(row + v * kLanes) = from;
+    return;
+  }
+  store_some(from, row + v * kLanes, columns - v * kLanes);
+}
+
+// Every loop over the tile is unrolled, or the sums would live in memory.
+#define KILN_EACH_SUM                                      \
+  _Pragma("GCC unroll 16") for (int r = 0; r < kRows; ++r) \
+      _Pragma("GCC unroll 16") for (int v = 0; v < kVectors; ++v)
+
+/// REQUIRES: kWhole or (kVectors - 1) * kLanes < columns < kVectors * kLanes.
+template <int kRows, int kVectors, bool kWhole>
+void multiply(const Tile& tile) {
+  Vector sums[kRows][kVectors];
+  KILN_EACH_SUM sums[r][v] = Vector{};
+  if (tile.bias) {
+    KILN_EACH_SUM sums[r][v] = load<kVectors, kWhole>(tile.bias, v, tile.columns);
+  }
+  if (tile.accumulate) {
+    KILN_EACH_SUM {
+      sums[r][v] = load<kVectors, kWhole>(tile.result + r * tile.result_row, v, tile.columns);
+    }
+  }
+  const float* left = tile.lhs;
+  const float* right = tile.rhs;
+  for (long long d = 0; d < tile.depth; ++d, left += tile.lhs_depth, right += tile.rhs_depth) {
+    Vector factors[kVectors];
+    _Pragma("GCC unroll 16") for (int v = 0; v < kVectors; ++v) {
+      const float* panel = right + v / kPanelVectors * tile.panel - v / kPanelVectors * kPanel;
+      factors[v] = load<kVectors, kWhole>(panel, v, tile.columns);
+    }
+    KILN_EACH_SUM sums[r][v] += left[r * tile.lhs_row] * factors[v];
+  }
+  if (tile.relu) {
+    const Vector zero = {};
+    KILN_EACH_SUM sums[r][v] = sums[r][v] <= zero ? zero : sums[r][v];
+  }
+  KILN_EACH_SUM {
+    store<kVectors, kWhole>(sums[r][v], tile.result + r * tile.result_row, v, tile.columns);
+  }
+}
+#undef KILN_EACH_SUM
+
+/// As few vectors as the columns need.
+template <int kRows, int kVectors>
+void multiply_columns(const Tile& tile) {
+  if constexpr (kVectors > 1) {
+    if (tile.columns <= (kVectors - 1) * kLanes) {
+      return multiply_columns<kRows, kVectors - 1>(tile);
+    }
+  }
+  if (tile.columns == kVectors * kLanes) return multiply<kRows, kVectors, true>(tile);
+  multiply<kRows, kVectors, false>(tile);
+}
+
+template <int kRows, int kVectors>
+void multiply_rows(const Tile& tile, int rows) {
+  if constexpr (kRows > 1) {
+    if (rows < kRows) return multiply_rows<kRows - 1, kVectors>(tile, rows);
+  }
+  multiply_columns<kRows, kVectors>(tile);
+}
+
+/// All rows of one block with the same columns.
+template <int kMost, int kVectors>
+void multiply_block(Tile tile, long long rows) {
+  const long long tiles = (rows + kMost - 1) / kMost;
+  long long done = 0;
+  for (long long t = 0; t < tiles; ++t) {
+    const long long next = rows * (t + 1) / tiles;
+    multiply_rows<kMost, kVectors>(tile, static_cast<int>(next - done));
+    tile.lhs += (next - done) * tile.lhs_row;
+    tile.result += (next - done) * tile.result_row;
+    done = next;
+  }
+}
+
+long long smaller(long long a, long long b) { return a < b ? a : b; }
+
+/// Few rows have wide tiles: more sums at once, and longer runs of rhs. The sums are half of the
+/// registers or fewer.
+int vectors_for(long long rows) {
+  return rows == 1 ? kRegisters / 2 : rows == 2 ? kRegisters / 4 : kPanelVectors;
+}
+
+void multiply_tile(const Tile& tile, long long rows) {
+  if (rows == 1) return multiply_columns<1, kRegisters / 2>(tile);
+  if (rows == 2) return multiply_columns<2, kRegisters / 4>(tile);
+  multiply_block<kMostRows, kPanelVectors>(tile, rows);
+}
+
+void run(const MicroKernelArguments& a) {
+  const long long width = vectors_for(a.rows) * kLanes;
+  Tile tile;
+  tile.lhs_row = a.lhs_row;
+  tile.lhs_depth = a.lhs_depth;
+  tile.rhs_depth = a.packed ? kPanel : a.rhs_depth;
+  tile.panel = a.packed ? a.depth * kPanel : kPanel;
+  tile.result_row = a.result_row;
+  const long long blocks = (a.rows + kRowBlock - 1) / kRowBlock;
+  for (long long block = 0; block < blocks; ++block) {
+    const long long row = a.rows * block / blocks;
+    const long long rows = a.rows * (block + 1) / blocks - row;
+    for (long long d = 0; d < a.depth; d += kDepthBlock) {
+      tile.lhs = a.lhs + row * a.lhs_row + d * a.lhs_depth;
+      tile.depth = smaller(kDepthBlock, a.depth - d);
+      tile.accumulate = d != 0;
+      tile.relu = a.relu && d + tile.depth == a.depth;
+      for (long long column = 0; column < a.columns; column += width) {
+        tile.rhs =
+            a.packed ? a.rhs + column * a.depth + d * kPanel : a.rhs + column + d * a.rhs_depth;
+        tile.bias = a.bias && d == 0 ? a.bias + column : nullptr;
+        tile.result = a.result + row * a.result_row + column;
+        tile.columns = static_cast<int>(smaller(width, a.columns - column));
+        multiply_tile(tile, rows);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kiln::cpu
