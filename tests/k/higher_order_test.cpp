@@ -2,9 +2,13 @@
 // calls that the specification writes out.
 #include "tests/catch.h"
 #include "tests/k/row.h"
+#include "tests/misuse.h"
 
 namespace kiln::test {
 namespace {
+
+using testing::Fault;
+using testing::Misuse;
 
 const Array& x() {
   static const Array array = f32({3, 2}, {1, 2, 3, 4, 5, 6});
@@ -146,34 +150,36 @@ Tensor of(const Shape& shape, const char* dtype = "float32") {
 Tensor same(const Tensor& e) { return e; }
 Tensor first(const Tensor& a, const Tensor&) { return a; }
 
-const ErrorRow kErrors[] = {
-    {Fault::Value, [] { return map_fn(same, of({}), {}); },
+const std::vector<Misuse> kErrors = {
+    {__LINE__, Fault::Value, [] { return map_fn(same, of({}), {}); },
      "map_fn: elems is a scalar (elems float32[])"},
-    {Fault::Value, [] { return map_fn(same, Tensor(), {}); }, "map_fn: elems is an empty tensor"},
-    {Fault::Type,
+    {__LINE__ + 1, Fault::Value,
+     [] { return map_fn(same, Tensor(), {}); }, "map_fn: elems is an empty tensor"},
+    {__LINE__ + 1, Fault::Type,
      [] { return map_fn([](const Tensor& e) { return cast(e, "float64"); }, of({2, 3}), {}); },
      "map_fn: fn gives float64[3] but dtype is float32, that of elems"},
-    {Fault::Type, [] { return map_fn(same, of({2, 3}), {.dtype = "int32"}); },
+    {__LINE__, Fault::Type, [] { return map_fn(same, of({2, 3}), {.dtype = "int32"}); },
      "map_fn: fn gives float32[3] but dtype is int32"},
-    {Fault::Type, [] { return map_fn(same, of({2, 3}), {.dtype = "int"}); },
+    {__LINE__, Fault::Type, [] { return map_fn(same, of({2, 3}), {.dtype = "int"}); },
      "map_fn: dtype 'int' is not known"},
-    {Fault::Value, [] { return map_fn([](const Tensor&) { return Tensor(); }, of({2}), {}); },
+    {__LINE__ + 1, Fault::Value,
+     [] { return map_fn([](const Tensor&) { return Tensor(); }, of({2}), {}); },
      "map_fn: fn is an empty tensor"},
-    {Fault::Value, [] { return foldl(first, of({0, 2}), {}); },
+    {__LINE__, Fault::Value, [] { return foldl(first, of({0, 2}), {}); },
      "foldl: elems is empty and there is no initializer (elems float32[0,2])"},
-    {Fault::Value, [] { return foldr(first, of({0}), {}); },
+    {__LINE__, Fault::Value, [] { return foldr(first, of({0}), {}); },
      "foldr: elems is empty and there is no initializer (elems float32[0])"},
-    {Fault::Value, [] { return foldl(first, of({}), {}); },
+    {__LINE__, Fault::Value, [] { return foldl(first, of({}), {}); },
      "foldl: elems is a scalar (elems float32[])"},
-    {Fault::Value,
+    {__LINE__ + 1, Fault::Value,
      [] { return foldr([](const Tensor& a, const Tensor&) { return sum(a); }, of({3, 2}), {}); },
      "foldr: fn gives float32[] but got float32[2] as what was accumulated"},
-    {Fault::Value,
+    {__LINE__ + 2, Fault::Value,
      [] {
        return foldl([](const Tensor& a, const Tensor&) { return cast(a, "int32"); }, of({3}), {});
      },
      "foldl: fn gives int32[] but got float32[] as what was accumulated"},
-    {Fault::Type, [] { return foldl(first, of({3}, "int32"), {.initializer = 0.5}); },
+    {__LINE__, Fault::Type, [] { return foldl(first, of({3}, "int32"), {.initializer = 0.5}); },
      "foldl: initializer 0.5 is not integral beside a tensor of dtype int32"},
 };
 
@@ -186,7 +192,7 @@ TEST_CASE("gradients of map_fn, foldl and foldr", "[k]") {
 }
 
 TEST_CASE("misuse of map_fn, foldl and foldr", "[k]") {
-  for (const ErrorRow& row : kErrors) run(row, __FILE__);
+  run(kErrors, __FILE__);
 }
 
 TEST_CASE("a fold over an unknown number of elements needs one at the call", "[k]") {

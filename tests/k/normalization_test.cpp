@@ -2,11 +2,15 @@
 // * gamma + beta with numpy.mean and numpy.var (ddof 0) where statistics are x's own.
 #include "tests/catch.h"
 #include "tests/k/row.h"
+#include "tests/misuse.h"
 
 #include <cmath>
 
 namespace kiln::test {
 namespace {
+
+using testing::Fault;
+using testing::Misuse;
 
 const Array& x() {
   static const Array array = f32({2, 3}, {1, 2, -3, 0.5, -1, 4});
@@ -178,54 +182,56 @@ Tensor of(const Shape& shape, const char* dtype = "float32") {
   return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
 }
 
-const ErrorRow kErrors[] = {
-    {Fault::Value,
+const std::vector<Misuse> kErrors = {
+    {__LINE__ + 1, Fault::Value,
      [] { return batch_normalization(of({2, 3}), of({2}), of({3}), None, None); },
      "batch_normalization: mean has 2 elements but axis 1 of x has 3 (x float32[2,3], mean "
      "float32[2])"},
-    {Fault::Value,
+    {__LINE__ + 1, Fault::Value,
      [] { return batch_normalization(of({2, 3}), of({2}), of({2}), None, of({3}), {.axis = 0}); },
      "batch_normalization: gamma has 3 elements but axis 0 of x has 2 (x float32[2,3], gamma "
      "float32[3])"},
-    {Fault::Value,
+    {__LINE__ + 1, Fault::Value,
      [] { return batch_normalization(of({2, 3}), of({3}), of({4, 2, 3}), None, None); },
      "batch_normalization: var does not broadcast to x (x float32[2,3], var float32[4,2,3])"},
-    {Fault::Value,
+    {__LINE__ + 1, Fault::Value,
      [] { return batch_normalization(of({2, 3}), of({3}), of({3}), of({3, 3}), None); },
      "batch_normalization: shapes do not broadcast: sizes 2 and 3 of axis -2 (x float32[2,3], "
      "beta float32[3,3])"},
-    {Fault::Value,
+    {__LINE__ + 1, Fault::Value,
      [] { return batch_normalization(of({1, 3}), of({2, 3}), of({3}), None, None); },
      "batch_normalization: mean does not broadcast to x (x float32[1,3], mean float32[2,3])"},
-    {Fault::Value,
+    {__LINE__ + 1, Fault::Value,
      [] { return batch_normalization(of({2, 3}), 0, 1, None, None, {.axis = 2}); },
      "batch_normalization: axis 2 is out of range for rank 2"},
-    {Fault::Value,
+    {__LINE__ + 1, Fault::Value,
      [] { return batch_normalization(of({2, 3}), 0, 1, None, None, {.epsilon = -1}); },
      "batch_normalization: epsilon is -1"},
-    {Fault::Type, [] { return batch_normalization(of({2}, "int32"), 0, 1, None, None); },
+    {__LINE__, Fault::Type, [] { return batch_normalization(of({2}, "int32"), 0, 1, None, None); },
      "batch_normalization: x is not floating point (x int32[2])"},
-    {Fault::Type,
+    {__LINE__ + 1, Fault::Type,
      [] { return batch_normalization(of({2}), of({2}, "float64"), 1, None, None); },
      "batch_normalization: x has dtype float32 but mean has dtype float64 (x float32[2], mean "
      "float64[2])"},
-    {Fault::Value, [] { return batch_normalization(of({2}), Tensor(), 1, None, None); },
+    {__LINE__, Fault::Value, [] { return batch_normalization(of({2}), Tensor(), 1, None, None); },
      "batch_normalization: mean is an empty tensor"},
-    {Fault::Value,
+    {__LINE__ + 1, Fault::Value,
      [] { return normalize_batch_in_training(of({2, 3}), of({2}), None, 0).normed; },
      "normalize_batch_in_training: gamma has 2 elements but the axes that are kept have 3 (x "
      "float32[2,3], gamma float32[2])"},
-    {Fault::Value,
+    {__LINE__ + 1, Fault::Value,
      [] { return normalize_batch_in_training(of({2, 3}), None, None, {0, -2}).normed; },
      "normalize_batch_in_training: reduction_axes (0, -2) repeats an axis"},
-    {Fault::Value, [] { return normalize_batch_in_training(of({2}), None, None, 1).mean; },
+    {__LINE__ + 1, Fault::Value,
+     [] { return normalize_batch_in_training(of({2}), None, None, 1).mean; },
      "normalize_batch_in_training: reduction_axes 1 is out of range for rank 1"},
-    {Fault::Value,
+    {__LINE__ + 1, Fault::Value,
      [] { return normalize_batch_in_training(of({2}), None, None, 0, {.epsilon = NAN}).mean; },
      "normalize_batch_in_training: epsilon is nan"},
-    {Fault::Type, [] { return normalize_batch_in_training(of({2}, "bool"), None, None, 0).var; },
+    {__LINE__ + 1, Fault::Type,
+     [] { return normalize_batch_in_training(of({2}, "bool"), None, None, 0).var; },
      "normalize_batch_in_training: x is not floating point (x bool[2])"},
-    {Fault::Type,
+    {__LINE__ + 1, Fault::Type,
      [] { return normalize_batch_in_training(of({2}), None, of({2}, "float16"), None).normed; },
      "normalize_batch_in_training: x has dtype float32 but beta has dtype float16 (x float32[2], "
      "beta float16[2])"},
@@ -246,7 +252,7 @@ TEST_CASE("gradients of batch normalisation", "[k]") {
 }
 
 TEST_CASE("misuse of batch normalisation", "[k]") {
-  for (const ErrorRow& row : kErrors) run(row, __FILE__);
+  run(kErrors, __FILE__);
 }
 
 TEST_CASE("batch normalisation keeps the dtype of x", "[k]") {

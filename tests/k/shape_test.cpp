@@ -3,11 +3,15 @@
 // a + (b - a) * w with a = x[i // f], b = x[min(i // f + 1, n - 1)], w = i % f / f.
 #include "tests/catch.h"
 #include "tests/k/row.h"
+#include "tests/misuse.h"
 
 #include <numeric>
 
 namespace kiln::test {
 namespace {
+
+using testing::Fault;
+using testing::Misuse;
 
 /// 0, 1, 2, ... in C order.
 Array counted(std::vector<std::int64_t> dims) {
@@ -333,106 +337,113 @@ Tensor of(const Shape& shape, const char* dtype = "float32") {
   return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
 }
 
-const ErrorRow kMovementErrors[] = {
-    {Fault::Value, [] { return reshape(of({2, 3}), {None, 2}); },
+const std::vector<Misuse> kMovementErrors = {
+    {__LINE__, Fault::Value, [] { return reshape(of({2, 3}), {None, 2}); },
      "reshape: shape holds None; use -1 for the size that is left"},
-    {Fault::Value, [] { return reshape(of({2, 3}), {-1, -1}); },
+    {__LINE__, Fault::Value, [] { return reshape(of({2, 3}), {-1, -1}); },
      "reshape: shape has more than one -1: [-1,-1]"},
-    {Fault::Value, [] { return permute_dimensions(of({2, 3}), {0, 0}); },
+    {__LINE__, Fault::Value, [] { return permute_dimensions(of({2, 3}), {0, 0}); },
      "permute_dimensions: pattern (0, 0) is no permutation of the axes (x float32[2,3])"},
-    {Fault::Value, [] { return permute_dimensions(of({2, 3}), {0, 2}); },
+    {__LINE__, Fault::Value, [] { return permute_dimensions(of({2, 3}), {0, 2}); },
      "permute_dimensions: pattern 2 is out of range for rank 2"},
-    {Fault::Value, [] { return concatenate({}, {}); }, "concatenate: tensors is empty"},
-    {Fault::Value, [] { return concatenate({of({2, 3}), of({3, 3})}, {.axis = 1}); },
+    {__LINE__, Fault::Value, [] { return concatenate({}, {}); }, "concatenate: tensors is empty"},
+    {__LINE__, Fault::Value, [] { return concatenate({of({2, 3}), of({3, 3})}, {.axis = 1}); },
      "concatenate: tensors differ on axis 0, which is not joined (float32[2,3], float32[3,3])"},
-    {Fault::Type, [] { return concatenate({of({2}), of({2}, "int32")}, {}); },
+    {__LINE__, Fault::Type, [] { return concatenate({of({2}), of({2}, "int32")}, {}); },
      "concatenate: tensors have different dtypes (float32[2], int32[2])"},
-    {Fault::Value, [] { return concatenate({of({2}), of({2, 1})}, {}); },
+    {__LINE__, Fault::Value, [] { return concatenate({of({2}), of({2, 1})}, {}); },
      "concatenate: tensors have different ranks (float32[2], float32[2,1])"},
-    {Fault::Value, [] { return stack({}, {}); }, "stack: x is empty"},
-    {Fault::Value, [] { return stack({of({2}), of({2})}, {.axis = 2}); },
+    {__LINE__, Fault::Value, [] { return stack({}, {}); }, "stack: x is empty"},
+    {__LINE__, Fault::Value, [] { return stack({of({2}), of({2})}, {.axis = 2}); },
      "stack: axis 2 is out of range for rank 2"},
-    {Fault::Value, [] { return expand_dims(of({2}), {.axis = 2}); },
+    {__LINE__, Fault::Value, [] { return expand_dims(of({2}), {.axis = 2}); },
      "expand_dims: axis 2 is out of range for rank 2"},
-    {Fault::Value, [] { return squeeze(of({2, 3}), 0); },
+    {__LINE__, Fault::Value, [] { return squeeze(of({2, 3}), 0); },
      "squeeze: axis 0 has size 2, not 1 (x float32[2,3])"},
-    {Fault::Value, [] { return batch_flatten(of({})); },
+    {__LINE__, Fault::Value, [] { return batch_flatten(of({})); },
      "batch_flatten: x is a scalar (x float32[])"},
-    {Fault::Value, [] { return repeat_elements(of({2}), -1, 0); }, "repeat_elements: rep is -1"},
-    {Fault::Value, [] { return repeat(of({2}), 3); },
+    {__LINE__ + 1, Fault::Value,
+     [] { return repeat_elements(of({2}), -1, 0); }, "repeat_elements: rep is -1"},
+    {__LINE__, Fault::Value, [] { return repeat(of({2}), 3); },
      "repeat: x has rank 1, not 2 (x float32[2])"},
-    {Fault::NotImplemented, [] { return tile(of({2}), {2, 2}); },
+    {__LINE__, Fault::NotImplemented, [] { return tile(of({2}), {2, 2}); },
      "tile: n (2, 2) has more entries than x has axes (x float32[2])"},
-    {Fault::Value, [] { return tile(of({2}), -1); }, "tile: n is -1"},
-    {Fault::Value, [] { return reverse(of({2}), {0, 0}); }, "reverse: axes (0, 0) repeats an axis"},
-    {Fault::Value, [] { return arange(1, 5, 0); }, "arange: step is 0"},
-    {Fault::Type, [] { return arange(3, {.dtype = "int8"}); },
+    {__LINE__, Fault::Value, [] { return tile(of({2}), -1); }, "tile: n is -1"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return reverse(of({2}), {0, 0}); }, "reverse: axes (0, 0) repeats an axis"},
+    {__LINE__, Fault::Value, [] { return arange(1, 5, 0); }, "arange: step is 0"},
+    {__LINE__, Fault::Type, [] { return arange(3, {.dtype = "int8"}); },
      "arange: dtype int8 is none of int32, int64, float32, float64"},
-    {Fault::Type, [] { return one_hot(of({2}), 3); },
+    {__LINE__, Fault::Type, [] { return one_hot(of({2}), 3); },
      "one_hot: indices are not integers (indices float32[2])"},
-    {Fault::Value, [] { return one_hot(of({2}, "int32"), -1); }, "one_hot: num_classes is -1"},
-    {Fault::Value, [] { return pattern_broadcast(of({2, 3}), {true}); },
+    {__LINE__ + 1, Fault::Value,
+     [] { return one_hot(of({2}, "int32"), -1); }, "one_hot: num_classes is -1"},
+    {__LINE__, Fault::Value, [] { return pattern_broadcast(of({2, 3}), {true}); },
      "pattern_broadcast: broadcastable has 1 entries for the 2 axes of x (x float32[2,3])"},
-    {Fault::Value, [] { return pattern_broadcast(of({2, 1}), {true, true}); },
+    {__LINE__, Fault::Value, [] { return pattern_broadcast(of({2, 1}), {true, true}); },
      "pattern_broadcast: axis 0 has size 2, not 1 (x float32[2,1])"},
-    {Fault::Value, [] { return size(Tensor()); }, "size: x is an empty tensor"},
-    {Fault::Value, [] { return slice(of({2, 3}), {0}, {1, 1}); },
+    {__LINE__, Fault::Value, [] { return size(Tensor()); }, "size: x is an empty tensor"},
+    {__LINE__, Fault::Value, [] { return slice(of({2, 3}), {0}, {1, 1}); },
      "slice: start has 1 entries for the 2 axes of x (x float32[2,3])"},
-    {Fault::Value, [] { return slice(of({2, 3}), {0, 0}, of({3}, "int32")); },
+    {__LINE__, Fault::Value, [] { return slice(of({2, 3}), {0, 0}, of({3}, "int32")); },
      "slice: size has 3 entries for the 2 axes of x (x float32[2,3])"},
-    {Fault::Value, [] { return slice(of({2}), {None}, {1}); }, "slice: start holds None"},
-    {Fault::Value, [] { return slice(of({2}), {1}, {2}); },
+    {__LINE__, Fault::Value, [] { return slice(of({2}), {None}, {1}); }, "slice: start holds None"},
+    {__LINE__, Fault::Value, [] { return slice(of({2}), {1}, {2}); },
      "slice: start 1 and size 2 leave axis 0 (x float32[2])"},
-    {Fault::Value, [] { return slice(of({2}), {-1}, {1}); },
+    {__LINE__, Fault::Value, [] { return slice(of({2}), {-1}, {1}); },
      "slice: start -1 and size 1 leave axis 0 (x float32[2])"},
-    {Fault::Value, [] { return slice(of({2}), {0}, {of({}, "int32")}); },
+    {__LINE__, Fault::Value, [] { return slice(of({2}), {0}, {of({}, "int32")}); },
      "slice: size of axis 0 is not computed from shapes"},
-    {Fault::Value, [] { return slice(of({2}), {of({}, "int32")}, {-1}); },
+    {__LINE__, Fault::Value, [] { return slice(of({2}), {of({}, "int32")}, {-1}); },
      "slice: size of axis 0 is -1 but its start is not computed from shapes"},
-    {Fault::Value, [] { return slice(of({2}), {of({2}, "int32")}, {1}); },
+    {__LINE__, Fault::Value, [] { return slice(of({2}), {of({2}, "int32")}, {1}); },
      "slice: start holds a tensor that is no integer scalar (start int32[2])"},
-    {Fault::Value, [] { return slice(of({2}), of({}), {1}); },
+    {__LINE__, Fault::Value, [] { return slice(of({2}), of({}), {1}); },
      "slice: start is no integer vector (start float32[])"},
 };
 
-const ErrorRow kImageErrors[] = {
-    {Fault::Value, [] { return temporal_padding(of({2, 3})); },
+const std::vector<Misuse> kImageErrors = {
+    {__LINE__, Fault::Value, [] { return temporal_padding(of({2, 3})); },
      "temporal_padding: x has rank 2, not 3 (x float32[2,3])"},
-    {Fault::Value, [] { return temporal_padding(of({2, 3, 1}), {.padding = {-1, 2}}); },
+    {__LINE__, Fault::Value, [] { return temporal_padding(of({2, 3, 1}), {.padding = {-1, 2}}); },
      "temporal_padding: padding (-1, 2) of axis 1 is negative"},
-    {Fault::Value, [] { return spatial_2d_padding(of({2, 3, 1})); },
+    {__LINE__, Fault::Value, [] { return spatial_2d_padding(of({2, 3, 1})); },
      "spatial_2d_padding: x has rank 3, not 4 (x float32[2,3,1])"},
-    {Fault::Value, [] { return spatial_2d_padding(of({1, 1, 1, 1}), {.data_format = "tf"}); },
+    {__LINE__ + 1, Fault::Value,
+     [] { return spatial_2d_padding(of({1, 1, 1, 1}), {.data_format = "tf"}); },
      "spatial_2d_padding: data_format 'tf' is neither 'channels_last' nor 'channels_first'"},
-    {Fault::Value,
+    {__LINE__ + 1, Fault::Value,
      [] { return spatial_2d_padding(of({1, 1, 1, 1}), {.padding = {{1, 1}, {0, -3}}}); },
      "spatial_2d_padding: padding (0, -3) of axis 2 is negative"},
-    {Fault::Value, [] { return spatial_3d_padding(of({1, 1, 1, 1})); },
+    {__LINE__, Fault::Value, [] { return spatial_3d_padding(of({1, 1, 1, 1})); },
      "spatial_3d_padding: x has rank 4, not 5 (x float32[1,1,1,1])"},
-    {Fault::Value, [] { return spatial_3d_padding(of({1, 1, 1, 1, 1}), {.data_format = ""}); },
+    {__LINE__ + 1, Fault::Value,
+     [] { return spatial_3d_padding(of({1, 1, 1, 1, 1}), {.data_format = ""}); },
      "spatial_3d_padding: data_format '' is neither 'channels_last' nor 'channels_first'"},
-    {Fault::Value, [] { return resize_images(of({1, 1, 1}), 1, 1, "channels_last"); },
+    {__LINE__, Fault::Value, [] { return resize_images(of({1, 1, 1}), 1, 1, "channels_last"); },
      "resize_images: x has rank 3, not 4 (x float32[1,1,1])"},
-    {Fault::Value, [] { return resize_images(of({1, 1, 1, 1}), 1, 1, "default"); },
+    {__LINE__, Fault::Value, [] { return resize_images(of({1, 1, 1, 1}), 1, 1, "default"); },
      "resize_images: data_format 'default' is neither 'channels_last' nor 'channels_first'"},
-    {Fault::Value, [] { return resize_images(of({1, 1, 1, 1}), 0, 1, "channels_last"); },
+    {__LINE__, Fault::Value, [] { return resize_images(of({1, 1, 1, 1}), 0, 1, "channels_last"); },
      "resize_images: height_factor is 0, not at least 1"},
-    {Fault::Value,
+    {__LINE__ + 2, Fault::Value,
      [] {
        return resize_images(of({1, 1, 1, 1}), 1, 1, "channels_last", {.interpolation = "cubic"});
      },
      "resize_images: interpolation 'cubic' is neither 'nearest' nor 'bilinear'"},
-    {Fault::Type,
+    {__LINE__ + 3, Fault::Type,
      [] {
-       return resize_images(of({1, 1, 1, 1}, "int32"), 1, 1, "channels_last",
-                            {.interpolation = "bilinear"});
+       const Tensor x = of({1, 1, 1, 1}, "int32");
+       return resize_images(x, 1, 1, "channels_last", {.interpolation = "bilinear"});
      },
      "resize_images: x is not floating point (x int32[1,1,1,1])"},
-    {Fault::Value, [] { return resize_volumes(of({1, 1, 1, 1, 1}), 1, 1, -2, "channels_last"); },
+    {__LINE__ + 1, Fault::Value,
+     [] { return resize_volumes(of({1, 1, 1, 1, 1}), 1, 1, -2, "channels_last"); },
      "resize_volumes: width_factor is -2, not at least 1"},
-    {Fault::Value, [] { return resize_volumes(of({1, 1, 1, 1}), 1, 1, 1, "channels_first"); },
+    {__LINE__ + 1, Fault::Value,
+     [] { return resize_volumes(of({1, 1, 1, 1}), 1, 1, 1, "channels_first"); },
      "resize_volumes: x has rank 4, not 5 (x float32[1,1,1,1])"},
-    {Fault::Value, [] { return resize_volumes(of({1, 1, 1, 1, 1}), 1, 1, 1, "th"); },
+    {__LINE__, Fault::Value, [] { return resize_volumes(of({1, 1, 1, 1, 1}), 1, 1, 1, "th"); },
      "resize_volumes: data_format 'th' is neither 'channels_last' nor 'channels_first'"},
 };
 
@@ -453,8 +464,8 @@ TEST_CASE("gradients of shape operations", "[k]") {
 }
 
 TEST_CASE("misuse of shape operations", "[k]") {
-  for (const ErrorRow& row : kMovementErrors) run(row, __FILE__);
-  for (const ErrorRow& row : kImageErrors) run(row, __FILE__);
+  run(kMovementErrors, __FILE__);
+  run(kImageErrors, __FILE__);
 }
 
 TEST_CASE("paddings take the data format of the process when none is given", "[k]") {
