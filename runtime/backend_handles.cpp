@@ -141,11 +141,15 @@ ExecutableInfo Executable::info() const {
   auto raw = abi::fresh<kiln_executable_info>();
   instance_->require_ok(instance_->api().executable_info(handle_, &raw));
   ExecutableInfo info{raw.inputs,           raw.states,   raw.outputs,       raw.updates, {},
-                      raw.code_generations, raw.bindings, raw.planned_bytes, raw.live_bytes};
+                      raw.code_generations, raw.bindings, raw.planned_bytes, raw.live_bytes, {}};
   const abi::ReportElements<kiln_message> messages(raw.messages, "kiln_message");
   for (std::uint64_t i = 0; i < messages.size(); ++i) {
     const kiln_message message = messages[i];
     info.messages.emplace_back(message.level, abi::view_of(message.text));
+  }
+  info.updates_in_place.resize(raw.updates, false);
+  for (std::uint64_t i = 0; raw.updates_in_place != nullptr && i < raw.updates; ++i) {
+    info.updates_in_place[i] = raw.updates_in_place[i] != 0;
   }
   return info;
 }

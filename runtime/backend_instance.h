@@ -129,6 +129,7 @@ struct ExecutableInfo {
   std::uint64_t inputs = 0, states = 0, outputs = 0, updates = 0;
   std::vector<std::pair<std::uint32_t, std::string>> messages;  // level, text
   std::uint64_t code_generations = 0, bindings = 0, planned_bytes = 0, live_bytes = 0;
+  std::vector<bool> updates_in_place;  // one per update: a frame may write it over its own state
 };
 
 /// A compiled module, owned. Calls may run on several threads at once.

@@ -8,12 +8,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace kiln::runtime {
 namespace {
 
-/// The variables of one call: the versions it reads, and where it writes the next ones. Nothing is
-/// taken by a program without variables.
+/// The variables of one call: the versions it reads, and where it writes the next ones, be it over
+/// those. Nothing is taken by a program without variables.
 class StateLease {
  public:
   StateLease(const Program& program, CallFrame& frame) : program_(program), frame_(frame) {}
@@ -21,6 +22,10 @@ class StateLease {
   StateLease& operator=(const StateLease&) = delete;
 
   ~StateLease() {
+    if (overwrites_) {
+      const std::unique_lock lock(VariableStorage::publish_mutex());
+      end_overwrites();
+    }
     for (VersionRef& version : frame_.held) version = {};
     // What was replaced, or was to be written: the destination of a later call.
     for (std::size_t i = 0; i < frame_.next.size(); ++i) {
@@ -36,27 +41,65 @@ class StateLease {
       writer->writer.lock();
       ++locked_;
     }
-    if (!frame_.held.empty()) VariableStorage::snapshot(program_.state_storages, frame_.held);
+    if (program_.overwrites && frame_.is_direct()) {
+      VariableStorage::snapshot(program_.state_storages, frame_.held, frame_.overwrites);
+      overwrites_ = true;
+    } else if (!frame_.held.empty()) {
+      VariableStorage::snapshot(program_.state_storages, frame_.held);
+    }
     for (std::size_t i = 0; i < frame_.next.size(); ++i) {
       const UpdateTarget& target = program_.updated[i];
+      if (is_over(i)) {
+        target.storage->keep_spare({});
+        continue;
+      }
       frame_.next[i] = target.storage->take_spare(program_.instance, target.dtype, target.dims);
     }
   }
 
+  /// Whether update i goes over its state.
+  bool is_over(std::size_t i) const { return overwrites_ && frame_.overwrites[i].taken; }
+
+  /// Where update i is written.
+  Version& destination(std::size_t i) { return is_over(i) ? state_of(i) : *frame_.next[i]; }
+
   /// All updates become visible together.
   void commit() {
     if (frame_.next.empty()) return;
-    for (VersionRef& version : frame_.next) version->renumber();
+    for (std::size_t i = 0; i < frame_.next.size(); ++i) {
+      if (is_over(i)) {
+        state_of(i).written_over(program_.instance);
+      } else {
+        frame_.next[i]->renumber();
+      }
+    }
     const std::unique_lock lock(VariableStorage::publish_mutex());
     for (std::size_t i = 0; i < frame_.next.size(); ++i) {
-      program_.updated[i].storage->publish(frame_.next[i]);
+      if (!is_over(i)) program_.updated[i].storage->publish(frame_.next[i]);
     }
+    if (overwrites_) end_overwrites();
   }
 
  private:
+  /// REQUIRES: publish_mutex() exclusively.
+  void end_overwrites() {
+    for (Overwrite& one : frame_.overwrites) {
+      if (std::exchange(one.taken, false)) {
+        program_.state_storages[static_cast<std::size_t>(one.variable)]->end_overwrite();
+      }
+    }
+    overwrites_ = false;
+    VariableStorage::overwrites_ended();
+  }
+
+  Version& state_of(std::size_t update) {
+    return *frame_.held[static_cast<std::size_t>(frame_.overwrites[update].variable)];
+  }
+
   const Program& program_;
   CallFrame& frame_;
   std::size_t locked_ = 0;
+  bool overwrites_ = false;  // some states are taken to be written over
 };
 
 void count_call(CallFrame& frame) {
@@ -79,7 +122,7 @@ void run_prepared(const Program& program, CallFrame& frame) {
     frame.bind_state(i, version.at(program.instance), version.number());
   }
   for (std::size_t i = 0; i < frame.next.size(); ++i) {
-    frame.bind_update(i, frame.next[i]->at(program.instance));
+    frame.bind_update(i, state.destination(i).at(program.instance));
   }
   if (program.calls_host) frame.host_calls.thrown = nullptr;
   frame.run(counter_of(program));

@@ -68,6 +68,7 @@ CallFrame::CallFrame(const Program& program) : program_(program), io_() {
   written_.resize(outputs.size());
   held.resize(states_.size());
   next.resize(updates_.size());
+  if (program.overwrites) overwrites = program.overwritable;
   host_calls.function = program.name;
 
   io_ = abi::fresh<kiln_frame_io>();

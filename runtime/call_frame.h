@@ -43,7 +43,8 @@ class CallFrame {
 
   std::atomic<std::int64_t> calls{0};  // that succeeded; written by the thread that has the frame
   std::vector<VersionRef> held;        // of the states, during a call
-  std::vector<VersionRef> next;        // of the updates
+  std::vector<VersionRef> next;        // of the updates; none where the state is written over
+  std::vector<Overwrite> overwrites;   // of the updates; empty when none may
   HostCallContext host_calls;
 
  private:

@@ -55,6 +55,21 @@ void prepare_output_sizes(Program& program) {
   }
 }
 
+/// Which updates the backend writes over their states. A host function might read a variable that
+/// is being written, and would wait for ever.
+void find_updates_in_place(Program& program) {
+  if (program.calls_host || !program.sizes_follow) return;
+  const std::vector<bool> allowed = program.executable.info().updates_in_place;
+  const std::vector<VariableStorage*>& states = program.state_storages;
+  program.overwritable.resize(program.updated.size());
+  for (std::size_t i = 0; i < program.updated.size() && i < allowed.size(); ++i) {
+    const auto state = std::find(states.begin(), states.end(), program.updated[i].storage);
+    if (!allowed[i] || state == states.end()) continue;
+    program.overwritable[i].variable = static_cast<int>(state - states.begin());
+    program.overwrites = true;
+  }
+}
+
 }  // namespace
 
 passes::PipelineOptions pipeline_options() {
@@ -93,6 +108,7 @@ std::shared_ptr<const Program> compile_program(const ir::Graph& graph, std::stri
   program->instance = instance;
   dump_if_wanted(*program);
   program->executable = instance->compile(request);
+  find_updates_in_place(*program);
   program->compile_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return program;
 }

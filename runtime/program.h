@@ -34,6 +34,8 @@ struct Program {
   bool sizes_follow = false;  // the inputs' sizes give all sizes of outputs
   bool draws = false;                   // takes a number from the call counter
   bool calls_host = false;
+  bool overwrites = false;              // some of `updated` may be written over their states
+  std::vector<Overwrite> overwritable;  // then: one for each, by number in state_storages
   InstancePtr instance;
   Executable executable;
   double compile_seconds = 0;

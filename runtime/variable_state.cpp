@@ -1,5 +1,10 @@
 #include "runtime/variable_state.h"
 
+#include <kiln/error.h>
+
+#include <algorithm>
+#include <condition_variable>
+
 namespace kiln::runtime {
 
 // ---- Version ----
@@ -43,9 +48,13 @@ const Buffer& Version::at(const InstancePtr& instance) {
   return *copies_.back();
 }
 
-void Version::prepare(const InstancePtr& instance, DType dtype, Dims dims) {
+void Version::keep_only(const InstancePtr& instance) {
   host_.reset();
   std::erase_if(copies_, [&](const auto& copy) { return copy->instance() != instance; });
+}
+
+void Version::prepare(const InstancePtr& instance, DType dtype, Dims dims) {
+  keep_only(instance);
   if (copies_.empty()) {
     first_ = nullptr;
     copies_.push_back(std::make_unique<Buffer>(instance->allocate(dtype, dims)));
@@ -54,6 +63,12 @@ void Version::prepare(const InstancePtr& instance, DType dtype, Dims dims) {
 }
 
 Buffer Version::take_buffer() { return std::move(*copies_.front()); }
+
+void Version::written_over(const InstancePtr& instance) {
+  keep_only(instance);
+  first_ = copies_.front().get();
+  renumber();
+}
 
 void Version::put_buffer(Buffer buffer) { *copies_.front() = std::move(buffer); }
 
@@ -67,11 +82,54 @@ std::shared_mutex& VariableStorage::publish_mutex() {
   return *mutex;
 }
 
+namespace {
+
+/// Told when values are whole again. Never destroyed, as publish_mutex.
+std::condition_variable_any& whole_again() {
+  static auto* condition = new std::condition_variable_any;
+  return *condition;
+}
+
+/// Forks before the thread that writes over a value, which a child does not have, took it.
+std::atomic<std::uint32_t> forks_of_overwrites{0};
+
+}  // namespace
+
+template <class Lock>
+void VariableStorage::await_whole(Lock& lock, std::span<VariableStorage* const> variables) {
+  const auto is_whole = [](const VariableStorage* variable) { return !variable->overwritten_; };
+  while (!std::all_of(variables.begin(), variables.end(), is_whole)) {
+    if (forks_of_overwrites != fork_count()) {
+      throw BackendError("", "", "a variable was being written when the process forked; start a "
+                                 "new program instead of forking");
+    }
+    whole_again().wait(lock);
+  }
+}
+
 void VariableStorage::snapshot(std::span<VariableStorage* const> variables,
                                std::span<VersionRef> values) {
-  const std::shared_lock lock(publish_mutex());
+  std::shared_lock lock(publish_mutex());
+  await_whole(lock, variables);
   for (std::size_t i = 0; i < variables.size(); ++i) values[i] = variables[i]->current_;
 }
+
+void VariableStorage::snapshot(std::span<VariableStorage* const> variables,
+                               std::span<VersionRef> values, std::span<Overwrite> wanted) {
+  constexpr std::uint32_t kOurs = 2;  // the current value's own reference, and that in `values`
+  std::unique_lock lock(publish_mutex());
+  await_whole(lock, variables);
+  for (std::size_t i = 0; i < variables.size(); ++i) values[i] = variables[i]->current_;
+  for (Overwrite& one : wanted) {
+    if (one.variable < 0) continue;
+    const auto i = static_cast<std::size_t>(one.variable);
+    one.taken = values[i].references() == kOurs;
+    if (one.taken) variables[i]->overwritten_ = true;
+  }
+  forks_of_overwrites = fork_count();
+}
+
+void VariableStorage::overwrites_ended() { whole_again().notify_all(); }
 
 Array VariableStorage::read() {
   VariableStorage* self = this;

@@ -3,7 +3,9 @@
 // it; all versions are published and read together under one process-wide lock, so that a snapshot
 // of several variables is of one moment; `writer` is held by whoever is computing a new value (in
 // id order). A value that was replaced stays as the spare, whose buffer the next update writes, so
-// that steady training allocates nothing and a failed call leaves the old value untouched.
+// that steady training allocates nothing and a failed call leaves the old value untouched. Where a
+// backend can leave it so, too, and nobody else refers to the value, it is written over instead:
+// half the memory to go through. Snapshots wait for it meanwhile.
 #pragma once
 
 #include "core/ir/node.h"
@@ -43,6 +45,8 @@ class Version {
   /// The buffer of prepare, out and in again.
   Buffer take_buffer();
   void put_buffer(Buffer buffer);
+  /// The buffer at that backend has a new value.
+  void written_over(const InstancePtr& instance);
   /// The contents are whole now.
   void renumber() { number_ = next_number(); }
 
@@ -50,6 +54,8 @@ class Version {
   friend class VersionRef;
   static std::uint64_t next_number();
   const Buffer* find(const Instance* instance) const;
+  /// Forgets all copies but the one at that backend.
+  void keep_only(const InstancePtr& instance);
 
   std::atomic<std::uint32_t> references_{1};
   std::uint64_t number_ = next_number();
@@ -82,10 +88,19 @@ class VersionRef {
   Version& operator*() const { return *version_; }
   explicit operator bool() const { return version_ != nullptr; }
   /// Whether this is the only reference; what others did through theirs has happened.
-  bool is_sole() const { return version_->references_.load(std::memory_order_acquire) == 1; }
+  bool is_sole() const { return references() == 1; }
+  std::uint32_t references() const {
+    return version_->references_.load(std::memory_order_acquire);
+  }
 
  private:
   Version* version_ = nullptr;
+};
+
+/// A value that a call wants to write over.
+struct Overwrite {
+  int variable = -1;   // its number in the list of a snapshot, or none
+  bool taken = false;  // it may, until end_overwrite
 };
 
 class VariableStorage : public ir::VariableState {
@@ -111,11 +126,23 @@ class VariableStorage : public ir::VariableState {
 
   /// Guards the current value of every variable: shared for reading, exclusive for publishing.
   static std::shared_mutex& publish_mutex();
-  /// The values of some variables at one moment.
+  /// The values of some variables at one moment. Waits for those that are being written over.
   static void snapshot(std::span<VariableStorage* const> variables, std::span<VersionRef> values);
 
+  /// The same, and at that moment each of `wanted` is taken whose value nobody else refers to.
+  /// REQUIRES: their writers held.
+  static void snapshot(std::span<VariableStorage* const> variables, std::span<VersionRef> values,
+                       std::span<Overwrite> wanted);
+  /// REQUIRES: taken, and publish_mutex() exclusively; then overwrites_ended().
+  void end_overwrite() { overwritten_ = false; }
+  static void overwrites_ended();
+
  private:
-  VersionRef current_;  // guarded by publish_mutex()
+  template <class Lock>
+  static void await_whole(Lock& lock, std::span<VariableStorage* const> variables);
+
+  VersionRef current_;        // guarded by publish_mutex()
+  bool overwritten_ = false;  // guarded by it, too: its buffer is being written
   VersionRef spare_;    // guarded by writer; what others still refer to is not reused
 };
 

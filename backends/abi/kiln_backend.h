@@ -36,7 +36,7 @@ extern "C" {
 /* ---- Versions ---- */
 
 #define KILN_ABI_MAJOR 0u
-#define KILN_ABI_MINOR 1u        /* of this header */
+#define KILN_ABI_MINOR 2u        /* of this header */
 #define KILN_ABI_MINOR_LOWEST 1u /* the oldest minor that this header still describes */
 
 #define KILN_HOST_MAGIC 0x54534f484e4c494bull    /* "KILNHOST" as little-endian bytes */
@@ -335,6 +335,9 @@ typedef struct kiln_executable_info {
   uint64_t bindings;
   uint64_t planned_bytes;
   uint64_t live_bytes;
+  /* One per update, 1: a run of a frame may be given the buffer of the update's own state as its
+   * destination, where nobody else looks at that state. Null: none. Since 0.2. */
+  const uint8_t* updates_in_place;
 } kiln_executable_info;
 
 /* ---- Buffers ---- */
@@ -418,7 +421,9 @@ typedef struct kiln_frame_io {
   kiln_array inputs;  /* of kiln_view, only read */
   kiln_array outputs; /* of kiln_view, written */
   kiln_array states;  /* of kiln_state_in, donate 0 */
-  kiln_buffer* const* updates; /* one destination per update; it is no state of this run */
+  /* One destination per update. It is no state of this run; where kiln_executable_info says so it
+   * may be the update's own state, which a run that fails leaves as it was. */
+  kiln_buffer* const* updates;
   uint64_t update_count;
   uint64_t sizes_serial; /* another number than at the run before: dims may have changed */
   uint64_t seed;
@@ -489,7 +494,7 @@ typedef struct kiln_backend_api {
                               kiln_frame** frame);
   /* What execute does, complete on return. One thread at a time runs a frame; several frames of
    * one executable run at once. After an error inputs and states are as they were; outputs and
-   * destinations of updates may hold anything. */
+   * other destinations of updates may hold anything. */
   kiln_error* (*frame_run)(kiln_frame* frame);
   void (*frame_destroy)(kiln_frame* frame); /* before its executable */
 } kiln_backend_api;
@@ -562,7 +567,7 @@ KILN_ASSERT_SIZE(kiln_check_args, 48);
 KILN_ASSERT_SIZE(kiln_constant, 32);
 KILN_ASSERT_SIZE(kiln_compile_args, 96);
 KILN_ASSERT_SIZE(kiln_message, 40);
-KILN_ASSERT_SIZE(kiln_executable_info, 104);
+KILN_ASSERT_SIZE(kiln_executable_info, 112);
 KILN_ASSERT_SIZE(kiln_buffer_spec, 40);
 KILN_ASSERT_SIZE(kiln_import_args, 48);
 KILN_ASSERT_SIZE(kiln_buffer_info, 56);

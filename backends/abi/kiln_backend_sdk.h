@@ -237,7 +237,8 @@ class Frame {
  public:
   virtual ~Frame() = default;
   /// Does what Executable::execute does, completely, with what the frame's io names now. Throwing
-  /// means that no state was touched. One thread at a time.
+  /// means that no state was touched, not even one that an update is written over. One thread at a
+  /// time.
   virtual void run() = 0;
 };
 
@@ -257,6 +258,8 @@ class Executable {
   virtual ~Executable() = default;
   std::uint64_t inputs = 0, states = 0, outputs = 0, updates = 0;  // set while compiling
   std::vector<Message> messages;
+  /// kiln_executable_info.updates_in_place: one per update, or empty for none.
+  std::vector<std::uint8_t> updates_in_place;
   virtual ExecutableStats stats() const { return {}; }
   /// Null: complete. Throwing means that no input and no state was touched. The counts of `call`
   /// agree with those above.

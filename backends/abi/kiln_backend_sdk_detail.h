@@ -268,6 +268,8 @@ inline kiln_error* executable_info(const kiln_executable* executable,
     info.bindings = stats.bindings;
     info.planned_bytes = stats.planned_bytes;
     info.live_bytes = stats.live_bytes;
+    const std::vector<std::uint8_t>& in_place = object->program->updates_in_place;
+    if (in_place.size() == info.updates) info.updates_in_place = in_place.data();
     abi::write(out, info);
   });
 }

@@ -1,6 +1,7 @@
 // Module bytes to an executable, and one call of it.
 #include "backends/codegen/executable.h"
 
+#include "backends/codegen/in_place.h"
 #include "backends/codegen/passes.h"
 #include "core/module/read.h"
 #include "core/ops/make.h"
@@ -85,6 +86,7 @@ class CompiledExecutable final : public sdk::Executable {
     }
     program_ = build_program(arguments, roots_, names_, target.products());
     dump("claims", label, [&] { return print_claims(program_); });
+    updates_in_place = find_in_place(program_, over_states());
     dump("kernels", label, [&] {
       std::string all;
       for (const BuiltKernel& built : program_.kernels) all += print(built.kernel) + "\n";
@@ -143,6 +145,15 @@ class CompiledExecutable final : public sdk::Executable {
     std::size_t i = 0;
     while (module_.state[i].variable != variable) ++i;
     return i;
+  }
+
+  /// Each update and the state it gives a new value.
+  std::vector<ResultOverArgument> over_states() const {
+    std::vector<ResultOverArgument> pairs;
+    for (std::size_t i = 0; i < updated_.size(); ++i) {
+      pairs.push_back({static_cast<int>(outputs + i), static_cast<int>(inputs + updated_[i])});
+    }
+    return pairs;
   }
 
   int result_slot(std::size_t i) const { return program_.plan.results[i]; }
@@ -354,6 +365,10 @@ class CompiledFrame final : public sdk::Frame {
     }
     binding_ = program_.binding_for(sizes);
     frame_ = std::make_unique<codegen::Frame>(*binding_->plan);
+    // A pool that cannot start says so here, before a state is written over.
+    if (!program_.updates_in_place.empty()) {
+      program_.host_.parallel_for(2, [](std::uint64_t, std::uint64_t) {});
+    }
     serial_ = io_.sizes_serial();
   }
 

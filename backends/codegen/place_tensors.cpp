@@ -2,41 +2,13 @@
 #include "backends/codegen/place_tensors.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
+#include "backends/codegen/in_place.h"
 #include "backends/codegen/memory_report.h"
 
 #include <algorithm>
 
 namespace kiln::codegen {
 namespace {
-
-/// Slots that a step reads, then those it writes.
-struct Touched {
-  std::vector<int> read, written;
-};
-
-Touched touched(const Step& step, const std::vector<BuiltKernel>& kernels) {
-  if (const auto* kernel = std::get_if<KernelStep>(&step)) {
-    Touched slots;
-    const auto& operands = kernels[static_cast<std::size_t>(kernel->kernel)].kernel.operands;
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (operands[i].read) slots.read.push_back(kernel->slots[i]);
-      if (operands[i].written) slots.written.push_back(kernel->slots[i]);
-    }
-    return slots;
-  }
-  if (const auto* product = std::get_if<ProductStep>(&step)) {
-    Touched slots{{product->lhs, product->rhs}, {product->result}};
-    if (product->bias >= 0) slots.read.push_back(product->bias);
-    return slots;
-  }
-  if (const auto* copy = std::get_if<CopyStep>(&step)) return {{copy->from}, {copy->to}};
-  if (const auto* loop = std::get_if<LoopStep>(&step)) return {loop->operands, loop->results};
-  if (const auto* branch = std::get_if<BranchStep>(&step)) {
-    return {branch->operands, branch->results};
-  }
-  const auto& call = std::get<HostCallStep>(step);
-  return {call.operands, call.results};
-}
 
 class Placer {
  public:
@@ -95,32 +67,12 @@ class Placer {
     }
   }
 
-  /// Whether a kernel may write the slot `to` over `from`: each point reads and writes the same
-  /// element and no point comes back to it.
-  bool in_place(const KernelStep& step, int from, int to) const {
-    const Kernel& kernel = kernels_[static_cast<std::size_t>(step.kernel)].kernel;
-    if (kernel.stages.size() != 1 || kernel.stages[0].kind != StageKind::Map) return false;
-    const Access* shape = nullptr;
-    for (const Access& access : kernel.accesses) {
-      const int slot = step.slots[static_cast<std::size_t>(access.operand)];
-      if (slot != from && slot != to) continue;
-      if (access.dynamic >= 0) return false;
-      if (shape && (shape->offset != access.offset || shape->strides != access.strides)) {
-        return false;
-      }
-      shape = &access;
-    }
-    const auto width = [&](int slot) {
-      return dtype_bytes(plan_.slots[static_cast<std::size_t>(slot)].dtype);
-    };
-    return width(from) == width(to);
-  }
-
   /// The block of a tensor that dies in step `s` and may be written over by `slot`; or -1.
   int reused(std::size_t s, int slot, const Touched& now,
              const std::vector<Lifetime>& lives) const {
-    const auto* kernel = std::get_if<KernelStep>(&plan_.steps[s]);
-    if (!kernel) return -1;
+    const auto* step = std::get_if<KernelStep>(&plan_.steps[s]);
+    if (!step) return -1;
+    const Kernel& kernel = kernels_[static_cast<std::size_t>(step->kernel)].kernel;
     for (const int from : now.read) {
       const auto i = static_cast<std::size_t>(from);
       const bool dies =
@@ -130,7 +82,7 @@ class Placer {
           std::any_of(now.written.begin(), now.written.end(), [&](const int other) {
             return other != slot && block_of_[static_cast<std::size_t>(other)] == block_of_[i];
           });
-      if (!taken && in_place(*kernel, from, slot)) return block_of_[i];
+      if (!taken && writes_in_place(kernel, *step, from, slot)) return block_of_[i];
     }
     return -1;
   }

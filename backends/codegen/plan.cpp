@@ -2,6 +2,7 @@
 #include "backends/codegen/plan.h"
 
 #include "backends/codegen/absorb.h"
+#include "backends/codegen/in_place.h"
 #include "backends/codegen/sharding.h"
 #include "core/ir/traverse.h"
 #include "core/ops/op.h"
@@ -237,6 +238,7 @@ Program build_program(const std::vector<Value>& arguments, const std::vector<Val
   Program program;
   Plan plan = PlanBuilder(program, names, library).run(arguments, results);
   program.plan = std::move(plan);
+  find_region(program.plan, program.kernels);
   return program;
 }
 

@@ -21,8 +21,11 @@ class PlanPrinter {
       if (numbered) out_ += text(" ", slot.number);
       out_ += text(" ", ir::Type{slot.dtype, slot.dims}, "\n");
     }
-    for (const Step& step : plan.steps) {
-      std::visit([&](const auto& one) { print_step(one, indent); }, step);
+    for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+      if (s == plan.region_begin && s < plan.region_end) {
+        out_ += text(indent, "side by side: ", plan.region_end - plan.region_begin, " steps\n");
+      }
+      std::visit([&](const auto& one) { print_step(one, indent); }, plan.steps[s]);
     }
   }
 

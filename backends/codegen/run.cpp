@@ -45,7 +45,17 @@ class Runner {
   Runner(Tape& tape, const RunContext& context) : tape_(tape), context_(context) {}
 
   void run() {
-    for (Instruction& instruction : tape_.instructions) {
+    const std::size_t count = tape_.instructions.size();
+    if (tape_.region.empty()) return run(0, count);
+    run(0, tape_.region_begin);
+    run_region();
+    run(tape_.region_end, count);
+  }
+
+ private:
+  void run(std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      Instruction& instruction = tape_.instructions[i];
       switch (instruction.kind) {
         case Instruction::Kind::Kernel: run_kernel(instruction); break;
         case Instruction::Kind::Product: run_product(instruction); break;
@@ -57,7 +67,27 @@ class Runner {
     }
   }
 
- private:
+  /// Kernels that do not wait for each other: one dispatch for all of them. They cannot fail.
+  void run_region() {
+    const std::vector<RegionPart>& parts = tape_.region;
+    context_.host->parallel_for(parts.size(), [&](std::uint64_t begin, std::uint64_t end) {
+      const Entered entered(context_.mode);
+      KernelFault none;
+      for (std::uint64_t i = begin; i < end; ++i) {
+        const Instruction& instruction = tape_.instructions[parts[i].instruction];
+        KernelArguments arguments = instruction.arguments;
+        arguments.begin = parts[i].begin;
+        while (i + 1 < end && parts[i + 1].instruction == parts[i].instruction) ++i;
+        arguments.end = parts[i].end;
+        arguments.fault = &none;
+        arguments.seed = context_.seed;
+        arguments.call_counter = context_.call_counter;
+        const KernelFunction& function = instruction.bound->function;
+        function.run(function.context, &arguments);
+      }
+    });
+  }
+
   void run_kernel(Instruction& instruction) {
     const BoundStep& bound = *instruction.bound;
     if (bound.empty_axis) {

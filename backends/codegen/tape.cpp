@@ -1,6 +1,8 @@
 // Making tapes: the one place where steps become instructions.
 #include "backends/codegen/tape.h"
 
+#include <algorithm>
+
 namespace kiln::codegen {
 namespace {
 
@@ -53,6 +55,31 @@ void lay_out_cells(Tape& tape) {
   }
 }
 
+/// A region of less work than so many parts of a kernel runs on one thread.
+constexpr std::int64_t kFewestParts = 4;
+
+/// REQUIRES: the instructions are there.
+void cut_region(Tape& tape) {
+  const Plan& plan = *tape.plan->plan;
+  const Step* const steps = plan.steps.data();
+  std::int64_t sixteenths = 0;  // of parts
+  for (std::size_t i = 0; i < tape.instructions.size(); ++i) {
+    const Instruction& one = tape.instructions[i];
+    const auto number = static_cast<std::size_t>(one.step - steps);
+    if (number < plan.region_begin) tape.region_begin = i + 1;
+    if (number < plan.region_end) tape.region_end = i + 1;
+    if (number < plan.region_begin || number >= plan.region_end) continue;
+    const BoundStep& bound = *one.bound;
+    sixteenths += bound.range * 16 / bound.grain;
+    for (std::int64_t begin = 0; begin < bound.range; begin += bound.grain) {
+      tape.region.push_back({i, begin, std::min(begin + bound.grain, bound.range)});
+    }
+  }
+  const bool several = tape.region_end - tape.region_begin > 1;
+  if (several && sixteenths >= 16 * kFewestParts) return;
+  tape.region.clear();
+}
+
 }  // namespace
 
 std::byte* nowhere() {
@@ -91,6 +118,7 @@ Tape::Tape(const BoundPlan& bound, std::byte* arena_memory, std::byte* packed_me
     const bool works = std::visit([&](const auto& one) { return has_work(one, ready); }, step);
     if (works) instructions.push_back(std::move(made));
   }
+  cut_region(*this);
 }
 
 }  // namespace kiln::codegen

@@ -20,6 +20,12 @@ struct Instruction {
   std::vector<std::uint64_t> packed_versions;
 };
 
+/// Indices [begin, end) of axis 0 of a kernel.
+struct RegionPart {
+  std::size_t instruction = 0;
+  std::int64_t begin = 0, end = 0;
+};
+
 /// One run at a time.
 struct Tape {
   /// The memory outlives the tape: `arena_bytes` and `packed_bytes` of the plan.
@@ -40,6 +46,10 @@ struct Tape {
   std::vector<std::byte*> cells;
   std::vector<std::uint32_t> uses, first_use;  // the further cells of each slot
   std::vector<Instruction> instructions;
+  /// The plan's region, when it is worth several threads: parts that may run in any order, of the
+  /// instructions from region_begin on and before region_end.
+  std::vector<RegionPart> region;
+  std::size_t region_begin = 0, region_end = 0;
   std::vector<std::uint64_t> versions;  // of slots, as the host counts them; 0: not known
   std::int64_t step_number = 0;         // t of the loop whose body this is
 };

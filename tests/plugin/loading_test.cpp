@@ -150,7 +150,7 @@ TEST_CASE("a library without the entry is refused", "[plugin]") {
 }
 
 TEST_CASE("versions that do not meet are refused with both ranges and both paths", "[plugin]") {
-  const std::string host = text("but Kiln (", host_path(), ") speaks 0.1; upgrade ");
+  const std::string host = text("but Kiln (", host_path(), ") speaks 0.1 to 0.2; upgrade ");
   check_refused("newer_major", text("speaks ABI 7.0 to 7.2 ", host, "Kiln"));
   check_refused("newer_minor", text("speaks ABI 0.5 to 0.9 ", host, "Kiln"));
   check_refused("older_minor", text("speaks ABI 0.0 ", host, "the plugin"));

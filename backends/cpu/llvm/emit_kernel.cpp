@@ -210,7 +210,7 @@ void KernelEmitter::whole_vectors(Value* first, Value* whole, const Body& body) 
   BasicBlock* past = BasicBlock::Create(context, "past", function_);
   BasicBlock* through = BasicBlock::Create(context, "through", function_);
   BasicBlock* after = BasicBlock::Create(context, "after", function_);
-  b_.CreateCondBr(are_aligned(first), past, through);
+  b_.CreateCondBr(may_stream(first), past, through);
   b_.SetInsertPoint(past);
   past_caches_ = true;
   loop(first, whole, lanes_, body);
@@ -239,16 +239,21 @@ bool KernelEmitter::streams() const {
   return bytes >= kStreamBytes;
 }
 
-Value* KernelEmitter::are_aligned(Value* first) {
+Value* KernelEmitter::may_stream(Value* first) {
   Value* bits = b_.getInt64(0);
+  Value* apart = b_.getTrue();
   for (std::size_t i = 0; i < kernel_.operands.size(); ++i) {
     if (!kernel_.operands[i].written) continue;
     Type* element = e_.memory_type(kernel_.operands[i].dtype);
     Value* start = b_.CreateGEP(element, buffers_[i], first);
     bits = b_.CreateOr(bits, b_.CreatePtrToInt(start, b_.getInt64Ty()));
+    for (std::size_t j = 0; j < kernel_.operands.size(); ++j) {
+      if (!kernel_.operands[j].read) continue;
+      apart = b_.CreateAnd(apart, b_.CreateICmpNE(buffers_[i], buffers_[j]));
+    }
   }
   Value* low = b_.CreateAnd(bits, b_.getInt64(63));
-  return b_.CreateICmpEQ(low, b_.getInt64(0));
+  return b_.CreateAnd(apart, b_.CreateICmpEQ(low, b_.getInt64(0)));
 }
 
 void KernelEmitter::masked_rest(Value* whole, Value* last, const Body& body) {

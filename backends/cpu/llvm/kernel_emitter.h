@@ -45,8 +45,9 @@ class KernelEmitter {
   /// Whether the kernel writes so much, and nothing that it reads, that results are better sent
   /// past the caches: their lines are then not fetched before they are overwritten.
   bool streams() const;
-  /// Whether every result begins where whole vectors do, at index `first`.
-  llvm::Value* are_aligned(llvm::Value* first);
+  /// Whether every result begins where whole vectors do, at index `first`, and none is written
+  /// over an operand: those lines are in the caches already.
+  llvm::Value* may_stream(llvm::Value* first);
   void masked_rest(llvm::Value* whole, llvm::Value* last, const Body& body);
   llvm::Value* lane_numbers(llvm::Type* type);
   /// One loop of an axis, lanes included; the body sees index_ set.
