@@ -1,51 +1,70 @@
-// Depth follows the user's graph: a chain of a million nodes is differentiated and passes through
-// the whole pass list on a thread with a 256 KiB stack.
-#include "tests/catch.h"
+// Depth follows the user's graph: a chain of a million nodes is differentiated, optimised and
+// printed on a thread with a 256 KiB stack, in time linear in its length.
+#include "tests/deep.h"
 
 #include "core/autodiff/vjp.h"
+#include "core/ir/traverse.h"
+#include "core/module/print.h"
 #include "core/ops/build.h"
 #include "core/passes/pipeline.h"
+#include "runtime/build_graph.h"
 
-#include <pthread.h>
+#include <kiln/k.h>
+
+#include <stdexcept>
 
 using namespace kiln;
 using ir::Value;
 
 namespace {
 
-constexpr int kLength = 1'000'000;
+constexpr std::size_t kLength = 1'000'000;
 
-struct Result {
-  bool differentiated = false, unchanged = false;
-};
-
-void* run(void* argument) {
-  auto& result = *static_cast<Result*>(argument);
-  const Value x = ir::make(ir::Op::Placeholder,
-                           ir::PlaceholderAttrs{77, "x", {DType::Float32, {2}}}, {});
-  Value y = x;
-  for (int i = 0; i < kLength; ++i) y = ir::unary(ir::Op::Sin, y);
-  const Value one = ir::like(y, 1);
-  const auto dx = autodiff::vjp({&y, 1}, {&one, 1}, {&x, 1}).dx;
-  result.differentiated = dx[0] && dx[0].type() == x.type();
-  const ir::Graph graph{{x}, {y}, {}};
-  passes::PipelineOptions options;
-  options.verify = false;  // the verifier's own depth is tested with the module
-  result.unchanged = passes::run_pipeline(graph, options) == graph;
-  return nullptr;
+void require(bool holds, const char* what) {
+  if (!holds) throw std::logic_error(what);
 }
 
 }  // namespace
 
-TEST_CASE("a million nodes are differentiated and optimised on a small stack", "[slow]") {
-  Result result;
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 256 * 1024);
-  pthread_t thread;
-  REQUIRE(pthread_create(&thread, &attributes, run, &result) == 0);
-  pthread_join(thread, nullptr);
-  pthread_attr_destroy(&attributes);
-  CHECK(result.differentiated);
-  CHECK(result.unchanged);
+TEST_CASE("a million nodes are differentiated and optimised on a small stack, in linear time",
+          "[slow]") {
+  const std::size_t before = ir::live_node_count();
+  test::check_linear(kLength, [](std::size_t length, test::Laps& laps) {
+    const Value x = ir::make(ir::Op::Placeholder,
+                             ir::PlaceholderAttrs{77, "x", {DType::Float32, {2}}}, {});
+    Value y = x;
+    for (std::size_t i = 0; i < length; ++i) y = ir::unary(ir::Op::Sin, y);
+    laps.end("build");
+    const Value one = ir::like(y, 1);
+    auto dx = autodiff::vjp({&y, 1}, {&one, 1}, {&x, 1}).dx;
+    laps.end("differentiate");
+    require(dx[0] && dx[0].type() == x.type(), "the gradient has another type");
+    const ir::Graph graph{{x}, {y}, {}};
+    require(passes::run_pipeline(graph) == graph, "a pass changed the chain");
+    laps.end("optimise");
+    dx.clear();
+    laps.end("the gradient dies");
+  });
+  CHECK(ir::live_node_count() == before);
+}
+
+TEST_CASE("a million K calls are differentiated, printed and freed on a small stack", "[slow]") {
+  const std::size_t before = ir::live_node_count();
+  test::check_linear(kLength, [](std::size_t length, test::Laps& laps) {
+    const Tensor x = placeholder({.shape = {None, 2}, .name = "x"});
+    ir::Graph graph;
+    {
+      Tensor y = x;
+      for (std::size_t i = 0; i < length / 2; ++i) y = sin(y) + x;
+      laps.end("build");
+      const Tensor slope = gradients(sum(y), {x})[0];
+      laps.end("differentiate");
+      graph = runtime::build_graph({x}, {y, slope}, {});
+    }
+    require(module::print_graph(graph).size() > 100 * length, "the text is too short");
+    laps.end("print");
+    graph = {};
+    laps.end("die");
+  });
+  CHECK(ir::live_node_count() == before);
 }

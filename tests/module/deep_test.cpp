@@ -1,6 +1,6 @@
 // Depth of the graph needs no stack, and time follows length: a chain of a million nodes is
 // written, read, printed and verified on a thread with a 256 KiB stack.
-#include "tests/catch.h"
+#include "tests/deep.h"
 #include "tests/module/programs.h"
 
 #include "core/module/dot.h"
@@ -10,6 +10,8 @@
 #include "core/module/verify.h"
 #include "core/module/write.h"
 #include "core/ops/build.h"
+
+#include <stdexcept>
 
 using namespace kiln;
 using namespace kiln::ir;
@@ -23,24 +25,35 @@ module::Module chain(std::size_t length) {
   return module::make_module({{x}, {value}, {}});
 }
 
+void require(bool holds, const char* what) {
+  if (!holds) throw std::logic_error(what);
+}
+
 }  // namespace
 
-TEST_CASE("a chain of a million nodes crosses in both forms", "[slow]") {
-  bool same_bytes = false, same_text = false, sound = false, drawn = false;
-  CHECK(test::run_on_small_stack([&] {
-    const module::Module program = chain(1'000'000);
-    sound = !module::verify(program.graph);
+TEST_CASE("a chain of a million nodes crosses in both forms, in linear time", "[slow]") {
+  test::check_linear(1'000'000, [](std::size_t length, test::Laps& laps) {
+    const module::Module program = chain(length);
+    laps.end("build");
+    require(!module::verify(program.graph), "the chain is refused");
+    laps.end("verify");
     const module::Encoded bytes = module::write_module(program);
-    const std::string text = module::print_module(program);
+    laps.end("write");
     {
       const module::Module back = module::read_module(bytes.bytes);
-      same_bytes = module::write_module(back).bytes == bytes.bytes;
+      laps.end("read");
+      require(module::write_module(back).bytes == bytes.bytes, "the bytes differ");
     }
-    same_text = module::print_module(module::parse_module(text)) == text;
-    drawn = !module::print_dot(program.graph, "chain").empty();
-  }));
-  CHECK(sound);
-  CHECK(same_bytes);
-  CHECK(same_text);
-  CHECK(drawn);
+    laps.end("write again");
+    const std::string text = module::print_module(program);
+    laps.end("print");
+    {
+      const module::Module back = module::parse_module(text);
+      laps.end("parse");
+      require(module::print_module(back) == text, "the texts differ");
+    }
+    laps.end("print again");
+    require(!module::print_dot(program.graph, "chain").empty(), "there is no picture");
+    laps.end("draw");
+  });
 }

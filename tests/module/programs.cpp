@@ -5,7 +5,6 @@
 #include "core/ops/build.h"
 #include "core/ops/lambda_builder.h"
 
-#include <pthread.h>
 
 namespace kiln::test {
 
@@ -141,37 +140,6 @@ module::Module nested_program(std::size_t depth) {
   const Value xs = placeholder("xs", f32({Dim::fresh("t"), 2}));
   const Value start = placeholder("start", f32({2}));
   return module::make_module({{xs, start}, {scan({start, xs}, depth)[1]}, {}});
-}
-
-// AddressSanitizer surrounds every variable with bytes of its own.
-#ifdef __SANITIZE_ADDRESS__
-constexpr std::size_t kSmallStack = 8 * 256 * 1024;
-#else
-constexpr std::size_t kSmallStack = 256 * 1024;
-#endif
-
-bool run_on_small_stack(const std::function<void()>& run) {
-  struct Job {
-    const std::function<void()>& run;
-    bool done;
-  } job{run, false};
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, kSmallStack);
-  pthread_t thread;
-  const auto body = [](void* argument) -> void* {
-    auto& own = *static_cast<Job*>(argument);
-    try {
-      own.run();
-      own.done = true;
-    } catch (...) {
-    }
-    return nullptr;
-  };
-  const int started = pthread_create(&thread, &attributes, body, &job);
-  pthread_attr_destroy(&attributes);
-  if (started == 0) pthread_join(thread, nullptr);
-  return job.done;
 }
 
 }  // namespace kiln::test

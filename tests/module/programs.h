@@ -3,8 +3,6 @@
 
 #include "core/module/module.h"
 
-#include <functional>
-
 namespace kiln::test {
 
 ir::Value placeholder(const char* name, ir::Type type);
@@ -18,8 +16,5 @@ module::Module every_op_program();
 module::Module small_program();
 /// A scan whose body has a scan, `depth` times.
 module::Module nested_program(std::size_t depth);
-
-/// False when `run` throws. On a thread with a stack of 256 KiB.
-bool run_on_small_stack(const std::function<void()>& run);
 
 }  // namespace kiln::test
