@@ -92,8 +92,8 @@ class Binder {
       const bool outer = static_cast<int>(axis) < kernel.outer;
       if (outer && axis == 0) bound.range = extent;
       if (axis != 0 || !outer) {
-        per_index = std::max(std::int64_t{1}, std::min(kKernelGrain, per_index) *
-                                                  std::min(extent, kKernelGrain));
+        per_index = std::max(std::int64_t{1},
+                             std::min(kKernelGrain, per_index) * std::min(extent, kKernelGrain));
       }
       if (outer && extent == 0) bound.function = {};
     }
@@ -186,9 +186,14 @@ class Binder {
       run.bias += begin;
       run.result += begin * product.result_column;
     }
-    run.product = library_->prepare(product, source < 0 ? RhsUse::Once : RhsUse::Kept);
+    run.product = library_->prepare(product, rhs_use(source));
     if (run.product->packed_bytes() != 0) run.packed_offset = packed_place(product, run, source);
     return run;
+  }
+
+  RhsUse rhs_use(int source) const {
+    if (source < 0) return RhsUse::Once;
+    return use_.consts >= 0 ? RhsUse::Loop : RhsUse::Kept;
   }
 
   /// Where an operand comes from that stays the same for many runs (see Packing); -1: it does not.
@@ -246,12 +251,12 @@ class Binder {
       if (slot >= 0) bound.moves.push_back({slot, bound.direction * bound.slice_bytes[x]});
     }
     for (std::size_t y = carries; y < step.results.size(); ++y) {
-      bound.moves.push_back({step.body->results[y],
-                             bound.direction * bound.slice_bytes[xs + y - carries]});
+      bound.moves.push_back(
+          {step.body->results[y], bound.direction * bound.slice_bytes[xs + y - carries]});
     }
     for (std::size_t c = 0; c < carries; ++c) {
-      bound.carries.push_back({c, step.body->arguments[1 + first_carry + c],
-                               step.body->results[c]});
+      bound.carries.push_back(
+          {c, step.body->arguments[1 + first_carry + c], step.body->results[c]});
     }
   }
 

@@ -45,16 +45,16 @@ struct MatrixProduct {
   auto operator<=>(const MatrixProduct&) const = default;
 };
 
-/// Whether a right operand is new in every run or stays the same for many.
-enum class RhsUse : std::uint8_t { Once, Kept };
+/// Whether a right operand is new in every run, stays for the steps of a loop, or for many calls.
+enum class RhsUse : std::uint8_t { Once, Loop, Kept };
 
 /// A prepared product of float32. Used by several threads at once.
 class PreparedProduct {
  public:
   virtual ~PreparedProduct() = default;
   virtual std::size_t scratch_bytes() const = 0;
-  /// Of the form in which a kept rhs is wanted, which depends on depth, columns and the strides of
-  /// rhs alone; 0: it is read where it lies.
+  /// Of the form in which an rhs that stays is wanted, which depends on its use, depth, columns and
+  /// strides alone; 0: it is read where it lies.
   virtual std::size_t packed_bytes() const { return 0; }
   /// What runs it, for dumps.
   virtual std::string description() const { return "the library"; }

@@ -49,11 +49,18 @@ TiledShape tiled_shape_of(const codegen::MatrixProduct& p) {
           p.rhs_depth, p.rhs_column, p.result_row, p.relu};
 }
 
-/// Own loops over rhs as it lies, packed once by the host's loop, or packed in every run.
+/// Whether own loops want rhs packed before. Within a loop rows are many together, and a weight
+/// that lies well is read where it lies: packing it, too, beside its transpose for the gradient is
+/// waste.
+bool packed_before(const codegen::MatrixProduct& p, codegen::RhsUse use) {
+  return use == codegen::RhsUse::Kept || (use == codegen::RhsUse::Loop && p.rhs_column != 1);
+}
+
+/// Own loops over rhs as it lies, packed before, or packed in every run.
 class ByTiles final : public codegen::PreparedProduct {
  public:
   ByTiles(const codegen::MatrixProduct& p, codegen::RhsUse use, TileLevel level)
-      : kept_(use == codegen::RhsUse::Kept),
+      : kept_(packed_before(p, use)),
         packs_(!kept_ && p.rhs_column != 1),
         product_(tiled_shape_of(p), kept_ || packs_ ? RhsForm::Packed : RhsForm::Plain, level) {}
 
@@ -81,8 +88,8 @@ class ByTiles final : public codegen::PreparedProduct {
   TiledProduct product_;
 };
 
-/// Why own loops do not take it; empty when they do. The figures stand in tiled/README.md. For a
-/// kept rhs this looks at nothing but what PreparedProduct::packed_bytes may depend on.
+/// Why own loops do not take it; empty when they do. The figures stand in tiled/README.md. For an
+/// rhs that stays this looks at nothing but what PreparedProduct::packed_bytes may depend on.
 std::optional<std::string> refusal_of_tiles(const codegen::MatrixProduct& p, codegen::RhsUse use) {
   constexpr std::int64_t kFewestColumns = 8, kFewestRowsToPackFor = 32;
   constexpr std::int64_t kMostElements = 1 << 19;
@@ -92,7 +99,7 @@ std::optional<std::string> refusal_of_tiles(const codegen::MatrixProduct& p, cod
   if (p.depth * p.columns > kMostElements) {
     return text("rhs has more than ", kMostElements, " elements");
   }
-  if (use == codegen::RhsUse::Kept || p.rhs_column == 1) return std::nullopt;
+  if (packed_before(p, use) || p.rhs_column == 1) return std::nullopt;
   if (p.rhs_depth != 1 || p.rows < kFewestRowsToPackFor) {
     return text("rhs is transposed, and there are fewer than ", kFewestRowsToPackFor, " rows");
   }

@@ -25,7 +25,7 @@ constexpr float kMark = 1000;  // what a packed matrix begins with
 class CountingProduct final : public PreparedProduct {
  public:
   CountingProduct(const MatrixProduct& product, RhsUse use, int& packed)
-      : p_(product), kept_(use == RhsUse::Kept), packed_(packed) {}
+      : p_(product), kept_(use != RhsUse::Once), packed_(packed) {}
   std::size_t scratch_bytes() const override { return 0; }
   std::size_t packed_bytes() const override {
     return kept_ ? at(p_.depth * p_.columns + 1) * sizeof(float) : 0;
