@@ -138,6 +138,7 @@ void run_blocks(Run run, Load<Number> load, DType condition, DType dtype,
 
 double flushed(double value, DType dtype) {
   if (dtype == DType::Float32) return flush(static_cast<float>(value));
+  if (dtype == DType::BFloat16) return flush(static_cast<float>(value)) == 0 ? 0 * value : value;
   return dtype == DType::Float64 ? flush(value) : value;
 }
 
@@ -153,7 +154,9 @@ void load_real(DType dtype, const std::byte* from, double* to, std::int64_t n) {
       for (std::int64_t i = 0; i < n; ++i) to[i] = float16_to_float(read<std::uint16_t>(from, i));
       return;
     case DType::BFloat16:
-      for (std::int64_t i = 0; i < n; ++i) to[i] = bfloat16_to_float(read<std::uint16_t>(from, i));
+      for (std::int64_t i = 0; i < n; ++i) {
+        to[i] = flush(bfloat16_to_float(read<std::uint16_t>(from, i)));
+      }
       return;
     default:
       return;
@@ -193,7 +196,7 @@ void store_real(DType dtype, const double* from, std::byte* to, std::int64_t n) 
       for (std::int64_t i = 0; i < n; ++i) write(to, i, float16_of_double(from[i]));
       return;
     case DType::BFloat16:
-      for (std::int64_t i = 0; i < n; ++i) write(to, i, bfloat16_of_double(from[i]));
+      for (std::int64_t i = 0; i < n; ++i) write(to, i, bfloat16_of_double(flushed(from[i], dtype)));
       return;
     default:
       return;

@@ -9,7 +9,8 @@
 
 namespace kiln::ir {
 
-/// A subnormal counts as zero of its sign.
+/// What is subnormal as a float32 (a float64 for that dtype) counts as zero of its sign; for
+/// float16 nothing is.
 double flushed(double value, DType dtype);
 /// The bytes of one element: converted as Cast converts from float64 (from int64).
 std::vector<std::byte> scalar_bytes(DType dtype, double value);

@@ -9,7 +9,11 @@
 // explicit ops Broadcast and Cast.
 // Floats. float32 and float64 are computed at least in their own precision, rounded to nearest
 // even. float16 and bfloat16 are storage types: each op computes in float32 or wider and rounds
-// its result once. A subnormal float32 or float64 operand or result counts as zero of its sign.
+// its result once.
+// Subnormals. An operand or result that is subnormal as a float32 (as a float64 for that dtype)
+// counts as zero of its sign. So does every subnormal bfloat16, whose exponents are float32's; a
+// subnormal float16 is a normal float32 and keeps its value. What only hands elements on (movement,
+// Select, Neg, Abs, Sign, Maximum, Minimum, a cast to the same exponents) may keep the bits.
 // NaN. Arithmetic with a NaN gives a NaN (no promise about its bits). Maximum, Minimum, Max and
 // Min give NaN when any operand is NaN; ArgMax counts NaN as the largest, the first wins.
 // Comparisons with NaN are false (so not_equal, a Not of Equal, is true). -0 equals +0; Maximum

@@ -253,7 +253,7 @@ TEST_CASE("every half is what it was after a cast to float32 and back") {
       const float value = dtype == DType::Float16 ? float16_to_float(halves[i])
                                                   : bfloat16_to_float(halves[i]);
       const bool subnormal = value != 0 && std::fabs(value) < std::numeric_limits<float>::min();
-      // As a float32 it counts as zero.
+      // One of bfloat16 counts as zero; one of float16 is a normal float32.
       const auto expected = static_cast<std::uint16_t>(subnormal ? halves[i] & 0x8000 : halves[i]);
       wrong += !std::isnan(value) && back[i] != expected;
     }

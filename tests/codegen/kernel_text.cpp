@@ -39,7 +39,8 @@ const char* half_name(DType dtype) {
   return dtype == DType::Float16 ? "f16" : dtype == DType::BFloat16 ? "bf16" : nullptr;
 }
 
-bool flushes(DType dtype) { return dtype == DType::Float32 || dtype == DType::Float64; }
+/// A subnormal float16 is a normal float.
+bool flushes(DType dtype) { return is_float(dtype) && dtype != DType::Float16; }
 
 std::string load(DType dtype, const std::string& place) {
   const char* half = half_name(dtype);

@@ -119,7 +119,10 @@ inline float rounded(double x, int digits, int lowest, double limit) {
   return float(__builtin_nearbyint(x / unit) * unit);
 }
 inline float to_f16(double x) { return rounded(x, 11, -14, 65520); }
-inline float to_bf16(double x) { return rounded(x, 8, -126, 0x1.ffp127); }
+// Its exponents are those of float: what is subnormal there counts as zero.
+inline float to_bf16(double x) {
+  return flush(float(x)) == 0 ? __builtin_copysignf(0, float(x)) : rounded(x, 8, -126, 0x1.ffp127);
+}
 
 inline float f16_value(u16 half) {
   const u32 sign = (half & 0x8000u) << 16, power = half >> 10 & 31, digits = half & 1023;

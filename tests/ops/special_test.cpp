@@ -6,6 +6,7 @@
 #include "core/ops/build.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 using namespace kiln;
@@ -22,7 +23,13 @@ Array row(DType dtype, const std::vector<double>& elements) {
   return Array(elements).astype(dtype);
 }
 
-/// Bits of each result, NaN as one value.
+Array of_bits(DType dtype, const std::vector<std::uint16_t>& bits) {
+  Array made = Array::zeros({static_cast<std::int64_t>(bits.size())}, dtype);
+  std::memcpy(made.data(), bits.data(), bits.size() * sizeof bits[0]);
+  return made;
+}
+
+/// Bits of each result, NaN as one value; subnormals that count as zero are zero.
 void check_bits(const Array& actual, const std::vector<double>& expected) {
   const std::vector<double> values = doubles(actual);
   REQUIRE(values.size() == expected.size());
@@ -140,6 +147,48 @@ TEST_CASE("subnormal floats count as zeros of their sign") {
   const Array half = row(DType::Float32, {0.5, 0.5, 0.5});
   const Array smallest = row(DType::Float32, {0x1p-126, -0x1p-126, 1});
   check_bits(apply(Op::Mul, {smallest, half}), {0.0, -0.0, 0.5});
+}
+
+TEST_CASE("so do those of bfloat16, and those of float16 keep their values") {
+  struct Row {
+    DType dtype;
+    std::uint16_t bits;     // a subnormal
+    double value, logarithm, smallest_normal;
+  };
+  const Row rows[] = {{DType::BFloat16, 0x0007, 0, -kInf, 0x1p-126},
+                      {DType::Float16, 0x0001, 0x1p-24, -0x1.0a4p+4, 0x1p-14}};
+  for (const Row& one : rows) {
+    INFO(dtype_name(one.dtype));
+    const Array x = of_bits(one.dtype, {one.bits, std::uint16_t(one.bits | 0x8000)});
+    const double v = one.value, is_zero = v == 0 ? 1 : 0, is_more = 1 - is_zero;
+    check_bits(apply(Op::Add, {x, x}), {2 * v, -2 * v});
+    check_bits(apply(Op::Mul, {x, row(one.dtype, {2, 2})}), {2 * v, -2 * v});
+    check_bits(apply(Op::Sub, {x, row(one.dtype, {1, 1})}), {-1, -1});
+    check_bits(apply(Op::Div, {row(one.dtype, {1, 1}), x}), {kInf, -kInf});
+    check_bits(apply(Op::Div, {x, x}), {v == 0 ? kNan : 1, v == 0 ? kNan : 1});
+    check_bits(apply(Op::Sqrt, {x}), {std::sqrt(v), v == 0 ? -0.0 : kNan});
+    check_bits(apply(Op::Log, {x}), {one.logarithm, v == 0 ? -kInf : kNan});
+    check_bits(apply(Op::Equal, {x, row(one.dtype, {0, 0})}), {is_zero, is_zero});
+    check_bits(apply(Op::Less, {row(one.dtype, {0, 0}), x}), {is_more, 0});
+    check_bits(apply(Op::Neg, {x}), {-v, v});
+    const Value p = placeholder(type_of(x));
+    const auto casts = evaluate({p}, {ir::cast(p, DType::Bool), ir::cast(p, DType::Float32),
+                                      ir::cast(p, DType::Float64), ir::reduce_sum(p, {0})}, {x});
+    check_bits(casts[0], {is_more, is_more});
+    check_bits(casts[1], {v, -v});
+    check_bits(casts[2], {v, -v});
+    check_bits(casts[3], {0.0});
+    // Results that become one.
+    const double n = one.smallest_normal, half = v == 0 ? 0 : n / 2;
+    const Array least = row(one.dtype, {n, -n});
+    check_bits(apply(Op::Mul, {least, row(one.dtype, {0.5, 0.5})}), {half, -half});
+    for (const DType from : {DType::Float32, DType::Float64}) {
+      const Array wide = row(from, {n, -n});
+      const Value q = placeholder(type_of(wide));
+      const Value small = ir::cast(q * 0.5, one.dtype);
+      check_bits(evaluate({q}, {ir::cast(small, DType::Float64)}, {wide})[0], {half, -half});
+    }
+  }
 }
 
 TEST_CASE("integers wrap and never trap") {

@@ -144,7 +144,12 @@ TEST_CASE("subnormals count as zeros of their sign") {
   CHECK(of_double<std::uint8_t>(5e-324, DType::Bool) == 0);
   CHECK(flushed(5e-324, DType::Float64) == 0);
   CHECK(flushed(1e-40, DType::Float32) == 0);
-  // Storage types keep theirs: float32 holds them.
+  // A bfloat16 has the exponents of a float32. One that rounds up to a normal float32 is normal.
+  CHECK(converted<float>(DType::BFloat16, std::uint16_t{1}, DType::Float32) == 0);
+  CHECK(converted<std::uint16_t>(DType::Float64, -0x1p-127, DType::BFloat16) == 0x8000);
+  CHECK(converted<std::uint16_t>(DType::Float64, 0x1.ffffffffp-127, DType::BFloat16) == 0x0080);
+  CHECK(flushed(0x1p-127, DType::BFloat16) == 0);
+  // Those of float16 are normal as float32.
   CHECK(converted<float>(DType::Float16, std::uint16_t{1}, DType::Float32) == 0x1p-24f);
   CHECK(flushed(0x1p-24, DType::Float16) == 0x1p-24);
 }
