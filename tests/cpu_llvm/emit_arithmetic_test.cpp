@@ -102,7 +102,7 @@ EmitCase cast_of(DType from, DType to, const Memory& values, int vector_axis = 0
   return {k.kernel, {{{values, out}, {}, 0, count}}};
 }
 
-Memory every_half(DType dtype) {
+Memory every_half() {
   std::vector<std::uint16_t> halves;
   for (unsigned bits = 0; bits < 0x10000; ++bits) halves.push_back(std::uint16_t(bits));
   return memory(halves);
@@ -154,8 +154,8 @@ TEST_CASE("emitted: every cast of special values, in lanes and one at a time") {
 TEST_CASE("emitted: every half to other dtypes, floats around every half to halves") {
   std::vector<EmitCase> cases;
   for (const DType half : {DType::Float16, DType::BFloat16}) {
-    for (const DType to : {DType::Float32, DType::Float64, DType::Int32}) {
-      cases.push_back(cast_of(half, to, every_half(half)));
+    for (const DType to : {DType::Float32, DType::Float64, DType::Int32, DType::Bool}) {
+      cases.push_back(cast_of(half, to, every_half()));
     }
     cases.push_back(cast_of(DType::Float32, half, around_halves(half)));
   }

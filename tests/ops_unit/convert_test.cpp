@@ -110,7 +110,7 @@ TEST_CASE("narrower floats round to nearest even and overflow to infinity") {
   CHECK(brain(1 + 0x1p-8 + 0x1p-40) == 0x3f81);
   CHECK(brain(3.4e38) == 0x7f80);
   CHECK(brain(-kInf) == 0xff80);
-  CHECK(brain(0x1p-133) == 0x0001);
+  CHECK(brain(0x1p-126) == 0x0080);
 }
 
 TEST_CASE("integers become floats with one rounding") {
@@ -154,7 +154,7 @@ TEST_CASE("subnormals count as zeros of their sign") {
   CHECK(flushed(0x1p-24, DType::Float16) == 0x1p-24);
 }
 
-TEST_CASE("every half survives the way through float64") {
+TEST_CASE("every half but a subnormal bfloat16 survives the way through float64") {
   for (std::uint32_t i = 0; i < 0x10000; ++i) {
     const auto given = static_cast<std::uint16_t>(i);
     for (const DType dtype : {DType::Float16, DType::BFloat16}) {
@@ -163,7 +163,8 @@ TEST_CASE("every half survives the way through float64") {
       if (std::isnan(wide)) {
         REQUIRE(std::isnan(converted<double>(dtype, back, DType::Float64)));
       } else {
-        REQUIRE(back == given);
+        const bool counts_as_zero = dtype == DType::BFloat16 && (given & 0x7f80) == 0;
+        REQUIRE(back == (counts_as_zero ? given & 0x8000 : given));
       }
     }
   }

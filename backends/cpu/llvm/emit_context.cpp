@@ -174,8 +174,10 @@ Value* from_memory(const Emit& e, DType dtype, Value* x) {
   if (dtype == DType::Float16) return from_float16(e, x);
   if (dtype != DType::BFloat16) return x;
   llvm::Type* wide = e.with_lanes_of(e.b.getInt32Ty(), x->getType());
-  return e.b.CreateBitCast(e.b.CreateShl(e.b.CreateZExt(x, wide), 16),
-                           e.with_lanes_of(e.b.getFloatTy(), x->getType()));
+  Value* bits = e.b.CreateShl(e.b.CreateZExt(x, wide), 16);
+  // Else LLVM makes a comparison with zero one of bits, in which a subnormal is not zero.
+  llvm::Type* floats = e.with_lanes_of(e.b.getFloatTy(), x->getType());
+  return without_subnormals(e, e.b.CreateBitCast(bits, floats));
 }
 
 Value* to_memory(const Emit& e, DType dtype, Value* x) {
