@@ -109,19 +109,30 @@ void leave(Pool& state, Loop& loop) {
   state.left.notify_all();
 }
 
+/// Until a loop is added. A thread that wakes up too late for the loop it was woken for looks out
+/// for the next one like any other: where short loops follow each other it would come too late
+/// for ever otherwise.
+void await_loop(Pool& state, std::unique_lock<std::mutex>& lock) {
+  const std::uint64_t seen = state.posted;
+  lock.unlock();
+  spin_until([&] { return state.posted != seen; });
+  lock.lock();
+  state.work.wait(lock, [&] { return state.stopping || state.posted != seen; });
+}
+
 void serve() {
   Pool& state = pool();
   std::unique_lock lock(state.mutex);
-  while (true) {
-    Loop* loop = nullptr;
-    state.work.wait(lock, [&] { return state.stopping || (loop = open_loop(state)) != nullptr; });
-    if (loop == nullptr) return;
+  while (!state.stopping) {
+    Loop* loop = open_loop(state);
+    if (loop == nullptr) {
+      await_loop(state, lock);
+      continue;
+    }
     ++loop->guests;
-    const std::uint64_t seen = state.posted;
     lock.unlock();
     run_parts(*loop);
     leave(state, *loop);
-    spin_until([&] { return state.posted != seen; });
     lock.lock();
   }
 }
