@@ -41,7 +41,8 @@ double seconds_a_call(const std::function<void()>& call, long calls) {
 }
 
 /// The first call after other work warms what it needs; it also says how many make a sample.
-double sample(const std::function<void()>& call) {
+double sample(const std::function<void()>& call, int threads) {
+  const OwnProcessor own(threads > 1 ? 0 : CPU_SETSIZE);
   const double first = seconds_a_call(call, 1);
   if (first > kSecondsOfSample) return seconds_a_call(call, 1);
   const double rough = seconds_a_call(call, 3);
@@ -137,10 +138,11 @@ std::vector<Result> measure(const Row& row, const MeasureOptions& options) {
     for (const int threads : options.threads) {
       Samples& samples = all[threads];
       set_threads(threads);
+      part_pool(threads);
       if (!row.limit.formula.empty()) samples.limit.push_back(limit.seconds(threads));
       let_others_rest();
       samples.ours.push_back(row.cold ? seconds_of_new_process(row, threads, options)
-                                      : sample(call));
+                                      : sample(call, threads));
       if (!peer_has_it) continue;
       let_others_rest();
       const auto answer = options.peer->ask(row.name, threads, options.tiny);
