@@ -5,6 +5,7 @@
 
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/types/text.h"
+#include "runtime/thread_pool.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -57,6 +58,7 @@ struct Reports {
 }  // namespace
 
 InstancePtr Instance::create(const Plugin& plugin, const BackendOptions& options) {
+  static_cast<void>(thread_count());  // a wrong KILN_THREADS is said here, not amid a loop
   InstancePtr instance(new Instance(plugin));
   instance->host_.backend = plugin.name;
   instance->process_ = getpid();

@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iomanip>
+#include <locale>
 #include <sstream>
 
 namespace kiln::runtime {
@@ -33,6 +34,7 @@ bool has(Stage stages, Stage stage) {
 
 std::string numbered(std::size_t number, std::string_view name) {
   std::ostringstream out;
+  out.imbue(std::locale::classic());
   out << std::setw(2) << std::setfill('0') << number << '-' << name;
   return out.str();
 }
@@ -66,6 +68,7 @@ void dump_passes(const Program& program, const fs::path& directory) {
   options.report = [&](const passes::PassReport& report) {
     const fs::path path = directory / (numbered(report.position + 10, report.pass.name) + ".kir");
     std::ostringstream head;
+    head.imbue(std::locale::classic());
     head << "; " << report.pass.name << ": " << report.pass.sentence << "\n; " << std::fixed
          << std::setprecision(3) << report.seconds * 1e3 << " ms"
          << (report.changed ? "\n" : " (unchanged)\n");
@@ -141,6 +144,7 @@ void dump_if_wanted(const Program& program) {
   }
   static std::atomic<int> next{0};
   std::ostringstream folder;
+  folder.imbue(std::locale::classic());
   folder << "fn-" << std::setw(3) << std::setfill('0') << next.fetch_add(1) << '-'
          << file_name_of(program.name);
   dump_program(program, (fs::path(directory) / folder.str()).string(), stages);

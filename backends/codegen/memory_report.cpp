@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <iomanip>
+#include <locale>
 #include <sstream>
 
 namespace kiln::codegen {
@@ -178,6 +179,7 @@ std::string print_memory(const Program& program) {
 
 std::string print_memory(const Program& program, const BoundPlan& bound) {
   std::ostringstream ratio;
+  ratio.imbue(std::locale::classic());
   const double live = static_cast<double>(std::max(bound.live_bytes, std::int64_t{1}));
   ratio << std::fixed << std::setprecision(3)
         << (bound.arena_bytes == 0 ? 1.0 : static_cast<double>(bound.arena_bytes) / live);

@@ -5,7 +5,6 @@
 
 #include <xmmintrin.h>
 
-#include <algorithm>
 #include <cstdlib>
 
 namespace kiln::cpu {
@@ -64,23 +63,29 @@ class CpuTarget final : public codegen::Target {
   CpuProducts products_;
 };
 
-/// The best level that runs here, but at most that of the option "isa", or of KILN_CPU_ISA.
+/// That of the option "isa", else of KILN_CPU_ISA, else the best one that runs here.
 IsaLevel level_from(const sdk::Options& options) {
-  std::string wanted;
+  std::string name = "KILN_CPU_ISA", wanted;
   if (const char* environment = std::getenv("KILN_CPU_ISA")) wanted = environment;
   for (const auto& [key, value] : options) {
     if (key != "isa") {
       throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "the cpu backend has no option " + key);
     }
+    name = key;
     wanted = value;
   }
   if (wanted.empty()) return native_level();
   const std::optional<IsaLevel> level = isa_level_named(wanted);
   if (!level) {
-    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
-                       "isa is " + wanted + "; it can be baseline, avx2 or avx512");
+    throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION,
+                       name + " is '" + wanted + "' but can be baseline, avx2 or avx512");
   }
-  return std::min(*level, native_level());
+  if (*level > native_level()) {
+    throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION,
+                       name + " is " + wanted + " but this processor has at most " +
+                           std::string(name_of(native_level())));
+  }
+  return *level;
 }
 
 std::unique_ptr<sdk::Instance> create(const sdk::Options& options, const sdk::Host& host) {

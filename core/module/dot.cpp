@@ -5,6 +5,7 @@
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
+#include <locale>
 #include <sstream>
 #include <unordered_map>
 
@@ -25,6 +26,8 @@ std::string escaped(const std::string& text) {
 
 class DotPrinter {
  public:
+  DotPrinter() { out_.imbue(std::locale::classic()); }
+
   std::string print(const ir::Graph& graph, const std::string& name) {
     out_ << "digraph \"" << escaped(name) << "\" {\n  node [shape=box, fontname=monospace];\n";
     std::vector<Value> roots = graph.inputs;

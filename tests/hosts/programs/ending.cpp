@@ -1,0 +1,69 @@
+// A host that ends in the middle of things. The first argument says how: functions and arrays in
+// static objects that die after main; calls from exit handlers; exit while threads compute.
+#include "tests/hosts/programs/program.h"
+#include "tests/hosts/sample.h"
+
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+namespace {
+
+/// Made before Kiln is first used, so that it dies after whatever Kiln has registered for the end.
+struct Held {
+  ~Held() {
+    if (sample) expect(sample->right(2, 0.0625), "a call from a static destructor");
+  }
+  std::unique_ptr<hosts_test::Sample> sample;
+  std::vector<kiln::Array> arrays;
+};
+Held held;
+
+std::unique_ptr<hosts_test::Sample> late;
+
+void call_at_exit() {
+  expect(late->right(3, 0.125), "a call from an exit handler");
+  expect(hosts_test::works_on("cpu"), "compiling in an exit handler");
+  late.reset();
+}
+
+void compute_for_ever() {
+  const hosts_test::Sample sample("cpu", 0);
+  const kiln::Tensor x = kiln::placeholder({.shape = {kiln::None}});
+  const kiln::Function f = kiln::function({x}, {kiln::tanh(x) + 1.0}, {.backend = "cpu"});
+  const kiln::Array large = kiln::Array::full({300'000}, 1);
+  while (sample.right(5, 0)) f({large});
+}
+
+void compile_for_ever() {
+  while (hosts_test::works_on("cpu")) {
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* how = argc > 1 ? argv[1] : "";
+  if (std::strcmp(how, "static") == 0) {
+    held.sample = std::make_unique<hosts_test::Sample>("cpu");
+    expect(held.sample->right(2, 0.125), "a call from main");
+    held.arrays = held.sample->f({kiln::Array::full({4, 6, 8}, 1)});
+    kiln::set_value(held.sample->w, kiln::Array::full({8, 16}, 0.0625));
+    return finished();
+  }
+  if (std::strcmp(how, "handler") == 0) {
+    late = std::make_unique<hosts_test::Sample>("cpu");
+    std::atexit(call_at_exit);
+    return finished();
+  }
+  if (std::strcmp(how, "threads") == 0) {
+    kiln::set_threads(3);
+    for (int i = 0; i < 3; ++i) std::thread(compute_for_ever).detach();
+    for (int i = 0; i < 2; ++i) std::thread(compile_for_ever).detach();
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    finished();
+    std::exit(0);
+  }
+  expect(false, "the argument static, handler or threads");
+}

@@ -1,0 +1,27 @@
+// A host that forks before it uses Kiln: both processes work. One that forks again afterwards: the
+// child is told, and every process ends through exit.
+#include "tests/hosts/child.h"
+#include "tests/hosts/programs/program.h"
+#include "tests/hosts/sample.h"
+
+int main() {
+  // The graph language alone starts nothing that a child would lack.
+  const kiln::Tensor x = kiln::placeholder({.shape = {3}});
+  const kiln::Tensor y = kiln::tanh(x) + 1.0;
+  const pid_t first = ::fork();
+  expect(hosts_test::works_on("cpu"), "both processes");
+  const kiln::Function f = kiln::function({x}, {y}, {.backend = "cpu"});
+  expect(f({kiln::Array{0.f, 0.f, 0.f}})[0].as<float>()[1] == 1, "what was built before");
+  if (first == 0) return 0;
+  expect(hosts_test::status_of(first) == 0, "the first child");
+  const pid_t second = ::fork();
+  if (second == 0) {
+    const std::string text = hosts_test::error_of<kiln::BackendError>(
+        [&] { f({kiln::Array{0.f, 0.f, 0.f}}); });
+    expect(text.find("before it forked") != std::string::npos, "the error of the second child");
+    return 0;
+  }
+  expect(hosts_test::status_of(second) == 0, "the second child");
+  expect(hosts_test::works_on("cpu"), "the parent after its children");
+  return finished();
+}

@@ -1,0 +1,124 @@
+// Settings that a host or its user gets wrong: instruction sets that are not there, thread counts
+// out of range. Each is an error of its own, and what was set before holds.
+#include "tests/catch.h"
+#include "tests/hosts/child.h"
+#include "tests/hosts/sample.h"
+
+#include "runtime/backend_instance.h"
+
+#include <cstring>
+
+using namespace kiln;
+using hosts_test::error_of;
+
+namespace {
+
+const char* const kLevels[] = {"baseline", "avx2", "avx512"};
+
+/// What the processor has, found in another way than the backend does.
+int best_level() {
+  if (__builtin_cpu_supports("x86-64-v4")) return 2;
+  return __builtin_cpu_supports("x86-64-v3") ? 1 : 0;
+}
+
+std::string refusal_of(const std::string& level) {
+  return error_of<BackendError>([&] {
+    const runtime::InstancePtr known = runtime::backend_instance("cpu");
+    runtime::Instance::create(known->plugin(), {{"isa", level}});
+  });
+}
+
+bool contains(const std::string& whole, const std::string& part) {
+  return whole.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("an instruction set that the machine lacks, or that is none, is an error") {
+  const int best = best_level();
+  for (int level = 0; level < 3; ++level) {
+    INFO(kLevels[level]);
+    const std::string refusal = refusal_of(kLevels[level]);
+    INFO(refusal);
+    const std::string lacks = std::string("isa is ") + kLevels[level] +
+                              " but this processor has at most " + kLevels[best];
+    CHECK((level <= best ? refusal.empty() : contains(refusal, lacks)));
+  }
+  for (const char* wrong : {"AVX2", "sse4.1", "avx1024", "avx2 "}) {
+    INFO(wrong);
+    CHECK(contains(refusal_of(wrong), std::string("isa is '") + wrong +
+                                          "' but can be baseline, avx2 or avx512"));
+  }
+}
+
+TEST_CASE("KILN_CPU_ISA is checked when the backend is first needed") {
+  const int best = best_level();
+  for (int level = 0; level < 3; ++level) {
+    INFO(kLevels[level]);
+    const char* hidden = level <= best ? "[.isa_accepted]" : "[.isa_refused]";
+    CHECK(hosts_test::in_new_process(hidden, "KILN_CPU_ISA", kLevels[level]) == 0);
+  }
+  for (const char* wrong : {"avx1024", "AVX512", "0"}) {
+    INFO(wrong);
+    CHECK(hosts_test::in_new_process("[.isa_refused]", "KILN_CPU_ISA", wrong) == 0);
+  }
+  CHECK(hosts_test::in_new_process("[.isa_accepted]", "KILN_CPU_ISA", "") == 0);
+}
+
+TEST_CASE("child: the level is accepted", "[.isa_accepted]") {
+  CHECK(hosts_test::works_on("cpu"));
+}
+
+TEST_CASE("child: the level is refused, and the reference backend works still", "[.isa_refused]") {
+  const std::string given = std::getenv("KILN_CPU_ISA");
+  const std::string text = error_of<BackendError>([] { hosts_test::works_on("cpu"); });
+  INFO(text);
+  CHECK(contains(text, "KILN_CPU_ISA"));
+  CHECK(contains(text, given));
+  CHECK(hosts_test::works_on("reference"));
+  CHECK(error_of<BackendError>([] { hosts_test::works_on("cpu"); }) == text);
+}
+
+TEST_CASE("thread counts out of range are errors, and the ones in range compute alike") {
+  const Tensor x = placeholder({.shape = {None}, .name = "x"});
+  const Function f = function({x}, {tanh(x) * x + 1.0}, {.backend = "cpu"});
+  const Array fed = Array::full({100'000}, 0.75);
+  set_threads(1);
+  const Array one = f({fed})[0];
+  for (const int wrong : {0, -1, -10'000, 4'097, 10'000, 2'147'483'647}) {
+    CHECK(contains(error_of<ValueError>([&] { set_threads(wrong); }),
+                   "set_threads: count is " + std::to_string(wrong) +
+                       " but must be from 1 to 4096"));
+    CHECK(f({fed})[0] == one);
+  }
+  for (const int count : {2, 7, 300, 1}) {
+    INFO(count << " threads");
+    set_threads(count);
+    CHECK(f({fed})[0] == one);
+  }
+}
+
+TEST_CASE("KILN_THREADS out of range is an error of the first function, 4096 threads are not") {
+  for (const char* wrong : {"0", "-2", "10000", "many"}) {
+    INFO(wrong);
+    CHECK(hosts_test::in_new_process("[.threads_refused]", "KILN_THREADS", wrong) == 0);
+  }
+  CHECK(hosts_test::in_new_process("[.threads_accepted]", "KILN_THREADS", "4096") == 0);
+}
+
+TEST_CASE("child: the number of threads is refused", "[.threads_refused]") {
+  const Tensor x = placeholder({.shape = {None}, .name = "x"});
+  const auto made = [&] { return function({x}, {tanh(x) * x + 1.0}, {.backend = "cpu"}); };
+  const std::string text = error_of<ConfigError>([&] { made(); });
+  INFO(text);
+  CHECK(contains(text, std::string("KILN_THREADS is '") + std::getenv("KILN_THREADS") +
+                           "' but must be a number from 1 to 4096"));
+  set_threads(2);
+  CHECK(made()({Array::full({1'000'000}, 0.0)})[0].as<float>()[7] == 1.0f);
+}
+
+TEST_CASE("child: the number of threads is accepted", "[.threads_accepted]") {
+  const Tensor x = placeholder({.shape = {None}, .name = "x"});
+  const Function f = function({x}, {tanh(x) * x + 1.0}, {.backend = "cpu"});
+  CHECK(f({Array::full({1'000'000}, 0.0)})[0].as<float>()[999'999] == 1.0f);
+}
