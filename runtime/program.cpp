@@ -4,6 +4,7 @@
 #include "core/module/module.h"
 #include "core/module/write.h"
 #include "core/ops/make.h"
+#include "core/types/float_state.h"
 #include "runtime/dump.h"
 
 #include <algorithm>
@@ -82,6 +83,7 @@ passes::PipelineOptions pipeline_options() {
 
 std::shared_ptr<const Program> compile_program(const ir::Graph& graph, std::string name,
                                                const InstancePtr& instance) {
+  const UsualFloatState usual;
   const Clock::time_point start = Clock::now();
   auto program = std::make_shared<Program>();
   program->name = std::move(name);

@@ -5,6 +5,7 @@
 
 #include <kiln/error.h>
 
+#include "core/types/float_state.h"
 #include "core/types/text.h"
 
 #include <sched.h>
@@ -121,6 +122,7 @@ void await_loop(Pool& state, std::unique_lock<std::mutex>& lock) {
 }
 
 void serve() {
+  const UsualFloatState usual;  // not that of the thread that happened to start this one
   Pool& state = pool();
   std::unique_lock lock(state.mutex);
   while (!state.stopping) {

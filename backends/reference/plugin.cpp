@@ -2,6 +2,7 @@
 #include "backends/reference/program.h"
 
 #include "core/ops/op.h"
+#include "core/types/float_state.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
@@ -82,6 +83,7 @@ class Interpreter final : public sdk::Executable {
   }
 
   std::unique_ptr<sdk::Event> execute(const sdk::Call& call) const override {
+    const UsualFloatState usual;
     Run run;
     run.seed = call.seed;
     run.call_counter = call.call_counter;

@@ -1,6 +1,7 @@
 #include "core/ops/convert.h"
 
 #include "core/ops/make.h"
+#include "core/types/float_state.h"
 #include "core/types/half.h"
 
 #include <algorithm>
@@ -224,6 +225,7 @@ void store_natural(DType dtype, const std::uint64_t* from, std::byte* to, std::i
 
 void convert_elements(DType from_dtype, const std::byte* from, DType to_dtype, std::byte* to,
                       std::int64_t n) {
+  const UsualFloatState usual;
   const auto from_size = static_cast<std::int64_t>(dtype_bytes(from_dtype));
   const auto to_size = static_cast<std::int64_t>(dtype_bytes(to_dtype));
   for (std::int64_t start = 0; start < n; start += kBlock) {

@@ -1,5 +1,6 @@
 // The floating-point state of the host while a function is built, compiled and called: rounding,
-// precision, flushing, traps and flags are afterwards what they were, and no result depends on them.
+// precision, flushing, traps and flags are what they were afterwards, and results do not depend on
+// them.
 #include "tests/catch.h"
 
 #include <kiln/k.h>

@@ -71,6 +71,10 @@ class Product {
 // use one OpenMP thread whether it was called or not, and leave the caller's setting as it was.
 void prepare_thread_for_products() noexcept;
 
+// The status of a packed product once the process is ending, when the library is gone; plain ones
+// are computed without it then, slowly.
+constexpr int kProcessEnds = -1;
+
 std::string status_text(int status);
 
 // Version of the library that is loaded, "2.6.3".

@@ -10,12 +10,37 @@
 
 namespace {
 
+/// A product with a weight of more elements than own loops take.
+struct Large {
+  Large(std::int64_t rows, std::int64_t depth, std::int64_t columns)
+      : fed(kiln::Array::full({rows, depth}, 1)), sum(static_cast<float>(depth) / 2) {
+    const kiln::Tensor x = kiln::placeholder({.shape = {kiln::None, depth}});
+    const kiln::Variable w = kiln::variable(kiln::Array::full({depth, columns}, 0.5));
+    f = kiln::function({x}, {kiln::dot(x, w)}, {.backend = "cpu"});
+  }
+  bool right() const {
+    const kiln::Array y = f({fed})[0];
+    for (const float value : y.as<float>()) {
+      if (value != sum) return false;
+    }
+    return true;
+  }
+  kiln::Array fed;
+  float sum;
+  kiln::Function f;
+};
+
 /// Made before Kiln is first used, so that it dies after whatever Kiln has registered for the end.
 struct Held {
   ~Held() {
-    if (sample) expect(sample->right(2, 0.0625), "a call from a static destructor");
+    if (!sample) return;
+    expect(sample->right(2, 0.0625), "a call from a static destructor");
+    expect(large->right(), "a large product in a static destructor");
+    expect(Large(250, 640, 777).right(), "a new product in a static destructor");
+    expect(hosts_test::works_on("cpu"), "compiling in a static destructor");
   }
   std::unique_ptr<hosts_test::Sample> sample;
+  std::unique_ptr<Large> large;
   std::vector<kiln::Array> arrays;
 };
 Held held;
@@ -32,8 +57,9 @@ void compute_for_ever() {
   const hosts_test::Sample sample("cpu", 0);
   const kiln::Tensor x = kiln::placeholder({.shape = {kiln::None}});
   const kiln::Function f = kiln::function({x}, {kiln::tanh(x) + 1.0}, {.backend = "cpu"});
-  const kiln::Array large = kiln::Array::full({300'000}, 1);
-  while (sample.right(5, 0)) f({large});
+  const Large large(300, 700, 800);
+  const kiln::Array many = kiln::Array::full({300'000}, 1);
+  while (sample.right(5, 0) && large.right()) f({many});
 }
 
 void compile_for_ever() {
@@ -48,6 +74,8 @@ int main(int argc, char** argv) {
   if (std::strcmp(how, "static") == 0) {
     held.sample = std::make_unique<hosts_test::Sample>("cpu");
     expect(held.sample->right(2, 0.125), "a call from main");
+    held.large = std::make_unique<Large>(70, 700, 800);
+    expect(held.large->right(), "a large product in main");
     held.arrays = held.sample->f({kiln::Array::full({4, 6, 8}, 1)});
     kiln::set_value(held.sample->w, kiln::Array::full({8, 16}, 0.0625));
     return finished();
