@@ -23,21 +23,40 @@ struct L2NormalizeOptions {
 
 /// min(x, max_value) where x >= threshold, else alpha * (x - threshold). Numbers; the options must
 /// be integral beside integers. The gradient at a threshold of 0 is alpha.
+///     const auto x = K::constant({-2., 0.5, 3.});
+///     K::eval(K::relu(x, {.alpha = 0.5, .max_value = 2}));  // [-1. 0.5 2. ]
 KILN_API Tensor relu(const Operand& x, const ReluOptions& options = {});
 /// x where x > 0, else alpha * (e^x - 1).
+///     const auto x = K::constant({-1., 2.});
+///     K::eval(K::elu(x));  // [-0.63212055 2. ]
 KILN_API Tensor elu(const Operand& x, const EluOptions& options = {});
 /// e^x / sum(e^x) along an axis, computed from x - max(x).
+///     const auto x = K::constant({{1., 1.}, {0., 100.}});
+///     K::eval(K::softmax(x));  // [[0.5 0.5] [0. 1. ]]
 KILN_API Tensor softmax(const Operand& x, const SoftmaxOptions& options = {});
 /// log(1 + e^x), without overflow.
+///     const auto x = K::constant({0., 100.});
+///     K::eval(K::softplus(x));  // [ 0.6931472 100. ]
 KILN_API Tensor softplus(const Operand& x);
 /// x / (1 + |x|).
+///     const auto x = K::constant({-1., 3.});
+///     K::eval(K::softsign(x));  // [-0.5 0.75]
 KILN_API Tensor softsign(const Operand& x);
 /// 1 / (1 + e^-x), without overflow.
+///     const auto x = K::constant({0., 100.});
+///     K::eval(K::sigmoid(x));  // [0.5 1. ]
 KILN_API Tensor sigmoid(const Operand& x);
+/// The hyperbolic tangent, between -1 and 1.
+///     const auto x = K::constant({0., 0.5});
+///     K::eval(K::tanh(x));  // [0. 0.46211714]
 KILN_API Tensor tanh(const Operand& x);
 /// 0.2 x + 0.5 held between 0 and 1.
+///     const auto x = K::constant({-3., 0., 1.});
+///     K::eval(K::hard_sigmoid(x));  // [0. 0.5 0.7]
 KILN_API Tensor hard_sigmoid(const Operand& x);
 /// x / sqrt(max(sum(x^2), 1e-12)), the sum over the axes: zeros stay zeros (TensorFlow's formula).
+///     const auto x = K::constant({3., 4.});
+///     K::eval(K::l2_normalize(x));  // [0.6 0.8]
 KILN_API Tensor l2_normalize(const Operand& x, const L2NormalizeOptions& options = {});
 
 }  // namespace kiln

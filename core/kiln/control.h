@@ -34,9 +34,13 @@ class KILN_API Branch {
 
 /// 0 at test time, 1 at training time: a bool scalar that may be fed as an input of a function
 /// (0, 1, 0., 1. or bool) and is 0 when it is not. After set_learning_phase it is that constant.
+///     const auto is_training = K::cast(K::learning_phase(), "int32");
+///     K::function({K::learning_phase()}, {is_training})({K::Array(1)})[0];  // 1
 KILN_API Tensor learning_phase();
 
 /// New session state: uids and the learning phase start over; no variable is lost.
+///     K::get_uid("dense"), K::clear_session();
+///     K::get_uid("dense");  // 1
 KILN_API void clear_session();
 
 /// then_expression where condition is not 0, else else_expression; both of one type. A scalar
@@ -44,14 +48,21 @@ KILN_API void clear_session();
 /// elementwise: a condition of lower rank is extended with trailing axes, so (4,3) selects rows of
 /// (4,3,2). Formula: Keras 2.2.5.
 /// Errors: ValueError when the condition's rank is higher or the shapes differ.
+///     const auto x = K::constant({-1., 4.});
+///     K::eval(K::switch_(x > 0, x, K::zeros_like(x)));  // [0. 4.]
 KILN_API Tensor switch_(const Operand& condition, const Branch& then_expression,
                         const Branch& else_expression);
 
 /// x in the training phase, else alt. `training` unset: learning_phase(). A number or a constant
 /// learning phase picks the branch when the graph is built, and then the shapes may differ.
+///     const auto x = K::constant(2), alt = K::constant(3);
+///     K::eval(K::in_train_phase(x, alt));  // 3.0
+///     K::eval(K::in_train_phase(x, alt, 1));  // 2.0
 KILN_API Tensor in_train_phase(const Branch& x, const Branch& alt);
 KILN_API Tensor in_train_phase(const Branch& x, const Branch& alt, const Operand& training);
 /// in_train_phase(alt, x).
+///     const auto x = K::constant(2), alt = K::constant(3);
+///     K::eval(K::in_test_phase(x, alt));  // 2.0
 KILN_API Tensor in_test_phase(const Branch& x, const Branch& alt);
 KILN_API Tensor in_test_phase(const Branch& x, const Branch& alt, const Operand& training);
 
@@ -60,6 +71,8 @@ struct PrintOptions {
 };
 /// x; each time it is computed, the message and the value are printed to standard output. Nothing
 /// is printed when the returned tensor is not used.
+///     const auto x = K::print_tensor(K::constant({1., 2.}), {.message = "x is"});
+///     K::eval(x + 1);  // [2. 3.]
 KILN_API Tensor print_tensor(const Operand& x, const PrintOptions& options = {});
 
 }  // namespace kiln

@@ -14,9 +14,13 @@ namespace kiln {
 /// naming the variable. The result can be differentiated again.
 /// Errors: TypeError when loss is not floating point; ValueError for an empty tensor;
 /// NotImplementedError naming an op without a gradient rule.
+///     const auto x = K::variable({1., 3.});
+///     K::eval(K::gradients(K::sum(K::square(x)), {x})[0]);  // [2. 6.]
 KILN_API std::vector<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& variables);
 
 /// The same value, through which no gradient flows.
+///     const auto x = K::variable({1., 3.});
+///     K::eval(K::gradients(K::sum(x * K::stop_gradient(x)), {x})[0]);  // [1. 3.]
 KILN_API Tensor stop_gradient(const Operand& x);
 KILN_API std::vector<Tensor> stop_gradient(const std::vector<Tensor>& variables,
                                            Where where = Where::here());

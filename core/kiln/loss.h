@@ -19,6 +19,8 @@ struct BinaryCrossentropyOptions {
 /// their sum, then held between epsilon() and 1 - epsilon(); logits go through a log-softmax.
 /// target and output have one floating point dtype and one shape.
 /// Errors: ValueError for different shapes or an axis out of range; TypeError for other dtypes.
+///     const auto target = K::constant({{0., 1.}}), output = K::constant({{0.5, 0.5}});
+///     K::eval(K::categorical_crossentropy(target, output));  // [0.6931472]
 KILN_API Tensor categorical_crossentropy(const Operand& target, const Operand& output,
                                          const CrossentropyOptions& options = {});
 
@@ -27,12 +29,16 @@ KILN_API Tensor categorical_crossentropy(const Operand& target, const Operand& o
 /// has the dims of output without the axis. Probabilities are held between epsilon() and
 /// 1 - epsilon() and then divided by their sum. A class outside the axis gives NaN.
 /// Errors: ValueError for another number of targets or an axis out of range.
+///     const auto classes = K::constant({1}), output = K::constant({{0.5, 0.5}});
+///     K::eval(K::sparse_categorical_crossentropy(classes, output));  // [0.6931472]
 KILN_API Tensor sparse_categorical_crossentropy(const Operand& target, const Operand& output,
                                                 const CrossentropyOptions& options = {});
 
 /// Elementwise max(z, 0) - z * target + log(1 + e^-|z|), where z is the logit: of a probability p,
 /// held between epsilon() and 1 - epsilon(), it is log(p / (1 - p)). Operands broadcast.
 /// Errors: TypeError unless both are of one floating point dtype.
+///     const auto target = K::constant({0., 1.}), output = K::constant({0.5, 0.5});
+///     K::eval(K::binary_crossentropy(target, output));  // [0.6931472 0.6931472]
 KILN_API Tensor binary_crossentropy(const Operand& target, const Operand& output,
                                     const BinaryCrossentropyOptions& options = {});
 
@@ -40,6 +46,8 @@ KILN_API Tensor binary_crossentropy(const Operand& target, const Operand& output
 /// predictions (batch, classes) and integer targets (batch,). False where the target's score is
 /// not finite or there is no such class. No gradient.
 /// Errors: ValueError for other ranks; TypeError when targets are not integers.
+///     const auto scores = K::constant({{0.1, 0.7, 0.2}});
+///     K::eval(K::in_top_k(scores, K::constant({2}, {.dtype = "int32"}), 2));  // [ True]
 KILN_API Tensor in_top_k(const Operand& predictions, const Operand& targets, std::int64_t k);
 
 }  // namespace kiln

@@ -28,6 +28,8 @@ struct NormalizedBatch {
 /// Errors: TypeError unless all are of one floating point dtype; ValueError for a vector of another
 /// size than that axis, for one that does not broadcast to x, for an axis out of range and for an
 /// epsilon that is negative or not finite.
+///     const auto x = K::constant({1., 5.});
+///     K::eval(K::batch_normalization(x, 1, 4, K::None, K::None, {.epsilon = 0}));  // [0. 2.]
 KILN_API Tensor batch_normalization(const Operand& x, const Operand& mean, const Operand& var,
                                     const OptionalOperand& beta, const OptionalOperand& gamma,
                                     const BatchNormalizationOptions& options = {});
@@ -38,6 +40,8 @@ KILN_API Tensor batch_normalization(const Operand& x, const Operand& mean, const
 /// Gradients flow through the mean and the variance. NaN over nothing.
 /// Errors: TypeError unless all are of one floating point dtype; ValueError for gamma or beta of
 /// another number of elements, for axes out of range or repeated and for a bad epsilon.
+///     const auto x = K::constant({{1., 0.}, {3., 0.}});
+///     K::eval(K::normalize_batch_in_training(x, K::None, K::None, 0).mean);  // [2. 0.]
 KILN_API NormalizedBatch normalize_batch_in_training(const Operand& x, const OptionalOperand& gamma,
                                                      const OptionalOperand& beta,
                                                      const Axes& reduction_axes,

@@ -33,16 +33,22 @@ struct Spatial3dPaddingOptions {
 /// x (samples, time, features) with zeros before and after along axis 1. Any dtype, kept; a bool's
 /// zero is false.
 /// Errors: ValueError when x has another rank than 3 or a number of zeros is negative.
+///     const auto x = K::ones({1, 2, 1});
+///     K::eval(K::temporal_padding(x, {.padding = {1, 0}}));  // [[[0.] [1.] [1.]]]
 KILN_API Tensor temporal_padding(const Operand& x, const TemporalPaddingOptions& options = {});
 
 /// Images with zeros around: (samples, rows, columns, channels), or (samples, channels, rows,
 /// columns) for channels_first. Any dtype, kept.
 /// Errors: ValueError for another rank than 4, a negative number of zeros or another data_format.
+///     const auto x = K::zeros({1, 2, 2, 3});
+///     K::int_shape(K::spatial_2d_padding(x, {.padding = {{1, 1}, {0, 2}}}));  // {1, 4, 4, 3}
 KILN_API Tensor spatial_2d_padding(const Operand& x, const Spatial2dPaddingOptions& options = {});
 
 /// Volumes with zeros around: (samples, depth, rows, columns, channels), or with the channels after
 /// the samples for channels_first. Any dtype, kept.
 /// Errors: ValueError for another rank than 5, a negative number of zeros or another data_format.
+///     const auto x = K::zeros({1, 2, 2, 2, 3});
+///     K::int_shape(K::spatial_3d_padding(x));  // {1, 4, 4, 4, 3}
 KILN_API Tensor spatial_3d_padding(const Operand& x, const Spatial3dPaddingOptions& options = {});
 
 }  // namespace kiln

@@ -32,23 +32,33 @@ struct DropoutOptions {
 
 /// N(mean, stddev^2), by Box and Muller's transform. `shape` may be a vector tensor computed from
 /// shapes. Errors: TypeError for a dtype that is not floating point.
+///     const auto x = K::random_normal({2}, {.mean = 5, .stddev = 0});
+///     K::eval(x);  // [5. 5.]
 KILN_API Tensor random_normal(const Shape& shape, const RandomNormalOptions& options = {},
                               Where where = Where::here());
 /// U[minval, maxval).
+///     const auto x = K::random_uniform({100}, {.minval = 2, .maxval = 3});
+///     K::eval(K::all(x >= 2)) == K::eval(K::all(x < 3));  // true
 KILN_API Tensor random_uniform(const Shape& shape, const RandomUniformOptions& options = {},
                                Where where = Where::here());
 /// 1 with probability p, else 0.
+///     const auto x = K::random_binomial({3}, {.p = 1});
+///     K::eval(x);  // [1. 1. 1.]
 KILN_API Tensor random_binomial(const Shape& shape, const RandomBinomialOptions& options = {},
                                 Where where = Where::here());
 /// N(mean, stddev^2) without what lies beyond two standard deviations, as if drawn again: the
 /// inverse of the distribution function (M. Giles, "Approximating the erfinv function", 2012). Its
 /// standard deviation is 0.87962566 stddev.
+///     const auto x = K::truncated_normal({100});
+///     K::eval(K::all(K::abs(x) <= 2));  // True
 KILN_API Tensor truncated_normal(const Shape& shape, const RandomNormalOptions& options = {},
                                  Where where = Where::here());
 
 /// Sets elements of x to 0 with probability level and divides the others by 1 - level; always
 /// active. Its gradient uses the same mask.
 /// Errors: ValueError when level is outside [0, 1) or noise_shape does not broadcast to x.
+///     const auto x = K::dropout(K::ones({100}), 0.5);
+///     K::eval(K::max(x));  // 2.0
 KILN_API Tensor dropout(const Operand& x, double level, const DropoutOptions& options = {});
 
 }  // namespace kiln

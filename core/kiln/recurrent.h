@@ -45,6 +45,11 @@ struct RnnResult {
 /// Errors: ValueError when inputs has rank < 3, the mask another rank than 2 (or 3 with a last dim
 /// of 1), the step gives another number of states or states of another type, or the length is
 /// unknown when unrolling.
+///     const auto step = [](const K::Tensor& x, const std::vector<K::Tensor>& states) {
+///       const auto sum = states[0] + x;
+///       return K::StepResult{sum, {sum}};
+///     };
+///     K::eval(K::rnn(step, K::ones({1, 3, 1}), {K::zeros({1, 1})}).last_output);  // [[3.]]
 KILN_API RnnResult rnn(const StepFunction& step_function, const Tensor& inputs,
                        const std::vector<Tensor>& initial_states, const RnnOptions& options = {},
                        Where where = Where::here());

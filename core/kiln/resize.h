@@ -19,6 +19,8 @@ struct ResizeImagesOptions {
 /// call); floating point alone, and the dtype is kept.
 /// Errors: ValueError for another rank than 4, a factor below 1, another data_format or
 /// interpolation; TypeError for "bilinear" of a dtype that is not floating point.
+///     const auto x = K::reshape(K::constant({1., 2.}), {1, 1, 2, 1});
+///     K::eval(K::flatten(K::resize_images(x, 1, 2, "channels_last")));  // [1. 1. 2. 2.]
 KILN_API Tensor resize_images(const Operand& x, std::int64_t height_factor,
                               std::int64_t width_factor, const std::string& data_format,
                               const ResizeImagesOptions& options = {});
@@ -26,6 +28,8 @@ KILN_API Tensor resize_images(const Operand& x, std::int64_t height_factor,
 /// Volumes (samples, depth, rows, columns, channels), or with the channels after the samples for
 /// channels_first; each element is repeated by the factor of each axis. Any dtype.
 /// Errors: ValueError for another rank than 5, a factor below 1 or another data_format.
+///     const auto x = K::zeros({1, 1, 2, 3, 4});
+///     K::int_shape(K::resize_volumes(x, 3, 2, 1, "channels_last"));  // {1, 3, 4, 3, 4}
 KILN_API Tensor resize_volumes(const Operand& x, std::int64_t depth_factor,
                                std::int64_t height_factor, std::int64_t width_factor,
                                const std::string& data_format);

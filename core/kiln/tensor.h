@@ -210,6 +210,8 @@ KILN_API Tensor operator>=(const Operand& x, const Operand& y);
 KILN_API Tensor operator==(const Operand& x, const Operand& y);
 KILN_API Tensor operator!=(const Operand& x, const Operand& y);
 /// Whether two handles mean the same value of the graph.
+///     const auto x = K::zeros({2}), y = x;
+///     K::same_node(x, y) && !K::same_node(x, x + 0);  // true
 KILN_API bool same_node(const Tensor& x, const Tensor& y);
 
 }  // namespace kiln

@@ -20,15 +20,23 @@ struct UpdateOp {
 
 /// Assignment x := new_x. `new_x` is a tensor of x's dtype and shape, or a number.
 /// Errors: TypeError when x is not a variable or the dtypes differ; ValueError for other shapes.
+///     const auto x = K::variable({1., 2.});
+///     K::eval(K::update(x, 3 * x));  // [3. 6.]
 KILN_API UpdateOp update(const Tensor& x, const Operand& new_x, Where where = Where::here());
 /// x := x + increment (broadcast to x's shape).
+///     const auto x = K::variable({1., 2.});
+///     K::eval(K::update_add(x, 1));  // [2. 3.]
 KILN_API UpdateOp update_add(const Tensor& x, const Operand& increment,
                              Where where = Where::here());
 /// x := x - decrement (broadcast to x's shape).
+///     const auto x = K::variable({1., 2.});
+///     K::eval(K::update_sub(x, 1));  // [0. 1.]
 KILN_API UpdateOp update_sub(const Tensor& x, const Operand& decrement,
                              Where where = Where::here());
 /// variable := variable * momentum + value * (1 - momentum), `value` cast to the variable's dtype.
 /// No bias correction. Formula: Keras 2.3.1.
+///     const auto x = K::variable({1., 2.});
+///     K::eval(K::moving_average_update(x, K::constant({3., 4.}), 0.5));  // [2. 3.]
 KILN_API UpdateOp moving_average_update(const Tensor& variable, const Operand& value,
                                         const Operand& momentum, Where where = Where::here());
 

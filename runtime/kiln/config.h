@@ -7,6 +7,8 @@
 namespace kiln {
 
 /// `x` cast to floatx(), on the host.
+///     const auto x = K::cast_to_floatx(K::Array{1, 2});
+///     x.dtype();  // float32
 KILN_API Array cast_to_floatx(const Array& x);
 
 }  // namespace kiln

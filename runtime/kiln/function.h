@@ -84,12 +84,18 @@ struct FunctionOptions {
 /// Errors: TypeError for an input that is no placeholder; ValueError for an input given twice, for
 /// a placeholder that an output needs and that is not an input, for two updates of one variable;
 /// NotImplementedError naming ops that the backend lacks; BackendError.
+///     const auto x = K::placeholder({.shape = {K::None}});
+///     K::function({x}, {2 * x})({K::Array{1.f, 2.f}})[0];  // [2. 4.]
 KILN_API Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
                            const FunctionOptions& options = {}, Where where = Where::here());
 
 /// The value of a tensor that depends on no placeholder.
+///     const auto x = K::constant({1., 2.});
+///     K::eval(x + 1);  // [2. 3.]
 KILN_API Array eval(const Tensor& x, Where where = Where::here());
 /// Executes an update and gives the variable's new value.
+///     const auto x = K::variable({1., 2.});
+///     K::eval(K::update_add(x, 1));  // [2. 3.]
 KILN_API Array eval(const UpdateOp& x, Where where = Where::here());
 
 }  // namespace kiln

@@ -48,51 +48,80 @@ struct RandomVariableOptions {
 
 /// A variable whose value is `value` cast to `dtype`.
 /// Errors: TypeError for an unknown dtype name.
+///     const auto weights = K::variable({{1., 2.}}, {.name = "weights"});
+///     weights;  // weights float32[1,2]
 KILN_API Variable variable(const Array& value, const VariableOptions& options = {},
                            Where where = Where::here());
 /// The same; the tensor is evaluated now and may not depend on placeholders.
+///     const auto weights = K::variable(K::ones({2}) + 1);
+///     K::get_value(weights);  // [2. 2.]
 KILN_API Variable variable(const Tensor& value, const VariableOptions& options = {},
                            Where where = Where::here());
 
 /// A constant tensor. Errors: ValueError when shape has another number of elements than value.
+///     const auto x = K::constant(3, {.dtype = "int32", .shape = {2}});
+///     K::eval(x);  // [3 3]
 KILN_API Tensor constant(const Array& value, const ConstantOptions& options = {},
                          Where where = Where::here());
 
 /// A variable of zeros (ones) of that shape; a plain tensor when the shape holds tensors.
 /// Errors: ValueError for None or a negative size.
+///     const auto weights = K::zeros({2}), gains = K::ones({2}, {.dtype = "int64"});
+///     K::get_value(weights);  // [0. 0.]
+///     K::get_value(gains);  // [1 1]
 KILN_API Tensor zeros(const Shape& shape, const CreateOptions& options = {},
                       Where where = Where::here());
 KILN_API Tensor ones(const Shape& shape, const CreateOptions& options = {},
                      Where where = Where::here());
 /// A variable with ones on the diagonal: (size, size), or (rows, columns).
+///     const auto x = K::eye(2);
+///     K::get_value(x);  // [[1. 0.] [0. 1.]]
 KILN_API Variable eye(std::int64_t size, const CreateOptions& options = {},
                       Where where = Where::here());
 KILN_API Variable eye(std::pair<std::int64_t, std::int64_t> size,
                       const CreateOptions& options = {}, Where where = Where::here());
 
 /// A variable drawn once from U[low, high).
+///     const auto x = K::random_uniform_variable({2, 3}, -1, 1);
+///     K::eval(K::all(K::abs(x) <= 1));  // True
 KILN_API Variable random_uniform_variable(const Shape& shape, double low, double high,
                                           const RandomVariableOptions& options = {},
                                           Where where = Where::here());
 /// A variable drawn once from N(mean, scale^2).
+///     const auto x = K::random_normal_variable({2}, 5, 0);
+///     K::get_value(x);  // [5. 5.]
 KILN_API Variable random_normal_variable(const Shape& shape, double mean, double scale,
                                          const RandomVariableOptions& options = {},
                                          Where where = Where::here());
 
 /// The value of a variable. Errors: TypeError for any other tensor.
+///     const auto x = K::variable({1., 2.});
+///     K::get_value(x);  // [1. 2.]
 KILN_API Array get_value(const Tensor& x, Where where = Where::here());
 /// Values of several variables, all of the same moment.
+///     const auto x = K::zeros({2}), y = K::ones({1});
+///     K::batch_get_value({x, y})[1];  // [1.]
 KILN_API std::vector<Array> batch_get_value(const std::vector<Tensor>& xs,
                                             Where where = Where::here());
 /// Sets a variable to `value` cast to its dtype. Errors: ValueError for another shape.
+///     const auto x = K::zeros({2});
+///     K::set_value(x, {1, 2});
+///     K::get_value(x);  // [1. 2.]
 KILN_API void set_value(const Tensor& x, const Array& value, Where where = Where::here());
 /// Sets several variables together: all or, on an error, none. A scalar fills any shape.
+///     const auto x = K::zeros({2}), y = K::zeros({1});
+///     K::batch_set_value({{x, K::Array{1.f, 2.f}}, {y, K::Array(3)}});
+///     K::batch_get_value({x, y});  // {[1. 2.], [3.]}
 KILN_API void batch_set_value(const std::vector<std::pair<Tensor, Array>>& tuples,
                               Where where = Where::here());
 /// The shape of a variable.
+///     const auto x = K::zeros({2, 3});
+///     K::get_variable_shape(x);  // {2, 3}
 KILN_API std::vector<std::int64_t> get_variable_shape(const Tensor& x, Where where = Where::here());
 
 /// x := value, where value is a host array cast to x's dtype.
+///     const auto x = K::zeros({2});
+///     K::eval(K::update(x, K::Array{1.f, 2.f}));  // [1. 2.]
 KILN_API UpdateOp update(const Tensor& x, const Array& new_x, Where where = Where::here());
 
 }  // namespace kiln

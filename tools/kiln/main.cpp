@@ -1,6 +1,7 @@
-// The command line tool: ops, run, compare, bench.
+// The command line tool: functions, ops, run, compare, bench.
 #include "core/types/text.h"
 #include "tools/kiln/bench/bench.h"
+#include "tools/kiln/functions.h"
 #include "tools/kiln/module_runner.h"
 #include "tools/kiln/ops.h"
 
@@ -91,6 +92,11 @@ void add_bench(CLI::App& app, kiln::bench::Options& options) {
   bench->add_flag("--tiny", options.tiny)->group("");
 }
 
+void print_functions(const std::string& name) {
+  if (name.empty()) return kiln::tool::print_functions(std::cout);
+  kiln::tool::print_function(std::cout, name);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -103,6 +109,8 @@ int main(int argc, char** argv) {
   double tolerance = 1e-5;
   auto* ops = app.add_subcommand("ops", "the ops and their gradients, or one op");
   ops->add_option("NAME", name);
+  auto* functions = app.add_subcommand("functions", "the K functions, or all about one");
+  functions->add_option("NAME", name);
   auto* run_verb = app.add_subcommand("run", "runs a module with random inputs");
   auto* compare_verb = app.add_subcommand("compare", "runs a module on two backends");
   run_verb->add_option("--backend", backend);
@@ -124,6 +132,8 @@ int main(int argc, char** argv) {
     if (*compare_verb) return compare(file, backends, tolerance, run_options(seed, dims));
     if (*run_verb) {
       run(file, backend, run_options(seed, dims));
+    } else if (*functions) {
+      print_functions(name);
     } else if (name.empty()) {
       kiln::tool::print_ops(std::cout);
     } else {

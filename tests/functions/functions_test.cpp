@@ -1,0 +1,187 @@
+// The public headers declare the functions of the specification, no more and no fewer, and say of
+// each what it does, with an example. The examples themselves are tests that the build writes.
+#include "tests/catch.h"
+#include "tools/functions/docs.h"
+
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace kiln::tool {
+namespace {
+
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+using Names = std::set<std::string>;
+
+std::ifstream open_list(const std::string& name) {
+  std::ifstream file(KILN_SOURCE_DIR "/tests/functions/" + name);
+  REQUIRE(file.is_open());
+  return file;
+}
+
+/// The names of all groups; how many each has.
+Names listed(std::map<std::string, std::size_t>& counts) {
+  std::ifstream file = open_list("names.txt");
+  Names names;
+  for (std::string line; std::getline(file, line);) {
+    if (line[0] == '#') continue;
+    std::istringstream words(line);
+    std::string group;
+    words >> group;
+    for (std::string name; words >> name; ++counts[group]) {
+      INFO(name);
+      CHECK(names.insert(name).second);
+    }
+  }
+  return names;
+}
+
+/// The names that are not declared yet; and those with a mark before them.
+Names pending(const std::string& mark = "") {
+  std::ifstream file = open_list("pending.txt");
+  Names names;
+  for (std::string line; std::getline(file, line);) {
+    const bool marked = line.find(' ') != std::string::npos;
+    if (marked != !mark.empty()) continue;
+    if (line.rfind(mark, 0) == 0) names.insert(line.substr(mark.size()));
+  }
+  return names;
+}
+
+Names declared() {
+  Names names;
+  for (const HeaderDoc& header : read_headers()) {
+    for (const FunctionDoc& doc : header.functions) {
+      names.insert(doc.names.begin(), doc.names.end());
+    }
+  }
+  return names;
+}
+
+struct Outcome {
+  int status = 0;
+  std::string text;  // standard output and error
+};
+
+Outcome kiln_functions(const std::string& arguments) {
+  const std::string command = "'" KILN_BINARY_DIR "/bin/kiln' functions " + arguments + " 2>&1";
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  Outcome outcome;
+  std::array<char, 4096> buffer;
+  while (std::size_t read = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+    outcome.text.append(buffer.data(), read);
+  }
+  outcome.status = WEXITSTATUS(::pclose(pipe));
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("the headers declare the functions of the specification, no more and no fewer") {
+  std::map<std::string, std::size_t> counts;
+  const Names names = listed(counts), missing = pending(), have = declared();
+  const std::map<std::string, std::size_t> expected{
+      {"A", 19}, {"B", 20}, {"C", 4}, {"D", 4}, {"E", 14}, {"F", 19}, {"G", 2},  {"H", 20}, {"I", 6},
+      {"J", 3},  {"K", 4},  {"L", 14}, {"M", 13}, {"N", 4}, {"O", 8},  {"P", 3}, {"Q", 4}};
+  for (const auto& [group, count] : expected) {
+    INFO("group " << group);
+    CHECK(counts[group] == count);
+  }
+  for (const std::string& name : names) {
+    INFO(name << " is in names.txt; a name is declared or pending, not both");
+    CHECK(have.count(name) + missing.count(name) == 1);
+  }
+  for (const std::string& name : have) {
+    INFO(name << " is declared");
+    CHECK(names.count(name) == 1);
+  }
+  for (const std::string& name : missing) {
+    INFO(name << " is in pending.txt");
+    CHECK(names.count(name) == 1);
+  }
+}
+
+TEST_CASE("each function has a docstring and an example that calls it") {
+  std::map<std::string, std::string> examples;
+  for (const HeaderDoc& header : read_headers()) {
+    for (const FunctionDoc& doc : header.functions) {
+      INFO(header.name << ", " << doc.names[0]);
+      CHECK(doc.text.size() > 8);
+      for (const std::string& name : doc.names) {
+        for (const std::string& line : doc.example) examples[name] += line + "\n";
+        examples[name] += "";
+      }
+    }
+  }
+  const Names pending_examples = pending("example ");
+  for (const auto& [name, example] : examples) {
+    INFO("example of " << name << ", here or in pending.txt:\n" << example);
+    const bool has = example.find("K::" + name + "(") != std::string::npos;
+    CHECK(has != (pending_examples.count(name) == 1));
+  }
+}
+
+TEST_CASE("a docstring belongs to the declarations right below it") {
+  const HeaderDoc doc = read_header({"kiln/a.h", R"(// About all
+// of it.
+#pragma once
+
+/// Not of a function.
+struct Options {
+  int axis = -1;  ///< which
+};
+using Step = std::function<
+    Tensor()>;
+
+/// One, and
+///     auto x = K::one(
+///         1);
+///     K::one();  // 1
+/// the rest.
+KILN_API Tensor one(const Options& options = {},
+                    Where where = Where::here());
+KILN_API std::vector<Tensor>* other(Where where = Where::here());
+KILN_API Tensor operator+(const Tensor& x);
+KILN_API int apart();
+
+)"});
+  CHECK(doc.intro == "About all\nof it.");
+  CHECK(doc.types.at("Options") ==
+        "/// Not of a function.\nstruct Options {\n  int axis = -1;  ///< which\n};");
+  CHECK(doc.types.at("Step") == "using Step = std::function<\n    Tensor()>;");
+  REQUIRE(doc.functions.size() == 1);
+  const FunctionDoc& one = doc.functions[0];
+  CHECK(one.names == std::vector<std::string>{"one", "other", "apart"});
+  CHECK(one.declarations ==
+        "Tensor one(const Options& options = {});\nstd::vector<Tensor>* other();\nint apart();\n");
+  CHECK(one.text == "One, and\nthe rest.");
+  CHECK(one.example == std::vector<std::string>{"auto x = K::one(", "    1);", "K::one();  // 1"});
+  CHECK(one.example_line == 13);
+}
+
+TEST_CASE("kiln functions prints what the header says") {
+  const Outcome sum = kiln_functions("sum");
+  CHECK(sum.status == 0);
+  CHECK_THAT(sum.text, StartsWith("sum, in <kiln/reduce.h>\n"));
+  for (const char* part :
+       {"Tensor sum(const Operand& x, const AxisOptions& options = {});", "in the dtype of x.",
+        "    K::eval(K::sum(", "struct AxisOptions {", "///< keep the reduced axes with size 1",
+        "Formulas: Keras 2.2.5."}) {
+    CHECK_THAT(sum.text, Contains(part));
+  }
+  const Outcome all = kiln_functions("");
+  CHECK(all.status == 0);
+  for (const std::string& name : declared()) CHECK_THAT(all.text, Contains(name));
+  const Outcome unknown = kiln_functions("summ");
+  CHECK(unknown.status == 1);
+  CHECK_THAT(unknown.text, StartsWith("kiln: kiln functions: there is no function 'summ'"));
+}
+
+}  // namespace kiln::tool

@@ -1,0 +1,109 @@
+#include "tools/kiln/functions.h"
+
+#include "core/types/text.h"
+#include "tools/functions/docs.h"
+
+#include <kiln/error.h>
+
+#include <algorithm>
+#include <iomanip>
+#include <ostream>
+#include <set>
+#include <sstream>
+
+namespace kiln::tool {
+namespace {
+
+constexpr int kWidth = 32;
+
+std::string first_sentence(const std::string& text) {
+  std::string sentence = text;
+  std::replace(sentence.begin(), sentence.end(), '\n', ' ');
+  for (std::size_t dot = sentence.find('.'); dot != std::string::npos;
+       dot = sentence.find('.', dot + 1)) {
+    if (dot + 1 == sentence.size() || sentence[dot + 1] == ' ') return sentence.substr(0, dot + 1);
+  }
+  return sentence;
+}
+
+bool declares(const FunctionDoc& doc, const std::string& name) {
+  return std::find(doc.names.begin(), doc.names.end(), name) != doc.names.end();
+}
+
+/// The words of C++ text, as names are.
+std::set<std::string> words_of(const std::string& text) {
+  std::set<std::string> words;
+  std::string word;
+  for (const char c : text + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') {
+      word += c;
+    } else if (!word.empty()) {
+      words.insert(word);
+      word.clear();
+    }
+  }
+  return words;
+}
+
+/// Prints the types that are named in `text`, and those that they name.
+void print_types(std::ostream& out, const std::vector<HeaderDoc>& headers, const std::string& text,
+                 std::set<std::string>& printed) {
+  for (const std::string& word : words_of(text)) {
+    for (const HeaderDoc& header : headers) {
+      const auto type = header.types.find(word);
+      if (type == header.types.end() || !printed.insert(word).second) continue;
+      print_types(out, headers, type->second, printed);
+      out << "\n" << type->second << "\n";
+    }
+  }
+}
+
+void print_indented(std::ostream& out, const std::string& text) {
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) out << "    " << line << "\n";
+}
+
+void print_doc(std::ostream& out, const FunctionDoc& doc) {
+  out << "\n" << doc.declarations << "\n" << doc.text << "\n";
+  if (doc.example.empty()) return;
+  out << "\n";
+  for (const std::string& line : doc.example) out << "    " << line << "\n";
+}
+
+}  // namespace
+
+void print_function(std::ostream& out, const std::string& name) {
+  const std::vector<HeaderDoc> headers = read_headers();
+  std::string declarations;
+  for (const HeaderDoc& header : headers) {
+    bool found = false;
+    for (const FunctionDoc& doc : header.functions) {
+      if (!declares(doc, name)) continue;
+      if (!found) out << name << ", in <" << header.name << ">\n";
+      found = true;
+      print_doc(out, doc);
+      declarations += doc.declarations;
+    }
+    if (!found) continue;
+    out << "\nOf everything in <" << header.name << ">:\n\n";
+    print_indented(out, header.intro);
+  }
+  if (declarations.empty()) {
+    throw ValueError("kiln functions", "NAME", text("there is no function '", name, "'"));
+  }
+  std::set<std::string> printed;
+  print_types(out, headers, declarations, printed);
+}
+
+void print_functions(std::ostream& out) {
+  for (const HeaderDoc& header : read_headers()) {
+    if (header.functions.empty()) continue;
+    out << "<" << header.name << ">\n";
+    for (const FunctionDoc& doc : header.functions) {
+      out << "  " << std::left << std::setw(kWidth) << join_text(doc.names) << " "
+          << first_sentence(doc.text) << "\n";
+    }
+  }
+}
+
+}  // namespace kiln::tool
