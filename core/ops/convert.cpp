@@ -197,7 +197,9 @@ void store_real(DType dtype, const double* from, std::byte* to, std::int64_t n) 
       for (std::int64_t i = 0; i < n; ++i) write(to, i, float16_of_double(from[i]));
       return;
     case DType::BFloat16:
-      for (std::int64_t i = 0; i < n; ++i) write(to, i, bfloat16_of_double(flushed(from[i], dtype)));
+      for (std::int64_t i = 0; i < n; ++i) {
+        write(to, i, bfloat16_of_double(flushed(from[i], dtype)));
+      }
       return;
     default:
       return;
