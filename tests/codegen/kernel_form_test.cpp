@@ -13,6 +13,8 @@ using ir::Op;
 
 namespace {
 
+using Catch::Matchers::ContainsSubstring;
+
 /// y[i, j] = x[i, j] / sum of row i; z[i] = the place of the largest.
 Kernel normalised(const ir::Dim& rows) {
   KernelMaker k("normalised", {rows, 3}, 1);
@@ -76,8 +78,8 @@ TEST_CASE("the verifier refuses what breaks a rule, by the kernel's name and the
     wrong.change(kernel);
     INFO(wrong.message);
     CHECK_THROWS_AS(verify(kernel), InternalError);
-    CHECK_THROWS_WITH(verify(kernel), Catch::Matchers::Contains(wrong.message) &&
-                                          Catch::Matchers::Contains("kernel " + kernel.name));
+    CHECK_THROWS_WITH(verify(kernel), ContainsSubstring(wrong.message) &&
+                                          ContainsSubstring("kernel " + kernel.name));
   }
 }
 

@@ -98,7 +98,8 @@ TEST_CASE("the verifier names the kernel and what is wrong") {
   CHECK_THROWS_AS(verify(broken), InternalError);
   broken = kernel;
   broken.accesses[0].strides.pop_back();
-  CHECK_THROWS_WITH(verify(broken), Catch::Contains("strides are not one per axis"));
+  CHECK_THROWS_WITH(verify(broken),
+                    Catch::Matchers::ContainsSubstring("strides are not one per axis"));
   broken = kernel;
   broken.outer = 0;
   broken.stages[0].combiner = Combiner::None;
