@@ -209,7 +209,7 @@ extern constexpr sdk::Plugin kPlugin{
     .name = "reference",
     .version = KILN_VERSION,
     .build_id = "interpreter",
-    .features = KILN_FEATURE_CONCURRENT_COMPILE,
+    .features = KILN_FEATURE_CONCURRENT_COMPILE | KILN_FEATURE_FORK_SAFE,
     .create = create,
     .probe = nullptr,
 };
