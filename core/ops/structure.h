@@ -80,9 +80,12 @@ inline constexpr OpDef kStructure[] = {
      .arity = kVariadic,
      .attrs = attrs_kind<CondAttrs>(),
      .lowering = Lowering::Control,
-     .doc = "The results of one branch on the operands after the predicate; only that one runs.",
+     .doc = "The results of one branch on the operands after the predicate; only that one runs. "
+            "The gradient runs the same branch once more, from the operands, without its host "
+            "calls: nothing is kept of the first run.",
      .infer = infer_cond,
-     .gradient = "a cond of the branches' vector-Jacobian products"},
+     .gradient = "a cond of the branches' vector-Jacobian products; zeros for an operand that "
+                 "only the other branch uses, none for the predicate"},
     {.op = Op::Identity,
      .name = "identity",
      .operands = {"x"},
