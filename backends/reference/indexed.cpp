@@ -56,7 +56,7 @@ Results run_scatter_add(const Context& c) {
   const std::int64_t size = y.dims[axis];
   const Sizes indices = checked_indices(c.x[0], size);
   const auto [outer, inner] = around(y.dims, axis);
-  with_wide(y.dtype, [&](auto wide) {
+  with_wide(y.dtype, [&, outer = outer, inner = inner](auto wide) {
     using Wide = decltype(wide);
     const std::vector<Wide> updates = load<Wide>(c.x[1]);
     std::vector<Wide> sums(static_cast<std::size_t>(y.count), Wide{0});

@@ -76,10 +76,10 @@ struct Library {
 
 const std::vector<Library> kLibraries{
     {"llvm/", {"backends/cpu/llvm/", "tests/cpu_llvm/"}},
-    {"llvm-c/", {"backends/cpu/llvm/", "tests/cpu_llvm/"}},
+    {"llvm-c/", {"backends/cpu/llvm/", "tests/hosts/programs/"}},
     {"dnnl", {"backends/cpu/onednn/"}},
     {"oneapi/", {"backends/cpu/onednn/"}},
-    {"omp.h", {"backends/cpu/onednn/"}},
+    {"omp.h", {"backends/cpu/onednn/", "tests/hosts/programs/"}},
     {"cuda", {"backends/cuda/"}},
     {"cublas", {"backends/cuda/"}},
     {"cudnn", {"backends/cuda/"}},

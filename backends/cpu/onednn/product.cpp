@@ -81,7 +81,7 @@ Product::~Product() = default;
 
 std::shared_ptr<const Product> Product::create(const ProductShape& shape) {
   const LibraryProduct view = checked_view(shape);
-  auto impl = std::make_unique<Impl>(shape, view);
+  auto impl = std::unique_ptr<Impl>(new Impl{shape, view});
   const LibraryUse library;
   if (library && !direct_is_faster(view, shape)) {
     impl->matmul = make_matmul(view, shape);
