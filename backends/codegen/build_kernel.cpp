@@ -2,6 +2,7 @@
 // how many of them lie before.
 #include "backends/codegen/build_kernel.h"
 
+#include "backends/codegen/column_sums.h"
 #include "backends/codegen/points.h"
 #include "backends/codegen/source.h"
 #include "core/ops/build.h"
@@ -42,6 +43,7 @@ class KernelBuilder {
     name(number);
     for (const Dim& dim : kernel().axes) add_size(kernel(), dim);
     choose_vector_axis();
+    if (!in_blocks_.empty()) split_blocks(kernel(), unit_.block, in_blocks_);
     reuse_stored(kernel());
     collapse_axes(kernel());
     return std::move(out_);
@@ -71,9 +73,12 @@ class KernelBuilder {
     if (unit_.domain.empty()) return;
     const bool last_is_inner = unit_.reduced.back();
     const bool in_order = std::any_of(
-        kernel().stages.begin(), kernel().stages.end(), [](const Stage& stage) {
-          const bool adds = std::any_of(stage.stores.begin(), stage.stores.end(),
-                                        [](const Store& store) { return store.accumulate; });
+        kernel().stages.begin(), kernel().stages.end(), [this](const Stage& stage) {
+          const bool adds = std::any_of(
+              stage.stores.begin(), stage.stores.end(), [this](const Store& store) {
+                return store.accumulate &&
+                       kernel().accesses[static_cast<std::size_t>(store.access)].dynamic >= 0;
+              });
           return stage.kind == StageKind::Running || adds;
         });
     const int last = static_cast<int>(kernel().axes.size()) - 1;
@@ -413,7 +418,12 @@ class KernelBuilder {
       store.accumulate = true;
       kernel().operands[static_cast<std::size_t>(made.operand)].read = true;
     }
+    if (placement.in_blocks) {
+      store.accumulate = true;
+      kernel().operands[static_cast<std::size_t>(made.operand)].read = true;
+    }
     store.access = add_access(made, placement.indices ? placement.target.node.get() : nullptr);
+    if (placement.in_blocks) in_blocks_.push_back(store.access);
     return store;
   }
 
@@ -479,6 +489,7 @@ class KernelBuilder {
   const SizeNames& names_;
   BuiltKernel out_;
   std::vector<int> outer_, inner_, position_;
+  std::vector<int> in_blocks_;  // accesses
   std::unordered_map<const Node*, const Member*> members_;
   std::unordered_map<const Node*, int> stage_of_;
   std::unordered_map<Value, std::vector<Known>, ir::ValueHash> known_;

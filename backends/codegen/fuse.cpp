@@ -3,6 +3,7 @@
 // Invariant: `before` of every unit is transitively closed, so that no join can make a cycle.
 #include "backends/codegen/units.h"
 
+#include "backends/codegen/column_sums.h"
 #include "backends/codegen/points.h"
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
@@ -266,6 +267,7 @@ class Fuser {
       index = candidate;
       break;
     }
+    if (index < 0 && sum_columns(node, points, views)) return;
     if (index < 0) {
       index = new_unit(UnitKind::Kernel);
       unit(index).domain = points.domain;
@@ -319,6 +321,7 @@ class Fuser {
       a.members.push_back(member);
     }
     a.placements.insert(a.placements.end(), b.placements.begin(), b.placements.end());
+    a.block = std::max(a.block, b.block);
     b.kind = UnitKind::Join;
     b.members.clear();
     b.placements.clear();
@@ -346,6 +349,33 @@ class Fuser {
     if (std::find(readers.begin(), readers.end(), index) != readers.end()) return;
     if (readers.size() == kSiblings) readers.erase(readers.begin());
     readers.push_back(index);
+  }
+
+  /// A sum over the very axes that a unit does not reduce, of what that unit makes or reads at
+  /// every point: it adds up blocks of rows on its way, and a kernel of its own adds those.
+  bool sum_columns(const Node& node, const Points& points, const std::vector<View>& views) {
+    if (!options_.column_sums || node.op != Op::Sum || points.role != Role::Reduce) return false;
+    for (const int index : candidates(points, views)) {
+      const std::int64_t block = index < 0 ? 0 : block_for(unit(index), points);
+      if (block == 0 || !readable(index, points, Role::Full, points.reads[0], views[0])) continue;
+      const ColumnSum made = column_sum(node, unit(index), block, names_);
+      out_.made.insert(out_.made.end(), {made.blocks, made.total});
+      out_.dense.insert(made.blocks);
+      const Value zero = ir::scalar_constant(node.types[0].dtype, 0);
+      out_.made.push_back(zero);
+      const int ground = fill(zero, made.blocks);
+      unit(index).block = block;
+      unit(index).placements.push_back(
+          {points.reads[0].value, points.reads[0].map, made.blocks, made.to, {}, {}, 0, true});
+      note_read(index, views[0].source);
+      add_before(index, ground);
+      join(*made.blocks.node, {ground, index});
+      out_.instead.emplace(&node, made.total);
+      place(*made.total.node);
+      if (out_.dense.count(node.result())) store(node.result());
+      return true;
+    }
+    return false;
   }
 
   // ---- tensors written in parts ----
@@ -542,11 +572,13 @@ bool is_alias(const Node& node) { return def(node).alias; }
 
 Value storage_of(const Value& value, const Units& units) {
   Value storage = value;
-  while (is_alias(*storage.node) && units.dense.count(storage) == 0) {
-    const Value operand = storage.node->operands[0];
-    storage = operand;
+  for (;;) {
+    const auto other = units.instead.find(storage.node.get());
+    const bool alias = is_alias(*storage.node) && units.dense.count(storage) == 0;
+    if (other == units.instead.end() && !alias) return storage;
+    const Value next = alias ? storage.node->operands[0] : other->second;
+    storage = next;
   }
-  return storage;
 }
 
 bool is_leaf(const Node& node) {
@@ -554,8 +586,11 @@ bool is_leaf(const Node& node) {
 }
 
 View trace(const Value& value, IndexMap map, const SizeNames& names, const Units& units) {
-  return trace(value, std::move(map), names,
-               [&](const Value& at) { return units.dense.count(at) != 0; });
+  View view = trace(value, std::move(map), names,
+                    [&](const Value& at) { return units.dense.count(at) != 0; });
+  const auto other = units.instead.find(view.source.node.get());
+  if (other != units.instead.end()) view.source = other->second;
+  return view;
 }
 
 Units fuse(const std::vector<Value>& results, const SizeNames& names,

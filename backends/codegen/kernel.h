@@ -2,9 +2,9 @@
 // domain and a few stages over it; every operand is reached by an affine index map. It knows
 // nothing of a processor: lanes, unrolling and instructions are the emitter's.
 //
-// Meaning. For every point of the outer axes (in any order, on any number of threads) the stages
-// run one after the other. A stage with `inner` set runs over all points of the inner axes in
-// row-major order; one without runs once. What a stage computes:
+// Meaning. For every point of the outer axes (in any order, on any number of threads, but see
+// Store) the stages run one after the other. A stage with `inner` set runs over all points of the
+// inner axes in row-major order; one without runs once. What a stage computes:
 //   Map      evaluates its stores at each point.
 //   Reduce   combines `value` over the inner axes; later stages read it as StageResult. Its stores
 //            are evaluated at each point, too.
@@ -67,7 +67,8 @@ struct Expression {
 };
 
 /// A value written at each point of its stage. `accumulate` adds to what is there (wrapping);
-/// points of different outer indices never meet at one element.
+/// points of different indices of axis 0 never meet at one element, those of one may: they are done
+/// by one thread, in order.
 struct Store {
   int access = 0;
   int value = 0;  // expression; its dtype is the operand's

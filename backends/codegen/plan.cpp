@@ -26,6 +26,7 @@ class PlanBuilder {
   Plan run(const std::vector<Value>& arguments, const std::vector<Value>& results) {
     add_arguments(arguments);
     FuseOptions options;
+    options.column_sums = !in_body_;
     const Units none;
     options.claims = [&](const Node& node) { return decision(node).taken_by != nullptr; };
     options.takes_view = [&](const Node& node, std::size_t operand) {
@@ -50,6 +51,7 @@ class PlanBuilder {
 
   /// A body: its parameters are Parameter nodes, found by index.
   Plan run(const ir::Lambda& lambda) {
+    in_body_ = true;  // its rows may run apart (sharding.h), which sums over rows would prevent
     std::vector<Value> arguments(lambda.parameters.size());
     for (const Node* node : ir::topological_order(lambda.results)) {
       if (node->op != ir::Op::Parameter) continue;
@@ -223,6 +225,7 @@ class PlanBuilder {
   Program& program_;
   const SizeNames& names_;
   const ProductLibrary* library_;
+  bool in_body_ = false;
   Units units_;
   Plan plan_;
   std::vector<BuiltKernel> kernels_;  // of this plan's steps

@@ -38,7 +38,9 @@ struct Member {
 };
 
 /// `value` (reached by `from`) is written to `target` at `to`; with `indices`, that is the index
-/// along axis `dynamic_axis` of the target, and the value is added. Maps are over the domain.
+/// along axis `dynamic_axis` of the target, and the value is added. Maps are over the domain. A
+/// value that is `in_blocks` is added, too, and the first index of the target is that of the block
+/// (see Unit::block) rather than that of the axis.
 struct Placement {
   ir::Value value;
   IndexMap from;
@@ -47,6 +49,7 @@ struct Placement {
   ir::Value indices;
   IndexMap indices_from;
   std::size_t dynamic_axis = 0;
+  bool in_blocks = false;
 };
 
 struct Unit {
@@ -58,6 +61,7 @@ struct Unit {
   bool closed = false;  // takes no further members
   std::vector<Member> members;
   std::vector<Placement> placements;
+  std::int64_t block = 0;  // indices of the first axis that is not reduced go in blocks of so many
   const ir::Node* node = nullptr;  // the others: the node
   std::vector<std::uint64_t> before;  // bits: units that must be done earlier, transitively
 
@@ -74,13 +78,16 @@ struct Units {
   std::unordered_set<ir::Value, ir::ValueHash> dense;
   /// Iota, DimSize and elementwise work on them and on constants: computed where used.
   std::unordered_set<const ir::Node*> free;
+  /// Nodes that are computed as another value: column sums (column_sums.h).
+  std::unordered_map<const ir::Node*, ir::Value> instead;
   /// Keeps what was made here alive.
   std::vector<ir::Value> made;
 };
 
 /// Whether a value is the same elements in the same order as its operand: Reshape and the like.
 bool is_alias(const ir::Node& node);
-/// The value whose memory holds this one: through aliases, unless `dense` says it is copied.
+/// The value whose memory holds this one: through aliases, unless `dense` says it is copied, and
+/// through `instead`.
 ir::Value storage_of(const ir::Value& value, const Units& units);
 /// Arguments and constants: nothing computes them.
 bool is_leaf(const ir::Node& node);
@@ -94,6 +101,7 @@ using OperandClaim = std::function<bool(const ir::Node& node, std::size_t operan
 struct FuseOptions {
   ProductClaim claims = [](const ir::Node&) { return false; };
   OperandClaim takes_view = [](const ir::Node&, std::size_t) { return false; };
+  bool column_sums = false;  // within kernels that reduce rows
 };
 Units fuse(const std::vector<ir::Value>& results, const SizeNames& names,
            const FuseOptions& options);

@@ -80,6 +80,26 @@ TEST_CASE("a reshape is no copy, and a reduction that is used again at every poi
   CHECK(program.plan.steps.size() == 1);
 }
 
+TEST_CASE("columns are summed by the kernel that goes row by row, in blocks") {
+  const Value x = input({64, 20}), w = input({64, 20});
+  const Value mean = ir::reduce_sum(x, {1}) * (1.0 / 20);
+  const Value centred = x - ir::broadcast_over(mean, x.dims(), {1});
+  const Program program = program_of(
+      {x, w}, {centred, ir::reduce_sum(centred * w, {0}), ir::reduce_sum(w, {0})});
+  // Zeros of blocks, the rows, the sums of blocks; nobody reads 64 rows again.
+  std::size_t over_rows = 0;
+  for (const BuiltKernel& built : program.kernels) {
+    const ir::Dims& axes = built.kernel.axes;
+    over_rows += std::count(axes.begin(), axes.end(), ir::Dim(64)) != 0;
+    if (axes.size() != 3) continue;
+    CHECK(axes == ir::Dims{8, 8, 20});
+    CHECK(built.kernel.outer == 2);
+    CHECK(built.kernel.vector_axis == 2);
+  }
+  CHECK(over_rows == 0);
+  CHECK(program.kernels.size() == 5);
+}
+
 TEST_CASE("sizes that guards hold equal are one") {
   const Value x = input({ir::Dim::fresh("a"), 3}), y = input({ir::Dim::fresh("b"), 3});
   const Value sum = x + ir::with_dims(y, x.dims());

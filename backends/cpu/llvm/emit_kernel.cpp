@@ -34,7 +34,7 @@ bool in_order(const Kernel& kernel) {
   const bool lanes_are_inner = axis >= kernel.outer;
   const auto follows = [&](const Stage& stage, const Store& store) {
     const Access& access = kernel.accesses[at(store.access)];
-    if (lanes_are_inner && store.accumulate) return true;
+    if (lanes_are_inner && store.accumulate && access.dynamic >= 0) return true;
     if (lanes_are_inner && !stage.inner) return false;
     return access.dynamic < 0 && access.strides[at(axis)] == ir::Dim(0);
   };

@@ -1,0 +1,111 @@
+// Which sums, and the kernel's form of them.
+#include "backends/codegen/column_sums.h"
+
+#include "backends/codegen/points.h"
+#include "core/ops/build.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+using ir::Dim;
+
+/// So many blocks at most, of so many rows at least: the sums of blocks are to be little work.
+constexpr std::int64_t kMostBlocks = 64, kFewestRows = 8;
+
+/// Expressions of the index along axis 0 are made from those of the two axes that it became.
+void rebuild_indices(Kernel& kernel, std::int64_t block) {
+  std::vector<Expression> list;
+  std::vector<int> moved;
+  const auto add = [&](Expression e) {
+    list.push_back(e);
+    return static_cast<int>(list.size()) - 1;
+  };
+  for (Expression e : kernel.expressions) {
+    for (int& argument : e.arguments) {
+      if (argument >= 0) argument = moved[static_cast<std::size_t>(argument)];
+    }
+    const bool index = e.kind == ExpressionKind::AxisIndex;
+    const bool first = index && e.number == 0;
+    if (index) ++e.number;
+    const int own = add(e);
+    moved.push_back(own);
+    if (!first) continue;
+    Expression number = e, size = e, sum = e;
+    number.number = 0;
+    size.kind = ExpressionKind::Constant;
+    size.bits = static_cast<std::uint64_t>(block);
+    sum.kind = ExpressionKind::Apply;
+    sum.op = ir::Op::Mul;
+    sum.arguments = {add(number), add(size), -1};
+    const int before = add(sum);
+    sum.op = ir::Op::Add;
+    sum.arguments = {before, own, -1};
+    moved.back() = add(sum);
+  }
+  kernel.expressions = std::move(list);
+  const auto move = [&](int& expression) {
+    if (expression >= 0) expression = moved[static_cast<std::size_t>(expression)];
+  };
+  for (Access& access : kernel.accesses) move(access.dynamic);
+  for (Stage& stage : kernel.stages) {
+    move(stage.value);
+    for (Store& store : stage.stores) move(store.value);
+  }
+}
+
+}  // namespace
+
+std::int64_t block_for(const Unit& unit, const Points& points) {
+  if (unit.kind != UnitKind::Kernel || unit.closed || !unit.split) return 0;
+  if (unit.domain != points.domain) return 0;
+  for (std::size_t i = 0; i < unit.domain.size(); ++i) {
+    if (unit.reduced[i] == points.reduced[i]) return 0;
+  }
+  const Dim& first = unit.domain[static_cast<std::size_t>(unit.axes(/*of_reduced=*/false)[0])];
+  if (!first.is_static()) return 0;
+  const std::int64_t size = first.value();
+  std::int64_t block = std::max(kFewestRows, (size + kMostBlocks - 1) / kMostBlocks);
+  while (block < size && size % block != 0) ++block;
+  return block < size ? block : 0;
+}
+
+ColumnSum column_sum(const ir::Node& sum, const Unit& unit, std::int64_t block,
+                     const SizeNames& names) {
+  const ir::OriginScope origin(sum.origin, /*replace=*/true);
+  const std::vector<int> outer = unit.axes(/*of_reduced=*/false);
+  const std::vector<int> inner = unit.axes(/*of_reduced=*/true);
+  const ir::Dims& kept = sum.types[0].dims;
+  ir::Dims dims{unit.domain[static_cast<std::size_t>(outer[0])].value() / block};
+  dims.insert(dims.end(), kept.begin(), kept.end());
+  ir::Ints axes;
+  for (std::size_t i = 0; i < kept.size(); ++i) axes.push_back(static_cast<std::int64_t>(i) + 1);
+  ColumnSum made;
+  // Of the sum itself, so that no two sums have the same one; its elements are never looked at.
+  made.blocks = ir::broadcast(sum.result(), dims, axes);
+  made.total = ir::reduce_sum(made.blocks, {0});
+  made.to.push_back({outer[0], 1, 0});
+  for (AxisMap entry : identity_map(names(kept))) {
+    if (entry.axis >= 0) entry.axis = inner[static_cast<std::size_t>(entry.axis)];
+    made.to.push_back(entry);
+  }
+  return made;
+}
+
+void split_blocks(Kernel& kernel, std::int64_t block, const std::vector<int>& in_blocks) {
+  kernel.axes.insert(kernel.axes.begin() + 1, Dim(block));
+  kernel.axes[0] = Dim(kernel.axes[0].value() / block);
+  ++kernel.outer;
+  if (kernel.vector_axis >= 0) ++kernel.vector_axis;
+  for (std::size_t i = 0; i < kernel.accesses.size(); ++i) {
+    std::vector<Dim>& strides = kernel.accesses[i].strides;
+    const bool own = std::count(in_blocks.begin(), in_blocks.end(), static_cast<int>(i)) != 0;
+    strides.insert(strides.begin() + 1, own ? Dim(0) : strides[0]);
+    if (!own) strides[0] = strides[0] * Dim(block);
+    add_size(kernel, strides[0]);
+  }
+  rebuild_indices(kernel, block);
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,27 @@
+// Column sums on the way: a kernel that goes row by row adds up what it makes in blocks of rows, so
+// that nobody has to read it again down the columns. Blocks depend on sizes alone, never on the
+// number of threads, and one block is the work of one thread.
+#pragma once
+
+#include "backends/codegen/kernel.h"
+#include "backends/codegen/points.h"
+
+namespace kiln::codegen {
+
+/// How many indices of its first axis that is not reduced make a block, when the unit can sum over
+/// the axes that `points` reduces; else 0.
+std::int64_t block_for(const Unit& unit, const Points& points);
+
+struct ColumnSum {
+  ir::Value blocks;  // the sum of each block: a tensor without a maker
+  ir::Value total;   // their sum, of the node's type
+  IndexMap to;       // of `blocks`, over the unit's domain
+};
+ColumnSum column_sum(const ir::Node& sum, const Unit& unit, std::int64_t block,
+                     const SizeNames& names);
+
+/// Axis 0 becomes blocks and indices within them. `in_blocks`: accesses whose index along axis 0
+/// is that of the block. REQUIRES: a static extent that is a multiple of `block`.
+void split_blocks(Kernel& kernel, std::int64_t block, const std::vector<int>& in_blocks);
+
+}  // namespace kiln::codegen

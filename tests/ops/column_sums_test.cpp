@@ -1,0 +1,74 @@
+// Rows that are reduced and columns that are summed over the same tensor: a backend may do both
+// in one pass, in blocks of rows where the number of rows has a fit divisor.
+#include "tests/catch.h"
+#include "tests/ops/evaluate.h"
+
+#include "core/ops/build.h"
+
+using namespace kiln;
+using ir::Value;
+
+namespace {
+
+struct Sums {
+  std::vector<double> centred, products, plain;
+};
+
+/// x less the mean of its row; over the columns of that times w, and of w, the sums.
+Sums expected(const Array& x, const Array& w, std::size_t columns) {
+  const std::vector<double> a = test::doubles(x), b = test::doubles(w);
+  Sums out{{}, std::vector<double>(columns, 0), std::vector<double>(columns, 0)};
+  for (std::size_t row = 0; row < a.size(); row += columns) {
+    double mean = 0;
+    for (std::size_t i = 0; i < columns; ++i) mean += a[row + i] / static_cast<double>(columns);
+    for (std::size_t i = 0; i < columns; ++i) {
+      out.centred.push_back(a[row + i] - mean);
+      out.products[i] += out.centred.back() * b[row + i];
+      out.plain[i] += b[row + i];
+    }
+  }
+  return out;
+}
+
+void check(const Array& found, const std::vector<double>& want) {
+  const std::vector<double> values = test::doubles(found);
+  REQUIRE(values.size() == want.size());
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    INFO("element " << i);
+    CHECK(values[i] == Approx(want[i]).epsilon(1e-4).margin(1e-4));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("columns are summed beside what is done row by row") {
+  const ir::Dims shapes[] = {{64, 37}, {16, 5},    {17, 8},      {100, 130}, {1, 6},
+                             {24, 3, 20}, {9, 1, 4}, {2, 16, 1, 9}, {0, 4}};
+  std::mt19937_64 generator(5);
+  for (const DType dtype : {DType::Float32, DType::Float64}) {
+    for (const ir::Dims& dims : shapes) {
+      const ir::Type type{dtype, dims};
+      INFO("dims " << type);
+      const Value x = test::placeholder(type), w = test::placeholder(type, "w");
+      const int last = static_cast<int>(dims.size()) - 1;
+      ir::Ints rows = ir::all_axes(x);
+      rows.pop_back();
+      const auto count = static_cast<double>(dims[static_cast<std::size_t>(last)].value());
+      const Value sum = ir::reduce_sum(x, {last});
+      const Value centred = x - ir::broadcast_over(sum * (1 / count), dims, {last});
+      const Value products = ir::reduce_sum(centred * w, rows);
+      const std::vector<Array> feeds{test::random_array(generator, type, -1, 1),
+                                     test::random_array(generator, type, -1, 1)};
+      const std::vector<Array> found = test::evaluate(
+          {x, w}, {centred, products, ir::reduce_keep(ir::Op::Sum, w, rows), products * products},
+          feeds);
+      const Sums want = expected(feeds[0], feeds[1], static_cast<std::size_t>(count));
+      check(found[0], want.centred);
+      check(found[1], want.products);
+      check(found[2], want.plain);
+      std::vector<double> squares;
+      for (const double value : want.products) squares.push_back(value * value);
+      check(found[3], squares);
+    }
+  }
+}
