@@ -154,6 +154,15 @@ ExecutableInfo Executable::info() const {
   return info;
 }
 
+bool Executable::dump() const {
+  const kiln_proc proc =
+      instance_->api().get_proc(abi::string_of(std::string_view(KILN_PROC_EXECUTABLE_DUMP)));
+  if (proc == nullptr) return false;
+  instance_->require_same_process("dump");
+  instance_->require_ok(reinterpret_cast<kiln_executable_dump_v1_fn>(proc)(handle_), "dump");
+  return true;
+}
+
 Event Executable::execute(const ExecuteCall& call) const {
   instance_->require_same_process(call.label);
   Row<kiln_buffer*> inputs(call.inputs.size());

@@ -147,6 +147,9 @@ class Executable {
   void reset() noexcept;
   const InstancePtr& instance() const { return instance_; }
   ExecutableInfo info() const;
+  /// Lets the backend hand over its stages (DumpReceiver) as it has them now. False: it offers that
+  /// only while it compiles.
+  bool dump() const;
   /// If it throws, inputs, states and the empty results are as they were. The event may be
   /// complete already.
   Event execute(const ExecuteCall& call) const;

@@ -234,6 +234,7 @@ void call_through_copies(const Program& program, CallFrame& frame,
 
 void call_into(const Program& program, std::span<const ArrayView> inputs,
                std::span<const MutableArrayView> outputs) {
+  const TakingDumps taking(program.dumps.get());
   const FrameLease lease(program.frames, program);
   CallFrame& frame = *lease;
   frame.bind_inputs(inputs);
@@ -251,6 +252,7 @@ void call_into(const Program& program, std::span<const ArrayView> inputs,
 }
 
 std::vector<Array> call(const Program& program, std::span<const ArrayView> inputs) {
+  const TakingDumps taking(program.dumps.get());
   const FrameLease lease(program.frames, program);
   CallFrame& frame = *lease;
   frame.bind_inputs(inputs);

@@ -1,5 +1,4 @@
-// Writes the stages as numbered files: 00 the user's graph, 10.. the passes, 40 the module, 50..
-// what the backend offers.
+// Texts of the host's own stages: 00 the user's graph, 10.. the passes, 40 the module, 70 times.
 #include "runtime/dump.h"
 
 #include "core/module/dot.h"
@@ -8,17 +7,12 @@
 #include "core/module/write.h"
 #include "core/ops/make.h"
 #include "core/types/text.h"
-#include "runtime/dump_backend.h"
+#include "runtime/log.h"
 
 #include <kiln/error.h>
 
 #include <atomic>
-#include <cerrno>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <iomanip>
 #include <locale>
 #include <sstream>
@@ -26,128 +20,98 @@
 namespace kiln::runtime {
 namespace {
 
-namespace fs = std::filesystem;
-
-bool has(Stage stages, Stage stage) {
-  return (static_cast<std::uint32_t>(stages) & static_cast<std::uint32_t>(stage)) != 0;
-}
-
-std::string numbered(std::size_t number, std::string_view name) {
+std::string milliseconds(double seconds) {
   std::ostringstream out;
   out.imbue(std::locale::classic());
-  out << std::setw(2) << std::setfill('0') << number << '-' << name;
-  return out.str();
-}
-
-void make_directory(const fs::path& directory) {
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (error) {
-    throw IoError("dump", "directory",
-                  text("cannot make the directory ", directory.string(), ": ", error.message()));
-  }
-}
-
-void write_file(const fs::path& path, std::string_view contents) {
-  errno = 0;
-  std::ofstream file(path, std::ios::binary);
-  file.write(contents.data(), static_cast<std::streamsize>(contents.size()));
-  file.close();
-  if (!file) {
-    throw IoError("dump", "directory",
-                  text("cannot write ", path.string(), ": ", std::strerror(errno)));
-  }
+  out << std::fixed << std::setprecision(3) << std::setw(12) << seconds * 1e3;
+  return std::move(out).str();
 }
 
 std::string text_of(const ir::Graph& graph, const std::string& name) {
   return module::print_module(module::make_module(graph, ir::collect_guards(graph.roots()), name));
 }
 
-void dump_passes(const Program& program, const fs::path& directory) {
-  passes::PipelineOptions options = pipeline_options();
-  options.report = [&](const passes::PassReport& report) {
-    const fs::path path = directory / (numbered(report.position + 10, report.pass.name) + ".kir");
-    std::ostringstream head;
-    head.imbue(std::locale::classic());
-    head << "; " << report.pass.name << ": " << report.pass.sentence << "\n; " << std::fixed
-         << std::setprecision(3) << report.seconds * 1e3 << " ms"
-         << (report.changed ? "\n" : " (unchanged)\n");
-    write_file(path, head.str() + (report.changed ? text_of(report.graph, program.name) : ""));
-  };
-  passes::run_pipeline(program.user_graph, options);
-}
-
-void dump_module(const Program& program, const fs::path& directory) {
-  std::vector<ir::Guard> guards = ir::collect_guards(program.user_graph.roots());
-  const module::Module compiled =
-      module::make_module(program.graph, std::move(guards), program.name);
-  write_file(directory / "40-module.kir", module::print_module(compiled));
-  const module::Encoded encoded = module::write_module(compiled, {.embed_constants = true});
-  write_file(directory / "40-module.kirb",
-             {reinterpret_cast<const char*>(encoded.bytes.data()), encoded.bytes.size()});
-}
-
-std::string file_name_of(const std::string& name) {
-  std::string safe;
-  for (char c : name) safe += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return safe;
-}
-
-void dump_backend(const Program& program, const fs::path& directory) {
-  std::size_t number = 50;
-  for (const BackendText& one : backend_texts(program)) {
-    std::string name = file_name_of(one.stage);
-    if (!one.name.empty()) name += "-" + file_name_of(one.name);
-    write_file(directory / (numbered(number++, name) + ".txt"), one.bytes);
+void write_times(const Program& program, const DumpFolder& folder) {
+  if (!folder.wants(Stage::Timings)) return;
+  std::string out = "# milliseconds of making the function\n";
+  for (const PassRun& run : program.passes) {
+    out += text(milliseconds(run.seconds), "  pass ", run.pass->name, "\n");
   }
-}
-
-Stage stage_of(const std::string& name) {
-  if (name == "graph") return Stage::Graph;
-  if (name == "passes") return Stage::Passes;
-  if (name == "module") return Stage::Module;
-  if (name == "backend") return Stage::Backend;
-  if (name == "all") return Stage::All;
-  throw ConfigError("function", "KILN_DUMP",
-                    text("KILN_DUMP names no stage '", name,
-                         "'; stages are graph, passes, module, backend, all"));
+  out += milliseconds(program.module_seconds) + "  module\n";
+  out += text(milliseconds(program.backend_seconds), "  backend ", program.instance->name(), "\n");
+  out += milliseconds(program.compile_seconds) + "  in all, with checks and dumps\n";
+  folder.write(kTimingsNumber, "timings.txt", out);
 }
 
 }  // namespace
 
-void dump_program(const Program& program, const std::string& directory, Stage stages) {
-  const fs::path path(directory);
-  make_directory(path);
-  if (has(stages, Stage::Graph)) {
-    write_file(path / "00-user.kir", text_of(program.user_graph, program.name));
-    write_file(path / "00-user.dot", module::print_dot(program.user_graph, program.name));
-  }
-  if (has(stages, Stage::Passes)) dump_passes(program, path);
-  if (has(stages, Stage::Module)) dump_module(program, path);
-  if (has(stages, Stage::Backend)) dump_backend(program, path);
+void dump_user_graph(const Program& program, const DumpFolder& folder) {
+  if (!folder.wants(Stage::Graph)) return;
+  folder.write(kGraphNumber, "user.kir", text_of(program.user_graph, program.name));
+  folder.write(kGraphNumber, "user.dot", module::print_dot(program.user_graph, program.name));
 }
 
-void dump_if_wanted(const Program& program) {
+void dump_pass(const Program& program, const PassRun& run, const DumpFolder& folder) {
+  if (!folder.wants(Stage::Passes)) return;
+  const std::string head = text("; ", run.pass->name, ": ", run.pass->sentence, "\n;",
+                                milliseconds(run.seconds), " ms",
+                                run.changed ? "\n" : " (unchanged)\n");
+  folder.write(kPassesNumber + run.position, text(run.pass->name, ".kir"),
+               head + (run.changed ? text_of(run.graph, program.name) : ""));
+}
+
+void dump_module(const Program& program, const DumpFolder& folder) {
+  if (!folder.wants(Stage::Module)) return;
+  const module::Module compiled =
+      module::make_module(program.graph, program.guards, program.name);
+  folder.write(kModuleNumber, "module.kir", module::print_module(compiled));
+  const module::Encoded encoded = module::write_module(compiled, {.embed_constants = true});
+  folder.write(kModuleNumber, "module.kirb",
+               {reinterpret_cast<const char*>(encoded.bytes.data()), encoded.bytes.size()});
+}
+
+void finish_compile_dump(const Program& program, DumpFolder& folder) {
+  write_times(program, folder);
+  folder.require_taken();
+}
+
+void dump_calls(const Program& program, DumpFolder& folder) noexcept {
+  try {
+    if (program.frames.calls() == 0 || !folder.wants(Stage::Timings)) return;
+    folder.narrow(Stage::Timings);
+    const TakingDumps taking(&folder);
+    program.executable.dump();
+  } catch (const std::exception& fault) {
+    log_line(LogLevel::Warning, "dump", fault.what());
+  }
+}
+
+void dump_program(const Program& program, DumpFolder& folder) {
+  dump_user_graph(program, folder);
+  for (const PassRun& run : program.passes) dump_pass(program, run, folder);
+  dump_module(program, folder);
+  {
+    const TakingDumps taking(&folder);
+    program.executable.dump();
+  }
+  finish_compile_dump(program, folder);
+}
+
+std::unique_ptr<DumpFolder> wanted_dumps(const FunctionOptions& options, const std::string& name) {
+  if (!options.dump.empty()) return std::make_unique<DumpFolder>(options.dump, options.dump_stages);
   const char* wanted = std::getenv("KILN_DUMP");
-  if (!wanted || *wanted == '\0') return;
+  if (!wanted || *wanted == '\0') return nullptr;
   const std::string setting(wanted);
   const std::size_t colon = setting.rfind(':');
   const std::string directory = setting.substr(0, colon);
-  Stage stages = Stage::All;
-  if (colon != std::string::npos) {
-    std::istringstream list(setting.substr(colon + 1));
-    std::uint32_t bits = 0;
-    for (std::string name; std::getline(list, name, ',');) {
-      bits |= static_cast<std::uint32_t>(stage_of(name));
-    }
-    stages = static_cast<Stage>(bits);
-  }
+  const bool some = colon != std::string::npos;
+  const Stage stages = some ? stages_named(setting.substr(colon + 1), "KILN_DUMP") : Stage::All;
   static std::atomic<int> next{0};
   std::ostringstream folder;
   folder.imbue(std::locale::classic());
-  folder << "fn-" << std::setw(3) << std::setfill('0') << next.fetch_add(1) << '-'
-         << file_name_of(program.name);
-  dump_program(program, (fs::path(directory) / folder.str()).string(), stages);
+  folder << directory << "/fn-" << std::setw(3) << std::setfill('0') << next.fetch_add(1) << '-'
+         << file_name_of(name);
+  return std::make_unique<DumpFolder>(folder.str(), stages);
 }
 
 }  // namespace kiln::runtime

@@ -1,16 +1,29 @@
-// Looking inside: numbered files of a program's stages. KILN_DUMP=dir[:stage,...] dumps every
-// function when it is made; Function::dump does it on request.
+// Looking inside: what goes into a folder of numbered files, and when. Everything written is what
+// the program that runs was made from; nothing is compiled in another way for it.
 #pragma once
 
+#include "runtime/dump_folder.h"
 #include "runtime/program.h"
 
 namespace kiln::runtime {
 
-/// Writes the stages into `directory`. Throws IoError naming the path.
-void dump_program(const Program& program, const std::string& directory, Stage stages);
+/// The folder that a function's options ask for, else one of KILN_DUMP=dir[:stage,...], which is
+/// dir/fn-NNN-name; null when neither asks. IoError, ConfigError for an unknown stage.
+std::unique_ptr<DumpFolder> wanted_dumps(const FunctionOptions& options, const std::string& name);
 
-/// Under KILN_DUMP: into dir/fn-NNN-name. A directory that cannot be written is an IoError of the
-/// function being made; an unknown stage a ConfigError.
-void dump_if_wanted(const Program& program);
+// While a program is made, in this order. IoError naming the path. Stages that `folder` does not
+// want are left out.
+void dump_user_graph(const Program& program, const DumpFolder& folder);
+void dump_pass(const Program& program, const PassRun& run, const DumpFolder& folder);
+void dump_module(const Program& program, const DumpFolder& folder);
+/// What compiling took. Throws what went wrong while the backend handed over its stages, too.
+void finish_compile_dump(const Program& program, DumpFolder& folder);
+
+/// At the end of a program: what its calls took. What goes wrong is logged.
+void dump_calls(const Program& program, DumpFolder& folder) noexcept;
+
+/// Of a program that was made already: all of the above, and the backend's stages as it has them
+/// now.
+void dump_program(const Program& program, DumpFolder& folder);
 
 }  // namespace kiln::runtime

@@ -57,7 +57,8 @@ Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
   return at_line(where, [&] {
     const runtime::InstancePtr instance = chosen_instance(options);
     impl->backend = instance->name();
-    impl->program = runtime::compile_program(graph, name, instance);
+    impl->program = runtime::compile_program(graph, name, instance,
+                                             runtime::wanted_dumps(options, name));
     return Function(std::move(impl));
   });
 }
@@ -85,7 +86,9 @@ void Function::call_into(std::span<const ArrayView> inputs,
 
 void Function::dump(const std::string& directory, Stage stages, Where where) const {
   at_line(where, [&] {
-    runtime::dump_program(*require_made(impl_).program, directory, stages);
+    const Program& program = *require_made(impl_).program;
+    runtime::DumpFolder folder(directory, stages);
+    runtime::dump_program(program, folder);
   });
 }
 

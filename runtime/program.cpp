@@ -71,47 +71,74 @@ void find_updates_in_place(Program& program) {
   }
 }
 
-}  // namespace
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
-passes::PipelineOptions pipeline_options() {
+/// Under KILN_DISABLE (comma-separated names). Each pass is kept in `program`.
+ir::Graph run_passes(Program& program) {
   passes::PipelineOptions options;
   const char* names = std::getenv("KILN_DISABLE");
   std::istringstream list(names ? names : "");
   for (std::string name; std::getline(list, name, ',');) options.disabled.push_back(name);
-  return options;
+  options.report = [&](const passes::PassReport& report) {
+    program.passes.push_back(
+        {&report.pass, report.position, report.graph, report.changed, report.seconds});
+    if (program.dumps) dump_pass(program, program.passes.back(), *program.dumps);
+  };
+  return passes::run_pipeline(program.user_graph, options);
 }
 
-std::shared_ptr<const Program> compile_program(const ir::Graph& graph, std::string name,
-                                               const InstancePtr& instance) {
-  const UsualFloatState usual;
-  const Clock::time_point start = Clock::now();
-  auto program = std::make_shared<Program>();
-  program->name = std::move(name);
-  program->user_graph = graph;
-  std::vector<ir::Guard> guards = ir::collect_guards(graph.roots());
-  program->binding = InputBinding(program->name, graph.inputs, guards);
-  program->graph = passes::run_pipeline(graph, pipeline_options());
-  const std::vector<ir::Value> roots = program->graph.roots();
-  program->draws = reaches(roots, ir::Op::RandomUniform);
-  program->calls_host = reaches(roots, ir::Op::HostCall);
-
-  const module::Module compiled =
-      module::make_module(program->graph, std::move(guards), program->name);
-  find_storages(*program, compiled);
-  prepare_output_sizes(*program);
+void compile_module(Program& program, const module::Module& compiled) {
+  Clock::time_point start = Clock::now();
   const module::Encoded encoded = module::write_module(compiled);
   CompileRequest request;
   request.module = encoded.bytes;
   for (const module::SideConstant& constant : encoded.constants) {
     request.constants.push_back({constant.data, constant.size});
   }
-  request.label = program->name;
+  request.label = program.name;
   request.function = "function";
+  program.module_seconds = seconds_since(start);
+  start = Clock::now();
+  const TakingDumps taking(program.dumps.get());
+  program.executable = program.instance->compile(request);
+  program.backend_seconds = seconds_since(start);
+}
+
+}  // namespace
+
+Program::~Program() {
+  if (dumps) dump_calls(*this, *dumps);
+}
+
+std::shared_ptr<const Program> compile_program(const ir::Graph& graph, std::string name,
+                                               const InstancePtr& instance,
+                                               std::unique_ptr<DumpFolder> dumps) {
+  const UsualFloatState usual;
+  const Clock::time_point start = Clock::now();
+  auto program = std::make_shared<Program>();
+  program->name = std::move(name);
+  program->user_graph = graph;
   program->instance = instance;
-  dump_if_wanted(*program);
-  program->executable = instance->compile(request);
+  program->dumps = std::move(dumps);
+  if (program->dumps) dump_user_graph(*program, *program->dumps);
+  program->guards = ir::collect_guards(graph.roots());
+  program->binding = InputBinding(program->name, graph.inputs, program->guards);
+  program->graph = run_passes(*program);
+  const std::vector<ir::Value> roots = program->graph.roots();
+  program->draws = reaches(roots, ir::Op::RandomUniform);
+  program->calls_host = reaches(roots, ir::Op::HostCall);
+
+  const module::Module compiled =
+      module::make_module(program->graph, program->guards, program->name);
+  find_storages(*program, compiled);
+  prepare_output_sizes(*program);
+  if (program->dumps) dump_module(*program, *program->dumps);
+  compile_module(*program, compiled);
   find_updates_in_place(*program);
-  program->compile_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  program->compile_seconds = seconds_since(start);
+  if (program->dumps) finish_compile_dump(*program, *program->dumps);
   return program;
 }
 

@@ -7,6 +7,7 @@
 #include "core/passes/pipeline.h"
 #include "runtime/backend_instance.h"
 #include "runtime/call_frame.h"
+#include "runtime/dump_folder.h"
 #include "runtime/input_binding.h"
 #include "runtime/variable_state.h"
 
@@ -21,7 +22,21 @@ struct UpdateTarget {
   std::vector<std::int64_t> dims;
 };
 
+/// What one pass made of the graph.
+struct PassRun {
+  const passes::Pass* pass = nullptr;
+  std::size_t position = 0;  // in the pipeline
+  ir::Graph graph;           // after it
+  bool changed = false;
+  double seconds = 0;
+};
+
 struct Program {
+  Program() = default;
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
   std::string name;
   ir::Graph user_graph;                 // as it was written
   ir::Graph graph;                      // after the passes
@@ -38,16 +53,18 @@ struct Program {
   std::vector<Overwrite> overwritable;  // then: one for each, by number in state_storages
   InstancePtr instance;
   Executable executable;
-  double compile_seconds = 0;
+  // Kept for whoever looks inside later: what is shown is what was run.
+  std::vector<PassRun> passes;
+  std::vector<ir::Guard> guards;
+  double module_seconds = 0, backend_seconds = 0, compile_seconds = 0;
+  std::unique_ptr<DumpFolder> dumps;  // null: nobody asked when it was made
   mutable FramePool frames;  // of the executable, and so before it in destruction
 };
 
-/// Runs the passes and compiles for that backend. `label` names the program in dumps.
-/// Throws NotImplementedError, BackendError.
+/// Runs the passes and compiles for that backend. `dumps` takes the stages as they come to be, and
+/// what calls add to them. Throws NotImplementedError, BackendError, IoError.
 std::shared_ptr<const Program> compile_program(const ir::Graph& graph, std::string name,
-                                               const InstancePtr& instance);
-
-/// The pass list's options under KILN_DISABLE (comma-separated names).
-passes::PipelineOptions pipeline_options();
+                                               const InstancePtr& instance,
+                                               std::unique_ptr<DumpFolder> dumps);
 
 }  // namespace kiln::runtime

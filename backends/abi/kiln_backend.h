@@ -436,6 +436,12 @@ typedef struct kiln_frame_io {
 
 typedef void (*kiln_proc)(void);
 
+/* By get_proc: hands every stage that the host wants over to it (kiln_host_api.dump), as the
+ * executable has it now, such as memory plans and times of past calls. Without it the host has what
+ * is offered during compile, if it asked for it then. */
+#define KILN_PROC_EXECUTABLE_DUMP "executable_dump_v1"
+typedef kiln_error* (*kiln_executable_dump_v1_fn)(const kiln_executable* executable);
+
 /* Entries marked optional may be null; the fallback says what the host then does. All others are
  * required, and stay so within the major version. */
 typedef struct kiln_backend_api {

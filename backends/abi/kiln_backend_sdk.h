@@ -261,6 +261,8 @@ class Executable {
   /// kiln_executable_info.updates_in_place: one per update, or empty for none.
   std::vector<std::uint8_t> updates_in_place;
   virtual ExecutableStats stats() const { return {}; }
+  /// Hands every stage that the host wants over to it, as it is now; from any thread.
+  virtual void dump() const {}
   /// Null: complete. Throwing means that no input and no state was touched. The counts of `call`
   /// agree with those above.
   virtual std::unique_ptr<Event> execute(const Call& call) const = 0;

@@ -274,6 +274,16 @@ inline kiln_error* executable_info(const kiln_executable* executable,
   });
 }
 
+inline kiln_error* executable_dump(const kiln_executable* executable) noexcept {
+  return guarded(
+      [&] { object_of<const ExecutableObject>(executable, "executable")->program->dump(); });
+}
+
+inline kiln_proc get_proc(kiln_string name) noexcept {
+  if (abi::view_of(name) != KILN_PROC_EXECUTABLE_DUMP) return nullptr;
+  return reinterpret_cast<kiln_proc>(static_cast<kiln_executable_dump_v1_fn>(executable_dump));
+}
+
 inline void executable_destroy(kiln_executable* executable) noexcept {
   if (executable != nullptr) delete object_of<ExecutableObject>(executable, "executable");
 }
@@ -495,6 +505,7 @@ constexpr kiln_backend_api make_api() {
   api.execute = execute;
   api.event_wait = event_wait;
   api.event_destroy = event_destroy;
+  api.get_proc = get_proc;
   api.frame_create = frame_create;
   api.frame_run = frame_run;
   api.frame_destroy = frame_destroy;

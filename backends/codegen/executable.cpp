@@ -23,6 +23,7 @@ constexpr std::size_t kBindings = 8;
 struct Binding {
   std::vector<std::int64_t> sizes;  // of all axes of all inputs
   std::unique_ptr<BoundPlan> plan;
+  std::uint64_t number = 0;  // of all that were made, from 1
   std::vector<std::vector<std::int64_t>> result_dims;
   std::mutex mutex;
   std::vector<std::unique_ptr<Frame>> frames;
@@ -66,7 +67,10 @@ class CompiledExecutable final : public sdk::Executable {
  public:
   CompiledExecutable(module::Module module, Target& target, const sdk::Host& host,
                      std::string_view label)
-      : module_(std::move(module)), target_(target), host_(host) {
+      : module_(std::move(module)),
+        target_(target),
+        host_(host),
+        dumps_(host_, std::string(label)) {
     const ir::Graph& graph = module_.graph;
     inputs = graph.inputs.size();
     states = module_.state.size();
@@ -77,7 +81,11 @@ class CompiledExecutable final : public sdk::Executable {
     guards_ = ir::collect_guards(written);
     names_ = SizeNames(guards_);
     roots_ = written;
-    for (const GraphPass& pass : graph_passes()) roots_ = pass.run(roots_);
+    times_.lap("names of sizes");
+    for (const GraphPass& pass : graph_passes()) {
+      roots_ = pass.run(roots_);
+      times_.lap(pass.name);
+    }
     std::vector<ir::Value> arguments = graph.inputs;
     for (const module::StateEntry& entry : module_.state) arguments.push_back(entry.variable);
     kept_.assign(inputs + states, false);
@@ -85,16 +93,14 @@ class CompiledExecutable final : public sdk::Executable {
       kept_[inputs + i] = std::find(updated_.begin(), updated_.end(), i) == updated_.end();
     }
     program_ = build_program(arguments, roots_, names_, target.products());
-    dump("claims", label, [&] { return print_claims(program_); });
+    times_.lap("fusing, kernels and plan");
     updates_in_place = find_in_place(program_, over_states());
-    dump("kernels", label, [&] {
-      std::string all;
-      for (const BuiltKernel& built : program_.kernels) all += print(built.kernel) + "\n";
-      return all;
-    });
-    dump("plan", label, [&] { return print(program_); });
+    times_.lap("updates in place");
+    dumps_.program(program_);
     for (const BuiltKernel& built : program_.kernels) verify(built.kernel);
-    functions_ = target.compile(program_.kernels, keep_alive_, host, label);
+    functions_ = target.compile(program_.kernels, keep_alive_, dumps_, times_);
+    dumps_.compile_times(times_);
+    if (dumps_.wanted("timings")) call_times_.want();
     stats_.code_generations = 1;
   }
 
@@ -124,7 +130,7 @@ class CompiledExecutable final : public sdk::Executable {
       const sdk::Result& result = result_of(call, i);
       tape.place(result_slot(i), destination(*binding, result, i, made[i]));
     }
-    run_plan(*frame, context_of(call.seed, call.call_counter, call.host_call_context));
+    run(*frame, context_of(call.seed, call.call_counter, call.host_call_context));
     for (std::size_t i = 0; i < made.size(); ++i) {
       if (made[i]) result_of(call, i).made = std::move(made[i]);
     }
@@ -132,6 +138,28 @@ class CompiledExecutable final : public sdk::Executable {
   }
 
   std::unique_ptr<sdk::Frame> make_frame(const sdk::FrameIo& io) const override;
+
+  /// Texts of machine code are large, and are not kept for the few who ask: the kernels alone are
+  /// compiled once more. Everything else is here still.
+  void dump() const override {
+    dumps_.program(program_);
+    if (target_.wants_code_dumped(dumps_)) {
+      std::shared_ptr<const void> unused;
+      CompileTimes again;
+      target_.compile(program_.kernels, unused, dumps_, again);
+    }
+    dumps_.compile_times(times_);
+    std::vector<std::shared_ptr<Binding>> bindings;
+    {
+      const std::lock_guard lock(mutex_);
+      bindings = bindings_;
+    }
+    for (const auto& binding : bindings) {
+      dumps_.binding(program_, *binding->plan, binding->number);
+    }
+    dumps_.call_times(call_times_, program_);
+    if (dumps_.wanted("timings")) call_times_.want();
+  }
 
   sdk::ExecutableStats stats() const override {
     const std::lock_guard lock(mutex_);
@@ -156,6 +184,14 @@ class CompiledExecutable final : public sdk::Executable {
     return pairs;
   }
 
+  void run(codegen::Frame& frame, RunContext context) const {
+    if (!call_times_.wanted()) return run_plan(frame, context);
+    context.timed = true;
+    const Clock::time_point start = Clock::now();
+    run_plan(frame, context);
+    call_times_.take(frame.top, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+
   int result_slot(std::size_t i) const { return program_.plan.results[i]; }
 
   RunContext context_of(std::uint64_t seed, std::uint64_t call_counter,
@@ -169,13 +205,6 @@ class CompiledExecutable final : public sdk::Executable {
     context.call_counter = call_counter;
     context.host_call_context = host_call_context;
     return context;
-  }
-
-  template <class Text>
-  void dump(std::string_view stage, std::string_view label, const Text& text) const {
-    if (!host_.dump_wanted(stage)) return;
-    const std::string bytes = text();
-    host_.dump(label, stage, 0, "", "text/plain", std::as_bytes(std::span(bytes)));
   }
 
   static sdk::Result& result_of(const sdk::Call& call, std::size_t i) {
@@ -225,7 +254,9 @@ class CompiledExecutable final : public sdk::Executable {
     }
     bindings_.insert(bindings_.begin(), make_binding(sizes));
     const BoundPlan& plan = *bindings_.front()->plan;
-    ++stats_.bindings;
+    bindings_.front()->number = ++stats_.bindings;
+    // Sizes may change at every call: only the first that are seen leave a file by themselves.
+    if (stats_.bindings == 1) dumps_.binding(program_, plan, 1);
     const std::int64_t packed = plan.packed_bytes;
     stats_.planned_bytes = std::max(stats_.planned_bytes, bytes_of(plan.arena_bytes + packed));
     stats_.live_bytes = std::max(stats_.live_bytes, bytes_of(plan.live_bytes + packed));
@@ -316,6 +347,9 @@ class CompiledExecutable final : public sdk::Executable {
   Program program_;
   std::shared_ptr<const void> keep_alive_;
   std::vector<KernelFunction> functions_;
+  CompileTimes times_;
+  Dumps dumps_;
+  mutable CallTimes call_times_;
   mutable std::mutex mutex_;  // of the two below
   mutable std::vector<std::shared_ptr<Binding>> bindings_;
   mutable sdk::ExecutableStats stats_;
@@ -346,7 +380,8 @@ class CompiledFrame final : public sdk::Frame {
     for (std::size_t i = 0; i < io_.update_count(); ++i) {
       tape.place(program_.result_slot(io_.output_count() + i), place_of(io_.update(i)));
     }
-    run_plan(*frame_, program_.context_of(io_.seed(), io_.call_counter(), io_.host_call_context()));
+    program_.run(*frame_,
+                 program_.context_of(io_.seed(), io_.call_counter(), io_.host_call_context()));
   }
 
  private:

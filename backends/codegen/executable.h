@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backends/abi/kiln_backend_sdk.h"
-#include "backends/codegen/run.h"
+#include "backends/codegen/dump_stages.h"
 
 namespace kiln::codegen {
 
@@ -11,11 +11,17 @@ namespace kiln::codegen {
 class Target {
  public:
   virtual ~Target() = default;
-  /// Machine code for each kernel, in their order; `keep_alive` holds what it lies in. `dump` is
-  /// for the target's own stages. Throws sdk::Failure. Several threads may compile at once.
+  /// Machine code for each kernel, in their order; `keep_alive` holds what it lies in. `dumps` is
+  /// for the target's own stages, `times` for its parts. Throws sdk::Failure. Several threads may
+  /// compile at once.
   virtual std::vector<KernelFunction> compile(const std::vector<BuiltKernel>& kernels,
                                               std::shared_ptr<const void>& keep_alive,
-                                              const sdk::Host& host, std::string_view label) = 0;
+                                              const Dumps& dumps, CompileTimes& times) = 0;
+  /// Whether anybody wants the target's own stages now.
+  virtual bool wants_code_dumped(const Dumps& dumps) const {
+    static_cast<void>(dumps);
+    return false;
+  }
   virtual ProductLibrary* products() { return nullptr; }
   virtual ThreadMode thread_mode() const { return {}; }
 };

@@ -84,6 +84,10 @@ Program build_program(const std::vector<ir::Value>& arguments,
 
 /// The readable form, as dumps show it.
 std::string print(const Program& program);
+/// One step in one line, without bodies.
+std::string print(const Program& program, const Step& step);
+/// The line above the steps of a region. REQUIRES: there are some.
+std::string print_region(const Plan& plan);
 /// Which node went to the library, and why the others did not.
 std::string print_claims(const Program& program);
 

@@ -8,82 +8,83 @@
 namespace kiln::codegen {
 namespace {
 
-class PlanPrinter {
- public:
-  PlanPrinter(const Program& program, std::string& out) : program_(program), out_(out) {}
+std::string list(const std::vector<int>& slots) {
+  std::string joined;
+  for (const int slot : slots) joined += text(joined.empty() ? "" : ", ", "%", slot);
+  return joined;
+}
 
-  void print(const Plan& plan, const std::string& indent) {
-    for (std::size_t i = 0; i < plan.slots.size(); ++i) {
-      const Slot& slot = plan.slots[i];
-      static constexpr const char* kKinds[] = {"argument", "constant", "result", "temporary"};
-      out_ += text(indent, "%", i, " = ", kKinds[static_cast<int>(slot.kind)]);
-      const bool numbered = slot.kind == Slot::Kind::Argument || slot.kind == Slot::Kind::Result;
-      if (numbered) out_ += text(" ", slot.number);
-      out_ += text(" ", ir::Type{slot.dtype, slot.dims}, "\n");
+std::string line_of(const Program& program, const KernelStep& step) {
+  const Kernel& kernel = program.kernels[static_cast<std::size_t>(step.kernel)].kernel;
+  return text("kernel ", kernel.name, "(", list(step.slots), ")  # ", kernel.comes_from);
+}
+std::string line_of(const Program&, const ProductStep& step) {
+  std::string line = text("product %", step.result, " = %", step.lhs, " x %", step.rhs,
+                          step.bias < 0 ? "" : text(" + %", step.bias),
+                          step.relu ? ", relu" : "", "  # ", step.form.rows.size, " x ",
+                          step.form.depth.size, " x ", step.form.columns.size,
+                          step.form.swapped ? ", swapped" : "");
+  for (const ProductAxis& axis : step.form.batch) line += text(", for each of ", axis.size);
+  return line + "; " + source_of(*step.node);
+}
+std::string line_of(const Program&, const LoopStep& step) {
+  const auto& attrs = step.node->as<ir::ScanAttrs>();
+  return text("loop (", list(step.results), ") = (", list(step.operands), ")  # ", attrs.length,
+              " steps, ", attrs.carry, " carried", attrs.reverse ? ", backwards" : "",
+              step.sharding ? text(", rows of ", step.sharding->rows, " apart") : "", "; ",
+              source_of(*step.node));
+}
+std::string line_of(const Program&, const BranchStep& step) {
+  return text("branch (", list(step.results), ") = (", list(step.operands), ")  # ",
+              source_of(*step.node));
+}
+std::string line_of(const Program&, const HostCallStep& step) {
+  return text("host_call ", step.node->as<ir::HostCallAttrs>().function, " (",
+              list(step.results), ") = (", list(step.operands), ")  # ", source_of(*step.node));
+}
+std::string line_of(const Program&, const CopyStep& step) {
+  return text("copy %", step.to, " = %", step.from);
+}
+
+void print_plan(const Program& program, const Plan& plan, const std::string& indent,
+                std::string& out) {
+  for (std::size_t i = 0; i < plan.slots.size(); ++i) {
+    const Slot& slot = plan.slots[i];
+    static constexpr const char* kKinds[] = {"argument", "constant", "result", "temporary"};
+    out += text(indent, "%", i, " = ", kKinds[static_cast<int>(slot.kind)]);
+    const bool numbered = slot.kind == Slot::Kind::Argument || slot.kind == Slot::Kind::Result;
+    if (numbered) out += text(" ", slot.number);
+    out += text(" ", ir::Type{slot.dtype, slot.dims}, "\n");
+  }
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    if (s == plan.region_begin && s < plan.region_end) out += indent + print_region(plan) + "\n";
+    out += indent + print(program, step) + "\n";
+    if (const auto* loop = std::get_if<LoopStep>(&step)) {
+      print_plan(program, *loop->body, indent + "  ", out);
     }
-    for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-      if (s == plan.region_begin && s < plan.region_end) {
-        out_ += text(indent, "side by side: ", plan.region_end - plan.region_begin, " steps\n");
+    if (const auto* branch = std::get_if<BranchStep>(&step)) {
+      for (const auto& body : branch->branches) {
+        out += text(indent, " either\n");
+        print_plan(program, *body, indent + "  ", out);
       }
-      std::visit([&](const auto& one) { print_step(one, indent); }, plan.steps[s]);
     }
   }
-
- private:
-  static std::string list(const std::vector<int>& slots) {
-    std::string joined;
-    for (int slot : slots) joined += text(joined.empty() ? "" : ", ", "%", slot);
-    return joined;
-  }
-
-  void print_step(const KernelStep& step, const std::string& indent) {
-    const Kernel& kernel = program_.kernels[static_cast<std::size_t>(step.kernel)].kernel;
-    out_ += text(indent, "kernel ", kernel.name, "(", list(step.slots), ")  # ", kernel.comes_from,
-                 "\n");
-  }
-  void print_step(const ProductStep& step, const std::string& indent) {
-    out_ += text(indent, "product %", step.result, " = %", step.lhs, " x %", step.rhs,
-                 step.bias < 0 ? "" : text(" + %", step.bias), step.relu ? ", relu" : "", "  # ",
-                 step.form.rows.size, " x ", step.form.depth.size, " x ", step.form.columns.size,
-                 step.form.swapped ? ", swapped" : "");
-    for (const ProductAxis& axis : step.form.batch) out_ += text(", for each of ", axis.size);
-    out_ += "; " + source_of(*step.node) + "\n";
-  }
-  void print_step(const LoopStep& step, const std::string& indent) {
-    const auto& attrs = step.node->as<ir::ScanAttrs>();
-    out_ += text(indent, "loop (", list(step.results), ") = (", list(step.operands), ")  # ",
-                 attrs.length, " steps, ", attrs.carry, " carried",
-                 attrs.reverse ? ", backwards" : "",
-                 step.sharding ? text(", rows of ", step.sharding->rows, " apart") : "", "; ",
-                 source_of(*step.node), "\n");
-    print(*step.body, indent + "  ");
-  }
-  void print_step(const BranchStep& step, const std::string& indent) {
-    out_ += text(indent, "branch (", list(step.results), ") = (", list(step.operands), ")  # ",
-                 source_of(*step.node), "\n");
-    for (const auto& branch : step.branches) {
-      out_ += text(indent, " either\n");
-      print(*branch, indent + "  ");
-    }
-  }
-  void print_step(const HostCallStep& step, const std::string& indent) {
-    out_ += text(indent, "host_call ", step.node->as<ir::HostCallAttrs>().function, " (",
-                 list(step.results), ") = (", list(step.operands), ")  # ",
-                 source_of(*step.node), "\n");
-  }
-  void print_step(const CopyStep& step, const std::string& indent) {
-    out_ += text(indent, "copy %", step.to, " = %", step.from, "\n");
-  }
-
-  const Program& program_;
-  std::string& out_;
-};
+}
 
 }  // namespace
 
+std::string print_region(const Plan& plan) {
+  return text("side by side: ", plan.region_end - plan.region_begin, " steps");
+}
+
+std::string print(const Program& program, const Step& step) {
+  return std::visit([&](const auto& one) { return line_of(program, one); }, step);
+}
+
 std::string print(const Program& program) {
   std::string out;
-  PlanPrinter(program, out).print(program.plan, "");
+  print_plan(program, program.plan, "", out);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -46,24 +47,38 @@ class Runner {
 
   void run() {
     const std::size_t count = tape_.instructions.size();
+    if (context_.timed) tape_.times.resize(count + 1);
     if (tape_.region.empty()) return run(0, count);
     run(0, tape_.region_begin);
-    run_region();
+    timed(count, [&] { run_region(); });
     run(tape_.region_end, count);
   }
 
  private:
   void run(std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
-      Instruction& instruction = tape_.instructions[i];
-      switch (instruction.kind) {
-        case Instruction::Kind::Kernel: run_kernel(instruction); break;
-        case Instruction::Kind::Product: run_product(instruction); break;
-        case Instruction::Kind::Loop: run_loop(instruction); break;
-        case Instruction::Kind::Branch: run_branch(instruction); break;
-        case Instruction::Kind::HostCall: run_host_call(instruction); break;
-        case Instruction::Kind::Copy: run_copy(instruction); break;
-      }
+      timed(i, [&] { run_one(tape_.instructions[i]); });
+    }
+  }
+
+  template <class Work>
+  void timed(std::size_t i, const Work& work) {
+    if (!context_.timed) return work();
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point start = Clock::now();
+    work();
+    ++tape_.times[i].calls;
+    tape_.times[i].seconds += std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+  void run_one(Instruction& instruction) {
+    switch (instruction.kind) {
+      case Instruction::Kind::Kernel: return run_kernel(instruction);
+      case Instruction::Kind::Product: return run_product(instruction);
+      case Instruction::Kind::Loop: return run_loop(instruction);
+      case Instruction::Kind::Branch: return run_branch(instruction);
+      case Instruction::Kind::HostCall: return run_host_call(instruction);
+      case Instruction::Kind::Copy: return run_copy(instruction);
     }
   }
 

@@ -37,6 +37,7 @@ struct RunContext {
   ThreadMode mode;
   std::uint64_t seed = 0, call_counter = 0;
   void* host_call_context = nullptr;
+  bool timed = false;  // see Tape::times
 };
 
 /// REQUIRES: arguments and results of `frame.top` are placed. Throws sdk::Failure.

@@ -26,6 +26,12 @@ struct RegionPart {
   std::int64_t begin = 0, end = 0;
 };
 
+/// What a step took, in runs that were timed.
+struct StepTime {
+  std::int64_t calls = 0;
+  double seconds = 0;
+};
+
 /// One run at a time.
 struct Tape {
   /// The memory outlives the tape: `arena_bytes` and `packed_bytes` of the plan.
@@ -50,6 +56,8 @@ struct Tape {
   /// instructions from region_begin on and before region_end.
   std::vector<RegionPart> region;
   std::size_t region_begin = 0, region_end = 0;
+  /// Of instructions, then of the region as a whole; empty until a run is timed.
+  std::vector<StepTime> times;
   std::vector<std::uint64_t> versions;  // of slots, as the host counts them; 0: not known
   std::int64_t step_number = 0;         // t of the loop whose body this is
 };

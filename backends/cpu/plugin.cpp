@@ -37,22 +37,20 @@ class CpuTarget final : public codegen::Target {
 
   std::vector<codegen::KernelFunction> compile(const std::vector<codegen::BuiltKernel>& kernels,
                                                std::shared_ptr<const void>& keep_alive,
-                                               const sdk::Host& host,
-                                               std::string_view label) override {
+                                               const codegen::Dumps& dumps,
+                                               codegen::CompileTimes& times) override {
     CompileTexts texts;
-    const bool any = host.dump_wanted("llvm-ir") || host.dump_wanted("llvm-ir-optimized") ||
-                     host.dump_wanted("assembly");
-    texts.wanted = any;
+    texts.times = &times;
+    texts.wanted = wants_code_dumped(dumps);
     auto functions = compile_kernels(kernels, target_, keep_alive, texts);
-    if (!any) return functions;
-    const auto dump = [&](std::string_view stage, const std::string& text) {
-      if (!host.dump_wanted(stage)) return;
-      host.dump(label, stage, 0, "", "text/plain", std::as_bytes(std::span(text)));
-    };
-    dump("llvm-ir", texts.ir);
-    dump("llvm-ir-optimized", texts.optimized_ir);
-    dump("assembly", texts.assembly);
+    dumps.hand_over("llvm-ir", "", [&] { return texts.ir; });
+    dumps.hand_over("llvm-ir-optimized", "", [&] { return texts.optimized_ir; });
+    dumps.hand_over("assembly", "", [&] { return texts.assembly; });
     return functions;
+  }
+  bool wants_code_dumped(const codegen::Dumps& dumps) const override {
+    return dumps.wanted("llvm-ir") || dumps.wanted("llvm-ir-optimized") ||
+           dumps.wanted("assembly");
   }
 
   codegen::ProductLibrary* products() override { return &products_; }

@@ -9,13 +9,24 @@
 
 namespace kiln {
 
-/// What dump writes: any combination.
+/// What dump writes: any combination. KILN_DUMP knows them as graph, passes, module, claims,
+/// kernels, plan, memory_plan, llvm_ir, assembly, timings, backend and all.
 enum class Stage : std::uint32_t {
-  Graph = 1,    ///< the user's graph: .kir text and .dot
-  Passes = 2,   ///< the graph after every pass
-  Module = 4,   ///< the module as it crosses to the backend, binary and text
-  Backend = 8,  ///< whatever the backend offers
-  All = 15,
+  Graph = 1,        ///< the user's graph: .kir text and .dot
+  Passes = 2,       ///< the graph after every pass
+  Module = 4,       ///< the module as it crosses to the backend, binary and text
+  Claims = 8,       ///< what libraries take, and the reason of each refusal
+  Kernels = 16,     ///< fused loops, named after K functions and source lines
+  Plan = 32,        ///< the steps of a call
+  MemoryPlan = 64,  ///< where temporary tensors lie, before and after sizes are known
+  LlvmIr = 128,     ///< before and after LLVM's passes
+  Assembly = 256,
+  /// What compiling took, pass by pass, and each step of the calls since this stage was first asked
+  /// for: nothing is measured before, and no time is lost on it.
+  Timings = 512,
+  Other = 1024,   ///< what else a backend offers
+  Backend = 2040,  ///< all that a backend offers
+  All = 2047,
 };
 constexpr Stage operator|(Stage a, Stage b) {
   return static_cast<Stage>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));
@@ -55,7 +66,9 @@ class KILN_API Function {
                  std::span<const MutableArrayView> outputs,
                  Where where = Where::here()) const;
 
-  /// Writes numbered files into `directory` (made when missing). Errors: IoError.
+  /// Writes numbered files into `directory` (made when missing): what the function was made from,
+  /// and what its backend has of it now. LLVM IR and assembly are not kept: the very kernels that
+  /// run are taken through LLVM again for them. Errors: IoError.
   void dump(const std::string& directory, Stage stages = Stage::All,
             Where where = Where::here()) const;
 
@@ -76,6 +89,11 @@ struct FunctionOptions {
   std::vector<UpdateOp> updates = {};
   std::string name = {};     ///< for messages and dumps; unset: "function"
   std::string backend = {};  ///< unset: the backend in use (kiln/backend.h)
+  /// A directory (made when missing) for numbered files of `dump_stages`, written as they come to
+  /// be; times of calls when the function goes away. Unset: KILN_DUMP=dir[:stage,...] does it for
+  /// all functions, each in a folder dir/fn-NNN-name. Errors: IoError.
+  std::string dump = {};
+  Stage dump_stages = Stage::All;
 };
 
 /// Compiles `outputs` and `updates` as a function of `inputs`.

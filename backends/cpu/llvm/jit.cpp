@@ -167,17 +167,24 @@ std::unique_ptr<MachineCode> compile(llvm::Module& module, const IsaTarget& targ
   llvm::raw_string_ostream stream(problem);
   if (llvm::verifyModule(module, &stream)) fail(problem);
   const auto machine = machine_of(target);
-  if (texts.wanted) texts.ir = text_of(module);
+  texts.lap("LLVM verifier");
+  if (texts.wanted) {
+    texts.ir = text_of(module);
+    texts.lap("dumped texts");
+  }
   optimize(module, *machine);
+  texts.lap("LLVM passes");
   if (texts.wanted) {
     texts.optimized_ir = text_of(module);
     const auto copy = llvm::CloneModule(module);
     const auto assembly = emit(*copy, *machine, llvm::CodeGenFileType::AssemblyFile);
     texts.assembly = assembly->getBuffer().str();
+    texts.lap("dumped texts");
   }
   auto code = std::make_unique<LinkedCode>();
   code->add(symbols);
   code->add(emit(module, *machine, llvm::CodeGenFileType::ObjectFile));
+  texts.lap("code generation");
   return code;
 }
 

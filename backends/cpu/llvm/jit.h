@@ -1,6 +1,7 @@
 // An LLVM module to machine code in this process.
 #pragma once
 
+#include "backends/codegen/compile_times.h"
 #include "backends/cpu/llvm/target.h"
 
 #include <memory>
@@ -25,6 +26,11 @@ class MachineCode {
 struct CompileTexts {
   bool wanted = false;
   std::string ir, optimized_ir, assembly;
+  codegen::CompileTimes* times = nullptr;  // null: not measured
+
+  void lap(std::string_view part) {
+    if (times) times->lap(part);
+  }
 };
 
 /// Only these may be called by code, beside the module's own functions.

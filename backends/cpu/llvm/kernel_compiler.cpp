@@ -37,11 +37,13 @@ std::vector<codegen::KernelFunction> compile_kernels(
     if (is_new) emit_kernel(module, built.kernel, target);
     names.push_back(known->second);
   }
+  texts.lap("LLVM IR");
   std::vector<RuntimeSymbol> symbols = scalar_symbols();
   for (const RuntimeSymbol& symbol : kernel_symbols()) symbols.push_back(symbol);
   const std::shared_ptr<MachineCode> code = compile(module, target, symbols, texts);
   std::vector<codegen::KernelFunction> functions;
   for (const std::string& name : names) functions.push_back({call, code->address(name)});
+  texts.lap("linking");
   keep_alive = code;
   return functions;
 }

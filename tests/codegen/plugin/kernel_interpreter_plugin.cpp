@@ -9,7 +9,8 @@ class InterpretedTarget final : public codegen::Target {
  public:
   std::vector<codegen::KernelFunction> compile(const std::vector<codegen::BuiltKernel>& kernels,
                                                std::shared_ptr<const void>& keep_alive,
-                                               const sdk::Host&, std::string_view) override {
+                                               const codegen::Dumps&,
+                                               codegen::CompileTimes&) override {
     auto holders = std::make_shared<std::vector<std::shared_ptr<const void>>>(kernels.size());
     std::vector<codegen::KernelFunction> functions;
     for (std::size_t i = 0; i < kernels.size(); ++i) {

@@ -9,15 +9,12 @@ class TextTarget final : public codegen::Target {
  public:
   std::vector<codegen::KernelFunction> compile(const std::vector<codegen::BuiltKernel>& built,
                                                std::shared_ptr<const void>& keep_alive,
-                                               const sdk::Host& host,
-                                               std::string_view label) override {
+                                               const codegen::Dumps& dumps,
+                                               codegen::CompileTimes&) override {
     if (built.empty()) return {};
     std::vector<codegen::Kernel> kernels;
     for (const codegen::BuiltKernel& each : built) kernels.push_back(each.kernel);
-    if (host.dump_wanted("c++")) {
-      const std::string source = kernel_text(kernels);
-      host.dump(label, "c++", 0, "", "text/plain", std::as_bytes(std::span(source)));
-    }
+    dumps.hand_over("c++", "", [&] { return kernel_text(kernels); });
     return compile_text(kernels, keep_alive);
   }
 };

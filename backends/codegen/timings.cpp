@@ -1,0 +1,85 @@
+// Adding up, and the table.
+#include "backends/codegen/timings.h"
+
+#include "backends/codegen/compile_times.h"
+#include "core/types/text.h"
+
+#include <iomanip>
+#include <locale>
+#include <sstream>
+
+namespace kiln::codegen {
+namespace {
+
+std::string row(std::int64_t calls, double seconds, double whole) {
+  std::ostringstream out;
+  out.imbue(std::locale::classic());
+  out << std::setw(10) << calls;
+  const double each = calls == 0 ? 0 : seconds / static_cast<double>(calls);
+  return std::move(out).str() + in_column(seconds * 1e6, 14, 1) + in_column(each * 1e6, 12, 3) +
+         in_column(whole == 0 ? 0 : 100 * seconds / whole, 8, 1) + "%  ";
+}
+
+std::size_t step_of(const Plan& plan, const Instruction& instruction) {
+  return static_cast<std::size_t>(instruction.step - plan.steps.data());
+}
+
+}  // namespace
+
+void CallTimes::take(Tape& tape, double seconds) {
+  const std::lock_guard lock(mutex_);
+  ++calls_;
+  seconds_ += seconds;
+  take_steps(tape);
+}
+
+void CallTimes::take_steps(Tape& tape) {
+  const Plan& plan = *tape.plan->plan;
+  std::vector<StepTime>& sums = steps_[&plan];
+  sums.resize(plan.steps.size() + 1);
+  for (std::size_t i = 0; i < tape.times.size(); ++i) {
+    const bool is_step = i < tape.instructions.size();
+    StepTime& sum = is_step ? sums[step_of(plan, tape.instructions[i])] : sums.back();
+    sum.calls += tape.times[i].calls;
+    sum.seconds += tape.times[i].seconds;
+    tape.times[i] = {};
+  }
+  for (Instruction& instruction : tape.instructions) {
+    for (Tape& body : instruction.bodies) take_steps(body);
+  }
+}
+
+std::string CallTimes::print(const Program& program) const {
+  const std::lock_guard lock(mutex_);
+  std::string out = text("# ", calls_, " calls since times were asked for\n");
+  if (calls_ == 0) return out;
+  out += "# loops that run on several threads: the sum of these; steps side by side: one time for\n"
+         "# all; what no step is for (arguments, measuring) is in the first line alone\n"
+         "     calls  microseconds    per call   share\n";
+  out += row(calls_, seconds_, seconds_) + "the whole call\n";
+  print_plan(program, program.plan, "", out);
+  return out;
+}
+
+void CallTimes::print_plan(const Program& program, const Plan& plan, const std::string& indent,
+                           std::string& out) const {
+  const auto found = steps_.find(&plan);
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    const bool known = found != steps_.end() && s < found->second.size();
+    const StepTime time = known ? found->second[s] : StepTime{};
+    if (s == plan.region_begin && s < plan.region_end) {
+      const StepTime region = known ? found->second.back() : StepTime{};
+      out += row(region.calls, region.seconds, seconds_) + indent + print_region(plan) + "\n";
+    }
+    out += row(time.calls, time.seconds, seconds_) + indent + codegen::print(program, step) + "\n";
+    if (const auto* loop = std::get_if<LoopStep>(&step)) {
+      print_plan(program, *loop->body, indent + "  ", out);
+    }
+    if (const auto* branch = std::get_if<BranchStep>(&step)) {
+      for (const auto& body : branch->branches) print_plan(program, *body, indent + "  ", out);
+    }
+  }
+}
+
+}  // namespace kiln::codegen
