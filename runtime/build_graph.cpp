@@ -24,7 +24,7 @@ std::string label(const Value& value) {
 std::vector<Value> input_values(const std::vector<Tensor>& inputs) {
   std::vector<Value> values;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Value value = value_of(inputs[i], "inputs");
+    const Value value = value_of(inputs, i, "inputs");
     if (value.node->op != ir::Op::Placeholder) {
       Call::type_error("inputs", text("inputs[", i, "] is not a placeholder (", inputs[i], ")"));
     }
@@ -83,7 +83,7 @@ void require_fed(const Graph& graph) {
     const auto& inputs = graph.inputs;
     if (std::find(inputs.begin(), inputs.end(), placeholder) != inputs.end()) continue;
     const Where made = node->origin.where;
-    Call::value_error("inputs", text("an output depends on a placeholder that is not an input (",
+    Call::value_error("inputs", text("a result depends on a placeholder that is not fed (",
                                      label(placeholder), ", made at ", made.file, ":", made.line,
                                      ")"));
   }
@@ -105,7 +105,9 @@ Graph build_graph(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
                   const std::vector<UpdateOp>& updates) {
   Graph graph;
   graph.inputs = input_values(inputs);
-  for (const Tensor& output : outputs) graph.outputs.push_back(value_of(output, "outputs"));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    graph.outputs.push_back(value_of(outputs, i, "outputs"));
+  }
   graph.updates = checked_updates(updates);
   graph = with_default_phase(graph);
   require_fed(graph);

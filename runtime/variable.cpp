@@ -35,10 +35,11 @@ Variable make_variable(Array value, const std::string& name, Constraint constrai
   return Variable(wrap(ir::make(ir::Op::Variable, std::move(attrs), {}), name));
 }
 
-VariableStorage& storage(const Tensor& x, const char* argument) {
-  const ir::Value value = value_of(x, argument);
+VariableStorage& storage(const Tensor& x, const std::string& argument) {
+  const ir::Value value = value_of(x, argument.c_str());
   if (value.node->op != ir::Op::Variable) {
-    Call::type_error(argument, text(argument, " is not a variable (", argument, " ", x, ")"));
+    Call::type_error(argument.c_str(), text(argument, " is not a variable (", argument, " ", x,
+                                            ")"));
   }
   return runtime::storage_of(value);
 }
@@ -71,15 +72,15 @@ Tensor filled(const char* function, const Shape& shape, double value,
 }
 
 /// The value that a variable of that type takes from `value`: cast, a scalar spread.
-Array fitted(const ir::Type& type, const Array& value) {
+Array fitted(const ir::Type& type, const Array& value, const std::string& argument = "value") {
   std::vector<std::int64_t> dims;
   for (const ir::Dim& dim : type.dims) dims.push_back(dim.value());
   const Array converted = value.astype(type.dtype);
   if (std::equal(dims.begin(), dims.end(), value.dims().begin(), value.dims().end())) {
     return converted;
   }
-  Call::value_error("value", text("value has shape [", join_text(value.dims(), ","),
-                                  "] but the variable is ", type));
+  Call::value_error(argument.c_str(), text(argument, " has shape [", join_text(value.dims(), ","),
+                                           "] but the variable is ", type));
 }
 
 /// A scalar spread over the variable's shape.
@@ -213,7 +214,9 @@ Array get_value(const Tensor& x, Where where) {
 std::vector<Array> batch_get_value(const std::vector<Tensor>& xs, Where where) {
   const Call call("batch_get_value", where);
   std::vector<VariableStorage*> storages;
-  for (const Tensor& x : xs) storages.push_back(&storage(x, "xs"));
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    storages.push_back(&storage(xs[i], text("xs[", i, "]")));
+  }
   std::vector<runtime::VersionRef> versions(storages.size());
   VariableStorage::snapshot(storages, versions);
   std::vector<Array> values;
@@ -238,10 +241,12 @@ void batch_set_value(const std::vector<std::pair<Tensor, Array>>& tuples, Where 
   const Call call("batch_set_value", where);
   // In the order of locking; the replaced versions end up here.
   std::map<std::int64_t, std::pair<VariableStorage*, runtime::VersionRef>> values;
-  for (const auto& [x, value] : tuples) {
-    VariableStorage& target = storage(x, "tuples");
-    const ir::Type& type = value_of(x, "tuples").type();
-    Array fits = value.rank() == 0 ? spread(type, value) : fitted(type, value);
+  for (std::size_t i = 0; i < tuples.size(); ++i) {
+    const auto& [x, value] = tuples[i];
+    const std::string name = text("tuples[", i, "]");
+    VariableStorage& target = storage(x, name);
+    const ir::Type& type = value_of(x, name.c_str()).type();
+    Array fits = value.rank() == 0 ? spread(type, value) : fitted(type, value, name);
     runtime::VersionRef version(new runtime::Version(std::move(fits)));
     values.insert_or_assign(target.id, std::pair{&target, std::move(version)});
   }

@@ -15,21 +15,24 @@ using runtime::NamedArray;
 using runtime::WeightPair;
 using runtime::WeightSlot;
 
-std::string name_of(const Tensor& variable) {
-  const ir::Value value = value_of(variable, "variables");
+std::string name_of(const std::vector<Tensor>& variables, std::size_t i) {
+  const ir::Value value = value_of(variables, i, "variables");
   if (value.node->op != ir::Op::Variable) {
-    Call::type_error("variables", text("not a variable (", variable, ")"));
+    Call::type_error("variables", text("variables[", i, "] is not a variable (", variables[i],
+                                       ")"));
   }
   const std::string& name = value.node->as<ir::VariableAttrs>().name;
-  if (name.empty()) Call::value_error("variables", text("a variable has no name (", variable, ")"));
+  if (name.empty()) {
+    Call::value_error("variables", text("variables[", i, "] has no name (", variables[i], ")"));
+  }
   return name;
 }
 
 std::vector<std::string> names_of(const std::vector<Tensor>& variables) {
   std::vector<std::string> names;
   std::set<std::string> seen;
-  for (const Tensor& variable : variables) {
-    names.push_back(name_of(variable));
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    names.push_back(name_of(variables, i));
     if (seen.insert(names.back()).second) continue;
     Call::value_error("variables", text("two variables are named '", names.back(), "'"));
   }

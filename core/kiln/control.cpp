@@ -87,11 +87,12 @@ Tensor lazy(const Value& condition, const Branches& both) {
 }
 
 Tensor choose(const Operand& condition, const Branch& then_branch, const Branch& else_branch) {
+  const ir::Type given = value_of(condition, DType::Bool, "condition").type();
   const Value chosen = as_condition(condition);
   const Branches both = evaluate(then_branch, else_branch);
   if (chosen.rank() > both.then_value.rank()) {
     Call::value_error("condition", text("condition has a higher rank than the branches (condition ",
-                                        chosen.type(), ", then_expression ",
+                                        given, ", then_expression ",
                                         both.then_value.type(), ")"));
   }
   const bool any_function = then_branch.is_function() || else_branch.is_function();
@@ -101,7 +102,7 @@ Tensor choose(const Operand& condition, const Branch& then_branch, const Branch&
     const ir::Dim& dim = chosen.dims()[axis];
     if (dim.is_one() || equal(dim, dims[axis]) != ir::Answer::No) continue;
     Call::value_error("condition", text("condition does not fit the branches (condition ",
-                                        chosen.type(), ", then_expression ",
+                                        given, ", then_expression ",
                                         both.then_value.type(), ")"));
   }
   const Value spread = ir::broadcast(chosen, dims, ir::all_axes(chosen));

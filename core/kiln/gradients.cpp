@@ -29,7 +29,9 @@ std::vector<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& va
     Call::type_error("loss", text("loss is not floating point (loss ", y.type(), ")"));
   }
   std::vector<ir::Value> x;
-  for (const Tensor& variable : variables) x.push_back(value_of(variable, "variables"));
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    x.push_back(value_of(variables, i, "variables"));
+  }
   const ir::Value dy = ir::like(y, 1.0);
   const autodiff::Vjp result = autodiff::vjp({&y, 1}, {&dy, 1}, x);
   std::vector<Tensor> gradients;
@@ -48,8 +50,8 @@ Tensor stop_gradient(const Operand& x) {
 std::vector<Tensor> stop_gradient(const std::vector<Tensor>& variables, Where where) {
   const Call call("stop_gradient", where);
   std::vector<Tensor> stopped;
-  for (const Tensor& variable : variables) {
-    stopped.push_back(wrap(ir::stop_gradient(value_of(variable, "variables"))));
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    stopped.push_back(wrap(ir::stop_gradient(value_of(variables, i, "variables"))));
   }
   return stopped;
 }

@@ -45,11 +45,11 @@ class Rnn {
     samples_ = x.dims()[0];
     read_mask(x);
     x_ = time_major(x);
-    for (const Tensor& state : initial_states) {
-      initial_.push_back(value_of(state, "initial_states"));
+    for (std::size_t i = 0; i < initial_states.size(); ++i) {
+      initial_.push_back(value_of(initial_states, i, "initial_states"));
     }
-    for (const Tensor& constant : options.constants) {
-      constants_.push_back(wrap(value_of(constant, "constants")));
+    for (std::size_t i = 0; i < options.constants.size(); ++i) {
+      constants_.push_back(wrap(value_of(options.constants, i, "constants")));
     }
     limit_length();
   }

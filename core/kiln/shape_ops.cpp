@@ -35,13 +35,24 @@ Dims target_dims(const Value& x, const Shape& shape) {
   if (std::count_if(dims.begin(), dims.end(), is_free) > 1) {
     Call::value_error("shape", text("shape has more than one -1: ", to_string(dims)));
   }
+  const Dims given = dims;
   *free = 1;
-  const Dim rest = product(dims);
+  const Dim count = product(x.dims()), rest = product(dims);
   if (rest.is_static() && rest.value() == 0) {
     Call::value_error("shape", text("-1 beside a size of 0 can be anything (x ", x.type(), ")"));
   }
-  *free = floor_div(product(x.dims()), rest);
+  if (equal(mod(count, rest), 0) == ir::Answer::No) {
+    Call::value_error("shape", text("cannot reshape to ", to_string(given), ": ", count,
+                                    " elements are no multiple of ", rest, " (x ", x.type(), ")"));
+  }
+  *free = floor_div(count, rest);
   return dims;
+}
+
+bool may_be_equal(const Dims& x, const Dims& y) {
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const Dim& a, const Dim& b) {
+    return equal(a, b) != ir::Answer::No;
+  });
 }
 
 Value tiled(const Value& x, int axis, std::int64_t count) {
@@ -204,7 +215,9 @@ Tensor concatenate(const std::vector<Tensor>& tensors, const ConcatenateOptions&
   const Call call("concatenate", where);
   if (tensors.empty()) Call::value_error("tensors", "tensors is empty");
   std::vector<Value> parts;
-  for (const Tensor& tensor : tensors) parts.push_back(value_of(tensor, "tensors"));
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    parts.push_back(value_of(tensors, i, "tensors"));
+  }
   const int axis = axis_of(options.axis, parts[0].rank());
   for (const Value& part : parts) {
     const auto both = [&] { return text("(", parts[0].type(), ", ", part.type(), ")"); };
@@ -226,11 +239,18 @@ Tensor concatenate(const std::vector<Tensor>& tensors, const ConcatenateOptions&
 Tensor stack(const std::vector<Tensor>& x, const StackOptions& options, Where where) {
   const Call call("stack", where);
   if (x.empty()) Call::value_error("x", "x is empty");
-  const int rank = value_of(x[0], "x").rank() + 1;
-  const int axis = axis_of(options.axis, rank);
+  const Value first = value_of(x, 0, "x");
+  const int axis = axis_of(options.axis, first.rank() + 1);
   std::vector<Tensor> parts;
-  for (const Tensor& tensor : x) {
-    parts.push_back(expand_dims(Operand(tensor, where), {.axis = axis}));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const Value part = value_of(x, i, "x");
+    const auto differ = [&](const char* in) {
+      return text("x[0] and x[", i, "] have different ", in, " (x[0] ", first.type(), ", x[", i,
+                  "] ", part.type(), ")");
+    };
+    if (part.dtype() != first.dtype()) Call::type_error("x", differ("dtypes"));
+    if (!may_be_equal(part.dims(), first.dims())) Call::value_error("x", differ("shapes"));
+    parts.push_back(expand_dims(Operand(x[i], where), {.axis = axis}));
   }
   return concatenate(parts, {.axis = axis}, where);
 }

@@ -92,6 +92,11 @@ ir::Value value_of(const Tensor& tensor, const char* argument) {
   Call::value_error(argument, text(argument, " is an empty tensor"));
 }
 
+ir::Value value_of(const std::vector<Tensor>& tensors, std::size_t i, const char* argument) {
+  if (!tensors[i].empty()) return tensors[i].impl()->value;
+  return value_of(tensors[i], text(argument, "[", i, "]").c_str());
+}
+
 DType floatx_dtype() { return *dtype_of_name(floatx()); }
 
 DType dtype_of(const DTypeArgument& argument, DType fallback) {

@@ -38,6 +38,8 @@ class Call {
 
 /// The value behind a tensor; ValueError naming the argument when it is empty.
 ir::Value value_of(const Tensor& tensor, const char* argument);
+/// The same for one of several tensors, which the error calls "argument[i]".
+ir::Value value_of(const std::vector<Tensor>& tensors, std::size_t i, const char* argument);
 /// A tensor's value, or a number made a scalar of that dtype (TypeError when it is not integral
 /// and the dtype is an integer's, or not 0 or 1 and the dtype is bool; ValueError when it lies
 /// outside the range of an integer dtype).

@@ -2,6 +2,8 @@
 
 #include "core/kiln/tensor_impl.h"
 
+#include <algorithm>
+
 namespace kiln {
 namespace {
 
@@ -13,6 +15,15 @@ ir::Value variable_of(const Tensor& x, const char* argument) {
   return value;
 }
 
+/// Whether a value of the second type may be broadcast to the first.
+bool spreads_to(const ir::Type& type, const ir::Type& value) {
+  if (value.rank() > type.rank()) return false;
+  return std::equal(value.dims.rbegin(), value.dims.rend(), type.dims.rbegin(),
+                    [](const ir::Dim& from, const ir::Dim& to) {
+                      return from.is_one() || equal(from, to) != ir::Answer::No;
+                    });
+}
+
 /// `value` with the variable's type exactly: a number is broadcast, anything else must fit.
 ir::Value fitted(const ir::Value& variable, const Operand& operand, const char* argument) {
   ir::Value value = value_of(operand, variable.dtype(), argument);
@@ -22,10 +33,17 @@ ir::Value fitted(const ir::Value& variable, const Operand& operand, const char* 
     Call::type_error(argument, text(argument, " has dtype ", value.dtype(),
                                     " but the variable has ", type.dtype, " ", both()));
   }
-  if (broadcast_dims(type, value.type()) != type.dims) {
+  if (!spreads_to(type, value.type())) {
     Call::value_error(argument, text(argument, " does not fit the variable ", both()));
   }
   return ir::broadcast_to(value, type.dims);
+}
+
+/// A fitted value to be added or subtracted.
+ir::Value number(const ir::Value& variable, const Operand& operand, const char* argument) {
+  const ir::Value value = fitted(variable, operand, argument);
+  if (value.dtype() != DType::Bool) return value;
+  Call::type_error("x", text("x is bool, not a number (x ", variable.type(), ")"));
 }
 
 UpdateOp made(const Tensor& x, const ir::Value& value, Where where) {
@@ -49,13 +67,13 @@ UpdateOp update(const Tensor& x, const Operand& new_x, Where where) {
 UpdateOp update_add(const Tensor& x, const Operand& increment, Where where) {
   const Call call("update_add", where);
   const ir::Value variable = variable_of(x, "x");
-  return made(x, variable + fitted(variable, increment, "increment"), where);
+  return made(x, variable + number(variable, increment, "increment"), where);
 }
 
 UpdateOp update_sub(const Tensor& x, const Operand& decrement, Where where) {
   const Call call("update_sub", where);
   const ir::Value variable = variable_of(x, "x");
-  return made(x, variable - fitted(variable, decrement, "decrement"), where);
+  return made(x, variable - number(variable, decrement, "decrement"), where);
 }
 
 UpdateOp moving_average_update(const Tensor& variable, const Operand& value,
@@ -64,7 +82,7 @@ UpdateOp moving_average_update(const Tensor& variable, const Operand& value,
   const ir::Value x = variable_of(variable, "variable");
   const ir::Value current = ir::cast(value_of(value, x.dtype(), "value"), x.dtype());
   const ir::Value m = ir::broadcast_to(fitted(x, momentum, "momentum"), x.dims());
-  if (broadcast_dims(x.type(), current.type()) != x.dims()) {
+  if (!spreads_to(x.type(), current.type())) {
     Call::value_error("value", text("value does not fit the variable (variable ", x.type(),
                                     ", value ", current.type(), ")"));
   }

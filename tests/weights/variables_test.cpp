@@ -109,8 +109,8 @@ TEST_CASE("what cannot be saved") {
   CHECK(error_of<ValueError>([&] { save_weights(path, {a, a}); }) ==
         "save_weights: two variables are named 'a'");
   CHECK(error_of<ValueError>([&] { save_weights(path, {variable(Array{1.f})}); })
-            .starts_with("save_weights: a variable has no name ("));
+            .starts_with("save_weights: variables[0] has no name ("));
   CHECK(error_of<TypeError>([&] { save_weights(path, {constant(Array{1.f})}); })
-            .starts_with("save_weights: not a variable ("));
+            .starts_with("save_weights: variables[0] is not a variable ("));
   CHECK(scratch.files() == 0);
 }
