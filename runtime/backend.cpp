@@ -124,21 +124,21 @@ BackendChoice choose(const std::string& value, const std::string& reason,
 }
 
 /// What the environment and the files ask for; errors say which of them did.
-BackendChoice choose_from_sources() {
+BackendChoice choose_from_sources(const std::string& function) {
   const WantedBackend wanted = decide_backend(read_sources());
   if (!wanted.warning.empty()) log_line(LogLevel::Warning, "backend", wanted.warning);
   try {
     return choose(wanted.value, wanted.reason, "");
   } catch (const BackendError& error) {
-    throw BackendError("backend", "",
+    throw BackendError(function, "",
                        text(error.message(), " (asked for by: ", wanted.reason, ")"));
   }
 }
 
-BackendChoice current_choice() {
+BackendChoice current_choice(const std::string& function) {
   Choice& state = choice();
   const std::lock_guard lock(state.mutex);
-  if (!state.made) state.made = choose_from_sources();
+  if (!state.made) state.made = choose_from_sources(function);
   return *state.made;
 }
 
@@ -155,7 +155,7 @@ InstancePtr backend_instance(const std::string& name_or_path, const std::string&
 }
 
 InstancePtr current_instance(const std::string& function) {
-  return backend_instance(current_choice().name, function);
+  return backend_instance(current_choice(function).name, function);
 }
 
 }  // namespace runtime
@@ -163,7 +163,7 @@ InstancePtr current_instance(const std::string& function) {
 std::string backend(Where where) { return backend_choice(where).name; }
 
 BackendChoice backend_choice(Where where) {
-  return at_line(where, [] { return runtime::current_choice(); });
+  return at_line(where, [] { return runtime::current_choice("backend"); });
 }
 
 void set_backend(const std::string& name_or_path, Where where) {

@@ -1,6 +1,7 @@
 #include "runtime/call.h"
 
 #include "core/kiln/context_state.h"
+#include "core/types/counted.h"
 #include "core/types/text.h"
 #include "runtime/call_frame.h"
 
@@ -152,8 +153,25 @@ Array to_array(const Buffer& buffer) {
   return array;
 }
 
+/// Whether the results may be written to where the caller wants them.
+void require_fit(const Program& program, const std::vector<Array>& results,
+                 std::span<const MutableArrayView> outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Array& result = results[i];
+    const MutableArrayView& view = outputs[i];
+    const bool same_dims = std::equal(result.dims().begin(), result.dims().end(),
+                                      view.dims.begin(), view.dims.end());
+    if (!same_dims || result.dtype() != view.dtype) refuse_view(program, i, result.dims(), view);
+    if (view.data == nullptr && result.bytes() != 0) {
+      throw ValueError(program.name, "outputs", text("outputs[", i, "] has the address null"));
+    }
+  }
+}
+
+/// `wanted`: where the results will go, looked at before any variable changes; none for arrays.
 std::vector<Array> execute_buffers(const Program& program, CallFrame& frame,
-                                   std::span<const Buffer* const> inputs) {
+                                   std::span<const Buffer* const> inputs,
+                                   std::span<const MutableArrayView> wanted) {
   StateLease state(program, frame);
   state.take();
   std::vector<StateInput> states;
@@ -174,6 +192,7 @@ std::vector<Array> execute_buffers(const Program& program, CallFrame& frame,
   program.executable.execute(call).wait();
   std::vector<Array> results;
   for (const Buffer& output : outputs) results.push_back(to_array(output));
+  require_fit(program, results, wanted);
   for (std::size_t i = 0; i < updates.size(); ++i) {
     frame.next[i]->put_buffer(std::move(updates[i]));
   }
@@ -183,32 +202,21 @@ std::vector<Array> execute_buffers(const Program& program, CallFrame& frame,
 }
 
 std::vector<Array> call_buffers(const Program& program, CallFrame& frame,
-                                std::span<const ArrayView> inputs) {
+                                std::span<const ArrayView> inputs,
+                                std::span<const MutableArrayView> wanted = {}) {
   std::vector<Buffer> buffers;
   for (const ArrayView& view : inputs) {
     buffers.push_back(program.instance->import_borrowed(view.data, view.dtype, view.dims));
   }
   std::vector<const Buffer*> pointers;
   for (const Buffer& buffer : buffers) pointers.push_back(&buffer);
-  return execute_buffers(program, frame, pointers);
+  return execute_buffers(program, frame, pointers, wanted);
 }
 
 // ---- Through copies ----
 
-void copy_out(const Program& program, const std::vector<Array>& results,
-              std::span<const MutableArrayView> outputs) {
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const Array& result = results[i];
-    const MutableArrayView& view = outputs[i];
-    const bool same_dims = std::equal(result.dims().begin(), result.dims().end(),
-                                      view.dims.begin(), view.dims.end());
-    if (!same_dims || result.dtype() != view.dtype) {
-      throw ValueError(program.name, "outputs",
-                       text("outputs[", i, "] is ", result.dtype(), "[",
-                            join_text(result.dims(), ","), "] but the view is ", view.dtype, "[",
-                            join_text(view.dims, ","), "]"));
-    }
-  }
+/// REQUIRES: the results fit.
+void copy_out(const std::vector<Array>& results, std::span<const MutableArrayView> outputs) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].bytes() == 0) continue;
     std::memcpy(outputs[i].data, results[i].data(), results[i].bytes());
@@ -227,7 +235,7 @@ void call_through_copies(const Program& program, CallFrame& frame,
   }
   for (const Array& copy : copies) views.push_back(copy.as_view());
   frame.bind_inputs(views);
-  copy_out(program, call_prepared(program, frame), outputs);
+  copy_out(call_prepared(program, frame), outputs);
 }
 
 }  // namespace
@@ -238,13 +246,15 @@ void call_into(const Program& program, std::span<const ArrayView> inputs,
   const FrameLease lease(program.frames, program);
   CallFrame& frame = *lease;
   frame.bind_inputs(inputs);
-  if (outputs.size() != program.graph.outputs.size()) {
+  const std::size_t count = program.graph.outputs.size();
+  if (outputs.size() != count) {
     throw ValueError(program.name, "outputs",
-                     text("gives ", program.graph.outputs.size(), " outputs but ", outputs.size(),
-                          " views were given"));
+                     text("gives ", counted(count, "output"), " but ",
+                          counted(outputs.size(), "view"),
+                          outputs.size() == 1 ? " was given" : " were given"));
   }
   if (!frame.is_direct()) {
-    return copy_out(program, call_buffers(program, frame, inputs), outputs);
+    return copy_out(call_buffers(program, frame, inputs, outputs), outputs);
   }
   frame.bind_outputs(outputs);
   if (!frame.is_separate()) return call_through_copies(program, frame, inputs, outputs);

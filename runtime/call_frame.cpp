@@ -134,11 +134,14 @@ void CallFrame::bind_output_sizes(std::span<const std::int64_t> symbol_values) {
 
 Dims CallFrame::output_dims(std::size_t i) const { return abi::view_of(outputs_[i].dims); }
 
-void CallFrame::refuse_output(std::size_t i, const MutableArrayView& view) const {
-  throw ValueError(program_.name, "outputs",
-                   text("outputs[", i, "] is ", program_.graph.outputs[i].dtype(), "[",
-                        join_text(output_dims(i), ","), "] but the view is ", view.dtype, "[",
-                        join_text(view.dims, ","), "]"));
+void refuse_view(const Program& program, std::size_t i, std::span<const std::int64_t> dims,
+                 const MutableArrayView& view) {
+  const DType dtype = program.graph.outputs[i].dtype();
+  const std::string fact = text("outputs[", i, "] is ", dtype, "[", join_text(dims, ","),
+                                "] but the view is ", view.dtype, "[", join_text(view.dims, ","),
+                                "]");
+  if (view.dtype != dtype) throw TypeError(program.name, "outputs", fact);
+  throw ValueError(program.name, "outputs", fact);
 }
 
 void CallFrame::bind_outputs(std::span<const MutableArrayView> outputs) {
@@ -147,7 +150,7 @@ void CallFrame::bind_outputs(std::span<const MutableArrayView> outputs) {
     const kiln_dims& known = outputs_[i].dims;
     const bool fits = static_cast<std::uint32_t>(view.dtype) == outputs_[i].dtype &&
                       view.dims.size() == known.rank && equal_sizes(view.dims, known.data);
-    if (!fits) refuse_output(i, view);
+    if (!fits) refuse_view(program_, i, output_dims(i), view);
     const std::size_t bytes = bytes_[inputs_.size() + i];
     if (view.data == nullptr && bytes != 0) {
       throw ValueError(program_.name, "outputs", text("outputs[", i, "] has the address null"));

@@ -32,7 +32,7 @@ class CallFrame {
   bool is_direct() const { return static_cast<bool>(prepared_); }
   /// REQUIRES for the rest: is_direct(), inputs are bound.
   Dims output_dims(std::size_t i) const;
-  /// Checks the outputs' types and takes over their addresses. ValueError.
+  /// Checks the outputs' types and takes over their addresses. ValueError, TypeError.
   void bind_outputs(std::span<const MutableArrayView> outputs);
   /// False when the backend must not be given these addresses: an output shares memory with an
   /// input or another output, or an element is not aligned.
@@ -53,7 +53,6 @@ class CallFrame {
   };
   void bind_sizes(std::span<const ArrayView> inputs);
   void bind_output_sizes(std::span<const std::int64_t> symbol_values);
-  [[noreturn]] void refuse_output(std::size_t i, const MutableArrayView& view) const;
 
   const Program& program_;
   bool sized_ = false;                      // the sizes below are those of a call that was checked
@@ -68,6 +67,10 @@ class CallFrame {
   kiln_frame_io io_;
   Frame prepared_;  // looks at io_ and what it names
 };
+
+/// Output i has these dims but the view has others (ValueError), or another dtype (TypeError).
+[[noreturn]] void refuse_view(const Program& program, std::size_t i,
+                              std::span<const std::int64_t> dims, const MutableArrayView& view);
 
 /// The frames of one program. Taking one and giving it back is one atomic exchange each as long as
 /// there are few calls at once.

@@ -1,5 +1,6 @@
 #include "runtime/input_binding.h"
 
+#include "core/types/counted.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
@@ -38,8 +39,8 @@ std::string InputBinding::describe(std::size_t i) const {
 void InputBinding::check_count(std::size_t given) const {
   if (given == inputs_.size()) return;
   throw ValueError(function_, "inputs",
-                   text("takes ", inputs_.size(), inputs_.size() == 1 ? " input" : " inputs",
-                        " but ", given, given == 1 ? " was" : " were", " given"));
+                   text("takes ", counted(inputs_.size(), "input"), " but ", given,
+                        given == 1 ? " was given" : " were given"));
 }
 
 void InputBinding::fail(std::size_t i, std::span<const std::int64_t> given,
@@ -66,9 +67,11 @@ void InputBinding::check_guard(const GuardSizes& sizes, std::span<const std::int
   const ir::Guard& guard = sizes.guard;
   const bool holds = guard.kind == ir::Guard::Kind::Equal ? left == right : left <= right;
   if (holds) return;
-  throw ValueError("", "", text(guard.fact, "; in this call ", guard.left, " is ", left, " and ",
-                                guard.right, " is ", right),
-                   guard.origin.where);
+  std::string in_call = guard.left.is_static() ? "" : text(guard.left, " is ", left);
+  if (!guard.right.is_static()) {
+    in_call += text(in_call.empty() ? "" : " and ", guard.right, " is ", right);
+  }
+  throw ValueError("", "", text(guard.fact, "; in this call ", in_call), guard.origin.where);
 }
 
 std::vector<std::int64_t> InputBinding::check_dims(DimSpans dims) const {

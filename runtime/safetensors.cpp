@@ -2,6 +2,7 @@
 // memory, and that the tensors cover the data exactly once.
 #include "runtime/safetensors.h"
 
+#include "core/types/counted.h"
 #include "core/types/text.h"
 #include "runtime/file_io.h"
 #include "runtime/json.h"
@@ -68,7 +69,8 @@ void require_cover(std::vector<TensorEntry>& entries, std::uint64_t bytes, const
     covered = entry.end;
   }
   if (covered == bytes) return;
-  file.refuse(text("is damaged: ", bytes - covered, " bytes follow the last tensor"));
+  file.refuse(text("is damaged: ", counted(bytes - covered, "more byte"),
+                   bytes - covered == 1 ? " follows" : " follow", " the last tensor"));
 }
 
 /// Any other byte in a bool would be undefined behaviour for whoever reads it.

@@ -2,6 +2,7 @@
 // names that may have been meant.
 #include "runtime/weights_match.h"
 
+#include "core/types/counted.h"
 #include "core/types/text.h"
 #include "runtime/quoted_name.h"
 
@@ -153,9 +154,9 @@ std::vector<WeightPair> match_weights(std::span<const WeightSlot> tensors,
   const Table faults = matcher.faults(pairs);
   if (faults.size() == 0) return pairs;
   throw ValueError("load_weights", "path",
-                   text("the ", tensors.size(), " tensors of ", path, " and the ",
-                        variables.size(), " variables differ in ", faults.size(), " names",
-                        faults.show()),
+                   text("the ", counted(tensors.size(), "tensor"), " of ", path, " and the ",
+                        counted(variables.size(), "variable"), " differ in ",
+                        counted(faults.size(), "name"), faults.show()),
                    where);
 }
 

@@ -1,5 +1,7 @@
 #include "core/kiln/data_format_impl.h"
 
+#include "core/types/at_line.h"
+
 #include <kiln/context.h>
 
 namespace kiln {
@@ -12,7 +14,7 @@ DataFormat data_format_of(const std::string& name) {
 }
 
 DataFormat data_format_of(const std::optional<std::string>& name) {
-  return data_format_of(name ? *name : image_data_format());
+  return data_format_of(name ? *name : at_line(Call::where(), image_data_format));
 }
 
 void require_rank(const ir::Value& x, int rank, const char* argument) {

@@ -1,6 +1,7 @@
 #include <kiln/loss.h>
 
 #include "core/kiln/formulas_impl.h"
+#include "core/types/at_line.h"
 
 #include <kiln/context.h>
 
@@ -23,7 +24,7 @@ std::string both(const Value& target, const Value& output) {
 
 /// Probabilities away from 0 and 1, where the logarithm has its poles.
 Value held(const Value& probabilities) {
-  const double fuzz = epsilon();
+  const double fuzz = at_line(Call::where(), epsilon);
   return clipped(probabilities, fuzz, 1 - fuzz);
 }
 

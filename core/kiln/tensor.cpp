@@ -1,6 +1,7 @@
 // Tensor and the frame of a K call.
 #include "core/kiln/context_state.h"
 #include "core/kiln/tensor_impl.h"
+#include "core/types/at_line.h"
 
 #include <kiln/context.h>
 
@@ -97,7 +98,9 @@ ir::Value value_of(const std::vector<Tensor>& tensors, std::size_t i, const char
   return value_of(tensors[i], text(argument, "[", i, "]").c_str());
 }
 
-DType floatx_dtype() { return *dtype_of_name(floatx()); }
+DType floatx_dtype() {
+  return at_line(Call::where(), [] { return *dtype_of_name(floatx()); });
+}
 
 DType dtype_of(const DTypeArgument& argument, DType fallback) {
   if (!argument.is_set()) return fallback;

@@ -78,10 +78,12 @@ void Inference::type_error(const std::string& fact) const {
 
 std::string Inference::operand_list() const {
   const OpDef& d = def(op_);
+  // To a user who called another function the op's names for its operands say nothing.
+  const bool by_name = d.arity != kVariadic && function_name(op_) == d.name;
   std::string out;
   for (std::size_t i = 0; i < operands_.size(); ++i) {
     if (i != 0) out += ", ";
-    const bool named = d.arity != kVariadic && i < d.operands.size();
+    const bool named = by_name && i < d.operands.size();
     out += named ? text(d.operands[i], " ", type(i)) : text(type(i));
   }
   return out;

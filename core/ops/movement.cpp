@@ -60,8 +60,7 @@ std::vector<Type> infer_broadcast(Inference& in) {
     previous = axis;
     if (x.dims[i].is_one()) continue;
     const Dim& target = attrs.dims[static_cast<std::size_t>(axis)];
-    in.require_equal(x.dims[i], target, "size ", x.dims[i], " of axis ", i, " cannot become ",
-                     target);
+    in.require_equal(x.dims[i], target, "size ", x.dims[i], " of axis ", i, " is not ", target);
   }
   return {{x.dtype, attrs.dims}};
 }

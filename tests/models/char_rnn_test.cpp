@@ -1,11 +1,10 @@
 // The main job as a user runs it: build/bin/char_rnn on real text, on a backend loaded at run time.
 #include "tests/catch.h"
+#include "tests/process.h"
 #include "tests/scratch.h"
 
 #include <stdlib.h>
-#include <sys/wait.h>
 
-#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -17,25 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using kiln::testing::last_line;
+using kiln::testing::Outcome;
 using kiln::testing::Scratch;
 
-struct Outcome {
-  int status = 0;
-  std::string text;  // standard output and error
-};
-
 Outcome char_rnn(const Scratch& scratch, const std::string& options) {
-  const std::string command = "cd '" + scratch.folder() + "' && '" KILN_BINARY_DIR
-                              "/bin/char_rnn' " + options + " 2>&1";
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  Outcome outcome;
-  std::array<char, 4096> buffer;
-  while (std::size_t read = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
-    outcome.text.append(buffer.data(), read);
-  }
-  outcome.status = WEXITSTATUS(::pclose(pipe));
-  return outcome;
+  return kiln::testing::run_shell("cd '" + scratch.folder() + "' && '" KILN_BINARY_DIR
+                                  "/bin/char_rnn' " + options);
 }
 
 std::vector<double> losses(const std::string& text) {
@@ -47,11 +34,6 @@ std::vector<double> losses(const std::string& text) {
     if (std::sscanf(line.c_str(), "step %d loss %lf", &step, &loss) == 2) values.push_back(loss);
   }
   return values;
-}
-
-std::string last_line(const std::string& text) {
-  const std::string cut = text.substr(0, text.find_last_not_of('\n') + 1);
-  return cut.substr(cut.rfind('\n') + 1);
 }
 
 /// Three losses of the same program, compiled otherwise.
@@ -136,13 +118,20 @@ TEST_CASE("saved weights are loaded again") {
 
 TEST_CASE("text that is empty or not there is an error") {
   const Scratch scratch;
-  std::ofstream(scratch.path("empty.txt")).close();
+  scratch.write("empty.txt", "");
   const Outcome empty = char_rnn(scratch, "--text empty.txt");
   CHECK(empty.status == 1);
   CHECK(last_line(empty.text) == "char_rnn: --text: the text has too few characters");
   const Outcome missing = char_rnn(scratch, "--text missing.txt");
   CHECK(missing.status == 1);
   CHECK(last_line(missing.text) == "char_rnn: --text: cannot read missing.txt");
+  const Outcome folder = char_rnn(scratch, "--text .");
+  CHECK(folder.status == 1);
+  CHECK(last_line(folder.text) == "char_rnn: --text: cannot read .");
+  scratch.write("short.txt", std::string(40, 'a'));
+  const Outcome brief = char_rnn(scratch, "--text short.txt --time 36");
+  CHECK(brief.status == 1);
+  CHECK(last_line(brief.text) == "char_rnn: --text: the text is shorter than --time");
 }
 
 TEST_CASE("a backend that is not there is an error that says where it was looked for") {

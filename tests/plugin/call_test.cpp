@@ -123,7 +123,7 @@ TEST_CASE("views that do not fit are refused before anything runs", "[plugin]") 
   CHECK(error_of([&] { f.call_into({&view, 1}, {&nothing, 1}); }) ==
         "f: outputs[0] has the address null");
   CHECK(error_of([&] { f.call_into({&view, 1}, {}); }) ==
-        "f: gives 1 outputs but 0 views were given");
+        "f: gives 1 output but 0 views were given");
   CHECK(f.stats().calls == 0);
   call(f, in.data(), out.data(), dims);
   CHECK(out[0] == 1);

@@ -1,13 +1,12 @@
 // build/bin/kiln bench as a user runs it, with work small enough to be quick and a peer of its own.
 #include "tests/catch.h"
+#include "tests/process.h"
 #include "tests/scratch.h"
 
 #include <rapidjson/document.h>
 
 #include <stdlib.h>
-#include <sys/wait.h>
 
-#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -19,25 +18,12 @@ namespace {
 namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
 
+using kiln::testing::Outcome;
 using kiln::testing::Scratch;
 
-struct Outcome {
-  int status = 0;
-  std::string text;  // standard output and error
-};
-
 Outcome bench(const std::string& options) {
-  const std::string command =
-      "'" KILN_BINARY_DIR "/bin/kiln' bench --tiny --backend reference " + options + " 2>&1";
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  Outcome outcome;
-  std::array<char, 4096> buffer;
-  while (std::size_t read = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
-    outcome.text.append(buffer.data(), read);
-  }
-  outcome.status = WEXITSTATUS(::pclose(pipe));
-  return outcome;
+  return kiln::testing::run_shell(
+      "'" KILN_BINARY_DIR "/bin/kiln' bench --tiny --backend reference " + options);
 }
 
 rapidjson::Document json_of(const std::string& file) {

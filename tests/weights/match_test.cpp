@@ -77,7 +77,7 @@ TEST_CASE("without strict only shapes of equal names have to agree") {
   CHECK(pairs[0].tensor == 0);
   CHECK(pairs[0].variable == 1);
   CHECK(error_of(tensors, {slot("s", {6})}, false) ==
-        "load_weights: the 3 tensors of w.st and the 1 variables differ in 1 names\n"
+        "load_weights: the 3 tensors of w.st and the 1 variable differ in 1 name\n"
         "  name      file           variable     what is wrong\n"
         "  's'       float32 [2,3]  float32 [6]  other shape");
 }

@@ -156,7 +156,7 @@ TEST_CASE("lengths that do not fit the file") {
         "PATH is truncated: its header has 3 bytes but 2 are left");
   CHECK(error_of(std::string(8, '\xff') + "{}") ==
         "PATH has a header of 18446744073709551615 bytes; at most 104857600 are read");
-  CHECK(error_of(file_of("{}", "xyz")) == "PATH is damaged: 3 bytes follow the last tensor");
+  CHECK(error_of(file_of("{}", "xyz")) == "PATH is damaged: 3 more bytes follow the last tensor");
 }
 
 TEST_CASE("malformed headers are refused with line and column") {
@@ -238,7 +238,7 @@ TEST_CASE("tensors that do not cover the data exactly") {
         "PATH is damaged: no tensor holds the bytes from offset 2 to 3, before tensor 'b'");
   CHECK(two(2, 4, "abc") ==
         "PATH is truncated: tensor 'b' ends at offset 4 but there are 3 bytes of data");
-  CHECK(two(2, 3, "abcd") == "PATH is damaged: 1 bytes follow the last tensor");
+  CHECK(two(2, 3, "abcd") == "PATH is damaged: 1 more byte follows the last tensor");
 }
 
 TEST_CASE("a bool is 0 or 1") {

@@ -60,7 +60,7 @@ TEST_CASE("a mismatch changes nothing") {
   set_value(a, Array{5.f});
   CHECK(error_of<ValueError>([&] { load_weights(path, {a, wide}); }) ==
         "load_weights: the 2 tensors of " + path +
-            " and the 2 variables differ in 1 names\n"
+            " and the 2 variables differ in 1 name\n"
             "  name      file         variable     what is wrong\n"
             "  'b'       float32 [1]  float32 [2]  other shape");
   CHECK(get_value(a) == Array{5.f});

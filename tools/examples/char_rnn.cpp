@@ -13,7 +13,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <random>
 #include <string>
 
@@ -167,8 +166,7 @@ int run(const Options& o) {
     std::fflush(stdout);
   }
   if (!losses.empty()) {
-    draw_curve(losses, "char_rnn_loss.svg");
-    std::printf("loss curve: %s\n", std::filesystem::absolute("char_rnn_loss.svg").c_str());
+    std::printf("loss curve: %s\n", draw_curve(losses, "char_rnn_loss.svg").c_str());
   }
   if (!o.save.empty()) K::save_weights(o.save, model.weights);
   std::printf("sample: %s\n", sample(model, text, o, random).c_str());
@@ -191,7 +189,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     return run(o);
-  } catch (const K::Error& error) {
+  } catch (const std::exception& error) {
     std::fflush(stdout);  // what was said so far comes before the error
     std::fprintf(stderr, "char_rnn: %s\n", error.what());
     return 1;

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
-inline void draw_curve(const std::vector<double>& losses, const std::string& path) {
+/// Where it is, or that it cannot be written.
+inline std::string draw_curve(const std::vector<double>& losses, const std::string& path) {
   std::ofstream svg(path);
   const double top = *std::max_element(losses.begin(), losses.end());
   svg << "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 640 360' font-family='sans-serif'>"
@@ -19,4 +21,6 @@ inline void draw_curve(const std::vector<double>& losses, const std::string& pat
         << 320 - 300 * losses[i] / top << ' ';
   }
   svg << "'/></svg>\n";
+  svg.close();
+  return (svg.good() ? "" : "cannot write ") + std::filesystem::absolute(path).string();
 }

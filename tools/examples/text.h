@@ -15,8 +15,10 @@ struct Text {
 
   void add_file(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
+    if (!file.is_open() || std::filesystem::is_directory(path)) {
+      throw kiln::IoError("--text", "", "cannot read " + path.string());
+    }
     const std::string all((std::istreambuf_iterator<char>(file)), {});
-    if (!file.is_open()) throw kiln::IoError("--text", "", "cannot read " + path.string());
     const std::size_t cut = all.size() - all.size() / 10;
     train += all.substr(0, cut);
     held_back += all.substr(cut);
@@ -27,10 +29,15 @@ struct Text {
     if (!name.empty()) {
       paths.push_back(name);
     } else {
-      for (const auto& entry : std::filesystem::directory_iterator("/usr/share/common-licenses")) {
+      std::error_code missing;
+      const std::filesystem::directory_iterator entries("/usr/share/common-licenses", missing);
+      for (const auto& entry : entries) {
         if (entry.is_regular_file() && !entry.is_symlink()) paths.push_back(entry.path());
       }
       std::sort(paths.begin(), paths.end());
+    }
+    if (paths.empty()) {
+      throw kiln::IoError("--text", "", "no files in /usr/share/common-licenses; name another");
     }
     for (const auto& path : paths) add_file(path);
     if (held_back.size() < 2)

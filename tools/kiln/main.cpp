@@ -139,7 +139,7 @@ int main(int argc, char** argv) {
     } else {
       kiln::tool::print_op(std::cout, name);
     }
-  } catch (const kiln::Error& error) {
+  } catch (const std::exception& error) {
     std::cerr << "kiln: " << error.what() << "\n";
     return 1;
   }

@@ -6,14 +6,16 @@
 #include "core/module/write.h"
 #include "core/types/text.h"
 #include "runtime/backend_instance.h"
+#include "runtime/file_io.h"
 
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <random>
 
 namespace kiln::tool {
 namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 
 std::vector<std::int64_t> sizes_of(const ir::Type& type, const RunOptions& options) {
   std::vector<std::int64_t> sizes;
@@ -40,14 +42,20 @@ Array random_array(const ir::Type& type, const RunOptions& options, std::mt19937
 }  // namespace
 
 module::Module load_module(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string contents((std::istreambuf_iterator<char>(file)), {});
-  if (!file.is_open() || file.bad()) throw IoError("", "", text("cannot read ", path));
+  const runtime::InputFile file(path);
+  if (file.size() > kMostBytes) {
+    file.refuse(text("has ", file.size(), " bytes; at most ", kMostBytes, " are read"));
+  }
+  std::string contents(file.size(), '\0');
+  file.read(0, std::as_writable_bytes(std::span(contents)));
   const bool binary = contents.size() >= sizeof(module::kMagic) &&
                       std::memcmp(contents.data(), module::kMagic, sizeof(module::kMagic)) == 0;
   if (!binary) return module::parse_module(contents, path);
-  return module::read_module({reinterpret_cast<const std::byte*>(contents.data()),
-                              contents.size()});
+  try {
+    return module::read_module(std::as_bytes(std::span(contents)));
+  } catch (const IoError& error) {
+    file.refuse(text("cannot be read: ", error.message()));
+  }
 }
 
 std::vector<Array> random_arguments(const module::Module& module, const RunOptions& options) {

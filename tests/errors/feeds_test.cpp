@@ -1,0 +1,133 @@
+// Mistakes of a call: feeds that do not fit, sizes that disagree, indices outside. The line is that
+// of the call, or, where a guard fails, the one that needs it.
+#include "tests/catch.h"
+#include "tests/misuse.h"
+
+#include <array>
+
+namespace kiln::test {
+namespace {
+
+using testing::Bystanders;
+using testing::Fault;
+using testing::Misuse;
+
+Tensor input(const Shape& shape, const char* name, const char* dtype = "float32") {
+  return placeholder({.shape = shape, .dtype = dtype, .name = name});
+}
+
+}  // namespace
+
+TEST_CASE("feeds of another shape, dtype or number") {
+  const Variable w = variable(Array(0.f), {.name = "w"});
+  const Tensor x = input({None, 3}, "x"), i = input({2}, "i", "int32"), b = input({}, "", "bool");
+  const Function f = function({x, i, b}, {sum(x)},
+                              {.updates = {update_add(w, 1)}, .name = "f"});
+  const Array good = Array::full({2, 3}, 1), index{0, 1}, yes(true);
+  testing::run({
+      {__LINE__, Fault::Value, [&] { f({}); }, "f: takes 3 inputs but 0 were given"},
+      {__LINE__, Fault::Value, [&] { f({good}); }, "f: takes 3 inputs but 1 was given"},
+      {__LINE__, Fault::Value, [&] { f({good, index, yes, good}); },
+       "f: takes 3 inputs but 4 were given"},
+      {__LINE__, Fault::Value, [&] { f({Array::full({2, 4}, 1), index, yes}); },
+       "f: inputs[0] (x float32[x.0,3]) was fed an array of shape [2,4]"},
+      {__LINE__, Fault::Value, [&] { f({Array::full({3}, 1), index, yes}); },
+       "f: inputs[0] (x float32[x.0,3]) was fed an array of shape [3]"},
+      {__LINE__, Fault::Value, [&] { f({good, Array{1, 2, 3}, yes}); },
+       "f: inputs[1] (i int32[2]) was fed an array of shape [3]"},
+      {__LINE__, Fault::Value, [&] { f({good, index, Array{true, true}}); },
+       "f: inputs[2] (bool[]) was fed an array of shape [2]"},
+      {__LINE__, Fault::Type, [&] { f({good, Array{0.5f, 1.f}, yes}); },
+       "f: inputs[1] (i int32[2]) was fed an array of dtype float32"},
+      {__LINE__, Fault::Type, [&] { f({good, index, Array(1.0)}); },
+       "f: inputs[2] (bool[]) was fed an array of dtype float64"},
+      {__LINE__, Fault::Value, [&] { f({index, index, yes}); },
+       "f: inputs[0] (x float32[x.0,3]) was fed an array of shape [2]"},
+  }, __FILE__);
+  CHECK(f({good, index, yes})[0] == Array(6.f));
+  CHECK(get_value(w) == Array(1.f));
+}
+
+TEST_CASE("views of another shape, dtype or number") {
+  const Tensor x = input({None, 2}, "x");
+  const Function f = function({x}, {x * 2}, {.name = "f", .backend = "reference"});
+  const std::vector<std::int64_t> dims{2, 2}, odd{2, 3};
+  std::array<float, 6> in{1, 2, 3, 4}, out{};
+  const ArrayView good[] = {{DType::Float32, in.data(), dims}};
+  const ArrayView wide[] = {{DType::Float32, in.data(), odd}};
+  const ArrayView whole[] = {{DType::Int32, in.data(), dims}};
+  const MutableArrayView to[] = {{DType::Float32, out.data(), dims}};
+  const MutableArrayView wide_to[] = {{DType::Float32, out.data(), odd}};
+  const MutableArrayView half_to[] = {{DType::Float16, out.data(), dims}};
+  testing::run({
+      {__LINE__, Fault::Value, [&] { f.call_into({}, to); }, "f: takes 1 input but 0 were given"},
+      {__LINE__, Fault::Value, [&] { f.call_into(good, {}); },
+       "f: gives 1 output but 0 views were given"},
+      {__LINE__, Fault::Value, [&] { f.call_into(wide, to); },
+       "f: inputs[0] (x float32[x.0,2]) was fed an array of shape [2,3]"},
+      {__LINE__, Fault::Type, [&] { f.call_into(whole, to); },
+       "f: inputs[0] (x float32[x.0,2]) was fed a view of dtype int32"},
+      {__LINE__, Fault::Value, [&] { f.call_into(good, wide_to); },
+       "f: outputs[0] is float32[2,2] but the view is float32[2,3]"},
+      {__LINE__, Fault::Type, [&] { f.call_into(good, half_to); },
+       "f: outputs[0] is float32[2,2] but the view is float16[2,2]"},
+  }, __FILE__);
+  CHECK(out == std::array<float, 6>{});
+  f.call_into(good, to);
+  CHECK(out == std::array<float, 6>{2, 4, 6, 8});
+}
+
+TEST_CASE("unknown sizes that disagree at the call name the line that needs them") {
+  Bystanders& by = Bystanders::here();
+  const Tensor x = input({None}, "x"), y = input({None}, "y"), z = input({None, 2}, "z");
+  const unsigned added = __LINE__ + 1;
+  const Tensor total = x + y;
+  const unsigned joined = __LINE__ + 1;
+  const Tensor both = concatenate({expand_dims(x, {.axis = 1}), z}, {.axis = 1});
+  const unsigned shaped = __LINE__ + 1;
+  const Tensor pairs = reshape(x, {-1, 2});
+  const unsigned update_line = __LINE__ + 1;
+  const UpdateOp grown = update(by.weights, x);
+  const auto of = [&](const Tensor& result) {
+    return function({x, y, z}, {result}, {.updates = {update_add(by.count, 1)}, .name = "f"});
+  };
+  const Array two{1.f, 2.f}, three{1.f, 2.f, 3.f}, by_two = Array::full({2, 2}, 1);
+  const Function sums = of(total), joins = of(both), shapes = of(pairs);
+  const Function updates = function({x}, {}, {.updates = {grown}, .name = "f"});
+  testing::run({
+      {added, Fault::Value, [&] { sums({two, three, by_two}); },
+       "operator+: size y.0 of axis 0 is not x.0 (float32[y.0]); in this call y.0 is 3 and "
+       "x.0 is 2"},
+      {joined, Fault::Value, [&] { joins({three, three, by_two}); },
+       "concatenate: sizes x.0 and z.0 of axis 0 differ (float32[x.0,1], float32[z.0,2]); in this "
+       "call x.0 is 3 and z.0 is 2"},
+      {shaped, Fault::Value, [&] { shapes({three, three, by_two}); },
+       "reshape: cannot reshape to [floordiv(x.0,2),2]: x.0 elements are not 2*floordiv(x.0,2) (x "
+       "float32[x.0]); in this call x.0 is 3 and 2*floordiv(x.0,2) is 2"},
+      {update_line, Fault::Value, [&] { updates({three}); },
+       "update: size x.0 of axis 0 is not 2 (float32[x.0]); in this call x.0 is 3"},
+  }, __FILE__);
+  CHECK(function({x, y}, {total})({two, two})[0] == Array{2.f, 4.f});
+}
+
+TEST_CASE("an index outside of its axis at the call") {
+  Bystanders& by = Bystanders::here();
+  const Tensor table = variable(Array{1.f, 2.f}), i = input({1}, "i", "int32");
+  for (const char* backend : {"reference", "cpu"}) {
+    INFO(backend);
+    const std::string rest = " outside of an axis of size 2 (op gather at " +
+                             std::string(__FILE__) + ":" + std::to_string(__LINE__ + 3) +
+                             ") (backend " + backend + ", " KILN_BINARY_DIR "/lib/libkiln_" +
+                             backend + ".so)";
+    const Tensor chosen = gather(table, i);
+    const Function f = function({i}, {chosen}, {.updates = {update_add(by.count, 1)},
+                                                .name = "f", .backend = backend});
+    testing::run({
+        {__LINE__, Fault::Value, [&] { f({Array{5}}); }, "f: index 5 is" + rest},
+        {__LINE__, Fault::Value, [&] { f({Array{-3}}); }, "f: index -3 is" + rest},
+    }, __FILE__);
+  }
+  CHECK(function({i}, {gather(table, i)})({Array{1}})[0] == Array{2.f});
+}
+
+}  // namespace kiln::test

@@ -1,0 +1,209 @@
+// Files that are damaged, do not fit or cannot be written, through the calls and programs that a
+// user has. The formats themselves are in tests/weights and tests/module.
+#include "tests/catch.h"
+#include "tests/misuse.h"
+#include "tests/process.h"
+#include "tests/scratch.h"
+
+#include "core/module/parse.h"
+#include "core/module/write.h"
+
+#include <kiln/weights.h>
+
+#include <cstring>
+
+namespace kiln::test {
+namespace {
+
+using testing::Bystanders;
+using testing::contents_of;
+using testing::Fault;
+using testing::Scratch;
+
+/// A variable of each kind and a file with other values of them.
+struct Saved {
+  Saved() {
+    save_weights(path, {a, b, c});
+    batch_set_value({{a, Array{{-1.f, -2.f}}}, {b, Array{-3, -4, -5}}, {c, Array(-6.)}});
+    before = batch_get_value({a, b, c});
+    contents = contents_of(path);
+  }
+  void load(Where where = Where::here()) const { load_weights(path, {a, b, c}, {}, where); }
+  bool unchanged() const { return batch_get_value({a, b, c}) == before; }
+  void restore() const { batch_set_value({{a, before[0]}, {b, before[1]}, {c, before[2]}}); }
+
+  Scratch scratch;
+  std::string path = scratch.path("w.safetensors"), contents;
+  Variable a = variable(Array{{1.f, 2.f}}, {.name = "a"});
+  Variable b = variable(Array{3, 4, 5}, {.dtype = "int64", .name = "b"});
+  Variable c = variable(Array(6.), {.dtype = "float64", .name = "c"});
+  std::vector<Array> before;
+};
+
+/// The file with its length of the header replaced.
+std::string with_length(std::string contents, std::uint64_t length) {
+  std::memcpy(contents.data(), &length, sizeof(length));
+  return contents;
+}
+
+const char* const kProgram = R"(kir 0.1
+module "double"
+%0 = placeholder id=0 name="x" : float32[2] ; "" "user.cpp":1
+%1 = add %0 %0 : float32[2] ; "operator+" "user.cpp":2
+inputs %0
+outputs %1
+)";
+
+std::string binary_form(const std::string& program) {
+  const module::Encoded encoded =
+      module::write_module(module::parse_module(program), {.embed_constants = true});
+  return {reinterpret_cast<const char*>(encoded.bytes.data()), encoded.bytes.size()};
+}
+
+testing::Outcome kiln_tool(const std::string& arguments) {
+  return testing::run_shell("'" KILN_BINARY_DIR "/bin/kiln' " + arguments);
+}
+
+/// The text of its error, with `path` as PATH.
+std::string kiln_error(const std::string& arguments, const std::string& path) {
+  const testing::Outcome outcome = kiln_tool(arguments);
+  CHECK(outcome.status == 1);
+  std::string line = testing::last_line(outcome.text);
+  const std::size_t at = line.find(path);
+  return at == line.npos ? line : line.replace(at, path.size(), "PATH");
+}
+
+}  // namespace
+
+TEST_CASE("weights that are damaged") {
+  const Saved saved;
+  const auto refused = [&](const std::string& contents, const std::string& fact) {
+    saved.scratch.write("w.safetensors", contents);
+    testing::run({{__LINE__, Fault::Io, [&] { saved.load(); },
+                   "load_weights: " + saved.path + fact}}, __FILE__);
+    CHECK(saved.unchanged());
+  };
+  const std::string& good = saved.contents;
+  refused("", " is truncated: it has 0 bytes but starts with a length of 8");
+  refused(good.substr(0, good.size() - 1),
+          " is truncated: tensor 'a' ends at offset 40 but there are 39 bytes of data");
+  refused(good.substr(0, 100), " is truncated: its header has 168 bytes but 92 are left");
+  refused(good + "x", " is damaged: 1 more byte follows the last tensor");
+  refused(with_length(good, std::uint64_t{1} << 40),
+          " has a header of 1099511627776 bytes; at most 104857600 are read");
+  refused(with_length(good, ~std::uint64_t{0}),
+          " has a header of 18446744073709551615 bytes; at most 104857600 are read");
+  const std::string deep(2'000'000, '[');
+  refused(with_length(std::string(8, '\0') + deep, deep.size()),
+          " has an array as its header, not an object");
+  saved.scratch.write("w.safetensors", good);
+  saved.load();
+  CHECK(get_value(saved.a) == Array{{1.f, 2.f}});
+  CHECK(get_value(saved.b) == Array{3, 4, 5}.astype(DType::Int64));
+  CHECK(get_value(saved.c) == Array(6.));
+}
+
+TEST_CASE("weights cut anywhere or with any byte changed are loaded whole or not at all") {
+  const Saved saved;
+  for (std::size_t size = 0; size < saved.contents.size(); ++size) {
+    saved.scratch.write("w.safetensors", saved.contents.substr(0, size));
+    INFO("cut to " << size);
+    REQUIRE_THROWS_AS(saved.load(), IoError);
+    REQUIRE(saved.unchanged());
+  }
+  std::size_t refused = 0;
+  for (std::size_t i = 0; i < saved.contents.size(); ++i) {
+    std::string changed = saved.contents;
+    changed[i] = static_cast<char>(changed[i] ^ 0x15);
+    saved.scratch.write("w.safetensors", changed);
+    INFO("byte " << i);
+    try {
+      saved.load();
+      saved.restore();
+    } catch (const Error&) {
+      ++refused;
+      REQUIRE(saved.unchanged());
+    }
+  }
+  CHECK(refused > 50);
+  Bystanders::here().check_unharmed();
+}
+
+TEST_CASE("weights that are not those of the variables") {
+  const Saved saved;
+  const Variable other = variable(Array{1.f}, {.name = "d"}), wide = variable(Array{1.f, 2.f, 3.f},
+                                                                          {.name = "a"});
+  const std::string& path = saved.path;
+  const std::string missing = saved.scratch.path("missing");
+  const auto table = [&](const std::string& rest) {
+    return "load_weights: the 3 tensors of " + path + " and the " + rest;
+  };
+  testing::run({
+      {__LINE__, Fault::Value, [&] { load_weights(path, {saved.a, saved.b}); },
+       table("2 variables differ in 1 name\n"
+             "  name      file        variable  what is wrong\n"
+             "  'c'       float64 []  -         no variable")},
+      {__LINE__, Fault::Value, [&] { load_weights(path, {saved.a, saved.b, other}); },
+       table("3 variables differ in 2 names\n"
+             "  name      file        variable     what is wrong\n"
+             "  'd'       -           float32 [1]  not in the file\n"
+             "  'c'       float64 []  -            no variable")},
+      {__LINE__, Fault::Value, [&] { load_weights(path, {wide, saved.b, saved.c}); },
+       table("3 variables differ in 1 name\n"
+             "  name      file           variable     what is wrong\n"
+             "  'a'       float32 [1,2]  float32 [3]  other shape")},
+      {__LINE__, Fault::Value, [&] { load_weights(path, {saved.a, saved.a}); },
+       "load_weights: two variables are named 'a'"},
+      {__LINE__, Fault::Type, [&] { load_weights(path, {saved.a, saved.a * 2}); },
+       "load_weights: variables[1] is not a variable (float32[1,2])"},
+      {__LINE__, Fault::Io, [&] { load_weights(missing, {saved.a}); },
+       "load_weights: " + missing + " cannot be opened: No such file or directory"},
+      {__LINE__, Fault::Io, [&] { load_weights(saved.scratch.folder(), {saved.a}); },
+       "load_weights: " + saved.scratch.folder() + " is a directory"},
+      {__LINE__, Fault::Io, [&] { save_weights("/proc/none/w", {saved.a}); },
+       "save_weights: /proc/none/w cannot be written: No such file or directory"},
+      {__LINE__, Fault::Io, [&] { save_weights(saved.scratch.folder(), {saved.a}); },
+       "save_weights: " + saved.scratch.folder() + " is a directory"},
+  }, __FILE__);
+  CHECK(saved.unchanged());
+  CHECK(contents_of(path) == saved.contents);
+}
+
+TEST_CASE("program files that are damaged") {
+  const Scratch scratch;
+  const std::string path = scratch.path("p");
+  const auto error = [&](const std::string& contents) {
+    scratch.write("p", contents);
+    return kiln_error("run '" + path + "'", path);
+  };
+  CHECK(kiln_error("run '" + path + "'", path) ==
+        "kiln: PATH cannot be opened: No such file or directory");
+  CHECK(kiln_error("run '" + scratch.folder() + "'", scratch.folder()) ==
+        "kiln: PATH is a directory");
+  CHECK(error("") == "kiln: PATH:1:1: expected 'kir', found the end of the file");
+  CHECK(error("just some text") == "kiln: PATH:1:1: expected 'kir', found 'just'");
+  const std::string program = kProgram;
+  CHECK(error(program.substr(0, program.find("outputs"))) ==
+        "kiln: PATH:6:1: expected 'outputs', found the end of the file");
+  CHECK(error(program + "more") ==
+        "kiln: PATH:7:1: expected a value (%0 = ...), symbol, blob, inputs, outputs, update, state "
+        "or guard, found 'more'");
+  std::string deep = "kir 0.1 module \"\" ";
+  for (int i = 0; i < 1'000'000; ++i) deep += "%0 = scan body={ parameters ";
+  CHECK(error(deep) == "kiln: PATH:1:1826: lambdas are nested too deep");
+  const std::string bytes = binary_form(program);
+  CHECK(error(bytes.substr(0, bytes.size() - 1)) ==
+        "kiln: PATH cannot be read: the module is damaged: a section lies outside of it");
+  CHECK(error(bytes + "more") ==
+        "kiln: PATH cannot be read: the module is damaged: there are bytes after its end");
+  std::string flipped = bytes;
+  flipped.back() = static_cast<char>(flipped.back() ^ 1);
+  CHECK(error(flipped) ==
+        "kiln: PATH cannot be read: the module is damaged: the checksum of section 7 is wrong");
+  for (const std::string& good : {program, bytes}) {
+    scratch.write("p", good);
+    CHECK(kiln_tool("run '" + path + "'").status == 0);
+  }
+}
+
+}  // namespace kiln::test
