@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstring>
 #include <random>
+#include <set>
 
 namespace kiln::tool {
 namespace {
@@ -26,6 +27,22 @@ std::vector<std::int64_t> sizes_of(const ir::Type& type, const RunOptions& optio
     }));
   }
   return sizes;
+}
+
+/// Sizes that are given to names which the program does not have would be lost without a word.
+void require_names(const module::Module& module, const RunOptions& options) {
+  std::set<std::string> names;
+  for (const ir::Value& input : module.graph.inputs) {
+    for (const ir::Dim& dim : input.type().dims) {
+      ir::for_each_symbol(dim, [&](const ir::Symbol& symbol) { names.insert(symbol.name); });
+    }
+  }
+  for (const auto& [name, size] : options.sizes) {
+    if (names.count(name) != 0) continue;
+    throw ValueError("kiln", "--dim",
+                     text("the program has no unknown size '", name, "'; it has: ",
+                          names.empty() ? "none" : join_text(names, " ")));
+  }
 }
 
 Array random_array(const ir::Type& type, const RunOptions& options, std::mt19937_64& generator) {
@@ -59,6 +76,7 @@ module::Module load_module(const std::string& path) {
 }
 
 std::vector<Array> random_arguments(const module::Module& module, const RunOptions& options) {
+  require_names(module, options);
   std::mt19937_64 generator(options.seed);
   std::vector<Array> arguments;
   for (const ir::Value& input : module.graph.inputs) {

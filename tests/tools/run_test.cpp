@@ -1,0 +1,128 @@
+// kiln run and kiln compare on programs that ask for more than there is, on any backend, and their
+// options. Damaged files are in tests/errors.
+#include "tests/catch.h"
+#include "tests/process.h"
+#include "tests/scratch.h"
+
+#include "core/module/write.h"
+#include "core/ops/build.h"
+#include "core/types/text.h"
+
+
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace kiln;
+using kiln::testing::Outcome;
+using kiln::testing::Scratch;
+
+namespace {
+
+Outcome kiln_with(const std::string& arguments) {
+  return kiln::testing::run_shell("'" KILN_BINARY_DIR "/bin/kiln' " + arguments);
+}
+
+/// Both verbs on the file, on both backends, refuse it with one line that begins so.
+void check_refused(const std::string& file, const std::string& message) {
+  for (const char* verb : {"run --backend reference ", "run --backend cpu ",
+                           "compare --backends cpu,reference "}) {
+    const Outcome outcome = kiln_with(verb + ("'" + file + "'"));
+    INFO(verb << file << ": " << outcome.text);
+    CHECK(outcome.status == 1);
+    CHECK(outcome.text.rfind("kiln: " + message, 0) == 0);
+    CHECK(outcome.text.find('\n') == outcome.text.size() - 1);
+  }
+}
+
+std::string program(const std::string& type, const std::string& nodes) {
+  return "kir 0.1\nmodule \"m\"\n%0 = placeholder id=0 name=\"x\" : " + type + "\n" + nodes +
+         "inputs %0\noutputs %1\n";
+}
+
+std::string bytes_of_small() {
+  const ir::Value x = ir::make(ir::Op::Placeholder,
+                               ir::PlaceholderAttrs{1, "x", {DType::Float32, {3}}}, {});
+  const auto bytes = module::write_module(module::make_module({{x}, {x + x}, {}})).bytes;
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+TEST_CASE("sizes beyond what can be counted or had are refused") {
+  const Scratch scratch;
+  const auto file = [&](const std::string& contents) {
+    return scratch.write("sizes.kir", contents);
+  };
+  const std::string uncountable = "float32[4611686018427387904,16]";
+  check_refused(file(program(uncountable, "%1 = neg %0 : " + uncountable + "\n")),
+                "Array: dims [4611686018427387904,16] hold 2^63 elements or more");
+  const std::string too_large = "float32[17592186044416]";
+  check_refused(file(program(too_large, "%1 = neg %0 : " + too_large + "\n")),
+                "Array: no memory for 140737488355328 bytes");
+  // Results, too: the input is small.
+  const auto broadcast = [](const std::string& first) {
+    return program("float32[3]", "%1 = broadcast %0 dims=[" + first +
+                                     ",3] axes=[1] : float32[" + first + ",3]\n");
+  };
+  check_refused(file(broadcast("17592186044416")), "m: ");
+  check_refused(file(broadcast("4611686018427387904")), "m: ");
+  check_refused(file(broadcast("-5")), scratch.path("sizes.kir") +
+                                           ":4:6: broadcast: size -5 is negative");
+  check_refused(file(broadcast("99999999999999999999")),
+                scratch.path("sizes.kir") + ":4:");
+}
+
+TEST_CASE("a tensor without memory is named by its bytes") {
+  const Scratch scratch;
+  const std::string file = scratch.write(
+      "large.kir", program("float32[3]", "%1 = broadcast %0 dims=[17592186044416,3] axes=[1] : "
+                                         "float32[17592186044416,3]\n"));
+  for (const char* backend : {"reference", "cpu"}) {
+    const Outcome outcome = kiln_with(text("run --backend ", backend, " '", file, "'"));
+    INFO(outcome.text);
+    CHECK(outcome.text.find("211106232532992 bytes") != std::string::npos);
+    CHECK(outcome.text.find(text("(backend ", backend, ", ")) != std::string::npos);
+  }
+}
+
+TEST_CASE("unknown sizes are given by the program's names") {
+  const Scratch scratch;
+  const std::string file = scratch.write(
+      "rows.kir", "kir 0.1\nmodule \"m\"\nsymbol rows\n"
+                  "%0 = placeholder id=0 name=\"x\" : float32[rows]\n"
+                  "%1 = neg %0 : float32[rows]\ninputs %0\noutputs %1\n");
+  const auto run = [&](const std::string& options) {
+    return kiln_with("run '" + file + "' " + options);
+  };
+  CHECK(run("--dim rows=5").text.rfind("output 0 float32[5]\n", 0) == 0);
+  CHECK(run("").text.rfind("output 0 float32[3]\n", 0) == 0);
+  const std::vector<std::pair<const char*, const char*>> wrong{
+      {"rows", "kiln: kiln: 'rows' is not NAME=SIZE\n"},
+      {"rows=-1", "kiln: kiln: 'rows=-1' is not NAME=SIZE\n"},
+      {"rows=1e3", "kiln: kiln: 'rows=1e3' is not NAME=SIZE\n"},
+      {"rows=99999999999999", "kiln: kiln: 'rows=99999999999999' is not NAME=SIZE\n"},
+      {"columns=2", "kiln: kiln: the program has no unknown size 'columns'; it has: rows\n"},
+      {"rows=999999999999", "kiln: Array: no memory for 7999999999992 bytes\n"}};
+  for (const auto& [dim, message] : wrong) {
+    const Outcome outcome = run(text("--dim ", dim));
+    CHECK(outcome.text == message);
+    CHECK(outcome.status == 1);
+  }
+}
+
+TEST_CASE("compare takes two backends that there are") {
+  const Scratch scratch;
+  const std::string file = scratch.write("small", bytes_of_small());
+  const auto compare = [&](const std::string& names) {
+    return kiln_with("compare '" + file + "' --backends " + names);
+  };
+  CHECK(compare("reference,cpu").text == "result 0: largest difference 0\nequal\n");
+  for (const char* names : {"reference", "reference,cpu,reference"}) {
+    CHECK(compare(names).text == "kiln: kiln compare: two backends are compared: A,B\n");
+    CHECK(compare(names).status == 1);
+  }
+  const Outcome missing = compare("reference,no_such_backend");
+  CHECK(missing.status == 1);
+  CHECK(missing.text.rfind("kiln: kiln: no backend 'no_such_backend'; found: ", 0) == 0);
+}
