@@ -1,5 +1,6 @@
 // The cpu backend's face: LLVM for kernels, oneDNN for products, the options of an instance.
 #include "backends/codegen/executable.h"
+#include "backends/cpu/llvm/compile_thread.h"
 #include "backends/cpu/llvm/kernel_compiler.h"
 #include "backends/cpu/products.h"
 
@@ -42,7 +43,8 @@ class CpuTarget final : public codegen::Target {
     CompileTexts texts;
     texts.times = &times;
     texts.wanted = wants_code_dumped(dumps);
-    auto functions = compile_kernels(kernels, target_, keep_alive, texts);
+    std::vector<codegen::KernelFunction> functions;
+    on_compile_thread([&] { functions = compile_kernels(kernels, target_, keep_alive, texts); });
     dumps.hand_over("llvm-ir", "", [&] { return texts.ir; });
     dumps.hand_over("llvm-ir-optimized", "", [&] { return texts.optimized_ir; });
     dumps.hand_over("assembly", "", [&] { return texts.assembly; });

@@ -138,6 +138,37 @@ std::unique_ptr<MachineCode> compile_caller(const std::string& name, const std::
   return compile(module, target, symbols, texts);
 }
 
+std::unique_ptr<MachineCode> compile_lacking() {
+  llvm::LLVMContext context;
+  llvm::Module module("lacking", context);
+  const IsaTarget target = target_of(IsaLevel::Baseline);
+  set_target(module, target);
+  llvm::Type* lanes = llvm::FixedVectorType::get(llvm::Type::getInt32Ty(context), 4);
+  auto* type = llvm::FunctionType::get(lanes, {lanes, lanes}, false);
+  llvm::Function* f = add_function(module, "hash", target, type);
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "entry", f));
+  // An instruction that no x86-64 has to have.
+  b.CreateRet(b.CreateCall(module.getOrInsertFunction("llvm.x86.sha1msg1", type),
+                           {f->getArg(0), f->getArg(1)}));
+  CompileTexts texts;
+  return compile(module, target, {}, texts);
+}
+
+std::unique_ptr<MachineCode> compile_without_registers() {
+  llvm::LLVMContext context;
+  llvm::Module module("registers", context);
+  const IsaTarget target = target_of(IsaLevel::Baseline);
+  set_target(module, target);
+  llvm::Type* f32 = llvm::Type::getFloatTy(context);
+  llvm::Function* f =
+      add_function(module, "half", target, llvm::FunctionType::get(f32, {f32}, false));
+  f->addFnAttr("target-features", "-sse,-sse2");
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "entry", f));
+  b.CreateRet(f->getArg(0));
+  CompileTexts texts;
+  return compile(module, target, {}, texts);
+}
+
 std::unique_ptr<MachineCode> compile_invalid() {
   llvm::LLVMContext context;
   llvm::Module module("invalid", context);

@@ -46,6 +46,10 @@ std::unique_ptr<kiln::cpu::MachineCode> compile_adder(const std::string& name, i
 std::unique_ptr<kiln::cpu::MachineCode> compile_caller(
     const std::string& name, const std::string& callee,
     const std::vector<kiln::cpu::RuntimeSymbol>& symbols);
+/// A module that makes code generation end in a fatal error of LLVM's: an instruction is lacking.
+std::unique_ptr<kiln::cpu::MachineCode> compile_lacking();
+/// A module whose result needs registers that it may not use, which LLVM reports to its context.
+std::unique_ptr<kiln::cpu::MachineCode> compile_without_registers();
 /// A module that fails verification.
 std::unique_ptr<kiln::cpu::MachineCode> compile_invalid();
 

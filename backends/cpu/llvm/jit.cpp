@@ -7,6 +7,8 @@
 #include <llvm/ExecutionEngine/Orc/Core.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
@@ -99,6 +101,33 @@ std::unique_ptr<llvm::MemoryBuffer> emit(llvm::Module& module, llvm::TargetMachi
                                                          /*RequiresNullTerminator=*/false);
 }
 
+/// Errors that LLVM reports instead of throwing or returning them; unheard, it would end the process.
+class Diagnostics {
+ public:
+  explicit Diagnostics(llvm::LLVMContext& context) : context_(context) {
+    context.setDiagnosticHandlerCallBack(keep, &errors_);
+  }
+  ~Diagnostics() { context_.setDiagnosticHandlerCallBack(nullptr); }
+  Diagnostics(const Diagnostics&) = delete;
+  Diagnostics& operator=(const Diagnostics&) = delete;
+
+  void check() const {
+    if (!errors_.empty()) fail(errors_);
+  }
+
+ private:
+  static void keep(const llvm::DiagnosticInfo* info, void* errors) {
+    if (info->getSeverity() != llvm::DS_Error) return;
+    llvm::raw_string_ostream stream(*static_cast<std::string*>(errors));
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    if (!stream.str().empty()) stream << "; ";
+    info->print(printer);
+  }
+
+  llvm::LLVMContext& context_;
+  std::string errors_;
+};
+
 std::string text_of(const llvm::Module& module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -109,7 +138,8 @@ std::string text_of(const llvm::Module& module) {
 class LinkedCode final : public MachineCode {
  public:
   LinkedCode()
-      : session_(checked(llvm::orc::SelfExecutorProcessControl::Create())),
+      : session_(checked(llvm::orc::SelfExecutorProcessControl::Create(
+            nullptr, std::make_unique<llvm::orc::InPlaceTaskDispatcher>()))),
         library_(session_.createBareJITDylib("kernels")),
         layer_(session_) {
     // The details of a failed lookup come this way, and would be printed.
@@ -166,6 +196,7 @@ std::unique_ptr<MachineCode> compile(llvm::Module& module, const IsaTarget& targ
   std::string problem;
   llvm::raw_string_ostream stream(problem);
   if (llvm::verifyModule(module, &stream)) fail(problem);
+  const Diagnostics diagnostics(module.getContext());
   const auto machine = machine_of(target);
   texts.lap("LLVM verifier");
   if (texts.wanted) {
@@ -181,9 +212,11 @@ std::unique_ptr<MachineCode> compile(llvm::Module& module, const IsaTarget& targ
     texts.assembly = assembly->getBuffer().str();
     texts.lap("dumped texts");
   }
+  auto object = emit(module, *machine, llvm::CodeGenFileType::ObjectFile);
+  diagnostics.check();
   auto code = std::make_unique<LinkedCode>();
   code->add(symbols);
-  code->add(emit(module, *machine, llvm::CodeGenFileType::ObjectFile));
+  code->add(std::move(object));
   texts.lap("code generation");
   return code;
 }

@@ -1,0 +1,114 @@
+// A job is shared by the thread and the one that waits; after a fatal error it is kept for ever.
+#include "backends/cpu/llvm/compile_thread.h"
+
+#include "backends/abi/kiln_backend_sdk.h"
+
+#include <llvm/Support/ErrorHandling.h>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace kiln::cpu {
+namespace {
+
+constexpr std::size_t kStackBytes = 16u << 20;
+
+struct Job {
+  explicit Job(const std::function<void()>& given) : work(given) {}
+
+  void finish() {
+    const std::lock_guard lock(mutex);
+    done = true;
+    changed.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return done; });
+  }
+
+  const std::function<void()>& work;  // lives as long as somebody waits
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false, fatal = false;
+  std::string text;           // of the fatal error
+  std::exception_ptr thrown;  // what work threw
+};
+
+thread_local std::shared_ptr<Job>* t_job = nullptr;
+
+/// LLVM does not expect this to return, nor to throw.
+[[noreturn]] void sleep_after_fatal(const char* reason) {
+  Job& job = **t_job;
+  job.fatal = true;
+  try {
+    job.text = reason;
+  } catch (const std::exception&) {  // no memory for the text
+  }
+  job.finish();
+  while (true) ::pause();
+}
+
+void on_fatal_error(void*, const char* reason, bool) {
+  if (t_job != nullptr) sleep_after_fatal(reason);
+}
+
+void install_handlers() {
+  static const bool installed = [] {
+    llvm::install_fatal_error_handler(on_fatal_error);
+    llvm::install_bad_alloc_error_handler(on_fatal_error);
+    return true;
+  }();
+  static_cast<void>(installed);
+}
+
+void* run_job(void* argument) {
+  const std::unique_ptr<std::shared_ptr<Job>> job(static_cast<std::shared_ptr<Job>*>(argument));
+  t_job = job.get();
+  try {
+    (*job)->work();
+  } catch (...) {
+    (*job)->thrown = std::current_exception();
+  }
+  (*job)->finish();
+  return nullptr;
+}
+
+/// Signals that the host is sent are handled by its own threads. Returns 0 or the error.
+int start(std::unique_ptr<std::shared_ptr<Job>> job) {
+  pthread_attr_t attributes;
+  if (const int error = pthread_attr_init(&attributes)) return error;
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  sigset_t all, before;
+  sigfillset(&all);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) sigdelset(&all, own);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const int error = pthread_create(&thread, &attributes, run_job, job.get());
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  if (error == 0) static_cast<void>(job.release());  // the thread's now
+  return error;
+}
+
+}  // namespace
+
+void on_compile_thread(const std::function<void()>& work) {
+  install_handlers();
+  const auto job = std::make_shared<Job>(work);
+  if (start(std::make_unique<std::shared_ptr<Job>>(job)) != 0) {
+    throw sdk::Failure(KILN_CODE_INTERNAL, "compiling kernels: no thread for it can be started");
+  }
+  job->wait();
+  if (job->fatal) throw sdk::Failure(KILN_CODE_INTERNAL, "compiling kernels: LLVM: " + job->text);
+  if (job->thrown) std::rethrow_exception(job->thrown);
+}
+
+}  // namespace kiln::cpu
