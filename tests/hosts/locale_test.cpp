@@ -54,7 +54,8 @@ std::string dumped(const Function& f, const Scratch& scratch, const std::string&
   f.dump(scratch.path(name));
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(scratch.path(name))) {
-    if (entry.is_regular_file()) files.push_back(entry.path());
+    const bool timed = entry.path().filename().string().find("timings") != std::string::npos;
+    if (entry.is_regular_file() && !timed) files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   std::string all;
