@@ -98,7 +98,10 @@ void dump_program(const Program& program, DumpFolder& folder) {
 }
 
 std::unique_ptr<DumpFolder> wanted_dumps(const FunctionOptions& options, const std::string& name) {
-  if (!options.dump.empty()) return std::make_unique<DumpFolder>(options.dump, options.dump_stages);
+  if (!options.dump.empty()) {
+    return std::make_unique<DumpFolder>(options.dump, options.dump_stages,
+                                        DumpRequest{"function", "dump"});
+  }
   const char* wanted = std::getenv("KILN_DUMP");
   if (!wanted || *wanted == '\0') return nullptr;
   const std::string setting(wanted);
@@ -111,7 +114,7 @@ std::unique_ptr<DumpFolder> wanted_dumps(const FunctionOptions& options, const s
   folder.imbue(std::locale::classic());
   folder << directory << "/fn-" << std::setw(3) << std::setfill('0') << next.fetch_add(1) << '-'
          << file_name_of(name);
-  return std::make_unique<DumpFolder>(folder.str(), stages);
+  return std::make_unique<DumpFolder>(folder.str(), stages, DumpRequest{"function", "KILN_DUMP"});
 }
 
 }  // namespace kiln::runtime

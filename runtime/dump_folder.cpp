@@ -74,7 +74,7 @@ Stage stage_named(const std::string& name, std::string_view setting) {
     if (one.name == name) return one.stage;
     known += text(known.empty() ? "" : ", ", one.name);
   }
-  throw ConfigError("dump", std::string(setting),
+  throw ConfigError("function", std::string(setting),
                     text(setting, " names no stage '", name, "'; stages are ", known));
 }
 
@@ -95,13 +95,18 @@ Stage stages_named(const std::string& list, std::string_view setting) {
   return bits == 0 ? stage_named("", setting) : static_cast<Stage>(bits);
 }
 
-DumpFolder::DumpFolder(const std::string& directory, Stage stages)
-    : path_(directory), stages_(stages) {
+DumpFolder::DumpFolder(const std::string& directory, Stage stages, DumpRequest request)
+    : path_(directory), stages_(stages), request_(std::move(request)) {
+  if (directory.empty()) fail("the name of the directory is empty");
   std::error_code error;
   fs::create_directories(path_, error);
-  if (!error) return;
-  throw IoError("dump", "directory",
-                text("cannot make the directory ", directory, ": ", error.message()));
+  if (error) fail(text("cannot make the directory ", directory, ": ", error.message()));
+}
+
+void DumpFolder::fail(const std::string& fact) const {
+  const bool by_call = request_.asked_by.empty();
+  throw IoError(request_.function, by_call ? "directory" : request_.asked_by,
+                by_call ? fact : text(fact, " (asked for by: ", request_.asked_by, ")"));
 }
 
 bool DumpFolder::wants(Stage stage) const {
@@ -118,9 +123,7 @@ void DumpFolder::write(std::size_t number, std::string_view name,
   std::ofstream file(path, std::ios::binary);
   file.write(contents.data(), static_cast<std::streamsize>(contents.size()));
   file.close();
-  if (file) return;
-  throw IoError("dump", "directory",
-                text("cannot write ", path.string(), ": ", std::strerror(errno)));
+  if (!file) fail(text("cannot write ", path.string(), ": ", std::strerror(errno)));
 }
 
 void DumpFolder::take(const BackendDump& dump) noexcept {

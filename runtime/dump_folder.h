@@ -14,10 +14,16 @@
 
 namespace kiln::runtime {
 
+/// Who asked for a dump: the function that errors name, and the option or the variable of the
+/// environment that gave the directory; nothing when the call itself did.
+struct DumpRequest {
+  std::string function, asked_by;
+};
+
 class DumpFolder {
  public:
   /// Makes the directory. IoError.
-  DumpFolder(const std::string& directory, Stage stages);
+  DumpFolder(const std::string& directory, Stage stages, DumpRequest request);
 
   bool wants(Stage stage) const;
   /// Nothing but these is wanted from now on.
@@ -31,8 +37,11 @@ class DumpFolder {
   void require_taken();
 
  private:
+  [[noreturn]] void fail(const std::string& fact) const;
+
   std::filesystem::path path_;
   Stage stages_;
+  DumpRequest request_;
   std::mutex mutex_;
   std::exception_ptr fault_;
 };

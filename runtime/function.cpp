@@ -87,7 +87,7 @@ void Function::call_into(std::span<const ArrayView> inputs,
 void Function::dump(const std::string& directory, Stage stages, Where where) const {
   at_line(where, [&] {
     const Program& program = *require_made(impl_).program;
-    runtime::DumpFolder folder(directory, stages);
+    runtime::DumpFolder folder(directory, stages, {"dump", ""});
     runtime::dump_program(program, folder);
   });
 }

@@ -1,5 +1,5 @@
-// Looking inside functions: what lies in the folders, that it is what runs, and folders that cannot
-// be written.
+// Looking inside functions: what lies in the folders, and that it is what runs. Folders that cannot
+// be written are in tests/errors.
 #include "tests/catch.h"
 #include "tests/scratch.h"
 

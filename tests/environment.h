@@ -1,0 +1,32 @@
+// A variable of the environment for the length of a scope.
+#pragma once
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace kiln::testing {
+
+/// It has this value, or is unset; what it was before is put back.
+class EnvironmentVariable {
+ public:
+  EnvironmentVariable(std::string name, const std::optional<std::string>& value)
+      : name_(std::move(name)) {
+    if (const char* before = std::getenv(name_.c_str())) before_ = before;
+    set(value);
+  }
+  ~EnvironmentVariable() { set(before_); }
+  EnvironmentVariable(const EnvironmentVariable&) = delete;
+  EnvironmentVariable& operator=(const EnvironmentVariable&) = delete;
+
+  void set(const std::optional<std::string>& value) const {
+    value ? ::setenv(name_.c_str(), value->c_str(), 1) : ::unsetenv(name_.c_str());
+  }
+
+ private:
+  std::string name_;
+  std::optional<std::string> before_;
+};
+
+}  // namespace kiln::testing
