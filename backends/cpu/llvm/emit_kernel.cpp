@@ -64,7 +64,7 @@ using llvm::Value;
 
 KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& kernel,
     const IsaTarget& target) : kernel_(kernel), b_(module.getContext()), e_{b_, module, target},
-    levels_(kernel) {
+    levels_(kernel), groups_(levels_.groups()) {
   values_.resize(kernel.expressions.size());
   index_.resize(kernel.axes.size());
   results_.resize(kernel.stages.size());
@@ -88,14 +88,21 @@ int KernelEmitter::widest() const {
 }
 
 int KernelEmitter::vectors() const {
-  const bool reduces = std::any_of(
-      kernel_.stages.begin(), kernel_.stages.end(),
-      [](const Stage& stage) { return stage.kind == StageKind::Reduce; });
-  const ir::Dim& extent = kernel_.axes[at(kernel_.vector_axis)];
-  if (!reduces || !extent.is_static()) return 1;
+  std::ptrdiff_t together = 0;  // accumulators of one loop
+  for (const StageGroup group : groups_) {
+    const auto first = kernel_.stages.begin() + static_cast<std::ptrdiff_t>(group.first);
+    const auto last = kernel_.stages.begin() + static_cast<std::ptrdiff_t>(group.last);
+    together = std::max(together, std::count_if(first, last, [](const Stage& stage) {
+                          return stage.kind == StageKind::Reduce;
+                        }));
+  }
+  if (together == 0) return 1;
   const int lanes = e_.target.vector_bytes / widest();
   const bool outer = kernel_.vector_axis < kernel_.outer;
-  int most = kernel_.expressions.size() > kManyExpressions ? 2 : outer ? 8 : 4;
+  const bool many = kernel_.expressions.size() > kManyExpressions || together > 1;
+  int most = many ? 2 : outer ? 8 : 4;
+  const ir::Dim& extent = kernel_.axes[at(kernel_.vector_axis)];
+  if (!extent.is_static()) return std::min(most, outer ? 2 : 4);
   while (most > 1 && extent.value() < most * lanes) most /= 2;
   return most;
 }
@@ -292,7 +299,7 @@ void KernelEmitter::axis_loop(int axis, const std::function<void()>& body) {
 
 void KernelEmitter::outer_loops(int axis) {
   if (axis == kernel_.outer) {
-    for (std::size_t s = 0; s < kernel_.stages.size(); ++s) run_stage(s);
+    for (const StageGroup group : groups_) run_stages(group);
     for (Value*& result : results_) result = nullptr;
     return;
   }
@@ -330,11 +337,12 @@ void KernelEmitter::block_loops(int axis) {
   });
 }
 
-void KernelEmitter::inner_loops(const Stage& stage, int axis, const std::function<void()>& point) {
+void KernelEmitter::inner_loops(const std::vector<int>& needed, int axis,
+                                const std::function<void()>& point) {
   if (axis == static_cast<int>(kernel_.axes.size())) return point();
   axis_loop(axis, [&] {
-    compute(levels_.needed_by(stage), axis + 1);
-    inner_loops(stage, axis + 1, point);
+    compute(needed, axis + 1);
+    inner_loops(needed, axis + 1, point);
   });
 }
 

@@ -1,4 +1,5 @@
 // Stages: stores at every point, reductions with accumulators in registers, places of the largest.
+// Those that do not wait for each other go in one loop.
 #include "backends/cpu/llvm/emit_scalar.h"
 #include "backends/cpu/llvm/kernel_emitter.h"
 
@@ -16,48 +17,64 @@ using llvm::BasicBlock;
 using llvm::Type;
 using llvm::Value;
 
-void KernelEmitter::run_stage(std::size_t s) {
-  const Stage& stage = kernel_.stages[s];
-  compute(levels_.needed_by(stage), kernel_.outer);
-  if (stage.kind == StageKind::Map) {
-    const auto point = [&] {
-      for (const Store& one : stage.stores) store(one);
-    };
-    return stage.inner ? inner_loops(stage, kernel_.outer, point) : point();
+void KernelEmitter::run_stages(StageGroup group) {
+  const Stage& first = kernel_.stages[group.first];
+  const std::vector<int> needed = levels_.needed_by(group);
+  compute(needed, kernel_.outer);
+  if (!first.inner) return store_all(first);
+  if (first.combiner == Combiner::ArgMax) return choose(group.first, first, needed);
+  std::vector<Value*> sums;
+  for (std::size_t s = group.first; s < group.last; ++s) {
+    sums.push_back(accumulator(kernel_.stages[s]));
   }
-  if (stage.combiner == Combiner::ArgMax) return choose(s, stage);
-  combine(s, stage);
+  inner_loops(needed, kernel_.outer, [&] {
+    for (std::size_t s = group.first; s < group.last; ++s) {
+      if (sums[s - group.first]) combine(s, sums[s - group.first]);
+      store_all(kernel_.stages[s]);
+      results_[s] = nullptr;
+    }
+  });
+  for (std::size_t s = group.first; s < group.last; ++s) {
+    if (kernel_.stages[s].kind == StageKind::Reduce) results_[s] = total(s, sums[s - group.first]);
+  }
+}
+
+void KernelEmitter::store_all(const Stage& stage) {
+  for (const Store& one : stage.stores) store(one);
 }
 
 Type* KernelEmitter::accumulator_type(Type* scalar) const {
   return lanes_ > 1 ? llvm::FixedVectorType::get(scalar, static_cast<unsigned>(lanes_)) : scalar;
 }
 
-void KernelEmitter::combine(std::size_t s, const Stage& stage) {
+Value* KernelEmitter::accumulator(const Stage& stage) {
+  if (stage.kind == StageKind::Map) return nullptr;
   const DType dtype = dtype_of(stage.value);
   Type* type = accumulator_type(e_.register_type(dtype));
-  Value* start = splat_constant(dtype, start_bits(stage.combiner, dtype), type);
   Value* sum = variable(type);
-  b_.CreateStore(start, sum);
-  inner_loops(stage, kernel_.outer, [&] {
-    Value* old = b_.CreateLoad(type, sum);
-    Value* next = combined(stage, dtype, old);
-    // Lanes beyond the end keep what they have.
-    if (mask_ && !lanes_are_outer_) next = b_.CreateSelect(mask_, next, old);
-    b_.CreateStore(next, sum);
-    if (stage.kind == StageKind::Reduce) {
-      for (const Store& one : stage.stores) store(one);
-      return;
-    }
-    results_[s] = next;
-    compute(levels_.needed_by(stage), static_cast<int>(kernel_.axes.size()));
-    for (const Store& one : stage.stores) store(one);
-    results_[s] = nullptr;
-  });
-  if (stage.kind == StageKind::Running) return;
-  Value* total = b_.CreateLoad(type, sum);
+  b_.CreateStore(splat_constant(dtype, start_bits(stage.combiner, dtype), type), sum);
+  return sum;
+}
+
+void KernelEmitter::combine(std::size_t s, Value* sum) {
+  const Stage& stage = kernel_.stages[s];
+  const DType dtype = dtype_of(stage.value);
+  Value* old = b_.CreateLoad(accumulator_type(e_.register_type(dtype)), sum);
+  Value* next = combined(stage, dtype, old);
+  // Lanes beyond the end keep what they have.
+  if (mask_ && !lanes_are_outer_) next = b_.CreateSelect(mask_, next, old);
+  b_.CreateStore(next, sum);
+  if (stage.kind != StageKind::Running) return;
+  results_[s] = next;
+  compute(levels_.needed_by({s, s + 1}), static_cast<int>(kernel_.axes.size()));
+}
+
+Value* KernelEmitter::total(std::size_t s, Value* sum) {
+  const Stage& stage = kernel_.stages[s];
+  const DType dtype = dtype_of(stage.value);
+  Value* lanes = b_.CreateLoad(accumulator_type(e_.register_type(dtype)), sum);
   const bool across = lanes_ > 1 && !lanes_are_outer_;
-  results_[s] = across ? folded(stage.combiner, dtype, total) : total;
+  return across ? folded(stage.combiner, dtype, lanes) : lanes;
 }
 
 Value* KernelEmitter::combined(const Stage& stage, DType dtype, Value* old) {
@@ -92,7 +109,7 @@ Value* KernelEmitter::folded(Combiner combiner, DType dtype, Value* x) {
   return b_.CreateExtractElement(x, std::uint64_t{0});
 }
 
-void KernelEmitter::choose(std::size_t s, const Stage& stage) {
+void KernelEmitter::choose(std::size_t s, const Stage& stage, const std::vector<int>& needed) {
   const DType dtype = dtype_of(stage.value);
   const int axis = static_cast<int>(kernel_.axes.size()) - 1;
   // Places take as many lanes as float32 does where they fit into 32 bits.
@@ -105,7 +122,7 @@ void KernelEmitter::choose(std::size_t s, const Stage& stage) {
   b_.CreateStore(splat_constant(dtype, start_bits(Combiner::Max, dtype), type), best);
   const unsigned bits = narrow ? 32 : 64;
   b_.CreateStore(llvm::ConstantInt::get(places, llvm::APInt::getSignedMaxValue(bits)), place);
-  inner_loops(stage, kernel_.outer, [&] {
+  inner_loops(needed, kernel_.outer, [&] {
     Value* x = in_lanes(stage.value);
     Value* here = b_.CreateTrunc(index_[at(axis)], places->getScalarType());
     if (lanes_ > 1) here = b_.CreateVectorSplat(at(lanes_), here);

@@ -57,15 +57,20 @@ class KernelEmitter {
   bool reads_across(int axis) const;
   /// Both of these axes in blocks, so that a line of memory is used while it is near.
   void block_loops(int axis);
-  void inner_loops(const codegen::Stage& stage, int axis, const std::function<void()>& point);
+  /// `needed`: what the stages of the loops need.
+  void inner_loops(const std::vector<int>& needed, int axis, const std::function<void()>& point);
 
   // ---- stages ----
-  void run_stage(std::size_t s);
+  void run_stages(StageGroup group);
+  void store_all(const codegen::Stage& stage);
   /// The type of an accumulator: lanes of outer points, or parts of one point.
   llvm::Type* accumulator_type(llvm::Type* scalar) const;
   DType dtype_of(int expression) const {
     return kernel_.expressions[static_cast<std::size_t>(expression)].dtype; }
-  void combine(std::size_t s, const codegen::Stage& stage);
+  /// What a stage combines into, as a variable; null for a Map.
+  llvm::Value* accumulator(const codegen::Stage& stage);
+  void combine(std::size_t s, llvm::Value* sum);
+  llvm::Value* total(std::size_t s, llvm::Value* sum);
   /// old combined with the value at this point. Products are added in one rounding where that is
   /// what the machine does best.
   llvm::Value* combined(const codegen::Stage& stage, DType dtype, llvm::Value* old);
@@ -73,7 +78,7 @@ class KernelEmitter {
   /// All lanes combined, halves first: the order depends on the number of lanes alone.
   llvm::Value* folded(codegen::Combiner combiner, DType dtype, llvm::Value* x);
   /// ArgMax: the best value and its place in every lane, then over the lanes.
-  void choose(std::size_t s, const codegen::Stage& stage);
+  void choose(std::size_t s, const codegen::Stage& stage, const std::vector<int>& needed);
   /// The place of the best lane.
   llvm::Value* best_lane(DType dtype, llvm::Value* values, llvm::Value* indices);
   /// Larger, NaN largest; of equals the earlier one; a place that is not set is the last.
@@ -125,6 +130,7 @@ class KernelEmitter {
         *counter_ = nullptr;
   std::vector<llvm::Value*> buffers_, sizes_;
   KernelLevels levels_;
+  std::vector<StageGroup> groups_;
   // While emitting: what is computed, and the loops around.
   std::vector<llvm::Value*> values_, index_, results_;
   std::vector<int> computed_;

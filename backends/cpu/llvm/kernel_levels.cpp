@@ -76,10 +76,56 @@ void KernelLevels::add_roots(const Stage& stage, std::vector<int>& roots) const 
   }
 }
 
-std::vector<int> KernelLevels::needed_by(const Stage& stage) const {
+std::vector<int> KernelLevels::needed_by(StageGroup group) const {
   std::vector<int> roots;
-  add_roots(stage, roots);
+  for (std::size_t s = group.first; s < group.last; ++s) add_roots(kernel_.stages[s], roots);
   return needed(roots);
+}
+
+std::vector<StageGroup> KernelLevels::groups() const {
+  std::vector<StageGroup> list;
+  for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
+    if (!list.empty() && fits(list.back())) {
+      ++list.back().last;
+    } else {
+      list.push_back({s, s + 1});
+    }
+  }
+  return list;
+}
+
+bool KernelLevels::fits(StageGroup group) const {
+  const auto plain = [](const Stage& stage) {
+    return stage.inner && stage.kind != StageKind::Running &&
+           stage.combiner != Combiner::ArgMax;
+  };
+  if (!plain(kernel_.stages[group.first]) || !plain(kernel_.stages[group.last])) return false;
+  const std::vector<int> list = needed_by({group.last, group.last + 1});
+  const bool waits = std::any_of(list.begin(), list.end(), [&](const int i) {
+    const Expression& x = kernel_.expressions[at(i)];
+    return x.kind == ExpressionKind::StageResult && at(x.number) >= group.first;
+  });
+  return !waits && !touches_written(group, list);
+}
+
+bool KernelLevels::touches_written(StageGroup group, const std::vector<int>& needed) const {
+  std::vector<bool> written(kernel_.operands.size(), false);
+  for (std::size_t s = group.first; s < group.last; ++s) {
+    for (const Store& store : kernel_.stages[s].stores) {
+      written[at(kernel_.accesses[at(store.access)].operand)] = true;
+    }
+  }
+  const auto is_written = [&](const int access) {
+    return written[at(kernel_.accesses[at(access)].operand)];
+  };
+  const std::vector<Store>& stores = kernel_.stages[group.last].stores;
+  return std::any_of(needed.begin(), needed.end(),
+                     [&](const int i) {
+                       const Expression& x = kernel_.expressions[at(i)];
+                       return x.kind == ExpressionKind::Load && is_written(x.number);
+                     }) ||
+         std::any_of(stores.begin(), stores.end(),
+                     [&](const Store& store) { return is_written(store.access); });
 }
 
 }  // namespace kiln::cpu

@@ -5,6 +5,11 @@
 
 namespace kiln::cpu {
 
+/// Stages [first, last).
+struct StageGroup {
+  std::size_t first = 0, last = 0;
+};
+
 class KernelLevels {
  public:
   explicit KernelLevels(const codegen::Kernel& kernel);
@@ -12,15 +17,21 @@ class KernelLevels {
   /// 0: before all loops; axis + 1: in the loop of that axis.
   int level(int expression) const { return level_[static_cast<std::size_t>(expression)]; }
   bool varies_along(const codegen::Access& access) const;
-  /// What all stages need, or one; arguments come first.
+  /// What all stages need, or those of a group; arguments come first.
   const std::vector<int>& needed_everywhere() const { return everywhere_; }
-  std::vector<int> needed_by(const codegen::Stage& stage) const;
+  std::vector<int> needed_by(StageGroup group) const;
+  /// Neighbouring stages that go over the same points and do not wait for each other: they share
+  /// one loop, and what they read.
+  std::vector<StageGroup> groups() const;
 
  private:
   int level_of(const codegen::Expression& expression) const;
   int level_of(const codegen::Access& access) const;
   std::vector<int> needed(const std::vector<int>& roots) const;
   void add_roots(const codegen::Stage& stage, std::vector<int>& roots) const;
+  /// Whether stage `group.last` can be done in the loop of the group.
+  bool fits(StageGroup group) const;
+  bool touches_written(StageGroup group, const std::vector<int>& needed) const;
 
   const codegen::Kernel& kernel_;
   std::vector<int> level_, everywhere_;
