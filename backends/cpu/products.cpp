@@ -88,21 +88,26 @@ class ByTiles final : public codegen::PreparedProduct {
   TiledProduct product_;
 };
 
+/// Whether packing a transposed rhs in every run pays, or costs so little that no library call is
+/// worth its allocations.
+bool pays_to_pack(const codegen::MatrixProduct& p) {
+  constexpr std::int64_t kManyRows = 32, kSomeRows = 9, kSmall = 1 << 16, kTiny = 1 << 10;
+  const std::int64_t elements = p.depth * p.columns;
+  return p.rows >= kManyRows || elements <= kTiny || (p.rows >= kSomeRows && elements <= kSmall);
+}
+
 /// Why own loops do not take it; empty when they do. The figures stand in tiled/README.md. For an
 /// rhs that stays this looks at nothing but what PreparedProduct::packed_bytes may depend on.
 std::optional<std::string> refusal_of_tiles(const codegen::MatrixProduct& p, codegen::RhsUse use) {
-  constexpr std::int64_t kFewestColumns = 8, kFewestRowsToPackFor = 32;
   constexpr std::int64_t kMostElements = 1 << 19;
   if (p.batch != 1) return "a batch of matrices";
   if (p.result_column != 1) return "columns of the result lie apart";
-  if (p.columns < kFewestColumns) return text("fewer than ", kFewestColumns, " columns");
   if (p.depth * p.columns > kMostElements) {
     return text("rhs has more than ", kMostElements, " elements");
   }
   if (packed_before(p, use) || p.rhs_column == 1) return std::nullopt;
-  if (p.rhs_depth != 1 || p.rows < kFewestRowsToPackFor) {
-    return text("rhs is transposed, and there are fewer than ", kFewestRowsToPackFor, " rows");
-  }
+  if (p.rhs_depth != 1) return "neither rows nor columns of rhs lie together";
+  if (!pays_to_pack(p)) return "rhs is transposed, and there are few rows to pack it for";
   return std::nullopt;
 }
 

@@ -1,0 +1,19 @@
+// How often the process asks for memory, all its threads and libraries together: this program has
+// its own malloc, which counts and hands on to the C library's.
+#pragma once
+
+#include <cstdint>
+
+namespace allocations_test {
+
+std::int64_t allocations_so_far();
+
+/// How often memory was asked for while `action` ran.
+template <class Action>
+std::int64_t allocations_of(const Action& action) {
+  const std::int64_t before = allocations_so_far();
+  action();
+  return allocations_so_far() - before;
+}
+
+}  // namespace allocations_test

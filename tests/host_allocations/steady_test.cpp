@@ -1,0 +1,179 @@
+// The same call over and over on the cpu backend: from the third one on nobody asks for memory, the
+// host, the backend, its threads and the libraries together.
+#include "tests/catch.h"
+#include "tests/host_allocations/counted.h"
+
+#include <kiln/k.h>
+
+#include <functional>
+#include <new>
+
+using namespace kiln;
+using allocations_test::allocations_of;
+
+namespace {
+
+/// A function with its feeds and memory for its results.
+class Steady {
+ public:
+  Steady(Function f, std::vector<Array> feeds, std::vector<Array> results)
+      : f_(std::move(f)), feeds_(std::move(feeds)), results_(std::move(results)) {
+    for (const Array& feed : feeds_) inputs_.push_back(feed.as_view());
+    for (Array& result : results_) {
+      outputs_.push_back({result.dtype(), result.data(), result.dims()});
+    }
+  }
+  void call() { f_.call_into(inputs_, outputs_); }
+  const Array& result(std::size_t i) const { return results_[i]; }
+
+ private:
+  Function f_;
+  std::vector<Array> feeds_, results_;
+  std::vector<ArrayView> inputs_;
+  std::vector<MutableArrayView> outputs_;
+};
+
+Array drawn(std::vector<std::int64_t> dims, unsigned seed) {
+  std::int64_t count = 1;
+  for (const std::int64_t dim : dims) count *= dim;
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (float& value : values) {
+    seed = seed * 1664525u + 1013904223u;
+    value = static_cast<float>(seed >> 8) / 16777216.0f - 0.5f;
+  }
+  return Array(values, std::move(dims));
+}
+
+Variable weight(std::int64_t rows, std::int64_t columns) {
+  return variable(drawn({rows, columns}, 7));
+}
+
+/// A training step of a network with one hidden layer: the loss, and each weight moved a little.
+Steady mlp_step(std::int64_t batch, std::int64_t in, std::int64_t hidden, std::int64_t out) {
+  const Tensor x = placeholder({.shape = {None, in}}), t = placeholder({.shape = {None, out}});
+  const std::vector<Tensor> weights{weight(in, hidden), variable(Array::zeros({hidden})),
+                                    weight(hidden, out), variable(Array::zeros({out}))};
+  const Tensor y = dot(relu(dot(x, weights[0]) + weights[1]), weights[2]) + weights[3];
+  const Tensor loss = mean(square(y - t));
+  const std::vector<Tensor> slopes = gradients(loss, weights);
+  std::vector<UpdateOp> updates;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    updates.push_back(update_sub(weights[i], slopes[i] * 0.01));
+  }
+  return Steady(function({x, t}, {loss}, {.updates = updates, .backend = "cpu"}),
+                {drawn({batch, in}, 1), drawn({batch, out}, 2)}, {Array(0.0f)});
+}
+
+struct Lstm {
+  explicit Lstm(std::int64_t in, std::int64_t units)
+      : units(units), kernel(weight(in, 4 * units)), recurrent(weight(units, 4 * units)) {}
+  StepResult step(const Tensor& x, const std::vector<Tensor>& states) const {
+    const Tensor z = dot(x, kernel) + dot(states[0], recurrent);
+    const auto gate = [&](std::int64_t i) { return slice(z, {0, i * units}, {-1, units}); };
+    const Tensor c = sigmoid(gate(0)) * states[1] + sigmoid(gate(1)) * tanh(gate(2));
+    const Tensor h = sigmoid(gate(3)) * tanh(c);
+    return {h, {h, c}};
+  }
+  std::int64_t units;
+  Tensor kernel, recurrent;
+};
+
+/// One step of an LSTM whose states are fed and given back.
+Steady lstm_step(std::int64_t batch, std::int64_t in, std::int64_t units) {
+  const Lstm lstm(in, units);
+  const Tensor x = placeholder({.shape = {None, in}}), h = placeholder({.shape = {None, units}}),
+               c = placeholder({.shape = {None, units}});
+  const StepResult next = lstm.step(x, {h, c});
+  return Steady(function({x, h, c}, {next.states[0], next.states[1]}, {.backend = "cpu"}),
+                {drawn({batch, in}, 1), drawn({batch, units}, 2), drawn({batch, units}, 3)},
+                {Array::zeros({batch, units}), Array::zeros({batch, units})});
+}
+
+/// A training step through a loop of an LSTM.
+Steady lstm_training(std::int64_t batch, std::int64_t steps, std::int64_t in, std::int64_t units) {
+  const Lstm lstm(in, units);
+  const Tensor x = placeholder({.shape = {None, None, in}});
+  const Tensor start = dot(gather(permute_dimensions(x, {1, 0, 2}), 0) * 0.0, zeros({in, units}));
+  const RnnResult run = rnn(
+      [&](const Tensor& input, const std::vector<Tensor>& states) {
+        return lstm.step(input, states);
+      },
+      x, {start, start});
+  const Tensor loss = mean(square(run.last_output - 0.25));
+  const std::vector<Tensor> weights{lstm.kernel, lstm.recurrent};
+  const std::vector<Tensor> slopes = gradients(loss, weights);
+  const std::vector<UpdateOp> updates{update_sub(weights[0], slopes[0] * 0.1),
+                                      update_sub(weights[1], slopes[1] * 0.1)};
+  return Steady(function({x}, {loss}, {.updates = updates, .backend = "cpu"}),
+                {drawn({batch, steps, in}, 1)}, {Array(0.0f)});
+}
+
+Steady transposed_product() {
+  const Tensor x = placeholder({.shape = {None, 90}}), y = placeholder({.shape = {80, 90}});
+  return Steady(function({x, y}, {dot(x, transpose(y))}, {.backend = "cpu"}),
+                {drawn({20, 90}, 1), drawn({80, 90}, 2)}, {Array::zeros({20, 80})});
+}
+
+/// Kernels that are divided among the threads.
+Steady large_chain() {
+  const Tensor x = placeholder({.shape = {None, 1024}});
+  const Tensor y = softmax(tanh(x) * 2.0 + 1.0);
+  return Steady(function({x}, {y, sum(y, {.axis = {0}})}, {.backend = "cpu"}),
+                {drawn({512, 1024}, 1)}, {Array::zeros({512, 1024}), Array::zeros({1024})});
+}
+
+/// The allocations of twenty calls after the first three.
+std::int64_t of_twenty_calls(Steady steady) {
+  for (int i = 0; i < 3; ++i) steady.call();
+  return allocations_of([&] {
+    for (int i = 0; i < 20; ++i) steady.call();
+  });
+}
+
+struct Row {
+  const char* name;
+  std::function<Steady()> make;
+};
+const Row kRows[] = {
+    {"a training step of a tiny network", [] { return mlp_step(8, 16, 32, 1); }},
+    {"a training step of a small network", [] { return mlp_step(64, 128, 128, 10); }},
+    {"one step of an LSTM", [] { return lstm_step(4, 32, 64); }},
+    {"a training step through an LSTM", [] { return lstm_training(8, 12, 32, 32); }},
+    {"kernels for several threads", large_chain},
+    {"a training step of a large network", [] { return mlp_step(64, 784, 512, 10); }},
+    {"a training step with few classes", [] { return mlp_step(8, 16, 32, 4); }},
+    {"a training step of many rows with few columns", [] { return mlp_step(200, 20, 7, 3); }},
+    {"a transposed operand of a few rows", transposed_product},
+};
+
+}  // namespace
+
+TEST_CASE("every way to ask for memory is counted") {
+  CHECK(allocations_of([] {}) == 0);
+  CHECK(allocations_of([] { Array::zeros({1000}); }) >= 1);
+  CHECK(allocations_of([] { ::operator delete(::operator new(10)); }) == 1);
+  CHECK(allocations_of([] { ::operator delete(::operator new(64, std::align_val_t{64}),
+                                              std::align_val_t{64}); }) == 1);
+}
+
+TEST_CASE("steady calls ask for no memory") {
+  for (const int threads : {1, 2}) {
+    set_threads(threads);
+    for (const Row& row : kRows) {
+      INFO(row.name << ", threads: " << threads);
+      CHECK(of_twenty_calls(row.make()) == 0);
+    }
+  }
+}
+
+TEST_CASE("a size that comes back asks for no memory when it stays") {
+  set_threads(1);
+  const Tensor x = placeholder({.shape = {None, 24}});
+  const Function f = function({x}, {relu(dot(x, weight(24, 40)))}, {.backend = "cpu"});
+  Steady four(f, {drawn({4, 24}, 1)}, {Array::zeros({4, 40})});
+  Steady nine(f, {drawn({9, 24}, 1)}, {Array::zeros({9, 40})});
+  for (int i = 0; i < 3; ++i) four.call();
+  CHECK(allocations_of([&] { nine.call(); }) > 0);  // those of the backend are counted
+  four.call();
+  CHECK(allocations_of([&] { four.call(); }) == 0);
+}
