@@ -101,7 +101,7 @@ std::unique_ptr<llvm::MemoryBuffer> emit(llvm::Module& module, llvm::TargetMachi
                                                          /*RequiresNullTerminator=*/false);
 }
 
-/// Errors that LLVM reports instead of throwing or returning them; unheard, it would end the process.
+/// Errors that LLVM reports, not throws or returns; unheard, they would end the process.
 class Diagnostics {
  public:
   explicit Diagnostics(llvm::LLVMContext& context) : context_(context) {
