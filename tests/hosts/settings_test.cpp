@@ -6,7 +6,11 @@
 
 #include "runtime/backend_instance.h"
 
-#include <cstring>
+#include <algorithm>
+#include <fstream>
+#include <initializer_list>
+#include <set>
+#include <sstream>
 
 using namespace kiln;
 using hosts_test::error_of;
@@ -17,8 +21,19 @@ const char* const kLevels[] = {"baseline", "avx2", "avx512"};
 
 /// What the processor has, found in another way than the backend does.
 int best_level() {
-  if (__builtin_cpu_supports("x86-64-v4")) return 2;
-  return __builtin_cpu_supports("x86-64-v3") ? 1 : 0;
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line) && line.rfind("flags", 0) != 0) {
+  }
+  std::istringstream words(line);
+  std::set<std::string> flags;
+  for (std::string word; words >> word;) flags.insert(word);
+  const auto has = [&](std::initializer_list<const char*> names) {
+    return std::all_of(names.begin(), names.end(),
+                       [&](const char* name) { return flags.count(name) == 1; });
+  };
+  if (!has({"avx2", "fma", "bmi1", "bmi2"})) return 0;
+  return has({"avx512f", "avx512cd", "avx512dq", "avx512bw", "avx512vl"}) ? 2 : 1;
 }
 
 std::string refusal_of(const std::string& level) {
