@@ -42,6 +42,11 @@ Value* by_math(const Emit& e, Values x) {
   return kFunction(e, x[0]);
 }
 
+template <Value* (*kFunction)(const Emit&, Value*, Value*)>
+Value* by_math(const Emit& e, Values x) {
+  return kFunction(e, x[0], x[1]);
+}
+
 Value* negated(const Emit& e, Values x) { return e.b.CreateFNeg(x[0]); }
 Value* integer_negated(const Emit& e, Values x) { return e.b.CreateNeg(x[0]); }
 Value* unchanged(const Emit&, Values x) { return x[0]; }
@@ -114,7 +119,6 @@ Value* fmod_of(const Emit& e, Values x) {
 
 using Binary = llvm::Instruction;
 using Compare = llvm::CmpInst;
-constexpr ID kMaximum = llvm::Intrinsic::maximum, kMinimum = llvm::Intrinsic::minimum;
 
 constexpr Row kRows[] = {
     {Op::Neg, negated, integer_negated, integer_negated},
@@ -141,9 +145,9 @@ constexpr Row kRows[] = {
     {Op::Div, by_instruction<Binary::FDiv>, signed_quotient, natural_quotient},
     {Op::Mod, fmod_of, signed_remainder, natural_remainder},
     {Op::Pow, pow_of, integer_power, unsigned_power},
-    {Op::Maximum, by_intrinsic<kMaximum>, by_intrinsic<llvm::Intrinsic::smax>,
+    {Op::Maximum, by_math<emit_maximum>, by_intrinsic<llvm::Intrinsic::smax>,
      by_intrinsic<llvm::Intrinsic::umax>},
-    {Op::Minimum, by_intrinsic<kMinimum>, by_intrinsic<llvm::Intrinsic::smin>,
+    {Op::Minimum, by_math<emit_minimum>, by_intrinsic<llvm::Intrinsic::smin>,
      by_intrinsic<llvm::Intrinsic::umin>},
     {Op::Equal, by_comparison<Compare::FCMP_OEQ>, by_comparison<Compare::ICMP_EQ>,
      by_comparison<Compare::ICMP_EQ>},

@@ -13,6 +13,9 @@ namespace kiln::cpu {
 /// x / y by a reciprocal of y, which leaves the loop when y does not change in it; a step with the
 /// remainder makes up for its rounding. REQUIRES: the target has fused multiply-add.
 llvm::Value* emit_quotient(const Emit& e, llvm::Value* x, llvm::Value* y);
+// vector_extreme.cpp
+llvm::Value* emit_maximum(const Emit& e, llvm::Value* x, llvm::Value* y);
+llvm::Value* emit_minimum(const Emit& e, llvm::Value* x, llvm::Value* y);
 // vector_exp.cpp
 llvm::Value* emit_exp(const Emit& e, llvm::Value* x);
 llvm::Value* emit_expm1(const Emit& e, llvm::Value* x);
