@@ -53,17 +53,16 @@ void dump_user_graph(const Program& program, const DumpFolder& folder) {
 
 void dump_pass(const Program& program, const PassRun& run, const DumpFolder& folder) {
   if (!folder.wants(Stage::Passes)) return;
-  const std::string head = text("; ", run.pass->name, ": ", run.pass->sentence, "\n;",
-                                milliseconds(run.seconds), " ms",
-                                run.changed ? "\n" : " (unchanged)\n");
+  const std::string head =
+      text("; ", run.pass->name, ": ", run.pass->sentence, "\n;", milliseconds(run.seconds), " ms",
+           run.changed ? "\n" : " (unchanged)\n");
   folder.write(kPassesNumber + run.position, text(run.pass->name, ".kir"),
                head + (run.changed ? text_of(run.graph, program.name) : ""));
 }
 
 void dump_module(const Program& program, const DumpFolder& folder) {
   if (!folder.wants(Stage::Module)) return;
-  const module::Module compiled =
-      module::make_module(program.graph, program.guards, program.name);
+  const module::Module compiled = module::make_module(program.graph, program.guards, program.name);
   folder.write(kModuleNumber, "module.kir", module::print_module(compiled));
   const module::Encoded encoded = module::write_module(compiled, {.embed_constants = true});
   folder.write(kModuleNumber, "module.kirb",
@@ -77,10 +76,12 @@ void finish_compile_dump(const Program& program, DumpFolder& folder) {
 
 void dump_calls(const Program& program, DumpFolder& folder) noexcept {
   try {
+    folder.require_taken();  // of calls
     if (program.frames.calls() == 0 || !folder.wants(Stage::Timings)) return;
     folder.narrow(Stage::Timings);
     const TakingDumps taking(&folder);
     program.executable.dump();
+    folder.require_taken();
   } catch (const std::exception& fault) {
     log_line(LogLevel::Warning, "dump", fault.what());
   }

@@ -2,7 +2,6 @@
 #include "runtime/dump_folder.h"
 
 #include "core/types/text.h"
-#include "runtime/log.h"
 
 #include <kiln/error.h>
 
@@ -23,12 +22,18 @@ struct NamedStage {
   Stage stage;
 };
 constexpr NamedStage kStages[] = {
-    {"graph", Stage::Graph},      {"passes", Stage::Passes},
-    {"module", Stage::Module},    {"claims", Stage::Claims},
-    {"kernels", Stage::Kernels},  {"plan", Stage::Plan},
-    {"llvm_ir", Stage::LlvmIr},   {"memory_plan", Stage::MemoryPlan},
-    {"assembly", Stage::Assembly}, {"timings", Stage::Timings},
-    {"backend", Stage::Backend},  {"all", Stage::All},
+    {"graph", Stage::Graph},
+    {"passes", Stage::Passes},
+    {"module", Stage::Module},
+    {"claims", Stage::Claims},
+    {"kernels", Stage::Kernels},
+    {"plan", Stage::Plan},
+    {"memory_plan", Stage::MemoryPlan},
+    {"llvm_ir", Stage::LlvmIr},
+    {"assembly", Stage::Assembly},
+    {"timings", Stage::Timings},
+    {"backend", Stage::Backend},
+    {"all", Stage::All},
 };
 
 /// How a backend's stages are filed, whatever order they come in.
@@ -39,14 +44,10 @@ struct BackendStage {
   std::string_view extension;
 };
 constexpr BackendStage kBackendStages[] = {
-    {"claims", Stage::Claims, 50, ".txt"},
-    {"kernels", Stage::Kernels, 51, ".txt"},
-    {"plan", Stage::Plan, 52, ".txt"},
-    {"memory_plan", Stage::MemoryPlan, 53, ".txt"},
-    {"llvm_ir", Stage::LlvmIr, 54, ".ll"},
-    {"llvm_ir_optimized", Stage::LlvmIr, 55, ".ll"},
-    {"assembly", Stage::Assembly, 56, ".s"},
-    {"timings", Stage::Timings, kTimingsNumber, ".txt"},
+    {"claims", Stage::Claims, 50, ".txt"},   {"kernels", Stage::Kernels, 51, ".txt"},
+    {"plan", Stage::Plan, 52, ".txt"},       {"memory_plan", Stage::MemoryPlan, 53, ".txt"},
+    {"llvm_ir", Stage::LlvmIr, 54, ".ll"},   {"llvm_ir_optimized", Stage::LlvmIr, 55, ".ll"},
+    {"assembly", Stage::Assembly, 56, ".s"}, {"timings", Stage::Timings, kTimingsNumber, ".txt"},
 };
 constexpr BackendStage kOther = {"other", Stage::Other, 60, ".txt"};
 
@@ -113,8 +114,7 @@ bool DumpFolder::wants(Stage stage) const {
   return (static_cast<std::uint32_t>(stages_) & static_cast<std::uint32_t>(stage)) != 0;
 }
 
-void DumpFolder::write(std::size_t number, std::string_view name,
-                       std::string_view contents) const {
+void DumpFolder::write(std::size_t number, std::string_view name, std::string_view contents) const {
   std::ostringstream file_name;
   file_name.imbue(std::locale::classic());
   file_name << std::setw(2) << std::setfill('0') << number << '-' << name;
@@ -135,8 +135,7 @@ void DumpFolder::take(const BackendDump& dump) noexcept {
     if (dump.ordinal != 0) name += text("-", dump.ordinal);
     write(stage.number, name + std::string(stage.extension),
           {reinterpret_cast<const char*>(dump.bytes.data()), dump.bytes.size()});
-  } catch (const std::exception& fault) {
-    log_line(LogLevel::Warning, "dump", fault.what());
+  } catch (const std::exception&) {
     if (!fault_) fault_ = std::current_exception();
   }
 }

@@ -31,7 +31,7 @@ class DumpFolder {
   /// "12-name". IoError.
   void write(std::size_t number, std::string_view name, std::string_view contents) const;
   /// A thing of a backend, under its stage's number; one that comes again replaces its file. Never
-  /// throws: what went wrong is logged, and kept for the next function.
+  /// throws: what went wrong is kept for the next function.
   void take(const BackendDump& dump) noexcept;
   /// Throws the first thing that went wrong in take.
   void require_taken();

@@ -112,33 +112,36 @@ Program::~Program() {
   if (dumps) dump_calls(*this, *dumps);
 }
 
+module::Module compile_graph(Program& program) {
+  const UsualFloatState usual;
+  const Clock::time_point start = Clock::now();
+  if (program.dumps) dump_user_graph(program, *program.dumps);
+  program.guards = ir::collect_guards(program.user_graph.roots());
+  program.binding = InputBinding(program.name, program.user_graph.inputs, program.guards);
+  program.graph = run_passes(program);
+  module::Module compiled = module::make_module(program.graph, program.guards, program.name);
+  if (program.dumps) dump_module(program, *program.dumps);
+  compile_module(program, compiled);
+  program.compile_seconds = seconds_since(start);
+  if (program.dumps) finish_compile_dump(program, *program.dumps);
+  return compiled;
+}
+
 std::shared_ptr<const Program> compile_program(const ir::Graph& graph, std::string name,
                                                const InstancePtr& instance,
                                                std::unique_ptr<DumpFolder> dumps) {
-  const UsualFloatState usual;
-  const Clock::time_point start = Clock::now();
   auto program = std::make_shared<Program>();
   program->name = std::move(name);
   program->user_graph = graph;
   program->instance = instance;
   program->dumps = std::move(dumps);
-  if (program->dumps) dump_user_graph(*program, *program->dumps);
-  program->guards = ir::collect_guards(graph.roots());
-  program->binding = InputBinding(program->name, graph.inputs, program->guards);
-  program->graph = run_passes(*program);
+  const module::Module compiled = compile_graph(*program);
   const std::vector<ir::Value> roots = program->graph.roots();
   program->draws = reaches(roots, ir::Op::RandomUniform);
   program->calls_host = reaches(roots, ir::Op::HostCall);
-
-  const module::Module compiled =
-      module::make_module(program->graph, program->guards, program->name);
   find_storages(*program, compiled);
   prepare_output_sizes(*program);
-  if (program->dumps) dump_module(*program, *program->dumps);
-  compile_module(*program, compiled);
   find_updates_in_place(*program);
-  program->compile_seconds = seconds_since(start);
-  if (program->dumps) finish_compile_dump(*program, *program->dumps);
   return program;
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/ir/dim_program.h"
 #include "core/ir/graph.h"
+#include "core/module/module.h"
 #include "core/passes/pipeline.h"
 #include "runtime/backend_instance.h"
 #include "runtime/call_frame.h"
@@ -60,6 +61,11 @@ struct Program {
   std::unique_ptr<DumpFolder> dumps;  // null: nobody asked when it was made
   mutable FramePool frames;  // of the executable, and so before it in destruction
 };
+
+/// The part of compile_program that asks nothing of the variables, which may be those of a file:
+/// passes and backend. REQUIRES: name, user_graph and instance are set, and dumps when wanted.
+/// Gives the module that was compiled.
+module::Module compile_graph(Program& program);
 
 /// Runs the passes and compiles for that backend. `dumps` takes the stages as they come to be, and
 /// what calls add to them. Throws NotImplementedError, BackendError, IoError.

@@ -29,7 +29,6 @@ class Dumps {
   }
 
  private:
-
   const sdk::Host& host_;
   std::string label_;
 };

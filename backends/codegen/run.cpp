@@ -67,8 +67,7 @@ class Runner {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = Clock::now();
     work();
-    ++tape_.times[i].calls;
-    tape_.times[i].seconds += std::chrono::duration<double>(Clock::now() - start).count();
+    tape_.times[i].add(std::chrono::duration<double>(Clock::now() - start).count());
   }
 
   void run_one(Instruction& instruction) {

@@ -5,6 +5,8 @@
 
 #include "backends/codegen/binding.h"
 
+#include <algorithm>
+
 namespace kiln::codegen {
 
 struct Tape;
@@ -30,6 +32,15 @@ struct RegionPart {
 struct StepTime {
   std::int64_t calls = 0;
   double seconds = 0;
+  double least = 0;  // of one call, if there were any
+
+  void add(double taken) { add(StepTime{1, taken, taken}); }
+  void add(const StepTime& other) {
+    if (other.calls == 0) return;
+    least = calls == 0 ? other.least : std::min(least, other.least);
+    calls += other.calls;
+    seconds += other.seconds;
+  }
 };
 
 /// One run at a time.

@@ -11,13 +11,15 @@
 namespace kiln::codegen {
 namespace {
 
-std::string row(std::int64_t calls, double seconds, double whole) {
+std::string row(const StepTime& time, const StepTime& whole) {
   std::ostringstream out;
   out.imbue(std::locale::classic());
-  out << std::setw(10) << calls;
-  const double each = calls == 0 ? 0 : seconds / static_cast<double>(calls);
-  return std::move(out).str() + in_column(seconds * 1e6, 14, 1) + in_column(each * 1e6, 12, 3) +
-         in_column(whole == 0 ? 0 : 100 * seconds / whole, 8, 1) + "%  ";
+  out << std::setw(10) << time.calls;
+  const double mean = time.calls == 0 ? 0 : time.seconds / static_cast<double>(time.calls);
+  const double share = whole.seconds == 0 ? 0 : 100 * time.seconds / whole.seconds;
+  return std::move(out).str() + in_column(time.seconds * 1e6, 14, 1) +
+         in_column(mean * 1e6, 12, 3) + in_column(time.least * 1e6, 12, 3) +
+         in_column(share, 8, 1) + "%  ";
 }
 
 std::size_t step_of(const Plan& plan, const Instruction& instruction) {
@@ -28,8 +30,7 @@ std::size_t step_of(const Plan& plan, const Instruction& instruction) {
 
 void CallTimes::take(Tape& tape, double seconds) {
   const std::lock_guard lock(mutex_);
-  ++calls_;
-  seconds_ += seconds;
+  whole_.add(seconds);
   take_steps(tape);
 }
 
@@ -40,8 +41,7 @@ void CallTimes::take_steps(Tape& tape) {
   for (std::size_t i = 0; i < tape.times.size(); ++i) {
     const bool is_step = i < tape.instructions.size();
     StepTime& sum = is_step ? sums[step_of(plan, tape.instructions[i])] : sums.back();
-    sum.calls += tape.times[i].calls;
-    sum.seconds += tape.times[i].seconds;
+    sum.add(tape.times[i]);
     tape.times[i] = {};
   }
   for (Instruction& instruction : tape.instructions) {
@@ -51,12 +51,13 @@ void CallTimes::take_steps(Tape& tape) {
 
 std::string CallTimes::print(const Program& program) const {
   const std::lock_guard lock(mutex_);
-  std::string out = text("# ", calls_, " calls since times were asked for\n");
-  if (calls_ == 0) return out;
-  out += "# loops that run on several threads: the sum of these; steps side by side: one time for\n"
-         "# all; what no step is for (arguments, measuring) is in the first line alone\n"
-         "     calls  microseconds    per call   share\n";
-  out += row(calls_, seconds_, seconds_) + "the whole call\n";
+  std::string out = text("# ", whole_.calls, " calls since times were asked for\n");
+  if (whole_.calls == 0) return out;
+  out +=
+      "# loops that run on several threads: the sum of these; steps side by side: one time for\n"
+      "# all; what no step is for (arguments, measuring) is in the first line alone\n"
+      "     calls  microseconds        mean    shortest   share\n";
+  out += row(whole_, whole_) + "the whole call\n";
   print_plan(program, program.plan, "", out);
   return out;
 }
@@ -70,9 +71,9 @@ void CallTimes::print_plan(const Program& program, const Plan& plan, const std::
     const StepTime time = known ? found->second[s] : StepTime{};
     if (s == plan.region_begin && s < plan.region_end) {
       const StepTime region = known ? found->second.back() : StepTime{};
-      out += row(region.calls, region.seconds, seconds_) + indent + print_region(plan) + "\n";
+      out += row(region, whole_) + indent + print_region(plan) + "\n";
     }
-    out += row(time.calls, time.seconds, seconds_) + indent + codegen::print(program, step) + "\n";
+    out += row(time, whole_) + indent + codegen::print(program, step) + "\n";
     if (const auto* loop = std::get_if<LoopStep>(&step)) {
       print_plan(program, *loop->body, indent + "  ", out);
     }

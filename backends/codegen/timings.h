@@ -19,7 +19,7 @@ class CallTimes {
 
   /// Takes what the run left in the tape, bodies too.
   void take(Tape& tape, double seconds);
-  /// A line for each step, with calls, microseconds and share of the calls' time.
+  /// A line for each step: calls, microseconds, those of the mean and of the shortest call, share.
   std::string print(const Program& program) const;
 
  private:
@@ -29,8 +29,7 @@ class CallTimes {
 
   std::atomic<bool> wanted_{false};
   mutable std::mutex mutex_;
-  std::int64_t calls_ = 0;
-  double seconds_ = 0;
+  StepTime whole_;
   /// Of each plan: its steps, then its region.
   std::unordered_map<const Plan*, std::vector<StepTime>> steps_;
 };

@@ -42,7 +42,7 @@ TEST_CASE("KILN_DUMP that cannot be used is an error of function") {
   const std::string file = scratch.write("file", "");
   const Tensor x = placeholder({.shape = {2}, .name = "x"});
   const std::string stages =
-      "stages are graph, passes, module, claims, kernels, plan, llvm_ir, memory_plan, assembly, "
+      "stages are graph, passes, module, claims, kernels, plan, memory_plan, llvm_ir, assembly, "
       "timings, backend, all";
   const auto make = [&](Where where = Where::here()) {
     return function({x}, {x * 2}, {.name = "f"}, where);

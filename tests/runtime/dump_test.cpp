@@ -1,6 +1,8 @@
 // Looking inside functions: what lies in the folders, and that it is what runs. Folders that cannot
 // be written are in tests/errors.
 #include "tests/catch.h"
+#include "tests/environment.h"
+#include "tests/error_text.h"
 #include "tests/scratch.h"
 
 #include "core/module/parse.h"
@@ -8,28 +10,20 @@
 
 #include <kiln/k.h>
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <filesystem>
-#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
 
 namespace K = kiln;
 using K::Array, K::Tensor;
-using kiln::testing::Scratch, kiln::testing::contents_of;
+using kiln::testing::contents_of, kiln::testing::EnvironmentVariable, kiln::testing::error_text,
+    kiln::testing::Scratch;
 
 namespace {
 
 namespace fs = std::filesystem;
-
-/// KILN_DUMP for one scope.
-class DumpVariable {
- public:
-  explicit DumpVariable(const std::string& value) { ::setenv("KILN_DUMP", value.c_str(), 1); }
-  ~DumpVariable() { ::unsetenv("KILN_DUMP"); }
-  DumpVariable(const DumpVariable&) = delete;
-  DumpVariable& operator=(const DumpVariable&) = delete;
-};
 
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
@@ -94,15 +88,180 @@ TEST_CASE("a function's stages are numbered files in their order") {
       "40-module.kirb",
   };
   if (compiled(f)) {
-    expected.insert(expected.end(), {"50-claims-sizes_1.txt", "50-claims.txt", "51-kernels.txt",
-                                     "52-plan.txt", "53-memory_plan-sizes_1.txt",
-                                     "53-memory_plan.txt", "54-llvm_ir.ll",
-                                     "55-llvm_ir_optimized.ll", "56-assembly.s",
-                                     "70-timings-calls.txt", "70-timings-compile.txt"});
+    expected.insert(expected.end(),
+                    {"50-claims-sizes_1.txt", "50-claims.txt", "51-kernels.txt", "52-plan.txt",
+                     "53-memory_plan-sizes_1.txt", "53-memory_plan.txt", "54-llvm_ir.ll",
+                     "55-llvm_ir_optimized.ll", "56-assembly.s", "70-timings-calls.txt",
+                     "70-timings-compile.txt"});
   }
   expected.push_back("70-timings.txt");
   CHECK(names_in(scratch.path("now")) == expected);
   const std::string times = contents_of(scratch.path("now/70-timings.txt"));
   CHECK(has(times, "pass scan_batch_inputs"));
   CHECK(has(times, "backend " + f.backend()));
+}
+
+TEST_CASE("what is dumped while a function is made is what is dumped of it later") {
+  const Scratch scratch;
+  Training training;
+  training.options.dump = scratch.path("made/first");
+  const K::Function f = training.function();
+  f.dump(scratch.path("later"));
+  for (const std::string& name : names_in(scratch.path("made/first"))) {
+    INFO(name);
+    CHECK(contents_of(scratch.path("made/first/" + name)) ==
+          contents_of(scratch.path("later/" + name)));
+  }
+  // The module is what the last pass left.
+  const std::string module = contents_of(scratch.path("later/40-module.kir"));
+  const std::string last = contents_of(scratch.path("later/17-simplify.kir"));
+  CHECK(K::module::print_module(K::module::parse_module(module)) == module);
+  CHECK((has(last, "(unchanged)") || has(last, module)));
+  CHECK(has(contents_of(scratch.path("later/12-scan_hoist_invariants.kir")), "(unchanged)"));
+}
+
+TEST_CASE("names in dumps are K functions and lines of the user") {
+  const Scratch scratch;
+  Training training;
+  const K::Function f = training.function();
+  f.dump(scratch.path("f"));
+  CHECK(has(contents_of(scratch.path("f/40-module.kir")), "dump_test.cpp"));
+  if (!compiled(f)) return;
+  const std::string kernels = contents_of(scratch.path("f/51-kernels.txt"));
+  const std::size_t at = kernels.find("_tanh_line");
+  REQUIRE(at != std::string::npos);
+  const std::size_t begin = kernels.rfind(' ', at) + 1;
+  const std::string name = kernels.substr(begin, kernels.find('(', at) - begin);
+  for (const char* file :
+       {"52-plan.txt", "54-llvm_ir.ll", "55-llvm_ir_optimized.ll", "56-assembly.s"}) {
+    INFO(file << " " << name);
+    CHECK(has(contents_of(scratch.path(std::string("f/") + file)), name));
+  }
+  CHECK(contents_of(scratch.path("f/54-llvm_ir.ll")) !=
+        contents_of(scratch.path("f/55-llvm_ir_optimized.ll")));
+  const std::string claims = contents_of(scratch.path("f/50-claims.txt"));
+  CHECK(has(claims, "dot at "));
+  CHECK(has(claims, "product: taken"));
+}
+
+TEST_CASE("a product that no library takes is dumped with the reason") {
+  const Scratch scratch;
+  const Tensor a = K::placeholder({.shape = {3, 4}, .dtype = "int32", .name = "a"});
+  const K::Function f = K::function({a}, {K::dot(a, K::transpose(a))}, {.name = "integers"});
+  f.dump(scratch.path("f"), K::Stage::Claims);
+  if (!compiled(f)) {
+    CHECK(names_in(scratch.path("f")).empty());
+    return;
+  }
+  CHECK(names_in(scratch.path("f")) == std::vector<std::string>{"50-claims.txt"});
+  const std::string claims = contents_of(scratch.path("f/50-claims.txt"));
+  INFO(claims);
+  CHECK(has(claims, "product: refused: "));
+  CHECK(has(claims, "int32"));
+}
+
+TEST_CASE("only wanted stages are written") {
+  const Scratch scratch;
+  Training training;
+  const K::Function f = training.function();
+  f.dump(scratch.path("module"), K::Stage::Module | K::Stage::Graph);
+  CHECK(names_in(scratch.path("module")) ==
+        std::vector<std::string>{"00-user.dot", "00-user.kir", "40-module.kir", "40-module.kirb"});
+  f.dump(scratch.path("plan"), K::Stage::Plan);
+  CHECK(names_in(scratch.path("plan")).size() == (compiled(f) ? 1 : 0));
+}
+
+TEST_CASE("KILN_DUMP takes every function into a folder of its own") {
+  const Scratch scratch;
+  {
+    const std::string setting = scratch.path("all") + ":graph,memory_plan,timings";
+    const EnvironmentVariable variable("KILN_DUMP", setting);
+    Training training;
+    const K::Function f = training.function(), g = training.function();
+    f({training.feed()});
+    g({training.feed()});
+  }
+  const std::vector<std::string> folders = names_in(scratch.path("all"));
+  REQUIRE(folders.size() == 2);
+  for (const std::string& folder : folders) {
+    INFO(folder);
+    CHECK(folder.substr(0, 3) == "fn-");
+    CHECK(folder.substr(6) == "-train_step");
+    const std::vector<std::string> files = names_in(scratch.path("all/" + folder));
+    CHECK(std::count(files.begin(), files.end(), "00-user.kir") == 1);
+    CHECK(std::count(files.begin(), files.end(), "70-timings.txt") == 1);
+    CHECK(std::count(files.begin(), files.end(), "40-module.kir") == 0);
+    if (files.size() == 3) continue;
+    // Of the sizes of the call, and of its steps: both are written behind it.
+    CHECK(std::count(files.begin(), files.end(), "53-memory_plan-sizes_1.txt") == 1);
+    const std::string path = scratch.path("all/" + folder + "/70-timings-calls.txt");
+    CHECK(has(contents_of(path), "# 1 calls "));
+  }
+}
+
+TEST_CASE("dumping changes no result and no variable") {
+  Training training;
+  const Array before_w = K::get_value(training.w), before_u = K::get_value(training.u);
+  const Array plain = training.function()({training.feed()})[0];
+  const Array after_w = K::get_value(training.w), after_u = K::get_value(training.u);
+  K::set_value(training.w, before_w);
+  K::set_value(training.u, before_u);
+  const Scratch scratch;
+  training.options.dump = scratch.path("f");
+  const K::Function f = training.function();
+  CHECK(K::get_value(training.w) == before_w);
+  CHECK(f({training.feed()})[0] == plain);
+  CHECK(K::get_value(training.w) == after_w);
+  f.dump(scratch.path("again"));
+  CHECK(K::get_value(training.w) == after_w);
+  CHECK(K::get_value(training.u) == after_u);
+  CHECK(f.stats().calls == 1);
+  CHECK(f.stats().code_generations <= 1);
+}
+
+TEST_CASE("each stage that cannot be written is an error with its path") {
+  const Scratch scratch;
+  Training training;
+  const K::Function f = training.function();
+  // A folder in the place of a file, as root may write into any folder.
+  for (const char* name : {"10-simplify.kir", "40-module.kir", "70-timings.txt", "51-kernels.txt",
+                           "70-timings-compile.txt", "56-assembly.s"}) {
+    const std::string taken = scratch.path(std::string("taken-") + name);
+    fs::create_directories(taken + "/" + name);
+    INFO(name);
+    if (!compiled(f) && std::string(name) == "51-kernels.txt") break;
+    const std::string fact = "cannot write " + taken + "/" + name + ": Is a directory";
+    CHECK(error_text<K::IoError>([&] { f.dump(taken); }) == "dump: " + fact);
+    training.options.dump = taken;
+    CHECK(error_text<K::IoError>([&] { training.function(); }) ==
+          "function: " + fact + " (asked for by: dump)");
+    training.options.dump.clear();
+  }
+  CHECK(f({training.feed()}).size() == 1);
+}
+
+TEST_CASE("functions are dumped from several threads at once", "[concurrency]") {
+  const Scratch scratch;
+  Training training;
+  const K::Function f = training.function();
+  std::vector<std::thread> threads;
+  std::vector<std::string> faults(4);
+  for (std::size_t t = 0; t < faults.size(); ++t) {
+    threads.emplace_back([&, t] {
+      try {
+        for (int i = 0; i < 3; ++i) {
+          f({training.feed()});
+          f.dump(scratch.path("f" + std::to_string(t)), K::Stage::Plan | K::Stage::Timings);
+        }
+      } catch (const std::exception& fault) {
+        faults[t] = fault.what();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t t = 0; t < faults.size(); ++t) {
+    CHECK(faults[t] == "");
+    CHECK(contents_of(scratch.path("f" + std::to_string(t) + "/52-plan.txt")) ==
+          contents_of(scratch.path("f0/52-plan.txt")));
+  }
 }

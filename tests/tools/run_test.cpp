@@ -8,7 +8,6 @@
 #include "core/ops/build.h"
 #include "core/types/text.h"
 
-
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,10 +55,10 @@ TEST_CASE("sizes beyond what can be counted or had are refused") {
   };
   const std::string uncountable = "float32[4611686018427387904,16]";
   check_refused(file(program(uncountable, "%1 = neg %0 : " + uncountable + "\n")),
-                "Array: dims [4611686018427387904,16] hold 2^63 elements or more");
+                "kiln: no memory for random values of " + uncountable + " (placeholder x): ");
   const std::string too_large = "float32[17592186044416]";
   check_refused(file(program(too_large, "%1 = neg %0 : " + too_large + "\n")),
-                "Array: no memory for 140737488355328 bytes");
+                "kiln: no memory for random values of " + too_large + " (placeholder x): ");
   // Results, too: the input is small.
   const auto broadcast = [](const std::string& first) {
     return program("float32[3]", "%1 = broadcast %0 dims=[" + first +
@@ -103,10 +102,10 @@ TEST_CASE("unknown sizes are given by the program's names") {
       {"rows=1e3", "kiln: kiln: 'rows=1e3' is not NAME=SIZE\n"},
       {"rows=99999999999999", "kiln: kiln: 'rows=99999999999999' is not NAME=SIZE\n"},
       {"columns=2", "kiln: kiln: the program has no unknown size 'columns'; it has: rows\n"},
-      {"rows=999999999999", "kiln: Array: no memory for 7999999999992 bytes\n"}};
+      {"rows=999999999999", "kiln: kiln: no memory for random values of float32[rows] "}};
   for (const auto& [dim, message] : wrong) {
     const Outcome outcome = run(text("--dim ", dim));
-    CHECK(outcome.text == message);
+    CHECK(outcome.text.rfind(message, 0) == 0);
     CHECK(outcome.status == 1);
   }
 }

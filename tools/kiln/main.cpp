@@ -79,6 +79,34 @@ int compare(const std::string& file, const std::vector<std::string>& backends, d
   return equal ? 0 : 1;
 }
 
+struct DumpOptions {
+  std::string directory, stages = "all", backend = "cpu";
+  int calls = 3;
+};
+
+void dump(const std::string& file, const DumpOptions& wanted,
+          const kiln::tool::RunOptions& options) {
+  const kiln::Stage stages = kiln::runtime::stages_named(wanted.stages, "--stages");
+  const auto module = kiln::tool::load_module(file);
+  kiln::tool::dump_module(
+      module, options, wanted.backend,
+      std::make_unique<kiln::runtime::DumpFolder>(wanted.directory, stages,
+                                                  kiln::runtime::DumpRequest{"kiln dump", ""}),
+      wanted.calls);
+  std::cout << "stages of " << file << " on " << wanted.backend << " are in " << wanted.directory
+            << "\n";
+}
+
+void add_dump_options(CLI::App* dump, DumpOptions& options) {
+  dump->add_option("DIR", options.directory, "made when missing")->required();
+  dump->add_option("--backend", options.backend, "name or absolute path of a backend");
+  dump->add_option("--stages", options.stages,
+                   "graph,passes,module,claims,kernels,plan,memory_plan,llvm_ir,assembly,timings,"
+                   "backend: all unless given");
+  dump->add_option("--calls", options.calls, "calls with random inputs, whose steps are timed")
+      ->check(CLI::Range(0, 1000000));
+}
+
 void add_bench(CLI::App& app, kiln::bench::Options& options) {
   auto* bench = app.add_subcommand("bench", "times programs beside the limits of the machine");
   bench->add_option("ROW", options.rows, "rows to run, all unless given");
@@ -116,11 +144,14 @@ int main(int argc, char** argv) {
   run_verb->add_option("--backend", backend);
   compare_verb->add_option("--backends", backends)->delimiter(',')->required();
   compare_verb->add_option("--tolerance", tolerance);
-  for (auto* verb : {run_verb, compare_verb}) {
+  auto* dump_verb = app.add_subcommand("dump", "writes the stages that a module is compiled in");
+  for (auto* verb : {run_verb, compare_verb, dump_verb}) {
     verb->add_option("FILE", file, ".kir text or binary")->required();
     verb->add_option("--random", seed, "seed of the inputs");
     verb->add_option("--dim", dims, "NAME=SIZE of an unknown size; others are 3");
   }
+  DumpOptions dumped;
+  add_dump_options(dump_verb, dumped);
   kiln::bench::Options bench;
   add_bench(app, bench);
   CLI11_PARSE(app, argc, argv);
@@ -130,7 +161,9 @@ int main(int argc, char** argv) {
       return 0;
     }
     if (*compare_verb) return compare(file, backends, tolerance, run_options(seed, dims));
-    if (*run_verb) {
+    if (*dump_verb) {
+      dump(file, dumped, run_options(seed, dims));
+    } else if (*run_verb) {
       run(file, backend, run_options(seed, dims));
     } else if (*functions) {
       print_functions(name);

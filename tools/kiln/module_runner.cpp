@@ -7,6 +7,9 @@
 #include "core/types/text.h"
 #include "runtime/backend_instance.h"
 #include "runtime/file_io.h"
+#include "runtime/program.h"
+
+#include <unistd.h>
 
 #include <chrono>
 #include <cstring>
@@ -56,49 +59,49 @@ Array random_array(const ir::Type& type, const RunOptions& options, std::mt19937
   return wide.astype(type.dtype);
 }
 
-}  // namespace
+/// Of an element, its array and what random_array makes it from.
+std::uint64_t bytes_per_element(const ir::Type& type) {
+  return dtype_bytes(type.dtype) + dtype_bytes(DType::Float64);
+}
 
-module::Module load_module(const std::string& path) {
-  const runtime::InputFile file(path);
-  if (file.size() > kMostBytes) {
-    file.refuse(text("has ", file.size(), " bytes; at most ", kMostBytes, " are read"));
+std::string name_of(const ir::Value& argument) {
+  if (const auto* variable = std::get_if<ir::VariableAttrs>(&argument.node->attrs)) {
+    return "variable " + variable->name;
   }
-  std::string contents(file.size(), '\0');
-  file.read(0, std::as_writable_bytes(std::span(contents)));
-  const bool binary = contents.size() >= sizeof(module::kMagic) &&
-                      std::memcmp(contents.data(), module::kMagic, sizeof(module::kMagic)) == 0;
-  if (!binary) return module::parse_module(contents, path);
-  try {
-    return module::read_module(std::as_bytes(std::span(contents)));
-  } catch (const IoError& error) {
-    file.refuse(text("cannot be read: ", error.message()));
+  return "placeholder " + argument.node->as<ir::PlaceholderAttrs>().name;
+}
+
+/// An allocation beyond what the machine has may succeed, and end the process when it is used.
+void require_memory(const std::vector<ir::Value>& arguments, const RunOptions& options) {
+  const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
+  const std::uint64_t memory = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  std::uint64_t left = memory;
+  for (const ir::Value& argument : arguments) {
+    std::uint64_t bytes = bytes_per_element(argument.type());
+    bool fits = true;
+    for (const std::int64_t size : sizes_of(argument.type(), options)) {
+      fits = !__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes) && fits;
+      if (size == 0) bytes = 0;
+    }
+    if (fits && bytes <= left) {
+      left -= bytes;
+      continue;
+    }
+    throw ValueError(
+        "kiln", "FILE",
+        text("no memory for random values of ", argument.type(), " (", name_of(argument),
+             "): ", left, " of ", memory, " bytes of this machine are left for it"));
   }
 }
 
-std::vector<Array> random_arguments(const module::Module& module, const RunOptions& options) {
-  require_names(module, options);
-  std::mt19937_64 generator(options.seed);
-  std::vector<Array> arguments;
-  for (const ir::Value& input : module.graph.inputs) {
-    arguments.push_back(random_array(input.type(), options, generator));
-  }
-  for (const module::StateEntry& entry : module.state) {
-    arguments.push_back(random_array(entry.variable.type(), options, generator));
-  }
+std::vector<ir::Value> arguments_of(const module::Module& module) {
+  std::vector<ir::Value> arguments = module.graph.inputs;
+  for (const module::StateEntry& entry : module.state) arguments.push_back(entry.variable);
   return arguments;
 }
 
-Outcome run_module(const module::Module& module, const std::vector<Array>& arguments,
-                   const std::string& backend) {
-  const runtime::InstancePtr instance = runtime::backend_instance(backend, "kiln");
-  const module::Encoded encoded = module::write_module(module);
-  runtime::CompileRequest request;
-  request.module = encoded.bytes;
-  for (const auto& side : encoded.constants) request.constants.push_back({side.data, side.size});
-  request.label = module.name;
-  request.function = "kiln";
-  const runtime::Executable executable = instance->compile(request);
-
+Outcome call_once(const module::Module& module, const std::vector<Array>& arguments,
+                  const runtime::InstancePtr& instance, const runtime::Executable& executable) {
   std::vector<runtime::Buffer> buffers;
   for (const Array& array : arguments) {
     buffers.push_back(instance->import_borrowed(array.data(), array.dtype(), array.dims()));
@@ -136,6 +139,71 @@ Outcome run_module(const module::Module& module, const std::vector<Array>& argum
     }
   }
   return outcome;
+}
+
+}  // namespace
+
+module::Module load_module(const std::string& path) {
+  const runtime::InputFile file(path);
+  if (file.size() > kMostBytes) {
+    file.refuse(text("has ", file.size(), " bytes; at most ", kMostBytes, " are read"));
+  }
+  std::string contents(file.size(), '\0');
+  file.read(0, std::as_writable_bytes(std::span(contents)));
+  const bool binary = contents.size() >= sizeof(module::kMagic) &&
+                      std::memcmp(contents.data(), module::kMagic, sizeof(module::kMagic)) == 0;
+  if (!binary) return module::parse_module(contents, path);
+  try {
+    return module::read_module(std::as_bytes(std::span(contents)));
+  } catch (const IoError& error) {
+    file.refuse(text("cannot be read: ", error.message()));
+  }
+}
+
+std::vector<Array> random_arguments(const module::Module& module, const RunOptions& options) {
+  require_names(module, options);
+  const std::vector<ir::Value> values = arguments_of(module);
+  require_memory(values, options);
+  std::mt19937_64 generator(options.seed);
+  std::vector<Array> arguments;
+  for (const ir::Value& value : values) {
+    arguments.push_back(random_array(value.type(), options, generator));
+  }
+  return arguments;
+}
+
+Outcome run_module(const module::Module& module, const std::vector<Array>& arguments,
+                   const std::string& backend) {
+  const runtime::InstancePtr instance = runtime::backend_instance(backend, "kiln");
+  const module::Encoded encoded = module::write_module(module);
+  runtime::CompileRequest request;
+  request.module = encoded.bytes;
+  for (const auto& side : encoded.constants) request.constants.push_back({side.data, side.size});
+  request.label = module.name;
+  request.function = "kiln";
+  return call_once(module, arguments, instance, instance->compile(request));
+}
+
+void dump_module(const module::Module& module, const RunOptions& options,
+                 const std::string& backend, std::unique_ptr<runtime::DumpFolder> folder,
+                 int calls) {
+  runtime::Program program;
+  program.name = module.name;
+  program.user_graph = module.graph;
+  program.instance = runtime::backend_instance(backend, "kiln");
+  program.dumps = std::move(folder);
+  const module::Module compiled = runtime::compile_graph(program);
+  if (calls == 0) return;
+  const std::vector<Array> arguments = random_arguments(compiled, options);
+  const runtime::TakingDumps taking(program.dumps.get());
+  for (int i = 0; i < calls; ++i) {
+    call_once(compiled, arguments, program.instance, program.executable);
+  }
+  if (program.dumps->wants(Stage::Timings)) {
+    program.dumps->narrow(Stage::Timings);
+    program.executable.dump();
+  }
+  program.dumps->require_taken();
 }
 
 }  // namespace kiln::tool

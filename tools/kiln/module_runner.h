@@ -2,10 +2,12 @@
 #pragma once
 
 #include "core/module/module.h"
+#include "runtime/dump_folder.h"
 
 #include <kiln/array.h>
 
 #include <map>
+#include <memory>
 #include <string>
 
 namespace kiln::tool {
@@ -19,7 +21,8 @@ struct RunOptions {
   std::map<std::string, std::int64_t> sizes;
 };
 
-/// Inputs, then state: floats from [-1, 1), integers from 0 to 2, bools.
+/// Inputs, then state: floats from [-1, 1), integers from 0 to 2, bools. ValueError when they would
+/// not fit into this machine's memory.
 std::vector<Array> random_arguments(const module::Module& module, const RunOptions& options);
 
 struct Outcome {
@@ -28,5 +31,11 @@ struct Outcome {
 };
 Outcome run_module(const module::Module& module, const std::vector<Array>& arguments,
                    const std::string& backend);
+
+/// Takes the module through the passes and that backend as K::function does with a graph, calls
+/// what was made `calls` times, and leaves every stage in `folder`.
+void dump_module(const module::Module& module, const RunOptions& options,
+                 const std::string& backend, std::unique_ptr<runtime::DumpFolder> folder,
+                 int calls);
 
 }  // namespace kiln::tool
