@@ -8,18 +8,21 @@
 
 namespace kiln::testing {
 
-/// It has this value, or is unset; what it was before is put back.
+/// What it was before is put back.
 class EnvironmentVariable {
  public:
-  EnvironmentVariable(std::string name, const std::optional<std::string>& value)
-      : name_(std::move(name)) {
+  explicit EnvironmentVariable(std::string name) : name_(std::move(name)) {
     if (const char* before = std::getenv(name_.c_str())) before_ = before;
+  }
+  EnvironmentVariable(std::string name, const std::optional<std::string>& value)
+      : EnvironmentVariable(std::move(name)) {
     set(value);
   }
   ~EnvironmentVariable() { set(before_); }
   EnvironmentVariable(const EnvironmentVariable&) = delete;
   EnvironmentVariable& operator=(const EnvironmentVariable&) = delete;
 
+  /// Nothing: unset.
   void set(const std::optional<std::string>& value) const {
     value ? ::setenv(name_.c_str(), value->c_str(), 1) : ::unsetenv(name_.c_str());
   }

@@ -12,12 +12,17 @@ template <class Expected, class Action>
 std::string error_text(const Action& action) {
   try {
     action();
-  } catch (const Expected& error) {
-    return error.message();
   } catch (const Error& error) {
-    return "another class: " + error.message();
+    const bool is_expected = dynamic_cast<const Expected*>(&error) != nullptr;
+    return (is_expected ? "" : "another class: ") + error.message();
   }
   return "no error";
+}
+
+/// A message with the first place where that path stands replaced by PATH.
+inline std::string without_path(std::string message, const std::string& path) {
+  const std::size_t at = message.find(path);
+  return at == message.npos ? message : message.replace(at, path.size(), "PATH");
 }
 
 }  // namespace kiln::testing

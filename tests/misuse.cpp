@@ -92,13 +92,4 @@ void run(const std::vector<Misuse>& rows, const char* file) {
   for (const Misuse& row : rows) run(row, file);
 }
 
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return "nothing was thrown";
-}
-
 }  // namespace kiln::testing

@@ -49,7 +49,4 @@ class Bystanders {
 void run(const Misuse& row, const char* file);
 void run(const std::vector<Misuse>& rows, const char* file);
 
-/// The error of a call that must throw, without place; for texts that rows cannot hold.
-std::string message_of(const std::function<void()>& call);
-
 }  // namespace kiln::testing

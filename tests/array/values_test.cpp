@@ -1,5 +1,6 @@
 // Array: construction, sharing, views, reading, conversion, comparison, errors word for word.
 #include "tests/catch.h"
+#include "tests/error_text.h"
 
 #include "core/types/half.h"
 
@@ -16,6 +17,7 @@
 #include <vector>
 
 using namespace kiln;
+using kiln::testing::error_text;
 
 namespace {
 
@@ -25,17 +27,6 @@ std::string show(const Array& array) {
   std::ostringstream out;
   out << array;
   return out.str();
-}
-
-/// The message of the E that `work` throws.
-template <class E, class Work>
-std::string error_of(Work work) {
-  try {
-    work();
-  } catch (const E& error) {
-    return error.message();
-  }
-  return "nothing thrown";
 }
 
 template <class T>
@@ -146,12 +137,12 @@ TEST_CASE("views read the caller's memory and never write it") {
   CHECK(memory[0] == 5);
   CHECK(view.at<float>(0, 0) == 6);
   CHECK(copy.at<float>(0, 0) == 5);
-  CHECK(error_of<ValueError>([] { Array::view<float>(nullptr, {1}); }) ==
+  CHECK(error_text<ValueError>([] { Array::view<float>(nullptr, {1}); }) ==
         "Array: elements is null");
   const char* const bytes = reinterpret_cast<const char*>(memory.data()) + 1;
-  CHECK(error_of<ValueError>([&] { Array::view(bytes, {1}, DType::Float32); }) ==
+  CHECK(error_text<ValueError>([&] { Array::view(bytes, {1}, DType::Float32); }) ==
         "Array: elements of float32 are not at a multiple of 4 bytes");
-  CHECK(error_of<ValueError>([] { Array::copy_of(nullptr, {1}, DType::Int8); }) ==
+  CHECK(error_text<ValueError>([] { Array::copy_of(nullptr, {1}, DType::Int8); }) ==
         "Array: elements is null");
 }
 
@@ -163,39 +154,41 @@ TEST_CASE("elements are aligned") {
 }
 
 TEST_CASE("array errors word for word") {
-  CHECK(error_of<TypeError>([] { const Array a(1.f);
+  CHECK(error_text<TypeError>([] { const Array a(1.f);
           static_cast<void>(a.as<double>()); }) ==
         "Array: elements of dtype float32 are read as float64");
-  CHECK(error_of<TypeError>([] { Array{1, 2}.at<float>(0); }) ==
+  CHECK(error_text<TypeError>([] { Array{1, 2}.at<float>(0); }) ==
         "Array: elements of dtype int32 are read as float32");
-  CHECK(error_of<ValueError>([] { Array{1, 2}.item<int>(); }) ==
+  CHECK(error_text<ValueError>([] { Array{1, 2}.item<int>(); }) ==
         "item: an array of 2 elements has no single item");
-  CHECK(error_of<ValueError>([] { Array{1, 2}.at<int>(2); }) == "at: index [2] is outside of [2]");
-  CHECK(error_of<ValueError>([] { Array{1, 2}.at<int>(-1); }) ==
+  CHECK(error_text<ValueError>([] { Array{1, 2}.at<int>(2); }) ==
+        "at: index [2] is outside of [2]");
+  CHECK(error_text<ValueError>([] { Array{1, 2}.at<int>(-1); }) ==
         "at: index [-1] is outside of [2]");
-  CHECK(error_of<ValueError>([] { Array{1, 2}.at<int>(0, 0); }) ==
+  CHECK(error_text<ValueError>([] { Array{1, 2}.at<int>(0, 0); }) ==
         "at: index [0,0] is outside of [2]");
-  CHECK(error_of<ValueError>([] { Array{1, 2}.reshape({3}); }) ==
+  CHECK(error_text<ValueError>([] { Array{1, 2}.reshape({3}); }) ==
         "reshape: dims [3] do not hold the 2 elements of [2]");
-  CHECK(error_of<ValueError>([] { Array({1, 2}, {3}); }) ==
+  CHECK(error_text<ValueError>([] { Array({1, 2}, {3}); }) ==
         "Array: dims [3] hold 3 elements but 2 were given");
-  CHECK(error_of<ValueError>([] { Array{{1, 2}, {3}}; }) == "Array: rows of 2 and of 1 elements");
-  CHECK(error_of<ValueError>([] { Array{{{1}, {2}}, {{3}}}; }) ==
+  CHECK(error_text<ValueError>([] { Array{{1, 2}, {3}}; }) == "Array: rows of 2 and of 1 elements");
+  CHECK(error_text<ValueError>([] { Array{{{1}, {2}}, {{3}}}; }) ==
         "Array: matrices of 2 and of 1 rows");
-  CHECK(error_of<ValueError>([] { Array{{{1}, {2, 3}}}; }) == "Array: rows of 1 and of 2 elements");
-  CHECK(error_of<ValueError>([] { Array::zeros({2, -1}); }) == "Array: dims [2,-1] are negative");
+  CHECK(error_text<ValueError>([] { Array{{{1}, {2, 3}}}; }) ==
+        "Array: rows of 1 and of 2 elements");
+  CHECK(error_text<ValueError>([] { Array::zeros({2, -1}); }) == "Array: dims [2,-1] are negative");
   constexpr std::int64_t kBig = std::int64_t{1} << 31;
-  CHECK(error_of<ValueError>([] { Array::zeros({2 * kBig, kBig}); }) ==
+  CHECK(error_text<ValueError>([] { Array::zeros({2 * kBig, kBig}); }) ==
         "Array: dims [4294967296,2147483648] hold 2^63 elements or more");
-  CHECK(error_of<ValueError>([] { Array::zeros(Dims(65, 1)); }) == "Array: rank 65 exceeds 64");
-  CHECK(error_of<OutOfMemory>([] { Array::zeros({std::int64_t{1} << 61}, DType::Float64); }) ==
+  CHECK(error_text<ValueError>([] { Array::zeros(Dims(65, 1)); }) == "Array: rank 65 exceeds 64");
+  CHECK(error_text<OutOfMemory>([] { Array::zeros({std::int64_t{1} << 61}, DType::Float64); }) ==
         "Array: no memory for 2305843009213693952 elements of float64");
   CHECK(Array::zeros(Dims(64, 1)).size() == 1);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they end the process
 TEST_CASE("more than the address space is an error") {
-  CHECK(error_of<OutOfMemory>([] { Array::zeros({std::int64_t{1} << 60}, DType::Int8); }) ==
+  CHECK(error_text<OutOfMemory>([] { Array::zeros({std::int64_t{1} << 60}, DType::Int8); }) ==
         "Array: no memory for 1152921504606846976 bytes");
 }
 #endif

@@ -1,5 +1,6 @@
 // What every backend must do alike, said once and run on each: control, faults, state buffers.
 #include "tests/catch.h"
+#include "tests/error_text.h"
 #include "tests/ops/evaluate.h"
 
 #include "core/module/module.h"
@@ -13,6 +14,7 @@
 #include <thread>
 
 using namespace kiln;
+using kiln::testing::error_text;
 
 namespace {
 
@@ -28,15 +30,6 @@ class Using {
   std::string before_;
 };
 
-std::string text_of_failure(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 }  // namespace
 
 TEST_CASE("only the branch that is taken runs") {
@@ -50,7 +43,7 @@ TEST_CASE("only the branch that is taken runs") {
     const Function f = function({x, i}, {y});
     const Array outside(std::vector<std::int32_t>{7});
     CHECK(f({Array{1.f, 2.f, 3.f}, outside})[0].as<float>()[2] == 6.f);
-    CHECK(text_of_failure([&] { f({Array{-1.f, -2.f, -3.f}, outside}); })
+    CHECK(error_text<Error>([&] { f({Array{-1.f, -2.f, -3.f}, outside}); })
               .find("index 7 is outside of an axis of size 3") != std::string::npos);
     CHECK(f({Array{1.f, 2.f, 3.f}, outside})[0].as<float>()[0] == 2.f);
   }
@@ -119,10 +112,10 @@ TEST_CASE("state buffers of another type are refused by every backend") {
       call.outputs = outputs;
       executable.execute(call).wait();
     };
-    CHECK(text_of_failure([&] { run(DType::Float32, {4}); }) == "nothing was thrown");
-    for (const std::string& text : {text_of_failure([&] { run(DType::Int32, {4}); }),
-                                    text_of_failure([&] { run(DType::Float32, {3}); }),
-                                    text_of_failure([&] { run(DType::Float32, {2, 2}); })}) {
+    CHECK(error_text<Error>([&] { run(DType::Float32, {4}); }) == "no error");
+    for (const std::string& text : {error_text<Error>([&] { run(DType::Int32, {4}); }),
+                                    error_text<Error>([&] { run(DType::Float32, {3}); }),
+                                    error_text<Error>([&] { run(DType::Float32, {2, 2}); })}) {
       CHECK(text.find("the buffer of state 0 does not have the type float32[4] of its variable") !=
             std::string::npos);
     }
@@ -136,7 +129,7 @@ TEST_CASE("a tensor that no memory holds is an error with its bytes") {
     const Tensor x = placeholder({.shape = {None}, .name = "x"});
     // Beyond what addresses can name, so that no system gives it out on trust.
     const Function f = function({x}, {repeat_elements(x, std::int64_t{1} << 45, 0)});
-    const std::string text = text_of_failure([&] { f({Array{1.f, 2.f, 3.f, 4.f, 5.f}}); });
+    const std::string text = error_text<Error>([&] { f({Array{1.f, 2.f, 3.f, 4.f, 5.f}}); });
     INFO(text);
     CHECK(text.find("bytes") != std::string::npos);
   }

@@ -2,63 +2,33 @@
 #include "tests/codegen/host_compiler.h"
 
 #include "core/types/text.h"
+#include "tests/process.h"
+#include "tests/scratch.h"
 
 #include <kiln/error.h>
 
 #include <dlfcn.h>
-#include <stdlib.h>
 
-#include <array>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <unordered_map>
 
 namespace kiln::test {
 namespace {
 
-namespace fs = std::filesystem;
-
 [[noreturn]] void fail(const std::string& what) {
   throw InternalError("compile_text", "", what);
 }
 
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "kiln-text-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) fail("no scratch folder " + pattern);
-    path_ = pattern;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string file(const char* name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
 /// Runs a command; what it printed, when it failed, is the error.
 void run(const std::string& command) {
-  std::FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) fail("cannot start " + command);
-  std::string said;
-  std::array<char, 4096> buffer;
-  while (std::size_t read = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
-    said.append(buffer.data(), read);
-  }
-  if (::pclose(pipe) != 0) fail(text(command, " failed: ", said));
+  const testing::Outcome outcome = testing::run_shell(command);
+  if (outcome.status != 0) fail(text(command, " failed: ", outcome.text));
 }
 
 std::shared_ptr<void> build(const std::string& source) {
-  const Folder folder;
-  const std::string from = folder.file("kernels.cpp"), to = folder.file("kernels.so");
-  std::ofstream(from) << source;
+  const testing::Scratch scratch;
+  if (scratch.folder().empty()) fail("no scratch folder");
+  const std::string from = scratch.write("kernels.cpp", source), to = scratch.path("kernels.so");
   run(text("'" KILN_HOST_COMPILER "' -std=c++20 -O1 -w -shared -fPIC -ffp-contract=off "
            "-fno-exceptions -fno-rtti -o '", to, "' '", from, "' -lm"));
   void* library = ::dlopen(to.c_str(), RTLD_NOW | RTLD_LOCAL);

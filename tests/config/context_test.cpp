@@ -1,5 +1,6 @@
 // Group A of the K functions: configuration and state, with and without a keras.json.
 #include "tests/catch.h"
+#include "tests/error_text.h"
 
 #include "core/kiln/context_state.h"
 #include "tests/config/home.h"
@@ -12,21 +13,8 @@
 #include <vector>
 
 using namespace kiln;
+using kiln::testing::error_text;
 using kiln::testing::KerasHome;
-
-namespace {
-
-template <class E, class Work>
-std::string error_of(Work work) {
-  try {
-    work();
-  } catch (const E& error) {
-    return error.message();
-  }
-  return "nothing thrown";
-}
-
-}  // namespace
 
 TEST_CASE("built-in values") {
   const KerasHome home;
@@ -63,9 +51,9 @@ TEST_CASE("the file is read once") {
 TEST_CASE("a bad keras.json is reported at each read until it is good") {
   const KerasHome home("{\"epsilon\": }");
   const std::string text = home.path() + " is malformed at line 1, column 13: invalid value";
-  CHECK(error_of<ConfigError>([] { epsilon(); }) == text);
-  CHECK(error_of<ConfigError>([] { floatx(); }) == text);
-  CHECK(error_of<ConfigError>([] { epsilon(); }) == text);
+  CHECK(error_text<ConfigError>([] { epsilon(); }) == text);
+  CHECK(error_text<ConfigError>([] { floatx(); }) == text);
+  CHECK(error_text<ConfigError>([] { epsilon(); }) == text);
   set_floatx("float64");
   CHECK(floatx() == "float64");
   CHECK(get_uid("still works") == 1);
@@ -76,20 +64,20 @@ TEST_CASE("a bad keras.json is reported at each read until it is good") {
 
 TEST_CASE("setters refuse other values and keep the old one") {
   const KerasHome home;
-  CHECK(error_of<ValueError>([] { set_floatx("int32"); }) ==
+  CHECK(error_text<ValueError>([] { set_floatx("int32"); }) ==
         "set_floatx: floatx 'int32' is not 'float16', 'float32' or 'float64'");
   CHECK(floatx() == "float32");
-  CHECK(error_of<ValueError>([] { set_epsilon(0); }) ==
+  CHECK(error_text<ValueError>([] { set_epsilon(0); }) ==
         "set_epsilon: e 0 is not a positive number");
-  CHECK(error_of<ValueError>([] { set_epsilon(-1); }) ==
+  CHECK(error_text<ValueError>([] { set_epsilon(-1); }) ==
         "set_epsilon: e -1 is not a positive number");
   CHECK(epsilon() == 1e-7);
-  CHECK(error_of<ValueError>([] { set_image_data_format("th"); }) ==
+  CHECK(error_text<ValueError>([] { set_image_data_format("th"); }) ==
         "set_image_data_format: data_format 'th' is not 'channels_last' or 'channels_first'");
-  CHECK(error_of<ValueError>([] { set_image_dim_ordering("channels_first"); }) ==
+  CHECK(error_text<ValueError>([] { set_image_dim_ordering("channels_first"); }) ==
         "set_image_dim_ordering: dim_ordering 'channels_first' is not 'th' or 'tf'");
   CHECK(image_data_format() == "channels_last");
-  CHECK(error_of<ValueError>([] { set_learning_phase(2); }) ==
+  CHECK(error_text<ValueError>([] { set_learning_phase(2); }) ==
         "set_learning_phase: value 2 is neither 0 nor 1");
   set_image_dim_ordering("th");
   CHECK(image_data_format() == "channels_first");
@@ -102,7 +90,7 @@ TEST_CASE("errors of setters name the caller's line") {
   const unsigned line = __LINE__ + 2;
   try {
     set_epsilon(-1);
-    FAIL("nothing thrown");
+    FAIL("no error");
   } catch (const ValueError& error) {
     CHECK(static_cast<unsigned>(error.where().line) == line);
     CHECK(std::string(error.where().file).ends_with("context_test.cpp"));
@@ -145,7 +133,7 @@ TEST_CASE("name scopes nest, end and belong to their thread") {
       CHECK(elsewhere == "x");
     }
     CHECK(scoped_name("x") == "outer/x");
-    CHECK(error_of<ValueError>([] { name_scope(""); }) == "name_scope: name is empty");
+    CHECK(error_text<ValueError>([] { name_scope(""); }) == "name_scope: name is empty");
     CHECK(scoped_name("x") == "outer/x");
   }
   CHECK(scoped_name("x") == "x");

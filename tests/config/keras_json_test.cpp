@@ -1,5 +1,6 @@
 // keras.json: every way in which it can be wrong, word for word, and hostile files.
 #include "tests/catch.h"
+#include "tests/error_text.h"
 
 #include "runtime/json.h"
 #include "runtime/keras_json.h"
@@ -12,6 +13,7 @@
 
 using namespace kiln;
 using namespace kiln::runtime;
+using kiln::testing::error_text;
 using kiln::testing::KerasHome;
 
 namespace {
@@ -19,12 +21,7 @@ namespace {
 /// What is said about these contents, without the path.
 std::string error_of(const std::string& contents) {
   const KerasHome home(contents);
-  try {
-    read_keras_json();
-  } catch (const ConfigError& error) {
-    return home.without_path(error.message());
-  }
-  return "nothing thrown";
+  return home.without_path(error_text<ConfigError>([] { read_keras_json(); }));
 }
 
 }  // namespace
@@ -156,12 +153,7 @@ TEST_CASE("a directory, a pipe and an unreadable file") {
   KerasHome home;
   ::mkdir(home.path().c_str(), 0700);
   const auto message = [&] {
-    try {
-      read_keras_json();
-    } catch (const ConfigError& error) {
-      return home.without_path(error.message());
-    }
-    return std::string("nothing thrown");
+    return home.without_path(error_text<ConfigError>([] { read_keras_json(); }));
   };
   CHECK(message() == "PATH is a directory");
   ::rmdir(home.path().c_str());

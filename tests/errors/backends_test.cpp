@@ -8,7 +8,6 @@
 #include "tests/plugin/scratch.h"
 
 #include "backends/abi/kiln_backend.h"
-#include "runtime/backend_choice.h"
 
 #include <kiln/backend.h>
 
@@ -36,25 +35,6 @@ void check_refused(const std::string& backend, const std::string& fact) {
   }, __FILE__);
   CHECK(kiln::backend() == before);
 }
-
-/// Environment variables for one test, and the choice of a backend forgotten before and after.
-class Environment {
- public:
-  explicit Environment(const char* keras_backend) {
-    const char* before = std::getenv("KERAS_BACKEND");
-    if (before) before_ = before;
-    if (keras_backend) ::setenv("KERAS_BACKEND", keras_backend, 1);
-    else ::unsetenv("KERAS_BACKEND");
-    runtime::forget_backend_choice();
-  }
-  ~Environment() {
-    before_ ? ::setenv("KERAS_BACKEND", before_->c_str(), 1) : ::unsetenv("KERAS_BACKEND");
-    runtime::forget_backend_choice();
-  }
-
- private:
-  std::optional<std::string> before_;
-};
 
 /// What is said about the name of a backend that is not there.
 std::string not_there(const std::string& name) {
@@ -96,11 +76,11 @@ TEST_CASE("a backend of the environment or of keras.json that is not there") {
     }, __FILE__);
   };
   {
-    const Environment environment("nowhere");
+    const runtime::KerasBackend environment("nowhere");
     refused("nowhere", "KERAS_BACKEND=nowhere");
   }
   const KerasHome home(R"({"backend": "elsewhere"})");
-  const Environment environment(nullptr);
+  const runtime::KerasBackend environment(std::nullopt);
   refused("elsewhere", "backend \"elsewhere\" in " + home.path());
   home.write(R"({"backend": "reference"})");
   CHECK(function({x}, {x * 2})({Array{1.f, 2.f}})[0] == Array{2.f, 4.f});

@@ -1,6 +1,7 @@
 // Files that are damaged, do not fit or cannot be written, through the calls and programs that a
 // user has. The formats themselves are in tests/weights and tests/module.
 #include "tests/catch.h"
+#include "tests/error_text.h"
 #include "tests/misuse.h"
 #include "tests/process.h"
 #include "tests/scratch.h"
@@ -68,9 +69,7 @@ testing::Outcome kiln_tool(const std::string& arguments) {
 std::string kiln_error(const std::string& arguments, const std::string& path) {
   const testing::Outcome outcome = kiln_tool(arguments);
   CHECK(outcome.status == 1);
-  std::string line = testing::last_line(outcome.text);
-  const std::size_t at = line.find(path);
-  return at == line.npos ? line : line.replace(at, path.size(), "PATH");
+  return testing::without_path(testing::last_line(outcome.text), path);
 }
 
 }  // namespace

@@ -1,12 +1,9 @@
 // The public headers declare the functions of the specification, no more and no fewer, and say of
 // each what it does, with an example. The examples themselves are tests that the build writes.
 #include "tests/catch.h"
+#include "tests/process.h"
 #include "tools/functions/docs.h"
 
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 #include <fstream>
 #include <map>
 #include <set>
@@ -17,6 +14,7 @@ namespace {
 
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
+using testing::Outcome;
 using Names = std::set<std::string>;
 
 std::ifstream open_list(const std::string& name) {
@@ -64,22 +62,8 @@ Names declared() {
   return names;
 }
 
-struct Outcome {
-  int status = 0;
-  std::string text;  // standard output and error
-};
-
 Outcome kiln_functions(const std::string& arguments) {
-  const std::string command = "'" KILN_BINARY_DIR "/bin/kiln' functions " + arguments + " 2>&1";
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  Outcome outcome;
-  std::array<char, 4096> buffer;
-  while (std::size_t read = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
-    outcome.text.append(buffer.data(), read);
-  }
-  outcome.status = WEXITSTATUS(::pclose(pipe));
-  return outcome;
+  return kiln::testing::run_shell("'" KILN_BINARY_DIR "/bin/kiln' functions " + arguments);
 }
 
 }  // namespace

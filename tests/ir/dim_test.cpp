@@ -1,6 +1,7 @@
 // Arithmetic of dims: one canonical form for equal polynomials, honest answers for the rest, and
 // errors instead of wrapped integers.
 #include "tests/catch.h"
+#include "tests/error_text.h"
 
 #include "core/ir/dim_program.h"
 
@@ -11,6 +12,7 @@
 
 using namespace kiln;
 using namespace kiln::ir;
+using kiln::testing::error_text;
 
 namespace {
 
@@ -26,16 +28,6 @@ SymbolValues values(std::map<std::string, std::int64_t> given) {
     if (found == given.end()) return std::nullopt;
     return found->second;
   };
-}
-
-template <class F>
-std::string value_error(F run) {
-  try {
-    run();
-  } catch (const ValueError& error) {
-    return error.message();
-  }
-  return "no error";
 }
 
 }  // namespace
@@ -223,9 +215,10 @@ TEST_CASE("a dim program gives what evaluate gives") {
   CHECK_FALSE(DimProgram(x + max(z, 1), symbols).is_bound());
   CHECK(DimProgram()({}) == 0);
   const std::vector<std::int64_t> by_zero{0, 1};
-  CHECK(value_error([&] { DimProgram(floor_div(x, y), symbols)(by_zero); }) ==
+  CHECK(error_text<ValueError>([&] { DimProgram(floor_div(x, y), symbols)(by_zero); }) ==
         "a dimension is divided by zero");
-  CHECK(value_error([&] { DimProgram(x * x, symbols)(std::vector<std::int64_t>{0, kMax}); }) ==
+  const std::vector<std::int64_t> largest{0, kMax};
+  CHECK(error_text<ValueError>([&] { DimProgram(x * x, symbols)(largest); }) ==
         "a dimension leaves 64 bits");
 }
 
@@ -251,23 +244,24 @@ TEST_CASE("every symbol is visited where it stands") {
 
 TEST_CASE("an integer that leaves 64 bits is an error") {
   const std::string overflow = "a dimension leaves 64 bits";
-  CHECK(value_error([] { Dim(kMax) + 1; }) == overflow);
-  CHECK(value_error([] { Dim(kMin) - 1; }) == overflow);
-  CHECK(value_error([] { Dim(kMax) * 2; }) == overflow);
-  CHECK(value_error([] { -Dim(kMin); }) == overflow);
-  CHECK(value_error([] { floor_div(kMin, -1); }) == overflow);
-  CHECK(value_error([] { mod(kMin, -1); }) == overflow);
-  CHECK(value_error([] { (x + kMax) + 1; }) == overflow);
-  CHECK(value_error([] { x * kMax * 2; }) == overflow);
-  CHECK(value_error([] { evaluate(x * x, values({{"x", kMax}})); }) == overflow);
-  CHECK(value_error([] { evaluate(x + kMax, values({{"x", 1}})); }) == overflow);
-  CHECK(value_error([] { solve(kMax * x - 2, 3, values({})); }) == "no error");
+  CHECK(error_text<ValueError>([] { Dim(kMax) + 1; }) == overflow);
+  CHECK(error_text<ValueError>([] { Dim(kMin) - 1; }) == overflow);
+  CHECK(error_text<ValueError>([] { Dim(kMax) * 2; }) == overflow);
+  CHECK(error_text<ValueError>([] { -Dim(kMin); }) == overflow);
+  CHECK(error_text<ValueError>([] { floor_div(kMin, -1); }) == overflow);
+  CHECK(error_text<ValueError>([] { mod(kMin, -1); }) == overflow);
+  CHECK(error_text<ValueError>([] { (x + kMax) + 1; }) == overflow);
+  CHECK(error_text<ValueError>([] { x * kMax * 2; }) == overflow);
+  CHECK(error_text<ValueError>([] { evaluate(x * x, values({{"x", kMax}})); }) == overflow);
+  CHECK(error_text<ValueError>([] { evaluate(x + kMax, values({{"x", 1}})); }) == overflow);
+  CHECK(error_text<ValueError>([] { solve(kMax * x - 2, 3, values({})); }) == "no error");
 }
 
 TEST_CASE("division by zero and unbound symbols are errors by name") {
-  CHECK(value_error([] { floor_div(x, 0); }) == "a dimension is divided by zero");
-  CHECK(value_error([] { mod(3, 0); }) == "a dimension is divided by zero");
-  CHECK(value_error([] { evaluate(floor_div(x, y), values({{"x", 1}, {"y", 0}})); }) ==
+  CHECK(error_text<ValueError>([] { floor_div(x, 0); }) == "a dimension is divided by zero");
+  CHECK(error_text<ValueError>([] { mod(3, 0); }) == "a dimension is divided by zero");
+  CHECK(error_text<ValueError>([] { evaluate(floor_div(x, y), values({{"x", 1}, {"y", 0}})); }) ==
         "a dimension is divided by zero");
-  CHECK(value_error([] { evaluate(x + y, values({{"x", 1}})); }) == "dim y has no value");
+  CHECK(error_text<ValueError>([] { evaluate(x + y, values({{"x", 1}})); }) ==
+        "dim y has no value");
 }

@@ -1,5 +1,6 @@
 // The binary form: exact round trip, and input that is damaged or made to do harm.
 #include "tests/deep.h"
+#include "tests/error_text.h"
 #include "tests/module/programs.h"
 
 #include "core/module/format.h"
@@ -24,12 +25,7 @@ namespace {
 constexpr module::WriteOptions kFile{.embed_constants = true};
 
 std::string error_of(const Bytes& bytes, std::span<const module::SideConstant> constants = {}) {
-  try {
-    read_module(bytes, constants);
-  } catch (const IoError& error) {
-    return error.what();
-  }
-  return "no error";
+  return kiln::testing::error_text<IoError>([&] { read_module(bytes, constants); });
 }
 
 template <class Fixed>

@@ -1,6 +1,7 @@
 // The text form: what it looks like, that it survives reading and printing, and that it tells
 // where a damaged one is wrong.
 #include "tests/deep.h"
+#include "tests/error_text.h"
 #include "tests/module/programs.h"
 
 #include "core/ir/traverse.h"
@@ -42,12 +43,7 @@ guard less_equal 1 x.0 "dot: no rows"
 )";
 
 std::string error_of(const std::string& text) {
-  try {
-    parse_module(text, "m.kir");
-  } catch (const IoError& error) {
-    return error.what();
-  }
-  return "no error";
+  return kiln::testing::error_text<IoError>([&] { parse_module(text, "m.kir"); });
 }
 
 /// The small program with its first `from` replaced.

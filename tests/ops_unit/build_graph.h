@@ -1,12 +1,9 @@
-// Short ways to values and errors, shared by the tests of ops.
+// Short ways to values, shared by the tests of ops.
 #pragma once
 
 #include "core/ops/build.h"
 
-#include <kiln/error.h>
-
 #include <cstring>
-#include <string>
 
 namespace kiln::ir {
 
@@ -15,19 +12,6 @@ inline Value argument(std::int64_t id, Type type) {
   return make(Op::Placeholder, PlaceholderAttrs{id, "a", std::move(type)}, {});
 }
 inline Value argument(Type type) { return argument(1, std::move(type)); }
-
-/// The message of the Error that `run` throws, if it is exactly an E.
-template <class E, class F>
-std::string message_of(F run) {
-  try {
-    run();
-  } catch (const E& error) {
-    return error.message();
-  } catch (const Error& error) {
-    return "another class: " + error.message();
-  }
-  return "no error";
-}
 
 /// The bytes of a constant as a T.
 template <class T>

@@ -1,11 +1,13 @@
 // Type rules of leaves and elementwise ops: results, the text of errors, and the guards that
 // unknown sizes leave.
 #include "tests/catch.h"
+#include "tests/error_text.h"
 
 #include "tests/ops_unit/build_graph.h"
 
 using namespace kiln;
 using namespace kiln::ir;
+using kiln::testing::error_text;
 
 namespace {
 
@@ -35,7 +37,7 @@ TEST_CASE("every elementwise op refuses the dtypes that it does not list") {
         continue;
       }
       const std::string list = d.arity == 1 ? "x " + shown : "x " + shown + ", y " + shown;
-      CHECK(message_of<TypeError>([&] { make(d.op, NoAttrs{}, operands); }) ==
+      CHECK(error_text<TypeError>([&] { make(d.op, NoAttrs{}, operands); }) ==
             std::string(d.name) + ": " + std::string(d.name) + " does not take " +
                 std::string(dtype_name(dtype)) + " (" + list + ")");
     }
@@ -44,28 +46,28 @@ TEST_CASE("every elementwise op refuses the dtypes that it does not list") {
 
 TEST_CASE("elementwise operands agree in dtype, rank and sizes") {
   const Value x = argument({kF32, {2, 3}});
-  CHECK(message_of<TypeError>([&] { x + argument({DType::Float64, {2, 3}}); }) ==
+  CHECK(error_text<TypeError>([&] { x + argument({DType::Float64, {2, 3}}); }) ==
         "add: operands have different dtypes float32 and float64 "
         "(x float32[2,3], y float64[2,3])");
-  CHECK(message_of<ValueError>([&] { x * argument({kF32, {3}}); }) ==
+  CHECK(error_text<ValueError>([&] { x * argument({kF32, {3}}); }) ==
         "mul: operands have different ranks 2 and 1 (x float32[2,3], y float32[3])");
-  CHECK(message_of<ValueError>([&] { less(x, argument({kF32, {2, 4}})); }) ==
+  CHECK(error_text<ValueError>([&] { less(x, argument({kF32, {2, 4}})); }) ==
         "less: sizes 3 and 4 of axis 1 differ (x float32[2,3], y float32[2,4])");
-  CHECK(message_of<ValueError>([&] { argument({kF32, {n}}) - argument({kF32, {n + 1}}); }) ==
+  CHECK(error_text<ValueError>([&] { argument({kF32, {n}}) - argument({kF32, {n + 1}}); }) ==
         "sub: sizes n and n+1 of axis 0 differ (x float32[n], y float32[n+1])");
 }
 
 TEST_CASE("select takes a bool condition of the operands' shape") {
   const Value x = argument({DType::Int8, {2}});
   CHECK(select(argument({DType::Bool, {2}}), x, x).type() == x.type());
-  CHECK(message_of<TypeError>([&] { select(x, x, x); }) ==
+  CHECK(error_text<TypeError>([&] { select(x, x, x); }) ==
         "select: select does not take int8 (condition int8[2], x int8[2], y int8[2])");
-  CHECK(message_of<ValueError>([&] { select(argument({DType::Bool, {}}), x, x); }) ==
+  CHECK(error_text<ValueError>([&] { select(argument({DType::Bool, {}}), x, x); }) ==
         "select: the condition has another rank (condition bool[], x int8[2], y int8[2])");
-  CHECK(message_of<ValueError>([&] { select(argument({DType::Bool, {3}}), x, x); }) ==
+  CHECK(error_text<ValueError>([&] { select(argument({DType::Bool, {3}}), x, x); }) ==
         "select: the condition has another shape (condition bool[3], x int8[2], y int8[2])");
   const Value y = argument({DType::Int16, {2}});
-  CHECK(message_of<TypeError>([&] { select(argument({DType::Bool, {2}}), x, y); }) ==
+  CHECK(error_text<TypeError>([&] { select(argument({DType::Bool, {2}}), x, y); }) ==
         "select: operands have different dtypes int8 and int16 "
         "(condition bool[2], x int8[2], y int16[2])");
 }
@@ -92,7 +94,7 @@ TEST_CASE("errors and guards name the function and the line of the user") {
     CHECK(error.function() == "batch_dot");
     CHECK(error.where().line == 12);
     CHECK(std::string(error.what()) ==
-          "batch_dot: sizes 2 and 3 of axis 0 differ (x float32[2], y float32[3]) "
+          "batch_dot: sizes 2 and 3 of axis 0 differ (float32[2], float32[3]) "
           "[model.cpp:12]");
   }
   const std::vector<Guard> guards = guards_of(argument({kF32, {n}}) + argument({kF32, {m}}));
@@ -103,34 +105,34 @@ TEST_CASE("errors and guards name the function and the line of the user") {
 
 TEST_CASE("constants hold exactly their bytes") {
   CHECK(constant({kF32, {2, 0}}, {}).type() == Type{kF32, {2, 0}});
-  CHECK(message_of<ValueError>([] { constant({kF32, {2}}, std::vector<std::byte>(7)); }) ==
+  CHECK(error_text<ValueError>([] { constant({kF32, {2}}, std::vector<std::byte>(7)); }) ==
         "constant: a constant float32[2] has 7 bytes ()");
-  CHECK(message_of<ValueError>([] { constant({kF32, {n}}, {}); }) ==
+  CHECK(error_text<ValueError>([] { constant({kF32, {n}}, {}); }) ==
         "constant: size n is not a size ()");
-  CHECK(message_of<ValueError>([] { constant({kF32, {-1}}, {}); }) ==
+  CHECK(error_text<ValueError>([] { constant({kF32, {-1}}, {}); }) ==
         "constant: size -1 is not a size ()");
-  CHECK(message_of<ValueError>([] { make(Op::Constant, ConstantAttrs{{kF32, {1}}, {}}, {}); }) ==
+  CHECK(error_text<ValueError>([] { make(Op::Constant, ConstantAttrs{{kF32, {1}}, {}}, {}); }) ==
         "constant: a constant float32[1] has 0 bytes ()");
 }
 
 TEST_CASE("leaves refuse types that no value has") {
-  CHECK(message_of<ValueError>([] { argument({kF32, {-2}}); }) ==
+  CHECK(error_text<ValueError>([] { argument({kF32, {-2}}); }) ==
         "placeholder: size -2 is negative ()");
   const VariableAttrs unsized{1, "w", {kF32, {n}}, {}};
-  CHECK(message_of<ValueError>([&] { make(Op::Variable, unsized, {}); }) ==
+  CHECK(error_text<ValueError>([&] { make(Op::Variable, unsized, {}); }) ==
         "variable: size n is not a size ()");
-  CHECK(message_of<ValueError>([] { iota({kF32, {3}}, 1); }) ==
+  CHECK(error_text<ValueError>([] { iota({kF32, {3}}, 1); }) ==
         "iota: axis 1 is out of range for rank 1 ()");
-  CHECK(message_of<TypeError>([] { iota({DType::Bool, {3}}, 0); }) ==
+  CHECK(error_text<TypeError>([] { iota({DType::Bool, {3}}, 0); }) ==
         "iota: bool is not supported ()");
   const Value position = scalar_constant_int(DType::Int64, 0);
   const auto random = [](const Type& type, const Value& at) {
     return make(Op::RandomUniform, RandomAttrs{type, 1, 2}, {at});
   };
   CHECK(random({DType::Float16, {n}}, position).dims() == Dims{n});
-  CHECK(message_of<TypeError>([&] { random({DType::Int32, {3}}, position); }) ==
+  CHECK(error_text<TypeError>([&] { random({DType::Int32, {3}}, position); }) ==
         "random_uniform: int32 is not supported (position int64[])");
-  CHECK(message_of<TypeError>([&] { random({kF32, {3}}, scalar_constant(kF32, 0)); }) ==
+  CHECK(error_text<TypeError>([&] { random({kF32, {3}}, scalar_constant(kF32, 0)); }) ==
         "random_uniform: position is no int64 scalar (position float32[])");
   CHECK(dim_size(n * 2).type() == Type{DType::Int64, {}});
 }
@@ -145,10 +147,10 @@ TEST_CASE("a size that may be negative is guarded") {
 
 TEST_CASE("a node of the wrong form is a fault of Kiln itself") {
   const Value x = argument({kF32, {2}});
-  CHECK(message_of<InternalError>([&] { make(Op::Exp, NoAttrs{}, {x, x}); }) ==
+  CHECK(error_text<InternalError>([&] { make(Op::Exp, NoAttrs{}, {x, x}); }) ==
         "make_node: exp takes 1 operands, got 2");
-  CHECK(message_of<InternalError>([&] { make(Op::Exp, CastAttrs{}, {x}); }) ==
+  CHECK(error_text<InternalError>([&] { make(Op::Exp, CastAttrs{}, {x}); }) ==
         "make_node: exp has attributes of another op");
-  CHECK(message_of<InternalError>([&] { make(Op::Exp, NoAttrs{}, {Value{}}); }) ==
+  CHECK(error_text<InternalError>([&] { make(Op::Exp, NoAttrs{}, {Value{}}); }) ==
         "make_node: exp has an empty operand");
 }

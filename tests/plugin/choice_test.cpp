@@ -15,18 +15,6 @@ using namespace kiln::runtime;
 
 namespace {
 
-/// KERAS_BACKEND for one scope, with the choice forgotten before and after.
-struct Environment {
-  explicit Environment(const std::string& value) {
-    ::setenv("KERAS_BACKEND", value.c_str(), 1);
-    forget_backend_choice();
-  }
-  ~Environment() {
-    ::unsetenv("KERAS_BACKEND");
-    forget_backend_choice();
-  }
-};
-
 std::vector<std::string> warnings;
 
 }  // namespace
@@ -56,21 +44,21 @@ TEST_CASE("engines of Python Keras give the default and a warning", "[plugin]") 
 }
 
 TEST_CASE("the environment may give a path", "[plugin]") {
-  const Environment environment(fake_path("adder"));
+  const KerasBackend environment(fake_path("adder"));
   CHECK(backend() == "adder");
   CHECK(backend_choice().reason == text("KERAS_BACKEND=", fake_path("adder")));
   CHECK(current_instance() == adder());
 }
 
 TEST_CASE("an API call goes before the environment", "[plugin]") {
-  const Environment environment("no_such_backend");
+  const KerasBackend environment("no_such_backend");
   set_backend(fake_path("adder"));
   CHECK(backend_choice().name == "adder");
   CHECK(backend_choice().reason == "set_backend");
 }
 
 TEST_CASE("a backend that was asked for and is not there is an error each time", "[plugin]") {
-  const Environment environment("no_such_backend");
+  const KerasBackend environment("no_such_backend");
   for (int i = 0; i < 2; ++i) {
     const std::string got = error_text<BackendError>([] { backend(); });
     CHECK_THAT(got, Catch::Matchers::StartsWith("backend: no backend 'no_such_backend'; found: "));
@@ -81,7 +69,7 @@ TEST_CASE("a backend that was asked for and is not there is an error each time",
 }
 
 TEST_CASE("a failed set_backend changes nothing", "[plugin]") {
-  const Environment environment(fake_path("adder"));
+  const KerasBackend environment(fake_path("adder"));
   CHECK(backend() == "adder");
   CHECK(error_text<BackendError>([] { set_backend("./here.so"); }) ==
         "set_backend: backend path './here.so' is relative; give an absolute path or a name");
@@ -91,7 +79,7 @@ TEST_CASE("a failed set_backend changes nothing", "[plugin]") {
 
 TEST_CASE("auto takes the usable backend with the highest score", "[plugin]") {
   open_plugin(fake_path("adder"), "");  // the only one that gives itself more than 1
-  const Environment environment("auto");
+  const KerasBackend environment("auto");
   CHECK(backend() == "adder");
   CHECK_THAT(backend_choice().reason,
              Catch::Matchers::Matches("KERAS_BACKEND=auto: best of [0-9]+ usable, score 50"));
@@ -103,7 +91,7 @@ TEST_CASE("the warning about a Python engine is said once", "[plugin]") {
   for (const PluginFile& file : list_plugin_files()) {
     default_is_there = default_is_there || file.name == "cpu";
   }
-  const Environment environment("tensorflow");
+  const KerasBackend environment("tensorflow");
   warnings.clear();
   set_log_sink([](LogLevel, std::string_view line) { warnings.emplace_back(line); });
   if (default_is_there) {

@@ -5,12 +5,16 @@
 #include <kiln/error.h>
 
 #include "core/types/text.h"
+#include "runtime/backend_choice.h"
 #include "runtime/backend_instance.h"
 #include "runtime/plugin.h"
+#include "tests/environment.h"
+#include "tests/error_text.h"
 
 #include <unistd.h>
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,18 +31,20 @@ inline std::string fake_path(std::string_view stem) {
   return path;
 }
 
-/// The text, without place, of the Error of that type that `action` throws; else "no error".
-template <class Expected, class Action>
-std::string error_text(Action&& action) {
-  try {
-    action();
-  } catch (const Expected& error) {
-    return error.message();
-  } catch (const Error& error) {
-    return text("another kind of error: ", error.message());
+using kiln::testing::error_text;
+
+/// KERAS_BACKEND for one scope, or unset, with the choice forgotten before and after.
+class KerasBackend {
+ public:
+  explicit KerasBackend(const std::optional<std::string>& value)
+      : variable_("KERAS_BACKEND", value) {
+    forget_backend_choice();
   }
-  return "no error";
-}
+  ~KerasBackend() { forget_backend_choice(); }
+
+ private:
+  kiln::testing::EnvironmentVariable variable_;
+};
 
 inline Bytes bytes_of_text(std::string_view module) {
   return std::as_bytes(std::span(module));

@@ -1,5 +1,6 @@
 // Which tensor belongs to which variable, and the table that is shown when it is not clear.
 #include "tests/catch.h"
+#include "tests/error_text.h"
 
 #include "runtime/weights_match.h"
 
@@ -15,12 +16,8 @@ namespace {
 using Slots = std::vector<WeightSlot>;
 
 std::string error_of(const Slots& tensors, const Slots& variables, bool strict = true) {
-  try {
-    match_weights(tensors, variables, strict, "w.st");
-  } catch (const ValueError& error) {
-    return error.message();
-  }
-  return "nothing thrown";
+  return kiln::testing::error_text<ValueError>(
+      [&] { match_weights(tensors, variables, strict, "w.st"); });
 }
 
 WeightSlot slot(const std::string& name, std::vector<std::int64_t> dims,

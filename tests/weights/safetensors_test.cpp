@@ -1,6 +1,7 @@
 // The safetensors format: round trips, atomic replacement, and every way in which a file can be
 // damaged, word for word.
 #include "tests/catch.h"
+#include "tests/error_text.h"
 
 #include "runtime/safetensors.h"
 #include "tests/scratch.h"
@@ -18,7 +19,9 @@
 using namespace kiln;
 using namespace kiln::runtime;
 using kiln::testing::contents_of;
+using kiln::testing::error_text;
 using kiln::testing::Scratch;
+using kiln::testing::without_path;
 
 namespace {
 
@@ -34,14 +37,7 @@ std::string file_of(const std::string& header, const std::string& data = "") {
 std::string error_of(const std::string& bytes) {
   const Scratch scratch;
   const std::string path = scratch.write("w", bytes);
-  try {
-    read_safetensors(path);
-  } catch (const IoError& error) {
-    std::string message = error.message();
-    const std::size_t at = message.find(path);
-    return at == message.npos ? message : message.replace(at, path.size(), "PATH");
-  }
-  return "nothing thrown";
+  return without_path(error_text<IoError>([&] { read_safetensors(path); }), path);
 }
 
 std::string header_error(const std::string& header) { return error_of(file_of(header)); }
@@ -134,12 +130,7 @@ TEST_CASE("a file without tensors") {
 TEST_CASE("files that cannot be opened") {
   const Scratch scratch;
   const auto message = [](const std::string& path) {
-    try {
-      read_safetensors(path);
-    } catch (const IoError& error) {
-      return error.message();
-    }
-    return std::string("nothing thrown");
+    return error_text<IoError>([&] { read_safetensors(path); });
   };
   const std::string path = scratch.path("w");
   CHECK(message(path) == path + " cannot be opened: No such file or directory");
@@ -231,7 +222,7 @@ TEST_CASE("tensors that do not cover the data exactly") {
                                 std::to_string(begin) + "," + std::to_string(end) + "]}}",
                             data));
   };
-  CHECK(two(2, 4, "abcd") == "nothing thrown");
+  CHECK(two(2, 4, "abcd") == "no error");
   CHECK(two(1, 3, "abc") ==
         "PATH is damaged: tensor 'b' begins at offset 1, inside another that ends at 2");
   CHECK(two(3, 4, "abcd") ==
@@ -296,12 +287,7 @@ TEST_CASE("every truncation is an error and every flipped bit an error or a vali
 TEST_CASE("names that no file can hold") {
   const Scratch scratch;
   const auto message = [&](std::vector<NamedArray> tensors) {
-    try {
-      write_safetensors(scratch.path("w"), tensors);
-    } catch (const ValueError& error) {
-      return error.message();
-    }
-    return std::string("nothing thrown");
+    return error_text<ValueError>([&] { write_safetensors(scratch.path("w"), tensors); });
   };
   CHECK(message({{"a", Array(1.f)}, {"a", Array(2.f)}}) ==
         "save_weights: name 'a' occurs twice");
@@ -336,12 +322,7 @@ TEST_CASE("a failed write leaves the old file and nothing else") {
   const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
   const std::vector<NamedArray> tensors{{"a", Array::zeros({100000})}};
-  std::string message = "nothing thrown";
-  try {
-    write_safetensors(path, tensors);
-  } catch (const IoError& error) {
-    message = error.message();
-  }
+  const std::string message = error_text<IoError>([&] { write_safetensors(path, tensors); });
   ::setrlimit(RLIMIT_FSIZE, &old_limit);
   std::signal(SIGXFSZ, old_handler);
   CHECK(message == path + " cannot be written: File too large");
@@ -352,12 +333,7 @@ TEST_CASE("a failed write leaves the old file and nothing else") {
 TEST_CASE("places that cannot be written") {
   const Scratch scratch;
   const auto message = [](const std::string& path) {
-    try {
-      write_safetensors(path, {});
-    } catch (const IoError& error) {
-      return error.message();
-    }
-    return std::string("nothing thrown");
+    return error_text<IoError>([&] { write_safetensors(path, {}); });
   };
   const std::string nowhere = scratch.path("no/folder");
   CHECK(message(nowhere) == nowhere + " cannot be written: No such file or directory");
