@@ -17,19 +17,6 @@ namespace {
 constexpr std::string_view kLevelNames[] = {"error", "warning", "info", "debug"};
 constexpr int kLinesPerSecond = 100;
 
-std::uint32_t configured_level() {
-  const char* given = std::getenv("KILN_LOG");
-  for (std::uint32_t i = 0; given != nullptr && i < std::size(kLevelNames); ++i) {
-    if (kLevelNames[i] == given) return i;
-  }
-  return static_cast<std::uint32_t>(LogLevel::Warning);
-}
-
-std::uint32_t level_in_use() {
-  static const std::uint32_t level = configured_level();
-  return level;
-}
-
 std::atomic<LogSink> sink{nullptr};
 
 void emit(LogLevel level, const std::string& line) {
@@ -39,6 +26,24 @@ void emit(LogLevel level, const std::string& line) {
   }
   const std::string whole = line + "\n";
   std::fwrite(whole.data(), 1, whole.size(), stderr);
+}
+
+std::uint32_t configured_level() {
+  const char* given = std::getenv("KILN_LOG");
+  if (given == nullptr) given = "";
+  for (std::uint32_t i = 0; i < std::size(kLevelNames); ++i) {
+    if (kLevelNames[i] == given) return i;
+  }
+  if (*given != '\0') {
+    emit(LogLevel::Warning, text("kiln: warning: log: KILN_LOG is '", given,
+                                 "' but must be error, warning, info or debug"));
+  }
+  return static_cast<std::uint32_t>(LogLevel::Warning);
+}
+
+std::uint32_t level_in_use() {
+  static const std::uint32_t level = configured_level();
+  return level;
 }
 
 // Counts lines within the present second; guarded by mutex.

@@ -5,7 +5,11 @@
 #include "core/module/write.h"
 #include "core/ops/make.h"
 #include "core/types/float_state.h"
+#include "core/types/nearest.h"
+#include "core/types/text.h"
 #include "runtime/dump.h"
+
+#include <kiln/error.h>
 
 #include <algorithm>
 #include <chrono>
@@ -75,12 +79,37 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Under KILN_DISABLE (comma-separated names). Each pass is kept in `program`.
-ir::Graph run_passes(Program& program) {
-  passes::PipelineOptions options;
+void require_pass(const std::string& name) {
+  std::vector<std::string> known;
+  for (const passes::Pass& pass : passes::pipeline()) {
+    if (pass.name == name) return;
+    if (std::find(known.begin(), known.end(), pass.name) == known.end()) {
+      known.emplace_back(pass.name);
+    }
+  }
+  const std::string near = nearest_name(name, known);
+  throw ConfigError("function", "KILN_DISABLE",
+                    text("KILN_DISABLE names no pass '", name, "'",
+                         near.empty() ? "" : text("; did you mean '", near, "'?"),
+                         "; passes are ", join_text(known)));
+}
+
+/// The names of KILN_DISABLE, separated by commas. ConfigError.
+std::vector<std::string> disabled_passes() {
+  std::vector<std::string> disabled;
   const char* names = std::getenv("KILN_DISABLE");
   std::istringstream list(names ? names : "");
-  for (std::string name; std::getline(list, name, ',');) options.disabled.push_back(name);
+  for (std::string name; std::getline(list, name, ',');) {
+    require_pass(name);
+    disabled.push_back(name);
+  }
+  return disabled;
+}
+
+/// Each pass is kept in `program`.
+ir::Graph run_passes(Program& program) {
+  passes::PipelineOptions options;
+  options.disabled = disabled_passes();
   options.report = [&](const passes::PassReport& report) {
     program.passes.push_back(
         {&report.pass, report.position, report.graph, report.changed, report.seconds});

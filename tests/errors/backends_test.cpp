@@ -1,6 +1,6 @@
-// Backends that cannot be used or fail, in every call that names one, and a keras.json that cannot
-// be used. Why a plugin is refused, in all its forms, is in tests/plugin; how a keras.json can be
-// wrong in tests/config.
+// Backends that cannot be used or fail, in every call that names one, and settings that cannot be
+// used: keras.json, the environment. Why a plugin is refused, in all its forms, is in tests/plugin;
+// how a keras.json can be wrong in tests/config.
 #include "tests/catch.h"
 #include "tests/config/home.h"
 #include "tests/misuse.h"
@@ -145,6 +145,19 @@ TEST_CASE("a keras.json that cannot be used is an error of the call that reads i
   KerasHome home;
   ::mkdir(home.path().c_str(), 0700);
   refused(home, " is a directory");
+}
+
+TEST_CASE("KILN_DISABLE that names no pass is an error of function") {
+  const Tensor x = placeholder({.shape = {2}, .name = "x"});
+  const testing::EnvironmentVariable disable("KILN_DISABLE", "simplify,scan_merg");
+  testing::run({
+      {__LINE__, Fault::Config, [&] { function({x}, {x * 2}); },
+       "function: KILN_DISABLE names no pass 'scan_merg'; did you mean 'scan_merge'?; passes are "
+       "simplify, scan_merge, scan_hoist_invariants, scan_batch_inputs, scan_merge_gates, "
+       "scan_push_outputs, scan_drop_unused"},
+  }, __FILE__);
+  disable.set("simplify,scan_merge");
+  CHECK(function({x}, {x * 2})({Array{1.f, 2.f}})[0] == Array{2.f, 4.f});
 }
 
 }  // namespace kiln::test

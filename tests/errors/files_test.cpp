@@ -1,6 +1,7 @@
 // Files that are damaged, do not fit or cannot be written, through the calls and programs that a
 // user has. The formats themselves are in tests/weights and tests/module.
 #include "tests/catch.h"
+#include "tests/environment.h"
 #include "tests/error_text.h"
 #include "tests/misuse.h"
 #include "tests/process.h"
@@ -203,6 +204,16 @@ TEST_CASE("program files that are damaged") {
     scratch.write("p", good);
     CHECK(kiln_tool("run '" + path + "'").status == 0);
   }
+}
+
+TEST_CASE("KILN_LOG that names no level is warned of") {
+  const Scratch scratch;
+  const std::string path = scratch.write("p", kProgram);
+  const testing::EnvironmentVariable level("KILN_LOG", "loud");
+  const testing::Outcome outcome = kiln_tool("run '" + path + "'");
+  CHECK(outcome.status == 0);
+  CHECK(outcome.text.substr(0, outcome.text.find('\n')) ==
+        "kiln: warning: log: KILN_LOG is 'loud' but must be error, warning, info or debug");
 }
 
 }  // namespace kiln::test
