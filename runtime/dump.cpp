@@ -98,13 +98,12 @@ void dump_program(const Program& program, DumpFolder& folder) {
   finish_compile_dump(program, folder);
 }
 
-std::unique_ptr<DumpFolder> wanted_dumps(const FunctionOptions& options, const std::string& name) {
+std::optional<WantedDumps> wanted_dumps(const FunctionOptions& options, const std::string& name) {
   if (!options.dump.empty()) {
-    return std::make_unique<DumpFolder>(options.dump, options.dump_stages,
-                                        DumpRequest{"function", "dump"});
+    return WantedDumps{options.dump, options.dump_stages, {"function", "dump"}};
   }
   const char* wanted = std::getenv("KILN_DUMP");
-  if (!wanted || *wanted == '\0') return nullptr;
+  if (!wanted || *wanted == '\0') return std::nullopt;
   const std::string setting(wanted);
   const std::size_t colon = setting.rfind(':');
   const std::string directory = setting.substr(0, colon);
@@ -115,7 +114,7 @@ std::unique_ptr<DumpFolder> wanted_dumps(const FunctionOptions& options, const s
   folder.imbue(std::locale::classic());
   folder << directory << "/fn-" << std::setw(3) << std::setfill('0') << next.fetch_add(1) << '-'
          << file_name_of(name);
-  return std::make_unique<DumpFolder>(folder.str(), stages, DumpRequest{"function", "KILN_DUMP"});
+  return WantedDumps{folder.str(), stages, {"function", "KILN_DUMP"}};
 }
 
 }  // namespace kiln::runtime

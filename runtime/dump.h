@@ -5,11 +5,19 @@
 #include "runtime/dump_folder.h"
 #include "runtime/program.h"
 
+#include <optional>
+#include <string>
+
 namespace kiln::runtime {
 
-/// The folder that a function's options ask for, else one of KILN_DUMP=dir[:stage,...], which is
-/// dir/fn-NNN-name; null when neither asks. IoError, ConfigError for an unknown stage.
-std::unique_ptr<DumpFolder> wanted_dumps(const FunctionOptions& options, const std::string& name);
+struct WantedDumps {
+  std::string directory;
+  Stage stages = Stage::All;
+  DumpRequest request;
+};
+/// What a function's options ask for, else KILN_DUMP=dir[:stage,...], whose directory is then
+/// dir/fn-NNN-name; nothing when neither asks. ConfigError for an unknown stage.
+std::optional<WantedDumps> wanted_dumps(const FunctionOptions& options, const std::string& name);
 
 // While a program is made, in this order. IoError naming the path. Stages that `folder` does not
 // want are left out.

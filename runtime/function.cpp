@@ -6,12 +6,14 @@
 #include "runtime/build_graph.h"
 #include "runtime/call.h"
 #include "runtime/dump.h"
-#include "runtime/program.h"
+#include "runtime/staged_program.h"
+
+#include <algorithm>
 
 namespace kiln {
 
 struct Function::Impl {
-  std::shared_ptr<const runtime::Program> program;
+  runtime::StagedProgram programs;
   std::string backend;
 };
 
@@ -46,6 +48,18 @@ runtime::InstancePtr chosen_instance(const FunctionOptions& options) {
   return runtime::backend_instance(options.backend, "function");
 }
 
+FunctionStats stats_of(const Program& program) {
+  const runtime::ExecutableInfo info = program.executable.info();
+  const auto count = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
+  return {.compiles = 1,
+          .compile_seconds = program.compile_seconds,
+          .calls = program.frames.calls(),
+          .code_generations = count(info.code_generations),
+          .bindings = count(info.bindings),
+          .peak_bytes = count(info.planned_bytes),
+          .live_bytes = count(info.live_bytes)};
+}
+
 }  // namespace
 
 Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
@@ -57,7 +71,7 @@ Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
   return at_line(where, [&] {
     const runtime::InstancePtr instance = chosen_instance(options);
     impl->backend = instance->name();
-    impl->program = runtime::compile_program(graph, name, instance,
+    impl->programs = runtime::compile_staged(graph, name, instance,
                                              runtime::wanted_dumps(options, name));
     return Function(std::move(impl));
   });
@@ -65,7 +79,8 @@ Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
 
 std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where where) const {
   return at_line(where, [&] {
-    const Program& program = *require_made(impl_).program;
+    const runtime::StagedProgram& programs = require_made(impl_).programs;
+    const Program& program = programs.first();
     program.binding.check_count(inputs.size());
     std::vector<Array> held;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -73,39 +88,53 @@ std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where 
     }
     std::vector<ArrayView> views;
     for (const Array& array : held) views.push_back(array.as_view());
-    return runtime::call(program, views);
+    if (programs.stages.empty()) return runtime::call(program, views);
+    const std::vector<Array> found = runtime::run_stages(programs, views);
+    for (const Array& array : found) views.push_back(array.as_view());
+    return runtime::call(*programs.last, views);
   });
 }
 
 void Function::call_into(std::span<const ArrayView> inputs,
                          std::span<const MutableArrayView> outputs, Where where) const {
   at_line(where, [&] {
-    runtime::call_into(*require_made(impl_).program, inputs, outputs);
+    const runtime::StagedProgram& programs = require_made(impl_).programs;
+    if (programs.stages.empty()) return runtime::call_into(*programs.last, inputs, outputs);
+    const std::vector<Array> found = runtime::run_stages(programs, inputs);
+    std::vector<ArrayView> views(inputs.begin(), inputs.end());
+    for (const Array& array : found) views.push_back(array.as_view());
+    runtime::call_into(*programs.last, views, outputs);
   });
 }
 
 void Function::dump(const std::string& directory, Stage stages, Where where) const {
   at_line(where, [&] {
-    const Program& program = *require_made(impl_).program;
+    const runtime::StagedProgram& programs = require_made(impl_).programs;
+    for (std::size_t i = 0; i < programs.stages.size(); ++i) {
+      runtime::DumpFolder folder(runtime::stage_directory(directory, i), stages, {"dump", ""});
+      runtime::dump_program(*programs.stages[i].program, folder);
+    }
     runtime::DumpFolder folder(directory, stages, {"dump", ""});
-    runtime::dump_program(program, folder);
+    runtime::dump_program(*programs.last, folder);
   });
 }
 
-const std::string& Function::name() const { return require_made(impl_).program->name; }
+const std::string& Function::name() const { return require_made(impl_).programs.last->name; }
 const std::string& Function::backend() const { return require_made(impl_).backend; }
 
 FunctionStats Function::stats() const {
-  const Program& program = *require_made(impl_).program;
-  const runtime::ExecutableInfo info = program.executable.info();
-  const auto count = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
-  return {.compiles = 1,
-          .compile_seconds = program.compile_seconds,
-          .calls = program.frames.calls(),
-          .code_generations = count(info.code_generations),
-          .bindings = count(info.bindings),
-          .peak_bytes = count(info.planned_bytes),
-          .live_bytes = count(info.live_bytes)};
+  const runtime::StagedProgram& programs = require_made(impl_).programs;
+  FunctionStats stats = stats_of(*programs.last);
+  for (const runtime::ProgramStage& stage : programs.stages) {
+    const FunctionStats other = stats_of(*stage.program);
+    stats.compiles += other.compiles;
+    stats.compile_seconds += other.compile_seconds;
+    stats.code_generations += other.code_generations;
+    stats.bindings += other.bindings;
+    stats.peak_bytes = std::max(stats.peak_bytes, other.peak_bytes);
+    stats.live_bytes = std::max(stats.live_bytes, other.live_bytes);
+  }
+  return stats;
 }
 
 Array eval(const Tensor& x, Where where) {

@@ -3,6 +3,7 @@
 #include <kiln/error.h>
 
 #include "core/types/text.h"
+#include "runtime/ctc_decoder.h"
 
 #include <cstring>
 #include <iostream>
@@ -19,6 +20,17 @@ constexpr Row kFunctions[] = {
     {"print_tensor", host_print_tensor},
 };
 
+struct SizingRow {
+  std::string_view name;
+  SizingFunction function;
+};
+
+constexpr SizingRow kSizingFunctions[] = {
+    {"ctc_greedy", ctc_greedy},
+    {"ctc_beam_search", ctc_beam_search},
+    {"ctc_skip_idxs", ctc_skip_idxs},
+};
+
 }  // namespace
 
 std::size_t HostView::elements() const {
@@ -29,6 +41,13 @@ std::size_t HostView::elements() const {
 
 HostFunction find_host_function(std::string_view name) {
   for (const Row& row : kFunctions) {
+    if (row.name == name) return row.function;
+  }
+  return nullptr;
+}
+
+SizingFunction find_sizing_function(std::string_view name) {
+  for (const SizingRow& row : kSizingFunctions) {
     if (row.name == name) return row.function;
   }
   return nullptr;

@@ -2,13 +2,14 @@
 // writes its results. To add one: a function in a file of its own and a row in host_functions.cpp.
 #pragma once
 
-#include <kiln/dtype.h>
+#include <kiln/array.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kiln::runtime {
 
@@ -29,6 +30,14 @@ using HostFunction = void (*)(const HostCallArguments&);
 
 /// The function of that name, or null.
 HostFunction find_host_function(std::string_view name);
+
+/// A host function that decides the sizes of its results; it runs between two programs (see
+/// staged_program.h). Throws errors of <kiln/error.h> for what the user fed.
+using SizingFunction = std::vector<Array> (*)(std::string_view payload,
+                                              std::span<const Array> inputs);
+
+/// The function of that name, or null.
+SizingFunction find_sizing_function(std::string_view name);
 
 /// "print_tensor": payload is the message; prints "message value" and a line end to std::cout,
 /// and copies its input to its output.

@@ -53,16 +53,21 @@ Tensor filled_like(const char* function, const Operand& x, double value,
 Tensor placeholder(const PlaceholderOptions& options, Where where) {
   const Call call("placeholder", where);
   if (options.sparse) Call::not_implemented("sparse", "sparse tensors are not supported");
-  static std::atomic<std::int64_t> next{1};
-  ir::PlaceholderAttrs attrs;
-  attrs.type.dtype = dtype_of(options.dtype, floatx_dtype());
-  attrs.name = scoped_name(options.name);
+  ir::Type type{dtype_of(options.dtype, floatx_dtype()), {}};
   const std::string dim_name = dim_name_of(options.name);
   for (const ShapeEntry& entry : requested_shape(options)) {
-    attrs.type.dims.push_back(placeholder_dim(entry, dim_name, attrs.type.dims.size()));
+    type.dims.push_back(placeholder_dim(entry, dim_name, type.dims.size()));
   }
+  return wrap(fresh_placeholder(std::move(type), scoped_name(options.name)), options.name);
+}
+
+ir::Value fresh_placeholder(ir::Type type, std::string name) {
+  static std::atomic<std::int64_t> next{1};
+  ir::PlaceholderAttrs attrs;
   attrs.id = next.fetch_add(1, std::memory_order_relaxed);
-  return wrap(ir::make(ir::Op::Placeholder, std::move(attrs), {}), options.name);
+  attrs.name = std::move(name);
+  attrs.type = std::move(type);
+  return ir::make(ir::Op::Placeholder, std::move(attrs), {});
 }
 
 bool is_placeholder(const Tensor& x) {

@@ -19,6 +19,9 @@ struct TensorImpl {
 /// The handle of a value. The current name scope is put before a non-empty name.
 Tensor wrap(const ir::Value& value, std::string name = "");
 
+/// A placeholder that no other call gives.
+ir::Value fresh_placeholder(ir::Type type, std::string name);
+
 /// One call of a K function by the user: names the origin of the nodes that are made and of the
 /// errors that are thrown while it lives. When K functions call each other the outermost is named.
 class Call {

@@ -8,6 +8,7 @@
 #include <kiln/context.h>
 #include <kiln/control.h>
 #include <kiln/create.h>
+#include <kiln/ctc.h>
 #include <kiln/elementwise.h>
 #include <kiln/function.h>
 #include <kiln/gradients.h>

@@ -52,6 +52,7 @@ TEST_CASE("every K function of these headers has a row", "[k]") {
   require_all("loss.h", loss_rows());
   require_all("normalization.h", normalization_rows());
   require_all("higher_order.h", higher_order_rows());
+  require_all("ctc.h", ctc_rows());
   for (const char* header : {"shape_ops.h", "padding.h", "resize.h"}) {
     require_all(header, shape_rows());
   }
