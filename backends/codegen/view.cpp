@@ -25,11 +25,12 @@ IndexMap through_permute(const Node& node, const IndexMap& map, const SizeNames&
   return operand;
 }
 
-IndexMap through_broadcast(const Node& node, const IndexMap& map, const SizeNames&) {
+IndexMap through_broadcast(const Node& node, const IndexMap& map, const SizeNames& names) {
   const ir::Ints& axes = node.as<ir::BroadcastAttrs>().axes;
+  const Dims from = names(node.operands[0].dims());
   IndexMap operand(axes.size());
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (!node.operands[0].dims()[i].is_one()) operand[i] = map[at(axes[i])];
+    if (!from[i].is_one()) operand[i] = map[at(axes[i])];
   }
   return operand;
 }
@@ -54,8 +55,8 @@ IndexMap through_reverse(const Node& node, const IndexMap& map, const SizeNames&
   return operand;
 }
 
-IndexMap through_ones(const Node& node, const IndexMap& map, const SizeNames&) {
-  const Dims &from = node.operands[0].dims(), &to = node.types[0].dims;
+IndexMap through_ones(const Node& node, const IndexMap& map, const SizeNames& names) {
+  const Dims from = names(node.operands[0].dims()), to = names(node.types[0].dims);
   IndexMap operand(from.size());
   std::size_t next = 0;
   for (std::size_t i = 0; i < from.size(); ++i) {

@@ -17,6 +17,9 @@ namespace kiln {
 /// need a blank between them). A forward recursion in log space; gradients flow to y_pred.
 /// Errors: ValueError for other ranks and different batch sizes; at the call for a label outside
 /// 0 .. classes - 2, an input_length above time and a label_length above longest.
+///     const auto y = K::constant({{{0.6, 0.4}, {0.6, 0.4}}}), label = K::constant({{0.}});
+///     const auto steps = K::constant({2}, {.dtype = "int32"}), labels = K::ones_like(steps);
+///     K::eval(K::ctc_batch_cost(label, y, steps, labels));  // [[0.17435342]]
 KILN_API Tensor ctc_batch_cost(const Operand& y_true, const Operand& y_pred,
                                const Operand& input_length, const Operand& label_length);
 
@@ -39,15 +42,22 @@ struct CtcDecoded {
 /// as wide as the call needs. No gradient.
 /// Errors: ValueError for other ranks, beam_width or top_paths below 1, top_paths above beam_width;
 /// at the call for an input_length outside 0 .. time.
+///     const auto y = K::constant({{{0.9, 0.1}, {0.2, 0.8}, {0.7, 0.3}}});
+///     const auto found = K::ctc_decode(y, K::constant({3}, {.dtype = "int32"}));
+///     K::eval(found.decoded[0]);  // [[0 0]]
 KILN_API CtcDecoded ctc_decode(const Operand& y_pred, const Operand& input_length,
                                const CtcDecodeOptions& options = {});
 
 /// Labels (n) to (2n + 1): -1, y0, -1, y1, ... -1, where -1 means the last class. Keeps the dtype,
 /// a signed integer's. Errors: ValueError for another rank; TypeError for another dtype.
+///     const auto labels = K::constant({4, 2}, {.dtype = "int32"});
+///     K::eval(K::ctc_interleave_blanks(labels));  // [-1 4 -1 2 -1]
 KILN_API Tensor ctc_interleave_blanks(const Operand& Y);
 
 /// Of labels between blanks the odd positions i with Y[i] != Y[i + 2], where the blank between may
 /// be skipped: an int64 vector as long as there are such. No gradient. Errors: as above.
+///     const auto labels = K::constant({-1, 4, -1, 2, -1}, {.dtype = "int32"});
+///     K::eval(K::ctc_create_skip_idxs(labels));  // [1]
 KILN_API Tensor ctc_create_skip_idxs(const Operand& Y);
 
 struct CtcStep {
@@ -59,6 +69,9 @@ struct CtcStep {
 /// the one before, and the one before that at skip_idxs + 2. `zeros` (states) is what states have
 /// that are not reached. active_next is min(max(active + 1, the last skip index below active + 3),
 /// states). Errors: ValueError and TypeError for vectors that do not fit.
+///     const auto skips = K::constant({1}, {.dtype = "int32"}), zeros = K::constant({0., 0., 0.});
+///     const auto next = K::ctc_update_log_p(skips, zeros, 1, zeros, zeros);
+///     K::eval(next.log_p_next);  // [0. 0. 0.]
 KILN_API CtcStep ctc_update_log_p(const Operand& skip_idxs, const Operand& zeros,
                                   const Operand& active, const Operand& log_p_curr,
                                   const Operand& log_p_prev);
@@ -75,12 +88,17 @@ struct CtcPathProbs {
 /// Y (states), as ctc_interleave_blanks makes them. With L = log((1 - alpha) predict[:, Y] + alpha
 /// / states), log_probs is forward + backward - L. Errors: ValueError for other ranks; at the call
 /// for a label outside.
+///     const auto labels = K::constant({-1, 0, -1}, {.dtype = "int32"});
+///     const auto paths = K::ctc_path_probs(K::constant({{0.6, 0.4}}), labels);
+///     K::eval(paths.mask);  // [[False True False]]
 KILN_API CtcPathProbs ctc_path_probs(const Operand& predict, const Operand& Y,
                                      const CtcPathOptions& options = {});
 
 /// -log of the sum of all path probabilities at all steps, a scalar, for one sample: predict (time,
 /// classes), labels Y (n) without blanks. Each step has the whole sum, so this is less than the
 /// true cost by log(time); ctc_batch_cost gives that one. Errors: as above.
+///     const auto y = K::constant({{0.6, 0.4}, {0.6, 0.4}});
+///     K::eval(K::ctc_cost(y, K::constant({0}, {.dtype = "int32"})));  // -0.51872075
 KILN_API Tensor ctc_cost(const Operand& predict, const Operand& Y);
 
 }  // namespace kiln

@@ -74,7 +74,8 @@ std::vector<Row> ctc_rows() {
       {"ctc_batch_cost too short", {i32({1, 2}, {0, 0}), coin(), column({2}), column({2})}, cost,
        f32({1, 1}, {kInf})},
       {"ctc_batch_cost slope, too short",
-       {i32({1, 2}, {0, 0}), coin(), column({2}), column({2})}, slope, f32({1, 2, 2}, {0, 0, 0, 0})},
+       {i32({1, 2}, {0, 0}), coin(), column({2}), column({2})}, slope,
+       f32({1, 2, 2}, {0, 0, 0, 0})},
       {"ctc_batch_cost behind the last step",
        {i32({1, 1}, {0}), f32({1, 3, 2}, {a, b, a, b, kNaN, kInf}), column({2}), column({1})}, cost,
        f32({1, 1}, {-std::log(a * a + 2 * a * b)}), 1e-5},
@@ -399,7 +400,8 @@ TEST_CASE("labels and lengths that do not fit are errors of the call", "[k]") {
     return all.substr(0, all.find(" (op gather at "));
   };
   CHECK(message(i32({1, 2}, {0, 2}), 3, 2) == "function: index 2 is outside of an axis of size 2");
-  CHECK(message(i32({1, 2}, {0, -1}), 3, 2) == "function: index -1 is outside of an axis of size 2");
+  CHECK(message(i32({1, 2}, {0, -1}), 3, 2) ==
+        "function: index -1 is outside of an axis of size 2");
   CHECK(message(labels, 4, 2) == "function: index 4 is outside of an axis of size 4");
   CHECK(message(labels, 3, 3) == "function: index 3 is outside of an axis of size 3");
   CHECK(message(labels, 3, 2) == "nothing was thrown");
