@@ -99,6 +99,20 @@ def dense(sizes):
     return nn.Sequential(*layers[:-1])
 
 
+def ctc_train(tiny):
+    samples, time_steps, classes, count = (2, 6, 4, 2) if tiny else (32, 200, 40, 40)
+    logits = uniform(time_steps, samples, classes).requires_grad_()
+    labels = torch.randint(0, classes - 1, (samples, count))
+    lengths, counts = torch.full((samples,), time_steps), torch.full((samples,), count)
+
+    def eager():
+        loss = nn.functional.ctc_loss(torch.log_softmax(logits, -1), labels, lengths, counts,
+                                      blank=classes - 1, reduction="sum")
+        return loss, torch.autograd.grad(loss, [logits])
+
+    return {"eager": eager}
+
+
 def mlp_adam(tiny):
     batch, sizes = (4, [8, 6, 6, 3]) if tiny else (64, [784, 512, 512, 10])
     x, y = uniform(batch, sizes[0]), torch.randint(sizes[-1], (batch,))
@@ -149,7 +163,7 @@ def adam_many(tiny):
 
 ROWS = {row.__name__: row for row in (
     call, chain10, chain10_tanh, softmax, softmax_small, layernorm_train, lstm_masked_train,
-    mlp_adam, mlp_tiny, adam, adam_many)}
+    ctc_train, mlp_adam, mlp_tiny, adam, adam_many)}
 
 
 def seconds_a_call(work, calls):

@@ -1,4 +1,4 @@
-// The rows that products bound, and the optimiser steps.
+// The rows of loops and of products, and the optimiser steps.
 #include "tools/kiln/bench/call.h"
 #include "tools/kiln/bench/models.h"
 #include "tools/kiln/bench/row.h"
@@ -102,6 +102,29 @@ Row mlp_tiny(std::int64_t batch, const Ints& sizes) {
           }};
 }
 
+Row ctc_train(std::int64_t samples, std::int64_t time, std::int64_t classes, std::int64_t labels) {
+  const double cells = static_cast<double>(samples * time * (2 * labels + 1));
+  Limit limit{"forward and backward: 30 operations for each of 3 exps and a log a state and step",
+              2 * cells * 4 * 30};
+  return {"ctc_train",
+          text("CTC loss of softmax, T=", time, ", batch ", samples, ", ", classes, " classes, ",
+               labels, " labels: sum, and the gradient of the logits"),
+          limit, [=] {
+            const Tensor logits = placeholder({.shape = {samples, time, classes}});
+            const Tensor y = placeholder({.shape = {samples, labels}, .dtype = "int32"});
+            const Tensor steps = placeholder({.shape = {samples, 1}, .dtype = "int32"});
+            const Tensor counts = placeholder({.shape = {samples, 1}, .dtype = "int32"});
+            const Tensor loss = sum(ctc_batch_cost(y, softmax(logits), steps, counts));
+            const auto all = [&](std::int64_t length) {
+              return Array::full({samples, 1}, static_cast<double>(length), DType::Int32);
+            };
+            return call_of({logits, y, steps, counts}, {loss, gradients(loss, {logits})[0]}, {},
+                           {drawn({samples, time, classes}),
+                            drawn_classes({samples, labels}, classes - 1), all(time),
+                            all(labels)});
+          }};
+}
+
 Row adam_row(const std::string& name, std::int64_t variables, std::int64_t size) {
   Limit limit{"one pass: 4 arrays read, 3 of them written in place, 28 B a weight", 0, 4, 3,
               static_cast<std::size_t>(variables * size), false, true};
@@ -121,6 +144,7 @@ Row adam_row(const std::string& name, std::int64_t variables, std::int64_t size)
 
 std::vector<Row> training_rows(bool tiny) {
   return {tiny ? lstm_masked_train(4, 2, 3, 4) : lstm_masked_train(50, 32, 128, 128),
+          tiny ? ctc_train(2, 6, 4, 2) : ctc_train(32, 200, 40, 40),
           mlp_adam(tiny ? 4 : 64, tiny ? Ints{8, 6, 6, 3} : Ints{784, 512, 512, 10}),
           mlp_tiny(8, {16, 32, 1})};
 }
