@@ -128,12 +128,16 @@ class KernelBuilder {
 
   int index_of(const AxisMap& entry) {
     if (entry.axis < 0) return size_value(entry.offset);
-    Expression e;
-    e.kind = ExpressionKind::AxisIndex;
-    e.dtype = DType::Int64;
-    e.number = position_[static_cast<std::size_t>(entry.axis)];
-    int index = add(e);
-    if (entry.step != 1) index = apply(Op::Mul, DType::Int64, index, constant_int(entry.step));
+    int index = -1;
+    entry.for_each_term([&](int axis, std::int64_t step) {
+      Expression e;
+      e.kind = ExpressionKind::AxisIndex;
+      e.dtype = DType::Int64;
+      e.number = position_[static_cast<std::size_t>(axis)];
+      int term = add(e);
+      if (step != 1) term = apply(Op::Mul, DType::Int64, term, constant_int(step));
+      index = index < 0 ? term : apply(Op::Add, DType::Int64, index, term);
+    });
     if (entry.offset == Dim(0)) return index;
     return apply(Op::Add, DType::Int64, index, size_value(entry.offset));
   }
@@ -166,10 +170,11 @@ class KernelBuilder {
     const Dims strides = dense_strides(names_(value.dims()));
     for (std::size_t i = 0; i < map.size(); ++i) {
       made.offset = made.offset + map[i].offset * strides[i];
-      if (map[i].axis < 0) continue;
-      Dim& stride = made.strides[static_cast<std::size_t>(
-          position_[static_cast<std::size_t>(map[i].axis)])];
-      stride = stride + strides[i] * Dim(map[i].step);
+      map[i].for_each_term([&](int axis, std::int64_t step) {
+        Dim& stride = made.strides[static_cast<std::size_t>(
+            position_[static_cast<std::size_t>(axis)])];
+        stride = stride + strides[i] * Dim(step);
+      });
     }
     return made;
   }
@@ -257,7 +262,8 @@ class KernelBuilder {
     if (member.role != Role::Outer) return points;
     for (Read& read : points.reads) {
       for (AxisMap& entry : read.map) {
-        if (entry.axis >= 0) entry.axis = outer_[static_cast<std::size_t>(entry.axis)];
+        entry.for_each_term(
+            [&](int& axis, std::int64_t) { axis = outer_[static_cast<std::size_t>(axis)]; });
       }
     }
     return points;
@@ -415,13 +421,9 @@ class KernelBuilder {
       made.dynamic = convert(index, DType::Int64);
       made.dynamic_stride = dense_strides(dims)[placement.dynamic_axis];
       made.dynamic_limit = dims[placement.dynamic_axis];
-      store.accumulate = true;
-      kernel().operands[static_cast<std::size_t>(made.operand)].read = true;
     }
-    if (placement.in_blocks) {
-      store.accumulate = true;
-      kernel().operands[static_cast<std::size_t>(made.operand)].read = true;
-    }
+    store.accumulate = placement.adds;
+    if (placement.adds) kernel().operands[static_cast<std::size_t>(made.operand)].read = true;
     store.access = add_access(made, placement.indices ? placement.target.node.get() : nullptr);
     if (placement.in_blocks) in_blocks_.push_back(store.access);
     return store;

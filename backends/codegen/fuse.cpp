@@ -366,7 +366,8 @@ class Fuser {
       const int ground = fill(zero, made.blocks);
       unit(index).block = block;
       unit(index).placements.push_back(
-          {points.reads[0].value, points.reads[0].map, made.blocks, made.to, {}, {}, 0, true});
+          {points.reads[0].value, points.reads[0].map, made.blocks, made.to, {}, {}, 0, true,
+           true});
       note_read(index, views[0].source);
       add_before(index, ground);
       join(*made.blocks.node, {ground, index});
@@ -430,7 +431,8 @@ class Fuser {
     const auto axis = static_cast<std::size_t>(node.as<ir::AxisAttrs>().axis);
     for (const Value& part : node.operands) {
       const ir::Dims dims = names_(part.dims());
-      Placement placement{part, identity_map(dims), node.result(), identity_map(dims), {}, {}, 0};
+      Placement placement{part, identity_map(dims), node.result(), identity_map(dims), {}, {}, 0,
+                          false, false};
       placement.to[axis].offset = offset;
       offset = offset + dims[axis];
       parts.push_back(put(std::move(placement), domain_of(dims)));
@@ -443,7 +445,7 @@ class Fuser {
     const ir::Dims dims = names_(node.operands[0].dims());
     const int ground = fill(node.operands[1], node.result());
     Placement placement{node.operands[0], identity_map(dims), node.result(), identity_map(dims),
-                        {}, {}, 0};
+                        {}, {}, 0, false, false};
     for (std::size_t i = 0; i < dims.size(); ++i) {
       placement.to[i].step *= attrs.interior[i] + 1;
       placement.to[i].offset = names_(attrs.low[i]);
@@ -464,7 +466,7 @@ class Fuser {
     const auto axis = node.as<ir::ScatterAttrs>().axis;
     const auto first = here.begin() + axis, last = first + indices.rank();
     Placement placement{updates, here, node.result(), IndexMap(here.begin(), first), indices,
-                        IndexMap(first, last), static_cast<std::size_t>(axis)};
+                        IndexMap(first, last), static_cast<std::size_t>(axis), true, false};
     placement.to.push_back({});
     placement.to.insert(placement.to.end(), last, here.end());
     const int index = new_kernel(domain_of(names_(updates.dims())));
@@ -474,6 +476,40 @@ class Fuser {
     }
     note_read(index, trace(updates, here, names_, out_).source);
     note_read(index, trace(indices, placement.indices_from, names_, out_).source);
+    unit(index).placements.push_back(std::move(placement));
+    add_before(index, ground);
+    join(node, {ground, index});
+  }
+
+  /// Windows are added up over the axes that they overlap along; where none do, they are put side
+  /// by side.
+  void place_fold(const Node& node) {
+    const auto& attrs = node.as<ir::FoldAttrs>();
+    const Value& x = node.operands[0];
+    const Value zero = ir::scalar_constant(node.types[0].dtype, 0);
+    out_.made.push_back(zero);
+    const int ground = fill(zero, node.result());
+    const ir::Dims dims = names_(x.dims());
+    const IndexMap here = identity_map(dims);
+    const std::size_t rank = node.types[0].dims.size();
+    const int index = new_kernel(domain_of(dims));
+    Placement placement{x, here, node.result(),
+                        IndexMap(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(rank)),
+                        {}, {}, 0, false, false};
+    for (std::size_t i = 0; i < attrs.axes.size(); ++i) {
+      const auto axis = static_cast<std::size_t>(attrs.axes[i]);
+      AxisMap& entry = placement.to[axis];
+      const AxisMap within = here[rank + i];
+      entry = windowed(entry, attrs.strides[i], within, attrs.dilations[i]);
+      const Dim width = (dims[rank + i] - 1) * Dim(attrs.dilations[i]) + 1;
+      if (ir::less_equal(width, attrs.strides[i]) == ir::Answer::Yes) continue;
+      placement.adds = true;
+      entry.for_each_term([&](int term, std::int64_t) {
+        unit(index).reduced[static_cast<std::size_t>(term)] = true;
+      });
+    }
+    unit(index).split = placement.adds;
+    note_read(index, trace(x, here, names_, out_).source);
     unit(index).placements.push_back(std::move(placement));
     add_before(index, ground);
     join(node, {ground, index});
@@ -518,6 +554,7 @@ class Fuser {
         {Op::HostCall, &Fuser::place_host_call}, {Op::Dot, &Fuser::place_dot},
         {Op::Concat, &Fuser::place_concat},     {Op::Pad, &Fuser::place_pad},
         {Op::ScatterAdd, &Fuser::place_scatter_add}, {Op::Gather, &Fuser::place_points},
+        {Op::Fold, &Fuser::place_fold},
     };
     static_assert(ir::every_op([](const ir::OpDef& d) {
                     return needs_no_row(d) ||

@@ -30,7 +30,7 @@ struct Tensor {
 
 Tensor dense(const Ints& labels, const Dims& dims) { return {&labels, dense_strides(dims), 0}; }
 
-/// The operand as a view of `source`; empty when a dim is repeated.
+/// The operand as a view of `source`; empty when a dim is repeated or elements lie in windows.
 std::optional<Tensor> viewed(const Ints& labels, const View& view, const Dims& dims,
                              const SizeNames& names) {
   const Dims held = dense_strides(names(view.source.dims()));
@@ -38,6 +38,7 @@ std::optional<Tensor> viewed(const Ints& labels, const View& view, const Dims& d
   const IndexMap here = identity_map(dims);
   for (std::size_t i = 0; i < view.map.size(); ++i) {
     tensor.offset = tensor.offset + view.map[i].offset * held[i];
+    if (!view.map[i].more.empty()) return std::nullopt;  // windows overlap
     if (view.map[i].axis < 0) continue;
     for (std::size_t axis = 0; axis < dims.size(); ++axis) {
       if (here[axis].axis != view.map[i].axis) continue;

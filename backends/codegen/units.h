@@ -37,10 +37,10 @@ struct Member {
   int level = 0;  // how many reductions of this unit come before it
 };
 
-/// `value` (reached by `from`) is written to `target` at `to`; with `indices`, that is the index
-/// along axis `dynamic_axis` of the target, and the value is added. Maps are over the domain. A
-/// value that is `in_blocks` is added, too, and the first index of the target is that of the block
-/// (see Unit::block) rather than that of the axis.
+/// `value` (reached by `from`) is written to `target` at `to`, or added there; with `indices`, that
+/// is the index along axis `dynamic_axis` of the target. Maps are over the domain. When `in_blocks`,
+/// the first index of the target is that of the block (see Unit::block) rather than that of the
+/// axis.
 struct Placement {
   ir::Value value;
   IndexMap from;
@@ -49,6 +49,7 @@ struct Placement {
   ir::Value indices;
   IndexMap indices_from;
   std::size_t dynamic_axis = 0;
+  bool adds = false;
   bool in_blocks = false;
 };
 

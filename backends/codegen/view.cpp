@@ -18,6 +18,13 @@ std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 /// Whether both dims are the same but for literal 1s.
 bool same_but_ones(const Dims& a, const Dims& b) { return domain_of(a) == domain_of(b); }
 
+AxisMap scaled(const AxisMap& map, std::int64_t factor) {
+  AxisMap result = map;
+  result.for_each_term([&](int, std::int64_t& step) { step *= factor; });
+  result.offset = map.offset * Dim(factor);
+  return result;
+}
+
 IndexMap through_permute(const Node& node, const IndexMap& map, const SizeNames&) {
   IndexMap operand(map.size());
   const ir::Ints& axes = node.as<ir::AxesAttrs>().axes;
@@ -39,8 +46,8 @@ IndexMap through_slice(const Node& node, const IndexMap& map, const SizeNames& n
   const auto& attrs = node.as<ir::SliceAttrs>();
   IndexMap operand = map;
   for (std::size_t i = 0; i < map.size(); ++i) {
-    operand[i].step *= attrs.step[i];
-    operand[i].offset = names(attrs.start[i]) + operand[i].offset * Dim(attrs.step[i]);
+    operand[i] = scaled(map[i], attrs.step[i]);
+    operand[i].offset = names(attrs.start[i]) + operand[i].offset;
   }
   return operand;
 }
@@ -49,8 +56,8 @@ IndexMap through_reverse(const Node& node, const IndexMap& map, const SizeNames&
   IndexMap operand = map;
   for (std::int64_t axis : node.as<ir::AxesAttrs>().axes) {
     AxisMap& entry = operand[at(axis)];
-    entry.step = -entry.step;
-    entry.offset = names(node.operands[0].dims()[at(axis)]) - 1 - entry.offset;
+    entry = scaled(entry, -1);
+    entry.offset = names(node.operands[0].dims()[at(axis)]) - 1 + entry.offset;
   }
   return operand;
 }
@@ -67,6 +74,17 @@ IndexMap through_ones(const Node& node, const IndexMap& map, const SizeNames& na
   return operand;
 }
 
+IndexMap through_window(const Node& node, const IndexMap& map, const SizeNames&) {
+  const auto& attrs = node.as<ir::WindowAttrs>();
+  const std::size_t rank = node.operands[0].dims().size();
+  IndexMap operand(map.begin(), map.begin() + static_cast<std::ptrdiff_t>(rank));
+  for (std::size_t i = 0; i < attrs.axes.size(); ++i) {
+    AxisMap& entry = operand[at(attrs.axes[i])];
+    entry = windowed(entry, attrs.strides[i], map[rank + i], attrs.dilations[i]);
+  }
+  return operand;
+}
+
 IndexMap unchanged(const Node&, const IndexMap& map, const SizeNames&) { return map; }
 
 struct Row {
@@ -77,7 +95,7 @@ constexpr Row kRows[] = {
     {Op::Permute, through_permute}, {Op::Broadcast, through_broadcast},
     {Op::Slice, through_slice},     {Op::Reverse, through_reverse},
     {Op::Reshape, through_ones},    {Op::Identity, unchanged},
-    {Op::StopGradient, unchanged},
+    {Op::StopGradient, unchanged}, {Op::Window, through_window},
 };
 
 constexpr bool has_row(const ir::OpDef& d) {
@@ -102,10 +120,26 @@ const Row* row_of(const Node& node, const SizeNames& names) {
 
 }  // namespace
 
+AxisMap windowed(const AxisMap& place, std::int64_t stride, const AxisMap& within,
+                 std::int64_t dilation) {
+  AxisMap sum = scaled(place, stride);
+  const AxisMap added = scaled(within, dilation);
+  sum.offset = sum.offset + added.offset;
+  added.for_each_term([&](int axis, std::int64_t step) {
+    if (sum.axis < 0) {
+      sum.axis = axis;
+      sum.step = step;
+    } else {
+      sum.more.push_back({axis, step});
+    }
+  });
+  return sum;
+}
+
 IndexMap identity_map(const Dims& dims) {
   IndexMap map;
   int next = 0;
-  for (const Dim& dim : dims) map.push_back(dim.is_one() ? AxisMap{} : AxisMap{next++, 1, 0});
+  for (const Dim& dim : dims) map.push_back(dim.is_one() ? AxisMap{} : AxisMap{next++, 1, 0, {}});
   return map;
 }
 
@@ -121,7 +155,7 @@ bool is_identity(const IndexMap& map, const std::vector<int>& axes) {
   std::size_t next = 0;
   for (const AxisMap& entry : map) {
     if (entry.axis < 0 && entry.offset == Dim(0)) continue;
-    if (next == axes.size() || entry != AxisMap{axes[next], 1, 0}) return false;
+    if (next == axes.size() || entry != AxisMap{axes[next], 1, 0, {}}) return false;
     ++next;
   }
   return next == axes.size();

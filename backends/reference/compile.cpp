@@ -37,7 +37,8 @@ constexpr Row kKernels[] = {
     {Op::ScatterAdd, run_scatter_add}, {Op::Dot, run_dot},
     {Op::Scan, run_scan}, {Op::Cond, run_cond},
     {Op::Identity, run_identity}, {Op::StopGradient, run_identity},
-    {Op::HostCall, run_host_call},
+    {Op::HostCall, run_host_call}, {Op::Window, run_window},
+    {Op::Fold, run_fold},
 };
 
 constexpr bool runs(const ir::OpDef& d) {

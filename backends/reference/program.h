@@ -98,6 +98,8 @@ Results run_concat(const Context& c);
 Results run_gather(const Context& c);
 Results run_scatter_add(const Context& c);
 Results run_dot(const Context& c);
+Results run_window(const Context& c);
+Results run_fold(const Context& c);
 Results run_scan(const Context& c);
 Results run_cond(const Context& c);
 Results run_identity(const Context& c);

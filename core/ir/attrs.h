@@ -263,11 +263,63 @@ struct HostCallAttrs {
   bool operator==(const HostCallAttrs&) const = default;
 };
 
+/// Window: the axes in `axes` (ascending) are read in windows. Result axis axes[i] has counts[i]
+/// places, strides[i] apart; the last axes of the result are the windows, sizes[i] elements that
+/// are dilations[i] apart.
+struct WindowAttrs {
+  Ints axes;
+  Dims counts, sizes;
+  Ints strides, dilations;
+  static constexpr auto fields() {
+    return std::tuple{field("axes", &WindowAttrs::axes), field("counts", &WindowAttrs::counts),
+                      field("sizes", &WindowAttrs::sizes),
+                      field("strides", &WindowAttrs::strides),
+                      field("dilations", &WindowAttrs::dilations)};
+  }
+  bool operator==(const WindowAttrs&) const = default;
+};
+
+/// Fold: what a Window made is added up where it was read. `sizes` are the result's on `axes`.
+struct FoldAttrs {
+  Ints axes;
+  Dims sizes;
+  Ints strides, dilations;
+  static constexpr auto fields() {
+    return std::tuple{field("axes", &FoldAttrs::axes), field("sizes", &FoldAttrs::sizes),
+                      field("strides", &FoldAttrs::strides),
+                      field("dilations", &FoldAttrs::dilations)};
+  }
+  bool operator==(const FoldAttrs&) const = default;
+};
+
+/// Which of the three tensors of a convolution is the result; the other two are the operands, in
+/// this order.
+enum class ConvRole : std::int64_t { Input, Kernel, Output };
+
+/// Conv: input (batch, spatial.., channels), kernel (spatial.., channels / groups, filters), output
+/// (batch, spatial.., filters). low and high are zeros before and behind each spatial axis of the
+/// input, sizes the spatial dims of the result, which strides do not tell. A gradient is the same
+/// op with another role, so one rule serves every order.
+struct ConvAttrs {
+  std::int64_t role = static_cast<std::int64_t>(ConvRole::Output);
+  Ints strides, dilations;
+  Dims low, high, sizes;
+  Dim groups = 1;
+  static constexpr auto fields() {
+    return std::tuple{field("role", &ConvAttrs::role), field("strides", &ConvAttrs::strides),
+                      field("dilations", &ConvAttrs::dilations), field("low", &ConvAttrs::low),
+                      field("high", &ConvAttrs::high), field("sizes", &ConvAttrs::sizes),
+                      field("groups", &ConvAttrs::groups)};
+  }
+  bool operator==(const ConvAttrs&) const = default;
+};
+
 /// The order is part of the module format: append only.
 using Attrs =
     std::variant<NoAttrs, ConstantAttrs, PlaceholderAttrs, VariableAttrs, ParameterAttrs, IotaAttrs,
                  RandomAttrs, DimAttrs, CastAttrs, AxesAttrs, AxisAttrs, DimsAttrs, BroadcastAttrs,
-                 SliceAttrs, PadAttrs, ScatterAttrs, DotAttrs, ScanAttrs, CondAttrs, HostCallAttrs>;
+                 SliceAttrs, PadAttrs, ScatterAttrs, DotAttrs, ScanAttrs, CondAttrs, HostCallAttrs,
+                 WindowAttrs, FoldAttrs, ConvAttrs>;
 
 /// Position of a struct in the variant.
 template <class Struct, std::size_t I = 0>

@@ -160,6 +160,14 @@ Value concat(std::vector<Value> parts, int axis) {
   return make(Op::Concat, AxisAttrs{axis}, std::move(parts));
 }
 
+Value window(const Value& x, WindowAttrs attrs) {
+  return attrs.axes.empty() ? x : make(Op::Window, std::move(attrs), {x});
+}
+
+Value fold(const Value& x, FoldAttrs attrs) {
+  return attrs.axes.empty() ? x : make(Op::Fold, std::move(attrs), {x});
+}
+
 Value gather(const Value& reference, const Value& indices, int axis) {
   return make(Op::Gather, AxisAttrs{axis}, {reference, indices});
 }

@@ -71,6 +71,9 @@ Value slice_axis(const Value& x, int axis, const Dim& start, const Dim& limit);
 Value pad(const Value& x, const Value& value, Dims low, Dims high, Ints interior = {});
 Value reverse(const Value& x, Ints axes);
 Value concat(std::vector<Value> parts, int axis);
+/// Overlapping windows and their transpose; without axes x itself.
+Value window(const Value& x, WindowAttrs attrs);
+Value fold(const Value& x, FoldAttrs attrs);
 
 // The rest.
 Value gather(const Value& reference, const Value& indices, int axis = 0);

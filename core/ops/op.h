@@ -66,8 +66,10 @@ enum class Op : std::uint16_t {
   Identity, StopGradient, HostCall,
   // composites
   Softmax, LogSoftmax,
+  // windows
+  Window, Fold, Conv,
 };
-inline constexpr int kOpCount = static_cast<int>(Op::LogSoftmax) + 1;
+inline constexpr int kOpCount = static_cast<int>(Op::Conv) + 1;
 
 /// How a backend runs an op. Passes ask for the class, never for names.
 enum class Lowering : std::uint8_t {

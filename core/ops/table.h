@@ -7,6 +7,7 @@
 #include "core/ops/movement.h"
 #include "core/ops/reduce.h"
 #include "core/ops/structure.h"
+#include "core/ops/window.h"
 
 #include <algorithm>
 #include <array>
@@ -28,7 +29,7 @@ constexpr auto join(const OpDef (&... groups)[Sizes]) {
 }  // namespace detail
 
 inline constexpr auto kTable =
-    detail::join(kLeaves, kUnary, kBinary, kReduce, kMovement, kStructure);
+    detail::join(kLeaves, kUnary, kBinary, kReduce, kMovement, kStructure, kWindows);
 
 namespace detail {
 

@@ -112,6 +112,17 @@ Doubles scan_formula(const Lists& x) {
   return y;
 }
 
+/// Two groups of one channel and one filter, two places apart, a zero before.
+Values conv_case(const Values& x) {
+  const ir::ConvAttrs attrs{static_cast<std::int64_t>(ir::ConvRole::Output), {2}, {1}, {1}, {0},
+                            {2}, 2};
+  return {ir::make(Op::Conv, attrs, {x[0], x[1]})};
+}
+Doubles conv_formula(const Lists& x) {
+  const Doubles &a = x[0], &w = x[1];
+  return {a[0] * w[2], a[1] * w[3], a[2] * w[0] + a[4] * w[2], a[3] * w[1] + a[5] * w[3]};
+}
+
 /// Taken when the first element is positive.
 Values cond_case(const Values& x) {
   const std::uint64_t serial = ir::next_serial();
@@ -286,11 +297,25 @@ std::vector<Case> make_cases() {
   add({Op::HostCall, {}, nullptr, nullptr, "tests/runtime: a call needs a host"});
   add({Op::Softmax, one, along_rows<Op::Softmax>, ROWS(softmax(r))});
   add({Op::LogSoftmax, one, along_rows<Op::LogSoftmax>, ROWS(log_of(softmax(r)))});
+  // windows; conv_test.cpp has more of them
+  add({Op::Window, {f64({5, 2})},
+       [](const Values& x) { return Values{ir::window(x[0], {{0}, {2}, {2}, {2}, {2}})}; },
+       [](const Lists& x) {
+         const Doubles& a = x[0];
+         return Doubles{a[0], a[4], a[1], a[5], a[4], a[8], a[5], a[9]};
+       }});
+  add({Op::Fold, {f64({3, 2})},
+       [](const Values& x) { return Values{ir::fold(x[0], {{0}, {6}, {1}, {2}})}; },
+       [](const Lists& x) {
+         const Doubles& a = x[0];
+         return Doubles{a[0], a[2], a[1] + a[4], a[3], a[5], 0};
+       }});
+  add({Op::Conv, {f64({1, 4, 2}), f64({2, 1, 2})}, conv_case, conv_formula});
   return table;
 }
 
 // One row per op, in the order of the enumerators: a new op without a row stops here.
-static_assert(ir::kOpCount == 61, "tests/ops/cases.cpp: add a row for the new op");
+static_assert(ir::kOpCount == 64, "tests/ops/cases.cpp: add a row for the new op");
 
 }  // namespace
 
