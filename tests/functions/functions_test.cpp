@@ -166,7 +166,7 @@ TEST_CASE("kiln functions prints what the header says") {
   for (const std::string& name : declared()) CHECK_THAT(all.text, Contains(name));
   const Outcome unknown = kiln_functions("summ");
   CHECK(unknown.status == 1);
-  CHECK_THAT(unknown.text, StartsWith("kiln: kiln functions: there is no function 'summ'"));
+  CHECK_THAT(unknown.text, StartsWith("kiln functions: there is no function 'summ'"));
 }
 
 }  // namespace kiln::tool

@@ -55,10 +55,10 @@ TEST_CASE("sizes beyond what can be counted or had are refused") {
   };
   const std::string uncountable = "float32[4611686018427387904,16]";
   check_refused(file(program(uncountable, "%1 = neg %0 : " + uncountable + "\n")),
-                "kiln: no memory for random values of " + uncountable + " (placeholder x): ");
+                "no memory for random values of " + uncountable + " (placeholder x): ");
   const std::string too_large = "float32[17592186044416]";
   check_refused(file(program(too_large, "%1 = neg %0 : " + too_large + "\n")),
-                "kiln: no memory for random values of " + too_large + " (placeholder x): ");
+                "no memory for random values of " + too_large + " (placeholder x): ");
   // Results, too: the input is small.
   const auto broadcast = [](const std::string& first) {
     return program("float32[3]", "%1 = broadcast %0 dims=[" + first +
@@ -97,12 +97,12 @@ TEST_CASE("unknown sizes are given by the program's names") {
   CHECK(run("--dim rows=5").text.rfind("output 0 float32[5]\n", 0) == 0);
   CHECK(run("").text.rfind("output 0 float32[3]\n", 0) == 0);
   const std::vector<std::pair<const char*, const char*>> wrong{
-      {"rows", "kiln: kiln: 'rows' is not NAME=SIZE\n"},
-      {"rows=-1", "kiln: kiln: 'rows=-1' is not NAME=SIZE\n"},
-      {"rows=1e3", "kiln: kiln: 'rows=1e3' is not NAME=SIZE\n"},
-      {"rows=99999999999999", "kiln: kiln: 'rows=99999999999999' is not NAME=SIZE\n"},
-      {"columns=2", "kiln: kiln: the program has no unknown size 'columns'; it has: rows\n"},
-      {"rows=999999999999", "kiln: kiln: no memory for random values of float32[rows] "}};
+      {"rows", "kiln: 'rows' is not NAME=SIZE\n"},
+      {"rows=-1", "kiln: 'rows=-1' is not NAME=SIZE\n"},
+      {"rows=1e3", "kiln: 'rows=1e3' is not NAME=SIZE\n"},
+      {"rows=99999999999999", "kiln: 'rows=99999999999999' is not NAME=SIZE\n"},
+      {"columns=2", "kiln: the program has no unknown size 'columns'; it has: rows\n"},
+      {"rows=999999999999", "kiln: no memory for random values of float32[rows] "}};
   for (const auto& [dim, message] : wrong) {
     const Outcome outcome = run(text("--dim ", dim));
     CHECK(outcome.text.rfind(message, 0) == 0);
@@ -118,10 +118,10 @@ TEST_CASE("compare takes two backends that there are") {
   };
   CHECK(compare("reference,cpu").text == "result 0: largest difference 0\nequal\n");
   for (const char* names : {"reference", "reference,cpu,reference"}) {
-    CHECK(compare(names).text == "kiln: kiln compare: two backends are compared: A,B\n");
+    CHECK(compare(names).text == "kiln compare: two backends are compared: A,B\n");
     CHECK(compare(names).status == 1);
   }
   const Outcome missing = compare("reference,no_such_backend");
   CHECK(missing.status == 1);
-  CHECK(missing.text.rfind("kiln: kiln: no backend 'no_such_backend'; found: ", 0) == 0);
+  CHECK(missing.text.rfind("kiln: no backend 'no_such_backend'; found: ", 0) == 0);
 }

@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <iostream>
+#include <string_view>
 
 namespace {
 
@@ -173,7 +174,9 @@ int main(int argc, char** argv) {
       kiln::tool::print_op(std::cout, name);
     }
   } catch (const std::exception& error) {
-    std::cerr << "kiln: " << error.what() << "\n";
+    const std::string_view fact = error.what();
+    const bool is_named = fact.rfind("kiln: ", 0) == 0 || fact.rfind("kiln ", 0) == 0;
+    std::cerr << (is_named ? "" : "kiln: ") << fact << "\n";
     return 1;
   }
   return 0;
