@@ -107,8 +107,10 @@ std::optional<WantedDumps> wanted_dumps(const FunctionOptions& options, const st
   const std::string setting(wanted);
   const std::size_t colon = setting.rfind(':');
   const std::string directory = setting.substr(0, colon);
-  const bool some = colon != std::string::npos;
-  const Stage stages = some ? stages_named(setting.substr(colon + 1), "KILN_DUMP") : Stage::All;
+  Stage stages = Stage::All;
+  if (colon != std::string::npos) {
+    stages = stages_named(setting.substr(colon + 1), {"function", "KILN_DUMP"});
+  }
   static std::atomic<int> next{0};
   std::ostringstream folder;
   folder.imbue(std::locale::classic());

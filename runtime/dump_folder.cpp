@@ -69,14 +69,14 @@ void take_dump(const BackendDump& dump) {
   if (is_wanted(dump.stage)) taking->take(dump);
 }
 
-Stage stage_named(const std::string& name, std::string_view setting) {
+Stage stage_named(const std::string& name, const StageSetting& setting) {
   std::string known;
   for (const NamedStage& one : kStages) {
     if (one.name == name) return one.stage;
     known += text(known.empty() ? "" : ", ", one.name);
   }
-  throw ConfigError("function", std::string(setting),
-                    text(setting, " names no stage '", name, "'; stages are ", known));
+  throw ConfigError(std::string(setting.function), std::string(setting.name),
+                    text(setting.name, " names no stage '", name, "'; stages are ", known));
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ std::string file_name_of(std::string_view name) {
   return safe;
 }
 
-Stage stages_named(const std::string& list, std::string_view setting) {
+Stage stages_named(const std::string& list, const StageSetting& setting) {
   auto bits = std::uint32_t{0};
   std::istringstream names(list);
   for (std::string name; std::getline(names, name, ',');) {

@@ -65,8 +65,12 @@ class TakingDumps {
   DumpFolder* outer_ = nullptr;
 };
 
-/// The stages of "graph,plan"; ConfigError of `setting` that names all of them.
-Stage stages_named(const std::string& list, std::string_view setting);
+/// Where a list of stages was written, for errors.
+struct StageSetting {
+  std::string_view function, name;
+};
+/// The stages of "graph,plan"; ConfigError that names all of them.
+Stage stages_named(const std::string& list, const StageSetting& setting);
 /// Where files of a stage that both sides know are numbered from.
 constexpr std::size_t kGraphNumber = 0, kPassesNumber = 10, kModuleNumber = 40, kTimingsNumber = 70;
 /// Only letters, digits and underscores.

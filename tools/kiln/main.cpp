@@ -87,7 +87,7 @@ struct DumpOptions {
 
 void dump(const std::string& file, const DumpOptions& wanted,
           const kiln::tool::RunOptions& options) {
-  const kiln::Stage stages = kiln::runtime::stages_named(wanted.stages, "--stages");
+  const kiln::Stage stages = kiln::runtime::stages_named(wanted.stages, {"kiln dump", "--stages"});
   const auto module = kiln::tool::load_module(file);
   kiln::tool::dump_module(
       module, options, wanted.backend,

@@ -190,7 +190,7 @@ void dump_module(const module::Module& module, const RunOptions& options,
   runtime::Program program;
   program.name = module.name;
   program.user_graph = module.graph;
-  program.instance = runtime::backend_instance(backend, "kiln");
+  program.instance = runtime::backend_instance(backend, "kiln dump");
   program.dumps = std::move(folder);
   const module::Module compiled = runtime::compile_graph(program);
   if (calls == 0) return;
