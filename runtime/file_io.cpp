@@ -45,9 +45,14 @@ void sync_folder(const std::string& path) {
   ::close(descriptor);
 }
 
+void require_path(const std::string& path) {
+  if (path.empty()) throw IoError("", "path", "the path is empty");
+}
+
 }  // namespace
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
+  require_path(path_);
   struct stat info = {};
   // O_NONBLOCK: a named pipe without a writer must not block before it is refused.
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -85,6 +90,7 @@ void InputFile::refuse(const std::string& fact) const {
 }
 
 OutputFile::OutputFile(const std::string& path) : path_(path), target_(resolved(path)) {
+  require_path(path);
   struct stat info = {};
   if (::stat(target_.c_str(), &info) == 0) {
     const char* fact = S_ISDIR(info.st_mode) ? " is a directory" : " is not a regular file";

@@ -160,6 +160,8 @@ TEST_CASE("weights that are not those of the variables") {
        "load_weights: " + missing + " cannot be opened: No such file or directory"},
       {__LINE__, Fault::Io, [&] { load_weights(saved.scratch.folder(), {saved.a}); },
        "load_weights: " + saved.scratch.folder() + " is a directory"},
+      {__LINE__, Fault::Io, [&] { load_weights("", {saved.a}); },
+       "load_weights: the path is empty"},
       {__LINE__, Fault::Io, [&] { save_weights("/proc/none/w", {saved.a}); },
        "save_weights: /proc/none/w cannot be written: No such file or directory"},
       {__LINE__, Fault::Io, [&] { save_weights(saved.scratch.folder(), {saved.a}); },

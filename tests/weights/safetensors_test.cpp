@@ -137,6 +137,7 @@ TEST_CASE("files that cannot be opened") {
   CHECK(message(scratch.folder()) == scratch.folder() + " is a directory");
   ::mkfifo(path.c_str(), 0600);
   CHECK(message(path) == path + " is not a regular file");
+  CHECK(message("") == "the path is empty");
   CHECK(message("/dev/zero") == "/dev/zero is not a regular file");
 }
 
@@ -339,5 +340,5 @@ TEST_CASE("places that cannot be written") {
   CHECK(message(nowhere) == nowhere + " cannot be written: No such file or directory");
   CHECK(message(scratch.folder()) == scratch.folder() + " is a directory");
   CHECK(message("/dev/full") == "/dev/full is not a regular file");
-  CHECK(message("") == " cannot be written: No such file or directory");
+  CHECK(message("") == "the path is empty");
 }
