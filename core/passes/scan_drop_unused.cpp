@@ -5,6 +5,7 @@
 #include "core/passes/scan_parts.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace kiln::passes {
@@ -72,14 +73,10 @@ std::vector<Value> trimmed(const Node& scan, const std::vector<bool>& read) {
   // Outputs that are one value of the body are written once.
   std::vector<std::size_t> same_as(parts.ys.size());
   std::vector<bool> write = kept.ys;
+  std::unordered_map<Value, std::size_t, ir::ValueHash> first_of;
   for (std::size_t i = 0; i < parts.ys.size(); ++i) {
-    same_as[i] = i;
-    for (std::size_t j = 0; write[i] && j < i; ++j) {
-      if (write[j] && parts.ys[j] == parts.ys[i]) {
-        same_as[i] = j;
-        write[i] = false;
-      }
-    }
+    same_as[i] = write[i] ? first_of.emplace(parts.ys[i], i).first->second : i;
+    write[i] = write[i] && same_as[i] == i;
   }
   std::vector<Value> results;
   if (all(kept.carries) && all(write) && all(kept.xs)) {
@@ -151,13 +148,11 @@ class Dropper {
       } else {
         for (std::uint32_t i = 0; i < node->types.size(); ++i) results.push_back(node->result(i));
       }
+      ir::NodeRef rebuilt;  // all results are those of one node
       for (Value& result : results) {
         if (!result) continue;
-        std::vector<Value> operands;
-        for (const Value& operand : result.node->operands) operands.push_back(mapped(operand));
-        result.node = ir::change_lambdas(
-            with_operands(*result.node, std::move(operands)),
-            [&](const std::vector<Value>& inner) { return run(inner); });
+        if (!rebuilt) rebuilt = rebuild_node(*result.node, mapped);
+        result.node = rebuilt;
       }
       done.emplace(node, std::move(results));
     }
@@ -166,6 +161,13 @@ class Dropper {
     return results;
   }
 
+  template <class Mapped>
+  ir::NodeRef rebuild_node(const Node& node, const Mapped& mapped) {
+    std::vector<Value> operands;
+    for (const Value& operand : node.operands) operands.push_back(mapped(operand));
+    return ir::change_lambdas(with_operands(node, std::move(operands)),
+                              [&](const std::vector<Value>& inner) { return run(inner); });
+  }
 };
 
 }  // namespace

@@ -24,6 +24,9 @@ class OutputPusher {
     parameters.push_back(parts_.step);
     changes_.emplace(parts_, parameters);
     for (const Node* node : ir::topological_order(parts_.next)) feeds_carry_.insert(node);
+    for (std::size_t i = 0; i < parts_.slices.size(); ++i) {
+      stacked_.emplace(parts_.slices[i], parts_.xs[i]);
+    }
   }
 
   std::optional<std::vector<Value>> run() {
@@ -45,23 +48,22 @@ class OutputPusher {
   bool changes(const Value& value) const { return (*changes_)(value); }
 
   /// c + f or f + c, where nothing else reads c.
-  std::optional<Value> summand(std::size_t i) const {
+  std::optional<Value> summand(std::size_t i, const ir::UseCounts& uses) const {
     const Value& next = parts_.next[i];
     const Value& carry = parts_.carry[i];
     if (next.node->op != ir::Op::Add) return std::nullopt;
     const auto& operands = next.node->operands;
     const bool first = operands[0] == carry, second = operands[1] == carry;
     if (first == second) return std::nullopt;
-    const std::vector<Value> roots = parts_.results();
-    const auto order = ir::topological_order(roots);
-    const auto uses = ir::count_uses(order, roots);
     if (uses.at(carry) != 1 || uses.at(next) != 1) return std::nullopt;
     return operands[first ? 1 : 0];
   }
 
   void find_sums() {
+    const std::vector<Value> roots = parts_.results();
+    const ir::UseCounts uses = ir::count_uses(ir::topological_order(roots), roots);
     for (std::size_t i = 0; i < parts_.next.size(); ++i) {
-      const auto f = summand(i);
+      const auto f = summand(i, uses);
       if (!f || !changes(*f)) continue;
       const bool is_dot = f->node->op == ir::Op::Dot, is_sum = f->node->op == ir::Op::Sum;
       if (!is_dot && !is_sum) continue;
@@ -103,9 +105,10 @@ class OutputPusher {
 
   /// Outputs that no carry reads and that contain a product.
   void find_outputs() {
+    const auto stand_on_product = nodes_on_products();
     for (std::size_t i = 0; i < parts_.ys.size(); ++i) {
       const Value& y = parts_.ys[i];
-      if (!changes(y) || !is_output_only(y) || !has_product(y)) continue;
+      if (!changes(y) || !is_output_only(y) || stand_on_product.count(y.node.get()) == 0) continue;
       pushed_ys_.push_back({i, after_loop(y)});
     }
   }
@@ -114,21 +117,28 @@ class OutputPusher {
     return feeds_carry_.count(value.node.get()) == 0 && value.node->op != ir::Op::Parameter;
   }
 
-  bool has_product(const Value& root) const {
-    for (const Node* node : ir::topological_order({&root, 1})) {
+  /// Products that can be pushed, and what is computed from them.
+  std::unordered_set<const Node*> nodes_on_products() const {
+    std::unordered_set<const Node*> found;
+    for (const Node* node : ir::topological_order(parts_.ys)) {
       const Value value = node->result();
-      if (def(*node).lowering == ir::Lowering::Contraction && changes(value) &&
-          is_output_only(value)) {
-        return true;
+      bool on_product = def(*node).lowering == ir::Lowering::Contraction && changes(value) &&
+                        is_output_only(value);
+      for (const Value& operand : node->operands) {
+        on_product = on_product || found.count(operand.node.get()) != 0;
       }
+      if (on_product) found.insert(node);
     }
-    return false;
+    return found;
   }
 
   /// The stacked form computed after the loop, as far back as that is possible.
   Value after_loop(const Value& root) {
-    for (const Node* node : ir::topological_order({&root, 1})) {
-      if (batched_.count(node) != 0) continue;
+    const auto was_visited = [&](const Value& value) {
+      return visited_.count(value.node.get()) != 0;
+    };
+    for (const Node* node : ir::topological_order({&root, 1}, was_visited)) {
+      visited_.insert(node);
       if (!changes(node->result()) || !is_output_only(node->result())) continue;
       std::vector<BatchOperand> operands;
       for (const Value& operand : node->operands) {
@@ -150,10 +160,7 @@ class OutputPusher {
 
   /// The value at all steps: an input of the loop, or something that the loop writes.
   Value stacked(const Value& value) {
-    for (std::size_t i = 0; i < parts_.slices.size(); ++i) {
-      if (parts_.slices[i] == value) return parts_.xs[i];
-    }
-    const auto [entry, is_new] = written_.emplace(value, Value{});
+    const auto [entry, is_new] = stacked_.emplace(value, Value{});
     if (is_new) {
       entry->second = fresh_parameter(stacked_type(value.type(), parts_.length));
       written_order_.push_back(value);
@@ -161,9 +168,11 @@ class OutputPusher {
     return entry->second;
   }
 
-  static bool is_pushed(const std::vector<Pushed>& pushed, std::size_t position) {
-    return std::any_of(pushed.begin(), pushed.end(),
-                       [&](const Pushed& p) { return p.position == position; });
+  /// Which of so many are not pushed.
+  static std::vector<bool> stay(const std::vector<Pushed>& pushed, std::size_t count) {
+    std::vector<bool> flags(count, true);
+    for (const Pushed& p : pushed) flags[p.position] = false;
+    return flags;
   }
 
   ScanParts remaining() const {
@@ -172,14 +181,16 @@ class OutputPusher {
     left.carry.clear();
     left.next.clear();
     left.ys.clear();
+    const auto carries_stay = stay(pushed_carries_, parts_.next.size());
+    const auto ys_stay = stay(pushed_ys_, parts_.ys.size());
     for (std::size_t i = 0; i < parts_.next.size(); ++i) {
-      if (is_pushed(pushed_carries_, i)) continue;
+      if (!carries_stay[i]) continue;
       left.init.push_back(parts_.init[i]);
       left.carry.push_back(parts_.carry[i]);
       left.next.push_back(parts_.next[i]);
     }
     for (std::size_t i = 0; i < parts_.ys.size(); ++i) {
-      if (!is_pushed(pushed_ys_, i)) left.ys.push_back(parts_.ys[i]);
+      if (ys_stay[i]) left.ys.push_back(parts_.ys[i]);
     }
     left.ys.insert(left.ys.end(), written_order_.begin(), written_order_.end());
     return left;
@@ -189,14 +200,16 @@ class OutputPusher {
     std::vector<Value> results(scan_.types.size());
     std::uint32_t next = 0;
     const std::size_t carries = parts_.next.size();
+    const auto carries_stay = stay(pushed_carries_, carries);
+    const auto ys_stay = stay(pushed_ys_, parts_.ys.size());
     for (std::size_t i = 0; i < carries; ++i) {
-      if (!is_pushed(pushed_carries_, i)) results[i] = {made, next++};
+      if (carries_stay[i]) results[i] = {made, next++};
     }
     for (std::size_t i = 0; i < parts_.ys.size(); ++i) {
-      if (!is_pushed(pushed_ys_, i)) results[carries + i] = {made, next++};
+      if (ys_stay[i]) results[carries + i] = {made, next++};
     }
     ir::Replacements map;
-    for (const Value& value : written_order_) map.emplace(written_.at(value), Value{made, next++});
+    for (const Value& value : written_order_) map.emplace(stacked_.at(value), Value{made, next++});
     std::vector<Value> pushed;
     for (const Pushed& p : pushed_carries_) pushed.push_back(p.value);
     for (const Pushed& p : pushed_ys_) pushed.push_back(p.value);
@@ -213,7 +226,8 @@ class OutputPusher {
   std::unordered_set<const Node*> feeds_carry_;
   std::vector<Pushed> pushed_carries_, pushed_ys_;
   std::unordered_map<const Node*, std::vector<Value>> batched_;
-  std::unordered_map<Value, Value, ir::ValueHash> written_;
+  std::unordered_set<const Node*> visited_;
+  std::unordered_map<Value, Value, ir::ValueHash> stacked_;  // inputs, and what is written
   std::vector<Value> written_order_;
 };
 
