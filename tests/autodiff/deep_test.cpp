@@ -68,3 +68,23 @@ TEST_CASE("a million K calls are differentiated, printed and freed on a small st
   });
   CHECK(ir::live_node_count() == before);
 }
+
+TEST_CASE("a loop over a deep body is differentiated and optimised in linear time", "[slow]") {
+  const std::size_t before = ir::live_node_count();
+  test::check_linear(20'000, [](std::size_t length, test::Laps& laps) {
+    const Tensor x = placeholder({.shape = {None, 2}, .name = "x"});
+    const auto step = [&](const Tensor& carry, const Tensor& row) {
+      Tensor y = carry;
+      for (std::size_t i = 0; i < length / 2; ++i) y = sin(y) + row;
+      return y;
+    };
+    const Tensor last = foldl(step, x);
+    laps.end("build");
+    const Tensor slope = gradients(sum(last), {x})[0];
+    laps.end("differentiate");
+    ir::Graph graph = runtime::build_graph({x}, {last, slope}, {});
+    graph = passes::run_pipeline(graph);
+    laps.end("optimise");
+  });
+  CHECK(ir::live_node_count() == before);
+}
