@@ -7,6 +7,7 @@
 #include <kiln/config.h>
 #include <kiln/context.h>
 #include <kiln/control.h>
+#include <kiln/convolution.h>
 #include <kiln/create.h>
 #include <kiln/ctc.h>
 #include <kiln/elementwise.h>
@@ -18,6 +19,7 @@
 #include <kiln/normalization.h>
 #include <kiln/optional_operand.h>
 #include <kiln/padding.h>
+#include <kiln/pooling.h>
 #include <kiln/random.h>
 #include <kiln/recurrent.h>
 #include <kiln/reduce.h>

@@ -51,6 +51,8 @@ TEST_CASE("every K function of these headers has a row", "[k]") {
   require_all("activation.h", activation_rows());
   require_all("loss.h", loss_rows());
   require_all("normalization.h", normalization_rows());
+  require_all("convolution.h", convolution_rows());
+  require_all("pooling.h", pooling_rows());
   require_all("higher_order.h", higher_order_rows());
   require_all("ctc.h", ctc_rows());
   for (const char* header : {"shape_ops.h", "padding.h", "resize.h"}) {

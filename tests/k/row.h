@@ -69,6 +69,8 @@ std::vector<Row> loss_rows();
 std::vector<Row> normalization_rows();
 std::vector<Row> higher_order_rows();
 std::vector<Row> shape_rows();
+std::vector<Row> convolution_rows();
+std::vector<Row> pooling_rows();
 std::vector<Row> ctc_rows();
 
 }  // namespace kiln::test

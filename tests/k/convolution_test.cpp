@@ -1,0 +1,417 @@
+// Group M, convolutions. Expected values are those of plain loops over indices in Python, which
+// follow the arithmetic of the specification; the rows by hand come with it.
+#include "tests/catch.h"
+#include "tests/k/row.h"
+#include "tests/misuse.h"
+
+namespace kiln::test {
+namespace {
+
+using testing::Fault;
+using testing::Misuse;
+
+/// Element i is (i * factor) mod modulus - modulus / 2, in whole numbers.
+Array pattern(std::vector<std::int64_t> dims, std::int64_t factor, std::int64_t modulus) {
+  std::int64_t count = 1;
+  for (std::int64_t dim : dims) count *= dim;
+  std::vector<float> elements;
+  for (std::int64_t i = 0; i < count; ++i) {
+    elements.push_back(static_cast<float>(i * factor % modulus - modulus / 2));
+  }
+  return f32(std::move(dims), std::move(elements));
+}
+
+std::vector<Row> rows_by_loops() {
+  return {
+      {"conv1d", {pattern({2, 5, 2}, 5, 11), pattern({3, 2, 2}, 3, 7)},
+       [](const Tensors& x) { return conv1d(x[0], x[1]); },
+       f32({2, 3, 2}, {26, 1, -9, 2, -11, 3, -17, -5, 14, -15, 12, -14})},
+      {"conv1d same, even kernel, stride 2",
+       {pattern({1, 5, 2}, 5, 11), pattern({2, 2, 3}, 3, 7)},
+       [](const Tensors& x) { return conv1d(x[0], x[1], {.strides = 2, .padding = "same"}); },
+       f32({1, 3, 3}, {17, -14, -17, -16, -10, 10, -2, -8, 14})},
+      {"conv1d causal, dilation 2", {pattern({1, 5, 2}, 5, 11), pattern({2, 2, 1}, 3, 7)},
+       [](const Tensors& x) {
+         return conv1d(x[0], x[1], {.padding = "causal", .dilation_rate = 2});
+       },
+       f32({1, 5, 1}, {-15, 16, 29, -3, -2})},
+      {"conv1d channels_first", {pattern({1, 2, 5}, 5, 11), pattern({3, 2, 2}, 3, 7)},
+       [](const Tensors& x) {
+         return conv1d(x[0], x[1], {.strides = 2, .data_format = "channels_first"});
+       },
+       f32({1, 2, 2}, {15, -20, 2, 3})},
+      {"conv1d strides and dilation", {pattern({1, 8, 1}, 5, 11), pattern({2, 1, 1}, 3, 7)},
+       [](const Tensors& x) {
+         return conv1d(x[0], x[1], {.strides = 3, .padding = "same", .dilation_rate = 3});
+       },
+       f32({1, 3, 1}, {0, -15, 6})},
+      {"conv2d", {pattern({1, 4, 3, 2}, 5, 11), pattern({2, 2, 2, 3}, 3, 7)},
+       [](const Tensors& x) { return conv2d(x[0], x[1]); },
+       f32({1, 3, 2, 3}, {27, -24, -33, -3, -24, -3, -30, 9, 13, -27, 9, 10, 1, 20, 4, 4, 20,
+       1})},
+      {"conv2d same, strides (2, 1)",
+       {pattern({1, 5, 4, 2}, 5, 11), pattern({3, 2, 2, 2}, 3, 7)},
+       [](const Tensors& x) {
+         return conv2d(x[0], x[1], {.strides = {2, 1}, .padding = "same"});
+       },
+       f32({1, 3, 4, 2}, {-8, -22, -8, 41, 14, 16, 8, -4, -7, -7, 1, -37, 31, -45, 13, -13, -22,
+       -8, -30, 14, -27, 14, -21, 4})},
+      {"conv2d channels_first, dilation (1, 2)",
+       {pattern({1, 2, 4, 5}, 5, 11), pattern({3, 2, 2, 2}, 3, 7)},
+       [](const Tensors& x) {
+         return conv2d(x[0], x[1], {.padding = "same", .data_format = "channels_first",
+         .dilation_rate = {1, 2}});
+       },
+       f32({1, 2, 4, 5}, {0, -2, 20, -35, 12, -22, 28, -34, 3, 5, 30, 15, 8, 12, -5, -7, -19, 21,
+       -16, -28, 3, -11, -7, 19, -11, 3, -4, 3, -34, 17, -20, 9, -28, 12, 9, 20, 20, -2, 20,
+       -8})},
+      {"conv2d 1x1, two images", {pattern({2, 2, 2, 3}, 5, 11), pattern({1, 1, 3, 2}, 3, 7)},
+       [](const Tensors& x) { return conv2d(x[0], x[1]); },
+       f32({2, 2, 2, 2}, {25, -10, 11, 0, -14, -1, 5, 9, 13, -3, -12, -4, 7, 6, -18, 5})},
+      {"conv2d channels_first, strides",
+       {pattern({1, 2, 5, 4}, 5, 11), pattern({2, 3, 2, 2}, 3, 7)},
+       [](const Tensors& x) {
+         return conv2d(x[0], x[1], {.strides = 2, .data_format = "channels_first"});
+       },
+       f32({1, 2, 2, 1}, {-19, -9, 17, 29})},
+      {"conv3d", {pattern({1, 3, 3, 3, 2}, 5, 11), pattern({2, 2, 2, 2, 1}, 3, 7)},
+       [](const Tensors& x) { return conv3d(x[0], x[1]); },
+       f32({1, 2, 2, 2, 1}, {46, 16, -44, -41, 62, 32, 16, -25})},
+      {"conv3d same, strides, channels_first",
+       {pattern({1, 1, 3, 4, 2}, 5, 11), pattern({2, 3, 2, 1, 2}, 3, 7)},
+       [](const Tensors& x) {
+         return conv3d(x[0], x[1], {.strides = {2, 2, 1}, .padding = "same", .data_format =
+         "channels_first"});
+       },
+       f32({1, 2, 2, 2, 2}, {27, -4, -25, 2, 10, -5, 5, -3, 27, -18, -2, 7, -13, -1, 9, 0})},
+      {"depthwise_conv2d", {pattern({1, 3, 3, 2}, 5, 11), pattern({2, 2, 2, 2}, 3, 7)},
+       [](const Tensors& x) { return depthwise_conv2d(x[0], x[1]); },
+       f32({1, 2, 2, 4}, {21, 1, 14, -3, -9, -1, 14, -1, -3, -5, -30, 25, 0, -7, -30, 27})},
+      {"depthwise_conv2d same, strides, channels_first",
+       {pattern({1, 3, 4, 3}, 5, 11), pattern({2, 3, 3, 1}, 3, 7)},
+       [](const Tensors& x) {
+         return depthwise_conv2d(x[0], x[1], {.strides = 2, .padding = "same", .data_format =
+         "channels_first"});
+       },
+       f32({1, 3, 2, 2}, {7, 11, 2, 20, -17, 3, -26, -3, -7, 4, 11, -29})},
+      {"depthwise_conv2d dilation",
+       {pattern({1, 5, 4, 2}, 5, 11), pattern({2, 2, 2, 1}, 3, 7)},
+       [](const Tensors& x) { return depthwise_conv2d(x[0], x[1], {.dilation_rate = {3, 2}}); },
+       f32({1, 2, 2, 2}, {40, 13, 4, 19, -5, -7, -8, -23})},
+      {"conv2d_transpose", {pattern({1, 3, 2, 3}, 5, 11), pattern({2, 2, 2, 3}, 3, 7)},
+       [](const Tensors& x) { return conv2d_transpose(x[0], x[1], {1, 4, 3, 2}); },
+       f32({1, 4, 3, 2}, {30, -5, -8, 8, -13, -11, -8, -18, 16, 76, -19, -26, -18, 1, 20, -16, -5,
+       17, 8, 16, -30, -12, 15, -3})},
+      {"conv2d_transpose same, strides (2, 3)",
+       {pattern({1, 3, 2, 2}, 5, 11), pattern({3, 2, 1, 2}, 3, 7)},
+       [](const Tensors& x) {
+         return conv2d_transpose(x[0], x[1], {None, 5, 4, 1}, {.strides = {2, 3}, .padding =
+         "same"});
+       },
+       f32({1, 5, 4, 1}, {-10, -5, 0, 12, -12, 19, 0, -12, 12, 10, 0, 12, -12, 2, 0, -12, 12, 14,
+       0, 12})},
+      {"conv2d_transpose channels_first",
+       {pattern({1, 2, 1, 2}, 5, 11), pattern({2, 1, 2, 2}, 3, 7)},
+       [](const Tensors& x) {
+         return conv2d_transpose(x[0], x[1], {1, 2, 3, 4}, {.strides = {2, 2}, .data_format =
+         "channels_first"});
+       },
+       f32({1, 2, 3, 4}, {15, 0, 0, 0, -20, 0, 2, 0, 0, 0, 0, 0, -20, 0, 1, 0, -20, 0, 3, 0, 0, 0,
+       0, 0})},
+      {"conv2d_transpose elements behind the last window",
+       {pattern({1, 2, 2, 1}, 5, 11), pattern({2, 2, 1, 1}, 3, 7)},
+       [](const Tensors& x) {
+         return conv2d_transpose(x[0], x[1], {1, 6, 3, None}, {.strides = {3, 1}});
+       },
+       f32({1, 6, 3, 1}, {15, 0, 0, -15, 5, 0, 0, 0, 0, -15, 3, 0, 15, -8, 1, 0, 0, 0})},
+      {"conv3d_transpose", {pattern({1, 2, 1, 2, 2}, 5, 11), pattern({2, 2, 2, 1, 2}, 3, 7)},
+       [](const Tensors& x) { return conv3d_transpose(x[0], x[1], {1, 3, 2, 3, 1}); },
+       f32({1, 3, 2, 3, 1}, {15, -30, 16, -10, 7, 8, -12, 7, 5, 22, 26, -3, -6, -17, -9, -10, -21,
+       -9})},
+      {"conv3d_transpose same, strides, channels_first",
+       {pattern({1, 1, 2, 2, 2}, 5, 11), pattern({2, 3, 2, 2, 1}, 3, 7)},
+       [](const Tensors& x) {
+         return conv3d_transpose(x[0], x[1], {None, 2, 3, 4, 2}, {.strides = {2, 2, 1}, .padding =
+         "same", .data_format = "channels_first"});
+       },
+       f32({1, 2, 3, 4, 2}, {15, -15, -10, -5, -15, 23, 10, 3, 10, 15, -15, -10, -15, -13, 15, 7,
+       -12, 18, 8, 0, -9, 14, 6, -3, 0, 5, 10, 15, -15, -15, -10, -13, -5, 0, 5, 10, 20, -16, -5,
+       -9, 0, -4, -8, -8, 12, -1, -6, -3})},
+      {"separable_conv2d",
+       {pattern({1, 3, 3, 2}, 5, 11), pattern({2, 2, 2, 2}, 3, 7), pattern({1, 1, 4, 2}, 2, 5)},
+       [](const Tensors& x) { return separable_conv2d(x[0], x[1], x[2]); },
+       f32({1, 2, 2, 2}, {-26, -35, 30, -29, -34, 115, -44, 121})},
+      {"separable_conv2d same, strides, channels_first",
+       {pattern({1, 2, 4, 3}, 5, 11), pattern({3, 2, 2, 1}, 3, 7), pattern({1, 1, 2, 3}, 2, 5)},
+       [](const Tensors& x) {
+         return separable_conv2d(x[0], x[1], x[2], {.strides = 2, .padding = "same", .data_format
+         = "channels_first"});
+       },
+       f32({1, 3, 2, 2}, {-28, 56, 39, 32, -12, -18, 11, 0, 64, -2, -72, -32})},
+      {"separable_conv1d",
+       {pattern({1, 5, 2}, 5, 11), pattern({3, 2, 2}, 3, 7), pattern({1, 4, 2}, 2, 5)},
+       [](const Tensors& x) { return separable_conv1d(x[0], x[1], x[2]); },
+       f32({1, 3, 2}, {-45, -6, 14, 5, 7, 16})},
+      {"separable_conv1d same, dilation in a list",
+       {pattern({2, 4, 2}, 5, 11), pattern({2, 2, 1}, 3, 7), pattern({1, 2, 1}, 2, 5)},
+       [](const Tensors& x) {
+         return separable_conv1d(x[0], x[1], x[2], {.padding = "same", .dilation_rate = {2}});
+       },
+       f32({2, 4, 1}, {-30, -54, 12, 24, -6, 12, 12, 0})},
+      {"local_conv1d", {pattern({2, 4, 2}, 5, 11), pattern({3, 4, 2}, 3, 7)},
+       [](const Tensors& x) { return local_conv1d(x[0], x[1], 2, 1); },
+       f32({2, 3, 2}, {24, -7, -1, 17, 11, -18, -21, 17, -10, -7, 9, 5})},
+      {"local_conv1d strides in a list",
+       {pattern({1, 6, 1}, 5, 11), pattern({2, 3, 1}, 3, 7)},
+       [](const Tensors& x) {
+         return local_conv1d(x[0], x[1], {3}, {2}, {.data_format = "channels_first"});
+       },
+       f32({1, 2, 1}, {30, -15})},
+      {"local_conv2d", {pattern({1, 3, 4, 2}, 5, 11), pattern({6, 8, 2}, 3, 7)},
+       [](const Tensors& x) { return local_conv2d(x[0], x[1], {2, 2}, {1, 1}, {2, 3}); },
+       f32({1, 2, 3, 2}, {41, -8, 41, -29, -1, -6, 22, -24, -19, 7, -2, -9})},
+      {"local_conv2d strides, channels_first",
+       {pattern({1, 2, 4, 5}, 5, 11), pattern({4, 12, 1}, 3, 7)},
+       [](const Tensors& x) {
+         return local_conv2d(x[0], x[1], {3, 2}, {1, 3}, {2, 2}, {.data_format =
+         "channels_first"});
+       },
+       f32({1, 1, 2, 2}, {13, 18, 2, -45})},
+  };
+}
+
+/// x = 1 2 3 4 as a sequence, and what the specification says of it.
+Array sequence() { return f32({1, 4, 1}, {1, 2, 3, 4}); }
+/// 1 2 3 as an image of one row.
+Array line() { return f32({1, 1, 3, 1}, {1, 2, 3}); }
+Array digits(std::int64_t count) {
+  std::vector<float> elements{1, 10, 100};
+  elements.resize(static_cast<std::size_t>(count));
+  return f32({1, count, 1, 1}, elements);
+}
+Tensor as_sequence(const Tensor& kernel) { return squeeze(kernel, 0); }
+
+std::vector<Row> rows_by_hand() {
+  return {
+      {"conv1d same", {sequence(), digits(2)},
+       [](const Tensors& x) { return conv1d(x[0], as_sequence(x[1]), {.padding = "same"}); },
+       f32({1, 4, 1}, {21, 32, 43, 4})},
+      {"conv1d same, stride 2", {sequence(), digits(3)},
+       [](const Tensors& x) {
+         return conv1d(x[0], as_sequence(x[1]), {.strides = 2, .padding = "same"});
+       },
+       f32({1, 2, 1}, {321, 43})},
+      {"conv1d causal", {sequence(), digits(2)},
+       [](const Tensors& x) { return conv1d(x[0], as_sequence(x[1]), {.padding = "causal"}); },
+       f32({1, 4, 1}, {10, 21, 32, 43})},
+      {"conv1d causal, dilation 2", {sequence(), digits(2)},
+       [](const Tensors& x) {
+         return conv1d(x[0], as_sequence(x[1]), {.padding = "causal", .dilation_rate = 2});
+       },
+       f32({1, 4, 1}, {10, 20, 31, 42})},
+      {"conv1d of int32", {i32({1, 3, 1}, {1, 2, 3}), i32({2, 1, 1}, {10, -1})},
+       [](const Tensors& x) { return conv1d(x[0], x[1]); }, i32({1, 2, 1}, {8, 17})},
+      {"conv1d no samples", {f32({0, 4, 1}, {}), f32({2, 1, 3}, {1, 2, 3, 4, 5, 6})},
+       [](const Tensors& x) { return conv1d(x[0], x[1]); }, f32({0, 3, 3}, {})},
+      {"conv1d same, no steps", {f32({2, 0, 1}, {}), f32({2, 1, 3}, {1, 2, 3, 4, 5, 6})},
+       [](const Tensors& x) { return conv1d(x[0], x[1], {.padding = "same"}); },
+       f32({2, 0, 3}, {})},
+      {"conv1d no channels", {f32({1, 3, 0}, {}), f32({2, 0, 1}, {})},
+       [](const Tensors& x) { return conv1d(x[0], x[1]); }, f32({1, 2, 1}, {0, 0})},
+      {"conv2d_transpose stride 2, 7 places", {line(), digits(3)},
+       [](const Tensors& x) {
+         return conv2d_transpose(x[0], x[1], {1, 1, 7, 1}, {.strides = {1, 2}});
+       },
+       f32({1, 1, 7, 1}, {1, 10, 102, 20, 203, 30, 300})},
+      {"conv2d_transpose same, stride 2, 6 places", {line(), digits(3)},
+       [](const Tensors& x) {
+         return conv2d_transpose(x[0], x[1], {1, 1, 6, 1},
+                                 {.strides = {1, 2}, .padding = "same"});
+       },
+       f32({1, 1, 6, 1}, {1, 10, 102, 20, 203, 30})},
+      {"conv2d_transpose same, stride 2, 5 places", {line(), digits(3)},
+       [](const Tensors& x) {
+         return conv2d_transpose(x[0], x[1], {1, 1, 5, 1},
+                                 {.strides = {1, 2}, .padding = "same"});
+       },
+       f32({1, 1, 5, 1}, {10, 102, 20, 203, 30})},
+      {"conv2d_transpose even kernel", {line(), digits(2)},
+       [](const Tensors& x) {
+         return conv2d_transpose(x[0], x[1], {1, 1, 3, 1}, {.padding = "same"});
+       },
+       f32({1, 1, 3, 1}, {1, 12, 23})},
+      // Keras 2.3.1, tests/keras/layers/convolutional_test.py.
+      {"conv2d_transpose dilation 2", {},
+       [](const Tensors&) {
+         const Tensor x = reshape(arange(48, {.dtype = "float32"}), {1, 4, 4, 3});
+         return conv2d_transpose(x, ones({3, 3, 1, 3}), {None, 4, 4, 1},
+                                 {.padding = "same", .dilation_rate = 2});
+       },
+       f32({1, 4, 4, 1}, {192, 228, 192, 228, 336, 372, 336, 372, 192, 228, 192, 228, 336, 372,
+                          336, 372})},
+      {"conv2d_transpose the shape of a tensor", {line(), digits(2), f32({1, 1, 3, 1}, {0, 0, 0})},
+       [](const Tensors& x) {
+         return conv2d_transpose(x[0], x[1], shape(x[2]), {.padding = "same"});
+       },
+       f32({1, 1, 3, 1}, {1, 12, 23})},
+  };
+}
+
+using Dims = std::vector<std::int64_t>;
+const Dims kImage{2, 5, 4, 2}, kFirst{2, 2, 5, 4}, kKernel{3, 2, 2, 2};
+
+const SmoothRow kSmooth[] = {
+    {"conv1d", {{2, 6, 2}, {3, 2, 2}},
+     [](const Tensors& x) { return conv1d(x[0], x[1], {.strides = 2}); }},
+    {"conv1d causal", {{2, 6, 2}, {2, 2, 2}},
+     [](const Tensors& x) {
+       return conv1d(x[0], x[1], {.padding = "causal", .dilation_rate = 2});
+     }},
+    {"conv2d", {kImage, kKernel}, [](const Tensors& x) { return conv2d(x[0], x[1]); }},
+    {"conv2d same, strides", {kImage, kKernel},
+     [](const Tensors& x) {
+       return square(conv2d(x[0], x[1], {.strides = {2, 1}, .padding = "same"}));
+     }},
+    {"conv2d dilation, channels_first", {kFirst, kKernel},
+     [](const Tensors& x) {
+       return tanh(conv2d(x[0], x[1], {.padding = "same", .data_format = "channels_first",
+                                       .dilation_rate = {1, 2}}));
+     }, -0.5, 0.5},
+    {"conv3d", {{1, 3, 4, 3, 2}, {2, 2, 2, 2, 1}},
+     [](const Tensors& x) {
+       return conv3d(x[0], x[1], {.strides = {1, 2, 1}, .padding = "same"});
+     }},
+    {"conv2d_transpose", {{1, 3, 2, 2}, {2, 3, 2, 2}},
+     [](const Tensors& x) {
+       return conv2d_transpose(x[0], x[1], {1, 6, 4, 2}, {.strides = 2, .padding = "same"});
+     }},
+    {"conv2d_transpose channels_first, dilation", {{1, 2, 3, 4}, {2, 2, 3, 2}},
+     [](const Tensors& x) {
+       return conv2d_transpose(x[0], x[1], {1, 3, 5, 6},
+                               {.data_format = "channels_first", .dilation_rate = 2});
+     }},
+    {"conv3d_transpose", {{1, 2, 2, 2, 1}, {2, 1, 2, 2, 1}},
+     [](const Tensors& x) {
+       return conv3d_transpose(x[0], x[1], {1, 3, 2, 4, 2}, {.strides = {1, 1, 2}});
+     }},
+    {"depthwise_conv2d", {kImage, {3, 2, 2, 2}},
+     [](const Tensors& x) {
+       return square(depthwise_conv2d(x[0], x[1], {.strides = 2, .padding = "same"}));
+     }, -1, 1},
+    {"separable_conv2d", {kFirst, {2, 2, 2, 1}, {1, 1, 2, 3}},
+     [](const Tensors& x) {
+       return separable_conv2d(x[0], x[1], x[2], {.data_format = "channels_first"});
+     }},
+    {"separable_conv1d", {{2, 5, 2}, {2, 2, 2}, {1, 4, 2}},
+     [](const Tensors& x) {
+       return separable_conv1d(x[0], x[1], x[2], {.padding = "same", .dilation_rate = 2});
+     }},
+    {"local_conv1d", {{2, 5, 2}, {2, 6, 2}},
+     [](const Tensors& x) { return square(local_conv1d(x[0], x[1], 3, 2)); }, -1, 1},
+    {"local_conv2d", {kFirst, {6, 8, 2}},
+     [](const Tensors& x) {
+       return local_conv2d(x[0], x[1], 2, {2, 1}, {2, 3}, {.data_format = "channels_first"});
+     }},
+};
+
+Tensor of(const Shape& shape, const char* dtype = "float32") {
+  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
+}
+
+const std::vector<Misuse> kErrors = {
+    {__LINE__, Fault::Value, [] { return conv1d(of({2, 5}), of({3, 1, 1})); },
+     "conv1d: x has rank 2, not 3 (x float32[2,5])"},
+    {__LINE__, Fault::Value, [] { return conv2d(of({2, 5, 5, 1}), of({3, 1, 1})); },
+     "conv2d: kernel has rank 3, not 4 (kernel float32[3,1,1])"},
+    {__LINE__, Fault::Type, [] { return conv1d(of({2, 5, 1}), of({3, 1, 1}, "float64")); },
+     "conv1d: x has dtype float32 but kernel has dtype float64 (x float32[2,5,1], kernel "
+     "float64[3,1,1])"},
+    {__LINE__ + 1, Fault::Type,
+     [] { return conv1d(of({2, 5, 1}, "bool"), of({3, 1, 1}, "bool")); },
+     "conv1d: x is bool, not a number (x bool[2,5,1], kernel bool[3,1,1])"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return conv1d(of({2, 5, 1}), of({3, 1, 1}), {.data_format = "last"}); },
+     "conv1d: data_format 'last' is neither 'channels_last' nor 'channels_first'"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return conv1d(of({2, 5, 1}), of({3, 1, 1}), {.padding = "full"}); },
+     "conv1d: padding 'full' is neither 'valid', 'same' nor 'causal'"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return conv2d(of({2, 5, 5, 1}), of({3, 3, 1, 1}), {.padding = "causal"}); },
+     "conv2d: padding 'causal' is neither 'valid' nor 'same'"},
+    {__LINE__ + 2, Fault::Value,
+     [] {
+       return conv1d(of({2, 1, 5}), of({3, 1, 1}),
+                     {.padding = "causal", .data_format = "channels_first"});
+     },
+     "conv1d: padding 'causal' needs data_format 'channels_last'"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return conv2d(of({2, 5, 5, 1}), of({3, 3, 1, 1}), {.strides = 0}); },
+     "conv2d: strides 0 is not positive"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return conv2d(of({2, 5, 5, 1}), of({3, 3, 1, 1}), {.strides = {1, 2, 3}}); },
+     "conv2d: strides (1, 2, 3) has 3 entries for 2 spatial axes"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return conv2d(of({2, 5, 5, 1}), of({3, 3, 1, 1}), {.dilation_rate = -1}); },
+     "conv2d: dilation_rate -1 is not positive"},
+    {__LINE__, Fault::Value, [] { return conv1d(of({2, 5, 2}), of({3, 1, 1})); },
+     "conv1d: x has 2 channels but kernel takes 1 (kernel float32[3,1,1])"},
+    {__LINE__, Fault::Value, [] { return conv1d(of({2, 2, 1}), of({3, 1, 1})); },
+     "conv1d: a window over 3 elements does not fit into 2 of spatial axis 0 (x float32[2,2,1])"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return conv2d(of({2, 5, 5, 1}), of({3, 3, 1, 1}), {.dilation_rate = {1, 3}}); },
+     "conv2d: a window over 7 elements does not fit into 5 of spatial axis 1 (x "
+     "float32[2,5,5,1])"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return conv2d_transpose(of({2, 3, 3, 1}), of({3, 3, 1, 1}), {2, 5, 5}); },
+     "conv2d_transpose: output_shape has 3 entries, not 4 (x float32[2,3,3,1])"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return conv2d_transpose(of({2, 3, 3, 1}), of({3, 3, 1, 1}), {2, 5, 6, 1}); },
+     "conv2d_transpose: output_shape [2,5,6,1] convolves to [2,3,4,1], not to the dims of x "
+     "[2,3,3,1] (channels last)"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return conv2d_transpose(of({2, 3, 3, 1}), of({3, 3, 2, 1}), {2, 5, 5, 1}); },
+     "conv2d_transpose: output_shape has 1 channels but kernel gives 2 (kernel "
+     "float32[3,3,2,1])"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return conv2d_transpose(of({2, 3, 3, 1}), of({3, 3, 1, 2}), {2, 5, 5, 1}); },
+     "conv2d_transpose: x has 1 channels but kernel takes 2 (kernel float32[3,3,1,2])"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return depthwise_conv2d(of({2, 3, 3, 2}), of({3, 3, 1, 2})); },
+     "depthwise_conv2d: x has 2 channels but depthwise_kernel takes 1 (depthwise_kernel "
+     "float32[3,3,1,2])"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return separable_conv1d(of({2, 3, 2}), of({3, 2, 2}), of({2, 4, 1})); },
+     "separable_conv1d: spatial axis 0 of pointwise_kernel has 2 elements, not 1 "
+     "(pointwise_kernel float32[2,4,1])"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return separable_conv1d(of({2, 3, 2}), of({3, 2, 2}), of({1, 3, 1})); },
+     "separable_conv1d: the depthwise stage gives 4 channels but pointwise_kernel takes 3 "
+     "(pointwise_kernel float32[1,3,1])"},
+    {__LINE__, Fault::Value, [] { return local_conv1d(of({2, 5, 1}), of({4, 3, 1}), 3, 1); },
+     "local_conv1d: 4 windows of 3 do not fit into 5 elements of spatial axis 0 (inputs "
+     "float32[2,5,1])"},
+    {__LINE__, Fault::Value, [] { return local_conv1d(of({2, 5, 2}), of({3, 3, 1}), 3, 1); },
+     "local_conv1d: axis 1 of kernel has 3 entries for 6 elements of a window (kernel "
+     "float32[3,3,1])"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return local_conv2d(of({2, 4, 4, 1}), of({8, 4, 1}), 2, 1, {3, 3}); },
+     "local_conv2d: axis 0 of kernel has 8 entries for 9 places (kernel float32[8,4,1])"},
+};
+
+}  // namespace
+
+std::vector<Row> convolution_rows() {
+  std::vector<Row> rows = rows_by_loops();
+  for (Row& row : rows_by_hand()) rows.push_back(std::move(row));
+  return rows;
+}
+
+TEST_CASE("values of convolutions", "[k]") { run(convolution_rows()); }
+
+TEST_CASE("gradients of convolutions", "[k]") {
+  for (const SmoothRow& row : kSmooth) run(row);
+}
+
+TEST_CASE("misuse of convolutions names what is wrong", "[k]") { run(kErrors, __FILE__); }
+
+}  // namespace kiln::test

@@ -1,0 +1,257 @@
+// Group M, pooling and biases. Expected values are those of plain loops over indices in Python,
+// which follow the arithmetic of the specification; the rows by hand come with it.
+#include "tests/catch.h"
+#include "tests/k/row.h"
+#include "tests/misuse.h"
+
+namespace kiln::test {
+namespace {
+
+using testing::Fault;
+using testing::Misuse;
+
+/// Element i is (i * factor) mod modulus - modulus / 2, in whole numbers.
+Array pattern(std::vector<std::int64_t> dims, std::int64_t factor, std::int64_t modulus) {
+  std::int64_t count = 1;
+  for (std::int64_t dim : dims) count *= dim;
+  std::vector<float> elements;
+  for (std::int64_t i = 0; i < count; ++i) {
+    elements.push_back(static_cast<float>(i * factor % modulus - modulus / 2));
+  }
+  return f32(std::move(dims), std::move(elements));
+}
+
+std::vector<Row> rows_by_loops() {
+  return {
+      {"pool2d max", {pattern({1, 3, 4, 2}, 5, 11)},
+       [](const Tensors& x) { return pool2d(x[0], {2, 2}); },
+       f32({1, 2, 3, 2}, {5, 0, 5, 5, 4, 5, 2, 3, 1, 5, 0, 5})},
+      {"pool2d max same, strides", {pattern({1, 5, 4, 2}, 5, 11)},
+       [](const Tensors& x) {
+         return pool2d(x[0], {3, 2}, {.strides = {2, 3}, .padding = "same"});
+       },
+       f32({1, 3, 2, 2}, {5, 0, 3, 4, 5, 3, 2, 4, 5, 5, 2, 3})},
+      {"pool2d max same, channels_first", {pattern({2, 1, 3, 4}, 5, 11)},
+       [](const Tensors& x) {
+         return pool2d(x[0], {2, 3}, {.padding = "same", .data_format = "channels_first"});
+       },
+       f32({2, 1, 3, 4}, {4, 5, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 5, 5, 5, 4, 3, 3, 3, 2, 1, 1, 1,
+       0})},
+      {"pool2d max windows side by side", {pattern({1, 4, 4, 1}, 5, 11)},
+       [](const Tensors& x) { return pool2d(x[0], {2, 2}, {.strides = {2, 2}}); },
+       f32({1, 2, 2, 1}, {4, 5, 5, 4})},
+      {"pool2d max strides beyond the window", {pattern({1, 5, 7, 1}, 5, 11)},
+       [](const Tensors& x) {
+         return pool2d(x[0], {2, 2}, {.strides = {3, 4}, .padding = "same"});
+       },
+       f32({1, 2, 2, 1}, {2, 4, 3, 4})},
+      {"pool3d max", {pattern({1, 3, 2, 3, 1}, 5, 11)},
+       [](const Tensors& x) { return pool3d(x[0], {2, 2, 2}); },
+       f32({1, 2, 1, 2, 1}, {4, 5, 5, 5})},
+      {"pool3d max same, strides, channels_first", {pattern({1, 2, 3, 2, 3}, 5, 11)},
+       [](const Tensors& x) {
+         return pool3d(x[0], {2, 3, 2}, {.strides = {2, 1, 2}, .padding = "same", .data_format =
+         "channels_first"});
+       },
+       f32({1, 2, 2, 2, 2}, {4, 5, 4, 5, 5, 3, 5, 3, 5, 4, 5, 4, 2, 5, 2, 5})},
+      {"pool2d avg", {pattern({1, 3, 4, 2}, 5, 11)},
+       [](const Tensors& x) { return pool2d(x[0], {2, 2}, {.pool_mode = "avg"}); },
+       f32({1, 2, 3, 2}, {0.75, -2.5, 2.5, -0.75, 1.5, 1, -0.5, -1, -1.5, 0.75, -2.5, 2.5})},
+      {"pool2d avg same, strides", {pattern({1, 5, 4, 2}, 5, 11)},
+       [](const Tensors& x) {
+         return pool2d(x[0], {3, 2}, {.strides = {2, 3}, .padding = "same", .pool_mode = "avg"});
+       },
+       f32({1, 3, 2, 2}, {0.75, -2.5, 1, 0.5, 1.16666667, -1.16666667, -1.33333333, 0, 2.5, -0.75,
+       0, -0.5})},
+      {"pool2d avg same, channels_first", {pattern({2, 1, 3, 4}, 5, 11)},
+       [](const Tensors& x) {
+         return pool2d(x[0], {2, 3}, {.padding = "same", .data_format = "channels_first",
+         .pool_mode = "avg"});
+       },
+       f32({2, 1, 3, 4}, {-0.75, 0.833333333, 0.333333333, 1, 0, 0.666666667, -1.66666667, -1, -1,
+       -0.333333333, -2.66666667, -2, 1.5, 0.333333333, 1.66666667, 0.5, -0.5, -1.66666667,
+       -0.333333333, -1.5, -1.5, -2.66666667, -1.33333333, -2.5})},
+      {"pool2d avg windows side by side", {pattern({1, 4, 4, 1}, 5, 11)},
+       [](const Tensors& x) {
+         return pool2d(x[0], {2, 2}, {.strides = {2, 2}, .pool_mode = "avg"});
+       },
+       f32({1, 2, 2, 1}, {-0.75, 1, 0.75, -0.25})},
+      {"pool2d avg strides beyond the window", {pattern({1, 5, 7, 1}, 5, 11)},
+       [](const Tensors& x) {
+         return pool2d(x[0], {2, 2}, {.strides = {3, 4}, .padding = "same", .pool_mode = "avg"});
+       },
+       f32({1, 2, 2, 1}, {-1.5, -0.75, -1, -0.25})},
+      {"pool3d avg", {pattern({1, 3, 2, 3, 1}, 5, 11)},
+       [](const Tensors& x) { return pool3d(x[0], {2, 2, 2}, {.pool_mode = "avg"}); },
+       f32({1, 2, 1, 2, 1}, {-0.625, 0.25, 0.5, 0})},
+      {"pool3d avg same, strides, channels_first", {pattern({1, 2, 3, 2, 3}, 5, 11)},
+       [](const Tensors& x) {
+         return pool3d(x[0], {2, 3, 2}, {.strides = {2, 1, 2}, .padding = "same", .data_format =
+         "channels_first", .pool_mode = "avg"});
+       },
+       f32({1, 2, 2, 2, 2}, {-0.625, 0, -0.625, 0, 1.75, 1, 1.75, 1, 0, -0.75, 0, -0.75, -1.75, 3,
+       -1.75, 3})},
+  };
+}
+
+Array line() { return f32({1, 1, 3, 1}, {1, 2, 3}); }
+/// Elements 0 to 5 as (spatial, channels).
+Array whole_bias() { return f32({3, 2}, {0, 1, 2, 3, 4, 5}); }
+Tensor slope(const Tensor& y, const Tensor& x) { return gradients(sum(y), {x})[0]; }
+
+std::vector<Row> rows_by_hand() {
+  return {
+      {"pool2d avg does not count padding", {line()},
+       [](const Tensors& x) {
+         return pool2d(x[0], {1, 2}, {.padding = "same", .pool_mode = "avg"});
+       },
+       f32({1, 1, 3, 1}, {1.5, 2.5, 3})},
+      {"pool2d padding never wins", {f32({1, 1, 3, 1}, {-1, -2, -3})},
+       [](const Tensors& x) { return pool2d(x[0], {3, 3}, {.padding = "same"}); },
+       f32({1, 1, 3, 1}, {-1, -1, -2})},
+      {"pool2d of int32", {i32({1, 1, 3, 1}, {-7, -9, -8})},
+       [](const Tensors& x) { return pool2d(x[0], {1, 2}, {.padding = "same"}); },
+       i32({1, 1, 3, 1}, {-7, -8, -8})},
+      {"pool2d a NaN is the maximum", {f32({1, 1, 4, 1}, {1, kNaN, 2, kInf})},
+       [](const Tensors& x) { return pool2d(x[0], {1, 2}); },
+       f32({1, 1, 3, 1}, {kNaN, kNaN, kInf})},
+      {"pool2d no samples", {f32({0, 3, 3, 1}, {})},
+       [](const Tensors& x) { return pool2d(x[0], 2, {.pool_mode = "avg"}); },
+       f32({0, 2, 2, 1}, {})},
+      {"pool2d same, no rows", {f32({1, 0, 2, 1}, {})},
+       [](const Tensors& x) { return pool2d(x[0], 2, {.padding = "same"}); },
+       f32({1, 0, 2, 1}, {})},
+      {"pool2d windows of one", {line()},
+       [](const Tensors& x) { return pool2d(x[0], 1, {.strides = 2, .pool_mode = "avg"}); },
+       f32({1, 1, 2, 1}, {1, 3})},
+      // Equal maxima share the gradient equally, as those of max do.
+      {"pool2d the gradient of ties", {f32({1, 1, 4, 1}, {2, 2, 1, 3})},
+       [](const Tensors& x) { return slope(pool2d(x[0], {1, 3}), x[0]); },
+       f32({1, 1, 4, 1}, {0.5, 0.5, 0, 1})},
+      {"pool2d the gradient of overlapping windows", {f32({1, 1, 4, 1}, {1, 4, 2, 3})},
+       [](const Tensors& x) { return slope(pool2d(x[0], {1, 2}), x[0]); },
+       f32({1, 1, 4, 1}, {0, 2, 0, 1})},
+      {"bias_add a vector", {pattern({2, 2, 3}, 5, 11), f32({3}, {10, 20, 30})},
+       [](const Tensors& x) { return bias_add(x[0], x[1]); },
+       f32({2, 2, 3}, {5, 20, 35, 9, 24, 28, 13, 17, 32, 6, 21, 25})},
+      {"bias_add a vector, channels_first", {pattern({1, 2, 3}, 5, 11), f32({2}, {10, 20})},
+       [](const Tensors& x) { return bias_add(x[0], x[1], {.data_format = "channels_first"}); },
+       f32({1, 2, 3}, {5, 10, 15, 19, 24, 18})},
+      {"bias_add of a matrix", {pattern({2, 3}, 5, 11), f32({3}, {10, 20, 30})},
+       [](const Tensors& x) { return bias_add(x[0], x[1], {.data_format = "channels_first"}); },
+       f32({2, 3}, {5, 20, 35, 9, 24, 28})},
+      {"bias_add of all axes", {f32({2, 3, 2}, {0, 0, 0, 0, 0, 0, 10, 10, 10, 10, 10, 10}),
+                                whole_bias()},
+       [](const Tensors& x) { return bias_add(x[0], x[1]); },
+       f32({2, 3, 2}, {0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15})},
+      {"bias_add of all axes, channels_first", {f32({1, 2, 3}, {0, 0, 0, 0, 0, 0}), whole_bias()},
+       [](const Tensors& x) { return bias_add(x[0], x[1], {.data_format = "channels_first"}); },
+       f32({1, 2, 3}, {0, 1, 2, 3, 4, 5})},
+      {"bias_add of all axes of images, channels_first",
+       {pattern({1, 2, 2, 1}, 5, 11), f32({2, 1, 2}, {10, 20, 30, 40})},
+       [](const Tensors& x) { return bias_add(x[0], x[1], {.data_format = "channels_first"}); },
+       f32({1, 2, 2, 1}, {5, 20, 35, 39})},
+      {"bias_add of volumes", {pattern({1, 1, 2, 1, 2}, 5, 11), f32({2}, {10, 20})},
+       [](const Tensors& x) { return bias_add(x[0], x[1]); },
+       f32({1, 1, 2, 1, 2}, {5, 20, 15, 19})},
+      {"bias_add of int32", {i32({1, 2}, {1, 2}), i32({2}, {3, 4})},
+       [](const Tensors& x) { return bias_add(x[0], x[1]); }, i32({1, 2}, {4, 6})},
+  };
+}
+
+using Dims = std::vector<std::int64_t>;
+const Dims kImage{2, 5, 4, 2}, kFirst{2, 2, 5, 4};
+
+const SmoothRow kSmooth[] = {
+    {"pool2d max", {kImage}, [](const Tensors& x) { return square(pool2d(x[0], {3, 2})); }},
+    {"pool2d max, same, strides", {kImage},
+     [](const Tensors& x) {
+       return square(pool2d(x[0], 2, {.strides = {2, 3}, .padding = "same"}));
+     }},
+    {"pool2d avg, same, channels_first", {kFirst},
+     [](const Tensors& x) {
+       return square(pool2d(x[0], {2, 3}, {.padding = "same", .data_format = "channels_first",
+                                           .pool_mode = "avg"}));
+     }},
+    {"pool2d avg, windows side by side", {kImage},
+     [](const Tensors& x) {
+       return square(pool2d(x[0], 2, {.strides = 2, .pool_mode = "avg"}));
+     }},
+    {"pool3d max", {{1, 3, 4, 3, 2}},
+     [](const Tensors& x) { return square(pool3d(x[0], 2, {.strides = {1, 2, 1}})); }},
+    {"pool3d avg", {{1, 3, 4, 3, 2}},
+     [](const Tensors& x) {
+       return square(pool3d(x[0], {2, 3, 2}, {.padding = "same", .pool_mode = "avg"}));
+     }},
+    {"bias_add", {kImage, {2}}, [](const Tensors& x) { return square(bias_add(x[0], x[1])); }},
+    {"bias_add of all axes, channels_first", {kFirst, {5, 4, 2}},
+     [](const Tensors& x) {
+       return square(bias_add(x[0], x[1], {.data_format = "channels_first"}));
+     }},
+};
+
+Tensor of(const Shape& shape, const char* dtype = "float32") {
+  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
+}
+
+const std::vector<Misuse> kErrors = {
+    {__LINE__, Fault::Value, [] { return pool2d(of({2, 5, 5}), 2); },
+     "pool2d: x has rank 3, not 4 (x float32[2,5,5])"},
+    {__LINE__, Fault::Value, [] { return pool2d(of({2, 5, 5, 1}), {2, 2, 2}); },
+     "pool2d: pool_size (2, 2, 2) has 3 entries for 2 spatial axes"},
+    {__LINE__, Fault::Value, [] { return pool2d(of({2, 5, 5, 1}), {2, 0}); },
+     "pool2d: pool_size 0 is not positive"},
+    {__LINE__, Fault::Value, [] { return pool2d(of({2, 5, 5, 1}), 2, {.strides = {1, -2}}); },
+     "pool2d: strides -2 is not positive"},
+    {__LINE__, Fault::Value, [] { return pool2d(of({2, 5, 1, 1}), 2); },
+     "pool2d: a window over 2 elements does not fit into 1 of spatial axis 1 (x "
+     "float32[2,5,1,1])"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return pool2d(of({2, 5, 5, 1}), 2, {.pool_mode = "mean"}); },
+     "pool2d: pool_mode 'mean' is neither 'max' nor 'avg'"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return pool3d(of({2, 5, 5, 5, 1}), 2, {.padding = "causal"}); },
+     "pool3d: padding 'causal' is neither 'valid' nor 'same'"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return pool3d(of({2, 5, 5, 5, 1}), 2, {.data_format = "tf"}); },
+     "pool3d: data_format 'tf' is neither 'channels_last' nor 'channels_first'"},
+    {__LINE__ + 1, Fault::Type,
+     [] { return pool2d(of({2, 5, 5, 1}, "int32"), 2, {.pool_mode = "avg"}); },
+     "pool2d: x is not floating point (x int32[2,5,5,1])"},
+    {__LINE__, Fault::Type, [] { return pool2d(of({2, 5, 5, 1}, "bool"), 2); },
+     "pool2d: x is bool, not a number (x bool[2,5,5,1])"},
+    {__LINE__, Fault::Value, [] { return bias_add(of({3}), of({3})); },
+     "bias_add: x has rank 1, below 2 (x float32[3])"},
+    {__LINE__, Fault::Value, [] { return bias_add(of({2, 5, 5, 3}), of({5, 3})); },
+     "bias_add: bias has rank 2, neither 1 nor 3 (x float32[2,5,5,3], bias float32[5,3])"},
+    {__LINE__, Fault::Value, [] { return bias_add(of({2, 5, 5, 3}), of({4})); },
+     "bias_add: axis 3 of x has size 3 but the bias gives 4 (x float32[2,5,5,3], bias "
+     "float32[4])"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return bias_add(of({2, 3, 5}), of({3, 5}), {.data_format = "channels_first"}); },
+     "bias_add: axis 1 of x has size 3 but the bias gives 5 (x float32[2,3,5], bias "
+     "float32[3,5])"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return bias_add(of({2, 3}), of({3}), {.data_format = "th"}); },
+     "bias_add: data_format 'th' is neither 'channels_last' nor 'channels_first'"},
+    {__LINE__, Fault::Type, [] { return bias_add(of({2, 3}), of({3}, "int32")); },
+     "bias_add: x has dtype float32 but bias has dtype int32 (x float32[2,3], bias int32[3])"},
+};
+
+}  // namespace
+
+std::vector<Row> pooling_rows() {
+  std::vector<Row> rows = rows_by_loops();
+  for (Row& row : rows_by_hand()) rows.push_back(std::move(row));
+  return rows;
+}
+
+TEST_CASE("values of pooling and biases", "[k]") { run(pooling_rows()); }
+
+TEST_CASE("gradients of pooling and biases", "[k]") {
+  for (const SmoothRow& row : kSmooth) run(row);
+}
+
+TEST_CASE("misuse of pooling and biases names what is wrong", "[k]") { run(kErrors, __FILE__); }
+
+}  // namespace kiln::test
