@@ -1,5 +1,5 @@
 // Module bytes to a Program: composites are replaced by their expansions, nodes become steps.
-#include "backends/reference/program.h"
+#include "backends/reference/inspect.h"
 
 #include "core/ir/traverse.h"
 #include "core/module/read.h"
@@ -127,16 +127,24 @@ Kernel kernel_of(const Node& node) {
   return ir::has_scalar_meaning(def(node)) ? run_elementwise : nullptr;
 }
 
-Program compile(sdk::Bytes bytes, const std::vector<sdk::Bytes>& constants) {
+Program compile(sdk::Bytes bytes, const std::vector<sdk::Bytes>& constants, CompileTimes& times) {
+  Clock::time_point start = Clock::now();
+  const auto lap = [&](const char* part) {
+    times.emplace_back(part, seconds_since(start));
+    start = Clock::now();
+  };
   std::vector<module::SideConstant> side;
   for (const sdk::Bytes& constant : constants) side.push_back({constant.data(), constant.size()});
   Program program;
   program.module = module::read_module(bytes, side);
+  lap("reading the module");
   program.guards = ir::collect_guards(program.module.graph.roots());
   program.roots = expanded(program.module.graph.roots());
+  lap("expanding composites");
   std::vector<Value> arguments = program.module.graph.inputs;
   for (const module::StateEntry& entry : program.module.state) arguments.push_back(entry.variable);
   program.region = RegionBuilder().build(arguments, program.roots);
+  lap("steps");
   return program;
 }
 

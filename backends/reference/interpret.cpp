@@ -1,5 +1,5 @@
 // Running a region: one step after the other, freeing what is not read any more.
-#include "backends/reference/program.h"
+#include "backends/reference/inspect.h"
 
 #include "core/ops/op.h"
 #include "core/types/text.h"
@@ -21,9 +21,17 @@ namespace {
   throw sdk::Failure(failure.code(), what);
 }
 
+std::vector<Tensor> run_kernel(const Step& step, const std::vector<Tensor>& operands, Run& run) {
+  if (run.times == nullptr) return step.kernel({*step.node, operands, step.bodies, run});
+  const Clock::time_point start = Clock::now();
+  std::vector<Tensor> results = step.kernel({*step.node, operands, step.bodies, run});
+  (*run.times)[&step].add({1, seconds_since(start)});
+  return results;
+}
+
 std::vector<Tensor> run_step(const Step& step, const std::vector<Tensor>& operands, Run& run) {
   try {
-    return step.kernel({*step.node, operands, step.bodies, run});
+    return run_kernel(step, operands, run);
   } catch (const sdk::Failure& failure) {
     fail_at(*step.node, run, failure);
   } catch (const Error& error) {  // a dim that leaves 64 bits, or divided by zero

@@ -1,5 +1,5 @@
 // The plugin's face: what it supports, compiling, and one call.
-#include "backends/reference/program.h"
+#include "backends/reference/inspect.h"
 
 #include "core/ops/op.h"
 #include "core/types/float_state.h"
@@ -73,13 +73,19 @@ class Delivery {
 
 class Interpreter final : public sdk::Executable {
  public:
-  Interpreter(Program program, const sdk::Host& host)
-      : program_(std::move(program)), host_(host) {
+  Interpreter(Program program, CompileTimes times, const sdk::Host& host, std::string_view label)
+      : program_(std::move(program)), times_(std::move(times)), host_(host), label_(label) {
     const ir::Graph& graph = program_.module.graph;
     inputs = graph.inputs.size();
     states = program_.module.state.size();
     outputs = graph.outputs.size();
     updates = graph.updates.size();
+    inspection_.hand_over_program(program_, times_, host_, label_);
+  }
+
+  void dump() const override {
+    inspection_.hand_over_program(program_, times_, host_, label_);
+    inspection_.hand_over_calls(program_, host_, label_);
   }
 
   std::unique_ptr<sdk::Event> execute(const sdk::Call& call) const override {
@@ -98,7 +104,7 @@ class Interpreter final : public sdk::Executable {
       check_state(i, *call.states[i].buffer);
       arguments.push_back(tensor_of(*call.states[i].buffer));
     }
-    const std::vector<Tensor> results = run_region(program_.region, arguments, run);
+    const std::vector<Tensor> results = run_program(arguments, run);
     std::vector<Delivery> deliveries;
     for (std::size_t i = 0; i < results.size(); ++i) {
       const bool output = i < call.outputs.size();
@@ -114,6 +120,16 @@ class Interpreter final : public sdk::Executable {
   }
 
  private:
+  std::vector<Tensor> run_program(const std::vector<Tensor>& arguments, Run& run) const {
+    if (!inspection_.wants_times()) return run_region(program_.region, arguments, run);
+    StepTimes times;
+    run.times = &times;
+    const Clock::time_point start = Clock::now();
+    std::vector<Tensor> results = run_region(program_.region, arguments, run);
+    inspection_.add(times, seconds_since(start));
+    return results;
+  }
+
   /// Sizes of the inputs give the symbols their values; known sizes are checked.
   void bind_symbols(const std::vector<Tensor>& given, Run& run) const {
     const std::vector<ir::Value>& expected = program_.module.graph.inputs;
@@ -165,7 +181,10 @@ class Interpreter final : public sdk::Executable {
   }
 
   Program program_;
+  CompileTimes times_;
   sdk::Host host_;
+  std::string label_;
+  mutable Inspection inspection_;
 };
 
 class Reference final : public sdk::Instance {
@@ -188,8 +207,10 @@ class Reference final : public sdk::Instance {
 
   std::unique_ptr<sdk::Executable> compile(const sdk::CompileRequest& request) override {
     try {
-      return std::make_unique<Interpreter>(reference::compile(request.module, request.constants),
-                                           host_);
+      CompileTimes times;
+      Program program = reference::compile(request.module, request.constants, times);
+      return std::make_unique<Interpreter>(std::move(program), std::move(times), host_,
+                                           request.label);
     } catch (const Error& error) {
       throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, error.what());
     }

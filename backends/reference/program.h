@@ -8,8 +8,21 @@
 
 #include <map>
 #include <optional>
+#include <unordered_map>
 
 namespace kiln::reference {
+
+/// What a step took in all its runs.
+struct StepTime {
+  std::int64_t calls = 0;
+  double seconds = 0;
+  void add(const StepTime& other) {
+    calls += other.calls;
+    seconds += other.seconds;
+  }
+};
+struct Step;
+using StepTimes = std::unordered_map<const Step*, StepTime>;
 
 /// What one run knows beside its tensors.
 struct Run {
@@ -19,6 +32,7 @@ struct Run {
   const module::Module* module = nullptr;  // for the source lines of errors
   const sdk::Host* host = nullptr;
   void* host_call_context = nullptr;
+  StepTimes* times = nullptr;  // null: nobody wants them
 
   std::int64_t evaluate(const ir::Dim& dim) const;
   Sizes evaluate(const ir::Dims& dims) const;
@@ -66,7 +80,10 @@ struct Program {
   Region region;          // parameters: inputs, then states
 };
 
-Program compile(sdk::Bytes bytes, const std::vector<sdk::Bytes>& constants);
+/// Parts of compiling and their seconds.
+using CompileTimes = std::vector<std::pair<std::string, double>>;
+
+Program compile(sdk::Bytes bytes, const std::vector<sdk::Bytes>& constants, CompileTimes& times);
 std::vector<Tensor> run_region(const Region& region, const std::vector<Tensor>& arguments,
                                Run& run);
 
