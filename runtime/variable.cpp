@@ -49,7 +49,6 @@ std::vector<std::int64_t> sizes_of(const Shape& shape) {
   std::vector<std::int64_t> sizes;
   for (const ir::Dim& dim : dims_of(shape)) {
     if (!dim.is_static()) Call::value_error("shape", text("shape holds the unknown size ", dim));
-    if (dim.value() < 0) Call::value_error("shape", text("shape holds the size ", dim));
     sizes.push_back(dim.value());
   }
   return sizes;
@@ -107,8 +106,22 @@ double normal(std::mt19937_64& generator) {
   return radius * std::cos(2 * std::numbers::pi * uniform(generator));
 }
 
+/// Rounding can reach `high`: such elements count as `low`, to keep the interval half open.
+void keep_below(Array& drawn, DType dtype, double low, double high) {
+  const Array rounded = drawn.astype(dtype).astype(DType::Float64);
+  const auto elements = drawn.as<double>();
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (rounded.as<double>()[i] >= high) elements[i] = low;
+  }
+}
+
+struct Interval {
+  double low, high;
+};
+
 Variable random_variable(const Shape& shape, const RandomVariableOptions& options,
-                         double (*draw)(std::mt19937_64&), double offset, double scale) {
+                         double (*draw)(std::mt19937_64&), double offset, double scale,
+                         std::optional<Interval> inside = {}) {
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
   if (!is_float(dtype)) Call::type_error("dtype", text("dtype ", dtype, " is not floating point"));
   const std::uint64_t seed =
@@ -116,6 +129,7 @@ Variable random_variable(const Shape& shape, const RandomVariableOptions& option
   std::mt19937_64 generator(seed);
   Array value = Array::zeros(sizes_of(shape), DType::Float64);
   for (double& element : value.as<double>()) element = offset + scale * draw(generator);
+  if (inside) keep_below(value, dtype, inside->low, inside->high);
   return make_variable(value.astype(dtype), options.name, {});
 }
 
@@ -139,6 +153,7 @@ Variable variable(const Array& value, const VariableOptions& options, Where wher
 
 Variable variable(const Tensor& value, const VariableOptions& options, Where where) {
   const Call call("variable", where);
+  value_of(value, "value");
   return variable(eval(value, where), options, where);
 }
 
@@ -197,7 +212,7 @@ Variable eye(std::pair<std::int64_t, std::int64_t> size, const CreateOptions& op
 Variable random_uniform_variable(const Shape& shape, double low, double high,
                                  const RandomVariableOptions& options, Where where) {
   const Call call("random_uniform_variable", where);
-  return random_variable(shape, options, uniform, low, high - low);
+  return random_variable(shape, options, uniform, low, high - low, Interval{low, high});
 }
 
 Variable random_normal_variable(const Shape& shape, double mean, double scale,

@@ -3,6 +3,7 @@
 #include "core/kiln/context_state.h"
 #include "core/kiln/learning_phase.h"
 #include "core/kiln/tensor_impl.h"
+#include "core/ops/convert.h"
 #include "core/ops/lambda_builder.h"
 
 #include <atomic>
@@ -22,17 +23,28 @@ Phase& phase() {
   return *state;
 }
 
+/// What the user calls the branches.
+struct BranchNames {
+  const char* then_name = "then_expression";
+  const char* else_name = "else_expression";
+};
+constexpr BranchNames kPhaseNames{"x", "alt"}, kTestPhaseNames{"alt", "x"};
+
 /// A branch's value; numbers adopt `dtype`.
 Value value_of_branch(const Branch& branch, DType dtype, const char* argument) {
   if (!branch.is_function()) return value_of(branch.value(), dtype, argument);
-  const ir::OriginScope users(ir::Origin(), /*replace=*/true);  // the function names its own lines
-  return value_of(branch.make(), argument);
+  const Tensor made = [&] {
+    const ir::OriginScope users(ir::Origin(), /*replace=*/true);  // it names its own lines
+    return branch.make();
+  }();
+  return value_of(made, argument);
 }
 
-DType dtype_of_branches(const Branch& a, const Branch& b) {
+DType dtype_of_branches(const Branch& a, const Branch& b, const BranchNames& names) {
   for (const Branch* branch : {&a, &b}) {
     if (!branch->is_function() && branch->value().is_tensor()) {
-      return value_of(branch->value().tensor(), "then_expression").dtype();
+      const char* name = branch == &a ? names.then_name : names.else_name;
+      return value_of(branch->value().tensor(), name).dtype();
     }
   }
   return floatx_dtype();
@@ -44,37 +56,33 @@ struct Branches {
 };
 
 /// Both values, the second with the first one's dims; numbers spread to the other's dims.
-Branches evaluate(const Branch& then_branch, const Branch& else_branch) {
-  const DType dtype = dtype_of_branches(then_branch, else_branch);
+Branches evaluate(const Branch& then_branch, const Branch& else_branch, const BranchNames& names) {
+  const DType dtype = dtype_of_branches(then_branch, else_branch, names);
   Branches both;
   both.then_serial = ir::next_serial();
-  both.then_value = value_of_branch(then_branch, dtype, "then_expression");
+  both.then_value = value_of_branch(then_branch, dtype, names.then_name);
   both.else_serial = ir::next_serial();
-  both.else_value = value_of_branch(else_branch, dtype, "else_expression");
+  both.else_value = value_of_branch(else_branch, dtype, names.else_name);
   const auto number = [](const Branch& b) { return !b.is_function() && !b.value().is_tensor(); };
   Value& x = both.then_value;
   Value& y = both.else_value;
   if (number(then_branch)) x = ir::broadcast_to(x, y.dims());
   if (number(else_branch)) y = ir::broadcast_to(y, x.dims());
   const auto types = [&] {
-    return text("(then_expression ", x.type(), ", else_expression ", y.type(), ")");
+    return text("(", names.then_name, " ", x.type(), ", ", names.else_name, " ", y.type(), ")");
   };
   if (x.dtype() != y.dtype()) {
-    Call::type_error("else_expression", text("the branches have different dtypes ", types()));
+    Call::type_error(names.else_name, text("the branches have different dtypes ", types()));
   }
   bool same = x.rank() == y.rank();
   for (int axis = 0; same && axis < x.rank(); ++axis) {
     same = equal(x.dims()[axis], y.dims()[axis]) != ir::Answer::No;
   }
   if (!same) {
-    Call::value_error("else_expression", text("the branches have different shapes ", types()));
+    Call::value_error(names.else_name, text("the branches have different shapes ", types()));
   }
   y = ir::with_dims(y, x.dims());
   return both;
-}
-
-Value as_condition(const Operand& condition) {
-  return ir::cast(value_of(condition, DType::Bool, "condition"), DType::Bool);
 }
 
 Tensor lazy(const Value& condition, const Branches& both) {
@@ -86,14 +94,17 @@ Tensor lazy(const Value& condition, const Branches& both) {
   return wrap(ir::make(ir::Op::Cond, attrs, std::move(operands)));
 }
 
-Tensor choose(const Operand& condition, const Branch& then_branch, const Branch& else_branch) {
-  const ir::Type given = value_of(condition, DType::Bool, "condition").type();
-  const Value chosen = as_condition(condition);
-  const Branches both = evaluate(then_branch, else_branch);
+Tensor choose(const Operand& condition, const Branch& then_branch, const Branch& else_branch,
+              const BranchNames& names = {}, const char* argument = "condition") {
+  const Value given = value_of(condition, DType::Bool, argument);
+  const Value chosen = ir::cast(given, DType::Bool);
+  const Branches both = evaluate(then_branch, else_branch, names);
+  const auto types = [&] {
+    return text("(", argument, " ", given.type(), ", ", names.then_name, " ",
+                both.then_value.type(), ")");
+  };
   if (chosen.rank() > both.then_value.rank()) {
-    Call::value_error("condition", text("condition has a higher rank than the branches (condition ",
-                                        given, ", then_expression ",
-                                        both.then_value.type(), ")"));
+    Call::value_error(argument, text(argument, " has a higher rank than the branches ", types()));
   }
   const bool any_function = then_branch.is_function() || else_branch.is_function();
   if (chosen.rank() == 0 && any_function) return lazy(chosen, both);
@@ -101,27 +112,36 @@ Tensor choose(const Operand& condition, const Branch& then_branch, const Branch&
   for (int axis = 0; axis < chosen.rank(); ++axis) {
     const ir::Dim& dim = chosen.dims()[axis];
     if (dim.is_one() || equal(dim, dims[axis]) != ir::Answer::No) continue;
-    Call::value_error("condition", text("condition does not fit the branches (condition ",
-                                        given, ", then_expression ",
-                                        both.then_value.type(), ")"));
+    Call::value_error(argument, text(argument, " does not fit the branches ", types()));
   }
   const Value spread = ir::broadcast(chosen, dims, ir::all_axes(chosen));
   return wrap(ir::select(spread, both.then_value, both.else_value));
 }
 
 /// The branch alone: picked when the graph is built.
-Tensor only(const Branch& branch) {
-  return wrap(value_of_branch(branch, floatx_dtype(), "x"));
+Tensor only(const Branch& branch, const char* argument) {
+  return wrap(value_of_branch(branch, floatx_dtype(), argument));
 }
 
-Tensor by_phase(const Branch& x, const Branch& alt) {
-  if (const auto fixed = fixed_learning_phase()) return only(*fixed != 0 ? x : alt);
-  return choose(Operand(learning_phase(), x.where()), x, alt);
+/// Whether a number or a constant scalar is not 0; nothing for other tensors.
+std::optional<bool> known(const Operand& training) {
+  if (!training.is_tensor()) return training.real() != 0;
+  const Value value = value_of(training.tensor(), "training");
+  if (value.node->op != ir::Op::Constant || value.rank() != 0) return {};
+  const std::byte* bytes = value.node->as<ir::ConstantAttrs>().data.bytes->data();
+  std::byte is_set{};
+  ir::convert_elements(value.dtype(), bytes, DType::Bool, &is_set, 1);
+  return is_set != std::byte{0};
 }
 
-Tensor by_training(const Branch& x, const Branch& alt, const Operand& training) {
-  if (!training.is_tensor()) return only(training.real() != 0 ? x : alt);
-  return choose(training, x, alt);
+/// `then_branch` where `training` is not 0; without one the learning phase decides.
+Tensor by_phase(const Branch& then_branch, const Branch& else_branch,
+                const OptionalOperand& training, Where where, const BranchNames& names) {
+  const Operand phase = training.is_none() ? Operand(learning_phase(), where) : training.value();
+  if (const auto fixed = known(phase)) {
+    return *fixed ? only(then_branch, names.then_name) : only(else_branch, names.else_name);
+  }
+  return choose(phase, then_branch, else_branch, names, "training");
 }
 
 }  // namespace
@@ -168,24 +188,14 @@ Tensor switch_(const Operand& condition, const Branch& then_expression,
   return choose(condition, then_expression, else_expression);
 }
 
-Tensor in_train_phase(const Branch& x, const Branch& alt) {
+Tensor in_train_phase(const Branch& x, const Branch& alt, const OptionalOperand& training) {
   const Call call("in_train_phase", x.where());
-  return by_phase(x, alt);
+  return by_phase(x, alt, training, x.where(), kPhaseNames);
 }
 
-Tensor in_train_phase(const Branch& x, const Branch& alt, const Operand& training) {
-  const Call call("in_train_phase", x.where());
-  return by_training(x, alt, training);
-}
-
-Tensor in_test_phase(const Branch& x, const Branch& alt) {
+Tensor in_test_phase(const Branch& x, const Branch& alt, const OptionalOperand& training) {
   const Call call("in_test_phase", x.where());
-  return by_phase(alt, x);
-}
-
-Tensor in_test_phase(const Branch& x, const Branch& alt, const Operand& training) {
-  const Call call("in_test_phase", x.where());
-  return by_training(alt, x, training);
+  return by_phase(alt, x, training, x.where(), kTestPhaseNames);
 }
 
 Tensor print_tensor(const Operand& x, const PrintOptions& options) {

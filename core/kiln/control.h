@@ -1,6 +1,7 @@
 // Choosing between values at run time: the learning phase and switch.
 #pragma once
 
+#include <kiln/optional_operand.h>
 #include <kiln/tensor.h>
 
 #include <functional>
@@ -53,18 +54,20 @@ KILN_API void clear_session();
 KILN_API Tensor switch_(const Operand& condition, const Branch& then_expression,
                         const Branch& else_expression);
 
-/// x in the training phase, else alt. `training` unset: learning_phase(). A number or a constant
-/// learning phase picks the branch when the graph is built, and then the shapes may differ.
+/// x in the training phase, else alt: `training` is not 0, or, when it is None, learning_phase().
+/// A number or a constant scalar picks the branch when the graph is built; then the other one is
+/// not called and may have another type. A tensor chooses at run time, as switch_ does.
+/// Errors: those of switch_ when a tensor chooses.
 ///     const auto x = K::constant(2), alt = K::constant(3);
 ///     K::eval(K::in_train_phase(x, alt));  // 3.0
 ///     K::eval(K::in_train_phase(x, alt, 1));  // 2.0
-KILN_API Tensor in_train_phase(const Branch& x, const Branch& alt);
-KILN_API Tensor in_train_phase(const Branch& x, const Branch& alt, const Operand& training);
-/// in_train_phase(alt, x).
+KILN_API Tensor in_train_phase(const Branch& x, const Branch& alt,
+                               const OptionalOperand& training = None);
+/// in_train_phase(alt, x, training).
 ///     const auto x = K::constant(2), alt = K::constant(3);
 ///     K::eval(K::in_test_phase(x, alt));  // 2.0
-KILN_API Tensor in_test_phase(const Branch& x, const Branch& alt);
-KILN_API Tensor in_test_phase(const Branch& x, const Branch& alt, const Operand& training);
+KILN_API Tensor in_test_phase(const Branch& x, const Branch& alt,
+                              const OptionalOperand& training = None);
 
 struct PrintOptions {
   std::string message = {};

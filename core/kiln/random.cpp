@@ -114,7 +114,8 @@ Tensor dropout(const Operand& x, double level, const DropoutOptions& options) {
     for (std::size_t i = 0; i < noise.size(); ++i) {
       if (!entries[i].is_none()) noise[i] = dims_of(Shape({entries[i]})).front();
     }
-    if (broadcast_dims(value.type(), {value.dtype(), noise}) != value.dims()) {
+    const ir::Type mask{value.dtype(), noise};
+    if (broadcast_dims(value.type(), mask, {"x", "noise_shape"}) != value.dims()) {
       Call::value_error("noise_shape", text("noise_shape ", to_string(noise),
                                             " does not broadcast to x (x ", value.type(), ")"));
     }

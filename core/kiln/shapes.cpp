@@ -159,6 +159,9 @@ Dim entry_dim(const ShapeEntry& entry, std::size_t i, const char* argument) {
   if (entry.is_none()) {
     Call::value_error(argument, text(argument, "[", i, "] is None; a size is needed"));
   }
+  if (!entry.is_tensor() && entry.size() < 0) {
+    Call::value_error(argument, text(argument, "[", i, "] is ", entry.size()));
+  }
   if (!entry.is_tensor()) return entry.size();
   const auto dim = dim_of(value_of(entry.tensor(), argument));
   if (!dim) {

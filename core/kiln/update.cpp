@@ -25,10 +25,13 @@ bool spreads_to(const ir::Type& type, const ir::Type& value) {
 }
 
 /// `value` with the variable's type exactly: a number is broadcast, anything else must fit.
-ir::Value fitted(const ir::Value& variable, const Operand& operand, const char* argument) {
+ir::Value fitted(const ir::Value& variable, const Operand& operand, const char* argument,
+                 const char* name = "x") {
   ir::Value value = value_of(operand, variable.dtype(), argument);
   const ir::Type& type = variable.type();
-  const auto both = [&] { return text("(x ", type, ", ", argument, " ", value.type(), ")"); };
+  const auto both = [&] {
+    return text("(", name, " ", type, ", ", argument, " ", value.type(), ")");
+  };
   if (value.dtype() != type.dtype) {
     Call::type_error(argument, text(argument, " has dtype ", value.dtype(),
                                     " but the variable has ", type.dtype, " ", both()));
@@ -56,10 +59,16 @@ UpdateOp update(const Tensor& x, const Operand& new_x, Where where) {
   const Call call("update", where);
   const ir::Value variable = variable_of(x, "x");
   const ir::Value value = value_of(new_x, variable.dtype(), "new_x");
+  const auto both = [&] {
+    return text("(x ", variable.type(), ", new_x ", value.type(), ")");
+  };
   if (new_x.is_tensor() && value.rank() != variable.rank()) {
     Call::value_error("new_x", text("new_x has rank ", value.rank(), " but the variable has rank ",
-                                    variable.rank(), " (x ", variable.type(), ", new_x ",
-                                    value.type(), ")"));
+                                    variable.rank(), " ", both()));
+  }
+  for (int axis = 0; axis < value.rank(); ++axis) {
+    if (equal(value.dims()[axis], variable.dims()[axis]) != ir::Answer::No) continue;
+    Call::value_error("new_x", text("new_x does not fit the variable ", both()));
   }
   return made(x, fitted(variable, new_x, "new_x"), where);
 }
@@ -81,7 +90,7 @@ UpdateOp moving_average_update(const Tensor& variable, const Operand& value,
   const Call call("moving_average_update", where);
   const ir::Value x = variable_of(variable, "variable");
   const ir::Value current = ir::cast(value_of(value, x.dtype(), "value"), x.dtype());
-  const ir::Value m = ir::broadcast_to(fitted(x, momentum, "momentum"), x.dims());
+  const ir::Value m = ir::broadcast_to(fitted(x, momentum, "momentum", "variable"), x.dims());
   if (!spreads_to(x.type(), current.type())) {
     Call::value_error("value", text("value does not fit the variable (variable ", x.type(),
                                     ", value ", current.type(), ")"));

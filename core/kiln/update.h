@@ -23,6 +23,10 @@ struct UpdateOp {
 ///     const auto x = K::variable({1., 2.});
 ///     K::eval(K::update(x, 3 * x));  // [3. 6.]
 KILN_API UpdateOp update(const Tensor& x, const Operand& new_x, Where where = Where::here());
+template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
+UpdateOp update(const Tensor& x, Number new_x, Where where = Where::here()) {
+  return update(x, Operand(new_x, where), where);
+}
 /// x := x + increment (broadcast to x's shape).
 ///     const auto x = K::variable({1., 2.});
 ///     K::eval(K::update_add(x, 1));  // [2. 3.]

@@ -1,0 +1,195 @@
+// Group N, dropout and seeds. Moments are those of the distributions, within five standard errors
+// or so; of truncated_normal the standard deviation is 0.87962566 stddev.
+#include "tests/catch.h"
+#include "tests/k/row.h"
+#include "tests/misuse.h"
+
+#include <cmath>
+
+namespace kiln::test {
+namespace {
+
+using testing::Fault;
+using testing::Misuse;
+using Sizes = std::vector<std::optional<std::int64_t>>;
+
+constexpr std::int64_t kMany = 40000;
+
+Tensor of(const Shape& shape, const char* dtype = "float32") {
+  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
+}
+Function drawing(const Tensor& x) { return function({}, {x}, {.backend = tested_backend()}); }
+Array value(const Tensor& x) { return drawing(x)({})[0]; }
+
+struct Moments {
+  double mean = 0, deviation = 0, lowest = kInf, highest = -kInf;
+};
+
+Moments moments(const Tensor& x) {
+  const Array drawn = value(x).astype(DType::Float64);
+  const auto n = static_cast<double>(drawn.size());
+  Moments m;
+  for (const double element : drawn.as<double>()) {
+    m.mean += element / n;
+    m.lowest = std::min(m.lowest, element);
+    m.highest = std::max(m.highest, element);
+  }
+  for (const double element : drawn.as<double>()) {
+    m.deviation += (element - m.mean) * (element - m.mean) / n;
+  }
+  m.deviation = std::sqrt(m.deviation);
+  return m;
+}
+
+const char* const kFloats[] = {"float16", "bfloat16", "float32", "float64"};
+
+}  // namespace
+
+TEST_CASE("draws have their distribution in every floating point dtype", "[k]") {
+  for (const char* dtype : kFloats) {
+    INFO(dtype);
+    const Moments normal =
+        moments(random_normal({kMany}, {.mean = 3, .stddev = 2, .dtype = dtype, .seed = 1}));
+    CHECK(normal.mean == Approx(3).margin(0.06));
+    CHECK(normal.deviation == Approx(2).epsilon(0.025));
+    CHECK(normal.highest > 3 + 2 * 3);
+    const Moments uniform =
+        moments(random_uniform({kMany}, {.minval = 1, .maxval = 2, .dtype = dtype, .seed = 2}));
+    CHECK(uniform.mean == Approx(1.5).margin(0.01));
+    CHECK(uniform.deviation == Approx(std::sqrt(1. / 12)).epsilon(0.02));
+    CHECK(uniform.lowest >= 1);
+    CHECK(uniform.highest < 2);
+    const Moments coins = moments(random_binomial({kMany}, {.p = 0.3, .dtype = dtype, .seed = 3}));
+    CHECK(coins.mean == Approx(0.3).margin(0.012));
+    CHECK(coins.lowest == 0);
+    CHECK(coins.highest == 1);
+    const Moments cut =
+        moments(truncated_normal({kMany}, {.mean = -1, .stddev = 0.5, .dtype = dtype, .seed = 4}));
+    CHECK(cut.mean == Approx(-1).margin(0.015));
+    CHECK(cut.deviation == Approx(0.87962566 * 0.5).epsilon(0.02));
+    CHECK(cut.lowest >= -2);
+    CHECK(cut.highest <= 0);
+  }
+}
+
+TEST_CASE("draws that are certain", "[k]") {
+  CHECK(value(random_normal({2}, {.mean = 5, .stddev = 0})) == Array{5.f, 5.f});
+  CHECK(value(random_uniform({2}, {.minval = 5, .maxval = 5})) == Array{5.f, 5.f});
+  CHECK(moments(random_binomial({kMany})).highest == 0);
+  CHECK(moments(random_binomial({kMany}, {.p = 1})).lowest == 1);
+  CHECK(value(random_binomial({3}, {.p = 1, .dtype = "int32"})) == Array{1, 1, 1});
+  CHECK(value(random_binomial({1, 2}, {.p = 1, .dtype = "bool"})) == Array{{true, true}});
+}
+
+TEST_CASE("draws take computed, empty and scalar shapes", "[k]") {
+  const Tensor x = of({None, 2});
+  const Tensor draws[] = {random_normal(shape(x)), random_uniform(shape(x)),
+                          random_binomial(shape(x)), truncated_normal(shape(x))};
+  for (const Tensor& draw : draws) {
+    CHECK(int_shape(draw) == Sizes{{}, 2});
+    const Function f = function({x}, {draw}, {.backend = tested_backend()});
+    for (const std::int64_t rows : {0, 1, 3}) {
+      CHECK(f({Array::zeros({rows, 2})})[0].dims() == std::vector<std::int64_t>{rows, 2});
+    }
+  }
+  CHECK(int_shape(random_normal({shape(x)[0], 3, 1})) == Sizes{{}, 3, 1});
+  CHECK(value(random_uniform({})).rank() == 0);
+  CHECK(value(truncated_normal({0, 2})).dims() == std::vector<std::int64_t>{0, 2});
+}
+
+TEST_CASE("each evaluation draws anew; a seed fixes the stream of draws", "[k]") {
+  const auto draw = [](std::optional<std::int64_t> seed) {
+    return drawing(random_normal({4}, {.seed = seed}));
+  };
+  const Function f = draw(7);
+  set_random_seed(1);
+  const Array first = f({})[0], second = f({})[0];
+  CHECK_FALSE(first == second);
+  const Function again = draw(7), other = draw(8), free = draw({}), free_too = draw({});
+  set_random_seed(1);
+  CHECK(again({})[0] == first);
+  CHECK(again({})[0] == second);
+  CHECK_FALSE(other({})[0] == first);
+  CHECK_FALSE(free({})[0] == free_too({})[0]);
+  const Tensor x = random_uniform({4}), y = random_uniform({4});
+  const auto both = function({}, {x, y, x}, {.backend = tested_backend()})({});
+  CHECK_FALSE(both[0] == both[1]);
+  CHECK(both[0] == both[2]);
+}
+
+TEST_CASE("dropout keeps the mean and drops the share that was asked for", "[k]") {
+  for (const char* dtype : kFloats) {
+    INFO(dtype);
+    const Tensor x = constant(3, {.dtype = dtype, .shape = {kMany}});
+    const Moments m = moments(dropout(x, 0.25, {.seed = 5}));
+    CHECK(m.lowest == 0);
+    CHECK(m.highest == Approx(4).epsilon(0.01));
+    CHECK(m.mean == Approx(3).margin(0.06));
+    CHECK(kiln::dtype(dropout(x, 0.25)) == dtype);
+  }
+  const Tensor x = constant({{1., 2.}, {3., 4.}});
+  CHECK(value(dropout(x, 0)) == Array{{1.f, 2.f}, {3.f, 4.f}});
+  CHECK(value(dropout(constant(1, {.shape = {0, 3}}), 0.5)) == Array::zeros({0, 3}));
+}
+
+TEST_CASE("axes of size 1 in noise_shape share their mask", "[k]") {
+  const Tensor x = of({None, 3});
+  const Tensor rows = dropout(x, 0.5, {.noise_shape = {None, 1}, .seed = 1});
+  const Tensor columns = dropout(x, 0.5, {.noise_shape = {1, 3}, .seed = 1});
+  const Function f = function({x}, {rows, columns}, {.backend = tested_backend()});
+  const auto results = f({Array::full({64, 3}, 1, DType::Float32)});
+  int kept_rows = 0, kept_columns = 0;
+  const auto by_row = results[0].as<float>(), by_column = results[1].as<float>();
+  for (std::size_t i = 0; i < 64; ++i) {
+    kept_rows += by_row[3 * i] != 0;
+    for (std::size_t j = 0; j < 3; ++j) {
+      CHECK(by_row[3 * i + j] == by_row[3 * i]);
+      CHECK(by_column[3 * i + j] == by_column[j]);
+    }
+  }
+  for (std::size_t j = 0; j < 3; ++j) kept_columns += by_column[j] != 0;
+  CHECK((kept_rows > 12 && kept_rows < 52));
+  CHECK(kept_columns <= 3);
+}
+
+TEST_CASE("the gradient of dropout uses the mask of the value", "[k]") {
+  const Tensor x = of({None});
+  const Tensor y = dropout(x, 0.4);
+  const Function f = function({x}, {y, gradients(sum(y), {x})[0]}, {.backend = tested_backend()});
+  const auto results = f({Array::full({100}, 1, DType::Float32)});
+  CHECK(results[0] == results[1]);
+  CHECK(function({x}, {y}, {.backend = tested_backend()})({Array::zeros({0})})[0].size() == 0);
+}
+
+TEST_CASE("misuse of random functions", "[k]") {
+  const std::vector<Misuse> rows = {
+      {__LINE__, Fault::Type, [] { random_normal({2}, {.dtype = "int32"}); },
+       "random_normal: dtype int32 is not floating point"},
+      {__LINE__, Fault::Type, [] { random_uniform({2}, {.dtype = "bool"}); },
+       "random_uniform: dtype bool is not floating point"},
+      {__LINE__, Fault::Type, [] { truncated_normal({2}, {.dtype = "half"}); },
+       "truncated_normal: dtype 'half' is not known"},
+      {__LINE__, Fault::Value, [] { random_binomial({None}); },
+       "random_binomial: shape[0] is None; a size is needed"},
+      {__LINE__, Fault::Value, [] { random_normal({-1}); }, "random_normal: shape[0] is -1"},
+      {__LINE__, Fault::Value, [] { random_uniform(of({2})); },
+       "random_uniform: shape is a tensor that is not computed from shapes (p float32[2])"},
+      {__LINE__, Fault::Value, [] { dropout(of({2}), 1); }, "dropout: level 1 is outside [0, 1)"},
+      {__LINE__, Fault::Value, [] { dropout(of({2}), -0.5); },
+       "dropout: level -0.5 is outside [0, 1)"},
+      {__LINE__, Fault::Value, [] { dropout(of({2}), NAN); },
+       "dropout: level nan is outside [0, 1)"},
+      {__LINE__, Fault::Type, [] { dropout(of({2}, "int32"), 0.5); },
+       "dropout: x is not floating point (x int32[2])"},
+      {__LINE__, Fault::Value, [] { dropout(of({2, 3}), 0.5, {.noise_shape = {2}}); },
+       "dropout: noise_shape has another rank than x (x float32[2,3])"},
+      {__LINE__, Fault::Value, [] { dropout(of({2, 3}), 0.5, {.noise_shape = {2, 2}}); },
+       "dropout: shapes do not broadcast: sizes 3 and 2 of axis -1 (x float32[2,3], noise_shape "
+       "float32[2,2])"},
+      {__LINE__, Fault::Value, [] { dropout(of({1, 3}), 0.5, {.noise_shape = {2, 3}}); },
+       "dropout: noise_shape [2,3] does not broadcast to x (x float32[1,3])"},
+  };
+  run(rows, __FILE__);
+}
+
+}  // namespace kiln::test
