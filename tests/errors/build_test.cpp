@@ -72,7 +72,7 @@ TEST_CASE("tensors and variables that cannot be made") {
        "placeholder: dtype 'text' is not known"},
       {__LINE__, Fault::Value, [] { zeros({2, None}); },
        "zeros: shape[1] is None; a size is needed"},
-      {__LINE__, Fault::Value, [] { ones({-1}); }, "ones: shape holds the size -1"},
+      {__LINE__, Fault::Value, [] { ones({-1}); }, "ones: shape[0] is -1"},
       {__LINE__, Fault::Value, [] { eye({2, -1}); }, "eye: size [2,-1] is negative"},
       {__LINE__, Fault::Value, [] { constant(Array{1.f, 2.f}, {.shape = {3}}); },
        "constant: shape [3] has 3 elements but value has 2"},

@@ -245,7 +245,7 @@ TEST_CASE("misuse of creation and inspection", "[k]") {
       {__LINE__, Fault::Type, [] { variable(Array(1), {.dtype = "int"}); },
        "variable: dtype 'int' is not known"},
       {__LINE__, Fault::Value, [] { variable(of({2}) + 1); },
-       "variable: an output depends on a placeholder that is not an input (p float32[2], made "
+       "variable: a result depends on a placeholder that is not fed (p float32[2], made at "
        __FILE__ ":" + std::to_string(kLine) + ")"},
       {__LINE__, Fault::Value, [] { variable(Tensor()); }, "variable: value is an empty tensor"},
       {__LINE__, Fault::Type, [] { constant(Array(1), {.dtype = "string"}); },
@@ -256,7 +256,8 @@ TEST_CASE("misuse of creation and inspection", "[k]") {
        "constant: shape[0] is -2"},
       {__LINE__, Fault::Value, [] { constant(1, {.shape = {None}}); },
        "constant: shape[0] is None; a size is needed"},
-      {__LINE__, Fault::Value, [] { zeros({2, None}); }, "zeros: shape[1] is None; a size is needed"},
+      {__LINE__, Fault::Value, [] { zeros({2, None}); },
+       "zeros: shape[1] is None; a size is needed"},
       {__LINE__, Fault::Value, [] { ones({-1}); }, "ones: shape[0] is -1"},
       {__LINE__, Fault::Type, [] { ones({1}, {.dtype = "f4"}); }, "ones: dtype 'f4' is not known"},
       {__LINE__, Fault::Value, [] { eye(-1); }, "eye: size [-1,-1] is negative"},

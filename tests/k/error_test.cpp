@@ -123,7 +123,7 @@ const std::vector<testing::Misuse> kRows = {
     {__LINE__, Fault::Value, [] { return argmax(of({})); },
      "argmax: axis -1 is out of range for rank 0"},
     {__LINE__, Fault::Value, [] { return argmin(of({2, 0})); },
-     "argmin: axis 1 has no elements (x float32[2,0])"},
+     "argmin: axis 1 has no elements (float32[2,0])"},
     {__LINE__, Fault::Type, [] { return cumsum(of({2}, "bool")); },
      "cumsum: x is bool, not a number (x bool[2])"},
     {__LINE__, Fault::Value, [] { return cumprod(of({2}), {.axis = 1}); },
