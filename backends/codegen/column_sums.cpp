@@ -1,7 +1,7 @@
 // Which sums, and the kernel's form of them.
 #include "backends/codegen/column_sums.h"
 
-#include "backends/codegen/points.h"
+#include "core/module/read.h"
 #include "core/ops/build.h"
 
 #include <algorithm>
@@ -13,6 +13,10 @@ using ir::Dim;
 
 /// So many blocks at most, of so many rows at least: the sums of blocks are to be little work.
 constexpr std::int64_t kMostBlocks = 64, kFewestRows = 8;
+
+/// A reduction to more numbers than this runs on several threads as it is; one of fewer than so
+/// many numbers is not worth more of them.
+constexpr std::int64_t kFewNumbers = 512, kManyNumbers = 1 << 16;
 
 /// Expressions of the index along axis 0 are made from those of the two axes that it became.
 void rebuild_indices(Kernel& kernel, std::int64_t block) {
@@ -71,6 +75,29 @@ std::int64_t block_for(const Unit& unit, const Points& points) {
   return block < size ? block : 0;
 }
 
+bool worth_parts(const ir::Node& reduction, const SizeNames& names) {
+  const auto* attrs = std::get_if<ir::AxesAttrs>(&reduction.attrs);
+  const ir::OpDef& d = def(reduction.op);
+  if (!attrs || d.lowering != ir::Lowering::Reduce || d.combiner == ir::Combiner::ArgMax) {
+    return false;
+  }
+  const ir::Ints& axes = attrs->axes;
+  if (axes.size() < 2 || axes[0] != 0) return false;
+  const ir::Dims dims = names(reduction.operands[0].dims());
+  std::int64_t reduced = 1, kept = 1;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const bool is_reduced =
+        std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) != axes.end();
+    if (is_reduced && !dims[i].is_static()) reduced = kManyNumbers;
+    if (!is_reduced && !dims[i].is_static()) return false;
+    if (dims[i].is_static()) (is_reduced ? reduced : kept) *= std::min(dims[i].value(), kManyNumbers);
+    reduced = std::min(reduced, kManyNumbers);
+    kept = std::min(kept, kManyNumbers);
+  }
+  const bool many_rows = !dims[0].is_static() || dims[0].value() >= kFewestRows;
+  return many_rows && kept <= kFewNumbers && reduced * kept >= kManyNumbers;
+}
+
 ColumnSum column_sum(const ir::Node& sum, const Unit& unit, std::int64_t block,
                      const SizeNames& names) {
   const ir::OriginScope origin(sum.origin, /*replace=*/true);
@@ -79,11 +106,11 @@ ColumnSum column_sum(const ir::Node& sum, const Unit& unit, std::int64_t block,
   const ir::Dims& kept = sum.types[0].dims;
   ir::Dims dims{unit.domain[static_cast<std::size_t>(outer[0])].value() / block};
   dims.insert(dims.end(), kept.begin(), kept.end());
-  ir::Ints axes;
-  for (std::size_t i = 0; i < kept.size(); ++i) axes.push_back(static_cast<std::int64_t>(i) + 1);
   ColumnSum made;
-  // Of the sum itself, so that no two sums have the same one; its elements are never looked at.
-  made.blocks = ir::broadcast(sum.result(), dims, axes);
+  // No other node may be this one, whose memory two units write.
+  made.blocks = ir::make(
+      ir::Op::Placeholder,
+      ir::PlaceholderAttrs{module::fresh_id(), "sums", {sum.types[0].dtype, std::move(dims)}}, {});
   made.total = ir::reduce_sum(made.blocks, {0});
   made.to.push_back({outer[0], 1, 0});
   for (AxisMap entry : identity_map(names(kept))) {

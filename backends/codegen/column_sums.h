@@ -1,6 +1,7 @@
 // Column sums on the way: a kernel that goes row by row adds up what it makes in blocks of rows, so
 // that nobody has to read it again down the columns. Blocks depend on sizes alone, never on the
-// number of threads, and one block is the work of one thread.
+// number of threads, and one block is the work of one thread. And reductions to so few numbers that
+// no two threads could share them, in two steps.
 #pragma once
 
 #include "backends/codegen/kernel.h"
@@ -19,6 +20,10 @@ struct ColumnSum {
 };
 ColumnSum column_sum(const ir::Node& sum, const Unit& unit, std::int64_t block,
                      const SizeNames& names);
+
+/// Whether a reduction over the first axis and others gives so few numbers from so many that it is
+/// better done in two steps: all axes but the first, and then that.
+bool worth_parts(const ir::Node& reduction, const SizeNames& names);
 
 /// Axis 0 becomes blocks and indices within them. `in_blocks`: accesses whose index along axis 0
 /// is that of the block. REQUIRES: a static extent that is a multiple of `block`.

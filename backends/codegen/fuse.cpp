@@ -260,14 +260,16 @@ class Fuser {
     }
     int index = -1;
     Fit chosen;
+    const bool in_parts = options_.sums_in_parts && worth_parts(node, names_);
     for (int candidate : candidates(points, views)) {
-      if (candidate < 0) continue;
+      if (candidate < 0 || (in_parts && !unit(candidate).split)) continue;
       chosen = fit(candidate, points, views);
       if (!chosen.fits) continue;
       index = candidate;
       break;
     }
     if (index < 0 && sum_columns(node, points, views)) return;
+    if (index < 0 && in_parts) return reduce_in_parts(node);
     if (index < 0) {
       index = new_unit(UnitKind::Kernel);
       unit(index).domain = points.domain;
@@ -354,13 +356,12 @@ class Fuser {
   /// A sum over the very axes that a unit does not reduce, of what that unit makes or reads at
   /// every point: it adds up blocks of rows on its way, and a kernel of its own adds those.
   bool sum_columns(const Node& node, const Points& points, const std::vector<View>& views) {
-    if (!options_.column_sums || node.op != Op::Sum || points.role != Role::Reduce) return false;
+    if (!options_.sums_in_parts || node.op != Op::Sum || points.role != Role::Reduce) return false;
     for (const int index : candidates(points, views)) {
       const std::int64_t block = index < 0 ? 0 : block_for(unit(index), points);
       if (block == 0 || !readable(index, points, Role::Full, points.reads[0], views[0])) continue;
       const ColumnSum made = column_sum(node, unit(index), block, names_);
       out_.made.insert(out_.made.end(), {made.blocks, made.total});
-      out_.dense.insert(made.blocks);
       const Value zero = ir::scalar_constant(node.types[0].dtype, 0);
       out_.made.push_back(zero);
       const int ground = fill(zero, made.blocks);
@@ -377,6 +378,20 @@ class Fuser {
       return true;
     }
     return false;
+  }
+
+  /// A reduction to few numbers, in two steps: the first over many independent rows.
+  void reduce_in_parts(const Node& node) {
+    const ir::OriginScope origin(node.origin, /*replace=*/true);
+    const ir::Ints& axes = node.as<ir::AxesAttrs>().axes;
+    const Value parts =
+        ir::reduce(node.op, node.operands[0], ir::Ints(axes.begin() + 1, axes.end()));
+    const Value total = ir::reduce(node.op, parts, {0});
+    out_.made.insert(out_.made.end(), {parts, total});
+    out_.instead.emplace(&node, total);
+    place(*parts.node);
+    place(*total.node);
+    if (out_.dense.count(node.result())) store(node.result());
   }
 
   // ---- tensors written in parts ----
@@ -562,7 +577,8 @@ class Fuser {
                                        [&](const Row& row) { return row.op == d.op; });
                   }),
                   "fuse.cpp places an op neither by its lowering class nor by a row");
-    if (is_leaf(node)) return;
+    const bool there = unit_of_.count(&node) != 0 || out_.instead.count(&node) != 0;
+    if (is_leaf(node) || there) return;  // reduce_in_parts may have come first
     for (const Row& row : kRows) {
       if (row.op == node.op) return (this->*row.place)(node);
     }

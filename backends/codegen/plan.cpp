@@ -26,7 +26,7 @@ class PlanBuilder {
   Plan run(const std::vector<Value>& arguments, const std::vector<Value>& results) {
     add_arguments(arguments);
     FuseOptions options;
-    options.column_sums = !in_body_;
+    options.sums_in_parts = !in_body_;
     const Units none;
     options.claims = [&](const Node& node) { return decision(node).taken_by != nullptr; };
     options.takes_view = [&](const Node& node, std::size_t operand) {

@@ -79,7 +79,7 @@ struct Units {
   std::unordered_set<ir::Value, ir::ValueHash> dense;
   /// Iota, DimSize and elementwise work on them and on constants: computed where used.
   std::unordered_set<const ir::Node*> free;
-  /// Nodes that are computed as another value: column sums (column_sums.h).
+  /// Nodes that are computed as another value: sums in parts (column_sums.h).
   std::unordered_map<const ir::Node*, ir::Value> instead;
   /// Keeps what was made here alive.
   std::vector<ir::Value> made;
@@ -102,7 +102,7 @@ using OperandClaim = std::function<bool(const ir::Node& node, std::size_t operan
 struct FuseOptions {
   ProductClaim claims = [](const ir::Node&) { return false; };
   OperandClaim takes_view = [](const ir::Node&, std::size_t) { return false; };
-  bool column_sums = false;  // within kernels that reduce rows
+  bool sums_in_parts = false;  // column_sums.h
 };
 Units fuse(const std::vector<ir::Value>& results, const SizeNames& names,
            const FuseOptions& options);

@@ -100,6 +100,18 @@ TEST_CASE("columns are summed by the kernel that goes row by row, in blocks") {
   CHECK(program.kernels.size() == 5);
 }
 
+TEST_CASE("a reduction to few numbers goes row by row first") {
+  const Value x = input({ir::Dim::fresh("batch"), 28, 28, 32});
+  const Program program = program_of({x}, {ir::reduce_sum(x * x, {0, 1, 2})});
+  REQUIRE(program.kernels.size() == 2);
+  const Kernel& first = program.kernels[0].kernel;
+  CHECK(first.axes[0] == x.dims()[0]);
+  CHECK(first.outer == 2);
+  // Enough numbers for every thread.
+  const Value wide = input({16, 8, 1024});
+  CHECK(program_of({wide}, {ir::reduce_sum(wide, {0, 1})}).kernels.size() == 1);
+}
+
 TEST_CASE("sizes that guards hold equal are one") {
   const Value x = input({ir::Dim::fresh("a"), 3}), y = input({ir::Dim::fresh("b"), 3});
   const Value sum = x + ir::with_dims(y, x.dims());

@@ -252,3 +252,24 @@ TEST_CASE("a product adds the bias and takes relu when nobody needs less") {
   const Value rows = ir::broadcast(column, {kRows, kSize}, {0});
   CHECK(Running({x, w, column}, {product + rows}, {}).program().kernels.size() == 1);
 }
+
+TEST_CASE("what follows a product and is not absorbed is one kernel, bias and all") {
+  const Value x = matrix(kRows, kSize), w = matrix(kSize, kSize);
+  const Value b = test::placeholder({DType::Float32, {kSize}});
+  const Value product = ir::dot(x, {0, 1}, w, {1, 2}, {0, 2});
+  const Value sum = product + ir::broadcast_to(b, {kRows, kSize});
+  for (const ir::Op op : {ir::Op::Tanh, ir::Op::Sigmoid}) {
+    Running whole({x, w, b}, {ir::unary(op, sum)}, {});
+    CHECK(whole.program().kernels.size() == 1);
+    CHECK(whole.program().plan.steps.size() == 2);
+    Running parts({x, w, b}, {sum}, {});
+    whole.feeds[2] = parts.feeds[2] = {-0.5f, 0.25f, 1.0f};
+    whole.run();
+    parts.run();
+    for (std::size_t i = 0; i < parts.found[0].size(); ++i) {
+      const double y = static_cast<double>(parts.found[0][i]);
+      const double want = op == ir::Op::Tanh ? std::tanh(y) : 1 / (1 + std::exp(-y));
+      CHECK(static_cast<double>(whole.found[0][i]) == Approx(want).epsilon(1e-5));
+    }
+  }
+}

@@ -1,9 +1,12 @@
 // Rows that are reduced and columns that are summed over the same tensor: a backend may do both
-// in one pass, in blocks of rows where the number of rows has a fit divisor.
+// in one pass, in blocks of rows where the number of rows has a fit divisor. Reductions to so few
+// numbers that it may do them in two steps.
 #include "tests/catch.h"
 #include "tests/ops/evaluate.h"
 
 #include "core/ops/build.h"
+
+#include <algorithm>
 
 using namespace kiln;
 using ir::Value;
@@ -70,5 +73,42 @@ TEST_CASE("columns are summed beside what is done row by row") {
       for (const double value : want.products) squares.push_back(value * value);
       check(found[3], squares);
     }
+  }
+}
+
+TEST_CASE("many numbers are reduced to few") {
+  const ir::Dims shapes[] = {{16, 70, 64}, {9, 30, 31, 8}, {8, 128, 65}};
+  std::mt19937_64 generator(7);
+  for (const ir::Dims& dims : shapes) {
+    const ir::Type type{DType::Float32, dims};
+    INFO("dims " << type);
+    const Value x = test::placeholder(type);
+    ir::Ints axes = ir::all_axes(x);
+    axes.pop_back();
+    const Value sum = ir::reduce_sum(x, axes);
+    // The mean's use at every point, and a step of the sum that the graph has already.
+    const Value centred = x - ir::broadcast_over(sum * 1e-3, dims, axes);
+    const Value first = ir::reduce_sum(x, ir::Ints(axes.begin() + 1, axes.end()));
+    const Array fed = test::random_array(generator, type, -1, 1);
+    const std::vector<Array> found = test::evaluate(
+        {x}, {sum, ir::reduce_max(x, axes), ir::reduce_sum(centred * centred, axes), first}, {fed});
+    const std::vector<double> values = test::doubles(fed);
+    const auto columns = static_cast<std::size_t>(dims.back().value());
+    const auto rows = static_cast<std::size_t>(dims[0].value());
+    std::vector<double> sums(columns, 0), most(columns, -1), squares(columns, 0);
+    std::vector<double> firsts(columns * rows, 0);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      sums[i % columns] += values[i];
+      most[i % columns] = std::max(most[i % columns], values[i]);
+      firsts[i / (values.size() / rows) * columns + i % columns] += values[i];
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double difference = values[i] - 1e-3 * sums[i % columns];
+      squares[i % columns] += difference * difference;
+    }
+    check(found[0], sums);
+    check(found[1], most);
+    check(found[2], squares);
+    check(found[3], firsts);
   }
 }
