@@ -84,15 +84,14 @@ bool worth_parts(const ir::Node& reduction, const SizeNames& names) {
   const ir::Ints& axes = attrs->axes;
   if (axes.size() < 2 || axes[0] != 0) return false;
   const ir::Dims dims = names(reduction.operands[0].dims());
-  std::int64_t reduced = 1, kept = 1;
+  std::int64_t reduced = 1, kept = 1;  // as far as they matter
   for (std::size_t i = 0; i < dims.size(); ++i) {
     const bool is_reduced =
         std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) != axes.end();
-    if (is_reduced && !dims[i].is_static()) reduced = kManyNumbers;
     if (!is_reduced && !dims[i].is_static()) return false;
-    if (dims[i].is_static()) (is_reduced ? reduced : kept) *= std::min(dims[i].value(), kManyNumbers);
-    reduced = std::min(reduced, kManyNumbers);
-    kept = std::min(kept, kManyNumbers);
+    const std::int64_t size = dims[i].is_static() ? dims[i].value() : kManyNumbers;
+    std::int64_t& count = is_reduced ? reduced : kept;
+    count = std::min(count * std::min(size, kManyNumbers), kManyNumbers);
   }
   const bool many_rows = !dims[0].is_static() || dims[0].value() >= kFewestRows;
   return many_rows && kept <= kFewNumbers && reduced * kept >= kManyNumbers;
