@@ -38,9 +38,8 @@ struct Member {
 };
 
 /// `value` (reached by `from`) is written to `target` at `to`, or added there; with `indices`, that
-/// is the index along axis `dynamic_axis` of the target. Maps are over the domain. When `in_blocks`,
-/// the first index of the target is that of the block (see Unit::block) rather than that of the
-/// axis.
+/// is the index along axis `dynamic_axis` of the target. Maps are over the domain. `in_blocks`: the
+/// first index of the target is that of the block (see Unit::block) rather than that of the axis.
 struct Placement {
   ir::Value value;
   IndexMap from;

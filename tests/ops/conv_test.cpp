@@ -257,11 +257,11 @@ TEST_CASE("convolutions that do not fit are refused") {
   };
   CHECK(conv(x, w, 3, 2).dims() == Dims{2, 3, 6});
   CHECK_THROWS_WITH(conv(x, w, 4, 2),
-                    "conv: a kernel of 3 at 4 places leaves 5 elements with 0 and 0 of padding (first "
-                    "float32[2,5,4], second float32[3,2,6])");
+                    "conv: a kernel of 3 at 4 places leaves 5 elements with 0 and 0 of padding "
+                    "(first float32[2,5,4], second float32[3,2,6])");
   CHECK_THROWS_WITH(conv(x, w, 3, 1),
-                    "conv: the input has 4 channels, the kernel takes 2 (first float32[2,5,4], second "
-                    "float32[3,2,6])");
+                    "conv: the input has 4 channels, the kernel takes 2 (first float32[2,5,4], "
+                    "second float32[3,2,6])");
   const Value odd = placeholder({DType::Float32, {3, 2, 5}});
   CHECK_THROWS_AS(conv(x, odd, 3, 2), ValueError);
   CHECK_THROWS_AS(conv(x, w, 3, 0), ValueError);

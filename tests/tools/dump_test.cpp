@@ -113,7 +113,8 @@ TEST_CASE("what cannot be dumped is one line") {
   refuses("'" + absurd + "' " + scratch.path("o"),
           "kiln: no memory for random values of float32[17592186044416] (placeholder x): ");
   refuses(scratch.path("missing.kir") + " " + scratch.path("o"),
-          "kiln: " + scratch.path("missing.kir") + " cannot be opened: No such file or directory\n");
+          "kiln: " + scratch.path("missing.kir") +
+              " cannot be opened: No such file or directory\n");
   // What could be written of the absurd program is there: nothing of it depends on its size.
   CHECK(has(contents_of(scratch.path("o/52-plan.txt")), "float32[17592186044416]"));
 }
