@@ -42,17 +42,24 @@ struct ConvOptions {
 /// Errors: ValueError for another rank, data_format or padding, steps that are not positive or not
 /// one (or one number) for each spatial axis, sizes of channels that differ, and a kernel that does
 /// not fit into the elements under "valid"; TypeError for different dtypes or bool.
+///     const auto x = K::reshape(K::constant({1., 2., 3., 4.}), {1, 4, 1});
+///     const auto kernel = K::reshape(K::constant({1., 10.}), {2, 1, 1});
+///     K::eval(K::flatten(K::conv1d(x, kernel, {.padding = "same"})));  // [21. 32. 43. 4.]
 KILN_API Tensor conv1d(const Operand& x, const Operand& kernel, const ConvOptions& options = {});
 
 /// Images (batch, rows, columns, channels), or (batch, channels, rows, columns) for channels_first,
 /// with a kernel (rows, columns, channels, filters): as conv1d along two axes.
 /// Errors: those of conv1d.
+///     const auto x = K::reshape(K::constant({1., 2., 3., 4.}), {1, 2, 2, 1});
+///     K::eval(K::flatten(K::conv2d(x, K::ones({2, 2, 1, 1}))));  // [10.]
 KILN_API Tensor conv2d(const Operand& x, const Operand& kernel, const ConvOptions& options = {});
 
 /// Volumes (batch, depth, rows, columns, channels), or with the channels after the batch for
 /// channels_first, with a kernel (depth, rows, columns, channels, filters): as conv1d along three
 /// axes.
 /// Errors: those of conv1d.
+///     const auto x = K::zeros({1, 5, 5, 5, 2}), kernel = K::zeros({3, 3, 3, 2, 4});
+///     K::int_shape(K::conv3d(x, kernel, {.strides = 2}));  // {1, 2, 2, 2, 4}
 KILN_API Tensor conv3d(const Operand& x, const Operand& kernel, const ConvOptions& options = {});
 
 /// The gradient of conv2d with respect to its input: what a conv2d from output_shape to x adds up
@@ -61,6 +68,10 @@ KILN_API Tensor conv3d(const Operand& x, const Operand& kernel, const ConvOption
 /// to one x (stride 2, "same": 5 and 6 to 3), hence the argument.
 /// Errors: those of conv1d; ValueError when output_shape has another number of entries or does not
 /// convolve to the shape of x.
+///     const auto x = K::reshape(K::constant({1., 2.}), {1, 1, 2, 1});
+///     const auto kernel = K::reshape(K::constant({1., 10., 100.}), {1, 3, 1, 1});
+///     const auto y = K::conv2d_transpose(x, kernel, {1, 1, 5, 1}, {.strides = 2});
+///     K::eval(K::flatten(y));  // [ 1. 10. 102. 20. 200.]
 KILN_API Tensor conv2d_transpose(const Operand& x, const Operand& kernel,
                                  const Shape& output_shape, const ConvOptions& options = {});
 
@@ -71,6 +82,9 @@ struct Conv3dTransposeOptions {
 };
 /// The same for volumes: a kernel (depth, rows, columns, filters, channels of x), no dilation.
 /// Errors: those of conv2d_transpose.
+///     const auto x = K::zeros({1, 2, 2, 2, 4}), kernel = K::zeros({3, 3, 3, 1, 4});
+///     const auto y = K::conv3d_transpose(x, kernel, {1, 5, 5, 5, 1}, {.strides = 2});
+///     K::int_shape(y);  // {1, 5, 5, 5, 1}
 KILN_API Tensor conv3d_transpose(const Operand& x, const Operand& kernel,
                                  const Shape& output_shape,
                                  const Conv3dTransposeOptions& options = {});
@@ -78,12 +92,17 @@ KILN_API Tensor conv3d_transpose(const Operand& x, const Operand& kernel,
 /// Images as for conv2d, each channel convolved by itself: the kernel is (rows, columns, channels,
 /// multiplier), and channel c * multiplier + m of the result is channel c under kernel[.., c, m].
 /// Errors: those of conv1d.
+///     const auto x = K::reshape(K::constant({2., 3.}), {1, 1, 1, 2});
+///     const auto kernel = K::reshape(K::constant({1., 10., 2., 20.}), {1, 1, 2, 2});
+///     K::eval(K::flatten(K::depthwise_conv2d(x, kernel)));  // [ 2. 20. 6. 60.]
 KILN_API Tensor depthwise_conv2d(const Operand& x, const Operand& depthwise_kernel,
                                  const ConvOptions& options = {});
 
 /// depthwise_conv2d, then products with a pointwise kernel (1, 1, channels * multiplier, filters);
 /// strides, padding and dilation are those of the first.
 /// Errors: those of conv1d; ValueError when the pointwise kernel is larger than one element.
+///     const auto x = K::zeros({1, 4, 4, 2}), depthwise = K::zeros({3, 3, 2, 1});
+///     K::int_shape(K::separable_conv2d(x, depthwise, K::zeros({1, 1, 2, 8})));  // {1, 2, 2, 8}
 KILN_API Tensor separable_conv2d(const Operand& x, const Operand& depthwise_kernel,
                                  const Operand& pointwise_kernel,
                                  const ConvOptions& options = {});
@@ -91,6 +110,8 @@ KILN_API Tensor separable_conv2d(const Operand& x, const Operand& depthwise_kern
 /// The same for sequences: kernels (k, channels, multiplier) and (1, channels * multiplier,
 /// filters).
 /// Errors: those of separable_conv2d.
+///     const auto x = K::zeros({1, 4, 2}), depthwise = K::zeros({3, 2, 1});
+///     K::int_shape(K::separable_conv1d(x, depthwise, K::zeros({1, 2, 8})));  // {1, 2, 8}
 KILN_API Tensor separable_conv1d(const Operand& x, const Operand& depthwise_kernel,
                                  const Operand& pointwise_kernel,
                                  const ConvOptions& options = {});
@@ -104,6 +125,9 @@ struct LocalConvOptions {
 /// from i * stride on, flattened as (k, channels). data_format is checked and has no other meaning,
 /// as in Keras 2.3.1.
 /// Errors: those of conv1d; ValueError when the kernel's sizes do not belong to kernel_size.
+///     const auto x = K::reshape(K::constant({1., 2., 3.}), {1, 3, 1});
+///     const auto kernel = K::reshape(K::constant({1., 10., 2., 20.}), {2, 2, 1});
+///     K::eval(K::flatten(K::local_conv1d(x, kernel, 2, 1)));  // [21. 64.]
 KILN_API Tensor local_conv1d(const Operand& inputs, const Operand& kernel,
                              const Steps& kernel_size, const Steps& strides,
                              const LocalConvOptions& options = {});
@@ -112,6 +136,8 @@ KILN_API Tensor local_conv1d(const Operand& inputs, const Operand& kernel,
 /// channels, filters), the result in data_format. A window is flattened as (k1, k2, channels), for
 /// channels_first as (channels, k1, k2).
 /// Errors: those of local_conv1d.
+///     const auto x = K::zeros({1, 3, 3, 1}), kernel = K::zeros({4, 4, 8});
+///     K::int_shape(K::local_conv2d(x, kernel, 2, 1, {2, 2}));  // {1, 2, 2, 8}
 KILN_API Tensor local_conv2d(const Operand& inputs, const Operand& kernel,
                              const Steps& kernel_size, const Steps& strides,
                              const Steps& output_shape, const LocalConvOptions& options = {});

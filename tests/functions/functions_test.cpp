@@ -125,6 +125,13 @@ struct Options {
 using Step = std::function<
     Tensor()>;
 
+/// Not to be read whole.
+class KILN_API Whole : public Part {
+ public:
+  int member() const;
+};
+class Forward;
+
 /// One, and
 ///     auto x = K::one(
 ///         1);
@@ -141,6 +148,8 @@ KILN_API int apart();
   CHECK(doc.types.at("Options") ==
         "/// Not of a function.\nstruct Options {\n  int axis = -1;  ///< which\n};");
   CHECK(doc.types.at("Step") == "using Step = std::function<\n    Tensor()>;");
+  CHECK(doc.types.at("Whole") == "/// Not to be read whole.\nclass Whole;");
+  CHECK(doc.types.size() == 3);
   REQUIRE(doc.functions.size() == 1);
   const FunctionDoc& one = doc.functions[0];
   CHECK(one.names == std::vector<std::string>{"one", "other", "apart"});
@@ -148,7 +157,7 @@ KILN_API int apart();
         "Tensor one(const Options& options = {});\nstd::vector<Tensor>* other();\nint apart();\n");
   CHECK(one.text == "One, and\nthe rest.");
   CHECK(one.example == std::vector<std::string>{"auto x = K::one(", "    1);", "K::one();  // 1"});
-  CHECK(one.example_line == 13);
+  CHECK(one.example_line == 20);
 }
 
 TEST_CASE("kiln functions prints what the header says") {
@@ -158,7 +167,7 @@ TEST_CASE("kiln functions prints what the header says") {
   for (const char* part :
        {"Tensor sum(const Operand& x, const AxisOptions& options = {});", "in the dtype of x.",
         "    K::eval(K::sum(", "struct AxisOptions {", "///< keep the reduced axes with size 1",
-        "Formulas: Keras 2.2.5."}) {
+        "class Axes;", "Formulas: Keras 2.2.5."}) {
     CHECK_THAT(sum.text, Contains(part));
   }
   const Outcome all = kiln_functions("");

@@ -60,6 +60,8 @@ class Reader {
       read_functions(first);
     } else if (starts_with(line(), "struct ") || starts_with(line(), "using ")) {
       read_type(first);
+    } else if (starts_with(line(), "class ")) {
+      read_class(first);
     } else {
       ++at_;
     }
@@ -91,12 +93,26 @@ class Reader {
     if (!known) doc.names.push_back(name);
   }
 
+  std::string docstring(std::size_t first) const {
+    std::string text;
+    for (std::size_t i = first; i < at_; ++i) text += lines_[i] + "\n";
+    return text;
+  }
+
+  /// Of a class the docstring alone: its members are not for reading.
+  void read_class(std::size_t first) {
+    const std::string head = line().substr(0, line().find_first_of("{:;"));
+    const std::string name = head.substr(head.rfind(' ', head.size() - 2) + 1);
+    const std::string trimmed = name.substr(0, name.find(' '));
+    if (line().back() != ';') doc_.types[trimmed] = docstring(first) + "class " + trimmed + ";";
+    ++at_;
+  }
+
   void read_type(std::size_t first) {
     const bool is_alias = starts_with(line(), "using ");
     const std::size_t begin = line().find(' ') + 1;
     const std::string name = line().substr(begin, line().find_first_of(" ;:", begin) - begin);
-    std::string text;
-    for (std::size_t i = first; i < at_; ++i) text += lines_[i] + "\n";
+    std::string text = docstring(first);
     const bool is_forward = !is_alias && line().back() == ';';
     text += read_until(is_alias || is_forward ? ";" : "};");
     if (!is_forward) doc_.types[name] = text;

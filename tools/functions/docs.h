@@ -29,7 +29,8 @@ struct HeaderDoc {
   std::string name;
   std::string intro;  // the comment at the top
   std::vector<FunctionDoc> functions;
-  std::map<std::string, std::string> types;  // structs and aliases by name, with their docstrings
+  /// Structs and aliases by name, with their docstrings; of classes the docstring alone.
+  std::map<std::string, std::string> types;
 };
 
 HeaderDoc read_header(const HeaderText& header);

@@ -91,7 +91,7 @@ void print_function(std::ostream& out, const std::string& name) {
   if (declarations.empty()) {
     throw ValueError("kiln functions", "NAME", text("there is no function '", name, "'"));
   }
-  std::set<std::string> printed;
+  std::set<std::string> printed{"Tensor", "Operand"};  // nearly every function takes them
   print_types(out, headers, declarations, printed);
 }
 
