@@ -46,7 +46,7 @@ Names pending(const std::string& mark = "") {
   Names names;
   for (std::string line; std::getline(file, line);) {
     const bool marked = line.find(' ') != std::string::npos;
-    if (marked != !mark.empty()) continue;
+    if (line.empty() || marked != !mark.empty()) continue;
     if (line.rfind(mark, 0) == 0) names.insert(line.substr(mark.size()));
   }
   return names;
