@@ -98,6 +98,23 @@ std::vector<Row> loss_rows() {
          return gradients(sum(loss), {x[1]})[0];
        },
        f32({2}, {0.5, -0.5})},
+      {"categorical_crossentropy of no samples", {Array::zeros({0, 3}), Array::zeros({0, 3})},
+       [](const Tensors& x) { return categorical_crossentropy(x[0], x[1]); }, Array::zeros({0})},
+      {"categorical_crossentropy of one class", {f32({2, 1}, {1, 1}), f32({2, 1}, {0.3, 0.7})},
+       [](const Tensors& x) { return categorical_crossentropy(x[0], x[1]); },
+       f32({2}, {1e-7f, 1e-7f})},
+      {"sparse_categorical_crossentropy of no samples", {i64({0}, {}), Array::zeros({0, 3})},
+       [](const Tensors& x) { return sparse_categorical_crossentropy(x[0], x[1]); },
+       Array::zeros({0})},
+      {"sparse_categorical_crossentropy of one class", {i64({1}, {0}), f32({1, 1}, {0.3})},
+       [](const Tensors& x) {
+         return sparse_categorical_crossentropy(x[0], x[1], {.from_logits = true});
+       },
+       f32({1}, {0})},
+      {"binary_crossentropy of no samples", {Array::zeros({0, 1}), Array::zeros({0, 1})},
+       [](const Tensors& x) { return binary_crossentropy(x[0], x[1]); }, Array::zeros({0, 1})},
+      {"in_top_k of no samples", {Array::zeros({0, 3}), i64({0}, {})},
+       [](const Tensors& x) { return in_top_k(x[0], x[1], 2); }, bools({0}, {})},
       {"in_top_k", {f32({3, 4}, {0.1, 0.4, 0.3, 0.2, 0.1, 0.4, 0.3, 0.2, 0.25, 0.25, 0.25, 0.25}),
                     i64({3}, {2, 3, 0})},
        [](const Tensors& x) { return in_top_k(x[0], x[1], 2); }, bools({3}, {true, false, true})},
