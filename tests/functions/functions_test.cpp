@@ -4,6 +4,8 @@
 #include "tests/process.h"
 #include "tools/functions/docs.h"
 
+#include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -110,6 +112,28 @@ TEST_CASE("each function has a docstring and an example that calls it") {
     INFO("example of " << name << ", here or in pending.txt:\n" << example);
     const bool has = example.find("K::" + name + "(") != std::string::npos;
     CHECK(has != (pending_examples.count(name) == 1));
+  }
+}
+
+TEST_CASE("each function is called in the tests of its part") {
+  std::set<std::string> called;
+  const std::string root = KILN_SOURCE_DIR "/tests";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+    const std::string path = entry.path().string();
+    if (!path.ends_with(".cpp") || path.find("/tests/functions/") != path.npos) continue;
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    std::string word;
+    for (const char c : text.str()) {
+      if (c == '(' && !word.empty()) called.insert(word);
+      const bool in_word = std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+      word = in_word ? word + c : "";
+    }
+  }
+  const Names pending_examples = pending("example ");
+  for (const std::string& name : declared()) {
+    INFO(name);
+    CHECK(called.count(name) + pending_examples.count(name) >= 1);
   }
 }
 

@@ -95,6 +95,14 @@ TEST_CASE("a variable of a tensor takes its value of now", "[k]") {
   CHECK(value(Variable(Tensor(w)).constraint()(w)) == Array{0.f, 2.f});
 }
 
+TEST_CASE("variables have their values whoever is said to initialise them", "[k]") {
+  for (const bool manual : {true, false}) {
+    manual_variable_initialization(manual);
+    CHECK(get_value(ones({2})) == Array{1.f, 1.f});
+    CHECK(value(variable({3., 4.})) == Array{3.f, 4.f});
+  }
+}
+
 TEST_CASE("a constant is filled or reshaped", "[k]") {
   CHECK(value(constant(3)) == Array(3.f));
   CHECK(value(constant(3, {.shape = {2, 2}})) == Array{{3.f, 3.f}, {3.f, 3.f}});
