@@ -1,0 +1,101 @@
+// What compiled backends hand over beside kernels: stages of a target's own, and times of steps
+// that run side by side.
+#include "tests/catch.h"
+#include "tests/scratch.h"
+
+#include <kiln/k.h>
+
+#include <filesystem>
+#include <sstream>
+
+namespace K = kiln;
+using K::Array, K::Tensor;
+using kiln::testing::contents_of, kiln::testing::Scratch;
+
+namespace {
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// The line of `table` that ends so; "" without.
+std::string row_of(const std::string& table, const std::string& end) {
+  std::istringstream in(table);
+  for (std::string line; std::getline(in, line);) {
+    if (line.size() >= end.size() && line.substr(line.size() - end.size()) == end) return line;
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a target's own stage is the text of the kernels that run") {
+  const Scratch scratch;
+  const Tensor x = K::placeholder({.shape = {K::None}, .name = "x"});
+  const K::Function f =
+      K::function({x}, {K::tanh(x) * 2.0f},
+                  {.name = "f",
+                   .backend = KILN_BINARY_DIR "/lib/tests/libkiln_kernel_text.so",
+                   .dump = scratch.path("made"),
+                   .dump_stages = K::Stage::Kernels | K::Stage::Other});
+  const std::string text = contents_of(scratch.path("made/60-c__.txt"));
+  CHECK(has(text, "_tanh_line"));
+  const std::string kernels = contents_of(scratch.path("made/51-kernels.txt"));
+  const std::size_t begin = kernels.find("kernel ") + 7;
+  CHECK(has(text, kernels.substr(begin, kernels.find('(') - begin)));
+  CHECK(f({Array{0.f, 0.f}})[0] == Array{0.f, 0.f});
+}
+
+TEST_CASE("a target without a library refuses no product: it has no claims") {
+  const Scratch scratch;
+  const Tensor x = K::placeholder({.shape = {2, 3}, .name = "x"});
+  K::function({x}, {K::dot(x, K::transpose(x))},
+              {.backend = KILN_BINARY_DIR "/lib/tests/libkiln_kernel_interpreter.so",
+               .dump = scratch.path("made"),
+               .dump_stages = K::Stage::Claims});
+  const std::string claims = contents_of(scratch.path("made/50-claims.txt"));
+  INFO(claims);
+  CHECK_FALSE(has(claims, "taken"));
+}
+
+TEST_CASE("steps that run side by side have one time for all") {
+  const Scratch scratch;
+  const Tensor x = K::placeholder({.shape = {}, .name = "x"});
+  std::vector<K::UpdateOp> updates;
+  for (int i = 0; i < 2; ++i) {
+    const Tensor w = K::variable(Array::zeros({400, 500 + i}, K::DType::Float32));
+    updates.push_back(K::update_add(w, K::ones_like(w) * x));
+  }
+  const K::Function f = K::function({x}, {}, {.updates = updates, .backend = "cpu"});
+  f.dump(scratch.path("f"), K::Stage::Timings);
+  for (int i = 0; i < 3; ++i) f({Array(1.f)});
+  f.dump(scratch.path("f"), K::Stage::Timings);
+  const std::string calls = contents_of(scratch.path("f/70-timings-calls.txt"));
+  INFO(calls);
+  CHECK(has(calls, "# 3 calls "));
+  CHECK(row_of(calls, "the whole call").substr(0, 10) == "         3");
+  CHECK(row_of(calls, "side by side: 2 steps").substr(0, 10) == "         3");
+}
+
+TEST_CASE("calls that nobody wants times of are not timed") {
+  const Scratch scratch;
+  const Tensor x = K::placeholder({.shape = {4}, .name = "x"});
+  const K::Function f = K::function({x}, {K::exp(x)}, {.backend = "cpu"});
+  for (int i = 0; i < 3; ++i) f({Array{0.f, 0.f, 0.f, 0.f}});
+  f.dump(scratch.path("f"), K::Stage::Plan | K::Stage::MemoryPlan);
+  f({Array{0.f, 0.f, 0.f, 0.f}});
+  f.dump(scratch.path("f"), K::Stage::Timings);
+  CHECK(has(contents_of(scratch.path("f/70-timings-calls.txt")), "# 0 calls "));
+}
+
+TEST_CASE("each tuple of sizes has its memory plan") {
+  const Scratch scratch;
+  const Tensor x = K::placeholder({.shape = {K::None, 8}, .name = "x"});
+  const Tensor y = K::sum(K::cumsum(K::exp(x), {.axis = 0}));
+  const K::Function f = K::function({x}, {y}, {.backend = "cpu"});
+  for (const std::int64_t rows : {2, 30, 2}) f({Array::zeros({rows, 8}, K::DType::Float32)});
+  f.dump(scratch.path("f"), K::Stage::MemoryPlan);
+  CHECK(has(contents_of(scratch.path("f/53-memory_plan-sizes_1.txt")), "float32[2,8]"));
+  CHECK(has(contents_of(scratch.path("f/53-memory_plan-sizes_2.txt")), "float32[30,8]"));
+  CHECK_FALSE(std::filesystem::exists(scratch.path("f/53-memory_plan-sizes_3.txt")));
+}
