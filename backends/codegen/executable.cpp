@@ -1,6 +1,7 @@
 // Module bytes to an executable, and one call of it.
 #include "backends/codegen/executable.h"
 
+#include "backends/codegen/check_sizes.h"
 #include "backends/codegen/in_place.h"
 #include "backends/codegen/passes.h"
 #include "core/module/read.h"
@@ -78,6 +79,7 @@ class CompiledExecutable final : public sdk::Executable {
     updates = graph.updates.size();
     for (const ir::Update& update : graph.updates) updated_.push_back(state_of(update.variable));
     const std::vector<ir::Value> written = graph.roots();
+    require_countable(written);
     guards_ = ir::collect_guards(written);
     names_ = SizeNames(guards_);
     roots_ = written;
