@@ -138,6 +138,7 @@ class Absorber {
     for (std::size_t made = 0; made < s; ++made) {
       auto* product = std::get_if<ProductStep>(&plan_.steps[made]);
       if (!product || product->node == nullptr || product->result != source) continue;
+      if (product->node->op == ir::Op::Conv) return;
       if (extras.bias >= 0 && !columns_fit(*product, kernel)) return;
       ProductStep whole = *product;
       whole.result = step.slots[at(extras.target)];

@@ -126,8 +126,56 @@ class Binder {
     return product;
   }
 
+  std::vector<std::int64_t> evaluated(const ir::Dims& dims) const {
+    std::vector<std::int64_t> sizes;
+    for (const ir::Dim& dim : dims) sizes.push_back(evaluate_(dim));
+    return sizes;
+  }
+
+  Convolution convolution(const ir::Node& node) const {
+    const auto& attrs = node.as<ir::ConvAttrs>();
+    Convolution c;
+    c.role = static_cast<ConvRole>(attrs.role);
+    std::vector<std::int64_t> tensors[3];  // by role
+    std::size_t next = 0;
+    for (std::size_t role = 0; role < 3; ++role) {
+      const bool is_result = static_cast<std::int64_t>(role) == attrs.role;
+      tensors[role] = evaluated(is_result ? node.types[0].dims : node.operands[next++].dims());
+    }
+    const auto &input = tensors[0], &kernel = tensors[1], &output = tensors[2];
+    c.batch = input[0];
+    c.groups = evaluate_(attrs.groups);
+    c.channels = input.back() / c.groups;
+    c.filters = output.back() / c.groups;
+    c.sizes.assign(input.begin() + 1, input.end() - 1);
+    c.windows.assign(kernel.begin(), kernel.end() - 2);
+    c.places.assign(output.begin() + 1, output.end() - 1);
+    c.strides = attrs.strides;
+    c.dilations = attrs.dilations;
+    c.low = evaluated(attrs.low);
+    return c;
+  }
+
+  void bind_convolution(const ProductStep& step, BoundStep& bound) {
+    for (const int slot : {step.lhs, step.rhs, step.result}) {
+      if (out_->bytes[static_cast<std::size_t>(slot)] == 0) return;
+    }
+    const Convolution c = convolution(*step.node);
+    const int kernel = c.role == ConvRole::Output ? step.rhs : step.lhs;
+    const int source = c.role == ConvRole::Kernel ? -1 : kept_source(kernel);
+    bound.convolution = library_->prepare_convolution(c, rhs_use(source));
+    bound.scratch_bytes = aligned(static_cast<std::int64_t>(bound.convolution->scratch_bytes()));
+    bound.parallel = !group_ && bound.convolution->parts() > 1;
+    const auto packed = static_cast<std::int64_t>(bound.convolution->packed_bytes());
+    if (source < 0 || packed == 0) return;
+    bound.packed_kernel = out_->packed_bytes;
+    out_->packings.push_back({bound.convolution, source, 0, {}, out_->packed_bytes});
+    out_->packed_bytes += aligned(packed);
+  }
+
   /// Splits by the size alone, so that results do not depend on the number of threads.
   void bind(const ProductStep& step, BoundStep& bound) {
+    if (step.node->op == ir::Op::Conv) return bind_convolution(step, bound);
     MatrixProduct whole = matrix(step.form);
     whole.bias = step.bias >= 0;
     whole.relu = step.relu;

@@ -19,7 +19,7 @@ struct ProductRun {
 
 /// A right operand that is packed before its products run and kept as long as it is the same.
 struct Packing {
-  std::shared_ptr<const PreparedProduct> product;
+  std::shared_ptr<const Packer> product;
   int source = 0;            // in a loop's body: the loop's operand; else a slot
   std::int64_t rhs = 0;      // where the matrix begins in it, in elements
   MatrixProduct matrix = {}; // whose rhs it is
@@ -49,6 +49,8 @@ struct BoundStep {
   // Products.
   std::int64_t columns = 0;
   std::vector<ProductRun> runs;
+  std::shared_ptr<const PreparedConvolution> convolution;  // null: a Dot, or nothing to sum
+  std::int64_t packed_kernel = -1;  // of the convolution, in Tape::packed
   std::int64_t scratch_offset = 0, scratch_bytes = 0;  // in the arena; bytes of one run
   bool parallel = false;
   // Copies.

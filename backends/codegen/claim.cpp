@@ -9,6 +9,8 @@ namespace {
 constexpr Claim kClaims[] = {
     {"product", ir::Op::Dot, UnitKind::Product, claim_product,
      "matrix products with rows, columns, depth and batches"},
+    {"convolution", ir::Op::Conv, UnitKind::Product, claim_convolution,
+     "convolutions, with respect to the output, the input and the kernel"},
 };
 
 constexpr bool kDense[2] = {false, false};
@@ -24,6 +26,12 @@ std::optional<std::string> claim_product(const ir::Node& node, const SizeNames& 
   std::string reason;
   if (product_form(node, names, Units(), kDense, &reason)) return std::nullopt;
   return reason;
+}
+
+std::optional<std::string> claim_convolution(const ir::Node& node, const SizeNames&,
+                                             const ProductLibrary* library) {
+  if (!library) return "the target has no library";
+  return library->refusal_of_convolution(node);
 }
 
 ClaimDecision decide(const ir::Node& node, const SizeNames& names,

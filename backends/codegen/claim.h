@@ -26,6 +26,10 @@ std::span<const Claim> claims();
 std::optional<std::string> claim_product(const ir::Node& node, const SizeNames& names,
                                          const ProductLibrary* library);
 
+/// Convolutions of any role.
+std::optional<std::string> claim_convolution(const ir::Node& node, const SizeNames& names,
+                                             const ProductLibrary* library);
+
 struct Refusal {
   const Claim* claim = nullptr;
   std::string reason;

@@ -85,7 +85,7 @@ class CompiledExecutable final : public sdk::Executable {
     roots_ = written;
     times_.lap("names of sizes");
     for (const GraphPass& pass : graph_passes()) {
-      roots_ = pass.run(roots_);
+      roots_ = pass.run(roots_, target.products());
       times_.lap(pass.name);
     }
     std::vector<ir::Value> arguments = graph.inputs;

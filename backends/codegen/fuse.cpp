@@ -83,7 +83,8 @@ class Fuser {
     const ir::Lowering lowering = def(node).lowering;
     const bool moves = node.op == Op::Reshape && !is_view(node, names_);
     const bool whole = lowering == ir::Lowering::Control || node.op == Op::HostCall || moves;
-    const bool product = node.op == Op::Dot && options_.claims(node);
+    const bool library = node.op == Op::Dot || node.op == Op::Conv;
+    const bool product = library && options_.claims(node);
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
       const bool gathered = node.op == Op::Gather && i == 0;
       if (whole || gathered || (product && !options_.takes_view(node, i))) {
@@ -569,7 +570,7 @@ class Fuser {
         {Op::HostCall, &Fuser::place_host_call}, {Op::Dot, &Fuser::place_dot},
         {Op::Concat, &Fuser::place_concat},     {Op::Pad, &Fuser::place_pad},
         {Op::ScatterAdd, &Fuser::place_scatter_add}, {Op::Gather, &Fuser::place_points},
-        {Op::Fold, &Fuser::place_fold},
+        {Op::Fold, &Fuser::place_fold},          {Op::Conv, &Fuser::place_dot},
     };
     static_assert(ir::every_op([](const ir::OpDef& d) {
                     return needs_no_row(d) ||

@@ -133,7 +133,11 @@ void print_runs(const BoundPlan& bound, const std::string& indent, std::string& 
     const BoundStep& ready = bound.steps[s];
     if (const auto* product = std::get_if<ProductStep>(&step)) {
       out += text(indent, "step ", s, ": ");
-      if (ready.runs.empty()) {
+      if (ready.convolution) {
+        out += text("convolution in ", ready.convolution->parts(), " parts by ",
+                    ready.convolution->description(),
+                    ready.packed_kernel < 0 ? "" : ", kernel packed before");
+      } else if (ready.runs.empty()) {
         out += "nothing to multiply";
       } else {
         out += text(ready.runs.size(), ready.runs.size() == 1 ? " product" : " products",

@@ -1,6 +1,7 @@
 // The list, and the three passes: each a change of single nodes.
 #include "backends/codegen/passes.h"
 
+#include "backends/codegen/claim.h"
 #include "core/ops/build.h"
 #include "core/ops/rewrite_graph.h"
 
@@ -15,6 +16,8 @@ using ir::Value;
 constexpr GraphPass kPasses[] = {
     {"expand_composites", expand_composites,
      "replaces what has an expansion by it: softmax and the like"},
+    {"sink_permutes", sink_permutes,
+     "moves permutations around convolutions together, so that they cancel"},
     {"widen_accumulators", widen_accumulators,
      "sums float16 and bfloat16 in float32, rounding once"},
     {"split_reductions", split_reductions,
@@ -24,10 +27,20 @@ constexpr GraphPass kPasses[] = {
 /// Changes every node, in bodies too.
 template <class Change>
 std::vector<Value> everywhere(const std::vector<Value>& results, const Change& change,
-                              std::vector<Value> (*pass)(const std::vector<Value>&)) {
+                              const ProductLibrary* library,
+                              decltype(GraphPass::run) pass) {
+  const auto of_body = [&](const std::vector<Value>& body) { return pass(body, library); };
   return ir::rewrite_nodes(results, [&](const NodeRef& node) -> std::vector<Value> {
-    return change(ir::change_lambdas(node, pass));
+    return change(ir::change_lambdas(node, of_body));
   });
+}
+
+bool is_taken(const ir::Node& node, const ProductLibrary* library) {
+  const SizeNames names;
+  for (const Claim& claim : claims()) {
+    if (claim.op == node.op && !claim.refusal(node, names, library)) return true;
+  }
+  return false;
 }
 
 Value in_float32(const Value& x) { return is_float(x.dtype()) ? cast(x, DType::Float32) : x; }
@@ -36,15 +49,17 @@ Value in_float32(const Value& x) { return is_float(x.dtype()) ? cast(x, DType::F
 
 std::span<const GraphPass> graph_passes() { return kPasses; }
 
-std::vector<Value> expand_composites(const std::vector<Value>& results) {
-  const auto change = [](const NodeRef& node) -> std::vector<Value> {
+std::vector<Value> expand_composites(const std::vector<Value>& results,
+                                     const ProductLibrary* library) {
+  const auto change = [&](const NodeRef& node) -> std::vector<Value> {
     const ir::OpDef& d = def(*node);
-    return d.expand ? d.expand(*node, node->operands) : ir::results_of(node);
+    return d.expand && !is_taken(*node, library) ? d.expand(*node, node->operands) : ir::results_of(node);
   };
-  return everywhere(results, change, expand_composites);
+  return everywhere(results, change, library, expand_composites);
 }
 
-std::vector<Value> widen_accumulators(const std::vector<Value>& results) {
+std::vector<Value> widen_accumulators(const std::vector<Value>& results,
+                                      const ProductLibrary* library) {
   const auto change = [](const NodeRef& node) -> std::vector<Value> {
     if (def(*node).combiner == ir::Combiner::None) return ir::results_of(node);
     const DType dtype = node->operands.back().dtype();
@@ -54,10 +69,11 @@ std::vector<Value> widen_accumulators(const std::vector<Value>& results) {
     const Value wide = ir::make(node->op, node->attrs, operands);
     return {cast(wide, node->types[0].dtype)};
   };
-  return everywhere(results, change, widen_accumulators);
+  return everywhere(results, change, library, widen_accumulators);
 }
 
-std::vector<Value> split_reductions(const std::vector<Value>& results) {
+std::vector<Value> split_reductions(const std::vector<Value>& results,
+                                    const ProductLibrary* library) {
   const auto change = [](const NodeRef& node) -> std::vector<Value> {
     const bool reduces = def(*node).lowering == ir::Lowering::Reduce &&
                          std::holds_alternative<ir::AxesAttrs>(node->attrs);
@@ -69,7 +85,7 @@ std::vector<Value> split_reductions(const std::vector<Value>& results) {
         ir::reduce(node->op, node->operands[0], ir::Ints(axes.begin() + 1, axes.end()));
     return {ir::reduce(node->op, rows, {0})};
   };
-  return everywhere(results, change, split_reductions);
+  return everywhere(results, change, library, split_reductions);
 }
 
 }  // namespace kiln::codegen

@@ -10,20 +10,31 @@
 
 namespace kiln::codegen {
 
+class ProductLibrary;
+
 struct GraphPass {
   std::string_view name;
-  std::vector<ir::Value> (*run)(const std::vector<ir::Value>& results);
+  /// `library` may be null.
+  std::vector<ir::Value> (*run)(const std::vector<ir::Value>& results,
+                                const ProductLibrary* library);
   std::string_view sentence;
 };
 
 /// In the order in which they run.
 std::span<const GraphPass> graph_passes();
 
-/// Composites become the primitives they stand for.
-std::vector<ir::Value> expand_composites(const std::vector<ir::Value>& results);
+/// Composites become the primitives they stand for, unless the library takes them.
+std::vector<ir::Value> expand_composites(const std::vector<ir::Value>& results,
+                                         const ProductLibrary* library);
+/// Where there are convolutions, permutations of elementwise operands move behind the work, so that
+/// those of data formats meet and cancel.
+std::vector<ir::Value> sink_permutes(const std::vector<ir::Value>& results,
+                                     const ProductLibrary* library);
 /// What accumulates float16 or bfloat16 does so in float32 and rounds once.
-std::vector<ir::Value> widen_accumulators(const std::vector<ir::Value>& results);
+std::vector<ir::Value> widen_accumulators(const std::vector<ir::Value>& results,
+                                          const ProductLibrary* library);
 /// A reduction to one number goes axis by axis, so that its first part can run on many threads.
-std::vector<ir::Value> split_reductions(const std::vector<ir::Value>& results);
+std::vector<ir::Value> split_reductions(const std::vector<ir::Value>& results,
+                                        const ProductLibrary* library);
 
 }  // namespace kiln::codegen

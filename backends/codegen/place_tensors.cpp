@@ -99,7 +99,8 @@ class Placer {
     for (std::size_t s = 0; s < bound_.steps.size(); ++s) {
       BoundStep& step = bound_.steps[s];
       if (step.scratch_bytes != 0) {
-        const auto runs = step.parallel ? static_cast<std::int64_t>(step.runs.size()) : 1;
+        const bool several = step.parallel && !step.convolution;
+        const auto runs = several ? static_cast<std::int64_t>(step.runs.size()) : 1;
         add(Kind::Scratch, s, step.scratch_bytes * runs, step.scratch_offset);
       }
       if (const auto* loop = std::get_if<LoopStep>(&plan_.steps[s])) {

@@ -30,6 +30,7 @@ class PlanBuilder {
     const Units none;
     options.claims = [&](const Node& node) { return decision(node).taken_by != nullptr; };
     options.takes_view = [&](const Node& node, std::size_t operand) {
+      if (node.op != ir::Op::Dot) return false;
       std::string reason;
       if (product_form(node, names_, none, kOneView[operand], &reason)) return true;
       std::vector<std::string>& copies = decision(node).copies;
@@ -176,7 +177,17 @@ class PlanBuilder {
     }
   }
 
+  void add_convolution(const Node& node) {
+    ProductStep step;
+    step.node = &node;
+    step.lhs = slot_of(node.operands[0]);
+    step.rhs = slot_of(node.operands[1]);
+    step.result = slot_of(node.result());
+    plan_.steps.push_back(std::move(step));
+  }
+
   void add_product(const Unit& unit) {
+    if (unit.node->op == ir::Op::Conv) return add_convolution(*unit.node);
     bool views[2];
     for (std::size_t i = 0; i < 2; ++i) {
       views[i] = product_form(*unit.node, names_, units_, kOneView[i]).has_value();

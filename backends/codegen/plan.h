@@ -27,6 +27,7 @@ struct KernelStep {
   int kernel = 0;          // in Program::kernels
   std::vector<int> slots;  // one per operand
 };
+/// A Dot, or a Conv, which has no form.
 struct ProductStep {
   ProductForm form;
   int lhs = 0, rhs = 0, result = 0;

@@ -2,6 +2,7 @@
 // with a stride in the tensors that have it. What a target's library is asked to compute.
 #pragma once
 
+#include "backends/codegen/convolution.h"
 #include "backends/codegen/units.h"
 
 #include <memory>
@@ -49,17 +50,13 @@ struct MatrixProduct {
 enum class RhsUse : std::uint8_t { Once, Loop, Kept };
 
 /// A prepared product of float32. Used by several threads at once.
-class PreparedProduct {
+class PreparedProduct : public Packer {
  public:
-  virtual ~PreparedProduct() = default;
   virtual std::size_t scratch_bytes() const = 0;
-  /// Of the form in which an rhs that stays is wanted, which depends on its use, depth, columns and
-  /// strides alone; 0: it is read where it lies.
-  virtual std::size_t packed_bytes() const { return 0; }
+  /// Of an rhs that stays: depends on its use, depth, columns and strides alone.
+  std::size_t packed_bytes() const override { return 0; }
   /// What runs it, for dumps.
   virtual std::string description() const { return "the library"; }
-  /// Throws sdk::Failure. REQUIRES: packed_bytes() > 0.
-  virtual void pack(const float* rhs, void* packed) const = 0;
   /// `rhs`: what pack() made, when packed_bytes() > 0. `bias`: a number for each column, read when
   /// the product has one. Throws sdk::Failure.
   virtual void run(const float* lhs, const void* rhs, const float* bias, float* result,
@@ -75,6 +72,15 @@ class ProductLibrary {
   /// REQUIRES: all sizes above 0.
   virtual std::shared_ptr<const PreparedProduct> prepare(const MatrixProduct& product,
                                                          RhsUse use) = 0;
+  /// Why this Conv does not go to the library; empty when it does.
+  virtual std::optional<std::string> refusal_of_convolution(const ir::Node&) const {
+    return "the library has no convolutions";
+  }
+  /// REQUIRES: all sizes above 0; a Conv that is not refused. `use`: of the kernel.
+  virtual std::shared_ptr<const PreparedConvolution> prepare_convolution(const Convolution&,
+                                                                         RhsUse) {
+    return nullptr;
+  }
 };
 
 }  // namespace kiln::codegen

@@ -144,6 +144,7 @@ class Runner {
 
   void run_product(const Instruction& instruction) {
     const auto& step = std::get<ProductStep>(*instruction.step);
+    if (step.node->op == ir::Op::Conv) return run_convolution(instruction);
     const BoundStep& bound = *instruction.bound;
     const auto* lhs = reinterpret_cast<const float*>(tape_.slot(step.lhs));
     const auto* rhs = reinterpret_cast<const float*>(tape_.slot(step.rhs));
@@ -168,6 +169,38 @@ class Runner {
       const Entered entered(context_.mode);
       run_range(begin, end, true);
     });
+  }
+
+  void run_convolution(const Instruction& instruction) {
+    const auto& step = std::get<ProductStep>(*instruction.step);
+    const BoundStep& bound = *instruction.bound;
+    const auto* first = reinterpret_cast<const float*>(tape_.slot(step.lhs));
+    const auto* second = reinterpret_cast<const float*>(tape_.slot(step.rhs));
+    auto* result = reinterpret_cast<float*>(tape_.slot(step.result));
+    if (!bound.convolution) {  // a sum of nothing
+      const std::int64_t bytes = tape_.plan->bytes[at(step.result)];
+      if (bytes != 0) std::memset(result, 0, at(bytes));
+      return;
+    }
+    const PreparedConvolution& convolution = *bound.convolution;
+    std::byte* scratch = tape_.arena + bound.scratch_offset;
+    const void* packed = bound.packed_kernel < 0 ? nullptr : tape_.packed + bound.packed_kernel;
+    const auto role = static_cast<ConvRole>(step.node->as<ir::ConvAttrs>().role);
+    if (!packed) convolution.start(role == ConvRole::Output ? second : first, scratch);
+    const auto run_range = [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t part = begin; part < end; ++part) {
+        convolution.run(part, first, second, packed, result, scratch);
+      }
+    };
+    if (bound.parallel) {
+      context_.host->parallel_for(convolution.parts(), [&](std::uint64_t begin, std::uint64_t end) {
+        const Entered entered(context_.mode);
+        run_range(begin, end);
+      });
+    } else {
+      run_range(0, convolution.parts());
+    }
+    convolution.finish(result, scratch);
   }
 
   /// A sum of nothing is 0.

@@ -108,6 +108,7 @@ class Finder {
   }
 
   std::optional<std::int64_t> scale_of(const ProductStep& step) const {
+    if (step.node->op == ir::Op::Conv) return std::nullopt;
     const ProductForm& form = step.form;
     const auto fits = [&](int slot, const Dim& stride, const Dim& offset) {
       const std::optional<std::int64_t> row = row_size(slot);

@@ -2,6 +2,7 @@
 #include "backends/cpu/products.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
+#include "backends/cpu/onednn/convolutions.h"
 #include "core/types/text.h"
 
 namespace kiln::cpu {
@@ -137,6 +138,29 @@ std::shared_ptr<const codegen::PreparedProduct> CpuProducts::prepare(
   auto& known = prepared_[{product, use}];
   if (auto alive = known.lock()) return alive;
   auto made = make(product, use);
+  known = made;
+  return made;
+}
+
+std::optional<std::string> CpuProducts::refusal_of_convolution(const ir::Node& node) const {
+  constexpr std::size_t kMostAxes = 3;
+  const auto& attrs = node.as<ir::ConvAttrs>();
+  const DType dtype = node.types[0].dtype;
+  if (dtype != DType::Float32) return text("oneDNN is used for float32 alone, not for ", dtype);
+  if (attrs.sizes.empty() || attrs.sizes.size() > kMostAxes) {
+    return text("oneDNN takes 1 to ", kMostAxes, " spatial axes, not ", attrs.sizes.size());
+  }
+  if (!attrs.groups.is_static()) return text("the number of groups is not known: ", attrs.groups);
+  return std::nullopt;
+}
+
+std::shared_ptr<const codegen::PreparedConvolution> CpuProducts::prepare_convolution(
+    const codegen::Convolution& convolution, codegen::RhsUse use) {
+  const bool packed = use != codegen::RhsUse::Once && convolution.role != codegen::ConvRole::Kernel;
+  const std::lock_guard lock(mutex_);
+  auto& known = convolutions_[{convolution, packed}];
+  if (auto alive = known.lock()) return alive;
+  auto made = make_convolution(convolution, packed);
   known = made;
   return made;
 }

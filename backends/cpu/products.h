@@ -17,6 +17,9 @@ class CpuProducts final : public codegen::ProductLibrary {
   std::optional<std::string> refusal(const ir::Node& dot) const override;
   std::shared_ptr<const codegen::PreparedProduct> prepare(const codegen::MatrixProduct& product,
                                                           codegen::RhsUse use) override;
+  std::optional<std::string> refusal_of_convolution(const ir::Node& node) const override;
+  std::shared_ptr<const codegen::PreparedConvolution> prepare_convolution(
+      const codegen::Convolution& convolution, codegen::RhsUse use) override;
 
  private:
   std::shared_ptr<const codegen::PreparedProduct> make(const codegen::MatrixProduct& product,
@@ -27,6 +30,8 @@ class CpuProducts final : public codegen::ProductLibrary {
   std::map<std::pair<codegen::MatrixProduct, codegen::RhsUse>,
            std::weak_ptr<const codegen::PreparedProduct>>
       prepared_;
+  std::map<std::pair<codegen::Convolution, bool>, std::weak_ptr<const codegen::PreparedConvolution>>
+      convolutions_;
 };
 
 }  // namespace kiln::cpu

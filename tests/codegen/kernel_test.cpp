@@ -18,7 +18,7 @@ using ir::Value;
 namespace {
 
 Program program_of(const std::vector<Value>& inputs, std::vector<Value> results) {
-  for (const GraphPass& pass : graph_passes()) results = pass.run(results);
+  for (const GraphPass& pass : graph_passes()) results = pass.run(results, nullptr);
   return build_program(inputs, results, SizeNames(), nullptr);
 }
 

@@ -79,7 +79,7 @@ class Running {
  public:
   Running(std::vector<Value> inputs, std::vector<Value> results, std::vector<bool> kept)
       : inputs_(std::move(inputs)), holders_(0) {
-    for (const GraphPass& pass : graph_passes()) results = pass.run(results);
+    for (const GraphPass& pass : graph_passes()) results = pass.run(results, nullptr);
     program_ = build_program(inputs_, results, SizeNames(), &library_);
     holders_.resize(program_.kernels.size());
     for (std::size_t i = 0; i < program_.kernels.size(); ++i) {

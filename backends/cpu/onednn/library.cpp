@@ -104,6 +104,70 @@ Handle<dnnl_primitive_desc_t> describe_matmul(const MatmulLayouts& layouts, bool
   return Handle<dnnl_primitive_desc_t>(raw);
 }
 
+#if DNNL_VERSION_MAJOR >= 3
+Handle<dnnl_primitive_desc_t> describe_convolution(LibraryRole role,
+                                                   const ConvolutionLayouts& l) {
+  const auto attr = attributes(false);
+  const auto forward = [&](dnnl_prop_kind_t kind) {
+    dnnl_primitive_desc_t raw = nullptr;
+    check(dnnl_convolution_forward_primitive_desc_create(
+              &raw, cpu_engine(), kind, dnnl_convolution_direct, l.input.view(), l.kernel.view(),
+              nullptr, l.output.view(), l.strides.data(), l.dilations.data(), l.low.data(),
+              l.high.data(), attr.get()),
+          "convolution_forward_primitive_desc_create");
+    return Handle<dnnl_primitive_desc_t>(raw);
+  };
+  if (role == LibraryRole::Output) return forward(dnnl_forward_inference);
+  const auto hint = forward(dnnl_forward_training);
+  dnnl_primitive_desc_t raw = nullptr;
+  const auto create = role == LibraryRole::Input
+                          ? [](dnnl_primitive_desc_t* made, const ConvolutionLayouts& x,
+                               dnnl_primitive_desc_t first, dnnl_primitive_attr_t with) {
+                              return dnnl_convolution_backward_data_primitive_desc_create(
+                                  made, cpu_engine(), dnnl_convolution_direct, x.input.view(),
+                                  x.kernel.view(), x.output.view(), x.strides.data(),
+                                  x.dilations.data(), x.low.data(), x.high.data(), first, with);
+                            }
+                          : [](dnnl_primitive_desc_t* made, const ConvolutionLayouts& x,
+                               dnnl_primitive_desc_t first, dnnl_primitive_attr_t with) {
+                              return dnnl_convolution_backward_weights_primitive_desc_create(
+                                  made, cpu_engine(), dnnl_convolution_direct, x.input.view(),
+                                  x.kernel.view(), nullptr, x.output.view(), x.strides.data(),
+                                  x.dilations.data(), x.low.data(), x.high.data(), first, with);
+                            };
+  check(create(&raw, l, hint.get(), attr.get()), "convolution_backward_primitive_desc_create");
+  return Handle<dnnl_primitive_desc_t>(raw);
+}
+#else
+Handle<dnnl_primitive_desc_t> describe_convolution(LibraryRole role,
+                                                   const ConvolutionLayouts& l) {
+  const auto attr = attributes(false);
+  dnnl_convolution_desc_t operation;
+  const auto described = [&] {
+    switch (role) {
+      case LibraryRole::Input:
+        return dnnl_dilated_convolution_backward_data_desc_init(
+            &operation, dnnl_convolution_direct, l.input.view(), l.kernel.view(), l.output.view(),
+            l.strides.data(), l.dilations.data(), l.low.data(), l.high.data());
+      case LibraryRole::Kernel:
+        return dnnl_dilated_convolution_backward_weights_desc_init(
+            &operation, dnnl_convolution_direct, l.input.view(), l.kernel.view(), nullptr,
+            l.output.view(), l.strides.data(), l.dilations.data(), l.low.data(), l.high.data());
+      case LibraryRole::Output: break;
+    }
+    return dnnl_dilated_convolution_forward_desc_init(
+        &operation, dnnl_forward_inference, dnnl_convolution_direct, l.input.view(),
+        l.kernel.view(), nullptr, l.output.view(), l.strides.data(), l.dilations.data(),
+        l.low.data(), l.high.data());
+  };
+  check(described(), "convolution_desc_init");
+  dnnl_primitive_desc_t raw = nullptr;
+  check(dnnl_primitive_desc_create(&raw, &operation, attr.get(), cpu_engine(), nullptr),
+        "primitive_desc_create");
+  return Handle<dnnl_primitive_desc_t>(raw);
+}
+#endif
+
 Handle<dnnl_primitive_desc_t> describe_reorder(LayoutView from, LayoutView to) {
   const auto attr = attributes(false);
   dnnl_primitive_desc_t raw = nullptr;

@@ -72,6 +72,14 @@ struct MatmulLayouts {
   std::unique_ptr<Layout> bias;  // null without bias
 };
 Handle<dnnl_primitive_desc_t> describe_matmul(const MatmulLayouts& layouts, bool accumulate);
+/// Which tensor a convolution makes; in the order of the op's roles.
+enum class LibraryRole : std::int64_t { Input, Kernel, Output };
+struct ConvolutionLayouts {
+  Layout input, kernel, output;
+  std::vector<std::int64_t> strides, dilations, low, high;  // a dilation counts the gaps
+};
+Handle<dnnl_primitive_desc_t> describe_convolution(LibraryRole role,
+                                                   const ConvolutionLayouts& layouts);
 Handle<dnnl_primitive_desc_t> describe_reorder(LayoutView from, LayoutView to);
 Handle<dnnl_primitive_t> make_primitive(const Handle<dnnl_primitive_desc_t>& desc);
 Handle<dnnl_memory_t> make_memory(LayoutView layout);

@@ -1,0 +1,106 @@
+// Data formats: a program with its channels first permutes before and behind each convolution. Such
+// permutations move behind the elementwise work between two of them, where they meet and cancel.
+#include "backends/codegen/passes.h"
+
+#include "core/ir/traverse.h"
+#include "core/ops/build.h"
+#include "core/ops/rewrite_graph.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace kiln::codegen {
+namespace {
+
+using ir::Dims;
+using ir::Ints;
+using ir::Node;
+using ir::NodeRef;
+using ir::Op;
+using ir::Value;
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+Ints inverse(const Ints& axes) {
+  Ints result(axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    result[at(axes[i])] = static_cast<std::int64_t>(i);
+  }
+  return result;
+}
+
+const Ints* permutation(const Value& value) {
+  return value.node->op == Op::Permute ? &value.node->as<ir::AxesAttrs>().axes : nullptr;
+}
+
+bool is_broadcast(const Value& value) { return value.node->op == Op::Broadcast; }
+
+/// permute(value, axes) as one broadcast.
+Value permuted_broadcast(const Value& value, const Ints& axes) {
+  const Node& node = *value.node;
+  const Ints& placed = node.as<ir::BroadcastAttrs>().axes;
+  const Ints to = inverse(axes);
+  Ints order(placed.size()), targets;
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](std::int64_t a, std::int64_t b) {
+              return to[at(placed[at(a)])] < to[at(placed[at(b)])];
+            });
+  for (const std::int64_t axis : order) targets.push_back(to[at(placed[at(axis)])]);
+  Dims dims;
+  for (const std::int64_t axis : axes) dims.push_back(value.dims()[at(axis)]);
+  return ir::broadcast(ir::permute(node.operands[0], order), dims, targets);
+}
+
+/// The permutation that all operands share but for broadcasts; null when they do not.
+const Ints* shared_permutation(const Node& node) {
+  const bool plain = def(node).lowering == ir::Lowering::Elementwise || def(node).alias;
+  if (!plain || node.op == Op::Reshape) return nullptr;
+  const Ints* shared = nullptr;
+  for (const Value& operand : node.operands) {
+    if (is_broadcast(operand)) continue;
+    const Ints* own = permutation(operand);
+    if (!own || (shared && *shared != *own)) return nullptr;
+    shared = own;
+  }
+  return shared;
+}
+
+std::vector<Value> sunk(const NodeRef& node) {
+  if (node->op == Op::Permute) {
+    const Value& operand = node->operands[0];
+    const Ints* first = permutation(operand);
+    if (!first) return ir::results_of(node);
+    Ints axes;
+    for (const std::int64_t axis : node->as<ir::AxesAttrs>().axes) {
+      axes.push_back((*first)[at(axis)]);
+    }
+    return {ir::permute(operand.node->operands[0], axes)};
+  }
+  const Ints* shared = shared_permutation(*node);
+  if (!shared) return ir::results_of(node);
+  const Ints back = inverse(*shared);
+  std::vector<Value> operands;
+  for (const Value& operand : node->operands) {
+    operands.push_back(is_broadcast(operand) ? permuted_broadcast(operand, back)
+                                             : operand.node->operands[0]);
+  }
+  return {ir::permute(ir::make(node->op, node->attrs, operands), *shared)};
+}
+
+}  // namespace
+
+std::vector<Value> sink_permutes(const std::vector<Value>& results, const ProductLibrary* library) {
+  const std::vector<const Node*> nodes = ir::topological_order(results);
+  // Elsewhere a permutation is a view that costs nothing.
+  const bool convolves = std::any_of(nodes.begin(), nodes.end(), [](const Node* node) {
+    return node->op == Op::Conv;
+  });
+  const auto of_body = [&](const std::vector<Value>& body) { return sink_permutes(body, library); };
+  return ir::rewrite_nodes(results, [&](const NodeRef& node) -> std::vector<Value> {
+    const NodeRef inner = ir::change_lambdas(node, of_body);
+    return convolves ? sunk(inner) : ir::results_of(inner);
+  });
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,321 @@
+// One primitive for each size of a part. The gradient of a kernel is summed up in parts, too: each
+// has a sum of its own in the library's layout, and they are added in order.
+#include "backends/cpu/onednn/convolutions.h"
+
+#include "backends/abi/kiln_backend_sdk.h"
+#include "backends/cpu/onednn/ending.h"
+#include "backends/cpu/onednn/openmp.h"
+#include "backends/cpu/onednn/products.h"
+#include "backends/cpu/onednn/runner.h"
+#include "core/types/text.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace kiln::cpu {
+namespace {
+
+using codegen::Convolution;
+using codegen::ConvRole;
+using codegen::PreparedConvolution;
+using Ints = std::vector<std::int64_t>;
+
+/// Multiply-adds that are worth a part, the most parts, and how many times the work of adding up
+/// its own sum a part of a kernel's gradient has at least.
+constexpr std::int64_t kPartWork = 1 << 20, kMostParts = 8, kLeastReuse = 256;
+
+std::int64_t product(const Ints& sizes) {
+  std::int64_t result = 1;
+  for (const std::int64_t size : sizes) result *= size;
+  return result;
+}
+
+std::int64_t input_elements(const Convolution& c) {
+  return product(c.sizes) * c.groups * c.channels;
+}
+std::int64_t output_elements(const Convolution& c) {
+  return product(c.places) * c.groups * c.filters;
+}
+
+std::int64_t images_of_part(const Convolution& c) {
+  const std::int64_t image = product(c.windows) * c.channels * output_elements(c);
+  std::int64_t parts = std::clamp(c.batch * image / kPartWork, std::int64_t{1}, kMostParts);
+  if (c.role == ConvRole::Kernel) {
+    parts = std::clamp(c.batch * product(c.places) / kLeastReuse, std::int64_t{1}, parts);
+  }
+  return (c.batch + parts - 1) / parts;
+}
+
+std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// ---- layouts ----
+
+/// Channels last in memory; the library names the batch and the channels first.
+Layout activations(std::int64_t batch, std::int64_t channels, const Ints& sizes) {
+  Ints dims{batch, channels}, strides{channels * product(sizes), 1};
+  std::int64_t stride = channels;
+  dims.insert(dims.end(), sizes.begin(), sizes.end());
+  strides.resize(dims.size());
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    strides[i + 2] = stride;
+    stride *= sizes[i];
+  }
+  return Layout(dims, strides);
+}
+
+Ints kernel_dims(const Convolution& c) {
+  Ints dims{c.filters, c.channels};
+  if (c.groups > 1) dims.insert(dims.begin(), c.groups);
+  dims.insert(dims.end(), c.windows.begin(), c.windows.end());
+  return dims;
+}
+
+Layout plain_kernel(const Convolution& c) {
+  const std::int64_t filters = c.groups * c.filters;
+  Ints strides{1, filters};
+  if (c.groups > 1) strides.insert(strides.begin(), c.filters);
+  const std::size_t first = strides.size();
+  strides.resize(first + c.windows.size());
+  std::int64_t stride = c.channels * filters;
+  for (std::size_t i = c.windows.size(); i-- > 0;) {
+    strides[first + i] = stride;
+    stride *= c.windows[i];
+  }
+  return Layout(kernel_dims(c), strides);
+}
+
+ConvolutionLayouts layouts(const Convolution& c, std::int64_t batch, const Layout* kernel) {
+  ConvolutionLayouts all{activations(batch, c.groups * c.channels, c.sizes),
+                         kernel ? Layout::copy(kernel->view()) : Layout(kernel_dims(c)),
+                         activations(batch, c.groups * c.filters, c.places),
+                         c.strides, {}, c.low, {}};
+  for (std::size_t i = 0; i < c.sizes.size(); ++i) {
+    all.dilations.push_back(c.dilations[i] - 1);
+    const std::int64_t width = (c.windows[i] - 1) * c.dilations[i] + 1;
+    const std::int64_t needed = (c.places[i] - 1) * c.strides[i] + width - c.sizes[i] - c.low[i];
+    all.high.push_back(std::max(needed, std::int64_t{0}));
+  }
+  return all;
+}
+
+// ---- the library's ----
+
+class ByOneDnn final : public PreparedConvolution {
+ public:
+  ByOneDnn(const Convolution& c, bool packed) : c_(c), packed_(packed) {
+    const OneOpenmpThread one;
+    const std::int64_t images = images_of_part(c);
+    for (std::int64_t begin = 0; begin < c.batch; begin += images) add(begin, images);
+    const std::size_t own = parts_.back().runner->scratch_bytes();
+    part_scratch_ = aligned(std::max(own, parts_.front().runner->scratch_bytes()));
+    shared_bytes_ = kernel_bytes_ * (c.role == ConvRole::Kernel ? parts_.size() : 1);
+    reorder_scratch_ = aligned(reorder_->scratch_bytes());
+  }
+
+  std::size_t packed_bytes() const override { return packed_ ? kernel_bytes_ : 0; }
+  std::size_t scratch_bytes() const override {
+    return shared_bytes_ + std::max(part_scratch_ * parts_.size(), reorder_scratch_);
+  }
+  std::size_t parts() const override { return parts_.size(); }
+  std::string description() const override {
+    return text("oneDNN ", onednn_version(), " ", implementation_);
+  }
+
+  void pack(const float* kernel, void* packed) const override {
+    std::vector<std::byte> scratch(reorder_scratch_ + 64);
+    reorder(const_cast<float*>(kernel), packed, aligned_within(scratch));
+  }
+
+  void start(const float* kernel, void* scratch) const override {
+    if (c_.role == ConvRole::Kernel) return;
+    reorder(const_cast<float*>(kernel), scratch, behind_shared(scratch));
+  }
+
+  void run(std::size_t number, const float* first, const float* second, const void* packed,
+           float* result, void* scratch) const override {
+    const Part& part = parts_[number];
+    void* shared = scratch;
+    if (c_.role == ConvRole::Kernel) {
+      shared = static_cast<std::byte*>(scratch) + number * kernel_bytes_;
+    } else if (packed) {
+      shared = const_cast<void*>(packed);
+    }
+    auto* input = const_cast<float*>(c_.role == ConvRole::Input ? result : first) + part.input;
+    auto* output = const_cast<float*>(c_.role == ConvRole::Output ? result : second) + part.output;
+    void* own = static_cast<std::byte*>(behind_shared(scratch)) + number * part_scratch_;
+    checked([&] { return part.runner->run({input, shared, output}, own); });
+  }
+
+  void finish(float* result, void* scratch) const override {
+    if (c_.role != ConvRole::Kernel) return;
+    auto* sum = static_cast<float*>(scratch);
+    for (std::size_t part = 1; part < parts_.size(); ++part) {
+      const float* more = sum + part * kernel_bytes_ / sizeof(float);
+      for (std::size_t i = 0; i < kernel_count_; ++i) sum[i] += more[i];
+    }
+    reorder(sum, result, behind_shared(scratch));
+  }
+
+ private:
+  struct Part {
+    std::int64_t input = 0, output = 0;  // where it begins, in elements
+    std::shared_ptr<const Runner> runner;
+  };
+
+  void add(std::int64_t begin, std::int64_t images) {
+    const std::int64_t batch = std::min(images, c_.batch - begin);
+    Part part{begin * input_elements(c_), begin * output_elements(c_), nullptr};
+    if (!parts_.empty() && batch == images) part.runner = parts_.front().runner;
+    if (!part.runner) part.runner = make_runner(batch);
+    parts_.push_back(std::move(part));
+  }
+
+  std::shared_ptr<const Runner> make_runner(std::int64_t batch) {
+    ConvolutionLayouts all = layouts(c_, batch, kernel_ ? &*kernel_ : nullptr);
+    const auto desc = describe_convolution(static_cast<LibraryRole>(c_.role), all);
+    if (!kernel_) prepare_kernel(desc);
+    std::vector<RunnerArgument> arguments;
+    const bool input = c_.role == ConvRole::Input, output = c_.role == ConvRole::Output;
+    const bool kernel = c_.role == ConvRole::Kernel;
+    arguments.push_back({input ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, std::move(all.input)});
+    // As bytes where it is read: see matmul.cpp.
+    arguments.push_back({kernel ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS,
+                         kernel ? Layout::copy(kernel_->view()) : Layout::bytes(kernel_bytes_)});
+    arguments.push_back({output ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, std::move(all.output)});
+    return std::make_shared<Runner>(desc, std::move(arguments));
+  }
+
+  void prepare_kernel(const Handle<dnnl_primitive_desc_t>& desc) {
+    const bool made = c_.role == ConvRole::Kernel;
+    const LayoutView liked =
+        layout_of(desc, made ? dnnl_query_diff_weights_md : dnnl_query_weights_md);
+    implementation_ = implementation_of(desc);
+    kernel_ = Layout::copy(liked);
+    kernel_count_ = bytes_of(liked) / sizeof(float);
+    kernel_bytes_ = aligned(bytes_of(liked));
+    const Layout plain = plain_kernel(c_);
+    const Layout& from = made ? *kernel_ : plain;
+    const Layout& to = made ? plain : *kernel_;
+    std::vector<RunnerArgument> arguments;
+    arguments.push_back({DNNL_ARG_FROM, Layout::copy(from.view())});
+    arguments.push_back({DNNL_ARG_TO, Layout::copy(to.view())});
+    reorder_ = std::make_unique<Runner>(describe_reorder(from.view(), to.view()),
+                                        std::move(arguments));
+  }
+
+  void* behind_shared(void* scratch) const {
+    return static_cast<std::byte*>(scratch) + shared_bytes_;
+  }
+
+  static void* aligned_within(std::vector<std::byte>& bytes) {
+    void* place = bytes.data();
+    std::size_t space = bytes.size();
+    return std::align(64, bytes.size() - 64, place, space);
+  }
+
+  void reorder(void* from, void* to, void* scratch) const {
+    checked([&] { return reorder_->run({from, to}, scratch); });
+  }
+
+  template <class Work>
+  void checked(const Work& work) const {
+    const LibraryUse library;
+    const int status = library ? work() : kProcessEnds;
+    if (status == 0) return;
+    throw sdk::Failure(KILN_CODE_INTERNAL,
+                       text("oneDNN: ", status_text(status), " in a convolution"));
+  }
+
+  Convolution c_;
+  bool packed_;
+  std::vector<Part> parts_;
+  std::optional<Layout> kernel_;
+  std::unique_ptr<Runner> reorder_;
+  std::string implementation_;
+  std::size_t kernel_count_ = 0;  // floats of the kernel as the library likes it
+  std::size_t kernel_bytes_ = 0, shared_bytes_ = 0, part_scratch_ = 0, reorder_scratch_ = 0;
+};
+
+// ---- plain loops ----
+
+class ByLoops final : public PreparedConvolution {
+ public:
+  explicit ByLoops(const Convolution& c) : c_(c) {}
+  std::size_t scratch_bytes() const override { return 0; }
+  std::size_t parts() const override { return 1; }
+  std::string description() const override { return "plain loops"; }
+  void pack(const float*, void*) const override {}
+  void start(const float*, void*) const override {}
+  void finish(float*, void*) const override {}
+
+  void run(std::size_t, const float* first, const float* second, const void*, float* result,
+           void*) const override {
+    const float* input = first;
+    const float* kernel = c_.role == ConvRole::Output ? second : first;
+    const float* output = second;
+    std::int64_t count = c_.batch * input_elements(c_);
+    if (c_.role == ConvRole::Output) count = c_.batch * output_elements(c_);
+    if (c_.role == ConvRole::Kernel) {
+      count = product(c_.windows) * c_.channels * c_.groups * c_.filters;
+    }
+    std::fill(result, result + count, 0.0f);
+    for (std::int64_t b = 0; b < c_.batch; ++b) {
+      for (std::int64_t p = 0; p < product(c_.places); ++p) {
+        for (std::int64_t w = 0; w < product(c_.windows); ++w) {
+          const std::int64_t at = place(p, w);
+          if (at >= 0) pixel(b * product(c_.sizes) + at, w, b * product(c_.places) + p, input,
+                             kernel, output, result);
+        }
+      }
+    }
+  }
+
+ private:
+  /// The element of the input under element w of the window at place p; -1 in the padding.
+  std::int64_t place(std::int64_t p, std::int64_t w) const {
+    std::int64_t element = 0, stride = 1;
+    for (std::size_t i = c_.sizes.size(); i-- > 0;) {
+      const std::int64_t at = p % c_.places[i] * c_.strides[i] +
+                              w % c_.windows[i] * c_.dilations[i] - c_.low[i];
+      if (at < 0 || at >= c_.sizes[i]) return -1;
+      element += at * stride;
+      stride *= c_.sizes[i];
+      p /= c_.places[i];
+      w /= c_.windows[i];
+    }
+    return element;
+  }
+
+  void pixel(std::int64_t at, std::int64_t w, std::int64_t to, const float* input,
+             const float* kernel, const float* output, float* result) const {
+    const std::int64_t filters = c_.groups * c_.filters;
+    for (std::int64_t o = 0; o < filters; ++o) {
+      for (std::int64_t c = 0; c < c_.channels; ++c) {
+        const std::int64_t i = at * c_.groups * c_.channels + o / c_.filters * c_.channels + c;
+        const std::int64_t k = (w * c_.channels + c) * filters + o, y = to * filters + o;
+        if (c_.role == ConvRole::Output) result[y] += input[i] * kernel[k];
+        if (c_.role == ConvRole::Input) result[i] += kernel[k] * output[y];
+        if (c_.role == ConvRole::Kernel) result[k] += input[i] * output[y];
+      }
+    }
+  }
+
+  Convolution c_;
+};
+
+}  // namespace
+
+std::shared_ptr<const PreparedConvolution> make_convolution(const Convolution& convolution,
+                                                            bool packed) {
+  const LibraryUse library;
+  if (!library) return std::make_shared<ByLoops>(convolution);
+  try {
+    auto made = std::make_shared<ByOneDnn>(convolution, packed);
+    library_has_done("convolution" + made->description());
+    return made;
+  } catch (const LibraryFailure&) {
+    return std::make_shared<ByLoops>(convolution);
+  }
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,17 @@
+// Convolutions of float32 through oneDNN, with activations as they lie (channels last) and kernels
+// in the layout that the library likes best. What it declines runs as plain loops.
+#pragma once
+
+#include "backends/codegen/convolution.h"
+
+#include <memory>
+
+namespace kiln::cpu {
+
+/// REQUIRES: all sizes above 0. Each part of its batch has one OpenMP thread, and how it is cut
+/// follows from the sizes alone, so that bits do not depend on the number of threads. `packed`: the
+/// kernel will be packed before the runs. Throws sdk::Failure.
+std::shared_ptr<const codegen::PreparedConvolution> make_convolution(
+    const codegen::Convolution& convolution, bool packed);
+
+}  // namespace kiln::cpu

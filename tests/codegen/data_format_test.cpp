@@ -1,0 +1,101 @@
+// Programs with their channels first keep one permutation at each edge, whatever lies between their
+// convolutions; values do not change.
+#include "tests/catch.h"
+
+#include "backends/codegen/passes.h"
+#include "backends/codegen/plan.h"
+#include "core/ir/traverse.h"
+#include "core/ops/build.h"
+
+#include <algorithm>
+
+using namespace kiln;
+using namespace kiln::codegen;
+using ir::ConvRole;
+using ir::Dims;
+using ir::Op;
+using ir::Value;
+
+namespace {
+
+/// Takes all convolutions and nothing else.
+class Convolutions final : public ProductLibrary {
+ public:
+  std::optional<std::string> refusal(const ir::Node&) const override { return "not wanted"; }
+  std::shared_ptr<const PreparedProduct> prepare(const MatrixProduct&, RhsUse) override {
+    return nullptr;
+  }
+  std::optional<std::string> refusal_of_convolution(const ir::Node&) const override {
+    return std::nullopt;
+  }
+};
+
+Value input(const Dims& dims) {
+  static std::int64_t id = 900;
+  return ir::make(Op::Placeholder, ir::PlaceholderAttrs{id++, "x", {DType::Float32, dims}}, {});
+}
+
+/// 3x3, as many rows and columns as before; channels first.
+Value conv(const Value& x, const Value& kernel) {
+  const Value last = ir::permute(x, {0, 2, 3, 1});
+  const ir::ConvAttrs attrs{static_cast<std::int64_t>(ConvRole::Output), {1, 1}, {1, 1}, {1, 1},
+                            {1, 1}, {8, 8}, 1};
+  return ir::permute(ir::make(Op::Conv, attrs, {last, kernel}), {0, 3, 1, 2});
+}
+
+/// bias and relu, the bias as (1, channels, 1, 1).
+Value biased(const Value& x, const Value& bias) {
+  const Value whole = ir::broadcast_to(ir::reshape(bias, {1, x.dims()[1], 1, 1}), x.dims());
+  return ir::binary(Op::Maximum, x + whole, ir::zeros_like(x));
+}
+
+std::vector<Value> passed(std::vector<Value> results) {
+  const Convolutions library;
+  for (const GraphPass& pass : graph_passes()) results = pass.run(results, &library);
+  return results;
+}
+
+long count(const std::vector<Value>& results, Op op) {
+  const auto nodes = ir::topological_order(results);
+  return std::count_if(nodes.begin(), nodes.end(),
+                       [&](const ir::Node* node) { return node->op == op; });
+}
+
+}  // namespace
+
+TEST_CASE("permutations of data formats cancel between convolutions") {
+  const Value x = input({2, 3, 8, 8}), first = input({3, 3, 3, 4}), second = input({3, 3, 4, 5});
+  const Value bias = input({4});
+  const Value y = conv(biased(conv(x, first), bias), second);
+  CHECK(count({y}, Op::Permute) == 4);
+  const std::vector<Value> results = passed({y});
+  CHECK(count(results, Op::Conv) == 2);
+  CHECK(results[0].type() == y.type());
+  // One at each edge, and that of the bias, which is a view of axes of size 1.
+  CHECK(count(results, Op::Permute) <= 3);
+  const Value& edge = results[0];
+  REQUIRE(edge.node->op == Op::Permute);
+  CHECK(edge.node->operands[0].node->op == Op::Conv);
+}
+
+TEST_CASE("without convolutions permutations stay where they are") {
+  const Value x = input({2, 3, 8, 8});
+  const Value y = biased(ir::permute(x, {0, 3, 1, 2}), input({8}));
+  CHECK(passed({y})[0] == y);
+}
+
+TEST_CASE("a convolution that the library takes is one step, the others become windows") {
+  const Value x = input({2, 8, 8, 3}), kernel = input({3, 3, 3, 4});
+  const ir::ConvAttrs attrs{static_cast<std::int64_t>(ConvRole::Output), {1, 1}, {1, 1}, {0, 0},
+                            {0, 0}, {6, 6}, 1};
+  const Value y = ir::make(Op::Conv, attrs, {x, kernel});
+  const Convolutions library;
+  const Program program = build_program({x, kernel}, passed({y}), SizeNames(), &library);
+  CHECK(program.kernels.empty());
+  CHECK(print(program).find("convolution %2 = %0, %1") != std::string::npos);
+  CHECK(print_claims(program).find("convolution: taken") != std::string::npos);
+  std::vector<Value> results{y};
+  for (const GraphPass& pass : graph_passes()) results = pass.run(results, nullptr);
+  CHECK(count(results, Op::Conv) == 0);
+  CHECK(count(results, Op::Window) == 1);
+}

@@ -1,0 +1,132 @@
+// Convolutions that are cut into parts, in each role, against plain sums: the last part smaller than
+// the others, kernels packed before and while running, groups, strides, dilations.
+#include "tests/catch.h"
+
+#include "backends/cpu/onednn/convolutions.h"
+
+#include <cstddef>
+#include <random>
+
+using namespace kiln;
+using codegen::Convolution;
+using codegen::ConvRole;
+using Floats = std::vector<float>;
+
+namespace {
+
+struct Buffer {
+  explicit Buffer(std::size_t bytes) : bytes_(bytes + 64) {}
+  void* data() {
+    void* place = bytes_.data();
+    std::size_t space = bytes_.size();
+    return std::align(64, bytes_.size() - 64, place, space);
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+Convolution of(ConvRole role, std::int64_t batch, std::int64_t groups, std::int64_t channels,
+               std::int64_t filters, std::int64_t stride, std::int64_t dilation) {
+  Convolution c{role, batch, groups, channels, filters, {20, 19}, {3, 2}, {}, {stride, 1},
+                {dilation, 1}, {1, 0}};
+  c.places = {(20 + 2 - 2 * dilation - 1) / stride + 1, 19};  // a zero behind the columns
+  return c;
+}
+
+/// Of the three tensors by role; that of the result is added to.
+void by_sums(const Convolution& c, std::vector<float>& x, std::vector<float>& w,
+             std::vector<float>& y) {
+  const std::int64_t in = c.groups * c.channels, out = c.groups * c.filters;
+  for (std::int64_t b = 0; b < c.batch; ++b) {
+    for (std::int64_t i = 0; i < c.places[0]; ++i) {
+      for (std::int64_t j = 0; j < c.places[1]; ++j) {
+        for (std::int64_t p = 0; p < c.windows[0]; ++p) {
+          for (std::int64_t q = 0; q < c.windows[1]; ++q) {
+            const std::int64_t row = i * c.strides[0] + p * c.dilations[0] - c.low[0];
+            const std::int64_t column = j * c.strides[1] + q * c.dilations[1] - c.low[1];
+            if (row < 0 || row >= c.sizes[0] || column < 0 || column >= c.sizes[1]) continue;
+            for (std::int64_t o = 0; o < out; ++o) {
+              for (std::int64_t k = 0; k < c.channels; ++k) {
+                const auto from = static_cast<std::size_t>(
+                    ((b * c.sizes[0] + row) * c.sizes[1] + column) * in +
+                    o / c.filters * c.channels + k);
+                const auto weight = static_cast<std::size_t>(
+                    ((p * c.windows[1] + q) * c.channels + k) * out + o);
+                const auto to = static_cast<std::size_t>(
+                    ((b * c.places[0] + i) * c.places[1] + j) * out + o);
+                if (c.role == ConvRole::Output) y[to] += x[from] * w[weight];
+                if (c.role == ConvRole::Input) x[from] += w[weight] * y[to];
+                if (c.role == ConvRole::Kernel) w[weight] += x[from] * y[to];
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+Floats drawn(std::int64_t count, bool zero) {
+  static std::mt19937 generator(3);
+  std::uniform_real_distribution<float> draw(-1, 1);
+  Floats values(static_cast<std::size_t>(count));
+  for (float& value : values) value = zero ? 0.0f : draw(generator);
+  return values;
+}
+
+void run(const codegen::PreparedConvolution& prepared, bool packed, const Convolution& c,
+         const Floats& first, const Floats& second, Floats& result) {
+  Buffer scratch(prepared.scratch_bytes()), kernel(prepared.packed_bytes());
+  const Floats& weights = c.role == ConvRole::Output ? second : first;
+  if (packed) {
+    prepared.pack(weights.data(), kernel.data());
+  } else {
+    prepared.start(weights.data(), scratch.data());
+  }
+  for (std::size_t part = prepared.parts(); part-- > 0;) {
+    prepared.run(part, first.data(), second.data(), packed ? kernel.data() : nullptr,
+                 result.data(), scratch.data());
+  }
+  prepared.finish(result.data(), scratch.data());
+}
+
+void check(const Convolution& c) {
+  const std::int64_t places = c.places[0] * c.places[1];
+  Floats x = drawn(c.batch * 20 * 19 * c.groups * c.channels, c.role == ConvRole::Input);
+  Floats w = drawn(6 * c.channels * c.groups * c.filters, c.role == ConvRole::Kernel);
+  Floats y = drawn(c.batch * places * c.groups * c.filters, c.role == ConvRole::Output);
+  const Floats first = c.role == ConvRole::Input ? w : x;
+  const Floats second = c.role == ConvRole::Output ? w : y;
+  by_sums(c, x, w, y);
+  const Floats& expected = c.role == ConvRole::Input ? x : c.role == ConvRole::Kernel ? w : y;
+  Floats plain(expected.size(), 7.0f), packed = plain;
+  const auto once = cpu::make_convolution(c, /*packed=*/false);
+  INFO(once->description() << ", " << once->parts() << " parts");
+  run(*once, false, c, first, second, plain);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (std::abs(plain[i] - expected[i]) <= 2e-5f * (10 + std::abs(expected[i]))) continue;
+    FAIL_CHECK("element " << i << ": " << plain[i] << " for " << expected[i]);
+    return;
+  }
+  CHECK(once->description().rfind("oneDNN", 0) == 0);
+  if (c.role == ConvRole::Kernel) return;
+  const auto kept = cpu::make_convolution(c, /*packed=*/true);
+  REQUIRE(kept->packed_bytes() > 0);
+  run(*kept, true, c, first, second, packed);
+  CHECK(packed == plain);
+}
+
+}  // namespace
+
+TEST_CASE("convolutions in parts agree with plain sums") {
+  for (const ConvRole role : {ConvRole::Input, ConvRole::Kernel, ConvRole::Output}) {
+    INFO("role " << static_cast<int>(role));
+    check(of(role, 9, 1, 16, 32, 1, 1));
+    check(of(role, 9, 1, 3, 5, 2, 1));
+    check(of(role, 1, 1, 1, 1, 1, 2));
+    check(of(role, 4, 8, 1, 1, 1, 1));
+    check(of(role, 3, 2, 4, 3, 2, 2));
+  }
+  CHECK(cpu::make_convolution(of(ConvRole::Output, 9, 1, 16, 32, 1, 1), false)->parts() == 5);
+}
