@@ -154,7 +154,7 @@ TEST_CASE("a failing call leaves the floating-point state, too") {
   }
 }
 
-TEST_CASE("threads of the pool started in an odd state compute as always", "[concurrency]") {
+TEST_CASE("threads of the pool started in an odd state compute as always") {
   const Tensor x = placeholder({.shape = {None}, .name = "x"});
   const Function f = function({x}, {exp(x) / 3.0 + sqrt(x)}, {.backend = "cpu"});
   std::vector<float> values(300'000);

@@ -18,6 +18,11 @@ foreach(way static handler threads)
   kiln_test_host(ending-${way} ending ${way})
 endforeach()
 
+if(NOT KILN_SANITIZE)  # sanitizers need more address space than there is
+  kiln_add_host(little_memory)
+  kiln_test_host(little-memory little_memory)
+endif()
+
 add_library(host_opened MODULE ${CMAKE_CURRENT_SOURCE_DIR}/hosts/programs/opened.cpp)
 target_link_libraries(host_opened PRIVATE kiln::kiln kiln_flags)
 set_target_properties(host_opened PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/tests)

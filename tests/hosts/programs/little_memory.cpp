@@ -1,0 +1,74 @@
+// A host that may have little memory: a call that needs more is an error that names what is large,
+// variables stay, smaller calls and compiling work under the limit, and all does without it.
+#include "tests/hosts/child.h"
+#include "tests/hosts/programs/program.h"
+#include "tests/hosts/sample.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+namespace {
+
+/// The address space in use, in bytes.
+rlim_t in_use() {
+  std::ifstream file("/proc/self/statm");
+  rlim_t pages = 0;
+  file >> pages;
+  return pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+}
+
+/// That much more than now may be had while it lives.
+class Limit {
+ public:
+  explicit Limit(rlim_t more) {
+    expect(::getrlimit(RLIMIT_AS, &before_) == 0, "reading the limit");
+    const rlimit limit{in_use() + more, before_.rlim_max};
+    expect(::setrlimit(RLIMIT_AS, &limit) == 0, "setting the limit");
+  }
+  ~Limit() { ::setrlimit(RLIMIT_AS, &before_); }
+
+ private:
+  rlimit before_;
+};
+
+std::string text_of_call(const kiln::Function& f, std::int64_t rows) {
+  const std::vector<float> one(4, 1);
+  const kiln::Array fed(one, {1, 4});
+  const std::vector<std::int32_t> indices(static_cast<std::size_t>(rows), 0);
+  return hosts_test::error_of<kiln::OutOfMemory>([&] { f({fed, kiln::Array(indices)}); });
+}
+
+}  // namespace
+
+int main() {
+  const kiln::Tensor x = kiln::placeholder({.shape = {1, 4}, .name = "x"});
+  const kiln::Tensor i =
+      kiln::placeholder({.shape = {kiln::None}, .dtype = kiln::DType::Int32, .name = "i"});
+  const kiln::Variable total = kiln::variable(kiln::Array(0.0f), {.name = "total"});
+  // Every row of `wide` is used twice, so that it has to be held: 4 KiB for each index.
+  const kiln::Tensor wide = kiln::repeat_elements(kiln::gather(x, i), 256, 1);
+  const kiln::Tensor sums = kiln::cumsum(wide, {.axis = 0});
+  const kiln::Tensor result = kiln::sum(sums - kiln::mean(sums, {.axis = {0}, .keepdims = true}));
+  const kiln::Function f =
+      kiln::function({x, i}, {result}, {.updates = {kiln::update_add(total, 1.0)},
+                                        .name = "wide", .backend = "cpu"});
+  const hosts_test::Sample sample("cpu");
+  expect(text_of_call(f, 100).empty(), "a small call");
+  expect(sample.right(3, 0.125), "the sample");
+  {
+    const Limit limit(200u << 20);
+    const std::string text = text_of_call(f, 200'000);
+    expect(text.find("wide: no memory for ") == 0, "an error with the bytes");
+    expect(text.find("little_memory.cpp:") != std::string::npos, "the line of the largest tensor");
+    expect(kiln::get_value(total).item<float>() == 1, "the variable as before");
+    expect(text_of_call(f, 100).empty(), "a small call under the limit");
+    expect(sample.right(3, 0.0625), "the sample under the limit");
+    expect(hosts_test::works_on("cpu"), "compiling under the limit");
+  }
+  expect(text_of_call(f, 60'000).empty(), "a large call without the limit");
+  expect(kiln::get_value(total).item<float>() == 3, "the variable after three calls");
+  return finished();
+}
