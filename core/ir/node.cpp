@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace kiln::ir {
 namespace {
@@ -97,7 +98,11 @@ void InternTable::note_origin(const Node& node, Origin origin) {
   for (const Origin& known : node.more_origins_) {
     if (same_origin(known, origin)) return;
   }
-  if (node.more_origins_.size() + 1 < kMaxOrigins) node.more_origins_.push_back(origin);
+  if (node.more_origins_.size() + 1 >= kMaxOrigins) return;
+  try {
+    node.more_origins_.push_back(origin);
+  } catch (const std::bad_alloc&) {  // one line less in messages
+  }
 }
 
 NodeRef InternTable::find(Op op, const Attrs& attrs, std::span<const Value> operands,
@@ -114,24 +119,31 @@ NodeRef InternTable::intern(Op op, Attrs attrs, std::vector<Value> operands,
   Shard& shard = shard_of(hash);
   const std::lock_guard lock(shard.mutex);
   if (NodeRef found = find(shard, {op, &attrs, operands, hash}, origin)) return found;
-  const Node* node =
-      new Node(op, std::move(attrs), std::move(operands), std::move(types), origin, hash);
-  NodeRef made(node);
-  shard.nodes.emplace(hash, node);
-  return made;
+  // The place first: a node that is not in the table could not be released under this lock.
+  const auto place = shard.nodes.emplace(hash, nullptr);
+  try {
+    place->second =
+        new Node(op, std::move(attrs), std::move(operands), std::move(types), origin, hash);
+  } catch (...) {
+    shard.nodes.erase(place);
+    throw;
+  }
+  return NodeRef(place->second);
 }
 
 void InternTable::release(const Node* node) {
-  thread_local std::vector<const Node*>* t_pending = nullptr;
+  // Nodes that wait are linked through themselves: destructors may not ask for memory.
+  thread_local const Node** t_pending = nullptr;
   if (t_pending) {  // called from the destructor of an operand: the loop below will free it
-    t_pending->push_back(node);
+    node->next_released_ = *t_pending;
+    *t_pending = node;
     return;
   }
-  std::vector<const Node*> pending{node};
+  const Node* pending = node;
   t_pending = &pending;
-  while (!pending.empty()) {
-    const Node* next = pending.back();
-    pending.pop_back();
+  while (pending) {
+    const Node* next = pending;
+    pending = next->next_released_;
     Shard& shard = shard_of(next->hash_);
     {
       const std::lock_guard lock(shard.mutex);

@@ -97,6 +97,7 @@ class Node {
 
   const std::size_t hash_;
   mutable std::atomic<std::uint32_t> references_{1};
+  mutable const Node* next_released_ = nullptr;  // used while it is being freed
   mutable std::vector<Origin> more_origins_;  // guarded by the intern table's shard
   friend std::vector<Origin> origins(const Node& node);
 };

@@ -16,7 +16,21 @@ namespace {
 
 std::atomic<std::int64_t> asked{0};
 
-void count() { asked.fetch_add(1, std::memory_order_relaxed); }
+std::atomic<std::int64_t> left{-1};  // requests that are granted yet; negative: all are
+
+/// Whether the request is granted.
+bool count() {
+  asked.fetch_add(1, std::memory_order_relaxed);
+  if (left.load(std::memory_order_relaxed) < 0) return true;
+  if (left.fetch_sub(1, std::memory_order_relaxed) > 0) return true;
+  left.store(0, std::memory_order_relaxed);
+  return false;
+}
+
+void* granted(void* memory) {
+  if (memory == nullptr) errno = ENOMEM;
+  return memory;
+}
 
 }  // namespace
 
@@ -24,38 +38,34 @@ namespace allocations_test {
 
 std::int64_t allocations_so_far() { return asked.load(); }
 
+void grant(std::int64_t requests) { left = requests; }
+
 }  // namespace allocations_test
 
 extern "C" {
 
 void* malloc(std::size_t bytes) {
-  count();
-  return __libc_malloc(bytes);
+  return granted(count() ? __libc_malloc(bytes) : nullptr);
 }
 
 void* calloc(std::size_t count_of, std::size_t bytes) {
-  count();
-  return __libc_calloc(count_of, bytes);
+  return granted(count() ? __libc_calloc(count_of, bytes) : nullptr);
 }
 
 void* realloc(void* memory, std::size_t bytes) {
-  count();
-  return __libc_realloc(memory, bytes);
+  return granted(count() ? __libc_realloc(memory, bytes) : nullptr);
 }
 
 void* memalign(std::size_t alignment, std::size_t bytes) {
-  count();
-  return __libc_memalign(alignment, bytes);
+  return granted(count() ? __libc_memalign(alignment, bytes) : nullptr);
 }
 
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  count();
-  return __libc_memalign(alignment, bytes);
+  return granted(count() ? __libc_memalign(alignment, bytes) : nullptr);
 }
 
 int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
-  count();
-  *memory = __libc_memalign(alignment, bytes);
+  *memory = count() ? __libc_memalign(alignment, bytes) : nullptr;
   return *memory == nullptr ? ENOMEM : 0;
 }
 

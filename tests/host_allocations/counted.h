@@ -8,6 +8,9 @@ namespace allocations_test {
 
 std::int64_t allocations_so_far();
 
+/// From now on so many requests are granted and all later ones fail; -1: none fails.
+void grant(std::int64_t requests);
+
 /// How often memory was asked for while `action` ran.
 template <class Action>
 std::int64_t allocations_of(const Action& action) {

@@ -27,6 +27,7 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <mutex>
+#include <new>
 
 namespace kiln::cpu {
 namespace {
@@ -135,51 +136,63 @@ std::string text_of(const llvm::Module& module) {
   return text;
 }
 
-class LinkedCode final : public MachineCode {
- public:
-  LinkedCode()
-      : session_(checked(llvm::orc::SelfExecutorProcessControl::Create(
+/// A session of the linker with what belongs to it.
+struct Link {
+  Link()
+      : session(checked(llvm::orc::SelfExecutorProcessControl::Create(
             nullptr, std::make_unique<llvm::orc::InPlaceTaskDispatcher>()))),
-        library_(session_.createBareJITDylib("kernels")),
-        layer_(session_) {
+        library(session.createBareJITDylib("kernels")),
+        layer(session) {
     // The details of a failed lookup come this way, and would be printed.
-    session_.setErrorReporter([this](llvm::Error error) {
-      const std::lock_guard lock(mutex_);
-      details_ += ": " + llvm::toString(std::move(error));
+    session.setErrorReporter([this](llvm::Error error) {
+      const std::lock_guard lock(mutex);
+      details += ": " + llvm::toString(std::move(error));
     });
   }
+
+  std::mutex mutex;
+  std::string details;
+  llvm::orc::ExecutionSession session;
+  llvm::orc::JITDylib& library;
+  llvm::orc::ObjectLinkingLayer layer;
+};
+
+class LinkedCode final : public MachineCode {
+ public:
+  LinkedCode() : link_(std::make_unique<Link>()) {}
+  /// Where there is no memory to end the session with, it stays.
   ~LinkedCode() override {
-    if (auto error = session_.endSession()) llvm::consumeError(std::move(error));
+    try {
+      if (auto error = link_->session.endSession()) llvm::consumeError(std::move(error));
+    } catch (const std::bad_alloc&) {
+      static_cast<void>(link_.release());
+    }
   }
 
   void add(const std::vector<RuntimeSymbol>& symbols) {
     llvm::orc::SymbolMap map;
     for (const RuntimeSymbol& symbol : symbols) {
-      map[session_.intern(symbol.name)] = {llvm::orc::ExecutorAddr::fromPtr(symbol.address),
-                                           llvm::JITSymbolFlags::Exported};
+      map[link_->session.intern(symbol.name)] = {llvm::orc::ExecutorAddr::fromPtr(symbol.address),
+                                                 llvm::JITSymbolFlags::Exported};
     }
-    check(library_.define(llvm::orc::absoluteSymbols(std::move(map))));
+    check(link_->library.define(llvm::orc::absoluteSymbols(std::move(map))));
   }
   void add(std::unique_ptr<llvm::MemoryBuffer> object) {
-    check(layer_.add(library_, std::move(object)));
+    check(link_->layer.add(link_->library, std::move(object)));
   }
 
   void* address(const std::string& name) const override {
-    auto symbol = session_.lookup({&library_}, name);
+    auto symbol = link_->session.lookup({&link_->library}, name);
     if (!symbol) {
       const std::string problem = llvm::toString(symbol.takeError());
-      const std::lock_guard lock(mutex_);
-      fail("function " + name + ": " + problem + details_);
+      const std::lock_guard lock(link_->mutex);
+      fail("function " + name + ": " + problem + link_->details);
     }
     return symbol->getAddress().toPtr<void*>();
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::string details_;
-  mutable llvm::orc::ExecutionSession session_;
-  llvm::orc::JITDylib& library_;
-  llvm::orc::ObjectLinkingLayer layer_;
+  std::unique_ptr<Link> link_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <new>
 #include <string>
 
 namespace {
@@ -33,6 +34,17 @@ class Limit {
  private:
   rlimit before_;
 };
+
+/// Whether compiling fails with an exception, if it fails.
+bool fails_well_or_works() {
+  try {
+    return hosts_test::works_on("cpu");
+  } catch (const kiln::Error&) {
+    return true;
+  } catch (const std::bad_alloc&) {
+    return true;
+  }
+}
 
 std::string text_of_call(const kiln::Function& f, std::int64_t rows) {
   const std::vector<float> one(4, 1);
@@ -68,6 +80,11 @@ int main() {
     expect(sample.right(3, 0.0625), "the sample under the limit");
     expect(hosts_test::works_on("cpu"), "compiling under the limit");
   }
+  for (rlim_t kibibytes = 0; kibibytes < (24u << 10); kibibytes += 512) {
+    const Limit limit(kibibytes << 10);
+    expect(fails_well_or_works(), "compiling without memory");
+  }
+  expect(hosts_test::works_on("cpu"), "compiling without the limit");
   expect(text_of_call(f, 60'000).empty(), "a large call without the limit");
   expect(kiln::get_value(total).item<float>() == 3, "the variable after three calls");
   return finished();

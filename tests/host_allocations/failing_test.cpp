@@ -1,0 +1,58 @@
+// Memory that ends at every point of a call: an exception, no variable changed, and the next call
+// works.
+#include "tests/catch.h"
+#include "tests/host_allocations/counted.h"
+#include "tests/hosts/sample.h"
+
+#include <new>
+#include <string>
+
+using namespace kiln;
+using allocations_test::allocations_of;
+using allocations_test::grant;
+
+namespace {
+
+/// Runs `action` with so many requests granted; whether it failed, which it may with an Error or
+/// bad_alloc alone.
+template <class Action>
+bool fails_with(std::int64_t requests, const Action& action) {
+  bool failed = false;
+  grant(requests);
+  try {
+    action();
+  } catch (const Error&) {
+    failed = true;
+  } catch (const std::bad_alloc&) {
+    failed = true;
+  }
+  grant(-1);
+  return failed;
+}
+
+}  // namespace
+
+TEST_CASE("memory that ends in a first call") {
+  for (std::int64_t requests = 0;; ++requests) {
+    const hosts_test::Sample sample("cpu");
+    const Array fed = Array::full({3, 6, 8}, 1);
+    const bool failed = fails_with(requests, [&] { sample.f({fed}); });
+    REQUIRE(get_value(sample.w).as<float>()[0] == (failed ? 0.125f : 0.0625f));
+    REQUIRE(sample.right(3, failed ? 0.125 : 0.0625));
+    if (!failed) break;
+    REQUIRE(requests < 5'000);
+  }
+}
+
+TEST_CASE("memory that ends while a function is built, compiled and called") {
+  const std::int64_t all = allocations_of([] { hosts_test::works_on("cpu"); });
+  REQUIRE(all > 1'000);
+  int failures = 0;
+  for (int i = 0; i < 60; ++i) {
+    const bool failed = fails_with(all * i / 60 + i % 7, [] { hosts_test::works_on("cpu"); });
+    failures += failed;
+    INFO(i << " of 60, all: " << all);
+    REQUIRE(hosts_test::works_on("cpu"));
+  }
+  CHECK(failures > 40);
+}
