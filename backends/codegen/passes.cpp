@@ -53,7 +53,8 @@ std::vector<Value> expand_composites(const std::vector<Value>& results,
                                      const ProductLibrary* library) {
   const auto change = [&](const NodeRef& node) -> std::vector<Value> {
     const ir::OpDef& d = def(*node);
-    return d.expand && !is_taken(*node, library) ? d.expand(*node, node->operands) : ir::results_of(node);
+    const bool expands = d.expand && !is_taken(*node, library);
+    return expands ? d.expand(*node, node->operands) : ir::results_of(node);
   };
   return everywhere(results, change, library, expand_composites);
 }

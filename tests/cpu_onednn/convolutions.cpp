@@ -1,5 +1,5 @@
-// Convolutions that are cut into parts, in each role, against plain sums: the last part smaller than
-// the others, kernels packed before and while running, groups, strides, dilations.
+// Convolutions that are cut into parts, in each role, against plain sums: the last part smaller
+// than the others, kernels packed before and while running, groups, strides, dilations.
 #include "tests/catch.h"
 
 #include "backends/cpu/onednn/convolutions.h"
