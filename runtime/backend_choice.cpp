@@ -1,3 +1,4 @@
+// Who decides, first to last: the environment, keras.json, the default. Nothing is opened here.
 #include "runtime/backend_choice.h"
 
 #include "core/types/text.h"

@@ -1,3 +1,4 @@
+// Checks of what the user gave: inputs are placeholders, updates fit, everything needed is fed.
 #include "runtime/build_graph.h"
 
 #include "core/ir/traverse.h"

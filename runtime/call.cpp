@@ -1,3 +1,5 @@
+// Snapshot, execute, publish. Outputs go to the caller's memory or to buffers; memory that cannot
+// be given to a backend as it is goes through copies. The frame of a call is in call_frame.h.
 #include "runtime/call.h"
 
 #include "core/kiln/context_state.h"

@@ -1,3 +1,4 @@
+// Binds what changed since the frame's last call and nothing else: a steady call allocates nothing.
 #include "runtime/call_frame.h"
 
 #include <kiln/error.h>

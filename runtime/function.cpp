@@ -1,3 +1,5 @@
+// The public Function: inputs converted to their placeholders' dtypes, then runtime/call.h.
+// Every error names the line of the user's call.
 #include <kiln/function.h>
 
 #include "core/kiln/learning_phase.h"

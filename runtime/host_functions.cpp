@@ -1,3 +1,4 @@
+// The table of host functions, and print_tensor.
 #include "runtime/host_functions.h"
 
 #include <kiln/error.h>

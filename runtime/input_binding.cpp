@@ -1,3 +1,4 @@
+// Made once: per input the dims that bind a symbol and those that check one. A call only runs them.
 #include "runtime/input_binding.h"
 
 #include "core/types/counted.h"

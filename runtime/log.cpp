@@ -1,3 +1,4 @@
+// Level, sink and a limit on lines per second. Never throws: log lines come from destructors, too.
 #include "runtime/log.h"
 
 #include "core/types/text.h"

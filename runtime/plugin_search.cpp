@@ -92,12 +92,10 @@ std::string describe_found(const std::vector<PluginFile>& files) {
   std::vector<std::string> names;
   for (const PluginFile& file : files) names.push_back(file.name);
   for (const auto& plugin : opened().plugins) names.push_back(plugin->name);
-  const std::string nearest = nearest_name(name, names);
-  std::string fact = text("no backend '", name, "'");
-  if (!nearest.empty()) fact += text("; did you mean '", nearest, "'?");
-  fact += text("; found: ", describe_found(files), "; looked for libkiln_", name, ".so in ",
-               join_text(plugin_directories()));
-  throw BackendError(function, "", fact);
+  throw BackendError(function, "", text("no backend '", name, "'", did_you_mean(name, names),
+                                        "; found: ", describe_found(files),
+                                        "; looked for libkiln_", name, ".so in ",
+                                        join_text(plugin_directories())));
 }
 
 // The following require the lock.

@@ -1,3 +1,4 @@
+// Guards, passes, module, the backend's compile; then what each call needs to know of the program.
 #include "runtime/program.h"
 
 #include "core/ir/traverse.h"

@@ -1,3 +1,4 @@
+// Versions, their copies at backends, and the one lock under which they are read and published.
 #include "runtime/variable_state.h"
 
 #include <kiln/error.h>

@@ -1,3 +1,4 @@
+// The runner: the error's class and text, then the variables and the next call.
 #include "tests/misuse.h"
 
 #include "tests/catch.h"

@@ -4,9 +4,9 @@
  * it once, both sides settle on a version, and from then on everything goes through the table
  * kiln_backend_api one way and kiln_host_api the other. Read kiln_backend_query first, then the
  * two tables; README.md beside this file says how to build a plugin. C++ authors use
- * kiln_backend_sdk.h, which does the bookkeeping described here.
- *
- * Rules that hold everywhere below:
+ * kiln_backend_sdk.h, which does the bookkeeping described here. */
+
+/* Rules that hold everywhere below:
  *  - Every struct begins with struct_size (the size its filler was compiled with) and next (a
  *    chain of extensions, usually null). A reader takes fields beyond struct_size as zero, and
  *    zero always means "as before the field existed". Bytes beyond the reader's own struct that

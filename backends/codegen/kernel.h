@@ -1,7 +1,7 @@
 // The loop form of fused work, which emitters turn into machine code. A Kernel is one iteration
 // domain and a few stages over it; every operand is reached by an affine index map. It knows
 // nothing of a processor: lanes, unrolling and instructions are the emitter's.
-//
+
 // Meaning. For every point of the outer axes (in any order, on any number of threads, but see
 // Store) the stages run one after the other. A stage with `inner` set runs over all points of the
 // inner axes in row-major order; one without runs once. What a stage computes:

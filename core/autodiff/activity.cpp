@@ -1,3 +1,4 @@
+// The fixed point: what varies is carried forward, what is useful backward, until neither grows.
 #include "core/autodiff/activity.h"
 
 #include "core/ir/traverse.h"

@@ -1,3 +1,5 @@
+// Settles users before their operands, so that each needed value is stored or computed again once.
+// Used by scan_gradient.cpp.
 #include "core/autodiff/residuals.h"
 
 #include "core/ir/traverse.h"

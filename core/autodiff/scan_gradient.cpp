@@ -125,17 +125,7 @@ class ScanGradient {
     const ir::LambdaBuilder backward(types);
     const auto closed = backward.close(backward_results(backward.parameters(), carry.size()), 1);
 
-    ScanAttrs attrs;
-    attrs.body.lambda = closed.lambda;
-    attrs.consts = static_cast<std::int64_t>(closed.captures.size());
-    attrs.carry = static_cast<std::int64_t>(carry.size());
-    attrs.xs = static_cast<std::int64_t>(stacked.size());
-    attrs.length = attrs_.length;
-    attrs.reverse = !attrs_.reverse;
-    std::vector<Value> operands = closed.captures;
-    operands.insert(operands.end(), carry.begin(), carry.end());
-    operands.insert(operands.end(), stacked.begin(), stacked.end());
-    return place(ir::make_node(ir::Op::Scan, attrs, operands));
+    return place(ir::make_scan(closed, carry, stacked, attrs_.length, !attrs_.reverse));
   }
 
   /// The step's gradients in terms of the backward body's parameters, sums added up.

@@ -1,9 +1,12 @@
+// The reverse sweep: users before their operands, so that a node's cotangents are complete when its
+// rule is applied. Ops with lambdas: control_gradient.h.
 #include "core/autodiff/vjp.h"
 
 #include "core/autodiff/control_gradient.h"
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
 #include "core/ops/lambda_builder.h"
+#include "core/ops/rewrite_graph.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
@@ -19,12 +22,6 @@ using ir::Node;
 using ir::OpDef;
 using ir::Value;
 using ir::ValueHash;
-
-std::vector<Value> results_of(const Node& node) {
-  std::vector<Value> results;
-  for (std::uint32_t i = 0; i < node.types.size(); ++i) results.push_back(node.result(i));
-  return results;
-}
 
 /// Differentiates a composite through its expansion, built on fresh parameters so that nothing
 /// upstream of the operands is entered.
@@ -81,7 +78,7 @@ class Sweep {
   }
 
   void visit(const Node& node) {
-    const std::vector<Value> y = results_of(node);
+    const std::vector<Value> y = ir::results_of(node);
     std::vector<Value> dy;
     bool any = false;
     for (const Value& result : y) {

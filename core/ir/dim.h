@@ -92,6 +92,8 @@ Answer equal(const Dim& a, const Dim& b);
 Answer less_equal(const Dim& a, const Dim& b);
 
 using Dims = std::vector<Dim>;
+/// Of dims one by one: No for different ranks.
+Answer equal(const Dims& a, const Dims& b);
 /// Product of all; 1 for none.
 Dim product(const Dims& dims);
 /// "[x.0,784]".

@@ -1,3 +1,4 @@
+// Compiles a Dim to steps in postfix order and runs them; the stack's depth is known beforehand.
 #include "core/ir/dim_program.h"
 
 #include "core/ir/checked_size.h"

@@ -1,3 +1,5 @@
+// Life and death of nodes: interning, reference counts, freeing without recursion, and the origin
+// that this thread's nodes get. A count of zero means lost: find() never revives such a node.
 #include "core/ir/node.h"
 
 #include "core/ir/intern_table.h"
@@ -13,11 +15,6 @@ namespace {
 thread_local Origin t_origin;
 std::atomic<std::uint64_t> g_serial{1};
 
-bool same_origin(const Origin& a, const Origin& b) {
-  return a.where.line == b.where.line && std::strcmp(a.where.file, b.where.file) == 0 &&
-         std::strcmp(a.function, b.function) == 0;
-}
-
 std::size_t hash_node(Op op, const Attrs& attrs, std::span<const Value> operands) {
   std::size_t hash = ir::hash(attrs) * 31 + static_cast<std::size_t>(op);
   for (const Value& operand : operands) hash = hash * 1000003 + ValueHash()(operand);
@@ -25,6 +22,11 @@ std::size_t hash_node(Op op, const Attrs& attrs, std::span<const Value> operands
 }
 
 }  // namespace
+
+bool same_origin(const Origin& a, const Origin& b) {
+  return a.where.line == b.where.line && std::strcmp(a.where.file, b.where.file) == 0 &&
+         std::strcmp(a.function, b.function) == 0;
+}
 
 VariableState::~VariableState() = default;
 

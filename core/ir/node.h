@@ -69,6 +69,7 @@ struct Origin {
   Where where;
   const char* function = "";  // static storage
 };
+bool same_origin(const Origin& a, const Origin& b);
 
 class Node {
  public:

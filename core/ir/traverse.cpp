@@ -1,3 +1,4 @@
+// Depth-first with a stack of its own: depth follows the user's graph and may be a million.
 #include "core/ir/traverse.h"
 
 #include "core/ir/node_map.h"

@@ -1,3 +1,4 @@
+// Printing of types.
 #include "core/ir/type.h"
 
 #include <ostream>

@@ -1,3 +1,5 @@
+// The nonlinear functions of layers. Each spells its formula out so that the gradient is right at
+// the kinks, too. What several groups of K functions share is in formulas_impl.h.
 #include <kiln/activation.h>
 
 #include "core/kiln/formulas_impl.h"

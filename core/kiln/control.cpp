@@ -1,3 +1,5 @@
+// The learning phase, a placeholder per session, and switch: a Select when both sides are values, a
+// Cond when one is a function, so that the branch that is not taken does not run.
 #include <kiln/control.h>
 
 #include "core/kiln/context_state.h"
@@ -74,11 +76,7 @@ Branches evaluate(const Branch& then_branch, const Branch& else_branch, const Br
   if (x.dtype() != y.dtype()) {
     Call::type_error(names.else_name, text("the branches have different dtypes ", types()));
   }
-  bool same = x.rank() == y.rank();
-  for (int axis = 0; same && axis < x.rank(); ++axis) {
-    same = equal(x.dims()[axis], y.dims()[axis]) != ir::Answer::No;
-  }
-  if (!same) {
+  if (equal(x.dims(), y.dims()) == ir::Answer::No) {
     Call::value_error(names.else_name, text("the branches have different shapes ", types()));
   }
   y = ir::with_dims(y, x.dims());
@@ -201,7 +199,7 @@ Tensor in_test_phase(const Branch& x, const Branch& alt, const OptionalOperand& 
 Tensor print_tensor(const Operand& x, const PrintOptions& options) {
   const Call call("print_tensor", x.where());
   static std::atomic<std::int64_t> next{1};
-  const Value value = value_of(x, floatx_dtype(), "x");
+  const Value value = input_of(x);
   ir::HostCallAttrs attrs;
   attrs.function = "print_tensor";
   attrs.payload = options.message;

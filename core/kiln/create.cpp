@@ -1,3 +1,4 @@
+// Placeholders and what can be asked of a tensor without computing it.
 #include <kiln/create.h>
 
 #include "core/kiln/context_state.h"
@@ -43,7 +44,7 @@ std::vector<ShapeEntry> requested_shape(const PlaceholderOptions& options) {
 Tensor filled_like(const char* function, const Operand& x, double value,
                    const LikeOptions& options) {
   const Call call(function, x.where());
-  const ir::Value like = value_of(x, floatx_dtype(), "x");
+  const ir::Value like = input_of(x);
   const DType dtype = dtype_of(options.dtype, like.dtype());
   return wrap(ir::full(dtype, like.dims(), value), options.name);
 }
@@ -88,7 +89,7 @@ bool is_keras_tensor(const Tensor& x, Where where) {
 
 Tensor shape(const Operand& x) {
   const Call call("shape", x.where());
-  const ir::Value value = value_of(x, floatx_dtype(), "x");
+  const ir::Value value = input_of(x);
   if (value.rank() == 0) return wrap(ir::constant({DType::Int64, {0}}, {}));
   std::vector<ir::Value> sizes;
   for (const ir::Dim& dim : value.dims()) sizes.push_back(ir::reshape(ir::dim_size(dim), {1}));
@@ -124,7 +125,7 @@ Tensor ones_like(const Operand& x, const LikeOptions& options) {
 
 Tensor identity(const Operand& x, const NameOptions& options) {
   const Call call("identity", x.where());
-  return wrap(ir::identity(value_of(x, floatx_dtype(), "x")), options.name);
+  return wrap(ir::identity(input_of(x)), options.name);
 }
 
 std::int64_t count_params(const Tensor& x, Where where) {

@@ -1,3 +1,4 @@
+// Names of data formats, and the rank that a function of images or volumes demands.
 #include "core/kiln/data_format_impl.h"
 
 #include "core/types/at_line.h"

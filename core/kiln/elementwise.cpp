@@ -1,3 +1,4 @@
+// Elementwise functions: operands are brought to one dtype and shape (tensor_impl.h), then one op.
 #include <kiln/elementwise.h>
 
 #include "core/kiln/formulas_impl.h"

@@ -1,3 +1,4 @@
+// The shared formulas, as graphs. Their gradients are those of the ops they are made of.
 #include "core/kiln/formulas_impl.h"
 
 namespace kiln {

@@ -1,3 +1,5 @@
+// gradients: the vector-Jacobian product (core/autodiff/vjp.h) with ones; a variable that the loss
+// does not depend on gets a tensor that throws when it is used.
 #include <kiln/gradients.h>
 
 #include "core/autodiff/vjp.h"

@@ -1,3 +1,4 @@
+// map_fn and folds are one Scan each, whose body is what the user's function makes of parameters.
 #include <kiln/higher_order.h>
 
 #include "core/kiln/tensor_impl.h"
@@ -35,11 +36,8 @@ Value called(const F& fn, const Value& step, const Arguments&... arguments) {
 
 /// The body's result of the type that went in.
 Value fitted(const Value& result, const ir::Type& type) {
-  bool fits = result.dtype() == type.dtype && result.rank() == type.rank();
-  for (std::size_t i = 0; fits && i < type.dims.size(); ++i) {
-    fits = equal(result.dims()[i], type.dims[i]) != ir::Answer::No;
-  }
-  if (fits) return ir::with_dims(result, type.dims);
+  const bool fits = equal(result.dims(), type.dims) != ir::Answer::No;
+  if (fits && result.dtype() == type.dtype) return ir::with_dims(result, type.dims);
   Call::value_error("fn", text("fn gives ", result.type(), " but got ", type,
                                " as what was accumulated"));
 }
@@ -47,18 +45,7 @@ Value fitted(const Value& result, const ir::Type& type) {
 /// A scan over xs with the carries `initial`; `results` are those of the body.
 ir::NodeRef scan(const ir::LambdaBuilder& builder, const std::vector<Value>& results,
                  const std::vector<Value>& initial, const Value& xs, bool reverse) {
-  const auto closed = builder.close(results, 1);
-  ir::ScanAttrs attrs;
-  attrs.body.lambda = closed.lambda;
-  attrs.consts = static_cast<std::int64_t>(closed.captures.size());
-  attrs.carry = static_cast<std::int64_t>(initial.size());
-  attrs.xs = 1;
-  attrs.length = xs.dims()[0];
-  attrs.reverse = reverse;
-  std::vector<Value> operands = closed.captures;
-  operands.insert(operands.end(), initial.begin(), initial.end());
-  operands.push_back(xs);
-  return ir::make_node(ir::Op::Scan, std::move(attrs), std::move(operands));
+  return ir::make_scan(builder.close(results, 1), initial, {xs}, xs.dims()[0], reverse);
 }
 
 /// Where a fold begins, and the elements that are left.

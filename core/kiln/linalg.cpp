@@ -1,3 +1,4 @@
+// Products as Dot nodes: axes become labels, and axes that meet share one (DotAttrs in core/ir).
 #include <kiln/linalg.h>
 
 #include "core/kiln/tensor_impl.h"

@@ -1,3 +1,5 @@
+// Losses as graphs that stay finite for extreme values: probabilities are kept away from 0 and 1,
+// logits go through functions that do not overflow.
 #include <kiln/loss.h>
 
 #include "core/kiln/formulas_impl.h"
@@ -31,11 +33,7 @@ Value held(const Value& probabilities) {
 Value log(const Value& x) { return ir::unary(Op::Log, x); }
 
 void require_equal_shapes(const Value& target, const Value& output) {
-  bool differ = target.rank() != output.rank();
-  for (std::size_t i = 0; !differ && i < target.dims().size(); ++i) {
-    differ = equal(target.dims()[i], output.dims()[i]) == ir::Answer::No;
-  }
-  if (!differ) return;
+  if (equal(target.dims(), output.dims()) != ir::Answer::No) return;
   Call::value_error("target", text("target and output have different shapes ",
                                    both(target, output)));
 }

@@ -1,3 +1,4 @@
+// Batch normalisation. Statistics and scale are combined while they are small, then spread over x.
 #include <kiln/normalization.h>
 
 #include "core/kiln/formulas_impl.h"
@@ -49,11 +50,7 @@ Value placed(const Operand& operand, const Value& x, int axis, const char* argum
   const Value part = part_of(operand, x, argument);
   if (part.rank() == 1) return along(part, x, axis, argument);
   const Dims dims = broadcast_dims(x.type(), part.type(), {"x", argument});
-  bool fits = dims.size() == x.dims().size();
-  for (std::size_t i = 0; fits && i < dims.size(); ++i) {
-    fits = equal(dims[i], x.dims()[i]) != ir::Answer::No;
-  }
-  if (!fits) {
+  if (equal(dims, x.dims()) == ir::Answer::No) {
     Call::value_error(argument, text(argument, " does not broadcast to x ",
                                      beside(x, part, argument)));
   }

@@ -2,6 +2,8 @@
 // NumPy's do, and unknown sizes that meet are held equal by a guard.
 #include "core/kiln/tensor_impl.h"
 
+#include <kiln/elementwise.h>
+
 #include <cmath>
 
 namespace kiln {
@@ -59,12 +61,6 @@ void require_adoptable(const Operand& operand, DType dtype, const char* argument
 Tensor arithmetic(const char* function, ir::Op op, const Operand& x, const Operand& y) {
   const Call call(function, where_of(x, y));
   const auto [a, b] = broadcast_numbers(x, y);
-  return wrap(ir::binary(op, a, b));
-}
-
-Tensor comparison(const char* function, ir::Op op, const Operand& x, const Operand& y) {
-  const Call call(function, where_of(x, y));
-  const auto [a, b] = broadcast_operands(x, y);
   return wrap(ir::binary(op, a, b));
 }
 
@@ -166,28 +162,28 @@ Tensor operator/(const Operand& x, const Operand& y) {
   return arithmetic("operator/", ir::Op::Div, x, y);
 }
 Tensor operator<(const Operand& x, const Operand& y) {
-  return comparison("operator<", ir::Op::Less, x, y);
+  const Call call("operator<", where_of(x, y));
+  return less(x, y);
 }
 Tensor operator<=(const Operand& x, const Operand& y) {
-  return comparison("operator<=", ir::Op::LessEqual, x, y);
+  const Call call("operator<=", where_of(x, y));
+  return less_equal(x, y);
 }
 Tensor operator>(const Operand& x, const Operand& y) {
   const Call call("operator>", where_of(x, y));
-  const auto [a, b] = broadcast_operands(x, y);
-  return wrap(ir::less(b, a));
+  return greater(x, y);
 }
 Tensor operator>=(const Operand& x, const Operand& y) {
   const Call call("operator>=", where_of(x, y));
-  const auto [a, b] = broadcast_operands(x, y);
-  return wrap(ir::less_equal_to(b, a));
+  return greater_equal(x, y);
 }
 Tensor operator==(const Operand& x, const Operand& y) {
-  return comparison("operator==", ir::Op::Equal, x, y);
+  const Call call("operator==", where_of(x, y));
+  return equal(x, y);
 }
 Tensor operator!=(const Operand& x, const Operand& y) {
   const Call call("operator!=", where_of(x, y));
-  const auto [a, b] = broadcast_operands(x, y);
-  return wrap(ir::logical_not(ir::equal_to(a, b)));
+  return not_equal(x, y);
 }
 Tensor operator-(const Operand& x) {
   const Call call("operator-", x.where());

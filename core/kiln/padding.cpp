@@ -1,3 +1,4 @@
+// Paddings: one Pad node with the axes that the data format says.
 #include <kiln/padding.h>
 
 #include "core/kiln/data_format_impl.h"

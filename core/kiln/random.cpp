@@ -1,3 +1,5 @@
+// Draws: each K call takes streams of its own under one seed; distributions are formulas over
+// uniform draws, so that every backend needs only RandomUniform.
 #include <kiln/random.h>
 
 #include "core/kiln/context_state.h"
@@ -96,10 +98,7 @@ Tensor truncated_normal(const Shape& shape, const RandomNormalOptions& options, 
 
 Tensor dropout(const Operand& x, double level, const DropoutOptions& options) {
   const Call call("dropout", x.where());
-  const Value value = value_of(x, floatx_dtype(), "x");
-  if (!is_float(value.dtype())) {
-    Call::type_error("x", text("x is not floating point (x ", value.type(), ")"));
-  }
+  const Value value = float_of(x);
   if (!(level >= 0 && level < 1)) {
     Call::value_error("level", text("level ", level, " is outside [0, 1)"));
   }

@@ -121,11 +121,8 @@ class Rnn {
   }
 
   static Value fitted_state(const Value& state, const Value& old, std::size_t i) {
-    bool fits = state.dtype() == old.dtype() && state.rank() == old.rank();
-    for (int axis = 0; fits && axis < state.rank(); ++axis) {
-      fits = equal(state.dims()[axis], old.dims()[axis]) != ir::Answer::No;
-    }
-    if (!fits) {
+    const bool fits = equal(state.dims(), old.dims()) != ir::Answer::No;
+    if (!fits || state.dtype() != old.dtype()) {
       Call::value_error("step_function", text("the step gives state ", i, " as ", state.type(),
                                               " but it went in as ", old.type()));
     }
@@ -219,27 +216,18 @@ class Rnn {
       const std::vector<Value> old(own.begin() + 1, own.begin() + 1 + static_cast<long>(states));
       moved = masked(moved, own[states + 3], own[states + 1], old);
     }
-    return make_scan(builder, moved);
+    return loop(builder, moved);
   }
 
-  RnnResult make_scan(const ir::LambdaBuilder& builder, const Step& step) {
+  RnnResult loop(const ir::LambdaBuilder& builder, const Step& step) {
     std::vector<Value> results = step.states;
     results.push_back(step.output);  // carried
     results.push_back(step.output);  // stacked
     const auto closed = builder.close(results, 1);
-    ir::ScanAttrs attrs;
-    attrs.body.lambda = closed.lambda;
-    attrs.consts = static_cast<std::int64_t>(closed.captures.size());
-    attrs.carry = static_cast<std::int64_t>(initial_.size()) + 1;
-    attrs.xs = mask_ ? 2 : 1;
-    attrs.length = length_;
-    attrs.reverse = options_.go_backwards;
-    std::vector<Value> operands = closed.captures;
-    operands.insert(operands.end(), initial_.begin(), initial_.end());
-    operands.push_back(ir::zeros_like(step.output));
-    operands.push_back(x_);
-    if (mask_) operands.push_back(mask_);
-    const ir::NodeRef scan = ir::make_node(ir::Op::Scan, attrs, operands);
+    std::vector<Value> carry = initial_, xs{x_};
+    carry.push_back(ir::zeros_like(step.output));
+    if (mask_) xs.push_back(mask_);
+    const ir::NodeRef scan = ir::make_scan(closed, carry, xs, length_, options_.go_backwards);
     std::vector<Value> states;
     for (std::uint32_t i = 0; i < initial_.size(); ++i) states.push_back({scan, i});
     const auto last = static_cast<std::uint32_t>(initial_.size());

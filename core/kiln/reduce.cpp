@@ -1,3 +1,4 @@
+// Reductions as graphs: means and variances in float32 or wider, axes as axes_of() reads them.
 #include <kiln/reduce.h>
 
 #include "core/kiln/formulas_impl.h"

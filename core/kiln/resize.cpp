@@ -1,3 +1,4 @@
+// Resizing as repetition (nearest) or as two gathers and a weight per axis (bilinear).
 #include <kiln/resize.h>
 
 #include "core/kiln/data_format_impl.h"

@@ -1,3 +1,4 @@
+// Shape operations: the target shape as Dims, then movement nodes. No elements are computed.
 #include <kiln/shape_ops.h>
 
 #include "core/kiln/formulas_impl.h"
@@ -11,10 +12,6 @@ namespace {
 using ir::Dim;
 using ir::Dims;
 using ir::Value;
-
-Value input(const Operand& x, const char* argument = "x") {
-  return value_of(x, floatx_dtype(), argument);
-}
 
 /// The dims of a target shape in which one entry may be -1.
 Dims target_dims(const Value& x, const Shape& shape) {
@@ -192,13 +189,13 @@ Tensor make_arange(const Operand& start, const Operand& stop, double step,
 
 Tensor reshape(const Operand& x, const Shape& shape) {
   const Call call("reshape", x.where());
-  const Value value = input(x);
+  const Value value = input_of(x);
   return wrap(ir::reshape(value, target_dims(value, shape)));
 }
 
 Tensor permute_dimensions(const Operand& x, const std::vector<std::int64_t>& pattern) {
   const Call call("permute_dimensions", x.where());
-  const Value value = input(x);
+  const Value value = input_of(x);
   ir::Ints axes;
   for (std::int64_t axis : pattern) axes.push_back(axis_of(axis, value.rank(), "pattern"));
   ir::Ints sorted = axes;
@@ -257,7 +254,7 @@ Tensor stack(const std::vector<Tensor>& x, const StackOptions& options, Where wh
 
 Tensor expand_dims(const Operand& x, const ExpandDimsOptions& options) {
   const Call call("expand_dims", x.where());
-  const Value value = input(x);
+  const Value value = input_of(x);
   Dims dims = value.dims();
   dims.insert(dims.begin() + axis_of(options.axis, value.rank() + 1), 1);
   return wrap(ir::reshape(value, dims));
@@ -265,7 +262,7 @@ Tensor expand_dims(const Operand& x, const ExpandDimsOptions& options) {
 
 Tensor squeeze(const Operand& x, int axis) {
   const Call call("squeeze", x.where());
-  const Value value = input(x);
+  const Value value = input_of(x);
   const int at = axis_of(axis, value.rank());
   if (equal(value.dims()[at], 1) == ir::Answer::No) {
     Call::value_error("axis", text("axis ", axis, " has size ", value.dims()[at], ", not 1 (x ",
@@ -278,13 +275,13 @@ Tensor squeeze(const Operand& x, int axis) {
 
 Tensor flatten(const Operand& x) {
   const Call call("flatten", x.where());
-  const Value value = input(x);
+  const Value value = input_of(x);
   return wrap(ir::reshape(value, {product(value.dims())}));
 }
 
 Tensor batch_flatten(const Operand& x) {
   const Call call("batch_flatten", x.where());
-  const Value value = input(x);
+  const Value value = input_of(x);
   if (value.rank() == 0) Call::value_error("x", text("x is a scalar (x ", value.type(), ")"));
   const Dims rest(value.dims().begin() + 1, value.dims().end());
   return wrap(ir::reshape(value, {value.dims()[0], product(rest)}));
@@ -292,14 +289,14 @@ Tensor batch_flatten(const Operand& x) {
 
 Tensor repeat_elements(const Operand& x, std::int64_t rep, int axis) {
   const Call call("repeat_elements", x.where());
-  const Value value = input(x);
+  const Value value = input_of(x);
   require_count(rep, "rep");
   return wrap(repeated_along(value, axis_of(axis, value.rank()), rep));
 }
 
 Tensor repeat(const Operand& x, std::int64_t n) {
   const Call call("repeat", x.where());
-  const Value value = input(x);
+  const Value value = input_of(x);
   if (value.rank() != 2) {
     Call::value_error("x", text("x has rank ", value.rank(), ", not 2 (x ", value.type(), ")"));
   }
@@ -309,7 +306,7 @@ Tensor repeat(const Operand& x, std::int64_t n) {
 
 Tensor tile(const Operand& x, const std::vector<std::int64_t>& n) {
   const Call call("tile", x.where());
-  Value value = input(x);
+  Value value = input_of(x);
   const auto rank = static_cast<std::size_t>(value.rank());
   if (n.size() > rank) {
     Call::not_implemented("n", text("n (", join_text(n), ") has more entries than x has axes (x ",
@@ -355,7 +352,7 @@ Tensor one_hot(const Operand& indices, std::int64_t num_classes) {
 
 Tensor slice(const Operand& x, const Shape& start, const Shape& size) {
   const Call call("slice", x.where());
-  Value value = input(x);
+  Value value = input_of(x);
   const auto starts = entries_of(start, value, "start"), sizes = entries_of(size, value, "size");
   for (int axis = 0; axis < value.rank(); ++axis) {
     const auto i = static_cast<std::size_t>(axis);
@@ -366,12 +363,12 @@ Tensor slice(const Operand& x, const Shape& start, const Shape& size) {
 
 Tensor size(const Operand& x, const NameOptions& options) {
   const Call call("size", x.where());
-  return wrap(ir::dim_size(product(input(x).dims())), options.name);
+  return wrap(ir::dim_size(product(input_of(x).dims())), options.name);
 }
 
 Tensor pattern_broadcast(const Operand& x, const std::vector<bool>& broadcastable) {
   const Call call("pattern_broadcast", x.where());
-  const Value value = input(x);
+  const Value value = input_of(x);
   if (broadcastable.size() != value.dims().size()) {
     Call::value_error("broadcastable", text("broadcastable has ", broadcastable.size(),
                                             " entries for the ", value.rank(), " axes of x (x ",
@@ -391,7 +388,7 @@ Tensor pattern_broadcast(const Operand& x, const std::vector<bool>& broadcastabl
 
 Tensor reverse(const Operand& x, const Axes& axes) {
   const Call call("reverse", x.where());
-  const Value value = input(x);
+  const Value value = input_of(x);
   return wrap(ir::reverse(value, axes_of(axes, value.rank(), "axes")));
 }
 

@@ -1,3 +1,4 @@
+// Writes the picture: nodes in topological order, then each lambda as a cluster of its maker.
 #include "core/module/dot.h"
 
 #include "core/ir/lambda.h"

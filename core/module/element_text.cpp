@@ -1,3 +1,4 @@
+// One element at a time, by std::to_chars and std::from_chars: independent of the locale, exact.
 #include "core/module/element_text.h"
 
 #include "core/types/half.h"

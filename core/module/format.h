@@ -1,7 +1,7 @@
 // The binary form, as writer and reader share it. Little-endian. A header, a directory of sections
 // each with a checksum, then the sections. Numbers in sections are variable-length (7 bits a byte,
 // signed ones zigzag); strings and lists have their count before them.
-//
+
 //   header     magic "KILNMODL", major, minor, lowest reader minor, section count: u16 each
 //   directory  id u32, offset u64, size u64, FNV-1a 64 of the bytes u64, per section
 //   names      producer, module name, names of the symbols

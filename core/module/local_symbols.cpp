@@ -1,3 +1,4 @@
+// The numbering, such that a reader who gives ids in the order of numbers writes the same bytes.
 #include "core/module/local_symbols.h"
 
 namespace kiln::module {

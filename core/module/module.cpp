@@ -1,16 +1,10 @@
+// What a module adds to its graph: the state in call order, and the origins that a reader met.
 #include "core/module/module.h"
 
 #include "core/ir/traverse.h"
 #include "core/ops/op.h"
 
-#include <cstring>
-
 namespace kiln::module {
-
-bool same_origin(const ir::Origin& a, const ir::Origin& b) {
-  return a.where.line == b.where.line && std::strcmp(a.where.file, b.where.file) == 0 &&
-         std::strcmp(a.function, b.function) == 0;
-}
 
 const ir::Origin& Module::origin_of(const ir::Node& node) const {
   const auto found = read_origins.find(&node);

@@ -33,8 +33,6 @@ struct Module {
 Module make_module(const ir::Graph& graph, std::vector<ir::Guard> guards = {},
                    std::string name = "");
 
-bool same_origin(const ir::Origin& a, const ir::Origin& b);
-
 /// A constant beside the module: its bytes stay where they are.
 struct SideConstant {
   const std::byte* data = nullptr;

@@ -1,3 +1,5 @@
+// A recursive descent over statements; recursion follows lambdas only, whose nesting is limited.
+// Values of attributes are in parse_values.cpp, words in scanner.cpp.
 #include "core/module/parse.h"
 
 #include "core/ir/lambda.h"
@@ -160,9 +162,7 @@ class Parser {
     if (!found) {
       std::vector<std::string> names;
       for (const ir::OpDef& d : ir::all_ops()) names.emplace_back(d.name);
-      const std::string nearest = nearest_name(name, names);
-      scan_.fail(text("there is no op '", name, "'",
-                      nearest.empty() ? "" : text("; did you mean '", nearest, "'?")));
+      scan_.fail(text("there is no op '", name, "'", did_you_mean(name, names)));
     }
     scan_.word();
     return *found;
@@ -217,11 +217,9 @@ class Parser {
         names.emplace_back(field);
       }
     });
-    const std::string nearest = nearest_name(name, names);
-    scan_.fail_at(start, text(fields.d.name, " has no attribute '", name, "'",
-                              !nearest.empty() ? text("; did you mean '", nearest, "'?")
-                              : names.empty()  ? "; it has none"
-                                               : "; it has " + join_text(names)));
+    std::string hint = did_you_mean(name, names);
+    if (hint.empty()) hint = names.empty() ? "; it has none" : "; it has " + join_text(names);
+    scan_.fail_at(start, text(fields.d.name, " has no attribute '", name, "'", hint));
   }
 
   void check_complete(const Fields& fields) {

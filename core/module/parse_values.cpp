@@ -1,3 +1,4 @@
+// One function for each form of value. Recursion follows nested dims only, whose depth is limited.
 #include "core/module/parse_values.h"
 
 #include "core/module/element_text.h"
@@ -8,14 +9,6 @@
 #include <algorithm>
 
 namespace kiln::module {
-namespace {
-
-std::string did_you_mean(std::string_view name, const std::vector<std::string>& names) {
-  const std::string nearest = nearest_name(name, names);
-  return nearest.empty() ? "" : text("; did you mean '", nearest, "'?");
-}
-
-}  // namespace
 
 void ValueParser::symbol_line() {
   scan_.skip_space();

@@ -1,3 +1,4 @@
+// Prints bodies first and the head last: symbols and blobs are numbered as they are met.
 #include "core/module/print.h"
 
 #include "core/ir/lambda.h"

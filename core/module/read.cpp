@@ -1,3 +1,5 @@
+// Sections are cut out and checked first (a Cursor never leaves its own), then nodes are rebuilt in
+// the order in which they were written. The layout is in format.h.
 #include "core/module/read.h"
 
 #include "core/ir/lambda.h"

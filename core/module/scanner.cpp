@@ -1,3 +1,4 @@
+// Words, numbers and quoted texts; every error counts line and column from the start of the text.
 #include "core/module/scanner.h"
 
 #include "core/module/element_text.h"

@@ -1,3 +1,4 @@
+// Each node's type rule once more, closed lambdas, symbols with a source, updates of variables.
 #include "core/module/verify.h"
 
 #include "core/ir/lambda.h"

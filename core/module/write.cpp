@@ -1,3 +1,5 @@
+// Sections grow side by side while nodes are written once each, then are put together with their
+// checksums. The layout is in format.h.
 #include "core/module/write.h"
 
 #include "core/ir/lambda.h"

@@ -1,3 +1,4 @@
+// The short names. What would change nothing (an equal shape, no axes) gives the operand itself.
 #include "core/ops/build.h"
 
 #include "core/ops/convert.h"

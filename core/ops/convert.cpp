@@ -1,3 +1,5 @@
+// Loads and stores per dtype, and loops over blocks of them: what casts, scalar meanings and
+// folding are made of. The reference backend runs these loops: they are what others are held to.
 #include "core/ops/convert.h"
 
 #include "core/ops/make.h"

@@ -1,3 +1,4 @@
+// Type rules that several ops share; each throws with both operands' types.
 #include "core/ops/infer_rules.h"
 
 #include "core/types/text.h"

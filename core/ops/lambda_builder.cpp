@@ -1,3 +1,4 @@
+// Finding captures and replacing values, both without recursion: bodies may be as deep as graphs.
 #include "core/ops/lambda_builder.h"
 
 #include "core/ir/traverse.h"
@@ -89,6 +90,13 @@ std::unordered_set<const Node*> dependents(std::span<const Node* const> order,
   return found;
 }
 
+bool is_made_inside(const Node& node, std::uint64_t serial) {
+  if (is_repeated_inside(node)) return true;
+  const bool is_argument = node.op == Op::Placeholder || node.op == Op::Variable ||
+                           node.op == Op::Parameter;
+  return !is_argument && node.serial >= serial;
+}
+
 }  // namespace
 
 LambdaBuilder::LambdaBuilder(std::vector<Type> parameter_types) {
@@ -123,16 +131,20 @@ LambdaBuilder::Closed LambdaBuilder::close(const std::vector<Value>& results,
   return closed;
 }
 
-namespace {
-
-bool is_made_inside(const Node& node, std::uint64_t serial) {
-  if (is_repeated_inside(node)) return true;
-  const bool is_argument = node.op == Op::Placeholder || node.op == Op::Variable ||
-                           node.op == Op::Parameter;
-  return !is_argument && node.serial >= serial;
+NodeRef make_scan(const LambdaBuilder::Closed& body, const std::vector<Value>& carry,
+                  const std::vector<Value>& xs, const Dim& length, bool reverse) {
+  ScanAttrs attrs;
+  attrs.body.lambda = body.lambda;
+  attrs.consts = static_cast<std::int64_t>(body.captures.size());
+  attrs.carry = static_cast<std::int64_t>(carry.size());
+  attrs.xs = static_cast<std::int64_t>(xs.size());
+  attrs.length = length;
+  attrs.reverse = reverse;
+  std::vector<Value> operands = body.captures;
+  operands.insert(operands.end(), carry.begin(), carry.end());
+  operands.insert(operands.end(), xs.begin(), xs.end());
+  return make_node(Op::Scan, std::move(attrs), std::move(operands));
 }
-
-}  // namespace
 
 ClosedBranches close_branches(const std::vector<Value>& then_results, std::uint64_t then_serial,
                               const std::vector<Value>& else_results, std::uint64_t else_serial) {

@@ -31,6 +31,11 @@ class LambdaBuilder {
   std::vector<Value> parameters_;
 };
 
+/// The Scan of a body closed at position 1, after the step number: its operands are the captures,
+/// then the initial carry, then xs. Results: the last carry, then ys.
+NodeRef make_scan(const LambdaBuilder::Closed& body, const std::vector<Value>& carry,
+                  const std::vector<Value>& xs, const Dim& length, bool reverse);
+
 /// Two branches closed over the same parameters, which are the captures in order of first use.
 struct ClosedBranches {
   std::shared_ptr<const Lambda> then_branch, else_branch;

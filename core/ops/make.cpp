@@ -1,3 +1,5 @@
+// Finds the node if it lives; else checks, infers and interns. Guards are collected by inferring
+// again, from the finished graph.
 #include "core/ops/make.h"
 
 #include "core/ir/traverse.h"

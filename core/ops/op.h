@@ -1,7 +1,7 @@
 // The ops: what each is called and what an op's definition consists of. One constexpr OpDef per op
 // holds its documentation, operands, attributes, type rule, scalar meaning, gradient and lowering
 // class; table.h lists them once; every other list of ops is computed from their fields.
-//
+
 // Semantics shared by all backends
 // --------------------------------
 // Values. A tensor is dense and row-major at the boundary. A dim may be 0. A scalar has no dims.

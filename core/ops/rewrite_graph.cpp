@@ -1,3 +1,4 @@
+// Rebuilds in topological order; a node whose operands stay is the same pointer as before.
 #include "core/ops/rewrite_graph.h"
 
 #include "core/ir/node_map.h"
@@ -56,6 +57,8 @@ std::vector<Value> results_of(const NodeRef& node) {
   for (std::uint32_t i = 0; i < node->types.size(); ++i) results.push_back({node, i});
   return results;
 }
+
+std::vector<Value> results_of(const Node& node) { return results_of(node.result().node); }
 
 NodeRef change_lambdas(const NodeRef& node, const ResultsChange& change) {
   bool has_lambda = false;

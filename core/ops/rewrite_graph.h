@@ -18,6 +18,7 @@ std::vector<Value> rewrite_nodes(std::span<const Value> roots, const NodeChange&
 
 /// All results of a node.
 std::vector<Value> results_of(const NodeRef& node);
+std::vector<Value> results_of(const Node& node);
 
 /// `node` with the results of each of its lambdas replaced by change(results); the node itself
 /// when it has none or nothing changes.

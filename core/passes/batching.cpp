@@ -1,3 +1,4 @@
+// The stacked form by lowering class: elementwise ops as they are, axes and labels shifted by one.
 #include "core/passes/batching.h"
 
 #include "core/ops/build.h"

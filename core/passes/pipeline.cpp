@@ -1,3 +1,4 @@
+// The list itself, and its runner.
 #include "core/passes/pipeline.h"
 
 #include "core/module/verify.h"

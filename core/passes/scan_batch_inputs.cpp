@@ -1,6 +1,9 @@
+// Stacks whatever depends on inputs and invariants alone (batching.h); the stacked products are
+// further inputs of the loop.
 #include "core/passes/scan_batch_inputs.h"
 
 #include "core/ir/traverse.h"
+#include "core/ops/rewrite_graph.h"
 #include "core/passes/batching.h"
 #include "core/passes/scan_parts.h"
 
@@ -72,10 +75,7 @@ class InputBatcher {
 std::optional<std::vector<Value>> batch_inputs(const Node& scan) {
   ScanParts parts = take_apart(scan);
   if (!InputBatcher(parts).run()) return std::nullopt;
-  const ir::NodeRef made = put_together(parts);
-  std::vector<Value> results;
-  for (std::uint32_t i = 0; i < scan.types.size(); ++i) results.push_back({made, i});
-  return results;
+  return ir::results_of(put_together(parts));
 }
 
 }  // namespace

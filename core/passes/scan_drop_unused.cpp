@@ -1,3 +1,4 @@
+// Users first to learn which results are read, then operands first to rebuild without the others.
 #include "core/passes/scan_drop_unused.h"
 
 #include "core/ir/traverse.h"
@@ -78,13 +79,9 @@ std::vector<Value> trimmed(const Node& scan, const std::vector<bool>& read) {
     same_as[i] = write[i] ? first_of.emplace(parts.ys[i], i).first->second : i;
     write[i] = write[i] && same_as[i] == i;
   }
-  std::vector<Value> results;
-  if (all(kept.carries) && all(write) && all(kept.xs)) {
-    for (std::uint32_t i = 0; i < scan.types.size(); ++i) results.push_back(scan.result(i));
-    return results;
-  }
+  if (all(kept.carries) && all(write) && all(kept.xs)) return ir::results_of(scan);
   ScanParts left = parts;
-  left.init = pick(parts.init, kept.carries);
+  left.initial = pick(parts.initial, kept.carries);
   left.carry = pick(parts.carry, kept.carries);
   left.next = pick(parts.next, kept.carries);
   left.ys = pick(parts.ys, write);
@@ -92,6 +89,7 @@ std::vector<Value> trimmed(const Node& scan, const std::vector<bool>& read) {
   left.slices = pick(parts.slices, kept.xs);
   const ir::OriginScope scope(scan.origin, /*replace=*/true);
   const ir::NodeRef made = put_together(left);
+  std::vector<Value> results;
   std::uint32_t next = 0;
   for (bool keep : kept.carries) results.push_back(keep ? Value{made, next++} : Value{});
   const std::size_t first = results.size();
@@ -142,12 +140,8 @@ class Dropper {
     };
     for (const Node* node : order) {
       if (read.count(node) == 0) continue;
-      std::vector<Value> results;
-      if (node->op == ir::Op::Scan) {
-        results = trimmed(*node, read.at(node));
-      } else {
-        for (std::uint32_t i = 0; i < node->types.size(); ++i) results.push_back(node->result(i));
-      }
+      std::vector<Value> results = node->op == ir::Op::Scan ? trimmed(*node, read.at(node))
+                                                            : ir::results_of(*node);
       ir::NodeRef rebuilt;  // all results are those of one node
       for (Value& result : results) {
         if (!result) continue;

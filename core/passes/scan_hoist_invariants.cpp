@@ -1,3 +1,5 @@
+// Taking a scan apart and putting it together hoists (scan_parts.h); before that, carries that
+// never change become invariants.
 #include "core/passes/scan_hoist_invariants.h"
 
 #include "core/passes/scan_parts.h"
@@ -15,17 +17,17 @@ std::vector<bool> remove_constant_carries(ScanParts& parts) {
   for (std::size_t i = 0; i < parts.carry.size(); ++i) {
     if (!(parts.next[i] == parts.carry[i])) continue;
     removed[i] = true;
-    map.emplace(parts.carry[i], parts.init[i]);
+    map.emplace(parts.carry[i], parts.initial[i]);
   }
   if (map.empty()) return removed;
   const std::vector<Value> results = ir::replace_values(parts.results(), map);
   ScanParts kept = parts;
-  kept.init.clear();
+  kept.initial.clear();
   kept.carry.clear();
   kept.next.clear();
   for (std::size_t i = 0; i < removed.size(); ++i) {
     if (removed[i]) continue;
-    kept.init.push_back(parts.init[i]);
+    kept.initial.push_back(parts.initial[i]);
     kept.carry.push_back(parts.carry[i]);
     kept.next.push_back(results[i]);
   }
@@ -36,14 +38,14 @@ std::vector<bool> remove_constant_carries(ScanParts& parts) {
 
 std::optional<std::vector<Value>> hoist(const ir::Node& scan) {
   ScanParts parts = take_apart(scan);
-  const std::vector<Value> init = parts.init;
+  const std::vector<Value> initial = parts.initial;
   const std::vector<bool> removed = remove_constant_carries(parts);
   const ir::NodeRef made = put_together(parts);
   if (made.get() == &scan) return std::nullopt;
   std::vector<Value> results;
   std::uint32_t next = 0;
   for (std::size_t i = 0; i < removed.size(); ++i) {
-    results.push_back(removed[i] ? init[i] : Value{made, next++});
+    results.push_back(removed[i] ? initial[i] : Value{made, next++});
   }
   while (results.size() < scan.types.size()) results.push_back({made, next++});
   return results;

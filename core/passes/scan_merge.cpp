@@ -39,8 +39,8 @@ struct CarryClasses {
 
   CarryClasses(const ScanParts& a, const ScanParts& b, const ir::Replacements& shared) {
     Classes first;
-    for (const Value& init : a.init) of_a.push_back(first(0, init));
-    for (const Value& init : b.init) of_b.push_back(first(0, init));
+    for (const Value& initial : a.initial) of_a.push_back(first(0, initial));
+    for (const Value& initial : b.initial) of_b.push_back(first(0, initial));
     for (std::size_t count = 0, next = first.count(); count != next;) {
       count = next;
       next = refine(a, b, shared, count);
@@ -114,7 +114,7 @@ std::optional<Merged> merge(const Node& first, const Node& second) {
     }
     carry_of_b.push_back(both.carry.size());
     both.carry.push_back(b.carry[i]);
-    both.init.push_back(b.init[i]);
+    both.initial.push_back(b.initial[i]);
   }
   const std::vector<Value> results = ir::replace_values(b.results(), map);
   for (std::size_t i = 0; i < pairs.size(); ++i) {

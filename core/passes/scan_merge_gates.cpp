@@ -1,7 +1,9 @@
+// Groups the products of a body that share an operand, joins each group's weights, repeats.
 #include "core/passes/scan_merge_gates.h"
 
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
+#include "core/ops/rewrite_graph.h"
 #include "core/passes/scan_parts.h"
 
 #include <algorithm>
@@ -71,10 +73,7 @@ void join(const std::vector<Product>& group, ir::Replacements& replacements) {
 }
 
 ir::Replacements find_groups(const ScanParts& parts) {
-  std::vector<Value> parameters = parts.carry;
-  parameters.insert(parameters.end(), parts.slices.begin(), parts.slices.end());
-  parameters.push_back(parts.step);
-  const StepDependence changes(parts, parameters);
+  const StepDependence changes(parts, parts.parameters());
   std::vector<std::vector<Product>> groups;
   for (const Node* node : ir::topological_order(parts.results())) {
     if (node->op != ir::Op::Dot) continue;
@@ -110,10 +109,7 @@ std::optional<std::vector<Value>> merge_gates(const Node& scan) {
     changed = true;
   }
   if (!changed) return std::nullopt;
-  const ir::NodeRef made = put_together(parts);
-  std::vector<Value> results;
-  for (std::uint32_t i = 0; i < scan.types.size(); ++i) results.push_back({made, i});
-  return results;
+  return ir::results_of(put_together(parts));
 }
 
 }  // namespace

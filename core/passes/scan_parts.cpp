@@ -1,3 +1,4 @@
+// Scans taken apart and put together, and the walk over all scans of a graph, inner ones first.
 #include "core/passes/scan_parts.h"
 
 #include "core/ir/traverse.h"
@@ -22,6 +23,13 @@ std::vector<Value> change_level(std::span<const Value> roots, const ScanChange& 
 }
 
 }  // namespace
+
+std::vector<Value> ScanParts::parameters() const {
+  std::vector<Value> all = carry;
+  all.insert(all.end(), slices.begin(), slices.end());
+  all.push_back(step);
+  return all;
+}
 
 std::vector<Value> ScanParts::results() const {
   std::vector<Value> all = next;
@@ -73,7 +81,7 @@ ScanParts take_apart(const Node& scan) {
     }
     arguments.push_back(fresh_parameter(attrs.body->parameters[i + 1]));
     const bool is_carry = position < attrs.consts + attrs.carry;
-    (is_carry ? parts.init : parts.xs).push_back(operand);
+    (is_carry ? parts.initial : parts.xs).push_back(operand);
     (is_carry ? parts.carry : parts.slices).push_back(arguments.back());
   }
   parts.next.resize(parts.carry.size());
@@ -92,17 +100,7 @@ ir::NodeRef put_together(const ScanParts& parts) {
   for (const Value& value : parts.slices) map.emplace(value, builder.parameters()[next++]);
   const auto closed = builder.close(ir::replace_values(parts.results(), map), 1);
 
-  ir::ScanAttrs attrs;
-  attrs.body.lambda = closed.lambda;
-  attrs.consts = static_cast<std::int64_t>(closed.captures.size());
-  attrs.carry = static_cast<std::int64_t>(parts.carry.size());
-  attrs.xs = static_cast<std::int64_t>(parts.xs.size());
-  attrs.length = parts.length;
-  attrs.reverse = parts.reverse;
-  std::vector<Value> operands = closed.captures;
-  operands.insert(operands.end(), parts.init.begin(), parts.init.end());
-  operands.insert(operands.end(), parts.xs.begin(), parts.xs.end());
-  return ir::make_node(ir::Op::Scan, attrs, std::move(operands));
+  return ir::make_scan(closed, parts.initial, parts.xs, parts.length, parts.reverse);
 }
 
 StepDependence::StepDependence(const ScanParts& parts, const std::vector<Value>& parameters) {

@@ -12,7 +12,7 @@ namespace kiln::passes {
 
 struct ScanParts {
   ir::Value step;                    // parameter: the step number
-  std::vector<ir::Value> init;       // outer values
+  std::vector<ir::Value> initial;    // outer values
   std::vector<ir::Value> carry;      // parameters
   std::vector<ir::Value> next;       // body results
   std::vector<ir::Value> xs;         // outer values, stacked
@@ -21,6 +21,8 @@ struct ScanParts {
   ir::Dim length;
   bool reverse = false;
 
+  /// What changes from step to step: the carries, the slices and the step number.
+  std::vector<ir::Value> parameters() const;
   /// All body results: next, then ys.
   std::vector<ir::Value> results() const;
   void set_results(const std::vector<ir::Value>& results);

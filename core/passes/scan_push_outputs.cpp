@@ -1,3 +1,5 @@
+// Values are pushed as far as batching.h knows their stacked form; what they stand on is written by
+// the loop. The remaining loop is made last, when it is known what it has to write.
 #include "core/passes/scan_push_outputs.h"
 
 #include "core/ir/traverse.h"
@@ -18,11 +20,8 @@ using ir::Value;
 /// One scan: what can be computed after it, and what is left of it.
 class OutputPusher {
  public:
-  explicit OutputPusher(const Node& scan) : scan_(scan), parts_(take_apart(scan)) {
-    std::vector<Value> parameters = parts_.carry;
-    parameters.insert(parameters.end(), parts_.slices.begin(), parts_.slices.end());
-    parameters.push_back(parts_.step);
-    changes_.emplace(parts_, parameters);
+  explicit OutputPusher(const Node& scan)
+      : scan_(scan), parts_(take_apart(scan)), changes_(parts_, parts_.parameters()) {
     for (const Node* node : ir::topological_order(parts_.next)) feeds_carry_.insert(node);
     for (std::size_t i = 0; i < parts_.slices.size(); ++i) {
       stacked_.emplace(parts_.slices[i], parts_.xs[i]);
@@ -45,7 +44,7 @@ class OutputPusher {
     Value value;
   };
 
-  bool changes(const Value& value) const { return (*changes_)(value); }
+  bool changes(const Value& value) const { return changes_(value); }
 
   /// c + f or f + c, where nothing else reads c.
   std::optional<Value> summand(std::size_t i, const ir::UseCounts& uses) const {
@@ -69,7 +68,7 @@ class OutputPusher {
       if (!is_dot && !is_sum) continue;
       const ir::OriginScope scope(f->node->origin, /*replace=*/true);
       const Value total = is_dot ? total_of_dot(*f->node) : total_of_sum(*f->node);
-      pushed_carries_.push_back({i, parts_.init[i] + total});
+      pushed_carries_.push_back({i, parts_.initial[i] + total});
     }
   }
 
@@ -177,7 +176,7 @@ class OutputPusher {
 
   ScanParts remaining() const {
     ScanParts left = parts_;
-    left.init.clear();
+    left.initial.clear();
     left.carry.clear();
     left.next.clear();
     left.ys.clear();
@@ -185,7 +184,7 @@ class OutputPusher {
     const auto ys_stay = stay(pushed_ys_, parts_.ys.size());
     for (std::size_t i = 0; i < parts_.next.size(); ++i) {
       if (!carries_stay[i]) continue;
-      left.init.push_back(parts_.init[i]);
+      left.initial.push_back(parts_.initial[i]);
       left.carry.push_back(parts_.carry[i]);
       left.next.push_back(parts_.next[i]);
     }
@@ -222,7 +221,7 @@ class OutputPusher {
 
   const Node& scan_;
   ScanParts parts_;
-  std::optional<StepDependence> changes_;
+  StepDependence changes_;
   std::unordered_set<const Node*> feeds_carry_;
   std::vector<Pushed> pushed_carries_, pushed_ys_;
   std::unordered_map<const Node*, std::vector<Value>> batched_;

@@ -1,3 +1,4 @@
+// The rewriter as a pass; its driver is core/rewrite/simplifier.cpp.
 #include "core/passes/simplify.h"
 
 #include "core/ops/rewrite_graph.h"

@@ -1,3 +1,4 @@
+// Patterns as shared immutable trees. The equations are in equations.cpp, matching in match.cpp.
 #include "core/rewrite/pattern.h"
 
 namespace kiln::rewrite {

@@ -1,3 +1,4 @@
+// Printing of dtypes.
 #include <kiln/dtype.h>
 
 #include <ostream>

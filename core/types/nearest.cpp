@@ -1,3 +1,4 @@
+// Edit distance, cut short: only names of distance 2 or less count.
 #include "core/types/nearest.h"
 
 #include <algorithm>
@@ -36,6 +37,11 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
     nearest = candidate;
   }
   return nearest;
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& names) {
+  const std::string nearest = nearest_name(name, names);
+  return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
 }
 
 }  // namespace kiln

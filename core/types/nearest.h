@@ -9,5 +9,7 @@ namespace kiln {
 
 /// The name at the smallest edit distance, which is at most 2; empty when there is none.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& names);
+/// "; did you mean 'x'?" with that name, or nothing: the end of an error's text.
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& names);
 
 }  // namespace kiln

@@ -1,3 +1,4 @@
+// Runs a kernel both ways and compares what they leave in memory.
 #include "tests/codegen/make_kernel.h"
 
 #include "tests/catch.h"

@@ -1,3 +1,4 @@
+// Runs each case on every instruction set that this machine has, in lanes and one point at a time.
 #include "tests/cpu_llvm/emitted.h"
 
 #include "backends/cpu/llvm/kernel_compiler.h"

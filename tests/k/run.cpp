@@ -1,3 +1,4 @@
+// Runs a row: values with known and with unknown sizes, gradients, errors. The rows: row.h.
 #include "tests/k/row.h"
 
 #include "core/types/text.h"

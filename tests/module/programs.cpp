@@ -1,3 +1,4 @@
+// The programs: every_op_program has each op, the others are small or deep.
 #include "tests/module/programs.h"
 
 #include "core/ir/lambda.h"

@@ -1,3 +1,4 @@
+// Graphs through the module's bytes to the backend under test, as a compiled function goes.
 #include "tests/ops/evaluate.h"
 
 #include "core/module/module.h"

@@ -1,3 +1,4 @@
+// Replaces operator new for the whole test program; each thread counts its own.
 #include "tests/plugin/allocations.h"
 
 #include <cstddef>

@@ -45,6 +45,18 @@ std::vector<std::string> lines_of(const fs::path& path) {
   return lines;
 }
 
+/// How many comment lines the file opens with.
+std::size_t opening_comment(const std::vector<std::string>& lines) {
+  const bool is_c = !lines.empty() && lines[0].starts_with("/* ");
+  std::size_t count = 0;
+  if (is_c) {
+    while (count < lines.size() && lines[count].find("*/") == std::string::npos) ++count;
+    return count + 1;
+  }
+  while (count < lines.size() && lines[count].starts_with("//")) ++count;
+  return count;
+}
+
 /// The text between the delimiters of an include line; empty for other lines.
 std::string included(const std::string& line) {
   std::string word;
@@ -222,6 +234,15 @@ TEST_CASE("a library is not seen through headers either") {
   }
   CHECK(found.count("llvm/") == 1);
   CHECK(found.count("oneapi/") == 1);
+}
+
+TEST_CASE("files open with a short comment that says what they are") {
+  for (const fs::path& path : sources()) {
+    INFO(name_of(path));
+    const std::size_t count = opening_comment(lines_of(path));
+    CHECK(count >= 1);
+    CHECK(count <= 8);
+  }
 }
 
 TEST_CASE("files are small and lines are short") {

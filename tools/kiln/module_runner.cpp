@@ -1,3 +1,5 @@
+// Loads a module, makes arguments from a seed, and runs it below the K functions, straight at a
+// backend's instance.
 #include "tools/kiln/module_runner.h"
 
 #include "core/module/format.h"

@@ -1,3 +1,4 @@
+// Everything printed is a field of the op's definition (core/ops/op.h).
 #include "tools/kiln/ops.h"
 
 #include "core/ops/op.h"

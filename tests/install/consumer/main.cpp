@@ -1,3 +1,4 @@
+// The smallest program against an installed Kiln: built and run by the test of the installation.
 #include <kiln/k.h>
 int main() {
   const auto x = kiln::placeholder({.shape = {kiln::None}});

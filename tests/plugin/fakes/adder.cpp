@@ -1,4 +1,5 @@
-// A working backend for the tests, written with the SDK. Its "module" is lines of text:
+// A working backend for the tests, written with the SDK. Its "module" is lines of text.
+
 //   inputs N | states N | outputs N | updates N     counts, 0 at first
 //   node ID OP                                      an op; anything but those below is unsupported
 // Ops: add (nothing special), fail (execute throws an error with every field set), fail_unknown
