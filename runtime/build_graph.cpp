@@ -2,7 +2,7 @@
 #include "runtime/build_graph.h"
 
 #include "core/ir/traverse.h"
-#include "core/kiln/learning_phase.h"
+#include "core/kiln/learning_phase_impl.h"
 #include "core/kiln/tensor_impl.h"
 #include "core/ops/lambda_builder.h"
 

@@ -1,7 +1,7 @@
 // What core declares and leaves to the runtime, since it reads a file or makes an Array.
 #include <kiln/config.h>
 
-#include "core/kiln/context_state.h"
+#include "core/kiln/context_impl.h"
 #include "runtime/keras_json.h"
 
 namespace kiln {

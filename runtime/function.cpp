@@ -2,7 +2,7 @@
 // Every error names the line of the user's call.
 #include <kiln/function.h>
 
-#include "core/kiln/learning_phase.h"
+#include "core/kiln/learning_phase_impl.h"
 #include "core/kiln/tensor_impl.h"
 #include "core/types/at_line.h"
 #include "runtime/build_graph.h"

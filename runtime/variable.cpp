@@ -2,7 +2,7 @@
 // seeded by the argument or by the process-wide one.
 #include <kiln/variable.h>
 
-#include "core/kiln/context_state.h"
+#include "core/kiln/context_impl.h"
 #include "core/kiln/tensor_impl.h"
 #include "runtime/variable_state.h"
 

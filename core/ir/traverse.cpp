@@ -35,13 +35,6 @@ std::vector<const Node*> topological_order(std::span<const Value> roots, const S
   return order;
 }
 
-std::unordered_map<const Node*, std::size_t> number_nodes(std::span<const Node* const> order) {
-  std::unordered_map<const Node*, std::size_t> numbers;
-  numbers.reserve(order.size());
-  for (const Node* node : order) numbers.emplace(node, numbers.size());
-  return numbers;
-}
-
 UseCounts count_uses(std::span<const Node* const> order, std::span<const Value> roots) {
   UseCounts uses;
   for (const Node* node : order) {

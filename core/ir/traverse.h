@@ -16,9 +16,6 @@ std::vector<const Node*> topological_order(std::span<const Value> roots);
 using StopAt = std::function<bool(const Value&)>;
 std::vector<const Node*> topological_order(std::span<const Value> roots, const StopAt& stop);
 
-/// Numbers nodes by position in the topological order.
-std::unordered_map<const Node*, std::size_t> number_nodes(std::span<const Node* const> order);
-
 /// Which results of each node are used by another node of `order` or by a root.
 using UseCounts = std::unordered_map<Value, std::size_t, ValueHash>;
 UseCounts count_uses(std::span<const Node* const> order, std::span<const Value> roots);

@@ -1,8 +1,8 @@
 // The state of the process behind group A: one struct under one mutex, name scopes beside it as
-// they belong to the thread. See context_state.h for its private side.
+// they belong to the thread. See context_impl.h for its private side.
 #include <kiln/context.h>
 
-#include "core/kiln/context_state.h"
+#include "core/kiln/context_impl.h"
 #include "core/types/text.h"
 
 #include <atomic>
@@ -19,7 +19,6 @@ struct State {
   std::optional<double> epsilon;  // these three are unset until set or configured
   std::optional<std::string> floatx, data_format;
   std::map<std::string, std::int64_t> uids;
-  bool manual_initialization = false;
   std::optional<int> learning_phase;
   std::mt19937_64 generator{std::random_device{}()};
   std::atomic<std::uint64_t> calls{0};
@@ -115,10 +114,7 @@ void reset_uids() {
   state().uids.clear();
 }
 
-void manual_variable_initialization(bool value) {
-  const std::lock_guard lock(state().mutex);
-  state().manual_initialization = value;
-}
+void manual_variable_initialization(bool /*value*/) {}
 
 void set_learning_phase(int value, Where where) {
   if (value != 0 && value != 1) {

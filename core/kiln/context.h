@@ -51,7 +51,7 @@ KILN_API std::int64_t get_uid(const std::string& prefix = "");
 ///     K::get_uid("dense"), K::reset_uids();
 ///     K::get_uid("dense");  // 1
 KILN_API void reset_uids();
-/// A flag for code that initialises variables itself; variables of this library always have values.
+/// Changes nothing: variables of this library always have values.
 ///     K::manual_variable_initialization(true);
 ///     K::get_value(K::ones({2}));  // [1. 1.]
 KILN_API void manual_variable_initialization(bool value);

@@ -2,8 +2,8 @@
 // Cond when one is a function, so that the branch that is not taken does not run.
 #include <kiln/control.h>
 
-#include "core/kiln/context_state.h"
-#include "core/kiln/learning_phase.h"
+#include "core/kiln/context_impl.h"
+#include "core/kiln/learning_phase_impl.h"
 #include "core/kiln/tensor_impl.h"
 #include "core/ops/convert.h"
 #include "core/ops/lambda_builder.h"

@@ -1,7 +1,7 @@
 // Placeholders and what can be asked of a tensor without computing it.
 #include <kiln/create.h>
 
-#include "core/kiln/context_state.h"
+#include "core/kiln/context_impl.h"
 #include "core/kiln/tensor_impl.h"
 
 #include <atomic>

@@ -2,7 +2,7 @@
 // uniform draws, so that every backend needs only RandomUniform.
 #include <kiln/random.h>
 
-#include "core/kiln/context_state.h"
+#include "core/kiln/context_impl.h"
 #include "core/kiln/tensor_impl.h"
 #include "core/ops/lambda_builder.h"
 

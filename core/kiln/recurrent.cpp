@@ -213,7 +213,8 @@ class Rnn {
     results = ir::replace_values(results, map);
     Step moved{results.back(), {results.begin(), results.end() - 1}};
     if (mask_) {
-      const std::vector<Value> old(own.begin() + 1, own.begin() + 1 + static_cast<long>(states));
+      const auto first = own.begin() + 1;
+      const std::vector<Value> old(first, first + static_cast<std::ptrdiff_t>(states));
       moved = masked(moved, own[states + 3], own[states + 1], old);
     }
     return loop(builder, moved);

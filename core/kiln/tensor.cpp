@@ -1,5 +1,5 @@
 // Tensor and the frame of a K call.
-#include "core/kiln/context_state.h"
+#include "core/kiln/context_impl.h"
 #include "core/kiln/tensor_impl.h"
 #include "core/types/at_line.h"
 

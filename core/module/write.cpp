@@ -46,7 +46,7 @@ class Bytes {
   }
   template <class Fixed>
   void fixed(Fixed value) {
-    raw(&value, sizeof(value));  // little-endian hosts only: checked in read.cpp
+    raw(&value, sizeof(value));  // little-endian hosts only: checked in sections.cpp
   }
 };
 

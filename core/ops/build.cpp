@@ -84,12 +84,6 @@ Value reduce(Op op, const Value& x, Ints axes) {
 Value reduce_sum(const Value& x, Ints axes) { return reduce(Op::Sum, x, std::move(axes)); }
 Value reduce_max(const Value& x, Ints axes) { return reduce(Op::Max, x, std::move(axes)); }
 
-Value reduce_keep(Op op, const Value& x, Ints axes) {
-  Dims dims = x.dims();
-  for (std::int64_t axis : axes) dims[static_cast<std::size_t>(axis)] = 1;
-  return reshape(reduce(op, x, std::move(axes)), dims);
-}
-
 Ints all_axes(const Value& x) { return ascending(x.rank()); }
 
 Value reshape(const Value& x, const Dims& dims) {
@@ -109,6 +103,14 @@ Value with_dims(const Value& x, const Dims& dims) {
 Value permute(const Value& x, Ints axes) {
   if (axes == all_axes(x)) return x;
   return make(Op::Permute, AxesAttrs{std::move(axes)}, {x});
+}
+
+Ints inverse_permutation(const Ints& axes) {
+  Ints inverse(axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    inverse[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
+  }
+  return inverse;
 }
 
 Value broadcast(const Value& x, const Dims& dims, Ints axes) {

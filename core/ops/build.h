@@ -50,8 +50,6 @@ Value operator/(double x, const Value& y);
 Value reduce(Op op, const Value& x, Ints axes);
 Value reduce_sum(const Value& x, Ints axes);
 Value reduce_max(const Value& x, Ints axes);
-/// Reduced with the dropped axes kept as literal 1s.
-Value reduce_keep(Op op, const Value& x, Ints axes);
 /// The axes 0 .. rank-1.
 Ints all_axes(const Value& x);
 
@@ -60,6 +58,8 @@ Value reshape(const Value& x, const Dims& dims);
 /// x with other names for its sizes: each axis is held equal by a guard. REQUIRES: same rank.
 Value with_dims(const Value& x, const Dims& dims);
 Value permute(const Value& x, Ints axes);
+/// Where each of the axes is: permute(permute(x, axes), inverse_permutation(axes)) is x.
+Ints inverse_permutation(const Ints& axes);
 Value broadcast(const Value& x, const Dims& dims, Ints axes);
 /// NumPy's rule: trailing axes align, literal 1s stretch.
 Value broadcast_to(const Value& x, const Dims& dims);

@@ -138,12 +138,7 @@ std::vector<Type> infer_concat(Inference& in) {
 }
 
 Grads grad_permute(const Grad& g) {
-  const Ints& axes = g.node.as<AxesAttrs>().axes;
-  Ints inverse(axes.size());
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    inverse[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
-  }
-  return {permute(g.dy[0], inverse)};
+  return {permute(g.dy[0], inverse_permutation(g.node.as<AxesAttrs>().axes))};
 }
 
 Grads grad_broadcast(const Grad& g) {

@@ -34,12 +34,8 @@ Value flatten_axes(const Value& x, const Ints& axes, Ints* order) {
 
 Value unflatten_axes(const Value& flat, const Dims& dims, const Ints& order) {
   Dims permuted;
-  Ints inverse(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    permuted.push_back(dims[static_cast<std::size_t>(order[i])]);
-    inverse[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-  }
-  return permute(reshape(flat, permuted), inverse);
+  for (std::int64_t axis : order) permuted.push_back(dims[static_cast<std::size_t>(axis)]);
+  return permute(reshape(flat, permuted), inverse_permutation(order));
 }
 
 }  // namespace

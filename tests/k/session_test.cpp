@@ -1,0 +1,46 @@
+// Functions that answer about handles or change the session rather than compute: no row fits them.
+#include "tests/catch.h"
+
+#include <kiln/k.h>
+
+using namespace kiln;
+
+TEST_CASE("is_placeholder is true of placeholders alone") {
+  const Tensor x = placeholder({.shape = {2}});
+  CHECK(is_placeholder(x));
+  CHECK_FALSE(is_placeholder(x + 1));
+  CHECK_FALSE(is_placeholder(variable(Array{1.f})));
+  CHECK_FALSE(is_placeholder(Tensor()));
+}
+
+TEST_CASE("same_node compares what handles mean") {
+  const Tensor x = placeholder({.shape = {2}}), y = placeholder({.shape = {2}});
+  CHECK(same_node(x, x));
+  CHECK(same_node(x + 1, x + 1));
+  CHECK_FALSE(same_node(x, y));
+  CHECK_FALSE(same_node(x, Tensor()));
+  CHECK(same_node(Tensor(), Tensor()));
+}
+
+TEST_CASE("clear_session starts uids and the learning phase over and keeps variables") {
+  const Tensor v = variable(Array{1.f, 2.f});
+  reset_uids();
+  get_uid("layer");
+  const Tensor before = learning_phase();
+  CHECK(same_node(before, learning_phase()));
+  set_learning_phase(1);
+  CHECK_FALSE(is_placeholder(learning_phase()));
+
+  clear_session();
+  CHECK(get_uid("layer") == 1);
+  CHECK(is_placeholder(learning_phase()));
+  CHECK_FALSE(same_node(before, learning_phase()));
+  CHECK(get_value(v).at<float>(1) == 2);
+  clear_session();
+}
+
+TEST_CASE("manual_variable_initialization leaves variables their values") {
+  manual_variable_initialization(true);
+  CHECK(get_value(variable(Array{3.f})).at<float>(0) == 3);
+  manual_variable_initialization(false);
+}
