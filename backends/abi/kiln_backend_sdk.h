@@ -335,6 +335,7 @@ struct Plugin {
 
 #include "kiln_backend_sdk_detail.h"
 #include "kiln_backend_sdk_frame.h"
+#include "kiln_backend_sdk_host.h"
 
 /// Defines the entry of the plugin that `plugin` (a name at namespace scope with linkage)
 /// describes.
