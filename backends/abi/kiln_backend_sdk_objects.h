@@ -1,5 +1,6 @@
 // What the handles of the C table point at, and how an exception becomes an error object.
-// Invariant: guarded() lets nothing out. Part of kiln_backend_sdk.h; kiln_backend_sdk_detail.h is next.
+// Invariant: guarded() lets nothing out. Part of kiln_backend_sdk.h; next is
+// kiln_backend_sdk_detail.h.
 #pragma once
 
 #include "kiln_backend_sdk.h"

@@ -251,13 +251,13 @@ TEST_CASE("a library is not seen through headers either") {
   std::set<std::string> found;
   for (const fs::path& path : sources()) {
     const std::string file = name_of(path);
-    if (starts_with(file, "tests/")) continue;
+    if (file.starts_with("tests/")) continue;
     for (const std::string& header : seen_by(file, known)) {
       for (const Library& library : kLibraries) {
-        if (!starts_with(header, library.headers)) continue;
+        if (!header.starts_with(library.headers)) continue;
         found.insert(library.headers);
         INFO(file << " sees " << header);
-        const auto is_own = [&](const std::string& folder) { return starts_with(file, folder); };
+        const auto is_own = [&](const std::string& folder) { return file.starts_with(folder); };
         CHECK(std::any_of(library.folders.begin(), library.folders.end(), is_own));
       }
     }
@@ -326,7 +326,7 @@ TEST_CASE("the top level holds what it should") {
     const std::string name = entry.path().filename().string();
     INFO(name);
     const bool written = ignored.find("/" + name + "\n") != std::string::npos;
-    CHECK((name[0] == '.' || starts_with(name, "build-") || written || allowed.count(name) == 1));
+    CHECK((name[0] == '.' || name.starts_with("build-") || written || allowed.count(name) == 1));
   }
 }
 

@@ -1,3 +1,4 @@
+// Line by line: docstrings and declarations are told by how a line begins, as the style has it.
 #include "tools/functions/docs.h"
 
 #include <algorithm>

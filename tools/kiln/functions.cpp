@@ -1,3 +1,4 @@
+// Without a name: every function with its first sentence; with one: all that its header says.
 #include "tools/kiln/functions.h"
 
 #include "core/types/text.h"
