@@ -1,4 +1,5 @@
 // Near-miss names: a few edits away, or the same behind another prefix.
+#include "core/types/nearest.h"
 #include "runtime/weights_match.h"
 
 #include <algorithm>
@@ -8,22 +9,6 @@ namespace {
 
 constexpr std::size_t kMaxLength = 200;      // of names that are compared
 constexpr std::size_t kMaxCandidates = 1000;  // the work is their product
-
-/// The number of insertions, deletions and changes that make a into b.
-std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
 
 bool ends_with_part(const std::string& name, const std::string& part) {
   if (name.size() <= part.size() || part.empty() || !name.ends_with(part)) return false;

@@ -1,14 +1,12 @@
-// Edit distance, cut short: only names of distance 2 or less count.
+// Edit distance, by one row of the table of distances between prefixes.
 #include "core/types/nearest.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace kiln {
-namespace {
 
-/// Edit distance, by one row of the table of distances between prefixes.
-std::size_t distance(std::string_view a, std::string_view b) {
+std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -22,8 +20,6 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-}  // namespace
-
 std::string nearest_name(std::string_view name, const std::vector<std::string>& names) {
   constexpr std::size_t kFarthest = 2;
   constexpr std::size_t kLongest = 64;  // of a name that is worth comparing
@@ -31,7 +27,7 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   std::string nearest;
   std::size_t best = kFarthest + 1;
   for (const std::string& candidate : names) {
-    const std::size_t here = distance(candidate, name);
+    const std::size_t here = edit_distance(candidate, name);
     if (here >= best || here >= name.size()) continue;
     best = here;
     nearest = candidate;

@@ -7,6 +7,8 @@
 
 namespace kiln {
 
+/// The number of insertions, deletions and changes that make one of the other.
+std::size_t edit_distance(std::string_view a, std::string_view b);
 /// The name at the smallest edit distance, which is at most 2; empty when there is none.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& names);
 /// "; did you mean 'x'?" with that name, or nothing: the end of an error's text.
