@@ -1,3 +1,4 @@
+// All in logarithms: products of many probabilities would be zeros.
 #include "runtime/ctc_beam.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Checks of what came from the graph, then one sample after the other: the best label of each step,
+// or the beam of ctc_beam.h.
 #include "runtime/ctc_decoder.h"
 
 #include "core/types/text.h"

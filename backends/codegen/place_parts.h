@@ -1,6 +1,6 @@
-// Tensors that several kernels write parts of: Concat, Pad, ScatterAdd, Fold. Each part is a Placement of
-// a kernel, in the one that makes its value where that is possible; a unit without work, which all
-// of them come before, stands for the whole.
+// Tensors that several kernels write parts of: Concat, Pad, ScatterAdd, Fold. Each part is a
+// Placement of a kernel, in the one that makes its value where that is possible; a unit without
+// work, which all of them come before, stands for the whole.
 #pragma once
 
 #include "backends/codegen/fusion.h"
