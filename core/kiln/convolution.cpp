@@ -1,3 +1,5 @@
+// Each function is a Conv node, or a product over windows where places have weights of their own;
+// where the windows lie is worked out in sliding.cpp.
 #include <kiln/convolution.h>
 
 #include "core/kiln/sliding_impl.h"

@@ -1,3 +1,4 @@
+// Reductions over windows, and biases; where the windows lie is worked out in sliding.cpp.
 #include <kiln/pooling.h>
 
 #include "core/kiln/sliding_impl.h"

@@ -1,3 +1,4 @@
+// Places and padding of windows, by the formulas at the top of convolution.h.
 #include "core/kiln/sliding_impl.h"
 
 #include <numeric>
