@@ -3,7 +3,7 @@
 
 #include "core/ir/traverse.h"
 #include "core/kiln/learning_phase_impl.h"
-#include "core/kiln/tensor_impl.h"
+#include "core/kiln/sparse_impl.h"
 #include "core/ops/lambda_builder.h"
 
 #include <algorithm>
@@ -24,15 +24,23 @@ std::string label(const Value& value) {
 
 std::vector<Value> input_values(const std::vector<Tensor>& inputs) {
   std::vector<Value> values;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Value value = value_of(inputs, i, "inputs");
-    if (value.node->op != ir::Op::Placeholder) {
-      Call::type_error("inputs", text("inputs[", i, "] is not a placeholder (", inputs[i], ")"));
-    }
+  const auto add = [&](std::size_t i, const Value& value) {
     if (std::find(values.begin(), values.end(), value) != values.end()) {
       Call::value_error("inputs", text("inputs[", i, "] is given twice (", label(value), ")"));
     }
     values.push_back(value);
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const SparseParts* sparse = sparse_of(inputs[i]);
+    if (sparse && sparse->extent) {
+      for (const Value& part : {sparse->indices, sparse->values, sparse->extent}) add(i, part);
+      continue;
+    }
+    const Value value = sparse ? sparse->values : value_of(inputs, i, "inputs");
+    if (sparse || value.node->op != ir::Op::Placeholder) {
+      Call::type_error("inputs", text("inputs[", i, "] is not a placeholder (", inputs[i], ")"));
+    }
+    add(i, value);
   }
   return values;
 }
@@ -107,7 +115,8 @@ Graph build_graph(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
   Graph graph;
   graph.inputs = input_values(inputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    graph.outputs.push_back(value_of(outputs, i, "outputs"));
+    const SparseParts* sparse = sparse_of(outputs[i]);
+    graph.outputs.push_back(sparse ? dense_of(*sparse) : value_of(outputs, i, "outputs"));
   }
   graph.updates = checked_updates(updates);
   graph = with_default_phase(graph);

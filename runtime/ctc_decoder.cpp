@@ -109,6 +109,24 @@ std::vector<Array> ctc_beam_search(std::string_view payload, std::span<const Arr
   return results;
 }
 
+std::vector<Array> ctc_label_indices(std::string_view, std::span<const Array> inputs) {
+  const std::int64_t width = inputs[0].item<std::int64_t>();
+  const std::span<const std::int64_t> lengths = inputs[1].as<std::int64_t>();
+  std::vector<std::int64_t> found;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] < 0 || lengths[i] > width) {
+      throw ValueError("ctc_label_dense_to_sparse", "label_lengths",
+                       text("label_lengths[", i, "] is ", lengths[i], " but labels have ", width,
+                            " columns"));
+    }
+    for (std::int64_t j = 0; j < lengths[i]; ++j) {
+      found.insert(found.end(), {static_cast<std::int64_t>(i), j});
+    }
+  }
+  const auto count = static_cast<std::int64_t>(found.size() / 2);
+  return {Array(found, {count, 2})};
+}
+
 std::vector<Array> ctc_skip_idxs(std::string_view, std::span<const Array> inputs) {
   const std::span<const std::int64_t> labels = inputs[0].as<std::int64_t>();
   std::vector<std::int64_t> found;

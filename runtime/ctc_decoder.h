@@ -22,6 +22,10 @@ std::vector<Array> ctc_greedy(std::string_view payload, std::span<const Array> i
 /// top_paths). Where there are fewer sequences, empty ones of probability 0.
 std::vector<Array> ctc_beam_search(std::string_view payload, std::span<const Array> inputs);
 
+/// "ctc_label_indices": of a width and lengths, int64 () and (samples): row and column of each
+/// element before the length, row by row, int64 (count, 2). ValueError for a length outside.
+std::vector<Array> ctc_label_indices(std::string_view payload, std::span<const Array> inputs);
+
 /// "ctc_skip_idxs": of labels between blanks, int64 (n): the odd i with labels[i] != labels[i + 2].
 std::vector<Array> ctc_skip_idxs(std::string_view payload, std::span<const Array> inputs);
 

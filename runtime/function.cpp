@@ -3,7 +3,7 @@
 #include <kiln/function.h>
 
 #include "core/kiln/learning_phase_impl.h"
-#include "core/kiln/tensor_impl.h"
+#include "core/kiln/sparse_impl.h"
 #include "core/types/at_line.h"
 #include "runtime/build_graph.h"
 #include "runtime/call.h"
@@ -17,6 +17,7 @@ namespace kiln {
 struct Function::Impl {
   runtime::StagedProgram programs;
   std::string backend;
+  std::vector<bool> sparse;  // of each of the user's inputs; a sparse one is three of the program's
 };
 
 namespace {
@@ -45,6 +46,51 @@ Array converted(const Program& program, std::size_t i, const Array& array) {
   return array.astype(dtype);
 }
 
+/// The three inputs of a sparse placeholder.
+void append_parts(const SparseArray& sparse, std::vector<Array>& arrays) {
+  arrays.push_back(sparse.indices());
+  arrays.push_back(sparse.values());
+  arrays.push_back(Array::zeros({sparse.dims()[0], sparse.dims()[1], 0}, DType::Bool));
+}
+
+/// What the program takes for what the user feeds.
+std::vector<Array> expanded(const Function::Impl& impl, std::span<const Feed> feeds) {
+  const std::string& name = impl.programs.last->name;
+  if (feeds.size() != impl.sparse.size()) {
+    runtime::refuse_count(name, impl.sparse.size(), feeds.size());
+  }
+  std::vector<Array> arrays;
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    const bool is_sparse = feeds[i].sparse().has_value();
+    if (impl.sparse[i]) {
+      const Array& dense = feeds[i].array();
+      append_parts(is_sparse ? *feeds[i].sparse() : SparseArray::of_dense(dense), arrays);
+    } else if (is_sparse) {
+      throw TypeError(name, "inputs",
+                      text("inputs[", i, "] is dense but was fed a SparseArray"));
+    } else {
+      arrays.push_back(feeds[i].array());
+    }
+  }
+  return arrays;
+}
+
+std::vector<Array> call_with(const Function::Impl& impl, const std::vector<Array>& inputs) {
+  const runtime::StagedProgram& programs = impl.programs;
+  const Program& program = programs.first();
+  program.binding.check_count(inputs.size());
+  std::vector<Array> held;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    held.push_back(converted(program, i, inputs[i]));
+  }
+  std::vector<ArrayView> views;
+  for (const Array& array : held) views.push_back(array.as_view());
+  if (programs.stages.empty()) return runtime::call(program, views);
+  const std::vector<Array> found = runtime::run_stages(programs, views);
+  for (const Array& array : found) views.push_back(array.as_view());
+  return runtime::call(*programs.last, views);
+}
+
 runtime::InstancePtr chosen_instance(const FunctionOptions& options) {
   if (options.backend.empty()) return runtime::current_instance("function");
   return runtime::backend_instance(options.backend, "function");
@@ -70,6 +116,7 @@ Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
   const ir::Graph graph = runtime::build_graph(inputs, outputs, options.updates);
   const std::string name = options.name.empty() ? "function" : options.name;
   auto impl = std::make_shared<Function::Impl>();
+  for (const Tensor& input : inputs) impl->sparse.push_back(sparse_of(input) != nullptr);
   return at_line(where, [&] {
     const runtime::InstancePtr instance = chosen_instance(options);
     impl->backend = instance->name();
@@ -81,19 +128,18 @@ Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
 
 std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where where) const {
   return at_line(where, [&] {
-    const runtime::StagedProgram& programs = require_made(impl_).programs;
-    const Program& program = programs.first();
-    program.binding.check_count(inputs.size());
-    std::vector<Array> held;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      held.push_back(converted(program, i, inputs[i]));
-    }
-    std::vector<ArrayView> views;
-    for (const Array& array : held) views.push_back(array.as_view());
-    if (programs.stages.empty()) return runtime::call(program, views);
-    const std::vector<Array> found = runtime::run_stages(programs, views);
-    for (const Array& array : found) views.push_back(array.as_view());
-    return runtime::call(*programs.last, views);
+    const Impl& impl = require_made(impl_);
+    const bool any = std::find(impl.sparse.begin(), impl.sparse.end(), true) != impl.sparse.end();
+    if (!any) return call_with(impl, inputs);
+    const std::vector<Feed> feeds(inputs.begin(), inputs.end());
+    return call_with(impl, expanded(impl, feeds));
+  });
+}
+
+std::vector<Array> Function::operator()(std::initializer_list<Feed> inputs, Where where) const {
+  return at_line(where, [&] {
+    const Impl& impl = require_made(impl_);
+    return call_with(impl, expanded(impl, {inputs.begin(), inputs.size()}));
   });
 }
 
@@ -141,7 +187,7 @@ FunctionStats Function::stats() const {
 
 Array eval(const Tensor& x, Where where) {
   const Call call("eval", where);
-  value_of(x, "x");
+  type_of(x);
   return function({}, {x}, {.name = "eval"}, where)({}, where).front();
 }
 

@@ -29,6 +29,7 @@ struct SizingRow {
 constexpr SizingRow kSizingFunctions[] = {
     {"ctc_greedy", ctc_greedy},
     {"ctc_beam_search", ctc_beam_search},
+    {"ctc_label_indices", ctc_label_indices},
     {"ctc_skip_idxs", ctc_skip_idxs},
 };
 

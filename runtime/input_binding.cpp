@@ -38,9 +38,12 @@ std::string InputBinding::describe(std::size_t i) const {
 }
 
 void InputBinding::check_count(std::size_t given) const {
-  if (given == inputs_.size()) return;
-  throw ValueError(function_, "inputs",
-                   text("takes ", counted(inputs_.size(), "input"), " but ", given,
+  if (given != inputs_.size()) refuse_count(function_, inputs_.size(), given);
+}
+
+void refuse_count(const std::string& function, std::size_t wanted, std::size_t given) {
+  throw ValueError(function, "inputs",
+                   text("takes ", counted(wanted, "input"), " but ", given,
                         given == 1 ? " was given" : " were given"));
 }
 

@@ -60,4 +60,7 @@ class InputBinding {
   std::vector<GuardSizes> guards_;
 };
 
+/// Throws the ValueError of a call with another number of inputs.
+[[noreturn]] void refuse_count(const std::string& function, std::size_t wanted, std::size_t given);
+
 }  // namespace kiln::runtime

@@ -3,7 +3,7 @@
 #include <kiln/variable.h>
 
 #include "core/kiln/context_impl.h"
-#include "core/kiln/tensor_impl.h"
+#include "core/kiln/sparse_impl.h"
 #include "runtime/variable_state.h"
 
 #include <kiln/function.h>
@@ -155,6 +155,17 @@ Variable variable(const Tensor& value, const VariableOptions& options, Where whe
   const Call call("variable", where);
   value_of(value, "value");
   return variable(eval(value, where), options, where);
+}
+
+Tensor variable(const SparseArray& value, const VariableOptions& options, Where where) {
+  const Call call("variable", where);
+  const DType dtype = dtype_of(options.dtype, floatx_dtype());
+  SparseParts parts;
+  parts.indices = value_of(constant(value.indices(), {.dtype = "int64"}, where), "value");
+  parts.values =
+      value_of(constant(value.values(), {.dtype = std::string(dtype_name(dtype))}, where), "value");
+  parts.dims = {value.dims()[0], value.dims()[1]};
+  return wrap_sparse(std::move(parts), options.name);
 }
 
 Tensor constant(const Array& value, const ConstantOptions& options, Where where) {

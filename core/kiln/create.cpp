@@ -2,7 +2,7 @@
 #include <kiln/create.h>
 
 #include "core/kiln/context_impl.h"
-#include "core/kiln/tensor_impl.h"
+#include "core/kiln/sparse_impl.h"
 
 #include <atomic>
 
@@ -53,12 +53,12 @@ Tensor filled_like(const char* function, const Operand& x, double value,
 
 Tensor placeholder(const PlaceholderOptions& options, Where where) {
   const Call call("placeholder", where);
-  if (options.sparse) Call::not_implemented("sparse", "sparse tensors are not supported");
   ir::Type type{dtype_of(options.dtype, floatx_dtype()), {}};
   const std::string dim_name = dim_name_of(options.name);
   for (const ShapeEntry& entry : requested_shape(options)) {
     type.dims.push_back(placeholder_dim(entry, dim_name, type.dims.size()));
   }
+  if (options.sparse) return sparse_placeholder(type, options.name);
   return wrap(fresh_placeholder(std::move(type), scoped_name(options.name)), options.name);
 }
 
@@ -72,34 +72,36 @@ ir::Value fresh_placeholder(ir::Type type, std::string name) {
 }
 
 bool is_placeholder(const Tensor& x) {
-  return !x.empty() && x.impl()->value.node->op == ir::Op::Placeholder;
+  if (x.empty()) return false;
+  if (const SparseParts* parts = sparse_of(x)) return static_cast<bool>(parts->extent);
+  return x.impl()->value.node->op == ir::Op::Placeholder;
 }
 
 bool is_tensor(const Operand& x) { return x.is_tensor() && !x.tensor().empty(); }
 
 bool is_variable(const Tensor& x) {
-  return !x.empty() && x.impl()->value.node->op == ir::Op::Variable;
+  return !x.empty() && !sparse_of(x) && x.impl()->value.node->op == ir::Op::Variable;
 }
 
 bool is_keras_tensor(const Tensor& x, Where where) {
   const Call call("is_keras_tensor", where);
-  value_of(x, "x");
+  type_of(x);
   return false;
 }
 
 Tensor shape(const Operand& x) {
   const Call call("shape", x.where());
-  const ir::Value value = input_of(x);
-  if (value.rank() == 0) return wrap(ir::constant({DType::Int64, {0}}, {}));
+  const ir::Type type = x.is_tensor() ? type_of(x.tensor()) : input_of(x).type();
+  if (type.rank() == 0) return wrap(ir::constant({DType::Int64, {0}}, {}));
   std::vector<ir::Value> sizes;
-  for (const ir::Dim& dim : value.dims()) sizes.push_back(ir::reshape(ir::dim_size(dim), {1}));
+  for (const ir::Dim& dim : type.dims) sizes.push_back(ir::reshape(ir::dim_size(dim), {1}));
   return wrap(ir::concat(std::move(sizes), 0));
 }
 
 std::vector<std::optional<std::int64_t>> int_shape(const Tensor& x, Where where) {
   const Call call("int_shape", where);
   std::vector<std::optional<std::int64_t>> sizes;
-  for (const ir::Dim& dim : value_of(x, "x").dims()) {
+  for (const ir::Dim& dim : type_of(x).dims) {
     sizes.push_back(dim.is_static() ? std::optional(dim.value()) : std::nullopt);
   }
   return sizes;
@@ -107,12 +109,12 @@ std::vector<std::optional<std::int64_t>> int_shape(const Tensor& x, Where where)
 
 int ndim(const Tensor& x, Where where) {
   const Call call("ndim", where);
-  return value_of(x, "x").rank();
+  return type_of(x).rank();
 }
 
 std::string dtype(const Tensor& x, Where where) {
   const Call call("dtype", where);
-  return std::string(dtype_name(value_of(x, "x").dtype()));
+  return std::string(dtype_name(type_of(x).dtype));
 }
 
 Tensor zeros_like(const Operand& x, const LikeOptions& options) {
@@ -142,18 +144,6 @@ Tensor cast(const Operand& x, const DTypeArgument& dtype) {
   const Call call("cast", x.where());
   const DType to = dtype_of(dtype, floatx_dtype());
   return wrap(ir::cast(value_of(x, to, "x"), to));
-}
-
-bool is_sparse(const Tensor& x, Where where) {
-  const Call call("is_sparse", where);
-  value_of(x, "tensor");
-  return false;
-}
-
-Tensor to_dense(const Tensor& x, Where where) {
-  const Call call("to_dense", where);
-  value_of(x, "tensor");
-  return x;
 }
 
 }  // namespace kiln

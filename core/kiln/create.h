@@ -1,5 +1,4 @@
-// Making and inspecting symbolic tensors: the part of group B that needs no values, and the dense
-// answers of is_sparse and to_dense.
+// Making and inspecting symbolic tensors: the part of group B that needs no values.
 #pragma once
 
 #include <kiln/tensor.h>
@@ -14,13 +13,13 @@ struct PlaceholderOptions {
   Shape shape = Shape::unset();   ///< wins over ndim; {} is a scalar
   std::optional<int> ndim = {};   ///< a rank whose dims are all unknown
   DTypeArgument dtype = {};       ///< unset: floatx()
-  bool sparse = false;
+  bool sparse = false;            ///< a matrix that is fed by its elements (kiln/sparse.h)
   std::string name = {};
 };
 
 /// An argument of a compiled function. Each None is an unknown size of its own.
-/// Errors: ValueError when neither shape nor ndim is given or a size is negative;
-/// NotImplementedError for sparse.
+/// Errors: ValueError when neither shape nor ndim is given, a size is negative, or a sparse one has
+/// another rank than 2.
 ///     const auto x = K::placeholder({.shape = {K::None, 784}, .name = "x"});
 ///     x;  // x float32[None,784]
 KILN_API Tensor placeholder(const PlaceholderOptions& options, Where where = Where::here());
@@ -92,10 +91,5 @@ KILN_API std::int64_t count_params(const Tensor& x, Where where = Where::here())
 ///     const auto x = K::constant({-1.5, 1.5});
 ///     K::eval(K::cast(x, "int32"));  // [-1 1]
 KILN_API Tensor cast(const Operand& x, const DTypeArgument& dtype);
-
-/// Whether x is sparse: no tensor is, as long as there are none.
-KILN_API bool is_sparse(const Tensor& x, Where where = Where::here());
-/// x itself when it is dense.
-KILN_API Tensor to_dense(const Tensor& x, Where where = Where::here());
 
 }  // namespace kiln

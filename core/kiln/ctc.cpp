@@ -3,6 +3,7 @@
 
 #include "core/kiln/ctc_impl.h"
 #include "core/kiln/formulas_impl.h"
+#include "core/kiln/sparse_impl.h"
 #include "core/ops/lambda_builder.h"
 
 #include <kiln/context.h>
@@ -226,6 +227,32 @@ CtcDecoded ctc_decode(const Operand& y_pred, const Operand& input_length,
   for (std::uint32_t i = 0; i < paths; ++i) decoded.decoded.push_back(wrap({found, i}));
   decoded.log_prob = wrap(ir::cast({found, static_cast<std::uint32_t>(paths)}, raw.dtype()));
   return decoded;
+}
+
+Tensor ctc_label_dense_to_sparse(const Operand& labels, const Operand& label_lengths) {
+  const Call call("ctc_label_dense_to_sparse", where_of(labels, label_lengths));
+  const Value dense = number_of(labels, "labels");
+  const Value lengths = integers_of(label_lengths, 1, "label_lengths");
+  const std::string types =
+      text(" (labels ", dense.type(), ", label_lengths ", lengths.type(), ")");
+  if (dense.rank() != 2) Call::value_error("labels", text("labels are no matrix", types));
+  if (equal(dense.dims()[0], lengths.dims()[0]) == ir::Answer::No) {
+    Call::value_error("label_lengths", text("batch sizes differ", types));
+  }
+  const Dim count = Dim::fresh("ctc_label_dense_to_sparse.count");
+  const Dims row{dense.dims()[0]};
+  const ir::NodeRef found = sizing_call(
+      "ctc_label_indices", "", {{DType::Int64, {count, 2}}},
+      {ir::dim_size(dense.dims()[1]), ir::with_dims(ir::cast(lengths, DType::Int64), row)});
+  SparseParts parts;
+  parts.indices = {found, 0};
+  parts.dims = dense.dims();
+  const Value i = ir::reshape(ir::slice_axis(parts.indices, 1, 0, 1), {count});
+  const Value j = ir::reshape(ir::slice_axis(parts.indices, 1, 1, 2), {count});
+  const Value width = ir::broadcast_to(ir::dim_size(dense.dims()[1]), {count});
+  const Value flat = ir::reshape(dense, {dense.dims()[0] * dense.dims()[1]});
+  parts.values = ir::stop_gradient(ir::gather(flat, i * width + j));
+  return wrap_sparse(std::move(parts));
 }
 
 Tensor ctc_interleave_blanks(const Operand& Y) {

@@ -48,6 +48,15 @@ struct CtcDecoded {
 KILN_API CtcDecoded ctc_decode(const Operand& y_pred, const Operand& input_length,
                                const CtcDecodeOptions& options = {});
 
+/// The labels (samples, longest), of any number dtype, as a sparse tensor of the same shape that
+/// holds labels[i, j] for j < label_lengths[i], in row-major order; label_lengths is (samples,) of
+/// integers. No gradient. Errors: ValueError for other ranks and different batch sizes; at the call
+/// for a length outside 0 .. longest.
+///     const auto labels = K::constant({{3., 4.}, {5., -1.}});
+///     const auto lengths = K::constant({2, 1}, {.dtype = "int32"});
+///     K::eval(K::ctc_label_dense_to_sparse(labels, lengths));  // [[3. 4.] [5. 0.]]
+KILN_API Tensor ctc_label_dense_to_sparse(const Operand& labels, const Operand& label_lengths);
+
 /// Labels (n) to (2n + 1): -1, y0, -1, y1, ... -1, where -1 means the last class. Keeps the dtype,
 /// a signed integer's. Errors: ValueError for another rank; TypeError for another dtype.
 ///     const auto labels = K::constant({4, 2}, {.dtype = "int32"});

@@ -1,7 +1,7 @@
 // Products as Dot nodes: axes become labels, and axes that meet share one (DotAttrs in core/ir).
 #include <kiln/linalg.h>
 
-#include "core/kiln/tensor_impl.h"
+#include "core/kiln/sparse_impl.h"
 
 #include <algorithm>
 #include <numeric>
@@ -65,10 +65,33 @@ AxisPair contracted_axes(const Value& x, const Value& y, const Axes& axes) {
                                  both(x, y)));
 }
 
+Value dot_of_sparse(const SparseParts& x, const Operand& y) {
+  const Value right = value_of(y, x.type().dtype, "y");
+  const std::string types = text("(x sparse ", x.type(), ", y ", right.type(), ")");
+  if (right.dtype() != x.type().dtype) {
+    Call::type_error("y", text("x has dtype ", x.type().dtype, " but y has dtype ", right.dtype(),
+                               " ", types));
+  }
+  if (right.rank() != 1 && right.rank() != 2) {
+    Call::value_error("y", text("y beside a sparse x has rank ", right.rank(), ", not 1 or 2 ",
+                                types));
+  }
+  if (equal(x.dims[1], right.dims()[0]) == ir::Answer::No) {
+    Call::value_error("y", text("axis 1 of x has size ", x.dims[1], " but axis 0 of y has size ",
+                                right.dims()[0], " ", types));
+  }
+  ir::Dims dims = right.dims();
+  dims[0] = x.dims[1];
+  return sparse_dot(x, ir::with_dims(right, dims));
+}
+
 }  // namespace
 
 Tensor dot(const Operand& x, const Operand& y) {
   const Call call("dot", where_of(x, y));
+  if (const SparseParts* parts = x.is_tensor() ? sparse_of(x.tensor()) : nullptr) {
+    return wrap(dot_of_sparse(*parts, y));
+  }
   const auto [a, b] = number_pair(x, y);
   if (a.rank() == 0 || b.rank() == 0) {
     const auto [left, right] = broadcast_values(a, b);

@@ -2,6 +2,7 @@
 #include <kiln/shape_ops.h>
 
 #include "core/kiln/formulas_impl.h"
+#include "core/kiln/sparse_impl.h"
 
 #include <algorithm>
 #include <cmath>
@@ -211,9 +212,17 @@ Tensor concatenate(const std::vector<Tensor>& tensors, const ConcatenateOptions&
                    Where where) {
   const Call call("concatenate", where);
   if (tensors.empty()) Call::value_error("tensors", "tensors is empty");
+  std::vector<const SparseParts*> sparse;
+  for (const Tensor& tensor : tensors) {
+    if (sparse_of(tensor)) sparse.push_back(sparse_of(tensor));
+  }
+  if (sparse.size() == tensors.size()) {
+    return wrap_sparse(sparse_concatenate(sparse, axis_of(options.axis, 2)));
+  }
   std::vector<Value> parts;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    parts.push_back(value_of(tensors, i, "tensors"));
+    const SparseParts* one = sparse_of(tensors[i]);
+    parts.push_back(one ? dense_of(*one) : value_of(tensors, i, "tensors"));
   }
   const int axis = axis_of(options.axis, parts[0].rank());
   for (const Value& part : parts) {

@@ -1,5 +1,6 @@
 // Tensor and the frame of a K call.
 #include "core/kiln/context_impl.h"
+#include "core/kiln/sparse_impl.h"
 #include "core/kiln/tensor_impl.h"
 #include "core/types/at_line.h"
 
@@ -10,7 +11,7 @@
 
 namespace kiln {
 
-bool Tensor::empty() const { return !impl_ || !impl_->value; }
+bool Tensor::empty() const { return !impl_ || (!impl_->value && !impl_->sparse); }
 
 std::string Tensor::name() const { return impl_ ? impl_->name : std::string(); }
 
@@ -44,9 +45,10 @@ Tensor Tensor::slice(std::optional<std::int64_t> start, std::optional<std::int64
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
   if (tensor.empty()) return out << "(empty)";
-  const ir::Type& type = tensor.impl()->value.type();
+  const ir::Type type = type_of(tensor);
   const std::string name = tensor.name();
-  out << name << (name.empty() ? "" : " ") << type.dtype << '[';
+  out << name << (name.empty() ? "" : " ") << (sparse_of(tensor) ? "sparse " : "");
+  out << type.dtype << '[';
   for (std::size_t i = 0; i < type.dims.size(); ++i) {
     if (i != 0) out << ',';
     if (type.dims[i].is_static()) {
@@ -60,6 +62,8 @@ std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
 
 bool same_node(const Tensor& x, const Tensor& y) {
   if (x.empty() || y.empty()) return x.empty() && y.empty();
+  const SparseParts *a = sparse_of(x), *b = sparse_of(y);
+  if (a || b) return a && b && a->indices == b->indices && a->values == b->values;
   return x.impl()->value == y.impl()->value;
 }
 
@@ -86,7 +90,11 @@ void Call::not_implemented(const char* argument, const std::string& fact) {
 }
 
 ir::Value value_of(const Tensor& tensor, const char* argument) {
-  if (!tensor.empty()) return tensor.impl()->value;
+  if (!tensor.empty()) {
+    if (!sparse_of(tensor)) return tensor.impl()->value;
+    Call::type_error(argument, text(argument, " is sparse; to_dense makes it dense (", argument,
+                                    " ", type_of(tensor), ")"));
+  }
   if (tensor.impl()) {
     Call::value_error(argument, text(argument, " is empty: ", tensor.impl()->missing));
   }
@@ -94,7 +102,6 @@ ir::Value value_of(const Tensor& tensor, const char* argument) {
 }
 
 ir::Value value_of(const std::vector<Tensor>& tensors, std::size_t i, const char* argument) {
-  if (!tensors[i].empty()) return tensors[i].impl()->value;
   return value_of(tensors[i], text(argument, "[", i, "]").c_str());
 }
 

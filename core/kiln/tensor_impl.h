@@ -9,11 +9,15 @@
 
 namespace kiln {
 
-/// `value` is empty for a missing gradient; `missing` then says what it would have been.
+struct SparseParts;
+
+/// `value` is empty for a sparse tensor, which has `sparse`, and for a missing gradient; `missing`
+/// then says what it would have been.
 struct TensorImpl {
   ir::Value value;
   std::string name;
   std::string missing;
+  std::shared_ptr<const SparseParts> sparse = {};
 };
 
 /// The handle of a value. The current name scope is put before a non-empty name.
@@ -39,7 +43,8 @@ class Call {
   ir::OriginScope scope_;
 };
 
-/// The value behind a tensor; ValueError naming the argument when it is empty.
+/// The value behind a tensor; ValueError naming the argument when it is empty, TypeError when it is
+/// sparse.
 ir::Value value_of(const Tensor& tensor, const char* argument);
 /// The same for one of several tensors, which the error calls "argument[i]".
 ir::Value value_of(const std::vector<Tensor>& tensors, std::size_t i, const char* argument);

@@ -5,7 +5,10 @@
 #include <kiln/update.h>
 #include <kiln/variable.h>
 
+#include <initializer_list>
+#include <optional>
 #include <span>
+#include <type_traits>
 
 namespace kiln {
 
@@ -42,6 +45,20 @@ struct FunctionStats {
   std::int64_t live_bytes = 0;     ///< as much of it as is alive at one time
 };
 
+/// What a placeholder is fed: an Array, or a SparseArray for a sparse one.
+class KILN_API Feed {
+ public:
+  template <class T, std::enable_if_t<std::is_convertible_v<T&&, Array>, int> = 0>
+  Feed(T&& array) : array_(std::forward<T>(array)) {}               // NOLINT: implicit on purpose
+  Feed(SparseArray sparse) : sparse_(std::move(sparse)) {}          // NOLINT
+  const Array& array() const { return array_; }
+  const std::optional<SparseArray>& sparse() const { return sparse_; }
+
+ private:
+  Array array_;
+  std::optional<SparseArray> sparse_;
+};
+
 /// A compiled function: takes arrays in the order of its inputs, gives arrays in the order of its
 /// outputs. Copies share the compiled code. Calls may run on any number of threads at once; those
 /// that update a variable wait for each other.
@@ -56,12 +73,17 @@ class KILN_API Function {
   /// input; TypeError for a wrong dtype; what the backend reports.
   std::vector<Array> operator()(const std::vector<Array>& inputs = {},
                                 Where where = Where::here()) const;
+  /// The same, for sparse placeholders, too; an Array that such a one is fed is searched for
+  /// elements that are not 0.
+  std::vector<Array> operator()(std::initializer_list<Feed> inputs,
+                                Where where = Where::here()) const;
 
   /// The form that allocates nothing from the second call with the same sizes on: inputs and
   /// outputs are the caller's memory, of exactly the placeholders' and the results' dtypes and
   /// shapes, which the backend reads and writes in place. Outputs may lie over inputs, and
-  /// elements at odd addresses: such calls go through copies. What a call that throws leaves in
-  /// the outputs is not specified.
+  /// elements at odd addresses: such calls go through copies. A sparse placeholder takes three
+  /// views: indices int64 (count, 2), values (count), and a bool (rows, columns, 0) without
+  /// elements. What a call that throws leaves in the outputs is not specified.
   void call_into(std::span<const ArrayView> inputs,
                  std::span<const MutableArrayView> outputs,
                  Where where = Where::here()) const;

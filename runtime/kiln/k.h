@@ -25,6 +25,8 @@
 #include <kiln/reduce.h>
 #include <kiln/resize.h>
 #include <kiln/shape_ops.h>
+#include <kiln/sparse.h>
+#include <kiln/sparse_array.h>
 #include <kiln/tensor.h>
 #include <kiln/update.h>
 #include <kiln/variable.h>

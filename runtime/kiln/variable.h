@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kiln/array.h>
+#include <kiln/sparse_array.h>
 #include <kiln/update.h>
 
 #include <functional>
@@ -57,6 +58,13 @@ KILN_API Variable variable(const Array& value, const VariableOptions& options = 
 ///     K::get_value(weights);  // [2. 2.]
 KILN_API Variable variable(const Tensor& value, const VariableOptions& options = {},
                            Where where = Where::here());
+
+/// A sparse tensor of constants, as TensorFlow's backend makes one of a SciPy matrix: it cannot be
+/// updated. Errors: TypeError for an unknown dtype name.
+///     const auto x = K::variable(K::SparseArray::of_dense(K::Array{{0.f, 3.f}}));
+///     K::eval(x);  // [[0. 3.]]
+KILN_API Tensor variable(const SparseArray& value, const VariableOptions& options = {},
+                         Where where = Where::here());
 
 /// A constant tensor. Errors: ValueError when shape has another number of elements than value.
 ///     const auto x = K::constant(3, {.dtype = "int32", .shape = {2}});

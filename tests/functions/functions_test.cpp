@@ -42,18 +42,6 @@ Names listed(std::map<std::string, std::size_t>& counts) {
   return names;
 }
 
-/// The names that are not declared yet; and those with a mark before them.
-Names pending(const std::string& mark = "") {
-  std::ifstream file = open_list("pending.txt");
-  Names names;
-  for (std::string line; std::getline(file, line);) {
-    const bool marked = line.find(' ') != std::string::npos;
-    if (line.empty() || marked != !mark.empty()) continue;
-    if (line.rfind(mark, 0) == 0) names.insert(line.substr(mark.size()));
-  }
-  return names;
-}
-
 Names declared() {
   Names names;
   for (const HeaderDoc& header : read_headers()) {
@@ -72,7 +60,7 @@ Outcome kiln_functions(const std::string& arguments) {
 
 TEST_CASE("the headers declare the functions of the specification, no more and no fewer") {
   std::map<std::string, std::size_t> counts;
-  const Names names = listed(counts), missing = pending(), have = declared();
+  const Names names = listed(counts), have = declared();
   const std::map<std::string, std::size_t> expected{
       {"A", 19}, {"B", 20}, {"C", 4}, {"D", 4},  {"E", 14}, {"F", 19}, {"G", 2}, {"H", 20},
       {"I", 6},  {"J", 3},  {"K", 4}, {"L", 14}, {"M", 13}, {"N", 4},  {"O", 8}, {"P", 3},
@@ -82,15 +70,11 @@ TEST_CASE("the headers declare the functions of the specification, no more and n
     CHECK(counts[group] == count);
   }
   for (const std::string& name : names) {
-    INFO(name << " is in names.txt; a name is declared or pending, not both");
-    CHECK(have.count(name) + missing.count(name) == 1);
+    INFO(name << " is in names.txt");
+    CHECK(have.count(name) == 1);
   }
   for (const std::string& name : have) {
     INFO(name << " is declared");
-    CHECK(names.count(name) == 1);
-  }
-  for (const std::string& name : missing) {
-    INFO(name << " is in pending.txt");
     CHECK(names.count(name) == 1);
   }
 }
@@ -107,11 +91,9 @@ TEST_CASE("each function has a docstring and an example that calls it") {
       }
     }
   }
-  const Names pending_examples = pending("example ");
   for (const auto& [name, example] : examples) {
-    INFO("example of " << name << ", here or in pending.txt:\n" << example);
-    const bool has = example.find("K::" + name + "(") != std::string::npos;
-    CHECK(has != (pending_examples.count(name) == 1));
+    INFO("example of " << name << ":\n" << example);
+    CHECK(example.find("K::" + name + "(") != std::string::npos);
   }
 }
 
@@ -130,10 +112,9 @@ TEST_CASE("each function is called in the tests of its part") {
       word = in_word ? word + c : "";
     }
   }
-  const Names pending_examples = pending("example ");
   for (const std::string& name : declared()) {
     INFO(name);
-    CHECK(called.count(name) + pending_examples.count(name) >= 1);
+    CHECK(called.count(name) == 1);
   }
 }
 

@@ -99,6 +99,9 @@ std::vector<Row> ctc_rows() {
        [](const Tensors& x) {
          return sum(ctc_create_skip_idxs(x[0]) * 2 + cast(sum(x[0]), "int64"));
        }, Array(std::int64_t{32})},
+      {"ctc_label_dense_to_sparse", {i32({2, 2}, {1, 2, 3, 4}), i64({2}, {1, 2})},
+       [](const Tensors& x) { return to_dense(ctc_label_dense_to_sparse(x[0], x[1])); },
+       i32({2, 2}, {1, 0, 3, 4})},
       // from the first state to the second; then the skip at 1 lets state 3 be reached
       {"ctc_update_log_p active", {i64({1}, {1}), f32({5}, {0, 0, 0, 0, 0}), i32({}, {2})},
        [](const Tensors& x) {

@@ -1,0 +1,70 @@
+// Coordinates are checked once, when the matrix is made, and hold from then on.
+#include <kiln/sparse_array.h>
+
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+#include <cstring>
+
+namespace kiln {
+namespace {
+
+[[noreturn]] void refuse(const char* argument, const std::string& fact) {
+  throw ValueError("SparseArray", argument, fact);
+}
+
+std::string shape_of(const Array& array) { return text("[", join_text(array.dims(), ","), "]"); }
+
+}  // namespace
+
+SparseArray SparseArray::of(const Array& indices, const Array& values,
+                            std::vector<std::int64_t> dims) {
+  if (indices.size() != 0 && !is_integer(indices.dtype())) {
+    throw TypeError("SparseArray", "indices", text("indices are ", indices.dtype()));
+  }
+  if (dims.size() != 2 || dims[0] < 0 || dims[1] < 0) {
+    refuse("dims", text("dims [", join_text(dims, ","), "] are not rows and columns"));
+  }
+  if (values.rank() != 1) refuse("values", "values have shape " + shape_of(values));
+  const std::int64_t count = values.dims()[0];
+  if (indices.dims() != std::vector<std::int64_t>{count, 2}) {
+    refuse("indices", text("indices have shape ", shape_of(indices), " beside ", count, " values"));
+  }
+  Array wide = indices.astype(DType::Int64);
+  const std::span<const std::int64_t> places = std::as_const(wide).as<std::int64_t>();
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::int64_t size = dims[i % 2];
+    if (places[i] >= 0 && places[i] < size) continue;
+    refuse("indices", text("indices[", i / 2, "] is ", places[i], " of ", size,
+                           i % 2 == 0 ? " rows" : " columns"));
+  }
+  return {Checked(), std::move(wide), values, std::move(dims)};
+}
+
+SparseArray SparseArray::of_dense(const Array& dense) {
+  if (dense.rank() != 2) {
+    refuse("dense", text("dense has shape ", shape_of(dense), ", not a matrix"));
+  }
+  const Array nonzero = dense.astype(DType::Bool);
+  const auto* kept = static_cast<const bool*>(nonzero.data());
+  const std::int64_t columns = dense.dims()[1];
+  std::vector<std::int64_t> places, flat;
+  for (std::int64_t i = 0; i < dense.size(); ++i) {
+    if (!kept[i]) continue;
+    flat.push_back(i);
+    places.insert(places.end(), {i / columns, i % columns});
+  }
+  const auto count = static_cast<std::int64_t>(flat.size());
+  Array values = Array::zeros({count}, dense.dtype());
+  const std::size_t bytes = dtype_bytes(dense.dtype());
+  const auto* from = static_cast<const std::byte*>(dense.data());
+  auto* to = static_cast<std::byte*>(values.data());
+  for (const std::int64_t i : flat) {
+    std::memcpy(to, from + static_cast<std::size_t>(i) * bytes, bytes);
+    to += bytes;
+  }
+  return {Checked(), Array(places, {count, 2}), std::move(values), dense.dims()};
+}
+
+}  // namespace kiln

@@ -1,0 +1,188 @@
+// Sparse tensors: each result is that of the dense tensors of equal elements.
+#include "tests/catch.h"
+#include "tests/error_text.h"
+#include "tests/k/row.h"
+#include "tests/misuse.h"
+
+#include <sstream>
+
+namespace kiln::test {
+namespace {
+
+using testing::Fault;
+
+/// [[0 2 0] [0 0 0] [1 0 3]]; the 3 in two parts.
+SparseArray matrix() {
+  return SparseArray::of(i64({4, 2}, {2, 2, 0, 1, 2, 0, 2, 2}), Array{1.f, 2.f, 1.f, 2.f}, {3, 3});
+}
+Array dense_matrix() { return f32({3, 3}, {0, 2, 0, 0, 0, 0, 1, 0, 3}); }
+
+Tensor sparse_input(const Shape& shape) {
+  return placeholder({.shape = shape, .sparse = true, .name = "x"});
+}
+
+std::string shown(const Tensor& x) {
+  std::ostringstream out;
+  out << x;
+  return out.str();
+}
+
+Array call(const Tensor& x, const Tensor& result, const Feed& feed) {
+  return function({x}, {result}, {.backend = tested_backend()})({feed})[0];
+}
+
+}  // namespace
+
+TEST_CASE("a sparse placeholder has the properties of its matrix", "[k]") {
+  const Tensor x = sparse_input({None, 3});
+  CHECK(is_sparse(x));
+  CHECK(is_placeholder(x));
+  CHECK(is_tensor(x));
+  CHECK_FALSE(is_variable(x));
+  CHECK_FALSE(is_keras_tensor(x));
+  CHECK(ndim(x) == 2);
+  CHECK(dtype(x) == "float32");
+  CHECK(int_shape(x) == std::vector<std::optional<std::int64_t>>{std::nullopt, 3});
+  CHECK(shown(x) == "x sparse float32[None,3]");
+  CHECK_FALSE(is_sparse(to_dense(x)));
+  CHECK(same_node(x, x));
+  CHECK(call(x, shape(x), matrix()) == i64({2}, {3, 3}));
+}
+
+TEST_CASE("a sparse tensor made dense", "[k]") {
+  for (const Shape& shape : {Shape{3, 3}, Shape{None, None}}) {
+    const Tensor x = sparse_input(shape);
+    CHECK(call(x, to_dense(x), matrix()) == dense_matrix());
+    CHECK(call(x, x, matrix()) == dense_matrix());
+    CHECK(call(x, to_dense(x), dense_matrix()) == dense_matrix());
+    CHECK(call(x, to_dense(x) * 2, SparseArray::of(i64({0, 2}, {}), f32({0}, {}), {3, 3})) ==
+          Array::zeros({3, 3}));
+  }
+  const Tensor x = sparse_input({None, None});
+  CHECK(call(x, x, SparseArray::of_dense(Array::zeros({0, 4}))) == Array::zeros({0, 4}));
+  const Function f = function({x}, {x}, {.backend = tested_backend()});
+  CHECK(f(std::vector<Array>{dense_matrix()})[0] == dense_matrix());
+  const Tensor dense = placeholder({.shape = {2}});
+  CHECK(same_node(to_dense(dense), dense));
+}
+
+TEST_CASE("a sparse variable is a constant", "[k]") {
+  const Tensor x = variable(matrix(), {.dtype = "float64", .name = "m"});
+  CHECK(is_sparse(x));
+  CHECK_FALSE(is_variable(x));
+  CHECK_FALSE(is_placeholder(x));
+  CHECK(shown(x) == "m sparse float64[3,3]");
+  CHECK(eval(x) == dense_matrix().astype(DType::Float64));
+}
+
+TEST_CASE("a sparse matrix times a dense one", "[k]") {
+  const Array right = f32({3, 2}, {1, 2, 3, 4, 5, 6});
+  for (const Shape& shape : {Shape{3, 3}, Shape{None, None}}) {
+    const Tensor x = sparse_input(shape), w = variable(right);
+    CHECK(call(x, dot(x, w), matrix()) == f32({3, 2}, {6, 8, 0, 0, 16, 20}));
+    CHECK(call(x, dot(x, variable(Array{1.f, 2.f, 3.f})), matrix()) == Array{4.f, 0.f, 10.f});
+    const Tensor upstream = constant(f32({3, 2}, {1, 2, 3, 4, 5, 6}));
+    const Tensor slope = gradients(sum(dot(x, w) * upstream), {w})[0];
+    CHECK(call(x, slope, matrix()) == f32({3, 2}, {5, 6, 2, 4, 15, 18}));
+  }
+}
+
+TEST_CASE("sparse matrices joined", "[k]") {
+  const Tensor x = sparse_input({None, None}), m = variable(matrix());
+  const Tensor dense = constant(dense_matrix());
+  for (const int axis : {0, 1, -1}) {
+    const Tensor joined = concatenate({x, m, x}, {.axis = axis});
+    CHECK(is_sparse(joined));
+    const Tensor expected = concatenate({dense, dense, dense}, {.axis = axis});
+    CHECK(call(x, joined, matrix()) == eval(expected));
+    const Tensor mixed = concatenate({x, dense}, {.axis = axis});
+    CHECK_FALSE(is_sparse(mixed));
+    CHECK(call(x, mixed, matrix()) == eval(concatenate({dense, dense}, {.axis = axis})));
+  }
+}
+
+TEST_CASE("a sparse placeholder takes three views", "[k]") {
+  const Tensor x = sparse_input({None, None});
+  const Function f = function({x}, {x}, {.backend = tested_backend()});
+  const SparseArray fed = matrix();
+  const Array extent = Array::zeros({3, 3, 0}, DType::Bool);
+  Array result = Array::zeros({3, 3});
+  const std::vector<ArrayView> parts{fed.indices().as_view(), fed.values().as_view(),
+                                     extent.as_view()};
+  f.call_into(parts,
+              std::vector<MutableArrayView>{{result.dtype(), result.data(), result.dims()}});
+  CHECK(result == dense_matrix());
+}
+
+TEST_CASE("dense labels as a sparse tensor", "[k]") {
+  const Tensor labels = placeholder({.shape = {None, None}, .dtype = "int32"});
+  const Tensor lengths = placeholder({.ndim = 1, .dtype = "int32"});
+  const Tensor found = ctc_label_dense_to_sparse(labels, lengths);
+  CHECK(is_sparse(found));
+  CHECK(dtype(found) == "int32");
+  const Function f = function({labels, lengths}, {found}, {.backend = tested_backend()});
+  CHECK(f({i32({3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}), i32({3}, {2, 0, 3})})[0] ==
+        i32({3, 3}, {1, 2, 0, 0, 0, 0, 7, 8, 9}));
+  CHECK(f({i32({0, 3}, {}), i32({0}, {})})[0] == i32({0, 3}, {}));
+  CHECK(testing::error_text<Error>([&] { f({i32({1, 2}, {1, 2}), i32({1}, {3})}); }) ==
+        "ctc_label_dense_to_sparse: label_lengths[0] is 3 but labels have 2 columns");
+}
+
+TEST_CASE("misuse of sparse tensors", "[k]") {
+  const Tensor x = sparse_input({2, 3}), dense = placeholder({.shape = {4, 2}, .name = "d"});
+  const Tensor other = placeholder({.shape = {3, 2}, .dtype = "int32", .name = "i"});
+  const Tensor wide = sparse_input({2, 4});
+  testing::run({
+      {__LINE__, Fault::Type, [&] { exp(x); },
+       "exp: x is sparse; to_dense makes it dense (x float32[2,3])"},
+      {__LINE__, Fault::Type, [&] { x + 1; },
+       "operator+: x is sparse; to_dense makes it dense (x float32[2,3])"},
+      {__LINE__, Fault::Type, [&] { dot(dense, x); },
+       "dot: y is sparse; to_dense makes it dense (y float32[2,3])"},
+      {__LINE__, Fault::Value, [&] { dot(x, dense); },
+       "dot: axis 1 of x has size 3 but axis 0 of y has size 4 (x sparse float32[2,3], y "
+       "float32[4,2])"},
+      {__LINE__, Fault::Type, [&] { dot(x, other); },
+       "dot: x has dtype float32 but y has dtype int32 (x sparse float32[2,3], y int32[3,2])"},
+      {__LINE__, Fault::Value, [&] { dot(x, 2); },
+       "dot: y beside a sparse x has rank 0, not 1 or 2 (x sparse float32[2,3], y float32[])"},
+      {__LINE__, Fault::Value, [&] { concatenate({x, wide}, {.axis = 0}); },
+       "concatenate: tensors differ on axis 1, which is not joined (float32[2,3], float32[2,4])"},
+      {__LINE__, Fault::Value, [&] { concatenate({x, wide}, {.axis = 2}); },
+       "concatenate: axis 2 is out of range for rank 2"},
+      {__LINE__, Fault::Value, [&] { placeholder({.ndim = 3, .sparse = true}); },
+       "placeholder: a sparse placeholder has rank 2, not 3"},
+      {__LINE__, Fault::Type, [&] { function({variable(matrix())}, {x}); },
+       "function: inputs[0] is not a placeholder (sparse float32[3,3])"},
+      {__LINE__, Fault::Value, [&] { function({x, x}, {x}); },
+       "function: inputs[1] is given twice (x.indices int64[x.count,2])"},
+      {0, Fault::Value, [] { SparseArray::of(i64({1, 2}, {0, 3}), Array{1.f}, {2, 3}); },
+       "SparseArray: indices[0] is 3 of 3 columns"},
+      {0, Fault::Value, [] { SparseArray::of(i64({1, 2}, {-1, 0}), Array{1.f}, {2, 3}); },
+       "SparseArray: indices[0] is -1 of 2 rows"},
+      {0, Fault::Value, [] { SparseArray::of(i64({1, 2}, {0, 0}), Array{1.f, 2.f}, {2, 3}); },
+       "SparseArray: indices have shape [1,2] beside 2 values"},
+      {0, Fault::Value, [] { SparseArray::of(i64({1, 2}, {0, 0}), Array{1.f}, {2}); },
+       "SparseArray: dims [2] are not rows and columns"},
+      {0, Fault::Type, [] { SparseArray::of(f32({1, 2}, {0, 0}), Array{1.f}, {2, 3}); },
+       "SparseArray: indices are float32"},
+      {0, Fault::Value, [] { SparseArray::of_dense(Array{1.f}); },
+       "SparseArray: dense has shape [1], not a matrix"},
+  }, __FILE__);
+}
+
+TEST_CASE("what does not fit a sparse or a dense placeholder", "[k]") {
+  const Tensor x = sparse_input({None, 3}), d = placeholder({.shape = {2}, .name = "d"});
+  const Function f =
+      function({x, d}, {x, d}, {.name = "f", .backend = tested_backend()});
+  const auto message = [&](std::initializer_list<Feed> feeds) {
+    return testing::error_text<Error>([&] { f(feeds); });
+  };
+  CHECK(message({matrix()}) == "f: takes 2 inputs but 1 was given");
+  CHECK(message({matrix(), matrix()}) == "f: inputs[1] is dense but was fed a SparseArray");
+  CHECK(message({SparseArray::of_dense(Array::zeros({2, 4})), Array::zeros({2})}) ==
+        "f: inputs[2] (x.extent bool[x.0,3,0]) was fed an array of shape [2,4,0]");
+  CHECK(message({matrix(), Array::zeros({2})}) == "no error");
+}
+
+}  // namespace kiln::test
