@@ -89,6 +89,14 @@ void add_movement(std::vector<Value>& out, const Value& x, const Value& y) {
   out.push_back(dot(x, {0, 1}, y, {2, 1}, {0, 2}));
 }
 
+void add_windows(std::vector<Value>& out, const Value& x) {
+  out.push_back(window(x, {{1}, {2}, {2}, {2}, {1}}));
+  out.push_back(fold(out.back(), {{1}, {4}, {2}, {1}}));
+  const Value kernel = full(DType::Float32, {2, 1, 3}, 0.5);
+  const ConvAttrs attrs{static_cast<std::int64_t>(ConvRole::Output), {1}, {1}, {0}, {1}, {4}, 1};
+  out.push_back(make(Op::Conv, attrs, {reshape(x, {x.dims()[0], 4, 1}), kernel}));
+}
+
 void add_effects(std::vector<Value>& out, const Value& x) {
   const Value position = scalar_constant_int(DType::Int64, 0);
   out.push_back(make(Op::RandomUniform, RandomAttrs{x.type(), -3, 7}, {position}));
@@ -113,6 +121,7 @@ module::Module every_op_program() {
   add_elementwise(graph.outputs, x, y);
   add_reductions(graph.outputs, x);
   add_movement(graph.outputs, x, y);
+  add_windows(graph.outputs, x);
   add_effects(graph.outputs, x);
   for (const Value& value : scan({v, xs}, 3)) graph.outputs.push_back(value);
   graph.outputs.push_back(cond(scalar_constant_int(DType::Bool, 1), x));
