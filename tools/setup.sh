@@ -31,6 +31,8 @@ kiln_require_packages() {
 kiln_build() {
   local preset=$1 directory=build
   shift
+  # One cache serves checkouts in several places.
+  export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=1
   [ "$preset" = release ] || directory=build/$preset
   if [ ! -f "$directory/build.ninja" ]; then cmake --preset "$preset" >&2; fi
   cmake --build "$directory" ${*:+--target "$@"} >&2
