@@ -91,6 +91,7 @@ class Running {
     frame_ = std::make_unique<Frame>(*bound_);
     for (const Value& input : inputs_) feeds.emplace_back(elements(input), 0.5f);
     for (const Value& result : results) found.emplace_back(elements(result), 0.0f);
+    results_ = std::move(results);
     versions.resize(inputs_.size(), 0);
   }
 
@@ -118,7 +119,7 @@ class Running {
   static std::size_t elements(const Value& value) {
     return static_cast<std::size_t>(ir::product(value.dims()).value());
   }
-  std::vector<Value> inputs_;
+  std::vector<Value> inputs_, results_;  // hold the nodes of the program
   CountingLibrary library_;
   Program program_;
   std::vector<std::shared_ptr<const void>> holders_;

@@ -1,6 +1,7 @@
 // Calls from threads of every kind: eight at once into the same and into different functions, with
 // a small stack, from a child process.
 #include "tests/catch.h"
+#include "tests/deep.h"
 #include "tests/hosts/child.h"
 #include "tests/hosts/sample.h"
 
@@ -43,7 +44,7 @@ void* run_function(void* function) {
 void on_small_stack(const std::function<void()>& action) {
   pthread_attr_t attributes;
   REQUIRE(pthread_attr_init(&attributes) == 0);
-  REQUIRE(pthread_attr_setstacksize(&attributes, 256 * 1024) == 0);
+  REQUIRE(pthread_attr_setstacksize(&attributes, kiln::test::kSmallStack) == 0);
   pthread_t thread;
   void* argument = const_cast<std::function<void()>*>(&action);
   REQUIRE(pthread_create(&thread, &attributes, run_function, argument) == 0);
