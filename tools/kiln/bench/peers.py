@@ -143,6 +143,88 @@ def mlp_tiny(tiny):
     return {"eager": step}
 
 
+def cnn_net(tiny):
+    size, first, second, hidden, classes = (8, 2, 3, 4, 3) if tiny else (28, 32, 64, 128, 10)
+    pixels = ((size - 4) // 2) ** 2 * second
+    net = nn.Sequential(
+        nn.Conv2d(1, first, 3), nn.ReLU(), nn.Conv2d(first, second, 3), nn.ReLU(),
+        nn.MaxPool2d(2), nn.Flatten(), nn.Linear(pixels, hidden), nn.ReLU(),
+        nn.Linear(hidden, classes))
+    return net.to(memory_format=torch.channels_last), size, classes
+
+
+def images(*dims):
+    return uniform(*dims).to(memory_format=torch.channels_last)
+
+
+def cnn_adam(tiny):
+    batch = 2 if tiny else 64
+
+    def form(**options):
+        net, size, classes = cnn_net(tiny)
+        x, y = images(batch, 1, size, size), torch.randint(classes, (batch,))
+        optimizer = torch.optim.Adam(net.parameters(), **options)
+
+        def step():
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(net(x), y).backward()
+            optimizer.step()
+
+        return step
+
+    return {"eager": form(), "eager, fused Adam": form(fused=True)}
+
+
+def cnn_inference(batch, tiny):
+    net, size, _ = cnn_net(tiny)
+    x = images(batch, 1, size, size)
+
+    def eager():
+        with torch.inference_mode():
+            return torch.softmax(net(x), -1)
+
+    return {"eager": eager}
+
+
+def cnn_infer(tiny):
+    return cnn_inference(2 if tiny else 64, tiny)
+
+
+def cnn_infer_one(tiny):
+    return cnn_inference(1, tiny)
+
+
+def bn_relu_train(tiny):
+    batch, size, channels = (2, 3, 4) if tiny else (32, 56, 64)
+    x = images(batch, channels, size, size).requires_grad_()
+    dy = images(batch, channels, size, size)
+    net = nn.BatchNorm2d(channels)
+
+    def eager():
+        y = torch.relu(net(x))
+        return y, torch.autograd.grad(y, [x, net.weight, net.bias], dy)
+
+    return {"eager": eager}
+
+
+def resnet_block(tiny):
+    batch, size, channels = (2, 5, 3) if tiny else (16, 56, 64)
+    x = images(batch, channels, size, size).requires_grad_()
+    dy = images(batch, channels, size, size)
+    net = nn.Sequential(
+        nn.Conv2d(channels, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels),
+        nn.ReLU(),
+        nn.Conv2d(channels, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels),
+    ).to(memory_format=torch.channels_last)
+    wanted = [x, *net.parameters()]
+
+    def eager():
+        y = torch.relu(net(x) + x)
+        return y, torch.autograd.grad(y, wanted, dy)
+
+    return {"eager": eager}
+
+
 def adam_of(variables, size):
     def form(**options):
         weights = [torch.zeros(size, requires_grad=True) for _ in range(variables)]
@@ -163,7 +245,8 @@ def adam_many(tiny):
 
 ROWS = {row.__name__: row for row in (
     call, chain10, chain10_tanh, softmax, softmax_small, layernorm_train, lstm_masked_train,
-    ctc_train, mlp_adam, mlp_tiny, adam, adam_many)}
+    ctc_train, mlp_adam, mlp_tiny, cnn_adam, cnn_infer, cnn_infer_one, bn_relu_train,
+    resnet_block, adam, adam_many)}
 
 
 def seconds_a_call(work, calls):
