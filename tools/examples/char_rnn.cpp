@@ -1,5 +1,7 @@
 // A character model: an LSTM learns to continue text. Everything that is computed is written with
-// K functions; the model is CharRnn below. text.h reads text, curve.h draws the loss.
+// K functions: the model is CharRnn below, its optimiser is in adam.h. text.h reads text, curve.h
+// draws the loss.
+#include "adam.h"
 #include "curve.h"
 #include "text.h"
 
@@ -23,24 +25,6 @@ struct Options {
   std::string backend, text, save, load;
   int steps = 1000, hidden = 256, batch = 32, time = 64, seed = 1;
 };
-
-/// D. Kingma and J. Ba, "Adam: a method for stochastic optimization", 2015.
-std::vector<K::UpdateOp> adam(const Tensor& loss, const std::vector<Tensor>& weights,
-                              double rate = 0.005) {
-  const Tensor count = K::zeros({}), t = count + 1.0;
-  const Tensor step = rate * K::sqrt(1.0 - K::pow(0.999, t)) / (1.0 - K::pow(0.9, t));
-  std::vector<K::UpdateOp> updates{K::update(count, t)};
-  const std::vector<Tensor> gradients = K::gradients(loss, weights);
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const Tensor &w = weights[i], &g = gradients[i];
-    const Tensor m = K::zeros(K::int_shape(w)), v = K::zeros(K::int_shape(w));
-    const Tensor new_m = 0.9 * m + 0.1 * g, new_v = 0.999 * v + 0.001 * K::square(g);
-    const Tensor change = step * new_m / (K::sqrt(new_v) + 1e-8);
-    updates.insert(updates.end(), {K::update(m, new_m), K::update(v, new_v),
-                                   K::update_sub(w, change)});
-  }
-  return updates;
-}
 
 struct CharRnn {
   std::vector<Tensor> weights;
@@ -84,7 +68,8 @@ struct CharRnn {
     const Tensor loss =
         K::mean(K::sparse_categorical_crossentropy(y, logits, {.from_logits = true}));
 
-    train = K::function({x, y, h0, c0}, {loss}, {.updates = adam(loss, weights), .name = "train"});
+    const std::vector<K::UpdateOp> updates = adam(loss, weights, 0.005);
+    train = K::function({x, y, h0, c0}, {loss}, {.updates = updates, .name = "train"});
     evaluate = K::function({x, y, h0, c0}, {loss}, {.name = "evaluate"});
     next = K::function({x, h0, c0}, {K::softmax(logits), run.new_states[0], run.new_states[1]},
                        {.name = "next"});
