@@ -5,9 +5,11 @@
 
 #include <vector>
 
-/// D. Kingma and J. Ba, "Adam: a method for stochastic optimization", 2015.
+/// D. Kingma and J. Ba, "Adam: a method for stochastic optimization", 2015. The rate is a number, or
+/// a scalar tensor where it changes.
 inline std::vector<kiln::UpdateOp> adam(const kiln::Tensor& loss,
-                                        const std::vector<kiln::Tensor>& weights, double rate) {
+                                        const std::vector<kiln::Tensor>& weights,
+                                        const kiln::Operand& rate) {
   namespace K = kiln;
   using K::Tensor;
   const Tensor count = K::zeros({}), t = count + 1.0;
