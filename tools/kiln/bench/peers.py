@@ -92,6 +92,65 @@ def lstm_masked_train(tiny):
     return {"nn.LSTM, outputs gathered at the last valid step": gathered}
 
 
+def gru_train(tiny):
+    time_steps, samples, inputs, units = (4, 2, 3, 4) if tiny else (50, 32, 128, 128)
+    x = uniform(time_steps, samples, inputs).requires_grad_()
+    net = nn.GRU(inputs, units)
+    wanted = list(net.parameters()) + [x]
+
+    def eager():
+        outputs, _ = net(x)
+        loss = outputs[-1].square().mean()
+        return loss, torch.autograd.grad(loss, wanted)
+
+    return {"nn.GRU, eager": eager}
+
+
+def lnlstm_last(x, w, u, norms):
+    """The last output of a layer-norm LSTM over x (time, samples, inputs)."""
+    units = u.shape[0]
+    h = c = x.new_zeros(x.shape[1], units)
+
+    def normal(y, scale, offset):
+        return nn.functional.layer_norm(y, y.shape[-1:], scale, offset)
+
+    for at in x.unbind(0):
+        gates = normal(at @ w, *norms[0:2]) + normal(h @ u, *norms[2:4])
+        i, f, g, o = gates.chunk(4, -1)
+        cell = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+        c = normal(cell, *norms[4:6])
+        h = torch.sigmoid(o) * torch.tanh(c)
+    return h
+
+
+def lnlstm_train(tiny):
+    time_steps, samples, inputs, units = (4, 2, 3, 4) if tiny else (50, 32, 128, 128)
+    x = uniform(time_steps, samples, inputs).requires_grad_()
+    bound = 1 / math.sqrt(4 * units)
+    w, u = (uniform(rows, 4 * units, low=-bound, high=bound).requires_grad_()
+            for rows in (inputs, units))
+    norms = [make(size, requires_grad=True) for size in (4 * units, 4 * units, units)
+             for make in (torch.ones, torch.zeros)]
+    wanted = [w, u, *norms, x]
+
+    def form(last):
+        def step():
+            loss = last(x, w, u, norms).square().mean()
+            return loss, torch.autograd.grad(loss, wanted)
+
+        return step
+
+    forms = {"loop, eager": form(lnlstm_last)}
+    if not tiny:
+        compiled = form(torch.compile(lnlstm_last))
+        try:
+            compiled()
+            forms["loop, compiled"] = compiled
+        except Exception as error:  # such as no C++ compiler
+            forms = {f"loop, eager (compile: {type(error).__name__})": form(lnlstm_last)}
+    return forms
+
+
 def dense(sizes):
     layers = []
     for before, after in zip(sizes, sizes[1:]):
@@ -245,8 +304,8 @@ def adam_many(tiny):
 
 ROWS = {row.__name__: row for row in (
     call, chain10, chain10_tanh, softmax, softmax_small, layernorm_train, lstm_masked_train,
-    ctc_train, mlp_adam, mlp_tiny, cnn_adam, cnn_infer, cnn_infer_one, bn_relu_train,
-    resnet_block, adam, adam_many)}
+    gru_train, lnlstm_train, ctc_train, mlp_adam, mlp_tiny, cnn_adam, cnn_infer, cnn_infer_one,
+    bn_relu_train, resnet_block, adam, adam_many)}
 
 
 def seconds_a_call(work, calls):

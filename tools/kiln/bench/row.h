@@ -36,6 +36,7 @@ std::vector<Row> all_rows(bool tiny);
 
 /// The rows by kind; all_rows joins them.
 std::vector<Row> elementwise_rows(bool tiny);
+std::vector<Row> recurrent_rows(bool tiny);
 std::vector<Row> training_rows(bool tiny);
 std::vector<Row> image_rows(bool tiny);
 std::vector<Row> optimizer_rows(bool tiny);

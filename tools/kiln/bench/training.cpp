@@ -1,4 +1,4 @@
-// The rows of loops and of products, and the optimiser steps.
+// The rows of products, of CTC, and the optimiser steps.
 #include "tools/kiln/bench/call.h"
 #include "tools/kiln/bench/models.h"
 #include "tools/kiln/bench/row.h"
@@ -9,43 +9,6 @@ namespace kiln::bench {
 namespace {
 
 using Ints = std::vector<std::int64_t>;
-
-/// Right-padded masks of between half and all of the steps.
-Array drawn_mask(std::int64_t samples, std::int64_t time) {
-  Array mask = Array::zeros({samples, time});
-  const auto values = mask.as<float>();
-  for (std::int64_t i = 0; i < samples; ++i) {
-    const std::int64_t length = time - (i * (time / 2)) / samples;
-    for (std::int64_t t = 0; t < length; ++t) values[static_cast<std::size_t>(i * time + t)] = 1;
-  }
-  return mask;
-}
-
-Row lstm_masked_train(std::int64_t time, std::int64_t samples, std::int64_t inputs,
-                      std::int64_t units) {
-  const double cells = static_cast<double>(time * samples);
-  const double products = 3 * cells * 2 * static_cast<double>((inputs + units) * 4 * units);
-  const double gates = cells * 5 * static_cast<double>(units) * 30;
-  Limit limit{"3 times the products forward, + 30 operations for each of 5 activations a unit",
-              products + gates};
-  return {"lstm_masked_train",
-          text("masked LSTM, T=", time, ", batch ", samples, ", ", inputs, " inputs, ", units,
-               " units: mean square of the last output, all gradients and that of x"),
-          limit, [=] {
-            const Tensor x = placeholder({.shape = {samples, time, inputs}});
-            const Tensor mask = placeholder({.shape = {samples, time}});
-            const LstmWeights weights = lstm_weights(inputs, units);
-            const Tensor zero = constant(Array::zeros({samples, units}));
-            const RnnResult run = lstm(weights, x, {zero, zero}, mask);
-            const Tensor loss = mean(square(run.last_output));
-            std::vector<Tensor> wanted = weights.all();
-            wanted.push_back(x);
-            std::vector<Tensor> outputs = gradients(loss, wanted);
-            outputs.push_back(loss);
-            return call_of({x, mask}, outputs, {},
-                           {drawn({samples, time, inputs}), drawn_mask(samples, time)});
-          }};
-}
 
 double weight_count(const Ints& sizes) {
   double count = 0;
@@ -143,8 +106,7 @@ Row adam_row(const std::string& name, std::int64_t variables, std::int64_t size)
 }  // namespace
 
 std::vector<Row> training_rows(bool tiny) {
-  return {tiny ? lstm_masked_train(4, 2, 3, 4) : lstm_masked_train(50, 32, 128, 128),
-          tiny ? ctc_train(2, 6, 4, 2) : ctc_train(32, 200, 40, 40),
+  return {tiny ? ctc_train(2, 6, 4, 2) : ctc_train(32, 200, 40, 40),
           mlp_adam(tiny ? 4 : 64, tiny ? Ints{8, 6, 6, 3} : Ints{784, 512, 512, 10}),
           mlp_tiny(8, {16, 32, 1})};
 }
