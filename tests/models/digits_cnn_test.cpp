@@ -1,0 +1,134 @@
+// A convolutional network as a user runs it: build/bin/digits_cnn, in both data formats.
+#include "tests/catch.h"
+#include "tests/models/digits_file.h"
+#include "tests/process.h"
+#include "tests/scratch.h"
+
+#include <stdlib.h>
+
+#include <chrono>
+#include <cstdio>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using kiln::testing::contents_of;
+using kiln::testing::last_line;
+using kiln::testing::Outcome;
+using kiln::testing::Scratch;
+
+Outcome digits_cnn(const Scratch& scratch, const std::string& options) {
+  return kiln::testing::run_shell("cd '" + scratch.folder() + "' && '" KILN_BINARY_DIR
+                                  "/bin/digits_cnn' " + options);
+}
+
+std::vector<double> losses(const std::string& text) {
+  std::istringstream lines(text);
+  std::vector<double> values;
+  for (std::string line; std::getline(lines, line);) {
+    int epoch = 0;
+    double loss = 0;
+    if (std::sscanf(line.c_str(), "epoch %d loss %lf", &epoch, &loss) == 2) values.push_back(loss);
+  }
+  return values;
+}
+
+double accuracy(const Outcome& run) {
+  double percent = -1;
+  REQUIRE(std::sscanf(last_line(run.text).c_str(), "held-back accuracy %lf %%", &percent) == 1);
+  return percent;
+}
+
+/// A small file of digits, and options that name it.
+std::string small(const Scratch& scratch) {
+  scratch.write("small.csv", kiln::testing::drawn_digits(60));
+  return "--data small.csv --batch 20 ";
+}
+
+}  // namespace
+
+TEST_CASE("handwritten digits are read in both data formats", "[slow]") {
+  const std::string data = kiln::testing::fetch_digits(KILN_SOURCE_DIR);
+  const Scratch scratch;
+  for (const std::string format : {"channels_last", "channels_first"}) {
+    const auto start = std::chrono::steady_clock::now();
+    const Outcome run = digits_cnn(scratch, "--data '" + data + "' --data-format " + format);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    INFO(run.text);
+    REQUIRE(run.status == 0);
+    CHECK(run.text.find("digits: 1438 to learn, 359 held back\n") != std::string::npos);
+    CHECK(accuracy(run) >= 97.5);
+    CHECK(seconds.count() < 60);
+    const std::string picture = contents_of(scratch.path("digits_cnn.svg"));
+    CHECK(picture.find("<svg") == 0);
+    CHECK(picture.find("</svg>") != std::string::npos);
+  }
+}
+
+TEST_CASE("digits are learned alike for a seed, on any number of threads") {
+  const Scratch scratch;
+  const std::string options = small(scratch) + "--epochs 2 --seed ";
+  ::setenv("KILN_THREADS", "1", 1);
+  const Outcome one = digits_cnn(scratch, options + "5");
+  ::setenv("KILN_THREADS", "2", 1);
+  const Outcome two = digits_cnn(scratch, options + "5");
+  ::unsetenv("KILN_THREADS");
+  INFO(one.text);
+  REQUIRE(losses(one.text).size() == 2);
+  CHECK(two.text == one.text);
+  CHECK(losses(digits_cnn(scratch, options + "6").text) != losses(one.text));
+}
+
+TEST_CASE("a network of the cpu backend learns as that of the reference") {
+  const Scratch scratch;
+  for (const std::string format : {"channels_last", "channels_first"}) {
+    const std::string options = small(scratch) + "--epochs 2 --data-format " + format;
+    const Outcome compiled = digits_cnn(scratch, options + " --backend cpu");
+    const Outcome plain = digits_cnn(scratch, options + " --backend reference");
+    INFO(compiled.text << plain.text);
+    const std::vector<double> actual = losses(compiled.text), expected = losses(plain.text);
+    REQUIRE(actual.size() == 2);
+    REQUIRE(expected.size() == 2);
+    for (std::size_t i = 0; i < 2; ++i) CHECK(actual[i] == Approx(expected[i]).epsilon(1e-5));
+    CHECK(last_line(compiled.text) == last_line(plain.text));
+  }
+}
+
+TEST_CASE("weights with moving averages are saved, and serve the other data format") {
+  const Scratch scratch;
+  const std::string options = small(scratch);
+  const Outcome saved = digits_cnn(scratch, options + "--epochs 12 --save w.safetensors");
+  INFO(saved.text);
+  REQUIRE(saved.status == 0);
+  CHECK(accuracy(saved) > 50);
+  const std::string picture = contents_of(scratch.path("digits_cnn.svg"));
+  for (const std::string format : {"channels_last", "channels_first"}) {
+    const Outcome loaded = digits_cnn(
+        scratch, options + "--epochs 0 --load w.safetensors --seed 9 --data-format " + format);
+    CHECK(last_line(loaded.text) == last_line(saved.text));
+    CHECK(contents_of(scratch.path("digits_cnn.svg")) == picture);
+  }
+}
+
+TEST_CASE("what digits_cnn cannot use is an error") {
+  const Scratch scratch;
+  const std::string data = small(scratch);
+  const auto refused = [&](const std::string& options) {
+    const Outcome run = digits_cnn(scratch, options);
+    CHECK(run.status > 0);
+    CHECK(run.status < 128);
+    return run.text;
+  };
+  CHECK_THAT(refused(data + "--data-format NHWC"),
+             ContainsSubstring("data_format 'NHWC' is not 'channels_last' or 'channels_first'"));
+  CHECK_THAT(refused("--data none.csv"),
+             ContainsSubstring("digits_cnn: --data: cannot read none.csv"));
+  CHECK_THAT(refused(data + "--backend nowhere"), ContainsSubstring("no backend 'nowhere'"));
+  CHECK_THAT(refused(data + "--batch 0"), ContainsSubstring("--batch"));
+  CHECK_THAT(refused(data + "--epochs -1"), ContainsSubstring("--epochs"));
+  CHECK_THAT(refused(data + "--load none.safetensors"), ContainsSubstring("none.safetensors"));
+  CHECK_THAT(refused(data + "--epochs 0 --save nowhere/w"), ContainsSubstring("nowhere/w"));
+}
