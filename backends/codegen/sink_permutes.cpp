@@ -1,5 +1,6 @@
 // Data formats: a program with its channels first permutes before and behind each convolution. Such
-// permutations move behind the elementwise work between two of them, where they meet and cancel.
+// permutations move behind the elementwise work between two of them, where they meet and cancel, and
+// behind reductions, which then go through memory as it lies.
 #include "backends/codegen/passes.h"
 
 #include "core/ir/traverse.h"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <variant>
 
 namespace kiln::codegen {
 namespace {
@@ -66,6 +68,24 @@ const Ints* shared_permutation(const Node& node) {
   return shared;
 }
 
+/// A reduction of a permutation as a permutation of a reduction.
+Value reduced_first(const Node& node, const Ints& permuted) {
+  const Ints& axes = node.as<ir::AxesAttrs>().axes;
+  Ints reduced, kept;  // axes of what was permuted, in the order of the operand's
+  for (std::size_t i = 0; i < permuted.size(); ++i) {
+    const bool is_reduced =
+        std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) != axes.end();
+    (is_reduced ? reduced : kept).push_back(permuted[i]);
+  }
+  std::sort(reduced.begin(), reduced.end());
+  Ints sorted = kept, order;
+  std::sort(sorted.begin(), sorted.end());
+  for (const std::int64_t axis : kept) {
+    order.push_back(std::find(sorted.begin(), sorted.end(), axis) - sorted.begin());
+  }
+  return ir::permute(ir::reduce(node.op, node.operands[0].node->operands[0], reduced), order);
+}
+
 std::vector<Value> sunk(const NodeRef& node) {
   if (node->op == Op::Permute) {
     const Value& operand = node->operands[0];
@@ -76,6 +96,11 @@ std::vector<Value> sunk(const NodeRef& node) {
       axes.push_back((*first)[at(axis)]);
     }
     return {ir::permute(operand.node->operands[0], axes)};
+  }
+  if (def(*node).lowering == ir::Lowering::Reduce &&
+      std::holds_alternative<ir::AxesAttrs>(node->attrs)) {
+    const Ints* axes = permutation(node->operands[0]);
+    return axes ? std::vector<Value>{reduced_first(*node, *axes)} : ir::results_of(node);
   }
   const Ints* shared = shared_permutation(*node);
   if (!shared) return ir::results_of(node);

@@ -78,6 +78,32 @@ TEST_CASE("permutations of data formats cancel between convolutions") {
   CHECK(edge.node->operands[0].node->op == Op::Conv);
 }
 
+TEST_CASE("sums over permuted axes go through memory as it lies") {
+  const Value x = input({2, 3, 8, 8}), y = conv(x, input({3, 3, 3, 4}));
+  const Value whole = passed({ir::reduce_sum(y, {0, 2, 3})})[0];
+  REQUIRE(whole.node->op == Op::Sum);
+  CHECK(whole.type().dims == Dims{4});
+  CHECK(whole.node->as<ir::AxesAttrs>().axes == ir::Ints{0, 1, 2});
+  CHECK(whole.node->operands[0].node->op == Op::Conv);
+
+  // Axes that are kept lie otherwise, too: (2, 4, rows) is a permutation of (2, rows, 4).
+  const Value rows = passed({ir::reduce_max(y, {3})})[0];
+  REQUIRE(rows.node->op == Op::Permute);
+  CHECK(rows.node->as<ir::AxesAttrs>().axes == ir::Ints{0, 2, 1});
+  CHECK(rows.type().dims == Dims{2, 4, 8});
+  CHECK(rows.node->operands[0].node->as<ir::AxesAttrs>().axes == ir::Ints{2});
+}
+
+TEST_CASE("a batch normalisation between convolutions keeps no permutation") {
+  const Value x = input({2, 3, 8, 8});
+  const Value y = conv(x, input({3, 3, 3, 4}));
+  const auto spread = [&](const Value& v) { return ir::broadcast(v, y.dims(), {1}); };
+  const Value centred = y - spread(ir::reduce_sum(y, {0, 2, 3}));
+  const Value var = ir::reduce_sum(centred * centred, {0, 2, 3});
+  const std::vector<Value> results = passed({conv(centred * spread(var), input({3, 3, 4, 5}))});
+  CHECK(count(results, Op::Permute) == 2);
+}
+
 TEST_CASE("without convolutions permutations stay where they are") {
   const Value x = input({2, 3, 8, 8});
   const Value y = biased(ir::permute(x, {0, 3, 1, 2}), input({8}));
