@@ -54,7 +54,8 @@ Value permuted_broadcast(const Value& value, const Ints& axes) {
   return ir::broadcast(ir::permute(node.operands[0], order), dims, targets);
 }
 
-/// The permutation that all operands share but for broadcasts; null when they do not.
+/// The permutation that all operands share but for broadcasts and masks, as dropout draws them:
+/// these are small, and read across. Null when they do not.
 const Ints* shared_permutation(const Node& node) {
   const bool plain = def(node).lowering == ir::Lowering::Elementwise || def(node).alias;
   if (!plain || node.op == Op::Reshape) return nullptr;
@@ -62,6 +63,7 @@ const Ints* shared_permutation(const Node& node) {
   for (const Value& operand : node.operands) {
     if (is_broadcast(operand)) continue;
     const Ints* own = permutation(operand);
+    if (!own && operand.dtype() == DType::Bool) continue;
     if (!own || (shared && *shared != *own)) return nullptr;
     shared = own;
   }
@@ -107,8 +109,9 @@ std::vector<Value> sunk(const NodeRef& node) {
   const Ints back = inverse(*shared);
   std::vector<Value> operands;
   for (const Value& operand : node->operands) {
-    operands.push_back(is_broadcast(operand) ? permuted_broadcast(operand, back)
-                                             : operand.node->operands[0]);
+    operands.push_back(is_broadcast(operand)  ? permuted_broadcast(operand, back)
+                       : permutation(operand) ? operand.node->operands[0]
+                                              : ir::permute(operand, back));
   }
   return {ir::permute(ir::make(node->op, node->attrs, operands), *shared)};
 }

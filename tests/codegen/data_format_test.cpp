@@ -104,6 +104,22 @@ TEST_CASE("a batch normalisation between convolutions keeps no permutation") {
   CHECK(count(results, Op::Permute) == 2);
 }
 
+TEST_CASE("a mask in the format of the program is read across") {
+  const Value x = input({2, 3, 8, 8}), y = conv(x, input({3, 3, 3, 4}));
+  const Value mask = ir::make(
+      Op::Placeholder, ir::PlaceholderAttrs{890, "mask", {DType::Bool, {2, 4, 8, 8}}}, {});
+  const Value kept = ir::make(Op::Select, {}, {mask, y, ir::zeros_like(y)});
+  const std::vector<Value> results = passed({conv(kept, input({3, 3, 4, 5}))});
+  const auto nodes = ir::topological_order(results);
+  std::vector<Value> permuted;
+  for (const ir::Node* node : nodes) {
+    if (node->op == Op::Permute) permuted.push_back(node->operands[0]);
+  }
+  REQUIRE(permuted.size() == 3);
+  CHECK(std::count(permuted.begin(), permuted.end(), x) == 1);
+  CHECK(std::count(permuted.begin(), permuted.end(), mask) == 1);
+}
+
 TEST_CASE("without convolutions permutations stay where they are") {
   const Value x = input({2, 3, 8, 8});
   const Value y = biased(ir::permute(x, {0, 3, 1, 2}), input({8}));
