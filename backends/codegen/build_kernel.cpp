@@ -33,6 +33,7 @@ class KernelBuilder {
     kernel().name = std::move(title.name);
     kernel().comes_from = std::move(title.comes_from);
     for (const Dim& dim : kernel().axes) add_size(kernel(), dim);
+    order_outer_axes(kernel());
     choose_vector_axis();
     if (!in_blocks_.empty()) split_blocks(kernel(), unit_.block, in_blocks_);
     reuse_stored(kernel());
@@ -43,11 +44,11 @@ class KernelBuilder {
  private:
   Kernel& kernel() { return expressions_.kernel(); }
 
-  /// Lanes go along the last axis of the tensors; where steps follow each other along it, along
-  /// the last outer one.
+  /// Lanes go along the last axis of the tensors; where steps follow each other along it, or where
+  /// it is a window's, along the last outer one.
   void choose_vector_axis() {
     if (unit_.domain.empty()) return;
-    const bool last_is_inner = unit_.reduced.back();
+    const bool last_is_inner = unit_.reduced.back() && !lanes_belong_outside(kernel());
     const bool in_order = std::any_of(
         kernel().stages.begin(), kernel().stages.end(), [this](const Stage& stage) {
           const bool adds = std::any_of(

@@ -4,6 +4,7 @@
 #include "backends/codegen/column_sums.h"
 #include "backends/codegen/joining.h"
 #include "backends/codegen/place_parts.h"
+#include "backends/codegen/recompute.h"
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
 #include "core/ops/table.h"
@@ -32,6 +33,8 @@ class Fuser {
         fusion_.out.free.insert(node);
       }
     }
+    recomputed_ = recomputed_nodes(order, results, names_, options_);
+    fusion_.out.free.insert(recomputed_.begin(), recomputed_.end());
     for (const Value& result : results) request(result);
     for (const Node* node : order) request_operands(*node);
     for (const Node* node : order) place(*node);
@@ -159,14 +162,28 @@ class Fuser {
     }
   }
 
-  void place_points(const Node& node) {
-    const bool is_dense = fusion_.out.dense.count(node.result()) != 0;
-    const Points points = points_of(node, names_, is_dense);
+  /// Where the reads of a node lead, which become those of comparisons that are made again.
+  std::vector<View> follow(std::vector<Read>& reads) const {
     std::vector<View> views;
-    for (const Read& read : points.reads) {
+    for (std::size_t i = 0; i < reads.size(); ++i) {
+      const Read read = reads[i];
       views.push_back(read.memory ? View{read.value, read.map}
                                   : trace(read.value, read.map, names_, fusion_.out));
+      const View from = views.back();
+      if (recomputed_.count(from.source.node.get()) == 0) continue;
+      const bool is_dense = fusion_.out.dense.count(from.source) != 0;
+      if (is_dense) continue;
+      for (const Value& operand : from.source.node->operands) {
+        reads.push_back({operand, operand.rank() == 0 ? IndexMap{} : from.map});
+      }
     }
+    return views;
+  }
+
+  void place_points(const Node& node) {
+    const bool is_dense = fusion_.out.dense.count(node.result()) != 0;
+    Points points = points_of(node, names_, is_dense);
+    const std::vector<View> views = follow(points.reads);
     const bool in_parts = options_.sums_in_parts && worth_parts(node, names_);
     const std::optional<Place> found = find_place(points, views, in_parts);
     if (!found && sum_columns(node, points, views)) return;
@@ -296,6 +313,7 @@ class Fuser {
   const FuseOptions& options_;
   Fusion fusion_;
   std::unordered_map<const Node*, int> free_depth_;
+  std::unordered_set<const Node*> recomputed_;
   int scalars_ = -1;  // the last kernel without axes
 };
 

@@ -203,7 +203,8 @@ int KernelExpressions::free_value(const Node& node, const IndexMap& map) {
   }
   std::array<int, 3> arguments{-1, -1, -1};
   for (std::size_t i = 0; i < node.operands.size(); ++i) {
-    arguments[i] = expression(node.operands[i], map);
+    const Value& operand = node.operands[i];
+    arguments[i] = expression(operand, operand.rank() == 0 ? IndexMap{} : map);
   }
   return scalar_work(node, arguments);
 }

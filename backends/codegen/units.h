@@ -76,7 +76,8 @@ struct Units {
   std::unordered_set<ir::Value, ir::ValueHash> stored;
   /// Views and index expressions that are written out because somebody needs them dense.
   std::unordered_set<ir::Value, ir::ValueHash> dense;
-  /// Iota, DimSize and elementwise work on them and on constants: computed where used.
+  /// Iota, DimSize and elementwise work on them and on constants, and recomputed comparisons
+  /// (recompute.h): computed where used.
   std::unordered_set<const ir::Node*> free;
   /// Nodes that are computed as another value: sums in parts (column_sums.h).
   std::unordered_map<const ir::Node*, ir::Value> instead;

@@ -1,0 +1,96 @@
+// A wrong guess of what lies in memory costs time alone: what is read gets stored.
+#include "backends/codegen/recompute.h"
+
+#include "core/ops/op.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+using ir::Node;
+using ir::Op;
+using ir::Value;
+
+bool is_scalar_constant(const Value& value) {
+  return value.node->op == Op::Constant && value.rank() == 0;
+}
+
+class Search {
+ public:
+  Search(const std::vector<Value>& results, const SizeNames& names, const FuseOptions& options)
+      : names_(names), options_(options) {
+    for (const Value& result : results) keep(result);
+  }
+
+  std::unordered_set<const Node*> run(const std::vector<const Node*>& order) {
+    for (const Node* node : order) note_uses(*node);
+    std::unordered_set<const Node*> found;
+    for (const Node* node : order) {
+      if (is_wanted(*node)) found.insert(node);
+    }
+    return found;
+  }
+
+ private:
+  /// What views of `value` are made of, and whether windows are among them.
+  Value source(Value value, bool* windows = nullptr) const {
+    while (is_view(*value.node, names_) || is_alias(*value.node)) {
+      if (windows && value.node->op == Op::Window) *windows = true;
+      const Value operand = value.node->operands[0];
+      value = operand;
+    }
+    return value;
+  }
+
+  void keep(const Value& value) { kept_.insert(source(value).node.get()); }
+
+  void note_uses(const Node& node) {
+    const bool library = node.op == Op::Dot || node.op == Op::Conv;
+    const bool whole = def(node).lowering == ir::Lowering::Control ||
+                       (library && options_.claims(node));
+    const bool points = def(node).lowering == ir::Lowering::Elementwise;
+    if (whole) kept_.insert(&node);
+    for (const Value& operand : node.operands) {
+      if (whole) keep(operand);
+      if (!points) used_otherwise_.insert(operand.node.get());
+    }
+  }
+
+  bool lies_in_memory(const Value& value) const {
+    bool windows = false;
+    const Value from = source(value, &windows);
+    return windows || is_leaf(*from.node) || kept_.count(from.node.get()) != 0;
+  }
+
+  bool is_wanted(const Node& node) const {
+    const bool compares = def(node).lowering == ir::Lowering::Elementwise &&
+                          node.operands.size() == 2 && node.types[0].dtype == DType::Bool &&
+                          node.operands[0].dtype() != DType::Bool;
+    if (!compares || kept_.count(&node) != 0 || used_otherwise_.count(&node) != 0) return false;
+    const auto is_small = [&](const Value& operand) {
+      const Node& from = *source(operand).node;
+      return is_scalar_constant(from.result()) || def(from).lowering == ir::Lowering::Reduce;
+    };
+    const Value &left = node.operands[0], &right = node.operands[1];
+    const bool fits = is_small(left) || is_small(right);
+    return fits && (is_small(left) || lies_in_memory(left)) &&
+           (is_small(right) || lies_in_memory(right));
+  }
+
+  const SizeNames& names_;
+  const FuseOptions& options_;
+  std::unordered_set<const Node*> kept_;            // lie in memory in any case
+  std::unordered_set<const Node*> used_otherwise_;  // than at points
+};
+
+}  // namespace
+
+std::unordered_set<const Node*> recomputed_nodes(const std::vector<const Node*>& order,
+                                                 const std::vector<Value>& results,
+                                                 const SizeNames& names,
+                                                 const FuseOptions& options) {
+  return Search(results, names, options).run(order);
+}
+
+}  // namespace kiln::codegen
