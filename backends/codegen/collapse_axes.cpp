@@ -1,23 +1,18 @@
 // Neighbouring axes that every access runs through at one stride become one axis, so that loops
 // are long and their ends few.
 #include "backends/codegen/build_kernel.h"
+#include "backends/codegen/element_numbers.h"
 
 #include <algorithm>
 
 namespace kiln::codegen {
 namespace {
 
-bool is_indexed(const Kernel& kernel, int axis) {
-  return std::any_of(kernel.expressions.begin(), kernel.expressions.end(),
-                     [&](const Expression& e) {
-                       return e.kind == ExpressionKind::AxisIndex && e.number == axis;
-                     });
-}
-
-bool can_merge(const Kernel& kernel, int first) {
+bool can_merge(const Kernel& kernel, const ElementNumbers& numbers, int first) {
   const auto a = static_cast<std::size_t>(first), b = a + 1;
   if (b == kernel.axes.size() || first + 1 == kernel.outer) return false;
-  if (is_indexed(kernel, first) || is_indexed(kernel, first + 1)) return false;
+  if (numbers.is_indexed(first) || numbers.is_indexed(first + 1)) return false;
+  if (!numbers.can_merge(first, kernel.axes[b])) return false;
   return std::all_of(kernel.accesses.begin(), kernel.accesses.end(), [&](const Access& access) {
     return access.strides[a] == access.strides[b] * kernel.axes[b];
   });
@@ -39,9 +34,14 @@ void merge(Kernel& kernel, int first) {
 }  // namespace
 
 void collapse_axes(Kernel& kernel) {
-  for (int first = static_cast<int>(kernel.axes.size()) - 2; first >= 0; --first) {
-    if (can_merge(kernel, first)) merge(kernel, first);
+  ElementNumbers numbers(kernel);
+  const std::size_t axes = kernel.axes.size();
+  for (int first = static_cast<int>(axes) - 2; first >= 0; --first) {
+    if (!can_merge(kernel, numbers, first)) continue;
+    merge(kernel, first);
+    numbers.merge(first);
   }
+  if (kernel.axes.size() != axes) numbers.write_to(kernel);
 }
 
 }  // namespace kiln::codegen

@@ -1,6 +1,6 @@
 // Data formats: a program with its channels first permutes before and behind each convolution. Such
-// permutations move behind the elementwise work between two of them, where they meet and cancel, and
-// behind reductions, which then go through memory as it lies.
+// permutations move behind the elementwise work between two of them, where they meet and cancel,
+// and behind reductions, which then go through memory as it lies.
 #include "backends/codegen/passes.h"
 
 #include "core/ir/traverse.h"

@@ -38,6 +38,26 @@ TEST_CASE("an elementwise chain over any movement is one kernel with one axis") 
   CHECK(flat.kernels[0].kernel.axes == ir::Dims{32});
 }
 
+TEST_CASE("random numbers leave one axis where all that is read lies in their order") {
+  const ir::Dim batch = ir::Dim::fresh("batch");
+  const ir::Dims dims{batch, 5, 3};
+  const Value position = test::placeholder({DType::Int64, {}}), x = input(dims), y = input({3});
+  const Value drawn = ir::make(ir::Op::RandomUniform,
+                               ir::RandomAttrs{{DType::Float32, dims}, 1, 0}, {position});
+  const auto axes = [&](const Value& result) {
+    const Program program = program_of({position, x, y}, {result});
+    REQUIRE(program.kernels.size() == 1);
+    return program.kernels[0].kernel.axes;
+  };
+  CHECK(axes(drawn) == ir::Dims{batch * 15});
+  CHECK(axes(drawn * x) == ir::Dims{batch * 15});
+  CHECK(axes(drawn * ir::broadcast(y, dims, {2})) == ir::Dims{batch * 5, 3});
+  CHECK(axes(ir::reduce_sum(drawn, {1, 2})) == ir::Dims{batch, 15});
+  // The number of a column is asked for, too.
+  const Value column = ir::iota({DType::Float32, dims}, 2);
+  CHECK(axes(drawn + column) == ir::Dims{batch * 5, 3});
+}
+
 TEST_CASE("softmax is one kernel with lanes along its rows") {
   const Value x = input({ir::Dim::fresh("batch"), 10});
   const Program program = program_of({x}, {ir::softmax(x, 1)});

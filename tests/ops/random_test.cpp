@@ -4,6 +4,7 @@
 
 #include "core/ops/build.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace kiln;
@@ -11,9 +12,12 @@ using namespace kiln::test;
 
 namespace {
 
-ir::Value draw(DType dtype, std::int64_t count, std::int64_t seed, std::int64_t position = 0) {
-  return ir::make(ir::Op::RandomUniform, ir::RandomAttrs{{dtype, {count}}, seed, 0},
+ir::Value draw(DType dtype, const ir::Dims& dims, std::int64_t seed, std::int64_t position = 0) {
+  return ir::make(ir::Op::RandomUniform, ir::RandomAttrs{{dtype, dims}, seed, 0},
                   {ir::scalar_constant_int(DType::Int64, position)});
+}
+ir::Value draw(DType dtype, std::int64_t count, std::int64_t seed, std::int64_t position = 0) {
+  return draw(dtype, ir::Dims{count}, seed, position);
 }
 
 }  // namespace
@@ -41,4 +45,35 @@ TEST_CASE("draws are uniform, repeatable and differ by seed and position") {
   CHECK(doubles(evaluate({}, {draw(DType::Float32, n, 1)}, {})[0]) == values);
   CHECK(doubles(evaluate({}, {draw(DType::Float32, n, 2)}, {})[0]) != values);
   CHECK(doubles(evaluate({}, {draw(DType::Float32, n, 1, 5)}, {})[0]) != values);
+}
+
+TEST_CASE("draws of any shape are those of as many elements in a row") {
+  const auto flat = doubles(evaluate({}, {draw(DType::Float32, 1920, 3)}, {})[0]);
+  for (const ir::Dims& dims : {ir::Dims{640, 3}, {5, 1, 384}, {64, 5, 2, 3}, {2, 3, 4, 5, 16}}) {
+    CHECK(doubles(evaluate({}, {draw(DType::Float32, dims, 3)}, {})[0]) == flat);
+  }
+  // Beside other elements, along other axes, in sums of rows and of columns.
+  const ir::Value x = draw(DType::Float32, {64, 10, 3}, 3);
+  std::vector<float> numbers{1, 2, 4};
+  const ir::Value steps = placeholder({DType::Float32, {3}});
+  const ir::Value scaled = x * ir::broadcast(steps, x.dims(), {2});
+  const auto results = evaluate({steps},
+                                {scaled, ir::permute(x, {2, 0, 1}), ir::reduce_max(x, {1, 2}),
+                                 ir::reduce_max(x, {0}), ir::reverse(x, {1})},
+                                {Array(numbers)});
+  for (std::int64_t i = 0; i < 64; ++i) {
+    double row = 0;
+    for (std::int64_t j = 0; j < 10; ++j) {
+      for (std::int64_t k = 0; k < 3; ++k) {
+        const auto at = static_cast<std::size_t>((i * 10 + j) * 3 + k);
+        const double expected = flat[at];
+        row = std::max(row, expected);
+        CHECK(results[0].at<float>(i, j, k) == expected * (1 << k));
+        CHECK(results[1].at<float>(k, i, j) == expected);
+        CHECK(results[4].at<float>(i, 9 - j, k) == expected);
+        CHECK(results[3].at<float>(j, k) >= expected);
+      }
+    }
+    CHECK(results[2].at<float>(i) == row);
+  }
 }
