@@ -15,7 +15,8 @@ class ElementNumbers {
 
   /// Whether anything but the number of an element is made from the index along the axis.
   bool is_indexed(int axis) const { return indexed_[static_cast<std::size_t>(axis)]; }
-  /// Whether all numbers run through axes `first` and `first + 1`, which has `size`, as through one.
+  /// Whether all numbers run through axes `first` and `first + 1`, the latter of `size`, as
+  /// through one.
   bool can_merge(int first, const ir::Dim& size) const;
   void merge(int first);
   /// Makes the expressions of the numbers anew, from the axes that the kernel has now.
