@@ -1,0 +1,181 @@
+// Reads images of numbers: convolutions, a bidirectional LSTM and connectionist temporal
+// classification. Everything that is computed is written with K functions; the model is Reader
+// below. numbers.h makes the images, of digits side by side; picture.h draws a few.
+#include "adam.h"
+#include "numbers.h"
+#include "picture.h"
+
+#include <kiln/k.h>
+
+#include <CLI/CLI.hpp>
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+namespace K = kiln;
+using K::Array, K::Tensor;
+
+struct Options {
+  std::string backend, data, save, load;
+  int steps = 1000, batch = 32, units = 64, seed = 1;
+};
+
+constexpr std::int64_t kClasses = 11;  // ten digits and, the last one, the blank
+
+struct Reader {
+  std::vector<Tensor> weights;
+  K::Function train, read;
+
+  Tensor weight(const std::string& name, std::vector<std::int64_t> shape) {
+    double inputs = 1;
+    for (std::size_t i = 0; i + 1 < shape.size(); ++i) inputs *= static_cast<double>(shape[i]);
+    const double scale = std::sqrt(3 / inputs);
+    weights.push_back(K::random_uniform_variable(shape, -scale, scale, {.name = name}));
+    return weights.back();
+  }
+  Tensor bias(const std::string& name, std::int64_t size) {
+    weights.push_back(K::zeros({size}, {.name = name}));
+    return weights.back();
+  }
+  Tensor convolution(const std::string& name, const Tensor& x, std::int64_t in, std::int64_t out) {
+    const Tensor y = K::conv2d(x, weight(name + "_w", {3, 3, in, out}), {.padding = "same"});
+    return K::relu(K::bias_add(y, bias(name + "_b", out)));
+  }
+  /// One direction; its outputs are in the order of x. Steps outside the mask change nothing.
+  Tensor lstm(const std::string& name, const Tensor& x, std::int64_t in, std::int64_t units,
+              const Tensor& mask, bool backwards) {
+    const Tensor w = weight(name + "_w", {in, 4 * units}), b = bias(name + "_b", 4 * units);
+    const Tensor u = weight(name + "_u", {units, 4 * units});
+    const auto step = [&](const Tensor& now, const std::vector<Tensor>& state) -> K::StepResult {
+      const Tensor gates = K::dot(now, w) + K::dot(state[0], u) + b;
+      const auto gate = [&](int i) { return K::slice(gates, {0, i * units}, {-1, units}); };
+      const Tensor kept = K::sigmoid(gate(1) + 1.0) * state[1];
+      const Tensor c = kept + K::sigmoid(gate(0)) * K::tanh(gate(3));
+      const Tensor h = K::sigmoid(gate(2)) * K::tanh(c);
+      return {h, {h, c}};
+    };
+    const Tensor zero = K::sum(K::zeros_like(x), {.axis = {1, 2}});  // of each sample
+    const Tensor zeros = K::tile(K::expand_dims(zero), {1, units});
+    const Tensor outputs =
+        K::rnn(step, x, {zeros, zeros}, {.go_backwards = backwards, .mask = mask}).outputs;
+    return backwards ? K::reverse(outputs, 1) : outputs;
+  }
+
+  explicit Reader(std::int64_t units) {
+    constexpr std::int64_t kStep = Numbers::kStep;
+    const auto images = K::placeholder(
+        {.shape = {K::None, Numbers::kWidth, Numbers::kHeight, 1}, .name = "images"});
+    const auto integers = [](const char* name, const K::Shape& shape) {
+      return K::placeholder({.shape = shape, .dtype = "int32", .name = name});
+    };
+    const auto labels = integers("labels", {K::None, Numbers::kMost});
+    const auto steps = integers("steps", {K::None}), lengths = integers("lengths", {K::None});
+    const auto rate = K::placeholder({.shape = {}, .name = "rate"});
+
+    Tensor x = convolution("second", convolution("first", images, 1, 16), 16, 32);
+    x = K::pool2d(x, kStep, {.strides = kStep});
+    constexpr std::int64_t features = Numbers::kHeight / kStep * 32;
+    x = K::reshape(x, {-1, Numbers::kWidth / kStep, features});
+    x = K::in_train_phase(K::dropout(x, 0.25), x);
+    const Tensor mask = K::less(K::arange(Numbers::kWidth / kStep), K::expand_dims(steps));
+    const Tensor both = K::concatenate({lstm("forwards", x, features, units, mask, false),
+                                        lstm("backwards", x, features, units, mask, true)});
+    const Tensor logits = K::dot(both, weight("out_w", {2 * units, kClasses}));
+    const Tensor y = K::softmax(K::bias_add(logits, bias("out_b", kClasses)));
+    const Tensor loss = K::mean(K::ctc_batch_cost(labels, y, steps, lengths));
+
+    train = K::function({images, labels, steps, lengths, rate, K::learning_phase()}, {loss},
+                        {.updates = adam(loss, weights, rate), .name = "train"});
+    read = K::function({images, steps}, {K::ctc_decode(y, steps).decoded[0],
+                                         K::ctc_decode(y, steps, {.greedy = false}).decoded[0]},
+                       {.name = "read"});
+  }
+};
+
+/// A row of what ctc_decode gives; -1 ends it.
+std::string read_text(const Array& decoded, std::int64_t row) {
+  std::string text;
+  for (std::int64_t j = 0; j < decoded.dims()[1] && decoded.at<std::int64_t>(row, j) >= 0; ++j) {
+    text += static_cast<char>('0' + decoded.at<std::int64_t>(row, j));
+  }
+  return text;
+}
+
+/// Reads numbers of held-back digits, draws a few, says how many were read without any error.
+void report(const Reader& model, const Digits& held_back) {
+  constexpr int kBatch = 100, kBatches = 10;
+  constexpr std::size_t kDrawn = 12;
+  std::mt19937 random(0);  // the same numbers whatever the seed
+  int greedy = 0, beam = 0;
+  std::vector<Picture> pictures;
+  for (int batch = 0; batch < kBatches; ++batch) {
+    const Numbers n(kBatch, held_back, random, false);
+    const std::vector<Array> found = model.read({n.images, n.steps});
+    for (int i = 0; i < kBatch; ++i) {
+      const std::string truth = n.text(i), read = read_text(found[1], i);
+      greedy += read_text(found[0], i) == truth;
+      beam += read == truth;
+      if (pictures.size() == kDrawn) continue;
+      const std::string caption = read == truth ? read : read + " instead of " + truth;
+      pictures.push_back({n.pixels(i), Numbers::kWidth, caption, read == truth});
+    }
+  }
+  const auto percent = [&](int right) { return 100.0 * right / (kBatch * kBatches); };
+  std::printf("picture: %s\n", draw_pictures(pictures, 2, "digits_ctc.svg").c_str());
+  std::printf("greedy %.1f %%, beam search %.1f %%\n", percent(greedy), percent(beam));
+  std::printf("held-back numbers read %.1f %%\n", percent(beam));
+}
+
+int run(const Options& o) {
+  if (!o.backend.empty()) K::set_backend(o.backend);
+  const K::BackendChoice choice = K::backend_choice();
+  std::printf("backend %s (%s)\n", choice.name.c_str(), choice.reason.c_str());
+  const DigitSets digits = read_digits(o.data);
+  std::printf("%zu digits to learn, %zu held back\n", digits.train.size(), digits.held_back.size());
+  K::set_random_seed(o.seed);
+  Reader model(o.units);
+  if (!o.load.empty()) K::load_weights(o.load, model.weights);
+  std::mt19937 random(static_cast<unsigned>(o.seed));
+  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  const int every = o.steps <= 20 ? 1 : o.steps / 20;
+  for (int step = 1; step <= o.steps; ++step) {
+    const Numbers n(o.batch, digits.train, random, true);
+    const double rate = 0.002 * (1 + std::cos(M_PI * (step - 1) / o.steps));  // down to 0
+    const Array loss = model.train({n.images, n.labels, n.steps, n.lengths, rate, true})[0];
+    if (terminal) {
+      const std::string bar(static_cast<std::size_t>(40 * step / o.steps), '#');
+      std::printf("\r[%-40s] %d/%d  loss %.3f ", bar.c_str(), step, o.steps, loss.item<float>());
+    }
+    if (step % every == 0) {
+      std::printf("%sstep %d loss %.9g\n", terminal ? "\r\033[K" : "", step, loss.item<float>());
+    }
+    std::fflush(stdout);
+  }
+  if (!o.save.empty()) K::save_weights(o.save, model.weights);
+  report(model, digits.held_back);
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  Options o;
+  CLI::App app("Learns to read images of numbers");
+  app.add_option("--backend", o.backend, "name or absolute path of a backend");
+  app.add_option("--data", o.data, "digits.csv.gz of python3-sklearn, or a file of its form");
+  app.add_option("--steps", o.steps)->check(CLI::NonNegativeNumber);
+  app.add_option("--batch", o.batch)->check(CLI::PositiveNumber);
+  app.add_option("--units", o.units)->check(CLI::PositiveNumber);
+  app.add_option("--seed", o.seed);
+  app.add_option("--save", o.save, "writes the weights (safetensors)");
+  app.add_option("--load", o.load, "starts from saved weights");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return run(o);
+  } catch (const std::exception& error) {
+    std::fflush(stdout);  // what was said so far comes before the error
+    std::fprintf(stderr, "digits_ctc: %s\n", error.what());
+    return 1;
+  }
+}
