@@ -11,8 +11,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <random>
 #include <string>
 
 namespace K = kiln;
@@ -20,7 +22,7 @@ using K::Array, K::Tensor;
 
 struct Options {
   std::string backend, data, save, load;
-  int steps = 1000, batch = 32, units = 64, seed = 1;
+  int steps = 1000, batch = 32, units = 64, numbers = 1000, seed = 1;
 };
 
 constexpr std::int64_t kClasses = 11;  // ten digits and, the last one, the blank
@@ -41,8 +43,8 @@ struct Reader {
     return weights.back();
   }
   Tensor convolution(const std::string& name, const Tensor& x, std::int64_t in, std::int64_t out) {
-    const Tensor y = K::conv2d(x, weight(name + "_w", {3, 3, in, out}), {.padding = "same"});
-    return K::relu(K::bias_add(y, bias(name + "_b", out)));
+    const Tensor w = weight(name + "_w", {3, 3, in, out}), b = bias(name + "_b", out);
+    return K::relu(K::conv2d(x, w, {.padding = "same", .data_format = "channels_last"}) + b);
   }
   /// One direction; its outputs are in the order of x. Steps outside the mask change nothing.
   Tensor lstm(const std::string& name, const Tensor& x, std::int64_t in, std::int64_t units,
@@ -76,15 +78,15 @@ struct Reader {
     const auto rate = K::placeholder({.shape = {}, .name = "rate"});
 
     Tensor x = convolution("second", convolution("first", images, 1, 16), 16, 32);
-    x = K::pool2d(x, kStep, {.strides = kStep});
+    x = K::pool2d(x, kStep, {.strides = kStep, .data_format = "channels_last"});
     constexpr std::int64_t features = Numbers::kHeight / kStep * 32;
     x = K::reshape(x, {-1, Numbers::kWidth / kStep, features});
     x = K::in_train_phase(K::dropout(x, 0.25), x);
     const Tensor mask = K::less(K::arange(Numbers::kWidth / kStep), K::expand_dims(steps));
     const Tensor both = K::concatenate({lstm("forwards", x, features, units, mask, false),
                                         lstm("backwards", x, features, units, mask, true)});
-    const Tensor logits = K::dot(both, weight("out_w", {2 * units, kClasses}));
-    const Tensor y = K::softmax(K::bias_add(logits, bias("out_b", kClasses)));
+    const Tensor w = weight("out_w", {2 * units, kClasses}), b = bias("out_b", kClasses);
+    const Tensor y = K::softmax(K::dot(both, w) + b);
     const Tensor loss = K::mean(K::ctc_batch_cost(labels, y, steps, lengths));
 
     train = K::function({images, labels, steps, lengths, rate, K::learning_phase()}, {loss},
@@ -105,16 +107,16 @@ std::string read_text(const Array& decoded, std::int64_t row) {
 }
 
 /// Reads numbers of held-back digits, draws a few, says how many were read without any error.
-void report(const Reader& model, const Digits& held_back) {
-  constexpr int kBatch = 100, kBatches = 10;
+void report(const Reader& model, const Digits& held_back, int count) {
   constexpr std::size_t kDrawn = 12;
   std::mt19937 random(0);  // the same numbers whatever the seed
   int greedy = 0, beam = 0;
   std::vector<Picture> pictures;
-  for (int batch = 0; batch < kBatches; ++batch) {
-    const Numbers n(kBatch, held_back, random, false);
+  for (int at = 0; at < count; at += 100) {
+    const int rows = std::min(count - at, 100);
+    const Numbers n(rows, held_back, random, false);
     const std::vector<Array> found = model.read({n.images, n.steps});
-    for (int i = 0; i < kBatch; ++i) {
+    for (int i = 0; i < rows; ++i) {
       const std::string truth = n.text(i), read = read_text(found[1], i);
       greedy += read_text(found[0], i) == truth;
       beam += read == truth;
@@ -123,7 +125,7 @@ void report(const Reader& model, const Digits& held_back) {
       pictures.push_back({n.pixels(i), Numbers::kWidth, caption, read == truth});
     }
   }
-  const auto percent = [&](int right) { return 100.0 * right / (kBatch * kBatches); };
+  const auto percent = [&](int right) { return 100.0 * right / count; };
   std::printf("picture: %s\n", draw_pictures(pictures, 2, "digits_ctc.svg").c_str());
   std::printf("greedy %.1f %%, beam search %.1f %%\n", percent(greedy), percent(beam));
   std::printf("held-back numbers read %.1f %%\n", percent(beam));
@@ -133,8 +135,8 @@ int run(const Options& o) {
   if (!o.backend.empty()) K::set_backend(o.backend);
   const K::BackendChoice choice = K::backend_choice();
   std::printf("backend %s (%s)\n", choice.name.c_str(), choice.reason.c_str());
-  const DigitSets digits = read_digits(o.data);
-  std::printf("%zu digits to learn, %zu held back\n", digits.train.size(), digits.held_back.size());
+  const auto [train, held_back] = read_digits(o.data);
+  std::printf("digits: %zu to learn, %zu held back\n", train.size(), held_back.size());
   K::set_random_seed(o.seed);
   Reader model(o.units);
   if (!o.load.empty()) K::load_weights(o.load, model.weights);
@@ -142,7 +144,7 @@ int run(const Options& o) {
   const bool terminal = isatty(STDOUT_FILENO) != 0;
   const int every = o.steps <= 20 ? 1 : o.steps / 20;
   for (int step = 1; step <= o.steps; ++step) {
-    const Numbers n(o.batch, digits.train, random, true);
+    const Numbers n(o.batch, train, random, true);
     const double rate = 0.002 * (1 + std::cos(M_PI * (step - 1) / o.steps));  // down to 0
     const Array loss = model.train({n.images, n.labels, n.steps, n.lengths, rate, true})[0];
     if (terminal) {
@@ -155,7 +157,7 @@ int run(const Options& o) {
     std::fflush(stdout);
   }
   if (!o.save.empty()) K::save_weights(o.save, model.weights);
-  report(model, digits.held_back);
+  report(model, held_back, o.numbers);
   return 0;
 }
 
@@ -163,10 +165,11 @@ int main(int argc, char** argv) {
   Options o;
   CLI::App app("Learns to read images of numbers");
   app.add_option("--backend", o.backend, "name or absolute path of a backend");
-  app.add_option("--data", o.data, "digits.csv.gz of python3-sklearn, or a file of its form");
+  app.add_option("--data", o.data, "CSV file, gzipped or plain; unset: what tools/digits fetches");
   app.add_option("--steps", o.steps)->check(CLI::NonNegativeNumber);
   app.add_option("--batch", o.batch)->check(CLI::PositiveNumber);
-  app.add_option("--units", o.units)->check(CLI::PositiveNumber);
+  app.add_option("--units", o.units, "of each LSTM")->check(CLI::PositiveNumber);
+  app.add_option("--numbers", o.numbers, "held-back ones to read")->check(CLI::PositiveNumber);
   app.add_option("--seed", o.seed);
   app.add_option("--save", o.save, "writes the weights (safetensors)");
   app.add_option("--load", o.load, "starts from saved weights");

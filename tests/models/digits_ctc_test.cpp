@@ -1,0 +1,138 @@
+// Reading numbers as a user does: build/bin/digits_ctc.
+#include "tests/catch.h"
+#include "tests/models/digits_file.h"
+#include "tests/process.h"
+#include "tests/scratch.h"
+
+#include <stdlib.h>
+
+#include <chrono>
+#include <cstdio>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using kiln::testing::contents_of;
+using kiln::testing::last_line;
+using kiln::testing::Outcome;
+using kiln::testing::Scratch;
+
+Outcome digits_ctc(const Scratch& scratch, const std::string& options) {
+  return kiln::testing::run_shell("cd '" + scratch.folder() + "' && '" KILN_BINARY_DIR
+                                  "/bin/digits_ctc' " + options);
+}
+
+std::vector<double> losses(const std::string& text) {
+  std::istringstream lines(text);
+  std::vector<double> values;
+  for (std::string line; std::getline(lines, line);) {
+    int step = 0;
+    double loss = 0;
+    if (std::sscanf(line.c_str(), "step %d loss %lf", &step, &loss) == 2) values.push_back(loss);
+  }
+  return values;
+}
+
+double read_rightly(const Outcome& run) {
+  double percent = -1;
+  REQUIRE(std::sscanf(last_line(run.text).c_str(), "held-back numbers read %lf %%", &percent) ==
+          1);
+  return percent;
+}
+
+/// A small file of digits, and options for a small model of them.
+std::string small(const Scratch& scratch) {
+  scratch.write("small.csv", kiln::testing::drawn_digits(60));
+  return "--data small.csv --batch 6 --units 8 --numbers 12 ";
+}
+
+}  // namespace
+
+TEST_CASE("numbers of handwritten digits are read", "[slow]") {
+  const std::string data = kiln::testing::fetch_digits(KILN_SOURCE_DIR);
+  const Scratch scratch;
+  const auto start = std::chrono::steady_clock::now();
+  const Outcome run = digits_ctc(scratch, "--data '" + data + "'");
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  INFO(run.text);
+  REQUIRE(run.status == 0);
+  CHECK(run.text.find("digits: 1438 to learn, 359 held back\n") != std::string::npos);
+  CHECK(read_rightly(run) >= 85);
+  CHECK(seconds.count() < 180);
+  const auto found = run.text.find("greedy ");
+  REQUIRE(found != std::string::npos);
+  double greedy = 0, beam = 0;
+  REQUIRE(std::sscanf(run.text.c_str() + found, "greedy %lf %%, beam search %lf %%", &greedy,
+                      &beam) == 2);
+  CHECK(greedy >= 80);
+  CHECK(beam == read_rightly(run));
+  const std::string picture = contents_of(scratch.path("digits_ctc.svg"));
+  CHECK(picture.find("<svg") == 0);
+  CHECK(picture.find("</svg>") != std::string::npos);
+}
+
+TEST_CASE("numbers are learned alike for a seed, on any number of threads") {
+  const Scratch scratch;
+  const std::string options = small(scratch) + "--steps 3 --seed ";
+  ::setenv("KILN_THREADS", "1", 1);
+  const Outcome one = digits_ctc(scratch, options + "5");
+  ::setenv("KILN_THREADS", "2", 1);
+  const Outcome two = digits_ctc(scratch, options + "5");
+  ::unsetenv("KILN_THREADS");
+  INFO(one.text);
+  REQUIRE(losses(one.text).size() == 3);
+  CHECK(two.text == one.text);
+  CHECK(losses(digits_ctc(scratch, options + "6").text) != losses(one.text));
+}
+
+TEST_CASE("a reader of the cpu backend learns as that of the reference") {
+  const Scratch scratch;
+  const std::string options = small(scratch) + "--steps 3 --backend ";
+  const Outcome compiled = digits_ctc(scratch, options + "cpu");
+  const Outcome plain = digits_ctc(scratch, options + "reference");
+  INFO(compiled.text << plain.text);
+  const std::vector<double> actual = losses(compiled.text), expected = losses(plain.text);
+  REQUIRE(actual.size() == 3);
+  REQUIRE(expected.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(actual[i] == Approx(expected[i]).epsilon(1e-5));
+}
+
+TEST_CASE("a saved reader reads as before") {
+  const Scratch scratch;
+  const std::string options = small(scratch);
+  const Outcome saved = digits_ctc(scratch, options + "--steps 4 --save w.safetensors");
+  REQUIRE(saved.status == 0);
+  const std::string picture = contents_of(scratch.path("digits_ctc.svg"));
+  const Outcome loaded =
+      digits_ctc(scratch, options + "--steps 0 --load w.safetensors --seed 9");
+  CHECK(last_line(loaded.text) == last_line(saved.text));
+  CHECK(contents_of(scratch.path("digits_ctc.svg")) == picture);
+  const Outcome other =
+      digits_ctc(scratch, "--data small.csv --steps 0 --units 9 --load w.safetensors");
+  CHECK(other.status == 1);
+  CHECK_THAT(other.text, ContainsSubstring("forwards_w"));
+}
+
+TEST_CASE("what digits_ctc cannot use is an error") {
+  const Scratch scratch;
+  const std::string data = small(scratch);
+  const auto refused = [&](const std::string& options) {
+    const Outcome run = digits_ctc(scratch, options);
+    CHECK(run.status > 0);
+    CHECK(run.status < 128);
+    return run.text;
+  };
+  CHECK(last_line(refused("--data none.csv")) == "digits_ctc: --data: cannot read none.csv");
+  scratch.write("short.csv", "0,0,5\n");
+  CHECK_THAT(refused("--data short.csv"), ContainsSubstring("digits_ctc: --data: short.csv:1: not "
+                                                            "64 numbers from 0 to 16 and a digit"));
+  CHECK_THAT(refused(data + "--backend nowhere"), ContainsSubstring("no backend 'nowhere'"));
+  CHECK_THAT(refused("--batch 0"), ContainsSubstring("--batch"));
+  CHECK_THAT(refused(data + "--steps -1"), ContainsSubstring("--steps"));
+  CHECK_THAT(refused("--numbers 0"), ContainsSubstring("--numbers"));
+  CHECK_THAT(refused(data + "--load none.safetensors"), ContainsSubstring("none.safetensors"));
+  CHECK_THAT(refused(data + "--steps 0 --save nowhere/w"), ContainsSubstring("nowhere/w"));
+}
