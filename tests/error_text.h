@@ -19,6 +19,17 @@ std::string error_text(const Action& action) {
   return "no error";
 }
 
+/// The whole text, with its place, of the Error thrown by `action`; empty when nothing was.
+template <class Error, class Action>
+std::string error_of(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
 /// A message with the first place where that path stands replaced by PATH.
 inline std::string without_path(std::string message, const std::string& path) {
   const std::size_t at = message.find(path);

@@ -1,7 +1,7 @@
 // After fork: the reference backend, which has no threads, goes on in the child, and what happens
 // there does not reach the parent. That cpu refuses is tested in tests/hosts.
 #include "tests/catch.h"
-#include "tests/hosts/child.h"
+#include "tests/child.h"
 
 #include <kiln/k.h>
 
@@ -29,7 +29,7 @@ struct Counter {
 TEST_CASE("a function of the reference backend is called, and another made, in a forked child") {
   Counter counter;
   REQUIRE(counter.step() == 6.f);
-  CHECK(hosts_test::in_child([&] {
+  CHECK(kiln::testing::in_child([&] {
           if (counter.step() != 11.f) return 1;
           if (counter.now() != 11.f) return 2;
           Counter made;

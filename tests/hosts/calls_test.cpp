@@ -2,7 +2,8 @@
 // a small stack, from a child process.
 #include "tests/catch.h"
 #include "tests/deep.h"
-#include "tests/hosts/child.h"
+#include "tests/child.h"
+#include "tests/error_text.h"
 #include "tests/hosts/sample.h"
 
 #include <pthread.h>
@@ -123,19 +124,19 @@ TEST_CASE("a thread with a stack of 256 KiB compiles and calls") {
 TEST_CASE("a forked child gets an error and ends well, and the parent goes on") {
   const Sample sample("cpu");
   CHECK(sample.right(3, 0.125));
-  const int status = hosts_test::in_child([&] {
+  const int status = kiln::testing::in_child([&] {
     const std::string wanted = "sample: backend cpu was initialised in process " +
                                std::to_string(::getppid()) +
                                " before it forked and cannot be used in its child " +
                                std::to_string(::getpid());
-    return hosts_test::error_of<BackendError>([&] { sample.f({Array::full({1, 6, 8}, 1)}); })
+    return kiln::testing::error_of<BackendError>([&] { sample.f({Array::full({1, 6, 8}, 1)}); })
                    .find(wanted) == 0
                ? 0
                : 1;
   });
   CHECK(status == 0);
-  CHECK(hosts_test::in_child([&] {
-          return hosts_test::error_of<BackendError>([] { hosts_test::works_on("cpu"); })
+  CHECK(kiln::testing::in_child([&] {
+          return kiln::testing::error_of<BackendError>([] { hosts_test::works_on("cpu"); })
                          .find("before it forked and cannot be used in its child") !=
                      std::string::npos
                      ? 0

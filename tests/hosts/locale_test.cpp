@@ -1,7 +1,7 @@
 // A host whose locale writes a comma for the decimal point and groups digits: numbers that are
 // written and read stay as they are, and results, too.
 #include "tests/catch.h"
-#include "tests/hosts/child.h"
+#include "tests/error_text.h"
 #include "tests/hosts/sample.h"
 #include "tests/scratch.h"
 
@@ -78,7 +78,7 @@ Written everything(const Scratch& scratch, const std::string& name) {
   std::ostringstream stream;
   stream << Array{1234.5f, -0.001f, 1e30f} << Array(std::vector<std::int32_t>{-1'234'567});
   out.array = stream.str();
-  out.error = hosts_test::error_of<ValueError>([] { set_threads(123'456, Where{}); });
+  out.error = kiln::testing::error_of<ValueError>([] { set_threads(123'456, Where{}); });
   const Variable w = variable(Array::full({1200}, 0.3), {.name = "w"});
   save_weights(scratch.path(name + ".safetensors"), {w});
   out.weights = contents_of(scratch.path(name + ".safetensors"));

@@ -1,7 +1,8 @@
 // Settings that a host or its user gets wrong: instruction sets that are not there, thread counts
 // out of range. Each is an error of its own, and what was set before holds.
 #include "tests/catch.h"
-#include "tests/hosts/child.h"
+#include "tests/child.h"
+#include "tests/error_text.h"
 #include "tests/hosts/sample.h"
 
 #include "runtime/backend_instance.h"
@@ -13,7 +14,7 @@
 #include <sstream>
 
 using namespace kiln;
-using hosts_test::error_of;
+using kiln::testing::error_of;
 
 namespace {
 
@@ -71,13 +72,13 @@ TEST_CASE("KILN_CPU_ISA is checked when the backend is first needed") {
   for (int level = 0; level < 3; ++level) {
     INFO(kLevels[level]);
     const char* hidden = level <= best ? "[.isa_accepted]" : "[.isa_refused]";
-    CHECK(hosts_test::in_new_process(hidden, "KILN_CPU_ISA", kLevels[level]) == 0);
+    CHECK(kiln::testing::in_new_process(hidden, "KILN_CPU_ISA", kLevels[level]) == 0);
   }
   for (const char* wrong : {"avx1024", "AVX512", "0"}) {
     INFO(wrong);
-    CHECK(hosts_test::in_new_process("[.isa_refused]", "KILN_CPU_ISA", wrong) == 0);
+    CHECK(kiln::testing::in_new_process("[.isa_refused]", "KILN_CPU_ISA", wrong) == 0);
   }
-  CHECK(hosts_test::in_new_process("[.isa_accepted]", "KILN_CPU_ISA", "") == 0);
+  CHECK(kiln::testing::in_new_process("[.isa_accepted]", "KILN_CPU_ISA", "") == 0);
 }
 
 TEST_CASE("child: the level is accepted", "[.isa_accepted]") {
@@ -116,9 +117,9 @@ TEST_CASE("thread counts out of range are errors, and the ones in range compute 
 TEST_CASE("KILN_THREADS out of range is an error of the first function, 4096 threads are not") {
   for (const char* wrong : {"0", "-2", "10000", "many"}) {
     INFO(wrong);
-    CHECK(hosts_test::in_new_process("[.threads_refused]", "KILN_THREADS", wrong) == 0);
+    CHECK(kiln::testing::in_new_process("[.threads_refused]", "KILN_THREADS", wrong) == 0);
   }
-  CHECK(hosts_test::in_new_process("[.threads_accepted]", "KILN_THREADS", "4096") == 0);
+  CHECK(kiln::testing::in_new_process("[.threads_accepted]", "KILN_THREADS", "4096") == 0);
 }
 
 TEST_CASE("child: the number of threads is refused", "[.threads_refused]") {

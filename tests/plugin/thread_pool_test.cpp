@@ -2,10 +2,9 @@
 #include "tests/catch.h"
 
 #include "runtime/thread_pool.h"
+#include "tests/child.h"
 #include "tests/plugin/fakes.h"
 
-#include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -15,6 +14,7 @@
 
 using namespace kiln;
 using namespace kiln::runtime;
+using kiln::testing::in_child, kiln::testing::in_new_process;
 
 namespace {
 
@@ -33,16 +33,6 @@ std::uint32_t mark(void* context, std::uint64_t begin, std::uint64_t end) {
   auto& marks = *static_cast<Marks*>(context);
   for (std::uint64_t i = begin; i < end; ++i) ++marks.seen[i];
   return 0;
-}
-
-/// The status with which a child process ends that runs `action`.
-template <class Action>
-int in_child(Action&& action) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(action());
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 }  // namespace
@@ -132,12 +122,7 @@ TEST_CASE("a forked child gets an error instead of a hang", "[plugin]") {
 TEST_CASE("KILN_THREADS is read at first need and checked", "[plugin]") {
   // In children, since a process asks only once. 3: a ConfigError with the right text.
   const auto with = [](const char* value) {
-    return in_child([&] {
-      ::setenv("KILN_THREADS", value, 1);
-      ::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO);
-      ::execl("/proc/self/exe", "test_plugin", "[.threads_child]", static_cast<char*>(nullptr));
-      return 9;
-    });
+    return in_new_process("[.threads_child]", "KILN_THREADS", value);
   };
   CHECK(with("5") == 0);
   for (const char* wrong : {"0", "4097", "two", "3x", "-1", "99999999999999999999"}) {

@@ -1,6 +1,7 @@
 // A host that forks before it uses Kiln: both processes work. One that forks again afterwards: the
 // child is told, and every process ends through exit.
-#include "tests/hosts/child.h"
+#include "tests/child.h"
+#include "tests/error_text.h"
 #include "tests/hosts/programs/program.h"
 #include "tests/hosts/sample.h"
 
@@ -13,15 +14,15 @@ int main() {
   const kiln::Function f = kiln::function({x}, {y}, {.backend = "cpu"});
   expect(f({kiln::Array{0.f, 0.f, 0.f}})[0].as<float>()[1] == 1, "what was built before");
   if (first == 0) return 0;
-  expect(hosts_test::status_of(first) == 0, "the first child");
+  expect(kiln::testing::status_of(first) == 0, "the first child");
   const pid_t second = ::fork();
   if (second == 0) {
-    const std::string text = hosts_test::error_of<kiln::BackendError>(
+    const std::string text = kiln::testing::error_of<kiln::BackendError>(
         [&] { f({kiln::Array{0.f, 0.f, 0.f}}); });
     expect(text.find("before it forked") != std::string::npos, "the error of the second child");
     return 0;
   }
-  expect(hosts_test::status_of(second) == 0, "the second child");
+  expect(kiln::testing::status_of(second) == 0, "the second child");
   expect(hosts_test::works_on("cpu"), "the parent after its children");
   return finished();
 }

@@ -1,6 +1,6 @@
 // A host that may have little memory: a call that needs more is an error that names what is large,
 // variables stay, smaller calls and compiling work under the limit, and all does without it.
-#include "tests/hosts/child.h"
+#include "tests/error_text.h"
 #include "tests/hosts/programs/program.h"
 #include "tests/hosts/sample.h"
 
@@ -50,7 +50,7 @@ std::string text_of_call(const kiln::Function& f, std::int64_t rows) {
   const std::vector<float> one(4, 1);
   const kiln::Array fed(one, {1, 4});
   const std::vector<std::int32_t> indices(static_cast<std::size_t>(rows), 0);
-  return hosts_test::error_of<kiln::OutOfMemory>([&] { f({fed, kiln::Array(indices)}); });
+  return kiln::testing::error_of<kiln::OutOfMemory>([&] { f({fed, kiln::Array(indices)}); });
 }
 
 }  // namespace

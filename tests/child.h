@@ -1,4 +1,4 @@
-// Running a part of a test in another process, and the text of what was thrown.
+// Running a part of a test in another process.
 #pragma once
 
 #include <fcntl.h>
@@ -6,20 +6,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <string>
 
-namespace hosts_test {
-
-/// The text of the Error thrown by `action`; empty when nothing was.
-template <class Error, class Action>
-std::string error_of(const Action& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
+namespace kiln::testing {
 
 inline int status_of(pid_t child) {
   int status = 0;
@@ -47,10 +35,10 @@ inline int in_new_process(const char* tag, const char* variable, const char* val
     ::alarm(300);
     ::setenv(variable, value, 1);
     ::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO);
-    ::execl("/proc/self/exe", "test_hosts", tag, static_cast<char*>(nullptr));
+    ::execl("/proc/self/exe", "test", tag, static_cast<char*>(nullptr));
     ::_exit(127);
   }
   return status_of(child);
 }
 
-}  // namespace hosts_test
+}  // namespace kiln::testing
