@@ -6,7 +6,9 @@
 
 namespace kiln {
 
-Array cast_to_floatx(const Array& x) { return x.astype(*dtype_of_name(floatx())); }
+Array cast_to_floatx(const Array& x, Where where) {
+  return x.astype(*dtype_of_name(floatx(where)));
+}
 
 ConfiguredDefaults configured_defaults() {
   const runtime::KerasJson json = runtime::read_keras_json();

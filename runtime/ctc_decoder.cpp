@@ -27,6 +27,10 @@ struct Scores {
         classes(inputs[0].dims()[2]),
         elements(inputs[0].as<double>()),
         lengths(inputs[1].as<std::int64_t>()) {
+    if (classes == 0) {
+      throw ValueError("ctc_decode", "y_pred", text("there is no class (y_pred has shape [",
+                                                    join_text(inputs[0].dims(), ","), "])"));
+    }
     for (std::int64_t sample = 0; sample < samples; ++sample) {
       const std::int64_t length = lengths[static_cast<std::size_t>(sample)];
       if (length >= 0 && length <= steps) continue;

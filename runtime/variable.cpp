@@ -4,6 +4,7 @@
 
 #include "core/kiln/context_impl.h"
 #include "core/kiln/sparse_impl.h"
+#include "core/types/at_line.h"
 #include "runtime/variable_state.h"
 
 #include <kiln/function.h>
@@ -67,7 +68,8 @@ Tensor filled(const char* function, const Shape& shape, double value,
   const Call call(function, where);
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
   if (is_symbolic(shape)) return wrap(ir::full(dtype, dims_of(shape), value), options.name);
-  return make_variable(Array::full(sizes_of(shape), value, dtype), options.name, {});
+  return make_variable(at_line(where, [&] { return Array::full(sizes_of(shape), value, dtype); }),
+                       options.name, {});
 }
 
 /// The value that a variable of that type takes from `value`: cast, a scalar spread.
@@ -127,7 +129,9 @@ Variable random_variable(const Shape& shape, const RandomVariableOptions& option
   const std::uint64_t seed =
       options.seed ? static_cast<std::uint64_t>(*options.seed) : next_seed();
   std::mt19937_64 generator(seed);
-  Array value = Array::zeros(sizes_of(shape), DType::Float64);
+  Array value = at_line(Call::where(), [&] {
+    return Array::zeros(sizes_of(shape), DType::Float64);
+  });
   for (double& element : value.as<double>()) element = offset + scale * draw(generator);
   if (inside) keep_below(value, dtype, inside->low, inside->high);
   return make_variable(value.astype(dtype), options.name, {});
@@ -140,8 +144,8 @@ Variable::Variable(const Tensor& tensor, Where where) : Tensor(tensor) {
   storage(tensor, "tensor");
 }
 
-const Constraint& Variable::constraint() const {
-  const Call call("constraint", {});
+const Constraint& Variable::constraint(Where where) const {
+  const Call call("constraint", where);
   return storage(*this, "variable").constraint;
 }
 
@@ -174,8 +178,7 @@ Tensor constant(const Array& value, const ConstantOptions& options, Where where)
   Array converted = value.astype(dtype);
   if (options.shape.is_set()) {
     const std::vector<std::int64_t> sizes = sizes_of(options.shape);
-    std::int64_t count = 1;
-    for (std::int64_t size : sizes) count *= size;
+    const std::int64_t count = product(ir::Dims(sizes.begin(), sizes.end())).value();
     if (converted.size() == 1 && count != 1) {
       ir::Type scalar{dtype, {}};
       const auto* bytes = static_cast<const std::byte*>(std::as_const(converted).data());
@@ -212,7 +215,9 @@ Variable eye(std::pair<std::int64_t, std::int64_t> size, const CreateOptions& op
   if (rows < 0 || columns < 0) {
     Call::value_error("size", text("size [", rows, ",", columns, "] is negative"));
   }
-  Array value = Array::zeros({rows, columns}, DType::Float64);
+  Array value = at_line(where, [&, rows = rows, columns = columns] {
+    return Array::zeros({rows, columns}, DType::Float64);
+  });
   const auto elements = value.as<double>();
   for (std::int64_t i = 0; i < std::min(rows, columns); ++i) {
     elements[static_cast<std::size_t>(i * columns + i)] = 1;

@@ -356,6 +356,9 @@ class Runner {
   [[noreturn]] void fail(const ir::Node& node, std::uint32_t code, const std::string& what) const {
     const ir::Origin& origin = context_.module->origin_of(node);
     std::string place = text(" (op ", def(node).name);
+    if (*origin.function != '\0' && origin.function != def(node).name) {
+      place += text(" of ", origin.function);
+    }
     if (origin.where.known()) place += text(" at ", origin.where.file, ":", origin.where.line);
     throw sdk::Failure(code, what + place + ")");
   }

@@ -15,6 +15,9 @@ namespace {
   std::string what = failure.what();
   if (what.find(" (op ") == std::string::npos) {
     what += text(" (op ", def(node).name);
+    if (*origin.function != '\0' && origin.function != def(node).name) {
+      what += text(" of ", origin.function);
+    }
     if (origin.where.known()) what += text(" at ", origin.where.file, ":", origin.where.line);
     what += ")";
   }

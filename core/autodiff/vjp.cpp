@@ -64,7 +64,6 @@ class Sweep {
     const auto found = cotangents_.find(x);
     return found == cotangents_.end() ? Value{} : found->second;
   }
-  const std::string& cut_by() const { return cut_by_; }
 
  private:
   bool is_varied(const Value& value) const {
@@ -107,7 +106,6 @@ class Sweep {
       throw NotImplementedError("gradients", "", text("op ", d.name, " has no gradient rule"),
                                 g.node.origin.where);
     }
-    if (cut_by_.empty()) cut_by_ = d.name;
     return {};
   }
 
@@ -115,7 +113,6 @@ class Sweep {
   std::unordered_set<Value, ValueHash> targets_;
   std::unordered_set<const Node*> dependents_;
   std::unordered_map<Value, Value, ValueHash> cotangents_;
-  std::string cut_by_;
 };
 
 }  // namespace
@@ -126,7 +123,6 @@ Vjp vjp(std::span<const Value> y, std::span<const Value> dy, std::span<const Val
   sweep.run();
   Vjp result;
   for (const Value& target : x) result.dx.push_back(sweep.cotangent(target));
-  result.cut_by = sweep.cut_by();
   return result;
 }
 

@@ -5,15 +5,14 @@
 
 #include "core/ops/op.h"
 
-#include <string>
+#include <span>
+#include <vector>
 
 namespace kiln::autodiff {
 
 struct Vjp {
   /// One per x: the cotangent, or empty where no differentiable path leads from x to a y.
   std::vector<ir::Value> dx;
-  /// Name of an op without gradient that cut a path ("argmax"); empty when none did.
-  std::string cut_by;
 };
 
 /// Vector-Jacobian product: given cotangents `dy` of `y` (equal types; an empty one counts as

@@ -1,15 +1,16 @@
-// Arithmetic of sizes in 64 bits: ValueError instead of a wrapped result.
+// Arithmetic of sizes in 64 bits: ValueError of the K call that runs instead of a wrapped result.
 #pragma once
 
 #include "core/ir/dim.h"
-
-#include <kiln/error.h>
 
 #include <algorithm>
 
 namespace kiln::ir::checked {
 
-[[noreturn]] inline void overflow() { throw ValueError("", "", "a dimension leaves 64 bits"); }
+/// Names the function and the line of the current origin.
+[[noreturn]] void refuse(const char* fact);
+
+[[noreturn]] inline void overflow() { refuse("a dimension leaves 64 bits"); }
 
 inline std::int64_t add(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
@@ -24,7 +25,7 @@ inline std::int64_t mul(std::int64_t a, std::int64_t b) {
 }
 
 inline std::int64_t floor_div_int(std::int64_t a, std::int64_t b) {
-  if (b == 0) throw ValueError("", "", "a dimension is divided by zero");
+  if (b == 0) refuse("a dimension is divided by zero");
   if (b == -1) return mul(a, -1);
   const std::int64_t quotient = a / b;
   return (a % b != 0 && (a < 0) != (b < 0)) ? quotient - 1 : quotient;

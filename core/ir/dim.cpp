@@ -3,6 +3,7 @@
 #include "core/ir/dim.h"
 
 #include "core/ir/checked_size.h"
+#include "core/ir/node.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
@@ -12,6 +13,11 @@
 #include <ostream>
 
 namespace kiln::ir {
+
+void checked::refuse(const char* fact) {
+  const Origin origin = current_origin();
+  throw ValueError(origin.function, "", fact, origin.where);
+}
 
 struct DimAlgebra {
   static Dim of(DimExpr expr) {
@@ -266,7 +272,7 @@ Dim operator*(const Dim& a, const Dim& b) {
 }
 
 Dim floor_div(const Dim& a, const Dim& b) {
-  if (b.is_static() && b.value() == 0) throw ValueError("", "", "a dimension is divided by zero");
+  if (b.is_static() && b.value() == 0) checked::refuse("a dimension is divided by zero");
   if (auto quotient = exact_quotient(a, b)) return *quotient;
   return combine(DimAtomKind::FloorDiv, a, b);
 }
@@ -274,7 +280,7 @@ Dim floor_div(const Dim& a, const Dim& b) {
 Dim ceil_div(const Dim& a, const Dim& b) { return floor_div(a + b - 1, b); }
 
 Dim mod(const Dim& a, const Dim& b) {
-  if (b.is_static() && b.value() == 0) throw ValueError("", "", "a dimension is divided by zero");
+  if (b.is_static() && b.value() == 0) checked::refuse("a dimension is divided by zero");
   if (exact_quotient(a, b)) return 0;
   return combine(DimAtomKind::Mod, a, b);
 }

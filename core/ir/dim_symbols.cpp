@@ -4,6 +4,8 @@
 #include "core/ir/dim.h"
 #include "core/types/text.h"
 
+#include <kiln/error.h>
+
 namespace kiln::ir {
 namespace {
 

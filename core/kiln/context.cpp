@@ -3,6 +3,8 @@
 #include <kiln/context.h>
 
 #include "core/kiln/context_impl.h"
+#include "core/ir/node.h"
+#include "core/types/at_line.h"
 #include "core/types/text.h"
 
 #include <atomic>
@@ -36,15 +38,22 @@ thread_local std::string t_scope;
   throw ValueError(function, argument, text(argument, " '", value, "' is not ", expected), where);
 }
 
+/// Inside of a K function the line is that of its call.
+Where users_line(Where where) {
+  const Where running = ir::current_origin().where;
+  return running.known() ? running : where;
+}
+
 /// The value of `member`; read from keras.json, with the others that were not set, when needed.
 template <class T>
-T configured(std::optional<T> State::*member) {
+T configured(std::optional<T> State::*member, Where where) {
   State& s = state();
   {
     const std::lock_guard lock(s.mutex);
     if (s.*member) return *(s.*member);
   }
-  const ConfiguredDefaults defaults = configured_defaults();  // reads a file and may throw
+  const ConfiguredDefaults defaults =  // reads a file and may throw
+      at_line(users_line(where), [] { return configured_defaults(); });
   const std::lock_guard lock(s.mutex);
   if (!s.epsilon) s.epsilon = defaults.epsilon.value_or(1e-7);
   if (!s.floatx) s.floatx = defaults.floatx.value_or("float32");
@@ -64,7 +73,7 @@ bool is_floatx(const std::string& name) {
 
 }  // namespace
 
-double epsilon() { return configured(&State::epsilon); }
+double epsilon(Where where) { return configured(&State::epsilon, where); }
 
 void set_epsilon(double e, Where where) {
   if (!(e > 0) || !std::isfinite(e)) {
@@ -73,7 +82,7 @@ void set_epsilon(double e, Where where) {
   configure(&State::epsilon, e);
 }
 
-std::string floatx() { return configured(&State::floatx); }
+std::string floatx(Where where) { return configured(&State::floatx, where); }
 
 void set_floatx(const std::string& floatx, Where where) {
   if (!is_floatx(floatx)) {
@@ -82,7 +91,7 @@ void set_floatx(const std::string& floatx, Where where) {
   configure(&State::floatx, floatx);
 }
 
-std::string image_data_format() { return configured(&State::data_format); }
+std::string image_data_format(Where where) { return configured(&State::data_format, where); }
 
 void set_image_data_format(const std::string& data_format, Where where) {
   if (data_format != "channels_last" && data_format != "channels_first") {
@@ -92,8 +101,8 @@ void set_image_data_format(const std::string& data_format, Where where) {
   configure(&State::data_format, data_format);
 }
 
-std::string image_dim_ordering() {
-  return image_data_format() == "channels_first" ? "th" : "tf";
+std::string image_dim_ordering(Where where) {
+  return image_data_format(where) == "channels_first" ? "th" : "tf";
 }
 
 void set_image_dim_ordering(const std::string& dim_ordering, Where where) {
@@ -160,13 +169,13 @@ std::uint64_t next_call_counter() {
 
 std::string scoped_name(const std::string& name) { return name.empty() ? name : t_scope + name; }
 
-NameScope::NameScope(const std::string& name) : outer_(t_scope) {
-  if (name.empty()) throw ValueError("name_scope", "name", "name is empty");
+NameScope::NameScope(const std::string& name, Where where) : outer_(t_scope) {
+  if (name.empty()) throw ValueError("name_scope", "name", "name is empty", where);
   t_scope += name + "/";
 }
 
 NameScope::~NameScope() { t_scope = outer_; }
 
-NameScope name_scope(const std::string& name) { return NameScope(name); }
+NameScope name_scope(const std::string& name, Where where) { return NameScope(name, where); }
 
 }  // namespace kiln

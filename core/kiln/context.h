@@ -12,34 +12,35 @@
 
 namespace kiln {
 
-/// The fuzz factor, 1e-7 unless configured.
+/// The fuzz factor, 1e-7 unless configured. Errors: ConfigError for a bad keras.json.
 ///     const double fuzz = K::epsilon();
 ///     fuzz;  // 1e-07
-KILN_API double epsilon();
+KILN_API double epsilon(Where where = Where::here());
 /// Errors: ValueError when e is not a positive finite number.
 ///     K::set_epsilon(1e-3);
 ///     K::epsilon();  // 0.001
 KILN_API void set_epsilon(double e, Where where = Where::here());
-/// "float16", "float32" (unless configured) or "float64".
+/// "float16", "float32" (unless configured) or "float64". Errors: as for epsilon.
 ///     const auto x = K::zeros({2});
 ///     K::dtype(x) == K::floatx();  // true
-KILN_API std::string floatx();
+KILN_API std::string floatx(Where where = Where::here());
 /// For tensors made later. Errors: ValueError for any other name; the old one stays.
 ///     K::set_floatx("float64");
 ///     K::dtype(K::zeros({2}));  // float64
 KILN_API void set_floatx(const std::string& floatx, Where where = Where::here());
-/// "channels_last" (unless configured) or "channels_first".
+/// "channels_last" (unless configured) or "channels_first". Errors: as for epsilon.
 ///     const std::string layout = K::image_data_format();
 ///     layout;  // channels_last
-KILN_API std::string image_data_format();
+KILN_API std::string image_data_format(Where where = Where::here());
 /// Errors: ValueError for any other name.
 ///     K::set_image_data_format("channels_first");
 ///     K::image_data_format();  // channels_first
 KILN_API void set_image_data_format(const std::string& data_format, Where where = Where::here());
-/// The old names: "tf" is channels_last, "th" channels_first.
+/// The old names: "tf" is channels_last, "th" channels_first. Errors: as for epsilon; ValueError
+/// for any other name.
 ///     K::set_image_dim_ordering("th");
 ///     K::image_dim_ordering();  // th
-KILN_API std::string image_dim_ordering();
+KILN_API std::string image_dim_ordering(Where where = Where::here());
 KILN_API void set_image_dim_ordering(const std::string& dim_ordering,
                                      Where where = Where::here());
 
@@ -68,10 +69,11 @@ KILN_API void set_learning_phase(int value, Where where = Where::here());
 ///     x == draw();  // true
 KILN_API void set_random_seed(std::int64_t seed);
 
-/// While it lives, names given on this thread are prefixed: 'outer/inner/x'.
+/// While it lives, names given on this thread are prefixed: 'outer/inner/x'. Errors: ValueError for
+/// an empty name.
 class KILN_API NameScope {
  public:
-  explicit NameScope(const std::string& name);
+  explicit NameScope(const std::string& name, Where where = Where::here());
   ~NameScope();
   NameScope(const NameScope&) = delete;
   NameScope& operator=(const NameScope&) = delete;
@@ -79,9 +81,10 @@ class KILN_API NameScope {
  private:
   std::string outer_;
 };
-/// auto scope = K::name_scope("encoder");
+/// A scope that lasts as long as the value is kept. Scopes nest: 'outer/inner/x'. Errors: ValueError
+/// for an empty name.
 ///     const auto scope = K::name_scope("encoder");
 ///     K::zeros({2}, {.name = "bias"}).name();  // encoder/bias
-KILN_API NameScope name_scope(const std::string& name);
+KILN_API NameScope name_scope(const std::string& name, Where where = Where::here());
 
 }  // namespace kiln

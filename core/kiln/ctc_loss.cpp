@@ -43,9 +43,11 @@ Value lengths(const Operand& operand, const Dim& samples, const char* argument) 
   return ir::with_dims(ir::cast(flat, DType::Int64), {samples});
 }
 
-/// x, which the call refuses unless 0 <= x < limit.
-Value within(const Value& x, const Dim& limit) {
-  return ir::gather(ir::iota({DType::Int64, {limit}}, 0), x);
+/// x, which the call refuses unless 0 <= x < limit, with an error that names `argument`.
+Value within(const Value& x, const Dim& limit, const char* argument) {
+  const Value range = ir::iota({DType::Int64, {limit}}, 0);
+  const ir::OriginScope named({Call::where(), argument}, /*replace=*/true);
+  return ir::gather(range, x);
 }
 
 class BatchCost {
@@ -61,13 +63,18 @@ class BatchCost {
     if (equal(raw.dims()[0], labels.dims()[0]) == ir::Answer::No) {
       Call::value_error("y_true", text("batch sizes differ", types));
     }
+    if (equal(raw.dims()[2], 0) == ir::Answer::Yes) {
+      Call::value_error("y_pred", text("there is no class", types));
+    }
     dtype_ = raw.dtype();
     samples_ = raw.dims()[0];
     time_ = raw.dims()[1];
     classes_ = raw.dims()[2];
     longest_ = labels.dims()[1];
-    steps_ = within(lengths(input_length, samples_, "input_length"), time_ + 1);
-    count_ = within(lengths(label_length, samples_, "label_length"), longest_ + 1);
+    steps_ = within(lengths(input_length, samples_, "input_length"), time_ + 1,
+                    "ctc_batch_cost.input_length");
+    count_ = within(lengths(label_length, samples_, "label_length"), longest_ + 1,
+                    "ctc_batch_cost.label_length");
     read_labels(ir::with_dims(ir::cast(labels, DType::Int64), {samples_, longest_}));
     read_probabilities(widened(raw));
   }
@@ -95,7 +102,8 @@ class BatchCost {
   void read_labels(const Value& labels) {
     const Dims dims = labels.dims();
     const Value known = ir::less(positions(dims, 1), ir::broadcast_over(count_, dims, {1}));
-    const Value checked = within(ir::select(known, labels, zeros(dims)), classes_ - 1);
+    const Value checked = within(ir::select(known, labels, zeros(dims)), classes_ - 1,
+                                 "ctc_batch_cost.y_true");
     const Value blank = ir::broadcast_to(ir::dim_size(classes_ - 1), {samples_, longest_, 1});
     const Value pairs = ir::concat({blank, ir::reshape(checked, {samples_, longest_, 1})}, 2);
     const Value last = ir::broadcast_to(ir::dim_size(classes_ - 1), {samples_, 1});

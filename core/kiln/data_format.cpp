@@ -1,8 +1,6 @@
 // Names of data formats, and the rank that a function of images or volumes demands.
 #include "core/kiln/data_format_impl.h"
 
-#include "core/types/at_line.h"
-
 #include <kiln/context.h>
 
 namespace kiln {
@@ -15,7 +13,7 @@ DataFormat data_format_of(const std::string& name) {
 }
 
 DataFormat data_format_of(const std::optional<std::string>& name) {
-  return data_format_of(name ? *name : at_line(Call::where(), image_data_format));
+  return data_format_of(name ? *name : image_data_format());
 }
 
 void require_rank(const ir::Value& x, int rank, const char* argument) {

@@ -38,6 +38,10 @@ Value bounded(Op op, const Value& x, const OptionalOperand& bound, const char* a
   return ir::binary(op, a, b);
 }
 
+bool is_number(const OptionalOperand& bound) {
+  return !bound.is_none() && !bound.value().is_tensor();
+}
+
 }  // namespace
 
 Tensor square(const Operand& x) {
@@ -76,7 +80,12 @@ Tensor clip(const Operand& x, const OptionalOperand& min_value,
             const OptionalOperand& max_value) {
   const Call call("clip", x.where());
   Value value = number_of(x);
-  if (!max_value.is_none()) value = bounded(Op::Minimum, value, max_value, "max_value");
+  // The gradient of numbers that are the wrong way round is that of both being min_value.
+  const bool reversed = is_number(min_value) && is_number(max_value) &&
+                        max_value.value().real() < min_value.value().real();
+  if (reversed) value_of(max_value.value(), value.dtype(), "max_value");
+  const OptionalOperand& highest = reversed ? min_value : max_value;
+  if (!highest.is_none()) value = bounded(Op::Minimum, value, highest, "max_value");
   if (!min_value.is_none()) value = bounded(Op::Maximum, value, min_value, "min_value");
   return wrap(value);
 }

@@ -3,10 +3,38 @@
 #include <kiln/gradients.h>
 
 #include "core/autodiff/vjp.h"
+#include "core/ir/traverse.h"
 #include "core/kiln/tensor_impl.h"
+
+#include <algorithm>
+#include <unordered_set>
 
 namespace kiln {
 namespace {
+
+/// Whether no gradient passes a node: an index, an integer, constant almost everywhere, or computed
+/// by a host function that is no identity.
+bool cuts(const ir::Node& node) {
+  if (node.op == ir::Op::HostCall && node.types.size() != 1) return true;
+  const auto has_float = [](const ir::Type& type) { return is_float(type.dtype); };
+  return !def(node).differentiable || std::none_of(node.types.begin(), node.types.end(), has_float);
+}
+
+/// The K function that cuts the way from x to the last of `order`; empty when there is no way.
+std::string cut_by(const std::vector<const ir::Node*>& order, const ir::Value& x) {
+  std::unordered_set<const ir::Node*> dependents;
+  for (const ir::Node* node : order) {
+    const auto depends = [&](const ir::Value& operand) {
+      return operand == x || dependents.count(operand.node.get()) != 0;
+    };
+    if (std::none_of(node->operands.begin(), node->operands.end(), depends)) continue;
+    dependents.insert(node);
+    if (!cuts(*node)) continue;
+    const std::string function = node->origin.function;
+    return function.empty() ? std::string(def(*node).name) : function;
+  }
+  return "";
+}
 
 std::string missing_text(const Tensor& variable, const std::string& cut_by) {
   const std::string name = variable.name();
@@ -36,10 +64,13 @@ std::vector<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& va
   }
   const ir::Value dy = ir::like(y, 1.0);
   const autodiff::Vjp result = autodiff::vjp({&y, 1}, {&dy, 1}, x);
+  const bool all_found = std::all_of(result.dx.begin(), result.dx.end(),
+                                     [](const ir::Value& dx) { return bool(dx); });
+  const auto order = all_found ? std::vector<const ir::Node*>() : ir::topological_order({&y, 1});
   std::vector<Tensor> gradients;
   for (std::size_t i = 0; i < x.size(); ++i) {
     gradients.push_back(result.dx[i] ? wrap(result.dx[i])
-                                     : missing(missing_text(variables[i], result.cut_by)));
+                                     : missing(missing_text(variables[i], cut_by(order, x[i]))));
   }
   return gradients;
 }

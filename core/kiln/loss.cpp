@@ -3,7 +3,6 @@
 #include <kiln/loss.h>
 
 #include "core/kiln/formulas_impl.h"
-#include "core/types/at_line.h"
 
 #include <kiln/context.h>
 
@@ -26,7 +25,7 @@ std::string both(const Value& target, const Value& output) {
 
 /// Probabilities away from 0 and 1, where the logarithm has its poles.
 Value held(const Value& probabilities) {
-  const double fuzz = at_line(Call::where(), epsilon);
+  const double fuzz = epsilon();
   return clipped(probabilities, fuzz, 1 - fuzz);
 }
 

@@ -37,6 +37,7 @@ class Rnn {
   Rnn(const StepFunction& step, const Tensor& inputs, const std::vector<Tensor>& initial_states,
       const RnnOptions& options)
       : step_(step), options_(options) {
+    if (!step) Call::value_error("step_function", "step_function is an empty function");
     const Value x = value_of(inputs, "inputs");
     if (x.rank() < 3) {
       Call::value_error("inputs", text("inputs has rank ", x.rank(),
@@ -117,7 +118,29 @@ class Rnn {
       step.states.push_back(
           fitted_state(value_of(result.states[i], "step_function"), states[i], i));
     }
+    require_maskable(step);
     return step;
+  }
+
+  /// A mask chooses along axis 0.
+  void require_maskable(const Step& step) const {
+    if (!mask_) return;
+    const auto require = [&](const Value& x, const std::string& what) {
+      if (x.rank() > 0 && equal(x.dims()[0], samples_) != ir::Answer::No) return;
+      Call::value_error("mask", text(what, " has no axis 0 of ", samples_,
+                                     " samples for the mask (", what, " ", x.type(), ", mask ",
+                                     value_of(options_.mask, "mask").type(), ")"));
+    };
+    require(step.output, "the step's output");
+    for (std::size_t i = 0; i < step.states.size(); ++i) require(step.states[i], text("state ", i));
+  }
+
+  /// An unrolled step's output has the type of the one before.
+  static void require_same_output(const Value& now, const Value& before) {
+    const bool fits = equal(now.dims(), before.dims()) != ir::Answer::No;
+    if (fits && now.dtype() == before.dtype()) return;
+    Call::value_error("step_function", text("the step gives output ", now.type(),
+                                            " but gave ", before.type(), " the step before"));
   }
 
   static Value fitted_state(const Value& state, const Value& old, std::size_t i) {
@@ -157,6 +180,7 @@ class Rnn {
       const std::int64_t t = options_.go_backwards ? length - 1 - i : i;
       const ir::PositionScope position(ir::scalar_constant_int(DType::Int64, t));
       Step step = call_step(at(x_, t), states);
+      if (output) require_same_output(step.output, output);
       if (mask_) {
         if (!output) output = ir::zeros_like(step.output);
         step = masked(step, at(mask_, t), output, states);

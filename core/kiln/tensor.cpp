@@ -2,7 +2,6 @@
 #include "core/kiln/context_impl.h"
 #include "core/kiln/sparse_impl.h"
 #include "core/kiln/tensor_impl.h"
-#include "core/types/at_line.h"
 
 #include <kiln/context.h>
 
@@ -106,7 +105,7 @@ ir::Value value_of(const std::vector<Tensor>& tensors, std::size_t i, const char
 }
 
 DType floatx_dtype() {
-  return at_line(Call::where(), [] { return *dtype_of_name(floatx()); });
+  return *dtype_of_name(floatx());
 }
 
 DType dtype_of(const DTypeArgument& argument, DType fallback) {

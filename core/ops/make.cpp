@@ -64,31 +64,32 @@ void Inference::settle(Guard::Kind kind, Answer answer, const Dim& left, const D
                        const std::string& fact) {
   if (answer == Answer::No) value_error(fact);
   if (!guards_) return;
-  const std::string full = text(function_name(op_), ": ", fact, " (", operand_list(), ")");
+  const std::string full = text(function_name(op_), ": ", fact, operand_list());
   guards_->push_back({kind, left, right, full, current_origin()});
 }
 
 void Inference::value_error(const std::string& fact) const {
-  throw ValueError(function_name(op_), "", text(fact, " (", operand_list(), ")"),
+  throw ValueError(function_name(op_), "", text(fact, operand_list()),
                    current_origin().where);
 }
 
 void Inference::type_error(const std::string& fact) const {
-  throw TypeError(function_name(op_), "", text(fact, " (", operand_list(), ")"),
+  throw TypeError(function_name(op_), "", text(fact, operand_list()),
                   current_origin().where);
 }
 
 std::string Inference::operand_list() const {
+  if (operands_.empty()) return "";
   const OpDef& d = def(op_);
   // To a user who called another function the op's names for its operands say nothing.
   const bool by_name = d.arity != kVariadic && function_name(op_) == d.name;
-  std::string out;
+  std::string out = " (";
   for (std::size_t i = 0; i < operands_.size(); ++i) {
     if (i != 0) out += ", ";
     const bool named = by_name && i < d.operands.size();
     out += named ? text(d.operands[i], " ", type(i)) : text(type(i));
   }
-  return out;
+  return out + ")";
 }
 
 NodeRef make_node(Op op, Attrs attrs, std::vector<Value> operands) {

@@ -6,9 +6,9 @@
 
 namespace kiln {
 
-/// `x` cast to floatx(), on the host.
+/// `x` cast to floatx(), on the host, whatever its dtype and shape. Errors: as for epsilon.
 ///     const auto x = K::cast_to_floatx(K::Array{1, 2});
 ///     x.dtype();  // float32
-KILN_API Array cast_to_floatx(const Array& x);
+KILN_API Array cast_to_floatx(const Array& x, Where where = Where::here());
 
 }  // namespace kiln

@@ -20,8 +20,8 @@ class KILN_API Variable : public Tensor {
   Variable() = default;
   /// TypeError when `tensor` is not a variable.
   explicit Variable(const Tensor& tensor, Where where = Where::here());
-  /// The constraint given at creation; empty when none was.
-  const Constraint& constraint() const;
+  /// The constraint given at creation; empty when none was. ValueError for an empty variable.
+  const Constraint& constraint(Where where = Where::here()) const;
 };
 
 struct VariableOptions {

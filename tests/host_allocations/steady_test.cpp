@@ -114,6 +114,34 @@ Steady transposed_product() {
                 {drawn({20, 90}, 1), drawn({80, 90}, 2)}, {Array::zeros({20, 80})});
 }
 
+/// Labels 0 .. labels - 1 for each sample, over and over.
+Array counted_labels(std::int64_t samples, std::int64_t labels) {
+  std::vector<std::int32_t> values(static_cast<std::size_t>(samples * labels));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<std::int32_t>(i) % static_cast<std::int32_t>(labels);
+  }
+  return Array(values, {samples, labels});
+}
+
+Array lengths(std::int64_t samples, std::int32_t length) {
+  return Array(std::vector<std::int32_t>(static_cast<std::size_t>(samples), length), {samples, 1});
+}
+
+/// The CTC cost of a batch and its gradient: two loops over time.
+Steady ctc_cost_and_slope(std::int64_t samples, std::int64_t steps, std::int64_t labels) {
+  const Tensor y = placeholder({.shape = {None, None, labels + 1}});
+  const Tensor truth = placeholder({.shape = {None, None}, .dtype = "int32"});
+  const Tensor n = placeholder({.shape = {None, 1}, .dtype = "int32"});
+  const Tensor m = placeholder({.shape = {None, 1}, .dtype = "int32"});
+  const Tensor cost = ctc_batch_cost(truth, softmax(y), n, m);
+  const Tensor slope = gradients(sum(cost), {y})[0];
+  return Steady(function({truth, y, n, m}, {cost, slope}, {.backend = "cpu"}),
+                {counted_labels(samples, labels), drawn({samples, steps, labels + 1}, 3),
+                 lengths(samples, static_cast<std::int32_t>(steps)),
+                 lengths(samples, static_cast<std::int32_t>(labels))},
+                {Array::zeros({samples, 1}), Array::zeros({samples, steps, labels + 1})});
+}
+
 /// Kernels that are divided among the threads.
 Steady large_chain() {
   const Tensor x = placeholder({.shape = {None, 1024}});
@@ -139,6 +167,7 @@ const Row kRows[] = {
     {"a training step of a small network", [] { return mlp_step(64, 128, 128, 10); }},
     {"one step of an LSTM", [] { return lstm_step(4, 32, 64); }},
     {"a training step through an LSTM", [] { return lstm_training(8, 12, 32, 32); }},
+    {"a CTC cost and its gradient", [] { return ctc_cost_and_slope(32, 200, 40); }},
     {"kernels for several threads", large_chain},
     {"a training step of a large network", [] { return mlp_step(64, 784, 512, 10); }},
     {"a training step with few classes", [] { return mlp_step(8, 16, 32, 4); }},

@@ -1,6 +1,7 @@
 // Gradients of the K functions against finite differences, to second order. Domains keep away from
 // kinks and poles; what happens there is in the tables of values.
 #include "tests/catch.h"
+#include "tests/error_text.h"
 #include "tests/k/row.h"
 
 namespace kiln::test {
@@ -88,6 +89,37 @@ const SmoothRow kRows[] = {
 };
 
 }  // namespace
+
+TEST_CASE("what has no gradient says so by name", "[k]") {
+  struct Named {
+    const char* name;
+    Build build;
+  };
+  const Named rows[] = {
+      {"round", [](const Tensors& x) { return round(x[0]); }},
+      {"sign", [](const Tensors& x) { return sign(x[0]); }},
+      {"argmax", [](const Tensors& x) { return cast(argmax(x[0]), "float32"); }},
+      {"argmin", [](const Tensors& x) { return cast(argmin(-x[0]), "float32"); }},
+      {"any", [](const Tensors& x) { return cast(any(x[0]), "float32"); }},
+      {"all", [](const Tensors& x) { return cast(all(x[0]), "float32"); }},
+      {"not_equal", [](const Tensors& x) { return cast(not_equal(x[0], 2), "float32"); }},
+      {"less", [](const Tensors& x) { return switch_(less(x[0], 2), 5, x[1].slice(1, {})); }},
+      {"operator>", [](const Tensors& x) { return cast(x[0] > 1, "float32"); }},
+      {"cast", [](const Tensors& x) { return gather(x[1], cast(x[0], "int32")); }},
+      {"stop_gradient", [](const Tensors& x) { return exp(stop_gradient(x[0])); }},
+  };
+  for (const Named& row : rows) {
+    INFO(row.name);
+    const Tensor w = variable({1., 2., 3.}, {.name = "w"}), other = variable({1.}, {.name = "o"});
+    const Tensor table = constant({5., 6., 7., 8.});
+    const std::vector<Tensor> slopes = gradients(sum(row.build({w, table})), {w, other});
+    CHECK(testing::error_text<ValueError>([&] { slopes[0] + 1; }) ==
+          "operator+: x is empty: the loss does not depend on w, so it has no gradient; " +
+              std::string(row.name) + " on the way is not differentiable");
+    CHECK(testing::error_text<ValueError>([&] { slopes[1] + 1; }) ==
+          "operator+: x is empty: the loss does not depend on o, so it has no gradient");
+  }
+}
 
 TEST_CASE("gradients of K functions against finite differences", "[k]") {
   for (const SmoothRow& row : kRows) run(row);

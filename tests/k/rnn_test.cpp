@@ -1,5 +1,5 @@
 // rnn: a loop and its unrolled form are the same function, with the same gradients, whatever the
-// options; and what a step may not do.
+// options. Plain loops and misuse: rnn_plain_test.cpp.
 #include "tests/catch.h"
 #include "tests/k/row.h"
 
@@ -23,6 +23,10 @@ Array ramp(std::vector<std::int64_t> dims, double scale, double from) {
 Tensor wide(const Array& value) { return constant(value, {.dtype = "float64"}); }
 Tensor input(std::vector<std::int64_t> dims) {
   return placeholder({.shape = dims, .dtype = "float64"});
+}
+
+Function compiled(const Tensors& inputs, const Tensors& outputs) {
+  return function(inputs, outputs, {.backend = tested_backend()});
 }
 
 struct Setting {
@@ -78,7 +82,7 @@ std::vector<Array> results_of(const Setting& setting, bool unroll) {
                            ramp({kSamples, kFeatures}, 0.5, 0.7),
                            ramp({kFeatures, kFeatures}, 0.9, 0.3)};
   if (setting.constants) feeds.push_back(ramp({kSamples, kFeatures}, 0.7, 0.2));
-  return function(inputs, outputs)(feeds);
+  return compiled(inputs, outputs)(feeds);
 }
 
 TEST_CASE("an unrolled loop has the values and gradients of the loop") {
@@ -150,7 +154,7 @@ TEST_CASE("masked steps repeat the output and keep the states") {
     RnnOptions options = masked_options();
     options.unroll = unroll;
     const RnnResult run = rnn(adding, x, {start}, options);
-    const auto result = function({}, {run.outputs, run.new_states[0], run.last_output})();
+    const auto result = compiled({}, {run.outputs, run.new_states[0], run.last_output})();
     const std::vector<double> outputs{0, 1020, 1050, 2040, 2040, 2100};
     CHECK(difference(result[0], Array(outputs, {2, 3, 1}), 0) == "");
     CHECK(difference(result[1], Array(std::vector<double>{105, 210}, {2, 1}), 0) == "");
@@ -163,7 +167,8 @@ TEST_CASE("outputs of a backwards loop are in the order of iteration") {
   RnnOptions options{};
   options.go_backwards = true;
   const RnnResult run = rnn(adding, x, {wide(Array::zeros({1, 1}))}, options);
-  CHECK(difference(eval(run.outputs), Array(std::vector<double>{30, 50, 60}, {1, 3, 1}), 0) == "");
+  const Array outputs = compiled({}, {run.outputs})()[0];
+  CHECK(difference(outputs, Array(std::vector<double>{30, 50, 60}, {1, 3, 1}), 0) == "");
 }
 
 TEST_CASE("input_length cuts the mask, too") {
@@ -182,7 +187,7 @@ TEST_CASE("input_length cuts the mask, too") {
       options.go_backwards = expected.backwards;
       options.unroll = unroll;
       const RnnResult run = rnn(adding, x, {start}, options);
-      const auto result = function({}, {run.outputs, run.new_states[0], run.last_output})();
+      const auto result = compiled({}, {run.outputs, run.new_states[0], run.last_output})();
       CHECK(difference(result[0], Array(expected.outputs, {2, 2, 1}), 0) == "");
       CHECK(difference(result[1], Array(std::vector<double>{102, 204}, {2, 1}), 0) == "");
       CHECK(difference(result[2], Array(std::vector<double>{1020, 2040}, {2, 1}), 0) == "");
@@ -198,7 +203,7 @@ TEST_CASE("input_length unrolls a masked loop of unknown length") {
   options.mask = mask;
   options.unroll = true;
   const RnnResult run = rnn(adding, x, {wide(Array::zeros({2, 1}))}, options);
-  const Function f = function({x, mask}, {run.outputs});
+  const Function f = compiled({x, mask}, {run.outputs});
   const Array feed(std::vector<double>{1, 2, 3, 4, 5, 6}, {2, 3, 1});
   const Array outputs = f({feed, mask_array().reshape({2, 3, 1})})[0];
   CHECK(difference(outputs, Array(std::vector<double>{0, 20, 40, 40}, {2, 2, 1}), 0) == "");
@@ -228,7 +233,7 @@ TEST_CASE("a backwards loop hands its constants to each step") {
     options.constants = {wide(2.0), wide(10.0)};
     options.unroll = unroll;
     const RnnResult run = rnn(step, x, {wide(Array(std::vector<double>{1}, {1, 1}))}, options);
-    const auto result = function({}, {run.outputs, run.new_states[0]})();
+    const auto result = compiled({}, {run.outputs, run.new_states[0]})();
     const std::vector<double> outputs{32, 84, 178};
     CHECK(difference(result[0], Array(outputs, {1, 3, 1}), 0) == "");
     CHECK(difference(result[1], Array(std::vector<double>{178}, {1, 1}), 0) == "");
@@ -240,7 +245,7 @@ TEST_CASE("over no steps the output is zeros and the states stay") {
   const Tensor h = input({2, 1});
   const RnnResult run = rnn(adding, x, {h});
   const Tensor gradient = gradients(sum(run.new_states[0]), {h})[0];
-  const Function f = function({x, h}, {run.last_output, run.outputs, run.new_states[0], gradient});
+  const Function f = compiled({x, h}, {run.last_output, run.outputs, run.new_states[0], gradient});
   const Array state(std::vector<double>{3, 4}, {2, 1});
   const auto result = f({Array::zeros({2, 0, 1}), state});
   CHECK(difference(result[0], Array::zeros({2, 1}, DType::Float64), 0) == "");
@@ -257,7 +262,7 @@ TEST_CASE("input_length bounds the steps") {
     options.input_length = 2;
     options.unroll = unroll;
     const RnnResult run = rnn(adding, x, {wide(Array::zeros({1, 1}))}, options);
-    const Array outputs = function({x}, {run.outputs})({feed})[0];
+    const Array outputs = compiled({x}, {run.outputs})({feed})[0];
     CHECK(difference(outputs, Array(std::vector<double>{10, 30}, {1, 2, 1}), 0) == "");
   }
 }
@@ -283,7 +288,7 @@ std::vector<Array> dropped(const Dropped& setting, const Array& feed) {
   if (setting.mask) options.mask = constant(Array(kDroppedMask, {2, 4}), {.dtype = "int32"});
   const RnnResult run = rnn(step, x, {wide(Array::zeros({2, 3}))}, options);
   const Tensor loss = sum(square(run.outputs));
-  return function({x}, {loss, gradients(loss, {x})[0], run.outputs})({feed});
+  return compiled({x}, {loss, gradients(loss, {x})[0], run.outputs})({feed});
 }
 
 TEST_CASE("dropout in a step draws anew at each step, unrolled or not") {
@@ -352,45 +357,6 @@ TEST_CASE("the gradient of dropout in a step sees the same draws") {
                             dropped(setting, down)[0].item<double>()) / (2 * kStep);
       CHECK(gradient.as<double>()[i] == Approx(slope).epsilon(1e-5).margin(1e-7));
     }
-  }
-}
-
-/// The error of a loop over (2, 3, 1) with that step.
-std::string error_of(const StepFunction& step, const RnnOptions& options = {},
-                     const std::vector<std::int64_t>& dims = {2, 3, 1}) {
-  try {
-    rnn(step, input(dims), {input({2, 1})}, options);
-  } catch (const ValueError& error) {
-    CHECK(error.function() == "rnn");
-    CHECK(std::string(error.where().file) == __FILE__);
-    return error.message();
-  }
-  return "nothing was thrown";
-}
-
-TEST_CASE("what a loop refuses") {
-  using States = std::vector<Tensor>;
-  CHECK(error_of(adding, {}, {2, 3}) ==
-        "rnn: inputs has rank 2 but at least 3 is needed (inputs float64[2,3])");
-  CHECK(error_of([](const Tensor& in, const States&) { return StepResult{in, {}}; }) ==
-        "rnn: the step gives 0 states but got 1 initial states");
-  CHECK(error_of([](const Tensor& in, const States&) {
-          return StepResult{in, {cast(in, "float32")}};
-        }) == "rnn: the step gives state 0 as float32[2,1] but it went in as float64[2,1]");
-  RnnOptions masked{};
-  masked.mask = input({2, 4});
-  CHECK(error_of(adding, masked) ==
-        "rnn: mask does not fit inputs (mask float64[2,4], inputs float64[2,3,1])");
-  RnnOptions shorter{};
-  shorter.input_length = -1;
-  CHECK(error_of(adding, shorter) == "rnn: input_length is -1");
-  RnnOptions unrolled{};
-  unrolled.unroll = true;
-  try {
-    rnn(adding, placeholder({.shape = {2, None, 1}}), {input({2, 1})}, unrolled);
-    FAIL("nothing was thrown");
-  } catch (const ValueError& error) {
-    CHECK(error.message().find("unrolling needs a known number of steps") != std::string::npos);
   }
 }
 

@@ -195,7 +195,7 @@ TEST_CASE("errors in the text name the place") {
         "m.kir:3:19: symbol x.0 is declared twice");
   CHECK(error_of(small_with("[0.1,-0]", "[0.1,-0x]")) == "m.kir:7:25: '-0x' is no float32");
   CHECK(error_of(small_with("[0.1,-0]", "[0.1]")) ==
-        "m.kir:7:6: dot: a constant float32[2] has 4 bytes ()");
+        "m.kir:7:6: dot: a constant float32[2] has 4 bytes");
   CHECK(error_of(small_with("%5 = add %2 %4 : float32[x.0,2]", "%5 = add %2 %4 : float32[2]")) ==
         "m.kir:9:17: the type of add is float32[x.0,2], not float32[2]");
   CHECK(error_of(small_with("outputs %5", "outputs %5#1")) == "m.kir:14:9: %5 has 1 results");

@@ -106,25 +106,25 @@ TEST_CASE("errors and guards name the function and the line of the user") {
 TEST_CASE("constants hold exactly their bytes") {
   CHECK(constant({kF32, {2, 0}}, {}).type() == Type{kF32, {2, 0}});
   CHECK(error_text<ValueError>([] { constant({kF32, {2}}, std::vector<std::byte>(7)); }) ==
-        "constant: a constant float32[2] has 7 bytes ()");
+        "constant: a constant float32[2] has 7 bytes");
   CHECK(error_text<ValueError>([] { constant({kF32, {n}}, {}); }) ==
-        "constant: size n is not a size ()");
+        "constant: size n is not a size");
   CHECK(error_text<ValueError>([] { constant({kF32, {-1}}, {}); }) ==
-        "constant: size -1 is not a size ()");
+        "constant: size -1 is not a size");
   CHECK(error_text<ValueError>([] { make(Op::Constant, ConstantAttrs{{kF32, {1}}, {}}, {}); }) ==
-        "constant: a constant float32[1] has 0 bytes ()");
+        "constant: a constant float32[1] has 0 bytes");
 }
 
 TEST_CASE("leaves refuse types that no value has") {
   CHECK(error_text<ValueError>([] { argument({kF32, {-2}}); }) ==
-        "placeholder: size -2 is negative ()");
+        "placeholder: size -2 is negative");
   const VariableAttrs unsized{1, "w", {kF32, {n}}, {}};
   CHECK(error_text<ValueError>([&] { make(Op::Variable, unsized, {}); }) ==
-        "variable: size n is not a size ()");
+        "variable: size n is not a size");
   CHECK(error_text<ValueError>([] { iota({kF32, {3}}, 1); }) ==
-        "iota: axis 1 is out of range for rank 1 ()");
+        "iota: axis 1 is out of range for rank 1");
   CHECK(error_text<TypeError>([] { iota({DType::Bool, {3}}, 0); }) ==
-        "iota: bool is not supported ()");
+        "iota: bool is not supported");
   const Value position = scalar_constant_int(DType::Int64, 0);
   const auto random = [](const Type& type, const Value& at) {
     return make(Op::RandomUniform, RandomAttrs{type, 1, 2}, {at});
