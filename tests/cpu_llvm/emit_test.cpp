@@ -33,26 +33,37 @@ std::vector<double> operands_of(Combiner combiner, DType dtype, std::size_t coun
   return values;
 }
 
-/// y[i] = combined over j of x[i, j] when `inner` has the lanes, else of x[j, i].
-Kernel reduction(Combiner combiner, DType dtype, const Dim& rows, const Dim& columns, bool inner) {
+/// y[i] = combined over j of x[i, j] when `inner` has the lanes, else of x[j, i]. With `copied` the
+/// reducing stage writes x to a third operand on its way.
+Kernel reduction(Combiner combiner, DType dtype, const Dim& rows, const Dim& columns, bool inner,
+                 bool copied = false) {
   KernelMaker k("reduction", {inner ? rows : columns, inner ? columns : rows}, 1);
   const int x = k.input(dtype);
   const int at = inner ? k.access(x, {columns, 1}) : k.access(x, {1, columns});
-  const int stage = k.reduce(combiner, k.load(at));
+  const int value = k.load(at);
   const int y = k.output(combiner == Combiner::ArgMax ? DType::Int64 : dtype);
+  std::vector<Store> stores;
+  if (copied) {
+    const int copy = k.output(dtype);
+    const int to = inner ? k.access(copy, {columns, 1}) : k.access(copy, {1, columns});
+    stores.push_back({to, value, false});
+  }
+  const int stage = k.reduce(combiner, value, stores);
   k.map({{k.access(y, {1, 0}, 1), k.result(stage)}}, false);
   k.kernel.vector_axis = inner ? 1 : 0;
   return k.kernel;
 }
 
 KernelCall reduction_call(Combiner combiner, DType dtype, std::int64_t rows, std::int64_t columns,
-                          bool inner) {
+                          bool inner, bool copied = false) {
   const std::int64_t points = inner ? rows : columns;
   const DType result = combiner == Combiner::ArgMax ? DType::Int64 : dtype;
   const auto count = static_cast<std::size_t>(rows * columns);
   const auto results = static_cast<std::size_t>(points + 4);
-  return {{filled(dtype, operands_of(combiner, dtype, count)),
-           filled(result, std::vector<double>(results, 1))}, {}, 0, points};
+  KernelCall call{{filled(dtype, operands_of(combiner, dtype, count)),
+                   filled(result, std::vector<double>(results, 1))}, {}, 0, points};
+  if (copied) call.operands.push_back(filled(dtype, std::vector<double>(count, 1)));
+  return call;
 }
 
 bool combines(Combiner combiner, DType dtype) {
@@ -141,6 +152,19 @@ TEST_CASE("emitted: reductions of static lengths use several vectors at a time")
       for (const bool inner : {true, false}) {
         cases.push_back({reduction(combiner, DType::Float32, 3, n, inner),
                          {reduction_call(combiner, DType::Float32, 3, n, inner)}});
+      }
+    }
+  }
+  check_emitted(cases);
+}
+
+TEST_CASE("emitted: a reduction by any combiner writes values on its way") {
+  std::vector<EmitCase> cases;
+  for (const Combiner combiner : kCombiners) {
+    for (const int n : {1, 5, 16, 33, 70}) {
+      for (const bool inner : {true, false}) {
+        cases.push_back({reduction(combiner, DType::Float32, 3, n, inner, true),
+                         {reduction_call(combiner, DType::Float32, 3, n, inner, true)}});
       }
     }
   }

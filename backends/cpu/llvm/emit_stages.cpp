@@ -134,6 +134,7 @@ void KernelEmitter::choose(std::size_t s, const Stage& stage, const std::vector<
     if (mask_ && !lanes_are_outer_) better = b_.CreateAnd(better, mask_);
     b_.CreateStore(b_.CreateSelect(better, x, old), best);
     b_.CreateStore(b_.CreateSelect(better, here, old_place), place);
+    store_all(stage);
   });
   Value *values = b_.CreateLoad(type, best), *indices = b_.CreateLoad(places, place);
   if (lanes_ > 1 && !lanes_are_outer_) indices = best_lane(dtype, values, indices);

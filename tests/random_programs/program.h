@@ -1,0 +1,86 @@
+// A program of K functions that is drawn from a seed, with inputs to run it on. Its steps are in
+// steps.cpp.
+#pragma once
+
+#include <kiln/k.h>
+
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace kiln::testing {
+
+/// A tensor of a program and the sizes that it has in its run, which the program may not know.
+struct Value {
+  Tensor tensor;
+  std::vector<std::int64_t> dims;
+  double bound = 1;  ///< no element is larger
+};
+
+/// Draws the choices of a program. Every draw depends on the seed alone, on every machine.
+class Draw {
+ public:
+  explicit Draw(std::uint64_t seed) : engine_(seed) {}
+  /// 0 <= result < count
+  std::int64_t below(std::int64_t count) {
+    return static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(count));
+  }
+  bool chance(int percent) { return below(100) < percent; }
+  /// A multiple of 2^-20 in [low, high).
+  double between(double low, double high) {
+    return low + (high - low) * static_cast<double>(below(1 << 20)) / (1 << 20);
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+struct Program {
+  std::vector<Tensor> inputs;
+  std::vector<Array> feeds;
+  std::vector<Tensor> outputs;
+  std::string text;  ///< the steps that were taken, in their order
+};
+
+/// A program while it grows: what steps read from and add to.
+class Growing {
+ public:
+  explicit Growing(std::uint64_t seed) : draw(seed) {}
+
+  /// A new float32 input; sizes are hidden from the program at random.
+  Value input(const std::vector<std::int64_t>& dims);
+  /// A new int32 input with elements in [0, limit).
+  Tensor indices(const std::vector<std::int64_t>& dims, std::int64_t limit);
+  /// One of the values made so far.
+  const Value& any() const { return values[static_cast<std::size_t>(pick())]; }
+  /// One with `rank` axes at least, or nullptr.
+  const Value* of_rank(std::size_t rank) const;
+  /// Adds what a step gives, scaled down where its elements could grow large.
+  void add(Tensor tensor, std::vector<std::int64_t> dims, double bound);
+
+  mutable Draw draw;
+  std::vector<Value> values;
+  Program program;
+
+ private:
+  std::int64_t pick() const;
+  Tensor placeholder_of(const std::vector<std::int64_t>& dims, DType dtype);
+};
+
+/// A way to go on: false where nothing fits it.
+struct Step {
+  const char* name;
+  bool (*take)(Growing&);
+};
+
+/// All there are.
+const std::vector<Step>& steps();
+
+Program random_program(std::uint64_t seed);
+
+/// The same inputs, with each float moved by about an ulp.
+std::vector<Array> moved_in_the_last_bits(const std::vector<Array>& feeds, std::uint64_t seed);
+
+}  // namespace kiln::testing

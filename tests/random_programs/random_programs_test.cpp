@@ -1,0 +1,88 @@
+// Random programs on every backend, against `reference`.
+#include "tests/catch.h"
+#include "tests/random_programs/program.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <sstream>
+
+using namespace kiln;
+using namespace kiln::testing;
+
+namespace {
+
+struct Outcome {
+  std::vector<Array> outputs;
+  std::string error;
+};
+
+Outcome run_on(const Program& program, const std::string& backend,
+               const std::vector<Array>& feeds) {
+  try {
+    const Function f = function(program.inputs, program.outputs, {.backend = backend});
+    return {f(feeds), ""};
+  } catch (const Error& error) {
+    return {{}, error.what()};
+  }
+}
+
+double largest(const Array& array) {
+  double result = 0;
+  for (const float number : array.as<float>()) {
+    if (std::isfinite(number)) result = std::max(result, std::fabs(double{number}));
+  }
+  return result;
+}
+
+/// Where two results differ by more than rounding explains; empty when nowhere.
+std::string difference(const Array& want, const Array& moved, const Array& got) {
+  std::ostringstream text;
+  if (want.dims() != got.dims() || want.dtype() != got.dtype()) return "other sizes";
+  const double scale = 1e-5 + 2e-5 * largest(want);
+  for (std::int64_t i = 0; i < want.size(); ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    const double a = want.as<float>()[k], m = moved.as<float>()[k], b = got.as<float>()[k];
+    if (std::isnan(a) && std::isnan(b)) continue;
+    if (a == b || std::fabs(a - b) <= scale + 40 * std::fabs(a - m)) continue;
+    text << "element " << i << " of " << want.size() << ": " << b << " instead of " << a
+         << " (moved: " << m << ")";
+    return text.str();
+  }
+  return {};
+}
+
+void check_seed(std::uint64_t seed) {
+  clear_session();
+  const Program program = random_program(seed);
+  INFO("seed " << seed << ": " << program.text);
+  const Outcome want = run_on(program, "reference", program.feeds);
+  const Outcome moved =
+      run_on(program, "reference", moved_in_the_last_bits(program.feeds, seed + 1));
+  const Outcome got = run_on(program, "cpu", program.feeds);
+  CHECK(got.error == want.error);
+  CHECK(want.error == "");
+  REQUIRE(want.outputs.size() == moved.outputs.size());
+  REQUIRE(want.outputs.size() == got.outputs.size());
+  for (std::size_t i = 0; i < want.outputs.size(); ++i) {
+    INFO("output " << i);
+    CHECK(difference(want.outputs[i], moved.outputs[i], got.outputs[i]) == "");
+  }
+}
+
+void check_seeds(std::uint64_t first, std::uint64_t count) {
+  for (std::uint64_t seed = first; seed < first + count; ++seed) check_seed(seed);
+}
+
+}  // namespace
+
+TEST_CASE("random programs agree on all backends") { check_seeds(0, 100); }
+
+TEST_CASE("many random programs agree on all backends", "[slow]") { check_seeds(100, 1400); }
+
+TEST_CASE("the programs of KILN_RANDOM_PROGRAMS agree on all backends", "[.][seeds]") {
+  const char* wanted = std::getenv("KILN_RANDOM_PROGRAMS");
+  REQUIRE(wanted != nullptr);
+  char* rest = nullptr;
+  const std::uint64_t first = std::strtoull(wanted, &rest, 10);
+  check_seeds(first, *rest == ':' ? std::strtoull(rest + 1, nullptr, 10) : 1);
+}
