@@ -71,9 +71,10 @@ class Sweep {
            (dependents_.count(value.node.get()) != 0 || targets_.count(value) != 0);
   }
 
+  /// A cotangent has its value's type: a rule may have met the same size under another name.
   void add(const Value& value, const Value& cotangent) {
     Value& sum = cotangents_[value];
-    sum = ir::add_cotangents(sum, cotangent);
+    sum = ir::add_cotangents(sum, ir::with_dims(cotangent, value.dims()));
   }
 
   void visit(const Node& node) {
