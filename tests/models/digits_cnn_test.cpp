@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 
-#include <chrono>
 #include <cstdio>
 #include <sstream>
 #include <string>
@@ -54,14 +53,11 @@ TEST_CASE("handwritten digits are read in both data formats", "[slow]") {
   const std::string data = kiln::testing::fetch_digits(KILN_SOURCE_DIR);
   const Scratch scratch;
   for (const std::string format : {"channels_last", "channels_first"}) {
-    const auto start = std::chrono::steady_clock::now();
     const Outcome run = digits_cnn(scratch, "--data '" + data + "' --data-format " + format);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     INFO(run.text);
     REQUIRE(run.status == 0);
     CHECK(run.text.find("digits: 1438 to learn, 359 held back\n") != std::string::npos);
     CHECK(accuracy(run) >= 97.5);
-    CHECK(seconds.count() < 60);
     const std::string picture = contents_of(scratch.path("digits_cnn.svg"));
     CHECK(picture.find("<svg") == 0);
     CHECK(picture.find("</svg>") != std::string::npos);

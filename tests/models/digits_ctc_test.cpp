@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 
-#include <chrono>
 #include <cstdio>
 #include <sstream>
 #include <string>
@@ -54,14 +53,11 @@ std::string small(const Scratch& scratch) {
 TEST_CASE("numbers of handwritten digits are read", "[slow]") {
   const std::string data = kiln::testing::fetch_digits(KILN_SOURCE_DIR);
   const Scratch scratch;
-  const auto start = std::chrono::steady_clock::now();
   const Outcome run = digits_ctc(scratch, "--data '" + data + "'");
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   INFO(run.text);
   REQUIRE(run.status == 0);
   CHECK(run.text.find("digits: 1438 to learn, 359 held back\n") != std::string::npos);
   CHECK(read_rightly(run) >= 85);
-  CHECK(seconds.count() < 180);
   const auto found = run.text.find("greedy ");
   REQUIRE(found != std::string::npos);
   double greedy = 0, beam = 0;
