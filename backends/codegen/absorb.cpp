@@ -138,7 +138,7 @@ class Absorber {
     for (std::size_t made = 0; made < s; ++made) {
       auto* product = std::get_if<ProductStep>(&plan_.steps[made]);
       if (!product || product->node == nullptr || product->result != source) continue;
-      if (product->node->op == ir::Op::Conv) return;
+      if (product->node->op == Op::Conv && !makes_output(*product->node)) return;
       if (extras.bias >= 0 && !columns_fit(*product, kernel)) return;
       ProductStep whole = *product;
       whole.result = step.slots[at(extras.target)];
@@ -150,7 +150,14 @@ class Absorber {
     }
   }
 
+  static bool makes_output(const ir::Node& conv) {
+    return conv.as<ir::ConvAttrs>().role == static_cast<std::int64_t>(ir::ConvRole::Output);
+  }
+
   static bool columns_fit(const ProductStep& product, const Kernel& kernel) {
+    if (product.node->op == Op::Conv) {
+      return product.node->types[0].dims.back() == kernel.axes.back();
+    }
     const ProductAxis& columns = product.form.columns;
     return product.form.batch.empty() && columns.size == kernel.axes.back() &&
            columns.result.is_one();

@@ -157,10 +157,13 @@ class Binder {
   }
 
   void bind_convolution(const ProductStep& step, BoundStep& bound) {
+    bound.columns = evaluate_(step.node->types[0].dims.back());
     for (const int slot : {step.lhs, step.rhs, step.result}) {
       if (out_->bytes[static_cast<std::size_t>(slot)] == 0) return;
     }
-    const Convolution c = convolution(*step.node);
+    Convolution c = convolution(*step.node);
+    c.bias = step.bias >= 0;
+    c.relu = step.relu;
     const int kernel = c.role == ConvRole::Output ? step.rhs : step.lhs;
     const int source = c.role == ConvRole::Kernel ? -1 : kept_source(kernel);
     bound.convolution = library_->prepare_convolution(c, rhs_use(source));

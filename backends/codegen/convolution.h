@@ -18,6 +18,7 @@ struct Convolution {
   ConvRole role = ConvRole::Output;
   std::int64_t batch = 0, groups = 1, channels = 0, filters = 0;  // the latter of one group
   ir::Ints sizes, windows, places, strides, dilations, low;
+  bool bias = false, relu = false;  // of the output: a number for each filter is added; then relu
   auto operator<=>(const Convolution&) const = default;
 };
 
@@ -41,10 +42,10 @@ class PreparedConvolution : public Packer {
   virtual std::string description() const = 0;
   /// Before the parts; `kernel` is not packed. Not called when a packed one is at hand.
   virtual void start(const float* kernel, void* scratch) const = 0;
-  /// The operands in the order of the op; `packed` is null when start() was called. All three throw
-  /// sdk::Failure.
+  /// The operands in the order of the op; `packed` is null when start() was called; `bias` is read
+  /// when there is one. All three throw sdk::Failure.
   virtual void run(std::size_t part, const float* first, const float* second, const void* packed,
-                   float* result, void* scratch) const = 0;
+                   const float* bias, float* result, void* scratch) const = 0;
   /// After all parts.
   virtual void finish(float* result, void* scratch) const = 0;
 };

@@ -18,6 +18,8 @@ constexpr GraphPass kPasses[] = {
      "replaces what has an expansion by it: softmax and the like"},
     {"sink_permutes", sink_permutes,
      "moves permutations around convolutions together, so that they cancel"},
+    {"share_relu_masks", share_relu_masks,
+     "asks relu's result, not the product that it was taken of, for the gradient's mask"},
     {"widen_accumulators", widen_accumulators,
      "sums float16 and bfloat16 in float32, rounding once"},
     {"split_reductions", split_reductions,

@@ -30,6 +30,9 @@ std::vector<ir::Value> expand_composites(const std::vector<ir::Value>& results,
 /// those of data formats meet and cancel.
 std::vector<ir::Value> sink_permutes(const std::vector<ir::Value>& results,
                                      const ProductLibrary* library);
+/// Masks of relu of a product's result are made from relu's own result, which lies in memory.
+std::vector<ir::Value> share_relu_masks(const std::vector<ir::Value>& results,
+                                        const ProductLibrary* library);
 /// What accumulates float16 or bfloat16 does so in float32 and rounds once.
 std::vector<ir::Value> widen_accumulators(const std::vector<ir::Value>& results,
                                           const ProductLibrary* library);

@@ -20,7 +20,8 @@ std::string line_of(const Program& program, const KernelStep& step) {
 }
 std::string line_of(const Program&, const ProductStep& step) {
   if (step.node->op == ir::Op::Conv) {
-    return text("convolution %", step.result, " = %", step.lhs, ", %", step.rhs, "  # ",
+    return text("convolution %", step.result, " = %", step.lhs, ", %", step.rhs,
+                step.bias < 0 ? "" : text(" + %", step.bias), step.relu ? ", relu" : "", "  # ",
                 source_of(*step.node));
   }
   std::string line = text("product %", step.result, " = %", step.lhs, " x %", step.rhs,

@@ -33,10 +33,9 @@ class Search {
   }
 
  private:
-  /// What views of `value` are made of, and whether windows are among them.
-  Value source(Value value, bool* windows = nullptr) const {
+  /// What views of `value` are made of.
+  Value source(Value value) const {
     while (is_view(*value.node, names_) || is_alias(*value.node)) {
-      if (windows && value.node->op == Op::Window) *windows = true;
       const Value operand = value.node->operands[0];
       value = operand;
     }
@@ -52,15 +51,14 @@ class Search {
     const bool points = def(node).lowering == ir::Lowering::Elementwise;
     if (whole) kept_.insert(&node);
     for (const Value& operand : node.operands) {
-      if (whole) keep(operand);
+      if (whole || node.op == Op::Window) keep(operand);
       if (!points) used_otherwise_.insert(operand.node.get());
     }
   }
 
   bool lies_in_memory(const Value& value) const {
-    bool windows = false;
-    const Value from = source(value, &windows);
-    return windows || is_leaf(*from.node) || kept_.count(from.node.get()) != 0;
+    const Value from = source(value);
+    return is_leaf(*from.node) || kept_.count(from.node.get()) != 0;
   }
 
   bool is_wanted(const Node& node) const {
@@ -80,7 +78,7 @@ class Search {
 
   const SizeNames& names_;
   const FuseOptions& options_;
-  std::unordered_set<const Node*> kept_;            // lie in memory in any case
+  std::unordered_set<const Node*> kept_;  // lie in memory in any case: windows read them there
   std::unordered_set<const Node*> used_otherwise_;  // than at points
 };
 

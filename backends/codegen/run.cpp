@@ -148,8 +148,7 @@ class Runner {
     const BoundStep& bound = *instruction.bound;
     const auto* lhs = reinterpret_cast<const float*>(tape_.slot(step.lhs));
     const auto* rhs = reinterpret_cast<const float*>(tape_.slot(step.rhs));
-    const auto* bias =
-        step.bias < 0 ? nullptr : reinterpret_cast<const float*>(tape_.slot(step.bias));
+    const float* bias = bias_of(step);
     auto* result = reinterpret_cast<float*>(tape_.slot(step.result));
     if (bound.runs.empty()) return fill_without_depth(instruction, bias, result);
     std::byte* scratch = tape_.arena + bound.scratch_offset;
@@ -177,11 +176,8 @@ class Runner {
     const auto* first = reinterpret_cast<const float*>(tape_.slot(step.lhs));
     const auto* second = reinterpret_cast<const float*>(tape_.slot(step.rhs));
     auto* result = reinterpret_cast<float*>(tape_.slot(step.result));
-    if (!bound.convolution) {  // a sum of nothing
-      const std::int64_t bytes = tape_.plan->bytes[at(step.result)];
-      if (bytes != 0) std::memset(result, 0, at(bytes));
-      return;
-    }
+    const float* bias = bias_of(step);
+    if (!bound.convolution) return fill_without_depth(instruction, bias, result);
     const PreparedConvolution& convolution = *bound.convolution;
     std::byte* scratch = tape_.arena + bound.scratch_offset;
     const void* packed = bound.packed_kernel < 0 ? nullptr : tape_.packed + bound.packed_kernel;
@@ -189,7 +185,7 @@ class Runner {
     if (!packed) convolution.start(role == ConvRole::Output ? second : first, scratch);
     const auto run_range = [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t part = begin; part < end; ++part) {
-        convolution.run(part, first, second, packed, result, scratch);
+        convolution.run(part, first, second, packed, bias, result, scratch);
       }
     };
     if (bound.parallel) {
@@ -201,6 +197,10 @@ class Runner {
       run_range(0, convolution.parts());
     }
     convolution.finish(result, scratch);
+  }
+
+  const float* bias_of(const ProductStep& step) const {
+    return step.bias < 0 ? nullptr : reinterpret_cast<const float*>(tape_.slot(step.bias));
   }
 
   /// A sum of nothing is 0.

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/onednn/convolutions.h"
 
+#include <cmath>
 #include <cstddef>
 #include <random>
 
@@ -76,7 +77,7 @@ Floats drawn(std::int64_t count, bool zero) {
 }
 
 void run(const codegen::PreparedConvolution& prepared, bool packed, const Convolution& c,
-         const Floats& first, const Floats& second, Floats& result) {
+         const Floats& first, const Floats& second, Floats& result, const Floats& bias = {}) {
   Buffer scratch(prepared.scratch_bytes()), kernel(prepared.packed_bytes());
   const Floats& weights = c.role == ConvRole::Output ? second : first;
   if (packed) {
@@ -86,7 +87,7 @@ void run(const codegen::PreparedConvolution& prepared, bool packed, const Convol
   }
   for (std::size_t part = prepared.parts(); part-- > 0;) {
     prepared.run(part, first.data(), second.data(), packed ? kernel.data() : nullptr,
-                 result.data(), scratch.data());
+                 bias.empty() ? nullptr : bias.data(), result.data(), scratch.data());
   }
   prepared.finish(result.data(), scratch.data());
 }
@@ -129,4 +130,26 @@ TEST_CASE("convolutions in parts agree with plain sums") {
     check(of(role, 3, 2, 4, 3, 2, 2));
   }
   CHECK(cpu::make_convolution(of(ConvRole::Output, 9, 1, 16, 32, 1, 1), false)->parts() == 5);
+}
+
+TEST_CASE("convolutions add a bias and take relu, by the library and by loops") {
+  for (const std::int64_t filters : {1, 5, 16, 37}) {
+    INFO(filters << " filters");
+    Convolution c = of(ConvRole::Output, 3, 1, 4, filters, 1, 1);
+    const Floats x = drawn(3 * 20 * 19 * 4, false), w = drawn(6 * 4 * filters, false);
+    Floats bias = drawn(filters, false), plain(3 * 20 * 19 * static_cast<std::size_t>(filters));
+    bias[0] = NAN;
+    Floats found = plain, by_loops = plain;
+    run(*cpu::make_convolution(c, false), false, c, x, w, plain);
+    c.bias = c.relu = true;
+    run(*cpu::make_convolution(c, false), false, c, x, w, found, bias);
+    run(*cpu::make_loop_convolution(c), false, c, x, w, by_loops, bias);
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      const float sum = plain[i] + bias[i % bias.size()], want = sum <= 0 ? 0.0f : sum;
+      if (std::isnan(want) ? std::isnan(found[i]) && std::isnan(by_loops[i])
+                           : found[i] == want && std::abs(by_loops[i] - want) < 1e-4f) continue;
+      FAIL_CHECK("element " << i << ": " << found[i] << " and " << by_loops[i] << ", not " << want);
+      break;
+    }
+  }
 }

@@ -3,6 +3,7 @@
 #include "backends/cpu/onednn/convolutions.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
+#include "backends/cpu/onednn/after_convolution.h"
 #include "backends/cpu/onednn/ending.h"
 #include "backends/cpu/onednn/openmp.h"
 #include "backends/cpu/onednn/products.h"
@@ -132,7 +133,7 @@ class ByOneDnn final : public PreparedConvolution {
   }
 
   void run(std::size_t number, const float* first, const float* second, const void* packed,
-           float* result, void* scratch) const override {
+           const float* bias, float* result, void* scratch) const override {
     const Part& part = parts_[number];
     void* shared = scratch;
     if (c_.role == ConvRole::Kernel) {
@@ -144,6 +145,10 @@ class ByOneDnn final : public PreparedConvolution {
     auto* output = const_cast<float*>(c_.role == ConvRole::Output ? result : second) + part.output;
     void* own = static_cast<std::byte*>(behind_shared(scratch)) + number * part_scratch_;
     checked([&] { return part.runner->run({input, shared, output}, own); });
+    if (!c_.bias && !c_.relu) return;
+    const auto pixels = static_cast<std::size_t>(part.batch * product(c_.places));
+    const auto filters = static_cast<std::size_t>(c_.groups * c_.filters);
+    add_bias_and_relu(output, pixels, filters, bias, c_.relu);
   }
 
   void finish(float* result, void* scratch) const override {
@@ -159,12 +164,13 @@ class ByOneDnn final : public PreparedConvolution {
  private:
   struct Part {
     std::int64_t input = 0, output = 0;  // where it begins, in elements
+    std::int64_t batch = 0;
     std::shared_ptr<const Runner> runner;
   };
 
   void add(std::int64_t begin, std::int64_t images) {
     const std::int64_t batch = std::min(images, c_.batch - begin);
-    Part part{begin * input_elements(c_), begin * output_elements(c_), nullptr};
+    Part part{begin * input_elements(c_), begin * output_elements(c_), batch, nullptr};
     if (!parts_.empty() && batch == images) part.runner = parts_.front().runner;
     if (!part.runner) part.runner = make_runner(batch);
     parts_.push_back(std::move(part));
@@ -236,85 +242,18 @@ class ByOneDnn final : public PreparedConvolution {
   std::size_t kernel_bytes_ = 0, shared_bytes_ = 0, part_scratch_ = 0, reorder_scratch_ = 0;
 };
 
-// ---- plain loops ----
-
-class ByLoops final : public PreparedConvolution {
- public:
-  explicit ByLoops(const Convolution& c) : c_(c) {}
-  std::size_t scratch_bytes() const override { return 0; }
-  std::size_t parts() const override { return 1; }
-  std::string description() const override { return "plain loops"; }
-  void pack(const float*, void*) const override {}
-  void start(const float*, void*) const override {}
-  void finish(float*, void*) const override {}
-
-  void run(std::size_t, const float* first, const float* second, const void*, float* result,
-           void*) const override {
-    const float* input = first;
-    const float* kernel = c_.role == ConvRole::Output ? second : first;
-    const float* output = second;
-    std::int64_t count = c_.batch * input_elements(c_);
-    if (c_.role == ConvRole::Output) count = c_.batch * output_elements(c_);
-    if (c_.role == ConvRole::Kernel) {
-      count = product(c_.windows) * c_.channels * c_.groups * c_.filters;
-    }
-    std::fill(result, result + count, 0.0f);
-    for (std::int64_t b = 0; b < c_.batch; ++b) {
-      for (std::int64_t p = 0; p < product(c_.places); ++p) {
-        for (std::int64_t w = 0; w < product(c_.windows); ++w) {
-          const std::int64_t at = place(p, w);
-          if (at >= 0) pixel(b * product(c_.sizes) + at, w, b * product(c_.places) + p, input,
-                             kernel, output, result);
-        }
-      }
-    }
-  }
-
- private:
-  /// The element of the input under element w of the window at place p; -1 in the padding.
-  std::int64_t place(std::int64_t p, std::int64_t w) const {
-    std::int64_t element = 0, stride = 1;
-    for (std::size_t i = c_.sizes.size(); i-- > 0;) {
-      const std::int64_t at = p % c_.places[i] * c_.strides[i] +
-                              w % c_.windows[i] * c_.dilations[i] - c_.low[i];
-      if (at < 0 || at >= c_.sizes[i]) return -1;
-      element += at * stride;
-      stride *= c_.sizes[i];
-      p /= c_.places[i];
-      w /= c_.windows[i];
-    }
-    return element;
-  }
-
-  void pixel(std::int64_t at, std::int64_t w, std::int64_t to, const float* input,
-             const float* kernel, const float* output, float* result) const {
-    const std::int64_t filters = c_.groups * c_.filters;
-    for (std::int64_t o = 0; o < filters; ++o) {
-      for (std::int64_t c = 0; c < c_.channels; ++c) {
-        const std::int64_t i = at * c_.groups * c_.channels + o / c_.filters * c_.channels + c;
-        const std::int64_t k = (w * c_.channels + c) * filters + o, y = to * filters + o;
-        if (c_.role == ConvRole::Output) result[y] += input[i] * kernel[k];
-        if (c_.role == ConvRole::Input) result[i] += kernel[k] * output[y];
-        if (c_.role == ConvRole::Kernel) result[k] += input[i] * output[y];
-      }
-    }
-  }
-
-  Convolution c_;
-};
-
 }  // namespace
 
 std::shared_ptr<const PreparedConvolution> make_convolution(const Convolution& convolution,
                                                             bool packed) {
   const LibraryUse library;
-  if (!library) return std::make_shared<ByLoops>(convolution);
+  if (!library) return make_loop_convolution(convolution);
   try {
     auto made = std::make_shared<ByOneDnn>(convolution, packed);
     library_has_done("convolution" + made->description());
     return made;
   } catch (const LibraryFailure&) {
-    return std::make_shared<ByLoops>(convolution);
+    return make_loop_convolution(convolution);
   }
 }
 

@@ -14,4 +14,8 @@ namespace kiln::cpu {
 std::shared_ptr<const codegen::PreparedConvolution> make_convolution(
     const codegen::Convolution& convolution, bool packed);
 
+/// As plain sums in one part: what the library declines, and what runs when it is gone.
+std::shared_ptr<const codegen::PreparedConvolution> make_loop_convolution(
+    const codegen::Convolution& convolution);
+
 }  // namespace kiln::cpu

@@ -1,0 +1,94 @@
+// Convolutions as plain sums: slow, but there when the library declines or is gone.
+#include "backends/cpu/onednn/convolutions.h"
+
+namespace kiln::cpu {
+namespace {
+
+using codegen::Convolution;
+using codegen::ConvRole;
+using codegen::PreparedConvolution;
+
+std::int64_t elements(const std::vector<std::int64_t>& sizes) {
+  std::int64_t result = 1;
+  for (const std::int64_t size : sizes) result *= size;
+  return result;
+}
+
+class ByLoops final : public PreparedConvolution {
+ public:
+  explicit ByLoops(const Convolution& c) : c_(c) {}
+  std::size_t scratch_bytes() const override { return 0; }
+  std::size_t parts() const override { return 1; }
+  std::string description() const override { return "plain loops"; }
+  void pack(const float*, void*) const override {}
+  void start(const float*, void*) const override {}
+  void finish(float*, void*) const override {}
+
+  void run(std::size_t, const float* first, const float* second, const void*, const float* bias,
+           float* result, void*) const override {
+    const float* input = first;
+    const float* kernel = c_.role == ConvRole::Output ? second : first;
+    const float* output = second;
+    std::int64_t count = c_.batch * elements(c_.sizes) * c_.groups * c_.channels;
+    if (c_.role == ConvRole::Output) {
+      count = c_.batch * elements(c_.places) * c_.groups * c_.filters;
+    }
+    if (c_.role == ConvRole::Kernel) {
+      count = elements(c_.windows) * c_.channels * c_.groups * c_.filters;
+    }
+    const std::int64_t filters = c_.groups * c_.filters;
+    for (std::int64_t i = 0; i < count; ++i) result[i] = c_.bias ? bias[i % filters] : 0.0f;
+    for (std::int64_t b = 0; b < c_.batch; ++b) {
+      for (std::int64_t p = 0; p < elements(c_.places); ++p) {
+        for (std::int64_t w = 0; w < elements(c_.windows); ++w) {
+          const std::int64_t at = place(p, w);
+          if (at >= 0) pixel(b * elements(c_.sizes) + at, w, b * elements(c_.places) + p, input,
+                             kernel, output, result);
+        }
+      }
+    }
+    for (std::int64_t i = 0; c_.relu && i < count; ++i) {
+      if (result[i] <= 0) result[i] = 0;
+    }
+  }
+
+ private:
+  /// The element of the input under element w of the window at place p; -1 in the padding.
+  std::int64_t place(std::int64_t p, std::int64_t w) const {
+    std::int64_t element = 0, stride = 1;
+    for (std::size_t i = c_.sizes.size(); i-- > 0;) {
+      const std::int64_t at = p % c_.places[i] * c_.strides[i] +
+                              w % c_.windows[i] * c_.dilations[i] - c_.low[i];
+      if (at < 0 || at >= c_.sizes[i]) return -1;
+      element += at * stride;
+      stride *= c_.sizes[i];
+      p /= c_.places[i];
+      w /= c_.windows[i];
+    }
+    return element;
+  }
+
+  void pixel(std::int64_t at, std::int64_t w, std::int64_t to, const float* input,
+             const float* kernel, const float* output, float* result) const {
+    const std::int64_t filters = c_.groups * c_.filters;
+    for (std::int64_t o = 0; o < filters; ++o) {
+      for (std::int64_t c = 0; c < c_.channels; ++c) {
+        const std::int64_t i = at * c_.groups * c_.channels + o / c_.filters * c_.channels + c;
+        const std::int64_t k = (w * c_.channels + c) * filters + o, y = to * filters + o;
+        if (c_.role == ConvRole::Output) result[y] += input[i] * kernel[k];
+        if (c_.role == ConvRole::Input) result[i] += kernel[k] * output[y];
+        if (c_.role == ConvRole::Kernel) result[k] += input[i] * output[y];
+      }
+    }
+  }
+
+  Convolution c_;
+};
+
+}  // namespace
+
+std::shared_ptr<const PreparedConvolution> make_loop_convolution(const Convolution& convolution) {
+  return std::make_shared<ByLoops>(convolution);
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,126 @@
+// Convolution, bias, relu and pooling as a layer: a backend may add the bias and take relu while it
+// convolves, and keep neither masks nor sums between. Against the reference; dumps of cpu.
+#include "tests/catch.h"
+#include "tests/scratch.h"
+
+#include <kiln/k.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+using namespace kiln;
+using kiln::testing::contents_of, kiln::testing::Scratch;
+
+namespace {
+
+Array drawn(const std::vector<std::int64_t>& dims, unsigned seed) {
+  std::minstd_rand generator(seed);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  Array array = Array::zeros(dims);
+  for (float& value : array.as<float>()) value = uniform(generator);
+  return array;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+struct Layer {
+  Tensor x, kernel, bias, y;
+};
+
+/// 3x3 with bias and relu, then the largest of windows of 2x2.
+Layer layer(std::int64_t channels, std::int64_t filters, const std::string& padding) {
+  Layer made;
+  made.x = placeholder({.shape = {None, 9, 8, channels}, .name = "x"});
+  made.kernel = placeholder({.shape = {3, 3, channels, filters}, .name = "kernel"});
+  made.bias = placeholder({.shape = {filters}, .name = "bias"});
+  made.y = relu(bias_add(conv2d(made.x, made.kernel, {.padding = padding}), made.bias));
+  return made;
+}
+
+std::vector<Array> on(const char* name, const Layer& made, const std::vector<Tensor>& outputs,
+                      const std::vector<Array>& inputs) {
+  const std::string before = backend();
+  set_backend(name);
+  const auto results = function({made.x, made.kernel, made.bias}, outputs)(inputs);
+  set_backend(before);
+  return results;
+}
+
+void check_same(const Array& found, const Array& want) {
+  REQUIRE(found.dims() == want.dims());
+  for (std::int64_t i = 0; i < want.size(); ++i) {
+    const float got = found.as<float>()[static_cast<std::size_t>(i)];
+    const float expected = want.as<float>()[static_cast<std::size_t>(i)];
+    const bool near = got == expected || std::abs(got - expected) < 1e-4f;
+    if (std::isnan(expected) ? std::isnan(got) : near) continue;
+    FAIL_CHECK("element " << i << ": " << got << ", not " << expected);
+    return;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a layer of a convolution and its gradients, whatever the numbers of channels") {
+  const std::int64_t sizes[][3] = {{1, 1, 1}, {3, 2, 5}, {2, 16, 33}, {9, 1, 32}, {0, 3, 4}};
+  for (const auto& [batch, channels, filters] : sizes) {
+    for (const char* padding : {"valid", "same"}) {
+      INFO(batch << " images, " << channels << " to " << filters << ", " << padding);
+      const Layer made = layer(channels, filters, padding);
+      const Tensor pooled = pool2d(made.y, 2, {.strides = 2, .padding = padding});
+      const Tensor loss = sum(pooled * pooled);
+      std::vector<Tensor> outputs = gradients(loss, {made.x, made.kernel, made.bias});
+      outputs.insert(outputs.end(), {made.y, pooled});
+      const std::vector<Array> inputs = {drawn({batch, 9, 8, channels}, 1),
+                                         drawn({3, 3, channels, filters}, 2), drawn({filters}, 3)};
+      const auto want = on("reference", made, outputs, inputs);
+      const auto found = on("cpu", made, outputs, inputs);
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        INFO("output " << i);
+        check_same(found[i], want[i]);
+      }
+    }
+  }
+}
+
+TEST_CASE("NaN stays what it is in a convolution with bias and relu") {
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const std::int64_t filters : {3, 8, 20}) {
+    const Layer made = layer(1, filters, "valid");
+    Array x = drawn({2, 9, 8, 1}, 1), bias = drawn({filters}, 3);
+    x.as<float>()[20] = NAN;
+    x.as<float>()[100] = -inf;
+    bias.as<float>()[1] = NAN;
+    const std::vector<Array> inputs = {x, drawn({3, 3, 1, filters}, 2), bias};
+    check_same(on("cpu", made, {made.y}, inputs)[0], on("reference", made, {made.y}, inputs)[0]);
+  }
+}
+
+TEST_CASE("convolutions absorb bias and relu, forward and in training") {
+  const Scratch scratch;
+  const Layer made = layer(4, 8, "valid");
+  const Tensor pooled = pool2d(made.y, 2, {.strides = 2});
+  const auto dumped = [&](const std::string& name, const std::vector<Tensor>& outputs) {
+    function({made.x, made.kernel, made.bias}, outputs,
+             {.backend = "cpu",
+              .dump = scratch.path(name),
+              .dump_stages = Stage::Claims | Stage::Plan});
+    const std::string claims = contents_of(scratch.path(name + "/50-claims.txt"));
+    INFO(claims);
+    CHECK(has(claims, "with bias"));
+    CHECK(has(claims, "with relu"));
+    return contents_of(scratch.path(name + "/52-plan.txt"));
+  };
+  const std::string forward = dumped("forward", {pooled});
+  INFO(forward);
+  CHECK(has(forward, ", relu  # conv2d"));
+  CHECK_FALSE(has(forward, "bias_add_line"));
+  const std::string training =
+      dumped("training", gradients(sum(square(pooled)), {made.x, made.kernel, made.bias}));
+  INFO(training);
+  CHECK(has(training, ", relu  # conv2d"));
+  // Masks of relu and of the largest elements are made where they are used.
+  CHECK_FALSE(has(training, "temporary bool"));
+}
