@@ -77,7 +77,11 @@ class CompiledExecutable final : public sdk::Executable {
     states = module_.state.size();
     outputs = graph.outputs.size();
     updates = graph.updates.size();
-    for (const ir::Update& update : graph.updates) updated_.push_back(state_of(update.variable));
+    std::unordered_map<ir::Value, std::size_t, ir::ValueHash> state_of;
+    for (std::size_t i = 0; i < states; ++i) state_of.emplace(module_.state[i].variable, i);
+    for (const ir::Update& update : graph.updates) {
+      updated_.push_back(state_of.at(update.variable));
+    }
     const std::vector<ir::Value> written = graph.roots();
     require_countable(written);
     guards_ = ir::collect_guards(written);
@@ -90,10 +94,9 @@ class CompiledExecutable final : public sdk::Executable {
     }
     std::vector<ir::Value> arguments = graph.inputs;
     for (const module::StateEntry& entry : module_.state) arguments.push_back(entry.variable);
-    kept_.assign(inputs + states, false);
-    for (std::size_t i = 0; i < states; ++i) {
-      kept_[inputs + i] = std::find(updated_.begin(), updated_.end(), i) == updated_.end();
-    }
+    kept_.assign(inputs, false);
+    kept_.resize(inputs + states, true);
+    for (const std::size_t state : updated_) kept_[inputs + state] = false;
     program_ = build_program(arguments, roots_, names_, target.products());
     times_.lap("fusing, kernels and plan");
     updates_in_place = find_in_place(program_, over_states());
@@ -170,12 +173,6 @@ class CompiledExecutable final : public sdk::Executable {
 
  private:
   friend class CompiledFrame;
-
-  std::size_t state_of(const ir::Value& variable) const {
-    std::size_t i = 0;
-    while (module_.state[i].variable != variable) ++i;
-    return i;
-  }
 
   /// Each update and the state it gives a new value.
   std::vector<ResultOverArgument> over_states() const {

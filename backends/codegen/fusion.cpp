@@ -1,8 +1,7 @@
-// The sets of earlier units are bits, merged whenever an edge is added: asking is then one look.
+// Units and what is known of nodes and tensors; their order is unit_order.h's.
 #include "backends/codegen/fusion.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace kiln::codegen {
 namespace {
@@ -12,16 +11,6 @@ using ir::Value;
 
 /// How many units that read a tensor are remembered.
 constexpr std::size_t kMaxReaders = 4;
-
-bool has_bit(const std::vector<std::uint64_t>& bits, int index) {
-  const auto word = static_cast<std::size_t>(index) / 64;
-  return word < bits.size() && (bits[word] >> (index % 64) & 1) != 0;
-}
-
-void add_bits(std::vector<std::uint64_t>& bits, const std::vector<std::uint64_t>& added) {
-  if (bits.size() < added.size()) bits.resize(added.size(), 0);
-  for (std::size_t i = 0; i < added.size(); ++i) bits[i] |= added[i];
-}
 
 }  // namespace
 
@@ -42,14 +31,16 @@ const std::vector<int>& Fusion::readers_of(const Value& source) const {
   return found == readers_.end() ? none : found->second;
 }
 
-bool Fusion::is_before(int first, int second) const { return has_bit(unit(second).before, first); }
+bool Fusion::may_be_before(int first, int second) const {
+  return order_.may_come_before(first, second);
+}
 
 int Fusion::add_unit(UnitKind kind, const Node* node) {
   Unit made;
   made.kind = kind;
   made.node = node;
   out.units.push_back(std::move(made));
-  return static_cast<int>(out.units.size()) - 1;
+  return order_.add();
 }
 
 int Fusion::add_closed_kernel(const ir::Dims& domain) {
@@ -67,15 +58,7 @@ void Fusion::add_member(int index, const Node& node, Role role, int level) {
 }
 
 void Fusion::add_before(int index, int earlier) {
-  if (earlier < 0 || earlier == index || is_before(earlier, index)) return;
-  std::vector<std::uint64_t> added = unit(earlier).before;
-  const auto word = static_cast<std::size_t>(earlier) / 64;
-  if (added.size() <= word) added.resize(word + 1, 0);
-  added[word] |= std::uint64_t{1} << (earlier % 64);
-  add_bits(unit(index).before, added);
-  for (Unit& later : out.units) {
-    if (has_bit(later.before, index)) add_bits(later.before, added);
-  }
+  if (earlier >= 0 && earlier != index) order_.add_edge(earlier, index);
 }
 
 void Fusion::store(const Value& value) {
@@ -106,28 +89,15 @@ void Fusion::merge(int into, int from) {
   b.members.clear();
   b.placements.clear();
   // The emptied unit stays as what comes before whatever it came before; so does the merged one.
+  for (const int earlier : order_.earlier_of(from)) add_before(into, earlier);
   add_before(from, into);
-  for (std::size_t i = 0; i < out.units.size(); ++i) {
-    if (is_before(from, static_cast<int>(i))) add_before(static_cast<int>(i), into);
-  }
-  const std::vector<std::uint64_t> earlier = unit(from).before;
-  for (std::size_t i = 0; i < earlier.size() * 64; ++i) {
-    if (has_bit(earlier, static_cast<int>(i))) add_before(into, static_cast<int>(i));
-  }
 }
 
 Units Fusion::sorted() {
-  // More units come before a later one, so their number is an order.
-  std::vector<std::pair<int, std::size_t>> keys;
-  for (std::size_t i = 0; i < out.units.size(); ++i) {
-    int count = 0;
-    for (std::uint64_t word : out.units[i].before) count += std::popcount(word);
-    keys.emplace_back(count, i);
-  }
-  std::sort(keys.begin(), keys.end());
   std::vector<Unit> units;
-  for (const auto& [count, i] : keys) units.push_back(std::move(out.units[i]));
+  for (const int index : order_.sorted()) units.push_back(std::move(unit(index)));
   out.units = std::move(units);
+  out.looks = order_.looks();
   return std::move(out);
 }
 

@@ -1,9 +1,10 @@
 // The units of a graph while fuse.cpp makes them: what each node joined, who reads what, and which
-// unit comes before which. Invariant: `before` of every unit is transitively closed, so that no
-// join can make a cycle. joining.h asks it who may join whom; place_parts.h adds tensors that are
+// unit comes before which (unit_order.h). Invariant: an edge to each unit from those that make what
+// it reads, and no cycle. joining.h asks it who may join whom; place_parts.h adds tensors that are
 // written in parts.
 #pragma once
 
+#include "backends/codegen/unit_order.h"
 #include "backends/codegen/units.h"
 
 namespace kiln::codegen {
@@ -26,7 +27,8 @@ class Fusion {
   const Member* member_of(const ir::Node& node) const;
   /// The last few kernels that read the tensor.
   const std::vector<int>& readers_of(const ir::Value& source) const;
-  bool is_before(int first, int second) const;
+  /// Whether the second may need the first; a search that takes too long says so.
+  bool may_be_before(int first, int second) const;
 
   int add_unit(UnitKind kind, const ir::Node* node = nullptr);
   /// A kernel over that domain that takes no members.
@@ -46,6 +48,7 @@ class Fusion {
   Units sorted();
 
  private:
+  UnitOrder order_;
   std::unordered_map<const ir::Node*, int> unit_of_;
   std::unordered_map<const ir::Node*, std::size_t> member_of_;  // position in its unit
   std::unordered_map<ir::Value, std::vector<int>, ir::ValueHash> readers_;

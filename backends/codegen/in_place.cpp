@@ -53,26 +53,49 @@ bool writes_in_place(const Step& step, const std::vector<BuiltKernel>& kernels, 
   return kernel && writes_in_place(kernels[at(kernel->kernel)].kernel, *kernel, from, to);
 }
 
-/// `all`: what each step touches.
-bool may_overwrite(const Program& program, const std::vector<Touched>& all, int from, int to) {
-  const Plan& plan = program.plan;
-  const auto writes = [&](const Touched& slots) {
-    return std::count(slots.written.begin(), slots.written.end(), to) != 0;
-  };
-  const auto writer = std::find_if(all.begin(), all.end(), writes);
-  if (writer == all.end() || std::count_if(all.begin(), all.end(), writes) != 1) return false;
-  const auto s = static_cast<std::size_t>(writer - all.begin());
-  if (!writes_in_place(plan.steps[s], program.kernels, from, to)) return false;
-  // Steps of the region run side by side.
-  const std::size_t first = std::min(s, plan.region_begin);
-  for (std::size_t other = first; other < all.size(); ++other) {
-    const std::vector<int>& read = all[other].read;
-    const bool reads = std::find(read.begin(), read.end(), from) != read.end();
-    if (other != s && reads) return false;
-    if (other >= s && can_fail(plan.steps[other], program.kernels)) return false;
+/// What the steps do with each slot, and the last of them that can fail.
+class Order {
+ public:
+  explicit Order(const Program& program) : program_(program), slots_(program.plan.slots.size()) {
+    const std::vector<Step>& steps = program.plan.steps;
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      const Touched now = touched(steps[s], program.kernels);
+      for (const int slot : now.read) slots_[at(slot)].read_at(static_cast<int>(s));
+      for (const int slot : now.written) {
+        slots_[at(slot)].writer = static_cast<int>(s);
+        ++slots_[at(slot)].writes;
+      }
+      if (can_fail(steps[s], program.kernels)) failing_ = static_cast<int>(s);
+    }
   }
-  return true;
-}
+
+  bool may_overwrite(int from, int to) const {
+    const Slot &old = slots_[at(from)], &made = slots_[at(to)];
+    if (made.writes != 1 || failing_ >= made.writer) return false;
+    const Step& step = program_.plan.steps[at(made.writer)];
+    if (!writes_in_place(step, program_.kernels, from, to)) return false;
+    // Steps of the region run side by side.
+    const int first = std::min(made.writer, static_cast<int>(program_.plan.region_begin));
+    const int other = old.last_reader == made.writer ? old.reader_before : old.last_reader;
+    return other < first;
+  }
+
+ private:
+  struct Slot {
+    int writes = 0, writer = -1;
+    int last_reader = -1, reader_before = -1;  // two different steps
+
+    void read_at(int step) {
+      if (step == last_reader) return;
+      reader_before = last_reader;
+      last_reader = step;
+    }
+  };
+
+  const Program& program_;
+  std::vector<Slot> slots_;
+  int failing_ = -1;
+};
 
 }  // namespace
 
@@ -118,13 +141,12 @@ void find_region(Plan& plan, const std::vector<BuiltKernel>& kernels) {
 
 std::vector<std::uint8_t> find_in_place(const Program& program,
                                         const std::vector<ResultOverArgument>& wanted) {
-  std::vector<Touched> all;
-  for (const Step& step : program.plan.steps) all.push_back(touched(step, program.kernels));
+  const Order order(program);
   std::vector<std::uint8_t> answers;
   for (const ResultOverArgument& one : wanted) {
     const int from = program.plan.arguments[at(one.argument)];
     const int to = program.plan.results[at(one.result)];
-    answers.push_back(from >= 0 && may_overwrite(program, all, from, to) ? 1 : 0);
+    answers.push_back(from >= 0 && order.may_overwrite(from, to) ? 1 : 0);
   }
   return answers;
 }

@@ -57,7 +57,7 @@ bool is_readable(const Fusion& fusion, int index, const Points& points, Role rol
                  const Read& read, const View& view) {
   const int maker = fusion.unit_of(view.source);
   if (maker < 0) return true;
-  if (maker != index) return !fusion.is_before(index, maker);
+  if (maker != index) return !fusion.may_be_before(index, maker);
   return is_read_in_place(fusion, index, points, role, read, view);
 }
 
@@ -87,7 +87,7 @@ std::optional<Role> role_in(const Fusion& fusion, int index, const Points& point
 bool can_merge(const Fusion& fusion, int into, int from, const Points& points, Role role,
                const std::vector<View>& views) {
   if (from < 0 || from == into) return false;
-  if (fusion.is_before(into, from) || fusion.is_before(from, into)) return false;
+  if (fusion.may_be_before(into, from) || fusion.may_be_before(from, into)) return false;
   const Unit &a = fusion.unit(into), &b = fusion.unit(from);
   if (points.role == Role::Running) return false;
   if (points.role == Role::Reduce && b.split && b.reduced != points.reduced) return false;
@@ -96,7 +96,7 @@ bool can_merge(const Fusion& fusion, int into, int from, const Points& points, R
     const bool in_place =
         maker != from || is_read_in_place(fusion, from, points, role, points.reads[i], views[i]);
     if (!in_place) return false;
-    if (maker >= 0 && fusion.is_before(from, maker)) return false;  // would be on both sides of it
+    if (maker >= 0 && fusion.may_be_before(from, maker)) return false;  // would be on both sides of it
   }
   return b.kind == UnitKind::Kernel && !a.closed && !b.closed && a.domain == b.domain &&
          (!a.split || !b.split || a.reduced == b.reduced) &&

@@ -18,7 +18,7 @@ struct MemoryPlan {
   std::int64_t live_bytes = 0;  // the most that is alive at one step
 };
 
-/// The largest blocks first, each at the lowest place that no block alive at the same time has.
+/// No two blocks that are alive at the same step share memory.
 MemoryPlan plan_memory(std::vector<MemoryBlock>& blocks, int steps);
 
 }  // namespace kiln::codegen

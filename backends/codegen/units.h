@@ -63,7 +63,6 @@ struct Unit {
   std::vector<Placement> placements;
   std::int64_t block = 0;  // indices of the first axis that is not reduced go in blocks of so many
   const ir::Node* node = nullptr;  // the others: the node
-  std::vector<std::uint64_t> before;  // bits: units that must be done earlier, transitively
 
   /// Axes of the domain that are reduced, or are not.
   std::vector<int> axes(bool of_reduced) const;
@@ -83,6 +82,7 @@ struct Units {
   std::unordered_map<const ir::Node*, ir::Value> instead;
   /// Keeps what was made here alive.
   std::vector<ir::Value> made;
+  std::int64_t looks = 0;  // edges looked at while fusing: what it cost (unit_order.h)
 };
 
 /// Whether a value is the same elements in the same order as its operand: Reshape and the like.

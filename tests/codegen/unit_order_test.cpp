@@ -1,0 +1,182 @@
+// What fusing and placing cost in deep graphs, counted rather than timed; and that the order of
+// units and places in memory are right.
+#include "tests/catch.h"
+#include "tests/ops/evaluate.h"
+
+#include "backends/codegen/plan_memory.h"
+#include "backends/codegen/unit_order.h"
+#include "backends/codegen/units.h"
+#include "core/autodiff/vjp.h"
+#include "core/ops/build.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+using namespace kiln;
+using namespace kiln::codegen;
+using ir::Value;
+
+namespace {
+
+Value input(ir::Dims dims) { return test::placeholder({DType::Float32, std::move(dims)}); }
+
+/// A value and its gradients, which are wanted for inputs.
+struct Deep {
+  Value result;
+  std::vector<Value> wanted;
+};
+
+Deep chain(int depth) {
+  const Value x = input({4, 8});
+  Value y = x;
+  for (int i = 0; i < depth; ++i) y = ir::unary(i % 2 == 0 ? ir::Op::Tanh : ir::Op::Sin, y);
+  return {y, {x}};
+}
+
+Deep scaled_chain(int depth) {
+  Deep deep{input({4, 8}), {}};
+  for (int i = 0; i < depth; ++i) {
+    deep.wanted.push_back(input({4, 8}));
+    deep.result = ir::unary(ir::Op::Tanh, deep.result * deep.wanted.back());
+  }
+  return deep;
+}
+
+Deep layers(int depth) {
+  Deep deep{input({4, 8}), {}};
+  for (int i = 0; i < depth; ++i) {
+    deep.wanted.push_back(input({8, 8}));
+    deep.result = ir::unary(ir::Op::Tanh,
+                            ir::dot(deep.result, {0, 1}, deep.wanted.back(), {1, 2}, {0, 2}));
+  }
+  return deep;
+}
+
+/// Each wanted value less a tenth of its gradient, as a training step computes them.
+Units fused(const Deep& deep) {
+  const Value slope = ir::broadcast_to(ir::scalar_constant(DType::Float32, 1), deep.result.dims());
+  const std::vector<Value> results{deep.result}, slopes{slope};
+  const autodiff::Vjp found = autodiff::vjp(results, slopes, deep.wanted);
+  std::vector<Value> roots{deep.result};
+  for (std::size_t i = 0; i < deep.wanted.size(); ++i) {
+    roots.push_back(deep.wanted[i] - found.dx[i] * 0.1);
+  }
+  FuseOptions options;
+  options.claims = [](const ir::Node& node) { return node.op == ir::Op::Dot; };
+  options.sums_in_parts = true;
+  return fuse(roots, SizeNames(), options);
+}
+
+/// Which units lead to which, by trying all paths.
+std::vector<std::vector<bool>> all_paths(const std::vector<std::vector<int>>& edges) {
+  const std::size_t count = edges.size();
+  std::vector<std::vector<bool>> reached(count, std::vector<bool>(count, false));
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<int> open = edges[i];
+    while (!open.empty()) {
+      const auto at = static_cast<std::size_t>(open.back());
+      open.pop_back();
+      if (reached[i][at]) continue;
+      reached[i][at] = true;
+      open.insert(open.end(), edges[at].begin(), edges[at].end());
+    }
+  }
+  return reached;
+}
+
+/// What blocks take together when they share no memory with one that is alive at the same step.
+void check_places(std::vector<MemoryBlock> blocks, int steps, double allowed) {
+  const MemoryPlan plan = plan_memory(blocks, steps);
+  CHECK(static_cast<double>(plan.bytes) <= allowed * static_cast<double>(plan.live_bytes));
+  std::sort(blocks.begin(), blocks.end(),
+            [](const MemoryBlock& a, const MemoryBlock& b) { return a.offset < b.offset; });
+  blocks.erase(std::remove_if(blocks.begin(), blocks.end(),
+                              [](const MemoryBlock& block) { return block.bytes == 0; }),
+               blocks.end());
+  int shared = 0;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    for (std::size_t j = i + 1; j < blocks.size(); ++j) {
+      if (blocks[j].offset >= blocks[i].offset + blocks[i].bytes) break;
+      if (blocks[i].first <= blocks[j].last && blocks[j].first <= blocks[i].last) ++shared;
+    }
+  }
+  CHECK(shared == 0);
+}
+
+}  // namespace
+
+TEST_CASE("the work of fusing a graph grows like its depth") {
+  for (const auto& make : {chain, scaled_chain, layers}) {
+    const Units few = fused(make(1000)), many = fused(make(8000));
+    INFO(few.looks << " looks at edges of " << few.units.size() << " units, " << many.looks
+                   << " of " << many.units.size());
+    CHECK(many.units.size() > 4 * few.units.size());
+    CHECK(many.looks <= 10 * few.looks + 1000);
+  }
+}
+
+TEST_CASE("units are in an order in which they can run, whatever edges are added") {
+  constexpr int kUnits = 60;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    std::mt19937 generator(seed);
+    std::vector<int> run(kUnits);  // an order that all edges follow, unlike that of their numbers
+    std::iota(run.begin(), run.end(), 0);
+    std::shuffle(run.begin(), run.end(), generator);
+    std::uniform_int_distribution<std::size_t> any(0, kUnits - 1);
+    UnitOrder order;
+    std::vector<std::vector<int>> edges(kUnits);
+    for (int i = 0; i < kUnits; ++i) order.add();
+    for (int count = 0; count < 90; ++count) {
+      const std::size_t a = any(generator), b = any(generator);
+      if (a == b) continue;
+      const int earlier = run[std::min(a, b)], later = run[std::max(a, b)];
+      order.add_edge(earlier, later);
+      edges[static_cast<std::size_t>(earlier)].push_back(later);
+    }
+    const auto paths = all_paths(edges);
+    const std::vector<int> sorted = order.sorted();
+    REQUIRE(sorted.size() == kUnits);
+    for (std::size_t i = 0; i < kUnits; ++i) {
+      for (std::size_t j = 0; j < kUnits; ++j) {
+        const int first = static_cast<int>(i), second = static_cast<int>(j);
+        CHECK(order.may_come_before(first, second) == paths[i][j]);
+        if (!paths[i][j]) continue;
+        const auto at = [&](int unit) { return std::find(sorted.begin(), sorted.end(), unit); };
+        CHECK(at(first) < at(second));
+      }
+    }
+  }
+}
+
+TEST_CASE("an answer about units far apart costs no more than a few, and is then yes") {
+  UnitOrder order;
+  for (int i = 0; i < 100000; ++i) {
+    order.add();
+    if (i >= 2) order.add_edge(i - 2, i);
+  }
+  CHECK(order.may_come_before(0, 99998));
+  CHECK(order.may_come_before(0, 99999));  // two chains that never meet: it does not look that far
+  CHECK(order.looks() < 1000);
+  CHECK(!order.may_come_before(99999, 0));
+}
+
+TEST_CASE("few and very many blocks get places of their own in an arena that is hardly larger") {
+  for (const int layers : {100, 10000}) {
+    std::vector<MemoryBlock> blocks;
+    for (int i = 0; i < layers; ++i) {
+      const int bytes = i % 3 == 0 ? 256 : 1024, end = 2 * layers - i;
+      blocks.push_back({bytes, i, end});        // of the forward pass, read by the backward one
+      blocks.push_back({bytes, end, end + 1});  // a gradient on its way
+    }
+    check_places(blocks, 2 * layers + 1, 1.01);
+    std::mt19937 generator(7);
+    std::uniform_int_distribution<int> size(0, 4096), life(0, 40), start(0, layers);
+    for (MemoryBlock& block : blocks) {
+      block.bytes = size(generator);
+      block.first = start(generator);
+      block.last = block.first + life(generator);
+    }
+    check_places(blocks, layers + 40, 1.25);
+  }
+}
