@@ -206,6 +206,7 @@ class Fuser {
   /// every point: it adds up blocks of rows on its way, and a kernel of its own adds those.
   bool sum_columns(const Node& node, const Points& points, const std::vector<View>& views) {
     if (!options_.sums_in_parts || node.op != Op::Sum || points.role != Role::Reduce) return false;
+    if (points.reads.size() > 1) return false;  // of what is made again (recompute.h)
     const Read& read = points.reads[0];
     for (const int index : candidates(points, views)) {
       const std::int64_t block = block_for(fusion_.unit(index), points);

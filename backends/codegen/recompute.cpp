@@ -48,7 +48,8 @@ class Search {
     const bool library = node.op == Op::Dot || node.op == Op::Conv;
     const bool whole = def(node).lowering == ir::Lowering::Control ||
                        (library && options_.claims(node));
-    const bool points = def(node).lowering == ir::Lowering::Elementwise;
+    const bool points = def(node).lowering == ir::Lowering::Elementwise ||
+                        def(node).lowering == ir::Lowering::Reduce;
     if (whole) kept_.insert(&node);
     for (const Value& operand : node.operands) {
       if (whole || node.op == Op::Window) keep(operand);
@@ -61,11 +62,21 @@ class Search {
     return is_leaf(*from.node) || kept_.count(from.node.get()) != 0;
   }
 
+  /// x - mean, the latter one number for many of x.
+  bool centers(const Node& node) const {
+    if (node.op != Op::Sub || node.types[0].dtype != DType::Float32) return false;
+    const Value &x = node.operands[0], &mean = node.operands[1];
+    const ir::Dims dims = names_(x.dims()), fewer = names_(source(mean).dims());
+    return domain_of(fewer).size() < domain_of(dims).size() && lies_in_memory(x);
+  }
+
   bool is_wanted(const Node& node) const {
+    if (kept_.count(&node) != 0 || used_otherwise_.count(&node) != 0) return false;
+    if (centers(node)) return true;
     const bool compares = def(node).lowering == ir::Lowering::Elementwise &&
                           node.operands.size() == 2 && node.types[0].dtype == DType::Bool &&
                           node.operands[0].dtype() != DType::Bool;
-    if (!compares || kept_.count(&node) != 0 || used_otherwise_.count(&node) != 0) return false;
+    if (!compares) return false;
     const auto is_small = [&](const Value& operand) {
       const Node& from = *source(operand).node;
       return is_scalar_constant(from.result()) || def(from).lowering == ir::Lowering::Reduce;

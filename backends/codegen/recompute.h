@@ -1,5 +1,5 @@
-// Comparisons that are made again where they are used, from tensors that lie in memory anyway:
-// masks of relu and of maxima, which would be tensors of their own between kernels otherwise.
+// What is made again where it is used, from tensors that lie in memory anyway, and would be a
+// tensor of its own between kernels otherwise: masks of relu and of maxima, deviations from means.
 #pragma once
 
 #include "backends/codegen/units.h"
