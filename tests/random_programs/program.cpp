@@ -54,11 +54,16 @@ Tensor Growing::placeholder_of(const std::vector<std::int64_t>& dims, DType dtyp
 }
 
 Value Growing::input(const std::vector<std::int64_t>& dims) {
-  const Tensor tensor = placeholder_of(dims, DType::Float32);
   std::vector<float> numbers(static_cast<std::size_t>(elements(dims)));
   for (float& number : numbers) number = static_cast<float>(draw.between(-2, 2));
+  if (draw.chance(25)) {
+    program.starts.emplace_back(numbers, dims);
+    program.variables.push_back(variable(program.starts.back()));
+    values.push_back({program.variables.back(), dims, 2});
+    return values.back();
+  }
+  values.push_back({placeholder_of(dims, DType::Float32), dims, 2});
   program.feeds.emplace_back(numbers, dims);
-  values.push_back({tensor, dims, 2});
   return values.back();
 }
 
@@ -68,6 +73,25 @@ Tensor Growing::indices(const std::vector<std::int64_t>& dims, std::int64_t limi
   for (auto& number : numbers) number = static_cast<std::int32_t>(draw.below(limit));
   program.feeds.emplace_back(numbers, dims);
   return tensor;
+}
+
+void Growing::update_variables() {
+  for (std::size_t i = 0; i < program.variables.size(); ++i) {
+    const Tensor& old = program.variables[i];
+    std::vector<const Value*> fitting;
+    for (const Value& value : values) {
+      if (value.dims == program.starts[i].dims()) fitting.push_back(&value);
+    }
+    const Value& chosen = *fitting[static_cast<std::size_t>(
+        draw.below(static_cast<std::int64_t>(fitting.size())))];
+    // As it is, which may be another variable or an input; beside the old value; added to it.
+    switch (draw.below(4)) {
+      case 0: program.updates.push_back(update(old, chosen.tensor)); break;
+      case 1: program.updates.push_back(update(old, tanh(chosen.tensor) - old * 0.5)); break;
+      case 2: program.updates.push_back(update_sub(old, chosen.tensor * 0.125)); break;
+      default: break;
+    }
+  }
 }
 
 void Growing::add(Tensor tensor, std::vector<std::int64_t> dims, double bound) {
@@ -91,6 +115,7 @@ Program random_program(std::uint64_t seed) {
     growing.program.text += std::string(growing.program.text.empty() ? "" : ", ") + step.name;
   }
   Program& program = growing.program;
+  growing.update_variables();
   for (int i = 0; i < 3; ++i) program.outputs.push_back(growing.any().tensor);
   program.outputs.push_back(growing.values.back().tensor);
   if (!growing.draw.chance(50)) return program;
@@ -101,7 +126,7 @@ Program random_program(std::uint64_t seed) {
     loss = loss + sum(sin(output * (0.7 + 0.1 * static_cast<double>(i)) + 0.3));
   }
   program.text += ", gradients";
-  std::vector<Tensor> floats;
+  std::vector<Tensor> floats = program.variables;
   for (const Tensor& input : program.inputs) {
     if (dtype(input) == "float32") floats.push_back(input);
   }

@@ -40,6 +40,9 @@ class Draw {
 struct Program {
   std::vector<Tensor> inputs;
   std::vector<Array> feeds;
+  std::vector<Tensor> variables;
+  std::vector<Array> starts;  ///< of variables
+  std::vector<UpdateOp> updates;
   std::vector<Tensor> outputs;
   std::string text;  ///< the steps that were taken, in their order
 };
@@ -49,7 +52,7 @@ class Growing {
  public:
   explicit Growing(std::uint64_t seed) : draw(seed) {}
 
-  /// A new float32 input; sizes are hidden from the program at random.
+  /// A new float32 input or variable; sizes of inputs are hidden from the program at random.
   Value input(const std::vector<std::int64_t>& dims);
   /// A new int32 input with elements in [0, limit).
   Tensor indices(const std::vector<std::int64_t>& dims, std::int64_t limit);
@@ -57,6 +60,8 @@ class Growing {
   const Value& any() const { return values[static_cast<std::size_t>(pick())]; }
   /// One with `rank` axes at least, or nullptr.
   const Value* of_rank(std::size_t rank) const;
+  /// Gives most variables a new value, of those that were made.
+  void update_variables();
   /// Adds what a step gives, scaled down where its elements could grow large.
   void add(Tensor tensor, std::vector<std::int64_t> dims, double bound);
 

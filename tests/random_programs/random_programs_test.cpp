@@ -12,15 +12,22 @@ using namespace kiln::testing;
 namespace {
 
 struct Outcome {
-  std::vector<Array> outputs;
+  std::vector<Array> outputs;  // of the second call, then the variables
   std::string error;
 };
 
 Outcome run_on(const Program& program, const std::string& backend,
                const std::vector<Array>& feeds) {
   try {
-    const Function f = function(program.inputs, program.outputs, {.backend = backend});
-    return {f(feeds), ""};
+    for (std::size_t i = 0; i < program.variables.size(); ++i) {
+      set_value(program.variables[i], program.starts[i]);
+    }
+    const Function f = function(program.inputs, program.outputs,
+                                {.updates = program.updates, .backend = backend});
+    f(feeds);
+    std::vector<Array> outputs = f(feeds);
+    for (const Tensor& variable : program.variables) outputs.push_back(get_value(variable));
+    return {outputs, ""};
   } catch (const Error& error) {
     return {{}, error.what()};
   }
