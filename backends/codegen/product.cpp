@@ -65,6 +65,15 @@ bool merge(ProductAxis& axis, const ProductAxis& inner) {
   return true;
 }
 
+/// Libraries take no operand whose elements are met from the last to the first.
+bool runs_backwards(const Tensor& tensor, const Dims& dims) {
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    if (dims[axis].is_one()) continue;
+    if (ir::less_equal(0, tensor.strides[axis]) != ir::Answer::Yes) return true;
+  }
+  return false;
+}
+
 bool has_neighbours(const Dim& stride, const ProductAxis& axis) {
   return axis.size.is_one() || stride.is_one();
 }
@@ -92,6 +101,7 @@ std::optional<ProductForm> product_form(const ir::Node& dot, const SizeNames& na
     const View view = trace(operand, identity_map(dims), names, units);
     const auto tensor = viewed(*labels[i], view, dims, names);
     if (!tensor) return refused(text("operand ", i, " repeats elements"));
+    if (runs_backwards(*tensor, dims)) return refused(text("operand ", i, " runs backwards"));
     operands[i] = *tensor;
     held[i] = view.source;
   }

@@ -159,3 +159,33 @@ TEST_CASE("eight threads run one executable", "[concurrency]") {
     CHECK(wrong == 0);
   }
 }
+
+TEST_CASE("products of reversed matrices, vectors among them") {
+  for (const std::int64_t m : {1, 3}) {
+    for (const std::int64_t k : {1, 5}) {
+      for (const std::int64_t n : {1, 4}) {
+        const Tensor x = placeholder({.shape = {m, k}, .name = "x"});
+        const Tensor w = placeholder({.shape = {k, n}, .name = "w"});
+        const Tensor y = dot(reverse(x, {0, 1}), reverse(w, 1));
+        std::vector<float> a(static_cast<std::size_t>(m * k)), b(static_cast<std::size_t>(k * n));
+        for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i + 1);
+        for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i * i) - 3;
+        for (const char* name : kBackends) {
+          INFO(name << ": " << m << ", " << k << ", " << n);
+          const Using chosen(name);
+          const Array result = function({x, w}, {y})({Array(a, {m, k}), Array(b, {k, n})})[0];
+          for (std::int64_t i = 0; i < m; ++i) {
+            for (std::int64_t j = 0; j < n; ++j) {
+              float sum = 0;
+              for (std::int64_t l = 0; l < k; ++l) {
+                const std::int64_t from = (m - 1 - i) * k + k - 1 - l, to = l * n + n - 1 - j;
+                sum += a[static_cast<std::size_t>(from)] * b[static_cast<std::size_t>(to)];
+              }
+              CHECK(result.at<float>(i, j) == sum);
+            }
+          }
+        }
+      }
+    }
+  }
+}
