@@ -200,6 +200,8 @@ class Binder {
     const std::int64_t lhs = evaluate_(step.form.lhs_offset) + skipped * whole.lhs_row;
     const std::int64_t rhs = evaluate_(step.form.rhs_offset);
     const int source = count == 1 ? kept_source(step.rhs) : -1;
+    const bool shared = source < 0 && count == 1 && by_rows && part < extent;
+    const RhsUse use = shared ? RhsUse::Shared : rhs_use(source);
     for (std::int64_t i = 0; i < count; ++i) {
       ProductRun start;
       start.lhs = lhs;
@@ -215,9 +217,10 @@ class Binder {
       }
       for (std::int64_t begin = 0; begin < extent; begin += part) {
         bound.runs.push_back(
-            part_of(whole, start, by_rows, begin, std::min(part, extent - begin), source));
+            part_of(whole, start, by_rows, begin, std::min(part, extent - begin), use, source));
       }
     }
+    if (shared) share_rhs(bound);
     for (const ProductRun& run : bound.runs) {
       const auto scratch = static_cast<std::int64_t>(run.product->scratch_bytes());
       bound.scratch_bytes = std::max(bound.scratch_bytes, aligned(scratch));
@@ -226,7 +229,7 @@ class Binder {
   }
 
   ProductRun part_of(MatrixProduct product, ProductRun run, bool by_rows, std::int64_t begin,
-                     std::int64_t size, int source) {
+                     std::int64_t size, RhsUse use, int source) {
     if (by_rows) {
       product.rows = size;
       run.lhs += begin * product.lhs_row;
@@ -237,9 +240,17 @@ class Binder {
       run.bias += begin;
       run.result += begin * product.result_column;
     }
-    run.product = library_->prepare(product, rhs_use(source));
-    if (run.product->packed_bytes() != 0) run.packed_offset = packed_place(product, run, source);
+    run.product = library_->prepare(product, use);
+    const bool packed = source >= 0 && run.product->packed_bytes() != 0;
+    if (packed) run.packed_offset = packed_place(product, run, source);
     return run;
+  }
+
+  /// All parts read the same right operand, from its first element on.
+  static void share_rhs(BoundStep& bound) {
+    const ProductRun& any = bound.runs[0];
+    const auto bytes = static_cast<std::int64_t>(any.product->packed_bytes());
+    if (bytes != 0) bound.shared_rhs = {any.product, any.rhs, aligned(bytes)};
   }
 
   RhsUse rhs_use(int source) const {

@@ -26,6 +26,14 @@ struct Packing {
   std::int64_t offset = 0;   // in Tape::packed
 };
 
+/// The right operand of a product that is split by rows: packed once, before the parts run, in front
+/// of their scratch.
+struct SharedRhs {
+  std::shared_ptr<const Packer> packer;  // null: it is read where it lies
+  std::int64_t begin = 0;                // of the matrix in its slot, in elements
+  std::int64_t bytes = 0;                // when packed
+};
+
 /// How a slot of a loop's body moves from one iteration to the next.
 struct LoopMove {
   int slot = 0;
@@ -49,6 +57,7 @@ struct BoundStep {
   // Products.
   std::int64_t columns = 0;
   std::vector<ProductRun> runs;
+  SharedRhs shared_rhs;
   std::shared_ptr<const PreparedConvolution> convolution;  // null: a Dot, or nothing to sum
   std::int64_t packed_kernel = -1;  // of the convolution, in Tape::packed
   std::int64_t scratch_offset = 0, scratch_bytes = 0;  // in the arena; bytes of one run

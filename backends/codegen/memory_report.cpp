@@ -143,7 +143,8 @@ void print_runs(const BoundPlan& bound, const std::string& indent, std::string& 
         out += text(ready.runs.size(), ready.runs.size() == 1 ? " product" : " products",
                     ready.parallel ? " side by side" : "", " by ",
                     ready.runs[0].product->description(),
-                    ready.runs[0].packed_offset < 0 ? "" : ", right operand packed");
+                    ready.shared_rhs.packer ? ", once for all of them"
+                    : ready.runs[0].packed_offset < 0 ? "" : ", right operand packed");
       }
       out += "  # " + source_of(*product->node) + "\n";
     }

@@ -98,11 +98,10 @@ class Placer {
     };
     for (std::size_t s = 0; s < bound_.steps.size(); ++s) {
       BoundStep& step = bound_.steps[s];
-      if (step.scratch_bytes != 0) {
-        const bool several = step.parallel && !step.convolution;
-        const auto runs = several ? static_cast<std::int64_t>(step.runs.size()) : 1;
-        add(Kind::Scratch, s, step.scratch_bytes * runs, step.scratch_offset);
-      }
+      const bool several = step.parallel && !step.convolution;
+      const auto runs = several ? static_cast<std::int64_t>(step.runs.size()) : 1;
+      const std::int64_t scratch = step.shared_rhs.bytes + step.scratch_bytes * runs;
+      if (scratch != 0) add(Kind::Scratch, s, scratch, step.scratch_offset);
       if (const auto* loop = std::get_if<LoopStep>(&plan_.steps[s])) {
         for (std::size_t i = 0; i < step.spare_offsets.size(); ++i) {
           add(Kind::SpareCarry, s, bound_.bytes[static_cast<std::size_t>(loop->results[i])],

@@ -46,14 +46,15 @@ struct MatrixProduct {
   auto operator<=>(const MatrixProduct&) const = default;
 };
 
-/// Whether a right operand is new in every run, stays for the steps of a loop, or for many calls.
-enum class RhsUse : std::uint8_t { Once, Loop, Kept };
+/// Whether a right operand is new in every run, is shared by the parts of one product, stays for the
+/// steps of a loop, or for many calls.
+enum class RhsUse : std::uint8_t { Once, Shared, Loop, Kept };
 
 /// A prepared product of float32. Used by several threads at once.
 class PreparedProduct : public Packer {
  public:
   virtual std::size_t scratch_bytes() const = 0;
-  /// Of an rhs that stays: depends on its use, depth, columns and strides alone.
+  /// Of an rhs that several runs read: depends on its use, depth, columns and strides alone.
   std::size_t packed_bytes() const override { return 0; }
   /// What runs it, for dumps.
   virtual std::string description() const { return "the library"; }

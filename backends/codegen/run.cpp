@@ -151,15 +151,20 @@ class Runner {
     const float* bias = bias_of(step);
     auto* result = reinterpret_cast<float*>(tape_.slot(step.result));
     if (bound.runs.empty()) return fill_without_depth(instruction, bias, result);
-    std::byte* scratch = tape_.arena + bound.scratch_offset;
+    std::byte* const packed = tape_.arena + bound.scratch_offset;
+    std::byte* const scratch = packed + bound.shared_rhs.bytes;
+    const SharedRhs& shared_rhs = bound.shared_rhs;
+    if (shared_rhs.packer) shared_rhs.packer->pack(rhs + shared_rhs.begin, packed);
+    const auto right_of = [&](const ProductRun& run) -> const void* {
+      if (shared_rhs.packer) return packed;
+      if (run.packed_offset < 0) return rhs + run.rhs;
+      return tape_.packed + run.packed_offset;
+    };
     const auto run_range = [&](std::uint64_t begin, std::uint64_t end, bool shared) {
       for (std::uint64_t i = begin; i < end; ++i) {
         const ProductRun& run = bound.runs[i];
         const std::int64_t skipped = shared ? static_cast<std::int64_t>(i) : 0;
-        const void* right = run.packed_offset < 0
-                                ? static_cast<const void*>(rhs + run.rhs)
-                                : static_cast<const void*>(tape_.packed + run.packed_offset);
-        run.product->run(lhs + run.lhs, right, bias ? bias + run.bias : nullptr,
+        run.product->run(lhs + run.lhs, right_of(run), bias ? bias + run.bias : nullptr,
                          result + run.result, scratch + skipped * bound.scratch_bytes);
       }
     };

@@ -50,11 +50,11 @@ TiledShape tiled_shape_of(const codegen::MatrixProduct& p) {
           p.rhs_depth, p.rhs_column, p.result_row, p.relu};
 }
 
-/// Whether own loops want rhs packed before. Within a loop rows are many together, and a weight
-/// that lies well is read where it lies: packing it, too, beside its transpose for the gradient is
-/// waste.
+/// Whether own loops want rhs packed before. Within a loop, and for the parts of one product, rows
+/// are many together, and a weight that lies well is read where it lies: packing it, too, beside its
+/// transpose for the gradient is waste.
 bool packed_before(const codegen::MatrixProduct& p, codegen::RhsUse use) {
-  return use == codegen::RhsUse::Kept || (use == codegen::RhsUse::Loop && p.rhs_column != 1);
+  return use == codegen::RhsUse::Kept || (use != codegen::RhsUse::Once && p.rhs_column != 1);
 }
 
 /// Own loops over rhs as it lies, packed before, or packed in every run.
@@ -98,7 +98,7 @@ bool pays_to_pack(const codegen::MatrixProduct& p) {
 }
 
 /// Why own loops do not take it; empty when they do. The figures stand in tiled/README.md. For an
-/// rhs that stays this looks at nothing but what PreparedProduct::packed_bytes may depend on.
+/// rhs that several runs read this looks at nothing but what PreparedProduct::packed_bytes may depend on.
 std::optional<std::string> refusal_of_tiles(const codegen::MatrixProduct& p, codegen::RhsUse use) {
   constexpr std::int64_t kMostElements = 1 << 19;
   if (p.batch != 1) return "a batch of matrices";
