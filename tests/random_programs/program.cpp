@@ -130,7 +130,15 @@ Program random_program(std::uint64_t seed) {
   for (const Tensor& input : program.inputs) {
     if (dtype(input) == "float32") floats.push_back(input);
   }
+  Tensor slopes = loss * 0.0;
   for (const Tensor& gradient : gradients(loss, floats)) {
+    if (!gradient) continue;
+    program.outputs.push_back(gradient);
+    slopes = slopes + sum(sin(gradient));
+  }
+  if (!growing.draw.chance(15)) return program;
+  program.text += " twice";
+  for (const Tensor& gradient : gradients(slopes, floats)) {
     if (gradient) program.outputs.push_back(gradient);
   }
   return program;

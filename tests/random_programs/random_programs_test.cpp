@@ -45,7 +45,7 @@ double largest(const Array& array) {
 std::string difference(const Array& want, const Array& moved, const Array& got) {
   std::ostringstream text;
   if (want.dims() != got.dims() || want.dtype() != got.dtype()) return "other sizes";
-  const double scale = 1e-5 + 2e-5 * largest(want);
+  const double scale = 1e-5 + 3e-4 * largest(want);
   for (std::int64_t i = 0; i < want.size(); ++i) {
     const auto k = static_cast<std::size_t>(i);
     const double a = want.as<float>()[k], m = moved.as<float>()[k], b = got.as<float>()[k];

@@ -1,5 +1,6 @@
-// The steps of random programs: each reads values that were made before and adds one.
-#include "tests/random_programs/program.h"
+// The steps of random programs: each reads values that were made before and adds one. Those that
+// are layers are in layer_steps.cpp.
+#include "tests/random_programs/steps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +8,6 @@
 namespace kiln::testing {
 
 namespace {
-
-using Dims = std::vector<std::int64_t>;
 
 std::int64_t axis_of(Growing& growing, const Dims& dims) {
   return growing.draw.below(static_cast<std::int64_t>(dims.size()));
@@ -18,11 +17,6 @@ std::int64_t axis_of(Growing& growing, const Dims& dims) {
 int written(Growing& growing, std::int64_t axis, const Dims& dims) {
   const auto rank = static_cast<std::int64_t>(dims.size());
   return static_cast<int>(growing.draw.chance(50) ? axis - rank : axis);
-}
-
-/// Off any number that a computation could meet by design.
-Tensor off_the_jump(Growing& growing, const Value& x) {
-  return x.tensor + (growing.draw.between(-0.4, 0.4) + 1e-3);
 }
 
 /// Elements that are equal by design would be so only up to rounding: each gets its own number.
@@ -253,114 +247,6 @@ bool lookup(Growing& growing) {
   return true;
 }
 
-bool product(Growing& growing) {
-  const Value* found = growing.of_rank(1);
-  if (found == nullptr) return false;
-  const Value x = *found;
-  const std::int64_t inner = x.dims.back();
-  const std::int64_t columns = 1 + growing.draw.below(20);
-  const Value w = growing.input({inner, columns});
-  Dims dims(x.dims.begin(), x.dims.end() - 1);
-  dims.push_back(columns);
-  const double bound = 2 * x.bound * static_cast<double>(inner + 1);
-  Tensor result = dot(x.tensor, w.tensor);
-  if (growing.draw.chance(50)) {
-    result = result * (1 / bound) + growing.input({columns}).tensor;
-    growing.add(growing.draw.chance(50) ? tanh(result) : softplus(result), dims, 4);
-    return true;
-  }
-  growing.add(result, dims, bound);
-  return true;
-}
-
-bool product_with_itself(Growing& growing) {
-  const Value* found = growing.of_rank(2);
-  if (found == nullptr || found->dims.size() != 3) return false;
-  const Value x = *found;
-  const double bound = x.bound * x.bound * static_cast<double>(x.dims[2] + 1);
-  growing.add(batch_dot(x.tensor, sin(x.tensor), {.axes = {2, 2}}),
-              {x.dims[0], x.dims[1], x.dims[1]}, bound);
-  return true;
-}
-
-bool recurrence(Growing& growing) {
-  const Value* found = growing.of_rank(3);
-  if (found == nullptr || found->dims.size() != 3) return false;
-  const Value x = *found;
-  const std::int64_t units = 1 + growing.draw.below(9);
-  const Value w = growing.input({x.dims[2], units});
-  const Value u = growing.input({units, units});
-  const Value start = growing.input({x.dims[0], units});
-  RnnOptions options{};
-  options.go_backwards = growing.draw.chance(50);
-  if (growing.draw.chance(50)) {
-    options.mask = sum(off_the_jump(growing, x), {.axis = 2}) > 0.2;
-  }
-  const bool gated = growing.draw.chance(50);
-  const double scale = 1 / (x.bound * static_cast<double>(x.dims[2] + units));
-  const StepFunction step = [&](const Tensor& input, const std::vector<Tensor>& states) {
-    const Tensor sums = (dot(input, w.tensor) + dot(states[0], u.tensor)) * scale;
-    if (!gated) return StepResult{tanh(sums), {tanh(sums)}};
-    const Tensor gate = sigmoid(sums);
-    const Tensor next = gate * states[0] + (1.0 - gate) * tanh(dot(states[0] * gate, u.tensor));
-    return StepResult{next * 0.5, {next}};
-  };
-  const RnnResult result = rnn(step, x.tensor, {start.tensor}, options);
-  if (growing.draw.chance(50)) {
-    growing.add(result.outputs, {x.dims[0], x.dims[1], units}, 2);
-  }
-  growing.add(growing.draw.chance(50) ? result.last_output : result.new_states[0],
-              {x.dims[0], units}, 2);
-  return true;
-}
-
-bool element_by_element(Growing& growing) {
-  const Value* found = growing.of_rank(1);
-  if (found == nullptr) return false;
-  const Value x = *found;
-  const Dims row(x.dims.begin() + 1, x.dims.end());
-  if (growing.draw.chance(50)) {
-    growing.add(map_fn([](const Tensor& e) { return tanh(e) * sin(sum(e)); }, x.tensor), x.dims, 1);
-    return true;
-  }
-  const FoldFunction fold = [](const Tensor& sum, const Tensor& e) { return sin(sum * 0.5 + e); };
-  const FoldOptions options{.initializer = zeros_like(sum(x.tensor, {.axis = 0}))};
-  growing.add(growing.draw.chance(50) ? foldl(fold, x.tensor, options)
-                                      : foldr(fold, x.tensor, options), row, 1);
-  return true;
-}
-
-bool image(Growing& growing) {
-  const std::int64_t size = 2 + growing.draw.below(7), channels = 1 + growing.draw.below(5);
-  const Value x = growing.input({growing.draw.below(3) + 1, size, size, channels});
-  const std::int64_t filters = 1 + growing.draw.below(9), kernel = 1 + growing.draw.below(3);
-  const Value w = growing.input({kernel, kernel, channels, filters});
-  const std::int64_t stride = 1 + growing.draw.below(2);
-  const std::string padding = growing.draw.chance(50) || kernel > size ? "same" : "valid";
-  const bool first = growing.draw.chance(50);
-  Tensor images = x.tensor;
-  if (first) images = permute_dimensions(images, {0, 3, 1, 2});
-  const std::string format = first ? "channels_first" : "channels_last";
-  const double bound = 4 * static_cast<double>(kernel * kernel * channels);
-  Tensor result = conv2d(images, w.tensor, {.strides = stride, .padding = padding,
-                                            .data_format = format}) * (1 / bound);
-  std::int64_t out = padding == "same" ? (size + stride - 1) / stride
-                                       : (size - kernel) / stride + 1;
-  if (growing.draw.chance(50)) {
-    const Tensor bias = growing.input({filters}).tensor;
-    result = relu(bias_add(result, bias, {.data_format = format}) + 0.0371);
-  }
-  if (growing.draw.chance(40)) {
-    const std::string mode = growing.draw.chance(50) ? "max" : "avg";
-    result = pool2d(result, 2, {.strides = 2, .padding = "same", .data_format = format,
-                                .pool_mode = mode});
-    out = (out + 1) / 2;
-  }
-  if (first) result = permute_dimensions(result, {0, 2, 3, 1});
-  growing.add(result, {x.dims[0], out, out, filters}, 4);
-  return true;
-}
-
 bool integers(Growing& growing) {
   const Value* found = growing.of_rank(1);
   if (found == nullptr || found->dims.back() == 0) return false;
@@ -377,6 +263,10 @@ bool integers(Growing& growing) {
 }
 
 }  // namespace
+
+Tensor off_the_jump(Growing& growing, const Value& x) {
+  return x.tensor + (growing.draw.between(-0.4, 0.4) + 1e-3);
+}
 
 const std::vector<Step>& steps() {
   static const std::vector<Step> all = {
@@ -397,6 +287,10 @@ const std::vector<Step>& steps() {
       {"recurrence", recurrence},
       {"element by element", element_by_element},
       {"image", image},
+      {"other convolution", other_convolution},
+      {"gated recurrence", gated_recurrence},
+      {"normalization", normalization},
+      {"branch", branch},
       {"integers", integers},
   };
   return all;

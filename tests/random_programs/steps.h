@@ -1,0 +1,23 @@
+// What a random program may do next. A step returns false where nothing fits it.
+#pragma once
+
+#include "tests/random_programs/program.h"
+
+namespace kiln::testing {
+
+using Dims = std::vector<std::int64_t>;
+
+/// x off any number that a computation could meet by design.
+Tensor off_the_jump(Growing& growing, const Value& x);
+
+bool product(Growing& growing);
+bool product_with_itself(Growing& growing);
+bool recurrence(Growing& growing);
+bool gated_recurrence(Growing& growing);
+bool element_by_element(Growing& growing);
+bool image(Growing& growing);
+bool other_convolution(Growing& growing);
+bool normalization(Growing& growing);
+bool branch(Growing& growing);
+
+}  // namespace kiln::testing
