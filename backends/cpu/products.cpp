@@ -2,6 +2,7 @@
 #include "backends/cpu/products.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
+#include "backends/cpu/direct_convolution/kernel_gradient.h"
 #include "backends/cpu/onednn/convolutions.h"
 #include "core/types/text.h"
 
@@ -163,6 +164,12 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuProducts::prepare_convolu
   auto made = make_convolution(convolution, packed);
   known = made;
   return made;
+}
+
+std::shared_ptr<const codegen::PreparedConvolution> CpuProducts::make_convolution(
+    const codegen::Convolution& convolution, bool packed) const {
+  const bool own = level_ == TileLevel::Avx512 && takes_kernel_gradient(convolution);
+  return own ? make_kernel_gradient(convolution) : cpu::make_convolution(convolution, packed);
 }
 
 std::shared_ptr<const codegen::PreparedProduct> CpuProducts::make(

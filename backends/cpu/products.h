@@ -24,6 +24,8 @@ class CpuProducts final : public codegen::ProductLibrary {
  private:
   std::shared_ptr<const codegen::PreparedProduct> make(const codegen::MatrixProduct& product,
                                                        codegen::RhsUse use) const;
+  std::shared_ptr<const codegen::PreparedConvolution> make_convolution(
+      const codegen::Convolution& convolution, bool packed) const;
 
   TileLevel level_;
   std::mutex mutex_;

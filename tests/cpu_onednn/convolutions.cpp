@@ -2,6 +2,7 @@
 // than the others, kernels packed before and while running, groups, strides, dilations.
 #include "tests/catch.h"
 
+#include "backends/cpu/direct_convolution/kernel_gradient.h"
 #include "backends/cpu/onednn/convolutions.h"
 
 #include <cmath>
@@ -92,6 +93,15 @@ void run(const codegen::PreparedConvolution& prepared, bool packed, const Convol
   prepared.finish(result.data(), scratch.data());
 }
 
+void check_near(const Floats& found, const Floats& expected) {
+  REQUIRE(found.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (std::abs(found[i] - expected[i]) <= 2e-5f * (10 + std::abs(expected[i]))) continue;
+    FAIL_CHECK("element " << i << ": " << found[i] << " for " << expected[i]);
+    return;
+  }
+}
+
 void check(const Convolution& c) {
   const std::int64_t places = c.places[0] * c.places[1];
   Floats x = drawn(c.batch * 20 * 19 * c.groups * c.channels, c.role == ConvRole::Input);
@@ -105,11 +115,7 @@ void check(const Convolution& c) {
   const auto once = cpu::make_convolution(c, /*packed=*/false);
   INFO(once->description() << ", " << once->parts() << " parts");
   run(*once, false, c, first, second, plain);
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (std::abs(plain[i] - expected[i]) <= 2e-5f * (10 + std::abs(expected[i]))) continue;
-    FAIL_CHECK("element " << i << ": " << plain[i] << " for " << expected[i]);
-    return;
-  }
+  check_near(plain, expected);
   CHECK(once->description().rfind("oneDNN", 0) == 0);
   if (c.role == ConvRole::Kernel) return;
   const auto kept = cpu::make_convolution(c, /*packed=*/true);
@@ -130,6 +136,40 @@ TEST_CASE("convolutions in parts agree with plain sums") {
     check(of(role, 3, 2, 4, 3, 2, 2));
   }
   CHECK(cpu::make_convolution(of(ConvRole::Output, 9, 1, 16, 32, 1, 1), false)->parts() == 5);
+}
+
+TEST_CASE("gradients of kernels by own loops agree with plain sums") {
+  if (!__builtin_cpu_supports("avx512f")) return;
+  const auto check_own = [](Convolution c) {
+    INFO(c.batch << " images, " << c.channels << " to " << c.filters);
+    REQUIRE(cpu::takes_kernel_gradient(c));
+    Floats x = drawn(c.batch * 20 * 19 * c.channels, false);
+    Floats w = drawn(6 * c.channels * c.filters, true);
+    Floats y = drawn(c.batch * c.places[0] * c.places[1] * c.filters, false);
+    by_sums(c, x, w, y);
+    Floats found(w.size(), 7.0f);
+    const auto own = cpu::make_kernel_gradient(c);
+    run(*own, false, c, x, y, found);
+    check_near(found, w);
+  };
+  check_own(of(ConvRole::Kernel, 9, 1, 16, 32, 1, 1));
+  check_own(of(ConvRole::Kernel, 1, 1, 8, 16, 2, 1));
+  check_own(of(ConvRole::Kernel, 3, 1, 13, 48, 1, 2));
+  check_own(of(ConvRole::Kernel, 2, 1, 11, 144, 2, 2));
+  Convolution wide = of(ConvRole::Kernel, 2, 1, 9, 64, 1, 1);  // padding on every side
+  wide.low = {2, 1};
+  wide.places = {22, 20};
+  check_own(wide);
+  Convolution flat{ConvRole::Kernel, 3, 1, 8, 16, {1, 19}, {1, 2}, {1, 19}, {1, 1}, {1, 1}, {0, 1}};
+  Convolution line{ConvRole::Kernel, 3, 1, 8, 16, {19}, {2}, {19}, {1}, {1}, {1}};
+  const Floats x = drawn(3 * 19 * 8, false), dy = drawn(3 * 19 * 16, false);
+  Floats of_flat(2 * 8 * 16), of_line(2 * 8 * 16);
+  run(*cpu::make_kernel_gradient(flat), false, flat, x, dy, of_flat);
+  run(*cpu::make_kernel_gradient(line), false, line, x, dy, of_line);
+  CHECK(of_flat == of_line);
+  CHECK_FALSE(cpu::takes_kernel_gradient(of(ConvRole::Kernel, 2, 2, 16, 16, 1, 1)));
+  CHECK_FALSE(cpu::takes_kernel_gradient(of(ConvRole::Kernel, 2, 1, 16, 20, 1, 1)));
+  CHECK_FALSE(cpu::takes_kernel_gradient(of(ConvRole::Output, 2, 1, 16, 16, 1, 1)));
 }
 
 TEST_CASE("convolutions add a bias and take relu, by the library and by loops") {
