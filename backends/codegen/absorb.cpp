@@ -1,4 +1,5 @@
-// The kernels are recognised by their expressions: y = x + bias, y = relu(x), y = relu(x + bias).
+// The kernels are recognised by their expressions: y = x + bias, y = relu(x), y = relu(x + bias). Of
+// other activations it is only noted that they follow.
 #include "backends/codegen/absorb.h"
 
 #include <algorithm>
@@ -32,6 +33,20 @@ class Recognizer {
     if (out_.bias < 0 && !out_.relu) return {};
     return out_;
   }
+
+  /// An activation of the source, or of it and a bias, that the kernel stores.
+  std::optional<Op> activation() {
+    if (kernel_.stages.empty() || kernel_.stages[0].kind != StageKind::Map) return {};
+    for (const Store& store : kernel_.stages[0].stores) {
+      for (const Op op : {Op::Tanh, Op::Sigmoid}) {
+        if (store.value < 0 || !applies(store.value, op)) continue;
+        const int x = expression(store.value).arguments[0];
+        if (is_sum(x) || is_source(x)) return op;
+      }
+    }
+    return {};
+  }
+  const Extras& extras() const { return out_; }
 
  private:
   const Expression& expression(int i) const { return kernel_.expressions[at(i)]; }
@@ -102,7 +117,11 @@ class Absorber {
       if (!step) continue;
       const Kernel& kernel = kernels_[at(step->kernel)].kernel;
       const auto extras = Recognizer(kernel).run();
-      if (extras) absorb(s, *step, kernel, *extras);
+      if (extras) {
+        absorb(s, *step, kernel, *extras);
+      } else {
+        note_activation(*step, kernel);
+      }
     }
     std::erase_if(plan_.steps, [](const Step& step) {
       const auto* product = std::get_if<ProductStep>(&step);
@@ -128,26 +147,37 @@ class Absorber {
   void count(const CopyStep& step) { read(step.from); }
   void count_readers() {
     readers_.assign(plan_.slots.size(), 0);
-    for (const Step& step : plan_.steps) std::visit([&](const auto& one) { count(one); }, step);
+    makers_.assign(plan_.slots.size(), nullptr);
+    for (Step& step : plan_.steps) {
+      std::visit([&](const auto& one) { count(one); }, step);
+      if (auto* product = std::get_if<ProductStep>(&step)) makers_[at(product->result)] = product;
+    }
+  }
+
+  void note_activation(const KernelStep& step, const Kernel& kernel) {
+    Recognizer recognizer(kernel);
+    const std::optional<Op> op = recognizer.activation();
+    if (!op) return;
+    ProductStep* product = makers_[at(step.slots[at(recognizer.extras().source)])];
+    if (product) product->followed_by = op;
   }
 
   /// The product at `made` moves to the kernel's place, where the bias is known to be there.
   void absorb(std::size_t s, const KernelStep& step, const Kernel& kernel, const Extras& extras) {
     const int source = step.slots[at(extras.source)];
     if (readers_[at(source)] != 1 || plan_.slots[at(source)].kind != Slot::Kind::Temporary) return;
-    for (std::size_t made = 0; made < s; ++made) {
-      auto* product = std::get_if<ProductStep>(&plan_.steps[made]);
-      if (!product || product->node == nullptr || product->result != source) continue;
-      if (product->node->op == Op::Conv && !makes_output(*product->node)) return;
-      if (extras.bias >= 0 && !columns_fit(*product, kernel)) return;
-      ProductStep whole = *product;
-      whole.result = step.slots[at(extras.target)];
-      whole.bias = extras.bias < 0 ? -1 : step.slots[at(extras.bias)];
-      whole.relu = extras.relu;
-      product->node = nullptr;  // erased in the end
-      plan_.steps[s] = whole;
-      return;
-    }
+    ProductStep* product = makers_[at(source)];
+    if (!product) return;
+    if (product->node->op == Op::Conv && !makes_output(*product->node)) return;
+    if (extras.bias >= 0 && !columns_fit(*product, kernel)) return;
+    ProductStep whole = *product;
+    whole.result = step.slots[at(extras.target)];
+    whole.bias = extras.bias < 0 ? -1 : step.slots[at(extras.bias)];
+    whole.relu = extras.relu;
+    product->node = nullptr;  // erased in the end
+    plan_.steps[s] = whole;
+    makers_[at(source)] = nullptr;
+    makers_[at(whole.result)] = &std::get<ProductStep>(plan_.steps[s]);
   }
 
   static bool makes_output(const ir::Node& conv) {
@@ -165,7 +195,9 @@ class Absorber {
 
   Plan& plan_;
   const std::vector<BuiltKernel>& kernels_;
+  // Of each slot.
   std::vector<int> readers_;
+  std::vector<ProductStep*> makers_;  // the product that writes it, or null
 };
 
 }  // namespace

@@ -41,6 +41,7 @@ struct ClaimDecision {
   const Claim* taken_by = nullptr;    // null: it is part of a kernel
   std::vector<Refusal> refusals;      // of the claims before
   std::vector<std::string> absorbed;  // what else the library's call does
+  std::vector<std::string> left;      // what follows and is left to a kernel, with the reason
   std::vector<std::string> copies;    // of a node that is taken: why an operand is first copied
   int kernel = -1;                    // in Program::kernels, of a node that is not taken
 };

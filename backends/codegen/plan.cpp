@@ -171,9 +171,12 @@ class PlanBuilder {
     for (const Step& step : plan_.steps) {
       const auto* product = std::get_if<ProductStep>(&step);
       if (!product) continue;
-      std::vector<std::string>& absorbed = decision(*product->node).absorbed;
-      if (product->bias >= 0) absorbed.push_back("bias");
-      if (product->relu) absorbed.push_back("relu");
+      ClaimDecision& made = decision(*product->node);
+      if (product->bias >= 0) made.absorbed.push_back("bias");
+      if (product->relu) made.absorbed.push_back("relu");
+      if (!product->followed_by) continue;
+      const ir::Op op = *product->followed_by;
+      made.left.push_back(text(ir::def(op).name, ": ", library_->refusal_of_activation(op)));
     }
   }
 

@@ -34,6 +34,7 @@ struct ProductStep {
   const ir::Node* node = nullptr;
   int bias = -1;      // slot of a vector that is added to every row; -1: none
   bool relu = false;  // of the result, in the end
+  std::optional<ir::Op> followed_by = {};  // an activation of the result that is left to a kernel
 };
 /// How a loop is cut into groups of rows; see sharding.h.
 struct Sharding {

@@ -113,6 +113,9 @@ std::string print_claims(const Program& program) {
       for (const std::string& one : decision.absorbed) out += ", with " + one;
       out += "\n";
     }
+    for (const std::string& reason : decision.left) {
+      out += text("    followed by a kernel for ", reason, "\n");
+    }
     for (const std::string& reason : decision.copies) {
       out += text("    after a copy: ", reason, "\n");
     }

@@ -73,6 +73,10 @@ class ProductLibrary {
   /// REQUIRES: all sizes above 0.
   virtual std::shared_ptr<const PreparedProduct> prepare(const MatrixProduct& product,
                                                          RhsUse use) = 0;
+  /// Why this activation of a result (tanh, sigmoid) is not done on the way.
+  virtual std::string refusal_of_activation(ir::Op) const {
+    return "the library has no activations";
+  }
   /// Why this Conv does not go to the library; empty when it does.
   virtual std::optional<std::string> refusal_of_convolution(const ir::Node&) const {
     return "the library has no convolutions";

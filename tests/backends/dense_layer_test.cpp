@@ -1,6 +1,7 @@
 // relu(x w + b) with weights that stay and weights that change, against plain sums: a backend may
 // pack the weight, and add the bias and take relu while it multiplies.
 #include "tests/catch.h"
+#include "tests/scratch.h"
 
 #include <kiln/k.h>
 
@@ -9,6 +10,7 @@
 #include <random>
 
 using namespace kiln;
+using kiln::testing::contents_of, kiln::testing::Scratch;
 
 namespace {
 
@@ -128,4 +130,27 @@ TEST_CASE("NaN and infinities go through a dense layer with relu") {
     CHECK(v[8] == 0);
   }
   set_backend(before);
+}
+
+TEST_CASE("a dump says what a dense layer's product does on its way, and what not and why") {
+  const Scratch scratch;
+  const Tensor x = placeholder({.shape = {64, 32}}), w = placeholder({.shape = {32, 16}}),
+               b = placeholder({.shape = {16}});
+  const Tensor sum = dot(x, w) + b;
+  const struct {
+    const char* name;
+    Tensor y;
+    const char* said;
+  } rows[] = {
+      {"relu", relu(sum), "with bias, with relu"},
+      {"sigmoid", sigmoid(sum), "followed by a kernel for sigmoid: oneDNN's logistic is up to"},
+      {"tanh", tanh(sum), "followed by a kernel for tanh: own loops have none"},
+  };
+  for (const auto& row : rows) {
+    function({x, w, b}, {row.y},
+             {.backend = "cpu", .dump = scratch.path(row.name), .dump_stages = Stage::Claims});
+    const std::string claims = contents_of(scratch.path(std::string(row.name) + "/50-claims.txt"));
+    INFO(claims);
+    CHECK(claims.find(row.said) != std::string::npos);
+  }
 }

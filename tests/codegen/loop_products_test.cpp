@@ -263,6 +263,10 @@ TEST_CASE("what follows a product and is not absorbed is one kernel, bias and al
     Running whole({x, w, b}, {ir::unary(op, sum)}, {});
     CHECK(whole.program().kernels.size() == 1);
     CHECK(whole.program().plan.steps.size() == 2);
+    const std::string claims = print_claims(whole.program());
+    INFO(claims);
+    CHECK(claims.find(std::string("followed by a kernel for ") + std::string(ir::def(op).name) +
+                      ": the library has no activations") != std::string::npos);
     Running parts({x, w, b}, {sum}, {});
     whole.feeds[2] = parts.feeds[2] = {-0.5f, 0.25f, 1.0f};
     whole.run();
