@@ -12,8 +12,17 @@ using ir::Dim;
 using ir::Node;
 using ir::Value;
 
+/// What is made again where it is used reads its operands (recompute.h).
 void note_read(Fusion& fusion, int index, const Value& value, const IndexMap& from) {
-  fusion.note_read(index, trace(value, from, fusion.names, fusion.out).source);
+  const View view = trace(value, from, fusion.names, fusion.out);
+  fusion.note_read(index, view.source);
+  const Node& node = *view.source.node;
+  const bool made_here = fusion.out.free.count(&node) != 0 &&
+                         fusion.out.dense.count(view.source) == 0;
+  if (!made_here) return;
+  for (const Value& operand : node.operands) {
+    note_read(fusion, index, operand, operand.rank() == 0 ? IndexMap{} : view.map);
+  }
 }
 
 /// Adds the placement to the unit that makes its value when that is possible.
@@ -26,8 +35,8 @@ int put(Fusion& fusion, Placement placement, const ir::Dims& domain) {
   const bool here = member != nullptr && member->role == Role::Full &&
                     fusion.unit(maker).domain == domain && is_identity(view.map, axes);
   const int index = here ? maker : fusion.add_closed_kernel(domain);
+  note_read(fusion, index, placement.value, placement.from);
   fusion.unit(index).placements.push_back(std::move(placement));
-  fusion.note_read(index, view.source);
   return index;
 }
 

@@ -27,7 +27,7 @@ class Search {
     for (const Node* node : order) note_uses(*node);
     std::unordered_set<const Node*> found;
     for (const Node* node : order) {
-      if (is_wanted(*node)) found.insert(node);
+      if (is_wanted(*node) || is_for_windows(*node)) found.insert(node);
     }
     return found;
   }
@@ -52,6 +52,7 @@ class Search {
                         def(node).lowering == ir::Lowering::Reduce;
     if (whole) kept_.insert(&node);
     for (const Value& operand : node.operands) {
+      (overlaps(node) ? added_up_ : used_by_others_).insert(operand.node.get());
       if (whole || node.op == Op::Window) keep(operand);
       if (!points) used_otherwise_.insert(operand.node.get());
     }
@@ -60,6 +61,25 @@ class Search {
   bool lies_in_memory(const Value& value) const {
     const Value from = source(value);
     return is_leaf(*from.node) || kept_.count(from.node.get()) != 0;
+  }
+
+  /// A fold whose windows share elements: the kernel that adds them up goes its own way.
+  bool overlaps(const Node& node) const {
+    if (node.op != Op::Fold) return false;
+    const auto& attrs = node.as<ir::FoldAttrs>();
+    const ir::Dims& dims = node.operands[0].dims();
+    for (std::size_t i = 0; i < attrs.axes.size(); ++i) {
+      const ir::Dim& size = dims[dims.size() - attrs.axes.size() + i];
+      const ir::Dim width = (size - 1) * ir::Dim(attrs.dilations[i]) + 1;
+      if (ir::less_equal(width, attrs.strides[i]) != ir::Answer::Yes) return true;
+    }
+    return false;
+  }
+
+  /// Work on windows that are added up, and for nothing else.
+  bool is_for_windows(const Node& node) const {
+    return node.op == Op::Select && added_up_.count(&node) != 0 &&
+           used_by_others_.count(&node) == 0 && kept_.count(&node) == 0;
   }
 
   /// x - mean, the latter one number for many of x.
@@ -91,6 +111,7 @@ class Search {
   const FuseOptions& options_;
   std::unordered_set<const Node*> kept_;  // lie in memory in any case: windows read them there
   std::unordered_set<const Node*> used_otherwise_;  // than at points
+  std::unordered_set<const Node*> added_up_, used_by_others_;  // by folds that overlap, by others
 };
 
 }  // namespace

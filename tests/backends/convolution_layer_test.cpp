@@ -124,3 +124,32 @@ TEST_CASE("convolutions absorb bias and relu, forward and in training") {
   // Masks of relu and of the largest elements are made where they are used.
   CHECK_FALSE(has(training, "temporary bool"));
 }
+
+TEST_CASE("windows that overlap: their gradient keeps nothing of the size of all windows") {
+  const Scratch scratch;
+  for (const char* padding : {"valid", "same"}) {
+    for (const char* mode : {"max", "avg"}) {
+      INFO(mode << ", " << padding);
+      Layer made;
+      made.x = placeholder({.shape = {None, 9, 8, 20}, .name = "x"});
+      made.kernel = placeholder({.shape = {1}, .name = "kernel"});
+      made.bias = placeholder({.shape = {1}, .name = "bias"});
+      const Tensor pooled =
+          pool2d(made.x, 3, {.strides = 2, .padding = padding, .pool_mode = mode});
+      const std::vector<Tensor> outputs = {pooled, gradients(sum(square(pooled)), {made.x})[0]};
+      Array x = drawn({3, 9, 8, 20}, 1);
+      for (float& value : x.as<float>()) value = std::round(4 * value);  // many are equal
+      const std::vector<Array> inputs = {x, drawn({1}, 2), drawn({1}, 3)};
+      const auto want = on("reference", made, outputs, inputs);
+      const auto found = on("cpu", made, outputs, inputs);
+      check_same(found[0], want[0]);
+      check_same(found[1], want[1]);
+      const std::string name = std::string(mode) + padding;
+      function({made.x, made.kernel, made.bias}, outputs,
+               {.backend = "cpu", .dump = scratch.path(name), .dump_stages = Stage::Plan});
+      const std::string plan = contents_of(scratch.path(name + "/52-plan.txt"));
+      INFO(plan);
+      CHECK_FALSE(has(plan, "20,3,3]"));
+    }
+  }
+}
