@@ -1,5 +1,5 @@
-// The kernels are recognised by their expressions: y = x + bias, y = relu(x), y = relu(x + bias). Of
-// other activations it is only noted that they follow.
+// The kernels are recognised by their expressions: y = x + bias, y = relu(x), y = relu(x + bias).
+// Of other activations it is only noted that they follow.
 #include "backends/codegen/absorb.h"
 
 #include <algorithm>

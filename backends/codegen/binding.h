@@ -26,8 +26,8 @@ struct Packing {
   std::int64_t offset = 0;   // in Tape::packed
 };
 
-/// The right operand of a product that is split by rows: packed once, before the parts run, in front
-/// of their scratch.
+/// The right operand of a product that is split by rows: packed once, before the parts run, in
+/// front of their scratch.
 struct SharedRhs {
   std::shared_ptr<const Packer> packer;  // null: it is read where it lies
   std::int64_t begin = 0;                // of the matrix in its slot, in elements

@@ -4,6 +4,7 @@
 #include "backends/codegen/check_sizes.h"
 #include "backends/codegen/in_place.h"
 #include "backends/codegen/passes.h"
+#include "backends/codegen/sized_plans.h"
 #include "core/module/read.h"
 #include "core/ops/make.h"
 #include "core/ops/op.h"
@@ -16,46 +17,6 @@
 
 namespace kiln::codegen {
 namespace {
-
-/// Bindings that are kept: the one used last is compared first.
-constexpr std::size_t kBindings = 8;
-
-/// A plan bound to one tuple of sizes, with the frames that calls take in turn.
-struct Binding {
-  std::vector<std::int64_t> sizes;  // of all axes of all inputs
-  std::unique_ptr<BoundPlan> plan;
-  std::uint64_t number = 0;  // of all that were made, from 1
-  std::vector<std::vector<std::int64_t>> result_dims;
-  std::mutex mutex;
-  std::vector<std::unique_ptr<Frame>> frames;
-};
-
-class FrameLease {
- public:
-  explicit FrameLease(Binding& binding) : binding_(binding) {
-    {
-      const std::lock_guard lock(binding.mutex);
-      if (!binding.frames.empty()) {
-        frame_ = std::move(binding.frames.back());
-        binding.frames.pop_back();
-      }
-    }
-    if (!frame_) frame_ = std::make_unique<Frame>(*binding.plan);
-  }
-  ~FrameLease() {
-    const std::lock_guard lock(binding_.mutex);
-    binding_.frames.push_back(std::move(frame_));
-  }
-  FrameLease(const FrameLease&) = delete;
-  FrameLease& operator=(const FrameLease&) = delete;
-  Frame& operator*() { return *frame_; }
-
- private:
-  Binding& binding_;
-  std::unique_ptr<Frame> frame_;
-};
-
-using InputSizes = std::vector<sdk::Dims>;
 
 std::byte* place_of(const sdk::Buffer& buffer) {
   const void* data = buffer.bytes() == 0 ? nullptr : buffer.host_data();
@@ -106,7 +67,9 @@ class CompiledExecutable final : public sdk::Executable {
     functions_ = target.compile(program_.kernels, keep_alive_, dumps_, times_);
     dumps_.compile_times(times_);
     if (dumps_.wanted("timings")) call_times_.want();
-    stats_.code_generations = 1;
+    plans_ = std::make_unique<SizedPlans>(
+        SizedParts{graph.inputs, roots_, guards_, program_, functions_, kept_, target.products(),
+                   dumps_});
   }
 
   std::unique_ptr<sdk::Event> execute(const sdk::Call& call) const override {
@@ -115,8 +78,8 @@ class CompiledExecutable final : public sdk::Executable {
       check_input(i, call.inputs[i]->dtype(), call.inputs[i]->dims().size());
       sizes.push_back(call.inputs[i]->dims());
     }
-    const std::shared_ptr<Binding> binding = binding_for(sizes);
-    FrameLease frame(*binding);
+    const std::shared_ptr<SizedPlan> plan = plans_->of(sizes);
+    FrameLease frame(*plan);
     Tape& tape = (*frame).top;
     const auto argument = [&](std::size_t i, const sdk::Buffer& buffer, std::uint64_t version) {
       const int slot = program_.plan.arguments[i];
@@ -133,7 +96,7 @@ class CompiledExecutable final : public sdk::Executable {
     std::vector<std::unique_ptr<sdk::HostBuffer>> made(call.outputs.size() + call.updates.size());
     for (std::size_t i = 0; i < made.size(); ++i) {
       const sdk::Result& result = result_of(call, i);
-      tape.place(result_slot(i), destination(*binding, result, i, made[i]));
+      tape.place(result_slot(i), destination(*plan, result, i, made[i]));
     }
     run(*frame, context_of(call.seed, call.call_counter, call.host_call_context));
     for (std::size_t i = 0; i < made.size(); ++i) {
@@ -154,21 +117,17 @@ class CompiledExecutable final : public sdk::Executable {
       target_.compile(program_.kernels, unused, dumps_, again);
     }
     dumps_.compile_times(times_);
-    std::vector<std::shared_ptr<Binding>> bindings;
-    {
-      const std::lock_guard lock(mutex_);
-      bindings = bindings_;
-    }
-    for (const auto& binding : bindings) {
-      dumps_.binding(program_, *binding->plan, binding->number);
+    for (const auto& sized : plans_->all()) {
+      dumps_.binding(program_, *sized->plan, sized->number);
     }
     dumps_.call_times(call_times_, program_);
     if (dumps_.wanted("timings")) call_times_.want();
   }
 
   sdk::ExecutableStats stats() const override {
-    const std::lock_guard lock(mutex_);
-    return stats_;
+    sdk::ExecutableStats stats = plans_->stats();
+    stats.code_generations = 1;
+    return stats;
   }
 
  private:
@@ -210,10 +169,10 @@ class CompiledExecutable final : public sdk::Executable {
     return i < call.outputs.size() ? call.outputs[i] : call.updates[i - call.outputs.size()];
   }
 
-  std::byte* destination(const Binding& binding, const sdk::Result& result, std::size_t i,
+  std::byte* destination(const SizedPlan& plan, const sdk::Result& result, std::size_t i,
                          std::unique_ptr<sdk::HostBuffer>& made) const {
     const auto dtype = static_cast<std::uint32_t>(roots_[i].dtype());
-    const std::vector<std::int64_t>& dims = binding.result_dims[i];
+    const std::vector<std::int64_t>& dims = plan.result_dims[i];
     if (!result.given) {
       made = std::make_unique<sdk::HostBuffer>(dtype, dims);
       return made->bytes() == 0 ? nowhere() : static_cast<std::byte*>(made->data());
@@ -230,45 +189,10 @@ class CompiledExecutable final : public sdk::Executable {
     return target->bytes() == 0 ? nowhere() : static_cast<std::byte*>(target->data());
   }
 
-  // ---- sizes ----
-
-  static bool has_sizes(const Binding& binding, const InputSizes& sizes) {
-    std::size_t next = 0;
-    for (const sdk::Dims dims : sizes) {
-      for (const std::int64_t size : dims) {
-        if (binding.sizes[next++] != size) return false;
-      }
-    }
-    return true;
-  }
-
-  /// REQUIRES: ranks were checked.
-  std::shared_ptr<Binding> binding_for(const InputSizes& sizes) const {
-    const std::lock_guard lock(mutex_);
-    for (std::size_t i = 0; i < bindings_.size(); ++i) {
-      if (!has_sizes(*bindings_[i], sizes)) continue;
-      std::rotate(bindings_.begin(), bindings_.begin() + static_cast<std::ptrdiff_t>(i),
-                  bindings_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-      return bindings_.front();
-    }
-    bindings_.insert(bindings_.begin(), make_binding(sizes));
-    const BoundPlan& plan = *bindings_.front()->plan;
-    bindings_.front()->number = ++stats_.bindings;
-    // Sizes may change at every call: only the first that are seen leave a file by themselves.
-    if (stats_.bindings == 1) dumps_.binding(program_, plan, 1);
-    const std::int64_t packed = plan.packed_bytes;
-    stats_.planned_bytes = std::max(stats_.planned_bytes, bytes_of(plan.arena_bytes + packed));
-    stats_.live_bytes = std::max(stats_.live_bytes, bytes_of(plan.live_bytes + packed));
-    if (bindings_.size() > kBindings) bindings_.pop_back();
-    return bindings_.front();
-  }
-
-  static std::uint64_t bytes_of(std::int64_t count) { return static_cast<std::uint64_t>(count); }
-
   void check_input(std::size_t i, std::uint32_t dtype, std::size_t rank) const {
     const ir::Type& type = module_.graph.inputs[i].type();
     const bool fits = dtype == static_cast<std::uint32_t>(type.dtype) && rank == type.dims.size();
-    if (!fits) mismatch(i);
+    if (!fits) throw input_mismatch(module_.graph.inputs, i);
   }
 
   void check_state(std::size_t i, const sdk::Buffer& buffer) const {
@@ -282,57 +206,6 @@ class CompiledExecutable final : public sdk::Executable {
     throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
                        text("the buffer of state ", i, " does not have the type ",
                             variable.type(), " of its variable"));
-  }
-
-  using Symbols = std::unordered_map<std::int64_t, std::int64_t>;
-
-  std::shared_ptr<Binding> make_binding(const InputSizes& given) const {
-    auto binding = std::make_shared<Binding>();
-    Symbols symbols;
-    const auto value_of = [&](const ir::Symbol& symbol) -> std::optional<std::int64_t> {
-      const auto found = symbols.find(symbol.id);
-      return found == symbols.end() ? std::nullopt : std::optional(found->second);
-    };
-    const EvaluateDim evaluate = [&](const ir::Dim& dim) {
-      return dim.is_static() ? dim.value() : ir::evaluate(dim, value_of);
-    };
-    try {
-      for (std::size_t i = 0; i < given.size(); ++i) {
-        const ir::Dims& dims = module_.graph.inputs[i].dims();
-        for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-          const std::int64_t size = given[i][axis];
-          if (const auto solved = solve(dims[axis], size, value_of)) {
-            symbols.emplace(solved->first.id, solved->second);
-          }
-          if (evaluate(dims[axis]) != size) mismatch(i);
-          binding->sizes.push_back(size);
-        }
-      }
-      check_guards(evaluate);
-      binding->plan = bind_plan(program_.plan, program_.kernels, functions_, evaluate,
-                                target_.products(), PlanUse{kept_, -1, nullptr});
-      for (const ir::Value& root : roots_) {
-        binding->result_dims.emplace_back();
-        for (const ir::Dim& dim : root.dims()) binding->result_dims.back().push_back(evaluate(dim));
-      }
-    } catch (const Error& error) {
-      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, error.message());
-    }
-    return binding;
-  }
-
-  void check_guards(const EvaluateDim& evaluate) const {
-    for (const ir::Guard& guard : guards_) {
-      const std::int64_t left = evaluate(guard.left), right = evaluate(guard.right);
-      const bool holds = guard.kind == ir::Guard::Kind::Equal ? left == right : left <= right;
-      if (!holds) throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, guard.fact);
-    }
-  }
-
-  [[noreturn]] void mismatch(std::size_t input) const {
-    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
-                       text("input ", input, " does not have the type ",
-                            module_.graph.inputs[input].type()));
   }
 
   module::Module module_;
@@ -349,9 +222,7 @@ class CompiledExecutable final : public sdk::Executable {
   CompileTimes times_;
   Dumps dumps_;
   mutable CallTimes call_times_;
-  mutable std::mutex mutex_;  // of the two below
-  mutable std::vector<std::shared_ptr<Binding>> bindings_;
-  mutable sdk::ExecutableStats stats_;
+  std::unique_ptr<SizedPlans> plans_;
 };
 
 /// A prepared call: the binding and the memory of the sizes seen last.
@@ -397,8 +268,8 @@ class CompiledFrame final : public sdk::Frame {
     for (std::size_t i = 0; i < io_.update_count(); ++i) {
       program_.check_state(program_.updated_[i], io_.update(i));
     }
-    binding_ = program_.binding_for(sizes);
-    frame_ = std::make_unique<codegen::Frame>(*binding_->plan);
+    plan_ = program_.plans_->of(sizes);
+    frame_ = std::make_unique<codegen::Frame>(*plan_->plan);
     // A pool that cannot start says so here, before a state is written over.
     if (!program_.updates_in_place.empty()) {
       program_.host_.parallel_for(2, [](std::uint64_t, std::uint64_t) {});
@@ -409,7 +280,7 @@ class CompiledFrame final : public sdk::Frame {
   const CompiledExecutable& program_;
   sdk::FrameIo io_;
   std::uint64_t serial_ = 0;
-  std::shared_ptr<Binding> binding_;
+  std::shared_ptr<SizedPlan> plan_;
   std::unique_ptr<codegen::Frame> frame_;
 };
 

@@ -96,7 +96,8 @@ bool can_merge(const Fusion& fusion, int into, int from, const Points& points, R
     const bool in_place =
         maker != from || is_read_in_place(fusion, from, points, role, points.reads[i], views[i]);
     if (!in_place) return false;
-    if (maker >= 0 && fusion.may_be_before(from, maker)) return false;  // would be on both sides of it
+    // A maker behind `from` would be on both sides of the two as one.
+    if (maker >= 0 && fusion.may_be_before(from, maker)) return false;
   }
   return b.kind == UnitKind::Kernel && !a.closed && !b.closed && a.domain == b.domain &&
          (!a.split || !b.split || a.reduced == b.reduced) &&

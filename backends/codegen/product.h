@@ -46,8 +46,8 @@ struct MatrixProduct {
   auto operator<=>(const MatrixProduct&) const = default;
 };
 
-/// Whether a right operand is new in every run, is shared by the parts of one product, stays for the
-/// steps of a loop, or for many calls.
+/// Whether a right operand is new in every run, is shared by the parts of one product, stays for
+/// the steps of a loop, or for many calls.
 enum class RhsUse : std::uint8_t { Once, Shared, Loop, Kept };
 
 /// A prepared product of float32. Used by several threads at once.

@@ -53,8 +53,8 @@ TiledShape tiled_shape_of(const codegen::MatrixProduct& p) {
 }
 
 /// Whether own loops want rhs packed before. Within a loop, and for the parts of one product, rows
-/// are many together, and a weight that lies well is read where it lies: packing it, too, beside its
-/// transpose for the gradient is waste.
+/// are many together, and a weight that lies well is read where it lies: packing it, too, beside
+/// its transpose for the gradient is waste.
 bool packed_before(const codegen::MatrixProduct& p, codegen::RhsUse use) {
   return use == codegen::RhsUse::Kept || (use != codegen::RhsUse::Once && p.rhs_column != 1);
 }
@@ -100,7 +100,8 @@ bool pays_to_pack(const codegen::MatrixProduct& p) {
 }
 
 /// Why own loops do not take it; empty when they do. The figures stand in tiled/README.md. For an
-/// rhs that several runs read this looks at nothing but what PreparedProduct::packed_bytes may depend on.
+/// rhs that several runs read this looks at nothing but what PreparedProduct::packed_bytes may
+/// depend on.
 std::optional<std::string> refusal_of_tiles(const codegen::MatrixProduct& p, codegen::RhsUse use) {
   constexpr std::int64_t kMostElements = 1 << 19;
   if (p.batch != 1) return "a batch of matrices";

@@ -17,8 +17,8 @@ class CpuProducts final : public codegen::ProductLibrary {
   std::optional<std::string> refusal(const ir::Node& dot) const override;
   std::shared_ptr<const codegen::PreparedProduct> prepare(const codegen::MatrixProduct& product,
                                                           codegen::RhsUse use) override;
-  /// Figures: 4 Mi numbers between 2^-20 and 2^4.5, oneDNN 2.6.3. Kernels have the same bits whether
-  /// a product comes before them or not.
+  /// Figures: 4 Mi numbers between 2^-20 and 2^4.5, oneDNN 2.6.3. Kernels have the same bits
+  /// whether a product comes before them or not.
   std::string refusal_of_activation(ir::Op op) const override;
   std::optional<std::string> refusal_of_convolution(const ir::Node& node) const override;
   std::shared_ptr<const codegen::PreparedConvolution> prepare_convolution(
