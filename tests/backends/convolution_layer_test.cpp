@@ -153,3 +153,27 @@ TEST_CASE("windows that overlap: their gradient keeps nothing of the size of all
     }
   }
 }
+
+TEST_CASE("a training step packs the kernel of a convolution once, where the library reads it") {
+  const Scratch scratch;
+  const Tensor x = placeholder({.shape = {4, 9, 8, 16}, .name = "x"});
+  const Variable kernel = variable(drawn({3, 3, 16, 64}, 2), {.name = "kernel"});
+  const Tensor loss = sum(square(relu(conv2d(square(x), kernel))));
+  const std::vector<Tensor> slopes = gradients(loss, {x, kernel});
+  const Function step = function({x}, {loss, slopes[0]},
+                                 {.updates = {update_sub(kernel, 0.01 * slopes[1])},
+                                  .backend = "cpu",
+                                  .dump = scratch.path("step"),
+                                  .dump_stages = Stage::Claims});
+  step({drawn({4, 9, 8, 16}, 1)});
+  step.dump(scratch.path("step"), Stage::Claims);
+  const std::string claims = contents_of(scratch.path("step/50-claims-sizes_1.txt"));
+  INFO(claims);
+  std::size_t packs = 0;
+  for (std::size_t at = claims.find("pack"); at != std::string::npos;
+       at = claims.find("pack", at + 1)) {
+    ++packs;
+  }
+  CHECK(packs >= 1);
+  if (has(claims, "brgconv:avx512")) CHECK(packs == 1);  // forward it is read as it lies
+}

@@ -119,8 +119,9 @@ void check(const Convolution& c) {
   CHECK(once->description().rfind("oneDNN", 0) == 0);
   if (c.role == ConvRole::Kernel) return;
   const auto kept = cpu::make_convolution(c, /*packed=*/true);
-  REQUIRE(kept->packed_bytes() > 0);
-  run(*kept, true, c, first, second, packed);
+  const bool as_it_lies = kept->description().find("as it lies") != std::string::npos;
+  CHECK((kept->packed_bytes() == 0) == as_it_lies);
+  run(*kept, !as_it_lies, c, first, second, packed);
   CHECK(packed == plain);
 }
 

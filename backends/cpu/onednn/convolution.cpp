@@ -71,7 +71,7 @@ Ints kernel_dims(const Convolution& c) {
   return dims;
 }
 
-Layout plain_kernel(const Convolution& c) {
+Ints plain_strides(const Convolution& c) {
   const std::int64_t filters = c.groups * c.filters;
   Ints strides{1, filters};
   if (c.groups > 1) strides.insert(strides.begin(), c.filters);
@@ -82,7 +82,7 @@ Layout plain_kernel(const Convolution& c) {
     strides[first + i] = stride;
     stride *= c.windows[i];
   }
-  return Layout(kernel_dims(c), strides);
+  return strides;
 }
 
 ConvolutionLayouts layouts(const Convolution& c, std::int64_t batch, const Layout* kernel) {
@@ -109,17 +109,21 @@ class ByOneDnn final : public PreparedConvolution {
     for (std::int64_t begin = 0; begin < c.batch; begin += images) add(begin, images);
     const std::size_t own = parts_.back().runner->scratch_bytes();
     part_scratch_ = aligned(std::max(own, parts_.front().runner->scratch_bytes()));
-    shared_bytes_ = kernel_bytes_ * (c.role == ConvRole::Kernel ? parts_.size() : 1);
+    shared_bytes_ = as_it_lies_ ? 0 : kernel_bytes_ * (packs() ? 1 : parts_.size());
     reorder_scratch_ = aligned(reorder_->scratch_bytes());
   }
 
-  std::size_t packed_bytes() const override { return packed_ ? kernel_bytes_ : 0; }
+  std::size_t packed_bytes() const override {
+    return packed_ && !as_it_lies_ ? kernel_bytes_ : 0;
+  }
   std::size_t scratch_bytes() const override {
     return shared_bytes_ + std::max(part_scratch_ * parts_.size(), reorder_scratch_);
   }
   std::size_t parts() const override { return parts_.size(); }
   std::string description() const override {
-    return text("oneDNN ", onednn_version(), " ", implementation_);
+    const char* kernel = !packs() ? "" : as_it_lies_ ? ", kernel as it lies"
+                         : packed_ ? ", kernel packed before" : ", packing the kernel";
+    return text("oneDNN ", onednn_version(), " ", implementation_, kernel);
   }
 
   void pack(const float* kernel, void* packed) const override {
@@ -128,7 +132,7 @@ class ByOneDnn final : public PreparedConvolution {
   }
 
   void start(const float* kernel, void* scratch) const override {
-    if (c_.role == ConvRole::Kernel) return;
+    if (!packs() || as_it_lies_) return;
     reorder(const_cast<float*>(kernel), scratch, behind_shared(scratch));
   }
 
@@ -138,6 +142,8 @@ class ByOneDnn final : public PreparedConvolution {
     void* shared = scratch;
     if (c_.role == ConvRole::Kernel) {
       shared = static_cast<std::byte*>(scratch) + number * kernel_bytes_;
+    } else if (as_it_lies_) {
+      shared = const_cast<float*>(c_.role == ConvRole::Output ? second : first);
     } else if (packed) {
       shared = const_cast<void*>(packed);
     }
@@ -199,7 +205,9 @@ class ByOneDnn final : public PreparedConvolution {
     kernel_ = Layout::copy(liked);
     kernel_count_ = bytes_of(liked) / sizeof(float);
     kernel_bytes_ = aligned(bytes_of(liked));
-    const Layout plain = plain_kernel(c_);
+    const Ints strides = plain_strides(c_);
+    as_it_lies_ = !made && lies_as(liked, kernel_dims(c_), strides);
+    const Layout plain(kernel_dims(c_), strides);
     const Layout& from = made ? *kernel_ : plain;
     const Layout& to = made ? plain : *kernel_;
     std::vector<RunnerArgument> arguments;
@@ -208,6 +216,9 @@ class ByOneDnn final : public PreparedConvolution {
     reorder_ = std::make_unique<Runner>(describe_reorder(from.view(), to.view()),
                                         std::move(arguments));
   }
+
+  /// Whether the kernel is an operand.
+  bool packs() const { return c_.role != ConvRole::Kernel; }
 
   void* behind_shared(void* scratch) const {
     return static_cast<std::byte*>(scratch) + shared_bytes_;
@@ -234,6 +245,7 @@ class ByOneDnn final : public PreparedConvolution {
 
   Convolution c_;
   bool packed_;
+  bool as_it_lies_ = false;  // the library reads the kernel where it is
   std::vector<Part> parts_;
   std::optional<Layout> kernel_;
   std::unique_ptr<Runner> reorder_;

@@ -200,6 +200,58 @@ LayoutView layout_of(const Handle<dnnl_primitive_desc_t>& desc, dnnl_query_t wha
 
 std::size_t bytes_of(LayoutView layout) { return layout ? dnnl_memory_desc_get_size(layout) : 0; }
 
+namespace {
+
+struct Blocks {
+  bool known = false;
+  std::int64_t count = 0;
+  const dnnl_dim_t *padded = nullptr, *strides = nullptr, *sizes = nullptr, *axes = nullptr;
+};
+
+Blocks blocks_of(LayoutView layout) {
+  Blocks b;
+#if DNNL_VERSION_MAJOR >= 3
+  dnnl_format_kind_t kind = dnnl_format_kind_undef;
+  int count = 0;
+  const auto query = [&](dnnl_query_t what, void* to) {
+    check(dnnl_memory_desc_query(layout, what, to), "memory_desc_query");
+  };
+  query(dnnl_query_format_kind, &kind);
+  if (kind != dnnl_blocked) return b;
+  const dnnl_dims_t *padded = nullptr, *strides = nullptr, *sizes = nullptr, *axes = nullptr;
+  query(dnnl_query_padded_dims, &padded);
+  query(dnnl_query_strides, &strides);
+  query(dnnl_query_inner_nblks_s32, &count);
+  query(dnnl_query_inner_blks, &sizes);
+  query(dnnl_query_inner_idxs, &axes);
+  b = {true, count, *padded, *strides, *sizes, *axes};
+#else
+  if (layout->format_kind != dnnl_blocked) return b;
+  const dnnl_blocking_desc_t& blocking = layout->format_desc.blocking;
+  b = {true, blocking.inner_nblks, layout->padded_dims, blocking.strides, blocking.inner_blks,
+       blocking.inner_idxs};
+#endif
+  return b;
+}
+
+}  // namespace
+
+bool lies_as(LayoutView layout, const std::vector<std::int64_t>& dims,
+             const std::vector<std::int64_t>& strides) {
+  const Blocks blocks = blocks_of(layout);
+  if (!blocks.known || blocks.count > 1) return false;
+  const std::int64_t whole = blocks.count == 1 ? blocks.axes[0] : -1;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (blocks.padded[i] != dims[i]) return false;
+    if (static_cast<std::int64_t>(i) == whole) {
+      if (blocks.sizes[0] != dims[i] || strides[i] != 1) return false;
+    } else if (dims[i] != 1 && blocks.strides[i] != strides[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
 const char* implementation_of(const Handle<dnnl_primitive_desc_t>& desc) {
   const char* name = nullptr;
   check(dnnl_primitive_desc_query(desc.get(), dnnl_query_impl_info_str, 0, &name),

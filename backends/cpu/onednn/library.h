@@ -87,6 +87,9 @@ Handle<dnnl_stream_t> make_stream();
 
 LayoutView layout_of(const Handle<dnnl_primitive_desc_t>& desc, dnnl_query_t what);
 std::size_t bytes_of(LayoutView layout);
+/// Whether elements lie there as with those strides: blocks, if any, are a whole axis each.
+bool lies_as(LayoutView layout, const std::vector<std::int64_t>& dims,
+             const std::vector<std::int64_t>& strides);
 const char* implementation_of(const Handle<dnnl_primitive_desc_t>& desc);
 
 }  // namespace kiln::cpu
