@@ -44,7 +44,7 @@ KILN_API std::string image_dim_ordering(Where where = Where::here());
 KILN_API void set_image_dim_ordering(const std::string& dim_ordering,
                                      Where where = Where::here());
 
-/// A counter per prefix; the first call gives 1.
+/// A counter per prefix, of the whole process; the first call gives 1.
 ///     const auto first = K::get_uid("dense");
 ///     K::get_uid("dense") - first;  // 1
 KILN_API std::int64_t get_uid(const std::string& prefix = "");
@@ -81,8 +81,8 @@ class KILN_API NameScope {
  private:
   std::string outer_;
 };
-/// A scope that lasts as long as the value is kept. Scopes nest: 'outer/inner/x'. Errors: ValueError
-/// for an empty name.
+/// A scope that lasts as long as the value is kept. Scopes nest: 'outer/inner/x'. Errors:
+/// ValueError for an empty name.
 ///     const auto scope = K::name_scope("encoder");
 ///     K::zeros({2}, {.name = "bias"}).name();  // encoder/bias
 KILN_API NameScope name_scope(const std::string& name, Where where = Where::here());

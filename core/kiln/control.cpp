@@ -35,6 +35,7 @@ constexpr BranchNames kPhaseNames{"x", "alt"}, kTestPhaseNames{"alt", "x"};
 /// A branch's value; numbers adopt `dtype`.
 Value value_of_branch(const Branch& branch, DType dtype, const char* argument) {
   if (!branch.is_function()) return value_of(branch.value(), dtype, argument);
+  if (branch.is_empty()) Call::value_error(argument, text(argument, " is an empty function"));
   const Tensor made = [&] {
     const ir::OriginScope users(ir::Origin(), /*replace=*/true);  // it names its own lines
     return branch.make();

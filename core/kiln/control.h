@@ -20,16 +20,20 @@ class KILN_API Branch {
       : value_(number, where), where_(where) {}
   template <class Make, std::enable_if_t<std::is_invocable_r_v<Tensor, const Make&>, int> = 0>
   Branch(Make make, Where where = Where::here())                                        // NOLINT
-      : value_(0, where), make_(std::move(make)), where_(where) {}
+      : value_(0, where), make_(std::move(make)), is_function_(true), where_(where) {}
 
-  bool is_function() const { return static_cast<bool>(make_); }
+  bool is_function() const { return is_function_; }
+  /// Whether it is a std::function that holds nothing.
+  bool is_empty() const { return is_function_ && !make_; }
   const Operand& value() const { return value_; }
+  /// REQUIRES: is_function() and not is_empty().
   Tensor make() const { return make_(); }
   Where where() const { return where_; }
 
  private:
   Operand value_;
   std::function<Tensor()> make_;
+  bool is_function_ = false;
   Where where_;
 };
 
@@ -48,7 +52,9 @@ KILN_API void clear_session();
 /// condition chooses one branch, and only that one runs if it is a function. Otherwise it is
 /// elementwise: a condition of lower rank is extended with trailing axes, so (4,3) selects rows of
 /// (4,3,2). Formula: Keras 2.2.5.
-/// Errors: ValueError when the condition's rank is higher or the shapes differ.
+/// The condition is of any dtype, the branches are, too; no gradient flows to the condition.
+/// Errors: ValueError when the condition's rank is higher or the shapes differ; TypeError when the
+/// dtypes differ.
 ///     const auto x = K::constant({-1., 4.});
 ///     K::eval(K::switch_(x > 0, x, K::zeros_like(x)));  // [0. 4.]
 KILN_API Tensor switch_(const Operand& condition, const Branch& then_expression,
@@ -72,8 +78,9 @@ KILN_API Tensor in_test_phase(const Branch& x, const Branch& alt,
 struct PrintOptions {
   std::string message = {};
 };
-/// x; each time it is computed, the message and the value are printed to standard output. Nothing
-/// is printed when the returned tensor is not used.
+/// x, of any dtype and shape; each time it is computed, the message and the value are printed to
+/// standard output. Nothing is printed when the returned tensor is not used. Gradients pass.
+/// Errors: ValueError for an empty tensor.
 ///     const auto x = K::print_tensor(K::constant({1., 2.}), {.message = "x is"});
 ///     K::eval(x + 1);  // [2. 3.]
 KILN_API Tensor print_tensor(const Operand& x, const PrintOptions& options = {});

@@ -46,12 +46,13 @@ KILN_API bool is_variable(const Tensor& x);
 ///     K::is_keras_tensor(x);  // false
 KILN_API bool is_keras_tensor(const Tensor& x, Where where = Where::here());
 
-/// The shape of x as an int64 vector; its entries can be used wherever a size is expected.
+/// The shape of x, of any dtype, dense or sparse, as an int64 vector; its entries can be used
+/// wherever a size is expected. Errors: ValueError for an empty tensor.
 ///     const auto x = K::placeholder({.shape = {K::None, 3}});
 ///     K::function({x}, {K::shape(x)})({K::Array::zeros({2, 3})})[0];  // [2 3]
 KILN_API Tensor shape(const Operand& x);
 
-/// The sizes of x, nothing where they are unknown.
+/// The sizes of x, nothing where they are unknown. Errors: ValueError for an empty tensor.
 ///     const auto x = K::placeholder({.shape = {K::None, 3}});
 ///     K::int_shape(x);  // {None, 3}
 KILN_API std::vector<std::optional<std::int64_t>> int_shape(const Tensor& x,
@@ -60,7 +61,7 @@ KILN_API std::vector<std::optional<std::int64_t>> int_shape(const Tensor& x,
 ///     const auto x = K::placeholder({.shape = {K::None, 3}});
 ///     K::ndim(x);  // 2
 KILN_API int ndim(const Tensor& x, Where where = Where::here());
-/// The name of the dtype: "float32".
+/// The name of the dtype: "float32". Errors: ValueError for an empty tensor.
 ///     const auto x = K::constant({1, 2});
 ///     K::dtype(x > 0);  // bool
 KILN_API std::string dtype(const Tensor& x, Where where = Where::here());
@@ -69,7 +70,8 @@ struct LikeOptions {
   DTypeArgument dtype = {};  ///< unset: the dtype of x (Keras' documentation, up to 2.2.4)
   std::string name = {};
 };
-/// A tensor of zeros (ones) with the shape that x has at run time.
+/// A tensor of zeros (ones) with the shape that x, of any dtype, has at run time. No gradient.
+/// Errors: ValueError for an empty tensor; TypeError for an unknown dtype name.
 ///     const auto x = K::constant({3., 4.});
 ///     K::eval(K::zeros_like(x));  // [0. 0.]
 ///     K::eval(K::ones_like(x));  // [1. 1.]
@@ -81,7 +83,7 @@ KILN_API Tensor ones_like(const Operand& x, const LikeOptions& options = {});
 ///     K::same_node(x, y);  // false
 KILN_API Tensor identity(const Operand& x, const NameOptions& options = {});
 
-/// The product of the sizes of x. Errors: ValueError when one is unknown.
+/// The product of the sizes of x, 1 for a scalar. Errors: ValueError when one is unknown.
 ///     const auto weights = K::zeros({784, 10});
 ///     K::count_params(weights);  // 7840
 KILN_API std::int64_t count_params(const Tensor& x, Where where = Where::here());

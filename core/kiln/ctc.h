@@ -15,8 +15,9 @@ namespace kiln {
 /// divided by its sum. input_length, label_length: integers (samples, 1) or (samples,).
 /// Infinite, with a gradient of 0, where input_length is too short for the labels (repeated ones
 /// need a blank between them). A forward recursion in log space; gradients flow to y_pred.
-/// Errors: ValueError for other ranks and different batch sizes; at the call for a label outside
-/// 0 .. classes - 2, an input_length above time and a label_length above longest.
+/// Errors: ValueError for other ranks, different batch sizes and no class; at the call for a label
+/// outside 0 .. classes - 2, an input_length outside 0 .. time and a label_length outside 0 ..
+/// longest. Formula: Keras 2.2.5 (TensorFlow).
 ///     const auto y = K::constant({{{0.6, 0.4}, {0.6, 0.4}}}), label = K::constant({{0.}});
 ///     const auto steps = K::constant({2}, {.dtype = "int32"}), labels = K::ones_like(steps);
 ///     K::eval(K::ctc_batch_cost(label, y, steps, labels));  // [[0.17435342]]
@@ -40,8 +41,8 @@ struct CtcDecoded {
 /// probabilities with epsilon() added, divided by their sum; log_prob is the logarithm of each
 /// path's probability, and where there are fewer paths they are empty with -infinity. Each array is
 /// as wide as the call needs. No gradient.
-/// Errors: ValueError for other ranks, beam_width or top_paths below 1, top_paths above beam_width;
-/// at the call for an input_length outside 0 .. time.
+/// Errors: ValueError for other ranks, no class, beam_width or top_paths below 1, top_paths above
+/// beam_width; at the call for an input_length outside 0 .. time.
 ///     const auto y = K::constant({{{0.9, 0.1}, {0.2, 0.8}, {0.7, 0.3}}});
 ///     const auto found = K::ctc_decode(y, K::constant({3}, {.dtype = "int32"}));
 ///     K::eval(found.decoded[0]);  // [[0 0]]

@@ -22,18 +22,20 @@ struct BatchDotOptions {
 /// axis, then those of y without batch and axis; (batch, 1) when only the batch is left.
 /// (batch,3,4,5) and (batch,2,3,4) with axes {2, 3} give (batch,3,5,2,3).
 /// Errors: ValueError when a rank is below 2, an axis is out of range or the batch, there are more
-/// than two axes, or the batch or the contracted sizes differ; TypeError for different dtypes.
+/// than two axes, or the batch or the contracted sizes differ; TypeError for different dtypes and
+/// for bool.
 ///     const auto x = K::constant({{1., 2.}, {3., 4.}});
 ///     K::eval(K::batch_dot(x, x, {.axes = 1}));  // [[ 5.] [25.]]
 KILN_API Tensor batch_dot(const Operand& x, const Operand& y, const BatchDotOptions& options = {});
 
-/// x with its axes in reverse order.
+/// x, of any rank and dtype, with its axes in reverse order.
 ///     const auto x = K::constant({{1., 2.}, {3., 4.}});
 ///     K::eval(K::transpose(x));  // [[1. 3.] [2. 4.]]
 KILN_API Tensor transpose(const Operand& x);
 
-/// The entries of axis 0 of reference at integer indices of any rank: dims of indices, then those
-/// of reference without the first. The gradient adds up where an index is repeated.
+/// The entries of axis 0 of reference, of any dtype, at integer indices of any rank: dims of
+/// indices, then those of reference without the first. Negative indices do not count from the end.
+/// The gradient adds up where an index is repeated.
 /// Errors: TypeError when indices are not integers; ValueError for a scalar reference and, at the
 /// call, for an index outside (undefined on a GPU).
 ///     const auto x = K::constant({{1., 2.}, {3., 4.}});

@@ -42,9 +42,12 @@ struct RnnResult {
 /// Iterates over axis 1 of `inputs` (samples, time, ...). Over no steps the last output is zeros
 /// and the states are the initial ones. Gradients flow through the loop, the constants and
 /// captured tensors. Semantics: Keras 2.2.5 (masked outputs start as zeros).
+/// Inputs, states and outputs are of any dtype; states may have other shapes than the output, and
+/// there may be none.
 /// Errors: ValueError when inputs has rank < 3, the mask another rank than 2 (or 3 with a last dim
-/// of 1), the step gives another number of states or states of another type, or the length is
-/// unknown when unrolling.
+/// of 1), the step is an empty function, gives another number of states, states of another type or
+/// (unrolled) outputs of several, an output or a state has no axis of samples to be masked, or the
+/// length is unknown when unrolling.
 ///     const auto step = [](const K::Tensor& x, const std::vector<K::Tensor>& states) {
 ///       const auto sum = states[0] + x;
 ///       return K::StepResult{sum, {sum}};

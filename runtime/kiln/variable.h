@@ -47,13 +47,13 @@ struct RandomVariableOptions {
   std::optional<std::int64_t> seed = {};  ///< unset: drawn from the process-wide generator
 };
 
-/// A variable whose value is `value` cast to `dtype`.
+/// A variable whose value is `value` cast to `dtype`, of its shape. Every dtype.
 /// Errors: TypeError for an unknown dtype name.
 ///     const auto weights = K::variable({{1., 2.}}, {.name = "weights"});
 ///     weights;  // weights float32[1,2]
 KILN_API Variable variable(const Array& value, const VariableOptions& options = {},
                            Where where = Where::here());
-/// The same; the tensor is evaluated now and may not depend on placeholders.
+/// The same; the tensor is evaluated now. Errors: ValueError when it depends on a placeholder.
 ///     const auto weights = K::variable(K::ones({2}) + 1);
 ///     K::get_value(weights);  // [2. 2.]
 KILN_API Variable variable(const Tensor& value, const VariableOptions& options = {},
@@ -66,7 +66,8 @@ KILN_API Variable variable(const Tensor& value, const VariableOptions& options =
 KILN_API Tensor variable(const SparseArray& value, const VariableOptions& options = {},
                          Where where = Where::here());
 
-/// A constant tensor. Errors: ValueError when shape has another number of elements than value.
+/// A constant tensor of any dtype. Errors: ValueError when shape has another number of elements
+/// than value, which is no scalar; TypeError for an unknown dtype name.
 ///     const auto x = K::constant(3, {.dtype = "int32", .shape = {2}});
 ///     K::eval(x);  // [3 3]
 KILN_API Tensor constant(const Array& value, const ConstantOptions& options = {},
@@ -106,28 +107,32 @@ KILN_API Variable random_normal_variable(const Shape& shape, double mean, double
 ///     const auto x = K::variable({1., 2.});
 ///     K::get_value(x);  // [1. 2.]
 KILN_API Array get_value(const Tensor& x, Where where = Where::here());
-/// Values of several variables, all of the same moment.
+/// Values of several variables, all of the same moment; of none for an empty list. Errors: as for
+/// get_value.
 ///     const auto x = K::zeros({2}), y = K::ones({1});
 ///     K::batch_get_value({x, y})[1];  // [1.]
 KILN_API std::vector<Array> batch_get_value(const std::vector<Tensor>& xs,
                                             Where where = Where::here());
-/// Sets a variable to `value` cast to its dtype. Errors: ValueError for another shape.
+/// Sets a variable to `value` cast to its dtype. Errors: ValueError for another shape; TypeError
+/// when x is no variable.
 ///     const auto x = K::zeros({2});
 ///     K::set_value(x, {1, 2});
 ///     K::get_value(x);  // [1. 2.]
 KILN_API void set_value(const Tensor& x, const Array& value, Where where = Where::here());
-/// Sets several variables together: all or, on an error, none. A scalar fills any shape.
+/// Sets several variables together: all or, on an error, none. A scalar fills any shape. Of one
+/// variable given twice the last value counts. Errors: as for set_value.
 ///     const auto x = K::zeros({2}), y = K::zeros({1});
 ///     K::batch_set_value({{x, K::Array{1.f, 2.f}}, {y, K::Array(3)}});
 ///     K::batch_get_value({x, y});  // {[1. 2.], [3.]}
 KILN_API void batch_set_value(const std::vector<std::pair<Tensor, Array>>& tuples,
                               Where where = Where::here());
-/// The shape of a variable.
+/// The shape of a variable. Errors: TypeError when x is no variable.
 ///     const auto x = K::zeros({2, 3});
 ///     K::get_variable_shape(x);  // {2, 3}
 KILN_API std::vector<std::int64_t> get_variable_shape(const Tensor& x, Where where = Where::here());
 
-/// x := value, where value is a host array cast to x's dtype.
+/// x := new_x, where new_x is a host array cast to x's dtype. Errors: ValueError for another shape;
+/// TypeError when x is no variable.
 ///     const auto x = K::zeros({2});
 ///     K::eval(K::update(x, K::Array{1.f, 2.f}));  // [1. 2.]
 KILN_API UpdateOp update(const Tensor& x, const Array& new_x, Where where = Where::here());

@@ -5,8 +5,7 @@
 #include "core/kiln/context_impl.h"
 #include "tests/config/home.h"
 
-#include <kiln/config.h>
-#include <kiln/context.h>
+#include <kiln/k.h>
 
 #include <set>
 #include <thread>
@@ -60,6 +59,32 @@ TEST_CASE("a bad keras.json is reported at each read until it is good") {
   home.write(R"({"epsilon": 0.5, "floatx": "float16"})");
   CHECK(epsilon() == 0.5);
   CHECK(floatx() == "float64");
+}
+
+TEST_CASE("a bad keras.json names the line of whoever needs it") {
+  const Tensor x = placeholder({.shape = {2, 3}}), scores = placeholder({.shape = {2, 3, 4}});
+  const Tensor lengths = placeholder({.shape = {2}, .dtype = "int32"});
+  const Tensor images = placeholder({.shape = {1, 2, 2, 1}});
+  const KerasHome home("{\"epsilon\": }");
+  const auto line_of = [](const auto& action) {
+    try {
+      action();
+    } catch (const ConfigError& error) {
+      CHECK(std::string(error.where().file) == __FILE__);
+      return error.where().line;
+    }
+    return 0u;
+  };
+  CHECK(line_of([] { epsilon(); }) == __LINE__);
+  CHECK(line_of([] { floatx(); }) == __LINE__);
+  CHECK(line_of([] { image_data_format(); }) == __LINE__);
+  CHECK(line_of([] { image_dim_ordering(); }) == __LINE__);
+  CHECK(line_of([] { cast_to_floatx(Array{1}); }) == __LINE__);
+  CHECK(line_of([] { constant(1); }) == __LINE__);
+  CHECK(line_of([] { relu(2); }) == __LINE__);
+  CHECK(line_of([&] { categorical_crossentropy(x, x); }) == __LINE__);
+  CHECK(line_of([&] { ctc_decode(scores, lengths); }) == __LINE__);
+  CHECK(line_of([&] { spatial_2d_padding(images); }) == __LINE__);
 }
 
 TEST_CASE("setters refuse other values and keep the old one") {

@@ -34,6 +34,19 @@ const std::vector<Row>& rows() {
                                           counted({2, 2, 2}, 10)},
        [](const Tensors& x) { return switch_(x[0], x[1], x[2]); },
        f32({2, 2, 2}, {10, 11, 12, 13, 4, 5, 6, 7})},
+      {"switch of leading axes, as in the specification",
+       {Array{{true, false, true}, {false, false, true}, {true, true, true}, {false, true, false}},
+        counted({4, 3, 2}), counted({4, 3, 2}, 100)},
+       [](const Tensors& x) { return switch_(x[0], x[1], x[2]); },
+       f32({4, 3, 2}, {0,   1,   102, 103, 4,  5,  106, 107, 108, 109, 10,  11,
+                       12,  13,  14,  15,  16, 17, 118, 119, 20,  21,  122, 123})},
+      {"switch of a last axis of 1", {bools({2, 1}, {true, false}), counted({2, 2}),
+                                      counted({2, 2}, 10)},
+       [](const Tensors& x) { return switch_(x[0], x[1], x[2]); }, f32({2, 2}, {0, 1, 12, 13})},
+      {"switch of a number", {f32({2}, {1, 2})},
+       [](const Tensors& x) { return switch_(0, x[0], 5 * x[0]); }, f32({2}, {5, 10})},
+      {"switch of one number and a function", {f32({}, {3}), f32({2}, {1, 2})},
+       [](const Tensors& x) { return switch_(x[0], 4, [=] { return x[1]; }); }, f32({2}, {4, 4})},
       {"switch of numbers", {f32({3}, {-0.0f, 0.5, kNaN})},
        [](const Tensors& x) { return switch_(x[0], x[0], 7); }, f32({3}, {7, 0.5, kNaN})},
       {"switch of a scalar", {f32({}, {2}), f32({2}, {1, 2}), f32({2}, {3, 4})},
@@ -80,6 +93,15 @@ const SmoothRow kSmooth[] = {
      [](const Tensors& x) {
        const Tensor first = constant({1, 0}, {.dtype = "bool"});
        return switch_(first, square(x[0]) * x[1], exp(x[1]));
+     }},
+    {"switch of leading axes", {{2, 3}, {2, 3}},
+     [](const Tensors& x) {
+       return switch_(constant({0, 1}, {.dtype = "int32"}), square(x[0]) * x[1], exp(x[1]));
+     }},
+    {"in_train_phase by a tensor", {{2}, {2}},
+     [](const Tensors& x) {
+       const Tensor none = cast(0 * sum(stop_gradient(x[0])), "int32"), on = 1 + none;
+       return in_train_phase([=] { return square(x[0]) * x[1]; }, [=] { return x[0]; }, on);
      }},
     {"switch of a scalar", {{2, 3}, {2, 3}},
      [](const Tensors& x) {
@@ -167,6 +189,12 @@ TEST_CASE("misuse of switch and the phases", "[k]") {
        "switch: condition is an empty tensor"},
       {__LINE__, Fault::Value, [] { switch_(of({}), of({2}), [] { return Tensor(); }); },
        "switch: else_expression is an empty tensor"},
+      {__LINE__ + 1, Fault::Value,
+       [] { switch_(of({}), std::function<Tensor()>(), of({2})); },
+       "switch: then_expression is an empty function"},
+      {__LINE__ + 1, Fault::Value,
+       [] { in_train_phase(of({2}), std::function<Tensor()>(), 0); },
+       "in_train_phase: alt is an empty function"},
       {__LINE__, Fault::Value, [] { in_train_phase(of({2}), of({3})); },
        "in_train_phase: the branches have different shapes (x float32[2], alt float32[3])"},
       {__LINE__, Fault::Type, [] { in_test_phase(of({2}), of({2}, "bool")); },

@@ -119,8 +119,6 @@ const Case kCases[] = {
     {7, 2, {0, 0, 0}}, {12, 4, {0, 1, 2, 2}},
 };
 
-Array labels_array(const Labels& labels) { return Array(labels); }
-
 }  // namespace
 
 std::vector<Row> ctc_part_rows() {
@@ -220,18 +218,17 @@ TEST_CASE("gradients of the parts of a CTC cost", "[k]") {
 }
 
 TEST_CASE("path probabilities are those of the definition", "[k]") {
+  const Tensor y = placeholder({.ndim = 2}), labels = placeholder({.ndim = 1, .dtype = "int64"});
   for (const double alpha : {1e-4, 0.25}) {
+    const CtcPathProbs paths = ctc_path_probs(y, labels, {.alpha = alpha});
+    const Function f = function({y, labels}, {paths.log_probs, paths.mask},
+                                {.backend = tested_backend()});
     for (const Case& one : kCases) {
       INFO(one.steps << " steps, " << one.classes << " classes, " << one.labels.size()
                      << " labels, alpha " << alpha);
       const Array predict = random_scores({one.steps, one.classes}, 3);
       const Labels states = interleaved(one.labels);
-      const Tensor y = placeholder({.shape = {None, one.classes}});
-      const Tensor labels = placeholder({.ndim = 1, .dtype = "int64"});
-      const CtcPathProbs paths = ctc_path_probs(y, labels, {.alpha = alpha});
-      const std::vector<Array> found = function({y, labels}, {paths.log_probs, paths.mask},
-                                                {.backend = tested_backend()})(
-          {predict, labels_array(states)});
+      const std::vector<Array> found = f({predict, Array(states)});
       const Paths expected = paths_of(predict, states, alpha);
       for (std::size_t t = 0; t < expected.logs.size(); ++t) {
         for (std::size_t s = 0; s < states.size(); ++s) {
@@ -253,16 +250,16 @@ TEST_CASE("ctc_cost is that of the definition, for every float", "[k]") {
   };
   const Precision rows[] = {{"float64", 1e-7}, {"float32", 1e-5}, {"float16", 4e-3},
                             {"bfloat16", 4e-2}};
-  for (const Case& one : kCases) {
-    const Array predict = random_scores({one.steps, one.classes}, 4);
-    for (const Precision& row : rows) {
+  for (const Precision& row : rows) {
+    const Tensor y = placeholder({.ndim = 2, .dtype = row.dtype});
+    const Tensor labels = placeholder({.ndim = 1, .dtype = "int16"});
+    const Function f = function({y, labels}, {ctc_cost(y, labels)},
+                                {.backend = tested_backend()});
+    for (const Case& one : kCases) {
       INFO(one.steps << " steps, " << one.classes << " classes, " << one.labels.size()
                      << " labels, " << row.dtype);
-      const Tensor y = placeholder({.shape = {None, None}, .dtype = row.dtype});
-      const Tensor labels = placeholder({.shape = {None}, .dtype = "int16"});
-      const Array cost = function({y, labels}, {ctc_cost(y, labels)},
-                                  {.backend = tested_backend()})(
-          {predict, labels_array(one.labels).astype(DType::Int16)})[0];
+      const Array predict = random_scores({one.steps, one.classes}, 4);
+      const Array cost = f({predict, Array(one.labels).astype(DType::Int16)})[0];
       CHECK(dtype_name(cost.dtype()) == row.dtype);
       const Array expected = Array(cost_of(predict, one.labels)).astype(cost.dtype());
       CHECK(difference(cost, expected, row.tolerance) == "");
@@ -302,7 +299,7 @@ TEST_CASE("parts of a CTC cost in a loop of the user's", "[k]") {
   const Labels states = interleaved({0, 1});
   const Array predict = random_scores({4, 3}, 6);
   const Tensor y = placeholder({.shape = {4, 3}});
-  const Tensor labels = constant(labels_array(states), {.dtype = "int64"});
+  const Tensor labels = constant(Array(states), {.dtype = "int64"});
   const Tensor skips = ctc_create_skip_idxs(labels);
   const Tensor emitted = log(gather(transpose(y), constant({2, 0, 2, 1, 2}, {.dtype = "int32"})));
   const Tensor none = zeros({5});

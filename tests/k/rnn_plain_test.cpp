@@ -4,8 +4,6 @@
 #include "tests/k/row.h"
 #include "tests/misuse.h"
 
-#include "core/types/text.h"
-
 #include <cmath>
 
 namespace kiln::test {
@@ -24,12 +22,12 @@ struct MaskKind {
   const char* dtype = nullptr;
   bool column = false;
 };
-constexpr MaskKind kMasks[] = {{}, {"bool"}, {"float32", true}, {"int32"}, {"uint8", true}};
+constexpr MaskKind kMasks[] = {{}, {"bool"}, {"float32", true}, {"uint8"}};
 
 struct How {
   bool backwards = false, unroll = false, known = true;
 };
-constexpr How kHows[] = {{}, {true}, {false, false, false}, {true, false, false}, {false, true},
+constexpr How kHows[] = {{true}, {false, false, false}, {true, false, false}, {false, true},
                          {true, true}};
 
 /// Whether that step of that sample counts; not the first one of sample 0.
@@ -104,43 +102,57 @@ Expected expected_of(const Size& size, bool masked, bool backwards) {
   return all;
 }
 
-Tensor input(const Array& like, bool known) {
-  std::vector<ShapeEntry> shape;
-  for (const std::int64_t size : like.dims()) {
-    shape.push_back(known || size == 1 ? ShapeEntry(size) : ShapeEntry(None));
+/// The inputs of a loop, and what it gives.
+struct Feeds {
+  std::vector<Array> arrays;
+  Feeds(const Size& size, const MaskKind& kind)
+      : arrays{inputs_of(size), Array::full({size.samples, size.features}, 0.5, DType::Float64),
+               Array::full({size.samples}, 7, DType::Float64)} {
+    if (kind.dtype) arrays.push_back(mask_of(size, kind));
   }
-  return placeholder({.shape = shape, .dtype = like.dtype()});
+};
+
+Function loop_of(const std::vector<Array>& feeds, const How& how) {
+  Tensors inputs;
+  for (const Array& feed : feeds) {
+    std::vector<ShapeEntry> shape;
+    for (const std::int64_t size : feed.dims()) {
+      shape.push_back(how.known ? ShapeEntry(size) : ShapeEntry(None));
+    }
+    const bool column = feeds.size() > 3 && &feed == &feeds[3] && feed.rank() == 3;
+    if (column) shape.back() = 1;
+    inputs.push_back(placeholder({.shape = shape, .dtype = feed.dtype()}));
+  }
+  RnnOptions options{};
+  options.go_backwards = how.backwards;
+  options.unroll = how.unroll;
+  if (inputs.size() > 3) options.mask = inputs[3];
+  const RnnResult run = rnn(counting_step, inputs[0], {inputs[1], inputs[2]}, options);
+  return function(inputs, {run.last_output, run.outputs, run.new_states[0], run.new_states[1]},
+                  {.backend = tested_backend()});
+}
+
+void check_loop(const Function& f, const Size& size, const MaskKind& kind, const How& how) {
+  INFO(size.samples << " samples, " << size.steps << " steps, " << size.features
+                    << " features, mask " << (kind.dtype ? kind.dtype : "none") << ", backwards "
+                    << how.backwards << ", unroll " << how.unroll << ", known " << how.known);
+  const std::vector<Array> found = f(Feeds(size, kind).arrays);
+  const Expected expected = expected_of(size, kind.dtype != nullptr, how.backwards);
+  CHECK(difference(found[0], expected.last, 1e-12) == "");
+  CHECK(difference(found[1], expected.outputs, 1e-12) == "");
+  CHECK(difference(found[2], expected.total, 1e-12) == "");
+  CHECK(difference(found[3], expected.count, 1e-12) == "");
 }
 
 }  // namespace
 
 TEST_CASE("rnn is a plain loop", "[k]") {
-  for (const Size& size : kSizes) {
-    for (const MaskKind& kind : kMasks) {
-      for (const How& how : kHows) {
-        INFO(size.samples << " samples, " << size.steps << " steps, " << size.features
-                          << " features, mask " << (kind.dtype ? kind.dtype : "none")
-                          << ", backwards " << how.backwards << ", unroll " << how.unroll
-                          << ", known " << how.known);
-        std::vector<Array> feeds{inputs_of(size),
-                                 Array::full({size.samples, size.features}, 0.5, DType::Float64),
-                                 Array::full({size.samples}, 7, DType::Float64)};
-        if (kind.dtype) feeds.push_back(mask_of(size, kind));
-        Tensors inputs;
-        for (const Array& feed : feeds) inputs.push_back(input(feed, how.known));
-        RnnOptions options{};
-        options.go_backwards = how.backwards;
-        options.unroll = how.unroll;
-        if (kind.dtype) options.mask = inputs[3];
-        const RnnResult run = rnn(counting_step, inputs[0], {inputs[1], inputs[2]}, options);
-        const std::vector<Array> found =
-            function(inputs, {run.last_output, run.outputs, run.new_states[0], run.new_states[1]},
-                     {.backend = tested_backend()})(feeds);
-        const Expected expected = expected_of(size, kind.dtype != nullptr, how.backwards);
-        CHECK(difference(found[0], expected.last, 1e-12) == "");
-        CHECK(difference(found[1], expected.outputs, 1e-12) == "");
-        CHECK(difference(found[2], expected.total, 1e-12) == "");
-        CHECK(difference(found[3], expected.count, 1e-12) == "");
+  for (const MaskKind& kind : kMasks) {
+    for (const How& how : kHows) {
+      Function any_size;
+      for (const Size& size : kSizes) {
+        if (how.known || !any_size) any_size = loop_of(Feeds(size, kind).arrays, how);
+        check_loop(any_size, size, kind, how);
       }
     }
   }

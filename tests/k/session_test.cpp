@@ -13,6 +13,21 @@ TEST_CASE("is_placeholder is true of placeholders alone") {
   CHECK_FALSE(is_placeholder(Tensor()));
 }
 
+TEST_CASE("is_tensor is true of all tensors, is_variable of variables alone") {
+  const Tensor x = placeholder({.shape = {2}}), w = zeros({2});
+  CHECK(is_tensor(x));
+  CHECK(is_tensor(w));
+  CHECK(is_tensor(x + w));
+  CHECK_FALSE(is_tensor(3));
+  CHECK_FALSE(is_tensor(0.5));
+  CHECK_FALSE(is_tensor(true));
+  CHECK_FALSE(is_tensor(Tensor()));
+  CHECK(is_variable(w));
+  CHECK_FALSE(is_variable(x));
+  CHECK_FALSE(is_variable(identity(w)));
+  CHECK_FALSE(is_variable(Tensor()));
+}
+
 TEST_CASE("same_node compares what handles mean") {
   const Tensor x = placeholder({.shape = {2}}), y = placeholder({.shape = {2}});
   CHECK(same_node(x, x));

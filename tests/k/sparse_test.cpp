@@ -73,6 +73,8 @@ TEST_CASE("a sparse variable is a constant", "[k]") {
   CHECK_FALSE(is_placeholder(x));
   CHECK(shown(x) == "m sparse float64[3,3]");
   CHECK(eval(x) == dense_matrix().astype(DType::Float64));
+  CHECK(function({}, {x}, {.backend = tested_backend()})({})[0] ==
+        dense_matrix().astype(DType::Float64));
 }
 
 TEST_CASE("a sparse matrix times a dense one", "[k]") {
@@ -85,6 +87,53 @@ TEST_CASE("a sparse matrix times a dense one", "[k]") {
     const Tensor slope = gradients(sum(dot(x, w) * upstream), {w})[0];
     CHECK(call(x, slope, matrix()) == f32({3, 2}, {5, 6, 2, 4, 15, 18}));
   }
+}
+
+TEST_CASE("a sparse matrix of every number times a dense one", "[k]") {
+  for (const DType dtype : {DType::Int32, DType::Int64, DType::Float16, DType::BFloat16,
+                            DType::Float32, DType::Float64}) {
+    INFO(dtype);
+    const Tensor x = placeholder({.shape = {None, None}, .dtype = dtype, .sparse = true});
+    const Tensor y = placeholder({.shape = {None, 2}, .dtype = dtype});
+    const Function f = function({x, y}, {dot(x, y), to_dense(x)}, {.backend = tested_backend()});
+    const Array right = Array{{1, 2}, {3, 4}, {5, 6}}.astype(dtype);
+    const SparseArray fed = SparseArray::of(matrix().indices(), matrix().values().astype(dtype),
+                                            {3, 3});
+    const auto found = f({fed, right});
+    CHECK(found[0] == Array{{6, 8}, {0, 0}, {16, 20}}.astype(dtype));
+    CHECK(found[1] == dense_matrix().astype(dtype));
+    const auto empty = f({SparseArray::of_dense(Array::zeros({0, 3}, dtype)), right});
+    CHECK(empty[0] == Array::zeros({0, 2}, dtype));
+    const auto over_nothing = f({SparseArray::of_dense(Array::zeros({2, 0}, dtype)),
+                                 Array::zeros({0, 2}, dtype)});
+    CHECK(over_nothing[0] == Array::zeros({2, 2}, dtype));
+    const auto one = f({SparseArray::of_dense(Array::full({1, 1}, 3, dtype)),
+                        Array{{2, 5}}.astype(dtype)});
+    CHECK(one[0] == Array{{6, 15}}.astype(dtype));
+  }
+}
+
+TEST_CASE("gradients of products with a sparse matrix", "[k]") {
+  const SmoothRow rows[] = {
+      {"dot of a sparse matrix", {{3, 2}},
+       [](const Tensors& x) {
+         return square(dot(variable(matrix(), {.dtype = "float64"}), x[0]));
+       }},
+      {"dot of a sparse matrix and a vector", {{3}},
+       [](const Tensors& x) {
+         return square(dot(variable(matrix(), {.dtype = "float64"}), x[0]));
+       }},
+      {"to_dense", {{3, 3}},
+       [](const Tensors& x) {
+         return square(to_dense(variable(matrix(), {.dtype = "float64"})) * x[0]);
+       }},
+      {"concatenate of sparse and dense", {{3, 2}},
+       [](const Tensors& x) {
+         const Tensor m = variable(matrix(), {.dtype = "float64"});
+         return square(concatenate({m, x[0]}, {.axis = 1}));
+       }},
+  };
+  for (const SmoothRow& row : rows) run(row);
 }
 
 TEST_CASE("sparse matrices joined", "[k]") {
@@ -131,7 +180,8 @@ TEST_CASE("dense labels as a sparse tensor", "[k]") {
 TEST_CASE("misuse of sparse tensors", "[k]") {
   const Tensor x = sparse_input({2, 3}), dense = placeholder({.shape = {4, 2}, .name = "d"});
   const Tensor other = placeholder({.shape = {3, 2}, .dtype = "int32", .name = "i"});
-  const Tensor wide = sparse_input({2, 4});
+  const Tensor wide = sparse_input({2, 4}), of_three = placeholder({.shape = {3, 2, 2}});
+  const Tensor other_values = placeholder({.shape = {2, 3}, .dtype = "int32", .sparse = true});
   testing::run({
       {__LINE__, Fault::Type, [&] { exp(x); },
        "exp: x is sparse; to_dense makes it dense (x float32[2,3])"},
@@ -148,6 +198,21 @@ TEST_CASE("misuse of sparse tensors", "[k]") {
        "dot: y beside a sparse x has rank 0, not 1 or 2 (x sparse float32[2,3], y float32[])"},
       {__LINE__, Fault::Value, [&] { concatenate({x, wide}, {.axis = 0}); },
        "concatenate: tensors differ on axis 1, which is not joined (float32[2,3], float32[2,4])"},
+      {__LINE__, Fault::Type, [&] { concatenate({x, other_values}, {.axis = 0}); },
+       "concatenate: tensors have different dtypes (float32[2,3], int32[2,3])"},
+      {__LINE__, Fault::Value, [&] { is_sparse(Tensor()); },
+       "is_sparse: tensor is an empty tensor"},
+      {__LINE__, Fault::Value, [&] { to_dense(Tensor()); }, "to_dense: tensor is an empty tensor"},
+      {__LINE__, Fault::Type, [&] { zeros_like(x); },
+       "zeros_like: x is sparse; to_dense makes it dense (x float32[2,3])"},
+      {__LINE__, Fault::Type, [&] { gradients(sum(to_dense(x)), {x}); },
+       "gradients: variables[0] is sparse; to_dense makes it dense (variables[0] float32[2,3])"},
+      {__LINE__, Fault::Type, [&] { get_value(x); },
+       "get_value: x is sparse; to_dense makes it dense (x float32[2,3])"},
+      {__LINE__, Fault::Type, [&] { batch_dot(x, dense); },
+       "batch_dot: x is sparse; to_dense makes it dense (x float32[2,3])"},
+      {__LINE__, Fault::Value, [&] { dot(x, of_three); },
+       "dot: y beside a sparse x has rank 3, not 1 or 2 (x sparse float32[2,3], y float32[3,2,2])"},
       {__LINE__, Fault::Value, [&] { concatenate({x, wide}, {.axis = 2}); },
        "concatenate: axis 2 is out of range for rank 2"},
       {__LINE__, Fault::Value, [&] { placeholder({.ndim = 3, .sparse = true}); },
