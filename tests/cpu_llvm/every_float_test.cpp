@@ -3,8 +3,12 @@
 #include "tests/catch.h"
 #include "tests/cpu_llvm/exact.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <thread>
 
@@ -13,27 +17,82 @@ using namespace cpu_llvm_test;
 namespace {
 
 constexpr std::size_t kBlock = 1 << 16;
-constexpr std::uint64_t kBlocks = (1ull << 32) / kBlock;
+constexpr std::uint64_t kBlocks = (1ull << 31) / kBlock;  // of each sign
+
+/// f(-x) is this times f(x); 0 where the one says nothing of the other.
+int parity(Math function) {
+  switch (function) {
+    case Math::Tanh:
+    case Math::Erf:
+    case Math::Sin: return -1;
+    case Math::Cos: return 1;
+    default: return 0;
+  }
+}
+
+/// How many units in the last place of float make 1 beside that value; NaN where float has no normal
+/// number for it.
+double float_units(double exact) {
+  const double size = std::fabs(exact);
+  if (!(size >= std::numeric_limits<float>::min() && size < std::numeric_limits<float>::max())) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  // A value of exponent e has units of 2^(e - 23): the exponent field of the reciprocal.
+  std::uint64_t bits;
+  std::memcpy(&bits, &size, sizeof bits);
+  bits = (1023 + 23 + 1023 - (bits >> 52)) << 52;
+  double units;
+  std::memcpy(&units, &bits, sizeof units);
+  return units;
+}
+
+/// Arguments, and what results are compared with.
+struct Block {
+  std::vector<float> x = std::vector<float>(kBlock), y = std::vector<float>(kBlock, 1);
+  std::vector<double> exact = std::vector<double>(kBlock), per_unit = exact;
+
+  void compute(Math function) {
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      exact[i] = exact_in_double(function, flushed(x[i]), flushed(y[i]));
+      per_unit[i] = float_units(exact[i]);
+    }
+  }
+  void negate(Math function) {
+    for (float& each : x) each = -each;
+    const int sign = parity(function);
+    if (sign == 0) return compute(function);
+    for (double& each : exact) each *= sign;
+  }
+  double worst_of(const std::vector<float>& results, double worst) const {
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      // What is not a plain number has units of NaN and goes the long way.
+      const double distance = std::fabs(results[i] - exact[i]) * per_unit[i];
+      if (!(distance <= worst)) worst = std::max(worst, ulps(results[i], exact[i]));
+    }
+    return worst;
+  }
+};
 
 /// The worst results of all levels, over blocks first, first + 2, ... of floats by their bits, of
 /// which each `stride`-th is taken.
 void measure(const std::vector<CompiledMath>& levels, Math function, std::uint64_t first,
              std::uint64_t stride, std::vector<double>& worst) {
-  std::vector<float> x(kBlock), y(kBlock, 1), result(kBlock);
-  std::vector<double> exact(kBlock);
+  Block block;
+  std::vector<float> results(kBlock);
   std::mt19937 random(static_cast<std::uint32_t>(first));
   std::uniform_real_distribution<float> exponents(-40, 40);
-  for (std::uint64_t block = first; block < kBlocks / stride; block += 2) {
+  for (std::uint64_t at = first; at < kBlocks / stride; at += 2) {
     for (std::size_t i = 0; i < kBlock; ++i) {
-      const auto bits = static_cast<std::uint32_t>((block * kBlock + i) * stride);
-      std::memcpy(&x[i], &bits, sizeof bits);
-      if (function == Math::Pow) y[i] = exponents(random);
-      exact[i] = exact_in_double(function, flushed(x[i]), flushed(y[i]));
+      const auto bits = static_cast<std::uint32_t>((at * kBlock + i) * stride);
+      std::memcpy(&block.x[i], &bits, sizeof bits);
+      if (function == Math::Pow) block.y[i] = exponents(random);
     }
-    for (std::size_t level = 0; level < levels.size(); ++level) {
-      levels[level].run(x.data(), y.data(), result.data(), kBlock);
-      for (std::size_t i = 0; i < kBlock; ++i) {
-        worst[level] = std::max(worst[level], ulps(result[i], exact[i]));
+    block.compute(function);
+    for (const bool negative : {false, true}) {
+      if (negative) block.negate(function);
+      for (std::size_t level = 0; level < levels.size(); ++level) {
+        levels[level].run(block.x.data(), block.y.data(), results.data(), kBlock);
+        worst[level] = block.worst_of(results, worst[level]);
       }
     }
   }

@@ -52,11 +52,4 @@ long double exact_in_long_double(Math function, long double x, long double y) {
 double ulps(float got, double exact) { return distance(got, exact); }
 double ulps(double got, long double exact) { return distance(got, exact); }
 
-template <class T>
-T flushed(T x) {
-  return std::fabs(x) < std::numeric_limits<T>::min() ? std::copysign(T(0), x) : x;
-}
-template float flushed(float x);
-template double flushed(double x);
-
 }  // namespace cpu_llvm_test

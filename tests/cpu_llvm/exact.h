@@ -3,6 +3,9 @@
 
 #include "tests/cpu_llvm/compiled_math.h"
 
+#include <cmath>
+#include <limits>
+
 namespace cpu_llvm_test {
 
 /// In double, which is exact enough for float32; y is read by Pow alone.
@@ -17,6 +20,8 @@ double ulps(double got, long double exact);
 
 /// x, or a zero of its sign if it is subnormal.
 template <class T>
-T flushed(T x);
+T flushed(T x) {
+  return std::fabs(x) < std::numeric_limits<T>::min() ? std::copysign(T(0), x) : x;
+}
 
 }  // namespace cpu_llvm_test
