@@ -15,6 +15,8 @@ namespace {
 constexpr std::int64_t kKernelGrain = 1 << 15;
 constexpr std::int64_t kProductGrain = 1 << 20;
 constexpr std::int64_t kMostParts = 64, kMostProductParts = 8;
+/// Parts have whole tiles: with fewer columns the same left operand is read too often.
+constexpr std::int64_t kPartRows = 16, kPartColumns = 32;
 /// Rows of a loop that make a group worth a thread, and the most groups.
 constexpr std::int64_t kGroupRows = 16, kMostGroups = 8;
 /// Parts of the axis that lanes run along begin at multiples of this.
@@ -195,7 +197,8 @@ class Binder {
         whole_only ? 1 : std::clamp(work / kProductGrain, std::int64_t{1}, kMostProductParts);
     const bool by_rows = whole.rows >= whole.columns;
     const std::int64_t extent = by_rows ? whole.rows : whole.columns;
-    const std::int64_t part = ceil_div(ceil_div(extent, parts), 16) * 16;
+    const std::int64_t unit = by_rows ? kPartRows : kPartColumns;
+    const std::int64_t part = ceil_div(ceil_div(extent, parts), unit) * unit;
     const std::int64_t skipped = group_ ? group_->begin : 0;
     const std::int64_t lhs = evaluate_(step.form.lhs_offset) + skipped * whole.lhs_row;
     const std::int64_t rhs = evaluate_(step.form.rhs_offset);
