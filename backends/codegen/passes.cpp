@@ -16,8 +16,6 @@ using ir::Value;
 constexpr GraphPass kPasses[] = {
     {"expand_composites", expand_composites,
      "replaces what has an expansion by it: softmax and the like"},
-    {"drop_centered_sums", drop_centered_sums,
-     "knows that deviations from a mean sum up to zero"},
     {"sink_permutes", sink_permutes,
      "moves permutations around convolutions together, so that they cancel"},
     {"share_relu_masks", share_relu_masks,

@@ -26,9 +26,6 @@ std::span<const GraphPass> graph_passes();
 /// Composites become the primitives they stand for, unless the library takes them.
 std::vector<ir::Value> expand_composites(const std::vector<ir::Value>& results,
                                          const ProductLibrary* library);
-/// Sums over deviations from a mean over the same axes, also scaled ones, are zeros.
-std::vector<ir::Value> drop_centered_sums(const std::vector<ir::Value>& results,
-                                          const ProductLibrary* library);
 /// Where there are convolutions, permutations of elementwise operands move behind the work, so that
 /// those of data formats meet and cancel.
 std::vector<ir::Value> sink_permutes(const std::vector<ir::Value>& results,

@@ -40,14 +40,6 @@ Value with_ones(const Value& reduced, const Value& x, const ir::Ints& axes) {
   return ir::reshape(reduced, dims);
 }
 
-Value mean_over(const Value& x, const ir::Ints& axes) {
-  ir::Dim count = 1;
-  for (std::int64_t axis : axes) count = count * x.dims()[static_cast<std::size_t>(axis)];
-  const Value sum = ir::reduce_sum(x, axes);
-  if (count.is_static()) return sum / static_cast<double>(count.value());
-  return sum / ir::broadcast_to(ir::cast(ir::dim_size(count), x.dtype()), sum.dims());
-}
-
 Value repeated_along(const Value& x, int axis, const ir::Dim& count) {
   if (count.is_one()) return x;
   // (.., d, ..) -> (.., d, 1, ..) -> (.., d, count, ..) -> (.., d * count, ..)

@@ -21,8 +21,6 @@ ir::Value log1p_exp_of_minus_abs(const ir::Value& x);
 
 /// `reduced` with the dropped `axes` of x put back as 1s.
 ir::Value with_ones(const ir::Value& reduced, const ir::Value& x, const ir::Ints& axes);
-/// The mean over axes, which are dropped. REQUIRES: floating point.
-ir::Value mean_over(const ir::Value& x, const ir::Ints& axes);
 /// Each element of an axis `count` times in a row.
 ir::Value repeated_along(const ir::Value& x, int axis, const ir::Dim& count);
 /// The element of the last axis of x at each index (integers of x's dims without it), 0 where the

@@ -126,9 +126,7 @@ NormalizedBatch normalize_batch_in_training(const Operand& x, const OptionalOper
   require_epsilon(options.epsilon);
   const Value original = float_of(x), value = widened(original);
   const Ints axes = axes_of(reduction_axes, value.rank(), "reduction_axes");
-  const Value mean = mean_over(value, axes);
-  const Value deviation = value - ir::broadcast_over(mean, value.dims(), axes);
-  const Value var = mean_over(deviation * deviation, axes);
+  const Value mean = ir::reduce_mean(value, axes), var = ir::variance(value, axes);
   const Value mean_kept = with_ones(mean, value, axes);
   const Dims& kept = mean_kept.dims();
   const Parts parts{mean_kept, with_ones(var, value, axes),

@@ -29,12 +29,6 @@ Value averaged_input(const Operand& x) {
   return is_float(value.dtype()) ? value : ir::cast(value, floatx_dtype());
 }
 
-Value variance(const Value& x, const Ints& axes) {
-  const Value mean = ir::broadcast_over(mean_over(x, axes), x.dims(), axes);
-  const Value deviation = x - mean;
-  return mean_over(deviation * deviation, axes);
-}
-
 /// x with its order turned around: exact for integers of either sign.
 Value negated_order(const Value& x) {
   if (is_float(x.dtype())) return -x;
@@ -89,7 +83,7 @@ Tensor mean(const Operand& x, const AxisOptions& options) {
   const Call call("mean", x.where());
   const Value value = averaged_input(x);
   const Ints axes = axes_of(options.axis, value.rank());
-  const Value result = ir::cast(mean_over(widened(value), axes), value.dtype());
+  const Value result = ir::cast(ir::reduce_mean(widened(value), axes), value.dtype());
   return finish(result, value, axes, options.keepdims);
 }
 
@@ -97,7 +91,7 @@ Tensor var(const Operand& x, const AxisOptions& options) {
   const Call call("var", x.where());
   const Value value = averaged_input(x);
   const Ints axes = axes_of(options.axis, value.rank());
-  const Value result = ir::cast(variance(widened(value), axes), value.dtype());
+  const Value result = ir::cast(ir::variance(widened(value), axes), value.dtype());
   return finish(result, value, axes, options.keepdims);
 }
 
@@ -105,7 +99,7 @@ Tensor std(const Operand& x, const AxisOptions& options) {
   const Call call("std", x.where());
   const Value value = averaged_input(x);
   const Ints axes = axes_of(options.axis, value.rank());
-  const Value result = sqrt_or_zero(variance(widened(value), axes));
+  const Value result = sqrt_or_zero(ir::variance(widened(value), axes));
   return finish(ir::cast(result, value.dtype()), value, axes, options.keepdims);
 }
 

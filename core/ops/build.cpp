@@ -203,6 +203,25 @@ Value stop_gradient(const Value& x) { return unary(Op::StopGradient, x); }
 Value softmax(const Value& x, int axis) { return make(Op::Softmax, AxisAttrs{axis}, {x}); }
 Value log_softmax(const Value& x, int axis) { return make(Op::LogSoftmax, AxisAttrs{axis}, {x}); }
 
+Value divided_by_count(const Value& y, const Value& x, const Ints& axes) {
+  Dim count = 1;
+  for (const std::int64_t axis : axes) count = count * x.dims()[static_cast<std::size_t>(axis)];
+  if (count.is_static()) return y / static_cast<double>(count.value());
+  return y / broadcast_to(cast(dim_size(count), y.dtype()), y.dims());
+}
+
+Value reduce_mean(const Value& x, const Ints& axes) {
+  return divided_by_count(reduce_sum(x, axes), x, axes);
+}
+
+Value deviations(const Value& x, const Ints& axes) {
+  return x - broadcast_over(reduce_mean(x, axes), x.dims(), axes);
+}
+
+Value variance(const Value& x, Ints axes) {
+  return make(Op::Variance, AxesAttrs{sorted_unique(std::move(axes))}, {x});
+}
+
 Value add_cotangents(const Value& a, const Value& b) {
   if (!a || !b) return a ? a : b;
   return a + b;

@@ -86,6 +86,14 @@ Value stop_gradient(const Value& x);
 Value softmax(const Value& x, int axis);
 Value log_softmax(const Value& x, int axis);
 
+/// y over the number of elements that `axes` of x hold.
+Value divided_by_count(const Value& y, const Value& x, const Ints& axes);
+/// The mean over `axes`, which are dropped; NaN over nothing. REQUIRES: a floating point x.
+Value reduce_mean(const Value& x, const Ints& axes);
+/// x - its mean over `axes`.
+Value deviations(const Value& x, const Ints& axes);
+Value variance(const Value& x, Ints axes);
+
 /// a + b where either may be empty (an absent cotangent).
 Value add_cotangents(const Value& a, const Value& b);
 

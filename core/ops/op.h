@@ -68,8 +68,10 @@ enum class Op : std::uint16_t {
   Softmax, LogSoftmax,
   // windows
   Window, Fold, Conv,
+  // composites over whole axes
+  Variance,
 };
-inline constexpr int kOpCount = static_cast<int>(Op::Conv) + 1;
+inline constexpr int kOpCount = static_cast<int>(Op::Variance) + 1;
 
 /// How a backend runs an op. Passes ask for the class, never for names.
 enum class Lowering : std::uint8_t {

@@ -6,6 +6,7 @@
 #include "core/ops/leaves.h"
 #include "core/ops/movement.h"
 #include "core/ops/reduce.h"
+#include "core/ops/statistics.h"
 #include "core/ops/structure.h"
 #include "core/ops/window.h"
 
@@ -29,7 +30,8 @@ constexpr auto join(const OpDef (&... groups)[Sizes]) {
 }  // namespace detail
 
 inline constexpr auto kTable =
-    detail::join(kLeaves, kUnary, kBinary, kReduce, kMovement, kStructure, kWindows);
+    detail::join(kLeaves, kUnary, kBinary, kReduce, kMovement, kStructure, kWindows,
+                 kStatistics);
 
 namespace detail {
 

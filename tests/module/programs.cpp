@@ -68,7 +68,9 @@ void add_elementwise(std::vector<Value>& out, const Value& x, const Value& y) {
 }
 
 void add_reductions(std::vector<Value>& out, const Value& x) {
-  for (const Op op : {Op::Sum, Op::Prod, Op::Max, Op::Min}) out.push_back(reduce(op, x, {0}));
+  for (const Op op : {Op::Sum, Op::Prod, Op::Max, Op::Min, Op::Variance}) {
+    out.push_back(reduce(op, x, {0}));
+  }
   for (const Op op : {Op::ArgMax, Op::CumSum, Op::CumProd, Op::Softmax, Op::LogSoftmax}) {
     out.push_back(make(op, AxisAttrs{1}, {x}));
   }

@@ -88,6 +88,13 @@ Doubles log_of(Doubles row) {
   return row;
 }
 
+double variance(const Doubles& row) {
+  const double mean = std::accumulate(row.begin(), row.end(), 0.0) / double(row.size());
+  double total = 0;
+  for (double value : row) total += (value - mean) * (value - mean);
+  return total / double(row.size());
+}
+
 Value as_index(const Value& x) {
   // Whole numbers 0 .. 2 out of floats.
   return ir::cast(ir::unary(Op::Floor, ir::unary(Op::Abs, x)), DType::Int64);
@@ -311,11 +318,12 @@ std::vector<Case> make_cases() {
          return Doubles{a[0], a[2], a[1] + a[4], a[3], a[5], 0};
        }});
   add({Op::Conv, {f64({1, 4, 2}), f64({2, 1, 2})}, conv_case, conv_formula});
+  add({Op::Variance, one, reduce_rows<Op::Variance>, ROWS({variance(r)})});
   return table;
 }
 
 // One row per op, in the order of the enumerators: a new op without a row stops here.
-static_assert(ir::kOpCount == 64, "tests/ops/cases.cpp: add a row for the new op");
+static_assert(ir::kOpCount == 65, "tests/ops/cases.cpp: add a row for the new op");
 
 }  // namespace
 
