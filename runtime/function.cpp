@@ -64,6 +64,11 @@ std::vector<Array> expanded(const Function::Impl& impl, std::span<const Feed> fe
     const bool is_sparse = feeds[i].sparse().has_value();
     if (impl.sparse[i]) {
       const Array& dense = feeds[i].array();
+      if (!is_sparse && dense.rank() != 2) {
+        throw ValueError(name, "inputs",
+                         text("inputs[", i, "] is a sparse matrix but was fed an array of shape [",
+                              join_text(dense.dims(), ","), "]"));
+      }
       append_parts(is_sparse ? *feeds[i].sparse() : SparseArray::of_dense(dense), arrays);
     } else if (is_sparse) {
       throw TypeError(name, "inputs",

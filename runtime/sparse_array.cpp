@@ -10,8 +10,8 @@
 namespace kiln {
 namespace {
 
-[[noreturn]] void refuse(const char* argument, const std::string& fact) {
-  throw ValueError("SparseArray", argument, fact);
+[[noreturn]] void refuse(const char* argument, const std::string& fact, Where where) {
+  throw ValueError("SparseArray", argument, fact, where);
 }
 
 std::string shape_of(const Array& array) { return text("[", join_text(array.dims(), ","), "]"); }
@@ -19,17 +19,18 @@ std::string shape_of(const Array& array) { return text("[", join_text(array.dims
 }  // namespace
 
 SparseArray SparseArray::of(const Array& indices, const Array& values,
-                            std::vector<std::int64_t> dims) {
+                            std::vector<std::int64_t> dims, Where where) {
   if (indices.size() != 0 && !is_integer(indices.dtype())) {
-    throw TypeError("SparseArray", "indices", text("indices are ", indices.dtype()));
+    throw TypeError("SparseArray", "indices", text("indices are ", indices.dtype()), where);
   }
   if (dims.size() != 2 || dims[0] < 0 || dims[1] < 0) {
-    refuse("dims", text("dims [", join_text(dims, ","), "] are not rows and columns"));
+    refuse("dims", text("dims [", join_text(dims, ","), "] are not rows and columns"), where);
   }
-  if (values.rank() != 1) refuse("values", "values have shape " + shape_of(values));
+  if (values.rank() != 1) refuse("values", "values have shape " + shape_of(values), where);
   const std::int64_t count = values.dims()[0];
   if (indices.dims() != std::vector<std::int64_t>{count, 2}) {
-    refuse("indices", text("indices have shape ", shape_of(indices), " beside ", count, " values"));
+    refuse("indices", text("indices have shape ", shape_of(indices), " beside ", count, " values"),
+           where);
   }
   Array wide = indices.astype(DType::Int64);
   const std::span<const std::int64_t> places = std::as_const(wide).as<std::int64_t>();
@@ -37,14 +38,15 @@ SparseArray SparseArray::of(const Array& indices, const Array& values,
     const std::int64_t size = dims[i % 2];
     if (places[i] >= 0 && places[i] < size) continue;
     refuse("indices", text("indices[", i / 2, "] is ", places[i], " of ", size,
-                           i % 2 == 0 ? " rows" : " columns"));
+                           i % 2 == 0 ? " rows" : " columns"),
+           where);
   }
   return {Checked(), std::move(wide), values, std::move(dims)};
 }
 
-SparseArray SparseArray::of_dense(const Array& dense) {
+SparseArray SparseArray::of_dense(const Array& dense, Where where) {
   if (dense.rank() != 2) {
-    refuse("dense", text("dense has shape ", shape_of(dense), ", not a matrix"));
+    refuse("dense", text("dense has shape ", shape_of(dense), ", not a matrix"), where);
   }
   const Array nonzero = dense.astype(DType::Bool);
   const auto* kept = static_cast<const bool*>(nonzero.data());

@@ -228,6 +228,9 @@ Variable eye(std::pair<std::int64_t, std::int64_t> size, const CreateOptions& op
 Variable random_uniform_variable(const Shape& shape, double low, double high,
                                  const RandomVariableOptions& options, Where where) {
   const Call call("random_uniform_variable", where);
+  if (!(low <= high)) {
+    Call::value_error("low", text("low ", low, " is not at most high ", high));
+  }
   return random_variable(shape, options, uniform, low, high - low, Interval{low, high});
 }
 

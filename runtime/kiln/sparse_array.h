@@ -15,9 +15,10 @@ class KILN_API SparseArray {
   /// `indices` (count, 2): row and column of each element, integers. `values` (count). `dims`: rows
   /// and columns. Errors: ValueError for other shapes and for an index outside dims; TypeError for
   /// indices that are not integers.
-  static SparseArray of(const Array& indices, const Array& values, std::vector<std::int64_t> dims);
+  static SparseArray of(const Array& indices, const Array& values, std::vector<std::int64_t> dims,
+                        Where where = Where::here());
   /// The elements of a matrix that are not 0 (a NaN is not). Errors: ValueError for another rank.
-  static SparseArray of_dense(const Array& dense);
+  static SparseArray of_dense(const Array& dense, Where where = Where::here());
 
   const Array& indices() const { return indices_; }  ///< int64
   const Array& values() const { return values_; }

@@ -90,7 +90,7 @@ KILN_API Variable eye(std::int64_t size, const CreateOptions& options = {},
 KILN_API Variable eye(std::pair<std::int64_t, std::int64_t> size,
                       const CreateOptions& options = {}, Where where = Where::here());
 
-/// A variable drawn once from U[low, high).
+/// A variable drawn once from U[low, high). Errors: ValueError unless low <= high.
 ///     const auto x = K::random_uniform_variable({2, 3}, -1, 1);
 ///     K::eval(K::all(K::abs(x) <= 1));  // True
 KILN_API Variable random_uniform_variable(const Shape& shape, double low, double high,

@@ -221,17 +221,20 @@ TEST_CASE("misuse of sparse tensors", "[k]") {
        "function: inputs[0] is not a placeholder (sparse float32[3,3])"},
       {__LINE__, Fault::Value, [&] { function({x, x}, {x}); },
        "function: inputs[1] is given twice (x.indices int64[x.count,2])"},
-      {0, Fault::Value, [] { SparseArray::of(i64({1, 2}, {0, 3}), Array{1.f}, {2, 3}); },
+      {__LINE__, Fault::Value, [] { SparseArray::of(i64({1, 2}, {0, 3}), Array{1.f}, {2, 3}); },
        "SparseArray: indices[0] is 3 of 3 columns"},
-      {0, Fault::Value, [] { SparseArray::of(i64({1, 2}, {-1, 0}), Array{1.f}, {2, 3}); },
+      {__LINE__, Fault::Value, [] { SparseArray::of(i64({1, 2}, {-1, 0}), Array{1.f}, {2, 3}); },
        "SparseArray: indices[0] is -1 of 2 rows"},
-      {0, Fault::Value, [] { SparseArray::of(i64({1, 2}, {0, 0}), Array{1.f, 2.f}, {2, 3}); },
+      {__LINE__ + 1, Fault::Value,
+       [] { SparseArray::of(i64({1, 2}, {0, 0}), Array{1.f, 2.f}, {2, 3}); },
        "SparseArray: indices have shape [1,2] beside 2 values"},
-      {0, Fault::Value, [] { SparseArray::of(i64({1, 2}, {0, 0}), Array{1.f}, {2}); },
+      {__LINE__, Fault::Value, [] { SparseArray::of(i64({1, 2}, {0, 0}), Array{1.f}, {2}); },
        "SparseArray: dims [2] are not rows and columns"},
-      {0, Fault::Type, [] { SparseArray::of(f32({1, 2}, {0, 0}), Array{1.f}, {2, 3}); },
+      {__LINE__, Fault::Type, [] { SparseArray::of(f32({1, 2}, {0, 0}), Array{1.f}, {2, 3}); },
        "SparseArray: indices are float32"},
-      {0, Fault::Value, [] { SparseArray::of_dense(Array{1.f}); },
+      {__LINE__, Fault::Value, [] { SparseArray::of(i64({0, 2}, {}), f32({0, 1}, {}), {2, 3}); },
+       "SparseArray: values have shape [0,1]"},
+      {__LINE__, Fault::Value, [] { SparseArray::of_dense(Array{1.f}); },
        "SparseArray: dense has shape [1], not a matrix"},
   }, __FILE__);
 }
@@ -240,14 +243,20 @@ TEST_CASE("what does not fit a sparse or a dense placeholder", "[k]") {
   const Tensor x = sparse_input({None, 3}), d = placeholder({.shape = {2}, .name = "d"});
   const Function f =
       function({x, d}, {x, d}, {.name = "f", .backend = tested_backend()});
-  const auto message = [&](std::initializer_list<Feed> feeds) {
-    return testing::error_text<Error>([&] { f(feeds); });
-  };
-  CHECK(message({matrix()}) == "f: takes 2 inputs but 1 was given");
-  CHECK(message({matrix(), matrix()}) == "f: inputs[1] is dense but was fed a SparseArray");
-  CHECK(message({SparseArray::of_dense(Array::zeros({2, 4})), Array::zeros({2})}) ==
-        "f: inputs[2] (x.extent bool[x.0,3,0]) was fed an array of shape [2,4,0]");
-  CHECK(message({matrix(), Array::zeros({2})}) == "no error");
+  const SparseArray wide = SparseArray::of_dense(Array::zeros({2, 4}));
+  const Array two = Array::zeros({2});
+  testing::run({
+      {__LINE__, Fault::Value, [&] { f({matrix()}); }, "f: takes 2 inputs but 1 was given"},
+      {__LINE__, Fault::Type, [&] { f({matrix(), matrix()}); },
+       "f: inputs[1] is dense but was fed a SparseArray"},
+      {__LINE__, Fault::Value, [&] { f({wide, two}); },
+       "f: inputs[2] (x.extent bool[x.0,3,0]) was fed an array of shape [2,4,0]"},
+      {__LINE__, Fault::Value, [&] { f({two, two}); },
+       "f: inputs[0] is a sparse matrix but was fed an array of shape [2]"},
+      {__LINE__, Fault::Value, [&] { f(std::vector<Array>{two, two}); },
+       "f: inputs[0] is a sparse matrix but was fed an array of shape [2]"},
+  }, __FILE__);
+  CHECK(f({matrix(), two})[0] == dense_matrix());
 }
 
 }  // namespace kiln::test
