@@ -22,7 +22,9 @@ std::vector<Array> gradients_of_loop(const ShapeEntry& units) {
   CHECK(int_shape(found[0]) == int_shape(start));
   std::vector<float> numbers(24), weights(16);
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = 0.1f * static_cast<float>(i) - 1;
-  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = 0.3f - 0.04f * static_cast<float>(i);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    weights[i] = 0.3f - 0.04f * static_cast<float>(i);
+  }
   return function({x, start, u}, found)(
       {Array(numbers, {2, 3, 4}), Array::full({2, 4}, 0.5), Array(weights, {4, 4})});
 }

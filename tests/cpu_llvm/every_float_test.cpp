@@ -30,8 +30,8 @@ int parity(Math function) {
   }
 }
 
-/// How many units in the last place of float make 1 beside that value; NaN where float has no normal
-/// number for it.
+/// How many units in the last place of float make 1 beside that value; NaN where float has no
+/// normal number for it.
 double float_units(double exact) {
   const double size = std::fabs(exact);
   if (!(size >= std::numeric_limits<float>::min() && size < std::numeric_limits<float>::max())) {

@@ -41,7 +41,9 @@ bool unary(Growing& growing) {
     case 9: growing.add(softsign(t), x.dims, 1); break;
     case 10: growing.add(-t, x.dims, b); break;
     case 11: growing.add(t * growing.draw.between(-2, 2), x.dims, 2 * b); break;
-    case 12: growing.add(pow(square(t) + 0.5, growing.draw.between(-1, 1)), x.dims, b * b + 2); break;
+    case 12:
+      growing.add(pow(square(t) + 0.5, growing.draw.between(-1, 1)), x.dims, b * b + 2);
+      break;
     default: growing.add(growing.draw.between(0, 2) / (square(t) + 0.5), x.dims, 4); break;
   }
   return true;
@@ -208,7 +210,9 @@ bool movement(Growing& growing) {
                                   growing.draw.below(static_cast<std::int64_t>(i) + 1))]);
       }
       Dims dims;
-      for (const std::int64_t axis : pattern) dims.push_back(x.dims[static_cast<std::size_t>(axis)]);
+      for (const std::int64_t axis : pattern) {
+        dims.push_back(x.dims[static_cast<std::size_t>(axis)]);
+      }
       growing.add(permute_dimensions(x.tensor, pattern), dims, x.bound);
       break;
     }
