@@ -135,8 +135,7 @@ void print_runs(const BoundPlan& bound, const std::string& indent, std::string& 
       out += text(indent, "step ", s, ": ");
       if (ready.convolution) {
         out += text("convolution in ", ready.convolution->parts(), " parts by ",
-                    ready.convolution->description(),
-                    ready.packed_kernel < 0 ? "" : ", kernel packed before");
+                    ready.convolution->description());
       } else if (ready.runs.empty()) {
         out += "nothing to multiply";
       } else {

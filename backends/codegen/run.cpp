@@ -1,14 +1,11 @@
 // One function per kind of instruction.
 #include "backends/codegen/run.h"
 
-#include "backends/codegen/memory_report.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
 namespace kiln::codegen {
 namespace {
@@ -379,22 +376,7 @@ class Runner {
   const RunContext& context_;
 };
 
-std::byte* allocate(std::int64_t bytes, const char* what, const BoundPlan& plan) {
-  const std::int64_t rounded = std::max(bytes, kAlignment) + (kAlignment - 1);
-  auto* memory = static_cast<std::byte*>(
-      std::aligned_alloc(at(kAlignment), at(rounded / kAlignment * kAlignment)));
-  if (memory) return memory;
-  throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
-                     text("no memory for ", bytes, " bytes of ", what, largest_tensors(plan)));
-}
-
 }  // namespace
-
-Frame::Frame(const BoundPlan& plan)
-    : arena(allocate(plan.arena_bytes, "temporary tensors", plan)),
-      packed(allocate(plan.packed_bytes, "packed operands", plan)),
-      top(plan, arena.get(), packed.get()),
-      packed_versions(plan.packings.size(), 0) {}
 
 void run_plan(Frame& frame, const RunContext& context) {
   const Entered entered(context.mode);
