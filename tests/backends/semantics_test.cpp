@@ -11,6 +11,8 @@
 
 #include <kiln/k.h>
 
+#include <cmath>
+#include <limits>
 #include <thread>
 
 using namespace kiln;
@@ -187,5 +189,18 @@ TEST_CASE("products of reversed matrices, vectors among them") {
         }
       }
     }
+  }
+}
+
+TEST_CASE("a sum of deviations is computed, not known") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor x = placeholder({.shape = {None, 2}, .name = "x"});
+  for (const char* name : kBackends) {
+    INFO(name);
+    const Using chosen(name);
+    const Tensor total = sum(x - mean(x, {.axis = 0, .keepdims = true}), {.axis = 0});
+    const Array result = function({x}, {total})({Array{{1.f, nan}, {2.f, 1.f}}})[0];
+    CHECK(result.as<float>()[0] == 0.f);
+    CHECK(std::isnan(result.as<float>()[1]));
   }
 }
