@@ -52,67 +52,78 @@ TiledShape tiled_shape_of(const codegen::MatrixProduct& p) {
           p.rhs_depth, p.rhs_column, p.result_row, p.relu};
 }
 
+/// Elements of an rhs that stays in the second cache.
+constexpr std::int64_t kNear = 1 << 19;
+
 /// Whether own loops want rhs packed before. Within a loop, and for the parts of one product, rows
 /// are many together, and a weight that lies well is read where it lies: packing it, too, beside
 /// its transpose for the gradient is waste.
 bool packed_before(const codegen::MatrixProduct& p, codegen::RhsUse use) {
-  return use == codegen::RhsUse::Kept || (use != codegen::RhsUse::Once && p.rhs_column != 1);
+  switch (use) {
+    case codegen::RhsUse::Kept: return true;
+    case codegen::RhsUse::Loop: return p.rhs_column != 1;
+    case codegen::RhsUse::Shared: return p.rhs_column != 1 && p.depth * p.columns <= kNear;
+    case codegen::RhsUse::Once: break;
+  }
+  return false;
 }
 
-/// Own loops over rhs as it lies, packed before, or packed in every run.
+/// The figures stand in tiled/README.md. For an rhs that several runs read, whether it is packed
+/// depends on nothing but what PreparedProduct::packed_bytes may depend on.
+RhsForm form_of(const codegen::MatrixProduct& p, codegen::RhsUse use) {
+  constexpr std::int64_t kManyRows = 128, kFewRows = 31, kDeep = 16;
+  if (packed_before(p, use)) return RhsForm::Packed;
+  if (p.rhs_column == 1) {
+    const bool far = p.depth * p.columns > kNear;
+    return far && p.rows >= kManyRows ? RhsForm::Blocks : RhsForm::Plain;
+  }
+  const bool lines = p.lhs_depth == 1 && p.rhs_depth == 1 && p.depth >= kDeep;
+  return lines && p.rows <= kFewRows ? RhsForm::Lines : RhsForm::Blocks;
+}
+
+/// Own loops.
 class ByTiles final : public codegen::PreparedProduct {
  public:
   ByTiles(const codegen::MatrixProduct& p, codegen::RhsUse use, TileLevel level)
-      : kept_(packed_before(p, use)),
-        packs_(!kept_ && p.rhs_column != 1),
-        product_(tiled_shape_of(p), kept_ || packs_ ? RhsForm::Packed : RhsForm::Plain, level) {}
+      : form_(form_of(p, use)), product_(tiled_shape_of(p), form_, level) {}
 
-  std::size_t scratch_bytes() const override { return packs_ ? product_.packed_bytes() : 0; }
-  std::size_t packed_bytes() const override { return kept_ ? product_.packed_bytes() : 0; }
+  std::size_t scratch_bytes() const override { return product_.scratch_bytes(); }
+  std::size_t packed_bytes() const override {
+    return form_ == RhsForm::Packed ? product_.packed_bytes() : 0;
+  }
   std::string description() const override {
-    return kept_ ? "own loops, rhs packed before" : packs_ ? "own loops, packing rhs" : "own loops";
+    switch (form_) {
+      case RhsForm::Packed: return "own loops, rhs packed before";
+      case RhsForm::Blocks: return "own loops, packing blocks of rhs";
+      case RhsForm::Lines: return "own loops along the depth";
+      case RhsForm::Plain: break;
+    }
+    return "own loops";
   }
   void pack(const float* rhs, void* packed) const override {
     product_.pack(rhs, static_cast<float*>(packed));
   }
   void run(const float* lhs, const void* rhs, const float* bias, float* result,
            void* scratch) const override {
-    const auto* right = static_cast<const float*>(rhs);
-    if (packs_) {
-      auto* packed = static_cast<float*>(scratch);
-      product_.pack(right, packed);
-      right = packed;
-    }
-    product_.run(lhs, right, bias, result);
+    product_.run(lhs, static_cast<const float*>(rhs), bias, result, static_cast<float*>(scratch));
   }
 
  private:
-  bool kept_, packs_;
+  RhsForm form_;
   TiledProduct product_;
 };
 
-/// Whether packing a transposed rhs in every run pays, or costs so little that no library call is
-/// worth its allocations.
-bool pays_to_pack(const codegen::MatrixProduct& p) {
-  constexpr std::int64_t kManyRows = 32, kSomeRows = 9, kSmall = 1 << 16, kTiny = 1 << 10;
-  const std::int64_t elements = p.depth * p.columns;
-  return p.rows >= kManyRows || elements <= kTiny || (p.rows >= kSomeRows && elements <= kSmall);
-}
-
-/// Why own loops do not take it; empty when they do. The figures stand in tiled/README.md. For an
-/// rhs that several runs read this looks at nothing but what PreparedProduct::packed_bytes may
-/// depend on.
+/// Why own loops do not take it; empty when they do. They ask for no memory in a call, which the
+/// library does, so they have what the library does not do much faster.
 std::optional<std::string> refusal_of_tiles(const codegen::MatrixProduct& p, codegen::RhsUse use) {
-  constexpr std::int64_t kMostElements = 1 << 19;
+  constexpr std::int64_t kSomeRows = 32, kManyRows = 128, kMostElements = 1 << 22;
   if (p.batch != 1) return "a batch of matrices";
-  if (p.result_column != 1) return "columns of the result lie apart";
-  if (p.depth * p.columns > kMostElements) {
-    return text("rhs has more than ", kMostElements, " elements");
+  if (p.columns != 1 && p.result_column != 1) return "columns of the result lie apart";
+  const bool far = p.depth * p.columns > kMostElements;
+  if (use != codegen::RhsUse::Once || !far || p.rows < kSomeRows || p.rows >= kManyRows) {
+    return std::nullopt;
   }
-  if (packed_before(p, use) || p.rhs_column == 1) return std::nullopt;
-  if (p.rhs_depth != 1) return "neither rows nor columns of rhs lie together";
-  if (!pays_to_pack(p)) return "rhs is transposed, and there are few rows to pack it for";
-  return std::nullopt;
+  return text("rhs has more than ", kMostElements, " elements, for ", p.rows, " rows");
 }
 
 ProductShape shape_of(const codegen::MatrixProduct& p) {

@@ -59,10 +59,11 @@ void agrees(TiledShape s, RhsForm form, TileLevel level, bool extras) {
   const TiledProduct product(s, form, level);
   const Memory packed = memory(product.packed_bytes());
   product.pack(rhs.data(), packed.get());
+  const Memory scratch = memory(product.scratch_bytes());
   std::vector<float> result(at(s.rows * s.result_row), kUntouched);
   const std::vector<float> bias = draws(s.columns, 3);
   product.run(lhs.data(), form == RhsForm::Packed ? packed.get() : rhs.data(),
-              extras ? bias.data() : nullptr, result.data());
+              extras ? bias.data() : nullptr, result.data(), scratch.get());
   const double bound = 1.3e-7 * static_cast<double>(s.depth) * (static_cast<double>(s.depth) + 9);
   for (std::int64_t i = 0; i < s.rows; ++i) {
     for (std::int64_t j = 0; j < s.result_row; ++j) {
@@ -87,7 +88,8 @@ void agrees(TiledShape s, RhsForm form, TileLevel level, bool extras) {
 TEST_CASE("tiled products agree with plain sums at every level and layout") {
   const std::int64_t sizes[][3] = {{1, 1, 1},    {1, 7, 5},      {5, 7, 1},    {3, 17, 19},
                                    {8, 16, 32},  {13, 33, 31},   {12, 32, 64}, {25, 64, 513},
-                                   {97, 65, 40}, {193, 31, 1030}};
+                                   {97, 65, 40}, {193, 31, 1030}, {3, 515, 520},
+                                   {101, 270, 600}};
   for (const TileLevel level : levels()) {
     for (const auto& [m, n, k] : sizes) {
       for (int form = 0; form < 8; ++form) {
@@ -96,7 +98,10 @@ TEST_CASE("tiled products agree with plain sums at every level and layout") {
         for (const bool extras : {false, true}) {
           const TiledShape shape = shape_of(m, n, k, form & 1, form & 2, form & 4 ? 3 : 0);
           agrees(shape, RhsForm::Packed, level, extras);
+          agrees(shape, RhsForm::Blocks, level, extras);
           if (shape.rhs_column == 1) agrees(shape, RhsForm::Plain, level, extras);
+          const bool lines = shape.lhs_depth == 1 && shape.rhs_depth == 1;
+          if (lines) agrees(shape, RhsForm::Lines, level, extras);
         }
       }
     }
@@ -115,6 +120,27 @@ TEST_CASE("an element's digits do not depend on the rows around it") {
     whole.run(lhs.data(), packed.get(), nullptr, all.data());
     part.run(lhs.data() + 20 * 70, packed.get(), nullptr, some.data());
     CHECK(std::equal(some.begin(), some.end(), all.begin() + 20 * 50));
+  }
+}
+
+TEST_CASE("blocks have the digits of the whole, and lines those of any other rows and columns") {
+  constexpr std::int64_t kDepth = 1100, kColumns = 300;
+  for (const TileLevel level : levels()) {
+    const std::vector<float> lhs = draws(9 * kDepth, 1), rhs = draws(kDepth * kColumns, 2);
+    const TiledShape shape = shape_of(9, kColumns, kDepth, false, true, 0);
+    const TiledProduct whole(shape, RhsForm::Packed, level), blocks(shape, RhsForm::Blocks, level);
+    const Memory packed = memory(whole.packed_bytes()), scratch = memory(blocks.scratch_bytes());
+    CHECK(blocks.scratch_bytes() < whole.packed_bytes());
+    whole.pack(rhs.data(), packed.get());
+    std::vector<float> all(9 * kColumns), again(9 * kColumns), one(1);
+    whole.run(lhs.data(), packed.get(), nullptr, all.data());
+    blocks.run(lhs.data(), rhs.data(), nullptr, again.data(), scratch.get());
+    CHECK(all == again);
+    TiledProduct(shape, RhsForm::Lines, level)
+        .run(lhs.data(), rhs.data(), nullptr, again.data());
+    TiledProduct(shape_of(1, 1, kDepth, false, true, 0), RhsForm::Lines, level)
+        .run(lhs.data() + 7 * kDepth, rhs.data() + 290 * kDepth, nullptr, one.data());
+    CHECK(one[0] == again[7 * kColumns + 290]);
   }
 }
 

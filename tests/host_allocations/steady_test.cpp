@@ -108,10 +108,12 @@ Steady lstm_training(std::int64_t batch, std::int64_t steps, std::int64_t in, st
                 {drawn({batch, steps, in}, 1)}, {Array(0.0f)});
 }
 
-Steady transposed_product() {
-  const Tensor x = placeholder({.shape = {None, 90}}), y = placeholder({.shape = {80, 90}});
+Steady transposed_product(std::int64_t rows, std::int64_t columns, std::int64_t depth) {
+  const Tensor x = placeholder({.shape = {None, depth}});
+  const Tensor y = placeholder({.shape = {columns, depth}});
   return Steady(function({x, y}, {dot(x, transpose(y))}, {.backend = "cpu"}),
-                {drawn({20, 90}, 1), drawn({80, 90}, 2)}, {Array::zeros({20, 80})});
+                {drawn({rows, depth}, 1), drawn({columns, depth}, 2)},
+                {Array::zeros({rows, columns})});
 }
 
 /// Labels 0 .. labels - 1 for each sample, over and over.
@@ -172,7 +174,11 @@ const Row kRows[] = {
     {"a training step of a large network", [] { return mlp_step(64, 784, 512, 10); }},
     {"a training step with few classes", [] { return mlp_step(8, 16, 32, 4); }},
     {"a training step of many rows with few columns", [] { return mlp_step(200, 20, 7, 3); }},
-    {"a transposed operand of a few rows", transposed_product},
+    {"a transposed operand and some rows", [] { return transposed_product(20, 80, 90); }},
+    {"a transposed operand and a few rows", [] { return transposed_product(5, 300, 700); }},
+    {"a large transposed operand", [] { return transposed_product(64, 1100, 1000); }},
+    {"a training step of many rows of a large network",
+     [] { return mlp_step(1100, 1024, 1024, 10); }},
 };
 
 }  // namespace

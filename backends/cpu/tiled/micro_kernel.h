@@ -9,17 +9,20 @@ namespace kiln::cpu {
 struct MicroKernelArguments {
   const float* lhs;
   const float* rhs;
-  bool packed;        // rhs: in panels; else row after row, rhs_depth apart
+  bool packed;        // rhs: in panels; else row after row, rhs_stride apart
   const float* bias;  // or null
   float* result;
   long long rows, columns, depth;
-  long long lhs_row, lhs_depth, rhs_depth, result_row;
+  long long lhs_row, lhs_depth, rhs_stride, result_row;
+  bool accumulate;  // on what the result holds
   bool relu;
 };
 
 struct MicroKernel {
   int panel_columns;
   void (*run)(const MicroKernelArguments&);
+  /// rhs column after column, rhs_stride apart; lhs_depth is 1, and nothing is accumulated.
+  void (*run_lines)(const MicroKernelArguments&);
 };
 
 extern const MicroKernel kMicroKernelBaseline;

@@ -3,6 +3,6 @@
 
 namespace kiln::cpu {
 
-const MicroKernel kMicroKernelAvx2 = {kPanel, run};
+const MicroKernel kMicroKernelAvx2 = {kPanel, run, run_lines};
 
 }  // namespace kiln::cpu

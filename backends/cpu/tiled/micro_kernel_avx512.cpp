@@ -3,6 +3,6 @@
 
 namespace kiln::cpu {
 
-const MicroKernel kMicroKernelAvx512 = {kPanel, run};
+const MicroKernel kMicroKernelAvx512 = {kPanel, run, run_lines};
 
 }  // namespace kiln::cpu

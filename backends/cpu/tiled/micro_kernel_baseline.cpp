@@ -3,6 +3,6 @@
 
 namespace kiln::cpu {
 
-const MicroKernel kMicroKernelBaseline = {kPanel, run};
+const MicroKernel kMicroKernelBaseline = {kPanel, run, run_lines};
 
 }  // namespace kiln::cpu

@@ -6,6 +6,8 @@
 
 #if defined(__AVX2__)
 #include <immintrin.h>
+#else
+#include <xmmintrin.h>
 #endif
 
 namespace kiln::cpu {
@@ -175,7 +177,7 @@ void run(const MicroKernelArguments& a) {
   Tile tile;
   tile.lhs_row = a.lhs_row;
   tile.lhs_depth = a.lhs_depth;
-  tile.rhs_depth = a.packed ? kPanel : a.rhs_depth;
+  tile.rhs_depth = a.packed ? kPanel : a.rhs_stride;
   tile.panel = a.packed ? a.depth * kPanel : kPanel;
   tile.result_row = a.result_row;
   const long long blocks = (a.rows + kRowBlock - 1) / kRowBlock;
@@ -185,16 +187,98 @@ void run(const MicroKernelArguments& a) {
     for (long long d = 0; d < a.depth; d += kDepthBlock) {
       tile.lhs = a.lhs + row * a.lhs_row + d * a.lhs_depth;
       tile.depth = smaller(kDepthBlock, a.depth - d);
-      tile.accumulate = d != 0;
+      tile.accumulate = a.accumulate || d != 0;
       tile.relu = a.relu && d + tile.depth == a.depth;
       for (long long column = 0; column < a.columns; column += width) {
         tile.rhs =
-            a.packed ? a.rhs + column * a.depth + d * kPanel : a.rhs + column + d * a.rhs_depth;
+            a.packed ? a.rhs + column * a.depth + d * kPanel : a.rhs + column + d * a.rhs_stride;
         tile.bias = a.bias && d == 0 ? a.bias + column : nullptr;
         tile.result = a.result + row * a.result_row + column;
         tile.columns = static_cast<int>(smaller(width, a.columns - column));
         multiply_tile(tile, rows);
       }
+    }
+  }
+}
+
+// ---- few rows by columns that lie together: sums along the depth in the lanes of vectors ----
+
+constexpr int kLineRows = kRegisters / 8, kLineColumns = 4;
+
+/// Lanes that are equal modulo 4, added up.
+inline __m128 four_sums(const Vector& lanes) {
+  __m128 parts[kLanes / 4];
+  __builtin_memcpy(parts, &lanes, sizeof(parts));
+  for (int width = kLanes / 8; width > 0; width /= 2) {
+    for (int i = 0; i < width; ++i) parts[i] = _mm_add_ps(parts[i], parts[i + width]);
+  }
+  return parts[0];
+}
+
+/// The sum of the lanes of each of four vectors.
+inline void add_up(const Vector (&from)[4], float (&to)[4]) {
+  __m128 a = four_sums(from[0]), b = four_sums(from[1]);
+  __m128 c = four_sums(from[2]), d = four_sums(from[3]);
+  _MM_TRANSPOSE4_PS(a, b, c, d);
+  _mm_storeu_ps(to, _mm_add_ps(_mm_add_ps(a, b), _mm_add_ps(c, d)));
+}
+
+#define KILN_EACH_SUM                                     \
+  _Pragma("GCC unroll 8") for (int r = 0; r < kRows; ++r) \
+      _Pragma("GCC unroll 8") for (int c = 0; c < kColumns; ++c)
+
+/// Always sums for kLineColumns columns, of which the last ones may be none.
+template <int kRows, int kColumns>
+void multiply_lines(const MicroKernelArguments& a, long long row, long long column) {
+  const float* lhs = a.lhs + row * a.lhs_row;
+  const float* rhs = a.rhs + column * a.rhs_stride;
+  Vector sums[kRows][kLineColumns] = {};
+  long long d = 0;
+  for (; d + kLanes <= a.depth; d += kLanes) {
+    Vector left[kRows];
+    _Pragma("GCC unroll 8") for (int r = 0; r < kRows; ++r) {
+      left[r] = *reinterpret_cast<const Unaligned*>(lhs + r * a.lhs_row + d);
+    }
+    _Pragma("GCC unroll 8") for (int c = 0; c < kColumns; ++c) {
+      const Vector right = *reinterpret_cast<const Unaligned*>(rhs + c * a.rhs_stride + d);
+      _Pragma("GCC unroll 8") for (int r = 0; r < kRows; ++r) sums[r][c] += left[r] * right;
+    }
+  }
+  if (const int rest = static_cast<int>(a.depth - d); rest != 0) {
+    KILN_EACH_SUM {
+      sums[r][c] += load_some(lhs + r * a.lhs_row + d, rest) *
+                    load_some(rhs + c * a.rhs_stride + d, rest);
+    }
+  }
+  float found[kRows][kLineColumns];
+  _Pragma("GCC unroll 8") for (int r = 0; r < kRows; ++r) add_up(sums[r], found[r]);
+  KILN_EACH_SUM {
+    const float sum = found[r][c] + (a.bias ? a.bias[column + c] : 0.0f);
+    a.result[(row + r) * a.result_row + column + c] = a.relu && sum <= 0 ? 0.0f : sum;
+  }
+}
+#undef KILN_EACH_SUM
+
+template <int kRows, int kColumns>
+void multiply_line_tile(const MicroKernelArguments& a, long long row, int rows, long long column,
+                        int columns) {
+  if constexpr (kRows > 1) {
+    if (rows < kRows) return multiply_line_tile<kRows - 1, kColumns>(a, row, rows, column, columns);
+  }
+  if constexpr (kColumns > 1) {
+    if (columns < kColumns) {
+      return multiply_line_tile<kRows, kColumns - 1>(a, row, rows, column, columns);
+    }
+  }
+  multiply_lines<kRows, kColumns>(a, row, column);
+}
+
+void run_lines(const MicroKernelArguments& a) {
+  for (long long column = 0; column < a.columns; column += kLineColumns) {
+    const int columns = static_cast<int>(smaller(kLineColumns, a.columns - column));
+    for (long long row = 0; row < a.rows; row += kLineRows) {
+      const int rows = static_cast<int>(smaller(kLineRows, a.rows - row));
+      multiply_line_tile<kLineRows, kLineColumns>(a, row, rows, column, columns);
     }
   }
 }

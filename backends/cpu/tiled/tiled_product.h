@@ -1,6 +1,7 @@
 // Products of float32 in own loops over tiles of registers. Beside a library's they allocate
 // nothing, know no threads, and can work on a right operand that was packed once for many runs.
-// An element of the result is the sum over the depth in order, whatever the other sizes are.
+// An element of the result is the sum over the depth in order, whatever the other sizes are; of
+// lines, as many such sums as a vector has lanes.
 #pragma once
 
 #include "backends/cpu/tiled/micro_kernel.h"
@@ -23,23 +24,39 @@ struct TiledShape {
   bool relu = false;  // in the end, what is not above 0 becomes 0; NaN stays
 };
 
-/// What a run gets as rhs: the matrix itself, or what pack() made of it.
-enum class RhsForm : std::uint8_t { Plain, Packed };
+/// What a run gets as rhs, and what it does with it.
+enum class RhsForm : std::uint8_t {
+  Plain,   // the matrix: its rows are read as they lie
+  Packed,  // what pack() made of it
+  Blocks,  // the matrix: one part after the other is packed into the scratch
+  Lines,   // the matrix: its columns lie together, as do the rows of lhs
+};
 
 class TiledProduct {
  public:
-  /// REQUIRES: all sizes above 0, rhs_column 1 for a plain rhs, and that the machine has the level.
+  /// REQUIRES: all sizes above 0, rhs_column 1 for a plain rhs, lhs_depth and rhs_depth 1 for
+  /// lines, and that the machine has the level.
   TiledProduct(const TiledShape& shape, RhsForm form, TileLevel level);
 
   /// Of the packed form: panels of a few columns, filled up with zeros, row after row of rhs.
   std::size_t packed_bytes() const;
   /// `packed` is aligned to 64 bytes.
   void pack(const float* rhs, float* packed) const noexcept;
+  /// Of each run with blocks, aligned to 64 bytes.
+  std::size_t scratch_bytes() const;
   /// `bias`: a number for each column that sums begin with, or null for 0. From any number of
   /// threads.
-  void run(const float* lhs, const float* rhs, const float* bias, float* result) const noexcept;
+  void run(const float* lhs, const float* rhs, const float* bias, float* result,
+           float* scratch = nullptr) const noexcept;
 
  private:
+  /// Columns of one block.
+  std::int64_t block_columns() const;
+  void pack(const float* rhs, std::int64_t columns, std::int64_t depth,
+            float* packed) const noexcept;
+  void run_blocks(const float* lhs, const float* rhs, const float* bias, float* result,
+                  float* scratch) const noexcept;
+
   TiledShape shape_;
   RhsForm form_;
   MicroKernel kernel_;
