@@ -8,6 +8,7 @@
 #include "backends/cpu/onednn/openmp.h"
 #include "backends/cpu/onednn/products.h"
 #include "backends/cpu/onednn/runner.h"
+#include "backends/cpu/onednn/turned_convolution.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -112,6 +113,9 @@ class ByOneDnn final : public PreparedConvolution {
     shared_bytes_ = as_it_lies_ ? 0 : kernel_bytes_ * (packs() ? 1 : parts_.size());
     reorder_scratch_ = aligned(reorder_->scratch_bytes());
   }
+
+  /// Whether it is the library's fast kind, which it has forward alone.
+  bool is_batch_reduced() const { return implementation_.rfind("brg", 0) == 0; }
 
   std::size_t packed_bytes() const override {
     return packed_ && !as_it_lies_ ? kernel_bytes_ : 0;
@@ -261,6 +265,11 @@ std::shared_ptr<const PreparedConvolution> make_convolution(const Convolution& c
   const LibraryUse library;
   if (!library) return make_loop_convolution(convolution);
   try {
+    if (const auto forward = turned(convolution)) {
+      auto made = std::make_shared<ByOneDnn>(*forward, packed);
+      library_has_done("convolution" + made->description());
+      if (made->is_batch_reduced()) return make_turned_convolution(convolution, packed, made);
+    }
     auto made = std::make_shared<ByOneDnn>(convolution, packed);
     library_has_done("convolution" + made->description());
     return made;
