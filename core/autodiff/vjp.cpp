@@ -123,7 +123,11 @@ Vjp vjp(std::span<const Value> y, std::span<const Value> dy, std::span<const Val
   for (std::size_t i = 0; i < y.size(); ++i) sweep.seed(y[i], dy[i]);
   sweep.run();
   Vjp result;
-  for (const Value& target : x) result.dx.push_back(sweep.cotangent(target));
+  for (const Value& target : x) {
+    const Value dx = sweep.cotangent(target);
+    // Sizes that a guard holds equal may have other names in dx; a loop's carry demands its own.
+    result.dx.push_back(dx ? ir::with_dims(dx, target.dims()) : dx);
+  }
   return result;
 }
 

@@ -11,7 +11,8 @@
 namespace kiln::autodiff {
 
 struct Vjp {
-  /// One per x: the cotangent, or empty where no differentiable path leads from x to a y.
+  /// One per x: the cotangent, of the type of x, or empty where no differentiable path leads from
+  /// x to a y.
   std::vector<ir::Value> dx;
 };
 

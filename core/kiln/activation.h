@@ -1,5 +1,6 @@
 // Activations and normalisation of vectors: group L of the K functions, its part on one tensor.
-// All but relu take floating point alone. Formulas: Keras 2.2.5, where nothing else is said.
+// Each keeps the dims and the dtype of x. All but relu take floating point alone: TypeError for
+// another dtype; relu takes numbers. Formulas: Keras 2.2.5, where nothing else is said.
 #pragma once
 
 #include <kiln/tensor.h>
@@ -21,16 +22,18 @@ struct L2NormalizeOptions {
   Axes axis = {};  ///< one axis or several; unset: the norm of the whole tensor
 };
 
-/// min(x, max_value) where x >= threshold, else alpha * (x - threshold). Numbers; the options must
-/// be integral beside integers. The gradient at a threshold of 0 is alpha.
+/// min(x, max_value) where x >= threshold, else alpha * (x - threshold). The gradient at a
+/// threshold of 0 is alpha, at max_value it is 1, and beyond 0.
+/// Errors: TypeError for bool, and for options that are not integral beside integers.
 ///     const auto x = K::constant({-2., 0.5, 3.});
 ///     K::eval(K::relu(x, {.alpha = 0.5, .max_value = 2}));  // [-1. 0.5 2. ]
 KILN_API Tensor relu(const Operand& x, const ReluOptions& options = {});
-/// x where x > 0, else alpha * (e^x - 1).
+/// x where x > 0, else alpha * (e^x - 1). The gradient at 0 is alpha.
 ///     const auto x = K::constant({-1., 2.});
 ///     K::eval(K::elu(x));  // [-0.63212055 2. ]
 KILN_API Tensor elu(const Operand& x, const EluOptions& options = {});
 /// e^x / sum(e^x) along an axis, computed from x - max(x).
+/// Errors: ValueError for a scalar and an axis out of range.
 ///     const auto x = K::constant({{1., 1.}, {0., 100.}});
 ///     K::eval(K::softmax(x));  // [[0.5 0.5] [0. 1. ]]
 KILN_API Tensor softmax(const Operand& x, const SoftmaxOptions& options = {});
@@ -50,11 +53,13 @@ KILN_API Tensor sigmoid(const Operand& x);
 ///     const auto x = K::constant({0., 0.5});
 ///     K::eval(K::tanh(x));  // [0. 0.46211714]
 KILN_API Tensor tanh(const Operand& x);
-/// 0.2 x + 0.5 held between 0 and 1.
+/// 0.2 x + 0.5 held between 0 and 1. The gradient is 0.2 from -2.5 to 2.5, the ends included.
 ///     const auto x = K::constant({-3., 0., 1.});
 ///     K::eval(K::hard_sigmoid(x));  // [0. 0.5 0.7]
 KILN_API Tensor hard_sigmoid(const Operand& x);
 /// x / sqrt(max(sum(x^2), 1e-12)), the sum over the axes: zeros stay zeros (TensorFlow's formula).
+/// float16 and bfloat16 are computed in float32.
+/// Errors: ValueError for an axis out of range or named twice.
 ///     const auto x = K::constant({3., 4.});
 ///     K::eval(K::l2_normalize(x));  // [0.6 0.8]
 KILN_API Tensor l2_normalize(const Operand& x, const L2NormalizeOptions& options = {});

@@ -40,8 +40,16 @@ Plan plan_of(const Operand& x, const Operand& kernel, const ConvOptions& options
   const auto [input, weights] = number_pair(x, kernel, {"x", kernel_name});
   require_rank(input, static_cast<int>(spatial) + 2);
   require_rank(weights, static_cast<int>(spatial) + 2, kernel_name);
+  for (std::size_t i = 0; i < spatial; ++i) {
+    if (weights.dims()[i] != Dim(0)) continue;
+    Call::value_error(kernel_name, text("spatial axis ", i, " of ", kernel_name,
+                                        " has no elements (", kernel_name, " ", weights.type(),
+                                        ")"));
+  }
   plan.x = channels_to_end(input, plan.format);
-  plan.kernel = weights;
+  Dims least(weights.dims().size(), 0);
+  std::fill(least.begin(), least.begin() + static_cast<std::ptrdiff_t>(spatial), Dim(1));
+  plan.kernel = ir::fits(weights, least);
   return plan;
 }
 
@@ -62,7 +70,7 @@ Value forward(const Plan& plan, const Value& kernel, const Dim& groups) {
   const Sliding slides = sliding(plan.x, first_dims(kernel, spatial), plan.strides,
                                  plan.dilations, plan.padding, "x");
   return ir::make(Op::Conv, attrs_of(plan, ConvRole::Output, slides, slides.places, groups),
-                  {plan.x, kernel});
+                  {slides.input, kernel});
 }
 
 Tensor conv(const Operand& x, const Operand& kernel, const ConvOptions& options,
@@ -76,13 +84,16 @@ Tensor conv(const Operand& x, const Operand& kernel, const ConvOptions& options,
 Value depthwise(const Plan& plan) {
   Dims dims = plan.kernel.dims();
   const std::size_t spatial = plan.strides.size();
+  require_channels(plan.x, dims[spatial], plan.kernel, "depthwise_kernel");
+  // Either may be known.
+  if (plan.x.dims().back().is_static()) dims[spatial] = plan.x.dims().back();
+  const Value kernel = ir::with_dims(plan.kernel, dims);
   const Dim channels = dims[spatial], multiplier = dims[spatial + 1];
-  require_channels(plan.x, channels, plan.kernel, "depthwise_kernel");
   // Without channels there is nothing to keep apart.
   const bool none = channels == Dim(0);
   dims[spatial] = none ? 0 : 1;
   dims[spatial + 1] = channels * multiplier;
-  return forward(plan, ir::reshape(plan.kernel, dims), none ? Dim(1) : channels);
+  return forward(plan, ir::reshape(kernel, dims), none ? Dim(1) : channels);
 }
 
 Tensor separable(const Operand& x, const Operand& depthwise_kernel,
@@ -196,9 +207,14 @@ Local local_of(const Operand& inputs, const Operand& kernel, const Steps& kernel
   return local;
 }
 
-void require_kernel_size(const Value& kernel, int axis, const Dim& expected, const char* what) {
+/// The kernel, of which that axis has the expected size.
+Value require_kernel_size(const Value& kernel, int axis, const Dim& expected, const char* what) {
   const Dim& size = kernel.dims()[static_cast<std::size_t>(axis)];
-  if (equal(size, expected) != Answer::No) return;
+  if (equal(size, expected) != Answer::No) {
+    Dims dims = kernel.dims();
+    dims[static_cast<std::size_t>(axis)] = expected;
+    return ir::with_dims(kernel, dims);
+  }
   Call::value_error("kernel", text("axis ", axis, " of kernel has ", size, " entries for ",
                                    expected, " ", what, " (kernel ", kernel.type(), ")"));
 }
@@ -307,9 +323,9 @@ Tensor local_conv1d(const Operand& inputs, const Operand& kernel, const Steps& k
                     const Steps& strides, const LocalConvOptions& options) {
   const Call call("local_conv1d", where_of(inputs, kernel));
   data_format_of(options.data_format);
-  const Local local = local_of(inputs, kernel, kernel_size, strides, 1);
-  require_kernel_size(local.kernel, 1, area(local.windows) * local.x.dims().back(),
-                      "elements of a window");
+  Local local = local_of(inputs, kernel, kernel_size, strides, 1);
+  local.kernel = require_kernel_size(local.kernel, 1, area(local.windows) * local.x.dims().back(),
+                                     "elements of a window");
   return wrap(at_places(local, {local.kernel.dims()[0]}, /*channels_before=*/false));
 }
 
@@ -321,9 +337,9 @@ Tensor local_conv2d(const Operand& inputs, const Operand& kernel, const Steps& k
   const Ints places = steps_of(output_shape, 2, "output_shape");
   Local local = local_of(inputs, kernel, kernel_size, strides, 2);
   local.x = channels_to_end(local.x, format);
-  require_kernel_size(local.kernel, 0, area(places), "places");
-  require_kernel_size(local.kernel, 1, area(local.windows) * local.x.dims().back(),
-                      "elements of a window");
+  local.kernel = require_kernel_size(local.kernel, 0, area(places), "places");
+  local.kernel = require_kernel_size(local.kernel, 1, area(local.windows) * local.x.dims().back(),
+                                     "elements of a window");
   const bool channels_before = format == DataFormat::ChannelsFirst;
   const Value y = at_places(local, {places.begin(), places.end()}, channels_before);
   return wrap(channels_from_end(y, format));

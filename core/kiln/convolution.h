@@ -37,11 +37,13 @@ struct ConvOptions {
 
 /// Sequences (batch, steps, channels), or (batch, channels, steps) for channels_first, with a
 /// kernel (k, channels, filters): y[b, i, f] = sum over k, c of x[b, i s + k d, c] kernel[k, c, f].
-/// "causal" demands channels_last. Numbers of one dtype, kept; no new places for an empty axis
-/// under "same" and "causal".
+/// "causal" demands channels_last. The result is (batch, places, filters) in data_format. Numbers
+/// of one dtype, kept; no places for an empty axis under "same" and "causal". Strides and dilation
+/// may both be above 1. Sizes may be unknown: they are checked at the call.
 /// Errors: ValueError for another rank, data_format or padding, steps that are not positive or not
-/// one (or one number) for each spatial axis, sizes of channels that differ, and a kernel that does
-/// not fit into the elements under "valid"; TypeError for different dtypes or bool.
+/// one (or one number) for each spatial axis, sizes of channels that differ, a kernel without
+/// elements along a spatial axis, and one that does not fit into the elements under "valid";
+/// TypeError for different dtypes or bool.
 ///     const auto x = K::reshape(K::constant({1., 2., 3., 4.}), {1, 4, 1});
 ///     const auto kernel = K::reshape(K::constant({1., 10.}), {2, 1, 1});
 ///     K::eval(K::flatten(K::conv1d(x, kernel, {.padding = "same"})));  // [21. 32. 43. 4.]
@@ -91,7 +93,8 @@ KILN_API Tensor conv3d_transpose(const Operand& x, const Operand& kernel,
 
 /// Images as for conv2d, each channel convolved by itself: the kernel is (rows, columns, channels,
 /// multiplier), and channel c * multiplier + m of the result is channel c under kernel[.., c, m].
-/// Errors: those of conv1d.
+/// Formula: Keras 2.3.1's NumPy engine.
+/// Errors: those of conv1d; ValueError at a call with no channels whose number was unknown.
 ///     const auto x = K::reshape(K::constant({2., 3.}), {1, 1, 1, 2});
 ///     const auto kernel = K::reshape(K::constant({1., 10., 2., 20.}), {1, 1, 2, 2});
 ///     K::eval(K::flatten(K::depthwise_conv2d(x, kernel)));  // [ 2. 20. 6. 60.]

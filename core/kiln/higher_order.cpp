@@ -11,7 +11,10 @@ using ir::Dim;
 using ir::Dims;
 using ir::Value;
 
-Value elements(const Tensor& elems) {
+/// elems, of which fn is called for each slice.
+template <class F>
+Value elements(const F& fn, const Tensor& elems) {
+  if (!fn) Call::value_error("fn", "fn is empty");
   const Value x = value_of(elems, "elems");
   if (x.rank() > 0) return x;
   Call::value_error("elems", text("elems is a scalar (elems ", x.type(), ")"));
@@ -68,7 +71,7 @@ Beginning beginning(const Value& x, const OptionalOperand& initializer, bool fro
 
 Tensor fold(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options,
             bool from_right) {
-  const Value x = elements(elems);
+  const Value x = elements(fn, elems);
   const auto [initial, rest] = beginning(x, options.initializer, from_right);
   const ir::LambdaBuilder builder({{DType::Int64, {}}, initial.type(), element_type(x)});
   const auto& own = builder.parameters();
@@ -80,7 +83,7 @@ Tensor fold(const FoldFunction& fn, const Tensor& elems, const FoldOptions& opti
 
 Tensor map_fn(const MapFunction& fn, const Tensor& elems, const MapOptions& options, Where where) {
   const Call call("map_fn", where);
-  const Value x = elements(elems);
+  const Value x = elements(fn, elems);
   const DType dtype = dtype_of(options.dtype, x.dtype());
   const ir::LambdaBuilder builder({{DType::Int64, {}}, element_type(x)});
   const auto& own = builder.parameters();

@@ -3,6 +3,7 @@
 
 #include "core/kiln/formulas_impl.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace kiln {
@@ -48,7 +49,7 @@ Value along(const Value& vector, const Value& x, int axis, const char* argument)
 /// A statistic ready to be broadcast to x.
 Value placed(const Operand& operand, const Value& x, int axis, const char* argument) {
   const Value part = part_of(operand, x, argument);
-  if (part.rank() == 1) return along(part, x, axis, argument);
+  if (part.rank() == 1 && x.rank() > 0) return along(part, x, axis, argument);
   const Dims dims = broadcast_dims(x.type(), part.type(), {"x", argument});
   if (equal(dims, x.dims()) == ir::Answer::No) {
     Call::value_error(argument, text(argument, " does not broadcast to x ",
@@ -110,7 +111,7 @@ Tensor batch_normalization(const Operand& x, const Operand& mean, const Operand&
   const Call call("batch_normalization", x.where());
   require_epsilon(options.epsilon);
   const Value original = float_of(x);
-  const int axis = original.rank() == 0 ? 0 : axis_of(options.axis, original.rank());
+  const int axis = axis_of(options.axis, std::max(original.rank(), 1));
   Parts parts{placed(mean, original, axis, "mean"), placed(var, original, axis, "var"), {}, {}};
   if (!beta.is_none()) parts.beta = placed(beta.value(), original, axis, "beta");
   if (!gamma.is_none()) parts.gamma = placed(gamma.value(), original, axis, "gamma");

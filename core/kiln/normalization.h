@@ -37,7 +37,8 @@ KILN_API Tensor batch_normalization(const Operand& x, const Operand& mean, const
 /// batch_normalization with the mean and the population variance, mean((x - mean)^2), of x itself
 /// over reduction_axes (one or several, negative ones counted from the end; all with None).
 /// gamma and beta have as many elements as the axes that are kept, in their order; None is 1 and 0.
-/// Gradients flow through the mean and the variance. NaN over nothing.
+/// normed has the dims of x, mean and var those that are kept; all have its dtype. Gradients flow
+/// through the mean and the variance. NaN over nothing.
 /// Errors: TypeError unless all are of one floating point dtype; ValueError for gamma or beta of
 /// another number of elements, for axes out of range or repeated and for a bad epsilon.
 ///     const auto x = K::constant({{1., 0.}, {3., 0.}});

@@ -1,6 +1,7 @@
 // Reductions over windows, and biases; where the windows lie is worked out in sliding.cpp.
 #include <kiln/pooling.h>
 
+#include "core/kiln/formulas_impl.h"
 #include "core/kiln/sliding_impl.h"
 
 #include <limits>
@@ -53,6 +54,7 @@ Value elements_along(const Pool& pool, std::size_t i, const Dims& dims) {
   return end - ir::binary(Op::Maximum, first, number(0));
 }
 
+/// REQUIRES: at least float32, since sums need the range.
 Value average(const Pool& pool) {
   const std::size_t n = pool.windows.size();
   const Value sum = ir::reduce_sum(windows_of(pool, ir::scalar_constant(pool.x.dtype(), 0)),
@@ -88,9 +90,10 @@ Tensor pooled(const Operand& operand, const Steps& pool_size, const PoolOptions&
             steps_of(options.strides, spatial, "strides"), {}};
   pool.slides =
       sliding(pool.x, pool.windows, pool.strides, Ints(spatial, 1), padding, "pool_size");
+  pool.x = is_max ? pool.slides.input : widened(pool.slides.input);
   const Value y = is_max ? ir::reduce_max(windows_of(pool, lowest(x.dtype())),
                                           counting(static_cast<std::int64_t>(spatial) + 2, spatial))
-                         : average(pool);
+                         : ir::cast(average(pool), x.dtype());
   return wrap(channels_from_end(y, format));
 }
 
@@ -144,8 +147,15 @@ Tensor bias_add(const Operand& x, const Operand& bias, const BiasAddOptions& opt
                                    " but the bias gives ", dims[i], " (x ", value.type(),
                                    ", bias ", added.type(), ")"));
   }
-  const auto [left, right] = broadcast_values(value, ir::reshape(added, dims), {"x", "bias"});
-  return wrap(left + right);
+  // The sizes of both, the known one where one is known: nothing of x is stretched.
+  Dims sum = value.dims(), spread = dims;
+  for (std::size_t i = 1; i < dims.size(); ++i) {
+    if (!whole && i != channels) continue;
+    if (!sum[i].is_static() && dims[i].is_static()) sum[i] = dims[i];
+    spread[i] = sum[i];
+  }
+  const Value fitting = ir::with_dims(ir::reshape(added, dims), spread);
+  return wrap(ir::with_dims(value, sum) + ir::broadcast_to(fitting, sum));
 }
 
 }  // namespace kiln

@@ -16,7 +16,8 @@ struct PoolOptions {
 /// The largest element or the mean of each window of images (batch, rows, columns, channels), or
 /// (batch, channels, rows, columns) for channels_first. Padding never wins and is not counted in a
 /// mean. A NaN in a window is its maximum; the gradient of equal maxima is divided equally among
-/// them. "max": numbers, kept; "avg": floating point, kept.
+/// them, as that of max is. "max": numbers, kept; "avg": floating point, kept, float16 and bfloat16
+/// added up in float32. Sizes may be unknown: they are checked at the call.
 /// Errors: ValueError for another rank, pool_mode, padding or data_format, sizes and strides that
 /// are not positive or not one (or one number) for each spatial axis, and a window that does not
 /// fit into the elements under "valid"; TypeError for another dtype.

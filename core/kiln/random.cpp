@@ -53,6 +53,33 @@ Value normal_quantile(const Value& x) {
   return p * x * std::numbers::sqrt2;
 }
 
+/// The dims of dropout's mask: those of x where noise_shape says nothing.
+Dims noise_dims(const Shape& shape, const Value& x) {
+  Dims dims = x.dims();
+  if (!shape.is_set()) return dims;
+  Shape given = shape;
+  if (!shape.is_tensor()) {
+    std::vector<ShapeEntry> entries = shape.entries();
+    for (ShapeEntry& entry : entries) {
+      if (entry.is_none()) entry = 1;
+    }
+    given = Shape(entries);
+  }
+  Dims noise = dims_of(given, "noise_shape");
+  if (noise.size() != dims.size()) {
+    Call::value_error("noise_shape", text("noise_shape has ", noise.size(), " entries for the ",
+                                          dims.size(), " axes of x (x ", x.type(), ")"));
+  }
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (!shape.is_tensor() && shape.entries()[i].is_none()) noise[i] = dims[i];
+  }
+  const ir::Type mask{x.dtype(), noise};
+  const Dims both = broadcast_dims(x.type(), mask, {"x", "noise_shape"});
+  if (equal(both, dims) != ir::Answer::No) return noise;
+  Call::value_error("noise_shape", text("noise_shape ", to_string(noise),
+                                        " does not broadcast to x (x ", x.type(), ")"));
+}
+
 }  // namespace
 
 Tensor random_normal(const Shape& shape, const RandomNormalOptions& options, Where where) {
@@ -102,23 +129,7 @@ Tensor dropout(const Operand& x, double level, const DropoutOptions& options) {
   if (!(level >= 0 && level < 1)) {
     Call::value_error("level", text("level ", level, " is outside [0, 1)"));
   }
-  Dims noise = value.dims();
-  if (options.noise_shape.is_set()) {
-    const auto& entries = options.noise_shape.entries();
-    const bool fits = !options.noise_shape.is_tensor() && entries.size() == noise.size();
-    if (!fits) {
-      Call::value_error("noise_shape", text("noise_shape has another rank than x (x ",
-                                            value.type(), ")"));
-    }
-    for (std::size_t i = 0; i < noise.size(); ++i) {
-      if (!entries[i].is_none()) noise[i] = dims_of(Shape({entries[i]})).front();
-    }
-    const ir::Type mask{value.dtype(), noise};
-    if (broadcast_dims(value.type(), mask, {"x", "noise_shape"}) != value.dims()) {
-      Call::value_error("noise_shape", text("noise_shape ", to_string(noise),
-                                            " does not broadcast to x (x ", value.type(), ")"));
-    }
-  }
+  const Dims noise = noise_dims(options.noise_shape, value);
   const Value u = Draws(options.seed).uniform(wide(value.dtype()), noise);
   const Value dropped = ir::broadcast_to(ir::less(u, ir::like(u, level)), value.dims());
   return wrap(ir::select(dropped, ir::zeros_like(value), value / (1 - level)));

@@ -5,7 +5,6 @@
 #include "core/kiln/sparse_impl.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace kiln {
 namespace {
@@ -65,125 +64,6 @@ Value tiled(const Value& x, int axis, std::int64_t count) {
 
 void require_count(std::int64_t count, const char* argument) {
   if (count < 0) Call::value_error(argument, text(argument, " is ", count));
-}
-
-[[noreturn]] void wrong_count(const Dim& count, const Value& x, const char* argument) {
-  Call::value_error(argument, text(argument, " has ", count, " entries for the ", x.rank(),
-                                   " axes of x (x ", x.type(), ")"));
-}
-
-/// The integer scalars of a list of starts or sizes, one for each axis of x.
-std::vector<Value> entries_of(const Shape& list, const Value& x, const char* argument) {
-  std::vector<Value> entries;
-  if (list.is_tensor()) {
-    const Value vector = value_of(list.tensor(), argument);
-    if (!is_integer(vector.dtype()) || vector.rank() != 1) {
-      Call::value_error(argument, text(argument, " is no integer vector (", argument, " ",
-                                       vector.type(), ")"));
-    }
-    const Dim& count = vector.dims()[0];
-    if (equal(count, x.rank()) == ir::Answer::No) wrong_count(count, x, argument);
-    const Value known = ir::with_dims(vector, {x.rank()});
-    for (int i = 0; i < x.rank(); ++i) {
-      entries.push_back(ir::reshape(ir::slice_axis(known, 0, i, i + 1), {}));
-    }
-    return entries;
-  }
-  for (const ShapeEntry& entry : list.entries()) {
-    if (entry.is_none()) Call::value_error(argument, text(argument, " holds None"));
-    entries.push_back(entry.is_tensor() ? value_of(entry.tensor(), argument)
-                                        : ir::scalar_constant_int(DType::Int64, entry.size()));
-    const ir::Type& type = entries.back().type();
-    if (is_integer(type.dtype) && type.rank() == 0) continue;
-    Call::value_error(argument, text(argument, " holds a tensor that is no integer scalar (",
-                                     argument, " ", type, ")"));
-  }
-  const Dim count = static_cast<std::int64_t>(entries.size());
-  if (!(count == Dim(x.rank()))) wrong_count(count, x, argument);
-  return entries;
-}
-
-/// Elements of one axis from a start that only the run knows.
-Value sliced_at_run(const Value& x, int axis, const Value& start, const Dim& size) {
-  const Value index = ir::iota({DType::Int64, {size}}, 0);
-  const Value from = ir::broadcast_to(ir::cast(start, DType::Int64), index.dims());
-  return ir::gather(x, index + from, axis);
-}
-
-Value sliced(const Value& x, int axis, const Value& start, const Value& size) {
-  const Dim& whole = x.dims()[static_cast<std::size_t>(axis)];
-  const auto from = dim_of(start), count = dim_of(size);
-  if (!count) {
-    Call::value_error("size", text("size of axis ", axis, " is not computed from shapes"));
-  }
-  const bool is_rest = count->is_static() && count->value() == -1;
-  if (!from && is_rest) {
-    Call::value_error("size", text("size of axis ", axis, " is -1 but its start is not computed "
-                                   "from shapes"));
-  }
-  if (!from) return sliced_at_run(x, axis, start, *count);
-  const Dim limit = is_rest ? whole : *from + *count;
-  const bool is_outside = less_equal(0, *from) == ir::Answer::No ||
-                          less_equal(*from, limit) == ir::Answer::No ||
-                          less_equal(limit, whole) == ir::Answer::No;
-  if (is_outside) {
-    Call::value_error("start", text("start ", *from, " and size ", *count, " leave axis ", axis,
-                                    " (x ", x.type(), ")"));
-  }
-  return ir::slice_axis(x, axis, *from, limit);
-}
-
-/// An end of arange: a number, or a tensor computed from shapes.
-struct End {
-  bool is_number = true;
-  double number = 0;
-  Dim dim;
-};
-
-End end_of(const Operand& operand, const char* argument) {
-  if (!operand.is_tensor()) {
-    const bool integral = operand.kind() != Operand::Kind::Real;
-    return {true, operand.real(), integral ? Dim(operand.integer()) : Dim(0)};
-  }
-  const Value value = value_of(operand.tensor(), argument);
-  const auto dim = dim_of(value);
-  if (!dim) {
-    Call::value_error(argument, text(argument, " is a tensor that is not computed from shapes (",
-                                     argument, " ", value.type(), ")"));
-  }
-  return {dim->is_static(), dim->is_static() ? static_cast<double>(dim->value()) : 0, *dim};
-}
-
-/// ceil((stop - start) / step), not below zero.
-Dim arange_length(const End& start, const End& stop, double step) {
-  if (start.is_number && stop.is_number) {
-    return static_cast<std::int64_t>(std::max(0.0, std::ceil((stop.number - start.number) / step)));
-  }
-  if (step != std::floor(step)) {
-    Call::value_error("step", text("step ", step, " is not an integer beside a symbolic size"));
-  }
-  const auto whole = static_cast<std::int64_t>(step);
-  const Dim span = whole > 0 ? stop.dim - start.dim : start.dim - stop.dim;
-  return max(ceil_div(span, std::abs(whole)), 0);
-}
-
-Tensor make_arange(const Operand& start, const Operand& stop, double step,
-                   const ArangeOptions& options) {
-  const Call call("arange", stop.where());
-  const DType dtype = dtype_of(options.dtype, DType::Int32);
-  if (dtype != DType::Int32 && dtype != DType::Int64 && dtype != DType::Float32 &&
-      dtype != DType::Float64) {
-    Call::type_error("dtype", text("dtype ", dtype, " is none of int32, int64, float32, float64"));
-  }
-  if (step == 0 || !std::isfinite(step)) Call::value_error("step", text("step is ", step));
-  const End first = end_of(start, "start"), last = end_of(stop, "stop");
-  const Dim length = arange_length(first, last, step);
-  const DType wide = is_float(dtype) ? DType::Float64 : DType::Int64;
-  const Value index = ir::iota({wide, {length}}, 0);
-  Value offset = first.is_number ? ir::scalar_constant(wide, first.number)
-                                 : ir::cast(ir::dim_size(first.dim), wide);
-  const Value scaled = step == 1 ? index : index * ir::like(index, step);
-  return wrap(ir::cast(scaled + ir::broadcast_to(offset, index.dims()), dtype));
 }
 
 }  // namespace
@@ -278,8 +158,10 @@ Tensor squeeze(const Operand& x, int axis) {
                                    value.type(), ")"));
   }
   Dims dims = value.dims();
+  dims[static_cast<std::size_t>(at)] = 1;
+  const Value known = ir::with_dims(value, dims);
   dims.erase(dims.begin() + at);
-  return wrap(ir::reshape(value, dims));
+  return wrap(ir::reshape(known, dims));
 }
 
 Tensor flatten(const Operand& x) {
@@ -330,19 +212,6 @@ Tensor tile(const Operand& x, const std::vector<std::int64_t>& n) {
 
 Tensor tile(const Operand& x, std::int64_t n) { return tile(x, std::vector<std::int64_t>{n}); }
 
-Tensor arange(const Operand& stop, const ArangeOptions& options) {
-  return make_arange(0, stop, 1, options);
-}
-
-Tensor arange(const Operand& start, const Operand& stop, const ArangeOptions& options) {
-  return make_arange(start, stop, 1, options);
-}
-
-Tensor arange(const Operand& start, const Operand& stop, double step,
-              const ArangeOptions& options) {
-  return make_arange(start, stop, step, options);
-}
-
 Tensor one_hot(const Operand& indices, std::int64_t num_classes) {
   const Call call("one_hot", indices.where());
   const Value value = value_of(indices, DType::Int64, "indices");
@@ -357,17 +226,6 @@ Tensor one_hot(const Operand& indices, std::int64_t num_classes) {
   const Value classes = ir::iota({DType::Int64, dims}, value.rank());
   const Value hot = ir::equal_to(ir::broadcast(wide, dims, ir::all_axes(value)), classes);
   return wrap(ir::cast(hot, floatx_dtype()));
-}
-
-Tensor slice(const Operand& x, const Shape& start, const Shape& size) {
-  const Call call("slice", x.where());
-  Value value = input_of(x);
-  const auto starts = entries_of(start, value, "start"), sizes = entries_of(size, value, "size");
-  for (int axis = 0; axis < value.rank(); ++axis) {
-    const auto i = static_cast<std::size_t>(axis);
-    value = sliced(value, axis, starts[i], sizes[i]);
-  }
-  return wrap(value);
 }
 
 Tensor size(const Operand& x, const NameOptions& options) {

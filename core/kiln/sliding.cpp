@@ -33,7 +33,8 @@ Ints steps_of(const Steps& steps, std::size_t count, const char* argument) {
 
 Sliding sliding(const Value& input, const Dims& windows, const Ints& strides,
                 const Ints& dilations, Padding padding, const char* argument) {
-  Sliding result;
+  Sliding result{{}, {}, {}, input};
+  Dims least(input.dims().size(), 0);
   for (std::size_t i = 0; i < windows.size(); ++i) {
     const Dim& size = input.dims()[i + 1];
     const Dim width = (windows[i] - 1) * Dim(dilations[i]) + 1, stride = strides[i];
@@ -42,6 +43,7 @@ Sliding sliding(const Value& input, const Dims& windows, const Ints& strides,
         Call::value_error(argument, text("a window over ", width, " elements does not fit into ",
                                          size, " of spatial axis ", i, " (x ", input.type(), ")"));
       }
+      least[i + 1] = width;
       result.places.push_back(floor_div(size - width, stride) + 1);
       result.low.push_back(0);
       result.high.push_back(0);
@@ -58,6 +60,7 @@ Sliding sliding(const Value& input, const Dims& windows, const Ints& strides,
     result.low.push_back(floor_div(total, 2));
     result.high.push_back(total - result.low.back());
   }
+  result.input = ir::fits(input, least);
   return result;
 }
 

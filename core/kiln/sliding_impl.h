@@ -16,8 +16,10 @@ Padding padding_of(const std::string& name, bool causal = false);
 ir::Ints steps_of(const Steps& steps, std::size_t count, const char* argument);
 
 /// Where the windows of each spatial axis lie: how many, and the padding around the elements.
+/// `input` is the input, with a guard where only the call can tell that windows fit.
 struct Sliding {
   ir::Dims places, low, high;
+  ir::Value input;
 };
 /// Of an input (batch, spatial.., channels). ValueError naming `argument` when windows do not fit.
 Sliding sliding(const ir::Value& input, const ir::Dims& windows, const ir::Ints& strides,

@@ -100,6 +100,14 @@ Value with_dims(const Value& x, const Dims& dims) {
   return reshape(broadcast(x, kept, all_axes(x)), dims);
 }
 
+Value fits(const Value& x, const Dims& sizes) {
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (less_equal(sizes[i], x.dims()[i]) == Answer::Yes) continue;
+    return make(Op::Fits, DimsAttrs{sizes}, {x});
+  }
+  return x;
+}
+
 Value permute(const Value& x, Ints axes) {
   if (axes == all_axes(x)) return x;
   return make(Op::Permute, AxesAttrs{std::move(axes)}, {x});

@@ -67,7 +67,7 @@ enum class Op : std::uint16_t {
   // composites
   Softmax, LogSoftmax,
   // windows
-  Window, Fold, Conv,
+  Window, Fold, Conv, Fits,
   // composites over whole axes
   Variance,
 };

@@ -173,11 +173,12 @@ Value cond_constant(const Node& node) {
 using Examples = std::vector<Value>;
 
 constexpr StructuralRule kRules[] = {
-    {"drop_identity", "identity(x) = x; stop_gradient(x) = x",
-     is_one_of<Op::Identity, Op::StopGradient>, drop_identity,
+    {"drop_identity", "identity(x) = x; stop_gradient(x) = x; fits(x) = x",
+     is_one_of<Op::Identity, Op::StopGradient, Op::Fits>, drop_identity,
      [] {
        const Value x = sample({2, 3});
-       return Examples{ir::identity(x), ir::stop_gradient(x)};
+       const Value fits = ir::make(Op::Fits, ir::DimsAttrs{{2, 1}}, {x});
+       return Examples{ir::identity(x), ir::stop_gradient(x), fits};
      }},
     {"cast_same", "cast(x, dtype of x) = x",
      is_one_of<Op::Cast>, cast_same,

@@ -2,24 +2,9 @@
 // follow the arithmetic of the specification; the rows by hand come with it.
 #include "tests/catch.h"
 #include "tests/k/row.h"
-#include "tests/misuse.h"
 
 namespace kiln::test {
 namespace {
-
-using testing::Fault;
-using testing::Misuse;
-
-/// Element i is (i * factor) mod modulus - modulus / 2, in whole numbers.
-Array pattern(std::vector<std::int64_t> dims, std::int64_t factor, std::int64_t modulus) {
-  std::int64_t count = 1;
-  for (std::int64_t dim : dims) count *= dim;
-  std::vector<float> elements;
-  for (std::int64_t i = 0; i < count; ++i) {
-    elements.push_back(static_cast<float>(i * factor % modulus - modulus / 2));
-  }
-  return f32(std::move(dims), std::move(elements));
-}
 
 std::vector<Row> rows_by_loops() {
   return {
@@ -218,6 +203,85 @@ std::vector<Row> rows_by_hand() {
        f32({2, 0, 3}, {})},
       {"conv1d no channels", {f32({1, 3, 0}, {}), f32({2, 0, 1}, {})},
        [](const Tensors& x) { return conv1d(x[0], x[1]); }, f32({1, 2, 1}, {0, 0})},
+      {"conv1d no filters", {f32({1, 3, 1}, {1, 2, 3}), f32({2, 1, 0}, {})},
+       [](const Tensors& x) { return conv1d(x[0], x[1]); }, f32({1, 2, 0}, {})},
+      {"conv1d causal, stride 2", {sequence(), digits(2)},
+       [](const Tensors& x) {
+         return conv1d(x[0], as_sequence(x[1]), {.strides = 2, .padding = "causal"});
+       },
+       f32({1, 2, 1}, {10, 32})},
+      {"conv1d causal, no steps", {f32({1, 0, 2}, {}), f32({3, 2, 1}, {1, 2, 3, 4, 5, 6})},
+       [](const Tensors& x) { return conv1d(x[0], x[1], {.padding = "causal"}); },
+       f32({1, 0, 1}, {})},
+      {"conv1d stride beyond the elements", {sequence(), digits(2)},
+       [](const Tensors& x) { return conv1d(x[0], as_sequence(x[1]), {.strides = 9}); },
+       f32({1, 1, 1}, {21})},
+      {"conv2d of one element", {f32({1, 1, 1, 1}, {3}), f32({1, 1, 1, 2}, {2, -5})},
+       [](const Tensors& x) {
+         return conv2d(x[0], x[1], {.padding = "same", .data_format = "channels_first"});
+       },
+       f32({1, 2, 1, 1}, {6, -15})},
+      {"conv2d same, a kernel beyond the image", {f32({1, 1, 2, 1}, {1, 2}),
+                                                  f32({1, 5, 1, 1}, {1, 10, 100, 1000, 10000})},
+       [](const Tensors& x) { return conv2d(x[0], x[1], {.padding = "same"}); },
+       f32({1, 1, 2, 1}, {2100, 210})},
+      {"conv3d of uint8", {Array{1, 2, 3}.astype(DType::UInt8).reshape({1, 3, 1, 1, 1}),
+                           Array{2, 100}.astype(DType::UInt8).reshape({2, 1, 1, 1, 1})},
+       [](const Tensors& x) { return conv3d(x[0], x[1]); },
+       Array{202, 304 - 256}.astype(DType::UInt8).reshape({1, 2, 1, 1, 1})},
+      {"depthwise_conv2d no channels", {},
+       [](const Tensors&) {
+         const Tensor x = zeros({1, 2, 2, 0}), kernel = zeros({2, 1, 0, 3});
+         return depthwise_conv2d(x, kernel, {.padding = "same"});
+       },
+       f32({1, 2, 2, 0}, {})},
+      {"depthwise_conv2d no multiples", {f32({1, 1, 1, 2}, {1, 2}), f32({1, 1, 2, 0}, {})},
+       [](const Tensors& x) { return depthwise_conv2d(x[0], x[1]); }, f32({1, 1, 1, 0}, {})},
+      {"depthwise_conv2d channel c times mult plus m", {f32({1, 1, 1, 2}, {1, 10}),
+                                                        f32({1, 1, 2, 3}, {1, 2, 3, 4, 5, 6})},
+       [](const Tensors& x) { return depthwise_conv2d(x[0], x[1]); },
+       f32({1, 1, 1, 6}, {1, 2, 3, 40, 50, 60})},
+      {"separable_conv2d no samples",
+       {f32({0, 2, 2, 1}, {}), f32({1, 1, 1, 2}, {1, 2}), f32({1, 1, 2, 1}, {3, 4})},
+       [](const Tensors& x) { return separable_conv2d(x[0], x[1], x[2]); },
+       f32({0, 2, 2, 1}, {})},
+      // Strides, padding and dilation act once: 1 2 3 4 by 1 10 two apart, then times 2.
+      {"separable_conv1d steps of the first stage alone",
+       {sequence(), f32({2, 1, 1}, {1, 10}), f32({1, 1, 1}, {2})},
+       [](const Tensors& x) {
+         return separable_conv1d(x[0], x[1], x[2], {.strides = {2}, .dilation_rate = 2});
+       },
+       f32({1, 1, 1}, {62})},
+      {"local_conv1d fewer places than fit", {sequence(), f32({1, 2, 1}, {1, 10})},
+       [](const Tensors& x) { return local_conv1d(x[0], x[1], 2, 2); }, f32({1, 1, 1}, {21})},
+      {"local_conv1d no places", {sequence(), f32({0, 2, 1}, {})},
+       [](const Tensors& x) { return local_conv1d(x[0], x[1], 2, 1); }, f32({1, 0, 1}, {})},
+      {"local_conv1d of integers", {i32({1, 2, 1}, {3, 4}), i32({2, 1, 1}, {5, 7})},
+       [](const Tensors& x) { return local_conv1d(x[0], x[1], 1, 1); }, i32({1, 2, 1}, {15, 28})},
+      // The patch of channels_first lies as (in, rows, columns).
+      {"local_conv2d patches of channels_first",
+       {f32({1, 2, 1, 2}, {1, 2, 3, 4}), f32({1, 4, 1}, {1, 10, 100, 1000})},
+       [](const Tensors& x) {
+         return local_conv2d(x[0], x[1], {1, 2}, 1, {1, 1}, {.data_format = "channels_first"});
+       },
+       f32({1, 1, 1, 1}, {4321})},
+      {"local_conv2d patches of channels_last",
+       {f32({1, 1, 2, 2}, {1, 2, 3, 4}), f32({1, 4, 1}, {1, 10, 100, 1000})},
+       [](const Tensors& x) { return local_conv2d(x[0], x[1], {1, 2}, 1, {1, 1}); },
+       f32({1, 1, 1, 1}, {4321})},
+      {"conv2d_transpose no samples", {f32({0, 1, 3, 1}, {}), digits(2)},
+       [](const Tensors& x) { return conv2d_transpose(x[0], x[1], {None, 1, 4, 1}); },
+       f32({0, 1, 4, 1}, {})},
+      {"conv2d_transpose of integers", {i32({1, 1, 2, 1}, {1, 2}), i32({1, 2, 1, 1}, {3, 4})},
+       [](const Tensors& x) { return conv2d_transpose(x[0], x[1], {1, 1, 3, 1}); },
+       i32({1, 1, 3, 1}, {3, 10, 8})},
+      {"conv2d_transpose twice the size of x", {line(), digits(3)},
+       [](const Tensors& x) {
+         const Tensor size = shape(x[0]);
+         return conv2d_transpose(x[0], x[1], {size[0], size[1], size[2] * 2, 1},
+                                 {.strides = {1, 2}, .padding = "same"});
+       },
+       f32({1, 1, 6, 1}, {1, 10, 102, 20, 203, 30})},
       {"conv2d_transpose stride 2, 7 places", {line(), digits(3)},
        [](const Tensors& x) {
          return conv2d_transpose(x[0], x[1], {1, 1, 7, 1}, {.strides = {1, 2}});
@@ -314,90 +378,6 @@ const SmoothRow kSmooth[] = {
      }},
 };
 
-Tensor of(const Shape& shape, const char* dtype = "float32") {
-  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
-}
-
-const std::vector<Misuse> kErrors = {
-    {__LINE__, Fault::Value, [] { return conv1d(of({2, 5}), of({3, 1, 1})); },
-     "conv1d: x has rank 2, not 3 (x float32[2,5])"},
-    {__LINE__, Fault::Value, [] { return conv2d(of({2, 5, 5, 1}), of({3, 1, 1})); },
-     "conv2d: kernel has rank 3, not 4 (kernel float32[3,1,1])"},
-    {__LINE__, Fault::Type, [] { return conv1d(of({2, 5, 1}), of({3, 1, 1}, "float64")); },
-     "conv1d: x has dtype float32 but kernel has dtype float64 (x float32[2,5,1], kernel "
-     "float64[3,1,1])"},
-    {__LINE__ + 1, Fault::Type,
-     [] { return conv1d(of({2, 5, 1}, "bool"), of({3, 1, 1}, "bool")); },
-     "conv1d: x is bool, not a number (x bool[2,5,1], kernel bool[3,1,1])"},
-    {__LINE__ + 1, Fault::Value,
-     [] { return conv1d(of({2, 5, 1}), of({3, 1, 1}), {.data_format = "last"}); },
-     "conv1d: data_format 'last' is neither 'channels_last' nor 'channels_first'"},
-    {__LINE__ + 1, Fault::Value,
-     [] { return conv1d(of({2, 5, 1}), of({3, 1, 1}), {.padding = "full"}); },
-     "conv1d: padding 'full' is neither 'valid', 'same' nor 'causal'"},
-    {__LINE__ + 1, Fault::Value,
-     [] { return conv2d(of({2, 5, 5, 1}), of({3, 3, 1, 1}), {.padding = "causal"}); },
-     "conv2d: padding 'causal' is neither 'valid' nor 'same'"},
-    {__LINE__ + 2, Fault::Value,
-     [] {
-       return conv1d(of({2, 1, 5}), of({3, 1, 1}),
-                     {.padding = "causal", .data_format = "channels_first"});
-     },
-     "conv1d: padding 'causal' needs data_format 'channels_last'"},
-    {__LINE__ + 1, Fault::Value,
-     [] { return conv2d(of({2, 5, 5, 1}), of({3, 3, 1, 1}), {.strides = 0}); },
-     "conv2d: strides 0 is not positive"},
-    {__LINE__ + 1, Fault::Value,
-     [] { return conv2d(of({2, 5, 5, 1}), of({3, 3, 1, 1}), {.strides = {1, 2, 3}}); },
-     "conv2d: strides (1, 2, 3) has 3 entries for 2 spatial axes"},
-    {__LINE__ + 1, Fault::Value,
-     [] { return conv2d(of({2, 5, 5, 1}), of({3, 3, 1, 1}), {.dilation_rate = -1}); },
-     "conv2d: dilation_rate -1 is not positive"},
-    {__LINE__, Fault::Value, [] { return conv1d(of({2, 5, 2}), of({3, 1, 1})); },
-     "conv1d: x has 2 channels but kernel takes 1 (kernel float32[3,1,1])"},
-    {__LINE__, Fault::Value, [] { return conv1d(of({2, 2, 1}), of({3, 1, 1})); },
-     "conv1d: a window over 3 elements does not fit into 2 of spatial axis 0 (x float32[2,2,1])"},
-    {__LINE__ + 1, Fault::Value,
-     [] { return conv2d(of({2, 5, 5, 1}), of({3, 3, 1, 1}), {.dilation_rate = {1, 3}}); },
-     "conv2d: a window over 7 elements does not fit into 5 of spatial axis 1 (x "
-     "float32[2,5,5,1])"},
-    {__LINE__ + 1, Fault::Value,
-     [] { return conv2d_transpose(of({2, 3, 3, 1}), of({3, 3, 1, 1}), {2, 5, 5}); },
-     "conv2d_transpose: output_shape has 3 entries, not 4 (x float32[2,3,3,1])"},
-    {__LINE__ + 1, Fault::Value,
-     [] { return conv2d_transpose(of({2, 3, 3, 1}), of({3, 3, 1, 1}), {2, 5, 6, 1}); },
-     "conv2d_transpose: output_shape [2,5,6,1] convolves to [2,3,4,1], not to the dims of x "
-     "[2,3,3,1] (channels last)"},
-    {__LINE__ + 1, Fault::Value,
-     [] { return conv2d_transpose(of({2, 3, 3, 1}), of({3, 3, 2, 1}), {2, 5, 5, 1}); },
-     "conv2d_transpose: output_shape has 1 channels but kernel gives 2 (kernel "
-     "float32[3,3,2,1])"},
-    {__LINE__ + 1, Fault::Value,
-     [] { return conv2d_transpose(of({2, 3, 3, 1}), of({3, 3, 1, 2}), {2, 5, 5, 1}); },
-     "conv2d_transpose: x has 1 channels but kernel takes 2 (kernel float32[3,3,1,2])"},
-    {__LINE__ + 1, Fault::Value,
-     [] { return depthwise_conv2d(of({2, 3, 3, 2}), of({3, 3, 1, 2})); },
-     "depthwise_conv2d: x has 2 channels but depthwise_kernel takes 1 (depthwise_kernel "
-     "float32[3,3,1,2])"},
-    {__LINE__ + 1, Fault::Value,
-     [] { return separable_conv1d(of({2, 3, 2}), of({3, 2, 2}), of({2, 4, 1})); },
-     "separable_conv1d: spatial axis 0 of pointwise_kernel has 2 elements, not 1 "
-     "(pointwise_kernel float32[2,4,1])"},
-    {__LINE__ + 1, Fault::Value,
-     [] { return separable_conv1d(of({2, 3, 2}), of({3, 2, 2}), of({1, 3, 1})); },
-     "separable_conv1d: the depthwise stage gives 4 channels but pointwise_kernel takes 3 "
-     "(pointwise_kernel float32[1,3,1])"},
-    {__LINE__, Fault::Value, [] { return local_conv1d(of({2, 5, 1}), of({4, 3, 1}), 3, 1); },
-     "local_conv1d: 4 windows of 3 do not fit into 5 elements of spatial axis 0 (inputs "
-     "float32[2,5,1])"},
-    {__LINE__, Fault::Value, [] { return local_conv1d(of({2, 5, 2}), of({3, 3, 1}), 3, 1); },
-     "local_conv1d: axis 1 of kernel has 3 entries for 6 elements of a window (kernel "
-     "float32[3,3,1])"},
-    {__LINE__ + 1, Fault::Value,
-     [] { return local_conv2d(of({2, 4, 4, 1}), of({8, 4, 1}), 2, 1, {3, 3}); },
-     "local_conv2d: axis 0 of kernel has 8 entries for 9 places (kernel float32[8,4,1])"},
-};
-
 }  // namespace
 
 std::vector<Row> convolution_rows() {
@@ -411,7 +391,5 @@ TEST_CASE("values of convolutions", "[k]") { run(convolution_rows()); }
 TEST_CASE("gradients of convolutions", "[k]") {
   for (const SmoothRow& row : kSmooth) run(row);
 }
-
-TEST_CASE("misuse of convolutions names what is wrong", "[k]") { run(kErrors, __FILE__); }
 
 }  // namespace kiln::test

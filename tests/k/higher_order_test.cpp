@@ -93,6 +93,27 @@ std::vector<Row> higher_order_rows() {
       {"foldl over nothing", {f32({0, 2}, {}), f32({2}, {8, 9})},
        [](const Tensors& x) { return foldl(digits, x[0], {.initializer = x[1]}); },
        f32({2}, {8, 9})},
+      {"foldl to another dtype", {f32({3}, {1, 2.5, 3}), i32({}, {4})},
+       [](const Tensors& x) {
+         return foldl([](const Tensor& a, const Tensor& e) { return a + cast(e, "int32"); }, x[0],
+                      {.initializer = x[1]});
+       },
+       i32({}, {10})},
+      {"foldl captures", {f32({2, 2}, {1, 2, 3, 4}), f32({2}, {10, 1})},
+       [](const Tensors& x) {
+         return foldl([&](const Tensor& a, const Tensor& e) { return a * x[1] + e; }, x[0]);
+       },
+       f32({2}, {13, 6})},
+      {"foldl of bools", {bools({3}, {true, false, true})},
+       [](const Tensors& x) {
+         return foldl([](const Tensor& a, const Tensor& e) { return not_equal(a, e); }, x[0]);
+       },
+       bools({}, {false})},
+      {"foldl in map_fn", {x()},
+       [](const Tensors& x) {
+         return map_fn([](const Tensor& row) { return foldl(digits, row); }, x[0]);
+       },
+       f32({3}, {12, 34, 56})},
       {"foldl integers", {i32({4}, {1, 2, 3, 4})},
        [](const Tensors& x) { return foldl(digits, x[0]); }, i32({}, {1234})},
       {"foldl gradient", {f32({3}, {2, 3, 5})},
@@ -106,6 +127,11 @@ std::vector<Row> higher_order_rows() {
        [](const Tensors& x) { return foldr(digits, x[0], {.initializer = 4}); }, f32({}, {4321})},
       {"foldr rows", {x()}, [](const Tensors& x) { return foldr(digits, x[0]); },
        f32({2}, {531, 642})},
+      {"foldr integers", {Array{1, 2, 3}.astype(DType::Int16)},
+       [](const Tensors& x) { return foldr(digits, x[0]); },
+       Array(321).astype(DType::Int16)},
+      {"foldr gradient", {f32({3}, {2, 3, 5})},
+       [](const Tensors& x) { return slope(foldr(digits, x[0]), x[0]); }, f32({3}, {1, 10, 100})},
       {"foldr single", {f32({1, 2}, {5, 6})},
        [](const Tensors& x) { return foldr(digits, x[0]); }, f32({2}, {5, 6})},
       {"foldr over nothing", {wide({0}, {})},
@@ -127,6 +153,10 @@ const SmoothRow kSmooth[] = {
      [](const Tensors& x) {
        return map_fn([&](const Tensor& e) { return tanh(dot(e, x[1])); }, x[0]);
      }},
+    {"map_fn another rank", {{3, 2}},
+     [](const Tensors& x) { return map_fn([](const Tensor& e) { return prod(e); }, x[0]); }},
+    {"map_fn one element", {{1, 2}},
+     [](const Tensors& x) { return map_fn([](const Tensor& e) { return sin(e); }, x[0]); }},
     {"foldl", {{3, 2}, {2, 2}},
      [](const Tensors& x) {
        return foldl([&](const Tensor& a, const Tensor& e) { return tanh(dot(a, x[1]) + e); },
@@ -155,6 +185,13 @@ const std::vector<Misuse> kErrors = {
      "map_fn: elems is a scalar (elems float32[])"},
     {__LINE__ + 1, Fault::Value,
      [] { return map_fn(same, Tensor(), {}); }, "map_fn: elems is an empty tensor"},
+    {__LINE__, Fault::Value, [] { return map_fn({}, of({2}), {}); }, "map_fn: fn is empty"},
+    {__LINE__, Fault::Value, [] { return foldl({}, of({2}), {}); }, "foldl: fn is empty"},
+    {__LINE__, Fault::Value, [] { return foldr({}, of({2}), {}); }, "foldr: fn is empty"},
+    {__LINE__, Fault::Value, [] { return foldr(first, Tensor(), {}); },
+     "foldr: elems is an empty tensor"},
+    {__LINE__, Fault::Value, [] { return foldl(first, of({2}), {.initializer = Tensor()}); },
+     "foldl: initializer is an empty tensor"},
     {__LINE__ + 1, Fault::Type,
      [] { return map_fn([](const Tensor& e) { return cast(e, "float64"); }, of({2, 3}), {}); },
      "map_fn: fn gives float64[3] but dtype is float32, that of elems"},

@@ -11,6 +11,7 @@ namespace {
 
 using testing::Fault;
 using testing::Misuse;
+using Dims = std::vector<std::int64_t>;
 
 const Array& x() {
   static const Array array = f32({2, 3}, {1, 2, -3, 0.5, -1, 4});
@@ -76,6 +77,25 @@ std::vector<Row> with_given_statistics() {
          return batch_normalization(x[0], x[1], 1, None, None, {.epsilon = 0});
        },
        f32({2, 3}, {0, 1, -4, -0.5, -2, 3})},
+      {"batch_normalization of a scalar", {f32({}, {3}), f32({}, {1}), f32({}, {4})},
+       [](const Tensors& x) {
+         return batch_normalization(x[0], x[1], x[2], None, None, {.epsilon = 0});
+       },
+       f32({}, {1})},
+      {"batch_normalization of a vector, its one axis", {f32({2}, {3, 5}), f32({2}, {1, 1})},
+       [](const Tensors& x) {
+         return batch_normalization(x[0], x[1], 4, None, x[1], {.axis = 0, .epsilon = 0});
+       },
+       f32({2}, {1, 2})},
+      {"batch_normalization full statistics", {x(), x(), f32({2, 3}, {4, 4, 4, 4, 4, 4})},
+       [](const Tensors& x) {
+         return batch_normalization(x[0], x[1], x[2], 7, 3, {.epsilon = 0});
+       },
+       f32({2, 3}, {7, 7, 7, 7, 7, 7})},
+      // The order is beta, gamma; epsilon lies inside the root: 3 / sqrt(8 + 1).
+      {"batch_normalization beta before gamma", {f32({1}, {3})},
+       [](const Tensors& x) { return batch_normalization(x[0], 0, 8, 5, 2, {.epsilon = 1}); },
+       f32({1}, {7})},
       {"batch_normalization no samples", {f32({0, 3}, {}), mean3(), var3(), beta3(), gamma3()},
        [](const Tensors& x) { return batch_normalization(x[0], x[1], x[2], x[3], x[4]); },
        f32({0, 3}, {})},
@@ -135,6 +155,23 @@ std::vector<Row> with_own_statistics() {
                   1.1161753, 0.8681363, 0.8681363, 1.1161753, 1.7362726, 2.2323506, 2.604409,
                   3.3485258, -0.8681363, -1.1161753, -0.75, 0.25, 1.25, 2.25, 4.0625, 4.0625,
                   4.0625, 4.0625})},
+      // The order is gamma, beta, and the variance the population's: of 1 and 3 it is 1, not 2.
+      {"normalize_batch_in_training gamma before beta", {f32({2, 1}, {1, 3})},
+       [](const Tensors& x) {
+         return joined(normalize_batch_in_training(x[0], 5, 2, 0, {.epsilon = 0}));
+       },
+       f32({4}, {-3, 7, 2, 1})},
+      {"normalize_batch_in_training no axis", {f32({1, 2}, {3, -4})},
+       [](const Tensors& x) {
+         return joined(normalize_batch_in_training(x[0], None, None, Dims{}));
+       },
+       f32({6}, {0, 0, 3, -4, 0, 0})},
+      {"normalize_batch_in_training of a scalar", {f32({}, {3})},
+       [](const Tensors& x) { return joined(normalize_batch_in_training(x[0], 2, 1, None)); },
+       f32({3}, {1, 3, 0})},
+      {"normalize_batch_in_training of constant samples", {f32({2, 2}, {3, -4, 3, -4})},
+       [](const Tensors& x) { return joined(normalize_batch_in_training(x[0], None, None, 0)); },
+       f32({8}, {0, 0, 0, 0, 3, -4, 0, 0})},
       {"normalize_batch_in_training one sample", {f32({1, 2}, {3, -4}), f32({2}, {5, 6})},
        [](const Tensors& x) { return joined(normalize_batch_in_training(x[0], None, x[1], 0)); },
        f32({6}, {5, 6, 3, -4, 0, 0})},
@@ -150,7 +187,6 @@ std::vector<Row> with_own_statistics() {
   };
 }
 
-using Dims = std::vector<std::int64_t>;
 const Dims kMatrix{3, 4}, kImage{2, 3, 2, 2};
 
 const SmoothRow kSmooth[] = {
@@ -174,6 +210,15 @@ const SmoothRow kSmooth[] = {
      [](const Tensors& x) {
        return square(normalize_batch_in_training(x[0], x[1], x[2], {0, 2, 3}).normed);
      }},
+    {"normalize_batch_in_training channels_last", {kImage, {2}, {2}},
+     [](const Tensors& x) {
+       const NormalizedBatch batch = normalize_batch_in_training(x[0], x[1], x[2], {0, 1, 2});
+       return tanh(batch.normed) + batch.var * square(batch.mean);
+     }},
+    {"batch_normalization whole statistics", {kMatrix, kMatrix, kMatrix, {3, 1}, {1, 4}},
+     [](const Tensors& x) {
+       return square(batch_normalization(x[0], x[1], x[2], x[3], x[4], {.epsilon = 0.1}));
+     }, 0.5, 2},
     {"normalize_batch_in_training all axes", {kMatrix, {}},
      [](const Tensors& x) { return normalize_batch_in_training(x[0], x[1], None, None).normed; }},
 };
@@ -215,6 +260,12 @@ const std::vector<Misuse> kErrors = {
      "float64[2])"},
     {__LINE__, Fault::Value, [] { return batch_normalization(of({2}), Tensor(), 1, None, None); },
      "batch_normalization: mean is an empty tensor"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return batch_normalization(of({}), of({2}), 1, None, None); },
+     "batch_normalization: mean does not broadcast to x (x float32[], mean float32[2])"},
+    {__LINE__ + 1, Fault::Value,
+     [] { return batch_normalization(of({}), 0, 1, None, None, {.axis = 1}); },
+     "batch_normalization: axis 1 is out of range for rank 1"},
     {__LINE__ + 1, Fault::Value,
      [] { return normalize_batch_in_training(of({2, 3}), of({2}), None, 0).normed; },
      "normalize_batch_in_training: gamma has 2 elements but the axes that are kept have 3 (x "

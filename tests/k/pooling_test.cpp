@@ -1,25 +1,18 @@
 // Group M, pooling and biases. Expected values are those of plain loops over indices in Python,
 // which follow the arithmetic of the specification; the rows by hand come with it.
 #include "tests/catch.h"
+#include "tests/error_text.h"
 #include "tests/k/row.h"
 #include "tests/misuse.h"
 
 namespace kiln::test {
 namespace {
 
+using Dims = std::vector<std::int64_t>;
+
+using testing::error_text;
 using testing::Fault;
 using testing::Misuse;
-
-/// Element i is (i * factor) mod modulus - modulus / 2, in whole numbers.
-Array pattern(std::vector<std::int64_t> dims, std::int64_t factor, std::int64_t modulus) {
-  std::int64_t count = 1;
-  for (std::int64_t dim : dims) count *= dim;
-  std::vector<float> elements;
-  for (std::int64_t i = 0; i < count; ++i) {
-    elements.push_back(static_cast<float>(i * factor % modulus - modulus / 2));
-  }
-  return f32(std::move(dims), std::move(elements));
-}
 
 std::vector<Row> rows_by_loops() {
   return {
@@ -121,6 +114,49 @@ std::vector<Row> rows_by_hand() {
       {"pool2d same, no rows", {f32({1, 0, 2, 1}, {})},
        [](const Tensors& x) { return pool2d(x[0], 2, {.padding = "same"}); },
        f32({1, 0, 2, 1}, {})},
+      {"pool2d no channels, channels_first", {f32({2, 0, 3, 3}, {})},
+       [](const Tensors& x) {
+         return pool2d(x[0], 2, {.data_format = "channels_first", .pool_mode = "avg"});
+       },
+       f32({2, 0, 2, 2}, {})},
+      {"pool3d of one element", {f32({1, 1, 1, 1, 1}, {-3})},
+       [](const Tensors& x) {
+         return pool3d(x[0], 3, {.strides = 2, .padding = "same", .pool_mode = "avg"});
+       },
+       f32({1, 1, 1, 1, 1}, {-3})},
+      {"pool2d a window beyond the image", {line()},
+       [](const Tensors& x) { return pool2d(x[0], {3, 9}, {.padding = "same"}); },
+       f32({1, 1, 3, 1}, {3, 3, 3})},
+      {"pool2d strides are 1 by default", {line()},
+       [](const Tensors& x) { return pool2d(x[0], {1, 2}); }, f32({1, 1, 2, 1}, {2, 3})},
+      {"pool2d minus infinity", {f32({1, 1, 2, 1}, {-kInf, -kInf})},
+       [](const Tensors& x) { return pool2d(x[0], {1, 2}, {.padding = "same"}); },
+       f32({1, 1, 2, 1}, {-kInf, -kInf})},
+      {"pool2d avg beside infinity", {f32({1, 1, 3, 1}, {1, kInf, 2})},
+       [](const Tensors& x) {
+         return pool2d(x[0], {1, 2}, {.strides = 2, .padding = "same", .pool_mode = "avg"});
+       },
+       f32({1, 1, 2, 1}, {kInf, 2})},
+      {"pool2d of uint8", {Array{0, 200, 255}.astype(DType::UInt8).reshape({1, 1, 3, 1})},
+       [](const Tensors& x) { return pool2d(x[0], {1, 2}, {.padding = "same"}); },
+       Array{200, 255, 255}.astype(DType::UInt8).reshape({1, 1, 3, 1})},
+      // The sum 120000 is out of float16's range: it is taken in float32.
+      {"pool2d avg of float16", {f32({1, 1, 2, 1}, {60000, 60000})},
+       [](const Tensors& x) {
+         const PoolOptions options{.pool_mode = "avg"};
+         return cast(pool2d(cast(x[0], "float16"), {1, 2}, options), "float32");
+       },
+       f32({1, 1, 1, 1}, {60000})},
+      {"pool2d the gradient of a mean counts no padding", {line()},
+       [](const Tensors& x) {
+         return slope(pool2d(x[0], {1, 2}, {.padding = "same", .pool_mode = "avg"}), x[0]);
+       },
+       f32({1, 1, 3, 1}, {0.5, 1, 1.5})},
+      {"pool2d the gradient of ties beside padding", {f32({1, 1, 2, 1}, {-1, -1})},
+       [](const Tensors& x) {
+         return slope(pool2d(x[0], {1, 3}, {.strides = 2, .padding = "same"}), x[0]);
+       },
+       f32({1, 1, 2, 1}, {0.5, 0.5})},
       {"pool2d windows of one", {line()},
        [](const Tensors& x) { return pool2d(x[0], 1, {.strides = 2, .pool_mode = "avg"}); },
        f32({1, 1, 2, 1}, {1, 3})},
@@ -154,12 +190,27 @@ std::vector<Row> rows_by_hand() {
       {"bias_add of volumes", {pattern({1, 1, 2, 1, 2}, 5, 11), f32({2}, {10, 20})},
        [](const Tensors& x) { return bias_add(x[0], x[1]); },
        f32({1, 1, 2, 1, 2}, {5, 20, 15, 19})},
+      {"bias_add of volumes, channels_first", {pattern({1, 2, 1, 2, 1}, 5, 11), f32({2}, {10, 20})},
+       [](const Tensors& x) { return bias_add(x[0], x[1], {.data_format = "channels_first"}); },
+       f32({1, 2, 1, 2, 1}, {5, 10, 25, 19})},
+      {"bias_add of all axes of volumes, channels_first",
+       {Array::zeros({2, 2, 1, 1, 3}), counted({1, 1, 3, 2})},
+       [](const Tensors& x) { return bias_add(x[0], x[1], {.data_format = "channels_first"}); },
+       f32({2, 2, 1, 1, 3}, {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5})},
+      {"bias_add of six axes", {Array::zeros({1, 1, 2, 1, 1, 2}), f32({2}, {1, 2})},
+       [](const Tensors& x) { return bias_add(x[0], x[1]); },
+       f32({1, 1, 2, 1, 1, 2}, {1, 2, 1, 2})},
+      {"bias_add no samples", {f32({0, 2, 3}, {}), f32({3}, {1, 2, 3})},
+       [](const Tensors& x) { return bias_add(x[0], x[1]); }, f32({0, 2, 3}, {})},
+      {"bias_add no channels", {f32({2, 0}, {}), f32({0}, {})},
+       [](const Tensors& x) { return bias_add(x[0], x[1]); }, f32({2, 0}, {})},
+      {"bias_add one channel", {f32({2, 2, 1}, {1, 2, 3, 4}), f32({1}, {10})},
+       [](const Tensors& x) { return bias_add(x[0], x[1]); }, f32({2, 2, 1}, {11, 12, 13, 14})},
       {"bias_add of int32", {i32({1, 2}, {1, 2}), i32({2}, {3, 4})},
        [](const Tensors& x) { return bias_add(x[0], x[1]); }, i32({1, 2}, {4, 6})},
   };
 }
 
-using Dims = std::vector<std::int64_t>;
 const Dims kImage{2, 5, 4, 2}, kFirst{2, 2, 5, 4};
 
 const SmoothRow kSmooth[] = {
@@ -220,6 +271,25 @@ const std::vector<Misuse> kErrors = {
      "pool2d: x is not floating point (x int32[2,5,5,1])"},
     {__LINE__, Fault::Type, [] { return pool2d(of({2, 5, 5, 1}, "bool"), 2); },
      "pool2d: x is bool, not a number (x bool[2,5,5,1])"},
+    {__LINE__, Fault::Value, [] { return pool2d(of({2, 5, 5, 1}), Dims{}); },
+     "pool2d: pool_size () has 0 entries for 2 spatial axes"},
+    {__LINE__, Fault::Value, [] { return pool3d(of({2, 5, 5, 5, 1}), {2, -1, 2}); },
+     "pool3d: pool_size -1 is not positive"},
+    {__LINE__, Fault::Value, [] { return pool3d(of({2, 5, 5, 1}), 2); },
+     "pool3d: x has rank 4, not 5 (x float32[2,5,5,1])"},
+    {__LINE__, Fault::Value, [] { return pool2d(of({2, 5, 5, 1}), 2, {.strides = {1, 0}}); },
+     "pool2d: strides 0 is not positive"},
+    {__LINE__, Fault::Value, [] { return pool2d(of({2, 5, 5, 1}), 2, {.padding = "SAME"}); },
+     "pool2d: padding 'SAME' is neither 'valid' nor 'same'"},
+    {__LINE__, Fault::Value, [] { return pool3d(of({2, 5, 2, 5, 1}), {2, 3, 2}); },
+     "pool3d: a window over 3 elements does not fit into 2 of spatial axis 1 (x "
+     "float32[2,5,2,5,1])"},
+    {__LINE__, Fault::Value, [] { return bias_add(of({2, 3}), of({1})); },
+     "bias_add: axis 1 of x has size 3 but the bias gives 1 (x float32[2,3], bias float32[1])"},
+    {__LINE__, Fault::Value, [] { return bias_add(of({2, 3}), 1); },
+     "bias_add: bias has rank 0, neither 1 nor 1 (x float32[2,3], bias float32[])"},
+    {__LINE__, Fault::Type, [] { return bias_add(of({2, 3}, "bool"), of({3}, "bool")); },
+     "bias_add: x is bool, not a number (x bool[2,3], bias bool[3])"},
     {__LINE__, Fault::Value, [] { return bias_add(of({3}), of({3})); },
      "bias_add: x has rank 1, below 2 (x float32[3])"},
     {__LINE__, Fault::Value, [] { return bias_add(of({2, 5, 5, 3}), of({5, 3})); },
@@ -253,5 +323,40 @@ TEST_CASE("gradients of pooling and biases", "[k]") {
 }
 
 TEST_CASE("misuse of pooling and biases names what is wrong", "[k]") { run(kErrors, __FILE__); }
+
+TEST_CASE("a bias of unknown size fits x or fails the call; it never stretches x", "[k]") {
+  const auto error = [](const Shape& x_shape, const Shape& bias_shape, const Array& x,
+                        const Array& bias, const char* format) {
+    const Tensor p = placeholder({.shape = x_shape, .name = "x"});
+    const Tensor q = placeholder({.shape = bias_shape, .name = "bias"});
+    const Tensor y = bias_add(p, q, {.data_format = format});
+    for (std::size_t i = 0; i < int_shape(p).size(); ++i) {
+      if (int_shape(p)[i]) CHECK(int_shape(y)[i] == int_shape(p)[i]);
+    }
+    const Function f = function({p, q}, {y}, {.backend = tested_backend()});
+    Array sum = x;
+    const std::string text = error_text<ValueError>([&] { sum = f({x, bias})[0]; });
+    CHECK(sum.dims() == x.dims());
+    return text;
+  };
+  const Array m21 = Array::zeros({2, 1}), m23 = Array::zeros({2, 3}), one = Array::zeros({1}),
+              three = Array::zeros({3});
+  CHECK(error({2, 1}, {None}, m21, one, "channels_last") == "no error");
+  CHECK(error({2, 1}, {None}, m21, three, "channels_last") ==
+        "bias_add: size bias.0 of axis 1 is not 1 (float32[1,bias.0]); in this call bias.0 is 3");
+  CHECK(error({None, None}, {3}, m23, three, "channels_first") == "no error");
+  CHECK(error({None, None}, {1}, m23, one, "channels_first") ==
+        "bias_add: size x.1 of axis 1 is not 1 (float32[x.0,x.1]); in this call x.1 is 3");
+  CHECK(error({None, None}, {None}, m23, one, "channels_last") ==
+        "bias_add: size bias.0 of axis 1 is not x.1 (float32[1,bias.0]); in this call bias.0 is "
+        "1 and x.1 is 3");
+  const Array cube = Array::zeros({2, 1, 3}), whole = Array::zeros({4, 3});
+  CHECK(error({2, 1, 3}, {None, 3}, cube, whole, "channels_last") ==
+        "bias_add: size bias.0 of axis 1 is not 1 (float32[1,bias.0,3]); in this call bias.0 is "
+        "4");
+  CHECK(error({2, 3, 1}, {None, 3}, Array::zeros({2, 3, 1}), whole, "channels_first") ==
+        "bias_add: size bias.0 of axis 2 is not 1 (float32[1,3,bias.0]); in this call bias.0 is "
+        "4");
+}
 
 }  // namespace kiln::test

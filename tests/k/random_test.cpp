@@ -152,6 +152,25 @@ TEST_CASE("axes of size 1 in noise_shape share their mask", "[k]") {
   CHECK(kept_columns <= 3);
 }
 
+TEST_CASE("noise_shape may be computed from shapes", "[k]") {
+  const Tensor x = of({None, None}), y = of({None, 1});
+  const Tensor whole = dropout(x, 0.5, {.noise_shape = shape(x), .seed = 1});
+  const Tensor rows = dropout(x, 0.5, {.noise_shape = shape(y), .seed = 1});
+  const Tensor entries = dropout(x, 0.5, {.noise_shape = {shape(x)[0], 1}, .seed = 1});
+  const Tensor size = dropout(x, 0.5, {.noise_shape = {None, 3}, .seed = 1});
+  const Function f =
+      function({x, y}, {whole, rows, entries, size}, {.backend = tested_backend()});
+  const Array ones = Array::full({8, 3}, 1, DType::Float32);
+  const auto results = f({ones, Array::zeros({8, 1})});
+  CHECK(results[0] == results[3]);
+  CHECK(results[1] == results[2]);
+  for (std::size_t i = 0; i < 24; ++i) {
+    CHECK(results[1].as<float>()[i] == results[1].as<float>()[i - i % 3]);
+  }
+  CHECK_THROWS_AS(f({ones, Array::zeros({7, 1})}), ValueError);
+  CHECK_THROWS_AS(f({Array::zeros({8, 4}), Array::zeros({8, 1})}), ValueError);
+}
+
 TEST_CASE("the gradient of dropout uses the mask of the value", "[k]") {
   const Tensor x = of({None});
   const Tensor y = dropout(x, 0.4);
@@ -182,7 +201,15 @@ TEST_CASE("misuse of random functions", "[k]") {
       {__LINE__, Fault::Type, [] { dropout(of({2}, "int32"), 0.5); },
        "dropout: x is not floating point (x int32[2])"},
       {__LINE__, Fault::Value, [] { dropout(of({2, 3}), 0.5, {.noise_shape = {2}}); },
-       "dropout: noise_shape has another rank than x (x float32[2,3])"},
+       "dropout: noise_shape has 1 entries for the 2 axes of x (x float32[2,3])"},
+      {__LINE__, Fault::Value, [] { dropout(of({2, 3}), 0.5, {.noise_shape = {}}); },
+       "dropout: noise_shape has 0 entries for the 2 axes of x (x float32[2,3])"},
+      {__LINE__, Fault::Value, [] { dropout(of({2, 3}), 0.5, {.noise_shape = {2, -1}}); },
+       "dropout: noise_shape[1] is -1"},
+      {__LINE__, Fault::Value, [] { dropout(of({2}), 0.5, {.noise_shape = of({1}, "int32")}); },
+       "dropout: noise_shape is a tensor that is not computed from shapes (p int32[1])"},
+      {__LINE__, Fault::Value, [] { truncated_normal({of({}, "int32")}); },
+       "truncated_normal: shape[0] is a tensor that is not computed from shapes (p int32[])"},
       {__LINE__, Fault::Value, [] { dropout(of({2, 3}), 0.5, {.noise_shape = {2, 2}}); },
        "dropout: shapes do not broadcast: sizes 3 and 2 of axis -1 (x float32[2,3], noise_shape "
        "float32[2,2])"},

@@ -26,6 +26,11 @@ inline Array bools(std::vector<std::int64_t> dims, std::vector<bool> elements) {
   return Array(elements).reshape(std::move(dims));
 }
 
+/// 0, 1, 2, .. in C order.
+Array counted(std::vector<std::int64_t> dims);
+/// Element i is (i * factor) mod modulus - modulus / 2, in whole numbers.
+Array pattern(std::vector<std::int64_t> dims, std::int64_t factor, std::int64_t modulus);
+
 /// Of the plugins of this build the one that KILN_TEST_BACKEND says (a name, or a path): reference
 /// when it says nothing, whatever the other settings of the user are.
 const std::string& tested_backend();
@@ -53,7 +58,7 @@ struct SmoothRow {
 };
 
 /// Compares the gradient and its gradient with finite differences, in a random direction and with
-/// a random upstream gradient.
+/// a random upstream gradient; with unknown dims they are the same.
 void run(const SmoothRow& row);
 
 /// What separates two arrays; empty when they agree. Infinities and NaN agree with themselves.
@@ -69,6 +74,8 @@ std::vector<Row> loss_rows();
 std::vector<Row> normalization_rows();
 std::vector<Row> higher_order_rows();
 std::vector<Row> shape_rows();
+std::vector<Row> index_rows();
+std::vector<Row> image_rows();
 std::vector<Row> convolution_rows();
 std::vector<Row> pooling_rows();
 std::vector<Row> ctc_rows();

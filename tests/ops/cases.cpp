@@ -318,12 +318,17 @@ std::vector<Case> make_cases() {
          return Doubles{a[0], a[2], a[1] + a[4], a[3], a[5], 0};
        }});
   add({Op::Conv, {f64({1, 4, 2}), f64({2, 1, 2})}, conv_case, conv_formula});
+  add({Op::Fits, {f64({3, 2})},
+       [](const Values& x) {
+         return Values{ir::make(Op::Fits, ir::DimsAttrs{{3, 1}}, {x[0]})};
+       },
+       MAP1(a)});
   add({Op::Variance, one, reduce_rows<Op::Variance>, ROWS({variance(r)})});
   return table;
 }
 
 // One row per op, in the order of the enumerators: a new op without a row stops here.
-static_assert(ir::kOpCount == 65, "tests/ops/cases.cpp: add a row for the new op");
+static_assert(ir::kOpCount == 66, "tests/ops/cases.cpp: add a row for the new op");
 
 }  // namespace
 
