@@ -237,6 +237,7 @@ TEST_CASE("gradients of rnn with states of other ranks, masked and unrolled", "[
     RnnOptions options{};
     options.unroll = unroll;
     options.go_backwards = backwards;
+    if (unroll) options.input_length = 3;
     options.mask = constant(Array(std::vector<std::int32_t>{0, 1, 1, 1, 0, 1}, {2, 3}),
                             {.dtype = "int32"});
     const RnnResult run = rnn(counting_step, x[0], {x[1], x[2]}, options);

@@ -270,4 +270,32 @@ TEST_CASE("places and padding of 'same' are those of the specification", "[k]") 
   }
 }
 
+TEST_CASE("windows take the data format of the process when none is given", "[k]") {
+  struct Restore {
+    ~Restore() { set_image_data_format("channels_last"); }
+  } restore;
+  set_image_data_format("channels_first");
+  using Sizes = std::vector<std::optional<std::int64_t>>;
+  const Tensor sequence = zeros({1, 2, 5}), image = zeros({1, 2, 5, 4});
+  const Tensor volume = zeros({1, 2, 3, 5, 4}), pointwise = zeros({1, 1, 2, 7});
+  CHECK(int_shape(conv1d(sequence, zeros({2, 2, 7}))) == Sizes{1, 7, 4});
+  CHECK(int_shape(conv2d(image, zeros({2, 1, 2, 7}))) == Sizes{1, 7, 4, 4});
+  CHECK(int_shape(conv3d(volume, zeros({2, 2, 2, 2, 7}))) == Sizes{1, 7, 2, 4, 3});
+  CHECK(int_shape(conv2d_transpose(image, zeros({2, 1, 7, 2}), {1, 7, 6, 4})) ==
+        Sizes{1, 7, 6, 4});
+  CHECK(int_shape(conv3d_transpose(volume, zeros({1, 2, 1, 7, 2}), {1, 7, 3, 6, 4})) ==
+        Sizes{1, 7, 3, 6, 4});
+  CHECK(int_shape(depthwise_conv2d(image, zeros({2, 1, 2, 3}))) == Sizes{1, 6, 4, 4});
+  CHECK(int_shape(separable_conv2d(image, zeros({2, 1, 2, 1}), pointwise)) == Sizes{1, 7, 4, 4});
+  CHECK(int_shape(separable_conv1d(sequence, zeros({2, 2, 1}), zeros({1, 2, 7}))) ==
+        Sizes{1, 7, 4});
+  CHECK(int_shape(local_conv2d(image, zeros({16, 4, 7}), {2, 1}, 1, {4, 4})) ==
+        Sizes{1, 7, 4, 4});
+  CHECK(int_shape(pool2d(image, {2, 1})) == Sizes{1, 2, 4, 4});
+  CHECK(int_shape(pool3d(volume, {3, 1, 2})) == Sizes{1, 2, 1, 5, 3});
+  CHECK(int_shape(bias_add(image, zeros({2}))) == Sizes{1, 2, 5, 4});
+  // Always (batch, steps, channels), as in Keras 2.3.1.
+  CHECK(int_shape(local_conv1d(sequence, zeros({1, 10, 7}), 2, 1)) == Sizes{1, 1, 7});
+}
+
 }  // namespace kiln::test
