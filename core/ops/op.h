@@ -136,7 +136,7 @@ class Inference {
   /// Throws ValueError or TypeError: "<user's function>: <fact> (<operand> <type>, ...)".
   [[noreturn]] void value_error(const std::string& fact) const;
   [[noreturn]] void type_error(const std::string& fact) const;
-  /// " (x float32[2,3], y float32[4])", names only where the user called the op by its own; or empty.
+  /// " (x float32[2,3], y float32[4])", names where the user called the op by its own; or empty.
   std::string operand_list() const;
 
  private:
