@@ -5,6 +5,7 @@
 
 #include "core/types/text.h"
 #include "runtime/ctc_decoder.h"
+#include "runtime/size_functions.h"
 
 #include <cstring>
 #include <iostream>
@@ -31,6 +32,10 @@ constexpr SizingRow kSizingFunctions[] = {
     {"ctc_beam_search", ctc_beam_search},
     {"ctc_label_indices", ctc_label_indices},
     {"ctc_skip_idxs", ctc_skip_idxs},
+    {"sizes", sizes},
+    {"reshape_sizes", reshape_sizes},
+    {"slice_size", slice_size},
+    {"range_length", range_length},
 };
 
 }  // namespace

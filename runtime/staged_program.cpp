@@ -2,12 +2,14 @@
 // until there is none.
 #include "runtime/staged_program.h"
 
+#include "core/ir/symbol_source.h"
 #include "core/ir/traverse.h"
 #include "core/kiln/tensor_impl.h"
 #include "core/ops/lambda_builder.h"
 #include "runtime/call.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace kiln::runtime {
@@ -74,7 +76,8 @@ class Cut {
     for (const Node* call : calls_) {
       const auto& attrs = call->as<ir::HostCallAttrs>();
       stage.steps.push_back(
-          {find_sizing_function(attrs.function), attrs.payload, call->operands.size() - 1});
+          {find_sizing_function(attrs.function), attrs.payload, call->operands.size() - 1,
+           call->origin});
     }
     return stage;
   }
@@ -97,6 +100,7 @@ class Cut {
     rest.inputs.clear();  // a placeholder stays one
     rest = ir::replace_values(rest, replacements);
     rest.inputs = std::move(inputs);
+    std::erase_if(rest.sizes, [](const Value& size) { return !sizing_function(*size.node); });
     for (std::size_t i = 0; i < rest.updates.size(); ++i) {
       rest.updates[i].variable = graph_.updates[i].variable;
     }
@@ -106,16 +110,44 @@ class Cut {
  private:
   /// The calls that depend on no other one.
   void find_calls() {
+    find_undecided();
     std::unordered_set<const Node*> after;
     for (const Node* node : order_) {
-      require_none_inside(*node);
       const bool depends =
+          speaks_of_undecided(*node) ||
           std::any_of(node->operands.begin(), node->operands.end(),
                       [&](const Value& value) { return after.count(value.node.get()) != 0; });
       const bool decides = sizing_function(*node) != nullptr;
       if (decides && !depends) calls_.push_back(node);
       if (decides || depends) after.insert(node);
     }
+  }
+
+  /// The sizes that a call of this graph decides.
+  void find_undecided() {
+    for (const Node* node : order_) {
+      require_none_inside(*node);
+      if (!sizing_function(*node)) continue;
+      for (const ir::Symbol& symbol : ir::own_symbols(*node)) {
+        undecided_.emplace(symbol.id, node);
+      }
+    }
+  }
+
+  /// Whether a node, or a lambda of it, needs a size that another call of this graph decides.
+  bool speaks_of_undecided(const Node& node) const {
+    if (undecided_.empty()) return false;
+    bool speaks = false;
+    ir::for_each_symbol(node, [&](const ir::Symbol& symbol) {
+      const auto found = undecided_.find(symbol.id);
+      speaks = speaks || (found != undecided_.end() && found->second != &node);
+    });
+    ir::for_each_lambda(node, [&](const ir::Lambda& lambda) {
+      for (const Node* inner : ir::topological_order(lambda.results)) {
+        speaks = speaks || speaks_of_undecided(*inner);
+      }
+    });
+    return speaks;
   }
 
   void find_below() {
@@ -147,6 +179,7 @@ class Cut {
   const Graph& graph_;
   std::vector<Value> roots_;
   std::vector<const Node*> order_;
+  std::unordered_map<std::int64_t, const Node*> undecided_;
   std::vector<const Node*> calls_;
   std::unordered_set<const Node*> below_;
   bool is_known_ = false;
@@ -188,6 +221,7 @@ std::vector<Array> run_stages(const StagedProgram& staged, std::span<const Array
     all.insert(all.end(), results.begin(), operands);
     std::span<const Array> rest(operands, results.end());
     for (const HostStep& step : stage.steps) {
+      const ir::OriginScope scope(step.origin, /*replace=*/true);
       const std::vector<Array> found = step.function(step.payload, rest.first(step.operands));
       all.insert(all.end(), found.begin(), found.end());
       rest = rest.subspan(step.operands);

@@ -15,6 +15,7 @@ struct HostStep {
   SizingFunction function = nullptr;
   std::string payload;
   std::size_t operands = 0;  // the next so many outputs
+  ir::Origin origin;         // where errors say it was made
 };
 
 /// The program takes all arrays that there are; its first outputs are handed on, the others are

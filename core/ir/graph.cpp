@@ -6,6 +6,7 @@ namespace kiln::ir {
 std::vector<Value> Graph::roots() const {
   std::vector<Value> all = outputs;
   for (const Update& update : updates) all.push_back(update.value);
+  all.insert(all.end(), sizes.begin(), sizes.end());
   return all;
 }
 

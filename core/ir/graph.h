@@ -17,8 +17,11 @@ struct Graph {
   std::vector<Value> inputs;  // placeholders, in the order they are fed
   std::vector<Value> outputs;
   std::vector<Update> updates;
+  /// A result of each host call that decides sizes which the graph speaks of; none in a program
+  /// that a backend gets, where such sizes are those of inputs.
+  std::vector<Value> sizes = {};
 
-  /// Outputs, then the new values of updates.
+  /// Outputs, then the new values of updates, then sizes.
   std::vector<Value> roots() const;
   bool operator==(const Graph&) const = default;
 };

@@ -1,8 +1,9 @@
 // arange: an index, scaled and moved. Whole numbers are counted in 64 bits and as dims, so that
-// ends may be sizes; numbers with fractions are counted in double.
+// ends may be sizes; numbers with fractions are counted in double. What is data is counted by
+// the host at the run.
 #include <kiln/shape_ops.h>
 
-#include "core/kiln/tensor_impl.h"
+#include "core/kiln/sizing_call_impl.h"
 
 #include <array>
 #include <cmath>
@@ -19,20 +20,24 @@ struct Bound {
   const char* name;
   std::optional<Dim> whole;
   double number = 0;
+  Value data = {};  // when only the run knows
 
-  bool is_number() const { return !whole || whole->is_static(); }
+  bool is_number() const { return !data && (!whole || whole->is_static()); }
 };
 
-Bound bound_of(const Operand& operand, const char* name) {
-  if (operand.is_tensor()) {
-    const Value value = value_of(operand.tensor(), name);
-    const auto dim = dim_of(value);
-    if (!dim) {
-      Call::value_error(name, text(name, " is a tensor that is not computed from shapes (", name,
-                                   " ", value.type(), ")"));
-    }
-    return {name, dim, dim->is_static() ? static_cast<double>(dim->value()) : 0};
+Bound bound_of_tensor(const Value& value, const char* name, DType dtype) {
+  const std::string type = text(" (", name, " ", value.type(), ")");
+  if (value.rank() != 0) Call::value_error(name, text(name, " is no scalar", type));
+  if (!is_integer(value.dtype()) && !(is_float(dtype) && is_float(value.dtype()))) {
+    Call::type_error(name, text(name, " is no integer beside dtype ", dtype, type));
   }
+  const auto dim = dim_of(value);
+  if (!dim) return {name, std::nullopt, 0, value};
+  return {name, dim, dim->is_static() ? static_cast<double>(dim->value()) : 0};
+}
+
+Bound bound_of(const Operand& operand, const char* name, DType dtype) {
+  if (operand.is_tensor()) return bound_of_tensor(value_of(operand.tensor(), name), name, dtype);
   const double number = operand.real();
   if (operand.kind() != Operand::Kind::Real) return {name, Dim(operand.integer()), number};
   if (!std::isfinite(number)) Call::value_error(name, text(name, " is ", number));
@@ -50,7 +55,7 @@ struct Range {
 /// A number with a fraction has no place among integers, and none beside a size that is unknown.
 void require_whole(const Range& range, const std::string& beside) {
   for (const Bound* bound : range.bounds()) {
-    if (bound->whole) continue;
+    if (bound->whole || bound->data) continue;
     Call::type_error(bound->name, text(bound->name, " ", bound->number, " is not a 64-bit integer "
                                        "beside ", beside));
   }
@@ -86,10 +91,26 @@ void require_in_range(const Range& range, const Dim& length, DType dtype) {
   }
 }
 
-Value offset_of(const Bound& start, DType dtype) {
-  if (!start.whole) return ir::scalar_constant(dtype, start.number);
-  if (!start.whole->is_static()) return ir::cast(ir::dim_size(*start.whole), dtype);
-  return ir::scalar_constant_int(dtype, start.whole->value());
+Value scalar_of(const Bound& bound, DType dtype) {
+  if (bound.data) return ir::cast(bound.data, dtype);
+  if (!bound.whole) return ir::scalar_constant(dtype, bound.number);
+  if (!bound.whole->is_static()) return ir::cast(ir::dim_size(*bound.whole), dtype);
+  return ir::scalar_constant_int(dtype, bound.whole->value());
+}
+
+Dim length_of(const Range& range, DType dtype) {
+  const bool is_known = range.start.is_number() && range.stop.is_number();
+  if (range.start.data || range.stop.data) {
+    const DType wide = is_float(dtype) ? DType::Float64 : DType::Int64;
+    std::vector<Value> ends;
+    for (const Bound* bound : range.bounds()) ends.push_back(scalar_of(*bound, wide));
+    return sizes_at_run("range_length", std::string(dtype_name(dtype)), ends, 1).front();
+  }
+  if (!is_known) require_whole(range, "a size that is unknown");
+  const bool is_whole = range.start.whole && range.stop.whole && range.step.whole;
+  const Dim length = is_whole ? whole_length(range) : fractional_length(range);
+  require_in_range(range, length, dtype);
+  return length;
 }
 
 Tensor make_arange(const Operand& start, const Operand& stop, double step,
@@ -100,18 +121,15 @@ Tensor make_arange(const Operand& start, const Operand& stop, double step,
       dtype != DType::Float64) {
     Call::type_error("dtype", text("dtype ", dtype, " is none of int32, int64, float32, float64"));
   }
-  const Range range{bound_of(start, "start"), bound_of(stop, "stop"), bound_of(step, "step")};
+  const Range range{bound_of(start, "start", dtype), bound_of(stop, "stop", dtype),
+                    bound_of(step, "step", dtype)};
   if (step == 0) Call::value_error("step", "step is 0");
   if (!is_float(dtype)) require_whole(range, text("dtype ", dtype));
-  const bool is_known = range.start.is_number() && range.stop.is_number();
-  if (!is_known) require_whole(range, "a size that is unknown");
-  const bool is_whole = range.start.whole && range.stop.whole && range.step.whole;
-  const Dim length = is_whole ? whole_length(range) : fractional_length(range);
-  require_in_range(range, length, dtype);
+  const Dim length = length_of(range, dtype);
   const DType wide = is_float(dtype) ? DType::Float64 : DType::Int64;
   const Value index = ir::iota({wide, {length}}, 0);
   const Value scaled = step == 1 ? index : index * ir::like(index, step);
-  const Value offset = ir::broadcast_to(offset_of(range.start, wide), index.dims());
+  const Value offset = ir::broadcast_to(scalar_of(range.start, wide), index.dims());
   return wrap(ir::cast(scaled + offset, dtype));
 }
 

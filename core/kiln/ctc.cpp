@@ -3,6 +3,7 @@
 
 #include "core/kiln/ctc_impl.h"
 #include "core/kiln/formulas_impl.h"
+#include "core/kiln/sizing_call_impl.h"
 #include "core/kiln/sparse_impl.h"
 #include "core/ops/lambda_builder.h"
 
@@ -170,17 +171,6 @@ Value interleaved(const Value& labels) {
   return ir::concat({ir::reshape(pairs, {2 * count}), blanks({1})}, 0);
 }
 
-/// Calls a function that decides the sizes of its results.
-ir::NodeRef sizing_call(const char* function, std::string payload, std::vector<ir::Type> results,
-                        std::vector<Value> inputs) {
-  ir::HostCallAttrs attrs;
-  attrs.function = function;
-  attrs.payload = std::move(payload);
-  attrs.results = std::move(results);
-  inputs.insert(inputs.begin(), ir::current_position());
-  return ir::make_node(Op::HostCall, std::move(attrs), std::move(inputs));
-}
-
 void require_paths(const CtcDecodeOptions& options) {
   if (options.beam_width < 1) {
     Call::value_error("beam_width", text("beam_width is ", options.beam_width));
@@ -219,13 +209,13 @@ CtcDecoded ctc_decode(const Operand& y_pred, const Operand& input_length,
   results.push_back({DType::Float64, {samples, paths}});
   const std::string payload =
       options.greedy ? "" : text(options.beam_width, " ", paths, " ", options.merge_repeated);
-  const ir::NodeRef found =
+  const std::vector<Value> found =
       sizing_call(options.greedy ? "ctc_greedy" : "ctc_beam_search", payload, results,
                   {ir::cast(raw, DType::Float64) + epsilon(),
                    ir::with_dims(ir::cast(lengths, DType::Int64), {samples})});
   CtcDecoded decoded;
-  for (std::uint32_t i = 0; i < paths; ++i) decoded.decoded.push_back(wrap({found, i}));
-  decoded.log_prob = wrap(ir::cast({found, static_cast<std::uint32_t>(paths)}, raw.dtype()));
+  for (std::size_t i = 0; i + 1 < found.size(); ++i) decoded.decoded.push_back(wrap(found[i]));
+  decoded.log_prob = wrap(ir::cast(found.back(), raw.dtype()));
   return decoded;
 }
 
@@ -239,13 +229,14 @@ Tensor ctc_label_dense_to_sparse(const Operand& labels, const Operand& label_len
   if (equal(dense.dims()[0], lengths.dims()[0]) == ir::Answer::No) {
     Call::value_error("label_lengths", text("batch sizes differ", types));
   }
-  const Dim count = Dim::fresh("ctc_label_dense_to_sparse.count");
+  const Dim own = Dim::fresh("ctc_label_dense_to_sparse.count");
   const Dims row{dense.dims()[0]};
-  const ir::NodeRef found = sizing_call(
-      "ctc_label_indices", "", {{DType::Int64, {count, 2}}},
-      {ir::dim_size(dense.dims()[1]), ir::with_dims(ir::cast(lengths, DType::Int64), row)});
   SparseParts parts;
-  parts.indices = {found, 0};
+  parts.indices = sizing_call("ctc_label_indices", "", {{DType::Int64, {own, 2}}},
+                              {ir::dim_size(dense.dims()[1]),
+                               ir::with_dims(ir::cast(lengths, DType::Int64), row)})
+                      .front();
+  const Dim count = parts.indices.dims()[0];
   parts.dims = dense.dims();
   const Value i = ir::reshape(ir::slice_axis(parts.indices, 1, 0, 1), {count});
   const Value j = ir::reshape(ir::slice_axis(parts.indices, 1, 1, 2), {count});
@@ -264,7 +255,7 @@ Tensor ctc_create_skip_idxs(const Operand& Y) {
   const Call call("ctc_create_skip_idxs", Y.where());
   const Value labels = ir::cast(labels_of(Y), DType::Int64);
   const ir::Type result{DType::Int64, {Dim::fresh("ctc_create_skip_idxs.count")}};
-  return wrap({sizing_call("ctc_skip_idxs", "", {result}, {labels}), 0});
+  return wrap(sizing_call("ctc_skip_idxs", "", {result}, {labels}).front());
 }
 
 CtcStep ctc_update_log_p(const Operand& skip_idxs, const Operand& zeros, const Operand& active,

@@ -110,8 +110,9 @@ Tensor random_binomial(const Shape& shape, const RandomBinomialOptions& options,
   const Call call("random_binomial", where);
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
   const Dims dims = dims_of(shape);
-  const Value u = Draws(options.seed).uniform(wide(dtype), dims);
-  return wrap(ir::cast(ir::less(u, ir::like(u, options.p)), dtype));
+  // In (0, 1], so that a p of 0 never gives 1 and a p of 1 always does.
+  const Value u = 1.0 - Draws(options.seed).uniform(wide(dtype), dims);
+  return wrap(ir::cast(ir::less_equal_to(u, ir::like(u, options.p)), dtype));
 }
 
 Tensor truncated_normal(const Shape& shape, const RandomNormalOptions& options, Where where) {

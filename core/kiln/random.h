@@ -1,7 +1,8 @@
 // Random tensors: group N of the K functions, and dropout. Every evaluation draws anew; a graph's
 // draws are fixed by the seed, the number of the call, the step inside a loop and the element, on
 // every backend alike (Philox 4x32-10, Salmon et al. 2011). `shape` is a list of sizes, of which
-// some or all may be computed from shapes; ValueError for None, a negative size and other tensors.
+// some or all may be integer scalar tensors, or an integer vector tensor of known length;
+// ValueError for None, a negative size (at the call when it is data) and other tensors.
 // Draws have no gradient.
 #pragma once
 
@@ -28,7 +29,7 @@ struct RandomBinomialOptions {
 };
 struct DropoutOptions {
   /// Broadcasts to x's shape: axes of size 1 share their mask, None is x's size.
-  /// A list or a vector tensor computed from shapes; unset: the shape of x.
+  /// A list or an integer vector tensor; unset: the shape of x.
   Shape noise_shape = Shape::unset();
   std::optional<std::int64_t> seed = {};
 };

@@ -2,6 +2,7 @@
 #include <kiln/shape_ops.h>
 
 #include "core/kiln/formulas_impl.h"
+#include "core/kiln/sizing_call_impl.h"
 #include "core/kiln/sparse_impl.h"
 
 #include <algorithm>
@@ -13,19 +14,33 @@ using ir::Dim;
 using ir::Dims;
 using ir::Value;
 
+/// The dims of a target shape with entries that are data: those that are -1 in `dims` are known at
+/// the run alone.
+Dims target_dims_at_run(const Value& x, const std::vector<Value>& scalars, Dims dims) {
+  const Value count = ir::dim_size(product(x.dims()));
+  const Dims data =
+      sizes_at_run("reshape_sizes", "shape", {vector_of(scalars), count}, scalars.size());
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == Dim(-1)) dims[i] = data[i];
+  }
+  return dims;
+}
+
 /// The dims of a target shape in which one entry may be -1.
 Dims target_dims(const Value& x, const Shape& shape) {
-  Dims dims;
-  if (shape.is_tensor()) {
-    dims = dims_of(shape);
-  } else {
-    for (const ShapeEntry& entry : shape.entries()) {
-      if (entry.is_none()) {
-        Call::value_error("shape", "shape holds None; use -1 for the size that is left");
-      }
-      dims.push_back(entry.is_tensor() ? dims_of(Shape({entry})).front() : Dim(entry.size()));
-    }
+  for (std::size_t i = 0; !shape.is_tensor() && i < shape.entries().size(); ++i) {
+    if (!shape.entries()[i].is_none()) continue;
+    Call::value_error("shape", "shape holds None; use -1 for the size that is left");
   }
+  const std::vector<Value> scalars = integers_in(shape, "shape");
+  Dims dims;
+  bool is_known = true;
+  for (const Value& scalar : scalars) {
+    const auto dim = dim_of(scalar);
+    is_known = is_known && dim;
+    dims.push_back(dim.value_or(-1));
+  }
+  if (!is_known) return target_dims_at_run(x, scalars, dims);
   const auto is_free = [](const Dim& dim) { return dim.is_static() && dim.value() == -1; };
   const auto free = std::find_if(dims.begin(), dims.end(), is_free);
   if (free == dims.end()) return dims;

@@ -24,10 +24,9 @@ struct ArangeOptions {
 };
 
 /// x with another shape of as many elements, in C order. One entry may be -1 (what is left); an
-/// entry may be an integer scalar tensor, and the whole shape an integer vector tensor, computed
-/// from shapes and constants.
-/// Errors: ValueError when the number of elements differs, for None, a second -1, -1 beside a size
-/// of 0, another negative size, and a tensor that is not computed from shapes.
+/// entry may be an integer scalar tensor, and the whole shape an integer vector tensor of known
+/// length. Errors: ValueError when the number of elements differs, for None, a second -1, -1 beside
+/// a size of 0 and another negative size (at the call when they are data), and for other tensors.
 ///     const auto x = K::constant({{1., 2.}, {3., 4.}});
 ///     K::eval(K::reshape(x, {4, -1}));  // [[1.] [2.] [3.] [4.]]
 KILN_API Tensor reshape(const Operand& x, const Shape& shape);
@@ -86,11 +85,11 @@ KILN_API Tensor repeat(const Operand& x, std::int64_t n);
 KILN_API Tensor tile(const Operand& x, const std::vector<std::int64_t>& n);
 KILN_API Tensor tile(const Operand& x, std::int64_t n);
 /// start, start + step, .. before stop, as a vector; with one argument it is stop and start is 0.
-/// Empty when stop lies the other way. start and stop may be integer scalar tensors computed from
-/// shapes. Element i is start + i step, in 64 bits or in float64, and then the dtype. No gradient.
-/// Errors: ValueError for a step of 0, ends that are not finite, elements outside of int32 and ends
-/// that are data; TypeError for another dtype, and for a number with a fraction where the dtype is
-/// an integer's or a size is unknown.
+/// Empty when stop lies the other way. start and stop may be scalar tensors: integers, or floating
+/// point where the dtype is. Element i is start + i step, in 64 bits or in float64, and then the
+/// dtype. No gradient. Errors: ValueError for a step of 0, ends that are no scalars or not finite
+/// and elements outside of int32 (at the call when they are data); TypeError for another dtype, and
+/// for a fraction where the dtype is an integer's or a size is unknown.
 ///     const auto x = K::arange(1, 7, 2);
 ///     K::eval(x);  // [1 3 5]
 KILN_API Tensor arange(const Operand& stop, const ArangeOptions& options = {});
@@ -106,10 +105,8 @@ KILN_API Tensor arange(const Operand& start, const Operand& stop, double step,
 KILN_API Tensor one_hot(const Operand& indices, std::int64_t num_classes);
 /// Of each axis i of x the size[i] elements from start[i] on. The entries are numbers or integer
 /// scalar tensors, or the whole list an integer vector tensor; a size of -1 is what is left.
-/// Sizes, and starts of axes with such a size, must be computed from shapes; other starts may be
-/// any integers. Errors: ValueError when a list has another length than the rank of x, when an
-/// entry is None or no integer and when the elements lie outside (at the call when that is
-/// unknown).
+/// Errors: ValueError when a list has another length than the rank of x, when an entry is None or
+/// no integer and when the elements lie outside (at the call when that is unknown).
 ///     const auto x = K::constant({{1., 2.}, {3., 4.}});
 ///     K::eval(K::slice(x, {1, 0}, {1, -1}));  // [[3. 4.]]
 KILN_API Tensor slice(const Operand& x, const Shape& start, const Shape& size);

@@ -1,7 +1,8 @@
 // Shapes as tensors: integer scalars and vectors that are computed from constants and sizes are
-// evaluated back to dims, so that reshape(x, {shape(x)[0], -1}) keeps its symbols.
-#include "core/kiln/tensor_impl.h"
+// evaluated back to dims, so that reshape(x, {shape(x)[0], -1}) keeps its symbols. What is data has
+// a symbol that only the run gives a value.
 #include "core/ir/traverse.h"
+#include "core/kiln/sizing_call_impl.h"
 
 #include <cstring>
 #include <unordered_map>
@@ -155,22 +156,6 @@ Elements evaluate(const Value& value) {
   return known.at(value.node.get());
 }
 
-Dim entry_dim(const ShapeEntry& entry, std::size_t i, const char* argument) {
-  if (entry.is_none()) {
-    Call::value_error(argument, text(argument, "[", i, "] is None; a size is needed"));
-  }
-  if (!entry.is_tensor() && entry.size() < 0) {
-    Call::value_error(argument, text(argument, "[", i, "] is ", entry.size()));
-  }
-  if (!entry.is_tensor()) return entry.size();
-  const auto dim = dim_of(value_of(entry.tensor(), argument));
-  if (!dim) {
-    Call::value_error(argument, text(argument, "[", i, "] is a tensor that is not computed from "
-                                     "shapes (", entry.tensor(), ")"));
-  }
-  return *dim;
-}
-
 }  // namespace
 
 std::optional<Dim> dim_of(const Value& scalar) {
@@ -183,19 +168,27 @@ std::optional<Dims> dims_of_vector(const Value& vector) {
 }
 
 Dims dims_of(const Shape& shape, const char* argument) {
-  if (!shape.is_tensor()) {
-    Dims dims;
-    for (const ShapeEntry& entry : shape.entries()) {
-      dims.push_back(entry_dim(entry, dims.size(), argument));
+  for (std::size_t i = 0; !shape.is_tensor() && i < shape.entries().size(); ++i) {
+    if (!shape.entries()[i].is_none()) continue;
+    Call::value_error(argument, text(argument, "[", i, "] is None; a size is needed"));
+  }
+  const std::vector<Value> scalars = integers_in(shape, argument);
+  Dims dims;
+  bool is_known = true;
+  for (const Value& scalar : scalars) {
+    const auto dim = dim_of(scalar);
+    if (dim && less_equal(0, *dim) == ir::Answer::No) {
+      Call::value_error(argument, text(argument, "[", dims.size(), "] is ", *dim));
     }
-    return dims;
+    is_known = is_known && dim;
+    dims.push_back(dim.value_or(-1));
   }
-  const auto dims = dims_of_vector(value_of(shape.tensor(), argument));
-  if (!dims) {
-    Call::value_error(argument, text(argument, " is a tensor that is not computed from shapes (",
-                                     shape.tensor(), ")"));
+  if (is_known) return dims;
+  const Dims data = sizes_at_run("sizes", argument, {vector_of(scalars)}, scalars.size());
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == Dim(-1)) dims[i] = data[i];
   }
-  return *dims;
+  return dims;
 }
 
 }  // namespace kiln

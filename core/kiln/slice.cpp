@@ -1,7 +1,7 @@
-// slice: one Slice node per axis where its start is a size, a gather where only the run knows it.
+// slice: one Slice node per axis where its start is a size, a gather where it is data.
 #include <kiln/shape_ops.h>
 
-#include "core/kiln/tensor_impl.h"
+#include "core/kiln/sizing_call_impl.h"
 
 namespace kiln {
 namespace {
@@ -16,30 +16,14 @@ using ir::Value;
 
 /// The integer scalars of a list of starts or sizes, one for each axis of x.
 std::vector<Value> entries_of(const Shape& list, const Value& x, const char* argument) {
-  std::vector<Value> entries;
   if (list.is_tensor()) {
     const Value vector = value_of(list.tensor(), argument);
-    if (!is_integer(vector.dtype()) || vector.rank() != 1) {
-      Call::value_error(argument, text(argument, " is no integer vector (", argument, " ",
-                                       vector.type(), ")"));
+    // A vector of unknown length is taken to fit.
+    if (vector.rank() == 1 && equal(vector.dims()[0], x.rank()) == ir::Answer::Unknown) {
+      return integers_in(wrap(ir::with_dims(vector, {x.rank()})), argument);
     }
-    const Dim& count = vector.dims()[0];
-    if (equal(count, x.rank()) == ir::Answer::No) wrong_count(count, x, argument);
-    const Value known = ir::with_dims(vector, {x.rank()});
-    for (int i = 0; i < x.rank(); ++i) {
-      entries.push_back(ir::reshape(ir::slice_axis(known, 0, i, i + 1), {}));
-    }
-    return entries;
   }
-  for (const ShapeEntry& entry : list.entries()) {
-    if (entry.is_none()) Call::value_error(argument, text(argument, " holds None"));
-    entries.push_back(entry.is_tensor() ? value_of(entry.tensor(), argument)
-                                        : ir::scalar_constant_int(DType::Int64, entry.size()));
-    const ir::Type& type = entries.back().type();
-    if (is_integer(type.dtype) && type.rank() == 0) continue;
-    Call::value_error(argument, text(argument, " holds a tensor that is no integer scalar (",
-                                     argument, " ", type, ")"));
-  }
+  std::vector<Value> entries = integers_in(list, argument);
   const Dim count = static_cast<std::int64_t>(entries.size());
   if (!(count == Dim(x.rank()))) wrong_count(count, x, argument);
   return entries;
@@ -48,20 +32,20 @@ std::vector<Value> entries_of(const Shape& list, const Value& x, const char* arg
 /// Elements of one axis from a start that only the run knows.
 Value sliced_at_run(const Value& x, int axis, const Value& start, const Dim& size) {
   const Value index = ir::iota({DType::Int64, {size}}, 0);
-  const Value from = ir::broadcast_to(ir::cast(start, DType::Int64), index.dims());
+  const Value from = ir::broadcast_to(start, index.dims());
   return ir::gather(x, index + from, axis);
 }
 
 Value sliced(const Value& x, int axis, const Value& start, const Value& size) {
   const Dim& whole = x.dims()[static_cast<std::size_t>(axis)];
   const auto from = dim_of(start), count = dim_of(size);
-  if (!count) {
-    Call::value_error("size", text("size of axis ", axis, " is not computed from shapes"));
-  }
-  const bool is_rest = count->is_static() && count->value() == -1;
-  if (!from && is_rest) {
-    Call::value_error("size", text("size of axis ", axis, " is -1 but its start is not computed "
-                                   "from shapes"));
+  const bool is_rest = count && count->is_static() && count->value() == -1;
+  if (!count || (is_rest && !from)) {
+    const std::vector<Value> known_at_run{start, size, ir::dim_size(whole)};
+    const Dim found =
+        sizes_at_run("slice_size", text("size[", axis, "]"), known_at_run, 1).front();
+    return from ? ir::slice_axis(x, axis, *from, *from + found)
+                : sliced_at_run(x, axis, start, found);
   }
   if (!from) return sliced_at_run(x, axis, start, *count);
   const Dim limit = is_rest ? whole : *from + *count;

@@ -130,7 +130,8 @@ struct NameOptions {
   std::string name = {};
 };
 
-/// One entry of a shape: a size, None, or an integer scalar tensor that is computed from shapes.
+/// One entry of a shape: a size, None, or an integer scalar tensor. A function with sizes that are
+/// data, not computed from shapes, runs in stages: everything that the sizes need first.
 class KILN_API ShapeEntry {
  public:
   template <class Integer, std::enable_if_t<std::is_integral_v<Integer>, int> = 0>
@@ -151,8 +152,8 @@ class KILN_API ShapeEntry {
   bool is_tensor_ = false;
 };
 
-/// A shape argument: {} is a scalar, {K::None, 784} a matrix with any number of rows, a tensor of
-/// rank 1 a shape that is computed from shapes; Shape::unset() is "not given".
+/// A shape argument: {} is a scalar, {K::None, 784} a matrix with any number of rows, an integer
+/// tensor of rank 1 and known length one entry per element; Shape::unset() is "not given".
 class KILN_API Shape {
  public:
   Shape(std::initializer_list<ShapeEntry> entries) : entries_(entries) {}

@@ -95,7 +95,8 @@ DType floatx_dtype();
 int axis_of(std::int64_t axis, int rank, const char* argument = "axis");
 /// Axes made non-negative, sorted; all when unset. ValueError when out of range or repeated.
 ir::Ints axes_of(const Axes& axes, int rank, const char* argument = "axis");
-/// Dims of a shape argument that must be known or computed from shapes; ValueError for None.
+/// Dims of a shape argument; ValueError for None and sizes that are known to be negative. What is
+/// data has a symbol that a host function gives its value.
 ir::Dims dims_of(const Shape& shape, const char* argument = "shape");
 /// The dim that an integer scalar is, when it is computed from constants and shapes.
 std::optional<ir::Dim> dim_of(const ir::Value& scalar);

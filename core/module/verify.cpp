@@ -2,6 +2,7 @@
 #include "core/module/verify.h"
 
 #include "core/ir/lambda.h"
+#include "core/ir/symbol_source.h"
 #include "core/ir/traverse.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
@@ -67,34 +68,12 @@ class Verifier {
     }
   }
 
-  // ---- the first symbol without a source ----
-  const ir::Symbol* unbound(const ir::Dim& dim) {
-    if (dim.is_static()) return nullptr;
-    const ir::Symbol* found = nullptr;
-    ir::for_each_symbol(dim, [&](const ir::Symbol& symbol) {
-      if (!found && symbols_.count(symbol.id) == 0) found = &symbol;
-    });
-    return found;
-  }
-  const ir::Symbol* unbound(const ir::Type& type) { return unbound(type.dims); }
-  template <class Item>
-  const ir::Symbol* unbound(const std::vector<Item>& items) {
-    for (const Item& item : items) {
-      if (const ir::Symbol* symbol = unbound(item)) return symbol;
-    }
-    return nullptr;
-  }
-  template <class Other>
-  const ir::Symbol* unbound(const Other&) {
-    return nullptr;
-  }
-
   Fault check_symbols(const Node& node) {
-    const ir::Symbol* symbol = unbound(node.types);
-    ir::for_each_field(node.attrs, [&](const char*, const auto& member) {
-      if (!symbol) symbol = unbound(member);
+    const ir::Symbol* unbound = nullptr;
+    ir::for_each_symbol(node, [&](const ir::Symbol& symbol) {
+      if (!unbound && symbols_.count(symbol.id) == 0) unbound = &symbol;
     });
-    if (symbol) return text("size ", symbol->name, " has no source", at(node));
+    if (unbound) return text("size ", unbound->name, " has no source", at(node));
     return std::nullopt;
   }
 

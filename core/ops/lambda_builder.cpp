@@ -188,12 +188,7 @@ std::vector<Value> replace_values(std::span<const Value> roots, const Replacemen
 }
 
 Graph replace_values(const Graph& graph, const Replacements& replacements) {
-  const std::vector<Value> roots = replace_values(graph.roots(), replacements);
-  Graph result = graph;
-  std::size_t next = 0;
-  for (Value& output : result.outputs) output = roots[next++];
-  for (Update& update : result.updates) update.value = roots[next++];
-  return result;
+  return with_roots(graph, replace_values(graph.roots(), replacements));
 }
 
 NodeRef with_operands(const Node& node, std::vector<Value> operands) {

@@ -74,6 +74,7 @@ Graph with_roots(const Graph& graph, const std::vector<Value>& roots) {
   std::size_t next = 0;
   for (Value& output : result.outputs) output = roots[next++];
   for (Update& update : result.updates) update.value = roots[next++];
+  for (Value& size : result.sizes) size = roots[next++];
   return result;
 }
 

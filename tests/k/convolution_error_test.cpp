@@ -190,8 +190,8 @@ const std::vector<Misuse> kErrors = {
      "conv2d_transpose: a window over 3 elements does not fit into 2 of spatial axis 0 (x "
      "float32[2,2,5,1])"},
     {__LINE__ + 1, Fault::Value,
-     [] { return conv2d_transpose(of({2, 3, 3, 1}), of({3, 3, 1, 1}), of({4}, "int32")); },
-     "conv2d_transpose: output_shape is a tensor that is not computed from shapes (p int32[4])"},
+     [] { return conv2d_transpose(of({2, 3, 3, 1}), of({3, 3, 1, 1}), of({3}, "int32")); },
+     "conv2d_transpose: output_shape has 3 entries, not 4 (x float32[2,3,3,1])"},
     {__LINE__ + 2, Fault::Value,
      [] {
        return conv2d_transpose(of({2, 3, 3, 1}), of({3, 3, 1, 1}), {2, 5, 5, 1}, {.strides = 0});

@@ -97,15 +97,6 @@ TEST_CASE("a shape computed from a shape keeps its symbols", "[k]") {
   CHECK(int_shape(x.slice(1, {})[0]) == Sizes{4, 3});
 }
 
-TEST_CASE("a shape that depends on values is refused", "[k]") {
-  const Tensor x = placeholder({.shape = {None, 4}, .name = "x"});
-  const Tensor n = placeholder({.shape = {}, .dtype = "int32", .name = "n"});
-  CHECK_THROWS_WITH(reshape(x, {n, -1}),
-                    Catch::Matchers::StartsWith(
-                        "reshape: shape[0] is a tensor that is not computed from "
-                        "shapes (n int32[])"));
-}
-
 TEST_CASE("integers of the full range stay what they are", "[k]") {
   const Operand large(std::uint64_t{1} << 63);
   CHECK(large.kind() == Operand::Kind::Real);
