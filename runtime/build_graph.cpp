@@ -1,11 +1,11 @@
 // Checks of what the user gave: inputs are placeholders, updates fit, everything needed is fed.
 #include "runtime/build_graph.h"
 
-#include "core/ir/symbol_source.h"
 #include "core/ir/traverse.h"
 #include "core/kiln/learning_phase_impl.h"
 #include "core/kiln/sparse_impl.h"
 #include "core/ops/lambda_builder.h"
+#include "runtime/staged_program.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -97,24 +97,6 @@ void require_fed(const Graph& graph) {
                                      label(placeholder), ", made at ", made.file, ":", made.line,
                                      ")"));
   }
-}
-
-/// The host calls that decide sizes of the graph's values, which need not be operands of any.
-std::vector<Value> deciding_calls(const Graph& graph) {
-  std::vector<Value> calls;
-  for (const ir::NodeRef& call : ir::symbol_sources(graph.roots())) calls.push_back({call, 0});
-  const auto is_inside = [](std::span<const Value> values) {
-    const std::vector<const ir::Node*> order = ir::topological_order(values);
-    return std::any_of(order.begin(), order.end(),
-                       [](const ir::Node* node) { return node->op == ir::Op::Parameter; });
-  };
-  if (!is_inside(calls)) return calls;
-  const auto call = std::find_if(calls.begin(), calls.end(),
-                                 [&](const Value& one) { return is_inside({&one, 1}); });
-  const ir::Origin& made = call->node->origin;
-  Call::value_error("", text("a size of ", made.function, " is data of a step or a branch, which "
-                             "cannot decide sizes (made at ", made.where.file, ":",
-                             made.where.line, ")"));
 }
 
 /// learning_phase() is 0 in a function that does not take it.

@@ -25,19 +25,27 @@ SizingFunction sizing_function(const Node& node) {
   return find_sizing_function(node.as<ir::HostCallAttrs>().function);
 }
 
+[[noreturn]] void refuse_inside(const ir::Origin& made) {
+  Call::value_error("", text("a size of ", made.function, " is data of a step or a branch, which "
+                             "cannot decide sizes (made at ", made.where.file, ":",
+                             made.where.line, ")"));
+}
+
 /// Bodies run at the backend, which cannot stop in the middle of one.
 void require_none_inside(const Node& node) {
   ir::for_each_lambda(node, [&](const ir::Lambda& lambda) {
     for (const Node* inner : ir::topological_order(lambda.results)) {
       require_none_inside(*inner);
-      if (!sizing_function(*inner)) continue;
-      const ir::Origin& made = inner->origin;
-      Call::value_error(
-          "", text("the result of ", made.function,
-                   " has a size of its own, which a loop or a branch cannot hold (made at ",
-                   made.where.file, ":", made.where.line, ")"));
+      if (sizing_function(*inner)) refuse_inside(inner->origin);
     }
   });
+}
+
+/// Whether some of the values are computed from an argument of a loop's or branch's body.
+bool is_inside(std::span<const Value> values) {
+  const std::vector<const Node*> order = ir::topological_order(values);
+  return std::any_of(order.begin(), order.end(),
+                     [](const Node* node) { return node->op == Op::Parameter; });
 }
 
 /// Whether a stage gives it to the next instead of having it computed again. Values of nodes
@@ -187,6 +195,16 @@ class Cut {
 };
 
 }  // namespace
+
+std::vector<Value> deciding_calls(const Graph& graph) {
+  std::vector<Value> calls;
+  for (const ir::NodeRef& call : ir::symbol_sources(graph.roots())) calls.push_back({call, 0});
+  if (!is_inside(calls)) return calls;
+  for (const Value& call : calls) {
+    if (is_inside({&call, 1})) refuse_inside(call.node->origin);
+  }
+  return calls;
+}
 
 std::string stage_directory(const std::string& directory, std::size_t i) {
   return directory + "/stage-" + std::to_string(i + 1);

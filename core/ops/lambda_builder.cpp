@@ -3,6 +3,7 @@
 
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
+#include "core/ops/rewrite_graph.h"
 
 #include <atomic>
 #include <unordered_set>

@@ -329,8 +329,8 @@ TEST_CASE("a loop cannot hold a size of its own", "[k]") {
       [](const Tensor& row) { return sum(ctc_create_skip_idxs(row)); }, x, {.dtype = "int64"});
   const std::string message = testing::error_text<Error>([&] { function({x}, {counts}); });
   CHECK(message.substr(0, message.find(" (made at ")) ==
-        "function: the result of ctc_create_skip_idxs has a size of its own, which a loop or a "
-        "branch cannot hold");
+        "function: a size of ctc_create_skip_idxs is data of a step or a branch, which cannot "
+        "decide sizes");
 }
 
 TEST_CASE("misuse of the parts of a CTC cost", "[k]") {
