@@ -81,7 +81,7 @@ Tensor conv(const Operand& x, const Operand& kernel, const ConvOptions& options,
 }
 
 /// The depthwise stage, its channels last: a group for each channel.
-Value depthwise(const Plan& plan) {
+Value depthwise(Plan plan) {
   Dims dims = plan.kernel.dims();
   const std::size_t spatial = plan.strides.size();
   require_channels(plan.x, dims[spatial], plan.kernel, "depthwise_kernel");
@@ -89,11 +89,13 @@ Value depthwise(const Plan& plan) {
   if (plan.x.dims().back().is_static()) dims[spatial] = plan.x.dims().back();
   const Value kernel = ir::with_dims(plan.kernel, dims);
   const Dim channels = dims[spatial], multiplier = dims[spatial + 1];
-  // Without channels there is nothing to keep apart.
-  const bool none = channels == Dim(0);
-  dims[spatial] = none ? 0 : 1;
+  Dims input = plan.x.dims();
+  input.back() = channels;
+  plan.x = ir::with_dims(plan.x, input);
+  // Without channels there is nothing to keep apart: one group of none.
+  dims[spatial] = min(channels, 1);
   dims[spatial + 1] = channels * multiplier;
-  return forward(plan, ir::reshape(kernel, dims), none ? Dim(1) : channels);
+  return forward(plan, ir::reshape(kernel, dims), max(channels, 1));
 }
 
 Tensor separable(const Operand& x, const Operand& depthwise_kernel,

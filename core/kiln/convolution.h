@@ -94,7 +94,7 @@ KILN_API Tensor conv3d_transpose(const Operand& x, const Operand& kernel,
 /// Images as for conv2d, each channel convolved by itself: the kernel is (rows, columns, channels,
 /// multiplier), and channel c * multiplier + m of the result is channel c under kernel[.., c, m].
 /// Formula: Keras 2.3.1's NumPy engine.
-/// Errors: those of conv1d; ValueError at a call with no channels whose number was unknown.
+/// Errors: those of conv1d.
 ///     const auto x = K::reshape(K::constant({2., 3.}), {1, 1, 1, 2});
 ///     const auto kernel = K::reshape(K::constant({1., 10., 2., 20.}), {1, 1, 2, 2});
 ///     K::eval(K::flatten(K::depthwise_conv2d(x, kernel)));  // [ 2. 20. 6. 60.]

@@ -235,6 +235,21 @@ std::vector<Row> rows_by_hand() {
          return depthwise_conv2d(x, kernel, {.padding = "same"});
        },
        f32({1, 2, 2, 0}, {})},
+      {"depthwise_conv2d no channels, an unknown number",
+       {f32({1, 2, 2, 0}, {}), f32({2, 1, 0, 3}, {})},
+       [](const Tensors& x) { return depthwise_conv2d(x[0], x[1], {.padding = "same"}); },
+       f32({1, 2, 2, 0}, {})},
+      {"depthwise_conv2d no channels, gradients",
+       {f32({1, 2, 2, 0}, {}), f32({2, 1, 0, 3}, {})},
+       [](const Tensors& x) {
+         const auto g = gradients(depthwise_conv2d(x[0], x[1]), {x[0], x[1]});
+         return concatenate({flatten(g[0]), flatten(g[1]), cast(shape(g[1]), "float32")}, {.axis = 0});
+       },
+       f32({4}, {2, 1, 0, 3})},
+      {"separable_conv2d no channels",
+       {f32({1, 2, 2, 0}, {}), f32({2, 1, 0, 3}, {}), f32({1, 1, 0, 2}, {})},
+       [](const Tensors& x) { return separable_conv2d(x[0], x[1], x[2]); },
+       f32({1, 1, 2, 2}, {0, 0, 0, 0})},
       {"depthwise_conv2d no multiples", {f32({1, 1, 1, 2}, {1, 2}), f32({1, 1, 2, 0}, {})},
        [](const Tensors& x) { return depthwise_conv2d(x[0], x[1]); }, f32({1, 1, 1, 0}, {})},
       {"depthwise_conv2d channel c times mult plus m", {f32({1, 1, 1, 2}, {1, 10}),
