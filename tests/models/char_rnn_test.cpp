@@ -1,5 +1,6 @@
 // The main job as a user runs it: build/bin/char_rnn on real text, on a backend loaded at run time.
 #include "tests/catch.h"
+#include "tests/environment.h"
 #include "tests/process.h"
 #include "tests/scratch.h"
 
@@ -16,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using kiln::testing::contents_of;
 using kiln::testing::last_line;
 using kiln::testing::Outcome;
 using kiln::testing::Scratch;
@@ -66,6 +68,23 @@ TEST_CASE("a small character model learns real text", "[slow]") {
           1);
   CHECK(held_back < 3.2);
   CHECK(fs::exists(scratch.path("char_rnn_loss.svg")));
+}
+
+TEST_CASE("training runs one loop forwards and one backwards") {
+  const Scratch scratch;
+  const kiln::testing::EnvironmentVariable dump("KILN_DUMP", scratch.path("d") + ":graph,module");
+  REQUIRE(char_rnn(scratch, kSmall + "--steps 0").status == 0);
+  const auto loops = [&](const char* file, const std::string& reverse) {
+    const std::string text = contents_of(scratch.path("d/fn-000-train/") + file);
+    const std::string attribute = " reverse=" + reverse;
+    std::size_t count = 0, at = 0;
+    for (; (at = text.find(attribute, at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  CHECK(loops("00-user.kir", "false") == 2);  // the loss, and what the gradient reads
+  CHECK(loops("00-user.kir", "true") == 1);
+  CHECK(loops("40-module.kir", "false") == 1);
+  CHECK(loops("40-module.kir", "true") == 1);
 }
 
 TEST_CASE("the same seed gives the same digits, another one others") {
@@ -132,6 +151,20 @@ TEST_CASE("text that is empty or not there is an error") {
   const Outcome brief = char_rnn(scratch, "--text short.txt --time 36");
   CHECK(brief.status == 1);
   CHECK(last_line(brief.text) == "char_rnn: --text: the text is shorter than --time");
+}
+
+TEST_CASE("any text will do, and its lines are where scripts read them") {
+  const Scratch scratch;
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "0123\n";
+  scratch.write("numbers.txt", text);
+  const Outcome run = char_rnn(scratch, "--text numbers.txt --steps 20 --hidden 8 --time 5");
+  INFO(run.text);
+  CHECK(run.status == 0);
+  CHECK(losses(run.text).size() == 20);
+  CHECK(run.text.find("sample: 0123") != std::string::npos);
+  CHECK(last_line(run.text).rfind("held-back loss ", 0) == 0);
+  CHECK(run.text.find('\r') == std::string::npos);  // no progress bar where no terminal is
 }
 
 TEST_CASE("a backend that is not there is an error that says where it was looked for") {

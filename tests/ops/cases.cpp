@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 namespace kiln::test {
@@ -164,174 +165,171 @@ Doubles dot_formula(const Lists& x) {  // [2,2,3] [2,3,2] -> [2,2,2], columns fi
 
 constexpr const char* kLeaf = "an argument: fed in every other row";
 
-std::vector<Case> make_cases() {
-  const std::vector<Type> one{f64({2, 3})}, two{f64({2, 3}), f64({2, 3})};
-  std::vector<Case> table;
-  const auto add = [&](Case c) { table.push_back(std::move(c)); };
-  // leaves
-  add({Op::Constant, {}, [](const Values&) { return Values{ir::full(kWide, {2}, 1.5)}; },
-       [](const Lists&) { return Doubles{1.5, 1.5}; }});
-  add({Op::Placeholder, one, [](const Values& x) { return x; }, MAP1(a)});
-  add({Op::Variable, {}, nullptr, nullptr, "tests/runtime: variables need a runtime"});
-  add({Op::Parameter, {}, nullptr, nullptr, kLeaf});
-  add({Op::Iota, {}, [](const Values&) { return Values{ir::iota(f64({2, 3}), 1)}; },
-       [](const Lists&) { return Doubles{0, 1, 2, 0, 1, 2}; }});
-  add({Op::RandomUniform, {}, nullptr, nullptr, "tests/ops/random_test.cpp: golden draws"});
-  add({Op::DimSize, {}, [](const Values&) { return Values{ir::dim_size(7)}; },
-       [](const Lists&) { return Doubles{7}; }});
-  // one operand
-  add({Op::Cast, one,
-       [](const Values& x) { return Values{ir::cast(ir::cast(x[0], DType::Float32), kWide)}; },
-       MAP1(static_cast<float>(a)), "", -2, 2, 0});
-  add({Op::Neg, one, unary<Op::Neg>, MAP1(-a)});
-  add({Op::Abs, one, unary<Op::Abs>, MAP1(std::fabs(a)), "", 0.1, 2});
-  add({Op::Sign, one, unary<Op::Sign>, MAP1((a > 0) - (a < 0)), "", -2, 2, 0});
-  add({Op::Floor, one, unary<Op::Floor>, MAP1(std::floor(a)), "", -2, 2, 0});
-  add({Op::Round, one, unary<Op::Round>, MAP1(std::nearbyint(a)), "", -2, 2, 0});
-  add({Op::Exp, one, unary<Op::Exp>, MAP1(std::exp(a))});
-  add({Op::Expm1, one, unary<Op::Expm1>, MAP1(std::expm1(a))});
-  add({Op::Log, one, unary<Op::Log>, MAP1(std::log(a)), "", 0.3, 3});
-  add({Op::Log1p, one, unary<Op::Log1p>, MAP1(std::log1p(a)), "", -0.5, 3});
-  add({Op::Sqrt, one, unary<Op::Sqrt>, MAP1(std::sqrt(a)), "", 0.3, 3});
-  add({Op::Sin, one, unary<Op::Sin>, MAP1(std::sin(a))});
-  add({Op::Cos, one, unary<Op::Cos>, MAP1(std::cos(a))});
-  add({Op::Tanh, one, unary<Op::Tanh>, MAP1(std::tanh(a))});
-  add({Op::Sigmoid, one, unary<Op::Sigmoid>, MAP1(1 / (1 + std::exp(-a)))});
-  add({Op::Not, one,
-       [](const Values& x) { return Values{ir::logical_not(ir::cast(x[0], DType::Bool))}; },
-       MAP1(a == 0), "", -2, 2, 0});
-  // two and three operands
-  add({Op::Add, two, binary<Op::Add>, MAP2(a + b)});
-  add({Op::Sub, two, binary<Op::Sub>, MAP2(a - b)});
-  add({Op::Mul, two, binary<Op::Mul>, MAP2(a * b)});
-  add({Op::Div, two, binary<Op::Div>, MAP2(a / b), "", 0.5, 2});
-  add({Op::Mod, two, binary<Op::Mod>, MAP2(std::fmod(a, b)), "", 0.5, 0.9, 0});
-  add({Op::Pow, two, binary<Op::Pow>, MAP2(std::pow(a, b)), "", 0.5, 2});
-  add({Op::Maximum, two, binary<Op::Maximum>, MAP2(std::fmax(a, b))});
-  add({Op::Minimum, two, binary<Op::Minimum>, MAP2(std::fmin(a, b))});
-  add({Op::Equal, two, binary<Op::Equal>, MAP2(a == b), "", -2, 2, 0});
-  add({Op::Less, two, binary<Op::Less>, MAP2(a < b), "", -2, 2, 0});
-  add({Op::LessEqual, two, binary<Op::LessEqual>, MAP2(a <= b), "", -2, 2, 0});
-  add({Op::And, two,
-       [](const Values& x) {
-         const Value zero = ir::zeros_like(x[0]);
-         return Values{ir::binary(Op::And, ir::less(zero, x[0]), ir::less(zero, x[1]))};
-       },
-       MAP2(a > 0 && b > 0), "", -2, 2, 0});
-  add({Op::Or, two,
-       [](const Values& x) {
-         const Value zero = ir::zeros_like(x[0]);
-         return Values{ir::binary(Op::Or, ir::less(zero, x[0]), ir::less(zero, x[1]))};
-       },
-       MAP2(a > 0 || b > 0), "", -2, 2, 0});
-  add({Op::Select, two,
-       [](const Values& x) {
-         return Values{ir::select(ir::less(x[0], x[1]), x[0] * x[0], ir::unary(Op::Sin, x[1]))};
-       },
-       MAP2(a < b ? a * a : std::sin(b))});
-  // reductions
-  add({Op::Sum, one, reduce_rows<Op::Sum>, ROWS({std::accumulate(r.begin(), r.end(), 0.0)})});
-  add({Op::Prod, one, reduce_rows<Op::Prod>, ROWS({r[0] * r[1] * r[2]})});
-  add({Op::Max, one, reduce_rows<Op::Max>, ROWS({*std::max_element(r.begin(), r.end())})});
-  add({Op::Min, one, reduce_rows<Op::Min>, ROWS({*std::min_element(r.begin(), r.end())})});
-  add({Op::ArgMax, one, along_rows<Op::ArgMax>,
-       ROWS({double(std::max_element(r.begin(), r.end()) - r.begin())}), "", -2, 2, 0});
-  add({Op::CumSum, one, along_rows<Op::CumSum>, ROWS(running(r, false))});
-  add({Op::CumProd, one, along_rows<Op::CumProd>, ROWS(running(r, true))});
-  // movement
-  add({Op::Reshape, one, [](const Values& x) { return Values{ir::reshape(x[0], {3, 2})}; },
-       MAP1(a)});
-  add({Op::Permute, one, [](const Values& x) { return Values{ir::permute(x[0], {1, 0})}; },
-       [](const Lists& x) {
-         const Doubles& a = x[0];
-         return Doubles{a[0], a[3], a[1], a[4], a[2], a[5]};
-       }});
-  add({Op::Broadcast, {f64({2, 1})},
-       [](const Values& x) { return Values{ir::broadcast(x[0], {2, 2, 2}, {0, 2})}; },
-       [](const Lists& x) {
-         const double a = x[0][0], b = x[0][1];
-         return Doubles{a, a, a, a, b, b, b, b};
-       }});
-  add({Op::Slice, one,
-       [](const Values& x) { return Values{ir::slice(x[0], {0, 0}, {2, 3}, {1, 2})}; },
-       [](const Lists& x) { return Doubles{x[0][0], x[0][2], x[0][3], x[0][5]}; }});
-  add({Op::Pad, {f64({2}), f64({})},
-       [](const Values& x) { return Values{ir::pad(x[0], x[1], {1}, {2}, {1})}; },
-       [](const Lists& x) {
-         const double v = x[1][0];
-         return Doubles{v, x[0][0], v, x[0][1], v, v};
-       }});
-  add({Op::Reverse, one, [](const Values& x) { return Values{ir::reverse(x[0], {1})}; },
-       ROWS({r[2], r[1], r[0]})});
-  add({Op::Concat, two, [](const Values& x) { return Values{ir::concat({x[0], x[1]}, 0)}; },
-       [](const Lists& x) {
-         Doubles y = x[0];
-         y.insert(y.end(), x[1].begin(), x[1].end());
-         return y;
-       }});
-  // the rest
-  add({Op::Gather, {f64({3, 2}), f64({2})},
-       [](const Values& x) { return Values{ir::gather(x[0], as_index(x[1]))}; },
-       [](const Lists& x) {
-         Doubles y;
-         for (double raw : x[1]) {
-           const auto row = static_cast<std::size_t>(std::floor(std::fabs(raw)));
-           y.push_back(x[0][2 * row]);
-           y.push_back(x[0][2 * row + 1]);
-         }
-         return y;
-       }});
-  add({Op::ScatterAdd, {f64({3, 2}), f64({3})},
-       [](const Values& x) { return Values{ir::scatter_add(as_index(x[1]), x[0], 0, 2)}; },
-       [](const Lists& x) {
-         Doubles y(4, 0.0);
-         for (std::size_t i = 0; i < 3; ++i) {
-           const auto row = static_cast<std::size_t>(std::floor(std::fabs(x[1][i])));
-           y[2 * row] += x[0][2 * i];
-           y[2 * row + 1] += x[0][2 * i + 1];
-         }
-         return y;
-       },
-       "", -1.9, 1.9});
-  add({Op::Dot, {f64({2, 2, 3}), f64({2, 3, 2})}, dot_case, dot_formula});
-  add({Op::Scan, {f64({2}), f64({3, 2}), f64({2})}, scan_case, scan_formula, "", -1, 1});
-  add({Op::Cond, {f64({3})}, cond_case,
-       [](const Lists& x) {
-         return map1(x, [&](double a) { return x[0][0] > 0 ? std::exp(a) * a : std::sin(a); });
-       }});
-  add({Op::Identity, one, unary<Op::Identity>, MAP1(a)});
-  add({Op::StopGradient, one, unary<Op::StopGradient>, MAP1(a), "", -2, 2, 0});
-  add({Op::HostCall, {}, nullptr, nullptr, "tests/runtime: a call needs a host"});
-  add({Op::Softmax, one, along_rows<Op::Softmax>, ROWS(softmax(r))});
-  add({Op::LogSoftmax, one, along_rows<Op::LogSoftmax>, ROWS(log_of(softmax(r)))});
-  // windows; conv_test.cpp has more of them
-  add({Op::Window, {f64({5, 2})},
-       [](const Values& x) { return Values{ir::window(x[0], {{0}, {2}, {2}, {2}, {2}})}; },
-       [](const Lists& x) {
-         const Doubles& a = x[0];
-         return Doubles{a[0], a[4], a[1], a[5], a[4], a[8], a[5], a[9]};
-       }});
-  add({Op::Fold, {f64({3, 2})},
-       [](const Values& x) { return Values{ir::fold(x[0], {{0}, {6}, {1}, {2}})}; },
-       [](const Lists& x) {
-         const Doubles& a = x[0];
-         return Doubles{a[0], a[2], a[1] + a[4], a[3], a[5], 0};
-       }});
-  add({Op::Conv, {f64({1, 4, 2}), f64({2, 1, 2})}, conv_case, conv_formula});
-  add({Op::Fits, {f64({3, 2})},
-       [](const Values& x) {
-         return Values{ir::make(Op::Fits, ir::DimsAttrs{{3, 1}}, {x[0]})};
-       },
-       MAP1(a)});
-  add({Op::Variance, one, reduce_rows<Op::Variance>, ROWS({variance(r)})});
-  return table;
-}
-
-// One row per op, in the order of the enumerators: a new op without a row stops here.
-static_assert(ir::kOpCount == 66, "tests/ops/cases.cpp: add a row for the new op");
-
 }  // namespace
 
-std::vector<Case> cases() { return make_cases(); }
+std::vector<Case> cases() {
+  const std::vector<Type> one{f64({2, 3})}, two{f64({2, 3}), f64({2, 3})};
+  const Case table[] = {
+    // leaves
+    {Op::Constant, {}, [](const Values&) { return Values{ir::full(kWide, {2}, 1.5)}; },
+     [](const Lists&) { return Doubles{1.5, 1.5}; }},
+    {Op::Placeholder, one, [](const Values& x) { return x; }, MAP1(a)},
+    {Op::Variable, {}, nullptr, nullptr, "tests/runtime: variables need a runtime"},
+    {Op::Parameter, {}, nullptr, nullptr, kLeaf},
+    {Op::Iota, {}, [](const Values&) { return Values{ir::iota(f64({2, 3}), 1)}; },
+     [](const Lists&) { return Doubles{0, 1, 2, 0, 1, 2}; }},
+    {Op::RandomUniform, {}, nullptr, nullptr, "tests/ops/random_test.cpp: golden draws"},
+    {Op::DimSize, {}, [](const Values&) { return Values{ir::dim_size(7)}; },
+     [](const Lists&) { return Doubles{7}; }},
+    // one operand
+    {Op::Cast, one,
+     [](const Values& x) { return Values{ir::cast(ir::cast(x[0], DType::Float32), kWide)}; },
+     MAP1(static_cast<float>(a)), "", -2, 2, 0},
+    {Op::Neg, one, unary<Op::Neg>, MAP1(-a)},
+    {Op::Abs, one, unary<Op::Abs>, MAP1(std::fabs(a)), "", 0.1, 2},
+    {Op::Sign, one, unary<Op::Sign>, MAP1((a > 0) - (a < 0)), "", -2, 2, 0},
+    {Op::Floor, one, unary<Op::Floor>, MAP1(std::floor(a)), "", -2, 2, 0},
+    {Op::Round, one, unary<Op::Round>, MAP1(std::nearbyint(a)), "", -2, 2, 0},
+    {Op::Exp, one, unary<Op::Exp>, MAP1(std::exp(a))},
+    {Op::Expm1, one, unary<Op::Expm1>, MAP1(std::expm1(a))},
+    {Op::Log, one, unary<Op::Log>, MAP1(std::log(a)), "", 0.3, 3},
+    {Op::Log1p, one, unary<Op::Log1p>, MAP1(std::log1p(a)), "", -0.5, 3},
+    {Op::Sqrt, one, unary<Op::Sqrt>, MAP1(std::sqrt(a)), "", 0.3, 3},
+    {Op::Sin, one, unary<Op::Sin>, MAP1(std::sin(a))},
+    {Op::Cos, one, unary<Op::Cos>, MAP1(std::cos(a))},
+    {Op::Tanh, one, unary<Op::Tanh>, MAP1(std::tanh(a))},
+    {Op::Sigmoid, one, unary<Op::Sigmoid>, MAP1(1 / (1 + std::exp(-a)))},
+    {Op::Not, one,
+     [](const Values& x) { return Values{ir::logical_not(ir::cast(x[0], DType::Bool))}; },
+     MAP1(a == 0), "", -2, 2, 0},
+    // two and three operands
+    {Op::Add, two, binary<Op::Add>, MAP2(a + b)},
+    {Op::Sub, two, binary<Op::Sub>, MAP2(a - b)},
+    {Op::Mul, two, binary<Op::Mul>, MAP2(a * b)},
+    {Op::Div, two, binary<Op::Div>, MAP2(a / b), "", 0.5, 2},
+    {Op::Mod, two, binary<Op::Mod>, MAP2(std::fmod(a, b)), "", 0.5, 0.9, 0},
+    {Op::Pow, two, binary<Op::Pow>, MAP2(std::pow(a, b)), "", 0.5, 2},
+    {Op::Maximum, two, binary<Op::Maximum>, MAP2(std::fmax(a, b))},
+    {Op::Minimum, two, binary<Op::Minimum>, MAP2(std::fmin(a, b))},
+    {Op::Equal, two, binary<Op::Equal>, MAP2(a == b), "", -2, 2, 0},
+    {Op::Less, two, binary<Op::Less>, MAP2(a < b), "", -2, 2, 0},
+    {Op::LessEqual, two, binary<Op::LessEqual>, MAP2(a <= b), "", -2, 2, 0},
+    {Op::And, two,
+     [](const Values& x) {
+       const Value zero = ir::zeros_like(x[0]);
+       return Values{ir::binary(Op::And, ir::less(zero, x[0]), ir::less(zero, x[1]))};
+     },
+     MAP2(a > 0 && b > 0), "", -2, 2, 0},
+    {Op::Or, two,
+     [](const Values& x) {
+       const Value zero = ir::zeros_like(x[0]);
+       return Values{ir::binary(Op::Or, ir::less(zero, x[0]), ir::less(zero, x[1]))};
+     },
+     MAP2(a > 0 || b > 0), "", -2, 2, 0},
+    {Op::Select, two,
+     [](const Values& x) {
+       return Values{ir::select(ir::less(x[0], x[1]), x[0] * x[0], ir::unary(Op::Sin, x[1]))};
+     },
+     MAP2(a < b ? a * a : std::sin(b))},
+    // reductions
+    {Op::Sum, one, reduce_rows<Op::Sum>, ROWS({std::accumulate(r.begin(), r.end(), 0.0)})},
+    {Op::Prod, one, reduce_rows<Op::Prod>, ROWS({r[0] * r[1] * r[2]})},
+    {Op::Max, one, reduce_rows<Op::Max>, ROWS({*std::max_element(r.begin(), r.end())})},
+    {Op::Min, one, reduce_rows<Op::Min>, ROWS({*std::min_element(r.begin(), r.end())})},
+    {Op::ArgMax, one, along_rows<Op::ArgMax>,
+     ROWS({double(std::max_element(r.begin(), r.end()) - r.begin())}), "", -2, 2, 0},
+    {Op::CumSum, one, along_rows<Op::CumSum>, ROWS(running(r, false))},
+    {Op::CumProd, one, along_rows<Op::CumProd>, ROWS(running(r, true))},
+    // movement
+    {Op::Reshape, one, [](const Values& x) { return Values{ir::reshape(x[0], {3, 2})}; },
+     MAP1(a)},
+    {Op::Permute, one, [](const Values& x) { return Values{ir::permute(x[0], {1, 0})}; },
+     [](const Lists& x) {
+       const Doubles& a = x[0];
+       return Doubles{a[0], a[3], a[1], a[4], a[2], a[5]};
+     }},
+    {Op::Broadcast, {f64({2, 1})},
+     [](const Values& x) { return Values{ir::broadcast(x[0], {2, 2, 2}, {0, 2})}; },
+     [](const Lists& x) {
+       const double a = x[0][0], b = x[0][1];
+       return Doubles{a, a, a, a, b, b, b, b};
+     }},
+    {Op::Slice, one,
+     [](const Values& x) { return Values{ir::slice(x[0], {0, 0}, {2, 3}, {1, 2})}; },
+     [](const Lists& x) { return Doubles{x[0][0], x[0][2], x[0][3], x[0][5]}; }},
+    {Op::Pad, {f64({2}), f64({})},
+     [](const Values& x) { return Values{ir::pad(x[0], x[1], {1}, {2}, {1})}; },
+     [](const Lists& x) {
+       const double v = x[1][0];
+       return Doubles{v, x[0][0], v, x[0][1], v, v};
+     }},
+    {Op::Reverse, one, [](const Values& x) { return Values{ir::reverse(x[0], {1})}; },
+     ROWS({r[2], r[1], r[0]})},
+    {Op::Concat, two, [](const Values& x) { return Values{ir::concat({x[0], x[1]}, 0)}; },
+     [](const Lists& x) {
+       Doubles y = x[0];
+       y.insert(y.end(), x[1].begin(), x[1].end());
+       return y;
+     }},
+    // the rest
+    {Op::Gather, {f64({3, 2}), f64({2})},
+     [](const Values& x) { return Values{ir::gather(x[0], as_index(x[1]))}; },
+     [](const Lists& x) {
+       Doubles y;
+       for (double raw : x[1]) {
+         const auto row = static_cast<std::size_t>(std::floor(std::fabs(raw)));
+         y.push_back(x[0][2 * row]);
+         y.push_back(x[0][2 * row + 1]);
+       }
+       return y;
+     }},
+    {Op::ScatterAdd, {f64({3, 2}), f64({3})},
+     [](const Values& x) { return Values{ir::scatter_add(as_index(x[1]), x[0], 0, 2)}; },
+     [](const Lists& x) {
+       Doubles y(4, 0.0);
+       for (std::size_t i = 0; i < 3; ++i) {
+         const auto row = static_cast<std::size_t>(std::floor(std::fabs(x[1][i])));
+         y[2 * row] += x[0][2 * i];
+         y[2 * row + 1] += x[0][2 * i + 1];
+       }
+       return y;
+     },
+     "", -1.9, 1.9},
+    {Op::Dot, {f64({2, 2, 3}), f64({2, 3, 2})}, dot_case, dot_formula},
+    {Op::Scan, {f64({2}), f64({3, 2}), f64({2})}, scan_case, scan_formula, "", -1, 1},
+    {Op::Cond, {f64({3})}, cond_case,
+     [](const Lists& x) {
+       return map1(x, [&](double a) { return x[0][0] > 0 ? std::exp(a) * a : std::sin(a); });
+     }},
+    {Op::Identity, one, unary<Op::Identity>, MAP1(a)},
+    {Op::StopGradient, one, unary<Op::StopGradient>, MAP1(a), "", -2, 2, 0},
+    {Op::HostCall, {}, nullptr, nullptr, "tests/runtime: a call needs a host"},
+    {Op::Softmax, one, along_rows<Op::Softmax>, ROWS(softmax(r))},
+    {Op::LogSoftmax, one, along_rows<Op::LogSoftmax>, ROWS(log_of(softmax(r)))},
+    // windows; conv_test.cpp has more of them
+    {Op::Window, {f64({5, 2})},
+     [](const Values& x) { return Values{ir::window(x[0], {{0}, {2}, {2}, {2}, {2}})}; },
+     [](const Lists& x) {
+       const Doubles& a = x[0];
+       return Doubles{a[0], a[4], a[1], a[5], a[4], a[8], a[5], a[9]};
+     }},
+    {Op::Fold, {f64({3, 2})},
+     [](const Values& x) { return Values{ir::fold(x[0], {{0}, {6}, {1}, {2}})}; },
+     [](const Lists& x) {
+       const Doubles& a = x[0];
+       return Doubles{a[0], a[2], a[1] + a[4], a[3], a[5], 0};
+     }},
+    {Op::Conv, {f64({1, 4, 2}), f64({2, 1, 2})}, conv_case, conv_formula},
+    {Op::Fits, {f64({3, 2})},
+     [](const Values& x) {
+       return Values{ir::make(Op::Fits, ir::DimsAttrs{{3, 1}}, {x[0]})};
+     },
+     MAP1(a)},
+    {Op::Variance, one, reduce_rows<Op::Variance>, ROWS({variance(r)})},
+  };
+  // In the order of the enumerators, which the tests check.
+  static_assert(std::size(table) == ir::kOpCount, "tests/ops/cases.cpp: every op has one row");
+  return {std::begin(table), std::end(table)};
+}
 
 }  // namespace kiln::test

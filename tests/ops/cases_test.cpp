@@ -189,3 +189,29 @@ TEST_CASE("dtypes outside of the definition are refused") {
     }
   }
 }
+
+TEST_CASE("and those of ops with attributes") {
+  std::size_t refused = 0;
+  for (const Case& row : cases()) {
+    const ir::OpDef& d = def(row.op);
+    if (!row.build || row.operands.empty() || d.attrs == ir::attrs_kind<ir::NoAttrs>() ||
+        d.dtypes == ir::kAnyDType) {
+      continue;
+    }
+    const ir::NodeRef node = row.build(parameters_of(row))[0].node;
+    REQUIRE(node->op == row.op);
+    for (int i = 0; i < kDTypeCount; ++i) {
+      const auto dtype = static_cast<DType>(i);
+      if (d.dtypes & ir::dtype_bit(dtype)) continue;
+      INFO(d.name << " of " << dtype_name(dtype));
+      std::vector<Value> operands = node->operands;
+      const ir::Type given = operands[0].type();
+      for (Value& operand : operands) {  // not a clash between them
+        if (operand.dtype() == given.dtype) operand = placeholder({dtype, operand.type().dims});
+      }
+      CHECK_THROWS_AS(ir::make_node(row.op, node->attrs, operands), TypeError);
+      ++refused;
+    }
+  }
+  CHECK(refused > 0);
+}

@@ -125,6 +125,30 @@ TEST_CASE("unknown sizes are given by the program's names") {
   }
 }
 
+TEST_CASE("ops prints the table, and all about one op") {
+  const Outcome all = kiln_with("ops");
+  CHECK(all.status == 0);
+  const std::size_t gradients = all.text.find("\ngradients\n");
+  REQUIRE(gradients != std::string::npos);
+  for (const ir::OpDef& d : ir::all_ops()) {
+    INFO(d.name);
+    const std::string doc = text(" ", d.doc, "\n"), gradient = text(" ", d.gradient, "\n");
+    CHECK(("\n" + all.text).find(text("\n", d.name, " ")) < gradients);
+    CHECK(all.text.find(doc) < gradients);
+    CHECK(all.text.find(gradient, gradients) != std::string::npos);
+    const Outcome one = kiln_with(text("ops ", d.name));
+    CHECK(one.text.find(d.doc) != std::string::npos);
+    CHECK(one.text.find(text("gradient: ", d.gradient)) != std::string::npos);
+  }
+  CHECK(kiln_with("ops select").text ==
+        "select(condition, x, y)\n"
+        "  x where the condition is true, else y.\n"
+        "  class: elementwise\n"
+        "  dtypes of condition: bool\n"
+        "  gradient: dx = dy where the condition is true, else 0; the other one the reverse\n");
+  CHECK(kiln_with("ops nothing").text == "kiln ops: there is no op 'nothing'\n");
+}
+
 TEST_CASE("compare takes two backends that there are") {
   const Scratch scratch;
   const std::string file = scratch.write("small", bytes_of_small());

@@ -98,12 +98,14 @@ double held_back_loss(const CharRnn& model, const Text& text, const Options& o) 
 
 std::string sample(const CharRnn& model, const Text& text, const Options& o, std::mt19937& random) {
   std::string out = "The ";
+  if (out.find_first_not_of(text.alphabet) != std::string::npos) out = text.train.substr(0, 4);
+  const std::size_t given = out.size();
   Array h = no_state(1, o), c = no_state(1, o);
   for (std::size_t i = 0; i < 160; ++i) {
-    const Array x(std::vector<std::int32_t>{text.index(out[i < 4 ? i : out.size() - 1])}, {1, 1});
+    const Array x(std::vector<std::int32_t>{text.index(out[i])}, {1, 1});
     const auto result = model.next({x, h, c});
     h = result[1], c = result[2];
-    if (i < 3) continue;
+    if (i + 1 < given) continue;
     double left = random() * 0x1p-32;
     std::size_t pick = 0;
     const auto p = result[0].as<float>();
@@ -164,10 +166,10 @@ int main(int argc, char** argv) {
   CLI::App app("Trains a character model");
   app.add_option("--backend", o.backend, "name or absolute path of a backend");
   app.add_option("--text", o.text, "text file instead of /usr/share/common-licenses");
-  app.add_option("--steps", o.steps)->check(CLI::NonNegativeNumber);
-  app.add_option("--hidden", o.hidden)->check(CLI::PositiveNumber);
-  app.add_option("--batch", o.batch)->check(CLI::PositiveNumber);
-  app.add_option("--time", o.time)->check(CLI::PositiveNumber);
+  app.add_option("--steps", o.steps)->check(CLI::Range(0, 1 << 24));
+  app.add_option("--hidden", o.hidden)->check(CLI::Range(1, 1 << 20));
+  app.add_option("--batch", o.batch)->check(CLI::Range(1, 1 << 20));
+  app.add_option("--time", o.time)->check(CLI::Range(1, 1 << 20));
   app.add_option("--seed", o.seed);
   app.add_option("--save", o.save, "writes the weights (safetensors)");
   app.add_option("--load", o.load, "starts from saved weights");

@@ -70,7 +70,9 @@ void print_op(std::ostream& out, const std::string& name) {
   const std::string attributes = attribute_names(d->attrs);
   if (!attributes.empty()) out << "  attributes: " << attributes << "\n";
   out << "  class: " << lowering_name(*d) << (d->commutative ? ", commutative" : "")
-      << (d->reads_state ? ", reads state" : "") << "\n  dtypes: " << dtype_names(d->dtypes)
+      << (d->reads_state ? ", reads state" : "") << "\n  dtypes"
+      << (d->operands[0].empty() ? "" : text(" of ", d->operands[0])) << ": "
+      << dtype_names(d->dtypes)
       << "\n  gradient: " << d->gradient << "\n";
 }
 
