@@ -243,7 +243,7 @@ std::vector<Row> rows_by_hand() {
        {f32({1, 2, 2, 0}, {}), f32({2, 1, 0, 3}, {})},
        [](const Tensors& x) {
          const auto g = gradients(depthwise_conv2d(x[0], x[1]), {x[0], x[1]});
-         return concatenate({flatten(g[0]), flatten(g[1]), cast(shape(g[1]), "float32")}, {.axis = 0});
+         return concatenate({flatten(g[0]), flatten(g[1]), cast(shape(g[1]), "float32")});
        },
        f32({4}, {2, 1, 0, 3})},
       {"separable_conv2d no channels",
