@@ -68,24 +68,33 @@ bool packed_before(const codegen::MatrixProduct& p, codegen::RhsUse use) {
   return false;
 }
 
+/// Elements of a plain rhs from which on blocks of it are packed, for so many rows.
+std::int64_t most_plain(std::int64_t rows, TileLevel level) {
+  constexpr std::int64_t kManyRows = 64, kSomeRows = 16;
+  if (rows < kSomeRows) return INT64_MAX;
+  if (level != TileLevel::Avx512) return kNear / 2;  // panels are narrow runs of its rows
+  return rows >= kManyRows ? kNear : 4 * kNear;
+}
+
 /// The figures stand in tiled/README.md. For an rhs that several runs read, whether it is packed
 /// depends on nothing but what PreparedProduct::packed_bytes may depend on.
-RhsForm form_of(const codegen::MatrixProduct& p, codegen::RhsUse use) {
-  constexpr std::int64_t kManyRows = 128, kFewRows = 31, kDeep = 16;
+RhsForm form_of(const codegen::MatrixProduct& p, codegen::RhsUse use, TileLevel level) {
+  constexpr std::int64_t kFewRows = 31, kVeryFewRows = 10, kDeep = 16, kVeryDeep = 192;
   if (packed_before(p, use)) return RhsForm::Packed;
   if (p.rhs_column == 1) {
-    const bool far = p.depth * p.columns > kNear;
-    return far && p.rows >= kManyRows ? RhsForm::Blocks : RhsForm::Plain;
+    const bool plain = p.depth * p.columns <= most_plain(p.rows, level);
+    return plain ? RhsForm::Plain : RhsForm::Blocks;
   }
   const bool lines = p.lhs_depth == 1 && p.rhs_depth == 1 && p.depth >= kDeep;
-  return lines && p.rows <= kFewRows ? RhsForm::Lines : RhsForm::Blocks;
+  const std::int64_t most_rows = p.depth >= kVeryDeep ? kFewRows : kVeryFewRows;
+  return lines && p.rows <= most_rows ? RhsForm::Lines : RhsForm::Blocks;
 }
 
 /// Own loops.
 class ByTiles final : public codegen::PreparedProduct {
  public:
   ByTiles(const codegen::MatrixProduct& p, codegen::RhsUse use, TileLevel level)
-      : form_(form_of(p, use)), product_(tiled_shape_of(p), form_, level) {}
+      : form_(form_of(p, use, level)), product_(tiled_shape_of(p), form_, level) {}
 
   std::size_t scratch_bytes() const override { return product_.scratch_bytes(); }
   std::size_t packed_bytes() const override {
@@ -113,17 +122,11 @@ class ByTiles final : public codegen::PreparedProduct {
   TiledProduct product_;
 };
 
-/// Why own loops do not take it; empty when they do. They ask for no memory in a call, which the
-/// library does, so they have what the library does not do much faster.
-std::optional<std::string> refusal_of_tiles(const codegen::MatrixProduct& p, codegen::RhsUse use) {
-  constexpr std::int64_t kSomeRows = 32, kManyRows = 128, kMostElements = 1 << 22;
+/// Why own loops do not take it; empty when they do.
+std::optional<std::string> refusal_of_tiles(const codegen::MatrixProduct& p) {
   if (p.batch != 1) return "a batch of matrices";
   if (p.columns != 1 && p.result_column != 1) return "columns of the result lie apart";
-  const bool far = p.depth * p.columns > kMostElements;
-  if (use != codegen::RhsUse::Once || !far || p.rows < kSomeRows || p.rows >= kManyRows) {
-    return std::nullopt;
-  }
-  return text("rhs has more than ", kMostElements, " elements, for ", p.rows, " rows");
+  return std::nullopt;
 }
 
 ProductShape shape_of(const codegen::MatrixProduct& p) {
@@ -194,7 +197,7 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuProducts::make_convolutio
 
 std::shared_ptr<const codegen::PreparedProduct> CpuProducts::make(
     const codegen::MatrixProduct& product, codegen::RhsUse use) const {
-  if (!refusal_of_tiles(product, use)) return std::make_shared<ByTiles>(product, use, level_);
+  if (!refusal_of_tiles(product)) return std::make_shared<ByTiles>(product, use, level_);
   return std::make_shared<ByOneDnn>(Product::create(shape_of(product)), product.relu);
 }
 

@@ -1,5 +1,5 @@
-// The products of codegen: by own loops, which allocate nothing, but for those that are much faster
-// through oneDNN. Prepared ones are kept for reuse.
+// The products of codegen: by own loops, which allocate nothing; oneDNN has those that they do not
+// take, and the convolutions. Prepared ones are kept for reuse.
 #pragma once
 
 #include "backends/codegen/product.h"

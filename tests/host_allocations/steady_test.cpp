@@ -116,6 +116,27 @@ Steady transposed_product(std::int64_t rows, std::int64_t columns, std::int64_t 
                 {Array::zeros({rows, columns})});
 }
 
+Steady plain_product(std::int64_t rows, std::int64_t columns, std::int64_t depth) {
+  const Tensor x = placeholder({.shape = {None, depth}});
+  const Tensor y = placeholder({.shape = {depth, columns}});
+  return Steady(function({x, y}, {dot(x, y)}, {.backend = "cpu"}),
+                {drawn({rows, depth}, 1), drawn({depth, columns}, 2)},
+                {Array::zeros({rows, columns})});
+}
+
+/// The products of a batch of matrices, and the gradients of both operands.
+Steady batch_of_products(std::int64_t batch, std::int64_t rows, std::int64_t columns,
+                         std::int64_t depth) {
+  const Tensor x = placeholder({.shape = {None, rows, depth}});
+  const Tensor y = placeholder({.shape = {None, depth, columns}});
+  const Tensor z = batch_dot(x, y);
+  const std::vector<Tensor> slopes = gradients(sum(square(z)), {x, y});
+  return Steady(function({x, y}, {z, slopes[0], slopes[1]}, {.backend = "cpu"}),
+                {drawn({batch, rows, depth}, 1), drawn({batch, depth, columns}, 2)},
+                {Array::zeros({batch, rows, columns}), Array::zeros({batch, rows, depth}),
+                 Array::zeros({batch, depth, columns})});
+}
+
 /// Labels 0 .. labels - 1 for each sample, over and over.
 Array counted_labels(std::int64_t samples, std::int64_t labels) {
   std::vector<std::int32_t> values(static_cast<std::size_t>(samples * labels));
@@ -179,6 +200,9 @@ const Row kRows[] = {
     {"a large transposed operand", [] { return transposed_product(64, 1100, 1000); }},
     {"a training step of many rows of a large network",
      [] { return mlp_step(1100, 1024, 1024, 10); }},
+    {"a large operand and some rows", [] { return plain_product(64, 5000, 1030); }},
+    {"small matrices of a batch", [] { return batch_of_products(9, 20, 33, 40); }},
+    {"large matrices of a batch", [] { return batch_of_products(2, 64, 4100, 1030); }},
 };
 
 }  // namespace

@@ -1,8 +1,9 @@
 // For AVX2 and FMA; CMakeLists.txt has the options.
 #include "backends/cpu/tiled/micro_kernel_loops.h"
+#include "backends/cpu/tiled/packing_loops.h"
 
 namespace kiln::cpu {
 
-const MicroKernel kMicroKernelAvx2 = {kPanel, run, run_lines};
+const MicroKernel kMicroKernelAvx2 = {kPanel, kBlock, run, run_lines, pack, kRunPanel};
 
 }  // namespace kiln::cpu

@@ -2,61 +2,36 @@
 // the result. Tiles of a few rows by a few vectors of columns stay in registers while the depth
 // goes by: each step loads vectors of rhs and multiplies them by one number of every row. Rows are
 // cut into tiles of nearly equal height; few rows have wider tiles, which read rhs in longer runs.
-#include "backends/cpu/tiled/micro_kernel.h"
+#pragma once
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#else
-#include <xmmintrin.h>
-#endif
+#include "backends/cpu/tiled/level_vectors.h"
 
 namespace kiln::cpu {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kLanes = 16, kMostRows = 14, kRegisters = 32;
-#elif defined(__AVX2__)
-constexpr int kLanes = 8, kMostRows = 6, kRegisters = 16;
-#else
-constexpr int kLanes = 4, kMostRows = 4, kRegisters = 16;
-#endif
-constexpr int kPanelVectors = 2, kPanel = kPanelVectors * kLanes;
 /// Depth and rows of a block: its part of rhs and of lhs stay in the near caches.
 constexpr long long kDepthBlock = 512, kRowBlock = 98;
+/// Whether the product fetches and packs on the way: small vectors are slower than memory, and
+/// their panels are less than a line of it wide.
+constexpr bool kOnTheWay = kPanel >= kLine;
+constexpr int kBlock = kOnTheWay ? kPanel : 4 * kPanel;
 
-typedef float Vector __attribute__((vector_size(kLanes * sizeof(float))));
-typedef float Unaligned __attribute__((vector_size(kLanes * sizeof(float)), aligned(4)));
+/// How far a fetch has come, in 65536ths of lines, and goes with each step of the depth. The loops
+/// of a product do it without a branch, which would cost them a fifth of their speed.
+struct Fetching {
+  const char* at;
+  unsigned long long done, step;
+  unsigned long long last_of_run;
+  long long stride;  // from run to run, in bytes
+  int run_shift;     // log2 of the lines of a run
 
-/// The first `count` numbers of a vector in memory; what lies behind is neither read (0 stands for
-/// it) nor written.
-#if defined(__AVX512F__)
-inline __mmask16 lanes_below(int count) { return static_cast<__mmask16>((1u << count) - 1); }
-inline Vector load_some(const float* from, int count) {
-  return static_cast<Vector>(_mm512_maskz_loadu_ps(lanes_below(count), from));
-}
-inline void store_some(const Vector& from, float* to, int count) {
-  _mm512_mask_storeu_ps(to, lanes_below(count), static_cast<__m512>(from));
-}
-#elif defined(__AVX2__)
-inline __m256i lanes_below(int count) {
-  return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
-inline Vector load_some(const float* from, int count) {
-  return static_cast<Vector>(_mm256_maskload_ps(from, lanes_below(count)));
-}
-inline void store_some(const Vector& from, float* to, int count) {
-  _mm256_maskstore_ps(to, lanes_below(count), static_cast<__m256>(from));
-}
-#else
-inline Vector load_some(const float* from, int count) {
-  return Vector{from[0], count > 1 ? from[1] : 0.0f, count > 2 ? from[2] : 0.0f, 0.0f};
-}
-inline void store_some(const Vector& from, float* to, int count) {
-  to[0] = from[0];
-  if (count > 1) to[1] = from[1];
-  if (count > 2) to[2] = from[2];
-}
-#endif
+  void advance() {
+    const unsigned long long line = done >> 16;
+    const long long run = static_cast<long long>(line >> run_shift);
+    __builtin_prefetch(at + run * stride + (line & last_of_run) * kLine * sizeof(float), 0, 2);
+    done += step;
+  }
+};
 
 struct Tile {
   const float* lhs;
@@ -68,6 +43,8 @@ struct Tile {
   int columns;      // that there are
   bool accumulate;  // on what the result holds, from an earlier block of the depth
   bool relu;        // this is the last block
+  Fetching* fetching;  // or null
+  float* pack_to;      // where the first rows put the panel, for the other ones; null: nowhere
 };
 
 /// Vector number v of a row of the tile; the last one may be a part.
@@ -92,8 +69,9 @@ inline void store(const Vector& from, float* row, int v, int columns) {
       _Pragma("GCC unroll 16") for (int v = 0; v < kVectors; ++v)
 
 /// REQUIRES: kWhole or (kVectors - 1) * kLanes < columns < kVectors * kLanes.
-template <int kRows, int kVectors, bool kWhole>
+template <int kRows, int kVectors, bool kWhole, bool kFetches = false, bool kPacks = false>
 void multiply(const Tile& tile) {
+  Fetching fetching = kFetches ? *tile.fetching : Fetching{};
   Vector sums[kRows][kVectors];
   KILN_EACH_SUM sums[r][v] = Vector{};
   if (tile.bias) {
@@ -107,13 +85,16 @@ void multiply(const Tile& tile) {
   const float* left = tile.lhs;
   const float* right = tile.rhs;
   for (long long d = 0; d < tile.depth; ++d, left += tile.lhs_depth, right += tile.rhs_depth) {
+    if (kFetches) fetching.advance();
     Vector factors[kVectors];
     _Pragma("GCC unroll 16") for (int v = 0; v < kVectors; ++v) {
       const float* panel = right + v / kPanelVectors * tile.panel - v / kPanelVectors * kPanel;
       factors[v] = load<kVectors, kWhole>(panel, v, tile.columns);
+      if (kPacks) *reinterpret_cast<Vector*>(tile.pack_to + d * kPanel + v * kLanes) = factors[v];
     }
     KILN_EACH_SUM sums[r][v] += left[r * tile.lhs_row] * factors[v];
   }
+  if (kFetches) tile.fetching->done = fetching.done;
   if (tile.relu) {
     const Vector zero = {};
     KILN_EACH_SUM sums[r][v] = sums[r][v] <= zero ? zero : sums[r][v];
@@ -132,7 +113,12 @@ void multiply_columns(const Tile& tile) {
       return multiply_columns<kRows, kVectors - 1>(tile);
     }
   }
-  if (tile.columns == kVectors * kLanes) return multiply<kRows, kVectors, true>(tile);
+  const bool whole = tile.columns == kVectors * kLanes;
+  if constexpr (kVectors == kPanelVectors) {
+    if (whole && tile.pack_to) return multiply<kRows, kVectors, true, kOnTheWay, true>(tile);
+    if (whole && tile.fetching) return multiply<kRows, kVectors, true, true>(tile);
+  }
+  if (whole) return multiply<kRows, kVectors, true>(tile);
   multiply<kRows, kVectors, false>(tile);
 }
 
@@ -155,10 +141,12 @@ void multiply_block(Tile tile, long long rows) {
     tile.lhs += (next - done) * tile.lhs_row;
     tile.result += (next - done) * tile.result_row;
     done = next;
+    if (!tile.pack_to) continue;
+    tile.rhs = tile.pack_to;
+    tile.rhs_depth = kPanel;
+    tile.pack_to = nullptr;
   }
 }
-
-long long smaller(long long a, long long b) { return a < b ? a : b; }
 
 /// Few rows have wide tiles: more sums at once, and longer runs of rhs. The sums are half of the
 /// registers or fewer.
@@ -172,6 +160,21 @@ void multiply_tile(const Tile& tile, long long rows) {
   multiply_block<kMostRows, kPanelVectors>(tile, rows);
 }
 
+/// Spread evenly over all steps of all tiles. Nothing to fetch: memory that is there already.
+Fetching fetching_of(const MicroKernelArguments& a) {
+  Fetching f{reinterpret_cast<const char*>(a.lhs), 0, 0, 0, 0, 0};
+  if (!kOnTheWay || a.fetch.runs == 0) return f;
+  f.at = reinterpret_cast<const char*>(a.fetch.at);
+  while ((1LL << f.run_shift) < a.fetch.lines) ++f.run_shift;
+  f.last_of_run = (1ULL << f.run_shift) - 1;
+  f.stride = a.fetch.stride * static_cast<long long>(sizeof(float));
+  const long long lines = a.fetch.runs << f.run_shift;
+  const long long tiles = (a.rows + kMostRows - 1) / kMostRows;
+  const long long steps = tiles * ((a.columns + kPanel - 1) / kPanel) * a.depth;
+  f.step = static_cast<unsigned long long>((lines << 16) / steps);
+  return f;
+}
+
 void run(const MicroKernelArguments& a) {
   const long long width = vectors_for(a.rows) * kLanes;
   Tile tile;
@@ -180,6 +183,9 @@ void run(const MicroKernelArguments& a) {
   tile.rhs_depth = a.packed ? kPanel : a.rhs_stride;
   tile.panel = a.packed ? a.depth * kPanel : kPanel;
   tile.result_row = a.result_row;
+  Fetching fetching = fetching_of(a);
+  tile.fetching = fetching.step != 0 ? &fetching : nullptr;
+  tile.pack_to = nullptr;
   const long long blocks = (a.rows + kRowBlock - 1) / kRowBlock;
   for (long long block = 0; block < blocks; ++block) {
     const long long row = a.rows * block / blocks;
@@ -200,6 +206,15 @@ void run(const MicroKernelArguments& a) {
     }
   }
 }
+
+void run_panel(const MicroKernelArguments& a, float* packed) {
+  Fetching fetching = fetching_of(a);
+  const Tile tile{a.lhs, a.rhs, a.bias, a.result, a.depth, a.lhs_row, a.lhs_depth, a.rhs_stride,
+                  a.result_row, kPanel, kPanel, a.accumulate, a.relu, &fetching, packed};
+  multiply_block<kMostRows, kPanelVectors>(tile, a.rows);
+}
+
+constexpr auto kRunPanel = kOnTheWay ? &run_panel : nullptr;
 
 // ---- few rows by columns that lie together: sums along the depth in the lanes of vectors ----
 

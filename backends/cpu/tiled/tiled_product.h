@@ -50,12 +50,23 @@ class TiledProduct {
            float* scratch = nullptr) const noexcept;
 
  private:
-  /// Columns of one block.
-  std::int64_t block_columns() const;
-  void pack(const float* rhs, std::int64_t columns, std::int64_t depth,
-            float* packed) const noexcept;
+  /// What all blocks of a group of rows have.
+  struct BlockRun {
+    const float* lhs;
+    const float* rhs;
+    const float* bias;
+    float* result;
+    float* scratch;
+    std::int64_t rows;
+  };
   void run_blocks(const float* lhs, const float* rhs, const float* bias, float* result,
                   float* scratch) const noexcept;
+  /// The blocks of these columns at one depth, each while the next one is fetched.
+  void run_group(const BlockRun& run, std::int64_t begin, std::int64_t end,
+                 std::int64_t d) const noexcept;
+  std::int64_t depth_of_block(std::int64_t d) const;
+  /// The memory of the block that begins there; none behind the last one.
+  Fetch fetch_of(const float* rhs, std::int64_t column, std::int64_t d) const;
 
   TiledShape shape_;
   RhsForm form_;

@@ -1,0 +1,106 @@
+// Who computes a product: own loops, whatever its size and layout, as the library asks for memory
+// in its calls.
+#include "tests/catch.h"
+
+#include "backends/cpu/products.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+using namespace kiln;
+using codegen::MatrixProduct;
+using codegen::RhsUse;
+using cpu::CpuProducts;
+using cpu::TileLevel;
+
+namespace {
+
+MatrixProduct product(std::int64_t rows, std::int64_t columns, std::int64_t depth,
+                      bool transposed) {
+  MatrixProduct p;
+  p.rows = rows;
+  p.columns = columns;
+  p.depth = depth;
+  p.lhs_row = depth;
+  p.lhs_depth = 1;
+  p.rhs_depth = transposed ? 1 : columns;
+  p.rhs_column = transposed ? depth : 1;
+  p.result_row = columns;
+  p.result_column = 1;
+  return p;
+}
+
+std::vector<TileLevel> levels() {
+  std::vector<TileLevel> out{TileLevel::Baseline};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    out.push_back(TileLevel::Avx2);
+  }
+  if (__builtin_cpu_supports("avx512f")) out.push_back(TileLevel::Avx512);
+  return out;
+}
+
+struct AlignedFree {
+  void operator()(float* memory) const { std::free(memory); }
+};
+
+/// Small whole numbers, so that sums are exact in any order.
+std::vector<float> whole_numbers(std::int64_t count, unsigned seed) {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (float& value : values) {
+    seed = seed * 1664525u + 1013904223u;
+    value = static_cast<float>(static_cast<int>(seed >> 28) - 8);
+  }
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("products of any size are those of own loops") {
+  for (const TileLevel level : levels()) {
+    CpuProducts products(level);
+    for (const std::int64_t rows : {1, 2, 16, 31, 32, 64, 127, 128, 2000}) {
+      for (const std::int64_t columns : {1, 30, 512, 4100, 70000}) {
+        for (const bool transposed : {false, true}) {
+          for (const RhsUse use : {RhsUse::Once, RhsUse::Shared, RhsUse::Loop, RhsUse::Kept}) {
+            const auto made = products.prepare(product(rows, columns, 1030, transposed), use);
+            INFO(rows << " rows, " << columns << " columns, transposed: " << transposed);
+            CHECK(made->description().rfind("own loops", 0) == 0);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a product with a far right operand is exact on whole numbers") {
+  constexpr std::int64_t kRows = 33, kColumns = 4101, kDepth = 1030;
+  const std::vector<float> lhs = whole_numbers(kRows * kDepth, 1);
+  const std::vector<float> rhs = whole_numbers(kDepth * kColumns, 2);
+  for (const bool transposed : {false, true}) {
+    const MatrixProduct p = product(kRows, kColumns, kDepth, transposed);
+    std::vector<float> want(kRows * kColumns);
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      for (std::int64_t d = 0; d < kDepth; ++d) {
+        const float left = lhs[static_cast<std::size_t>(i * kDepth + d)];
+        for (std::int64_t j = 0; j < kColumns; ++j) {
+          const std::int64_t at = d * p.rhs_depth + j * p.rhs_column;
+          want[static_cast<std::size_t>(i * kColumns + j)] +=
+              left * rhs[static_cast<std::size_t>(at)];
+        }
+      }
+    }
+    for (const TileLevel level : levels()) {
+      CpuProducts products(level);
+      const auto made = products.prepare(p, RhsUse::Once);
+      CHECK(made->description() == "own loops, packing blocks of rhs");
+      const std::size_t bytes = (made->scratch_bytes() + 63) / 64 * 64;
+      const std::unique_ptr<float, AlignedFree> scratch(
+          static_cast<float*>(std::aligned_alloc(64, bytes)));
+      std::vector<float> result(want.size());
+      made->run(lhs.data(), rhs.data(), nullptr, result.data(), scratch.get());
+      CHECK(std::equal(want.begin(), want.end(), result.begin()));
+    }
+  }
+}
