@@ -175,6 +175,9 @@ TEST_CASE("kiln functions prints what the header says") {
         "class Axes;", "Formulas: Keras 2.2.5."}) {
     CHECK_THAT(sum.text, ContainsSubstring(part));
   }
+  const Outcome keyword = kiln_functions("switch");
+  CHECK(keyword.status == 0);
+  CHECK_THAT(keyword.text, StartsWith("switch_, in <kiln/control.h>\n"));
   const Outcome all = kiln_functions("");
   CHECK(all.status == 0);
   for (const std::string& name : declared()) CHECK_THAT(all.text, ContainsSubstring(name));

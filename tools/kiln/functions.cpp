@@ -31,6 +31,13 @@ bool declares(const FunctionDoc& doc, const std::string& name) {
   return std::find(doc.names.begin(), doc.names.end(), name) != doc.names.end();
 }
 
+bool declared(const std::vector<HeaderDoc>& headers, const std::string& name) {
+  return std::any_of(headers.begin(), headers.end(), [&](const HeaderDoc& header) {
+    return std::any_of(header.functions.begin(), header.functions.end(),
+                       [&](const FunctionDoc& doc) { return declares(doc, name); });
+  });
+}
+
 /// The words of C++ text, as names are.
 std::set<std::string> words_of(const std::string& text) {
   std::set<std::string> words;
@@ -73,8 +80,11 @@ void print_doc(std::ostream& out, const FunctionDoc& doc) {
 
 }  // namespace
 
-void print_function(std::ostream& out, const std::string& name) {
+void print_function(std::ostream& out, const std::string& asked) {
   const std::vector<HeaderDoc> headers = read_headers();
+  // A name that is a keyword of C++ has an underscore behind it: switch.
+  const bool is_keyword = !declared(headers, asked) && declared(headers, asked + "_");
+  const std::string name = is_keyword ? asked + "_" : asked;
   std::string declarations;
   for (const HeaderDoc& header : headers) {
     bool found = false;

@@ -7,8 +7,8 @@
 namespace kiln::tool {
 
 /// Declarations, docstring, example, the types of the arguments and the note of the whole header.
-/// Throws ValueError for an unknown name.
-void print_function(std::ostream& out, const std::string& name);
+/// Keras' name of switch_ will do, too. Throws ValueError for an unknown name.
+void print_function(std::ostream& out, const std::string& asked);
 /// Every function with its first sentence, by headers.
 void print_functions(std::ostream& out);
 
