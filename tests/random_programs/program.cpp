@@ -75,6 +75,12 @@ Tensor Growing::indices(const std::vector<std::int64_t>& dims, std::int64_t limi
   return tensor;
 }
 
+Tensor Growing::number(std::int64_t number) {
+  const Tensor tensor = placeholder_of({}, DType::Int32);
+  program.feeds.emplace_back(static_cast<std::int32_t>(number));
+  return tensor;
+}
+
 void Growing::update_variables() {
   for (std::size_t i = 0; i < program.variables.size(); ++i) {
     const Tensor& old = program.variables[i];

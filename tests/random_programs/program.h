@@ -56,6 +56,8 @@ class Growing {
   Value input(const std::vector<std::int64_t>& dims);
   /// A new int32 input with elements in [0, limit).
   Tensor indices(const std::vector<std::int64_t>& dims, std::int64_t limit);
+  /// A new int32 scalar input that is `number`.
+  Tensor number(std::int64_t number);
   /// One of the values made so far.
   const Value& any() const { return values[static_cast<std::size_t>(pick())]; }
   /// One with `rank` axes at least, or nullptr.

@@ -251,6 +251,29 @@ bool lookup(Growing& growing) {
   return true;
 }
 
+/// Some rows, or another shape, with sizes that are fed; a size of 1 is known, as in inputs.
+bool sizes_as_data(Growing& growing) {
+  const Value* found = growing.draw.chance(50) ? growing.of_rank(1) : nullptr;
+  if (found == nullptr) return false;
+  const Value x = *found;
+  Dims dims = x.dims;
+  if (growing.draw.chance(50)) {
+    dims[0] = growing.draw.below(x.dims[0] + 1);
+    const Tensor start = growing.number(growing.draw.below(x.dims[0] - dims[0] + 1));
+    const ShapeEntry rows = dims[0] == 1 ? ShapeEntry(1) : growing.number(dims[0]);
+    std::vector<ShapeEntry> starts(dims.size(), 0), sizes(dims.size(), -1);
+    starts[0] = start;
+    sizes[0] = rows;
+    growing.add(slice(x.tensor, Shape(starts), Shape(sizes)), dims, x.bound);
+    return true;
+  }
+  std::int64_t row = 1;
+  for (std::size_t i = 1; i < dims.size(); ++i) row *= dims[i];
+  if (row == 1) return false;
+  growing.add(reshape(x.tensor, {x.dims[0], growing.number(row)}), {x.dims[0], row}, x.bound);
+  return true;
+}
+
 bool integers(Growing& growing) {
   const Value* found = growing.of_rank(1);
   if (found == nullptr || found->dims.back() == 0) return false;
@@ -296,6 +319,7 @@ const std::vector<Step>& steps() {
       {"normalization", normalization},
       {"branch", branch},
       {"integers", integers},
+      {"sizes as data", sizes_as_data},
   };
   return all;
 }
