@@ -1,5 +1,6 @@
-// Empty and size-1 dims, NaN, infinities, signed zeros and subnormals, on the reference backend.
+// Empty and size-1 dims, NaN, infinities, signed zeros and subnormals, on the tested backend.
 #include "tests/catch.h"
+#include "tests/ops/case.h"
 #include "tests/ops/evaluate.h"
 
 #include "core/autodiff/vjp.h"
@@ -219,5 +220,40 @@ TEST_CASE("an index outside of its axis is an error that names op, index and siz
     CHECK_THROWS_WITH(evaluate(x, {ir::gather(x[0], x[1])}, {Array::zeros({3}), at}),
                       Catch::Matchers::ContainsSubstring("gather") &&
                           Catch::Matchers::ContainsSubstring(std::to_string(index)));
+  }
+}
+
+TEST_CASE("every row agrees with the reference on NaN, infinities and zeros, gradients too") {
+  const double specials[] = {0.0, kNan, 1, -kInf, 2.5, -0.0, kInf, -1};
+  for (const Case& row : cases()) {
+    // Elements of these two become indices.
+    if (row.operands.empty() || row.op == Op::Gather || row.op == Op::ScatterAdd) continue;
+    std::vector<Value> x;
+    for (const ir::Type& type : row.operands) x.push_back(placeholder(type));
+    std::vector<Value> y = row.build(x);
+    const Value one = ir::like(y[0], 1);
+    if (row.gradient_order > 0) {
+      for (const Value& dx : autodiff::vjp({y.data(), 1}, {&one, 1}, x).dx) {
+        if (dx) y.push_back(dx);
+      }
+    }
+    for (std::size_t from = 0; from < std::size(specials); ++from) {
+      std::vector<Array> feeds;
+      std::size_t next = from;
+      for (const Value& operand : x) {
+        std::mt19937_64 generator;
+        feeds.push_back(random_array(generator, operand.type(), 0, 1));
+        for (double& element : feeds.back().as<double>()) {
+          element = specials[next++ % std::size(specials)];
+        }
+        next += from / 2;  // so that other pairs of them meet
+      }
+      const std::vector<Array> expected = evaluate(x, y, feeds, "reference");
+      const std::vector<Array> actual = evaluate(x, y, feeds);
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        INFO(def(row.op).name << ", specials from " << from << ", result " << i);
+        CHECK(difference(actual[i], expected[i], 1e-12, 1e-12) == "");
+      }
+    }
   }
 }
