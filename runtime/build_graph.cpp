@@ -88,11 +88,17 @@ std::vector<ir::Update> checked_updates(const std::vector<UpdateOp>& updates) {
 
 void require_fed(const Graph& graph) {
   for (const ir::Node* node : ir::topological_order(graph.roots())) {
+    const Where made = node->origin.where;
+    if (node->op == ir::Op::Parameter) {  // of a body that was left, or that is being built
+      Call::value_error("outputs", text("a result depends on an argument of the step of ",
+                                        node->origin.function, ", outside of that loop (",
+                                        node->result().type(), ", made at ", made.file, ":",
+                                        made.line, ")"));
+    }
     if (node->op != ir::Op::Placeholder) continue;
     const Value placeholder = node->result();
     const auto& inputs = graph.inputs;
     if (std::find(inputs.begin(), inputs.end(), placeholder) != inputs.end()) continue;
-    const Where made = node->origin.where;
     Call::value_error("inputs", text("a result depends on a placeholder that is not fed (",
                                      label(placeholder), ", made at ", made.file, ":", made.line,
                                      ")"));

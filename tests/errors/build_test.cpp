@@ -111,6 +111,40 @@ TEST_CASE("options that were made before, on another line, name the line of the 
   }, __FILE__);
 }
 
+TEST_CASE("tensors of a step that are used outside of its loop") {
+  const Tensor x = input({2, 4, 3}, "x");
+  Tensor leaked, item;
+  const auto keeps = [&](const Tensor& in, const std::vector<Tensor>&) {
+    leaked = in * 2;
+    return StepResult{leaked, {}};
+  };
+  const auto adds = [&](const Tensor& in, const std::vector<Tensor>&) {
+    return StepResult{in + leaked, {}};
+  };
+  const auto evaluates = [](const Tensor& in, const std::vector<Tensor>&) {
+    return StepResult{in * constant(eval(sum(in))), {}};
+  };
+  const unsigned loop = __LINE__ + 1;
+  rnn(keeps, x, {});
+  const unsigned map = __LINE__ + 1;
+  map_fn([&](const Tensor& in) { return item = in + 1; }, x);
+  const Tensor other = rnn(adds, x, {}).outputs;
+  const std::string fact = "a result depends on an argument of the step of rnn, outside of that "
+                           "loop (float32[2,3], made at " + at(loop) + ")";
+  testing::run({
+      {__LINE__, Fault::Value, [&] { function({x}, {leaked}); }, "function: " + fact},
+      {__LINE__, Fault::Value, [&] { function({x}, {sum(x) + sum(leaked)}); }, "function: " + fact},
+      {__LINE__, Fault::Value, [&] { function({x}, {other}); }, "function: " + fact},
+      {__LINE__, Fault::Value, [&] { eval(leaked); }, "eval: " + fact},
+      {__LINE__, Fault::Value, [&] { eval(item); },
+       "eval: a result depends on an argument of the step of map_fn, outside of that loop "
+       "(float32[4,3], made at " + at(map) + ")"},
+  }, __FILE__);
+  CHECK_THROWS_AS(rnn(evaluates, x, {}), ValueError);
+  CHECK(function({x}, {sum(rnn(keeps, x, {}).outputs)})({Array::full({2, 4, 3}, 1)})[0] ==
+        Array(48.f));
+}
+
 TEST_CASE("steps that do not fit their loop") {
   const Tensor x = input({2, 4, 3}, "x"), h = zeros({2, 3}), mask = input({4, 2}, "mask");
   const Tensor endless = input({2, None, 3}, "x");
