@@ -164,13 +164,14 @@ int run(const Options& o) {
 int main(int argc, char** argv) {
   Options o;
   CLI::App app("Trains a character model");
+  app.option_defaults()->always_capture_default();
   app.add_option("--backend", o.backend, "name or absolute path of a backend");
   app.add_option("--text", o.text, "text file instead of /usr/share/common-licenses");
-  app.add_option("--steps", o.steps)->check(CLI::Range(0, 1 << 24));
-  app.add_option("--hidden", o.hidden)->check(CLI::Range(1, 1 << 20));
-  app.add_option("--batch", o.batch)->check(CLI::Range(1, 1 << 20));
-  app.add_option("--time", o.time)->check(CLI::Range(1, 1 << 20));
-  app.add_option("--seed", o.seed);
+  app.add_option("--steps", o.steps, "of training")->check(CLI::Range(0, 1 << 24));
+  app.add_option("--hidden", o.hidden, "size of the state")->check(CLI::Range(1, 1 << 20));
+  app.add_option("--batch", o.batch, "pieces of text a step")->check(CLI::Range(1, 1 << 20));
+  app.add_option("--time", o.time, "characters of a piece")->check(CLI::Range(1, 1 << 20));
+  app.add_option("--seed", o.seed, "of weights, pieces and samples");
   app.add_option("--save", o.save, "writes the weights (safetensors)");
   app.add_option("--load", o.load, "starts from saved weights");
   CLI11_PARSE(app, argc, argv);
