@@ -1,6 +1,8 @@
 // A list of running loops that idle threads join. A loop lives on its caller's stack; the caller
 // takes it off the list and then waits until no thread is inside it. Everything is allocated once
 // and never freed, so that nothing runs while the process ends.
+// Each thread begins with a share of its own, the same one in every loop, so that it finds in its
+// caches what it wrote and read in the last; who has finished takes from the ends of the others'.
 #include "runtime/thread_pool.h"
 
 #include <kiln/error.h>
@@ -12,6 +14,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <condition_variable>
@@ -36,7 +39,9 @@ struct Loop {
   void* context;
   std::uint64_t n;
   std::uint64_t parts;
-  std::atomic<std::uint64_t> next{0};
+  std::uint64_t shares;                 // one for each thread
+  std::atomic<std::uint64_t> taken{0};  // how many parts
+  std::array<std::atomic<std::uint64_t>, kMaxThreads * kPartsPerThread / 64> is_taken{};
   std::atomic<std::uint32_t> code{0};
   std::atomic<unsigned> guests{0};  // threads of the pool inside; they come in under the lock
 };
@@ -66,15 +71,32 @@ std::uint64_t part_begin(const Loop& loop, std::uint64_t part) {
   return loop.n / loop.parts * part + extra;
 }
 
-void run_parts(Loop& loop) {
+bool take(Loop& loop, std::uint64_t part) {
+  std::atomic<std::uint64_t>& word = loop.is_taken[part / 64];
+  const std::uint64_t bit = std::uint64_t{1} << part % 64;
+  if (word.load(std::memory_order_relaxed) & bit) return false;
+  if (word.fetch_or(bit, std::memory_order_relaxed) & bit) return false;
+  loop.taken.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+void run_part(Loop& loop, std::uint64_t part) {
+  const std::uint32_t code =
+      loop.body(loop.context, part_begin(loop, part), part_begin(loop, part + 1));
+  std::uint32_t none = 0;
+  if (code != 0) loop.code.compare_exchange_strong(none, code);
+}
+
+/// The share of that thread, in order, then the other parts from behind it, downwards.
+void run_parts(Loop& loop, unsigned thread) {
   inside_loop = true;
-  while (loop.code.load(std::memory_order_relaxed) == 0) {
-    const std::uint64_t part = loop.next.fetch_add(1, std::memory_order_relaxed);
-    if (part >= loop.parts) break;
-    const std::uint32_t code =
-        loop.body(loop.context, part_begin(loop, part), part_begin(loop, part + 1));
-    std::uint32_t none = 0;
-    if (code != 0) loop.code.compare_exchange_strong(none, code);
+  const std::uint64_t parts = loop.parts, share = thread % loop.shares;
+  const std::uint64_t first = share * parts / loop.shares;
+  const std::uint64_t own = (share + 1) * parts / loop.shares - first;
+  for (std::uint64_t i = 0; i < parts && loop.taken.load(std::memory_order_relaxed) < parts; ++i) {
+    const std::uint64_t part = i < own ? first + i : (first + parts - 1 - (i - own)) % parts;
+    if (loop.code.load(std::memory_order_relaxed) != 0) break;
+    if (take(loop, part)) run_part(loop, part);
   }
   inside_loop = false;
 }
@@ -82,7 +104,7 @@ void run_parts(Loop& loop) {
 // A loop that still has parts to give away. Requires the lock.
 Loop* open_loop(Pool& state) {
   for (Loop* loop : state.loops) {
-    if (loop->code == 0 && loop->next < loop->parts) return loop;
+    if (loop->code == 0 && loop->taken < loop->parts) return loop;
   }
   return nullptr;
 }
@@ -121,7 +143,7 @@ void await_loop(Pool& state, std::unique_lock<std::mutex>& lock) {
   state.work.wait(lock, [&] { return state.stopping || state.posted != seen; });
 }
 
-void serve() {
+void serve(unsigned thread) {
   const UsualFloatState usual;  // not that of the thread that happened to start this one
   Pool& state = pool();
   std::unique_lock lock(state.mutex);
@@ -133,7 +155,7 @@ void serve() {
     }
     ++loop->guests;
     lock.unlock();
-    run_parts(*loop);
+    run_parts(*loop, thread);
     leave(state, *loop);
     lock.lock();
   }
@@ -143,7 +165,9 @@ void serve() {
 void start_threads(Pool& state, unsigned count) {
   state.process = getpid();
   try {
-    while (state.threads.size() + 1 < count) state.threads.emplace_back(serve);
+    while (state.threads.size() + 1 < count) {
+      state.threads.emplace_back(serve, static_cast<unsigned>(state.threads.size() + 1));
+    }
   } catch (const std::system_error&) {
   }
 }
@@ -227,11 +251,11 @@ std::uint32_t parallel_for(std::uint64_t n, RangeBody body, void* context) {
   std::unique_lock lock(state.mutex);
   state.left.wait(lock, [&] { return !state.stopping; });
   const unsigned count = wanted_threads(state);
-  Loop loop{body, context, n, std::min<std::uint64_t>(n, count * kPartsPerThread)};
+  Loop loop{body, context, n, std::min<std::uint64_t>(n, count * kPartsPerThread), count};
   if (count == 1) {
     lock.unlock();
     loop.parts = 1;
-    run_parts(loop);
+    run_parts(loop, 0);
     return loop.code;
   }
   start_threads(state, count);
@@ -239,7 +263,7 @@ std::uint32_t parallel_for(std::uint64_t n, RangeBody body, void* context) {
   ++state.posted;
   lock.unlock();
   state.work.notify_all();
-  run_parts(loop);
+  run_parts(loop, 0);
   lock.lock();
   std::erase(state.loops, &loop);
   lock.unlock();
