@@ -40,15 +40,12 @@ class StateLease {
   /// Write locks of the updated variables in id order, so that two functions cannot wait for each
   /// other; then all values of one moment.
   void take() {
-    for (VariableStorage* writer : program_.writers) {
-      writer->writer.lock();
-      ++locked_;
-    }
-    if (program_.overwrites && frame_.is_direct()) {
-      VariableStorage::snapshot(program_.state_storages, frame_.held, frame_.overwrites);
-      overwrites_ = true;
-    } else if (!frame_.held.empty()) {
-      VariableStorage::snapshot(program_.state_storages, frame_.held);
+    if (frame_.moment == nullptr) {
+      take_now();
+    } else {
+      for (std::size_t i = 0; i < frame_.held.size(); ++i) {
+        frame_.held[i] = frame_.moment->value_of(*program_.state_storages[i]);
+      }
     }
     for (std::size_t i = 0; i < frame_.next.size(); ++i) {
       const UpdateTarget& target = program_.updated[i];
@@ -84,6 +81,19 @@ class StateLease {
   }
 
  private:
+  void take_now() {
+    for (VariableStorage* writer : program_.writers) {
+      writer->writer.lock();
+      ++locked_;
+    }
+    if (program_.overwrites && frame_.is_direct()) {
+      VariableStorage::snapshot(program_.state_storages, frame_.held, frame_.overwrites);
+      overwrites_ = true;
+    } else if (!frame_.held.empty()) {
+      VariableStorage::snapshot(program_.state_storages, frame_.held);
+    }
+  }
+
   /// REQUIRES: publish_mutex() exclusively.
   void end_overwrites() {
     for (Overwrite& one : frame_.overwrites) {
@@ -243,10 +253,11 @@ void call_through_copies(const Program& program, CallFrame& frame,
 }  // namespace
 
 void call_into(const Program& program, std::span<const ArrayView> inputs,
-               std::span<const MutableArrayView> outputs) {
+               std::span<const MutableArrayView> outputs, const Moment* moment) {
   const TakingDumps taking(program.dumps.get());
   const FrameLease lease(program.frames, program);
   CallFrame& frame = *lease;
+  frame.moment = moment;
   frame.bind_inputs(inputs);
   const std::size_t count = program.graph.outputs.size();
   if (outputs.size() != count) {
@@ -263,10 +274,12 @@ void call_into(const Program& program, std::span<const ArrayView> inputs,
   run_prepared(program, frame);
 }
 
-std::vector<Array> call(const Program& program, std::span<const ArrayView> inputs) {
+std::vector<Array> call(const Program& program, std::span<const ArrayView> inputs,
+                        const Moment* moment) {
   const TakingDumps taking(program.dumps.get());
   const FrameLease lease(program.frames, program);
   CallFrame& frame = *lease;
+  frame.moment = moment;
   frame.bind_inputs(inputs);
   return frame.is_direct() ? call_prepared(program, frame) : call_buffers(program, frame, inputs);
 }

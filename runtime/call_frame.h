@@ -17,6 +17,7 @@
 
 namespace kiln::runtime {
 
+class Moment;
 struct Program;
 
 class CallFrame {
@@ -42,6 +43,7 @@ class CallFrame {
   void run(std::uint64_t call_counter);
 
   std::atomic<std::int64_t> calls{0};  // that succeeded; written by the thread that has the frame
+  const Moment* moment = nullptr;      // of the call: whose values it takes; null: those of now
   std::vector<VersionRef> held;        // of the states, during a call
   std::vector<VersionRef> next;        // of the updates; none where the state is written over
   std::vector<Overwrite> overwrites;   // of the updates; empty when none may

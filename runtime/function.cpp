@@ -90,10 +90,7 @@ std::vector<Array> call_with(const Function::Impl& impl, const std::vector<Array
   }
   std::vector<ArrayView> views;
   for (const Array& array : held) views.push_back(array.as_view());
-  if (programs.stages.empty()) return runtime::call(program, views);
-  const std::vector<Array> found = runtime::run_stages(programs, views);
-  for (const Array& array : found) views.push_back(array.as_view());
-  return runtime::call(*programs.last, views);
+  return runtime::call(programs, views);
 }
 
 runtime::InstancePtr chosen_instance(const FunctionOptions& options) {
@@ -151,12 +148,7 @@ std::vector<Array> Function::operator()(std::initializer_list<Feed> inputs, Wher
 void Function::call_into(std::span<const ArrayView> inputs,
                          std::span<const MutableArrayView> outputs, Where where) const {
   at_line(where, [&] {
-    const runtime::StagedProgram& programs = require_made(impl_).programs;
-    if (programs.stages.empty()) return runtime::call_into(*programs.last, inputs, outputs);
-    const std::vector<Array> found = runtime::run_stages(programs, inputs);
-    std::vector<ArrayView> views(inputs.begin(), inputs.end());
-    for (const Array& array : found) views.push_back(array.as_view());
-    runtime::call_into(*programs.last, views, outputs);
+    runtime::call_into(require_made(impl_).programs, inputs, outputs);
   });
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/call.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -194,6 +195,43 @@ class Cut {
   std::vector<Value> handed_on_;
 };
 
+std::vector<ArrayView> with_arrays(std::span<const ArrayView> inputs,
+                                   const std::vector<Array>& arrays) {
+  std::vector<ArrayView> views(inputs.begin(), inputs.end());
+  for (const Array& array : arrays) views.push_back(array.as_view());
+  return views;
+}
+
+/// Runs the stages before the last; the arrays are what the last program takes after `inputs`.
+std::vector<Array> run_stages(const StagedProgram& staged, std::span<const ArrayView> inputs,
+                              const Moment& moment) {
+  std::vector<Array> all;
+  for (const ProgramStage& stage : staged.stages) {
+    std::vector<Array> results = call(*stage.program, with_arrays(inputs, all), &moment);
+    const auto operands = results.begin() + static_cast<std::ptrdiff_t>(stage.handed_on);
+    all.insert(all.end(), results.begin(), operands);
+    std::span<const Array> rest(operands, results.end());
+    for (const HostStep& step : stage.steps) {
+      const ir::OriginScope scope(step.origin, /*replace=*/true);
+      const std::vector<Array> found = step.function(step.payload, rest.first(step.operands));
+      all.insert(all.end(), found.begin(), found.end());
+      rest = rest.subspan(step.operands);
+    }
+  }
+  return all;
+}
+
+/// Each once.
+std::vector<VariableStorage*> variables_of(const StagedProgram& staged) {
+  std::set<VariableStorage*> all;
+  const auto add = [&](const Program& program) {
+    all.insert(program.state_storages.begin(), program.state_storages.end());
+  };
+  for (const ProgramStage& stage : staged.stages) add(*stage.program);
+  add(*staged.last);
+  return {all.begin(), all.end()};
+}
+
 }  // namespace
 
 std::vector<Value> deciding_calls(const Graph& graph) {
@@ -226,26 +264,23 @@ StagedProgram compile_staged(const Graph& graph, const std::string& name,
     rest = cut.rest();
   }
   staged.last = compile_program(rest, name, instance, folder(directory));
+  if (!staged.stages.empty()) staged.variables = variables_of(staged);
   return staged;
 }
 
-std::vector<Array> run_stages(const StagedProgram& staged, std::span<const ArrayView> inputs) {
-  std::vector<Array> all;
-  for (const ProgramStage& stage : staged.stages) {
-    std::vector<ArrayView> views(inputs.begin(), inputs.end());
-    for (const Array& array : all) views.push_back(array.as_view());
-    std::vector<Array> results = call(*stage.program, views);
-    const auto operands = results.begin() + static_cast<std::ptrdiff_t>(stage.handed_on);
-    all.insert(all.end(), results.begin(), operands);
-    std::span<const Array> rest(operands, results.end());
-    for (const HostStep& step : stage.steps) {
-      const ir::OriginScope scope(step.origin, /*replace=*/true);
-      const std::vector<Array> found = step.function(step.payload, rest.first(step.operands));
-      all.insert(all.end(), found.begin(), found.end());
-      rest = rest.subspan(step.operands);
-    }
-  }
-  return all;
+void call_into(const StagedProgram& staged, std::span<const ArrayView> inputs,
+               std::span<const MutableArrayView> outputs) {
+  if (staged.stages.empty()) return call_into(*staged.last, inputs, outputs);
+  const Moment moment(staged.variables, staged.last->writers);
+  const std::vector<Array> found = run_stages(staged, inputs, moment);
+  call_into(*staged.last, with_arrays(inputs, found), outputs, &moment);
+}
+
+std::vector<Array> call(const StagedProgram& staged, std::span<const ArrayView> inputs) {
+  if (staged.stages.empty()) return call(*staged.last, inputs);
+  const Moment moment(staged.variables, staged.last->writers);
+  const std::vector<Array> found = run_stages(staged, inputs, moment);
+  return call(*staged.last, with_arrays(inputs, found), &moment);
 }
 
 }  // namespace kiln::runtime

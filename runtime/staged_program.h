@@ -1,7 +1,7 @@
 // A function with sizes that only a host function knows, such as the width of what ctc_decode
 // finds, runs in stages: a program for the operands, the host function, a program with the results
-// as further inputs, and so on. What two stages need is computed once and handed on. Each variable
-// is read once; two that are read by different stages may be of different moments.
+// as further inputs, and so on. What two stages need is computed once and handed on. All stages of a
+// call see the variables as they were when it began.
 #pragma once
 
 #include "runtime/dump.h"
@@ -27,8 +27,9 @@ struct ProgramStage {
 };
 
 struct StagedProgram {
-  std::vector<ProgramStage> stages;     // none for nearly all functions
-  std::shared_ptr<const Program> last;  // gives the outputs and does the updates
+  std::vector<ProgramStage> stages;         // none for nearly all functions
+  std::shared_ptr<const Program> last;      // gives the outputs and does the updates
+  std::vector<VariableStorage*> variables;  // of all stages; none without stages
 
   /// The one that takes what the user feeds.
   const Program& first() const { return stages.empty() ? *last : *stages.front().program; }
@@ -46,8 +47,9 @@ StagedProgram compile_staged(const ir::Graph& graph, const std::string& name,
 /// Where stage i, which is not the last, is dumped to: "directory/stage-1".
 std::string stage_directory(const std::string& directory, std::size_t i);
 
-/// Runs the stages before the last; the arrays are what the last program takes after `inputs`.
-/// REQUIRES: the inputs fit first().
-std::vector<Array> run_stages(const StagedProgram& staged, std::span<const ArrayView> inputs);
+/// call_into and call of call.h, for all stages. REQUIRES: the inputs fit first().
+void call_into(const StagedProgram& staged, std::span<const ArrayView> inputs,
+               std::span<const MutableArrayView> outputs);
+std::vector<Array> call(const StagedProgram& staged, std::span<const ArrayView> inputs);
 
 }  // namespace kiln::runtime

@@ -1,0 +1,45 @@
+// Functions that run in stages while others change their variables.
+#include "tests/catch.h"
+
+#include <kiln/k.h>
+
+#include <atomic>
+#include <thread>
+
+using namespace kiln;
+
+TEST_CASE("all stages of a call see one moment", "[concurrency]") {
+  const Variable n = variable(3, {.dtype = "int32"}), w = variable(3, {.dtype = "int32"});
+  const Tensor x = placeholder({.shape = {}, .dtype = "int32"});
+  const Function both = function({x}, {}, {.updates = {update(n, x), update(w, x + 0)}});
+  // The first stage reads n, the last w.
+  const Function f = function({}, {arange(n), w});
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    for (int i = 0; !stop; i = (i + 1) % 9) both({Array(i)});
+  });
+  int torn = 0;
+  for (int i = 0; i < 200; ++i) {
+    const std::vector<Array> results = f(std::vector<Array>{});
+    torn += results[0].size() != results[1].item<std::int32_t>();
+  }
+  stop = true;
+  writer.join();
+  CHECK(torn == 0);
+}
+
+TEST_CASE("no update of a function in stages is lost", "[concurrency]") {
+  constexpr int kThreads = 4, kCalls = 25;
+  const Variable n = variable(0, {.dtype = "int32"});
+  // The size of what is added up, so that the new value is known only in the last stage.
+  const Tensor next = sum(ones({n + 1}, {.dtype = "int32"}));
+  const Function f = function({}, {next}, {.updates = {update(n, next)}});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < kCalls; ++i) f(std::vector<Array>{});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(get_value(n).item<std::int32_t>() == kThreads * kCalls);
+}
