@@ -15,11 +15,13 @@ TEST_CASE("all stages of a call see one moment", "[concurrency]") {
   // The first stage reads n, the last w.
   const Function f = function({}, {arange(n), w});
   std::atomic<bool> stop{false};
+  std::atomic<int> written{0};
   std::thread writer([&] {
-    for (int i = 0; !stop; i = (i + 1) % 9) both({Array(i)});
+    for (; !stop; ++written) both({Array(written % 9)});
   });
+  while (written == 0) std::this_thread::yield();
   int torn = 0;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 3000; ++i) {
     const std::vector<Array> results = f(std::vector<Array>{});
     torn += results[0].size() != results[1].item<std::int32_t>();
   }
@@ -29,14 +31,17 @@ TEST_CASE("all stages of a call see one moment", "[concurrency]") {
 }
 
 TEST_CASE("no update of a function in stages is lost", "[concurrency]") {
-  constexpr int kThreads = 4, kCalls = 25;
+  constexpr int kThreads = 4, kCalls = 500;
   const Variable n = variable(0, {.dtype = "int32"});
   // The size of what is added up, so that the new value is known only in the last stage.
   const Tensor next = sum(ones({n + 1}, {.dtype = "int32"}));
   const Function f = function({}, {next}, {.updates = {update(n, next)}});
+  std::atomic<int> ready{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&] {
+      ++ready;
+      while (ready < kThreads) std::this_thread::yield();
       for (int i = 0; i < kCalls; ++i) f(std::vector<Array>{});
     });
   }
