@@ -1,7 +1,7 @@
 // A function with sizes that only a host function knows, such as the width of what ctc_decode
 // finds, runs in stages: a program for the operands, the host function, a program with the results
-// as further inputs, and so on. What two stages need is computed once and handed on. All stages of a
-// call see the variables as they were when it began.
+// as further inputs, and so on. What two stages need is computed once and handed on. All stages of
+// a call see the variables as they were when it began.
 #pragma once
 
 #include "runtime/dump.h"
