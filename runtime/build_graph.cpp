@@ -5,7 +5,7 @@
 #include "core/kiln/learning_phase_impl.h"
 #include "core/kiln/sparse_impl.h"
 #include "core/ops/lambda_builder.h"
-#include "runtime/staged_program.h"
+#include "runtime/stage_cut.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -35,10 +35,6 @@ struct StagedProgram {
   const Program& first() const { return stages.empty() ? *last : *stages.front().program; }
 };
 
-/// The host calls that decide sizes of the graph's values: for Graph::sizes, since they need not be
-/// operands of any. Throws ValueError for one within a loop or a branch.
-std::vector<ir::Value> deciding_calls(const ir::Graph& graph);
-
 /// compile_program for each stage. Throws also ValueError for a size of a result within a loop or
 /// a branch. Stages before the last are dumped to folders of their own.
 StagedProgram compile_staged(const ir::Graph& graph, const std::string& name,
