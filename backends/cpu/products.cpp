@@ -70,9 +70,11 @@ bool packed_before(const codegen::MatrixProduct& p, codegen::RhsUse use) {
 
 /// Elements of a plain rhs from which on blocks of it are packed, for so many rows.
 std::int64_t most_plain(std::int64_t rows, TileLevel level) {
-  constexpr std::int64_t kManyRows = 64, kSomeRows = 16;
+  constexpr std::int64_t kManyRows = 64, kSomeRows = 16, kFewRows = 4;
+  if (level != TileLevel::Avx512) {  // fewer registers: rows of rhs are read in shorter runs, again
+    return rows < kFewRows ? INT64_MAX : kNear / 2;
+  }
   if (rows < kSomeRows) return INT64_MAX;
-  if (level != TileLevel::Avx512) return kNear / 2;  // panels are narrow runs of its rows
   return rows >= kManyRows ? kNear : 4 * kNear;
 }
 

@@ -89,7 +89,8 @@ TEST_CASE("tiled products agree with plain sums at every level and layout") {
   const std::int64_t sizes[][3] = {{1, 1, 1},    {1, 7, 5},      {5, 7, 1},    {3, 17, 19},
                                    {8, 16, 32},  {13, 33, 31},   {12, 32, 64}, {25, 64, 513},
                                    {97, 65, 40}, {193, 31, 1030}, {3, 515, 520},
-                                   {101, 270, 600}, {1030, 33, 20}};
+                                   {101, 270, 600}, {1030, 33, 20}, {4, 205, 31},
+                                   {6, 140, 70}, {7, 97, 33},     {9, 66, 21}};
   for (const TileLevel level : levels()) {
     for (const auto& [m, n, k] : sizes) {
       for (int form = 0; form < 8; ++form) {

@@ -15,6 +15,9 @@ constexpr long long kDepthBlock = 512, kRowBlock = 98;
 /// their panels are less than a line of it wide.
 constexpr bool kOnTheWay = kPanel >= kLine;
 constexpr int kBlock = kOnTheWay ? kPanel : 4 * kPanel;
+/// What a tile does beside its sums: fetches the next block a line at a time, packs its own rows of
+/// rhs, too, or fetches rhs a few rows ahead.
+enum class Beside { Nothing, Fetch, FetchAndPack, Ahead };
 
 /// How far a fetch has come, in 65536ths of lines, and goes with each step of the depth. The loops
 /// of a product do it without a branch, which would cost them a fifth of their speed.
@@ -44,6 +47,7 @@ struct Tile {
   bool accumulate;  // on what the result holds, from an earlier block of the depth
   bool relu;        // this is the last block
   Fetching* fetching;  // or null
+  long long ahead;     // elements from a row of rhs to the one fetched meanwhile, or 0
   float* pack_to;      // where the first rows put the panel, for the other ones; null: nowhere
 };
 
@@ -69,8 +73,10 @@ inline void store(const Vector& from, float* row, int v, int columns) {
       _Pragma("GCC unroll 16") for (int v = 0; v < kVectors; ++v)
 
 /// REQUIRES: kWhole or (kVectors - 1) * kLanes < columns < kVectors * kLanes.
-template <int kRows, int kVectors, bool kWhole, bool kFetches = false, bool kPacks = false>
+template <int kRows, int kVectors, bool kWhole, Beside kBeside = Beside::Nothing>
 void multiply(const Tile& tile) {
+  constexpr bool kPacks = kBeside == Beside::FetchAndPack;
+  constexpr bool kFetches = kOnTheWay && (kPacks || kBeside == Beside::Fetch);
   Fetching fetching = kFetches ? *tile.fetching : Fetching{};
   Vector sums[kRows][kVectors];
   KILN_EACH_SUM sums[r][v] = Vector{};
@@ -90,6 +96,7 @@ void multiply(const Tile& tile) {
     _Pragma("GCC unroll 16") for (int v = 0; v < kVectors; ++v) {
       const float* panel = right + v / kPanelVectors * tile.panel - v / kPanelVectors * kPanel;
       factors[v] = load<kVectors, kWhole>(panel, v, tile.columns);
+      if (kBeside == Beside::Ahead) __builtin_prefetch(panel + v * kLanes + tile.ahead);
       if (kPacks) *reinterpret_cast<Vector*>(tile.pack_to + d * kPanel + v * kLanes) = factors[v];
     }
     KILN_EACH_SUM sums[r][v] += left[r * tile.lhs_row] * factors[v];
@@ -115,9 +122,10 @@ void multiply_columns(const Tile& tile) {
   }
   const bool whole = tile.columns == kVectors * kLanes;
   if constexpr (kVectors == kPanelVectors) {
-    if (whole && tile.pack_to) return multiply<kRows, kVectors, true, kOnTheWay, true>(tile);
-    if (whole && tile.fetching) return multiply<kRows, kVectors, true, true>(tile);
+    if (whole && tile.pack_to) return multiply<kRows, kVectors, true, Beside::FetchAndPack>(tile);
+    if (whole && tile.fetching) return multiply<kRows, kVectors, true, Beside::Fetch>(tile);
   }
+  if (whole && tile.ahead != 0) return multiply<kRows, kVectors, true, Beside::Ahead>(tile);
   if (whole) return multiply<kRows, kVectors, true>(tile);
   multiply<kRows, kVectors, false>(tile);
 }
@@ -148,15 +156,28 @@ void multiply_block(Tile tile, long long rows) {
   }
 }
 
-/// Few rows have wide tiles: more sums at once, and longer runs of rhs. The sums are half of the
-/// registers or fewer.
-int vectors_for(long long rows) {
-  return rows == 1 ? kRegisters / 2 : rows == 2 ? kRegisters / 4 : kPanelVectors;
+/// Few rows have wide tiles: more sums at once, and longer runs of rhs. The sums and the vectors of
+/// rhs leave an eighth of the registers free, or the sums would live in memory.
+constexpr int vectors_for(long long rows) {
+  if (rows <= 2) return rows == 1 ? kRegisters / 2 : kRegisters / 4;
+  if (rows >= kMostRows) return kPanelVectors;
+  const int most = 3 * kRegisters / 16, vectors = 7 * kRegisters / 8 / static_cast<int>(rows + 1);
+  return vectors < kPanelVectors ? kPanelVectors : vectors > most ? most : vectors;
+}
+
+/// As many rows as have such tiles.
+constexpr int kFewRows = kRegisters / 4;
+
+template <int kRows>
+void multiply_few(const Tile& tile, long long rows) {
+  if constexpr (kRows > 1) {
+    if (rows < kRows) return multiply_few<kRows - 1>(tile, rows);
+  }
+  multiply_columns<kRows, vectors_for(kRows)>(tile);
 }
 
 void multiply_tile(const Tile& tile, long long rows) {
-  if (rows == 1) return multiply_columns<1, kRegisters / 2>(tile);
-  if (rows == 2) return multiply_columns<2, kRegisters / 4>(tile);
+  if (rows <= kFewRows) return multiply_few<kFewRows>(tile, rows);
   multiply_block<kMostRows, kPanelVectors>(tile, rows);
 }
 
@@ -175,8 +196,18 @@ Fetching fetching_of(const MicroKernelArguments& a) {
   return f;
 }
 
+/// How many rows of rhs a tile that goes over it once fetches ahead: those of a far one come late.
+long long rows_ahead(const MicroKernelArguments& a) {
+  constexpr long long kFar = 1 << 21, kNear = 1 << 14;
+  if (a.packed || a.rows <= 2 || a.rows > kMostRows) return 0;
+  const long long elements = a.depth * a.columns;
+  if (elements > kFar) return 24;
+  return elements > kNear && a.rows <= kFewRows ? 4 : 0;
+}
+
 void run(const MicroKernelArguments& a) {
-  const long long width = vectors_for(a.rows) * kLanes;
+  const int vectors = vectors_for(a.rows);  // of a packed rhs: whole panels
+  const long long width = kLanes * (a.packed ? vectors / kPanelVectors * kPanelVectors : vectors);
   Tile tile;
   tile.lhs_row = a.lhs_row;
   tile.lhs_depth = a.lhs_depth;
@@ -185,6 +216,7 @@ void run(const MicroKernelArguments& a) {
   tile.result_row = a.result_row;
   Fetching fetching = fetching_of(a);
   tile.fetching = fetching.step != 0 ? &fetching : nullptr;
+  tile.ahead = rows_ahead(a) * a.rhs_stride;
   tile.pack_to = nullptr;
   const long long blocks = (a.rows + kRowBlock - 1) / kRowBlock;
   for (long long block = 0; block < blocks; ++block) {
@@ -210,7 +242,7 @@ void run(const MicroKernelArguments& a) {
 void run_panel(const MicroKernelArguments& a, float* packed) {
   Fetching fetching = fetching_of(a);
   const Tile tile{a.lhs, a.rhs, a.bias, a.result, a.depth, a.lhs_row, a.lhs_depth, a.rhs_stride,
-                  a.result_row, kPanel, kPanel, a.accumulate, a.relu, &fetching, packed};
+                  a.result_row, kPanel, kPanel, a.accumulate, a.relu, &fetching, 0, packed};
   multiply_block<kMostRows, kPanelVectors>(tile, a.rows);
 }
 
