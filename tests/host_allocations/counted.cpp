@@ -16,11 +16,16 @@ namespace {
 
 std::atomic<std::int64_t> asked{0};
 
+std::atomic<std::size_t> largest{0};
+
 std::atomic<std::int64_t> left{-1};  // requests that are granted yet; negative: all are
 
 /// Whether the request is granted.
-bool count() {
+bool count(std::size_t bytes) {
   asked.fetch_add(1, std::memory_order_relaxed);
+  std::size_t known = largest.load(std::memory_order_relaxed);
+  while (bytes > known && !largest.compare_exchange_weak(known, bytes)) {
+  }
   if (left.load(std::memory_order_relaxed) < 0) return true;
   if (left.fetch_sub(1, std::memory_order_relaxed) > 0) return true;
   left.store(0, std::memory_order_relaxed);
@@ -38,6 +43,8 @@ namespace allocations_test {
 
 std::int64_t allocations_so_far() { return asked.load(); }
 
+std::size_t exchange_largest_request(std::size_t bytes) { return largest.exchange(bytes); }
+
 void grant(std::int64_t requests) { left = requests; }
 
 }  // namespace allocations_test
@@ -45,27 +52,27 @@ void grant(std::int64_t requests) { left = requests; }
 extern "C" {
 
 void* malloc(std::size_t bytes) {
-  return granted(count() ? __libc_malloc(bytes) : nullptr);
+  return granted(count(bytes) ? __libc_malloc(bytes) : nullptr);
 }
 
 void* calloc(std::size_t count_of, std::size_t bytes) {
-  return granted(count() ? __libc_calloc(count_of, bytes) : nullptr);
+  return granted(count(count_of * bytes) ? __libc_calloc(count_of, bytes) : nullptr);
 }
 
 void* realloc(void* memory, std::size_t bytes) {
-  return granted(count() ? __libc_realloc(memory, bytes) : nullptr);
+  return granted(count(bytes) ? __libc_realloc(memory, bytes) : nullptr);
 }
 
 void* memalign(std::size_t alignment, std::size_t bytes) {
-  return granted(count() ? __libc_memalign(alignment, bytes) : nullptr);
+  return granted(count(bytes) ? __libc_memalign(alignment, bytes) : nullptr);
 }
 
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  return granted(count() ? __libc_memalign(alignment, bytes) : nullptr);
+  return granted(count(bytes) ? __libc_memalign(alignment, bytes) : nullptr);
 }
 
 int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
-  *memory = count() ? __libc_memalign(alignment, bytes) : nullptr;
+  *memory = count(bytes) ? __libc_memalign(alignment, bytes) : nullptr;
   return *memory == nullptr ? ENOMEM : 0;
 }
 

@@ -2,11 +2,16 @@
 // its own malloc, which counts and hands on to the C library's.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace allocations_test {
 
 std::int64_t allocations_so_far();
+
+/// The bytes of the largest request since the last call of this, which sets what later ones must
+/// exceed.
+std::size_t exchange_largest_request(std::size_t bytes = 0);
 
 /// From now on so many requests are granted and all later ones fail; -1: none fails.
 void grant(std::int64_t requests);

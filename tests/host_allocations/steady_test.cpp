@@ -1,5 +1,6 @@
 // The same call over and over on the cpu backend: from the third one on nobody asks for memory, the
-// host, the backend, its threads and the libraries together.
+// host, the backend, its threads and the libraries together. Convolutions alone do: the library
+// makes small blocks for the arguments of each of its calls.
 #include "tests/catch.h"
 #include "tests/host_allocations/counted.h"
 
@@ -137,6 +138,21 @@ Steady batch_of_products(std::int64_t batch, std::int64_t rows, std::int64_t col
                  Array::zeros({batch, depth, columns})});
 }
 
+/// A training step of two convolutions.
+Steady convolutions_step(std::int64_t batch, std::int64_t size, std::int64_t filters) {
+  const Tensor x = placeholder({.shape = {None, size, size, 3}});
+  const std::vector<Tensor> kernels{variable(drawn({3, 3, 3, filters}, 5)),
+                                    variable(drawn({3, 3, filters, filters}, 6))};
+  const Tensor y = conv2d(relu(conv2d(x, kernels[0])), kernels[1]);
+  const Tensor loss = mean(square(y));
+  const std::vector<Tensor> slopes = gradients(loss, kernels);
+  return Steady(function({x}, {loss},
+                         {.updates = {update_sub(kernels[0], slopes[0] * 0.01),
+                                      update_sub(kernels[1], slopes[1] * 0.01)},
+                          .backend = "cpu"}),
+                {drawn({batch, size, size, 3}, 1)}, {Array(0.0f)});
+}
+
 /// Labels 0 .. labels - 1 for each sample, over and over.
 Array counted_labels(std::int64_t samples, std::int64_t labels) {
   std::vector<std::int32_t> values(static_cast<std::size_t>(samples * labels));
@@ -235,4 +251,22 @@ TEST_CASE("a size that comes back asks for no memory when it stays") {
   CHECK(allocations_of([&] { nine.call(); }) > 0);  // those of the backend are counted
   four.call();
   CHECK(allocations_of([&] { four.call(); }) == 0);
+}
+
+TEST_CASE("steady convolutions ask for no buffers") {
+  constexpr std::size_t kSmall = 512;  // bytes of what the library makes to pass arguments on
+  for (const int threads : {1, 2}) {
+    set_threads(threads);
+    for (const std::int64_t size : {12, 20, 40}) {
+      Steady steady = convolutions_step(8, size, 16);
+      for (int i = 0; i < 3; ++i) steady.call();
+      std::int64_t asked[2];
+      allocations_test::exchange_largest_request();
+      for (std::int64_t& count : asked) count = allocations_of([&] { steady.call(); });
+      INFO(size << " x " << size << ", threads: " << threads);
+      const std::size_t largest = allocations_test::exchange_largest_request();
+      CHECK(largest <= kSmall);
+      if (threads == 1) CHECK(asked[0] == asked[1]);  // else what threads take at once varies
+    }
+  }
 }
