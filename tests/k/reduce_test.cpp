@@ -55,6 +55,21 @@ std::vector<Row> reduce_rows() {
        i32({2}, {7, -2})},
       {"sum over no axes", {x()},
        [](const Tensors& x) { return sum(x[0], {.axis = std::vector<std::int64_t>()}); }, x()},
+      // One number after the other, float32 would be 0.2 % off by now.
+      {"sum of many rows", {Array::full({200000, 3}, 0.1)},
+       [](const Tensors& x) { return sum(x[0], {.axis = 0}); }, f32({3}, {20000, 20000, 20000}),
+       2e-5},
+      {"sum of many columns", {Array::full({3, 200000}, 0.1)},
+       [](const Tensors& x) { return sum(x[0], {.axis = 1}); }, f32({3}, {20000, 20000, 20000}),
+       2e-5},
+      {"sum of many over axes apart", {Array::full({1000, 3, 200}, 0.1)},
+       [](const Tensors& x) { return sum(x[0], {.axis = {0, 2}}); },
+       f32({3}, {20000, 20000, 20000}), 2e-5},
+      {"var of many rows", {Array::full({100000, 2}, 0.1)},
+       [](const Tensors& x) {
+         return var(concatenate({x[0], x[0] + 0.2}, {.axis = 0}), {.axis = 0});
+       },
+       f32({2}, {0.01f, 0.01f}), 1e-6},
       {"sum of a scalar", {f32({}, {5})}, [](const Tensors& x) { return sum(x[0]); },
        f32({}, {5})},
       {"prod", {y()}, [](const Tensors& x) { return prod(x[0], {.axis = 1}); },

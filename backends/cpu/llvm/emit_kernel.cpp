@@ -287,8 +287,13 @@ Value* KernelEmitter::lane_numbers(Type* type) {
 }
 
 void KernelEmitter::axis_loop(int axis, const std::function<void()>& body) {
-  Value* first = axis == 0 && kernel_.outer > 0 ? begin_ : b_.getInt64(0);
-  Value* last = axis == 0 && kernel_.outer > 0 ? end_ : size(kernel_.axes[at(axis)]);
+  const bool shared = axis == 0 && kernel_.outer > 0;
+  axis_loop(axis, shared ? begin_ : b_.getInt64(0), shared ? end_ : size(kernel_.axes[at(axis)]),
+            body);
+}
+
+void KernelEmitter::axis_loop(int axis, Value* first, Value* last,
+                              const std::function<void()>& body) {
   const Body inside = [&](Value* index) {
     index_[at(axis)] = index;
     body();
@@ -340,9 +345,28 @@ void KernelEmitter::block_loops(int axis) {
 void KernelEmitter::inner_loops(const std::vector<int>& needed, int axis,
                                 const std::function<void()>& point) {
   if (axis == static_cast<int>(kernel_.axes.size())) return point();
+  if (axis == parts_.axis) return loop_in_parts(needed, axis, point);
   axis_loop(axis, [&] {
     compute(needed, axis + 1);
     inner_loops(needed, axis + 1, point);
+  });
+}
+
+void KernelEmitter::loop_in_parts(const std::vector<int>& needed, int axis,
+                                  const std::function<void()>& point) {
+  Value* last = size(kernel_.axes[at(axis)]);
+  loop(b_.getInt64(0), last, parts_.length, [&](Value* start) {
+    Value* next = b_.CreateAdd(start, b_.getInt64(at(parts_.length)));
+    Value* stop = b_.CreateSelect(b_.CreateICmpSLT(next, last), next, last);
+    axis_loop(axis, start, stop, [&] {
+      compute(needed, axis + 1);
+      inner_loops(needed, axis + 1, point);
+    });
+    for (const Parts::Sum& sum : parts_.sums) {
+      Value* part = b_.CreateLoad(sum.type, sum.part);
+      b_.CreateStore(b_.CreateFAdd(b_.CreateLoad(sum.type, sum.whole), part), sum.whole);
+      b_.CreateStore(llvm::Constant::getNullValue(sum.type), sum.part);
+    }
   });
 }
 

@@ -3,10 +3,14 @@
 #include "backends/cpu/llvm/emit_scalar.h"
 #include "backends/cpu/llvm/kernel_emitter.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace kiln::cpu {
 namespace {
+
+/// About so many numbers make a part of a sum; twice as many are worth one.
+constexpr std::int64_t kPart = 256;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -23,10 +27,18 @@ void KernelEmitter::run_stages(StageGroup group) {
   compute(needed, kernel_.outer);
   if (!first.inner) return store_all(first);
   if (first.combiner == Combiner::ArgMax) return choose(group.first, first, needed);
-  std::vector<Value*> sums;
+  std::vector<Value*> sums, wholes;
+  parts_ = parts_of_sums();
   for (std::size_t s = group.first; s < group.last; ++s) {
-    sums.push_back(accumulator(kernel_.stages[s]));
+    const Stage& stage = kernel_.stages[s];
+    sums.push_back(accumulator(stage));
+    wholes.push_back(sums.back());
+    if (parts_.axis < 0 || !is_long_sum(stage)) continue;
+    wholes.back() = accumulator(stage);
+    Type* type = accumulator_type(e_.register_type(dtype_of(stage.value)));
+    parts_.sums.push_back({sums.back(), wholes.back(), type});
   }
+  if (parts_.sums.empty()) parts_.axis = -1;
   inner_loops(needed, kernel_.outer, [&] {
     for (std::size_t s = group.first; s < group.last; ++s) {
       if (sums[s - group.first]) combine(s, sums[s - group.first]);
@@ -35,8 +47,27 @@ void KernelEmitter::run_stages(StageGroup group) {
     }
   });
   for (std::size_t s = group.first; s < group.last; ++s) {
-    if (kernel_.stages[s].kind == StageKind::Reduce) results_[s] = total(s, sums[s - group.first]);
+    if (kernel_.stages[s].kind != StageKind::Reduce) continue;
+    results_[s] = total(s, wholes[s - group.first]);
   }
+  parts_ = {};
+}
+
+bool KernelEmitter::is_long_sum(const Stage& stage) const {
+  return stage.kind == StageKind::Reduce && stage.combiner == Combiner::Sum &&
+         dtype_of(stage.value) == DType::Float32;
+}
+
+KernelEmitter::Parts KernelEmitter::parts_of_sums() const {
+  std::int64_t within = 1;  // additions of the axes further in
+  for (int axis = static_cast<int>(kernel_.axes.size()) - 1; axis >= kernel_.outer; --axis) {
+    const std::int64_t step = axis == kernel_.vector_axis ? lanes_ : 1;
+    const ir::Dim& extent = kernel_.axes[at(axis)];
+    const std::int64_t length = std::max<std::int64_t>(1, kPart / within);
+    if (!extent.is_static() || extent.value() / step > 2 * length) return {axis, length * step, {}};
+    within *= std::max<std::int64_t>(1, extent.value() / step);
+  }
+  return {};
 }
 
 void KernelEmitter::store_all(const Stage& stage) {

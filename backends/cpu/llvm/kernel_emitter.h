@@ -52,17 +52,35 @@ class KernelEmitter {
   llvm::Value* lane_numbers(llvm::Type* type);
   /// One loop of an axis, lanes included; the body sees index_ set.
   void axis_loop(int axis, const std::function<void()>& body);
+  void axis_loop(int axis, llvm::Value* first, llvm::Value* last,
+                 const std::function<void()>& body);
   void outer_loops(int axis);
   /// Whether lanes lie apart in memory and neighbours along this axis, the one before, together.
   bool reads_across(int axis) const;
   /// Both of these axes in blocks, so that a line of memory is used while it is near.
   void block_loops(int axis);
+  /// The loop of an inner axis whose sums are made in parts; see Parts.
+  void loop_in_parts(const std::vector<int>& needed, int axis, const std::function<void()>& point);
   /// `needed`: what the stages of the loops need.
   void inner_loops(const std::vector<int>& needed, int axis, const std::function<void()>& point);
 
   // ---- stages ----
   void run_stages(StageGroup group);
   void store_all(const codegen::Stage& stage);
+  /// Sums of many float32 numbers are added up in parts of a few hundred each, so that their error
+  /// does not grow with their number: `length` indices of `axis` make a part.
+  struct Parts {
+    int axis = -1;
+    std::int64_t length = 0;
+    struct Sum {
+      llvm::Value *part = nullptr, *whole = nullptr;
+      llvm::Type* type = nullptr;
+    };
+    std::vector<Sum> sums;
+  };
+  /// Which axis it is, when there are so many numbers; none else.
+  Parts parts_of_sums() const;
+  bool is_long_sum(const codegen::Stage& stage) const;
   /// The type of an accumulator: lanes of outer points, or parts of one point.
   llvm::Type* accumulator_type(llvm::Type* scalar) const;
   DType dtype_of(int expression) const {
@@ -137,6 +155,7 @@ class KernelEmitter {
   int width_ = 1;
   llvm::Value* mask_ = nullptr;
   bool past_caches_ = false;
+  Parts parts_;  // of the loops that are being emitted
 };
 
 }  // namespace kiln::cpu
