@@ -3,6 +3,7 @@
 // array_text.cpp.
 #include <kiln/array.h>
 
+#include "backends/abi/kiln_backend_memory.h"
 #include "core/ops/convert.h"
 #include "core/types/text.h"
 #include "runtime/host_functions.h"
@@ -111,6 +112,7 @@ void Array::allocate() {
     memory = ::operator new(kAlignment + payload, std::align_val_t(kAlignment), std::nothrow);
   }
   if (!memory) throw OutOfMemory("Array", "", text("no memory for ", payload, " bytes"));
+  abi::ask_for_large_pages(memory, payload);
   static_assert(sizeof(Elements) <= kAlignment);
   elements_ = ::new (memory) Elements;
   data_ = static_cast<std::byte*>(memory) + kAlignment;

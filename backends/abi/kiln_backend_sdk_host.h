@@ -2,6 +2,7 @@
 // Part of kiln_backend_sdk.h.
 #pragma once
 
+#include "kiln_backend_memory.h"
 #include "kiln_backend_sdk_objects.h"
 
 namespace kiln::sdk {
@@ -43,6 +44,7 @@ inline HostBuffer::HostBuffer(std::uint32_t dtype, Dims dims) : Buffer(dtype, di
     throw Failure(KILN_CODE_RESOURCE_EXHAUSTED,
                   "cannot allocate " + std::to_string(bytes()) + " bytes for a tensor");
   }
+  abi::ask_for_large_pages(data_, bytes());
 }
 
 inline std::unique_ptr<Buffer> Instance::import_host(const void* data, std::uint32_t dtype,

@@ -1,18 +1,17 @@
 // The memory of a run: kept from call to call, so that faults of its pages happen once.
+#include "backends/abi/kiln_backend_memory.h"
 #include "backends/codegen/memory_report.h"
 #include "backends/codegen/run.h"
 #include "core/types/text.h"
 
 #include <cstdlib>
 
-#include <sys/mman.h>
-
 namespace kiln::codegen {
 namespace {
 
 std::size_t size(std::int64_t bytes) { return static_cast<std::size_t>(bytes); }
 
-/// Large memory asks for large pages: fewer misses of the table of pages, fewer faults.
+/// Large memory begins at a large page.
 std::byte* allocate(std::int64_t bytes, const char* what, const BoundPlan& plan) {
   constexpr std::int64_t kPage = std::int64_t{2} << 20, kTooLarge = std::int64_t{1} << 48;
   const bool large = bytes >= 2 * kPage && bytes < kTooLarge;
@@ -20,7 +19,7 @@ std::byte* allocate(std::int64_t bytes, const char* what, const BoundPlan& plan)
   const std::int64_t rounded = std::max(bytes, alignment) + (alignment - 1);
   const std::int64_t whole = rounded / alignment * alignment;
   auto* memory = static_cast<std::byte*>(std::aligned_alloc(size(alignment), size(whole)));
-  if (memory && large) ::madvise(memory, size(whole), MADV_HUGEPAGE);
+  abi::ask_for_large_pages(memory, size(whole));
   if (memory) return memory;
   throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
                      text("no memory for ", bytes, " bytes of ", what, largest_tensors(plan)));
