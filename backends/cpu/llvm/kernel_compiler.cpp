@@ -4,6 +4,8 @@
 #include "backends/cpu/llvm/emit_kernel.h"
 #include "backends/cpu/llvm/emit_scalar.h"
 
+#include <memory>
+#include <new>
 #include <unordered_map>
 
 namespace kiln::cpu {
@@ -21,14 +23,17 @@ void call(const void* code, const codegen::KernelArguments* arguments) {
   reinterpret_cast<Function>(const_cast<void*>(code))(arguments);
 }
 
-}  // namespace
-
-std::vector<codegen::KernelFunction> compile_kernels(
-    const std::vector<codegen::BuiltKernel>& kernels, const IsaTarget& target,
-    std::shared_ptr<const void>& keep_alive, CompileTexts& texts) {
-  if (kernels.empty()) return {};
+/// What a compilation works in.
+struct Unit {
   llvm::LLVMContext context;
-  llvm::Module module("kernels", context);
+  llvm::Module module{"kernels", context};
+};
+
+std::vector<codegen::KernelFunction> compile_in(llvm::Module& module,
+                                                const std::vector<codegen::BuiltKernel>& kernels,
+                                                const IsaTarget& target,
+                                                std::shared_ptr<const void>& keep_alive,
+                                                CompileTexts& texts) {
   set_target(module, target);
   std::unordered_map<std::string, std::string> emitted;  // meaning to name
   std::vector<std::string> names;
@@ -46,6 +51,22 @@ std::vector<codegen::KernelFunction> compile_kernels(
   texts.lap("linking");
   keep_alive = code;
   return functions;
+}
+
+}  // namespace
+
+std::vector<codegen::KernelFunction> compile_kernels(
+    const std::vector<codegen::BuiltKernel>& kernels, const IsaTarget& target,
+    std::shared_ptr<const void>& keep_alive, CompileTexts& texts) {
+  if (kernels.empty()) return {};
+  auto unit = std::make_unique<Unit>();
+  try {
+    return compile_in(unit->module, kernels, target, keep_alive, texts);
+  } catch (const std::bad_alloc&) {
+    // It passed through tables of LLVM that are not made for it and could not be freed now.
+    static_cast<void>(unit.release());
+    throw;
+  }
 }
 
 }  // namespace kiln::cpu
