@@ -163,10 +163,6 @@ std::optional<Dim> dim_of(const Value& scalar) {
   return elements && elements->size() == 1 ? std::optional(elements->front()) : std::nullopt;
 }
 
-std::optional<Dims> dims_of_vector(const Value& vector) {
-  return vector.rank() == 1 ? evaluate(vector) : std::nullopt;
-}
-
 Dims dims_of(const Shape& shape, const char* argument) {
   for (std::size_t i = 0; !shape.is_tensor() && i < shape.entries().size(); ++i) {
     if (!shape.entries()[i].is_none()) continue;

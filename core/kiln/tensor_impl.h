@@ -100,7 +100,5 @@ ir::Ints axes_of(const Axes& axes, int rank, const char* argument = "axis");
 ir::Dims dims_of(const Shape& shape, const char* argument = "shape");
 /// The dim that an integer scalar is, when it is computed from constants and shapes.
 std::optional<ir::Dim> dim_of(const ir::Value& scalar);
-/// The dims that an integer vector is, when it is computed from constants and shapes.
-std::optional<ir::Dims> dims_of_vector(const ir::Value& vector);
 
 }  // namespace kiln
