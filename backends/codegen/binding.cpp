@@ -124,7 +124,6 @@ class Binder {
     product.rhs_depth = evaluate_(form.depth.rhs);
     product.rhs_column = evaluate_(form.columns.rhs);
     product.result_row = evaluate_(form.rows.result);
-    product.result_column = evaluate_(form.columns.result);
     return product;
   }
 
@@ -241,7 +240,7 @@ class Binder {
       product.columns = size;
       run.rhs += begin * product.rhs_column;
       run.bias += begin;
-      run.result += begin * product.result_column;
+      run.result += begin;
     }
     run.product = library_->prepare(product, use);
     const bool packed = source >= 0 && run.product->packed_bytes() != 0;
@@ -249,11 +248,14 @@ class Binder {
     return run;
   }
 
-  /// All parts read the same right operand, from its first element on.
+  /// All parts read the same right operand, from its first element on; some of them packed.
   static void share_rhs(BoundStep& bound) {
-    const ProductRun& any = bound.runs[0];
-    const auto bytes = static_cast<std::int64_t>(any.product->packed_bytes());
-    if (bytes != 0) bound.shared_rhs = {any.product, any.rhs, aligned(bytes)};
+    for (ProductRun& run : bound.runs) {
+      const auto bytes = static_cast<std::int64_t>(run.product->packed_bytes());
+      if (bytes == 0) continue;
+      bound.shared_rhs = {run.product, run.rhs, aligned(bytes)};
+      run.shares_rhs = true;
+    }
   }
 
   RhsUse rhs_use(int source) const {

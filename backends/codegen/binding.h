@@ -14,7 +14,8 @@ struct ProductRun {
   std::shared_ptr<const PreparedProduct> product;
   std::int64_t lhs = 0, rhs = 0, result = 0;
   std::int64_t bias = 0;            // likewise
-  std::int64_t packed_offset = -1;  // of rhs in Tape::packed; -1: rhs is read where it lies
+  std::int64_t packed_offset = -1;  // of rhs in Tape::packed; -1: it is not there
+  bool shares_rhs = false;          // reads BoundStep::shared_rhs
 };
 
 /// A right operand that is packed before its products run and kept as long as it is the same.

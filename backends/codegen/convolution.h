@@ -28,8 +28,8 @@ class Packer {
   virtual ~Packer() = default;
   /// 0: it is read where it lies.
   virtual std::size_t packed_bytes() const { return 0; }
-  /// Throws sdk::Failure. REQUIRES: packed_bytes() > 0.
-  virtual void pack(const float* operand, void* packed) const = 0;
+  /// Only where packed_bytes() is not 0. Throws sdk::Failure.
+  virtual void pack(const float*, void*) const {}
 };
 
 /// A prepared convolution, in parts that may run side by side. Used by several threads at once;

@@ -36,12 +36,12 @@ std::optional<ProductForm> product_form(const ir::Node& dot, const SizeNames& na
 
 /// One matrix product with known sizes, and what is done to the result on the way: a number for
 /// each column is added, then what is not above 0 becomes 0 (NaN stays). Strides in elements; a
-/// stride of an axis of size 1 may be anything.
+/// stride of an axis of size 1 may be anything. Neighbours of a row of the result lie together.
 struct MatrixProduct {
-  std::int64_t batch = 1, rows = 0, columns = 0, depth = 0;
-  std::int64_t lhs_batch = 0, lhs_row = 0, lhs_depth = 0;
-  std::int64_t rhs_batch = 0, rhs_depth = 0, rhs_column = 0;
-  std::int64_t result_batch = 0, result_row = 0, result_column = 0;
+  std::int64_t rows = 0, columns = 0, depth = 0;
+  std::int64_t lhs_row = 0, lhs_depth = 0;
+  std::int64_t rhs_depth = 0, rhs_column = 0;
+  std::int64_t result_row = 0;
   bool bias = false, relu = false;
   auto operator<=>(const MatrixProduct&) const = default;
 };
@@ -54,7 +54,7 @@ enum class RhsUse : std::uint8_t { Once, Shared, Loop, Kept };
 class PreparedProduct : public Packer {
  public:
   virtual std::size_t scratch_bytes() const = 0;
-  /// Of an rhs that several runs read: depends on its use, depth, columns and strides alone.
+  /// Of an rhs that several runs read: 0, or what its use, depth, columns and strides say alone.
   std::size_t packed_bytes() const override { return 0; }
   /// What runs it, for dumps.
   virtual std::string description() const { return "the library"; }

@@ -153,7 +153,7 @@ class Runner {
     const SharedRhs& shared_rhs = bound.shared_rhs;
     if (shared_rhs.packer) shared_rhs.packer->pack(rhs + shared_rhs.begin, packed);
     const auto right_of = [&](const ProductRun& run) -> const void* {
-      if (shared_rhs.packer) return packed;
+      if (run.shares_rhs) return packed;
       if (run.packed_offset < 0) return rhs + run.rhs;
       return tape_.packed + run.packed_offset;
     };

@@ -1,4 +1,4 @@
-// float32 alone; strides that oneDNN does not take are found when sizes are known.
+// float32 alone. Who computes a product is chosen when its sizes are known, by these alone.
 #include "backends/cpu/products.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
@@ -15,16 +15,12 @@ class ByOneDnn final : public codegen::PreparedProduct {
   ByOneDnn(std::shared_ptr<const Product> product, bool relu)
       : product_(std::move(product)), relu_(relu) {}
   std::size_t scratch_bytes() const override { return product_->scratch_bytes(); }
-  std::size_t packed_bytes() const override { return product_->packed_rhs_bytes(); }
   std::string description() const override {
     return text("oneDNN ", onednn_version(), " ", product_->implementation());
   }
-  void pack(const float* rhs, void* packed) const override {
-    check(product_->pack_rhs(rhs, packed));
-  }
   void run(const float* lhs, const void* rhs, const float* bias, float* result,
            void* scratch) const override {
-    check(product_->run(lhs, rhs, bias, result, scratch));
+    check(product_->run(lhs, static_cast<const float*>(rhs), bias, result, scratch));
     if (relu_) apply_relu(result);
   }
 
@@ -38,7 +34,7 @@ class ByOneDnn final : public codegen::PreparedProduct {
   /// The library's own makes 0 of NaN. What was just written is still near.
   void apply_relu(float* result) const {
     const ProductShape& shape = product_->shape();
-    for (std::int64_t i = 0; i < shape.m; ++i, result += shape.result.row_stride) {
+    for (std::int64_t i = 0; i < shape.m; ++i, result += shape.result_row) {
       for (std::int64_t j = 0; j < shape.n; ++j) result[j] = result[j] <= 0 ? 0.0f : result[j];
     }
   }
@@ -72,7 +68,8 @@ bool packed_before(const codegen::MatrixProduct& p, codegen::RhsUse use) {
 std::int64_t most_plain(std::int64_t rows, TileLevel level) {
   constexpr std::int64_t kManyRows = 64, kSomeRows = 16, kFewRows = 4;
   if (level != TileLevel::Avx512) {  // fewer registers: rows of rhs are read in shorter runs, again
-    return rows < kFewRows ? INT64_MAX : kNear / 2;
+    if (rows < kFewRows) return INT64_MAX;
+    return level == TileLevel::Avx2 && rows >= kManyRows ? kNear / 32 : kNear / 2;
   }
   if (rows < kSomeRows) return INT64_MAX;
   return rows >= kManyRows ? kNear : 4 * kNear;
@@ -124,24 +121,30 @@ class ByTiles final : public codegen::PreparedProduct {
   TiledProduct product_;
 };
 
-/// Why own loops do not take it; empty when they do.
-std::optional<std::string> refusal_of_tiles(const codegen::MatrixProduct& p) {
-  if (p.batch != 1) return "a batch of matrices";
-  if (p.columns != 1 && p.result_column != 1) return "columns of the result lie apart";
-  return std::nullopt;
-}
-
 ProductShape shape_of(const codegen::MatrixProduct& p) {
   ProductShape shape;
-  shape.batch = p.batch;
   shape.m = p.rows;
   shape.n = p.columns;
   shape.k = p.depth;
-  shape.lhs = {p.lhs_row, p.lhs_depth, p.lhs_batch};
-  shape.rhs = {p.rhs_depth, p.rhs_column, p.rhs_batch};
+  shape.lhs = {p.lhs_row, p.lhs_depth};
+  shape.rhs = {p.rhs_depth, p.rhs_column};
+  shape.result_row = p.result_row;
   shape.bias_per_column = p.bias;
-  shape.result = {p.result_row, p.result_column, p.result_batch};
   return shape;
+}
+
+/// Products that do little with each number of a far result, or add up far more numbers than stay
+/// near, of a transposed lhs: there the library is up to 1.9 times as fast (onednn/README.md), and
+/// the small blocks that it asks for in a call are nothing beside the work.
+bool library_is_faster(const codegen::MatrixProduct& p, TileLevel level) {
+  constexpr std::int64_t kFar = 1 << 18, kShallow = 256, kSomeRows = 128;
+  constexpr std::int64_t kNearResult = 1 << 15, kDeep = 1 << 14;
+  const std::int64_t result = p.rows * p.columns;
+  const bool plain_or_tall = p.rhs_column == 1 || p.rows > kSomeRows;
+  const bool wide =
+      level == TileLevel::Avx512 && result >= kFar && p.depth <= kShallow && plain_or_tall;
+  const bool deep = result <= kNearResult && p.depth >= kDeep && p.lhs_depth != 1;
+  return (wide || deep) && !cpu::refusal(shape_of(p));
 }
 
 }  // namespace
@@ -199,7 +202,9 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuProducts::make_convolutio
 
 std::shared_ptr<const codegen::PreparedProduct> CpuProducts::make(
     const codegen::MatrixProduct& product, codegen::RhsUse use) const {
-  if (!refusal_of_tiles(product)) return std::make_shared<ByTiles>(product, use, level_);
+  if (!library_is_faster(product, level_)) {
+    return std::make_shared<ByTiles>(product, use, level_);
+  }
   return std::make_shared<ByOneDnn>(Product::create(shape_of(product)), product.relu);
 }
 

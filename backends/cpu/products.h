@@ -1,5 +1,6 @@
-// The products of codegen: by own loops, which allocate nothing; oneDNN has those that they do not
-// take, and the convolutions. Prepared ones are kept for reuse.
+// The products of codegen: by own loops, which allocate nothing, or by oneDNN where it is faster
+// and its small blocks of memory are nothing beside the work; convolutions. Prepared ones are kept
+// for reuse.
 #pragma once
 
 #include "backends/codegen/product.h"

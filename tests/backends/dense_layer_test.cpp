@@ -86,6 +86,49 @@ TEST_CASE("a dense layer of every size, with the weight set anew between calls")
   set_backend(before);
 }
 
+TEST_CASE("a layer of very many rows and its gradients, in parts of which some are smaller") {
+  const std::string before = backend();
+  // Plain sums are the measure; the reference would be slow.
+  set_backend("cpu");
+  constexpr std::int64_t kRows = 32700, kDepth = 20, kColumns = 64;  // the last part is smaller
+  for (const bool transposed : {false, true}) {
+    INFO("transposed: " << transposed);
+    const Tensor x = placeholder({.shape = {None, kDepth}, .name = "x"});
+    const Matrix weight = drawn(kDepth, kColumns, 2);
+    Matrix held = weight;
+    if (transposed) {
+      held = {kColumns, kDepth, std::vector<float>(weight.values.size())};
+      for (std::int64_t d = 0; d < kDepth; ++d) {
+        for (std::int64_t j = 0; j < kColumns; ++j) {
+          held.values[at(j * kDepth + d)] = weight.values[at(d * kColumns + j)];
+        }
+      }
+    }
+    const Tensor w = placeholder({.shape = {held.rows, held.columns}, .name = "w"});
+    const Matrix bias = drawn(1, kColumns, 3);
+    const Variable b = variable(Array(bias.values, {kColumns}), {.name = "b"});
+    const Tensor sums = dot(x, transposed ? transpose(w) : w) + b;
+    const Tensor y = relu(sums);
+    const Function f = function({x, w}, {y, gradients(sum(sums), {w})[0]});
+    Matrix fed = drawn(kRows, kDepth, 1);
+    fed.values[5] = NAN;
+    const std::vector<Array> found = f({fed.array(), held.array()});
+    check(found[0], layer(fed, weight, bias.values));
+    // The slope of a weight is the sum of its column of x.
+    for (std::int64_t d = 0; d < kDepth; ++d) {
+      double want = 0;
+      for (std::int64_t i = 0; i < kRows; ++i) {
+        want += static_cast<double>(fed.values[at(i * kDepth + d)]);
+      }
+      const std::int64_t place = transposed ? d : d * kColumns;
+      const auto got = static_cast<double>(found[1].as<float>()[at(place)]);
+      INFO("slope " << d << ": " << got << ", not " << want);
+      CHECK((std::isnan(want) ? std::isnan(got) : std::abs(got - want) < 2e-2));
+    }
+  }
+  set_backend(before);
+}
+
 TEST_CASE("a function sees what another one wrote into its weight") {
   const std::string before = backend();
   for (const char* name : kBackends) {

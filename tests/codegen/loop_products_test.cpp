@@ -52,7 +52,7 @@ class CountingProduct final : public PreparedProduct {
               kept_ ? d * p_.columns + c : d * p_.rhs_depth + c * p_.rhs_column;
           sum += lhs[r * p_.lhs_row + d * p_.lhs_depth] * right[place];
         }
-        result[r * p_.result_row + c * p_.result_column] = p_.relu && sum <= 0 ? 0.0f : sum;
+        result[r * p_.result_row + c] = p_.relu && sum <= 0 ? 0.0f : sum;
       }
     }
   }

@@ -17,22 +17,16 @@ using kiln::cpu::Product;
 using kiln::cpu::ProductShape;
 
 inline MatrixOperand dense(std::int64_t rows, std::int64_t columns, bool transposed) {
-  return transposed ? MatrixOperand{1, rows, rows * columns}
-                    : MatrixOperand{columns, 1, rows * columns};
+  return transposed ? MatrixOperand{1, rows} : MatrixOperand{columns, 1};
 }
 
-inline ProductShape dense_shape(std::int64_t batch, std::int64_t m, std::int64_t n,
-                                std::int64_t k, bool lhs_transposed = false,
-                                bool rhs_transposed = false, bool result_transposed = false) {
-  ProductShape shape{batch, m, n, k, dense(m, k, lhs_transposed), dense(k, n, rhs_transposed),
-                     dense(m, n, result_transposed), false, false, false};
-  return shape;
+inline ProductShape dense_shape(std::int64_t m, std::int64_t n, std::int64_t k,
+                                bool lhs_transposed = false, bool rhs_transposed = false) {
+  return {m, n, k, dense(m, k, lhs_transposed), dense(k, n, rhs_transposed), n, false};
 }
 
-inline std::size_t extent(const MatrixOperand& operand, std::int64_t batch, std::int64_t rows,
-                          std::int64_t columns) {
-  return static_cast<std::size_t>((batch - 1) * operand.batch_stride +
-                                  (rows - 1) * operand.row_stride +
+inline std::size_t extent(const MatrixOperand& operand, std::int64_t rows, std::int64_t columns) {
+  return static_cast<std::size_t>((rows - 1) * operand.row_stride +
                                   (columns - 1) * operand.column_stride + 1);
 }
 
@@ -59,49 +53,38 @@ inline Buffer buffer(std::size_t bytes) {
 
 struct Operands {
   explicit Operands(const ProductShape& s, unsigned seed = 0)
-      : lhs(draws(extent(s.lhs, s.batch, s.m, s.k), seed)),
-        rhs(draws(extent(s.rhs, s.batch, s.k, s.n), seed + 1)),
+      : lhs(draws(extent(s.lhs, s.m, s.k), seed)),
+        rhs(draws(extent(s.rhs, s.k, s.n), seed + 1)),
         bias(draws(static_cast<std::size_t>(s.n), seed + 2)),
-        result(draws(extent(s.result, s.batch, s.m, s.n), seed + 3)) {}
+        result(draws(extent({s.result_row, 1}, s.m, s.n), seed + 3)) {}
   std::vector<float> lhs, rhs, bias, result;
 };
 
 // The result vector after the product, elements outside of the matrices unchanged.
 inline std::vector<double> naive(const ProductShape& s, const Operands& in) {
   std::vector<double> out(in.result.begin(), in.result.end());
-  for (std::int64_t b = 0; b < s.batch; ++b) {
-    for (std::int64_t i = 0; i < s.m; ++i) {
-      for (std::int64_t j = 0; j < s.n; ++j) {
-        double sum = s.bias_per_column ? in.bias[static_cast<std::size_t>(j)] : 0.0;
-        for (std::int64_t l = 0; l < s.k; ++l) {
-          sum += static_cast<double>(in.lhs[static_cast<std::size_t>(
-                     b * s.lhs.batch_stride + i * s.lhs.row_stride + l * s.lhs.column_stride)]) *
-                 in.rhs[static_cast<std::size_t>(b * s.rhs.batch_stride + l * s.rhs.row_stride +
-                                                 j * s.rhs.column_stride)];
-        }
-        double& to = out[static_cast<std::size_t>(
-            b * s.result.batch_stride + i * s.result.row_stride + j * s.result.column_stride)];
-        to = s.accumulate ? to + sum : sum;
+  const auto at = [](const std::vector<float>& values, std::int64_t offset) {
+    return static_cast<double>(values[static_cast<std::size_t>(offset)]);
+  };
+  for (std::int64_t i = 0; i < s.m; ++i) {
+    for (std::int64_t j = 0; j < s.n; ++j) {
+      double sum = s.bias_per_column ? at(in.bias, j) : 0.0;
+      for (std::int64_t l = 0; l < s.k; ++l) {
+        sum += at(in.lhs, i * s.lhs.row_stride + l * s.lhs.column_stride) *
+               at(in.rhs, l * s.rhs.row_stride + j * s.rhs.column_stride);
       }
+      out[static_cast<std::size_t>(i * s.result_row + j)] = sum;
     }
   }
   return out;
 }
 
-// Runs it once with buffers of its own; throws on a bad status.
+// Runs it once with a buffer of its own; throws on a bad status.
 inline std::vector<float> run(const Product& product, const Operands& in) {
   std::vector<float> result = in.result;
   const Buffer scratch = buffer(product.scratch_bytes());
-  const Buffer packed = buffer(product.packed_rhs_bytes());
-  const void* rhs = in.rhs.data();
-  int status = 0;
-  if (product.shape().packed_rhs) {
-    status = product.pack_rhs(in.rhs.data(), packed.get());
-    rhs = packed.get();
-  }
-  if (status == 0) {
-    status = product.run(in.lhs.data(), rhs, in.bias.data(), result.data(), scratch.get());
-  }
+  const int status = product.run(in.lhs.data(), in.rhs.data(), in.bias.data(), result.data(),
+                                 scratch.get());
   if (status != 0) throw std::runtime_error(kiln::cpu::status_text(status));
   return result;
 }

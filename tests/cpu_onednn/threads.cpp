@@ -15,14 +15,10 @@ void omp_set_num_threads(int count);
 namespace {
 
 std::vector<ProductShape> forms() {
-  std::vector<ProductShape> shapes{dense_shape(1, 30, 65, 70), dense_shape(1, 200, 33, 64),
-                                   dense_shape(4, 20, 24, 40, false, true)};
-  for (const bool packed : {false, true}) {
-    ProductShape shape = dense_shape(1, 256, 256, 256);
-    shape.packed_rhs = packed;
-    shape.bias_per_column = true;
-    shapes.push_back(shape);
-  }
+  std::vector<ProductShape> shapes{dense_shape(30, 65, 70), dense_shape(200, 33, 64),
+                                   dense_shape(20, 24, 40, false, true),
+                                   dense_shape(16, 32, 900, true), dense_shape(256, 256, 256)};
+  shapes.back().bias_per_column = true;
   return shapes;
 }
 
@@ -37,7 +33,6 @@ bool all_same(const Product& product, const Operands& in, const std::vector<floa
   std::vector<std::thread> running;
   for (int t = 0; t < threads; ++t) {
     running.emplace_back([&, t] {
-      kiln::cpu::prepare_thread_for_products();
       for (int i = 0; i < times; ++i) {
         if (!same_bits(run(product, in), want)) same[static_cast<std::size_t>(t)] = 0;
       }
@@ -61,15 +56,14 @@ TEST_CASE("8 threads run one product at once", "[concurrency]") {
 }
 
 TEST_CASE("more threads than sets of buffers", "[concurrency]") {
-  ProductShape shape = dense_shape(1, 9, 16, 16);
-  shape.packed_rhs = true;
+  const ProductShape shape = dense_shape(9, 16, 16);
   const auto product = Product::create(shape);
   const Operands in(shape);
   CHECK(all_same(*product, in, run(*product, in), 40, 50));
 }
 
 TEST_CASE("products of one shape are made and run by threads of their own", "[concurrency]") {
-  ProductShape shape = dense_shape(1, 140, 130, 64);
+  const ProductShape shape = dense_shape(140, 130, 64);
   const Operands in(shape);
   const std::vector<float> want = run(*Product::create(shape), in);
   std::vector<char> same(8, 0);

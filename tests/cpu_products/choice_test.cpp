@@ -1,5 +1,5 @@
-// Who computes a product: own loops, whatever its size and layout, as the library asks for memory
-// in its calls.
+// Who computes a product: own loops, or the library where its small blocks of memory in a call are
+// nothing beside the work.
 #include "tests/catch.h"
 
 #include "backends/cpu/products.h"
@@ -28,7 +28,6 @@ MatrixProduct product(std::int64_t rows, std::int64_t columns, std::int64_t dept
   p.rhs_depth = transposed ? 1 : columns;
   p.rhs_column = transposed ? depth : 1;
   p.result_row = columns;
-  p.result_column = 1;
   return p;
 }
 
@@ -73,7 +72,7 @@ std::vector<float> plain_sums(const MatrixProduct& p, const std::vector<float>& 
 
 }  // namespace
 
-TEST_CASE("products of any size are those of own loops") {
+TEST_CASE("products of most sizes are those of own loops") {
   for (const TileLevel level : levels()) {
     CpuProducts products(level);
     for (const std::int64_t rows : {1, 2, 16, 31, 32, 64, 127, 128, 2000}) {
@@ -87,6 +86,47 @@ TEST_CASE("products of any size are those of own loops") {
         }
       }
     }
+  }
+}
+
+TEST_CASE("the library has far results of short sums, and long sums of a transposed operand") {
+  const auto always = levels();
+  const std::vector<TileLevel> never, wide_vectors{TileLevel::Avx512};
+  const struct {
+    std::int64_t rows, columns, depth;
+    bool lhs_transposed, rhs_transposed;
+    const std::vector<TileLevel>& by_library;
+  } rows[] = {
+      {12512, 64, 32, false, false, wide_vectors}, {12512, 64, 32, false, true, wide_vectors},
+      {12512, 64, 32, true, false, wide_vectors},  {64, 8768, 128, false, false, wide_vectors},
+      {64, 8768, 128, false, true, never},         {512, 512, 256, false, false, wide_vectors},
+      {512, 511, 256, false, false, never},        {512, 512, 257, false, false, never},
+      {1, 300000, 16, false, false, wide_vectors}, {16, 32, 100000, true, false, always},
+      {16, 32, 100000, false, false, never},       {16, 32, 16383, true, false, never},
+      {128, 512, 100000, true, false, never},      {138, 1024, 1024, false, false, never},
+  };
+  for (const auto& row : rows) {
+    MatrixProduct p = product(row.rows, row.columns, row.depth, row.rhs_transposed);
+    if (row.lhs_transposed) p.lhs_row = 1;
+    if (row.lhs_transposed) p.lhs_depth = row.rows;
+    for (const TileLevel level : levels()) {
+      const auto made = CpuProducts(level).prepare(p, RhsUse::Shared);
+      const bool by_library =
+          std::find(row.by_library.begin(), row.by_library.end(), level) != row.by_library.end();
+      INFO(row.rows << " x " << row.columns << ", " << row.depth << ": " << made->description());
+      CHECK((made->description().rfind("oneDNN", 0) == 0) == by_library);
+      if (by_library) CHECK(made->packed_bytes() == 0);
+    }
+  }
+}
+
+TEST_CASE("own loops have what lies in a way that the library does not know") {
+  MatrixProduct p = product(16, 32, 100000, false);
+  p.lhs_row = 1;
+  p.lhs_depth = 0;  // one column over and over
+  for (const TileLevel level : levels()) {
+    const auto made = CpuProducts(level).prepare(p, RhsUse::Once);
+    CHECK(made->description().rfind("own loops", 0) == 0);
   }
 }
 

@@ -90,7 +90,8 @@ TEST_CASE("tiled products agree with plain sums at every level and layout") {
                                    {8, 16, 32},  {13, 33, 31},   {12, 32, 64}, {25, 64, 513},
                                    {97, 65, 40}, {193, 31, 1030}, {3, 515, 520},
                                    {101, 270, 600}, {1030, 33, 20}, {4, 205, 31},
-                                   {6, 140, 70}, {7, 97, 33},     {9, 66, 21}};
+                                   {6, 140, 70}, {7, 97, 33},     {9, 66, 21},
+                                   {1, 203, 37}, {1, 130, 16},    {1, 65, 5}};
   for (const TileLevel level : levels()) {
     for (const auto& [m, n, k] : sizes) {
       for (int form = 0; form < 8; ++form) {

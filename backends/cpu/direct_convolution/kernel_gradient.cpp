@@ -130,7 +130,6 @@ class KernelGradient final : public codegen::PreparedConvolution {
   }
   std::size_t parts() const override { return static_cast<std::size_t>(parts_); }
   std::string description() const override { return "own loops"; }
-  void pack(const float*, void*) const override {}
   void start(const float*, void*) const override {}
 
   void run(std::size_t part, const float* x, const float* dy, const void*, const float*, float*,

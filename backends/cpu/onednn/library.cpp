@@ -7,7 +7,7 @@
 namespace kiln::cpu {
 namespace {
 
-Handle<dnnl_primitive_attr_t> attributes(bool accumulate) {
+Handle<dnnl_primitive_attr_t> attributes() {
   dnnl_primitive_attr_t raw = nullptr;
   check(dnnl_primitive_attr_create(&raw), "primitive_attr_create");
   Handle<dnnl_primitive_attr_t> attr(raw);
@@ -15,16 +15,6 @@ Handle<dnnl_primitive_attr_t> attributes(bool accumulate) {
         "primitive_attr_set_scratchpad_mode");
   check(dnnl_primitive_attr_set_fpmath_mode(raw, dnnl_fpmath_mode_strict),
         "primitive_attr_set_fpmath_mode");
-  if (!accumulate) return attr;
-  dnnl_post_ops_t ops = nullptr;
-  check(dnnl_post_ops_create(&ops), "post_ops_create");
-  const Handle<dnnl_post_ops_t> owner(ops);
-#if DNNL_VERSION_MAJOR >= 3
-  check(dnnl_post_ops_append_sum(ops, 1.0f, 0, dnnl_f32), "post_ops_append_sum");
-#else
-  check(dnnl_post_ops_append_sum(ops, 1.0f), "post_ops_append_sum");
-#endif
-  check(dnnl_primitive_attr_set_post_ops(raw, ops), "primitive_attr_set_post_ops");
   return attr;
 }
 
@@ -84,8 +74,8 @@ dnnl_engine_t cpu_engine() {
   return engine;
 }
 
-Handle<dnnl_primitive_desc_t> describe_matmul(const MatmulLayouts& layouts, bool accumulate) {
-  const auto attr = attributes(accumulate);
+Handle<dnnl_primitive_desc_t> describe_matmul(const MatmulLayouts& layouts) {
+  const auto attr = attributes();
   const LayoutView bias = layouts.bias ? layouts.bias->view() : nullptr;
   dnnl_primitive_desc_t raw = nullptr;
 #if DNNL_VERSION_MAJOR >= 3
@@ -107,7 +97,7 @@ Handle<dnnl_primitive_desc_t> describe_matmul(const MatmulLayouts& layouts, bool
 #if DNNL_VERSION_MAJOR >= 3
 Handle<dnnl_primitive_desc_t> describe_convolution(LibraryRole role,
                                                    const ConvolutionLayouts& l) {
-  const auto attr = attributes(false);
+  const auto attr = attributes();
   const auto forward = [&](dnnl_prop_kind_t kind) {
     dnnl_primitive_desc_t raw = nullptr;
     check(dnnl_convolution_forward_primitive_desc_create(
@@ -141,7 +131,7 @@ Handle<dnnl_primitive_desc_t> describe_convolution(LibraryRole role,
 #else
 Handle<dnnl_primitive_desc_t> describe_convolution(LibraryRole role,
                                                    const ConvolutionLayouts& l) {
-  const auto attr = attributes(false);
+  const auto attr = attributes();
   dnnl_convolution_desc_t operation;
   const auto described = [&] {
     switch (role) {
@@ -169,7 +159,7 @@ Handle<dnnl_primitive_desc_t> describe_convolution(LibraryRole role,
 #endif
 
 Handle<dnnl_primitive_desc_t> describe_reorder(LayoutView from, LayoutView to) {
-  const auto attr = attributes(false);
+  const auto attr = attributes();
   dnnl_primitive_desc_t raw = nullptr;
   check(dnnl_reorder_primitive_desc_create(&raw, from, cpu_engine(), to, cpu_engine(), attr.get()),
         "reorder_primitive_desc_create");

@@ -25,7 +25,6 @@ struct Destroy {
   void operator()(dnnl_primitive_desc_t p) const noexcept { dnnl_primitive_desc_destroy(p); }
   void operator()(dnnl_primitive_t p) const noexcept { dnnl_primitive_destroy(p); }
   void operator()(dnnl_primitive_attr_t p) const noexcept { dnnl_primitive_attr_destroy(p); }
-  void operator()(dnnl_post_ops_t p) const noexcept { dnnl_post_ops_destroy(p); }
   void operator()(dnnl_memory_t p) const noexcept { dnnl_memory_destroy(p); }
   void operator()(dnnl_stream_t p) const noexcept { dnnl_stream_destroy(p); }
 #if DNNL_VERSION_MAJOR >= 3
@@ -71,7 +70,7 @@ struct MatmulLayouts {
   Layout lhs, rhs, result;
   std::unique_ptr<Layout> bias;  // null without bias
 };
-Handle<dnnl_primitive_desc_t> describe_matmul(const MatmulLayouts& layouts, bool accumulate);
+Handle<dnnl_primitive_desc_t> describe_matmul(const MatmulLayouts& layouts);
 /// Which tensor a convolution makes; in the order of the op's roles.
 enum class LibraryRole : std::int64_t { Input, Kernel, Output };
 struct ConvolutionLayouts {

@@ -20,7 +20,6 @@ class ByLoops final : public PreparedConvolution {
   std::size_t scratch_bytes() const override { return 0; }
   std::size_t parts() const override { return 1; }
   std::string description() const override { return "plain loops"; }
-  void pack(const float*, void*) const override {}
   void start(const float*, void*) const override {}
   void finish(float*, void*) const override {}
 

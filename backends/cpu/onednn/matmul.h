@@ -1,4 +1,4 @@
-// A product through the library's matmul primitive, with its packing where rhs is packed.
+// A product through the library's matmul primitive.
 #pragma once
 
 #include "backends/cpu/onednn/layout.h"
@@ -10,27 +10,17 @@ namespace kiln::cpu {
 
 class Matmul {
  public:
-  Matmul(const LibraryProduct& product, const ProductShape& shape);
+  Matmul(const LibraryProduct& product, bool bias);
 
-  std::size_t packed_bytes() const noexcept;
-  std::size_t scratch_bytes() const noexcept;
+  std::size_t scratch_bytes() const noexcept { return runner_->scratch_bytes(); }
   const std::string& implementation() const noexcept { return implementation_; }
-
-  int pack(const float* rhs, void* packed) const noexcept;
-  int run(const float* lhs, const void* rhs, const float* bias, float* result,
+  int run(const float* lhs, const float* rhs, const float* bias, float* result,
           void* scratch) const noexcept;
 
  private:
-  int run_one(std::int64_t batch, const float* lhs, const void* rhs, const float* bias,
-              float* result, void* scratch) const noexcept;
-  void describe();
-
-  LibraryProduct product_;      // of one run of the primitive
-  std::int64_t repeats_ = 1;    // runs, one after the other, where the library wants no batch
-  bool bias_, accumulate_, packed_;
-  std::size_t packed_stride_ = 0;  // bytes from one packed matrix to that of the next run
+  bool bias_;
   std::string implementation_;
-  std::unique_ptr<Runner> product_runner_, pack_runner_;
+  std::unique_ptr<Runner> runner_;
 };
 
 }  // namespace kiln::cpu

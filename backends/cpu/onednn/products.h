@@ -12,26 +12,24 @@
 
 namespace kiln::cpu {
 
-// Where element (b, i, j) of a matrix lies, in elements: b * batch + i * row + j * column. The
-// stride of a dimension of size 1 is ignored. Only lhs and rhs may have batch_stride 0 (shared).
+// Element (i, j) of a matrix lies at i * row_stride + j * column_stride, in elements. The stride
+// of a dimension of size 1 is ignored.
 struct MatrixOperand {
   std::int64_t row_stride = 0;
   std::int64_t column_stride = 0;
-  std::int64_t batch_stride = 0;
   auto operator<=>(const MatrixOperand&) const = default;
 };
 
-// result[b] (m x n) = lhs[b] (m x k) times rhs[b] (k x n), plus bias[n], plus what result held.
+// result (m x n, neighbours of a row side by side) = lhs (m x k) times rhs (k x n), plus bias[n].
 struct ProductShape {
-  std::int64_t batch = 1, m = 0, n = 0, k = 0;
-  MatrixOperand lhs, rhs, result;
+  std::int64_t m = 0, n = 0, k = 0;
+  MatrixOperand lhs, rhs;
+  std::int64_t result_row = 0;  // from a row of the result to the next
   bool bias_per_column = false;
-  bool accumulate = false;
-  bool packed_rhs = false;  // run() takes what pack_rhs() wrote; lhs and result stay plain
   auto operator<=>(const ProductShape&) const = default;
 };
 
-// For messages and dumps: "2x3x4 times 4x5 ...".
+// For messages and dumps: "2x3 times 3x5, strides ...".
 std::string to_string(const ProductShape& shape);
 
 // Why oneDNN cannot take this product, empty when it can. Cheap, does not call the library.
@@ -47,17 +45,12 @@ class Product {
   Product& operator=(const Product&) = delete;
 
   const ProductShape& shape() const noexcept;
-  // Bytes of the packed form of rhs, all batches; 0 unless shape().packed_rhs.
-  std::size_t packed_rhs_bytes() const noexcept;
-  // Reads rhs by the strides of the shape. `packed` is aligned to 64 bytes. From any thread.
-  // Returns 0 or a status for status_text().
-  [[nodiscard]] int pack_rhs(const float* rhs, void* packed) const noexcept;
   // Bytes that each concurrent run() needs for itself, aligned to 64 bytes; may be 0.
   std::size_t scratch_bytes() const noexcept;
   // `bias` is read only with bias_per_column, `scratch` only when scratch_bytes() is not 0. From
   // any number of threads. Returns 0 or a status for status_text().
-  [[nodiscard]] int run(const float* lhs, const void* rhs_or_packed, const float* bias,
-                        float* result, void* scratch) const noexcept;
+  [[nodiscard]] int run(const float* lhs, const float* rhs, const float* bias, float* result,
+                        void* scratch) const noexcept;
   // What the library chose, for dumps: "brg:avx512_core".
   std::string implementation() const;
 
@@ -67,12 +60,8 @@ class Product {
   std::unique_ptr<Impl> impl_;
 };
 
-// Lets the calling thread make its OpenMP state before the first product that it runs; products
-// use one OpenMP thread whether it was called or not, and leave the caller's setting as it was.
-void prepare_thread_for_products() noexcept;
-
-// The status of a packed product once the process is ending, when the library is gone; plain ones
-// are computed without it then, slowly.
+// The status of a convolution with a packed kernel once the process is ending, when the library is
+// gone; what is not packed is computed without it then, slowly.
 constexpr int kProcessEnds = -1;
 
 std::string status_text(int status);

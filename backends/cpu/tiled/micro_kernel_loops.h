@@ -5,6 +5,7 @@
 #pragma once
 
 #include "backends/cpu/tiled/level_vectors.h"
+#include "backends/cpu/tiled/one_row_loops.h"
 
 namespace kiln::cpu {
 namespace {
@@ -206,6 +207,7 @@ long long rows_ahead(const MicroKernelArguments& a) {
 }
 
 void run(const MicroKernelArguments& a) {
+  if (takes_row_by_row(a)) return run_row(a);
   const int vectors = vectors_for(a.rows);  // of a packed rhs: whole panels
   const long long width = kLanes * (a.packed ? vectors / kPanelVectors * kPanelVectors : vectors);
   Tile tile;
