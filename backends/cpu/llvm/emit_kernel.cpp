@@ -68,6 +68,7 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& kernel,
   values_.resize(kernel.expressions.size());
   index_.resize(kernel.axes.size());
   results_.resize(kernel.stages.size());
+  touched_.resize(kernel.operands.size());
   const bool together = kernel.vector_axis >= 0 && !in_order(kernel);
   lanes_ = together ? target.vector_bytes / widest() * vectors() : 1;
   lanes_are_outer_ = kernel.vector_axis >= 0 && kernel.vector_axis < kernel.outer;

@@ -163,6 +163,7 @@ void KernelEmitter::report(int number, Value* limit, Value* index, Value* bad) {
 
 Value* KernelEmitter::load(const Expression& x) {
   const Place from = place(x.number);
+  if (from.together) fetch_next_row(x.number, from.pointer, false);
   const bool vector = from.together || from.pointer->getType()->isVectorTy();
   Value* allowed = from.allowed && vector ? spread(from.allowed) : nullptr;
   return load_at(from, vector, allowed, x.dtype);
@@ -182,6 +183,7 @@ void KernelEmitter::store(const Store& one) {
   const Access& access = kernel_.accesses[at(one.access)];
   const DType dtype = kernel_.operands[at(access.operand)].dtype;
   const Place to = place(one.access);
+  if (to.together) fetch_next_row(one.access, to.pointer, true);
   Value* x = values_[at(one.value)];
   const bool vector = to.together || to.pointer->getType()->isVectorTy();
   if (vector) x = spread(x);

@@ -22,6 +22,7 @@ using llvm::Type;
 using llvm::Value;
 
 void KernelEmitter::run_stages(StageGroup group) {
+  group_ = group.first;
   const Stage& first = kernel_.stages[group.first];
   const std::vector<int> needed = levels_.needed_by(group);
   compute(needed, kernel_.outer);

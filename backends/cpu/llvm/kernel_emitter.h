@@ -137,6 +137,21 @@ class KernelEmitter {
   void store_scalar(llvm::Value* raw, const Place& to, llvm::Type* element, DType dtype);
   llvm::Value* random(const codegen::Expression& x);
 
+  // ---- rows ahead ----
+  /// The stage that begins the loops which touch an operand first, and by which access.
+  struct Touch {
+    std::size_t group = 0;
+    int access = -1;
+    bool operator==(const Touch&) const = default;
+  };
+  /// Whether several loops go over one row after the other.
+  bool goes_over_rows_again() const;
+  bool is_first_touch(int access);
+  /// Null: not worth it.
+  llvm::Value* bytes_to_next_row(const codegen::Access& access, std::int64_t element);
+  /// What lies in the next row where `pointer`, a whole vector, lies in this one.
+  void fetch_next_row(int access, llvm::Value* pointer, bool to_write);
+
   const codegen::Kernel& kernel_;
   llvm::IRBuilder<> b_;
   Emit e_;
@@ -155,6 +170,8 @@ class KernelEmitter {
   int width_ = 1;
   llvm::Value* mask_ = nullptr;
   bool past_caches_ = false;
+  std::size_t group_ = 0;       // the first stage of the loops that are being emitted
+  std::vector<Touch> touched_;  // of each operand
   Parts parts_;  // of the loops that are being emitted
 };
 
