@@ -1,6 +1,8 @@
 // A kernel that goes over each row several times walks through far memory only in its first loop,
 // and waits there; while it computes, memory is idle. So the first loop that touches a row fetches
-// the same places of the next one. Softmax of 8192 rows of 1000: 2.3 ms for 3.9 (Zen 5, one core).
+// the same places of the next one: 2.2 ms for 3.9 in a softmax of 8192 rows of 1000 (EPYC, Zen 5,
+// one core). Rests of rows as well: what is stored under a mask cannot be read back before its line
+// is there.
 #include "backends/cpu/llvm/kernel_emitter.h"
 
 #include <algorithm>
@@ -47,7 +49,7 @@ Value* KernelEmitter::bytes_to_next_row(const codegen::Access& access, std::int6
 
 void KernelEmitter::fetch_next_row(int number, Value* pointer, bool to_write) {
   const codegen::Access& access = kernel_.accesses[at(number)];
-  if (!goes_over_rows_again() || mask_ || access.dynamic >= 0 || !is_first_touch(number)) return;
+  if (!goes_over_rows_again() || access.dynamic >= 0 || !is_first_touch(number)) return;
   const DType dtype = kernel_.operands[at(access.operand)].dtype;
   const auto element = static_cast<std::int64_t>(dtype_bytes(dtype));
   Value* ahead = bytes_to_next_row(access, element);

@@ -149,7 +149,7 @@ class KernelEmitter {
   bool is_first_touch(int access);
   /// Null: not worth it.
   llvm::Value* bytes_to_next_row(const codegen::Access& access, std::int64_t element);
-  /// What lies in the next row where `pointer`, a whole vector, lies in this one.
+  /// What lies in the next row where `pointer`, the first of neighbours, lies in this one.
   void fetch_next_row(int access, llvm::Value* pointer, bool to_write);
 
   const codegen::Kernel& kernel_;
