@@ -275,21 +275,25 @@ class Binder {
 
   /// The place of the packed operand; products with the same one share it.
   std::int64_t packed_place(const MatrixProduct& matrix, const ProductRun& run, int source) {
-    for (const Packing& known : out_->packings) {
+    BoundPlan& first = use_.first ? *use_.first : *out_;
+    for (const Packing& known : first.packings) {
       if (known.source == source && known.rhs == run.rhs && same_rhs(known.matrix, matrix)) {
         return known.offset;
       }
     }
-    out_->packings.push_back({run.product, source, run.rhs, matrix, out_->packed_bytes});
-    out_->packed_bytes += aligned(static_cast<std::int64_t>(run.product->packed_bytes()));
-    return out_->packings.back().offset;
+    first.packings.push_back({run.product, source, run.rhs, matrix, first.packed_bytes});
+    first.packed_bytes += aligned(static_cast<std::int64_t>(run.product->packed_bytes()));
+    return first.packings.back().offset;
   }
 
-  /// Groups of rows of one loop share what is packed; other bodies do not.
+  /// Bodies of one step lie at one place: groups of rows share what the first one has for all of
+  /// them, and of branches one runs.
   void place_packings() {
     for (BoundStep& step : out_->steps) {
       step.packed_offset = out_->packed_bytes;
-      if (!step.bodies.empty()) out_->packed_bytes += step.bodies[0]->packed_bytes;
+      std::int64_t most = 0;
+      for (const auto& body : step.bodies) most = std::max(most, body->packed_bytes);
+      out_->packed_bytes += most;
     }
   }
 
@@ -337,6 +341,7 @@ class Binder {
     for (std::int64_t g = 0; g < groups; ++g) {
       const RowGroup group{rows * g / groups, rows * (g + 1) / groups, &step.sharding->scales};
       use.group = &group;
+      if (g > 0) use.first = bound.bodies[0].get();
       add_body(*step.body, bound, use);
     }
   }

@@ -112,6 +112,9 @@ struct PlanUse {
   std::vector<bool> kept;  // arguments that seldom change from one run to the next
   int consts = -1;         // a loop's body: how many arguments after t stay while it runs
   const RowGroup* group = nullptr;
+  /// Of the first group, to the others: it has what any of them wants packed. A library may pack
+  /// for one group and not for another, whose rows are more.
+  BoundPlan* first = nullptr;
 };
 
 /// `kernels`: one per Program::kernels. Throws sdk::Failure for sizes that do not fit 63 bits.

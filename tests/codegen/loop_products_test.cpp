@@ -24,8 +24,8 @@ constexpr float kMark = 1000;  // what a packed matrix begins with
 /// Plain sums over matrices that are copied behind a mark when they are packed.
 class CountingProduct final : public PreparedProduct {
  public:
-  CountingProduct(const MatrixProduct& product, RhsUse use, int& packed)
-      : p_(product), kept_(use != RhsUse::Once), packed_(packed) {}
+  CountingProduct(const MatrixProduct& product, bool kept, int& packed)
+      : p_(product), kept_(kept), packed_(packed) {}
   std::size_t scratch_bytes() const override { return 0; }
   std::size_t packed_bytes() const override {
     return kept_ ? at(p_.depth * p_.columns + 1) * sizeof(float) : 0;
@@ -66,19 +66,26 @@ class CountingProduct final : public PreparedProduct {
 
 class CountingLibrary final : public ProductLibrary {
  public:
+  /// `plain_rows`: of products with a depth of kSize that read their right operand as it lies.
+  explicit CountingLibrary(std::int64_t plain_rows) : plain_rows_(plain_rows) {}
   std::optional<std::string> refusal(const ir::Node&) const override { return std::nullopt; }
   std::shared_ptr<const PreparedProduct> prepare(const MatrixProduct& product,
                                                  RhsUse use) override {
-    return std::make_shared<CountingProduct>(product, use, packed);
+    const bool plain = product.rows == plain_rows_ && product.depth == kSize;
+    return std::make_shared<CountingProduct>(product, use != RhsUse::Once && !plain, packed);
   }
   int packed = 0;
+
+ private:
+  std::int64_t plain_rows_;
 };
 
 /// A program of float32 matrices that is run with the same feeds as often as one likes.
 class Running {
  public:
-  Running(std::vector<Value> inputs, std::vector<Value> results, std::vector<bool> kept)
-      : inputs_(std::move(inputs)), holders_(0) {
+  Running(std::vector<Value> inputs, std::vector<Value> results, std::vector<bool> kept,
+          std::int64_t plain_rows = -1)
+      : inputs_(std::move(inputs)), library_(plain_rows), holders_(0) {
     for (const GraphPass& pass : graph_passes()) results = pass.run(results, nullptr);
     program_ = build_program(inputs_, results, SizeNames(), &library_);
     holders_.resize(program_.kernels.size());
@@ -107,9 +114,11 @@ class Running {
     }
     RunContext context;
     context.program = &program_;
+    context.host = &host_;
     run_plan(*frame_, context);
   }
   int packed() const { return library_.packed; }
+  std::size_t groups_of_step(std::size_t step) const { return bound_->steps[step].bodies.size(); }
   const Program& program() const { return program_; }
 
   std::vector<std::vector<float>> feeds, found;
@@ -120,6 +129,7 @@ class Running {
     return static_cast<std::size_t>(ir::product(value.dims()).value());
   }
   std::vector<Value> inputs_, results_;  // hold the nodes of the program
+  sdk::Host host_{kiln_host_api{}, nullptr};
   CountingLibrary library_;
   Program program_;
   std::vector<std::shared_ptr<const void>> holders_;
@@ -132,14 +142,14 @@ Value matrix(std::int64_t rows, std::int64_t columns) {
   return test::placeholder({DType::Float32, {rows, columns}});
 }
 
-/// h = (h w) w + x[t], `length` times: the last h, and every h.
-std::vector<Value> loop(const Value& h, const Value& w, const Value& x, std::int64_t length,
-                        bool reverse) {
-  const ir::Type step{DType::Float32, {kRows, kSize}};
-  const ir::LambdaBuilder builder({{DType::Int64, {}}, step, step});
+Value times(const Value& x, const Value& w) { return ir::dot(x, {0, 1}, w, {1, 2}, {0, 2}); }
+
+/// h = (h w) v + x[t], `length` times: the last h, and every h.
+std::vector<Value> loop(const Value& h, const Value& w, const Value& v, const Value& x,
+                        std::int64_t length, bool reverse) {
+  const ir::LambdaBuilder builder({{DType::Int64, {}}, h.type(), h.type()});
   const auto& p = builder.parameters();
-  const auto times_w = [&](const Value& v) { return ir::dot(v, {0, 1}, w, {1, 2}, {0, 2}); };
-  const Value next = times_w(times_w(p[1])) + p[2];
+  const Value next = times(times(p[1], w), v) + p[2];
   const auto closed = builder.close({next, next}, 1);
   const ir::ScanAttrs attrs{
       {closed.lambda}, static_cast<std::int64_t>(closed.captures.size()), 1, 1, length, reverse};
@@ -177,7 +187,7 @@ TEST_CASE("a loop's weight is packed once, whatever its length and direction") {
       INFO("length " << length << (reverse ? ", backwards" : ""));
       const Value h = matrix(kRows, kSize), w = matrix(kSize, kSize);
       const Value x = test::placeholder({DType::Float32, {length, kRows, kSize}});
-      Running running({h, w, x}, loop(h, w, x, length, reverse), {});
+      Running running({h, w, x}, loop(h, w, w, x, length, reverse), {});
       for (std::size_t i = 0; i < 3; ++i) {
         float value = 0.1f;
         for (float& feed : running.feeds[i]) feed = value += 0.07f;
@@ -197,11 +207,31 @@ TEST_CASE("a loop's weight is packed once, whatever its length and direction") {
   }
 }
 
+TEST_CASE("groups of rows of a loop find what any of them has packed") {
+  constexpr std::int64_t kManyRows = 33, kFewer = 16, kMore = 17, kOther = 4, kLength = 3;
+  std::vector<float> want;
+  for (const std::int64_t plain_rows : {std::int64_t{-1}, kFewer, kMore}) {
+    INFO("groups of " << plain_rows << " rows read one of two weights as it lies");
+    const Value h = matrix(kManyRows, kSize), w = matrix(kSize, kOther), v = matrix(kOther, kSize);
+    const Value x = test::placeholder({DType::Float32, {kLength, kManyRows, kSize}});
+    Running running({h, w, v, x}, loop(h, w, v, x, kLength, false), {}, plain_rows);
+    REQUIRE(running.groups_of_step(0) == 2);
+    float value = 0.1f;
+    for (auto& feed : running.feeds) {
+      for (float& one : feed) one = value = value > 1 ? value - 1.9f : value + 0.07f;
+    }
+    running.run();
+    CHECK(running.packed() == 2);
+    if (want.empty()) want = running.found[1];
+    CHECK(running.found[1] == want);
+  }
+}
+
 TEST_CASE("what the host says is unchanged stays packed") {
   const Value h = matrix(kRows, kSize), w = matrix(kSize, kSize);
   const Value x = test::placeholder({DType::Float32, {4, kRows, kSize}});
   const Value first = ir::dot(h, {0, 1}, w, {1, 2}, {0, 2});
-  std::vector<Value> results = loop(first, w, x, 4, false);
+  std::vector<Value> results = loop(first, w, w, x, 4, false);
   Running running({h, w, x}, results, {false, true, false});
   const auto want = [&] {
     std::vector<float> begin(kRows * kSize, 0.0f);
