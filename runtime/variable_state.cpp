@@ -118,6 +118,7 @@ void VariableStorage::snapshot(std::span<VariableStorage* const> variables,
 void VariableStorage::snapshot(std::span<VariableStorage* const> variables,
                                std::span<VersionRef> values, std::span<Overwrite> wanted) {
   constexpr std::uint32_t kOurs = 2;  // the current value's own reference, and that in `values`
+  whole_again();  // there from now on: the end of a call may find no memory to make it of
   std::unique_lock lock(publish_mutex());
   await_whole(lock, variables);
   for (std::size_t i = 0; i < variables.size(); ++i) values[i] = variables[i]->current_;

@@ -7,6 +7,8 @@
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
+#include <new>
+
 namespace kiln::cpu {
 namespace {
 
@@ -27,6 +29,7 @@ class ByOneDnn final : public codegen::PreparedProduct {
  private:
   void check(int status) const {
     if (status == 0) return;
+    if (is_out_of_memory(status)) throw std::bad_alloc();
     throw sdk::Failure(KILN_CODE_INTERNAL, "oneDNN: " + status_text(status) + " in the product " +
                                                to_string(product_->shape()));
   }

@@ -1,9 +1,11 @@
 // Memory that ends at every point of a call: an exception, no variable changed, and the next call
 // works.
 #include "tests/catch.h"
+#include "tests/child.h"
 #include "tests/host_allocations/counted.h"
 #include "tests/hosts/sample.h"
 
+#include <cstdlib>
 #include <new>
 #include <string>
 
@@ -55,4 +57,21 @@ TEST_CASE("memory that ends while a function is built, compiled and called") {
     REQUIRE(hosts_test::works_on("cpu"));
   }
   CHECK(failures > 40);
+}
+
+TEST_CASE("memory that ends in the first call of a process") {
+  for (int requests = 0; requests < 250; requests += 7) {
+    INFO(requests << " requests");
+    REQUIRE(kiln::testing::in_new_process("[.first_call]", "KILN_TEST_REQUESTS",
+                                          std::to_string(requests).c_str()) == 0);
+  }
+}
+
+TEST_CASE("child: memory ends in the first call", "[.first_call]") {
+  const hosts_test::Sample sample("cpu");
+  const Array fed = Array::full({3, 6, 8}, 1);
+  const char* requests = std::getenv("KILN_TEST_REQUESTS");
+  REQUIRE(requests != nullptr);
+  const bool failed = fails_with(std::atoi(requests), [&] { sample.f({fed}); });
+  CHECK(sample.right(3, failed ? 0.125 : 0.0625));
 }

@@ -7,11 +7,13 @@
 #include "backends/cpu/onednn/ending.h"
 #include "backends/cpu/onednn/openmp.h"
 #include "backends/cpu/onednn/products.h"
+#include "backends/cpu/onednn/room.h"
 #include "backends/cpu/onednn/runner.h"
 #include "backends/cpu/onednn/turned_convolution.h"
 #include "core/types/text.h"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 
 namespace kiln::cpu {
@@ -243,6 +245,7 @@ class ByOneDnn final : public PreparedConvolution {
     const LibraryUse library;
     const int status = library ? work() : kProcessEnds;
     if (status == 0) return;
+    if (is_out_of_memory(status)) throw std::bad_alloc();
     throw sdk::Failure(KILN_CODE_INTERNAL,
                        text("oneDNN: ", status_text(status), " in a convolution"));
   }
@@ -264,6 +267,8 @@ std::shared_ptr<const PreparedConvolution> make_convolution(const Convolution& c
                                                             bool packed) {
   const LibraryUse library;
   if (!library) return make_loop_convolution(convolution);
+  const Room room;
+  room.require();
   try {
     if (const auto forward = turned(convolution)) {
       auto made = std::make_shared<ByOneDnn>(*forward, packed);

@@ -255,6 +255,8 @@ std::string onednn_version() {
          std::to_string(version->patch);
 }
 
+bool is_out_of_memory(int status) { return status == dnnl_out_of_memory; }
+
 std::string status_text(int status) {
   switch (status) {
     case kProcessEnds: return "the process is ending";

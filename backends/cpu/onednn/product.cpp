@@ -3,6 +3,7 @@
 #include "backends/cpu/onednn/ending.h"
 #include "backends/cpu/onednn/matmul.h"
 #include "backends/cpu/onednn/openmp.h"
+#include "backends/cpu/onednn/room.h"
 
 #include <kiln/error.h>
 
@@ -80,6 +81,8 @@ std::shared_ptr<const Product> Product::create(const ProductShape& shape) {
   auto impl = std::unique_ptr<Impl>(new Impl{shape, view});
   const LibraryUse library;
   if (library) {
+    const Room room;
+    room.require();
     impl->matmul = make_matmul(view, shape);
     impl->did("made");
   }
@@ -103,14 +106,17 @@ int Product::run(const float* lhs, const float* rhs, const float* bias, float* r
     run_without_library(impl_->shape, lhs, rhs, bias, result);
     return dnnl_success;
   }
-  const int status = impl_->matmul->run(lhs, rhs, bias, result, scratch);
-  if (impl_->ran_once.load(std::memory_order_relaxed)) return status;
+  const Matmul& matmul = *impl_->matmul;
+  if (impl_->ran_once) return matmul.run(lhs, rhs, bias, result, scratch);
+  const Room room;  // some code is made by the first run
+  if (!room) return dnnl_out_of_memory;
+  const int status = matmul.run(lhs, rhs, bias, result, scratch);
   try {
     impl_->did("ran");
   } catch (const std::bad_alloc&) {
     return dnnl_out_of_memory;
   }
-  impl_->ran_once.store(true, std::memory_order_relaxed);
+  impl_->ran_once = true;
   return status;
 }
 

@@ -65,6 +65,8 @@ class Product {
 constexpr int kProcessEnds = -1;
 
 std::string status_text(int status);
+/// Whether the status says that memory ended.
+bool is_out_of_memory(int status);
 
 // Version of the library that is loaded, "2.6.3".
 std::string onednn_version();

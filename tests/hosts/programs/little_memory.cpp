@@ -46,6 +46,43 @@ bool fails_well_or_works() {
   }
 }
 
+/// What goes to the library of the cpu backend, whose code is made in the first call of each size:
+/// a long sum of a transposed operand, and a convolution.
+class LibraryCalls {
+ public:
+  LibraryCalls() {
+    const kiln::Tensor x = kiln::placeholder({.shape = {kiln::None, 16}, .name = "x"});
+    product_ = kiln::function({x}, {kiln::dot(kiln::transpose(x), x)}, {.backend = "cpu"});
+    const kiln::Tensor image =
+        kiln::placeholder({.shape = {1, kiln::None, 9, 16}, .name = "image"});
+    const kiln::Tensor kernel = kiln::constant(kiln::Array::full({3, 3, 16, 32}, 1));
+    convolution_ =
+        kiln::function({image}, {kiln::conv2d(image, kernel)}, {.backend = "cpu"});
+  }
+
+  /// Whether each call with that size is right, or fails with an exception.
+  bool fail_well_or_work(std::int64_t size) const {
+    const kiln::Array rows = kiln::Array::full({20'000 + size, 16}, 1);
+    const kiln::Array image = kiln::Array::full({1, 9 + size, 9, 16}, 1);
+    return call(product_, rows, static_cast<float>(20'000 + size)) &
+           call(convolution_, image, 9 * 16);
+  }
+
+ private:
+  static bool call(const kiln::Function& f, const kiln::Array& fed, float wanted) {
+    try {
+      const kiln::Array result = f({fed})[0];
+      return result.as<float>().back() == wanted;
+    } catch (const kiln::OutOfMemory&) {
+      return true;
+    } catch (const std::bad_alloc&) {
+      return true;
+    }
+  }
+
+  kiln::Function product_, convolution_;
+};
+
 std::string text_of_call(const kiln::Function& f, std::int64_t rows) {
   const std::vector<float> one(4, 1);
   const kiln::Array fed(one, {1, 4});
@@ -84,6 +121,12 @@ int main() {
     const Limit limit(kibibytes << 10);
     expect(fails_well_or_works(), "compiling without memory");
   }
+  const LibraryCalls library;
+  for (std::int64_t i = 0; i < 60; ++i) {
+    const Limit limit(static_cast<rlim_t>(i * i) << 15);  // up to 113 MiB
+    expect(library.fail_well_or_work(i), "calling a library without memory");
+  }
+  expect(library.fail_well_or_work(60), "calling a library without the limit");
   expect(hosts_test::works_on("cpu"), "compiling without the limit");
   expect(text_of_call(f, 60'000).empty(), "a large call without the limit");
   expect(kiln::get_value(total).item<float>() == 3, "the variable after three calls");
