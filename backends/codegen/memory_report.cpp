@@ -127,6 +127,29 @@ void print_blocks(const BoundPlan& bound, const std::string& indent, std::string
   }
 }
 
+/// Who computes a product, part by part where they differ.
+std::string makers_of(const BoundStep& ready) {
+  std::vector<std::pair<std::string, std::size_t>> makers;
+  for (const ProductRun& run : ready.runs) {
+    const std::string maker = text(run.product->description(),
+                                   run.shares_rhs ? ", once for all of them"
+                                   : run.packed_offset < 0 ? "" : ", right operand packed");
+    const auto known = std::find_if(makers.begin(), makers.end(),
+                                    [&](const auto& one) { return one.first == maker; });
+    if (known != makers.end()) {
+      ++known->second;
+    } else {
+      makers.emplace_back(maker, 1);
+    }
+  }
+  if (makers.size() == 1) return " by " + makers[0].first;
+  std::string out;
+  for (const auto& [maker, parts] : makers) {
+    out += text(out.empty() ? ": " : "; ", parts, " by ", maker);
+  }
+  return out;
+}
+
 void print_runs(const BoundPlan& bound, const std::string& indent, std::string& out) {
   for (std::size_t s = 0; s < bound.steps.size(); ++s) {
     const Step& step = bound.plan->steps[s];
@@ -140,10 +163,7 @@ void print_runs(const BoundPlan& bound, const std::string& indent, std::string& 
         out += "nothing to multiply";
       } else {
         out += text(ready.runs.size(), ready.runs.size() == 1 ? " product" : " products",
-                    ready.parallel ? " side by side" : "", " by ",
-                    ready.runs[0].product->description(),
-                    ready.shared_rhs.packer ? ", once for all of them"
-                    : ready.runs[0].packed_offset < 0 ? "" : ", right operand packed");
+                    ready.parallel ? " side by side" : "", makers_of(ready));
       }
       out += "  # " + source_of(*product->node) + "\n";
     }

@@ -1,13 +1,10 @@
 // float32 alone. Who computes a product is chosen when its sizes are known, by these alone.
 #include "backends/cpu/products.h"
 
-#include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cpu/direct_convolution/kernel_gradient.h"
 #include "backends/cpu/onednn/convolutions.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
-
-#include <new>
 
 namespace kiln::cpu {
 namespace {
@@ -28,10 +25,7 @@ class ByOneDnn final : public codegen::PreparedProduct {
 
  private:
   void check(int status) const {
-    if (status == 0) return;
-    if (is_out_of_memory(status)) throw std::bad_alloc();
-    throw sdk::Failure(KILN_CODE_INTERNAL, "oneDNN: " + status_text(status) + " in the product " +
-                                               to_string(product_->shape()));
+    if (status != 0) fail_with(status, "in the product " + to_string(product_->shape()));
   }
 
   /// The library's own makes 0 of NaN. What was just written is still near.
@@ -154,7 +148,7 @@ bool library_is_faster(const codegen::MatrixProduct& p, TileLevel level) {
 
 std::optional<std::string> CpuProducts::refusal(const ir::Node& dot) const {
   if (dot.types[0].dtype == DType::Float32) return std::nullopt;
-  return text("oneDNN is used for float32 alone, not for ", dot.types[0].dtype);
+  return text("products are made of float32 alone, not of ", dot.types[0].dtype);
 }
 
 std::shared_ptr<const codegen::PreparedProduct> CpuProducts::prepare(

@@ -78,12 +78,12 @@ class KILN_API Function {
   std::vector<Array> operator()(std::initializer_list<Feed> inputs,
                                 Where where = Where::here()) const;
 
-  /// The form that allocates nothing from the second call with the same sizes on: inputs and
-  /// outputs are the caller's memory, of exactly the placeholders' and the results' dtypes and
-  /// shapes, which the backend reads and writes in place. Outputs may lie over inputs, and
-  /// elements at odd addresses: such calls go through copies. A sparse placeholder takes three
-  /// views: indices int64 (count, 2), values (count), and a bool (rows, columns, 0) without
-  /// elements. What a call that throws leaves in the outputs is not specified.
+  /// The form that allocates nothing from the second call with the same sizes on, but for small
+  /// blocks that oneDNN asks for: inputs and outputs are the caller's memory, of exactly the
+  /// placeholders' and the results' dtypes and shapes, read and written in place. Outputs may lie
+  /// over inputs, and elements at odd addresses: such calls go through copies. A sparse placeholder
+  /// takes three views: indices int64 (count, 2), values (count), and a bool (rows, columns, 0)
+  /// without elements. What a call that throws leaves in the outputs is not specified.
   void call_into(std::span<const ArrayView> inputs,
                  std::span<const MutableArrayView> outputs,
                  Where where = Where::here()) const;

@@ -197,3 +197,19 @@ TEST_CASE("a dump says what a dense layer's product does on its way, and what no
     CHECK(claims.find(row.said) != std::string::npos);
   }
 }
+
+TEST_CASE("a dump says who computes which parts of a product") {
+  const Scratch scratch;
+  constexpr std::int64_t kSize = 520, kDepth = 1 << 14;  // the last part is smaller
+  const Tensor x = placeholder({.shape = {kDepth, None}});
+  const Tensor w = placeholder({.shape = {kDepth, None}});
+  const Function f = function({x, w}, {dot(transpose(x), w)}, {.backend = "cpu"});
+  const Array fed = Array::full({kDepth, kSize}, 0.5);
+  const Array y = f({fed, fed})[0];
+  for (const float sum : y.as<float>()) REQUIRE(sum == 0.25f * kDepth);
+  f.dump(scratch.path("dump"), Stage::Claims);
+  const std::string claims = contents_of(scratch.path("dump/50-claims-sizes_1.txt"));
+  INFO(claims);
+  CHECK(claims.find("7 products side by side: 6 by own loops") != std::string::npos);
+  CHECK(claims.find("; 1 by oneDNN") != std::string::npos);
+}

@@ -2,6 +2,8 @@
 #include "tests/catch.h"
 #include "tests/cpu_onednn/naive.h"
 
+#include "backends/abi/kiln_backend_sdk.h"
+
 #include <kiln/error.h>
 
 using namespace products_test;
@@ -55,4 +57,19 @@ TEST_CASE("sizes whose offsets could overflow have a reason, and the error names
   shape = dense_shape(3, 4, 5);
   shape.rhs.row_stride = std::int64_t{1} << 62;
   CHECK_THAT(reason(shape), ContainsSubstring("2^48"));
+}
+
+TEST_CASE("a bad status is a failure of its own kind") {
+  for (const auto& [name, code] : {std::pair{"out of memory", KILN_CODE_RESOURCE_EXHAUSTED},
+                                   {"invalid arguments", KILN_CODE_INTERNAL},
+                                   {"the process is ending", KILN_CODE_INTERNAL}}) {
+    int status = -1;
+    while (status < 10 && kiln::cpu::status_text(status) != name) ++status;
+    try {
+      kiln::cpu::fail_with(status, "here");
+    } catch (const kiln::sdk::Failure& failure) {
+      CHECK(failure.code() == code);
+      CHECK(failure.what() == "oneDNN: " + std::string(name) + " here");
+    }
+  }
 }

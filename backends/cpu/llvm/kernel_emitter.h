@@ -1,5 +1,6 @@
 // The state that all parts of emitting one kernel share: what is computed, and the loops around.
-// Loops are in emit_kernel.cpp, stages in emit_stages.cpp, values and memory in emit_memory.cpp.
+// Loops are in emit_kernel.cpp, stages in emit_stages.cpp, values and memory in emit_memory.cpp,
+// what is fetched ahead in emit_fetch.cpp.
 #pragma once
 
 #include "backends/codegen/kernel.h"

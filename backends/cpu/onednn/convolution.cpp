@@ -13,7 +13,6 @@
 #include "core/types/text.h"
 
 #include <algorithm>
-#include <new>
 #include <optional>
 
 namespace kiln::cpu {
@@ -196,7 +195,8 @@ class ByOneDnn final : public PreparedConvolution {
     const bool input = c_.role == ConvRole::Input, output = c_.role == ConvRole::Output;
     const bool kernel = c_.role == ConvRole::Kernel;
     arguments.push_back({input ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, std::move(all.input)});
-    // As bytes where it is read: see matmul.cpp.
+    // As bytes where it is read: version 2 writes the padding of what is packed whenever a memory
+    // object is pointed at it, which other threads may be reading.
     arguments.push_back({kernel ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS,
                          kernel ? Layout::copy(kernel_->view()) : Layout::bytes(kernel_bytes_)});
     arguments.push_back({output ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, std::move(all.output)});
@@ -244,10 +244,7 @@ class ByOneDnn final : public PreparedConvolution {
   void checked(const Work& work) const {
     const LibraryUse library;
     const int status = library ? work() : kProcessEnds;
-    if (status == 0) return;
-    if (is_out_of_memory(status)) throw std::bad_alloc();
-    throw sdk::Failure(KILN_CODE_INTERNAL,
-                       text("oneDNN: ", status_text(status), " in a convolution"));
+    if (status != 0) fail_with(status, "in a convolution");
   }
 
   Convolution c_;

@@ -1,5 +1,6 @@
 // Handlers of the process's end run in the reverse order of their registration, so one of ours is
-// registered after everything that may have made the library register one of its own.
+// registered after everything that may have made the library register one of its own. By on_exit,
+// as atexit would go through the plugin's own __cxa_atexit, which declines: see no_teardown.cpp.
 #include "backends/cpu/onednn/ending.h"
 
 #include <unistd.h>
@@ -49,7 +50,7 @@ bool is_used(const Gate& state) {
 
 /// A product takes milliseconds; a thread that stays longer (the one that was interrupted to end
 /// the process) is not waited for. A forked child has none of the threads that were counted.
-void end() {
+void end(int, void*) {
   using Clock = std::chrono::steady_clock;
   Gate& state = gate();
   state.ended = true;
@@ -72,7 +73,7 @@ LibraryUse::~LibraryUse() { gate().places[place_].users.fetch_sub(1, std::memory
 void library_has_done(const std::string& what) {
   Gate& state = gate();
   const std::lock_guard lock(state.mutex);
-  if (state.done.insert(what).second) std::atexit(end);
+  if (state.done.insert(what).second) on_exit(end, nullptr);
 }
 
 }  // namespace kiln::cpu

@@ -2,6 +2,7 @@
 // float32 arithmetic, whatever the environment asks for.
 #include "backends/cpu/onednn/library.h"
 
+#include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cpu/onednn/products.h"
 
 namespace kiln::cpu {
@@ -255,8 +256,6 @@ std::string onednn_version() {
          std::to_string(version->patch);
 }
 
-bool is_out_of_memory(int status) { return status == dnnl_out_of_memory; }
-
 std::string status_text(int status) {
   switch (status) {
     case kProcessEnds: return "the process is ending";
@@ -267,6 +266,12 @@ std::string status_text(int status) {
     case dnnl_runtime_error: return "runtime error";
     default: return "status " + std::to_string(status);
   }
+}
+
+void fail_with(int status, const std::string& where) {
+  const bool memory = status == dnnl_out_of_memory;
+  throw sdk::Failure(memory ? KILN_CODE_RESOURCE_EXHAUSTED : KILN_CODE_INTERNAL,
+                     "oneDNN: " + status_text(status) + " " + where);
 }
 
 }  // namespace kiln::cpu

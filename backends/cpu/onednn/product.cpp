@@ -40,6 +40,7 @@ std::unique_ptr<Matmul> make_matmul(const LibraryProduct& view, const ProductSha
   try {
     return std::make_unique<Matmul>(view, shape.bias_per_column);
   } catch (const LibraryFailure& failure) {
+    if (failure.status == dnnl_out_of_memory) throw std::bad_alloc();
     throw BackendError("", "", "oneDNN " + onednn_version() + ": " + failure.call + " gave " +
                                    status_text(failure.status) + " (" + to_string(shape) + ")");
   }

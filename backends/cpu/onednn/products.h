@@ -38,7 +38,8 @@ std::optional<std::string> refusal(const ProductShape& shape);
 class Product {
  public:
   // Throws InternalError for a shape with a dimension below 1 (the library may fault on it),
-  // BackendError with the shape for one that refusal() names or that oneDNN fails to make.
+  // BackendError with the shape for one that refusal() names or that oneDNN fails to make,
+  // bad_alloc where it has no memory.
   static std::shared_ptr<const Product> create(const ProductShape& shape);
   ~Product();
   Product(const Product&) = delete;
@@ -65,8 +66,9 @@ class Product {
 constexpr int kProcessEnds = -1;
 
 std::string status_text(int status);
-/// Whether the status says that memory ended.
-bool is_out_of_memory(int status);
+
+// Throws sdk::Failure for a status that is not 0, of exhausted memory where that is what it says.
+[[noreturn]] void fail_with(int status, const std::string& where);
 
 // Version of the library that is loaded, "2.6.3".
 std::string onednn_version();
