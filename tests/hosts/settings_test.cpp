@@ -33,7 +33,7 @@ int best_level() {
     return std::all_of(names.begin(), names.end(),
                        [&](const char* name) { return flags.count(name) == 1; });
   };
-  if (!has({"avx2", "fma", "bmi1", "bmi2"})) return 0;
+  if (!has({"avx2", "fma", "f16c", "bmi1", "bmi2", "abm", "movbe"})) return 0;
   return has({"avx512f", "avx512cd", "avx512dq", "avx512bw", "avx512vl"}) ? 2 : 1;
 }
 

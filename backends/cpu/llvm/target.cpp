@@ -1,10 +1,35 @@
 // The three levels, and what this machine has.
 #include "backends/cpu/llvm/target.h"
 
+#include <cpuid.h>
+
 namespace kiln::cpu {
 namespace {
 
 constexpr std::string_view kNames[] = {"baseline", "avx2", "avx512"};
+
+/// The builtin looks at what the operating system saves, too; three names are not known to every
+/// compiler's.
+Processor this_processor() {
+  __builtin_cpu_init();
+  Processor p;
+  p.avx2 = __builtin_cpu_supports("avx2") != 0;
+  p.fma = __builtin_cpu_supports("fma") != 0;
+  p.bmi = __builtin_cpu_supports("bmi") != 0;
+  p.bmi2 = __builtin_cpu_supports("bmi2") != 0;
+  p.avx512f = __builtin_cpu_supports("avx512f") != 0;
+  p.avx512cd = __builtin_cpu_supports("avx512cd") != 0;
+  p.avx512dq = __builtin_cpu_supports("avx512dq") != 0;
+  p.avx512bw = __builtin_cpu_supports("avx512bw") != 0;
+  p.avx512vl = __builtin_cpu_supports("avx512vl") != 0;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) != 0) {
+    p.f16c = (c & bit_F16C) != 0;
+    p.movbe = (c & bit_MOVBE) != 0;
+  }
+  if (__get_cpuid(0x80000001u, &a, &b, &c, &d) != 0) p.lzcnt = (c & bit_LZCNT) != 0;
+  return p;
+}
 
 }  // namespace
 
@@ -17,17 +42,14 @@ IsaTarget target_of(IsaLevel level) {
   return {IsaLevel::Baseline, "x86-64", 16, false, false};
 }
 
-IsaLevel native_level() {
-  // The builtin looks at what the operating system saves, too.
-  __builtin_cpu_init();
-  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512vl");
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-  if (avx512 && avx2) return IsaLevel::Avx512;
-  return avx2 ? IsaLevel::Avx2 : IsaLevel::Baseline;
+IsaLevel level_of(const Processor& p) {
+  const bool avx2 = p.avx2 && p.fma && p.f16c && p.bmi && p.bmi2 && p.lzcnt && p.movbe;
+  const bool avx512 = p.avx512f && p.avx512cd && p.avx512dq && p.avx512bw && p.avx512vl;
+  if (!avx2) return IsaLevel::Baseline;
+  return avx512 ? IsaLevel::Avx512 : IsaLevel::Avx2;
 }
+
+IsaLevel native_level() { return level_of(this_processor()); }
 
 std::string_view name_of(IsaLevel level) { return kNames[static_cast<int>(level)]; }
 
