@@ -89,21 +89,17 @@ RhsForm form_of(const codegen::MatrixProduct& p, codegen::RhsUse use, TileLevel 
 /// Own loops.
 class ByTiles final : public codegen::PreparedProduct {
  public:
-  ByTiles(const codegen::MatrixProduct& p, codegen::RhsUse use, TileLevel level)
-      : form_(form_of(p, use, level)), product_(tiled_shape_of(p), form_, level) {}
+  ByTiles(const codegen::MatrixProduct& p, codegen::RhsUse use, TileLevel level, std::string why)
+      : form_(form_of(p, use, level)),
+        product_(tiled_shape_of(p), form_, level),
+        why_(std::move(why)) {}
 
   std::size_t scratch_bytes() const override { return product_.scratch_bytes(); }
   std::size_t packed_bytes() const override {
     return form_ == RhsForm::Packed ? product_.packed_bytes() : 0;
   }
   std::string description() const override {
-    switch (form_) {
-      case RhsForm::Packed: return "own loops, rhs packed before";
-      case RhsForm::Blocks: return "own loops, packing blocks of rhs";
-      case RhsForm::Lines: return "own loops along the depth";
-      case RhsForm::Plain: break;
-    }
-    return "own loops";
+    return text("own loops", how(), " (", why_, ")");
   }
   void pack(const float* rhs, void* packed) const override {
     product_.pack(rhs, static_cast<float*>(packed));
@@ -114,8 +110,19 @@ class ByTiles final : public codegen::PreparedProduct {
   }
 
  private:
+  const char* how() const {
+    switch (form_) {
+      case RhsForm::Packed: return ", rhs packed before";
+      case RhsForm::Blocks: return ", packing blocks of rhs";
+      case RhsForm::Lines: return " along the depth";
+      case RhsForm::Plain: break;
+    }
+    return "";
+  }
+
   RhsForm form_;
   TiledProduct product_;
+  std::string why_;  // not the library
 };
 
 ProductShape shape_of(const codegen::MatrixProduct& p) {
@@ -132,8 +139,9 @@ ProductShape shape_of(const codegen::MatrixProduct& p) {
 
 /// Products that do little with each number of a far result, or add up far more numbers than stay
 /// near, of a transposed lhs: there the library is up to 1.9 times as fast (onednn/README.md), and
-/// the small blocks that it asks for in a call are nothing beside the work.
-bool library_is_faster(const codegen::MatrixProduct& p, TileLevel level) {
+/// the small blocks that it asks for in a call are nothing beside the work. Why it does not get
+/// one; empty when it does.
+std::string refusal_of_library(const codegen::MatrixProduct& p, TileLevel level) {
   constexpr std::int64_t kFar = 1 << 18, kShallow = 256, kSomeRows = 128;
   constexpr std::int64_t kNearResult = 1 << 15, kDeep = 1 << 14;
   const std::int64_t result = p.rows * p.columns;
@@ -141,7 +149,9 @@ bool library_is_faster(const codegen::MatrixProduct& p, TileLevel level) {
   const bool wide =
       level == TileLevel::Avx512 && result >= kFar && p.depth <= kShallow && plain_or_tall;
   const bool deep = result <= kNearResult && p.depth >= kDeep && p.lhs_depth != 1;
-  return (wide || deep) && !cpu::refusal(shape_of(p));
+  if (!wide && !deep) return "oneDNN is not faster";
+  const std::optional<std::string> reason = cpu::refusal(shape_of(p));
+  return reason ? "oneDNN: " + *reason : "";
 }
 
 }  // namespace
@@ -199,8 +209,9 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuProducts::make_convolutio
 
 std::shared_ptr<const codegen::PreparedProduct> CpuProducts::make(
     const codegen::MatrixProduct& product, codegen::RhsUse use) const {
-  if (!library_is_faster(product, level_)) {
-    return std::make_shared<ByTiles>(product, use, level_);
+  std::string refusal = refusal_of_library(product, level_);
+  if (!refusal.empty()) {
+    return std::make_shared<ByTiles>(product, use, level_, std::move(refusal));
   }
   return std::make_shared<ByOneDnn>(Product::create(shape_of(product)), product.relu);
 }

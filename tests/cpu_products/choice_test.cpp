@@ -82,6 +82,7 @@ TEST_CASE("products of most sizes are those of own loops") {
             const auto made = products.prepare(product(rows, columns, 1030, transposed), use);
             INFO(rows << " rows, " << columns << " columns, transposed: " << transposed);
             CHECK(made->description().rfind("own loops", 0) == 0);
+            CHECK(made->description().find("(oneDNN is not faster)") != std::string::npos);
           }
         }
       }
@@ -127,6 +128,7 @@ TEST_CASE("own loops have what lies in a way that the library does not know") {
   for (const TileLevel level : levels()) {
     const auto made = CpuProducts(level).prepare(p, RhsUse::Once);
     CHECK(made->description().rfind("own loops", 0) == 0);
+    CHECK(made->description().find("(oneDNN: strides (1, 0) of lhs") != std::string::npos);
   }
 }
 
