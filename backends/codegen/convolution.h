@@ -46,8 +46,9 @@ class PreparedConvolution : public Packer {
   /// when there is one. All three throw sdk::Failure.
   virtual void run(std::size_t part, const float* first, const float* second, const void* packed,
                    const float* bias, float* result, void* scratch) const = 0;
-  /// After all parts.
-  virtual void finish(float* result, void* scratch) const = 0;
+  /// After all parts, with what they had.
+  virtual void finish(const float* first, const float* second, const float* bias, float* result,
+                      void* scratch) const = 0;
 };
 
 }  // namespace kiln::codegen

@@ -198,7 +198,7 @@ class Runner {
     } else {
       run_range(0, convolution.parts());
     }
-    convolution.finish(result, scratch);
+    convolution.finish(first, second, bias, result, scratch);
   }
 
   const float* bias_of(const ProductStep& step) const {

@@ -90,7 +90,8 @@ void run(const codegen::PreparedConvolution& prepared, bool packed, const Convol
     prepared.run(part, first.data(), second.data(), packed ? kernel.data() : nullptr,
                  bias.empty() ? nullptr : bias.data(), result.data(), scratch.data());
   }
-  prepared.finish(result.data(), scratch.data());
+  prepared.finish(first.data(), second.data(), bias.empty() ? nullptr : bias.data(), result.data(),
+                  scratch.data());
 }
 
 void check_near(const Floats& found, const Floats& expected) {

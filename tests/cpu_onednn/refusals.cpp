@@ -61,9 +61,8 @@ TEST_CASE("sizes whose offsets could overflow have a reason, and the error names
 
 TEST_CASE("a bad status is a failure of its own kind") {
   for (const auto& [name, code] : {std::pair{"out of memory", KILN_CODE_RESOURCE_EXHAUSTED},
-                                   {"invalid arguments", KILN_CODE_INTERNAL},
-                                   {"the process is ending", KILN_CODE_INTERNAL}}) {
-    int status = -1;
+                                   {"invalid arguments", KILN_CODE_INTERNAL}}) {
+    int status = 0;
     while (status < 10 && kiln::cpu::status_text(status) != name) ++status;
     try {
       kiln::cpu::fail_with(status, "here");

@@ -147,7 +147,8 @@ class KernelGradient final : public codegen::PreparedConvolution {
     }
   }
 
-  void finish(float* result, void* scratch) const override {
+  void finish(const float*, const float*, const float*, float* result,
+              void* scratch) const override {
     std::memcpy(result, sums_of(0, scratch),
                 static_cast<std::size_t>(kernel_floats_) * sizeof(float));
     for (std::int64_t part = 1; part < parts_; ++part) {

@@ -1,5 +1,6 @@
 // One primitive for each size of a part. The gradient of a kernel is summed up in parts, too: each
-// has a sum of its own in the library's layout, and they are added in order.
+// has a sum of its own in the library's layout, and they are added in order. Once the library is
+// gone, packing and parts do nothing, and finish() computes the whole as plain sums.
 #include "backends/cpu/onednn/convolutions.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
@@ -13,6 +14,7 @@
 #include "core/types/text.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 
 namespace kiln::cpu {
@@ -133,16 +135,20 @@ class ByOneDnn final : public PreparedConvolution {
 
   void pack(const float* kernel, void* packed) const override {
     std::vector<std::byte> scratch(reorder_scratch_ + 64);
-    reorder(const_cast<float*>(kernel), packed, aligned_within(scratch));
+    const LibraryUse library;
+    if (library) reorder(const_cast<float*>(kernel), packed, aligned_within(scratch));
   }
 
   void start(const float* kernel, void* scratch) const override {
-    if (!packs() || as_it_lies_) return;
+    const LibraryUse library;
+    if (!library || !packs() || as_it_lies_) return;
     reorder(const_cast<float*>(kernel), scratch, behind_shared(scratch));
   }
 
   void run(std::size_t number, const float* first, const float* second, const void* packed,
            const float* bias, float* result, void* scratch) const override {
+    const LibraryUse library;
+    if (!library) return;
     const Part& part = parts_[number];
     void* shared = scratch;
     if (c_.role == ConvRole::Kernel) {
@@ -155,14 +161,24 @@ class ByOneDnn final : public PreparedConvolution {
     auto* input = const_cast<float*>(c_.role == ConvRole::Input ? result : first) + part.input;
     auto* output = const_cast<float*>(c_.role == ConvRole::Output ? result : second) + part.output;
     void* own = static_cast<std::byte*>(behind_shared(scratch)) + number * part_scratch_;
-    checked([&] { return part.runner->run({input, shared, output}, own); });
+    check(part.runner->run({input, shared, output}, own));
+    if (!ran_once_) {
+      library_has_done("convolution ran" + description());
+      ran_once_ = true;
+    }
     if (!c_.bias && !c_.relu) return;
     const auto pixels = static_cast<std::size_t>(part.batch * product(c_.places));
     const auto filters = static_cast<std::size_t>(c_.groups * c_.filters);
     add_bias_and_relu(output, pixels, filters, bias, c_.relu);
   }
 
-  void finish(float* result, void* scratch) const override {
+  void finish(const float* first, const float* second, const float* bias, float* result,
+              void* scratch) const override {
+    const LibraryUse library;
+    if (!library) {
+      const auto loops = make_loop_convolution(c_);
+      return loops->run(0, first, second, nullptr, bias, result, nullptr);
+    }
     if (c_.role != ConvRole::Kernel) return;
     auto* sum = static_cast<float*>(scratch);
     for (std::size_t part = 1; part < parts_.size(); ++part) {
@@ -237,17 +253,15 @@ class ByOneDnn final : public PreparedConvolution {
   }
 
   void reorder(void* from, void* to, void* scratch) const {
-    checked([&] { return reorder_->run({from, to}, scratch); });
+    check(reorder_->run({from, to}, scratch));
   }
 
-  template <class Work>
-  void checked(const Work& work) const {
-    const LibraryUse library;
-    const int status = library ? work() : kProcessEnds;
+  static void check(int status) {
     if (status != 0) fail_with(status, "in a convolution");
   }
 
   Convolution c_;
+  mutable std::atomic<bool> ran_once_ = false;
   bool packed_;
   bool as_it_lies_ = false;  // the library reads the kernel where it is
   std::vector<Part> parts_;

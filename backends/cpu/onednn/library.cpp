@@ -258,7 +258,6 @@ std::string onednn_version() {
 
 std::string status_text(int status) {
   switch (status) {
-    case kProcessEnds: return "the process is ending";
     case dnnl_success: return "success";
     case dnnl_out_of_memory: return "out of memory";
     case dnnl_invalid_arguments: return "invalid arguments";

@@ -21,7 +21,7 @@ class ByLoops final : public PreparedConvolution {
   std::size_t parts() const override { return 1; }
   std::string description() const override { return "plain loops"; }
   void start(const float*, void*) const override {}
-  void finish(float*, void*) const override {}
+  void finish(const float*, const float*, const float*, float*, void*) const override {}
 
   void run(std::size_t, const float* first, const float* second, const void*, const float* bias,
            float* result, void*) const override {

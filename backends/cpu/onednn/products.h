@@ -61,10 +61,6 @@ class Product {
   std::unique_ptr<Impl> impl_;
 };
 
-// The status of a convolution with a packed kernel once the process is ending, when the library is
-// gone; what is not packed is computed without it then, slowly.
-constexpr int kProcessEnds = -1;
-
 std::string status_text(int status);
 
 // Throws sdk::Failure for a status that is not 0, of exhausted memory where that is what it says.

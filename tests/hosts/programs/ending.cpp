@@ -30,17 +30,42 @@ struct Large {
   kiln::Function f;
 };
 
+/// A convolution and both of its gradients.
+struct Images {
+  Images() {
+    const kiln::Tensor x = kiln::placeholder({.shape = {kiln::None, 12, 12, 16}});
+    const kiln::Tensor w = kiln::variable(kiln::Array::full({3, 3, 16, 16}, 0.5));
+    const kiln::Tensor y = kiln::conv2d(x, w);
+    const std::vector<kiln::Tensor> slopes = kiln::gradients(kiln::sum(y), {x, w});
+    f = kiln::function({x}, {y, slopes[0], slopes[1]}, {.backend = "cpu"});
+  }
+  bool right() const {
+    const std::vector<kiln::Array> all = f({kiln::Array::full({8, 12, 12, 16}, 1)});
+    for (const float value : all[0].as<float>()) {
+      if (value != 72) return false;  // 3 x 3 x 16 halves
+    }
+    for (const float value : all[2].as<float>()) {
+      if (value != 800) return false;  // 8 images of 10 x 10
+    }
+    return all[1].as<float>()[0] == 8;  // under one element of the window
+  }
+  kiln::Function f;
+};
+
 /// Made before Kiln is first used, so that it dies after whatever Kiln has registered for the end.
 struct Held {
   ~Held() {
     if (!sample) return;
     expect(sample->right(2, 0.0625), "a call from a static destructor");
     expect(large->right(), "a large product in a static destructor");
+    expect(images->right(), "a convolution in a static destructor");
+    expect(Images().right(), "a new convolution in a static destructor");
     expect(Large(25, 20'000, 77).right(), "a new product in a static destructor");
     expect(hosts_test::works_on("cpu"), "compiling in a static destructor");
   }
   std::unique_ptr<hosts_test::Sample> sample;
   std::unique_ptr<Large> large;
+  std::unique_ptr<Images> images;
   std::vector<kiln::Array> arrays;
 };
 Held held;
@@ -59,7 +84,8 @@ void compute_for_ever() {
   const kiln::Function f = kiln::function({x}, {kiln::tanh(x) + 1.0}, {.backend = "cpu"});
   const Large large(30, 17'000, 80);
   const kiln::Array many = kiln::Array::full({300'000}, 1);
-  while (sample.right(5, 0) && large.right()) f({many});
+  const Images images;
+  while (sample.right(5, 0) && large.right() && images.right()) f({many});
 }
 
 void compile_for_ever() {
@@ -76,6 +102,8 @@ int main(int argc, char** argv) {
     expect(held.sample->right(2, 0.125), "a call from main");
     held.large = std::make_unique<Large>(7, 17'000, 80);
     expect(held.large->right(), "a large product in main");
+    held.images = std::make_unique<Images>();
+    expect(held.images->right(), "a convolution in main");
     held.arrays = held.sample->f({kiln::Array::full({4, 6, 8}, 1)});
     kiln::set_value(held.sample->w, kiln::Array::full({8, 16}, 0.0625));
     return finished();
