@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include <cinttypes>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -85,6 +87,22 @@ TEST_CASE("training runs one loop forwards and one backwards") {
   CHECK(loops("00-user.kir", "true") == 1);
   CHECK(loops("40-module.kir", "false") == 1);
   CHECK(loops("40-module.kir", "true") == 1);
+}
+
+TEST_CASE("training is given little more memory than lives at one time") {
+  for (const char* options : {"", "--hidden 64 --batch 40 --time 32 "}) {
+    const Scratch scratch;
+    const kiln::testing::EnvironmentVariable dump("KILN_DUMP", scratch.path("d") + ":memory_plan");
+    REQUIRE(char_rnn(scratch, std::string(options) + "--steps 1").status == 0);
+    const std::string plan = contents_of(scratch.path("d/fn-000-train/53-memory_plan-sizes_1.txt"));
+    std::int64_t arena = 0, live = 0;
+    REQUIRE(std::sscanf(plan.c_str(),
+                        "# arena of %" SCNd64 " bytes, %*f times the largest live set of %" SCNd64,
+                        &arena, &live) == 2);
+    INFO(arena << " bytes for " << live);
+    REQUIRE(live > 0);
+    CHECK(static_cast<double>(arena) <= 1.25 * static_cast<double>(live));
+  }
 }
 
 TEST_CASE("the same seed gives the same digits, another one others") {
