@@ -303,6 +303,20 @@ TEST_CASE("files are small and lines are short") {
   }
 }
 
+TEST_CASE("lines of READMEs are short") {
+  std::vector<fs::path> readmes =
+      files([](const fs::path& path) { return path.extension() == ".md"; });
+  readmes.push_back(kRoot / "README.md");
+  CHECK(readmes.size() > 20);
+  for (const fs::path& path : readmes) {
+    const std::vector<std::string> lines = lines_of(path);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      INFO(name_of(path) << ", line " << i + 1);
+      CHECK(lines[i].size() <= 100);
+    }
+  }
+}
+
 TEST_CASE("each folder has a README that names its files, and only files that exist") {
   std::set<fs::path> folders;
   for (const fs::path& path : files(is_named)) {
