@@ -53,6 +53,7 @@ struct Pool {
   std::vector<Loop*> loops;
   std::atomic<std::uint64_t> posted{0};  // loops ever added
   std::vector<std::thread> threads;
+  bool changing = false;  // the number of threads: no other loop begins until that is done
   bool stopping = false;
   unsigned wanted = 0;  // 0: not asked yet
   std::atomic<pid_t> process{0};  // that started the threads
@@ -228,9 +229,10 @@ void set_thread_count(int count) {
   Pool& state = pool();
   require_same_process(state);
   std::unique_lock lock(state.mutex);
-  state.left.wait(lock, [&] { return state.loops.empty() && !state.stopping; });
+  state.left.wait(lock, [&] { return !state.changing; });
+  state.changing = true;
+  state.left.wait(lock, [&] { return state.loops.empty(); });
   state.wanted = static_cast<unsigned>(count);
-  if (state.threads.empty()) return;
   state.stopping = true;
   std::vector<std::thread> old = std::move(state.threads);
   state.threads.clear();
@@ -239,6 +241,7 @@ void set_thread_count(int count) {
   for (std::thread& thread : old) thread.join();
   lock.lock();
   state.stopping = false;
+  state.changing = false;
   lock.unlock();
   state.left.notify_all();
 }
@@ -249,7 +252,7 @@ std::uint32_t parallel_for(std::uint64_t n, RangeBody body, void* context) {
   Pool& state = pool();
   require_same_process(state);
   std::unique_lock lock(state.mutex);
-  state.left.wait(lock, [&] { return !state.stopping; });
+  state.left.wait(lock, [&] { return !state.changing; });
   const unsigned count = wanted_threads(state);
   Loop loop{body, context, n, std::min<std::uint64_t>(n, count * kPartsPerThread), count};
   if (count == 1) {

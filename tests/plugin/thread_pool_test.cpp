@@ -8,9 +8,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <future>
 #include <numeric>
 #include <thread>
+#include <vector>
 
 using namespace kiln;
 using namespace kiln::runtime;
@@ -32,6 +35,15 @@ struct Marks {
 std::uint32_t mark(void* context, std::uint64_t begin, std::uint64_t end) {
   auto& marks = *static_cast<Marks*>(context);
   for (std::uint64_t i = begin; i < end; ++i) ++marks.seen[i];
+  return 0;
+}
+
+/// A tenth of a millisecond for each index.
+std::uint32_t dawdle(void*, std::uint64_t begin, std::uint64_t end) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point last = Clock::now() + std::chrono::microseconds(100 * (end - begin));
+  while (Clock::now() < last) {
+  }
   return 0;
 }
 
@@ -117,6 +129,28 @@ TEST_CASE("a forked child gets an error instead of a hang", "[plugin]") {
                      ? 0
                      : 1;
         }) == 0);
+}
+
+TEST_CASE("the number of threads changes while loops follow each other without a pause",
+          "[plugin][concurrency]") {
+  std::atomic<bool> stop{false};
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> callers;
+  for (int t = 0; t < 4; ++t) {
+    callers.emplace_back([&] {
+      while (!stop) wrong += parallel_for(32, dawdle, nullptr) != 0;
+    });
+  }
+  std::future<void> changes = std::async(std::launch::async, [] {
+    for (int i = 0; i < 20; ++i) set_thread_count(2 + i % 5);
+  });
+  const bool done = changes.wait_for(std::chrono::seconds(30)) == std::future_status::ready;
+  stop = true;
+  for (std::thread& caller : callers) caller.join();
+  CHECK(done);
+  CHECK(wrong == 0);
+  changes.get();
+  set_thread_count(2);
 }
 
 TEST_CASE("KILN_THREADS is read at first need and checked", "[plugin]") {
