@@ -63,7 +63,7 @@ void end(int, void*) {
 
 }  // namespace
 
-LibraryUse::LibraryUse() noexcept : place_(place_of_thread()) {
+LibraryUse::LibraryUse() : place_(place_of_thread()) {
   gate().places[place_].users.fetch_add(1);
   allowed_ = !gate().ended;
 }

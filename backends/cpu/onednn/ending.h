@@ -9,7 +9,7 @@ namespace kiln::cpu {
 
 class LibraryUse {
  public:
-  LibraryUse() noexcept;
+  LibraryUse();
   ~LibraryUse();
   LibraryUse(const LibraryUse&) = delete;
   LibraryUse& operator=(const LibraryUse&) = delete;
