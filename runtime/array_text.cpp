@@ -3,6 +3,7 @@
 // three at each end of every axis.
 #include "runtime/host_functions.h"
 
+#include "core/types/float_state.h"
 #include "core/types/half.h"
 
 #include <algorithm>
@@ -286,6 +287,7 @@ class Layout {
 }  // namespace
 
 std::string array_text(const HostView& view) {
+  const UsualFloatState usual;
   if (view.elements() == 0) return "[]";
   if (view.dims.empty()) return scalar_text(view);
   return Layout(view).text();

@@ -5,6 +5,7 @@
 #include "core/kiln/learning_phase_impl.h"
 #include "core/kiln/sparse_impl.h"
 #include "core/types/at_line.h"
+#include "core/types/float_state.h"
 #include "runtime/build_graph.h"
 #include "runtime/call.h"
 #include "runtime/dump.h"
@@ -154,6 +155,7 @@ void Function::call_into(std::span<const ArrayView> inputs,
 
 void Function::dump(const std::string& directory, Stage stages, Where where) const {
   at_line(where, [&] {
+    const UsualFloatState usual;
     const runtime::StagedProgram& programs = require_made(impl_).programs;
     for (std::size_t i = 0; i < programs.stages.size(); ++i) {
       runtime::DumpFolder folder(runtime::stage_directory(directory, i), stages, {"dump", ""});

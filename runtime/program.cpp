@@ -139,6 +139,7 @@ void compile_module(Program& program, const module::Module& compiled) {
 }  // namespace
 
 Program::~Program() {
+  const UsualFloatState usual;
   if (dumps) dump_calls(*this, *dumps);
 }
 

@@ -5,6 +5,7 @@
 #include "core/kiln/context_impl.h"
 #include "core/kiln/sparse_impl.h"
 #include "core/types/at_line.h"
+#include "core/types/float_state.h"
 #include "runtime/variable_state.h"
 
 #include <kiln/function.h>
@@ -128,6 +129,7 @@ Variable random_variable(const Shape& shape, const RandomVariableOptions& option
   if (!is_float(dtype)) Call::type_error("dtype", text("dtype ", dtype, " is not floating point"));
   const std::uint64_t seed =
       options.seed ? static_cast<std::uint64_t>(*options.seed) : next_seed();
+  const UsualFloatState usual;
   std::mt19937_64 generator(seed);
   Array value = at_line(Call::where(), [&] {
     return Array::zeros(sizes_of(shape), DType::Float64);

@@ -8,6 +8,7 @@
 #include "core/module/read.h"
 #include "core/ops/make.h"
 #include "core/ops/op.h"
+#include "core/types/float_state.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
@@ -144,6 +145,7 @@ class CompiledExecutable final : public sdk::Executable {
 
   void run(codegen::Frame& frame, RunContext context) const {
     if (!call_times_.wanted()) return run_plan(frame, context);
+    const UsualFloatState usual;  // for times, that is; kernels have their own
     context.timed = true;
     const Clock::time_point start = Clock::now();
     run_plan(frame, context);

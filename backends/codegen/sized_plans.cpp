@@ -1,6 +1,7 @@
 // Sizes are solved for the program's symbols, one input after the other, and checked.
 #include "backends/codegen/sized_plans.h"
 
+#include "core/types/float_state.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
@@ -51,6 +52,7 @@ std::shared_ptr<SizedPlan> SizedPlans::of(const InputSizes& sizes) {
     std::rotate(plans_.begin(), found, found + 1);
     return plans_.front();
   }
+  const UsualFloatState usual;
   plans_.insert(plans_.begin(), make(sizes));
   const BoundPlan& plan = *plans_.front()->plan;
   plans_.front()->number = ++stats_.bindings;

@@ -2,6 +2,7 @@
 // precision, flushing, traps and flags are what they were afterwards, and results do not depend on
 // them.
 #include "tests/catch.h"
+#include "tests/scratch.h"
 
 #include <kiln/k.h>
 
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <sstream>
 
 using namespace kiln;
 
@@ -151,6 +153,29 @@ TEST_CASE("a failing call leaves the floating-point state, too") {
       }
     }));
     CHECK(thrown);
+  }
+}
+
+TEST_CASE("what is dumped, timed, printed and drawn leaves the floating-point state, too") {
+  const testing::Scratch scratch;
+  const Tensor x = placeholder({.shape = {None, 33}, .name = "x"});
+  const auto made = [&](const std::string& dump) {
+    return function({x}, {softmax(dot(x, ones({33, 5})) / 3.0)}, {.backend = "cpu", .dump = dump});
+  };
+  const Function asked = made("");
+  const Array input = Array::full({7, 33}, 0.3), other = Array::full({9, 33}, 0.3);
+  for (const Case& c : kCases) {
+    INFO(c.name);
+    CHECK(keeps(c, [&] { asked.dump(scratch.path("asked")); }));
+    CHECK(keeps(c, [&] { asked({input}); }));
+    CHECK(keeps(c, [&] {
+      const Function dumped = made(scratch.path("at once"));
+      dumped({input});
+      dumped({other});
+    }));
+    CHECK(keeps(c, [&] { std::ostringstream() << input; }));
+    CHECK(keeps(c, [&] { random_normal_variable({3, 3}, 0.0, 0.1); }));
+    CHECK(keeps(c, [&] { random_uniform_variable({3, 3}, -0.1, 0.1); }));
   }
 }
 
