@@ -64,8 +64,9 @@ class LibraryCalls {
   bool fail_well_or_work(std::int64_t size) const {
     const kiln::Array rows = kiln::Array::full({20'000 + size, 16}, 1);
     const kiln::Array image = kiln::Array::full({1, 9 + size, 9, 16}, 1);
-    return call(product_, rows, static_cast<float>(20'000 + size)) &
-           call(convolution_, image, 9 * 16);
+    const bool product = call(product_, rows, static_cast<float>(20'000 + size));
+    const bool convolution = call(convolution_, image, 9 * 16);
+    return product && convolution;
   }
 
  private:
