@@ -37,7 +37,10 @@ class Fuser {
     fusion_.out.free.insert(recomputed_.begin(), recomputed_.end());
     for (const Value& result : results) request(result);
     for (const Node* node : order) request_operands(*node);
-    for (const Node* node : order) place(*node);
+    find_waiting(order);
+    for (const Node* node : order) {
+      if (waiting_.count(node) == 0) place(*node);
+    }
     for (const Value& result : results) fusion_.store(result);
     return fusion_.sorted();
   }
@@ -89,6 +92,54 @@ class Fuser {
     }
   }
 
+  // ---- nodes that wait for their consumer ----
+
+  bool runs_at_points(const Node& node) const {
+    return def(node).lowering == ir::Lowering::Elementwise && !is_leaf(node) &&
+           !is_alias(node) && !is_elsewhere(node);
+  }
+
+  bool reads_leaves_alone(const Node& node) const {
+    return std::all_of(node.operands.begin(), node.operands.end(), [&](const Value& operand) {
+      const View view = trace(operand, identity_map(names_(operand.dims())), names_, fusion_.out);
+      return is_leaf(*view.source.node);
+    });
+  }
+
+  /// What reads arguments and constants alone could be anywhere; placed at once, it would join a
+  /// kernel that merely reads the same constant, and tie that one to its consumer's.
+  void find_waiting(const std::vector<const Node*>& order) {
+    std::unordered_map<const Node*, int> uses;
+    for (const Node* node : order) {
+      for (const Value& operand : node->operands) ++uses[operand.node.get()];
+    }
+    for (const Node* node : order) {
+      if (!runs_at_points(*node)) continue;
+      for (const Value& operand : node->operands) {
+        const Node& maker = *operand.node;
+        const bool only_here = uses[&maker] == 1 && runs_at_points(maker) &&
+                               fusion_.out.dense.count(operand) == 0;
+        if (only_here && reads_leaves_alone(maker) && !reads_leaves_alone(*node)) {
+          waiting_.insert(&maker);
+        }
+      }
+    }
+  }
+
+  /// The makers of the node's other operands are where it will want to be.
+  void place_those_waiting(const std::vector<View>& views) {
+    std::vector<int> makers;
+    for (const View& view : views) {
+      const int maker = fusion_.unit_of(view.source);
+      if (maker >= 0) makers.push_back(maker);
+    }
+    std::sort(makers.begin(), makers.end(), std::greater<>());
+    for (const View& view : views) {
+      const Node* node = view.source.node.get();
+      if (waiting_.erase(node) != 0) place_points(*node, makers);
+    }
+  }
+
   // ---- units that are no kernels ----
 
   /// All operands lie in memory.
@@ -136,8 +187,10 @@ class Fuser {
 
   /// With `in_parts` only units that reduce already count.
   std::optional<Place> find_place(const Points& points, const std::vector<View>& views,
-                                  bool in_parts) const {
-    for (int candidate : candidates(points, views)) {
+                                  bool in_parts, std::vector<int> preferred) const {
+    const std::vector<int> others = candidates(points, views);
+    preferred.insert(preferred.end(), others.begin(), others.end());
+    for (int candidate : preferred) {
       if (in_parts && !fusion_.unit(candidate).split) continue;
       const auto role = role_in(fusion_, candidate, points, views);
       if (role) return Place{candidate, *role};
@@ -180,12 +233,15 @@ class Fuser {
     return views;
   }
 
-  void place_points(const Node& node) {
+  void place_points(const Node& node) { place_points(node, {}); }
+
+  void place_points(const Node& node, const std::vector<int>& preferred) {
     const bool is_dense = fusion_.out.dense.count(node.result()) != 0;
     Points points = points_of(node, names_, is_dense);
     const std::vector<View> views = follow(points.reads);
+    place_those_waiting(views);
     const bool in_parts = options_.sums_in_parts && worth_parts(node, names_);
-    const std::optional<Place> found = find_place(points, views, in_parts);
+    const std::optional<Place> found = find_place(points, views, in_parts, preferred);
     if (!found && sum_columns(node, points, views)) return;
     if (!found && in_parts) return reduce_in_parts(node);
     const Place place = found ? *found : new_place(points);
@@ -314,7 +370,7 @@ class Fuser {
   const FuseOptions& options_;
   Fusion fusion_;
   std::unordered_map<const Node*, int> free_depth_;
-  std::unordered_set<const Node*> recomputed_;
+  std::unordered_set<const Node*> recomputed_, waiting_;
   int scalars_ = -1;  // the last kernel without axes
 };
 

@@ -89,6 +89,33 @@ TEST_CASE("training runs one loop forwards and one backwards") {
   CHECK(loops("40-module.kir", "true") == 1);
 }
 
+TEST_CASE("all of training's updates are made side by side") {
+  const Scratch scratch;
+  const kiln::testing::EnvironmentVariable dump("KILN_DUMP", scratch.path("d") + ":plan");
+  REQUIRE(char_rnn(scratch, "--steps 1").status == 0);
+  std::istringstream plan(contents_of(scratch.path("d/fn-000-train/52-plan.txt")));
+  std::vector<std::string> results;  // slots of the loss, the step counter, and the updates
+  std::string before, region;
+  bool in_region = false;
+  for (std::string line; std::getline(plan, line);) {
+    if (line.rfind("  ", 0) == 0) continue;  // of a loop's body
+    const std::size_t end = line.find(" = result ");
+    if (end != std::string::npos) results.push_back(line.substr(0, end));
+    if (line.rfind("side by side", 0) == 0) in_region = true;
+    (in_region ? region : before) += line + "\n";
+  }
+  REQUIRE(results.size() > 40);
+  for (std::size_t i = 2; i < results.size(); ++i) {
+    INFO("result " << i << " at " << results[i]);
+    const auto written_in = [&](const std::string& lines) {
+      return lines.find(results[i] + ",") != std::string::npos ||
+             lines.find(results[i] + ")") != std::string::npos;
+    };
+    CHECK(written_in(region));
+    CHECK_FALSE(written_in(before));
+  }
+}
+
 TEST_CASE("training is given little more memory than lives at one time") {
   for (const char* options : {"", "--hidden 64 --batch 40 --time 32 "}) {
     const Scratch scratch;
