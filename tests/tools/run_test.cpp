@@ -112,10 +112,10 @@ TEST_CASE("unknown sizes are given by the program's names") {
   CHECK(run("--dim rows=5").text.rfind("output 0 float32[5]\n", 0) == 0);
   CHECK(run("").text.rfind("output 0 float32[3]\n", 0) == 0);
   const std::vector<std::pair<const char*, const char*>> wrong{
-      {"rows", "kiln: 'rows' is not NAME=SIZE\n"},
-      {"rows=-1", "kiln: 'rows=-1' is not NAME=SIZE\n"},
-      {"rows=1e3", "kiln: 'rows=1e3' is not NAME=SIZE\n"},
-      {"rows=99999999999999", "kiln: 'rows=99999999999999' is not NAME=SIZE\n"},
+      {"rows", "kiln: 'rows' is not NAME=SIZE of up to 12 digits\n"},
+      {"rows=-1", "kiln: 'rows=-1' is not NAME=SIZE of up to 12 digits\n"},
+      {"rows=1e3", "kiln: 'rows=1e3' is not NAME=SIZE of up to 12 digits\n"},
+      {"rows=99999999999999", "kiln: 'rows=99999999999999' is not NAME=SIZE of up to 12 digits\n"},
       {"columns=2", "kiln: the program has no unknown size 'columns'; it has: rows\n"},
       {"rows=999999999999", "kiln: no memory for random values of float32[rows] "}};
   for (const auto& [dim, message] : wrong) {

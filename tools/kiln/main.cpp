@@ -25,7 +25,8 @@ kiln::tool::RunOptions run_options(unsigned seed, const std::vector<std::string>
     const std::string number = equals == std::string::npos ? "" : dim.substr(equals + 1);
     if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos ||
         number.size() > 12) {
-      throw kiln::ValueError("kiln", "--dim", kiln::text("'", dim, "' is not NAME=SIZE"));
+      throw kiln::ValueError("kiln", "--dim",
+                             kiln::text("'", dim, "' is not NAME=SIZE of up to 12 digits"));
     }
     options.sizes[dim.substr(0, equals)] = std::stoll(number);
   }
