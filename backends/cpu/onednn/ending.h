@@ -1,6 +1,7 @@
 // The library frees its code at the end of the process, while threads may still compute and static
 // objects of the host may still call. A LibraryUse says whether it is there, and holds it while it
-// lives; the end waits for those who hold it.
+// lives; the end waits for those who hold it. Not for a thread that makes the library write code of
+// a new kind in that very moment: what frees it is registered after what would wait.
 #pragma once
 
 #include <string>
