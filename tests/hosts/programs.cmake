@@ -1,6 +1,7 @@
 # Hosts that are programs of their own: build/bin/host_<name>, linked to the shared library.
 function(kiln_add_host name)
-  add_executable(host_${name} ${CMAKE_CURRENT_SOURCE_DIR}/hosts/programs/${name}.cpp)
+  add_executable(host_${name} ${CMAKE_CURRENT_SOURCE_DIR}/hosts/programs/${name}.cpp
+    $<TARGET_OBJECTS:kiln_test_environment>)
   target_link_libraries(host_${name} PRIVATE kiln::kiln kiln_flags ${ARGN})
   add_dependencies(host_${name} kiln_cpu kiln_reference)
 endfunction()
@@ -26,7 +27,8 @@ endif()
 add_library(host_opened MODULE ${CMAKE_CURRENT_SOURCE_DIR}/hosts/programs/opened.cpp)
 target_link_libraries(host_opened PRIVATE kiln::kiln kiln_flags)
 set_target_properties(host_opened PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/tests)
-add_executable(host_opener ${CMAKE_CURRENT_SOURCE_DIR}/hosts/programs/opener.cpp)
+add_executable(host_opener ${CMAKE_CURRENT_SOURCE_DIR}/hosts/programs/opener.cpp
+  $<TARGET_OBJECTS:kiln_test_environment>)
 target_link_libraries(host_opener PRIVATE kiln_flags)
 add_dependencies(host_opener host_opened kiln_cpu kiln_reference)
 kiln_test_host(opened-and-closed opener $<TARGET_FILE:host_opened>)
