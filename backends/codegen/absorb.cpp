@@ -169,16 +169,20 @@ class Absorber {
     ProductStep* product = makers_[at(source)];
     if (!product) return;
     if (product->node->op == Op::Conv && !makes_output(*product->node)) return;
-    if (extras.bias >= 0 && !columns_fit(*product, kernel)) return;
+    if (extras.bias >= 0 && !(takes_bias(*product) && columns_fit(*product, kernel))) return;
     ProductStep whole = *product;
     whole.result = step.slots[at(extras.target)];
-    whole.bias = extras.bias < 0 ? -1 : step.slots[at(extras.bias)];
-    whole.relu = extras.relu;
+    if (extras.bias >= 0) whole.bias = step.slots[at(extras.bias)];
+    whole.relu = product->relu || extras.relu;
     product->node = nullptr;  // erased in the end
     plan_.steps[s] = whole;
     makers_[at(source)] = nullptr;
     makers_[at(whole.result)] = &std::get<ProductStep>(plan_.steps[s]);
   }
+
+  /// The step adds its one bias before its relu. A kernel may follow one that was fused already
+  /// (through a reshape): relu may come after either, a bias after neither.
+  static bool takes_bias(const ProductStep& product) { return product.bias < 0 && !product.relu; }
 
   static bool makes_output(const ir::Node& conv) {
     return conv.as<ir::ConvAttrs>().role == static_cast<std::int64_t>(ir::ConvRole::Output);

@@ -5,8 +5,11 @@
 
 namespace kiln::codegen {
 
-/// Removes the kernels of the plan that do no more than that to the result of a product which
-/// nobody else reads; the product takes the kernel's place. `kernels`: those of its steps.
+/// Fuses a bias and relu into the matmul or convolution whose result nothing else reads; the step
+/// takes the kernel's place. A step computes relu(x + bias): it takes one bias, before its relu,
+/// through reshapes too. `kernels`: those of the plan's steps.
+/// Before: product %2 = %0 x %1; kernel %4 = %2 + %3; kernel %5 = relu(%4).
+/// After: product %5 = %0 x %1 + %3, relu.
 void absorb_kernels(Plan& plan, const std::vector<BuiltKernel>& kernels);
 
 }  // namespace kiln::codegen

@@ -1,0 +1,236 @@
+// Matmuls and convolutions followed by reshapes, biases and relus in any order, against sums in
+// double: a backend may fuse one bias and then one relu into the call that multiplies, and nothing
+// else.
+#include "tests/catch.h"
+
+#include <kiln/k.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+using namespace kiln;
+
+namespace {
+
+const char* const kBackends[] = {"reference", "cpu"};
+constexpr std::int64_t kColumns = 6, kDepth = 4;
+
+std::vector<float> drawn(std::size_t count, unsigned seed) {
+  std::minstd_rand generator(seed);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::vector<float> values(count);
+  for (float& value : values) value = uniform(generator);
+  return values;
+}
+
+struct Source {
+  const char* name;
+  std::vector<std::int64_t> input, filter;
+  std::vector<ShapeEntry> shape;  // of the input's placeholder
+  Tensor (*apply)(const Tensor& x, const Tensor& filter);
+  std::vector<double> (*sums)(const std::vector<float>& x, const std::vector<float>& filter);
+};
+
+/// 4 rows of x times the filter.
+std::vector<double> matmul(const std::vector<float>& x, const std::vector<float>& filter) {
+  std::vector<double> out;
+  for (std::size_t i = 0; i < x.size() / kDepth; ++i) {
+    for (std::size_t j = 0; j < kColumns; ++j) {
+      double sum = 0;
+      for (std::size_t d = 0; d < kDepth; ++d) {
+        sum += double{x[i * kDepth + d]} * double{filter[d * kColumns + j]};
+      }
+      out.push_back(sum);
+    }
+  }
+  return out;
+}
+
+/// Two images of 3 x 3 with 4 channels, windows of 2 x 2, no padding.
+std::vector<double> convolution(const std::vector<float>& x, const std::vector<float>& filter) {
+  std::vector<double> out;
+  for (std::size_t place = 0; place < 2 * 2 * 2; ++place) {
+    const std::size_t image = place / 4, row = place / 2 % 2, column = place % 2;
+    for (std::size_t j = 0; j < kColumns; ++j) {
+      double sum = 0;
+      for (std::size_t k = 0; k < 2 * 2 * kDepth; ++k) {
+        const std::size_t y = k / (2 * kDepth), z = k / kDepth % 2, d = k % kDepth;
+        const std::size_t at = ((image * 3 + row + y) * 3 + column + z) * kDepth + d;
+        sum += double{x[at]} * double{filter[k * kColumns + j]};
+      }
+      out.push_back(sum);
+    }
+  }
+  return out;
+}
+
+const Source kSources[] = {
+    {"dot", {4, 2, kDepth}, {kDepth, kColumns}, {None, 2, kDepth},
+     [](const Tensor& x, const Tensor& filter) {
+       return dot(reshape(x, {-1, kDepth}), filter);
+     },
+     matmul},
+    {"conv2d", {2, 3, 3, kDepth}, {2, 2, kDepth, kColumns}, {None, 3, 3, kDepth},
+     [](const Tensor& x, const Tensor& filter) { return conv2d(x, filter); },
+     convolution},
+};
+
+/// A result and the plain values that it must have.
+struct Chain {
+  Tensor tensor;
+  std::vector<double> want;
+  Tensor first;  // after one step
+  std::vector<double> first_want;
+};
+
+/// The rows of the last two axes, or of the last, as (.., 2, 6), (.., 3, 2) and (.., 6).
+enum class Layout { Flat, Rows, Columns };
+
+/// Steps: 'r' splits or joins rows, 'c' splits or joins columns, 'b' adds a bias, 'u' is relu.
+class Steps {
+ public:
+  Steps(Chain& chain, bool one_bias) : chain_(chain), one_bias_(one_bias) {}
+
+  void take(char step) {
+    if (step == 'r') to(layout_ == Layout::Rows ? Layout::Flat : Layout::Rows);
+    if (step == 'c') to(layout_ == Layout::Columns ? Layout::Flat : Layout::Columns);
+    if (step == 'b') add_bias();
+    if (step == 'u') take_relu();
+    if (chain_.first) return;
+    chain_.first = chain_.tensor;
+    chain_.first_want = chain_.want;
+  }
+
+ private:
+  void to(Layout layout) {
+    layout_ = layout;
+    Tensor& x = chain_.tensor;
+    if (layout == Layout::Flat) x = reshape(x, {-1, kColumns});
+    if (layout == Layout::Rows) x = reshape(x, {-1, 2, kColumns});
+    if (layout == Layout::Columns) x = reshape(x, {-1, 3, 2});
+  }
+  /// The first bias of split columns has all of them, the next one those of the last axis.
+  void add_bias() {
+    const bool split = layout_ == Layout::Columns;
+    const std::vector<std::int64_t> dims = !split      ? std::vector<std::int64_t>{kColumns}
+                                           : count_ % 2 == 0 ? std::vector<std::int64_t>{3, 2}
+                                                             : std::vector<std::int64_t>{2};
+    const std::size_t size = split && count_ % 2 != 0 ? 2 : kColumns;
+    const std::vector<float> values = drawn(size, one_bias_ ? 7 : 7 + count_);
+    const Tensor bias = one_bias_ && size == kColumns && !split
+                            ? shared(values)
+                            : Tensor(variable(Array(values, dims)));
+    chain_.tensor = count_ % 2 == 0 ? chain_.tensor + bias : bias + chain_.tensor;
+    for (std::size_t i = 0; i < chain_.want.size(); ++i) chain_.want[i] += double{values[i % size]};
+    ++count_;
+  }
+  const Tensor& shared(const std::vector<float>& values) {
+    if (!shared_) shared_ = variable(Array(values));
+    return shared_;
+  }
+  void take_relu() {
+    chain_.tensor = relu(chain_.tensor);
+    for (double& value : chain_.want) value = value <= 0 ? 0 : value;
+  }
+
+  Chain& chain_;
+  bool one_bias_;
+  Layout layout_ = Layout::Flat;
+  unsigned count_ = 0;
+  Tensor shared_;
+};
+
+std::string fault_of(const Array& found, const std::vector<double>& want) {
+  if (static_cast<std::size_t>(found.size()) != want.size()) return "another size";
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double got = found.as<float>()[i];
+    if (std::isnan(want[i]) ? std::isnan(got) : std::fabs(got - want[i]) < 1e-5) continue;
+    return "element " + std::to_string(i) + ": " + std::to_string(got) + ", not " +
+           std::to_string(want[i]);
+  }
+  return "";
+}
+
+std::size_t product(const std::vector<std::int64_t>& dims) {
+  std::size_t count = 1;
+  for (const std::int64_t dim : dims) count *= static_cast<std::size_t>(dim);
+  return count;
+}
+
+/// All chains of so many steps, by the letters of `Steps`.
+std::vector<std::string> chains_of(std::size_t length) {
+  std::vector<std::string> chains{""};
+  for (std::size_t i = 0; i < length; ++i) {
+    std::vector<std::string> longer;
+    for (const std::string& chain : chains) {
+      for (const char step : {'r', 'c', 'b', 'u'}) longer.push_back(chain + step);
+    }
+    chains = std::move(longer);
+  }
+  return chains;
+}
+
+/// Compiles many chains, each on a matmul of its own, as one function. `twice`: what is after the
+/// first step is a result, too, so that a second use forbids fusing into it.
+void check_chains(const Source& source, const std::vector<std::string>& chains, bool one_bias,
+                  bool twice) {
+  const Tensor x = placeholder({.shape = Shape(source.shape), .name = "x"});
+  const std::size_t size = product(source.input);
+  std::vector<float> fed = drawn(size, 1);
+  fed[1] = NAN;
+  std::vector<Tensor> outputs;
+  std::vector<std::vector<double>> want;
+  unsigned seed = 100;
+  for (const std::string& steps : chains) {
+    const std::vector<float> filter = drawn(product(source.filter), ++seed);
+    Chain chain;
+    chain.tensor = source.apply(x, variable(Array(filter, source.filter)));
+    chain.want = source.sums(fed, filter);
+    Steps taken(chain, one_bias);
+    for (const char step : steps) taken.take(step);
+    outputs.push_back(chain.tensor);
+    want.push_back(chain.want);
+    if (!twice) continue;
+    outputs.push_back(chain.first);
+    want.push_back(chain.first_want);
+  }
+  for (const char* backend : kBackends) {
+    const auto found =
+        function({x}, outputs, {.backend = backend})({Array(fed, source.input)});
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      INFO(backend << ", " << source.name << ", steps " << chains[twice ? i / 2 : i]);
+      CHECK(fault_of(found[i], want[i]) == "");
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("epilogues: every order of reshape, bias and relu after a matmul or convolution") {
+  for (const Source& source : kSources) {
+    for (std::size_t length = 1; length <= 4; ++length) {
+      const std::vector<std::string> all = chains_of(length);
+      for (std::size_t begin = 0; begin < all.size(); begin += 32) {
+        const std::size_t end = std::min(begin + 32, all.size());
+        const std::vector<std::string> chains(all.begin() + static_cast<std::ptrdiff_t>(begin),
+                                              all.begin() + static_cast<std::ptrdiff_t>(end));
+        for (const bool one_bias : {false, true}) {
+          for (const bool twice : {false, true}) check_chains(source, chains, one_bias, twice);
+          clear_session();
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("epilogues: a second bias, and a bias after relu, stay kernels of their own") {
+  // The first three are `relu(reshape(d + b, {-1, 3, 2}))`, `reshape(relu(d)) + b` and
+  // `reshape(d + b) + b`.
+  const std::vector<std::string> chains = {"bcu", "urb", "brb", "brub", "urbu", "bub", "bb", "ub"};
+  for (const Source& source : kSources) {
+    for (const bool one_bias : {false, true}) {
+      for (const std::string& chain : chains) check_chains(source, {chain}, one_bias, false);
+    }
+  }
+}
