@@ -5,7 +5,9 @@
 #include "core/ir/node_map.h"
 #include "core/rewrite/pattern.h"
 
+#include <functional>
 #include <span>
+#include <utility>
 
 namespace kiln::rewrite {
 
@@ -20,8 +22,9 @@ struct StructuralRule {
   bool (*root)(ir::Op op);
   /// The replacement of result 0, or an empty value. REQUIRES: root(node.op).
   ir::Value (*apply)(const ir::Node& node);
-  /// Values that the rule applies to, for its test: operands are the given parameters.
-  std::vector<ir::Value> (*examples)();
+  /// Values that the rule applies to, for its test: functions of parameters of that dtype.
+  /// None where the rule is not about it.
+  std::vector<ir::Value> (*examples)(DType dtype);
 };
 std::span<const StructuralRule> structural_rules();
 
@@ -42,14 +45,23 @@ ir::Value instantiate(const Pattern& pattern, std::span<const ir::Value> variabl
 /// Folds an elementwise op on constants, or on one constant spread over a shape.
 ir::Value fold_constants(const ir::Node& node);
 
+/// The name under which an observer sees fold_constants, which is in no table.
+inline constexpr std::string_view kFoldConstants = "fold_constants";
+
+/// Called with the name of a rule that rewrites a node, and the node, before its result is used.
+using RuleObserver = std::function<void(std::string_view rule, const ir::Node& node)>;
+
 /// Applies the rules at one node until none fires; new nodes are simplified, too.
 class Simplifier {
  public:
+  /// `observer`: sees every rewrite, in bodies too; none when empty.
+  explicit Simplifier(RuleObserver observer = {}) : observer_(std::move(observer)) {}
   std::vector<ir::Value> simplify(const std::vector<ir::Value>& roots);
 
  private:
   ir::Value simplify_node(const ir::NodeRef& node, int depth);
   ir::NodeRef canonical(const ir::NodeRef& node);
+  RuleObserver observer_;
   ir::NodeMap<std::size_t> numbers_;
 };
 

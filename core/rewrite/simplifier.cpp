@@ -21,7 +21,7 @@ constexpr int kMaxDepth = 64;
 
 Value first_match(const Node& node, std::string_view* rule) {
   if (Value folded = fold_constants(node)) {
-    *rule = "fold_constants";
+    *rule = kFoldConstants;
     return folded;
   }
   const OpRules& rules = rules_of(node.op);
@@ -100,6 +100,7 @@ Value Simplifier::simplify_node(const ir::NodeRef& original, int depth) {
                                              def(*node).name, "; please report this"),
                         node->origin.where);
   }
+  if (observer_) observer_(rule, *node);
   // What the rule built new is simplified as well; its leaves are results of this already.
   const auto is_done = [&](const Value& value) { return numbers_.contains(value.node.get()); };
   const auto change = [&](const ir::NodeRef& made) -> std::vector<Value> {
@@ -111,8 +112,8 @@ Value Simplifier::simplify_node(const ir::NodeRef& original, int depth) {
 
 std::vector<Value> Simplifier::simplify(const std::vector<Value>& roots) {
   return ir::rewrite_nodes(roots, [&](const ir::NodeRef& node) -> std::vector<Value> {
-    const ir::NodeRef inner = ir::change_lambdas(node, [](const std::vector<Value>& results) {
-      return Simplifier().simplify(results);
+    const ir::NodeRef inner = ir::change_lambdas(node, [&](const std::vector<Value>& results) {
+      return Simplifier(observer_).simplify(results);
     });
     if (inner->types.size() != 1) {
       numbers_.emplace(inner.get(), numbers_.size());

@@ -22,8 +22,8 @@ bool is_elementwise(Op op) { return ir::def(op).lowering == ir::Lowering::Elemen
 
 const Node& operand(const Node& node, std::size_t i = 0) { return *node.operands[i].node; }
 
-/// A fresh float32 value of that shape, for examples.
-Value sample(const Dims& dims, DType dtype = DType::Float32) {
+/// A fresh value of that shape, for examples.
+Value sample(const Dims& dims, DType dtype) {
   return ir::LambdaBuilder({{dtype, dims}}).parameters()[0];
 }
 
@@ -37,6 +37,7 @@ Value cast_same(const Node& node) {
 /// Whether every value of `from` is a value of `to`.
 bool is_lossless(DType from, DType to) {
   if (from == to || from == DType::Bool) return true;
+  if (to == DType::Bool) return false;
   if (is_float(from)) {
     const bool half = from == DType::Float16 || from == DType::BFloat16;
     return to == DType::Float64 || (half && to == DType::Float32);
@@ -54,9 +55,12 @@ bool is_lossless(DType from, DType to) {
 Value cast_cast(const Node& node) {
   if (operand(node).op != Op::Cast) return {};
   const Value& x = operand(node).operands[0];
-  if (node.types[0].dtype == DType::Bool) return {};
-  return is_lossless(x.dtype(), operand(node).types[0].dtype) ? ir::cast(x, node.types[0].dtype)
-                                                               : Value{};
+  const DType middle = operand(node).types[0].dtype, last = node.types[0].dtype;
+  if (!is_lossless(x.dtype(), middle)) return {};
+  // From a float to an integer saturates, from an integer wraps: equal where every value fits.
+  const bool saturates = is_float(middle) && is_integer(last) && !is_float(x.dtype());
+  if (saturates && !is_lossless(x.dtype(), last)) return {};
+  return ir::cast(x, last);
 }
 
 Value reshape_reshape(const Node& node) {
@@ -175,101 +179,117 @@ using Examples = std::vector<Value>;
 constexpr StructuralRule kRules[] = {
     {"drop_identity", "identity(x) = x; stop_gradient(x) = x; fits(x) = x",
      is_one_of<Op::Identity, Op::StopGradient, Op::Fits>, drop_identity,
-     [] {
-       const Value x = sample({2, 3});
+     [](DType dtype) {
+       const Value x = sample({2, 3}, dtype);
        const Value fits = ir::make(Op::Fits, ir::DimsAttrs{{2, 1}}, {x});
        return Examples{ir::identity(x), ir::stop_gradient(x), fits};
      }},
     {"cast_same", "cast(x, dtype of x) = x",
      is_one_of<Op::Cast>, cast_same,
-     [] {
-       const Value x = sample({3});
-       return Examples{ir::make(Op::Cast, ir::CastAttrs{DType::Float32}, {x})};
+     [](DType dtype) {
+       const Value x = sample({3}, dtype);
+       return Examples{ir::make(Op::Cast, ir::CastAttrs{dtype}, {x})};
      }},
-    {"cast_cast", "cast(cast(x, wider), t) = cast(x, t)",
+    {"cast_cast", "cast(cast(x, wider), t) = cast(x, t) unless one saturates and one wraps",
      is_one_of<Op::Cast>, cast_cast,
-     [] {
-       return Examples{
-           ir::make(Op::Cast, ir::CastAttrs{DType::Float32},
-                    {ir::cast(sample({3}), DType::Float64)}),
-           ir::make(Op::Cast, ir::CastAttrs{DType::Int8},
-                    {ir::cast(sample({3}, DType::Int16), DType::Int64)})};
+     [](DType dtype) {
+       Examples examples;
+       for (int i = 0; i < kDTypeCount; ++i) {
+         const auto wide = static_cast<DType>(i);
+         if (wide == dtype || !is_lossless(dtype, wide)) continue;
+         const Value inner = ir::cast(sample({32}, dtype), wide);
+         examples.push_back(ir::make(Op::Cast, ir::CastAttrs{dtype}, {inner}));
+         examples.push_back(ir::make(Op::Cast, ir::CastAttrs{DType::Float16}, {inner}));
+       }
+       return examples;
      }},
     {"reshape_reshape", "reshape(reshape(x)) = reshape(x)",
      is_one_of<Op::Reshape>, reshape_reshape,
-     [] {
+     [](DType dtype) {
        return Examples{ir::make(Op::Reshape, ir::DimsAttrs{{6}},
-                                {ir::reshape(sample({2, 3}), {3, 2})})};
+                                {ir::reshape(sample({2, 3}, dtype), {3, 2})})};
      }},
     {"reshape_same", "reshape(x, dims of x) = x",
      is_one_of<Op::Reshape>, reshape_same,
-     [] { return Examples{ir::make(Op::Reshape, ir::DimsAttrs{{2, 3}}, {sample({2, 3})})}; }},
+     [](DType dtype) {
+       return Examples{ir::make(Op::Reshape, ir::DimsAttrs{{2, 3}}, {sample({2, 3}, dtype)})};
+     }},
     {"permute_permute", "permute(permute(x, p), q) = permute(x, p q)",
      is_one_of<Op::Permute>, permute_permute,
-     [] {
-       const Value x = sample({2, 3, 4});
+     [](DType dtype) {
+       const Value x = sample({2, 3, 4}, dtype);
        return Examples{
            ir::make(Op::Permute, ir::AxesAttrs{{1, 0, 2}}, {ir::permute(x, {2, 0, 1})})};
      }},
     {"permute_same", "permute(x, identity) = x",
      is_one_of<Op::Permute>, permute_same,
-     [] { return Examples{ir::make(Op::Permute, ir::AxesAttrs{{0, 1}}, {sample({2, 3})})}; }},
+     [](DType dtype) {
+       return Examples{ir::make(Op::Permute, ir::AxesAttrs{{0, 1}}, {sample({2, 3}, dtype)})};
+     }},
     {"broadcast_broadcast", "broadcast(broadcast(x)) = broadcast(x)",
      is_one_of<Op::Broadcast>, broadcast_broadcast,
-     [] {
-       const Value x = sample({3});
+     [](DType dtype) {
+       const Value x = sample({3}, dtype);
        const Value inner = ir::broadcast(x, {2, 3}, {1});
        return Examples{ir::make(Op::Broadcast, ir::BroadcastAttrs{{4, 2, 3}, {1, 2}}, {inner})};
      }},
     {"broadcast_same", "broadcast(x, dims of x) = x",
      is_one_of<Op::Broadcast>, broadcast_same,
-     [] {
+     [](DType dtype) {
        return Examples{
-           ir::make(Op::Broadcast, ir::BroadcastAttrs{{2, 3}, {0, 1}}, {sample({2, 3})})};
+           ir::make(Op::Broadcast, ir::BroadcastAttrs{{2, 3}, {0, 1}}, {sample({2, 3}, dtype)})};
      }},
     {"reverse_reverse", "reverse(reverse(x, a), a) = x",
      is_one_of<Op::Reverse>, reverse_reverse,
-     [] {
-       const Value x = sample({2, 3});
+     [](DType dtype) {
+       const Value x = sample({2, 3}, dtype);
        return Examples{ir::make(Op::Reverse, ir::AxesAttrs{{1}}, {ir::reverse(x, {1})})};
      }},
     {"slice_all", "slice(x, everything) = x",
      is_one_of<Op::Slice>, slice_all,
-     [] {
+     [](DType dtype) {
        return Examples{
-           ir::make(Op::Slice, ir::SliceAttrs{{0, 0}, {2, 3}, {1, 1}}, {sample({2, 3})})};
+           ir::make(Op::Slice, ir::SliceAttrs{{0, 0}, {2, 3}, {1, 1}}, {sample({2, 3}, dtype)})};
      }},
     {"slice_slice", "slice(slice(x, a), b) = slice(x, a + b)",
      is_one_of<Op::Slice>, slice_slice,
-     [] {
-       const Value inner = ir::slice_axis(sample({8}), 0, 1, 7);
+     [](DType dtype) {
+       const Value inner = ir::slice_axis(sample({8}, dtype), 0, 1, 7);
        return Examples{ir::make(Op::Slice, ir::SliceAttrs{{1}, {5}, {2}}, {inner})};
      }},
     {"concat_one", "concat(x) = x",
      is_one_of<Op::Concat>, concat_one,
-     [] { return Examples{ir::make(Op::Concat, ir::AxisAttrs{0}, {sample({3})})}; }},
+     [](DType dtype) {
+       return Examples{ir::make(Op::Concat, ir::AxisAttrs{0}, {sample({3}, dtype)})};
+     }},
     {"slice_concat", "slice(concat(x, y), x's part) = x",
      is_one_of<Op::Slice>, slice_concat,
-     [] {
-       const Value both = ir::concat({sample({2, 3}), sample({2, 4})}, 1);
+     [](DType dtype) {
+       const Value both = ir::concat({sample({2, 3}, dtype), sample({2, 4}, dtype)}, 1);
        return Examples{ir::slice_axis(both, 1, 0, 3), ir::slice_axis(both, 1, 3, 7)};
      }},
     {"elementwise_broadcast", "f(broadcast(x), broadcast(y)) = broadcast(f(x, y))",
      is_elementwise, elementwise_broadcast,
-     [] {
-       const Value x = ir::broadcast(sample({3}), {2, 3}, {1});
-       const Value y = ir::broadcast(sample({3}), {2, 3}, {1});
-       return Examples{ir::make(Op::Mul, ir::NoAttrs{}, {x, y}), ir::unary(Op::Exp, x)};
+     [](DType dtype) {
+       const auto spread = [](const Value& x) { return ir::broadcast(x, {2, 16}, {1}); };
+       const Value x = spread(sample({16}, dtype)), y = spread(sample({16}, dtype));
+       const Value c = spread(sample({16}, DType::Bool));
+       const Value both = ir::make(dtype == DType::Bool ? Op::And : Op::Mul, ir::NoAttrs{}, {x, y});
+       return Examples{both, ir::make(Op::Equal, ir::NoAttrs{}, {x, y}), ir::select(c, x, y)};
      }},
     {"cond_constant", "cond(true, a, b) = a",
      is_one_of<Op::Cond>, cond_constant,
-     [] {
-       const Value x = sample({3});
-       const auto closed = ir::close_branches({ir::unary(Op::Exp, x)}, 0, {-x}, 0);
-       std::vector<Value> operands{ir::scalar_constant_int(DType::Bool, 1)};
-       operands.insert(operands.end(), closed.captures.begin(), closed.captures.end());
+     [](DType dtype) {
+       const Value x = sample({3}, dtype);
+       const auto closed = ir::close_branches({ir::reverse(x, {0})}, 0, {x}, 0);
        const ir::CondAttrs attrs{{closed.then_branch}, {closed.else_branch}};
-       return Examples{ir::make(Op::Cond, attrs, operands)};
+       Examples examples;
+       for (const std::int64_t taken : {1, 0}) {
+         std::vector<Value> operands{ir::scalar_constant_int(DType::Bool, taken)};
+         operands.insert(operands.end(), closed.captures.begin(), closed.captures.end());
+         examples.push_back(ir::make(Op::Cond, attrs, operands));
+       }
+       return examples;
      }},
 };
 
