@@ -47,10 +47,10 @@ void malformed_json(std::string_view input, std::size_t offset, const std::strin
                 text(what, " is malformed at line ", line, ", column ", column, ": ", reason));
 }
 
-rapidjson::Document parse_json(std::string_view input, const std::string& what) {
+JsonDocument parse_json(std::string_view input, const std::string& what) {
   require_shallow(input, what);
-  rapidjson::Document document;
-  auto parse = [&](rapidjson::Document& values) {
+  JsonDocument document;
+  auto parse = [&](JsonDocument& values) {
     parse_json_events(input, what, values);
     return true;
   };
@@ -58,7 +58,7 @@ rapidjson::Document parse_json(std::string_view input, const std::string& what) 
   return document;
 }
 
-const char* json_kind(const rapidjson::Value& value) {
+const char* json_kind(const JsonValue& value) {
   if (value.IsObject()) return "an object";
   if (value.IsArray()) return "an array";
   if (value.IsString()) return "a string";

@@ -17,6 +17,8 @@
 #include <rapidjson/error/en.h>
 #include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
 
 namespace kiln::runtime {
 
@@ -25,18 +27,8 @@ inline constexpr unsigned kJsonFlags = rapidjson::kParseIterativeFlag |
                                        rapidjson::kParseFullPrecisionFlag |
                                        rapidjson::kParseValidateEncodingFlag;
 
-/// Throws IoError "<what> is malformed at line L, column C: <why>"; also for text after the value
-/// and for nesting deeper than kMaxJsonDepth.
-rapidjson::Document parse_json(std::string_view text, const std::string& what);
-
-/// The error that parse_json throws; columns count bytes from 1.
-[[noreturn]] void malformed_json(std::string_view text, std::size_t offset, const std::string& what,
-                                 const std::string& why);
-
-/// "an object", "a string", ...: for messages about mistyped values.
-const char* json_kind(const rapidjson::Value& value);
-
-/// malloc that throws; RapidJSON's own would go on with a null pointer.
+/// Allocates with malloc and throws std::bad_alloc. RapidJSON uses the result of an allocator
+/// unchecked, and its default allocators return null: each of its types is instantiated with this.
 class JsonAllocator {
  public:
   static constexpr bool kNeedFree = true;
@@ -51,6 +43,25 @@ class JsonAllocator {
  private:
   static void* checked(void* memory) { return memory ? memory : throw std::bad_alloc(); }
 };
+
+using JsonDocument = rapidjson::GenericDocument<
+    rapidjson::UTF8<>, rapidjson::MemoryPoolAllocator<JsonAllocator>, JsonAllocator>;
+using JsonValue = JsonDocument::ValueType;
+using JsonBuffer = rapidjson::GenericStringBuffer<rapidjson::UTF8<>, JsonAllocator>;
+/// Rejects strings that are not UTF-8: Key and String return false.
+using JsonWriter = rapidjson::Writer<JsonBuffer, rapidjson::UTF8<>, rapidjson::UTF8<>,
+                                     JsonAllocator, rapidjson::kWriteValidateEncodingFlag>;
+
+/// Throws IoError "<what> is malformed at line L, column C: <why>"; also for text after the value
+/// and for nesting deeper than kMaxJsonDepth.
+JsonDocument parse_json(std::string_view text, const std::string& what);
+
+/// The error that parse_json throws; columns count bytes from 1.
+[[noreturn]] void malformed_json(std::string_view text, std::size_t offset, const std::string& what,
+                                 const std::string& why);
+
+/// "an object", "a string", ...: for messages about mistyped values.
+const char* json_kind(const JsonValue& value);
 
 /// Parses into events for a handler that refuses what it does not expect by throwing: nothing is
 /// stored, so memory is bounded by the longest string. Otherwise as parse_json.

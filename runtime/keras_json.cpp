@@ -59,7 +59,7 @@ std::string contents(const std::string& path) {
 
 class Reader {
  public:
-  Reader(const std::string& path, const rapidjson::Value& object) : path_(path), object_(object) {}
+  Reader(const std::string& path, const JsonValue& object) : path_(path), object_(object) {}
 
   std::optional<std::string> choice(const char* key, std::initializer_list<const char*> allowed) {
     const auto value = string(key);
@@ -73,14 +73,14 @@ class Reader {
   }
 
   std::optional<std::string> string(const char* key) {
-    const rapidjson::Value* value = find(key);
+    const JsonValue* value = find(key);
     if (!value) return std::nullopt;
     if (!value->IsString()) mistyped(key, "a string", *value);
     return std::string(value->GetString(), value->GetStringLength());
   }
 
   std::optional<double> positive(const char* key) {
-    const rapidjson::Value* value = find(key);
+    const JsonValue* value = find(key);
     if (!value) return std::nullopt;
     if (!value->IsNumber()) mistyped(key, "a number", *value);
     const double number = value->GetDouble();
@@ -92,8 +92,8 @@ class Reader {
 
  private:
   /// The last of that name, as Python takes it.
-  const rapidjson::Value* find(std::string_view key) const {
-    const rapidjson::Value* found = nullptr;
+  const JsonValue* find(std::string_view key) const {
+    const JsonValue* found = nullptr;
     for (const auto& member : object_.GetObject()) {
       if (key == std::string_view(member.name.GetString(), member.name.GetStringLength())) {
         found = &member.value;
@@ -101,12 +101,12 @@ class Reader {
     }
     return found;
   }
-  [[noreturn]] void mistyped(const char* key, const char* expected, const rapidjson::Value& value) {
+  [[noreturn]] void mistyped(const char* key, const char* expected, const JsonValue& value) {
     refuse(path_, text("has ", key, " as ", json_kind(value), ", not ", expected));
   }
 
   const std::string& path_;
-  const rapidjson::Value& object_;
+  const JsonValue& object_;
 };
 
 bool is_known(const std::string& key) {
@@ -117,7 +117,7 @@ bool is_known(const std::string& key) {
 }  // namespace
 
 KerasJson read_keras_json(const std::string& path) {
-  rapidjson::Document document;
+  JsonDocument document;
   try {
     document = parse_json(contents(path), path);
   } catch (const IoError& error) {

@@ -9,9 +9,6 @@
 #include "runtime/quoted_name.h"
 #include "runtime/safetensors_header.h"
 
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -101,9 +98,6 @@ std::vector<NamedArray> read_tensors(const InputFile& file) {
 
 // ---- Writing ----
 
-using Writer = rapidjson::Writer<rapidjson::StringBuffer, rapidjson::UTF8<>, rapidjson::UTF8<>,
-                                 rapidjson::CrtAllocator, rapidjson::kWriteValidateEncodingFlag>;
-
 void refuse_name(const std::string& name, const char* fact) {
   throw ValueError("save_weights", "name", text("name ", quoted_name(name), " ", fact));
 }
@@ -132,7 +126,7 @@ void require_names(std::span<const NamedArray> tensors) {
   }
 }
 
-void write_integers(Writer& writer, const char* key, std::span<const std::int64_t> values) {
+void write_integers(JsonWriter& writer, const char* key, std::span<const std::int64_t> values) {
   writer.Key(key);
   writer.StartArray();
   for (const std::int64_t value : values) writer.Int64(value);
@@ -140,8 +134,8 @@ void write_integers(Writer& writer, const char* key, std::span<const std::int64_
 }
 
 std::string header_of(const std::vector<const NamedArray*>& tensors) {
-  rapidjson::StringBuffer buffer;
-  Writer writer(buffer);
+  JsonBuffer buffer;
+  JsonWriter writer(buffer);
   writer.StartObject();
   std::int64_t offset = 0;
   for (const NamedArray* tensor : tensors) {

@@ -123,6 +123,19 @@ std::unique_ptr<MachineCode> compile_adder(const std::string& name, int number) 
   return compile(module, target, {}, texts);
 }
 
+std::unique_ptr<MachineCode> compile_constant(const std::string& name, double number) {
+  llvm::LLVMContext context;
+  llvm::Module module("constant", context);
+  const IsaTarget target = target_of(IsaLevel::Baseline);
+  set_target(module, target);
+  llvm::Type* type = llvm::Type::getDoubleTy(context);
+  llvm::Function* f = add_function(module, name, target, llvm::FunctionType::get(type, false));
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "entry", f));
+  b.CreateRet(llvm::ConstantFP::get(type, number));
+  CompileTexts texts;
+  return compile(module, target, {}, texts);
+}
+
 std::unique_ptr<MachineCode> compile_caller(const std::string& name, const std::string& callee,
                                             const std::vector<RuntimeSymbol>& symbols) {
   llvm::LLVMContext context;

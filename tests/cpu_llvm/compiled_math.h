@@ -42,6 +42,8 @@ class CompiledMath {
 
 /// A module with one function int(int) that adds the number, compiled: for tests of the linker.
 std::unique_ptr<kiln::cpu::MachineCode> compile_adder(const std::string& name, int number);
+/// The same with one function double() that gives the number, which is not in its code.
+std::unique_ptr<kiln::cpu::MachineCode> compile_constant(const std::string& name, double number);
 /// A module whose function calls `callee`, which is an int(int), with the symbols given.
 std::unique_ptr<kiln::cpu::MachineCode> compile_caller(
     const std::string& name, const std::string& callee,

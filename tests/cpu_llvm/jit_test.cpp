@@ -3,8 +3,14 @@
 #include "tests/cpu_llvm/compiled_math.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
+#include "backends/cpu/llvm/code_pages.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <fstream>
+#include <iterator>
+#include <new>
+#include <sstream>
 #include <thread>
 
 using namespace cpu_llvm_test;
@@ -36,6 +42,27 @@ int writable_code_mappings() {
     count += line.find(" rwx") != std::string::npos;
   }
   return count;
+}
+
+std::ptrdiff_t mappings() {
+  std::ifstream maps("/proc/self/maps");
+  return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
+}
+
+/// As /proc/self/maps shows it: "r-xp".
+std::string protection_of(const void* address) {
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    std::uintptr_t begin = 0, end = 0;
+    std::string protection;
+    words >> std::hex >> begin;
+    words.ignore();
+    words >> end >> protection;
+    if (begin <= wanted && wanted < end) return protection;
+  }
+  return "";
 }
 
 }  // namespace
@@ -76,6 +103,68 @@ TEST_CASE("memory of code is never writable and executable") {
   const auto code = compile_adder("f", 1);
   code->address("f");
   CHECK(writable_code_mappings() == before);
+}
+
+TEST_CASE("hundreds of modules share a few mappings, and give their memory back") {
+  constexpr int kModules = 500;
+  const std::string name = "f";
+  std::vector<std::ptrdiff_t> before, alive, after;
+  for (int round = 0; round < 3; ++round) {
+    before.push_back(mappings());
+    std::vector<std::unique_ptr<kiln::cpu::MachineCode>> modules;
+    for (int i = 0; i < kModules; ++i) modules.push_back(compile_constant(name, i + 0.5));
+    int right = 0;
+    for (int i = 0; i < kModules; ++i) {
+      right += reinterpret_cast<double (*)()>(modules[i]->address(name))() == i + 0.5;
+    }
+    CHECK(right == kModules);
+    alive.push_back(mappings());
+    // Holes first: every third module goes, and others take its place.
+    for (int i = 0; i < kModules; i += 3) modules[i].reset();
+    for (int i = 0; i < kModules; i += 3) {
+      modules[i] = compile_constant(name, -i);
+      REQUIRE(reinterpret_cast<double (*)()>(modules[i]->address(name))() == -i);
+    }
+    alive.push_back(mappings());
+    modules.clear();
+    after.push_back(mappings());
+  }
+  INFO("mappings before: " << before[0] << ", " << before[1] << ", " << before[2] << "; alive: "
+                           << alive[0] << ", " << alive[2] << ", " << alive[4] << "; after: "
+                           << after[0] << ", " << after[1] << ", " << after[2]);
+  for (const std::ptrdiff_t count : alive) CHECK(count - before[0] < 50);
+  CHECK(after[2] <= after[0] + 4);
+}
+
+TEST_CASE("code and constants are protected, and pages that were given back are clean") {
+  using kiln::cpu::CodePages;
+  using kiln::cpu::PageUse;
+  const std::size_t page = CodePages::page_bytes();
+  for (int round = 0; round < 3; ++round) {
+    CodePages pages({2 * page + 1, 1, 0});
+    CHECK(pages.address(PageUse::Data) == nullptr);
+    std::byte* const code = pages.address(PageUse::Code);
+    std::byte* const constants = pages.address(PageUse::Constants);
+    CHECK(std::all_of(code, code + 3 * page, [](std::byte byte) { return byte == std::byte(0); }));
+    CHECK(constants[page - 1] == std::byte(0));
+    code[2 * page] = constants[page - 1] = std::byte(7);
+    pages.protect();
+    CHECK(protection_of(code) == "r-xp");
+    CHECK(protection_of(code + 2 * page) == "r-xp");
+    CHECK(protection_of(constants) == "r--p");
+    CHECK(constants[page - 1] == std::byte(7));
+  }
+}
+
+TEST_CASE("a module larger than a slab has one of its own") {
+  const std::ptrdiff_t before = mappings();
+  {
+    kiln::cpu::CodePages pages({std::size_t{40} << 20, std::size_t{20} << 20, 0});
+    pages.protect();
+    CHECK(mappings() > before);
+  }
+  CHECK_THROWS_AS(kiln::cpu::CodePages({SIZE_MAX, 0, 0}), std::bad_alloc);
+  CHECK_THROWS_AS(kiln::cpu::CodePages({std::size_t{1} << 50, 0, 0}), std::bad_alloc);
 }
 
 TEST_CASE("eight threads compile at once", "[concurrency]") {

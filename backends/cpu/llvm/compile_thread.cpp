@@ -36,7 +36,7 @@ struct Job {
   const std::function<void()>& work;  // lives as long as somebody waits
   std::mutex mutex;
   std::condition_variable changed;
-  bool done = false, fatal = false;
+  bool done = false, fatal = false, no_memory = false;
   std::string text;           // of the fatal error
   std::exception_ptr thrown;  // what work threw
 };
@@ -44,9 +44,10 @@ struct Job {
 thread_local std::shared_ptr<Job>* t_job = nullptr;
 
 /// LLVM does not expect this to return, nor to throw.
-[[noreturn]] void sleep_after_fatal(const char* reason) {
+[[noreturn]] void sleep_after_fatal(const char* reason, bool no_memory) {
   Job& job = **t_job;
   job.fatal = true;
+  job.no_memory = no_memory;
   try {
     job.text = reason;
   } catch (const std::exception&) {  // no memory for the text
@@ -56,13 +57,17 @@ thread_local std::shared_ptr<Job>* t_job = nullptr;
 }
 
 void on_fatal_error(void*, const char* reason, bool) {
-  if (t_job != nullptr) sleep_after_fatal(reason);
+  if (t_job != nullptr) sleep_after_fatal(reason, false);
+}
+
+void on_bad_alloc(void*, const char* reason, bool) {
+  if (t_job != nullptr) sleep_after_fatal(reason, true);
 }
 
 void install_handlers() {
   static const bool installed = [] {
     llvm::install_fatal_error_handler(on_fatal_error);
-    llvm::install_bad_alloc_error_handler(on_fatal_error);
+    llvm::install_bad_alloc_error_handler(on_bad_alloc);
     return true;
   }();
   static_cast<void>(installed);
@@ -104,10 +109,14 @@ void on_compile_thread(const std::function<void()>& work) {
   install_handlers();
   const auto job = std::make_shared<Job>(work);
   if (start(std::make_unique<std::shared_ptr<Job>>(job)) != 0) {
-    throw sdk::Failure(KILN_CODE_INTERNAL, "compiling kernels: no thread for it can be started");
+    throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
+                       "compiling kernels: no thread for it can be started");
   }
   job->wait();
-  if (job->fatal) throw sdk::Failure(KILN_CODE_INTERNAL, "compiling kernels: LLVM: " + job->text);
+  if (job->fatal) {
+    const auto code = job->no_memory ? KILN_CODE_RESOURCE_EXHAUSTED : KILN_CODE_INTERNAL;
+    throw sdk::Failure(code, "compiling kernels: LLVM: " + job->text);
+  }
   if (job->thrown) std::rethrow_exception(job->thrown);
 }
 

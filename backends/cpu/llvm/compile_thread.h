@@ -8,8 +8,9 @@
 namespace kiln::cpu {
 
 /// Runs `work` there and waits for it. What it throws is thrown here. Throws sdk::Failure with
-/// LLVM's text after a fatal error, and when there is no thread to be had. After a fatal error the
-/// thread sleeps for ever and keeps what it had made: nothing can be said about its state.
+/// LLVM's text after a fatal error; its code is KILN_CODE_RESOURCE_EXHAUSTED when LLVM had no
+/// memory or no thread can be started. After a fatal error the thread sleeps for ever and keeps
+/// all that it made: nothing can be said about its state.
 void on_compile_thread(const std::function<void()>& work);
 
 }  // namespace kiln::cpu

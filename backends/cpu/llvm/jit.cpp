@@ -2,6 +2,7 @@
 #include "backends/cpu/llvm/jit.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
+#include "backends/cpu/llvm/pooled_memory.h"
 
 #include <llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
@@ -34,17 +35,35 @@ namespace {
 
 constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 
-[[noreturn]] void fail(const std::string& what) {
-  throw sdk::Failure(KILN_CODE_INTERNAL, "compiling kernels: " + what);
+[[noreturn]] void fail(const std::string& what, std::uint32_t code = KILN_CODE_INTERNAL) {
+  throw sdk::Failure(code, "compiling kernels: " + what);
 }
 
+/// An error's text, and the code of a failure that it caused.
+struct Reported {
+  std::string text;
+  std::uint32_t code = KILN_CODE_INTERNAL;
+
+  void add(llvm::Error error) {
+    llvm::handleAllErrors(std::move(error), [this](const llvm::ErrorInfoBase& info) {
+      text += text.empty() ? info.message() : ": " + info.message();
+      if (info.convertToErrorCode() == std::errc::not_enough_memory) {
+        code = KILN_CODE_RESOURCE_EXHAUSTED;
+      }
+    });
+  }
+};
+
+void check(llvm::Error error) {
+  if (!error) return;
+  Reported reported;
+  reported.add(std::move(error));
+  fail(reported.text, reported.code);
+}
 template <class Value>
 Value checked(llvm::Expected<Value> value) {
-  if (!value) fail(llvm::toString(value.takeError()));
+  if (!value) check(value.takeError());
   return std::move(*value);
-}
-void check(llvm::Error error) {
-  if (error) fail(llvm::toString(std::move(error)));
 }
 
 std::unique_ptr<llvm::TargetMachine> machine_of(const IsaTarget& target) {
@@ -140,18 +159,19 @@ std::string text_of(const llvm::Module& module) {
 struct Link {
   Link()
       : session(checked(llvm::orc::SelfExecutorProcessControl::Create(
-            nullptr, std::make_unique<llvm::orc::InPlaceTaskDispatcher>()))),
+            nullptr, std::make_unique<llvm::orc::InPlaceTaskDispatcher>(),
+            std::make_unique<PooledMemory>()))),
         library(session.createBareJITDylib("kernels")),
         layer(session) {
     // The details of a failed lookup come this way, and would be printed.
     session.setErrorReporter([this](llvm::Error error) {
       const std::lock_guard lock(mutex);
-      details += ": " + llvm::toString(std::move(error));
+      details.add(std::move(error));
     });
   }
 
   std::mutex mutex;
-  std::string details;
+  Reported details;
   llvm::orc::ExecutionSession session;
   llvm::orc::JITDylib& library;
   llvm::orc::ObjectLinkingLayer layer;
@@ -184,9 +204,15 @@ class LinkedCode final : public MachineCode {
   void* address(const std::string& name) const override {
     auto symbol = link_->session.lookup({&link_->library}, name);
     if (!symbol) {
-      const std::string problem = llvm::toString(symbol.takeError());
+      Reported reported;
+      reported.add(symbol.takeError());
       const std::lock_guard lock(link_->mutex);
-      fail("function " + name + ": " + problem + link_->details);
+      const Reported& details = link_->details;
+      if (!details.text.empty()) reported.text += ": " + details.text;
+      const bool no_memory = reported.code == KILN_CODE_RESOURCE_EXHAUSTED ||
+                             details.code == KILN_CODE_RESOURCE_EXHAUSTED;
+      fail("function " + name + ": " + reported.text,
+           no_memory ? KILN_CODE_RESOURCE_EXHAUSTED : KILN_CODE_INTERNAL);
     }
     return symbol->getAddress().toPtr<void*>();
   }
