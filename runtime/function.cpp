@@ -124,7 +124,8 @@ Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
     const runtime::InstancePtr instance = chosen_instance(options);
     impl->backend = instance->name();
     impl->programs = runtime::compile_staged(graph, name, instance,
-                                             runtime::wanted_dumps(options, name));
+                                             runtime::wanted_dumps(options, name),
+                                             options.optimize);
     return Function(std::move(impl));
   });
 }

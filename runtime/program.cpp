@@ -92,15 +92,19 @@ void require_pass(const std::string& name) {
   throw ConfigError("function", "KILN_DISABLE",
                     text("KILN_DISABLE names no pass '", name, "'",
                          near.empty() ? "" : text("; did you mean '", near, "'?"),
-                         "; passes are ", join_text(known)));
+                         "; passes are ", join_text(known), "; all leaves out every pass"));
 }
 
-/// The names of KILN_DISABLE, separated by commas. ConfigError.
+/// The names of KILN_DISABLE, separated by commas; "all" stands for every pass. ConfigError.
 std::vector<std::string> disabled_passes() {
   std::vector<std::string> disabled;
   const char* names = std::getenv("KILN_DISABLE");
   std::istringstream list(names ? names : "");
   for (std::string name; std::getline(list, name, ',');) {
+    if (name == "all") {
+      for (const passes::Pass& pass : passes::pipeline()) disabled.emplace_back(pass.name);
+      continue;
+    }
     require_pass(name);
     disabled.push_back(name);
   }
@@ -109,6 +113,7 @@ std::vector<std::string> disabled_passes() {
 
 /// Each pass is kept in `program`.
 ir::Graph run_passes(Program& program) {
+  if (!program.optimize) return program.user_graph;
   passes::PipelineOptions options;
   options.disabled = disabled_passes();
   options.report = [&](const passes::PassReport& report) {
@@ -160,8 +165,9 @@ module::Module compile_graph(Program& program) {
 
 std::shared_ptr<const Program> compile_program(const ir::Graph& graph, std::string name,
                                                const InstancePtr& instance,
-                                               std::unique_ptr<DumpFolder> dumps) {
+                                               std::unique_ptr<DumpFolder> dumps, bool optimize) {
   auto program = std::make_shared<Program>();
+  program->optimize = optimize;
   program->name = std::move(name);
   program->user_graph = graph;
   program->instance = instance;

@@ -40,6 +40,7 @@ struct Program {
 
   std::string name;
   ir::Graph user_graph;                 // as it was written
+  bool optimize = true;                 // false: no pass runs, `graph` is `user_graph`
   ir::Graph graph;                      // after the passes
   InputBinding binding;                 // checks and guards of a call's inputs
   std::vector<ir::Value> states;        // Variable nodes in the module's state order
@@ -67,10 +68,11 @@ struct Program {
 /// Gives the module that was compiled.
 module::Module compile_graph(Program& program);
 
-/// Runs the passes and compiles for that backend. `dumps` takes the stages as they come to be, and
-/// what calls add to them. Throws NotImplementedError, BackendError, IoError.
+/// Runs the passes, if `optimize`, and compiles for that backend. `dumps` takes the stages as they
+/// come to be, and what calls add to them. Throws NotImplementedError, BackendError, IoError.
 std::shared_ptr<const Program> compile_program(const ir::Graph& graph, std::string name,
                                                const InstancePtr& instance,
-                                               std::unique_ptr<DumpFolder> dumps);
+                                               std::unique_ptr<DumpFolder> dumps,
+                                               bool optimize = true);
 
 }  // namespace kiln::runtime

@@ -12,9 +12,9 @@ namespace {
 using ir::Graph;
 
 ProgramStage compiled(const StageCut& cut, const std::string& name, const InstancePtr& instance,
-                      std::unique_ptr<DumpFolder> dumps) {
+                      std::unique_ptr<DumpFolder> dumps, bool optimize) {
   ProgramStage stage;
-  stage.program = compile_program(cut.stage, name, instance, std::move(dumps));
+  stage.program = compile_program(cut.stage, name, instance, std::move(dumps), optimize);
   stage.handed_on = cut.handed_on;
   for (const ir::NodeRef& call : cut.calls) {
     const auto& attrs = call->as<ir::HostCallAttrs>();
@@ -68,7 +68,8 @@ std::string stage_directory(const std::string& directory, std::size_t i) {
 }
 
 StagedProgram compile_staged(const Graph& graph, const std::string& name,
-                             const InstancePtr& instance, const std::optional<WantedDumps>& dumps) {
+                             const InstancePtr& instance, const std::optional<WantedDumps>& dumps,
+                             bool optimize) {
   const auto folder = [&](const std::string& directory) {
     return dumps ? std::make_unique<DumpFolder>(directory, dumps->stages, dumps->request) : nullptr;
   };
@@ -77,10 +78,11 @@ StagedProgram compile_staged(const Graph& graph, const std::string& name,
   Graph rest = graph;
   while (std::optional<StageCut> cut = cut_stage(rest)) {
     const std::size_t i = staged.stages.size();
-    staged.stages.push_back(compiled(*cut, name, instance, folder(stage_directory(directory, i))));
+    staged.stages.push_back(
+        compiled(*cut, name, instance, folder(stage_directory(directory, i)), optimize));
     rest = std::move(cut->rest);
   }
-  staged.last = compile_program(rest, name, instance, folder(directory));
+  staged.last = compile_program(rest, name, instance, folder(directory), optimize);
   if (!staged.stages.empty()) staged.variables = variables_of(staged);
   return staged;
 }

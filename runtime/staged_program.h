@@ -38,7 +38,8 @@ struct StagedProgram {
 /// compile_program for each stage. Throws also ValueError for a size of a result within a loop or
 /// a branch. Stages before the last are dumped to folders of their own.
 StagedProgram compile_staged(const ir::Graph& graph, const std::string& name,
-                             const InstancePtr& instance, const std::optional<WantedDumps>& dumps);
+                             const InstancePtr& instance, const std::optional<WantedDumps>& dumps,
+                             bool optimize);
 
 /// Where stage i, which is not the last, is dumped to: "directory/stage-1".
 std::string stage_directory(const std::string& directory, std::size_t i);

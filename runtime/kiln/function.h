@@ -116,6 +116,12 @@ struct FunctionOptions {
   /// all functions, each in a folder dir/fn-NNN-name. Errors: IoError.
   std::string dump = {};
   Stage dump_stages = Stage::All;
+  /// False leaves out every graph pass of Kiln, so that the graph crosses to the backend as it was
+  /// written; a backend still makes its own changes, and `reference` makes none. For debugging: a
+  /// result that differs from that of an optimized function is wrong in one of them. Calls are
+  /// slower. The environment variable KILN_DISABLE=all does the same for every function, and
+  /// KILN_DISABLE=simplify,scan_merge leaves out the passes of those names alone.
+  bool optimize = true;
 };
 
 /// Compiles `outputs` and `updates` as a function of `inputs`.

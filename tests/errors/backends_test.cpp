@@ -155,7 +155,7 @@ TEST_CASE("KILN_DISABLE that names no pass is an error of function") {
       {__LINE__, Fault::Config, [&] { function({x}, {x * 2}); },
        "function: KILN_DISABLE names no pass 'scan_merg'; did you mean 'scan_merge'?; passes are "
        "simplify, scan_merge, scan_hoist_invariants, scan_batch_inputs, scan_merge_gates, "
-       "scan_push_outputs, scan_drop_unused"},
+       "scan_push_outputs, scan_drop_unused; all leaves out every pass"},
   }, __FILE__);
   disable.set("simplify,scan_merge");
   CHECK(function({x}, {x * 2})({Array{1.f, 2.f}})[0] == Array{2.f, 4.f});

@@ -121,8 +121,7 @@ TEST_CASE("functions along every axis of all kinds of dims", "[k]") {
       add("argmax", axis, argmax(p, {.axis = axis}), extremes(x, at, true));
       add("argmin", axis, argmin(p, {.axis = axis}), extremes(x, at, false));
     }
-    const auto found =
-        function({known, unknown}, results, {.backend = tested_backend()})({x, x});
+    const auto found = evaluate({known, unknown}, results, {x, x});
     for (std::size_t i = 0; i < found.size(); ++i) {
       INFO(names[i]);
       CHECK(difference(found[i], expected[i], 1e-12) == "");

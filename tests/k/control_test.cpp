@@ -13,7 +13,7 @@ using testing::Misuse;
 Tensor of(const Shape& shape, const char* dtype = "float32") {
   return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
 }
-Array value(const Tensor& x) { return function({}, {x}, {.backend = tested_backend()})({})[0]; }
+Array value(const Tensor& x) { return evaluate({}, {x}, {})[0]; }
 
 Array counted(std::vector<std::int64_t> dims, float start = 0) {
   Array array = Array::zeros(std::move(dims));

@@ -18,7 +18,7 @@ const DType kDTypes[] = {DType::Bool,    DType::Int8,     DType::Int16,   DType:
                          DType::Float64};
 
 /// The value on the tested backend.
-Array value(const Tensor& x) { return function({}, {x}, {.backend = tested_backend()})({})[0]; }
+Array value(const Tensor& x) { return evaluate({}, {x}, {})[0]; }
 
 /// float64 is floatx() while this lives.
 struct Float64 {

@@ -175,7 +175,7 @@ TEST_CASE("ctc_batch_cost is the sum over all alignments", "[k]") {
     const Tensor found = ctc_batch_cost(constant(Array(labels, {1, count}), {.dtype = "int64"}), y,
                                         constant(column({steps}), {.dtype = "int32"}),
                                         constant(Array(Labels{count}), {.dtype = "int64"}));
-    const Array value = function({y}, {found}, {.backend = tested_backend()})({scores})[0];
+    const Array value = evaluate({y}, {found}, {scores})[0];
     const double expected = -std::log(by_alignments(scores.as<float>(), steps, classes)[labels]);
     CHECK(difference(value, f32({1, 1}, {static_cast<float>(expected)}), 1e-5) == "");
   }
@@ -220,7 +220,8 @@ TEST_CASE("ctc_batch_cost of every float and every number of labels", "[k]") {
       CHECK(dtype(found) == precision.dtype);
       CHECK(dtype(gradients(sum(found), {y})[0]) == precision.dtype);
       const Array labels = i32({2, 2}, {1, 0, 1, 1}), scores = random_scores({2, 5, 3}, 13);
-      const Array value = function({t, y, n, m}, {found}, {.backend = tested_backend()})(
+      const Array value = evaluate(
+          {t, y, n, m}, {found},
           {labels.astype(*dtype_of_name(label)), scores, column({5, 4}).astype(DType::Int16),
            Array{2, 1}.astype(DType::UInt32)})[0];
       const auto p = scores.as<float>();

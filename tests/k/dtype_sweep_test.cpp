@@ -171,7 +171,7 @@ TEST_CASE("shapes, windows and loops in every dtype that their headers say", "[k
       CHECK_THAT(error, Catch::Matchers::ContainsSubstring(fact));
     }
   }
-  const auto got = function(inputs, results, {.backend = tested_backend()})(values);
+  const auto got = evaluate(inputs, results, values);
   for (std::size_t i = 0; i < got.size(); ++i) {
     INFO(names[i]);
     CHECK(difference(got[i], got[wide[i]].astype(got[i].dtype()), 1e-12) == "");

@@ -123,7 +123,7 @@ Made made_of(const Array& x, const Array& y, bool known) {
 }
 
 Array value(const Made& made, const Tensor& result) {
-  return function(made.inputs, {result}, {.backend = tested_backend()})(made.feeds)[0];
+  return evaluate(made.inputs, {result}, made.feeds)[0];
 }
 
 /// Rows of x at indices of that shape: the indices, and what is found there.
@@ -209,9 +209,8 @@ TEST_CASE("products of every dtype", "[k]") {
     const Tensor& a = made.inputs[0];
     const Tensor other = constant(of(z), {.dtype = dtype});
     const std::vector<Array> found =
-        function(made.inputs, {dot(a, made.inputs[1]), batch_dot(a, other, {.axes = 1}),
-                               transpose(a), gather(transpose(a), 1)},
-                 {.backend = tested_backend()})(made.feeds);
+        evaluate(made.inputs, {dot(a, made.inputs[1]), batch_dot(a, other, {.axes = 1}),
+                               transpose(a), gather(transpose(a), 1)}, made.feeds);
     const Array column{of(x).as<double>()[1], of(x).as<double>()[4]};
     CHECK(difference(found[0], contracted(of(x), 1, of(y), 0).astype(dtype), 0) == "");
     CHECK(difference(found[1], batch_contracted(of(x), 1, of(z), 1).astype(dtype), 0) == "");
@@ -259,7 +258,7 @@ TEST_CASE("gather with indices of any rank and dtype", "[k]") {
         results.push_back(gather(inputs[0], inputs.back()));
         expected.push_back(lookup.rows);
       }
-      const auto found = function(inputs, results, {.backend = tested_backend()})(feeds);
+      const auto found = evaluate(inputs, results, feeds);
       for (std::size_t i = 0; i < found.size(); ++i) {
         INFO("(" << join_text(dims) << ") at " << dtype << "(" << join_text(shapes[i]) << ")");
         CHECK(found[i] == expected[i]);

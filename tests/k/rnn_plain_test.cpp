@@ -175,9 +175,8 @@ TEST_CASE("rnn without states, masked or not", "[k]") {
     const RnnResult masked = rnn(doubled, x, {}, options);
     CHECK(masked.new_states.empty());
     const std::vector<Array> found =
-        function({x, m}, {plain.outputs, masked.outputs, masked.last_output,
-                          gradients(sum(masked.outputs), {x})[0]},
-                 {.backend = tested_backend()})({feed, mask});
+        evaluate({x, m}, {plain.outputs, masked.outputs, masked.last_output,
+                          gradients(sum(masked.outputs), {x})[0]}, {feed, mask});
     CHECK(found[0] == f32({2, 3, 1}, {2, 4, 6, 8, 10, 12}));
     CHECK(found[1] == f32({2, 3, 1}, {0, 4, 4, 8, 8, 12}));
     CHECK(found[2] == f32({2, 1}, {4, 12}));
@@ -196,8 +195,7 @@ TEST_CASE("rnn over inputs of more axes", "[k]") {
     RnnOptions options{};
     options.unroll = unroll;
     const RnnResult run = rnn(adding, x, {zeros_like(sum(x, {.axis = {1, -1}}))}, options);
-    const std::vector<Array> found =
-        function({x}, {run.outputs, run.last_output}, {.backend = tested_backend()})({feed});
+    const std::vector<Array> found = evaluate({x}, {run.outputs, run.last_output}, {feed});
     CHECK(found[0] == f32({1, 2, 2}, {3, 7, 14, 22}));
     CHECK(found[1] == f32({1, 2}, {14, 22}));
   }
@@ -217,8 +215,8 @@ TEST_CASE("rnn of every dtype", "[k]") {
     options.mask = constant({{1, 0, 1}}, {.dtype = "bool"});
     const RnnResult run = rnn(adding, x, {constant({{5}}, {.dtype = dtype})}, options);
     const std::vector<Array> found =
-        function({x}, {run.outputs, run.new_states[0]}, {.backend = tested_backend()})(
-            {Array({1, 2, 3}).reshape({1, 3, 1}).astype(dtype)});
+        evaluate({x}, {run.outputs, run.new_states[0]},
+                 {Array({1, 2, 3}).reshape({1, 3, 1}).astype(dtype)});
     CHECK(found[0] == Array({6, 6, 9}).reshape({1, 3, 1}).astype(dtype));
     CHECK(found[1] == Array{{9}}.astype(dtype));
   }
@@ -228,8 +226,8 @@ TEST_CASE("rnn of every dtype", "[k]") {
   };
   const Tensor x = placeholder({.shape = {1, 3, 1}, .dtype = "bool"});
   const Tensor outputs = rnn(toggled, x, {constant({{false}}, {.dtype = "bool"})}).outputs;
-  CHECK(function({x}, {outputs}, {.backend = tested_backend()})(
-            {bools({1, 3, 1}, {true, false, true})})[0] == bools({1, 3, 1}, {true, true, false}));
+  CHECK(evaluate({x}, {outputs}, {bools({1, 3, 1}, {true, false, true})})[0] ==
+        bools({1, 3, 1}, {true, true, false}));
 }
 
 TEST_CASE("gradients of rnn with states of other ranks, masked and unrolled", "[k]") {
@@ -269,7 +267,7 @@ TEST_CASE("the learning phase inside a step", "[k]") {
   const Array feed = f32({1, 3, 1}, {1, 2, 3});
   CHECK(f({feed, Array(1)})[0] == f32({1, 3, 1}, {1, 3, 6}));
   CHECK(f({feed, Array(0)})[0] == feed);
-  CHECK(function({x}, {outputs}, {.backend = tested_backend()})({feed})[0] == feed);
+  CHECK(evaluate({x}, {outputs}, {feed})[0] == feed);
 }
 
 TEST_CASE("misuse of rnn", "[k]") {

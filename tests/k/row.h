@@ -1,6 +1,7 @@
 // The tests of K functions are tables. A Row is one call with the value that it must have, from an
 // independent source: NumPy, or Keras' own tests. A SmoothRow compares gradients with finite
-// differences. run.cpp runs them.
+// differences. run.cpp runs them on the tested backend and on the oracle, which is `reference`
+// running the graph as written, without any pass.
 #pragma once
 
 #include <kiln/k.h>
@@ -36,6 +37,11 @@ Array pattern(std::vector<std::int64_t> dims, std::int64_t factor, std::int64_t 
 const std::string& tested_backend();
 
 using Tensors = std::vector<Tensor>;
+
+/// The outputs on the tested backend, after the passes. CHECKs that the oracle's differ by no more
+/// than rounding.
+std::vector<Array> evaluate(const Tensors& inputs, const Tensors& outputs,
+                            const std::vector<Array>& feeds);
 using Build = Tensor (*)(const Tensors& x);
 
 struct Row {
@@ -46,7 +52,8 @@ struct Row {
   double tolerance = 1e-6;
 };
 
-/// Checks the value with inputs of known dims and with inputs of unknown dims.
+/// Checks the value with inputs of known dims and of unknown dims, on the tested backend and on the
+/// oracle.
 void run(const Row& row);
 void run(const std::vector<Row>& rows);
 
@@ -58,7 +65,7 @@ struct SmoothRow {
 };
 
 /// Compares the gradient and its gradient with finite differences, in a random direction and with
-/// a random upstream gradient; with unknown dims they are the same.
+/// a random upstream gradient; with unknown dims and on the oracle they are the same.
 void run(const SmoothRow& row);
 
 /// What separates two arrays; empty when they agree. Infinities and NaN agree with themselves.

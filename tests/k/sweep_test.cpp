@@ -241,7 +241,7 @@ TEST_CASE("elementwise functions over all kinds of dims", "[k]") {
       }
       CHECK(int_shape(results.back()) == int_shape(q));
     }
-    const auto got = function({p, q}, results, {.backend = tested_backend()})({x, x});
+    const auto got = evaluate({p, q}, results, {x, x});
     for (std::size_t i = 0; i < got.size(); ++i) {
       INFO(kUnary[i / 2].name << " of (" << join_text(dims) << ")");
       CHECK(difference(got[i], expected[i], 1e-12) == "");
@@ -268,7 +268,7 @@ TEST_CASE("reductions over every axis of all kinds of dims", "[k]") {
         }
       }
     }
-    const auto got = function({p, q}, results, {.backend = tested_backend()})({x, x});
+    const auto got = evaluate({p, q}, results, {x, x});
     for (std::size_t i = 0; i < got.size(); ++i) {
       INFO(names[i]);
       CHECK(difference(got[i], expected[i], 1e-12) == "");
@@ -299,8 +299,7 @@ TEST_CASE("functions take the dtypes that their headers say", "[k]") {
       results.push_back(row.build(x));
       CHECK(kiln::dtype(results.back()) == wanted);
     }
-    const auto got = function({x}, results, {.backend = tested_backend()})(
-        {Array{1, 0, 1}.astype(dtype)});
+    const auto got = evaluate({x}, results, {Array{1, 0, 1}.astype(dtype)});
     CHECK(got.size() == results.size());
     for (std::size_t k = 0; k < got.size(); ++k) {
       CHECK(dtype_name(got[k].dtype()) == kiln::dtype(results[k]));
@@ -313,7 +312,7 @@ TEST_CASE("integers and narrow floats have the values of wide ones", "[k]") {
   Tensors wide;
   const Tensor w = placeholder({.shape = {3}, .dtype = "float64", .name = "w"});
   for (const Dtypes& row : kDtypes) wide.push_back(row.build(w));
-  const auto expected = function({w}, wide, {.backend = tested_backend()})({values});
+  const auto expected = evaluate({w}, wide, {values});
   for (int i = 1; i < kDTypeCount; ++i) {
     const auto dtype = static_cast<DType>(i);
     const Tensor x = placeholder({.shape = {3}, .dtype = dtype, .name = "x"});
@@ -324,7 +323,7 @@ TEST_CASE("integers and narrow floats have the values of wide ones", "[k]") {
       results.push_back(kDtypes[k].build(x));
       rows.push_back(k);
     }
-    const auto got = function({x}, results, {.backend = tested_backend()})({values.astype(dtype)});
+    const auto got = evaluate({x}, results, {values.astype(dtype)});
     for (std::size_t k = 0; k < got.size(); ++k) {
       INFO(kDtypes[rows[k]].name << " of " << dtype);
       const bool narrow = dtype == DType::BFloat16 || dtype == DType::Float16;

@@ -100,7 +100,7 @@ class Sweep {
   }
   void run() const {
     REQUIRE_FALSE(results_.empty());
-    const auto got = function(inputs_, results_, {.backend = tested_backend()})(values_);
+    const auto got = evaluate(inputs_, results_, values_);
     for (std::size_t i = 0; i < got.size(); ++i) {
       INFO(names_[i]);
       CHECK(difference(got[i], expected_[i], 1e-12) == "");

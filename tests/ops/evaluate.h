@@ -14,7 +14,7 @@ namespace kiln::test {
 std::string tested_backend();
 
 /// `results` as a function of `parameters` (fresh parameters or placeholders of static types), on
-/// that backend, without any pass when `optimise` is false.
+/// that backend, without any pass when `optimise` is false: on "reference" that is the oracle.
 std::vector<Array> evaluate(const std::vector<ir::Value>& parameters,
                             const std::vector<ir::Value>& results, const std::vector<Array>& feeds,
                             const std::string& backend = tested_backend(),
