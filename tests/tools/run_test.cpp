@@ -157,10 +157,38 @@ TEST_CASE("compare takes two backends that there are") {
   };
   CHECK(compare("reference,cpu").text == "result 0: largest difference 0\nequal\n");
   for (const char* names : {"reference", "reference,cpu,reference"}) {
-    CHECK(compare(names).text == "kiln compare: two backends are compared: A,B\n");
+    CHECK(compare(names).text ==
+          "kiln compare: two backends are compared: A,B; or --as-written compares a graph as "
+          "written with what the passes make of it\n");
     CHECK(compare(names).status == 1);
   }
   const Outcome missing = compare("reference,no_such_backend");
+  CHECK(missing.status == 1);
+  CHECK(missing.text.rfind("kiln: no backend 'no_such_backend'; found: ", 0) == 0);
+}
+
+TEST_CASE("compare runs a graph as written beside what the passes make of it") {
+  const Scratch scratch;
+  // The passes drop `a`, which stands before `b` in the order of first use.
+  const std::string head = "kir 0.1\nmodule \"m\"\nsymbol rows\n"
+                           "%0 = placeholder id=0 name=\"x\" : float32[rows]\n"
+                           "%1 = variable id=1 name=\"a\" : float32[]\n"
+                           "%2 = variable id=2 name=\"b\" : float32[]\n";
+  const std::string file = scratch.write(
+      "graph.kir", head + "%3 = sub %1 %1 : float32[]\n%4 = add %3 %2 : float32[]\n"
+                          "%5 = broadcast %4 dims=[rows] axes=[] : float32[rows]\n"
+                          "%6 = add %0 %5 : float32[rows]\n"
+                          "inputs %0\noutputs %6\n");
+  const auto compare = [&](const std::string& options) {
+    return kiln_with("compare '" + file + "' --as-written " + options);
+  };
+  const std::string equal = " after the passes, reference as written\n"
+                            "result 0: largest difference 0\n";
+  const Outcome both = compare("--dim rows=5");
+  CHECK(both.text == "reference" + equal + "cpu" + equal + "equal\n");
+  CHECK(both.status == 0);
+  CHECK(compare("--backends cpu --random 3").text == "cpu" + equal + "equal\n");
+  const Outcome missing = compare("--backends no_such_backend");
   CHECK(missing.status == 1);
   CHECK(missing.text.rfind("kiln: no backend 'no_such_backend'; found: ", 0) == 0);
 }

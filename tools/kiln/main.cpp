@@ -62,23 +62,69 @@ double difference(const Array& a, const Array& b) {
   return worst;
 }
 
-int compare(const std::string& file, const std::vector<std::string>& backends, double tolerance,
-            const kiln::tool::RunOptions& options) {
-  if (backends.size() != 2) {
-    throw kiln::ValueError("kiln compare", "--backends", "two backends are compared: A,B");
-  }
-  const auto module = kiln::tool::load_module(file);
-  const auto arguments = kiln::tool::random_arguments(module, options);
-  const auto a = kiln::tool::run_module(module, arguments, backends[0]).outputs;
-  const auto b = kiln::tool::run_module(module, arguments, backends[1]).outputs;
+struct CompareOptions {
+  std::vector<std::string> backends;
+  double tolerance = 1e-5;
+  bool as_written = false;
+};
+
+/// Prints how far the results lie apart; whether they are within the tolerance.
+bool print_differences(const std::vector<Array>& actual, const std::vector<Array>& expected,
+                       double tolerance) {
   bool equal = true;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double worst = difference(a[i], b[i]);
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    const double worst = difference(actual[i], expected[i]);
     equal = equal && worst <= tolerance;
     std::cout << "result " << i << ": largest difference " << worst << "\n";
   }
+  return equal;
+}
+
+/// The module as it is, on two backends.
+bool compare_backends(const kiln::module::Module& module, const std::vector<Array>& arguments,
+                      const CompareOptions& wanted) {
+  if (wanted.backends.size() != 2) {
+    throw kiln::ValueError("kiln compare", "--backends",
+                           "two backends are compared: A,B; or --as-written compares a graph as "
+                           "written with what the passes make of it");
+  }
+  const auto a = kiln::tool::run_module(module, arguments, wanted.backends[0]).outputs;
+  const auto b = kiln::tool::run_module(module, arguments, wanted.backends[1]).outputs;
+  return print_differences(a, b, wanted.tolerance);
+}
+
+/// The graph as written on `reference`, with each backend after the passes.
+bool compare_with_oracle(const kiln::module::Module& module, const std::vector<Array>& arguments,
+                         const CompareOptions& wanted) {
+  const std::vector<std::string> both{"reference", "cpu"};
+  const auto expected = kiln::tool::run_module(module, arguments, "reference").outputs;
+  bool equal = true;
+  for (const std::string& backend : wanted.backends.empty() ? both : wanted.backends) {
+    const auto actual = kiln::tool::run_after_passes(module, arguments, backend).outputs;
+    std::cout << backend << " after the passes, reference as written\n";
+    equal = print_differences(actual, expected, wanted.tolerance) && equal;
+  }
+  return equal;
+}
+
+int compare(const std::string& file, const CompareOptions& wanted,
+            const kiln::tool::RunOptions& options) {
+  const auto module = kiln::tool::load_module(file);
+  const auto arguments = kiln::tool::random_arguments(module, options);
+  const bool equal = wanted.as_written ? compare_with_oracle(module, arguments, wanted)
+                                       : compare_backends(module, arguments, wanted);
   std::cout << (equal ? "equal" : "different") << "\n";
   return equal ? 0 : 1;
+}
+
+void add_compare_options(CLI::App* compare, CompareOptions& options) {
+  compare->add_option("--backends", options.backends, "A,B: names or absolute paths")
+      ->delimiter(',');
+  compare->add_flag("--as-written", options.as_written,
+                    "FILE is a graph before the passes (00-user.kir): reference runs it without "
+                    "any pass, each of --backends (reference,cpu unless given) after them");
+  compare->add_option("--tolerance", options.tolerance,
+                      "relative to the larger of 1 and the element");
 }
 
 struct DumpOptions {
@@ -134,18 +180,18 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", kiln::version());
   std::string name, file, backend = "reference";
-  std::vector<std::string> backends, dims;
+  std::vector<std::string> dims;
   unsigned seed = 0;
-  double tolerance = 1e-5;
   auto* ops = app.add_subcommand("ops", "the ops and their gradients, or one op");
   ops->add_option("NAME", name);
   auto* functions = app.add_subcommand("functions", "the K functions, or all about one");
   functions->add_option("NAME", name);
   auto* run_verb = app.add_subcommand("run", "runs a module with random inputs");
-  auto* compare_verb = app.add_subcommand("compare", "runs a module on two backends");
+  auto* compare_verb = app.add_subcommand(
+      "compare", "runs a module on two backends, or a graph with and without the passes");
   run_verb->add_option("--backend", backend);
-  compare_verb->add_option("--backends", backends)->delimiter(',')->required();
-  compare_verb->add_option("--tolerance", tolerance);
+  CompareOptions compared;
+  add_compare_options(compare_verb, compared);
   auto* dump_verb = app.add_subcommand("dump", "writes the stages that a module is compiled in");
   for (auto* verb : {run_verb, compare_verb, dump_verb}) {
     verb->add_option("FILE", file, ".kir text or binary")->required();
@@ -162,7 +208,7 @@ int main(int argc, char** argv) {
       kiln::bench::run(bench);
       return 0;
     }
-    if (*compare_verb) return compare(file, backends, tolerance, run_options(seed, dims));
+    if (*compare_verb) return compare(file, compared, run_options(seed, dims));
     if (*dump_verb) {
       dump(file, dumped, run_options(seed, dims));
     } else if (*run_verb) {

@@ -13,6 +13,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <random>
@@ -102,6 +103,19 @@ std::vector<ir::Value> arguments_of(const module::Module& module) {
   return arguments;
 }
 
+/// The arguments of `from` in the order of `to`, which has no argument that `from` has not: passes
+/// may drop variables, and change the order of those that they leave.
+std::vector<Array> reordered(const module::Module& from, const std::vector<Array>& arguments,
+                             const module::Module& to) {
+  const std::vector<ir::Value> known = arguments_of(from);
+  std::vector<Array> result;
+  for (const ir::Value& argument : arguments_of(to)) {
+    const auto found = std::find(known.begin(), known.end(), argument);
+    result.push_back(arguments[static_cast<std::size_t>(found - known.begin())]);
+  }
+  return result;
+}
+
 Outcome call_once(const module::Module& module, const std::vector<Array>& arguments,
                   const runtime::InstancePtr& instance, const runtime::Executable& executable) {
   std::vector<runtime::Buffer> buffers;
@@ -184,6 +198,17 @@ Outcome run_module(const module::Module& module, const std::vector<Array>& argum
   request.label = module.name;
   request.function = "kiln";
   return call_once(module, arguments, instance, instance->compile(request));
+}
+
+Outcome run_after_passes(const module::Module& module, const std::vector<Array>& arguments,
+                         const std::string& backend) {
+  runtime::Program program;
+  program.name = module.name;
+  program.user_graph = module.graph;
+  program.instance = runtime::backend_instance(backend, "kiln");
+  const module::Module compiled = runtime::compile_graph(program);
+  return call_once(compiled, reordered(module, arguments, compiled), program.instance,
+                   program.executable);
 }
 
 void dump_module(const module::Module& module, const RunOptions& options,

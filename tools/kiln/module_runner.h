@@ -29,8 +29,12 @@ struct Outcome {
   std::vector<Array> outputs;  // outputs, then the new values of updates
   double seconds = 0;          // of the call
 };
+/// Runs the module as it is: no pass of the host.
 Outcome run_module(const module::Module& module, const std::vector<Array>& arguments,
                    const std::string& backend);
+/// Takes the module through the passes first, as K::function does. Arguments are those of `module`.
+Outcome run_after_passes(const module::Module& module, const std::vector<Array>& arguments,
+                         const std::string& backend);
 
 /// Takes the module through the passes and that backend as K::function does with a graph, calls
 /// what was made `calls` times, and leaves every stage in `folder`.
