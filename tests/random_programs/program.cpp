@@ -40,7 +40,7 @@ const Value* Growing::of_rank(std::size_t rank) const {
   return nullptr;
 }
 
-Tensor Growing::placeholder_of(const std::vector<std::int64_t>& dims, DType dtype) {
+Tensor Growing::placeholder_of(const std::vector<std::int64_t>& dims, DType of) {
   std::vector<ShapeEntry> shape;
   for (const std::int64_t dim : dims) {
     // A size that broadcasts is known: an unknown one stands for any other.
@@ -48,36 +48,54 @@ Tensor Growing::placeholder_of(const std::vector<std::int64_t>& dims, DType dtyp
     shape.push_back(hidden ? ShapeEntry(None) : ShapeEntry(dim));
   }
   const std::string name = "x" + std::to_string(program.inputs.size());
-  Tensor tensor = placeholder({.shape = Shape(shape), .dtype = dtype, .name = name});
+  Tensor tensor = placeholder({.shape = Shape(shape), .dtype = of, .name = name});
   program.inputs.push_back(tensor);
   return tensor;
+}
+
+void Growing::feed(const Array& array, bool is_exact) {
+  program.feeds.push_back(array);
+  program.is_exact.push_back(is_exact);
 }
 
 Value Growing::input(const std::vector<std::int64_t>& dims) {
   std::vector<float> numbers(static_cast<std::size_t>(elements(dims)));
   for (float& number : numbers) number = static_cast<float>(draw.between(-2, 2));
+  const Array array = Array(numbers, dims).astype(dtype);
   if (draw.chance(25)) {
-    program.starts.emplace_back(numbers, dims);
-    program.variables.push_back(variable(program.starts.back()));
+    program.starts.push_back(array);
+    program.variables.push_back(variable(array, {.dtype = dtype}));
     values.push_back({program.variables.back(), dims, 2});
     return values.back();
   }
-  values.push_back({placeholder_of(dims, DType::Float32), dims, 2});
-  program.feeds.emplace_back(numbers, dims);
+  values.push_back({placeholder_of(dims, dtype), dims, 2});
+  feed(array, false);
   return values.back();
+}
+
+Tensor Growing::exact(const std::vector<std::int64_t>& dims, DType of) {
+  constexpr std::int64_t kNumbers[] = {0,   1,   2,    7,    100,   127,   128,     200,
+                                       255, 256, 300,  2047, 32767, 32768, 65535,   65536,
+                                       -1,  -5,  -128, -129, -200,  -300,  -32769,  1 << 24,
+                                       std::int64_t{1} << 31,       -(std::int64_t{1} << 40)};
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(elements(dims)));
+  for (auto& number : numbers) number = kNumbers[draw.below(std::size(kNumbers))];
+  const Tensor tensor = placeholder_of(dims, of);
+  feed(Array(numbers, dims).astype(of), true);
+  return tensor;
 }
 
 Tensor Growing::indices(const std::vector<std::int64_t>& dims, std::int64_t limit) {
   const Tensor tensor = placeholder_of(dims, DType::Int32);
   std::vector<std::int32_t> numbers(static_cast<std::size_t>(elements(dims)));
   for (auto& number : numbers) number = static_cast<std::int32_t>(draw.below(limit));
-  program.feeds.emplace_back(numbers, dims);
+  feed(Array(numbers, dims), true);
   return tensor;
 }
 
 Tensor Growing::number(std::int64_t number) {
   const Tensor tensor = placeholder_of({}, DType::Int32);
-  program.feeds.emplace_back(static_cast<std::int32_t>(number));
+  feed(Array(static_cast<std::int32_t>(number)), true);
   return tensor;
 }
 
@@ -108,11 +126,22 @@ void Growing::add(Tensor tensor, std::vector<std::int64_t> dims, double bound) {
   values.push_back({std::move(tensor), std::move(dims), bound});
 }
 
-Program random_program(std::uint64_t seed) {
-  Growing growing(seed);
+std::vector<Tensor> Program::differentiable() const {
+  std::vector<Tensor> found;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!is_exact[i]) found.push_back(inputs[i]);
+  }
+  found.insert(found.end(), variables.begin(), variables.end());
+  return found;
+}
+
+namespace {
+
+/// Inputs, then at most so many steps; outputs among what they gave.
+void grow(Growing& growing, std::int64_t most_steps) {
   const std::int64_t inputs = 1 + growing.draw.below(3);
   for (std::int64_t i = 0; i < inputs; ++i) growing.input(draw_dims(growing.draw));
-  const std::int64_t count = 3 + growing.draw.below(25);
+  const std::int64_t count = 3 + growing.draw.below(most_steps - 2);
   for (std::int64_t i = 0; i < count; ++i) {
     const auto& all = steps();
     const Step& step = all[static_cast<std::size_t>(
@@ -120,24 +149,32 @@ Program random_program(std::uint64_t seed) {
     if (!step.take(growing)) continue;
     growing.program.text += std::string(growing.program.text.empty() ? "" : ", ") + step.name;
   }
+}
+
+void choose_outputs(Growing& growing) {
   Program& program = growing.program;
-  growing.update_variables();
   for (int i = 0; i < 3; ++i) program.outputs.push_back(growing.any().tensor);
   program.outputs.push_back(growing.values.back().tensor);
-  if (!growing.draw.chance(50)) return program;
-  // A loss in which every element has a weight of its own.
-  Tensor loss = 0.0 * sum(growing.values[0].tensor);
+  program.loss = 0.0 * sum(growing.values[0].tensor);
   for (std::size_t i = program.outputs.size(); i-- > 0;) {
     const Tensor& output = program.outputs[i];
-    loss = loss + sum(sin(output * (0.7 + 0.1 * static_cast<double>(i)) + 0.3));
+    program.loss = program.loss + sum(sin(output * (0.7 + 0.1 * static_cast<double>(i)) + 0.3));
   }
+}
+
+}  // namespace
+
+Program random_program(std::uint64_t seed) {
+  Growing growing(seed, DType::Float32);
+  grow(growing, 27);
+  growing.update_variables();
+  choose_outputs(growing);
+  Program& program = growing.program;
+  if (!growing.draw.chance(50)) return program;
   program.text += ", gradients";
-  std::vector<Tensor> floats = program.variables;
-  for (const Tensor& input : program.inputs) {
-    if (dtype(input) == "float32") floats.push_back(input);
-  }
-  Tensor slopes = loss * 0.0;
-  for (const Tensor& gradient : gradients(loss, floats)) {
+  const std::vector<Tensor> floats = program.differentiable();
+  Tensor slopes = program.loss * 0.0;
+  for (const Tensor& gradient : gradients(program.loss, floats)) {
     if (!gradient) continue;
     program.outputs.push_back(gradient);
     slopes = slopes + sum(sin(gradient));
@@ -150,13 +187,19 @@ Program random_program(std::uint64_t seed) {
   return program;
 }
 
-std::vector<Array> moved_in_the_last_bits(const std::vector<Array>& feeds, std::uint64_t seed) {
+Program random_loss(std::uint64_t seed) {
+  Growing growing(seed, DType::Float64);
+  grow(growing, 12);
+  choose_outputs(growing);
+  return growing.program;
+}
+
+std::vector<Array> moved_in_the_last_bits(const Program& program, std::uint64_t seed) {
   Draw draw(seed);
-  std::vector<Array> moved;
-  for (const Array& feed : feeds) {
-    moved.push_back(feed);
-    if (feed.dtype() != DType::Float32) continue;
-    for (float& number : moved.back().as<float>()) {
+  std::vector<Array> moved = program.feeds;
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    if (program.is_exact[i]) continue;
+    for (float& number : moved[i].as<float>()) {
       number *= draw.chance(50) ? 1 + 2e-7f : 1 - 2e-7f;
     }
   }

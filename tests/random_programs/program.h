@@ -40,20 +40,29 @@ class Draw {
 struct Program {
   std::vector<Tensor> inputs;
   std::vector<Array> feeds;
+  std::vector<bool> is_exact;  ///< of feeds: a rounding of it would be another program
   std::vector<Tensor> variables;
   std::vector<Array> starts;  ///< of variables
   std::vector<UpdateOp> updates;
   std::vector<Tensor> outputs;
+  Tensor loss;  ///< a scalar of all outputs, in which every element has a weight of its own
   std::string text;  ///< the steps that were taken, in their order
+
+  /// Placeholders and variables that results depend on smoothly, but for jumps: feeds that are not
+  /// exact, then variables.
+  std::vector<Tensor> differentiable() const;
 };
 
 /// A program while it grows: what steps read from and add to.
 class Growing {
  public:
-  explicit Growing(std::uint64_t seed) : draw(seed) {}
+  /// Float inputs and variables are of that dtype.
+  Growing(std::uint64_t seed, DType dtype) : draw(seed), dtype(dtype) {}
 
-  /// A new float32 input or variable; sizes of inputs are hidden from the program at random.
+  /// A new float input or variable; sizes of inputs are hidden from the program at random.
   Value input(const std::vector<std::int64_t>& dims);
+  /// A new input of any dtype, with whole numbers about the limits of narrow dtypes.
+  Tensor exact(const std::vector<std::int64_t>& dims, DType of);
   /// A new int32 input with elements in [0, limit).
   Tensor indices(const std::vector<std::int64_t>& dims, std::int64_t limit);
   /// A new int32 scalar input that is `number`.
@@ -68,12 +77,14 @@ class Growing {
   void add(Tensor tensor, std::vector<std::int64_t> dims, double bound);
 
   mutable Draw draw;
+  const DType dtype;
   std::vector<Value> values;
   Program program;
 
  private:
   std::int64_t pick() const;
-  Tensor placeholder_of(const std::vector<std::int64_t>& dims, DType dtype);
+  Tensor placeholder_of(const std::vector<std::int64_t>& dims, DType of);
+  void feed(const Array& array, bool is_exact);
 };
 
 /// A way to go on: false where nothing fits it.
@@ -85,9 +96,12 @@ struct Step {
 /// All there are.
 const std::vector<Step>& steps();
 
+/// Of float32, with gradients among the outputs of every other one.
 Program random_program(std::uint64_t seed);
+/// A shorter one of float64, without updates: the loss is what it is for.
+Program random_loss(std::uint64_t seed);
 
-/// The same inputs, with each float moved by about an ulp.
-std::vector<Array> moved_in_the_last_bits(const std::vector<Array>& feeds, std::uint64_t seed);
+/// The same inputs, with each float32 that is not exact moved by about an ulp.
+std::vector<Array> moved_in_the_last_bits(const Program& program, std::uint64_t seed);
 
 }  // namespace kiln::testing

@@ -60,7 +60,7 @@ bool kinked(Growing& growing) {
     case 3: growing.add(clip(t, -0.711, 0.613), x.dims, 1); break;
     case 4: growing.add(elu(t), x.dims, b); break;
     case 5: growing.add(hard_sigmoid(t), x.dims, 1); break;
-    case 6: growing.add(cast(t > 0.171, "float32"), x.dims, 1); break;
+    case 6: growing.add(cast(t > 0.171, dtype(t)), x.dims, 1); break;
     default: growing.add(sign(t), x.dims, 1); break;
   }
   return true;
@@ -282,10 +282,10 @@ bool integers(Growing& growing) {
   const Tensor best = argmax(without_ties(growing, x));
   if (growing.draw.chance(50)) {
     dims.push_back(7);
-    growing.add(cast(one_hot(cast(best, "int32"), 7), "float32"), dims, 1);
+    growing.add(cast(one_hot(cast(best, "int32"), 7), dtype(x.tensor)), dims, 1);
     return true;
   }
-  growing.add(cast(best, "float32"), dims, static_cast<double>(x.dims.back()));
+  growing.add(cast(best, dtype(x.tensor)), dims, static_cast<double>(x.dims.back()));
   return true;
 }
 
