@@ -320,6 +320,9 @@ const std::vector<Step>& steps() {
       {"branch", branch},
       {"integers", integers},
       {"sizes as data", sizes_as_data},
+      {"casts", casts},
+      {"matmul with epilogue", matmul_with_epilogue},
+      {"convolution with epilogue", convolution_with_epilogue},
   };
   return all;
 }

@@ -20,4 +20,8 @@ bool other_convolution(Growing& growing);
 bool normalization(Growing& growing);
 bool branch(Growing& growing);
 
+bool casts(Growing& growing);
+bool matmul_with_epilogue(Growing& growing);
+bool convolution_with_epilogue(Growing& growing);
+
 }  // namespace kiln::testing

@@ -241,6 +241,31 @@ TEST_CASE("dumping changes no result and no variable") {
   CHECK(f.stats().code_generations <= 1);
 }
 
+TEST_CASE("a graph crosses to the backend as written where its function is not optimized") {
+  const Tensor x = K::placeholder({.shape = {K::None, 2}, .name = "x"});
+  const Tensor y = K::transpose(K::transpose(x)) * 1 + (x - x);
+  const Scratch scratch;
+  const auto module_of = [&](const std::string& name, bool optimize) {
+    const std::string folder = scratch.path(name);
+    const K::Function f = K::function(
+        {x}, {y}, {.dump = folder, .dump_stages = K::Stage::Graph | K::Stage::Passes |
+                                                  K::Stage::Module, .optimize = optimize});
+    CHECK(f({Array{{1.f, 2.f}}})[0] == Array{{1.f, 2.f}});
+    return contents_of(folder + "/40-module.kir");
+  };
+  const std::string optimized = module_of("optimized", true);
+  const std::string written = module_of("written", false);
+  const EnvironmentVariable disable("KILN_DISABLE", "all");
+  const std::string disabled = module_of("disabled", true);
+  CHECK(written == contents_of(scratch.path("optimized/00-user.kir")));
+  CHECK(disabled == written);
+  CHECK(optimized != written);
+  const std::vector<std::string> names{"00-user.dot", "00-user.kir", "40-module.kir",
+                                       "40-module.kirb"};
+  CHECK(names_in(scratch.path("written")) == names);
+  CHECK(names_in(scratch.path("disabled")) == names);
+}
+
 TEST_CASE("each stage that cannot be written is an error with its path") {
   const Scratch scratch;
   Training training;
