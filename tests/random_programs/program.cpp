@@ -137,15 +137,21 @@ std::vector<Tensor> Program::differentiable() const {
 
 namespace {
 
-/// Inputs, then at most so many steps; outputs among what they gave.
+const Step& any_step(Draw& draw) {
+  const auto& all = steps();
+  return all[static_cast<std::size_t>(draw.below(static_cast<std::int64_t>(all.size())))];
+}
+
+/// Inputs, then at most so many steps.
 void grow(Growing& growing, std::int64_t most_steps) {
   const std::int64_t inputs = 1 + growing.draw.below(3);
   for (std::int64_t i = 0; i < inputs; ++i) growing.input(draw_dims(growing.draw));
   const std::int64_t count = 3 + growing.draw.below(most_steps - 2);
+  // Every third program is about one kind of step, and so meets many forms of it.
+  const Step& favourite = any_step(growing.draw);
+  const int percent = growing.draw.chance(33) ? 60 : 0;
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto& all = steps();
-    const Step& step = all[static_cast<std::size_t>(
-        growing.draw.below(static_cast<std::int64_t>(all.size())))];
+    const Step& step = growing.draw.chance(percent) ? favourite : any_step(growing.draw);
     if (!step.take(growing)) continue;
     growing.program.text += std::string(growing.program.text.empty() ? "" : ", ") + step.name;
   }

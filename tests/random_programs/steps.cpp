@@ -323,6 +323,7 @@ const std::vector<Step>& steps() {
       {"casts", casts},
       {"matmul with epilogue", matmul_with_epilogue},
       {"convolution with epilogue", convolution_with_epilogue},
+      {"loop of few steps", loop_of_few_steps},
   };
   return all;
 }

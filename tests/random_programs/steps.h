@@ -24,4 +24,6 @@ bool casts(Growing& growing);
 bool matmul_with_epilogue(Growing& growing);
 bool convolution_with_epilogue(Growing& growing);
 
+bool loop_of_few_steps(Growing& growing);
+
 }  // namespace kiln::testing
