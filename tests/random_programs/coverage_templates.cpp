@@ -1,0 +1,166 @@
+#include "tests/random_programs/coverage_templates.h"
+
+namespace kiln::testing {
+namespace {
+
+using Dims = std::vector<std::int64_t>;
+
+/// A program whose inputs have known sizes but for the first one of `batched` ones.
+class Builder {
+ public:
+  Tensor input(const Dims& dims) { return fed(dims, false); }
+  Tensor batched(const Dims& dims) { return fed(dims, true); }
+  /// Outputs and the gradients of their squares with respect to all inputs.
+  Program with_gradients(const std::vector<Tensor>& outputs) {
+    program_.outputs = outputs;
+    Tensor loss = sum(square(outputs[0]));
+    for (std::size_t i = 1; i < outputs.size(); ++i) loss = loss + sum(square(outputs[i]));
+    for (const Tensor& gradient : gradients(loss, program_.inputs)) {
+      if (gradient) program_.outputs.push_back(gradient);
+    }
+    return program_;
+  }
+  Program with(const std::vector<Tensor>& outputs) {
+    program_.outputs = outputs;
+    return program_;
+  }
+
+ private:
+  Tensor fed(const Dims& dims, bool batched) {
+    std::vector<ShapeEntry> shape(dims.begin(), dims.end());
+    if (batched) shape[0] = None;
+    Array array = Array::zeros(dims);
+    for (float& number : array.as<float>()) number = static_cast<float>(draw_.between(-1, 1));
+    const std::string name = "x" + std::to_string(program_.inputs.size());
+    program_.inputs.push_back(placeholder({.shape = Shape(shape), .name = name}));
+    program_.feeds.push_back(std::move(array));
+    return program_.inputs.back();
+  }
+
+  Draw draw_{1};
+  Program program_;
+};
+
+template <bool kBias, bool kRelu>
+Program dense_layer() {
+  Builder builder;
+  Tensor y = dot(builder.batched({5, 4}), builder.input({4, 6}));
+  if (kBias) y = y + builder.input({6});
+  return builder.with({kRelu ? relu(y) : y});
+}
+
+template <bool kBias, bool kRelu>
+Program convolution_layer() {
+  Builder builder;
+  Tensor y = conv2d(builder.batched({2, 5, 5, 3}), builder.input({3, 3, 3, 4}));
+  if (kBias) y = bias_add(y, builder.input({4}));
+  return builder.with({kRelu ? relu(y) : y});
+}
+
+Program images_with_channels_first() {
+  const ConvOptions convolution{.padding = "same", .data_format = "channels_first"};
+  const BiasAddOptions bias{.data_format = "channels_first"};
+  Builder builder;
+  Tensor y = conv2d(builder.batched({2, 3, 6, 6}), builder.input({3, 3, 3, 4}), convolution);
+  y = relu(bias_add(y, builder.input({4}), bias));
+  y = conv2d(y, builder.input({3, 3, 4, 5}), convolution);
+  return builder.with_gradients({y, mean(y, {.axis = {2, 3}})});
+}
+
+Program dense_layers_and_gradients() {
+  Builder builder;
+  const Tensor x = builder.batched({7, 4});
+  const Tensor h = relu(dot(x, builder.input({4, 6})) + builder.input({6}));
+  return builder.with_gradients({softmax(dot(h, builder.input({6, 3})))});
+}
+
+Program filter_gradient() {
+  Builder builder;
+  return builder.with_gradients({conv2d(builder.input({2, 10, 10, 8}),
+                                        builder.input({3, 3, 8, 16}), {.padding = "same"})});
+}
+
+/// Gates by matmuls of their own, as Keras writes an LSTM, with an invariant inside.
+Program lstm_training() {
+  Builder builder;
+  const Tensor x = builder.batched({2, 5, 3});
+  std::vector<Tensor> kernels, recurrent;
+  for (int i = 0; i < 4; ++i) kernels.push_back(builder.input({3, 4}));
+  for (int i = 0; i < 4; ++i) recurrent.push_back(builder.input({4, 4}));
+  const Tensor h0 = builder.batched({2, 4}), c0 = builder.batched({2, 4});
+  const StepFunction step = [&](const Tensor& input, const std::vector<Tensor>& states) {
+    const auto gate = [&](std::size_t i) {
+      return dot(input, tanh(kernels[i])) + dot(states[0], recurrent[i]);
+    };
+    const Tensor c = sigmoid(gate(1)) * states[1] + sigmoid(gate(0)) * tanh(gate(2));
+    const Tensor h = sigmoid(gate(3)) * tanh(c);
+    return StepResult{h, {h, c}};
+  };
+  const RnnResult result = rnn(step, x, {h0, c0});
+  return builder.with_gradients({result.last_output, sum(result.outputs, {.axis = 1})});
+}
+
+/// A state that no step changes, and what is computed of it alone.
+Program loop_with_an_invariant_state() {
+  Builder builder;
+  const Tensor x = builder.batched({2, 5, 3});
+  const Tensor h0 = builder.input({2, 3}), scale = builder.input({2, 3});
+  const StepFunction step = [&](const Tensor& input, const std::vector<Tensor>& states) {
+    const Tensor h = tanh(states[0] * sigmoid(states[1]) + input);
+    return StepResult{h, {h, states[1]}};
+  };
+  return builder.with_gradients({rnn(step, x, {h0, scale}).outputs});
+}
+
+Program half_precision_sums() {
+  Builder builder;
+  const Tensor x = cast(builder.batched({9, 4}), "float16");
+  return builder.with({cast(sum(x, {.axis = 0}), "float32"),
+                       cast(dot(x, cast(builder.input({4, 3}), "float16")), "float32")});
+}
+
+Program statistics() {
+  Builder builder;
+  const Tensor x = builder.batched({6, 3, 4});
+  return builder.with_gradients({mean(x), var(x, {.axis = 1}), max(x), softmax(x)});
+}
+
+/// Large results of short sums, which oneDNN computes faster with AVX-512.
+Program wide_matmul() {
+  Builder builder;
+  return builder.with({dot(builder.input({1024, 8}), builder.input({8, 4096}))});
+}
+
+/// Small results of long sums, as gradients of weights are.
+Program deep_matmul() {
+  Builder builder;
+  return builder.with(
+      {dot(transpose(builder.input({1 << 15, 4})), builder.input({1 << 15, 6}))});
+}
+
+}  // namespace
+
+const std::vector<Template>& coverage_templates() {
+  static const std::vector<Template> all = {
+      {"a matmul", dense_layer<false, false>},
+      {"a matmul and bias", dense_layer<true, false>},
+      {"a matmul and relu", dense_layer<false, true>},
+      {"a matmul, bias and relu", dense_layer<true, true>},
+      {"a convolution", convolution_layer<false, false>},
+      {"a convolution and bias", convolution_layer<true, false>},
+      {"a convolution and relu", convolution_layer<false, true>},
+      {"a convolution, bias and relu", convolution_layer<true, true>},
+      {"images with channels first", images_with_channels_first},
+      {"dense layers and gradients", dense_layers_and_gradients},
+      {"the gradient of a filter", filter_gradient},
+      {"LSTM training", lstm_training},
+      {"a loop with an invariant state", loop_with_an_invariant_state},
+      {"sums in half precision", half_precision_sums},
+      {"statistics", statistics},
+      {"a wide matmul", wide_matmul},
+      {"a deep matmul", deep_matmul},
+  };
+  return all;
+}
+
+}  // namespace kiln::testing
