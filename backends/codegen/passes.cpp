@@ -13,16 +13,19 @@ namespace {
 using ir::NodeRef;
 using ir::Value;
 
+// GraphPass::keeps_bits.
+constexpr bool kKeepsBits = true, kReorders = false;
+
 constexpr GraphPass kPasses[] = {
-    {"expand_composites", expand_composites,
+    {"expand_composites", expand_composites, kReorders,
      "replaces what has an expansion by it: softmax and the like"},
-    {"sink_permutes", sink_permutes,
+    {"sink_permutes", sink_permutes, kReorders,
      "moves permutations around convolutions together, so that they cancel"},
-    {"share_relu_masks", share_relu_masks,
+    {"share_relu_masks", share_relu_masks, kKeepsBits,
      "asks relu's result, not the product that it was taken of, for the gradient's mask"},
-    {"widen_accumulators", widen_accumulators,
+    {"widen_accumulators", widen_accumulators, kReorders,
      "sums float16 and bfloat16 in float32, rounding once"},
-    {"split_reductions", split_reductions,
+    {"split_reductions", split_reductions, kReorders,
      "reduces to one number in two steps, the first over many independent rows"},
 };
 

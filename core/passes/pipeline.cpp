@@ -19,23 +19,30 @@
 namespace kiln::passes {
 namespace {
 
+// Pass::keeps_bits.
+constexpr bool kKeepsBits = true, kReorders = false;
+
 constexpr Pass kPipeline[] = {
-    {"simplify", simplify, "rewrite to a fixed point with the tables of equations"},
+    {"simplify", simplify, kKeepsBits,
+     "rewrite to a fixed point with the tables of equations"},
     // First of the scan passes: the augmented forward loop of a gradient still has the very body
     // of the user's loop, so that they are recognised as one.
-    {"scan_merge", scan_merge, "loops over the same steps that share their beginning become one"},
-    {"scan_hoist_invariants", scan_hoist_invariants,
+    {"scan_merge", scan_merge, kKeepsBits,
+     "loops over the same steps that share their beginning become one"},
+    {"scan_hoist_invariants", scan_hoist_invariants, kKeepsBits,
      "what does not change from step to step is computed once, before the loop"},
-    {"scan_batch_inputs", scan_batch_inputs,
+    {"scan_batch_inputs", scan_batch_inputs, kReorders,
      "products of inputs with invariants become one product for all steps, before the loop"},
     // After hoisting: the operands of the products that are joined are then consts of the loop.
-    {"scan_merge_gates", scan_merge_gates,
+    {"scan_merge_gates", scan_merge_gates, kReorders,
      "products that share an operand become one, of the other operands side by side"},
-    {"scan_push_outputs", scan_push_outputs,
+    {"scan_push_outputs", scan_push_outputs, kReorders,
      "sums and products that no later step reads are computed for all steps, after the loop"},
-    {"scan_drop_unused", scan_drop_unused, "carries, inputs and outputs that nobody reads go"},
+    {"scan_drop_unused", scan_drop_unused, kKeepsBits,
+     "carries, inputs and outputs that nobody reads go"},
     // The scan passes leave slices of concats, reshapes of reshapes and constants.
-    {"simplify", simplify, "again: the scan passes expose constants and movement that cancels"},
+    {"simplify", simplify, kKeepsBits,
+     "again: the scan passes expose constants and movement that cancels"},
 };
 
 bool is_disabled(const PipelineOptions& options, std::string_view name) {

@@ -17,6 +17,9 @@ namespace kiln::passes {
 struct Pass {
   std::string_view name;
   ir::Graph (*run)(const ir::Graph& graph);
+  /// Whether every element keeps its bits where each op is computed by itself (NaN payloads and
+  /// subnormals aside). Else sums may be added in another order.
+  bool keeps_bits;
   std::string_view sentence;
 };
 

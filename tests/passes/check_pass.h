@@ -9,7 +9,8 @@ namespace kiln::test {
 
 using PassFunction = ir::Graph (*)(const ir::Graph&);
 
-/// The pass makes `after` out of `before`, with the same numbers, and then nothing more. Both are
+/// The pass makes `after` out of `before`, with the same numbers (by bits and on special values,
+/// too, where Pass::keeps_bits), and then nothing more. Both are
 /// the lines of a printed graph without its first two; in them $T is a dtype, $N the number of
 /// steps and $R whether the loop runs in reverse. Each combination of float32 and float64, known
 /// and unknown length, forwards and backwards is tried; an unknown length with 0, 1 and 4 steps.

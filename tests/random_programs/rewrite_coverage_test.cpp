@@ -10,7 +10,7 @@
 #include "core/passes/pipeline.h"
 #include "core/rewrite/rules.h"
 #include "runtime/build_graph.h"
-#include "tests/ops/evaluate.h"
+#include "tests/ops/special_values.h"
 #include "tests/random_programs/coverage_templates.h"
 #include "tests/scratch.h"
 
@@ -73,15 +73,6 @@ GraphCase graph_case(const Program& program) {
   return made;
 }
 
-/// Passes whose rewrites keep every bit; the others add up in another order.
-bool keeps_bits(std::string_view pass) {
-  for (const char* exact : {"simplify", "scan_merge", "scan_hoist_invariants", "scan_drop_unused",
-                            "share_relu_masks"}) {
-    if (pass == exact) return true;
-  }
-  return false;
-}
-
 double largest(const Array& array) {
   double result = 1;
   for (const double number : test::doubles(array)) {
@@ -116,7 +107,7 @@ class Followed {
     passes::PipelineOptions options;
     options.report = [&](const passes::PassReport& report) {
       if (report.pass.name == "simplify") count_rules(before.roots());
-      if (report.changed) check("pass", report.pass.name, report.graph.outputs);
+      if (report.changed) check("pass", report.pass, report.graph.outputs);
       before = report.graph;
     };
     passes::run_pipeline(given_.graph, options);
@@ -134,7 +125,7 @@ class Followed {
       values_ = values;
       for (const codegen::GraphPass& pass : codegen::graph_passes()) {
         const std::vector<ir::Value> after = pass.run(results_, library);
-        if (after != results_) check("graph pass", pass.name, after);
+        if (after != results_) check("graph pass", pass, after);
       }
     }
   }
@@ -151,14 +142,19 @@ class Followed {
     rewrite::Simplifier(observe).simplify(roots);
   }
 
-  void check(const std::string& kind, std::string_view name, const std::vector<ir::Value>& after) {
-    INFO(kind << " " << name);
-    counts_.add(kind, name, origin_);
+  /// `pass`: of one of the lists.
+  template <class Pass>
+  void check(const std::string& kind, const Pass& pass, const std::vector<ir::Value>& after) {
+    INFO(kind << " " << pass.name);
+    counts_.add(kind, pass.name, origin_);
     const std::vector<Array> found = evaluated(after);
     REQUIRE(found.size() == values_.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
-      const double tolerance = keeps_bits(name) ? 0 : 2e-5 * largest(values_[i]);
-      CHECK(test::difference(found[i], values_[i], 0, tolerance) == "");
+      const std::string fault =
+          pass.keeps_bits
+              ? test::bit_difference(found[i], values_[i])
+              : test::difference(found[i], values_[i], 0, 2e-5 * largest(values_[i]));
+      CHECK(fault == "");
     }
     results_ = after;
     values_ = found;

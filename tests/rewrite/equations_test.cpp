@@ -4,8 +4,7 @@
 #include "core/ops/build.h"
 #include "core/rewrite/rules.h"
 #include "tests/catch.h"
-#include "tests/ops/evaluate.h"
-#include "tests/rewrite/both_sides.h"
+#include "tests/ops/special_values.h"
 
 #include <set>
 
@@ -55,6 +54,21 @@ Sides sides_of(const Equation& equation, DType dtype, std::mt19937_64& generator
   const ir::Type result{number ? sides.left.dtype() : dtype, numbers.dims};
   sides.right = rewrite::instantiate(equation.right, variables, result);
   return sides;
+}
+
+/// The operands of element i.
+std::string operands_at(const std::vector<Array>& feeds, std::size_t i) {
+  std::string operands;
+  for (const Array& feed : feeds) operands += std::to_string(doubles(feed).at(i)) + " ";
+  return operands;
+}
+
+void check_same(const Array& left, const Array& right, const std::vector<Array>& feeds) {
+  const std::string found = bit_difference(left, right);
+  if (found.empty()) return;
+  const bool is_element = found.rfind("element ", 0) == 0;
+  INFO("operands " << (is_element ? operands_at(feeds, std::stoul(found.substr(8))) : ""));
+  CHECK(found == "");
 }
 
 TEST_CASE("every equation holds for all its dtypes and fires on its own left side") {

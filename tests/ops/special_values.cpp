@@ -1,7 +1,7 @@
-// Special values, and where two results differ by more than bits that nobody promises.
-#include "tests/rewrite/both_sides.h"
+// The grid of special values, and differences by bits.
+#include "tests/ops/special_values.h"
 
-#include "tests/catch.h"
+#include "core/types/text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -108,21 +108,15 @@ Array repeated_specials(const ir::Type& type, std::mt19937_64& generator) {
   return array;
 }
 
-void check_same(const Array& left, const Array& right, const std::vector<Array>& feeds) {
-  REQUIRE(left.dtype() == right.dtype());
-  REQUIRE(left.dims() == right.dims());
-  const std::int64_t at = first_difference(left, right);
-  if (at < 0) return;
-  const auto i = static_cast<std::size_t>(at);
-  std::string operands;
-  for (const Array& feed : feeds) {
-    if (i < static_cast<std::size_t>(feed.size())) {
-      operands += std::to_string(doubles(feed)[i]) + " ";
-    }
+std::string bit_difference(const Array& left, const Array& right) {
+  if (left.dtype() != right.dtype() || left.dims() != right.dims()) {
+    return text(left.dtype(), "[", join_text(left.dims(), ","), "] and ", right.dtype(), "[",
+                join_text(right.dims(), ","), "]");
   }
-  INFO("operands " << operands << "left " << doubles(left)[i] << " right "
-                   << doubles(right)[i]);
-  CHECK(at == -1);
+  const std::int64_t at = first_difference(left, right);
+  if (at < 0) return "";
+  const auto i = static_cast<std::size_t>(at);
+  return text("element ", at, ": ", doubles(left)[i], " and ", doubles(right)[i]);
 }
 
 }  // namespace kiln::test

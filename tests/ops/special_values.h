@@ -1,4 +1,4 @@
-// Evaluating both sides of a rule: operands that are special, and equality by bits.
+// Special operands, and equality by bits: for rules and passes, whose both sides are evaluated.
 #pragma once
 
 #include "tests/ops/evaluate.h"
@@ -19,8 +19,8 @@ std::vector<Array> all_combinations(const std::vector<DType>& dtypes, int random
 /// The special values in a row, over and over, from one of them on.
 Array repeated_specials(const ir::Type& type, std::mt19937_64& generator);
 
-/// Checks equal dtypes, dims and elements by bits. NaN payloads may differ, and subnormals count as
-/// zeros of their sign. `feeds`: for messages, where they have an element for each of the sides'.
-void check_same(const Array& left, const Array& right, const std::vector<Array>& feeds);
+/// Empty for equal dtypes, dims and elements by bits; else the first difference as text. NaN
+/// payloads may differ, and subnormals count as zeros of their sign.
+std::string bit_difference(const Array& left, const Array& right);
 
 }  // namespace kiln::test
