@@ -1,4 +1,4 @@
-// The templates: layers, their gradients, loops, images with channels first, sums in half precision.
+// The templates: layers, their gradients, loops, images, sums in half precision.
 #include "tests/random_programs/coverage_templates.h"
 
 namespace kiln::testing {
