@@ -5,7 +5,9 @@
 
 #include <kiln/error.h>
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,8 +18,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace kiln::runtime {
 namespace {
@@ -43,6 +47,58 @@ void sync_folder(const std::string& path) {
   if (descriptor < 0) return;
   ::fsync(descriptor);  // not every file system can; the rename itself has succeeded
   ::close(descriptor);
+}
+
+/// Whether the rest of a name is what open_beside() puts behind the target's: ".<pid>-<n>.tmp".
+bool is_temporary_suffix(std::string_view suffix) {
+  const auto skip_number = [&] {
+    const std::size_t digits = std::min(suffix.find_first_not_of("0123456789"), suffix.size());
+    suffix.remove_prefix(digits);
+    return digits != 0;
+  };
+  const auto skip = [&](std::string_view expected) {
+    const bool found = suffix.starts_with(expected);
+    if (found) suffix.remove_prefix(expected.size());
+    return found;
+  };
+  return skip(".") && skip_number() && skip("-") && skip_number() && skip(".tmp") &&
+         suffix.empty();
+}
+
+/// Removes a temporary file unless a save, in whatever process, holds its lock.
+void remove_unless_locked(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return;
+  struct stat info = {};
+  const bool is_file = ::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode);
+  if (is_file && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+  ::close(descriptor);
+}
+
+/// Removes what killed saves of `target` left beside it. Failures are no errors of this save.
+void remove_stale(const std::string& target) {
+  const std::filesystem::path path(target);
+  const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+  const std::string name = path.filename().string();
+  DIR* const entries = ::opendir(folder.c_str());
+  if (!entries) return;
+  std::vector<std::string> found;
+  while (const dirent* entry = ::readdir(entries)) {
+    const std::string_view other = entry->d_name;
+    if (!other.starts_with(name) || !is_temporary_suffix(other.substr(name.size()))) continue;
+    found.push_back(text(folder, "/", other));
+  }
+  ::closedir(entries);
+  for (const std::string& one : found) remove_unless_locked(one);
+}
+
+/// Takes the lock of a new temporary file. False when another save removed the file before it was
+/// locked. A file system without locks has no save that removes files either.
+bool lock_own(int descriptor) {
+  while (::flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
+  }
+  struct stat info = {};
+  return ::fstat(descriptor, &info) != 0 || info.st_nlink != 0;
 }
 
 void require_path(const std::string& path) {
@@ -98,6 +154,7 @@ OutputFile::OutputFile(const std::string& path) : path_(path), target_(resolved(
     mode_ = info.st_mode & 0777;
     keep_mode_ = true;
   }
+  remove_stale(target_);
   open_beside();
 }
 
@@ -106,6 +163,10 @@ void OutputFile::open_beside() {
   for (int attempt = 0; attempt < 100; ++attempt) {
     temporary_ = text(target_, ".", ::getpid(), "-", next.fetch_add(1), ".tmp");
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_);
+    if (descriptor_ >= 0 && !lock_own(descriptor_)) {
+      ::close(std::exchange(descriptor_, -1));
+      continue;
+    }
     if (descriptor_ >= 0) {
       if (keep_mode_) ::fchmod(descriptor_, mode_);
       return;
@@ -137,10 +198,10 @@ void OutputFile::write(std::span<const std::byte> bytes) {
 
 void OutputFile::commit() {
   if (::fsync(descriptor_) != 0) fail(errno);
-  const int descriptor = std::exchange(descriptor_, -1);
-  if (::close(descriptor) != 0) fail(errno);
+  // Renamed under the lock: without it another save could remove the file first.
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();
+  ::close(std::exchange(descriptor_, -1));
   sync_folder(target_);
 }
 

@@ -32,7 +32,9 @@ class InputFile {
 };
 
 /// Replaces a file: written under another name in the same folder, renamed by commit(). Without
-/// commit() the file of that name, if any, stays as it was and nothing else is left behind.
+/// commit() the file of that name, if any, stays as it was and nothing else is left behind. The
+/// temporary file is locked (flock) while it is written; those of killed processes, which hold no
+/// lock, are removed by the next OutputFile of the same path.
 class OutputFile {
  public:
   /// IoError when the folder cannot be written, or the path is there and is no regular file.
