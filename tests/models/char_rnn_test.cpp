@@ -196,7 +196,7 @@ TEST_CASE("text that is empty or not there is an error") {
   CHECK(last_line(missing.text) == "char_rnn: --text: cannot read missing.txt");
   const Outcome folder = char_rnn(scratch, "--text .");
   CHECK(folder.status == 1);
-  CHECK(last_line(folder.text) == "char_rnn: --text: cannot read .");
+  CHECK(last_line(folder.text) == "char_rnn: --text: . is not a regular file");
   scratch.write("short.txt", std::string(40, 'a'));
   const Outcome brief = char_rnn(scratch, "--text short.txt --time 36");
   CHECK(brief.status == 1);

@@ -3,11 +3,10 @@
 // draws the loss.
 #include "adam.h"
 #include "curve.h"
+#include "program.h"
 #include "text.h"
 
 #include <kiln/k.h>
-
-#include <CLI/CLI.hpp>
 
 #include <unistd.h>
 
@@ -115,7 +114,7 @@ std::string sample(const CharRnn& model, const Text& text, const Options& o, std
   return out;
 }
 
-int run(const Options& o) {
+void run(const Options& o) {
   if (!o.backend.empty()) K::set_backend(o.backend);
   const K::BackendChoice choice = K::backend_choice();
   std::printf("backend %s (%s)\n", choice.name.c_str(), choice.reason.c_str());
@@ -128,6 +127,7 @@ int run(const Options& o) {
   K::set_random_seed(o.seed);
   CharRnn model(static_cast<std::int64_t>(text.alphabet.size()), o.hidden);
   if (!o.load.empty()) K::load_weights(o.load, model.weights);
+  try_saving(o.save, model.weights);
   std::mt19937 random(static_cast<unsigned>(o.seed));
   std::vector<double> losses;
   const bool terminal = isatty(STDOUT_FILENO) != 0;
@@ -150,7 +150,7 @@ int run(const Options& o) {
     if (step % (every * 5) == 0 && o.steps > 20) {
       std::printf("  | %s\n", sample(model, text, o, random).c_str());
     }
-    std::fflush(stdout);
+    flush_output();
   }
   if (!losses.empty()) {
     std::printf("loss curve: %s\n", draw_curve(losses, "char_rnn_loss.svg").c_str());
@@ -158,7 +158,6 @@ int run(const Options& o) {
   if (!o.save.empty()) K::save_weights(o.save, model.weights);
   std::printf("sample: %s\n", sample(model, text, o, random).c_str());
   std::printf("held-back loss %.4f nats/char\n", held_back_loss(model, text, o));
-  return 0;
 }
 
 int main(int argc, char** argv) {
@@ -174,12 +173,5 @@ int main(int argc, char** argv) {
   app.add_option("--seed", o.seed, "of weights, pieces and samples");
   app.add_option("--save", o.save, "writes the weights (safetensors)");
   app.add_option("--load", o.load, "starts from saved weights");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return run(o);
-  } catch (const std::exception& error) {
-    std::fflush(stdout);  // what was said so far comes before the error
-    std::fprintf(stderr, "char_rnn: %s\n", error.what());
-    return 1;
-  }
+  return run_program(app, argc, argv, [&] { run(o); });
 }

@@ -56,9 +56,18 @@ struct Digits {
   }
 };
 
+/// Of a file of digits, once it is unpacked.
+constexpr std::size_t kMaxText = std::size_t{1} << 30;
+
 /// All lines of a file. Errors: IoError, also for a damaged archive.
 inline std::vector<std::string> read_lines(const std::string& path) {
   const auto fail = [&] { throw kiln::IoError("--data", "", "cannot read " + path); };
+  std::error_code missing;
+  const auto status = std::filesystem::status(path, missing);
+  // Before it is opened: a named pipe would wait for a writer, and a device never ends.
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    throw kiln::IoError("--data", "", path + " is not a regular file");
+  }
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
   if (!file) fail();
   std::string text;
@@ -66,6 +75,7 @@ inline std::vector<std::string> read_lines(const std::string& path) {
   int read = 0;
   while ((read = gzread(file.get(), buffer.data(), buffer.size())) > 0) {
     text.append(buffer.data(), static_cast<std::size_t>(read));
+    if (text.size() > kMaxText) throw kiln::IoError("--data", "", path + " has too many bytes");
   }
   int error = Z_OK;
   gzerror(file.get(), &error);  // also tells of an archive that ends too early

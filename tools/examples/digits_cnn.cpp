@@ -4,10 +4,9 @@
 #include "adam.h"
 #include "digits.h"
 #include "picture.h"
+#include "program.h"
 
 #include <kiln/k.h>
-
-#include <CLI/CLI.hpp>
 
 #include <unistd.h>
 
@@ -135,7 +134,7 @@ std::string draw(const Digits& digits, const std::vector<std::int64_t>& classes)
   return draw_pictures(pictures, 10, "digits_cnn.svg");
 }
 
-int run(const Options& o) {
+void run(const Options& o) {
   if (!o.data_format.empty()) K::set_image_data_format(o.data_format);
   if (!o.backend.empty()) K::set_backend(o.backend);
   const K::BackendChoice choice = K::backend_choice();
@@ -145,6 +144,7 @@ int run(const Options& o) {
   K::set_random_seed(o.seed);
   const DigitsCnn model(o.rate);
   if (!o.load.empty()) K::load_weights(o.load, model.all());
+  try_saving(o.save, model.all());
   std::mt19937 random(static_cast<unsigned>(o.seed));
   std::vector<std::size_t> order(train.size());
   std::iota(order.begin(), order.end(), 0);
@@ -162,17 +162,16 @@ int run(const Options& o) {
       const std::string bar(40 * at / order.size(), '#');
       std::printf("\repoch %d/%d [%-40s] loss %.4f ", epoch, o.epochs, bar.c_str(),
                   loss / static_cast<double>(at));
-      std::fflush(stdout);
+      flush_output();
     }
     std::printf("%sepoch %d loss %.9g\n", terminal ? "\r\033[K" : "", epoch,
                 loss / static_cast<double>(order.size()));
-    std::fflush(stdout);
+    flush_output();
   }
   if (!o.save.empty()) K::save_weights(o.save, model.all());
   const std::vector<std::int64_t> classes = classify(model, held_back);
   std::printf("picture: %s\n", draw(held_back, classes).c_str());
   std::printf("held-back accuracy %.1f %%\n", accuracy(held_back, classes));
-  return 0;
 }
 
 int main(int argc, char** argv) {
@@ -187,12 +186,5 @@ int main(int argc, char** argv) {
   app.add_option("--seed", o.seed);
   app.add_option("--save", o.save, "writes the weights (safetensors)");
   app.add_option("--load", o.load, "starts from saved weights");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return run(o);
-  } catch (const std::exception& error) {
-    std::fflush(stdout);  // what was said so far comes before the error
-    std::fprintf(stderr, "digits_cnn: %s\n", error.what());
-    return 1;
-  }
+  return run_program(app, argc, argv, [&] { run(o); });
 }

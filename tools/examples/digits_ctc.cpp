@@ -4,10 +4,9 @@
 #include "adam.h"
 #include "numbers.h"
 #include "picture.h"
+#include "program.h"
 
 #include <kiln/k.h>
-
-#include <CLI/CLI.hpp>
 
 #include <unistd.h>
 
@@ -131,7 +130,7 @@ void report(const Reader& model, const Digits& held_back, int count) {
   std::printf("held-back numbers read %.1f %%\n", percent(beam));
 }
 
-int run(const Options& o) {
+void run(const Options& o) {
   if (!o.backend.empty()) K::set_backend(o.backend);
   const K::BackendChoice choice = K::backend_choice();
   std::printf("backend %s (%s)\n", choice.name.c_str(), choice.reason.c_str());
@@ -140,6 +139,7 @@ int run(const Options& o) {
   K::set_random_seed(o.seed);
   Reader model(o.units);
   if (!o.load.empty()) K::load_weights(o.load, model.weights);
+  try_saving(o.save, model.weights);
   std::mt19937 random(static_cast<unsigned>(o.seed));
   const bool terminal = isatty(STDOUT_FILENO) != 0;
   const int every = o.steps <= 20 ? 1 : o.steps / 20;
@@ -154,11 +154,10 @@ int run(const Options& o) {
     if (step % every == 0) {
       std::printf("%sstep %d loss %.9g\n", terminal ? "\r\033[K" : "", step, loss.item<float>());
     }
-    std::fflush(stdout);
+    flush_output();
   }
   if (!o.save.empty()) K::save_weights(o.save, model.weights);
   report(model, held_back, o.numbers);
-  return 0;
 }
 
 int main(int argc, char** argv) {
@@ -173,12 +172,5 @@ int main(int argc, char** argv) {
   app.add_option("--seed", o.seed);
   app.add_option("--save", o.save, "writes the weights (safetensors)");
   app.add_option("--load", o.load, "starts from saved weights");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return run(o);
-  } catch (const std::exception& error) {
-    std::fflush(stdout);  // what was said so far comes before the error
-    std::fprintf(stderr, "digits_ctc: %s\n", error.what());
-    return 1;
-  }
+  return run_program(app, argc, argv, [&] { run(o); });
 }

@@ -14,10 +14,14 @@ struct Text {
   std::string train, held_back, alphabet;
 
   void add_file(const std::filesystem::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file.is_open() || std::filesystem::is_directory(path)) {
-      throw kiln::IoError("--text", "", "cannot read " + path.string());
+    std::error_code missing;
+    const auto status = std::filesystem::status(path, missing);
+    // Before it is opened: a named pipe would wait for a writer, and a device never ends.
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+      throw kiln::IoError("--text", "", path.string() + " is not a regular file");
     }
+    std::ifstream file(path, std::ios::binary);
+    if (!file.is_open()) throw kiln::IoError("--text", "", "cannot read " + path.string());
     const std::string all((std::istreambuf_iterator<char>(file)), {});
     const std::size_t cut = all.size() - all.size() / 10;
     train += all.substr(0, cut);

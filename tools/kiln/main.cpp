@@ -1,5 +1,7 @@
 // The command line tool: functions, ops, run, compare, bench.
+#include "core/types/nearest.h"
 #include "core/types/text.h"
+#include "tools/examples/output.h"
 #include "tools/kiln/bench/bench.h"
 #include "tools/kiln/functions.h"
 #include "tools/kiln/module_runner.h"
@@ -9,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <string_view>
@@ -173,9 +176,23 @@ void print_functions(const std::string& name) {
   kiln::tool::print_function(std::cout, name);
 }
 
-}  // namespace
+/// The verb comes first: CLI11 would ask for one and not say which word it did not understand.
+/// Errors: ValueError for a word that is neither a verb nor an option of the program itself.
+void require_verb(CLI::App& app, const std::string& word) {
+  std::vector<std::string> verbs;
+  for (const CLI::App* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());
+  if (std::find(verbs.begin(), verbs.end(), word) != verbs.end()) return;
+  const bool is_option = word.starts_with("-");
+  if (is_option && app.get_option_no_throw(word) != nullptr) return;
+  throw kiln::ValueError(
+      "kiln", "",
+      kiln::text("there is no ", is_option ? "option" : "verb", " '", word, "'",
+                 is_option ? "" : kiln::did_you_mean(word, verbs), "; verbs are ",
+                 kiln::join_text(verbs)));
+}
 
-int main(int argc, char** argv) {
+/// Parses the words and does what they ask for: the status of the program.
+int run_verb(int argc, char** argv) {
   CLI::App app("Kiln: looking inside and running dumped programs");
   app.require_subcommand(1);
   app.set_version_flag("--version", kiln::version());
@@ -186,14 +203,14 @@ int main(int argc, char** argv) {
   ops->add_option("NAME", name);
   auto* functions = app.add_subcommand("functions", "the K functions, or all about one");
   functions->add_option("NAME", name);
-  auto* run_verb = app.add_subcommand("run", "runs a module with random inputs");
+  auto* run_module = app.add_subcommand("run", "runs a module with random inputs");
   auto* compare_verb = app.add_subcommand(
       "compare", "runs a module on two backends, or a graph with and without the passes");
-  run_verb->add_option("--backend", backend);
+  run_module->add_option("--backend", backend);
   CompareOptions compared;
   add_compare_options(compare_verb, compared);
   auto* dump_verb = app.add_subcommand("dump", "writes the stages that a module is compiled in");
-  for (auto* verb : {run_verb, compare_verb, dump_verb}) {
+  for (auto* verb : {run_module, compare_verb, dump_verb}) {
     verb->add_option("FILE", file, ".kir text or binary")->required();
     verb->add_option("--random", seed, "seed of the inputs");
     verb->add_option("--dim", dims, "NAME=SIZE of an unknown size; others are 3");
@@ -202,29 +219,43 @@ int main(int argc, char** argv) {
   add_dump_options(dump_verb, dumped);
   kiln::bench::Options bench;
   add_bench(app, bench);
-  CLI11_PARSE(app, argc, argv);
+  if (argc > 1) require_verb(app, argv[1]);
   try {
-    if (app.got_subcommand("bench")) {
-      kiln::bench::run(bench);
-      return 0;
-    }
-    if (*compare_verb) return compare(file, compared, run_options(seed, dims));
-    if (*dump_verb) {
-      dump(file, dumped, run_options(seed, dims));
-    } else if (*run_verb) {
-      run(file, backend, run_options(seed, dims));
-    } else if (*functions) {
-      print_functions(name);
-    } else if (name.empty()) {
-      kiln::tool::print_ops(std::cout);
-    } else {
-      kiln::tool::print_op(std::cout, name);
-    }
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& asked) {  // also --help
+    return app.exit(asked);
+  }
+  if (app.got_subcommand("bench")) {
+    kiln::bench::run(bench);
+  } else if (*compare_verb) {
+    return compare(file, compared, run_options(seed, dims));
+  } else if (*dump_verb) {
+    dump(file, dumped, run_options(seed, dims));
+  } else if (*run_module) {
+    run(file, backend, run_options(seed, dims));
+  } else if (*functions) {
+    print_functions(name);
+  } else if (name.empty()) {
+    kiln::tool::print_ops(std::cout);
+  } else {
+    kiln::tool::print_op(std::cout, name);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    reserve_output();
+    const int status = run_verb(argc, argv);
+    flush_output();
+    return status;
   } catch (const std::exception& error) {
+    std::cout.flush();
     const std::string_view fact = error.what();
     const bool is_named = fact.rfind("kiln: ", 0) == 0 || fact.rfind("kiln ", 0) == 0;
     std::cerr << (is_named ? "" : "kiln: ") << fact << "\n";
     return 1;
   }
-  return 0;
 }

@@ -71,7 +71,8 @@ std::string name_of(const ir::Value& argument) {
   if (const auto* variable = std::get_if<ir::VariableAttrs>(&argument.node->attrs)) {
     return "variable " + variable->name;
   }
-  return "placeholder " + argument.node->as<ir::PlaceholderAttrs>().name;
+  const std::string& name = argument.node->as<ir::PlaceholderAttrs>().name;
+  return "placeholder " + (name.empty() ? "(unnamed)" : name);
 }
 
 /// An allocation beyond what the machine has may succeed, and end the process when it is used.

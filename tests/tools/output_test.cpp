@@ -1,0 +1,73 @@
+// What every program promises: output that could not be written is an error, and a verb that is not
+// understood is named.
+#include "tests/catch.h"
+#include "tests/process.h"
+#include "tests/scratch.h"
+
+#include <sys/stat.h>
+
+#include <string>
+#include <vector>
+
+using kiln::testing::Outcome;
+using kiln::testing::run_shell;
+using kiln::testing::Scratch;
+
+namespace {
+
+const std::string kKiln = "'" KILN_BINARY_DIR "/bin/kiln' ";
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("kiln ends with an error when standard output is full or closed") {
+  for (const char* arguments : {"ops", "ops tanh", "functions", "functions dot", "--help",
+                                "--version", "run --help"}) {
+    INFO(arguments);
+    const Outcome full = run_shell(kKiln + arguments + " > /dev/full");
+    CHECK(full.status == 1);
+    CHECK(full.text == "kiln: standard output cannot be written: No space left on device\n");
+    const Outcome closed = run_shell(kKiln + arguments + " >&-");
+    CHECK(closed.status == 1);
+    CHECK(closed.text == "kiln: standard output cannot be written: Bad file descriptor\n");
+    CHECK(run_shell(kKiln + arguments).status == 0);
+  }
+}
+
+TEST_CASE("kiln names the word that it did not understand, and the nearest verb") {
+  const std::string verbs = "; verbs are ops, functions, run, compare, dump, bench\n";
+  const std::vector<std::pair<std::string, std::string>> rows{
+      {"nonsense", "there is no verb 'nonsense'"},
+      {"dupm", "there is no verb 'dupm'; did you mean 'dump'?"},
+      {"functoins dot", "there is no verb 'functoins'; did you mean 'functions'?"},
+      {"''", "there is no verb ''"},
+      {"--nonsense", "there is no option '--nonsense'"},
+      {"--nonsense ops", "there is no option '--nonsense'"}};
+  for (const auto& [arguments, message] : rows) {
+    const Outcome outcome = run_shell(kKiln + arguments);
+    INFO(arguments);
+    CHECK(outcome.status == 1);
+    CHECK(outcome.text == "kiln: " + message + verbs);
+  }
+  CHECK(has(run_shell(kKiln + "ops --nonsense").text, "--nonsense"));
+  CHECK(has(run_shell(kKiln).text, "--help"));
+}
+
+TEST_CASE("kiln reads no file that never ends") {
+  const Scratch scratch;
+  const std::string pipe = scratch.path("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  for (const std::string& path : {pipe, std::string("/dev/zero")}) {
+    for (const std::string& line :
+         {"run '" + path + "'", "compare --backends cpu,cpu '" + path + "'",
+          "dump '" + path + "' '" + scratch.path("d") + "'"}) {
+      const Outcome outcome = run_shell(kKiln + line);
+      INFO(line);
+      CHECK(outcome.status == 1);
+      CHECK(outcome.text == "kiln: " + path + " is not a regular file\n");
+    }
+  }
+}
