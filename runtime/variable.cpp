@@ -53,6 +53,9 @@ std::vector<std::int64_t> sizes_of(const Shape& shape) {
     if (!dim.is_static()) Call::value_error("shape", text("shape holds the unknown size ", dim));
     sizes.push_back(dim.value());
   }
+  if (sizes.size() > Array::kMaxRank) {
+    Call::value_error("shape", text("rank ", sizes.size(), " exceeds ", Array::kMaxRank));
+  }
   return sizes;
 }
 

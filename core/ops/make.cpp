@@ -40,6 +40,16 @@ void check_dtype(Op op, Inference& inference) {
   inference.type_error(text(d.name, " does not take ", dtype));
 }
 
+/// Modules (core/module/module.h) and arrays hold no type of a higher rank.
+constexpr int kMaxRank = 64;
+
+void check_ranks(const Inference& inference, const std::vector<Type>& types) {
+  for (const Type& type : types) {
+    if (type.rank() <= kMaxRank) continue;
+    inference.value_error(text("rank ", type.rank(), " exceeds ", kMaxRank));
+  }
+}
+
 bool same_guard(const Guard& a, const Guard& b) {
   return a.kind == b.kind && a.left == b.left && a.right == b.right && a.fact == b.fact;
 }
@@ -99,6 +109,7 @@ NodeRef make_node(Op op, Attrs attrs, std::vector<Value> operands) {
   Inference inference(op, attrs, operands, nullptr);
   check_dtype(op, inference);
   std::vector<Type> types = def(op).infer(inference);
+  check_ranks(inference, types);
   return intern(op, std::move(attrs), std::move(operands), std::move(types), origin);
 }
 
