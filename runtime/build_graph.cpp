@@ -20,7 +20,7 @@ std::string label(const Value& value) {
   const bool is_variable = value.node->op == ir::Op::Variable;
   const std::string& name = is_variable ? value.node->as<ir::VariableAttrs>().name
                                         : value.node->as<ir::PlaceholderAttrs>().name;
-  return name.empty() ? text(value.type()) : text(name, " ", value.type());
+  return text(name.empty() ? "unnamed" : name, " ", value.type());
 }
 
 std::vector<Value> input_values(const std::vector<Tensor>& inputs) {

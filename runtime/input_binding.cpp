@@ -9,6 +9,20 @@
 #include <algorithm>
 
 namespace kiln::runtime {
+namespace {
+
+/// "axis 0 of input 1 (unnamed)" for the size of an unnamed input, else what the dim prints as.
+std::string name_of(const ir::Dim& dim, const std::vector<ir::Value>& inputs) {
+  for (std::size_t i = 0; i < inputs.size() && dim.as_symbol(); ++i) {
+    if (!inputs[i].node->as<ir::PlaceholderAttrs>().name.empty()) continue;
+    const auto axis = std::find(inputs[i].dims().begin(), inputs[i].dims().end(), dim);
+    if (axis == inputs[i].dims().end()) continue;
+    return text("axis ", axis - inputs[i].dims().begin(), " of input ", i, " (unnamed)");
+  }
+  return text(dim);
+}
+
+}  // namespace
 
 InputBinding::InputBinding(std::string function, const std::vector<ir::Value>& inputs,
                            const std::vector<ir::Guard>& guards)
@@ -21,20 +35,26 @@ InputBinding::InputBinding(std::string function, const std::vector<ir::Value>& i
       symbols_.push_back(*symbol);
       places_.push_back({inputs_.size(), axis});
     }
-    inputs_.push_back({input.type(), input.node->as<ir::PlaceholderAttrs>().name, {}});
+    inputs_.push_back({input.type(), input.node->as<ir::PlaceholderAttrs>().name,
+                       text(input.type()), {}, {}});
   }
   for (Input& input : inputs_) {
-    for (const ir::Dim& dim : input.type.dims) input.sizes.emplace_back(dim, symbols_);
+    for (const ir::Dim& dim : input.type.dims) {
+      input.sizes.emplace_back(dim, symbols_);
+      input.size_texts.push_back(text(dim));
+    }
   }
   for (const ir::Guard& guard : guards) {
-    GuardSizes made{guard, {guard.left, symbols_}, {guard.right, symbols_}};
+    GuardSizes made{guard, {guard.left, symbols_}, {guard.right, symbols_},
+                    name_of(guard.left, inputs), name_of(guard.right, inputs)};
     if (made.left.is_bound() && made.right.is_bound()) guards_.push_back(std::move(made));
   }
 }
 
 std::string InputBinding::describe(std::size_t i) const {
-  const std::string& name = inputs_[i].name;
-  return text("inputs[", i, "] (", name, name.empty() ? "" : " ", inputs_[i].type, ")");
+  const Input& input = inputs_[i];
+  if (input.name.empty()) return text("input ", i, " (unnamed) ", input.type_text);
+  return text("inputs[", i, "] (", input.name, " ", input.type_text, ")");
 }
 
 void InputBinding::check_count(std::size_t given) const {
@@ -61,8 +81,9 @@ void InputBinding::check_input(std::size_t i, std::span<const std::int64_t> give
     if (!input.sizes[axis].is_bound()) continue;
     const std::int64_t value = input.sizes[axis](values);
     if (value == given[axis]) continue;
-    const ir::Dim& dim = input.type.dims[axis];
-    fail(i, given, dim.is_static() ? "" : text("; ", dim, " is ", value, " by another input"));
+    const bool is_known = input.type.dims[axis].is_static();
+    fail(i, given,
+         is_known ? "" : text("; ", input.size_texts[axis], " is ", value, " by another input"));
   }
 }
 
@@ -71,9 +92,9 @@ void InputBinding::check_guard(const GuardSizes& sizes, std::span<const std::int
   const ir::Guard& guard = sizes.guard;
   const bool holds = guard.kind == ir::Guard::Kind::Equal ? left == right : left <= right;
   if (holds) return;
-  std::string in_call = guard.left.is_static() ? "" : text(guard.left, " is ", left);
+  std::string in_call = guard.left.is_static() ? "" : text(sizes.left_name, " is ", left);
   if (!guard.right.is_static()) {
-    in_call += text(in_call.empty() ? "" : " and ", guard.right, " is ", right);
+    in_call += text(in_call.empty() ? "" : " and ", sizes.right_name, " is ", right);
   }
   throw ValueError("", "", text(guard.fact, "; in this call ", in_call), guard.origin.where);
 }

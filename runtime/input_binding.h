@@ -17,13 +17,15 @@ class InputBinding {
   using DimSpans = std::span<const std::span<const std::int64_t>>;
 
   InputBinding() = default;
+  /// Sizes have the names in messages that they print as here (core/ir/input_names.h).
   InputBinding(std::string function, const std::vector<ir::Value>& inputs,
                const std::vector<ir::Guard>& guards);
 
   std::size_t count() const { return inputs_.size(); }
   const ir::Type& type(std::size_t i) const { return inputs_[i].type; }
   const std::string& name(std::size_t i) const { return inputs_[i].name; }
-  /// "inputs[1] (y float32[None,10])": how messages name an input.
+  /// "inputs[1] (y float32[y.0,10])", "input 1 (unnamed) float32[input_1.0,10]": how messages name
+  /// an input.
   std::string describe(std::size_t i) const;
   /// The symbols that inputs give a value to.
   std::span<const ir::Symbol> symbols() const { return symbols_; }
@@ -38,7 +40,9 @@ class InputBinding {
   struct Input {
     ir::Type type;
     std::string name;
-    std::vector<ir::DimProgram> sizes;  // one per axis
+    std::string type_text;
+    std::vector<ir::DimProgram> sizes;    // one per axis
+    std::vector<std::string> size_texts;  // likewise
   };
   struct Place {  // where the value of a symbol comes from
     std::size_t input, axis;
@@ -46,6 +50,7 @@ class InputBinding {
   struct GuardSizes {
     ir::Guard guard;
     ir::DimProgram left, right;
+    std::string left_name, right_name;
   };
   void check_input(std::size_t i, std::span<const std::int64_t> given,
                    std::span<const std::int64_t> values) const;

@@ -1,6 +1,7 @@
 // Guards, passes, module, the backend's compile; then what each call needs to know of the program.
 #include "runtime/program.h"
 
+#include "core/ir/input_names.h"
 #include "core/ir/traverse.h"
 #include "core/module/module.h"
 #include "core/module/write.h"
@@ -124,6 +125,13 @@ ir::Graph run_passes(Program& program) {
   return passes::run_pipeline(program.user_graph, options);
 }
 
+/// What is checked of each call, in the names that its messages have.
+void bind_inputs(Program& program) {
+  const ir::InputNames names(program.user_graph.inputs);
+  program.guards = ir::collect_guards(program.user_graph.roots());
+  program.binding = InputBinding(program.name, program.user_graph.inputs, program.guards);
+}
+
 void compile_module(Program& program, const module::Module& compiled) {
   Clock::time_point start = Clock::now();
   const module::Encoded encoded = module::write_module(compiled);
@@ -152,8 +160,7 @@ module::Module compile_graph(Program& program) {
   const UsualFloatState usual;
   const Clock::time_point start = Clock::now();
   if (program.dumps) dump_user_graph(program, *program.dumps);
-  program.guards = ir::collect_guards(program.user_graph.roots());
-  program.binding = InputBinding(program.name, program.user_graph.inputs, program.guards);
+  bind_inputs(program);
   program.graph = run_passes(program);
   module::Module compiled = module::make_module(program.graph, program.guards, program.name);
   if (program.dumps) dump_module(program, *program.dumps);

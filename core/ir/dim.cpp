@@ -3,6 +3,7 @@
 #include "core/ir/dim.h"
 
 #include "core/ir/checked_size.h"
+#include "core/ir/input_names.h"
 #include "core/ir/node.h"
 #include "core/types/text.h"
 
@@ -143,7 +144,7 @@ std::optional<Dim> exact_quotient(const Dim& a, const Dim& b) {
 
 std::string to_text(const Atom& atom) {
   const char* const names[] = {"", "floordiv", "mod", "max", "min"};
-  if (atom->kind == DimAtomKind::Symbol) return atom->symbol.name;
+  if (atom->kind == DimAtomKind::Symbol) return InputNames::name_of(atom->symbol);
   return text(names[static_cast<int>(atom->kind)], "(", atom->left, ",", atom->right, ")");
 }
 

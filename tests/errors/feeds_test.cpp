@@ -36,11 +36,11 @@ TEST_CASE("feeds of another shape, dtype or number") {
       {__LINE__, Fault::Value, [&] { f({good, Array{1, 2, 3}, yes}); },
        "f: inputs[1] (i int32[2]) was fed an array of shape [3]"},
       {__LINE__, Fault::Value, [&] { f({good, index, Array{true, true}}); },
-       "f: inputs[2] (bool[]) was fed an array of shape [2]"},
+       "f: input 2 (unnamed) bool[] was fed an array of shape [2]"},
       {__LINE__, Fault::Type, [&] { f({good, Array{0.5f, 1.f}, yes}); },
        "f: inputs[1] (i int32[2]) was fed an array of dtype float32"},
       {__LINE__, Fault::Type, [&] { f({good, index, Array(1.0)}); },
-       "f: inputs[2] (bool[]) was fed an array of dtype float64"},
+       "f: input 2 (unnamed) bool[] was fed an array of dtype float64"},
       {__LINE__, Fault::Value, [&] { f({index, index, yes}); },
        "f: inputs[0] (x float32[x.0,3]) was fed an array of shape [2]"},
   }, __FILE__);
