@@ -64,8 +64,11 @@ Beginning beginning(const Value& x, const OptionalOperand& initializer, bool fro
                                     ")"));
   }
   const Dim at = from_right ? size - 1 : Dim(0);
-  const Value first = ir::slice_axis(x, 0, at, at + 1);
-  const Value rest = from_right ? ir::slice_axis(x, 0, 0, at) : ir::slice_axis(x, 0, 1, size);
+  Dims least(x.dims().size(), Dim(0));
+  least[0] = 1;
+  const Value some = ir::fits(x, least);  // where the size is known at the call alone
+  const Value first = ir::slice_axis(some, 0, at, at + 1);
+  const Value rest = from_right ? ir::slice_axis(some, 0, 0, at) : ir::slice_axis(some, 0, 1, size);
   return {ir::reshape(first, element_type(x).dims), rest};
 }
 

@@ -67,6 +67,10 @@ std::vector<Type> infer_fits(Inference& in) {
     in.value_error(text(sizes.size(), " sizes for rank ", x.rank()));
   }
   for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i].is_one()) {
+      in.require_less_equal(1, x.dims[i], "axis ", i, " is empty");
+      continue;
+    }
     in.require_less_equal(sizes[i], x.dims[i], "a window over ", sizes[i],
                           " elements does not fit into ", x.dims[i], " of axis ", i);
   }

@@ -1,6 +1,7 @@
 // Group P: map_fn, foldl, foldr. Expected values are by hand: f of each element, and the nested
 // calls that the specification writes out.
 #include "tests/catch.h"
+#include "tests/error_text.h"
 #include "tests/k/row.h"
 #include "tests/misuse.h"
 
@@ -221,6 +222,23 @@ const std::vector<Misuse> kErrors = {
 };
 
 }  // namespace
+
+TEST_CASE("folds over an axis that is empty at the call say so", "[k]") {
+  const auto build = [](bool from_right) {
+    const Tensor x = placeholder({.shape = {None, 2}, .name = "x"});
+    const auto add = [](const Tensor& a, const Tensor& b) { return a + b; };
+    const Tensor all = from_right ? foldr(add, x) : foldl(add, x);
+    return function({x}, {all}, {.backend = tested_backend()});
+  };
+  for (const bool from_right : {false, true}) {
+    const Function f = build(from_right);
+    CHECK(testing::error_text<ValueError>([&] { f({Array::zeros({0, 2})}); }) ==
+          std::string(from_right ? "foldr" : "foldl") +
+              ": axis 0 is empty (float32[x.0,2]); in this call x.0 is 0");
+    CHECK(f({Array::full({1, 2}, 3)})[0] == Array{3.f, 3.f});
+    CHECK(f({Array::full({4, 2}, 3)})[0] == Array{12.f, 12.f});
+  }
+}
 
 TEST_CASE("map_fn, foldl and foldr", "[k]") { run(higher_order_rows()); }
 
