@@ -6,10 +6,13 @@
 #include "core/kiln/sizing_call_impl.h"
 #include "core/kiln/sparse_impl.h"
 #include "core/ops/lambda_builder.h"
+#include "core/types/counted.h"
 
 #include <kiln/context.h>
 
+#include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace kiln {
 
@@ -171,6 +174,38 @@ Value interleaved(const Value& labels) {
   return ir::concat({ir::reshape(pairs, {2 * count}), blanks({1})}, 0);
 }
 
+/// A module's list of results, which ends with log_prob, holds no more.
+constexpr std::int64_t kMaxPaths = 65535;
+
+/// How many sequences of `labels` labels can be in `steps` steps, where a label directly behind
+/// itself needs a blank between; at most kMaxPaths + 1.
+std::int64_t count_sequences(std::int64_t steps, std::int64_t labels) {
+  constexpr std::int64_t kMany = kMaxPaths + 1;
+  if (labels == 0) return 1;
+  labels = std::min(labels, kMany);
+  // Sequences whose shortest alignment has t - 1 and t steps. An empty one has no last label.
+  std::int64_t all = 1, before = 0, here = 0;
+  for (std::int64_t t = 1; t <= steps && all < kMany; ++t) {
+    const std::int64_t next = t == 1 ? labels : (labels - 1) * here + before;
+    before = std::exchange(here, std::min(next, kMany));
+    all = std::min(all + here, kMany);
+  }
+  return all;
+}
+
+/// As many as y_pred's sizes allow, as far as they are known.
+void require_existing_paths(std::int64_t paths, const Value& y_pred) {
+  const Dim& steps = y_pred.dims()[1];
+  const Dim& classes = y_pred.dims()[2];
+  if (!classes.is_static() || (!steps.is_static() && classes.value() > 1)) return;
+  const std::int64_t count =
+      count_sequences(steps.is_static() ? steps.value() : 1, classes.value() - 1);
+  if (paths <= count) return;
+  Call::value_error("top_paths", text("top_paths ", paths, " exceeds the ",
+                                      counted(static_cast<std::size_t>(count), "sequence"),
+                                      " of labels that there can be (y_pred ", y_pred.type(), ")"));
+}
+
 void require_paths(const CtcDecodeOptions& options) {
   if (options.beam_width < 1) {
     Call::value_error("beam_width", text("beam_width is ", options.beam_width));
@@ -181,6 +216,9 @@ void require_paths(const CtcDecodeOptions& options) {
   if (options.top_paths > options.beam_width) {
     Call::value_error("top_paths", text("top_paths ", options.top_paths, " exceeds beam_width ",
                                         options.beam_width));
+  }
+  if (options.top_paths > kMaxPaths) {
+    Call::value_error("top_paths", text("top_paths ", options.top_paths, " exceeds ", kMaxPaths));
   }
 }
 
@@ -199,7 +237,10 @@ CtcDecoded ctc_decode(const Operand& y_pred, const Operand& input_length,
   if (equal(raw.dims()[0], lengths.dims()[0]) == ir::Answer::No) {
     Call::value_error("input_length", text("batch sizes differ", types));
   }
-  if (!options.greedy) require_paths(options);
+  if (!options.greedy) {
+    require_paths(options);
+    require_existing_paths(options.top_paths, raw);
+  }
   const Dim samples = raw.dims()[0];
   const std::int64_t paths = options.greedy ? 1 : options.top_paths;
   std::vector<ir::Type> results;

@@ -3,7 +3,7 @@
 
 #include "core/ir/symbol_source.h"
 
-#include <algorithm>
+#include <unordered_set>
 
 namespace kiln {
 
@@ -21,10 +21,11 @@ std::vector<Value> sizing_call(const char* function, std::string payload,
   // Equal operands give equal sizes, in every step of a loop.
   inputs.insert(inputs.begin(), ir::scalar_constant_int(DType::Int64, 0));
   const ir::NodeRef call = ir::make_node(Op::HostCall, std::move(attrs), std::move(inputs));
-  const std::vector<ir::Symbol> own = own_symbols(*call);
+  std::unordered_set<std::int64_t> own;
+  for (const ir::Symbol& symbol : own_symbols(*call)) own.insert(symbol.id);
   const auto source = std::make_shared<const ir::SymbolSource>(ir::SymbolSource{call});
   const auto with_source = [&](const ir::Symbol& symbol) -> std::optional<Dim> {
-    if (std::find(own.begin(), own.end(), symbol) == own.end()) return std::nullopt;
+    if (own.count(symbol.id) == 0) return std::nullopt;
     return Dim::of({symbol.id, symbol.name, source});
   };
   std::vector<Value> values;

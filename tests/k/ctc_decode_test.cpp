@@ -1,6 +1,7 @@
 // Group O: ctc_decode. Beams are compared with the most probable of all label sequences, with a
 // search written here over probabilities in a map, and with the figures of Keras' own tests.
 #include "tests/catch.h"
+#include "tests/deep.h"
 #include "tests/error_text.h"
 #include "tests/k/ctc.h"
 #include "tests/misuse.h"
@@ -266,7 +267,7 @@ TEST_CASE("the blank alone, and scores that are no numbers", "[k]") {
   CHECK(beam.decoded[0] == i64({1, 0}, {}));
   CHECK(beam.log_prob == f32({1, 1}, {0}));
   const Array bad = f32({1, 2, 2}, {kNaN, kNaN, kNaN, kInf});
-  CHECK(decode(bad, {2}, {.greedy = false, .beam_width = 3, .top_paths = 3}).decoded.size() == 3);
+  CHECK(decode(bad, {2}, {.greedy = false, .beam_width = 3, .top_paths = 2}).decoded.size() == 2);
   CHECK(decode(bad, {2}, {}).decoded.size() == 1);
   const Found never = decode(Array::zeros({1, 2, 2}), {2}, {.greedy = false, .beam_width = 3});
   CHECK(never.log_prob.item<float>() == Approx(std::log(0.75)).epsilon(1e-5));  // epsilon alone
@@ -314,7 +315,58 @@ TEST_CASE("misuse of decoding", "[k]") {
       {__LINE__ + 1, Fault::Value,
        [&] { ctc_decode(y, flat, {.greedy = false, .beam_width = 2, .top_paths = 3}); },
        "ctc_decode: top_paths 3 exceeds beam_width 2"},
+      {__LINE__ + 3, Fault::Value,
+       [&] {
+         ctc_decode(of({2, None, 4}, "float32"), flat,
+                    {.greedy = false, .beam_width = 1'000'000'000, .top_paths = 1'000'000'000});
+       },
+       "ctc_decode: top_paths 1000000000 exceeds 65535"},
+      {__LINE__ + 3, Fault::Value,
+       [&] {
+         ctc_decode(of({2, None, 1}, "float32"), flat,
+                    {.greedy = false, .beam_width = 9, .top_paths = 2});
+       },
+       "ctc_decode: top_paths 2 exceeds the 1 sequence of labels that there can be (y_pred "
+       "float32[2,p.1,1])"},
   }, __FILE__);
+}
+
+TEST_CASE("as many paths are decoded as there can be, and no more", "[k]") {
+  for (const int steps : {0, 1, 2, 3, 4}) {
+    for (const int classes : {1, 2, 3}) {
+      INFO(steps << " steps, " << classes << " classes");
+      const std::vector<float> even(static_cast<std::size_t>(steps * classes), 0.5f);
+      const std::size_t count =
+          steps == 0 ? 1 : by_alignments(even, steps, classes).size();
+      const Tensor y = placeholder({.shape = {1, steps, classes}});
+      const Tensor n = constant({steps}, {.dtype = "int32"});
+      const auto paths = [&](std::size_t top) {
+        return ctc_decode(y, n, {.greedy = false,
+                                 .beam_width = 1000,
+                                 .top_paths = static_cast<std::int64_t>(top)});
+      };
+      const Array logs = function({y}, {paths(count).log_prob}, {.backend = tested_backend()})(
+          {Array::full({1, steps, classes}, 0.5)})[0];
+      for (const float log : logs.as<float>()) CHECK(std::isfinite(log));
+      CHECK_THROWS_AS(paths(count + 1), ValueError);
+    }
+  }
+}
+
+TEST_CASE("decoding thousands of paths takes time in proportion to their number", "[k]") {
+  check_linear(8000, [](std::size_t length, Laps& laps) {
+    const auto paths = static_cast<std::int64_t>(length);
+    const Tensor y = placeholder({.shape = {None, None, 8}});
+    const Tensor n = placeholder({.shape = {None}, .dtype = "int32"});
+    const CtcDecoded found =
+        ctc_decode(y, n, {.greedy = false, .beam_width = paths, .top_paths = paths});
+    laps.end("build");
+    const Function f = function({y, n}, found.decoded, {.backend = "reference"});
+    laps.end("function");
+    const std::vector<Array> values = f({Array::full({1, 9, 8}, 0.1), Array{9}});
+    laps.end("call");
+    if (values.size() != length) throw ValueError("", "", "another number of paths");
+  });
 }
 
 TEST_CASE("scores and lengths that cannot be decoded are errors of the call", "[k]") {
