@@ -43,6 +43,11 @@ std::int64_t count_elements(const std::vector<std::int64_t>& dims) {
   return count;
 }
 
+void require_known(DType dtype) {
+  if (static_cast<int>(dtype) < kDTypeCount) return;
+  throw TypeError("Array", "dtype", text("dtype ", dtype, " is not known"));
+}
+
 void require_bytes(std::int64_t size, DType dtype) {
   std::int64_t bytes = 0;
   if (!__builtin_mul_overflow(size, static_cast<std::int64_t>(dtype_bytes(dtype)), &bytes)) return;
@@ -66,6 +71,7 @@ struct Array::Elements {
 
 Array::Array(DType dtype, std::vector<std::int64_t> dims)
     : dtype_(dtype), dims_(std::move(dims)), size_(count_elements(dims_)) {
+  require_known(dtype_);
   require_bytes(size_, dtype_);
 }
 
@@ -139,6 +145,7 @@ Array Array::zeros(std::vector<std::int64_t> dims, DType dtype) {
 }
 
 Array Array::full(std::vector<std::int64_t> dims, double value, DType dtype) {
+  require_known(dtype);
   const std::vector<std::byte> element = ir::scalar_bytes(dtype, value);
   Array array(dtype, std::move(dims));
   array.allocate();

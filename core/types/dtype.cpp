@@ -5,6 +5,10 @@
 
 namespace kiln {
 
-std::ostream& operator<<(std::ostream& out, DType dtype) { return out << dtype_name(dtype); }
+std::ostream& operator<<(std::ostream& out, DType dtype) {
+  const auto number = static_cast<int>(dtype);
+  if (number >= kDTypeCount) return out << "DType(" << number << ")";
+  return out << dtype_name(dtype);
+}
 
 }  // namespace kiln

@@ -1,0 +1,47 @@
+// Numbers that are no DType, as they come from a file or from uninitialised memory: a TypeError of
+// every function that takes one.
+#include "tests/catch.h"
+#include "tests/error_text.h"
+
+#include <kiln/k.h>
+
+#include <array>
+#include <functional>
+#include <sstream>
+
+using namespace kiln;
+using kiln::testing::error_text;
+
+TEST_CASE("arrays of an unknown dtype are type errors") {
+  const std::array<float, 2> elements{1, 2};
+  for (const int number : {13, 99, 255}) {
+    const auto wrong = static_cast<DType>(number);
+    const std::string expected = "Array: dtype DType(" + std::to_string(number) + ") is not known";
+    const std::function<void()> calls[] = {
+        [&] { Array::zeros({2}, wrong); }, [&] { Array::zeros({0}, wrong); },
+        [&] { Array::full({2}, 1, wrong); }, [&] { Array::copy_of(elements.data(), {2}, wrong); },
+        [&] { Array::view(elements.data(), {2}, wrong); }, [&] { Array{1.f}.astype(wrong); },
+        [&] { Array{true}.astype(wrong); }};
+    for (const auto& call : calls) CHECK(error_text<TypeError>(call) == expected);
+    std::ostringstream out;
+    out << wrong;
+    CHECK(out.str() == "DType(" + std::to_string(number) + ")");
+  }
+}
+
+TEST_CASE("views of an unknown dtype are type errors of the call") {
+  const Tensor x = placeholder({.shape = {2}, .dtype = "float32", .name = "x"});
+  const Function f = function({x}, {x * 2}, {.name = "f", .backend = "reference"});
+  const std::vector<std::int64_t> dims{2};
+  std::array<float, 2> in{1, 2}, out{};
+  const auto wrong = static_cast<DType>(99);
+  const ArrayView good[] = {{DType::Float32, in.data(), dims}}, bad[] = {{wrong, in.data(), dims}};
+  const MutableArrayView to[] = {{DType::Float32, out.data(), dims}};
+  const MutableArrayView bad_to[] = {{wrong, out.data(), dims}};
+  CHECK(error_text<TypeError>([&] { f.call_into(bad, to); }) ==
+        "f: inputs[0] (x float32[2]) was fed a view of dtype DType(99)");
+  CHECK(error_text<TypeError>([&] { f.call_into(good, bad_to); }) ==
+        "f: outputs[0] is float32[2] but the view is DType(99)[2]");
+  f.call_into(good, to);
+  CHECK(out == std::array<float, 2>{2, 4});
+}
