@@ -1,5 +1,5 @@
-// Placeholders without a name, and those that share one: messages tell them apart by the place among
-// the inputs.
+// Placeholders without a name, and those that share one: messages tell them apart by the place
+// among the inputs.
 #include "tests/catch.h"
 #include "tests/misuse.h"
 
@@ -8,7 +8,9 @@ namespace {
 
 using testing::Fault;
 
-Tensor unnamed(const Shape& shape) { return placeholder({.shape = shape, .dtype = "float32"}); }
+Tensor unnamed(const Shape& shape, Where where = Where::here()) {
+  return placeholder({.shape = shape, .dtype = "float32"}, where);
+}
 
 }  // namespace
 
@@ -50,11 +52,11 @@ TEST_CASE("placeholders of one name are told apart by their place among the inpu
   const Array two{1.f, 2.f}, three{1.f, 2.f, 3.f};
   testing::run({
       {added, Fault::Value, [&] { f({two, three, two}); },
-       "operator+: size input_1.0 of axis 0 is not x.0 (float32[input_1.0]); in this call input_1.0 "
-       "is 3 and x.0 is 2"},
+       "operator+: size input_1.0 of axis 0 is not x.0 (float32[input_1.0]); in this call "
+       "input_1.0 is 3 and x.0 is 2"},
       {added, Fault::Value, [&] { f({two, two, three}); },
-       "operator+: size input_2.0 of axis 0 is not x.0 (float32[input_2.0]); in this call axis 0 of "
-       "input 2 (unnamed) is 3 and x.0 is 2"},
+       "operator+: size input_2.0 of axis 0 is not x.0 (float32[input_2.0]); in this call axis 0 "
+       "of input 2 (unnamed) is 3 and x.0 is 2"},
   }, __FILE__);
 }
 

@@ -64,7 +64,7 @@ TEST_CASE("functions whose result has a rank above 64 name themselves", "[k]") {
 TEST_CASE("rank 64 is computed with", "[k]") {
   const Dims most(64, 1);
   const Tensor x = placeholder({.shape = most});
-  const Variable w = ones(most);
+  const Tensor w = ones(most);
   const Array fed = Array::full(most, 3);
   const Function f = function({x}, {x * w + 1, sum(x), gradients(sum(square(x) * w), {w})[0]},
                               {.backend = tested_backend()});

@@ -84,7 +84,7 @@ TEST_CASE("files that are no digits are errors with the line") {
 TEST_CASE("files that cannot be read and damaged archives are errors") {
   const Scratch scratch;
   CHECK(refusal(scratch.path("none")) == "--data: cannot read " + scratch.path("none"));
-  CHECK(refusal(scratch.folder()) == "--data: cannot read " + scratch.folder());
+  CHECK(refusal(scratch.folder()) == "--data: " + scratch.folder() + " is not a regular file");
   const std::string whole = gzipped(drawn_digits(500), scratch.path("digits.csv.gz"));
   std::filesystem::resize_file(whole, std::filesystem::file_size(whole) / 2);
   CHECK(refusal(whole) == "--data: cannot read " + whole);
