@@ -27,9 +27,10 @@ inline void try_saving(const std::string& path, const std::vector<kiln::Tensor>&
   try {
     kiln::save_weights(beside, weights);
   } catch (const kiln::IoError& error) {
-    std::string fact = error.message();
-    const std::size_t at = fact.find(beside);
-    throw kiln::IoError("--save", "", at == 0 ? fact.replace(0, beside.size(), path) : fact);
+    const std::string& text = error.message();
+    const std::size_t at = text.find(beside);
+    const std::string fact = at == text.npos ? text : path + text.substr(at + beside.size());
+    throw kiln::IoError("--save", "", fact);
   }
   fs::remove(beside);
 }
