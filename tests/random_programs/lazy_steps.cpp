@@ -1,7 +1,58 @@
-// Steps of random programs whose bodies may not run: loops of no steps.
+// Steps of random programs whose bodies may not run, and make something of their own: lazy branches
+// with constants, ranges and draws, loops of no steps.
 #include "tests/random_programs/steps.h"
 
 namespace kiln::testing {
+
+namespace {
+
+/// A scalar that no value outside of the body that calls this has a part in.
+Tensor own_scalar(Growing& growing) {
+  const std::string dtype(dtype_name(growing.dtype));
+  const std::int64_t count = 1 + growing.draw.below(5);
+  switch (growing.draw.below(4)) {
+    case 0: return constant(growing.draw.between(-1, 1), {.dtype = dtype});
+    case 1: return mean(cast(arange(count), dtype)) * 0.3;
+    case 2: return mean(sin(constant(2.0, {.dtype = dtype, .shape = {count}})));
+    default: return mean(random_uniform({count}, {.minval = -1, .maxval = 1, .dtype = dtype}));
+  }
+}
+
+/// x through a body that makes a scalar, a mask or noise of its own.
+Tensor with_own_values(Growing& growing, const Value& x) {
+  switch (growing.draw.below(3)) {
+    case 0: return dropout(x.tensor, 0.4) * 0.5;
+    case 1: return tanh(x.tensor * own_scalar(growing) + own_scalar(growing));
+    default: return x.tensor * 0.5 + own_scalar(growing);
+  }
+}
+
+Tensor any_condition(Growing& growing) {
+  return sum(tanh(growing.any().tensor)) > growing.draw.between(-1, 1);
+}
+
+}  // namespace
+
+bool branch_with_own_values(Growing& growing) {
+  if (growing.differentiates) return false;
+  const Value x = growing.any();
+  const Tensor condition = any_condition(growing);
+  const bool both = growing.draw.chance(50);
+  growing.add(switch_(condition, [&] { return with_own_values(growing, x); },
+                      [&] { return both ? with_own_values(growing, x) : sin(x.tensor); }),
+              x.dims, x.bound + 2);
+  return true;
+}
+
+/// A draw that only the training phase takes, as layers write it.
+bool dropout_in_training(Growing& growing) {
+  if (growing.differentiates) return false;
+  const Value x = growing.any();
+  const Tensor training = growing.number(growing.draw.below(2));
+  growing.add(in_train_phase([&] { return dropout(x.tensor, 0.5) * 0.5; }, x.tensor, training),
+              x.dims, x.bound);
+  return true;
+}
 
 /// A loop of no steps at all, one or two, which gathers the same row in every step.
 bool loop_of_few_steps(Growing& growing) {

@@ -324,6 +324,8 @@ const std::vector<Step>& steps() {
       {"matmul with epilogue", matmul_with_epilogue},
       {"convolution with epilogue", convolution_with_epilogue},
       {"loop of few steps", loop_of_few_steps},
+      {"branch with own values", branch_with_own_values},
+      {"dropout in training", dropout_in_training},
   };
   return all;
 }

@@ -24,6 +24,8 @@ bool casts(Growing& growing);
 bool matmul_with_epilogue(Growing& growing);
 bool convolution_with_epilogue(Growing& growing);
 
+bool branch_with_own_values(Growing& growing);
+bool dropout_in_training(Growing& growing);
 bool loop_of_few_steps(Growing& growing);
 
 }  // namespace kiln::testing
