@@ -35,6 +35,7 @@ class Builder {
     const std::string name = "x" + std::to_string(program_.inputs.size());
     program_.inputs.push_back(placeholder({.shape = Shape(shape), .name = name}));
     program_.feeds.push_back(std::move(array));
+    program_.is_exact.push_back(false);
     return program_.inputs.back();
   }
 
