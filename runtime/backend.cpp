@@ -24,9 +24,14 @@ namespace kiln {
 namespace runtime {
 namespace {
 
+struct ChosenPlugin {
+  const Plugin* plugin = nullptr;
+  std::string reason;
+};
+
 struct Choice {
   std::mutex mutex;
-  std::optional<BackendChoice> made;
+  std::optional<ChosenPlugin> made;
 };
 
 Choice& choice() {
@@ -85,19 +90,19 @@ std::vector<Candidate> usable_backends(std::string& refusals) {
   for (const Plugin* plugin : opened_plugins()) {
     try {
       const ProbeReport report = probe(*plugin);
-      if (report.score == 0) note(plugin->name, report.reason);
+      if (report.score == 0) note(plugin->id, report.reason);
       if (report.score != 0) usable.push_back({plugin, report.score});
     } catch (const Error& error) {
-      note(plugin->name, error.message());
+      note(plugin->id, error.message());
     }
   }
   std::sort(usable.begin(), usable.end(), [](const Candidate& a, const Candidate& b) {
-    return a.score != b.score ? a.score > b.score : a.plugin->name < b.plugin->name;
+    return a.score != b.score ? a.score > b.score : a.plugin->id < b.plugin->id;
   });
   return usable;
 }
 
-BackendChoice choose_automatically(const std::string& reason, const std::string& function) {
+ChosenPlugin choose_automatically(const std::string& reason, const std::string& function) {
   std::string refusals;
   const std::vector<Candidate> usable = usable_backends(refusals);
   for (const Candidate& candidate : usable) {
@@ -105,10 +110,10 @@ BackendChoice choose_automatically(const std::string& reason, const std::string&
       instance_of(*candidate.plugin);
       const std::string why =
           text(reason, ": best of ", usable.size(), " usable, score ", candidate.score);
-      log_line(LogLevel::Info, "backend", text("auto chose ", candidate.plugin->name));
-      return {candidate.plugin->name, why};
+      log_line(LogLevel::Info, "backend", text("auto chose ", candidate.plugin->id));
+      return {candidate.plugin, why};
     } catch (const Error& error) {
-      refusals += text(refusals.empty() ? "" : "; ", candidate.plugin->name, ": ", error.message());
+      refusals += text(refusals.empty() ? "" : "; ", candidate.plugin->id, ": ", error.message());
       log_line(LogLevel::Warning, "backend", error.message());
     }
   }
@@ -117,14 +122,14 @@ BackendChoice choose_automatically(const std::string& reason, const std::string&
                                         refusals.empty() ? join_text(plugin_directories()) : ""));
 }
 
-BackendChoice choose(const std::string& value, const std::string& reason,
-                     const std::string& function) {
+ChosenPlugin choose(const std::string& value, const std::string& reason,
+                    const std::string& function) {
   if (value == "auto") return choose_automatically(reason, function);
-  return {open_plugin(value, function).name, reason};
+  return {&open_plugin(value, function), reason};
 }
 
 /// What the environment and the files ask for; errors say which of them did.
-BackendChoice choose_from_sources(const std::string& function) {
+ChosenPlugin choose_from_sources(const std::string& function) {
   const WantedBackend wanted = decide_backend(read_sources());
   if (!wanted.warning.empty()) log_line(LogLevel::Warning, "backend", wanted.warning);
   try {
@@ -135,7 +140,7 @@ BackendChoice choose_from_sources(const std::string& function) {
   }
 }
 
-BackendChoice current_choice(const std::string& function) {
+ChosenPlugin current_choice(const std::string& function) {
   Choice& state = choice();
   const std::lock_guard lock(state.mutex);
   if (!state.made) state.made = choose_from_sources(function);
@@ -155,7 +160,7 @@ InstancePtr backend_instance(const std::string& name_or_path, const std::string&
 }
 
 InstancePtr current_instance(const std::string& function) {
-  return backend_instance(current_choice(function).name, function);
+  return instance_of(*current_choice(function).plugin);
 }
 
 }  // namespace runtime
@@ -163,11 +168,14 @@ InstancePtr current_instance(const std::string& function) {
 std::string backend(Where where) { return backend_choice(where).name; }
 
 BackendChoice backend_choice(Where where) {
-  return at_line(where, [] { return runtime::current_choice("backend"); });
+  return at_line(where, [] {
+    const runtime::ChosenPlugin chosen = runtime::current_choice("backend");
+    return BackendChoice{chosen.plugin->id, chosen.reason};
+  });
 }
 
 void set_backend(const std::string& name_or_path, Where where) {
-  BackendChoice chosen = at_line(
+  runtime::ChosenPlugin chosen = at_line(
       where, [&] { return runtime::choose(name_or_path, "set_backend", "set_backend"); });
   runtime::Choice& state = runtime::choice();
   const std::lock_guard lock(state.mutex);
@@ -176,7 +184,7 @@ void set_backend(const std::string& name_or_path, Where where) {
 
 std::string load_backend(const std::string& name_or_path, Where where) {
   return at_line(where,
-                 [&] { return runtime::open_plugin(name_or_path, "load_backend").name; });
+                 [&] { return runtime::open_plugin(name_or_path, "load_backend").id; });
 }
 
 std::vector<BackendDescription> list_backends() {
@@ -185,7 +193,7 @@ std::vector<BackendDescription> list_backends() {
     all[file.name] = {file.name, file.path, "", false, file.refusal};
   }
   for (const runtime::Plugin* plugin : runtime::opened_plugins()) {
-    all[plugin->name] = {plugin->name, plugin->path, plugin->version, true, ""};
+    all[plugin->id] = {plugin->id, plugin->path, plugin->version, true, ""};
   }
   std::vector<BackendDescription> list;
   for (auto& [name, description] : all) list.push_back(std::move(description));

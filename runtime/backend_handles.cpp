@@ -1,12 +1,16 @@
-// Buffers, events and executables: what an instance hands out, and how they are given back.
+// Events, executables and frames: what an instance hands out, and how they are given back.
+// Buffers are in backend_buffer.cpp.
 #include "runtime/backend_instance.h"
 
 #include <kiln/error.h>
 
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/types/text.h"
+#include "runtime/plugin_call.h"
 
+#include <algorithm>
 #include <array>
+#include <ostream>
 
 namespace kiln::runtime {
 namespace {
@@ -39,59 +43,74 @@ void list_results(std::span<Buffer> results, Row<kiln_buffer*>& handles, const I
   }
 }
 
-void take_results(std::span<Buffer> results, Row<kiln_buffer*>& handles, const InstancePtr& owner) {
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!results[i] && handles[i] != nullptr) results[i] = Buffer(owner, handles[i]);
+/// Throws what a host function threw during the call, which the error of the plugin only repeats.
+/// A plugin that goes on after that has no results to give.
+void rethrow_host_call(const Instance& instance, kiln_error* error,
+                       const HostCallContext& host_calls) {
+  if (!host_calls.thrown) return;
+  if (error != nullptr) {
+    destroy_handle(instance.plugin(), "error_destroy", instance.api().error_destroy, error);
   }
+  std::rethrow_exception(host_calls.thrown);
 }
+
+/// The handles of one call, which a backend must not give for another value. Nobody knows whose a
+/// handle is that it gave twice, or in place of one of the host's: such a handle is left alone.
+class ResultHandles {
+ public:
+  explicit ResultHandles(const ExecuteCall& call) {
+    for (const Buffer* input : call.inputs) known_.push_back(input->handle());
+    for (const StateInput& state : call.states) known_.push_back(state.buffer->handle());
+    for (const Buffer& given : call.outputs) known_.push_back(given.handle());
+    for (const Buffer& given : call.updates) known_.push_back(given.handle());
+    std::sort(known_.begin(), known_.end());
+  }
+
+  /// Takes over the buffers that the backend made for empty results.
+  void take(std::span<Buffer> results, Row<kiln_buffer*>& handles, const InstancePtr& owner,
+            const char* what) {
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (results[i]) {
+        if (handles[i] != results[i].handle()) note("replaced the buffer given for ", what, i);
+        continue;
+      }
+      if (handles[i] == nullptr) {
+        note("succeeded without a buffer for ", what, i);
+        continue;
+      }
+      const auto place = std::lower_bound(known_.begin(), known_.end(), handles[i]);
+      if (place != known_.end() && *place == handles[i]) {
+        note("gave the buffer of another value for ", what, i);
+        continue;
+      }
+      known_.insert(place, handles[i]);
+      results[i] = Buffer(owner, handles[i]);
+      made_.push_back(&results[i]);
+    }
+  }
+
+  /// The first rule that was broken; empty when none.
+  const std::string& fault() const { return fault_; }
+  /// Results that were empty are empty again.
+  void give_back() {
+    for (Buffer* one : made_) one->reset();
+  }
+
+ private:
+  void note(const char* deed, const char* what, std::size_t i) {
+    if (fault_.empty()) fault_ = text(deed, what, " ", i);
+  }
+
+  std::vector<kiln_buffer*> known_;  // sorted
+  std::vector<Buffer*> made_;
+  std::string fault_;
+};
 
 }  // namespace
 
-// ---- Buffer ----
-
-Buffer& Buffer::operator=(Buffer&& other) noexcept {
-  if (this == &other) return *this;
-  reset();
-  instance_ = std::move(other.instance_);
-  handle_ = std::exchange(other.handle_, nullptr);
-  return *this;
-}
-
-void Buffer::reset() noexcept {
-  if (handle_ != nullptr) instance_->api().buffer_destroy(std::exchange(handle_, nullptr));
-  instance_.reset();
-}
-
-kiln_buffer_info Buffer::info() const {
-  if (handle_ == nullptr) throw InternalError("", "", "an empty buffer was asked about");
-  auto info = abi::fresh<kiln_buffer_info>();
-  instance_->require_ok(instance_->api().buffer_info(handle_, &info));
-  if (info.dtype >= static_cast<std::uint32_t>(kDTypeCount)) {
-    throw BackendError("", "", text("backend ", instance_->name(), " reports a buffer of dtype ",
-                                    info.dtype));
-  }
-  return info;
-}
-
-DType Buffer::dtype() const { return static_cast<DType>(info().dtype); }
-
-std::vector<std::int64_t> Buffer::dims() const {
-  const kiln_buffer_info known = info();
-  const Dims view = abi::view_of(known.dims);
-  return {view.begin(), view.end()};
-}
-
-std::size_t Buffer::bytes() const { return info().size; }
-const void* Buffer::host_data() const { return info().host_data; }
-
-void Buffer::copy_to_host(std::span<std::byte> destination) const {
-  if (handle_ == nullptr) throw InternalError("", "", "an empty buffer was read");
-  // A null destination would only ask for the size, also where there is nothing to copy.
-  std::byte nothing{};
-  void* target = destination.data() == nullptr ? &nothing : destination.data();
-  std::uint64_t size = 0;
-  instance_->require_ok(
-      instance_->api().buffer_copy_to_host(handle_, target, destination.size(), &size));
+std::ostream& operator<<(std::ostream& out, const ProgramCounts& counts) {
+  return out << counts.inputs << " inputs, " << counts.states << " states, " << counts.outputs
+             << " outputs and " << counts.updates << " updates";
 }
 
 // ---- Event ----
@@ -105,20 +124,28 @@ Event& Event::operator=(Event&& other) noexcept {
 }
 
 void Event::reset() noexcept {
-  if (handle_ != nullptr) instance_->api().event_destroy(std::exchange(handle_, nullptr));
+  if (handle_ != nullptr) {
+    destroy_handle(instance_->plugin(), "event_destroy", instance_->api().event_destroy,
+                   std::exchange(handle_, nullptr));
+  }
   instance_.reset();
 }
 
 void Event::wait() {
-  while (!wait_for(KILN_WAIT_FOREVER)) {
+  // A backend may look up now and then, but not come back for ever at once.
+  constexpr int kMaxWaits = 1'000'000;
+  for (int i = 0; i < kMaxWaits; ++i) {
+    if (wait_for(KILN_WAIT_FOREVER)) return;
   }
+  throw_broken(instance_->plugin(), "", "event_wait",
+               text("returned ", kMaxWaits, " times without limit before the work was over"));
 }
 
 bool Event::wait_for(std::uint64_t nanoseconds) {
   if (handle_ == nullptr) return true;
   instance_->require_same_process("");
   std::uint32_t done = 0;
-  instance_->require_ok(instance_->api().event_wait(handle_, nanoseconds, &done));
+  instance_->ask("", "event_wait", instance_->api().event_wait, handle_, nanoseconds, &done);
   return done != 0;
 }
 
@@ -133,33 +160,53 @@ Executable& Executable::operator=(Executable&& other) noexcept {
 }
 
 void Executable::reset() noexcept {
-  if (handle_ != nullptr) instance_->api().executable_destroy(std::exchange(handle_, nullptr));
+  if (handle_ != nullptr) {
+    destroy_handle(instance_->plugin(), "executable_destroy", instance_->api().executable_destroy,
+                   std::exchange(handle_, nullptr));
+  }
   instance_.reset();
 }
 
-ExecutableInfo Executable::info() const {
+ExecutableInfo Executable::info(const std::optional<ProgramCounts>& wanted) const {
   auto raw = abi::fresh<kiln_executable_info>();
-  instance_->require_ok(instance_->api().executable_info(handle_, &raw));
-  ExecutableInfo info{raw.inputs,           raw.states,   raw.outputs,       raw.updates, {},
-                      raw.code_generations, raw.bindings, raw.planned_bytes, raw.live_bytes, {}};
-  const abi::ReportElements<kiln_message> messages(raw.messages, "kiln_message");
-  for (std::uint64_t i = 0; i < messages.size(); ++i) {
-    const kiln_message message = messages[i];
-    info.messages.emplace_back(message.level, abi::view_of(message.text));
-  }
-  info.updates_in_place.resize(raw.updates, false);
-  for (std::uint64_t i = 0; raw.updates_in_place != nullptr && i < raw.updates; ++i) {
-    info.updates_in_place[i] = raw.updates_in_place[i] != 0;
-  }
-  return info;
+  instance_->ask("", "executable_info", instance_->api().executable_info, handle_, &raw);
+  return read_reported(instance_->plugin(), "", "executable_info", [&] {
+    const ProgramCounts counts{raw.inputs, raw.states, raw.outputs, raw.updates};
+    const bool told = counts != ProgramCounts{};
+    if (wanted && told && counts != *wanted) {
+      throw abi::BrokenStruct(text("gave ", counts, " but the module has ", *wanted));
+    }
+    for (const std::uint64_t count : {raw.code_generations, raw.bindings, raw.planned_bytes,
+                                      raw.live_bytes}) {
+      if (count > INT64_MAX) throw abi::BrokenStruct(text(count, " is no number of anything"));
+    }
+    ExecutableInfo info{counts, {}, raw.code_generations, raw.bindings, raw.planned_bytes,
+                        raw.live_bytes, {}};
+    const abi::ReportElements<kiln_message> messages(raw.messages, "messages");
+    for (std::uint64_t i = 0; i < messages.size(); ++i) {
+      const kiln_message message = messages[i];
+      if (message.level > KILN_LOG_DEBUG) {
+        throw abi::BrokenStruct(text("the level ", message.level, " of a message is not known"));
+      }
+      info.messages.emplace_back(message.level, reported_text(message.text, "text"));
+    }
+    if (!wanted || !told) return info;
+    info.updates_in_place.resize(raw.updates, false);
+    for (std::uint64_t i = 0; raw.updates_in_place != nullptr && i < raw.updates; ++i) {
+      info.updates_in_place[i] = raw.updates_in_place[i] != 0;
+    }
+    return info;
+  });
 }
 
 bool Executable::dump() const {
-  const kiln_proc proc =
-      instance_->api().get_proc(abi::string_of(std::string_view(KILN_PROC_EXECUTABLE_DUMP)));
+  const std::string_view name = KILN_PROC_EXECUTABLE_DUMP;
+  const kiln_proc proc = call_entry(instance_->plugin(), "dump", "get_proc",
+                                    instance_->api().get_proc, abi::string_of(name));
   if (proc == nullptr) return false;
   instance_->require_same_process("dump");
-  instance_->require_ok(reinterpret_cast<kiln_executable_dump_v1_fn>(proc)(handle_), "dump");
+  instance_->ask("dump", KILN_PROC_EXECUTABLE_DUMP,
+                 reinterpret_cast<kiln_executable_dump_v1_fn>(proc), handle_);
   return true;
 }
 
@@ -196,43 +243,44 @@ Event Executable::execute(const ExecuteCall& call) const {
   args.host_call_context = call.host_calls;
   args.label = abi::string_of(call.label);
   kiln_event* event = nullptr;
-  kiln_error* error = instance_->api().execute(handle_, &args, &event);
-  if (error != nullptr && call.host_calls != nullptr && call.host_calls->thrown) {
-    instance_->api().error_destroy(error);  // only repeats what the host function threw
-    std::rethrow_exception(call.host_calls->thrown);
-  }
+  ResultHandles results(call);
+  kiln_error* error = call_entry(instance_->plugin(), call.label, "execute",
+                                 instance_->api().execute, handle_, &args, &event);
+  if (call.host_calls != nullptr) rethrow_host_call(*instance_, error, *call.host_calls);
   instance_->require_ok(error, call.label);
   Event pending = event == nullptr ? Event() : Event(instance_, event);
-  take_results(call.outputs, outputs, instance_);
-  take_results(call.updates, updates, instance_);
-  for (const Buffer& result : call.outputs) instance_->require_made(result.handle(), "output");
-  for (const Buffer& result : call.updates) instance_->require_made(result.handle(), "update");
-  return pending;
+  results.take(call.outputs, outputs, instance_, "output");
+  results.take(call.updates, updates, instance_, "update");
+  if (results.fault().empty()) return pending;
+  try {
+    pending.wait();  // its buffers are in use until then
+  } catch (const Error&) {  // the fault is said below
+  }
+  results.give_back();
+  throw_broken(instance_->plugin(), call.label, "execute", results.fault());
 }
 
 Frame Executable::make_frame(const kiln_frame_io& io) const {
   instance_->require_same_process(abi::view_of(io.label));
   kiln_frame* frame = nullptr;
-  instance_->require_ok(instance_->api().frame_create(handle_, &io, &frame),
-                        abi::view_of(io.label));
+  instance_->ask(abi::view_of(io.label), "frame_create", instance_->api().frame_create, handle_,
+                 &io, &frame);
   return Frame(*instance_, frame);
 }
 
 // ---- Frame ----
 
 Frame::~Frame() {
-  if (handle_ != nullptr) instance_->api().frame_destroy(handle_);
+  if (handle_ == nullptr) return;
+  destroy_handle(instance_->plugin(), "frame_destroy", instance_->api().frame_destroy, handle_);
 }
 
 void Frame::run(std::string_view label, const HostCallContext& host_calls) const {
   instance_->require_same_process(label);
-  kiln_error* error = instance_->api().frame_run(handle_);
-  if (error == nullptr) return;
-  if (host_calls.thrown) {
-    instance_->api().error_destroy(error);  // only repeats what the host function threw
-    std::rethrow_exception(host_calls.thrown);
-  }
-  throw_error(instance_->plugin(), error, label);
+  kiln_error* error = call_entry(instance_->plugin(), label, "frame_run",
+                                 instance_->api().frame_run, handle_);
+  rethrow_host_call(*instance_, error, host_calls);
+  instance_->require_ok(error, label);
 }
 
 }  // namespace kiln::runtime

@@ -5,6 +5,8 @@
 
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/types/text.h"
+#include "runtime/log.h"
+#include "runtime/plugin_call.h"
 #include "runtime/thread_pool.h"
 
 #include <pthread.h>
@@ -37,21 +39,32 @@ kiln_array array_of(const std::vector<kiln_option>& options) {
   return abi::array_of(std::span<const kiln_option>(options));
 }
 
-/// Gathers what a plugin reports; an exception must not travel through its frames.
+/// Gathers what a plugin reports; an exception must not travel through its frames. Text that is no
+/// text is kept as an exception.
 struct Reports {
+  std::mutex mutex;  // a backend may check on several threads
   std::vector<Unsupported> nodes;
   std::exception_ptr thrown;
 
   static void take(void* context, const kiln_unsupported* given) noexcept {
+    if (context == nullptr) return log_line(LogLevel::Error, "backend", "check lost its context");
     auto& self = *static_cast<Reports*>(context);
+    const std::lock_guard lock(self.mutex);
     try {
-      const auto node = abi::read_report(given, "kiln_unsupported");
-      self.nodes.push_back({node.node, std::string(abi::view_of(node.op)),
-                            std::string(abi::view_of(node.reason)),
-                            std::string(abi::view_of(node.location))});
+      self.add(abi::read_report(given, "kiln_unsupported"));
     } catch (...) {
-      self.thrown = std::current_exception();
+      if (!self.thrown) self.thrown = std::current_exception();
     }
+  }
+
+ private:
+  void add(const kiln_unsupported& node) {
+    if (nodes.size() == KILN_MAX_COUNT) {
+      throw abi::BrokenStruct(text("reported more than ", KILN_MAX_COUNT, " nodes"));
+    }
+    nodes.push_back({node.node, std::string(reported_text(node.op, "op")),
+                     std::string(reported_text(node.reason, "reason")),
+                     std::string(reported_text(node.location, "location"))});
   }
 };
 
@@ -68,25 +81,29 @@ InstancePtr Instance::create(const Plugin& plugin, const BackendOptions& options
   args.options = array_of(list);
   args.host = &host_api();
   args.host_context = &instance->host_;
-  instance->require_ok(plugin.api.instance_create(&args, &instance->handle_));
-  instance->require_made(instance->handle_, "instance");
+  kiln_instance* handle = nullptr;
+  instance->ask("", "instance_create", plugin.api.instance_create, &args, &handle);
+  instance->require_made(handle, "", "instance_create", "an instance");
+  instance->handle_ = handle;
   return instance;
 }
 
 Instance::~Instance() {
   if (handle_ == nullptr) return;
-  if (kiln_error* error = api().instance_shutdown(handle_)) api().error_destroy(error);
-  api().instance_destroy(handle_);
+  try {
+    if (kiln_error* error = api().instance_shutdown(handle_)) {
+      destroy_handle(plugin_, "error_destroy", api().error_destroy, error);
+    }
+  } catch (...) {
+    log_escaped(plugin_, "instance_shutdown");
+  }
+  destroy_handle(plugin_, "instance_destroy", api().instance_destroy, handle_);
 }
 
-void Instance::require_ok(kiln_error* error, std::string_view function) const {
-  if (error != nullptr) throw_error(plugin_, error, function);
-}
-
-void Instance::require_made(const void* handle, const char* what) const {
+void Instance::require_made(const void* handle, std::string_view function, const char* entry,
+                            const char* what) const {
   if (handle != nullptr) return;
-  throw BackendError("", "", text("the plugin reported success but gave no ", what, " (backend ",
-                                  name(), ", ", plugin_.path, ")"));
+  throw_broken(plugin_, function, entry, text("succeeded without ", what));
 }
 
 std::uint32_t fork_count() {
@@ -111,61 +128,88 @@ void Instance::refuse_child(std::string_view function) const {
 
 namespace {
 
-void keep_reason(void* report, kiln_string text) noexcept {
-  try {
-    static_cast<ProbeReport*>(report)->reason = abi::view_of(text);
-  } catch (const std::exception&) {  // no memory for the text: the score still counts
+/// What a probe says, or why that cannot be taken.
+struct ProbeTexts {
+  ProbeReport report;
+  std::exception_ptr thrown;
+
+  template <class Take>
+  static void take(void* context, const Take& take) noexcept {
+    if (context == nullptr) return log_line(LogLevel::Error, "backend", "probe lost its context");
+    auto& self = *static_cast<ProbeTexts*>(context);
+    try {
+      take(self.report);
+    } catch (...) {
+      if (!self.thrown) self.thrown = std::current_exception();
+    }
   }
+};
+
+void keep_reason(void* context, kiln_string given) noexcept {
+  ProbeTexts::take(context, [&](ProbeReport& report) {
+    report.reason = reported_text(given, "the reason");
+  });
 }
 
-void keep_detail(void* report, kiln_string text) noexcept {
-  try {
-    static_cast<ProbeReport*>(report)->details.emplace_back(abi::view_of(text));
-  } catch (const std::exception&) {
-  }
+void keep_detail(void* context, kiln_string given) noexcept {
+  ProbeTexts::take(context, [&](ProbeReport& report) {
+    constexpr std::size_t kMaxDetails = 1024;
+    if (report.details.size() == kMaxDetails) {
+      throw abi::BrokenStruct(text("gave more than ", kMaxDetails, " details"));
+    }
+    report.details.emplace_back(reported_text(given, "a detail"));
+  });
 }
 
 }  // namespace
 
 ProbeReport probe(const Plugin& plugin) {
-  ProbeReport report;
+  ProbeTexts texts;
   auto args = abi::fresh<kiln_probe_args>();
   args.on_reason = keep_reason;
   args.on_detail = keep_detail;
-  args.text_context = &report;
+  args.text_context = &texts;
   auto result = abi::fresh<kiln_probe_result>();
-  if (kiln_error* error = plugin.api.probe(&args, &result)) throw_error(plugin, error, "");
-  report.score = result.score;
-  return report;
+  kiln_error* error = call_entry(plugin, "", "probe", plugin.api.probe, &args, &result);
+  if (error != nullptr) throw_error(plugin, error, "");
+  read_reported(plugin, "", "probe", [&] {
+    if (texts.thrown) std::rethrow_exception(texts.thrown);
+  });
+  texts.report.score = result.score;
+  return std::move(texts.report);
 }
 
 std::vector<OpSupport> Instance::op_table() const {
   kiln_array raw{};
-  require_ok(api().op_table(handle_, &raw));
-  const abi::ReportElements<kiln_op_support> list(raw, "kiln_op_support");
-  std::vector<OpSupport> ops;
-  for (std::uint64_t i = 0; i < list.size(); ++i) {
-    const kiln_op_support op = list[i];
-    ops.push_back({std::string(abi::view_of(op.name)), op.version_lowest, op.version_highest,
-                   op.digest, op.dtypes});
-  }
-  return ops;
+  ask("", "op_table", api().op_table, handle_, &raw);
+  return read_reported(plugin_, "", "op_table", [&] {
+    const abi::ReportElements<kiln_op_support> list(raw, "ops");
+    std::vector<OpSupport> ops;
+    for (std::uint64_t i = 0; i < list.size(); ++i) {
+      const kiln_op_support op = list[i];
+      ops.push_back({std::string(reported_text(op.name, "name", KILN_MAX_NAME)),
+                     op.version_lowest, op.version_highest, op.digest, op.dtypes});
+    }
+    return ops;
+  });
 }
 
-std::vector<Unsupported> Instance::check(Bytes module) const {
+std::vector<Unsupported> Instance::check(Bytes module, const std::string& function) const {
   Reports reports;
   auto args = abi::fresh<kiln_check_args>();
   args.module = abi::bytes_of(module);
   args.on_unsupported = Reports::take;
   args.context = &reports;
-  require_ok(api().check(handle_, &args));
-  if (reports.thrown) std::rethrow_exception(reports.thrown);
+  ask(function, "check", api().check, handle_, &args);
+  read_reported(plugin_, function, "check", [&] {
+    if (reports.thrown) std::rethrow_exception(reports.thrown);
+  });
   return std::move(reports.nodes);
 }
 
 void Instance::require_supported(Bytes module, const std::string& function) const {
   constexpr std::size_t kMost = 5;
-  const std::vector<Unsupported> lacking = check(module);
+  const std::vector<Unsupported> lacking = check(module, function);
   if (lacking.empty()) return;
   std::string list;
   for (std::size_t i = 0; i < lacking.size() && i < kMost; ++i) {
@@ -196,8 +240,8 @@ Executable Instance::compile(const CompileRequest& request) {
   if ((plugin_.features & KILN_FEATURE_CONCURRENT_COMPILE) == 0) {
     lock = std::unique_lock(compile_mutex_);
   }
-  require_ok(api().compile(handle_, &args, &handle), request.function);
-  require_made(handle, "executable");
+  ask(request.function, "compile", api().compile, handle_, &args, &handle);
+  require_made(handle, request.function, "compile", "an executable");
   return Executable(shared_from_this(), handle);
 }
 
@@ -207,9 +251,11 @@ Buffer Instance::allocate(DType dtype, Dims dims) {
   spec.dims = abi::dims_of(dims);
   spec.dtype = static_cast<std::uint32_t>(dtype);
   kiln_buffer* handle = nullptr;
-  require_ok(api().buffer_allocate(handle_, &spec, &handle));
-  require_made(handle, "buffer");
-  return Buffer(shared_from_this(), handle);
+  ask("", "buffer_allocate", api().buffer_allocate, handle_, &spec, &handle);
+  require_made(handle, "", "buffer_allocate", "a buffer");
+  Buffer buffer(shared_from_this(), handle);
+  buffer.expect_type(dtype, dims, {"", "buffer_allocate", "buffer"});
+  return buffer;
 }
 
 Buffer Instance::import(const void* data, DType dtype, Dims dims, std::uint32_t semantics) {
@@ -220,9 +266,11 @@ Buffer Instance::import(const void* data, DType dtype, Dims dims, std::uint32_t 
   args.dtype = static_cast<std::uint32_t>(dtype);
   args.semantics = semantics;
   kiln_buffer* handle = nullptr;
-  require_ok(api().buffer_import_host(handle_, &args, &handle));
-  require_made(handle, "buffer");
-  return Buffer(shared_from_this(), handle);
+  ask("", "buffer_import_host", api().buffer_import_host, handle_, &args, &handle);
+  require_made(handle, "", "buffer_import_host", "a buffer");
+  Buffer buffer(shared_from_this(), handle);
+  buffer.expect_type(dtype, dims, {"", "buffer_import_host", "buffer"});
+  return buffer;
 }
 
 Buffer Instance::import_copy(const void* data, DType dtype, Dims dims) {

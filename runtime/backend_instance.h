@@ -7,11 +7,13 @@
 
 #include "runtime/host_services.h"
 #include "runtime/plugin.h"
+#include "runtime/plugin_call.h"
 
 #include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,6 +25,9 @@
 
 namespace kiln::runtime {
 
+/// The exception for an error of that plugin; frees the error.
+[[noreturn]] void throw_error(const Plugin& plugin, kiln_error* error, std::string_view function);
+
 class Instance;
 using InstancePtr = std::shared_ptr<Instance>;
 using Dims = std::span<const std::int64_t>;
@@ -30,14 +35,19 @@ using Bytes = std::span<const std::byte>;
 using BackendOptions = std::vector<std::pair<std::string, std::string>>;
 
 /// A tensor at a backend, owned. Default constructed and moved-from ones are empty. Reading is
-/// safe from several threads.
+/// safe from several threads. Its type is the one that the host expects; what the plugin reports is
+/// compared with it.
 class Buffer {
  public:
   Buffer() = default;
+  /// A result of a call, of a type that the plugin alone knows until expect_type.
   Buffer(InstancePtr instance, kiln_buffer* handle)
       : instance_(std::move(instance)), handle_(handle) {}
   Buffer(Buffer&& other) noexcept
-      : instance_(std::move(other.instance_)), handle_(std::exchange(other.handle_, nullptr)) {}
+      : instance_(std::move(other.instance_)),
+        handle_(std::exchange(other.handle_, nullptr)),
+        type_(std::exchange(other.type_, std::nullopt)),
+        is_checked_(std::exchange(other.is_checked_, false)) {}
   Buffer& operator=(Buffer&& other) noexcept;
   ~Buffer() { reset(); }
 
@@ -51,14 +61,46 @@ class Buffer {
   std::size_t bytes() const;
   /// The elements where they can be read in place, else null. Valid as long as the buffer.
   const void* host_data() const;
-  /// `destination` has room for bytes(); waits until the contents are there.
+  /// `destination` has room for bytes(); waits until the contents are there. Bools are 0 or 1.
   void copy_to_host(std::span<std::byte> destination) const;
 
+  /// Where a buffer comes from, for messages.
+  struct Source {
+    std::string_view function;  // the K function that the message begins with
+    const char* entry;          // of the plugin's table
+    const char* what;           // "output", "update" or "buffer"
+    std::size_t number = 0;
+  };
+  /// From now on the type is this one. Of `dims`, those that are negative may be any; they become
+  /// those that the plugin reports. BackendError where the plugin reports another.
+  void expect_type(DType dtype, Dims dims, const Source& source);
+  /// BackendError where the plugin reports another type than the expected one: a call changed it.
+  void require_type(const Source& source) const;
+  /// The same once, after the first write, so that steady calls do not ask the plugin: whatever it
+  /// does later, the type stays the expected one, and copy_to_host compares the size. REQUIRES:
+  /// nobody else uses the buffer.
+  void require_type_once(const Source& source) const {
+    if (!is_checked_) require_type(source);
+    is_checked_ = true;
+  }
+
  private:
-  kiln_buffer_info info() const;
+  struct Type {
+    DType dtype;
+    std::vector<std::int64_t> dims;
+    std::uint64_t bytes;
+  };
+  kiln_buffer_info info(std::string_view function = {}) const;
+  [[noreturn]] void refuse_type(const Source& source) const;
+
   InstancePtr instance_;
   kiln_buffer* handle_ = nullptr;
+  std::optional<Type> type_;
+  mutable bool is_checked_ = false;  // by require_type_once
 };
+
+/// Makes each byte 0 or 1: any other than 0 counts as 1.
+void normalise_bools(std::span<std::byte> bools);
 
 /// Work that may not be done yet; an empty one is complete.
 class Event {
@@ -90,7 +132,8 @@ struct StateInput {
 };
 
 /// One call. Counts agree with the executable's. An empty Buffer in `outputs` or `updates` is
-/// filled by the backend; a full one is written into (it is no input and no state of this call).
+/// filled by the backend, with a type that is to be checked when the work is over; a full one is
+/// written into (it is no input and no state of this call).
 struct ExecuteCall {
   std::span<const Buffer* const> inputs;
   std::span<const StateInput> states;
@@ -125,8 +168,14 @@ class Frame {
   kiln_frame* handle_ = nullptr;
 };
 
-struct ExecutableInfo {
+/// Numbers of values of a module.
+struct ProgramCounts {
   std::uint64_t inputs = 0, states = 0, outputs = 0, updates = 0;
+  bool operator==(const ProgramCounts&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const ProgramCounts& counts);
+
+struct ExecutableInfo : ProgramCounts {
   std::vector<std::pair<std::uint32_t, std::string>> messages;  // level, text
   std::uint64_t code_generations = 0, bindings = 0, planned_bytes = 0, live_bytes = 0;
   std::vector<bool> updates_in_place;  // one per update: a frame may write it over its own state
@@ -146,7 +195,8 @@ class Executable {
   explicit operator bool() const { return handle_ != nullptr; }
   void reset() noexcept;
   const InstancePtr& instance() const { return instance_; }
-  ExecutableInfo info() const;
+  /// BackendError where a list is broken, counts are not these, or levels of messages unknown.
+  ExecutableInfo info(const std::optional<ProgramCounts>& wanted = {}) const;
   /// Lets the backend hand over its stages (DumpReceiver) as it has them now. False: it offers that
   /// only while it compiles.
   bool dump() const;
@@ -198,7 +248,7 @@ class Instance : public std::enable_shared_from_this<Instance> {
 
   std::vector<OpSupport> op_table() const;
   /// The nodes that compile would refuse.
-  std::vector<Unsupported> check(Bytes module) const;
+  std::vector<Unsupported> check(Bytes module, const std::string& function = {}) const;
   /// NotImplementedError that names every op that is lacking, with the reasons.
   void require_supported(Bytes module, const std::string& function) const;
   /// Includes require_supported.
@@ -210,10 +260,20 @@ class Instance : public std::enable_shared_from_this<Instance> {
   /// The elements stay where they are, unchanged, as long as the buffer lives.
   Buffer import_borrowed(const void* data, DType dtype, Dims dims);
 
+  /// Calls that entry of the table. Throws the exception for the error that it returns, or for the
+  /// exception that it let out.
+  template <class... Parameters, class... Arguments>
+  void ask(std::string_view function, const char* name, kiln_error* (*entry)(Parameters...),
+           Arguments... arguments) const {
+    require_ok(call_entry(plugin_, function, name, entry, arguments...), function);
+  }
   /// Throws the exception for `error`, which it frees; returns when that is null.
-  void require_ok(kiln_error* error, std::string_view function = {}) const;
-  /// BackendError when a call succeeded but left no handle.
-  void require_made(const void* handle, const char* what) const;
+  void require_ok(kiln_error* error, std::string_view function = {}) const {
+    if (error != nullptr) throw_error(plugin_, error, function);
+  }
+  /// BackendError when that entry succeeded but left no handle.
+  void require_made(const void* handle, std::string_view function, const char* entry,
+                    const char* what) const;
   /// BackendError in a child process of the one that made the instance.
   void require_same_process(std::string_view function) const {
     if (forks_ != fork_count()) refuse_child(function);
@@ -245,8 +305,5 @@ ProbeReport probe(const Plugin& plugin);
 InstancePtr backend_instance(const std::string& name_or_path, const std::string& function = {});
 /// The instance of the backend in use (kiln/backend.h).
 InstancePtr current_instance(const std::string& function = {});
-
-/// The exception for an error of that plugin; frees the error.
-[[noreturn]] void throw_error(const Plugin& plugin, kiln_error* error, std::string_view function);
 
 }  // namespace kiln::runtime

@@ -63,6 +63,14 @@ class StateLease {
   /// Where update i is written.
   Version& destination(std::size_t i) { return is_over(i) ? state_of(i) : *frame_.next[i]; }
 
+  /// The run went through but its results are not taken: states that it wrote over go back to what
+  /// the host knows of them.
+  void reject() {
+    for (std::size_t i = 0; i < frame_.next.size(); ++i) {
+      if (is_over(i)) state_of(i).reject_written(program_.instance);
+    }
+  }
+
   /// All updates become visible together.
   void commit() {
     if (frame_.next.empty()) return;
@@ -139,6 +147,16 @@ void run_prepared(const Program& program, CallFrame& frame) {
   }
   if (program.calls_host) frame.host_calls.thrown = nullptr;
   frame.run(counter_of(program));
+  try {
+    frame.check_results();
+    for (std::size_t i = 0; i < frame.next.size(); ++i) {
+      state.destination(i).at(program.instance).require_type_once(
+          {program.name, "frame_run", "update", i});
+    }
+  } catch (...) {
+    state.reject();
+    throw;
+  }
   state.commit();
   count_call(frame);
 }
@@ -180,6 +198,18 @@ void require_fit(const Program& program, const std::vector<Array>& results,
   }
 }
 
+/// The types of all results. BackendError where the plugin gave another.
+void require_types(const Program& program, const CallFrame& frame, std::span<Buffer> outputs,
+                   std::span<const Buffer> updates) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    outputs[i].expect_type(program.graph.outputs[i].dtype(), frame.output_dims(i),
+                           {program.name, "execute", "output", i});
+  }
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    updates[i].require_type({program.name, "execute", "update", i});
+  }
+}
+
 /// `wanted`: where the results will go, looked at before any variable changes; none for arrays.
 std::vector<Array> execute_buffers(const Program& program, CallFrame& frame,
                                    std::span<const Buffer* const> inputs,
@@ -202,6 +232,7 @@ std::vector<Array> execute_buffers(const Program& program, CallFrame& frame,
   call.host_calls = program.calls_host ? &frame.host_calls : nullptr;
   call.label = program.name;
   program.executable.execute(call).wait();
+  require_types(program, frame, outputs, updates);
   std::vector<Array> results;
   for (const Buffer& output : outputs) results.push_back(to_array(output));
   require_fit(program, results, wanted);

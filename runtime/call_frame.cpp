@@ -5,6 +5,7 @@
 
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/types/text.h"
+#include "runtime/plugin_call.h"
 #include "runtime/program.h"
 
 #include <pthread.h>
@@ -15,13 +16,21 @@
 namespace kiln::runtime {
 namespace {
 
-/// A view that knows its type; dims and data come with the calls.
-kiln_view view_of_type(const ir::Type& type, std::int64_t*& sizes) {
-  auto view = abi::fresh<kiln_view>();
+/// Gives the view its type, and its dims the next places in `sizes`; what they hold and the data
+/// come with the calls.
+void bind_view(kiln_view& view, const ir::Type& type, const std::int64_t*& sizes) {
+  view.struct_size = sizeof(view);
   view.dims = {sizes, type.dims.size()};
   view.dtype = static_cast<std::uint32_t>(type.dtype);
   sizes += type.dims.size();
-  return view;
+}
+
+/// Whether the view is as bind_view left it.
+bool is_bound(const kiln_view& view, const ir::Type& type, const std::int64_t*& sizes) {
+  const bool same = view.dims.data == sizes && view.dims.rank == type.dims.size() &&
+                    view.dtype == static_cast<std::uint32_t>(type.dtype);
+  sizes += type.dims.size();
+  return same;
 }
 
 bool is_aligned(const void* data, DType dtype) {
@@ -55,15 +64,18 @@ CallFrame::CallFrame(const Program& program) : program_(program), io_() {
   for (const ir::Value& output : outputs) output_axes += output.dims().size();
   sizes_.resize(axes);
   output_sizes_.resize(output_axes);
+  shown_sizes_.resize(axes + output_axes);
   bytes_.resize(program.binding.count() + outputs.size());
-  std::int64_t* next_size = sizes_.data();
-  for (std::size_t i = 0; i < program.binding.count(); ++i) {
-    inputs_.push_back(view_of_type(program.binding.type(i), next_size));
+  inputs_.resize(program.binding.count());
+  outputs_.resize(outputs.size());
+  output_data_.resize(outputs.size());
+  const std::int64_t* size = output_sizes_.data();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    output_dims_.emplace_back(size, outputs[i].dims().size());
+    size += outputs[i].dims().size();
+    if (outputs[i].dtype() == DType::Bool) bools_.push_back(i);
   }
-  next_size = output_sizes_.data();
-  for (const ir::Value& output : outputs) {
-    outputs_.push_back(view_of_type(output.type(), next_size));
-  }
+  bind_views();
   states_.assign(program.state_storages.size(), abi::fresh<kiln_state_in>());
   updates_.resize(program.updated.size());
   written_.resize(outputs.size());
@@ -119,7 +131,9 @@ void CallFrame::bind_sizes(std::span<const ArrayView> inputs) {
     size = std::copy(inputs[i].dims.begin(), inputs[i].dims.end(), size);
     bytes_[i] = bytes_of(inputs[i].dims, inputs[i].dtype);
   }
-  if (is_direct()) bind_output_sizes(symbols);
+  bind_output_sizes(symbols);
+  std::copy(sizes_.begin(), sizes_.end(), shown_sizes_.begin());
+  std::copy_backward(output_sizes_.begin(), output_sizes_.end(), shown_sizes_.end());
   ++io_.sizes_serial;
   sized_ = true;
 }
@@ -128,12 +142,14 @@ void CallFrame::bind_output_sizes(std::span<const std::int64_t> symbol_values) {
   const std::vector<ir::Value>& outputs = program_.graph.outputs;
   std::int64_t* size = output_sizes_.data();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    for (const ir::DimProgram& dim : program_.output_sizes[i]) *size++ = dim(symbol_values);
-    bytes_[inputs_.size() + i] = bytes_of(output_dims(i), outputs[i].dtype());
+    for (const ir::DimProgram& dim : program_.output_sizes[i]) {
+      *size++ = dim.is_bound() ? dim(symbol_values) : -1;
+    }
+    if (is_direct()) bytes_[inputs_.size() + i] = bytes_of(output_dims(i), outputs[i].dtype());
   }
 }
 
-Dims CallFrame::output_dims(std::size_t i) const { return abi::view_of(outputs_[i].dims); }
+Dims CallFrame::output_dims(std::size_t i) const { return output_dims_[i]; }
 
 void refuse_view(const Program& program, std::size_t i, std::span<const std::int64_t> dims,
                  const MutableArrayView& view) {
@@ -148,16 +164,16 @@ void refuse_view(const Program& program, std::size_t i, std::span<const std::int
 void CallFrame::bind_outputs(std::span<const MutableArrayView> outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const MutableArrayView& view = outputs[i];
-    const kiln_dims& known = outputs_[i].dims;
-    const bool fits = static_cast<std::uint32_t>(view.dtype) == outputs_[i].dtype &&
-                      view.dims.size() == known.rank && equal_sizes(view.dims, known.data);
+    const Dims known = output_dims_[i];
+    const bool fits = view.dtype == program_.graph.outputs[i].dtype() &&
+                      view.dims.size() == known.size() && equal_sizes(view.dims, known.data());
     if (!fits) refuse_view(program_, i, output_dims(i), view);
     const std::size_t bytes = bytes_[inputs_.size() + i];
     if (view.data == nullptr && bytes != 0) {
       throw ValueError(program_.name, "outputs", text("outputs[", i, "] has the address null"));
     }
     aligned_ = aligned_ && is_aligned(view.data, view.dtype);
-    outputs_[i].data = view.data;
+    outputs_[i].data = output_data_[i] = view.data;
     const auto begin = reinterpret_cast<std::uintptr_t>(view.data);
     written_[i] = {begin, begin + bytes};
   }
@@ -191,6 +207,44 @@ void CallFrame::bind_state(std::size_t i, const Buffer& buffer, std::uint64_t ve
 void CallFrame::run(std::uint64_t call_counter) {
   io_.call_counter = call_counter;
   prepared_.run(program_.name, host_calls);
+}
+
+void CallFrame::check_results() {
+  if (!has_views()) refuse_views();
+  for (const std::size_t i : bools_) {
+    auto* elements = static_cast<std::byte*>(output_data_[i]);
+    normalise_bools({elements, bytes_[inputs_.size() + i]});
+  }
+}
+
+void CallFrame::bind_views() {
+  const std::int64_t* size = shown_sizes_.data();
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    bind_view(inputs_[i], program_.binding.type(i), size);
+  }
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    bind_view(outputs_[i], program_.graph.outputs[i].type(), size);
+  }
+}
+
+bool CallFrame::has_views() const {
+  const std::int64_t* size = shown_sizes_.data();
+  bool same = equal_sizes(sizes_, size) && equal_sizes(output_sizes_, size + sizes_.size());
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    same = same && is_bound(inputs_[i], program_.binding.type(i), size);
+  }
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    same = same && outputs_[i].data == output_data_[i] &&
+           is_bound(outputs_[i], program_.graph.outputs[i].type(), size);
+  }
+  return same;
+}
+
+void CallFrame::refuse_views() {
+  bind_views();
+  sized_ = false;  // the sizes are written again
+  throw_broken(program_.instance->plugin(), program_.name, "frame_run",
+               "changed a view that the host gave");
 }
 
 // ---- FramePool ----

@@ -31,8 +31,9 @@ class CallFrame {
   void bind_inputs(std::span<const ArrayView> inputs);
   /// Whether the backend reads and writes the caller's memory itself.
   bool is_direct() const { return static_cast<bool>(prepared_); }
-  /// REQUIRES for the rest: is_direct(), inputs are bound.
+  /// REQUIRES: inputs are bound. Negative: not known before the call.
   Dims output_dims(std::size_t i) const;
+  /// REQUIRES for the rest: is_direct(), inputs are bound.
   /// Checks the outputs' types and takes over their addresses. ValueError, TypeError.
   void bind_outputs(std::span<const MutableArrayView> outputs);
   /// False when the backend must not be given these addresses: an output shares memory with an
@@ -41,6 +42,9 @@ class CallFrame {
   void bind_state(std::size_t i, const Buffer& buffer, std::uint64_t version);
   void bind_update(std::size_t i, const Buffer& buffer) { updates_[i] = buffer.handle(); }
   void run(std::uint64_t call_counter);
+  /// After a run: bools become 0 or 1. BackendError where the plugin changed the views that it was
+  /// given.
+  void check_results();
 
   std::atomic<std::int64_t> calls{0};  // that succeeded; written by the thread that has the frame
   const Moment* moment = nullptr;      // of the call: whose values it takes; null: those of now
@@ -55,13 +59,22 @@ class CallFrame {
   };
   void bind_sizes(std::span<const ArrayView> inputs);
   void bind_output_sizes(std::span<const std::int64_t> symbol_values);
+  /// Points the views at the sizes that the plugin sees.
+  void bind_views();
+  /// Whether the plugin left the views and their sizes as they were.
+  bool has_views() const;
+  [[noreturn]] void refuse_views();
 
   const Program& program_;
   bool sized_ = false;                      // the sizes below are those of a call that was checked
   std::vector<std::int64_t> sizes_;         // of all axes of all inputs
   std::vector<std::int64_t> output_sizes_;  // of all axes of all outputs
   std::vector<std::size_t> bytes_;          // of each input, then of each output
+  std::vector<std::int64_t> shown_sizes_;   // both, where the plugin sees them
+  std::vector<Dims> output_dims_;           // in output_sizes_
+  std::vector<void*> output_data_;
   std::vector<kiln_view> inputs_, outputs_;
+  std::vector<std::size_t> bools_;          // the outputs of dtype bool
   std::vector<kiln_state_in> states_;
   std::vector<kiln_buffer*> updates_;
   std::vector<Range> written_;

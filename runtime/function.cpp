@@ -122,7 +122,7 @@ Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
   for (const Tensor& input : inputs) impl->sparse.push_back(sparse_of(input) != nullptr);
   return at_line(where, [&] {
     const runtime::InstancePtr instance = chosen_instance(options);
-    impl->backend = instance->name();
+    impl->backend = instance->plugin().id;
     impl->programs = runtime::compile_staged(graph, name, instance,
                                              runtime::wanted_dumps(options, name),
                                              options.optimize);

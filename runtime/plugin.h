@@ -16,8 +16,9 @@
 namespace kiln::runtime {
 
 struct Plugin {
-  std::string name, version, build_id, toolchain;
+  std::string name, version, build_id, toolchain;  // as the plugin calls itself
   std::string path;  // absolute, without symbolic links
+  std::string id;    // what users say: the name of an own plugin, else the path
   std::uint32_t abi_minor = 0;  // the highest that both sides know
   std::uint64_t features = 0;
   kiln_backend_api api{};  // complete: no entry is null
@@ -35,8 +36,10 @@ std::vector<std::string> plugin_directories();
 /// The files libkiln_<name>.so in those directories, sorted by name; the first directory wins.
 std::vector<PluginFile> list_plugin_files();
 
-/// The plugin of that name or absolute path, opened at the first use. `function`: the K function
-/// that errors begin with. BackendError, with a text of its own for each thing that can be wrong.
+/// The plugin of that name or absolute path, opened at the first use. A name means the file
+/// libkiln_<name>.so in plugin_directories(), whatever other plugins call themselves. `function`:
+/// the K function that errors begin with. BackendError, with a text of its own for each thing that
+/// can be wrong.
 const Plugin& open_plugin(const std::string& name_or_path, const std::string& function);
 
 /// Every plugin opened so far, in order.

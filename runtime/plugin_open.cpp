@@ -6,6 +6,8 @@
 
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/types/text.h"
+#include "runtime/plugin_call.h"
+#include "runtime/quoted_name.h"
 #include "runtime/version.h"
 
 #include <dlfcn.h>
@@ -19,7 +21,7 @@
 namespace kiln::runtime {
 namespace {
 
-constexpr std::size_t kLongestName = 64;
+constexpr std::uint64_t kMaxVersion = 4096;  // bytes of a version, build id or toolchain
 
 /// Collects what is needed to say why a plugin cannot be used.
 struct Refusing {
@@ -69,13 +71,13 @@ const kiln_backend_header* ask(const Refusing& refuse, kiln_backend_query_fn ent
   try {
     status = entry(&host, &header);
   } catch (const std::exception& fault) {
-    refuse(text("broke the boundary: ", KILN_ENTRY_SYMBOL, " threw an exception (", fault.what(),
-                ")"));
+    refuse(text("broke the boundary: ", KILN_ENTRY_SYMBOL, " threw an exception (",
+                escaped_text(fault.what()), ")"));
   } catch (...) {
     refuse(text("broke the boundary: ", KILN_ENTRY_SYMBOL, " threw an exception"));
   }
   reason[sizeof(reason) - 1] = '\0';
-  if (status != KILN_CODE_OK && *reason != '\0') refuse(text("refused: ", reason));
+  if (status != KILN_CODE_OK && *reason != '\0') refuse(text("refused: ", escaped_text(reason)));
   if (status != KILN_CODE_OK) refuse(text("refused with code ", status, " and without a reason"));
   if (header == nullptr) refuse("gave no header");
   return header;
@@ -108,7 +110,7 @@ void require_compatible(const Refusing& refuse, const kiln_backend_header& heade
 
 bool is_name(std::string_view name) {
   const auto lower = [](char c) { return c >= 'a' && c <= 'z'; };
-  if (name.empty() || name.size() > kLongestName || !lower(name[0])) return false;
+  if (name.empty() || name.size() > KILN_MAX_NAME || !lower(name[0])) return false;
   return std::all_of(name.begin(), name.end(), [&](char c) {
     return lower(c) || (c >= '0' && c <= '9') || c == '_';
   });
@@ -137,16 +139,20 @@ Plugin load_plugin(const std::string& path, const std::string& function) {
     const auto header = abi::read_report(given, "kiln_backend_header");
     Plugin plugin;
     plugin.path = path;
-    plugin.name = abi::view_of(header.name);
-    plugin.version = abi::view_of(header.version);
-    plugin.build_id = abi::view_of(header.build_id);
-    plugin.toolchain = abi::view_of(header.toolchain);
+    plugin.name = reported_text(header.name, "name");
+    plugin.version = reported_text(header.version, "version", kMaxVersion);
+    plugin.build_id = reported_text(header.build_id, "build_id", kMaxVersion);
+    plugin.toolchain = reported_text(header.toolchain, "toolchain", kMaxVersion);
     plugin.features = header.features;
     plugin.abi_minor = std::min(header.abi_minor_highest, host_abi().highest);
-    if (!is_name(plugin.name)) refuse(text("gave '", plugin.name, "' for its name"));
+    if (!is_name(plugin.name)) refuse(text("gave ", quoted_name(plugin.name), " for its name"));
     std::string refusal;
     plugin.api = complete_table(header.api, refusal);
     if (!refusal.empty()) refuse(refusal);
+    if (header.required_api_size > header.api->struct_size) {
+      refuse(text("broke the boundary: required_api_size is ", header.required_api_size,
+                  " but kiln_backend_api has ", header.api->struct_size, " bytes"));
+    }
     return plugin;
   } catch (const abi::BrokenStruct& broken) {
     refuse(text("broke the boundary: ", broken.what()));

@@ -1,5 +1,6 @@
 // From a name or a path to an opened plugin. Own plugins are known by their file name beside the
-// library; the current directory and the dynamic linker's search path play no part. The list of
+// library; the current directory, the dynamic linker's search path and the names that other plugins
+// give themselves play no part. The list of
 // opened plugins is never freed: buffers may outlive everything else while the process ends.
 #include "runtime/plugin.h"
 
@@ -20,6 +21,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 namespace kiln::runtime {
@@ -91,46 +93,63 @@ std::string describe_found(const std::vector<PluginFile>& files) {
                                 const std::vector<PluginFile>& files) {
   std::vector<std::string> names;
   for (const PluginFile& file : files) names.push_back(file.name);
-  for (const auto& plugin : opened().plugins) names.push_back(plugin->name);
   throw BackendError(function, "", text("no backend '", name, "'", did_you_mean(name, names),
                                         "; found: ", describe_found(files),
                                         "; looked for libkiln_", name, ".so in ",
                                         join_text(plugin_directories())));
 }
 
-// The following require the lock.
+std::optional<FileId> file_id(const std::string& path) {
+  struct stat file {};
+  if (::stat(path.c_str(), &file) != 0) return std::nullopt;
+  return FileId{file.st_dev, file.st_ino};
+}
 
-const Plugin* find_opened(const std::string& name) {
+/// Whether that file is the one that the name means.
+bool is_own(const std::string& name, const FileId& id) {
+  for (const std::string& folder : plugin_directories()) {
+    const auto found = file_id(text(folder, "/libkiln_", name, ".so"));
+    if (found) return *found == id;
+  }
+  return false;
+}
+
+/// The opened plugin that the name means, or null. REQUIRES: the lock.
+const Plugin* find_own(const std::string& name) {
   for (const auto& plugin : opened().plugins) {
-    if (plugin->name == name) return plugin.get();
+    if (plugin->id == name) return plugin.get();
   }
   return nullptr;
 }
 
+/// `expected_name`: the name that the file was found by; empty when it was given by path.
+/// REQUIRES: the lock.
 const Plugin& open_file(const std::string& path, const std::string& expected_name,
                         const std::string& function) {
   const auto refuse = [&](const std::string& why) {
     throw BackendError(function, "", text("backend plugin '", path, "' ", why));
+  };
+  const auto require_name = [&](const Plugin& plugin) {
+    if (expected_name.empty() || plugin.name == expected_name) return;
+    refuse(text("calls itself '", plugin.name, "'"));
   };
   const bool own = !expected_name.empty();
   std::string refusal = refusal_of_file(path, own);
   const std::string real = real_path(path);
   if (refusal.empty() && real != path) refusal = refusal_of_file(real, own);
   if (!refusal.empty()) refuse(refusal);
-  struct stat file {};
-  if (::stat(real.c_str(), &file) != 0) refuse("does not exist");
-  const FileId id{file.st_dev, file.st_ino};
-  if (const auto known = opened().by_file.find(id); known != opened().by_file.end()) {
+  const std::optional<FileId> id = file_id(real);
+  if (!id) refuse("does not exist");
+  if (const auto known = opened().by_file.find(*id); known != opened().by_file.end()) {
+    require_name(*known->second);
     return *known->second;
   }
   Plugin plugin = load_plugin(real, function);
-  if (own && plugin.name != expected_name) refuse(text("calls itself '", plugin.name, "'"));
-  if (const Plugin* other = find_opened(plugin.name)) {
-    refuse(text("calls itself '", plugin.name, "', which is the name of ", other->path));
-  }
+  require_name(plugin);
+  plugin.id = is_own(plugin.name, *id) ? plugin.name : plugin.path;
   opened().plugins.push_back(std::make_unique<Plugin>(std::move(plugin)));
   const Plugin& kept = *opened().plugins.back();
-  opened().by_file[id] = &kept;
+  opened().by_file[*id] = &kept;
   log_line(LogLevel::Info, "backend",
            text("opened ", kept.name, " ", kept.version, " (", kept.path, ", ABI minor ",
                 kept.abi_minor, ", build ", kept.build_id, ", ", kept.toolchain, ")"));
@@ -172,7 +191,7 @@ const Plugin& open_plugin(const std::string& name_or_path, const std::string& fu
                        text("backend path '", name_or_path,
                             "' is relative; give an absolute path or a name"));
   }
-  if (const Plugin* plugin = find_opened(name_or_path)) return *plugin;
+  if (const Plugin* plugin = find_own(name_or_path)) return *plugin;
   const std::vector<PluginFile> files = list_plugin_files();
   for (const PluginFile& file : files) {
     if (file.name == name_or_path) return open_file(file.path, file.name, function);

@@ -65,8 +65,10 @@ void prepare_output_sizes(Program& program) {
 /// Which updates the backend writes over their states. A host function might read a variable that
 /// is being written, and would wait for ever.
 void find_updates_in_place(Program& program) {
+  const ProgramCounts counts{program.binding.count(), program.states.size(),
+                             program.graph.outputs.size(), program.updated.size()};
+  const std::vector<bool> allowed = program.executable.info(counts).updates_in_place;
   if (program.calls_host || !program.sizes_follow) return;
-  const std::vector<bool> allowed = program.executable.info().updates_in_place;
   const std::vector<VariableStorage*>& states = program.state_storages;
   program.overwritable.resize(program.updated.size());
   for (std::size_t i = 0; i < program.updated.size() && i < allowed.size(); ++i) {

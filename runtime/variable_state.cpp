@@ -71,6 +71,15 @@ void Version::written_over(const InstancePtr& instance) {
   renumber();
 }
 
+void Version::reject_written(const InstancePtr& instance) {
+  const auto is_there = [&](const auto& copy) { return copy->instance() == instance; };
+  if (!host_ && std::all_of(copies_.begin(), copies_.end(), is_there)) {
+    return written_over(instance);
+  }
+  std::erase_if(copies_, is_there);
+  first_ = copies_.empty() ? nullptr : copies_.front().get();
+}
+
 void Version::put_buffer(Buffer buffer) { *copies_.front() = std::move(buffer); }
 
 // ---- VariableStorage ----

@@ -47,6 +47,8 @@ class Version {
   void put_buffer(Buffer buffer);
   /// The buffer at that backend has a new value.
   void written_over(const InstancePtr& instance);
+  /// The same, where that value is not wanted: the value is that of another copy if there is one.
+  void reject_written(const InstancePtr& instance);
   /// The contents are whole now.
   void renumber() { number_ = next_number(); }
 

@@ -16,6 +16,12 @@
  *    more than that.
  *  - Tables and structs are only ever appended to. Numbers, once given a meaning, keep it.
  *  - Text is UTF-8 with a length; it need not end in a zero byte.
+ *  - The host believes nothing. An address that is null with a length, a length, rank or count
+ *    beyond the limits below, text that is not UTF-8, an unknown element type, a negative dim, a
+ *    size that does not follow from dtype and dims, a count or type other than the module's, an
+ *    exception: each fails the call with a BackendError that names the backend and the function
+ *    of the table, and no variable changes. Services of the host return KILN_CODE_INVALID_ARGUMENT
+ *    for such arguments, or log an error where they return nothing.
  *  - What a function is given is borrowed for the duration of the call unless it says otherwise.
  *    Memory is freed by the side that allocated it.
  *  - A function that returns kiln_error* returns null for success. On failure every output is
@@ -67,7 +73,8 @@ enum {
 
 /* Element types, numbered as in the module format. */
 enum {
-  KILN_DTYPE_BOOL = 0, /* one byte, 0 or 1 */
+  /* One byte. The host gives 0 or 1; in results any other byte than 0 counts as 1. */
+  KILN_DTYPE_BOOL = 0,
   KILN_DTYPE_INT8 = 1,
   KILN_DTYPE_INT16 = 2,
   KILN_DTYPE_INT32 = 3,
@@ -99,6 +106,15 @@ enum {
 };
 
 #define KILN_WAIT_FOREVER UINT64_MAX
+
+/* ---- Limits ---- */
+
+#define KILN_MAX_NAME 64u                    /* bytes of a backend's or an op's name */
+#define KILN_MAX_TEXT ((uint64_t)1 << 20)    /* bytes of any other text */
+#define KILN_MAX_BYTES ((uint64_t)1 << 40)   /* of a module or constant */
+#define KILN_MAX_DUMP ((uint64_t)1 << 30)    /* bytes of one dump */
+#define KILN_MAX_COUNT ((uint64_t)1 << 20)   /* elements of an array */
+#define KILN_MAX_RANK 64u
 
 /* ---- Value types: frozen, without struct_size ---- */
 
@@ -220,7 +236,7 @@ typedef struct kiln_host_api {
 typedef struct kiln_error_info {
   uint64_t struct_size;
   const kiln_ext* next;
-  uint32_t code;      /* KILN_CODE_..., never OK */
+  uint32_t code;      /* KILN_CODE_..., never OK; an unknown one counts as UNKNOWN */
   uint32_t retryable; /* 1: the same call may succeed later */
   kiln_string message;
   kiln_string location;       /* the user's source line, from the module; may be empty */
@@ -319,7 +335,9 @@ typedef struct kiln_message {
   kiln_string text;
 } kiln_message;
 
-/* Filled by executable_info; what it points at lives as long as the executable. */
+/* Filled by executable_info; what it points at lives as long as the executable. The first four are
+ * those of the module, or all 0 where the backend does not tell them and updates_in_place is not
+ * read. */
 typedef struct kiln_executable_info {
   uint64_t struct_size;
   const kiln_ext* next;
@@ -359,7 +377,8 @@ typedef struct kiln_import_args {
   uint32_t semantics; /* KILN_IMPORT_... */
 } kiln_import_args;
 
-/* Filled by buffer_info; what it points at lives as long as the buffer. */
+/* Filled by buffer_info; what it points at lives as long as the buffer. Dims, dtype and size never
+ * change, those of a buffer that a call has written included. */
 typedef struct kiln_buffer_info {
   uint64_t struct_size;
   const kiln_ext* next;
@@ -387,8 +406,14 @@ typedef struct kiln_state_in {
 
 /* Inputs are the module's placeholders, states its state table, outputs its outputs, updates its
  * list of (state, new value), each in the module's order. All updates are computed from the state
- * before the call. A null handle in outputs or state_out asks the backend to allocate; otherwise it
- * writes into that buffer, which is neither an input nor a state of this call. No result shares
+ * before the call.
+ * A null handle in outputs or state_out asks the backend to allocate: on success it puts a new
+ * buffer there, which is the host's to destroy. Any other handle is a buffer of the host's with the
+ * dtype and dims of that result, neither an input nor a state of this call, with contents that
+ * nobody needs. The backend writes the result into it and leaves the handle as it is: it neither
+ * replaces nor destroys the buffer. On failure it may hold anything, and handles that were null
+ * are null.
+ * All handles of results differ from each other and from inputs and states. No result shares
  * memory with an input, with an undonated state or with another result, even where the program
  * only passes a value through. */
 typedef struct kiln_execute_args {
@@ -416,7 +441,9 @@ typedef struct kiln_execute_args {
 typedef struct kiln_frame_io {
   uint64_t struct_size;
   const kiln_ext* next;
-  /* Data is aligned for its element type, no more than that; of a tensor without elements it may
+  /* A run writes where the data of outputs points and into the buffers of updates, and changes
+   * nothing else of what this struct names.
+   * Data is aligned for its element type, no more than that; of a tensor without elements it may
    * be null. Outputs have the dims of the results and share no memory with inputs or each other. */
   kiln_array inputs;  /* of kiln_view, only read */
   kiln_array outputs; /* of kiln_view, written */
@@ -486,7 +513,8 @@ typedef struct kiln_backend_api {
   kiln_error* (*execute)(const kiln_executable* executable, const kiln_execute_args* args,
                          kiln_event** event);
 
-  /* Waits at most that long. *done: 1 when the work is over. Returns the work's own error. */
+  /* Waits at most that long. *done: 1 when the work is over, which it is after KILN_WAIT_FOREVER.
+   * Returns the work's own error. */
   kiln_error* (*event_wait)(kiln_event* event, uint64_t timeout_nanoseconds, uint32_t* done);
   void (*event_destroy)(kiln_event* event);
 
@@ -529,7 +557,9 @@ typedef struct kiln_backend_header {
   uint32_t abi_minor_lowest; /* the range of minors that the plugin can serve */
   uint32_t abi_minor_highest;
   uint32_t sanitizer;
-  kiln_string name;      /* [a-z][a-z0-9_]*, at most 64 bytes */
+  /* [a-z][a-z0-9_]*, at most 64 bytes. Users can say it only where the plugin is the file
+   * libkiln_<name>.so beside the host's library. Any other goes by its path. */
+  kiln_string name;
   kiln_string version;   /* of the plugin */
   kiln_string build_id;  /* two builds that may compile differently differ in it */
   kiln_string toolchain; /* compiler and C++ library, information only */

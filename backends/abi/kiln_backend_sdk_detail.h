@@ -134,7 +134,8 @@ inline kiln_error* executable_dump(const kiln_executable* executable) noexcept {
 }
 
 inline kiln_proc get_proc(kiln_string name) noexcept {
-  if (abi::view_of(name) != KILN_PROC_EXECUTABLE_DUMP) return nullptr;
+  constexpr std::string_view kKnown = KILN_PROC_EXECUTABLE_DUMP;
+  if (name.data == nullptr || std::string_view(name.data, name.size) != kKnown) return nullptr;
   return reinterpret_cast<kiln_proc>(static_cast<kiln_executable_dump_v1_fn>(executable_dump));
 }
 

@@ -6,7 +6,9 @@
 
 #include "kiln_backend.h"
 
+#include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -21,14 +23,31 @@ class BrokenStruct : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Throws BrokenStruct where `count` things stand at the address null or are more than `most`.
+inline void require_range(const void* data, std::uint64_t count, std::uint64_t most,
+                          const char* unit, const char* name) {
+  if (count > most) {
+    throw BrokenStruct(std::string(name) + " has " + std::to_string(count) + " " + unit +
+                       ", more than " + std::to_string(most));
+  }
+  if (count != 0 && data == nullptr) {
+    throw BrokenStruct(std::string(name) + " has " + std::to_string(count) + " " + unit +
+                       " at the address null");
+  }
+}
+
 inline kiln_string string_of(std::string_view text) { return {text.data(), text.size()}; }
-inline std::string_view view_of(kiln_string text) {
+inline std::string_view view_of(kiln_string text, const char* name = "a text",
+                                std::uint64_t most = KILN_MAX_TEXT) {
+  require_range(text.data, text.size, most, "bytes", name);
   return text.size == 0 ? std::string_view() : std::string_view(text.data, text.size);
 }
-inline std::span<const std::int64_t> view_of(kiln_dims dims) {
+inline std::span<const std::int64_t> view_of(kiln_dims dims, const char* name = "dims") {
+  require_range(dims.data, dims.rank, KILN_MAX_RANK, "axes", name);
   return dims.rank == 0 ? std::span<const std::int64_t>() : std::span(dims.data, dims.rank);
 }
-inline std::span<const std::byte> view_of(kiln_bytes bytes) {
+inline std::span<const std::byte> view_of(kiln_bytes bytes, const char* name = "bytes") {
+  require_range(bytes.data, bytes.size, KILN_MAX_BYTES, "bytes", name);
   if (bytes.size == 0) return {};
   return {static_cast<const std::byte*>(bytes.data), bytes.size};
 }
@@ -51,8 +70,31 @@ T fresh() {
   return value;
 }
 
+/// No struct is as long: a longer one is broken, not newer.
+inline constexpr std::uint64_t kMaxStructSize = std::uint64_t{1} << 16;
+
+/// The bytes of a tensor of that type, or nothing: an unknown element type, a negative dim, or a
+/// product of 2^63 and more.
+inline std::optional<std::uint64_t> tensor_bytes(std::uint32_t dtype,
+                                                 std::span<const std::int64_t> dims) {
+  std::uint64_t bytes = dtype_size(dtype);
+  bool is_empty = false, overflows = bytes == 0;
+  for (const std::int64_t dim : dims) {
+    if (dim < 0) return std::nullopt;
+    is_empty = is_empty || dim == 0;
+    if (dim != 0 && bytes > std::uint64_t{INT64_MAX} / static_cast<std::uint64_t>(dim)) {
+      overflows = true;
+    }
+    if (!overflows && dim != 0) bytes *= static_cast<std::uint64_t>(dim);
+  }
+  if (dtype_size(dtype) == 0 || (overflows && !is_empty)) return std::nullopt;
+  return is_empty ? 0 : bytes;
+}
+
 inline void reject_required_extensions(const kiln_ext* ext) {
-  for (; ext != nullptr; ext = ext->next) {
+  constexpr int kMaxExtensions = 64;  // a chain may be a ring
+  for (int count = 0; ext != nullptr; ext = ext->next) {
+    if (++count > kMaxExtensions) throw BrokenStruct("a chain of extensions does not end");
     if (ext->struct_size < sizeof(kiln_ext)) throw BrokenStruct("extension without a size");
     if (ext->must_understand != 0) {
       throw BrokenStruct("unknown extension " + std::to_string(ext->type_id) +
@@ -73,6 +115,10 @@ T read(const T* given, const char* name, Tail tail) {
   const std::uint64_t size = given->struct_size;
   if (size < kPrefix) {
     throw BrokenStruct(std::string(name) + " has struct_size " + std::to_string(size));
+  }
+  if (size > kMaxStructSize) {
+    throw BrokenStruct(std::string(name) + " has struct_size " + std::to_string(size) +
+                       ", more than " + std::to_string(kMaxStructSize));
   }
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   for (std::uint64_t i = sizeof(T); tail == Tail::MustBeZero && i < size; ++i) {
@@ -117,14 +163,27 @@ template <class T, Tail kTail>
 class Elements {
  public:
   Elements(const kiln_array& array, const char* name) : array_(array), name_(name) {
-    if (array.count != 0 && (array.data == nullptr || array.element_stride < 2 * sizeof(void*))) {
-      throw BrokenStruct(std::string("array of ") + name + " without data or stride");
+    if (array.count == 0) return;
+    require_range(array.data, array.count, KILN_MAX_COUNT, "elements", name);
+    const std::uint64_t stride = array.element_stride;
+    if (stride < 2 * sizeof(void*) || stride > kMaxStructSize || stride % alignof(T) != 0) {
+      throw BrokenStruct(std::string("array of ") + name + " has stride " +
+                         std::to_string(stride));
+    }
+    if (reinterpret_cast<std::uintptr_t>(array.data) % alignof(T) != 0) {
+      throw BrokenStruct(std::string("array of ") + name + " is not aligned");
     }
   }
   std::uint64_t size() const { return array_.count; }
   T operator[](std::uint64_t i) const {
-    const auto* data = static_cast<const unsigned char*>(array_.data);
-    return read(reinterpret_cast<const T*>(data + i * array_.element_stride), name_, kTail);
+    const auto* data = static_cast<const unsigned char*>(array_.data) + i * array_.element_stride;
+    const auto* element = reinterpret_cast<const T*>(data);
+    if (element->struct_size > array_.element_stride) {
+      throw BrokenStruct(std::string(name_) + " has struct_size " +
+                         std::to_string(element->struct_size) + " in an array with stride " +
+                         std::to_string(array_.element_stride));
+    }
+    return read(element, name_, kTail);
   }
 
  private:

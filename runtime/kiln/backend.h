@@ -12,20 +12,22 @@ namespace kiln {
 /// The backend in use and why it is that one ("set_backend", "KERAS_BACKEND=reference",
 /// "built-in default", ...).
 struct BackendChoice {
-  std::string name;
+  std::string name;  ///< as K::backend gives it
   std::string reason;
 };
 
 /// A backend that was found or loaded.
 struct BackendDescription {
-  std::string name;
+  std::string name;     ///< what set_backend takes: the path of one that was loaded by path
   std::string path;
   std::string version;  ///< empty until it is loaded
   bool loaded = false;
   std::string refusal;  ///< why it cannot be used; empty when nothing is known against it
 };
 
-/// The name of the backend in use. The first of these decides: `set_backend`, the environment
+/// The name of the backend in use; the path of one that was given by path. A name always means the
+/// file libkiln_<name>.so beside the library, whatever other plugins call themselves. The first of
+/// these decides: `set_backend`, the environment
 /// variable KERAS_BACKEND (empty counts as unset), `backend` in keras.json, the built-in default.
 /// A value is a name, `auto`, or the absolute path of a plugin. Raises BackendError when what was
 /// asked for cannot be used.
@@ -44,7 +46,8 @@ KILN_API BackendChoice backend_choice(Where where = Where::here());
 ///     K::backend();  // reference
 KILN_API void set_backend(const std::string& name_or_path, Where where = Where::here());
 
-/// Loads a backend without using it yet and returns its name. Raises BackendError.
+/// Loads a backend without using it yet and returns what set_backend takes for it: its name where
+/// it is a file beside the library, else its path. Raises BackendError.
 ///     const std::string name = K::load_backend("reference");
 ///     name;  // reference
 KILN_API std::string load_backend(const std::string& name_or_path,

@@ -1,12 +1,16 @@
 // The entry of a fake plugin whose header is right except for what the including file changes: it
-// defines KILN_FAKE_NAME, and may define KILN_FAKE_API, KILN_FAKE_MAJOR, KILN_FAKE_LOWEST,
-// KILN_FAKE_HIGHEST, KILN_FAKE_MAGIC, KILN_FAKE_SANITIZER and KILN_FAKE_NEXT before.
+// defines KILN_FAKE_NAME, and may define KILN_FAKE_API, KILN_FAKE_API_SIZE, KILN_FAKE_MAJOR,
+// KILN_FAKE_LOWEST, KILN_FAKE_HIGHEST, KILN_FAKE_MAGIC, KILN_FAKE_SANITIZER and KILN_FAKE_NEXT
+// before.
 #pragma once
 
 #include "backends/abi/kiln_backend_structs.h"
 
 #ifndef KILN_FAKE_API
 #define KILN_FAKE_API nullptr
+#endif
+#ifndef KILN_FAKE_API_SIZE
+#define KILN_FAKE_API_SIZE sizeof(kiln_backend_api)
 #endif
 #ifndef KILN_FAKE_MAJOR
 #define KILN_FAKE_MAJOR KILN_ABI_MAJOR
@@ -40,7 +44,7 @@ constexpr kiln_backend_header make_fake_header() {
   header.sanitizer = KILN_FAKE_SANITIZER;
   constexpr std::string_view kName = KILN_FAKE_NAME;
   header.name = {kName.data(), kName.size()};
-  header.required_api_size = sizeof(kiln_backend_api);
+  header.required_api_size = KILN_FAKE_API_SIZE;
   header.api = KILN_FAKE_API;
   return header;
 }

@@ -75,5 +75,6 @@ constexpr kiln_backend_api kApi = make_api();
 }  // namespace
 
 #define KILN_FAKE_API &kApi
+#define KILN_FAKE_API_SIZE offsetof(kiln_backend_api, get_proc)
 #define KILN_FAKE_NAME "minimal"
 #include "tests/plugin/fake_header.h"
