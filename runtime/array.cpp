@@ -4,6 +4,7 @@
 #include <kiln/array.h>
 
 #include "backends/abi/kiln_backend_memory.h"
+#include "core/kiln/tensor_impl.h"
 #include "core/ops/convert.h"
 #include "core/types/text.h"
 #include "runtime/host_functions.h"
@@ -75,13 +76,15 @@ Array::Array(DType dtype, std::vector<std::int64_t> dims)
   require_bytes(size_, dtype_);
 }
 
-Array::Array(const Array& other)
+Array::Array(const Array& other) try
     : dtype_(other.dtype_),
       dims_(other.dims_),
       size_(other.size_),
       data_(other.data_),
       elements_(other.elements_) {
   if (elements_) elements_->owners.fetch_add(1, std::memory_order_relaxed);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
 }
 
 Array::Array(Array&& other) noexcept
@@ -137,14 +140,16 @@ void* Array::data() {
   return data_;
 }
 
-Array Array::zeros(std::vector<std::int64_t> dims, DType dtype) {
+Array Array::zeros(std::vector<std::int64_t> dims, DType dtype) try {
   Array array(dtype, std::move(dims));
   array.allocate();
   std::memset(array.data_, 0, array.bytes());
   return array;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
 }
 
-Array Array::full(std::vector<std::int64_t> dims, double value, DType dtype) {
+Array Array::full(std::vector<std::int64_t> dims, double value, DType dtype) try {
   require_known(dtype);
   const std::vector<std::byte> element = ir::scalar_bytes(dtype, value);
   Array array(dtype, std::move(dims));
@@ -154,33 +159,41 @@ Array Array::full(std::vector<std::int64_t> dims, double value, DType dtype) {
     std::memcpy(to, element.data(), element.size());
   }
   return array;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
 }
 
-Array Array::copy_of(const void* elements, std::vector<std::int64_t> dims, DType dtype) {
+Array Array::copy_of(const void* elements, std::vector<std::int64_t> dims, DType dtype) try {
   Array array(dtype, std::move(dims));
   if (array.size_ != 0 && !elements) throw ValueError("Array", "elements", "elements is null");
   array.allocate();
   if (array.size_ != 0) std::memcpy(array.data_, elements, array.bytes());
   return array;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
 }
 
-Array Array::view(const void* elements, std::vector<std::int64_t> dims, DType dtype) {
+Array Array::view(const void* elements, std::vector<std::int64_t> dims, DType dtype) try {
   Array array(dtype, std::move(dims));
   require_address(elements, array.size_, dtype);
   array.data_ = elements ? const_cast<void*>(elements) : const_cast<std::byte*>(kZero);
   return array;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
 }
 
-Array Array::astype(DType dtype) const {
+Array Array::astype(DType dtype) const try {
   if (dtype == dtype_) return elements_ ? *this : copy_of(data_, dims_, dtype_);
   Array array(dtype, dims_);
   array.allocate();
   ir::convert_elements(dtype_, static_cast<const std::byte*>(data_), dtype,
                        static_cast<std::byte*>(array.data_), size_);
   return array;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
 }
 
-Array Array::reshape(std::vector<std::int64_t> dims) const {
+Array Array::reshape(std::vector<std::int64_t> dims) const try {
   if (count_elements(dims) != size_) {
     throw ValueError("reshape", "dims", text("dims [", join_text(dims, ","), "] do not hold the ",
                                              size_, " elements of [", join_text(dims_, ","), "]"));
@@ -188,6 +201,8 @@ Array Array::reshape(std::vector<std::int64_t> dims) const {
   Array array = *this;
   array.dims_ = std::move(dims);
   return array;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
 }
 
 bool Array::operator==(const Array& other) const {
@@ -238,9 +253,11 @@ std::size_t Array::offset(std::initializer_list<std::int64_t> index) const {
                                        join_text(dims_, ","), "]"));
 }
 
-std::ostream& operator<<(std::ostream& out, const Array& array) {
+std::ostream& operator<<(std::ostream& out, const Array& array) try {
   return out << runtime::array_text(
              {array.dtype(), array.dims(), const_cast<void*>(array.data())});
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator<<", {});
 }
 
 }  // namespace kiln

@@ -4,6 +4,7 @@
 
 #include <kiln/error.h>
 
+#include "core/kiln/tensor_impl.h"
 #include "core/types/at_line.h"
 #include "core/types/text.h"
 #include "runtime/backend_choice.h"
@@ -167,27 +168,33 @@ InstancePtr current_instance(const std::string& function) {
 
 std::string backend(Where where) { return backend_choice(where).name; }
 
-BackendChoice backend_choice(Where where) {
+BackendChoice backend_choice(Where where) try {
   return at_line(where, [] {
     const runtime::ChosenPlugin chosen = runtime::current_choice("backend");
     return BackendChoice{chosen.plugin->id, chosen.reason};
   });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("backend_choice", where);
 }
 
-void set_backend(const std::string& name_or_path, Where where) {
+void set_backend(const std::string& name_or_path, Where where) try {
   runtime::ChosenPlugin chosen = at_line(
       where, [&] { return runtime::choose(name_or_path, "set_backend", "set_backend"); });
   runtime::Choice& state = runtime::choice();
   const std::lock_guard lock(state.mutex);
   state.made = std::move(chosen);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_backend", where);
 }
 
-std::string load_backend(const std::string& name_or_path, Where where) {
+std::string load_backend(const std::string& name_or_path, Where where) try {
   return at_line(where,
                  [&] { return runtime::open_plugin(name_or_path, "load_backend").id; });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("load_backend", where);
 }
 
-std::vector<BackendDescription> list_backends() {
+std::vector<BackendDescription> list_backends() try {
   std::map<std::string, BackendDescription> all;
   for (const runtime::PluginFile& file : runtime::list_plugin_files()) {
     all[file.name] = {file.name, file.path, "", false, file.refusal};
@@ -198,10 +205,14 @@ std::vector<BackendDescription> list_backends() {
   std::vector<BackendDescription> list;
   for (auto& [name, description] : all) list.push_back(std::move(description));
   return list;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("list_backends", {});
 }
 
-void set_threads(int count, Where where) {
+void set_threads(int count, Where where) try {
   at_line(where, [&] { runtime::set_thread_count(count); });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_threads", where);
 }
 
 std::string version() { return std::string(runtime::kVersion); }

@@ -2,12 +2,15 @@
 #include <kiln/config.h>
 
 #include "core/kiln/context_impl.h"
+#include "core/kiln/tensor_impl.h"
 #include "runtime/keras_json.h"
 
 namespace kiln {
 
-Array cast_to_floatx(const Array& x, Where where) {
+Array cast_to_floatx(const Array& x, Where where) try {
   return x.astype(*dtype_of_name(floatx(where)));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("cast_to_floatx", where);
 }
 
 ConfiguredDefaults configured_defaults() {

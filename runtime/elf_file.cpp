@@ -43,18 +43,30 @@ class File {
   template <class T>
   std::optional<T> read(std::uint64_t offset) const {
     T value;
-    const ssize_t got = ::pread(descriptor_, &value, sizeof(T), static_cast<off_t>(offset));
-    if (got != static_cast<ssize_t>(sizeof(T))) return std::nullopt;
+    if (read_bytes(&value, sizeof(T), offset) != sizeof(T)) return std::nullopt;
     return value;
   }
 
   std::string read_name(std::uint64_t offset) const {
     char name[kLongestName] = "";
-    const ssize_t got = ::pread(descriptor_, name, sizeof(name) - 1, static_cast<off_t>(offset));
-    return got > 0 ? std::string(name) : std::string();
+    read_bytes(name, sizeof(name) - 1, offset);
+    return name;
   }
 
  private:
+  /// How many bytes were read: less than `count` at the end of the file and after an error.
+  std::size_t read_bytes(void* to, std::size_t count, std::uint64_t offset) const {
+    std::size_t done = 0;
+    while (done < count) {
+      const ssize_t got = ::pread(descriptor_, static_cast<char*>(to) + done, count - done,
+                                  static_cast<off_t>(offset + done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+    return done;
+  }
+
   int descriptor_;
 };
 

@@ -114,7 +114,7 @@ FunctionStats stats_of(const Program& program) {
 }  // namespace
 
 Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
-                  const FunctionOptions& options, Where where) {
+                  const FunctionOptions& options, Where where) try {
   const Call call("function", where);
   const ir::Graph graph = runtime::build_graph(inputs, outputs, options.updates);
   const std::string name = options.name.empty() ? "function" : options.name;
@@ -128,9 +128,11 @@ Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
                                              options.optimize);
     return Function(std::move(impl));
   });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("function", where);
 }
 
-std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where where) const {
+std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where where) const try {
   return at_line(where, [&] {
     const Impl& impl = require_made(impl_);
     const bool any = std::find(impl.sparse.begin(), impl.sparse.end(), true) != impl.sparse.end();
@@ -138,23 +140,29 @@ std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where 
     const std::vector<Feed> feeds(inputs.begin(), inputs.end());
     return call_with(impl, expanded(impl, feeds));
   });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Function", where);
 }
 
-std::vector<Array> Function::operator()(std::initializer_list<Feed> inputs, Where where) const {
+std::vector<Array> Function::operator()(std::initializer_list<Feed> inputs, Where where) const try {
   return at_line(where, [&] {
     const Impl& impl = require_made(impl_);
     return call_with(impl, expanded(impl, {inputs.begin(), inputs.size()}));
   });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Function", where);
 }
 
 void Function::call_into(std::span<const ArrayView> inputs,
-                         std::span<const MutableArrayView> outputs, Where where) const {
+                         std::span<const MutableArrayView> outputs, Where where) const try {
   at_line(where, [&] {
     runtime::call_into(require_made(impl_).programs, inputs, outputs);
   });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("call_into", where);
 }
 
-void Function::dump(const std::string& directory, Stage stages, Where where) const {
+void Function::dump(const std::string& directory, Stage stages, Where where) const try {
   at_line(where, [&] {
     const UsualFloatState usual;
     const runtime::StagedProgram& programs = require_made(impl_).programs;
@@ -165,12 +173,14 @@ void Function::dump(const std::string& directory, Stage stages, Where where) con
     runtime::DumpFolder folder(directory, stages, {"dump", ""});
     runtime::dump_program(*programs.last, folder);
   });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("dump", where);
 }
 
 const std::string& Function::name() const { return require_made(impl_).programs.last->name; }
 const std::string& Function::backend() const { return require_made(impl_).backend; }
 
-FunctionStats Function::stats() const {
+FunctionStats Function::stats() const try {
   const runtime::StagedProgram& programs = require_made(impl_).programs;
   FunctionStats stats = stats_of(*programs.last);
   for (const runtime::ProgramStage& stage : programs.stages) {
@@ -183,17 +193,23 @@ FunctionStats Function::stats() const {
     stats.live_bytes = std::max(stats.live_bytes, other.live_bytes);
   }
   return stats;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("stats", {});
 }
 
-Array eval(const Tensor& x, Where where) {
+Array eval(const Tensor& x, Where where) try {
   const Call call("eval", where);
   type_of(x);
   return function({}, {x}, {.name = "eval"}, where)({}, where).front();
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("eval", where);
 }
 
-Array eval(const UpdateOp& x, Where where) {
+Array eval(const UpdateOp& x, Where where) try {
   const Call call("eval", where);
   return function({}, {x.value}, {.updates = {x}, .name = "eval"}, where)({}, where).front();
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("eval", where);
 }
 
 }  // namespace kiln

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -27,8 +28,10 @@ struct Receiver {
   DumpReceiver functions;
 };
 
+/// Never destroyed; asked for by functions that must not throw, and so takes no memory.
 Receiver& receiver() {
-  static Receiver& instance = *new Receiver;
+  alignas(Receiver) static std::byte place[sizeof(Receiver)];
+  static Receiver& instance = *new (place) Receiver;
   return instance;
 }
 

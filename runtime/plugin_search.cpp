@@ -16,11 +16,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -70,6 +72,7 @@ std::string name_in(std::string_view file) {
 
 void list_folder(const std::string& folder, std::map<std::string, PluginFile>& found) {
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), ::closedir);
+  if (!directory && errno == ENOMEM) throw std::bad_alloc();
   if (!directory) return;
   while (const dirent* entry = ::readdir(directory.get())) {
     const std::string name = name_in(entry->d_name);

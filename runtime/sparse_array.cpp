@@ -1,6 +1,7 @@
 // Coordinates are checked once, when the matrix is made, and hold from then on.
 #include <kiln/sparse_array.h>
 
+#include "core/kiln/tensor_impl.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
@@ -19,7 +20,7 @@ std::string shape_of(const Array& array) { return text("[", join_text(array.dims
 }  // namespace
 
 SparseArray SparseArray::of(const Array& indices, const Array& values,
-                            std::vector<std::int64_t> dims, Where where) {
+                            std::vector<std::int64_t> dims, Where where) try {
   if (indices.size() != 0 && !is_integer(indices.dtype())) {
     throw TypeError("SparseArray", "indices", text("indices are ", indices.dtype()), where);
   }
@@ -42,9 +43,11 @@ SparseArray SparseArray::of(const Array& indices, const Array& values,
            where);
   }
   return {Checked(), std::move(wide), values, std::move(dims)};
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("of", where);
 }
 
-SparseArray SparseArray::of_dense(const Array& dense, Where where) {
+SparseArray SparseArray::of_dense(const Array& dense, Where where) try {
   if (dense.rank() != 2) {
     refuse("dense", text("dense has shape ", shape_of(dense), ", not a matrix"), where);
   }
@@ -67,6 +70,8 @@ SparseArray SparseArray::of_dense(const Array& dense, Where where) {
     to += bytes;
   }
   return {Checked(), Array(places, {count, 2}), std::move(values), dense.dims()};
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("of_dense", where);
 }
 
 }  // namespace kiln

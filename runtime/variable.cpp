@@ -68,12 +68,14 @@ bool is_symbolic(const Shape& shape) {
 }
 
 Tensor filled(const char* function, const Shape& shape, double value,
-              const CreateOptions& options, Where where) {
+              const CreateOptions& options, Where where) try {
   const Call call(function, where);
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
   if (is_symbolic(shape)) return wrap(ir::full(dtype, dims_of(shape), value), options.name);
   return make_variable(at_line(where, [&] { return Array::full(sizes_of(shape), value, dtype); }),
                        options.name, {});
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory(function, where);
 }
 
 /// The value that a variable of that type takes from `value`: cast, a scalar spread.
@@ -144,9 +146,11 @@ Variable random_variable(const Shape& shape, const RandomVariableOptions& option
 
 }  // namespace
 
-Variable::Variable(const Tensor& tensor, Where where) : Tensor(tensor) {
+Variable::Variable(const Tensor& tensor, Where where) try : Tensor(tensor) {
   const Call call("Variable", where);
   storage(tensor, "tensor");
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Variable", where);
 }
 
 const Constraint& Variable::constraint(Where where) const {
@@ -154,19 +158,23 @@ const Constraint& Variable::constraint(Where where) const {
   return storage(*this, "variable").constraint;
 }
 
-Variable variable(const Array& value, const VariableOptions& options, Where where) {
+Variable variable(const Array& value, const VariableOptions& options, Where where) try {
   const Call call("variable", where);
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
   return make_variable(value.astype(dtype), options.name, options.constraint);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("variable", where);
 }
 
-Variable variable(const Tensor& value, const VariableOptions& options, Where where) {
+Variable variable(const Tensor& value, const VariableOptions& options, Where where) try {
   const Call call("variable", where);
   value_of(value, "value");
   return variable(eval(value, where), options, where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("variable", where);
 }
 
-Tensor variable(const SparseArray& value, const VariableOptions& options, Where where) {
+Tensor variable(const SparseArray& value, const VariableOptions& options, Where where) try {
   const Call call("variable", where);
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
   SparseParts parts;
@@ -175,9 +183,11 @@ Tensor variable(const SparseArray& value, const VariableOptions& options, Where 
       value_of(constant(value.values(), {.dtype = std::string(dtype_name(dtype))}, where), "value");
   parts.dims = {value.dims()[0], value.dims()[1]};
   return wrap_sparse(std::move(parts), options.name);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("variable", where);
 }
 
-Tensor constant(const Array& value, const ConstantOptions& options, Where where) {
+Tensor constant(const Array& value, const ConstantOptions& options, Where where) try {
   const Call call("constant", where);
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
   Array converted = value.astype(dtype);
@@ -198,22 +208,30 @@ Tensor constant(const Array& value, const ConstantOptions& options, Where where)
   }
   const auto* bytes = static_cast<const std::byte*>(std::as_const(converted).data());
   return wrap(ir::constant(type_of(converted), {bytes, bytes + converted.bytes()}), options.name);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("constant", where);
 }
 
-Tensor zeros(const Shape& shape, const CreateOptions& options, Where where) {
+Tensor zeros(const Shape& shape, const CreateOptions& options, Where where) try {
   return filled("zeros", shape, 0, options, where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("zeros", where);
 }
 
-Tensor ones(const Shape& shape, const CreateOptions& options, Where where) {
+Tensor ones(const Shape& shape, const CreateOptions& options, Where where) try {
   return filled("ones", shape, 1, options, where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("ones", where);
 }
 
-Variable eye(std::int64_t size, const CreateOptions& options, Where where) {
+Variable eye(std::int64_t size, const CreateOptions& options, Where where) try {
   return eye(std::pair{size, size}, options, where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("eye", where);
 }
 
 Variable eye(std::pair<std::int64_t, std::int64_t> size, const CreateOptions& options,
-             Where where) {
+             Where where) try {
   const Call call("eye", where);
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
   const auto [rows, columns] = size;
@@ -228,29 +246,37 @@ Variable eye(std::pair<std::int64_t, std::int64_t> size, const CreateOptions& op
     elements[static_cast<std::size_t>(i * columns + i)] = 1;
   }
   return make_variable(value.astype(dtype), options.name, {});
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("eye", where);
 }
 
 Variable random_uniform_variable(const Shape& shape, double low, double high,
-                                 const RandomVariableOptions& options, Where where) {
+                                 const RandomVariableOptions& options, Where where) try {
   const Call call("random_uniform_variable", where);
   if (!(low <= high)) {
     Call::value_error("low", text("low ", low, " is not at most high ", high));
   }
   return random_variable(shape, options, uniform, low, high - low, Interval{low, high});
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("random_uniform_variable", where);
 }
 
 Variable random_normal_variable(const Shape& shape, double mean, double scale,
-                                const RandomVariableOptions& options, Where where) {
+                                const RandomVariableOptions& options, Where where) try {
   const Call call("random_normal_variable", where);
   return random_variable(shape, options, normal, mean, scale);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("random_normal_variable", where);
 }
 
-Array get_value(const Tensor& x, Where where) {
+Array get_value(const Tensor& x, Where where) try {
   const Call call("get_value", where);
   return storage(x, "x").read();
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("get_value", where);
 }
 
-std::vector<Array> batch_get_value(const std::vector<Tensor>& xs, Where where) {
+std::vector<Array> batch_get_value(const std::vector<Tensor>& xs, Where where) try {
   const Call call("batch_get_value", where);
   std::vector<VariableStorage*> storages;
   for (std::size_t i = 0; i < xs.size(); ++i) {
@@ -261,9 +287,11 @@ std::vector<Array> batch_get_value(const std::vector<Tensor>& xs, Where where) {
   std::vector<Array> values;
   for (const runtime::VersionRef& version : versions) values.push_back(version->on_host());
   return values;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("batch_get_value", where);
 }
 
-void set_value(const Tensor& x, const Array& value, Where where) {
+void set_value(const Tensor& x, const Array& value, Where where) try {
   const Call call("set_value", where);
   VariableStorage& target = storage(x, "x");
   Array fits = fitted(value_of(x, "x").type(), value);
@@ -274,9 +302,11 @@ void set_value(const Tensor& x, const Array& value, Where where) {
     target.publish(version);
   }
   target.keep_spare(std::move(version));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_value", where);
 }
 
-void batch_set_value(const std::vector<std::pair<Tensor, Array>>& tuples, Where where) {
+void batch_set_value(const std::vector<std::pair<Tensor, Array>>& tuples, Where where) try {
   const Call call("batch_set_value", where);
   // In the order of locking; the replaced versions end up here.
   std::map<std::int64_t, std::pair<VariableStorage*, runtime::VersionRef>> values;
@@ -296,20 +326,26 @@ void batch_set_value(const std::vector<std::pair<Tensor, Array>>& tuples, Where 
     for (auto& [id, entry] : values) entry.first->publish(entry.second);
   }
   for (auto& [id, entry] : values) entry.first->keep_spare(std::move(entry.second));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("batch_set_value", where);
 }
 
-std::vector<std::int64_t> get_variable_shape(const Tensor& x, Where where) {
+std::vector<std::int64_t> get_variable_shape(const Tensor& x, Where where) try {
   const Call call("get_variable_shape", where);
   storage(x, "x");
   std::vector<std::int64_t> shape;
   for (const ir::Dim& dim : value_of(x, "x").dims()) shape.push_back(dim.value());
   return shape;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("get_variable_shape", where);
 }
 
-UpdateOp update(const Tensor& x, const Array& new_x, Where where) {
+UpdateOp update(const Tensor& x, const Array& new_x, Where where) try {
   const Call call("update", where);
   storage(x, "x");
   return update(x, constant(new_x, {.dtype = value_of(x, "x").dtype()}), where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("update", where);
 }
 
 }  // namespace kiln

@@ -69,7 +69,7 @@ std::vector<WeightSlot> slots_of(const std::vector<NamedArray>& tensors) {
 
 }  // namespace
 
-void save_weights(const std::string& path, const std::vector<Tensor>& variables, Where where) {
+void save_weights(const std::string& path, const std::vector<Tensor>& variables, Where where) try {
   const Call call("save_weights", where);
   const std::vector<std::string> names = names_of(variables);
   std::vector<Array> values = batch_get_value(variables, where);
@@ -78,10 +78,12 @@ void save_weights(const std::string& path, const std::vector<Tensor>& variables,
     tensors.push_back({names[i], std::move(values[i])});
   }
   with_file("save_weights", where, [&] { runtime::write_safetensors(path, tensors); });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("save_weights", where);
 }
 
 void load_weights(const std::string& path, const std::vector<Tensor>& variables,
-                  const LoadWeightsOptions& options, Where where) {
+                  const LoadWeightsOptions& options, Where where) try {
   const Call call("load_weights", where);
   const std::vector<WeightSlot> slots = slots_of(variables, where);
   std::vector<NamedArray> tensors = with_file(
@@ -93,6 +95,8 @@ void load_weights(const std::string& path, const std::vector<Tensor>& variables,
     values.emplace_back(variables[pair.variable], std::move(tensors[pair.tensor].value));
   }
   batch_set_value(values, where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("load_weights", where);
 }
 
 }  // namespace kiln

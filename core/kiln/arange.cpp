@@ -114,7 +114,7 @@ Dim length_of(const Range& range, DType dtype) {
 }
 
 Tensor make_arange(const Operand& start, const Operand& stop, double step,
-                   const ArangeOptions& options) {
+                   const ArangeOptions& options) try {
   const Call call("arange", stop.where());
   const DType dtype = dtype_of(options.dtype, DType::Int32);
   if (dtype != DType::Int32 && dtype != DType::Int64 && dtype != DType::Float32 &&
@@ -131,6 +131,8 @@ Tensor make_arange(const Operand& start, const Operand& stop, double step,
   const Value scaled = step == 1 ? index : index * ir::like(index, step);
   const Value offset = ir::broadcast_to(scalar_of(range.start, wide), index.dims());
   return wrap(ir::cast(scaled + offset, dtype));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("arange", stop.where());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <kiln/context.h>
 
 #include "core/kiln/context_impl.h"
+#include "core/kiln/tensor_impl.h"
 #include "core/ir/node.h"
 #include "core/types/at_line.h"
 #include "core/types/text.h"
@@ -73,49 +74,73 @@ bool is_floatx(const std::string& name) {
 
 }  // namespace
 
-double epsilon(Where where) { return configured(&State::epsilon, where); }
+double epsilon(Where where) try {
+  return configured(&State::epsilon, where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("epsilon", where);
+}
 
-void set_epsilon(double e, Where where) {
+void set_epsilon(double e, Where where) try {
   if (!(e > 0) || !std::isfinite(e)) {
     throw ValueError("set_epsilon", "e", text("e ", e, " is not a positive number"), where);
   }
   configure(&State::epsilon, e);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_epsilon", where);
 }
 
-std::string floatx(Where where) { return configured(&State::floatx, where); }
+std::string floatx(Where where) try {
+  return configured(&State::floatx, where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("floatx", where);
+}
 
-void set_floatx(const std::string& floatx, Where where) {
+void set_floatx(const std::string& floatx, Where where) try {
   if (!is_floatx(floatx)) {
     refuse("set_floatx", "floatx", floatx, "'float16', 'float32' or 'float64'", where);
   }
   configure(&State::floatx, floatx);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_floatx", where);
 }
 
-std::string image_data_format(Where where) { return configured(&State::data_format, where); }
+std::string image_data_format(Where where) try {
+  return configured(&State::data_format, where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("image_data_format", where);
+}
 
-void set_image_data_format(const std::string& data_format, Where where) {
+void set_image_data_format(const std::string& data_format, Where where) try {
   if (data_format != "channels_last" && data_format != "channels_first") {
     refuse("set_image_data_format", "data_format", data_format,
            "'channels_last' or 'channels_first'", where);
   }
   configure(&State::data_format, data_format);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_image_data_format", where);
 }
 
-std::string image_dim_ordering(Where where) {
+std::string image_dim_ordering(Where where) try {
   return image_data_format(where) == "channels_first" ? "th" : "tf";
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("image_dim_ordering", where);
 }
 
-void set_image_dim_ordering(const std::string& dim_ordering, Where where) {
+void set_image_dim_ordering(const std::string& dim_ordering, Where where) try {
   if (dim_ordering != "th" && dim_ordering != "tf") {
     refuse("set_image_dim_ordering", "dim_ordering", dim_ordering, "'th' or 'tf'", where);
   }
   configure<std::string>(&State::data_format,
                          dim_ordering == "th" ? "channels_first" : "channels_last");
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_image_dim_ordering", where);
 }
 
-std::int64_t get_uid(const std::string& prefix) {
+std::int64_t get_uid(const std::string& prefix) try {
   const std::lock_guard lock(state().mutex);
   return ++state().uids[prefix];
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("get_uid", {});
 }
 
 void reset_uids() {
@@ -125,13 +150,15 @@ void reset_uids() {
 
 void manual_variable_initialization(bool /*value*/) {}
 
-void set_learning_phase(int value, Where where) {
+void set_learning_phase(int value, Where where) try {
   if (value != 0 && value != 1) {
     throw ValueError("set_learning_phase", "value", text("value ", value, " is neither 0 nor 1"),
                      where);
   }
   const std::lock_guard lock(state().mutex);
   state().learning_phase = value;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_learning_phase", where);
 }
 
 std::optional<int> fixed_learning_phase() {
@@ -152,10 +179,12 @@ void forget_configuration() {
   state().data_format.reset();
 }
 
-void set_random_seed(std::int64_t seed) {
+void set_random_seed(std::int64_t seed) try {
   const std::lock_guard lock(state().mutex);
   state().generator.seed(static_cast<std::uint64_t>(seed));
   state().calls.store(0, std::memory_order_relaxed);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_random_seed", {});
 }
 
 std::uint64_t next_seed() {

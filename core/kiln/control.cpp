@@ -168,12 +168,14 @@ void reset_learning_phase_placeholder() {
   phase().placeholder = {};
 }
 
-Tensor learning_phase() {
+Tensor learning_phase() try {
   const Call call("learning_phase", {});
   if (const auto fixed = fixed_learning_phase()) {
     return wrap(ir::scalar_constant_int(DType::Int32, *fixed));
   }
   return wrap(make_learning_phase_placeholder());
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("learning_phase", {});
 }
 
 void clear_session() {
@@ -182,22 +184,28 @@ void clear_session() {
 }
 
 Tensor switch_(const Operand& condition, const Branch& then_expression,
-               const Branch& else_expression) {
+               const Branch& else_expression) try {
   const Call call("switch", condition.where());
   return choose(condition, then_expression, else_expression);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("switch", condition.where());
 }
 
-Tensor in_train_phase(const Branch& x, const Branch& alt, const OptionalOperand& training) {
+Tensor in_train_phase(const Branch& x, const Branch& alt, const OptionalOperand& training) try {
   const Call call("in_train_phase", x.where());
   return by_phase(x, alt, training, x.where(), kPhaseNames);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("in_train_phase", x.where());
 }
 
-Tensor in_test_phase(const Branch& x, const Branch& alt, const OptionalOperand& training) {
+Tensor in_test_phase(const Branch& x, const Branch& alt, const OptionalOperand& training) try {
   const Call call("in_test_phase", x.where());
   return by_phase(alt, x, training, x.where(), kTestPhaseNames);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("in_test_phase", x.where());
 }
 
-Tensor print_tensor(const Operand& x, const PrintOptions& options) {
+Tensor print_tensor(const Operand& x, const PrintOptions& options) try {
   const Call call("print_tensor", x.where());
   static std::atomic<std::int64_t> next{1};
   const Value value = input_of(x);
@@ -207,6 +215,8 @@ Tensor print_tensor(const Operand& x, const PrintOptions& options) {
   attrs.id = next.fetch_add(1, std::memory_order_relaxed);
   attrs.results = {value.type()};
   return wrap(ir::make(ir::Op::HostCall, std::move(attrs), {ir::current_position(), value}));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("print_tensor", x.where());
 }
 
 }  // namespace kiln

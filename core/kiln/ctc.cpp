@@ -225,7 +225,7 @@ void require_paths(const CtcDecodeOptions& options) {
 }  // namespace
 
 CtcDecoded ctc_decode(const Operand& y_pred, const Operand& input_length,
-                      const CtcDecodeOptions& options) {
+                      const CtcDecodeOptions& options) try {
   const Call call("ctc_decode", where_of(y_pred, input_length));
   const Value raw = float_of(y_pred, "y_pred");
   const Value lengths = integers_of(input_length, 1, "input_length");
@@ -258,9 +258,11 @@ CtcDecoded ctc_decode(const Operand& y_pred, const Operand& input_length,
   for (std::size_t i = 0; i + 1 < found.size(); ++i) decoded.decoded.push_back(wrap(found[i]));
   decoded.log_prob = wrap(ir::cast(found.back(), raw.dtype()));
   return decoded;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("ctc_decode", where_of(y_pred, input_length));
 }
 
-Tensor ctc_label_dense_to_sparse(const Operand& labels, const Operand& label_lengths) {
+Tensor ctc_label_dense_to_sparse(const Operand& labels, const Operand& label_lengths) try {
   const Call call("ctc_label_dense_to_sparse", where_of(labels, label_lengths));
   const Value dense = number_of(labels, "labels");
   const Value lengths = integers_of(label_lengths, 1, "label_lengths");
@@ -285,22 +287,28 @@ Tensor ctc_label_dense_to_sparse(const Operand& labels, const Operand& label_len
   const Value flat = ir::reshape(dense, {dense.dims()[0] * dense.dims()[1]});
   parts.values = ir::stop_gradient(ir::gather(flat, i * width + j));
   return wrap_sparse(std::move(parts));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("ctc_label_dense_to_sparse", where_of(labels, label_lengths));
 }
 
-Tensor ctc_interleave_blanks(const Operand& Y) {
+Tensor ctc_interleave_blanks(const Operand& Y) try {
   const Call call("ctc_interleave_blanks", Y.where());
   return wrap(interleaved(labels_of(Y)));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("ctc_interleave_blanks", Y.where());
 }
 
-Tensor ctc_create_skip_idxs(const Operand& Y) {
+Tensor ctc_create_skip_idxs(const Operand& Y) try {
   const Call call("ctc_create_skip_idxs", Y.where());
   const Value labels = ir::cast(labels_of(Y), DType::Int64);
   const ir::Type result{DType::Int64, {Dim::fresh("ctc_create_skip_idxs.count")}};
   return wrap(sizing_call("ctc_skip_idxs", "", {result}, {labels}).front());
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("ctc_create_skip_idxs", Y.where());
 }
 
 CtcStep ctc_update_log_p(const Operand& skip_idxs, const Operand& zeros, const Operand& active,
-                         const Operand& log_p_curr, const Operand& log_p_prev) {
+                         const Operand& log_p_curr, const Operand& log_p_prev) try {
   const Call call("ctc_update_log_p", where_of(log_p_curr, log_p_prev));
   const Value indices = ir::cast(integers_of(skip_idxs, 1, "skip_idxs"), DType::Int64);
   const auto [current, previous] =
@@ -320,15 +328,19 @@ CtcStep ctc_update_log_p(const Operand& skip_idxs, const Operand& zeros, const O
       forward(ir::less(integer(hits, 0), hits), ir::with_dims(none, states),
               integers_of(active, 0, "active"), current, ir::with_dims(previous, states));
   return {wrap(next.active), wrap(next.logs)};
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("ctc_update_log_p", where_of(log_p_curr, log_p_prev));
 }
 
 CtcPathProbs ctc_path_probs(const Operand& predict, const Operand& Y,
-                            const CtcPathOptions& options) {
+                            const CtcPathOptions& options) try {
   const Call call("ctc_path_probs", where_of(predict, Y));
   return path_probs(predict, labels_of(Y), options.alpha);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("ctc_path_probs", where_of(predict, Y));
 }
 
-Tensor ctc_cost(const Operand& predict, const Operand& Y) {
+Tensor ctc_cost(const Operand& predict, const Operand& Y) try {
   const Call call("ctc_cost", where_of(predict, Y));
   const CtcPathProbs paths = path_probs(predict, interleaved(labels_of(Y)), CtcPathOptions().alpha);
   const Value mask = value_of(paths.mask, "mask"), logs = value_of(paths.log_probs, "log_probs");
@@ -338,6 +350,8 @@ Tensor ctc_cost(const Operand& predict, const Operand& Y) {
   const Value shifted = ir::select(mask, logs - ir::broadcast_to(high, logs.dims()), none);
   const Value sum = ir::reduce_sum(ir::select(mask, exp(shifted), none), {0, 1});
   return wrap(-(log(sum) + high));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("ctc_cost", where_of(predict, Y));
 }
 
 }  // namespace kiln

@@ -52,7 +52,7 @@ Tensor missing(std::string text) {
 
 }  // namespace
 
-std::vector<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& variables) {
+std::vector<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& variables) try {
   const Call call("gradients", loss.where());
   const ir::Value y = value_of(loss, floatx_dtype(), "loss");
   if (!is_float(y.dtype())) {
@@ -73,20 +73,26 @@ std::vector<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& va
                                      : missing(missing_text(variables[i], cut_by(order, x[i]))));
   }
   return gradients;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("gradients", loss.where());
 }
 
-Tensor stop_gradient(const Operand& x) {
+Tensor stop_gradient(const Operand& x) try {
   const Call call("stop_gradient", x.where());
   return wrap(ir::stop_gradient(value_of(x, floatx_dtype(), "variables")));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("stop_gradient", x.where());
 }
 
-std::vector<Tensor> stop_gradient(const std::vector<Tensor>& variables, Where where) {
+std::vector<Tensor> stop_gradient(const std::vector<Tensor>& variables, Where where) try {
   const Call call("stop_gradient", where);
   std::vector<Tensor> stopped;
   for (std::size_t i = 0; i < variables.size(); ++i) {
     stopped.push_back(wrap(ir::stop_gradient(value_of(variables, i, "variables"))));
   }
   return stopped;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("stop_gradient", where);
 }
 
 }  // namespace kiln

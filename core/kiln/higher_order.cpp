@@ -84,7 +84,8 @@ Tensor fold(const FoldFunction& fn, const Tensor& elems, const FoldOptions& opti
 
 }  // namespace
 
-Tensor map_fn(const MapFunction& fn, const Tensor& elems, const MapOptions& options, Where where) {
+Tensor map_fn(const MapFunction& fn, const Tensor& elems, const MapOptions& options,
+              Where where) try {
   const Call call("map_fn", where);
   const Value x = elements(fn, elems);
   const DType dtype = dtype_of(options.dtype, x.dtype());
@@ -96,16 +97,24 @@ Tensor map_fn(const MapFunction& fn, const Tensor& elems, const MapOptions& opti
                                    options.dtype.is_set() ? "" : ", that of elems"));
   }
   return wrap({scan(builder, {result}, {}, x, /*reverse=*/false), 0}, options.name);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("map_fn", where);
 }
 
-Tensor foldl(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options, Where where) {
+Tensor foldl(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options,
+             Where where) try {
   const Call call("foldl", where);
   return fold(fn, elems, options, /*from_right=*/false);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("foldl", where);
 }
 
-Tensor foldr(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options, Where where) {
+Tensor foldr(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options,
+             Where where) try {
   const Call call("foldr", where);
   return fold(fn, elems, options, /*from_right=*/true);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("foldr", where);
 }
 
 }  // namespace kiln

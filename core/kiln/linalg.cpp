@@ -87,7 +87,7 @@ Value dot_of_sparse(const SparseParts& x, const Operand& y) {
 
 }  // namespace
 
-Tensor dot(const Operand& x, const Operand& y) {
+Tensor dot(const Operand& x, const Operand& y) try {
   const Call call("dot", where_of(x, y));
   if (const SparseParts* parts = x.is_tensor() ? sparse_of(x.tensor()) : nullptr) {
     return wrap(dot_of_sparse(*parts, y));
@@ -104,9 +104,11 @@ Tensor dot(const Operand& x, const Operand& y) {
   y_labels[static_cast<std::size_t>(y_axis)] = x_labels.back();
   const Ints result = labels_without(x_labels, y_labels, x_labels.back(), kNoBatch);
   return wrap(ir::dot(a, x_labels, b, y_labels, result));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("dot", where_of(x, y));
 }
 
-Tensor batch_dot(const Operand& x, const Operand& y, const BatchDotOptions& options) {
+Tensor batch_dot(const Operand& x, const Operand& y, const BatchDotOptions& options) try {
   const Call call("batch_dot", where_of(x, y));
   const auto [a, b] = number_pair(x, y);
   if (a.rank() < 2 || b.rank() < 2) {
@@ -123,17 +125,21 @@ Tensor batch_dot(const Operand& x, const Operand& y, const BatchDotOptions& opti
   const Ints result = labels_without(x_labels, y_labels, axes.x, /*batch=*/0);
   const Value product = ir::dot(a, x_labels, b, y_labels, result);
   return wrap(product.rank() == 1 ? ir::reshape(product, {product.dims()[0], 1}) : product);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("batch_dot", where_of(x, y));
 }
 
-Tensor transpose(const Operand& x) {
+Tensor transpose(const Operand& x) try {
   const Call call("transpose", x.where());
   const Value value = input_of(x);
   Ints axes = ir::all_axes(value);
   std::reverse(axes.begin(), axes.end());
   return wrap(ir::permute(value, axes));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("transpose", x.where());
 }
 
-Tensor gather(const Operand& reference, const Operand& indices) {
+Tensor gather(const Operand& reference, const Operand& indices) try {
   const Call call("gather", where_of(reference, indices));
   const Value from = input_of(reference, "reference");
   const bool is_number = indices.kind() == Operand::Kind::Integer;
@@ -146,6 +152,8 @@ Tensor gather(const Operand& reference, const Operand& indices) {
     Call::type_error("indices", text("indices are not integers (indices ", at.type(), ")"));
   }
   return wrap(ir::gather(from, at, 0));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("gather", where_of(reference, indices));
 }
 
 }  // namespace kiln

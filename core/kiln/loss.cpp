@@ -64,7 +64,7 @@ Value is_class(const Value& index, const Value& x) {
 }  // namespace
 
 Tensor categorical_crossentropy(const Operand& target, const Operand& output,
-                                const CrossentropyOptions& options) {
+                                const CrossentropyOptions& options) try {
   const Call call("categorical_crossentropy", where_of(target, output));
   const auto [labels, raw] = operand_pair(target, output, kNames);
   float_of(output, "output");
@@ -80,10 +80,12 @@ Tensor categorical_crossentropy(const Operand& target, const Operand& output,
   }
   const Value loss = -ir::reduce_sum(widened(labels) * logs, {axis});
   return wrap(ir::cast(loss, raw.dtype()));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("categorical_crossentropy", where_of(target, output));
 }
 
 Tensor sparse_categorical_crossentropy(const Operand& target, const Operand& output,
-                                       const CrossentropyOptions& options) {
+                                       const CrossentropyOptions& options) try {
   const Call call("sparse_categorical_crossentropy", where_of(target, output));
   const Value raw = float_of(output, "output");
   const Value labels = value_of(target, DType::Int64, "target");
@@ -94,10 +96,12 @@ Tensor sparse_categorical_crossentropy(const Operand& target, const Operand& out
   const Value loss = -pick_last(logs, classes);
   const Value invalid = ir::like(loss, std::numeric_limits<double>::quiet_NaN());
   return wrap(ir::cast(ir::select(is_class(classes, x), loss, invalid), raw.dtype()));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("sparse_categorical_crossentropy", where_of(target, output));
 }
 
 Tensor binary_crossentropy(const Operand& target, const Operand& output,
-                           const BinaryCrossentropyOptions& options) {
+                           const BinaryCrossentropyOptions& options) try {
   const Call call("binary_crossentropy", where_of(target, output));
   const auto [labels, raw] = broadcast_operands(target, output, kNames);
   float_of(output, "output");
@@ -109,9 +113,11 @@ Tensor binary_crossentropy(const Operand& target, const Operand& output,
   }
   const Value loss = positive_part(z) - z * t + log1p_exp_of_minus_abs(z);
   return wrap(ir::cast(loss, raw.dtype()));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("binary_crossentropy", where_of(target, output));
 }
 
-Tensor in_top_k(const Operand& predictions, const Operand& targets, std::int64_t k) {
+Tensor in_top_k(const Operand& predictions, const Operand& targets, std::int64_t k) try {
   const Call call("in_top_k", where_of(predictions, targets));
   const Value scores = number_of(predictions, "predictions");
   const Value classes = value_of(targets, DType::Int64, "targets");
@@ -136,6 +142,8 @@ Tensor in_top_k(const Operand& predictions, const Operand& targets, std::int64_t
     is_top = ir::binary(Op::And, is_top, ir::less(ir::unary(Op::Abs, score), infinity));
   }
   return wrap(is_top);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("in_top_k", where_of(predictions, targets));
 }
 
 }  // namespace kiln

@@ -107,7 +107,7 @@ Value over_kept(const OptionalOperand& operand, const Value& x, const Value& mea
 
 Tensor batch_normalization(const Operand& x, const Operand& mean, const Operand& var,
                            const OptionalOperand& beta, const OptionalOperand& gamma,
-                           const BatchNormalizationOptions& options) {
+                           const BatchNormalizationOptions& options) try {
   const Call call("batch_normalization", x.where());
   require_epsilon(options.epsilon);
   const Value original = float_of(x);
@@ -117,12 +117,14 @@ Tensor batch_normalization(const Operand& x, const Operand& mean, const Operand&
   if (!gamma.is_none()) parts.gamma = placed(gamma.value(), original, axis, "gamma");
   const Value result = normalized(widened(original), parts, options.epsilon);
   return wrap(ir::cast(result, original.dtype()));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("batch_normalization", x.where());
 }
 
 NormalizedBatch normalize_batch_in_training(const Operand& x, const OptionalOperand& gamma,
                                             const OptionalOperand& beta,
                                             const Axes& reduction_axes,
-                                            const NormalizeBatchOptions& options) {
+                                            const NormalizeBatchOptions& options) try {
   const Call call("normalize_batch_in_training", x.where());
   require_epsilon(options.epsilon);
   const Value original = float_of(x), value = widened(original);
@@ -138,6 +140,8 @@ NormalizedBatch normalize_batch_in_training(const Operand& x, const OptionalOper
     return wrap(ir::cast(result, original.dtype()));
   };
   return {narrow(normed), narrow(mean), narrow(var)};
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("normalize_batch_in_training", x.where());
 }
 
 }  // namespace kiln

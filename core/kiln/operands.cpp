@@ -58,10 +58,12 @@ void require_adoptable(const Operand& operand, DType dtype, const char* argument
                                    " is outside the range of ", dtype));
 }
 
-Tensor arithmetic(const char* function, ir::Op op, const Operand& x, const Operand& y) {
+Tensor arithmetic(const char* function, ir::Op op, const Operand& x, const Operand& y) try {
   const Call call(function, where_of(x, y));
   const auto [a, b] = broadcast_numbers(x, y);
   return wrap(ir::binary(op, a, b));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory(function, where_of(x, y));
 }
 
 }  // namespace
@@ -161,33 +163,47 @@ Tensor operator*(const Operand& x, const Operand& y) {
 Tensor operator/(const Operand& x, const Operand& y) {
   return arithmetic("operator/", ir::Op::Div, x, y);
 }
-Tensor operator<(const Operand& x, const Operand& y) {
+Tensor operator<(const Operand& x, const Operand& y) try {
   const Call call("operator<", where_of(x, y));
   return less(x, y);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator<", where_of(x, y));
 }
-Tensor operator<=(const Operand& x, const Operand& y) {
+Tensor operator<=(const Operand& x, const Operand& y) try {
   const Call call("operator<=", where_of(x, y));
   return less_equal(x, y);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator<=", where_of(x, y));
 }
-Tensor operator>(const Operand& x, const Operand& y) {
+Tensor operator>(const Operand& x, const Operand& y) try {
   const Call call("operator>", where_of(x, y));
   return greater(x, y);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator>", where_of(x, y));
 }
-Tensor operator>=(const Operand& x, const Operand& y) {
+Tensor operator>=(const Operand& x, const Operand& y) try {
   const Call call("operator>=", where_of(x, y));
   return greater_equal(x, y);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator>=", where_of(x, y));
 }
-Tensor operator==(const Operand& x, const Operand& y) {
+Tensor operator==(const Operand& x, const Operand& y) try {
   const Call call("operator==", where_of(x, y));
   return equal(x, y);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator==", where_of(x, y));
 }
-Tensor operator!=(const Operand& x, const Operand& y) {
+Tensor operator!=(const Operand& x, const Operand& y) try {
   const Call call("operator!=", where_of(x, y));
   return not_equal(x, y);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator!=", where_of(x, y));
 }
-Tensor operator-(const Operand& x) {
+Tensor operator-(const Operand& x) try {
   const Call call("operator-", x.where());
   return wrap(-number_of(x));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator-", x.where());
 }
 
 }  // namespace kiln

@@ -110,17 +110,21 @@ Dims dims_of_whole_bias(const Value& bias, DataFormat format) {
 
 }  // namespace
 
-Tensor pool2d(const Operand& x, const Steps& pool_size, const PoolOptions& options) {
+Tensor pool2d(const Operand& x, const Steps& pool_size, const PoolOptions& options) try {
   const Call call("pool2d", x.where());
   return pooled(x, pool_size, options, 2);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("pool2d", x.where());
 }
 
-Tensor pool3d(const Operand& x, const Steps& pool_size, const PoolOptions& options) {
+Tensor pool3d(const Operand& x, const Steps& pool_size, const PoolOptions& options) try {
   const Call call("pool3d", x.where());
   return pooled(x, pool_size, options, 3);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("pool3d", x.where());
 }
 
-Tensor bias_add(const Operand& x, const Operand& bias, const BiasAddOptions& options) {
+Tensor bias_add(const Operand& x, const Operand& bias, const BiasAddOptions& options) try {
   const Call call("bias_add", where_of(x, bias));
   const DataFormat format = data_format_of(options.data_format);
   const auto [value, added] = number_pair(x, bias, {"x", "bias"});
@@ -156,6 +160,8 @@ Tensor bias_add(const Operand& x, const Operand& bias, const BiasAddOptions& opt
   }
   const Value fitting = ir::with_dims(ir::reshape(added, dims), spread);
   return wrap(ir::with_dims(value, sum) + ir::broadcast_to(fitting, sum));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("bias_add", where_of(x, bias));
 }
 
 }  // namespace kiln

@@ -82,7 +82,7 @@ Dims noise_dims(const Shape& shape, const Value& x) {
 
 }  // namespace
 
-Tensor random_normal(const Shape& shape, const RandomNormalOptions& options, Where where) {
+Tensor random_normal(const Shape& shape, const RandomNormalOptions& options, Where where) try {
   const Call call("random_normal", where);
   const DType dtype = float_dtype(options.dtype);
   const Dims dims = dims_of(shape);
@@ -91,9 +91,11 @@ Tensor random_normal(const Shape& shape, const RandomNormalOptions& options, Whe
   const Value radius = ir::unary(ir::Op::Sqrt, ir::unary(ir::Op::Log, 1.0 - u) * -2.0);
   const Value normal = radius * ir::unary(ir::Op::Cos, v * (2 * std::numbers::pi));
   return wrap(ir::cast(normal * options.stddev + options.mean, dtype));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("random_normal", where);
 }
 
-Tensor random_uniform(const Shape& shape, const RandomUniformOptions& options, Where where) {
+Tensor random_uniform(const Shape& shape, const RandomUniformOptions& options, Where where) try {
   const Call call("random_uniform", where);
   const DType dtype = float_dtype(options.dtype);
   const Dims dims = dims_of(shape);
@@ -104,27 +106,33 @@ Tensor random_uniform(const Shape& shape, const RandomUniformOptions& options, W
   // Rounding can reach maxval: such a draw counts as minval, to keep the interval half open.
   const Value inside = ir::less(scaled, ir::like(scaled, options.maxval));
   return wrap(ir::select(inside, scaled, ir::like(scaled, options.minval)));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("random_uniform", where);
 }
 
-Tensor random_binomial(const Shape& shape, const RandomBinomialOptions& options, Where where) {
+Tensor random_binomial(const Shape& shape, const RandomBinomialOptions& options, Where where) try {
   const Call call("random_binomial", where);
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
   const Dims dims = dims_of(shape);
   // In (0, 1], so that a p of 0 never gives 1 and a p of 1 always does.
   const Value u = 1.0 - Draws(options.seed).uniform(wide(dtype), dims);
   return wrap(ir::cast(ir::less_equal_to(u, ir::like(u, options.p)), dtype));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("random_binomial", where);
 }
 
-Tensor truncated_normal(const Shape& shape, const RandomNormalOptions& options, Where where) {
+Tensor truncated_normal(const Shape& shape, const RandomNormalOptions& options, Where where) try {
   const Call call("truncated_normal", where);
   const DType dtype = float_dtype(options.dtype);
   const Value u = Draws(options.seed).uniform(wide(dtype), dims_of(shape));
   const double edge = std::erf(std::numbers::sqrt2);
   const Value normal = normal_quantile((u * 2.0 - 1.0) * edge);
   return wrap(ir::cast(normal * options.stddev + options.mean, dtype));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("truncated_normal", where);
 }
 
-Tensor dropout(const Operand& x, double level, const DropoutOptions& options) {
+Tensor dropout(const Operand& x, double level, const DropoutOptions& options) try {
   const Call call("dropout", x.where());
   const Value value = float_of(x);
   if (!(level >= 0 && level < 1)) {
@@ -134,6 +142,8 @@ Tensor dropout(const Operand& x, double level, const DropoutOptions& options) {
   const Value u = Draws(options.seed).uniform(wide(value.dtype()), noise);
   const Value dropped = ir::broadcast_to(ir::less(u, ir::like(u, level)), value.dims());
   return wrap(ir::select(dropped, ir::zeros_like(value), value / (1 - level)));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("dropout", x.where());
 }
 
 }  // namespace kiln

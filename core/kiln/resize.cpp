@@ -38,7 +38,7 @@ Value linear(const Value& x, int axis, std::int64_t factor) {
 }  // namespace
 
 Tensor resize_images(const Operand& x, std::int64_t height_factor, std::int64_t width_factor,
-                     const std::string& data_format, const ResizeImagesOptions& options) {
+                     const std::string& data_format, const ResizeImagesOptions& options) try {
   const Call call("resize_images", x.where());
   const int rows = first_spatial_axis(data_format_of(data_format));
   const bool is_linear = options.interpolation == "bilinear";
@@ -55,10 +55,12 @@ Tensor resize_images(const Operand& x, std::int64_t height_factor, std::int64_t 
   }
   const Value tall = linear(widened(value), rows, height_factor);
   return wrap(ir::cast(linear(tall, rows + 1, width_factor), value.dtype()));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("resize_images", x.where());
 }
 
 Tensor resize_volumes(const Operand& x, std::int64_t depth_factor, std::int64_t height_factor,
-                      std::int64_t width_factor, const std::string& data_format) {
+                      std::int64_t width_factor, const std::string& data_format) try {
   const Call call("resize_volumes", x.where());
   const int first = first_spatial_axis(data_format_of(data_format));
   require_factor(depth_factor, "depth_factor");
@@ -69,6 +71,8 @@ Tensor resize_volumes(const Operand& x, std::int64_t depth_factor, std::int64_t 
   value = nearest(value, first, depth_factor);
   value = nearest(value, first + 1, height_factor);
   return wrap(nearest(value, first + 2, width_factor));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("resize_volumes", x.where());
 }
 
 }  // namespace kiln

@@ -83,13 +83,15 @@ void require_count(std::int64_t count, const char* argument) {
 
 }  // namespace
 
-Tensor reshape(const Operand& x, const Shape& shape) {
+Tensor reshape(const Operand& x, const Shape& shape) try {
   const Call call("reshape", x.where());
   const Value value = input_of(x);
   return wrap(ir::reshape(value, target_dims(value, shape)));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("reshape", x.where());
 }
 
-Tensor permute_dimensions(const Operand& x, const std::vector<std::int64_t>& pattern) {
+Tensor permute_dimensions(const Operand& x, const std::vector<std::int64_t>& pattern) try {
   const Call call("permute_dimensions", x.where());
   const Value value = input_of(x);
   ir::Ints axes;
@@ -101,10 +103,12 @@ Tensor permute_dimensions(const Operand& x, const std::vector<std::int64_t>& pat
                                       ") is no permutation of the axes (x ", value.type(), ")"));
   }
   return wrap(ir::permute(value, axes));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("permute_dimensions", x.where());
 }
 
 Tensor concatenate(const std::vector<Tensor>& tensors, const ConcatenateOptions& options,
-                   Where where) {
+                   Where where) try {
   const Call call("concatenate", where);
   if (tensors.empty()) Call::value_error("tensors", "tensors is empty");
   std::vector<const SparseParts*> sparse;
@@ -135,9 +139,11 @@ Tensor concatenate(const std::vector<Tensor>& tensors, const ConcatenateOptions&
     }
   }
   return wrap(ir::concat(std::move(parts), axis));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("concatenate", where);
 }
 
-Tensor stack(const std::vector<Tensor>& x, const StackOptions& options, Where where) {
+Tensor stack(const std::vector<Tensor>& x, const StackOptions& options, Where where) try {
   const Call call("stack", where);
   if (x.empty()) Call::value_error("x", "x is empty");
   const Value first = value_of(x, 0, "x");
@@ -154,17 +160,21 @@ Tensor stack(const std::vector<Tensor>& x, const StackOptions& options, Where wh
     parts.push_back(expand_dims(Operand(x[i], where), {.axis = axis}));
   }
   return concatenate(parts, {.axis = axis}, where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("stack", where);
 }
 
-Tensor expand_dims(const Operand& x, const ExpandDimsOptions& options) {
+Tensor expand_dims(const Operand& x, const ExpandDimsOptions& options) try {
   const Call call("expand_dims", x.where());
   const Value value = input_of(x);
   Dims dims = value.dims();
   dims.insert(dims.begin() + axis_of(options.axis, value.rank() + 1), 1);
   return wrap(ir::reshape(value, dims));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("expand_dims", x.where());
 }
 
-Tensor squeeze(const Operand& x, int axis) {
+Tensor squeeze(const Operand& x, int axis) try {
   const Call call("squeeze", x.where());
   const Value value = input_of(x);
   const int at = axis_of(axis, value.rank());
@@ -177,30 +187,38 @@ Tensor squeeze(const Operand& x, int axis) {
   const Value known = ir::with_dims(value, dims);
   dims.erase(dims.begin() + at);
   return wrap(ir::reshape(known, dims));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("squeeze", x.where());
 }
 
-Tensor flatten(const Operand& x) {
+Tensor flatten(const Operand& x) try {
   const Call call("flatten", x.where());
   const Value value = input_of(x);
   return wrap(ir::reshape(value, {product(value.dims())}));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("flatten", x.where());
 }
 
-Tensor batch_flatten(const Operand& x) {
+Tensor batch_flatten(const Operand& x) try {
   const Call call("batch_flatten", x.where());
   const Value value = input_of(x);
   if (value.rank() == 0) Call::value_error("x", text("x is a scalar (x ", value.type(), ")"));
   const Dims rest(value.dims().begin() + 1, value.dims().end());
   return wrap(ir::reshape(value, {value.dims()[0], product(rest)}));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("batch_flatten", x.where());
 }
 
-Tensor repeat_elements(const Operand& x, std::int64_t rep, int axis) {
+Tensor repeat_elements(const Operand& x, std::int64_t rep, int axis) try {
   const Call call("repeat_elements", x.where());
   const Value value = input_of(x);
   require_count(rep, "rep");
   return wrap(repeated_along(value, axis_of(axis, value.rank()), rep));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("repeat_elements", x.where());
 }
 
-Tensor repeat(const Operand& x, std::int64_t n) {
+Tensor repeat(const Operand& x, std::int64_t n) try {
   const Call call("repeat", x.where());
   const Value value = input_of(x);
   if (value.rank() != 2) {
@@ -208,9 +226,11 @@ Tensor repeat(const Operand& x, std::int64_t n) {
   }
   require_count(n, "n");
   return wrap(ir::broadcast(value, {value.dims()[0], n, value.dims()[1]}, {0, 2}));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("repeat", x.where());
 }
 
-Tensor tile(const Operand& x, const std::vector<std::int64_t>& n) {
+Tensor tile(const Operand& x, const std::vector<std::int64_t>& n) try {
   const Call call("tile", x.where());
   Value value = input_of(x);
   const auto rank = static_cast<std::size_t>(value.rank());
@@ -223,11 +243,13 @@ Tensor tile(const Operand& x, const std::vector<std::int64_t>& n) {
     value = tiled(value, static_cast<int>(rank - n.size() + i), n[i]);
   }
   return wrap(value);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("tile", x.where());
 }
 
 Tensor tile(const Operand& x, std::int64_t n) { return tile(x, std::vector<std::int64_t>{n}); }
 
-Tensor one_hot(const Operand& indices, std::int64_t num_classes) {
+Tensor one_hot(const Operand& indices, std::int64_t num_classes) try {
   const Call call("one_hot", indices.where());
   const Value value = value_of(indices, DType::Int64, "indices");
   if (!is_integer(value.dtype())) {
@@ -241,14 +263,18 @@ Tensor one_hot(const Operand& indices, std::int64_t num_classes) {
   const Value classes = ir::iota({DType::Int64, dims}, value.rank());
   const Value hot = ir::equal_to(ir::broadcast(wide, dims, ir::all_axes(value)), classes);
   return wrap(ir::cast(hot, floatx_dtype()));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("one_hot", indices.where());
 }
 
-Tensor size(const Operand& x, const NameOptions& options) {
+Tensor size(const Operand& x, const NameOptions& options) try {
   const Call call("size", x.where());
   return wrap(ir::dim_size(product(input_of(x).dims())), options.name);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("size", x.where());
 }
 
-Tensor pattern_broadcast(const Operand& x, const std::vector<bool>& broadcastable) {
+Tensor pattern_broadcast(const Operand& x, const std::vector<bool>& broadcastable) try {
   const Call call("pattern_broadcast", x.where());
   const Value value = input_of(x);
   if (broadcastable.size() != value.dims().size()) {
@@ -266,12 +292,16 @@ Tensor pattern_broadcast(const Operand& x, const std::vector<bool>& broadcastabl
     dims[i] = 1;
   }
   return wrap(ir::with_dims(value, dims));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("pattern_broadcast", x.where());
 }
 
-Tensor reverse(const Operand& x, const Axes& axes) {
+Tensor reverse(const Operand& x, const Axes& axes) try {
   const Call call("reverse", x.where());
   const Value value = input_of(x);
   return wrap(ir::reverse(value, axes_of(axes, value.rank(), "axes")));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("reverse", x.where());
 }
 
 }  // namespace kiln

@@ -61,7 +61,7 @@ Value sliced(const Value& x, int axis, const Value& start, const Value& size) {
 
 }  // namespace
 
-Tensor slice(const Operand& x, const Shape& start, const Shape& size) {
+Tensor slice(const Operand& x, const Shape& start, const Shape& size) try {
   const Call call("slice", x.where());
   Value value = input_of(x);
   const auto starts = entries_of(start, value, "start"), sizes = entries_of(size, value, "size");
@@ -70,6 +70,8 @@ Tensor slice(const Operand& x, const Shape& start, const Shape& size) {
     value = sliced(value, axis, starts[i], sizes[i]);
   }
   return wrap(value);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("slice", x.where());
 }
 
 }  // namespace kiln

@@ -14,7 +14,7 @@ bool Tensor::empty() const { return !impl_ || (!impl_->value && !impl_->sparse);
 
 std::string Tensor::name() const { return impl_ ? impl_->name : std::string(); }
 
-Tensor Tensor::operator[](Index index) const {
+Tensor Tensor::operator[](Index index) const try {
   const Call call("operator[]", index.where());
   const std::int64_t i = index.position();
   const ir::Value x = value_of(*this, "x");
@@ -26,10 +26,12 @@ Tensor Tensor::operator[](Index index) const {
   }
   const ir::Value one = ir::slice_axis(x, 0, at, at + 1);
   return wrap(ir::reshape(one, {x.dims().begin() + 1, x.dims().end()}));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator[]", index.where());
 }
 
 Tensor Tensor::slice(std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
-                     Where where) const {
+                     Where where) const try {
   const Call call("slice", where);
   const ir::Value x = value_of(*this, "x");
   if (x.rank() == 0) Call::value_error("x", text("x is a scalar (x ", x.type(), ")"));
@@ -40,9 +42,11 @@ Tensor Tensor::slice(std::optional<std::int64_t> start, std::optional<std::int64
   const ir::Dim first = start ? bound(*start) : ir::Dim(0);
   const ir::Dim last = stop ? bound(*stop) : size;
   return wrap(ir::slice_axis(x, 0, first, max(first, last)));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("slice", where);
 }
 
-std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) try {
   if (tensor.empty()) return out << "(empty)";
   const ir::Type type = type_of(tensor);
   const std::string name = tensor.name();
@@ -57,6 +61,8 @@ std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
     }
   }
   return out << ']';
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator<<", {});
 }
 
 bool same_node(const Tensor& x, const Tensor& y) {
@@ -86,6 +92,17 @@ void Call::type_error(const char* argument, const std::string& fact) {
 
 void Call::not_implemented(const char* argument, const std::string& fact) {
   throw NotImplementedError(function(), argument, fact, where());
+}
+
+void Call::out_of_memory(const char* function, Where where) {
+  const ir::Origin outer = ir::current_origin();
+  const bool is_outermost = *outer.function == '\0';
+  try {
+    throw OutOfMemory(is_outermost ? function : outer.function, "", "no memory",
+                      is_outermost ? where : outer.where);
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemory("", "", "no memory");  // short strings take no memory
+  }
 }
 
 ir::Value value_of(const Tensor& tensor, const char* argument) {

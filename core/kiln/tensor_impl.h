@@ -38,6 +38,10 @@ class Call {
   [[noreturn]] static void value_error(const char* argument, const std::string& fact);
   [[noreturn]] static void type_error(const char* argument, const std::string& fact);
   [[noreturn]] static void not_implemented(const char* argument, const std::string& fact);
+  /// Throws OutOfMemory, for the handler of std::bad_alloc that every function of the public API
+  /// has. Names the outermost running call, else `function`; where there is no memory for that
+  /// either, the error has no text but "no memory".
+  [[noreturn]] static void out_of_memory(const char* function, Where where);
 
  private:
   ir::OriginScope scope_;

@@ -57,7 +57,7 @@ UpdateOp made(const Tensor& x, const ir::Value& value, Where where) {
 
 }  // namespace
 
-UpdateOp update(const Tensor& x, const Operand& new_x, Where where) {
+UpdateOp update(const Tensor& x, const Operand& new_x, Where where) try {
   const Call call("update", where);
   const ir::Value variable = variable_of(x, "x");
   const ir::Value value = value_of(new_x, variable.dtype(), "new_x");
@@ -73,22 +73,28 @@ UpdateOp update(const Tensor& x, const Operand& new_x, Where where) {
     Call::value_error("new_x", text("new_x does not fit the variable ", both()));
   }
   return made(x, fitted(variable, new_x, "new_x"), where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("update", where);
 }
 
-UpdateOp update_add(const Tensor& x, const Operand& increment, Where where) {
+UpdateOp update_add(const Tensor& x, const Operand& increment, Where where) try {
   const Call call("update_add", where);
   const ir::Value variable = variable_of(x, "x");
   return made(x, variable + number(variable, increment, "increment"), where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("update_add", where);
 }
 
-UpdateOp update_sub(const Tensor& x, const Operand& decrement, Where where) {
+UpdateOp update_sub(const Tensor& x, const Operand& decrement, Where where) try {
   const Call call("update_sub", where);
   const ir::Value variable = variable_of(x, "x");
   return made(x, variable - number(variable, decrement, "decrement"), where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("update_sub", where);
 }
 
 UpdateOp moving_average_update(const Tensor& variable, const Operand& value,
-                               const Operand& momentum, Where where) {
+                               const Operand& momentum, Where where) try {
   const Call call("moving_average_update", where);
   const ir::Value x = variable_of(variable, "variable");
   const ir::Value current = ir::cast(value_of(value, x.dtype(), "value"), x.dtype());
@@ -98,6 +104,8 @@ UpdateOp moving_average_update(const Tensor& variable, const Operand& value,
                                     ", value ", current.type(), ")"));
   }
   return made(variable, x * m + ir::broadcast_to(current, x.dims()) * (1.0 - m), where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("moving_average_update", where);
 }
 
 }  // namespace kiln

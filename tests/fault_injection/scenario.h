@@ -1,0 +1,66 @@
+// A scenario is a use of Kiln's public API, tried again and again while one of its requests to the
+// system fails. Each try must end with the right values or with a kiln::Error; then no variable has
+// changed, and the same work succeeds.
+#pragma once
+
+#include "tests/fault_injection/injector.h"
+
+#include <kiln/k.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace fault_injection {
+
+/// What a scenario gives. Arrays and text are compared bit for bit.
+struct Values {
+  std::vector<kiln::Array> arrays = {};
+  std::string text = {};
+};
+
+/// A scenario made ready: what is done here does not fail.
+struct Prepared {
+  std::function<Values()> run;
+  std::vector<kiln::Tensor> variables = {};  // as before after a run that threw
+  /// After any run, "" or what is wrong with its files. `failed`: the run threw.
+  std::function<std::string(bool failed)> check_files = {};
+};
+
+struct Place {
+  std::string backend;
+  std::string folder;  // private to one try; empty at its start
+};
+
+struct Scenario {
+  const char* name;
+  std::function<Prepared(const Place&)> prepare;
+  bool cold = false;  // needs a process that has not used Kiln yet
+};
+
+/// The work on memory: on both backends those that compile or call, on one the others.
+const std::vector<Scenario>& building_scenarios();
+const std::vector<Scenario>& running_scenarios();
+const std::vector<Scenario>& process_scenarios();
+/// The work on files: each writes or reads some.
+const std::vector<Scenario>& file_scenarios();
+
+/// Which requests fail: every one in turn, or `samples` of them spread over all.
+struct Plan {
+  Requests requests = Requests::Memory;
+  Repeat repeat = Repeat::Once;
+  FileFault fault = FileFault::Eio;
+  int samples = 0;  // 0: all
+};
+
+struct Outcome {
+  std::int64_t tried = 0, threw = 0, unnoticed = 0;  // unnoticed: right values all the same
+  std::int64_t in_libraries = 0;  // processes that LLVM or oneDNN ended
+  std::int64_t in_program = 0;    // memory of this program's own code, which gets std::bad_alloc
+  std::vector<std::string> faults;  // of Kiln, with the stack of the request that failed
+};
+
+/// Runs the scenario in child processes. REQUIRES: this process has not used Kiln.
+Outcome outcome_of(const Scenario& scenario, const std::string& backend, const Plan& plan);
+
+}  // namespace fault_injection
