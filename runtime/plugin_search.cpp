@@ -149,7 +149,7 @@ const Plugin& open_file(const std::string& path, const std::string& expected_nam
   }
   Plugin plugin = load_plugin(real, function);
   require_name(plugin);
-  plugin.id = is_own(plugin.name, *id) ? plugin.name : plugin.path;
+  plugin.id = own || is_own(plugin.name, *id) ? plugin.name : plugin.path;
   opened().plugins.push_back(std::make_unique<Plugin>(std::move(plugin)));
   const Plugin& kept = *opened().plugins.back();
   opened().by_file[*id] = &kept;

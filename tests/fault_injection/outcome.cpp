@@ -18,7 +18,7 @@ namespace fault_injection {
 namespace {
 
 constexpr int kMaxFaults = 8;
-constexpr unsigned kSeconds = 60;  // for one child; a lock that was not released ends so
+constexpr unsigned kSeconds = 60;  // for one try; a lock that was not released ends so
 
 enum class Stage : int { Preparing, Trying, Checking, Retrying, Done };
 constexpr const char* kStages[] = {"preparing", "trying", "checking", "retrying", "done"};
@@ -107,6 +107,7 @@ class Child {
 
   /// An undisturbed run: what is expected, and of how many requests.
   void measure() {
+    ::alarm(kSeconds);
     const kiln::testing::Scratch scratch;
     const Prepared prepared = scenario_.prepare({backend_, scratch.folder()});
     arm(plan_.requests, -1, plan_.repeat, shared_.log);
@@ -118,6 +119,7 @@ class Child {
 
   /// Whether there was such a request.
   bool try_request(std::int64_t nth) {
+    ::alarm(kSeconds);
     shared_.nth = nth;
     shared_.stage = Stage::Preparing;
     const kiln::testing::Scratch scratch;
@@ -221,7 +223,6 @@ template <class Action>
 int in_child(const Action& action) {
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(kSeconds);
     for (const int end : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) std::signal(end, SIG_DFL);
     action();
     ::_exit(0);
