@@ -18,7 +18,7 @@ namespace fault_injection {
 namespace {
 
 constexpr int kMaxFaults = 8;
-constexpr unsigned kSeconds = 60;  // for one try; a lock that was not released ends so
+constexpr unsigned kSeconds = 20;  // for one try; a lock that was not released ends so
 
 enum class Stage : int { Preparing, Trying, Checking, Retrying, Done };
 constexpr const char* kStages[] = {"preparing", "trying", "checking", "retrying", "done"};
@@ -231,7 +231,7 @@ int in_child(const Action& action) {
 }
 
 /// Whether LLVM, oneDNN or the dynamic loader (for a library, or a thread's variables of one) asked
-/// for the memory without which the process ended.
+/// for the memory without which the process ended, or compiles no more: LLVM may keep its locks.
 bool is_of_a_library(const FailedRequest& request, const std::string& stack) {
   if (is_of_the_loader(request)) return true;
   if (std::strstr(owner_of(request), "libdnnl") != nullptr) return true;
@@ -290,7 +290,8 @@ class Trials {
     if (status == 0) return;
     ++outcome_.tried;
     const std::string stack = stack_of(shared_->log.last);
-    if (is_of_the_loader(shared_->log.first) || is_of_a_library(shared_->log.last, stack)) {
+    const FailedRequest& first = shared_->log.first;
+    if (is_of_a_library(first, stack_of(first)) || is_of_a_library(shared_->log.last, stack)) {
       ++outcome_.in_libraries;
       return;
     }
