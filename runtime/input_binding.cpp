@@ -90,13 +90,9 @@ void InputBinding::check_input(std::size_t i, std::span<const std::int64_t> give
 void InputBinding::check_guard(const GuardSizes& sizes, std::span<const std::int64_t> values) {
   const std::int64_t left = sizes.left(values), right = sizes.right(values);
   const ir::Guard& guard = sizes.guard;
-  const bool holds = guard.kind == ir::Guard::Kind::Equal ? left == right : left <= right;
-  if (holds) return;
-  std::string in_call = guard.left.is_static() ? "" : text(sizes.left_name, " is ", left);
-  if (!guard.right.is_static()) {
-    in_call += text(in_call.empty() ? "" : " and ", sizes.right_name, " is ", right);
-  }
-  throw ValueError("", "", text(guard.fact, "; in this call ", in_call), guard.origin.where);
+  if (guard.holds(left, right)) return;
+  throw ValueError("", "", guard.failure(left, right, sizes.left_name, sizes.right_name),
+                   guard.origin.where);
 }
 
 std::vector<std::int64_t> InputBinding::check_dims(DimSpans dims) const {

@@ -337,7 +337,8 @@ class Binder {
     use.consts = static_cast<int>(attrs.consts);
     const std::int64_t rows = step.sharding ? evaluate_(step.sharding->rows) : 0;
     const std::int64_t groups = std::min(rows / kGroupRows, kMostGroups);
-    if (groups < 2 || group_) return add_body(*step.body, bound, use);
+    const bool runs = ir::first_failure(step.body->guards, evaluate_).empty();
+    if (!runs || groups < 2 || group_) return add_body(*step.body, bound, use);
     for (std::int64_t g = 0; g < groups; ++g) {
       const RowGroup group{rows * g / groups, rows * (g + 1) / groups, &step.sharding->scales};
       use.group = &group;
@@ -364,8 +365,27 @@ class Binder {
   }
 
   void add_body(const Plan& body, BoundStep& bound, const PlanUse& use) {
-    bound.bodies.push_back(bind_plan(body, kernels_, functions_, evaluate_, library_, use));
+    bound.bodies.push_back(bind_body(body, use));
     bound.body_offsets.push_back(0);
+  }
+
+  /// A body that cannot run with these sizes fails when it is entered, which may never be.
+  std::unique_ptr<BoundPlan> bind_body(const Plan& body, const PlanUse& use) const {
+    const std::string failure = ir::first_failure(body.guards, evaluate_);
+    if (!failure.empty()) return failing({KILN_CODE_INVALID_ARGUMENT, failure});
+    try {
+      return bind_plan(body, kernels_, functions_, evaluate_, library_, use);
+    } catch (const sdk::Failure& error) {
+      return failing({error.code(), error.what()});
+    }
+  }
+
+  static std::unique_ptr<BoundPlan> failing(BindFailure failure) {
+    static const Plan kEmpty;
+    auto bound = std::make_unique<BoundPlan>();
+    bound->plan = &kEmpty;
+    bound->failure = std::move(failure);
+    return bound;
   }
 
   const Plan& plan_;

@@ -77,6 +77,12 @@ struct BoundStep {
   std::int64_t packed_offset = 0;          // of what they share in this one's packed memory
 };
 
+/// Why a body cannot run with some sizes.
+struct BindFailure {
+  std::uint32_t code = 0;  // KILN_CODE_*
+  std::string text;
+};
+
 /// What lies at one place of an arena, for dumps and errors.
 struct ArenaBlock {
   enum class Kind : std::uint8_t { Tensors, Scratch, SpareCarry, Body };
@@ -88,6 +94,9 @@ struct ArenaBlock {
 
 struct BoundPlan {
   const Plan* plan = nullptr;
+  /// Set for a body that cannot run with these sizes: the error of entering it. `plan` is then an
+  /// empty one, and nothing else is set.
+  std::optional<BindFailure> failure = {};
   std::vector<std::int64_t> bytes;    // of each slot
   std::vector<std::vector<std::int64_t>> dims;  // of each slot
   std::vector<std::int64_t> offsets;  // of temporaries in the arena; -1 for the others

@@ -133,7 +133,11 @@ class PlanBuilder {
   }
 
   std::shared_ptr<const Plan> body(const ir::LambdaRef& lambda) {
-    return std::make_shared<Plan>(PlanBuilder(program_, names_, library_).run(*lambda));
+    // Its guards are checked before it runs, so sizes that they hold equal are one inside.
+    const SizeNames inner = names_.with(lambda->guards);
+    auto plan = std::make_shared<Plan>(PlanBuilder(program_, inner, library_).run(*lambda));
+    plan->guards = lambda->guards;
+    return plan;
   }
 
   void add_kernel(const Unit& unit) {

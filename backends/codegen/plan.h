@@ -66,6 +66,7 @@ struct Plan {
   std::vector<Step> steps;
   std::vector<int> arguments;  // slot of each argument; -1 when nothing reads it
   std::vector<int> results;    // slot of each result: all different, none an argument or constant
+  std::vector<ir::Guard> guards;  // of a lambda: checked on entering it
   /// Steps that run side by side: kernels that make results which no other step reads.
   std::size_t region_begin = 0, region_end = 0;
 };

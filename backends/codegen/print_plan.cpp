@@ -61,6 +61,10 @@ void print_plan(const Program& program, const Plan& plan, const std::string& ind
     if (numbered) out += text(" ", slot.number);
     out += text(" ", ir::Type{slot.dtype, slot.dims}, "\n");
   }
+  for (const ir::Guard& guard : plan.guards) {
+    const char* relation = guard.kind == ir::Guard::Kind::Equal ? " == " : " <= ";
+    out += text(indent, "check ", guard.left, relation, guard.right, "  # ", guard.fact, "\n");
+  }
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
     if (s == plan.region_begin && s < plan.region_end) out += indent + print_region(plan) + "\n";

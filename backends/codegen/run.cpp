@@ -228,7 +228,10 @@ class Runner {
       return;
     }
     std::vector<Tape>& groups = instruction.bodies;
-    for (Tape& body : groups) start_loop(instruction, body);
+    for (Tape& body : groups) {
+      enter(body);
+      start_loop(instruction, body);
+    }
     pack_operands(instruction);
     if (groups.size() == 1) return run_group(instruction, groups[0]);
     context_.host->parallel_for(groups.size(), [&](std::uint64_t begin, std::uint64_t end) {
@@ -237,6 +240,12 @@ class Runner {
         run_group(instruction, groups[group]);
       }
     });
+  }
+
+  /// Throws when the body cannot run with the sizes of this call.
+  static void enter(const Tape& body) {
+    const std::optional<BindFailure>& failure = body.plan->failure;
+    if (failure) throw sdk::Failure(failure->code, failure->text);
   }
 
   static void bind(Tape& body, std::size_t argument, std::byte* where) {
@@ -312,6 +321,7 @@ class Runner {
     const auto& step = std::get<BranchStep>(*instruction.step);
     const bool taken = *tape_.slot(step.operands[0]) != std::byte{0};
     Tape& body = instruction.bodies[taken ? 0 : 1];
+    enter(body);
     for (std::size_t i = 1; i < step.operands.size(); ++i) {
       bind(body, i - 1, tape_.slot(step.operands[i]));
     }

@@ -111,11 +111,8 @@ std::shared_ptr<SizedPlan> SizedPlans::make(const InputSizes& given) const {
 }
 
 void SizedPlans::check_guards(const EvaluateDim& evaluate) const {
-  for (const ir::Guard& guard : parts_.guards) {
-    const std::int64_t left = evaluate(guard.left), right = evaluate(guard.right);
-    const bool holds = guard.kind == ir::Guard::Kind::Equal ? left == right : left <= right;
-    if (!holds) throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, guard.fact);
-  }
+  const std::string failure = ir::first_failure(parts_.guards, evaluate);
+  if (!failure.empty()) throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, failure);
 }
 
 sdk::Failure input_mismatch(const std::vector<ir::Value>& inputs, std::size_t i) {

@@ -3,7 +3,15 @@
 
 namespace kiln::codegen {
 
-SizeNames::SizeNames(std::span<const ir::Guard> guards) {
+SizeNames::SizeNames(std::span<const ir::Guard> guards) { learn(guards); }
+
+SizeNames SizeNames::with(std::span<const ir::Guard> guards) const {
+  SizeNames names = *this;
+  names.learn(guards);
+  return names;
+}
+
+void SizeNames::learn(std::span<const ir::Guard> guards) {
   for (const ir::Guard& guard : guards) {
     if (guard.kind != ir::Guard::Kind::Equal) continue;
     const ir::Dim left = (*this)(guard.left), right = (*this)(guard.right);

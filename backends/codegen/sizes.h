@@ -13,10 +13,13 @@ class SizeNames {
   SizeNames() = default;
   /// Reads guards of the form `symbol == size`; they are checked before anything runs.
   explicit SizeNames(std::span<const ir::Guard> guards);
+  /// These names and those by further guards, for code that runs after they were checked.
+  SizeNames with(std::span<const ir::Guard> guards) const;
   ir::Dim operator()(const ir::Dim& dim) const;
   ir::Dims operator()(const ir::Dims& dims) const;
 
  private:
+  void learn(std::span<const ir::Guard> guards);
   void learn(const ir::Dim& symbol, const ir::Dim& size);
   std::unordered_map<std::int64_t, ir::Dim> names_;  // by symbol id
 };

@@ -81,6 +81,7 @@ class RegionBuilder {
       const auto index = static_cast<std::size_t>(node->as<ir::ParameterAttrs>().index);
       region_.parameters.emplace_back(index, region_.slots++);
     }
+    region_.guards = lambda.guards;
     return build({}, lambda.results);
   }
 

@@ -13,7 +13,8 @@ namespace {
 [[noreturn]] void fail_at(const ir::Node& node, const Run& run, const sdk::Failure& failure) {
   const ir::Origin origin = run.module->origin_of(node);
   std::string what = failure.what();
-  if (what.find(" (op ") == std::string::npos) {
+  const auto names = [&](const char* place) { return what.find(place) != std::string::npos; };
+  if (!names(" (op ") && !names(" (at ")) {
     what += text(" (op ", def(node).name);
     if (*origin.function != '\0' && origin.function != def(node).name) {
       what += text(" of ", origin.function);
@@ -46,6 +47,12 @@ std::vector<Tensor> run_step(const Step& step, const std::vector<Tensor>& operan
 
 }  // namespace
 
+void check_guards(const std::vector<ir::Guard>& guards, const Run& run) {
+  const std::string failure =
+      ir::first_failure(guards, [&](const ir::Dim& dim) { return run.evaluate(dim); });
+  if (!failure.empty()) throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, failure);
+}
+
 std::int64_t Run::evaluate(const ir::Dim& dim) const {
   if (dim.is_static()) return dim.value();
   return ir::evaluate(dim, [this](const ir::Symbol& symbol) -> std::optional<std::int64_t> {
@@ -67,6 +74,7 @@ Tensor Context::result(std::size_t i) const {
 
 std::vector<Tensor> run_region(const Region& region, const std::vector<Tensor>& arguments,
                                Run& run) {
+  check_guards(region.guards, run);
   std::vector<Tensor> slots(region.slots);
   for (const auto& [index, slot] : region.parameters) slots[slot] = arguments[index];
   std::vector<Tensor> operands;

@@ -99,7 +99,7 @@ class Interpreter final : public sdk::Executable {
     std::vector<Tensor> arguments;
     for (const sdk::Buffer* input : call.inputs) arguments.push_back(tensor_of(*input));
     bind_symbols(arguments, run);
-    check_guards(run);
+    check_guards(program_.guards, run);
     for (std::size_t i = 0; i < call.states.size(); ++i) {
       check_state(i, *call.states[i].buffer);
       arguments.push_back(tensor_of(*call.states[i].buffer));
@@ -164,14 +164,6 @@ class Interpreter final : public sdk::Executable {
     throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
                        text("the buffer of state ", i, " does not have the type ", type,
                             " of its variable"));
-  }
-
-  void check_guards(const Run& run) const {
-    for (const ir::Guard& guard : program_.guards) {
-      const std::int64_t left = run.evaluate(guard.left), right = run.evaluate(guard.right);
-      const bool holds = guard.kind == ir::Guard::Kind::Equal ? left == right : left <= right;
-      if (!holds) throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, guard.fact);
-    }
   }
 
   [[noreturn]] void mismatch(std::size_t input) const {

@@ -67,6 +67,7 @@ struct Step {
 };
 
 struct Region {
+  std::vector<ir::Guard> guards;  // of a lambda; those of the program are in Program
   std::vector<std::pair<std::size_t, std::size_t>> parameters;  // parameter index, slot
   std::vector<Step> steps;
   std::vector<std::size_t> results;
@@ -76,7 +77,7 @@ struct Region {
 struct Program {
   module::Module module;  // keeps the nodes alive
   std::vector<ir::Value> roots;
-  std::vector<ir::Guard> guards;  // of the graph: a host need not have checked them
+  std::vector<ir::Guard> guards;  // of straight-line code: a host need not have checked them
   Region region;          // parameters: inputs, then states
 };
 
@@ -84,6 +85,9 @@ struct Program {
 using CompileTimes = std::vector<std::pair<std::string, double>>;
 
 Program compile(sdk::Bytes bytes, const std::vector<sdk::Bytes>& constants, CompileTimes& times);
+/// Throws sdk::Failure for the first guard that does not hold.
+void check_guards(const std::vector<ir::Guard>& guards, const Run& run);
+/// Checks the region's guards, then runs it.
 std::vector<Tensor> run_region(const Region& region, const std::vector<Tensor>& arguments,
                                Run& run);
 

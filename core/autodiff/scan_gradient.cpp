@@ -96,7 +96,7 @@ class ScanGradient {
                                results_.begin() + static_cast<std::ptrdiff_t>(carry_));
     results.insert(results.end(), residuals_.begin(), residuals_.end());
     ScanAttrs attrs = attrs_;
-    attrs.body.lambda = forward_.close(results, forward_.parameters().size()).lambda;
+    attrs.body.lambda = forward_.close_whole(results, attrs_.body->guards);
     const ir::NodeRef scan = ir::make_node(ir::Op::Scan, attrs, g_.node.operands);
     for (std::size_t i = 0; i < residuals_.size(); ++i) {
       stored_.push_back({scan, static_cast<std::uint32_t>(carry_ + i)});
@@ -123,9 +123,26 @@ class ScanGradient {
       types.push_back(slice);
     }
     const ir::LambdaBuilder backward(types);
-    const auto closed = backward.close(backward_results(backward.parameters(), carry.size()), 1);
+    const auto closed =
+        backward.close(backward_results(backward.parameters(), carry.size()), 1, closing());
 
     return place(ir::make_scan(closed, carry, stacked, attrs_.length, !attrs_.reverse));
+  }
+
+  /// Consts of the forward body are the loop's operands here, so what stands on them alone would be
+  /// computed outside: what may fail stays inside, where it was written.
+  ir::Closing closing() const {
+    std::vector<Value> outer(g_.x.begin(), g_.x.end());
+    for (const Value& dy : g_.dy) {
+      if (dy) outer.push_back(dy);
+    }
+    ir::Closing closing;
+    closing.is_written_inside = [is_outer = ir::reached_from(outer)](const ir::Node& node) {
+      return !is_outer(node);
+    };
+    closing.always_runs = less_equal(1, attrs_.length) == ir::Answer::Yes;
+    closing.guards = attrs_.body->guards;
+    return closing;
   }
 
   /// The step's gradients in terms of the backward body's parameters, sums added up.

@@ -39,7 +39,7 @@ std::size_t hash_of(const LambdaRef& lambda) {
   if (!lambda.lambda) return 0;
   std::size_t hash = hash_of(lambda->parameters);
   for (const Value& result : lambda->results) hash = hash * 1000003 + ValueHash()(result);
-  return hash;
+  return hash * 31 + lambda->guards.size();
 }
 
 }  // namespace

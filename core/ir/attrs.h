@@ -25,7 +25,7 @@ struct ConstantData {
 inline constexpr std::size_t kSmallConstant = 4096;
 
 struct Lambda;
-/// The body of a Scan or a branch of a Cond: see lambda.h. Compares by parameters and results.
+/// The body of a Scan or a branch of a Cond: see lambda.h. Compares by its members.
 struct LambdaRef {
   std::shared_ptr<const Lambda> lambda;
   bool operator==(const LambdaRef& other) const;

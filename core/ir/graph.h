@@ -2,6 +2,7 @@
 // return a Graph; since nodes are immutable, an unchanged one has pointer-equal values.
 #pragma once
 
+#include "core/ir/guard.h"
 #include "core/ir/node.h"
 
 namespace kiln::ir {
@@ -24,15 +25,6 @@ struct Graph {
   /// Outputs, then the new values of updates, then sizes.
   std::vector<Value> roots() const;
   bool operator==(const Graph&) const = default;
-};
-
-/// An equality or order of dims that could not be settled when the graph was built; it is checked
-/// at each call. `fact` is the text of the error, in terms of the user's operands.
-struct Guard {
-  enum class Kind : std::uint8_t { Equal, LessEqual } kind = Kind::Equal;
-  Dim left, right;
-  std::string fact;
-  Origin origin;
 };
 
 }  // namespace kiln::ir

@@ -2,6 +2,7 @@
 // scope 0. How bodies are built and closed is in core/ops/lambda_builder.h.
 #pragma once
 
+#include "core/ir/guard.h"
 #include "core/ir/node.h"
 
 namespace kiln::ir {
@@ -9,6 +10,10 @@ namespace kiln::ir {
 struct Lambda {
   std::vector<Type> parameters;
   std::vector<Value> results;
+  /// Checked whenever the lambda is entered: for each branch that is taken, and for a loop of at
+  /// least one step. Those of lambdas inside are their own. Graph rewrites keep them, so that an
+  /// error does not depend on which nodes survived.
+  std::vector<Guard> guards = {};
   bool operator==(const Lambda&) const = default;
 };
 

@@ -13,7 +13,6 @@ namespace kiln::ir {
 namespace {
 
 thread_local Origin t_origin;
-std::atomic<std::uint64_t> g_serial{1};
 
 std::size_t hash_node(Op op, const Attrs& attrs, std::span<const Value> operands) {
   std::size_t hash = ir::hash(attrs) * 31 + static_cast<std::size_t>(op);
@@ -58,7 +57,6 @@ Node::Node(Op op, Attrs attrs, std::vector<Value> operands, std::vector<Type> ty
       operands(std::move(operands)),
       types(std::move(types)),
       origin(origin),
-      serial(g_serial.fetch_add(1, std::memory_order_relaxed)),
       hash_(hash) {}
 
 Node::~Node() = default;
@@ -186,7 +184,6 @@ NodeRef intern(Op op, Attrs attrs, std::vector<Value> operands, std::vector<Type
                                       origin);
 }
 
-std::uint64_t next_serial() { return g_serial.load(std::memory_order_relaxed); }
 
 std::size_t live_node_count() { return InternTable::global().size(); }
 

@@ -79,9 +79,6 @@ class Node {
   const std::vector<Type> types;
   /// The first origin it was made at; origins() has all.
   const Origin origin;
-  /// Grows with every node made in this process: tells whether a node is older than a moment.
-  /// Never part of what is printed, written, hashed or ordered.
-  const std::uint64_t serial;
 
   Value result(std::uint32_t index = 0) const;
   template <class Struct>
@@ -117,8 +114,6 @@ NodeRef find_interned(Op op, const Attrs& attrs, std::span<const Value> operands
 /// The interned node of this structure, made with `types` when new. Thread-safe.
 NodeRef intern(Op op, Attrs attrs, std::vector<Value> operands, std::vector<Type> types,
                Origin origin);
-/// The serial that the next new node gets, or a lower one than that.
-std::uint64_t next_serial();
 /// How many nodes live now (for tests of leaks).
 std::size_t live_node_count();
 

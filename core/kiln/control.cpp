@@ -53,22 +53,28 @@ DType dtype_of_branches(const Branch& a, const Branch& b, const BranchNames& nam
   return floatx_dtype();
 }
 
+/// A branch's value and the nodes that were written for it.
+struct TracedBranch {
+  Value value;
+  ir::Trace trace;
+};
 struct Branches {
-  Value then_value, else_value;
-  std::uint64_t then_serial = 0, else_serial = 0;
+  TracedBranch then_branch, else_branch;
 };
 
 /// Both values, the second with the first one's dims; numbers spread to the other's dims.
 Branches evaluate(const Branch& then_branch, const Branch& else_branch, const BranchNames& names) {
   const DType dtype = dtype_of_branches(then_branch, else_branch, names);
   Branches both;
-  both.then_serial = ir::next_serial();
-  both.then_value = value_of_branch(then_branch, dtype, names.then_name);
-  both.else_serial = ir::next_serial();
-  both.else_value = value_of_branch(else_branch, dtype, names.else_name);
+  Value& x = both.then_branch.value;
+  Value& y = both.else_branch.value;
+  {
+    const ir::Trace::Scope tracing(both.then_branch.trace);
+    x = value_of_branch(then_branch, dtype, names.then_name);
+  }
+  const ir::Trace::Scope tracing(both.else_branch.trace);
+  y = value_of_branch(else_branch, dtype, names.else_name);
   const auto number = [](const Branch& b) { return !b.is_function() && !b.value().is_tensor(); };
-  Value& x = both.then_value;
-  Value& y = both.else_value;
   if (number(then_branch)) x = ir::broadcast_to(x, y.dims());
   if (number(else_branch)) y = ir::broadcast_to(y, x.dims());
   const auto types = [&] {
@@ -85,8 +91,9 @@ Branches evaluate(const Branch& then_branch, const Branch& else_branch, const Br
 }
 
 Tensor lazy(const Value& condition, const Branches& both) {
-  const ir::ClosedBranches closed = ir::close_branches({both.then_value}, both.then_serial,
-                                                       {both.else_value}, both.else_serial);
+  const auto& [then_branch, else_branch] = both;
+  const ir::ClosedBranches closed = ir::close_branches({then_branch.value}, then_branch.trace,
+                                                       {else_branch.value}, else_branch.trace);
   std::vector<Value> operands{condition};
   operands.insert(operands.end(), closed.captures.begin(), closed.captures.end());
   const ir::CondAttrs attrs{{closed.then_branch}, {closed.else_branch}};
@@ -100,21 +107,21 @@ Tensor choose(const Operand& condition, const Branch& then_branch, const Branch&
   const Branches both = evaluate(then_branch, else_branch, names);
   const auto types = [&] {
     return text("(", argument, " ", given.type(), ", ", names.then_name, " ",
-                both.then_value.type(), ")");
+                both.then_branch.value.type(), ")");
   };
-  if (chosen.rank() > both.then_value.rank()) {
+  if (chosen.rank() > both.then_branch.value.rank()) {
     Call::value_error(argument, text(argument, " has a higher rank than the branches ", types()));
   }
   const bool any_function = then_branch.is_function() || else_branch.is_function();
   if (chosen.rank() == 0 && any_function) return lazy(chosen, both);
-  const ir::Dims& dims = both.then_value.dims();
+  const ir::Dims& dims = both.then_branch.value.dims();
   for (int axis = 0; axis < chosen.rank(); ++axis) {
     const ir::Dim& dim = chosen.dims()[axis];
     if (dim.is_one() || equal(dim, dims[axis]) != ir::Answer::No) continue;
     Call::value_error(argument, text(argument, " does not fit the branches ", types()));
   }
   const Value spread = ir::broadcast(chosen, dims, ir::all_axes(chosen));
-  return wrap(ir::select(spread, both.then_value, both.else_value));
+  return wrap(ir::select(spread, both.then_branch.value, both.else_branch.value));
 }
 
 /// The branch alone: picked when the graph is built.

@@ -30,21 +30,16 @@ ir::NodeRef loop(const std::vector<Value>& initial, const std::vector<Value>& se
   }
   const ir::LambdaBuilder builder(types);
   const std::span<const Value> own(builder.parameters());
-  const std::vector<Value> next =
-      body(own.subspan(1, initial.size()), own.subspan(1 + initial.size()));
+  ir::Trace trace;
+  const std::vector<Value> next = [&] {
+    const ir::Trace::Scope tracing(trace);
+    return body(own.subspan(1, initial.size()), own.subspan(1 + initial.size()));
+  }();
   std::vector<Value> results = next;
   results.insert(results.end(), next.begin(), next.end());
-  const auto closed = builder.close(results, 1);
-  ir::ScanAttrs attrs;
-  attrs.body.lambda = closed.lambda;
-  attrs.consts = static_cast<std::int64_t>(closed.captures.size());
-  attrs.carry = static_cast<std::int64_t>(initial.size());
-  attrs.xs = static_cast<std::int64_t>(sequences.size());
-  attrs.length = sequences[0].dims()[0];
-  std::vector<Value> operands = closed.captures;
-  operands.insert(operands.end(), initial.begin(), initial.end());
-  operands.insert(operands.end(), sequences.begin(), sequences.end());
-  return ir::make_node(Op::Scan, std::move(attrs), std::move(operands));
+  const Dim& length = sequences[0].dims()[0];
+  const auto closed = builder.close(results, 1, ir::written_in(trace, length));
+  return ir::make_scan(closed, initial, sequences, length, /*reverse=*/false);
 }
 
 Value shifted_by(const Value& x, std::int64_t count, double fill) {

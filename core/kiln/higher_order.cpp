@@ -26,9 +26,11 @@ ir::Type element_type(const Value& x) {
   return type;
 }
 
-/// What the user's function gives, at the step that is the position of its random draws.
+/// Calls the user's function at the step that is the position of its random draws, and records the
+/// nodes that it writes.
 template <class F, class... Arguments>
-Value called(const F& fn, const Value& step, const Arguments&... arguments) {
+Value called(const F& fn, ir::Trace& trace, const Value& step, const Arguments&... arguments) {
+  const ir::Trace::Scope tracing(trace);
   const ir::PositionScope position(step);
   const Tensor result = [&] {
     const ir::OriginScope users(ir::Origin(), /*replace=*/true);  // fn names its own lines
@@ -45,10 +47,13 @@ Value fitted(const Value& result, const ir::Type& type) {
                                " as what was accumulated"));
 }
 
-/// A scan over xs with the carries `initial`; `results` are those of the body.
+/// A scan over xs with the carries `initial`; `results` are those of the body, `trace` has its nodes.
 ir::NodeRef scan(const ir::LambdaBuilder& builder, const std::vector<Value>& results,
-                 const std::vector<Value>& initial, const Value& xs, bool reverse) {
-  return ir::make_scan(builder.close(results, 1), initial, {xs}, xs.dims()[0], reverse);
+                 const std::vector<Value>& initial, const Value& xs, bool reverse,
+                 const ir::Trace& trace) {
+  const Dim& length = xs.dims()[0];
+  const auto closed = builder.close(results, 1, ir::written_in(trace, length));
+  return ir::make_scan(closed, initial, {xs}, length, reverse);
 }
 
 /// Where a fold begins, and the elements that are left.
@@ -78,8 +83,9 @@ Tensor fold(const FoldFunction& fn, const Tensor& elems, const FoldOptions& opti
   const auto [initial, rest] = beginning(x, options.initializer, from_right);
   const ir::LambdaBuilder builder({{DType::Int64, {}}, initial.type(), element_type(x)});
   const auto& own = builder.parameters();
-  const Value result = fitted(called(fn, own[0], own[1], own[2]), initial.type());
-  return wrap({scan(builder, {result}, {initial}, rest, from_right), 0}, options.name);
+  ir::Trace trace;
+  const Value result = fitted(called(fn, trace, own[0], own[1], own[2]), initial.type());
+  return wrap({scan(builder, {result}, {initial}, rest, from_right, trace), 0}, options.name);
 }
 
 }  // namespace
@@ -91,12 +97,13 @@ Tensor map_fn(const MapFunction& fn, const Tensor& elems, const MapOptions& opti
   const DType dtype = dtype_of(options.dtype, x.dtype());
   const ir::LambdaBuilder builder({{DType::Int64, {}}, element_type(x)});
   const auto& own = builder.parameters();
-  const Value result = called(fn, own[0], own[1]);
+  ir::Trace trace;
+  const Value result = called(fn, trace, own[0], own[1]);
   if (result.dtype() != dtype) {
     Call::type_error("dtype", text("fn gives ", result.type(), " but dtype is ", dtype,
                                    options.dtype.is_set() ? "" : ", that of elems"));
   }
-  return wrap({scan(builder, {result}, {}, x, /*reverse=*/false), 0}, options.name);
+  return wrap({scan(builder, {result}, {}, x, /*reverse=*/false, trace), 0}, options.name);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("map_fn", where);
 }

@@ -212,6 +212,7 @@ class Rnn {
     const Value& input = builder.parameters()[1 + initial_.size()];
     Step step;
     {
+      const ir::Trace::Scope tracing(trace_);
       const ir::PositionScope position(t);
       step = call_step(input, states_of(builder));
     }
@@ -248,7 +249,7 @@ class Rnn {
     std::vector<Value> results = step.states;
     results.push_back(step.output);  // carried
     results.push_back(step.output);  // stacked
-    const auto closed = builder.close(results, 1);
+    const auto closed = builder.close(results, 1, ir::written_in(trace_, length_));
     std::vector<Value> carry = initial_, xs{x_};
     carry.push_back(ir::zeros_like(step.output));
     if (mask_) xs.push_back(mask_);
@@ -273,6 +274,7 @@ class Rnn {
   Value x_, mask_;  // time-major
   std::vector<Value> initial_;
   std::vector<Tensor> constants_;
+  ir::Trace trace_;  // of the step function
 };
 
 }  // namespace

@@ -8,7 +8,8 @@
 //   types      the types of results, numbered by first appearance
 //   graph      the nodes in topological order, then inputs, outputs, updates as (node, result)
 //   state      the Variable nodes in call order
-//   guards     kind, left, right, text
+//   guards     of straight-line code: kind, left, right, text, line. A lambda has its parameters,
+//              nodes and results, then (from minor version 2 on) its own guards, likewise
 //   origins    file names, then (file, line, function) per node; may be left out
 //   constants  only in files: the large constants
 #pragma once
@@ -21,7 +22,8 @@ namespace kiln::module {
 
 inline constexpr char kMagic[8] = {'K', 'I', 'L', 'N', 'M', 'O', 'D', 'L'};
 inline constexpr std::uint16_t kFormatMajor = 0;
-inline constexpr std::uint16_t kFormatMinor = 1;
+inline constexpr std::uint16_t kFormatMinor = 2;
+inline constexpr std::uint16_t kFirstMinorWithLambdaGuards = 2;
 inline constexpr std::size_t kHeaderBytes = 16;
 inline constexpr std::size_t kEntryBytes = 28;
 

@@ -70,7 +70,7 @@ class Parser {
       if (word == "outputs") return list(module_.graph.outputs, has_outputs_, start);
       if (word == "update") return update();
       if (word == "state") return state(start);
-      if (word == "guard") return guard();
+      if (word == "guard") return guard(module_.guards);
       scan_.seek(start);
       scan_.fail_expected(
           "a value (%0 = ...), symbol, blob, inputs, outputs, update, state or guard");
@@ -94,7 +94,7 @@ class Parser {
     for (const Value& variable : variables) module_.state.push_back({variable});
   }
 
-  void guard() {
+  void guard(std::vector<ir::Guard>& guards) {
     ir::Guard guard;
     const std::string_view kind = scan_.peek_word();
     if (kind != "equal" && kind != "less_equal") scan_.fail_expected("equal or less_equal");
@@ -104,7 +104,7 @@ class Parser {
     guard.right = values_.dim();
     guard.fact = scan_.quoted();
     guard.origin = scan_.trailing_origin();
-    module_.guards.push_back(std::move(guard));
+    guards.push_back(std::move(guard));
   }
 
   // ---- values: %7, or %7#1 of a node with several results ----
@@ -277,6 +277,10 @@ class Parser {
     }
     Nodes own;
     while (scan_.peek() == '%') at_place([&] { node(own); });
+    while (scan_.peek_word() == "guard") {
+      scan_.word();
+      at_place([&] { guard(lambda->guards); });
+    }
     scan_.expect_word("results");
     while (scan_.peek() == '%') lambda->results.push_back(value(own));
     scan_.expect('}');

@@ -33,7 +33,7 @@ class Printer {
     std::vector<Value> state;
     for (const StateEntry& entry : module_.state) state.push_back(entry.variable);
     if (!state.empty()) values_line("state", state, numbers);
-    for (const ir::Guard& guard : module_.guards) guard_line(guard);
+    for (const ir::Guard& guard : module_.guards) guard_line(guard, "");
     return head() + std::move(body_);
   }
 
@@ -82,7 +82,8 @@ class Printer {
     body_ += std::to_string(value.index);
   }
 
-  void guard_line(const ir::Guard& guard) {
+  void guard_line(const ir::Guard& guard, const std::string& indent) {
+    body_ += indent;
     body_ += guard.kind == ir::Guard::Kind::Equal ? "guard equal " : "guard less_equal ";
     put(guard.left);
     body_ += ' ';
@@ -222,6 +223,7 @@ class Printer {
     }
     body_ += '\n';
     const Numbers numbers = nodes(lambda.results, inner);
+    for (const ir::Guard& guard : lambda.guards) guard_line(guard, inner);
     body_ += inner;
     values_line("results", lambda.results, numbers);
     body_ += indent + "}";

@@ -24,7 +24,9 @@ using ir::Value;
 class Reader {
  public:
   Reader(std::span<const std::byte> bytes, std::span<const SideConstant> constants)
-      : sections_(sections_of(bytes)), side_(constants.begin(), constants.end()) {}
+      : sections_(sections_of(bytes)),
+        minor_(minor_of(bytes)),
+        side_(constants.begin(), constants.end()) {}
 
   Module read() {
     Module& module = module_;
@@ -39,7 +41,7 @@ class Reader {
     read_embedded();
     graph(module.graph);
     state(module.state);
-    guards(module.guards);
+    get_guards(section(Section::Guards), module.guards);
     for (auto& [id, cursor] : sections_) {
       if (is_known(id) && !cursor.at_end()) damaged("a section has bytes left over");
     }
@@ -146,6 +148,7 @@ class Reader {
     const std::vector<ir::NodeRef> own = nodes(from);
     const std::size_t results = from.count();
     for (std::size_t i = 0; i < results; ++i) lambda->results.push_back(value(from, own));
+    if (minor_ >= kFirstMinorWithLambdaGuards) get_guards(from, lambda->guards);
     ref.lambda = std::move(lambda);
     --nesting_;
   }
@@ -264,8 +267,7 @@ class Reader {
     }
   }
 
-  void guards(std::vector<ir::Guard>& guards) {
-    Cursor& from = section(Section::Guards);
+  void get_guards(Cursor& from, std::vector<ir::Guard>& guards) {
     const std::size_t count = from.count();
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t kind = from.number();
@@ -281,6 +283,7 @@ class Reader {
   }
 
   std::map<Section, Cursor> sections_;
+  std::uint16_t minor_ = 0;  // of the format of the bytes
   std::vector<SideConstant> side_;
   Module module_;
   ir::Types types_;

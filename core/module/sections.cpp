@@ -60,6 +60,10 @@ std::string Cursor::text_value() {
   return {reinterpret_cast<const char*>(part.data()), part.size()};
 }
 
+std::uint16_t minor_of(std::span<const std::byte> bytes) {
+  return fixed_at<std::uint16_t>(bytes, 10);
+}
+
 std::map<Section, Cursor> sections_of(std::span<const std::byte> bytes) {
   if (bytes.size() < kHeaderBytes || std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0) {
     damaged("it does not begin as one");

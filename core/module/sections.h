@@ -33,6 +33,8 @@ class Cursor {
 /// Whether this version knows what such a section holds; others come from newer writers.
 inline bool is_known(Section id) { return id >= Section::Names && id <= Section::Constants; }
 
+/// The minor version of the format. REQUIRES: sections_of(bytes) has not thrown.
+std::uint16_t minor_of(std::span<const std::byte> bytes);
 /// Header, directory and checksums are right, and the sections lie side by side. Throws IoError.
 std::map<Section, Cursor> sections_of(std::span<const std::byte> bytes);
 

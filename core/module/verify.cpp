@@ -103,6 +103,20 @@ class Verifier {
       }
       if (Fault fault = check(*node)) return fault;
     }
+    for (const ir::Guard& guard : lambda.guards) {
+      for (const ir::Dim& dim : {guard.left, guard.right}) {
+        if (Fault fault = check_bound(dim)) return text(*fault, " (guard of a lambda)");
+      }
+    }
+    return std::nullopt;
+  }
+
+  Fault check_bound(const ir::Dim& dim) const {
+    const ir::Symbol* unbound = nullptr;
+    ir::for_each_symbol(dim, [&](const ir::Symbol& symbol) {
+      if (!unbound && symbols_.count(symbol.id) == 0) unbound = &symbol;
+    });
+    if (unbound) return text("size ", unbound->name, " has no source");
     return std::nullopt;
   }
 

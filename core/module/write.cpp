@@ -68,7 +68,7 @@ class Writer {
   Encoded write() {
     graph_section(module_.graph);
     for (const StateEntry& entry : module_.state) fields(state_, entry.variable.node->attrs);
-    guard_section(module_.guards);
+    put_guards(guards_, module_.guards);
     name_section();
     return assemble(module_.state.size());
   }
@@ -129,6 +129,7 @@ class Writer {
     }
     put(to, lambda->parameters);
     region(to, lambda->results);
+    put_guards(to, lambda->guards);
     --nesting_;
   }
 
@@ -205,14 +206,14 @@ class Writer {
     }
   }
 
-  void guard_section(const std::vector<ir::Guard>& guards) {
-    guards_.number(guards.size());
+  void put_guards(Bytes& to, const std::vector<ir::Guard>& guards) {
+    to.number(guards.size());
     for (const ir::Guard& guard : guards) {
-      guards_.number(static_cast<std::uint64_t>(guard.kind));
-      put(guards_, guard.left);
-      put(guards_, guard.right);
-      guards_.text(guard.fact);
-      put_origin(guards_, options_.origins ? guard.origin : ir::Origin{});
+      to.number(static_cast<std::uint64_t>(guard.kind));
+      put(to, guard.left);
+      put(to, guard.right);
+      to.text(guard.fact);
+      put_origin(to, options_.origins ? guard.origin : ir::Origin{});
     }
   }
 

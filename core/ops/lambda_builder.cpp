@@ -3,8 +3,10 @@
 
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
+#include "core/ops/pinned.h"
 #include "core/ops/rewrite_graph.h"
 
+#include <algorithm>
 #include <atomic>
 #include <unordered_set>
 
@@ -19,8 +21,11 @@ Value parameter(std::int64_t index, std::int64_t scope, const Type& type) {
 
 /// Constants and dims, and broadcasts, which are index maps: cheaper inside than captured.
 bool is_repeated_inside(const Node& node) {
-  return node.op == Op::Constant || node.op == Op::DimSize || node.op == Op::Broadcast;
+  if (node.op == Op::Broadcast) return guards_of(node).empty();
+  return node.op == Op::Constant || node.op == Op::DimSize;
 }
+
+bool is_argument(const Node& node) { return def(node).lowering == Lowering::Argument; }
 
 /// Appends to `captures` what `results` need from outside, in order of first use: the operands of
 /// inside nodes that are not inside themselves.
@@ -77,28 +82,59 @@ class Rebuilder {
   std::unordered_map<const Node*, NodeRef> rebuilt_;
 };
 
-/// Marks which nodes of `order` depend on a parameter of `scope`.
-std::unordered_set<const Node*> dependents(std::span<const Node* const> order,
-                                           std::int64_t scope) {
-  std::unordered_set<const Node*> found;
-  for (const Node* node : order) {
-    bool depends = node->op == Op::Parameter && node->as<ParameterAttrs>().scope == scope;
-    for (const Value& operand : node->operands) {
-      depends = depends || found.count(operand.node.get()) != 0;
-    }
-    if (depends) found.insert(node);
-  }
-  return found;
+/// Whether a node on which no inside node stands yet has to be inside by itself.
+bool stays_inside(const Node& node, const Closing& closing) {
+  if (is_argument(node)) return false;
+  return closing.always_runs ? def(node).reads_state : is_pinned(node);
 }
 
-bool is_made_inside(const Node& node, std::uint64_t serial) {
-  if (is_repeated_inside(node)) return true;
-  const bool is_argument = node.op == Op::Placeholder || node.op == Op::Variable ||
-                           node.op == Op::Parameter;
-  return !is_argument && node.serial >= serial;
+/// The nodes of `order` that depend on a parameter of `scope`, or are kept inside by `closing`.
+std::unordered_set<const Node*> inside_nodes(std::span<const Node* const> order,
+                                             std::int64_t scope, const Closing& closing) {
+  std::unordered_set<const Node*> dependent, inside;
+  const auto stands_on = [](const Node& node, const std::unordered_set<const Node*>& nodes) {
+    return std::any_of(node.operands.begin(), node.operands.end(), [&](const Value& operand) {
+      return nodes.count(operand.node.get()) != 0;
+    });
+  };
+  for (const Node* node : order) {
+    const bool own = node->op == Op::Parameter && node->as<ParameterAttrs>().scope == scope;
+    if (own || stands_on(*node, dependent)) {
+      dependent.insert(node);
+      inside.insert(node);
+      continue;
+    }
+    if (!closing.is_written_inside || !closing.is_written_inside(*node)) continue;
+    if (stands_on(*node, inside) || stays_inside(*node, closing)) inside.insert(node);
+  }
+  return inside;
+}
+
+/// The lambda of `results` over parameters of scope 0 in place of `parameters`.
+std::shared_ptr<const Lambda> make_lambda(const std::vector<Value>& results,
+                                          const std::vector<Value>& parameters,
+                                          std::vector<Guard> guards, bool collects_guards) {
+  auto lambda = std::make_shared<Lambda>();
+  Replacements replacements;
+  for (const Value& value : parameters) {
+    const auto index = static_cast<std::int64_t>(lambda->parameters.size());
+    lambda->parameters.push_back(value.type());
+    replacements.emplace(value, parameter(index, 0, value.type()));
+  }
+  lambda->results = replace_values(results, replacements);
+  lambda->guards = std::move(guards);
+  if (collects_guards) add_guards(lambda->guards, collect_guards(lambda->results));
+  return lambda;
 }
 
 }  // namespace
+
+Closing written_in(const Trace& trace, const Dim& length) {
+  Closing closing;
+  closing.is_written_inside = [&trace](const Node& node) { return trace.contains(node); };
+  closing.always_runs = less_equal(1, length) == Answer::Yes;
+  return closing;
+}
 
 LambdaBuilder::LambdaBuilder(std::vector<Type> parameter_types) {
   static std::atomic<std::int64_t> next{1};
@@ -109,27 +145,25 @@ LambdaBuilder::LambdaBuilder(std::vector<Type> parameter_types) {
 }
 
 LambdaBuilder::Closed LambdaBuilder::close(const std::vector<Value>& results,
-                                           std::size_t capture_position) const {
-  const auto dependent = dependents(topological_order(results), scope_);
+                                           std::size_t capture_position,
+                                           const Closing& closing) const {
+  const auto inside = inside_nodes(topological_order(results), scope_, closing);
   Closed closed;
   const auto is_inside = [&](const Node& node) {
-    return dependent.count(&node) != 0 || is_repeated_inside(node);
+    return inside.count(&node) != 0 || is_repeated_inside(node);
   };
   find_captures(results, is_inside, closed.captures);
 
   std::vector<Value> all = parameters_;
   const auto at = all.begin() + static_cast<std::ptrdiff_t>(capture_position);
   all.insert(at, closed.captures.begin(), closed.captures.end());
-  auto lambda = std::make_shared<Lambda>();
-  Replacements replacements;
-  for (const Value& value : all) {
-    const auto index = static_cast<std::int64_t>(lambda->parameters.size());
-    lambda->parameters.push_back(value.type());
-    replacements.emplace(value, parameter(index, 0, value.type()));
-  }
-  lambda->results = replace_values(results, replacements);
-  closed.lambda = std::move(lambda);
+  closed.lambda = make_lambda(results, all, closing.guards, closing.collects_guards);
   return closed;
+}
+
+std::shared_ptr<const Lambda> LambdaBuilder::close_whole(const std::vector<Value>& results,
+                                                         const std::vector<Guard>& guards) const {
+  return make_lambda(results, parameters_, guards, /*collects_guards=*/true);
 }
 
 NodeRef make_scan(const LambdaBuilder::Closed& body, const std::vector<Value>& carry,
@@ -147,26 +181,25 @@ NodeRef make_scan(const LambdaBuilder::Closed& body, const std::vector<Value>& c
   return make_node(Op::Scan, std::move(attrs), std::move(operands));
 }
 
-ClosedBranches close_branches(const std::vector<Value>& then_results, std::uint64_t then_serial,
-                              const std::vector<Value>& else_results, std::uint64_t else_serial) {
+ClosedBranches close_branches(const std::vector<Value>& then_results, const Trace& then_trace,
+                              const std::vector<Value>& else_results, const Trace& else_trace) {
   ClosedBranches closed;
-  const auto made_since = [](std::uint64_t serial) {
-    return [serial](const Node& node) { return is_made_inside(node, serial); };
+  const auto written_in = [](const Trace& trace) {
+    return [&trace](const Node& node) {
+      return is_repeated_inside(node) || (trace.contains(node) && !is_argument(node));
+    };
   };
-  find_captures(then_results, made_since(then_serial), closed.captures);
-  find_captures(else_results, made_since(else_serial), closed.captures);
-  std::vector<Type> types;
-  Replacements replacements;
-  for (const Value& value : closed.captures) {
-    replacements.emplace(
-        value, parameter(static_cast<std::int64_t>(types.size()), 0, value.type()));
-    types.push_back(value.type());
-  }
-  closed.then_branch = std::make_shared<const Lambda>(
-      Lambda{types, replace_values(then_results, replacements)});
-  closed.else_branch = std::make_shared<const Lambda>(
-      Lambda{types, replace_values(else_results, replacements)});
+  find_captures(then_results, written_in(then_trace), closed.captures);
+  find_captures(else_results, written_in(else_trace), closed.captures);
+  closed.then_branch = make_lambda(then_results, closed.captures, {}, /*collects_guards=*/true);
+  closed.else_branch = make_lambda(else_results, closed.captures, {}, /*collects_guards=*/true);
   return closed;
+}
+
+std::function<bool(const Node&)> reached_from(std::span<const Value> values) {
+  const std::vector<const Node*> order = topological_order(values);
+  auto reached = std::make_shared<const std::unordered_set<const Node*>>(order.begin(), order.end());
+  return [reached](const Node& node) { return reached->count(&node) != 0; };
 }
 
 std::vector<Value> inline_lambda(const Lambda& lambda, std::span<const Value> arguments) {

@@ -3,12 +3,30 @@
 #pragma once
 
 #include "core/ir/lambda.h"
-#include "core/ops/op.h"
+#include "core/ops/make.h"
 
 #include <functional>
 #include <unordered_map>
 
 namespace kiln::ir {
+
+/// How a lambda is closed over values that do not depend on its parameters.
+struct Closing {
+  /// Whether such a node was written in the body. A pinned one (pinned.h) then stays inside, with
+  /// all that was written on top of it. Empty: none was.
+  std::function<bool(const Node&)> is_written_inside = {};
+  /// The body runs whenever the op that has it does (a loop of at least one step), so that what may
+  /// fail may as well run before it. Nodes that read state stay inside all the same.
+  bool always_runs = false;
+  /// Guards of the lambda beside those of its nodes, before them.
+  std::vector<Guard> guards = {};
+  /// Whether the guards of the nodes are collected. A pass, whose nodes hold by the guards of what
+  /// they replace, leaves them out.
+  bool collects_guards = true;
+};
+
+/// The closing of a loop of `length` steps whose body was recorded by `trace`, which must outlive it.
+Closing written_in(const Trace& trace, const Dim& length);
 
 /// A fresh set of parameters: no other builder's values depend on them.
 class LambdaBuilder {
@@ -22,9 +40,15 @@ class LambdaBuilder {
     /// is one more parameter, inserted at `capture_position`.
     std::vector<Value> captures;
   };
-  /// Closes over `results`. Whatever does not depend on this builder's parameters is computed
-  /// outside and captured whole, except constants and DimSize, which are repeated inside.
-  Closed close(const std::vector<Value>& results, std::size_t capture_position) const;
+  /// Closes over `results`. A value that does not depend on this builder's parameters is computed
+  /// outside and captured, except for what `closing` keeps inside, and for constants, DimSize and
+  /// broadcasts that cannot fail, which are repeated inside.
+  Closed close(const std::vector<Value>& results, std::size_t capture_position,
+               const Closing& closing = {}) const;
+  /// Closes over `results` and everything that they depend on, and captures nothing: for bodies
+  /// made from those of closed lambdas. `guards` come before those of the nodes.
+  std::shared_ptr<const Lambda> close_whole(const std::vector<Value>& results,
+                                            const std::vector<Guard>& guards) const;
 
  private:
   std::int64_t scope_;
@@ -41,12 +65,16 @@ struct ClosedBranches {
   std::shared_ptr<const Lambda> then_branch, else_branch;
   std::vector<Value> captures;
 };
-/// What each branch made (nodes not older than `then_serial`, `else_serial`) is computed inside
-/// it; what existed before, and arguments and variables, is captured.
-ClosedBranches close_branches(const std::vector<Value>& then_results, std::uint64_t then_serial,
-                              const std::vector<Value>& else_results, std::uint64_t else_serial);
+/// The nodes that a branch's trace has are computed inside it; all other values, and arguments and
+/// variables, are captured.
+ClosedBranches close_branches(const std::vector<Value>& then_results, const Trace& then_trace,
+                              const std::vector<Value>& else_results, const Trace& else_trace);
 
-/// The results of `lambda` with its parameters replaced by `arguments`.
+/// Whether a node is among those that `values` depend on, themselves included.
+std::function<bool(const Node&)> reached_from(std::span<const Value> values);
+
+/// The results of `lambda` with its parameters replaced by `arguments`. The caller takes over its
+/// guards.
 std::vector<Value> inline_lambda(const Lambda& lambda, std::span<const Value> arguments);
 
 /// `roots` rebuilt with some values replaced. Nodes that reach none of them stay the same pointer.

@@ -50,22 +50,13 @@ void check_ranks(const Inference& inference, const std::vector<Type>& types) {
   }
 }
 
-bool same_guard(const Guard& a, const Guard& b) {
-  return a.kind == b.kind && a.left == b.left && a.right == b.right && a.fact == b.fact;
-}
+thread_local const Trace::Scope* t_innermost = nullptr;
 
-void collect(std::span<const Value> roots, std::vector<Guard>& guards) {
-  for (const Node* node : topological_order(roots)) {
-    std::vector<Guard> found;
-    const OriginScope scope(node->origin, /*replace=*/true);
-    Inference inference(node->op, node->attrs, node->operands, &found);
-    def(*node).infer(inference);
-    for (Guard& guard : found) {
-      const auto same = [&](const Guard& other) { return same_guard(guard, other); };
-      if (std::none_of(guards.begin(), guards.end(), same)) guards.push_back(std::move(guard));
-    }
-    for_each_lambda(*node, [&](const Lambda& lambda) { collect(lambda.results, guards); });
+NodeRef traced(NodeRef node) {
+  for (const Trace::Scope* scope = t_innermost; scope; scope = scope->outer) {
+    scope->trace.record(node);
   }
+  return node;
 }
 
 }  // namespace
@@ -105,22 +96,40 @@ std::string Inference::operand_list() const {
 NodeRef make_node(Op op, Attrs attrs, std::vector<Value> operands) {
   check_form(op, attrs, operands);
   const Origin origin = current_origin();
-  if (NodeRef found = find_interned(op, attrs, operands, origin)) return found;
+  if (NodeRef found = find_interned(op, attrs, operands, origin)) return traced(std::move(found));
   Inference inference(op, attrs, operands, nullptr);
   check_dtype(op, inference);
   std::vector<Type> types = def(op).infer(inference);
   check_ranks(inference, types);
-  return intern(op, std::move(attrs), std::move(operands), std::move(types), origin);
+  return traced(intern(op, std::move(attrs), std::move(operands), std::move(types), origin));
 }
 
 Value make(Op op, Attrs attrs, std::vector<Value> operands) {
   return {make_node(op, std::move(attrs), std::move(operands)), 0};
 }
 
+std::vector<Guard> guards_of(const Node& node) {
+  std::vector<Guard> guards;
+  const OriginScope scope(node.origin, /*replace=*/true);
+  Inference inference(node.op, node.attrs, node.operands, &guards);
+  def(node).infer(inference);
+  return guards;
+}
+
 std::vector<Guard> collect_guards(std::span<const Value> roots) {
   std::vector<Guard> guards;
-  collect(roots, guards);
+  for (const Node* node : topological_order(roots)) add_guards(guards, guards_of(*node));
   return guards;
+}
+
+Trace::Scope::Scope(Trace& recording) : trace(recording), outer(t_innermost) {
+  t_innermost = this;
+}
+
+Trace::Scope::~Scope() { t_innermost = outer; }
+
+void Trace::record(const NodeRef& node) {
+  if (nodes_.insert(node.get()).second) kept_.push_back(node);
 }
 
 }  // namespace kiln::ir

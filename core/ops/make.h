@@ -3,6 +3,8 @@
 
 #include "core/ops/op.h"
 
+#include <unordered_set>
+
 namespace kiln::ir {
 
 /// Throws what the op's type rule throws. The node's origin is the thread's current_origin().
@@ -10,8 +12,35 @@ NodeRef make_node(Op op, Attrs attrs, std::vector<Value> operands);
 /// The single result of make_node.
 Value make(Op op, Attrs attrs, std::vector<Value> operands);
 
-/// The guards that the type rules of the nodes reached by `roots` leave, lambdas included, in
-/// topological order, without repetition.
+/// The guards that the node's type rule leaves. Those of its lambdas are in the lambdas.
+std::vector<Guard> guards_of(const Node& node);
+/// The guards of the nodes reached by `roots`, lambdas not entered, in topological order, without
+/// repetition.
 std::vector<Guard> collect_guards(std::span<const Value> roots);
+
+/// Records which nodes a piece of the program asks for, whether make_node makes them or finds them
+/// interned. So the nodes that a user's function wrote are known independently of what other code
+/// wrote before.
+class Trace {
+ public:
+  /// While it lives, `trace` records the nodes that this thread asks for. Scopes nest; every
+  /// enclosing trace records, too.
+  struct Scope {
+    explicit Scope(Trace& recording);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+    Trace& trace;
+    const Scope* outer;
+  };
+
+  void record(const NodeRef& node);
+  bool contains(const Node& node) const { return nodes_.count(&node) != 0; }
+
+ private:
+  std::unordered_set<const Node*> nodes_;
+  std::vector<NodeRef> kept_;  // so that no address is used again for another node
+};
 
 }  // namespace kiln::ir

@@ -21,6 +21,10 @@
 // Integers. Two's complement, wrapping. Div truncates toward zero, x / 0 is 0, MIN / -1 is MIN;
 // Mod has the sign of the dividend (fmod for floats), x mod 0 is 0. Abs(MIN) is MIN. Pow with a
 // negative integer exponent is 0, except for bases 1 and -1; Pow wraps; x^0 is 1.
+// Control. Nothing that a lambda holds runs unless the lambda is entered: not its nodes, not the
+// checks of its guards. A branch is entered when it is taken, a loop's body at each step. No graph
+// rewrite moves a node that may fail, draws or calls the host out of a lambda that may not be
+// entered (core/ops/pinned.h).
 // Bool. Stored as one byte 0 or 1. And, Or, Not, Equal, Select, Max (any), Min (all) take it.
 // Casts. Float to integer truncates toward zero, saturates at the ends, NaN gives 0. Integer to
 // integer wraps. To bool is x != 0 (NaN is true). Bool to number is 0 or 1. To a narrower float

@@ -65,7 +65,8 @@ NodeRef change_lambdas(const NodeRef& node, const ResultsChange& change) {
   for_each_lambda(*node, [&](const Lambda&) { has_lambda = true; });
   if (!has_lambda) return node;
   return with_lambdas(*node, [&](const Lambda& lambda) {
-    return std::make_shared<const Lambda>(Lambda{lambda.parameters, change(lambda.results)});
+    return std::make_shared<const Lambda>(
+        Lambda{lambda.parameters, change(lambda.results), lambda.guards});
   });
 }
 

@@ -18,7 +18,8 @@ class InputBatcher {
   explicit InputBatcher(ScanParts& parts)
       : parts_(parts),
         on_inputs_(parts, parts.slices),
-        on_loop_(parts, loop_parameters(parts)) {
+        on_loop_(parts, loop_parameters(parts)),
+        is_pinned_(parts) {
     for (std::size_t i = 0; i < parts.slices.size(); ++i) {
       stacked_.emplace(parts.slices[i].node.get(), std::vector<Value>{parts.xs[i]});
     }
@@ -47,13 +48,15 @@ class InputBatcher {
 
   bool is_batchable(const Node& node) const {
     const Value value = node.result();
-    return node.op != ir::Op::Parameter && on_inputs_(value) && !on_loop_(value);
+    return node.op != ir::Op::Parameter && on_inputs_(value) && !on_loop_(value) &&
+           !is_pinned_(value);
   }
 
   bool batch(const Node& node) {
     std::vector<BatchOperand> operands;
     for (const Value& operand : node.operands) {
       if (!on_inputs_(operand)) {
+        if (is_pinned_(operand)) return false;
         operands.push_back({operand, false});
         continue;
       }
@@ -69,6 +72,7 @@ class InputBatcher {
 
   ScanParts& parts_;
   StepDependence on_inputs_, on_loop_;
+  PinnedNodes is_pinned_;
   std::unordered_map<const Node*, std::vector<Value>> stacked_;
 };
 

@@ -3,7 +3,8 @@
 //
 //   scan(c0 = w, x): c -> (c, tanh(c) * x)   becomes   let u = tanh(w) in scan(x): (u * x)
 //
-// Random draws and host calls take the step's position, so they depend on the step.
+// Random draws and host calls take the step's position, so they depend on the step. A node that may
+// fail (core/ops/pinned.h) stays inside unless the loop has at least one step in every call.
 #pragma once
 
 #include "core/ir/graph.h"

@@ -94,6 +94,8 @@ struct Merged {
 std::optional<Merged> merge(const Node& first, const Node& second) {
   const ScanParts a = take_apart(first), b = take_apart(second);
   ScanParts both = a;
+  ir::add_guards(both.guards, b.guards);
+  both.is_outer = [&](const Node& node) { return a.is_outer(node) || b.is_outer(node); };
   ir::Replacements map{{b.step, a.step}};
   bool share = a.carry.empty() && b.carry.empty();
   bool share_inputs = false;

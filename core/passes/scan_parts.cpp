@@ -3,7 +3,10 @@
 
 #include "core/ir/traverse.h"
 #include "core/ops/make.h"
+#include "core/ops/pinned.h"
 #include "core/ops/rewrite_graph.h"
+
+#include <algorithm>
 
 namespace kiln::passes {
 namespace {
@@ -69,6 +72,8 @@ ScanParts take_apart(const Node& scan) {
   ScanParts parts;
   parts.length = attrs.length;
   parts.reverse = attrs.reverse;
+  parts.guards = attrs.body->guards;
+  parts.is_outer = ir::reached_from(scan.operands);
   std::vector<Value> arguments;
   parts.step = fresh_parameter(attrs.body->parameters[0]);
   arguments.push_back(parts.step);
@@ -98,8 +103,12 @@ ir::NodeRef put_together(const ScanParts& parts) {
   std::size_t next = 1;
   for (const Value& value : parts.carry) map.emplace(value, builder.parameters()[next++]);
   for (const Value& value : parts.slices) map.emplace(value, builder.parameters()[next++]);
-  const auto closed = builder.close(ir::replace_values(parts.results(), map), 1);
-
+  ir::Closing closing;
+  closing.is_written_inside = [&](const Node& node) { return !parts.is_outer(node); };
+  closing.always_runs = parts.always_runs();
+  closing.guards = parts.guards;
+  closing.collects_guards = false;
+  const auto closed = builder.close(ir::replace_values(parts.results(), map), 1, closing);
   return ir::make_scan(closed, parts.initial, parts.xs, parts.length, parts.reverse);
 }
 
@@ -119,6 +128,22 @@ StepDependence::StepDependence(const ScanParts& parts, const std::vector<Value>&
 bool StepDependence::operator()(const Value& value) const {
   const auto found = depends_.find(value.node.get());
   return found != depends_.end() && found->second;
+}
+
+PinnedNodes::PinnedNodes(const ScanParts& parts) {
+  if (parts.always_runs()) return;
+  const std::vector<Value> roots = parts.results();
+  const StepDependence changes(parts, parts.parameters());
+  for (const Node* node : ir::topological_order(roots)) {
+    if (parts.is_outer(*node) || node->op == ir::Op::Parameter) continue;
+    if (changes(node->result())) {
+      if (!ir::guards_of(*node).empty()) pinned_.insert(node);
+      continue;
+    }
+    const bool on_pinned = std::any_of(node->operands.begin(), node->operands.end(),
+                                       [&](const Value& operand) { return (*this)(operand); });
+    if (on_pinned || ir::is_pinned(*node)) pinned_.insert(node);
+  }
 }
 
 ir::Graph change_scans(const ir::Graph& graph, const ScanChange& change) {

@@ -1,12 +1,14 @@
 // A Scan taken apart for a pass, and put together again. The body's consts are replaced by the
 // outer values themselves, so that "invariant" means "does not depend on a parameter"; carries, xs
-// and the step number are fresh parameters. Putting it together captures whatever is invariant,
-// computed outside: that alone hoists invariants.
+// and the step number are fresh parameters. Putting it together captures what is invariant, computed
+// outside: that alone hoists invariants. A pinned node (core/ops/pinned.h) of the body stays inside
+// unless the loop has a step in every call.
 #pragma once
 
 #include "core/ops/lambda_builder.h"
 
 #include <optional>
+#include <unordered_set>
 
 namespace kiln::passes {
 
@@ -20,7 +22,12 @@ struct ScanParts {
   std::vector<ir::Value> ys;         // body results
   ir::Dim length;
   bool reverse = false;
+  std::vector<ir::Guard> guards;     // of the body
+  /// Whether a node is computed outside in any case, for an operand of the loop.
+  std::function<bool(const ir::Node&)> is_outer;
 
+  /// Whether there is at least one step, whatever the sizes of a call.
+  bool always_runs() const { return less_equal(1, length) == ir::Answer::Yes; }
   /// What changes from step to step: the carries, the slices and the step number.
   std::vector<ir::Value> parameters() const;
   /// All body results: next, then ys.
@@ -49,6 +56,18 @@ class StepDependence {
 
  private:
   std::unordered_map<const ir::Node*, bool> depends_;
+};
+
+/// The nodes of a body that cannot be computed before or after a loop that may have no steps. Those
+/// that depend on the step and have indices that are data can: over no steps they read nothing.
+class PinnedNodes {
+ public:
+  /// Considers the nodes reached from the parts' results.
+  explicit PinnedNodes(const ScanParts& parts);
+  bool operator()(const ir::Value& value) const { return pinned_.count(value.node.get()) != 0; }
+
+ private:
+  std::unordered_set<const ir::Node*> pinned_;
 };
 
 /// Applies `change` to every Scan of the graph, inner ones first, lambdas included. `change` gets

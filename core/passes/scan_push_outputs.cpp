@@ -21,7 +21,10 @@ using ir::Value;
 class OutputPusher {
  public:
   explicit OutputPusher(const Node& scan)
-      : scan_(scan), parts_(take_apart(scan)), changes_(parts_, parts_.parameters()) {
+      : scan_(scan),
+        parts_(take_apart(scan)),
+        changes_(parts_, parts_.parameters()),
+        is_pinned_(parts_) {
     for (const Node* node : ir::topological_order(parts_.next)) feeds_carry_.insert(node);
     for (std::size_t i = 0; i < parts_.slices.size(); ++i) {
       stacked_.emplace(parts_.slices[i], parts_.xs[i]);
@@ -44,7 +47,9 @@ class OutputPusher {
     Value value;
   };
 
-  bool changes(const Value& value) const { return changes_(value); }
+  /// Whether the value exists in the loop alone: it changes from step to step, or must not be
+  /// computed where there may be no step.
+  bool changes(const Value& value) const { return changes_(value) || is_pinned_(value); }
 
   /// c + f or f + c, where nothing else reads c.
   std::optional<Value> summand(std::size_t i, const ir::UseCounts& uses) const {
@@ -63,7 +68,7 @@ class OutputPusher {
     const ir::UseCounts uses = ir::count_uses(ir::topological_order(roots), roots);
     for (std::size_t i = 0; i < parts_.next.size(); ++i) {
       const auto f = summand(i, uses);
-      if (!f || !changes(*f)) continue;
+      if (!f || !changes(*f) || is_pinned_(*f)) continue;
       const bool is_dot = f->node->op == ir::Op::Dot, is_sum = f->node->op == ir::Op::Sum;
       if (!is_dot && !is_sum) continue;
       const ir::OriginScope scope(f->node->origin, /*replace=*/true);
@@ -138,7 +143,8 @@ class OutputPusher {
     };
     for (const Node* node : ir::topological_order({&root, 1}, was_visited)) {
       visited_.insert(node);
-      if (!changes(node->result()) || !is_output_only(node->result())) continue;
+      const Value value = node->result();
+      if (!changes(value) || !is_output_only(value) || is_pinned_(value)) continue;
       std::vector<BatchOperand> operands;
       for (const Value& operand : node->operands) {
         if (!changes(operand)) {
@@ -222,6 +228,7 @@ class OutputPusher {
   const Node& scan_;
   ScanParts parts_;
   StepDependence changes_;
+  PinnedNodes is_pinned_;
   std::unordered_set<const Node*> feeds_carry_;
   std::vector<Pushed> pushed_carries_, pushed_ys_;
   std::unordered_map<const Node*, std::vector<Value>> batched_;

@@ -170,6 +170,7 @@ Value cond_constant(const Node& node) {
   const auto& attrs = node.as<ir::CondAttrs>();
   const bool taken = operand(node).as<ir::ConstantAttrs>().data.bytes->front() != std::byte{0};
   const ir::LambdaRef& branch = taken ? attrs.then_branch : attrs.else_branch;
+  if (!branch->guards.empty()) return {};  // they are checked on entering the branch
   const std::span<const Value> arguments(node.operands.data() + 1, node.operands.size() - 1);
   return ir::inline_lambda(*branch, arguments)[0];
 }
@@ -281,7 +282,12 @@ constexpr StructuralRule kRules[] = {
      is_one_of<Op::Cond>, cond_constant,
      [](DType dtype) {
        const Value x = sample({3}, dtype);
-       const auto closed = ir::close_branches({ir::reverse(x, {0})}, 0, {x}, 0);
+       ir::Trace trace;
+       const Value reversed = [&] {
+         const ir::Trace::Scope tracing(trace);
+         return ir::reverse(x, {0});
+       }();
+       const auto closed = ir::close_branches({reversed}, trace, {x}, trace);
        const ir::CondAttrs attrs{{closed.then_branch}, {closed.else_branch}};
        Examples examples;
        for (const std::int64_t taken : {1, 0}) {

@@ -55,6 +55,19 @@ Value cond(const Value& predicate, const Value& x) {
   return make(Op::Cond, std::move(attrs), {predicate, x});
 }
 
+/// A branch with a guard: it adds vectors of different symbolic sizes.
+Value guarded_cond(const Value& x, const Value& y) {
+  Trace sum_trace, none;
+  const Value sum = [&] {
+    const Trace::Scope tracing(sum_trace);
+    return x + with_dims(y, x.dims());
+  }();
+  const auto closed = close_branches({sum}, sum_trace, {x}, none);
+  std::vector<Value> operands{scalar_constant_int(DType::Bool, 1)};
+  operands.insert(operands.end(), closed.captures.begin(), closed.captures.end());
+  return make(Op::Cond, CondAttrs{{closed.then_branch}, {closed.else_branch}}, operands);
+}
+
 void add_elementwise(std::vector<Value>& out, const Value& x, const Value& y) {
   for (const OpDef& d : all_ops()) {
     if (d.lowering != Lowering::Elementwise || d.attrs != attrs_kind<NoAttrs>()) continue;
@@ -128,6 +141,7 @@ module::Module every_op_program() {
   add_effects(graph.outputs, x);
   for (const Value& value : scan({v, xs}, 3)) graph.outputs.push_back(value);
   graph.outputs.push_back(cond(scalar_constant_int(DType::Bool, 1), x));
+  graph.outputs.push_back(guarded_cond(reduce_sum(x, {1}), reduce_sum(xs, {1})));
   // Two constants of one buffer.
   const auto large = std::make_shared<const std::vector<std::byte>>(5000, std::byte{0x5a});
   for (const Type& type : {Type{DType::Float32, {1250}}, Type{DType::UInt8, {5000}}}) {

@@ -92,6 +92,17 @@ TEST_CASE("text and bytes are read back as they were") {
   CHECK(print_module(test::every_op_program()) == text);
 }
 
+TEST_CASE("guards of lambdas are printed in the lambda and read back") {
+  const std::string text = print_module(test::every_op_program());
+  CHECK(text.find("\n  guard equal batch_size n.0 \"") != std::string::npos);
+  const module::Module parsed = parse_module(text);
+  std::size_t guards = 0;
+  for (const Node* node : topological_order(parsed.graph.roots())) {
+    for_each_lambda(*node, [&](const Lambda& lambda) { guards += lambda.guards.size(); });
+  }
+  CHECK(guards == 1);
+}
+
 TEST_CASE("what has no identity is read back as the same node") {
   const Value x = iota({DType::Float64, {3, 4}}, 1);
   const Value y = reduce_sum(x * x, {0}) + test::constant_of(DType::Float64, {4}, {1, 2, 3, 4});

@@ -133,11 +133,18 @@ Doubles conv_formula(const Lists& x) {
 
 /// Taken when the first element is positive.
 Values cond_case(const Values& x) {
-  const std::uint64_t serial = ir::next_serial();
   const Value first = ir::reshape(ir::slice_axis(x[0], 0, 0, 1), {});
   const Value positive = ir::less(ir::scalar_constant(kWide, 0), first);
-  const auto closed = ir::close_branches({ir::unary(Op::Exp, x[0]) * x[0]}, serial,
-                                         {ir::unary(Op::Sin, x[0])}, serial);
+  ir::Trace then_trace, else_trace;
+  const Value grown = [&] {
+    const ir::Trace::Scope tracing(then_trace);
+    return ir::unary(Op::Exp, x[0]) * x[0];
+  }();
+  const Value sine = [&] {
+    const ir::Trace::Scope tracing(else_trace);
+    return ir::unary(Op::Sin, x[0]);
+  }();
+  const auto closed = ir::close_branches({grown}, then_trace, {sine}, else_trace);
   Values operands{positive};
   operands.insert(operands.end(), closed.captures.begin(), closed.captures.end());
   return {ir::make(Op::Cond, ir::CondAttrs{{closed.then_branch}, {closed.else_branch}}, operands)};

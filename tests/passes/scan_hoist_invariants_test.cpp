@@ -1,5 +1,9 @@
 // What is the same at each step is computed before the loop.
 #include "core/passes/scan_hoist_invariants.h"
+
+#include "core/ir/traverse.h"
+#include "core/ops/build.h"
+#include "core/ops/lambda_builder.h"
 #include "tests/catch.h"
 #include "tests/passes/check_pass.h"
 
@@ -53,12 +57,51 @@ inputs %0 %1
 outputs %2
 )";
 
+ir::Value module_input(ir::Type type) {
+  static std::int64_t next = 1 << 20;
+  return ir::make(ir::Op::Placeholder, ir::PlaceholderAttrs{next++, "x", std::move(type)}, {});
+}
+
 TEST_CASE("scan_hoist_invariants computes once what does not change") {
   check_pass(passes::scan_hoist_invariants, kBefore, kAfter);
 }
 
 TEST_CASE("scan_hoist_invariants leaves a body that always changes") {
   check_unchanged(passes::scan_hoist_invariants, kUnchanged);
+}
+
+/// map_fn of e * gather(w, 1), and how many gathers its body has after the pass.
+std::size_t gathers_in_body(const ir::Dim& length, bool guarded) {
+  using namespace ir;
+  const Type row{DType::Float32, {2}};
+  const Value xs = module_input({DType::Float32, {length, 2}});
+  const Value w = module_input({DType::Float32, {guarded ? Dim::fresh("n") : Dim(3), 2}});
+  const LambdaBuilder builder({{DType::Int64, {}}, row});
+  Trace trace;
+  const Value y = [&] {
+    const Trace::Scope tracing(trace);
+    const Value kept = guarded ? slice_axis(w, 0, 1, 2) : gather(w, dim_size(1), 0);
+    return builder.parameters()[1] * reshape(kept, {2});
+  }();
+  const NodeRef scan =
+      make_scan(builder.close({y}, 1, written_in(trace, length)), {}, {xs}, length, false);
+  const Graph graph{{xs, w}, {{scan, 0}}, {}};
+  const Graph after = passes::scan_hoist_invariants(graph);
+  std::size_t count = 0;
+  for_each_lambda(*after.outputs[0].node, [&](const Lambda& body) {
+    for (const Node* node : topological_order(body.results)) {
+      count += node->op == Op::Gather || node->op == Op::Slice;
+    }
+  });
+  return count;
+}
+
+TEST_CASE("scan_hoist_invariants leaves what may fail in a loop that may have no steps") {
+  for (const bool guarded : {false, true}) {
+    CHECK(gathers_in_body(ir::Dim::fresh("t"), guarded) == 1);
+    CHECK(gathers_in_body(ir::Dim::fresh("t") + 1, guarded) == 0);
+    CHECK(gathers_in_body(4, guarded) == 0);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,42 @@
+// Comparison, evaluation and error texts of guards.
+#include "core/ir/guard.h"
+
+#include "core/types/text.h"
+
+#include <algorithm>
+
+namespace kiln::ir {
+
+bool Guard::operator==(const Guard& other) const {
+  return kind == other.kind && left == other.left && right == other.right && fact == other.fact;
+}
+
+bool Guard::holds(std::int64_t left_value, std::int64_t right_value) const {
+  return kind == Kind::Equal ? left_value == right_value : left_value <= right_value;
+}
+
+std::string Guard::failure(std::int64_t left_value, std::int64_t right_value,
+                           const std::string& left_name, const std::string& right_name) const {
+  std::string values;
+  const auto add = [&](const Dim& dim, const std::string& name, std::int64_t value) {
+    if (dim.is_static()) return;
+    const std::string shown = name.empty() ? text(dim) : name;
+    values += text(values.empty() ? "" : " and ", shown, " is ", value);
+  };
+  add(left, left_name, left_value);
+  add(right, right_name, right_value);
+  return text(fact, "; in this call ", values);
+}
+
+void add_guards(std::vector<Guard>& guards, const std::vector<Guard>& more) {
+  for (const Guard& guard : more) {
+    if (std::find(guards.begin(), guards.end(), guard) == guards.end()) guards.push_back(guard);
+  }
+}
+
+std::string line_of(const Guard& guard) {
+  const Where where = guard.origin.where;
+  return where.known() ? text(" (at ", where.file, ":", where.line, ")") : "";
+}
+
+}  // namespace kiln::ir

@@ -1,0 +1,182 @@
+// Branches that are not taken and loops of no steps: nothing written inside them runs, whatever
+// was interned before, whichever pass could move it, and in their gradients, too. Expected values
+// are by hand; the gradient of a dropout of ones is the dropout itself.
+#include "tests/catch.h"
+#include "tests/error_text.h"
+#include "tests/k/row.h"
+
+namespace kiln::test {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using testing::error_text;
+
+Tensor of(const Shape& shape, const char* dtype = "float32") {
+  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
+}
+Function compiled(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
+  return function(inputs, outputs, {.backend = tested_backend()});
+}
+Array empty_of(std::vector<std::int64_t> dims) { return Array::zeros(std::move(dims)); }
+
+/// A program that fails exactly where its condition is true, or its loop has a step.
+struct Failing {
+  const char* name;
+  /// Given float32[None] x and y: the value that fails when x is [1,2,3] and y is [1,2].
+  Tensor (*build)(const Tensor& x, const Tensor& y);
+  const char* error;  // a part of the text
+};
+
+const Failing kFailing[] = {
+    {"an index that is a constant",
+     [](const Tensor& x, const Tensor&) { return sum(gather(x, constant(7, {.dtype = "int32"}))); },
+     "index 7 is outside of an axis of size 3"},
+    {"an index that is data",
+     [](const Tensor& x, const Tensor&) { return gather(x, cast(10 + sum(0 * x), "int32")); },
+     "index 10 is outside of an axis of size 3"},
+    {"sizes that differ", [](const Tensor& x, const Tensor& y) { return sum(x * y); }, "differ"},
+    {"a product of sizes that differ",
+     [](const Tensor& x, const Tensor& y) {
+       return sum(dot(expand_dims(x, 0), expand_dims(y, 1)));
+     },
+     "differ"},
+    {"a largest element of nothing",
+     [](const Tensor& x, const Tensor&) {
+       return cast(argmax(gather(x, arange(0, 0, {.dtype = "int32"}))), "float32");
+     },
+     "without elements"},
+};
+
+Tensor one() { return constant(1.f); }
+
+}  // namespace
+
+TEST_CASE("lazy branches: a fault is met where its branch is taken alone", "[k]") {
+  const Array x{1.f, 2.f, 3.f}, y{1.f, 2.f};
+  for (const Failing& row : kFailing) {
+    INFO(row.name);
+    const Tensor on = of({}, "bool"), p = of({None}), q = of({None});
+    const Tensor held = row.build(p, q);  // interned before the branch writes it
+    const Tensor value = switch_(on, [&] { return row.build(p, q); }, one);
+    const Function f = compiled({on, p, q}, {value});
+    CHECK(f({Array(false), x, y})[0] == Array(1.f));
+    CHECK_THAT(error_text<ValueError>([&] { f({Array(true), x, y}); }), ContainsSubstring(row.error));
+    CHECK(f({Array(false), x, y})[0] == Array(1.f));
+    const Tensor inside = switch_(
+        on, [&] { return switch_(on, [&] { return row.build(p, q); }, one); }, one);
+    CHECK(compiled({on, p, q}, {inside})({Array(false), x, y})[0] == Array(1.f));
+    CHECK(static_cast<bool>(held));
+  }
+}
+
+TEST_CASE("lazy branches: a fault is met where its loop has a step alone", "[k]") {
+  const Array x{1.f, 2.f, 3.f}, y{1.f, 2.f};
+  for (const Failing& row : kFailing) {
+    INFO(row.name);
+    const Tensor steps = of({None, 2}), p = of({None}), q = of({None});
+    const auto step = [&](const Tensor& e) { return e * row.build(p, q); };
+    const Function f = compiled({steps, p, q}, {map_fn(step, steps)});
+    CHECK(f({empty_of({0, 2}), x, y})[0] == empty_of({0, 2}));
+    CHECK_THAT(error_text<ValueError>([&] { f({empty_of({1, 2}), x, y}); }), ContainsSubstring(row.error));
+
+    const auto add = [&](const Tensor& a, const Tensor& e) { return a + e * row.build(p, q); };
+    const Tensor total = foldl(add, steps, {.initializer = constant(Array{1.f, 2.f})});
+    CHECK(compiled({steps, p, q}, {total})({empty_of({0, 2}), x, y})[0] == Array{1.f, 2.f});
+    const StepFunction cell = [&](const Tensor& in, const Tensors& states) {
+      const Tensor h = states[0] + in * row.build(p, q);
+      return StepResult{h, {h}};
+    };
+    const Tensor sequence = of({1, None, 2});
+    const RnnResult result = rnn(cell, sequence, {constant(Array{{0.f, 0.f}})});
+    const Tensor last = result.last_output;
+    const Function g = compiled({sequence, p, q}, {last, gradients(sum(last), {p})[0]});
+    const std::vector<Array> none = g({empty_of({1, 0, 2}), x, y});
+    CHECK(none[0] == Array{{0.f, 0.f}});
+    CHECK(none[1] == empty_of({3}));
+    CHECK_THAT(error_text<ValueError>([&] { g({empty_of({1, 1, 2}), x, y}); }), ContainsSubstring(row.error));
+  }
+}
+
+TEST_CASE("lazy branches: a condition about sizes guards what needs the elements", "[k]") {
+  const Tensor x = of({None});
+  const Tensor best = switch_(
+      size(x) > 0, [&] { return cast(argmax(x), "float32"); }, [] { return constant(-1.f); });
+  const Function f = compiled({x}, {best});
+  CHECK(f({empty_of({0})})[0] == Array(-1.f));
+  CHECK(f({Array{1.f, 5.f, 2.f}})[0] == Array(1.f));
+}
+
+TEST_CASE("lazy branches: gradients of branches that make something of their own", "[k]") {
+  const Array ones = f32({4, 8}, std::vector<float>(32, 1));
+  const Tensor on = of({}, "bool"), h = of({None, 8});
+  const Tensor y = in_train_phase([&] { return dropout(h, 0.5, {.seed = 7}); }, h, on);
+  const Function f = compiled({on, h}, {y, gradients(sum(y), {h})[0]});
+  const std::vector<Array> train = f({Array(true), ones}), test = f({Array(false), ones});
+  CHECK(train[0] == train[1]);
+  CHECK_FALSE(train[0] == ones);
+  CHECK(test[0] == ones);
+  CHECK(test[1] == ones);
+}
+
+TEST_CASE("lazy branches: gradients with constants, ranges and draws inside", "[k]") {
+  const SmoothRow rows[] = {
+      {"an expression of constants", {{3}},
+       [](const Tensors& x) {
+         const auto scaled = [=] {
+           return x[0] * (constant(Array{1., 2., 3.}, {.dtype = "float64"}) *
+                          exp(constant(0.5, {.dtype = "float64"})));
+         };
+         return switch_(constant(1), scaled, [=] { return x[0]; });
+       }},
+      {"a range", {{3}},
+       [](const Tensors& x) {
+         const auto ramp = [=] { return square(x[0]) * arange(0, 3, {.dtype = "float64"}); };
+         return switch_(constant(1), ramp, [=] { return x[0]; });
+       }},
+      {"a range of the other branch", {{3}},
+       [](const Tensors& x) {
+         const auto ramp = [=] { return x[0] * arange(0, 3, {.dtype = "float64"}); };
+         return switch_(constant(0), ramp, [=] { return square(x[0]); });
+       }},
+      {"branches in each other", {{3}},
+       [](const Tensors& x) {
+         const auto inner = [=] {
+           return square(x[0]) * arange(1, 4, {.dtype = "float64"});
+         };
+         const auto outer = [=] { return exp(switch_(constant(1), inner, [=] { return x[0]; })); };
+         return switch_(constant(1), outer, [=] { return x[0]; });
+       },
+       -0.5, 0.5},
+      {"a branch in a loop", {{4, 3}},
+       [](const Tensors& x) {
+         return map_fn(
+             [](const Tensor& e) {
+               const auto ramp = [&] { return square(e) * arange(1, 4, {.dtype = "float64"}); };
+               return switch_(constant(1), ramp, [&] { return e; });
+             },
+             x[0]);
+       }},
+      {"a gather that is the same in every step", {{4, 3}, {2, 3}},
+       [](const Tensors& x) {
+         return map_fn(
+             [&](const Tensor& e) { return e * gather(x[1], constant(1, {.dtype = "int32"})); },
+             x[0]);
+       }},
+  };
+  for (const SmoothRow& row : rows) run(row);
+}
+
+TEST_CASE("lazy branches: draws of a branch in a loop differ from step to step", "[k]") {
+  const Tensor x = of({None, 16});
+  const auto step = [](const Tensor& e) {
+    return switch_(constant(1), [&] { return dropout(e, 0.5, {.seed = 3}); }, [&] { return e; });
+  };
+  const Tensor y = map_fn(step, x);
+  const Function f = compiled({x}, {y, gradients(sum(y), {x})[0]});
+  const std::vector<Array> result = f({f32({2, 16}, std::vector<float>(32, 1))});
+  CHECK(result[0] == result[1]);
+  const auto elements = result[0].as<float>();
+  CHECK_FALSE(std::equal(elements.begin(), elements.begin() + 16, elements.begin() + 16));
+}
+
+}  // namespace kiln::test
