@@ -1,9 +1,14 @@
 // RapidJSON, set up so that no input can end the process: its assertion throws, its memory throws
-// when there is none, and parsing is iterative under a limit on depth. Include this instead of
-// RapidJSON's own headers.
+// when there is none, parsing is iterative under a limit on depth, and numbers are converted by
+// json_number (RapidJSON's own conversion overflows its stack for long ones and takes 0e77 for
+// 1e263). Include this instead of RapidJSON's own headers.
 #pragma once
 
+#include "runtime/json_number.h"
+
+#include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -24,7 +29,7 @@ namespace kiln::runtime {
 
 inline constexpr int kMaxJsonDepth = 64;
 inline constexpr unsigned kJsonFlags = rapidjson::kParseIterativeFlag |
-                                       rapidjson::kParseFullPrecisionFlag |
+                                       rapidjson::kParseNumbersAsStringsFlag |
                                        rapidjson::kParseValidateEncodingFlag;
 
 /// Allocates with malloc and throws std::bad_alloc. RapidJSON uses the result of an allocator
@@ -63,18 +68,67 @@ JsonDocument parse_json(std::string_view text, const std::string& what);
 /// "an object", "a string", ...: for messages about mistyped values.
 const char* json_kind(const JsonValue& value);
 
+/// Forwards parser events to a handler, numbers converted.
+template <class Handler>
+class NumberEvents {
+ public:
+  using Size = rapidjson::SizeType;
+  explicit NumberEvents(Handler& handler) : handler_(handler) {}
+
+  /// Whether parsing was ended by a number that no double holds.
+  bool too_big() const { return too_big_; }
+
+  bool RawNumber(const char* chars, Size length, bool) {
+    const auto number = json_number({chars, length});
+    too_big_ = !number;
+    return number && std::visit([&](auto value) { return send(value); }, *number);
+  }
+  bool Null() { return handler_.Null(); }
+  bool Bool(bool value) { return handler_.Bool(value); }
+  bool Int(int value) { return handler_.Int(value); }
+  bool Uint(unsigned value) { return handler_.Uint(value); }
+  bool Int64(std::int64_t value) { return handler_.Int64(value); }
+  bool Uint64(std::uint64_t value) { return handler_.Uint64(value); }
+  bool Double(double value) { return handler_.Double(value); }
+  bool String(const char* chars, Size length, bool copy) {
+    return handler_.String(chars, length, copy);
+  }
+  bool StartObject() { return handler_.StartObject(); }
+  bool Key(const char* chars, Size length, bool copy) { return handler_.Key(chars, length, copy); }
+  bool EndObject(Size count) { return handler_.EndObject(count); }
+  bool StartArray() { return handler_.StartArray(); }
+  bool EndArray(Size count) { return handler_.EndArray(count); }
+
+ private:
+  bool send(double value) { return handler_.Double(value); }
+  bool send(std::uint64_t value) {
+    if (value > std::numeric_limits<unsigned>::max()) return handler_.Uint64(value);
+    return handler_.Uint(static_cast<unsigned>(value));
+  }
+  bool send(std::int64_t value) {
+    if (value < std::numeric_limits<int>::min()) return handler_.Int64(value);
+    return handler_.Int(static_cast<int>(value));
+  }
+
+  Handler& handler_;
+  bool too_big_ = false;
+};
+
 /// Parses into events for a handler that refuses what it does not expect by throwing: nothing is
 /// stored, so memory is bounded by the longest string. Otherwise as parse_json.
 template <class Handler>
 void parse_json_events(std::string_view text, const std::string& what, Handler& handler) {
   const std::size_t zero = text.find('\0');  // the parser would take it for the end
   if (zero != text.npos) malformed_json(text, zero, what, "a byte is zero");
-  rapidjson::MemoryStream stream(text.data(), text.size());
+  const std::string changed = without_exponents_of_zeros(text);
+  const std::string_view parsed = changed.empty() ? text : changed;
+  rapidjson::MemoryStream stream(parsed.data(), parsed.size());
   rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>, JsonAllocator> reader;
-  const rapidjson::ParseResult result = reader.template Parse<kJsonFlags>(stream, handler);
-  if (result.IsError()) {
-    malformed_json(text, result.Offset(), what, rapidjson::GetParseError_En(result.Code()));
-  }
+  NumberEvents<Handler> events(handler);
+  const rapidjson::ParseResult result = reader.template Parse<kJsonFlags>(stream, events);
+  if (!result.IsError()) return;
+  const auto code = events.too_big() ? rapidjson::kParseErrorNumberTooBig : result.Code();
+  malformed_json(text, result.Offset(), what, rapidjson::GetParseError_En(code));
 }
 
 }  // namespace kiln::runtime

@@ -8,6 +8,10 @@
 
 #include <kiln/error.h>
 
+#include <cmath>
+#include <cstdlib>
+#include <random>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -90,6 +94,55 @@ TEST_CASE("malformed files are refused with line and column") {
         "PATH is malformed at line 1, column 13: number too big to be stored in double");
 }
 
+TEST_CASE("numbers of any spelling") {
+  const std::string too_big =
+      "PATH is malformed at line 1, column 13: number too big to be stored in double";
+  for (const std::string big : {"1e400", "-1e400", "9e308", "1e99999999999999999999"}) {
+    INFO(big);
+    CHECK(error_of("{\"epsilon\": " + big + "}") == too_big);
+  }
+  CHECK(error_of("{\"epsilon\": 1" + std::string(400, '0') + "}") == too_big);
+  for (const std::string bad : {"0e", "0e+", "00e5", "0.e5", "0e5e5", "0e5.0", "01"}) {
+    INFO(bad);
+    CHECK(error_of("{\"epsilon\": " + bad + "}").find("PATH is malformed at line 1") == 0);
+  }
+  // In strings, and after escapes, nothing is a number.
+  const KerasHome home(
+      R"({"a": "\"0e400\\", "b": ["-", {"c": "\"0e1"}], "epsilon": 25e-1, "0e1": 0e1})");
+  CHECK(read_keras_json().epsilon == 2.5);
+  CHECK(read_keras_json().unknown_keys == std::vector<std::string>{"a", "b", "0e1"});
+}
+
+TEST_CASE("numbers are the nearest doubles, however long") {
+  std::mt19937_64 random(7);
+  const auto digits = [&](std::size_t count) {
+    std::string text;
+    while (text.size() < count) text += static_cast<char>('0' + random() % 10);
+    return text;
+  };
+  int large = 0, small = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::string number = random() % 2 == 0 ? "0" : "4" + digits(random() % 24);
+    if (random() % 2 == 0) number += "." + digits(1 + random() % (i % 16 == 0 ? 900 : 24));
+    if (random() % 2 == 0) {
+      number += random() % 2 == 0 ? "e-" : "E+";
+      number += std::to_string(random() % (i % 4 == 0 ? 800 : 20));
+    }
+    INFO(number);
+    const double expected = std::strtod(number.c_str(), nullptr);
+    if (std::isinf(expected)) {
+      ++large;
+      CHECK_THROWS_AS(parse_json(number, "text"), IoError);
+      continue;
+    }
+    small += expected == 0 ? 1 : 0;
+    CHECK(parse_json(number, "text").GetDouble() == expected);
+    CHECK(parse_json("-" + number, "text").GetDouble() == -expected);
+  }
+  CHECK(large > 100);
+  CHECK(small > 100);
+}
+
 TEST_CASE("empty files are their own case") {
   CHECK(error_of("") == "PATH is empty");
   CHECK(error_of(" \n\t\r\n") == "PATH is empty");
@@ -106,6 +159,14 @@ TEST_CASE("values of the wrong type or out of range name their key") {
   CHECK(error_of(R"({"epsilon": {}})") == "PATH has epsilon as an object, not a number");
   CHECK(error_of(R"({"epsilon": 0})") == "PATH has epsilon 0, which is not positive");
   CHECK(error_of(R"({"epsilon": -1})") == "PATH has epsilon -1, which is not positive");
+  for (const char* zero : {"0e77", "0E+400", "0.0e5", "0e-99999999999999999999", "1e-400",
+                           "0.000e99999999999999999999", "1e-99999999999999999999"}) {
+    INFO(zero);
+    CHECK(error_of(std::string("{\"epsilon\": ") + zero + "}") ==
+          "PATH has epsilon 0, which is not positive");
+  }
+  CHECK(error_of(R"({"epsilon": -0.0e400})") == "PATH has epsilon -0, which is not positive");
+  CHECK(error_of(R"({"epsilon": -1e-400})") == "PATH has epsilon -0, which is not positive");
   CHECK(error_of(R"({"floatx": "int8"})") ==
         "PATH has floatx 'int8', which is none of 'float16', 'float32', 'float64'");
   CHECK(error_of(R"({"image_data_format": "last"})") ==
