@@ -22,6 +22,15 @@ Value sloped(const Value& x, const ReluOptions& options) {
   return (x - option(options.threshold, x, "threshold")) * alpha;
 }
 
+/// Clipped to [0, max_value] when that is given.
+Value bounded(const Value& x, const ReluOptions& options) {
+  if (!options.max_value) return x;
+  const double highest = *options.max_value < 0 ? 0 : *options.max_value;  // NaN stays
+  const Value below = ir::binary(Op::Minimum, x, option(highest, x, "max_value"));
+  // At a threshold of 0 or more there is nothing below 0.
+  return options.threshold < 0 ? ir::binary(Op::Maximum, below, ir::zeros_like(x)) : below;
+}
+
 }  // namespace
 
 Tensor relu(const Operand& x, const ReluOptions& options) try {
@@ -31,11 +40,7 @@ Tensor relu(const Operand& x, const ReluOptions& options) try {
   // Both parts agree at a threshold of 0, where the gradient is to be the lower one.
   const Value below = options.threshold == 0 ? ir::less_equal_to(value, threshold)
                                              : ir::less(value, threshold);
-  Value above = value;
-  if (options.max_value) {
-    above = ir::binary(Op::Minimum, value, option(*options.max_value, value, "max_value"));
-  }
-  return wrap(ir::select(below, sloped(value, options), above));
+  return wrap(ir::select(below, sloped(value, options), bounded(value, options)));
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("relu", x.where());
 }

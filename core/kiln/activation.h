@@ -9,7 +9,7 @@ namespace kiln {
 
 struct ReluOptions {
   double alpha = 0.0;                      ///< the slope below the threshold
-  std::optional<double> max_value = {};    ///< an upper bound
+  std::optional<double> max_value = {};    ///< an upper bound; one below 0 counts as 0
   double threshold = 0.0;
 };
 struct EluOptions {
@@ -22,8 +22,9 @@ struct L2NormalizeOptions {
   Axes axis = {};  ///< one axis or several; unset: the norm of the whole tensor
 };
 
-/// min(x, max_value) where x >= threshold, else alpha * (x - threshold). The gradient at a
-/// threshold of 0 is alpha, at max_value it is 1, and beyond 0.
+/// x where x >= threshold, clipped to [0, max_value] when that is given (so 0 between a negative
+/// threshold and 0), else alpha * (x - threshold). The gradient at a threshold of 0 is alpha; where
+/// x is clipped it is 0, at 0 and at max_value 1. NaN stays NaN. Formula: Keras 2.2.5.
 /// Errors: TypeError for bool, and for options that are not integral beside integers.
 ///     const auto x = K::constant({-2., 0.5, 3.});
 ///     K::eval(K::relu(x, {.alpha = 0.5, .max_value = 2}));  // [-1. 0.5 2. ]

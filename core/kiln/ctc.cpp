@@ -63,7 +63,31 @@ Value integers_of(const Operand& operand, int rank, const char* argument) {
   return x;
 }
 
+Value lengths_of(const Operand& operand, const char* argument) {
+  const Value x = value_of(operand, DType::Int64, argument);
+  if (x.dtype() == DType::Bool) {
+    Call::type_error(argument, text(argument, " is bool, not a number (", argument, " ", x.type(),
+                                    ")"));
+  }
+  return x;
+}
+
+Value whole_lengths(const Value& lengths) {
+  const Value whole = ir::cast(lengths, DType::Int64);
+  if (!is_float(lengths.dtype())) return whole;
+  const Value none = ir::broadcast_to(ir::scalar_constant_int(DType::Int64, -1), whole.dims());
+  return ir::select(ir::equal_to(lengths, lengths), whole, none);
+}
+
 namespace {
+
+/// lengths_of, which must be a vector.
+Value length_vector(const Operand& operand, const char* argument) {
+  const Value x = lengths_of(operand, argument);
+  if (x.rank() == 1) return x;
+  Call::value_error(argument, text(argument, " has rank ", x.rank(), ", not 1 (", argument, " ",
+                                   x.type(), ")"));
+}
 
 Value exp(const Value& x) { return ir::unary(Op::Exp, x); }
 Value log(const Value& x) { return ir::unary(Op::Log, x); }
@@ -223,7 +247,7 @@ CtcDecoded ctc_decode(const Operand& y_pred, const Operand& input_length,
                       const CtcDecodeOptions& options) try {
   const Call call("ctc_decode", where_of(y_pred, input_length));
   const Value raw = float_of(y_pred, "y_pred");
-  const Value lengths = integers_of(input_length, 1, "input_length");
+  const Value lengths = length_vector(input_length, "input_length");
   const std::string types = text(" (y_pred ", raw.type(), ", input_length ", lengths.type(), ")");
   if (raw.rank() != 3) Call::value_error("y_pred", text("y_pred has no three axes", types));
   if (equal(raw.dims()[2], 0) == ir::Answer::Yes) {
@@ -248,7 +272,7 @@ CtcDecoded ctc_decode(const Operand& y_pred, const Operand& input_length,
   const std::vector<Value> found =
       sizing_call(options.greedy ? "ctc_greedy" : "ctc_beam_search", payload, results,
                   {ir::cast(raw, DType::Float64) + epsilon(),
-                   ir::with_dims(ir::cast(lengths, DType::Int64), {samples})});
+                   ir::with_dims(whole_lengths(lengths), {samples})});
   CtcDecoded decoded;
   for (std::size_t i = 0; i + 1 < found.size(); ++i) decoded.decoded.push_back(wrap(found[i]));
   decoded.log_prob = wrap(ir::cast(found.back(), raw.dtype()));
@@ -260,7 +284,7 @@ CtcDecoded ctc_decode(const Operand& y_pred, const Operand& input_length,
 Tensor ctc_label_dense_to_sparse(const Operand& labels, const Operand& label_lengths) try {
   const Call call("ctc_label_dense_to_sparse", where_of(labels, label_lengths));
   const Value dense = number_of(labels, "labels");
-  const Value lengths = integers_of(label_lengths, 1, "label_lengths");
+  const Value lengths = length_vector(label_lengths, "label_lengths");
   const std::string types =
       text(" (labels ", dense.type(), ", label_lengths ", lengths.type(), ")");
   if (dense.rank() != 2) Call::value_error("labels", text("labels are no matrix", types));
@@ -272,7 +296,7 @@ Tensor ctc_label_dense_to_sparse(const Operand& labels, const Operand& label_len
   SparseParts parts;
   parts.indices = sizing_call("ctc_label_indices", "", {{DType::Int64, {own, 2}}},
                               {ir::dim_size(dense.dims()[1]),
-                               ir::with_dims(ir::cast(lengths, DType::Int64), row)})
+                               ir::with_dims(whole_lengths(lengths), row)})
                       .front();
   const Dim count = parts.indices.dims()[0];
   parts.dims = dense.dims();

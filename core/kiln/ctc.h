@@ -12,7 +12,8 @@ namespace kiln {
 /// -log P(labels | y_pred) of each sample, (samples, 1) of y_pred's dtype.
 /// y_true: labels (samples, longest) of any number dtype; those from label_length on are ignored.
 /// y_pred: probabilities (samples, time, classes), floating point; epsilon() is added and each step
-/// divided by its sum. input_length, label_length: integers (samples, 1) or (samples,).
+/// divided by its sum. input_length, label_length: (samples, 1) or (samples,) of any number dtype;
+/// floating point is truncated.
 /// Infinite, with a gradient of 0, where input_length is too short for the labels (repeated ones
 /// need a blank between them). A forward recursion in log space; gradients flow to y_pred.
 /// Errors: ValueError for other ranks, different batch sizes and no class; at the call for a label
@@ -36,11 +37,11 @@ struct CtcDecoded {
 };
 
 /// The most probable labels of y_pred, probabilities (samples, time, classes), over the first
-/// input_length (samples,) steps. Greedy: the best class of each step, equal neighbours merged,
-/// blanks dropped; log_prob is -sum(log(best + epsilon())), which is positive. Beam search: of
-/// probabilities with epsilon() added, divided by their sum; log_prob is the logarithm of each
-/// path's probability, and where there are fewer paths they are empty with -infinity. Each array is
-/// as wide as the call needs. No gradient.
+/// input_length (samples,) steps, of any number dtype (floating point is truncated). Greedy: the
+/// best class of each step, equal neighbours merged, blanks dropped; log_prob is -sum(log(best +
+/// epsilon())), which is positive. Beam search: of probabilities with epsilon() added, divided by
+/// their sum; log_prob is the logarithm of each path's probability, and where there are fewer paths
+/// they are empty with -infinity. Each array is as wide as the call needs. No gradient.
 /// Errors: ValueError for other ranks, no class, beam_width or top_paths below 1, top_paths above
 /// beam_width; at the call for an input_length outside 0 .. time.
 ///     const auto y = K::constant({{{0.9, 0.1}, {0.2, 0.8}, {0.7, 0.3}}});
@@ -51,8 +52,8 @@ KILN_API CtcDecoded ctc_decode(const Operand& y_pred, const Operand& input_lengt
 
 /// The labels (samples, longest), of any number dtype, as a sparse tensor of the same shape that
 /// holds labels[i, j] for j < label_lengths[i], in row-major order; label_lengths is (samples,) of
-/// integers. No gradient. Errors: ValueError for other ranks and different batch sizes; at the call
-/// for a length outside 0 .. longest.
+/// any number dtype; floating point is truncated. No gradient. Errors: ValueError for other ranks
+/// and different batch sizes; at the call for a length outside 0 .. longest.
 ///     const auto labels = K::constant({{3., 4.}, {5., -1.}});
 ///     const auto lengths = K::constant({2, 1}, {.dtype = "int32"});
 ///     K::eval(K::ctc_label_dense_to_sparse(labels, lengths));  // [[3. 4.] [5. 0.]]

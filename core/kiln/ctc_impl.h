@@ -21,4 +21,9 @@ ir::Value shifted_by(const ir::Value& x, std::int64_t count, double fill);
 /// An integer operand of that rank. ValueError, TypeError.
 ir::Value integers_of(const Operand& operand, int rank, const char* argument);
 
+/// Lengths of any number dtype. TypeError for bool.
+ir::Value lengths_of(const Operand& operand, const char* argument);
+/// They as int64: floating point is truncated, and NaN becomes -1, which is no length.
+ir::Value whole_lengths(const ir::Value& lengths);
+
 }  // namespace kiln

@@ -28,9 +28,8 @@ Value positions(const Dims& dims, int axis) { return ir::iota({DType::Int64, dim
 
 /// (samples, 1) or (samples,) as int64 (samples).
 Value lengths(const Operand& operand, const Dim& samples, const char* argument) {
-  const Value x = value_of(operand, DType::Int64, argument);
+  const Value x = lengths_of(operand, argument);
   const std::string type = text(" (", argument, " ", x.type(), ")");
-  if (!is_integer(x.dtype())) Call::type_error(argument, text(argument, " is not integer", type));
   const bool column = x.rank() == 2 && equal(x.dims()[1], 1) != ir::Answer::No;
   if (!column && x.rank() != 1) {
     Call::value_error(argument, text(argument, " is not (samples, 1)", type));
@@ -40,7 +39,7 @@ Value lengths(const Operand& operand, const Dim& samples, const char* argument) 
                       text(argument, " is not for ", samples, " samples, as y_pred is", type));
   }
   const Value flat = column ? ir::reshape(x, {x.dims()[0]}) : x;
-  return ir::with_dims(ir::cast(flat, DType::Int64), {samples});
+  return ir::with_dims(whole_lengths(flat), {samples});
 }
 
 /// x, which the call refuses unless 0 <= x < limit, with an error that names `argument`.

@@ -67,8 +67,8 @@ bool may_be_equal(const Dims& x, const Dims& y) {
   });
 }
 
-Value tiled(const Value& x, int axis, std::int64_t count) {
-  if (count == 1) return x;
+Value tiled(const Value& x, int axis, const Dim& count) {
+  if (count.is_one()) return x;
   Dims spread = x.dims(), merged = x.dims();
   spread.insert(spread.begin() + axis, count);
   merged[axis] = merged[axis] * count;
@@ -230,24 +230,29 @@ Tensor repeat(const Operand& x, std::int64_t n) try {
   Call::out_of_memory("repeat", x.where());
 }
 
-Tensor tile(const Operand& x, const std::vector<std::int64_t>& n) try {
+Tensor tile(const Operand& x, const Shape& n) try {
   const Call call("tile", x.where());
   Value value = input_of(x);
+  const bool is_scalar = n.is_tensor() && value_of(n.tensor(), "n").rank() == 0;
+  const Dims counts = dims_of(is_scalar ? Shape{n.tensor()} : n, "n");
   const auto rank = static_cast<std::size_t>(value.rank());
-  if (n.size() > rank) {
-    Call::not_implemented("n", text("n (", join_text(n), ") has more entries than x has axes (x ",
-                                    value.type(), ")"));
+  if (counts.size() > rank) {
+    Call::not_implemented("n", text("n (", join_text(counts),
+                                    ") has more entries than x has axes (x ", value.type(), ")"));
   }
-  for (std::size_t i = 0; i < n.size(); ++i) {
-    require_count(n[i], "n");
-    value = tiled(value, static_cast<int>(rank - n.size() + i), n[i]);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    value = tiled(value, static_cast<int>(rank - counts.size() + i), counts[i]);
   }
   return wrap(value);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("tile", x.where());
 }
 
-Tensor tile(const Operand& x, std::int64_t n) { return tile(x, std::vector<std::int64_t>{n}); }
+Tensor tile(const Operand& x, std::int64_t n) {
+  const Call call("tile", x.where());
+  require_count(n, "n");
+  return tile(x, Shape{n});
+}
 
 Tensor one_hot(const Operand& indices, std::int64_t num_classes) try {
   const Call call("one_hot", indices.where());

@@ -78,11 +78,14 @@ KILN_API Tensor repeat_elements(const Operand& x, std::int64_t rep, int axis);
 ///     const auto x = K::constant({{1., 2.}, {3., 4.}});
 ///     K::eval(K::repeat(x, 2));  // [[[1. 2.] [1. 2.]] [[3. 4.] [3. 4.]]]
 KILN_API Tensor repeat(const Operand& x, std::int64_t n);
-/// x repeated n[i] times along axis i, as numpy.tile: a shorter n applies to the last axes.
-/// Errors: NotImplementedError when n is longer than the rank; ValueError for a negative n.
+/// x repeated n[i] times along axis i, as numpy.tile: a shorter n applies to the last axes. Entries
+/// are numbers, dims and integer scalars; n may be an integer vector of known length, or a scalar.
+/// Errors: NotImplementedError when n is longer than the rank; ValueError for None and for a
+/// negative entry (at the call when it is data).
 ///     const auto x = K::constant({1., 2.});
 ///     K::eval(K::tile(x, 2));  // [1. 2. 1. 2.]
-KILN_API Tensor tile(const Operand& x, const std::vector<std::int64_t>& n);
+///     K::eval(K::tile(x, {K::shape(x)[0]}));  // [1. 2. 1. 2.]
+KILN_API Tensor tile(const Operand& x, const Shape& n);
 KILN_API Tensor tile(const Operand& x, std::int64_t n);
 /// start, start + step, .. before stop, as a vector; with one argument it is stop and start is 0.
 /// Empty when stop lies the other way. start and stop may be scalar tensors: integers, or floating

@@ -61,6 +61,21 @@ std::vector<Row> activation_rows() {
       {"relu gradient of a slope at 0", {f32({3}, {-1, 0, 1})},
        [](const Tensors& x) { return slope(relu(x[0], {.alpha = 0.25}), x[0]); },
        f32({3}, {0.25, 0.25, 1})},
+      {"relu max_value and negative threshold", {f32({6}, {-3, -2, -1, 0, 1, 3})},
+       [](const Tensors& x) {
+         return relu(x[0], {.alpha = 0.5, .max_value = 2, .threshold = -2});
+       },
+       f32({6}, {-0.5, 0, 0, 0, 1, 2})},
+      {"relu gradient of max_value and negative threshold", {f32({6}, {-3, -2, -1, 0, 1, 3})},
+       [](const Tensors& x) {
+         return slope(relu(x[0], {.alpha = 0.5, .max_value = 2, .threshold = -2}), x[0]);
+       },
+       f32({6}, {0.5, 0, 0, 1, 1, 0})},
+      {"relu max_value below 0", {f32({4}, {-3, -1, 1, kNaN})},
+       [](const Tensors& x) {
+         return relu(x[0], {.alpha = 0.5, .max_value = -1, .threshold = -2});
+       },
+       f32({4}, {-0.5, 0, 0, kNaN})},
       // max_value holds the part above the threshold alone.
       {"relu max_value below the threshold", {f32({4}, {1, 3, 5, kNaN})},
        [](const Tensors& x) { return relu(x[0], {.max_value = 2, .threshold = 4}); },

@@ -294,8 +294,8 @@ TEST_CASE("misuse of decoding", "[k]") {
   testing::run({
       {__LINE__, Fault::Value, [&] { ctc_decode(y, n); },
        "ctc_decode: input_length has rank 2, not 1 (input_length int32[2,1])"},
-      {__LINE__, Fault::Type, [&] { ctc_decode(y, of({2}, "float32")); },
-       "ctc_decode: input_length is not integer (input_length float32[2])"},
+      {__LINE__, Fault::Type, [&] { ctc_decode(y, of({2}, "bool")); },
+       "ctc_decode: input_length is bool, not a number (input_length bool[2])"},
       {__LINE__, Fault::Value, [&] { ctc_decode(of({2, 5}, "float32"), flat); },
        "ctc_decode: y_pred has no three axes (y_pred float32[2,5], input_length int32[2])"},
       {__LINE__, Fault::Type, [&] { ctc_decode(of({2, 5, 4}, "int32"), flat); },
@@ -384,6 +384,18 @@ TEST_CASE("scores and lengths that cannot be decoded are errors of the call", "[
          "ctc_decode: there is no class (y_pred has shape [1,3,0])"},
     }, __FILE__);
     CHECK(f({good, i64({1}, {3})}).size() == 1);
+    const Tensor real = placeholder({.ndim = 1});
+    const Function g = function({y, real}, {ctc_decode(y, real, {.greedy = greedy}).log_prob},
+                                {.backend = tested_backend()});
+    testing::run({
+        {__LINE__, Fault::Value, [&] { g({good, f32({1}, {kNaN})}); },
+         "ctc_decode: input_length[0] is -1 but y_pred has 3 steps"},
+        {__LINE__, Fault::Value, [&] { g({good, f32({1}, {4})}); },
+         "ctc_decode: input_length[0] is 4 but y_pred has 3 steps"},
+        {__LINE__, Fault::Value, [&] { g({good, f32({1}, {kInf})}); },
+         "ctc_decode: input_length[0] is 9223372036854775807 but y_pred has 3 steps"},
+    }, __FILE__);
+    CHECK(g({good, f32({1}, {2.9f})})[0] == f({good, i64({1}, {2})})[0]);
   }
 }
 

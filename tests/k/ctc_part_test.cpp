@@ -374,8 +374,8 @@ TEST_CASE("misuse of the parts of a CTC cost", "[k]") {
        "ctc_label_dense_to_sparse: label_lengths has rank 2, not 1 (label_lengths int32[2,3])"},
       {__LINE__, Fault::Value, [&] { ctc_label_dense_to_sparse(labels, of({3}, "int32")); },
        "ctc_label_dense_to_sparse: batch sizes differ (labels int32[2,3], label_lengths int32[3])"},
-      {__LINE__, Fault::Type, [&] { ctc_label_dense_to_sparse(labels, of({2}, "float32")); },
-       "ctc_label_dense_to_sparse: label_lengths is not integer (label_lengths float32[2])"},
+      {__LINE__, Fault::Type, [&] { ctc_label_dense_to_sparse(labels, of({2}, "bool")); },
+       "ctc_label_dense_to_sparse: label_lengths is bool, not a number (label_lengths bool[2])"},
   }, __FILE__);
 }
 

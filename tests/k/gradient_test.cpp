@@ -56,6 +56,10 @@ const SmoothRow kRows[] = {
      [](const Tensors& x) {
        return square(relu(x[0], {.alpha = 0.2, .max_value = 1.5, .threshold = 0.3}));
      }},
+    {"relu negative threshold", {kMatrix},
+     [](const Tensors& x) {
+       return square(relu(x[0], {.alpha = 0.2, .max_value = 1.5, .threshold = -0.7}));
+     }},
     {"elu", {kMatrix}, [](const Tensors& x) { return elu(x[0], {.alpha = 0.7}); }},
     {"softmax", {kMatrix}, [](const Tensors& x) { return softmax(x[0]); }},
     {"softmax axis", {kMatrix}, [](const Tensors& x) { return softmax(x[0], {.axis = 0}); }},
