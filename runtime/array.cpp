@@ -1,14 +1,16 @@
 // Array: its memory, conversions and checks. The elements lie behind a header that counts the
-// Arrays which share them; they are written only while that count is one. How they print is in
-// array_text.cpp.
+// Arrays which share them; they are written only while that count is one, and it stays one after
+// an address for writing was handed out. How they print is in array_text.cpp.
 #include <kiln/array.h>
 
 #include "backends/abi/kiln_backend_memory.h"
 #include "core/kiln/tensor_impl.h"
 #include "core/ops/convert.h"
 #include "core/types/text.h"
+#include "runtime/array_memory.h"
 #include "runtime/host_functions.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <new>
@@ -68,6 +70,9 @@ void require_address(const void* elements, std::int64_t size, DType dtype) {
 
 struct Array::Elements {
   std::atomic<std::int64_t> owners{1};
+  /// Somebody outside may write at any time; then there is one owner, and no copy shares with it.
+  /// Written by the only owner alone, so that no thread reads it meanwhile.
+  bool is_exposed = false;
 };
 
 Array::Array(DType dtype, std::vector<std::int64_t> dims)
@@ -82,7 +87,15 @@ Array::Array(const Array& other) try
       size_(other.size_),
       data_(other.data_),
       elements_(other.elements_) {
-  if (elements_) elements_->owners.fetch_add(1, std::memory_order_relaxed);
+  if (!elements_) return;
+  if (!elements_->is_exposed) {
+    elements_->owners.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  const void* from = data_;
+  elements_ = nullptr;
+  allocate();
+  copy_elements(from);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("Array", {});
 }
@@ -93,6 +106,7 @@ Array::Array(Array&& other) noexcept
 }
 
 Array& Array::operator=(const Array& other) {
+  if (this == &other) return *this;  // addresses that were handed out stay valid
   Array copy(other);
   swap(copy);
   return *this;
@@ -133,11 +147,46 @@ void Array::release() noexcept {
   ::operator delete(static_cast<void*>(elements_), std::align_val_t(kAlignment));
 }
 
-void* Array::data() {
+/// The elements, shared with no other Array.
+void* Array::own_data() {
   // Acquire: whoever shared these elements has finished reading them.
   const bool own = elements_ && elements_->owners.load(std::memory_order_acquire) == 1;
   if (!own) *this = copy_of(data_, dims_, dtype_);
   return data_;
+}
+
+void* Array::data() {
+  void* address = own_data();
+  elements_->is_exposed = true;
+  return address;
+}
+
+void* runtime::fill_address(Array& array) { return array.own_data(); }
+
+/// REQUIRES: allocated for as many.
+void Array::copy_elements(const void* from) {
+  if (size_ != 0) std::memcpy(data_, from, bytes());
+  if (dtype_ == DType::Bool) make_bools_canonical();
+}
+
+void Array::make_bools_canonical() {
+  runtime::copy_bools(static_cast<const std::byte*>(data_), static_cast<std::byte*>(data_),
+                      bytes());
+}
+
+void runtime::copy_bools(const std::byte* from, std::byte* to, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = std::byte{from[i] != std::byte{0}};
+}
+
+bool runtime::are_bools(const std::byte* bytes, std::size_t count) {
+  constexpr std::size_t kBlock = 4096;  // ends early, and is a loop of vectors
+  for (std::size_t start = 0; start < count; start += kBlock) {
+    const std::size_t end = std::min(count, start + kBlock);
+    std::byte all{0};
+    for (std::size_t i = start; i < end; ++i) all |= bytes[i];
+    if ((all & ~std::byte{1}) != std::byte{0}) return false;
+  }
+  return true;
 }
 
 Array Array::zeros(std::vector<std::int64_t> dims, DType dtype) try {
@@ -167,7 +216,7 @@ Array Array::copy_of(const void* elements, std::vector<std::int64_t> dims, DType
   Array array(dtype, std::move(dims));
   if (array.size_ != 0 && !elements) throw ValueError("Array", "elements", "elements is null");
   array.allocate();
-  if (array.size_ != 0) std::memcpy(array.data_, elements, array.bytes());
+  array.copy_elements(elements);
   return array;
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("Array", {});

@@ -5,6 +5,7 @@
 #include "core/kiln/context_impl.h"
 #include "core/types/counted.h"
 #include "core/types/text.h"
+#include "runtime/array_memory.h"
 #include "runtime/call_frame.h"
 
 #include <kiln/error.h>
@@ -169,7 +170,9 @@ std::vector<Array> call_prepared(const Program& program, CallFrame& frame) {
     const Dims dims = frame.output_dims(i);
     results.push_back(Array::zeros({dims.begin(), dims.end()}, outputs[i].dtype()));
   }
-  for (Array& result : results) views.push_back({result.dtype(), result.data(), result.dims()});
+  for (Array& result : results) {
+    views.push_back({result.dtype(), fill_address(result), result.dims()});
+  }
   frame.bind_outputs(views);
   run_prepared(program, frame);
   return results;
@@ -179,7 +182,7 @@ std::vector<Array> call_prepared(const Program& program, CallFrame& frame) {
 
 Array to_array(const Buffer& buffer) {
   Array array = Array::zeros(buffer.dims(), buffer.dtype());
-  buffer.copy_to_host({static_cast<std::byte*>(array.data()), array.bytes()});
+  buffer.copy_to_host({static_cast<std::byte*>(fill_address(array)), array.bytes()});
   return array;
 }
 
@@ -290,6 +293,7 @@ void call_into(const Program& program, std::span<const ArrayView> inputs,
   CallFrame& frame = *lease;
   frame.moment = moment;
   frame.bind_inputs(inputs);
+  inputs = frame.with_canonical_bools(inputs);
   const std::size_t count = program.graph.outputs.size();
   if (outputs.size() != count) {
     throw ValueError(program.name, "outputs",
@@ -312,6 +316,7 @@ std::vector<Array> call(const Program& program, std::span<const ArrayView> input
   CallFrame& frame = *lease;
   frame.moment = moment;
   frame.bind_inputs(inputs);
+  inputs = frame.with_canonical_bools(inputs);
   return frame.is_direct() ? call_prepared(program, frame) : call_buffers(program, frame, inputs);
 }
 

@@ -5,6 +5,7 @@
 
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/types/text.h"
+#include "runtime/array_memory.h"
 #include "runtime/plugin_call.h"
 #include "runtime/program.h"
 
@@ -67,6 +68,9 @@ CallFrame::CallFrame(const Program& program) : program_(program), io_() {
   shown_sizes_.resize(axes + output_axes);
   bytes_.resize(program.binding.count() + outputs.size());
   inputs_.resize(program.binding.count());
+  for (std::size_t i = 0; i < program.binding.count(); ++i) {
+    if (program.binding.type(i).dtype == DType::Bool) bool_inputs_.push_back({i, {}});
+  }
   outputs_.resize(outputs.size());
   output_data_.resize(outputs.size());
   const std::int64_t* size = output_sizes_.data();
@@ -119,6 +123,21 @@ void CallFrame::bind_inputs(std::span<const ArrayView> inputs) {
     throw ValueError(program_.name, program_.binding.name(i),
                      text(program_.binding.describe(i), " was fed the address null"));
   }
+}
+
+std::span<const ArrayView> CallFrame::with_canonical_bools(std::span<const ArrayView> inputs) {
+  bool changed = false;
+  for (BoolInput& one : bool_inputs_) {
+    const std::size_t bytes = bytes_[one.input];
+    const auto* from = static_cast<const std::byte*>(inputs[one.input].data);
+    if (are_bools(from, bytes)) continue;
+    if (!changed) canonical_.assign(inputs.begin(), inputs.end());
+    changed = true;
+    one.copy.resize(bytes);
+    copy_bools(from, one.copy.data(), bytes);
+    canonical_[one.input].data = inputs_[one.input].data = one.copy.data();
+  }
+  return changed ? std::span<const ArrayView>(canonical_) : inputs;
 }
 
 void CallFrame::bind_sizes(std::span<const ArrayView> inputs) {

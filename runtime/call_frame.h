@@ -29,6 +29,9 @@ class CallFrame {
   /// Checks the inputs and takes over their sizes and addresses; sizes that are those of the call
   /// before cost a comparison. ValueError, TypeError.
   void bind_inputs(std::span<const ArrayView> inputs);
+  /// `inputs` with bools of 0 and 1 alone: where there are other bytes, a copy that the frame keeps
+  /// for later calls. REQUIRES: they are bound; what is bound changes, too.
+  std::span<const ArrayView> with_canonical_bools(std::span<const ArrayView> inputs);
   /// Whether the backend reads and writes the caller's memory itself.
   bool is_direct() const { return static_cast<bool>(prepared_); }
   /// REQUIRES: inputs are bound. Negative: not known before the call.
@@ -78,6 +81,12 @@ class CallFrame {
   std::vector<kiln_state_in> states_;
   std::vector<kiln_buffer*> updates_;
   std::vector<Range> written_;
+  struct BoolInput {
+    std::size_t input;
+    std::vector<std::byte> copy;  // of the last call that needed one
+  };
+  std::vector<BoolInput> bool_inputs_;
+  std::vector<ArrayView> canonical_;  // the inputs of a call that needed one
   bool aligned_ = true;
   kiln_frame_io io_;
   Frame prepared_;  // looks at io_ and what it names

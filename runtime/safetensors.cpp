@@ -4,6 +4,7 @@
 
 #include "core/types/counted.h"
 #include "core/types/text.h"
+#include "runtime/array_memory.h"
 #include "runtime/file_io.h"
 #include "runtime/json.h"
 #include "runtime/quoted_name.h"
@@ -89,7 +90,7 @@ std::vector<NamedArray> read_tensors(const InputFile& file) {
   tensors.reserve(entries.size());
   for (TensorEntry& entry : entries) {
     Array value = Array::zeros(std::move(entry.dims), entry.dtype);
-    file.read(start + entry.begin, {static_cast<std::byte*>(value.data()), value.bytes()});
+    file.read(start + entry.begin, {static_cast<std::byte*>(fill_address(value)), value.bytes()});
     if (entry.dtype == DType::Bool) require_bools(value, entry.name, file);
     tensors.push_back({std::move(entry.name), std::move(value)});
   }

@@ -3,6 +3,7 @@
 
 #include "core/kiln/tensor_impl.h"
 #include "core/types/text.h"
+#include "runtime/array_memory.h"
 
 #include <kiln/error.h>
 
@@ -64,7 +65,7 @@ SparseArray SparseArray::of_dense(const Array& dense, Where where) try {
   Array values = Array::zeros({count}, dense.dtype());
   const std::size_t bytes = dtype_bytes(dense.dtype());
   const auto* from = static_cast<const std::byte*>(dense.data());
-  auto* to = static_cast<std::byte*>(values.data());
+  auto* to = static_cast<std::byte*>(runtime::fill_address(values));
   for (const std::int64_t i : flat) {
     std::memcpy(to, from + static_cast<std::size_t>(i) * bytes, bytes);
     to += bytes;

@@ -1,6 +1,8 @@
 // Versions, their copies at backends, and the one lock under which they are read and published.
 #include "runtime/variable_state.h"
 
+#include "runtime/array_memory.h"
+
 #include <kiln/error.h>
 
 #include <algorithm>
@@ -20,7 +22,7 @@ Array Version::on_host() {
   if (host_) return *host_;
   const Buffer& buffer = *copies_.front();
   Array array = Array::zeros(buffer.dims(), buffer.dtype());
-  buffer.copy_to_host({static_cast<std::byte*>(array.data()), array.bytes()});
+  buffer.copy_to_host({static_cast<std::byte*>(fill_address(array)), array.bytes()});
   host_ = std::move(array);
   return *host_;
 }

@@ -168,7 +168,9 @@ void load_real(DType dtype, const std::byte* from, double* to, std::int64_t n) {
 
 void load_integer(DType dtype, const std::byte* from, std::int64_t* to, std::int64_t n) {
   switch (dtype) {
-    case DType::Bool: return load_as<std::uint8_t>(from, to, n);
+    case DType::Bool:  // host bytes come here before anything made them 0 or 1
+      for (std::int64_t i = 0; i < n; ++i) to[i] = from[i] != std::byte{0};
+      return;
     case DType::Int8: return load_as<std::int8_t>(from, to, n);
     case DType::Int16: return load_as<std::int16_t>(from, to, n);
     case DType::Int32: return load_as<std::int32_t>(from, to, n);

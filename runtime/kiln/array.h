@@ -17,6 +17,11 @@
 
 namespace kiln {
 
+class Array;
+namespace runtime {
+void* fill_address(Array& array);
+}
+
 /// Storage of a float16 or bfloat16 element: its bits.
 struct float16 {
   std::uint16_t bits = 0;
@@ -57,8 +62,13 @@ struct MutableArrayView {
 };
 
 /// A value: dtype, dims and elements in row-major order, at an address that is a multiple of 64.
-/// Copies share the elements until one of them is written; distinct Arrays may be used by
-/// different threads. A moved-from Array is the float32 scalar 0.
+/// Copies share the elements until one of them is written. An Array that has handed out an address
+/// for writing (data() or as() of one that is not const) shares no longer: each later copy, and
+/// what is made from it (a variable, a constant, a feed that is kept), has elements of its own, so
+/// that writing through the address changes this Array alone. Reading a const Array, item() and
+/// at() hand out nothing. A move takes the elements along, and the address stays valid. Distinct
+/// Arrays may be used by different threads. A moved-from Array is the float32 scalar 0.
+/// Elements of a bool Array are 0 or 1: any other byte that is copied in counts as 1.
 /// Errors: OutOfMemory; ValueError when a dim is negative, there are more than kMaxRank, or their
 /// product leaves 64 bits.
 class KILN_API Array {
@@ -105,8 +115,10 @@ class KILN_API Array {
   static Array zeros(std::vector<std::int64_t> dims, DType dtype = DType::Float32);
   /// `value` is converted as K::cast converts.
   static Array full(std::vector<std::int64_t> dims, double value, DType dtype = DType::Float32);
+  /// Any byte of a bool but 0 becomes 1.
   static Array copy_of(const void* elements, std::vector<std::int64_t> dims, DType dtype);
   /// A view of memory that outlives the Array and its copies; writing to it makes a copy first.
+  /// Variables and constants made from it have copies; of bools, any byte but 0 then counts as 1.
   /// Errors: ValueError for a null or misaligned address.
   static Array view(const void* elements, std::vector<std::int64_t> dims, DType dtype);
   template <class T>
@@ -122,7 +134,7 @@ class KILN_API Array {
   /// The number of bytes of all elements.
   std::size_t bytes() const { return static_cast<std::size_t>(size_) * dtype_bytes(dtype_); }
   const void* data() const { return data_; }
-  /// For writing: no other Array sees what is written.
+  /// For writing: no other Array sees what is written, copies that are made later included.
   void* data();
 
   /// The elements. TypeError when T is not how this dtype is stored.
@@ -131,7 +143,8 @@ class KILN_API Array {
     require_dtype(DTypeOf<T>::value);
     return {static_cast<const T*>(data()), static_cast<std::size_t>(size_)};
   }
-  /// The elements, for writing: no other Array sees what is written.
+  /// The elements, for writing: no other Array sees what is written, copies that are made later
+  /// included.
   template <class T>
   std::span<T> as() {
     require_dtype(DTypeOf<T>::value);
@@ -160,11 +173,15 @@ class KILN_API Array {
   bool operator==(const Array& other) const;
 
  private:
+  friend void* runtime::fill_address(Array& array);
   struct Elements;  // memory with a count of the Arrays that share it
 
   Array(DType dtype, std::vector<std::int64_t> dims);
   void allocate();
   void release() noexcept;
+  void* own_data();
+  void copy_elements(const void* from);
+  void make_bools_canonical();
   void swap(Array& other) noexcept;
 
   template <class Range>
@@ -173,6 +190,7 @@ class KILN_API Array {
     require_count(elements.size(), dims);
     Array array = zeros(std::move(dims), DTypeOf<T>::value);
     std::copy(elements.begin(), elements.end(), static_cast<T*>(array.data_));
+    if constexpr (std::is_same_v<std::remove_cv_t<T>, bool>) array.make_bools_canonical();
     return array;
   }
   template <class T>

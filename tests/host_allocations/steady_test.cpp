@@ -241,6 +241,21 @@ TEST_CASE("steady calls ask for no memory") {
   }
 }
 
+TEST_CASE("bools that are bytes other than 0 and 1 ask for no memory again and again") {
+  set_threads(1);
+  const Tensor x = placeholder({.shape = {None}, .dtype = "bool"});
+  const Function f = function({x}, {sum(cast(x, "int32"))}, {.backend = "cpu"});
+  const std::vector<unsigned char> bytes(1000, 255), clean(1000, 1);
+  Steady masks(f, {Array::view(bytes.data(), {1000}, DType::Bool)}, {Array(0)});
+  Steady bools(f, {Array::view(clean.data(), {1000}, DType::Bool)}, {Array(0)});
+  for (int i = 0; i < 3; ++i) masks.call();
+  CHECK(allocations_of([&] {
+          for (int i = 0; i < 20; ++i) masks.call(), bools.call();
+        }) == 0);
+  CHECK(masks.result(0) == Array(1000));
+  CHECK(bools.result(0) == Array(1000));
+}
+
 TEST_CASE("a size that comes back asks for no memory when it stays") {
   set_threads(1);
   const Tensor x = placeholder({.shape = {None, 24}});

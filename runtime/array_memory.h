@@ -1,0 +1,21 @@
+// Memory of Arrays as the host itself writes and reads it.
+#pragma once
+
+#include <cstddef>
+
+namespace kiln {
+class Array;
+}
+
+namespace kiln::runtime {
+
+/// The elements, for filling an Array that nobody else has yet. Unlike after data(), later copies
+/// share them, so the address must not be written through once the Array is handed on.
+void* fill_address(Array& array);
+
+/// Whether all bytes are 0 or 1, as backends expect of bools.
+bool are_bools(const std::byte* bytes, std::size_t count);
+/// Bytes other than 0 become 1. `from` and `to` may be the same.
+void copy_bools(const std::byte* from, std::byte* to, std::size_t count);
+
+}  // namespace kiln::runtime
