@@ -1,14 +1,8 @@
-// The table of host functions, and print_tensor.
+// The tables of host functions.
 #include "runtime/host_functions.h"
 
-#include "backends/abi/kiln_backend_structs.h"
-#include "core/types/text.h"
 #include "runtime/ctc_decoder.h"
 #include "runtime/size_functions.h"
-
-#include <algorithm>
-#include <cstring>
-#include <iostream>
 
 namespace kiln::runtime {
 namespace {
@@ -58,29 +52,6 @@ SizingFunction find_sizing_function(std::string_view name) {
     if (row.name == name) return row.function;
   }
   return nullptr;
-}
-
-void host_print_tensor(const HostCallArguments& arguments) {
-  if (arguments.inputs.size() != 1 || arguments.outputs.size() != 1) {
-    throw abi::BrokenStruct(text("print_tensor takes one value and gives one but got ",
-                                 arguments.inputs.size(), " and ", arguments.outputs.size()));
-  }
-  const HostView& value = arguments.inputs[0];
-  const HostView& result = arguments.outputs[0];
-  const std::size_t bytes = value.elements() * dtype_bytes(value.dtype);
-  const bool same = result.dtype == value.dtype &&
-                    std::equal(result.dims.begin(), result.dims.end(), value.dims.begin(),
-                               value.dims.end());
-  if (!same) {
-    throw abi::BrokenStruct(text("print_tensor got ", value.dtype, "[",
-                                 join_text(value.dims, ","), "] and gives ", result.dtype, "[",
-                                 join_text(result.dims, ","), "]"));
-  }
-  const std::string_view message(reinterpret_cast<const char*>(arguments.payload.data()),
-                                 arguments.payload.size());
-  // One write, so that lines of several threads do not mix.
-  std::cout << text(message, message.empty() ? "" : " ", array_text(value), "\n") << std::flush;
-  if (bytes != 0) std::memcpy(result.data, value.data, bytes);
 }
 
 }  // namespace kiln::runtime

@@ -39,8 +39,8 @@ using SizingFunction = std::vector<Array> (*)(std::string_view payload,
 /// The function of that name, or null.
 SizingFunction find_sizing_function(std::string_view name);
 
-/// "print_tensor": payload is the message; prints "message value" and a line end to std::cout,
-/// and copies its input to its output.
+/// "print_tensor": payload is the message; prints "message value" and a line end to the
+/// sink of kiln/print.h, and copies its input to its output.
 void host_print_tensor(const HostCallArguments& arguments);
 
 /// The value as NumPy's str() shows an array: "[[1. 2.]\n [3. 4.]]".

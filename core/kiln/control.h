@@ -79,8 +79,8 @@ struct PrintOptions {
   std::string message = {};
 };
 /// x, of any dtype and shape; each time it is computed, the message and the value are printed to
-/// standard output. Nothing is printed when the returned tensor is not used. Gradients pass.
-/// Errors: ValueError for an empty tensor.
+/// standard output or the sink of set_print_sink. Nothing is printed when the result is not used.
+/// Gradients pass. Errors: ValueError for an empty tensor; at the call, what the sink throws.
 ///     const auto x = K::print_tensor(K::constant({1., 2.}), {.message = "x is"});
 ///     K::eval(x + 1);  // [2. 3.]
 KILN_API Tensor print_tensor(const Operand& x, const PrintOptions& options = {});

@@ -20,6 +20,7 @@
 #include <kiln/optional_operand.h>
 #include <kiln/padding.h>
 #include <kiln/pooling.h>
+#include <kiln/print.h>
 #include <kiln/random.h>
 #include <kiln/recurrent.h>
 #include <kiln/reduce.h>
