@@ -5,6 +5,7 @@
 #include "core/kiln/learning_phase_impl.h"
 #include "core/kiln/sparse_impl.h"
 #include "core/ops/lambda_builder.h"
+#include "runtime/after_updates.h"
 #include "runtime/stage_cut.h"
 
 #include <algorithm>
@@ -118,7 +119,7 @@ Graph with_default_phase(const Graph& graph) {
 }  // namespace
 
 Graph build_graph(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
-                  const std::vector<UpdateOp>& updates) {
+                  const std::vector<UpdateOp>& updates, bool after_updates) {
   Graph graph;
   graph.inputs = input_values(inputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -126,6 +127,7 @@ Graph build_graph(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
     graph.outputs.push_back(sparse ? dense_of(*sparse) : value_of(outputs, i, "outputs"));
   }
   graph.updates = checked_updates(updates);
+  if (after_updates) graph.outputs = outputs_after_updates(graph);
   graph.sizes = deciding_calls(graph);
   graph = with_default_phase(graph);
   require_fed(graph);

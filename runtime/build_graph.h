@@ -9,8 +9,9 @@ namespace kiln::runtime {
 
 /// Inputs are placeholders, each once; every placeholder that is needed is an input, except
 /// learning_phase(), which counts as 0 when it is not; updates are of distinct variables and of
-/// their types. Throws TypeError or ValueError naming the argument.
+/// their types. With `after_updates` the outputs read the updates' values in place of the
+/// updated variables. Throws TypeError or ValueError naming the argument.
 ir::Graph build_graph(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
-                      const std::vector<UpdateOp>& updates);
+                      const std::vector<UpdateOp>& updates, bool after_updates = false);
 
 }  // namespace kiln::runtime

@@ -2,16 +2,17 @@
 // Every error names the line of the user's call.
 #include <kiln/function.h>
 
-#include "core/kiln/learning_phase_impl.h"
 #include "core/kiln/sparse_impl.h"
 #include "core/types/at_line.h"
 #include "core/types/float_state.h"
 #include "runtime/build_graph.h"
 #include "runtime/call.h"
 #include "runtime/dump.h"
+#include "runtime/host_values.h"
 #include "runtime/staged_program.h"
 
 #include <algorithm>
+#include <list>
 
 namespace kiln {
 
@@ -30,37 +31,67 @@ const Function::Impl& require_made(const std::shared_ptr<const Function::Impl>& 
   throw ValueError("Function", "", "an empty Function is called: it was not made by K::function");
 }
 
-/// floating point into an integer or bool placeholder would lose its fraction silently.
-bool may_convert(const Array& array, const ir::Value& input) {
-  if (!is_float(array.dtype()) || is_float(input.dtype())) return true;
-  return input == learning_phase_placeholder();
+Array converted(const Program& program, std::size_t i, const Array& array) {
+  const auto refuse = [&](const runtime::Misfit& misfit) {
+    throw ValueError(program.name, program.binding.name(i),
+                     text(program.binding.describe(i), " was fed ", misfit.value,
+                          misfit.index.empty() ? "" : " at ", misfit.index, ", which ",
+                          misfit.dtype, " cannot hold"));
+  };
+  return runtime::cast_host_value(array, program.binding.type(i).dtype, refuse);
 }
 
-Array converted(const Program& program, std::size_t i, const Array& array) {
-  const DType dtype = program.binding.type(i).dtype;
-  if (array.dtype() == dtype) return array;
-  if (!may_convert(array, program.user_graph.inputs[i])) {
-    throw TypeError(program.name, program.binding.name(i),
-                    text(program.binding.describe(i), " was fed an array of dtype ",
-                         array.dtype()));
+/// The arrays of one call. An Array of the user is referred to, not copied: a copy may have to be a
+/// deep one.
+class CallInputs {
+ public:
+  void add(const Array& array) { arrays_.push_back(&array); }
+  void add(Array&& made) { arrays_.push_back(&keep(std::move(made))); }
+
+  /// Views of what the program takes. They live as long as this object and the user's arrays.
+  std::vector<ArrayView> views(const Program& program) {
+    program.binding.check_count(arrays_.size());
+    std::vector<ArrayView> views;
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      const bool fits = arrays_[i]->dtype() == program.binding.type(i).dtype;
+      views.push_back(fits ? arrays_[i]->as_view()
+                           : keep(converted(program, i, *arrays_[i])).as_view());
+    }
+    return views;
   }
-  return array.astype(dtype);
-}
+
+ private:
+  const Array& keep(Array&& array) {
+    made_.push_back(std::move(array));
+    return made_.back();
+  }
+
+  std::vector<const Array*> arrays_;
+  std::list<Array> made_;  // at addresses that stay
+};
 
 /// The three inputs of a sparse placeholder.
-void append_parts(const SparseArray& sparse, std::vector<Array>& arrays) {
-  arrays.push_back(sparse.indices());
-  arrays.push_back(sparse.values());
-  arrays.push_back(Array::zeros({sparse.dims()[0], sparse.dims()[1], 0}, DType::Bool));
+void append_parts(const SparseArray& sparse, CallInputs& arrays) {
+  arrays.add(sparse.indices());
+  arrays.add(sparse.values());
+  arrays.add(Array::zeros({sparse.dims()[0], sparse.dims()[1], 0}, DType::Bool));
 }
 
-/// What the program takes for what the user feeds.
-std::vector<Array> expanded(const Function::Impl& impl, std::span<const Feed> feeds) {
+/// The parts of a matrix, which live as long as `arrays`.
+void append_parts(const Array& dense, CallInputs& arrays) {
+  SparseArray sparse = SparseArray::of_dense(dense);
+  arrays.add(Array(sparse.indices()));
+  arrays.add(Array(sparse.values()));
+  arrays.add(Array::zeros({sparse.dims()[0], sparse.dims()[1], 0}, DType::Bool));
+}
+
+/// The program's inputs for the user's. REQUIRES: the feeds outlive the result.
+CallInputs expanded(const Function::Impl& impl, std::span<const Feed> feeds) {
   const std::string& name = impl.programs.last->name;
   if (feeds.size() != impl.sparse.size()) {
     runtime::refuse_count(name, impl.sparse.size(), feeds.size());
   }
-  std::vector<Array> arrays;
+  CallInputs arrays;
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     const bool is_sparse = feeds[i].sparse().has_value();
     if (impl.sparse[i]) {
@@ -70,28 +101,23 @@ std::vector<Array> expanded(const Function::Impl& impl, std::span<const Feed> fe
                          text("inputs[", i, "] is a sparse matrix but was fed an array of shape [",
                               join_text(dense.dims(), ","), "]"));
       }
-      append_parts(is_sparse ? *feeds[i].sparse() : SparseArray::of_dense(dense), arrays);
+      if (is_sparse) {
+        append_parts(*feeds[i].sparse(), arrays);
+      } else {
+        append_parts(dense, arrays);
+      }
     } else if (is_sparse) {
       throw TypeError(name, "inputs",
                       text("inputs[", i, "] is dense but was fed a SparseArray"));
     } else {
-      arrays.push_back(feeds[i].array());
+      arrays.add(feeds[i].array());
     }
   }
   return arrays;
 }
 
-std::vector<Array> call_with(const Function::Impl& impl, const std::vector<Array>& inputs) {
-  const runtime::StagedProgram& programs = impl.programs;
-  const Program& program = programs.first();
-  program.binding.check_count(inputs.size());
-  std::vector<Array> held;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    held.push_back(converted(program, i, inputs[i]));
-  }
-  std::vector<ArrayView> views;
-  for (const Array& array : held) views.push_back(array.as_view());
-  return runtime::call(programs, views);
+std::vector<Array> call_with(const Function::Impl& impl, CallInputs&& inputs) {
+  return runtime::call(impl.programs, inputs.views(impl.programs.first()));
 }
 
 runtime::InstancePtr chosen_instance(const FunctionOptions& options) {
@@ -116,7 +142,8 @@ FunctionStats stats_of(const Program& program) {
 Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
                   const FunctionOptions& options, Where where) try {
   const Call call("function", where);
-  const ir::Graph graph = runtime::build_graph(inputs, outputs, options.updates);
+  const ir::Graph graph =
+      runtime::build_graph(inputs, outputs, options.updates, options.outputs_after_updates);
   const std::string name = options.name.empty() ? "function" : options.name;
   auto impl = std::make_shared<Function::Impl>();
   for (const Tensor& input : inputs) impl->sparse.push_back(sparse_of(input) != nullptr);
@@ -136,18 +163,26 @@ std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where 
   return at_line(where, [&] {
     const Impl& impl = require_made(impl_);
     const bool any = std::find(impl.sparse.begin(), impl.sparse.end(), true) != impl.sparse.end();
-    if (!any) return call_with(impl, inputs);
-    const std::vector<Feed> feeds(inputs.begin(), inputs.end());
-    return call_with(impl, expanded(impl, feeds));
+    if (any) {
+      const std::vector<Feed> feeds(inputs.begin(), inputs.end());
+      return call_with(impl, expanded(impl, feeds));
+    }
+    CallInputs arrays;
+    for (const Array& input : inputs) arrays.add(input);
+    return call_with(impl, std::move(arrays));
   });
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("Function", where);
 }
 
-std::vector<Array> Function::operator()(std::initializer_list<Feed> inputs, Where where) const try {
+std::vector<Array> Function::operator()(std::initializer_list<Feed> inputs, Where where) const {
+  return call_with_feeds({inputs.begin(), inputs.size()}, where);
+}
+
+std::vector<Array> Function::call_with_feeds(std::span<const Feed> inputs, Where where) const try {
   return at_line(where, [&] {
     const Impl& impl = require_made(impl_);
-    return call_with(impl, expanded(impl, {inputs.begin(), inputs.size()}));
+    return call_with(impl, expanded(impl, inputs));
   });
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("Function", where);

@@ -6,6 +6,8 @@
 #include "core/kiln/sparse_impl.h"
 #include "core/types/at_line.h"
 #include "core/types/float_state.h"
+#include "runtime/array_memory.h"
+#include "runtime/host_values.h"
 #include "runtime/variable_state.h"
 
 #include <kiln/function.h>
@@ -78,25 +80,30 @@ Tensor filled(const char* function, const Shape& shape, double value,
   Call::out_of_memory(function, where);
 }
 
-/// The value that a variable of that type takes from `value`: cast, a scalar spread.
+/// `value` cast to `dtype`; ValueError that names the argument, the index and the value where an
+/// integer dtype cannot hold it.
+Array cast_argument(const Array& value, DType dtype, const std::string& argument) {
+  return runtime::cast_host_value(value, dtype, [&](const runtime::Misfit& misfit) {
+    Call::value_error(argument.c_str(), misfit.describe(argument));
+  });
+}
+
+/// The value that a variable of that type takes from `value`, cast. ValueError for another shape.
 Array fitted(const ir::Type& type, const Array& value, const std::string& argument = "value") {
   std::vector<std::int64_t> dims;
   for (const ir::Dim& dim : type.dims) dims.push_back(dim.value());
-  const Array converted = value.astype(type.dtype);
-  if (std::equal(dims.begin(), dims.end(), value.dims().begin(), value.dims().end())) {
-    return converted;
-  }
+  if (dims == value.dims()) return cast_argument(value, type.dtype, argument);
   Call::value_error(argument.c_str(), text(argument, " has shape [", join_text(value.dims(), ","),
                                            "] but the variable is ", type));
 }
 
 /// A scalar spread over the variable's shape.
-Array spread(const ir::Type& type, const Array& scalar) {
+Array spread(const ir::Type& type, const Array& scalar, const std::string& argument) {
   std::vector<std::int64_t> dims;
   for (const ir::Dim& dim : type.dims) dims.push_back(dim.value());
-  const Array one = scalar.astype(type.dtype);
+  const Array one = cast_argument(scalar, type.dtype, argument);
   Array all = Array::zeros(dims, type.dtype);
-  auto* to = static_cast<std::byte*>(all.data());
+  auto* to = static_cast<std::byte*>(runtime::fill_address(all));
   for (std::int64_t i = 0; i < all.size(); ++i, to += one.bytes()) {
     std::memcpy(to, one.data(), one.bytes());
   }
@@ -161,7 +168,7 @@ const Constraint& Variable::constraint(Where where) const {
 Variable variable(const Array& value, const VariableOptions& options, Where where) try {
   const Call call("variable", where);
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
-  return make_variable(value.astype(dtype), options.name, options.constraint);
+  return make_variable(cast_argument(value, dtype, "value"), options.name, options.constraint);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("variable", where);
 }
@@ -190,7 +197,7 @@ Tensor variable(const SparseArray& value, const VariableOptions& options, Where 
 Tensor constant(const Array& value, const ConstantOptions& options, Where where) try {
   const Call call("constant", where);
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
-  Array converted = value.astype(dtype);
+  Array converted = cast_argument(value, dtype, "value");
   if (options.shape.is_set()) {
     const std::vector<std::int64_t> sizes = sizes_of(options.shape);
     const std::int64_t count = product(ir::Dims(sizes.begin(), sizes.end())).value();
@@ -315,7 +322,7 @@ void batch_set_value(const std::vector<std::pair<Tensor, Array>>& tuples, Where 
     const std::string name = text("tuples[", i, "]");
     VariableStorage& target = storage(x, name);
     const ir::Type& type = value_of(x, name.c_str()).type();
-    Array fits = value.rank() == 0 ? spread(type, value) : fitted(type, value, name);
+    Array fits = value.rank() == 0 ? spread(type, value, name) : fitted(type, value, name);
     runtime::VersionRef version(new runtime::Version(std::move(fits)));
     values.insert_or_assign(target.id, std::pair{&target, std::move(version)});
   }
@@ -343,7 +350,8 @@ std::vector<std::int64_t> get_variable_shape(const Tensor& x, Where where) try {
 UpdateOp update(const Tensor& x, const Array& new_x, Where where) try {
   const Call call("update", where);
   storage(x, "x");
-  return update(x, constant(new_x, {.dtype = value_of(x, "x").dtype()}), where);
+  const DType dtype = value_of(x, "x").dtype();
+  return update(x, constant(cast_argument(new_x, dtype, "new_x"), {.dtype = dtype}), where);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("update", where);
 }

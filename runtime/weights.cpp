@@ -3,6 +3,8 @@
 #include <kiln/weights.h>
 
 #include "core/kiln/tensor_impl.h"
+#include "runtime/host_values.h"
+#include "runtime/quoted_name.h"
 #include "runtime/safetensors.h"
 #include "runtime/weights_match.h"
 
@@ -67,6 +69,14 @@ std::vector<WeightSlot> slots_of(const std::vector<NamedArray>& tensors) {
   return slots;
 }
 
+/// A tensor of the file cast to its variable's dtype.
+Array cast_tensor(const NamedArray& tensor, DType dtype, const std::string& path) {
+  return runtime::cast_host_value(tensor.value, dtype, [&](const runtime::Misfit& misfit) {
+    const std::string name = text("tensor ", runtime::quoted_name(tensor.name));
+    Call::value_error("path", text(misfit.describe(name), " (", path, ")"));
+  });
+}
+
 }  // namespace
 
 void save_weights(const std::string& path, const std::vector<Tensor>& variables, Where where) try {
@@ -86,13 +96,15 @@ void load_weights(const std::string& path, const std::vector<Tensor>& variables,
                   const LoadWeightsOptions& options, Where where) try {
   const Call call("load_weights", where);
   const std::vector<WeightSlot> slots = slots_of(variables, where);
-  std::vector<NamedArray> tensors = with_file(
+  const std::vector<NamedArray> tensors = with_file(
       "load_weights", where, [&] { return runtime::read_safetensors(path); });
   const std::vector<WeightPair> pairs =
       runtime::match_weights(slots_of(tensors), slots, options.strict, path, where);
   std::vector<std::pair<Tensor, Array>> values;
   for (const WeightPair& pair : pairs) {
-    values.emplace_back(variables[pair.variable], std::move(tensors[pair.tensor].value));
+    const NamedArray& tensor = tensors[pair.tensor];
+    values.emplace_back(variables[pair.variable],
+                        cast_tensor(tensor, slots[pair.variable].dtype, path));
   }
   batch_set_value(values, where);
 } catch (const std::bad_alloc&) {

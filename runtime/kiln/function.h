@@ -45,7 +45,8 @@ struct FunctionStats {
   std::int64_t live_bytes = 0;     ///< as much of it as is alive at one time
 };
 
-/// What a placeholder is fed: an Array, or a SparseArray for a sparse one.
+/// A placeholder is fed an Array, or a SparseArray when it is sparse. A Feed has its own value:
+/// writing to the Array that it was made from does not change it.
 class KILN_API Feed {
  public:
   template <class T, std::enable_if_t<std::is_convertible_v<T&&, Array>, int> = 0>
@@ -66,22 +67,32 @@ class KILN_API Function {
  public:
   Function() = default;
 
-  /// Each input is cast to its placeholder's dtype (floating point into an integer placeholder is
-  /// a TypeError, except for learning_phase). Updates are computed from the state before the call
-  /// and become visible together after it succeeded; a call that throws changes nothing.
-  /// Errors: ValueError for a wrong number or shape of inputs and for a failed guard, naming the
-  /// input; TypeError for a wrong dtype; what the backend reports.
+  /// Each input is cast to its placeholder's dtype as NumPy's astype does: floating point to an
+  /// integer truncates, bool is x != 0. Updates are computed from the state before the call and
+  /// become visible together after it succeeded; a call that throws changes nothing.
+  /// Errors: ValueError for a wrong number or shape of inputs, for a failed guard, and for NaN, an
+  /// infinity or a number out of range fed to an integer placeholder, naming input, index and
+  /// value; what the backend reports.
   std::vector<Array> operator()(const std::vector<Array>& inputs = {},
                                 Where where = Where::here()) const;
   /// The same, for sparse placeholders, too; an Array that such a one is fed is searched for
-  /// elements that are not 0.
+  /// elements that are not 0. Errors: also TypeError for a SparseArray fed to a dense one.
   std::vector<Array> operator()(std::initializer_list<Feed> inputs,
                                 Where where = Where::here()) const;
+  /// The same for std::vector<Feed> and std::vector<SparseArray>.
+  template <class Input, std::enable_if_t<std::is_same_v<Input, Feed> ||
+                                              std::is_same_v<Input, SparseArray>, int> = 0>
+  std::vector<Array> operator()(const std::vector<Input>& inputs,
+                                Where where = Where::here()) const {
+    if constexpr (std::is_same_v<Input, Feed>) return call_with_feeds(inputs, where);
+    return call_with_feeds(std::vector<Feed>(inputs.begin(), inputs.end()), where);
+  }
 
   /// The form that allocates nothing from the second call with the same sizes on, but for small
   /// blocks that oneDNN asks for: inputs and outputs are the caller's memory, of exactly the
   /// placeholders' and the results' dtypes and shapes, read and written in place. Outputs may lie
-  /// over inputs, and elements at odd addresses: such calls go through copies. A sparse placeholder
+  /// over inputs, and elements at odd addresses: such calls go through copies. A bool input's bytes
+  /// other than 0 and 1 count as 1, from a copy that later calls use again. A sparse placeholder
   /// takes three views: indices int64 (count, 2), values (count), and a bool (rows, columns, 0)
   /// without elements. What a call that throws leaves in the outputs is not specified.
   void call_into(std::span<const ArrayView> inputs,
@@ -104,11 +115,16 @@ class KILN_API Function {
   explicit Function(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
  private:
+  std::vector<Array> call_with_feeds(std::span<const Feed> inputs, Where where) const;
+
   std::shared_ptr<const Impl> impl_;
 };
 
 struct FunctionOptions {
   std::vector<UpdateOp> updates = {};
+  /// The outputs see the variables' values after this call's updates instead of those before it.
+  /// The updates see those before it in either case.
+  bool outputs_after_updates = false;
   std::string name = {};     ///< for messages and dumps; unset: "function"
   std::string backend = {};  ///< unset: the backend in use (kiln/backend.h)
   /// A directory (made when missing) for numbered files of `dump_stages`, written as they come to
@@ -132,6 +148,8 @@ struct FunctionOptions {
 /// NotImplementedError naming ops that the backend lacks; BackendError.
 ///     const auto x = K::placeholder({.shape = {K::None}});
 ///     K::function({x}, {2 * x})({K::Array{1.f, 2.f}})[0];  // [2. 4.]
+///     const auto w = K::zeros({});
+///     K::function({}, {w}, {.updates = {K::update_add(w, 1)}})()[0];  // 0.0
 KILN_API Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
                            const FunctionOptions& options = {}, Where where = Where::here());
 

@@ -17,7 +17,7 @@ using PrintSink = std::function<void(std::string_view text)>;
 /// at first. From any thread; evaluations that have begun may still use the sink that was replaced,
 /// which lives until they end.
 ///     std::string seen;
-///     K::set_print_sink([&](std::string_view text) { seen = text.substr(0, 12); });
+///     K::set_print_sink([&](std::string_view text) { seen = text.substr(0, text.size() - 1); });
 ///     K::eval(K::print_tensor(K::constant({1., 2.}), {.message = "x is"}));
 ///     K::set_print_sink({});
 ///     seen;  // x is [1. 2.]

@@ -47,8 +47,9 @@ struct RandomVariableOptions {
   std::optional<std::int64_t> seed = {};  ///< unset: drawn from the process-wide generator
 };
 
-/// A variable whose value is `value` cast to `dtype`, of its shape. Every dtype.
-/// Errors: TypeError for an unknown dtype name.
+/// A variable whose value is `value` cast to `dtype` as NumPy's astype does, of its shape. Every
+/// dtype. Errors: TypeError for an unknown dtype name; ValueError naming index and value for NaN,
+/// an infinity or a number out of range where dtype is an integer's.
 ///     const auto weights = K::variable({{1., 2.}}, {.name = "weights"});
 ///     weights;  // weights float32[1,2]
 KILN_API Variable variable(const Array& value, const VariableOptions& options = {},
@@ -66,8 +67,9 @@ KILN_API Variable variable(const Tensor& value, const VariableOptions& options =
 KILN_API Tensor variable(const SparseArray& value, const VariableOptions& options = {},
                          Where where = Where::here());
 
-/// A constant tensor of any dtype. Errors: ValueError when shape has another number of elements
-/// than value, which is no scalar; TypeError for an unknown dtype name.
+/// A constant tensor of any dtype, cast as variable() casts. Errors: ValueError when shape has
+/// another number of elements than value, which is no scalar, and for what dtype cannot hold;
+/// TypeError for an unknown dtype name.
 ///     const auto x = K::constant(3, {.dtype = "int32", .shape = {2}});
 ///     K::eval(x);  // [3 3]
 KILN_API Tensor constant(const Array& value, const ConstantOptions& options = {},
@@ -113,8 +115,9 @@ KILN_API Array get_value(const Tensor& x, Where where = Where::here());
 ///     K::batch_get_value({x, y})[1];  // [1.]
 KILN_API std::vector<Array> batch_get_value(const std::vector<Tensor>& xs,
                                             Where where = Where::here());
-/// Sets a variable to `value` cast to its dtype. Errors: ValueError for another shape; TypeError
-/// when x is no variable.
+/// Sets a variable to `value` cast to its dtype as NumPy's astype does. Errors: ValueError for
+/// another shape, and naming index and value for NaN, an infinity or a number out of range where
+/// the dtype is an integer's; TypeError when x is no variable.
 ///     const auto x = K::zeros({2});
 ///     K::set_value(x, {1, 2});
 ///     K::get_value(x);  // [1. 2.]
@@ -131,8 +134,8 @@ KILN_API void batch_set_value(const std::vector<std::pair<Tensor, Array>>& tuple
 ///     K::get_variable_shape(x);  // {2, 3}
 KILN_API std::vector<std::int64_t> get_variable_shape(const Tensor& x, Where where = Where::here());
 
-/// x := new_x, where new_x is a host array cast to x's dtype. Errors: ValueError for another shape;
-/// TypeError when x is no variable.
+/// x := new_x, where new_x is a host array cast to x's dtype. Errors: ValueError for another shape
+/// and for what x's dtype cannot hold; TypeError when x is no variable.
 ///     const auto x = K::zeros({2});
 ///     K::eval(K::update(x, K::Array{1.f, 2.f}));  // [1. 2.]
 KILN_API UpdateOp update(const Tensor& x, const Array& new_x, Where where = Where::here());

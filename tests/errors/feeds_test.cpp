@@ -4,6 +4,7 @@
 #include "tests/misuse.h"
 
 #include <array>
+#include <cmath>
 
 namespace kiln::test {
 namespace {
@@ -37,15 +38,16 @@ TEST_CASE("feeds of another shape, dtype or number") {
        "f: inputs[1] (i int32[2]) was fed an array of shape [3]"},
       {__LINE__, Fault::Value, [&] { f({good, index, Array{true, true}}); },
        "f: input 2 (unnamed) bool[] was fed an array of shape [2]"},
-      {__LINE__, Fault::Type, [&] { f({good, Array{0.5f, 1.f}, yes}); },
-       "f: inputs[1] (i int32[2]) was fed an array of dtype float32"},
-      {__LINE__, Fault::Type, [&] { f({good, index, Array(1.0)}); },
-       "f: input 2 (unnamed) bool[] was fed an array of dtype float64"},
+      {__LINE__, Fault::Value, [&] { f({good, Array{0.5f, NAN}, yes}); },
+       "f: inputs[1] (i int32[2]) was fed nan at [1], which int32 cannot hold"},
+      {__LINE__, Fault::Value, [&] { f({good, Array{-3e9, 0.}, yes}); },
+       "f: inputs[1] (i int32[2]) was fed -3e+09 at [0], which int32 cannot hold"},
       {__LINE__, Fault::Value, [&] { f({index, index, yes}); },
        "f: inputs[0] (x float32[x.0,3]) was fed an array of shape [2]"},
   }, __FILE__);
   CHECK(f({good, index, yes})[0] == Array(6.f));
-  CHECK(get_value(w) == Array(1.f));
+  CHECK(f({good, Array{0.5, 1.9}, Array(0.5)})[0] == Array(6.f));
+  CHECK(get_value(w) == Array(2.f));
 }
 
 TEST_CASE("views of another shape, dtype or number") {

@@ -163,6 +163,29 @@ TEST_CASE("a sparse placeholder takes three views", "[k]") {
   CHECK(result == dense_matrix());
 }
 
+TEST_CASE("sparse placeholders are fed from vectors", "[k]") {
+  const Tensor x = sparse_input({None, 3}), d = placeholder({.shape = {2}, .name = "d"});
+  const Function f = function({x, d}, {x, d * 2}, {.name = "f", .backend = tested_backend()});
+  const Array two{1.f, 2.f};
+  std::vector<Feed> feeds{matrix(), two};
+  CHECK(f(feeds) == std::vector<Array>{dense_matrix(), Array{2.f, 4.f}});
+  feeds.clear();
+  feeds.emplace_back(dense_matrix());
+  feeds.push_back(std::vector<float>{3, 4});
+  CHECK(f(feeds) == std::vector<Array>{dense_matrix(), Array{6.f, 8.f}});
+  CHECK(f(std::vector<Array>{dense_matrix(), two}) == f({matrix(), two}));
+  feeds = {matrix(), matrix()};
+  CHECK(testing::error_text<TypeError>([&] { f(feeds); }) ==
+        "f: inputs[1] is dense but was fed a SparseArray");
+  feeds.pop_back();
+  CHECK(testing::error_text<ValueError>([&] { f(feeds); }) ==
+        "f: takes 2 inputs but 1 was given");
+  const Tensor y = sparse_input({3, 3});
+  const Function both = function({x, y}, {dot(x, to_dense(y))}, {.backend = tested_backend()});
+  CHECK(both(std::vector<SparseArray>{matrix(), matrix()}) == both({matrix(), dense_matrix()}));
+  CHECK(f(std::vector<Feed>{matrix(), Array{1, 2}})[1] == Array{2.f, 4.f});
+}
+
 TEST_CASE("dense labels as a sparse tensor", "[k]") {
   const Tensor labels = placeholder({.shape = {None, None}, .dtype = "int32"});
   const Tensor lengths = placeholder({.ndim = 1, .dtype = "int32"});
