@@ -47,7 +47,8 @@ Value fitted(const Value& result, const ir::Type& type) {
                                " as what was accumulated"));
 }
 
-/// A scan over xs with the carries `initial`; `results` are those of the body, `trace` has its nodes.
+/// A scan over xs with the carries `initial`; `results` are those of the body, whose nodes `trace`
+/// has.
 ir::NodeRef scan(const ir::LambdaBuilder& builder, const std::vector<Value>& results,
                  const std::vector<Value>& initial, const Value& xs, bool reverse,
                  const ir::Trace& trace) {

@@ -198,7 +198,8 @@ ClosedBranches close_branches(const std::vector<Value>& then_results, const Trac
 
 std::function<bool(const Node&)> reached_from(std::span<const Value> values) {
   const std::vector<const Node*> order = topological_order(values);
-  auto reached = std::make_shared<const std::unordered_set<const Node*>>(order.begin(), order.end());
+  using Nodes = const std::unordered_set<const Node*>;
+  const auto reached = std::make_shared<Nodes>(order.begin(), order.end());
   return [reached](const Node& node) { return reached->count(&node) != 0; };
 }
 

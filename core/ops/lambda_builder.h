@@ -25,7 +25,8 @@ struct Closing {
   bool collects_guards = true;
 };
 
-/// The closing of a loop of `length` steps whose body was recorded by `trace`, which must outlive it.
+/// The closing of a loop of `length` steps whose body `trace` recorded. REQUIRES: `trace` lives as
+/// long.
 Closing written_in(const Trace& trace, const Dim& length);
 
 /// A fresh set of parameters: no other builder's values depend on them.

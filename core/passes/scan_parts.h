@@ -1,8 +1,8 @@
 // A Scan taken apart for a pass, and put together again. The body's consts are replaced by the
 // outer values themselves, so that "invariant" means "does not depend on a parameter"; carries, xs
-// and the step number are fresh parameters. Putting it together captures what is invariant, computed
-// outside: that alone hoists invariants. A pinned node (core/ops/pinned.h) of the body stays inside
-// unless the loop has a step in every call.
+// and the step number are fresh parameters. Putting it together captures what is invariant,
+// computed outside: that alone hoists invariants. A pinned node (core/ops/pinned.h) of the body
+// stays inside unless the loop has a step in every call.
 #pragma once
 
 #include "core/ops/lambda_builder.h"

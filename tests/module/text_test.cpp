@@ -94,7 +94,7 @@ TEST_CASE("text and bytes are read back as they were") {
 
 TEST_CASE("guards of lambdas are printed in the lambda and read back") {
   const std::string text = print_module(test::every_op_program());
-  CHECK(text.find("\n  guard equal batch_size n.0 \"") != std::string::npos);
+  CHECK(text.find("\n  guard equal n.0 batch_size \"") != std::string::npos);
   const module::Module parsed = parse_module(text);
   std::size_t guards = 0;
   for (const Node* node : topological_order(parsed.graph.roots())) {
