@@ -176,7 +176,7 @@ std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where 
 }
 
 std::vector<Array> Function::operator()(std::initializer_list<Feed> inputs, Where where) const {
-  return call_with_feeds({inputs.begin(), inputs.size()}, where);
+  return call_with_feeds(std::span<const Feed>(inputs.begin(), inputs.size()), where);
 }
 
 std::vector<Array> Function::call_with_feeds(std::span<const Feed> inputs, Where where) const try {
@@ -184,6 +184,14 @@ std::vector<Array> Function::call_with_feeds(std::span<const Feed> inputs, Where
     const Impl& impl = require_made(impl_);
     return call_with(impl, expanded(impl, inputs));
   });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Function", where);
+}
+
+std::vector<Array> Function::call_with_feeds(std::span<const SparseArray> inputs,
+                                             Where where) const try {
+  const std::vector<Feed> feeds(inputs.begin(), inputs.end());
+  return call_with_feeds(std::span<const Feed>(feeds), where);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("Function", where);
 }

@@ -2,6 +2,7 @@
 #include <kiln/print.h>
 
 #include "backends/abi/kiln_backend_structs.h"
+#include "core/kiln/tensor_impl.h"
 #include "core/types/text.h"
 #include "runtime/host_functions.h"
 
@@ -58,11 +59,13 @@ void write(const std::string& line) {
 
 }  // namespace
 
-void set_print_sink(PrintSink sink) {
+void set_print_sink(PrintSink sink) try {
   auto next = sink ? std::make_shared<const PrintSink>(std::move(sink)) : nullptr;
   SinkInUse& state = sink_in_use();
   const std::lock_guard lock(state.mutex);
   state.sink.swap(next);  // the old one is destroyed after the lock is released
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_print_sink", {});
 }
 
 void runtime::host_print_tensor(const HostCallArguments& arguments) {

@@ -248,10 +248,12 @@ Tensor tile(const Operand& x, const Shape& n) try {
   Call::out_of_memory("tile", x.where());
 }
 
-Tensor tile(const Operand& x, std::int64_t n) {
+Tensor tile(const Operand& x, std::int64_t n) try {
   const Call call("tile", x.where());
   require_count(n, "n");
   return tile(x, Shape{n});
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("tile", x.where());
 }
 
 Tensor one_hot(const Operand& indices, std::int64_t num_classes) try {

@@ -84,8 +84,7 @@ class KILN_API Function {
                                               std::is_same_v<Input, SparseArray>, int> = 0>
   std::vector<Array> operator()(const std::vector<Input>& inputs,
                                 Where where = Where::here()) const {
-    if constexpr (std::is_same_v<Input, Feed>) return call_with_feeds(inputs, where);
-    return call_with_feeds(std::vector<Feed>(inputs.begin(), inputs.end()), where);
+    return call_with_feeds(std::span<const Input>(inputs), where);
   }
 
   /// The form that allocates nothing from the second call with the same sizes on, but for small
@@ -116,6 +115,7 @@ class KILN_API Function {
 
  private:
   std::vector<Array> call_with_feeds(std::span<const Feed> inputs, Where where) const;
+  std::vector<Array> call_with_feeds(std::span<const SparseArray> inputs, Where where) const;
 
   std::shared_ptr<const Impl> impl_;
 };
