@@ -1,5 +1,5 @@
-// Steps of random programs whose bodies may not run, and make something of their own: lazy branches
-// with constants, ranges and draws, loops of no steps.
+// Steps of random programs whose bodies make something of their own, or may fail where they do not
+// run: lazy branches with constants, ranges and draws, loops of no steps, branches beside failures.
 #include "tests/random_programs/steps.h"
 
 namespace kiln::testing {
@@ -34,7 +34,6 @@ Tensor any_condition(Growing& growing) {
 }  // namespace
 
 bool branch_with_own_values(Growing& growing) {
-  if (growing.differentiates) return false;
   const Value x = growing.any();
   const Tensor condition = any_condition(growing);
   const bool both = growing.draw.chance(50);
@@ -46,7 +45,6 @@ bool branch_with_own_values(Growing& growing) {
 
 /// A draw that only the training phase takes, as layers write it.
 bool dropout_in_training(Growing& growing) {
-  if (growing.differentiates) return false;
   const Value x = growing.any();
   const Tensor training = growing.number(growing.draw.below(2));
   growing.add(in_train_phase([&] { return dropout(x.tensor, 0.5) * 0.5; }, x.tensor, training),
@@ -54,14 +52,41 @@ bool dropout_in_training(Growing& growing) {
   return true;
 }
 
-/// A loop of no steps at all, one or two, which gathers the same row in every step.
-bool loop_of_few_steps(Growing& growing) {
+/// One side indexes beyond a table, or takes the largest of nothing; the other side is taken.
+bool branch_beside_a_failure(Growing& growing) {
+  const Value table = growing.input({1 + growing.draw.below(5), 3});
+  const std::int64_t rows = table.dims[0];
+  const bool inside = growing.draw.chance(50);
+  const Tensor at = growing.number(inside ? growing.draw.below(rows) : rows + growing.draw.below(9));
+  const auto found = [&] { return sin(gather(table.tensor, at)); };
+  const auto other = [&] { return tanh(sum(table.tensor, {.axis = 0}) * 0.25); };
+  growing.add(growing.draw.chance(50) ? switch_(at < rows, found, other)
+                                      : switch_(at >= rows, other, found),
+              {3}, 1);
+  return true;
+}
+
+bool branch_of_nothing(Growing& growing) {
+  const std::int64_t count = growing.draw.below(3);
+  const Value x = growing.input({count});
+  if (int_shape(x.tensor)[0] == 0) return false;  // argmax is refused when it is built
+  const Tensor scale = growing.input({}).tensor;
+  growing.add(switch_(size(x.tensor) > 0,
+                      [&] { return scale * cast(argmax(x.tensor), dtype(scale)); },
+                      [&] { return scale * 0.5; }),
+              {}, 4);
+  return true;
+}
+
+/// A loop whose step gathers a row that is the same in every step, and lies beyond the table where
+/// no step runs.
+bool loop_beside_a_failure(Growing& growing) {
   const std::int64_t batch = 1 + growing.draw.below(4), time = growing.draw.below(3);
   const std::int64_t units = 1 + growing.draw.below(5), rows = 1 + growing.draw.below(4);
   const Value x = growing.input({batch, time, units});
   const Value table = growing.input({rows, units});
   const Value start = growing.input({batch, units});
-  const Tensor at = growing.number(growing.draw.below(rows));
+  const Tensor at = growing.number(time > 0 ? growing.draw.below(rows) : rows + 3);
   const StepFunction step = [&](const Tensor& input, const std::vector<Tensor>& states) {
     const Tensor next = tanh(input + states[0] * 0.5 + gather(table.tensor, at));
     return StepResult{next, {next}};

@@ -172,12 +172,11 @@ void choose_outputs(Growing& growing) {
 
 Program random_program(std::uint64_t seed) {
   Growing growing(seed, DType::Float32);
-  growing.differentiates = growing.draw.chance(50);
   grow(growing, 27);
   growing.update_variables();
   choose_outputs(growing);
   Program& program = growing.program;
-  if (!growing.differentiates) return program;
+  if (!growing.draw.chance(50)) return program;
   program.text += ", gradients";
   const std::vector<Tensor> floats = program.differentiable();
   Tensor slopes = program.loss * 0.0;

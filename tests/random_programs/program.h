@@ -59,10 +59,6 @@ class Growing {
   /// Float inputs and variables are of that dtype.
   Growing(std::uint64_t seed, DType dtype) : draw(seed), dtype(dtype) {}
 
-  /// Gradients of the program will be asked for. Those of lazy branches that make constants, ranges
-  /// or draws are not defined.
-  bool differentiates = true;
-
   /// A new float input or variable; sizes of inputs are hidden from the program at random.
   Value input(const std::vector<std::int64_t>& dims);
   /// A new input of any dtype, with whole numbers about the limits of narrow dtypes.

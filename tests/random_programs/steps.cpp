@@ -323,9 +323,11 @@ const std::vector<Step>& steps() {
       {"casts", casts},
       {"matmul with epilogue", matmul_with_epilogue},
       {"convolution with epilogue", convolution_with_epilogue},
-      {"loop of few steps", loop_of_few_steps},
       {"branch with own values", branch_with_own_values},
       {"dropout in training", dropout_in_training},
+      {"branch beside a failure", branch_beside_a_failure},
+      {"branch of nothing", branch_of_nothing},
+      {"loop beside a failure", loop_beside_a_failure},
   };
   return all;
 }

@@ -26,6 +26,8 @@ bool convolution_with_epilogue(Growing& growing);
 
 bool branch_with_own_values(Growing& growing);
 bool dropout_in_training(Growing& growing);
-bool loop_of_few_steps(Growing& growing);
+bool branch_beside_a_failure(Growing& growing);
+bool branch_of_nothing(Growing& growing);
+bool loop_beside_a_failure(Growing& growing);
 
 }  // namespace kiln::testing
