@@ -46,7 +46,7 @@ void Buffer::reset() noexcept {
   type_.reset();
 }
 
-/// What the plugin reports, which agrees with itself.
+/// The type and size that the plugin reports, checked against each other.
 kiln_buffer_info Buffer::info(std::string_view function) const {
   if (handle_ == nullptr) throw InternalError("", "", "an empty buffer was asked about");
   auto info = abi::fresh<kiln_buffer_info>();

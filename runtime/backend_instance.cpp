@@ -128,7 +128,7 @@ void Instance::refuse_child(std::string_view function) const {
 
 namespace {
 
-/// What a probe says, or why that cannot be taken.
+/// The report of a probe, or the reason why it is rejected.
 struct ProbeTexts {
   ProbeReport report;
   std::exception_ptr thrown;

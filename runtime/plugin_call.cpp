@@ -42,7 +42,7 @@ bool is_utf8(std::string_view bytes) {
   return true;
 }
 
-/// What the exception in flight says.
+/// The text of the exception in flight.
 std::string escaped_exception() {
   try {
     throw;

@@ -127,7 +127,7 @@ ir::Graph run_passes(Program& program) {
   return passes::run_pipeline(program.user_graph, options);
 }
 
-/// What is checked of each call, in the names that its messages have.
+/// Makes the checks of each call, in the names that its messages use.
 void bind_inputs(Program& program) {
   const ir::InputNames names(program.user_graph.inputs);
   program.guards = ir::collect_guards(program.user_graph.roots());

@@ -10,7 +10,7 @@ namespace fault_injection {
 enum class Requests { Memory, Files };
 enum class Repeat { Once, FromThenOn };
 
-/// What a file operation does that fails.
+/// How a file operation fails.
 enum class FileFault { Eio, Enospc, Eintr, Short };  // Short: part of what a read or write asks for
 
 /// One request as the stack was when it failed.

@@ -1,4 +1,4 @@
-// What the interposed functions ask the injector.
+// The questions of the interposed functions to the injector.
 #pragma once
 
 #include "tests/fault_injection/injector.h"

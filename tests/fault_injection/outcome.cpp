@@ -23,7 +23,7 @@ constexpr unsigned kSeconds = 20;  // for one try; a lock that was not released 
 enum class Stage : int { Preparing, Trying, Checking, Retrying, Done };
 constexpr const char* kStages[] = {"preparing", "trying", "checking", "retrying", "done"};
 
-/// What a child tells its parent.
+/// The report of a child to its parent.
 struct Shared {
   InjectionLog log;
   std::int64_t nth;

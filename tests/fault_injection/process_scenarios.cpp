@@ -1,4 +1,4 @@
-// What a process does once: reading its configuration, opening plugins.
+// First steps of a process: reading its configuration, opening plugins.
 #include "tests/fault_injection/scenario.h"
 
 #include <cstdlib>

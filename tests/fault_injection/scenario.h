@@ -13,7 +13,7 @@
 
 namespace fault_injection {
 
-/// What a scenario gives. Arrays and text are compared bit for bit.
+/// The results of a scenario. Arrays and text are compared bit for bit.
 struct Values {
   std::vector<kiln::Array> arrays = {};
   std::string text = {};

@@ -235,7 +235,7 @@ TEST_CASE("what does not fit changes nothing", "[k]") {
 
 namespace {
 
-/// What counts the elements that hold: every reader of a bool that could see the byte itself.
+/// Counts the elements that are true: every reader of a bool that could see the byte itself.
 Tensors readers(const Tensor& mask) {
   const Tensor ones = ones_like(mask, {.dtype = "int32"});
   return {sum(cast(mask, "int32")),

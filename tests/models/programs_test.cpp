@@ -1,4 +1,4 @@
-// What every example promises around its model: output that could not be written is an error,
+// Promises of every example around its model: output that could not be written is an error,
 // weights are tried to be saved before the training, and files that never end are not read.
 #include "tests/catch.h"
 #include "tests/models/digits_file.h"

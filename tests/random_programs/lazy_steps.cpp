@@ -37,8 +37,9 @@ bool branch_with_own_values(Growing& growing) {
   const Value x = growing.any();
   const Tensor condition = any_condition(growing);
   const bool both = growing.draw.chance(50);
-  growing.add(switch_(condition, [&] { return with_own_values(growing, x); },
-                      [&] { return both ? with_own_values(growing, x) : sin(x.tensor); }),
+  growing.add(switch_(
+                  condition, [&] { return with_own_values(growing, x); },
+                  [&] { return both ? with_own_values(growing, x) : sin(x.tensor); }),
               x.dims, x.bound + 2);
   return true;
 }
@@ -57,7 +58,8 @@ bool branch_beside_a_failure(Growing& growing) {
   const Value table = growing.input({1 + growing.draw.below(5), 3});
   const std::int64_t rows = table.dims[0];
   const bool inside = growing.draw.chance(50);
-  const Tensor at = growing.number(inside ? growing.draw.below(rows) : rows + growing.draw.below(9));
+  const Tensor at =
+      growing.number(inside ? growing.draw.below(rows) : rows + growing.draw.below(9));
   const auto found = [&] { return sin(gather(table.tensor, at)); };
   const auto other = [&] { return tanh(sum(table.tensor, {.axis = 0}) * 0.25); };
   growing.add(growing.draw.chance(50) ? switch_(at < rows, found, other)
@@ -71,9 +73,9 @@ bool branch_of_nothing(Growing& growing) {
   const Value x = growing.input({count});
   if (int_shape(x.tensor)[0] == 0) return false;  // argmax is refused when it is built
   const Tensor scale = growing.input({}).tensor;
-  growing.add(switch_(size(x.tensor) > 0,
-                      [&] { return scale * cast(argmax(x.tensor), dtype(scale)); },
-                      [&] { return scale * 0.5; }),
+  growing.add(switch_(
+                  size(x.tensor) > 0, [&] { return scale * cast(argmax(x.tensor), dtype(scale)); },
+                  [&] { return scale * 0.5; }),
               {}, 4);
   return true;
 }

@@ -145,7 +145,7 @@ std::vector<long double> numbers() {
   return all;
 }
 
-/// What a dtype can hold of the numbers, as elements and as they count: subnormals as zeros.
+/// The numbers that a dtype can hold, as elements and as they count: subnormals as zeros.
 struct Grid {
   Array elements = Array();
   std::vector<long double> values;

@@ -1,4 +1,4 @@
-// What every program promises: output that could not be written is an error, and a verb that is not
+// Promises of every program: output that could not be written is an error, and a verb that is not
 // understood is named.
 #include "tests/catch.h"
 #include "tests/process.h"

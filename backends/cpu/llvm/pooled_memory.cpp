@@ -23,7 +23,7 @@ llvm::Error no_memory() {
                                  "no memory for machine code");
 }
 
-/// What a FinalizedAlloc's address points at.
+/// The object that a FinalizedAlloc's address points at.
 struct Module {
   explicit Module(const PageSizes& sizes) : pages(sizes) {}
   CodePages pages;
