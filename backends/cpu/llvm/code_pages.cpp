@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <numeric>
 #include <vector>
 
 namespace kiln::cpu {
@@ -26,10 +27,24 @@ constexpr std::array<std::size_t, kPageUses> kAreaPages{2304, 1536, 256};
 
 std::size_t index_of(PageUse use) { return static_cast<std::size_t>(use); }
 
-void* reserve(std::size_t bytes) {
-  void* memory = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return memory == MAP_FAILED ? throw std::bad_alloc() : memory;
-}
+/// Address space without memory behind it.
+class Reservation {
+ public:
+  explicit Reservation(std::size_t bytes) : bytes_(bytes) {
+    void* memory = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    base_ = static_cast<std::byte*>(memory);
+  }
+  ~Reservation() { ::munmap(base_, bytes_); }
+  Reservation(const Reservation&) = delete;
+  Reservation& operator=(const Reservation&) = delete;
+
+  std::byte* base() const { return base_; }
+
+ private:
+  std::byte* base_ = nullptr;
+  std::size_t bytes_;
+};
 
 }  // namespace
 
@@ -68,21 +83,14 @@ class CodePages::Area {
 
 class CodePages::Slab {
  public:
-  explicit Slab(const std::array<std::size_t, kPageUses>& pages) {
-    std::size_t all = 0;
-    for (const std::size_t count : pages) all += count;
-    bytes_ = all * page_bytes();
-    for (std::size_t use = 0; use < kPageUses; ++use) areas_[use].start(nullptr, pages[use]);
-    base_ = static_cast<std::byte*>(reserve(bytes_));
-    std::byte* next = base_;
+  explicit Slab(const std::array<std::size_t, kPageUses>& pages)
+      : reservation_(std::accumulate(pages.begin(), pages.end(), std::size_t{0}) * page_bytes()) {
+    std::byte* next = reservation_.base();
     for (std::size_t use = 0; use < kPageUses; ++use) {
       areas_[use].start(next, pages[use]);
       next += pages[use] * page_bytes();
     }
   }
-  ~Slab() { ::munmap(base_, bytes_); }
-  Slab(const Slab&) = delete;
-  Slab& operator=(const Slab&) = delete;
 
   bool take(const std::array<std::size_t, kPageUses>& pages, std::array<Run, kPageUses>& runs) {
     for (std::size_t use = 0; use < kPageUses; ++use) {
@@ -103,8 +111,8 @@ class CodePages::Slab {
   std::byte* address(std::size_t use, const Run& run) const { return areas_[use].address(run); }
 
  private:
-  std::byte* base_ = nullptr;
-  std::size_t bytes_ = 0, users_ = 0;
+  Reservation reservation_;  // made first: an absurd size fails before its areas are written
+  std::size_t users_ = 0;
   std::array<Area, kPageUses> areas_;
 };
 
@@ -114,9 +122,9 @@ class CodePages::Pool {
   static Pool& instance() {
     static Pool& pool = *new Pool;  // objects may outlive every static one
     // A child must not find the pool locked by a thread that it does not have.
-    static const int registered = ::pthread_atfork([] { instance().mutex_.lock(); },
-                                                   [] { instance().mutex_.unlock(); },
-                                                   [] { instance().mutex_.unlock(); });
+    static const int registered =
+        ::pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                         [] { instance().mutex_.unlock(); });
     if (registered != 0) throw std::bad_alloc();
     return pool;
   }
