@@ -7,6 +7,7 @@
 
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/types/text.h"
+#include "runtime/caller.h"
 #include "runtime/plugin_call.h"
 
 #include <algorithm>
@@ -69,7 +70,7 @@ class Description {
   /// The text of a field, or nothing where it cannot be read.
   std::string field(kiln_string given, const char* name) {
     try {
-      return std::string(reported_text(given, name));
+      return shown_text(given, name);
     } catch (const abi::BrokenStruct& broken) {
       note(broken.what());
       return {};
@@ -131,7 +132,7 @@ struct ScopedError {
 
 void throw_error(const Plugin& plugin, kiln_error* error, std::string_view function) {
   const ScopedError guard{plugin, error};
-  const std::string name(function);
+  const auto [name, where] = Caller::of(function);
   Description description(plugin);
   const kiln_error_info info = description.append(error);
   const kiln_error* cause = info.cause;
@@ -141,15 +142,16 @@ void throw_error(const Plugin& plugin, kiln_error* error, std::string_view funct
   if (!description.broken().empty()) {
     throw BackendError(name, "",
                        text(description.text(), "; error_read broke the boundary: ",
-                            description.broken(), named_plugin(plugin)));
+                            description.broken(), named_plugin(plugin)),
+                       where);
   }
   const std::string fact = description.text() + named_plugin(plugin);
   switch (info.code) {
     case KILN_CODE_INVALID_ARGUMENT:
-    case KILN_CODE_OUT_OF_RANGE: throw ValueError(name, "", fact);
-    case KILN_CODE_UNIMPLEMENTED: throw NotImplementedError(name, "", fact);
-    case KILN_CODE_RESOURCE_EXHAUSTED: throw OutOfMemory(name, "", fact);
-    default: throw BackendError(name, "", fact);
+    case KILN_CODE_OUT_OF_RANGE: throw ValueError(name, "", fact, where);
+    case KILN_CODE_UNIMPLEMENTED: throw NotImplementedError(name, "", fact, where);
+    case KILN_CODE_RESOURCE_EXHAUSTED: throw OutOfMemory(name, "", fact, where);
+    default: throw BackendError(name, "", fact, where);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/types/text.h"
+#include "runtime/caller.h"
 #include "runtime/plugin_call.h"
 
 #include <algorithm>
@@ -33,7 +34,9 @@ class Row {
 
 void require_own(const Buffer& buffer, const InstancePtr& instance, const char* what) {
   if (buffer.instance() == instance) return;
-  throw InternalError("", "", text(what, " lies at another backend than ", instance->name()));
+  const Caller caller = Caller::of();
+  throw InternalError(caller.function, "",
+                      text(what, " lies at another backend than ", instance->name()), caller.where);
 }
 
 void list_results(std::span<Buffer> results, Row<kiln_buffer*>& handles, const InstancePtr& owner) {
@@ -56,9 +59,13 @@ void rethrow_host_call(const Instance& instance, kiln_error* error,
 
 /// The handles of one call, which a backend must not give for another value. Nobody knows whose a
 /// handle is that it gave twice, or in place of one of the host's: such a handle is left alone.
+/// Invariant: allocates when it is made alone, so that no handle is lost once the backend ran.
 class ResultHandles {
  public:
   explicit ResultHandles(const ExecuteCall& call) {
+    const std::size_t results = call.outputs.size() + call.updates.size();
+    known_.reserve(call.inputs.size() + call.states.size() + 2 * results);
+    made_.reserve(results);
     for (const Buffer* input : call.inputs) known_.push_back(input->handle());
     for (const StateInput& state : call.states) known_.push_back(state.buffer->handle());
     for (const Buffer& given : call.outputs) known_.push_back(given.handle());
@@ -68,7 +75,7 @@ class ResultHandles {
 
   /// Takes over the buffers that the backend made for empty results.
   void take(std::span<Buffer> results, Row<kiln_buffer*>& handles, const InstancePtr& owner,
-            const char* what) {
+            const char* what) noexcept {
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (results[i]) {
         if (handles[i] != results[i].handle()) note("replaced the buffer given for ", what, i);
@@ -89,22 +96,39 @@ class ResultHandles {
     }
   }
 
-  /// The first rule that was broken; empty when none.
-  const std::string& fault() const { return fault_; }
+  bool is_broken() const { return fault_.deed != nullptr; }
+  /// The first rule that was broken. REQUIRES: is_broken().
+  std::string fault() const { return text(fault_.deed, fault_.what, " ", fault_.number); }
   /// Results that were empty are empty again.
-  void give_back() {
+  void give_back() noexcept {
     for (Buffer* one : made_) one->reset();
   }
 
  private:
-  void note(const char* deed, const char* what, std::size_t i) {
-    if (fault_.empty()) fault_ = text(deed, what, " ", i);
+  struct Fault {
+    const char* deed = nullptr;
+    const char* what = nullptr;
+    std::size_t number = 0;
+  };
+
+  void note(const char* deed, const char* what, std::size_t i) noexcept {
+    if (!is_broken()) fault_ = {deed, what, i};
   }
 
   std::vector<kiln_buffer*> known_;  // sorted
   std::vector<Buffer*> made_;
-  std::string fault_;
+  Fault fault_;
 };
+
+/// Waits until the backend no longer uses the buffers of a call that failed: its own failure is not
+/// the one to say.
+void end_work(Event& pending) {
+  try {
+    pending.wait();
+  } catch (const Error&) {
+  } catch (const std::bad_alloc&) {
+  }
+}
 
 }  // namespace
 
@@ -188,7 +212,7 @@ ExecutableInfo Executable::info(const std::optional<ProgramCounts>& wanted) cons
       if (message.level > KILN_LOG_DEBUG) {
         throw abi::BrokenStruct(text("the level ", message.level, " of a message is not known"));
       }
-      info.messages.emplace_back(message.level, reported_text(message.text, "text"));
+      info.messages.emplace_back(message.level, shown_text(message.text, "text"));
     }
     if (!wanted || !told) return info;
     info.updates_in_place.resize(raw.updates, false);
@@ -246,17 +270,18 @@ Event Executable::execute(const ExecuteCall& call) const {
   ResultHandles results(call);
   kiln_error* error = call_entry(instance_->plugin(), call.label, "execute",
                                  instance_->api().execute, handle_, &args, &event);
-  if (call.host_calls != nullptr) rethrow_host_call(*instance_, error, *call.host_calls);
-  instance_->require_ok(error, call.label);
+  if (error != nullptr) {
+    if (call.host_calls != nullptr) rethrow_host_call(*instance_, error, *call.host_calls);
+    throw_error(instance_->plugin(), error, call.label);
+  }
   Event pending = event == nullptr ? Event() : Event(instance_, event);
   results.take(call.outputs, outputs, instance_, "output");
   results.take(call.updates, updates, instance_, "update");
-  if (results.fault().empty()) return pending;
-  try {
-    pending.wait();  // its buffers are in use until then
-  } catch (const Error&) {  // the fault is said below
-  }
+  const bool has_thrown = call.host_calls != nullptr && call.host_calls->thrown;
+  if (!results.is_broken() && !has_thrown) return pending;
+  end_work(pending);
   results.give_back();
+  if (has_thrown) std::rethrow_exception(call.host_calls->thrown);
   throw_broken(instance_->plugin(), call.label, "execute", results.fault());
 }
 

@@ -5,6 +5,7 @@
 
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/types/text.h"
+#include "runtime/caller.h"
 #include "runtime/log.h"
 #include "runtime/plugin_call.h"
 #include "runtime/thread_pool.h"
@@ -62,9 +63,8 @@ struct Reports {
     if (nodes.size() == KILN_MAX_COUNT) {
       throw abi::BrokenStruct(text("reported more than ", KILN_MAX_COUNT, " nodes"));
     }
-    nodes.push_back({node.node, std::string(reported_text(node.op, "op")),
-                     std::string(reported_text(node.reason, "reason")),
-                     std::string(reported_text(node.location, "location"))});
+    nodes.push_back({node.node, shown_text(node.op, "op"), shown_text(node.reason, "reason"),
+                     shown_text(node.location, "location")});
   }
 };
 
@@ -120,10 +120,12 @@ void Instance::refuse_child(std::string_view function) const {
   if ((plugin_.features & KILN_FEATURE_FORK_SAFE) != 0) return;
   const pid_t now = getpid();
   if (now == process_) return;
-  throw BackendError(std::string(function), "",
+  const Caller caller = Caller::of(function);
+  throw BackendError(caller.function, "",
                      text("backend ", name(), " was initialised in process ", process_,
                           " before it forked and cannot be used in its child ", now,
-                          "; start a new program instead of forking"));
+                          "; start a new program instead of forking"),
+                     caller.where);
 }
 
 namespace {
@@ -146,9 +148,8 @@ struct ProbeTexts {
 };
 
 void keep_reason(void* context, kiln_string given) noexcept {
-  ProbeTexts::take(context, [&](ProbeReport& report) {
-    report.reason = reported_text(given, "the reason");
-  });
+  ProbeTexts::take(context,
+                   [&](ProbeReport& report) { report.reason = shown_text(given, "the reason"); });
 }
 
 void keep_detail(void* context, kiln_string given) noexcept {
@@ -157,7 +158,7 @@ void keep_detail(void* context, kiln_string given) noexcept {
     if (report.details.size() == kMaxDetails) {
       throw abi::BrokenStruct(text("gave more than ", kMaxDetails, " details"));
     }
-    report.details.emplace_back(reported_text(given, "a detail"));
+    report.details.push_back(shown_text(given, "a detail"));
   });
 }
 

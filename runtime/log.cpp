@@ -1,6 +1,7 @@
 // Level, sink and a limit on lines per second. Never throws: log lines come from destructors, too.
 #include "runtime/log.h"
 
+#include "core/types/escaped_text.h"
 #include "core/types/text.h"
 
 #include <atomic>
@@ -88,7 +89,7 @@ void log_line(LogLevel level, std::string_view component, std::string_view messa
     if (dropped != 0) emit(level, text("kiln: ", dropped, " more lines were dropped"));
     const std::string_view name = kLevelNames[static_cast<std::uint32_t>(level)];
     const std::string_view colon = component.empty() ? "" : ": ";
-    emit(level, text("kiln: ", name, ": ", component, colon, message));
+    emit(level, escaped_text(text("kiln: ", name, ": ", component, colon, message)));
   } catch (const std::exception&) {  // no memory for a log line: the work goes on
   }
 }

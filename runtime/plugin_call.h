@@ -6,6 +6,8 @@
 #include "backends/abi/kiln_backend_structs.h"
 #include "runtime/plugin.h"
 
+#include <pthread.h>
+
 #include <string>
 #include <string_view>
 
@@ -14,7 +16,8 @@ namespace kiln::runtime {
 /// " (backend adder, /opt/libkiln_adder.so)": the end of a message.
 std::string named_plugin(const Plugin& plugin);
 
-/// BackendError: that entry broke a rule. `function`: the K function that the message begins with.
+/// BackendError: that entry broke a rule. `function`: the K function that the message begins with;
+/// where it is empty, here and below, the one that is running (caller.h).
 [[noreturn]] void throw_broken(const Plugin& plugin, std::string_view function, const char* entry,
                                std::string_view reason);
 
@@ -25,10 +28,24 @@ std::string named_plugin(const Plugin& plugin);
 /// Logs the exception in flight. REQUIRES: called from a catch block.
 void log_escaped(const Plugin& plugin, const char* entry) noexcept;
 
+/// Defers pthread_cancel while it lives: the functions of a plugin, and those of the host that it
+/// calls back, are noexcept, so that unwinding a cancelled thread would end the process.
+class ScopedUncancellable {
+ public:
+  ScopedUncancellable() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~ScopedUncancellable() { ::pthread_setcancelstate(before_, nullptr); }
+  ScopedUncancellable(const ScopedUncancellable&) = delete;
+  ScopedUncancellable& operator=(const ScopedUncancellable&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
 /// entry(arguments...), which may throw against the rules.
 template <class Result, class... Parameters, class... Arguments>
 Result call_entry(const Plugin& plugin, std::string_view function, const char* name,
                   Result (*entry)(Parameters...), Arguments... arguments) {
+  const ScopedUncancellable uncancellable;
   try {
     return entry(arguments...);
   } catch (...) {
@@ -40,6 +57,7 @@ Result call_entry(const Plugin& plugin, std::string_view function, const char* n
 template <class Handle>
 void destroy_handle(const Plugin& plugin, const char* name, void (*entry)(Handle*),
                     Handle* handle) noexcept {
+  const ScopedUncancellable uncancellable;
   try {
     entry(handle);
   } catch (...) {
@@ -63,7 +81,7 @@ decltype(auto) read_reported(const Plugin& plugin, std::string_view function, co
 std::string_view reported_text(kiln_string given, const char* name,
                                std::uint64_t most = KILN_MAX_TEXT);
 
-/// Any bytes as text for a message: those that are not UTF-8, and zeros, as \xNN.
-std::string escaped_text(std::string_view bytes);
+/// The same for people to read: one printable line, the rest escaped.
+std::string shown_text(kiln_string given, const char* name, std::uint64_t most = KILN_MAX_TEXT);
 
 }  // namespace kiln::runtime

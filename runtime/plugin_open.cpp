@@ -5,6 +5,7 @@
 #include <kiln/error.h>
 
 #include "backends/abi/kiln_backend_structs.h"
+#include "core/types/escaped_text.h"
 #include "core/types/text.h"
 #include "runtime/plugin_call.h"
 #include "runtime/quoted_name.h"
@@ -140,9 +141,9 @@ Plugin load_plugin(const std::string& path, const std::string& function) {
     Plugin plugin;
     plugin.path = path;
     plugin.name = reported_text(header.name, "name");
-    plugin.version = reported_text(header.version, "version", kMaxVersion);
-    plugin.build_id = reported_text(header.build_id, "build_id", kMaxVersion);
-    plugin.toolchain = reported_text(header.toolchain, "toolchain", kMaxVersion);
+    plugin.version = shown_text(header.version, "version", kMaxVersion);
+    plugin.build_id = shown_text(header.build_id, "build_id", kMaxVersion);
+    plugin.toolchain = shown_text(header.toolchain, "toolchain", kMaxVersion);
     plugin.features = header.features;
     plugin.abi_minor = std::min(header.abi_minor_highest, host_abi().highest);
     if (!is_name(plugin.name)) refuse(text("gave ", quoted_name(plugin.name), " for its name"));

@@ -9,6 +9,7 @@
 
 #include "core/types/float_state.h"
 #include "core/types/text.h"
+#include "runtime/caller.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -199,10 +200,12 @@ unsigned configured_threads() {
 void require_same_process(const Pool& state) {
   const pid_t started_by = state.process;
   if (started_by == 0 || started_by == getpid()) return;
-  throw BackendError("", "",
+  const Caller caller = Caller::of();
+  throw BackendError(caller.function, "",
                      text("the thread pool was started in process ", started_by,
                           " and does not exist in its forked child ", getpid(),
-                          "; start a new program instead of forking"));
+                          "; start a new program instead of forking"),
+                     caller.where);
 }
 
 // Requires the lock.

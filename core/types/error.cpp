@@ -1,6 +1,7 @@
 // Key functions of the exception classes: defined here so that one copy of each typeinfo exists.
 #include <kiln/error.h>
 
+#include "core/types/escaped_text.h"
 #include "core/types/text.h"
 
 #include <utility>
@@ -8,8 +9,9 @@
 namespace kiln {
 namespace {
 
+/// Printable: facts quote names, paths and texts of others, and what() ends at a zero byte.
 std::string join(const std::string& function, const std::string& fact) {
-  return function.empty() ? fact : function + ": " + fact;
+  return escaped_lines(function.empty() ? fact : function + ": " + fact);
 }
 
 std::string with_line(const std::string& message, Where where) {

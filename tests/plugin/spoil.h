@@ -39,6 +39,8 @@ inline kiln_string text(std::string_view field, std::string_view good) {
   if (way == "overlong") return {"\xc0\xaf", 2};
   if (way == "surrogate") return {"\xed\xa0\x80", 3};
   if (way == "cut") return {"\xe2\x82", 2};
+  if (way == "zero") return {"a\0b", 3};
+  if (way == "control") return {"\x1b[31m\r\n\xc2\x9b", 9};
   return {good.data(), good.size()};
 }
 

@@ -23,7 +23,17 @@ struct kiln_executable {
   bool begins_with(std::string_view name) const { return label.starts_with(name); }
   bool has_bools() const { return label.find("bools") != label.npos; }
 };
+inline std::uint64_t live_buffers = 0;
 struct kiln_buffer {
+  kiln_buffer(std::string_view from, std::uint32_t dtype, std::vector<std::int64_t> sizes,
+              std::size_t size)
+      : origin(from), dtype(dtype), dims(std::move(sizes)), bytes(size) {
+    ++live_buffers;
+  }
+  ~kiln_buffer() { --live_buffers; }
+  kiln_buffer(const kiln_buffer&) = delete;
+  kiln_buffer& operator=(const kiln_buffer&) = delete;
+
   std::string_view origin;  // "allocate", "import", "output" or "update"
   std::uint32_t dtype;
   std::vector<std::int64_t> dims;
@@ -46,7 +56,7 @@ using spoil::maybe_throw;
 
 kiln_buffer* made(std::string_view origin, std::uint32_t dtype, std::vector<std::int64_t> dims) {
   const std::uint64_t bytes = kiln::abi::tensor_bytes(dtype, dims).value_or(0);
-  return new kiln_buffer{origin, dtype, std::move(dims), std::vector<std::byte>(bytes)};
+  return new kiln_buffer(origin, dtype, std::move(dims), bytes);
 }
 
 std::vector<std::int64_t> list(kiln_dims dims) { return {dims.data, dims.data + dims.rank}; }
@@ -128,6 +138,9 @@ kiln_error* buffer_info(const kiln_buffer* buffer, kiln_buffer_info* info) {
   if (way == "wider") info->size *= 2;
   if (way == "size") info->size += 4;
   if (way == "size_zero") info->size = 0;
+  static bool is_second = true;
+  if (way == "once") is_second = !is_second;
+  if (way == "once" && !is_second) info->dtype = KILN_DTYPE_INT32;
   return nullptr;
 }
 void buffer_destroy(kiln_buffer* buffer) {

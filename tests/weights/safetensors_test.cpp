@@ -294,7 +294,7 @@ TEST_CASE("names that no file can hold") {
         "save_weights: name 'a' occurs twice");
   CHECK(message({{"__metadata__", Array(1.f)}}) ==
         "save_weights: name '__metadata__' is reserved by the file format");
-  CHECK(message({{"\xff", Array(1.f)}}) == "save_weights: name '\xff' is no UTF-8");
+  CHECK(message({{"\xff", Array(1.f)}}) == "save_weights: name '\\xff' is no UTF-8");
   CHECK(scratch.files() == 0);
 }
 

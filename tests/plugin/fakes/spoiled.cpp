@@ -101,7 +101,7 @@ kiln_error* failure_of(const kiln_executable& program, void* call_context) {
     return failed(KILN_CODE_ABORTED, "jammed");
   }
   const std::uint32_t code = use_host(*program.instance, call_context);
-  if (code == KILN_CODE_OK) return nullptr;
+  if (code == KILN_CODE_OK || is("host_call.ignored")) return nullptr;
   return failed(KILN_CODE_ABORTED, "the host returned " + std::to_string(code));
 }
 
@@ -153,9 +153,12 @@ kiln_error* event_wait(kiln_event*, std::uint64_t, std::uint32_t* done) {
 }
 void event_destroy(kiln_event*) { maybe_throw("event_destroy"); }
 
-kiln_proc get_proc(kiln_string) {
+std::uint64_t count_buffers() { return live_buffers; }
+
+kiln_proc get_proc(kiln_string name) {
   maybe_throw("get_proc");
-  return nullptr;
+  const bool counts = std::string_view(name.data, name.size) == "test.live_buffers";
+  return counts ? reinterpret_cast<kiln_proc>(count_buffers) : nullptr;
 }
 
 // ---- Frames ----
