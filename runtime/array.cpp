@@ -170,12 +170,15 @@ void Array::copy_elements(const void* from) {
 }
 
 void Array::make_bools_canonical() {
-  runtime::copy_bools(static_cast<const std::byte*>(data_), static_cast<std::byte*>(data_),
-                      bytes());
+  runtime::normalise_bools(static_cast<std::byte*>(data_), bytes());
 }
 
 void runtime::copy_bools(const std::byte* from, std::byte* to, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) to[i] = std::byte{from[i] != std::byte{0}};
+}
+
+void runtime::normalise_bools(std::byte* bytes, std::size_t count) {
+  if (!are_bools(bytes, count)) copy_bools(bytes, bytes, count);
 }
 
 bool runtime::are_bools(const std::byte* bytes, std::size_t count) {

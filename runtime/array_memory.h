@@ -17,5 +17,7 @@ void* fill_address(Array& array);
 bool are_bools(const std::byte* bytes, std::size_t count);
 /// Bytes other than 0 become 1. `from` and `to` may be the same.
 void copy_bools(const std::byte* from, std::byte* to, std::size_t count);
+/// The same in place; memory that has bools already is not written.
+void normalise_bools(std::byte* bytes, std::size_t count);
 
 }  // namespace kiln::runtime

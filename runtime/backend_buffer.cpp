@@ -5,10 +5,10 @@
 
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/types/text.h"
+#include "runtime/array_memory.h"
 #include "runtime/plugin_call.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace kiln::runtime {
 namespace {
@@ -90,7 +90,7 @@ void Buffer::copy_to_host(std::span<std::byte> destination) const {
     throw_broken(instance_->plugin(), "", "buffer_copy_to_host",
                  text("gave ", size, " bytes of a tensor of ", destination.size()));
   }
-  if (type_ && type_->dtype == DType::Bool) normalise_bools(destination);
+  if (type_ && type_->dtype == DType::Bool) normalise_bools(destination.data(), destination.size());
 }
 
 void Buffer::expect_type(DType dtype, Dims dims, const Source& source) {
@@ -98,7 +98,7 @@ void Buffer::expect_type(DType dtype, Dims dims, const Source& source) {
   const Dims reported = abi::view_of(found.dims);
   type_ = {dtype, {dims.begin(), dims.end()}, 0};
   if (found.dtype != static_cast<std::uint32_t>(dtype) || !fits(reported, dims)) {
-    refuse_type(source);
+    refuse_type(found, source);
   }
   type_->dims.assign(reported.begin(), reported.end());
   type_->bytes = found.size;
@@ -108,11 +108,10 @@ void Buffer::require_type(const Source& source) const {
   const kiln_buffer_info found = info(source.function);
   const bool same = found.dtype == static_cast<std::uint32_t>(type_->dtype) &&
                     fits(abi::view_of(found.dims), type_->dims);
-  if (!same) refuse_type(source);
+  if (!same) refuse_type(found, source);
 }
 
-void Buffer::refuse_type(const Source& source) const {
-  const kiln_buffer_info found = info(source.function);
+void Buffer::refuse_type(const kiln_buffer_info& found, const Source& source) const {
   std::string wanted = text(type_->dtype, "[");
   for (std::size_t i = 0; i < type_->dims.size(); ++i) {
     wanted += i == 0 ? "" : ",";
@@ -122,22 +121,6 @@ void Buffer::refuse_type(const Source& source) const {
                text(source.what, " ", source.number, " is ",
                     type_text(static_cast<DType>(found.dtype), abi::view_of(found.dims)),
                     " but must be ", wanted, "]"));
-}
-
-void normalise_bools(std::span<std::byte> bools) {
-  // Eight at a time: nearly always all of them are 0 or 1.
-  constexpr std::size_t kWord = sizeof(std::uint64_t);
-  std::size_t i = 0;
-  std::uint64_t seen = 0;
-  for (; i + kWord <= bools.size(); i += kWord) {
-    std::uint64_t word;
-    std::memcpy(&word, bools.data() + i, kWord);
-    seen |= word;
-  }
-  std::byte rest{};
-  for (; i < bools.size(); ++i) rest |= bools[i];
-  if ((seen & ~std::uint64_t{0x0101010101010101}) == 0 && rest <= std::byte{1}) return;
-  for (std::byte& one : bools) one = one == std::byte{} ? std::byte{} : std::byte{1};
 }
 
 }  // namespace kiln::runtime

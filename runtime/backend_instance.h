@@ -91,16 +91,14 @@ class Buffer {
     std::uint64_t bytes;
   };
   kiln_buffer_info info(std::string_view function = {}) const;
-  [[noreturn]] void refuse_type(const Source& source) const;
+  /// `found`: as it was judged; the plugin might give another one now.
+  [[noreturn]] void refuse_type(const kiln_buffer_info& found, const Source& source) const;
 
   InstancePtr instance_;
   kiln_buffer* handle_ = nullptr;
   std::optional<Type> type_;
   mutable bool is_checked_ = false;  // by require_type_once
 };
-
-/// Makes each byte 0 or 1: any other than 0 counts as 1.
-void normalise_bools(std::span<std::byte> bools);
 
 /// Work that may not be done yet; an empty one is complete.
 class Event {

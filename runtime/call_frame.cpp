@@ -232,7 +232,7 @@ void CallFrame::check_results() {
   if (!has_views()) refuse_views();
   for (const std::size_t i : bools_) {
     auto* elements = static_cast<std::byte*>(output_data_[i]);
-    normalise_bools({elements, bytes_[inputs_.size() + i]});
+    normalise_bools(elements, bytes_[inputs_.size() + i]);
   }
 }
 

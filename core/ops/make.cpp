@@ -129,7 +129,9 @@ Trace::Scope::Scope(Trace& recording) : trace(recording), outer(t_innermost) {
 Trace::Scope::~Scope() { t_innermost = outer; }
 
 void Trace::record(const NodeRef& node) {
-  if (nodes_.insert(node.get()).second) kept_.push_back(node);
+  if (contains(*node)) return;
+  kept_.push_back(node);  // first: an address that is recorded is one that is kept
+  nodes_.insert(node.get());
 }
 
 }  // namespace kiln::ir
