@@ -7,11 +7,13 @@
 #include "core/types/text.h"
 #include "runtime/array_memory.h"
 #include "runtime/call_frame.h"
+#include "runtime/caller.h"
 
 #include <kiln/error.h>
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 namespace kiln::runtime {
@@ -35,11 +37,10 @@ class StateLease {
     for (std::size_t i = 0; i < frame_.next.size(); ++i) {
       if (frame_.next[i]) program_.updated[i].storage->keep_spare(std::move(frame_.next[i]));
     }
-    while (locked_ > 0) program_.writers[--locked_]->writer.unlock();
   }
 
-  /// Write locks of the updated variables in id order, so that two functions cannot wait for each
-  /// other; then all values of one moment.
+  /// Write locks of the updated variables, then all values of one moment. ValueError within a call
+  /// that updates one of them.
   void take() {
     if (frame_.moment == nullptr) {
       take_now();
@@ -91,10 +92,7 @@ class StateLease {
 
  private:
   void take_now() {
-    for (VariableStorage* writer : program_.writers) {
-      writer->writer.lock();
-      ++locked_;
-    }
+    if (!program_.writers.empty()) locks_.emplace(program_.writers, program_.name);
     if (program_.overwrites && frame_.is_direct()) {
       VariableStorage::snapshot(program_.state_storages, frame_.held, frame_.overwrites);
       overwrites_ = true;
@@ -120,8 +118,8 @@ class StateLease {
 
   const Program& program_;
   CallFrame& frame_;
-  std::size_t locked_ = 0;
-  bool overwrites_ = false;  // some states are taken to be written over
+  std::optional<WriterLocks> locks_;  // released when the destructor is through
+  bool overwrites_ = false;           // some states are taken to be written over
 };
 
 void count_call(CallFrame& frame) {
@@ -288,6 +286,7 @@ void call_through_copies(const Program& program, CallFrame& frame,
 
 void call_into(const Program& program, std::span<const ArrayView> inputs,
                std::span<const MutableArrayView> outputs, const Moment* moment) {
+  const RunningCall running(program.name);
   const TakingDumps taking(program.dumps.get());
   const FrameLease lease(program.frames, program);
   CallFrame& frame = *lease;
@@ -311,6 +310,7 @@ void call_into(const Program& program, std::span<const ArrayView> inputs,
 
 std::vector<Array> call(const Program& program, std::span<const ArrayView> inputs,
                         const Moment* moment) {
+  const RunningCall running(program.name);
   const TakingDumps taking(program.dumps.get());
   const FrameLease lease(program.frames, program);
   CallFrame& frame = *lease;

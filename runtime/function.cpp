@@ -161,7 +161,8 @@ Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
 
 std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where where) const try {
   return at_line(where, [&] {
-    const Impl& impl = require_made(impl_);
+    const std::shared_ptr<const Impl> kept = impl_;  // a print sink may drop the last handle
+    const Impl& impl = require_made(kept);
     const bool any = std::find(impl.sparse.begin(), impl.sparse.end(), true) != impl.sparse.end();
     if (any) {
       const std::vector<Feed> feeds(inputs.begin(), inputs.end());
@@ -181,7 +182,8 @@ std::vector<Array> Function::operator()(std::initializer_list<Feed> inputs, Wher
 
 std::vector<Array> Function::call_with_feeds(std::span<const Feed> inputs, Where where) const try {
   return at_line(where, [&] {
-    const Impl& impl = require_made(impl_);
+    const std::shared_ptr<const Impl> kept = impl_;  // a print sink may drop the last handle
+    const Impl& impl = require_made(kept);
     return call_with(impl, expanded(impl, inputs));
   });
 } catch (const std::bad_alloc&) {
@@ -199,7 +201,8 @@ std::vector<Array> Function::call_with_feeds(std::span<const SparseArray> inputs
 void Function::call_into(std::span<const ArrayView> inputs,
                          std::span<const MutableArrayView> outputs, Where where) const try {
   at_line(where, [&] {
-    runtime::call_into(require_made(impl_).programs, inputs, outputs);
+    const std::shared_ptr<const Impl> kept = impl_;  // a print sink may drop the last handle
+    runtime::call_into(require_made(kept).programs, inputs, outputs);
   });
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("call_into", where);
@@ -224,6 +227,7 @@ const std::string& Function::name() const { return require_made(impl_).programs.
 const std::string& Function::backend() const { return require_made(impl_).backend; }
 
 FunctionStats Function::stats() const try {
+  const Call call("stats", {});
   const runtime::StagedProgram& programs = require_made(impl_).programs;
   FunctionStats stats = stats_of(*programs.last);
   for (const runtime::ProgramStage& stage : programs.stages) {

@@ -4,8 +4,8 @@
 namespace kiln::runtime {
 
 Moment::Moment(std::span<VariableStorage* const> variables,
-               std::span<VariableStorage* const> writers) {
-  for (VariableStorage* writer : writers) locks_.emplace_back(writer->writer);
+               std::span<VariableStorage* const> writers, std::string_view function)
+    : locks_(writers, function) {
   std::vector<VersionRef> values(variables.size());
   VariableStorage::snapshot(variables, values);
   for (std::size_t i = 0; i < variables.size(); ++i) {

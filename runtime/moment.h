@@ -12,8 +12,10 @@ namespace kiln::runtime {
 
 class Moment {
  public:
-  /// Waits for others that write the same variables. `writers` are in id order.
-  Moment(std::span<VariableStorage* const> variables, std::span<VariableStorage* const> writers);
+  /// Waits for others that write the same variables. `writers` are in id order; they and `function`
+  /// outlive this.
+  Moment(std::span<VariableStorage* const> variables, std::span<VariableStorage* const> writers,
+         std::string_view function);
   Moment(const Moment&) = delete;
   Moment& operator=(const Moment&) = delete;
   ~Moment() = default;
@@ -22,7 +24,7 @@ class Moment {
   const VersionRef& value_of(const VariableStorage& variable) const;
 
  private:
-  std::vector<std::unique_lock<std::mutex>> locks_;  // released after the values
+  WriterLocks locks_;  // released after the values
   std::unordered_map<const VariableStorage*, VersionRef> values_;
 };
 

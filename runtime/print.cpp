@@ -8,6 +8,8 @@
 
 #include <kiln/error.h>
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <cstring>
 #include <iostream>
@@ -52,6 +54,8 @@ void write(const std::string& line) {
     throw OutOfMemory("print_tensor", "", "no memory in the print sink");
   } catch (const std::exception& thrown) {
     fail(text("an exception: ", thrown.what()));
+  } catch (const ::abi::__forced_unwind&) {  // pthread_exit: must go on
+    throw;
   } catch (...) {
     fail("something that is no std::exception");
   }

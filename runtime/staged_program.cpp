@@ -90,14 +90,14 @@ StagedProgram compile_staged(const Graph& graph, const std::string& name,
 void call_into(const StagedProgram& staged, std::span<const ArrayView> inputs,
                std::span<const MutableArrayView> outputs) {
   if (staged.stages.empty()) return call_into(*staged.last, inputs, outputs);
-  const Moment moment(staged.variables, staged.last->writers);
+  const Moment moment(staged.variables, staged.last->writers, staged.last->name);
   const std::vector<Array> found = run_stages(staged, inputs, moment);
   call_into(*staged.last, with_arrays(inputs, found), outputs, &moment);
 }
 
 std::vector<Array> call(const StagedProgram& staged, std::span<const ArrayView> inputs) {
   if (staged.stages.empty()) return call(*staged.last, inputs);
-  const Moment moment(staged.variables, staged.last->writers);
+  const Moment moment(staged.variables, staged.last->writers, staged.last->name);
   const std::vector<Array> found = run_stages(staged, inputs, moment);
   return call(*staged.last, with_arrays(inputs, found), &moment);
 }

@@ -34,8 +34,8 @@ Variable make_variable(Array value, const std::string& name, Constraint constrai
   attrs.id = next.fetch_add(1, std::memory_order_relaxed);
   attrs.type = type_of(value);
   attrs.name = scoped_name(name);
-  attrs.state.state =
-      std::make_shared<VariableStorage>(attrs.id, std::move(value), std::move(constraint));
+  attrs.state.state = std::make_shared<VariableStorage>(attrs.id, attrs.name, std::move(value),
+                                                        std::move(constraint));
   return Variable(wrap(ir::make(ir::Op::Variable, std::move(attrs), {}), name));
 }
 
@@ -303,7 +303,8 @@ void set_value(const Tensor& x, const Array& value, Where where) try {
   VariableStorage& target = storage(x, "x");
   Array fits = fitted(value_of(x, "x").type(), value);
   runtime::VersionRef version(new runtime::Version(std::move(fits)));
-  const std::lock_guard writer(target.writer);
+  VariableStorage* const written = &target;
+  const runtime::WriterLocks locks({&written, 1}, "set_value", "x");
   {
     const std::unique_lock lock(VariableStorage::publish_mutex());
     target.publish(version);
@@ -326,8 +327,9 @@ void batch_set_value(const std::vector<std::pair<Tensor, Array>>& tuples, Where 
     runtime::VersionRef version(new runtime::Version(std::move(fits)));
     values.insert_or_assign(target.id, std::pair{&target, std::move(version)});
   }
-  std::vector<std::unique_lock<std::mutex>> writers;
-  for (auto& [id, entry] : values) writers.emplace_back(entry.first->writer);
+  std::vector<VariableStorage*> written;
+  for (const auto& [id, entry] : values) written.push_back(entry.first);
+  const runtime::WriterLocks locks(written, "batch_set_value", "tuples");
   {
     const std::unique_lock lock(VariableStorage::publish_mutex());
     for (auto& [id, entry] : values) entry.first->publish(entry.second);

@@ -1,7 +1,9 @@
 // Versions, their copies at backends, and the one lock under which they are read and published.
 #include "runtime/variable_state.h"
 
+#include "core/types/text.h"
 #include "runtime/array_memory.h"
+#include "runtime/caller.h"
 
 #include <kiln/error.h>
 
@@ -86,8 +88,12 @@ void Version::put_buffer(Buffer buffer) { *copies_.front() = std::move(buffer); 
 
 // ---- VariableStorage ----
 
-VariableStorage::VariableStorage(std::int64_t id, Array value, Constraint constraint)
-    : id(id), constraint(std::move(constraint)), current_(new Version(std::move(value))) {}
+VariableStorage::VariableStorage(std::int64_t id, std::string name, Array value,
+                                 Constraint constraint)
+    : id(id),
+      name(std::move(name)),
+      constraint(std::move(constraint)),
+      current_(new Version(std::move(value))) {}
 
 std::shared_mutex& VariableStorage::publish_mutex() {
   static auto* mutex = new std::shared_mutex;  // never destroyed: variables may be static objects
@@ -112,8 +118,11 @@ void VariableStorage::await_whole(Lock& lock, std::span<VariableStorage* const> 
   const auto is_whole = [](const VariableStorage* variable) { return !variable->overwritten_; };
   while (!std::all_of(variables.begin(), variables.end(), is_whole)) {
     if (forks_of_overwrites != fork_count()) {
-      throw BackendError("", "", "a variable was being written when the process forked; start a "
-                                 "new program instead of forking");
+      const Caller caller = Caller::of();
+      throw BackendError(caller.function, "",
+                         "a variable was being written when the process forked; start a new "
+                         "program instead of forking",
+                         caller.where);
     }
     whole_again().wait(lock);
   }
@@ -156,6 +165,38 @@ VersionRef VariableStorage::take_spare(const InstancePtr& instance, DType dtype,
   VersionRef version = reusable ? std::move(spare_) : VersionRef(new Version);
   version->prepare(instance, dtype, dims);
   return version;
+}
+
+// ---- WriterLocks ----
+
+namespace {
+
+/// The innermost of this thread: a print sink of a running call may begin another one.
+thread_local const WriterLocks* t_writers = nullptr;
+
+}  // namespace
+
+WriterLocks::WriterLocks(std::span<VariableStorage* const> variables, std::string_view holder,
+                         const char* argument)
+    : variables_(variables), holder_(holder), outer_(t_writers) {
+  for (const WriterLocks* held = outer_; held != nullptr; held = held->outer_) {
+    for (const VariableStorage* one : held->variables_) {
+      if (std::find(variables.begin(), variables.end(), one) == variables.end()) continue;
+      const Caller caller = Caller::of();
+      throw ValueError(caller.function, argument,
+                       text(one->name.empty() ? "a variable" : text("variable '", one->name, "'"),
+                            " cannot be written within the call of ", held->holder_,
+                            ", which updates it: a print sink may only read it"),
+                       caller.where);
+    }
+  }
+  for (VariableStorage* one : variables) one->writer_.lock();
+  t_writers = this;
+}
+
+WriterLocks::~WriterLocks() {
+  t_writers = outer_;
+  for (VariableStorage* one : variables_) one->writer_.unlock();
 }
 
 VariableStorage& storage_of(const ir::Value& variable) {

@@ -1,8 +1,8 @@
 // The state behind a Variable node: one authoritative value with a version, and copies at backends
 // made when needed. Invariants: a published version is never written again while anyone refers to
 // it; all versions are published and read together under one process-wide lock, so that a snapshot
-// of several variables is of one moment; `writer` is held by whoever is computing a new value (in
-// id order). A value that was replaced stays as the spare, whose buffer the next update writes, so
+// of several variables is of one moment; WriterLocks are held by whoever is computing a new
+// value. A value that was replaced stays as the spare, whose buffer the next update writes, so
 // that steady training allocates nothing and a failed call leaves the old value untouched. Where a
 // backend can leave it so, too, and nobody else refers to the value, it is written over instead:
 // half the memory to go through. Snapshots wait for it meanwhile.
@@ -19,6 +19,8 @@
 #include <mutex>
 #include <shared_mutex>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace kiln::runtime {
@@ -107,23 +109,21 @@ struct Overwrite {
 
 class VariableStorage : public ir::VariableState {
  public:
-  VariableStorage(std::int64_t id, Array value, Constraint constraint);
+  VariableStorage(std::int64_t id, std::string name, Array value, Constraint constraint);
 
   const std::int64_t id;
+  const std::string name;  // empty for none
   const Constraint constraint;
-  /// Held from reading the old value to publishing the new one.
-  std::mutex writer;
-
   /// The value as an array; copies it from a backend when it is there alone.
   Array read();
 
-  /// Somewhere to write the next value at that backend. REQUIRES: writer held.
+  /// Somewhere to write the next value at that backend. REQUIRES: WriterLocks of it.
   VersionRef take_spare(const InstancePtr& instance, DType dtype, Dims dims);
-  /// Keeps a version that is not current for take_spare. REQUIRES: writer held.
+  /// Keeps a version that is not current for take_spare. REQUIRES: WriterLocks of it.
   void keep_spare(VersionRef version) { spare_ = std::move(version); }
 
   /// Makes `version` current, which holds the replaced one afterwards.
-  /// REQUIRES: writer held, and publish_mutex() exclusively.
+  /// REQUIRES: WriterLocks of it, and publish_mutex() exclusively.
   void publish(VersionRef& version) { std::swap(current_, version); }
 
   /// Guards the current value of every variable: shared for reading, exclusive for publishing.
@@ -140,12 +140,34 @@ class VariableStorage : public ir::VariableState {
   static void overwrites_ended();
 
  private:
+  friend class WriterLocks;
   template <class Lock>
   static void await_whole(Lock& lock, std::span<VariableStorage* const> variables);
 
   VersionRef current_;        // guarded by publish_mutex()
   bool overwritten_ = false;  // guarded by it, too: its buffer is being written
-  VersionRef spare_;    // guarded by writer; what others still refer to is not reused
+  VersionRef spare_;          // guarded by writer_; what others still refer to is not reused
+  std::mutex writer_;
+};
+
+/// The right to write some variables, from reading their old values to publishing the new ones. The
+/// objects of one thread are destroyed in reverse order.
+class WriterLocks {
+ public:
+  /// Waits for other threads that have it. REQUIRES: `variables` are in id order, so that two
+  /// threads cannot wait for each other; they and `holder`, the function that writes, outlive this.
+  /// ValueError, which names `argument`, where this thread has the right to one of them already: it
+  /// would wait for itself.
+  WriterLocks(std::span<VariableStorage* const> variables, std::string_view holder,
+              const char* argument = "");
+  ~WriterLocks();
+  WriterLocks(const WriterLocks&) = delete;
+  WriterLocks& operator=(const WriterLocks&) = delete;
+
+ private:
+  const std::span<VariableStorage* const> variables_;
+  const std::string_view holder_;
+  const WriterLocks* const outer_;
 };
 
 /// The storage behind a Variable node. REQUIRES: the node is a variable made by this process.

@@ -3,7 +3,11 @@
 #include "tests/error_text.h"
 #include "tests/k/row.h"
 #include "tests/misuse.h"
+#include "tests/scratch.h"
 
+#include <pthread.h>
+
+#include <functional>
 #include <iostream>
 #include <mutex>
 #include <set>
@@ -92,6 +96,100 @@ TEST_CASE("what a sink throws is an error of the call, and no variable changes",
   const ScopedSink quiet([](std::string_view) {});
   CHECK(f({one})[0] == Array{2.f});
   CHECK(get_value(w) == Array(4.f));
+}
+
+TEST_CASE("a sink cannot write a variable that its call updates", "[k]") {
+  const Variable w = variable(Array(2.f), {.name = "w"}), free = variable(Array(0.f));
+  const Tensor x = placeholder({.shape = {None}});
+  const Function f = printing(x, w);
+  const Function other =
+      function({}, {w + 1.0},
+               {.updates = {update_add(w, 1.0)}, .name = "other", .backend = tested_backend()});
+  const testing::Scratch scratch;
+  const std::string path = scratch.path("w.safetensors");
+  save_weights(path, {w});
+  const std::string fact =
+      "variable 'w' cannot be written within the call of f, which updates it: "
+      "a print sink may only read it";
+  const std::vector<std::pair<std::string, std::function<void()>>> rows = {
+      {"set_value", [&] { set_value(w, Array(9.f)); }},
+      {"batch_set_value",
+       [&] {
+         batch_set_value({{free, Array(1.f)}, {w, Array(9.f)}});
+       }},
+      {"load_weights", [&] { load_weights(path, {w}); }},
+      {"f", [&] { f({Array{1.f}}); }},
+      {"other", [&] { other(); }},
+  };
+  for (const auto& [name, write] : rows) {
+    INFO(name);
+    const std::function<void()>& action = write;
+    const ScopedSink sink([&action](std::string_view) { action(); });
+    const std::string got = testing::error_of<ValueError>([&] { f({Array{1.f}}); });
+    CHECK_THAT(got, Catch::Matchers::StartsWith(name + ": " + fact));
+    CHECK_THAT(got, Catch::Matchers::ContainsSubstring("print_sink_test.cpp:"));
+    CHECK(get_value(w) == Array(2.f));
+    CHECK(get_value(free) == Array(0.f));
+  }
+  Array read;
+  const ScopedSink sink([&](std::string_view) {
+    read = get_value(w);
+    set_value(free, Array(5.f));
+  });
+  f({Array{1.f}});
+  CHECK(read == Array(2.f));
+  CHECK(get_value(free) == Array(5.f));
+  CHECK(get_value(w) == Array(4.f));
+}
+
+TEST_CASE("a sink may drop the last handle of the function that prints", "[k]") {
+  const Tensor x = placeholder({.shape = {None}});
+  Function f;
+  const ScopedSink sink([&](std::string_view) { f = {}; });
+  const auto make = [&] {
+    const Variable w = variable(Array(2.f));
+    f = printing(x, w);
+  };
+  make();
+  CHECK(f({Array{1.f, 2.f}})[0] == Array{2.f, 3.f});
+  CHECK_THROWS_AS(f({Array{1.f, 2.f}}), ValueError);
+  make();
+  CHECK(f({Feed(Array{1.f, 2.f})})[0] == Array{2.f, 3.f});
+  make();
+  const Array fed{1.f, 2.f};
+  const ArrayView input = fed.as_view();
+  std::vector<float> result(2);
+  const MutableArrayView output{DType::Float32, result.data(), fed.dims()};
+  f.call_into({&input, 1}, {&output, 1});
+  CHECK(result == std::vector<float>{2, 3});
+}
+
+TEST_CASE("a thread that is cancelled while a sink prints ends after its call", "[k]") {
+  struct Cancelled {
+    Function f;
+    bool has_printed = false, has_returned = false;
+  } state;
+  const Tensor x = placeholder({.shape = {None}});
+  state.f = printing(x, variable(Array(2.f)));
+  const ScopedSink sink([&](std::string_view) {
+    ::pthread_cancel(::pthread_self());
+    ::pthread_testcancel();
+    state.has_printed = true;
+  });
+  pthread_t thread;
+  const auto run = [](void* argument) -> void* {
+    Cancelled& own = *static_cast<Cancelled*>(argument);
+    own.f({Array{1.f}});
+    own.has_returned = true;
+    ::pthread_testcancel();
+    return nullptr;
+  };
+  REQUIRE(::pthread_create(&thread, nullptr, run, &state) == 0);
+  void* result = nullptr;
+  REQUIRE(::pthread_join(thread, &result) == 0);
+  CHECK(result == PTHREAD_CANCELED);
+  CHECK(state.has_printed);
+  CHECK(state.has_returned);
 }
 
 TEST_CASE("threads print whole texts to one sink while it is replaced", "[k][concurrency]") {
