@@ -1,10 +1,17 @@
 # Sourced by the scripts beside it: packages and the build.
+kiln_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# kiln_require_packages NAME...: installs what is missing when that is allowed, else prints the
+# kiln_packages PURPOSE: prints the Debian packages of third_party/debian-packages.txt for it.
+kiln_packages() {
+  awk -v purpose="$1" '$1 == purpose {print $2}' "$kiln_root/third_party/debian-packages.txt"
+}
+
+# kiln_require_packages PURPOSE: installs its missing packages when that is allowed, else prints the
 # line that does it and ends with status 1.
 kiln_require_packages() {
-  local missing=() name
-  for name in "$@"; do
+  local missing=() name names
+  names=$(kiln_packages "$1") || return
+  for name in $names; do
     dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q 'install ok installed' ||
       missing+=("$name")
   done
