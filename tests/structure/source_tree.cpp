@@ -12,7 +12,8 @@ bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(
 }  // namespace
 
 const fs::path kRoot = KILN_SOURCE_DIR;
-const std::vector<std::string> kTrees{"core", "runtime", "backends", "tools", "tests"};
+const std::vector<std::string> kTrees{"core",  "runtime", "backends",
+                                      "tools", "tests",   "third_party"};
 
 bool is_source(const fs::path& path) {
   const std::string extension = path.extension().string();
