@@ -4,6 +4,7 @@
 #include "backends/codegen/check_sizes.h"
 #include "backends/codegen/in_place.h"
 #include "backends/codegen/passes.h"
+#include "backends/codegen/plan_verify.h"
 #include "backends/codegen/sized_plans.h"
 #include "core/module/read.h"
 #include "core/ops/make.h"
@@ -65,6 +66,7 @@ class CompiledExecutable final : public sdk::Executable {
     times_.lap("updates in place");
     dumps_.program(program_);
     for (const BuiltKernel& built : program_.kernels) verify(built.kernel);
+    verify(program_.plan, program_.kernels);
     functions_ = target.compile(program_.kernels, keep_alive_, dumps_, times_);
     dumps_.compile_times(times_);
     if (dumps_.wanted("timings")) call_times_.want();

@@ -215,7 +215,8 @@ class Fuser {
     }
   }
 
-  /// Where the reads of a node lead, which become those of comparisons that are made again.
+  /// Where the reads of a node lead. A value that is computed where it is used is not read itself:
+  /// what it is computed from is.
   std::vector<View> follow(std::vector<Read>& reads) const {
     std::vector<View> views;
     for (std::size_t i = 0; i < reads.size(); ++i) {
@@ -223,10 +224,11 @@ class Fuser {
       views.push_back(read.memory ? View{read.value, read.map}
                                   : trace(read.value, read.map, names_, fusion_.out));
       const View from = views.back();
-      if (recomputed_.count(from.source.node.get()) == 0) continue;
-      const bool is_dense = fusion_.out.dense.count(from.source) != 0;
-      if (is_dense) continue;
+      const bool is_inlined = fusion_.out.free.count(from.source.node.get()) != 0 &&
+                              fusion_.out.dense.count(from.source) == 0;
+      if (!is_inlined) continue;
       for (const Value& operand : from.source.node->operands) {
+        if (operand.node->op == Op::Constant && operand.rank() == 0) continue;  // in the code
         reads.push_back({operand, operand.rank() == 0 ? IndexMap{} : from.map});
       }
     }

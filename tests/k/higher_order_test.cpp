@@ -259,6 +259,37 @@ TEST_CASE("a fold over an unknown number of elements needs one at the call", "[k
   }
 }
 
+TEST_CASE("a value of sizes alone is written before kernels that read it", "[k]") {
+  const Tensor x = placeholder({.shape = {None}, .dtype = "float32"});
+  const auto add = [](const Tensor& a, const Tensor& e) { return a + e; };
+  const Tensor twice = 2 * cast(shape(x)[0], "float32");
+  const Tensor start = sum(x) * (twice + 1);
+  const std::vector<Tensor> outputs{foldl(add, x, {.initializer = start}), twice,
+                                    foldl(add, x, {.initializer = twice}), x * (twice + 3)};
+  const Function f = function({x}, outputs, {.backend = tested_backend()});
+  const std::vector<Array> y = f({Array{1.f, 2.f, 3.f}});
+  CHECK(y[0] == Array(48.f));
+  CHECK(y[1] == Array(6.f));
+  CHECK(y[2] == Array(12.f));
+  CHECK(y[3] == Array{9.f, 18.f, 27.f});
+}
+
+TEST_CASE("a value of constants alone is written before kernels that read it", "[k]") {
+  const Tensor x = placeholder({.shape = {}, .dtype = "float64"}),
+               u = placeholder({.shape = {1, 1}, .dtype = "float64"});
+  const Tensor power = foldl([](const Tensor& a, const Tensor&) { return a * a; },
+                             constant({0., 1.}, {.dtype = "float64"}), {.initializer = x});
+  const Tensor slope = gradients(sum(x * x * u - power), {x})[0];
+  const Tensor curvature = gradients(slope * 0.5, {x})[0];
+  for (const bool optimize : {true, false}) {
+    const Function f = function({x, u}, {slope, curvature},
+                                {.backend = tested_backend(), .optimize = optimize});
+    const std::vector<Array> y = f({Array(0.5), Array{{2.}}});
+    CHECK(y[0] == Array(1.5));
+    CHECK(y[1] == Array(0.5));
+  }
+}
+
 TEST_CASE("draws inside of map_fn differ from element to element and call to call", "[k]") {
   const Tensor x = placeholder({.shape = {None}});
   const Tensor y = map_fn([](const Tensor& e) { return e + random_uniform({}, {.seed = 3}); }, x);
