@@ -1,10 +1,11 @@
 // Evaluates every size of a plan once, prepares products, and gives temporaries their places.
 #include "backends/codegen/binding.h"
 
-#include "backends/abi/kiln_backend_sdk.h"
 #include "backends/codegen/place_tensors.h"
 #include "backends/codegen/source.h"
 #include "core/types/text.h"
+
+#include <kiln/error.h>
 
 #include <algorithm>
 
@@ -25,9 +26,9 @@ constexpr std::int64_t kLaneBlock = 64;
 std::int64_t checked_product(std::int64_t a, std::int64_t b, const ir::Node* node) {
   std::int64_t result = 0;
   if (__builtin_mul_overflow(a, b, &result) || result > INT64_MAX - kAlignment) {
-    throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
-                       text("a tensor has more bytes than 63 bits count",
-                            node ? " (" + source_of(*node) + ")" : ""));
+    throw SizeFailure(KILN_CODE_RESOURCE_EXHAUSTED,
+                      text("a tensor has more bytes than 63 bits count",
+                           node ? " (" + source_of(*node) + ")" : ""));
   }
   return result;
 }
@@ -337,13 +338,13 @@ class Binder {
     use.consts = static_cast<int>(attrs.consts);
     const std::int64_t rows = step.sharding ? evaluate_(step.sharding->rows) : 0;
     const std::int64_t groups = std::min(rows / kGroupRows, kMostGroups);
-    const bool runs = ir::first_failure(step.body->guards, evaluate_).empty();
-    if (!runs || groups < 2 || group_) return add_body(*step.body, bound, use);
+    if (groups < 2 || group_) return add_body(*step.body, bound, use);
     for (std::int64_t g = 0; g < groups; ++g) {
       const RowGroup group{rows * g / groups, rows * (g + 1) / groups, &step.sharding->scales};
       use.group = &group;
       if (g > 0) use.first = bound.bodies[0].get();
       add_body(*step.body, bound, use);
+      if (bound.bodies[0]->failure) return;
     }
   }
 
@@ -369,14 +370,17 @@ class Binder {
     bound.body_offsets.push_back(0);
   }
 
-  /// A body that cannot run with these sizes fails when it is entered, which may never be.
+  /// Binds a body. If these sizes make that fail, the error is stored and thrown when the body is
+  /// entered. Other failures are thrown: the next call tries again.
   std::unique_ptr<BoundPlan> bind_body(const Plan& body, const PlanUse& use) const {
-    const std::string failure = ir::first_failure(body.guards, evaluate_);
-    if (!failure.empty()) return failing({KILN_CODE_INVALID_ARGUMENT, failure});
     try {
+      const std::string failure = ir::first_failure(body.guards, evaluate_);
+      if (!failure.empty()) return failing({KILN_CODE_INVALID_ARGUMENT, failure});
       return bind_plan(body, kernels_, functions_, evaluate_, library_, use);
-    } catch (const sdk::Failure& error) {
+    } catch (const SizeFailure& error) {
       return failing({error.code(), error.what()});
+    } catch (const ValueError& error) {
+      return failing({KILN_CODE_INVALID_ARGUMENT, error.message()});
     }
   }
 

@@ -2,6 +2,7 @@
 // Immutable once made; runs share it.
 #pragma once
 
+#include "backends/abi/kiln_backend_sdk.h"
 #include "backends/codegen/plan.h"
 #include "backends/codegen/plan_memory.h"
 
@@ -77,7 +78,7 @@ struct BoundStep {
   std::int64_t packed_offset = 0;          // of what they share in this one's packed memory
 };
 
-/// Why a body cannot run with some sizes.
+/// The error of entering a body that cannot be bound to the call's sizes.
 struct BindFailure {
   std::uint32_t code = 0;  // KILN_CODE_*
   std::string text;
@@ -94,8 +95,8 @@ struct ArenaBlock {
 
 struct BoundPlan {
   const Plan* plan = nullptr;
-  /// Set for a body that cannot run with these sizes: the error of entering it. `plan` is then an
-  /// empty one, and nothing else is set.
+  /// Set for a body that cannot run with these sizes: the error of entering it. `plan` is then
+  /// empty and no other member is set.
   std::optional<BindFailure> failure = {};
   std::vector<std::int64_t> bytes;    // of each slot
   std::vector<std::vector<std::int64_t>> dims;  // of each slot
@@ -126,7 +127,14 @@ struct PlanUse {
   BoundPlan* first = nullptr;
 };
 
-/// `kernels`: one per Program::kernels. Throws sdk::Failure for sizes that do not fit 63 bits.
+/// Sizes with which a plan cannot run.
+class SizeFailure : public sdk::Failure {
+ public:
+  using Failure::Failure;
+};
+
+/// `kernels`: one per Program::kernels. Throws SizeFailure for tensors that 63 bits do not count.
+/// A body that sizes keep from running does not keep the plan from it (BoundPlan::failure).
 std::unique_ptr<BoundPlan> bind_plan(const Plan& plan, const std::vector<BuiltKernel>& kernels,
                                      const std::vector<KernelFunction>& functions,
                                      const EvaluateDim& evaluate, ProductLibrary* library,

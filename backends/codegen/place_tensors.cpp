@@ -1,7 +1,6 @@
 // First and last step of every tensor, tensors written over others that die, blocks of steps.
 #include "backends/codegen/place_tensors.h"
 
-#include "backends/abi/kiln_backend_sdk.h"
 #include "backends/codegen/in_place.h"
 #include "backends/codegen/memory_report.h"
 
@@ -60,9 +59,9 @@ class Placer {
     for (const MemoryBlock& block : memory) {
       if (__builtin_add_overflow(sum, block.bytes, &sum) ||
           __builtin_add_overflow(sum, kAlignment, &sum)) {
-        throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
-                           "the temporary tensors have more bytes than 63 bits count" +
-                               largest_tensors(bound_));
+        throw SizeFailure(
+            KILN_CODE_RESOURCE_EXHAUSTED,
+            "the temporary tensors have more bytes than 63 bits count" + largest_tensors(bound_));
       }
     }
   }
@@ -75,13 +74,11 @@ class Placer {
     const Kernel& kernel = kernels_[static_cast<std::size_t>(step->kernel)].kernel;
     for (const int from : now.read) {
       const auto i = static_cast<std::size_t>(from);
-      const bool dies =
-          block_of_[i] >= 0 && lives[i].last == static_cast<int>(s) && from != slot;
+      const bool dies = block_of_[i] >= 0 && lives[i].last == static_cast<int>(s) && from != slot;
       if (!dies || bound_.bytes[i] != bound_.bytes[static_cast<std::size_t>(slot)]) continue;
-      const bool taken =
-          std::any_of(now.written.begin(), now.written.end(), [&](const int other) {
-            return other != slot && block_of_[static_cast<std::size_t>(other)] == block_of_[i];
-          });
+      const bool taken = std::any_of(now.written.begin(), now.written.end(), [&](const int other) {
+        return other != slot && block_of_[static_cast<std::size_t>(other)] == block_of_[i];
+      });
       if (!taken && writes_in_place(kernel, *step, from, slot)) return block_of_[i];
     }
     return -1;
