@@ -38,7 +38,7 @@ std::shared_ptr<const Lambda> branch_gradient(const Lambda& branch, const Grad& 
   for (std::size_t i = 0; i < dx.size(); ++i) {
     if (!dx[i]) dx[i] = ir::zeros_like(x[i]);
   }
-  return builder.close_whole(dx, branch.guards);
+  return builder.close_without_captures(dx, branch.guards);
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ class ScanGradient {
                                results_.begin() + static_cast<std::ptrdiff_t>(carry_));
     results.insert(results.end(), residuals_.begin(), residuals_.end());
     ScanAttrs attrs = attrs_;
-    attrs.body.lambda = forward_.close_whole(results, attrs_.body->guards);
+    attrs.body.lambda = forward_.close_without_captures(results, attrs_.body->guards);
     const ir::NodeRef scan = ir::make_node(ir::Op::Scan, attrs, g_.node.operands);
     for (std::size_t i = 0; i < residuals_.size(); ++i) {
       stored_.push_back({scan, static_cast<std::uint32_t>(carry_ + i)});
@@ -129,18 +129,18 @@ class ScanGradient {
     return place(ir::make_scan(closed, carry, stacked, attrs_.length, !attrs_.reverse));
   }
 
-  /// Consts of the forward body are the loop's operands here, so what stands on them alone would be
-  /// computed outside: what may fail stays inside, where it was written.
-  ir::Closing closing() const {
+  /// The forward body's consts are values outside of the backward loop, so nodes that use only them
+  /// would be hoisted; nodes that may fail stay in the body.
+  ir::CapturePolicy closing() const {
     std::vector<Value> outer(g_.x.begin(), g_.x.end());
     for (const Value& dy : g_.dy) {
       if (dy) outer.push_back(dy);
     }
-    ir::Closing closing;
+    ir::CapturePolicy closing;
     closing.is_written_inside = [is_outer = ir::reached_from(outer)](const ir::Node& node) {
       return !is_outer(node);
     };
-    closing.always_runs = less_equal(1, attrs_.length) == ir::Answer::Yes;
+    closing.always_runs = ir::has_step(attrs_.length);
     closing.guards = attrs_.body->guards;
     return closing;
   }

@@ -9,7 +9,9 @@
 namespace kiln {
 
 /// A branch: a tensor or number, or a function of no arguments that makes one. What a function
-/// makes is computed only when its branch is taken (when the condition is a scalar).
+/// makes is computed only when its branch is taken (when the condition is a scalar). Exception:
+/// sizes that are data (tensors among the entries of a shape, bounds of a range) are computed and
+/// checked before anything runs.
 class KILN_API Branch {
  public:
   Branch(const Operand& value) : value_(value), where_(value.where()) {}                // NOLINT

@@ -1,6 +1,7 @@
 // Finding captures and replacing values, both without recursion: bodies may be as deep as graphs.
 #include "core/ops/lambda_builder.h"
 
+#include "core/ir/symbol_source.h"
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
 #include "core/ops/pinned.h"
@@ -82,30 +83,36 @@ class Rebuilder {
   std::unordered_map<const Node*, NodeRef> rebuilt_;
 };
 
-/// Whether a node on which no inside node stands yet has to be inside by itself.
-bool stays_inside(const Node& node, const Closing& closing) {
-  if (is_argument(node)) return false;
+/// A call that decides sizes runs before everything that needs them. Its operands and position are
+/// those of the code around the lambda.
+bool decides_sizes(const Node& node) {
+  return node.op == Op::HostCall && !own_symbols(node).empty();
+}
+
+/// Whether a node that uses no node of the body must stay in the body.
+bool stays_inside(const Node& node, const CapturePolicy& closing) {
+  if (is_argument(node) || decides_sizes(node)) return false;
   return closing.always_runs ? def(node).reads_state : is_pinned(node);
 }
 
 /// The nodes of `order` that depend on a parameter of `scope`, or are kept inside by `closing`.
 std::unordered_set<const Node*> inside_nodes(std::span<const Node* const> order,
-                                             std::int64_t scope, const Closing& closing) {
+                                             std::int64_t scope, const CapturePolicy& closing) {
   std::unordered_set<const Node*> dependent, inside;
-  const auto stands_on = [](const Node& node, const std::unordered_set<const Node*>& nodes) {
+  const auto depends_on = [](const Node& node, const std::unordered_set<const Node*>& nodes) {
     return std::any_of(node.operands.begin(), node.operands.end(), [&](const Value& operand) {
       return nodes.count(operand.node.get()) != 0;
     });
   };
   for (const Node* node : order) {
     const bool own = node->op == Op::Parameter && node->as<ParameterAttrs>().scope == scope;
-    if (own || stands_on(*node, dependent)) {
+    if (own || depends_on(*node, dependent)) {
       dependent.insert(node);
       inside.insert(node);
       continue;
     }
     if (!closing.is_written_inside || !closing.is_written_inside(*node)) continue;
-    if (stands_on(*node, inside) || stays_inside(*node, closing)) inside.insert(node);
+    if (depends_on(*node, inside) || stays_inside(*node, closing)) inside.insert(node);
   }
   return inside;
 }
@@ -129,10 +136,10 @@ std::shared_ptr<const Lambda> make_lambda(const std::vector<Value>& results,
 
 }  // namespace
 
-Closing written_in(const Trace& trace, const Dim& length) {
-  Closing closing;
+CapturePolicy written_in(const Trace& trace, const Dim& length) {
+  CapturePolicy closing;
   closing.is_written_inside = [&trace](const Node& node) { return trace.contains(node); };
-  closing.always_runs = less_equal(1, length) == Answer::Yes;
+  closing.always_runs = has_step(length);
   return closing;
 }
 
@@ -146,7 +153,7 @@ LambdaBuilder::LambdaBuilder(std::vector<Type> parameter_types) {
 
 LambdaBuilder::Closed LambdaBuilder::close(const std::vector<Value>& results,
                                            std::size_t capture_position,
-                                           const Closing& closing) const {
+                                           const CapturePolicy& closing) const {
   const auto inside = inside_nodes(topological_order(results), scope_, closing);
   Closed closed;
   const auto is_inside = [&](const Node& node) {
@@ -161,8 +168,8 @@ LambdaBuilder::Closed LambdaBuilder::close(const std::vector<Value>& results,
   return closed;
 }
 
-std::shared_ptr<const Lambda> LambdaBuilder::close_whole(const std::vector<Value>& results,
-                                                         const std::vector<Guard>& guards) const {
+std::shared_ptr<const Lambda> LambdaBuilder::close_without_captures(
+    const std::vector<Value>& results, const std::vector<Guard>& guards) const {
   return make_lambda(results, parameters_, guards, /*collects_guards=*/true);
 }
 
@@ -186,7 +193,8 @@ ClosedBranches close_branches(const std::vector<Value>& then_results, const Trac
   ClosedBranches closed;
   const auto written_in = [](const Trace& trace) {
     return [&trace](const Node& node) {
-      return is_repeated_inside(node) || (trace.contains(node) && !is_argument(node));
+      if (is_repeated_inside(node)) return true;
+      return trace.contains(node) && !is_argument(node) && !decides_sizes(node);
     };
   };
   find_captures(then_results, written_in(then_trace), closed.captures);

@@ -10,24 +10,25 @@
 
 namespace kiln::ir {
 
-/// How a lambda is closed over values that do not depend on its parameters.
-struct Closing {
-  /// Whether such a node was written in the body. A pinned one (pinned.h) then stays inside, with
-  /// all that was written on top of it. Empty: none was.
+/// Which values that do not depend on its parameters a lambda computes itself; it captures the
+/// others.
+struct CapturePolicy {
+  /// Whether the body created the node. A pinned node (pinned.h) that it created, and the users of
+  /// it that it created, stay in the body. Empty: none was.
   std::function<bool(const Node&)> is_written_inside = {};
-  /// The body runs whenever the op that has it does (a loop of at least one step), so that what may
-  /// fail may as well run before it. Nodes that read state stay inside all the same.
+  /// The body runs at least once whenever its op runs (a loop of length >= 1), so nodes that may
+  /// fail can be hoisted. Nodes that read state never are.
   bool always_runs = false;
-  /// Guards of the lambda beside those of its nodes, before them.
+  /// Further guards of the lambda, checked before those of its nodes.
   std::vector<Guard> guards = {};
-  /// Whether the guards of the nodes are collected. A pass, whose nodes hold by the guards of what
-  /// they replace, leaves them out.
+  /// Whether the nodes' guards become the lambda's. False in passes: rewritten nodes are covered by
+  /// the guards of the nodes that they replace.
   bool collects_guards = true;
 };
 
 /// The closing of a loop of `length` steps whose body `trace` recorded. REQUIRES: `trace` lives as
 /// long.
-Closing written_in(const Trace& trace, const Dim& length);
+CapturePolicy written_in(const Trace& trace, const Dim& length);
 
 /// A fresh set of parameters: no other builder's values depend on them.
 class LambdaBuilder {
@@ -45,11 +46,12 @@ class LambdaBuilder {
   /// outside and captured, except for what `closing` keeps inside, and for constants, DimSize and
   /// broadcasts that cannot fail, which are repeated inside.
   Closed close(const std::vector<Value>& results, std::size_t capture_position,
-               const Closing& closing = {}) const;
-  /// Closes over `results` and everything that they depend on, and captures nothing: for bodies
-  /// made from those of closed lambdas. `guards` come before those of the nodes.
-  std::shared_ptr<const Lambda> close_whole(const std::vector<Value>& results,
-                                            const std::vector<Guard>& guards) const;
+               const CapturePolicy& closing = {}) const;
+  /// Closes over `results` without captures, for lambdas derived from closed ones. `guards` come
+  /// before those of the nodes. REQUIRES: the results depend on constants and this builder's
+  /// parameters alone.
+  std::shared_ptr<const Lambda> close_without_captures(const std::vector<Value>& results,
+                                                       const std::vector<Guard>& guards) const;
 
  private:
   std::int64_t scope_;
@@ -66,8 +68,8 @@ struct ClosedBranches {
   std::shared_ptr<const Lambda> then_branch, else_branch;
   std::vector<Value> captures;
 };
-/// The nodes that a branch's trace has are computed inside it; all other values, and arguments and
-/// variables, are captured.
+/// Nodes recorded in a branch's trace are computed in the branch: it may not run, so that none is
+/// hoisted. All other values, arguments, variables and host calls that decide sizes are captured.
 ClosedBranches close_branches(const std::vector<Value>& then_results, const Trace& then_trace,
                               const std::vector<Value>& else_results, const Trace& else_trace);
 

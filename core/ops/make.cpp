@@ -40,7 +40,7 @@ void check_dtype(Op op, Inference& inference) {
   inference.type_error(text(d.name, " does not take ", dtype));
 }
 
-/// Modules (core/module/module.h) and arrays hold no type of a higher rank.
+/// Rank limit of modules (core/module/module.h) and Arrays.
 constexpr int kMaxRank = 64;
 
 void check_ranks(const Inference& inference, const std::vector<Type>& types) {
@@ -116,9 +116,16 @@ std::vector<Guard> guards_of(const Node& node) {
   return guards;
 }
 
+bool has_step(const Dim& length) { return less_equal(1, length) == Answer::Yes; }
+
 std::vector<Guard> collect_guards(std::span<const Value> roots) {
   std::vector<Guard> guards;
-  for (const Node* node : topological_order(roots)) add_guards(guards, guards_of(*node));
+  for (const Node* node : topological_order(roots)) {
+    add_guards(guards, guards_of(*node));
+    if (node->op != Op::Scan) continue;
+    const auto& attrs = node->as<ScanAttrs>();
+    if (has_step(attrs.length)) add_guards(guards, attrs.body->guards);
+  }
   return guards;
 }
 

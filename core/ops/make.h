@@ -12,15 +12,17 @@ NodeRef make_node(Op op, Attrs attrs, std::vector<Value> operands);
 /// The single result of make_node.
 Value make(Op op, Attrs attrs, std::vector<Value> operands);
 
-/// The guards that the node's type rule leaves. Those of its lambdas are in the lambdas.
+/// The guards that the node's type rule emits, without those of its lambdas.
 std::vector<Guard> guards_of(const Node& node);
-/// The guards of the nodes reached by `roots`, lambdas not entered, in topological order, without
-/// repetition.
+/// Whether a loop of `length` steps has at least one in every call.
+bool has_step(const Dim& length);
+/// The guards of the nodes reached by `roots`, in topological order, without repetition. Those of a
+/// lambda are left to it, except for a loop that has a step: its body's are true of the code around
+/// it, too, which passes may move nodes of the body to.
 std::vector<Guard> collect_guards(std::span<const Value> roots);
 
-/// Records which nodes a piece of the program asks for, whether make_node makes them or finds them
-/// interned. So the nodes that a user's function wrote are known independently of what other code
-/// wrote before.
+/// Records the nodes requested from make_node while a Scope lives, new or interned, so that what a
+/// user's function created does not depend on what was interned before it ran.
 class Trace {
  public:
   /// While it lives, `trace` records the nodes that this thread asks for. Scopes nest; every

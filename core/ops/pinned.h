@@ -1,15 +1,15 @@
-// Which nodes must run only where the program asks for them: not outside of a branch that is not
-// taken, nor outside of a loop of no steps.
+// Pinned nodes: those that must not run speculatively, where the branch or the loop body that holds
+// them might not.
 #pragma once
 
 #include "core/ops/op.h"
 
 namespace kiln::ir {
 
-/// Whether a node must stay in the lambda that wrote it although all of its operands exist outside.
-/// True for nodes that may end a call with an error (they have guards, or read or write at indices
-/// that are data), that read state (random draws, host calls), or that have a lambda with guards or
-/// with such a node. Follows from the op's definition: its type rule, lowering class and flags.
+/// Whether a node must not be hoisted out of its lambda although its operands are available
+/// outside: it can fail (guards, or indices that are data), reads state (random draws, host calls),
+/// or holds a lambda with guards or with such a node. Derived from the OpDef: its type rule,
+/// lowering class and reads_state.
 bool is_pinned(const Node& node);
 
 }  // namespace kiln::ir

@@ -103,7 +103,7 @@ ir::NodeRef put_together(const ScanParts& parts) {
   std::size_t next = 1;
   for (const Value& value : parts.carry) map.emplace(value, builder.parameters()[next++]);
   for (const Value& value : parts.slices) map.emplace(value, builder.parameters()[next++]);
-  ir::Closing closing;
+  ir::CapturePolicy closing;
   closing.is_written_inside = [&](const Node& node) { return !parts.is_outer(node); };
   closing.always_runs = parts.always_runs();
   closing.guards = parts.guards;

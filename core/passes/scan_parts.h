@@ -23,11 +23,11 @@ struct ScanParts {
   ir::Dim length;
   bool reverse = false;
   std::vector<ir::Guard> guards;     // of the body
-  /// Whether a node is computed outside in any case, for an operand of the loop.
+  /// Whether an operand of the loop depends on the node, which is then computed outside anyway.
   std::function<bool(const ir::Node&)> is_outer;
 
   /// Whether there is at least one step, whatever the sizes of a call.
-  bool always_runs() const { return less_equal(1, length) == ir::Answer::Yes; }
+  bool always_runs() const { return ir::has_step(length); }
   /// What changes from step to step: the carries, the slices and the step number.
   std::vector<ir::Value> parameters() const;
   /// All body results: next, then ys.
@@ -58,8 +58,8 @@ class StepDependence {
   std::unordered_map<const ir::Node*, bool> depends_;
 };
 
-/// The nodes of a body that cannot be computed before or after a loop that may have no steps. Those
-/// that depend on the step and have indices that are data can: over no steps they read nothing.
+/// Nodes that must not be computed outside of a loop that may have no steps. Step-dependent nodes
+/// with indices that are data may: stacked over zero steps they read nothing.
 class PinnedNodes {
  public:
   /// Considers the nodes reached from the parts' results.
