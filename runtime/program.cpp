@@ -10,6 +10,7 @@
 #include "core/types/nearest.h"
 #include "core/types/text.h"
 #include "runtime/dump.h"
+#include "runtime/guard_names.h"
 
 #include <kiln/error.h>
 
@@ -127,16 +128,18 @@ ir::Graph run_passes(Program& program) {
   return passes::run_pipeline(program.user_graph, options);
 }
 
-/// Makes the checks of each call, in the names that its messages use.
+/// Makes the checks of each call. REQUIRES: the names that its messages use.
 void bind_inputs(Program& program) {
-  const ir::InputNames names(program.user_graph.inputs);
   program.guards = ir::collect_guards(program.user_graph.roots());
   program.binding = InputBinding(program.name, program.user_graph.inputs, program.guards);
 }
 
 void compile_module(Program& program, const module::Module& compiled) {
   Clock::time_point start = Clock::now();
-  const module::Encoded encoded = module::write_module(compiled);
+  const module::Encoded encoded = [&] {
+    const ir::InputNames names(program.user_graph.inputs);
+    return module::write_module(compiled);
+  }();
   CompileRequest request;
   request.module = encoded.bytes;
   for (const module::SideConstant& constant : encoded.constants) {
@@ -162,7 +165,11 @@ module::Module compile_graph(Program& program) {
   const UsualFloatState usual;
   const Clock::time_point start = Clock::now();
   if (program.dumps) dump_user_graph(program, *program.dumps);
-  bind_inputs(program);
+  {
+    const ir::InputNames names(program.user_graph.inputs);
+    program.user_graph = with_named_guards(program.user_graph);
+    bind_inputs(program);
+  }
   program.graph = run_passes(program);
   module::Module compiled = module::make_module(program.graph, program.guards, program.name);
   if (program.dumps) dump_module(program, *program.dumps);

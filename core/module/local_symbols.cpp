@@ -1,6 +1,8 @@
 // The numbering, such that a reader who gives ids in the order of numbers writes the same bytes.
 #include "core/module/local_symbols.h"
 
+#include "core/ir/input_names.h"
+
 namespace kiln::module {
 namespace {
 
@@ -46,8 +48,9 @@ ir::Dim LocalSymbols::number_symbols_of(const ir::Dim& dim) {
 void LocalSymbols::add(const ir::Symbol& symbol) {
   const std::size_t number = entries_.size();
   numbers_.emplace(symbol.id, number);
-  std::string name = names_ == Names::Unique ? unique_word(symbol.name) : symbol.name;
-  entries_.push_back({symbol.name, {static_cast<std::int64_t>(number), std::move(name)}});
+  const std::string& original = ir::InputNames::name_of(symbol);
+  std::string name = names_ == Names::Unique ? unique_word(original) : original;
+  entries_.push_back({original, {static_cast<std::int64_t>(number), std::move(name)}});
 }
 
 std::string LocalSymbols::unique_word(const std::string& name) {
