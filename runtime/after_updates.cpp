@@ -139,6 +139,10 @@ class AfterUpdates {
     bool changed = resize(next.parameters);
     next.results = rebuilt(next.results);
     changed = changed || next.results != body.lambda->results;
+    for (ir::Guard& guard : next.guards) {
+      changed = resize(guard.left) || changed;
+      changed = resize(guard.right) || changed;
+    }
     if (changed) body.lambda = std::make_shared<const ir::Lambda>(std::move(next));
     return changed;
   }

@@ -25,9 +25,10 @@ SizingFunction sizing_function(const Node& node) {
 }
 
 [[noreturn]] void refuse_inside(const ir::Origin& made) {
-  Call::value_error("", text("a size of ", made.function, " is data of a step or a branch, which "
-                             "cannot decide sizes (made at ", made.where.file, ":",
-                             made.where.line, ")"));
+  Call::value_error("", text("a size of ", made.function,
+                             " is data of a step or a branch, which "
+                             "cannot decide sizes (made at ",
+                             made.where.file, ":", made.where.line, ")"));
 }
 
 /// Bodies run at the backend, which cannot stop in the middle of one.
@@ -128,11 +129,13 @@ class Cut {
   bool speaks_of_undecided(const Node& node) const {
     if (undecided_.empty()) return false;
     bool speaks = false;
-    ir::for_each_symbol(node, [&](const ir::Symbol& symbol) {
+    const auto look = [&](const ir::Symbol& symbol) {
       const auto found = undecided_.find(symbol.id);
       speaks = speaks || (found != undecided_.end() && found->second != &node);
-    });
+    };
+    ir::for_each_symbol(node, look);
     ir::for_each_lambda(node, [&](const ir::Lambda& lambda) {
+      ir::for_each_symbol(lambda, look);
       for (const Node* inner : ir::topological_order(lambda.results)) {
         speaks = speaks || speaks_of_undecided(*inner);
       }

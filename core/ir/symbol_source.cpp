@@ -22,16 +22,17 @@ void visit_symbols(const std::vector<Item>& items, const Visit& visit) {
 template <class Other>
 void visit_symbols(const Other&, const Visit&) {}
 
-/// Nodes of lambdas are visited before the node that holds them.
-void for_each_node(std::span<const Value> roots, std::unordered_set<const Node*>& seen,
-                   const std::function<void(const Node&)>& visit) {
+/// Visits the symbols of all nodes that `seen` lacks, those of lambdas before their node's.
+void visit_graph(std::span<const Value> roots, std::unordered_set<const Node*>& seen,
+                 const Visit& visit) {
   const auto is_seen = [&](const Value& value) { return seen.count(value.node.get()) != 0; };
   for (const Node* node : topological_order(roots, is_seen)) {
     if (!seen.insert(node).second) continue;
     for_each_lambda(*node, [&](const Lambda& lambda) {
-      for_each_node(lambda.results, seen, visit);
+      visit_graph(lambda.results, seen, visit);
+      for_each_symbol(lambda, visit);
     });
-    visit(*node);
+    for_each_symbol(*node, visit);
   }
 }
 
@@ -41,6 +42,14 @@ void for_each_symbol(const Node& node, const Visit& visit) {
   visit_symbols(node.types, visit);
   for_each_field(node.attrs,
                  [&](const char*, const auto& member) { visit_symbols(member, visit); });
+}
+
+void for_each_symbol(const Lambda& lambda, const Visit& visit) {
+  visit_symbols(lambda.parameters, visit);
+  for (const Guard& guard : lambda.guards) {
+    visit_symbols(guard.left, visit);
+    visit_symbols(guard.right, visit);
+  }
 }
 
 std::vector<Symbol> own_symbols(const Node& call) {
@@ -62,12 +71,10 @@ std::vector<NodeRef> symbol_sources(std::span<const Value> roots) {
   while (!next.empty()) {
     const std::vector<Value> current = std::move(next);
     next.clear();
-    for_each_node(current, seen, [&](const Node& node) {
-      for_each_symbol(node, [&](const Symbol& symbol) {
-        if (!symbol.source || !found.insert(symbol.source->call.get()).second) return;
-        sources.push_back(symbol.source->call);
-        next.push_back(symbol.source->call->result());
-      });
+    visit_graph(current, seen, [&](const Symbol& symbol) {
+      if (!symbol.source || !found.insert(symbol.source->call.get()).second) return;
+      sources.push_back(symbol.source->call);
+      next.push_back(symbol.source->call->result());
     });
   }
   return sources;

@@ -1,7 +1,7 @@
 // Sizes that a host function decides, and which nodes speak of a size.
 #pragma once
 
-#include "core/ir/node.h"
+#include "core/ir/lambda.h"
 
 #include <functional>
 
@@ -16,6 +16,8 @@ struct SymbolSource {
 /// Calls `visit` for every symbol in the types and attributes of a node, lambdas excluded. The
 /// references hold as long as the node.
 void for_each_symbol(const Node& node, const std::function<void(const Symbol&)>& visit);
+/// The same for the parameters and guards of a lambda.
+void for_each_symbol(const Lambda& lambda, const std::function<void(const Symbol&)>& visit);
 
 /// The symbols of a HostCall's results that its operands do not have.
 std::vector<Symbol> own_symbols(const Node& call);
