@@ -47,7 +47,7 @@ std::int64_t count_elements(const std::vector<std::int64_t>& dims) {
 }
 
 void require_known(DType dtype) {
-  if (static_cast<int>(dtype) < kDTypeCount) return;
+  if (is_dtype(dtype)) return;
   throw TypeError("Array", "dtype", text("dtype ", dtype, " is not known"));
 }
 

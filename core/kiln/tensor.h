@@ -114,10 +114,12 @@ class KILN_API Operand {
 class DTypeArgument {
  public:
   DTypeArgument() = default;
-  DTypeArgument(NoneType) {}                                                // NOLINT
-  DTypeArgument(DType dtype) : name_(dtype_name(dtype)) {}                  // NOLINT
-  DTypeArgument(const char* name) : name_(name) {}                          // NOLINT
-  DTypeArgument(std::string name) : name_(std::move(name)) {}               // NOLINT
+  DTypeArgument(NoneType) {}  // NOLINT
+  DTypeArgument(DType dtype)  // NOLINT
+      : name_(is_dtype(dtype) ? std::string(dtype_name(dtype))
+                              : "DType(" + std::to_string(static_cast<int>(dtype)) + ")") {}
+  DTypeArgument(const char* name) : name_(name) {}             // NOLINT
+  DTypeArgument(std::string name) : name_(std::move(name)) {}  // NOLINT
   bool is_set() const { return name_.has_value(); }
   /// REQUIRES: is_set().
   const std::string& name() const { return *name_; }
@@ -131,13 +133,14 @@ struct NameOptions {
 };
 
 /// One entry of a shape: a size, None, or an integer scalar tensor. A function with sizes that are
-/// data, not computed from shapes, runs in stages: everything that the sizes need first.
+/// data, not computed from shapes, runs in stages: everything that the sizes need first. So a size
+/// cannot be data of a loop's step: that is a ValueError of `function`.
 class KILN_API ShapeEntry {
  public:
   template <class Integer, std::enable_if_t<std::is_integral_v<Integer>, int> = 0>
-  ShapeEntry(Integer size) : size_(static_cast<std::int64_t>(size)) {}  // NOLINT
-  ShapeEntry(NoneType) {}                                               // NOLINT
-  ShapeEntry(std::optional<std::int64_t> size) : size_(size) {}         // NOLINT
+  ShapeEntry(Integer size) : size_(static_cast<std::int64_t>(size)) {}     // NOLINT
+  ShapeEntry(NoneType) {}                                                  // NOLINT
+  ShapeEntry(std::optional<std::int64_t> size) : size_(size) {}            // NOLINT
   ShapeEntry(const Tensor& scalar) : tensor_(scalar), is_tensor_(true) {}  // NOLINT
 
   bool is_none() const { return !size_ && !is_tensor_; }
@@ -182,8 +185,8 @@ class KILN_API Shape {
 class Axes {
  public:
   Axes() = default;
-  Axes(NoneType) {}                                                             // NOLINT
-  Axes(int axis) : axes_{axis}, set_(true) {}                                   // NOLINT
+  Axes(NoneType) {}                            // NOLINT
+  Axes(int axis) : axes_{axis}, set_(true) {}  // NOLINT
   Axes(std::initializer_list<std::int64_t> axes) : axes_(axes), set_(true) {}
   Axes(std::vector<std::int64_t> axes) : axes_(std::move(axes)), set_(true) {}  // NOLINT
   bool is_set() const { return set_; }

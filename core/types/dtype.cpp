@@ -6,8 +6,7 @@
 namespace kiln {
 
 std::ostream& operator<<(std::ostream& out, DType dtype) {
-  const auto number = static_cast<int>(dtype);
-  if (number >= kDTypeCount) return out << "DType(" << number << ")";
+  if (!is_dtype(dtype)) return out << "DType(" << static_cast<int>(dtype) << ")";
   return out << dtype_name(dtype);
 }
 

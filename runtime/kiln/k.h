@@ -1,5 +1,13 @@
 // All of K: #include <kiln/k.h> and namespace K = kiln.
+// X11's macros None and Bool may be defined before or after this header: they are set aside while
+// it is read. Where they are defined, write K::NoneType(0) for K::None and "bool" for
+// K::DType::Bool. A single header of this folder is included before X11's.
 #pragma once
+
+#pragma push_macro("None")
+#pragma push_macro("Bool")
+#undef None
+#undef Bool
 
 #include <kiln/activation.h>
 #include <kiln/array.h>
@@ -32,3 +40,6 @@
 #include <kiln/update.h>
 #include <kiln/variable.h>
 #include <kiln/weights.h>
+
+#pragma pop_macro("Bool")
+#pragma pop_macro("None")

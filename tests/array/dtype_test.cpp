@@ -29,6 +29,28 @@ TEST_CASE("arrays of an unknown dtype are type errors") {
   }
 }
 
+TEST_CASE("K functions with an unknown dtype are type errors that name it") {
+  const auto wrong = static_cast<DType>(99);
+  const Tensor x = placeholder({.shape = {2}, .dtype = "float32", .name = "x"});
+  struct Row {
+    const char* function;
+    std::function<void()> call;
+  };
+  const Row rows[] = {{"cast", [&] { cast(x, wrong); }},
+                      {"zeros", [&] { zeros({2}, {.dtype = wrong}); }},
+                      {"placeholder", [&] { placeholder({.shape = {2}, .dtype = wrong}); }},
+                      {"constant", [&] { constant(1, {.dtype = wrong}); }},
+                      {"random_uniform", [&] { random_uniform({2}, {.dtype = wrong}); }},
+                      {"ones_like", [&] { ones_like(x, {.dtype = wrong}); }}};
+  for (const Row& row : rows) {
+    INFO(row.function);
+    const std::string error = error_text<TypeError>(row.call);
+    CHECK(error.find(row.function) == 0);
+    CHECK(error.find("dtype 'DType(99)' is not known") != std::string::npos);
+  }
+  CHECK(dtype_name(wrong) == "invalid");
+}
+
 TEST_CASE("views of an unknown dtype are type errors of the call") {
   const Tensor x = placeholder({.shape = {2}, .dtype = "float32", .name = "x"});
   const Function f = function({x}, {x * 2}, {.name = "f", .backend = "reference"});

@@ -48,8 +48,15 @@ inline constexpr DTypeInfo kDTypeInfo[kDTypeCount] = {
     {"float64", 8, DTypeKind::Float},
 };
 
+/// Whether `dtype` is one of the enumerators: a cast of any other number is not.
+constexpr bool is_dtype(DType dtype) { return static_cast<int>(dtype) < kDTypeCount; }
+
+/// REQUIRES: is_dtype(dtype), here and below unless said.
 constexpr const DTypeInfo& info(DType dtype) { return kDTypeInfo[static_cast<int>(dtype)]; }
-constexpr std::string_view dtype_name(DType dtype) { return info(dtype).name; }
+/// "float32"; "invalid" for what is no dtype.
+constexpr std::string_view dtype_name(DType dtype) {
+  return is_dtype(dtype) ? info(dtype).name : std::string_view("invalid");
+}
 constexpr std::size_t dtype_bytes(DType dtype) { return info(dtype).bytes; }
 constexpr bool is_float(DType dtype) { return info(dtype).kind == DTypeKind::Float; }
 constexpr bool is_integer(DType dtype) {
