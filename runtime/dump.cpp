@@ -14,15 +14,12 @@
 #include <atomic>
 #include <cstdlib>
 #include <iomanip>
-#include <locale>
-#include <sstream>
 
 namespace kiln::runtime {
 namespace {
 
 std::string milliseconds(double seconds) {
-  std::ostringstream out;
-  out.imbue(std::locale::classic());
+  TextStream out;
   out << std::fixed << std::setprecision(3) << std::setw(12) << seconds * 1e3;
   return std::move(out).str();
 }
@@ -112,8 +109,7 @@ std::optional<WantedDumps> wanted_dumps(const FunctionOptions& options, const st
     stages = stages_named(setting.substr(colon + 1), {"function", "KILN_DUMP"});
   }
   static std::atomic<int> next{0};
-  std::ostringstream folder;
-  folder.imbue(std::locale::classic());
+  TextStream folder;
   folder << directory << "/fn-" << std::setw(3) << std::setfill('0') << next.fetch_add(1) << '-'
          << file_name_of(name);
   return WantedDumps{folder.str(), stages, {"function", "KILN_DUMP"}};

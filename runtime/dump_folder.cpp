@@ -9,7 +9,6 @@
 #include <cstring>
 #include <fstream>
 #include <iomanip>
-#include <locale>
 #include <sstream>
 
 namespace kiln::runtime {
@@ -115,8 +114,7 @@ bool DumpFolder::wants(Stage stage) const {
 }
 
 void DumpFolder::write(std::size_t number, std::string_view name, std::string_view contents) const {
-  std::ostringstream file_name;
-  file_name.imbue(std::locale::classic());
+  TextStream file_name;
   file_name << std::setw(2) << std::setfill('0') << number << '-' << name;
   const fs::path path = path_ / file_name.str();
   errno = 0;

@@ -1,9 +1,9 @@
 // Laps of one clock.
 #include "backends/codegen/compile_times.h"
 
+#include "core/types/text.h"
+
 #include <iomanip>
-#include <locale>
-#include <sstream>
 
 namespace kiln::codegen {
 
@@ -24,8 +24,7 @@ std::string CompileTimes::print() const {
 }
 
 std::string in_column(double value, int width, int digits) {
-  std::ostringstream out;
-  out.imbue(std::locale::classic());
+  TextStream out;
   out << std::fixed << std::setprecision(digits) << std::setw(width) << value;
   return std::move(out).str();
 }

@@ -46,8 +46,7 @@ std::string constant(const Expression& e) {
   if (is_float(e.dtype)) {
     double value = 0;
     ir::load_real(e.dtype, bytes, &value, 1);
-    std::ostringstream out;
-    out.imbue(std::locale::classic());
+    TextStream out;
     const bool wide = e.dtype == DType::Float64;
     out.precision(wide ? std::numeric_limits<double>::max_digits10
                        : std::numeric_limits<float>::max_digits10);

@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <iomanip>
-#include <locale>
-#include <sstream>
 
 namespace kiln::codegen {
 namespace {
@@ -202,8 +200,7 @@ std::string print_memory(const Program& program) {
 }
 
 std::string print_memory(const Program& program, const BoundPlan& bound) {
-  std::ostringstream ratio;
-  ratio.imbue(std::locale::classic());
+  TextStream ratio;
   const double live = static_cast<double>(std::max(bound.live_bytes, std::int64_t{1}));
   ratio << std::fixed << std::setprecision(3)
         << (bound.arena_bytes == 0 ? 1.0 : static_cast<double>(bound.arena_bytes) / live);

@@ -5,15 +5,12 @@
 #include "core/types/text.h"
 
 #include <iomanip>
-#include <locale>
-#include <sstream>
 
 namespace kiln::codegen {
 namespace {
 
 std::string row(const StepTime& time, const StepTime& whole) {
-  std::ostringstream out;
-  out.imbue(std::locale::classic());
+  TextStream out;
   out << std::setw(10) << time.calls;
   const double mean = time.calls == 0 ? 0 : time.seconds / static_cast<double>(time.calls);
   const double share = whole.seconds == 0 ? 0 : 100 * time.seconds / whole.seconds;

@@ -5,8 +5,6 @@
 #include "core/types/text.h"
 
 #include <iomanip>
-#include <locale>
-#include <sstream>
 
 namespace kiln::reference {
 namespace {
@@ -17,8 +15,7 @@ void hand_over(const sdk::Host& host, std::string_view label, std::string_view s
 }
 
 std::string in_column(double value, int width, int digits) {
-  std::ostringstream out;
-  out.imbue(std::locale::classic());
+  TextStream out;
   out << std::fixed << std::setprecision(digits) << std::setw(width) << value;
   return std::move(out).str();
 }

@@ -6,8 +6,6 @@
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
-#include <locale>
-#include <sstream>
 #include <unordered_map>
 
 namespace kiln::module {
@@ -27,8 +25,6 @@ std::string escaped(const std::string& text) {
 
 class DotPrinter {
  public:
-  DotPrinter() { out_.imbue(std::locale::classic()); }
-
   std::string print(const ir::Graph& graph, const std::string& name) {
     out_ << "digraph \"" << escaped(name) << "\" {\n  node [shape=box, fontname=monospace];\n";
     std::vector<Value> roots = graph.inputs;
@@ -85,7 +81,7 @@ class DotPrinter {
     return out;
   }
 
-  std::ostringstream out_;
+  TextStream out_;
   std::size_t next_ = 0;
 };
 

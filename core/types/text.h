@@ -7,11 +7,20 @@
 
 namespace kiln {
 
-/// Everything that has an operator<<, joined. Independent of the global locale.
+/// A stream for a text: independent of the global locale. It throws where memory ends; by default
+/// a stream cuts its text off there.
+class TextStream : public std::ostringstream {
+ public:
+  TextStream() {
+    imbue(std::locale::classic());
+    exceptions(std::ios::badbit);
+  }
+};
+
+/// Everything that has an operator<<, joined.
 template <class... Parts>
 std::string text(const Parts&... parts) {
-  std::ostringstream out;
-  out.imbue(std::locale::classic());
+  TextStream out;
   (out << ... << parts);
   return std::move(out).str();
 }
@@ -19,8 +28,7 @@ std::string text(const Parts&... parts) {
 /// The items joined by `separator`, each through operator<<.
 template <class Range>
 std::string join_text(const Range& items, const char* separator = ", ") {
-  std::ostringstream out;
-  out.imbue(std::locale::classic());
+  TextStream out;
   const char* before = "";
   for (const auto& item : items) {
     out << before << item;

@@ -31,13 +31,15 @@ void try_all(const std::vector<Scenario>& scenarios, const std::string& backend,
 
 }  // namespace
 
-TEST_CASE("memory that ends while a graph is built") {
+TEST_CASE("allocation failures while a graph is built") {
   try_all(building_scenarios(), "reference", 0);
 }
-TEST_CASE("memory that ends in work on reference") {
+TEST_CASE("allocation failures in work on reference") {
   try_all(running_scenarios(), "reference", 0);
 }
-TEST_CASE("memory that ends in the first steps of a process", "[slow]") {
+TEST_CASE("allocation failures in the first steps of a process", "[slow]") {
   try_all(process_scenarios(), "reference", 0);
 }
-TEST_CASE("memory that ends in work on cpu", "[slow]") { try_all(running_scenarios(), "cpu", 6); }
+TEST_CASE("allocation failures in work on cpu", "[slow]") {
+  try_all(running_scenarios(), "cpu", 6);
+}
