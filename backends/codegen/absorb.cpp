@@ -180,8 +180,8 @@ class Absorber {
     makers_[at(whole.result)] = &std::get<ProductStep>(plan_.steps[s]);
   }
 
-  /// The step adds its one bias before its relu. A kernel may follow one that was fused already
-  /// (through a reshape): relu may come after either, a bias after neither.
+  /// The step adds its one bias before its relu. After an already fused kernel (reached through a
+  /// reshape) another relu may be fused, but no bias.
   static bool takes_bias(const ProductStep& product) { return product.bias < 0 && !product.relu; }
 
   static bool makes_output(const ir::Node& conv) {

@@ -17,8 +17,8 @@ struct GraphPass {
   /// `library` may be null.
   std::vector<ir::Value> (*run)(const std::vector<ir::Value>& results,
                                 const ProductLibrary* library);
-  /// Whether every element keeps its bits where each op is computed by itself (NaN payloads and
-  /// subnormals aside). Else sums are added in another order, or in another precision.
+  /// Whether results are bit-identical when every op is evaluated separately (NaN payloads and
+  /// subnormals aside). Otherwise sums may be reassociated or have another precision.
   bool keeps_bits;
   std::string_view sentence;
 };

@@ -133,7 +133,7 @@ class PlanBuilder {
   }
 
   std::shared_ptr<const Plan> body(const ir::LambdaRef& lambda) {
-    // Its guards are checked before it runs, so sizes that they hold equal are one inside.
+    // Guards are checked on entry, so inside the body sizes that they equate share one name.
     const SizeNames inner = names_.with(lambda->guards);
     auto plan = std::make_shared<Plan>(PlanBuilder(program_, inner, library_).run(*lambda));
     plan->guards = lambda->guards;

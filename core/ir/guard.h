@@ -1,4 +1,4 @@
-// Conditions on symbolic dims that could not be settled when the graph was built.
+// Run-time checks of conditions on symbolic dims that are unknown when the graph is built.
 #pragma once
 
 #include "core/ir/node.h"
@@ -7,21 +7,21 @@
 
 namespace kiln::ir {
 
-/// An equality or order of dims, checked at run time before the code that relies on it: those of
-/// straight-line code at each call before anything runs, those of a lambda on entering it. `fact`
-/// is the text of the error, in terms of the user's operands.
+/// A run-time check on symbolic dims (== or <=). Guards of straight-line code are checked at each
+/// call before anything runs, guards of a lambda when it is entered. `fact`: the text of the error,
+/// in terms of the user's operands.
 struct Guard {
   enum class Kind : std::uint8_t { Equal, LessEqual } kind = Kind::Equal;
   Dim left, right;
   std::string fact;
   Origin origin;
 
-  /// The same condition with the same text; the line is no part of it.
+  /// Compares kind, dims and text, not the origin.
   bool operator==(const Guard& other) const;
   /// Whether the condition holds for these values of `left` and `right`.
   bool holds(std::int64_t left_value, std::int64_t right_value) const;
-  /// `fact` and the values: "add: ... differ; in this call n is 3 and m is 4". The names are those
-  /// of `left` and `right`; unknown to a caller, they are the dims as text.
+  /// `fact` and the values: "add: ... differ; in this call n is 3 and m is 4". An empty name stands
+  /// for the printed dim.
   std::string failure(std::int64_t left_value, std::int64_t right_value,
                       const std::string& left_name = "", const std::string& right_name = "") const;
 };

@@ -10,7 +10,7 @@
 namespace kiln::ir {
 
 /// While it lives, symbols of unnamed inputs, and those whose name an earlier input has, print on
-/// this thread as "input_1.0": axis 0 of inputs[1]. Scopes nest; the innermost one counts.
+/// this thread as "input_1.0": axis 0 of inputs[1]. Scopes nest; the innermost one applies.
 class InputNames {
  public:
   explicit InputNames(const std::vector<Value>& inputs);

@@ -11,7 +11,7 @@ struct Lambda {
   std::vector<Type> parameters;
   std::vector<Value> results;
   /// Checked whenever the lambda is entered: for each branch that is taken, and for a loop of at
-  /// least one step. Those of lambdas inside are their own. Graph rewrites keep them, so that an
+  /// least one step. Nested lambdas hold their own guards. Graph rewrites keep them, so that an
   /// error does not depend on which nodes survived.
   std::vector<Guard> guards = {};
   bool operator==(const Lambda&) const = default;

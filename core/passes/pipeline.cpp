@@ -28,7 +28,7 @@ constexpr Pass kPipeline[] = {
     // First of the scan passes: the augmented forward loop of a gradient still has the very body
     // of the user's loop, so that they are recognised as one.
     {"scan_merge", scan_merge, kKeepsBits,
-     "loops over the same steps that share their beginning become one"},
+     "fuses loops of equal length that share carries or inputs"},
     {"scan_hoist_invariants", scan_hoist_invariants, kKeepsBits,
      "what does not change from step to step is computed once, before the loop"},
     {"scan_batch_inputs", scan_batch_inputs, kReorders,
@@ -39,7 +39,7 @@ constexpr Pass kPipeline[] = {
     {"scan_push_outputs", scan_push_outputs, kReorders,
      "sums and products that no later step reads are computed for all steps, after the loop"},
     {"scan_drop_unused", scan_drop_unused, kKeepsBits,
-     "carries, inputs and outputs that nobody reads go"},
+     "removes carries, inputs and outputs that are not read"},
     // The scan passes leave slices of concats, reshapes of reshapes and constants.
     {"simplify", simplify, kKeepsBits,
      "again: the scan passes expose constants and movement that cancels"},

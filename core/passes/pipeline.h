@@ -17,8 +17,8 @@ namespace kiln::passes {
 struct Pass {
   std::string_view name;
   ir::Graph (*run)(const ir::Graph& graph);
-  /// Whether every element keeps its bits where each op is computed by itself (NaN payloads and
-  /// subnormals aside). Else sums may be added in another order.
+  /// Whether results are bit-identical when every op is evaluated separately (NaN payloads and
+  /// subnormals aside). Otherwise sums may be reassociated.
   bool keeps_bits;
   std::string_view sentence;
 };

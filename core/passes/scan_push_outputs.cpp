@@ -47,8 +47,7 @@ class OutputPusher {
     Value value;
   };
 
-  /// Whether the value exists in the loop alone: it changes from step to step, or must not be
-  /// computed where there may be no step.
+  /// Whether the loop must compute the value: it depends on the step, or is pinned.
   bool changes(const Value& value) const { return changes_(value) || is_pinned_(value); }
 
   /// c + f or f + c, where nothing else reads c.

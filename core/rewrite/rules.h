@@ -22,8 +22,8 @@ struct StructuralRule {
   bool (*root)(ir::Op op);
   /// The replacement of result 0, or an empty value. REQUIRES: root(node.op).
   ir::Value (*apply)(const ir::Node& node);
-  /// Values that the rule applies to, for its test: functions of parameters of that dtype.
-  /// None where the rule is not about it.
+  /// Values that the rule applies to, for its test: functions of parameters of that dtype. Empty if
+  /// the rule does not apply to the dtype.
   std::vector<ir::Value> (*examples)(DType dtype);
 };
 std::span<const StructuralRule> structural_rules();

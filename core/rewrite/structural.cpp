@@ -57,7 +57,8 @@ Value cast_cast(const Node& node) {
   const Value& x = operand(node).operands[0];
   const DType middle = operand(node).types[0].dtype, last = node.types[0].dtype;
   if (!is_lossless(x.dtype(), middle)) return {};
-  // From a float to an integer saturates, from an integer wraps: equal where every value fits.
+  // Casts to integers saturate from floats and wrap from integers; both agree if t holds every
+  // value of x.
   const bool saturates = is_float(middle) && is_integer(last) && !is_float(x.dtype());
   if (saturates && !is_lossless(x.dtype(), last)) return {};
   return ir::cast(x, last);
@@ -191,7 +192,7 @@ constexpr StructuralRule kRules[] = {
        const Value x = sample({3}, dtype);
        return Examples{ir::make(Op::Cast, ir::CastAttrs{dtype}, {x})};
      }},
-    {"cast_cast", "cast(cast(x, wider), t) = cast(x, t) unless one saturates and one wraps",
+    {"cast_cast", "cast(cast(x, u), t) = cast(x, t) if u holds x, unless t wraps where u saturates",
      is_one_of<Op::Cast>, cast_cast,
      [](DType dtype) {
        Examples examples;

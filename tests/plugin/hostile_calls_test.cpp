@@ -130,7 +130,7 @@ TEST_CASE("types of buffers are checked when they are made", "[plugin]") {
   }
 }
 
-TEST_CASE("a wrong type is said with the right one", "[plugin]") {
+TEST_CASE("a type mismatch names both types", "[plugin]") {
   const Step step("buffered");
   const std::string tail = test::spoiled_suffix();
   const auto message = [&](const std::string& fault) {
@@ -215,7 +215,7 @@ TEST_CASE("work that fails or never ends is an error", "[plugin]") {
   check_call("later", "event.never", "event_wait broke the boundary: returned 1000000 times");
 }
 
-TEST_CASE("error objects that lie are errors all the same", "[plugin]") {
+TEST_CASE("malformed error objects still become BackendErrors", "[plugin]") {
   for (const std::string name : {"frames", "buffered"}) {
     for (const std::string field : {"message", "location", "native_library", "key", "value"}) {
       for (const std::string& way : test::text_faults()) {

@@ -58,7 +58,7 @@ std::string call_spoiled(const std::string& fault) {
 
 }  // namespace
 
-TEST_CASE("a plugin whose header or table breaks the rules is refused", "[plugin]") {
+TEST_CASE("a plugin with an invalid header or table is rejected", "[plugin]") {
   struct Row {
     std::string fault, why;
   };
@@ -168,7 +168,7 @@ TEST_CASE("functions that destroy and throw are logged", "[plugin]") {
   }
 }
 
-TEST_CASE("log lines with broken arguments are said to be broken", "[plugin]") {
+TEST_CASE("invalid arguments of log are logged", "[plugin]") {
   std::vector<std::string> faults = {"log.level"};
   for (const std::string& way : test::text_faults()) {
     for (const std::string field : {"component", "message", "key", "value"}) {
@@ -190,7 +190,7 @@ TEST_CASE("log lines with broken arguments are said to be broken", "[plugin]") {
                                           "slipping (oil=low)"});
 }
 
-TEST_CASE("dumps with broken arguments are said to be broken", "[plugin]") {
+TEST_CASE("invalid arguments of dump are logged", "[plugin]") {
   std::vector<std::string> faults = {"dump.null", "dump.no_size", "dump.bytes:null",
                                      "dump.bytes:absurd"};
   for (const std::string& way : test::text_faults()) {
@@ -292,7 +292,8 @@ TEST_CASE("a name that only a plugin elsewhere has is unknown", "[plugin]") {
              Catch::Matchers::StartsWith("load_backend: no backend 'adder'; found: "));
 }
 
-TEST_CASE("a file beside the library goes by its name only where it calls itself so", "[plugin]") {
+TEST_CASE("a file beside the library can be selected by name only if its header has that name",
+          "[plugin]") {
   const Scratch scratch;
   const std::string beside = plugin_directories().front() + "/libkiln_zz_beside.so";
   const std::string elsewhere = copy_of(scratch, "spoiled", "elsewhere.so");

@@ -144,7 +144,7 @@ TEST_CASE("saves of one file at the same time all succeed", "[concurrency]") {
   CHECK(scratch.files() == 1);
 }
 
-TEST_CASE("files that never end are errors of whatever reads them") {
+TEST_CASE("reading an endless file is an IoError") {
   const Scratch scratch;
   const std::string pipe = scratch.path("pipe"), plugin_pipe = scratch.path("libkiln_pipe.so");
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
