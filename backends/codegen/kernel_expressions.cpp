@@ -232,7 +232,7 @@ int KernelExpressions::point_value(const Member& member) {
   const Points points = reads_of(member);
   if (is_view(node, names_)) return expression(points.reads[0].value, points.reads[0].map);
   if (units_.dense.count(node.result()) && units_.free.count(&node)) {
-    return free_value(node, identity_map(names_(node.types[0].dims)));
+    return free_value(node, own_map(member));
   }
   if (node.op == Op::Gather) return gathered(node, points);
   if (node.op == Op::RandomUniform) return random(node, points);

@@ -290,6 +290,21 @@ TEST_CASE("a value of constants alone is written before kernels that read it", "
   }
 }
 
+TEST_CASE("a value of indices alone is written along the outer axes of a reduction", "[k]") {
+  const Tensor x = placeholder({.shape = {3, 3}, .dtype = "float64"});
+  const Tensor l = logsumexp(x, {.axis = 0, .keepdims = true});
+  const Tensor rows = flatten(map_fn([](const Tensor& e) { return e; }, l));
+  const Tensor slope = gradients(sum(rows * cast(arange(3), "float64")), {x})[0];
+  for (const bool optimize : {true, false}) {
+    const Function f =
+        function({x}, {l, slope}, {.backend = tested_backend(), .optimize = optimize});
+    const Array third = f({Array::zeros({3, 3}, DType::Float64)})[1];
+    for (std::size_t i = 0; i < 9; ++i) {
+      CHECK(third.as<double>()[i] == Approx(static_cast<double>(i % 3) / 3));
+    }
+  }
+}
+
 TEST_CASE("draws inside of map_fn differ from element to element and call to call", "[k]") {
   const Tensor x = placeholder({.shape = {None}});
   const Tensor y = map_fn([](const Tensor& e) { return e + random_uniform({}, {.seed = 3}); }, x);

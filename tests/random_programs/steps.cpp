@@ -274,6 +274,31 @@ bool sizes_as_data(Growing& growing) {
   return true;
 }
 
+/// A number or a row made of sizes and indices alone: read by kernels through other such values,
+/// and by a loop, which needs it in memory.
+bool values_of_sizes(Growing& growing) {
+  const Value* found = growing.of_rank(1);
+  if (found == nullptr) return false;
+  const Value x = *found;
+  const std::int64_t axis = axis_of(growing, x.dims);
+  const std::int64_t size = x.dims[static_cast<std::size_t>(axis)];
+  const auto bound = 0.25 * static_cast<double>(size);
+  const Tensor length = shape(x.tensor)[axis];
+  const std::string type = dtype(x.tensor);
+  if (growing.draw.chance(30)) {
+    const Tensor row = cast(arange(length), type) * 0.25;
+    growing.add(row, {size}, bound);
+    growing.add(sin(row * 3 + 1), {size}, 1);
+    return true;
+  }
+  const Tensor number = cast(length, type) * 0.25;
+  if (growing.draw.chance(50)) growing.add(number, {}, bound);
+  growing.add(x.tensor * (number + 1), x.dims, x.bound * (bound + 1));
+  const auto decay = [](const Tensor& a, const Tensor& e) { return a * 0.5 + tanh(sum(e)); };
+  growing.add(foldl(decay, x.tensor, {.initializer = number}), {}, bound + 2);
+  return true;
+}
+
 bool integers(Growing& growing) {
   const Value* found = growing.of_rank(1);
   if (found == nullptr || found->dims.back() == 0) return false;
@@ -320,6 +345,7 @@ const std::vector<Step>& steps() {
       {"branch", branch},
       {"integers", integers},
       {"sizes as data", sizes_as_data},
+      {"values of sizes", values_of_sizes},
       {"casts", casts},
       {"matmul with epilogue", matmul_with_epilogue},
       {"convolution with epilogue", convolution_with_epilogue},
