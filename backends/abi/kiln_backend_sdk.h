@@ -44,13 +44,17 @@ class Failure : public std::runtime_error {
     return *this;
   }
   Failure& can_retry() { return retryable = true, *this; }
+  /// Of more than kMaxCauses, those in the middle are left out.
   Failure& caused_by(const Failure& below) {
-    cause = std::make_shared<const Failure>(below);
+    int causes = 1;
+    for (const Failure* one = below.cause.get(); one != nullptr; one = one->cause.get()) ++causes;
+    cause = causes < kMaxCauses ? std::make_shared<const Failure>(below) : below.cause;
     return *this;
   }
 
   std::uint32_t code() const { return code_; }
 
+  static constexpr int kMaxCauses = 64;
   std::vector<std::uint64_t> nodes;
   std::string location;
   std::vector<std::pair<std::string, std::string>> details;

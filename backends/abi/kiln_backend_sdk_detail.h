@@ -34,7 +34,11 @@ kiln_error* instance_create(const kiln_instance_args* given, kiln_instance** out
     require_out(out, "instance");
     const auto api = abi::read_report(args.host, "kiln_host_api");
     auto object = std::make_unique<InstanceObject>();
+    if (kPlugin.create == nullptr) {
+      throw Failure(KILN_CODE_INTERNAL, "the plugin has no function that creates an instance");
+    }
     object->backend = kPlugin.create(read_options(args.options), Host(api, args.host_context));
+    if (!object->backend) throw Failure(KILN_CODE_INTERNAL, "no instance was created");
     object->ops = object->backend->op_table();
     for (const OpSupport& op : object->ops) {
       auto item = abi::fresh<kiln_op_support>();
@@ -97,6 +101,7 @@ inline kiln_error* compile(kiln_instance* instance, const kiln_compile_args* giv
     request.label = abi::view_of(args.label);
     auto object = std::make_unique<ExecutableObject>();
     object->program = backend_of(instance).compile(request);
+    if (!object->program) throw Failure(KILN_CODE_INTERNAL, "no executable was compiled");
     for (const Message& message : object->program->messages) {
       auto item = abi::fresh<kiln_message>();
       item.level = message.level;

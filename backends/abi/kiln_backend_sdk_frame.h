@@ -13,6 +13,7 @@ class HostFrame final : public Frame {
 
  private:
   void follow_sizes();
+  static void await(Event& event);
   void point(const kiln_view& view, std::unique_ptr<HostBuffer>& buffer);
 
   const Executable& program_;
@@ -68,8 +69,16 @@ inline void HostFrame::run() {
   call.host_call_context = io_.host_call_context();
   call.label = io_.label();
   const std::unique_ptr<Event> event = program_.execute(call);
-  while (event && !event->wait(KILN_WAIT_FOREVER)) {
+  if (event) await(*event);
+}
+
+inline void HostFrame::await(Event& event) {
+  constexpr int kMaxWaits = 1'000'000;  // as many as the host allows
+  for (int i = 0; i < kMaxWaits; ++i) {
+    if (event.wait(KILN_WAIT_FOREVER)) return;
   }
+  throw Failure(KILN_CODE_INTERNAL, "Event::wait returned " + std::to_string(kMaxWaits) +
+                                        " times without limit before the work was over");
 }
 
 }  // namespace kiln::sdk

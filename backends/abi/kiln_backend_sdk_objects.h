@@ -46,9 +46,10 @@ inline Options read_options(const kiln_array& array) {
 
 /// What a kiln_error* points at: a failure with the arrays that error_read hands out.
 struct ErrorObject {
-  explicit ErrorObject(Failure given) : failure(std::move(given)) {
+  explicit ErrorObject(const Failure& given, int depth = 0) : failure(given) {
     details = options_of(failure.details);
-    if (failure.cause) cause = std::make_unique<ErrorObject>(*failure.cause);
+    if (!failure.cause || depth == Failure::kMaxCauses) return;
+    cause = std::make_unique<ErrorObject>(*failure.cause, depth + 1);
   }
   Failure failure;
   std::vector<kiln_option> details;

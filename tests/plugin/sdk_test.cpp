@@ -245,3 +245,81 @@ TEST_CASE("the entry refuses hosts that it does not understand", "[plugin]") {
   CHECK(header->features == KILN_FEATURE_FORK_SAFE);
   CHECK(header->required_api_size == sizeof(kiln_backend_api));
 }
+
+namespace {
+
+/// Compiles nothing, against the rules.
+struct Empty final : sdk::Instance {
+  std::vector<OpSupport> op_table() const override { return {}; }
+  std::vector<Unsupported> check(Bytes) const override { return {}; }
+  std::unique_ptr<Executable> compile(const CompileRequest&) override { return nullptr; }
+};
+
+std::unique_ptr<sdk::Instance> create_empty(const Options&, const Host&) {
+  return std::make_unique<Empty>();
+}
+std::unique_ptr<sdk::Instance> create_none(const Options&, const Host&) { return nullptr; }
+
+constexpr Plugin kEmpty = {.name = "empty", .version = "0", .build_id = "", .create = create_empty};
+constexpr Plugin kNone = {.name = "none", .version = "0", .build_id = "", .create = create_none};
+constexpr Plugin kLacking = {.name = "lacking", .version = "0", .build_id = ""};
+
+std::string created(const kiln_backend_api& api, kiln_instance*& instance) {
+  static const auto host = abi::fresh<kiln_host_api>();
+  auto args = abi::fresh<kiln_instance_args>();
+  args.host = &host;
+  return told(api.instance_create(&args, &instance));
+}
+
+struct NeverOver final : Event {
+  bool wait(std::uint64_t) override { return false; }
+};
+
+struct NeverEnding final : Executable {
+  std::unique_ptr<Event> execute(const Call&) const override {
+    return std::make_unique<NeverOver>();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("plugins that create nothing fail with a message", "[plugin]") {
+  kiln_instance* instance = nullptr;
+  CHECK(created(sdk::detail::kApi<kLacking>, instance) ==
+        "13 the plugin has no function that creates an instance");
+  CHECK(created(sdk::detail::kApi<kNone>, instance) == "13 no instance was created");
+  CHECK(instance == nullptr);
+  REQUIRE(created(sdk::detail::kApi<kEmpty>, instance) == "ok");
+  const auto args = abi::fresh<kiln_compile_args>();
+  kiln_executable* executable = nullptr;
+  CHECK(told(kApi.compile(instance, &args, &executable)) == "13 no executable was compiled");
+  CHECK(executable == nullptr);
+  kApi.instance_destroy(instance);
+}
+
+TEST_CASE("a chain of causes has a bounded length", "[plugin]") {
+  Failure failure(KILN_CODE_INTERNAL, "the root");
+  for (int i = 0; i < 200000; ++i) {
+    Failure next(KILN_CODE_INTERNAL, "level " + std::to_string(i));
+    failure = next.caused_by(failure);
+  }
+  kiln_error* const error = sdk::detail::to_error(failure);
+  int causes = 0;
+  std::string last;
+  for (const kiln_error* one = error; one != nullptr; ++causes) {
+    auto info = abi::fresh<kiln_error_info>();
+    kApi.error_read(one, &info);
+    last = abi::view_of(info.message);
+    one = info.cause;
+  }
+  CHECK(told(error) == "13 level 199999");
+  CHECK(causes == Failure::kMaxCauses + 1);
+  CHECK(last == "the root");
+}
+
+TEST_CASE("a frame does not wait for ever", "[plugin]") {
+  const auto io = abi::fresh<kiln_frame_io>();
+  const NeverEnding program;
+  HostFrame frame(program, FrameIo(io));
+  CHECK_THROWS_AS(frame.run(), Failure);
+}
