@@ -16,4 +16,4 @@ endforeach()
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -DCMAKE_PREFIX_PATH=${WORK}/prefix
   -DCMAKE_BUILD_TYPE=Release)
 run(${CMAKE_COMMAND} --build ${WORK}/build)
-run(env -i HOME=${WORK} ${WORK}/build/app)
+run(env -i HOME=${WORK} ${WORK}/build/app ${WORK}/build/libkiln_twice.so)
