@@ -2,6 +2,7 @@
 #include "backends/codegen/executable.h"
 #include "backends/cpu/llvm/compile_thread.h"
 #include "backends/cpu/llvm/kernel_compiler.h"
+#include "backends/cpu/llvm/llvm_setup.h"
 #include "backends/cpu/products.h"
 
 #include <xmmintrin.h>
@@ -44,6 +45,7 @@ class CpuTarget final : public codegen::Target {
     texts.times = &times;
     texts.wanted = wants_code_dumped(dumps);
     std::vector<codegen::KernelFunction> functions;
+    if (!kernels.empty()) set_up_llvm(target_);
     on_compile_thread([&] { functions = compile_kernels(kernels, target_, keep_alive, texts); });
     dumps.hand_over("llvm-ir", "", [&] { return texts.ir; });
     dumps.hand_over("llvm-ir-optimized", "", [&] { return texts.optimized_ir; });

@@ -4,6 +4,7 @@
 
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cpu/llvm/compile_thread.h"
+#include "backends/cpu/llvm/llvm_setup.h"
 
 #include <pthread.h>
 
@@ -106,4 +107,45 @@ TEST_CASE("the compile thread has a stack of its own size and takes no signals")
   });
   CHECK(bytes >= 16u << 20);
   CHECK(all_blocked);
+}
+
+TEST_CASE("memory that ends on the compile thread is a failure that unwinds nothing") {
+  const std::new_handler before = std::get_new_handler();
+  bool is_unwound = false, other_threw = false;
+  struct Guard {
+    bool& flag;
+    ~Guard() { flag = true; }
+  };
+  const auto allocate_absurdly = [] { ::operator delete(::operator new(std::size_t{1} << 62)); };
+  for (int i = 0; i < 3; ++i) {
+    std::uint32_t code = 0;
+    try {
+      on_compile_thread([&] {
+        const Guard guard{is_unwound};
+        std::thread([&] {
+          try {
+            allocate_absurdly();
+          } catch (const std::bad_alloc&) {
+            other_threw = true;
+          }
+        }).join();
+        allocate_absurdly();
+      });
+    } catch (const kiln::sdk::Failure& failure) {
+      code = failure.code();
+    }
+    CHECK(code == KILN_CODE_RESOURCE_EXHAUSTED);
+    CHECK(other_threw);
+    CHECK_FALSE(is_unwound);
+    CHECK(still_compiles());
+  }
+  CHECK(std::get_new_handler() == before);
+}
+
+TEST_CASE("LLVM is set up once, from any thread", "[concurrency]") {
+  const kiln::cpu::IsaTarget target = kiln::cpu::target_of(kiln::cpu::native_level());
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) threads.emplace_back([&] { kiln::cpu::set_up_llvm(target); });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(still_compiles());
 }

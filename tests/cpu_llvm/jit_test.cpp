@@ -5,6 +5,8 @@
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cpu/llvm/code_pages.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
@@ -191,4 +193,23 @@ TEST_CASE("eight threads compile at once", "[concurrency]") {
   }
   for (std::thread& thread : threads) thread.join();
   for (int i = 0; i < 8; ++i) CHECK(results[static_cast<std::size_t>(i)] == 10 + 5 * i);
+}
+
+TEST_CASE("pages that are locked in memory are zeroed before they are used again") {
+  using kiln::cpu::CodePages;
+  const std::size_t bytes = CodePages::page_bytes();
+  const std::byte* before = nullptr;
+  {
+    CodePages pages({bytes, 0, 0});
+    std::byte* const memory = pages.address(kiln::cpu::PageUse::Code);
+    REQUIRE(::mlock(memory, bytes) == 0);
+    std::fill_n(memory, bytes, std::byte{0xcc});
+    pages.protect();
+    before = memory;
+  }
+  const CodePages again({bytes, 0, 0});
+  const std::byte* const memory = again.address(kiln::cpu::PageUse::Code);
+  REQUIRE(memory == before);
+  CHECK(std::all_of(memory, memory + bytes, [](std::byte one) { return one == std::byte{}; }));
+  ::munlock(memory, bytes);
 }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -122,10 +123,10 @@ class CodePages::Pool {
   static Pool& instance() {
     static Pool& pool = *new Pool;  // objects may outlive every static one
     // A child must not find the pool locked by a thread that it does not have.
-    static const int registered =
-        ::pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
-                         [] { instance().mutex_.unlock(); });
-    if (registered != 0) throw std::bad_alloc();
+    static const bool registered [[maybe_unused]] = [] {
+      if (::pthread_atfork(lock, unlock, unlock) != 0) throw std::bad_alloc();  // tried again later
+      return true;
+    }();
     return pool;
   }
 
@@ -155,6 +156,9 @@ class CodePages::Pool {
   }
 
  private:
+  static void lock() { instance().mutex_.lock(); }
+  static void unlock() { instance().mutex_.unlock(); }
+
   std::mutex mutex_;
   std::vector<std::unique_ptr<Slab>> slabs_;
 };
@@ -188,8 +192,12 @@ void CodePages::release() noexcept {
     if (runs_[use].count == 0) continue;
     std::byte* const memory = slab_->address(use, runs_[use]);
     const std::size_t bytes = runs_[use].count * page_bytes();
-    ::mprotect(memory, bytes, kProtection[use]);  // of pages whose module was not finished
-    ::madvise(memory, bytes, MADV_DONTNEED);
+    const bool is_given_back = ::madvise(memory, bytes, MADV_DONTNEED) == 0;
+    // Locked memory cannot be given back (mlockall): its pages must read as zeros all the same.
+    if (!is_given_back && ::mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0) {
+      std::memset(memory, 0, bytes);
+    }
+    ::mprotect(memory, bytes, kProtection[use]);  // of pages that were not protected, too
   }
   Pool::instance().give_back(slab_, runs_);
 }

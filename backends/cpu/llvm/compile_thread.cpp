@@ -1,19 +1,20 @@
 // A job is shared by the thread and the one that waits; after a fatal error it is kept for ever.
 #include "backends/cpu/llvm/compile_thread.h"
 
-#include "backends/abi/kiln_backend_sdk.h"
-
 #include <llvm/Support/ErrorHandling.h>
 
 #include <pthread.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <condition_variable>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
+#include <utility>
 
 namespace kiln::cpu {
 namespace {
@@ -45,7 +46,7 @@ thread_local std::shared_ptr<Job>* t_job = nullptr;
 
 /// LLVM does not expect this to return, nor to throw.
 [[noreturn]] void sleep_after_fatal(const char* reason, bool no_memory) {
-  Job& job = **t_job;
+  Job& job = **std::exchange(t_job, nullptr);
   job.fatal = true;
   job.no_memory = no_memory;
   try {
@@ -63,6 +64,48 @@ void on_fatal_error(void*, const char* reason, bool) {
 void on_bad_alloc(void*, const char* reason, bool) {
   if (t_job != nullptr) sleep_after_fatal(reason, true);
 }
+
+// ---- The end of memory ----
+
+std::atomic<std::new_handler> handler_before{nullptr};
+
+void on_no_memory() {
+  if (t_job != nullptr) sleep_after_fatal("no memory", true);
+  const std::new_handler before = handler_before;
+  if (before == nullptr) throw std::bad_alloc();
+  before();
+}
+
+/// on_no_memory is in place while one of these lives.
+class ScopedNewHandler {
+ public:
+  ScopedNewHandler() {
+    const std::lock_guard lock(mutex());
+    if (users()++ != 0) return;
+    const std::new_handler before = std::get_new_handler();
+    if (before != on_no_memory) handler_before = before;
+    std::set_new_handler(on_no_memory);
+  }
+  ~ScopedNewHandler() {
+    const std::lock_guard lock(mutex());
+    // One that the program has set meanwhile stays.
+    if (--users() == 0 && std::get_new_handler() == on_no_memory) {
+      std::set_new_handler(handler_before);
+    }
+  }
+  ScopedNewHandler(const ScopedNewHandler&) = delete;
+  ScopedNewHandler& operator=(const ScopedNewHandler&) = delete;
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex& instance = *new std::mutex;
+    return instance;
+  }
+  static int& users() {
+    static int count = 0;
+    return count;
+  }
+};
 
 void install_handlers() {
   static const bool installed = [] {
@@ -105,12 +148,16 @@ int start(std::unique_ptr<std::shared_ptr<Job>> job) {
 
 }  // namespace
 
+NoCompileThread::NoCompileThread()
+    : Failure(KILN_CODE_RESOURCE_EXHAUSTED,
+              "compiling kernels: no thread for it can be started") {}
+
 void on_compile_thread(const std::function<void()>& work) {
   install_handlers();
+  const ScopedNewHandler handler;
   const auto job = std::make_shared<Job>(work);
   if (start(std::make_unique<std::shared_ptr<Job>>(job)) != 0) {
-    throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
-                       "compiling kernels: no thread for it can be started");
+    throw NoCompileThread();
   }
   job->wait();
   if (job->fatal) {

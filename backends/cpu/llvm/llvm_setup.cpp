@@ -1,0 +1,91 @@
+// The sample has a loop over vectors with loads, arithmetic and a store: the passes and the code
+// generator do to it what they do to a kernel.
+#include "backends/cpu/llvm/llvm_setup.h"
+
+#include "backends/abi/kiln_backend_sdk.h"
+#include "backends/cpu/llvm/compile_thread.h"
+#include "backends/cpu/llvm/jit.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <mutex>
+
+namespace kiln::cpu {
+namespace {
+
+constexpr const char* kSample = "sample";
+
+/// void sample(float* values, int64 end): values[i] = values[i] * i + values[i], eight lanes a
+/// step.
+void emit_sample(llvm::Module& module) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::IRBuilder<> builder(context);
+  auto* pointer = builder.getPtrTy();
+  auto* integer = builder.getInt64Ty();
+  auto* vector = llvm::FixedVectorType::get(builder.getFloatTy(), 8);
+  auto* type = llvm::FunctionType::get(builder.getVoidTy(), {pointer, integer}, false);
+  auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kSample, module);
+  auto* entry = llvm::BasicBlock::Create(context, "entry", function);
+  auto* loop = llvm::BasicBlock::Create(context, "loop", function);
+  auto* end = llvm::BasicBlock::Create(context, "end", function);
+  builder.SetInsertPoint(entry);
+  builder.CreateBr(loop);
+  builder.SetInsertPoint(loop);
+  auto* i = builder.CreatePHI(integer, 2);
+  auto* address = builder.CreateGEP(builder.getFloatTy(), function->getArg(0), i);
+  auto* values = builder.CreateAlignedLoad(vector, address, llvm::Align(4));
+  auto* factor = builder.CreateSIToFP(i, builder.getFloatTy());
+  auto* product = builder.CreateFMul(values, builder.CreateVectorSplat(8, factor));
+  builder.CreateAlignedStore(builder.CreateFAdd(product, values), address, llvm::Align(4));
+  auto* next = builder.CreateAdd(i, builder.getInt64(8));
+  i->addIncoming(builder.getInt64(0), entry);
+  i->addIncoming(next, loop);
+  builder.CreateCondBr(builder.CreateICmpSLT(next, function->getArg(1)), loop, end);
+  builder.SetInsertPoint(end);
+  builder.CreateRetVoid();
+}
+
+void compile_sample(const IsaTarget& target) {
+  llvm::LLVMContext context;
+  llvm::Module module("setup", context);
+  set_target(module, target);
+  emit_sample(module);
+  CompileTexts texts;
+  static_cast<void>(compile(module, target, {}, texts)->address(kSample));
+}
+
+struct Setup {
+  std::mutex mutex;
+  bool is_done = false, has_failed = false;
+};
+
+/// Never destroyed: functions may be compiled while the process ends.
+Setup& setup() {
+  static Setup& instance = *new Setup;
+  return instance;
+}
+
+}  // namespace
+
+void set_up_llvm(const IsaTarget& target) {
+  Setup& state = setup();
+  const std::lock_guard lock(state.mutex);
+  if (state.is_done) return;
+  if (state.has_failed) {
+    throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
+                       "compiling kernels: memory ended while LLVM was set up in this process; "
+                       "start the program again");
+  }
+  try {
+    on_compile_thread([&] { compile_sample(target); });
+  } catch (const NoCompileThread&) {
+    throw;
+  } catch (...) {
+    state.has_failed = true;
+    throw;
+  }
+  state.is_done = true;
+}
+
+}  // namespace kiln::cpu
