@@ -75,6 +75,13 @@ struct Candidate {
   std::uint32_t score;
 };
 
+/// The message without the function that it begins with: the caller names one.
+std::string fact_of(const Error& error) {
+  const std::string before = error.function() + ": ";
+  const std::string& message = error.message();
+  return message.starts_with(before) ? message.substr(before.size()) : message;
+}
+
 /// Every backend that can be opened and says that it can be used here, the best first.
 std::vector<Candidate> usable_backends(std::string& refusals) {
   const auto note = [&](const std::string& name, const std::string& why) {
@@ -84,7 +91,7 @@ std::vector<Candidate> usable_backends(std::string& refusals) {
     try {
       open_plugin(file.name, "");
     } catch (const Error& error) {
-      note(file.name, error.message());
+      note(file.name, fact_of(error));
     }
   }
   std::vector<Candidate> usable;
@@ -94,7 +101,7 @@ std::vector<Candidate> usable_backends(std::string& refusals) {
       if (report.score == 0) note(plugin->id, report.reason);
       if (report.score != 0) usable.push_back({plugin, report.score});
     } catch (const Error& error) {
-      note(plugin->id, error.message());
+      note(plugin->id, fact_of(error));
     }
   }
   std::sort(usable.begin(), usable.end(), [](const Candidate& a, const Candidate& b) {
@@ -114,8 +121,8 @@ ChosenPlugin choose_automatically(const std::string& reason, const std::string& 
       log_line(LogLevel::Info, "backend", text("auto chose ", candidate.plugin->id));
       return {candidate.plugin, why};
     } catch (const Error& error) {
-      refusals += text(refusals.empty() ? "" : "; ", candidate.plugin->id, ": ", error.message());
-      log_line(LogLevel::Warning, "backend", error.message());
+      refusals += text(refusals.empty() ? "" : "; ", candidate.plugin->id, ": ", fact_of(error));
+      log_line(LogLevel::Warning, "backend", fact_of(error));
     }
   }
   throw BackendError(function, "", text("auto found no usable backend; ",
@@ -137,7 +144,7 @@ ChosenPlugin choose_from_sources(const std::string& function) {
     return choose(wanted.value, wanted.reason, "");
   } catch (const BackendError& error) {
     throw BackendError(function, "",
-                       text(error.message(), " (asked for by: ", wanted.reason, ")"));
+                       text(fact_of(error), " (asked for by: ", wanted.reason, ")"));
   }
 }
 
@@ -166,9 +173,15 @@ InstancePtr current_instance(const std::string& function) {
 
 }  // namespace runtime
 
-std::string backend(Where where) { return backend_choice(where).name; }
+std::string backend(Where where) try {
+  const Call call("backend", where);
+  return backend_choice(where).name;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("backend", where);
+}
 
 BackendChoice backend_choice(Where where) try {
+  const Call call("backend", where);
   return at_line(where, [] {
     const runtime::ChosenPlugin chosen = runtime::current_choice("backend");
     return BackendChoice{chosen.plugin->id, chosen.reason};
@@ -178,6 +191,7 @@ BackendChoice backend_choice(Where where) try {
 }
 
 void set_backend(const std::string& name_or_path, Where where) try {
+  const Call call("set_backend", where);
   runtime::ChosenPlugin chosen = at_line(
       where, [&] { return runtime::choose(name_or_path, "set_backend", "set_backend"); });
   runtime::Choice& state = runtime::choice();
@@ -188,6 +202,7 @@ void set_backend(const std::string& name_or_path, Where where) try {
 }
 
 std::string load_backend(const std::string& name_or_path, Where where) try {
+  const Call call("load_backend", where);
   return at_line(where,
                  [&] { return runtime::open_plugin(name_or_path, "load_backend").id; });
 } catch (const std::bad_alloc&) {
@@ -195,6 +210,7 @@ std::string load_backend(const std::string& name_or_path, Where where) try {
 }
 
 std::vector<BackendDescription> list_backends() try {
+  const Call call("list_backends", {});
   std::map<std::string, BackendDescription> all;
   for (const runtime::PluginFile& file : runtime::list_plugin_files()) {
     all[file.name] = {file.name, file.path, "", false, file.refusal};
@@ -210,11 +226,16 @@ std::vector<BackendDescription> list_backends() try {
 }
 
 void set_threads(int count, Where where) try {
+  const Call call("set_threads", where);
   at_line(where, [&] { runtime::set_thread_count(count); });
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("set_threads", where);
 }
 
-std::string version() { return std::string(runtime::kVersion); }
+std::string version() try {
+  return std::string(runtime::kVersion);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("version", {});
+}
 
 }  // namespace kiln

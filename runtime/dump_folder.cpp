@@ -98,8 +98,12 @@ Stage stages_named(const std::string& list, const StageSetting& setting) {
 DumpFolder::DumpFolder(const std::string& directory, Stage stages, DumpRequest request)
     : path_(directory), stages_(stages), request_(std::move(request)) {
   if (directory.empty()) fail("the name of the directory is empty");
+  if (directory.find('\0') != directory.npos) {
+    fail(text("the name of the directory, '", directory, "', contains a zero byte"));
+  }
   std::error_code error;
   fs::create_directories(path_, error);
+  if (error == std::errc::not_enough_memory) throw std::bad_alloc();
   if (error) fail(text("cannot make the directory ", directory, ": ", error.message()));
 }
 
@@ -121,6 +125,7 @@ void DumpFolder::write(std::size_t number, std::string_view name, std::string_vi
   std::ofstream file(path, std::ios::binary);
   file.write(contents.data(), static_cast<std::streamsize>(contents.size()));
   file.close();
+  if (!file && errno == ENOMEM) throw std::bad_alloc();
   if (!file) fail(text("cannot write ", path.string(), ": ", std::strerror(errno)));
 }
 

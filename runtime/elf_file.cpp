@@ -7,6 +7,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -32,13 +33,19 @@ constexpr Elf64_Half kMachine = EM_AARCH64;
 class File {
  public:
   explicit File(const std::string& path)
-      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    struct stat info {};
+    if (is_open() && ::fstat(descriptor_, &info) == 0) {
+      size_ = static_cast<std::uint64_t>(info.st_size);
+    }
+  }
   ~File() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   bool is_open() const { return descriptor_ >= 0; }
+  std::uint64_t size() const { return size_; }
 
   template <class T>
   std::optional<T> read(std::uint64_t offset) const {
@@ -68,6 +75,7 @@ class File {
   }
 
   int descriptor_;
+  std::uint64_t size_ = 0;
 };
 
 std::vector<Elf64_Phdr> segments_of(const File& file, const Elf64_Ehdr& header) {
@@ -93,8 +101,25 @@ std::optional<std::uint64_t> file_offset(const std::vector<Elf64_Phdr>& segments
   return std::nullopt;
 }
 
-std::vector<std::string> needed_libraries(const File& file, const Elf64_Ehdr& header) {
-  const std::vector<Elf64_Phdr> segments = segments_of(file, header);
+/// What is mapped must be there: reading a page behind the end of the file ends the process.
+std::string refusal_of_size(const File& file, const Elf64_Ehdr& header,
+                            const std::vector<Elf64_Phdr>& segments) {
+  if (header.e_phnum == 0 || segments.size() != header.e_phnum) {
+    return "is cut off or damaged within its program headers";
+  }
+  for (const Elf64_Phdr& segment : segments) {
+    if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC) continue;
+    const bool is_inside = segment.p_filesz <= file.size() &&
+                           segment.p_offset <= file.size() - segment.p_filesz;
+    if (is_inside) continue;
+    return text("is cut off: it has ", file.size(), " bytes and needs ", segment.p_filesz,
+                " from byte ", segment.p_offset, " on");
+  }
+  return {};
+}
+
+std::vector<std::string> needed_libraries(const File& file,
+                                          const std::vector<Elf64_Phdr>& segments) {
   std::vector<std::uint64_t> names;
   std::optional<std::uint64_t> strings;
   for (const Elf64_Phdr& segment : segments) {
@@ -140,7 +165,9 @@ std::string refusal_of_elf(const std::string& path) {
     return "is an ELF file for another kind of machine";
   }
   if (header->e_type != ET_DYN) return "is an ELF file but not a shared library";
-  return refusal_of_sanitizer(needed_libraries(file, *header));
+  const std::vector<Elf64_Phdr> segments = segments_of(file, *header);
+  const std::string refusal = refusal_of_size(file, *header, segments);
+  return !refusal.empty() ? refusal : refusal_of_sanitizer(needed_libraries(file, segments));
 }
 
 }  // namespace kiln::runtime

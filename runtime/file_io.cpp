@@ -18,6 +18,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <new>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -31,13 +33,39 @@ constexpr std::size_t kChunk = std::size_t{1} << 30;
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-/// Where a chain of links ends, so that the link stays and its target is replaced.
+void require_path(const std::string& path) {
+  if (path.empty()) throw IoError("", "path", "the path is empty");
+  if (path.find('\0') != path.npos) {
+    throw IoError("", "path", text("the path '", path, "' contains a zero byte"));
+  }
+}
+
+/// Where the link at `path` leads; empty where it is no link.
+std::string link_target(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+  if (error == std::errc::not_enough_memory) throw std::bad_alloc();
+  if (error) return {};
+  return (std::filesystem::path(path).parent_path() / target).string();
+}
+
+/// Where a chain of links ends, so that the link stays and its target is replaced, or made. IoError
+/// where it does not end.
 std::string resolved(const std::string& path) {
-  char* const real = ::realpath(path.c_str(), nullptr);
-  if (!real) return path;
-  std::string result(real);
-  std::free(real);
-  return result;
+  require_path(path);
+  constexpr int kMaxLinks = 40;  // as many as the kernel follows
+  std::string at = path;
+  for (int links = 0; links <= kMaxLinks; ++links) {
+    if (char* const real = ::realpath(at.c_str(), nullptr)) {
+      const std::unique_ptr<char, void (*)(void*)> kept(real, std::free);
+      return real;
+    }
+    if (errno == ENOMEM) throw std::bad_alloc();
+    std::string target = link_target(at);
+    if (target.empty()) return at;
+    at = std::move(target);
+  }
+  throw IoError("", "path", text(path, " cannot be written: ", reason(ELOOP)));
 }
 
 void sync_folder(const std::string& path) {
@@ -101,10 +129,6 @@ bool lock_own(int descriptor) {
   return ::fstat(descriptor, &info) != 0 || info.st_nlink != 0;
 }
 
-void require_path(const std::string& path) {
-  if (path.empty()) throw IoError("", "path", "the path is empty");
-}
-
 }  // namespace
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
@@ -146,7 +170,6 @@ void InputFile::refuse(const std::string& fact) const {
 }
 
 OutputFile::OutputFile(const std::string& path) : path_(path), target_(resolved(path)) {
-  require_path(path);
   struct stat info = {};
   if (::stat(target_.c_str(), &info) == 0) {
     const char* fact = S_ISDIR(info.st_mode) ? " is a directory" : " is not a regular file";

@@ -3,6 +3,7 @@
 #include "runtime/keras_json.h"
 
 #include "core/types/text.h"
+#include "runtime/caller.h"
 #include "runtime/file_io.h"
 #include "runtime/json.h"
 #include "runtime/quoted_name.h"
@@ -36,7 +37,8 @@ std::string file_path() {
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& fact) {
-  throw ConfigError("", "keras.json", text(path, " ", fact));
+  const Caller caller = Caller::of();
+  throw ConfigError(caller.function, "keras.json", text(path, " ", fact), caller.where);
 }
 
 /// No file is no error, nor is a KERAS_HOME that is no folder; any other obstacle is.
@@ -121,7 +123,8 @@ KerasJson read_keras_json(const std::string& path) {
   try {
     document = parse_json(contents(path), path);
   } catch (const IoError& error) {
-    throw ConfigError("", "keras.json", error.message());
+    const Caller caller = Caller::of();
+    throw ConfigError(caller.function, "keras.json", error.message(), caller.where);
   }
   if (!document.IsObject()) refuse(path, text("holds ", json_kind(document), ", not an object"));
   KerasJson json;

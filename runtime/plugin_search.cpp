@@ -8,6 +8,7 @@
 
 #include "core/types/nearest.h"
 #include "core/types/text.h"
+#include "runtime/caller.h"
 #include "runtime/log.h"
 
 #include <dirent.h>
@@ -24,6 +25,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 namespace kiln::runtime {
@@ -70,10 +72,21 @@ std::string name_in(std::string_view file) {
   return std::string(file);
 }
 
+/// A folder that is not there, or that others keep to themselves, has no plugins; any other
+/// obstacle is an error, so that nobody hears that a backend is not there.
+void require_absent(const std::string& folder, int error) {
+  if (error == ENOMEM) throw std::bad_alloc();
+  if (error == ENOENT || error == ENOTDIR || error == EACCES) return;
+  const Caller caller = Caller::of();
+  throw BackendError(caller.function, "",
+                     text(folder, " cannot be searched for backends: ",
+                          std::generic_category().message(error)),
+                     caller.where);
+}
+
 void list_folder(const std::string& folder, std::map<std::string, PluginFile>& found) {
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), ::closedir);
-  if (!directory && errno == ENOMEM) throw std::bad_alloc();
-  if (!directory) return;
+  if (!directory) return require_absent(folder, errno);
   while (const dirent* entry = ::readdir(directory.get())) {
     const std::string name = name_in(entry->d_name);
     if (name.empty() || found.contains(name)) continue;

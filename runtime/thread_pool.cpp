@@ -190,9 +190,11 @@ unsigned configured_threads() {
   const char* end = given + std::strlen(given);
   const auto [rest, fault] = std::from_chars(given, end, count);
   if (fault != std::errc() || rest != end || count == 0 || count > kMaxThreads) {
-    throw ConfigError("", "KILN_THREADS",
+    const Caller caller = Caller::of();
+    throw ConfigError(caller.function, "KILN_THREADS",
                       text("KILN_THREADS is '", given, "' but must be a number from 1 to ",
-                           kMaxThreads));
+                           kMaxThreads),
+                      caller.where);
   }
   return count;
 }

@@ -48,6 +48,9 @@ auto with_file(const char* function, Where where, Work work) {
     return work();
   } catch (const IoError& error) {
     throw IoError(function, "path", error.message(), where);
+  } catch (Error& error) {
+    error.place(where);
+    throw;
   }
 }
 

@@ -123,8 +123,10 @@ TEST_CASE("a keras.json that cannot be used is an error of the call that reads i
   Bystanders::here();
   const auto refused = [](KerasHome& home, const std::string& fact) {
     testing::run({
-        {__LINE__, Fault::Config, [&] { placeholder({.shape = {2}}); }, home.path() + fact},
-        {__LINE__, Fault::Config, [&] { variable(Array(1.f)); }, home.path() + fact},
+        {__LINE__, Fault::Config, [&] { placeholder({.shape = {2}}); },
+         "placeholder: " + home.path() + fact},
+        {__LINE__, Fault::Config, [&] { variable(Array(1.f)); },
+         "variable: " + home.path() + fact},
     }, __FILE__);
     std::filesystem::remove(home.path());
     home.write(R"({"floatx": "float64"})");

@@ -6,10 +6,13 @@
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/types/nearest.h"
 #include "runtime/elf_file.h"
+#include "tests/child.h"
 #include "tests/plugin/fakes.h"
 #include "tests/plugin/scratch.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <elf.h>
 
@@ -74,13 +77,43 @@ TEST_CASE("paths that are no plugin are refused before they run", "[plugin]") {
         text("load_backend: backend plugin '", stub, "' is cut off within its ELF header"));
 }
 
-TEST_CASE("a truncated plugin is refused with the linker's reason", "[plugin]") {
+TEST_CASE("a truncated plugin is refused before it is mapped", "[plugin]") {
   const Scratch scratch;
-  const std::string whole = read_file(fake_path("adder"));
-  const std::string cut = scratch.write("cut.so", whole.substr(0, 200));
-  const std::string got = refusal(cut);
-  CHECK_THAT(got, Catch::Matchers::StartsWith(
-                      text("load_backend: backend plugin '", cut, "' cannot be opened: ")));
+  for (const std::string& path : {fake_path("adder"), fake_path("spoiled")}) {
+    const std::string whole = read_file(path);
+    int refused = 0;
+    for (std::size_t percent = 1; percent < 100; ++percent) {
+      const std::string cut =
+          scratch.write(text(percent, ".so"), whole.substr(0, whole.size() * percent / 100));
+      const std::string got = refusal_of_elf(cut);
+      INFO(percent << ": " << got);
+      if (got.empty()) {  // what lies behind the last segment is for debuggers
+        load_backend(cut);
+        continue;
+      }
+      ++refused;
+      CHECK_THAT(got, Catch::Matchers::StartsWith("is cut off"));
+      CHECK(refusal(cut) == text("load_backend: backend plugin '", cut, "' ", got));
+    }
+    CHECK(refused > 0);
+  }
+}
+
+TEST_CASE("a folder that cannot be searched is not one without backends", "[plugin]") {
+  const int status = testing::in_child([] {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
+    limit.rlim_cur = 64;
+    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return 2;
+    while (::dup(STDERR_FILENO) >= 0) {
+    }
+    const std::string named = error_text<BackendError>([] { set_backend("nonsuch"); });
+    const std::string listed = error_text<BackendError>([] { list_backends(); });
+    if (!named.starts_with("set_backend: /")) return 3;
+    if (named.find("cannot be searched for backends: Too many open files") == named.npos) return 4;
+    return listed.starts_with("list_backends: /") ? 0 : 5;
+  });
+  CHECK(status == 0);
 }
 
 TEST_CASE("ELF files of the wrong kind are refused", "[plugin]") {

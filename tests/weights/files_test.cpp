@@ -122,6 +122,44 @@ TEST_CASE("a save removes only files that a save names") {
   CHECK_FALSE(std::filesystem::exists(scratch.path("w.1-2.tmp")));
 }
 
+TEST_CASE("a save follows links to a file that is not there yet") {
+  const Scratch scratch;
+  std::filesystem::create_directory(scratch.path("folder"));
+  std::filesystem::create_symlink("folder/target", scratch.path("second"));
+  std::filesystem::create_symlink(scratch.path("second"), scratch.path("first"));
+  save(scratch.path("first"), "new");
+  CHECK(std::filesystem::is_symlink(scratch.path("first")));
+  CHECK(std::filesystem::is_symlink(scratch.path("second")));
+  CHECK(contents_of(scratch.path("folder/target")) == "new");
+  CHECK(scratch.files() == 3);
+}
+
+TEST_CASE("paths that no file can have") {
+  const Scratch scratch;
+  std::filesystem::create_symlink("b", scratch.path("a"));
+  std::filesystem::create_symlink("a", scratch.path("b"));
+  CHECK_THAT(error_text<IoError>([&] { save(scratch.path("a"), "new"); }),
+             Catch::Matchers::EndsWith("/a cannot be written: Too many levels of symbolic links"));
+  CHECK(std::filesystem::is_symlink(scratch.path("a")));
+  const std::string path = scratch.path("c") + std::string("\0d", 2);
+  CHECK_THAT(error_text<IoError>([&] { save(path, "new"); }),
+             Catch::Matchers::EndsWith("/c\\x00d' contains a zero byte"));
+  CHECK_THAT(error_text<IoError>([&] { InputFile file(path); }),
+             Catch::Matchers::EndsWith("/c\\x00d' contains a zero byte"));
+  CHECK(scratch.files() == 2);
+}
+
+TEST_CASE("errors of names that no file can hold have the user's line") {
+  const Scratch scratch;
+  for (const std::string name : {"\xff", "__metadata__"}) {
+    const Variable w = variable(Array(1.f), {.name = name});
+    const std::string got =
+        testing::error_of<ValueError>([&] { save_weights(scratch.path("w"), {w}); });
+    CHECK_THAT(got, Catch::Matchers::StartsWith("save_weights: name '"));
+    CHECK_THAT(got, Catch::Matchers::ContainsSubstring("files_test.cpp:"));
+  }
+}
+
 TEST_CASE("saves of one file at the same time all succeed", "[concurrency]") {
   const Scratch scratch;
   const std::string path = scratch.path("w");
