@@ -31,11 +31,13 @@ const Function::Impl& require_made(const std::shared_ptr<const Function::Impl>& 
   throw ValueError("Function", "", "an empty Function is called: it was not made by K::function");
 }
 
-Array converted(const Program& program, std::size_t i, const Array& array) {
+/// `place`: which part of the user's input it is, for the message.
+Array converted(const Program& program, std::size_t i, const Array& array,
+                const char* place = "") {
   const auto refuse = [&](const runtime::Misfit& misfit) {
     throw ValueError(program.name, program.binding.name(i),
                      text(program.binding.describe(i), " was fed ", misfit.value,
-                          misfit.index.empty() ? "" : " at ", misfit.index, ", which ",
+                          misfit.index.empty() ? "" : text(" at ", place), misfit.index, ", which ",
                           misfit.dtype, " cannot hold"));
   };
   return runtime::cast_host_value(array, program.binding.type(i).dtype, refuse);
@@ -47,6 +49,8 @@ class CallInputs {
  public:
   void add(const Array& array) { arrays_.push_back(&array); }
   void add(Array&& made) { arrays_.push_back(&keep(std::move(made))); }
+
+  std::size_t size() const { return arrays_.size(); }
 
   /// Views of what the program takes. They live as long as this object and the user's arrays.
   std::vector<ArrayView> views(const Program& program) {
@@ -71,15 +75,23 @@ class CallInputs {
 };
 
 /// The three inputs of a sparse placeholder.
-void append_parts(const SparseArray& sparse, CallInputs& arrays) {
+void append_parts(const Program& program, const SparseArray& sparse, CallInputs& arrays) {
+  const std::size_t values = arrays.size() + 1;
   arrays.add(sparse.indices());
-  arrays.add(sparse.values());
+  if (sparse.values().dtype() == program.binding.type(values).dtype) {
+    arrays.add(sparse.values());
+  } else {
+    arrays.add(converted(program, values, sparse.values(), "values"));
+  }
   arrays.add(Array::zeros({sparse.dims()[0], sparse.dims()[1], 0}, DType::Bool));
 }
 
 /// The parts of a matrix, which live as long as `arrays`.
-void append_parts(const Array& dense, CallInputs& arrays) {
-  SparseArray sparse = SparseArray::of_dense(dense);
+void append_parts(const Program& program, const Array& dense, CallInputs& arrays) {
+  const std::size_t values = arrays.size() + 1;
+  const bool fits = dense.dtype() == program.binding.type(values).dtype;
+  SparseArray sparse =
+      SparseArray::of_dense(fits ? dense : converted(program, values, dense));
   arrays.add(Array(sparse.indices()));
   arrays.add(Array(sparse.values()));
   arrays.add(Array::zeros({sparse.dims()[0], sparse.dims()[1], 0}, DType::Bool));
@@ -102,9 +114,9 @@ CallInputs expanded(const Function::Impl& impl, std::span<const Feed> feeds) {
                               join_text(dense.dims(), ","), "]"));
       }
       if (is_sparse) {
-        append_parts(*feeds[i].sparse(), arrays);
+        append_parts(impl.programs.first(), *feeds[i].sparse(), arrays);
       } else {
-        append_parts(dense, arrays);
+        append_parts(impl.programs.first(), dense, arrays);
       }
     } else if (is_sparse) {
       throw TypeError(name, "inputs",
@@ -152,7 +164,7 @@ Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
     impl->backend = instance->plugin().id;
     impl->programs = runtime::compile_staged(graph, name, instance,
                                              runtime::wanted_dumps(options, name),
-                                             options.optimize);
+                                             options.optimize, impl->sparse);
     return Function(std::move(impl));
   });
 } catch (const std::bad_alloc&) {

@@ -11,6 +11,39 @@
 namespace kiln::runtime {
 namespace {
 
+using Part = UserInput::Part;
+
+/// Of each of `count` inputs of a program.
+std::vector<UserInput> user_inputs(std::size_t count, const std::vector<bool>& sparse) {
+  std::vector<UserInput> users;
+  for (std::size_t number = 0; users.size() < count; ++number) {
+    if (number >= sparse.size() || !sparse[number]) {
+      users.push_back({number, Part::Whole});
+      continue;
+    }
+    for (const Part part : {Part::Indices, Part::Values, Part::Extent}) {
+      users.push_back({number, part});
+    }
+  }
+  return users;
+}
+
+/// That of the user's input: those of parts end with what they are (sparse_placeholder).
+std::string users_name(const ir::Value& input, Part part) {
+  std::string name = input.node->as<ir::PlaceholderAttrs>().name;
+  if (part != Part::Whole) name.resize(std::min(name.rfind('.'), name.size()));
+  return name;
+}
+
+/// The type of input i as the user wrote it.
+std::string users_type(const std::vector<ir::Value>& inputs, std::size_t i, Part part) {
+  if (part == Part::Whole) return text(inputs[i].type());
+  const std::size_t first = i - (part == Part::Indices ? 0 : part == Part::Values ? 1 : 2);
+  if (first + 2 >= inputs.size()) return text(inputs[i].type());
+  const ir::Dims& extent = inputs[first + 2].dims();
+  return text("sparse ", ir::Type{inputs[first + 1].dtype(), {extent[0], extent[1]}});
+}
+
 /// "axis 0 of input 1 (unnamed)" for the size of an unnamed input, else what the dim prints as.
 std::string name_of(const ir::Dim& dim, const std::vector<ir::Value>& inputs) {
   for (std::size_t i = 0; i < inputs.size() && dim.as_symbol(); ++i) {
@@ -25,8 +58,9 @@ std::string name_of(const ir::Dim& dim, const std::vector<ir::Value>& inputs) {
 }  // namespace
 
 InputBinding::InputBinding(std::string function, const std::vector<ir::Value>& inputs,
-                           const std::vector<ir::Guard>& guards)
+                           const std::vector<ir::Guard>& guards, const std::vector<bool>& sparse)
     : function_(std::move(function)) {
+  const std::vector<UserInput> users = user_inputs(inputs.size(), sparse);
   for (const ir::Value& input : inputs) {
     for (std::size_t axis = 0; axis < input.dims().size(); ++axis) {
       const auto symbol = input.dims()[axis].as_symbol();
@@ -35,8 +69,9 @@ InputBinding::InputBinding(std::string function, const std::vector<ir::Value>& i
       symbols_.push_back(*symbol);
       places_.push_back({inputs_.size(), axis});
     }
-    inputs_.push_back({input.type(), input.node->as<ir::PlaceholderAttrs>().name,
-                       text(input.type()), {}, {}});
+    const UserInput& user = users[inputs_.size()];
+    inputs_.push_back({input.type(), user, users_name(input, user.part),
+                       users_type(inputs, inputs_.size(), user.part), {}, {}});
   }
   for (Input& input : inputs_) {
     for (const ir::Dim& dim : input.type.dims) {
@@ -53,8 +88,9 @@ InputBinding::InputBinding(std::string function, const std::vector<ir::Value>& i
 
 std::string InputBinding::describe(std::size_t i) const {
   const Input& input = inputs_[i];
-  if (input.name.empty()) return text("input ", i, " (unnamed) ", input.type_text);
-  return text("inputs[", i, "] (", input.name, " ", input.type_text, ")");
+  const std::size_t number = input.user.number;
+  if (input.name.empty()) return text("input ", number, " (unnamed) ", input.type_text);
+  return text("inputs[", number, "] (", input.name, " ", input.type_text, ")");
 }
 
 void InputBinding::check_count(std::size_t given) const {
@@ -69,9 +105,11 @@ void refuse_count(const std::string& function, std::size_t wanted, std::size_t g
 
 void InputBinding::fail(std::size_t i, std::span<const std::int64_t> given,
                         const std::string& fact) const {
+  const bool is_matrix = inputs_[i].user.part == Part::Extent && given.size() == 3;
+  if (is_matrix) given = given.first(2);
   throw ValueError(function_, inputs_[i].name,
-                   text(describe(i), " was fed an array of shape [", join_text(given, ","), "]",
-                        fact));
+                   text(describe(i), " was fed ", is_matrix ? "a matrix" : "an array",
+                        " of shape [", join_text(given, ","), "]", fact));
 }
 
 void InputBinding::check_input(std::size_t i, std::span<const std::int64_t> given,

@@ -5,6 +5,7 @@
 #include "core/ir/dim_program.h"
 #include "core/ir/graph.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -12,20 +13,29 @@
 
 namespace kiln::runtime {
 
+/// How the user knows an input of a program.
+struct UserInput {
+  enum class Part : std::uint8_t { Whole, Indices, Values, Extent };
+
+  std::size_t number = 0;   // among the user's inputs
+  Part part = Part::Whole;  // of a sparse matrix, which is three inputs of a program
+};
+
 class InputBinding {
  public:
   using DimSpans = std::span<const std::span<const std::int64_t>>;
 
   InputBinding() = default;
-  /// Sizes have the names in messages that they print as here (core/ir/input_names.h).
+  /// Sizes have the names in messages that they print as here (core/ir/input_names.h). `sparse`:
+  /// which of the user's inputs are matrices in three parts; those beyond its end are not.
   InputBinding(std::string function, const std::vector<ir::Value>& inputs,
-               const std::vector<ir::Guard>& guards);
+               const std::vector<ir::Guard>& guards, const std::vector<bool>& sparse = {});
 
   std::size_t count() const { return inputs_.size(); }
   const ir::Type& type(std::size_t i) const { return inputs_[i].type; }
   const std::string& name(std::size_t i) const { return inputs_[i].name; }
-  /// "inputs[1] (y float32[y.0,10])", "input 1 (unnamed) float32[input_1.0,10]": how messages name
-  /// an input.
+  /// "inputs[1] (y float32[y.0,10])", "input 1 (unnamed) float32[input_1.0,10]", "inputs[0] (s
+  /// sparse float32[s.0,2])": how messages name an input, or the user's one that it is a part of.
   std::string describe(std::size_t i) const;
   /// The symbols that inputs give a value to.
   std::span<const ir::Symbol> symbols() const { return symbols_; }
@@ -39,6 +49,7 @@ class InputBinding {
  private:
   struct Input {
     ir::Type type;
+    UserInput user;
     std::string name;
     std::string type_text;
     std::vector<ir::DimProgram> sizes;    // one per axis

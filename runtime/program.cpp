@@ -131,7 +131,8 @@ ir::Graph run_passes(Program& program) {
 /// Makes the checks of each call. REQUIRES: the names that its messages use.
 void bind_inputs(Program& program) {
   program.guards = ir::collect_guards(program.user_graph.roots());
-  program.binding = InputBinding(program.name, program.user_graph.inputs, program.guards);
+  program.binding =
+      InputBinding(program.name, program.user_graph.inputs, program.guards, program.sparse);
 }
 
 void compile_module(Program& program, const module::Module& compiled) {
@@ -181,8 +182,10 @@ module::Module compile_graph(Program& program) {
 
 std::shared_ptr<const Program> compile_program(const ir::Graph& graph, std::string name,
                                                const InstancePtr& instance,
-                                               std::unique_ptr<DumpFolder> dumps, bool optimize) {
+                                               std::unique_ptr<DumpFolder> dumps, bool optimize,
+                                               const std::vector<bool>& sparse) {
   auto program = std::make_shared<Program>();
+  program->sparse = sparse;
   program->optimize = optimize;
   program->name = std::move(name);
   program->user_graph = graph;

@@ -40,6 +40,7 @@ struct Program {
 
   std::string name;
   ir::Graph user_graph;                 // as it was written
+  std::vector<bool> sparse;             // see InputBinding
   bool optimize = true;                 // false: no pass runs, `graph` is `user_graph`
   ir::Graph graph;                      // after the passes
   InputBinding binding;                 // checks and guards of a call's inputs
@@ -69,10 +70,12 @@ struct Program {
 module::Module compile_graph(Program& program);
 
 /// Runs the passes, if `optimize`, and compiles for that backend. `dumps` takes the stages as they
-/// come to be, and what calls add to them. Throws NotImplementedError, BackendError, IoError.
+/// come to be, and what calls add to them. `sparse`: see InputBinding. Throws NotImplementedError,
+/// BackendError, IoError.
 std::shared_ptr<const Program> compile_program(const ir::Graph& graph, std::string name,
                                                const InstancePtr& instance,
                                                std::unique_ptr<DumpFolder> dumps,
-                                               bool optimize = true);
+                                               bool optimize = true,
+                                               const std::vector<bool>& sparse = {});
 
 }  // namespace kiln::runtime

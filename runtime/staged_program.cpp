@@ -12,9 +12,10 @@ namespace {
 using ir::Graph;
 
 ProgramStage compiled(const StageCut& cut, const std::string& name, const InstancePtr& instance,
-                      std::unique_ptr<DumpFolder> dumps, bool optimize) {
+                      std::unique_ptr<DumpFolder> dumps, bool optimize,
+                      const std::vector<bool>& sparse) {
   ProgramStage stage;
-  stage.program = compile_program(cut.stage, name, instance, std::move(dumps), optimize);
+  stage.program = compile_program(cut.stage, name, instance, std::move(dumps), optimize, sparse);
   stage.handed_on = cut.handed_on;
   for (const ir::NodeRef& call : cut.calls) {
     const auto& attrs = call->as<ir::HostCallAttrs>();
@@ -69,7 +70,7 @@ std::string stage_directory(const std::string& directory, std::size_t i) {
 
 StagedProgram compile_staged(const Graph& graph, const std::string& name,
                              const InstancePtr& instance, const std::optional<WantedDumps>& dumps,
-                             bool optimize) {
+                             bool optimize, const std::vector<bool>& sparse) {
   const auto folder = [&](const std::string& directory) {
     return dumps ? std::make_unique<DumpFolder>(directory, dumps->stages, dumps->request) : nullptr;
   };
@@ -79,10 +80,10 @@ StagedProgram compile_staged(const Graph& graph, const std::string& name,
   while (std::optional<StageCut> cut = cut_stage(rest)) {
     const std::size_t i = staged.stages.size();
     staged.stages.push_back(
-        compiled(*cut, name, instance, folder(stage_directory(directory, i)), optimize));
+        compiled(*cut, name, instance, folder(stage_directory(directory, i)), optimize, sparse));
     rest = std::move(cut->rest);
   }
-  staged.last = compile_program(rest, name, instance, folder(directory), optimize);
+  staged.last = compile_program(rest, name, instance, folder(directory), optimize, sparse);
   if (!staged.stages.empty()) staged.variables = variables_of(staged);
   return staged;
 }

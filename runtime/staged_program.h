@@ -39,7 +39,7 @@ struct StagedProgram {
 /// a branch. Stages before the last are dumped to folders of their own.
 StagedProgram compile_staged(const ir::Graph& graph, const std::string& name,
                              const InstancePtr& instance, const std::optional<WantedDumps>& dumps,
-                             bool optimize);
+                             bool optimize, const std::vector<bool>& sparse = {});
 
 /// Where stage i, which is not the last, is dumped to: "directory/stage-1".
 std::string stage_directory(const std::string& directory, std::size_t i);

@@ -23,7 +23,7 @@ ir::Value integers_of(const Operand& operand, int rank, const char* argument);
 
 /// Lengths of any number dtype. TypeError for bool.
 ir::Value lengths_of(const Operand& operand, const char* argument);
-/// They as int64: floating point is truncated, and NaN becomes -1, which is no length.
+/// Lengths or labels as int64: floating point is truncated, and NaN becomes -1, which is neither.
 ir::Value whole_lengths(const ir::Value& lengths);
 
 }  // namespace kiln

@@ -74,7 +74,7 @@ class BatchCost {
                     "ctc_batch_cost.input_length");
     count_ = within(lengths(label_length, samples_, "label_length"), longest_ + 1,
                     "ctc_batch_cost.label_length");
-    read_labels(ir::with_dims(ir::cast(labels, DType::Int64), {samples_, longest_}));
+    read_labels(ir::with_dims(whole_lengths(labels), {samples_, longest_}));
     read_probabilities(widened(raw));
   }
 

@@ -1,10 +1,12 @@
 // Mistakes of a call: feeds that do not fit, sizes that disagree, indices outside. The line is that
 // of the call, or, where a guard fails, the one that needs it.
 #include "tests/catch.h"
+#include "tests/error_text.h"
 #include "tests/misuse.h"
 
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace kiln::test {
 namespace {
@@ -48,6 +50,47 @@ TEST_CASE("feeds of another shape, dtype or number") {
   CHECK(f({good, index, yes})[0] == Array(6.f));
   CHECK(f({good, Array{0.5, 1.9}, Array(0.5)})[0] == Array(6.f));
   CHECK(get_value(w) == Array(2.f));
+}
+
+TEST_CASE("feeds of sparse matrices are named as the user's inputs") {
+  const Tensor a = input({2}, "a");
+  const Tensor s = placeholder({.shape = {None, 2}, .dtype = "int32", .sparse = true, .name = "s"});
+  const Tensor unnamed = placeholder({.shape = {None, 2}, .dtype = "int32", .sparse = true});
+  const Tensor last = input({3}, "last");
+  const Function f = function({a, s, unnamed, last}, {to_dense(s), to_dense(unnamed), a, last},
+                              {.name = "f"});
+  const Array two{1.f, 2.f}, three{1.f, 2.f, 3.f}, good{{1, 2}, {3, 4}}, wide{{1, 2, 3}};
+  const SparseArray nan = SparseArray::of(Array{{0, 0}, {1, 1}}, Array{1.f, NAN}, {2, 2});
+  const std::string is_fed_nan = " was fed nan at values[1], which int32 cannot hold";
+  testing::run({
+      {__LINE__, Fault::Value, [&] { f({two, wide, good, three}); },
+       "f: inputs[1] (s sparse int32[s.0,2]) was fed a matrix of shape [1,3]"},
+      {__LINE__, Fault::Value, [&] { f({two, SparseArray::of_dense(wide), good, three}); },
+       "f: inputs[1] (s sparse int32[s.0,2]) was fed a matrix of shape [1,3]"},
+      {__LINE__, Fault::Value, [&] { f({two, Array{{1.f, 2.f}, {3.f, NAN}}, good, three}); },
+       "f: inputs[1] (s sparse int32[s.0,2]) was fed nan at [1,1], which int32 cannot hold"},
+      {__LINE__, Fault::Value, [&] { f({two, nan, good, three}); },
+       "f: inputs[1] (s sparse int32[s.0,2])" + is_fed_nan},
+      {__LINE__, Fault::Value, [&] { f({two, good, good, two}); },
+       "f: inputs[3] (last float32[3]) was fed an array of shape [2]"},
+  }, __FILE__);
+  const std::string message =
+      testing::error_text<ValueError>([&] { f({two, good, nan, three}); });
+  CHECK_THAT(message, Catch::Matchers::StartsWith("f: input 2 (unnamed) sparse int32["));
+  CHECK_THAT(message, Catch::Matchers::EndsWith(is_fed_nan));
+  CHECK(f({two, good, SparseArray::of_dense(good), three})[1] == good);
+}
+
+TEST_CASE("a sparse matrix that was moved from is as before") {
+  const Tensor s = placeholder({.shape = {None, 2}, .sparse = true});
+  const Function f = function({s}, {to_dense(s)}, {.name = "f"});
+  SparseArray from = SparseArray::of_dense(Array{{1.f, 2.f}});
+  const SparseArray to = std::move(from);
+  CHECK(f({from})[0] == Array{{1.f, 2.f}});  // NOLINT(bugprone-use-after-move)
+  CHECK(eval(to_dense(variable(from))) == Array{{1.f, 2.f}});
+  SparseArray assigned = to;
+  assigned = std::move(from);
+  CHECK(f({from})[0] == f({assigned})[0]);
 }
 
 TEST_CASE("views of another shape, dtype or number") {

@@ -266,6 +266,22 @@ TEST_CASE("misuse of CTC costs", "[k]") {
   }, __FILE__);
 }
 
+TEST_CASE("a label that is no number is an error, unless it lies behind the labels", "[k]") {
+  const Array good = Array::full({1, 3, 3}, 0.3);
+  for (const char* dtype : {"float16", "float32", "float64"}) {
+    INFO(dtype);
+    const Tensor t = placeholder({.shape = {1, 2}, .dtype = dtype});
+    const Tensor y = placeholder({.shape = {1, 3, 3}}), n = placeholder({.shape = {1, 1}});
+    const Function f = function({t, y, n}, {ctc_batch_cost(t, y, constant({{3.}}), n)},
+                                {.name = "f", .backend = tested_backend()});
+    const Array labels = Array({0., NAN}, {1, 2}).astype(*dtype_of_name(dtype));
+    CHECK_THAT(testing::error_text<ValueError>([&] { f({labels, good, column({2})}); }),
+               Catch::Matchers::StartsWith("f: index -1 is outside of an axis of size 2 (op gather "
+                                           "of ctc_batch_cost.y_true"));
+    CHECK(f({labels, good, column({1})})[0].item<float>() > 0);
+  }
+}
+
 TEST_CASE("labels and lengths that do not fit are errors of the call", "[k]") {
   const Tensor t = placeholder({.shape = {1, 2}, .dtype = "int32", .name = "labels"});
   const Tensor y = placeholder({.shape = {1, 3, None}, .name = "y"});
