@@ -262,36 +262,46 @@ bool Array::operator==(const Array& other) const {
   return size_ == 0 || std::memcmp(data_, other.data_, bytes()) == 0;
 }
 
-std::vector<std::int64_t> Array::dims_of(std::initializer_list<std::size_t> sizes) {
+std::vector<std::int64_t> Array::dims_of(std::initializer_list<std::size_t> sizes) try {
   std::vector<std::int64_t> dims;
   for (std::size_t size : sizes) dims.push_back(static_cast<std::int64_t>(size));
   return dims;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
 }
 
-void Array::require_count(std::size_t given, const std::vector<std::int64_t>& dims) {
+void Array::require_count(std::size_t given, const std::vector<std::int64_t>& dims) try {
   const std::int64_t count = count_elements(dims);
   if (static_cast<std::int64_t>(given) == count) return;
   throw ValueError("Array", "dims", text("dims [", join_text(dims, ","), "] hold ", count,
                                          " elements but ", given, " were given"));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
 }
 
-void Array::require_equal(const char* what, std::size_t first, std::size_t other) {
+void Array::require_equal(const char* what, std::size_t first, std::size_t other) try {
   if (first == other) return;
   const char* parts = std::string_view(what) == "rows" ? "elements" : "rows";
   throw ValueError("Array", what, text(what, " of ", first, " and of ", other, " ", parts));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
 }
 
-void Array::require_dtype(DType dtype) const {
+void Array::require_dtype(DType dtype) const try {
   if (dtype == dtype_) return;
   throw TypeError("Array", "T", text("elements of dtype ", dtype_, " are read as ", dtype));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
 }
 
-void Array::require_one() const {
+void Array::require_one() const try {
   if (size_ == 1) return;
   throw ValueError("item", "", text("an array of ", size_, " elements has no single item"));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
 }
 
-std::size_t Array::offset(std::initializer_list<std::int64_t> index) const {
+std::size_t Array::offset(std::initializer_list<std::int64_t> index) const try {
   std::int64_t offset = 0;
   std::size_t axis = 0;
   bool inside = index.size() == dims_.size();
@@ -303,6 +313,8 @@ std::size_t Array::offset(std::initializer_list<std::int64_t> index) const {
   if (inside) return static_cast<std::size_t>(offset);
   throw ValueError("at", "index", text("index [", join_text(index, ","), "] is outside of [",
                                        join_text(dims_, ","), "]"));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
 }
 
 std::ostream& operator<<(std::ostream& out, const Array& array) try {

@@ -87,6 +87,10 @@ KILN_API Tensor repeat(const Operand& x, std::int64_t n);
 ///     K::eval(K::tile(x, {K::shape(x)[0]}));  // [1. 2. 1. 2.]
 KILN_API Tensor tile(const Operand& x, const Shape& n);
 KILN_API Tensor tile(const Operand& x, std::int64_t n);
+/// {} is no entry, not the number 0.
+inline Tensor tile(const Operand& x, std::initializer_list<ShapeEntry> n) {
+  return tile(x, Shape(n));
+}
 /// start, start + step, .. before stop, as a vector; with one argument it is stop and start is 0.
 /// Empty when stop lies the other way. start and stop may be scalar tensors: integers, or floating
 /// point where the dtype is. Element i is start + i step, in 64 bits or in float64, and then the

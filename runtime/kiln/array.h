@@ -88,7 +88,7 @@ class KILN_API Array {
   /// A vector: Array(elements).
   template <class T, DType = DTypeOf<T>::value>
   Array(const std::vector<T>& elements)  // NOLINT
-      : Array(elements, {static_cast<std::int64_t>(elements.size())}) {}
+      : Array(of_range(elements, dims_of({elements.size()}))) {}
   /// ValueError when dims hold another number of elements; here and below.
   template <class T, DType = DTypeOf<T>::value>
   Array(const std::vector<T>& elements, std::vector<std::int64_t> dims)
@@ -103,7 +103,7 @@ class KILN_API Array {
   /// A vector: Array{1.f, 2.f}.
   template <class T, DType = DTypeOf<T>::value>
   Array(std::initializer_list<T> elements)
-      : Array(of_range(elements, {static_cast<std::int64_t>(elements.size())})) {}
+      : Array(of_range(elements, dims_of({elements.size()}))) {}
   /// A matrix: Array{{1.f, 2.f}, {3.f, 4.f}}. ValueError when the rows differ in length.
   template <class T, DType = DTypeOf<T>::value>
   Array(std::initializer_list<std::initializer_list<T>> rows) : Array(of_rows(rows)) {}
@@ -196,27 +196,27 @@ class KILN_API Array {
   template <class T>
   static Array of_rows(std::initializer_list<std::initializer_list<T>> rows) {
     const std::size_t width = rows.size() == 0 ? 0 : rows.begin()->size();
-    std::vector<T> elements;
-    for (const auto& row : rows) {
-      require_equal("rows", width, row.size());
-      elements.insert(elements.end(), row.begin(), row.end());
-    }
-    return of_range(elements, dims_of({rows.size(), width}));
+    for (const auto& row : rows) require_equal("rows", width, row.size());
+    Array array = zeros(dims_of({rows.size(), width}), DTypeOf<T>::value);
+    auto* next = static_cast<T*>(array.data_);
+    for (const auto& row : rows) next = std::copy(row.begin(), row.end(), next);
+    return array;
   }
   template <class T>
   static Array of_matrices(
       std::initializer_list<std::initializer_list<std::initializer_list<T>>> matrices) {
     const std::size_t height = matrices.size() == 0 ? 0 : matrices.begin()->size();
     const std::size_t width = height == 0 ? 0 : matrices.begin()->begin()->size();
-    std::vector<T> elements;
     for (const auto& matrix : matrices) {
       require_equal("matrices", height, matrix.size());
-      for (const auto& row : matrix) {
-        require_equal("rows", width, row.size());
-        elements.insert(elements.end(), row.begin(), row.end());
-      }
+      for (const auto& row : matrix) require_equal("rows", width, row.size());
     }
-    return of_range(elements, dims_of({matrices.size(), height, width}));
+    Array array = zeros(dims_of({matrices.size(), height, width}), DTypeOf<T>::value);
+    auto* next = static_cast<T*>(array.data_);
+    for (const auto& matrix : matrices) {
+      for (const auto& row : matrix) next = std::copy(row.begin(), row.end(), next);
+    }
+    return array;
   }
   static std::vector<std::int64_t> dims_of(std::initializer_list<std::size_t> sizes);
   static void require_count(std::size_t given, const std::vector<std::int64_t>& dims);

@@ -10,7 +10,10 @@ namespace kiln {
 
 /// Takes the text of one evaluation of print_tensor: message, value and line end. Calls may come
 /// from several threads at once, each with a whole text. What it throws ends the function's call
-/// as an IoError of print_tensor (an error of Kiln as it is), and no variable changes.
+/// as an IoError of print_tensor (an error of Kiln as it is), and no variable changes. It may read
+/// variables, call functions and drop the one that prints. A variable that the running call updates
+/// cannot be written: that is a ValueError, and from another thread it waits until the call ends,
+/// so that a sink must not wait for it.
 using PrintSink = std::function<void(std::string_view text)>;
 
 /// Where print_tensor prints in the whole process; an empty sink gives std::cout back, which it is

@@ -9,9 +9,12 @@
 namespace kiln {
 
 /// Coordinates and values of some elements of a matrix; the others are 0. Elements with the same
-/// coordinates add up. SciPy's coo_matrix has the same parts.
+/// coordinates add up. SciPy's coo_matrix has the same parts. A move is a copy, which shares them.
 class KILN_API SparseArray {
  public:
+  SparseArray(const SparseArray&) = default;
+  SparseArray& operator=(const SparseArray&) = default;
+
   /// `indices` (count, 2): row and column of each element, integers. `values` (count). `dims`: rows
   /// and columns. Errors: ValueError for other shapes and for an index outside dims; TypeError for
   /// indices that are not integers.
