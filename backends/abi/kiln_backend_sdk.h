@@ -48,7 +48,7 @@ class Failure : public std::runtime_error {
   Failure& caused_by(const Failure& below) {
     int causes = 1;
     for (const Failure* one = below.cause.get(); one != nullptr; one = one->cause.get()) ++causes;
-    cause = causes < kMaxCauses ? std::make_shared<const Failure>(below) : below.cause;
+    cause = causes <= kMaxCauses ? std::make_shared<const Failure>(below) : below.cause;
     return *this;
   }
 

@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <random>
+#include <utility>
 
 namespace kiln {
 namespace {
@@ -32,7 +33,19 @@ State& state() {
   return *instance;
 }
 
-thread_local std::string t_scope;
+/// Null for none. A pointer, since the first use of a thread_local with a destructor takes memory,
+/// and glibc ends the process where there is none.
+thread_local std::string* t_scope = nullptr;
+
+std::string current_scope() { return t_scope == nullptr ? std::string() : *t_scope; }
+
+/// Empty for none; `scope` has the old one afterwards. Takes memory only where there was none.
+void swap_scope(std::string& scope) {
+  if (t_scope == nullptr && scope.empty()) return;
+  if (t_scope == nullptr) t_scope = new std::string;
+  t_scope->swap(scope);
+  if (t_scope->empty()) delete std::exchange(t_scope, nullptr);
+}
 
 [[noreturn]] void refuse(const char* function, const char* argument, const std::string& value,
                          const char* expected, Where where) {
@@ -75,6 +88,7 @@ bool is_floatx(const std::string& name) {
 }  // namespace
 
 double epsilon(Where where) try {
+  const Call call("epsilon", where);
   return configured(&State::epsilon, where);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("epsilon", where);
@@ -90,6 +104,7 @@ void set_epsilon(double e, Where where) try {
 }
 
 std::string floatx(Where where) try {
+  const Call call("floatx", where);
   return configured(&State::floatx, where);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("floatx", where);
@@ -105,6 +120,7 @@ void set_floatx(const std::string& floatx, Where where) try {
 }
 
 std::string image_data_format(Where where) try {
+  const Call call("image_data_format", where);
   return configured(&State::data_format, where);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("image_data_format", where);
@@ -121,6 +137,7 @@ void set_image_data_format(const std::string& data_format, Where where) try {
 }
 
 std::string image_dim_ordering(Where where) try {
+  const Call call("image_dim_ordering", where);
   return image_data_format(where) == "channels_first" ? "th" : "tf";
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("image_dim_ordering", where);
@@ -143,9 +160,11 @@ std::int64_t get_uid(const std::string& prefix) try {
   Call::out_of_memory("get_uid", {});
 }
 
-void reset_uids() {
+void reset_uids() try {
   const std::lock_guard lock(state().mutex);
   state().uids.clear();
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("reset_uids", {});
 }
 
 void manual_variable_initialization(bool /*value*/) {}
@@ -196,14 +215,24 @@ std::uint64_t next_call_counter() {
   return state().calls.fetch_add(1, std::memory_order_relaxed);
 }
 
-std::string scoped_name(const std::string& name) { return name.empty() ? name : t_scope + name; }
-
-NameScope::NameScope(const std::string& name, Where where) : outer_(t_scope) {
-  if (name.empty()) throw ValueError("name_scope", "name", "name is empty", where);
-  t_scope += name + "/";
+std::string scoped_name(const std::string& name) {
+  return name.empty() ? name : current_scope() + name;
 }
 
-NameScope::~NameScope() { t_scope = outer_; }
+NameScope::NameScope(const std::string& name, Where where) try : outer_(current_scope()) {
+  if (name.empty()) throw ValueError("name_scope", "name", "name is empty", where);
+  std::string scope = outer_ + name + "/";
+  swap_scope(scope);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("name_scope", where);
+}
+
+NameScope::~NameScope() {
+  try {
+    swap_scope(outer_);
+  } catch (const std::bad_alloc&) {  // ended out of order, and no memory for the name it had
+  }
+}
 
 NameScope name_scope(const std::string& name, Where where) { return NameScope(name, where); }
 

@@ -185,9 +185,11 @@ Tensor learning_phase() try {
   Call::out_of_memory("learning_phase", {});
 }
 
-void clear_session() {
+void clear_session() try {
   reset_session_state();
   reset_learning_phase_placeholder();
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("clear_session", {});
 }
 
 Tensor switch_(const Operand& condition, const Branch& then_expression,

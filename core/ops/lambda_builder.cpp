@@ -10,11 +10,14 @@
 #include <algorithm>
 #include <atomic>
 #include <unordered_set>
+#include <utility>
 
 namespace kiln::ir {
 namespace {
 
-thread_local Value t_position;
+/// Null for none. A pointer, since the first use of a thread_local with a destructor takes memory,
+/// and glibc ends the process where there is none.
+thread_local Value* t_position = nullptr;
 
 Value parameter(std::int64_t index, std::int64_t scope, const Type& type) {
   return make(Op::Parameter, ParameterAttrs{index, scope, type}, {});
@@ -253,15 +256,21 @@ NodeRef with_lambdas(const Node& node,
 }
 
 Value current_position() {
-  return t_position ? t_position : scalar_constant_int(DType::Int64, 0);
+  return t_position != nullptr ? *t_position : scalar_constant_int(DType::Int64, 0);
 }
 
-PositionScope::PositionScope(const Value& step) : saved_(t_position) {
+PositionScope::PositionScope(const Value& step)
+    : saved_(t_position != nullptr ? *t_position : Value()) {
   // An odd multiplier keeps the positions of nested loops apart; wrapping is well defined.
   const Value outer = current_position() * scalar_constant_int(DType::Int64, 6364136223846793005);
-  t_position = outer + step + scalar_constant_int(DType::Int64, 1);
+  Value position = outer + step + scalar_constant_int(DType::Int64, 1);
+  if (t_position == nullptr) t_position = new Value;
+  *t_position = std::move(position);
 }
 
-PositionScope::~PositionScope() { t_position = saved_; }
+PositionScope::~PositionScope() {
+  *t_position = saved_;
+  if (!saved_) delete std::exchange(t_position, nullptr);
+}
 
 }  // namespace kiln::ir

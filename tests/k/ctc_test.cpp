@@ -274,7 +274,7 @@ TEST_CASE("a label that is no number is an error, unless it lies behind the labe
     const Tensor y = placeholder({.shape = {1, 3, 3}}), n = placeholder({.shape = {1, 1}});
     const Function f = function({t, y, n}, {ctc_batch_cost(t, y, constant({{3.}}), n)},
                                 {.name = "f", .backend = tested_backend()});
-    const Array labels = Array({0., NAN}, {1, 2}).astype(*dtype_of_name(dtype));
+    const Array labels = Array({0.f, NAN}, {1, 2}).astype(*dtype_of_name(dtype));
     CHECK_THAT(testing::error_text<ValueError>([&] { f({labels, good, column({2})}); }),
                Catch::Matchers::StartsWith("f: index -1 is outside of an axis of size 2 (op gather "
                                            "of ctc_batch_cost.y_true"));

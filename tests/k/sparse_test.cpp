@@ -273,7 +273,7 @@ TEST_CASE("what does not fit a sparse or a dense placeholder", "[k]") {
       {__LINE__, Fault::Type, [&] { f({matrix(), matrix()}); },
        "f: inputs[1] is dense but was fed a SparseArray"},
       {__LINE__, Fault::Value, [&] { f({wide, two}); },
-       "f: inputs[2] (x.extent bool[x.0,3,0]) was fed an array of shape [2,4,0]"},
+       "f: inputs[0] (x sparse float32[x.0,3]) was fed a matrix of shape [2,4]"},
       {__LINE__, Fault::Value, [&] { f({two, two}); },
        "f: inputs[0] is a sparse matrix but was fed an array of shape [2]"},
       {__LINE__, Fault::Value, [&] { f(std::vector<Array>{two, two}); },

@@ -79,12 +79,13 @@ TEST_CASE("paths that are no plugin are refused before they run", "[plugin]") {
 
 TEST_CASE("a truncated plugin is refused before it is mapped", "[plugin]") {
   const Scratch scratch;
+  int files = 0;
   for (const std::string& path : {fake_path("adder"), fake_path("spoiled")}) {
     const std::string whole = read_file(path);
     int refused = 0;
     for (std::size_t percent = 1; percent < 100; ++percent) {
       const std::string cut =
-          scratch.write(text(percent, ".so"), whole.substr(0, whole.size() * percent / 100));
+          scratch.write(text(files++, ".so"), whole.substr(0, whole.size() * percent / 100));
       const std::string got = refusal_of_elf(cut);
       INFO(percent << ": " << got);
       if (got.empty()) {  // what lies behind the last segment is for debuggers
@@ -156,8 +157,14 @@ TEST_CASE("a plugin that needs a sanitizer's run time is refused before it ends 
   CHECK(refusal_of_elf(path) ==
         (own ? "" : "is built with the thread sanitizer and Kiln is not"));
   image.dynamic[0].d_un.d_ptr = 0xffffffffffff;  // hostile offsets read nothing
-  image.header.e_phoff = 0xffffffffffffff00;
   CHECK(refusal_of_elf(scratch.write("hostile.so", bytes())).empty());
+  image.segments[1].p_offset = 0xffffffffffffff00;
+  image.segments[1].p_filesz = 0x200;
+  CHECK_THAT(refusal_of_elf(scratch.write("far.so", bytes())),
+             Catch::Matchers::StartsWith("is cut off: it has "));
+  image.header.e_phoff = 0xffffffffffffff00;
+  CHECK(refusal_of_elf(scratch.write("headers.so", bytes())) ==
+        "is cut off or damaged within its program headers");
 }
 
 TEST_CASE("files that others could have changed are refused", "[plugin]") {

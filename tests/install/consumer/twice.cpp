@@ -1,5 +1,5 @@
-// The smallest backend against an installed Kiln: whatever the program is, its outputs are twice its
-// inputs.
+// The smallest backend against an installed Kiln: whatever the program is, its output is twice its
+// input.
 #include <kiln/backend/kiln_backend_sdk.h>
 
 using namespace kiln::sdk;
