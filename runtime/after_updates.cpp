@@ -41,7 +41,8 @@ class AfterUpdates {
   std::vector<Value> operator()(const std::vector<Value>& outputs) {
     std::vector<const Node*> left = sizing_calls(outputs);
     while (!left.empty()) {
-      // A call after those that decide sizes of its operands: there is always such a one.
+      // Next in topological order: every call that decides a size of its operands is rebuilt
+      // already.
       const auto is_ready = [&](const Node* call) {
         const std::vector<const Node*> before = sizing_calls(call->operands);
         return std::none_of(before.begin(), before.end(), [&](const Node* other) {

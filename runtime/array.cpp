@@ -70,8 +70,8 @@ void require_address(const void* elements, std::int64_t size, DType dtype) {
 
 struct Array::Elements {
   std::atomic<std::int64_t> owners{1};
-  /// Somebody outside may write at any time; then there is one owner, and no copy shares with it.
-  /// Written by the only owner alone, so that no thread reads it meanwhile.
+  /// A mutable address was handed out: copies are deep, and the owner stays the only one. Written
+  /// by that owner, so that no other thread reads it meanwhile.
   bool is_exposed = false;
 };
 

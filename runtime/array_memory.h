@@ -9,8 +9,8 @@ class Array;
 
 namespace kiln::runtime {
 
-/// The elements, for filling an Array that nobody else has yet. Unlike after data(), later copies
-/// share them, so the address must not be written through once the Array is handed on.
+/// The elements, for initialising an Array that is not shared yet. Unlike after data(), later
+/// copies share them, so the address must not be written through after the Array has been copied.
 void* fill_address(Array& array);
 
 /// Whether all bytes are 0 or 1, as backends expect of bools.

@@ -47,7 +47,7 @@ void list_results(std::span<Buffer> results, Row<kiln_buffer*>& handles, const I
 }
 
 /// Throws what a host function threw during the call, which the error of the plugin only repeats.
-/// A plugin that goes on after that has no results to give.
+/// Results of a plugin that ignores the host function's error are discarded.
 void rethrow_host_call(const Instance& instance, kiln_error* error,
                        const HostCallContext& host_calls) {
   if (!host_calls.thrown) return;
@@ -57,9 +57,9 @@ void rethrow_host_call(const Instance& instance, kiln_error* error,
   std::rethrow_exception(host_calls.thrown);
 }
 
-/// The handles of one call, which a backend must not give for another value. Nobody knows whose a
-/// handle is that it gave twice, or in place of one of the host's: such a handle is left alone.
-/// Invariant: allocates when it is made alone, so that no handle is lost once the backend ran.
+/// The handles of one call, which a backend must not give for another value. A duplicated handle,
+/// or one that replaces the host's, has no known owner and is not destroyed. Invariant: allocates
+/// only in its constructor, so that no handle is lost once the backend ran.
 class ResultHandles {
  public:
   explicit ResultHandles(const ExecuteCall& call) {
@@ -156,7 +156,7 @@ void Event::reset() noexcept {
 }
 
 void Event::wait() {
-  // A backend may look up now and then, but not come back for ever at once.
+  // Waiting without limit may return early, but not without end.
   constexpr int kMaxWaits = 1'000'000;
   for (int i = 0; i < kMaxWaits; ++i) {
     if (wait_for(KILN_WAIT_FOREVER)) return;

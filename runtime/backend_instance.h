@@ -76,9 +76,8 @@ class Buffer {
   void expect_type(DType dtype, Dims dims, const Source& source);
   /// BackendError where the plugin reports another type than the expected one: a call changed it.
   void require_type(const Source& source) const;
-  /// The same once, after the first write, so that steady calls do not ask the plugin: whatever it
-  /// does later, the type stays the expected one, and copy_to_host compares the size. REQUIRES:
-  /// nobody else uses the buffer.
+  /// require_type, only after the first write: later calls skip the query. The type stays the
+  /// expected one, and copy_to_host compares the size. REQUIRES: nobody else uses the buffer.
   void require_type_once(const Source& source) const {
     if (!is_checked_) require_type(source);
     is_checked_ = true;

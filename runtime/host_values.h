@@ -1,5 +1,5 @@
-// Values of the host where they meet a dtype of the graph: cast as NumPy's astype does, except that
-// an integer dtype must hold them.
+// Conversion of host values to a dtype of the graph: as NumPy's astype does, except that an integer
+// dtype must hold them.
 #pragma once
 
 #include <kiln/array.h>

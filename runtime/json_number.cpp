@@ -1,4 +1,5 @@
-// std::from_chars does the conversion; what it calls out of range is told apart by its magnitude.
+// std::from_chars does the conversion; its out-of-range results are classified as overflow or
+// underflow.
 #include "runtime/json_number.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Numbers as JSON spells them, converted exactly.
+// Conversion of JSON number tokens.
 #pragma once
 
 #include <cstdint>

@@ -16,12 +16,12 @@
  *    more than that.
  *  - Tables and structs are only ever appended to. Numbers, once given a meaning, keep it.
  *  - Text is UTF-8 with a length; it need not end in a zero byte.
- *  - The host believes nothing. An address that is null with a length, a length, rank or count
- *    beyond the limits below, text that is not UTF-8, an unknown element type, a negative dim, a
- *    size that does not follow from dtype and dims, a count or type other than the module's, an
- *    exception: each fails the call with a BackendError that names the backend and the function
- *    of the table, and no variable changes. Services of the host return KILN_CODE_INVALID_ARGUMENT
- *    for such arguments, or log an error where they return nothing.
+ *  - The host validates everything that a plugin reports. A null address with a non-zero length, a
+ *    length, rank or count beyond the limits below, text that is not UTF-8, an unknown element
+ *    type, a negative dim, a size that does not follow from dtype and dims, a count or type other
+ *    than the module's, an exception: each fails the call with a BackendError that names the
+ *    backend and the function of the table, and no variable changes. Services of the host return
+ *    KILN_CODE_INVALID_ARGUMENT for such arguments, or log an error where they return nothing.
  *  - What a function is given is borrowed for the duration of the call unless it says otherwise.
  *    Memory is freed by the side that allocated it.
  *  - A function that returns kiln_error* returns null for success. On failure every output is
@@ -336,8 +336,7 @@ typedef struct kiln_message {
 } kiln_message;
 
 /* Filled by executable_info; what it points at lives as long as the executable. The first four are
- * those of the module, or all 0 where the backend does not tell them and updates_in_place is not
- * read. */
+ * those of the module, or all 0 if not reported; updates_in_place is then ignored. */
 typedef struct kiln_executable_info {
   uint64_t struct_size;
   const kiln_ext* next;
@@ -557,8 +556,8 @@ typedef struct kiln_backend_header {
   uint32_t abi_minor_lowest; /* the range of minors that the plugin can serve */
   uint32_t abi_minor_highest;
   uint32_t sanitizer;
-  /* [a-z][a-z0-9_]*, at most 64 bytes. Users can say it only where the plugin is the file
-   * libkiln_<name>.so beside the host's library. Any other goes by its path. */
+  /* [a-z][a-z0-9_]*, at most 64 bytes. Users can select the plugin by this name only if
+   * its file is libkiln_<name>.so beside the host's library. Any other is selected by its path. */
   kiln_string name;
   kiln_string version;   /* of the plugin */
   kiln_string build_id;  /* two builds that may compile differently differ in it */

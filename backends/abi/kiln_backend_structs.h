@@ -70,7 +70,7 @@ T fresh() {
   return value;
 }
 
-/// No struct is as long: a longer one is broken, not newer.
+/// Upper bound of struct_size; a larger value is an error, not a newer version.
 inline constexpr std::uint64_t kMaxStructSize = std::uint64_t{1} << 16;
 
 /// The bytes of a tensor of that type, or nothing: an unknown element type, a negative dim, or a

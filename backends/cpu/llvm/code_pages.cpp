@@ -1,6 +1,6 @@
 // A slab is one range of addresses with an area for each use. Pages of an area have the same
-// protection, so that the kernel merges neighbours into one mapping. Freed pages keep theirs for
-// the same reason: their memory is given back, reading them gives zeros, which are no code.
+// protection, so that the kernel merges neighbours into one mapping. Freed pages keep their
+// protection for the same reason; MADV_DONTNEED returns their memory.
 #include "backends/cpu/llvm/code_pages.h"
 
 #include <pthread.h>
@@ -22,8 +22,8 @@ namespace {
 constexpr std::array<int, kPageUses> kProtection{PROT_READ | PROT_EXEC, PROT_READ,
                                                  PROT_READ | PROT_WRITE};
 
-/// Pages of each area of a slab: 16 MiB of addresses. Kernels have more code than constants, and
-/// no data but tables of the linker.
+/// Pages of each area of a slab: 16 MiB of addresses. Sized for kernels: mostly code, some
+/// constants; writable data is only linker tables.
 constexpr std::array<std::size_t, kPageUses> kAreaPages{2304, 1536, 256};
 
 std::size_t index_of(PageUse use) { return static_cast<std::size_t>(use); }
@@ -122,7 +122,7 @@ class CodePages::Pool {
  public:
   static Pool& instance() {
     static Pool& pool = *new Pool;  // objects may outlive every static one
-    // A child must not find the pool locked by a thread that it does not have.
+    // Hold the mutex across fork(), so that it is unlocked in the child.
     static const bool registered [[maybe_unused]] = [] {
       if (::pthread_atfork(lock, unlock, unlock) != 0) throw std::bad_alloc();  // tried again later
       return true;

@@ -14,9 +14,8 @@ inline constexpr std::size_t kPageUses = 3;
 /// Bytes of each PageUse.
 using PageSizes = std::array<std::size_t, kPageUses>;
 
-/// The pages of one linked module. They lie within 2 GiB of each other when that is what the module
-/// needs, so that code reaches its constants with 32-bit offsets. Any thread may make and destroy
-/// objects.
+/// The pages of one linked module. All are in one reservation, normally of 16 MiB, so that 32-bit
+/// offsets reach constants from code. Any thread may make and destroy objects.
 class CodePages {
  public:
   static std::size_t page_bytes() noexcept;

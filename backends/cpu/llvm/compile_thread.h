@@ -17,11 +17,10 @@ class NoCompileThread final : public sdk::Failure {
 };
 
 /// Runs `work` there and waits for it. What it throws is thrown here. Throws sdk::Failure with
-/// LLVM's text after a fatal error; its code is KILN_CODE_RESOURCE_EXHAUSTED where memory
-/// ended, in LLVM or in `work`, and where no thread can be started. After a fatal error and the end
-/// of memory the thread sleeps for ever and keeps all that it made: nothing can be said about its
-/// state. Meanwhile a std::new_handler of this file is in place; on other threads it does what the
-/// one before it does.
+/// LLVM's text after a fatal error; its code is KILN_CODE_RESOURCE_EXHAUSTED where memory ended, in
+/// LLVM or in `work`, and where no thread can be started. After a fatal error and the end of memory
+/// the thread never returns and leaks its objects: LLVM's state is undefined. Meanwhile a
+/// std::new_handler of this file is in place; on other threads it does what the one before it does.
 void on_compile_thread(const std::function<void()>& work);
 
 }  // namespace kiln::cpu

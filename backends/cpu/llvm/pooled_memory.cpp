@@ -1,4 +1,4 @@
-// One CodePages for each linked module; segments of equal protection lie one behind another.
+// One CodePages for each linked module; segments of equal protection are contiguous.
 #include "backends/cpu/llvm/pooled_memory.h"
 
 #include "backends/cpu/llvm/code_pages.h"
