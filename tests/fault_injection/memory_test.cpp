@@ -25,7 +25,7 @@ void try_all(const std::vector<Scenario>& scenarios, const std::string& backend,
     }
     std::cout << scenarios.size() << " scenarios on " << backend << ", memory fails "
               << name_of(repeat) << ": " << tried << " tries, " << threw << " errors, "
-              << in_libraries << " processes ended or stopped by LLVM, oneDNN or the loader\n";
+              << in_libraries << " processes ended by oneDNN or the loader\n";
   }
 }
 

@@ -232,13 +232,10 @@ int in_child(const Action& action) {
   return kiln::testing::status_of(child);
 }
 
-/// Whether LLVM, oneDNN or the dynamic loader (for a library, or a thread's variables of one) asked
-/// for the memory without which the process ended, or compiles no more: LLVM may keep its locks.
-bool is_of_a_library(const FailedRequest& request, const std::string& stack) {
-  if (is_of_the_loader(request)) return true;
-  if (std::strstr(owner_of(request), "libdnnl") != nullptr) return true;
-  if (std::strstr(owner_of(request), "libkiln_cpu") == nullptr) return false;
-  return stack.find(" llvm::") != std::string::npos || stack.find("(llvm::") != std::string::npos;
+/// Whether oneDNN or the dynamic loader (for a library, or a thread's variables of one) asked for
+/// the memory without which the process ended.
+bool is_of_a_library(const FailedRequest& request) {
+  return is_of_the_loader(request) || std::strstr(owner_of(request), "libdnnl") != nullptr;
 }
 
 std::vector<std::int64_t> samples_of(std::int64_t requests, int samples) {
@@ -293,8 +290,7 @@ class Trials {
     if (status == 0) return;
     ++outcome_.tried;
     const std::string stack = stack_of(shared_->log.last);
-    const FailedRequest& first = shared_->log.first;
-    if (is_of_a_library(first, stack_of(first)) || is_of_a_library(shared_->log.last, stack)) {
+    if (is_of_a_library(shared_->log.first) || is_of_a_library(shared_->log.last)) {
       ++outcome_.in_libraries;
       return;
     }
