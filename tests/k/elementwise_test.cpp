@@ -2,6 +2,8 @@
 #include "tests/catch.h"
 #include "tests/k/row.h"
 
+#include <cmath>
+
 namespace kiln::test {
 namespace {
 
@@ -107,6 +109,28 @@ TEST_CASE("round and sign have no gradient", "[k]") {
   const Tensor x = placeholder({.shape = {3}, .name = "x"});
   CHECK_FALSE(gradients(sum(round(x)), {x})[0]);
   CHECK_FALSE(gradients(sum(sign(x)), {x})[0]);
+}
+
+TEST_CASE("functions of float64 take any constant beside data", "[k]") {
+  const std::vector<double> data{1.5, 0, -2, 0.25, 3, -0.5};
+  const Tensor x = placeholder({.shape = {None}, .dtype = "float64"});
+  const auto at = [](double number) { return constant(number, {.dtype = "float64"}); };
+  for (const double number : {2., 4., 0.5, 10., -2., 1., 0., 1.5, -1., 3., 1. / 3, 1e9}) {
+    INFO("constant " << number);
+    const Function f = function({x}, {pow(at(number), x), pow(x, at(number)), sin(x * number)},
+                                {.backend = tested_backend()});
+    const std::vector<Array> y = f({Array(data)});
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      const double expected[] = {std::pow(number, data[i]), std::pow(data[i], number),
+                                 std::sin(data[i] * number)};
+      for (std::size_t k = 0; k < 3; ++k) {
+        const double got = y[k].as<double>()[i];
+        const bool is_same = std::isnan(expected[k]) ? std::isnan(got) : got == Approx(expected[k]);
+        INFO("result " << k << " of " << data[i] << " is " << got << ", not " << expected[k]);
+        CHECK(is_same);
+      }
+    }
+  }
 }
 
 }  // namespace kiln::test

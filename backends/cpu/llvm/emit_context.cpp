@@ -156,8 +156,10 @@ Value* Emit::per_lane(const char* symbol, llvm::ArrayRef<Value*> arguments) cons
   llvm::Type* type = arguments[0]->getType();
   llvm::Type* scalar = type->getScalarType();
   const std::vector<llvm::Type*> parameters(arguments.size(), scalar);
-  const llvm::FunctionCallee callee = module.getOrInsertFunction(
+  llvm::FunctionCallee callee = module.getOrInsertFunction(
       symbol, llvm::FunctionType::get(scalar, parameters, false));
+  // Else LLVM calls another function for some arguments, such as exp2 for pow of a base of 2.
+  llvm::cast<llvm::Function>(callee.getCallee())->addFnAttr(llvm::Attribute::NoBuiltin);
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
   if (!vector) return b.CreateCall(callee, arguments);
   Value* result = llvm::PoisonValue::get(type);
