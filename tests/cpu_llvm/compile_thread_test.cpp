@@ -109,6 +109,7 @@ TEST_CASE("the compile thread has a stack of its own size and takes no signals")
   CHECK(all_blocked);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they end the process
 TEST_CASE("memory that ends on the compile thread is a failure that unwinds nothing") {
   const std::new_handler before = std::get_new_handler();
   bool is_unwound = false, other_threw = false;
@@ -141,6 +142,7 @@ TEST_CASE("memory that ends on the compile thread is a failure that unwinds noth
   }
   CHECK(std::get_new_handler() == before);
 }
+#endif
 
 TEST_CASE("LLVM is set up once, from any thread", "[concurrency]") {
   const kiln::cpu::IsaTarget target = kiln::cpu::target_of(kiln::cpu::native_level());
