@@ -164,6 +164,7 @@ TEST_CASE("a sink may drop the last handle of the function that prints", "[k]") 
   CHECK(result == std::vector<float>{2, 3});
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // forced unwinding
 TEST_CASE("a thread that is cancelled while a sink prints ends after its call", "[k]") {
   struct Cancelled {
     Function f;
@@ -191,6 +192,7 @@ TEST_CASE("a thread that is cancelled while a sink prints ends after its call", 
   CHECK(state.has_printed);
   CHECK(state.has_returned);
 }
+#endif
 
 TEST_CASE("threads print whole texts to one sink while it is replaced", "[k][concurrency]") {
   const Tensor x = placeholder({.shape = {1}, .dtype = "int32"});
