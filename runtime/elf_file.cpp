@@ -101,7 +101,7 @@ std::optional<std::uint64_t> file_offset(const std::vector<Elf64_Phdr>& segments
   return std::nullopt;
 }
 
-/// What is mapped must be there: reading a page behind the end of the file ends the process.
+/// Mapped pages must exist: reading a page behind the end of the file ends the process.
 std::string refusal_of_size(const File& file, const Elf64_Ehdr& header,
                             const std::vector<Elf64_Phdr>& segments) {
   if (header.e_phnum == 0 || segments.size() != header.e_phnum) {

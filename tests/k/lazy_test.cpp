@@ -143,7 +143,7 @@ TEST_CASE("lazy branches: a loop in a branch checks its sizes before nodes moved
   };
   check({on, x, v, w}, products, {off, empty_of({3, 6, 4}), empty_of({2, 4}), empty_of({4, 5})},
         "in this call x.1 is 6 and v.0 is 2");
-  // What reads a state that never changes leaves the loop.
+  // Readers of a state that never changes leave the loop.
   const Tensor steps = of({None, 3, 4}), s = placeholder({.shape = {None, 4}, .name = "s"});
   const StepFunction cell = [&](const Tensor& in, const Tensors& states) {
     return StepResult{in, {states[0] + in + sum(tanh(v + states[1])), states[1]}};

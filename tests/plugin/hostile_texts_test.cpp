@@ -1,4 +1,4 @@
-// What the user reads when a plugin fails: the function that was called, the line of the call, and
+// The text of an error when a plugin fails: the function that was called, the line of the call, and
 // texts of the plugin that a terminal can be shown.
 #include "tests/catch.h"
 
