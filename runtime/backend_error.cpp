@@ -148,7 +148,8 @@ void throw_error(const Plugin& plugin, kiln_error* error, std::string_view funct
   const std::string fact = description.text() + named_plugin(plugin);
   switch (info.code) {
     case KILN_CODE_INVALID_ARGUMENT:
-    case KILN_CODE_OUT_OF_RANGE: throw ValueError(name, "", fact, where);
+    case KILN_CODE_OUT_OF_RANGE:  // the fault of what was fed: the backend only found it
+      throw ValueError(name, "", description.text(), where);
     case KILN_CODE_UNIMPLEMENTED: throw NotImplementedError(name, "", fact, where);
     case KILN_CODE_RESOURCE_EXHAUSTED: throw OutOfMemory(name, "", fact, where);
     default: throw BackendError(name, "", fact, where);

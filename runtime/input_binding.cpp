@@ -126,11 +126,10 @@ void InputBinding::check_input(std::size_t i, std::span<const std::int64_t> give
 }
 
 void InputBinding::check_guard(const GuardSizes& sizes, std::span<const std::int64_t> values) {
-  const std::int64_t left = sizes.left(values), right = sizes.right(values);
-  const ir::Guard& guard = sizes.guard;
-  if (guard.holds(left, right)) return;
-  throw ValueError("", "", guard.failure(left, right, sizes.left_name, sizes.right_name),
-                   guard.origin.where);
+  const std::string failure = ir::failure_of(
+      sizes.guard, [&] { return sizes.left(values); }, [&] { return sizes.right(values); },
+      sizes.left_name, sizes.right_name);
+  if (!failure.empty()) throw ValueError("", "", failure, sizes.guard.origin.where);
 }
 
 std::vector<std::int64_t> InputBinding::check_dims(DimSpans dims) const {

@@ -3,6 +3,8 @@
 
 #include "core/ir/node.h"
 
+#include <kiln/error.h>
+
 #include <string>
 
 namespace kiln::ir {
@@ -32,13 +34,28 @@ void add_guards(std::vector<Guard>& guards, const std::vector<Guard>& more);
 /// " (at train.cpp:88)", or nothing when the line is unknown.
 std::string line_of(const Guard& guard);
 
+/// The text of a guard that does not hold; empty when it holds. A dim without a value (a division by
+/// zero, more than 64 bits) violates the guard. Names: as for Guard::failure.
+template <class EvaluateLeft, class EvaluateRight>
+std::string failure_of(const Guard& guard, const EvaluateLeft& left, const EvaluateRight& right,
+                       const std::string& left_name = "", const std::string& right_name = "") {
+  try {
+    const std::int64_t left_value = left(), right_value = right();
+    if (guard.holds(left_value, right_value)) return {};
+    return guard.failure(left_value, right_value, left_name, right_name);
+  } catch (const ValueError& error) {
+    return guard.fact + "; in this call " + error.message();
+  }
+}
+
 /// Evaluates the guards in order: the text of the first that does not hold, with the line of the
 /// user's program; empty when all hold.
 template <class Evaluate>
 std::string first_failure(const std::vector<Guard>& guards, const Evaluate& evaluate) {
   for (const Guard& guard : guards) {
-    const std::int64_t left = evaluate(guard.left), right = evaluate(guard.right);
-    if (!guard.holds(left, right)) return guard.failure(left, right) + line_of(guard);
+    const std::string failure = failure_of(
+        guard, [&] { return evaluate(guard.left); }, [&] { return evaluate(guard.right); });
+    if (!failure.empty()) return failure + line_of(guard);
   }
   return {};
 }

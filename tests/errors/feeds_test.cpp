@@ -137,7 +137,9 @@ TEST_CASE("unknown sizes that disagree at the call name the line that needs them
     return function({x, y, z}, {result}, {.updates = {update_add(by.count, 1)}, .name = "f"});
   };
   const Array two{1.f, 2.f}, three{1.f, 2.f, 3.f}, by_two = Array::full({2, 2}, 1);
-  const Function sums = of(total), joins = of(both), shapes = of(pairs);
+  const unsigned free_line = __LINE__ + 1;
+  const Tensor per_row = reshape(z, {size(x), -1});
+  const Function sums = of(total), joins = of(both), shapes = of(pairs), frees = of(per_row);
   const Function updates = function({x}, {}, {.updates = {grown}, .name = "f"});
   testing::run({
       {added, Fault::Value, [&] { sums({two, three, by_two}); },
@@ -149,6 +151,9 @@ TEST_CASE("unknown sizes that disagree at the call name the line that needs them
       {shaped, Fault::Value, [&] { shapes({three, three, by_two}); },
        "reshape: cannot reshape to [floordiv(x.0,2),2]: x.0 elements are not 2*floordiv(x.0,2) (x "
        "float32[x.0]); in this call x.0 is 3 and 2*floordiv(x.0,2) is 2"},
+      {free_line, Fault::Value, [&] { frees({Array::zeros({0}), two, by_two}); },
+       "reshape: cannot reshape to [x.0,floordiv(2*z.0,x.0)]: 2*z.0 elements are not "
+       "x.0*floordiv(2*z.0,x.0) (x float32[z.0,2]); in this call a dimension is divided by zero"},
       {update_line, Fault::Value, [&] { updates({three}); },
        "update: size x.0 of axis 0 is not 2 (float32[x.0]); in this call x.0 is 3"},
   }, __FILE__);
@@ -161,9 +166,7 @@ TEST_CASE("an index outside of its axis at the call") {
   for (const char* backend : {"reference", "cpu"}) {
     INFO(backend);
     const std::string rest = " outside of an axis of size 2 (op gather at " +
-                             std::string(__FILE__) + ":" + std::to_string(__LINE__ + 3) +
-                             ") (backend " + backend + ", " KILN_BINARY_DIR "/lib/libkiln_" +
-                             backend + ".so)";
+                             std::string(__FILE__) + ":" + std::to_string(__LINE__ + 2) + ")";
     const Tensor chosen = gather(table, i);
     const Function f = function({i}, {chosen}, {.updates = {update_add(by.count, 1)},
                                                 .name = "f", .backend = backend});

@@ -296,9 +296,8 @@ TEST_CASE("labels and lengths that do not fit are errors of the call", "[k]") {
     if (with_slope) results.push_back(gradients(sum(found), {y})[0]);
     const Function f = function({t, y, n, m}, results, {.name = "f", .backend = tested_backend()});
     const auto message = [&](const Array& given, int steps, int count) {
-      const std::string all = testing::error_text<ValueError>(
+      return testing::error_text<ValueError>(
           [&] { f({given, good, column({steps}), column({count})}); });
-      return all.substr(0, all.find(" (backend "));
     };
     CHECK(message(i32({1, 2}, {0, 2}), 3, 2) ==
           "f: index 2 is outside of an axis of size 2 (op gather of ctc_batch_cost.y_true" + place);

@@ -306,6 +306,22 @@ TEST_CASE("dot's static shape", "[k]") {
   CHECK(sizes({3}, {3}).empty());
 }
 
+TEST_CASE("no index is read where the entries have no elements", "[k]") {
+  const Tensor table = placeholder({.shape = {None, None}, .name = "t"});
+  const Tensor at = placeholder({.shape = {None}, .dtype = "int32", .name = "i"});
+  const Tensor rows = gather(table, at);
+  const Tensor slope = gradients(sum(square(rows)), {table})[0];
+  for (const bool optimize : {true, false}) {
+    const Function f = function({table, at}, {rows, slope},
+                                {.name = "f", .backend = tested_backend(), .optimize = optimize});
+    const std::vector<Array> found = f({Array::zeros({2, 0}), Array{5, 0, -1}});
+    CHECK(found[0] == Array::zeros({3, 0}));
+    CHECK(found[1] == Array::zeros({2, 0}));
+    CHECK(testing::error_text<ValueError>([&] { f({Array::zeros({2, 1}), Array{5, 0, -1}}); })
+              .find("f: index 5 is outside of an axis of size 2") == 0);
+  }
+}
+
 TEST_CASE("indices and sizes that do not fit at the call", "[k]") {
   const Tensor table = placeholder({.shape = {None, 2}, .name = "t"});
   const Tensor at = placeholder({.shape = {None}, .dtype = "int32", .name = "i"});
@@ -321,7 +337,7 @@ TEST_CASE("indices and sizes that do not fit at the call", "[k]") {
         f({Array::zeros({3, 2}), indices});
       } catch (const ValueError& error) {
         CHECK(error.where().line > made);
-        return error.message().substr(0, error.message().find(" (backend "));
+        return error.message();
       }
       return std::string("no error");
     };
