@@ -1,6 +1,7 @@
 // Group D over dims of 0 and 1, ranks, axes from both ends, unknown dims and every dtype, against
 // loops over all indices; gradients to second order; indices outside.
 #include "tests/catch.h"
+#include "tests/error_text.h"
 #include "tests/k/row.h"
 #include "tests/misuse.h"
 
