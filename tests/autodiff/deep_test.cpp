@@ -7,7 +7,7 @@
 #include "core/module/print.h"
 #include "core/ops/build.h"
 #include "core/passes/pipeline.h"
-#include "runtime/build_graph.h"
+#include "runtime/function/compile/build_graph.h"
 
 #include <kiln/k.h>
 

@@ -6,8 +6,8 @@
 #include "core/module/module.h"
 #include "core/module/write.h"
 #include "core/ops/build.h"
-#include "runtime/backend_instance.h"
-#include "runtime/call.h"
+#include "runtime/function/call.h"
+#include "runtime/plugin/backend_instance.h"
 
 #include <kiln/k.h>
 

@@ -2,8 +2,8 @@
 #include "tests/catch.h"
 #include "tests/error_text.h"
 
-#include "runtime/json.h"
-#include "runtime/keras_json.h"
+#include "runtime/config/keras_json.h"
+#include "runtime/files/json.h"
 #include "tests/config/home.h"
 
 #include <kiln/error.h>

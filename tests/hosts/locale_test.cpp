@@ -5,7 +5,7 @@
 #include "tests/hosts/sample.h"
 #include "tests/scratch.h"
 
-#include "runtime/keras_json.h"
+#include "runtime/config/keras_json.h"
 
 #include <algorithm>
 #include <clocale>

@@ -5,7 +5,7 @@
 #include "tests/error_text.h"
 #include "tests/hosts/sample.h"
 
-#include "runtime/backend_instance.h"
+#include "runtime/plugin/backend_instance.h"
 
 #include <algorithm>
 #include <fstream>

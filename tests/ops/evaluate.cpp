@@ -7,7 +7,7 @@
 #include "core/ops/build.h"
 #include "core/passes/pipeline.h"
 #include "core/types/text.h"
-#include "runtime/call.h"
+#include "runtime/function/call.h"
 
 #include <cmath>
 #include <cstdlib>

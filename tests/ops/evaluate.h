@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/ops/lambda_builder.h"
-#include "runtime/program.h"
+#include "runtime/function/compile/program.h"
 
 #include <kiln/array.h>
 

@@ -3,7 +3,7 @@
 #include "core/ir/traverse.h"
 #include "core/kiln/tensor_impl.h"
 #include "core/passes/pipeline.h"
-#include "runtime/build_graph.h"
+#include "runtime/function/compile/build_graph.h"
 #include "tests/catch.h"
 
 #include <kiln/k.h>

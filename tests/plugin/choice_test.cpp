@@ -3,9 +3,9 @@
 
 #include <kiln/backend.h>
 
-#include "runtime/backend_choice.h"
-#include "runtime/log.h"
-#include "runtime/thread_pool.h"
+#include "runtime/host/log.h"
+#include "runtime/host/thread_pool.h"
+#include "runtime/plugin/backend_choice.h"
 #include "tests/plugin/fakes.h"
 
 #include <cstdlib>

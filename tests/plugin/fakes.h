@@ -5,9 +5,9 @@
 #include <kiln/error.h>
 
 #include "core/types/text.h"
-#include "runtime/backend_choice.h"
-#include "runtime/backend_instance.h"
-#include "runtime/plugin.h"
+#include "runtime/plugin/backend_choice.h"
+#include "runtime/plugin/backend_instance.h"
+#include "runtime/plugin/plugin.h"
 #include "tests/environment.h"
 #include "tests/error_text.h"
 

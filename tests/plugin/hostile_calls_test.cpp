@@ -2,7 +2,7 @@
 // names the backend and the function of its table, no variable changed, and the next call works.
 #include "tests/catch.h"
 
-#include "runtime/log.h"
+#include "runtime/host/log.h"
 #include "tests/plugin/spoiled.h"
 
 #include <kiln/k.h>

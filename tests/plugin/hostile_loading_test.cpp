@@ -5,7 +5,7 @@
 #include <kiln/backend.h>
 #include <kiln/k.h>
 
-#include "runtime/log.h"
+#include "runtime/host/log.h"
 #include "tests/plugin/scratch.h"
 #include "tests/plugin/spoiled.h"
 

@@ -2,7 +2,7 @@
 // texts of the plugin that a terminal can be shown.
 #include "tests/catch.h"
 
-#include "runtime/log.h"
+#include "runtime/host/log.h"
 #include "tests/plugin/spoiled.h"
 #include "tests/scratch.h"
 

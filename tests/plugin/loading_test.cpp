@@ -5,7 +5,7 @@
 
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/types/nearest.h"
-#include "runtime/elf_file.h"
+#include "runtime/plugin/elf_file.h"
 #include "tests/child.h"
 #include "tests/plugin/fakes.h"
 #include "tests/plugin/scratch.h"

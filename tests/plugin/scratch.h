@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/types/text.h"
-#include "runtime/plugin.h"
+#include "runtime/plugin/plugin.h"
 #include "tests/scratch.h"
 
 #include <cstdlib>

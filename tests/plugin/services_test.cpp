@@ -1,7 +1,7 @@
 // The host's services as a plugin sees them: log lines, dumps, parallel loops, host functions.
 #include "tests/catch.h"
 
-#include "runtime/log.h"
+#include "runtime/host/log.h"
 #include "tests/plugin/fakes.h"
 
 #include <iostream>

@@ -1,7 +1,7 @@
 // The process-wide pool: every index once, from many threads, nested, resized and after fork.
 #include "tests/catch.h"
 
-#include "runtime/thread_pool.h"
+#include "runtime/host/thread_pool.h"
 #include "tests/child.h"
 #include "tests/plugin/fakes.h"
 

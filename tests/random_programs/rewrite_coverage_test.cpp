@@ -9,7 +9,7 @@
 #include "core/ops/lambda_builder.h"
 #include "core/passes/pipeline.h"
 #include "core/rewrite/rules.h"
-#include "runtime/build_graph.h"
+#include "runtime/function/compile/build_graph.h"
 #include "tests/ops/special_values.h"
 #include "tests/random_programs/coverage_templates.h"
 #include "tests/scratch.h"

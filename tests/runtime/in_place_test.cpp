@@ -2,8 +2,8 @@
 #include "tests/catch.h"
 
 #include "core/kiln/tensor_impl.h"
-#include "runtime/backend_instance.h"
-#include "runtime/variable_state.h"
+#include "runtime/plugin/backend_instance.h"
+#include "runtime/variable/variable_state.h"
 
 #include <kiln/k.h>
 

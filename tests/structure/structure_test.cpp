@@ -142,12 +142,13 @@ TEST_CASE("folders include only what they may") {
 
 TEST_CASE("the include rule refuses what it should") {
   const std::vector<std::pair<const char*, const char*>> refused{
-      {"core/ir/node.cpp", "runtime/call.h"},
+      {"core/ir/node.cpp", "runtime/function/call.h"},
       {"core/ops/op.h", "backends/abi/kiln_backend.h"},
-      {"runtime/call.cpp", "backends/codegen/plan.h"},
-      {"runtime/call.cpp", "backends/reference/tensor.h"},
-      {"runtime/call.cpp", "tools/kiln/ops.h"},
-      {"backends/codegen/plan.cpp", "runtime/call.h"},
+      {"runtime/function/call.cpp", "backends/codegen/plan.h"},
+      {"runtime/function/compile/program.cpp", "backends/codegen/plan.h"},
+      {"runtime/function/call.cpp", "backends/reference/tensor.h"},
+      {"runtime/function/call.cpp", "tools/kiln/ops.h"},
+      {"backends/codegen/plan.cpp", "runtime/function/call.h"},
       {"backends/codegen/plan.cpp", "core/kiln/tensor.h"},
       {"backends/codegen/plan.cpp", "core/passes/pipeline.h"},
       {"backends/codegen/plan.cpp", "core/autodiff/vjp.h"},
@@ -164,8 +165,8 @@ TEST_CASE("the include rule refuses what it should") {
       {"backends/cpu/plugin.cpp", "cuda.h"},
       {"core/types/text.cpp", "rapidjson/reader.h"},
       {"backends/cpu/plugin.cpp", "Random123/philox.h"},
-      {"runtime/json.cpp", "CLI/CLI.hpp"},
-      {"runtime/file_io.cpp", "zlib.h"},
+      {"runtime/files/json.cpp", "CLI/CLI.hpp"},
+      {"runtime/files/file_io.cpp", "zlib.h"},
       {"tests/ops/cases.cpp", "catch2/catch.hpp"},
       {"runtime/kiln/array.h", "core/ir/node.h"}};
   for (const auto& [file, header] : refused) {
@@ -173,7 +174,7 @@ TEST_CASE("the include rule refuses what it should") {
     CHECK(fault(file, header) != "");
   }
   CHECK(included("  #include <llvm/IR/Module.h>") == "llvm/IR/Module.h");
-  CHECK(included("#  include \"runtime/call.h\"  // why") == "runtime/call.h");
+  CHECK(included("#  include \"runtime/function/call.h\"  // why") == "runtime/function/call.h");
   CHECK(included("// #include <vector>") == "");
 }
 

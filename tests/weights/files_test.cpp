@@ -5,8 +5,8 @@
 #include "tests/error_text.h"
 #include "tests/scratch.h"
 
-#include "runtime/file_io.h"
-#include "runtime/keras_json.h"
+#include "runtime/config/keras_json.h"
+#include "runtime/files/file_io.h"
 
 #include <kiln/k.h>
 

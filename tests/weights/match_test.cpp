@@ -2,7 +2,7 @@
 #include "tests/catch.h"
 #include "tests/error_text.h"
 
-#include "runtime/weights_match.h"
+#include "runtime/weights/weights_match.h"
 
 #include <kiln/error.h>
 

@@ -3,7 +3,7 @@
 #include "tests/catch.h"
 #include "tests/error_text.h"
 
-#include "runtime/safetensors.h"
+#include "runtime/weights/safetensors.h"
 #include "tests/scratch.h"
 
 #include <kiln/error.h>

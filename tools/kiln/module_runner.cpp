@@ -7,9 +7,9 @@
 #include "core/module/read.h"
 #include "core/module/write.h"
 #include "core/types/text.h"
-#include "runtime/backend_instance.h"
-#include "runtime/file_io.h"
-#include "runtime/program.h"
+#include "runtime/files/file_io.h"
+#include "runtime/function/compile/program.h"
+#include "runtime/plugin/backend_instance.h"
 
 #include <unistd.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/module/module.h"
-#include "runtime/dump_folder.h"
+#include "runtime/dump/dump_folder.h"
 
 #include <kiln/array.h>
 

@@ -2,7 +2,7 @@
 // Each stays on a processor of its own: a scheduler may take milliseconds to part two of them.
 #include "tools/kiln/bench/team.h"
 
-#include "runtime/thread_pool.h"
+#include "runtime/host/thread_pool.h"
 
 #include <sched.h>
 

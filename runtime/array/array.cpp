@@ -1,0 +1,327 @@
+// Array: its memory, conversions and checks. The elements lie behind a header that counts the
+// Arrays which share them; they are written only while that count is one, and it stays one after
+// an address for writing was handed out. How they print is in array_text.cpp.
+#include <kiln/array.h>
+
+#include "backends/abi/kiln_backend_memory.h"
+#include "core/kiln/tensor_impl.h"
+#include "core/ops/convert.h"
+#include "core/types/text.h"
+#include "runtime/array/array_memory.h"
+#include "runtime/host/host_functions.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <new>
+#include <ostream>
+
+namespace kiln {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+/// What a moved-from Array shows.
+alignas(kAlignment) constexpr std::byte kZero[kAlignment] = {};
+
+std::int64_t count_elements(const std::vector<std::int64_t>& dims) {
+  if (dims.size() > Array::kMaxRank) {
+    throw ValueError("Array", "dims", text("rank ", dims.size(), " exceeds ", Array::kMaxRank));
+  }
+  bool empty = false;
+  for (std::int64_t dim : dims) {
+    if (dim < 0) {
+      throw ValueError("Array", "dims", text("dims [", join_text(dims, ","), "] are negative"));
+    }
+    empty = empty || dim == 0;
+  }
+  if (empty) return 0;
+  std::int64_t count = 1;
+  for (std::int64_t dim : dims) {
+    if (__builtin_mul_overflow(count, dim, &count)) {
+      throw ValueError("Array", "dims",
+                       text("dims [", join_text(dims, ","), "] hold 2^63 elements or more"));
+    }
+  }
+  return count;
+}
+
+void require_known(DType dtype) {
+  if (is_dtype(dtype)) return;
+  throw TypeError("Array", "dtype", text("dtype ", dtype, " is not known"));
+}
+
+void require_bytes(std::int64_t size, DType dtype) {
+  std::int64_t bytes = 0;
+  if (!__builtin_mul_overflow(size, static_cast<std::int64_t>(dtype_bytes(dtype)), &bytes)) return;
+  throw OutOfMemory("Array", "", text("no memory for ", size, " elements of ", dtype));
+}
+
+void require_address(const void* elements, std::int64_t size, DType dtype) {
+  if (size == 0) return;
+  if (!elements) throw ValueError("Array", "elements", "elements is null");
+  if (reinterpret_cast<std::uintptr_t>(elements) % dtype_bytes(dtype) == 0) return;
+  throw ValueError("Array", "elements",
+                   text("elements of ", dtype, " are not at a multiple of ", dtype_bytes(dtype),
+                        " bytes"));
+}
+
+}  // namespace
+
+struct Array::Elements {
+  std::atomic<std::int64_t> owners{1};
+  /// A mutable address was handed out: copies are deep, and the owner stays the only one. Written
+  /// by that owner, so that no other thread reads it meanwhile.
+  bool is_exposed = false;
+};
+
+Array::Array(DType dtype, std::vector<std::int64_t> dims)
+    : dtype_(dtype), dims_(std::move(dims)), size_(count_elements(dims_)) {
+  require_known(dtype_);
+  require_bytes(size_, dtype_);
+}
+
+Array::Array(const Array& other) try
+    : dtype_(other.dtype_),
+      dims_(other.dims_),
+      size_(other.size_),
+      data_(other.data_),
+      elements_(other.elements_) {
+  if (!elements_) return;
+  if (!elements_->is_exposed) {
+    elements_->owners.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  const void* from = data_;
+  elements_ = nullptr;
+  allocate();
+  copy_elements(from);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
+}
+
+Array::Array(Array&& other) noexcept
+    : size_(1), data_(const_cast<std::byte*>(kZero)) {  // a view, and so never written
+  swap(other);
+}
+
+Array& Array::operator=(const Array& other) {
+  if (this == &other) return *this;  // addresses that were handed out stay valid
+  Array copy(other);
+  swap(copy);
+  return *this;
+}
+
+Array& Array::operator=(Array&& other) noexcept {
+  Array taken(std::move(other));
+  swap(taken);
+  return *this;
+}
+
+Array::~Array() { release(); }
+
+void Array::swap(Array& other) noexcept {
+  std::swap(dtype_, other.dtype_);
+  dims_.swap(other.dims_);
+  std::swap(size_, other.size_);
+  std::swap(data_, other.data_);
+  std::swap(elements_, other.elements_);
+}
+
+void Array::allocate() {
+  const std::size_t payload = bytes();
+  void* memory = nullptr;
+  if (payload <= SIZE_MAX - kAlignment) {
+    memory = ::operator new(kAlignment + payload, std::align_val_t(kAlignment), std::nothrow);
+  }
+  if (!memory) throw OutOfMemory("Array", "", text("no memory for ", payload, " bytes"));
+  abi::ask_for_large_pages(memory, payload);
+  static_assert(sizeof(Elements) <= kAlignment);
+  elements_ = ::new (memory) Elements;
+  data_ = static_cast<std::byte*>(memory) + kAlignment;
+}
+
+void Array::release() noexcept {
+  if (!elements_ || elements_->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  elements_->~Elements();
+  ::operator delete(static_cast<void*>(elements_), std::align_val_t(kAlignment));
+}
+
+/// The elements, shared with no other Array.
+void* Array::own_data() {
+  // Acquire: whoever shared these elements has finished reading them.
+  const bool own = elements_ && elements_->owners.load(std::memory_order_acquire) == 1;
+  if (!own) *this = copy_of(data_, dims_, dtype_);
+  return data_;
+}
+
+void* Array::data() {
+  void* address = own_data();
+  elements_->is_exposed = true;
+  return address;
+}
+
+void* runtime::fill_address(Array& array) { return array.own_data(); }
+
+/// REQUIRES: allocated for as many.
+void Array::copy_elements(const void* from) {
+  if (size_ != 0) std::memcpy(data_, from, bytes());
+  if (dtype_ == DType::Bool) make_bools_canonical();
+}
+
+void Array::make_bools_canonical() {
+  runtime::normalise_bools(static_cast<std::byte*>(data_), bytes());
+}
+
+void runtime::copy_bools(const std::byte* from, std::byte* to, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = std::byte{from[i] != std::byte{0}};
+}
+
+void runtime::normalise_bools(std::byte* bytes, std::size_t count) {
+  if (!are_bools(bytes, count)) copy_bools(bytes, bytes, count);
+}
+
+bool runtime::are_bools(const std::byte* bytes, std::size_t count) {
+  constexpr std::size_t kBlock = 4096;  // ends early, and is a loop of vectors
+  for (std::size_t start = 0; start < count; start += kBlock) {
+    const std::size_t end = std::min(count, start + kBlock);
+    std::byte all{0};
+    for (std::size_t i = start; i < end; ++i) all |= bytes[i];
+    if ((all & ~std::byte{1}) != std::byte{0}) return false;
+  }
+  return true;
+}
+
+Array Array::zeros(std::vector<std::int64_t> dims, DType dtype) try {
+  Array array(dtype, std::move(dims));
+  array.allocate();
+  std::memset(array.data_, 0, array.bytes());
+  return array;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
+}
+
+Array Array::full(std::vector<std::int64_t> dims, double value, DType dtype) try {
+  require_known(dtype);
+  const std::vector<std::byte> element = ir::scalar_bytes(dtype, value);
+  Array array(dtype, std::move(dims));
+  array.allocate();
+  auto* to = static_cast<std::byte*>(array.data_);
+  for (std::int64_t i = 0; i < array.size_; ++i, to += element.size()) {
+    std::memcpy(to, element.data(), element.size());
+  }
+  return array;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
+}
+
+Array Array::copy_of(const void* elements, std::vector<std::int64_t> dims, DType dtype) try {
+  Array array(dtype, std::move(dims));
+  if (array.size_ != 0 && !elements) throw ValueError("Array", "elements", "elements is null");
+  array.allocate();
+  array.copy_elements(elements);
+  return array;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
+}
+
+Array Array::view(const void* elements, std::vector<std::int64_t> dims, DType dtype) try {
+  Array array(dtype, std::move(dims));
+  require_address(elements, array.size_, dtype);
+  array.data_ = elements ? const_cast<void*>(elements) : const_cast<std::byte*>(kZero);
+  return array;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
+}
+
+Array Array::astype(DType dtype) const try {
+  if (dtype == dtype_) return elements_ ? *this : copy_of(data_, dims_, dtype_);
+  Array array(dtype, dims_);
+  array.allocate();
+  ir::convert_elements(dtype_, static_cast<const std::byte*>(data_), dtype,
+                       static_cast<std::byte*>(array.data_), size_);
+  return array;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
+}
+
+Array Array::reshape(std::vector<std::int64_t> dims) const try {
+  if (count_elements(dims) != size_) {
+    throw ValueError("reshape", "dims", text("dims [", join_text(dims, ","), "] do not hold the ",
+                                             size_, " elements of [", join_text(dims_, ","), "]"));
+  }
+  Array array = *this;
+  array.dims_ = std::move(dims);
+  return array;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
+}
+
+bool Array::operator==(const Array& other) const {
+  if (dtype_ != other.dtype_ || dims_ != other.dims_) return false;
+  return size_ == 0 || std::memcmp(data_, other.data_, bytes()) == 0;
+}
+
+std::vector<std::int64_t> Array::dims_of(std::initializer_list<std::size_t> sizes) try {
+  std::vector<std::int64_t> dims;
+  for (std::size_t size : sizes) dims.push_back(static_cast<std::int64_t>(size));
+  return dims;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
+}
+
+void Array::require_count(std::size_t given, const std::vector<std::int64_t>& dims) try {
+  const std::int64_t count = count_elements(dims);
+  if (static_cast<std::int64_t>(given) == count) return;
+  throw ValueError("Array", "dims", text("dims [", join_text(dims, ","), "] hold ", count,
+                                         " elements but ", given, " were given"));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
+}
+
+void Array::require_equal(const char* what, std::size_t first, std::size_t other) try {
+  if (first == other) return;
+  const char* parts = std::string_view(what) == "rows" ? "elements" : "rows";
+  throw ValueError("Array", what, text(what, " of ", first, " and of ", other, " ", parts));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
+}
+
+void Array::require_dtype(DType dtype) const try {
+  if (dtype == dtype_) return;
+  throw TypeError("Array", "T", text("elements of dtype ", dtype_, " are read as ", dtype));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
+}
+
+void Array::require_one() const try {
+  if (size_ == 1) return;
+  throw ValueError("item", "", text("an array of ", size_, " elements has no single item"));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
+}
+
+std::size_t Array::offset(std::initializer_list<std::int64_t> index) const try {
+  std::int64_t offset = 0;
+  std::size_t axis = 0;
+  bool inside = index.size() == dims_.size();
+  for (std::int64_t i : index) {
+    if (!inside) break;
+    inside = i >= 0 && i < dims_[axis];
+    offset = offset * dims_[axis++] + i;
+  }
+  if (inside) return static_cast<std::size_t>(offset);
+  throw ValueError("at", "index", text("index [", join_text(index, ","), "] is outside of [",
+                                       join_text(dims_, ","), "]"));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
+}
+
+std::ostream& operator<<(std::ostream& out, const Array& array) try {
+  return out << runtime::array_text(
+             {array.dtype(), array.dims(), const_cast<void*>(array.data())});
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator<<", {});
+}
+
+}  // namespace kiln

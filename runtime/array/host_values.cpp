@@ -1,0 +1,113 @@
+// One loop per pair of element types: the range of the integer as exact bounds, then a comparison
+// per element.
+#include "runtime/array/host_values.h"
+
+#include "core/types/half.h"
+#include "core/types/text.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+namespace kiln::runtime {
+namespace {
+
+/// Elements as numbers of the host.
+float number_of(float16 x) { return static_cast<float>(float16_to_float(x.bits)); }
+float number_of(bfloat16 x) { return static_cast<float>(bfloat16_to_float(x.bits)); }
+template <class T>
+T number_of(T x) { return x; }
+
+/// Whether `x` truncated lies in the range of Integer. NaN compares false.
+template <class Integer>
+bool fits(double x) {
+  using Limits = std::numeric_limits<Integer>;
+  const double above = std::ldexp(1.0, Limits::digits);
+  const double lowest = static_cast<double>(Limits::min());
+  // lowest - 1 is no double for 64 bits, where no double lies between the two.
+  return (x > lowest - 1 || x >= lowest) && x < above;
+}
+template <class Integer>
+bool fits(float x) { return fits<Integer>(static_cast<double>(x)); }
+template <class Integer, class T>
+bool fits(T x) { return std::in_range<Integer>(x); }
+
+template <class T>
+std::string number_text(T x) {
+  if constexpr (!std::is_floating_point_v<T>) {
+    return std::to_string(x);
+  } else {
+    if (std::isnan(x)) return "nan";  // of either sign
+    char digits[32];
+    const auto end = std::to_chars(digits, digits + sizeof digits, x).ptr;
+    return {digits, end};
+  }
+}
+
+std::string index_text(const std::vector<std::int64_t>& dims, std::int64_t offset) {
+  if (dims.empty()) return "";
+  std::vector<std::int64_t> index(dims.size());
+  for (std::size_t axis = dims.size(); axis-- > 0;) {
+    index[axis] = offset % dims[axis];
+    offset /= dims[axis];
+  }
+  return text("[", join_text(index, ","), "]");
+}
+
+template <class Integer, class T>
+std::optional<Misfit> misfit_among(const Array& array, DType dtype) {
+  const auto* elements = static_cast<const std::byte*>(array.data());
+  for (std::int64_t i = 0; i < array.size(); ++i) {
+    T element;  // a view may be at any address
+    std::memcpy(&element, elements + static_cast<std::size_t>(i) * sizeof(T), sizeof(T));
+    const auto number = number_of(element);
+    if (fits<Integer>(number)) continue;
+    return Misfit{index_text(array.dims(), i), number_text(number), dtype};
+  }
+  return std::nullopt;
+}
+
+template <class Integer>
+std::optional<Misfit> misfit_of(const Array& array, DType dtype) {
+  switch (array.dtype()) {
+    case DType::Bool: return std::nullopt;
+    case DType::Int8: return misfit_among<Integer, std::int8_t>(array, dtype);
+    case DType::Int16: return misfit_among<Integer, std::int16_t>(array, dtype);
+    case DType::Int32: return misfit_among<Integer, std::int32_t>(array, dtype);
+    case DType::Int64: return misfit_among<Integer, std::int64_t>(array, dtype);
+    case DType::UInt8: return misfit_among<Integer, std::uint8_t>(array, dtype);
+    case DType::UInt16: return misfit_among<Integer, std::uint16_t>(array, dtype);
+    case DType::UInt32: return misfit_among<Integer, std::uint32_t>(array, dtype);
+    case DType::UInt64: return misfit_among<Integer, std::uint64_t>(array, dtype);
+    case DType::Float16: return misfit_among<Integer, float16>(array, dtype);
+    case DType::BFloat16: return misfit_among<Integer, bfloat16>(array, dtype);
+    case DType::Float32: return misfit_among<Integer, float>(array, dtype);
+    case DType::Float64: return misfit_among<Integer, double>(array, dtype);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string Misfit::describe(const std::string& array) const {
+  return text(array, index, " is ", value, ", which ", dtype, " cannot hold");
+}
+
+std::optional<Misfit> find_misfit(const Array& array, DType dtype) {
+  if (array.dtype() == dtype) return std::nullopt;
+  switch (dtype) {
+    case DType::Int8: return misfit_of<std::int8_t>(array, dtype);
+    case DType::Int16: return misfit_of<std::int16_t>(array, dtype);
+    case DType::Int32: return misfit_of<std::int32_t>(array, dtype);
+    case DType::Int64: return misfit_of<std::int64_t>(array, dtype);
+    case DType::UInt8: return misfit_of<std::uint8_t>(array, dtype);
+    case DType::UInt16: return misfit_of<std::uint16_t>(array, dtype);
+    case DType::UInt32: return misfit_of<std::uint32_t>(array, dtype);
+    case DType::UInt64: return misfit_of<std::uint64_t>(array, dtype);
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace kiln::runtime

@@ -1,0 +1,160 @@
+// One table says how stages are called, by people and by backends.
+#include "runtime/dump/dump_folder.h"
+
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iomanip>
+#include <sstream>
+
+namespace kiln::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct NamedStage {
+  std::string_view name;
+  Stage stage;
+};
+constexpr NamedStage kStages[] = {
+    {"graph", Stage::Graph},
+    {"passes", Stage::Passes},
+    {"module", Stage::Module},
+    {"claims", Stage::Claims},
+    {"kernels", Stage::Kernels},
+    {"plan", Stage::Plan},
+    {"memory_plan", Stage::MemoryPlan},
+    {"llvm_ir", Stage::LlvmIr},
+    {"assembly", Stage::Assembly},
+    {"timings", Stage::Timings},
+    {"backend", Stage::Backend},
+    {"all", Stage::All},
+};
+
+/// How a backend's stages are filed, whatever order they come in.
+struct BackendStage {
+  std::string_view name;
+  Stage stage;
+  std::size_t number;
+  std::string_view extension;
+};
+constexpr BackendStage kBackendStages[] = {
+    {"claims", Stage::Claims, 50, ".txt"},   {"kernels", Stage::Kernels, 51, ".txt"},
+    {"plan", Stage::Plan, 52, ".txt"},       {"memory_plan", Stage::MemoryPlan, 53, ".txt"},
+    {"llvm_ir", Stage::LlvmIr, 54, ".ll"},   {"llvm_ir_optimized", Stage::LlvmIr, 55, ".ll"},
+    {"assembly", Stage::Assembly, 56, ".s"}, {"timings", Stage::Timings, kTimingsNumber, ".txt"},
+};
+constexpr BackendStage kOther = {"other", Stage::Other, 60, ".txt"};
+
+const BackendStage& stage_of_backend(std::string_view given) {
+  const std::string name = file_name_of(given);
+  for (const BackendStage& one : kBackendStages) {
+    if (one.name == name) return one;
+  }
+  return kOther;
+}
+
+/// The receiver of the process asks the thread, so that several threads can dump at once.
+thread_local DumpFolder* taking = nullptr;
+
+bool is_wanted(std::string_view stage) {
+  return taking != nullptr && taking->wants(stage_of_backend(stage).stage);
+}
+void take_dump(const BackendDump& dump) {
+  if (is_wanted(dump.stage)) taking->take(dump);
+}
+
+Stage stage_named(const std::string& name, const StageSetting& setting) {
+  std::string known;
+  for (const NamedStage& one : kStages) {
+    if (one.name == name) return one.stage;
+    known += text(known.empty() ? "" : ", ", one.name);
+  }
+  throw ConfigError(std::string(setting.function), std::string(setting.name),
+                    text(setting.name, " names no stage '", name, "'; stages are ", known));
+}
+
+}  // namespace
+
+std::string file_name_of(std::string_view name) {
+  std::string safe;
+  for (const char c : name) safe += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return safe;
+}
+
+Stage stages_named(const std::string& list, const StageSetting& setting) {
+  auto bits = std::uint32_t{0};
+  std::istringstream names(list);
+  for (std::string name; std::getline(names, name, ',');) {
+    bits |= static_cast<std::uint32_t>(stage_named(name, setting));
+  }
+  return bits == 0 ? stage_named("", setting) : static_cast<Stage>(bits);
+}
+
+DumpFolder::DumpFolder(const std::string& directory, Stage stages, DumpRequest request)
+    : path_(directory), stages_(stages), request_(std::move(request)) {
+  if (directory.empty()) fail("the name of the directory is empty");
+  if (directory.find('\0') != directory.npos) {
+    fail(text("the name of the directory, '", directory, "', contains a zero byte"));
+  }
+  std::error_code error;
+  fs::create_directories(path_, error);
+  if (error == std::errc::not_enough_memory) throw std::bad_alloc();
+  if (error) fail(text("cannot make the directory ", directory, ": ", error.message()));
+}
+
+void DumpFolder::fail(const std::string& fact) const {
+  const bool by_call = request_.asked_by.empty();
+  throw IoError(request_.function, by_call ? "directory" : request_.asked_by,
+                by_call ? fact : text(fact, " (asked for by: ", request_.asked_by, ")"));
+}
+
+bool DumpFolder::wants(Stage stage) const {
+  return (static_cast<std::uint32_t>(stages_) & static_cast<std::uint32_t>(stage)) != 0;
+}
+
+void DumpFolder::write(std::size_t number, std::string_view name, std::string_view contents) const {
+  TextStream file_name;
+  file_name << std::setw(2) << std::setfill('0') << number << '-' << name;
+  const fs::path path = path_ / file_name.str();
+  errno = 0;
+  std::ofstream file(path, std::ios::binary);
+  file.write(contents.data(), static_cast<std::streamsize>(contents.size()));
+  file.close();
+  if (!file && errno == ENOMEM) throw std::bad_alloc();
+  if (!file) fail(text("cannot write ", path.string(), ": ", std::strerror(errno)));
+}
+
+void DumpFolder::take(const BackendDump& dump) noexcept {
+  const std::lock_guard lock(mutex_);
+  try {
+    const BackendStage& stage = stage_of_backend(dump.stage);
+    std::string name = file_name_of(dump.stage);
+    if (!dump.name.empty()) name += "-" + file_name_of(dump.name);
+    if (dump.ordinal != 0) name += text("-", dump.ordinal);
+    write(stage.number, name + std::string(stage.extension),
+          {reinterpret_cast<const char*>(dump.bytes.data()), dump.bytes.size()});
+  } catch (const std::exception&) {
+    if (!fault_) fault_ = std::current_exception();
+  }
+}
+
+void DumpFolder::require_taken() {
+  const std::lock_guard lock(mutex_);
+  if (fault_) std::rethrow_exception(std::exchange(fault_, nullptr));
+}
+
+void TakingDumps::start(DumpFolder& folder) {
+  static std::once_flag once;
+  std::call_once(once, [] { set_dump_receiver({is_wanted, take_dump}); });
+  outer_ = std::exchange(taking, &folder);
+  started_ = true;
+}
+
+void TakingDumps::stop() noexcept { taking = outer_; }
+
+}  // namespace kiln::runtime

@@ -1,0 +1,323 @@
+// Snapshot, execute, publish. Outputs go to the caller's memory or to buffers; memory that cannot
+// be given to a backend as it is goes through copies. The frame of a call is in call_frame.h.
+#include "runtime/function/call.h"
+
+#include "core/kiln/context_impl.h"
+#include "core/types/counted.h"
+#include "core/types/text.h"
+#include "runtime/array/array_memory.h"
+#include "runtime/function/call_frame.h"
+#include "runtime/host/caller.h"
+
+#include <kiln/error.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace kiln::runtime {
+namespace {
+
+/// The variables of one call: the versions it reads, and where it writes the next ones, be it over
+/// those. Nothing is taken by a program without variables.
+class StateLease {
+ public:
+  StateLease(const Program& program, CallFrame& frame) : program_(program), frame_(frame) {}
+  StateLease(const StateLease&) = delete;
+  StateLease& operator=(const StateLease&) = delete;
+
+  ~StateLease() {
+    if (overwrites_) {
+      const std::unique_lock lock(VariableStorage::publish_mutex());
+      end_overwrites();
+    }
+    for (VersionRef& version : frame_.held) version = {};
+    // What was replaced, or was to be written: the destination of a later call.
+    for (std::size_t i = 0; i < frame_.next.size(); ++i) {
+      if (frame_.next[i]) program_.updated[i].storage->keep_spare(std::move(frame_.next[i]));
+    }
+  }
+
+  /// Write locks of the updated variables, then all values of one moment. ValueError within a call
+  /// that updates one of them.
+  void take() {
+    if (frame_.moment == nullptr) {
+      take_now();
+    } else {
+      for (std::size_t i = 0; i < frame_.held.size(); ++i) {
+        frame_.held[i] = frame_.moment->value_of(*program_.state_storages[i]);
+      }
+    }
+    for (std::size_t i = 0; i < frame_.next.size(); ++i) {
+      const UpdateTarget& target = program_.updated[i];
+      if (is_over(i)) {
+        target.storage->keep_spare({});
+        continue;
+      }
+      frame_.next[i] = target.storage->take_spare(program_.instance, target.dtype, target.dims);
+    }
+  }
+
+  /// Whether update i goes over its state.
+  bool is_over(std::size_t i) const { return overwrites_ && frame_.overwrites[i].taken; }
+
+  /// Where update i is written.
+  Version& destination(std::size_t i) { return is_over(i) ? state_of(i) : *frame_.next[i]; }
+
+  /// The run went through but its results are not taken: states that it wrote over go back to what
+  /// the host knows of them.
+  void reject() {
+    for (std::size_t i = 0; i < frame_.next.size(); ++i) {
+      if (is_over(i)) state_of(i).reject_written(program_.instance);
+    }
+  }
+
+  /// All updates become visible together.
+  void commit() {
+    if (frame_.next.empty()) return;
+    for (std::size_t i = 0; i < frame_.next.size(); ++i) {
+      if (is_over(i)) {
+        state_of(i).written_over(program_.instance);
+      } else {
+        frame_.next[i]->renumber();
+      }
+    }
+    const std::unique_lock lock(VariableStorage::publish_mutex());
+    for (std::size_t i = 0; i < frame_.next.size(); ++i) {
+      if (!is_over(i)) program_.updated[i].storage->publish(frame_.next[i]);
+    }
+    if (overwrites_) end_overwrites();
+  }
+
+ private:
+  void take_now() {
+    if (!program_.writers.empty()) locks_.emplace(program_.writers, program_.name);
+    if (program_.overwrites && frame_.is_direct()) {
+      VariableStorage::snapshot(program_.state_storages, frame_.held, frame_.overwrites);
+      overwrites_ = true;
+    } else if (!frame_.held.empty()) {
+      VariableStorage::snapshot(program_.state_storages, frame_.held);
+    }
+  }
+
+  /// REQUIRES: publish_mutex() exclusively.
+  void end_overwrites() {
+    for (Overwrite& one : frame_.overwrites) {
+      if (std::exchange(one.taken, false)) {
+        program_.state_storages[static_cast<std::size_t>(one.variable)]->end_overwrite();
+      }
+    }
+    overwrites_ = false;
+    VariableStorage::overwrites_ended();
+  }
+
+  Version& state_of(std::size_t update) {
+    return *frame_.held[static_cast<std::size_t>(frame_.overwrites[update].variable)];
+  }
+
+  const Program& program_;
+  CallFrame& frame_;
+  std::optional<WriterLocks> locks_;  // released when the destructor is through
+  bool overwrites_ = false;           // some states are taken to be written over
+};
+
+void count_call(CallFrame& frame) {
+  const std::int64_t calls = frame.calls.load(std::memory_order_relaxed);
+  frame.calls.store(calls + 1, std::memory_order_relaxed);
+}
+
+std::uint64_t counter_of(const Program& program) {
+  return program.draws ? next_call_counter() : 0;
+}
+
+// ---- Through a prepared call ----
+
+/// REQUIRES: inputs and outputs are bound.
+void run_prepared(const Program& program, CallFrame& frame) {
+  StateLease state(program, frame);
+  state.take();
+  for (std::size_t i = 0; i < frame.held.size(); ++i) {
+    Version& version = *frame.held[i];
+    frame.bind_state(i, version.at(program.instance), version.number());
+  }
+  for (std::size_t i = 0; i < frame.next.size(); ++i) {
+    frame.bind_update(i, state.destination(i).at(program.instance));
+  }
+  if (program.calls_host) frame.host_calls.thrown = nullptr;
+  frame.run(counter_of(program));
+  try {
+    frame.check_results();
+    for (std::size_t i = 0; i < frame.next.size(); ++i) {
+      state.destination(i).at(program.instance).require_type_once(
+          {program.name, "frame_run", "update", i});
+    }
+  } catch (...) {
+    state.reject();
+    throw;
+  }
+  state.commit();
+  count_call(frame);
+}
+
+std::vector<Array> call_prepared(const Program& program, CallFrame& frame) {
+  const std::vector<ir::Value>& outputs = program.graph.outputs;
+  std::vector<Array> results;
+  std::vector<MutableArrayView> views;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Dims dims = frame.output_dims(i);
+    results.push_back(Array::zeros({dims.begin(), dims.end()}, outputs[i].dtype()));
+  }
+  for (Array& result : results) {
+    views.push_back({result.dtype(), fill_address(result), result.dims()});
+  }
+  frame.bind_outputs(views);
+  run_prepared(program, frame);
+  return results;
+}
+
+// ---- Through buffers of the backend ----
+
+Array to_array(const Buffer& buffer) {
+  Array array = Array::zeros(buffer.dims(), buffer.dtype());
+  buffer.copy_to_host({static_cast<std::byte*>(fill_address(array)), array.bytes()});
+  return array;
+}
+
+/// Whether the results may be written to where the caller wants them.
+void require_fit(const Program& program, const std::vector<Array>& results,
+                 std::span<const MutableArrayView> outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Array& result = results[i];
+    const MutableArrayView& view = outputs[i];
+    const bool same_dims = std::equal(result.dims().begin(), result.dims().end(),
+                                      view.dims.begin(), view.dims.end());
+    if (!same_dims || result.dtype() != view.dtype) refuse_view(program, i, result.dims(), view);
+    if (view.data == nullptr && result.bytes() != 0) {
+      throw ValueError(program.name, "outputs", text("outputs[", i, "] has the address null"));
+    }
+  }
+}
+
+/// The types of all results. BackendError where the plugin gave another.
+void require_types(const Program& program, const CallFrame& frame, std::span<Buffer> outputs,
+                   std::span<const Buffer> updates) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    outputs[i].expect_type(program.graph.outputs[i].dtype(), frame.output_dims(i),
+                           {program.name, "execute", "output", i});
+  }
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    updates[i].require_type({program.name, "execute", "update", i});
+  }
+}
+
+/// `wanted`: where the results will go, looked at before any variable changes; none for arrays.
+std::vector<Array> execute_buffers(const Program& program, CallFrame& frame,
+                                   std::span<const Buffer* const> inputs,
+                                   std::span<const MutableArrayView> wanted) {
+  StateLease state(program, frame);
+  state.take();
+  std::vector<StateInput> states;
+  for (const VersionRef& version : frame.held) {
+    states.push_back({&version->at(program.instance), false, version->number()});
+  }
+  std::vector<Buffer> outputs(program.graph.outputs.size()), updates;
+  for (const VersionRef& version : frame.next) updates.push_back(version->take_buffer());
+  frame.host_calls.thrown = nullptr;
+  ExecuteCall call;
+  call.inputs = inputs;
+  call.states = states;
+  call.outputs = outputs;
+  call.updates = updates;
+  call.call_counter = counter_of(program);
+  call.host_calls = program.calls_host ? &frame.host_calls : nullptr;
+  call.label = program.name;
+  program.executable.execute(call).wait();
+  require_types(program, frame, outputs, updates);
+  std::vector<Array> results;
+  for (const Buffer& output : outputs) results.push_back(to_array(output));
+  require_fit(program, results, wanted);
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    frame.next[i]->put_buffer(std::move(updates[i]));
+  }
+  state.commit();
+  count_call(frame);
+  return results;
+}
+
+std::vector<Array> call_buffers(const Program& program, CallFrame& frame,
+                                std::span<const ArrayView> inputs,
+                                std::span<const MutableArrayView> wanted = {}) {
+  std::vector<Buffer> buffers;
+  for (const ArrayView& view : inputs) {
+    buffers.push_back(program.instance->import_borrowed(view.data, view.dtype, view.dims));
+  }
+  std::vector<const Buffer*> pointers;
+  for (const Buffer& buffer : buffers) pointers.push_back(&buffer);
+  return execute_buffers(program, frame, pointers, wanted);
+}
+
+// ---- Through copies ----
+
+/// REQUIRES: the results fit.
+void copy_out(const std::vector<Array>& results, std::span<const MutableArrayView> outputs) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].bytes() == 0) continue;
+    std::memcpy(outputs[i].data, results[i].data(), results[i].bytes());
+  }
+}
+
+/// For memory that a backend must not be given as it is: outputs over inputs, odd addresses.
+void call_through_copies(const Program& program, CallFrame& frame,
+                         std::span<const ArrayView> inputs,
+                         std::span<const MutableArrayView> outputs) {
+  std::vector<Array> copies;
+  std::vector<ArrayView> views;
+  for (const ArrayView& input : inputs) {
+    copies.push_back(
+        Array::copy_of(input.data, {input.dims.begin(), input.dims.end()}, input.dtype));
+  }
+  for (const Array& copy : copies) views.push_back(copy.as_view());
+  frame.bind_inputs(views);
+  copy_out(call_prepared(program, frame), outputs);
+}
+
+}  // namespace
+
+void call_into(const Program& program, std::span<const ArrayView> inputs,
+               std::span<const MutableArrayView> outputs, const Moment* moment) {
+  const RunningCall running(program.name);
+  const TakingDumps taking(program.dumps.get());
+  const FrameLease lease(program.frames, program);
+  CallFrame& frame = *lease;
+  frame.moment = moment;
+  frame.bind_inputs(inputs);
+  inputs = frame.with_canonical_bools(inputs);
+  const std::size_t count = program.graph.outputs.size();
+  if (outputs.size() != count) {
+    throw ValueError(program.name, "outputs",
+                     text("gives ", counted(count, "output"), " but ",
+                          counted(outputs.size(), "view"),
+                          outputs.size() == 1 ? " was given" : " were given"));
+  }
+  if (!frame.is_direct()) {
+    return copy_out(call_buffers(program, frame, inputs, outputs), outputs);
+  }
+  frame.bind_outputs(outputs);
+  if (!frame.is_separate()) return call_through_copies(program, frame, inputs, outputs);
+  run_prepared(program, frame);
+}
+
+std::vector<Array> call(const Program& program, std::span<const ArrayView> inputs,
+                        const Moment* moment) {
+  const RunningCall running(program.name);
+  const TakingDumps taking(program.dumps.get());
+  const FrameLease lease(program.frames, program);
+  CallFrame& frame = *lease;
+  frame.moment = moment;
+  frame.bind_inputs(inputs);
+  inputs = frame.with_canonical_bools(inputs);
+  return frame.is_direct() ? call_prepared(program, frame) : call_buffers(program, frame, inputs);
+}
+
+}  // namespace kiln::runtime

@@ -1,0 +1,204 @@
+// Guards, passes, module, the backend's compile; then what each call needs to know of the program.
+#include "runtime/function/compile/program.h"
+
+#include "core/ir/input_names.h"
+#include "core/ir/traverse.h"
+#include "core/module/module.h"
+#include "core/module/write.h"
+#include "core/ops/make.h"
+#include "core/types/float_state.h"
+#include "core/types/nearest.h"
+#include "core/types/text.h"
+#include "runtime/dump/dump.h"
+#include "runtime/function/compile/guard_names.h"
+
+#include <kiln/error.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <sstream>
+
+namespace kiln::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Whether a node of that op is reached, bodies included.
+bool reaches(std::span<const ir::Value> roots, ir::Op op) {
+  for (const ir::Node* node : ir::topological_order(roots)) {
+    if (node->op == op) return true;
+    bool inside = false;
+    ir::for_each_lambda(*node, [&](const ir::Lambda& lambda) {
+      inside = inside || reaches(lambda.results, op);
+    });
+    if (inside) return true;
+  }
+  return false;
+}
+
+void find_storages(Program& program, const module::Module& compiled) {
+  for (const module::StateEntry& entry : compiled.state) {
+    program.states.push_back(entry.variable);
+    program.state_storages.push_back(&storage_of(entry.variable));
+  }
+  for (const ir::Update& update : program.graph.updates) {
+    UpdateTarget target{&storage_of(update.variable), update.variable.dtype(), {}};
+    for (const ir::Dim& dim : update.variable.dims()) target.dims.push_back(dim.value());
+    program.writers.push_back(target.storage);
+    program.updated.push_back(std::move(target));
+  }
+  std::sort(program.writers.begin(), program.writers.end(),
+            [](const VariableStorage* a, const VariableStorage* b) { return a->id < b->id; });
+}
+
+void prepare_output_sizes(Program& program) {
+  program.sizes_follow = true;
+  for (const ir::Value& output : program.graph.outputs) {
+    auto& sizes = program.output_sizes.emplace_back();
+    for (const ir::Dim& dim : output.dims()) {
+      sizes.emplace_back(dim, program.binding.symbols());
+      program.sizes_follow = program.sizes_follow && sizes.back().is_bound();
+    }
+  }
+}
+
+/// Which updates the backend writes over their states. A host function might read a variable that
+/// is being written, and would wait for ever.
+void find_updates_in_place(Program& program) {
+  const ProgramCounts counts{program.binding.count(), program.states.size(),
+                             program.graph.outputs.size(), program.updated.size()};
+  const std::vector<bool> allowed = program.executable.info(counts).updates_in_place;
+  if (program.calls_host || !program.sizes_follow) return;
+  const std::vector<VariableStorage*>& states = program.state_storages;
+  program.overwritable.resize(program.updated.size());
+  for (std::size_t i = 0; i < program.updated.size() && i < allowed.size(); ++i) {
+    const auto state = std::find(states.begin(), states.end(), program.updated[i].storage);
+    if (!allowed[i] || state == states.end()) continue;
+    program.overwritable[i].variable = static_cast<int>(state - states.begin());
+    program.overwrites = true;
+  }
+}
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void require_pass(const std::string& name) {
+  std::vector<std::string> known;
+  for (const passes::Pass& pass : passes::pipeline()) {
+    if (pass.name == name) return;
+    if (std::find(known.begin(), known.end(), pass.name) == known.end()) {
+      known.emplace_back(pass.name);
+    }
+  }
+  const std::string near = nearest_name(name, known);
+  throw ConfigError("function", "KILN_DISABLE",
+                    text("KILN_DISABLE names no pass '", name, "'",
+                         near.empty() ? "" : text("; did you mean '", near, "'?"),
+                         "; passes are ", join_text(known), "; all leaves out every pass"));
+}
+
+/// The names of KILN_DISABLE, separated by commas; "all" stands for every pass. ConfigError.
+std::vector<std::string> disabled_passes() {
+  std::vector<std::string> disabled;
+  const char* names = std::getenv("KILN_DISABLE");
+  std::istringstream list(names ? names : "");
+  for (std::string name; std::getline(list, name, ',');) {
+    if (name == "all") {
+      for (const passes::Pass& pass : passes::pipeline()) disabled.emplace_back(pass.name);
+      continue;
+    }
+    require_pass(name);
+    disabled.push_back(name);
+  }
+  return disabled;
+}
+
+/// Each pass is kept in `program`.
+ir::Graph run_passes(Program& program) {
+  if (!program.optimize) return program.user_graph;
+  passes::PipelineOptions options;
+  options.disabled = disabled_passes();
+  options.report = [&](const passes::PassReport& report) {
+    program.passes.push_back(
+        {&report.pass, report.position, report.graph, report.changed, report.seconds});
+    if (program.dumps) dump_pass(program, program.passes.back(), *program.dumps);
+  };
+  return passes::run_pipeline(program.user_graph, options);
+}
+
+/// Makes the checks of each call. REQUIRES: the names that its messages use.
+void bind_inputs(Program& program) {
+  program.guards = ir::collect_guards(program.user_graph.roots());
+  program.binding =
+      InputBinding(program.name, program.user_graph.inputs, program.guards, program.sparse);
+}
+
+void compile_module(Program& program, const module::Module& compiled) {
+  Clock::time_point start = Clock::now();
+  const module::Encoded encoded = [&] {
+    const ir::InputNames names(program.user_graph.inputs);
+    return module::write_module(compiled);
+  }();
+  CompileRequest request;
+  request.module = encoded.bytes;
+  for (const module::SideConstant& constant : encoded.constants) {
+    request.constants.push_back({constant.data, constant.size});
+  }
+  request.label = program.name;
+  request.function = "function";
+  program.module_seconds = seconds_since(start);
+  start = Clock::now();
+  const TakingDumps taking(program.dumps.get());
+  program.executable = program.instance->compile(request);
+  program.backend_seconds = seconds_since(start);
+}
+
+}  // namespace
+
+Program::~Program() {
+  const UsualFloatState usual;
+  if (dumps) dump_calls(*this, *dumps);
+}
+
+module::Module compile_graph(Program& program) {
+  const UsualFloatState usual;
+  const Clock::time_point start = Clock::now();
+  if (program.dumps) dump_user_graph(program, *program.dumps);
+  {
+    const ir::InputNames names(program.user_graph.inputs);
+    program.user_graph = with_named_guards(program.user_graph);
+    bind_inputs(program);
+  }
+  program.graph = run_passes(program);
+  module::Module compiled = module::make_module(program.graph, program.guards, program.name);
+  if (program.dumps) dump_module(program, *program.dumps);
+  compile_module(program, compiled);
+  program.compile_seconds = seconds_since(start);
+  if (program.dumps) finish_compile_dump(program, *program.dumps);
+  return compiled;
+}
+
+std::shared_ptr<const Program> compile_program(const ir::Graph& graph, std::string name,
+                                               const InstancePtr& instance,
+                                               std::unique_ptr<DumpFolder> dumps, bool optimize,
+                                               const std::vector<bool>& sparse) {
+  auto program = std::make_shared<Program>();
+  program->sparse = sparse;
+  program->optimize = optimize;
+  program->name = std::move(name);
+  program->user_graph = graph;
+  program->instance = instance;
+  program->dumps = std::move(dumps);
+  const module::Module compiled = compile_graph(*program);
+  const std::vector<ir::Value> roots = program->graph.roots();
+  program->draws = reaches(roots, ir::Op::RandomUniform);
+  program->calls_host = reaches(roots, ir::Op::HostCall);
+  find_storages(*program, compiled);
+  prepare_output_sizes(*program);
+  find_updates_in_place(*program);
+  return program;
+}
+
+}  // namespace kiln::runtime

@@ -1,0 +1,81 @@
+// From what the user asked of K::function to what a call runs: the checked user graph, its guards,
+// the graph after the passes, and the executable of one backend. Immutable once made.
+#pragma once
+
+#include "core/ir/dim_program.h"
+#include "core/ir/graph.h"
+#include "core/module/module.h"
+#include "core/passes/pipeline.h"
+#include "runtime/dump/dump_folder.h"
+#include "runtime/function/call_frame.h"
+#include "runtime/function/compile/input_binding.h"
+#include "runtime/plugin/backend_instance.h"
+#include "runtime/variable/variable_state.h"
+
+#include <kiln/function.h>
+
+namespace kiln::runtime {
+
+/// A variable that gets a new value, and the type of that.
+struct UpdateTarget {
+  VariableStorage* storage = nullptr;
+  DType dtype = DType::Float32;
+  std::vector<std::int64_t> dims;
+};
+
+/// What one pass made of the graph.
+struct PassRun {
+  const passes::Pass* pass = nullptr;
+  std::size_t position = 0;  // in the pipeline
+  ir::Graph graph;           // after it
+  bool changed = false;
+  double seconds = 0;
+};
+
+struct Program {
+  Program() = default;
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  std::string name;
+  ir::Graph user_graph;                 // as it was written
+  std::vector<bool> sparse;             // see InputBinding
+  bool optimize = true;                 // false: no pass runs, `graph` is `user_graph`
+  ir::Graph graph;                      // after the passes
+  InputBinding binding;                 // checks and guards of a call's inputs
+  std::vector<ir::Value> states;        // Variable nodes in the module's state order
+  std::vector<VariableStorage*> state_storages;
+  std::vector<UpdateTarget> updated;      // one per update of the module
+  std::vector<VariableStorage*> writers;  // those of `updated` in id order, the order of locking
+  std::vector<std::vector<ir::DimProgram>> output_sizes;  // of each output, over binding.symbols()
+  bool sizes_follow = false;  // the inputs' sizes give all sizes of outputs
+  bool draws = false;                   // takes a number from the call counter
+  bool calls_host = false;
+  bool overwrites = false;              // some of `updated` may be written over their states
+  std::vector<Overwrite> overwritable;  // then: one for each, by number in state_storages
+  InstancePtr instance;
+  Executable executable;
+  // Kept for whoever looks inside later: what is shown is what was run.
+  std::vector<PassRun> passes;
+  std::vector<ir::Guard> guards;
+  double module_seconds = 0, backend_seconds = 0, compile_seconds = 0;
+  std::unique_ptr<DumpFolder> dumps;  // null: nobody asked when it was made
+  mutable FramePool frames;  // of the executable, and so before it in destruction
+};
+
+/// The part of compile_program that asks nothing of the variables, which may be those of a file:
+/// passes and backend. REQUIRES: name, user_graph and instance are set, and dumps when wanted.
+/// Gives the module that was compiled.
+module::Module compile_graph(Program& program);
+
+/// Runs the passes, if `optimize`, and compiles for that backend. `dumps` takes the stages as they
+/// come to be, and what calls add to them. `sparse`: see InputBinding. Throws NotImplementedError,
+/// BackendError, IoError.
+std::shared_ptr<const Program> compile_program(const ir::Graph& graph, std::string name,
+                                               const InstancePtr& instance,
+                                               std::unique_ptr<DumpFolder> dumps,
+                                               bool optimize = true,
+                                               const std::vector<bool>& sparse = {});
+
+}  // namespace kiln::runtime

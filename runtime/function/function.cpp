@@ -1,0 +1,274 @@
+// The public Function: inputs converted to their placeholders' dtypes, then call.h.
+// Every error names the line of the user's call.
+#include <kiln/function.h>
+
+#include "core/kiln/sparse_impl.h"
+#include "core/types/at_line.h"
+#include "core/types/float_state.h"
+#include "runtime/array/host_values.h"
+#include "runtime/dump/dump.h"
+#include "runtime/function/call.h"
+#include "runtime/function/compile/build_graph.h"
+#include "runtime/function/staged_program.h"
+
+#include <algorithm>
+#include <list>
+
+namespace kiln {
+
+struct Function::Impl {
+  runtime::StagedProgram programs;
+  std::string backend;
+  std::vector<bool> sparse;  // of each of the user's inputs; a sparse one is three of the program's
+};
+
+namespace {
+
+using runtime::Program;
+
+const Function::Impl& require_made(const std::shared_ptr<const Function::Impl>& impl) {
+  if (impl) return *impl;
+  throw ValueError("Function", "", "an empty Function is called: it was not made by K::function");
+}
+
+/// `place`: which part of the user's input it is, for the message.
+Array converted(const Program& program, std::size_t i, const Array& array,
+                const char* place = "") {
+  const auto refuse = [&](const runtime::Misfit& misfit) {
+    throw ValueError(program.name, program.binding.name(i),
+                     text(program.binding.describe(i), " was fed ", misfit.value,
+                          misfit.index.empty() ? "" : text(" at ", place), misfit.index, ", which ",
+                          misfit.dtype, " cannot hold"));
+  };
+  return runtime::cast_host_value(array, program.binding.type(i).dtype, refuse);
+}
+
+/// The arrays of one call. An Array of the user is referred to, not copied: a copy may have to be a
+/// deep one.
+class CallInputs {
+ public:
+  void add(const Array& array) { arrays_.push_back(&array); }
+  void add(Array&& made) { arrays_.push_back(&keep(std::move(made))); }
+
+  std::size_t size() const { return arrays_.size(); }
+
+  /// Views of what the program takes. They live as long as this object and the user's arrays.
+  std::vector<ArrayView> views(const Program& program) {
+    program.binding.check_count(arrays_.size());
+    std::vector<ArrayView> views;
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      const bool fits = arrays_[i]->dtype() == program.binding.type(i).dtype;
+      views.push_back(fits ? arrays_[i]->as_view()
+                           : keep(converted(program, i, *arrays_[i])).as_view());
+    }
+    return views;
+  }
+
+ private:
+  const Array& keep(Array&& array) {
+    made_.push_back(std::move(array));
+    return made_.back();
+  }
+
+  std::vector<const Array*> arrays_;
+  std::list<Array> made_;  // at addresses that stay
+};
+
+/// The three inputs of a sparse placeholder.
+void append_parts(const Program& program, const SparseArray& sparse, CallInputs& arrays) {
+  const std::size_t values = arrays.size() + 1;
+  arrays.add(sparse.indices());
+  if (sparse.values().dtype() == program.binding.type(values).dtype) {
+    arrays.add(sparse.values());
+  } else {
+    arrays.add(converted(program, values, sparse.values(), "values"));
+  }
+  arrays.add(Array::zeros({sparse.dims()[0], sparse.dims()[1], 0}, DType::Bool));
+}
+
+/// The parts of a matrix, which live as long as `arrays`.
+void append_parts(const Program& program, const Array& dense, CallInputs& arrays) {
+  const std::size_t values = arrays.size() + 1;
+  const bool fits = dense.dtype() == program.binding.type(values).dtype;
+  SparseArray sparse =
+      SparseArray::of_dense(fits ? dense : converted(program, values, dense));
+  arrays.add(Array(sparse.indices()));
+  arrays.add(Array(sparse.values()));
+  arrays.add(Array::zeros({sparse.dims()[0], sparse.dims()[1], 0}, DType::Bool));
+}
+
+/// The program's inputs for the user's. REQUIRES: the feeds outlive the result.
+CallInputs expanded(const Function::Impl& impl, std::span<const Feed> feeds) {
+  const std::string& name = impl.programs.last->name;
+  if (feeds.size() != impl.sparse.size()) {
+    runtime::refuse_count(name, impl.sparse.size(), feeds.size());
+  }
+  CallInputs arrays;
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    const bool is_sparse = feeds[i].sparse().has_value();
+    if (impl.sparse[i]) {
+      const Array& dense = feeds[i].array();
+      if (!is_sparse && dense.rank() != 2) {
+        throw ValueError(name, "inputs",
+                         text("inputs[", i, "] is a sparse matrix but was fed an array of shape [",
+                              join_text(dense.dims(), ","), "]"));
+      }
+      if (is_sparse) {
+        append_parts(impl.programs.first(), *feeds[i].sparse(), arrays);
+      } else {
+        append_parts(impl.programs.first(), dense, arrays);
+      }
+    } else if (is_sparse) {
+      throw TypeError(name, "inputs",
+                      text("inputs[", i, "] is dense but was fed a SparseArray"));
+    } else {
+      arrays.add(feeds[i].array());
+    }
+  }
+  return arrays;
+}
+
+std::vector<Array> call_with(const Function::Impl& impl, CallInputs&& inputs) {
+  return runtime::call(impl.programs, inputs.views(impl.programs.first()));
+}
+
+runtime::InstancePtr chosen_instance(const FunctionOptions& options) {
+  if (options.backend.empty()) return runtime::current_instance("function");
+  return runtime::backend_instance(options.backend, "function");
+}
+
+FunctionStats stats_of(const Program& program) {
+  const runtime::ExecutableInfo info = program.executable.info();
+  const auto count = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
+  return {.compiles = 1,
+          .compile_seconds = program.compile_seconds,
+          .calls = program.frames.calls(),
+          .code_generations = count(info.code_generations),
+          .bindings = count(info.bindings),
+          .peak_bytes = count(info.planned_bytes),
+          .live_bytes = count(info.live_bytes)};
+}
+
+}  // namespace
+
+Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
+                  const FunctionOptions& options, Where where) try {
+  const Call call("function", where);
+  const ir::Graph graph =
+      runtime::build_graph(inputs, outputs, options.updates, options.outputs_after_updates);
+  const std::string name = options.name.empty() ? "function" : options.name;
+  auto impl = std::make_shared<Function::Impl>();
+  for (const Tensor& input : inputs) impl->sparse.push_back(sparse_of(input) != nullptr);
+  return at_line(where, [&] {
+    const runtime::InstancePtr instance = chosen_instance(options);
+    impl->backend = instance->plugin().id;
+    impl->programs = runtime::compile_staged(graph, name, instance,
+                                             runtime::wanted_dumps(options, name),
+                                             options.optimize, impl->sparse);
+    return Function(std::move(impl));
+  });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("function", where);
+}
+
+std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where where) const try {
+  return at_line(where, [&] {
+    const std::shared_ptr<const Impl> kept = impl_;  // a print sink may drop the last handle
+    const Impl& impl = require_made(kept);
+    const bool any = std::find(impl.sparse.begin(), impl.sparse.end(), true) != impl.sparse.end();
+    if (any) {
+      const std::vector<Feed> feeds(inputs.begin(), inputs.end());
+      return call_with(impl, expanded(impl, feeds));
+    }
+    CallInputs arrays;
+    for (const Array& input : inputs) arrays.add(input);
+    return call_with(impl, std::move(arrays));
+  });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Function", where);
+}
+
+std::vector<Array> Function::operator()(std::initializer_list<Feed> inputs, Where where) const {
+  return call_with_feeds(std::span<const Feed>(inputs.begin(), inputs.size()), where);
+}
+
+std::vector<Array> Function::call_with_feeds(std::span<const Feed> inputs, Where where) const try {
+  return at_line(where, [&] {
+    const std::shared_ptr<const Impl> kept = impl_;  // a print sink may drop the last handle
+    const Impl& impl = require_made(kept);
+    return call_with(impl, expanded(impl, inputs));
+  });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Function", where);
+}
+
+std::vector<Array> Function::call_with_feeds(std::span<const SparseArray> inputs,
+                                             Where where) const try {
+  const std::vector<Feed> feeds(inputs.begin(), inputs.end());
+  return call_with_feeds(std::span<const Feed>(feeds), where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Function", where);
+}
+
+void Function::call_into(std::span<const ArrayView> inputs,
+                         std::span<const MutableArrayView> outputs, Where where) const try {
+  at_line(where, [&] {
+    const std::shared_ptr<const Impl> kept = impl_;  // a print sink may drop the last handle
+    runtime::call_into(require_made(kept).programs, inputs, outputs);
+  });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("call_into", where);
+}
+
+void Function::dump(const std::string& directory, Stage stages, Where where) const try {
+  at_line(where, [&] {
+    const UsualFloatState usual;
+    const runtime::StagedProgram& programs = require_made(impl_).programs;
+    for (std::size_t i = 0; i < programs.stages.size(); ++i) {
+      runtime::DumpFolder folder(runtime::stage_directory(directory, i), stages, {"dump", ""});
+      runtime::dump_program(*programs.stages[i].program, folder);
+    }
+    runtime::DumpFolder folder(directory, stages, {"dump", ""});
+    runtime::dump_program(*programs.last, folder);
+  });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("dump", where);
+}
+
+const std::string& Function::name() const { return require_made(impl_).programs.last->name; }
+const std::string& Function::backend() const { return require_made(impl_).backend; }
+
+FunctionStats Function::stats() const try {
+  const Call call("stats", {});
+  const runtime::StagedProgram& programs = require_made(impl_).programs;
+  FunctionStats stats = stats_of(*programs.last);
+  for (const runtime::ProgramStage& stage : programs.stages) {
+    const FunctionStats other = stats_of(*stage.program);
+    stats.compiles += other.compiles;
+    stats.compile_seconds += other.compile_seconds;
+    stats.code_generations += other.code_generations;
+    stats.bindings += other.bindings;
+    stats.peak_bytes = std::max(stats.peak_bytes, other.peak_bytes);
+    stats.live_bytes = std::max(stats.live_bytes, other.live_bytes);
+  }
+  return stats;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("stats", {});
+}
+
+Array eval(const Tensor& x, Where where) try {
+  const Call call("eval", where);
+  type_of(x);
+  return function({}, {x}, {.name = "eval"}, where)({}, where).front();
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("eval", where);
+}
+
+Array eval(const UpdateOp& x, Where where) try {
+  const Call call("eval", where);
+  return function({}, {x.value}, {.updates = {x}, .name = "eval"}, where)({}, where).front();
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("eval", where);
+}
+
+}  // namespace kiln

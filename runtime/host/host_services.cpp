@@ -1,0 +1,250 @@
+// Every function here is called from plugin code, so nothing may leave it as an exception.
+#include "runtime/host/host_services.h"
+
+#include <kiln/error.h>
+
+#include "backends/abi/kiln_backend_structs.h"
+#include "core/types/text.h"
+#include "runtime/host/host_functions.h"
+#include "runtime/host/log.h"
+#include "runtime/host/thread_pool.h"
+#include "runtime/plugin/plugin_call.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace kiln::runtime {
+namespace {
+
+struct Receiver {
+  std::mutex mutex;
+  DumpReceiver functions;
+};
+
+/// Never destroyed; asked for by functions that must not throw, and so takes no memory.
+Receiver& receiver() {
+  alignas(Receiver) static std::byte place[sizeof(Receiver)];
+  static Receiver& instance = *new (place) Receiver;
+  return instance;
+}
+
+constexpr std::uint64_t kMaxDumpName = 1024;  // bytes of a stage or name
+
+DumpReceiver current_receiver() {
+  Receiver& state = receiver();
+  const std::lock_guard lock(state.mutex);
+  return state.functions;
+}
+
+std::string_view backend_of(void* host) {
+  if (host == nullptr) return "(without its context)";
+  return static_cast<const HostContext*>(host)->backend;
+}
+
+/// Says that a plugin called that service against the rules.
+void log_broken(void* host, const char* service, std::string_view reason) noexcept {
+  try {
+    log_line(LogLevel::Error, text("backend ", backend_of(host)),
+             text(service, " was called with broken arguments: ", reason));
+  } catch (const std::exception&) {  // no memory for a log line: the work goes on
+  }
+}
+
+std::string fields_text(const kiln_array& fields) {
+  const abi::ReportElements<kiln_option> list(fields, "fields");
+  std::string line;
+  for (std::uint64_t i = 0; i < list.size(); ++i) {
+    const kiln_option field = list[i];
+    line += text(i == 0 ? " (" : ", ", reported_text(field.key, "key"), "=",
+                 reported_text(field.value, "value"));
+  }
+  return list.size() == 0 ? line : line + ")";
+}
+
+void log(void* host, std::uint32_t level, kiln_string component, kiln_string message,
+         const kiln_array* fields) noexcept {
+  if (level > KILN_LOG_DEBUG) {
+    return log_broken(host, "log", "the level is beyond KILN_LOG_DEBUG");
+  }
+  if (!log_enabled(static_cast<LogLevel>(level))) return;
+  try {
+    const std::string_view part = reported_text(component, "component");
+    const std::string who = text("backend ", backend_of(host), part.empty() ? "" : "/", part);
+    std::string line(reported_text(message, "message"));
+    if (fields != nullptr) line += fields_text(*fields);
+    log_line(static_cast<LogLevel>(level), who, line);
+  } catch (const abi::BrokenStruct& broken) {
+    log_broken(host, "log", broken.what());
+  } catch (const std::exception&) {  // a line that cannot be composed is not worth a failure
+  }
+}
+
+std::uint32_t is_log_enabled(void*, std::uint32_t level) noexcept {
+  return level <= KILN_LOG_DEBUG && log_enabled(static_cast<LogLevel>(level)) ? 1 : 0;
+}
+
+std::uint32_t dump_wanted(void* host, kiln_string stage) noexcept {
+  try {
+    const DumpReceiver functions = current_receiver();
+    if (functions.wanted == nullptr) return 0;
+    return functions.wanted(reported_text(stage, "stage", kMaxDumpName)) ? 1 : 0;
+  } catch (const std::exception& fault) {
+    log_broken(host, "dump_wanted", fault.what());
+    return 0;
+  }
+}
+
+void dump(void* host, const kiln_dump_args* given) noexcept {
+  try {
+    const DumpReceiver functions = current_receiver();
+    if (functions.take == nullptr) return;
+    const auto args = abi::read_report(given, "kiln_dump_args");
+    BackendDump item;
+    item.backend = backend_of(host);
+    item.label = reported_text(args.label, "label");
+    item.stage = reported_text(args.stage, "stage", kMaxDumpName);
+    item.name = reported_text(args.name, "name", kMaxDumpName);
+    item.media_type = reported_text(args.media_type, "media_type", kMaxDumpName);
+    item.ordinal = args.ordinal;
+    abi::require_range(args.bytes.data, args.bytes.size, KILN_MAX_DUMP, "bytes", "bytes");
+    item.bytes = abi::view_of(args.bytes);
+    functions.take(item);
+  } catch (const std::exception& fault) {
+    log_broken(host, "dump", fault.what());
+  }
+}
+
+std::uint32_t count_threads(void*) noexcept {
+  try {
+    return thread_count();
+  } catch (const std::exception&) {
+    return 1;
+  }
+}
+
+struct Body {
+  kiln_range_fn function;
+  void* context;
+};
+
+/// One part of a loop. An exception in a thread of the pool would end the process.
+std::uint32_t run_body(void* context, std::uint64_t begin, std::uint64_t end) noexcept {
+  const Body& body = *static_cast<const Body*>(context);
+  try {
+    return body.function(body.context, begin, end);
+  } catch (const std::exception& fault) {
+    log_broken(nullptr, "parallel_for", text("the body threw an exception (", fault.what(), ")"));
+  } catch (...) {
+    log_broken(nullptr, "parallel_for", "the body threw an exception");
+  }
+  return KILN_CODE_INTERNAL;
+}
+
+std::uint32_t run_parallel(void* host, std::uint64_t n, kiln_range_fn body,
+                           void* context) noexcept {
+  if (body == nullptr) {
+    log_broken(host, "parallel_for", "the body is null");
+    return KILN_CODE_INVALID_ARGUMENT;
+  }
+  try {
+    Body both{body, context};
+    return parallel_for(n, run_body, &both);
+  } catch (const std::exception& fault) {
+    log_line(LogLevel::Error, "parallel_for", fault.what());
+    return KILN_CODE_FAILED_PRECONDITION;
+  }
+}
+
+// ---- Host functions ----
+
+HostView read_view(const kiln_view& view) {
+  const std::span<const std::int64_t> dims = abi::view_of(view.dims);
+  const std::optional<std::uint64_t> bytes = abi::tensor_bytes(view.dtype, dims);
+  if (!bytes) {
+    throw abi::BrokenStruct(text("element type ", view.dtype, " with dims [",
+                                 join_text(dims, ","), "] is no type of a tensor"));
+  }
+  abi::require_range(view.data, *bytes, *bytes, "bytes", "a tensor");
+  return {static_cast<DType>(view.dtype), dims, view.data};
+}
+
+std::vector<HostView> read_views(const kiln_array& array) {
+  const abi::RequestElements<kiln_view> given(array, "kiln_view");
+  std::vector<HostView> views(given.size());
+  for (std::uint64_t i = 0; i < given.size(); ++i) views[i] = read_view(given[i]);
+  return views;
+}
+
+void say(const kiln_host_call_args& args, std::string_view reason) noexcept {
+  if (args.error_text == nullptr || args.error_capacity == 0) return;
+  const std::size_t size = std::min<std::size_t>(reason.size(), args.error_capacity - 1);
+  std::memcpy(args.error_text, reason.data(), size);
+  args.error_text[size] = '\0';
+}
+
+void call_host_function(const kiln_host_call_args& args) {
+  const std::string_view name = reported_text(args.name, "name", KILN_MAX_NAME);
+  const HostFunction function = find_host_function(name);
+  if (function == nullptr) throw NotImplementedError("", "", text("no host function '", name, "'"));
+  const std::vector<HostView> inputs = read_views(args.inputs);
+  const std::vector<HostView> outputs = read_views(args.outputs);
+  function({abi::view_of(args.payload, "payload"), inputs, outputs});
+}
+
+std::uint32_t host_call(void* call_context, const kiln_host_call_args* given) noexcept {
+  auto args = abi::fresh<kiln_host_call_args>();
+  try {
+    args = abi::read_request(given, "kiln_host_call_args");
+    call_host_function(args);
+    return KILN_CODE_OK;
+  } catch (const NotImplementedError& fault) {
+    say(args, fault.what());
+    return KILN_CODE_UNIMPLEMENTED;
+  } catch (const abi::BrokenStruct& fault) {
+    say(args, fault.what());
+    return KILN_CODE_INVALID_ARGUMENT;
+  } catch (const std::exception& fault) {
+    say(args, fault.what());
+    if (call_context != nullptr) {
+      static_cast<HostCallContext*>(call_context)->thrown = std::current_exception();
+    }
+    return KILN_CODE_ABORTED;
+  } catch (...) {
+    say(args, "an exception of unknown type");
+    return KILN_CODE_INTERNAL;
+  }
+}
+
+kiln_host_api make_host_api() {
+  auto api = abi::fresh<kiln_host_api>();
+  api.log = log;
+  api.log_enabled = is_log_enabled;
+  api.dump_wanted = dump_wanted;
+  api.dump = dump;
+  api.thread_count = count_threads;
+  api.parallel_for = run_parallel;
+  api.host_call = host_call;
+  return api;
+}
+
+}  // namespace
+
+void set_dump_receiver(DumpReceiver replacement) {
+  Receiver& state = receiver();
+  const std::lock_guard lock(state.mutex);
+  state.functions = replacement;
+}
+
+const kiln_host_api& host_api() {
+  static const kiln_host_api api = make_host_api();
+  return api;
+}
+
+}  // namespace kiln::runtime

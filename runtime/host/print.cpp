@@ -1,0 +1,97 @@
+// print_tensor as a host function, and the sink that it writes to.
+#include <kiln/print.h>
+
+#include "backends/abi/kiln_backend_structs.h"
+#include "core/kiln/tensor_impl.h"
+#include "core/types/text.h"
+#include "runtime/host/host_functions.h"
+
+#include <kiln/error.h>
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <mutex>
+
+namespace kiln {
+namespace {
+
+struct SinkInUse {
+  std::mutex mutex;
+  std::shared_ptr<const PrintSink> sink;  // null: std::cout
+};
+
+/// Never destroyed: functions may be called while the process ends.
+SinkInUse& sink_in_use() {
+  static SinkInUse& instance = *new SinkInUse;
+  return instance;
+}
+
+/// Shared, so that a sink is called without the lock: it may print itself, or set another.
+std::shared_ptr<const PrintSink> current_sink() {
+  SinkInUse& state = sink_in_use();
+  const std::lock_guard lock(state.mutex);
+  return state.sink;
+}
+
+void write(const std::string& line) {
+  const std::shared_ptr<const PrintSink> sink = current_sink();
+  if (!sink) {
+    std::cout << line << std::flush;  // one write: lines of several threads do not mix
+    return;
+  }
+  const auto fail = [](const std::string& what) {
+    throw IoError("print_tensor", "", text("the print sink threw ", what));
+  };
+  try {
+    (*sink)(line);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemory("print_tensor", "", "no memory in the print sink");
+  } catch (const std::exception& thrown) {
+    fail(text("an exception: ", thrown.what()));
+  } catch (const ::abi::__forced_unwind&) {  // pthread_exit: must go on
+    throw;
+  } catch (...) {
+    fail("something that is no std::exception");
+  }
+}
+
+}  // namespace
+
+void set_print_sink(PrintSink sink) try {
+  auto next = sink ? std::make_shared<const PrintSink>(std::move(sink)) : nullptr;
+  SinkInUse& state = sink_in_use();
+  const std::lock_guard lock(state.mutex);
+  state.sink.swap(next);  // the old one is destroyed after the lock is released
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_print_sink", {});
+}
+
+void runtime::host_print_tensor(const HostCallArguments& arguments) {
+  if (arguments.inputs.size() != 1 || arguments.outputs.size() != 1) {
+    throw abi::BrokenStruct(text("print_tensor takes one value and gives one but got ",
+                                 arguments.inputs.size(), " and ", arguments.outputs.size()));
+  }
+  const HostView& value = arguments.inputs[0];
+  const HostView& result = arguments.outputs[0];
+  const std::size_t bytes = value.elements() * dtype_bytes(value.dtype);
+  const bool same = result.dtype == value.dtype &&
+                    std::equal(result.dims.begin(), result.dims.end(), value.dims.begin(),
+                               value.dims.end());
+  if (!same) {
+    throw abi::BrokenStruct(text("print_tensor got ", value.dtype, "[",
+                                 join_text(value.dims, ","), "] and gives ", result.dtype, "[",
+                                 join_text(result.dims, ","), "]"));
+  }
+  const std::string_view message(reinterpret_cast<const char*>(arguments.payload.data()),
+                                 arguments.payload.size());
+  write(text(message, message.empty() ? "" : " ", array_text(value), "\n"));
+  if (bytes != 0) std::memcpy(result.data, value.data, bytes);
+}
+
+}  // namespace kiln

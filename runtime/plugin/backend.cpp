@@ -1,0 +1,241 @@
+// Which backend computes: the public functions, and the one instance of each backend. State is
+// allocated once and never freed, since variables of the program may be destroyed after it.
+#include <kiln/backend.h>
+
+#include <kiln/error.h>
+
+#include "core/kiln/tensor_impl.h"
+#include "core/types/at_line.h"
+#include "core/types/text.h"
+#include "runtime/config/keras_json.h"
+#include "runtime/host/log.h"
+#include "runtime/host/thread_pool.h"
+#include "runtime/plugin/backend_choice.h"
+#include "runtime/plugin/backend_instance.h"
+#include "runtime/plugin/plugin.h"
+#include "runtime/plugin/version.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <optional>
+
+namespace kiln {
+namespace runtime {
+namespace {
+
+struct ChosenPlugin {
+  const Plugin* plugin = nullptr;
+  std::string reason;
+};
+
+struct Choice {
+  std::mutex mutex;
+  std::optional<ChosenPlugin> made;
+};
+
+Choice& choice() {
+  static Choice& instance = *new Choice;
+  return instance;
+}
+
+struct Instances {
+  std::mutex mutex;
+  std::map<const Plugin*, InstancePtr> by_plugin;
+};
+
+Instances& instances() {
+  static Instances& instance = *new Instances;
+  return instance;
+}
+
+InstancePtr instance_of(const Plugin& plugin) {
+  Instances& all = instances();
+  const std::lock_guard lock(all.mutex);
+  InstancePtr& instance = all.by_plugin[&plugin];
+  if (!instance) instance = Instance::create(plugin);
+  return instance;
+}
+
+BackendSources read_sources() {
+  BackendSources sources;
+  if (const char* given = ::secure_getenv("KERAS_BACKEND")) sources.environment = given;
+  if (!sources.environment.empty()) return sources;
+  const KerasJson json = read_keras_json();
+  sources.file = json.backend.value_or("");
+  sources.file_path = json.path;
+  return sources;
+}
+
+// ---- auto ----
+
+struct Candidate {
+  const Plugin* plugin;
+  std::uint32_t score;
+};
+
+/// The message without the function that it begins with: the caller names one.
+std::string fact_of(const Error& error) {
+  const std::string before = error.function() + ": ";
+  const std::string& message = error.message();
+  return message.starts_with(before) ? message.substr(before.size()) : message;
+}
+
+/// Every backend that can be opened and says that it can be used here, the best first.
+std::vector<Candidate> usable_backends(std::string& refusals) {
+  const auto note = [&](const std::string& name, const std::string& why) {
+    refusals += text(refusals.empty() ? "" : "; ", name, ": ", why);
+  };
+  for (const PluginFile& file : list_plugin_files()) {
+    try {
+      open_plugin(file.name, "");
+    } catch (const Error& error) {
+      note(file.name, fact_of(error));
+    }
+  }
+  std::vector<Candidate> usable;
+  for (const Plugin* plugin : opened_plugins()) {
+    try {
+      const ProbeReport report = probe(*plugin);
+      if (report.score == 0) note(plugin->id, report.reason);
+      if (report.score != 0) usable.push_back({plugin, report.score});
+    } catch (const Error& error) {
+      note(plugin->id, fact_of(error));
+    }
+  }
+  std::sort(usable.begin(), usable.end(), [](const Candidate& a, const Candidate& b) {
+    return a.score != b.score ? a.score > b.score : a.plugin->id < b.plugin->id;
+  });
+  return usable;
+}
+
+ChosenPlugin choose_automatically(const std::string& reason, const std::string& function) {
+  std::string refusals;
+  const std::vector<Candidate> usable = usable_backends(refusals);
+  for (const Candidate& candidate : usable) {
+    try {
+      instance_of(*candidate.plugin);
+      const std::string why =
+          text(reason, ": best of ", usable.size(), " usable, score ", candidate.score);
+      log_line(LogLevel::Info, "backend", text("auto chose ", candidate.plugin->id));
+      return {candidate.plugin, why};
+    } catch (const Error& error) {
+      refusals += text(refusals.empty() ? "" : "; ", candidate.plugin->id, ": ", fact_of(error));
+      log_line(LogLevel::Warning, "backend", fact_of(error));
+    }
+  }
+  throw BackendError(function, "", text("auto found no usable backend; ",
+                                        refusals.empty() ? "there is none in " : refusals,
+                                        refusals.empty() ? join_text(plugin_directories()) : ""));
+}
+
+ChosenPlugin choose(const std::string& value, const std::string& reason,
+                    const std::string& function) {
+  if (value == "auto") return choose_automatically(reason, function);
+  return {&open_plugin(value, function), reason};
+}
+
+/// What the environment and the files ask for; errors say which of them did.
+ChosenPlugin choose_from_sources(const std::string& function) {
+  const WantedBackend wanted = decide_backend(read_sources());
+  if (!wanted.warning.empty()) log_line(LogLevel::Warning, "backend", wanted.warning);
+  try {
+    return choose(wanted.value, wanted.reason, "");
+  } catch (const BackendError& error) {
+    throw BackendError(function, "",
+                       text(fact_of(error), " (asked for by: ", wanted.reason, ")"));
+  }
+}
+
+ChosenPlugin current_choice(const std::string& function) {
+  Choice& state = choice();
+  const std::lock_guard lock(state.mutex);
+  if (!state.made) state.made = choose_from_sources(function);
+  return *state.made;
+}
+
+}  // namespace
+
+void forget_backend_choice() {
+  Choice& state = choice();
+  const std::lock_guard lock(state.mutex);
+  state.made.reset();
+}
+
+InstancePtr backend_instance(const std::string& name_or_path, const std::string& function) {
+  return instance_of(open_plugin(name_or_path, function));
+}
+
+InstancePtr current_instance(const std::string& function) {
+  return instance_of(*current_choice(function).plugin);
+}
+
+}  // namespace runtime
+
+std::string backend(Where where) try {
+  const Call call("backend", where);
+  return backend_choice(where).name;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("backend", where);
+}
+
+BackendChoice backend_choice(Where where) try {
+  const Call call("backend", where);
+  return at_line(where, [] {
+    const runtime::ChosenPlugin chosen = runtime::current_choice("backend");
+    return BackendChoice{chosen.plugin->id, chosen.reason};
+  });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("backend_choice", where);
+}
+
+void set_backend(const std::string& name_or_path, Where where) try {
+  const Call call("set_backend", where);
+  runtime::ChosenPlugin chosen = at_line(
+      where, [&] { return runtime::choose(name_or_path, "set_backend", "set_backend"); });
+  runtime::Choice& state = runtime::choice();
+  const std::lock_guard lock(state.mutex);
+  state.made = std::move(chosen);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_backend", where);
+}
+
+std::string load_backend(const std::string& name_or_path, Where where) try {
+  const Call call("load_backend", where);
+  return at_line(where,
+                 [&] { return runtime::open_plugin(name_or_path, "load_backend").id; });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("load_backend", where);
+}
+
+std::vector<BackendDescription> list_backends() try {
+  const Call call("list_backends", {});
+  std::map<std::string, BackendDescription> all;
+  for (const runtime::PluginFile& file : runtime::list_plugin_files()) {
+    all[file.name] = {file.name, file.path, "", false, file.refusal};
+  }
+  for (const runtime::Plugin* plugin : runtime::opened_plugins()) {
+    all[plugin->id] = {plugin->id, plugin->path, plugin->version, true, ""};
+  }
+  std::vector<BackendDescription> list;
+  for (auto& [name, description] : all) list.push_back(std::move(description));
+  return list;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("list_backends", {});
+}
+
+void set_threads(int count, Where where) try {
+  const Call call("set_threads", where);
+  at_line(where, [&] { runtime::set_thread_count(count); });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_threads", where);
+}
+
+std::string version() try {
+  return std::string(runtime::kVersion);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("version", {});
+}
+
+}  // namespace kiln

@@ -1,0 +1,285 @@
+// Making an instance and what is asked of it: capabilities, compiling, buffers.
+#include "runtime/plugin/backend_instance.h"
+
+#include <kiln/error.h>
+
+#include "backends/abi/kiln_backend_structs.h"
+#include "core/types/text.h"
+#include "runtime/host/caller.h"
+#include "runtime/host/log.h"
+#include "runtime/host/thread_pool.h"
+#include "runtime/plugin/plugin_call.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+
+namespace kiln::runtime {
+
+static_assert(static_cast<int>(DType::Bool) == KILN_DTYPE_BOOL &&
+              static_cast<int>(DType::UInt8) == KILN_DTYPE_UINT8 &&
+              static_cast<int>(DType::Float16) == KILN_DTYPE_FLOAT16 &&
+              static_cast<int>(DType::Float64) == KILN_DTYPE_FLOAT64 &&
+              kDTypeCount == KILN_DTYPE_FLOAT64 + 1);
+
+namespace {
+
+std::vector<kiln_option> options_of(const BackendOptions& pairs) {
+  std::vector<kiln_option> result;
+  for (const auto& [key, value] : pairs) {
+    auto item = abi::fresh<kiln_option>();
+    item.key = abi::string_of(key);
+    item.value = abi::string_of(value);
+    result.push_back(item);
+  }
+  return result;
+}
+
+kiln_array array_of(const std::vector<kiln_option>& options) {
+  return abi::array_of(std::span<const kiln_option>(options));
+}
+
+/// Gathers what a plugin reports; an exception must not travel through its frames. Text that is no
+/// text is kept as an exception.
+struct Reports {
+  std::mutex mutex;  // a backend may check on several threads
+  std::vector<Unsupported> nodes;
+  std::exception_ptr thrown;
+
+  static void take(void* context, const kiln_unsupported* given) noexcept {
+    if (context == nullptr) return log_line(LogLevel::Error, "backend", "check lost its context");
+    auto& self = *static_cast<Reports*>(context);
+    const std::lock_guard lock(self.mutex);
+    try {
+      self.add(abi::read_report(given, "kiln_unsupported"));
+    } catch (...) {
+      if (!self.thrown) self.thrown = std::current_exception();
+    }
+  }
+
+ private:
+  void add(const kiln_unsupported& node) {
+    if (nodes.size() == KILN_MAX_COUNT) {
+      throw abi::BrokenStruct(text("reported more than ", KILN_MAX_COUNT, " nodes"));
+    }
+    nodes.push_back({node.node, shown_text(node.op, "op"), shown_text(node.reason, "reason"),
+                     shown_text(node.location, "location")});
+  }
+};
+
+}  // namespace
+
+InstancePtr Instance::create(const Plugin& plugin, const BackendOptions& options) {
+  static_cast<void>(thread_count());  // a wrong KILN_THREADS is said here, not amid a loop
+  InstancePtr instance(new Instance(plugin));
+  instance->host_.backend = plugin.name;
+  instance->process_ = getpid();
+  instance->forks_ = fork_count();
+  const std::vector<kiln_option> list = options_of(options);
+  auto args = abi::fresh<kiln_instance_args>();
+  args.options = array_of(list);
+  args.host = &host_api();
+  args.host_context = &instance->host_;
+  kiln_instance* handle = nullptr;
+  instance->ask("", "instance_create", plugin.api.instance_create, &args, &handle);
+  instance->require_made(handle, "", "instance_create", "an instance");
+  instance->handle_ = handle;
+  return instance;
+}
+
+Instance::~Instance() {
+  if (handle_ == nullptr) return;
+  try {
+    if (kiln_error* error = api().instance_shutdown(handle_)) {
+      destroy_handle(plugin_, "error_destroy", api().error_destroy, error);
+    }
+  } catch (...) {
+    log_escaped(plugin_, "instance_shutdown");
+  }
+  destroy_handle(plugin_, "instance_destroy", api().instance_destroy, handle_);
+}
+
+void Instance::require_made(const void* handle, std::string_view function, const char* entry,
+                            const char* what) const {
+  if (handle != nullptr) return;
+  throw_broken(plugin_, function, entry, text("succeeded without ", what));
+}
+
+std::uint32_t fork_count() {
+  static std::atomic<std::uint32_t> forks{0};
+  static const bool counted = [] {
+    return pthread_atfork(nullptr, nullptr,
+                          [] { forks.fetch_add(1, std::memory_order_relaxed); }) == 0;
+  }();
+  static_cast<void>(counted);
+  return forks.load(std::memory_order_relaxed);
+}
+
+void Instance::refuse_child(std::string_view function) const {
+  if ((plugin_.features & KILN_FEATURE_FORK_SAFE) != 0) return;
+  const pid_t now = getpid();
+  if (now == process_) return;
+  const Caller caller = Caller::of(function);
+  throw BackendError(caller.function, "",
+                     text("backend ", name(), " was initialised in process ", process_,
+                          " before it forked and cannot be used in its child ", now,
+                          "; start a new program instead of forking"),
+                     caller.where);
+}
+
+namespace {
+
+/// The report of a probe, or the reason why it is rejected.
+struct ProbeTexts {
+  ProbeReport report;
+  std::exception_ptr thrown;
+
+  template <class Take>
+  static void take(void* context, const Take& take) noexcept {
+    if (context == nullptr) return log_line(LogLevel::Error, "backend", "probe lost its context");
+    auto& self = *static_cast<ProbeTexts*>(context);
+    try {
+      take(self.report);
+    } catch (...) {
+      if (!self.thrown) self.thrown = std::current_exception();
+    }
+  }
+};
+
+void keep_reason(void* context, kiln_string given) noexcept {
+  ProbeTexts::take(context,
+                   [&](ProbeReport& report) { report.reason = shown_text(given, "the reason"); });
+}
+
+void keep_detail(void* context, kiln_string given) noexcept {
+  ProbeTexts::take(context, [&](ProbeReport& report) {
+    constexpr std::size_t kMaxDetails = 1024;
+    if (report.details.size() == kMaxDetails) {
+      throw abi::BrokenStruct(text("gave more than ", kMaxDetails, " details"));
+    }
+    report.details.push_back(shown_text(given, "a detail"));
+  });
+}
+
+}  // namespace
+
+ProbeReport probe(const Plugin& plugin) {
+  ProbeTexts texts;
+  auto args = abi::fresh<kiln_probe_args>();
+  args.on_reason = keep_reason;
+  args.on_detail = keep_detail;
+  args.text_context = &texts;
+  auto result = abi::fresh<kiln_probe_result>();
+  kiln_error* error = call_entry(plugin, "", "probe", plugin.api.probe, &args, &result);
+  if (error != nullptr) throw_error(plugin, error, "");
+  read_reported(plugin, "", "probe", [&] {
+    if (texts.thrown) std::rethrow_exception(texts.thrown);
+  });
+  texts.report.score = result.score;
+  return std::move(texts.report);
+}
+
+std::vector<OpSupport> Instance::op_table() const {
+  kiln_array raw{};
+  ask("", "op_table", api().op_table, handle_, &raw);
+  return read_reported(plugin_, "", "op_table", [&] {
+    const abi::ReportElements<kiln_op_support> list(raw, "ops");
+    std::vector<OpSupport> ops;
+    for (std::uint64_t i = 0; i < list.size(); ++i) {
+      const kiln_op_support op = list[i];
+      ops.push_back({std::string(reported_text(op.name, "name", KILN_MAX_NAME)),
+                     op.version_lowest, op.version_highest, op.digest, op.dtypes});
+    }
+    return ops;
+  });
+}
+
+std::vector<Unsupported> Instance::check(Bytes module, const std::string& function) const {
+  Reports reports;
+  auto args = abi::fresh<kiln_check_args>();
+  args.module = abi::bytes_of(module);
+  args.on_unsupported = Reports::take;
+  args.context = &reports;
+  ask(function, "check", api().check, handle_, &args);
+  read_reported(plugin_, function, "check", [&] {
+    if (reports.thrown) std::rethrow_exception(reports.thrown);
+  });
+  return std::move(reports.nodes);
+}
+
+void Instance::require_supported(Bytes module, const std::string& function) const {
+  constexpr std::size_t kMost = 5;
+  const std::vector<Unsupported> lacking = check(module, function);
+  if (lacking.empty()) return;
+  std::string list;
+  for (std::size_t i = 0; i < lacking.size() && i < kMost; ++i) {
+    const Unsupported& node = lacking[i];
+    list += text(i == 0 ? "" : "; ", node.op, " (", node.reason, ")");
+    if (!node.location.empty()) list += text(" at ", node.location);
+  }
+  if (lacking.size() > kMost) list += text("; and ", lacking.size() - kMost, " more");
+  throw NotImplementedError(function, "", text("backend ", name(), " cannot run ", list));
+}
+
+Executable Instance::compile(const CompileRequest& request) {
+  require_same_process(request.function);
+  require_supported(request.module, request.function);
+  std::vector<kiln_constant> constants;
+  for (const Bytes bytes : request.constants) {
+    constants.push_back(abi::fresh<kiln_constant>());
+    constants.back().bytes = abi::bytes_of(bytes);
+  }
+  const std::vector<kiln_option> options = options_of(request.options);
+  auto args = abi::fresh<kiln_compile_args>();
+  args.module = abi::bytes_of(request.module);
+  args.constants = abi::array_of(std::span<const kiln_constant>(constants));
+  args.options = array_of(options);
+  args.label = abi::string_of(request.label);
+  kiln_executable* handle = nullptr;
+  std::unique_lock<std::mutex> lock;
+  if ((plugin_.features & KILN_FEATURE_CONCURRENT_COMPILE) == 0) {
+    lock = std::unique_lock(compile_mutex_);
+  }
+  ask(request.function, "compile", api().compile, handle_, &args, &handle);
+  require_made(handle, request.function, "compile", "an executable");
+  return Executable(shared_from_this(), handle);
+}
+
+Buffer Instance::allocate(DType dtype, Dims dims) {
+  require_same_process("");
+  auto spec = abi::fresh<kiln_buffer_spec>();
+  spec.dims = abi::dims_of(dims);
+  spec.dtype = static_cast<std::uint32_t>(dtype);
+  kiln_buffer* handle = nullptr;
+  ask("", "buffer_allocate", api().buffer_allocate, handle_, &spec, &handle);
+  require_made(handle, "", "buffer_allocate", "a buffer");
+  Buffer buffer(shared_from_this(), handle);
+  buffer.expect_type(dtype, dims, {"", "buffer_allocate", "buffer"});
+  return buffer;
+}
+
+Buffer Instance::import(const void* data, DType dtype, Dims dims, std::uint32_t semantics) {
+  require_same_process("");
+  auto args = abi::fresh<kiln_import_args>();
+  args.data = data;
+  args.dims = abi::dims_of(dims);
+  args.dtype = static_cast<std::uint32_t>(dtype);
+  args.semantics = semantics;
+  kiln_buffer* handle = nullptr;
+  ask("", "buffer_import_host", api().buffer_import_host, handle_, &args, &handle);
+  require_made(handle, "", "buffer_import_host", "a buffer");
+  Buffer buffer(shared_from_this(), handle);
+  buffer.expect_type(dtype, dims, {"", "buffer_import_host", "buffer"});
+  return buffer;
+}
+
+Buffer Instance::import_copy(const void* data, DType dtype, Dims dims) {
+  return import(data, dtype, dims, KILN_IMPORT_COPY);
+}
+
+Buffer Instance::import_borrowed(const void* data, DType dtype, Dims dims) {
+  return import(data, dtype, dims, KILN_IMPORT_IMMUTABLE);
+}
+
+}  // namespace kiln::runtime

@@ -1,0 +1,79 @@
+// Messages about broken rules, and who called.
+#include "runtime/plugin/plugin_call.h"
+
+#include <kiln/error.h>
+
+#include "core/types/escaped_text.h"
+#include "core/types/text.h"
+#include "runtime/host/caller.h"
+#include "runtime/host/log.h"
+
+#include <cxxabi.h>
+
+#include <exception>
+#include <new>
+
+namespace kiln::runtime {
+namespace {
+
+/// The text of the exception in flight.
+std::string escaped_exception() {
+  try {
+    throw;
+  } catch (const std::exception& fault) {
+    return text("threw an exception (", escaped_text(fault.what()), ")");
+  } catch (...) {
+    return "threw an exception";
+  }
+}
+
+}  // namespace
+
+std::string named_plugin(const Plugin& plugin) {
+  return text(" (backend ", plugin.name, ", ", plugin.path, ")");
+}
+
+void throw_broken(const Plugin& plugin, std::string_view function, const char* entry,
+                  std::string_view reason) {
+  const Caller caller = Caller::of(function);
+  throw BackendError(caller.function, "",
+                     text(entry, " broke the boundary: ", reason, named_plugin(plugin)),
+                     caller.where);
+}
+
+void throw_escaped(const Plugin& plugin, std::string_view function, const char* entry) {
+  try {
+    throw;
+  } catch (const ::abi::__forced_unwind&) {  // pthread_exit: must go on
+    throw;
+  } catch (const std::bad_alloc&) {
+    const Caller caller = Caller::of(function);
+    throw OutOfMemory(caller.function, "", text(entry, " found no memory", named_plugin(plugin)),
+                      caller.where);
+  } catch (...) {
+    throw_broken(plugin, function, entry, escaped_exception());
+  }
+}
+
+void log_escaped(const Plugin& plugin, const char* entry) noexcept {
+  try {
+    const std::string reason = escaped_exception();
+    log_line(LogLevel::Error, "backend",
+             text(entry, " broke the boundary: ", reason, named_plugin(plugin)));
+  } catch (const std::exception&) {  // no memory for a log line: the work goes on
+  }
+}
+
+std::string_view reported_text(kiln_string given, const char* name, std::uint64_t most) {
+  const std::string_view bytes = abi::view_of(given, name, most);
+  if (!is_utf8(bytes)) {
+    throw abi::BrokenStruct(text(name, " is not UTF-8: ", escaped_text(bytes.substr(0, 80))));
+  }
+  return bytes;
+}
+
+std::string shown_text(kiln_string given, const char* name, std::uint64_t most) {
+  return escaped_text(reported_text(given, name, most));
+}
+
+}  // namespace kiln::runtime

@@ -1,0 +1,163 @@
+// Opens a shared library and agrees with it on a version. The order matters: what the header says
+// about versions is judged before anything else in it is believed, and the table is last.
+#include "runtime/plugin/plugin.h"
+
+#include <kiln/error.h>
+
+#include "backends/abi/kiln_backend_structs.h"
+#include "core/types/escaped_text.h"
+#include "core/types/text.h"
+#include "runtime/files/quoted_name.h"
+#include "runtime/plugin/plugin_call.h"
+#include "runtime/plugin/version.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <ostream>
+
+namespace kiln::runtime {
+namespace {
+
+constexpr std::uint64_t kMaxVersion = 4096;  // bytes of a version, build id or toolchain
+
+/// Collects what is needed to say why a plugin cannot be used.
+struct Refusing {
+  const std::string& path;
+  const std::string& function;
+
+  [[noreturn]] void operator()(const std::string& why) const {
+    throw BackendError(function, "", text("backend plugin '", path, "' ", why));
+  }
+};
+
+std::string_view sanitizer_name(std::uint32_t kind) {
+  if (kind == KILN_SANITIZER_NONE) return "no sanitizer";
+  if (kind == KILN_SANITIZER_ADDRESS) return "the address sanitizer";
+  if (kind == KILN_SANITIZER_THREAD) return "the thread sanitizer";
+  return "an unknown sanitizer";
+}
+
+kiln_backend_query_fn find_entry(const Refusing& refuse) {
+  void* library = ::dlopen(refuse.path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* reason = ::dlerror();
+    refuse(text("cannot be opened: ", reason != nullptr ? reason : "no reason given"));
+  }
+  void* symbol = ::dlsym(library, KILN_ENTRY_SYMBOL);
+  if (symbol == nullptr) {
+    refuse(text("is not a Kiln backend: it does not export ", KILN_ENTRY_SYMBOL));
+  }
+  return reinterpret_cast<kiln_backend_query_fn>(symbol);
+}
+
+const kiln_backend_header* ask(const Refusing& refuse, kiln_backend_query_fn entry) {
+  char reason[1024] = "";
+  const std::string& host_file = host_path();
+  auto host = abi::fresh<kiln_host_info>();
+  host.magic = KILN_HOST_MAGIC;
+  host.abi_major = KILN_ABI_MAJOR;
+  host.abi_minor_lowest = KILN_ABI_MINOR_LOWEST;
+  host.abi_minor_highest = KILN_ABI_MINOR;
+  host.sanitizer = abi::this_sanitizer();
+  host.library_version = abi::string_of(kVersion);
+  host.library_path = abi::string_of(host_file);
+  host.refusal = reason;
+  host.refusal_capacity = sizeof(reason);
+  const kiln_backend_header* header = nullptr;
+  std::uint32_t status = KILN_CODE_OK;
+  try {
+    status = entry(&host, &header);
+  } catch (const std::exception& fault) {
+    refuse(text("broke the boundary: ", KILN_ENTRY_SYMBOL, " threw an exception (",
+                escaped_text(fault.what()), ")"));
+  } catch (...) {
+    refuse(text("broke the boundary: ", KILN_ENTRY_SYMBOL, " threw an exception"));
+  }
+  reason[sizeof(reason) - 1] = '\0';
+  if (status != KILN_CODE_OK && *reason != '\0') refuse(text("refused: ", escaped_text(reason)));
+  if (status != KILN_CODE_OK) refuse(text("refused with code ", status, " and without a reason"));
+  if (header == nullptr) refuse("gave no header");
+  return header;
+}
+
+bool is_newer(const AbiRange& plugin, const AbiRange& host) {
+  if (plugin.major != host.major) return plugin.major > host.major;
+  return plugin.lowest > host.highest;
+}
+
+/// The part whose layout never changes: magic, versions, sanitizer.
+void require_compatible(const Refusing& refuse, const kiln_backend_header& header) {
+  constexpr std::size_t kFrozen =
+      offsetof(kiln_backend_header, sanitizer) + sizeof(header.sanitizer);
+  if (header.struct_size < kFrozen || header.magic != KILN_BACKEND_MAGIC) {
+    refuse("gave a header that is not one of a Kiln backend");
+  }
+  const AbiRange plugin{header.abi_major, header.abi_minor_lowest, header.abi_minor_highest};
+  if (plugin.lowest > plugin.highest) refuse(text("gives an empty ABI range, ", plugin));
+  const AbiRange host = host_abi();
+  if (!common_minor(plugin, host)) {
+    refuse(text("speaks ABI ", plugin, " but Kiln (", host_path(), ") speaks ", host, "; upgrade ",
+                is_newer(plugin, host) ? "Kiln" : "the plugin"));
+  }
+  if (header.sanitizer != abi::this_sanitizer()) {
+    refuse(text("is built with ", sanitizer_name(header.sanitizer), " but Kiln with ",
+                sanitizer_name(abi::this_sanitizer())));
+  }
+}
+
+bool is_name(std::string_view name) {
+  const auto lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  if (name.empty() || name.size() > KILN_MAX_NAME || !lower(name[0])) return false;
+  return std::all_of(name.begin(), name.end(), [&](char c) {
+    return lower(c) || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+}  // namespace
+
+AbiRange host_abi() { return {KILN_ABI_MAJOR, KILN_ABI_MINOR_LOWEST, KILN_ABI_MINOR}; }
+
+std::optional<std::uint32_t> common_minor(const AbiRange& a, const AbiRange& b) {
+  if (a.major != b.major || a.lowest > b.highest || b.lowest > a.highest) return std::nullopt;
+  return std::min(a.highest, b.highest);
+}
+
+std::ostream& operator<<(std::ostream& out, const AbiRange& range) {
+  out << range.major << '.' << range.lowest;
+  if (range.lowest != range.highest) out << " to " << range.major << '.' << range.highest;
+  return out;
+}
+
+Plugin load_plugin(const std::string& path, const std::string& function) {
+  const Refusing refuse{path, function};
+  const kiln_backend_header* given = ask(refuse, find_entry(refuse));
+  require_compatible(refuse, *given);
+  try {
+    const auto header = abi::read_report(given, "kiln_backend_header");
+    Plugin plugin;
+    plugin.path = path;
+    plugin.name = reported_text(header.name, "name");
+    plugin.version = shown_text(header.version, "version", kMaxVersion);
+    plugin.build_id = shown_text(header.build_id, "build_id", kMaxVersion);
+    plugin.toolchain = shown_text(header.toolchain, "toolchain", kMaxVersion);
+    plugin.features = header.features;
+    plugin.abi_minor = std::min(header.abi_minor_highest, host_abi().highest);
+    if (!is_name(plugin.name)) refuse(text("gave ", quoted_name(plugin.name), " for its name"));
+    std::string refusal;
+    plugin.api = complete_table(header.api, refusal);
+    if (!refusal.empty()) refuse(refusal);
+    if (header.required_api_size > header.api->struct_size) {
+      refuse(text("broke the boundary: required_api_size is ", header.required_api_size,
+                  " but kiln_backend_api has ", header.api->struct_size, " bytes"));
+    }
+    return plugin;
+  } catch (const abi::BrokenStruct& broken) {
+    refuse(text("broke the boundary: ", broken.what()));
+  }
+}
+
+}  // namespace kiln::runtime

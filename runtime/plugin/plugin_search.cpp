@@ -1,0 +1,225 @@
+// From a name or a path to an opened plugin. Own plugins are known by their file name beside the
+// library; the current directory, the dynamic linker's search path and the names that other plugins
+// give themselves play no part. The list of
+// opened plugins is never freed: buffers may outlive everything else while the process ends.
+#include "runtime/plugin/plugin.h"
+
+#include <kiln/error.h>
+
+#include "core/types/nearest.h"
+#include "core/types/text.h"
+#include "runtime/host/caller.h"
+#include "runtime/host/log.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace kiln::runtime {
+namespace {
+
+using FileId = std::pair<dev_t, ino_t>;
+
+struct Opened {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Plugin>> plugins;
+  std::map<FileId, const Plugin*> by_file;
+};
+
+Opened& opened() {
+  static Opened& instance = *new Opened;
+  return instance;
+}
+
+std::string real_path(const std::string& path) {
+  char resolved[PATH_MAX];
+  return ::realpath(path.c_str(), resolved) != nullptr ? resolved : path;
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+std::string find_host_path() {
+  Dl_info info{};
+  link_map* map = nullptr;
+  const auto* here = reinterpret_cast<const void*>(&find_host_path);
+  if (::dladdr1(here, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) != 0 &&
+      map != nullptr && map->l_name != nullptr && *map->l_name != '\0') {
+    return real_path(map->l_name);
+  }
+  return real_path("/proc/self/exe");
+}
+
+/// "cpu" for "libkiln_cpu.so", else empty.
+std::string name_in(std::string_view file) {
+  constexpr std::string_view kBefore = "libkiln_", kAfter = ".so";
+  if (!file.starts_with(kBefore) || !file.ends_with(kAfter)) return {};
+  if (file.size() <= kBefore.size() + kAfter.size()) return {};
+  file.remove_prefix(kBefore.size());
+  file.remove_suffix(kAfter.size());
+  return std::string(file);
+}
+
+/// A folder that is not there, or that others keep to themselves, has no plugins; any other
+/// obstacle is an error, so that nobody hears that a backend is not there.
+void require_absent(const std::string& folder, int error) {
+  if (error == ENOMEM) throw std::bad_alloc();
+  if (error == ENOENT || error == ENOTDIR || error == EACCES) return;
+  const Caller caller = Caller::of();
+  throw BackendError(caller.function, "",
+                     text(folder, " cannot be searched for backends: ",
+                          std::generic_category().message(error)),
+                     caller.where);
+}
+
+void list_folder(const std::string& folder, std::map<std::string, PluginFile>& found) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), ::closedir);
+  if (!directory) return require_absent(folder, errno);
+  while (const dirent* entry = ::readdir(directory.get())) {
+    const std::string name = name_in(entry->d_name);
+    if (name.empty() || found.contains(name)) continue;
+    const std::string path = text(folder, "/", entry->d_name);
+    found[name] = {name, path, refusal_of_file(path, true)};
+  }
+}
+
+std::string describe_found(const std::vector<PluginFile>& files) {
+  std::string list;
+  for (const PluginFile& file : files) {
+    list += text(list.empty() ? "" : ", ", file.name, " (", file.path);
+    if (!file.refusal.empty()) list += text(", which ", file.refusal);
+    list += ")";
+  }
+  return list.empty() ? "none" : list;
+}
+
+[[noreturn]] void throw_unknown(const std::string& name, const std::string& function,
+                                const std::vector<PluginFile>& files) {
+  std::vector<std::string> names;
+  for (const PluginFile& file : files) names.push_back(file.name);
+  throw BackendError(function, "", text("no backend '", name, "'", did_you_mean(name, names),
+                                        "; found: ", describe_found(files),
+                                        "; looked for libkiln_", name, ".so in ",
+                                        join_text(plugin_directories())));
+}
+
+std::optional<FileId> file_id(const std::string& path) {
+  struct stat file {};
+  if (::stat(path.c_str(), &file) != 0) return std::nullopt;
+  return FileId{file.st_dev, file.st_ino};
+}
+
+/// Whether that file is the one that the name means.
+bool is_own(const std::string& name, const FileId& id) {
+  for (const std::string& folder : plugin_directories()) {
+    const auto found = file_id(text(folder, "/libkiln_", name, ".so"));
+    if (found) return *found == id;
+  }
+  return false;
+}
+
+/// The opened plugin that the name means, or null. REQUIRES: the lock.
+const Plugin* find_own(const std::string& name) {
+  for (const auto& plugin : opened().plugins) {
+    if (plugin->id == name) return plugin.get();
+  }
+  return nullptr;
+}
+
+/// `expected_name`: the name that the file was found by; empty when it was given by path.
+/// REQUIRES: the lock.
+const Plugin& open_file(const std::string& path, const std::string& expected_name,
+                        const std::string& function) {
+  const auto refuse = [&](const std::string& why) {
+    throw BackendError(function, "", text("backend plugin '", path, "' ", why));
+  };
+  const auto require_name = [&](const Plugin& plugin) {
+    if (expected_name.empty() || plugin.name == expected_name) return;
+    refuse(text("calls itself '", plugin.name, "'"));
+  };
+  const bool own = !expected_name.empty();
+  std::string refusal = refusal_of_file(path, own);
+  const std::string real = real_path(path);
+  if (refusal.empty() && real != path) refusal = refusal_of_file(real, own);
+  if (!refusal.empty()) refuse(refusal);
+  const std::optional<FileId> id = file_id(real);
+  if (!id) refuse("does not exist");
+  if (const auto known = opened().by_file.find(*id); known != opened().by_file.end()) {
+    require_name(*known->second);
+    return *known->second;
+  }
+  Plugin plugin = load_plugin(real, function);
+  require_name(plugin);
+  plugin.id = own || is_own(plugin.name, *id) ? plugin.name : plugin.path;
+  opened().plugins.push_back(std::make_unique<Plugin>(std::move(plugin)));
+  const Plugin& kept = *opened().plugins.back();
+  opened().by_file[*id] = &kept;
+  log_line(LogLevel::Info, "backend",
+           text("opened ", kept.name, " ", kept.version, " (", kept.path, ", ABI minor ",
+                kept.abi_minor, ", build ", kept.build_id, ", ", kept.toolchain, ")"));
+  return kept;
+}
+
+}  // namespace
+
+const std::string& host_path() {
+  static const std::string& path = *new std::string(find_host_path());
+  return path;
+}
+
+std::vector<std::string> plugin_directories() {
+  const std::string beside = folder_of(host_path());
+  std::vector<std::string> folders{beside};
+  const std::string sibling = real_path(beside + "/../lib");
+  if (sibling != beside && sibling.find("/../") == std::string::npos) folders.push_back(sibling);
+  return folders;
+}
+
+std::vector<PluginFile> list_plugin_files() {
+  std::map<std::string, PluginFile> found;
+  for (const std::string& folder : plugin_directories()) list_folder(folder, found);
+  std::vector<PluginFile> files;
+  for (auto& [name, file] : found) files.push_back(std::move(file));
+  return files;
+}
+
+const Plugin& open_plugin(const std::string& name_or_path, const std::string& function) {
+  if (name_or_path.empty()) throw BackendError(function, "", "the name of a backend is empty");
+  if (name_or_path.find('\0') != std::string::npos) {
+    throw BackendError(function, "", "the name of a backend contains a zero byte");
+  }
+  const std::lock_guard lock(opened().mutex);
+  if (name_or_path.front() == '/') return open_file(name_or_path, "", function);
+  if (name_or_path.find('/') != std::string::npos) {
+    throw BackendError(function, "",
+                       text("backend path '", name_or_path,
+                            "' is relative; give an absolute path or a name"));
+  }
+  if (const Plugin* plugin = find_own(name_or_path)) return *plugin;
+  const std::vector<PluginFile> files = list_plugin_files();
+  for (const PluginFile& file : files) {
+    if (file.name == name_or_path) return open_file(file.path, file.name, function);
+  }
+  throw_unknown(name_or_path, function, files);
+}
+
+std::vector<const Plugin*> opened_plugins() {
+  const std::lock_guard lock(opened().mutex);
+  std::vector<const Plugin*> list;
+  for (const auto& plugin : opened().plugins) list.push_back(plugin.get());
+  return list;
+}
+
+}  // namespace kiln::runtime

@@ -1,0 +1,20 @@
+// Locks first, then the snapshot: as a call of one program takes them.
+#include "runtime/variable/moment.h"
+
+namespace kiln::runtime {
+
+Moment::Moment(std::span<VariableStorage* const> variables,
+               std::span<VariableStorage* const> writers, std::string_view function)
+    : locks_(writers, function) {
+  std::vector<VersionRef> values(variables.size());
+  VariableStorage::snapshot(variables, values);
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    values_.emplace(variables[i], std::move(values[i]));
+  }
+}
+
+const VersionRef& Moment::value_of(const VariableStorage& variable) const {
+  return values_.at(&variable);
+}
+
+}  // namespace kiln::runtime

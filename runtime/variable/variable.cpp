@@ -1,0 +1,361 @@
+// Variables: creation and values. Random initial values are drawn on the host, from a generator
+// seeded by the argument or by the process-wide one.
+#include <kiln/variable.h>
+
+#include "core/kiln/context_impl.h"
+#include "core/kiln/sparse_impl.h"
+#include "core/types/at_line.h"
+#include "core/types/float_state.h"
+#include "runtime/array/array_memory.h"
+#include "runtime/array/host_values.h"
+#include "runtime/variable/variable_state.h"
+
+#include <kiln/function.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <numbers>
+#include <random>
+
+namespace kiln {
+namespace {
+
+using runtime::VariableStorage;
+
+ir::Type type_of(const Array& value) {
+  return {value.dtype(), ir::Dims(value.dims().begin(), value.dims().end())};
+}
+
+Variable make_variable(Array value, const std::string& name, Constraint constraint) {
+  static std::atomic<std::int64_t> next{1};
+  ir::VariableAttrs attrs;
+  attrs.id = next.fetch_add(1, std::memory_order_relaxed);
+  attrs.type = type_of(value);
+  attrs.name = scoped_name(name);
+  attrs.state.state = std::make_shared<VariableStorage>(attrs.id, attrs.name, std::move(value),
+                                                        std::move(constraint));
+  return Variable(wrap(ir::make(ir::Op::Variable, std::move(attrs), {}), name));
+}
+
+VariableStorage& storage(const Tensor& x, const std::string& argument) {
+  const ir::Value value = value_of(x, argument.c_str());
+  if (value.node->op != ir::Op::Variable) {
+    Call::type_error(argument.c_str(), text(argument, " is not a variable (", argument, " ", x,
+                                            ")"));
+  }
+  return runtime::storage_of(value);
+}
+
+/// Static sizes of a shape argument.
+std::vector<std::int64_t> sizes_of(const Shape& shape) {
+  std::vector<std::int64_t> sizes;
+  for (const ir::Dim& dim : dims_of(shape)) {
+    if (!dim.is_static()) Call::value_error("shape", text("shape holds the unknown size ", dim));
+    sizes.push_back(dim.value());
+  }
+  if (sizes.size() > Array::kMaxRank) {
+    Call::value_error("shape", text("rank ", sizes.size(), " exceeds ", Array::kMaxRank));
+  }
+  return sizes;
+}
+
+bool is_symbolic(const Shape& shape) {
+  if (shape.is_tensor()) return true;
+  for (const ShapeEntry& entry : shape.entries()) {
+    if (entry.is_tensor()) return true;
+  }
+  return false;
+}
+
+Tensor filled(const char* function, const Shape& shape, double value,
+              const CreateOptions& options, Where where) try {
+  const Call call(function, where);
+  const DType dtype = dtype_of(options.dtype, floatx_dtype());
+  if (is_symbolic(shape)) return wrap(ir::full(dtype, dims_of(shape), value), options.name);
+  return make_variable(at_line(where, [&] { return Array::full(sizes_of(shape), value, dtype); }),
+                       options.name, {});
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory(function, where);
+}
+
+/// `value` cast to `dtype`; ValueError that names the argument, the index and the value where an
+/// integer dtype cannot hold it.
+Array cast_argument(const Array& value, DType dtype, const std::string& argument) {
+  return runtime::cast_host_value(value, dtype, [&](const runtime::Misfit& misfit) {
+    Call::value_error(argument.c_str(), misfit.describe(argument));
+  });
+}
+
+/// The value that a variable of that type takes from `value`, cast. ValueError for another shape.
+Array fitted(const ir::Type& type, const Array& value, const std::string& argument = "value") {
+  std::vector<std::int64_t> dims;
+  for (const ir::Dim& dim : type.dims) dims.push_back(dim.value());
+  if (dims == value.dims()) return cast_argument(value, type.dtype, argument);
+  Call::value_error(argument.c_str(), text(argument, " has shape [", join_text(value.dims(), ","),
+                                           "] but the variable is ", type));
+}
+
+/// A scalar spread over the variable's shape.
+Array spread(const ir::Type& type, const Array& scalar, const std::string& argument) {
+  std::vector<std::int64_t> dims;
+  for (const ir::Dim& dim : type.dims) dims.push_back(dim.value());
+  const Array one = cast_argument(scalar, type.dtype, argument);
+  Array all = Array::zeros(dims, type.dtype);
+  auto* to = static_cast<std::byte*>(runtime::fill_address(all));
+  for (std::int64_t i = 0; i < all.size(); ++i, to += one.bytes()) {
+    std::memcpy(to, one.data(), one.bytes());
+  }
+  return all;
+}
+
+/// 53 random bits in [0, 1).
+double uniform(std::mt19937_64& generator) {
+  return static_cast<double>(generator() >> 11) * 0x1p-53;
+}
+
+/// Box-Muller: one of the pair, from u in (0, 1] and v in [0, 1).
+double normal(std::mt19937_64& generator) {
+  const double radius = std::sqrt(-2 * std::log(1 - uniform(generator)));
+  return radius * std::cos(2 * std::numbers::pi * uniform(generator));
+}
+
+/// Rounding can reach `high`: such elements count as `low`, to keep the interval half open.
+void keep_below(Array& drawn, DType dtype, double low, double high) {
+  const Array rounded = drawn.astype(dtype).astype(DType::Float64);
+  const auto elements = drawn.as<double>();
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (rounded.as<double>()[i] >= high) elements[i] = low;
+  }
+}
+
+struct Interval {
+  double low, high;
+};
+
+Variable random_variable(const Shape& shape, const RandomVariableOptions& options,
+                         double (*draw)(std::mt19937_64&), double offset, double scale,
+                         std::optional<Interval> inside = {}) {
+  const DType dtype = dtype_of(options.dtype, floatx_dtype());
+  if (!is_float(dtype)) Call::type_error("dtype", text("dtype ", dtype, " is not floating point"));
+  const std::uint64_t seed =
+      options.seed ? static_cast<std::uint64_t>(*options.seed) : next_seed();
+  const UsualFloatState usual;
+  std::mt19937_64 generator(seed);
+  Array value = at_line(Call::where(), [&] {
+    return Array::zeros(sizes_of(shape), DType::Float64);
+  });
+  for (double& element : value.as<double>()) element = offset + scale * draw(generator);
+  if (inside) keep_below(value, dtype, inside->low, inside->high);
+  return make_variable(value.astype(dtype), options.name, {});
+}
+
+}  // namespace
+
+Variable::Variable(const Tensor& tensor, Where where) try : Tensor(tensor) {
+  const Call call("Variable", where);
+  storage(tensor, "tensor");
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Variable", where);
+}
+
+const Constraint& Variable::constraint(Where where) const {
+  const Call call("constraint", where);
+  return storage(*this, "variable").constraint;
+}
+
+Variable variable(const Array& value, const VariableOptions& options, Where where) try {
+  const Call call("variable", where);
+  const DType dtype = dtype_of(options.dtype, floatx_dtype());
+  return make_variable(cast_argument(value, dtype, "value"), options.name, options.constraint);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("variable", where);
+}
+
+Variable variable(const Tensor& value, const VariableOptions& options, Where where) try {
+  const Call call("variable", where);
+  value_of(value, "value");
+  return variable(eval(value, where), options, where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("variable", where);
+}
+
+Tensor variable(const SparseArray& value, const VariableOptions& options, Where where) try {
+  const Call call("variable", where);
+  const DType dtype = dtype_of(options.dtype, floatx_dtype());
+  SparseParts parts;
+  parts.indices = value_of(constant(value.indices(), {.dtype = "int64"}, where), "value");
+  parts.values =
+      value_of(constant(value.values(), {.dtype = std::string(dtype_name(dtype))}, where), "value");
+  parts.dims = {value.dims()[0], value.dims()[1]};
+  return wrap_sparse(std::move(parts), options.name);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("variable", where);
+}
+
+Tensor constant(const Array& value, const ConstantOptions& options, Where where) try {
+  const Call call("constant", where);
+  const DType dtype = dtype_of(options.dtype, floatx_dtype());
+  Array converted = cast_argument(value, dtype, "value");
+  if (options.shape.is_set()) {
+    const std::vector<std::int64_t> sizes = sizes_of(options.shape);
+    const std::int64_t count = product(ir::Dims(sizes.begin(), sizes.end())).value();
+    if (converted.size() == 1 && count != 1) {
+      ir::Type scalar{dtype, {}};
+      const auto* bytes = static_cast<const std::byte*>(std::as_const(converted).data());
+      const ir::Value one = ir::constant(scalar, {bytes, bytes + converted.bytes()});
+      return wrap(ir::broadcast_to(one, ir::Dims(sizes.begin(), sizes.end())), options.name);
+    }
+    if (converted.size() != count) {
+      Call::value_error("shape", text("shape [", join_text(sizes, ","), "] has ", count,
+                                      " elements but value has ", converted.size()));
+    }
+    converted = converted.reshape(sizes);
+  }
+  const auto* bytes = static_cast<const std::byte*>(std::as_const(converted).data());
+  return wrap(ir::constant(type_of(converted), {bytes, bytes + converted.bytes()}), options.name);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("constant", where);
+}
+
+Tensor zeros(const Shape& shape, const CreateOptions& options, Where where) try {
+  return filled("zeros", shape, 0, options, where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("zeros", where);
+}
+
+Tensor ones(const Shape& shape, const CreateOptions& options, Where where) try {
+  return filled("ones", shape, 1, options, where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("ones", where);
+}
+
+Variable eye(std::int64_t size, const CreateOptions& options, Where where) try {
+  return eye(std::pair{size, size}, options, where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("eye", where);
+}
+
+Variable eye(std::pair<std::int64_t, std::int64_t> size, const CreateOptions& options,
+             Where where) try {
+  const Call call("eye", where);
+  const DType dtype = dtype_of(options.dtype, floatx_dtype());
+  const auto [rows, columns] = size;
+  if (rows < 0 || columns < 0) {
+    Call::value_error("size", text("size [", rows, ",", columns, "] is negative"));
+  }
+  Array value = at_line(where, [&, rows = rows, columns = columns] {
+    return Array::zeros({rows, columns}, DType::Float64);
+  });
+  const auto elements = value.as<double>();
+  for (std::int64_t i = 0; i < std::min(rows, columns); ++i) {
+    elements[static_cast<std::size_t>(i * columns + i)] = 1;
+  }
+  return make_variable(value.astype(dtype), options.name, {});
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("eye", where);
+}
+
+Variable random_uniform_variable(const Shape& shape, double low, double high,
+                                 const RandomVariableOptions& options, Where where) try {
+  const Call call("random_uniform_variable", where);
+  if (!(low <= high)) {
+    Call::value_error("low", text("low ", low, " is not at most high ", high));
+  }
+  return random_variable(shape, options, uniform, low, high - low, Interval{low, high});
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("random_uniform_variable", where);
+}
+
+Variable random_normal_variable(const Shape& shape, double mean, double scale,
+                                const RandomVariableOptions& options, Where where) try {
+  const Call call("random_normal_variable", where);
+  return random_variable(shape, options, normal, mean, scale);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("random_normal_variable", where);
+}
+
+Array get_value(const Tensor& x, Where where) try {
+  const Call call("get_value", where);
+  return storage(x, "x").read();
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("get_value", where);
+}
+
+std::vector<Array> batch_get_value(const std::vector<Tensor>& xs, Where where) try {
+  const Call call("batch_get_value", where);
+  std::vector<VariableStorage*> storages;
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    storages.push_back(&storage(xs[i], text("xs[", i, "]")));
+  }
+  std::vector<runtime::VersionRef> versions(storages.size());
+  VariableStorage::snapshot(storages, versions);
+  std::vector<Array> values;
+  for (const runtime::VersionRef& version : versions) values.push_back(version->on_host());
+  return values;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("batch_get_value", where);
+}
+
+void set_value(const Tensor& x, const Array& value, Where where) try {
+  const Call call("set_value", where);
+  VariableStorage& target = storage(x, "x");
+  Array fits = fitted(value_of(x, "x").type(), value);
+  runtime::VersionRef version(new runtime::Version(std::move(fits)));
+  VariableStorage* const written = &target;
+  const runtime::WriterLocks locks({&written, 1}, "set_value", "x");
+  {
+    const std::unique_lock lock(VariableStorage::publish_mutex());
+    target.publish(version);
+  }
+  target.keep_spare(std::move(version));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_value", where);
+}
+
+void batch_set_value(const std::vector<std::pair<Tensor, Array>>& tuples, Where where) try {
+  const Call call("batch_set_value", where);
+  // In the order of locking; the replaced versions end up here.
+  std::map<std::int64_t, std::pair<VariableStorage*, runtime::VersionRef>> values;
+  for (std::size_t i = 0; i < tuples.size(); ++i) {
+    const auto& [x, value] = tuples[i];
+    const std::string name = text("tuples[", i, "]");
+    VariableStorage& target = storage(x, name);
+    const ir::Type& type = value_of(x, name.c_str()).type();
+    Array fits = value.rank() == 0 ? spread(type, value, name) : fitted(type, value, name);
+    runtime::VersionRef version(new runtime::Version(std::move(fits)));
+    values.insert_or_assign(target.id, std::pair{&target, std::move(version)});
+  }
+  std::vector<VariableStorage*> written;
+  for (const auto& [id, entry] : values) written.push_back(entry.first);
+  const runtime::WriterLocks locks(written, "batch_set_value", "tuples");
+  {
+    const std::unique_lock lock(VariableStorage::publish_mutex());
+    for (auto& [id, entry] : values) entry.first->publish(entry.second);
+  }
+  for (auto& [id, entry] : values) entry.first->keep_spare(std::move(entry.second));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("batch_set_value", where);
+}
+
+std::vector<std::int64_t> get_variable_shape(const Tensor& x, Where where) try {
+  const Call call("get_variable_shape", where);
+  storage(x, "x");
+  std::vector<std::int64_t> shape;
+  for (const ir::Dim& dim : value_of(x, "x").dims()) shape.push_back(dim.value());
+  return shape;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("get_variable_shape", where);
+}
+
+UpdateOp update(const Tensor& x, const Array& new_x, Where where) try {
+  const Call call("update", where);
+  storage(x, "x");
+  const DType dtype = value_of(x, "x").dtype();
+  return update(x, constant(cast_argument(new_x, dtype, "new_x"), {.dtype = dtype}), where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("update", where);
+}
+
+}  // namespace kiln

@@ -1,0 +1,189 @@
+// Reads and writes safetensors files. The reader checks sizes against the file before it asks for
+// memory, and that the tensors cover the data exactly once.
+#include "runtime/weights/safetensors.h"
+
+#include "core/types/counted.h"
+#include "core/types/text.h"
+#include "runtime/array/array_memory.h"
+#include "runtime/files/file_io.h"
+#include "runtime/files/json.h"
+#include "runtime/files/quoted_name.h"
+#include "runtime/weights/safetensors_header.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <tuple>
+
+namespace kiln::runtime {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "elements are stored little-endian");
+
+constexpr std::uint64_t kLengthBytes = 8;
+constexpr std::uint64_t kMaxHeader = std::uint64_t{100} << 20;
+constexpr std::size_t kHeaderAlignment = 8;
+
+// ---- Reading ----
+
+std::string read_header(const InputFile& file) {
+  if (file.size() < kLengthBytes) {
+    file.refuse(text("is truncated: it has ", file.size(), " bytes but starts with a length of 8"));
+  }
+  std::uint64_t length = 0;
+  file.read(0, std::as_writable_bytes(std::span(&length, 1)));
+  if (length > kMaxHeader) {
+    file.refuse(text("has a header of ", length, " bytes; at most ", kMaxHeader, " are read"));
+  }
+  if (length > file.size() - kLengthBytes) {
+    file.refuse(text("is truncated: its header has ", length, " bytes but ",
+                     file.size() - kLengthBytes, " are left"));
+  }
+  std::string header(length, '\0');
+  file.read(kLengthBytes, std::as_writable_bytes(std::span(header)));
+  return header;
+}
+
+/// Sorts by place; every byte behind the header must belong to exactly one tensor.
+void require_cover(std::vector<TensorEntry>& entries, std::uint64_t bytes, const InputFile& file) {
+  std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
+  });
+  std::uint64_t covered = 0;
+  for (const TensorEntry& entry : entries) {
+    const std::string name = quoted_name(entry.name);
+    if (entry.end > bytes) {
+      file.refuse(text("is truncated: tensor ", name, " ends at offset ", entry.end,
+                       " but there are ", bytes, " bytes of data"));
+    }
+    if (entry.begin < covered) {
+      file.refuse(text("is damaged: tensor ", name, " begins at offset ", entry.begin,
+                       ", inside another that ends at ", covered));
+    }
+    if (entry.begin > covered) {
+      file.refuse(text("is damaged: no tensor holds the bytes from offset ", covered, " to ",
+                       entry.begin, ", before tensor ", name));
+    }
+    covered = entry.end;
+  }
+  if (covered == bytes) return;
+  file.refuse(text("is damaged: ", counted(bytes - covered, "more byte"),
+                   bytes - covered == 1 ? " follows" : " follow", " the last tensor"));
+}
+
+/// Any other byte in a bool would be undefined behaviour for whoever reads it.
+void require_bools(const Array& array, const std::string& name, const InputFile& file) {
+  const auto* bytes = static_cast<const unsigned char*>(array.data());
+  const auto* const end = bytes + array.bytes();
+  const auto* const bad = std::find_if(bytes, end, [](unsigned char byte) { return byte > 1; });
+  if (bad == end) return;
+  file.refuse(text("is damaged: tensor ", quoted_name(name), " of bools holds the byte ",
+                   static_cast<int>(*bad)));
+}
+
+std::vector<NamedArray> read_tensors(const InputFile& file) {
+  const std::string header = read_header(file);
+  const std::uint64_t start = kLengthBytes + header.size();
+  std::vector<TensorEntry> entries = parse_safetensors_header(header, file.path());
+  require_cover(entries, file.size() - start, file);
+  std::vector<NamedArray> tensors;
+  tensors.reserve(entries.size());
+  for (TensorEntry& entry : entries) {
+    Array value = Array::zeros(std::move(entry.dims), entry.dtype);
+    file.read(start + entry.begin, {static_cast<std::byte*>(fill_address(value)), value.bytes()});
+    if (entry.dtype == DType::Bool) require_bools(value, entry.name, file);
+    tensors.push_back({std::move(entry.name), std::move(value)});
+  }
+  return tensors;
+}
+
+// ---- Writing ----
+
+void refuse_name(const std::string& name, const char* fact) {
+  throw ValueError("save_weights", "name", text("name ", quoted_name(name), " ", fact));
+}
+
+/// Largest elements first: then each tensor is aligned when the file is mapped.
+std::vector<const NamedArray*> in_file_order(std::span<const NamedArray> tensors) {
+  std::vector<const NamedArray*> order;
+  for (const NamedArray& tensor : tensors) order.push_back(&tensor);
+  const auto key = [](const NamedArray* tensor) {
+    return std::tuple(-static_cast<int>(dtype_bytes(tensor->value.dtype())),
+                      std::string_view(tensor->name));
+  };
+  std::sort(order.begin(), order.end(),
+            [&](const NamedArray* a, const NamedArray* b) { return key(a) < key(b); });
+  return order;
+}
+
+void require_names(std::span<const NamedArray> tensors) {
+  std::vector<std::string_view> names;
+  for (const NamedArray& tensor : tensors) names.push_back(tensor.name);
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice != names.end()) refuse_name(std::string(*twice), "occurs twice");
+  if (std::binary_search(names.begin(), names.end(), "__metadata__")) {
+    refuse_name("__metadata__", "is reserved by the file format");
+  }
+}
+
+void write_integers(JsonWriter& writer, const char* key, std::span<const std::int64_t> values) {
+  writer.Key(key);
+  writer.StartArray();
+  for (const std::int64_t value : values) writer.Int64(value);
+  writer.EndArray();
+}
+
+std::string header_of(const std::vector<const NamedArray*>& tensors) {
+  JsonBuffer buffer;
+  JsonWriter writer(buffer);
+  writer.StartObject();
+  std::int64_t offset = 0;
+  for (const NamedArray* tensor : tensors) {
+    const Array& value = tensor->value;
+    const std::string& name = tensor->name;
+    if (!writer.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()))) {
+      refuse_name(name, "is no UTF-8");
+    }
+    const std::string_view dtype = safetensors_dtype(value.dtype());
+    writer.StartObject();
+    writer.Key("dtype");
+    writer.String(dtype.data(), static_cast<rapidjson::SizeType>(dtype.size()));
+    write_integers(writer, "shape", value.dims());
+    const std::int64_t end = offset + static_cast<std::int64_t>(value.bytes());
+    write_integers(writer, "data_offsets", std::initializer_list<std::int64_t>{offset, end});
+    writer.EndObject();
+    offset = end;
+  }
+  writer.EndObject();
+  std::string header(buffer.GetString(), buffer.GetSize());
+  const std::size_t over = header.size() % kHeaderAlignment;
+  return header.append(over == 0 ? 0 : kHeaderAlignment - over, ' ');
+}
+
+}  // namespace
+
+std::vector<NamedArray> read_safetensors(const std::string& path) {
+  const InputFile file(path);
+  try {
+    return read_tensors(file);
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemory("load_weights", "path", text("no memory for the header of ", path));
+  }
+}
+
+void write_safetensors(const std::string& path, std::span<const NamedArray> tensors) {
+  require_names(tensors);
+  const std::vector<const NamedArray*> order = in_file_order(tensors);
+  const std::string header = header_of(order);
+  const std::uint64_t length = header.size();
+  OutputFile file(path);
+  file.write(std::as_bytes(std::span(&length, 1)));
+  file.write(std::as_bytes(std::span(header)));
+  for (const NamedArray* tensor : order) {
+    file.write({static_cast<const std::byte*>(tensor->value.data()), tensor->value.bytes()});
+  }
+  file.commit();
+}
+
+}  // namespace kiln::runtime

@@ -1,0 +1,117 @@
+// save_weights and load_weights: the names and values of variables, between the safetensors format
+// (safetensors.h) and the matching of names and shapes (weights_match.h).
+#include <kiln/weights.h>
+
+#include "core/kiln/tensor_impl.h"
+#include "runtime/array/host_values.h"
+#include "runtime/files/quoted_name.h"
+#include "runtime/weights/safetensors.h"
+#include "runtime/weights/weights_match.h"
+
+#include <set>
+
+namespace kiln {
+namespace {
+
+using runtime::NamedArray;
+using runtime::WeightPair;
+using runtime::WeightSlot;
+
+std::string name_of(const std::vector<Tensor>& variables, std::size_t i) {
+  const ir::Value value = value_of(variables, i, "variables");
+  if (value.node->op != ir::Op::Variable) {
+    Call::type_error("variables", text("variables[", i, "] is not a variable (", variables[i],
+                                       ")"));
+  }
+  const std::string& name = value.node->as<ir::VariableAttrs>().name;
+  if (name.empty()) {
+    Call::value_error("variables", text("variables[", i, "] has no name (", variables[i], ")"));
+  }
+  return name;
+}
+
+std::vector<std::string> names_of(const std::vector<Tensor>& variables) {
+  std::vector<std::string> names;
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    names.push_back(name_of(variables, i));
+    if (seen.insert(names.back()).second) continue;
+    Call::value_error("variables", text("two variables are named '", names.back(), "'"));
+  }
+  return names;
+}
+
+/// Runs work on a file; its errors then name the user's call and line.
+template <class Work>
+auto with_file(const char* function, Where where, Work work) {
+  try {
+    return work();
+  } catch (const IoError& error) {
+    throw IoError(function, "path", error.message(), where);
+  } catch (Error& error) {
+    error.place(where);
+    throw;
+  }
+}
+
+std::vector<WeightSlot> slots_of(const std::vector<Tensor>& variables, Where where) {
+  const std::vector<std::string> names = names_of(variables);
+  std::vector<WeightSlot> slots;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const DType dtype = value_of(variables[i], "variables").dtype();
+    slots.push_back({names[i], dtype, get_variable_shape(variables[i], where)});
+  }
+  return slots;
+}
+
+std::vector<WeightSlot> slots_of(const std::vector<NamedArray>& tensors) {
+  std::vector<WeightSlot> slots;
+  for (const NamedArray& tensor : tensors) {
+    slots.push_back({tensor.name, tensor.value.dtype(), tensor.value.dims()});
+  }
+  return slots;
+}
+
+/// A tensor of the file cast to its variable's dtype.
+Array cast_tensor(const NamedArray& tensor, DType dtype, const std::string& path) {
+  return runtime::cast_host_value(tensor.value, dtype, [&](const runtime::Misfit& misfit) {
+    const std::string name = text("tensor ", runtime::quoted_name(tensor.name));
+    Call::value_error("path", text(misfit.describe(name), " (", path, ")"));
+  });
+}
+
+}  // namespace
+
+void save_weights(const std::string& path, const std::vector<Tensor>& variables, Where where) try {
+  const Call call("save_weights", where);
+  const std::vector<std::string> names = names_of(variables);
+  std::vector<Array> values = batch_get_value(variables, where);
+  std::vector<NamedArray> tensors;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    tensors.push_back({names[i], std::move(values[i])});
+  }
+  with_file("save_weights", where, [&] { runtime::write_safetensors(path, tensors); });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("save_weights", where);
+}
+
+void load_weights(const std::string& path, const std::vector<Tensor>& variables,
+                  const LoadWeightsOptions& options, Where where) try {
+  const Call call("load_weights", where);
+  const std::vector<WeightSlot> slots = slots_of(variables, where);
+  const std::vector<NamedArray> tensors = with_file(
+      "load_weights", where, [&] { return runtime::read_safetensors(path); });
+  const std::vector<WeightPair> pairs =
+      runtime::match_weights(slots_of(tensors), slots, options.strict, path, where);
+  std::vector<std::pair<Tensor, Array>> values;
+  for (const WeightPair& pair : pairs) {
+    const NamedArray& tensor = tensors[pair.tensor];
+    values.emplace_back(variables[pair.variable],
+                        cast_tensor(tensor, slots[pair.variable].dtype, path));
+  }
+  batch_set_value(values, where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("load_weights", where);
+}
+
+}  // namespace kiln

@@ -1,0 +1,163 @@
+// Pairs by name first, then looks at what differs and what is left over; near_name.cpp has the
+// names that may have been meant.
+#include "runtime/weights/weights_match.h"
+
+#include "core/types/counted.h"
+#include "core/types/text.h"
+#include "runtime/files/quoted_name.h"
+
+#include <kiln/error.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace kiln::runtime {
+namespace {
+
+constexpr std::size_t kMaxRows = 20;
+
+std::string shape_text(const WeightSlot& slot) {
+  return text(slot.dtype, " [", join_text(slot.dims, ","), "]");
+}
+
+/// The axes that `from` would be permuted by to become `to`; empty when none do.
+std::vector<std::int64_t> permutation(const std::vector<std::int64_t>& from,
+                                      const std::vector<std::int64_t>& to) {
+  std::vector<std::int64_t> axes;
+  std::vector<bool> used(from.size());
+  for (const std::int64_t dim : to) {
+    std::size_t axis = 0;
+    while (axis < from.size() && (used[axis] || from[axis] != dim)) ++axis;
+    if (axis == from.size()) return {};
+    used[axis] = true;
+    axes.push_back(static_cast<std::int64_t>(axis));
+  }
+  return axes.size() == from.size() ? axes : std::vector<std::int64_t>{};
+}
+
+/// The lines of the table, columns aligned.
+class Table {
+ public:
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  std::size_t size() const { return rows_.size(); }
+
+  std::string show() const {
+    std::string result = line({"name", "file", "variable", "what is wrong"});
+    const std::size_t shown = std::min(rows_.size(), kMaxRows);
+    for (std::size_t i = 0; i < shown; ++i) result += line(rows_[i]);
+    if (shown < rows_.size()) result += text("\n  and ", rows_.size() - shown, " more");
+    return result;
+  }
+
+ private:
+  std::size_t width(std::size_t column) const {
+    std::size_t widest = 8;  // the longest title, "variable"
+    for (std::size_t i = 0; i < std::min(rows_.size(), kMaxRows); ++i) {
+      widest = std::max(widest, rows_[i][column].size());
+    }
+    return widest;
+  }
+
+  std::string line(const std::vector<std::string>& words) const {
+    std::string result = "\n  ";
+    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+      result += words[i];
+      if (width(i) > words[i].size()) result.append(width(i) - words[i].size(), ' ');
+      result += "  ";
+    }
+    return result + words.back();
+  }
+
+  std::vector<std::vector<std::string>> rows_;
+};
+
+class Matcher {
+ public:
+  Matcher(std::span<const WeightSlot> tensors, std::span<const WeightSlot> variables, bool strict)
+      : tensors_(tensors), variables_(variables), strict_(strict), taken_(tensors.size()) {
+    for (std::size_t i = 0; i < tensors.size(); ++i) by_name_.emplace(tensors[i].name, i);
+  }
+
+  std::vector<WeightPair> pairs() {
+    std::vector<WeightPair> result;
+    for (std::size_t i = 0; i < variables_.size(); ++i) {
+      const auto found = by_name_.find(variables_[i].name);
+      if (found == by_name_.end()) {
+        missing_.push_back(i);
+        continue;
+      }
+      taken_[found->second] = true;
+      result.push_back({found->second, i});
+    }
+    return result;
+  }
+
+  Table faults(const std::vector<WeightPair>& pairs) const {
+    Table table;
+    for (const WeightPair& pair : pairs) compare(pair, table);
+    if (!strict_) return table;
+    std::vector<std::string> left, absent;
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      if (!taken_[i]) left.push_back(tensors_[i].name);
+    }
+    for (const std::size_t i : missing_) {
+      absent.push_back(variables_[i].name);
+      const std::string hint = hint_for(variables_[i].name, left, table);
+      table.add({quoted_name(variables_[i].name), "-", shape_text(variables_[i]),
+                 "not in the file" + hint});
+    }
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      if (taken_[i]) continue;
+      const std::string hint = hint_for(tensors_[i].name, absent, table);
+      table.add({quoted_name(tensors_[i].name), shape_text(tensors_[i]), "-",
+                 "no variable" + hint});
+    }
+    return table;
+  }
+
+ private:
+  static std::string hint_for(const std::string& name, std::span<const std::string> names,
+                              const Table& table) {
+    if (table.size() >= kMaxRows) return "";  // the row will not be shown
+    const std::string nearest = nearest_name(name, names);
+    return nearest.empty() ? "" : text("; did you mean ", quoted_name(nearest), "?");
+  }
+
+  void compare(const WeightPair& pair, Table& table) const {
+    const WeightSlot& tensor = tensors_[pair.tensor];
+    const WeightSlot& variable = variables_[pair.variable];
+    const auto fault = [&](const std::string& what) {
+      table.add({quoted_name(tensor.name), shape_text(tensor), shape_text(variable), what});
+    };
+    if (tensor.dims != variable.dims) {
+      const std::vector<std::int64_t> axes = permutation(tensor.dims, variable.dims);
+      if (axes.empty()) return fault("other shape");
+      return fault(text("other shape; transposed by [", join_text(axes, ","), "] it would fit"));
+    }
+    if (strict_ && tensor.dtype != variable.dtype) fault("other dtype; strict = false casts");
+  }
+
+  std::span<const WeightSlot> tensors_, variables_;
+  bool strict_;
+  std::vector<bool> taken_;
+  std::vector<std::size_t> missing_;
+  std::unordered_map<std::string_view, std::size_t> by_name_;
+};
+
+}  // namespace
+
+std::vector<WeightPair> match_weights(std::span<const WeightSlot> tensors,
+                                      std::span<const WeightSlot> variables, bool strict,
+                                      const std::string& path, Where where) {
+  Matcher matcher(tensors, variables, strict);
+  std::vector<WeightPair> pairs = matcher.pairs();
+  const Table faults = matcher.faults(pairs);
+  if (faults.size() == 0) return pairs;
+  throw ValueError("load_weights", "path",
+                   text("the ", counted(tensors.size(), "tensor"), " of ", path, " and the ",
+                        counted(variables.size(), "variable"), " differ in ",
+                        counted(faults.size(), "name"), faults.show()),
+                   where);
+}
+
+}  // namespace kiln::runtime
