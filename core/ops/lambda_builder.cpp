@@ -237,24 +237,6 @@ Graph replace_values(const Graph& graph, const Replacements& replacements) {
   return with_roots(graph, replace_values(graph.roots(), replacements));
 }
 
-NodeRef with_operands(const Node& node, std::vector<Value> operands) {
-  if (operands == node.operands) return node.result(0).node;
-  const OriginScope scope(node.origin, /*replace=*/true);
-  return make_node(node.op, node.attrs, std::move(operands));
-}
-
-NodeRef with_lambdas(const Node& node,
-                     const std::function<std::shared_ptr<const Lambda>(const Lambda&)>& change) {
-  Attrs attrs = node.attrs;
-  for_each_field(attrs, [&](const char*, auto& member) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, LambdaRef>) {
-      member.lambda = change(*member);
-    }
-  });
-  const OriginScope scope(node.origin, /*replace=*/true);
-  return make_node(node.op, std::move(attrs), node.operands);
-}
-
 Value current_position() {
   return t_position != nullptr ? *t_position : scalar_constant_int(DType::Int64, 0);
 }

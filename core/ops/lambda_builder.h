@@ -86,12 +86,6 @@ using Replacements = std::unordered_map<Value, Value, ValueHash>;
 std::vector<Value> replace_values(std::span<const Value> roots, const Replacements& replacements);
 Graph replace_values(const Graph& graph, const Replacements& replacements);
 
-/// `node` with other operands (and the same attributes); the node itself when they are equal.
-NodeRef with_operands(const Node& node, std::vector<Value> operands);
-/// `node` with each lambda replaced by change(lambda).
-NodeRef with_lambdas(const Node& node,
-                     const std::function<std::shared_ptr<const Lambda>(const Lambda&)>& change);
-
 /// The step position that random draws and host calls made on this thread take as operand: int64
 /// scalar, constant 0 outside of bodies. A scope mixes the step number into the outer position.
 Value current_position();

@@ -3,10 +3,12 @@
 
 #include "core/ir/node_map.h"
 #include "core/ir/traverse.h"
-#include "core/ops/lambda_builder.h"
+#include "core/ops/make.h"
 
 #include <algorithm>
 #include <iterator>
+#include <type_traits>
+#include <utility>
 
 namespace kiln::ir {
 
@@ -59,6 +61,24 @@ std::vector<Value> results_of(const NodeRef& node) {
 }
 
 std::vector<Value> results_of(const Node& node) { return results_of(node.result().node); }
+
+NodeRef with_operands(const Node& node, std::vector<Value> operands) {
+  if (operands == node.operands) return node.result(0).node;
+  const OriginScope scope(node.origin, /*replace=*/true);
+  return make_node(node.op, node.attrs, std::move(operands));
+}
+
+NodeRef with_lambdas(const Node& node,
+                     const std::function<std::shared_ptr<const Lambda>(const Lambda&)>& change) {
+  Attrs attrs = node.attrs;
+  for_each_field(attrs, [&](const char*, auto& member) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, LambdaRef>) {
+      member.lambda = change(*member);
+    }
+  });
+  const OriginScope scope(node.origin, /*replace=*/true);
+  return make_node(node.op, std::move(attrs), node.operands);
+}
 
 NodeRef change_lambdas(const NodeRef& node, const ResultsChange& change) {
   bool has_lambda = false;

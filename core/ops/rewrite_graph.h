@@ -20,6 +20,12 @@ std::vector<Value> rewrite_nodes(std::span<const Value> roots, const NodeChange&
 std::vector<Value> results_of(const NodeRef& node);
 std::vector<Value> results_of(const Node& node);
 
+/// `node` with other operands (and the same attributes); the node itself when they are equal.
+NodeRef with_operands(const Node& node, std::vector<Value> operands);
+/// `node` with each lambda replaced by change(lambda).
+NodeRef with_lambdas(const Node& node,
+                     const std::function<std::shared_ptr<const Lambda>(const Lambda&)>& change);
+
 /// `node` with the results of each of its lambdas replaced by change(results); the node itself
 /// when it has none or nothing changes.
 using ResultsChange = std::function<std::vector<Value>(const std::vector<Value>& results)>;
