@@ -8,7 +8,7 @@
 #include "core/ops/convert.h"
 #include "core/types/text.h"
 #include "runtime/array/array_memory.h"
-#include "runtime/host/host_functions.h"
+#include "runtime/array/array_text.h"
 
 #include <algorithm>
 #include <atomic>

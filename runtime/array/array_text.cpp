@@ -1,7 +1,7 @@
 // A tensor as text, laid out as NumPy's str() does: shortest digits that read back, at most 8
 // after the point, columns aligned, lines of at most 75 characters, and above 1000 elements only
 // three at each end of every axis.
-#include "runtime/host/host_functions.h"
+#include "runtime/array/array_text.h"
 
 #include "core/types/float_state.h"
 #include "core/types/half.h"

@@ -42,39 +42,44 @@ void write_times(const Program& program, const DumpFolder& folder) {
 
 }  // namespace
 
-void dump_user_graph(const Program& program, const DumpFolder& folder) {
-  if (!folder.wants(Stage::Graph)) return;
-  folder.write(kGraphNumber, "user.kir", text_of(program.user_graph, program.name));
-  folder.write(kGraphNumber, "user.dot", module::print_dot(program.user_graph, program.name));
+void CompileDump::on_user_graph(const Program& program) {
+  if (!folder_.wants(Stage::Graph)) return;
+  folder_.write(kGraphNumber, "user.kir", text_of(program.user_graph, program.name));
+  folder_.write(kGraphNumber, "user.dot", module::print_dot(program.user_graph, program.name));
 }
 
-void dump_pass(const Program& program, const PassRun& run, const DumpFolder& folder) {
-  if (!folder.wants(Stage::Passes)) return;
+void CompileDump::on_pass(const Program& program, const PassRun& run) {
+  if (!folder_.wants(Stage::Passes)) return;
   const std::string head =
       text("; ", run.pass->name, ": ", run.pass->sentence, "\n;", milliseconds(run.seconds), " ms",
            run.changed ? "\n" : " (unchanged)\n");
-  folder.write(kPassesNumber + run.position, text(run.pass->name, ".kir"),
-               head + (run.changed ? text_of(run.graph, program.name) : ""));
+  folder_.write(kPassesNumber + run.position, text(run.pass->name, ".kir"),
+                head + (run.changed ? text_of(run.graph, program.name) : ""));
 }
 
-void dump_module(const Program& program, const DumpFolder& folder) {
-  if (!folder.wants(Stage::Module)) return;
+void CompileDump::on_module(const Program& program) {
+  if (!folder_.wants(Stage::Module)) return;
   const module::Module compiled = module::make_module(program.graph, program.guards, program.name);
-  folder.write(kModuleNumber, "module.kir", module::print_module(compiled));
+  folder_.write(kModuleNumber, "module.kir", module::print_module(compiled));
   const module::Encoded encoded = module::write_module(compiled, {.embed_constants = true});
-  folder.write(kModuleNumber, "module.kirb",
-               {reinterpret_cast<const char*>(encoded.bytes.data()), encoded.bytes.size()});
+  folder_.write(kModuleNumber, "module.kirb",
+                {reinterpret_cast<const char*>(encoded.bytes.data()), encoded.bytes.size()});
 }
 
-void finish_compile_dump(const Program& program, DumpFolder& folder) {
-  write_times(program, folder);
-  folder.require_taken();
+void CompileDump::during_backend(const std::function<void()>& work) {
+  const TakingDumps taking(&folder_);
+  work();
 }
 
-void dump_calls(const Program& program, DumpFolder& folder) noexcept {
+void CompileDump::on_executable(const Program& program) {
+  write_times(program, folder_);
+  folder_.require_taken();
+}
+
+void dump_calls(const Program& program, std::int64_t calls, DumpFolder& folder) noexcept {
   try {
     folder.require_taken();  // of calls
-    if (program.frames.calls() == 0 || !folder.wants(Stage::Timings)) return;
+    if (calls == 0 || !folder.wants(Stage::Timings)) return;
     folder.narrow(Stage::Timings);
     const TakingDumps taking(&folder);
     program.executable.dump();
@@ -85,33 +90,29 @@ void dump_calls(const Program& program, DumpFolder& folder) noexcept {
 }
 
 void dump_program(const Program& program, DumpFolder& folder) {
-  dump_user_graph(program, folder);
-  for (const PassRun& run : program.passes) dump_pass(program, run, folder);
-  dump_module(program, folder);
-  {
-    const TakingDumps taking(&folder);
-    program.executable.dump();
-  }
-  finish_compile_dump(program, folder);
+  CompileDump dump(folder);
+  dump.on_user_graph(program);
+  for (const PassRun& run : program.passes) dump.on_pass(program, run);
+  dump.on_module(program);
+  dump.during_backend([&] { program.executable.dump(); });
+  dump.on_executable(program);
 }
 
-std::optional<WantedDumps> wanted_dumps(const FunctionOptions& options, const std::string& name) {
-  if (!options.dump.empty()) {
-    return WantedDumps{options.dump, options.dump_stages, {"function", "dump"}};
-  }
+std::optional<WantedDumps> wanted_dumps(const std::string& directory, Stage stages,
+                                        const std::string& name) {
+  if (!directory.empty()) return WantedDumps{directory, stages, {"function", "dump"}};
   const char* wanted = std::getenv("KILN_DUMP");
   if (!wanted || *wanted == '\0') return std::nullopt;
   const std::string setting(wanted);
   const std::size_t colon = setting.rfind(':');
-  const std::string directory = setting.substr(0, colon);
-  Stage stages = Stage::All;
+  stages = Stage::All;
   if (colon != std::string::npos) {
     stages = stages_named(setting.substr(colon + 1), {"function", "KILN_DUMP"});
   }
   static std::atomic<int> next{0};
   TextStream folder;
-  folder << directory << "/fn-" << std::setw(3) << std::setfill('0') << next.fetch_add(1) << '-'
-         << file_name_of(name);
+  folder << setting.substr(0, colon) << "/fn-" << std::setw(3) << std::setfill('0')
+         << next.fetch_add(1) << '-' << file_name_of(name);
   return WantedDumps{folder.str(), stages, {"function", "KILN_DUMP"}};
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "runtime/dump/dump_folder.h"
-#include "runtime/function/compile/program.h"
+#include "runtime/function/compile/compile_program.h"
 
 #include <optional>
 #include <string>
@@ -16,21 +16,33 @@ struct WantedDumps {
   DumpRequest request;
 };
 /// What a function's options ask for, else KILN_DUMP=dir[:stage,...], whose directory is then
-/// dir/fn-NNN-name; nothing when neither asks. ConfigError for an unknown stage.
-std::optional<WantedDumps> wanted_dumps(const FunctionOptions& options, const std::string& name);
+/// dir/fn-NNN-name; nothing when neither asks: `directory` is that of the options, empty for none.
+/// ConfigError for an unknown stage.
+std::optional<WantedDumps> wanted_dumps(const std::string& directory, Stage stages,
+                                        const std::string& name);
 
-// While a program is made, in this order. IoError naming the path. Stages that `folder` does not
-// want are left out.
-void dump_user_graph(const Program& program, const DumpFolder& folder);
-void dump_pass(const Program& program, const PassRun& run, const DumpFolder& folder);
-void dump_module(const Program& program, const DumpFolder& folder);
-/// What compiling took. Throws what went wrong while the backend handed over its stages, too.
-void finish_compile_dump(const Program& program, DumpFolder& folder);
+/// Writes the stages of compiling into a folder, those that it wants, and has it take what the
+/// backend hands over. Throws IoError naming the path; what went wrong in the backend's stages at
+/// the end.
+class CompileDump : public CompileObserver {
+ public:
+  /// REQUIRES: `folder` outlives this.
+  explicit CompileDump(DumpFolder& folder) : folder_(folder) {}
+  void on_user_graph(const Program& program) override;
+  void on_pass(const Program& program, const PassRun& run) override;
+  void on_module(const Program& program) override;
+  void during_backend(const std::function<void()>& work) override;
+  void on_executable(const Program& program) override;
 
-/// At the end of a program: what its calls took. What goes wrong is logged.
-void dump_calls(const Program& program, DumpFolder& folder) noexcept;
+ private:
+  DumpFolder& folder_;
+};
 
-/// Of a program that was made already: all of the above, and the backend's stages as it has them
+/// At the end of a program: what its calls took, of which `calls` succeeded. What goes wrong is
+/// logged.
+void dump_calls(const Program& program, std::int64_t calls, DumpFolder& folder) noexcept;
+
+/// Of a program that was made already: all stages of compiling, those of the backend as it has them
 /// now.
 void dump_program(const Program& program, DumpFolder& folder);
 

@@ -4,7 +4,7 @@
 
 #include "runtime/host/host_services.h"
 
-#include <kiln/function.h>
+#include <kiln/stage.h>
 
 #include <exception>
 #include <filesystem>

@@ -284,11 +284,12 @@ void call_through_copies(const Program& program, CallFrame& frame,
 
 }  // namespace
 
-void call_into(const Program& program, std::span<const ArrayView> inputs,
+void call_into(const CallableProgram& callable, std::span<const ArrayView> inputs,
                std::span<const MutableArrayView> outputs, const Moment* moment) {
+  const Program& program = callable.program;
   const RunningCall running(program.name);
-  const TakingDumps taking(program.dumps.get());
-  const FrameLease lease(program.frames, program);
+  const TakingDumps taking(callable.dumps.get());
+  const FrameLease lease(callable.frames, program);
   CallFrame& frame = *lease;
   frame.moment = moment;
   frame.bind_inputs(inputs);
@@ -308,11 +309,12 @@ void call_into(const Program& program, std::span<const ArrayView> inputs,
   run_prepared(program, frame);
 }
 
-std::vector<Array> call(const Program& program, std::span<const ArrayView> inputs,
+std::vector<Array> call(const CallableProgram& callable, std::span<const ArrayView> inputs,
                         const Moment* moment) {
+  const Program& program = callable.program;
   const RunningCall running(program.name);
-  const TakingDumps taking(program.dumps.get());
-  const FrameLease lease(program.frames, program);
+  const TakingDumps taking(callable.dumps.get());
+  const FrameLease lease(callable.frames, program);
   CallFrame& frame = *lease;
   frame.moment = moment;
   frame.bind_inputs(inputs);

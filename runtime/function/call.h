@@ -2,21 +2,21 @@
 // If it throws, no variable has changed.
 #pragma once
 
-#include "runtime/function/compile/program.h"
+#include "runtime/function/callable_program.h"
 #include "runtime/variable/moment.h"
 
 #include <kiln/array.h>
 
 namespace kiln::runtime {
 
-/// Runs `program` on the caller's memory and writes the results to the caller's memory. Without a
+/// Runs the program on the caller's memory and writes the results to the caller's memory. Without a
 /// heap allocation when the backend prepares calls and the sizes are those of the call before.
 /// Given a moment, which has all its variables, the variables are those of then.
-void call_into(const Program& program, std::span<const ArrayView> inputs,
+void call_into(const CallableProgram& callable, std::span<const ArrayView> inputs,
                std::span<const MutableArrayView> outputs, const Moment* moment = nullptr);
 
 /// The same, giving arrays.
-std::vector<Array> call(const Program& program, std::span<const ArrayView> inputs,
+std::vector<Array> call(const CallableProgram& callable, std::span<const ArrayView> inputs,
                         const Moment* moment = nullptr);
 
 }  // namespace kiln::runtime

@@ -6,7 +6,6 @@
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/types/text.h"
 #include "runtime/array/array_memory.h"
-#include "runtime/function/compile/program.h"
 #include "runtime/plugin/plugin_call.h"
 
 #include <pthread.h>

@@ -4,6 +4,7 @@
 // at a time; a program keeps as many as there were calls at once.
 #pragma once
 
+#include "runtime/function/compile/program.h"
 #include "runtime/plugin/backend_instance.h"
 #include "runtime/variable/variable_state.h"
 
@@ -18,7 +19,6 @@
 namespace kiln::runtime {
 
 class Moment;
-struct Program;
 
 class CallFrame {
  public:

@@ -99,7 +99,7 @@ void append_parts(const Program& program, const Array& dense, CallInputs& arrays
 
 /// The program's inputs for the user's. REQUIRES: the feeds outlive the result.
 CallInputs expanded(const Function::Impl& impl, std::span<const Feed> feeds) {
-  const std::string& name = impl.programs.last->name;
+  const std::string& name = impl.programs.last->program.name;
   if (feeds.size() != impl.sparse.size()) {
     runtime::refuse_count(name, impl.sparse.size(), feeds.size());
   }
@@ -137,12 +137,13 @@ runtime::InstancePtr chosen_instance(const FunctionOptions& options) {
   return runtime::backend_instance(options.backend, "function");
 }
 
-FunctionStats stats_of(const Program& program) {
+FunctionStats stats_of(const runtime::CallableProgram& callable) {
+  const Program& program = callable.program;
   const runtime::ExecutableInfo info = program.executable.info();
   const auto count = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
   return {.compiles = 1,
           .compile_seconds = program.compile_seconds,
-          .calls = program.frames.calls(),
+          .calls = callable.frames.calls(),
           .code_generations = count(info.code_generations),
           .bindings = count(info.bindings),
           .peak_bytes = count(info.planned_bytes),
@@ -163,7 +164,8 @@ Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
     const runtime::InstancePtr instance = chosen_instance(options);
     impl->backend = instance->plugin().id;
     impl->programs = runtime::compile_staged(graph, name, instance,
-                                             runtime::wanted_dumps(options, name),
+                                             runtime::wanted_dumps(options.dump,
+                                                                   options.dump_stages, name),
                                              options.optimize, impl->sparse);
     return Function(std::move(impl));
   });
@@ -226,16 +228,18 @@ void Function::dump(const std::string& directory, Stage stages, Where where) con
     const runtime::StagedProgram& programs = require_made(impl_).programs;
     for (std::size_t i = 0; i < programs.stages.size(); ++i) {
       runtime::DumpFolder folder(runtime::stage_directory(directory, i), stages, {"dump", ""});
-      runtime::dump_program(*programs.stages[i].program, folder);
+      runtime::dump_program(programs.stages[i].program->program, folder);
     }
     runtime::DumpFolder folder(directory, stages, {"dump", ""});
-    runtime::dump_program(*programs.last, folder);
+    runtime::dump_program(programs.last->program, folder);
   });
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("dump", where);
 }
 
-const std::string& Function::name() const { return require_made(impl_).programs.last->name; }
+const std::string& Function::name() const {
+  return require_made(impl_).programs.last->program.name;
+}
 const std::string& Function::backend() const { return require_made(impl_).backend; }
 
 FunctionStats Function::stats() const try {
@@ -269,6 +273,14 @@ Array eval(const UpdateOp& x, Where where) try {
   return function({}, {x.value}, {.updates = {x}, .name = "eval"}, where)({}, where).front();
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("eval", where);
+}
+
+Variable variable(const Tensor& value, const VariableOptions& options, Where where) try {
+  const Call call("variable", where);
+  value_of(value, "value");
+  return variable(eval(value, where), options, where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("variable", where);
 }
 
 }  // namespace kiln

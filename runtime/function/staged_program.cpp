@@ -11,11 +11,9 @@ namespace {
 
 using ir::Graph;
 
-ProgramStage compiled(const StageCut& cut, const std::string& name, const InstancePtr& instance,
-                      std::unique_ptr<DumpFolder> dumps, bool optimize,
-                      const std::vector<bool>& sparse) {
+ProgramStage compiled(const StageCut& cut, std::shared_ptr<const CallableProgram> program) {
   ProgramStage stage;
-  stage.program = compile_program(cut.stage, name, instance, std::move(dumps), optimize, sparse);
+  stage.program = std::move(program);
   stage.handed_on = cut.handed_on;
   for (const ir::NodeRef& call : cut.calls) {
     const auto& attrs = call->as<ir::HostCallAttrs>();
@@ -54,7 +52,8 @@ std::vector<Array> run_stages(const StagedProgram& staged, std::span<const Array
 /// Each once.
 std::vector<VariableStorage*> variables_of(const StagedProgram& staged) {
   std::set<VariableStorage*> all;
-  const auto add = [&](const Program& program) {
+  const auto add = [&](const CallableProgram& callable) {
+    const Program& program = callable.program;
     all.insert(program.state_storages.begin(), program.state_storages.end());
   };
   for (const ProgramStage& stage : staged.stages) add(*stage.program);
@@ -71,8 +70,18 @@ std::string stage_directory(const std::string& directory, std::size_t i) {
 StagedProgram compile_staged(const Graph& graph, const std::string& name,
                              const InstancePtr& instance, const std::optional<WantedDumps>& dumps,
                              bool optimize, const std::vector<bool>& sparse) {
-  const auto folder = [&](const std::string& directory) {
-    return dumps ? std::make_unique<DumpFolder>(directory, dumps->stages, dumps->request) : nullptr;
+  const auto compile = [&](const Graph& part, const std::string& directory) {
+    auto callable = std::make_shared<CallableProgram>();
+    callable->program.name = name;
+    callable->program.user_graph = part;
+    callable->program.sparse = sparse;
+    callable->program.optimize = optimize;
+    callable->program.instance = instance;
+    if (dumps) {
+      callable->dumps = std::make_unique<DumpFolder>(directory, dumps->stages, dumps->request);
+    }
+    compile_callable(*callable);
+    return callable;
   };
   const std::string directory = dumps ? dumps->directory : "";
   StagedProgram staged;
@@ -80,10 +89,10 @@ StagedProgram compile_staged(const Graph& graph, const std::string& name,
   while (std::optional<StageCut> cut = cut_stage(rest)) {
     const std::size_t i = staged.stages.size();
     staged.stages.push_back(
-        compiled(*cut, name, instance, folder(stage_directory(directory, i)), optimize, sparse));
+        compiled(*cut, compile(cut->stage, stage_directory(directory, i))));
     rest = std::move(cut->rest);
   }
-  staged.last = compile_program(rest, name, instance, folder(directory), optimize, sparse);
+  staged.last = compile(rest, directory);
   if (!staged.stages.empty()) staged.variables = variables_of(staged);
   return staged;
 }
@@ -91,14 +100,14 @@ StagedProgram compile_staged(const Graph& graph, const std::string& name,
 void call_into(const StagedProgram& staged, std::span<const ArrayView> inputs,
                std::span<const MutableArrayView> outputs) {
   if (staged.stages.empty()) return call_into(*staged.last, inputs, outputs);
-  const Moment moment(staged.variables, staged.last->writers, staged.last->name);
+  const Moment moment(staged.variables, staged.last->program.writers, staged.last->program.name);
   const std::vector<Array> found = run_stages(staged, inputs, moment);
   call_into(*staged.last, with_arrays(inputs, found), outputs, &moment);
 }
 
 std::vector<Array> call(const StagedProgram& staged, std::span<const ArrayView> inputs) {
   if (staged.stages.empty()) return call(*staged.last, inputs);
-  const Moment moment(staged.variables, staged.last->writers, staged.last->name);
+  const Moment moment(staged.variables, staged.last->program.writers, staged.last->program.name);
   const std::vector<Array> found = run_stages(staged, inputs, moment);
   return call(*staged.last, with_arrays(inputs, found), &moment);
 }

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "runtime/dump/dump.h"
-#include "runtime/function/compile/program.h"
+#include "runtime/function/callable_program.h"
 #include "runtime/host/host_functions.h"
 
 namespace kiln::runtime {
@@ -21,21 +21,21 @@ struct HostStep {
 /// The program takes all arrays that there are; its first outputs are handed on, the others are
 /// the operands of the host steps, whose results come after them.
 struct ProgramStage {
-  std::shared_ptr<const Program> program;
+  std::shared_ptr<const CallableProgram> program;
   std::size_t handed_on = 0;
   std::vector<HostStep> steps;
 };
 
 struct StagedProgram {
-  std::vector<ProgramStage> stages;         // none for nearly all functions
-  std::shared_ptr<const Program> last;      // gives the outputs and does the updates
-  std::vector<VariableStorage*> variables;  // of all stages; none without stages
+  std::vector<ProgramStage> stages;             // none for nearly all functions
+  std::shared_ptr<const CallableProgram> last;  // gives the outputs and does the updates
+  std::vector<VariableStorage*> variables;      // of all stages; none without stages
 
   /// The one that takes what the user feeds.
-  const Program& first() const { return stages.empty() ? *last : *stages.front().program; }
+  const Program& first() const { return (stages.empty() ? last : stages.front().program)->program; }
 };
 
-/// compile_program for each stage. Throws also ValueError for a size of a result within a loop or
+/// compile_callable for each stage. Throws also ValueError for a size of a result within a loop or
 /// a branch. Stages before the last are dumped to folders of their own.
 StagedProgram compile_staged(const ir::Graph& graph, const std::string& name,
                              const InstancePtr& instance, const std::optional<WantedDumps>& dumps,

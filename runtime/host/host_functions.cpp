@@ -34,12 +34,6 @@ constexpr SizingRow kSizingFunctions[] = {
 
 }  // namespace
 
-std::size_t HostView::elements() const {
-  std::size_t count = 1;
-  for (const std::int64_t dim : dims) count *= static_cast<std::size_t>(dim);
-  return count;
-}
-
 HostFunction find_host_function(std::string_view name) {
   for (const Row& row : kFunctions) {
     if (row.name == name) return row.function;

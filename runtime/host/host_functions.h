@@ -2,23 +2,16 @@
 // writes its results. To add one: a function in a file of its own and a row in host_functions.cpp.
 #pragma once
 
+#include "runtime/array/host_view.h"
+
 #include <kiln/array.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
 namespace kiln::runtime {
-
-struct HostView {
-  DType dtype = DType::Float32;
-  std::span<const std::int64_t> dims;
-  void* data = nullptr;  // not to be written when it is an input
-  std::size_t elements() const;
-};
 
 struct HostCallArguments {
   std::span<const std::byte> payload;  // the attributes of the node
@@ -42,8 +35,5 @@ SizingFunction find_sizing_function(std::string_view name);
 /// "print_tensor": payload is the message; prints "message value" and a line end to the
 /// sink of kiln/print.h, and copies its input to its output.
 void host_print_tensor(const HostCallArguments& arguments);
-
-/// The value as NumPy's str() shows an array: "[[1. 2.]\n [3. 4.]]".
-std::string array_text(const HostView& view);
 
 }  // namespace kiln::runtime

@@ -7,8 +7,8 @@
 #include "core/types/text.h"
 #include "runtime/host/host_functions.h"
 #include "runtime/host/log.h"
+#include "runtime/host/reported_text.h"
 #include "runtime/host/thread_pool.h"
-#include "runtime/plugin/plugin_call.h"
 
 #include <algorithm>
 #include <atomic>

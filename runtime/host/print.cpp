@@ -4,6 +4,7 @@
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/kiln/tensor_impl.h"
 #include "core/types/text.h"
+#include "runtime/array/array_text.h"
 #include "runtime/host/host_functions.h"
 
 #include <kiln/error.h>

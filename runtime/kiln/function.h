@@ -1,7 +1,8 @@
-// Compiled functions: group J's `function`, `eval`, and looking inside.
+// Compiled functions: group J's `function`, `eval`, what evaluates a tensor, and looking inside.
 #pragma once
 
 #include <kiln/array.h>
+#include <kiln/stage.h>
 #include <kiln/update.h>
 #include <kiln/variable.h>
 
@@ -11,29 +12,6 @@
 #include <type_traits>
 
 namespace kiln {
-
-/// What dump writes: any combination. KILN_DUMP knows them as graph, passes, module, claims,
-/// kernels, plan, memory_plan, llvm_ir, assembly, timings, backend and all.
-enum class Stage : std::uint32_t {
-  Graph = 1,        ///< the user's graph: .kir text and .dot
-  Passes = 2,       ///< the graph after every pass
-  Module = 4,       ///< the module as it crosses to the backend, binary and text
-  Claims = 8,       ///< what libraries take, and the reason of each refusal
-  Kernels = 16,     ///< fused loops, named after K functions and source lines
-  Plan = 32,        ///< the steps of a call
-  MemoryPlan = 64,  ///< where temporary tensors lie, before and after sizes are known
-  LlvmIr = 128,     ///< before and after LLVM's passes
-  Assembly = 256,
-  /// What compiling took, pass by pass, and each step of the calls since this stage was first asked
-  /// for: nothing is measured before, and no time is lost on it.
-  Timings = 512,
-  Other = 1024,   ///< what else a backend offers
-  Backend = 2040,  ///< all that a backend offers
-  All = 2047,
-};
-constexpr Stage operator|(Stage a, Stage b) {
-  return static_cast<Stage>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));
-}
 
 struct FunctionStats {
   std::int64_t compiles = 0;       ///< modules compiled by the backend
@@ -161,5 +139,12 @@ KILN_API Array eval(const Tensor& x, Where where = Where::here());
 ///     const auto x = K::variable({1., 2.});
 ///     K::eval(K::update_add(x, 1));  // [2. 3.]
 KILN_API Array eval(const UpdateOp& x, Where where = Where::here());
+
+/// A variable whose value is that of a tensor, evaluated now and cast to `dtype` as for an array
+/// (kiln/variable.h). Errors: also ValueError when the tensor depends on a placeholder.
+///     const auto weights = K::variable(K::ones({2}) + 1);
+///     K::get_value(weights);  // [2. 2.]
+KILN_API Variable variable(const Tensor& value, const VariableOptions& options = {},
+                           Where where = Where::here());
 
 }  // namespace kiln

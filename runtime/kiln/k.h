@@ -13,6 +13,7 @@
 #include <kiln/array.h>
 #include <kiln/backend.h>
 #include <kiln/config.h>
+#include <kiln/constraint.h>
 #include <kiln/context.h>
 #include <kiln/control.h>
 #include <kiln/convolution.h>
@@ -36,6 +37,7 @@
 #include <kiln/shape_ops.h>
 #include <kiln/sparse.h>
 #include <kiln/sparse_array.h>
+#include <kiln/stage.h>
 #include <kiln/tensor.h>
 #include <kiln/update.h>
 #include <kiln/variable.h>

@@ -1,18 +1,16 @@
 // Variables: tensors with state, their creation (group B of the K functions) and their values
-// (group I). A value lives as long as any handle, graph or function reaches its variable.
+// (group I). variable() of a tensor is in kiln/function.h, beside eval. A value lives as long as
+// any handle, graph or function reaches its variable.
 #pragma once
 
 #include <kiln/array.h>
+#include <kiln/constraint.h>
 #include <kiln/sparse_array.h>
 #include <kiln/update.h>
 
-#include <functional>
 #include <utility>
 
 namespace kiln {
-
-/// A function of a new value that an optimiser applies when it builds an update; only stored.
-using Constraint = std::function<Tensor(const Tensor&)>;
 
 /// A tensor with state. Copies share the state.
 class KILN_API Variable : public Tensor {
@@ -54,12 +52,6 @@ struct RandomVariableOptions {
 ///     weights;  // weights float32[1,2]
 KILN_API Variable variable(const Array& value, const VariableOptions& options = {},
                            Where where = Where::here());
-/// The same; the tensor is evaluated now. Errors: ValueError when it depends on a placeholder.
-///     const auto weights = K::variable(K::ones({2}) + 1);
-///     K::get_value(weights);  // [2. 2.]
-KILN_API Variable variable(const Tensor& value, const VariableOptions& options = {},
-                           Where where = Where::here());
-
 /// A sparse tensor of constants, as TensorFlow's backend makes one of a SciPy matrix: it cannot be
 /// updated. Errors: TypeError for an unknown dtype name.
 ///     const auto x = K::variable(K::SparseArray::of_dense(K::Array{{0.f, 3.f}}));

@@ -10,8 +10,6 @@
 #include "runtime/array/host_values.h"
 #include "runtime/variable/variable_state.h"
 
-#include <kiln/function.h>
-
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -169,14 +167,6 @@ Variable variable(const Array& value, const VariableOptions& options, Where wher
   const Call call("variable", where);
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
   return make_variable(cast_argument(value, dtype, "value"), options.name, options.constraint);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("variable", where);
-}
-
-Variable variable(const Tensor& value, const VariableOptions& options, Where where) try {
-  const Call call("variable", where);
-  value_of(value, "value");
-  return variable(eval(value, where), options, where);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("variable", where);
 }

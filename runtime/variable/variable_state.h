@@ -12,7 +12,7 @@
 #include "runtime/plugin/backend_instance.h"
 
 #include <kiln/array.h>
-#include <kiln/variable.h>
+#include <kiln/constraint.h>
 
 #include <atomic>
 #include <memory>

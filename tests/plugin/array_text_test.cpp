@@ -2,7 +2,7 @@
 #include "tests/catch.h"
 
 #include "core/types/half.h"
-#include "runtime/host/host_functions.h"
+#include "runtime/array/array_text.h"
 
 #include <cmath>
 #include <limits>

@@ -8,7 +8,9 @@
 #include "core/module/write.h"
 #include "core/types/text.h"
 #include "runtime/files/file_io.h"
-#include "runtime/function/compile/program.h"
+#include "runtime/dump/dump.h"
+#include "runtime/function/callable_program.h"
+#include "runtime/function/compile/compile_program.h"
 #include "runtime/plugin/backend_instance.h"
 
 #include <unistd.h>
@@ -215,23 +217,25 @@ Outcome run_after_passes(const module::Module& module, const std::vector<Array>&
 void dump_module(const module::Module& module, const RunOptions& options,
                  const std::string& backend, std::unique_ptr<runtime::DumpFolder> folder,
                  int calls) {
-  runtime::Program program;
+  runtime::CallableProgram callable;
+  runtime::Program& program = callable.program;
   program.name = module.name;
   program.user_graph = module.graph;
   program.instance = runtime::backend_instance(backend, "kiln dump");
-  program.dumps = std::move(folder);
-  const module::Module compiled = runtime::compile_graph(program);
+  callable.dumps = std::move(folder);
+  runtime::CompileDump dump(*callable.dumps);
+  const module::Module compiled = runtime::compile_graph(program, &dump);
   if (calls == 0) return;
   const std::vector<Array> arguments = random_arguments(compiled, options);
-  const runtime::TakingDumps taking(program.dumps.get());
+  const runtime::TakingDumps taking(callable.dumps.get());
   for (int i = 0; i < calls; ++i) {
     call_once(compiled, arguments, program.instance, program.executable);
   }
-  if (program.dumps->wants(Stage::Timings)) {
-    program.dumps->narrow(Stage::Timings);
+  if (callable.dumps->wants(Stage::Timings)) {
+    callable.dumps->narrow(Stage::Timings);
     program.executable.dump();
   }
-  program.dumps->require_taken();
+  callable.dumps->require_taken();
 }
 
 }  // namespace kiln::tool

@@ -1,5 +1,5 @@
 // Guards, passes, module, the backend's compile; then what each call needs to know of the program.
-#include "runtime/function/compile/program.h"
+#include "runtime/function/compile/compile_program.h"
 
 #include "core/ir/input_names.h"
 #include "core/ir/traverse.h"
@@ -9,7 +9,6 @@
 #include "core/types/float_state.h"
 #include "core/types/nearest.h"
 #include "core/types/text.h"
-#include "runtime/dump/dump.h"
 #include "runtime/function/compile/guard_names.h"
 
 #include <kiln/error.h>
@@ -116,14 +115,14 @@ std::vector<std::string> disabled_passes() {
 }
 
 /// Each pass is kept in `program`.
-ir::Graph run_passes(Program& program) {
+ir::Graph run_passes(Program& program, CompileObserver* observer) {
   if (!program.optimize) return program.user_graph;
   passes::PipelineOptions options;
   options.disabled = disabled_passes();
   options.report = [&](const passes::PassReport& report) {
     program.passes.push_back(
         {&report.pass, report.position, report.graph, report.changed, report.seconds});
-    if (program.dumps) dump_pass(program, program.passes.back(), *program.dumps);
+    if (observer) observer->on_pass(program, program.passes.back());
   };
   return passes::run_pipeline(program.user_graph, options);
 }
@@ -135,7 +134,7 @@ void bind_inputs(Program& program) {
       InputBinding(program.name, program.user_graph.inputs, program.guards, program.sparse);
 }
 
-void compile_module(Program& program, const module::Module& compiled) {
+void compile_module(Program& program, const module::Module& compiled, CompileObserver* observer) {
   Clock::time_point start = Clock::now();
   const module::Encoded encoded = [&] {
     const ir::InputNames names(program.user_graph.inputs);
@@ -150,55 +149,43 @@ void compile_module(Program& program, const module::Module& compiled) {
   request.function = "function";
   program.module_seconds = seconds_since(start);
   start = Clock::now();
-  const TakingDumps taking(program.dumps.get());
-  program.executable = program.instance->compile(request);
+  const auto compile = [&] { program.executable = program.instance->compile(request); };
+  if (observer) {
+    observer->during_backend(compile);
+  } else {
+    compile();
+  }
   program.backend_seconds = seconds_since(start);
 }
 
 }  // namespace
 
-Program::~Program() {
-  const UsualFloatState usual;
-  if (dumps) dump_calls(*this, *dumps);
-}
-
-module::Module compile_graph(Program& program) {
+module::Module compile_graph(Program& program, CompileObserver* observer) {
   const UsualFloatState usual;
   const Clock::time_point start = Clock::now();
-  if (program.dumps) dump_user_graph(program, *program.dumps);
+  if (observer) observer->on_user_graph(program);
   {
     const ir::InputNames names(program.user_graph.inputs);
     program.user_graph = with_named_guards(program.user_graph);
     bind_inputs(program);
   }
-  program.graph = run_passes(program);
+  program.graph = run_passes(program, observer);
   module::Module compiled = module::make_module(program.graph, program.guards, program.name);
-  if (program.dumps) dump_module(program, *program.dumps);
-  compile_module(program, compiled);
+  if (observer) observer->on_module(program);
+  compile_module(program, compiled, observer);
   program.compile_seconds = seconds_since(start);
-  if (program.dumps) finish_compile_dump(program, *program.dumps);
+  if (observer) observer->on_executable(program);
   return compiled;
 }
 
-std::shared_ptr<const Program> compile_program(const ir::Graph& graph, std::string name,
-                                               const InstancePtr& instance,
-                                               std::unique_ptr<DumpFolder> dumps, bool optimize,
-                                               const std::vector<bool>& sparse) {
-  auto program = std::make_shared<Program>();
-  program->sparse = sparse;
-  program->optimize = optimize;
-  program->name = std::move(name);
-  program->user_graph = graph;
-  program->instance = instance;
-  program->dumps = std::move(dumps);
-  const module::Module compiled = compile_graph(*program);
-  const std::vector<ir::Value> roots = program->graph.roots();
-  program->draws = reaches(roots, ir::Op::RandomUniform);
-  program->calls_host = reaches(roots, ir::Op::HostCall);
-  find_storages(*program, compiled);
-  prepare_output_sizes(*program);
-  find_updates_in_place(*program);
-  return program;
+void compile_program(Program& program, CompileObserver* observer) {
+  const module::Module compiled = compile_graph(program, observer);
+  const std::vector<ir::Value> roots = program.graph.roots();
+  program.draws = reaches(roots, ir::Op::RandomUniform);
+  program.calls_host = reaches(roots, ir::Op::HostCall);
+  find_storages(program, compiled);
+  prepare_output_sizes(program);
+  find_updates_in_place(program);
 }
 
 }  // namespace kiln::runtime

@@ -1,18 +1,16 @@
-// From what the user asked of K::function to what a call runs: the checked user graph, its guards,
-// the graph after the passes, and the executable of one backend. Immutable once made.
+// A compiled function: the checked user graph, its guards, the graph after the passes, and the
+// executable of one backend. Filled by compile_program.h, immutable afterwards.
 #pragma once
 
 #include "core/ir/dim_program.h"
 #include "core/ir/graph.h"
-#include "core/module/module.h"
 #include "core/passes/pipeline.h"
-#include "runtime/dump/dump_folder.h"
-#include "runtime/function/call_frame.h"
 #include "runtime/function/compile/input_binding.h"
 #include "runtime/plugin/backend_instance.h"
 #include "runtime/variable/variable_state.h"
 
-#include <kiln/function.h>
+#include <string>
+#include <vector>
 
 namespace kiln::runtime {
 
@@ -34,7 +32,6 @@ struct PassRun {
 
 struct Program {
   Program() = default;
-  ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
@@ -56,26 +53,10 @@ struct Program {
   std::vector<Overwrite> overwritable;  // then: one for each, by number in state_storages
   InstancePtr instance;
   Executable executable;
-  // Kept for whoever looks inside later: what is shown is what was run.
+  // Kept for dumps: what they show is what was run.
   std::vector<PassRun> passes;
   std::vector<ir::Guard> guards;
   double module_seconds = 0, backend_seconds = 0, compile_seconds = 0;
-  std::unique_ptr<DumpFolder> dumps;  // null: nobody asked when it was made
-  mutable FramePool frames;  // of the executable, and so before it in destruction
 };
-
-/// The part of compile_program that asks nothing of the variables, which may be those of a file:
-/// passes and backend. REQUIRES: name, user_graph and instance are set, and dumps when wanted.
-/// Gives the module that was compiled.
-module::Module compile_graph(Program& program);
-
-/// Runs the passes, if `optimize`, and compiles for that backend. `dumps` takes the stages as they
-/// come to be, and what calls add to them. `sparse`: see InputBinding. Throws NotImplementedError,
-/// BackendError, IoError.
-std::shared_ptr<const Program> compile_program(const ir::Graph& graph, std::string name,
-                                               const InstancePtr& instance,
-                                               std::unique_ptr<DumpFolder> dumps,
-                                               bool optimize = true,
-                                               const std::vector<bool>& sparse = {});
 
 }  // namespace kiln::runtime

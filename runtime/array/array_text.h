@@ -1,0 +1,13 @@
+// Tensors as text.
+#pragma once
+
+#include "runtime/array/host_view.h"
+
+#include <string>
+
+namespace kiln::runtime {
+
+/// The value as NumPy's str() shows an array: "[[1. 2.]\n [3. 4.]]".
+std::string array_text(const HostView& view);
+
+}  // namespace kiln::runtime
