@@ -1,5 +1,6 @@
 // The shape of the source tree and of the libraries; their READMEs are in readmes_test.cpp.
 #include "tests/catch.h"
+#include "tests/structure/include_graph.h"
 #include "tests/structure/source_tree.h"
 #include "tests/structure/third_party.h"
 
@@ -26,18 +27,6 @@ std::size_t opening_comment(const std::vector<std::string>& lines) {
   }
   while (count < lines.size() && lines[count].starts_with("//")) ++count;
   return count;
-}
-
-/// The text between the delimiters of an include line; empty for other lines.
-std::string included(const std::string& line) {
-  std::string word;
-  std::istringstream words(line);
-  words >> word;
-  if (word == "#") words >> word;  // indented within #if
-  if (word != "#include" && word != "include") return "";
-  const std::size_t open = line.find_first_of("<\""), close = line.find_last_of(">\"");
-  if (open == std::string::npos || close <= open) return "";
-  return line.substr(open + 1, close - open - 1);
 }
 
 bool is_public(const std::string& name) {
@@ -89,12 +78,10 @@ const std::set<std::string>& seen_by(const std::string& file,
     const std::string header = included(line);
     if (header.empty()) continue;
     seen.insert(header);
-    for (const char* root : {"", "core/types/", "core/", "runtime/"}) {
-      if (!fs::is_regular_file(kRoot / (root + header))) continue;
-      const std::set<std::string>& through = seen_by(root + header, known);
-      seen.insert(through.begin(), through.end());
-      break;
-    }
+    const std::string other = file_of_header(header);
+    if (other.empty()) continue;
+    const std::set<std::string>& through = seen_by(other, known);
+    seen.insert(through.begin(), through.end());
   }
   return known[file] = std::move(seen);
 }
@@ -145,7 +132,7 @@ TEST_CASE("the include rule refuses what it should") {
       {"core/ir/node.cpp", "runtime/function/call.h"},
       {"core/ops/op.h", "backends/abi/kiln_backend.h"},
       {"runtime/function/call.cpp", "backends/codegen/plan.h"},
-      {"runtime/function/compile/program.cpp", "backends/codegen/plan.h"},
+      {"runtime/function/compile/compile_program.cpp", "backends/codegen/plan.h"},
       {"runtime/function/call.cpp", "backends/reference/tensor.h"},
       {"runtime/function/call.cpp", "tools/kiln/ops.h"},
       {"backends/codegen/plan.cpp", "runtime/function/call.h"},
