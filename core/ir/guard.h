@@ -34,8 +34,8 @@ void add_guards(std::vector<Guard>& guards, const std::vector<Guard>& more);
 /// " (at train.cpp:88)", or nothing when the line is unknown.
 std::string line_of(const Guard& guard);
 
-/// The text of a guard that does not hold; empty when it holds. A dim without a value (a division by
-/// zero, more than 64 bits) violates the guard. Names: as for Guard::failure.
+/// The text of a guard that does not hold; empty when it holds. A dim that has no value (a division
+/// by zero, more than 64 bits) violates the guard. Names: as for Guard::failure.
 template <class EvaluateLeft, class EvaluateRight>
 std::string failure_of(const Guard& guard, const EvaluateLeft& left, const EvaluateRight& right,
                        const std::string& left_name = "", const std::string& right_name = "") {
