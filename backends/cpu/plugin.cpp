@@ -1,5 +1,5 @@
 // The cpu backend's face: LLVM for kernels, oneDNN for products, the options of an instance.
-#include "backends/codegen/executable.h"
+#include "backends/codegen/host/executable.h"
 #include "backends/cpu/llvm/compile_thread.h"
 #include "backends/cpu/llvm/kernel_compiler.h"
 #include "backends/cpu/llvm/llvm_setup.h"

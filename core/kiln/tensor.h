@@ -20,7 +20,7 @@
 
 namespace kiln {
 
-struct TensorImpl;  // core/kiln/tensor_impl.h
+struct TensorImpl;  // core/k/frame/tensor_impl.h
 
 /// An unknown dimension: K::placeholder({.shape = {K::None, 784}}).
 struct NoneType {

@@ -4,7 +4,7 @@
 #include <kiln/array.h>
 
 #include "backends/abi/kiln_backend_memory.h"
-#include "core/kiln/tensor_impl.h"
+#include "core/k/frame/tensor_impl.h"
 #include "core/ops/convert.h"
 #include "core/types/text.h"
 #include "runtime/array/array_memory.h"

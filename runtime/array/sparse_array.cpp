@@ -1,7 +1,7 @@
 // Coordinates are checked once, when the matrix is made, and hold from then on.
 #include <kiln/sparse_array.h>
 
-#include "core/kiln/tensor_impl.h"
+#include "core/k/frame/tensor_impl.h"
 #include "core/types/text.h"
 #include "runtime/array/array_memory.h"
 

@@ -1,8 +1,8 @@
 // What core declares and leaves to the runtime, since it reads a file or makes an Array.
 #include <kiln/config.h>
 
-#include "core/kiln/context_impl.h"
-#include "core/kiln/tensor_impl.h"
+#include "core/k/frame/context_impl.h"
+#include "core/k/frame/tensor_impl.h"
 #include "runtime/config/keras_json.h"
 
 namespace kiln {

@@ -1,5 +1,5 @@
 // Finds keras.json and takes out what Kiln knows; each type is checked before it is used. When the
-// file is read, and how often, is for core/kiln/context.cpp to say.
+// file is read, and how often, is for core/k/frame/context.cpp to say.
 #include "runtime/config/keras_json.h"
 
 #include "core/types/text.h"

@@ -2,7 +2,7 @@
 // be given to a backend as it is goes through copies. The frame of a call is in call_frame.h.
 #include "runtime/function/call.h"
 
-#include "core/kiln/context_impl.h"
+#include "core/k/frame/context_impl.h"
 #include "core/types/counted.h"
 #include "core/types/text.h"
 #include "runtime/array/array_memory.h"

@@ -2,7 +2,7 @@
 // Every error names the line of the user's call.
 #include <kiln/function.h>
 
-#include "core/kiln/sparse_impl.h"
+#include "core/k/frame/sparse_impl.h"
 #include "core/types/at_line.h"
 #include "core/types/float_state.h"
 #include "runtime/array/host_values.h"

@@ -2,7 +2,7 @@
 #include <kiln/print.h>
 
 #include "backends/abi/kiln_backend_structs.h"
-#include "core/kiln/tensor_impl.h"
+#include "core/k/frame/tensor_impl.h"
 #include "core/types/text.h"
 #include "runtime/array/array_text.h"
 #include "runtime/host/host_functions.h"

@@ -2,7 +2,7 @@
 #include "runtime/host/size_functions.h"
 
 #include "core/ir/checked_size.h"
-#include "core/kiln/tensor_impl.h"
+#include "core/k/frame/tensor_impl.h"
 
 #include <algorithm>
 #include <cmath>

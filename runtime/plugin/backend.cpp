@@ -4,7 +4,7 @@
 
 #include <kiln/error.h>
 
-#include "core/kiln/tensor_impl.h"
+#include "core/k/frame/tensor_impl.h"
 #include "core/types/at_line.h"
 #include "core/types/text.h"
 #include "runtime/config/keras_json.h"

@@ -2,8 +2,8 @@
 // seeded by the argument or by the process-wide one.
 #include <kiln/variable.h>
 
-#include "core/kiln/context_impl.h"
-#include "core/kiln/sparse_impl.h"
+#include "core/k/frame/context_impl.h"
+#include "core/k/frame/sparse_impl.h"
 #include "core/types/at_line.h"
 #include "core/types/float_state.h"
 #include "runtime/array/array_memory.h"

@@ -2,7 +2,7 @@
 // (safetensors.h) and the matching of names and shapes (weights_match.h).
 #include <kiln/weights.h>
 
-#include "core/kiln/tensor_impl.h"
+#include "core/k/frame/tensor_impl.h"
 #include "runtime/array/host_values.h"
 #include "runtime/files/quoted_name.h"
 #include "runtime/weights/safetensors.h"

@@ -2,8 +2,9 @@
 // convolutions; values do not change.
 #include "tests/catch.h"
 
-#include "backends/codegen/passes.h"
-#include "backends/codegen/plan.h"
+#include "backends/codegen/graph/passes.h"
+#include "backends/codegen/plan/build_program.h"
+#include "backends/codegen/plan/plan.h"
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
 

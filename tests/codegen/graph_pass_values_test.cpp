@@ -3,8 +3,8 @@
 // any list runs, so that nothing of what is checked takes part.
 #include "tests/catch.h"
 
-#include "backends/codegen/claim.h"
-#include "backends/codegen/passes.h"
+#include "backends/codegen/claims/claim.h"
+#include "backends/codegen/graph/passes.h"
 #include "core/ops/build.h"
 #include "tests/ops/special_values.h"
 

@@ -1,7 +1,7 @@
 // What changes before fusion: masks of relu.
 #include "tests/catch.h"
 
-#include "backends/codegen/passes.h"
+#include "backends/codegen/graph/passes.h"
 #include "core/ops/build.h"
 
 using namespace kiln;

@@ -2,7 +2,7 @@
 // with, and what shows that the loop form alone says all that a kernel does.
 #pragma once
 
-#include "backends/codegen/kernel.h"
+#include "backends/codegen/kernel/kernel.h"
 
 #include <memory>
 

@@ -3,8 +3,9 @@
 #include "tests/codegen/kernel_interpreter.h"
 #include "tests/ops/evaluate.h"
 
-#include "backends/codegen/passes.h"
-#include "backends/codegen/plan.h"
+#include "backends/codegen/graph/passes.h"
+#include "backends/codegen/plan/build_program.h"
+#include "backends/codegen/plan/plan.h"
 #include "core/ops/build.h"
 
 #include <kiln/error.h>

@@ -2,7 +2,7 @@
 // form alone is enough to write code from, apart from any one compiler library.
 #pragma once
 
-#include "backends/codegen/kernel.h"
+#include "backends/codegen/kernel/kernel.h"
 
 #include <span>
 #include <string>

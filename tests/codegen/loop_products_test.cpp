@@ -4,8 +4,10 @@
 #include "tests/codegen/kernel_interpreter.h"
 #include "tests/ops/evaluate.h"
 
-#include "backends/codegen/passes.h"
-#include "backends/codegen/run.h"
+#include "backends/codegen/graph/passes.h"
+#include "backends/codegen/host/run.h"
+#include "backends/codegen/plan/bind/bind_plan.h"
+#include "backends/codegen/plan/build_program.h"
 #include "core/ops/build.h"
 #include "core/ops/lambda_builder.h"
 #include "core/ops/rewrite_graph.h"

@@ -2,7 +2,7 @@
 // interpreter and as C++ text, which must agree in every byte unless a test says otherwise.
 #pragma once
 
-#include "backends/codegen/kernel.h"
+#include "backends/codegen/kernel/kernel.h"
 
 #include <cstring>
 #include <string>

@@ -3,9 +3,10 @@
 #include "tests/catch.h"
 #include "tests/ops/evaluate.h"
 
-#include "backends/codegen/plan_memory.h"
-#include "backends/codegen/unit_order.h"
-#include "backends/codegen/units.h"
+#include "backends/codegen/fusion/fuse.h"
+#include "backends/codegen/fusion/unit_order.h"
+#include "backends/codegen/fusion/units.h"
+#include "backends/codegen/plan/bind/plan_memory.h"
 #include "core/autodiff/vjp.h"
 #include "core/ops/build.h"
 

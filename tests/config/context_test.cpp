@@ -2,7 +2,7 @@
 #include "tests/catch.h"
 #include "tests/error_text.h"
 
-#include "core/kiln/context_impl.h"
+#include "core/k/frame/context_impl.h"
 #include "tests/config/home.h"
 
 #include <kiln/k.h>

@@ -2,7 +2,7 @@
 // of the process forgotten at both.
 #pragma once
 
-#include "core/kiln/context_impl.h"
+#include "core/k/frame/context_impl.h"
 #include "tests/environment.h"
 #include "tests/error_text.h"
 #include "tests/scratch.h"

@@ -2,10 +2,12 @@
 // with products that count and do nothing else and kernels that do nothing.
 #include "tests/catch.h"
 
-#include "backends/codegen/passes.h"
-#include "backends/codegen/run.h"
+#include "backends/codegen/graph/passes.h"
+#include "backends/codegen/host/run.h"
+#include "backends/codegen/plan/bind/bind_plan.h"
+#include "backends/codegen/plan/build_program.h"
 #include "backends/cpu/products.h"
-#include "core/kiln/tensor_impl.h"
+#include "core/k/frame/tensor_impl.h"
 #include "core/passes/pipeline.h"
 
 #include <kiln/k.h>

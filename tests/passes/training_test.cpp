@@ -1,7 +1,7 @@
 // The training function of an LSTM after all passes: the loop that computes the loss and the one
 // that stores what the gradient reads are one.
 #include "core/ir/traverse.h"
-#include "core/kiln/tensor_impl.h"
+#include "core/k/frame/tensor_impl.h"
 #include "core/passes/pipeline.h"
 #include "runtime/function/compile/build_graph.h"
 #include "tests/catch.h"

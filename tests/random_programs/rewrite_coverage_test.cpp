@@ -3,9 +3,9 @@
 // by `reference` as they are, without any other pass. One that never fires fails the test.
 #include "tests/catch.h"
 
-#include "backends/codegen/claim.h"
-#include "backends/codegen/passes.h"
-#include "core/kiln/tensor_impl.h"
+#include "backends/codegen/claims/claim.h"
+#include "backends/codegen/graph/passes.h"
+#include "core/k/frame/tensor_impl.h"
 #include "core/ops/lambda_builder.h"
 #include "core/passes/pipeline.h"
 #include "core/rewrite/rules.h"

@@ -1,7 +1,7 @@
 // Updates that are written over the values they replace: when, and what others see of it.
 #include "tests/catch.h"
 
-#include "core/kiln/tensor_impl.h"
+#include "core/k/frame/tensor_impl.h"
 #include "runtime/plugin/backend_instance.h"
 #include "runtime/variable/variable_state.h"
 

@@ -140,14 +140,13 @@ std::set<std::string> exported_by_all() {
   for (const fs::path& path : sources()) {
     const std::string name = name_of(path);
     if (!name.starts_with("core/kiln/") && !name.starts_with("runtime/kiln/")) continue;
-    if (name.ends_with(".h") && !name.ends_with("_impl.h"))
-      exported.merge(exported_by(lines_of(path)));
+    if (name.ends_with(".h")) exported.merge(exported_by(lines_of(path)));
   }
   return exported;
 }
 
 bool defines_public(const std::string& name) {
-  return (name.starts_with("core/kiln/") || name.starts_with("runtime/")) && name.ends_with(".cpp");
+  return (name.starts_with("core/k/") || name.starts_with("runtime/")) && name.ends_with(".cpp");
 }
 
 }  // namespace

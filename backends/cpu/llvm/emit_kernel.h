@@ -1,7 +1,7 @@
 // A Kernel as an LLVM function.
 #pragma once
 
-#include "backends/codegen/kernel.h"
+#include "backends/codegen/kernel/kernel.h"
 #include "backends/cpu/llvm/emit_context.h"
 #include "backends/cpu/llvm/jit.h"
 

@@ -1,7 +1,7 @@
 // An LLVM module to machine code in this process.
 #pragma once
 
-#include "backends/codegen/compile_times.h"
+#include "backends/codegen/inspect/compile_times.h"
 #include "backends/cpu/llvm/target.h"
 
 #include <memory>

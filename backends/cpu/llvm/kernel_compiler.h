@@ -1,7 +1,7 @@
 // All kernels of a program as one module of machine code.
 #pragma once
 
-#include "backends/codegen/build_kernel.h"
+#include "backends/codegen/kernel/build/built_kernel.h"
 #include "backends/cpu/llvm/jit.h"
 
 namespace kiln::cpu {

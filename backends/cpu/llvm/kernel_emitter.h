@@ -3,7 +3,7 @@
 // what is fetched ahead in emit_fetch.cpp.
 #pragma once
 
-#include "backends/codegen/kernel.h"
+#include "backends/codegen/kernel/kernel.h"
 #include "backends/cpu/llvm/emit_context.h"
 #include "backends/cpu/llvm/kernel_levels.h"
 

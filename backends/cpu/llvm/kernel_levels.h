@@ -1,7 +1,7 @@
 // In which loop each expression of a kernel belongs, and which of them differ between lanes.
 #pragma once
 
-#include "backends/codegen/kernel.h"
+#include "backends/codegen/kernel/kernel.h"
 
 namespace kiln::cpu {
 

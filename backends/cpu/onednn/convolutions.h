@@ -2,7 +2,7 @@
 // in the layout that the library likes best. What it declines runs as plain loops.
 #pragma once
 
-#include "backends/codegen/convolution.h"
+#include "backends/codegen/claims/convolution.h"
 
 #include <memory>
 

@@ -3,7 +3,7 @@
 // faster at those.
 #pragma once
 
-#include "backends/codegen/convolution.h"
+#include "backends/codegen/claims/convolution.h"
 
 #include <optional>
 

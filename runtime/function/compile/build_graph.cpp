@@ -2,8 +2,8 @@
 #include "runtime/function/compile/build_graph.h"
 
 #include "core/ir/traverse.h"
-#include "core/kiln/learning_phase_impl.h"
-#include "core/kiln/sparse_impl.h"
+#include "core/k/frame/learning_phase_impl.h"
+#include "core/k/frame/sparse_impl.h"
 #include "core/ops/lambda_builder.h"
 #include "runtime/function/compile/after_updates.h"
 #include "runtime/function/compile/stage_cut.h"

@@ -3,7 +3,7 @@
 
 #include "core/ir/symbol_source.h"
 #include "core/ir/traverse.h"
-#include "core/kiln/tensor_impl.h"
+#include "core/k/frame/tensor_impl.h"
 #include "core/ops/lambda_builder.h"
 #include "runtime/host/host_functions.h"
 

@@ -1,5 +1,5 @@
 // A backend whose kernels are interpreted: fusion, kernels, plans and runs without an emitter.
-#include "backends/codegen/executable.h"
+#include "backends/codegen/host/executable.h"
 #include "tests/codegen/kernel_interpreter.h"
 
 namespace kiln::test {

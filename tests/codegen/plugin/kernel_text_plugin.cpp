@@ -1,5 +1,5 @@
 // A backend whose kernels are written as C++ and compiled by the host's compiler.
-#include "backends/codegen/executable.h"
+#include "backends/codegen/host/executable.h"
 #include "tests/codegen/host_compiler.h"
 
 namespace kiln::test {

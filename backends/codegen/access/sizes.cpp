@@ -1,0 +1,62 @@
+// Replaces symbols by what guards hold them equal to.
+#include "backends/codegen/access/sizes.h"
+
+namespace kiln::codegen {
+
+SizeNames::SizeNames(std::span<const ir::Guard> guards) { learn(guards); }
+
+SizeNames SizeNames::with(std::span<const ir::Guard> guards) const {
+  SizeNames names = *this;
+  names.learn(guards);
+  return names;
+}
+
+void SizeNames::learn(std::span<const ir::Guard> guards) {
+  for (const ir::Guard& guard : guards) {
+    if (guard.kind != ir::Guard::Kind::Equal) continue;
+    const ir::Dim left = (*this)(guard.left), right = (*this)(guard.right);
+    if (left == right) continue;
+    if (left.as_symbol() && !right.is_static()) {
+      learn(left, right);
+    } else if (right.as_symbol()) {
+      learn(right, left);
+    } else if (left.as_symbol()) {
+      learn(left, right);
+    }
+  }
+}
+
+void SizeNames::learn(const ir::Dim& symbol, const ir::Dim& size) {
+  const ir::Symbol name = *symbol.as_symbol();
+  bool contains = false;
+  ir::for_each_symbol(size, [&](const ir::Symbol& other) { contains |= other == name; });
+  if (contains) return;
+  const auto replace = [&](const ir::Symbol& other) -> std::optional<ir::Dim> {
+    return other == name ? std::optional(size) : std::nullopt;
+  };
+  for (auto& [id, known] : names_) known = ir::substitute(known, replace);
+  names_.emplace(name.id, size);
+}
+
+ir::Dim SizeNames::operator()(const ir::Dim& dim) const {
+  if (dim.is_static() || names_.empty()) return dim;
+  return ir::substitute(dim, [&](const ir::Symbol& symbol) -> std::optional<ir::Dim> {
+    const auto found = names_.find(symbol.id);
+    return found == names_.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
+ir::Dims SizeNames::operator()(const ir::Dims& dims) const {
+  ir::Dims named;
+  named.reserve(dims.size());
+  for (const ir::Dim& dim : dims) named.push_back((*this)(dim));
+  return named;
+}
+
+ir::Dims dense_strides(const ir::Dims& dims) {
+  ir::Dims strides(dims.size(), ir::Dim(1));
+  for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
+  return strides;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,36 @@
+// Follows aliases and views to the memory that they are read from.
+#include "backends/codegen/access/storage.h"
+
+#include "core/ops/op.h"
+
+namespace kiln::codegen {
+
+using ir::Node;
+using ir::Value;
+
+bool is_alias(const Node& node) { return def(node).alias; }
+
+Value storage_of(const Value& value, const Storage& storage) {
+  Value holder = value;
+  for (;;) {
+    const auto other = storage.instead.find(holder.node.get());
+    const bool alias = is_alias(*holder.node) && storage.dense.count(holder) == 0;
+    if (other == storage.instead.end() && !alias) return holder;
+    const Value next = alias ? holder.node->operands[0] : other->second;
+    holder = next;
+  }
+}
+
+bool is_leaf(const Node& node) {
+  return node.op == ir::Op::Constant || def(node).lowering == ir::Lowering::Argument;
+}
+
+View trace(const Value& value, IndexMap map, const SizeNames& names, const Storage& storage) {
+  View view = trace(value, std::move(map), names,
+                    [&](const Value& at) { return storage.dense.count(at) != 0; });
+  const auto other = storage.instead.find(view.source.node.get());
+  if (other != storage.instead.end()) view.source = other->second;
+  return view;
+}
+
+}  // namespace kiln::codegen

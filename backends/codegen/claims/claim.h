@@ -1,0 +1,51 @@
+// What a target's library takes instead of a kernel. Claims are a list, asked in order: the first
+// that does not refuse has the node, and every refusal has a reason, which dumps show.
+#pragma once
+
+#include "backends/codegen/claims/product.h"
+
+#include <span>
+#include <string_view>
+
+namespace kiln::codegen {
+
+struct Claim {
+  std::string_view name;  // of the kind of library call
+  ir::Op op;              // the nodes that it is asked about
+  /// Why the library does not take this node; empty when it does. `library` may be null.
+  std::optional<std::string> (*refusal)(const ir::Node& node, const SizeNames& names,
+                                        const ProductLibrary* library);
+  std::string_view sentence;
+};
+
+/// In the order in which they are asked.
+std::span<const Claim> claims();
+
+/// Matrix products, with batches and transposes.
+std::optional<std::string> claim_product(const ir::Node& node, const SizeNames& names,
+                                         const ProductLibrary* library);
+
+/// Convolutions of any role.
+std::optional<std::string> claim_convolution(const ir::Node& node, const SizeNames& names,
+                                             const ProductLibrary* library);
+
+struct Refusal {
+  const Claim* claim = nullptr;
+  std::string reason;
+};
+
+/// What became of one node that some claim is about.
+struct ClaimDecision {
+  const ir::Node* node = nullptr;
+  const Claim* taken_by = nullptr;    // null: it is part of a kernel
+  std::vector<Refusal> refusals;      // of the claims before
+  std::vector<std::string> absorbed;  // what else the library's call does
+  std::vector<std::string> left;      // what follows and is left to a kernel, with the reason
+  std::vector<std::string> copies;    // of a node that is taken: why an operand is first copied
+  int kernel = -1;                    // in Program::kernels, of a node that is not taken
+};
+
+/// Asks the claims.
+ClaimDecision decide(const ir::Node& node, const SizeNames& names, const ProductLibrary* library);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,388 @@
+// Fusion: nodes in topological order, each joining the unit of one of its producers when it runs
+// over the same points, else a unit that reads the same tensors, else starting a new one. The units
+// so far are a Fusion (fusion.h); the rules of joining are in joining.h.
+#include "backends/codegen/fusion/fuse.h"
+
+#include "backends/codegen/fusion/column_sums.h"
+#include "backends/codegen/fusion/joining.h"
+#include "backends/codegen/fusion/place_parts.h"
+#include "backends/codegen/fusion/recompute.h"
+#include "core/ir/traverse.h"
+#include "core/ops/build.h"
+#include "core/ops/table.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+using ir::Node;
+using ir::Op;
+using ir::Value;
+
+constexpr int kMaxFreeDepth = 16;
+
+class Fuser {
+ public:
+  Fuser(const SizeNames& names, const FuseOptions& options)
+      : names_(names), options_(options), fusion_(names) {}
+
+  Units run(const std::vector<Value>& results) {
+    const std::vector<const Node*> order = ir::topological_order(results);
+    for (const Node* node : order) {
+      if (const int depth = free_depth(*node); depth != 0) {
+        free_depth_[node] = depth;
+        fusion_.out.free.insert(node);
+      }
+    }
+    recomputed_ = recomputed_nodes(order, results, names_, options_);
+    fusion_.out.free.insert(recomputed_.begin(), recomputed_.end());
+    for (const Value& result : results) request(result);
+    for (const Node* node : order) request_operands(*node);
+    find_waiting(order);
+    for (const Node* node : order) {
+      if (waiting_.count(node) == 0) place(*node);
+    }
+    for (const Value& result : results) fusion_.store(result);
+    return fusion_.sorted();
+  }
+
+ private:
+  // ---- what must lie in memory ----
+
+  /// Steps to compute a node from indices, sizes and constants alone; 0 when it needs more, or
+  /// so many that it is better computed once.
+  int free_depth(const Node& node) const {
+    if (node.op == Op::Iota || node.op == Op::DimSize) return 1;
+    const bool plain = def(node).lowering == ir::Lowering::Elementwise || is_view(node, names_);
+    if (!plain || node.operands.empty()) return 0;
+    int deepest = 1;
+    for (const Value& operand : node.operands) {
+      if (operand.node->op == Op::Constant && operand.rank() == 0) continue;
+      const auto found = free_depth_.find(operand.node.get());
+      if (found == free_depth_.end()) return 0;
+      deepest = std::max(deepest, found->second);
+    }
+    return deepest < kMaxFreeDepth ? deepest + 1 : 0;
+  }
+
+  /// Whether the node is a view or free: computed where it is used, unless it is dense.
+  bool is_elsewhere(const Node& node) const {
+    return is_view(node, names_) || fusion_.out.free.count(&node) != 0;
+  }
+
+  /// `value` is wanted dense and row-major in memory.
+  void request(Value value) {
+    while (is_alias(*value.node)) {
+      const Value operand = value.node->operands[0];
+      value = operand;
+    }
+    if (is_elsewhere(*value.node)) fusion_.out.dense.insert(value);
+  }
+
+  void request_operands(const Node& node) {
+    const ir::Lowering lowering = def(node).lowering;
+    const bool moves = node.op == Op::Reshape && !is_view(node, names_);
+    const bool whole = lowering == ir::Lowering::Control || node.op == Op::HostCall || moves;
+    const bool library = node.op == Op::Dot || node.op == Op::Conv;
+    const bool product = library && options_.claims(node);
+    for (std::size_t i = 0; i < node.operands.size(); ++i) {
+      const bool gathered = node.op == Op::Gather && i == 0;
+      if (whole || gathered || (product && !options_.takes_view(node, i))) {
+        request(node.operands[i]);
+      }
+    }
+  }
+
+  // ---- nodes that wait for their consumer ----
+
+  bool runs_at_points(const Node& node) const {
+    return def(node).lowering == ir::Lowering::Elementwise && !is_leaf(node) &&
+           !is_alias(node) && !is_elsewhere(node);
+  }
+
+  bool reads_leaves_alone(const Node& node) const {
+    return std::all_of(node.operands.begin(), node.operands.end(), [&](const Value& operand) {
+      const View view = trace(operand, identity_map(names_(operand.dims())), names_, fusion_.out);
+      return is_leaf(*view.source.node);
+    });
+  }
+
+  /// What reads arguments and constants alone could be anywhere; placed at once, it would join a
+  /// kernel that merely reads the same constant, and tie that one to its consumer's.
+  void find_waiting(const std::vector<const Node*>& order) {
+    std::unordered_map<const Node*, int> uses;
+    for (const Node* node : order) {
+      for (const Value& operand : node->operands) ++uses[operand.node.get()];
+    }
+    for (const Node* node : order) {
+      if (!runs_at_points(*node)) continue;
+      for (const Value& operand : node->operands) {
+        const Node& maker = *operand.node;
+        const bool only_here = uses[&maker] == 1 && runs_at_points(maker) &&
+                               fusion_.out.dense.count(operand) == 0;
+        if (only_here && reads_leaves_alone(maker) && !reads_leaves_alone(*node)) {
+          waiting_.insert(&maker);
+        }
+      }
+    }
+  }
+
+  /// The makers of the node's other operands are where it will want to be.
+  void place_those_waiting(const std::vector<View>& views) {
+    std::vector<int> makers;
+    for (const View& view : views) {
+      const int maker = fusion_.unit_of(view.source);
+      if (maker >= 0) makers.push_back(maker);
+    }
+    std::sort(makers.begin(), makers.end(), std::greater<>());
+    for (const View& view : views) {
+      const Node* node = view.source.node.get();
+      if (waiting_.erase(node) != 0) place_points(*node, makers);
+    }
+  }
+
+  // ---- units that are no kernels ----
+
+  /// All operands lie in memory.
+  void place_whole(const Node& node, UnitKind kind) {
+    const int index = fusion_.add_unit(kind, &node);
+    for (const Value& operand : node.operands) {
+      const View view = trace(operand, identity_map(names_(operand.dims())), names_, fusion_.out);
+      const Value source = kind == UnitKind::Product ? view.source : operand;
+      fusion_.store(source);
+      fusion_.add_before(index, fusion_.unit_of(source));
+    }
+    fusion_.set_unit(node, index);
+    for (std::uint32_t i = 0; i < node.types.size(); ++i) {
+      fusion_.out.stored.insert(node.result(i));
+    }
+  }
+
+  void place_loop(const Node& node) { place_whole(node, UnitKind::Loop); }
+  void place_branch(const Node& node) { place_whole(node, UnitKind::Branch); }
+  void place_host_call(const Node& node) { place_whole(node, UnitKind::HostCall); }
+
+  // ---- kernels ----
+
+  /// Units that a node with these points may join, the best first: makers of its operands, the
+  /// last unit of scalars, readers of its operands.
+  std::vector<int> candidates(const Points& points, const std::vector<View>& views) const {
+    std::vector<int> list;
+    for (const View& view : views) {
+      const int maker = fusion_.unit_of(view.source);
+      if (maker >= 0) list.push_back(maker);
+    }
+    std::sort(list.begin(), list.end(), std::greater<>());
+    if (points.domain.empty() && scalars_ >= 0) list.push_back(scalars_);
+    for (const View& view : views) {
+      const std::vector<int>& readers = fusion_.readers_of(view.source);
+      list.insert(list.end(), readers.rbegin(), readers.rend());
+    }
+    return list;
+  }
+
+  struct Place {
+    int unit;
+    Role role;
+  };
+
+  /// With `in_parts` only units that reduce already count.
+  std::optional<Place> find_place(const Points& points, const std::vector<View>& views,
+                                  bool in_parts, std::vector<int> preferred) const {
+    const std::vector<int> others = candidates(points, views);
+    preferred.insert(preferred.end(), others.begin(), others.end());
+    for (int candidate : preferred) {
+      if (in_parts && !fusion_.unit(candidate).split) continue;
+      const auto role = role_in(fusion_, candidate, points, views);
+      if (role) return Place{candidate, *role};
+    }
+    return std::nullopt;
+  }
+
+  Place new_place(const Points& points) {
+    const int made = fusion_.add_unit(UnitKind::Kernel);
+    fusion_.unit(made).domain = points.domain;
+    fusion_.unit(made).reduced = points.reduced;
+    if (points.domain.empty()) scalars_ = made;
+    return {made, points.role};
+  }
+
+  void merge_makers(const Place& place, const Points& points, const std::vector<View>& views) {
+    for (const View& view : views) {
+      const int maker = fusion_.unit_of(view.source);
+      if (!can_merge(fusion_, place.unit, maker, points, place.role, views)) continue;
+      fusion_.merge(place.unit, maker);
+      if (scalars_ == maker) scalars_ = place.unit;
+    }
+  }
+
+  /// Where the reads of a node lead. A value that is computed where it is used is not read itself:
+  /// what it is computed from is.
+  std::vector<View> follow(std::vector<Read>& reads) const {
+    std::vector<View> views;
+    for (std::size_t i = 0; i < reads.size(); ++i) {
+      const Read read = reads[i];
+      views.push_back(read.memory ? View{read.value, read.map}
+                                  : trace(read.value, read.map, names_, fusion_.out));
+      const View from = views.back();
+      const bool is_inlined = fusion_.out.free.count(from.source.node.get()) != 0 &&
+                              fusion_.out.dense.count(from.source) == 0;
+      if (!is_inlined) continue;
+      for (const Value& operand : from.source.node->operands) {
+        if (operand.node->op == Op::Constant && operand.rank() == 0) continue;  // in the code
+        reads.push_back({operand, operand.rank() == 0 ? IndexMap{} : from.map});
+      }
+    }
+    return views;
+  }
+
+  void place_points(const Node& node) { place_points(node, {}); }
+
+  void place_points(const Node& node, const std::vector<int>& preferred) {
+    const bool is_dense = fusion_.out.dense.count(node.result()) != 0;
+    Points points = points_of(node, names_, is_dense);
+    const std::vector<View> views = follow(points.reads);
+    place_those_waiting(views);
+    const bool in_parts = options_.sums_in_parts && worth_parts(node, names_);
+    const std::optional<Place> found = find_place(points, views, in_parts, preferred);
+    if (!found && sum_columns(node, points, views)) return;
+    if (!found && in_parts) return reduce_in_parts(node);
+    const Place place = found ? *found : new_place(points);
+    merge_makers(place, points, views);
+    const int level = level_of(fusion_, place.unit, views);
+    Unit& unit = fusion_.unit(place.unit);
+    if (points.role == Role::Reduce || points.role == Role::Running) {
+      unit.split = true;
+      unit.reduced = points.reduced;
+      unit.closed = points.role == Role::Running;
+    }
+    fusion_.add_member(place.unit, node, place.role, level);
+    for (const View& view : views) fusion_.note_read(place.unit, view.source);
+    if (is_dense) fusion_.out.stored.insert(node.result());
+  }
+
+  /// A sum over the very axes that a unit does not reduce, of what that unit makes or reads at
+  /// every point: it adds up blocks of rows on its way, and a kernel of its own adds those.
+  bool sum_columns(const Node& node, const Points& points, const std::vector<View>& views) {
+    if (!options_.sums_in_parts || node.op != Op::Sum || points.role != Role::Reduce) return false;
+    if (points.reads.size() > 1) return false;  // of what is made again (recompute.h)
+    const Read& read = points.reads[0];
+    for (const int index : candidates(points, views)) {
+      const std::int64_t block = block_for(fusion_.unit(index), points);
+      if (block == 0) continue;
+      if (!is_readable(fusion_, index, points, Role::Full, read, views[0])) continue;
+      const ColumnSum made = column_sum(node, fusion_.unit(index), block, names_);
+      const Value zero = ir::scalar_constant(node.types[0].dtype, 0);
+      Units& out = fusion_.out;
+      out.made.insert(out.made.end(), {made.blocks, made.total, zero});
+      const int ground = fill(fusion_, zero, made.blocks);
+      fusion_.unit(index).block = block;
+      fusion_.unit(index).placements.push_back(
+          {read.value, read.map, made.blocks, made.to, {}, {}, 0, true, true});
+      fusion_.note_read(index, views[0].source);
+      fusion_.add_before(index, ground);
+      join_parts(fusion_, *made.blocks.node, {ground, index});
+      out.instead.emplace(&node, made.total);
+      place(*made.total.node);
+      if (out.dense.count(node.result())) fusion_.store(node.result());
+      return true;
+    }
+    return false;
+  }
+
+  /// A reduction to few numbers, in two steps: the first over many independent rows.
+  void reduce_in_parts(const Node& node) {
+    const ir::OriginScope origin(node.origin, /*replace=*/true);
+    const ir::Ints& axes = node.as<ir::AxesAttrs>().axes;
+    const Value parts =
+        ir::reduce(node.op, node.operands[0], ir::Ints(axes.begin() + 1, axes.end()));
+    const Value total = ir::reduce(node.op, parts, {0});
+    Units& out = fusion_.out;
+    out.made.insert(out.made.end(), {parts, total});
+    out.instead.emplace(&node, total);
+    place(*parts.node);
+    place(*total.node);
+    if (out.dense.count(node.result())) fusion_.store(node.result());
+  }
+
+  // ---- dispatch ----
+
+  void place_dot(const Node& node) {
+    if (options_.claims(node)) return place_whole(node, UnitKind::Product);
+    place_points(node);
+  }
+
+  template <void (*kPlace)(Fusion&, const Node&)>
+  void place_in_parts(const Node& node) {
+    kPlace(fusion_, node);
+  }
+
+  struct Row {
+    Op op;
+    void (Fuser::*place)(const Node&);
+  };
+
+  /// What runs at points by its lowering class, or is a map of indices (view.cpp); composites are
+  /// expanded before.
+  static constexpr bool needs_no_row(const ir::OpDef& d) {
+    switch (d.lowering) {
+      case ir::Lowering::Argument:
+      case ir::Lowering::Leaf:
+      case ir::Lowering::Elementwise:
+      case ir::Lowering::Reduce:
+      case ir::Lowering::Running:
+      case ir::Lowering::Composite: return true;
+      case ir::Lowering::Movement: return d.arity == 1;
+      case ir::Lowering::Structural: return d.alias;
+      case ir::Lowering::Indexed:
+      case ir::Lowering::Contraction:
+      case ir::Lowering::Control: return false;
+    }
+    return false;
+  }
+
+  void place(const Node& node) {
+    static constexpr Row kRows[] = {
+        {Op::Scan, &Fuser::place_loop},
+        {Op::Cond, &Fuser::place_branch},
+        {Op::HostCall, &Fuser::place_host_call},
+        {Op::Dot, &Fuser::place_dot},
+        {Op::Conv, &Fuser::place_dot},
+        {Op::Concat, &Fuser::place_in_parts<place_concat>},
+        {Op::Pad, &Fuser::place_in_parts<place_pad>},
+        {Op::ScatterAdd, &Fuser::place_in_parts<place_scatter_add>},
+        {Op::Fold, &Fuser::place_in_parts<place_fold>},
+        {Op::Gather, &Fuser::place_points},
+    };
+    static_assert(ir::every_op([](const ir::OpDef& d) {
+                    return needs_no_row(d) ||
+                           std::any_of(std::begin(kRows), std::end(kRows),
+                                       [&](const Row& row) { return row.op == d.op; });
+                  }),
+                  "fuse.cpp places an op neither by its lowering class nor by a row");
+    const bool there = fusion_.is_placed(node) || fusion_.out.instead.count(&node) != 0;
+    if (is_leaf(node) || there) return;  // reduce_in_parts may have come first
+    for (const Row& row : kRows) {
+      if (row.op == node.op) return (this->*row.place)(node);
+    }
+    const bool is_dense = fusion_.out.dense.count(node.result()) != 0;
+    if (is_dense || !(is_elsewhere(node) || is_alias(node))) place_points(node);
+  }
+
+  const SizeNames& names_;
+  const FuseOptions& options_;
+  Fusion fusion_;
+  std::unordered_map<const Node*, int> free_depth_;
+  std::unordered_set<const Node*> recomputed_, waiting_;
+  int scalars_ = -1;  // the last kernel without axes
+};
+
+}  // namespace
+
+Units fuse(const std::vector<Value>& results, const SizeNames& names,
+           const FuseOptions& options) {
+  return Fuser(names, options).run(results);
+}
+
+}  // namespace kiln::codegen

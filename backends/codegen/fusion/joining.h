@@ -1,0 +1,26 @@
+// Who may join whom: the rules of fusion, as questions about the units there are. A node joins a
+// kernel when it runs over the same points and reads what the kernel makes where it is made.
+#pragma once
+
+#include "backends/codegen/access/points.h"
+#include "backends/codegen/fusion/fusion.h"
+
+namespace kiln::codegen {
+
+/// How a node with these points would run in that unit; nothing when it may not join.
+std::optional<Role> role_in(const Fusion& fusion, int index, const Points& points,
+                            const std::vector<View>& views);
+
+/// Whether the unit can read that operand of a node that runs with `role`.
+bool is_readable(const Fusion& fusion, int index, const Points& points, Role role,
+                 const Read& read, const View& view);
+
+/// Whether two kernels over the same points have nothing to do with each other yet, and a node
+/// that reads both does so where their values are made.
+bool can_merge(const Fusion& fusion, int into, int from, const Points& points, Role role,
+               const std::vector<View>& views);
+
+/// How many reductions of that unit come before a node that reads these.
+int level_of(const Fusion& fusion, int index, const std::vector<View>& views);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,97 @@
+// The list, and the three passes: each a change of single nodes.
+#include "backends/codegen/graph/passes.h"
+
+#include "backends/codegen/claims/claim.h"
+#include "core/ops/build.h"
+#include "core/ops/rewrite_graph.h"
+
+#include <variant>
+
+namespace kiln::codegen {
+namespace {
+
+using ir::NodeRef;
+using ir::Value;
+
+// GraphPass::keeps_bits.
+constexpr bool kKeepsBits = true, kReorders = false;
+
+constexpr GraphPass kPasses[] = {
+    {"expand_composites", expand_composites, kReorders,
+     "replaces what has an expansion by it: softmax and the like"},
+    {"sink_permutes", sink_permutes, kReorders,
+     "moves permutations around convolutions together, so that they cancel"},
+    {"share_relu_masks", share_relu_masks, kKeepsBits,
+     "asks relu's result, not the product that it was taken of, for the gradient's mask"},
+    {"widen_accumulators", widen_accumulators, kReorders,
+     "sums float16 and bfloat16 in float32, rounding once"},
+    {"split_reductions", split_reductions, kReorders,
+     "reduces to one number in two steps, the first over many independent rows"},
+};
+
+/// Changes every node, in bodies too.
+template <class Change>
+std::vector<Value> everywhere(const std::vector<Value>& results, const Change& change,
+                              const ProductLibrary* library,
+                              decltype(GraphPass::run) pass) {
+  const auto of_body = [&](const std::vector<Value>& body) { return pass(body, library); };
+  return ir::rewrite_nodes(results, [&](const NodeRef& node) -> std::vector<Value> {
+    return change(ir::change_lambdas(node, of_body));
+  });
+}
+
+bool is_taken(const ir::Node& node, const ProductLibrary* library) {
+  const SizeNames names;
+  for (const Claim& claim : claims()) {
+    if (claim.op == node.op && !claim.refusal(node, names, library)) return true;
+  }
+  return false;
+}
+
+Value in_float32(const Value& x) { return is_float(x.dtype()) ? cast(x, DType::Float32) : x; }
+
+}  // namespace
+
+std::span<const GraphPass> graph_passes() { return kPasses; }
+
+std::vector<Value> expand_composites(const std::vector<Value>& results,
+                                     const ProductLibrary* library) {
+  const auto change = [&](const NodeRef& node) -> std::vector<Value> {
+    const ir::OpDef& d = def(*node);
+    const bool expands = d.expand && !is_taken(*node, library);
+    return expands ? d.expand(*node, node->operands) : ir::results_of(node);
+  };
+  return everywhere(results, change, library, expand_composites);
+}
+
+std::vector<Value> widen_accumulators(const std::vector<Value>& results,
+                                      const ProductLibrary* library) {
+  const auto change = [](const NodeRef& node) -> std::vector<Value> {
+    if (def(*node).combiner == ir::Combiner::None) return ir::results_of(node);
+    const DType dtype = node->operands.back().dtype();
+    if (dtype != DType::Float16 && dtype != DType::BFloat16) return ir::results_of(node);
+    std::vector<Value> operands;
+    for (const Value& operand : node->operands) operands.push_back(in_float32(operand));
+    const Value wide = ir::make(node->op, node->attrs, operands);
+    return {cast(wide, node->types[0].dtype)};
+  };
+  return everywhere(results, change, library, widen_accumulators);
+}
+
+std::vector<Value> split_reductions(const std::vector<Value>& results,
+                                    const ProductLibrary* library) {
+  const auto change = [](const NodeRef& node) -> std::vector<Value> {
+    const bool reduces = def(*node).lowering == ir::Lowering::Reduce &&
+                         std::holds_alternative<ir::AxesAttrs>(node->attrs);
+    if (!reduces || node->operands[0].rank() < 2 || node->types[0].rank() != 0) {
+      return ir::results_of(node);
+    }
+    const ir::Ints& axes = node->as<ir::AxesAttrs>().axes;
+    const Value rows =
+        ir::reduce(node->op, node->operands[0], ir::Ints(axes.begin() + 1, axes.end()));
+    return {ir::reduce(node->op, rows, {0})};
+  };
+  return everywhere(results, change, library, split_reductions);
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,75 @@
+// The gradient of relu asks where what relu was taken of is not positive. Where that is the result
+// of a product, it asks relu's own result instead, which is there anyway: then the product takes
+// bias and relu on its way (absorb.h), and nobody needs what was between.
+#include "backends/codegen/graph/passes.h"
+
+#include "core/ops/build.h"
+#include "core/ops/rewrite_graph.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+using ir::Node;
+using ir::NodeRef;
+using ir::Op;
+using ir::Value;
+
+bool is_zero(const Value& value) {
+  const Node& node = *value.node;
+  if (node.op == Op::Broadcast) return is_zero(node.operands[0]);
+  if (node.op != Op::Constant || value.rank() != 0) return false;
+  const auto& bytes = *node.as<ir::ConstantAttrs>().data.bytes;
+  return std::all_of(bytes.begin(), bytes.end(),
+                     [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+bool is_product(const Node& node) { return node.op == Op::Dot || node.op == Op::Conv; }
+
+bool is_product_with_bias(const Value& value) {
+  const Node& node = *value.node;
+  if (node.op != Op::Add) return is_product(node);
+  return is_product(*node.operands[0].node) || is_product(*node.operands[1].node);
+}
+
+/// select(x <= 0, 0, x): the condition.
+const Node* condition_of_relu(const Node& node) {
+  if (node.op != Op::Select || !is_zero(node.operands[1])) return nullptr;
+  const Node& condition = *node.operands[0].node;
+  const Value& x = node.operands[2];
+  const bool fits = condition.op == Op::LessEqual && condition.operands[0] == x &&
+                    is_zero(condition.operands[1]) && is_product_with_bias(x);
+  return fits ? &condition : nullptr;
+}
+
+}  // namespace
+
+std::vector<Value> share_relu_masks(const std::vector<Value>& results,
+                                    const ProductLibrary* library) {
+  std::unordered_map<const Node*, Value> masks;  // by conditions on products
+  const auto of_body = [&](const std::vector<Value>& body) {
+    return share_relu_masks(body, library);
+  };
+  return ir::rewrite_nodes(results, [&](const NodeRef& given) -> std::vector<Value> {
+    const NodeRef node = ir::change_lambdas(given, of_body);
+    if (const Node* condition = condition_of_relu(*node)) {
+      const Value relu = node->result();
+      masks.try_emplace(condition,
+                        ir::binary(Op::LessEqual, relu, condition->operands[1]));
+      return {relu};
+    }
+    std::vector<Value> operands = node->operands;
+    bool changed = false;
+    for (Value& operand : operands) {
+      const auto found = masks.find(operand.node.get());
+      if (found == masks.end()) continue;
+      operand = found->second;
+      changed = true;
+    }
+    if (!changed) return ir::results_of(node);
+    return ir::results_of(ir::make(node->op, node->attrs, operands).node);
+  });
+}
+
+}  // namespace kiln::codegen

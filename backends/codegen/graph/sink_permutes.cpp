@@ -1,0 +1,134 @@
+// Data formats: a program with its channels first permutes before and behind each convolution. Such
+// permutations move behind the elementwise work between two of them, where they meet and cancel,
+// and behind reductions, which then go through memory as it lies.
+#include "backends/codegen/graph/passes.h"
+
+#include "core/ir/traverse.h"
+#include "core/ops/build.h"
+#include "core/ops/rewrite_graph.h"
+
+#include <algorithm>
+#include <numeric>
+#include <variant>
+
+namespace kiln::codegen {
+namespace {
+
+using ir::Dims;
+using ir::Ints;
+using ir::Node;
+using ir::NodeRef;
+using ir::Op;
+using ir::Value;
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+Ints inverse(const Ints& axes) {
+  Ints result(axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    result[at(axes[i])] = static_cast<std::int64_t>(i);
+  }
+  return result;
+}
+
+const Ints* permutation(const Value& value) {
+  return value.node->op == Op::Permute ? &value.node->as<ir::AxesAttrs>().axes : nullptr;
+}
+
+bool is_broadcast(const Value& value) { return value.node->op == Op::Broadcast; }
+
+/// permute(value, axes) as one broadcast.
+Value permuted_broadcast(const Value& value, const Ints& axes) {
+  const Node& node = *value.node;
+  const Ints& placed = node.as<ir::BroadcastAttrs>().axes;
+  const Ints to = inverse(axes);
+  Ints order(placed.size()), targets;
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](std::int64_t a, std::int64_t b) {
+              return to[at(placed[at(a)])] < to[at(placed[at(b)])];
+            });
+  for (const std::int64_t axis : order) targets.push_back(to[at(placed[at(axis)])]);
+  Dims dims;
+  for (const std::int64_t axis : axes) dims.push_back(value.dims()[at(axis)]);
+  return ir::broadcast(ir::permute(node.operands[0], order), dims, targets);
+}
+
+/// The permutation that all operands share but for broadcasts and masks, as dropout draws them:
+/// these are small, and read across. Null when they do not.
+const Ints* shared_permutation(const Node& node) {
+  const bool plain = def(node).lowering == ir::Lowering::Elementwise || def(node).alias;
+  if (!plain || node.op == Op::Reshape) return nullptr;
+  const Ints* shared = nullptr;
+  for (const Value& operand : node.operands) {
+    if (is_broadcast(operand)) continue;
+    const Ints* own = permutation(operand);
+    if (!own && operand.dtype() == DType::Bool) continue;
+    if (!own || (shared && *shared != *own)) return nullptr;
+    shared = own;
+  }
+  return shared;
+}
+
+/// A reduction of a permutation as a permutation of a reduction.
+Value reduced_first(const Node& node, const Ints& permuted) {
+  const Ints& axes = node.as<ir::AxesAttrs>().axes;
+  Ints reduced, kept;  // axes of what was permuted, in the order of the operand's
+  for (std::size_t i = 0; i < permuted.size(); ++i) {
+    const bool is_reduced =
+        std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) != axes.end();
+    (is_reduced ? reduced : kept).push_back(permuted[i]);
+  }
+  std::sort(reduced.begin(), reduced.end());
+  Ints sorted = kept, order;
+  std::sort(sorted.begin(), sorted.end());
+  for (const std::int64_t axis : kept) {
+    order.push_back(std::find(sorted.begin(), sorted.end(), axis) - sorted.begin());
+  }
+  return ir::permute(ir::reduce(node.op, node.operands[0].node->operands[0], reduced), order);
+}
+
+std::vector<Value> sunk(const NodeRef& node) {
+  if (node->op == Op::Permute) {
+    const Value& operand = node->operands[0];
+    const Ints* first = permutation(operand);
+    if (!first) return ir::results_of(node);
+    Ints axes;
+    for (const std::int64_t axis : node->as<ir::AxesAttrs>().axes) {
+      axes.push_back((*first)[at(axis)]);
+    }
+    return {ir::permute(operand.node->operands[0], axes)};
+  }
+  if (def(*node).lowering == ir::Lowering::Reduce &&
+      std::holds_alternative<ir::AxesAttrs>(node->attrs)) {
+    const Ints* axes = permutation(node->operands[0]);
+    return axes ? std::vector<Value>{reduced_first(*node, *axes)} : ir::results_of(node);
+  }
+  const Ints* shared = shared_permutation(*node);
+  if (!shared) return ir::results_of(node);
+  const Ints back = inverse(*shared);
+  std::vector<Value> operands;
+  for (const Value& operand : node->operands) {
+    operands.push_back(is_broadcast(operand)  ? permuted_broadcast(operand, back)
+                       : permutation(operand) ? operand.node->operands[0]
+                                              : ir::permute(operand, back));
+  }
+  return {ir::permute(ir::make(node->op, node->attrs, operands), *shared)};
+}
+
+}  // namespace
+
+std::vector<Value> sink_permutes(const std::vector<Value>& results, const ProductLibrary* library) {
+  const std::vector<const Node*> nodes = ir::topological_order(results);
+  // Elsewhere a permutation is a view that costs nothing.
+  const bool convolves = std::any_of(nodes.begin(), nodes.end(), [](const Node* node) {
+    return node->op == Op::Conv;
+  });
+  const auto of_body = [&](const std::vector<Value>& body) { return sink_permutes(body, library); };
+  return ir::rewrite_nodes(results, [&](const NodeRef& node) -> std::vector<Value> {
+    const NodeRef inner = ir::change_lambdas(node, of_body);
+    return convolves ? sunk(inner) : ir::results_of(inner);
+  });
+}
+
+}  // namespace kiln::codegen

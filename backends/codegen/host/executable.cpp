@@ -1,0 +1,332 @@
+// Module bytes to an executable, and one call of it.
+#include "backends/codegen/host/executable.h"
+
+#include "backends/codegen/graph/check_sizes.h"
+#include "backends/codegen/graph/passes.h"
+#include "backends/codegen/host/sized_plans.h"
+#include "backends/codegen/plan/build_program.h"
+#include "backends/codegen/plan/in_place.h"
+#include "backends/codegen/plan/verify_plan.h"
+#include "core/module/read.h"
+#include "core/ops/make.h"
+#include "core/ops/op.h"
+#include "core/types/float_state.h"
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace kiln::codegen {
+namespace {
+
+std::byte* place_of(const sdk::Buffer& buffer) {
+  const void* data = buffer.bytes() == 0 ? nullptr : buffer.host_data();
+  return data ? static_cast<std::byte*>(const_cast<void*>(data)) : nowhere();
+}
+
+class CompiledFrame;
+
+class CompiledExecutable final : public sdk::Executable {
+ public:
+  CompiledExecutable(module::Module module, Target& target, const sdk::Host& host,
+                     std::string_view label)
+      : module_(std::move(module)),
+        target_(target),
+        host_(host),
+        dumps_(host_, std::string(label)) {
+    const ir::Graph& graph = module_.graph;
+    inputs = graph.inputs.size();
+    states = module_.state.size();
+    outputs = graph.outputs.size();
+    updates = graph.updates.size();
+    std::unordered_map<ir::Value, std::size_t, ir::ValueHash> state_of;
+    for (std::size_t i = 0; i < states; ++i) state_of.emplace(module_.state[i].variable, i);
+    for (const ir::Update& update : graph.updates) {
+      updated_.push_back(state_of.at(update.variable));
+    }
+    const std::vector<ir::Value> written = graph.roots();
+    require_countable(written);
+    guards_ = ir::collect_guards(written);
+    names_ = SizeNames(guards_);
+    roots_ = written;
+    times_.lap("names of sizes");
+    for (const GraphPass& pass : graph_passes()) {
+      roots_ = pass.run(roots_, target.products());
+      times_.lap(pass.name);
+    }
+    std::vector<ir::Value> arguments = graph.inputs;
+    for (const module::StateEntry& entry : module_.state) arguments.push_back(entry.variable);
+    kept_.assign(inputs, false);
+    kept_.resize(inputs + states, true);
+    for (const std::size_t state : updated_) kept_[inputs + state] = false;
+    program_ = build_program(arguments, roots_, names_, target.products());
+    times_.lap("fusing, kernels and plan");
+    updates_in_place = find_in_place(program_, over_states());
+    times_.lap("updates in place");
+    dumps_.program(program_);
+    for (const BuiltKernel& built : program_.kernels) verify(built.kernel);
+    verify(program_.plan, program_.kernels);
+    functions_ = target.compile(program_.kernels, keep_alive_, dumps_, times_);
+    dumps_.compile_times(times_);
+    if (dumps_.wanted("timings")) call_times_.want();
+    plans_ = std::make_unique<SizedPlans>(
+        SizedParts{graph.inputs, roots_, guards_, program_, functions_, kept_, target.products(),
+                   dumps_});
+  }
+
+  std::unique_ptr<sdk::Event> execute(const sdk::Call& call) const override {
+    InputSizes sizes;
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      check_input(i, call.inputs[i]->dtype(), call.inputs[i]->dims().size());
+      sizes.push_back(call.inputs[i]->dims());
+    }
+    const std::shared_ptr<SizedPlan> plan = plans_->of(sizes);
+    FrameLease frame(*plan);
+    Tape& tape = (*frame).top;
+    const auto argument = [&](std::size_t i, const sdk::Buffer& buffer, std::uint64_t version) {
+      const int slot = program_.plan.arguments[i];
+      if (slot < 0) return;
+      tape.place(slot, place_of(buffer));
+      tape.versions[static_cast<std::size_t>(slot)] = version;
+    };
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) argument(i, *call.inputs[i], 0);
+    for (std::size_t i = 0; i < call.states.size(); ++i) {
+      check_state(i, *call.states[i].buffer);
+      argument(call.inputs.size() + i, *call.states[i].buffer, call.states[i].version);
+    }
+    // What is made here reaches the host only when all has succeeded.
+    std::vector<std::unique_ptr<sdk::HostBuffer>> made(call.outputs.size() + call.updates.size());
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      const sdk::Result& result = result_of(call, i);
+      tape.place(result_slot(i), destination(*plan, result, i, made[i]));
+    }
+    run(*frame, context_of(call.seed, call.call_counter, call.host_call_context));
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      if (made[i]) result_of(call, i).made = std::move(made[i]);
+    }
+    return nullptr;
+  }
+
+  std::unique_ptr<sdk::Frame> make_frame(const sdk::FrameIo& io) const override;
+
+  /// Texts of machine code are large, and are not kept for the few who ask: the kernels alone are
+  /// compiled once more. Everything else is here still.
+  void dump() const override {
+    dumps_.program(program_);
+    if (target_.wants_code_dumped(dumps_)) {
+      std::shared_ptr<const void> unused;
+      CompileTimes again;
+      target_.compile(program_.kernels, unused, dumps_, again);
+    }
+    dumps_.compile_times(times_);
+    for (const auto& sized : plans_->all()) {
+      dumps_.binding(program_, *sized->plan, sized->number);
+    }
+    dumps_.call_times(call_times_, program_);
+    if (dumps_.wanted("timings")) call_times_.want();
+  }
+
+  sdk::ExecutableStats stats() const override {
+    sdk::ExecutableStats stats = plans_->stats();
+    stats.code_generations = 1;
+    return stats;
+  }
+
+ private:
+  friend class CompiledFrame;
+
+  /// Each update and the state it gives a new value.
+  std::vector<ResultOverArgument> over_states() const {
+    std::vector<ResultOverArgument> pairs;
+    for (std::size_t i = 0; i < updated_.size(); ++i) {
+      pairs.push_back({static_cast<int>(outputs + i), static_cast<int>(inputs + updated_[i])});
+    }
+    return pairs;
+  }
+
+  void run(codegen::Frame& frame, RunContext context) const {
+    if (!call_times_.wanted()) return run_plan(frame, context);
+    const UsualFloatState usual;  // for times, that is; kernels have their own
+    context.timed = true;
+    const Clock::time_point start = Clock::now();
+    run_plan(frame, context);
+    call_times_.take(frame.top, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+
+  int result_slot(std::size_t i) const { return program_.plan.results[i]; }
+
+  RunContext context_of(std::uint64_t seed, std::uint64_t call_counter,
+                        void* host_call_context) const {
+    RunContext context;
+    context.program = &program_;
+    context.module = &module_;
+    context.host = &host_;
+    context.mode = target_.thread_mode();
+    context.seed = seed;
+    context.call_counter = call_counter;
+    context.host_call_context = host_call_context;
+    return context;
+  }
+
+  static sdk::Result& result_of(const sdk::Call& call, std::size_t i) {
+    return i < call.outputs.size() ? call.outputs[i] : call.updates[i - call.outputs.size()];
+  }
+
+  std::byte* destination(const SizedPlan& plan, const sdk::Result& result, std::size_t i,
+                         std::unique_ptr<sdk::HostBuffer>& made) const {
+    const auto dtype = static_cast<std::uint32_t>(roots_[i].dtype());
+    const std::vector<std::int64_t>& dims = plan.result_dims[i];
+    if (!result.given) {
+      made = std::make_unique<sdk::HostBuffer>(dtype, dims);
+      return made->bytes() == 0 ? nowhere() : static_cast<std::byte*>(made->data());
+    }
+    auto* target = dynamic_cast<sdk::HostBuffer*>(result.given);
+    const bool fits = target && target->dtype() == dtype &&
+                      std::equal(target->dims().begin(), target->dims().end(), dims.begin(),
+                                 dims.end());
+    if (!fits) {
+      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
+                         text("the buffer given for result ", i, " has another type than ",
+                              roots_[i].type()));
+    }
+    return target->bytes() == 0 ? nowhere() : static_cast<std::byte*>(target->data());
+  }
+
+  void check_input(std::size_t i, std::uint32_t dtype, std::size_t rank) const {
+    const ir::Type& type = module_.graph.inputs[i].type();
+    const bool fits = dtype == static_cast<std::uint32_t>(type.dtype) && rank == type.dims.size();
+    if (!fits) throw input_mismatch(module_.graph.inputs, i);
+  }
+
+  void check_state(std::size_t i, const sdk::Buffer& buffer) const {
+    const ir::Value& variable = module_.state[i].variable;
+    bool fits = buffer.dtype() == static_cast<std::uint32_t>(variable.dtype()) &&
+                buffer.dims().size() == variable.dims().size();
+    for (std::size_t axis = 0; fits && axis < variable.dims().size(); ++axis) {
+      fits = variable.dims()[axis] == ir::Dim(buffer.dims()[axis]);
+    }
+    if (fits) return;
+    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
+                       text("the buffer of state ", i, " does not have the type ",
+                            variable.type(), " of its variable"));
+  }
+
+  module::Module module_;
+  std::vector<std::size_t> updated_;  // the state of each update
+  std::vector<bool> kept_;            // arguments that no call of this program changes
+  Target& target_;
+  sdk::Host host_;
+  std::vector<ir::Guard> guards_;
+  SizeNames names_;
+  std::vector<ir::Value> roots_;
+  Program program_;
+  std::shared_ptr<const void> keep_alive_;
+  std::vector<KernelFunction> functions_;
+  CompileTimes times_;
+  Dumps dumps_;
+  mutable CallTimes call_times_;
+  std::unique_ptr<SizedPlans> plans_;
+};
+
+/// A prepared call: the binding and the memory of the sizes seen last.
+class CompiledFrame final : public sdk::Frame {
+ public:
+  CompiledFrame(const CompiledExecutable& program, const sdk::FrameIo& io)
+      : program_(program), io_(io) {}
+
+  void run() override {
+    if (!frame_ || serial_ != io_.sizes_serial()) follow_sizes();
+    Tape& tape = frame_->top;
+    const std::vector<int>& arguments = program_.program_.plan.arguments;
+    for (std::size_t i = 0; i < io_.input_count(); ++i) {
+      if (arguments[i] >= 0) tape.place(arguments[i], place(io_.input(i).data));
+    }
+    for (std::size_t i = 0; i < io_.state_count(); ++i) {
+      const int slot = arguments[io_.input_count() + i];
+      if (slot < 0) continue;
+      tape.place(slot, place_of(io_.state(i)));
+      tape.versions[static_cast<std::size_t>(slot)] = io_.state_version(i);
+    }
+    for (std::size_t i = 0; i < io_.output_count(); ++i) {
+      tape.place(program_.result_slot(i), place(io_.output(i).data));
+    }
+    for (std::size_t i = 0; i < io_.update_count(); ++i) {
+      tape.place(program_.result_slot(io_.output_count() + i), place_of(io_.update(i)));
+    }
+    program_.run(*frame_,
+                 program_.context_of(io_.seed(), io_.call_counter(), io_.host_call_context()));
+  }
+
+ private:
+  static std::byte* place(void* data) { return data ? static_cast<std::byte*>(data) : nowhere(); }
+
+  void follow_sizes() {
+    frame_.reset();
+    InputSizes sizes;
+    for (std::size_t i = 0; i < io_.input_count(); ++i) {
+      program_.check_input(i, io_.input(i).dtype, io_.input(i).dims.rank);
+      sizes.push_back(abi::view_of(io_.input(i).dims));
+    }
+    for (std::size_t i = 0; i < io_.state_count(); ++i) program_.check_state(i, io_.state(i));
+    for (std::size_t i = 0; i < io_.update_count(); ++i) {
+      program_.check_state(program_.updated_[i], io_.update(i));
+    }
+    plan_ = program_.plans_->of(sizes);
+    frame_ = std::make_unique<codegen::Frame>(*plan_->plan);
+    // A pool that cannot start says so here, before a state is written over.
+    if (!program_.updates_in_place.empty()) {
+      program_.host_.parallel_for(2, [](std::uint64_t, std::uint64_t) {});
+    }
+    serial_ = io_.sizes_serial();
+  }
+
+  const CompiledExecutable& program_;
+  sdk::FrameIo io_;
+  std::uint64_t serial_ = 0;
+  std::shared_ptr<SizedPlan> plan_;
+  std::unique_ptr<codegen::Frame> frame_;
+};
+
+std::unique_ptr<sdk::Frame> CompiledExecutable::make_frame(const sdk::FrameIo& io) const {
+  return std::make_unique<CompiledFrame>(*this, io);
+}
+
+}  // namespace
+
+std::unique_ptr<sdk::Executable> compile_module(const sdk::CompileRequest& request, Target& target,
+                                                const sdk::Host& host) {
+  try {
+    std::vector<module::SideConstant> side;
+    for (const sdk::Bytes& constant : request.constants) {
+      side.push_back({constant.data(), constant.size()});
+    }
+    return std::make_unique<CompiledExecutable>(module::read_module(request.module, side), target,
+                                                host, request.label);
+  } catch (const InternalError& error) {
+    throw sdk::Failure(KILN_CODE_INTERNAL, error.what());
+  } catch (const Error& error) {
+    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, error.what());
+  }
+}
+
+std::vector<sdk::OpSupport> CompiledInstance::op_table() const {
+  std::vector<sdk::OpSupport> table;
+  for (const ir::OpDef& d : ir::all_ops()) {
+    sdk::OpSupport row;
+    row.name = d.name;
+    row.dtypes = d.dtypes;
+    table.push_back(row);
+  }
+  return table;
+}
+
+/// Every op of the table has a way to a kernel, a product, a loop or the host.
+std::vector<sdk::Unsupported> CompiledInstance::check(sdk::Bytes) const { return {}; }
+
+std::unique_ptr<sdk::Executable> CompiledInstance::compile(const sdk::CompileRequest& request) {
+  return compile_module(request, *target_, host_);
+}
+
+}  // namespace kiln::codegen

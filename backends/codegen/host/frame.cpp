@@ -1,0 +1,36 @@
+// The memory of a run: kept from call to call, so that faults of its pages happen once.
+#include "backends/abi/kiln_backend_memory.h"
+#include "backends/codegen/host/run.h"
+#include "backends/codegen/plan/bind/memory_report.h"
+#include "core/types/text.h"
+
+#include <cstdlib>
+
+namespace kiln::codegen {
+namespace {
+
+std::size_t size(std::int64_t bytes) { return static_cast<std::size_t>(bytes); }
+
+/// Large memory begins at a large page.
+std::byte* allocate(std::int64_t bytes, const char* what, const BoundPlan& plan) {
+  constexpr std::int64_t kPage = std::int64_t{2} << 20, kTooLarge = std::int64_t{1} << 48;
+  const bool large = bytes >= 2 * kPage && bytes < kTooLarge;
+  const std::int64_t alignment = large ? kPage : kAlignment;
+  const std::int64_t rounded = std::max(bytes, alignment) + (alignment - 1);
+  const std::int64_t whole = rounded / alignment * alignment;
+  auto* memory = static_cast<std::byte*>(std::aligned_alloc(size(alignment), size(whole)));
+  abi::ask_for_large_pages(memory, size(whole));
+  if (memory) return memory;
+  throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
+                     text("no memory for ", bytes, " bytes of ", what, largest_tensors(plan)));
+}
+
+}  // namespace
+
+Frame::Frame(const BoundPlan& plan)
+    : arena(allocate(plan.arena_bytes, "temporary tensors", plan)),
+      packed(allocate(plan.packed_bytes, "packed operands", plan)),
+      top(plan, arena.get(), packed.get()),
+      packed_versions(plan.packings.size(), 0) {}
+
+}  // namespace kiln::codegen

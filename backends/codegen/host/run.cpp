@@ -1,0 +1,400 @@
+// One function per kind of instruction.
+#include "backends/codegen/host/run.h"
+
+#include "core/ops/op.h"
+#include "core/types/text.h"
+
+#include <chrono>
+#include <cstring>
+
+namespace kiln::codegen {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// The mode of the target while it lives.
+class Entered {
+ public:
+  explicit Entered(const ThreadMode& mode) : mode_(mode), saved_(mode.enter ? mode.enter() : 0) {}
+  ~Entered() {
+    if (mode_.leave) mode_.leave(saved_);
+  }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+
+ private:
+  const ThreadMode& mode_;
+  std::uint64_t saved_;
+};
+
+/// Packs what lies in the slot unless the host says that it is what was packed the last time.
+void pack(const Tape& tape, int slot, const Packing& packing, std::byte* memory,
+          std::uint64_t& packed_version) {
+  const std::uint64_t version = tape.versions[at(slot)];
+  if (version != 0 && packed_version == version) return;
+  const auto* values = reinterpret_cast<const float*>(tape.slot(slot));
+  packed_version = 0;
+  packing.product->pack(values + packing.rhs, memory + packing.offset);
+  packed_version = version;
+}
+
+class Runner {
+ public:
+  Runner(Tape& tape, const RunContext& context) : tape_(tape), context_(context) {}
+
+  void run() {
+    const std::size_t count = tape_.instructions.size();
+    if (context_.timed) tape_.times.resize(count + 1);
+    if (tape_.region.empty()) return run(0, count);
+    run(0, tape_.region_begin);
+    timed(count, [&] { run_region(); });
+    run(tape_.region_end, count);
+  }
+
+ private:
+  void run(std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      timed(i, [&] { run_one(tape_.instructions[i]); });
+    }
+  }
+
+  template <class Work>
+  void timed(std::size_t i, const Work& work) {
+    if (!context_.timed) return work();
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point start = Clock::now();
+    work();
+    tape_.times[i].add(std::chrono::duration<double>(Clock::now() - start).count());
+  }
+
+  void run_one(Instruction& instruction) {
+    switch (instruction.kind) {
+      case Instruction::Kind::Kernel: return run_kernel(instruction);
+      case Instruction::Kind::Product: return run_product(instruction);
+      case Instruction::Kind::Loop: return run_loop(instruction);
+      case Instruction::Kind::Branch: return run_branch(instruction);
+      case Instruction::Kind::HostCall: return run_host_call(instruction);
+      case Instruction::Kind::Copy: return run_copy(instruction);
+    }
+  }
+
+  /// Kernels that do not wait for each other: one dispatch for all of them. They cannot fail.
+  void run_region() {
+    const std::vector<RegionPart>& parts = tape_.region;
+    context_.host->parallel_for(parts.size(), [&](std::uint64_t begin, std::uint64_t end) {
+      const Entered entered(context_.mode);
+      KernelFault none;
+      for (std::uint64_t i = begin; i < end; ++i) {
+        const Instruction& instruction = tape_.instructions[parts[i].instruction];
+        KernelArguments arguments = instruction.arguments;
+        arguments.begin = parts[i].begin;
+        while (i + 1 < end && parts[i + 1].instruction == parts[i].instruction) ++i;
+        arguments.end = parts[i].end;
+        arguments.fault = &none;
+        arguments.seed = context_.seed;
+        arguments.call_counter = context_.call_counter;
+        const KernelFunction& function = instruction.bound->function;
+        function.run(function.context, &arguments);
+      }
+    });
+  }
+
+  void run_kernel(Instruction& instruction) {
+    const BoundStep& bound = *instruction.bound;
+    if (bound.empty_axis) {
+      fail(*bound.empty_axis, KILN_CODE_INVALID_ARGUMENT, "arg_max over an axis without elements");
+    }
+    KernelFault fault;
+    KernelArguments& arguments = instruction.arguments;
+    arguments.fault = &fault;
+    arguments.seed = context_.seed;
+    arguments.call_counter = context_.call_counter;
+    if (bound.parallel) {
+      run_parts(bound, arguments, fault);
+    } else {
+      bound.function.run(bound.function.context, &arguments);
+    }
+    if (fault.access >= 0) report(std::get<KernelStep>(*instruction.step), fault);
+  }
+
+  /// The fault of the earliest part is reported, whatever ran first.
+  void run_parts(const BoundStep& bound, const KernelArguments& whole, KernelFault& fault) {
+    const std::int64_t parts = (bound.range + bound.grain - 1) / bound.grain;
+    std::mutex mutex;
+    std::int64_t faulty = parts;
+    context_.host->parallel_for(
+        static_cast<std::uint64_t>(parts), [&](std::uint64_t begin, std::uint64_t end) {
+          const Entered entered(context_.mode);
+          KernelFault own;
+          KernelArguments arguments = whole;
+          arguments.begin = static_cast<std::int64_t>(begin) * bound.grain;
+          arguments.end = std::min(static_cast<std::int64_t>(end) * bound.grain, bound.range);
+          arguments.fault = &own;
+          bound.function.run(bound.function.context, &arguments);
+          if (own.access < 0) return;
+          const std::lock_guard lock(mutex);
+          if (arguments.begin >= faulty * bound.grain) return;
+          faulty = static_cast<std::int64_t>(begin);
+          fault = own;
+        });
+  }
+
+  void run_product(const Instruction& instruction) {
+    const auto& step = std::get<ProductStep>(*instruction.step);
+    if (step.node->op == ir::Op::Conv) return run_convolution(instruction);
+    const BoundStep& bound = *instruction.bound;
+    const auto* lhs = reinterpret_cast<const float*>(tape_.slot(step.lhs));
+    const auto* rhs = reinterpret_cast<const float*>(tape_.slot(step.rhs));
+    const float* bias = bias_of(step);
+    auto* result = reinterpret_cast<float*>(tape_.slot(step.result));
+    if (bound.runs.empty()) return fill_without_depth(instruction, bias, result);
+    std::byte* const packed = tape_.arena + bound.scratch_offset;
+    std::byte* const scratch = packed + bound.shared_rhs.bytes;
+    const SharedRhs& shared_rhs = bound.shared_rhs;
+    if (shared_rhs.packer) shared_rhs.packer->pack(rhs + shared_rhs.begin, packed);
+    const auto right_of = [&](const ProductRun& run) -> const void* {
+      if (run.shares_rhs) return packed;
+      if (run.packed_offset < 0) return rhs + run.rhs;
+      return tape_.packed + run.packed_offset;
+    };
+    const auto run_range = [&](std::uint64_t begin, std::uint64_t end, bool shared) {
+      for (std::uint64_t i = begin; i < end; ++i) {
+        const ProductRun& run = bound.runs[i];
+        const std::int64_t skipped = shared ? static_cast<std::int64_t>(i) : 0;
+        run.product->run(lhs + run.lhs, right_of(run), bias ? bias + run.bias : nullptr,
+                         result + run.result, scratch + skipped * bound.scratch_bytes);
+      }
+    };
+    if (!bound.parallel) return run_range(0, bound.runs.size(), false);
+    context_.host->parallel_for(bound.runs.size(), [&](std::uint64_t begin, std::uint64_t end) {
+      const Entered entered(context_.mode);
+      run_range(begin, end, true);
+    });
+  }
+
+  void run_convolution(const Instruction& instruction) {
+    const auto& step = std::get<ProductStep>(*instruction.step);
+    const BoundStep& bound = *instruction.bound;
+    const auto* first = reinterpret_cast<const float*>(tape_.slot(step.lhs));
+    const auto* second = reinterpret_cast<const float*>(tape_.slot(step.rhs));
+    auto* result = reinterpret_cast<float*>(tape_.slot(step.result));
+    const float* bias = bias_of(step);
+    if (!bound.convolution) return fill_without_depth(instruction, bias, result);
+    const PreparedConvolution& convolution = *bound.convolution;
+    std::byte* scratch = tape_.arena + bound.scratch_offset;
+    const void* packed = bound.packed_kernel < 0 ? nullptr : tape_.packed + bound.packed_kernel;
+    const auto role = static_cast<ConvRole>(step.node->as<ir::ConvAttrs>().role);
+    if (!packed) convolution.start(role == ConvRole::Output ? second : first, scratch);
+    const auto run_range = [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t part = begin; part < end; ++part) {
+        convolution.run(part, first, second, packed, bias, result, scratch);
+      }
+    };
+    if (bound.parallel) {
+      context_.host->parallel_for(convolution.parts(), [&](std::uint64_t begin, std::uint64_t end) {
+        const Entered entered(context_.mode);
+        run_range(begin, end);
+      });
+    } else {
+      run_range(0, convolution.parts());
+    }
+    convolution.finish(first, second, bias, result, scratch);
+  }
+
+  const float* bias_of(const ProductStep& step) const {
+    return step.bias < 0 ? nullptr : reinterpret_cast<const float*>(tape_.slot(step.bias));
+  }
+
+  /// A sum of nothing is 0.
+  void fill_without_depth(const Instruction& instruction, const float* bias, float* result) {
+    const auto& step = std::get<ProductStep>(*instruction.step);
+    const std::int64_t elements =
+        tape_.plan->bytes[at(step.result)] / static_cast<std::int64_t>(sizeof(float));
+    for (std::int64_t i = 0; i < elements; ++i) {
+      const float value = bias ? bias[i % instruction.bound->columns] : 0.0f;
+      result[i] = step.relu && value <= 0 ? 0.0f : value;
+    }
+  }
+
+  // ---- loops ----
+
+  void run_loop(Instruction& instruction) {
+    const auto& step = std::get<LoopStep>(*instruction.step);
+    const auto& attrs = step.node->as<ir::ScanAttrs>();
+    if (instruction.bound->length == 0) {
+      for (std::size_t i = 0; i < at(attrs.carry); ++i) {
+        copy(step.results[i], step.operands[at(attrs.consts) + i]);
+      }
+      return;
+    }
+    std::vector<Tape>& groups = instruction.bodies;
+    for (Tape& body : groups) {
+      enter(body);
+      start_loop(instruction, body);
+    }
+    pack_operands(instruction);
+    if (groups.size() == 1) return run_group(instruction, groups[0]);
+    context_.host->parallel_for(groups.size(), [&](std::uint64_t begin, std::uint64_t end) {
+      const Entered entered(context_.mode);
+      for (std::uint64_t group = begin; group < end; ++group) {
+        run_group(instruction, groups[group]);
+      }
+    });
+  }
+
+  /// Throws when the body cannot run with the sizes of this call.
+  static void enter(const Tape& body) {
+    const std::optional<BindFailure>& failure = body.plan->failure;
+    if (failure) throw sdk::Failure(failure->code, failure->text);
+  }
+
+  static void bind(Tape& body, std::size_t argument, std::byte* where) {
+    const int slot = body.plan->plan->arguments[argument];
+    if (slot >= 0) body.place(slot, where);
+  }
+
+  /// The body's arguments and results as the first iteration has them.
+  void start_loop(const Instruction& instruction, Tape& body) {
+    const auto& step = std::get<LoopStep>(*instruction.step);
+    const BoundStep& bound = *instruction.bound;
+    const auto& attrs = step.node->as<ir::ScanAttrs>();
+    const auto carries = at(attrs.carry), consts = at(attrs.consts);
+    const std::int64_t t = attrs.reverse ? bound.length - 1 : 0;
+    body.step_number = t;
+    bind(body, 0, reinterpret_cast<std::byte*>(&body.step_number));
+    for (std::size_t i = 0; i < step.operands.size(); ++i) {
+      const std::int64_t moved =
+          i < consts + carries ? 0 : t * bound.slice_bytes[i - consts - carries];
+      bind(body, 1 + i, tape_.slot(step.operands[i]) + moved);
+    }
+    const std::size_t xs = step.operands.size() - consts - carries;
+    for (std::size_t i = 0; i < step.results.size(); ++i) {
+      std::byte* where = tape_.slot(step.results[i]);
+      if (i >= carries) where += t * bound.slice_bytes[xs + i - carries];
+      // The last iteration writes a carry where the loop's result belongs, the others take turns.
+      if (i < carries && bound.length % 2 == 0) where = tape_.arena + bound.spare_offsets[i];
+      body.place(body.plan->plan->results[i], where);
+    }
+  }
+
+  /// Operands of products that stay the same while the loop runs, in the form that the products
+  /// like best; what the host says is unchanged since the last time is packed still.
+  void pack_operands(Instruction& instruction) {
+    const auto& step = std::get<LoopStep>(*instruction.step);
+    const Tape& body = instruction.bodies[0];
+    const std::vector<Packing>& packings = body.plan->packings;
+    for (std::size_t i = 0; i < packings.size(); ++i) {
+      const int source = step.operands[at(packings[i].source)];
+      pack(tape_, source, packings[i], body.packed, instruction.packed_versions[i]);
+    }
+  }
+
+  /// The whole loop for one group of rows.
+  void run_group(const Instruction& instruction, Tape& body) {
+    const BoundStep& bound = *instruction.bound;
+    Runner runner(body, context_);
+    runner.run();
+    for (std::int64_t done = 1; done < bound.length; ++done) {
+      advance(instruction, body, done);
+      runner.run();
+    }
+  }
+
+  void advance(const Instruction& instruction, Tape& body, std::int64_t done) {
+    const auto& step = std::get<LoopStep>(*instruction.step);
+    const BoundStep& bound = *instruction.bound;
+    for (const LoopMove& move : bound.moves) {
+      body.place(move.slot, body.slot(move.slot) + move.bytes);
+    }
+    body.step_number += bound.direction;
+    const bool own = (bound.length - 1 - done) % 2 == 0;
+    for (const LoopCarry& carry : bound.carries) {
+      if (carry.argument >= 0) body.place(carry.argument, body.slot(carry.result));
+      body.place(carry.result, own ? tape_.slot(step.results[carry.number])
+                                   : tape_.arena + bound.spare_offsets[carry.number]);
+    }
+  }
+
+  // ---- the others ----
+
+  void run_branch(Instruction& instruction) {
+    const auto& step = std::get<BranchStep>(*instruction.step);
+    const bool taken = *tape_.slot(step.operands[0]) != std::byte{0};
+    Tape& body = instruction.bodies[taken ? 0 : 1];
+    enter(body);
+    for (std::size_t i = 1; i < step.operands.size(); ++i) {
+      bind(body, i - 1, tape_.slot(step.operands[i]));
+    }
+    for (std::size_t i = 0; i < step.results.size(); ++i) {
+      body.place(body.plan->plan->results[i], tape_.slot(step.results[i]));
+    }
+    Runner(body, context_).run();
+  }
+
+  void run_host_call(const Instruction& instruction) {
+    const auto& step = std::get<HostCallStep>(*instruction.step);
+    const auto& attrs = step.node->as<ir::HostCallAttrs>();
+    const auto view = [&](int number) {
+      const Slot& slot = tape_.plan->plan->slots[at(number)];
+      return sdk::view(static_cast<std::uint32_t>(slot.dtype), tape_.plan->dims[at(number)],
+                       tape_.slot(number));
+    };
+    std::vector<kiln_view> inputs, outputs;
+    for (std::size_t i = 1; i < step.operands.size(); ++i) inputs.push_back(view(step.operands[i]));
+    for (const int result : step.results) outputs.push_back(view(result));
+    const auto* payload = reinterpret_cast<const std::byte*>(attrs.payload.data());
+    try {
+      context_.host->host_call(context_.host_call_context, attrs.function,
+                               {payload, attrs.payload.size()}, inputs, outputs);
+    } catch (const sdk::Failure& failure) {
+      fail(*step.node, failure.code(), failure.what());
+    }
+  }
+
+  void run_copy(const Instruction& instruction) {
+    const auto& step = std::get<CopyStep>(*instruction.step);
+    const BoundStep& bound = *instruction.bound;
+    std::memcpy(tape_.slot(step.to) + bound.copy_begin, tape_.slot(step.from) + bound.copy_begin,
+                at(bound.copy_bytes));
+  }
+
+  void copy(int to, int from) {
+    const std::int64_t bytes = tape_.plan->bytes[at(to)];
+    if (bytes != 0) std::memcpy(tape_.slot(to), tape_.slot(from), at(bytes));
+  }
+
+  // ---- errors ----
+
+  [[noreturn]] void fail(const ir::Node& node, std::uint32_t code, const std::string& what) const {
+    const ir::Origin& origin = context_.module->origin_of(node);
+    std::string place = text(" (op ", def(node).name);
+    if (*origin.function != '\0' && origin.function != def(node).name) {
+      place += text(" of ", origin.function);
+    }
+    if (origin.where.known()) place += text(" at ", origin.where.file, ":", origin.where.line);
+    throw sdk::Failure(code, what + place + ")");
+  }
+
+  [[noreturn]] void report(const KernelStep& step, const KernelFault& fault) const {
+    const BuiltKernel& built = context_.program->kernels[at(step.kernel)];
+    const ir::Node* node = built.access_nodes[at(fault.access)];
+    fail(*node, KILN_CODE_OUT_OF_RANGE,
+         text("index ", fault.index, " is outside of an axis of size ", fault.limit));
+  }
+
+  Tape& tape_;
+  const RunContext& context_;
+};
+
+}  // namespace
+
+void run_plan(Frame& frame, const RunContext& context) {
+  const Entered entered(context.mode);
+  const std::vector<Packing>& packings = frame.top.plan->packings;
+  for (std::size_t i = 0; i < packings.size(); ++i) {
+    pack(frame.top, packings[i].source, packings[i], frame.packed.get(), frame.packed_versions[i]);
+  }
+  Runner(frame.top, context).run();
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,124 @@
+// Making tapes: the one place where steps become instructions.
+#include "backends/codegen/host/tape.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+bool has_work(const KernelStep&, const BoundStep& bound) { return bound.range != 0; }
+bool has_work(const CopyStep&, const BoundStep& bound) { return bound.copy_bytes != 0; }
+template <class Other>
+bool has_work(const Other&, const BoundStep&) {
+  return true;
+}
+
+Instruction::Kind kind_of(const Step& step) {
+  using Kind = Instruction::Kind;
+  static_assert(std::is_same_v<Step, std::variant<KernelStep, ProductStep, LoopStep, BranchStep,
+                                                  HostCallStep, CopyStep>>);
+  constexpr Kind kinds[] = {Kind::Kernel, Kind::Product,  Kind::Loop,
+                            Kind::Branch, Kind::HostCall, Kind::Copy};
+  return kinds[step.index()];
+}
+
+/// Where a slot lies for the life of the tape; `nowhere` when that is not yet known.
+std::byte* fixed_place(const BoundPlan& bound, std::size_t slot, std::byte* arena) {
+  const Slot& described = bound.plan->slots[slot];
+  if (described.kind == Slot::Kind::Constant && bound.bytes[slot] != 0) {
+    return const_cast<std::byte*>(described.bytes->data());  // never written
+  }
+  if (described.kind == Slot::Kind::Temporary && bound.offsets[slot] >= 0) {
+    return arena + bound.offsets[slot];
+  }
+  return nowhere();
+}
+
+/// The cells of the kernels' tables behind those of the slots, and who uses which slot.
+void lay_out_cells(Tape& tape) {
+  const Plan& plan = *tape.plan->plan;
+  std::vector<std::vector<std::uint32_t>> uses(plan.slots.size());
+  std::size_t next = plan.slots.size();
+  for (const Step& step : plan.steps) {
+    const auto* kernel = std::get_if<KernelStep>(&step);
+    if (!kernel) continue;
+    for (const int slot : kernel->slots)
+      uses[at(slot)].push_back(static_cast<std::uint32_t>(next++));
+  }
+  tape.cells.resize(next, nowhere());
+  tape.first_use.push_back(0);
+  for (const auto& of_slot : uses) {
+    tape.uses.insert(tape.uses.end(), of_slot.begin(), of_slot.end());
+    tape.first_use.push_back(static_cast<std::uint32_t>(tape.uses.size()));
+  }
+}
+
+/// A region of less work than so many parts of a kernel runs on one thread.
+constexpr std::int64_t kFewestParts = 4;
+
+/// REQUIRES: the instructions are there.
+void cut_region(Tape& tape) {
+  const Plan& plan = *tape.plan->plan;
+  const Step* const steps = plan.steps.data();
+  std::int64_t sixteenths = 0;  // of parts
+  for (std::size_t i = 0; i < tape.instructions.size(); ++i) {
+    const Instruction& one = tape.instructions[i];
+    const auto number = static_cast<std::size_t>(one.step - steps);
+    if (number < plan.region_begin) tape.region_begin = i + 1;
+    if (number < plan.region_end) tape.region_end = i + 1;
+    if (number < plan.region_begin || number >= plan.region_end) continue;
+    const BoundStep& bound = *one.bound;
+    sixteenths += bound.range * 16 / bound.grain;
+    for (std::int64_t begin = 0; begin < bound.range; begin += bound.grain) {
+      tape.region.push_back({i, begin, std::min(begin + bound.grain, bound.range)});
+    }
+  }
+  const bool several = tape.region_end - tape.region_begin > 1;
+  if (several && sixteenths >= 16 * kFewestParts) return;
+  tape.region.clear();
+}
+
+}  // namespace
+
+std::byte* nowhere() {
+  alignas(kAlignment) static std::byte place[kAlignment];
+  return place;
+}
+
+Tape::Tape(const BoundPlan& bound, std::byte* arena_memory, std::byte* packed_memory)
+    : plan(&bound), arena(arena_memory), packed(packed_memory) {
+  const Plan& described = *bound.plan;
+  lay_out_cells(*this);
+  versions.resize(described.slots.size(), 0);
+  for (std::size_t i = 0; i < described.slots.size(); ++i) {
+    place(static_cast<int>(i), fixed_place(bound, i, arena));
+  }
+  std::byte** table = cells.data() + described.slots.size();
+  for (std::size_t s = 0; s < described.steps.size(); ++s) {
+    const Step& step = described.steps[s];
+    const BoundStep& ready = bound.steps[s];
+    Instruction made;
+    made.kind = kind_of(step);
+    made.step = &step;
+    made.bound = &ready;
+    if (const auto* kernel = std::get_if<KernelStep>(&step)) {
+      made.arguments.buffers = table;
+      made.arguments.sizes = ready.sizes.data();
+      made.arguments.begin = ready.begin;
+      made.arguments.end = ready.begin + ready.range;
+      table += kernel->slots.size();
+    }
+    for (std::size_t b = 0; b < ready.bodies.size(); ++b) {
+      made.bodies.emplace_back(*ready.bodies[b], arena + ready.body_offsets[b],
+                               packed + ready.packed_offset);
+    }
+    if (!ready.bodies.empty()) made.packed_versions.resize(ready.bodies[0]->packings.size(), 0);
+    const bool works = std::visit([&](const auto& one) { return has_work(one, ready); }, step);
+    if (works) instructions.push_back(std::move(made));
+  }
+  cut_region(*this);
+}
+
+}  // namespace kiln::codegen

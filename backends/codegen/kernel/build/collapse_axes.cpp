@@ -1,0 +1,47 @@
+// Neighbouring axes that every access runs through at one stride become one axis, so that loops
+// are long and their ends few.
+#include "backends/codegen/kernel/build/build_kernel.h"
+#include "backends/codegen/kernel/build/element_numbers.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+bool can_merge(const Kernel& kernel, const ElementNumbers& numbers, int first) {
+  const auto a = static_cast<std::size_t>(first), b = a + 1;
+  if (b == kernel.axes.size() || first + 1 == kernel.outer) return false;
+  if (numbers.is_indexed(first) || numbers.is_indexed(first + 1)) return false;
+  if (!numbers.can_merge(first, kernel.axes[b])) return false;
+  return std::all_of(kernel.accesses.begin(), kernel.accesses.end(), [&](const Access& access) {
+    return access.strides[a] == access.strides[b] * kernel.axes[b];
+  });
+}
+
+void merge(Kernel& kernel, int first) {
+  const auto a = static_cast<std::size_t>(first);
+  kernel.axes[a] = kernel.axes[a] * kernel.axes[a + 1];
+  kernel.axes.erase(kernel.axes.begin() + first + 1);
+  for (Access& access : kernel.accesses) access.strides.erase(access.strides.begin() + first);
+  for (Expression& e : kernel.expressions) {
+    if (e.kind == ExpressionKind::AxisIndex && e.number > first) --e.number;
+  }
+  if (first < kernel.outer) --kernel.outer;
+  if (kernel.vector_axis > first) --kernel.vector_axis;
+  add_size(kernel, kernel.axes[a]);
+}
+
+}  // namespace
+
+void collapse_axes(Kernel& kernel) {
+  ElementNumbers numbers(kernel);
+  const std::size_t axes = kernel.axes.size();
+  for (int first = static_cast<int>(axes) - 2; first >= 0; --first) {
+    if (!can_merge(kernel, numbers, first)) continue;
+    merge(kernel, first);
+    numbers.merge(first);
+  }
+  if (kernel.axes.size() != axes) numbers.write_to(kernel);
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,286 @@
+// Each value is traced through views to what a kernel loads or computes; an expression that was
+// made for the same element before is used again.
+#include "backends/codegen/kernel/build/kernel_expressions.h"
+
+#include "core/types/text.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace kiln::codegen {
+
+using ir::Dim;
+using ir::Dims;
+using ir::Node;
+using ir::Op;
+using ir::Value;
+
+KernelExpressions::KernelExpressions(const Unit& unit, const Units& units, const SizeNames& names)
+    : unit_(unit), units_(units), names_(names), outer_(unit.axes(/*of_reduced=*/false)) {
+  position_.resize(unit.domain.size());
+  const std::vector<int> inner = unit.axes(/*of_reduced=*/true);
+  for (const std::vector<int>* list : {&std::as_const(outer_), &inner}) {
+    for (int axis : *list) {
+      position_[static_cast<std::size_t>(axis)] = static_cast<int>(kernel().axes.size());
+      kernel().axes.push_back(unit.domain[static_cast<std::size_t>(axis)]);
+    }
+  }
+  kernel().outer = static_cast<int>(outer_.size());
+  for (const Member& member : unit.members) members_.emplace(member.node, &member);
+}
+
+const Member* KernelExpressions::member_of(const Node& node) const {
+  const auto found = members_.find(&node);
+  return found == members_.end() ? nullptr : found->second;
+}
+
+/// A map over the outer axes alone becomes one over the domain.
+void KernelExpressions::over_domain(IndexMap& map) const {
+  for (AxisMap& entry : map) {
+    entry.for_each_term(
+        [&](int& axis, std::int64_t) { axis = outer_[static_cast<std::size_t>(axis)]; });
+  }
+}
+
+IndexMap KernelExpressions::own_map(const Member& member) const {
+  IndexMap map = identity_map(names_(member.node->types[0].dims));
+  if (member.role == Role::Outer || member.role == Role::Reduce) over_domain(map);
+  return map;
+}
+
+int KernelExpressions::add(Expression expression) {
+  kernel().expressions.push_back(expression);
+  return static_cast<int>(kernel().expressions.size()) - 1;
+}
+
+int KernelExpressions::constant_int(std::int64_t value) {
+  Expression e;
+  e.dtype = DType::Int64;
+  e.bits = static_cast<std::uint64_t>(value);
+  return add(e);
+}
+
+int KernelExpressions::constant(const Node& node) {
+  const auto& bytes = *node.as<ir::ConstantAttrs>().data.bytes;
+  Expression e;
+  e.dtype = node.types[0].dtype;
+  std::memcpy(&e.bits, bytes.data(), std::min(bytes.size(), sizeof e.bits));
+  return add(e);
+}
+
+int KernelExpressions::apply(Op op, DType dtype, int first, int second, int third) {
+  Expression e;
+  e.kind = ExpressionKind::Apply;
+  e.op = op;
+  e.dtype = dtype;
+  e.arguments = {first, second, third};
+  return add(e);
+}
+
+int KernelExpressions::convert(int from, DType dtype) {
+  if (kernel().expressions[static_cast<std::size_t>(from)].dtype == dtype) return from;
+  Expression e;
+  e.kind = ExpressionKind::Convert;
+  e.dtype = dtype;
+  e.arguments[0] = from;
+  return add(e);
+}
+
+int KernelExpressions::scalar_work(const Node& node, const std::array<int, 3>& arguments) {
+  if (node.op == Op::Cast) return convert(arguments[0], node.types[0].dtype);
+  return apply(node.op, node.types[0].dtype, arguments[0], arguments[1], arguments[2]);
+}
+
+// ---- indices and memory ----
+
+int KernelExpressions::size_value(const Dim& dim) {
+  if (dim.is_static()) return constant_int(dim.value());
+  Expression e;
+  e.kind = ExpressionKind::SizeValue;
+  e.dtype = DType::Int64;
+  e.number = add_size(kernel(), dim);
+  return add(e);
+}
+
+int KernelExpressions::index_of(const AxisMap& entry) {
+  if (entry.axis < 0) return size_value(entry.offset);
+  int index = -1;
+  entry.for_each_term([&](int axis, std::int64_t step) {
+    Expression e;
+    e.kind = ExpressionKind::AxisIndex;
+    e.dtype = DType::Int64;
+    e.number = position_[static_cast<std::size_t>(axis)];
+    int term = add(e);
+    if (step != 1) term = apply(Op::Mul, DType::Int64, term, constant_int(step));
+    index = index < 0 ? term : apply(Op::Add, DType::Int64, index, term);
+  });
+  if (entry.offset == Dim(0)) return index;
+  return apply(Op::Add, DType::Int64, index, size_value(entry.offset));
+}
+
+int KernelExpressions::operand_number(const Value& storage, bool written) {
+  for (std::size_t i = 0; i < out.operands.size(); ++i) {
+    if (out.operands[i] != storage) continue;
+    (written ? kernel().operands[i].written : kernel().operands[i].read) = true;
+    return static_cast<int>(i);
+  }
+  out.operands.push_back(storage);
+  const auto count = out.operands.size() - 1;
+  kernel().operands.push_back({text("b", count), storage.dtype(), !written, written});
+  return static_cast<int>(count);
+}
+
+Access KernelExpressions::access(const Value& value, const IndexMap& map, bool written) {
+  Access made;
+  made.operand = operand_number(storage_of(value, units_), written);
+  made.strides.assign(kernel().axes.size(), Dim(0));
+  const Dims strides = dense_strides(names_(value.dims()));
+  for (std::size_t i = 0; i < map.size(); ++i) {
+    made.offset = made.offset + map[i].offset * strides[i];
+    map[i].for_each_term([&](int axis, std::int64_t step) {
+      Dim& stride = made.strides[static_cast<std::size_t>(
+          position_[static_cast<std::size_t>(axis)])];
+      stride = stride + strides[i] * Dim(step);
+    });
+  }
+  return made;
+}
+
+void KernelExpressions::make_dynamic(Access& access, int index, const Dims& dims,
+                                     std::size_t axis) {
+  access.dynamic = convert(index, DType::Int64);
+  access.dynamic_stride = dense_strides(dims)[axis];
+  access.dynamic_limit = dims[axis];
+}
+
+int KernelExpressions::add_access(const Access& access, const Node* node) {
+  add_size(kernel(), access.offset);
+  for (const Dim& stride : access.strides) add_size(kernel(), stride);
+  if (access.dynamic >= 0) {
+    add_size(kernel(), access.dynamic_stride);
+    add_size(kernel(), access.dynamic_limit);
+  }
+  kernel().accesses.push_back(access);
+  out.access_nodes.push_back(node);
+  return static_cast<int>(kernel().accesses.size()) - 1;
+}
+
+int KernelExpressions::load(const Access& access, const Node* node) {
+  Expression e;
+  e.kind = ExpressionKind::Load;
+  e.dtype = kernel().operands[static_cast<std::size_t>(access.operand)].dtype;
+  e.number = add_access(access, node);
+  return add(e);
+}
+
+// ---- values ----
+
+int KernelExpressions::expression(const Value& value, const IndexMap& map) {
+  const View view = trace(value, map, names_, units_);
+  for (const Known& entry : known_[view.source]) {
+    if (entry.map == view.map) return entry.expression;
+  }
+  const int made = make(view);
+  known_[view.source].push_back({view.map, made});
+  return made;
+}
+
+int KernelExpressions::make(const View& view) {
+  const Node& node = *view.source.node;
+  if (const Member* member = member_of(node)) return member_value(*member);
+  if (node.op == Op::Constant && domain_of(node.types[0].dims).empty()) return constant(node);
+  const bool inlined = units_.free.count(&node) != 0 && units_.dense.count(view.source) == 0;
+  if (inlined) return free_value(node, view.map);
+  return load(access(view.source, view.map, /*written=*/false));
+}
+
+int KernelExpressions::free_value(const Node& node, const IndexMap& map) {
+  if (node.op == Op::DimSize) return size_value(names_(node.as<ir::DimAttrs>().dim));
+  if (node.op == Op::Iota) {
+    const auto axis = static_cast<std::size_t>(node.as<ir::IotaAttrs>().axis);
+    return convert(index_of(map[axis]), node.types[0].dtype);
+  }
+  std::array<int, 3> arguments{-1, -1, -1};
+  for (std::size_t i = 0; i < node.operands.size(); ++i) {
+    const Value& operand = node.operands[i];
+    arguments[i] = expression(operand, operand.rank() == 0 ? IndexMap{} : map);
+  }
+  return scalar_work(node, arguments);
+}
+
+int KernelExpressions::member_value(const Member& member) {
+  const auto stage = stage_of_.find(member.node);
+  if (stage == stage_of_.end()) return point_value(member);
+  Expression e;
+  e.kind = ExpressionKind::StageResult;
+  e.number = stage->second;
+  e.dtype = member.node->types[0].dtype;
+  return add(e);
+}
+
+/// The reads of a member, over the domain of the unit.
+Points KernelExpressions::reads_of(const Member& member) const {
+  Points points = points_of(*member.node, names_, units_.dense.count(member.node->result()) != 0);
+  if (member.role != Role::Outer) return points;
+  for (Read& read : points.reads) over_domain(read.map);
+  return points;
+}
+
+int KernelExpressions::point_value(const Member& member) {
+  const Node& node = *member.node;
+  const Points points = reads_of(member);
+  if (is_view(node, names_)) return expression(points.reads[0].value, points.reads[0].map);
+  if (units_.dense.count(node.result()) && units_.free.count(&node)) {
+    return free_value(node, own_map(member));
+  }
+  if (node.op == Op::Gather) return gathered(node, points);
+  if (node.op == Op::RandomUniform) return random(node, points);
+  const ir::OpDef& d = def(node);
+  if (d.combiner == Combiner::ArgMax && member.role != Role::Reduce) return constant_int(0);
+  std::array<int, 3> arguments{-1, -1, -1};
+  for (std::size_t i = 0; i < points.reads.size(); ++i) {
+    arguments[i] = expression(points.reads[i].value, points.reads[i].map);
+  }
+  if (node.op == Op::Dot) return apply(Op::Mul, node.types[0].dtype, arguments[0], arguments[1]);
+  const bool combines = d.lowering == ir::Lowering::Reduce || d.lowering == ir::Lowering::Running;
+  if (combines) return arguments[0];
+  return scalar_work(node, arguments);
+}
+
+int KernelExpressions::gathered(const Node& node, const Points& points) {
+  const Value& reference = node.operands[0];
+  const auto axis = static_cast<std::size_t>(node.as<ir::AxisAttrs>().axis);
+  const auto count = static_cast<std::size_t>(node.operands[1].rank());
+  const IndexMap& here = points.reads[0].map;
+  IndexMap map(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(axis));
+  map.push_back({});
+  map.insert(map.end(), here.begin() + static_cast<std::ptrdiff_t>(axis + count), here.end());
+  const int index = expression(points.reads[1].value, points.reads[1].map);
+  Access made = access(reference, map, /*written=*/false);
+  make_dynamic(made, index, names_(reference.dims()), axis);
+  return load(made, &node);
+}
+
+int KernelExpressions::random(const Node& node, const Points& points) {
+  const auto& attrs = node.as<ir::RandomAttrs>();
+  Expression e;
+  e.kind = ExpressionKind::Random;
+  e.dtype = node.types[0].dtype;
+  e.seed = attrs.seed;
+  e.stream = attrs.stream;
+  e.arguments[0] = expression(points.reads[0].value, points.reads[0].map);
+  const Dims dims = names_(node.types[0].dims);
+  const Dims strides = dense_strides(dims);
+  int element = constant_int(0);
+  const IndexMap here = identity_map(dims);
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (here[i].axis < 0) continue;
+    const int part = apply(Op::Mul, DType::Int64, index_of(here[i]), size_value(strides[i]));
+    element = apply(Op::Add, DType::Int64, element, part);
+  }
+  e.arguments[1] = element;
+  return add(e);
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,69 @@
+// What every user of kernels asks of them.
+#include "backends/codegen/kernel/kernel.h"
+
+#include "core/ops/convert.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace kiln::codegen {
+
+int size_argument(const Kernel& kernel, const ir::Dim& dim) {
+  if (dim.is_static()) return -1;
+  const auto found = std::find(kernel.sizes.begin(), kernel.sizes.end(), dim);
+  return found == kernel.sizes.end() ? -1 : static_cast<int>(found - kernel.sizes.begin());
+}
+
+int add_size(Kernel& kernel, const ir::Dim& dim) {
+  if (dim.is_static()) return -1;
+  const int known = size_argument(kernel, dim);
+  if (known >= 0) return known;
+  kernel.sizes.push_back(dim);
+  return static_cast<int>(kernel.sizes.size()) - 1;
+}
+
+std::uint64_t start_bits(Combiner combiner, DType dtype) {
+  const bool highest = combiner == Combiner::Min, number = combiner == Combiner::Prod;
+  std::vector<std::byte> bytes;
+  if (combiner == Combiner::Sum || number) {
+    bytes = ir::scalar_bytes(dtype, number ? 1 : 0);
+  } else if (is_float(dtype)) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    bytes = ir::scalar_bytes(dtype, highest ? infinity : -infinity);
+  } else {
+    const auto width = dtype == DType::Bool ? 1 : 8 * dtype_bytes(dtype);
+    const bool is_signed = info(dtype).kind == DTypeKind::Signed;
+    const std::uint64_t all = ~std::uint64_t{0} >> (64 - width);
+    const std::uint64_t lowest = is_signed ? std::uint64_t{1} << (width - 1) : 0;
+    return highest ? all ^ lowest : lowest;
+  }
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, bytes.data(), bytes.size());
+  return bits;
+}
+
+std::vector<bool> depends_on_inner(const Kernel& kernel) {
+  std::vector<bool> depends;
+  for (const Expression& e : kernel.expressions) {
+    bool inner = e.kind == ExpressionKind::AxisIndex && e.number >= kernel.outer;
+    if (e.kind == ExpressionKind::StageResult) {
+      inner = kernel.stages[static_cast<std::size_t>(e.number)].kind == StageKind::Running;
+    }
+    if (e.kind == ExpressionKind::Load) {
+      const Access& access = kernel.accesses[static_cast<std::size_t>(e.number)];
+      for (std::size_t axis = static_cast<std::size_t>(kernel.outer); axis < kernel.axes.size();
+           ++axis) {
+        inner |= access.strides[axis] != ir::Dim(0);
+      }
+      if (access.dynamic >= 0) inner |= depends[static_cast<std::size_t>(access.dynamic)];
+    }
+    for (const int argument : e.arguments) {
+      if (argument >= 0) inner |= depends[static_cast<std::size_t>(argument)];
+    }
+    depends.push_back(inner);
+  }
+  return depends;
+}
+
+}  // namespace kiln::codegen

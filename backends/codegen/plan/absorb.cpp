@@ -1,0 +1,213 @@
+// The kernels are recognised by their expressions: y = x + bias, y = relu(x), y = relu(x + bias).
+// Of other activations it is only noted that they follow.
+#include "backends/codegen/plan/absorb.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+using ir::Dim;
+using ir::Op;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// Operands of the kernel; bias may be none.
+struct Extras {
+  int source = -1, bias = -1, target = -1;
+  bool relu = false;
+};
+
+class Recognizer {
+ public:
+  explicit Recognizer(const Kernel& kernel) : kernel_(kernel) {}
+
+  std::optional<Extras> run() {
+    if (kernel_.stages.size() != 1 || kernel_.stages[0].kind != StageKind::Map) return {};
+    const std::vector<Store>& stores = kernel_.stages[0].stores;
+    if (stores.size() != 1 || stores[0].accumulate) return {};
+    out_.target = access(stores[0].access).operand;
+    if (!is_dense(access(stores[0].access))) return {};
+    const int value = without_relu(stores[0].value);
+    if (!is_sum(value) && !is_source(value)) return {};
+    if (out_.bias < 0 && !out_.relu) return {};
+    return out_;
+  }
+
+  /// An activation of the source, or of it and a bias, that the kernel stores.
+  std::optional<Op> activation() {
+    if (kernel_.stages.empty() || kernel_.stages[0].kind != StageKind::Map) return {};
+    for (const Store& store : kernel_.stages[0].stores) {
+      for (const Op op : {Op::Tanh, Op::Sigmoid}) {
+        if (store.value < 0 || !applies(store.value, op)) continue;
+        const int x = expression(store.value).arguments[0];
+        if (is_sum(x) || is_source(x)) return op;
+      }
+    }
+    return {};
+  }
+  const Extras& extras() const { return out_; }
+
+ private:
+  const Expression& expression(int i) const { return kernel_.expressions[at(i)]; }
+  const Access& access(int i) const { return kernel_.accesses[at(i)]; }
+
+  bool applies(int i, Op op) const {
+    return expression(i).kind == ExpressionKind::Apply && expression(i).op == op &&
+           expression(i).dtype == DType::Float32;
+  }
+  bool is_zero(int i) const {
+    return expression(i).kind == ExpressionKind::Constant && expression(i).bits == 0;
+  }
+
+  /// What relu is taken of: select(x <= 0, 0, x), the form in which NaN stays what it is.
+  int without_relu(int i) {
+    if (!applies(i, Op::Select)) return i;
+    const auto& [condition, zero, x] = expression(i).arguments;
+    const Expression& test = expression(condition);
+    const bool matches = test.kind == ExpressionKind::Apply && test.op == Op::LessEqual &&
+                         test.arguments[0] == x && is_zero(test.arguments[1]) && is_zero(zero);
+    if (!matches) return i;
+    out_.relu = true;
+    return x;
+  }
+
+  bool is_sum(int i) {
+    if (!applies(i, Op::Add)) return false;
+    const auto& [left, right, none] = expression(i).arguments;
+    return (is_source(left) && is_bias(right)) || (is_source(right) && is_bias(left));
+  }
+  bool is_source(int i) {
+    if (expression(i).kind != ExpressionKind::Load) return false;
+    const Access& from = access(expression(i).number);
+    if (!is_dense(from) || from.operand == out_.target) return false;
+    out_.source = from.operand;
+    return true;
+  }
+  /// One element for each index of the last axis.
+  bool is_bias(int i) {
+    if (expression(i).kind != ExpressionKind::Load || kernel_.axes.size() < 2) return false;
+    const Access& from = access(expression(i).number);
+    const bool rows = std::any_of(from.strides.begin(), from.strides.end() - 1,
+                                  [](const Dim& stride) { return stride != Dim(0); });
+    if (rows || !from.strides.back().is_one() || from.offset != Dim(0) || from.dynamic >= 0) {
+      return false;
+    }
+    out_.bias = from.operand;
+    return true;
+  }
+  bool is_dense(const Access& access) const {
+    return access.dynamic < 0 && access.offset == Dim(0) &&
+           access.strides == dense_strides(kernel_.axes) &&
+           kernel_.operands[at(access.operand)].dtype == DType::Float32;
+  }
+
+  const Kernel& kernel_;
+  Extras out_;
+};
+
+class Absorber {
+ public:
+  Absorber(Plan& plan, const std::vector<BuiltKernel>& kernels) : plan_(plan), kernels_(kernels) {}
+
+  void run() {
+    count_readers();
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      const auto* step = std::get_if<KernelStep>(&plan_.steps[s]);
+      if (!step) continue;
+      const Kernel& kernel = kernels_[at(step->kernel)].kernel;
+      const auto extras = Recognizer(kernel).run();
+      if (extras) {
+        absorb(s, *step, kernel, *extras);
+      } else {
+        note_activation(*step, kernel);
+      }
+    }
+    std::erase_if(plan_.steps, [](const Step& step) {
+      const auto* product = std::get_if<ProductStep>(&step);
+      return product && product->node == nullptr;
+    });
+  }
+
+ private:
+  void read(int slot) { ++readers_[at(slot)]; }
+  void read(const std::vector<int>& slots) {
+    for (const int slot : slots) read(slot);
+  }
+  void count(const KernelStep& step) {
+    const auto& operands = kernels_[at(step.kernel)].kernel.operands;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].read) read(step.slots[i]);
+    }
+  }
+  void count(const ProductStep& step) { read({step.lhs, step.rhs}); }
+  void count(const LoopStep& step) { read(step.operands); }
+  void count(const BranchStep& step) { read(step.operands); }
+  void count(const HostCallStep& step) { read(step.operands); }
+  void count(const CopyStep& step) { read(step.from); }
+  void count_readers() {
+    readers_.assign(plan_.slots.size(), 0);
+    makers_.assign(plan_.slots.size(), nullptr);
+    for (Step& step : plan_.steps) {
+      std::visit([&](const auto& one) { count(one); }, step);
+      if (auto* product = std::get_if<ProductStep>(&step)) makers_[at(product->result)] = product;
+    }
+  }
+
+  void note_activation(const KernelStep& step, const Kernel& kernel) {
+    Recognizer recognizer(kernel);
+    const std::optional<Op> op = recognizer.activation();
+    if (!op) return;
+    ProductStep* product = makers_[at(step.slots[at(recognizer.extras().source)])];
+    if (product) product->followed_by = op;
+  }
+
+  /// The product at `made` moves to the kernel's place, where the bias is known to be there.
+  void absorb(std::size_t s, const KernelStep& step, const Kernel& kernel, const Extras& extras) {
+    const int source = step.slots[at(extras.source)];
+    if (readers_[at(source)] != 1 || plan_.slots[at(source)].kind != Slot::Kind::Temporary) return;
+    ProductStep* product = makers_[at(source)];
+    if (!product) return;
+    if (product->node->op == Op::Conv && !makes_output(*product->node)) return;
+    if (extras.bias >= 0 && !(takes_bias(*product) && columns_fit(*product, kernel))) return;
+    ProductStep whole = *product;
+    whole.result = step.slots[at(extras.target)];
+    if (extras.bias >= 0) whole.bias = step.slots[at(extras.bias)];
+    whole.relu = product->relu || extras.relu;
+    product->node = nullptr;  // erased in the end
+    plan_.steps[s] = whole;
+    makers_[at(source)] = nullptr;
+    makers_[at(whole.result)] = &std::get<ProductStep>(plan_.steps[s]);
+  }
+
+  /// The step adds its one bias before its relu. After an already fused kernel (reached through a
+  /// reshape) another relu may be fused, but no bias.
+  static bool takes_bias(const ProductStep& product) { return product.bias < 0 && !product.relu; }
+
+  static bool makes_output(const ir::Node& conv) {
+    return conv.as<ir::ConvAttrs>().role == static_cast<std::int64_t>(ir::ConvRole::Output);
+  }
+
+  static bool columns_fit(const ProductStep& product, const Kernel& kernel) {
+    if (product.node->op == Op::Conv) {
+      return product.node->types[0].dims.back() == kernel.axes.back();
+    }
+    const ProductAxis& columns = product.form.columns;
+    return product.form.batch.empty() && columns.size == kernel.axes.back() &&
+           columns.result.is_one();
+  }
+
+  Plan& plan_;
+  const std::vector<BuiltKernel>& kernels_;
+  // Of each slot.
+  std::vector<int> readers_;
+  std::vector<ProductStep*> makers_;  // the product that writes it, or null
+};
+
+}  // namespace
+
+void absorb_kernels(Plan& plan, const std::vector<BuiltKernel>& kernels) {
+  Absorber(plan, kernels).run();
+}
+
+}  // namespace kiln::codegen

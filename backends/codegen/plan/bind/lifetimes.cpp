@@ -1,0 +1,25 @@
+// First and last step of every slot.
+#include "backends/codegen/plan/bind/lifetimes.h"
+
+#include "backends/codegen/plan/in_place.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+
+std::vector<Lifetime> lifetimes(const Plan& plan, const std::vector<BuiltKernel>& kernels) {
+  std::vector<Lifetime> lives(plan.slots.size());
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const Touched now = touched(plan.steps[s], kernels);
+    for (const std::vector<int>* list : {&now.read, &now.written}) {
+      for (const int slot : *list) {
+        Lifetime& life = lives[static_cast<std::size_t>(slot)];
+        if (life.first < 0) life.first = static_cast<int>(s);
+        life.last = static_cast<int>(s);
+      }
+    }
+  }
+  return lives;
+}
+
+}  // namespace kiln::codegen

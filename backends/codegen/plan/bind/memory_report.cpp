@@ -1,0 +1,235 @@
+// One line for each place of an arena, bodies indented.
+#include "backends/codegen/plan/bind/memory_report.h"
+
+#include "backends/codegen/inspect/source.h"
+#include "backends/codegen/plan/bind/lifetimes.h"
+#include "core/types/text.h"
+
+#include <algorithm>
+#include <iomanip>
+
+namespace kiln::codegen {
+namespace {
+
+constexpr std::size_t kMostListed = 5;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::string type_of(const BoundPlan& bound, int slot) {
+  return text(bound.plan->slots[at(slot)].dtype, "[", join_text(bound.dims[at(slot)], ","), "]");
+}
+
+std::string source_of_slot(const Slot& slot) {
+  return slot.node ? source_of(*slot.node) : std::string("?");
+}
+
+std::string steps_text(int first, int last) {
+  return first == last ? text("step ", first) : text("steps ", first, " to ", last);
+}
+
+const ir::Node* node_of(const Step& step) {
+  if (const auto* loop = std::get_if<LoopStep>(&step)) return loop->node;
+  if (const auto* branch = std::get_if<BranchStep>(&step)) return branch->node;
+  if (const auto* product = std::get_if<ProductStep>(&step)) return product->node;
+  return nullptr;
+}
+
+/// The bodies that a step has, each with what to call it. Groups of rows of a loop are alike.
+template <class Visit>
+void for_each_body(const Step& step, const BoundStep& bound, const Visit& visit) {
+  const bool loop = std::holds_alternative<LoopStep>(step);
+  const std::size_t count = loop ? std::min<std::size_t>(bound.bodies.size(), 1)
+                                 : bound.bodies.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string name = loop ? "body" : i == 0 ? "then" : "else";
+    if (loop && bound.bodies.size() > 1) {
+      name = text("body for the first of ", bound.bodies.size(), " groups of rows");
+    }
+    visit(name, *bound.bodies[i]);
+  }
+}
+
+// ---- Before sizes are known ----
+
+/// Bytes as a formula.
+std::string formula(const Slot& slot) {
+  ir::Dim bytes = static_cast<std::int64_t>(dtype_bytes(slot.dtype));
+  for (const ir::Dim& dim : slot.dims) bytes = bytes * dim;
+  return text(bytes);
+}
+
+void print_symbolic(const Program& program, const Plan& plan, const std::string& indent,
+                    std::string& out) {
+  const std::vector<Lifetime> lives = lifetimes(plan, program.kernels);
+  for (std::size_t i = 0; i < plan.slots.size(); ++i) {
+    const Slot& slot = plan.slots[i];
+    if (slot.kind != Slot::Kind::Temporary || lives[i].first < 0) continue;
+    out += text(indent, "%", i, " ", ir::Type{slot.dtype, slot.dims}, ", ", formula(slot),
+                " bytes, ", steps_text(lives[i].first, lives[i].last), "  # ",
+                source_of_slot(slot), "\n");
+  }
+  const auto print_body = [&](std::size_t step, const char* name, const Plan& body) {
+    out += text(indent, "step ", step, ", ", name, ":\n");
+    print_symbolic(program, body, indent + "  ", out);
+  };
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    if (const auto* loop = std::get_if<LoopStep>(&plan.steps[s])) {
+      print_body(s, "body", *loop->body);
+    }
+    if (const auto* branch = std::get_if<BranchStep>(&plan.steps[s])) {
+      print_body(s, "then", *branch->branches[0]);
+      print_body(s, "else", *branch->branches[1]);
+    }
+  }
+}
+
+// ---- With sizes ----
+
+std::string contents_of(const BoundPlan& bound, const ArenaBlock& block) {
+  if (block.kind == ArenaBlock::Kind::Tensors) {
+    std::string all, sources;
+    for (const int slot : block.slots) {
+      all += text(all.empty() ? "" : ", then ", "%", slot, " ", type_of(bound, slot));
+      sources += (sources.empty() ? "" : ", ") + source_of_slot(bound.plan->slots[at(slot)]);
+    }
+    return all + "  # " + sources;
+  }
+  constexpr const char* kNames[] = {"", "scratch", "second place of a carried tensor", "body"};
+  std::string all = text(kNames[static_cast<int>(block.kind)], " of step ", block.step);
+  if (const ir::Node* node = node_of(bound.plan->steps[at(block.step)])) {
+    all += "  # " + source_of(*node);
+  }
+  return all;
+}
+
+void print_blocks(const BoundPlan& bound, const std::string& indent, std::string& out) {
+  std::vector<const ArenaBlock*> blocks;
+  for (const ArenaBlock& block : bound.blocks) {
+    if (block.memory.bytes != 0) blocks.push_back(&block);
+  }
+  std::stable_sort(blocks.begin(), blocks.end(), [](const ArenaBlock* a, const ArenaBlock* b) {
+    return a->memory.offset < b->memory.offset;
+  });
+  for (const ArenaBlock* block : blocks) {
+    const MemoryBlock& memory = block->memory;
+    out += text(indent, "at ", memory.offset, ": ", memory.bytes, " bytes, ",
+                steps_text(memory.first, memory.last), ", ", contents_of(bound, *block), "\n");
+  }
+  for (std::size_t s = 0; s < bound.steps.size(); ++s) {
+    for_each_body(bound.plan->steps[s], bound.steps[s],
+                  [&](const std::string& name, const BoundPlan& body) {
+                    out += text(indent, "step ", s, ", ", name, ", ", body.arena_bytes,
+                                " bytes:\n");
+                    print_blocks(body, indent + "  ", out);
+                  });
+  }
+}
+
+/// Who computes a product, part by part where they differ.
+std::string makers_of(const BoundStep& ready) {
+  std::vector<std::pair<std::string, std::size_t>> makers;
+  for (const ProductRun& run : ready.runs) {
+    const std::string maker = text(run.product->description(),
+                                   run.shares_rhs ? ", once for all of them"
+                                   : run.packed_offset < 0 ? "" : ", right operand packed");
+    const auto known = std::find_if(makers.begin(), makers.end(),
+                                    [&](const auto& one) { return one.first == maker; });
+    if (known != makers.end()) {
+      ++known->second;
+    } else {
+      makers.emplace_back(maker, 1);
+    }
+  }
+  if (makers.size() == 1) return " by " + makers[0].first;
+  std::string out;
+  for (const auto& [maker, parts] : makers) {
+    out += text(out.empty() ? ": " : "; ", parts, " by ", maker);
+  }
+  return out;
+}
+
+void print_runs(const BoundPlan& bound, const std::string& indent, std::string& out) {
+  for (std::size_t s = 0; s < bound.steps.size(); ++s) {
+    const Step& step = bound.plan->steps[s];
+    const BoundStep& ready = bound.steps[s];
+    if (const auto* product = std::get_if<ProductStep>(&step)) {
+      out += text(indent, "step ", s, ": ");
+      if (ready.convolution) {
+        out += text("convolution in ", ready.convolution->parts(), " parts by ",
+                    ready.convolution->description());
+      } else if (ready.runs.empty()) {
+        out += "nothing to multiply";
+      } else {
+        out += text(ready.runs.size(), ready.runs.size() == 1 ? " product" : " products",
+                    ready.parallel ? " side by side" : "", makers_of(ready));
+      }
+      out += "  # " + source_of(*product->node) + "\n";
+    }
+    for_each_body(step, ready, [&](const std::string& name, const BoundPlan& body) {
+      out += text(indent, "step ", s, ", ", name, ":\n");
+      print_runs(body, indent + "  ", out);
+    });
+  }
+}
+
+struct Large {
+  std::int64_t bytes;
+  std::string what;
+};
+
+void collect_large(const BoundPlan& bound, std::vector<Large>& found) {
+  for (const ArenaBlock& block : bound.blocks) {
+    if (block.kind != ArenaBlock::Kind::Tensors || block.memory.bytes == 0) continue;
+    const int slot = block.slots.front();
+    found.push_back({bound.bytes[at(slot)],
+                     text(bound.bytes[at(slot)], " bytes of ", type_of(bound, slot), " (",
+                          source_of_slot(bound.plan->slots[at(slot)]), ")")});
+  }
+  for (const BoundStep& step : bound.steps) {
+    if (!step.bodies.empty()) collect_large(*step.bodies[0], found);
+    if (step.bodies.size() == 2 && step.length == 0) collect_large(*step.bodies[1], found);
+  }
+}
+
+}  // namespace
+
+std::string print_memory(const Program& program) {
+  std::string out = "# temporary tensors; their places follow from the sizes of a call\n";
+  print_symbolic(program, program.plan, "", out);
+  return out;
+}
+
+std::string print_memory(const Program& program, const BoundPlan& bound) {
+  TextStream ratio;
+  const double live = static_cast<double>(std::max(bound.live_bytes, std::int64_t{1}));
+  ratio << std::fixed << std::setprecision(3)
+        << (bound.arena_bytes == 0 ? 1.0 : static_cast<double>(bound.arena_bytes) / live);
+  std::string out = text("# arena of ", bound.arena_bytes, " bytes, ", ratio.str(),
+                         " times the largest live set of ", bound.live_bytes, " bytes; packed: ",
+                         bound.packed_bytes, " bytes\n");
+  for (std::size_t i = 0; i < program.plan.arguments.size(); ++i) {
+    const int slot = program.plan.arguments[i];
+    if (slot >= 0) out += text("# argument ", i, " ", type_of(bound, slot), "\n");
+  }
+  print_blocks(bound, "", out);
+  return out;
+}
+
+std::string print_products(const BoundPlan& bound) {
+  std::string out = "# what ran each product, for one tuple of sizes\n";
+  print_runs(bound, "", out);
+  return out;
+}
+
+std::string largest_tensors(const BoundPlan& bound) {
+  std::vector<Large> found;
+  collect_large(bound, found);
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Large& a, const Large& b) { return a.bytes > b.bytes; });
+  if (found.size() > kMostListed) found.resize(kMostListed);
+  std::string out;
+  for (const Large& one : found) out += (out.empty() ? "; the largest: " : ", ") + one.what;
+  return out;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,128 @@
+// Tensors written over others that die, blocks of steps.
+#include "backends/codegen/plan/bind/place_tensors.h"
+
+#include "backends/codegen/plan/bind/lifetimes.h"
+#include "backends/codegen/plan/bind/memory_report.h"
+#include "backends/codegen/plan/in_place.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+class Placer {
+ public:
+  Placer(BoundPlan& bound, const std::vector<BuiltKernel>& kernels)
+      : plan_(*bound.plan), kernels_(kernels), bound_(bound) {}
+
+  void place() {
+    const std::vector<Lifetime> lives = lifetimes(plan_, kernels_);
+    block_of_.assign(plan_.slots.size(), -1);
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) add_tensors(s, lives);
+    std::vector<std::int64_t*> places = add_step_blocks();
+    const std::size_t own = bound_.blocks.size() - places.size();
+    std::vector<MemoryBlock> memory;
+    for (const ArenaBlock& block : bound_.blocks) memory.push_back(block.memory);
+    require_countable(memory);
+    const MemoryPlan planned = plan_memory(memory, static_cast<int>(plan_.steps.size()));
+    for (std::size_t i = 0; i < memory.size(); ++i) bound_.blocks[i].memory = memory[i];
+    for (std::size_t i = 0; i < places.size(); ++i) *places[i] = memory[own + i].offset;
+    for (const int block : block_of_) {
+      bound_.offsets.push_back(block < 0 ? -1 : memory[static_cast<std::size_t>(block)].offset);
+    }
+    bound_.arena_bytes = planned.bytes;
+    bound_.live_bytes = planned.live_bytes;
+  }
+
+ private:
+  /// The temporary tensors that step `s` writes first.
+  void add_tensors(std::size_t s, const std::vector<Lifetime>& lives) {
+    const Touched now = touched(plan_.steps[s], kernels_);
+    for (const int slot : now.written) {
+      const auto i = static_cast<std::size_t>(slot);
+      if (plan_.slots[i].kind != Slot::Kind::Temporary || block_of_[i] >= 0) continue;
+      block_of_[i] = reused(s, slot, now, lives);
+      if (block_of_[i] < 0) {
+        block_of_[i] = static_cast<int>(bound_.blocks.size());
+        ArenaBlock block;
+        block.memory = {bound_.bytes[i], lives[i].first, lives[i].last};
+        bound_.blocks.push_back(std::move(block));
+      }
+      ArenaBlock& block = bound_.blocks[static_cast<std::size_t>(block_of_[i])];
+      block.memory.last = std::max(block.memory.last, lives[i].last);
+      block.slots.push_back(slot);
+    }
+  }
+
+  /// Sums of blocks are counted without looking for overflow from here on.
+  void require_countable(const std::vector<MemoryBlock>& memory) const {
+    std::int64_t sum = 0;
+    for (const MemoryBlock& block : memory) {
+      if (__builtin_add_overflow(sum, block.bytes, &sum) ||
+          __builtin_add_overflow(sum, kAlignment, &sum)) {
+        throw SizeFailure(
+            KILN_CODE_RESOURCE_EXHAUSTED,
+            "the temporary tensors have more bytes than 63 bits count" + largest_tensors(bound_));
+      }
+    }
+  }
+
+  /// The block of a tensor that dies in step `s` and may be written over by `slot`; or -1.
+  int reused(std::size_t s, int slot, const Touched& now,
+             const std::vector<Lifetime>& lives) const {
+    const auto* step = std::get_if<KernelStep>(&plan_.steps[s]);
+    if (!step) return -1;
+    const Kernel& kernel = kernels_[static_cast<std::size_t>(step->kernel)].kernel;
+    for (const int from : now.read) {
+      const auto i = static_cast<std::size_t>(from);
+      const bool dies = block_of_[i] >= 0 && lives[i].last == static_cast<int>(s) && from != slot;
+      if (!dies || bound_.bytes[i] != bound_.bytes[static_cast<std::size_t>(slot)]) continue;
+      const bool taken = std::any_of(now.written.begin(), now.written.end(), [&](const int other) {
+        return other != slot && block_of_[static_cast<std::size_t>(other)] == block_of_[i];
+      });
+      if (!taken && writes_in_place(kernel, *step, from, slot)) return block_of_[i];
+    }
+    return -1;
+  }
+
+  /// Memory of steps themselves: scratch, spare carries, arenas of bodies.
+  std::vector<std::int64_t*> add_step_blocks() {
+    using Kind = ArenaBlock::Kind;
+    std::vector<std::int64_t*> places;
+    const auto add = [&](Kind kind, std::size_t s, std::int64_t bytes, std::int64_t& place) {
+      const int step = static_cast<int>(s);
+      bound_.blocks.push_back({kind, {bytes, step, step}, {}, step});
+      places.push_back(&place);
+    };
+    for (std::size_t s = 0; s < bound_.steps.size(); ++s) {
+      BoundStep& step = bound_.steps[s];
+      const bool several = step.parallel && !step.convolution;
+      const auto runs = several ? static_cast<std::int64_t>(step.runs.size()) : 1;
+      const std::int64_t scratch = step.shared_rhs.bytes + step.scratch_bytes * runs;
+      if (scratch != 0) add(Kind::Scratch, s, scratch, step.scratch_offset);
+      if (const auto* loop = std::get_if<LoopStep>(&plan_.steps[s])) {
+        for (std::size_t i = 0; i < step.spare_offsets.size(); ++i) {
+          add(Kind::SpareCarry, s, bound_.bytes[static_cast<std::size_t>(loop->results[i])],
+              step.spare_offsets[i]);
+        }
+      }
+      for (std::size_t i = 0; i < step.bodies.size(); ++i) {
+        add(Kind::Body, s, step.bodies[i]->arena_bytes, step.body_offsets[i]);
+      }
+    }
+    return places;
+  }
+
+  const Plan& plan_;
+  const std::vector<BuiltKernel>& kernels_;
+  BoundPlan& bound_;
+  std::vector<int> block_of_;  // of each slot; -1: none
+};
+
+}  // namespace
+
+void place_tensors(BoundPlan& bound, const std::vector<BuiltKernel>& kernels) {
+  Placer(bound, kernels).place();
+}
+
+}  // namespace kiln::codegen

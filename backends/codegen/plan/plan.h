@@ -1,0 +1,92 @@
+// A Plan: steps in order over numbered tensors. Sizes are still symbolic; bind_plan.h makes it
+// ready for one tuple of them. Bodies of loops and branches are plans of their own.
+#pragma once
+
+#include "backends/codegen/claims/claim.h"
+#include "backends/codegen/kernel/build/built_kernel.h"
+
+#include <deque>
+#include <memory>
+#include <variant>
+
+namespace kiln::codegen {
+
+/// A tensor of a plan. Results of the plan and what lies outside are given by whoever runs it.
+struct Slot {
+  enum class Kind : std::uint8_t { Argument, Constant, Result, Temporary } kind = Kind::Temporary;
+  DType dtype = DType::Float32;
+  ir::Dims dims;
+  int number = 0;                              // of the argument or the result
+  std::shared_ptr<const std::vector<std::byte>> bytes;  // of a constant
+  const ir::Node* node = nullptr;              // whose value it is
+};
+
+struct Plan;
+
+struct KernelStep {
+  int kernel = 0;          // in Program::kernels
+  std::vector<int> slots;  // one per operand
+};
+/// A Dot, or a Conv, which has no form.
+struct ProductStep {
+  ProductForm form;
+  int lhs = 0, rhs = 0, result = 0;
+  const ir::Node* node = nullptr;
+  int bias = -1;      // slot of a vector that is added to every row; -1: none
+  bool relu = false;  // of the result, in the end
+  std::optional<ir::Op> followed_by = {};  // an activation of the result that is left to a kernel
+};
+/// How a loop is cut into groups of rows; see sharding.h.
+struct Sharding {
+  ir::Dim rows;                      // leading dim of all that the loop writes
+  std::vector<std::int64_t> scales;  // of each step: indices to a row; 0: not by rows
+};
+struct LoopStep {
+  const ir::Node* node = nullptr;
+  std::vector<int> operands, results;
+  std::shared_ptr<const Plan> body;
+  std::optional<Sharding> sharding = {};
+};
+struct BranchStep {
+  const ir::Node* node = nullptr;
+  std::vector<int> operands, results;
+  std::shared_ptr<const Plan> branches[2];  // then, else
+};
+struct HostCallStep {
+  const ir::Node* node = nullptr;
+  std::vector<int> operands, results;
+};
+struct CopyStep {
+  int from = 0, to = 0;
+};
+using Step = std::variant<KernelStep, ProductStep, LoopStep, BranchStep, HostCallStep, CopyStep>;
+
+struct Plan {
+  std::vector<Slot> slots;
+  std::vector<Step> steps;
+  std::vector<int> arguments;  // slot of each argument; -1 when nothing reads it
+  std::vector<int> results;    // slot of each result: all different, none an argument or constant
+  std::vector<ir::Guard> guards;  // of a lambda: checked on entering it
+  /// Steps that run side by side: kernels that make results which no other step reads.
+  std::size_t region_begin = 0, region_end = 0;
+};
+
+/// A whole compiled graph: its plan and every kernel of it and of its bodies.
+struct Program {
+  Plan plan;
+  std::vector<BuiltKernel> kernels;
+  std::vector<ClaimDecision> claims;  // of every node that some claim is about
+  std::vector<ir::Value> made;  // nodes that live for this program alone
+  int kernels_built = 0;        // also those that products absorbed; names count them
+};
+
+/// The readable form, as dumps show it.
+std::string print(const Program& program);
+/// One step in one line, without bodies.
+std::string print(const Program& program, const Step& step);
+/// The line above the steps of a region. REQUIRES: there are some.
+std::string print_region(const Plan& plan);
+/// Which node went to the library, and why the others did not.
+std::string print_claims(const Program& program);
+
+}  // namespace kiln::codegen

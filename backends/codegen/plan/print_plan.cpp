@@ -1,0 +1,135 @@
+// Programs as text: slots, then steps, bodies indented.
+#include "backends/codegen/plan/plan.h"
+
+#include "backends/codegen/inspect/source.h"
+#include "core/ops/op.h"
+#include "core/types/text.h"
+
+namespace kiln::codegen {
+namespace {
+
+std::string list(const std::vector<int>& slots) {
+  std::string joined;
+  for (const int slot : slots) joined += text(joined.empty() ? "" : ", ", "%", slot);
+  return joined;
+}
+
+std::string line_of(const Program& program, const KernelStep& step) {
+  const Kernel& kernel = program.kernels[static_cast<std::size_t>(step.kernel)].kernel;
+  return text("kernel ", kernel.name, "(", list(step.slots), ")  # ", kernel.comes_from);
+}
+std::string line_of(const Program&, const ProductStep& step) {
+  if (step.node->op == ir::Op::Conv) {
+    return text("convolution %", step.result, " = %", step.lhs, ", %", step.rhs,
+                step.bias < 0 ? "" : text(" + %", step.bias), step.relu ? ", relu" : "", "  # ",
+                source_of(*step.node));
+  }
+  std::string line = text("product %", step.result, " = %", step.lhs, " x %", step.rhs,
+                          step.bias < 0 ? "" : text(" + %", step.bias),
+                          step.relu ? ", relu" : "", "  # ", step.form.rows.size, " x ",
+                          step.form.depth.size, " x ", step.form.columns.size,
+                          step.form.swapped ? ", swapped" : "");
+  for (const ProductAxis& axis : step.form.batch) line += text(", for each of ", axis.size);
+  return line + "; " + source_of(*step.node);
+}
+std::string line_of(const Program&, const LoopStep& step) {
+  const auto& attrs = step.node->as<ir::ScanAttrs>();
+  return text("loop (", list(step.results), ") = (", list(step.operands), ")  # ", attrs.length,
+              " steps, ", attrs.carry, " carried", attrs.reverse ? ", backwards" : "",
+              step.sharding ? text(", rows of ", step.sharding->rows, " apart") : "", "; ",
+              source_of(*step.node));
+}
+std::string line_of(const Program&, const BranchStep& step) {
+  return text("branch (", list(step.results), ") = (", list(step.operands), ")  # ",
+              source_of(*step.node));
+}
+std::string line_of(const Program&, const HostCallStep& step) {
+  return text("host_call ", step.node->as<ir::HostCallAttrs>().function, " (",
+              list(step.results), ") = (", list(step.operands), ")  # ", source_of(*step.node));
+}
+std::string line_of(const Program&, const CopyStep& step) {
+  return text("copy %", step.to, " = %", step.from);
+}
+
+void print_plan(const Program& program, const Plan& plan, const std::string& indent,
+                std::string& out) {
+  for (std::size_t i = 0; i < plan.slots.size(); ++i) {
+    const Slot& slot = plan.slots[i];
+    static constexpr const char* kKinds[] = {"argument", "constant", "result", "temporary"};
+    out += text(indent, "%", i, " = ", kKinds[static_cast<int>(slot.kind)]);
+    const bool numbered = slot.kind == Slot::Kind::Argument || slot.kind == Slot::Kind::Result;
+    if (numbered) out += text(" ", slot.number);
+    out += text(" ", ir::Type{slot.dtype, slot.dims}, "\n");
+  }
+  for (const ir::Guard& guard : plan.guards) {
+    const char* relation = guard.kind == ir::Guard::Kind::Equal ? " == " : " <= ";
+    out += text(indent, "check ", guard.left, relation, guard.right, "  # ", guard.fact, "\n");
+  }
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    if (s == plan.region_begin && s < plan.region_end) out += indent + print_region(plan) + "\n";
+    out += indent + print(program, step) + "\n";
+    if (const auto* loop = std::get_if<LoopStep>(&step)) {
+      print_plan(program, *loop->body, indent + "  ", out);
+    }
+    if (const auto* branch = std::get_if<BranchStep>(&step)) {
+      for (const auto& body : branch->branches) {
+        out += text(indent, " either\n");
+        print_plan(program, *body, indent + "  ", out);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::string print_region(const Plan& plan) {
+  return text("side by side: ", plan.region_end - plan.region_begin, " steps");
+}
+
+std::string print(const Program& program, const Step& step) {
+  return std::visit([&](const auto& one) { return line_of(program, one); }, step);
+}
+
+std::string print(const Program& program) {
+  std::string out;
+  print_plan(program, program.plan, "", out);
+  return out;
+}
+
+std::string print_claims(const Program& program) {
+  std::string out;
+  for (const Claim& claim : claims()) {
+    out += text("# ", claim.name, ": ", claim.sentence, " (op ", ir::def(claim.op).name, ")\n");
+  }
+  for (const ClaimDecision& decision : program.claims) {
+    const ir::Node& node = *decision.node;
+    out += text("\n", source_of(node), ": ", ir::def(node.op).name, "(");
+    for (std::size_t i = 0; i < node.operands.size(); ++i) {
+      out += text(i == 0 ? "" : ", ", node.operands[i].type());
+    }
+    out += text(") -> ", node.types[0], "\n");
+    for (const Refusal& refusal : decision.refusals) {
+      out += text("  ", refusal.claim->name, ": refused: ", refusal.reason, "\n");
+    }
+    if (decision.taken_by) {
+      out += text("  ", decision.taken_by->name, ": taken");
+      for (const std::string& one : decision.absorbed) out += ", with " + one;
+      out += "\n";
+    }
+    for (const std::string& reason : decision.left) {
+      out += text("    followed by a kernel for ", reason, "\n");
+    }
+    for (const std::string& reason : decision.copies) {
+      out += text("    after a copy: ", reason, "\n");
+    }
+    if (decision.kernel >= 0) {
+      const auto kernel = static_cast<std::size_t>(decision.kernel);
+      out += text("  kernel ", program.kernels[kernel].kernel.name, "\n");
+    }
+  }
+  if (program.claims.empty()) out += "\nno node is one of these\n";
+  return out;
+}
+
+}  // namespace kiln::codegen

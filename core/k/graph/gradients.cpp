@@ -1,0 +1,98 @@
+// gradients: the vector-Jacobian product (core/autodiff/vjp.h) with ones; a variable that the loss
+// does not depend on gets a tensor that throws when it is used.
+#include <kiln/gradients.h>
+
+#include "core/autodiff/vjp.h"
+#include "core/ir/traverse.h"
+#include "core/k/frame/tensor_impl.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace kiln {
+namespace {
+
+/// Whether no gradient passes a node: an index, an integer, constant almost everywhere, or computed
+/// by a host function that is no identity.
+bool cuts(const ir::Node& node) {
+  if (node.op == ir::Op::HostCall && node.types.size() != 1) return true;
+  const auto has_float = [](const ir::Type& type) { return is_float(type.dtype); };
+  return !def(node).differentiable || std::none_of(node.types.begin(), node.types.end(), has_float);
+}
+
+/// The K function that cuts the way from x to the last of `order`; empty when there is no way.
+std::string cut_by(const std::vector<const ir::Node*>& order, const ir::Value& x) {
+  std::unordered_set<const ir::Node*> dependents;
+  for (const ir::Node* node : order) {
+    const auto depends = [&](const ir::Value& operand) {
+      return operand == x || dependents.count(operand.node.get()) != 0;
+    };
+    if (std::none_of(node->operands.begin(), node->operands.end(), depends)) continue;
+    dependents.insert(node);
+    if (!cuts(*node)) continue;
+    const std::string function = node->origin.function;
+    return function.empty() ? std::string(def(*node).name) : function;
+  }
+  return "";
+}
+
+std::string missing_text(const Tensor& variable, const std::string& cut_by) {
+  const std::string name = variable.name();
+  const std::string what = name.empty() ? text(variable) : name;
+  std::string fact = text("the loss does not depend on ", what, ", so it has no gradient");
+  if (!cut_by.empty()) fact += text("; ", cut_by, " on the way is not differentiable");
+  return fact;
+}
+
+Tensor missing(std::string text) {
+  TensorImpl impl;
+  impl.missing = std::move(text);
+  return Tensor(std::make_shared<const TensorImpl>(std::move(impl)));
+}
+
+}  // namespace
+
+std::vector<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& variables) try {
+  const Call call("gradients", loss.where());
+  const ir::Value y = value_of(loss, floatx_dtype(), "loss");
+  if (!is_float(y.dtype())) {
+    Call::type_error("loss", text("loss is not floating point (loss ", y.type(), ")"));
+  }
+  std::vector<ir::Value> x;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    x.push_back(value_of(variables, i, "variables"));
+  }
+  const ir::Value dy = ir::like(y, 1.0);
+  const autodiff::Vjp result = autodiff::vjp({&y, 1}, {&dy, 1}, x);
+  const bool all_found = std::all_of(result.dx.begin(), result.dx.end(),
+                                     [](const ir::Value& dx) { return bool(dx); });
+  const auto order = all_found ? std::vector<const ir::Node*>() : ir::topological_order({&y, 1});
+  std::vector<Tensor> gradients;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    gradients.push_back(result.dx[i] ? wrap(result.dx[i])
+                                     : missing(missing_text(variables[i], cut_by(order, x[i]))));
+  }
+  return gradients;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("gradients", loss.where());
+}
+
+Tensor stop_gradient(const Operand& x) try {
+  const Call call("stop_gradient", x.where());
+  return wrap(ir::stop_gradient(value_of(x, floatx_dtype(), "variables")));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("stop_gradient", x.where());
+}
+
+std::vector<Tensor> stop_gradient(const std::vector<Tensor>& variables, Where where) try {
+  const Call call("stop_gradient", where);
+  std::vector<Tensor> stopped;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    stopped.push_back(wrap(ir::stop_gradient(value_of(variables, i, "variables"))));
+  }
+  return stopped;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("stop_gradient", where);
+}
+
+}  // namespace kiln

@@ -1,0 +1,111 @@
+// Updates: the new value with exactly the variable's type, beside the variable. What a
+// function demands of them: runtime/build_graph.h.
+#include <kiln/update.h>
+
+#include "core/k/frame/tensor_impl.h"
+
+#include <algorithm>
+
+namespace kiln {
+namespace {
+
+ir::Value variable_of(const Tensor& x, const char* argument) {
+  const ir::Value value = value_of(x, argument);
+  if (value.node->op != ir::Op::Variable) {
+    Call::type_error(argument, text(argument, " is not a variable (", argument, " ", x, ")"));
+  }
+  return value;
+}
+
+/// Whether a value of the second type may be broadcast to the first.
+bool spreads_to(const ir::Type& type, const ir::Type& value) {
+  if (value.rank() > type.rank()) return false;
+  return std::equal(value.dims.rbegin(), value.dims.rend(), type.dims.rbegin(),
+                    [](const ir::Dim& from, const ir::Dim& to) {
+                      return from.is_one() || equal(from, to) != ir::Answer::No;
+                    });
+}
+
+/// `value` with the variable's type exactly: a number is broadcast, anything else must fit.
+ir::Value fitted(const ir::Value& variable, const Operand& operand, const char* argument,
+                 const char* name = "x") {
+  ir::Value value = value_of(operand, variable.dtype(), argument);
+  const ir::Type& type = variable.type();
+  const auto both = [&] {
+    return text("(", name, " ", type, ", ", argument, " ", value.type(), ")");
+  };
+  if (value.dtype() != type.dtype) {
+    Call::type_error(argument, text(argument, " has dtype ", value.dtype(),
+                                    " but the variable has ", type.dtype, " ", both()));
+  }
+  if (!spreads_to(type, value.type())) {
+    Call::value_error(argument, text(argument, " does not fit the variable ", both()));
+  }
+  return ir::broadcast_to(value, type.dims);
+}
+
+/// A fitted value to be added or subtracted.
+ir::Value number(const ir::Value& variable, const Operand& operand, const char* argument) {
+  const ir::Value value = fitted(variable, operand, argument);
+  if (value.dtype() != DType::Bool) return value;
+  Call::type_error("x", text("x is bool, not a number (x ", variable.type(), ")"));
+}
+
+UpdateOp made(const Tensor& x, const ir::Value& value, Where where) {
+  return {x, wrap(value), where};
+}
+
+}  // namespace
+
+UpdateOp update(const Tensor& x, const Operand& new_x, Where where) try {
+  const Call call("update", where);
+  const ir::Value variable = variable_of(x, "x");
+  const ir::Value value = value_of(new_x, variable.dtype(), "new_x");
+  const auto both = [&] {
+    return text("(x ", variable.type(), ", new_x ", value.type(), ")");
+  };
+  if (new_x.is_tensor() && value.rank() != variable.rank()) {
+    Call::value_error("new_x", text("new_x has rank ", value.rank(), " but the variable has rank ",
+                                    variable.rank(), " ", both()));
+  }
+  for (int axis = 0; axis < value.rank(); ++axis) {
+    if (equal(value.dims()[axis], variable.dims()[axis]) != ir::Answer::No) continue;
+    Call::value_error("new_x", text("new_x does not fit the variable ", both()));
+  }
+  return made(x, fitted(variable, new_x, "new_x"), where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("update", where);
+}
+
+UpdateOp update_add(const Tensor& x, const Operand& increment, Where where) try {
+  const Call call("update_add", where);
+  const ir::Value variable = variable_of(x, "x");
+  return made(x, variable + number(variable, increment, "increment"), where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("update_add", where);
+}
+
+UpdateOp update_sub(const Tensor& x, const Operand& decrement, Where where) try {
+  const Call call("update_sub", where);
+  const ir::Value variable = variable_of(x, "x");
+  return made(x, variable - number(variable, decrement, "decrement"), where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("update_sub", where);
+}
+
+UpdateOp moving_average_update(const Tensor& variable, const Operand& value,
+                               const Operand& momentum, Where where) try {
+  const Call call("moving_average_update", where);
+  const ir::Value x = variable_of(variable, "variable");
+  const ir::Value current = ir::cast(value_of(value, x.dtype(), "value"), x.dtype());
+  const ir::Value m = ir::broadcast_to(fitted(x, momentum, "momentum", "variable"), x.dims());
+  if (!spreads_to(x.type(), current.type())) {
+    Call::value_error("value", text("value does not fit the variable (variable ", x.type(),
+                                    ", value ", current.type(), ")"));
+  }
+  return made(variable, x * m + ir::broadcast_to(current, x.dims()) * (1.0 - m), where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("moving_average_update", where);
+}
+
+}  // namespace kiln

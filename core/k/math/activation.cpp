@@ -1,0 +1,117 @@
+// The nonlinear functions of layers. Each spells its formula out so that the gradient is right at
+// the kinks, too. What several groups of K functions share is in formulas_impl.h.
+#include <kiln/activation.h>
+
+#include "core/k/math/formulas_impl.h"
+
+namespace kiln {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+/// An option that adopts the dtype of x.
+Value option(double number, const Value& x, const char* argument) {
+  return ir::broadcast_to(value_of(Operand(number), x.dtype(), argument), x.dims());
+}
+
+Value sloped(const Value& x, const ReluOptions& options) {
+  if (options.alpha == 0) return ir::zeros_like(x);  // 0 * -inf would be NaN
+  const Value alpha = option(options.alpha, x, "alpha");
+  if (options.threshold == 0) return x * alpha;
+  return (x - option(options.threshold, x, "threshold")) * alpha;
+}
+
+/// Clipped to [0, max_value] when that is given.
+Value bounded(const Value& x, const ReluOptions& options) {
+  if (!options.max_value) return x;
+  const double highest = *options.max_value < 0 ? 0 : *options.max_value;  // NaN stays
+  const Value below = ir::binary(Op::Minimum, x, option(highest, x, "max_value"));
+  // At a threshold of 0 or more there is nothing below 0.
+  return options.threshold < 0 ? ir::binary(Op::Maximum, below, ir::zeros_like(x)) : below;
+}
+
+}  // namespace
+
+Tensor relu(const Operand& x, const ReluOptions& options) try {
+  const Call call("relu", x.where());
+  const Value value = number_of(x);
+  const Value threshold = option(options.threshold, value, "threshold");
+  // Both parts agree at a threshold of 0, where the gradient is to be the lower one.
+  const Value below = options.threshold == 0 ? ir::less_equal_to(value, threshold)
+                                             : ir::less(value, threshold);
+  return wrap(ir::select(below, sloped(value, options), bounded(value, options)));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("relu", x.where());
+}
+
+Tensor elu(const Operand& x, const EluOptions& options) try {
+  const Call call("elu", x.where());
+  const Value value = float_of(x);
+  const Value zero = ir::zeros_like(value);
+  const Value below = ir::less_equal_to(value, zero);
+  const Value curve = ir::unary(Op::Expm1, ir::select(below, value, zero)) * options.alpha;
+  return wrap(ir::select(below, curve, value));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("elu", x.where());
+}
+
+Tensor softmax(const Operand& x, const SoftmaxOptions& options) try {
+  const Call call("softmax", x.where());
+  const Value value = float_of(x);
+  return wrap(ir::softmax(value, axis_of(options.axis, value.rank())));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("softmax", x.where());
+}
+
+Tensor softplus(const Operand& x) try {
+  const Call call("softplus", x.where());
+  const Value value = float_of(x);
+  return wrap(positive_part(value) + log1p_exp_of_minus_abs(value));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("softplus", x.where());
+}
+
+Tensor softsign(const Operand& x) try {
+  const Call call("softsign", x.where());
+  const Value value = float_of(x);
+  return wrap(value / (ir::unary(Op::Abs, value) + 1.0));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("softsign", x.where());
+}
+
+Tensor sigmoid(const Operand& x) try {
+  const Call call("sigmoid", x.where());
+  return wrap(ir::unary(Op::Sigmoid, float_of(x)));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("sigmoid", x.where());
+}
+
+Tensor tanh(const Operand& x) try {
+  const Call call("tanh", x.where());
+  return wrap(ir::unary(Op::Tanh, float_of(x)));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("tanh", x.where());
+}
+
+Tensor hard_sigmoid(const Operand& x) try {
+  const Call call("hard_sigmoid", x.where());
+  return wrap(clipped(float_of(x) * 0.2 + 0.5, 0, 1));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("hard_sigmoid", x.where());
+}
+
+Tensor l2_normalize(const Operand& x, const L2NormalizeOptions& options) try {
+  const Call call("l2_normalize", x.where());
+  const Value original = float_of(x);
+  const Value value = widened(original);
+  const ir::Ints axes = axes_of(options.axis, value.rank());
+  const Value sum = ir::reduce_sum(value * value, axes);
+  const Value norm = ir::unary(Op::Sqrt, ir::binary(Op::Maximum, sum, ir::like(sum, 1e-12)));
+  const Value result = value / ir::broadcast_over(norm, value.dims(), axes);
+  return wrap(ir::cast(result, original.dtype()));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("l2_normalize", x.where());
+}
+
+}  // namespace kiln

@@ -1,0 +1,146 @@
+// Elementwise functions: operands are brought to one dtype and shape (tensor_impl.h), then one op.
+#include <kiln/elementwise.h>
+
+#include "core/k/math/formulas_impl.h"
+
+namespace kiln {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+Tensor of_float(const char* function, Op op, const Operand& x) try {
+  const Call call(function, x.where());
+  return wrap(ir::unary(op, float_of(x)));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory(function, x.where());
+}
+
+Tensor of_number(const char* function, Op op, const Operand& x) try {
+  const Call call(function, x.where());
+  return wrap(ir::unary(op, number_of(x)));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory(function, x.where());
+}
+
+Tensor comparison(const char* function, Op op, const Operand& x, const Operand& y) try {
+  const Call call(function, where_of(x, y));
+  const auto [a, b] = broadcast_operands(x, y);
+  return wrap(ir::binary(op, a, b));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory(function, where_of(x, y));
+}
+
+Tensor extreme(const char* function, Op op, const Operand& x, const Operand& y) try {
+  const Call call(function, where_of(x, y));
+  const auto [a, b] = broadcast_numbers(x, y);
+  return wrap(ir::binary(op, a, b));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory(function, where_of(x, y));
+}
+
+/// An operand of clip beside a value: both broadcast.
+Value bounded(Op op, const Value& x, const OptionalOperand& bound, const char* argument) {
+  const Value limit = value_of(bound.value(), x.dtype(), argument);
+  const auto [a, b] = broadcast_values(x, limit, {"x", argument});
+  return ir::binary(op, a, b);
+}
+
+bool is_number(const OptionalOperand& bound) {
+  return !bound.is_none() && !bound.value().is_tensor();
+}
+
+}  // namespace
+
+Tensor square(const Operand& x) try {
+  const Call call("square", x.where());
+  const Value value = number_of(x);
+  return wrap(value * value);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("square", x.where());
+}
+
+Tensor abs(const Operand& x) { return of_number("abs", Op::Abs, x); }
+
+Tensor sqrt(const Operand& x) try {
+  const Call call("sqrt", x.where());
+  return wrap(sqrt_or_zero(float_of(x)));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("sqrt", x.where());
+}
+
+Tensor exp(const Operand& x) { return of_float("exp", Op::Exp, x); }
+Tensor log(const Operand& x) { return of_float("log", Op::Log, x); }
+
+Tensor round(const Operand& x) try {
+  const Call call("round", x.where());
+  const Value value = number_of(x);
+  return wrap(is_float(value.dtype()) ? ir::unary(Op::Round, value) : value);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("round", x.where());
+}
+
+Tensor sign(const Operand& x) { return of_number("sign", Op::Sign, x); }
+Tensor sin(const Operand& x) { return of_float("sin", Op::Sin, x); }
+Tensor cos(const Operand& x) { return of_float("cos", Op::Cos, x); }
+
+Tensor pow(const Operand& x, const Operand& a) try {
+  const Call call("pow", where_of(x, a));
+  const auto [base, exponent] = broadcast_numbers(x, a, {"x", "a"});
+  return wrap(ir::binary(Op::Pow, base, exponent));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("pow", where_of(x, a));
+}
+
+Tensor clip(const Operand& x, const OptionalOperand& min_value,
+            const OptionalOperand& max_value) try {
+  const Call call("clip", x.where());
+  Value value = number_of(x);
+  // The gradient of numbers that are the wrong way round is that of both being min_value.
+  const bool reversed = is_number(min_value) && is_number(max_value) &&
+                        max_value.value().real() < min_value.value().real();
+  if (reversed) value_of(max_value.value(), value.dtype(), "max_value");
+  const OptionalOperand& highest = reversed ? min_value : max_value;
+  if (!highest.is_none()) value = bounded(Op::Minimum, value, highest, "max_value");
+  if (!min_value.is_none()) value = bounded(Op::Maximum, value, min_value, "min_value");
+  return wrap(value);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("clip", x.where());
+}
+
+Tensor equal(const Operand& x, const Operand& y) { return comparison("equal", Op::Equal, x, y); }
+
+Tensor not_equal(const Operand& x, const Operand& y) try {
+  const Call call("not_equal", where_of(x, y));
+  const auto [a, b] = broadcast_operands(x, y);
+  return wrap(ir::logical_not(ir::equal_to(a, b)));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("not_equal", where_of(x, y));
+}
+
+Tensor greater(const Operand& x, const Operand& y) try {
+  const Call call("greater", where_of(x, y));
+  const auto [a, b] = broadcast_operands(x, y);
+  return wrap(ir::less(b, a));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("greater", where_of(x, y));
+}
+
+Tensor greater_equal(const Operand& x, const Operand& y) try {
+  const Call call("greater_equal", where_of(x, y));
+  const auto [a, b] = broadcast_operands(x, y);
+  return wrap(ir::less_equal_to(b, a));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("greater_equal", where_of(x, y));
+}
+
+Tensor less(const Operand& x, const Operand& y) { return comparison("less", Op::Less, x, y); }
+
+Tensor less_equal(const Operand& x, const Operand& y) {
+  return comparison("less_equal", Op::LessEqual, x, y);
+}
+
+Tensor maximum(const Operand& x, const Operand& y) { return extreme("maximum", Op::Maximum, x, y); }
+Tensor minimum(const Operand& x, const Operand& y) { return extreme("minimum", Op::Minimum, x, y); }
+
+}  // namespace kiln

@@ -1,0 +1,149 @@
+// Losses as graphs that stay finite for extreme values: probabilities are kept away from 0 and 1,
+// logits go through functions that do not overflow.
+#include <kiln/loss.h>
+
+#include "core/k/math/formulas_impl.h"
+
+#include <kiln/context.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace kiln {
+namespace {
+
+using ir::Dims;
+using ir::Ints;
+using ir::Op;
+using ir::Value;
+
+constexpr PairNames kNames{"target", "output"};
+
+std::string both(const Value& target, const Value& output) {
+  return text("(target ", target.type(), ", output ", output.type(), ")");
+}
+
+/// Probabilities away from 0 and 1, where the logarithm has its poles.
+Value held(const Value& probabilities) {
+  const double fuzz = epsilon();
+  return clipped(probabilities, fuzz, 1 - fuzz);
+}
+
+Value log(const Value& x) { return ir::unary(Op::Log, x); }
+
+void require_equal_shapes(const Value& target, const Value& output) {
+  if (equal(target.dims(), output.dims()) != ir::Answer::No) return;
+  Call::value_error("target", text("target and output have different shapes ",
+                                   both(target, output)));
+}
+
+/// The classes' axis moved to the end.
+Value with_axis_last(const Value& x, int axis) {
+  Ints axes = ir::all_axes(x);
+  std::rotate(axes.begin() + axis, axes.begin() + axis + 1, axes.end());
+  return ir::permute(x, axes);
+}
+
+/// One target per position of the classes.
+Value shaped_targets(const Value& target, const Value& output, const Dims& positions) {
+  const ir::Dim have = product(target.dims()), need = product(positions);
+  if (equal(have, need) == ir::Answer::No) {
+    Call::value_error("target", text("target has ", have, " elements, not one for each of ", need,
+                                     " positions ", both(target, output)));
+  }
+  return ir::reshape(ir::cast(target, DType::Int64), positions);
+}
+
+/// Whether 0 <= index < the size of the last axis of x.
+Value is_class(const Value& index, const Value& x) {
+  const Value count = ir::broadcast_to(ir::dim_size(x.dims().back()), index.dims());
+  return ir::binary(Op::And, ir::less_equal_to(ir::zeros_like(index), index),
+                    ir::less(index, count));
+}
+
+}  // namespace
+
+Tensor categorical_crossentropy(const Operand& target, const Operand& output,
+                                const CrossentropyOptions& options) try {
+  const Call call("categorical_crossentropy", where_of(target, output));
+  const auto [labels, raw] = operand_pair(target, output, kNames);
+  float_of(output, "output");
+  require_equal_shapes(labels, raw);
+  const int axis = axis_of(options.axis, raw.rank());
+  const Value x = widened(raw);
+  Value logs;
+  if (options.from_logits) {
+    logs = ir::log_softmax(x, axis);
+  } else {
+    const Value sum = ir::reduce_sum(x, {axis});
+    logs = log(held(x / ir::broadcast_over(sum, x.dims(), {axis})));
+  }
+  const Value loss = -ir::reduce_sum(widened(labels) * logs, {axis});
+  return wrap(ir::cast(loss, raw.dtype()));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("categorical_crossentropy", where_of(target, output));
+}
+
+Tensor sparse_categorical_crossentropy(const Operand& target, const Operand& output,
+                                       const CrossentropyOptions& options) try {
+  const Call call("sparse_categorical_crossentropy", where_of(target, output));
+  const Value raw = float_of(output, "output");
+  const Value labels = value_of(target, DType::Int64, "target");
+  const Value x = widened(with_axis_last(raw, axis_of(options.axis, raw.rank())));
+  const int last = x.rank() - 1;
+  const Value classes = shaped_targets(labels, raw, {x.dims().begin(), x.dims().end() - 1});
+  const Value logs = ir::log_softmax(options.from_logits ? x : log(held(x)), last);
+  const Value loss = -pick_last(logs, classes);
+  const Value invalid = ir::like(loss, std::numeric_limits<double>::quiet_NaN());
+  return wrap(ir::cast(ir::select(is_class(classes, x), loss, invalid), raw.dtype()));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("sparse_categorical_crossentropy", where_of(target, output));
+}
+
+Tensor binary_crossentropy(const Operand& target, const Operand& output,
+                           const BinaryCrossentropyOptions& options) try {
+  const Call call("binary_crossentropy", where_of(target, output));
+  const auto [labels, raw] = broadcast_operands(target, output, kNames);
+  float_of(output, "output");
+  const Value t = widened(labels);
+  Value z = widened(raw);
+  if (!options.from_logits) {
+    const Value p = held(z);
+    z = log(p / (1.0 - p));
+  }
+  const Value loss = positive_part(z) - z * t + log1p_exp_of_minus_abs(z);
+  return wrap(ir::cast(loss, raw.dtype()));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("binary_crossentropy", where_of(target, output));
+}
+
+Tensor in_top_k(const Operand& predictions, const Operand& targets, std::int64_t k) try {
+  const Call call("in_top_k", where_of(predictions, targets));
+  const Value scores = number_of(predictions, "predictions");
+  const Value classes = value_of(targets, DType::Int64, "targets");
+  const std::string types = text("(predictions ", scores.type(), ", targets ", classes.type(), ")");
+  if (!is_integer(classes.dtype())) {
+    Call::type_error("targets", text("targets are not integers ", types));
+  }
+  if (scores.rank() != 2 || classes.rank() != 1) {
+    Call::value_error("targets", text("ranks are not 2 and 1 ", types));
+  }
+  if (equal(scores.dims()[0], classes.dims()[0]) == ir::Answer::No) {
+    Call::value_error("targets", text("batch sizes differ ", types));
+  }
+  const Value index = ir::cast(classes, DType::Int64);
+  const Value score = pick_last(scores, index);
+  const Value higher = ir::less(ir::broadcast_over(score, scores.dims(), {1}), scores);
+  const Value count = ir::reduce_sum(ir::cast(higher, DType::Int64), {1});
+  const Value limit = ir::broadcast_to(ir::scalar_constant_int(DType::Int64, k), count.dims());
+  Value is_top = ir::binary(Op::And, is_class(index, scores), ir::less(count, limit));
+  if (is_float(scores.dtype())) {
+    const Value infinity = ir::like(score, std::numeric_limits<double>::infinity());
+    is_top = ir::binary(Op::And, is_top, ir::less(ir::unary(Op::Abs, score), infinity));
+  }
+  return wrap(is_top);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("in_top_k", where_of(predictions, targets));
+}
+
+}  // namespace kiln

@@ -1,0 +1,147 @@
+// Batch normalisation. Statistics and scale are combined while they are small, then spread over x.
+#include <kiln/normalization.h>
+
+#include "core/k/math/formulas_impl.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kiln {
+namespace {
+
+using ir::Dims;
+using ir::Ints;
+using ir::Op;
+using ir::Value;
+
+std::string beside(const Value& x, const Value& part, const char* argument) {
+  return text("(x ", x.type(), ", ", argument, " ", part.type(), ")");
+}
+
+void require_epsilon(double epsilon) {
+  if (std::isfinite(epsilon) && epsilon >= 0) return;
+  Call::value_error("epsilon", text("epsilon is ", epsilon));
+}
+
+/// mean, var, beta or gamma, of x's dtype.
+Value part_of(const Operand& operand, const Value& x, const char* argument) {
+  const Value part = value_of(operand, x.dtype(), argument);
+  if (part.dtype() != x.dtype()) {
+    Call::type_error(argument, text("x has dtype ", x.dtype(), " but ", argument, " has dtype ",
+                                    part.dtype(), " ", beside(x, part, argument)));
+  }
+  return widened(part);
+}
+
+/// A vector as dims that broadcast to x: 1 but on its axis.
+Value along(const Value& vector, const Value& x, int axis, const char* argument) {
+  const ir::Dim& size = x.dims()[static_cast<std::size_t>(axis)];
+  if (equal(vector.dims()[0], size) == ir::Answer::No && !vector.dims()[0].is_one()) {
+    Call::value_error(argument, text(argument, " has ", vector.dims()[0],
+                                     " elements but axis ", axis, " of x has ", size, " ",
+                                     beside(x, vector, argument)));
+  }
+  Dims dims(x.dims().size(), 1);
+  dims[static_cast<std::size_t>(axis)] = vector.dims()[0];
+  return ir::reshape(vector, dims);
+}
+
+/// A statistic ready to be broadcast to x.
+Value placed(const Operand& operand, const Value& x, int axis, const char* argument) {
+  const Value part = part_of(operand, x, argument);
+  if (part.rank() == 1 && x.rank() > 0) return along(part, x, axis, argument);
+  const Dims dims = broadcast_dims(x.type(), part.type(), {"x", argument});
+  if (equal(dims, x.dims()) == ir::Answer::No) {
+    Call::value_error(argument, text(argument, " does not broadcast to x ",
+                                     beside(x, part, argument)));
+  }
+  return part;
+}
+
+/// `part` over x's dims; unknown sizes that have to be equal get a guard.
+Value over(const Value& part, const Value& x) {
+  Dims dims = part.dims();
+  const std::size_t offset = x.dims().size() - dims.size();
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (!dims[i].is_one()) dims[i] = x.dims()[offset + i];
+  }
+  return ir::broadcast_to(ir::with_dims(part, dims), x.dims());
+}
+
+/// The four parts broadcast to x; gamma and beta may be empty.
+struct Parts {
+  Value mean, var, beta, gamma;
+};
+
+/// The factor is computed before it is spread over x.
+Value normalized(const Value& x, const Parts& parts, double epsilon) {
+  const Value root = ir::unary(Op::Sqrt, parts.var + ir::like(parts.var, epsilon));
+  const Value centered = x - over(parts.mean, x);
+  if (!parts.gamma && !parts.beta) return centered / over(root, x);
+  Value result;
+  if (!parts.gamma) {
+    result = centered / over(root, x);
+  } else if (parts.gamma.dims() == root.dims()) {
+    result = centered * over(parts.gamma / root, x);
+  } else {
+    result = centered / over(root, x) * over(parts.gamma, x);
+  }
+  return parts.beta ? result + over(parts.beta, x) : result;
+}
+
+/// gamma or beta over the axes of x that are kept.
+Value over_kept(const OptionalOperand& operand, const Value& x, const Value& mean,
+                const Dims& kept, const char* argument) {
+  if (operand.is_none()) return {};
+  const Value part = part_of(operand.value(), x, argument);
+  if (!operand.value().is_tensor()) return part;
+  const ir::Dim have = product(part.dims()), need = product(mean.dims());
+  if (equal(have, need) == ir::Answer::No) {
+    Call::value_error(argument, text(argument, " has ", have, " elements but the axes that are "
+                                     "kept have ", need, " ", beside(x, part, argument)));
+  }
+  return ir::reshape(part, kept);
+}
+
+}  // namespace
+
+Tensor batch_normalization(const Operand& x, const Operand& mean, const Operand& var,
+                           const OptionalOperand& beta, const OptionalOperand& gamma,
+                           const BatchNormalizationOptions& options) try {
+  const Call call("batch_normalization", x.where());
+  require_epsilon(options.epsilon);
+  const Value original = float_of(x);
+  const int axis = axis_of(options.axis, std::max(original.rank(), 1));
+  Parts parts{placed(mean, original, axis, "mean"), placed(var, original, axis, "var"), {}, {}};
+  if (!beta.is_none()) parts.beta = placed(beta.value(), original, axis, "beta");
+  if (!gamma.is_none()) parts.gamma = placed(gamma.value(), original, axis, "gamma");
+  const Value result = normalized(widened(original), parts, options.epsilon);
+  return wrap(ir::cast(result, original.dtype()));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("batch_normalization", x.where());
+}
+
+NormalizedBatch normalize_batch_in_training(const Operand& x, const OptionalOperand& gamma,
+                                            const OptionalOperand& beta,
+                                            const Axes& reduction_axes,
+                                            const NormalizeBatchOptions& options) try {
+  const Call call("normalize_batch_in_training", x.where());
+  require_epsilon(options.epsilon);
+  const Value original = float_of(x), value = widened(original);
+  const Ints axes = axes_of(reduction_axes, value.rank(), "reduction_axes");
+  const Value mean = ir::reduce_mean(value, axes), var = ir::variance(value, axes);
+  const Value mean_kept = with_ones(mean, value, axes);
+  const Dims& kept = mean_kept.dims();
+  const Parts parts{mean_kept, with_ones(var, value, axes),
+                    over_kept(beta, original, mean, kept, "beta"),
+                    over_kept(gamma, original, mean, kept, "gamma")};
+  const Value normed = normalized(value, parts, options.epsilon);
+  const auto narrow = [&](const Value& result) {
+    return wrap(ir::cast(result, original.dtype()));
+  };
+  return {narrow(normed), narrow(mean), narrow(var)};
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("normalize_batch_in_training", x.where());
+}
+
+}  // namespace kiln

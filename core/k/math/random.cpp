@@ -1,0 +1,149 @@
+// Draws: each K call takes streams of its own under one seed; distributions are formulas over
+// uniform draws, so that every backend needs only RandomUniform.
+#include <kiln/random.h>
+
+#include "core/k/frame/context_impl.h"
+#include "core/k/frame/tensor_impl.h"
+#include "core/ops/lambda_builder.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace kiln {
+namespace {
+
+using ir::Dims;
+using ir::Value;
+
+/// The draws of one K call: a given seed has the streams 0, 1, ..; without one each call gets
+/// streams that no other call has, under the process-wide seed.
+class Draws {
+ public:
+  explicit Draws(const std::optional<std::int64_t>& seed)
+      : seed_(seed ? *seed : static_cast<std::int64_t>(next_seed())) {}
+
+  /// U[0, 1).
+  Value uniform(DType dtype, const Dims& dims) {
+    const ir::RandomAttrs attrs{{dtype, dims}, seed_, stream_++};
+    return ir::make(ir::Op::RandomUniform, attrs, {ir::current_position()});
+  }
+
+ private:
+  std::int64_t seed_;
+  std::int64_t stream_ = 0;
+};
+
+DType float_dtype(const DTypeArgument& argument) {
+  const DType dtype = dtype_of(argument, floatx_dtype());
+  if (!is_float(dtype)) Call::type_error("dtype", text("dtype ", dtype, " is not floating point"));
+  return dtype;
+}
+
+/// The dtype that a formula is computed in: float16 and bfloat16 only store.
+DType wide(DType dtype) { return dtype == DType::Float64 ? dtype : DType::Float32; }
+
+/// sqrt(2) erfinv(x) for |x| <= erf(sqrt(2)).
+Value normal_quantile(const Value& x) {
+  static constexpr double kCoefficients[] = {2.81022636e-08,  3.43273939e-07, -3.5233877e-06,
+                                             -4.39150654e-06, 0.00021858087,  -0.00125372503,
+                                             -0.00417768164,  0.246640727,    1.50140941};
+  const Value w = -ir::unary(ir::Op::Log, (1.0 - x) * (1.0 + x)) - 2.5;
+  Value p = ir::like(x, kCoefficients[0]);
+  for (std::size_t i = 1; i < std::size(kCoefficients); ++i) p = p * w + kCoefficients[i];
+  return p * x * std::numbers::sqrt2;
+}
+
+/// The dims of dropout's mask: those of x where noise_shape says nothing.
+Dims noise_dims(const Shape& shape, const Value& x) {
+  Dims dims = x.dims();
+  if (!shape.is_set()) return dims;
+  Shape given = shape;
+  if (!shape.is_tensor()) {
+    std::vector<ShapeEntry> entries = shape.entries();
+    for (ShapeEntry& entry : entries) {
+      if (entry.is_none()) entry = 1;
+    }
+    given = Shape(entries);
+  }
+  Dims noise = dims_of(given, "noise_shape");
+  if (noise.size() != dims.size()) {
+    Call::value_error("noise_shape", text("noise_shape has ", noise.size(), " entries for the ",
+                                          dims.size(), " axes of x (x ", x.type(), ")"));
+  }
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (!shape.is_tensor() && shape.entries()[i].is_none()) noise[i] = dims[i];
+  }
+  const ir::Type mask{x.dtype(), noise};
+  const Dims both = broadcast_dims(x.type(), mask, {"x", "noise_shape"});
+  if (equal(both, dims) != ir::Answer::No) return noise;
+  Call::value_error("noise_shape", text("noise_shape ", to_string(noise),
+                                        " does not broadcast to x (x ", x.type(), ")"));
+}
+
+}  // namespace
+
+Tensor random_normal(const Shape& shape, const RandomNormalOptions& options, Where where) try {
+  const Call call("random_normal", where);
+  const DType dtype = float_dtype(options.dtype);
+  const Dims dims = dims_of(shape);
+  Draws draws(options.seed);
+  const Value u = draws.uniform(wide(dtype), dims), v = draws.uniform(wide(dtype), dims);
+  const Value radius = ir::unary(ir::Op::Sqrt, ir::unary(ir::Op::Log, 1.0 - u) * -2.0);
+  const Value normal = radius * ir::unary(ir::Op::Cos, v * (2 * std::numbers::pi));
+  return wrap(ir::cast(normal * options.stddev + options.mean, dtype));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("random_normal", where);
+}
+
+Tensor random_uniform(const Shape& shape, const RandomUniformOptions& options, Where where) try {
+  const Call call("random_uniform", where);
+  const DType dtype = float_dtype(options.dtype);
+  const Dims dims = dims_of(shape);
+  const Value u = Draws(options.seed).uniform(dtype, dims);
+  if (options.minval == 0 && options.maxval == 1) return wrap(u);
+  const Value scaled = u * (options.maxval - options.minval) + options.minval;
+  if (!(options.minval < options.maxval)) return wrap(scaled);
+  // Rounding can reach maxval: such a draw counts as minval, to keep the interval half open.
+  const Value inside = ir::less(scaled, ir::like(scaled, options.maxval));
+  return wrap(ir::select(inside, scaled, ir::like(scaled, options.minval)));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("random_uniform", where);
+}
+
+Tensor random_binomial(const Shape& shape, const RandomBinomialOptions& options, Where where) try {
+  const Call call("random_binomial", where);
+  const DType dtype = dtype_of(options.dtype, floatx_dtype());
+  const Dims dims = dims_of(shape);
+  // In (0, 1], so that a p of 0 never gives 1 and a p of 1 always does.
+  const Value u = 1.0 - Draws(options.seed).uniform(wide(dtype), dims);
+  return wrap(ir::cast(ir::less_equal_to(u, ir::like(u, options.p)), dtype));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("random_binomial", where);
+}
+
+Tensor truncated_normal(const Shape& shape, const RandomNormalOptions& options, Where where) try {
+  const Call call("truncated_normal", where);
+  const DType dtype = float_dtype(options.dtype);
+  const Value u = Draws(options.seed).uniform(wide(dtype), dims_of(shape));
+  const double edge = std::erf(std::numbers::sqrt2);
+  const Value normal = normal_quantile((u * 2.0 - 1.0) * edge);
+  return wrap(ir::cast(normal * options.stddev + options.mean, dtype));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("truncated_normal", where);
+}
+
+Tensor dropout(const Operand& x, double level, const DropoutOptions& options) try {
+  const Call call("dropout", x.where());
+  const Value value = float_of(x);
+  if (!(level >= 0 && level < 1)) {
+    Call::value_error("level", text("level ", level, " is outside [0, 1)"));
+  }
+  const Dims noise = noise_dims(options.noise_shape, value);
+  const Value u = Draws(options.seed).uniform(wide(value.dtype()), noise);
+  const Value dropped = ir::broadcast_to(ir::less(u, ir::like(u, level)), value.dims());
+  return wrap(ir::select(dropped, ir::zeros_like(value), value / (1 - level)));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("dropout", x.where());
+}
+
+}  // namespace kiln

@@ -1,0 +1,184 @@
+// Reductions as graphs: means and variances in float32 or wider, axes as axes_of() reads them.
+#include <kiln/reduce.h>
+
+#include "core/k/math/formulas_impl.h"
+
+#include <kiln/shape_ops.h>
+
+#include <limits>
+
+namespace kiln {
+namespace {
+
+using ir::Ints;
+using ir::Op;
+using ir::Value;
+
+Tensor finish(const Value& reduced, const Value& x, const Ints& axes, bool keepdims) {
+  return wrap(keepdims ? with_ones(reduced, x, axes) : reduced);
+}
+
+Tensor reduced(const Value& x, Op op, const AxisOptions& options) {
+  const Ints axes = axes_of(options.axis, x.rank());
+  return finish(ir::reduce(op, x, axes), x, axes, options.keepdims);
+}
+
+/// What a mean is taken of: integers and bools as floatx().
+Value averaged_input(const Operand& x) {
+  const Value value = input_of(x);
+  return is_float(value.dtype()) ? value : ir::cast(value, floatx_dtype());
+}
+
+/// x with its order turned around: exact for integers of either sign.
+Value negated_order(const Value& x) {
+  if (is_float(x.dtype())) return -x;
+  if (x.dtype() == DType::Bool) return ir::logical_not(x);
+  return ir::broadcast_to(ir::scalar_constant_int(x.dtype(), -1), x.dims()) - x;
+}
+
+Tensor first_extreme(const Value& x, const ArgmaxOptions& options) {
+  const int axis = axis_of(options.axis, x.rank());
+  return wrap(ir::make(Op::ArgMax, ir::AxisAttrs{axis}, {x}));
+}
+
+Tensor cumulated(const char* function, Op op, const Operand& x,
+                 const CumulateOptions& options) try {
+  const Call call(function, x.where());
+  const Value value = number_of(x);
+  return wrap(ir::make(op, ir::AxisAttrs{axis_of(options.axis, value.rank())}, {value}));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory(function, x.where());
+}
+
+}  // namespace
+
+Tensor max(const Operand& x, const AxisOptions& options) try {
+  const Call call("max", x.where());
+  return reduced(input_of(x), Op::Max, options);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("max", x.where());
+}
+
+Tensor min(const Operand& x, const AxisOptions& options) try {
+  const Call call("min", x.where());
+  return reduced(input_of(x), Op::Min, options);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("min", x.where());
+}
+
+Tensor sum(const Operand& x, const AxisOptions& options) try {
+  const Call call("sum", x.where());
+  return reduced(number_of(x), Op::Sum, options);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("sum", x.where());
+}
+
+Tensor prod(const Operand& x, const AxisOptions& options) try {
+  const Call call("prod", x.where());
+  return reduced(number_of(x), Op::Prod, options);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("prod", x.where());
+}
+
+Tensor prod(const std::vector<Tensor>& x, const AxisOptions& options, Where where) try {
+  const Call call("prod", where);
+  const Operand stacked(stack(x, {}, where), where);
+  return prod(stacked, {.axis = options.axis, .keepdims = options.keepdims});
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("prod", where);
+}
+
+Tensor prod(std::initializer_list<Tensor> x, const AxisOptions& options, Where where) try {
+  return prod(std::vector<Tensor>(x), options, where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("prod", where);
+}
+
+Tensor mean(const Operand& x, const AxisOptions& options) try {
+  const Call call("mean", x.where());
+  const Value value = averaged_input(x);
+  const Ints axes = axes_of(options.axis, value.rank());
+  const Value result = ir::cast(ir::reduce_mean(widened(value), axes), value.dtype());
+  return finish(result, value, axes, options.keepdims);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("mean", x.where());
+}
+
+Tensor var(const Operand& x, const AxisOptions& options) try {
+  const Call call("var", x.where());
+  const Value value = averaged_input(x);
+  const Ints axes = axes_of(options.axis, value.rank());
+  const Value result = ir::cast(ir::variance(widened(value), axes), value.dtype());
+  return finish(result, value, axes, options.keepdims);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("var", x.where());
+}
+
+Tensor std(const Operand& x, const AxisOptions& options) try {
+  const Call call("std", x.where());
+  const Value value = averaged_input(x);
+  const Ints axes = axes_of(options.axis, value.rank());
+  const Value result = sqrt_or_zero(ir::variance(widened(value), axes));
+  return finish(ir::cast(result, value.dtype()), value, axes, options.keepdims);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("std", x.where());
+}
+
+Tensor any(const Operand& x, const AxisOptions& options) try {
+  const Call call("any", x.where());
+  return reduced(ir::cast(input_of(x), DType::Bool), Op::Max, options);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("any", x.where());
+}
+
+Tensor all(const Operand& x, const AxisOptions& options) try {
+  const Call call("all", x.where());
+  return reduced(ir::cast(input_of(x), DType::Bool), Op::Min, options);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("all", x.where());
+}
+
+Tensor argmax(const Operand& x, const ArgmaxOptions& options) try {
+  const Call call("argmax", x.where());
+  return first_extreme(input_of(x), options);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("argmax", x.where());
+}
+
+Tensor argmin(const Operand& x, const ArgmaxOptions& options) try {
+  const Call call("argmin", x.where());
+  return first_extreme(negated_order(input_of(x)), options);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("argmin", x.where());
+}
+
+Tensor cumsum(const Operand& x, const CumulateOptions& options) {
+  return cumulated("cumsum", Op::CumSum, x, options);
+}
+
+Tensor cumprod(const Operand& x, const CumulateOptions& options) {
+  return cumulated("cumprod", Op::CumProd, x, options);
+}
+
+Tensor logsumexp(const Operand& x, const AxisOptions& options) try {
+  const Call call("logsumexp", x.where());
+  const Value original = float_of(x);
+  const Value value = widened(original);
+  const Ints axes = axes_of(options.axis, value.rank());
+  // Shifted by the largest element where that is finite: inf - inf would be NaN.
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Value largest = ir::stop_gradient(ir::reduce_max(value, axes));
+  const Value is_finite = ir::less(ir::unary(Op::Abs, largest), ir::like(largest, infinity));
+  const Value shift = ir::select(is_finite, largest, ir::zeros_like(largest));
+  const Value shifted = value - ir::broadcast_over(shift, value.dims(), axes);
+  const Value total = ir::reduce_sum(ir::unary(Op::Exp, shifted), axes);
+  // log(0) is spelled out, so that its gradient is 0 and not 0 / 0.
+  const Value nothing = ir::equal_to(total, ir::zeros_like(total));
+  const Value log = ir::unary(Op::Log, ir::select(nothing, ir::like(total, 1), total));
+  const Value result = ir::select(nothing, ir::like(total, -infinity), log + shift);
+  return finish(ir::cast(result, original.dtype()), original, axes, options.keepdims);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("logsumexp", x.where());
+}
+
+}  // namespace kiln

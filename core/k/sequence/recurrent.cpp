@@ -1,0 +1,291 @@
+// rnn as a Scan over time-major slices. Masking, reversal and unrolling are spelled out here; the
+// optimisation of the loop is left to the passes.
+#include <kiln/recurrent.h>
+
+#include "core/k/frame/tensor_impl.h"
+#include "core/ops/lambda_builder.h"
+
+#include <algorithm>
+
+namespace kiln {
+namespace {
+
+using ir::Dim;
+using ir::Dims;
+using ir::Value;
+
+/// Axes 0 and 1 exchanged.
+Value time_major(const Value& x) {
+  ir::Ints axes{1, 0};
+  for (int axis = 2; axis < x.rank(); ++axis) axes.push_back(axis);
+  return ir::permute(x, axes);
+}
+
+/// mask (samples) as a condition over x (samples, ...).
+Value spread_mask(const Value& mask, const Value& x) {
+  return ir::broadcast(mask, x.dims(), {0});
+}
+
+/// What one step computes, in values.
+struct Step {
+  Value output;
+  std::vector<Value> states;
+};
+
+class Rnn {
+ public:
+  Rnn(const StepFunction& step, const Tensor& inputs, const std::vector<Tensor>& initial_states,
+      const RnnOptions& options)
+      : step_(step), options_(options) {
+    if (!step) Call::value_error("step_function", "step_function is an empty function");
+    const Value x = value_of(inputs, "inputs");
+    if (x.rank() < 3) {
+      Call::value_error("inputs", text("inputs has rank ", x.rank(),
+                                       " but at least 3 is needed (inputs ", x.type(), ")"));
+    }
+    samples_ = x.dims()[0];
+    read_mask(x);
+    x_ = time_major(x);
+    for (std::size_t i = 0; i < initial_states.size(); ++i) {
+      initial_.push_back(value_of(initial_states, i, "initial_states"));
+    }
+    for (std::size_t i = 0; i < options.constants.size(); ++i) {
+      constants_.push_back(wrap(value_of(options.constants, i, "constants")));
+    }
+    limit_length();
+  }
+
+  RnnResult run() { return options_.unroll ? unrolled() : scanned(); }
+
+ private:
+  void read_mask(const Value& x) {
+    if (!options_.mask) return;
+    Value mask = value_of(options_.mask, "mask");
+    const bool trailing_one = mask.rank() == 3 && mask.dims()[2].is_one();
+    if (mask.rank() != 2 && !trailing_one) {
+      Call::value_error("mask", text("mask must be (samples, time) (mask ", mask.type(), ")"));
+    }
+    const Dims expected{x.dims()[0], x.dims()[1]};
+    for (int axis = 0; axis < 2; ++axis) {
+      if (equal(mask.dims()[axis], expected[axis]) == ir::Answer::No) {
+        Call::value_error("mask", text("mask does not fit inputs (mask ", mask.type(),
+                                       ", inputs ", x.type(), ")"));
+      }
+    }
+    // Unknown sizes become those of inputs, with a guard.
+    mask = ir::with_dims(trailing_one ? ir::reshape(mask, {mask.dims()[0], mask.dims()[1]}) : mask,
+                         expected);
+    mask_ = time_major(ir::cast(mask, DType::Bool));
+  }
+
+  void limit_length() {
+    length_ = x_.dims()[0];
+    if (!options_.input_length) return;
+    if (*options_.input_length < 0) {
+      Call::value_error("input_length", text("input_length is ", *options_.input_length));
+    }
+    const Dim limit = *options_.input_length;
+    if (options_.unroll && !length_.is_static()) {
+      x_ = ir::slice_axis(x_, 0, 0, limit);
+      if (mask_) mask_ = ir::slice_axis(mask_, 0, 0, limit);
+      length_ = limit;
+      return;
+    }
+    length_ = min(length_, limit);
+    x_ = ir::slice_axis(x_, 0, 0, length_);
+    if (mask_) mask_ = ir::slice_axis(mask_, 0, 0, length_);
+  }
+
+  /// The user's step on values, checked against the states that went in.
+  Step call_step(const Value& input, const std::vector<Value>& states) {
+    std::vector<Tensor> arguments;
+    for (const Value& state : states) arguments.push_back(wrap(state));
+    arguments.insert(arguments.end(), constants_.begin(), constants_.end());
+    const StepResult result = [&] {
+      const ir::OriginScope users(ir::Origin(), /*replace=*/true);  // the step names its own lines
+      return step_(wrap(input), arguments);
+    }();
+    Step step{value_of(result.output, "step_function"), {}};
+    if (step.output.rank() < 1) {
+      Call::value_error("step_function", "the step's output is a scalar; its axis 0 is samples");
+    }
+    if (result.states.size() != states.size()) {
+      Call::value_error("step_function",
+                        text("the step gives ", result.states.size(), " states but got ",
+                             states.size(), " initial states"));
+    }
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      step.states.push_back(
+          fitted_state(value_of(result.states[i], "step_function"), states[i], i));
+    }
+    require_maskable(step);
+    return step;
+  }
+
+  /// A mask chooses along axis 0.
+  void require_maskable(const Step& step) const {
+    if (!mask_) return;
+    const auto require = [&](const Value& x, const std::string& what) {
+      if (x.rank() > 0 && equal(x.dims()[0], samples_) != ir::Answer::No) return;
+      Call::value_error("mask", text(what, " has no axis 0 of ", samples_,
+                                     " samples for the mask (", what, " ", x.type(), ", mask ",
+                                     value_of(options_.mask, "mask").type(), ")"));
+    };
+    require(step.output, "the step's output");
+    for (std::size_t i = 0; i < step.states.size(); ++i) require(step.states[i], text("state ", i));
+  }
+
+  /// An unrolled step's output has the type of the one before.
+  static void require_same_output(const Value& now, const Value& before) {
+    const bool fits = equal(now.dims(), before.dims()) != ir::Answer::No;
+    if (fits && now.dtype() == before.dtype()) return;
+    Call::value_error("step_function", text("the step gives output ", now.type(),
+                                            " but gave ", before.type(), " the step before"));
+  }
+
+  static Value fitted_state(const Value& state, const Value& old, std::size_t i) {
+    const bool fits = equal(state.dims(), old.dims()) != ir::Answer::No;
+    if (!fits || state.dtype() != old.dtype()) {
+      Call::value_error("step_function", text("the step gives state ", i, " as ", state.type(),
+                                              " but it went in as ", old.type()));
+    }
+    return ir::with_dims(state, old.dims());
+  }
+
+  static Step masked(const Step& step, const Value& mask, const Value& previous_output,
+                     const std::vector<Value>& previous_states) {
+    Step kept{ir::select(spread_mask(mask, step.output), step.output, previous_output), {}};
+    for (std::size_t i = 0; i < step.states.size(); ++i) {
+      const Value condition = spread_mask(mask, step.states[i]);
+      kept.states.push_back(ir::select(condition, step.states[i], previous_states[i]));
+    }
+    return kept;
+  }
+
+  Value at(const Value& stacked, const Dim& t) const {
+    const Value one = ir::slice_axis(stacked, 0, t, t + 1);
+    return ir::reshape(one, Dims(one.dims().begin() + 1, one.dims().end()));
+  }
+
+  RnnResult unrolled() {
+    if (!length_.is_static()) {
+      Call::value_error("unroll", text("unrolling needs a known number of steps; give "
+                                       "input_length (inputs has ", length_, " steps)"));
+    }
+    const std::int64_t length = length_.value();
+    if (length == 0) return scanned();
+    std::vector<Value> outputs, states = initial_;
+    Value output;
+    for (std::int64_t i = 0; i < length; ++i) {
+      const std::int64_t t = options_.go_backwards ? length - 1 - i : i;
+      const ir::PositionScope position(ir::scalar_constant_int(DType::Int64, t));
+      Step step = call_step(at(x_, t), states);
+      if (output) require_same_output(step.output, output);
+      if (mask_) {
+        if (!output) output = ir::zeros_like(step.output);
+        step = masked(step, at(mask_, t), output, states);
+      }
+      output = step.output;
+      states = step.states;
+      Dims stacked = output.dims();
+      stacked.insert(stacked.begin(), 1);
+      outputs.push_back(ir::reshape(output, stacked));
+    }
+    return result(output, ir::concat(std::move(outputs), 0), states);
+  }
+
+  std::vector<Value> states_of(const ir::LambdaBuilder& builder) const {
+    const auto first = builder.parameters().begin() + 1;
+    return {first, first + static_cast<std::ptrdiff_t>(initial_.size())};
+  }
+
+  RnnResult scanned() {
+    // Parameters: t, states, x[t]; then with a mask the previous output and mask[t].
+    std::vector<ir::Type> types{{DType::Int64, {}}};
+    for (const Value& state : initial_) types.push_back(state.type());
+    ir::Type slice = x_.type();
+    slice.dims.erase(slice.dims.begin());
+    types.push_back(slice);
+
+    const ir::LambdaBuilder builder(types);
+    const Value& t = builder.parameters()[0];
+    const Value& input = builder.parameters()[1 + initial_.size()];
+    Step step;
+    {
+      const ir::Trace::Scope tracing(trace_);
+      const ir::PositionScope position(t);
+      step = call_step(input, states_of(builder));
+    }
+    return close_scan(builder, types, step);
+  }
+
+  RnnResult close_scan(const ir::LambdaBuilder& traced, const std::vector<ir::Type>& types,
+                       Step step) {
+    // The previous output is carried in any case: it is the last output, zeros over no steps.
+    std::vector<ir::Type> all(types.begin(), types.end() - 1);
+    all.push_back(step.output.type());
+    all.push_back(types.back());
+    if (mask_) all.push_back({DType::Bool, {samples_}});
+    const ir::LambdaBuilder builder(all);
+    const std::vector<Value>& own = builder.parameters();
+    const std::size_t states = initial_.size();
+    ir::Replacements map;
+    for (std::size_t i = 0; i <= states; ++i) map.emplace(traced.parameters()[i], own[i]);
+    map.emplace(traced.parameters()[states + 1], own[states + 2]);
+
+    std::vector<Value> results = step.states;
+    results.push_back(step.output);
+    results = ir::replace_values(results, map);
+    Step moved{results.back(), {results.begin(), results.end() - 1}};
+    if (mask_) {
+      const auto first = own.begin() + 1;
+      const std::vector<Value> old(first, first + static_cast<std::ptrdiff_t>(states));
+      moved = masked(moved, own[states + 3], own[states + 1], old);
+    }
+    return loop(builder, moved);
+  }
+
+  RnnResult loop(const ir::LambdaBuilder& builder, const Step& step) {
+    std::vector<Value> results = step.states;
+    results.push_back(step.output);  // carried
+    results.push_back(step.output);  // stacked
+    const auto closed = builder.close(results, 1, ir::written_in(trace_, length_));
+    std::vector<Value> carry = initial_, xs{x_};
+    carry.push_back(ir::zeros_like(step.output));
+    if (mask_) xs.push_back(mask_);
+    const ir::NodeRef scan = ir::make_scan(closed, carry, xs, length_, options_.go_backwards);
+    std::vector<Value> states;
+    for (std::uint32_t i = 0; i < initial_.size(); ++i) states.push_back({scan, i});
+    const auto last = static_cast<std::uint32_t>(initial_.size());
+    Value outputs{scan, last + 1};
+    if (options_.go_backwards) outputs = ir::reverse(outputs, {0});  // order of iteration
+    return result({scan, last}, outputs, states);
+  }
+
+  RnnResult result(const Value& last, const Value& outputs, const std::vector<Value>& states) {
+    RnnResult all{wrap(last), wrap(time_major(outputs)), {}};
+    for (const Value& state : states) all.new_states.push_back(wrap(state));
+    return all;
+  }
+
+  const StepFunction& step_;
+  const RnnOptions& options_;
+  Dim samples_, length_;
+  Value x_, mask_;  // time-major
+  std::vector<Value> initial_;
+  std::vector<Tensor> constants_;
+  ir::Trace trace_;  // of the step function
+};
+
+}  // namespace
+
+RnnResult rnn(const StepFunction& step_function, const Tensor& inputs,
+              const std::vector<Tensor>& initial_states, const RnnOptions& options,
+               Where where) try {
+  const Call call("rnn", where);
+  return Rnn(step_function, inputs, initial_states, options).run();
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("rnn", where);
+}
+
+}  // namespace kiln

@@ -1,0 +1,314 @@
+// Shape operations: the target shape as Dims, then movement nodes. No elements are computed.
+#include <kiln/shape_ops.h>
+
+#include "core/k/frame/sparse_impl.h"
+#include "core/k/math/formulas_impl.h"
+#include "core/k/shape/sizing_call_impl.h"
+
+#include <algorithm>
+
+namespace kiln {
+namespace {
+
+using ir::Dim;
+using ir::Dims;
+using ir::Value;
+
+/// The dims of a target shape with entries that are data: those that are -1 in `dims` are known at
+/// the run alone.
+Dims target_dims_at_run(const Value& x, const std::vector<Value>& scalars, Dims dims) {
+  const Value count = ir::dim_size(product(x.dims()));
+  const Dims data =
+      sizes_at_run("reshape_sizes", "shape", {vector_of(scalars), count}, scalars.size());
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == Dim(-1)) dims[i] = data[i];
+  }
+  return dims;
+}
+
+/// The dims of a target shape in which one entry may be -1.
+Dims target_dims(const Value& x, const Shape& shape) {
+  for (std::size_t i = 0; !shape.is_tensor() && i < shape.entries().size(); ++i) {
+    if (!shape.entries()[i].is_none()) continue;
+    Call::value_error("shape", "shape holds None; use -1 for the size that is left");
+  }
+  const std::vector<Value> scalars = integers_in(shape, "shape");
+  Dims dims;
+  bool is_known = true;
+  for (const Value& scalar : scalars) {
+    const auto dim = dim_of(scalar);
+    is_known = is_known && dim;
+    dims.push_back(dim.value_or(-1));
+  }
+  if (!is_known) return target_dims_at_run(x, scalars, dims);
+  const auto is_free = [](const Dim& dim) { return dim.is_static() && dim.value() == -1; };
+  const auto free = std::find_if(dims.begin(), dims.end(), is_free);
+  if (free == dims.end()) return dims;
+  if (std::count_if(dims.begin(), dims.end(), is_free) > 1) {
+    Call::value_error("shape", text("shape has more than one -1: ", to_string(dims)));
+  }
+  const Dims given = dims;
+  *free = 1;
+  const Dim count = product(x.dims()), rest = product(dims);
+  if (rest.is_static() && rest.value() == 0) {
+    Call::value_error("shape", text("-1 beside a size of 0 can be anything (x ", x.type(), ")"));
+  }
+  if (equal(mod(count, rest), 0) == ir::Answer::No) {
+    Call::value_error("shape", text("cannot reshape to ", to_string(given), ": ", count,
+                                    " elements are no multiple of ", rest, " (x ", x.type(), ")"));
+  }
+  *free = floor_div(count, rest);
+  return dims;
+}
+
+bool may_be_equal(const Dims& x, const Dims& y) {
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const Dim& a, const Dim& b) {
+    return equal(a, b) != ir::Answer::No;
+  });
+}
+
+Value tiled(const Value& x, int axis, const Dim& count) {
+  if (count.is_one()) return x;
+  Dims spread = x.dims(), merged = x.dims();
+  spread.insert(spread.begin() + axis, count);
+  merged[axis] = merged[axis] * count;
+  ir::Ints axes;
+  for (int i = 0; i < x.rank(); ++i) axes.push_back(i < axis ? i : i + 1);
+  return ir::reshape(ir::broadcast(x, spread, axes), merged);
+}
+
+void require_count(std::int64_t count, const char* argument) {
+  if (count < 0) Call::value_error(argument, text(argument, " is ", count));
+}
+
+}  // namespace
+
+Tensor reshape(const Operand& x, const Shape& shape) try {
+  const Call call("reshape", x.where());
+  const Value value = input_of(x);
+  return wrap(ir::reshape(value, target_dims(value, shape)));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("reshape", x.where());
+}
+
+Tensor permute_dimensions(const Operand& x, const std::vector<std::int64_t>& pattern) try {
+  const Call call("permute_dimensions", x.where());
+  const Value value = input_of(x);
+  ir::Ints axes;
+  for (std::int64_t axis : pattern) axes.push_back(axis_of(axis, value.rank(), "pattern"));
+  ir::Ints sorted = axes;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted != ir::all_axes(value)) {
+    Call::value_error("pattern", text("pattern (", join_text(pattern),
+                                      ") is no permutation of the axes (x ", value.type(), ")"));
+  }
+  return wrap(ir::permute(value, axes));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("permute_dimensions", x.where());
+}
+
+Tensor concatenate(const std::vector<Tensor>& tensors, const ConcatenateOptions& options,
+                   Where where) try {
+  const Call call("concatenate", where);
+  if (tensors.empty()) Call::value_error("tensors", "tensors is empty");
+  std::vector<const SparseParts*> sparse;
+  for (const Tensor& tensor : tensors) {
+    if (sparse_of(tensor)) sparse.push_back(sparse_of(tensor));
+  }
+  if (sparse.size() == tensors.size()) {
+    return wrap_sparse(sparse_concatenate(sparse, axis_of(options.axis, 2)));
+  }
+  std::vector<Value> parts;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const SparseParts* one = sparse_of(tensors[i]);
+    parts.push_back(one ? dense_of(*one) : value_of(tensors, i, "tensors"));
+  }
+  const int axis = axis_of(options.axis, parts[0].rank());
+  for (const Value& part : parts) {
+    const auto both = [&] { return text("(", parts[0].type(), ", ", part.type(), ")"); };
+    if (part.dtype() != parts[0].dtype()) {
+      Call::type_error("tensors", text("tensors have different dtypes ", both()));
+    }
+    if (part.rank() != parts[0].rank()) {
+      Call::value_error("tensors", text("tensors have different ranks ", both()));
+    }
+    for (int i = 0; i < part.rank(); ++i) {
+      if (i == axis || equal(part.dims()[i], parts[0].dims()[i]) != ir::Answer::No) continue;
+      Call::value_error("tensors", text("tensors differ on axis ", i, ", which is not joined ",
+                                        both()));
+    }
+  }
+  return wrap(ir::concat(std::move(parts), axis));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("concatenate", where);
+}
+
+Tensor stack(const std::vector<Tensor>& x, const StackOptions& options, Where where) try {
+  const Call call("stack", where);
+  if (x.empty()) Call::value_error("x", "x is empty");
+  const Value first = value_of(x, 0, "x");
+  const int axis = axis_of(options.axis, first.rank() + 1);
+  std::vector<Tensor> parts;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const Value part = value_of(x, i, "x");
+    const auto differ = [&](const char* in) {
+      return text("x[0] and x[", i, "] have different ", in, " (x[0] ", first.type(), ", x[", i,
+                  "] ", part.type(), ")");
+    };
+    if (part.dtype() != first.dtype()) Call::type_error("x", differ("dtypes"));
+    if (!may_be_equal(part.dims(), first.dims())) Call::value_error("x", differ("shapes"));
+    parts.push_back(expand_dims(Operand(x[i], where), {.axis = axis}));
+  }
+  return concatenate(parts, {.axis = axis}, where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("stack", where);
+}
+
+Tensor expand_dims(const Operand& x, const ExpandDimsOptions& options) try {
+  const Call call("expand_dims", x.where());
+  const Value value = input_of(x);
+  Dims dims = value.dims();
+  dims.insert(dims.begin() + axis_of(options.axis, value.rank() + 1), 1);
+  return wrap(ir::reshape(value, dims));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("expand_dims", x.where());
+}
+
+Tensor squeeze(const Operand& x, int axis) try {
+  const Call call("squeeze", x.where());
+  const Value value = input_of(x);
+  const int at = axis_of(axis, value.rank());
+  if (equal(value.dims()[at], 1) == ir::Answer::No) {
+    Call::value_error("axis", text("axis ", axis, " has size ", value.dims()[at], ", not 1 (x ",
+                                   value.type(), ")"));
+  }
+  Dims dims = value.dims();
+  dims[static_cast<std::size_t>(at)] = 1;
+  const Value known = ir::with_dims(value, dims);
+  dims.erase(dims.begin() + at);
+  return wrap(ir::reshape(known, dims));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("squeeze", x.where());
+}
+
+Tensor flatten(const Operand& x) try {
+  const Call call("flatten", x.where());
+  const Value value = input_of(x);
+  return wrap(ir::reshape(value, {product(value.dims())}));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("flatten", x.where());
+}
+
+Tensor batch_flatten(const Operand& x) try {
+  const Call call("batch_flatten", x.where());
+  const Value value = input_of(x);
+  if (value.rank() == 0) Call::value_error("x", text("x is a scalar (x ", value.type(), ")"));
+  const Dims rest(value.dims().begin() + 1, value.dims().end());
+  return wrap(ir::reshape(value, {value.dims()[0], product(rest)}));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("batch_flatten", x.where());
+}
+
+Tensor repeat_elements(const Operand& x, std::int64_t rep, int axis) try {
+  const Call call("repeat_elements", x.where());
+  const Value value = input_of(x);
+  require_count(rep, "rep");
+  return wrap(repeated_along(value, axis_of(axis, value.rank()), rep));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("repeat_elements", x.where());
+}
+
+Tensor repeat(const Operand& x, std::int64_t n) try {
+  const Call call("repeat", x.where());
+  const Value value = input_of(x);
+  if (value.rank() != 2) {
+    Call::value_error("x", text("x has rank ", value.rank(), ", not 2 (x ", value.type(), ")"));
+  }
+  require_count(n, "n");
+  return wrap(ir::broadcast(value, {value.dims()[0], n, value.dims()[1]}, {0, 2}));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("repeat", x.where());
+}
+
+Tensor tile(const Operand& x, const Shape& n) try {
+  const Call call("tile", x.where());
+  Value value = input_of(x);
+  const bool is_scalar = n.is_tensor() && value_of(n.tensor(), "n").rank() == 0;
+  const Dims counts = dims_of(is_scalar ? Shape{n.tensor()} : n, "n");
+  const auto rank = static_cast<std::size_t>(value.rank());
+  if (counts.size() > rank) {
+    Call::not_implemented("n", text("n (", join_text(counts),
+                                    ") has more entries than x has axes (x ", value.type(), ")"));
+  }
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    value = tiled(value, static_cast<int>(rank - counts.size() + i), counts[i]);
+  }
+  return wrap(value);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("tile", x.where());
+}
+
+Tensor tile(const Operand& x, std::int64_t n) try {
+  const Call call("tile", x.where());
+  require_count(n, "n");
+  return tile(x, Shape{n});
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("tile", x.where());
+}
+
+Tensor one_hot(const Operand& indices, std::int64_t num_classes) try {
+  const Call call("one_hot", indices.where());
+  const Value value = value_of(indices, DType::Int64, "indices");
+  if (!is_integer(value.dtype())) {
+    Call::type_error("indices", text("indices are not integers (indices ", value.type(), ")"));
+  }
+  require_count(num_classes, "num_classes");
+  Dims dims = value.dims();
+  dims.push_back(num_classes);
+  // Compared as int64, so that a class number beyond a narrow dtype never wraps onto an index.
+  const Value wide = ir::cast(value, DType::Int64);
+  const Value classes = ir::iota({DType::Int64, dims}, value.rank());
+  const Value hot = ir::equal_to(ir::broadcast(wide, dims, ir::all_axes(value)), classes);
+  return wrap(ir::cast(hot, floatx_dtype()));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("one_hot", indices.where());
+}
+
+Tensor size(const Operand& x, const NameOptions& options) try {
+  const Call call("size", x.where());
+  return wrap(ir::dim_size(product(input_of(x).dims())), options.name);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("size", x.where());
+}
+
+Tensor pattern_broadcast(const Operand& x, const std::vector<bool>& broadcastable) try {
+  const Call call("pattern_broadcast", x.where());
+  const Value value = input_of(x);
+  if (broadcastable.size() != value.dims().size()) {
+    Call::value_error("broadcastable", text("broadcastable has ", broadcastable.size(),
+                                            " entries for the ", value.rank(), " axes of x (x ",
+                                            value.type(), ")"));
+  }
+  Dims dims = value.dims();
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (!broadcastable[i]) continue;
+    if (equal(dims[i], 1) == ir::Answer::No) {
+      Call::value_error("broadcastable", text("axis ", i, " has size ", dims[i],
+                                              ", not 1 (x ", value.type(), ")"));
+    }
+    dims[i] = 1;
+  }
+  return wrap(ir::with_dims(value, dims));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("pattern_broadcast", x.where());
+}
+
+Tensor reverse(const Operand& x, const Axes& axes) try {
+  const Call call("reverse", x.where());
+  const Value value = input_of(x);
+  return wrap(ir::reverse(value, axes_of(axes, value.rank(), "axes")));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("reverse", x.where());
+}
+
+}  // namespace kiln
