@@ -199,9 +199,10 @@ class Reader {
     std::vector<ir::NodeRef> made;
     const std::size_t count = from.count();
     for (std::size_t i = 0; i < count; ++i) {
-      const std::uint64_t op = from.number();
-      if (op >= static_cast<std::uint64_t>(ir::kOpCount)) damaged(text("unknown op ", op));
-      const ir::OpDef& d = ir::def(static_cast<ir::Op>(op));
+      const std::uint64_t code = from.number();
+      const ir::OpDef* found = ir::find_op(code);
+      if (!found) damaged(text("unknown op ", code));
+      const ir::OpDef& d = *found;
       ir::Attrs attributes = read_attrs(from, d);
       const std::size_t operand_count = from.count();
       if (d.arity != ir::kVariadic && operand_count != static_cast<std::size_t>(d.arity)) {

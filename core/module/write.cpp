@@ -169,7 +169,7 @@ class Writer {
     const auto order = ir::topological_order(roots);
     to.number(order.size());
     for (const Node* node : order) {
-      to.number(static_cast<std::uint64_t>(node->op));
+      to.number(static_cast<std::uint64_t>(def(node->op).code));
       fields(to, node->attrs);
       to.number(node->operands.size());
       for (const Value& operand : node->operands) value(to, numbers, operand);

@@ -48,8 +48,7 @@
 
 namespace kiln::ir {
 
-/// The order is the table's and part of the module format: append only, before the next release
-/// of the format.
+/// In any order: numbers of ops in module files are OpDef::code.
 enum class Op : std::uint16_t {
   // leaves
   Constant, Placeholder, Variable, Parameter, Iota, RandomUniform, DimSize,
@@ -76,7 +75,6 @@ enum class Op : std::uint16_t {
   // composites over whole axes
   Variance,
 };
-inline constexpr int kOpCount = static_cast<int>(Op::Variance) + 1;
 
 /// How a backend runs an op. Passes ask for the class, never for names.
 enum class Lowering : std::uint8_t {
@@ -182,6 +180,7 @@ inline constexpr int kVariadic = -1;
 
 struct OpDef {
   Op op{};
+  int code = -1;  // the op's number in module files: unique, never changed, never reused
   std::string_view name = {};                     // "tanh": unique, lower case, as printed
   std::array<std::string_view, 4> operands = {};  // names; unused ones empty
   int arity = 0;                             // kVariadic: one or more, see `doc`
@@ -217,5 +216,7 @@ inline const OpDef& def(const Node& node) { return def(node.op); }
 std::span<const OpDef> all_ops();
 /// The op of that printed name; null when there is none.
 const OpDef* find_op(std::string_view name);
+/// The op with that OpDef::code, or null.
+const OpDef* find_op(std::uint64_t code);
 
 }  // namespace kiln::ir

@@ -11,6 +11,7 @@ Grads grad_variance(const Grad& g);
 
 inline constexpr OpDef kStatistics[] = {
     {.op = Op::Variance,
+     .code = 65,
      .name = "variance",
      .operands = {"x"},
      .arity = 1,

@@ -29,23 +29,49 @@ constexpr auto join(const OpDef (&... groups)[Sizes]) {
 
 }  // namespace detail
 
-inline constexpr auto kTable =
+inline constexpr auto kDefinitions =
     detail::join(kLeaves, kUnary, kBinary, kReduce, kMovement, kStructure, kWindows,
                  kStatistics);
 
+/// Codes of ops that were removed: older module files hold them.
+inline constexpr std::array<int, 0> kRetiredCodes{};
+
 namespace detail {
 
-constexpr bool is_in_order() {
-  for (std::size_t i = 0; i < kTable.size(); ++i) {
-    if (static_cast<std::size_t>(kTable[i].op) != i) return false;
+constexpr bool has_each_op_once() {
+  std::array<bool, kDefinitions.size()> found{};
+  for (const OpDef& d : kDefinitions) {
+    const auto place = static_cast<std::size_t>(d.op);
+    if (place >= found.size() || found[place]) return false;
+    found[place] = true;
   }
   return true;
+}
+
+constexpr bool has_unique_codes() {
+  for (std::size_t i = 0; i < kDefinitions.size(); ++i) {
+    const int code = kDefinitions[i].code;
+    if (code < 0) return false;
+    for (std::size_t j = 0; j < i; ++j) {
+      if (kDefinitions[j].code == code) return false;
+    }
+    for (const int retired : kRetiredCodes) {
+      if (retired == code) return false;
+    }
+  }
+  return true;
+}
+
+constexpr auto by_enumerator() {
+  std::array<OpDef, kDefinitions.size()> table{};
+  for (const OpDef& d : kDefinitions) table[static_cast<std::size_t>(d.op)] = d;
+  return table;
 }
 
 // Texts alone: g++ 12 with -fsanitize=undefined has no constant for whether a function pointer is
 // null, so tests/ops_unit/table_test.cpp looks at the rules.
 constexpr bool is_documented() {
-  for (const OpDef& d : kTable) {
+  for (const OpDef& d : kDefinitions) {
     if (d.name.empty() || d.doc.empty() || d.gradient.empty()) return false;
   }
   return true;
@@ -53,10 +79,17 @@ constexpr bool is_documented() {
 
 }  // namespace detail
 
-static_assert(kTable.size() == kOpCount, "core/ops/table: an op lacks a definition or has two");
-static_assert(detail::is_in_order(), "core/ops/table: definitions are not in the order of enum Op");
+static_assert(detail::has_each_op_once(),
+              "core/ops/table: an enumerator of Op has no definition or two; was its header's list "
+              "given the row, and `enum class Op` the name?");
+static_assert(detail::has_unique_codes(),
+              "core/ops/table: a definition has no code, that of another op or a retired one");
 static_assert(detail::is_documented(),
               "core/ops/table: a definition lacks its name, doc or gradient");
+
+/// The definition of each op, at the place of its enumerator.
+inline constexpr auto kTable = detail::by_enumerator();
+inline constexpr std::size_t kOpCount = kTable.size();
 
 /// Whether `holds` is true of every definition.
 template <class Holds>

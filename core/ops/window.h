@@ -27,6 +27,7 @@ void require_sizes(Inference& in, const Dims& sizes, std::size_t count, const ch
 
 inline constexpr OpDef kWindows[] = {
     {.op = Op::Window,
+     .code = 61,
      .name = "window",
      .operands = {"x"},
      .arity = 1,
@@ -38,6 +39,7 @@ inline constexpr OpDef kWindows[] = {
      .grad = grad_window,
      .gradient = "dx = fold(dy)"},
     {.op = Op::Fold,
+     .code = 62,
      .name = "fold",
      .operands = {"x"},
      .arity = 1,
@@ -51,6 +53,7 @@ inline constexpr OpDef kWindows[] = {
      .gradient = "dx = window(dy)",
      .combiner = Combiner::Sum},
     {.op = Op::Conv,
+     .code = 63,
      .name = "conv",
      .operands = {"first", "second"},
      .arity = 2,
@@ -65,6 +68,7 @@ inline constexpr OpDef kWindows[] = {
      .gradient = "the conv whose role is that of the operand",
      .expand = expand_conv},
     {.op = Op::Fits,
+     .code = 64,
      .name = "fits",
      .operands = {"x"},
      .arity = 1,

@@ -2,6 +2,7 @@
 #include "core/ops/build.h"
 #include "core/ops/convert.h"
 #include "core/ops/rewrite_graph.h"
+#include "core/ops/table.h"
 #include "core/rewrite/rules.h"
 #include "core/types/text.h"
 
@@ -44,9 +45,9 @@ using RuleIndex = std::array<OpRules, ir::kOpCount>;
 
 RuleIndex make_index() {
   RuleIndex index;
-  for (int i = 0; i < ir::kOpCount; ++i) {
+  for (std::size_t i = 0; i < index.size(); ++i) {
     const auto op = static_cast<ir::Op>(i);
-    OpRules& rules = index[static_cast<std::size_t>(i)];
+    OpRules& rules = index[i];
     for (const StructuralRule& rule : structural_rules()) {
       if (rule.root(op)) rules.structural.push_back(&rule);
     }

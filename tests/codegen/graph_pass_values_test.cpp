@@ -149,8 +149,8 @@ TEST_CASE("sink_permutes keeps the values of every elementwise op and dtype") {
     INFO(dtype_name(dtype));
     Sample sample = beside_a_convolution();
     const Value x = sample.input(dtype, dims), y = sample.input(dtype, dims);
-    for (int i = 0; i < ir::kOpCount; ++i) {
-      const auto op = static_cast<Op>(i);
+    for (const ir::OpDef& d : ir::all_ops()) {
+      const Op op = d.op;
       if (ir::def(op).lowering != ir::Lowering::Elementwise) continue;
       const Ints axes = drawn_permutation(generator, dims.size());
       const Dims sunk = permuted(dims, axes);
@@ -271,8 +271,7 @@ TEST_CASE("expand_composites keeps the values of every composite") {
     check_pass("expand_composites", sample, /*specials=*/false);
   }
   std::vector<std::string_view> composites;
-  for (int i = 0; i < ir::kOpCount; ++i) {
-    const ir::OpDef& d = ir::def(static_cast<Op>(i));
+  for (const ir::OpDef& d : ir::all_ops()) {
     if (d.expand) composites.push_back(d.name);
   }
   // The four above, and convolutions, whose expansion tests/ops/conv_test.cpp compares with loops.

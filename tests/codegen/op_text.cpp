@@ -1,7 +1,11 @@
 // The table, and function templates made of it.
 #include "tests/codegen/op_text.h"
 
+#include "core/ops/table.h"
 #include "core/types/text.h"
+
+#include <algorithm>
+#include <iterator>
 
 namespace kiln::test {
 namespace {
@@ -42,6 +46,12 @@ constexpr OpText kTexts[] = {
     {Op::Or, "x != 0 || y != 0", "x != 0 || y != 0", true},
     {Op::Select, "x != 0 ? y : z", "x != 0 ? y : z"},
 };
+
+constexpr bool is_written(const ir::OpDef& d) {
+  return !has_scalar_meaning(d) || std::any_of(std::begin(kTexts), std::end(kTexts),
+                                               [&](const OpText& row) { return row.op == d.op; });
+}
+static_assert(ir::every_op(is_written), "an elementwise op has no row in op_text.cpp");
 
 /// Names of the machine's mathematical functions of one and of two numbers.
 constexpr const char* kUnary[] = {"fabs", "floor", "nearbyint", "exp", "expm1", "log", "log1p",

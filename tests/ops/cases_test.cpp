@@ -96,9 +96,9 @@ void check_gradient(const Case& row, const std::vector<Value>& x, const Value& y
 
 }  // namespace
 
-TEST_CASE("there is one row per op, in order") {
+TEST_CASE("there is one row per op") {
   const std::vector<Case> table = cases();
-  REQUIRE(table.size() == static_cast<std::size_t>(ir::kOpCount));
+  REQUIRE(table.size() == ir::all_ops().size());
   for (std::size_t i = 0; i < table.size(); ++i) {
     CHECK(static_cast<std::size_t>(table[i].op) == i);
     CHECK((table[i].formula != nullptr || *table[i].instead != '\0'));

@@ -95,8 +95,8 @@ std::vector<Value> elementwise_nodes(Op op, DType dtype, const std::vector<Value
 template <class Check>
 void for_each_elementwise_op(const Check& check) {
   int ops = 0;
-  for (int i = 0; i < ir::kOpCount; ++i) {
-    const auto op = static_cast<Op>(i);
+  for (const ir::OpDef& d : ir::all_ops()) {
+    const Op op = d.op;
     if (ir::def(op).lowering != ir::Lowering::Elementwise) continue;
     ++ops;
     for (const DType dtype : all_dtypes()) {
