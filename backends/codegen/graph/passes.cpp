@@ -23,6 +23,8 @@ constexpr GraphPass kPasses[] = {
      "moves permutations around convolutions together, so that they cancel"},
     {"share_relu_masks", share_relu_masks, kKeepsBits,
      "asks relu's result, not the product that it was taken of, for the gradient's mask"},
+    {"merge_loop_results", merge_loop_results, kKeepsBits,
+     "stacks equal values of a loop's body once"},
     {"widen_accumulators", widen_accumulators, kReorders,
      "sums float16 and bfloat16 in float32, rounding once"},
     {"split_reductions", split_reductions, kReorders,

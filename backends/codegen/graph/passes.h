@@ -36,6 +36,12 @@ std::vector<ir::Value> sink_permutes(const std::vector<ir::Value>& results,
 /// Masks of relu of a product's result are made from relu's own result, which lies in memory.
 std::vector<ir::Value> share_relu_masks(const std::vector<ir::Value>& results,
                                         const ProductLibrary* library);
+/// A loop stacks equal values of its body once; reshapes of the stack serve the other results.
+/// Before: (%h, %a, %b) = scan {... %4 = reshape %3; results %2 %3 %4}
+/// After: (%h, %a) = scan {... results %2 %3}; %b = reshape %a
+std::vector<ir::Value> merge_loop_results(const std::vector<ir::Value>& results,
+                                          const ProductLibrary* library);
+
 /// What accumulates float16 or bfloat16 does so in float32 and rounds once.
 std::vector<ir::Value> widen_accumulators(const std::vector<ir::Value>& results,
                                           const ProductLibrary* library);

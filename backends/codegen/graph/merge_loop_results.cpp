@@ -1,0 +1,76 @@
+// Gradients of a loop give steps of one value under several shapes, whose sizes only guards hold
+// equal: batch sizes of the input and of the state. One stack of it serves all.
+#include "backends/codegen/graph/passes.h"
+#include "core/ir/lambda.h"
+#include "core/ops/build.h"
+#include "core/ops/rewrite_graph.h"
+
+namespace kiln::codegen {
+namespace {
+
+using ir::NodeRef;
+using ir::Op;
+using ir::Value;
+
+/// The value whose elements these are, in the same order.
+Value aliased(Value value) {
+  while (def(*value.node).alias) {
+    const Value source = value.node->operands[0];
+    value = source;
+  }
+  return value;
+}
+
+/// For each stacked result of the body, the first one that stacks the same elements.
+std::vector<std::size_t> first_of_equals(const ir::Lambda& body, std::size_t carries) {
+  std::vector<std::size_t> first;
+  std::unordered_map<Value, std::size_t, ir::ValueHash> known;
+  for (std::size_t i = carries; i < body.results.size(); ++i) {
+    first.push_back(known.emplace(aliased(body.results[i]), i).first->second);
+  }
+  return first;
+}
+
+std::vector<Value> merged(const NodeRef& scan) {
+  const auto& attrs = scan->as<ir::ScanAttrs>();
+  const auto carries = static_cast<std::size_t>(attrs.carry);
+  ir::Lambda body = *attrs.body.lambda;
+  const std::vector<std::size_t> first = first_of_equals(body, carries);
+  std::vector<Value> kept(body.results.begin(),
+                          body.results.begin() + static_cast<std::ptrdiff_t>(carries));
+  std::vector<std::uint32_t> place(body.results.size());
+  for (std::size_t i = carries; i < body.results.size(); ++i) {
+    if (first[i - carries] != i) continue;
+    place[i] = static_cast<std::uint32_t>(kept.size());
+    kept.push_back(body.results[i]);
+  }
+  if (kept.size() == body.results.size()) return ir::results_of(scan);
+
+  const ir::OriginScope scope(scan->origin, /*replace=*/true);
+  body.results = std::move(kept);
+  ir::ScanAttrs fewer = attrs;
+  fewer.body.lambda = std::make_shared<const ir::Lambda>(std::move(body));
+  const NodeRef made = ir::make(Op::Scan, std::move(fewer), scan->operands).node;
+  std::vector<Value> results;
+  for (std::uint32_t i = 0; i < carries; ++i) results.push_back(made->result(i));
+  for (std::size_t i = carries; i < carries + first.size(); ++i) {
+    const Value stack = made->result(place[first[i - carries]]);
+    results.push_back(ir::reshape(stack, scan->types[i].dims));
+  }
+  return results;
+}
+
+}  // namespace
+
+std::vector<Value> merge_loop_results(const std::vector<Value>& results,
+                                      const ProductLibrary* library) {
+  const auto of_body = [&](const std::vector<Value>& body) {
+    return merge_loop_results(body, library);
+  };
+  return ir::rewrite_nodes(results, [&](const NodeRef& given) -> std::vector<Value> {
+    const NodeRef node = ir::change_lambdas(given, of_body);
+    return node->op == Op::Scan ? merged(node) : ir::results_of(node);
+  });
+}
+
+}  // namespace kiln::codegen
