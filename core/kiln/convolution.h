@@ -8,25 +8,13 @@
 // Kernels are not flipped (cross-correlation), and their layout does not depend on data_format.
 #pragma once
 
+#include <kiln/steps.h>
 #include <kiln/tensor.h>
 
 #include <optional>
 #include <string>
 
 namespace kiln {
-
-/// A whole number for each spatial axis, or one for all of them: 2 or {2, 1}.
-class Steps {
- public:
-  Steps(int step) : steps_{step} {}                                               // NOLINT
-  Steps(std::int64_t step) : steps_{step} {}                                      // NOLINT
-  Steps(std::initializer_list<std::int64_t> steps) : steps_(steps) {}
-  Steps(std::vector<std::int64_t> steps) : steps_(std::move(steps)) {}            // NOLINT
-  const std::vector<std::int64_t>& steps() const { return steps_; }
-
- private:
-  std::vector<std::int64_t> steps_;
-};
 
 struct ConvOptions {
   Steps strides = 1;

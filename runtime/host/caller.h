@@ -1,6 +1,6 @@
 // The function that a user called, for errors that arise where nobody passes its name: below
-// buffers, events and variables. A K function is known from its Call (core/k/frame/tensor_impl.h), a
-// call of a compiled function from RunningCall.
+// buffers, events and variables. A K function is known from its Call, in
+// core/k/frame/tensor_impl.h, a call of a compiled function from RunningCall.
 #pragma once
 
 #include "core/ir/node.h"

@@ -57,7 +57,11 @@ class Description {
     return info;
   }
 
+  /// Whether it names a library, details or a cause: matters of the backend.
+  bool is_technical() const { return technical_; }
+
   void append_cause(const kiln_error*& cause) {
+    technical_ = true;
     text_ += "; caused by: ";
     cause = append(cause).cause;
   }
@@ -83,6 +87,7 @@ class Description {
     }
     append_nodes(info);
     const std::string library = field(info.native_library, "native_library");
+    technical_ = technical_ || !library.empty();
     if (!library.empty()) text_ += kiln::text("; ", library, " error ", info.native_code);
     append_details(info);
     if (info.retryable != 0) text_ += "; the same call may succeed later";
@@ -104,6 +109,7 @@ class Description {
   void append_details(const kiln_error_info& info) {
     try {
       const abi::ReportElements<kiln_option> details(info.details, "details");
+      technical_ = technical_ || details.size() > 0;
       for (std::uint64_t i = 0; i < std::min(details.size(), kMaxShown); ++i) {
         const kiln_option detail = details[i];
         text_ += kiln::text("; ", field(detail.key, "key"), " = ", field(detail.value, "value"));
@@ -118,6 +124,7 @@ class Description {
 
   const Plugin& plugin_;
   std::string text_, broken_;
+  bool technical_ = false;
 };
 
 struct ScopedError {
@@ -128,9 +135,12 @@ struct ScopedError {
   }
 };
 
-}  // namespace
+bool is_value_error(std::uint32_t code) {
+  return code == KILN_CODE_INVALID_ARGUMENT || code == KILN_CODE_OUT_OF_RANGE;
+}
 
-void throw_error(const Plugin& plugin, kiln_error* error, std::string_view function) {
+[[noreturn]] void throw_described(const Plugin& plugin, kiln_error* error,
+                                  std::string_view function, bool of_call) {
   const ScopedError guard{plugin, error};
   const auto [name, where] = Caller::of(function);
   Description description(plugin);
@@ -145,15 +155,24 @@ void throw_error(const Plugin& plugin, kiln_error* error, std::string_view funct
                             description.broken(), named_plugin(plugin)),
                        where);
   }
-  const std::string fact = description.text() + named_plugin(plugin);
+  const bool of_input = of_call && is_value_error(info.code) && !description.is_technical();
+  const std::string fact = description.text() + (of_input ? "" : named_plugin(plugin));
+  if (is_value_error(info.code)) throw ValueError(name, "", fact, where);
   switch (info.code) {
-    case KILN_CODE_INVALID_ARGUMENT:
-    case KILN_CODE_OUT_OF_RANGE:  // the fault of what was fed: the backend only found it
-      throw ValueError(name, "", description.text(), where);
     case KILN_CODE_UNIMPLEMENTED: throw NotImplementedError(name, "", fact, where);
     case KILN_CODE_RESOURCE_EXHAUSTED: throw OutOfMemory(name, "", fact, where);
     default: throw BackendError(name, "", fact, where);
   }
+}
+
+}  // namespace
+
+void throw_error(const Plugin& plugin, kiln_error* error, std::string_view function) {
+  throw_described(plugin, error, function, /*of_call=*/false);
+}
+
+void throw_call_error(const Plugin& plugin, kiln_error* error, std::string_view function) {
+  throw_described(plugin, error, function, /*of_call=*/true);
 }
 
 }  // namespace kiln::runtime

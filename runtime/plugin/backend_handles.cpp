@@ -272,7 +272,7 @@ Event Executable::execute(const ExecuteCall& call) const {
                                  instance_->api().execute, handle_, &args, &event);
   if (error != nullptr) {
     if (call.host_calls != nullptr) rethrow_host_call(*instance_, error, *call.host_calls);
-    throw_error(instance_->plugin(), error, call.label);
+    throw_call_error(instance_->plugin(), error, call.label);
   }
   Event pending = event == nullptr ? Event() : Event(instance_, event);
   results.take(call.outputs, outputs, instance_, "output");
@@ -305,7 +305,7 @@ void Frame::run(std::string_view label, const HostCallContext& host_calls) const
   kiln_error* error = call_entry(instance_->plugin(), label, "frame_run",
                                  instance_->api().frame_run, handle_);
   rethrow_host_call(*instance_, error, host_calls);
-  instance_->require_ok(error, label);
+  if (error != nullptr) throw_call_error(instance_->plugin(), error, label);
 }
 
 }  // namespace kiln::runtime

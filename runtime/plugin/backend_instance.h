@@ -27,6 +27,10 @@ namespace kiln::runtime {
 
 /// The exception for an error of that plugin; frees the error.
 [[noreturn]] void throw_error(const Plugin& plugin, kiln_error* error, std::string_view function);
+/// The same for an error of a call of a compiled function. A ValueError that speaks of no library,
+/// detail or cause is the fault of what was fed: its text does not name the backend.
+[[noreturn]] void throw_call_error(const Plugin& plugin, kiln_error* error,
+                                   std::string_view function);
 
 class Instance;
 using InstancePtr = std::shared_ptr<Instance>;

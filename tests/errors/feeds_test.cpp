@@ -166,7 +166,7 @@ TEST_CASE("an index outside of its axis at the call") {
   for (const char* backend : {"reference", "cpu"}) {
     INFO(backend);
     const std::string rest = " outside of an axis of size 2 (op gather at " +
-                             std::string(__FILE__) + ":" + std::to_string(__LINE__ + 2) + ")";
+                             std::string(__FILE__) + ":" + std::to_string(__LINE__ + 1) + ")";
     const Tensor chosen = gather(table, i);
     const Function f = function({i}, {chosen}, {.updates = {update_add(by.count, 1)},
                                                 .name = "f", .backend = backend});

@@ -58,9 +58,6 @@ struct Ordered {
 const std::vector<Ordered> kOrdered{
     {"core/", {"types", "ir", "ops", "module", "rewrite", "autodiff", "passes"}},
     {"core/k/", {"frame", "math", "shape", "image", "sequence", "graph"}},
-    {"runtime/",
-     {"kiln", "files", "array", "host", "config", "plugin", "variable", "function/compile", "dump",
-      "function", "weights"}},
     {"backends/codegen/",
      {"inspect", "access", "claims", "graph", "fusion", "kernel", "kernel/build", "plan",
       "plan/bind", "host"}}};

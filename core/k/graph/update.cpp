@@ -1,5 +1,5 @@
 // Updates: the new value with exactly the variable's type, beside the variable. What a
-// function demands of them: runtime/build_graph.h.
+// function demands of them: runtime/function/compile/build_graph.h.
 #include <kiln/update.h>
 
 #include "core/k/frame/tensor_impl.h"

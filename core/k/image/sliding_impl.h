@@ -3,7 +3,7 @@
 
 #include "core/k/image/data_format_impl.h"
 
-#include <kiln/convolution.h>
+#include <kiln/steps.h>
 
 namespace kiln {
 

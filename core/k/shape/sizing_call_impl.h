@@ -1,13 +1,13 @@
 // Sizes that are data: how many elements there are is known only when a host function has seen
-// values. A function that speaks of one runs in stages (runtime/staged_program.h).
+// values. A function that speaks of one runs in stages (runtime/function/staged_program.h).
 #pragma once
 
 #include "core/k/frame/tensor_impl.h"
 
 namespace kiln {
 
-/// The results of a call of a sizing function (runtime/host_functions.h). Fresh symbols in their
-/// dims have the call as their source.
+/// The results of a call of a sizing function (runtime/host/host_functions.h). Fresh symbols in
+/// their dims have the call as their source.
 std::vector<ir::Value> sizing_call(const char* function, std::string payload,
                                    const std::vector<ir::Type>& results,
                                    std::vector<ir::Value> inputs);
