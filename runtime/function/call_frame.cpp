@@ -156,12 +156,25 @@ void CallFrame::bind_sizes(std::span<const ArrayView> inputs) {
   sized_ = true;
 }
 
+std::int64_t CallFrame::output_size(std::size_t i, const ir::DimProgram& dim,
+                                    std::span<const std::int64_t> symbol_values) const {
+  try {
+    return dim(symbol_values);
+  } catch (const ValueError& error) {
+    const ir::Value& output = program_.user_graph.outputs[i];
+    const ir::Origin& made = output.node->origin;
+    throw ValueError(program_.name, "outputs",
+                     text("outputs[", i, "] ", output.type(), " has no size, ", error.message(),
+                          " (", made.function, " at ", made.where.file, ":", made.where.line, ")"));
+  }
+}
+
 void CallFrame::bind_output_sizes(std::span<const std::int64_t> symbol_values) {
   const std::vector<ir::Value>& outputs = program_.graph.outputs;
   std::int64_t* size = output_sizes_.data();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     for (const ir::DimProgram& dim : program_.output_sizes[i]) {
-      *size++ = dim.is_bound() ? dim(symbol_values) : -1;
+      *size++ = dim.is_bound() ? output_size(i, dim, symbol_values) : -1;
     }
     if (is_direct()) bytes_[inputs_.size() + i] = bytes_of(output_dims(i), outputs[i].dtype());
   }

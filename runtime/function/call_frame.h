@@ -62,6 +62,9 @@ class CallFrame {
   };
   void bind_sizes(std::span<const ArrayView> inputs);
   void bind_output_sizes(std::span<const std::int64_t> symbol_values);
+  /// Of an axis of output i. ValueError when these sizes give it no value.
+  std::int64_t output_size(std::size_t i, const ir::DimProgram& dim,
+                           std::span<const std::int64_t> symbol_values) const;
   /// Points the views at the sizes that the plugin sees.
   void bind_views();
   /// Whether the plugin left the views and their sizes as they were.

@@ -139,6 +139,10 @@ TEST_CASE("unknown sizes that disagree at the call name the line that needs them
   const Array two{1.f, 2.f}, three{1.f, 2.f, 3.f}, by_two = Array::full({2, 2}, 1);
   const unsigned free_line = __LINE__ + 1;
   const Tensor per_row = reshape(z, {size(x), -1});
+  const unsigned chosen_line = __LINE__ + 1;
+  const Tensor chosen = switch_(sum(z) > 0., [&] { return reshape(z, {size(x), -1}); },
+                                [&] { return reshape(z, {1, -1}); });
+  const Function chooses = of(chosen);
   const Function sums = of(total), joins = of(both), shapes = of(pairs), frees = of(per_row);
   const Function updates = function({x}, {}, {.updates = {grown}, .name = "f"});
   testing::run({
@@ -154,6 +158,9 @@ TEST_CASE("unknown sizes that disagree at the call name the line that needs them
       {free_line, Fault::Value, [&] { frees({Array::zeros({0}), two, by_two}); },
        "reshape: cannot reshape to [x.0,floordiv(2*z.0,x.0)]: 2*z.0 elements are not "
        "x.0*floordiv(2*z.0,x.0) (x float32[z.0,2]); in this call a dimension is divided by zero"},
+      {__LINE__, Fault::Value, [&] { chooses({Array::zeros({0}), two, by_two}); },
+       "f: outputs[0] float32[x.0,floordiv(2*z.0,x.0)] has no size, a dimension is divided by "
+       "zero (switch at " __FILE__ ":" + std::to_string(chosen_line) + ")"},
       {update_line, Fault::Value, [&] { updates({three}); },
        "update: size x.0 of axis 0 is not 2 (float32[x.0]); in this call x.0 is 3"},
   }, __FILE__);
