@@ -39,6 +39,19 @@ TEST_CASE("an elementwise chain over any movement is one kernel with one axis") 
   CHECK(flat.kernels[0].kernel.axes == ir::Dims{32});
 }
 
+TEST_CASE("a value that is stored and used is computed once") {
+  const Value x = input({8, 4});
+  const Value h = ir::unary(ir::Op::Tanh, x), gate = ir::unary(ir::Op::Sigmoid, x + h);
+  const Program program = program_of({x}, {h, gate, gate * h, h + gate});
+  REQUIRE(program.kernels.size() == 1);
+  const std::vector<Expression>& list = program.kernels[0].kernel.expressions;
+  for (const ir::Op op : {ir::Op::Tanh, ir::Op::Sigmoid, ir::Op::Mul}) {
+    INFO(ir::def(op).name);
+    CHECK(std::count_if(list.begin(), list.end(),
+                        [&](const Expression& e) { return e.op == op; }) == 1);
+  }
+}
+
 TEST_CASE("random numbers leave one axis where all that is read lies in their order") {
   const ir::Dim batch = ir::Dim::fresh("batch");
   const ir::Dims dims{batch, 5, 3};

@@ -75,7 +75,10 @@ int KernelExpressions::apply(Op op, DType dtype, int first, int second, int thir
   e.op = op;
   e.dtype = dtype;
   e.arguments = {first, second, third};
-  return add(e);
+  if (!is_float(dtype)) return add(e);  // numbers of elements are rebuilt one by one later
+  const auto [known, is_new] = applied_.try_emplace({op, dtype, e.arguments}, -1);
+  if (is_new) known->second = add(e);
+  return known->second;
 }
 
 int KernelExpressions::convert(int from, DType dtype) {

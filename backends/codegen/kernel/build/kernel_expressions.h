@@ -7,6 +7,9 @@
 #include "backends/codegen/fusion/units.h"
 #include "backends/codegen/kernel/build/built_kernel.h"
 
+#include <map>
+#include <tuple>
+
 namespace kiln::codegen {
 
 class KernelExpressions {
@@ -69,6 +72,8 @@ class KernelExpressions {
   std::unordered_map<const ir::Node*, const Member*> members_;
   std::unordered_map<const ir::Node*, int> stage_of_;
   std::unordered_map<ir::Value, std::vector<Known>, ir::ValueHash> known_;
+  /// Arithmetic on floats that is there: a value that is stored and used is computed once.
+  std::map<std::tuple<ir::Op, DType, std::array<int, 3>>, int> applied_;
 };
 
 }  // namespace kiln::codegen
