@@ -9,7 +9,7 @@
 
 namespace kiln {
 
-/// What is behind a sparse tensor: dense values of the graph, which knows nothing of sparse ones.
+/// The dense values behind a sparse tensor; the graph knows nothing of sparse ones.
 /// Elements without an index are 0; those with the same one add up.
 struct SparseParts {
   ir::Value indices;  // int64 (count, 2): row and column

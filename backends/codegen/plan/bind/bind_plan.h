@@ -11,7 +11,7 @@ struct RowGroup {
   const std::vector<std::int64_t>* scales = nullptr;
 };
 
-/// What the plan to be bound is.
+/// The use of the plan to be bound.
 struct PlanUse {
   std::vector<bool> kept;  // arguments that seldom change from one run to the next
   int consts = -1;         // a loop's body: how many arguments after t stay while it runs
