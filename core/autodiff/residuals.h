@@ -4,6 +4,7 @@
 
 #include "core/ir/node.h"
 
+#include <span>
 #include <unordered_set>
 
 namespace kiln::autodiff {

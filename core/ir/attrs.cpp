@@ -1,57 +1,14 @@
-// Hashes of attributes, derived from the field lists.
+// Equality of a constant's bytes.
 #include "core/ir/attrs.h"
 
-#include "core/ir/lambda.h"
-
-#include <string_view>
-
 namespace kiln::ir {
-namespace {
 
-std::size_t hash_of(std::int64_t value) { return std::hash<std::int64_t>()(value); }
-std::size_t hash_of(bool value) { return value ? 1 : 2; }
-std::size_t hash_of(DType value) { return static_cast<std::size_t>(value); }
-std::size_t hash_of(const std::string& value) { return std::hash<std::string>()(value); }
-std::size_t hash_of(const Dim& value) { return value.hash(); }
+VariableState::~VariableState() = default;
 
-template <class Item>
-std::size_t hash_of(const std::vector<Item>& items);
-
-std::size_t hash_of(const Type& type) { return hash_of(type.dims) * 31 + hash_of(type.dtype); }
-
-template <class Item>
-std::size_t hash_of(const std::vector<Item>& items) {
-  std::size_t hash = items.size();
-  for (const Item& item : items) hash = hash * 1000003 + hash_of(item);
-  return hash;
-}
-
-// Absent bytes and lambdas hash, so that the type rules get to refuse them.
-std::size_t hash_of(const ConstantData& data) {
-  if (!data.bytes) return 0;
-  if (data.bytes->size() > kSmallConstant) return std::hash<const void*>()(data.bytes.get());
-  const std::string_view bytes(reinterpret_cast<const char*>(data.bytes->data()),
-                               data.bytes->size());
-  return std::hash<std::string_view>()(bytes);
-}
-
-std::size_t hash_of(const LambdaRef& lambda) {
-  if (!lambda.lambda) return 0;
-  std::size_t hash = hash_of(lambda->parameters);
-  for (const Value& result : lambda->results) hash = hash * 1000003 + ValueHash()(result);
-  return hash * 31 + lambda->guards.size();
-}
-
-}  // namespace
-
-std::size_t hash(const Attrs& attrs) {
-  // Of a variable only the id identifies: its name is no part of the structure.
-  if (const auto* variable = std::get_if<VariableAttrs>(&attrs)) return hash_of(variable->id);
-  std::size_t hash = attrs.index();
-  for_each_field(attrs, [&](const char*, const auto& member) {
-    hash = hash * 16777619u + hash_of(member);
-  });
-  return hash;
+bool ConstantData::operator==(const ConstantData& other) const {
+  if (bytes == other.bytes) return true;
+  if (!bytes || !other.bytes) return false;
+  return bytes->size() <= kSmallConstant && *bytes == *other.bytes;
 }
 
 }  // namespace kiln::ir

@@ -25,7 +25,7 @@ struct ConstantData {
 inline constexpr std::size_t kSmallConstant = 4096;
 
 struct Lambda;
-/// The body of a Scan or a branch of a Cond: see lambda.h. Compares by its members.
+/// The body of a Scan or a branch of a Cond: see lambda.h. Compares by its members (lambda.cpp).
 struct LambdaRef {
   std::shared_ptr<const Lambda> lambda;
   bool operator==(const LambdaRef& other) const;
@@ -314,12 +314,26 @@ struct ConvAttrs {
   bool operator==(const ConvAttrs&) const = default;
 };
 
+/// Require: left == right (kind 0) or left <= right (kind 1), as Guard::Kind. The first {left} and
+/// the first {right} in `message` stand for the sizes.
+struct RequireAttrs {
+  std::int64_t kind = 0;
+  Dim left, right;
+  std::string message;
+  static constexpr auto fields() {
+    return std::tuple{field("kind", &RequireAttrs::kind), field("left", &RequireAttrs::left),
+                      field("right", &RequireAttrs::right),
+                      field("message", &RequireAttrs::message)};
+  }
+  bool operator==(const RequireAttrs&) const = default;
+};
+
 /// The order is part of the module format: append only.
 using Attrs =
     std::variant<NoAttrs, ConstantAttrs, PlaceholderAttrs, VariableAttrs, ParameterAttrs, IotaAttrs,
                  RandomAttrs, DimAttrs, CastAttrs, AxesAttrs, AxisAttrs, DimsAttrs, BroadcastAttrs,
                  SliceAttrs, PadAttrs, ScatterAttrs, DotAttrs, ScanAttrs, CondAttrs, HostCallAttrs,
-                 WindowAttrs, FoldAttrs, ConvAttrs>;
+                 WindowAttrs, FoldAttrs, ConvAttrs, RequireAttrs>;
 
 /// Position of a struct in the variant.
 template <class Struct, std::size_t I = 0>
@@ -330,8 +344,6 @@ constexpr std::size_t attrs_kind() {
     return attrs_kind<Struct, I + 1>();
   }
 }
-
-std::size_t hash(const Attrs& attrs);
 
 /// Calls visit(name, member) for each field of the struct that `attrs` holds (const or not).
 template <class AnyAttrs, class Visit>

@@ -1,9 +1,7 @@
 // Arithmetic of sizes in 64 bits: ValueError of the K call that runs instead of a wrapped result.
 #pragma once
 
-#include "core/ir/dim.h"
-
-#include <algorithm>
+#include <cstdint>
 
 namespace kiln::ir::checked {
 
@@ -29,18 +27,6 @@ inline std::int64_t floor_div_int(std::int64_t a, std::int64_t b) {
   if (b == -1) return mul(a, -1);
   const std::int64_t quotient = a / b;
   return (a % b != 0 && (a < 0) != (b < 0)) ? quotient - 1 : quotient;
-}
-
-/// REQUIRES: the kind is not Symbol.
-inline std::int64_t apply(DimAtomKind kind, std::int64_t a, std::int64_t b) {
-  switch (kind) {
-    case DimAtomKind::FloorDiv: return floor_div_int(a, b);
-    case DimAtomKind::Mod: return add(a, -mul(floor_div_int(a, b), b));
-    case DimAtomKind::Max: return std::max(a, b);
-    case DimAtomKind::Min: return std::min(a, b);
-    case DimAtomKind::Symbol: break;
-  }
-  return 0;
 }
 
 }  // namespace kiln::ir::checked

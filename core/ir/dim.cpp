@@ -3,22 +3,14 @@
 #include "core/ir/dim.h"
 
 #include "core/ir/checked_size.h"
-#include "core/ir/input_names.h"
-#include "core/ir/node.h"
+#include "core/ir/symbol_names.h"
 #include "core/types/text.h"
-
-#include <kiln/error.h>
 
 #include <algorithm>
 #include <atomic>
 #include <ostream>
 
 namespace kiln::ir {
-
-void checked::refuse(const char* fact) {
-  const Origin origin = current_origin();
-  throw ValueError(origin.function, "", fact, origin.where);
-}
 
 struct DimAlgebra {
   static Dim of(DimExpr expr) {
@@ -32,7 +24,6 @@ struct DimAlgebra {
 namespace {
 
 using checked::add;
-using checked::apply;
 using checked::floor_div_int;
 using checked::mul;
 using Atom = std::shared_ptr<const DimAtom>;
@@ -144,7 +135,7 @@ std::optional<Dim> exact_quotient(const Dim& a, const Dim& b) {
 
 std::string to_text(const Atom& atom) {
   const char* const names[] = {"", "floordiv", "mod", "max", "min"};
-  if (atom->kind == DimAtomKind::Symbol) return InputNames::name_of(atom->symbol);
+  if (atom->kind == DimAtomKind::Symbol) return SymbolNames::name_of(atom->symbol);
   return text(names[static_cast<int>(atom->kind)], "(", atom->left, ",", atom->right, ")");
 }
 
@@ -167,7 +158,7 @@ std::optional<Dim> settled(DimAtomKind kind, const Dim& a, const Dim& b) {
 }
 
 Dim combine(DimAtomKind kind, const Dim& a, const Dim& b) {
-  if (a.is_static() && b.is_static()) return apply(kind, a.value(), b.value());
+  if (a.is_static() && b.is_static()) return evaluate(kind, a.value(), b.value());
   if (auto dim = settled(kind, a, b)) return *dim;
   const bool commutes = kind == DimAtomKind::Max || kind == DimAtomKind::Min;
   const bool swap = commutes && b.compare(a) < 0;

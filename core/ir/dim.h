@@ -3,6 +3,8 @@
 // polynomials compare equal; comparisons that this cannot settle answer Unknown.
 #pragma once
 
+#include "core/ir/symbol.h"
+
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
@@ -15,17 +17,6 @@
 namespace kiln::ir {
 
 enum class Answer : std::uint8_t { No, Yes, Unknown };
-
-struct SymbolSource;
-
-/// Identity and name of an unknown size. Two symbols are the same when their ids are.
-struct Symbol {
-  std::int64_t id = 0;
-  std::string name;
-  /// The call that gives it its value (symbol_source.h), when that is no input of the program.
-  std::shared_ptr<const SymbolSource> source = {};
-  bool operator==(const Symbol& other) const { return id == other.id; }
-};
 
 struct DimExpr;
 
@@ -107,6 +98,9 @@ std::string to_string(const Dims& dims);
 /// Throws ValueError naming the symbol that is unbound, on overflow and on division by zero.
 using SymbolValues = std::function<std::optional<std::int64_t>(const Symbol&)>;
 std::int64_t evaluate(const Dim& dim, const SymbolValues& value_of);
+/// The value of an atom whose operands have these values. REQUIRES: the kind is not Symbol. Throws
+/// ValueError on overflow and on division by zero.
+std::int64_t evaluate(DimAtomKind kind, std::int64_t left, std::int64_t right);
 
 /// Replaces symbols; those that `replacement` gives nothing for stay.
 using SymbolReplacements = std::function<std::optional<Dim>(const Symbol&)>;

@@ -3,6 +3,7 @@
 
 #include "core/ir/checked_size.h"
 
+#include <algorithm>
 #include <array>
 
 namespace kiln::ir {
@@ -80,8 +81,8 @@ std::int64_t DimProgram::run(std::span<const std::int64_t> values,
     switch (step.action) {
       case Action::Add: left = checked::add(left, right); break;
       case Action::Mul: left = checked::mul(left, right); break;
-      case Action::FloorDiv: left = checked::apply(DimAtomKind::FloorDiv, left, right); break;
-      case Action::Mod: left = checked::apply(DimAtomKind::Mod, left, right); break;
+      case Action::FloorDiv: left = evaluate(DimAtomKind::FloorDiv, left, right); break;
+      case Action::Mod: left = evaluate(DimAtomKind::Mod, left, right); break;
       case Action::Max: left = std::max(left, right); break;
       case Action::Min: left = std::min(left, right); break;
       case Action::Push:

@@ -6,17 +6,29 @@
 
 #include <kiln/error.h>
 
+#include <algorithm>
+
 namespace kiln::ir {
 namespace {
 
 using checked::add;
-using checked::apply;
 using checked::floor_div_int;
 using checked::mul;
 
 using Atom = std::shared_ptr<const DimAtom>;
 
 }  // namespace
+
+std::int64_t evaluate(DimAtomKind kind, std::int64_t left, std::int64_t right) {
+  switch (kind) {
+    case DimAtomKind::FloorDiv: return floor_div_int(left, right);
+    case DimAtomKind::Mod: return add(left, -mul(floor_div_int(left, right), right));
+    case DimAtomKind::Max: return std::max(left, right);
+    case DimAtomKind::Min: return std::min(left, right);
+    case DimAtomKind::Symbol: break;
+  }
+  return 0;
+}
 
 std::int64_t evaluate(const Dim& dim, const SymbolValues& value_of) {
   if (dim.is_static()) return dim.value();
@@ -25,8 +37,8 @@ std::int64_t evaluate(const Dim& dim, const SymbolValues& value_of) {
     std::int64_t product = term.coefficient;
     for (const Atom& factor : term.factors) {
       if (factor->kind != DimAtomKind::Symbol) {
-        product = mul(product, apply(factor->kind, evaluate(factor->left, value_of),
-                                     evaluate(factor->right, value_of)));
+        product = mul(product, evaluate(factor->kind, evaluate(factor->left, value_of),
+                                        evaluate(factor->right, value_of)));
         continue;
       }
       const auto value = value_of(factor->symbol);

@@ -1,7 +1,8 @@
 // Run-time checks of conditions on symbolic dims that are unknown when the graph is built.
 #pragma once
 
-#include "core/ir/node.h"
+#include "core/ir/dim.h"
+#include "core/ir/origin.h"
 
 #include <kiln/error.h>
 

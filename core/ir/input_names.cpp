@@ -1,4 +1,4 @@
-// One map a scope, from the ids of symbols.
+// The symbols that need another name than their own.
 #include "core/ir/input_names.h"
 
 #include "core/types/text.h"
@@ -6,13 +6,9 @@
 #include <unordered_set>
 
 namespace kiln::ir {
-namespace {
 
-thread_local const InputNames* current = nullptr;
-
-}  // namespace
-
-InputNames::InputNames(const std::vector<Value>& inputs) : outer_(current) {
+SymbolNames input_names(const std::vector<Value>& inputs) {
+  std::unordered_map<std::int64_t, std::string> names;
   std::unordered_set<std::int64_t> seen;
   std::unordered_set<std::string> taken;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -22,18 +18,10 @@ InputNames::InputNames(const std::vector<Value>& inputs) : outer_(current) {
       const auto symbol = inputs[i].dims()[axis].as_symbol();
       if (!symbol || !seen.insert(symbol->id).second) continue;
       if (!is_unnamed && taken.insert(symbol->name).second) continue;
-      names_.emplace(symbol->id, text("input_", i, ".", axis));
+      names.emplace(symbol->id, text("input_", i, ".", axis));
     }
   }
-  current = this;
-}
-
-InputNames::~InputNames() { current = outer_; }
-
-const std::string& InputNames::name_of(const Symbol& symbol) {
-  if (!current) return symbol.name;
-  const auto found = current->names_.find(symbol.id);
-  return found == current->names_.end() ? symbol.name : found->second;
+  return SymbolNames(std::move(names));
 }
 
 }  // namespace kiln::ir

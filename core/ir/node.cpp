@@ -1,52 +1,14 @@
-// Life and death of nodes: interning, reference counts, freeing without recursion, and the origin
-// that this thread's nodes get. A count of zero means lost: find() never revives such a node.
+// Reference counts of nodes. The last reference frees them through the intern table (intern.cpp).
 #include "core/ir/node.h"
 
-#include "core/ir/intern_table.h"
-#include "core/ir/lambda.h"
-
-#include <algorithm>
-#include <cstring>
-#include <new>
-
 namespace kiln::ir {
-namespace {
-
-thread_local Origin t_origin;
-
-std::size_t hash_node(Op op, const Attrs& attrs, std::span<const Value> operands) {
-  std::size_t hash = ir::hash(attrs) * 31 + static_cast<std::size_t>(op);
-  for (const Value& operand : operands) hash = hash * 1000003 + ValueHash()(operand);
-  return hash;
-}
-
-}  // namespace
-
-bool same_origin(const Origin& a, const Origin& b) {
-  return a.where.line == b.where.line && std::strcmp(a.where.file, b.where.file) == 0 &&
-         std::strcmp(a.function, b.function) == 0;
-}
-
-VariableState::~VariableState() = default;
-
-bool ConstantData::operator==(const ConstantData& other) const {
-  if (bytes == other.bytes) return true;
-  if (!bytes || !other.bytes) return false;
-  return bytes->size() <= kSmallConstant && *bytes == *other.bytes;
-}
-
-bool LambdaRef::operator==(const LambdaRef& other) const {
-  if (lambda == other.lambda) return true;
-  return lambda && other.lambda && *lambda == *other.lambda;
-}
-
 NodeRef::NodeRef(const NodeRef& other) : node_(other.node_) {
   if (node_) node_->references_.fetch_add(1, std::memory_order_relaxed);
 }
 
 NodeRef::~NodeRef() {
   if (node_ && node_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    InternTable::global().release(node_);
+    release(node_);
   }
 }
 
@@ -65,134 +27,5 @@ Value Node::result(std::uint32_t index) const {
   references_.fetch_add(1, std::memory_order_relaxed);
   return {NodeRef(this), index};
 }
-
-InternTable& InternTable::global() {
-  static auto* table = new InternTable;  // never destroyed: nodes may outlive static objects
-  return *table;
-}
-
-bool InternTable::equal(const Node& node, const Key& key) {
-  return node.op == key.op && node.operands.size() == key.operands.size() &&
-         std::equal(key.operands.begin(), key.operands.end(), node.operands.begin()) &&
-         node.attrs == *key.attrs;
-}
-
-NodeRef InternTable::find(Shard& shard, const Key& key, Origin origin) {
-  const auto [begin, end] = shard.nodes.equal_range(key.hash);
-  for (auto it = begin; it != end; ++it) {
-    const Node& node = *it->second;
-    if (!equal(node, key)) continue;
-    // A count of zero means that release() is waiting for this shard: the node is lost.
-    std::uint32_t count = node.references_.load(std::memory_order_relaxed);
-    while (count != 0 && !node.references_.compare_exchange_weak(count, count + 1)) {
-    }
-    if (count == 0) continue;
-    note_origin(node, origin);
-    return NodeRef(&node);
-  }
-  return {};
-}
-
-void InternTable::note_origin(const Node& node, Origin origin) {
-  if (!origin.where.known() || same_origin(node.origin, origin)) return;
-  for (const Origin& known : node.more_origins_) {
-    if (same_origin(known, origin)) return;
-  }
-  if (node.more_origins_.size() + 1 >= kMaxOrigins) return;
-  try {
-    node.more_origins_.push_back(origin);
-  } catch (const std::bad_alloc&) {  // one line less in messages
-  }
-}
-
-NodeRef InternTable::find(Op op, const Attrs& attrs, std::span<const Value> operands,
-                          Origin origin) {
-  const Key key{op, &attrs, operands, hash_node(op, attrs, operands)};
-  Shard& shard = shard_of(key.hash);
-  const std::lock_guard lock(shard.mutex);
-  return find(shard, key, origin);
-}
-
-NodeRef InternTable::intern(Op op, Attrs attrs, std::vector<Value> operands,
-                            std::vector<Type> types, Origin origin) {
-  const std::size_t hash = hash_node(op, attrs, operands);
-  Shard& shard = shard_of(hash);
-  const std::lock_guard lock(shard.mutex);
-  if (NodeRef found = find(shard, {op, &attrs, operands, hash}, origin)) return found;
-  // The place first: a node that is not in the table could not be released under this lock.
-  const auto place = shard.nodes.emplace(hash, nullptr);
-  try {
-    place->second =
-        new Node(op, std::move(attrs), std::move(operands), std::move(types), origin, hash);
-  } catch (...) {
-    shard.nodes.erase(place);
-    throw;
-  }
-  return NodeRef(place->second);
-}
-
-void InternTable::release(const Node* node) {
-  // Nodes that wait are linked through themselves: destructors may not ask for memory.
-  thread_local const Node** t_pending = nullptr;
-  if (t_pending) {  // called from the destructor of an operand: the loop below will free it
-    node->next_released_ = *t_pending;
-    *t_pending = node;
-    return;
-  }
-  const Node* pending = node;
-  t_pending = &pending;
-  while (pending) {
-    const Node* next = pending;
-    pending = next->next_released_;
-    Shard& shard = shard_of(next->hash_);
-    {
-      const std::lock_guard lock(shard.mutex);
-      const auto [begin, end] = shard.nodes.equal_range(next->hash_);
-      const auto entry = std::find_if(begin, end, [&](const auto& e) { return e.second == next; });
-      if (entry != end) shard.nodes.erase(entry);
-    }
-    delete next;
-  }
-  t_pending = nullptr;
-}
-
-std::size_t InternTable::size() {
-  std::size_t count = 0;
-  for (Shard& shard : shards_) {
-    const std::lock_guard lock(shard.mutex);
-    count += shard.nodes.size();
-  }
-  return count;
-}
-
-std::vector<Origin> InternTable::origins_of(const Node& node) {
-  std::vector<Origin> all{node.origin};
-  const std::lock_guard lock(shard_of(node.hash_).mutex);
-  all.insert(all.end(), node.more_origins_.begin(), node.more_origins_.end());
-  return all;
-}
-
-std::vector<Origin> origins(const Node& node) { return InternTable::global().origins_of(node); }
-
-NodeRef find_interned(Op op, const Attrs& attrs, std::span<const Value> operands, Origin origin) {
-  return InternTable::global().find(op, attrs, operands, origin);
-}
-
-NodeRef intern(Op op, Attrs attrs, std::vector<Value> operands, std::vector<Type> types,
-               Origin origin) {
-  return InternTable::global().intern(op, std::move(attrs), std::move(operands), std::move(types),
-                                      origin);
-}
-
-
-std::size_t live_node_count() { return InternTable::global().size(); }
-
-OriginScope::OriginScope(Origin origin, bool replace) : saved_(t_origin) {
-  if (replace || *saved_.function == '\0') t_origin = origin;
-}
-
-OriginScope::~OriginScope() { t_origin = saved_; }
-
-Origin current_origin() { return t_origin; }
 
 }  // namespace kiln::ir

@@ -5,12 +5,10 @@
 #pragma once
 
 #include "core/ir/attrs.h"
-
-#include <kiln/where.h>
+#include "core/ir/origin.h"
 
 #include <atomic>
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -42,6 +40,7 @@ class NodeRef {
   bool operator==(const NodeRef&) const = default;
 
  private:
+  static void release(const Node* node);  // in intern.cpp
   const Node* node_ = nullptr;
 };
 
@@ -64,20 +63,13 @@ struct ValueHash {
   }
 };
 
-/// Where and by which K function a node was made.
-struct Origin {
-  Where where;
-  const char* function = "";  // static storage
-};
-bool same_origin(const Origin& a, const Origin& b);
-
 class Node {
  public:
   const Op op;
   const Attrs attrs;
   const std::vector<Value> operands;
   const std::vector<Type> types;
-  /// The first origin it was made at; origins() has all.
+  /// The first origin it was made at; origins() of intern.h has all.
   const Origin origin;
 
   Value result(std::uint32_t index = 0) const;
@@ -97,39 +89,11 @@ class Node {
   mutable std::atomic<std::uint32_t> references_{1};
   mutable const Node* next_released_ = nullptr;  // used while it is being freed
   mutable std::vector<Origin> more_origins_;  // guarded by the intern table's shard
-  friend std::vector<Origin> origins(const Node& node);
 };
 
 const Type& Value::type() const { return node->types[index]; }
 const Dims& Value::dims() const { return type().dims; }
 DType Value::dtype() const { return type().dtype; }
 int Value::rank() const { return type().rank(); }
-
-/// Every distinct source line the node was made at (at most kMaxOrigins are kept).
-std::vector<Origin> origins(const Node& node);
-inline constexpr std::size_t kMaxOrigins = 8;
-
-/// The node of this structure if it lives, else an empty reference; notes `origin` on it.
-NodeRef find_interned(Op op, const Attrs& attrs, std::span<const Value> operands, Origin origin);
-/// The interned node of this structure, made with `types` when new. Thread-safe.
-NodeRef intern(Op op, Attrs attrs, std::vector<Value> operands, std::vector<Type> types,
-               Origin origin);
-/// How many nodes live now (for tests of leaks).
-std::size_t live_node_count();
-
-/// While it lives, nodes made on this thread have this origin, and errors name it. The outermost
-/// scope wins: K functions that call each other report the one that the user called.
-class OriginScope {
- public:
-  explicit OriginScope(Origin origin, bool replace = false);
-  ~OriginScope();
-  OriginScope(const OriginScope&) = delete;
-  OriginScope& operator=(const OriginScope&) = delete;
-
- private:
-  Origin saved_;
-};
-/// The current origin of this thread; unknown outside any scope.
-Origin current_origin();
 
 }  // namespace kiln::ir

@@ -4,6 +4,7 @@
 #include "core/ir/lambda.h"
 
 #include <functional>
+#include <span>
 
 namespace kiln::ir {
 

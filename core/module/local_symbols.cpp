@@ -1,7 +1,7 @@
 // The numbering, such that a reader who gives ids in the order of numbers writes the same bytes.
 #include "core/module/local_symbols.h"
 
-#include "core/ir/input_names.h"
+#include "core/ir/symbol_names.h"
 
 namespace kiln::module {
 namespace {
@@ -48,7 +48,7 @@ ir::Dim LocalSymbols::number_symbols_of(const ir::Dim& dim) {
 void LocalSymbols::add(const ir::Symbol& symbol) {
   const std::size_t number = entries_.size();
   numbers_.emplace(symbol.id, number);
-  const std::string& original = ir::InputNames::name_of(symbol);
+  const std::string& original = ir::SymbolNames::name_of(symbol);
   std::string name = names_ == Names::Unique ? unique_word(original) : original;
   entries_.push_back({original, {static_cast<std::int64_t>(number), std::move(name)}});
 }

@@ -2,6 +2,7 @@
 // again, from the finished graph.
 #include "core/ops/make.h"
 
+#include "core/ir/intern.h"
 #include "core/ir/traverse.h"
 #include "core/types/text.h"
 

@@ -5,6 +5,7 @@
 #include "core/ir/graph.h"
 
 #include <functional>
+#include <span>
 
 namespace kiln::ir {
 

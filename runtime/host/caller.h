@@ -3,7 +3,7 @@
 // core/k/frame/tensor_impl.h, a call of a compiled function from RunningCall.
 #pragma once
 
-#include "core/ir/node.h"
+#include "core/ir/origin.h"
 
 #include <string>
 #include <string_view>

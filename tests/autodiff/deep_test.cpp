@@ -3,6 +3,7 @@
 #include "tests/deep.h"
 
 #include "core/autodiff/vjp.h"
+#include "core/ir/intern.h"
 #include "core/ir/traverse.h"
 #include "core/module/print.h"
 #include "core/ops/build.h"

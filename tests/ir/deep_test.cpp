@@ -2,6 +2,7 @@
 // a thread with a 256 KiB stack, in time linear in its length.
 #include "tests/deep.h"
 
+#include "core/ir/intern.h"
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
 #include "core/ops/lambda_builder.h"

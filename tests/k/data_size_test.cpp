@@ -1,5 +1,5 @@
 // Sizes that are data: fed, or computed from what is fed. Such a function runs in stages.
-#include "core/ir/node.h"
+#include "core/ir/intern.h"
 #include "tests/catch.h"
 #include "tests/error_text.h"
 #include "tests/k/row.h"

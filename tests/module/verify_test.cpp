@@ -2,6 +2,7 @@
 #include "tests/catch.h"
 #include "tests/module/programs.h"
 
+#include "core/ir/intern.h"
 #include "core/module/verify.h"
 #include "core/ops/build.h"
 #include "core/ops/lambda_builder.h"

@@ -1,6 +1,7 @@
 // Interning: equal structure is the same pointer; what differs in one bit is another node.
 #include "tests/catch.h"
 
+#include "core/ir/intern.h"
 #include "tests/ops_unit/build_graph.h"
 
 #include <limits>

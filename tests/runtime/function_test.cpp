@@ -2,7 +2,7 @@
 #include "tests/catch.h"
 #include "tests/scratch.h"
 
-#include "core/ir/node.h"
+#include "core/ir/intern.h"
 #include "core/module/parse.h"
 #include "core/module/print.h"
 

@@ -1,7 +1,7 @@
 // Nodes leave the same guards in the same order under any names: texts are paired by position.
 #include "runtime/function/compile/guard_names.h"
 
-#include "core/ir/input_names.h"
+#include "core/ir/symbol_names.h"
 #include "core/ir/traverse.h"
 #include "core/ops/lambda_builder.h"
 #include "core/ops/make.h"
@@ -51,7 +51,7 @@ class GuardNames {
   void add(const Node& node) {
     const std::vector<Guard> named = ir::guards_of(node);
     if (named.empty()) return;
-    const ir::InputNames none({});
+    const ir::SymbolNames none({});
     const std::vector<Guard> plain = ir::guards_of(node);
     for (std::size_t i = 0; i < plain.size(); ++i) {
       if (plain[i] == named[i]) continue;

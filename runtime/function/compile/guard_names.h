@@ -5,7 +5,7 @@
 
 namespace kiln::runtime {
 
-/// `graph` with the texts of the guards in its lambdas as they read under the thread's InputNames:
+/// `graph` with the texts of the guards in its lambdas as they read under the thread's SymbolNames:
 /// lambdas are closed before the inputs of a function are known.
 ir::Graph with_named_guards(const ir::Graph& graph);
 
