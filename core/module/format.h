@@ -22,7 +22,7 @@ namespace kiln::module {
 
 inline constexpr char kMagic[8] = {'K', 'I', 'L', 'N', 'M', 'O', 'D', 'L'};
 inline constexpr std::uint16_t kFormatMajor = 0;
-inline constexpr std::uint16_t kFormatMinor = 2;
+inline constexpr std::uint16_t kFormatMinor = 3;
 inline constexpr std::uint16_t kFirstMinorWithLambdaGuards = 2;
 inline constexpr std::size_t kHeaderBytes = 16;
 inline constexpr std::size_t kEntryBytes = 28;

@@ -9,6 +9,7 @@
 #include "core/module/text_form.h"
 #include "core/module/verify.h"
 #include "core/ops/make.h"
+#include "core/ops/retired.h"
 #include "core/types/nearest.h"
 #include "core/types/text.h"
 
@@ -133,7 +134,7 @@ class Parser {
     scan_.expect('=');
     scan_.skip_space();
     const std::size_t op_position = scan_.position();
-    const ir::OpDef& d = op_definition();
+    const NamedOp d = named_op();
     std::vector<Value> operands;
     while (scan_.peek() == '%') operands.push_back(value(nodes));
     if (d.arity != ir::kVariadic && operands.size() != static_cast<std::size_t>(d.arity)) {
@@ -155,21 +156,32 @@ class Parser {
     nodes.emplace(number, std::move(made));
   }
 
-  const ir::OpDef& op_definition() {
+  /// An op, or a retired one, none of whose attributes is a scope or an identity.
+  struct NamedOp {
+    std::string_view name;
+    int arity;
+    std::size_t attrs;
+    ir::Op op;
+    const ir::RetiredOp* retired = nullptr;
+  };
+
+  NamedOp named_op() {
     const std::string_view name = scan_.peek_word();
     if (name.empty()) scan_.fail_expected("the name of an op");
-    const ir::OpDef* found = ir::find_op(name);
-    if (!found) {
+    const ir::OpDef* d = ir::find_op(name);
+    const ir::RetiredOp* retired = d ? nullptr : ir::find_retired_op(name);
+    if (!d && !retired) {
       std::vector<std::string> names;
-      for (const ir::OpDef& d : ir::all_ops()) names.emplace_back(d.name);
+      for (const ir::OpDef& known : ir::all_ops()) names.emplace_back(known.name);
       scan_.fail(text("there is no op '", name, "'", did_you_mean(name, names)));
     }
     scan_.word();
-    return *found;
+    if (retired) return {retired->name, retired->arity, retired->attrs, ir::Op::Identity, retired};
+    return {d->name, d->arity, d->attrs, d->op};
   }
 
   struct Fields {
-    const ir::OpDef& d;
+    NamedOp d;
     std::size_t position;
     ir::Attrs attrs;
     std::vector<std::string> given;
@@ -253,7 +265,9 @@ class Parser {
   NodeRef make(Fields& fields, std::vector<Value> operands, const ir::Origin& origin) {
     const ir::OriginScope scope(origin, /*replace=*/true);
     try {
-      NodeRef made = ir::make_node(fields.d.op, std::move(fields.attrs), std::move(operands));
+      const NamedOp& d = fields.d;
+      NodeRef made = d.retired ? d.retired->replacement(fields.attrs, operands)
+                               : ir::make_node(d.op, std::move(fields.attrs), std::move(operands));
       module_.set_origin(*made, origin);
       return made;
     } catch (const Error& error) {

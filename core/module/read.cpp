@@ -7,6 +7,7 @@
 #include "core/module/sections.h"
 #include "core/module/verify.h"
 #include "core/ops/make.h"
+#include "core/ops/retired.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
@@ -153,22 +154,23 @@ class Reader {
     --nesting_;
   }
 
-  ir::Attrs read_attrs(Cursor& from, const ir::OpDef& d) {
-    if (d.attrs == ir::attrs_kind<ir::PlaceholderAttrs>()) {
+  /// `kind`: the position of the struct in the variant.
+  ir::Attrs read_attrs(Cursor& from, std::size_t kind) {
+    if (kind == ir::attrs_kind<ir::PlaceholderAttrs>()) {
       ir::PlaceholderAttrs held;
       held.id = identity(placeholders_, from.number());
       get(from, held.name);
       get(from, held.type);
       return held;
     }
-    if (d.attrs == ir::attrs_kind<ir::VariableAttrs>()) {
+    if (kind == ir::attrs_kind<ir::VariableAttrs>()) {
       ir::VariableAttrs held;
       held.id = identity(variables_, from.number());
       get(from, held.name);
       get(from, held.type);
       return held;
     }
-    if (d.attrs == ir::attrs_kind<ir::HostCallAttrs>()) {
+    if (kind == ir::attrs_kind<ir::HostCallAttrs>()) {
       ir::HostCallAttrs held;
       get(from, held.function);
       get(from, held.payload);
@@ -176,7 +178,7 @@ class Reader {
       get(from, held.results);
       return held;
     }
-    ir::Attrs held = attrs_of_kind(d.attrs);
+    ir::Attrs held = attrs_of_kind(kind);
     ir::for_each_field(held, [&](const char*, auto& member) { get(from, member); });
     return held;
   }
@@ -200,19 +202,21 @@ class Reader {
     const std::size_t count = from.count();
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t code = from.number();
-      const ir::OpDef* found = ir::find_op(code);
-      if (!found) damaged(text("unknown op ", code));
-      const ir::OpDef& d = *found;
-      ir::Attrs attributes = read_attrs(from, d);
+      const ir::OpDef* d = ir::find_op(code);
+      const ir::RetiredOp* retired = d ? nullptr : ir::find_retired_op(code);
+      if (!d && !retired) damaged(text("unknown op ", code));
+      ir::Attrs attributes = read_attrs(from, d ? d->attrs : retired->attrs);
+      const int arity = d ? d->arity : retired->arity;
       const std::size_t operand_count = from.count();
-      if (d.arity != ir::kVariadic && operand_count != static_cast<std::size_t>(d.arity)) {
-        damaged(text(d.name, " has ", operand_count, " operands"));
+      if (arity != ir::kVariadic && operand_count != static_cast<std::size_t>(arity)) {
+        damaged(text(d ? d->name : retired->name, " has ", operand_count, " operands"));
       }
       std::vector<Value> operands;
       for (std::size_t o = 0; o < operand_count; ++o) operands.push_back(value(from, made));
       const ir::Origin origin = next_origin();
       const ir::OriginScope scope(origin, /*replace=*/true);
-      made.push_back(ir::make_node(d.op, std::move(attributes), std::move(operands)));
+      made.push_back(d ? ir::make_node(d->op, std::move(attributes), std::move(operands))
+                       : retired->replacement(attributes, operands));
       module_.set_origin(*made.back(), origin);
       check_types(from, *made.back());
     }
@@ -263,7 +267,7 @@ class Reader {
     Cursor& from = section(Section::State);
     const std::size_t count = from.count();
     for (std::size_t i = 0; i < count; ++i) {
-      ir::Attrs attributes = read_attrs(from, ir::def(ir::Op::Variable));
+      ir::Attrs attributes = read_attrs(from, ir::def(ir::Op::Variable).attrs);
       entries.push_back({ir::make(ir::Op::Variable, std::move(attributes), {})});
     }
   }

@@ -100,12 +100,24 @@ Value with_dims(const Value& x, const Dims& dims) {
   return reshape(broadcast(x, kept, all_axes(x)), dims);
 }
 
+Value require(const Value& x, const RequireAttrs& attrs) {
+  const bool is_equal = attrs.kind == static_cast<std::int64_t>(Guard::Kind::Equal);
+  const Answer answer =
+      is_equal ? equal(attrs.left, attrs.right) : less_equal(attrs.left, attrs.right);
+  return answer == Answer::Yes ? x : make(Op::Require, attrs, {x});
+}
+
 Value fits(const Value& x, const Dims& sizes) {
+  Value checked = x;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (less_equal(sizes[i], x.dims()[i]) == Answer::Yes) continue;
-    return make(Op::Fits, DimsAttrs{sizes}, {x});
+    const std::string message =
+        sizes[i].is_one()
+            ? text("axis ", i, " is empty")
+            : text("a window over {left} elements does not fit into {right} of axis ", i);
+    checked = require(checked, {static_cast<std::int64_t>(Guard::Kind::LessEqual), sizes[i],
+                                x.dims()[i], message});
   }
-  return x;
+  return checked;
 }
 
 Value permute(const Value& x, Ints axes) {

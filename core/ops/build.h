@@ -57,7 +57,10 @@ Ints all_axes(const Value& x);
 Value reshape(const Value& x, const Dims& dims);
 /// x with other names for its sizes: each axis is held equal by a guard. REQUIRES: same rank.
 Value with_dims(const Value& x, const Dims& dims);
-/// x, into each of whose axes a window over that many elements fits: ValueError, or a guard.
+/// x, where the condition of `attrs` on sizes holds: ValueError when it cannot, else a guard. x
+/// itself when it always does.
+Value require(const Value& x, const RequireAttrs& attrs);
+/// x, into each of whose axes a window over that many elements fits: as require().
 Value fits(const Value& x, const Dims& sizes);
 Value permute(const Value& x, Ints axes);
 /// Where each of the axes is: permute(permute(x, axes), inverse_permutation(axes)) is x.

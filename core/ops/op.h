@@ -67,11 +67,11 @@ enum class Op : std::uint16_t {
   // control
   Scan, Cond,
   // structural
-  Identity, StopGradient, HostCall,
+  Identity, StopGradient, HostCall, Require,
   // composites
   Softmax, LogSoftmax,
   // windows
-  Window, Fold, Conv, Fits,
+  Window, Fold, Conv,
   // composites over whole axes
   Variance,
 };

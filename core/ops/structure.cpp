@@ -179,6 +179,24 @@ std::vector<Type> infer_cond(Inference& in) {
   return types;
 }
 
+std::vector<Type> infer_require(Inference& in) {
+  const auto& a = in.as<RequireAttrs>();
+  std::string message = a.message;
+  const auto show = [&](std::string_view place, const Dim& size) {
+    const std::size_t at = message.find(place);
+    if (at != std::string::npos) message.replace(at, place.size(), text(size));
+  };
+  show("{left}", a.left);
+  show("{right}", a.right);
+  switch (static_cast<Guard::Kind>(a.kind)) {
+    case Guard::Kind::Equal: in.require_equal(a.left, a.right, message); return {in.type(0)};
+    case Guard::Kind::LessEqual:
+      in.require_less_equal(a.left, a.right, message);
+      return {in.type(0)};
+  }
+  in.value_error(text("a condition of unknown kind ", a.kind));
+}
+
 std::vector<Type> infer_host_call(Inference& in) {
   if (in.count() == 0 || !(in.type(0) == Type{DType::Int64, {}})) {
     in.type_error("position is no int64 scalar");

@@ -15,6 +15,7 @@ std::vector<Type> infer_dot(Inference& in);
 std::vector<Type> infer_scan(Inference& in);
 std::vector<Type> infer_cond(Inference& in);
 std::vector<Type> infer_host_call(Inference& in);
+std::vector<Type> infer_require(Inference& in);
 Grads grad_dot(const Grad& g);
 Grads grad_host_call(const Grad& g);
 std::vector<Value> expand_softmax(const Node& node, std::span<const Value> operands);
@@ -118,6 +119,20 @@ inline constexpr OpDef kStructure[] = {
      .grad = grad_host_call,
      .gradient = "dx = dy where the result has the input's type",
      .reads_state = true},
+    {.op = Op::Require, .code = 66,
+     .name = "require",
+     .operands = {"x"},
+     .arity = 1,
+     .attrs = attrs_kind<RequireAttrs>(),
+     .lowering = Lowering::Composite,
+     .doc = "x. Exists for its guard: a condition on sizes that no other node implies. No windows "
+            "at all, for example, tell nothing of a kernel larger than what it slides over.",
+     .infer = infer_require,
+     .grad = [](const Grad& g) -> Grads { return {g.dy[0]}; },
+     .gradient = "dx = dy",
+     .expand = [](const Node&, std::span<const Value> operands) -> std::vector<Value> {
+       return {operands[0]};
+     }},
     {.op = Op::Softmax, .code = 59,
      .name = "softmax",
      .operands = {"x"},

@@ -6,6 +6,7 @@
 #include "core/ops/leaves.h"
 #include "core/ops/movement.h"
 #include "core/ops/reduce.h"
+#include "core/ops/retired.h"
 #include "core/ops/statistics.h"
 #include "core/ops/structure.h"
 #include "core/ops/window.h"
@@ -33,9 +34,6 @@ inline constexpr auto kDefinitions =
     detail::join(kLeaves, kUnary, kBinary, kReduce, kMovement, kStructure, kWindows,
                  kStatistics);
 
-/// Codes of ops that were removed: older module files hold them.
-inline constexpr std::array<int, 0> kRetiredCodes{};
-
 namespace detail {
 
 constexpr bool has_each_op_once() {
@@ -55,8 +53,8 @@ constexpr bool has_unique_codes() {
     for (std::size_t j = 0; j < i; ++j) {
       if (kDefinitions[j].code == code) return false;
     }
-    for (const int retired : kRetiredCodes) {
-      if (retired == code) return false;
+    for (const RetiredOp& retired : kRetiredOps) {
+      if (retired.code == code) return false;
     }
   }
   return true;

@@ -60,23 +60,6 @@ std::vector<Type> infer_window(Inference& in) {
   return {result};
 }
 
-std::vector<Type> infer_fits(Inference& in) {
-  const Dims& sizes = in.as<DimsAttrs>().dims;
-  const Type& x = in.type(0);
-  if (sizes.size() != x.dims.size()) {
-    in.value_error(text(sizes.size(), " sizes for rank ", x.rank()));
-  }
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i].is_one()) {
-      in.require_less_equal(1, x.dims[i], "axis ", i, " is empty");
-      continue;
-    }
-    in.require_less_equal(sizes[i], x.dims[i], "a window over ", sizes[i],
-                          " elements does not fit into ", x.dims[i], " of axis ", i);
-  }
-  return {x};
-}
-
 std::vector<Type> infer_fold(Inference& in) {
   const auto& a = in.as<FoldAttrs>();
   const Type& x = in.type(0);

@@ -12,7 +12,6 @@ std::vector<Type> infer_fold(Inference& in);
 /// The sizes fit together: groups divide the channels and the filters, every window lies within
 /// the padded input.
 std::vector<Type> infer_conv(Inference& in);
-std::vector<Type> infer_fits(Inference& in);
 Grads grad_window(const Grad& g);
 Grads grad_fold(const Grad& g);
 Grads grad_conv(const Grad& g);
@@ -64,21 +63,6 @@ inline constexpr OpDef kWindows[] = {
      .grad = grad_conv,
      .gradient = "the conv whose role is that of the operand",
      .expand = expand_conv},
-    {.op = Op::Fits, .code = 64,
-     .name = "fits",
-     .operands = {"x"},
-     .arity = 1,
-     .attrs = attrs_kind<DimsAttrs>(),
-     .lowering = Lowering::Composite,
-     .doc = "x, into each of whose axes a window over that many elements fits. Exists for its "
-            "guard: windows and convolutions may have no places at all, so that they cannot tell a "
-            "kernel that is too large for a size of the call.",
-     .infer = infer_fits,
-     .grad = [](const Grad& g) -> Grads { return {g.dy[0]}; },
-     .gradient = "dx = dy",
-     .expand = [](const Node&, std::span<const Value> operands) -> std::vector<Value> {
-       return {operands[0]};
-     }},
 };
 
 }  // namespace kiln::ir

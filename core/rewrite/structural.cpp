@@ -179,12 +179,12 @@ Value cond_constant(const Node& node) {
 using Examples = std::vector<Value>;
 
 constexpr StructuralRule kRules[] = {
-    {"drop_identity", "identity(x) = x; stop_gradient(x) = x; fits(x) = x",
-     is_one_of<Op::Identity, Op::StopGradient, Op::Fits>, drop_identity,
+    {"drop_identity", "identity(x) = x; stop_gradient(x) = x; require(x) = x",
+     is_one_of<Op::Identity, Op::StopGradient, Op::Require>, drop_identity,
      [](DType dtype) {
        const Value x = sample({2, 3}, dtype);
-       const Value fits = ir::make(Op::Fits, ir::DimsAttrs{{2, 1}}, {x});
-       return Examples{ir::identity(x), ir::stop_gradient(x), fits};
+       const Value required = ir::make(Op::Require, ir::RequireAttrs{1, 2, 3, "two"}, {x});
+       return Examples{ir::identity(x), ir::stop_gradient(x), required};
      }},
     {"cast_same", "cast(x, dtype of x) = x",
      is_one_of<Op::Cast>, cast_same,

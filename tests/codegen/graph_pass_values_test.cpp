@@ -4,8 +4,8 @@
 #include "tests/catch.h"
 
 #include "backends/codegen/claims/claim.h"
-#include "backends/codegen/graph/passes.h"
 #include "core/ops/build.h"
+#include "tests/codegen/lowered.h"
 #include "tests/ops/special_values.h"
 
 #include <algorithm>
@@ -67,12 +67,12 @@ double reordering(DType dtype) {
 /// The pass of that name changes the graph, and no value of it. On special values sums may differ
 /// in where they overflow: those are compared where the pass keeps bits, or `specials` says so.
 void check_pass(const std::string& name, const Sample& sample, bool specials) {
-  const auto passes = graph_passes();
-  const auto pass = std::find_if(passes.begin(), passes.end(),
-                                 [&](const GraphPass& one) { return one.name == name; });
-  REQUIRE(pass != passes.end());
+  const auto steps = graph_steps();
+  const auto pass = std::find_if(steps.begin(), steps.end(),
+                                 [&](const PipelineStep& one) { return one.name == name; });
+  REQUIRE(pass != steps.end());
   const WholeLibrary library;
-  const std::vector<Value> after = pass->run(sample.results, &library);
+  const std::vector<Value> after = codegen::after(*pass, sample.results, &library);
   REQUIRE(after != sample.results);
   for (std::size_t i = 0; i < after.size(); ++i) {
     REQUIRE(after[i].type() == sample.results[i].type());
@@ -267,7 +267,7 @@ TEST_CASE("expand_composites keeps the values of every composite") {
       sample.results.push_back(ir::log_softmax(x, axis));
       sample.results.push_back(ir::variance(x, {axis}));
     }
-    sample.results.push_back(ir::make(Op::Fits, ir::DimsAttrs{{2, 1}}, {x}));
+    sample.results.push_back(ir::make(Op::Require, ir::RequireAttrs{1, 2, 4, "two"}, {x}));
     check_pass("expand_composites", sample, /*specials=*/false);
   }
   std::vector<std::string_view> composites;

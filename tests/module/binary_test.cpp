@@ -121,12 +121,12 @@ TEST_CASE("other formats and other files are refused by name") {
   CHECK(error_of(bytes) == "the module is damaged: it does not begin as one");
   bytes = good;
   set<std::uint16_t>(bytes, 8, 7);
-  CHECK(error_of(bytes) == "the module has format 7.2, but 0.2 is read");
+  CHECK(error_of(bytes) == "the module has format 7.3, but 0.3 is read");
   bytes = good;
   set<std::uint16_t>(bytes, 10, 9);
   CHECK(error_of(bytes) == "no error");  // a newer writer says that this reader will do
   set<std::uint16_t>(bytes, 12, 9);
-  CHECK(error_of(bytes) == "the module has format 0.9, but 0.2 is read");
+  CHECK(error_of(bytes) == "the module has format 0.9, but 0.3 is read");
 }
 
 TEST_CASE("bytes cut off anywhere are refused") {

@@ -110,7 +110,8 @@ void add_windows(std::vector<Value>& out, const Value& x) {
   const Value kernel = full(DType::Float32, {2, 1, 3}, 0.5);
   const ConvAttrs attrs{static_cast<std::int64_t>(ConvRole::Output), {1}, {1}, {0}, {1}, {4}, 1};
   out.push_back(make(Op::Conv, attrs, {reshape(x, {x.dims()[0], 4, 1}), kernel}));
-  out.push_back(fits(x, {2, 1}));
+  out.push_back(make(Op::Require, RequireAttrs{0, 4, x.dims()[1], "{left} and {right}"}, {x}));
+  out.push_back(make(Op::Require, RequireAttrs{1, 2, x.dims()[0], "{left} > {right}"}, {x}));
 }
 
 void add_effects(std::vector<Value>& out, const Value& x) {

@@ -328,9 +328,9 @@ std::vector<Case> cases() {
        return Doubles{a[0], a[2], a[1] + a[4], a[3], a[5], 0};
      }},
     {Op::Conv, {f64({1, 4, 2}), f64({2, 1, 2})}, conv_case, conv_formula},
-    {Op::Fits, {f64({3, 2})},
+    {Op::Require, {f64({3, 2})},
      [](const Values& x) {
-       return Values{ir::make(Op::Fits, ir::DimsAttrs{{3, 1}}, {x[0]})};
+       return Values{ir::make(Op::Require, ir::RequireAttrs{1, 2, 3, "two"}, {x[0]})};
      },
      MAP1(a)},
     {Op::Variance, one, reduce_rows<Op::Variance>, ROWS({variance(r)})},

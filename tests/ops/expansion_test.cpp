@@ -211,15 +211,13 @@ void check_conv() {
   }
 }
 
-void check_fits() {
+void check_require() {
   for (int i = 0; i < kDTypeCount; ++i) {
     for (const Ints& dims : kShapes) {
-      const Ints window(dims.size(), 1);
-      if (count_of(dims) == 0) continue;
       std::mt19937_64 generator(3);
       const Array x =
           random_array(generator, {static_cast<DType>(i), as_dims(dims)}, 0, 3);
-      CHECK(expanded(Op::Fits, ir::DimsAttrs{as_dims(window)}, {x}) == x);
+      CHECK(expanded(Op::Require, ir::RequireAttrs{0, 2, 2, "equal"}, {x}) == x);
     }
   }
 }
@@ -233,7 +231,7 @@ const Expansion kExpansions[] = {
     {Op::Softmax, [] { check_softmax(Op::Softmax); }},
     {Op::LogSoftmax, [] { check_softmax(Op::LogSoftmax); }},
     {Op::Conv, check_conv},
-    {Op::Fits, check_fits},
+    {Op::Require, check_require},
     {Op::Variance, check_variance},
 };
 
