@@ -468,6 +468,14 @@ typedef void (*kiln_proc)(void);
 #define KILN_PROC_EXECUTABLE_DUMP "executable_dump_v1"
 typedef kiln_error* (*kiln_executable_dump_v1_fn)(const kiln_executable* executable);
 
+/* By get_proc: calls on_pass with the name of each pass that compile leaves out when its option
+ * "disable" names it; the option's value is names separated by commas. Without it there are none,
+ * and the option is not given. */
+#define KILN_PROC_INSTANCE_PASSES "instance_passes_v1"
+typedef kiln_error* (*kiln_instance_passes_v1_fn)(kiln_instance* instance,
+                                                  void (*on_pass)(void* context, kiln_string name),
+                                                  void* context);
+
 /* Entries marked optional may be null; the fallback says what the host then does. All others are
  * required, and stay so within the major version. */
 typedef struct kiln_backend_api {

@@ -308,6 +308,8 @@ class Instance {
   /// Every node that compile would refuse.
   virtual std::vector<Unsupported> check(Bytes module) const = 0;
   virtual std::unique_ptr<Executable> compile(const CompileRequest& request) = 0;
+  /// Names of passes that compile leaves out where the option "disable" names them.
+  virtual std::vector<std::string_view> optional_passes() const { return {}; }
 
   virtual std::unique_ptr<Buffer> allocate(std::uint32_t dtype, Dims dims) {
     return std::make_unique<HostBuffer>(dtype, dims);

@@ -138,10 +138,27 @@ inline kiln_error* executable_dump(const kiln_executable* executable) noexcept {
       [&] { object_of<const ExecutableObject>(executable, "executable")->program->dump(); });
 }
 
+inline kiln_error* instance_passes(kiln_instance* instance,
+                                   void (*on_pass)(void* context, kiln_string name),
+                                   void* context) noexcept {
+  return guarded([&] {
+    if (on_pass == nullptr) throw Failure(KILN_CODE_INVALID_ARGUMENT, "on_pass is null");
+    for (const std::string_view name : backend_of(instance).optional_passes()) {
+      on_pass(context, abi::string_of(name));
+    }
+  });
+}
+
 inline kiln_proc get_proc(kiln_string name) noexcept {
-  constexpr std::string_view kKnown = KILN_PROC_EXECUTABLE_DUMP;
-  if (name.data == nullptr || std::string_view(name.data, name.size) != kKnown) return nullptr;
-  return reinterpret_cast<kiln_proc>(static_cast<kiln_executable_dump_v1_fn>(executable_dump));
+  if (name.data == nullptr) return nullptr;
+  const std::string_view wanted(name.data, name.size);
+  if (wanted == KILN_PROC_EXECUTABLE_DUMP) {
+    return reinterpret_cast<kiln_proc>(static_cast<kiln_executable_dump_v1_fn>(executable_dump));
+  }
+  if (wanted == KILN_PROC_INSTANCE_PASSES) {
+    return reinterpret_cast<kiln_proc>(static_cast<kiln_instance_passes_v1_fn>(instance_passes));
+  }
+  return nullptr;
 }
 
 inline void executable_destroy(kiln_executable* executable) noexcept {

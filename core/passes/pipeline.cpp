@@ -1,4 +1,4 @@
-// The list itself, and its runner.
+// The list itself; core/rewrite/run_passes.h runs it.
 #include "core/passes/pipeline.h"
 
 #include "core/module/verify.h"
@@ -9,12 +9,10 @@
 #include "core/passes/scan_merge_gates.h"
 #include "core/passes/scan_push_outputs.h"
 #include "core/passes/simplify.h"
+#include "core/rewrite/run_passes.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
-
-#include <algorithm>
-#include <chrono>
 
 namespace kiln::passes {
 namespace {
@@ -45,11 +43,6 @@ constexpr Pass kPipeline[] = {
      "again: the scan passes expose constants and movement that cancels"},
 };
 
-bool is_disabled(const PipelineOptions& options, std::string_view name) {
-  return std::find(options.disabled.begin(), options.disabled.end(), name) !=
-         options.disabled.end();
-}
-
 void verify_after(const Pass& pass, const ir::Graph& graph) {
   const auto fault = module::verify(graph);
   if (!fault) return;
@@ -62,19 +55,22 @@ void verify_after(const Pass& pass, const ir::Graph& graph) {
 std::span<const Pass> pipeline() { return kPipeline; }
 
 ir::Graph run_pipeline(const ir::Graph& graph, const PipelineOptions& options) {
-  using Clock = std::chrono::steady_clock;
   ir::Graph current = graph;
-  for (std::size_t i = 0; i < std::size(kPipeline); ++i) {
-    const Pass& pass = kPipeline[i];
-    if (is_disabled(options, pass.name)) continue;
-    const Clock::time_point start = Clock::now();
-    ir::Graph next = pass.run(current);
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    const bool changed = !(next == current);
-    if (options.verify && changed) verify_after(pass, next);
-    current = std::move(next);
-    if (options.report) options.report({pass, i, current, changed, seconds});
-  }
+  rewrite::run_passes(
+      kPipeline, options.disabled,
+      [&](const Pass& pass) {
+        ir::Graph next = pass.run(current);
+        const bool changed = !(next == current);
+        current = std::move(next);
+        return changed;
+      },
+      [&](const Pass& pass) {
+        if (options.verify) verify_after(pass, current);
+      },
+      [&](const Pass& pass, const rewrite::PassRun& run) {
+        if (!options.report) return;
+        options.report({pass, run.position, current, run.changed, run.seconds});
+      });
   return current;
 }
 

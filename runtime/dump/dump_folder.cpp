@@ -44,6 +44,7 @@ struct BackendStage {
   std::string_view extension;
 };
 constexpr BackendStage kBackendStages[] = {
+    {"lowering", Stage::Passes, 45, ".txt"},
     {"claims", Stage::Claims, 50, ".txt"},   {"kernels", Stage::Kernels, 51, ".txt"},
     {"plan", Stage::Plan, 52, ".txt"},       {"memory_plan", Stage::MemoryPlan, 53, ".txt"},
     {"llvm_ir", Stage::LlvmIr, 54, ".ll"},   {"llvm_ir_optimized", Stage::LlvmIr, 55, ".ll"},

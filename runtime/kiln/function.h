@@ -114,7 +114,8 @@ struct FunctionOptions {
   /// written; a backend still makes its own changes, and `reference` makes none. For debugging: a
   /// result that differs from that of an optimized function is wrong in one of them. Calls are
   /// slower. The environment variable KILN_DISABLE=all does the same for every function, and
-  /// KILN_DISABLE=simplify,scan_merge leaves out the passes of those names alone.
+  /// KILN_DISABLE=simplify,absorb_kernels leaves out the passes of those names alone, the backend's
+  /// optional ones among them.
   bool optimize = true;
 };
 

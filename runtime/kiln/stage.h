@@ -9,7 +9,7 @@ namespace kiln {
 /// kernels, plan, memory_plan, llvm_ir, assembly, timings, backend and all.
 enum class Stage : std::uint32_t {
   Graph = 1,        ///< the user's graph: .kir text and .dot
-  Passes = 2,       ///< the graph after every pass
+  Passes = 2,       ///< the graph after every pass, and what the backend's steps made of it
   Module = 4,       ///< the module as it crosses to the backend, binary and text
   Claims = 8,       ///< what libraries take, and the reason of each refusal
   Kernels = 16,     ///< fused loops, named after K functions and source lines

@@ -255,6 +255,9 @@ class Instance : public std::enable_shared_from_this<Instance> {
   /// Includes require_supported.
   Executable compile(const CompileRequest& request);
 
+  /// Names that the option "disable" of compile takes.
+  std::vector<std::string> optional_passes() const;
+
   Buffer allocate(DType dtype, Dims dims);
   /// The elements are copied before the call returns.
   Buffer import_copy(const void* data, DType dtype, Dims dims);

@@ -1,9 +1,8 @@
 // Programs with their channels first keep one permutation at each edge, whatever lies between their
 // convolutions; values do not change.
 #include "tests/catch.h"
+#include "tests/codegen/lowered.h"
 
-#include "backends/codegen/graph/passes.h"
-#include "backends/codegen/plan/build_program.h"
 #include "backends/codegen/plan/plan.h"
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
@@ -52,8 +51,7 @@ Value biased(const Value& x, const Value& bias) {
 
 std::vector<Value> passed(std::vector<Value> results) {
   const Convolutions library;
-  for (const GraphPass& pass : graph_passes()) results = pass.run(results, &library);
-  return results;
+  return rewritten(std::move(results), &library);
 }
 
 long count(const std::vector<Value>& results, Op op) {
@@ -133,12 +131,11 @@ TEST_CASE("a convolution that the library takes is one step, the others become w
                             {0, 0}, {6, 6}, 1};
   const Value y = ir::make(Op::Conv, attrs, {x, kernel});
   const Convolutions library;
-  const Program program = build_program({x, kernel}, passed({y}), SizeNames(), &library);
+  const Program program = lowered({x, kernel}, {y}, &library);
   CHECK(program.kernels.empty());
   CHECK(print(program).find("convolution %2 = %0, %1") != std::string::npos);
   CHECK(print_claims(program).find("convolution: taken") != std::string::npos);
-  std::vector<Value> results{y};
-  for (const GraphPass& pass : graph_passes()) results = pass.run(results, nullptr);
+  const std::vector<Value> results = rewritten({y});
   CHECK(count(results, Op::Conv) == 0);
   CHECK(count(results, Op::Window) == 1);
 }

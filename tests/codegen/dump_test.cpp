@@ -1,5 +1,5 @@
-// What compiled backends hand over beside kernels: stages of a target's own, and times of steps
-// that run side by side.
+// What compiled backends hand over beside kernels: steps of the pipeline, stages of a target's own,
+// and times of steps that run side by side.
 #include "tests/catch.h"
 #include "tests/scratch.h"
 
@@ -44,6 +44,30 @@ TEST_CASE("a target's own stage is the text of the kernels that run") {
   const std::size_t begin = kernels.find("kernel ") + 7;
   CHECK(has(text, kernels.substr(begin, kernels.find('(') - begin)));
   CHECK(f({Array{0.f, 0.f}})[0] == Array{0.f, 0.f});
+}
+
+TEST_CASE("what steps left is dumped, also of a function that was made before") {
+  const Scratch scratch;
+  const Tensor x = K::placeholder({.shape = {K::None, 4}, .name = "x"});
+  const K::Function f =
+      K::function({x}, {K::softmax(x)},
+               {.backend = KILN_BINARY_DIR "/lib/tests/libkiln_kernel_interpreter.so",
+                .dump = scratch.path("made"),
+                .dump_stages = K::Stage::Passes});
+  f.dump(scratch.path("later"), K::Stage::Passes);
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(scratch.path("made"))) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with("45-")) continue;
+    ++count;
+    INFO(name);
+    CHECK(contents_of(entry.path()) == contents_of(scratch.path("later/" + name)));
+  }
+  CHECK(count >= 2);
+  const std::string expanded =
+      contents_of(scratch.path("made/45-lowering-01_expand_composites.txt"));
+  CHECK(expanded.find(" = exp ") != expanded.npos);
+  CHECK(expanded.find(" = softmax ") == expanded.npos);
 }
 
 TEST_CASE("a target without a library refuses no product: it has no claims") {

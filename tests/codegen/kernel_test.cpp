@@ -1,10 +1,9 @@
 // What is fused, seen in kernels; the verifier refuses what breaks the rules of kernel.h.
 #include "tests/catch.h"
 #include "tests/codegen/kernel_interpreter.h"
+#include "tests/codegen/lowered.h"
 #include "tests/ops/evaluate.h"
 
-#include "backends/codegen/graph/passes.h"
-#include "backends/codegen/plan/build_program.h"
 #include "backends/codegen/plan/plan.h"
 #include "core/ops/build.h"
 
@@ -18,11 +17,6 @@ using ir::Value;
 
 namespace {
 
-Program program_of(const std::vector<Value>& inputs, std::vector<Value> results) {
-  for (const GraphPass& pass : graph_passes()) results = pass.run(results, nullptr);
-  return build_program(inputs, results, SizeNames(), nullptr);
-}
-
 Value input(ir::Dims dims) { return test::placeholder({DType::Float32, std::move(dims)}); }
 
 }  // namespace
@@ -30,19 +24,19 @@ Value input(ir::Dims dims) { return test::placeholder({DType::Float32, std::move
 TEST_CASE("an elementwise chain over any movement is one kernel with one axis") {
   const Value x = input({8, 4}), y = input({4});
   const Value chain = ir::unary(ir::Op::Tanh, x * 2.0 + ir::broadcast_to(y, {8, 4})) + x;
-  const Program program = program_of({x, y}, {chain});
+  const Program program = lowered({x, y}, {chain});
   REQUIRE(program.kernels.size() == 1);
   const Kernel& kernel = program.kernels[0].kernel;
   CHECK(kernel.stages.size() == 1);
   CHECK(kernel.axes.size() == 2);
-  const Program flat = program_of({x}, {ir::unary(ir::Op::Exp, x + x)});
+  const Program flat = lowered({x}, {ir::unary(ir::Op::Exp, x + x)});
   CHECK(flat.kernels[0].kernel.axes == ir::Dims{32});
 }
 
 TEST_CASE("a value that is stored and used is computed once") {
   const Value x = input({8, 4});
   const Value h = ir::unary(ir::Op::Tanh, x), gate = ir::unary(ir::Op::Sigmoid, x + h);
-  const Program program = program_of({x}, {h, gate, gate * h, h + gate});
+  const Program program = lowered({x}, {h, gate, gate * h, h + gate});
   REQUIRE(program.kernels.size() == 1);
   const std::vector<Expression>& list = program.kernels[0].kernel.expressions;
   for (const ir::Op op : {ir::Op::Tanh, ir::Op::Sigmoid, ir::Op::Mul}) {
@@ -59,7 +53,7 @@ TEST_CASE("random numbers leave one axis where all that is read lies in their or
   const Value drawn = ir::make(ir::Op::RandomUniform,
                                ir::RandomAttrs{{DType::Float32, dims}, 1, 0}, {position});
   const auto axes = [&](const Value& result) {
-    const Program program = program_of({position, x, y}, {result});
+    const Program program = lowered({position, x, y}, {result});
     REQUIRE(program.kernels.size() == 1);
     return program.kernels[0].kernel.axes;
   };
@@ -74,7 +68,7 @@ TEST_CASE("random numbers leave one axis where all that is read lies in their or
 
 TEST_CASE("softmax is one kernel with lanes along its rows") {
   const Value x = input({ir::Dim::fresh("batch"), 10});
-  const Program program = program_of({x}, {ir::softmax(x, 1)});
+  const Program program = lowered({x}, {ir::softmax(x, 1)});
   REQUIRE(program.kernels.size() == 1);
   const Kernel& kernel = program.kernels[0].kernel;
   CHECK(kernel.outer == 1);
@@ -92,7 +86,7 @@ TEST_CASE("softmax is one kernel with lanes along its rows") {
 TEST_CASE("parts of a concatenation are written in place") {
   const Value x = input({8, 4});
   const Value parts = ir::concat({ir::unary(ir::Op::Exp, x), ir::unary(ir::Op::Sin, x)}, 1);
-  const Program program = program_of({x}, {parts});
+  const Program program = lowered({x}, {parts});
   REQUIRE(program.kernels.size() == 1);
   CHECK(program.kernels[0].kernel.operands.size() == 2);
   CHECK(program.plan.slots.size() == 2);
@@ -101,7 +95,7 @@ TEST_CASE("parts of a concatenation are written in place") {
 TEST_CASE("updates that read the same tensors are one kernel") {
   const Value g = input({100}), m = input({100}), v = input({100});
   const Value next_m = m * 0.9 + g * 0.1, next_v = v * 0.99 + g * g * 0.01;
-  const Program program = program_of({g, m, v}, {next_m, next_v});
+  const Program program = lowered({g, m, v}, {next_m, next_v});
   CHECK(program.kernels.size() == 1);
 }
 
@@ -109,7 +103,7 @@ TEST_CASE("a reshape is no copy, and a reduction that is used again at every poi
   const Value x = input({6, 4});
   const Value mean = ir::reduce_sum(x, {1}) * 0.25;
   const Value centred = x - ir::broadcast_over(mean, {6, 4}, {1});
-  const Program program = program_of({x}, {ir::reshape(centred, {24})});
+  const Program program = lowered({x}, {ir::reshape(centred, {24})});
   CHECK(program.kernels.size() == 1);
   CHECK(program.plan.steps.size() == 1);
 }
@@ -118,7 +112,7 @@ TEST_CASE("columns are summed by the kernel that goes row by row, in blocks") {
   const Value x = input({64, 20}), w = input({64, 20});
   const Value mean = ir::reduce_sum(x, {1}) * (1.0 / 20);
   const Value centred = x - ir::broadcast_over(mean, x.dims(), {1});
-  const Program program = program_of(
+  const Program program = lowered(
       {x, w}, {centred, ir::reduce_sum(centred * w, {0}), ir::reduce_sum(w, {0})});
   // Zeros of blocks, the rows, the sums of blocks; nobody reads 64 rows again.
   std::size_t over_rows = 0;
@@ -136,14 +130,14 @@ TEST_CASE("columns are summed by the kernel that goes row by row, in blocks") {
 
 TEST_CASE("a reduction to few numbers goes row by row first") {
   const Value x = input({ir::Dim::fresh("batch"), 28, 28, 32});
-  const Program program = program_of({x}, {ir::reduce_sum(x * x, {0, 1, 2})});
+  const Program program = lowered({x}, {ir::reduce_sum(x * x, {0, 1, 2})});
   REQUIRE(program.kernels.size() == 2);
   const Kernel& first = program.kernels[0].kernel;
   CHECK(first.axes[0] == x.dims()[0]);
   CHECK(first.outer == 2);
   // Enough numbers for every thread.
   const Value wide = input({16, 8, 1024});
-  CHECK(program_of({wide}, {ir::reduce_sum(wide, {0, 1})}).kernels.size() == 1);
+  CHECK(lowered({wide}, {ir::reduce_sum(wide, {0, 1})}).kernels.size() == 1);
 }
 
 TEST_CASE("sizes that guards hold equal are one") {
@@ -156,7 +150,7 @@ TEST_CASE("sizes that guards hold equal are one") {
 
 TEST_CASE("the verifier names the kernel and what is wrong") {
   const Value x = input({8, 4});
-  Kernel kernel = program_of({x}, {ir::softmax(x, 1)}).kernels[0].kernel;
+  Kernel kernel = lowered({x}, {ir::softmax(x, 1)}).kernels[0].kernel;
   CHECK_NOTHROW(verify(kernel));
   CHECK(print(kernel).find("stage 0: reduce over inner axes, max of v0") != std::string::npos);
   Kernel broken = kernel;

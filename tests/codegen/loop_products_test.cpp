@@ -2,12 +2,11 @@
 // only when the host does not say that they are the same.
 #include "tests/catch.h"
 #include "tests/codegen/kernel_interpreter.h"
+#include "tests/codegen/lowered.h"
 #include "tests/ops/evaluate.h"
 
-#include "backends/codegen/graph/passes.h"
 #include "backends/codegen/host/run.h"
 #include "backends/codegen/plan/bind/bind_plan.h"
-#include "backends/codegen/plan/build_program.h"
 #include "core/ops/build.h"
 #include "core/ops/lambda_builder.h"
 #include "core/ops/rewrite_graph.h"
@@ -88,8 +87,7 @@ class Running {
   Running(std::vector<Value> inputs, std::vector<Value> results, std::vector<bool> kept,
           std::int64_t plain_rows = -1)
       : inputs_(std::move(inputs)), library_(plain_rows), holders_(0) {
-    for (const GraphPass& pass : graph_passes()) results = pass.run(results, nullptr);
-    program_ = build_program(inputs_, results, SizeNames(), &library_);
+    program_ = lowered(inputs_, results, &library_);
     holders_.resize(program_.kernels.size());
     for (std::size_t i = 0; i < program_.kernels.size(); ++i) {
       functions_.push_back(test::interpreted(program_.kernels[i].kernel, holders_[i]));

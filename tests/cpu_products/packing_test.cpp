@@ -1,11 +1,10 @@
 // How often the products of a training step pack a weight. The steps are run as they are planned,
 // with products that count and do nothing else and kernels that do nothing.
 #include "tests/catch.h"
+#include "tests/codegen/lowered.h"
 
-#include "backends/codegen/graph/passes.h"
 #include "backends/codegen/host/run.h"
 #include "backends/codegen/plan/bind/bind_plan.h"
-#include "backends/codegen/plan/build_program.h"
 #include "backends/cpu/products.h"
 #include "core/k/frame/tensor_impl.h"
 #include "core/passes/pipeline.h"
@@ -80,10 +79,9 @@ std::vector<Packed> packed_by_step(const std::vector<Tensor>& inputs, const Tens
   }
   graph = passes::run_pipeline(graph);
   CountedProducts products;
-  std::vector<ir::Value> roots = graph.roots(), arguments = graph.inputs;
-  for (const GraphPass& pass : graph_passes()) roots = pass.run(roots, &products);
+  std::vector<ir::Value> arguments = graph.inputs;
   for (const ir::Update& update : graph.updates) arguments.push_back(update.variable);
-  const Program program = build_program(arguments, roots, SizeNames(), &products);
+  const Program program = lowered(arguments, graph.roots(), &products);
   const KernelFunction nothing{[](const void*, const KernelArguments*) {}, nullptr};
   const std::vector<KernelFunction> kernels(program.kernels.size(), nothing);
   const auto bound = bind_plan(

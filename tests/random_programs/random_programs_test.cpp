@@ -1,7 +1,10 @@
-// Random programs after list 1 on every backend, and some as written on `cpu`, against `reference`
-// running them as written.
+// Random programs after list 1 on every backend, some as written on `cpu` and some without one of
+// its steps, against `reference` running them as written.
 #include "tests/catch.h"
+#include "tests/environment.h"
 #include "tests/random_programs/program.h"
+
+#include "backends/codegen/pipeline.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -83,6 +86,18 @@ void check_backend(const Program& program, const std::string& backend, bool opti
   }
 }
 
+/// Programs of `cpu` without one of its optional steps.
+void check_without_a_step(const Program& program, std::uint64_t number, const Outcome& want,
+                          const std::vector<Outcome>& moved) {
+  std::vector<std::string> optional;
+  for (const codegen::PipelineStep& step : codegen::pipeline()) {
+    if (step.is_optional) optional.emplace_back(step.name);
+  }
+  const EnvironmentVariable disable("KILN_DISABLE", optional[number % optional.size()]);
+  INFO("KILN_DISABLE=" << optional[number % optional.size()]);
+  check_backend(program, "cpu", true, want, moved);
+}
+
 void check_seed(std::uint64_t seed) {
   clear_session();
   set_random_seed(static_cast<std::int64_t>(seed));
@@ -99,6 +114,7 @@ void check_seed(std::uint64_t seed) {
     check_backend(program, backend, true, want, moved);
   }
   if (seed % 3 == 0) check_backend(program, "cpu", false, want, moved);
+  if (seed % 3 == 1) check_without_a_step(program, seed / 3, want, moved);
 }
 
 void check_seeds(std::uint64_t first, std::uint64_t count) {

@@ -97,7 +97,9 @@ TEST_CASE("a function's stages are numbered files in their order") {
   };
   if (compiled(f)) {
     expected.insert(expected.end(),
-                    {"50-claims-sizes_1.txt", "50-claims.txt", "51-kernels.txt", "52-plan.txt",
+                    {"45-lowering-06_split_reductions.txt", "45-lowering-10_build_plan.txt",
+                     "45-lowering-14_find_sharding.txt", "45-lowering-15_find_region.txt",
+                     "50-claims-sizes_1.txt", "50-claims.txt", "51-kernels.txt", "52-plan.txt",
                      "53-memory_plan-sizes_1.txt", "53-memory_plan.txt", "54-llvm_ir.ll",
                      "55-llvm_ir_optimized.ll", "56-assembly.s", "70-timings-calls.txt",
                      "70-timings-compile.txt"});
@@ -262,8 +264,11 @@ TEST_CASE("a graph crosses to the backend as written where its function is not o
   CHECK(optimized != written);
   const std::vector<std::string> names{"00-user.dot", "00-user.kir", "40-module.kir",
                                        "40-module.kirb"};
-  CHECK(names_in(scratch.path("written")) == names);
-  CHECK(names_in(scratch.path("disabled")) == names);
+  for (const char* folder : {"written", "disabled"}) {
+    std::vector<std::string> found = names_in(scratch.path(folder));
+    std::erase_if(found, [](const std::string& name) { return name.starts_with("45-lowering"); });
+    CHECK(found == names);
+  }
 }
 
 TEST_CASE("each stage that cannot be written is an error with its path") {

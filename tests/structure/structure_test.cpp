@@ -39,7 +39,8 @@ bool is_public(const std::string& name) {
 const std::vector<std::string> kApart{"backends/cpu/llvm/", "backends/cpu/onednn/",
                                       "backends/cpu/tiled/"};
 
-/// Folders of a tree in their order: each includes only itself and those before it.
+/// Folders of a tree in their order: each includes only itself and those before it. An empty name
+/// is the tree's own folder.
 struct Ordered {
   std::string tree;
   std::vector<std::string> folders;
@@ -47,7 +48,7 @@ struct Ordered {
   /// The place of the folder that holds the file itself; -1 when it is none of them.
   int place(const std::string& file) const {
     for (std::size_t i = 0; i < folders.size(); ++i) {
-      const std::string folder = tree + folders[i] + "/";
+      const std::string folder = tree + folders[i] + (folders[i].empty() ? "" : "/");
       const bool holds = file.starts_with(folder) && file.find('/', folder.size()) == file.npos;
       if (holds) return static_cast<int>(i);
     }
@@ -60,7 +61,7 @@ const std::vector<Ordered> kOrdered{
     {"core/k/", {"frame", "math", "shape", "image", "sequence", "graph"}},
     {"backends/codegen/",
      {"inspect", "access", "claims", "graph", "fusion", "kernel", "kernel/build", "plan",
-      "plan/bind", "host"}}};
+      "plan/bind", "", "host"}}};
 
 bool is_later(const std::string& file, const std::string& header) {
   return std::any_of(kOrdered.begin(), kOrdered.end(), [&](const Ordered& ordered) {

@@ -3,6 +3,8 @@
 
 #include "core/ops/op.h"
 
+#include <algorithm>
+
 namespace kiln::codegen {
 namespace {
 
@@ -14,6 +16,21 @@ constexpr Claim kClaims[] = {
 };
 
 constexpr bool kDense[2] = {false, false};
+constexpr bool kOneView[2][2] = {{true, false}, {false, true}};
+
+/// Convolutions read dense operands.
+void decide_views(ClaimDecision& decision, const SizeNames& names) {
+  if (decision.node->op != ir::Op::Dot) return;
+  for (std::size_t operand = 0; operand < 2; ++operand) {
+    std::string reason;
+    bool& takes_view = decision.takes_view[operand];
+    takes_view =
+        product_form(*decision.node, names, Storage(), kOneView[operand], &reason).has_value();
+    std::vector<std::string>& copies = decision.copies;
+    const bool is_new = std::find(copies.begin(), copies.end(), reason) == copies.end();
+    if (!takes_view && is_new) copies.push_back(reason);
+  }
+}
 
 }  // namespace
 
@@ -43,6 +60,7 @@ ClaimDecision decide(const ir::Node& node, const SizeNames& names,
     auto reason = claim.refusal(node, names, library);
     if (!reason) {
       decision.taken_by = &claim;
+      decide_views(decision, names);
       return decision;
     }
     decision.refusals.push_back({&claim, std::move(*reason)});

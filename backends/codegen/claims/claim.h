@@ -34,15 +34,14 @@ struct Refusal {
   std::string reason;
 };
 
-/// What became of one node that some claim is about.
+/// Who computes one node that some claim is about.
 struct ClaimDecision {
   const ir::Node* node = nullptr;
-  const Claim* taken_by = nullptr;    // null: it is part of a kernel
-  std::vector<Refusal> refusals;      // of the claims before
-  std::vector<std::string> absorbed;  // what else the library's call does
-  std::vector<std::string> left;      // what follows and is left to a kernel, with the reason
-  std::vector<std::string> copies;    // of a node that is taken: why an operand is first copied
-  int kernel = -1;                    // in Program::kernels, of a node that is not taken
+  const Claim* taken_by = nullptr;  // null: it is part of a kernel
+  std::vector<Refusal> refusals;    // of the claims before
+  // Of a node that is taken:
+  bool takes_view[2] = {false, false};  // whether that operand is read as the view it is
+  std::vector<std::string> copies;      // why an operand is first copied
 };
 
 /// Asks the claims.

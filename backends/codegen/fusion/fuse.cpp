@@ -385,4 +385,19 @@ Units fuse(const std::vector<Value>& results, const SizeNames& names,
   return Fuser(names, options).run(results);
 }
 
+Units fuse(const Computation& computation) {
+  FuseOptions options;
+  // The rows of a body may run apart (sharding.h), which sums over rows would prevent.
+  options.sums_in_parts = !computation.is_body;
+  options.claims = [&](const Node& node) {
+    const ClaimDecision* decision = computation.decision(node);
+    return decision && decision->taken_by;
+  };
+  options.takes_view = [&](const Node& node, std::size_t operand) {
+    const ClaimDecision* decision = computation.decision(node);
+    return decision && decision->takes_view[operand];
+  };
+  return fuse(computation.results, computation.names, options);
+}
+
 }  // namespace kiln::codegen

@@ -2,10 +2,13 @@
 #pragma once
 
 #include "backends/codegen/fusion/units.h"
+#include "backends/codegen/graph/decide_claims.h"
 
 namespace kiln::codegen {
 
 Units fuse(const std::vector<ir::Value>& results, const SizeNames& names,
            const FuseOptions& options);
+/// By the decisions that were made.
+Units fuse(const Computation& computation);
 
 }  // namespace kiln::codegen

@@ -1,4 +1,4 @@
-// The list, and the three passes: each a change of single nodes.
+// Three passes: each a change of single nodes.
 #include "backends/codegen/graph/passes.h"
 
 #include "backends/codegen/claims/claim.h"
@@ -13,29 +13,11 @@ namespace {
 using ir::NodeRef;
 using ir::Value;
 
-// GraphPass::keeps_bits.
-constexpr bool kKeepsBits = true, kReorders = false;
-
-constexpr GraphPass kPasses[] = {
-    {"expand_composites", expand_composites, kReorders,
-     "replaces what has an expansion by it: softmax and the like"},
-    {"sink_permutes", sink_permutes, kReorders,
-     "moves permutations around convolutions together, so that they cancel"},
-    {"share_relu_masks", share_relu_masks, kKeepsBits,
-     "asks relu's result, not the product that it was taken of, for the gradient's mask"},
-    {"merge_loop_results", merge_loop_results, kKeepsBits,
-     "stacks equal values of a loop's body once"},
-    {"widen_accumulators", widen_accumulators, kReorders,
-     "sums float16 and bfloat16 in float32, rounding once"},
-    {"split_reductions", split_reductions, kReorders,
-     "reduces to one number in two steps, the first over many independent rows"},
-};
-
 /// Changes every node, in bodies too.
 template <class Change>
 std::vector<Value> everywhere(const std::vector<Value>& results, const Change& change,
                               const ProductLibrary* library,
-                              decltype(GraphPass::run) pass) {
+                              GraphPass pass) {
   const auto of_body = [&](const std::vector<Value>& body) { return pass(body, library); };
   return ir::rewrite_nodes(results, [&](const NodeRef& node) -> std::vector<Value> {
     return change(ir::change_lambdas(node, of_body));
@@ -53,8 +35,6 @@ bool is_taken(const ir::Node& node, const ProductLibrary* library) {
 Value in_float32(const Value& x) { return is_float(x.dtype()) ? cast(x, DType::Float32) : x; }
 
 }  // namespace
-
-std::span<const GraphPass> graph_passes() { return kPasses; }
 
 std::vector<Value> expand_composites(const std::vector<Value>& results,
                                      const ProductLibrary* library) {

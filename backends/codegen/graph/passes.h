@@ -1,30 +1,18 @@
-// List 2: what happens to a graph between the module and its units. Every pass takes and gives
-// results; loop bodies and branches are included.
+// The graph passes of the pipeline (pipeline.h has their order). Every one takes and gives results;
+// bodies of loops and branches are included.
 #pragma once
 
 #include "core/ir/node.h"
 
-#include <span>
-#include <string_view>
 #include <vector>
 
 namespace kiln::codegen {
 
 class ProductLibrary;
 
-struct GraphPass {
-  std::string_view name;
-  /// `library` may be null.
-  std::vector<ir::Value> (*run)(const std::vector<ir::Value>& results,
-                                const ProductLibrary* library);
-  /// Whether results are bit-identical when every op is evaluated separately (NaN payloads and
-  /// subnormals aside). Otherwise sums may be reassociated or have another precision.
-  bool keeps_bits;
-  std::string_view sentence;
-};
-
-/// In the order in which they run.
-std::span<const GraphPass> graph_passes();
+/// Results of a graph to results of the same values. `library` may be null.
+using GraphPass = std::vector<ir::Value> (*)(const std::vector<ir::Value>& results,
+                                             const ProductLibrary* library);
 
 /// Composites become the primitives they stand for, unless the library takes them.
 std::vector<ir::Value> expand_composites(const std::vector<ir::Value>& results,

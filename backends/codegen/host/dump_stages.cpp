@@ -5,6 +5,14 @@
 
 namespace kiln::codegen {
 
+void Dumps::step(std::size_t position, const PipelineStep& step,
+                 const Compilation& compilation) const {
+  if (!step.print) return;
+  hand_over("lowering", text(position < 10 ? "0" : "", position, "_", step.name), [&] {
+    return text("; ", step.name, ": ", step.description, "\n", step.print(compilation));
+  });
+}
+
 void Dumps::program(const Program& program) const {
   hand_over("claims", "", [&] { return print_claims(program); });
   hand_over("kernels", "", [&] {

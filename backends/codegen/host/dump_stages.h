@@ -5,6 +5,7 @@
 #include "backends/codegen/host/run.h"
 #include "backends/codegen/host/timings.h"
 #include "backends/codegen/inspect/compile_times.h"
+#include "backends/codegen/pipeline.h"
 #include "backends/codegen/plan/bind/memory_report.h"
 
 namespace kiln::codegen {
@@ -14,6 +15,8 @@ class Dumps {
   Dumps(const sdk::Host& host, std::string label) : host_(host), label_(std::move(label)) {}
 
   bool wanted(std::string_view stage) const { return host_.dump_wanted(stage); }
+  /// What a step of the pipeline left, where it has a text.
+  void step(std::size_t position, const PipelineStep& step, const Compilation& compilation) const;
   /// claims, kernels, plan, and the memory plan without sizes.
   void program(const Program& program) const;
   /// The memory plan and the library's choices for one tuple of sizes; the first has number 1.

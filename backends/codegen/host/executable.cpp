@@ -1,14 +1,9 @@
 // Module bytes to an executable, and one call of it.
 #include "backends/codegen/host/executable.h"
 
-#include "backends/codegen/graph/check_sizes.h"
-#include "backends/codegen/graph/passes.h"
 #include "backends/codegen/host/sized_plans.h"
-#include "backends/codegen/plan/build_program.h"
-#include "backends/codegen/plan/in_place.h"
-#include "backends/codegen/plan/verify_plan.h"
+#include "backends/codegen/pipeline.h"
 #include "core/module/read.h"
-#include "core/ops/make.h"
 #include "core/ops/op.h"
 #include "core/types/float_state.h"
 #include "core/types/text.h"
@@ -17,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sstream>
 
 namespace kiln::codegen {
 namespace {
@@ -30,9 +26,10 @@ class CompiledFrame;
 
 class CompiledExecutable final : public sdk::Executable {
  public:
-  CompiledExecutable(module::Module module, Target& target, const sdk::Host& host,
-                     std::string_view label)
+  CompiledExecutable(module::Module module, std::vector<std::string> disabled, Target& target,
+                     const sdk::Host& host, std::string_view label)
       : module_(std::move(module)),
+        disabled_(std::move(disabled)),
         target_(target),
         host_(host),
         dumps_(host_, std::string(label)) {
@@ -46,28 +43,15 @@ class CompiledExecutable final : public sdk::Executable {
     for (const ir::Update& update : graph.updates) {
       updated_.push_back(state_of.at(update.variable));
     }
-    const std::vector<ir::Value> written = graph.roots();
-    require_countable(written);
-    guards_ = ir::collect_guards(written);
-    names_ = SizeNames(guards_);
-    roots_ = written;
-    times_.lap("names of sizes");
-    for (const GraphPass& pass : graph_passes()) {
-      roots_ = pass.run(roots_, target.products());
-      times_.lap(pass.name);
-    }
-    std::vector<ir::Value> arguments = graph.inputs;
-    for (const module::StateEntry& entry : module_.state) arguments.push_back(entry.variable);
     kept_.assign(inputs, false);
     kept_.resize(inputs + states, true);
     for (const std::size_t state : updated_) kept_[inputs + state] = false;
-    program_ = build_program(arguments, roots_, names_, target.products());
-    times_.lap("fusing, kernels and plan");
-    updates_in_place = find_in_place(program_, over_states());
-    times_.lap("updates in place");
+    Compilation compilation = lowered(times_);
+    roots_ = std::move(compilation.results);
+    guards_ = std::move(compilation.guards);
+    program_ = std::move(compilation.program);
+    updates_in_place = std::move(compilation.updates_in_place);
     dumps_.program(program_);
-    for (const BuiltKernel& built : program_.kernels) verify(built.kernel);
-    verify(program_.plan, program_.kernels);
     functions_ = target.compile(program_.kernels, keep_alive_, dumps_, times_);
     dumps_.compile_times(times_);
     if (dumps_.wanted("timings")) call_times_.want();
@@ -111,13 +95,14 @@ class CompiledExecutable final : public sdk::Executable {
 
   std::unique_ptr<sdk::Frame> make_frame(const sdk::FrameIo& io) const override;
 
-  /// Texts of machine code are large, and are not kept for the few who ask: the kernels alone are
-  /// compiled once more. Everything else is here still.
+  /// What steps of the pipeline left and texts of machine code are large, and are not kept for the
+  /// few who ask: they are made once more. Everything else is here still.
   void dump() const override {
+    CompileTimes again;
+    if (dumps_.wanted("lowering")) lowered(again);
     dumps_.program(program_);
     if (target_.wants_code_dumped(dumps_)) {
       std::shared_ptr<const void> unused;
-      CompileTimes again;
       target_.compile(program_.kernels, unused, dumps_, again);
     }
     dumps_.compile_times(times_);
@@ -136,6 +121,25 @@ class CompiledExecutable final : public sdk::Executable {
 
  private:
   friend class CompiledFrame;
+
+  Compilation lowered(CompileTimes& times) const {
+    Compilation compilation;
+    compilation.arguments = module_.graph.inputs;
+    for (const module::StateEntry& entry : module_.state) {
+      compilation.arguments.push_back(entry.variable);
+    }
+    compilation.results = module_.graph.roots();
+    compilation.updates = over_states();
+    compilation.library = target_.products();
+    PipelineOptions options;
+    options.disabled = disabled_;
+    options.report = [&](const PipelineStep& step, const rewrite::PassRun& run) {
+      times.lap(step.name);
+      if (run.changed) dumps_.step(run.position, step, compilation);
+    };
+    run_pipeline(compilation, options);
+    return compilation;
+  }
 
   /// Each update and the state it gives a new value.
   std::vector<ResultOverArgument> over_states() const {
@@ -214,12 +218,12 @@ class CompiledExecutable final : public sdk::Executable {
   }
 
   module::Module module_;
+  std::vector<std::string> disabled_;  // steps of the pipeline
   std::vector<std::size_t> updated_;  // the state of each update
   std::vector<bool> kept_;            // arguments that no call of this program changes
   Target& target_;
   sdk::Host host_;
   std::vector<ir::Guard> guards_;
-  SizeNames names_;
   std::vector<ir::Value> roots_;
   Program program_;
   std::shared_ptr<const void> keep_alive_;
@@ -293,6 +297,32 @@ std::unique_ptr<sdk::Frame> CompiledExecutable::make_frame(const sdk::FrameIo& i
   return std::make_unique<CompiledFrame>(*this, io);
 }
 
+bool is_optional(std::string_view name) {
+  const std::span<const PipelineStep> all = pipeline();
+  return std::any_of(all.begin(), all.end(), [&](const PipelineStep& step) {
+    return step.is_optional && step.name == name;
+  });
+}
+
+/// The names of the option "disable".
+std::vector<std::string> disabled_by(const sdk::Options& options) {
+  std::vector<std::string> disabled;
+  for (const auto& [key, value] : options) {
+    if (key != "disable") {
+      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "compiling has no option " + key);
+    }
+    std::istringstream list(value);
+    for (std::string name; std::getline(list, name, ',');) {
+      if (!is_optional(name)) {
+        throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
+                           "the option disable names no optional pass '" + name + "'");
+      }
+      disabled.push_back(name);
+    }
+  }
+  return disabled;
+}
+
 }  // namespace
 
 std::unique_ptr<sdk::Executable> compile_module(const sdk::CompileRequest& request, Target& target,
@@ -302,8 +332,9 @@ std::unique_ptr<sdk::Executable> compile_module(const sdk::CompileRequest& reque
     for (const sdk::Bytes& constant : request.constants) {
       side.push_back({constant.data(), constant.size()});
     }
-    return std::make_unique<CompiledExecutable>(module::read_module(request.module, side), target,
-                                                host, request.label);
+    return std::make_unique<CompiledExecutable>(module::read_module(request.module, side),
+                                                disabled_by(request.options), target, host,
+                                                request.label);
   } catch (const InternalError& error) {
     throw sdk::Failure(KILN_CODE_INTERNAL, error.what());
   } catch (const Error& error) {
@@ -327,6 +358,14 @@ std::vector<sdk::Unsupported> CompiledInstance::check(sdk::Bytes) const { return
 
 std::unique_ptr<sdk::Executable> CompiledInstance::compile(const sdk::CompileRequest& request) {
   return compile_module(request, *target_, host_);
+}
+
+std::vector<std::string_view> CompiledInstance::optional_passes() const {
+  std::vector<std::string_view> names;
+  for (const PipelineStep& step : pipeline()) {
+    if (step.is_optional) names.push_back(step.name);
+  }
+  return names;
 }
 
 }  // namespace kiln::codegen

@@ -39,6 +39,7 @@ class CompiledInstance : public sdk::Instance {
   std::vector<sdk::OpSupport> op_table() const override;
   std::vector<sdk::Unsupported> check(sdk::Bytes module) const override;
   std::unique_ptr<sdk::Executable> compile(const sdk::CompileRequest& request) override;
+  std::vector<std::string_view> optional_passes() const override;
 
  private:
   std::unique_ptr<Target> target_;

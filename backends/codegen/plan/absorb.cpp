@@ -210,4 +210,21 @@ void absorb_kernels(Plan& plan, const std::vector<BuiltKernel>& kernels) {
   Absorber(plan, kernels).run();
 }
 
+std::vector<int> drop_unused_kernels(std::span<Plan* const> plans,
+                                     std::vector<BuiltKernel>& kernels) {
+  std::vector<int> numbers(kernels.size(), -1);
+  std::vector<BuiltKernel> kept;
+  for (Plan* plan : plans) {
+    for (Step& step : plan->steps) {
+      auto* run = std::get_if<KernelStep>(&step);
+      if (!run) continue;
+      const std::size_t old = at(run->kernel);
+      numbers[old] = run->kernel = static_cast<int>(kept.size());
+      kept.push_back(std::move(kernels[old]));
+    }
+  }
+  kernels = std::move(kept);
+  return numbers;
+}
+
 }  // namespace kiln::codegen

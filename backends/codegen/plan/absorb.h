@@ -3,6 +3,8 @@
 
 #include "backends/codegen/plan/plan.h"
 
+#include <span>
+
 namespace kiln::codegen {
 
 /// Fuses a bias and relu into the matmul or convolution whose result nothing else reads; the step
@@ -11,5 +13,10 @@ namespace kiln::codegen {
 /// Before: product %2 = %0 x %1; kernel %4 = %2 + %3; kernel %5 = relu(%4).
 /// After: product %5 = %0 x %1 + %3, relu.
 void absorb_kernels(Plan& plan, const std::vector<BuiltKernel>& kernels);
+
+/// Drops the kernels that no step of `plans` runs, and renumbers the others in the steps' order.
+/// Gives the new number of each, -1 of what was dropped.
+std::vector<int> drop_unused_kernels(std::span<Plan* const> plans,
+                                     std::vector<BuiltKernel>& kernels);
 
 }  // namespace kiln::codegen

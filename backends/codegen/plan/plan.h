@@ -71,13 +71,20 @@ struct Plan {
   std::size_t region_begin = 0, region_end = 0;
 };
 
+/// What the decision about one node led to.
+struct ClaimOutcome {
+  ClaimDecision decision;
+  std::vector<std::string> absorbed;  // what else the library's call does
+  std::vector<std::string> left;      // what follows and is left to a kernel, with the reason
+  int kernel = -1;                    // in Program::kernels, of a node that is not taken
+};
+
 /// A whole compiled graph: its plan and every kernel of it and of its bodies.
 struct Program {
   Plan plan;
   std::vector<BuiltKernel> kernels;
-  std::vector<ClaimDecision> claims;  // of every node that some claim is about
-  std::vector<ir::Value> made;  // nodes that live for this program alone
-  int kernels_built = 0;        // also those that products absorbed; names count them
+  std::vector<ClaimOutcome> claims;  // of every node that some claim is about
+  std::vector<ir::Value> nodes;      // keeps alive what the program points to
 };
 
 /// The readable form, as dumps show it.

@@ -102,7 +102,8 @@ std::string print_claims(const Program& program) {
   for (const Claim& claim : claims()) {
     out += text("# ", claim.name, ": ", claim.sentence, " (op ", ir::def(claim.op).name, ")\n");
   }
-  for (const ClaimDecision& decision : program.claims) {
+  for (const ClaimOutcome& outcome : program.claims) {
+    const ClaimDecision& decision = outcome.decision;
     const ir::Node& node = *decision.node;
     out += text("\n", source_of(node), ": ", ir::def(node.op).name, "(");
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
@@ -114,17 +115,17 @@ std::string print_claims(const Program& program) {
     }
     if (decision.taken_by) {
       out += text("  ", decision.taken_by->name, ": taken");
-      for (const std::string& one : decision.absorbed) out += ", with " + one;
+      for (const std::string& one : outcome.absorbed) out += ", with " + one;
       out += "\n";
     }
-    for (const std::string& reason : decision.left) {
+    for (const std::string& reason : outcome.left) {
       out += text("    followed by a kernel for ", reason, "\n");
     }
     for (const std::string& reason : decision.copies) {
       out += text("    after a copy: ", reason, "\n");
     }
-    if (decision.kernel >= 0) {
-      const auto kernel = static_cast<std::size_t>(decision.kernel);
+    if (outcome.kernel >= 0) {
+      const auto kernel = static_cast<std::size_t>(outcome.kernel);
       out += text("  kernel ", program.kernels[kernel].kernel.name, "\n");
     }
   }

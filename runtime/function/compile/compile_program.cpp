@@ -83,42 +83,56 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void require_pass(const std::string& name) {
-  std::vector<std::string> known;
-  for (const passes::Pass& pass : passes::pipeline()) {
-    if (pass.name == name) return;
-    if (std::find(known.begin(), known.end(), pass.name) == known.end()) {
-      known.emplace_back(pass.name);
-    }
-  }
+[[noreturn]] void refuse_pass(const std::string& name, const std::vector<std::string>& known) {
   const std::string near = nearest_name(name, known);
   throw ConfigError("function", "KILN_DISABLE",
                     text("KILN_DISABLE names no pass '", name, "'",
                          near.empty() ? "" : text("; did you mean '", near, "'?"),
-                         "; passes are ", join_text(known), "; all leaves out every pass"));
+                         "; passes are ", join_text(known),
+                         "; all leaves out every pass that is not the backend's"));
 }
 
-/// The names of KILN_DISABLE, separated by commas; "all" stands for every pass. ConfigError.
-std::vector<std::string> disabled_passes() {
-  std::vector<std::string> disabled;
+/// Passes to leave out.
+struct Disabled {
+  std::vector<std::string> own, of_backend;
+};
+
+/// The names of KILN_DISABLE, separated by commas; "all" stands for every pass that is not the
+/// backend's. ConfigError.
+Disabled disabled_passes(const Instance& instance) {
   const char* names = std::getenv("KILN_DISABLE");
-  std::istringstream list(names ? names : "");
+  if (!names || *names == '\0') return {};
+  std::vector<std::string> own;
+  for (const passes::Pass& pass : passes::pipeline()) {
+    if (std::find(own.begin(), own.end(), pass.name) == own.end()) own.emplace_back(pass.name);
+  }
+  const std::vector<std::string> of_backend = instance.optional_passes();
+  const auto has = [](const std::vector<std::string>& list, const std::string& name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  };
+  Disabled disabled;
+  std::istringstream list(names);
   for (std::string name; std::getline(list, name, ',');) {
     if (name == "all") {
-      for (const passes::Pass& pass : passes::pipeline()) disabled.emplace_back(pass.name);
-      continue;
+      disabled.own.insert(disabled.own.end(), own.begin(), own.end());
+    } else if (has(own, name)) {
+      disabled.own.push_back(name);
+    } else if (has(of_backend, name)) {
+      disabled.of_backend.push_back(name);
+    } else {
+      own.insert(own.end(), of_backend.begin(), of_backend.end());
+      refuse_pass(name, own);
     }
-    require_pass(name);
-    disabled.push_back(name);
   }
   return disabled;
 }
 
 /// Each pass is kept in `program`.
-ir::Graph run_passes(Program& program, CompileObserver* observer) {
+ir::Graph run_passes(Program& program, const std::vector<std::string>& disabled,
+                     CompileObserver* observer) {
   if (!program.optimize) return program.user_graph;
   passes::PipelineOptions options;
-  options.disabled = disabled_passes();
+  options.disabled = disabled;
   options.report = [&](const passes::PassReport& report) {
     program.passes.push_back(
         {&report.pass, report.position, report.graph, report.changed, report.seconds});
@@ -134,10 +148,17 @@ void bind_inputs(Program& program) {
       InputBinding(program.name, program.user_graph.inputs, program.guards, program.sparse);
 }
 
-void compile_module(Program& program, const module::Module& compiled, CompileObserver* observer) {
+std::string comma_separated(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ",") + name;
+  return list;
+}
+
+void compile_module(Program& program, const module::Module& compiled,
+                    const std::vector<std::string>& disabled, CompileObserver* observer) {
   Clock::time_point start = Clock::now();
   const module::Encoded encoded = [&] {
-    const ir::InputNames names(program.user_graph.inputs);
+    const ir::SymbolNames names = ir::input_names(program.user_graph.inputs);
     return module::write_module(compiled);
   }();
   CompileRequest request;
@@ -145,6 +166,7 @@ void compile_module(Program& program, const module::Module& compiled, CompileObs
   for (const module::SideConstant& constant : encoded.constants) {
     request.constants.push_back({constant.data, constant.size});
   }
+  if (!disabled.empty()) request.options.emplace_back("disable", comma_separated(disabled));
   request.label = program.name;
   request.function = "function";
   program.module_seconds = seconds_since(start);
@@ -165,14 +187,15 @@ module::Module compile_graph(Program& program, CompileObserver* observer) {
   const Clock::time_point start = Clock::now();
   if (observer) observer->on_user_graph(program);
   {
-    const ir::InputNames names(program.user_graph.inputs);
+    const ir::SymbolNames names = ir::input_names(program.user_graph.inputs);
     program.user_graph = with_named_guards(program.user_graph);
     bind_inputs(program);
   }
-  program.graph = run_passes(program, observer);
+  const Disabled disabled = disabled_passes(*program.instance);
+  program.graph = run_passes(program, disabled.own, observer);
   module::Module compiled = module::make_module(program.graph, program.guards, program.name);
   if (observer) observer->on_module(program);
-  compile_module(program, compiled, observer);
+  compile_module(program, compiled, disabled.of_backend, observer);
   program.compile_seconds = seconds_since(start);
   if (observer) observer->on_executable(program);
   return compiled;

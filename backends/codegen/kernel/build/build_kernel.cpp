@@ -188,4 +188,19 @@ BuiltKernel build_kernel(const Unit& unit, const Units& units, const SizeNames& 
   return KernelBuilder(unit, units, names).run(number);
 }
 
+std::vector<int> build_kernels(const Units& units, const SizeNames& names,
+                               std::vector<BuiltKernel>& kernels) {
+  std::vector<int> numbers;
+  for (const Unit& unit : units.units) {
+    numbers.push_back(-1);
+    if (unit.kind != UnitKind::Kernel) continue;
+    const int number = static_cast<int>(kernels.size());
+    BuiltKernel built = build_kernel(unit, units, names, number);
+    if (built.kernel.stages.empty()) continue;
+    numbers.back() = number;
+    kernels.push_back(std::move(built));
+  }
+  return numbers;
+}
+
 }  // namespace kiln::codegen

@@ -9,6 +9,11 @@ namespace kiln::codegen {
 /// `number` makes the name unique.
 BuiltKernel build_kernel(const Unit& unit, const Units& units, const SizeNames& names, int number);
 
+/// Appends the kernels of a computation's units to `kernels`. Gives the number there of each unit:
+/// -1 of one that is no kernel or whose values are all computed where they are used.
+std::vector<int> build_kernels(const Units& units, const SizeNames& names,
+                               std::vector<BuiltKernel>& kernels);
+
 /// Expensive values of a reduction that a later stage needs, too, are kept where that stage writes.
 void reuse_stored(Kernel& kernel);
 

@@ -1,0 +1,224 @@
+// The list itself. Steps that are functions of other folders are wrapped here, in its order.
+#include "backends/codegen/pipeline.h"
+
+#include "backends/codegen/fusion/fuse.h"
+#include "backends/codegen/graph/check_sizes.h"
+#include "backends/codegen/graph/passes.h"
+#include "backends/codegen/kernel/build/build_kernel.h"
+#include "backends/codegen/plan/absorb.h"
+#include "backends/codegen/plan/build_plan.h"
+#include "backends/codegen/plan/claim_outcomes.h"
+#include "backends/codegen/plan/sharding.h"
+#include "backends/codegen/plan/verify_plan.h"
+#include "core/module/print.h"
+#include "core/module/verify.h"
+#include "core/ops/make.h"
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+namespace kiln::codegen {
+namespace {
+
+bool check_sizes(Compilation& c) {
+  require_countable(c.results);
+  c.guards = ir::collect_guards(c.results);
+  c.names = SizeNames(c.guards);
+  return true;
+}
+
+template <GraphPass kPass>
+bool rewrite_graph(Compilation& c) {
+  std::vector<ir::Value> next = kPass(c.results, c.library);
+  const bool changed = next != c.results;
+  c.results = std::move(next);
+  return changed;
+}
+
+bool decide_claims(Compilation& c) {
+  c.computations = decide_claims(c.arguments, c.results, c.names, c.library);
+  return true;
+}
+
+bool fuse(Compilation& c) {
+  for (const Computation& computation : c.computations) c.units.push_back(fuse(computation));
+  return true;
+}
+
+bool build_kernels(Compilation& c) {
+  for (std::size_t i = 0; i < c.computations.size(); ++i) {
+    c.kernel_of_unit.push_back(
+        build_kernels(c.units[i], c.computations[i].names, c.program.kernels));
+  }
+  return true;
+}
+
+bool build_plan(Compilation& c) {
+  for (std::size_t i = 0; i < c.computations.size(); ++i) {
+    c.bodies.push_back(std::make_shared<Plan>(build_plan(
+        c.computations[i], c.units[i], c.kernel_of_unit[i], c.program.kernels, c.bodies)));
+  }
+  c.program.plan = std::move(*c.bodies.back());
+  c.bodies.pop_back();
+  std::vector<ir::Value>& nodes = c.program.nodes;
+  nodes = c.results;
+  for (const Units& units : c.units) {
+    nodes.insert(nodes.end(), units.made.begin(), units.made.end());
+  }
+  return true;
+}
+
+bool absorb_kernels(Compilation& c) {
+  bool changed = false;
+  for (Plan* plan : plans_of(c)) {
+    const std::size_t before = plan->steps.size();
+    absorb_kernels(*plan, c.program.kernels);
+    changed = changed || plan->steps.size() != before;
+  }
+  return changed;
+}
+
+bool drop_unused_kernels(Compilation& c) {
+  const std::vector<int> numbers = drop_unused_kernels(plans_of(c), c.program.kernels);
+  const auto renumber = [&](int& kernel) {
+    if (kernel >= 0) kernel = numbers[static_cast<std::size_t>(kernel)];
+  };
+  for (std::vector<int>& kernels : c.kernel_of_unit) {
+    std::for_each(kernels.begin(), kernels.end(), renumber);
+  }
+  return true;
+}
+
+bool note_claims(Compilation& c) {
+  const std::vector<Plan*> plans = plans_of(c);
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    std::vector<ClaimOutcome> outcomes = claim_outcomes(
+        c.computations[i], c.units[i], c.kernel_of_unit[i], *plans[i], c.library);
+    std::move(outcomes.begin(), outcomes.end(), std::back_inserter(c.program.claims));
+  }
+  return true;
+}
+
+bool find_sharding(Compilation& c) {
+  bool changed = false;
+  for (Plan* plan : plans_of(c)) {
+    for (Step& step : plan->steps) {
+      auto* loop = std::get_if<LoopStep>(&step);
+      if (!loop) continue;
+      loop->sharding = find_sharding(*loop, c.program.kernels);
+      changed = changed || loop->sharding;
+    }
+  }
+  return changed;
+}
+
+bool find_region(Compilation& c) {
+  Plan& plan = c.program.plan;
+  find_region(plan, c.program.kernels);
+  return plan.region_end > plan.region_begin;
+}
+
+bool find_in_place(Compilation& c) {
+  c.updates_in_place = find_in_place(c.program, c.updates);
+  return true;
+}
+
+ir::Graph graph_of(const Compilation& c) {
+  ir::Graph graph;
+  graph.outputs = c.results;
+  for (const ir::Value& argument : c.arguments) {
+    if (argument.node->op == ir::Op::Placeholder) graph.inputs.push_back(argument);
+  }
+  return graph;
+}
+
+void verify_graph(const Compilation& c) {
+  if (const auto fault = module::verify(graph_of(c))) {
+    throw InternalError("verify", "", "the graph is broken: " + *fault);
+  }
+}
+
+void verify_kernels(const Compilation& c) {
+  for (const BuiltKernel& built : c.program.kernels) verify(built.kernel);
+}
+
+void verify_plan(const Compilation& c) { verify(c.program.plan, c.program.kernels); }
+
+void verify_nothing(const Compilation&) {}
+
+std::string print_results(const Compilation& c) { return module::print_graph(graph_of(c)); }
+
+std::string print_program(const Compilation& c) { return print(c.program); }
+
+constexpr bool kRequired = false, kOptional = true;  // PipelineStep::is_optional
+constexpr bool kKeepsBits = true, kReorders = false;  // PipelineStep::keeps_bits
+
+constexpr PipelineStep kPipeline[] = {
+    {"check_sizes", check_sizes, verify_nothing, nullptr, kRequired, kKeepsBits,
+     "rejects known sizes that exceed memory; sizes that guards hold equal get one name"},
+    {"expand_composites", rewrite_graph<expand_composites>, verify_graph, print_results, kRequired,
+     kReorders, "replaces what has an expansion by it: softmax and the like"},
+    {"sink_permutes", rewrite_graph<sink_permutes>, verify_graph, print_results, kOptional,
+     kReorders, "moves permutations around convolutions together, so that they cancel"},
+    {"share_relu_masks", rewrite_graph<share_relu_masks>, verify_graph, print_results, kOptional,
+     kKeepsBits,
+     "asks relu's result, not the product that it was taken of, for the gradient's mask"},
+    {"merge_loop_results", rewrite_graph<merge_loop_results>, verify_graph, print_results,
+     kOptional, kKeepsBits, "stacks equal values of a loop's body once"},
+    {"widen_accumulators", rewrite_graph<widen_accumulators>, verify_graph, print_results,
+     kRequired, kReorders, "sums float16 and bfloat16 in float32, rounding once"},
+    {"split_reductions", rewrite_graph<split_reductions>, verify_graph, print_results, kOptional,
+     kReorders, "reduces to one number in two steps, the first over many independent rows"},
+    // The graph is final: nothing below changes a node.
+    {"decide_claims", decide_claims, verify_nothing, nullptr, kRequired, kKeepsBits,
+     "asks the target's libraries about each product, once"},
+    {"fuse", fuse, verify_nothing, nullptr, kRequired, kKeepsBits,
+     "groups nodes into kernels, library calls, loops and branches"},
+    {"build_kernels", build_kernels, verify_kernels, nullptr, kRequired, kReorders,
+     "makes each group of nodes a nest of loops"},
+    {"build_plan", build_plan, verify_plan, print_program, kRequired, kKeepsBits,
+     "puts kernels and calls in order over numbered tensors"},
+    {"absorb_kernels", absorb_kernels, verify_plan, print_program, kOptional, kKeepsBits,
+     "moves bias and relu into the library call that makes what they read"},
+    {"drop_unused_kernels", drop_unused_kernels, verify_plan, nullptr, kRequired, kKeepsBits,
+     "forgets kernels that nothing runs any more"},
+    {"note_claims", note_claims, verify_nothing, nullptr, kRequired, kKeepsBits,
+     "writes down what became of each decision"},
+    {"find_sharding", find_sharding, verify_plan, print_program, kOptional, kKeepsBits,
+     "finds loops whose rows can run apart"},
+    {"find_region", find_region, verify_plan, print_program, kOptional, kKeepsBits,
+     "moves kernels that nothing waits for to the end, where they run side by side"},
+    {"find_in_place", find_in_place, verify_nothing, nullptr, kOptional, kKeepsBits,
+     "finds new values of variables that may be written over the old ones"},
+};
+
+}  // namespace
+
+std::vector<Plan*> plans_of(Compilation& compilation) {
+  std::vector<Plan*> plans;
+  for (const std::shared_ptr<Plan>& body : compilation.bodies) plans.push_back(body.get());
+  plans.push_back(&compilation.program.plan);
+  return plans;
+}
+
+std::span<const PipelineStep> pipeline() { return kPipeline; }
+
+void run_pipeline(Compilation& compilation, const PipelineOptions& options) {
+  rewrite::run_passes(
+      kPipeline, options.disabled,
+      [&](const PipelineStep& step) { return step.run(compilation); },
+      [&](const PipelineStep& step) {
+        try {
+          step.verify(compilation);
+        } catch (const InternalError& error) {
+          throw InternalError("function", "", text("after ", step.name, ": ", error.message(),
+                                                   "; please report this"));
+        }
+      },
+      [&](const PipelineStep& step, const rewrite::PassRun& run) {
+        if (options.report) options.report(step, run);
+      });
+  compilation.updates_in_place.resize(compilation.updates.size(), 0);
+}
+
+}  // namespace kiln::codegen

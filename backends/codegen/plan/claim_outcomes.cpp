@@ -1,0 +1,39 @@
+// Looks for the decided nodes among members of kernels and steps of the plan.
+#include "backends/codegen/plan/claim_outcomes.h"
+
+#include "core/ops/op.h"
+#include "core/types/text.h"
+
+namespace kiln::codegen {
+namespace {
+
+void note_step(ClaimOutcome& outcome, const ProductStep& step, const ProductLibrary* library) {
+  if (step.bias >= 0) outcome.absorbed.push_back("bias");
+  if (step.relu) outcome.absorbed.push_back("relu");
+  if (!step.followed_by) return;
+  const ir::Op op = *step.followed_by;
+  outcome.left.push_back(text(ir::def(op).name, ": ", library->refusal_of_activation(op)));
+}
+
+}  // namespace
+
+std::vector<ClaimOutcome> claim_outcomes(const Computation& computation, const Units& units,
+                                         std::span<const int> kernel_of_unit, const Plan& plan,
+                                         const ProductLibrary* library) {
+  std::vector<ClaimOutcome> outcomes(computation.claims.size());
+  for (std::size_t i = 0; i < outcomes.size(); ++i) outcomes[i].decision = computation.claims[i];
+  for (std::size_t i = 0; i < units.units.size(); ++i) {
+    for (const Member& member : units.units[i].members) {
+      const auto found = computation.claim_of.find(member.node);
+      if (found != computation.claim_of.end()) outcomes[found->second].kernel = kernel_of_unit[i];
+    }
+  }
+  for (const Step& step : plan.steps) {
+    const auto* product = std::get_if<ProductStep>(&step);
+    if (!product) continue;
+    note_step(outcomes[computation.claim_of.at(product->node)], *product, library);
+  }
+  return outcomes;
+}
+
+}  // namespace kiln::codegen

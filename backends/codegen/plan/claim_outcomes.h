@@ -1,0 +1,18 @@
+// What became of the nodes that claims are about, for dumps.
+#pragma once
+
+#include "backends/codegen/fusion/units.h"
+#include "backends/codegen/graph/decide_claims.h"
+#include "backends/codegen/plan/plan.h"
+
+#include <span>
+
+namespace kiln::codegen {
+
+/// Of one computation, in the order of its decisions. `kernel_of_unit` and `plan`: as build_plan
+/// has them, numbers of kernels being those of the program. `library` may be null.
+std::vector<ClaimOutcome> claim_outcomes(const Computation& computation, const Units& units,
+                                         std::span<const int> kernel_of_unit, const Plan& plan,
+                                         const ProductLibrary* library);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,45 @@
+// Values on their way through the pipeline, for tests that look at what becomes of them.
+#pragma once
+
+#include "backends/codegen/pipeline.h"
+
+namespace kiln::codegen {
+
+/// The program of these results. `library` may be null.
+inline Program lowered(const std::vector<ir::Value>& arguments,
+                       const std::vector<ir::Value>& results,
+                       const ProductLibrary* library = nullptr) {
+  Compilation compilation;
+  compilation.arguments = arguments;
+  compilation.results = results;
+  compilation.library = library;
+  run_pipeline(compilation);
+  return std::move(compilation.program);
+}
+
+/// The steps that change the graph: those before decide_claims.
+inline std::span<const PipelineStep> graph_steps() {
+  const std::span<const PipelineStep> all = pipeline();
+  std::size_t count = 0;
+  while (all[count].name != "decide_claims") ++count;
+  return all.first(count);
+}
+
+/// The results after one step.
+inline std::vector<ir::Value> after(const PipelineStep& step, const std::vector<ir::Value>& results,
+                                    const ProductLibrary* library) {
+  Compilation compilation;
+  compilation.results = results;
+  compilation.library = library;
+  step.run(compilation);
+  return compilation.results;
+}
+
+/// The results after all steps that change the graph.
+inline std::vector<ir::Value> rewritten(std::vector<ir::Value> results,
+                                        const ProductLibrary* library = nullptr) {
+  for (const PipelineStep& step : graph_steps()) results = after(step, results, library);
+  return results;
+}
+
+}  // namespace kiln::codegen
