@@ -19,7 +19,7 @@ struct Compilation {
   std::vector<ir::Value> arguments;  // inputs, then variables
   std::vector<ir::Value> results;    // outputs, then new values of variables
   std::vector<ResultOverArgument> updates;  // each new value and the variable it is for
-  const ProductLibrary* library = nullptr;  // null: the target has none
+  const LibraryClaims* library = nullptr;  // null: the target has none
 
   std::vector<ir::Guard> guards;  // of the graph as it was given
   SizeNames names;

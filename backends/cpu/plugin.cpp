@@ -1,5 +1,6 @@
 // The cpu backend's face: LLVM for kernels, oneDNN for products, the options of an instance.
-#include "backends/codegen/host/executable.h"
+#include "backends/codegen/compile.h"
+#include "backends/codegen/host/host_target.h"
 #include "backends/cpu/llvm/compile_thread.h"
 #include "backends/cpu/llvm/kernel_compiler.h"
 #include "backends/cpu/llvm/llvm_setup.h"
@@ -32,7 +33,7 @@ TileLevel tile_level_of(IsaLevel level) {
   return TileLevel::Baseline;
 }
 
-class CpuTarget final : public codegen::Target {
+class CpuTarget final : public codegen::HostTarget {
  public:
   explicit CpuTarget(IsaLevel level)
       : target_(target_of(level)), products_(tile_level_of(level)) {}

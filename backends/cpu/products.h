@@ -3,7 +3,7 @@
 // for reuse.
 #pragma once
 
-#include "backends/codegen/claims/product.h"
+#include "backends/codegen/host/prepared/product.h"
 #include "backends/cpu/onednn/products.h"
 #include "backends/cpu/tiled/tiled_product.h"
 

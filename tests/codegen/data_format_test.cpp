@@ -3,6 +3,7 @@
 #include "tests/catch.h"
 #include "tests/codegen/lowered.h"
 
+#include "backends/codegen/host/prepared/product.h"
 #include "backends/codegen/plan/plan.h"
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"

@@ -4,6 +4,7 @@
 #include "tests/catch.h"
 
 #include "backends/codegen/claims/claim.h"
+#include "backends/codegen/host/prepared/product.h"
 #include "core/ops/build.h"
 #include "tests/codegen/lowered.h"
 #include "tests/ops/special_values.h"

@@ -1,6 +1,7 @@
 // C++ text made into machine code by the compiler that built the tests.
 #pragma once
 
+#include "backends/codegen/host/prepared/kernel_function.h"
 #include "tests/codegen/kernel_text.h"
 
 #include <memory>

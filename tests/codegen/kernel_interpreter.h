@@ -2,6 +2,7 @@
 // with, and what shows that the loop form alone says all that a kernel does.
 #pragma once
 
+#include "backends/codegen/host/prepared/kernel_function.h"
 #include "backends/codegen/kernel/kernel.h"
 
 #include <memory>

@@ -6,7 +6,7 @@
 #include "tests/ops/evaluate.h"
 
 #include "backends/codegen/host/run.h"
-#include "backends/codegen/plan/bind/bind_plan.h"
+#include "backends/codegen/host/bind/bind_plan.h"
 #include "core/ops/build.h"
 #include "core/ops/lambda_builder.h"
 #include "core/ops/rewrite_graph.h"

@@ -8,7 +8,7 @@ namespace kiln::codegen {
 /// The program of these results. `library` may be null.
 inline Program lowered(const std::vector<ir::Value>& arguments,
                        const std::vector<ir::Value>& results,
-                       const ProductLibrary* library = nullptr) {
+                       const LibraryClaims* library = nullptr) {
   Compilation compilation;
   compilation.arguments = arguments;
   compilation.results = results;
@@ -27,7 +27,7 @@ inline std::span<const PipelineStep> graph_steps() {
 
 /// The results after one step.
 inline std::vector<ir::Value> after(const PipelineStep& step, const std::vector<ir::Value>& results,
-                                    const ProductLibrary* library) {
+                                    const LibraryClaims* library) {
   Compilation compilation;
   compilation.results = results;
   compilation.library = library;
@@ -37,7 +37,7 @@ inline std::vector<ir::Value> after(const PipelineStep& step, const std::vector<
 
 /// The results after all steps that change the graph.
 inline std::vector<ir::Value> rewritten(std::vector<ir::Value> results,
-                                        const ProductLibrary* library = nullptr) {
+                                        const LibraryClaims* library = nullptr) {
   for (const PipelineStep& step : graph_steps()) results = after(step, results, library);
   return results;
 }

@@ -2,6 +2,7 @@
 // interpreter and as C++ text, which must agree in every byte unless a test says otherwise.
 #pragma once
 
+#include "backends/codegen/host/prepared/kernel_function.h"
 #include "backends/codegen/kernel/kernel.h"
 
 #include <cstring>

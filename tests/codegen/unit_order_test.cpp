@@ -6,7 +6,7 @@
 #include "backends/codegen/fusion/fuse.h"
 #include "backends/codegen/fusion/unit_order.h"
 #include "backends/codegen/fusion/units.h"
-#include "backends/codegen/plan/bind/plan_memory.h"
+#include "backends/codegen/plan/plan_memory.h"
 #include "core/autodiff/vjp.h"
 #include "core/ops/build.h"
 

@@ -4,7 +4,7 @@
 #include "tests/codegen/lowered.h"
 
 #include "backends/codegen/host/run.h"
-#include "backends/codegen/plan/bind/bind_plan.h"
+#include "backends/codegen/host/bind/bind_plan.h"
 #include "backends/cpu/products.h"
 #include "core/k/frame/tensor_impl.h"
 #include "core/passes/pipeline.h"

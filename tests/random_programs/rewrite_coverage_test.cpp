@@ -4,6 +4,7 @@
 #include "tests/catch.h"
 
 #include "backends/codegen/claims/claim.h"
+#include "backends/codegen/host/prepared/product.h"
 #include "core/k/frame/tensor_impl.h"
 #include "core/ops/lambda_builder.h"
 #include "core/passes/pipeline.h"

@@ -60,8 +60,8 @@ const std::vector<Ordered> kOrdered{
     {"core/", {"types", "ir", "ops", "module", "rewrite", "autodiff", "passes"}},
     {"core/k/", {"frame", "math", "shape", "image", "sequence", "graph"}},
     {"backends/codegen/",
-     {"inspect", "access", "claims", "graph", "fusion", "kernel", "kernel/build", "plan",
-      "plan/bind", "", "host"}}};
+     {"inspect", "access", "claims", "graph", "fusion", "kernel", "kernel/build", "plan", "",
+      "host/prepared", "host/bind", "host"}}};
 
 bool is_later(const std::string& file, const std::string& header) {
   return std::any_of(kOrdered.begin(), kOrdered.end(), [&](const Ordered& ordered) {
@@ -79,6 +79,9 @@ std::string fault(const std::string& file, const std::string& header) {
     return "runtime sees core and backends/abi";
   }
   if (is_later(file, header)) return "a folder includes only those before it";
+  const bool is_neutral = from("backends/codegen/") && !from("backends/codegen/host/");
+  const bool is_a_step = is_neutral && file.find('/', 17) != file.npos;
+  if (is_a_step && to("backends/abi/")) return "steps of the pipeline know no boundary";
   if (from("backends/")) {
     const std::string own = file.substr(0, file.find('/', 9) + 1);
     const bool allowed = !to("runtime/") && !to("core/kiln/") && !to("core/k/") &&
@@ -172,6 +175,19 @@ TEST_CASE("every source of an ordered tree lies in one of its folders") {
   }
 }
 
+TEST_CASE("outside of its host folder, codegen knows no host buffers and no threads") {
+  const std::vector<std::string> words{"HostBuffer", "parallel_for", "std::thread"};
+  for (const fs::path& path : sources()) {
+    const std::string file = name_of(path);
+    if (!file.starts_with("backends/codegen/")) continue;
+    if (file.starts_with("backends/codegen/host/")) continue;
+    INFO(file);
+    for (const std::string& line : lines_of(path)) {
+      for (const std::string& word : words) CHECK(line.find(word) == line.npos);
+    }
+  }
+}
+
 TEST_CASE("headers and bodies of K functions are apart") {
   for (const fs::path& path : sources()) {
     const std::string file = name_of(path);
@@ -207,6 +223,8 @@ TEST_CASE("the include rule refuses what it should") {
       {"backends/cpu/llvm/jit.cpp", "oneapi/dnnl/dnnl.hpp"},
       {"backends/cpu/llvm/jit.cpp", "backends/cpu/tiled/tiled_product.h"},
       {"backends/cpu/tiled/tiled_product.cpp", "omp.h"},
+      {"backends/codegen/plan/plan.h", "backends/abi/kiln_backend_sdk.h"},
+      {"backends/codegen/compile.cpp", "backends/codegen/host/host_target.h"},
       {"backends/cpu/plugin.cpp", "cuda.h"},
       {"core/types/text.cpp", "rapidjson/reader.h"},
       {"backends/cpu/plugin.cpp", "Random123/philox.h"},

@@ -37,7 +37,7 @@ void decide_views(ClaimDecision& decision, const SizeNames& names) {
 std::span<const Claim> claims() { return kClaims; }
 
 std::optional<std::string> claim_product(const ir::Node& node, const SizeNames& names,
-                                         const ProductLibrary* library) {
+                                         const LibraryClaims* library) {
   if (!library) return "the target has no library";
   if (auto reason = library->refusal(node)) return reason;
   std::string reason;
@@ -46,13 +46,13 @@ std::optional<std::string> claim_product(const ir::Node& node, const SizeNames& 
 }
 
 std::optional<std::string> claim_convolution(const ir::Node& node, const SizeNames&,
-                                             const ProductLibrary* library) {
+                                             const LibraryClaims* library) {
   if (!library) return "the target has no library";
   return library->refusal_of_convolution(node);
 }
 
 ClaimDecision decide(const ir::Node& node, const SizeNames& names,
-                     const ProductLibrary* library) {
+                     const LibraryClaims* library) {
   ClaimDecision decision;
   decision.node = &node;
   for (const Claim& claim : kClaims) {

@@ -2,6 +2,7 @@
 // that does not refuse has the node, and every refusal has a reason, which dumps show.
 #pragma once
 
+#include "backends/codegen/claims/library_claims.h"
 #include "backends/codegen/claims/product.h"
 
 #include <span>
@@ -14,7 +15,7 @@ struct Claim {
   ir::Op op;              // the nodes that it is asked about
   /// Why the library does not take this node; empty when it does. `library` may be null.
   std::optional<std::string> (*refusal)(const ir::Node& node, const SizeNames& names,
-                                        const ProductLibrary* library);
+                                        const LibraryClaims* library);
   std::string_view sentence;
 };
 
@@ -23,11 +24,11 @@ std::span<const Claim> claims();
 
 /// Matrix products, with batches and transposes.
 std::optional<std::string> claim_product(const ir::Node& node, const SizeNames& names,
-                                         const ProductLibrary* library);
+                                         const LibraryClaims* library);
 
 /// Convolutions of any role.
 std::optional<std::string> claim_convolution(const ir::Node& node, const SizeNames& names,
-                                             const ProductLibrary* library);
+                                             const LibraryClaims* library);
 
 struct Refusal {
   const Claim* claim = nullptr;
@@ -45,6 +46,6 @@ struct ClaimDecision {
 };
 
 /// Asks the claims.
-ClaimDecision decide(const ir::Node& node, const SizeNames& names, const ProductLibrary* library);
+ClaimDecision decide(const ir::Node& node, const SizeNames& names, const LibraryClaims* library);
 
 }  // namespace kiln::codegen

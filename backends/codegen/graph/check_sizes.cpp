@@ -1,10 +1,11 @@
 // Every node that is reached, then those of its bodies.
 #include "backends/codegen/graph/check_sizes.h"
 
-#include "backends/abi/kiln_backend_sdk.h"
 #include "backends/codegen/inspect/source.h"
 #include "core/ir/traverse.h"
 #include "core/types/text.h"
+
+#include <kiln/error.h>
 
 namespace kiln::codegen {
 namespace {
@@ -26,9 +27,8 @@ void require_countable(std::span<const ir::Value> roots) {
   for (const ir::Node* node : ir::topological_order(roots)) {
     for (const ir::Type& type : node->types) {
       if (is_countable(type)) continue;
-      throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
-                         text("no memory for ", type, ", which is more than 2^63 bytes (",
-                              source_of(*node), ")"));
+      throw OutOfMemory("", "", text("no memory for ", type, ", which is more than 2^63 bytes (",
+                                     source_of(*node), ")"));
     }
     ir::for_each_lambda(*node, [](const ir::Lambda& lambda) { require_countable(lambda.results); });
   }

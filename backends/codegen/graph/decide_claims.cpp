@@ -15,7 +15,7 @@ using ir::Value;
 
 class Decider {
  public:
-  explicit Decider(const ProductLibrary* library) : library_(library) {}
+  explicit Decider(const LibraryClaims* library) : library_(library) {}
 
   std::size_t add(Computation computation) {
     for (const Node* node : ir::topological_order(computation.results)) {
@@ -56,7 +56,7 @@ class Decider {
     return add(std::move(body));
   }
 
-  const ProductLibrary* library_;
+  const LibraryClaims* library_;
 };
 
 }  // namespace
@@ -68,7 +68,7 @@ const ClaimDecision* Computation::decision(const Node& node) const {
 
 std::vector<Computation> decide_claims(const std::vector<Value>& arguments,
                                        const std::vector<Value>& results, const SizeNames& names,
-                                       const ProductLibrary* library) {
+                                       const LibraryClaims* library) {
   Computation whole;
   whole.arguments = arguments;
   whole.results = results;

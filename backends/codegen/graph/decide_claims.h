@@ -28,6 +28,6 @@ struct Computation {
 /// `library` may be null.
 std::vector<Computation> decide_claims(const std::vector<ir::Value>& arguments,
                                        const std::vector<ir::Value>& results,
-                                       const SizeNames& names, const ProductLibrary* library);
+                                       const SizeNames& names, const LibraryClaims* library);
 
 }  // namespace kiln::codegen

@@ -63,7 +63,7 @@ std::vector<Value> merged(const NodeRef& scan) {
 }  // namespace
 
 std::vector<Value> merge_loop_results(const std::vector<Value>& results,
-                                      const ProductLibrary* library) {
+                                      const LibraryClaims* library) {
   const auto of_body = [&](const std::vector<Value>& body) {
     return merge_loop_results(body, library);
   };

@@ -16,7 +16,7 @@ using ir::Value;
 /// Changes every node, in bodies too.
 template <class Change>
 std::vector<Value> everywhere(const std::vector<Value>& results, const Change& change,
-                              const ProductLibrary* library,
+                              const LibraryClaims* library,
                               GraphPass pass) {
   const auto of_body = [&](const std::vector<Value>& body) { return pass(body, library); };
   return ir::rewrite_nodes(results, [&](const NodeRef& node) -> std::vector<Value> {
@@ -24,7 +24,7 @@ std::vector<Value> everywhere(const std::vector<Value>& results, const Change& c
   });
 }
 
-bool is_taken(const ir::Node& node, const ProductLibrary* library) {
+bool is_taken(const ir::Node& node, const LibraryClaims* library) {
   const SizeNames names;
   for (const Claim& claim : claims()) {
     if (claim.op == node.op && !claim.refusal(node, names, library)) return true;
@@ -37,7 +37,7 @@ Value in_float32(const Value& x) { return is_float(x.dtype()) ? cast(x, DType::F
 }  // namespace
 
 std::vector<Value> expand_composites(const std::vector<Value>& results,
-                                     const ProductLibrary* library) {
+                                     const LibraryClaims* library) {
   const auto change = [&](const NodeRef& node) -> std::vector<Value> {
     const ir::OpDef& d = def(*node);
     const bool expands = d.expand && !is_taken(*node, library);
@@ -47,7 +47,7 @@ std::vector<Value> expand_composites(const std::vector<Value>& results,
 }
 
 std::vector<Value> widen_accumulators(const std::vector<Value>& results,
-                                      const ProductLibrary* library) {
+                                      const LibraryClaims* library) {
   const auto change = [](const NodeRef& node) -> std::vector<Value> {
     if (def(*node).combiner == ir::Combiner::None) return ir::results_of(node);
     const DType dtype = node->operands.back().dtype();
@@ -61,7 +61,7 @@ std::vector<Value> widen_accumulators(const std::vector<Value>& results,
 }
 
 std::vector<Value> split_reductions(const std::vector<Value>& results,
-                                    const ProductLibrary* library) {
+                                    const LibraryClaims* library) {
   const auto change = [](const NodeRef& node) -> std::vector<Value> {
     const bool reduces = def(*node).lowering == ir::Lowering::Reduce &&
                          std::holds_alternative<ir::AxesAttrs>(node->attrs);

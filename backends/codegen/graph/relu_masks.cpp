@@ -46,7 +46,7 @@ const Node* condition_of_relu(const Node& node) {
 }  // namespace
 
 std::vector<Value> share_relu_masks(const std::vector<Value>& results,
-                                    const ProductLibrary* library) {
+                                    const LibraryClaims* library) {
   std::unordered_map<const Node*, Value> masks;  // by conditions on products
   const auto of_body = [&](const std::vector<Value>& body) {
     return share_relu_masks(body, library);

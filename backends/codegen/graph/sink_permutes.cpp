@@ -118,7 +118,7 @@ std::vector<Value> sunk(const NodeRef& node) {
 
 }  // namespace
 
-std::vector<Value> sink_permutes(const std::vector<Value>& results, const ProductLibrary* library) {
+std::vector<Value> sink_permutes(const std::vector<Value>& results, const LibraryClaims* library) {
   const std::vector<const Node*> nodes = ir::topological_order(results);
   // Elsewhere a permutation is a view that costs nothing.
   const bool convolves = std::any_of(nodes.begin(), nodes.end(), [](const Node* node) {

@@ -1,18 +1,14 @@
-// Module bytes to an executable, and one call of it.
-#include "backends/codegen/host/executable.h"
+// A program on host memory and threads, and one call of it.
+#include "backends/codegen/host/host_target.h"
 
+#include "backends/codegen/compile.h"
+#include "backends/codegen/host/bind/memory_report.h"
 #include "backends/codegen/host/sized_plans.h"
-#include "backends/codegen/pipeline.h"
-#include "core/module/read.h"
-#include "core/ops/op.h"
+#include "backends/codegen/host/timings.h"
 #include "core/types/float_state.h"
 #include "core/types/text.h"
 
-#include <kiln/error.h>
-
 #include <algorithm>
-#include <cstring>
-#include <sstream>
 
 namespace kiln::codegen {
 namespace {
@@ -26,38 +22,27 @@ class CompiledFrame;
 
 class CompiledExecutable final : public sdk::Executable {
  public:
-  CompiledExecutable(module::Module module, std::vector<std::string> disabled, Target& target,
-                     const sdk::Host& host, std::string_view label)
-      : module_(std::move(module)),
-        disabled_(std::move(disabled)),
+  CompiledExecutable(LoweredModule lowered, HostTarget& target, const sdk::Host& host)
+      : lowered_(std::move(lowered)),
         target_(target),
         host_(host),
-        dumps_(host_, std::string(label)) {
-    const ir::Graph& graph = module_.graph;
+        dumps_(host_, lowered_.label) {
+    const ir::Graph& graph = source().graph;
     inputs = graph.inputs.size();
-    states = module_.state.size();
+    states = source().state.size();
     outputs = graph.outputs.size();
     updates = graph.updates.size();
-    std::unordered_map<ir::Value, std::size_t, ir::ValueHash> state_of;
-    for (std::size_t i = 0; i < states; ++i) state_of.emplace(module_.state[i].variable, i);
-    for (const ir::Update& update : graph.updates) {
-      updated_.push_back(state_of.at(update.variable));
-    }
+    updates_in_place = lowered_.updates_in_place;
     kept_.assign(inputs, false);
     kept_.resize(inputs + states, true);
-    for (const std::size_t state : updated_) kept_[inputs + state] = false;
-    Compilation compilation = lowered(times_);
-    roots_ = std::move(compilation.results);
-    guards_ = std::move(compilation.guards);
-    program_ = std::move(compilation.program);
-    updates_in_place = std::move(compilation.updates_in_place);
-    dumps_.program(program_);
-    functions_ = target.compile(program_.kernels, keep_alive_, dumps_, times_);
-    dumps_.compile_times(times_);
+    for (const std::size_t state : lowered_.updated) kept_[inputs + state] = false;
+    dump_memory();
+    functions_ = target.compile(program().kernels, keep_alive_, dumps_, lowered_.times);
+    dumps_.compile_times(lowered_.times);
     if (dumps_.wanted("timings")) call_times_.want();
-    plans_ = std::make_unique<SizedPlans>(
-        SizedParts{graph.inputs, roots_, guards_, program_, functions_, kept_, target.products(),
-                   dumps_});
+    plans_ = std::make_unique<SizedPlans>(SizedParts{graph.inputs, lowered_.results,
+                                                     lowered_.guards, program(), functions_, kept_,
+                                                     target.products(), dumps_});
   }
 
   std::unique_ptr<sdk::Event> execute(const sdk::Call& call) const override {
@@ -70,7 +55,7 @@ class CompiledExecutable final : public sdk::Executable {
     FrameLease frame(*plan);
     Tape& tape = (*frame).top;
     const auto argument = [&](std::size_t i, const sdk::Buffer& buffer, std::uint64_t version) {
-      const int slot = program_.plan.arguments[i];
+      const int slot = program().plan.arguments[i];
       if (slot < 0) return;
       tape.place(slot, place_of(buffer));
       tape.versions[static_cast<std::size_t>(slot)] = version;
@@ -98,18 +83,19 @@ class CompiledExecutable final : public sdk::Executable {
   /// What steps of the pipeline left and texts of machine code are large, and are not kept for the
   /// few who ask: they are made once more. Everything else is here still.
   void dump() const override {
-    CompileTimes again;
-    if (dumps_.wanted("lowering")) lowered(again);
-    dumps_.program(program_);
+    if (dumps_.wanted("lowering")) lower_again();
+    dumps_.program(program());
+    dump_memory();
     if (target_.wants_code_dumped(dumps_)) {
       std::shared_ptr<const void> unused;
-      target_.compile(program_.kernels, unused, dumps_, again);
+      CompileTimes again;
+      target_.compile(program().kernels, unused, dumps_, again);
     }
-    dumps_.compile_times(times_);
+    dumps_.compile_times(lowered_.times);
     for (const auto& sized : plans_->all()) {
-      dumps_.binding(program_, *sized->plan, sized->number);
+      dump_binding(dumps_, program(), *sized->plan, sized->number);
     }
-    dumps_.call_times(call_times_, program_);
+    dumps_.hand_over("timings", "calls", [&] { return call_times_.print(program()); });
     if (dumps_.wanted("timings")) call_times_.want();
   }
 
@@ -122,32 +108,18 @@ class CompiledExecutable final : public sdk::Executable {
  private:
   friend class CompiledFrame;
 
-  Compilation lowered(CompileTimes& times) const {
-    Compilation compilation;
-    compilation.arguments = module_.graph.inputs;
-    for (const module::StateEntry& entry : module_.state) {
-      compilation.arguments.push_back(entry.variable);
-    }
-    compilation.results = module_.graph.roots();
-    compilation.updates = over_states();
-    compilation.library = target_.products();
-    PipelineOptions options;
-    options.disabled = disabled_;
-    options.report = [&](const PipelineStep& step, const rewrite::PassRun& run) {
-      times.lap(step.name);
-      if (run.changed) dumps_.step(run.position, step, compilation);
-    };
-    run_pipeline(compilation, options);
-    return compilation;
+  const module::Module& source() const { return lowered_.module; }
+  const Program& program() const { return lowered_.program; }
+
+  void lower_again() const {
+    LoweredModule again;
+    again.module = source();
+    again.disabled = lowered_.disabled;
+    lower(again, target_.claims(), dumps_);
   }
 
-  /// Each update and the state it gives a new value.
-  std::vector<ResultOverArgument> over_states() const {
-    std::vector<ResultOverArgument> pairs;
-    for (std::size_t i = 0; i < updated_.size(); ++i) {
-      pairs.push_back({static_cast<int>(outputs + i), static_cast<int>(inputs + updated_[i])});
-    }
-    return pairs;
+  void dump_memory() const {
+    dumps_.hand_over("memory_plan", "", [&] { return print_memory(program()); });
   }
 
   void run(codegen::Frame& frame, RunContext context) const {
@@ -159,13 +131,13 @@ class CompiledExecutable final : public sdk::Executable {
     call_times_.take(frame.top, std::chrono::duration<double>(Clock::now() - start).count());
   }
 
-  int result_slot(std::size_t i) const { return program_.plan.results[i]; }
+  int result_slot(std::size_t i) const { return program().plan.results[i]; }
 
   RunContext context_of(std::uint64_t seed, std::uint64_t call_counter,
                         void* host_call_context) const {
     RunContext context;
-    context.program = &program_;
-    context.module = &module_;
+    context.program = &program();
+    context.module = &source();
     context.host = &host_;
     context.mode = target_.thread_mode();
     context.seed = seed;
@@ -180,7 +152,7 @@ class CompiledExecutable final : public sdk::Executable {
 
   std::byte* destination(const SizedPlan& plan, const sdk::Result& result, std::size_t i,
                          std::unique_ptr<sdk::HostBuffer>& made) const {
-    const auto dtype = static_cast<std::uint32_t>(roots_[i].dtype());
+    const auto dtype = static_cast<std::uint32_t>(lowered_.results[i].dtype());
     const std::vector<std::int64_t>& dims = plan.result_dims[i];
     if (!result.given) {
       made = std::make_unique<sdk::HostBuffer>(dtype, dims);
@@ -193,19 +165,19 @@ class CompiledExecutable final : public sdk::Executable {
     if (!fits) {
       throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
                          text("the buffer given for result ", i, " has another type than ",
-                              roots_[i].type()));
+                              lowered_.results[i].type()));
     }
     return target->bytes() == 0 ? nowhere() : static_cast<std::byte*>(target->data());
   }
 
   void check_input(std::size_t i, std::uint32_t dtype, std::size_t rank) const {
-    const ir::Type& type = module_.graph.inputs[i].type();
+    const ir::Type& type = source().graph.inputs[i].type();
     const bool fits = dtype == static_cast<std::uint32_t>(type.dtype) && rank == type.dims.size();
-    if (!fits) throw input_mismatch(module_.graph.inputs, i);
+    if (!fits) throw input_mismatch(source().graph.inputs, i);
   }
 
   void check_state(std::size_t i, const sdk::Buffer& buffer) const {
-    const ir::Value& variable = module_.state[i].variable;
+    const ir::Value& variable = source().state[i].variable;
     bool fits = buffer.dtype() == static_cast<std::uint32_t>(variable.dtype()) &&
                 buffer.dims().size() == variable.dims().size();
     for (std::size_t axis = 0; fits && axis < variable.dims().size(); ++axis) {
@@ -217,18 +189,12 @@ class CompiledExecutable final : public sdk::Executable {
                             variable.type(), " of its variable"));
   }
 
-  module::Module module_;
-  std::vector<std::string> disabled_;  // steps of the pipeline
-  std::vector<std::size_t> updated_;  // the state of each update
-  std::vector<bool> kept_;            // arguments that no call of this program changes
-  Target& target_;
+  LoweredModule lowered_;
+  std::vector<bool> kept_;  // arguments that no call of this program changes
+  HostTarget& target_;
   sdk::Host host_;
-  std::vector<ir::Guard> guards_;
-  std::vector<ir::Value> roots_;
-  Program program_;
   std::shared_ptr<const void> keep_alive_;
   std::vector<KernelFunction> functions_;
-  CompileTimes times_;
   Dumps dumps_;
   mutable CallTimes call_times_;
   std::unique_ptr<SizedPlans> plans_;
@@ -243,7 +209,7 @@ class CompiledFrame final : public sdk::Frame {
   void run() override {
     if (!frame_ || serial_ != io_.sizes_serial()) follow_sizes();
     Tape& tape = frame_->top;
-    const std::vector<int>& arguments = program_.program_.plan.arguments;
+    const std::vector<int>& arguments = program_.program().plan.arguments;
     for (std::size_t i = 0; i < io_.input_count(); ++i) {
       if (arguments[i] >= 0) tape.place(arguments[i], place(io_.input(i).data));
     }
@@ -275,7 +241,7 @@ class CompiledFrame final : public sdk::Frame {
     }
     for (std::size_t i = 0; i < io_.state_count(); ++i) program_.check_state(i, io_.state(i));
     for (std::size_t i = 0; i < io_.update_count(); ++i) {
-      program_.check_state(program_.updated_[i], io_.update(i));
+      program_.check_state(program_.lowered_.updated[i], io_.update(i));
     }
     plan_ = program_.plans_->of(sizes);
     frame_ = std::make_unique<codegen::Frame>(*plan_->plan);
@@ -297,75 +263,10 @@ std::unique_ptr<sdk::Frame> CompiledExecutable::make_frame(const sdk::FrameIo& i
   return std::make_unique<CompiledFrame>(*this, io);
 }
 
-bool is_optional(std::string_view name) {
-  const std::span<const PipelineStep> all = pipeline();
-  return std::any_of(all.begin(), all.end(), [&](const PipelineStep& step) {
-    return step.is_optional && step.name == name;
-  });
-}
-
-/// The names of the option "disable".
-std::vector<std::string> disabled_by(const sdk::Options& options) {
-  std::vector<std::string> disabled;
-  for (const auto& [key, value] : options) {
-    if (key != "disable") {
-      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "compiling has no option " + key);
-    }
-    std::istringstream list(value);
-    for (std::string name; std::getline(list, name, ',');) {
-      if (!is_optional(name)) {
-        throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
-                           "the option disable names no optional pass '" + name + "'");
-      }
-      disabled.push_back(name);
-    }
-  }
-  return disabled;
-}
-
 }  // namespace
 
-std::unique_ptr<sdk::Executable> compile_module(const sdk::CompileRequest& request, Target& target,
-                                                const sdk::Host& host) {
-  try {
-    std::vector<module::SideConstant> side;
-    for (const sdk::Bytes& constant : request.constants) {
-      side.push_back({constant.data(), constant.size()});
-    }
-    return std::make_unique<CompiledExecutable>(module::read_module(request.module, side),
-                                                disabled_by(request.options), target, host,
-                                                request.label);
-  } catch (const InternalError& error) {
-    throw sdk::Failure(KILN_CODE_INTERNAL, error.what());
-  } catch (const Error& error) {
-    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, error.what());
-  }
-}
-
-std::vector<sdk::OpSupport> CompiledInstance::op_table() const {
-  std::vector<sdk::OpSupport> table;
-  for (const ir::OpDef& d : ir::all_ops()) {
-    sdk::OpSupport row;
-    row.name = d.name;
-    row.dtypes = d.dtypes;
-    table.push_back(row);
-  }
-  return table;
-}
-
-/// Every op of the table has a way to a kernel, a product, a loop or the host.
-std::vector<sdk::Unsupported> CompiledInstance::check(sdk::Bytes) const { return {}; }
-
-std::unique_ptr<sdk::Executable> CompiledInstance::compile(const sdk::CompileRequest& request) {
-  return compile_module(request, *target_, host_);
-}
-
-std::vector<std::string_view> CompiledInstance::optional_passes() const {
-  std::vector<std::string_view> names;
-  for (const PipelineStep& step : pipeline()) {
-    if (step.is_optional) names.push_back(step.name);
-  }
-  return names;
+std::unique_ptr<sdk::Executable> HostTarget::load(LoweredModule lowered, const sdk::Host& host) {
+  return std::make_unique<CompiledExecutable>(std::move(lowered), *this, host);
 }
 
 }  // namespace kiln::codegen

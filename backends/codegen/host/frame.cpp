@@ -1,7 +1,7 @@
 // The memory of a run: kept from call to call, so that faults of its pages happen once.
 #include "backends/abi/kiln_backend_memory.h"
 #include "backends/codegen/host/run.h"
-#include "backends/codegen/plan/bind/memory_report.h"
+#include "backends/codegen/host/bind/memory_report.h"
 #include "core/types/text.h"
 
 #include <cstdlib>

@@ -1,7 +1,8 @@
 // Sizes are solved for the program's symbols, one input after the other, and checked.
 #include "backends/codegen/host/sized_plans.h"
 
-#include "backends/codegen/plan/bind/bind_plan.h"
+#include "backends/codegen/host/bind/bind_plan.h"
+#include "backends/codegen/host/bind/memory_report.h"
 #include "core/types/float_state.h"
 #include "core/types/text.h"
 
@@ -58,7 +59,7 @@ std::shared_ptr<SizedPlan> SizedPlans::of(const InputSizes& sizes) {
   const BoundPlan& plan = *plans_.front()->plan;
   plans_.front()->number = ++stats_.bindings;
   // Sizes may change at every call: only the first that are seen leave a file by themselves.
-  if (stats_.bindings == 1) parts_.dumps.binding(parts_.program, plan, 1);
+  if (stats_.bindings == 1) dump_binding(parts_.dumps, parts_.program, plan, 1);
   const std::int64_t packed = plan.packed_bytes;
   stats_.planned_bytes = std::max(stats_.planned_bytes, bytes_of(plan.arena_bytes + packed));
   stats_.live_bytes = std::max(stats_.live_bytes, bytes_of(plan.live_bytes + packed));
@@ -119,6 +120,13 @@ void SizedPlans::check_guards(const EvaluateDim& evaluate) const {
 sdk::Failure input_mismatch(const std::vector<ir::Value>& inputs, std::size_t i) {
   return {KILN_CODE_INVALID_ARGUMENT,
           text("input ", i, " does not have the type ", inputs[i].type())};
+}
+
+void dump_binding(const Dumps& dumps, const Program& program, const BoundPlan& bound,
+                  std::uint64_t number) {
+  const std::string name = text("sizes-", number);
+  dumps.hand_over("claims", name, [&] { return print_products(bound); });
+  dumps.hand_over("memory_plan", name, [&] { return print_memory(program, bound); });
 }
 
 }  // namespace kiln::codegen

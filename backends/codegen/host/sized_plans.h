@@ -2,7 +2,8 @@
 // the last few are kept. Used by several threads at once.
 #pragma once
 
-#include "backends/codegen/host/dump_stages.h"
+#include "backends/codegen/dumps.h"
+#include "backends/codegen/host/run.h"
 
 #include <mutex>
 
@@ -70,5 +71,10 @@ class SizedPlans {
 
 /// What is said of an input that does not have the type that it has in the program.
 sdk::Failure input_mismatch(const std::vector<ir::Value>& inputs, std::size_t i);
+
+/// Hands over the memory plan and the library's choices for one tuple of sizes; the first has
+/// number 1.
+void dump_binding(const Dumps& dumps, const Program& program, const BoundPlan& bound,
+                  std::uint64_t number);
 
 }  // namespace kiln::codegen

@@ -3,7 +3,7 @@
 // move. Steps of the plan are looked at when a tape is made, never while it runs.
 #pragma once
 
-#include "backends/codegen/plan/bind/bound_plan.h"
+#include "backends/codegen/host/bind/bound_plan.h"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 namespace kiln::codegen {
 namespace {
 
-void note_step(ClaimOutcome& outcome, const ProductStep& step, const ProductLibrary* library) {
+void note_step(ClaimOutcome& outcome, const ProductStep& step, const LibraryClaims* library) {
   if (step.bias >= 0) outcome.absorbed.push_back("bias");
   if (step.relu) outcome.absorbed.push_back("relu");
   if (!step.followed_by) return;
@@ -19,7 +19,7 @@ void note_step(ClaimOutcome& outcome, const ProductStep& step, const ProductLibr
 
 std::vector<ClaimOutcome> claim_outcomes(const Computation& computation, const Units& units,
                                          std::span<const int> kernel_of_unit, const Plan& plan,
-                                         const ProductLibrary* library) {
+                                         const LibraryClaims* library) {
   std::vector<ClaimOutcome> outcomes(computation.claims.size());
   for (std::size_t i = 0; i < outcomes.size(); ++i) outcomes[i].decision = computation.claims[i];
   for (std::size_t i = 0; i < units.units.size(); ++i) {

@@ -13,6 +13,6 @@ namespace kiln::codegen {
 /// has them, numbers of kernels being those of the program. `library` may be null.
 std::vector<ClaimOutcome> claim_outcomes(const Computation& computation, const Units& units,
                                          std::span<const int> kernel_of_unit, const Plan& plan,
-                                         const ProductLibrary* library);
+                                         const LibraryClaims* library);
 
 }  // namespace kiln::codegen

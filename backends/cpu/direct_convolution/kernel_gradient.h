@@ -2,7 +2,7 @@
 // two tall matrices, x's pixels and those of the output's gradient, as they lie. Made for AVX-512.
 #pragma once
 
-#include "backends/codegen/claims/convolution.h"
+#include "backends/codegen/host/prepared/convolution.h"
 
 namespace kiln::cpu {
 

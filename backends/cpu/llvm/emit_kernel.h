@@ -1,6 +1,7 @@
 // A Kernel as an LLVM function.
 #pragma once
 
+#include "backends/codegen/host/prepared/kernel_function.h"
 #include "backends/codegen/kernel/kernel.h"
 #include "backends/cpu/llvm/emit_context.h"
 #include "backends/cpu/llvm/jit.h"

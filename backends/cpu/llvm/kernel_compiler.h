@@ -1,6 +1,7 @@
 // All kernels of a program as one module of machine code.
 #pragma once
 
+#include "backends/codegen/host/prepared/kernel_function.h"
 #include "backends/codegen/kernel/build/built_kernel.h"
 #include "backends/cpu/llvm/jit.h"
 

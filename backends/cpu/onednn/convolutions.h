@@ -2,7 +2,7 @@
 // in the layout that the library likes best. What it declines runs as plain loops.
 #pragma once
 
-#include "backends/codegen/claims/convolution.h"
+#include "backends/codegen/host/prepared/convolution.h"
 
 #include <memory>
 

@@ -3,7 +3,7 @@
 // faster at those.
 #pragma once
 
-#include "backends/codegen/claims/convolution.h"
+#include "backends/codegen/host/prepared/convolution.h"
 
 #include <optional>
 

@@ -1,11 +1,12 @@
 // A backend whose kernels are interpreted: fusion, kernels, plans and runs without an emitter.
-#include "backends/codegen/host/executable.h"
+#include "backends/codegen/compile.h"
+#include "backends/codegen/host/host_target.h"
 #include "tests/codegen/kernel_interpreter.h"
 
 namespace kiln::test {
 namespace {
 
-class InterpretedTarget final : public codegen::Target {
+class InterpretedTarget final : public codegen::HostTarget {
  public:
   std::vector<codegen::KernelFunction> compile(const std::vector<codegen::BuiltKernel>& kernels,
                                                std::shared_ptr<const void>& keep_alive,

@@ -1,11 +1,12 @@
 // A backend whose kernels are written as C++ and compiled by the host's compiler.
-#include "backends/codegen/host/executable.h"
+#include "backends/codegen/compile.h"
+#include "backends/codegen/host/host_target.h"
 #include "tests/codegen/host_compiler.h"
 
 namespace kiln::test {
 namespace {
 
-class TextTarget final : public codegen::Target {
+class TextTarget final : public codegen::HostTarget {
  public:
   std::vector<codegen::KernelFunction> compile(const std::vector<codegen::BuiltKernel>& built,
                                                std::shared_ptr<const void>& keep_alive,

@@ -1,7 +1,7 @@
 // Binds a plan to one tuple of sizes.
 #pragma once
 
-#include "backends/codegen/plan/bind/bound_plan.h"
+#include "backends/codegen/host/bind/bound_plan.h"
 
 namespace kiln::codegen {
 

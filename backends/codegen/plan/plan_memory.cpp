@@ -1,7 +1,7 @@
 // Greedy by size: within a few percent of the largest live set for the graphs of training steps.
 // It compares all pairs of blocks; very many go by time instead, into the holes that dead ones
 // leave.
-#include "backends/codegen/plan/bind/plan_memory.h"
+#include "backends/codegen/plan/plan_memory.h"
 
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // First and last step of every slot.
-#include "backends/codegen/plan/bind/lifetimes.h"
+#include "backends/codegen/plan/lifetimes.h"
 
 #include "backends/codegen/plan/in_place.h"
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include "backends/abi/kiln_backend_sdk.h"
-#include "backends/codegen/plan/bind/plan_memory.h"
+#include "backends/codegen/host/prepared/kernel_function.h"
+#include "backends/codegen/host/prepared/product.h"
+#include "backends/codegen/plan/plan_memory.h"
 #include "backends/codegen/plan/plan.h"
 
 #include <functional>

@@ -1,5 +1,5 @@
-// The stages in the order in which they come to be.
-#include "backends/codegen/host/dump_stages.h"
+// The stages that every target has, in the order in which they come to be.
+#include "backends/codegen/dumps.h"
 
 #include "core/types/text.h"
 
@@ -21,21 +21,10 @@ void Dumps::program(const Program& program) const {
     return all;
   });
   hand_over("plan", "", [&] { return print(program); });
-  hand_over("memory_plan", "", [&] { return print_memory(program); });
-}
-
-void Dumps::binding(const Program& program, const BoundPlan& bound, std::uint64_t number) const {
-  const std::string name = text("sizes-", number);
-  hand_over("claims", name, [&] { return print_products(bound); });
-  hand_over("memory_plan", name, [&] { return print_memory(program, bound); });
 }
 
 void Dumps::compile_times(const CompileTimes& times) const {
   hand_over("timings", "compile", [&] { return times.print(); });
-}
-
-void Dumps::call_times(const CallTimes& times, const Program& program) const {
-  hand_over("timings", "calls", [&] { return times.print(program); });
 }
 
 }  // namespace kiln::codegen

@@ -1,7 +1,7 @@
 // Where the temporary tensors of a bound plan lie in its arena.
 #pragma once
 
-#include "backends/codegen/plan/bind/bound_plan.h"
+#include "backends/codegen/host/bind/bound_plan.h"
 
 namespace kiln::codegen {
 

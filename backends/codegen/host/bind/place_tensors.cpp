@@ -1,8 +1,8 @@
 // Tensors written over others that die, blocks of steps.
-#include "backends/codegen/plan/bind/place_tensors.h"
+#include "backends/codegen/host/bind/place_tensors.h"
 
-#include "backends/codegen/plan/bind/lifetimes.h"
-#include "backends/codegen/plan/bind/memory_report.h"
+#include "backends/codegen/plan/lifetimes.h"
+#include "backends/codegen/host/bind/memory_report.h"
 #include "backends/codegen/plan/in_place.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // One line for each place of an arena, bodies indented.
-#include "backends/codegen/plan/bind/memory_report.h"
+#include "backends/codegen/host/bind/memory_report.h"
 
 #include "backends/codegen/inspect/source.h"
-#include "backends/codegen/plan/bind/lifetimes.h"
+#include "backends/codegen/plan/lifetimes.h"
 #include "core/types/text.h"
 
 #include <algorithm>

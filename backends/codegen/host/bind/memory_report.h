@@ -2,7 +2,7 @@
 // the user's. Read by dumps, and by the error of an arena that there is no memory for.
 #pragma once
 
-#include "backends/codegen/plan/bind/bound_plan.h"
+#include "backends/codegen/host/bind/bound_plan.h"
 
 namespace kiln::codegen {
 

@@ -1,8 +1,8 @@
 // Evaluates every size of a plan once, prepares products, and gives temporaries their places.
-#include "backends/codegen/plan/bind/bind_plan.h"
+#include "backends/codegen/host/bind/bind_plan.h"
 
 #include "backends/codegen/inspect/source.h"
-#include "backends/codegen/plan/bind/place_tensors.h"
+#include "backends/codegen/host/bind/place_tensors.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>

@@ -1,0 +1,140 @@
+// Reading, lowering and loading a module, and the instance that does so for the host.
+#include "backends/codegen/compile.h"
+
+#include "core/module/read.h"
+#include "core/ops/op.h"
+
+#include <kiln/error.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace kiln::codegen {
+namespace {
+
+bool is_optional(std::string_view name) {
+  const std::span<const PipelineStep> all = pipeline();
+  return std::any_of(all.begin(), all.end(), [&](const PipelineStep& step) {
+    return step.is_optional && step.name == name;
+  });
+}
+
+/// The names of the option "disable".
+std::vector<std::string> disabled_by(const sdk::Options& options) {
+  std::vector<std::string> disabled;
+  for (const auto& [key, value] : options) {
+    if (key != "disable") {
+      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "compiling has no option " + key);
+    }
+    std::istringstream list(value);
+    for (std::string name; std::getline(list, name, ',');) {
+      if (!is_optional(name)) {
+        throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
+                           "the option disable names no optional pass '" + name + "'");
+      }
+      disabled.push_back(name);
+    }
+  }
+  return disabled;
+}
+
+/// The state that each update gives a new value.
+std::vector<std::size_t> updated_states(const module::Module& module) {
+  std::unordered_map<ir::Value, std::size_t, ir::ValueHash> state_of;
+  for (std::size_t i = 0; i < module.state.size(); ++i) {
+    state_of.emplace(module.state[i].variable, i);
+  }
+  std::vector<std::size_t> updated;
+  for (const ir::Update& update : module.graph.updates) {
+    updated.push_back(state_of.at(update.variable));
+  }
+  return updated;
+}
+
+/// Results are outputs, then updates; arguments are inputs, then states.
+std::vector<ResultOverArgument> updates_of(const LoweredModule& lowered) {
+  const ir::Graph& graph = lowered.module.graph;
+  std::vector<ResultOverArgument> pairs;
+  for (std::size_t i = 0; i < lowered.updated.size(); ++i) {
+    pairs.push_back({static_cast<int>(graph.outputs.size() + i),
+                     static_cast<int>(graph.inputs.size() + lowered.updated[i])});
+  }
+  return pairs;
+}
+
+}  // namespace
+
+void lower(LoweredModule& lowered, const LibraryClaims* claims, const Dumps& dumps) {
+  lowered.updated = updated_states(lowered.module);
+  Compilation compilation;
+  compilation.arguments = lowered.module.graph.inputs;
+  for (const module::StateEntry& entry : lowered.module.state) {
+    compilation.arguments.push_back(entry.variable);
+  }
+  compilation.results = lowered.module.graph.roots();
+  compilation.updates = updates_of(lowered);
+  compilation.library = claims;
+  PipelineOptions options;
+  options.disabled = lowered.disabled;
+  options.report = [&](const PipelineStep& step, const rewrite::PassRun& run) {
+    lowered.times.lap(step.name);
+    if (run.changed) dumps.step(run.position, step, compilation);
+  };
+  run_pipeline(compilation, options);
+  lowered.results = std::move(compilation.results);
+  lowered.guards = std::move(compilation.guards);
+  lowered.program = std::move(compilation.program);
+  lowered.updates_in_place = std::move(compilation.updates_in_place);
+}
+
+std::unique_ptr<sdk::Executable> compile_module(const sdk::CompileRequest& request, Target& target,
+                                                const sdk::Host& host) {
+  try {
+    std::vector<module::SideConstant> side;
+    for (const sdk::Bytes& constant : request.constants) {
+      side.push_back({constant.data(), constant.size()});
+    }
+    LoweredModule lowered;
+    lowered.module = module::read_module(request.module, side);
+    lowered.disabled = disabled_by(request.options);
+    lowered.label = request.label;
+    const Dumps dumps(host, lowered.label);
+    lower(lowered, target.claims(), dumps);
+    dumps.program(lowered.program);
+    return target.load(std::move(lowered), host);
+  } catch (const InternalError& error) {
+    throw sdk::Failure(KILN_CODE_INTERNAL, error.what());
+  } catch (const OutOfMemory& error) {
+    throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED, error.what());
+  } catch (const Error& error) {
+    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, error.what());
+  }
+}
+
+std::vector<sdk::OpSupport> CompiledInstance::op_table() const {
+  std::vector<sdk::OpSupport> table;
+  for (const ir::OpDef& d : ir::all_ops()) {
+    sdk::OpSupport row;
+    row.name = d.name;
+    row.dtypes = d.dtypes;
+    table.push_back(row);
+  }
+  return table;
+}
+
+/// Every op of the table has a way to a kernel, a product, a loop or the host.
+std::vector<sdk::Unsupported> CompiledInstance::check(sdk::Bytes) const { return {}; }
+
+std::unique_ptr<sdk::Executable> CompiledInstance::compile(const sdk::CompileRequest& request) {
+  return compile_module(request, *target_, host_);
+}
+
+std::vector<std::string_view> CompiledInstance::optional_passes() const {
+  std::vector<std::string_view> names;
+  for (const PipelineStep& step : pipeline()) {
+    if (step.is_optional) names.push_back(step.name);
+  }
+  return names;
+}
+
+}  // namespace kiln::codegen
