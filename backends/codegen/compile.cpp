@@ -64,7 +64,7 @@ std::vector<ResultOverArgument> updates_of(const LoweredModule& lowered) {
 
 }  // namespace
 
-void lower(LoweredModule& lowered, const LibraryClaims* claims, const Dumps& dumps) {
+void lower(LoweredModule& lowered, Target& target, const Dumps& dumps) {
   lowered.updated = updated_states(lowered.module);
   Compilation compilation;
   compilation.arguments = lowered.module.graph.inputs;
@@ -73,7 +73,8 @@ void lower(LoweredModule& lowered, const LibraryClaims* claims, const Dumps& dum
   }
   compilation.results = lowered.module.graph.roots();
   compilation.updates = updates_of(lowered);
-  compilation.library = claims;
+  compilation.library = target.claims();
+  compilation.target = target.description();
   PipelineOptions options;
   options.disabled = lowered.disabled;
   options.report = [&](const PipelineStep& step, const rewrite::PassRun& run) {
@@ -99,7 +100,7 @@ std::unique_ptr<sdk::Executable> compile_module(const sdk::CompileRequest& reque
     lowered.disabled = disabled_by(request.options);
     lowered.label = request.label;
     const Dumps dumps(host, lowered.label);
-    lower(lowered, target.claims(), dumps);
+    lower(lowered, target, dumps);
     dumps.program(lowered.program);
     return target.load(std::move(lowered), host);
   } catch (const InternalError& error) {

@@ -6,7 +6,7 @@
 namespace kiln::codegen {
 
 /// Runs the pipeline for `lowered.module` without `lowered.disabled`, and fills in the rest.
-void lower(LoweredModule& lowered, const LibraryClaims* claims, const Dumps& dumps);
+void lower(LoweredModule& lowered, Target& target, const Dumps& dumps);
 
 /// REQUIRES: `target` outlives the executable. Throws sdk::Failure.
 std::unique_ptr<sdk::Executable> compile_module(const sdk::CompileRequest& request, Target& target,

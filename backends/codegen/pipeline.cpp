@@ -41,7 +41,9 @@ bool decide_claims(Compilation& c) {
 }
 
 bool fuse(Compilation& c) {
-  for (const Computation& computation : c.computations) c.units.push_back(fuse(computation));
+  for (const Computation& computation : c.computations) {
+    c.units.push_back(fuse(computation, c.target));
+  }
   return true;
 }
 

@@ -20,6 +20,7 @@ struct Compilation {
   std::vector<ir::Value> results;    // outputs, then new values of variables
   std::vector<ResultOverArgument> updates;  // each new value and the variable it is for
   const LibraryClaims* library = nullptr;  // null: the target has none
+  TargetDescription target = {};
 
   std::vector<ir::Guard> guards;  // of the graph as it was given
   SizeNames names;
@@ -43,7 +44,7 @@ struct PipelineStep {
   void (*verify)(const Compilation& compilation);
   /// The text that is dumped after the step; null: it shows in the dump of a later one.
   std::string (*print)(const Compilation& compilation);
-  bool is_optional;  // may be left out: programs are slower, results the same
+  bool is_optional;  // may be left out: programs are slower, results as good
   /// Whether results are bit-identical when every op is evaluated separately (NaN payloads and
   /// subnormals aside). Otherwise sums may be reassociated or have another precision.
   bool keeps_bits;
@@ -59,7 +60,7 @@ struct PipelineOptions {
   std::function<void(const PipelineStep&, const rewrite::PassRun&)> report;
 };
 
-/// Throws ValueError for sizes that exceed memory, InternalError naming the step that went wrong.
+/// Throws OutOfMemory for sizes that exceed it, InternalError naming the step that went wrong.
 void run_pipeline(Compilation& compilation, const PipelineOptions& options = {});
 
 }  // namespace kiln::codegen

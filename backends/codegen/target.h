@@ -1,4 +1,4 @@
-// What a target is to the pipeline: what its libraries take, and how a program is loaded.
+// What a target is to the pipeline: its machine, what its libraries take, how a program is loaded.
 #pragma once
 
 #include "backends/codegen/dumps.h"
@@ -23,6 +23,7 @@ struct LoweredModule {
 class Target {
  public:
   virtual ~Target() = default;
+  virtual TargetDescription description() const = 0;
   /// Null: all becomes kernels.
   virtual const LibraryClaims* claims() { return nullptr; }
   /// Makes a program ready to run: kernels become code. REQUIRES: the target outlives the

@@ -11,16 +11,15 @@ namespace {
 
 using ir::Dim;
 
-/// So many blocks at most, of so many rows at least: the sums of blocks are to be little work.
-constexpr std::int64_t kMostBlocks = 64, kFewestRows = 8;
+/// Of a block, so that the sums of blocks are little work.
+constexpr std::int64_t kFewestRows = 8;
 
-/// A reduction to more numbers than this runs on several threads as it is; one of fewer than so
-/// many numbers is not worth more of them.
-constexpr std::int64_t kFewNumbers = 512, kManyNumbers = 1 << 16;
+/// A reduction of fewer elements is not worth parts.
+constexpr std::int64_t kManyElements = 1 << 16;
 
 }  // namespace
 
-std::int64_t block_for(const Unit& unit, const Points& points) {
+std::int64_t block_for(const Unit& unit, const Points& points, const TargetDescription& target) {
   if (unit.kind != UnitKind::Kernel || unit.closed || !unit.split) return 0;
   if (unit.domain != points.domain) return 0;
   for (std::size_t i = 0; i < unit.domain.size(); ++i) {
@@ -29,12 +28,14 @@ std::int64_t block_for(const Unit& unit, const Points& points) {
   const Dim& first = unit.domain[static_cast<std::size_t>(unit.axes(/*of_reduced=*/false)[0])];
   if (!first.is_static()) return 0;
   const std::int64_t size = first.value();
-  std::int64_t block = std::max(kFewestRows, (size + kMostBlocks - 1) / kMostBlocks);
+  const std::int64_t blocks = target.most_row_blocks();
+  std::int64_t block = std::max(kFewestRows, (size + blocks - 1) / blocks);
   while (block < size && size % block != 0) ++block;
   return block < size ? block : 0;
 }
 
-bool worth_parts(const ir::Node& reduction, const SizeNames& names) {
+bool worth_parts(const ir::Node& reduction, const SizeNames& names,
+                 const TargetDescription& target) {
   const auto* attrs = std::get_if<ir::AxesAttrs>(&reduction.attrs);
   const ir::OpDef& d = def(reduction.op);
   if (!attrs || d.lowering != ir::Lowering::Reduce || d.combiner == ir::Combiner::ArgMax) {
@@ -43,17 +44,18 @@ bool worth_parts(const ir::Node& reduction, const SizeNames& names) {
   const ir::Ints& axes = attrs->axes;
   if (axes.size() < 2 || axes[0] != 0) return false;
   const ir::Dims dims = names(reduction.operands[0].dims());
+  const std::int64_t most = std::max(kManyElements, target.busy_points() + 1);
   std::int64_t reduced = 1, kept = 1;  // as far as they matter
   for (std::size_t i = 0; i < dims.size(); ++i) {
     const bool is_reduced =
         std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) != axes.end();
     if (!is_reduced && !dims[i].is_static()) return false;
-    const std::int64_t size = dims[i].is_static() ? dims[i].value() : kManyNumbers;
+    const std::int64_t size = dims[i].is_static() ? dims[i].value() : most;
     std::int64_t& count = is_reduced ? reduced : kept;
-    count = std::min(count * std::min(size, kManyNumbers), kManyNumbers);
+    count = std::min(count * std::min(size, most), most);
   }
   const bool many_rows = !dims[0].is_static() || dims[0].value() >= kFewestRows;
-  return many_rows && kept <= kFewNumbers && reduced * kept >= kManyNumbers;
+  return many_rows && kept <= target.busy_points() && reduced * kept >= kManyElements;
 }
 
 ColumnSum column_sum(const ir::Node& sum, const Unit& unit, std::int64_t block,

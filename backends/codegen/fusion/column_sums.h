@@ -11,7 +11,7 @@ namespace kiln::codegen {
 
 /// How many indices of its first axis that is not reduced make a block, when the unit can sum over
 /// the axes that `points` reduces; else 0.
-std::int64_t block_for(const Unit& unit, const Points& points);
+std::int64_t block_for(const Unit& unit, const Points& points, const TargetDescription& target);
 
 struct ColumnSum {
   ir::Value blocks;  // the sum of each block: a tensor without a maker
@@ -23,6 +23,7 @@ ColumnSum column_sum(const ir::Node& sum, const Unit& unit, std::int64_t block,
 
 /// Whether a reduction over the first axis and others gives so few numbers from so many that it is
 /// better done in two steps: all axes but the first, and then that.
-bool worth_parts(const ir::Node& reduction, const SizeNames& names);
+bool worth_parts(const ir::Node& reduction, const SizeNames& names,
+                 const TargetDescription& target);
 
 }  // namespace kiln::codegen

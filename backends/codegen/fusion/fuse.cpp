@@ -25,7 +25,7 @@ constexpr int kMaxFreeDepth = 16;
 class Fuser {
  public:
   Fuser(const SizeNames& names, const FuseOptions& options)
-      : names_(names), options_(options), fusion_(names) {}
+      : names_(names), options_(options), fusion_(names, options.target) {}
 
   Units run(const std::vector<Value>& results) {
     const std::vector<const Node*> order = ir::topological_order(results);
@@ -244,7 +244,7 @@ class Fuser {
     Points points = points_of(node, names_, is_dense);
     const std::vector<View> views = follow(points.reads);
     place_those_waiting(views);
-    const bool in_parts = options_.sums_in_parts && worth_parts(node, names_);
+    const bool in_parts = options_.sums_in_parts && worth_parts(node, names_, options_.target);
     const std::optional<Place> found = find_place(points, views, in_parts, preferred);
     if (!found && sum_columns(node, points, views)) return;
     if (!found && in_parts) return reduce_in_parts(node);
@@ -269,7 +269,7 @@ class Fuser {
     if (points.reads.size() > 1) return false;  // of what is made again (recompute.h)
     const Read& read = points.reads[0];
     for (const int index : candidates(points, views)) {
-      const std::int64_t block = block_for(fusion_.unit(index), points);
+      const std::int64_t block = block_for(fusion_.unit(index), points, options_.target);
       if (block == 0) continue;
       if (!is_readable(fusion_, index, points, Role::Full, read, views[0])) continue;
       const ColumnSum made = column_sum(node, fusion_.unit(index), block, names_);
@@ -385,8 +385,9 @@ Units fuse(const std::vector<Value>& results, const SizeNames& names,
   return Fuser(names, options).run(results);
 }
 
-Units fuse(const Computation& computation) {
+Units fuse(const Computation& computation, const TargetDescription& target) {
   FuseOptions options;
+  options.target = target;
   // The rows of a body may run apart (sharding.h), which sums over rows would prevent.
   options.sums_in_parts = !computation.is_body;
   options.claims = [&](const Node& node) {

@@ -9,6 +9,6 @@ namespace kiln::codegen {
 Units fuse(const std::vector<ir::Value>& results, const SizeNames& names,
            const FuseOptions& options);
 /// By the decisions that were made.
-Units fuse(const Computation& computation);
+Units fuse(const Computation& computation, const TargetDescription& target);
 
 }  // namespace kiln::codegen

@@ -11,9 +11,11 @@ namespace kiln::codegen {
 
 class Fusion {
  public:
-  explicit Fusion(const SizeNames& size_names) : names(size_names) {}
+  Fusion(const SizeNames& size_names, const TargetDescription& machine)
+      : names(size_names), target(machine) {}
 
   const SizeNames& names;
+  const TargetDescription target;
   Units out;
 
   Unit& unit(int index) { return out.units[static_cast<std::size_t>(index)]; }

@@ -9,8 +9,6 @@ namespace kiln::codegen {
 namespace {
 
 constexpr std::size_t kMaxMembers = 192;
-constexpr std::int64_t kFewPoints = 16;
-constexpr std::int64_t kSmallDomain = 1 << 14;
 
 ir::Dims outer_dims(const Unit& unit) {
   ir::Dims dims;
@@ -21,7 +19,7 @@ ir::Dims outer_dims(const Unit& unit) {
 }
 
 /// Whether a reduction may make outer and inner axes of a unit that had none.
-bool is_worth_splitting(const Unit& unit, const Points& points) {
+bool is_worth_splitting(const Unit& unit, const Points& points, const TargetDescription& target) {
   std::int64_t outer = 1, all = 1;
   bool known = true;
   for (std::size_t i = 0; i < points.domain.size(); ++i) {
@@ -34,7 +32,8 @@ bool is_worth_splitting(const Unit& unit, const Points& points) {
     if (!points.reduced[i]) outer *= dim.value();
     all *= dim.value();
   }
-  return unit.members.empty() || outer >= kFewPoints || (known && all <= kSmallDomain);
+  return unit.members.empty() || outer >= target.fewest_outer_points() ||
+         (known && all <= target.small_domain());
 }
 
 /// Whether a value that the unit makes is read where it is made.
@@ -75,7 +74,7 @@ std::optional<Role> role_in(const Fusion& fusion, int index, const Points& point
   if (role == Role::Reduce) {
     if (points.domain != unit.domain) return std::nullopt;
     const bool fits = unit.split ? unit.reduced == points.reduced
-                                 : is_worth_splitting(unit, points);
+                                 : is_worth_splitting(unit, points, fusion.target);
     if (!fits) return std::nullopt;
   }
   for (std::size_t i = 0; i < views.size(); ++i) {

@@ -5,6 +5,7 @@
 
 #include "backends/codegen/access/points.h"
 #include "backends/codegen/access/storage.h"
+#include "backends/codegen/claims/target_description.h"
 
 #include <cstdint>
 #include <unordered_map>
@@ -75,6 +76,7 @@ using ProductClaim = std::function<bool(const ir::Node& node)>;
 /// Whether a claimed product can take that operand as the view it is.
 using OperandClaim = std::function<bool(const ir::Node& node, std::size_t operand)>;
 struct FuseOptions {
+  TargetDescription target = {};
   ProductClaim claims = [](const ir::Node&) { return false; };
   OperandClaim takes_view = [](const ir::Node&, std::size_t) { return false; };
   bool sums_in_parts = false;  // column_sums.h

@@ -115,7 +115,7 @@ class CompiledExecutable final : public sdk::Executable {
     LoweredModule again;
     again.module = source();
     again.disabled = lowered_.disabled;
-    lower(again, target_.claims(), dumps_);
+    lower(again, target_, dumps_);
   }
 
   void dump_memory() const {

@@ -23,6 +23,8 @@ class HostTarget : public Target {
   virtual ProductLibrary* products() { return nullptr; }
   virtual ThreadMode thread_mode() const { return {}; }
 
+  /// One description for all CPUs.
+  TargetDescription description() const final { return {}; }
   const LibraryClaims* claims() final { return products(); }
   std::unique_ptr<sdk::Executable> load(LoweredModule lowered, const sdk::Host& host) final;
 };

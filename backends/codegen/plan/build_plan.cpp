@@ -12,6 +12,8 @@ namespace {
 using ir::Node;
 using ir::Value;
 
+constexpr bool kOneView[2][2] = {{true, false}, {false, true}};
+
 class PlanBuilder {
  public:
   PlanBuilder(const Computation& computation, const Units& units,
@@ -126,7 +128,13 @@ class PlanBuilder {
     ProductStep step;
     step.node = unit.node;
     const ClaimDecision& decision = *computation_.decision(*unit.node);
-    step.form = *product_form(*unit.node, names_, units_, decision.takes_view);
+    bool views[2];
+    for (std::size_t i = 0; i < 2; ++i) {
+      // An operand that fusion wrote out for somebody else is read dense.
+      views[i] = decision.takes_view[i] &&
+                 product_form(*unit.node, names_, units_, kOneView[i]).has_value();
+    }
+    step.form = *product_form(*unit.node, names_, units_, views);
     step.lhs = slot_of(step.form.lhs);
     step.rhs = slot_of(step.form.rhs);
     step.result = slot_of(unit.node->result());

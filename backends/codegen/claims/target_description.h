@@ -1,0 +1,26 @@
+// The machine that a program is lowered for, as far as fusion asks about it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace kiln::codegen {
+
+/// What runs side by side. Kernels and the order of float sums follow from it, so that a CPU gives
+/// the same numbers whatever its cores are.
+struct TargetDescription {
+  std::int64_t units = 8;   // that work independently: cores, or multiprocessors
+  std::int64_t lanes = 64;  // elements in flight in one of them
+
+  /// Points that keep the whole machine busy: a reduction to fewer runs in parts.
+  std::int64_t busy_points() const { return units * lanes; }
+  /// Parts of a sum down columns: so many at most.
+  std::int64_t most_row_blocks() const { return units * 8; }
+  /// Outer points with which a reduction stays in the kernel of the work that feeds it; with fewer
+  /// that work would lose its parallelism.
+  std::int64_t fewest_outer_points() const { return units * 2; }
+  /// Work of so few points is done soon by one unit.
+  std::int64_t small_domain() const { return lanes * 256; }
+};
+
+}  // namespace kiln::codegen

@@ -1,0 +1,133 @@
+// Programs lowered for the description of a GPU, on a machine without one: plans verify, and differ
+// from those for CPUs where a machine with more parallelism should have others.
+#include "tests/catch.h"
+#include "tests/codegen/lowered.h"
+#include "tests/ops/evaluate.h"
+#include "tests/process.h"
+#include "tests/random_programs/coverage_templates.h"
+#include "tests/scratch.h"
+
+#include "core/ir/traverse.h"
+#include "core/module/parse.h"
+#include "core/ops/build.h"
+#include "core/passes/pipeline.h"
+#include "runtime/function/compile/build_graph.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+using namespace kiln;
+using namespace kiln::testing;
+using codegen::Compilation;
+using codegen::TargetDescription;
+
+namespace {
+
+constexpr TargetDescription kCpu{};
+/// 132 multiprocessors with 2,048 threads each.
+constexpr TargetDescription kGpu{.units = 132, .lanes = 2048};
+
+/// A target whose library takes every product and convolution.
+class Everything final : public codegen::LibraryClaims {
+ public:
+  std::optional<std::string> refusal(const ir::Node&) const override { return std::nullopt; }
+  std::optional<std::string> refusal_of_convolution(const ir::Node&) const override {
+    return std::nullopt;
+  }
+};
+
+/// The text of the plan; the pipeline verifies what it is made of on the way.
+std::string plan_of(const ir::Graph& graph, const TargetDescription& target) {
+  const Everything library;
+  Compilation compilation;
+  compilation.arguments = graph.inputs;
+  for (const ir::Update& update : graph.updates) {
+    compilation.arguments.push_back(update.variable);
+  }
+  for (const ir::Node* node : ir::topological_order(graph.roots())) {
+    const ir::Value variable = node->result();
+    std::vector<ir::Value>& known = compilation.arguments;
+    if (node->op != ir::Op::Variable) continue;
+    if (std::find(known.begin(), known.end(), variable) == known.end()) known.push_back(variable);
+  }
+  compilation.results = graph.roots();
+  compilation.library = &library;
+  compilation.target = target;
+  run_pipeline(compilation);
+  return print(compilation.program);
+}
+
+/// Whether the plans for a CPU and a GPU differ.
+bool differs(const ir::Graph& graph) { return plan_of(graph, kCpu) != plan_of(graph, kGpu); }
+
+/// The plan of a program for a GPU. One with sizes that are data is divided into parts by the
+/// runtime, and is left out here.
+std::optional<std::string> gpu_plan_of(const Program& program) {
+  const ir::Graph graph =
+      runtime::build_graph(program.inputs, program.outputs, program.updates);
+  if (!graph.sizes.empty()) return std::nullopt;
+  return plan_of(passes::run_pipeline(graph), kGpu);
+}
+
+/// The modules that a program of tools/examples compiles.
+std::vector<ir::Graph> graphs_of(const std::string& command) {
+  const Scratch scratch;
+  const Outcome run = run_shell("cd '" + scratch.folder() +
+                                "' && KILN_DUMP=dumps:module '" KILN_BINARY_DIR "/bin/" + command);
+  INFO(run.text);
+  REQUIRE(run.status == 0);
+  std::vector<ir::Graph> graphs;
+  for (const auto& entry : std::filesystem::directory_iterator(scratch.path("dumps"))) {
+    const std::string text = contents_of(entry.path() / "40-module.kir");
+    graphs.push_back(module::parse_module(text, entry.path().string()).graph);
+  }
+  return graphs;
+}
+
+}  // namespace
+
+TEST_CASE("the character model is lowered for a GPU") {
+  const std::vector<ir::Graph> graphs =
+      graphs_of("char_rnn' --hidden 32 --batch 8 --time 20 --steps 1 --backend reference");
+  CHECK(graphs.size() >= 2);
+  for (const ir::Graph& graph : graphs) CHECK(plan_of(graph, kGpu) != "");
+}
+
+TEST_CASE("random programs and templates are lowered for a GPU") {
+  int planned = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    clear_session();
+    const Program program = random_program(seed);
+    INFO("seed " << seed << ": " << program.text);
+    const std::optional<std::string> plan = gpu_plan_of(program);
+    CHECK(plan != "");
+    planned += plan ? 1 : 0;
+  }
+  CHECK(planned > 150);
+  for (const Template& one : coverage_templates()) {
+    clear_session();
+    INFO("template: " << one.name);
+    CHECK(gpu_plan_of(one.make()) != "");
+  }
+}
+
+TEST_CASE("a GPU gets more parts of what too few points would share") {
+  const auto input = [](ir::Dims dims) {
+    return kiln::test::placeholder({DType::Float32, std::move(dims)});
+  };
+  const ir::Value x = input({64, 64, 4096});
+  ir::Graph graph;
+  graph.inputs = {x};
+  // 4,096 sums: enough for a CPU's lanes, too few for a GPU's.
+  graph.outputs = {ir::reduce_sum(x, {0, 1})};
+  CHECK(differs(graph));
+  // 1,024 rows: 64 blocks of 16 on a CPU, 128 of 8 on a GPU.
+  const ir::Value y = input({1024, 512}), z = ir::unary(ir::Op::Exp, y);
+  graph.inputs = {y};
+  graph.outputs = {ir::reduce_sum(z, {1}), ir::reduce_sum(z, {0})};
+  CHECK(differs(graph));
+  // Nothing is reduced.
+  graph.outputs = {z};
+  CHECK_FALSE(differs(graph));
+}
