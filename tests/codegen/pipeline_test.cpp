@@ -11,6 +11,21 @@
 
 using namespace kiln;
 using namespace kiln::codegen;
+using ir::Value;
+
+namespace {
+
+class EveryProduct final : public LibraryClaims {
+ public:
+  std::optional<std::string> refusal(const ir::Node&) const override { return std::nullopt; }
+};
+
+Value input(std::int64_t id, ir::Dims dims) {
+  return ir::make(ir::Op::Placeholder,
+                  ir::PlaceholderAttrs{id, "x", {DType::Float32, std::move(dims)}}, {});
+}
+
+}  // namespace
 
 TEST_CASE("each step has a name and a description of its own") {
   std::set<std::string_view> names, descriptions;
@@ -29,4 +44,21 @@ TEST_CASE("a step that leaves what is not sound is named") {
   const std::string error =
       testing::error_text<InternalError>([&] { run_pipeline(compilation); });
   CHECK(error.starts_with("function: after build_kernels: "));
+}
+
+TEST_CASE("a product reads dense what is written out for somebody else") {
+  const ir::Dim n = ir::Dim::fresh("n");
+  // The dense form of `turned` has strides of 0, as one axis is empty; x itself has none.
+  const Value x = input(950, {0, 16, n}), w = input(951, {9, n});
+  const Value turned = ir::permute(x, {1, 0, 2});
+  const Value y = ir::dot(turned, {0, 1, 2}, w, {3, 2}, {0, 1, 3});
+  const EveryProduct library;
+  const std::string alone = print(lowered({x, w}, {y}, &library));
+  INFO(alone);
+  CHECK(alone.find("product") != alone.npos);
+  CHECK(alone.find("kernel") == alone.npos);
+  const std::string beside = print(lowered({x, w}, {turned, y}, &library));
+  INFO(beside);
+  CHECK(beside.find("product") != beside.npos);
+  CHECK(beside.find("kernel") != beside.npos);
 }
