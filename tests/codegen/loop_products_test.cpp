@@ -118,7 +118,9 @@ class Running {
     run_plan(*frame_, context);
   }
   int packed() const { return library_.packed; }
-  std::size_t groups_of_step(std::size_t step) const { return bound_->steps[step].bodies.size(); }
+  std::size_t groups_of_step(std::size_t step) const { 
+    return bodies_of(bound_->steps[step])->plans.size();
+  }
   const Program& program() const { return program_; }
 
   std::vector<std::vector<float>> feeds, found;

@@ -1,4 +1,4 @@
-// One function per kind of instruction.
+// One function per kind of step.
 #include "backends/codegen/host/run.h"
 
 #include "core/ops/op.h"
@@ -68,14 +68,7 @@ class Runner {
   }
 
   void run_one(Instruction& instruction) {
-    switch (instruction.kind) {
-      case Instruction::Kind::Kernel: return run_kernel(instruction);
-      case Instruction::Kind::Product: return run_product(instruction);
-      case Instruction::Kind::Loop: return run_loop(instruction);
-      case Instruction::Kind::Branch: return run_branch(instruction);
-      case Instruction::Kind::HostCall: return run_host_call(instruction);
-      case Instruction::Kind::Copy: return run_copy(instruction);
-    }
+    std::visit([&](const auto& bound) { run_step(instruction, bound); }, *instruction.bound);
   }
 
   /// Kernels that do not wait for each other: one dispatch for all of them. They cannot fail.
@@ -93,14 +86,13 @@ class Runner {
         arguments.fault = &none;
         arguments.seed = context_.seed;
         arguments.call_counter = context_.call_counter;
-        const KernelFunction& function = instruction.bound->function;
+        const KernelFunction& function = std::get<BoundKernel>(*instruction.bound).function;
         function.run(function.context, &arguments);
       }
     });
   }
 
-  void run_kernel(Instruction& instruction) {
-    const BoundStep& bound = *instruction.bound;
+  void run_step(Instruction& instruction, const BoundKernel& bound) {
     if (bound.empty_axis) {
       fail(*bound.empty_axis, KILN_CODE_INVALID_ARGUMENT, "arg_max over an axis without elements");
     }
@@ -118,7 +110,7 @@ class Runner {
   }
 
   /// The fault of the earliest part is reported, whatever ran first.
-  void run_parts(const BoundStep& bound, const KernelArguments& whole, KernelFault& fault) {
+  void run_parts(const BoundKernel& bound, const KernelArguments& whole, KernelFault& fault) {
     const std::int64_t parts = (bound.range + bound.grain - 1) / bound.grain;
     std::mutex mutex;
     std::int64_t faulty = parts;
@@ -139,16 +131,14 @@ class Runner {
         });
   }
 
-  void run_product(const Instruction& instruction) {
-    const auto& step = std::get<ProductStep>(*instruction.step);
-    if (step.node->op == ir::Op::Conv) return run_convolution(instruction);
-    const BoundStep& bound = *instruction.bound;
+  void run_step(const Instruction& instruction, const BoundMatmul& bound) {
+    const auto& step = std::get<MatmulStep>(*instruction.step);
     const auto* lhs = reinterpret_cast<const float*>(tape_.slot(step.lhs));
     const auto* rhs = reinterpret_cast<const float*>(tape_.slot(step.rhs));
     const float* bias = bias_of(step);
     auto* result = reinterpret_cast<float*>(tape_.slot(step.result));
-    if (bound.runs.empty()) return fill_without_depth(instruction, bias, result);
-    std::byte* const packed = tape_.arena + bound.scratch_offset;
+    if (bound.runs.empty()) return fill_without_depth(step, bound.columns, bias, result);
+    std::byte* const packed = tape_.arena + bound.scratch.offset;
     std::byte* const scratch = packed + bound.shared_rhs.bytes;
     const SharedRhs& shared_rhs = bound.shared_rhs;
     if (shared_rhs.packer) shared_rhs.packer->pack(rhs + shared_rhs.begin, packed);
@@ -162,7 +152,7 @@ class Runner {
         const ProductRun& run = bound.runs[i];
         const std::int64_t skipped = shared ? static_cast<std::int64_t>(i) : 0;
         run.product->run(lhs + run.lhs, right_of(run), bias ? bias + run.bias : nullptr,
-                         result + run.result, scratch + skipped * bound.scratch_bytes);
+                         result + run.result, scratch + skipped * bound.scratch.bytes);
       }
     };
     if (!bound.parallel) return run_range(0, bound.runs.size(), false);
@@ -172,16 +162,15 @@ class Runner {
     });
   }
 
-  void run_convolution(const Instruction& instruction) {
-    const auto& step = std::get<ProductStep>(*instruction.step);
-    const BoundStep& bound = *instruction.bound;
+  void run_step(const Instruction& instruction, const BoundConvolution& bound) {
+    const auto& step = std::get<ConvolutionStep>(*instruction.step);
     const auto* first = reinterpret_cast<const float*>(tape_.slot(step.lhs));
     const auto* second = reinterpret_cast<const float*>(tape_.slot(step.rhs));
     auto* result = reinterpret_cast<float*>(tape_.slot(step.result));
     const float* bias = bias_of(step);
-    if (!bound.convolution) return fill_without_depth(instruction, bias, result);
+    if (!bound.convolution) return fill_without_depth(step, bound.columns, bias, result);
     const PreparedConvolution& convolution = *bound.convolution;
-    std::byte* scratch = tape_.arena + bound.scratch_offset;
+    std::byte* scratch = tape_.arena + bound.scratch.offset;
     const void* packed = bound.packed_kernel < 0 ? nullptr : tape_.packed + bound.packed_kernel;
     const auto role = static_cast<ConvRole>(step.node->as<ir::ConvAttrs>().role);
     if (!packed) convolution.start(role == ConvRole::Output ? second : first, scratch);
@@ -201,27 +190,27 @@ class Runner {
     convolution.finish(first, second, bias, result, scratch);
   }
 
-  const float* bias_of(const ProductStep& step) const {
+  const float* bias_of(const LibraryStep& step) const {
     return step.bias < 0 ? nullptr : reinterpret_cast<const float*>(tape_.slot(step.bias));
   }
 
   /// A sum of nothing is 0.
-  void fill_without_depth(const Instruction& instruction, const float* bias, float* result) {
-    const auto& step = std::get<ProductStep>(*instruction.step);
+  void fill_without_depth(const LibraryStep& step, std::int64_t columns, const float* bias,
+                          float* result) {
     const std::int64_t elements =
         tape_.plan->bytes[at(step.result)] / static_cast<std::int64_t>(sizeof(float));
     for (std::int64_t i = 0; i < elements; ++i) {
-      const float value = bias ? bias[i % instruction.bound->columns] : 0.0f;
+      const float value = bias ? bias[i % columns] : 0.0f;
       result[i] = step.relu && value <= 0 ? 0.0f : value;
     }
   }
 
   // ---- loops ----
 
-  void run_loop(Instruction& instruction) {
+  void run_step(Instruction& instruction, const BoundLoop& bound) {
     const auto& step = std::get<LoopStep>(*instruction.step);
     const auto& attrs = step.node->as<ir::ScanAttrs>();
-    if (instruction.bound->length == 0) {
+    if (bound.length == 0) {
       for (std::size_t i = 0; i < at(attrs.carry); ++i) {
         copy(step.results[i], step.operands[at(attrs.consts) + i]);
       }
@@ -230,14 +219,14 @@ class Runner {
     std::vector<Tape>& groups = instruction.bodies;
     for (Tape& body : groups) {
       enter(body);
-      start_loop(instruction, body);
+      start_loop(step, bound, body);
     }
     pack_operands(instruction);
-    if (groups.size() == 1) return run_group(instruction, groups[0]);
+    if (groups.size() == 1) return run_group(step, bound, groups[0]);
     context_.host->parallel_for(groups.size(), [&](std::uint64_t begin, std::uint64_t end) {
       const Entered entered(context_.mode);
       for (std::uint64_t group = begin; group < end; ++group) {
-        run_group(instruction, groups[group]);
+        run_group(step, bound, groups[group]);
       }
     });
   }
@@ -254,9 +243,7 @@ class Runner {
   }
 
   /// The body's arguments and results as the first iteration has them.
-  void start_loop(const Instruction& instruction, Tape& body) {
-    const auto& step = std::get<LoopStep>(*instruction.step);
-    const BoundStep& bound = *instruction.bound;
+  void start_loop(const LoopStep& step, const BoundLoop& bound, Tape& body) {
     const auto& attrs = step.node->as<ir::ScanAttrs>();
     const auto carries = at(attrs.carry), consts = at(attrs.consts);
     const std::int64_t t = attrs.reverse ? bound.length - 1 : 0;
@@ -290,19 +277,16 @@ class Runner {
   }
 
   /// The whole loop for one group of rows.
-  void run_group(const Instruction& instruction, Tape& body) {
-    const BoundStep& bound = *instruction.bound;
+  void run_group(const LoopStep& step, const BoundLoop& bound, Tape& body) {
     Runner runner(body, context_);
     runner.run();
     for (std::int64_t done = 1; done < bound.length; ++done) {
-      advance(instruction, body, done);
+      advance(step, bound, body, done);
       runner.run();
     }
   }
 
-  void advance(const Instruction& instruction, Tape& body, std::int64_t done) {
-    const auto& step = std::get<LoopStep>(*instruction.step);
-    const BoundStep& bound = *instruction.bound;
+  void advance(const LoopStep& step, const BoundLoop& bound, Tape& body, std::int64_t done) {
     for (const LoopMove& move : bound.moves) {
       body.place(move.slot, body.slot(move.slot) + move.bytes);
     }
@@ -317,7 +301,7 @@ class Runner {
 
   // ---- the others ----
 
-  void run_branch(Instruction& instruction) {
+  void run_step(Instruction& instruction, const BoundBranch&) {
     const auto& step = std::get<BranchStep>(*instruction.step);
     const bool taken = *tape_.slot(step.operands[0]) != std::byte{0};
     Tape& body = instruction.bodies[taken ? 0 : 1];
@@ -331,7 +315,7 @@ class Runner {
     Runner(body, context_).run();
   }
 
-  void run_host_call(const Instruction& instruction) {
+  void run_step(const Instruction& instruction, const BoundHostCall&) {
     const auto& step = std::get<HostCallStep>(*instruction.step);
     const auto& attrs = step.node->as<ir::HostCallAttrs>();
     const auto view = [&](int number) {
@@ -351,11 +335,10 @@ class Runner {
     }
   }
 
-  void run_copy(const Instruction& instruction) {
+  void run_step(const Instruction& instruction, const BoundCopy& bound) {
     const auto& step = std::get<CopyStep>(*instruction.step);
-    const BoundStep& bound = *instruction.bound;
-    std::memcpy(tape_.slot(step.to) + bound.copy_begin, tape_.slot(step.from) + bound.copy_begin,
-                at(bound.copy_bytes));
+    std::memcpy(tape_.slot(step.to) + bound.begin, tape_.slot(step.from) + bound.begin,
+                at(bound.bytes));
   }
 
   void copy(int to, int from) {

@@ -8,20 +8,11 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-bool has_work(const KernelStep&, const BoundStep& bound) { return bound.range != 0; }
-bool has_work(const CopyStep&, const BoundStep& bound) { return bound.copy_bytes != 0; }
+bool has_work(const BoundKernel& kernel) { return kernel.range != 0; }
+bool has_work(const BoundCopy& copy) { return copy.bytes != 0; }
 template <class Other>
-bool has_work(const Other&, const BoundStep&) {
+bool has_work(const Other&) {
   return true;
-}
-
-Instruction::Kind kind_of(const Step& step) {
-  using Kind = Instruction::Kind;
-  static_assert(std::is_same_v<Step, std::variant<KernelStep, ProductStep, LoopStep, BranchStep,
-                                                  HostCallStep, CopyStep>>);
-  constexpr Kind kinds[] = {Kind::Kernel, Kind::Product,  Kind::Loop,
-                            Kind::Branch, Kind::HostCall, Kind::Copy};
-  return kinds[step.index()];
 }
 
 /// Where a slot lies for the life of the tape; `nowhere` when that is not yet known.
@@ -69,10 +60,10 @@ void cut_region(Tape& tape) {
     if (number < plan.region_begin) tape.region_begin = i + 1;
     if (number < plan.region_end) tape.region_end = i + 1;
     if (number < plan.region_begin || number >= plan.region_end) continue;
-    const BoundStep& bound = *one.bound;
-    sixteenths += bound.range * 16 / bound.grain;
-    for (std::int64_t begin = 0; begin < bound.range; begin += bound.grain) {
-      tape.region.push_back({i, begin, std::min(begin + bound.grain, bound.range)});
+    const auto& kernel = std::get<BoundKernel>(*one.bound);
+    sixteenths += kernel.range * 16 / kernel.grain;
+    for (std::int64_t begin = 0; begin < kernel.range; begin += kernel.grain) {
+      tape.region.push_back({i, begin, std::min(begin + kernel.grain, kernel.range)});
     }
   }
   const bool several = tape.region_end - tape.region_begin > 1;
@@ -100,22 +91,23 @@ Tape::Tape(const BoundPlan& bound, std::byte* arena_memory, std::byte* packed_me
     const Step& step = described.steps[s];
     const BoundStep& ready = bound.steps[s];
     Instruction made;
-    made.kind = kind_of(step);
     made.step = &step;
     made.bound = &ready;
-    if (const auto* kernel = std::get_if<KernelStep>(&step)) {
+    if (const auto* kernel = std::get_if<BoundKernel>(&ready)) {
       made.arguments.buffers = table;
-      made.arguments.sizes = ready.sizes.data();
-      made.arguments.begin = ready.begin;
-      made.arguments.end = ready.begin + ready.range;
-      table += kernel->slots.size();
+      made.arguments.sizes = kernel->sizes.data();
+      made.arguments.begin = kernel->begin;
+      made.arguments.end = kernel->begin + kernel->range;
+      table += std::get<KernelStep>(step).slots.size();
     }
-    for (std::size_t b = 0; b < ready.bodies.size(); ++b) {
-      made.bodies.emplace_back(*ready.bodies[b], arena + ready.body_offsets[b],
-                               packed + ready.packed_offset);
+    if (const BoundBodies* bodies = bodies_of(ready)) {
+      for (std::size_t b = 0; b < bodies->plans.size(); ++b) {
+        made.bodies.emplace_back(*bodies->plans[b], arena + bodies->offsets[b],
+                                 packed + bodies->packed_offset);
+      }
+      made.packed_versions.resize(bodies->plans[0]->packings.size(), 0);
     }
-    if (!ready.bodies.empty()) made.packed_versions.resize(ready.bodies[0]->packings.size(), 0);
-    const bool works = std::visit([&](const auto& one) { return has_work(one, ready); }, step);
+    const bool works = std::visit([&](const auto& one) { return has_work(one); }, ready);
     if (works) instructions.push_back(std::move(made));
   }
   cut_region(*this);

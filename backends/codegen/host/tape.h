@@ -12,8 +12,6 @@ namespace kiln::codegen {
 struct Tape;
 
 struct Instruction {
-  enum class Kind : std::uint8_t { Kernel, Product, Loop, Branch, HostCall, Copy };
-  Kind kind = Kind::Kernel;
   const Step* step = nullptr;
   const BoundStep* bound = nullptr;
   KernelArguments arguments;  // kernels: all but the call's numbers; see Tape::cells

@@ -124,8 +124,8 @@ class Absorber {
       }
     }
     std::erase_if(plan_.steps, [](const Step& step) {
-      const auto* product = std::get_if<ProductStep>(&step);
-      return product && product->node == nullptr;
+      const LibraryStep* call = library_step(step);
+      return call && call->node == nullptr;
     });
   }
 
@@ -140,7 +140,7 @@ class Absorber {
       if (operands[i].read) read(step.slots[i]);
     }
   }
-  void count(const ProductStep& step) { read({step.lhs, step.rhs}); }
+  void count(const LibraryStep& step) { read({step.lhs, step.rhs}); }
   void count(const LoopStep& step) { read(step.operands); }
   void count(const BranchStep& step) { read(step.operands); }
   void count(const HostCallStep& step) { read(step.operands); }
@@ -150,7 +150,7 @@ class Absorber {
     makers_.assign(plan_.slots.size(), nullptr);
     for (Step& step : plan_.steps) {
       std::visit([&](const auto& one) { count(one); }, step);
-      if (auto* product = std::get_if<ProductStep>(&step)) makers_[at(product->result)] = product;
+      if (const LibraryStep* call = library_step(step)) makers_[at(call->result)] = &step;
     }
   }
 
@@ -158,50 +158,52 @@ class Absorber {
     Recognizer recognizer(kernel);
     const std::optional<Op> op = recognizer.activation();
     if (!op) return;
-    ProductStep* product = makers_[at(step.slots[at(recognizer.extras().source)])];
-    if (product) product->followed_by = op;
+    Step* maker = makers_[at(step.slots[at(recognizer.extras().source)])];
+    if (maker) library_step(*maker)->followed_by = op;
   }
 
   /// The product at `made` moves to the kernel's place, where the bias is known to be there.
   void absorb(std::size_t s, const KernelStep& step, const Kernel& kernel, const Extras& extras) {
     const int source = step.slots[at(extras.source)];
     if (readers_[at(source)] != 1 || plan_.slots[at(source)].kind != Slot::Kind::Temporary) return;
-    ProductStep* product = makers_[at(source)];
-    if (!product) return;
-    if (product->node->op == Op::Conv && !makes_output(*product->node)) return;
-    if (extras.bias >= 0 && !(takes_bias(*product) && columns_fit(*product, kernel))) return;
-    ProductStep whole = *product;
-    whole.result = step.slots[at(extras.target)];
-    if (extras.bias >= 0) whole.bias = step.slots[at(extras.bias)];
-    whole.relu = product->relu || extras.relu;
-    product->node = nullptr;  // erased in the end
-    plan_.steps[s] = whole;
+    Step* maker = makers_[at(source)];
+    if (!maker) return;
+    LibraryStep& old = *library_step(*maker);
+    if (old.node->op == Op::Conv && !makes_output(*old.node)) return;
+    if (extras.bias >= 0 && !(takes_bias(old) && columns_fit(*maker, kernel))) return;
+    Step whole = *maker;
+    LibraryStep& call = *library_step(whole);
+    call.result = step.slots[at(extras.target)];
+    if (extras.bias >= 0) call.bias = step.slots[at(extras.bias)];
+    call.relu = old.relu || extras.relu;
+    old.node = nullptr;  // erased in the end
     makers_[at(source)] = nullptr;
-    makers_[at(whole.result)] = &std::get<ProductStep>(plan_.steps[s]);
+    makers_[at(call.result)] = &plan_.steps[s];
+    plan_.steps[s] = std::move(whole);
   }
 
   /// The step adds its one bias before its relu. After an already fused kernel (reached through a
   /// reshape) another relu may be fused, but no bias.
-  static bool takes_bias(const ProductStep& product) { return product.bias < 0 && !product.relu; }
+  static bool takes_bias(const LibraryStep& call) { return call.bias < 0 && !call.relu; }
 
   static bool makes_output(const ir::Node& conv) {
     return conv.as<ir::ConvAttrs>().role == static_cast<std::int64_t>(ir::ConvRole::Output);
   }
 
-  static bool columns_fit(const ProductStep& product, const Kernel& kernel) {
-    if (product.node->op == Op::Conv) {
-      return product.node->types[0].dims.back() == kernel.axes.back();
+  static bool columns_fit(const Step& step, const Kernel& kernel) {
+    if (const auto* convolution = std::get_if<ConvolutionStep>(&step)) {
+      return convolution->node->types[0].dims.back() == kernel.axes.back();
     }
-    const ProductAxis& columns = product.form.columns;
-    return product.form.batch.empty() && columns.size == kernel.axes.back() &&
-           columns.result.is_one();
+    const ProductForm& form = std::get<MatmulStep>(step).form;
+    return form.batch.empty() && form.columns.size == kernel.axes.back() &&
+           form.columns.result.is_one();
   }
 
   Plan& plan_;
   const std::vector<BuiltKernel>& kernels_;
   // Of each slot.
   std::vector<int> readers_;
-  std::vector<ProductStep*> makers_;  // the product that writes it, or null
+  std::vector<Step*> makers_;  // the library step that writes it, or null
 };
 
 }  // namespace

@@ -115,7 +115,7 @@ class PlanBuilder {
   }
 
   void add_convolution(const Node& node) {
-    ProductStep step;
+    ConvolutionStep step;
     step.node = &node;
     step.lhs = slot_of(node.operands[0]);
     step.rhs = slot_of(node.operands[1]);
@@ -125,7 +125,7 @@ class PlanBuilder {
 
   void add_product(const Unit& unit) {
     if (unit.node->op == ir::Op::Conv) return add_convolution(*unit.node);
-    ProductStep step;
+    MatmulStep step;
     step.node = unit.node;
     const ClaimDecision& decision = *computation_.decision(*unit.node);
     bool views[2];

@@ -7,7 +7,7 @@
 namespace kiln::codegen {
 namespace {
 
-void note_step(ClaimOutcome& outcome, const ProductStep& step, const LibraryClaims* library) {
+void note_step(ClaimOutcome& outcome, const LibraryStep& step, const LibraryClaims* library) {
   if (step.bias >= 0) outcome.absorbed.push_back("bias");
   if (step.relu) outcome.absorbed.push_back("relu");
   if (!step.followed_by) return;
@@ -29,9 +29,8 @@ std::vector<ClaimOutcome> claim_outcomes(const Computation& computation, const U
     }
   }
   for (const Step& step : plan.steps) {
-    const auto* product = std::get_if<ProductStep>(&step);
-    if (!product) continue;
-    note_step(outcomes[computation.claim_of.at(product->node)], *product, library);
+    const LibraryStep* call = library_step(step);
+    if (call) note_step(outcomes[computation.claim_of.at(call->node)], *call, library);
   }
   return outcomes;
 }

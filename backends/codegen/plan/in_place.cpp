@@ -109,9 +109,9 @@ Touched touched(const Step& step, const std::vector<BuiltKernel>& kernels) {
     }
     return slots;
   }
-  if (const auto* product = std::get_if<ProductStep>(&step)) {
-    Touched slots{{product->lhs, product->rhs}, {product->result}};
-    if (product->bias >= 0) slots.read.push_back(product->bias);
+  if (const LibraryStep* call = library_step(step)) {
+    Touched slots{{call->lhs, call->rhs}, {call->result}};
+    if (call->bias >= 0) slots.read.push_back(call->bias);
     return slots;
   }
   if (const auto* copy = std::get_if<CopyStep>(&step)) return {{copy->from}, {copy->to}};

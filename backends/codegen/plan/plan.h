@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <memory>
+#include <utility>
 #include <variant>
 
 namespace kiln::codegen {
@@ -27,15 +28,18 @@ struct KernelStep {
   int kernel = 0;          // in Program::kernels
   std::vector<int> slots;  // one per operand
 };
-/// A Dot, or a Conv, which has no form.
-struct ProductStep {
-  ProductForm form;
-  int lhs = 0, rhs = 0, result = 0;
+/// A node that the target's library computes, with the elementwise work that is fused into it.
+struct LibraryStep {
   const ir::Node* node = nullptr;
+  int lhs = 0, rhs = 0, result = 0;
   int bias = -1;      // slot of a vector that is added to every row; -1: none
   bool relu = false;  // of the result, in the end
   std::optional<ir::Op> followed_by = {};  // an activation of the result that is left to a kernel
 };
+struct MatmulStep : LibraryStep {  // a Dot
+  ProductForm form;
+};
+struct ConvolutionStep : LibraryStep {};  // a Conv
 /// How a loop is cut into groups of rows; see sharding.h.
 struct Sharding {
   ir::Dim rows;                      // leading dim of all that the loop writes
@@ -59,7 +63,17 @@ struct HostCallStep {
 struct CopyStep {
   int from = 0, to = 0;
 };
-using Step = std::variant<KernelStep, ProductStep, LoopStep, BranchStep, HostCallStep, CopyStep>;
+using Step = std::variant<KernelStep, MatmulStep, ConvolutionStep, LoopStep, BranchStep,
+                          HostCallStep, CopyStep>;
+
+/// Null for a step of another kind.
+inline const LibraryStep* library_step(const Step& step) {
+  if (const auto* matmul = std::get_if<MatmulStep>(&step)) return matmul;
+  return std::get_if<ConvolutionStep>(&step);
+}
+inline LibraryStep* library_step(Step& step) {
+  return const_cast<LibraryStep*>(library_step(std::as_const(step)));
+}
 
 struct Plan {
   std::vector<Slot> slots;

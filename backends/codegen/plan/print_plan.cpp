@@ -18,12 +18,12 @@ std::string line_of(const Program& program, const KernelStep& step) {
   const Kernel& kernel = program.kernels[static_cast<std::size_t>(step.kernel)].kernel;
   return text("kernel ", kernel.name, "(", list(step.slots), ")  # ", kernel.comes_from);
 }
-std::string line_of(const Program&, const ProductStep& step) {
-  if (step.node->op == ir::Op::Conv) {
-    return text("convolution %", step.result, " = %", step.lhs, ", %", step.rhs,
-                step.bias < 0 ? "" : text(" + %", step.bias), step.relu ? ", relu" : "", "  # ",
-                source_of(*step.node));
-  }
+std::string line_of(const Program&, const ConvolutionStep& step) {
+  return text("convolution %", step.result, " = %", step.lhs, ", %", step.rhs,
+              step.bias < 0 ? "" : text(" + %", step.bias), step.relu ? ", relu" : "", "  # ",
+              source_of(*step.node));
+}
+std::string line_of(const Program&, const MatmulStep& step) {
   std::string line = text("product %", step.result, " = %", step.lhs, " x %", step.rhs,
                           step.bias < 0 ? "" : text(" + %", step.bias),
                           step.relu ? ", relu" : "", "  # ", step.form.rows.size, " x ",

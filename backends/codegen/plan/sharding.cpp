@@ -107,8 +107,7 @@ class Finder {
     return scale;
   }
 
-  std::optional<std::int64_t> scale_of(const ProductStep& step) const {
-    if (step.node->op == ir::Op::Conv) return std::nullopt;
+  std::optional<std::int64_t> scale_of(const MatmulStep& step) const {
     const ProductForm& form = step.form;
     const auto fits = [&](int slot, const Dim& stride, const Dim& offset) {
       const std::optional<std::int64_t> row = row_size(slot);
@@ -131,6 +130,7 @@ class Finder {
                ? std::optional<std::int64_t>(1)
                : std::nullopt;
   }
+  std::optional<std::int64_t> scale_of(const ConvolutionStep&) const { return std::nullopt; }
   std::optional<std::int64_t> scale_of(const LoopStep&) const { return std::nullopt; }
   std::optional<std::int64_t> scale_of(const BranchStep&) const { return std::nullopt; }
   std::optional<std::int64_t> scale_of(const HostCallStep&) const { return std::nullopt; }

@@ -1,8 +1,8 @@
 // Evaluates every size of a plan once, prepares products, and gives temporaries their places.
 #include "backends/codegen/host/bind/bind_plan.h"
 
-#include "backends/codegen/inspect/source.h"
 #include "backends/codegen/host/bind/place_tensors.h"
+#include "backends/codegen/inspect/source.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
@@ -63,10 +63,10 @@ class Binder {
       out_->dims.emplace_back();
       for (const ir::Dim& dim : slot.dims) out_->dims.back().push_back(evaluate_(dim));
     }
-    out_->steps.resize(plan_.steps.size());
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       scale_ = group_ ? (*group_->scales)[i] : 0;
-      std::visit([&](const auto& step) { bind(step, out_->steps[i]); }, plan_.steps[i]);
+      out_->steps.push_back(
+          std::visit([&](const auto& step) -> BoundStep { return bind(step); }, plan_.steps[i]));
     }
     place_packings();
     place_tensors(*out_, kernels_);
@@ -83,7 +83,8 @@ class Binder {
     return bytes;
   }
 
-  void bind(const KernelStep& step, BoundStep& bound) {
+  BoundKernel bind(const KernelStep& step) const {
+    BoundKernel bound;
     const BuiltKernel& built = kernels_[static_cast<std::size_t>(step.kernel)];
     const Kernel& kernel = built.kernel;
     bound.function = functions_[static_cast<std::size_t>(step.kernel)];
@@ -113,6 +114,7 @@ class Binder {
     for (const auto& [extent, node] : built.nonempty) {
       if (bound.range != 0 && evaluate_(extent) == 0) bound.empty_axis = node;
     }
+    return bound;
   }
 
   MatrixProduct matrix(const ProductForm& form) const {
@@ -158,10 +160,11 @@ class Binder {
     return c;
   }
 
-  void bind_convolution(const ProductStep& step, BoundStep& bound) {
+  BoundConvolution bind(const ConvolutionStep& step) {
+    BoundConvolution bound;
     bound.columns = evaluate_(step.node->types[0].dims.back());
     for (const int slot : {step.lhs, step.rhs, step.result}) {
-      if (out_->bytes[static_cast<std::size_t>(slot)] == 0) return;
+      if (out_->bytes[static_cast<std::size_t>(slot)] == 0) return bound;
     }
     Convolution c = convolution(*step.node);
     c.bias = step.bias >= 0;
@@ -169,18 +172,19 @@ class Binder {
     const int kernel = c.role == ConvRole::Output ? step.rhs : step.lhs;
     const int source = c.role == ConvRole::Kernel ? -1 : kept_source(kernel);
     bound.convolution = library_->prepare_convolution(c, rhs_use(source));
-    bound.scratch_bytes = aligned(static_cast<std::int64_t>(bound.convolution->scratch_bytes()));
+    bound.scratch.bytes = aligned(static_cast<std::int64_t>(bound.convolution->scratch_bytes()));
     bound.parallel = !group_ && bound.convolution->parts() > 1;
     const auto packed = static_cast<std::int64_t>(bound.convolution->packed_bytes());
-    if (source < 0 || packed == 0) return;
+    if (source < 0 || packed == 0) return bound;
     bound.packed_kernel = out_->packed_bytes;
     out_->packings.push_back({bound.convolution, source, 0, {}, out_->packed_bytes});
     out_->packed_bytes += aligned(packed);
+    return bound;
   }
 
   /// Splits by the size alone, so that results do not depend on the number of threads.
-  void bind(const ProductStep& step, BoundStep& bound) {
-    if (step.node->op == ir::Op::Conv) return bind_convolution(step, bound);
+  BoundMatmul bind(const MatmulStep& step) {
+    BoundMatmul bound;
     MatrixProduct whole = matrix(step.form);
     whole.bias = step.bias >= 0;
     whole.relu = step.relu;
@@ -190,7 +194,7 @@ class Binder {
     for (const ProductAxis& axis : step.form.batch) {
       count = checked_product(count, evaluate_(axis.size), step.node);
     }
-    if (count == 0 || whole.rows == 0 || whole.columns == 0 || whole.depth == 0) return;
+    if (count == 0 || whole.rows == 0 || whole.columns == 0 || whole.depth == 0) return bound;
     const std::int64_t work = whole.rows * whole.columns * whole.depth;
     const bool whole_only = count > 1 || group_;
     const std::int64_t parts =
@@ -226,9 +230,10 @@ class Binder {
     if (shared) share_rhs(bound);
     for (const ProductRun& run : bound.runs) {
       const auto scratch = static_cast<std::int64_t>(run.product->scratch_bytes());
-      bound.scratch_bytes = std::max(bound.scratch_bytes, aligned(scratch));
+      bound.scratch.bytes = std::max(bound.scratch.bytes, aligned(scratch));
     }
     bound.parallel = !group_ && bound.runs.size() > 1 && work * count >= 2 * kProductGrain;
+    return bound;
   }
 
   ProductRun part_of(MatrixProduct product, ProductRun run, bool by_rows, std::int64_t begin,
@@ -250,7 +255,7 @@ class Binder {
   }
 
   /// All parts read the same right operand, from its first element on; some of them packed.
-  static void share_rhs(BoundStep& bound) {
+  static void share_rhs(BoundMatmul& bound) {
     for (ProductRun& run : bound.runs) {
       const auto bytes = static_cast<std::int64_t>(run.product->packed_bytes());
       if (bytes == 0) continue;
@@ -291,14 +296,17 @@ class Binder {
   /// them, and of branches one runs.
   void place_packings() {
     for (BoundStep& step : out_->steps) {
-      step.packed_offset = out_->packed_bytes;
+      BoundBodies* bodies = bodies_of(step);
+      if (!bodies) continue;
+      bodies->packed_offset = out_->packed_bytes;
       std::int64_t most = 0;
-      for (const auto& body : step.bodies) most = std::max(most, body->packed_bytes);
+      for (const auto& body : bodies->plans) most = std::max(most, body->packed_bytes);
       out_->packed_bytes += most;
     }
   }
 
-  void bind(const LoopStep& step, BoundStep& bound) {
+  BoundLoop bind(const LoopStep& step) const {
+    BoundLoop bound;
     const auto& attrs = step.node->as<ir::ScanAttrs>();
     bound.length = evaluate_(attrs.length);
     const auto first_x = static_cast<std::size_t>(attrs.consts + attrs.carry);
@@ -311,9 +319,10 @@ class Binder {
     bound.spare_offsets.resize(static_cast<std::size_t>(attrs.carry));
     list_moves(step, attrs, bound);
     bind_groups(step, attrs, bound);
+    return bound;
   }
 
-  static void list_moves(const LoopStep& step, const ir::ScanAttrs& attrs, BoundStep& bound) {
+  static void list_moves(const LoopStep& step, const ir::ScanAttrs& attrs, BoundLoop& bound) {
     const auto first_carry = static_cast<std::size_t>(attrs.consts);
     const auto carries = static_cast<std::size_t>(attrs.carry);
     const std::size_t first_x = first_carry + carries, xs = step.operands.size() - first_x;
@@ -333,18 +342,19 @@ class Binder {
   }
 
   /// As many groups of rows as are worth a thread each; how many follows from the sizes alone.
-  void bind_groups(const LoopStep& step, const ir::ScanAttrs& attrs, BoundStep& bound) {
+  void bind_groups(const LoopStep& step, const ir::ScanAttrs& attrs, BoundLoop& bound) const {
+    BoundBodies& bodies = bound.bodies;
     PlanUse use;
     use.consts = static_cast<int>(attrs.consts);
     const std::int64_t rows = step.sharding ? evaluate_(step.sharding->rows) : 0;
     const std::int64_t groups = std::min(rows / kGroupRows, kMostGroups);
-    if (groups < 2 || group_) return add_body(*step.body, bound, use);
+    if (groups < 2 || group_) return add_body(*step.body, bodies, use);
     for (std::int64_t g = 0; g < groups; ++g) {
       const RowGroup group{rows * g / groups, rows * (g + 1) / groups, &step.sharding->scales};
       use.group = &group;
-      if (g > 0) use.first = bound.bodies[0].get();
-      add_body(*step.body, bound, use);
-      if (bound.bodies[0]->failure) return;
+      if (g > 0) use.first = bodies.plans[0].get();
+      add_body(*step.body, bodies, use);
+      if (bodies.plans[0]->failure) return;
     }
   }
 
@@ -352,22 +362,23 @@ class Binder {
     return length == 0 ? 0 : out_->bytes[static_cast<std::size_t>(slot)] / length;
   }
 
-  void bind(const BranchStep& step, BoundStep& bound) {
-    for (const auto& branch : step.branches) add_body(*branch, bound, {});
+  BoundBranch bind(const BranchStep& step) const {
+    BoundBranch bound;
+    for (const auto& branch : step.branches) add_body(*branch, bound.bodies, {});
+    return bound;
   }
-  void bind(const HostCallStep&, BoundStep&) {}
-  void bind(const CopyStep& step, BoundStep& bound) {
-    bound.copy_bytes = out_->bytes[static_cast<std::size_t>(step.to)];
-    if (!group_ || bound.copy_bytes == 0) return;
-    const std::int64_t row =
-        bound.copy_bytes / out_->dims[static_cast<std::size_t>(step.to)].front();
-    bound.copy_begin = group_->begin * row;
-    bound.copy_bytes = (group_->end - group_->begin) * row;
+  static BoundHostCall bind(const HostCallStep&) { return {}; }
+  BoundCopy bind(const CopyStep& step) const {
+    const auto to = static_cast<std::size_t>(step.to);
+    const std::int64_t bytes = out_->bytes[to];
+    if (!group_ || bytes == 0) return {0, bytes};
+    const std::int64_t row = bytes / out_->dims[to].front();
+    return {group_->begin * row, (group_->end - group_->begin) * row};
   }
 
-  void add_body(const Plan& body, BoundStep& bound, const PlanUse& use) {
-    bound.bodies.push_back(bind_body(body, use));
-    bound.body_offsets.push_back(0);
+  void add_body(const Plan& body, BoundBodies& bodies, const PlanUse& use) const {
+    bodies.plans.push_back(bind_body(body, use));
+    bodies.offsets.push_back(0);
   }
 
   /// Binds a body. If these sizes make that fail, the error is stored and thrown when the body is

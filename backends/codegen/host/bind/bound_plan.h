@@ -9,6 +9,8 @@
 #include "backends/codegen/plan/plan.h"
 
 #include <functional>
+#include <type_traits>
+#include <variant>
 
 namespace kiln::codegen {
 
@@ -18,7 +20,7 @@ struct ProductRun {
   std::int64_t lhs = 0, rhs = 0, result = 0;
   std::int64_t bias = 0;            // likewise
   std::int64_t packed_offset = -1;  // of rhs in Tape::packed; -1: it is not there
-  bool shares_rhs = false;          // reads BoundStep::shared_rhs
+  bool shares_rhs = false;          // reads BoundMatmul::shared_rhs
 };
 
 /// A right operand that is packed before its products run and kept as long as it is the same.
@@ -50,35 +52,78 @@ struct LoopCarry {
 
 struct BoundPlan;
 
-struct BoundStep {
-  // Kernels.
+/// Memory that a step needs for itself.
+struct Scratch {
+  std::int64_t offset = 0;  // in the arena
+  std::int64_t bytes = 0;   // of one run
+};
+
+/// The plans of a loop's or a branch's bodies.
+struct BoundBodies {
+  std::vector<std::unique_ptr<BoundPlan>> plans;
+  std::vector<std::int64_t> offsets;  // of their arenas in that of the plan that holds them
+  std::int64_t packed_offset = 0;     // of what they share in its packed memory
+};
+
+struct BoundKernel {
   KernelFunction function;
   std::vector<std::int64_t> sizes;
   std::int64_t begin = 0;  // first index of axis 0
   std::int64_t range = 0;  // indices of axis 0; 0: nothing to do
   std::int64_t grain = 0;  // of them in one part of a parallel run
   const ir::Node* empty_axis = nullptr;  // fails: this node has nothing to choose from
-  // Products.
-  std::int64_t columns = 0;
-  std::vector<ProductRun> runs;
-  SharedRhs shared_rhs;
-  std::shared_ptr<const PreparedConvolution> convolution;  // null: a Dot, or nothing to sum
-  std::int64_t packed_kernel = -1;  // of the convolution, in Tape::packed
-  std::int64_t scratch_offset = 0, scratch_bytes = 0;  // in the arena; bytes of one run
   bool parallel = false;
-  // Copies.
-  std::int64_t copy_begin = 0, copy_bytes = 0;
-  // Loops and branches. A loop has one body for each group of rows, run side by side.
+};
+
+struct BoundMatmul {
+  std::vector<ProductRun> runs;  // empty: nothing to sum, or no result
+  std::int64_t columns = 0;
+  SharedRhs shared_rhs;
+  Scratch scratch;
+  bool parallel = false;
+};
+
+struct BoundConvolution {
+  std::shared_ptr<const PreparedConvolution> convolution;  // null: nothing to sum, or no result
+  std::int64_t columns = 0;
+  std::int64_t packed_kernel = -1;  // in Tape::packed
+  Scratch scratch;
+  bool parallel = false;
+};
+
+/// It has one body for each group of rows; groups run side by side.
+struct BoundLoop {
   std::int64_t length = 0;
   std::vector<std::int64_t> spare_offsets;  // a second buffer for each carry
   std::vector<std::int64_t> slice_bytes;    // of each x, then of each y
   std::int64_t direction = 1;               // of t
   std::vector<LoopMove> moves;
   std::vector<LoopCarry> carries;
-  std::vector<std::unique_ptr<BoundPlan>> bodies;
-  std::vector<std::int64_t> body_offsets;  // of their arenas in this one
-  std::int64_t packed_offset = 0;          // of what they share in this one's packed memory
+  BoundBodies bodies;
 };
+
+struct BoundBranch {
+  BoundBodies bodies;  // then, else
+};
+
+struct BoundHostCall {};
+
+struct BoundCopy {
+  std::int64_t begin = 0, bytes = 0;
+};
+
+using BoundStep = std::variant<BoundKernel, BoundMatmul, BoundConvolution, BoundLoop, BoundBranch,
+                               BoundHostCall, BoundCopy>;
+
+/// Null for a step that has none.
+template <class Bound>
+auto* bodies_of(Bound& step) {
+  using Bodies = std::conditional_t<std::is_const_v<Bound>, const BoundBodies, BoundBodies>;
+  Bodies* none = nullptr;
+  if (auto* loop = std::get_if<BoundLoop>(&step)) return static_cast<Bodies*>(&loop->bodies);
+  if (auto* branch = std::get_if<BoundBranch>(&step)) return static_cast<Bodies*>(&branch->bodies);
+  return none;
+}
 
 /// The error of entering a body that cannot be bound to the call's sizes.
 struct BindFailure {

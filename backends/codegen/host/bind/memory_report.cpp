@@ -30,23 +30,22 @@ std::string steps_text(int first, int last) {
 const ir::Node* node_of(const Step& step) {
   if (const auto* loop = std::get_if<LoopStep>(&step)) return loop->node;
   if (const auto* branch = std::get_if<BranchStep>(&step)) return branch->node;
-  if (const auto* product = std::get_if<ProductStep>(&step)) return product->node;
+  if (const LibraryStep* call = library_step(step)) return call->node;
   return nullptr;
 }
 
 /// The bodies that a step has, each with what to call it. Groups of rows of a loop are alike.
 template <class Visit>
-void for_each_body(const Step& step, const BoundStep& bound, const Visit& visit) {
-  const bool loop = std::holds_alternative<LoopStep>(step);
-  const std::size_t count = loop ? std::min<std::size_t>(bound.bodies.size(), 1)
-                                 : bound.bodies.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    std::string name = loop ? "body" : i == 0 ? "then" : "else";
-    if (loop && bound.bodies.size() > 1) {
-      name = text("body for the first of ", bound.bodies.size(), " groups of rows");
-    }
-    visit(name, *bound.bodies[i]);
+void for_each_body(const BoundStep& step, const Visit& visit) {
+  if (const auto* branch = std::get_if<BoundBranch>(&step)) {
+    visit("then", *branch->bodies.plans[0]);
+    visit("else", *branch->bodies.plans[1]);
   }
+  const auto* loop = std::get_if<BoundLoop>(&step);
+  if (!loop) return;
+  const std::size_t groups = loop->bodies.plans.size();
+  visit(groups > 1 ? text("body for the first of ", groups, " groups of rows") : "body",
+        *loop->bodies.plans[0]);
 }
 
 // ---- Before sizes are known ----
@@ -116,17 +115,15 @@ void print_blocks(const BoundPlan& bound, const std::string& indent, std::string
                 steps_text(memory.first, memory.last), ", ", contents_of(bound, *block), "\n");
   }
   for (std::size_t s = 0; s < bound.steps.size(); ++s) {
-    for_each_body(bound.plan->steps[s], bound.steps[s],
-                  [&](const std::string& name, const BoundPlan& body) {
-                    out += text(indent, "step ", s, ", ", name, ", ", body.arena_bytes,
-                                " bytes:\n");
-                    print_blocks(body, indent + "  ", out);
-                  });
+    for_each_body(bound.steps[s], [&](const std::string& name, const BoundPlan& body) {
+      out += text(indent, "step ", s, ", ", name, ", ", body.arena_bytes, " bytes:\n");
+      print_blocks(body, indent + "  ", out);
+    });
   }
 }
 
 /// Who computes a product, part by part where they differ.
-std::string makers_of(const BoundStep& ready) {
+std::string makers_of(const BoundMatmul& ready) {
   std::vector<std::pair<std::string, std::size_t>> makers;
   for (const ProductRun& run : ready.runs) {
     const std::string maker = text(run.product->description(),
@@ -148,24 +145,28 @@ std::string makers_of(const BoundStep& ready) {
   return out;
 }
 
+std::string runs_text(const BoundMatmul& matmul) {
+  if (matmul.runs.empty()) return "nothing to multiply";
+  return text(matmul.runs.size(), matmul.runs.size() == 1 ? " product" : " products",
+              matmul.parallel ? " side by side" : "", makers_of(matmul));
+}
+
+std::string runs_text(const BoundConvolution& bound) {
+  if (!bound.convolution) return "nothing to multiply";
+  return text("convolution in ", bound.convolution->parts(), " parts by ",
+              bound.convolution->description());
+}
+
 void print_runs(const BoundPlan& bound, const std::string& indent, std::string& out) {
   for (std::size_t s = 0; s < bound.steps.size(); ++s) {
-    const Step& step = bound.plan->steps[s];
     const BoundStep& ready = bound.steps[s];
-    if (const auto* product = std::get_if<ProductStep>(&step)) {
-      out += text(indent, "step ", s, ": ");
-      if (ready.convolution) {
-        out += text("convolution in ", ready.convolution->parts(), " parts by ",
-                    ready.convolution->description());
-      } else if (ready.runs.empty()) {
-        out += "nothing to multiply";
-      } else {
-        out += text(ready.runs.size(), ready.runs.size() == 1 ? " product" : " products",
-                    ready.parallel ? " side by side" : "", makers_of(ready));
-      }
-      out += "  # " + source_of(*product->node) + "\n";
-    }
-    for_each_body(step, ready, [&](const std::string& name, const BoundPlan& body) {
+    const auto print_product = [&](const std::string& runs) {
+      out += text(indent, "step ", s, ": ", runs, "  # ",
+                  source_of(*library_step(bound.plan->steps[s])->node), "\n");
+    };
+    if (const auto* matmul = std::get_if<BoundMatmul>(&ready)) print_product(runs_text(*matmul));
+    if (const auto* conv = std::get_if<BoundConvolution>(&ready)) print_product(runs_text(*conv));
+    for_each_body(ready, [&](const std::string& name, const BoundPlan& body) {
       out += text(indent, "step ", s, ", ", name, ":\n");
       print_runs(body, indent + "  ", out);
     });
@@ -186,8 +187,9 @@ void collect_large(const BoundPlan& bound, std::vector<Large>& found) {
                           source_of_slot(bound.plan->slots[at(slot)]), ")")});
   }
   for (const BoundStep& step : bound.steps) {
-    if (!step.bodies.empty()) collect_large(*step.bodies[0], found);
-    if (step.bodies.size() == 2 && step.length == 0) collect_large(*step.bodies[1], found);
+    for_each_body(step, [&](const std::string&, const BoundPlan& body) {
+      collect_large(body, found);
+    });
   }
 }
 

@@ -1,8 +1,8 @@
 // Tensors written over others that die, blocks of steps.
 #include "backends/codegen/host/bind/place_tensors.h"
 
-#include "backends/codegen/plan/lifetimes.h"
 #include "backends/codegen/host/bind/memory_report.h"
+#include "backends/codegen/plan/lifetimes.h"
 #include "backends/codegen/plan/in_place.h"
 
 #include <algorithm>
@@ -96,21 +96,36 @@ class Placer {
     };
     for (std::size_t s = 0; s < bound_.steps.size(); ++s) {
       BoundStep& step = bound_.steps[s];
-      const bool several = step.parallel && !step.convolution;
-      const auto runs = several ? static_cast<std::int64_t>(step.runs.size()) : 1;
-      const std::int64_t scratch = step.shared_rhs.bytes + step.scratch_bytes * runs;
-      if (scratch != 0) add(Kind::Scratch, s, scratch, step.scratch_offset);
-      if (const auto* loop = std::get_if<LoopStep>(&plan_.steps[s])) {
-        for (std::size_t i = 0; i < step.spare_offsets.size(); ++i) {
-          add(Kind::SpareCarry, s, bound_.bytes[static_cast<std::size_t>(loop->results[i])],
-              step.spare_offsets[i]);
+      if (Scratch* scratch = scratch_of(step); scratch && whole_scratch(step) != 0) {
+        add(Kind::Scratch, s, whole_scratch(step), scratch->offset);
+      }
+      if (auto* loop = std::get_if<BoundLoop>(&step)) {
+        const std::vector<int>& results = std::get<LoopStep>(plan_.steps[s]).results;
+        for (std::size_t i = 0; i < loop->spare_offsets.size(); ++i) {
+          add(Kind::SpareCarry, s, bound_.bytes[static_cast<std::size_t>(results[i])],
+              loop->spare_offsets[i]);
         }
       }
-      for (std::size_t i = 0; i < step.bodies.size(); ++i) {
-        add(Kind::Body, s, step.bodies[i]->arena_bytes, step.body_offsets[i]);
+      BoundBodies* bodies = bodies_of(step);
+      for (std::size_t i = 0; bodies && i < bodies->plans.size(); ++i) {
+        add(Kind::Body, s, bodies->plans[i]->arena_bytes, bodies->offsets[i]);
       }
     }
     return places;
+  }
+
+  static Scratch* scratch_of(BoundStep& step) {
+    if (auto* matmul = std::get_if<BoundMatmul>(&step)) return &matmul->scratch;
+    if (auto* convolution = std::get_if<BoundConvolution>(&step)) return &convolution->scratch;
+    return nullptr;
+  }
+
+  /// Matmuls that run side by side have scratch of their own, behind the operand that they share.
+  static std::int64_t whole_scratch(const BoundStep& step) {
+    const auto* matmul = std::get_if<BoundMatmul>(&step);
+    if (!matmul) return std::get<BoundConvolution>(step).scratch.bytes;
+    const auto runs = matmul->parallel ? static_cast<std::int64_t>(matmul->runs.size()) : 1;
+    return matmul->shared_rhs.bytes + matmul->scratch.bytes * runs;
   }
 
   const Plan& plan_;
