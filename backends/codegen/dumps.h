@@ -13,7 +13,7 @@ class Dumps {
   Dumps(const sdk::Host& host, std::string label) : host_(host), label_(std::move(label)) {}
 
   bool wanted(std::string_view stage) const { return host_.dump_wanted(stage); }
-  /// What a step of the pipeline left, where it has a text.
+  /// The text of a step of the pipeline, where it has one.
   void step(std::size_t position, const PipelineStep& step, const Compilation& compilation) const;
   /// claims, kernels and plan.
   void program(const Program& program) const;

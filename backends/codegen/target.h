@@ -1,4 +1,4 @@
-// What a target is to the pipeline: its machine, what its libraries take, how a program is loaded.
+// A target as the pipeline sees it: its machine, its claims, and how it loads a program.
 #pragma once
 
 #include "backends/codegen/dumps.h"

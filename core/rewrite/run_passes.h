@@ -8,7 +8,7 @@
 
 namespace kiln::rewrite {
 
-/// What running one pass of a list was like.
+/// One run of a pass of a list.
 struct PassRun {
   std::size_t position;  // in the list, from 0
   bool changed;

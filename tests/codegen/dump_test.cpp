@@ -1,4 +1,4 @@
-// What compiled backends hand over beside kernels: steps of the pipeline, stages of a target's own,
+// Dumps of compiled backends beside kernels: steps of the pipeline, stages of a target's own,
 // and times of steps that run side by side.
 #include "tests/catch.h"
 #include "tests/scratch.h"

@@ -35,7 +35,7 @@ struct Refusal {
   std::string reason;
 };
 
-/// Who computes one node that some claim is about.
+/// The decision about one node that some claim is about.
 struct ClaimDecision {
   const ir::Node* node = nullptr;
   const Claim* taken_by = nullptr;  // null: it is part of a kernel

@@ -1,4 +1,4 @@
-// What a target's libraries take. Each answer follows from the node alone.
+// The nodes that a target's libraries take. Each answer follows from the node alone.
 #pragma once
 
 #include "core/ir/node.h"

@@ -6,8 +6,8 @@
 
 namespace kiln::codegen {
 
-/// What runs side by side. Kernels and the order of float sums follow from it, so that a CPU gives
-/// the same numbers whatever its cores are.
+/// The parallelism of a machine. Kernels and the order of float sums follow from it, so that a CPU
+/// gives the same numbers whatever its cores are.
 struct TargetDescription {
   std::int64_t units = 8;   // that work independently: cores, or multiprocessors
   std::int64_t lanes = 64;  // elements in flight in one of them

@@ -80,8 +80,8 @@ class CompiledExecutable final : public sdk::Executable {
 
   std::unique_ptr<sdk::Frame> make_frame(const sdk::FrameIo& io) const override;
 
-  /// What steps of the pipeline left and texts of machine code are large, and are not kept for the
-  /// few who ask: they are made once more. Everything else is here still.
+  /// Texts of the pipeline's steps and of machine code are large, and are not kept for the few who
+  /// ask: they are made once more. Everything else is here still.
   void dump() const override {
     if (dumps_.wanted("lowering")) lower_again();
     dumps_.program(program());

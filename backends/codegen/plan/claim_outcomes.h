@@ -1,4 +1,4 @@
-// What became of the nodes that claims are about, for dumps.
+// The outcome of each decision about a claim, for dumps.
 #pragma once
 
 #include "backends/codegen/fusion/units.h"

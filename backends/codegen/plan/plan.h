@@ -85,7 +85,7 @@ struct Plan {
   std::size_t region_begin = 0, region_end = 0;
 };
 
-/// What the decision about one node led to.
+/// The outcome of the decision about one node.
 struct ClaimOutcome {
   ClaimDecision decision;
   std::vector<std::string> absorbed;  // what else the library's call does

@@ -13,10 +13,10 @@ struct KernelFault {
   std::int64_t limit = 0;
 };
 
-/// What compiled code gets: plain memory, also read by generated code, so the order of the fields
-/// is part of the contract with emitters. It works on indices [begin, end) of axis 0 (of the one
-/// point, when there are no outer axes: then begin is 0 and end 1). Extents of outer axes are above
-/// 0; those of inner axes may be 0 (a reduction then gives what it starts with), and so may a
+/// The arguments of compiled code: plain memory, read by generated code too, so that the fields'
+/// order is part of the contract with emitters. It works on indices [begin, end) of axis 0 (of the
+/// one point, when there are no outer axes: then begin is 0 and end 1). Extents of outer axes are
+/// above 0; those of inner axes may be 0 (a reduction then gives what it starts with), and so may a
 /// dynamic_limit (every index is then a fault).
 struct KernelArguments {
   std::byte* const* buffers = nullptr;     // one per operand

@@ -28,7 +28,7 @@ class PreparedProduct : public Packer {
   virtual std::size_t scratch_bytes() const = 0;
   /// Of an rhs that several runs read: 0, or what its use, depth, columns and strides say alone.
   std::size_t packed_bytes() const override { return 0; }
-  /// What runs it, for dumps.
+  /// The name of its implementation, for dumps.
   virtual std::string description() const { return "the library"; }
   /// `rhs`: what pack() made, when packed_bytes() > 0. `bias`: a number for each column, read when
   /// the product has one. Throws sdk::Failure.
@@ -36,7 +36,7 @@ class PreparedProduct : public Packer {
                    void* scratch) const = 0;
 };
 
-/// What a target on the host has for products and convolutions that it claims.
+/// The library of a target on the host, for the products and convolutions that it claims.
 class ProductLibrary : public LibraryClaims {
  public:
   /// REQUIRES: all sizes above 0.
