@@ -20,6 +20,7 @@ struct Function::Impl {
   runtime::StagedProgram programs;
   std::string backend;
   std::vector<bool> sparse;  // of each of the user's inputs; a sparse one is three of the program's
+  bool prints = false;       // whether calls may run a print sink, which is the user's code
 };
 
 namespace {
@@ -29,6 +30,22 @@ using runtime::Program;
 const Function::Impl& require_made(const std::shared_ptr<const Function::Impl>& impl) {
   if (impl) return *impl;
   throw ValueError("Function", "", "an empty Function is called: it was not made by K::function");
+}
+
+/// Keeps a function whose print sink may drop the last handle. Other calls run no code of the user,
+/// and pay no reference count.
+std::shared_ptr<const Function::Impl> kept_while_called(
+    const std::shared_ptr<const Function::Impl>& impl) {
+  return require_made(impl).prints ? impl : nullptr;
+}
+
+/// Whether a stage calls functions of the host.
+bool calls_host(const runtime::StagedProgram& programs) {
+  const auto of_stage = [](const runtime::ProgramStage& stage) {
+    return stage.program->program.calls_host;
+  };
+  return programs.last->program.calls_host ||
+         std::any_of(programs.stages.begin(), programs.stages.end(), of_stage);
 }
 
 /// `place`: which part of the user's input it is, for the message.
@@ -167,6 +184,7 @@ Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
                                              runtime::wanted_dumps(options.dump,
                                                                    options.dump_stages, name),
                                              options.optimize, impl->sparse);
+    impl->prints = calls_host(impl->programs);
     return Function(std::move(impl));
   });
 } catch (const std::bad_alloc&) {
@@ -175,8 +193,8 @@ Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
 
 std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where where) const try {
   return at_line(where, [&] {
-    const std::shared_ptr<const Impl> kept = impl_;  // a print sink may drop the last handle
-    const Impl& impl = require_made(kept);
+    const std::shared_ptr<const Impl> kept = kept_while_called(impl_);
+    const Impl& impl = *impl_;
     const bool any = std::find(impl.sparse.begin(), impl.sparse.end(), true) != impl.sparse.end();
     if (any) {
       const std::vector<Feed> feeds(inputs.begin(), inputs.end());
@@ -196,8 +214,8 @@ std::vector<Array> Function::operator()(std::initializer_list<Feed> inputs, Wher
 
 std::vector<Array> Function::call_with_feeds(std::span<const Feed> inputs, Where where) const try {
   return at_line(where, [&] {
-    const std::shared_ptr<const Impl> kept = impl_;  // a print sink may drop the last handle
-    const Impl& impl = require_made(kept);
+    const std::shared_ptr<const Impl> kept = kept_while_called(impl_);
+    const Impl& impl = *impl_;
     return call_with(impl, expanded(impl, inputs));
   });
 } catch (const std::bad_alloc&) {
@@ -215,8 +233,8 @@ std::vector<Array> Function::call_with_feeds(std::span<const SparseArray> inputs
 void Function::call_into(std::span<const ArrayView> inputs,
                          std::span<const MutableArrayView> outputs, Where where) const try {
   at_line(where, [&] {
-    const std::shared_ptr<const Impl> kept = impl_;  // a print sink may drop the last handle
-    runtime::call_into(require_made(kept).programs, inputs, outputs);
+    const std::shared_ptr<const Impl> kept = kept_while_called(impl_);
+    runtime::call_into(impl_->programs, inputs, outputs);
   });
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("call_into", where);

@@ -162,6 +162,11 @@ TEST_CASE("a sink may drop the last handle of the function that prints", "[k]") 
   const MutableArrayView output{DType::Float32, result.data(), fed.dims()};
   f.call_into({&input, 1}, {&output, 1});
   CHECK(result == std::vector<float>{2, 3});
+  // Printed by the program that finds the size, before that of the result runs.
+  const Tensor n = placeholder({.shape = {}, .dtype = "int32"});
+  f = function({n}, {arange(print_tensor(n))}, {.backend = tested_backend()});
+  CHECK(f({Array(std::int32_t{3})})[0] == Array{0, 1, 2});
+  CHECK_THROWS_AS(f({Array(std::int32_t{3})}), ValueError);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // forced unwinding

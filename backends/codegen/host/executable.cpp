@@ -71,7 +71,11 @@ class CompiledExecutable final : public sdk::Executable {
       const sdk::Result& result = result_of(call, i);
       tape.place(result_slot(i), destination(*plan, result, i, made[i]));
     }
-    run(*frame, context_of(call.seed, call.call_counter, call.host_call_context));
+    RunContext context = make_context();
+    context.seed = call.seed;
+    context.call_counter = call.call_counter;
+    context.host_call_context = call.host_call_context;
+    run(*frame, context);
     for (std::size_t i = 0; i < made.size(); ++i) {
       if (made[i]) result_of(call, i).made = std::move(made[i]);
     }
@@ -122,10 +126,11 @@ class CompiledExecutable final : public sdk::Executable {
     dumps_.hand_over("memory_plan", "", [&] { return print_memory(program()); });
   }
 
-  void run(codegen::Frame& frame, RunContext context) const {
-    if (!call_times_.wanted()) return run_plan(frame, context);
+  /// `context` is made once and changed by calls: a copy of what was just written stalls.
+  void run(codegen::Frame& frame, RunContext& context) const {
+    context.timed = call_times_.wanted();
+    if (!context.timed) return run_plan(frame, context);
     const UsualFloatState usual;  // for times, that is; kernels have their own
-    context.timed = true;
     const Clock::time_point start = Clock::now();
     run_plan(frame, context);
     call_times_.take(frame.top, std::chrono::duration<double>(Clock::now() - start).count());
@@ -133,16 +138,13 @@ class CompiledExecutable final : public sdk::Executable {
 
   int result_slot(std::size_t i) const { return program().plan.results[i]; }
 
-  RunContext context_of(std::uint64_t seed, std::uint64_t call_counter,
-                        void* host_call_context) const {
+  /// Of all calls: what each call brings is not set.
+  RunContext make_context() const {
     RunContext context;
     context.program = &program();
     context.module = &source();
     context.host = &host_;
     context.mode = target_.thread_mode();
-    context.seed = seed;
-    context.call_counter = call_counter;
-    context.host_call_context = host_call_context;
     return context;
   }
 
@@ -204,7 +206,7 @@ class CompiledExecutable final : public sdk::Executable {
 class CompiledFrame final : public sdk::Frame {
  public:
   CompiledFrame(const CompiledExecutable& program, const sdk::FrameIo& io)
-      : program_(program), io_(io) {}
+      : program_(program), io_(io), context_(program.make_context()) {}
 
   void run() override {
     if (!frame_ || serial_ != io_.sizes_serial()) follow_sizes();
@@ -225,8 +227,10 @@ class CompiledFrame final : public sdk::Frame {
     for (std::size_t i = 0; i < io_.update_count(); ++i) {
       tape.place(program_.result_slot(io_.output_count() + i), place_of(io_.update(i)));
     }
-    program_.run(*frame_,
-                 program_.context_of(io_.seed(), io_.call_counter(), io_.host_call_context()));
+    context_.seed = io_.seed();
+    context_.call_counter = io_.call_counter();
+    context_.host_call_context = io_.host_call_context();
+    program_.run(*frame_, context_);
   }
 
  private:
@@ -257,6 +261,7 @@ class CompiledFrame final : public sdk::Frame {
   std::uint64_t serial_ = 0;
   std::shared_ptr<SizedPlan> plan_;
   std::unique_ptr<codegen::Frame> frame_;
+  RunContext context_;
 };
 
 std::unique_ptr<sdk::Frame> CompiledExecutable::make_frame(const sdk::FrameIo& io) const {
