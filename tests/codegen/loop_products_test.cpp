@@ -92,9 +92,9 @@ class Running {
     for (std::size_t i = 0; i < program_.kernels.size(); ++i) {
       functions_.push_back(test::interpreted(program_.kernels[i].kernel, holders_[i]));
     }
-    bound_ = bind_plan(
-        program_.plan, program_.kernels, functions_, [](const ir::Dim& dim) { return dim.value(); },
-        &library_, PlanUse{std::move(kept), -1, nullptr});
+    const EvaluateDim evaluate = [](const ir::Dim& dim) { return dim.value(); };
+    const BindInputs given{program_.kernels, functions_, evaluate, &library_};
+    bound_ = bind_plan(program_.plan, given, PlanUse{std::move(kept), -1, nullptr});
     frame_ = std::make_unique<Frame>(*bound_);
     for (const Value& input : inputs_) feeds.emplace_back(elements(input), 0.5f);
     for (const Value& result : results) found.emplace_back(elements(result), 0.0f);

@@ -84,9 +84,10 @@ std::vector<Packed> packed_by_step(const std::vector<Tensor>& inputs, const Tens
   const Program program = lowered(arguments, graph.roots(), &products);
   const KernelFunction nothing{[](const void*, const KernelArguments*) {}, nullptr};
   const std::vector<KernelFunction> kernels(program.kernels.size(), nothing);
-  const auto bound = bind_plan(
-      program.plan, program.kernels, kernels, [](const ir::Dim& dim) { return dim.value(); },
-      &products, PlanUse{std::vector<bool>(arguments.size(), false), -1, nullptr});
+  const EvaluateDim evaluate = [](const ir::Dim& dim) { return dim.value(); };
+  const BindInputs bind_inputs{program.kernels, kernels, evaluate, &products};
+  const auto bound =
+      bind_plan(program.plan, bind_inputs, PlanUse{std::vector<bool>(arguments.size(), false)});
   Frame frame(*bound);
   std::vector<std::vector<std::byte>> memory;
   for (const std::vector<int>* slots : {&program.plan.arguments, &program.plan.results}) {

@@ -40,9 +40,10 @@ class CompiledExecutable final : public sdk::Executable {
     functions_ = target.compile(program().kernels, keep_alive_, dumps_, lowered_.times);
     dumps_.compile_times(lowered_.times);
     if (dumps_.wanted("timings")) call_times_.want();
-    plans_ = std::make_unique<SizedPlans>(SizedParts{graph.inputs, lowered_.results,
-                                                     lowered_.guards, program(), functions_, kept_,
-                                                     target.products(), dumps_});
+    const HostDescription host_description{target.description()};
+    plans_ = std::make_unique<SizedPlans>(
+        SizedParts{graph.inputs, lowered_.results, lowered_.guards, program(), functions_, kept_,
+                   target.products(), host_description, dumps_});
   }
 
   std::unique_ptr<sdk::Event> execute(const sdk::Call& call) const override {

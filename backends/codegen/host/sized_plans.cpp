@@ -100,8 +100,9 @@ std::shared_ptr<SizedPlan> SizedPlans::make(const InputSizes& given) const {
       }
     }
     check_guards(evaluate);
-    made->plan = bind_plan(parts_.program.plan, parts_.program.kernels, parts_.functions, evaluate,
-                           parts_.library, PlanUse{parts_.kept, -1, nullptr});
+    const BindInputs inputs{parts_.program.kernels, parts_.functions, evaluate, parts_.library,
+                            parts_.host};
+    made->plan = bind_plan(parts_.program.plan, inputs, PlanUse{parts_.kept, -1, nullptr});
     for (const ir::Value& result : parts_.results) {
       made->result_dims.emplace_back();
       for (const ir::Dim& dim : result.dims()) made->result_dims.back().push_back(evaluate(dim));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backends/codegen/dumps.h"
+#include "backends/codegen/host/bind/host_description.h"
 #include "backends/codegen/host/run.h"
 
 #include <mutex>
@@ -45,6 +46,7 @@ struct SizedParts {
   const std::vector<KernelFunction>& functions;
   const std::vector<bool>& kept;  // arguments that no call of this program changes
   ProductLibrary* library;
+  HostDescription host;
   const Dumps& dumps;
 };
 

@@ -46,14 +46,11 @@ void lay_out_cells(Tape& tape) {
   }
 }
 
-/// A region of less work than so many parts of a kernel runs on one thread.
-constexpr std::int64_t kFewestParts = 4;
-
-/// REQUIRES: the instructions are there.
+/// The parts of a region that several threads share. REQUIRES: the instructions are there.
 void cut_region(Tape& tape) {
+  if (!tape.plan->parallel_region) return;
   const Plan& plan = *tape.plan->plan;
   const Step* const steps = plan.steps.data();
-  std::int64_t sixteenths = 0;  // of parts
   for (std::size_t i = 0; i < tape.instructions.size(); ++i) {
     const Instruction& one = tape.instructions[i];
     const auto number = static_cast<std::size_t>(one.step - steps);
@@ -61,14 +58,10 @@ void cut_region(Tape& tape) {
     if (number < plan.region_end) tape.region_end = i + 1;
     if (number < plan.region_begin || number >= plan.region_end) continue;
     const auto& kernel = std::get<BoundKernel>(*one.bound);
-    sixteenths += kernel.range * 16 / kernel.grain;
     for (std::int64_t begin = 0; begin < kernel.range; begin += kernel.grain) {
       tape.region.push_back({i, begin, std::min(begin + kernel.grain, kernel.range)});
     }
   }
-  const bool several = tape.region_end - tape.region_begin > 1;
-  if (several && sixteenths >= 16 * kFewestParts) return;
-  tape.region.clear();
 }
 
 }  // namespace

@@ -155,6 +155,7 @@ struct BoundPlan {
   std::vector<std::vector<std::int64_t>> dims;  // of each slot
   std::vector<std::int64_t> offsets;  // of temporaries in the arena; -1 for the others
   std::vector<BoundStep> steps;
+  bool parallel_region = false;  // the plan's region is worth several threads
   std::int64_t arena_bytes = 0;
   std::int64_t live_bytes = 0;  // the most that is alive at one step
   std::vector<ArenaBlock> blocks;

@@ -1,0 +1,60 @@
+// The range of a kernel's first axis and how it is divided.
+#include "backends/codegen/host/bind/bind_step.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+/// Expressions at one index of axis 0, counted up to a whole part.
+std::int64_t work_per_index(const Kernel& kernel, const StepBinding& binding) {
+  const std::int64_t grain = binding.inputs.host.kernel_grain;
+  std::int64_t work = static_cast<std::int64_t>(kernel.expressions.size()) + 1;
+  for (std::size_t axis = 0; axis < kernel.axes.size(); ++axis) {
+    if (axis == 0 && kernel.outer > 0) continue;
+    const std::int64_t extent = binding.evaluate(kernel.axes[axis]);
+    work = std::max(std::int64_t{1}, std::min(grain, work) * std::min(extent, grain));
+  }
+  return work;
+}
+
+std::int64_t grain_of(const Kernel& kernel, std::int64_t range, const StepBinding& binding) {
+  const HostDescription& host = binding.inputs.host;
+  const auto rounded = [&](std::int64_t grain) {
+    if (kernel.vector_axis != 0) return grain;
+    return ceil_div(grain, host.lane_block()) * host.lane_block();
+  };
+  const std::int64_t grain =
+      rounded(std::max(std::int64_t{1}, host.kernel_grain / work_per_index(kernel, binding)));
+  return rounded(std::max(grain, ceil_div(range, host.max_kernel_parts())));
+}
+
+}  // namespace
+
+BoundKernel bind_kernel(const KernelStep& step, const StepBinding& binding) {
+  BoundKernel bound;
+  const BuiltKernel& built = binding.inputs.kernels[static_cast<std::size_t>(step.kernel)];
+  const Kernel& kernel = built.kernel;
+  bound.function = binding.inputs.functions[static_cast<std::size_t>(step.kernel)];
+  bound.sizes = binding.evaluate(kernel.sizes);
+  bound.range = 1;
+  for (int axis = 0; axis < kernel.outer; ++axis) {
+    const std::int64_t extent = binding.evaluate(kernel.axes[static_cast<std::size_t>(axis)]);
+    if (axis == 0) bound.range = extent;
+    if (extent == 0) bound.function = {};
+  }
+  if (!bound.function.run) bound.range = 0;
+  const RowGroup* group = binding.group();
+  if (binding.scale != 0 && bound.range != 0) {
+    bound.begin = group->begin * binding.scale;
+    bound.range = (group->end - group->begin) * binding.scale;
+  }
+  bound.grain = grain_of(kernel, bound.range, binding);
+  bound.parallel = !group && kernel.outer > 0 && bound.range > bound.grain;
+  for (const auto& [extent, node] : built.nonempty) {
+    if (bound.range != 0 && binding.evaluate(extent) == 0) bound.empty_axis = node;
+  }
+  return bound;
+}
+
+}  // namespace kiln::codegen

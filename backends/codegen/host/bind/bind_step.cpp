@@ -1,0 +1,53 @@
+// Questions that several kinds of steps ask, and the steps that have little to evaluate.
+#include "backends/codegen/host/bind/bind_step.h"
+
+#include "backends/codegen/inspect/source.h"
+#include "core/types/text.h"
+
+namespace kiln::codegen {
+
+std::vector<std::int64_t> StepBinding::evaluate(const ir::Dims& dims) const {
+  std::vector<std::int64_t> sizes;
+  for (const ir::Dim& dim : dims) sizes.push_back(evaluate(dim));
+  return sizes;
+}
+
+int kept_source(int slot, const StepBinding& binding) {
+  const Slot& described = binding.plan.slots[static_cast<std::size_t>(slot)];
+  if (described.kind != Slot::Kind::Argument) return -1;
+  const PlanUse& use = binding.use;
+  const int number = described.number;
+  if (use.consts >= 0) return number >= 1 && number <= use.consts ? number - 1 : -1;
+  const auto i = static_cast<std::size_t>(number);
+  return i < use.kept.size() && use.kept[i] ? slot : -1;
+}
+
+RhsUse rhs_use(int source, const StepBinding& binding) {
+  if (source < 0) return RhsUse::Once;
+  return binding.use.consts >= 0 ? RhsUse::Loop : RhsUse::Kept;
+}
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+std::int64_t aligned(std::int64_t bytes) { return ceil_div(bytes, kAlignment) * kAlignment; }
+
+std::int64_t checked_product(std::int64_t a, std::int64_t b, const ir::Node* node) {
+  std::int64_t result = 0;
+  if (__builtin_mul_overflow(a, b, &result) || result > INT64_MAX - kAlignment) {
+    throw SizeFailure(KILN_CODE_RESOURCE_EXHAUSTED,
+                      text("a tensor has more bytes than 63 bits count",
+                           node ? " (" + source_of(*node) + ")" : ""));
+  }
+  return result;
+}
+
+BoundCopy bind_copy(const CopyStep& step, const StepBinding& binding) {
+  const auto to = static_cast<std::size_t>(step.to);
+  const std::int64_t bytes = binding.out.bytes[to];
+  const RowGroup* group = binding.group();
+  if (!group || bytes == 0) return {0, bytes};
+  const std::int64_t row = bytes / binding.out.dims[to].front();
+  return {group->begin * row, (group->end - group->begin) * row};
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,40 @@
+// Binds one step: a function for each kind that has sizes to evaluate.
+#pragma once
+
+#include "backends/codegen/host/bind/bind_inputs.h"
+
+namespace kiln::codegen {
+
+/// The plan that a step is bound for.
+struct StepBinding {
+  const Plan& plan;
+  const BindInputs& inputs;
+  const PlanUse& use;
+  BoundPlan& out;          // slots are bound; takes packed operands
+  std::int64_t scale = 0;  // of the step: RowGroup::scales
+
+  std::int64_t evaluate(const ir::Dim& dim) const { return inputs.evaluate(dim); }
+  std::vector<std::int64_t> evaluate(const ir::Dims& dims) const;
+  const RowGroup* group() const { return use.group; }
+};
+
+BoundKernel bind_kernel(const KernelStep& step, const StepBinding& binding);
+/// Divides the matmul by its size alone, so that results do not depend on the number of threads.
+BoundMatmul bind_matmul(const MatmulStep& step, const StepBinding& binding);
+BoundConvolution bind_convolution(const ConvolutionStep& step, const StepBinding& binding);
+/// All but the bodies.
+BoundLoop bind_loop(const LoopStep& step, const StepBinding& binding);
+BoundCopy bind_copy(const CopyStep& step, const StepBinding& binding);
+
+/// The origin of an operand that stays the same for many runs, see Packing; -1: it does not.
+int kept_source(int slot, const StepBinding& binding);
+/// `source`: of the operand, from kept_source.
+RhsUse rhs_use(int source, const StepBinding& binding);
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b);
+/// Rounded up to the alignment of memory.
+std::int64_t aligned(std::int64_t bytes);
+/// a * b. Throws SizeFailure for more than 63 bits count. `node`: whose bytes, or null.
+std::int64_t checked_product(std::int64_t a, std::int64_t b, const ir::Node* node);
+
+}  // namespace kiln::codegen
