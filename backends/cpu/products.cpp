@@ -1,10 +1,14 @@
-// float32 alone. Who computes a product is chosen when its sizes are known, by these alone.
+// Prepared matmuls of float32, by the implementation that gemm_table.h has for their sizes, and
+// convolutions.
 #include "backends/cpu/products.h"
 
 #include "backends/cpu/direct_convolution/kernel_gradient.h"
+#include "backends/cpu/gemm_table.h"
 #include "backends/cpu/onednn/convolutions.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
+
+#include <kiln/error.h>
 
 namespace kiln::cpu {
 namespace {
@@ -45,54 +49,22 @@ TiledShape tiled_shape_of(const codegen::MatrixProduct& p) {
           p.rhs_depth, p.rhs_column, p.result_row, p.relu};
 }
 
-/// Elements of an rhs that stays in the second cache.
-constexpr std::int64_t kNear = 1 << 19;
-
-/// Whether own loops want rhs packed before. Within a loop, and for the parts of one product, rows
-/// are many together, and a weight that lies well is read where it lies: packing it, too, beside
-/// its transpose for the gradient is waste.
-bool packed_before(const codegen::MatrixProduct& p, codegen::RhsUse use) {
-  switch (use) {
-    case codegen::RhsUse::Kept: return true;
-    case codegen::RhsUse::Loop: return p.rhs_column != 1;
-    case codegen::RhsUse::Shared: return p.rhs_column != 1 && p.depth * p.columns <= kNear;
-    case codegen::RhsUse::Once: break;
+RhsForm form_of(GemmImplementation implementation) {
+  switch (implementation) {
+    case GemmImplementation::TiledPacked: return RhsForm::Packed;
+    case GemmImplementation::TiledBlocks: return RhsForm::Blocks;
+    case GemmImplementation::TiledLines: return RhsForm::Lines;
+    case GemmImplementation::TiledPlain: break;
+    case GemmImplementation::OneDnn: throw InternalError("", "", "oneDNN is not own loops");
   }
-  return false;
-}
-
-/// Elements of a plain rhs from which on blocks of it are packed, for so many rows.
-std::int64_t most_plain(std::int64_t rows, TileLevel level) {
-  constexpr std::int64_t kManyRows = 64, kSomeRows = 16, kFewRows = 4;
-  if (level != TileLevel::Avx512) {  // fewer registers: rows of rhs are read in shorter runs, again
-    if (rows < kFewRows) return INT64_MAX;
-    return level == TileLevel::Avx2 && rows >= kManyRows ? kNear / 32 : kNear / 2;
-  }
-  if (rows < kSomeRows) return INT64_MAX;
-  return rows >= kManyRows ? kNear : 4 * kNear;
-}
-
-/// The figures stand in tiled/README.md. For an rhs that several runs read, whether it is packed
-/// depends on nothing but what PreparedProduct::packed_bytes may depend on.
-RhsForm form_of(const codegen::MatrixProduct& p, codegen::RhsUse use, TileLevel level) {
-  constexpr std::int64_t kFewRows = 31, kVeryFewRows = 10, kDeep = 16, kVeryDeep = 192;
-  if (packed_before(p, use)) return RhsForm::Packed;
-  if (p.rhs_column == 1) {
-    const bool plain = p.depth * p.columns <= most_plain(p.rows, level);
-    return plain ? RhsForm::Plain : RhsForm::Blocks;
-  }
-  const bool lines = p.lhs_depth == 1 && p.rhs_depth == 1 && p.depth >= kDeep;
-  const std::int64_t most_rows = p.depth >= kVeryDeep ? kFewRows : kVeryFewRows;
-  return lines && p.rows <= most_rows ? RhsForm::Lines : RhsForm::Blocks;
+  return RhsForm::Plain;
 }
 
 /// Own loops.
 class ByTiles final : public codegen::PreparedProduct {
  public:
-  ByTiles(const codegen::MatrixProduct& p, codegen::RhsUse use, TileLevel level, std::string why)
-      : form_(form_of(p, use, level)),
-        product_(tiled_shape_of(p), form_, level),
-        why_(std::move(why)) {}
+  ByTiles(const codegen::MatrixProduct& p, RhsForm form, TileLevel level, std::string why)
+      : form_(form), product_(tiled_shape_of(p), form_, level), why_(std::move(why)) {}
 
   std::size_t scratch_bytes() const override { return product_.scratch_bytes(); }
   std::size_t packed_bytes() const override {
@@ -135,23 +107,6 @@ ProductShape shape_of(const codegen::MatrixProduct& p) {
   shape.result_row = p.result_row;
   shape.bias_per_column = p.bias;
   return shape;
-}
-
-/// Products that do little with each number of a far result, or add up far more numbers than stay
-/// near, of a transposed lhs: there the library is up to 1.9 times as fast (onednn/README.md), and
-/// the small blocks that it asks for in a call are nothing beside the work. Why it does not get
-/// one; empty when it does.
-std::string refusal_of_library(const codegen::MatrixProduct& p, TileLevel level) {
-  constexpr std::int64_t kFar = 1 << 18, kShallow = 256, kSomeRows = 128;
-  constexpr std::int64_t kNearResult = 1 << 15, kDeep = 1 << 14;
-  const std::int64_t result = p.rows * p.columns;
-  const bool plain_or_tall = p.rhs_column == 1 || p.rows > kSomeRows;
-  const bool wide =
-      level == TileLevel::Avx512 && result >= kFar && p.depth <= kShallow && plain_or_tall;
-  const bool deep = result <= kNearResult && p.depth >= kDeep && p.lhs_depth != 1;
-  if (!wide && !deep) return "oneDNN is not faster";
-  const std::optional<std::string> reason = cpu::refusal(shape_of(p));
-  return reason ? "oneDNN: " + *reason : "";
 }
 
 }  // namespace
@@ -209,11 +164,16 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuProducts::make_convolutio
 
 std::shared_ptr<const codegen::PreparedProduct> CpuProducts::make(
     const codegen::MatrixProduct& product, codegen::RhsUse use) const {
-  std::string refusal = refusal_of_library(product, level_);
-  if (!refusal.empty()) {
-    return std::make_shared<ByTiles>(product, use, level_, std::move(refusal));
+  const GemmRow* row = &gemm_row(product, use, level_, true);
+  std::string why = "oneDNN is not faster";
+  if (row->implementation == GemmImplementation::OneDnn) {
+    const ProductShape shape = shape_of(product);
+    const std::optional<std::string> rejection = cpu::refusal(shape);
+    if (!rejection) return std::make_shared<ByOneDnn>(Product::create(shape), product.relu);
+    why = "oneDNN: " + *rejection;
+    row = &gemm_row(product, use, level_, false);
   }
-  return std::make_shared<ByOneDnn>(Product::create(shape_of(product)), product.relu);
+  return std::make_shared<ByTiles>(product, form_of(row->implementation), level_, std::move(why));
 }
 
 }  // namespace kiln::cpu

@@ -1,0 +1,173 @@
+// The table, and the search in it.
+#include "backends/cpu/gemm_table.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace kiln::cpu {
+namespace {
+
+using codegen::RhsUse;
+using enum GemmImplementation;
+using enum TileLevel;
+
+constexpr SetOf<TileLevel> kAllLevels{Baseline, Avx2, Avx512};
+constexpr SetOf<RhsUse> kAllUses{RhsUse::Once, RhsUse::Shared, RhsUse::Loop, RhsUse::Kept};
+/// Elements of an rhs that stays in the second cache.
+constexpr std::int64_t kNear = 1 << 19;
+
+constexpr GemmRow kTable[] = {
+    // oneDNN where the small blocks that it allocates in a call are nothing beside the work.
+    {.name = "a far result of short sums",
+     .implementation = OneDnn,
+     .levels = {Avx512},
+     .uses = kAllUses,
+     .rhs_transposed = Whether::No,
+     .depth = {.max = 256},
+     .result = {.min = 1 << 18},
+     .measured = "100000x64x32 213 / 136; 256x50000x64 237 / 152; 1024x4096x16 122 / 82"},
+    {.name = "a far result of short sums, rhs transposed",
+     .implementation = OneDnn,
+     .levels = {Avx512},
+     .uses = kAllUses,
+     .rhs_transposed = Whether::Yes,
+     .rows = {.min = 129},
+     .depth = {.max = 256},
+     .result = {.min = 1 << 18},
+     .measured = "100000x64x32 190 / 144; 3000x3000x100 220 / 203"},
+    {.name = "long sums of a transposed lhs",
+     .implementation = OneDnn,
+     .levels = kAllLevels,
+     .uses = kAllUses,
+     .lhs_transposed = Whether::Yes,
+     .depth = {.min = 1 << 14},
+     .result = {.max = 1 << 15},
+     .measured = "64x32x100000 155 / 81; 128x32x30000 210 / 152; AVX2: 79 / 62; 99 / 71"},
+
+    // An rhs that several runs read. No condition on rows: the runs have different ones.
+    {.name = "a kept rhs",
+     .implementation = TiledPacked,
+     .levels = kAllLevels,
+     .uses = {RhsUse::Kept},
+     .measured = "4x512x512 188 / 166; 64x10x512 140 / 109; transposed: 8x256x512 115 / 92"},
+    {.name = "a transposed rhs that stays while a loop runs",
+     .implementation = TiledPacked,
+     .levels = kAllLevels,
+     .uses = {RhsUse::Loop},
+     .rhs_transposed = Whether::Yes,
+     .measured = "4x128x128 91 / 46; 32x512x128 108 / 94"},
+    {.name = "a near transposed rhs of several parts",
+     .implementation = TiledPacked,
+     .levels = kAllLevels,
+     .uses = {RhsUse::Shared},
+     .rhs_transposed = Whether::Yes,
+     .rhs = {.max = kNear},
+     .measured = "64x512x512 92 / 82; 31x512x512 110 / 82"},
+
+    {.name = "few rows",
+     .implementation = TiledPlain,
+     .levels = {Avx512},
+     .uses = kAllUses,
+     .rhs_transposed = Whether::No,
+     .rows = {.max = 15},
+     .measured = "2x512x512 104 / 80; 4x4096x1024 113 / 104; 12x4096x1024 166 / 154"},
+    {.name = "some rows, an rhs of at most 4 caches",
+     .implementation = TiledPlain,
+     .levels = {Avx512},
+     .uses = kAllUses,
+     .rhs_transposed = Whether::No,
+     .rows = {.min = 16, .max = 63},
+     .rhs = {.max = 4 * kNear},
+     .measured = "16x512x512 82 / 67; 32x512x512 85 / 75"},
+    {.name = "many rows, a near rhs",
+     .implementation = TiledPlain,
+     .levels = {Avx512},
+     .uses = kAllUses,
+     .rhs_transposed = Whether::No,
+     .rows = {.min = 64},
+     .rhs = {.max = kNear},
+     .measured = "64x512x512 253 / 246; 64x30x64 221 / 177"},
+    // Fewer registers: rows of rhs are read in shorter runs, and more often.
+    {.name = "very few rows",
+     .implementation = TiledPlain,
+     .levels = {Baseline, Avx2},
+     .uses = kAllUses,
+     .rhs_transposed = Whether::No,
+     .rows = {.max = 3},
+     .measured = "AVX2: 1x2048x2048 38 / 20; 1x1024x1024 50 / 35"},
+    {.name = "some rows, an rhs of half a cache",
+     .implementation = TiledPlain,
+     .levels = {Avx2},
+     .uses = kAllUses,
+     .rhs_transposed = Whether::No,
+     .rows = {.min = 4, .max = 63},
+     .rhs = {.max = kNear / 2},
+     .measured = "4x512x512 52 / 30; 8x512x512 66 / 46"},
+    {.name = "many rows, a very near rhs",
+     .implementation = TiledPlain,
+     .levels = {Avx2},
+     .uses = kAllUses,
+     .rhs_transposed = Whether::No,
+     .rows = {.min = 64},
+     .rhs = {.max = kNear / 32},
+     .measured = "64x128x128 73 / 66; 64x256x64 71 / 63"},
+    {.name = "several rows, an rhs of half a cache",
+     .implementation = TiledPlain,
+     .levels = {Baseline},
+     .uses = kAllUses,
+     .rhs_transposed = Whether::No,
+     .rows = {.min = 4},
+     .rhs = {.max = kNear / 2},
+     .measured = "8x512x512 20 / 11; 64x512x512 14 / 13"},
+
+    {.name = "few rows of long lines",
+     .implementation = TiledLines,
+     .levels = kAllLevels,
+     .uses = kAllUses,
+     .rhs_transposed = Whether::Yes,
+     .rows = {.max = 31},
+     .depth = {.min = 192},
+     .lines = true,
+     .measured = "8x256x512 208 / 167; 16x512x512 197 / 166"},
+    {.name = "very few rows of short lines",
+     .implementation = TiledLines,
+     .levels = kAllLevels,
+     .uses = kAllUses,
+     .rhs_transposed = Whether::Yes,
+     .rows = {.max = 10},
+     .depth = {.min = 16, .max = 191},
+     .lines = true,
+     .measured = "4x128x128 133 / 112"},
+    {.name = "all others",
+     .implementation = TiledBlocks,
+     .levels = kAllLevels,
+     .uses = kAllUses,
+     .measured = "64x4096x1024 224 / 217; 1024x2048x1024 226 / 220; 64x2048x512 225 / 223"},
+};
+
+bool is_met(Whether wanted, bool fact) {
+  return wanted == Whether::Any || (wanted == Whether::Yes) == fact;
+}
+
+bool has(const GemmRow& row, const codegen::MatrixProduct& p, RhsUse use, TileLevel level) {
+  return row.levels.has(level) && row.uses.has(use) &&
+         is_met(row.lhs_transposed, p.lhs_depth != 1) &&
+         is_met(row.rhs_transposed, p.rhs_column != 1) && row.rows.has(p.rows) &&
+         row.depth.has(p.depth) && row.result.has(p.rows * p.columns) &&
+         row.rhs.has(p.depth * p.columns) &&
+         (!row.lines || (p.lhs_depth == 1 && p.rhs_depth == 1));
+}
+
+}  // namespace
+
+std::span<const GemmRow> gemm_table() { return kTable; }
+
+const GemmRow& gemm_row(const codegen::MatrixProduct& product, RhsUse use, TileLevel level,
+                        bool with_library) {
+  return *std::find_if(std::begin(kTable), std::end(kTable), [&](const GemmRow& row) {
+    if (row.implementation == OneDnn && !with_library) return false;
+    return has(row, product, use, level);
+  });
+}
+
+}  // namespace kiln::cpu
