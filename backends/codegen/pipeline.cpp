@@ -9,6 +9,7 @@
 #include "backends/codegen/plan/build_plan.h"
 #include "backends/codegen/plan/claim_outcomes.h"
 #include "backends/codegen/plan/sharding.h"
+#include "backends/codegen/plan/stack_carries.h"
 #include "backends/codegen/plan/verify_plan.h"
 #include "core/module/print.h"
 #include "core/module/verify.h"
@@ -68,6 +69,21 @@ bool build_plan(Compilation& c) {
     nodes.insert(nodes.end(), units.made.begin(), units.made.end());
   }
   return true;
+}
+
+Plan& body_of(const LoopStep& loop, const Compilation& c) {
+  return **std::find(c.bodies.begin(), c.bodies.end(), loop.body);
+}
+
+bool stack_carries(Compilation& c) {
+  bool changed = false;
+  for (Plan* plan : plans_of(c)) {
+    for (Step& step : plan->steps) {
+      auto* loop = std::get_if<LoopStep>(&step);
+      if (loop && stack_carries(*plan, *loop, body_of(*loop, c))) changed = true;
+    }
+  }
+  return changed;
 }
 
 bool absorb_kernels(Compilation& c) {
@@ -180,6 +196,8 @@ constexpr PipelineStep kPipeline[] = {
      "lowers each group of nodes to a loop nest"},
     {"build_plan", build_plan, verify_plan, print_program, kRequired, kKeepsBits,
      "orders kernels and calls as steps over numbered tensors"},
+    {"stack_carries", stack_carries, verify_plan, print_program, kOptional, kKeepsBits,
+     "keeps carries of loops in the stacks of their values, so that nothing copies them"},
     {"absorb_kernels", absorb_kernels, verify_plan, print_program, kOptional, kKeepsBits,
      "fuses bias and relu into the library call before them"},
     {"drop_unused_kernels", drop_unused_kernels, verify_plan, nullptr, kRequired, kKeepsBits,

@@ -51,3 +51,23 @@ TEST_CASE("plan rules: bodies obey them, too") {
   loop.body = std::make_shared<Plan>(plan_of({CopyStep{kTemporary, kResult}}));
   CHECK(error_of(plan_of({loop})).find("step 0 reads %1") != std::string::npos);
 }
+
+TEST_CASE("plan rules: a stack of a carry is written by no step of the body") {
+  Plan body = plan_of({});
+  LoopStep loop;
+  loop.results = {kTemporary, kResult};
+  const auto with = [&](std::vector<CarryStacks> stacks) {
+    LoopStep changed = loop;
+    changed.carry_stacks = std::move(stacks);
+    changed.body = std::make_shared<Plan>(body);
+    return error_of(plan_of({changed}));
+  };
+  const CarryStacks stacks{.carry = 1, .before = 0};
+  CHECK(with({stacks}) == "no error");
+  CHECK(with({}).find("nothing writes the result %2") != std::string::npos);
+  CHECK(with({stacks, stacks}).find("result 0 of a loop stacks two carries") != std::string::npos);
+  CHECK(with({{.carry = 1, .before = 0, .after = 1}}).find("are not temporary") !=
+        std::string::npos);
+  body.steps.push_back(CopyStep{kArgument, kResult});
+  CHECK(with({stacks}).find("the body writes the stack %2") != std::string::npos);
+}

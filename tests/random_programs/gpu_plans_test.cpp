@@ -37,8 +37,8 @@ class Everything final : public codegen::LibraryClaims {
   }
 };
 
-/// The text of the plan; the pipeline verifies what it is made of on the way.
-std::string plan_of(const ir::Graph& graph, const TargetDescription& target) {
+/// The program of a graph; the pipeline verifies what it is made of on the way.
+codegen::Program program_of(const ir::Graph& graph, const TargetDescription& target) {
   const Everything library;
   Compilation compilation;
   compilation.arguments = graph.inputs;
@@ -55,7 +55,21 @@ std::string plan_of(const ir::Graph& graph, const TargetDescription& target) {
   compilation.library = &library;
   compilation.target = target;
   run_pipeline(compilation);
-  return print(compilation.program);
+  return std::move(compilation.program);
+}
+
+std::string plan_of(const ir::Graph& graph, const TargetDescription& target) {
+  return print(program_of(graph, target));
+}
+
+std::size_t transcendentals_of(const codegen::Program& program, const codegen::KernelStep& step) {
+  const auto& kernel = program.kernels[static_cast<std::size_t>(step.kernel)].kernel;
+  const auto is_one = [](const codegen::Expression& e) {
+    return e.kind == codegen::ExpressionKind::Apply &&
+           (e.op == ir::Op::Tanh || e.op == ir::Op::Sigmoid);
+  };
+  return static_cast<std::size_t>(
+      std::count_if(kernel.expressions.begin(), kernel.expressions.end(), is_one));
 }
 
 /// Whether the plans for a CPU and a GPU differ.
@@ -92,6 +106,29 @@ TEST_CASE("the character model is lowered for a GPU") {
       graphs_of("char_rnn' --hidden 32 --batch 8 --time 20 --steps 1 --backend reference");
   CHECK(graphs.size() >= 2);
   for (const ir::Graph& graph : graphs) CHECK(plan_of(graph, kGpu) != "");
+}
+
+TEST_CASE("loops of the character model copy nothing and repeat no transcendental function") {
+  const std::vector<ir::Graph> graphs =
+      graphs_of("char_rnn' --hidden 32 --batch 8 --time 20 --steps 1 --backend reference");
+  std::size_t loops = 0;
+  for (const ir::Graph& graph : graphs) {
+    const codegen::Program program = program_of(graph, kCpu);
+    for (const codegen::Step& step : program.plan.steps) {
+      const auto* loop = std::get_if<codegen::LoopStep>(&step);
+      if (!loop) continue;
+      ++loops;
+      std::size_t transcendental = 0;
+      for (const codegen::Step& inner : loop->body->steps) {
+        CHECK_FALSE(std::holds_alternative<codegen::CopyStep>(inner));
+        const auto* kernel = std::get_if<codegen::KernelStep>(&inner);
+        if (kernel) transcendental += transcendentals_of(program, *kernel);
+      }
+      const bool is_backward = loop->node->as<ir::ScanAttrs>().reverse;
+      CHECK(transcendental == (is_backward ? 0 : 5));  // three sigmoids, two tanhs
+    }
+  }
+  CHECK(loops >= 3);  // training has two, evaluation one
 }
 
 TEST_CASE("random programs and templates are lowered for a GPU") {

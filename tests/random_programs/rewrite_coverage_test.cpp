@@ -19,6 +19,7 @@
 #include <cmath>
 #include <iostream>
 #include <map>
+#include <regex>
 #include <sstream>
 
 using namespace kiln;
@@ -281,6 +282,13 @@ std::string epilogue_of(const std::string& line) {
   return "none " + of;
 }
 
+/// Stacks that carries of loops lie in, as plans print them.
+const char* const kCarryStacks[] = {
+    "carry [0-9]+ in %[0-9]+ before(,|;)",
+    "carry [0-9]+ in %[0-9]+ after(,|;)",
+    "carry [0-9]+ in %[0-9]+ before in %[0-9]+ after(,|;)",
+};
+
 void count_library_calls(const Program& program, Counts& counts, Origin origin) {
   const Scratch dump;
   for (std::size_t i = 0; i < program.variables.size(); ++i) {
@@ -291,6 +299,9 @@ void count_library_calls(const Program& program, Counts& counts, Origin origin) 
   f(program.feeds);
   f.dump(dump.folder(), Stage::Claims | Stage::Plan | Stage::MemoryPlan);
   for (const std::string& line : dumped_lines(dump, "52-plan")) {
+    for (const char* stacks : kCarryStacks) {
+      if (std::regex_search(line, std::regex(stacks))) counts.add("carry", stacks, origin);
+    }
     const std::string epilogue = epilogue_of(line);
     if (!epilogue.empty()) counts.add("epilogue", epilogue, origin);
   }
@@ -353,7 +364,7 @@ TEST_CASE("every rule and pass fires and keeps the values of a program") {
   }
 }
 
-TEST_CASE("every epilogue and library call of cpu is made in a program") {
+TEST_CASE("every epilogue, library call and carry stack of cpu is made in a program") {
   Counts counts;
   for (std::uint64_t seed = 0; seed < 24; ++seed) {
     clear_session();
@@ -372,6 +383,7 @@ TEST_CASE("every epilogue and library call of cpu is made in a program") {
       counts.report("epilogue", std::string(epilogue) + of);
     }
   }
+  for (const char* stacks : kCarryStacks) counts.report("carry", stacks);
   for (const codegen::Claim& claim : codegen::claims()) counts.report("claim", claim.name);
   counts.report("library", "oneDNN of a matmul");
   counts.report("library", "oneDNN of a convolution");

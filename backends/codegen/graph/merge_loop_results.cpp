@@ -12,13 +12,35 @@ using ir::NodeRef;
 using ir::Op;
 using ir::Value;
 
+/// Whether a broadcast only asserts that sizes are equal: no axis is new or stretched.
+bool keeps_shape(const ir::Node& node) {
+  if (node.op != Op::Broadcast) return false;
+  const ir::Dims &from = node.operands[0].dims(), &to = node.types[0].dims;
+  if (from.size() != to.size()) return false;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (from[i].is_one() && !to[i].is_one()) return false;
+  }
+  return true;
+}
+
 /// The value whose elements these are, in the same order.
 Value aliased(Value value) {
-  while (def(*value.node).alias) {
+  while (def(*value.node).alias || keeps_shape(*value.node)) {
     const Value source = value.node->operands[0];
     value = source;
   }
   return value;
+}
+
+/// The same as an alias, where a broadcast is in between; else the value itself.
+Value as_alias(const Value& value) {
+  bool is_alias = true;
+  for (Value at = value; def(*at.node).alias || keeps_shape(*at.node);) {
+    is_alias = is_alias && !keeps_shape(*at.node);
+    const Value source = at.node->operands[0];
+    at = source;
+  }
+  return is_alias ? value : ir::reshape(aliased(value), value.dims());
 }
 
 /// For each stacked result of the body, the first one that stacks the same elements.
@@ -35,6 +57,7 @@ std::vector<Value> merged(const NodeRef& scan) {
   const auto& attrs = scan->as<ir::ScanAttrs>();
   const auto carries = static_cast<std::size_t>(attrs.carry);
   ir::Lambda body = *attrs.body.lambda;
+  for (Value& result : body.results) result = as_alias(result);
   const std::vector<std::size_t> first = first_of_equals(body, carries);
   std::vector<Value> kept(body.results.begin(),
                           body.results.begin() + static_cast<std::ptrdiff_t>(carries));
@@ -44,8 +67,9 @@ std::vector<Value> merged(const NodeRef& scan) {
     place[i] = static_cast<std::uint32_t>(kept.size());
     kept.push_back(body.results[i]);
   }
-  if (kept.size() == body.results.size()) return ir::results_of(scan);
-
+  if (kept.size() == body.results.size() && body.results == attrs.body->results) {
+    return ir::results_of(scan);
+  }
   const ir::OriginScope scope(scan->origin, /*replace=*/true);
   body.results = std::move(kept);
   ir::ScanAttrs fewer = attrs;

@@ -25,6 +25,7 @@ std::vector<ir::Value> sink_permutes(const std::vector<ir::Value>& results,
 std::vector<ir::Value> share_relu_masks(const std::vector<ir::Value>& results,
                                         const LibraryClaims* library);
 /// A loop stacks equal values of its body once; reshapes of the stack serve the other results.
+/// Results that differ by broadcasts which only assert equal sizes become reshapes of one value.
 /// Before: (%h, %a, %b) = scan {... %4 = reshape %3; results %2 %3 %4}
 /// After: (%h, %a) = scan {... results %2 %3}; %b = reshape %a
 std::vector<ir::Value> merge_loop_results(const std::vector<ir::Value>& results,

@@ -216,12 +216,17 @@ class Runner {
       }
       return;
     }
-    std::vector<Tape>& groups = instruction.bodies;
-    for (Tape& body : groups) {
+    for (Tape& body : instruction.bodies) {
       enter(body);
       start_loop(step, bound, body);
     }
     pack_operands(instruction);
+    copy_ends(bound.first_copies);
+    run_groups(step, bound, instruction.bodies);
+    copy_ends(bound.last_copies);
+  }
+
+  void run_groups(const LoopStep& step, const BoundLoop& bound, std::vector<Tape>& groups) {
     if (groups.size() == 1) return run_group(step, bound, groups[0]);
     context_.host->parallel_for(groups.size(), [&](std::uint64_t begin, std::uint64_t end) {
       const Entered entered(context_.mode);
@@ -229,6 +234,14 @@ class Runner {
         run_group(step, bound, groups[group]);
       }
     });
+  }
+
+  void copy_ends(const std::vector<LoopEndCopy>& copies) {
+    for (const LoopEndCopy& one : copies) {
+      if (one.bytes == 0) continue;
+      std::memcpy(tape_.slot(one.to) + one.to_offset, tape_.slot(one.from) + one.from_offset,
+                  at(one.bytes));
+    }
   }
 
   /// Throws when the body cannot run with the sizes of this call.
@@ -258,10 +271,28 @@ class Runner {
     for (std::size_t i = 0; i < step.results.size(); ++i) {
       std::byte* where = tape_.slot(step.results[i]);
       if (i >= carries) where += t * bound.slice_bytes[xs + i - carries];
-      // The last iteration writes a carry where the loop's result belongs, the others take turns.
-      if (i < carries && bound.length % 2 == 0) where = tape_.arena + bound.spare_offsets[i];
       body.place(body.plan->plan->results[i], where);
     }
+    for (const CarryStacks& stacks : step.carry_stacks) {
+      const LoopCarry& carry = bound.carries[at(stacks.carry)];
+      if (stacks.before < 0) continue;
+      body.place(carry.argument, body.slot(body.plan->plan->results[at(stacks.before)]));
+    }
+    for (const LoopCarry& carry : bound.carries) place_new_value(step, bound, carry, body, 0);
+  }
+
+  /// Where iteration `done` writes the carry: the last one where the loop's result belongs, the
+  /// others to the carry's stack or in turns to two buffers.
+  void place_new_value(const LoopStep& step, const BoundLoop& bound, const LoopCarry& carry,
+                       Tape& body, std::int64_t done) {
+    const std::int64_t left = bound.length - 1 - done;
+    std::byte* where = tape_.slot(step.results[carry.number]);
+    if (carry.stack >= 0) {
+      if (left > 0 || carry.ends_in_stack) where = body.slot(carry.stack) + carry.ahead;
+    } else if (left % 2 != 0) {
+      where = tape_.arena + bound.spare_offsets[carry.number];
+    }
+    body.place(carry.result, where);
   }
 
   /// Operands of products that stay the same while the loop runs, in the form that the products
@@ -291,11 +322,9 @@ class Runner {
       body.place(move.slot, body.slot(move.slot) + move.bytes);
     }
     body.step_number += bound.direction;
-    const bool own = (bound.length - 1 - done) % 2 == 0;
     for (const LoopCarry& carry : bound.carries) {
       if (carry.argument >= 0) body.place(carry.argument, body.slot(carry.result));
-      body.place(carry.result, own ? tape_.slot(step.results[carry.number])
-                                   : tape_.arena + bound.spare_offsets[carry.number]);
+      place_new_value(step, bound, carry, body, done);
     }
   }
 

@@ -45,11 +45,19 @@ struct Sharding {
   ir::Dim rows;                      // leading dim of all that the loop writes
   std::vector<std::int64_t> scales;  // of each step: indices to a row; 0: not by rows
 };
+/// A carry that lies in stacks of its loop; see stack_carries.h. Numbers of the loop's results;
+/// -1: none. With both, the stacks are one tensor of length + 1 slices.
+struct CarryStacks {
+  int carry = 0;
+  int before = -1;  // stacks the carry as each iteration finds it
+  int after = -1;   // stacks the carry as each iteration leaves it
+};
 struct LoopStep {
   const ir::Node* node = nullptr;
   std::vector<int> operands, results;
   std::shared_ptr<const Plan> body;
   std::optional<Sharding> sharding = {};
+  std::vector<CarryStacks> carry_stacks = {};  // ascending; the other carries have two buffers each
 };
 struct BranchStep {
   const ir::Node* node = nullptr;

@@ -32,10 +32,19 @@ std::string line_of(const Program&, const MatmulStep& step) {
   for (const ProductAxis& axis : step.form.batch) line += text(", for each of ", axis.size);
   return line + "; " + source_of(*step.node);
 }
+std::string line_of(const LoopStep& loop, const CarryStacks& stacks) {
+  const auto in = [&](int result, const char* when) {
+    if (result < 0) return std::string();
+    return text(" in %", loop.results[static_cast<std::size_t>(result)], when);
+  };
+  return text(", carry ", stacks.carry, in(stacks.before, " before"), in(stacks.after, " after"));
+}
 std::string line_of(const Program&, const LoopStep& step) {
   const auto& attrs = step.node->as<ir::ScanAttrs>();
+  std::string stacks;
+  for (const CarryStacks& one : step.carry_stacks) stacks += line_of(step, one);
   return text("loop (", list(step.results), ") = (", list(step.operands), ")  # ", attrs.length,
-              " steps, ", attrs.carry, " carried", attrs.reverse ? ", backwards" : "",
+              " steps, ", attrs.carry, " carried", attrs.reverse ? ", backwards" : "", stacks,
               step.sharding ? text(", rows of ", step.sharding->rows, " apart") : "", "; ",
               source_of(*step.node));
 }

@@ -23,16 +23,41 @@ bool has(const std::vector<int>& slots, int slot) {
   return std::find(slots.begin(), slots.end(), slot) != slots.end();
 }
 
-void verify_bodies(const Step& step, const std::vector<BuiltKernel>& kernels) {
-  if (const auto* loop = std::get_if<LoopStep>(&step)) verify(*loop->body, kernels);
+/// `stacked`: results that no step writes, because carries lie where they are.
+void verify(const Plan& plan, const std::vector<BuiltKernel>& kernels,
+            const std::vector<int>& stacked);
+
+/// The stacked results of a loop that its body does not write, each of one carry.
+std::vector<int> results_in_stacks(const Plan& plan, const LoopStep& loop) {
+  std::vector<int> found;
+  const auto is_temporary = [&](int result) {
+    const int slot = loop.results.at(static_cast<std::size_t>(result));
+    return plan.slots.at(static_cast<std::size_t>(slot)).kind == Slot::Kind::Temporary;
+  };
+  for (const CarryStacks& stacks : loop.carry_stacks) {
+    for (const int result : {stacks.before, stacks.after}) {
+      if (result < 0) continue;
+      if (has(found, result)) broken(text("result ", result, " of a loop stacks two carries"));
+      found.push_back(result);
+    }
+    if (stacks.before < 0 || stacks.after < 0) continue;
+    if (is_temporary(stacks.before) && is_temporary(stacks.after)) continue;
+    broken(text("stacks of carry ", stacks.carry, " of a loop are not temporary"));
+  }
+  return found;
+}
+
+void verify_bodies(const Plan& plan, const Step& step, const std::vector<BuiltKernel>& kernels) {
+  if (const auto* loop = std::get_if<LoopStep>(&step)) {
+    verify(*loop->body, kernels, results_in_stacks(plan, *loop));
+  }
   const auto* branch = std::get_if<BranchStep>(&step);
   if (branch == nullptr) return;
   for (const auto& body : branch->branches) verify(*body, kernels);
 }
 
-}  // namespace
-
-void verify(const Plan& plan, const std::vector<BuiltKernel>& kernels) {
+void verify(const Plan& plan, const std::vector<BuiltKernel>& kernels,
+            const std::vector<int>& stacked) {
   std::vector<std::ptrdiff_t> last_writer(plan.slots.size(), -1);
   std::vector<Touched> all;
   for (const Step& step : plan.steps) {
@@ -44,7 +69,7 @@ void verify(const Plan& plan, const std::vector<BuiltKernel>& kernels) {
       }
       last_writer[static_cast<std::size_t>(slot)] = number;
     }
-    verify_bodies(step, kernels);
+    verify_bodies(plan, step, kernels);
   }
   for (std::size_t step = 0; step < all.size(); ++step) {
     for (const int slot : all[step].read) {
@@ -56,11 +81,19 @@ void verify(const Plan& plan, const std::vector<BuiltKernel>& kernels) {
                   writer < 0 ? "nothing writes" : text("step ", writer, " writes")));
     }
   }
-  for (const int slot : plan.results) {
-    if (last_writer[static_cast<std::size_t>(slot)] < 0) {
-      broken(text("nothing writes the result %", slot));
-    }
+  for (std::size_t i = 0; i < plan.results.size(); ++i) {
+    const int slot = plan.results[i];
+    const bool is_stacked = has(stacked, static_cast<int>(i));
+    const bool is_written = last_writer[static_cast<std::size_t>(slot)] >= 0;
+    if (is_stacked && is_written) broken(text("the body writes the stack %", slot, " of a carry"));
+    if (!is_stacked && !is_written) broken(text("nothing writes the result %", slot));
   }
+}
+
+}  // namespace
+
+void verify(const Plan& plan, const std::vector<BuiltKernel>& kernels) {
+  verify(plan, kernels, {});
 }
 
 }  // namespace kiln::codegen

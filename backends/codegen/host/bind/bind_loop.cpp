@@ -1,6 +1,8 @@
 // Slots of a loop's body that move from one iteration to the next.
 #include "backends/codegen/host/bind/bind_step.h"
 
+#include <algorithm>
+
 namespace kiln::codegen {
 namespace {
 
@@ -25,6 +27,31 @@ void list_moves(const LoopStep& step, const ir::ScanAttrs& attrs, BoundLoop& bou
   }
 }
 
+/// Puts a carry into its stacks, with the copies at their ends.
+void bind_stacks(const LoopStep& step, const CarryStacks& stacks, const BoundPlan& out,
+                 BoundLoop& bound) {
+  const auto& attrs = step.node->as<ir::ScanAttrs>();
+  const auto number = static_cast<std::size_t>(stacks.carry);
+  const int initial = step.operands[static_cast<std::size_t>(attrs.consts) + number];
+  const int last = step.results[number];
+  const auto stack = [&](int result) { return step.results[static_cast<std::size_t>(result)]; };
+  const int some = stack(std::max(stacks.before, stacks.after));
+  const std::int64_t slice = slice_bytes(some, bound.length, out);
+  const std::int64_t top = out.bytes[static_cast<std::size_t>(some)] - slice;
+  const std::int64_t first_offset = attrs.reverse ? top : 0;
+  LoopCarry& carry = bound.carries[number];
+  carry.ends_in_stack = stacks.after >= 0;
+  const int written = carry.ends_in_stack ? stacks.after : stacks.before;
+  carry.stack = step.body->results[static_cast<std::size_t>(written)];
+  carry.ahead = carry.ends_in_stack ? 0 : bound.direction * slice;
+  if (stacks.before >= 0) {
+    bound.first_copies.push_back({stack(stacks.before), initial, first_offset, 0, slice});
+  }
+  if (stacks.after >= 0) {
+    bound.last_copies.push_back({last, stack(stacks.after), 0, top - first_offset, slice});
+  }
+}
+
 }  // namespace
 
 BoundLoop bind_loop(const LoopStep& step, const StepBinding& binding) {
@@ -41,6 +68,7 @@ BoundLoop bind_loop(const LoopStep& step, const StepBinding& binding) {
   }
   bound.spare_offsets.resize(static_cast<std::size_t>(attrs.carry));
   list_moves(step, attrs, bound);
+  for (const CarryStacks& stacks : step.carry_stacks) bind_stacks(step, stacks, binding.out, bound);
   return bound;
 }
 

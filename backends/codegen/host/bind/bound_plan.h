@@ -48,6 +48,17 @@ struct LoopMove {
 struct LoopCarry {
   std::size_t number = 0;
   int argument = -1, result = 0;  // slots of the body; -1: nothing reads it
+  /// Where the new value of an iteration goes: the slot of the body that moves along the stack of
+  /// the carry, and the bytes from there. -1: two buffers take turns.
+  int stack = -1;
+  std::int64_t ahead = 0;
+  bool ends_in_stack = false;  // the last value, too; else it goes to the loop's result
+};
+/// A copy at one end of a carry's stack: of the initial value to its first slice or of the last
+/// slice to the loop's result. Slots are the loop's.
+struct LoopEndCopy {
+  int to = 0, from = 0;
+  std::int64_t to_offset = 0, from_offset = 0, bytes = 0;
 };
 
 struct BoundPlan;
@@ -94,11 +105,12 @@ struct BoundConvolution {
 /// It has one body for each group of rows; groups run side by side.
 struct BoundLoop {
   std::int64_t length = 0;
-  std::vector<std::int64_t> spare_offsets;  // a second buffer for each carry
+  std::vector<std::int64_t> spare_offsets;  // a second buffer for each carry that has one
   std::vector<std::int64_t> slice_bytes;    // of each x, then of each y
   std::int64_t direction = 1;               // of t
   std::vector<LoopMove> moves;
   std::vector<LoopCarry> carries;
+  std::vector<LoopEndCopy> first_copies, last_copies;  // before and after all iterations
   BoundBodies bodies;
 };
 
@@ -139,10 +151,11 @@ class SizeFailure : public sdk::Failure {
 
 /// What lies at one place of an arena, for dumps and errors.
 struct ArenaBlock {
-  enum class Kind : std::uint8_t { Tensors, Scratch, SpareCarry, Body };
+  enum class Kind : std::uint8_t { Tensors, CarryStacks, Scratch, SpareCarry, Body };
   Kind kind = Kind::Tensors;
   MemoryBlock memory;
-  std::vector<int> slots;  // of tensors: each is written over the one before
+  /// Of tensors: each is written over the one before. Of stacks: the second begins a slice later.
+  std::vector<int> slots;
   int step = 0;            // of the others: whose memory it is
 };
 

@@ -85,15 +85,17 @@ void print_symbolic(const Program& program, const Plan& plan, const std::string&
 // ---- With sizes ----
 
 std::string contents_of(const BoundPlan& bound, const ArenaBlock& block) {
-  if (block.kind == ArenaBlock::Kind::Tensors) {
+  const bool stacks = block.kind == ArenaBlock::Kind::CarryStacks;
+  if (stacks || block.kind == ArenaBlock::Kind::Tensors) {
+    const char* const next = stacks ? ", one slice later " : ", then ";
     std::string all, sources;
     for (const int slot : block.slots) {
-      all += text(all.empty() ? "" : ", then ", "%", slot, " ", type_of(bound, slot));
+      all += text(all.empty() ? "" : next, "%", slot, " ", type_of(bound, slot));
       sources += (sources.empty() ? "" : ", ") + source_of_slot(bound.plan->slots[at(slot)]);
     }
     return all + "  # " + sources;
   }
-  constexpr const char* kNames[] = {"", "scratch", "second place of a carried tensor", "body"};
+  constexpr const char* kNames[] = {"", "", "scratch", "second place of a carried tensor", "body"};
   std::string all = text(kNames[static_cast<int>(block.kind)], " of step ", block.step);
   if (const ir::Node* node = node_of(bound.plan->steps[at(block.step)])) {
     all += "  # " + source_of(*node);
@@ -180,7 +182,7 @@ struct Large {
 
 void collect_large(const BoundPlan& bound, std::vector<Large>& found) {
   for (const ArenaBlock& block : bound.blocks) {
-    if (block.kind != ArenaBlock::Kind::Tensors || block.memory.bytes == 0) continue;
+    if (block.slots.empty() || block.memory.bytes == 0) continue;
     const int slot = block.slots.front();
     found.push_back({bound.bytes[at(slot)],
                      text(bound.bytes[at(slot)], " bytes of ", type_of(bound, slot), " (",

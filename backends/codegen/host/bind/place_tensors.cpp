@@ -18,7 +18,11 @@ class Placer {
   void place() {
     const std::vector<Lifetime> lives = lifetimes(plan_, kernels_);
     block_of_.assign(plan_.slots.size(), -1);
-    for (std::size_t s = 0; s < plan_.steps.size(); ++s) add_tensors(s, lives);
+    skipped_.assign(plan_.slots.size(), 0);
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      if (const auto* loop = std::get_if<LoopStep>(&plan_.steps[s])) add_stacks(*loop, lives);
+      add_tensors(s, lives);
+    }
     std::vector<std::int64_t*> places = add_step_blocks();
     const std::size_t own = bound_.blocks.size() - places.size();
     std::vector<MemoryBlock> memory;
@@ -27,14 +31,40 @@ class Placer {
     const MemoryPlan planned = plan_memory(memory, static_cast<int>(plan_.steps.size()));
     for (std::size_t i = 0; i < memory.size(); ++i) bound_.blocks[i].memory = memory[i];
     for (std::size_t i = 0; i < places.size(); ++i) *places[i] = memory[own + i].offset;
-    for (const int block : block_of_) {
-      bound_.offsets.push_back(block < 0 ? -1 : memory[static_cast<std::size_t>(block)].offset);
+    for (std::size_t i = 0; i < block_of_.size(); ++i) {
+      const int block = block_of_[i];
+      const auto at = [&] { return memory[static_cast<std::size_t>(block)].offset + skipped_[i]; };
+      bound_.offsets.push_back(block < 0 ? -1 : at());
     }
     bound_.arena_bytes = planned.bytes;
     bound_.live_bytes = planned.live_bytes;
   }
 
  private:
+  /// One block for the two stacks of a carry. Nothing is written over one of them while the other
+  /// may be alive.
+  void add_stacks(const LoopStep& loop, const std::vector<Lifetime>& lives) {
+    const bool reverse = loop.node->as<ir::ScanAttrs>().reverse;
+    for (const CarryStacks& stacks : loop.carry_stacks) {
+      if (stacks.before < 0 || stacks.after < 0) continue;
+      const auto slot = [&](int result) { return loop.results[static_cast<std::size_t>(result)]; };
+      const int low = slot(reverse ? stacks.after : stacks.before);
+      const int high = slot(reverse ? stacks.before : stacks.after);
+      const auto l = static_cast<std::size_t>(low), h = static_cast<std::size_t>(high);
+      const std::int64_t slice = bound_.bytes[static_cast<std::size_t>(slot(stacks.carry))];
+      skipped_[h] = bound_.bytes[h] == 0 ? 0 : slice;
+      block_of_[l] = block_of_[h] = static_cast<int>(bound_.blocks.size());
+      ArenaBlock block;
+      block.kind = ArenaBlock::Kind::CarryStacks;
+      block.memory = {0, lives[l].first, std::max(lives[l].last, lives[h].last)};
+      if (__builtin_add_overflow(bound_.bytes[l], skipped_[h], &block.memory.bytes)) {
+        block.memory.bytes = INT64_MAX;  // require_countable rejects it
+      }
+      block.slots = {low, high};
+      bound_.blocks.push_back(std::move(block));
+    }
+  }
+
   /// The temporary tensors that step `s` writes first.
   void add_tensors(std::size_t s, const std::vector<Lifetime>& lives) {
     const Touched now = touched(plan_.steps[s], kernels_);
@@ -76,6 +106,7 @@ class Placer {
     for (const int from : now.read) {
       const auto i = static_cast<std::size_t>(from);
       const bool dies = block_of_[i] >= 0 && lives[i].last == static_cast<int>(s) && from != slot;
+      if (dies && is_stack_of_carry(block_of_[i])) continue;
       if (!dies || bound_.bytes[i] != bound_.bytes[static_cast<std::size_t>(slot)]) continue;
       const bool taken = std::any_of(now.written.begin(), now.written.end(), [&](const int other) {
         return other != slot && block_of_[static_cast<std::size_t>(other)] == block_of_[i];
@@ -83,6 +114,10 @@ class Placer {
       if (!taken && writes_in_place(kernel, *step, from, slot)) return block_of_[i];
     }
     return -1;
+  }
+
+  bool is_stack_of_carry(int block) const {
+    return bound_.blocks[static_cast<std::size_t>(block)].kind == ArenaBlock::Kind::CarryStacks;
   }
 
   /// Memory of steps themselves: scratch, spare carries, arenas of bodies.
@@ -102,6 +137,7 @@ class Placer {
       if (auto* loop = std::get_if<BoundLoop>(&step)) {
         const std::vector<int>& results = std::get<LoopStep>(plan_.steps[s]).results;
         for (std::size_t i = 0; i < loop->spare_offsets.size(); ++i) {
+          if (loop->carries[i].stack >= 0) continue;
           add(Kind::SpareCarry, s, bound_.bytes[static_cast<std::size_t>(results[i])],
               loop->spare_offsets[i]);
         }
@@ -132,6 +168,7 @@ class Placer {
   const std::vector<BuiltKernel>& kernels_;
   BoundPlan& bound_;
   std::vector<int> block_of_;  // of each slot; -1: none
+  std::vector<std::int64_t> skipped_;  // bytes of its block before each slot
 };
 
 }  // namespace
