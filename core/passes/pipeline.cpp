@@ -2,11 +2,13 @@
 #include "core/passes/pipeline.h"
 
 #include "core/module/verify.h"
+#include "core/passes/merge_products.h"
 #include "core/passes/scan_batch_inputs.h"
 #include "core/passes/scan_drop_unused.h"
 #include "core/passes/scan_hoist_invariants.h"
 #include "core/passes/scan_merge.h"
 #include "core/passes/scan_merge_gates.h"
+#include "core/passes/scan_merge_sums.h"
 #include "core/passes/scan_push_outputs.h"
 #include "core/passes/simplify.h"
 #include "core/rewrite/run_passes.h"
@@ -38,6 +40,11 @@ constexpr Pass kPipeline[] = {
      "sums and products that no later step reads are computed for all steps, after the loop"},
     {"scan_drop_unused", scan_drop_unused, kKeepsBits,
      "removes carries, inputs and outputs that are not read"},
+    // After dropping: what is stacked then is read.
+    {"scan_merge_sums", scan_merge_sums, kReorders,
+     "products of computed values that are added become one, of the operands side by side"},
+    {"merge_products", merge_products, kReorders,
+     "products of neighbouring slices of one tensor become one product of it"},
     // The scan passes leave slices of concats, reshapes of reshapes and constants.
     {"simplify", simplify, kKeepsBits,
      "again: the scan passes expose constants and movement that cancels"},

@@ -158,12 +158,12 @@ TEST_CASE("KILN_DISABLE that names no pass is an error of function") {
   CHECK(error.starts_with(
       "function: KILN_DISABLE names no pass 'scan_merg'; did you mean 'scan_merge'?; passes are "
       "simplify, scan_merge, scan_hoist_invariants, scan_batch_inputs, scan_merge_gates, "
-      "scan_push_outputs, scan_drop_unused"));
+      "scan_push_outputs, scan_drop_unused, scan_merge_sums, merge_products"));
   CHECK(error.find("; all leaves out every pass that is not the backend's") != error.npos);
   disable.set("simplify,scan_merge");
   CHECK(function({x}, {x * 2})({Array{1.f, 2.f}})[0] == Array{2.f, 4.f});
   if (backend() == "reference") return;
-  CHECK(error.find("scan_drop_unused, sink_permutes, ") != error.npos);
+  CHECK(error.find("merge_products, sink_permutes, ") != error.npos);
   disable.set("merge_loop_results,absorb_kernels");
   CHECK(function({x}, {x * 2})({Array{1.f, 2.f}})[0] == Array{2.f, 4.f});
 }

@@ -102,6 +102,27 @@ Program lstm_training() {
   return builder.with_gradients({result.last_output, sum(result.outputs, {.axis = 1})});
 }
 
+/// Two gates of one product and a third that is computed from one of them, backwards and masked.
+Program masked_gru_training() {
+  Builder builder;
+  const Tensor x = builder.batched({2, 5, 3});
+  std::vector<Tensor> kernels, recurrent;
+  for (int i = 0; i < 3; ++i) kernels.push_back(builder.input({3, 4}));
+  for (int i = 0; i < 3; ++i) recurrent.push_back(builder.input({4, 4}));
+  const Tensor h0 = builder.batched({2, 4});
+  const StepFunction step = [&](const Tensor& input, const std::vector<Tensor>& states) {
+    const auto gate = [&](std::size_t i, const Tensor& h) {
+      return dot(input, kernels[i]) + dot(h, recurrent[i]);
+    };
+    const Tensor z = sigmoid(gate(0, states[0])), r = sigmoid(gate(1, states[0]));
+    const Tensor h = z * states[0] + (1.0 - z) * tanh(gate(2, r * states[0]));
+    return StepResult{h, {h}};
+  };
+  const Tensor mask = greater(sum(x, {.axis = 2}), 0.0);
+  const RnnResult result = rnn(step, x, {h0}, {.go_backwards = true, .mask = mask});
+  return builder.with_gradients({result.last_output, sum(result.outputs, {.axis = 1})});
+}
+
 /// A state that no step changes, and what is computed of it alone.
 Program loop_with_an_invariant_state() {
   Builder builder;
@@ -156,6 +177,7 @@ const std::vector<Template>& coverage_templates() {
       {"dense layers and gradients", dense_layers_and_gradients},
       {"the gradient of a filter", filter_gradient},
       {"LSTM training", lstm_training},
+      {"masked GRU training, backwards", masked_gru_training},
       {"a loop with an invariant state", loop_with_an_invariant_state},
       {"sums in half precision", half_precision_sums},
       {"statistics", statistics},

@@ -108,7 +108,7 @@ TEST_CASE("the character model is lowered for a GPU") {
   for (const ir::Graph& graph : graphs) CHECK(plan_of(graph, kGpu) != "");
 }
 
-TEST_CASE("loops of the character model copy nothing and repeat no transcendental function") {
+TEST_CASE("loops of the character model have no copy, one product and each tanh once") {
   const std::vector<ir::Graph> graphs =
       graphs_of("char_rnn' --hidden 32 --batch 8 --time 20 --steps 1 --backend reference");
   std::size_t loops = 0;
@@ -118,12 +118,14 @@ TEST_CASE("loops of the character model copy nothing and repeat no transcendenta
       const auto* loop = std::get_if<codegen::LoopStep>(&step);
       if (!loop) continue;
       ++loops;
-      std::size_t transcendental = 0;
+      std::size_t transcendental = 0, products = 0;
       for (const codegen::Step& inner : loop->body->steps) {
         CHECK_FALSE(std::holds_alternative<codegen::CopyStep>(inner));
+        products += std::holds_alternative<codegen::MatmulStep>(inner) ? 1 : 0;
         const auto* kernel = std::get_if<codegen::KernelStep>(&inner);
         if (kernel) transcendental += transcendentals_of(program, *kernel);
       }
+      CHECK(products == 1);
       const bool is_backward = loop->node->as<ir::ScanAttrs>().reverse;
       CHECK(transcendental == (is_backward ? 0 : 5));  // three sigmoids, two tanhs
     }

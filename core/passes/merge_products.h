@@ -1,0 +1,16 @@
+// Before: any graph. After: no two products that share an operand have neighbouring slices of one
+// tensor as their other operands, and no sum adds two products of such slices.
+//
+//   dot(x, s[:, 0:4]), dot(x, s[:, 4:8])    becomes   let p = dot(x, s) in p[:, 0:4], p[:, 4:8]
+//   dot(s[:, 0:4], u) + dot(s[:, 4:8], v)   becomes   dot(s, concat(u, v))
+#pragma once
+
+#include "core/ir/graph.h"
+
+namespace kiln::passes {
+
+/// Lambdas are included. Gradients of the gates of a loop are such slices (scan_merge_sums): their
+/// weight gradients are one product, and so is the gradient of the loop's input.
+ir::Graph merge_products(const ir::Graph& graph);
+
+}  // namespace kiln::passes
