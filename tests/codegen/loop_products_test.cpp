@@ -160,22 +160,24 @@ std::vector<Value> loop(const Value& h, const Value& w, const Value& v, const Va
   return ir::results_of(ir::make_node(ir::Op::Scan, attrs, operands));
 }
 
+/// v w for rows of kSize elements, w a square.
+std::vector<float> plain_product(const std::vector<float>& v, const std::vector<float>& w) {
+  std::vector<float> out(v.size(), 0.0f);
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    for (std::size_t d = 0; d < kSize; ++d) {
+      out[i] += v[i / kSize * kSize + d] * w[d * kSize + i % kSize];
+    }
+  }
+  return out;
+}
+
 /// The loop in plain sums: all h, the last one first where it goes backwards.
 std::vector<float> plain(std::vector<float> h, const std::vector<float>& w,
                          const std::vector<float>& x, std::int64_t length, bool reverse) {
-  const auto times_w = [&](const std::vector<float>& v) {
-    std::vector<float> out(v.size(), 0.0f);
-    for (std::size_t i = 0; i < v.size(); ++i) {
-      for (std::size_t d = 0; d < kSize; ++d) {
-        out[i] += v[i / kSize * kSize + d] * w[d * kSize + i % kSize];
-      }
-    }
-    return out;
-  };
   std::vector<float> all(x.size());
   for (std::int64_t i = 0; i < length; ++i) {
     const auto t = static_cast<std::size_t>(reverse ? length - 1 - i : i) * h.size();
-    h = times_w(times_w(h));
+    h = plain_product(plain_product(h, w), w);
     for (std::size_t j = 0; j < h.size(); ++j) all[t + j] = h[j] += x[t + j];
   }
   return all;
@@ -261,6 +263,53 @@ TEST_CASE("what the host says is unchanged stays packed") {
   running.run();
   CHECK(running.packed() == 8);
   CHECK(running.found[1] == want());
+}
+
+TEST_CASE("weights side by side are joined and packed when one of them changes") {
+  const Value h = matrix(kRows, kSize), w = matrix(kSize, 1), v = matrix(kSize, 2);
+  const Value x = test::placeholder({DType::Float32, {4, kRows, kSize}});
+  const Value joined = ir::concat({w, v}, 1), first = times(h, joined);
+  Running running({h, w, v, x}, loop(first, joined, joined, x, 4, false),
+                  {false, true, true, false});
+  const auto want = [&] {
+    std::vector<float> weights;
+    for (std::size_t row = 0; row < kSize; ++row) {
+      weights.push_back(running.feeds[1][row]);
+      weights.push_back(running.feeds[2][2 * row]);
+      weights.push_back(running.feeds[2][2 * row + 1]);
+    }
+    const std::vector<float> begin = plain_product(running.feeds[0], weights);
+    return plain(begin, weights, running.feeds[3], 4, false);
+  };
+  float value = 0.1f;
+  for (auto& feed : running.feeds) {
+    for (float& one : feed) one = value = value > 1 ? value - 1.9f : value + 0.07f;
+  }
+  running.versions = {0, 7, 7, 0};
+  running.run();
+  CHECK(running.packed() == 2);  // for the loop, and for the product before it
+  const std::vector<float> before = want();
+  CHECK(running.found[1] == before);
+  for (const std::size_t changed : {1u, 2u}) {
+    INFO("weight " << changed);
+    const int packed = running.packed();
+    const std::vector<float> old = want();
+    running.feeds[changed][1] -= 0.5f;
+    running.run();  // the host says that it is the same
+    CHECK(running.found[1] == old);
+    CHECK(running.packed() == packed);
+    ++running.versions[changed];
+    running.run();
+    CHECK(running.found[1] == want());
+    CHECK(running.packed() == packed + 2);
+  }
+  running.versions[1] = 0;  // not known
+  for (int i = 0; i < 2; ++i) {
+    running.feeds[1][2] += 0.25f;
+    running.run();
+    CHECK(running.found[1] == want());
+  }
+  CHECK(running.packed() == 10);
 }
 
 TEST_CASE("a product adds the bias and takes relu when nobody needs less") {

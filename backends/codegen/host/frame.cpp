@@ -31,6 +31,7 @@ Frame::Frame(const BoundPlan& plan)
     : arena(allocate(plan.arena_bytes, "temporary tensors", plan)),
       packed(allocate(plan.packed_bytes, "packed operands", plan)),
       top(plan, arena.get(), packed.get()),
-      packed_versions(plan.packings.size(), 0) {}
+      packed_versions(plan.packings.size(), 0),
+      kept_versions(plan.kept_arguments.size(), 0) {}
 
 }  // namespace kiln::codegen

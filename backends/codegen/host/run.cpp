@@ -45,10 +45,15 @@ class Runner {
   void run() {
     const std::size_t count = tape_.instructions.size();
     if (context_.timed) tape_.times.resize(count + 1);
-    if (tape_.region.empty()) return run(0, count);
-    run(0, tape_.region_begin);
+    if (tape_.region.empty()) return run(tape_.kept_end, count);
+    run(tape_.kept_end, tape_.region_begin);
     timed(count, [&] { run_region(); });
     run(tape_.region_end, count);
+  }
+
+  void run_kept() {
+    if (context_.timed) tape_.times.resize(tape_.instructions.size() + 1);
+    run(0, tape_.kept_end);
   }
 
  private:
@@ -398,10 +403,30 @@ class Runner {
   const RunContext& context_;
 };
 
+/// Runs the kept steps unless the host says that their arguments are those of the last time.
+void run_kept_steps(Frame& frame, const RunContext& context) {
+  Tape& tape = frame.top;
+  const BoundPlan& plan = *tape.plan;
+  bool is_known = true, is_changed = false;
+  for (std::size_t i = 0; i < plan.kept_arguments.size(); ++i) {
+    const std::uint64_t version = tape.versions[at(plan.kept_arguments[i])];
+    is_known = is_known && version != 0;
+    is_changed = is_changed || version != frame.kept_versions[i];
+    frame.kept_versions[i] = version;
+  }
+  if (is_known && !is_changed) return;
+  Runner(tape, context).run_kept();
+  ++frame.kept_runs;
+  for (std::size_t slot = 0; slot < plan.kept_offsets.size(); ++slot) {
+    if (plan.kept_offsets[slot] >= 0) tape.versions[slot] = is_known ? frame.kept_runs : 0;
+  }
+}
+
 }  // namespace
 
 void run_plan(Frame& frame, const RunContext& context) {
   const Entered entered(context.mode);
+  if (frame.top.kept_end != 0) run_kept_steps(frame, context);
   const std::vector<Packing>& packings = frame.top.plan->packings;
   for (std::size_t i = 0; i < packings.size(); ++i) {
     pack(frame.top, packings[i].source, packings[i], frame.packed.get(), frame.packed_versions[i]);

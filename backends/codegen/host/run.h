@@ -28,6 +28,8 @@ struct Frame {
   std::unique_ptr<std::byte, FreeMemory> arena, packed;
   Tape top;
   std::vector<std::uint64_t> packed_versions;  // of the slots that are packed, see Tape
+  std::vector<std::uint64_t> kept_versions;    // of BoundPlan::kept_arguments in the last run
+  std::uint64_t kept_runs = 0;                 // how often the kept steps ran
 };
 
 struct RunContext {

@@ -16,7 +16,9 @@ bool has_work(const Other&) {
 }
 
 /// Where a slot lies for the life of the tape; `nowhere` when that is not yet known.
-std::byte* fixed_place(const BoundPlan& bound, std::size_t slot, std::byte* arena) {
+std::byte* fixed_place(const BoundPlan& bound, std::size_t slot, std::byte* arena,
+                       std::byte* packed) {
+  if (bound.kept_offsets[slot] >= 0) return packed + bound.kept_offsets[slot];
   const Slot& described = bound.plan->slots[slot];
   if (described.kind == Slot::Kind::Constant && bound.bytes[slot] != 0) {
     return const_cast<std::byte*>(described.bytes->data());  // never written
@@ -77,7 +79,7 @@ Tape::Tape(const BoundPlan& bound, std::byte* arena_memory, std::byte* packed_me
   lay_out_cells(*this);
   versions.resize(described.slots.size(), 0);
   for (std::size_t i = 0; i < described.slots.size(); ++i) {
-    place(static_cast<int>(i), fixed_place(bound, i, arena));
+    place(static_cast<int>(i), fixed_place(bound, i, arena, packed));
   }
   std::byte** table = cells.data() + described.slots.size();
   for (std::size_t s = 0; s < described.steps.size(); ++s) {
@@ -103,6 +105,11 @@ Tape::Tape(const BoundPlan& bound, std::byte* arena_memory, std::byte* packed_me
     const bool works = std::visit([&](const auto& one) { return has_work(one); }, ready);
     if (works) instructions.push_back(std::move(made));
   }
+  const auto is_kept = [&](const Instruction& one) {
+    return bound.is_kept_step[static_cast<std::size_t>(one.step - described.steps.data())] != 0;
+  };
+  const auto rest = std::stable_partition(instructions.begin(), instructions.end(), is_kept);
+  kept_end = static_cast<std::size_t>(rest - instructions.begin());
   cut_region(*this);
 }
 

@@ -61,6 +61,7 @@ struct Tape {
   std::vector<std::byte*> cells;
   std::vector<std::uint32_t> uses, first_use;  // the further cells of each slot
   std::vector<Instruction> instructions;
+  std::size_t kept_end = 0;  // instructions before it are kept steps, see BoundPlan
   /// The plan's region, when it is worth several threads: parts that may run in any order, of the
   /// instructions from region_begin on and before region_end.
   std::vector<RegionPart> region;

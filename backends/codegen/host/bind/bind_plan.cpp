@@ -2,6 +2,7 @@
 #include "backends/codegen/host/bind/bind_plan.h"
 
 #include "backends/codegen/host/bind/bind_step.h"
+#include "backends/codegen/host/bind/kept_steps.h"
 #include "backends/codegen/host/bind/place_tensors.h"
 
 #include <kiln/error.h>
@@ -26,6 +27,7 @@ class Binder {
       out_->bytes.push_back(bytes_of(slot));
       out_->dims.push_back(step_.evaluate(slot.dims));
     }
+    keep_steps();
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       step_.scale = use_.group ? (*use_.group->scales)[i] : 0;
       out_->steps.push_back(
@@ -44,6 +46,16 @@ class Binder {
     auto bytes = static_cast<std::int64_t>(dtype_bytes(slot.dtype));
     for (const std::int64_t dim : dims) bytes = checked_product(bytes, dim, slot.node);
     return bytes;
+  }
+
+  void keep_steps() {
+    KeptSteps kept = find_kept_steps(plan_, inputs_.kernels, use_);
+    for (std::size_t slot = 0; slot < plan_.slots.size(); ++slot) {
+      out_->kept_offsets.push_back(kept.is_kept_slot[slot] ? out_->packed_bytes : -1);
+      if (kept.is_kept_slot[slot]) out_->packed_bytes += aligned(out_->bytes[slot]);
+    }
+    out_->is_kept_step = std::move(kept.is_kept_step);
+    out_->kept_arguments = std::move(kept.arguments);
   }
 
   BoundKernel bind(const KernelStep& step) const { return bind_kernel(step, step_); }

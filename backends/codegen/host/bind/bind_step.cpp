@@ -14,6 +14,7 @@ std::vector<std::int64_t> StepBinding::evaluate(const ir::Dims& dims) const {
 
 int kept_source(int slot, const StepBinding& binding) {
   const Slot& described = binding.plan.slots[static_cast<std::size_t>(slot)];
+  if (binding.out.kept_offsets[static_cast<std::size_t>(slot)] >= 0) return slot;
   if (described.kind != Slot::Kind::Argument) return -1;
   const PlanUse& use = binding.use;
   const int number = described.number;

@@ -172,8 +172,12 @@ struct BoundPlan {
   std::int64_t arena_bytes = 0;
   std::int64_t live_bytes = 0;  // the most that is alive at one step
   std::vector<ArenaBlock> blocks;
+  /// Steps that run when the version of one of `kept_arguments` changes; see kept_steps.h.
+  std::vector<std::uint8_t> is_kept_step;
+  std::vector<int> kept_arguments;         // slots
+  std::vector<std::int64_t> kept_offsets;  // of slots they write, in Tape::packed; -1: others
   std::vector<Packing> packings;
-  std::int64_t packed_bytes = 0;  // of these and of the bodies'
+  std::int64_t packed_bytes = 0;  // of these, of kept slots and of the bodies'
 };
 
 using EvaluateDim = std::function<std::int64_t(const ir::Dim&)>;

@@ -71,6 +71,7 @@ class Placer {
     for (const int slot : now.written) {
       const auto i = static_cast<std::size_t>(slot);
       if (plan_.slots[i].kind != Slot::Kind::Temporary || block_of_[i] >= 0) continue;
+      if (bound_.kept_offsets[i] >= 0) continue;
       block_of_[i] = reused(s, slot, now, lives);
       if (block_of_[i] < 0) {
         block_of_[i] = static_cast<int>(bound_.blocks.size());

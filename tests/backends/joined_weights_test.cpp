@@ -1,0 +1,47 @@
+// Gates' weights, joined for one product: calls see the values that their variables have.
+#include "tests/catch.h"
+
+#include <kiln/k.h>
+
+#include <cmath>
+
+using namespace kiln;
+
+namespace {
+
+/// A loop of three gates; their recurrent weights are variables.
+Tensor gates(const Tensor& x, const std::vector<Tensor>& weights) {
+  const StepFunction step = [&](const Tensor& input, const std::vector<Tensor>& states) {
+    const auto gate = [&](std::size_t i) { return dot(states[0], weights[i]) + input; };
+    const Tensor next = sigmoid(gate(0)) * tanh(gate(1)) + sigmoid(gate(2)) * states[0];
+    return StepResult{next, {next}};
+  };
+  return rnn(step, x, {sum(x, {.axis = 1}) * 0.1}).outputs;
+}
+
+}  // namespace
+
+TEST_CASE("joined weights follow their variables from call to call") {
+  constexpr std::int64_t kUnits = 24;
+  std::vector<Tensor> weights;
+  for (int i = 0; i < 3; ++i) {
+    weights.push_back(random_uniform_variable({kUnits, kUnits}, -0.3, 0.3, {.seed = i}));
+  }
+  const Tensor x = placeholder({.shape = {None, None, kUnits}});
+  const Tensor y = gates(x, weights);
+  const Function plain = function({x}, {y}, {.backend = "reference"});
+  const Function fast = function({x}, {y}, {.backend = "cpu"});
+  for (int call = 0; call < 12; ++call) {
+    INFO("call " << call);
+    const std::vector<std::int64_t> dims{call % 4 < 2 ? 3 : 40, 5, kUnits};
+    const Array fed = Array::full(dims, 0.1 * call);
+    const Array want = plain({fed})[0], found = fast({fed})[0];
+    REQUIRE(found.size() == want.size());
+    for (std::size_t i = 0; i < static_cast<std::size_t>(found.size()); ++i) {
+      REQUIRE(std::abs(found.as<float>()[i] - want.as<float>()[i]) < 1e-5f);
+    }
+    if (call % 2 == 0) continue;
+    const Tensor& changed = weights[static_cast<std::size_t>(call) % 3];
+    set_value(changed, Array::full({kUnits, kUnits}, 0.01 * call - 0.05));
+  }
+}
