@@ -158,6 +158,32 @@ TEST_CASE("a gather notes its first fault, reads zero there and goes on") {
   CHECK(run_both(k.kernel, call).fault.access == -1);
 }
 
+TEST_CASE("a guard keeps loads, stores and faults to where it is true") {
+  KernelMaker k("guarded", {6}, 1);
+  const int x = k.input(kF32), table = k.input(kF32), at = k.input(DType::Int32);
+  const int y = k.output(kF32), z = k.output(kF32);
+  const int index = k.apply(Op::Add, {k.axis(0), k.number(DType::Int64, -2)});
+  const int inside = k.apply(Op::Less, {k.convert(DType::UInt64, index),
+                                        k.convert(DType::UInt64, k.number(DType::Int64, 3))});
+  const int value = k.load(k.guard(k.access(x, {1}, -2), inside));
+  const int row = k.load(k.access(at, {1}));
+  const int found = k.load(k.guard(k.access_at(table, {0}, row, 1, 2), inside));
+  k.map({{k.access(y, {1}), k.apply(Op::Add, {value, found})},
+         {k.guard(k.access(z, {1}), inside), value}});
+  KernelCall call{{memory(Floats{1, kNan, 3}), memory(Floats{10, 20}),
+                   memory(std::vector<std::int32_t>{7, -1, 0, 1, 1, 99}), memory(Floats(6, 9)),
+                   memory(Floats(6, 9))}, {}, 0, 6};
+  const KernelOutcome outcome = run_both(k.kernel, call);
+  CHECK(outcome.fault.access == -1);
+  const Floats sums = elements<float>(outcome.operands[3]);
+  CHECK((sums[0] == 0 && sums[1] == 0 && sums[2] == 11 && std::isnan(sums[3]) && sums[4] == 23 &&
+         sums[5] == 0));
+  const Floats stored = elements<float>(outcome.operands[4]);
+  CHECK((stored[1] == 9 && stored[2] == 1 && std::isnan(stored[3]) && stored[5] == 9));
+  call.operands[2] = memory(std::vector<std::int32_t>{7, -1, 0, 5, 1, 99});
+  CHECK(run_both(k.kernel, call).fault.index == 5);
+}
+
 TEST_CASE("a scatter adds where indices meet, and nowhere for an index outside") {
   for (const DType dtype : {DType::UInt8, kF32}) {
     KernelMaker k("scatter", {2, 4}, 1);

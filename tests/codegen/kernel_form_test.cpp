@@ -2,6 +2,8 @@
 #include "tests/catch.h"
 #include "tests/codegen/make_kernel.h"
 
+#include "backends/codegen/kernel/guard_range.h"
+
 #include <kiln/error.h>
 
 #include <functional>
@@ -43,6 +45,21 @@ const std::vector<Wrong> kWrong = {
     {"a size is not among its sizes", [](Kernel& k) { k.sizes.clear(); }},
     {"an access to no operand", [](Kernel& k) { k.accesses[0].operand = 3; }},
     {"a dynamic index that is no integer", [](Kernel& k) { k.accesses[1].dynamic = 0; }},
+    {"a guard that is no expression", [](Kernel& k) { k.accesses[0].when = 99; }},
+    {"a guard that is no bool", [](Kernel& k) { k.accesses[0].when = 0; }},
+    {"a guard comes later",
+     [](Kernel& k) {
+       k.expressions.push_back({ExpressionKind::Constant, DType::Bool});
+       k.accesses[0].when = static_cast<int>(k.expressions.size()) - 1;
+     }},
+    {"a stage that runs once reads what inner axes change",
+     [](Kernel& k) {
+       k.expressions.push_back({ExpressionKind::Load, DType::Float32});  // of x[i, j]
+       Expression same{ExpressionKind::Apply, DType::Bool, Op::Equal};
+       same.arguments = {6, 6, -1};
+       k.expressions.push_back(same);
+       k.accesses[2].when = 7;  // of the store to z
+     }},
     {"a load from no access", [](Kernel& k) { k.expressions[0].number = 3; }},
     {"a load from an operand that is not read", [](Kernel& k) { k.operands[0].read = false; }},
     {"a load of another dtype", [](Kernel& k) { k.operands[0].dtype = DType::Float64; }},
@@ -104,4 +121,44 @@ TEST_CASE("the text form says all of a kernel") {
         "  stage 2: reduce over inner axes, arg_max of v0\n"
         "  stage 3: map once\n"
         "    y2[i0] = v3\n");
+}
+
+TEST_CASE("the text form says guards of loads and of stores") {
+  KernelMaker k("guarded", {4}, 1);
+  const int x = k.input(DType::Float32), y = k.output(DType::Float32);
+  const int low = k.apply(Op::Less, {k.axis(0), k.number(DType::Int64, 2)});
+  const int value = k.load(k.guard(k.access(x, {1}, -1), low));
+  k.map({{k.guard(k.access(y, {1}), low), value}});
+  CHECK(print(k.kernel) ==
+        "kernel guarded(x0: float32 read, y1: float32 written)\n"
+        "  i0 below 4\n"
+        "  v0: int64 = i0\n"
+        "  v1: int64 = 2\n"
+        "  v2: bool = less(v0, v1)\n"
+        "  v3: float32 = x0[i0 + -1] when v2\n"
+        "  stage 0: map over inner axes\n"
+        "    y1[i0] when v2 = v3\n");
+}
+
+TEST_CASE("a guard narrows the indices at which an access touches memory") {
+  KernelMaker k("narrowed", {4, 9}, 2);
+  const int x = k.input(DType::Float32), y = k.output(DType::Float32);
+  const auto inside = [&](int axis, double shift, double limit) {
+    const int index = k.apply(Op::Add, {k.axis(axis), k.number(DType::Int64, shift)});
+    return k.apply(Op::Less, {k.convert(DType::UInt64, index),
+                              k.convert(DType::UInt64, k.number(DType::Int64, limit))});
+  };
+  const int both = k.apply(Op::And, {inside(0, -1, 2), inside(1, -2, 5)});
+  const int guarded = k.guard(k.access(x, {5, 1}, -7), both), plain = k.access(y, {9, 1});
+  k.map({{plain, k.load(guarded)}});
+  const auto range = [&](int access, int axis) {
+    const auto& accesses = k.kernel.accesses;
+    const IndexRange found =
+        touched_range(k.kernel, accesses[static_cast<std::size_t>(access)], axis);
+    return std::pair(found.first, found.last);
+  };
+  using Range = std::pair<std::int64_t, std::int64_t>;
+  CHECK(range(guarded, 0) == Range{1, 3});
+  CHECK(range(guarded, 1) == Range{2, 7});
+  CHECK(range(plain, 1) == Range{0, 9});
 }

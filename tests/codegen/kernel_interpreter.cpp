@@ -32,8 +32,10 @@ std::vector<int> needed(const Kernel& kernel, const std::vector<int>& roots) {
       if (argument >= 0) wanted[at(argument)] = true;
     }
     if (e.kind != ExpressionKind::Load) continue;
-    const int dynamic = kernel.accesses[at(e.number)].dynamic;
-    if (dynamic >= 0) wanted[at(dynamic)] = true;
+    const Access& access = kernel.accesses[at(e.number)];
+    for (const int other : {access.dynamic, access.when}) {
+      if (other >= 0) wanted[at(other)] = true;
+    }
   }
   std::vector<int> list;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -55,6 +57,7 @@ Prepared prepare(const Kernel& kernel) {
     for (const Store& store : stage.stores) {
       roots.push_back(store.value);
       roots.push_back(kernel.accesses[at(store.access)].dynamic);
+      roots.push_back(kernel.accesses[at(store.access)].when);
     }
     prepared.values.push_back(needed(kernel, {stage.value}));
     prepared.stores.push_back(needed(kernel, roots));
@@ -211,9 +214,10 @@ class Run {
                  at(ir::def(e.op).arity));
   }
 
-  /// Where an access points to; null after noting a fault.
+  /// Where an access points to; null where its guard is false, and after noting a fault.
   std::byte* element(int access_number) {
     const Access& access = kernel_.accesses[at(access_number)];
+    if (access.when >= 0 && (values_[at(access.when)] & 1) == 0) return nullptr;
     const Strides& strides = strides_[at(access_number)];
     std::int64_t offset = strides.offset;
     for (std::size_t axis = 0; axis < index_.size(); ++axis) {

@@ -6,6 +6,7 @@
 
 #include "backends/codegen/plan/plan.h"
 #include "core/ops/build.h"
+#include "core/ops/lambda_builder.h"
 
 #include <kiln/error.h>
 
@@ -81,6 +82,105 @@ TEST_CASE("softmax is one kernel with lanes along its rows") {
   const auto exps = std::count_if(kernel.expressions.begin(), kernel.expressions.end(),
                                   [](const Expression& e) { return e.op == ir::Op::Exp; });
   CHECK(exps == 1);
+}
+
+namespace {
+
+/// Loads and stores that have a guard, and stores that add to what is there.
+struct AccessCounts {
+  int loads = 0, stores = 0, added = 0;
+};
+
+AccessCounts guarded_accesses(const Program& program) {
+  AccessCounts counts;
+  for (const BuiltKernel& built : program.kernels) {
+    const Kernel& kernel = built.kernel;
+    const auto guarded = [&](int access) {
+      return kernel.accesses[static_cast<std::size_t>(access)].when >= 0;
+    };
+    for (const Expression& e : kernel.expressions) {
+      counts.loads += e.kind == ExpressionKind::Load && guarded(e.number);
+    }
+    for (const Stage& stage : kernel.stages) {
+      for (const Store& store : stage.stores) {
+        counts.stores += guarded(store.access);
+        counts.added += store.accumulate;
+      }
+    }
+  }
+  return counts;
+}
+
+}  // namespace
+
+TEST_CASE("a pad and the work on it are one kernel without a fill") {
+  const Value x = input({6, 5}), b = input({9, 8});
+  const Value zero = ir::scalar_constant(DType::Float32, 0);
+  const Value padded = ir::pad(x, zero, {1, 0}, {2, 3}, {0, 0});
+  const Program program = lowered({x, b}, {ir::unary(ir::Op::Exp, padded + b)});
+  REQUIRE(program.kernels.size() == 1);
+  CHECK(program.plan.slots.size() == 3);
+  CHECK(guarded_accesses(program).loads == 1);
+  // Interior padding: axes are split, so that every access is affine.
+  const Program spread = lowered({x}, {ir::pad(x, zero, {1, 0}, {2, 3}, {2, 0})});
+  REQUIRE(spread.kernels.size() == 1);
+  const AccessCounts counts = guarded_accesses(spread);
+  CHECK((counts.loads == 1 && counts.stores == 1));
+}
+
+TEST_CASE("windows that overlap or leave gaps are folded by one gather") {
+  struct Row {
+    ir::Dims dims;  // of x
+    ir::FoldAttrs attrs;
+    int guarded_stores, outer, inner;
+  };
+  const ir::Dim batch = ir::Dim::fresh("batch");
+  const Row rows[] = {
+      {{4, 7, 3}, {{1}, {9}, {1}, {1}}, 0, 2, 1},              // stride 1: axes of the result
+      {{4, 7, 3}, {{1}, {15}, {2}, {1}}, 1, 3, 1},             // 15 = 2 * 8 - 1
+      {{4, 7, 3}, {{1}, {16}, {2}, {1}}, 0, 3, 1},
+      {{4, 7, 2}, {{1}, {21}, {3}, {1}}, 0, 3, 0},             // gaps
+      {{batch, 4, 4, 8, 3, 3}, {{1, 2}, {9, 9}, {2, 2}, {1, 1}}, 1, 6, 2},
+      {{4, 7, 3}, {{1}, {40}, {4}, {6}}, 1, 4, 1},             // a common divisor
+  };
+  for (const Row& row : rows) {
+    INFO("row " << &row - rows);
+    const Value x = input(row.dims);
+    const Program program = lowered({x}, {ir::fold(x, row.attrs)});
+    REQUIRE(program.kernels.size() == 1);
+    const AccessCounts counts = guarded_accesses(program);
+    CHECK((counts.loads == 1 && counts.added == 0));
+    CHECK(counts.stores == row.guarded_stores);
+    const Kernel& kernel = program.kernels[0].kernel;
+    CHECK(kernel.outer == row.outer);
+    CHECK(static_cast<int>(kernel.axes.size()) - kernel.outer == row.inner);
+  }
+  // Tiles are written where they are made.
+  const Value x = input({4, 7, 3});
+  const Program tiles =
+      lowered({x}, {ir::fold(ir::unary(ir::Op::Exp, x), {{1}, {21}, {3}, {1}})});
+  REQUIRE(tiles.kernels.size() == 1);
+  CHECK(guarded_accesses(tiles).loads == 0);
+}
+
+TEST_CASE("rows of a loop stay independent where its body pads them, not where it moves them") {
+  const Value h = input({64, 4});
+  const Value zero = ir::scalar_constant(DType::Float32, 0);
+  for (const bool moves_rows : {false, true}) {
+    const ir::LambdaBuilder builder({{DType::Int64, {}}, h.type()});
+    const Value inside = ir::unary(ir::Op::Tanh, builder.parameters()[1]);
+    // Columns 1 and 2 become columns 2 and 3; or rows 1 to 63 become rows 0 to 62.
+    const Value part = moves_rows ? ir::slice(inside, {1, 0}, {64, 4}, {1, 1})
+                                  : ir::slice(inside, {0, 1}, {64, 3}, {1, 1});
+    const Value next = moves_rows ? ir::pad(part, zero, {0, 0}, {1, 0}, {0, 0})
+                                  : ir::pad(part, zero, {0, 2}, {0, 0}, {0, 0});
+    const Value last = ir::make_scan(builder.close({inside * 0.5 + next}, 1), {h}, {}, 3, false)
+                           ->result();
+    const Program program = lowered({h}, {last});
+    CHECK(guarded_accesses(program).loads == 1);
+    const bool apart = print(program).find("rows of 64 apart") != std::string::npos;
+    CHECK(apart == !moves_rows);
+  }
 }
 
 TEST_CASE("parts of a concatenation are written in place") {

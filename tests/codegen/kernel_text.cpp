@@ -152,6 +152,7 @@ class Writer {
     for (const Store& store : stage.stores) {
       roots.push_back(store.value);
       roots.push_back(kernel_.accesses[at(store.access)].dynamic);
+      roots.push_back(kernel_.accesses[at(store.access)].when);
     }
     evaluate(roots);
     for (std::size_t i = 0; i < stage.stores.size(); ++i) write(stage.stores[i], i);
@@ -198,8 +199,10 @@ class Writer {
         if (argument >= 0) wanted[at(argument)] = true;
       }
       if (e.kind != ExpressionKind::Load) continue;
-      const int dynamic = kernel_.accesses[at(e.number)].dynamic;
-      if (dynamic >= 0) wanted[at(dynamic)] = true;
+      const Access& access = kernel_.accesses[at(e.number)];
+      for (const int other : {access.dynamic, access.when}) {
+        if (other >= 0) wanted[at(other)] = true;
+      }
     }
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       if (!wanted[i] || written_[i]) continue;
@@ -238,8 +241,9 @@ class Writer {
 
   std::string load(const Expression& e) const {
     const std::string read = test::load(e.dtype, place(e.number));
-    if (kernel_.accesses[at(e.number)].dynamic < 0) return read;
-    return text(inside(e.number), " ? ", read, " : ", type_of(e.dtype), "(0)");
+    const std::string allowed = condition(e.number);
+    if (allowed.empty()) return read;
+    return text(allowed, " ? ", read, " : ", type_of(e.dtype), "(0)");
   }
 
   std::string random(const Expression& e) const {
@@ -258,6 +262,14 @@ class Writer {
     return text("inside(a, ", number, ", ", index(access), ", ", size(access.dynamic_limit), ")");
   }
 
+  /// When the access may touch memory; empty: always. A guard that is false hides a bad index.
+  std::string condition(int number) const {
+    const Access& access = kernel_.accesses[at(number)];
+    std::string all = access.when < 0 ? "" : text("bool(v", access.when, ")");
+    if (access.dynamic >= 0) all += text(all.empty() ? "" : " && ", inside(number));
+    return all;
+  }
+
   /// "b0, element": what loads and stores take.
   std::string place(int number) const {
     const Access& access = kernel_.accesses[at(number)];
@@ -274,11 +286,8 @@ class Writer {
   void write(const Store& store, std::size_t number) {
     const DType dtype = dtype_of(store.value);
     const std::string place = this->place(store.access), name = text("w", number);
-    if (kernel_.accesses[at(store.access)].dynamic >= 0) {
-      open(text("if (", inside(store.access), ")"));
-    } else {
-      open("");
-    }
+    const std::string allowed = condition(store.access);
+    open(allowed.empty() ? "" : text("if (", allowed, ")"));
     std::string value = text("v", store.value);
     if (store.accumulate) {
       line(text("const ", type_of(dtype), " old = ", test::load(dtype, place), ";"));

@@ -72,6 +72,11 @@ int KernelMaker::access_at(int operand, std::vector<ir::Dim> strides, int dynami
   return number;
 }
 
+int KernelMaker::guard(int access, int when) {
+  kernel.accesses[static_cast<std::size_t>(access)].when = when;
+  return access;
+}
+
 int KernelMaker::add(Expression e) {
   kernel.expressions.push_back(e);
   return static_cast<int>(kernel.expressions.size()) - 1;

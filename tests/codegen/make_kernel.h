@@ -23,6 +23,9 @@ class KernelMaker {
   int access_at(int operand, std::vector<ir::Dim> strides, int dynamic, ir::Dim dynamic_stride,
                 ir::Dim dynamic_limit);
 
+  /// Gives the access a guard.
+  int guard(int access, int when);
+
   int number(DType dtype, double value);
   int axis(int number);
   int size(const ir::Dim& dim);

@@ -21,7 +21,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 class Draw {
  public:
-  explicit Draw(unsigned seed) : random_(seed), k_("drawn", {}, 0) {
+  explicit Draw(unsigned seed) : random_(seed), guards_(seed), k_("drawn", {}, 0) {
     dtype_ = std::vector<DType>{DType::Float32, DType::Float32, DType::Float64, DType::Int32,
                                 DType::Int8}[at(below(5))];
     draw_axes();
@@ -94,14 +94,32 @@ class Draw {
     for (int axis = 0; axis < count(); ++axis) {
       if (below(4) != 0) axes.push_back(axis);
     }
-    return k_.load(layout(k_.input(dtype_), axes));
+    return k_.load(guarded(layout(k_.input(dtype_), axes), count()));
   }
 
   /// Of a new result over the first axes.
   int place(int many) {
     std::vector<int> axes;
     for (int axis = 0; axis < many; ++axis) axes.push_back(axis);
-    return layout(k_.output(dtype_), axes);
+    return guarded(layout(k_.output(dtype_), axes), many);
+  }
+
+  /// Perhaps with a guard on the index along one of the first axes, or two.
+  int guarded(int access, int many) {
+    const auto drawn = [this](std::int64_t n) {
+      return static_cast<std::int64_t>(guards_() % static_cast<std::uint64_t>(n));
+    };
+    if (many == 0 || drawn(3) != 0) return access;
+    const auto inside = [&] {
+      const std::int64_t axis = drawn(many), extent = extents_[at(axis)];
+      const int shift = k_.number(DType::Int64, static_cast<double>(drawn(4) - drawn(extent + 1)));
+      const int index = k_.apply(Op::Add, {k_.axis(static_cast<int>(axis)), shift});
+      const int limit = k_.number(DType::Int64, static_cast<double>(drawn(extent + 3)));
+      return k_.apply(Op::Less, {k_.convert(DType::UInt64, index),
+                                 k_.convert(DType::UInt64, limit)});
+    };
+    const int first = inside();
+    return k_.guard(access, drawn(2) == 0 ? first : k_.apply(Op::And, {first, inside()}));
   }
 
   /// A product at most of two operands, then sums and choices.
@@ -138,7 +156,7 @@ class Draw {
     return made;
   }
 
-  std::mt19937 random_;
+  std::mt19937 random_, guards_;  // guards leave the other draws as they are
   KernelMaker k_;
   DType dtype_ = DType::Float32;
   std::vector<std::int64_t> extents_, elements_;  // elements: of each operand

@@ -133,6 +133,74 @@ TEST_CASE("emitted: the first fault is noted, zero is read there, and work goes 
   check_emitted(cases);
 }
 
+TEST_CASE("emitted: where a guard is false nothing is touched, loads give 0") {
+  std::vector<EmitCase> cases;
+  for (const DType dtype : every_dtype()) {
+    // Guards that differ between lanes, between rows of lanes, and that lanes share one element by.
+    for (const int along : {1, 0, 2}) {
+      for (const int stride : {1, 3}) {
+        const int rows = 5, columns = 37;
+        KernelMaker k("guarded", {rows, columns}, 2);
+        const int x = k.input(dtype), y = k.output(dtype);
+        const int shift = k.number(DType::Int64, -2);
+        const int index = k.apply(Op::Add, {k.axis(along == 0 ? 0 : 1), shift});
+        const int limit = k.number(DType::Int64, along == 0 ? 2 : 20);
+        const int inside = k.apply(Op::Less, {k.convert(DType::UInt64, index),
+                                              k.convert(DType::UInt64, limit)});
+        // Far outside of x where the guard is false.
+        const int far = 1 << 20;
+        const std::vector<Dim> strides = along == 0   ? std::vector<Dim>{far, stride}
+                                         : along == 1 ? std::vector<Dim>{0, stride}
+                                                      : std::vector<Dim>{1, 0};
+        const Dim offset = along == 0 ? Dim(-2 * far) : along == 1 ? Dim(-2 * stride) : Dim(0);
+        const int value = k.load(k.guard(k.access(x, strides, offset), inside));
+        const int kept = k.apply(Op::Equal, {k.axis(1), k.axis(1)});
+        k.map({{k.access(y, {columns, 1}), value},
+               {k.guard(k.access(k.output(dtype), {columns, 1}), k.apply(Op::And, {kept, inside})),
+                value},
+               {k.guard(k.access(k.output(dtype), {2 * columns, 2}), inside), value}});
+        k.kernel.vector_axis = 1;
+        const std::size_t needed = along == 0 ? static_cast<std::size_t>(far + 37 * stride) : 130;
+        const auto results = [&](int each) {
+          return filled(dtype, std::vector<double>(static_cast<std::size_t>(each * 190), 1));
+        };
+        cases.push_back({k.kernel, {{{filled(dtype, whole_numbers(needed, -9, 9)), results(1),
+                                      results(1), results(2)}, {}, 0, rows}}});
+      }
+    }
+  }
+  check_emitted(cases);
+}
+
+TEST_CASE("emitted: an index outside is no fault where the guard is false") {
+  std::vector<EmitCase> cases;
+  const std::vector<double> rows{2, 0, -1, 4, 1, 9, 0, 2, 1, 1, 4, 0, 3, 3, 2, 1, 0, 4, -2};
+  const auto count = static_cast<int>(rows.size());
+  for (const DType dtype : {DType::Int8, DType::Float32, DType::Float64}) {
+    for (const bool all_hidden : {true, false}) {
+      for (const bool lanes : {true, false}) {
+        KernelMaker k("guarded_gather", {count, 20}, 2);
+        const int table = k.input(dtype), at = k.input(DType::Int64), y = k.output(dtype);
+        const int row = k.load(k.access(at, {1, 0}));
+        const int five = k.number(DType::Int64, all_hidden ? 5 : 10);
+        int inside = k.apply(Op::And, {k.apply(Op::Less, {k.number(DType::Int64, -1), row}),
+                                       k.apply(Op::Less, {row, five})});
+        if (lanes) {
+          inside = k.apply(Op::And, {inside, k.apply(Op::Less, {k.axis(1), five})});
+        }
+        const int from = k.guard(k.access_at(table, {0, 1}, row, 20, 5), inside);
+        k.map({{k.access(y, {20, 1}), k.load(from)}});
+        k.kernel.vector_axis = 1;
+        cases.push_back({k.kernel, {{{filled(dtype, whole_numbers(100, 0, 99)),
+                                      filled(DType::Int64, rows),
+                                      zeros(dtype, static_cast<std::size_t>(count * 20) + 9)},
+                                     {}, 0, count}}});
+      }
+    }
+  }
+  check_emitted(cases);
+}
+
 TEST_CASE("emitted: what is scattered adds up where indices meet, whatever the lanes") {
   std::vector<EmitCase> cases;
   const std::vector<double> rows{2, 0, 2, 2, 1, 7, 0, 2, 1, -1, 2};

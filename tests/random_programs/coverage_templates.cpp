@@ -69,6 +69,14 @@ Program images_with_channels_first() {
   return builder.with_gradients({y, mean(y, {.axis = {2, 3}})});
 }
 
+/// Windows that overlap, with padding around, and elements that no window reaches.
+Program pooling() {
+  Builder builder;
+  const Tensor x = builder.batched({2, 7, 8, 3});
+  return builder.with_gradients({pool2d(x, 3, {.strides = 2, .padding = "same"}),
+                                 pool2d(x, 2, {.strides = 3, .pool_mode = "avg"})});
+}
+
 Program dense_layers_and_gradients() {
   Builder builder;
   const Tensor x = builder.batched({7, 4});
@@ -174,6 +182,7 @@ const std::vector<Template>& coverage_templates() {
       {"a convolution and relu", convolution_layer<false, true>},
       {"a convolution, bias and relu", convolution_layer<true, true>},
       {"images with channels first", images_with_channels_first},
+      {"pooling", pooling},
       {"dense layers and gradients", dense_layers_and_gradients},
       {"the gradient of a filter", filter_gradient},
       {"LSTM training", lstm_training},

@@ -131,9 +131,10 @@ bool image(Growing& growing) {
   }
   if (growing.draw.chance(40)) {
     const std::string mode = growing.draw.chance(50) ? "max" : "avg";
-    result = pool2d(result, 2, {.strides = 2, .padding = "same", .data_format = format,
-                                .pool_mode = mode});
-    out = (out + 1) / 2;
+    const std::int64_t window = 2 + growing.draw.below(2), step = 1 + growing.draw.below(3);
+    result = pool2d(result, window, {.strides = step, .padding = "same", .data_format = format,
+                                     .pool_mode = mode});
+    out = (out + step - 1) / step;
   }
   if (first) result = permute_dimensions(result, {0, 2, 3, 1});
   growing.add(result, {x.dims[0], out, out, filters}, 4);

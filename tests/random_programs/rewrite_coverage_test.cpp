@@ -297,7 +297,12 @@ void count_library_calls(const Program& program, Counts& counts, Origin origin) 
   const Function f = function(program.inputs, program.outputs,
                               {.updates = program.updates, .backend = "cpu"});
   f(program.feeds);
-  f.dump(dump.folder(), Stage::Claims | Stage::Plan | Stage::MemoryPlan);
+  f.dump(dump.folder(), Stage::Claims | Stage::Kernels | Stage::Plan | Stage::MemoryPlan);
+  for (const std::string& line : dumped_lines(dump, "51-kernels")) {
+    if (!has(line, " when v")) continue;
+    const bool stores = has(line, "] when v") && line.rfind('b', 0) == 0;
+    counts.add("guard", stores ? "of a store" : "of a load", origin);
+  }
   for (const std::string& line : dumped_lines(dump, "52-plan")) {
     for (const char* stacks : kCarryStacks) {
       if (std::regex_search(line, std::regex(stacks))) counts.add("carry", stacks, origin);
@@ -364,7 +369,7 @@ TEST_CASE("every rule and pass fires and keeps the values of a program") {
   }
 }
 
-TEST_CASE("every epilogue, library call and carry stack of cpu is made in a program") {
+TEST_CASE("every epilogue, library call, carry stack and guard of cpu is made in a program") {
   Counts counts;
   for (std::uint64_t seed = 0; seed < 24; ++seed) {
     clear_session();
@@ -385,6 +390,7 @@ TEST_CASE("every epilogue, library call and carry stack of cpu is made in a prog
   }
   for (const char* stacks : kCarryStacks) counts.report("carry", stacks);
   for (const codegen::Claim& claim : codegen::claims()) counts.report("claim", claim.name);
+  for (const char* of : {"of a load", "of a store"}) counts.report("guard", of);
   counts.report("library", "oneDNN of a matmul");
   counts.report("library", "oneDNN of a convolution");
   counts.report("library", "own loops of a matmul");

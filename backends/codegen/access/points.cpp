@@ -1,6 +1,7 @@
 // One function per way of reading operands; an op's lowering class says which it has, or its row.
 #include "backends/codegen/access/points.h"
 
+#include "backends/codegen/access/guarded_points.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
@@ -102,13 +103,12 @@ struct Row {
   Points (*points)(const Node& node, const SizeNames& names);
 };
 /// Ops whose reads no lowering class tells.
-constexpr Row kRows[] = {{Op::Gather, of_gather}, {Op::Dot, of_dot}};
+constexpr Row kRows[] = {{Op::Gather, of_gather},
+                         {Op::Dot, of_dot},
+                         {Op::Pad, points_of_pad},
+                         {Op::Fold, points_of_fold}};
 
 }  // namespace
-
-bool Points::reduces() const {
-  return std::find(reduced.begin(), reduced.end(), true) != reduced.end();
-}
 
 Points points_of(const Node& node, const SizeNames& names, bool dense) {
   if (dense && is_view(node, names)) {
@@ -123,6 +123,7 @@ Points points_of(const Node& node, const SizeNames& names, bool dense) {
     case ir::Lowering::Elementwise: return same_point(node, names);
     case ir::Lowering::Reduce:
     case ir::Lowering::Running: return of_reduction(node, names);
+    case ir::Lowering::Movement:
     case ir::Lowering::Indexed:
     case ir::Lowering::Contraction:
       for (const Row& row : kRows) {
@@ -130,7 +131,6 @@ Points points_of(const Node& node, const SizeNames& names, bool dense) {
       }
       break;
     case ir::Lowering::Argument:
-    case ir::Lowering::Movement:
     case ir::Lowering::Control:
     case ir::Lowering::Structural:
     case ir::Lowering::Composite: break;

@@ -3,6 +3,7 @@
 // so far are a Fusion (fusion.h); the rules of joining are in joining.h.
 #include "backends/codegen/fusion/fuse.h"
 
+#include "backends/codegen/access/guarded_points.h"
 #include "backends/codegen/fusion/column_sums.h"
 #include "backends/codegen/fusion/joining.h"
 #include "backends/codegen/fusion/place_parts.h"
@@ -313,6 +314,24 @@ class Fuser {
     place_points(node);
   }
 
+  /// A kernel of its own where points are not the result's elements in order.
+  void place_gather(const Node& node) {
+    Points points = points_of(node, names_, /*dense=*/false);
+    if (points.result.empty()) return place_points(node);
+    const std::vector<View> views = follow(points.reads);
+    place_those_waiting(views);
+    const int index = fusion_.add_closed_kernel(points.domain);
+    fusion_.unit(index).reduced = points.reduced;
+    fusion_.unit(index).split = points.reduces();
+    fusion_.add_member(index, node, points.role, /*level=*/0);
+    for (const View& view : views) fusion_.note_read(index, view.source);
+  }
+
+  void place_fold(const Node& node) {
+    if (windows_tile(node, names_)) return place_tiles(fusion_, node);
+    place_gather(node);
+  }
+
   template <void (*kPlace)(Fusion&, const Node&)>
   void place_in_parts(const Node& node) {
     kPlace(fusion_, node);
@@ -350,9 +369,9 @@ class Fuser {
         {Op::Dot, &Fuser::place_dot},
         {Op::Conv, &Fuser::place_dot},
         {Op::Concat, &Fuser::place_in_parts<place_concat>},
-        {Op::Pad, &Fuser::place_in_parts<place_pad>},
+        {Op::Pad, &Fuser::place_gather},
         {Op::ScatterAdd, &Fuser::place_in_parts<place_scatter_add>},
-        {Op::Fold, &Fuser::place_in_parts<place_fold>},
+        {Op::Fold, &Fuser::place_fold},
         {Op::Gather, &Fuser::place_points},
     };
     static_assert(ir::every_op([](const ir::OpDef& d) {

@@ -76,23 +76,6 @@ void place_concat(Fusion& fusion, const Node& node) {
   join_parts(fusion, node, parts);
 }
 
-void place_pad(Fusion& fusion, const Node& node) {
-  const auto& attrs = node.as<ir::PadAttrs>();
-  const ir::Dims dims = fusion.names(node.operands[0].dims());
-  const int ground = fill(fusion, node.operands[1], node.result());
-  Placement placement{node.operands[0], identity_map(dims), node.result(), identity_map(dims),
-                      {}, {}, 0, false, false};
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    placement.to[i].step *= attrs.interior[i] + 1;
-    placement.to[i].offset = fusion.names(attrs.low[i]);
-  }
-  const int index = fusion.add_closed_kernel(domain_of(dims));
-  note_read(fusion, index, placement.value, placement.from);
-  fusion.unit(index).placements.push_back(std::move(placement));
-  fusion.add_before(index, ground);
-  join_parts(fusion, node, {ground, index});
-}
-
 void place_scatter_add(Fusion& fusion, const Node& node) {
   const Value &indices = node.operands[0], &updates = node.operands[1];
   const Value zero = ir::scalar_constant(node.types[0].dtype, 0);
@@ -119,33 +102,7 @@ void place_scatter_add(Fusion& fusion, const Node& node) {
   join_parts(fusion, node, {ground, index});
 }
 
-namespace {
-
-/// Whether the windows lie side by side and leave no element out.
-bool tiles(const ir::FoldAttrs& attrs, const ir::Dims& dims, const SizeNames& names) {
-  const std::size_t rank = dims.size() - attrs.axes.size();
-  for (std::size_t i = 0; i < attrs.axes.size(); ++i) {
-    const Dim& count = dims[static_cast<std::size_t>(attrs.axes[i])];
-    const Dim step = attrs.strides[i];
-    const bool side_by_side = dims[rank + i] == step && attrs.dilations[i] == 1;
-    if (!side_by_side || names(attrs.sizes[i]) != count * step) return false;
-  }
-  return true;
-}
-
-/// A kernel of its own that adds up what windows share along those axes of x.
-int put_shared(Fusion& fusion, Placement placement, std::vector<bool> shared) {
-  const int index = fusion.add_closed_kernel(domain_of(fusion.names(placement.value.dims())));
-  fusion.unit(index).split = true;
-  fusion.unit(index).reduced = std::move(shared);
-  note_read(fusion, index, placement.value, placement.from);
-  fusion.unit(index).placements.push_back(std::move(placement));
-  return index;
-}
-
-}  // namespace
-
-void place_fold(Fusion& fusion, const Node& node) {
+void place_tiles(Fusion& fusion, const Node& node) {
   const auto& attrs = node.as<ir::FoldAttrs>();
   const Value& x = node.operands[0];
   const ir::Dims dims = fusion.names(x.dims());
@@ -154,27 +111,11 @@ void place_fold(Fusion& fusion, const Node& node) {
   Placement placement{x, here, node.result(),
                       IndexMap(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(rank)),
                       {}, {}, 0, false, false};
-  std::vector<bool> shared(domain_of(dims).size(), false);  // axes along which windows overlap
   for (std::size_t i = 0; i < attrs.axes.size(); ++i) {
-    const auto axis = static_cast<std::size_t>(attrs.axes[i]);
-    AxisMap& entry = placement.to[axis];
+    AxisMap& entry = placement.to[static_cast<std::size_t>(attrs.axes[i])];
     entry = windowed(entry, attrs.strides[i], here[rank + i], attrs.dilations[i]);
-    const Dim width = (dims[rank + i] - 1) * Dim(attrs.dilations[i]) + 1;
-    if (ir::less_equal(width, attrs.strides[i]) == ir::Answer::Yes) continue;
-    placement.adds = true;
-    entry.for_each_term(
-        [&](int term, std::int64_t) { shared[static_cast<std::size_t>(term)] = true; });
   }
-  std::vector<int> parts;
-  if (!tiles(attrs, dims, fusion.names)) {
-    const Value zero = ir::scalar_constant(node.types[0].dtype, 0);
-    fusion.out.made.push_back(zero);
-    parts.push_back(fill(fusion, zero, node.result()));
-  }
-  parts.push_back(placement.adds ? put_shared(fusion, std::move(placement), std::move(shared))
-                                 : put(fusion, std::move(placement), domain_of(dims)));
-  if (parts.size() == 2) fusion.add_before(parts[1], parts[0]);
-  join_parts(fusion, node, parts);
+  join_parts(fusion, node, {put(fusion, std::move(placement), domain_of(dims))});
 }
 
 }  // namespace kiln::codegen

@@ -1,4 +1,4 @@
-// Tensors that several kernels write parts of: Concat, Pad, ScatterAdd, Fold. Each part is a
+// Tensors that several kernels write parts of: Concat, ScatterAdd, Fold of tiles. Each part is a
 // Placement of a kernel, in the one that makes its value where that is possible; a unit without
 // work, which all of them come before, stands for the whole.
 #pragma once
@@ -13,10 +13,8 @@ int fill(Fusion& fusion, const ir::Value& scalar, const ir::Value& target);
 void join_parts(Fusion& fusion, const ir::Node& node, const std::vector<int>& parts);
 
 void place_concat(Fusion& fusion, const ir::Node& node);
-void place_pad(Fusion& fusion, const ir::Node& node);
 void place_scatter_add(Fusion& fusion, const ir::Node& node);
-/// Windows are added up over the axes that they overlap along; where none do, they are put side by
-/// side.
-void place_fold(Fusion& fusion, const ir::Node& node);
+/// A Fold whose windows are put side by side. REQUIRES: windows_tile (guarded_points.h).
+void place_tiles(Fusion& fusion, const ir::Node& node);
 
 }  // namespace kiln::codegen

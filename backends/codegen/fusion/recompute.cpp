@@ -1,6 +1,7 @@
 // A wrong guess of what lies in memory costs time alone: what is read gets stored.
 #include "backends/codegen/fusion/recompute.h"
 
+#include "backends/codegen/access/guarded_points.h"
 #include "core/ops/op.h"
 
 #include <algorithm>
@@ -52,7 +53,7 @@ class Search {
                         def(node).lowering == ir::Lowering::Reduce;
     if (whole) kept_.insert(&node);
     for (const Value& operand : node.operands) {
-      (overlaps(node) ? added_up_ : used_by_others_).insert(operand.node.get());
+      (is_gathered(node) ? added_up_ : used_by_others_).insert(operand.node.get());
       if (whole || node.op == Op::Window) keep(operand);
       if (!points) used_otherwise_.insert(operand.node.get());
     }
@@ -63,17 +64,10 @@ class Search {
     return is_leaf(*from.node) || kept_.count(from.node.get()) != 0;
   }
 
-  /// A fold whose windows share elements: the kernel that adds them up goes its own way.
-  bool overlaps(const Node& node) const {
-    if (node.op != Op::Fold) return false;
-    const auto& attrs = node.as<ir::FoldAttrs>();
-    const ir::Dims& dims = node.operands[0].dims();
-    for (std::size_t i = 0; i < attrs.axes.size(); ++i) {
-      const ir::Dim& size = dims[dims.size() - attrs.axes.size() + i];
-      const ir::Dim width = (size - 1) * ir::Dim(attrs.dilations[i]) + 1;
-      if (ir::less_equal(width, attrs.strides[i]) != ir::Answer::Yes) return true;
-    }
-    return false;
+  /// A fold that is computed element by element of its result: it reads each element of its operand
+  /// once.
+  bool is_gathered(const Node& node) const {
+    return node.op == Op::Fold && !windows_tile(node, names_);
   }
 
   /// Work on windows that are added up, and for nothing else.

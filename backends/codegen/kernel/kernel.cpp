@@ -56,7 +56,9 @@ std::vector<bool> depends_on_inner(const Kernel& kernel) {
            ++axis) {
         inner |= access.strides[axis] != ir::Dim(0);
       }
-      if (access.dynamic >= 0) inner |= depends[static_cast<std::size_t>(access.dynamic)];
+      for (const int other : {access.dynamic, access.when}) {
+        if (other >= 0) inner |= depends[static_cast<std::size_t>(other)];
+      }
     }
     for (const int argument : e.arguments) {
       if (argument >= 0) inner |= depends[static_cast<std::size_t>(argument)];

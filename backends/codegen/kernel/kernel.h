@@ -35,19 +35,22 @@ struct Operand {
 /// (+ value of `dynamic` * dynamic_stride). Strides and offset count elements; a stride may be 0 or
 /// negative. `dynamic` is an integer expression; outside of [0, dynamic_limit) it is a fault: the
 /// kernel notes it, touches nothing through this access at that point, and goes on.
+/// `when` is a bool expression, the access's guard. Where it is false, a load gives 0 and a store
+/// does nothing; no memory is touched and `dynamic` is not checked.
 struct Access {
   int operand = 0;
   ir::Dim offset = 0;
   std::vector<ir::Dim> strides;  // one per axis
   int dynamic = -1;              // expression, or none
   ir::Dim dynamic_stride = 0, dynamic_limit = 0;
+  int when = -1;  // expression, or none
 };
 
 enum class ExpressionKind : std::uint8_t {
   Constant,     // `bits`: the element's bytes, little endian
   AxisIndex,    // int64: the index along axis `number`
   SizeValue,    // int64: sizes[number]
-  Load,         // the element at access `number` (0 where the access has a fault)
+  Load,         // the element at access `number` (0 where it has a fault or its guard is false)
   Apply,        // the scalar meaning of `op` on the arguments
   Convert,      // arguments[0] converted to `dtype`, by the rules of Cast
   StageResult,  // what stage `number` made at this outer point; see Running

@@ -17,7 +17,7 @@ std::string times(const ir::Dim& stride) {
   return stride.is_static() ? text("*", stride) : text("*(", stride, ")");
 }
 
-std::string place(const Kernel& kernel, const Access& access) {
+std::string element(const Kernel& kernel, const Access& access) {
   std::string sum;
   const auto add = [&](const std::string& term) { sum += (sum.empty() ? "" : " + ") + term; };
   for (std::size_t axis = 0; axis < access.strides.size(); ++axis) {
@@ -30,6 +30,12 @@ std::string place(const Kernel& kernel, const Access& access) {
   }
   if (access.offset != ir::Dim(0) || sum.empty()) add(text(access.offset));
   return kernel.operands[static_cast<std::size_t>(access.operand)].name + "[" + sum + "]";
+}
+
+/// The element and the access's guard.
+std::string place(const Kernel& kernel, const Access& access) {
+  const std::string guard = access.when < 0 ? "" : text(" when v", access.when);
+  return element(kernel, access) + guard;
 }
 
 std::string arguments(const Expression& e) {

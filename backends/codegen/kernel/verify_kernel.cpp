@@ -68,6 +68,10 @@ class Verifier {
     require(access.strides.size() == kernel_.axes.size(), "strides are not one per axis");
     size(access.offset);
     for (const ir::Dim& stride : access.strides) size(stride);
+    if (access.when >= 0) {
+      within(access.when, kernel_.expressions, "a guard that is no expression");
+      require(dtype_of(access.when) == DType::Bool, "a guard that is no bool");
+    }
     if (access.dynamic < 0) return;
     within(access.dynamic, kernel_.expressions, "a dynamic index that is no expression");
     const DType dtype = kernel_.expressions[static_cast<std::size_t>(access.dynamic)].dtype;
@@ -109,6 +113,8 @@ class Verifier {
     require(operand.dtype == e.dtype, "a load of another dtype");
     require(access.dynamic < 0 || static_cast<std::size_t>(access.dynamic) < place,
             "a dynamic index comes later");
+    require(access.when < 0 || static_cast<std::size_t>(access.when) < place,
+            "a guard comes later");
   }
 
   void check_apply(const Expression& e, int count) const {
@@ -138,7 +144,8 @@ class Verifier {
     std::vector<int> after;
     for (const Store& store : stage.stores) {
       after.push_back(store.value);
-      after.push_back(kernel_.accesses[static_cast<std::size_t>(store.access)].dynamic);
+      const Access& access = kernel_.accesses[static_cast<std::size_t>(store.access)];
+      after.insert(after.end(), {access.dynamic, access.when});
     }
     check_results(s, needed({stage.value}), false);
     const std::vector<bool> stored = needed(after);
@@ -175,8 +182,10 @@ class Verifier {
         if (argument >= 0) wanted[static_cast<std::size_t>(argument)] = true;
       }
       if (e.kind != ExpressionKind::Load) continue;
-      const int dynamic = kernel_.accesses[static_cast<std::size_t>(e.number)].dynamic;
-      if (dynamic >= 0) wanted[static_cast<std::size_t>(dynamic)] = true;
+      const Access& access = kernel_.accesses[static_cast<std::size_t>(e.number)];
+      for (const int other : {access.dynamic, access.when}) {
+        if (other >= 0) wanted[static_cast<std::size_t>(other)] = true;
+      }
     }
     return wanted;
   }

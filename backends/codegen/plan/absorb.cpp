@@ -90,14 +90,13 @@ class Recognizer {
     const Access& from = access(expression(i).number);
     const bool rows = std::any_of(from.strides.begin(), from.strides.end() - 1,
                                   [](const Dim& stride) { return stride != Dim(0); });
-    if (rows || !from.strides.back().is_one() || from.offset != Dim(0) || from.dynamic >= 0) {
-      return false;
-    }
+    const bool plain = from.offset == Dim(0) && from.dynamic < 0 && from.when < 0;
+    if (rows || !from.strides.back().is_one() || !plain) return false;
     out_.bias = from.operand;
     return true;
   }
   bool is_dense(const Access& access) const {
-    return access.dynamic < 0 && access.offset == Dim(0) &&
+    return access.dynamic < 0 && access.when < 0 && access.offset == Dim(0) &&
            access.strides == dense_strides(kernel_.axes) &&
            kernel_.operands[at(access.operand)].dtype == DType::Float32;
   }

@@ -1,6 +1,8 @@
 // One rule per kind of step; whatever is not understood keeps the loop whole.
 #include "backends/codegen/plan/sharding.h"
 
+#include "backends/codegen/kernel/guard_range.h"
+
 #include <algorithm>
 
 namespace kiln::codegen {
@@ -94,16 +96,19 @@ class Finder {
     if (*row % stride.value() != 0) return std::nullopt;
     const std::int64_t scale = *row / stride.value();
     if (kernel.axes[0] != out_.rows * Dim(scale) || !access.offset.is_static()) return std::nullopt;
-    std::int64_t last = access.offset.value() + (scale - 1) * stride.value();
+    std::int64_t first = access.offset.value();
+    std::int64_t last = first + (scale - 1) * stride.value();
     for (std::size_t axis = 1; axis < kernel.axes.size(); ++axis) {
       const Dim& other = access.strides[axis];
       if (other == Dim(0)) continue;
       if (!other.is_static() || !kernel.axes[axis].is_static() || other.value() < 0) {
         return std::nullopt;
       }
-      last += other.value() * (kernel.axes[axis].value() - 1);
+      const IndexRange range = touched_range(kernel, access, static_cast<int>(axis));
+      first += other.value() * range.first;
+      last += other.value() * (range.last - 1);
     }
-    if (access.offset.value() < 0 || last >= *row) return std::nullopt;
+    if (first < 0 || last >= *row) return std::nullopt;
     return scale;
   }
 

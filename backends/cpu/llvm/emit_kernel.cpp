@@ -164,8 +164,10 @@ bool KernelEmitter::is_ready(int i) const {
   const Expression& x = kernel_.expressions[at(i)];
   if (x.kind == ExpressionKind::StageResult) return results_[at(x.number)] != nullptr;
   if (x.kind == ExpressionKind::Load) {
-    const int dynamic = kernel_.accesses[at(x.number)].dynamic;
-    if (dynamic >= 0 && !values_[at(dynamic)]) return false;
+    const Access& access = kernel_.accesses[at(x.number)];
+    for (const int other : {access.dynamic, access.when}) {
+      if (other >= 0 && !values_[at(other)]) return false;
+    }
   }
   return std::all_of(x.arguments.begin(), x.arguments.end(),
                      [&](int argument) { return argument < 0 || values_[at(argument)]; });
@@ -239,7 +241,7 @@ bool KernelEmitter::streams() const {
       const Access& access = kernel_.accesses[at(one.access)];
       const Operand& operand = kernel_.operands[at(access.operand)];
       const bool plain = access.strides[0].is_one() && access.offset == ir::Dim(0) &&
-                         access.dynamic < 0 && !operand.read;
+                         access.dynamic < 0 && access.when < 0 && !operand.read;
       if (!plain) return false;
       bytes += kernel_.axes[0].value() * static_cast<std::int64_t>(dtype_bytes(operand.dtype));
     }

@@ -92,10 +92,10 @@ KernelEmitter::Place KernelEmitter::place(int number) {
   Value* base = buffers_[at(access.operand)];
   Value* offset = scalar_offset(access);
   Place result;
-  Value *dynamic = nullptr, *inside = nullptr;
+  Value *dynamic = nullptr, *inside = access.when < 0 ? nullptr : values_[at(access.when)];
   if (access.dynamic >= 0) {
     dynamic = converted(e_, dtype_of(access.dynamic), DType::Int64, values_[at(access.dynamic)]);
-    inside = checked_index(number, access, dynamic);
+    inside = checked_index(number, access, dynamic, inside);
     dynamic = b_.CreateMul(dynamic, same_shape(size(access.dynamic_stride), dynamic));
     if (!dynamic->getType()->isVectorTy()) offset = b_.CreateAdd(offset, dynamic);
   }
@@ -103,16 +103,22 @@ KernelEmitter::Place KernelEmitter::place(int number) {
   const bool along = in_vector() && levels_.varies_along(access);
   result.allowed = inside;
   if (!along && !scattered) {
+    if (inside && mask_ && inside->getType()->isVectorTy()) {
+      result.allowed = b_.CreateAnd(inside, mask_);
+    }
     result.pointer = b_.CreateGEP(element, base, offset);
     return result;
   }
-  if (mask_) result.allowed = inside ? b_.CreateAnd(spread(inside), mask_) : mask_;
   const bool unit = along && access.strides[at(kernel_.vector_axis)].is_one();
   if (unit && !scattered) {
     result.pointer = b_.CreateGEP(element, base, offset);
     result.together = true;
+    const bool per_lane = inside && inside->getType()->isVectorTy();
+    if (!per_lane) result.guard = inside;
+    result.allowed = per_lane && mask_ ? b_.CreateAnd(inside, mask_) : per_lane ? inside : mask_;
     return result;
   }
+  if (mask_) result.allowed = inside ? b_.CreateAnd(spread(inside), mask_) : mask_;
   Value* offsets = b_.CreateVectorSplat(at(lanes_), offset);
   if (along) {
     Value* stride = spread(size(access.strides[at(kernel_.vector_axis)]));
@@ -127,10 +133,18 @@ Value* KernelEmitter::same_shape(Value* scalar, Value* like) {
   return like->getType()->isVectorTy() ? b_.CreateVectorSplat(at(lanes_), scalar) : scalar;
 }
 
-Value* KernelEmitter::checked_index(int number, const Access& access, Value* index) {
+Value* KernelEmitter::checked_index(int number, const Access& access, Value* index, Value* when) {
   Value* limit = size(access.dynamic_limit);
   Value* inside = b_.CreateICmpULT(index, same_shape(limit, index));
   Value* bad = b_.CreateNot(inside);
+  if (when) {
+    const bool vector = in_vector() && (when->getType()->isVectorTy() ||
+                                        inside->getType()->isVectorTy());
+    const auto shaped = [&](Value* x) { return vector ? spread(x) : x; };
+    bad = b_.CreateAnd(shaped(bad), shaped(when));
+    inside = b_.CreateAnd(shaped(inside), shaped(when));
+    if (vector) index = spread(index);
+  }
   if (mask_ && in_vector()) {
     bad = bad->getType()->isVectorTy() ? b_.CreateAnd(bad, mask_) : bad;
   }
@@ -171,12 +185,53 @@ Value* KernelEmitter::load(const Expression& x) {
 
 Value* KernelEmitter::load_scalar(const Place& from, Type* element, DType dtype) {
   Value* pointer = from.pointer;
-  if (from.allowed) {
-    Value* zero = variable(element);
-    b_.CreateStore(llvm::Constant::getNullValue(element), zero);
-    pointer = b_.CreateSelect(from.allowed, pointer, zero);
-  }
+  if (from.allowed) pointer = b_.CreateSelect(from.allowed, pointer, zeros(element));
   return b_.CreateAlignedLoad(element, pointer, alignment(dtype));
+}
+
+Value* KernelEmitter::zeros(Type* type) {
+  Value*& known = zeros_[type];
+  if (known) return known;
+  const llvm::IRBuilder<>::InsertPointGuard guard(b_);
+  b_.SetInsertPoint(entry_, entry_->begin());
+  known = b_.CreateAlloca(type);
+  b_.CreateStore(llvm::Constant::getNullValue(type), known);
+  return known;
+}
+
+Value* KernelEmitter::load_for_lanes(const Place& from, Type* element, DType dtype) {
+  const Place one{from.pointer, false, b_.CreateOrReduce(from.allowed)};
+  Value* value = spread(from_memory(e_, dtype, load_scalar(one, element, dtype)));
+  return b_.CreateSelect(from.allowed, value, llvm::Constant::getNullValue(value->getType()));
+}
+
+bool KernelEmitter::has_masked_loads(DType dtype) const {
+  if (e_.target.level == IsaLevel::Avx512) return true;
+  return e_.target.level == IsaLevel::Avx2 && dtype_bytes(dtype) >= 4;
+}
+
+Value* KernelEmitter::load_together(Value* pointer, Type* type, Value* allowed, DType dtype) {
+  llvm::Constant* none = llvm::Constant::getNullValue(type);
+  if (!allowed) return b_.CreateAlignedLoad(type, pointer, alignment(dtype));
+  if (allowed == mask_ || has_masked_loads(dtype)) {
+    return b_.CreateMaskedLoad(type, pointer, alignment(dtype), allowed, none);
+  }
+  llvm::LLVMContext& context = e_.module.getContext();
+  BasicBlock* whole = BasicBlock::Create(context, "whole", function_);
+  BasicBlock* partial = BasicBlock::Create(context, "partial", function_);
+  BasicBlock* after = BasicBlock::Create(context, "after", function_);
+  b_.CreateCondBr(b_.CreateAndReduce(allowed), whole, partial);
+  b_.SetInsertPoint(whole);
+  Value* all = b_.CreateAlignedLoad(type, pointer, alignment(dtype));
+  b_.CreateBr(after);
+  b_.SetInsertPoint(partial);
+  Value* some = b_.CreateMaskedLoad(type, pointer, alignment(dtype), allowed, none);
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+  llvm::PHINode* loaded = b_.CreatePHI(type, 2);
+  loaded->addIncoming(all, whole);
+  loaded->addIncoming(some, partial);
+  return loaded;
 }
 
 void KernelEmitter::store(const Store& one) {
@@ -195,12 +250,14 @@ void KernelEmitter::store(const Store& one) {
   }
   Value* raw = to_memory(e_, dtype, x);
   if (!vector) return store_scalar(raw, to, element, dtype);
+  Value* pointer = to.pointer;
+  if (to.guard) pointer = b_.CreateSelect(to.guard, pointer, variable(raw->getType()));
   if (!to.together) {
-    b_.CreateMaskedScatter(raw, to.pointer, alignment(dtype), allowed);
+    b_.CreateMaskedScatter(raw, pointer, alignment(dtype), allowed);
   } else if (allowed) {
-    b_.CreateMaskedStore(raw, to.pointer, alignment(dtype), allowed);
+    b_.CreateMaskedStore(raw, pointer, alignment(dtype), allowed);
   } else {
-    llvm::StoreInst* whole = b_.CreateAlignedStore(raw, to.pointer, alignment(dtype));
+    llvm::StoreInst* whole = b_.CreateAlignedStore(raw, pointer, alignment(dtype));
     if (past_caches_) send_past_caches(whole);
   }
 }
@@ -217,18 +274,18 @@ void KernelEmitter::send_past_caches(llvm::StoreInst* store) {
 
 Value* KernelEmitter::load_at(const Place& from, bool vector, Value* allowed, DType dtype) {
   Type* element = e_.memory_type(dtype);
+  const bool differs = from.allowed && from.allowed->getType()->isVectorTy();
+  if (!vector && differs) return load_for_lanes(from, element, dtype);
   if (!vector) return from_memory(e_, dtype, load_scalar(from, element, dtype));
   auto* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
-  llvm::Constant* none = llvm::Constant::getNullValue(type);
-  Value* raw = nullptr;
+  Value* pointer = from.pointer;
   if (!from.together) {
-    raw = b_.CreateMaskedGather(type, from.pointer, alignment(dtype), allowed, none);
-  } else if (allowed) {
-    raw = b_.CreateMaskedLoad(type, from.pointer, alignment(dtype), allowed, none);
-  } else {
-    raw = b_.CreateAlignedLoad(type, from.pointer, alignment(dtype));
+    llvm::Constant* none = llvm::Constant::getNullValue(type);
+    return from_memory(
+        e_, dtype, b_.CreateMaskedGather(type, pointer, alignment(dtype), allowed, none));
   }
-  return from_memory(e_, dtype, raw);
+  if (from.guard) pointer = b_.CreateSelect(from.guard, pointer, zeros(type));
+  return from_memory(e_, dtype, load_together(pointer, type, allowed, dtype));
 }
 
 void KernelEmitter::store_scalar(Value* raw, const Place& to, Type* element, DType dtype) {

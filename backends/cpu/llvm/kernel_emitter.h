@@ -8,6 +8,7 @@
 #include "backends/cpu/llvm/kernel_levels.h"
 
 #include <functional>
+#include <map>
 
 namespace kiln::cpu {
 
@@ -120,18 +121,30 @@ class KernelEmitter {
     llvm::Value* pointer = nullptr;  // of the first lane, or of each lane
     bool together = false;     // lanes are neighbours
     llvm::Value* allowed = nullptr;  // lanes (or the scalar) that may be touched; null: all
+    llvm::Value* guard = nullptr;    // of neighbours: whether any may be touched; null: yes
   };
   /// Element offset of the scalar part: all but what differs between lanes.
   llvm::Value* scalar_offset(const codegen::Access& access);
   Place place(int number);
   llvm::Value* same_shape(llvm::Value* scalar, llvm::Value* like);
-  /// Notes indices that are outside; gives which are not.
-  llvm::Value* checked_index(int number, const codegen::Access& access, llvm::Value* index);
+  /// Notes indices that are outside where `when` (null: always) holds; gives where it holds and
+  /// they are not.
+  llvm::Value* checked_index(int number, const codegen::Access& access, llvm::Value* index,
+                             llvm::Value* when);
   void report(int number, llvm::Value* limit, llvm::Value* index, llvm::Value* bad);
   llvm::Align alignment(DType dtype) const { return llvm::Align(dtype_bytes(dtype)); }
   llvm::Value* load(const codegen::Expression& x);
   /// One element; a place of zeros stands in where the access is not allowed.
   llvm::Value* load_scalar(const Place& from, llvm::Type* element, DType dtype);
+  /// One element for all lanes that are allowed, 0 for the others.
+  llvm::Value* load_for_lanes(const Place& from, llvm::Type* element, DType dtype);
+  /// Neighbours, 0 where they are not allowed. Without an instruction for that, LLVM makes a branch
+  /// per lane, so that vectors of which all lanes are allowed take a path of their own.
+  llvm::Value* load_together(llvm::Value* pointer, llvm::Type* type, llvm::Value* allowed,
+                             DType dtype);
+  bool has_masked_loads(DType dtype) const;
+  /// Memory that holds a 0 of that type.
+  llvm::Value* zeros(llvm::Type* type);
   void store(const codegen::Store& one);
   void send_past_caches(llvm::StoreInst* store);
   llvm::Value* load_at(const Place& from, bool vector, llvm::Value* allowed, DType dtype);
@@ -163,6 +176,7 @@ class KernelEmitter {
   llvm::Value *begin_ = nullptr, *end_ = nullptr, *fault_ = nullptr, *seed_ = nullptr,
         *counter_ = nullptr;
   std::vector<llvm::Value*> buffers_, sizes_;
+  std::map<llvm::Type*, llvm::Value*> zeros_;
   KernelLevels levels_;
   std::vector<StageGroup> groups_;
   // While emitting: what is computed, and the loops around.

@@ -31,7 +31,9 @@ int KernelLevels::level_of(const Expression& x) const {
   }
   if (x.kind != ExpressionKind::Load) return level;
   const Access& access = kernel_.accesses[at(x.number)];
-  if (access.dynamic >= 0) level = std::max(level, level_[at(access.dynamic)]);
+  for (const int other : {access.dynamic, access.when}) {
+    if (other >= 0) level = std::max(level, level_[at(other)]);
+  }
   return std::max(level, level_of(access));
 }
 
@@ -61,8 +63,10 @@ std::vector<int> KernelLevels::needed(const std::vector<int>& roots) const {
       if (argument >= 0) wanted[at(argument)] = true;
     }
     if (x.kind != ExpressionKind::Load) continue;
-    const int dynamic = kernel_.accesses[at(x.number)].dynamic;
-    if (dynamic >= 0) wanted[at(dynamic)] = true;
+    const Access& access = kernel_.accesses[at(x.number)];
+    for (const int other : {access.dynamic, access.when}) {
+      if (other >= 0) wanted[at(other)] = true;
+    }
   }
   std::reverse(list.begin(), list.end());
   return list;
@@ -72,7 +76,8 @@ void KernelLevels::add_roots(const Stage& stage, std::vector<int>& roots) const 
   roots.push_back(stage.value);
   for (const Store& store : stage.stores) {
     roots.push_back(store.value);
-    roots.push_back(kernel_.accesses[at(store.access)].dynamic);
+    const Access& access = kernel_.accesses[at(store.access)];
+    roots.insert(roots.end(), {access.dynamic, access.when});
   }
 }
 

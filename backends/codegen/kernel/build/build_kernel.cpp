@@ -45,11 +45,20 @@ class KernelBuilder {
  private:
   Kernel& kernel() { return expressions_.kernel(); }
 
+  /// A sum over the windows that cover an element: short, and in order.
+  bool sums_windows() {
+    const bool folds = std::any_of(unit_.members.begin(), unit_.members.end(), [](const Member& m) {
+      return m.node->op == ir::Op::Fold && m.role == Role::Reduce;
+    });
+    return folds && kernel().outer > 0;
+  }
+
   /// Lanes go along the last axis of the tensors; where steps follow each other along it, or where
   /// it is a window's, along the last outer one.
   void choose_vector_axis() {
     if (unit_.domain.empty()) return;
-    const bool last_is_inner = unit_.reduced.back() && !lanes_belong_outside(kernel());
+    const bool last_is_inner =
+        unit_.reduced.back() && !sums_windows() && !lanes_belong_outside(kernel());
     const bool in_order = std::any_of(
         kernel().stages.begin(), kernel().stages.end(), [this](const Stage& stage) {
           const bool adds = std::any_of(
@@ -72,8 +81,10 @@ class KernelBuilder {
     const Value result = member.node->result();
     Store store;
     store.value = expressions_.member_value(member);
-    store.access = expressions_.add_access(
-        expressions_.access(result, expressions_.own_map(member), /*written=*/true));
+    Access made =
+        expressions_.access(result, expressions_.own_map(member), /*written=*/true);
+    made.when = expressions_.own_guard(member);
+    store.access = expressions_.add_access(made);
     return store;
   }
 

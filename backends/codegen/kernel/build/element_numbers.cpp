@@ -117,7 +117,10 @@ std::vector<bool> ElementNumbers::needed(const Kernel& kernel) const {
   const auto want = [&](int expression) {
     if (expression >= 0) wanted[at(expression)] = true;
   };
-  for (const Access& access : kernel.accesses) want(access.dynamic);
+  for (const Access& access : kernel.accesses) {
+    want(access.dynamic);
+    want(access.when);
+  }
   for (const Stage& stage : kernel.stages) {
     want(stage.value);
     for (const Store& store : stage.stores) want(store.value);
@@ -176,7 +179,10 @@ void ElementNumbers::write_to(Kernel& kernel) const {
     moved[i] = out.add(e);
   }
   kernel.expressions = std::move(out.list);
-  for (Access& access : kernel.accesses) move(access.dynamic);
+  for (Access& access : kernel.accesses) {
+    move(access.dynamic);
+    move(access.when);
+  }
   for (Stage& stage : kernel.stages) {
     move(stage.value);
     for (Store& store : stage.stores) move(store.value);

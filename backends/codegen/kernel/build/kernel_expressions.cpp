@@ -35,18 +35,31 @@ const Member* KernelExpressions::member_of(const Node& node) const {
   return found == members_.end() ? nullptr : found->second;
 }
 
-/// A map over the outer axes alone becomes one over the domain.
-void KernelExpressions::over_domain(IndexMap& map) const {
-  for (AxisMap& entry : map) {
-    entry.for_each_term(
-        [&](int& axis, std::int64_t) { axis = outer_[static_cast<std::size_t>(axis)]; });
+/// An index over the outer axes alone becomes one over the domain.
+void KernelExpressions::over_domain(AxisMap& entry) const {
+  entry.for_each_term(
+      [&](int& axis, std::int64_t) { axis = outer_[static_cast<std::size_t>(axis)]; });
+}
+
+void KernelExpressions::over_domain(Points& points) const {
+  for (Read& read : points.reads) {
+    for (AxisMap& entry : read.map) over_domain(entry);
+    for (Bound& bound : read.within) over_domain(bound.index);
   }
 }
 
 IndexMap KernelExpressions::own_map(const Member& member) const {
-  IndexMap map = identity_map(names_(member.node->types[0].dims));
-  if (member.role == Role::Outer || member.role == Role::Reduce) over_domain(map);
+  IndexMap map = reads_of(member).result;
+  if (!map.empty()) return map;
+  map = identity_map(names_(member.node->types[0].dims));
+  if (member.role == Role::Outer || member.role == Role::Reduce) {
+    for (AxisMap& entry : map) over_domain(entry);
+  }
   return map;
+}
+
+int KernelExpressions::own_guard(const Member& member) {
+  return guard(reads_of(member).result_within);
 }
 
 int KernelExpressions::add(Expression expression) {
@@ -169,7 +182,8 @@ int KernelExpressions::add_access(const Access& access, const Node* node) {
   return static_cast<int>(kernel().accesses.size()) - 1;
 }
 
-int KernelExpressions::load(const Access& access, const Node* node) {
+int KernelExpressions::load(Access access, const Node* node) {
+  access.when = guard_;
   Expression e;
   e.kind = ExpressionKind::Load;
   e.dtype = kernel().operands[static_cast<std::size_t>(access.operand)].dtype;
@@ -177,15 +191,36 @@ int KernelExpressions::load(const Access& access, const Node* node) {
   return add(e);
 }
 
+/// One comparison for both ends: as an unsigned number a negative index is above every limit.
+int KernelExpressions::guard(const std::vector<Bound>& bounds) {
+  if (bounds.empty()) return -1;
+  for (const KnownGuard& known : guards_) {
+    if (known.bounds == bounds) return known.expression;
+  }
+  int all = -1;
+  for (const Bound& bound : bounds) {
+    Expression e;
+    e.kind = ExpressionKind::Apply;
+    e.op = Op::Less;
+    e.dtype = DType::Bool;
+    e.arguments[0] = convert(index_of(bound.index), DType::UInt64);
+    e.arguments[1] = convert(size_value(bound.limit), DType::UInt64);
+    const int holds = add(e);
+    all = all < 0 ? holds : apply(Op::And, DType::Bool, all, holds);
+  }
+  guards_.push_back({bounds, all});
+  return all;
+}
+
 // ---- values ----
 
 int KernelExpressions::expression(const Value& value, const IndexMap& map) {
   const View view = trace(value, map, names_, units_);
   for (const Known& entry : known_[view.source]) {
-    if (entry.map == view.map) return entry.expression;
+    if (entry.map == view.map && entry.guard == guard_) return entry.expression;
   }
   const int made = make(view);
-  known_[view.source].push_back({view.map, made});
+  known_[view.source].push_back({view.map, guard_, made});
   return made;
 }
 
@@ -196,6 +231,27 @@ int KernelExpressions::make(const View& view) {
   const bool inlined = units_.free.count(&node) != 0 && units_.dense.count(view.source) == 0;
   if (inlined) return free_value(node, view.map);
   return load(access(view.source, view.map, /*written=*/false));
+}
+
+int KernelExpressions::guarded(const Read& read, int otherwise) {
+  const int holds = guard(read.within);
+  if (holds < 0) return expression(read.value, read.map);
+  const int outside = guard_;
+  guard_ = outside < 0 ? holds : apply(Op::And, DType::Bool, outside, holds);
+  const int value = expression(read.value, read.map);
+  const Expression& e = kernel().expressions[static_cast<std::size_t>(value)];
+  const bool is_load =
+      e.kind == ExpressionKind::Load &&
+      kernel().accesses[static_cast<std::size_t>(e.number)].when == guard_;
+  guard_ = outside;
+  Expression zero;
+  zero.dtype = e.dtype;
+  if (otherwise >= 0) {
+    const Expression& other = kernel().expressions[static_cast<std::size_t>(otherwise)];
+    if (other.kind == ExpressionKind::Constant && other.bits == 0) otherwise = -1;
+  }
+  if (is_load && otherwise < 0) return value;
+  return apply(Op::Select, zero.dtype, holds, value, otherwise < 0 ? add(zero) : otherwise);
 }
 
 int KernelExpressions::free_value(const Node& node, const IndexMap& map) {
@@ -225,8 +281,7 @@ int KernelExpressions::member_value(const Member& member) {
 /// The reads of a member, over the domain of the unit.
 Points KernelExpressions::reads_of(const Member& member) const {
   Points points = points_of(*member.node, names_, units_.dense.count(member.node->result()) != 0);
-  if (member.role != Role::Outer) return points;
-  for (Read& read : points.reads) over_domain(read.map);
+  if (member.role == Role::Outer) over_domain(points);
   return points;
 }
 
@@ -239,6 +294,10 @@ int KernelExpressions::point_value(const Member& member) {
   }
   if (node.op == Op::Gather) return gathered(node, points);
   if (node.op == Op::RandomUniform) return random(node, points);
+  if (node.op == Op::Fold) return guarded(points.reads[0], -1);
+  if (node.op == Op::Pad) {
+    return guarded(points.reads[0], expression(points.reads[1].value, points.reads[1].map));
+  }
   const ir::OpDef& d = def(node);
   if (d.combiner == Combiner::ArgMax && member.role != Role::Reduce) return constant_int(0);
   std::array<int, 3> arguments{-1, -1, -1};

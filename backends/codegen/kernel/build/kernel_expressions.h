@@ -26,6 +26,8 @@ class KernelExpressions {
   void set_stage(const Member& member, int stage) { stage_of_[member.node] = stage; }
   /// Where the member's own elements lie.
   IndexMap own_map(const Member& member) const;
+  /// A bool expression: whether the member has an element at a point; -1: everywhere.
+  int own_guard(const Member& member);
 
   /// The value at a point, loaded or computed.
   int expression(const ir::Value& value, const IndexMap& map);
@@ -45,6 +47,11 @@ class KernelExpressions {
  private:
   struct Known {
     IndexMap map;
+    int guard;
+    int expression;
+  };
+  struct KnownGuard {
+    std::vector<Bound> bounds;
     int expression;
   };
 
@@ -56,13 +63,18 @@ class KernelExpressions {
   int size_value(const ir::Dim& dim);
   int index_of(const AxisMap& entry);
   int operand_number(const ir::Value& storage, bool written);
-  int load(const Access& access, const ir::Node* node = nullptr);
+  int load(Access access, const ir::Node* node = nullptr);
+  /// A bool expression: whether all bounds hold; -1 when there are none.
+  int guard(const std::vector<Bound>& bounds);
+  /// The value where the bounds of the read hold, else `otherwise` (-1: 0).
+  int guarded(const Read& read, int otherwise);
   int make(const View& view);
   int free_value(const ir::Node& node, const IndexMap& map);
   int gathered(const ir::Node& node, const Points& points);
   int random(const ir::Node& node, const Points& points);
   Points reads_of(const Member& member) const;
-  void over_domain(IndexMap& map) const;
+  void over_domain(AxisMap& entry) const;
+  void over_domain(Points& points) const;
 
   const Unit& unit_;
   const Units& units_;
@@ -72,6 +84,8 @@ class KernelExpressions {
   std::unordered_map<const ir::Node*, const Member*> members_;
   std::unordered_map<const ir::Node*, int> stage_of_;
   std::unordered_map<ir::Value, std::vector<Known>, ir::ValueHash> known_;
+  std::vector<KnownGuard> guards_;
+  int guard_ = -1;  // of the loads that are made now
   /// Arithmetic on floats that is there: a value that is stored and used is computed once.
   std::map<std::tuple<ir::Op, DType, std::array<int, 3>>, int> applied_;
 };

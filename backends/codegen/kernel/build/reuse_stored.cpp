@@ -86,7 +86,7 @@ class Reuse {
         const bool own = std::none_of(access.strides.begin(), access.strides.end(),
                                       [](const ir::Dim& stride) { return stride == ir::Dim(0); });
         const bool fits = own && !operand.read && !store.accumulate && access.dynamic < 0 &&
-                          operand.dtype == kernel_.expressions[at(e)].dtype;
+                          access.when < 0 && operand.dtype == kernel_.expressions[at(e)].dtype;
         if (fits && is_written_once(access.operand)) return store.access;
       }
     }

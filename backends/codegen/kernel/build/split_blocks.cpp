@@ -42,7 +42,10 @@ void rebuild_indices(Kernel& kernel, std::int64_t block) {
   const auto move = [&](int& expression) {
     if (expression >= 0) expression = moved[static_cast<std::size_t>(expression)];
   };
-  for (Access& access : kernel.accesses) move(access.dynamic);
+  for (Access& access : kernel.accesses) {
+    move(access.dynamic);
+    move(access.when);
+  }
   for (Stage& stage : kernel.stages) {
     move(stage.value);
     for (Store& store : stage.stores) move(store.value);
