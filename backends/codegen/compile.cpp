@@ -75,6 +75,7 @@ void lower(LoweredModule& lowered, Target& target, const Dumps& dumps) {
   compilation.updates = updates_of(lowered);
   compilation.library = target.claims();
   compilation.target = target.description();
+  compilation.schedule = target.schedule();
   PipelineOptions options;
   options.disabled = lowered.disabled;
   options.report = [&](const PipelineStep& step, const rewrite::PassRun& run) {

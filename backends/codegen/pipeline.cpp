@@ -50,16 +50,26 @@ bool fuse(Compilation& c) {
 
 bool build_kernels(Compilation& c) {
   for (std::size_t i = 0; i < c.computations.size(); ++i) {
-    c.kernel_of_unit.push_back(
+    c.kernels_of_units.push_back(
         build_kernels(c.units[i], c.computations[i].names, c.program.kernels));
   }
   return true;
 }
 
+bool split_reductions(Compilation& c) {
+  bool changed = false;
+  for (std::size_t i = 0; i < c.computations.size(); ++i) {
+    const bool here = split_reductions(c.units[i], c.kernels_of_units[i], c.program.kernels,
+                                       c.target, c.computations[i].is_body);
+    changed = changed || here;
+  }
+  return changed;
+}
+
 bool build_plan(Compilation& c) {
   for (std::size_t i = 0; i < c.computations.size(); ++i) {
     c.bodies.push_back(std::make_shared<Plan>(build_plan(
-        c.computations[i], c.units[i], c.kernel_of_unit[i], c.program.kernels, c.bodies)));
+        c.computations[i], c.units[i], c.kernels_of_units[i], c.program.kernels, c.bodies)));
   }
   c.program.plan = std::move(*c.bodies.back());
   c.bodies.pop_back();
@@ -101,9 +111,17 @@ bool drop_unused_kernels(Compilation& c) {
   const auto renumber = [&](int& kernel) {
     if (kernel >= 0) kernel = numbers[static_cast<std::size_t>(kernel)];
   };
-  for (std::vector<int>& kernels : c.kernel_of_unit) {
-    std::for_each(kernels.begin(), kernels.end(), renumber);
+  for (KernelsOfUnits& units : c.kernels_of_units) {
+    for (std::vector<int>& kernels : units) {
+      std::for_each(kernels.begin(), kernels.end(), renumber);
+    }
   }
+  return true;
+}
+
+bool schedule_kernels(Compilation& c) {
+  if (!c.schedule) return false;
+  for (BuiltKernel& built : c.program.kernels) c.schedule(built.kernel);
   return true;
 }
 
@@ -111,7 +129,7 @@ bool note_claims(Compilation& c) {
   const std::vector<Plan*> plans = plans_of(c);
   for (std::size_t i = 0; i < plans.size(); ++i) {
     std::vector<ClaimOutcome> outcomes = claim_outcomes(
-        c.computations[i], c.units[i], c.kernel_of_unit[i], *plans[i], c.library);
+        c.computations[i], c.units[i], c.kernels_of_units[i], *plans[i], c.library);
     std::move(outcomes.begin(), outcomes.end(), std::back_inserter(c.program.claims));
   }
   return true;
@@ -162,6 +180,11 @@ void verify_kernels(const Compilation& c) {
 
 void verify_plan(const Compilation& c) { verify(c.program.plan, c.program.kernels); }
 
+void verify_plan_and_kernels(const Compilation& c) {
+  verify_kernels(c);
+  verify_plan(c);
+}
+
 void verify_nothing(const Compilation&) {}
 
 std::string print_results(const Compilation& c) { return module::print_graph(graph_of(c)); }
@@ -185,8 +208,6 @@ constexpr PipelineStep kPipeline[] = {
      kOptional, kKeepsBits, "stacks equal results of a loop once"},
     {"widen_accumulators", rewrite_graph<widen_accumulators>, verify_graph, print_results,
      kRequired, kReorders, "sums float16 and bfloat16 in float32, rounding once"},
-    {"split_reductions", rewrite_graph<split_reductions>, verify_graph, print_results, kOptional,
-     kReorders, "reduces to one number in two steps, the first over many independent rows"},
     // The graph is final: nothing below changes a node.
     {"decide_claims", decide_claims, verify_nothing, nullptr, kRequired, kKeepsBits,
      "asks the target's libraries about each product, once"},
@@ -194,6 +215,8 @@ constexpr PipelineStep kPipeline[] = {
      "groups nodes into kernels, library calls, loops and branches"},
     {"build_kernels", build_kernels, verify_kernels, nullptr, kRequired, kReorders,
      "lowers each group of nodes to a loop nest"},
+    {"split_reductions", split_reductions, verify_kernels, nullptr, kOptional, kReorders,
+     "splits reductions to few numbers in parts, so that all threads have work"},
     {"build_plan", build_plan, verify_plan, print_program, kRequired, kKeepsBits,
      "orders kernels and calls as steps over numbered tensors"},
     {"stack_carries", stack_carries, verify_plan, print_program, kOptional, kKeepsBits,
@@ -202,6 +225,8 @@ constexpr PipelineStep kPipeline[] = {
      "fuses bias and relu into the library call before them"},
     {"drop_unused_kernels", drop_unused_kernels, verify_plan, nullptr, kRequired, kKeepsBits,
      "drops kernels that no step runs"},
+    {"schedule_kernels", schedule_kernels, verify_plan_and_kernels, print_program, kRequired,
+     kReorders, "chooses the order of loops and the axis of lanes for the target"},
     {"note_claims", note_claims, verify_nothing, nullptr, kRequired, kKeepsBits,
      "records the outcome of each decision for dumps"},
     {"find_sharding", find_sharding, verify_plan, print_program, kOptional, kKeepsBits,

@@ -4,6 +4,7 @@
 
 #include "backends/codegen/fusion/units.h"
 #include "backends/codegen/graph/decide_claims.h"
+#include "backends/codegen/kernel/split/split_reductions.h"
 #include "backends/codegen/plan/in_place.h"
 #include "backends/codegen/plan/plan.h"
 #include "core/rewrite/run_passes.h"
@@ -13,6 +14,9 @@
 
 namespace kiln::codegen {
 
+/// Shapes a kernel for a machine, keeping what it computes; null: kernels stay as they are built.
+using KernelSchedule = void (*)(Kernel& kernel);
+
 /// A graph on its way to a program. Each step reads what those before it left.
 struct Compilation {
   // Given.
@@ -21,13 +25,14 @@ struct Compilation {
   std::vector<ResultOverArgument> updates;  // each new value and the variable it is for
   const LibraryClaims* library = nullptr;  // null: the target has none
   TargetDescription target = {};
+  KernelSchedule schedule = nullptr;
 
   std::vector<ir::Guard> guards;  // of the graph as it was given
   SizeNames names;
   std::vector<Computation> computations;  // bodies before what holds them, the whole graph last
   // Of each computation:
   std::vector<Units> units;
-  std::vector<std::vector<int>> kernel_of_unit;  // in Program::kernels; -1: none
+  std::vector<KernelsOfUnits> kernels_of_units;
   std::vector<std::shared_ptr<Plan>> bodies;     // not of the whole graph
 
   Program program;

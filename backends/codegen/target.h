@@ -24,6 +24,8 @@ class Target {
  public:
   virtual ~Target() = default;
   virtual TargetDescription description() const = 0;
+  /// Shapes a kernel for the machine; null: kernels stay as they are built.
+  virtual KernelSchedule schedule() const { return nullptr; }
   /// Null: all becomes kernels.
   virtual const LibraryClaims* claims() { return nullptr; }
   /// Makes a program ready to run: kernels become code. REQUIRES: the target outlives the

@@ -220,24 +220,6 @@ TEST_CASE("share_relu_masks keeps the values of relu and of what has its mask") 
   }
 }
 
-TEST_CASE("split_reductions keeps the values of every reduction to one number") {
-  for (const DType dtype : dtypes_in(ir::kAnyDType)) {
-    INFO(dtype_name(dtype));
-    for (const Dims& dims : {Dims{3, 4}, Dims{2, 3, 2, 2}, Dims{0, 4}, Dims{4, 0, 2}, Dims{1, 1}}) {
-      Sample exact, rounded;
-      const Value x = exact.input(dtype, dims);
-      rounded.inputs = exact.inputs;
-      for (const Op op : {Op::Sum, Op::Prod, Op::Max, Op::Min}) {
-        if ((ir::def(op).dtypes & ir::dtype_bit(dtype)) == 0) continue;
-        const bool picks = op == Op::Max || op == Op::Min;
-        (picks ? exact : rounded).results.push_back(ir::reduce(op, x, ir::all_axes(x)));
-      }
-      if (!exact.results.empty()) check_pass("split_reductions", exact, /*specials=*/true);
-      if (!rounded.results.empty()) check_pass("split_reductions", rounded, /*specials=*/false);
-    }
-  }
-}
-
 TEST_CASE("widen_accumulators keeps the values of whatever accumulates") {
   for (const DType dtype : {DType::Float16, DType::BFloat16}) {
     INFO(dtype_name(dtype));

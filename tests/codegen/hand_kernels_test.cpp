@@ -2,7 +2,7 @@
 #include "tests/catch.h"
 #include "tests/codegen/make_kernel.h"
 
-#include "backends/codegen/kernel/build/build_kernel.h"
+#include "backends/codegen/host/schedule/schedule_kernel.h"
 
 #include <cmath>
 #include <limits>

@@ -1,11 +1,12 @@
 // Values on their way through the pipeline, for tests that look at what becomes of them.
 #pragma once
 
+#include "backends/codegen/host/schedule/schedule_kernel.h"
 #include "backends/codegen/pipeline.h"
 
 namespace kiln::codegen {
 
-/// The program of these results. `library` may be null.
+/// The program of these results for a CPU. `library` may be null.
 inline Program lowered(const std::vector<ir::Value>& arguments,
                        const std::vector<ir::Value>& results,
                        const LibraryClaims* library = nullptr) {
@@ -13,6 +14,7 @@ inline Program lowered(const std::vector<ir::Value>& arguments,
   compilation.arguments = arguments;
   compilation.results = results;
   compilation.library = library;
+  compilation.schedule = schedule_kernel;
   run_pipeline(compilation);
   return std::move(compilation.program);
 }

@@ -65,7 +65,6 @@ Units fused(const Deep& deep) {
   }
   FuseOptions options;
   options.claims = [](const ir::Node& node) { return node.op == ir::Op::Dot; };
-  options.sums_in_parts = true;
   return fuse(roots, SizeNames(), options);
 }
 

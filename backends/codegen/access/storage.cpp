@@ -12,13 +12,11 @@ bool is_alias(const Node& node) { return def(node).alias; }
 
 Value storage_of(const Value& value, const Storage& storage) {
   Value holder = value;
-  for (;;) {
-    const auto other = storage.instead.find(holder.node.get());
-    const bool alias = is_alias(*holder.node) && storage.dense.count(holder) == 0;
-    if (other == storage.instead.end() && !alias) return holder;
-    const Value next = alias ? holder.node->operands[0] : other->second;
-    holder = next;
+  while (is_alias(*holder.node) && storage.dense.count(holder) == 0) {
+    const Value operand = holder.node->operands[0];
+    holder = operand;
   }
+  return holder;
 }
 
 bool is_leaf(const Node& node) {
@@ -26,11 +24,8 @@ bool is_leaf(const Node& node) {
 }
 
 View trace(const Value& value, IndexMap map, const SizeNames& names, const Storage& storage) {
-  View view = trace(value, std::move(map), names,
-                    [&](const Value& at) { return storage.dense.count(at) != 0; });
-  const auto other = storage.instead.find(view.source.node.get());
-  if (other != storage.instead.end()) view.source = other->second;
-  return view;
+  return trace(value, std::move(map), names,
+               [&](const Value& at) { return storage.dense.count(at) != 0; });
 }
 
 }  // namespace kiln::codegen

@@ -3,7 +3,6 @@
 
 #include "backends/codegen/access/view.h"
 
-#include <unordered_map>
 #include <unordered_set>
 
 namespace kiln::codegen {
@@ -13,14 +12,11 @@ struct Storage {
   std::unordered_set<ir::Value, ir::ValueHash> stored;
   /// Views and index expressions that are written out because somebody needs them dense.
   std::unordered_set<ir::Value, ir::ValueHash> dense;
-  /// Nodes that are computed as another value: sums in parts (column_sums.h).
-  std::unordered_map<const ir::Node*, ir::Value> instead;
 };
 
 /// Whether a value is the same elements in the same order as its operand: Reshape and the like.
 bool is_alias(const ir::Node& node);
-/// The value whose memory holds this one: through aliases, unless `dense` says it is copied, and
-/// through `instead`.
+/// The value whose memory holds this one: through aliases, unless `dense` says it is copied.
 ir::Value storage_of(const ir::Value& value, const Storage& storage);
 /// Arguments and constants: nothing computes them.
 bool is_leaf(const ir::Node& node);

@@ -4,10 +4,10 @@
 #include "backends/codegen/fusion/fuse.h"
 
 #include "backends/codegen/access/guarded_points.h"
-#include "backends/codegen/fusion/column_sums.h"
 #include "backends/codegen/fusion/joining.h"
 #include "backends/codegen/fusion/place_parts.h"
 #include "backends/codegen/fusion/recompute.h"
+#include "backends/codegen/fusion/reduction_parts.h"
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
 #include "core/ops/table.h"
@@ -26,7 +26,7 @@ constexpr int kMaxFreeDepth = 16;
 class Fuser {
  public:
   Fuser(const SizeNames& names, const FuseOptions& options)
-      : names_(names), options_(options), fusion_(names, options.target) {}
+      : names_(names), options_(options), fusion_(names, options.target, options.is_body) {}
 
   Units run(const std::vector<Value>& results) {
     const std::vector<const Node*> order = ir::topological_order(results);
@@ -245,10 +245,10 @@ class Fuser {
     Points points = points_of(node, names_, is_dense);
     const std::vector<View> views = follow(points.reads);
     place_those_waiting(views);
-    const bool in_parts = options_.sums_in_parts && worth_parts(node, names_, options_.target);
-    const std::optional<Place> found = find_place(points, views, in_parts, preferred);
+    const bool in_parts = points.role == Role::Reduce && is_split(fusion_, points);
+    std::optional<Place> found = find_place(points, views, in_parts, preferred);
     if (!found && sum_columns(node, points, views)) return;
-    if (!found && in_parts) return reduce_in_parts(node);
+    if (!found && in_parts) found = find_place(points, views, /*in_parts=*/false, preferred);
     const Place place = found ? *found : new_place(points);
     merge_makers(place, points, views);
     const int level = level_of(fusion_, place.unit, views);
@@ -264,47 +264,18 @@ class Fuser {
   }
 
   /// A sum over the very axes that a unit does not reduce, of what that unit makes or reads at
-  /// every point: it adds up blocks of rows on its way, and a kernel of its own adds those.
+  /// every point: the unit adds to it row by row.
   bool sum_columns(const Node& node, const Points& points, const std::vector<View>& views) {
-    if (!options_.sums_in_parts || node.op != Op::Sum || points.role != Role::Reduce) return false;
+    if (options_.is_body || node.op != Op::Sum || points.role != Role::Reduce) return false;
     if (points.reads.size() > 1) return false;  // of what is made again (recompute.h)
     const Read& read = points.reads[0];
     for (const int index : candidates(points, views)) {
-      const std::int64_t block = block_for(fusion_.unit(index), points, options_.target);
-      if (block == 0) continue;
+      if (!can_sum_columns(fusion_, index, points)) continue;
       if (!is_readable(fusion_, index, points, Role::Full, read, views[0])) continue;
-      const ColumnSum made = column_sum(node, fusion_.unit(index), block, names_);
-      const Value zero = ir::scalar_constant(node.types[0].dtype, 0);
-      Units& out = fusion_.out;
-      out.made.insert(out.made.end(), {made.blocks, made.total, zero});
-      const int ground = fill(fusion_, zero, made.blocks);
-      fusion_.unit(index).block = block;
-      fusion_.unit(index).placements.push_back(
-          {read.value, read.map, made.blocks, made.to, {}, {}, 0, true, true});
-      fusion_.note_read(index, views[0].source);
-      fusion_.add_before(index, ground);
-      join_parts(fusion_, *made.blocks.node, {ground, index});
-      out.instead.emplace(&node, made.total);
-      place(*made.total.node);
-      if (out.dense.count(node.result())) fusion_.store(node.result());
+      place_column_sum(fusion_, node, index, read, views[0]);
       return true;
     }
     return false;
-  }
-
-  /// A reduction to few numbers, in two steps: the first over many independent rows.
-  void reduce_in_parts(const Node& node) {
-    const ir::OriginScope origin(node.origin, /*replace=*/true);
-    const ir::Ints& axes = node.as<ir::AxesAttrs>().axes;
-    const Value parts =
-        ir::reduce(node.op, node.operands[0], ir::Ints(axes.begin() + 1, axes.end()));
-    const Value total = ir::reduce(node.op, parts, {0});
-    Units& out = fusion_.out;
-    out.made.insert(out.made.end(), {parts, total});
-    out.instead.emplace(&node, total);
-    place(*parts.node);
-    place(*total.node);
-    if (out.dense.count(node.result())) fusion_.store(node.result());
   }
 
   // ---- dispatch ----
@@ -380,8 +351,7 @@ class Fuser {
                                        [&](const Row& row) { return row.op == d.op; });
                   }),
                   "fuse.cpp places an op neither by its lowering class nor by a row");
-    const bool there = fusion_.is_placed(node) || fusion_.out.instead.count(&node) != 0;
-    if (is_leaf(node) || there) return;  // reduce_in_parts may have come first
+    if (is_leaf(node)) return;
     for (const Row& row : kRows) {
       if (row.op == node.op) return (this->*row.place)(node);
     }
@@ -407,8 +377,7 @@ Units fuse(const std::vector<Value>& results, const SizeNames& names,
 Units fuse(const Computation& computation, const TargetDescription& target) {
   FuseOptions options;
   options.target = target;
-  // The rows of a body may run apart (sharding.h), which sums over rows would prevent.
-  options.sums_in_parts = !computation.is_body;
+  options.is_body = computation.is_body;
   options.claims = [&](const Node& node) {
     const ClaimDecision* decision = computation.decision(node);
     return decision && decision->taken_by;

@@ -84,7 +84,6 @@ void Fusion::merge(int into, int from) {
   a.split = a.split || b.split;
   for (const Member& member : b.members) add_member(into, *member.node, member.role, member.level);
   a.placements.insert(a.placements.end(), b.placements.begin(), b.placements.end());
-  a.block = std::max(a.block, b.block);
   b.kind = UnitKind::Join;
   b.members.clear();
   b.placements.clear();

@@ -11,11 +11,12 @@ namespace kiln::codegen {
 
 class Fusion {
  public:
-  Fusion(const SizeNames& size_names, const TargetDescription& machine)
-      : names(size_names), target(machine) {}
+  Fusion(const SizeNames& size_names, const TargetDescription& machine, bool in_body)
+      : names(size_names), target(machine), is_body(in_body) {}
 
   const SizeNames& names;
   const TargetDescription target;
+  const bool is_body;
   Units out;
 
   Unit& unit(int index) { return out.units[static_cast<std::size_t>(index)]; }
@@ -23,8 +24,6 @@ class Fusion {
 
   /// The unit that makes the value; -1 for leaves and for what is computed where it is used.
   int unit_of(const ir::Value& value) const;
-  /// Whether some unit makes the node.
-  bool is_placed(const ir::Node& node) const { return unit_of_.count(&node) != 0; }
   /// How a kernel computes the node; null when none does.
   const Member* member_of(const ir::Node& node) const;
   /// The last few kernels that read the tensor.

@@ -2,6 +2,8 @@
 // over few outer points apart from the work that feeds them, which would lose its parallelism.
 #include "backends/codegen/fusion/joining.h"
 
+#include "backends/codegen/fusion/reduction_parts.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -18,8 +20,13 @@ ir::Dims outer_dims(const Unit& unit) {
   return dims;
 }
 
+bool is_split(const Fusion& fusion, const Unit& unit) {
+  return unit.split &&
+         reduction_parts(unit.domain, unit.reduced, fusion.target, fusion.is_body).has_value();
+}
+
 /// Whether a reduction may make outer and inner axes of a unit that had none.
-bool is_worth_splitting(const Unit& unit, const Points& points, const TargetDescription& target) {
+bool may_reduce(const Fusion& fusion, const Unit& unit, const Points& points) {
   std::int64_t outer = 1, all = 1;
   bool known = true;
   for (std::size_t i = 0; i < points.domain.size(); ++i) {
@@ -32,8 +39,28 @@ bool is_worth_splitting(const Unit& unit, const Points& points, const TargetDesc
     if (!points.reduced[i]) outer *= dim.value();
     all *= dim.value();
   }
-  return unit.members.empty() || outer >= target.fewest_outer_points() ||
-         (known && all <= target.small_domain());
+  return unit.members.empty() || outer >= fusion.target.fewest_outer_points() ||
+         (known && all <= fusion.target.small_domain()) || is_split(fusion, points);
+}
+
+/// Whether the member needs the result of a reduction at every point.
+bool follows_reduction(const Member& member) {
+  return member.level > 0 && member.role != Role::Outer;
+}
+
+/// Whether a reduction of the two units as one would run in parts, and something at every point
+/// needs its result, which is there only after all parts.
+bool needs_total(const Fusion& fusion, int into, int from, const Points& points, Role role,
+                 const std::vector<View>& views) {
+  const Unit &a = fusion.unit(into), &b = fusion.unit(from);
+  const bool reduces = points.role == Role::Reduce;
+  const std::vector<bool>& reduced = a.split ? a.reduced : b.split ? b.reduced : points.reduced;
+  if (!(a.split || b.split || reduces)) return false;
+  if (!reduction_parts(a.domain, reduced, fusion.target, fusion.is_body)) return false;
+  const bool follows = role != Role::Outer && (level_of(fusion, into, views) > 0 ||
+                                               level_of(fusion, from, views) > 0);
+  return follows || std::any_of(a.members.begin(), a.members.end(), follows_reduction) ||
+         std::any_of(b.members.begin(), b.members.end(), follows_reduction);
 }
 
 /// Whether a value that the unit makes is read where it is made.
@@ -51,6 +78,10 @@ bool is_read_in_place(const Fusion& fusion, int index, const Points& points, Rol
 }
 
 }  // namespace
+
+bool is_split(const Fusion& fusion, const Points& points) {
+  return reduction_parts(points.domain, points.reduced, fusion.target, fusion.is_body).has_value();
+}
 
 bool is_readable(const Fusion& fusion, int index, const Points& points, Role role,
                  const Read& read, const View& view) {
@@ -74,13 +105,26 @@ std::optional<Role> role_in(const Fusion& fusion, int index, const Points& point
   if (role == Role::Reduce) {
     if (points.domain != unit.domain) return std::nullopt;
     const bool fits = unit.split ? unit.reduced == points.reduced
-                                 : is_worth_splitting(unit, points, fusion.target);
+                                 : may_reduce(fusion, unit, points);
     if (!fits) return std::nullopt;
   }
   for (std::size_t i = 0; i < views.size(); ++i) {
     if (!is_readable(fusion, index, points, role, points.reads[i], views[i])) return std::nullopt;
   }
+  const bool follows = role != Role::Outer && level_of(fusion, index, views) > 0;
+  if (follows && is_split(fusion, unit)) return std::nullopt;
   return role;
+}
+
+bool can_sum_columns(const Fusion& fusion, int index, const Points& points) {
+  const Unit& unit = fusion.unit(index);
+  if (unit.kind != UnitKind::Kernel || unit.closed || !unit.split) return false;
+  if (unit.domain != points.domain) return false;
+  for (std::size_t i = 0; i < unit.domain.size(); ++i) {
+    if (unit.reduced[i] == points.reduced[i]) return false;
+  }
+  const ir::Dims rows = outer_dims(unit);
+  return !rows.empty() && rows_per_block(rows[0], fusion.target).has_value();
 }
 
 bool can_merge(const Fusion& fusion, int into, int from, const Points& points, Role role,
@@ -100,7 +144,8 @@ bool can_merge(const Fusion& fusion, int into, int from, const Points& points, R
   }
   return b.kind == UnitKind::Kernel && !a.closed && !b.closed && a.domain == b.domain &&
          (!a.split || !b.split || a.reduced == b.reduced) &&
-         a.members.size() + b.members.size() < kMaxMembers;
+         a.members.size() + b.members.size() < kMaxMembers &&
+         !needs_total(fusion, into, from, points, role, views);
 }
 
 int level_of(const Fusion& fusion, int index, const std::vector<View>& views) {

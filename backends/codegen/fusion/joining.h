@@ -7,6 +7,9 @@
 
 namespace kiln::codegen {
 
+/// Whether the reduction runs in parts (reduction_parts.h).
+bool is_split(const Fusion& fusion, const Points& points);
+
 /// How a node with these points would run in that unit; nothing when it may not join.
 std::optional<Role> role_in(const Fusion& fusion, int index, const Points& points,
                             const std::vector<View>& views);
@@ -14,6 +17,9 @@ std::optional<Role> role_in(const Fusion& fusion, int index, const Points& point
 /// Whether the unit can read that operand of a node that runs with `role`.
 bool is_readable(const Fusion& fusion, int index, const Points& points, Role role,
                  const Read& read, const View& view);
+
+/// Whether a kernel that goes row by row can sum down the columns, which `points` reduce.
+bool can_sum_columns(const Fusion& fusion, int index, const Points& points);
 
 /// Whether two kernels over the same points have nothing to do with each other yet, and a node
 /// that reads both does so where their values are made.

@@ -68,7 +68,7 @@ void place_concat(Fusion& fusion, const Node& node) {
   for (const Value& part : node.operands) {
     const ir::Dims dims = fusion.names(part.dims());
     Placement placement{part, identity_map(dims), node.result(), identity_map(dims), {}, {}, 0,
-                        false, false};
+                        false};
     placement.to[axis].offset = offset;
     offset = offset + dims[axis];
     parts.push_back(put(fusion, std::move(placement), domain_of(dims)));
@@ -86,7 +86,7 @@ void place_scatter_add(Fusion& fusion, const Node& node) {
   const auto axis = node.as<ir::ScatterAttrs>().axis;
   const auto first = here.begin() + axis, last = first + indices.rank();
   Placement placement{updates, here, node.result(), IndexMap(here.begin(), first), indices,
-                      IndexMap(first, last), static_cast<std::size_t>(axis), true, false};
+                      IndexMap(first, last), static_cast<std::size_t>(axis), true};
   placement.to.push_back({});
   placement.to.insert(placement.to.end(), last, here.end());
   const int index = fusion.add_closed_kernel(domain_of(dims));
@@ -102,6 +102,23 @@ void place_scatter_add(Fusion& fusion, const Node& node) {
   join_parts(fusion, node, {ground, index});
 }
 
+void place_column_sum(Fusion& fusion, const Node& node, int index, const Read& read,
+                      const View& view) {
+  const Value zero = ir::scalar_constant(node.types[0].dtype, 0);
+  fusion.out.made.push_back(zero);
+  const int ground = fill(fusion, zero, node.result());
+  const std::vector<int> columns = fusion.unit(index).axes(/*of_reduced=*/true);
+  Placement placement{read.value, read.map, node.result(),
+                      identity_map(fusion.names(node.types[0].dims)), {}, {}, 0, true};
+  for (AxisMap& entry : placement.to) {
+    if (entry.axis >= 0) entry.axis = columns[static_cast<std::size_t>(entry.axis)];
+  }
+  fusion.unit(index).placements.push_back(std::move(placement));
+  fusion.note_read(index, view.source);
+  fusion.add_before(index, ground);
+  join_parts(fusion, node, {ground, index});
+}
+
 void place_tiles(Fusion& fusion, const Node& node) {
   const auto& attrs = node.as<ir::FoldAttrs>();
   const Value& x = node.operands[0];
@@ -110,7 +127,7 @@ void place_tiles(Fusion& fusion, const Node& node) {
   const std::size_t rank = node.types[0].dims.size();
   Placement placement{x, here, node.result(),
                       IndexMap(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(rank)),
-                      {}, {}, 0, false, false};
+                      {}, {}, 0, false};
   for (std::size_t i = 0; i < attrs.axes.size(); ++i) {
     AxisMap& entry = placement.to[static_cast<std::size_t>(attrs.axes[i])];
     entry = windowed(entry, attrs.strides[i], here[rank + i], attrs.dilations[i]);

@@ -30,8 +30,7 @@ struct Member {
 };
 
 /// `value` (reached by `from`) is written to `target` at `to`, or added there; with `indices`, that
-/// is the index along axis `dynamic_axis` of the target. Maps are over the domain. `in_blocks`: the
-/// first index of the target is that of the block (see Unit::block) rather than that of the axis.
+/// is the index along axis `dynamic_axis` of the target. Maps are over the domain.
 struct Placement {
   ir::Value value;
   IndexMap from;
@@ -41,7 +40,6 @@ struct Placement {
   IndexMap indices_from;
   std::size_t dynamic_axis = 0;
   bool adds = false;
-  bool in_blocks = false;
 };
 
 struct Unit {
@@ -53,7 +51,6 @@ struct Unit {
   bool closed = false;  // takes no further members
   std::vector<Member> members;
   std::vector<Placement> placements;
-  std::int64_t block = 0;  // indices of the first axis that is not reduced go in blocks of so many
   const ir::Node* node = nullptr;  // the others: the node
 
   /// Axes of the domain that are reduced, or are not.
@@ -79,7 +76,7 @@ struct FuseOptions {
   TargetDescription target = {};
   ProductClaim claims = [](const ir::Node&) { return false; };
   OperandClaim takes_view = [](const ir::Node&, std::size_t) { return false; };
-  bool sums_in_parts = false;  // column_sums.h
+  bool is_body = false;  // of a loop or a branch
 };
 
 }  // namespace kiln::codegen

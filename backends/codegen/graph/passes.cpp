@@ -1,11 +1,9 @@
-// Three passes: each a change of single nodes.
+// Two passes: each a change of single nodes.
 #include "backends/codegen/graph/passes.h"
 
 #include "backends/codegen/claims/claim.h"
 #include "core/ops/build.h"
 #include "core/ops/rewrite_graph.h"
-
-#include <variant>
 
 namespace kiln::codegen {
 namespace {
@@ -58,22 +56,6 @@ std::vector<Value> widen_accumulators(const std::vector<Value>& results,
     return {cast(wide, node->types[0].dtype)};
   };
   return everywhere(results, change, library, widen_accumulators);
-}
-
-std::vector<Value> split_reductions(const std::vector<Value>& results,
-                                    const LibraryClaims* library) {
-  const auto change = [](const NodeRef& node) -> std::vector<Value> {
-    const bool reduces = def(*node).lowering == ir::Lowering::Reduce &&
-                         std::holds_alternative<ir::AxesAttrs>(node->attrs);
-    if (!reduces || node->operands[0].rank() < 2 || node->types[0].rank() != 0) {
-      return ir::results_of(node);
-    }
-    const ir::Ints& axes = node->as<ir::AxesAttrs>().axes;
-    const Value rows =
-        ir::reduce(node->op, node->operands[0], ir::Ints(axes.begin() + 1, axes.end()));
-    return {ir::reduce(node->op, rows, {0})};
-  };
-  return everywhere(results, change, library, split_reductions);
 }
 
 }  // namespace kiln::codegen

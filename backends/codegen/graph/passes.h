@@ -34,8 +34,5 @@ std::vector<ir::Value> merge_loop_results(const std::vector<ir::Value>& results,
 /// What accumulates float16 or bfloat16 does so in float32 and rounds once.
 std::vector<ir::Value> widen_accumulators(const std::vector<ir::Value>& results,
                                           const LibraryClaims* library);
-/// A reduction to one number goes axis by axis, so that its first part can run on many threads.
-std::vector<ir::Value> split_reductions(const std::vector<ir::Value>& results,
-                                        const LibraryClaims* library);
 
 }  // namespace kiln::codegen

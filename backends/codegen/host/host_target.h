@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backends/codegen/host/run.h"
+#include "backends/codegen/host/schedule/schedule_kernel.h"
 #include "backends/codegen/target.h"
 
 namespace kiln::codegen {
@@ -25,6 +26,7 @@ class HostTarget : public Target {
 
   /// One description for all CPUs.
   TargetDescription description() const final { return {}; }
+  KernelSchedule schedule() const final { return schedule_kernel; }
   const LibraryClaims* claims() final { return products(); }
   std::unique_ptr<sdk::Executable> load(LoweredModule lowered, const sdk::Host& host) final;
 };

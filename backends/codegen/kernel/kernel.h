@@ -10,6 +10,7 @@
 //            are evaluated at each point, too.
 //   Running  combines `value` along the inner axes in order and evaluates its stores after each
 //            point's value has been combined: there StageResult is the running value.
+// Sums and products of floats may be combined in any tree that depends on sizes alone.
 // An expression's value is that of its dtype after every step (float16 and bfloat16 are rounded
 // after each Apply; integers wrap), by the rules at the top of core/ops/op.h.
 #pragma once
@@ -68,9 +69,10 @@ struct Expression {
   std::int64_t seed = 0, stream = 0;
 };
 
-/// A value written at each point of its stage. `accumulate` adds to what is there (wrapping);
-/// points of different indices of axis 0 never meet at one element, those of one may: they are done
-/// by one thread, in order.
+/// A value written at each point of its stage. `accumulate` adds to what is there (wrapping).
+/// Points of one index of axis 0 may meet at one element and are added in order; points of
+/// different ones meet only where the access has no dynamic index and a stride of 0 along axis 0:
+/// such a kernel runs on one thread unless it is split (split/split_reductions.h).
 struct Store {
   int access = 0;
   int value = 0;  // expression; its dtype is the operand's

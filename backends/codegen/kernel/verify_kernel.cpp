@@ -1,5 +1,6 @@
 // The rules of kernel.h, checked one by one.
 #include "backends/codegen/kernel/kernel.h"
+#include "backends/codegen/kernel/needed.h"
 
 #include "core/ops/infer_rules.h"
 #include "core/types/text.h"
@@ -141,14 +142,10 @@ class Verifier {
   /// What a stage reads of others: results of earlier ones, its own only after combining.
   void check_reads(std::size_t s, const std::vector<bool>& inner) const {
     const Stage& stage = kernel_.stages[s];
-    std::vector<int> after;
-    for (const Store& store : stage.stores) {
-      after.push_back(store.value);
-      const Access& access = kernel_.accesses[static_cast<std::size_t>(store.access)];
-      after.insert(after.end(), {access.dynamic, access.when});
-    }
-    check_results(s, needed({stage.value}), false);
-    const std::vector<bool> stored = needed(after);
+    check_results(s, needed(kernel_, {stage.value}), false);
+    Stage stores = stage;
+    stores.value = -1;
+    const std::vector<bool> stored = needed(kernel_, roots_of(kernel_, stores));
     check_results(s, stored, stage.kind == StageKind::Running);
     if (stage.inner) return;
     for (std::size_t i = 0; i < stored.size(); ++i) {
@@ -168,26 +165,6 @@ class Verifier {
       const DType dtype = place ? DType::Int64 : dtype_of(made.value);
       require(e.dtype == dtype, "a result of another dtype");
     }
-  }
-
-  std::vector<bool> needed(const std::vector<int>& roots) const {
-    std::vector<bool> wanted(kernel_.expressions.size(), false);
-    for (const int root : roots) {
-      if (root >= 0) wanted[static_cast<std::size_t>(root)] = true;
-    }
-    for (std::size_t i = wanted.size(); i-- > 0;) {
-      if (!wanted[i]) continue;
-      const Expression& e = kernel_.expressions[i];
-      for (const int argument : e.arguments) {
-        if (argument >= 0) wanted[static_cast<std::size_t>(argument)] = true;
-      }
-      if (e.kind != ExpressionKind::Load) continue;
-      const Access& access = kernel_.accesses[static_cast<std::size_t>(e.number)];
-      for (const int other : {access.dynamic, access.when}) {
-        if (other >= 0) wanted[static_cast<std::size_t>(other)] = true;
-      }
-    }
-    return wanted;
   }
 
   void check(const Stage& stage) const {

@@ -17,12 +17,12 @@ constexpr bool kOneView[2][2] = {{true, false}, {false, true}};
 class PlanBuilder {
  public:
   PlanBuilder(const Computation& computation, const Units& units,
-              std::span<const int> kernel_of_unit, const std::vector<BuiltKernel>& kernels,
+              const KernelsOfUnits& kernels_of_units, const std::vector<BuiltKernel>& kernels,
               std::span<const std::shared_ptr<Plan>> bodies)
       : computation_(computation),
         names_(computation.names),
         units_(units),
-        kernel_of_unit_(kernel_of_unit),
+        kernels_of_units_(kernels_of_units),
         kernels_(kernels),
         bodies_(bodies) {}
 
@@ -30,7 +30,7 @@ class PlanBuilder {
     add_arguments(computation_.arguments);
     add_results(computation_.results);
     for (std::size_t i = 0; i < units_.units.size(); ++i) {
-      add_steps(units_.units[i], kernel_of_unit_[i]);
+      add_steps(units_.units[i], kernels_of_units_[i]);
     }
     plan_.steps.insert(plan_.steps.end(), copies_.begin(), copies_.end());
     plan_.guards = computation_.guards;
@@ -107,7 +107,6 @@ class PlanBuilder {
   }
 
   void add_kernel(int number) {
-    if (number < 0) return;
     KernelStep step;
     step.kernel = number;
     step.slots = slots_of(kernels_[static_cast<std::size_t>(number)].operands);
@@ -158,13 +157,14 @@ class PlanBuilder {
         HostCallStep{unit.node, slots_of(unit.node->operands), results_of(*unit.node)});
   }
 
-  void add_steps(const Unit& unit, int kernel) {
+  void add_steps(const Unit& unit, const std::vector<int>& kernels) {
+    for (const int kernel : kernels) add_kernel(kernel);
     switch (unit.kind) {
-      case UnitKind::Kernel: return add_kernel(kernel);
       case UnitKind::Product: return add_product(unit);
       case UnitKind::Loop: return add_loop(unit);
       case UnitKind::Branch: return add_branch(unit);
       case UnitKind::HostCall: return add_host_call(unit);
+      case UnitKind::Kernel:
       case UnitKind::Join: return;
     }
   }
@@ -172,7 +172,7 @@ class PlanBuilder {
   const Computation& computation_;
   const SizeNames& names_;
   const Units& units_;
-  std::span<const int> kernel_of_unit_;
+  const KernelsOfUnits& kernels_of_units_;
   const std::vector<BuiltKernel>& kernels_;
   std::span<const std::shared_ptr<Plan>> bodies_;
   Plan plan_;
@@ -183,9 +183,9 @@ class PlanBuilder {
 }  // namespace
 
 Plan build_plan(const Computation& computation, const Units& units,
-                std::span<const int> kernel_of_unit, const std::vector<BuiltKernel>& kernels,
+                const KernelsOfUnits& kernels_of_units, const std::vector<BuiltKernel>& kernels,
                 std::span<const std::shared_ptr<Plan>> bodies) {
-  return PlanBuilder(computation, units, kernel_of_unit, kernels, bodies).run();
+  return PlanBuilder(computation, units, kernels_of_units, kernels, bodies).run();
 }
 
 }  // namespace kiln::codegen

@@ -18,14 +18,15 @@ void note_step(ClaimOutcome& outcome, const LibraryStep& step, const LibraryClai
 }  // namespace
 
 std::vector<ClaimOutcome> claim_outcomes(const Computation& computation, const Units& units,
-                                         std::span<const int> kernel_of_unit, const Plan& plan,
+                                         const KernelsOfUnits& kernels_of_units, const Plan& plan,
                                          const LibraryClaims* library) {
   std::vector<ClaimOutcome> outcomes(computation.claims.size());
   for (std::size_t i = 0; i < outcomes.size(); ++i) outcomes[i].decision = computation.claims[i];
   for (std::size_t i = 0; i < units.units.size(); ++i) {
     for (const Member& member : units.units[i].members) {
       const auto found = computation.claim_of.find(member.node);
-      if (found != computation.claim_of.end()) outcomes[found->second].kernel = kernel_of_unit[i];
+      if (found == computation.claim_of.end() || kernels_of_units[i].empty()) continue;
+      outcomes[found->second].kernel = kernels_of_units[i].front();
     }
   }
   for (const Step& step : plan.steps) {

@@ -2,10 +2,8 @@
 // are made on demand from that (kernel_expressions.h).
 #include "backends/codegen/kernel/build/build_kernel.h"
 
-#include "backends/codegen/fusion/column_sums.h"
 #include "backends/codegen/inspect/source.h"
 #include "backends/codegen/kernel/build/kernel_expressions.h"
-#include "backends/codegen/kernel/build/split_blocks.h"
 
 #include <algorithm>
 
@@ -34,43 +32,11 @@ class KernelBuilder {
     kernel().name = std::move(title.name);
     kernel().comes_from = std::move(title.comes_from);
     for (const Dim& dim : kernel().axes) add_size(kernel(), dim);
-    order_outer_axes(kernel());
-    choose_vector_axis();
-    if (!in_blocks_.empty()) split_blocks(kernel(), unit_.block, in_blocks_);
-    reuse_stored(kernel());
-    collapse_axes(kernel());
     return std::move(expressions_.out);
   }
 
  private:
   Kernel& kernel() { return expressions_.kernel(); }
-
-  /// A sum over the windows that cover an element: short, and in order.
-  bool sums_windows() {
-    const bool folds = std::any_of(unit_.members.begin(), unit_.members.end(), [](const Member& m) {
-      return m.node->op == ir::Op::Fold && m.role == Role::Reduce;
-    });
-    return folds && kernel().outer > 0;
-  }
-
-  /// Lanes go along the last axis of the tensors; where steps follow each other along it, or where
-  /// it is a window's, along the last outer one.
-  void choose_vector_axis() {
-    if (unit_.domain.empty()) return;
-    const bool last_is_inner =
-        unit_.reduced.back() && !sums_windows() && !lanes_belong_outside(kernel());
-    const bool in_order = std::any_of(
-        kernel().stages.begin(), kernel().stages.end(), [this](const Stage& stage) {
-          const bool adds = std::any_of(
-              stage.stores.begin(), stage.stores.end(), [this](const Store& store) {
-                return store.accumulate &&
-                       kernel().accesses[static_cast<std::size_t>(store.access)].dynamic >= 0;
-              });
-          return stage.kind == StageKind::Running || adds;
-        });
-    const int last = static_cast<int>(kernel().axes.size()) - 1;
-    kernel().vector_axis = last_is_inner && !in_order ? last : kernel().outer - 1;
-  }
 
   // ---- stages ----
 
@@ -158,7 +124,6 @@ class KernelBuilder {
     if (placement.adds) kernel().operands[static_cast<std::size_t>(made.operand)].read = true;
     const Node* asks = placement.indices ? placement.target.node.get() : nullptr;
     store.access = expressions_.add_access(made, asks);
-    if (placement.in_blocks) in_blocks_.push_back(store.access);
     return store;
   }
 
@@ -189,7 +154,6 @@ class KernelBuilder {
   const Units& units_;
   const SizeNames& names_;
   KernelExpressions expressions_;
-  std::vector<int> in_blocks_;  // accesses
 };
 
 }  // namespace
@@ -199,16 +163,16 @@ BuiltKernel build_kernel(const Unit& unit, const Units& units, const SizeNames& 
   return KernelBuilder(unit, units, names).run(number);
 }
 
-std::vector<int> build_kernels(const Units& units, const SizeNames& names,
-                               std::vector<BuiltKernel>& kernels) {
-  std::vector<int> numbers;
+std::vector<std::vector<int>> build_kernels(const Units& units, const SizeNames& names,
+                                            std::vector<BuiltKernel>& kernels) {
+  std::vector<std::vector<int>> numbers;
   for (const Unit& unit : units.units) {
-    numbers.push_back(-1);
+    numbers.emplace_back();
     if (unit.kind != UnitKind::Kernel) continue;
     const int number = static_cast<int>(kernels.size());
     BuiltKernel built = build_kernel(unit, units, names, number);
     if (built.kernel.stages.empty()) continue;
-    numbers.back() = number;
+    numbers.back().push_back(number);
     kernels.push_back(std::move(built));
   }
   return numbers;

@@ -1,7 +1,8 @@
 // Softmax and its like need exp(x - max) for the sum, and once more for the result. The first stage
 // leaves it where the result will be written, the later ones read it there: a load instead of an
 // exp.
-#include "backends/codegen/kernel/build/build_kernel.h"
+#include "backends/codegen/host/schedule/schedule_kernel.h"
+#include "backends/codegen/kernel/needed.h"
 
 #include <algorithm>
 
@@ -21,7 +22,7 @@ class Reuse {
   void run() {
     for (std::size_t s = 0; s + 1 < kernel_.stages.size(); ++s) {
       if (kernel_.stages[s].kind != StageKind::Reduce) continue;
-      const std::vector<bool> here = needed({kernel_.stages[s].value});
+      const std::vector<bool> here = needed(kernel_, {kernel_.stages[s].value});
       for (int e = static_cast<int>(here.size()) - 1; e >= 0; --e) {
         const bool worth = here[at(e)] && inner_[at(e)] && is_expensive(kernel_.expressions[at(e)]);
         if (worth && keep(s, e)) break;
@@ -30,26 +31,6 @@ class Reuse {
   }
 
  private:
-  std::vector<bool> needed(const std::vector<int>& roots) const {
-    std::vector<bool> wanted(kernel_.expressions.size(), false);
-    for (const int root : roots) {
-      if (root >= 0) wanted[at(root)] = true;
-    }
-    for (std::size_t i = wanted.size(); i-- > 0;) {
-      if (!wanted[i]) continue;
-      for (const int argument : kernel_.expressions[i].arguments) {
-        if (argument >= 0) wanted[at(argument)] = true;
-      }
-    }
-    return wanted;
-  }
-
-  static std::vector<int> roots_of(const Stage& stage) {
-    std::vector<int> roots{stage.value};
-    for (const Store& store : stage.stores) roots.push_back(store.value);
-    return roots;
-  }
-
   /// Whether stage `s` can leave expression `e` for the stages after it.
   bool keep(std::size_t s, int e) {
     const int access = is_needed_after(s, e) ? place_for(s, e) : -1;
@@ -69,7 +50,9 @@ class Reuse {
   bool is_needed_after(std::size_t s, int e) const {
     return std::any_of(
         kernel_.stages.begin() + static_cast<std::ptrdiff_t>(s) + 1, kernel_.stages.end(),
-        [&](const Stage& stage) -> bool { return needed(roots_of(stage))[at(e)]; });
+        [&](const Stage& stage) -> bool {
+          return needed(kernel_, roots_of(kernel_, stage))[at(e)];
+        });
   }
 
   /// The access of a later store that has an element of its own for every point, in a tensor that
@@ -105,9 +88,9 @@ class Reuse {
     for (std::size_t i = 0; i < copy.size(); ++i) copy[i] = static_cast<int>(i);
     std::vector<int> roots;
     for (std::size_t later = s + 1; later < kernel_.stages.size(); ++later) {
-      for (const int root : roots_of(kernel_.stages[later])) roots.push_back(root);
+      for (const int root : roots_of(kernel_, kernel_.stages[later])) roots.push_back(root);
     }
-    const std::vector<bool> wanted = needed(roots);
+    const std::vector<bool> wanted = needed(kernel_, roots);
     copy[at(e)] = by;
     for (std::size_t i = at(e) + 1; i < at(by); ++i) {
       Expression changed = kernel_.expressions[i];

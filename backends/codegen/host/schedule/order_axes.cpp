@@ -1,8 +1,9 @@
 // Windows are the last axes of a domain, but it is channels that lie together in memory: which
 // axis lanes go along follows from the strides.
-#include "backends/codegen/kernel/build/build_kernel.h"
+#include "backends/codegen/host/schedule/schedule_kernel.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace kiln::codegen {
 namespace {
@@ -21,6 +22,18 @@ bool has_neighbours(const Kernel& kernel, int axis) {
       kernel.accesses.begin(), kernel.accesses.end(), [&](const Access& access) {
         return access.strides[at(axis)].is_one() && (outer_only || varies_inside(kernel, access));
       });
+}
+
+/// The smallest step in memory between neighbours along the axis, of accesses that differ between
+/// inner points; one that is not known is large.
+std::int64_t nearest(const Kernel& kernel, int axis) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const Access& access : kernel.accesses) {
+    const ir::Dim& stride = access.strides[at(axis)];
+    if (!stride.is_static() || stride == ir::Dim(0) || !varies_inside(kernel, access)) continue;
+    least = std::min(least, std::abs(stride.value()));
+  }
+  return least;
 }
 
 template <class T>
@@ -52,10 +65,10 @@ void order_outer_axes(Kernel& kernel) {
   }
 }
 
-bool lanes_belong_outside(const Kernel& kernel) {
-  const int end = static_cast<int>(kernel.axes.size()) - 1;
-  return kernel.outer > 0 && !has_neighbours(kernel, end) &&
-         has_neighbours(kernel, kernel.outer - 1);
+bool lanes_are_inner(const Kernel& kernel) {
+  if (kernel.outer == 0) return true;
+  const int last = static_cast<int>(kernel.axes.size()) - 1;
+  return nearest(kernel, last) <= nearest(kernel, kernel.outer - 1);
 }
 
 }  // namespace kiln::codegen

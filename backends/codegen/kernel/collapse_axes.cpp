@@ -1,7 +1,7 @@
-// Neighbouring axes that every access runs through at one stride become one axis, so that loops
-// are long and their ends few.
-#include "backends/codegen/kernel/build/build_kernel.h"
-#include "backends/codegen/kernel/build/element_numbers.h"
+// Merges from the last pair of axes to the first, so that whole runs collapse in one walk.
+#include "backends/codegen/kernel/collapse_axes.h"
+
+#include "backends/codegen/kernel/element_numbers.h"
 
 #include <algorithm>
 

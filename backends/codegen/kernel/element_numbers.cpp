@@ -1,5 +1,5 @@
 // Sums are found by going through the expressions once, and written where a draw reads them.
-#include "backends/codegen/kernel/build/element_numbers.h"
+#include "backends/codegen/kernel/element_numbers.h"
 
 #include <algorithm>
 

@@ -1,0 +1,97 @@
+// All divisors are found by trial, from the first that gives few enough parts.
+#include "backends/codegen/fusion/reduction_parts.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace kiln::codegen {
+namespace {
+
+using ir::Dim;
+
+/// Rows of a block: with fewer, adding the sums of blocks would be work.
+constexpr std::int64_t kMinRows = 8;
+
+constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
+
+/// Saturates; an extent that is not known counts as unbounded.
+std::int64_t multiply(std::int64_t count, const Dim& extent) {
+  if (!extent.is_static() || count == kUnbounded) return kUnbounded;
+  const std::int64_t size = extent.value();
+  return size != 0 && count > kUnbounded / size ? kUnbounded : count * size;
+}
+
+/// The smallest divisor of `extent` that is at least `least`.
+std::int64_t divisor_from(std::int64_t least, std::int64_t extent) {
+  std::int64_t divisor = std::max<std::int64_t>(least, 1);
+  while (divisor < extent && extent % divisor != 0) ++divisor;
+  return std::min(divisor, extent);
+}
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Points of the result and elements that are combined.
+struct Counts {
+  std::int64_t kept = 1, reduced = 1;
+  int reduced_axes = 0;
+};
+
+Counts count(const ir::Dims& domain, const std::vector<bool>& reduced) {
+  Counts counts;
+  for (std::size_t i = 0; i < domain.size(); ++i) {
+    std::int64_t& product = reduced[i] ? counts.reduced : counts.kept;
+    product = multiply(product, domain[i]);
+    counts.reduced_axes += reduced[i];
+  }
+  return counts;
+}
+
+bool wants_parts(const Counts& counts, bool first_is_reduced, const TargetDescription& target) {
+  if (counts.kept == 0 || counts.kept > target.busy_points()) return false;
+  const bool few = counts.kept < target.fewest_outer_points();
+  // Reductions down columns leave neighbours to the lanes of one unit.
+  const bool down_columns = first_is_reduced && counts.reduced_axes > 1;
+  const std::int64_t least = few ? target.small_domain() : 4 * target.small_domain();
+  return (few || down_columns) && counts.reduced >= ceil_div(least, counts.kept);
+}
+
+}  // namespace
+
+std::optional<ReductionParts> reduction_parts(const ir::Dims& domain,
+                                              const std::vector<bool>& reduced,
+                                              const TargetDescription& target, bool is_body) {
+  const Counts counts = count(domain, reduced);
+  if (is_body && counts.kept != 1) return std::nullopt;
+  if (counts.reduced_axes == 0 || !wants_parts(counts, reduced[0], target)) return std::nullopt;
+  std::optional<ReductionParts> best;
+  std::int64_t most = 1;
+  for (std::size_t i = 0; i < domain.size(); ++i) {
+    if (!reduced[i]) continue;
+    const bool alone = counts.reduced_axes == 1;
+    if (!domain[i].is_static() && alone) continue;  // a part would be one element
+    ReductionParts parts{static_cast<int>(i), 1};
+    std::int64_t number = kUnbounded;
+    if (domain[i].is_static()) {
+      const std::int64_t extent = domain[i].value();
+      const std::int64_t least = std::max(ceil_div(extent, target.busy_points()),
+                                          alone ? kMinRows : std::int64_t{1});
+      parts.length = divisor_from(least, extent);
+      number = extent / std::max<std::int64_t>(parts.length, 1);
+    }
+    if (number <= most) continue;
+    best = parts;
+    most = number;
+    if (number >= target.units) break;
+  }
+  return best;
+}
+
+std::optional<std::int64_t> rows_per_block(const Dim& rows, const TargetDescription& target) {
+  if (!rows.is_static()) return std::nullopt;
+  const std::int64_t size = rows.value();
+  const std::int64_t block =
+      divisor_from(std::max(kMinRows, ceil_div(size, target.most_row_blocks())), size);
+  return block < size ? std::optional(block) : std::nullopt;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,40 @@
+// Arguments come before what uses them, so one walk from the last expression finds all.
+#include "backends/codegen/kernel/needed.h"
+
+namespace kiln::codegen {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+std::vector<bool> needed(const Kernel& kernel, const std::vector<int>& roots) {
+  std::vector<bool> wanted(kernel.expressions.size(), false);
+  for (const int root : roots) {
+    if (root >= 0) wanted[at(root)] = true;
+  }
+  for (std::size_t i = wanted.size(); i-- > 0;) {
+    if (!wanted[i]) continue;
+    const Expression& e = kernel.expressions[i];
+    for (const int argument : e.arguments) {
+      if (argument >= 0) wanted[at(argument)] = true;
+    }
+    if (e.kind != ExpressionKind::Load) continue;
+    const Access& access = kernel.accesses[at(e.number)];
+    for (const int other : {access.dynamic, access.when}) {
+      if (other >= 0) wanted[at(other)] = true;
+    }
+  }
+  return wanted;
+}
+
+std::vector<int> roots_of(const Kernel& kernel, const Stage& stage) {
+  std::vector<int> roots{stage.value};
+  for (const Store& store : stage.stores) {
+    const Access& access = kernel.accesses[at(store.access)];
+    roots.insert(roots.end(), {store.value, access.dynamic, access.when});
+  }
+  return roots;
+}
+
+}  // namespace kiln::codegen

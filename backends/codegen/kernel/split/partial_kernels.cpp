@@ -1,0 +1,218 @@
+// Tensors of parts are dense; the part is their first axis.
+#include "backends/codegen/kernel/split/partial_kernels.h"
+
+#include "backends/codegen/access/view.h"
+#include "backends/codegen/kernel/split/prune_kernel.h"
+#include "backends/codegen/kernel/split/split_axis.h"
+#include "core/module/read.h"
+#include "core/ops/make.h"
+#include "core/types/text.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+using ir::Dim;
+using ir::Dims;
+using ir::Value;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// A tensor that no node makes and no other value equals.
+Value tensor_of_parts(DType dtype, Dims dims) {
+  return ir::make(ir::Op::Placeholder,
+                  ir::PlaceholderAttrs{module::fresh_id(), "parts", {dtype, std::move(dims)}}, {});
+}
+
+Dims outer_axes(const Kernel& kernel) {
+  return {kernel.axes.begin(), kernel.axes.begin() + kernel.outer};
+}
+
+int add_access(BuiltKernel& built, const Value& tensor, std::vector<Dim> strides, bool written) {
+  Kernel& kernel = built.kernel;
+  for (const Dim& stride : strides) add_size(kernel, stride);
+  Access access;
+  access.operand = static_cast<int>(kernel.operands.size());
+  access.strides = std::move(strides);
+  kernel.operands.push_back({text("b", access.operand, "_parts"), tensor.dtype(), !written,
+                             written});
+  built.operands.push_back(tensor);
+  kernel.accesses.push_back(std::move(access));
+  built.access_nodes.push_back(nullptr);
+  return static_cast<int>(kernel.accesses.size()) - 1;
+}
+
+int add_expression(Kernel& kernel, ExpressionKind kind, DType dtype, int number) {
+  Expression e;
+  e.kind = kind;
+  e.dtype = dtype;
+  e.number = number;
+  kernel.expressions.push_back(e);
+  return static_cast<int>(kernel.expressions.size()) - 1;
+}
+
+DType dtype_of(const Kernel& kernel, const Stage& stage) {
+  return kernel.expressions[at(stage.value)].dtype;
+}
+
+/// Takes away the stages that run once; what they made is no longer asked for.
+void keep_inner_stages(Kernel& kernel) {
+  std::erase_if(kernel.stages, [](const Stage& stage) { return !stage.inner; });
+}
+
+BuiltKernel parts_kernel(const BuiltKernel& whole, int axis, std::int64_t length,
+                         const std::vector<Value>& tensors) {
+  BuiltKernel built = whole;
+  Kernel& kernel = built.kernel;
+  keep_inner_stages(kernel);
+  prune(built);
+  split_axis(kernel, axis, length);
+  std::vector<Dim> strides = dense_strides(outer_axes(kernel));
+  strides.resize(kernel.axes.size(), Dim(0));
+  Stage stores;
+  stores.inner = false;
+  std::size_t reduction = 0;
+  for (std::size_t s = 0; s < kernel.stages.size(); ++s) {
+    if (kernel.stages[s].kind != StageKind::Reduce) continue;
+    const Value& tensor = tensors[reduction++];
+    const int access = add_access(built, tensor, strides, /*written=*/true);
+    const int value = add_expression(kernel, ExpressionKind::StageResult, tensor.dtype(),
+                                     static_cast<int>(s));
+    stores.stores.push_back({access, value, false});
+  }
+  kernel.stages.push_back(std::move(stores));
+  for (const Dim& extent : kernel.axes) add_size(kernel, extent);
+  return built;
+}
+
+/// Stages that run once, after reductions of the parts in the place of the kernel's own.
+BuiltKernel total_kernel(const BuiltKernel& whole, const Dim& parts,
+                         const std::vector<Value>& tensors) {
+  BuiltKernel built = whole;
+  Kernel& kernel = built.kernel;
+  kernel.name += "_total";
+  const Dims outer = outer_axes(kernel);
+  kernel.axes = outer;
+  kernel.axes.push_back(parts);
+  add_size(kernel, parts);
+  for (Access& access : kernel.accesses) {
+    access.strides.resize(outer.size());
+    access.strides.push_back(Dim(0));
+  }
+  std::vector<Dim> strides = dense_strides(outer);
+  strides.push_back(ir::product(outer));
+  std::vector<int> place(kernel.stages.size(), -1);
+  std::vector<Stage> stages;
+  std::size_t reduction = 0;
+  for (std::size_t s = 0; s < place.size(); ++s) {
+    const Stage& stage = kernel.stages[s];
+    if (stage.kind != StageKind::Reduce && stage.inner) continue;
+    place[s] = static_cast<int>(stages.size());
+    Stage kept = stage;
+    if (stage.kind == StageKind::Reduce) {
+      const Value& tensor = tensors[reduction++];
+      const int access = add_access(built, tensor, strides, /*written=*/false);
+      kept.value = add_expression(kernel, ExpressionKind::Load, tensor.dtype(), access);
+      kept.stores.clear();
+    }
+    stages.push_back(std::move(kept));
+  }
+  kernel.stages = std::move(stages);
+  for (Expression& e : kernel.expressions) {
+    if (e.kind == ExpressionKind::StageResult) e.number = place[at(e.number)];
+  }
+  prune(built);
+  return built;
+}
+
+/// axes [columns] | [blocks]; target = the sum of the blocks.
+BuiltKernel sum_of_blocks(const BuiltKernel& of, const Value& tensor, const Value& target,
+                          const Dim& columns, const Dim& blocks) {
+  BuiltKernel built;
+  Kernel& kernel = built.kernel;
+  kernel.comes_from = of.kernel.comes_from;
+  kernel.axes = {columns, blocks};
+  kernel.outer = 1;
+  add_size(kernel, columns);
+  const int from = add_access(built, tensor, {1, columns}, /*written=*/false);
+  const int to = add_access(built, target, {1, 0}, /*written=*/true);
+  Stage sum, store;
+  sum.kind = StageKind::Reduce;
+  sum.combiner = Combiner::Sum;
+  sum.value = add_expression(kernel, ExpressionKind::Load, tensor.dtype(), from);
+  store.inner = false;
+  store.stores = {
+      {to, add_expression(kernel, ExpressionKind::StageResult, tensor.dtype(), 0), false}};
+  kernel.stages = {sum, store};
+  return built;
+}
+
+bool adds_columns(const Kernel& kernel, const Store& store) {
+  const Access& access = kernel.accesses[at(store.access)];
+  return store.accumulate && access.dynamic < 0 && access.strides[0] == Dim(0);
+}
+
+}  // namespace
+
+PartialKernels partial_kernels(const BuiltKernel& whole, int axis, std::int64_t length) {
+  const Kernel& kernel = whole.kernel;
+  const Dim& extent = kernel.axes[at(axis)];
+  const Dim parts = length == 1 ? extent : Dim(extent.value() / length);
+  Dims dims = outer_axes(kernel);
+  dims.insert(dims.begin(), parts);
+  PartialKernels made;
+  for (const Stage& stage : kernel.stages) {
+    if (stage.kind != StageKind::Reduce) continue;
+    made.tensors.push_back(tensor_of_parts(dtype_of(kernel, stage), dims));
+  }
+  made.parts = parts_kernel(whole, axis, length, made.tensors);
+  made.total = total_kernel(whole, parts, made.tensors);
+  return made;
+}
+
+std::vector<int> column_sums(const Kernel& kernel) {
+  std::vector<int> operands;
+  if (kernel.outer == 0) return operands;
+  for (const Stage& stage : kernel.stages) {
+    for (const Store& store : stage.stores) {
+      if (!adds_columns(kernel, store)) continue;
+      operands.push_back(kernel.accesses[at(store.access)].operand);
+    }
+  }
+  return operands;
+}
+
+PartialColumnSum partial_column_sum(BuiltKernel& built, int operand) {
+  Kernel& kernel = built.kernel;
+  const Dim columns = ir::product(Dims(kernel.axes.begin() + kernel.outer, kernel.axes.end()));
+  const Value target = built.operands[at(operand)];
+  PartialColumnSum made;
+  made.tensor = tensor_of_parts(target.dtype(), {kernel.axes[0], columns});
+  made.total = sum_of_blocks(built, made.tensor, target, columns, kernel.axes[0]);
+  made.total.kernel.name = text(kernel.name, "_total_", operand);
+  built.operands[at(operand)] = made.tensor;
+  for (Access& access : kernel.accesses) {
+    if (access.operand == operand) access.strides[0] = columns;
+  }
+  add_size(kernel, columns);
+  return made;
+}
+
+void fill_parts(BuiltKernel& fill, const Value& tensor) {
+  Kernel& kernel = fill.kernel;
+  const Dims dims = tensor.dims();
+  kernel.axes.insert(kernel.axes.begin(), dims[0]);
+  ++kernel.outer;
+  for (Access& access : kernel.accesses) {
+    const bool written = kernel.operands[at(access.operand)].written;
+    access.strides.insert(access.strides.begin(), written ? dims[1] : Dim(0));
+    if (written) fill.operands[at(access.operand)] = tensor;
+  }
+  for (Expression& e : kernel.expressions) {
+    if (e.kind == ExpressionKind::AxisIndex) ++e.number;
+  }
+  add_size(kernel, dims[1]);
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,131 @@
+// Units decide the sizes of parts (fusion/reduction_parts.h); their kernels are rewritten.
+#include "backends/codegen/kernel/split/split_reductions.h"
+
+#include "backends/codegen/fusion/reduction_parts.h"
+#include "backends/codegen/kernel/needed.h"
+#include "backends/codegen/kernel/split/partial_kernels.h"
+#include "backends/codegen/kernel/split/split_axis.h"
+
+#include <kiln/error.h>
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+using ir::Value;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// Whether everything at every point is there before the first reduction ends.
+bool can_split(const Kernel& kernel) {
+  bool reduces = false;
+  for (const Stage& stage : kernel.stages) {
+    if (stage.kind == StageKind::Running || stage.combiner == Combiner::ArgMax) return false;
+    reduces = reduces || stage.kind == StageKind::Reduce;
+    if (!stage.inner) continue;
+    const std::vector<bool> read = needed(kernel, roots_of(kernel, stage));
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      if (read[i] && kernel.expressions[i].kind == ExpressionKind::StageResult) return false;
+    }
+    for (const Store& store : stage.stores) {
+      if (store.accumulate) return false;
+    }
+  }
+  return reduces;
+}
+
+/// Where the axis of a unit's domain is among those of its kernel.
+int axis_of_kernel(const Unit& unit, int axis) {
+  const std::vector<int> outer = unit.axes(/*of_reduced=*/false);
+  const std::vector<int> inner = unit.axes(/*of_reduced=*/true);
+  const auto found = std::find(inner.begin(), inner.end(), axis);
+  return static_cast<int>(outer.size()) + static_cast<int>(found - inner.begin());
+}
+
+class Splitter {
+ public:
+  Splitter(Units& units, KernelsOfUnits& kernels_of_units, std::vector<BuiltKernel>& kernels,
+           const TargetDescription& target, bool is_body)
+      : units_(units),
+        kernels_of_units_(kernels_of_units),
+        kernels_(kernels),
+        target_(target),
+        is_body_(is_body) {}
+
+  bool run() {
+    bool changed = false;
+    for (std::size_t i = 0; i < units_.units.size(); ++i) {
+      if (kernels_of_units_[i].empty()) continue;
+      const bool few = split_reduction(i), columns = split_column_sums(i);
+      changed = changed || few || columns;
+    }
+    return changed;
+  }
+
+ private:
+  BuiltKernel& kernel_of(std::size_t unit) { return kernels_[at(kernels_of_units_[unit][0])]; }
+
+  void append(std::size_t unit, BuiltKernel built) {
+    kernels_of_units_[unit].push_back(static_cast<int>(kernels_.size()));
+    kernels_.push_back(std::move(built));
+  }
+
+  bool split_reduction(std::size_t i) {
+    const Unit& unit = units_.units[i];
+    if (!unit.split || !can_split(kernel_of(i).kernel)) return false;
+    const auto parts = reduction_parts(unit.domain, unit.reduced, target_, is_body_);
+    if (!parts) return false;
+    PartialKernels split =
+        partial_kernels(kernel_of(i), axis_of_kernel(unit, parts->axis), parts->length);
+    units_.made.insert(units_.made.end(), split.tensors.begin(), split.tensors.end());
+    kernel_of(i) = std::move(split.parts);
+    append(i, std::move(split.total));
+    return true;
+  }
+
+  bool split_column_sums(std::size_t i) {
+    const std::vector<int> operands = column_sums(kernel_of(i).kernel);
+    if (operands.empty()) return false;
+    const auto rows = rows_per_block(kernel_of(i).kernel.axes[0], target_);
+    if (!rows) return false;
+    split_axis(kernel_of(i).kernel, 0, *rows);
+    for (const int operand : operands) {
+      const Value target = kernel_of(i).operands[at(operand)];
+      PartialColumnSum sum = partial_column_sum(kernel_of(i), operand);
+      fill_parts(fill_of(target), sum.tensor);
+      units_.made.push_back(sum.tensor);
+      append(i, std::move(sum.total));
+    }
+    return true;
+  }
+
+  /// The kernel that fills the tensor: the first that touches it.
+  BuiltKernel& fill_of(const Value& target) {
+    for (const std::vector<int>& numbers : kernels_of_units_) {
+      for (const int number : numbers) {
+        const std::vector<Value>& operands = kernels_[at(number)].operands;
+        if (std::find(operands.begin(), operands.end(), target) != operands.end()) {
+          return kernels_[at(number)];
+        }
+      }
+    }
+    throw InternalError("function", "", "a column sum is not filled; please report this");
+  }
+
+  Units& units_;
+  KernelsOfUnits& kernels_of_units_;
+  std::vector<BuiltKernel>& kernels_;
+  const TargetDescription& target_;
+  const bool is_body_;
+};
+
+}  // namespace
+
+bool split_reductions(Units& units, KernelsOfUnits& kernels_of_units,
+                      std::vector<BuiltKernel>& kernels, const TargetDescription& target,
+                      bool is_body) {
+  return Splitter(units, kernels_of_units, kernels, target, is_body).run();
+}
+
+}  // namespace kiln::codegen
