@@ -69,7 +69,8 @@ bool split_reductions(Compilation& c) {
 bool build_plan(Compilation& c) {
   for (std::size_t i = 0; i < c.computations.size(); ++i) {
     c.bodies.push_back(std::make_shared<Plan>(build_plan(
-        c.computations[i], c.units[i], c.kernels_of_units[i], c.program.kernels, c.bodies)));
+        c.computations[i], c.units[i], c.kernels_of_units[i], c.program.kernels, c.bodies,
+        c.library)));
   }
   c.program.plan = std::move(*c.bodies.back());
   c.bodies.pop_back();
@@ -100,7 +101,7 @@ bool absorb_kernels(Compilation& c) {
   bool changed = false;
   for (Plan* plan : plans_of(c)) {
     const std::size_t before = plan->steps.size();
-    absorb_kernels(*plan, c.program.kernels);
+    absorb_kernels(*plan, c.program.kernels, c.library);
     changed = changed || plan->steps.size() != before;
   }
   return changed;

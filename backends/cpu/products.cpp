@@ -111,9 +111,10 @@ ProductShape shape_of(const codegen::MatrixProduct& p) {
 
 }  // namespace
 
-std::optional<std::string> CpuProducts::refusal(const ir::Node& dot) const {
-  if (dot.types[0].dtype == DType::Float32) return std::nullopt;
-  return text("products are made of float32 alone, not of ", dot.types[0].dtype);
+std::optional<std::string> CpuProducts::rejection_of_matmul(
+    const codegen::MatmulRequest& matmul) const {
+  if (matmul.dtype == DType::Float32) return std::nullopt;
+  return text("products are made of float32 alone, not of ", matmul.dtype);
 }
 
 std::shared_ptr<const codegen::PreparedProduct> CpuProducts::prepare(
@@ -126,14 +127,20 @@ std::shared_ptr<const codegen::PreparedProduct> CpuProducts::prepare(
   return made;
 }
 
-std::string CpuProducts::refusal_of_activation(ir::Op op) const {
-  if (op == ir::Op::Sigmoid) {
-    return "oneDNN's logistic is up to 17.8 ulp off (3.4 with AVX2), a kernel's 2";
+std::optional<std::string> CpuProducts::rejection_of_epilogue(const ir::Node&,
+                                                              codegen::EpilogueOp op) const {
+  switch (op) {
+    case codegen::EpilogueOp::Bias:
+    case codegen::EpilogueOp::Relu: break;
+    case codegen::EpilogueOp::Tanh:
+      return "own loops have none, and oneDNN's has other bits than a kernel's";
+    case codegen::EpilogueOp::Sigmoid:
+      return "oneDNN's logistic is up to 17.8 ulp off (3.4 with AVX2), a kernel's 2";
   }
-  return "own loops have none, and oneDNN's has other bits than a kernel's";
+  return std::nullopt;
 }
 
-std::optional<std::string> CpuProducts::refusal_of_convolution(const ir::Node& node) const {
+std::optional<std::string> CpuProducts::rejection_of_convolution(const ir::Node& node) const {
   constexpr std::size_t kMostAxes = 3;
   const auto& attrs = node.as<ir::ConvAttrs>();
   const DType dtype = node.types[0].dtype;

@@ -15,13 +15,15 @@ namespace kiln::cpu {
 class CpuProducts final : public codegen::ProductLibrary {
  public:
   explicit CpuProducts(TileLevel level) : level_(level) {}
-  std::optional<std::string> refusal(const ir::Node& dot) const override;
+  std::optional<std::string> rejection_of_matmul(
+      const codegen::MatmulRequest& matmul) const override;
   std::shared_ptr<const codegen::PreparedProduct> prepare(const codegen::MatrixProduct& product,
                                                           codegen::RhsUse use) override;
   /// Figures: 4 Mi numbers between 2^-20 and 2^4.5, oneDNN 2.6.3. Kernels have the same bits
   /// whether a product comes before them or not.
-  std::string refusal_of_activation(ir::Op op) const override;
-  std::optional<std::string> refusal_of_convolution(const ir::Node& node) const override;
+  std::optional<std::string> rejection_of_epilogue(const ir::Node& node,
+                                                   codegen::EpilogueOp op) const override;
+  std::optional<std::string> rejection_of_convolution(const ir::Node& node) const override;
   std::shared_ptr<const codegen::PreparedConvolution> prepare_convolution(
       const codegen::Convolution& convolution, codegen::RhsUse use) override;
 

@@ -22,11 +22,13 @@ namespace {
 /// Takes all convolutions and nothing else.
 class Convolutions final : public ProductLibrary {
  public:
-  std::optional<std::string> refusal(const ir::Node&) const override { return "not wanted"; }
+  std::optional<std::string> rejection_of_matmul(const MatmulRequest&) const override {
+    return "not wanted";
+  }
   std::shared_ptr<const PreparedProduct> prepare(const MatrixProduct&, RhsUse) override {
     return nullptr;
   }
-  std::optional<std::string> refusal_of_convolution(const ir::Node&) const override {
+  std::optional<std::string> rejection_of_convolution(const ir::Node&) const override {
     return std::nullopt;
   }
 };

@@ -26,11 +26,13 @@ namespace {
 /// Takes all matmuls and convolutions: the passes leave them as they are.
 class WholeLibrary final : public ProductLibrary {
  public:
-  std::optional<std::string> refusal(const ir::Node&) const override { return std::nullopt; }
+  std::optional<std::string> rejection_of_matmul(const MatmulRequest&) const override {
+    return std::nullopt;
+  }
   std::shared_ptr<const PreparedProduct> prepare(const MatrixProduct&, RhsUse) override {
     return nullptr;
   }
-  std::optional<std::string> refusal_of_convolution(const ir::Node&) const override {
+  std::optional<std::string> rejection_of_convolution(const ir::Node&) const override {
     return std::nullopt;
   }
 };

@@ -69,7 +69,9 @@ class CountingLibrary final : public ProductLibrary {
  public:
   /// `plain_rows`: of products with a depth of kSize that read their right operand as it lies.
   explicit CountingLibrary(std::int64_t plain_rows) : plain_rows_(plain_rows) {}
-  std::optional<std::string> refusal(const ir::Node&) const override { return std::nullopt; }
+  std::optional<std::string> rejection_of_matmul(const MatmulRequest&) const override {
+    return std::nullopt;
+  }
   std::shared_ptr<const PreparedProduct> prepare(const MatrixProduct& product,
                                                  RhsUse use) override {
     const bool plain = product.rows == plain_rows_ && product.depth == kSize;

@@ -17,7 +17,9 @@ namespace {
 
 class EveryProduct final : public LibraryClaims {
  public:
-  std::optional<std::string> refusal(const ir::Node&) const override { return std::nullopt; }
+  std::optional<std::string> rejection_of_matmul(const MatmulRequest&) const override {
+    return std::nullopt;
+  }
 };
 
 Value input(std::int64_t id, ir::Dims dims) {

@@ -44,8 +44,8 @@ class CountedProduct final : public PreparedProduct {
 
 class CountedProducts final : public ProductLibrary {
  public:
-  std::optional<std::string> refusal(const ir::Node& dot) const override {
-    return real_.refusal(dot);
+  std::optional<std::string> rejection_of_matmul(const MatmulRequest& matmul) const override {
+    return real_.rejection_of_matmul(matmul);
   }
   std::shared_ptr<const PreparedProduct> prepare(const MatrixProduct& product,
                                                  RhsUse use) override {

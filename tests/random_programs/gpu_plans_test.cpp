@@ -2,6 +2,7 @@
 // from those for CPUs where a machine with more parallelism should have others.
 #include "tests/catch.h"
 #include "tests/codegen/lowered.h"
+#include "tests/models/digits_file.h"
 #include "tests/ops/evaluate.h"
 #include "tests/process.h"
 #include "tests/random_programs/coverage_templates.h"
@@ -31,8 +32,10 @@ constexpr TargetDescription kGpu{.units = 132, .lanes = 2048};
 /// A target whose library takes every product and convolution.
 class Everything final : public codegen::LibraryClaims {
  public:
-  std::optional<std::string> refusal(const ir::Node&) const override { return std::nullopt; }
-  std::optional<std::string> refusal_of_convolution(const ir::Node&) const override {
+  std::optional<std::string> rejection_of_matmul(const codegen::MatmulRequest&) const override {
+    return std::nullopt;
+  }
+  std::optional<std::string> rejection_of_convolution(const ir::Node&) const override {
     return std::nullopt;
   }
 };
@@ -84,9 +87,10 @@ std::optional<std::string> gpu_plan_of(const Program& program) {
   return plan_of(passes::run_pipeline(graph), kGpu);
 }
 
-/// The modules that a program of tools/examples compiles.
+/// The modules that a program of tools/examples compiles. The file small.csv has a few digits.
 std::vector<ir::Graph> graphs_of(const std::string& command) {
   const Scratch scratch;
+  scratch.write("small.csv", drawn_digits(60));
   const Outcome run = run_shell("cd '" + scratch.folder() +
                                 "' && KILN_DUMP=dumps:module '" KILN_BINARY_DIR "/bin/" + command);
   INFO(run.text);
@@ -101,11 +105,37 @@ std::vector<ir::Graph> graphs_of(const std::string& command) {
 
 }  // namespace
 
-TEST_CASE("the character model is lowered for a GPU") {
-  const std::vector<ir::Graph> graphs =
-      graphs_of("char_rnn' --hidden 32 --batch 8 --time 20 --steps 1 --backend reference");
-  CHECK(graphs.size() >= 2);
-  for (const ir::Graph& graph : graphs) CHECK(plan_of(graph, kGpu) != "");
+TEST_CASE("the models of the examples are lowered for a GPU") {
+  const struct {
+    const char* command;
+    std::vector<const char*> steps;  // of some plan
+  } rows[] = {
+      {"char_rnn' --hidden 32 --batch 8 --time 20 --steps 1", {"product %", "loop ("}},
+      {"digits_cnn' --data small.csv --batch 6 --epochs 1", {"product %", "convolution %"}},
+      {"digits_cnn' --data small.csv --batch 6 --epochs 1 --data-format channels_first",
+       {"product %", "convolution %"}},
+      {"digits_ctc' --data small.csv --batch 6 --units 8 --numbers 12 --steps 1",
+       {"product %", "loop ("}},
+  };
+  for (const auto& row : rows) {
+    INFO(row.command);
+    const std::vector<ir::Graph> graphs =
+        graphs_of(row.command + std::string(" --backend reference"));
+    CHECK(graphs.size() >= 2);
+    std::string plans;
+    bool updates = false;  // the step that trains is among them
+    for (const ir::Graph& graph : graphs) {
+      const std::string plan = plan_of(graph, kGpu);
+      CHECK(plan != "");
+      plans += plan;
+      updates = updates || !graph.updates.empty();
+    }
+    CHECK(updates);
+    for (const char* step : row.steps) {
+      INFO(step);
+      CHECK(plans.find(step) != plans.npos);
+    }
+  }
 }
 
 TEST_CASE("loops of the character model have no copy, one product and each tanh once") {

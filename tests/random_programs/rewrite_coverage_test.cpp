@@ -100,12 +100,14 @@ double reordering(const Array& array) {
 /// Takes all matmuls and convolutions, so that the passes of list 2 leave them as they are.
 class WholeLibrary final : public codegen::ProductLibrary {
  public:
-  std::optional<std::string> refusal(const ir::Node&) const override { return std::nullopt; }
+  std::optional<std::string> rejection_of_matmul(const codegen::MatmulRequest&) const override {
+    return std::nullopt;
+  }
   std::shared_ptr<const codegen::PreparedProduct> prepare(const codegen::MatrixProduct&,
                                                           codegen::RhsUse) override {
     return nullptr;
   }
-  std::optional<std::string> refusal_of_convolution(const ir::Node&) const override {
+  std::optional<std::string> rejection_of_convolution(const ir::Node&) const override {
     return std::nullopt;
   }
 };

@@ -19,13 +19,15 @@ constexpr bool kDense[2] = {false, false};
 constexpr bool kOneView[2][2] = {{true, false}, {false, true}};
 
 /// Convolutions read dense operands.
-void decide_views(ClaimDecision& decision, const SizeNames& names) {
-  if (decision.node->op != ir::Op::Dot) return;
+void decide_views(ClaimDecision& decision, const SizeNames& names, const LibraryClaims* library) {
+  const ir::Node& node = *decision.node;
+  if (node.op != ir::Op::Dot) return;
+  decision.batch_axes = accepted_form(node, names, Storage(), library, kDense)->batch.size();
   for (std::size_t operand = 0; operand < 2; ++operand) {
     std::string reason;
     bool& takes_view = decision.takes_view[operand];
     takes_view =
-        product_form(*decision.node, names, Storage(), kOneView[operand], &reason).has_value();
+        accepted_form(node, names, Storage(), library, kOneView[operand], &reason).has_value();
     std::vector<std::string>& copies = decision.copies;
     const bool is_new = std::find(copies.begin(), copies.end(), reason) == copies.end();
     if (!takes_view && is_new) copies.push_back(reason);
@@ -36,19 +38,29 @@ void decide_views(ClaimDecision& decision, const SizeNames& names) {
 
 std::span<const Claim> claims() { return kClaims; }
 
+std::optional<ProductForm> accepted_form(const ir::Node& dot, const SizeNames& names,
+                                         const Storage& storage, const LibraryClaims* library,
+                                         const bool (&as_view)[2], std::string* reason) {
+  std::optional<ProductForm> form = product_form(dot, names, storage, as_view, reason);
+  if (!form) return std::nullopt;
+  auto rejection = library->rejection_of_matmul({dot, dot.types[0].dtype, *form});
+  if (!rejection) return form;
+  if (reason) *reason = std::move(*rejection);
+  return std::nullopt;
+}
+
 std::optional<std::string> claim_product(const ir::Node& node, const SizeNames& names,
                                          const LibraryClaims* library) {
   if (!library) return "the target has no library";
-  if (auto reason = library->refusal(node)) return reason;
   std::string reason;
-  if (product_form(node, names, Storage(), kDense, &reason)) return std::nullopt;
+  if (accepted_form(node, names, Storage(), library, kDense, &reason)) return std::nullopt;
   return reason;
 }
 
 std::optional<std::string> claim_convolution(const ir::Node& node, const SizeNames&,
                                              const LibraryClaims* library) {
   if (!library) return "the target has no library";
-  return library->refusal_of_convolution(node);
+  return library->rejection_of_convolution(node);
 }
 
 ClaimDecision decide(const ir::Node& node, const SizeNames& names,
@@ -60,7 +72,8 @@ ClaimDecision decide(const ir::Node& node, const SizeNames& names,
     auto reason = claim.refusal(node, names, library);
     if (!reason) {
       decision.taken_by = &claim;
-      decide_views(decision, names);
+      decision.dtype = node.types[0].dtype;
+      decide_views(decision, names, library);
       return decision;
     }
     decision.refusals.push_back({&claim, std::move(*reason)});

@@ -41,9 +41,17 @@ struct ClaimDecision {
   const Claim* taken_by = nullptr;  // null: it is part of a kernel
   std::vector<Refusal> refusals;    // of the claims before
   // Of a node that is taken:
+  DType dtype = DType::Float32;
+  std::size_t batch_axes = 0;             // of a matmul with dense operands, each with strides
   bool takes_view[2] = {false, false};  // whether that operand is read as the view it is
   std::vector<std::string> copies;      // why an operand is first copied
 };
+
+/// The matmul with each operand read as the view it is where `as_view`; empty when it has no such
+/// form or the library rejects it, then `reason` (unless null) is set.
+std::optional<ProductForm> accepted_form(const ir::Node& dot, const SizeNames& names,
+                                         const Storage& storage, const LibraryClaims* library,
+                                         const bool (&as_view)[2], std::string* reason = nullptr);
 
 /// Asks the claims.
 ClaimDecision decide(const ir::Node& node, const SizeNames& names, const LibraryClaims* library);

@@ -92,6 +92,7 @@ std::optional<ProductForm> product_form(const ir::Node& dot, const SizeNames& na
   Tensor operands[2];
   ProductForm form;
   ir::Value held[2];
+  bool is_view[2] = {false, false};
   for (std::size_t i = 0; i < 2; ++i) {
     const ir::Value& operand = dot.operands[i];
     const Dims dims = names(operand.dims());
@@ -104,6 +105,7 @@ std::optional<ProductForm> product_form(const ir::Node& dot, const SizeNames& na
     if (runs_backwards(*tensor, dims)) return refused(text("operand ", i, " runs backwards"));
     operands[i] = *tensor;
     held[i] = view.source;
+    is_view[i] = view.source != operand;
   }
   const Tensor result = dense(attrs.result, names(dot.types[0].dims));
 
@@ -133,10 +135,13 @@ std::optional<ProductForm> product_form(const ir::Node& dot, const SizeNames& na
   form.rhs_offset = operands[1].offset;
   form.lhs = held[0];
   form.rhs = held[1];
+  form.lhs_is_view = is_view[0];
+  form.rhs_is_view = is_view[1];
   if (!has_neighbours(form.columns.result, form.columns)) {
     std::swap(form.rows, form.columns);
     std::swap(form.lhs_offset, form.rhs_offset);
     std::swap(form.lhs, form.rhs);
+    std::swap(form.lhs_is_view, form.rhs_is_view);
     for (ProductAxis* axis : {&form.rows, &form.columns, &form.depth}) {
       std::swap(axis->lhs, axis->rhs);
     }

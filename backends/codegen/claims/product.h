@@ -23,6 +23,8 @@ struct ProductForm {
   /// lhs is the Dot's second operand: the result is laid out with rows next to each other.
   bool swapped = false;
   ir::Value lhs, rhs;  // what holds the elements
+  /// Whether the matrices are views of what holds them, not the whole of it in its order.
+  bool lhs_is_view = false, rhs_is_view = false;
 };
 
 /// The form of a Dot whose operand i is read as the view it is where `as_view[i]`, dense

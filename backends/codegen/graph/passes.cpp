@@ -46,10 +46,11 @@ std::vector<Value> expand_composites(const std::vector<Value>& results,
 
 std::vector<Value> widen_accumulators(const std::vector<Value>& results,
                                       const LibraryClaims* library) {
-  const auto change = [](const NodeRef& node) -> std::vector<Value> {
+  const auto change = [&](const NodeRef& node) -> std::vector<Value> {
     if (def(*node).combiner == ir::Combiner::None) return ir::results_of(node);
     const DType dtype = node->operands.back().dtype();
     if (dtype != DType::Float16 && dtype != DType::BFloat16) return ir::results_of(node);
+    if (is_taken(*node, library)) return ir::results_of(node);
     std::vector<Value> operands;
     for (const Value& operand : node->operands) operands.push_back(in_float32(operand));
     const Value wide = ir::make(node->op, node->attrs, operands);

@@ -31,7 +31,8 @@ std::vector<ir::Value> share_relu_masks(const std::vector<ir::Value>& results,
 std::vector<ir::Value> merge_loop_results(const std::vector<ir::Value>& results,
                                           const LibraryClaims* library);
 
-/// What accumulates float16 or bfloat16 does so in float32 and rounds once.
+/// What accumulates float16 or bfloat16 does so in float32 and rounds once; a library that takes
+/// such a node does that itself.
 std::vector<ir::Value> widen_accumulators(const std::vector<ir::Value>& results,
                                           const LibraryClaims* library);
 

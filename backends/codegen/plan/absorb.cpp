@@ -12,6 +12,12 @@ using ir::Op;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+constexpr std::pair<Op, EpilogueOp> kActivations[] = {{Op::Tanh, EpilogueOp::Tanh},
+                                                      {Op::Sigmoid, EpilogueOp::Sigmoid}};
+
+/// Whether kernels compute in this dtype what they store in it.
+bool is_wide(DType dtype) { return dtype == DType::Float32 || dtype == DType::Float64; }
+
 /// Operands of the kernel; bias may be none.
 struct Extras {
   int source = -1, bias = -1, target = -1;
@@ -35,13 +41,13 @@ class Recognizer {
   }
 
   /// An activation of the source, or of it and a bias, that the kernel stores.
-  std::optional<Op> activation() {
+  std::optional<EpilogueOp> activation() {
     if (kernel_.stages.empty() || kernel_.stages[0].kind != StageKind::Map) return {};
     for (const Store& store : kernel_.stages[0].stores) {
-      for (const Op op : {Op::Tanh, Op::Sigmoid}) {
+      for (const auto& [op, epilogue] : kActivations) {
         if (store.value < 0 || !applies(store.value, op)) continue;
         const int x = expression(store.value).arguments[0];
-        if (is_sum(x) || is_source(x)) return op;
+        if (is_sum(x) || is_source(x)) return epilogue;
       }
     }
     return {};
@@ -54,7 +60,7 @@ class Recognizer {
 
   bool applies(int i, Op op) const {
     return expression(i).kind == ExpressionKind::Apply && expression(i).op == op &&
-           expression(i).dtype == DType::Float32;
+           is_wide(expression(i).dtype);
   }
   bool is_zero(int i) const {
     return expression(i).kind == ExpressionKind::Constant && expression(i).bits == 0;
@@ -98,7 +104,7 @@ class Recognizer {
   bool is_dense(const Access& access) const {
     return access.dynamic < 0 && access.when < 0 && access.offset == Dim(0) &&
            access.strides == dense_strides(kernel_.axes) &&
-           kernel_.operands[at(access.operand)].dtype == DType::Float32;
+           is_wide(kernel_.operands[at(access.operand)].dtype);
   }
 
   const Kernel& kernel_;
@@ -107,7 +113,8 @@ class Recognizer {
 
 class Absorber {
  public:
-  Absorber(Plan& plan, const std::vector<BuiltKernel>& kernels) : plan_(plan), kernels_(kernels) {}
+  Absorber(Plan& plan, const std::vector<BuiltKernel>& kernels, const LibraryClaims* library)
+      : plan_(plan), kernels_(kernels), library_(library) {}
 
   void run() {
     count_readers();
@@ -155,7 +162,7 @@ class Absorber {
 
   void note_activation(const KernelStep& step, const Kernel& kernel) {
     Recognizer recognizer(kernel);
-    const std::optional<Op> op = recognizer.activation();
+    const std::optional<EpilogueOp> op = recognizer.activation();
     if (!op) return;
     Step* maker = makers_[at(step.slots[at(recognizer.extras().source)])];
     if (maker) library_step(*maker)->followed_by = op;
@@ -170,6 +177,8 @@ class Absorber {
     LibraryStep& old = *library_step(*maker);
     if (old.node->op == Op::Conv && !makes_output(*old.node)) return;
     if (extras.bias >= 0 && !(takes_bias(old) && columns_fit(*maker, kernel))) return;
+    if (extras.bias >= 0 && is_rejected(old, EpilogueOp::Bias)) return;
+    if (extras.relu && is_rejected(old, EpilogueOp::Relu)) return;
     Step whole = *maker;
     LibraryStep& call = *library_step(whole);
     call.result = step.slots[at(extras.target)];
@@ -179,6 +188,13 @@ class Absorber {
     makers_[at(source)] = nullptr;
     makers_[at(call.result)] = &plan_.steps[s];
     plan_.steps[s] = std::move(whole);
+  }
+
+  /// Whether the library leaves this to a kernel.
+  bool is_rejected(LibraryStep& call, EpilogueOp op) const {
+    if (!library_->rejection_of_epilogue(*call.node, op)) return false;
+    call.followed_by = op;
+    return true;
   }
 
   /// The step adds its one bias before its relu. After an already fused kernel (reached through a
@@ -200,6 +216,7 @@ class Absorber {
 
   Plan& plan_;
   const std::vector<BuiltKernel>& kernels_;
+  const LibraryClaims* library_;
   // Of each slot.
   std::vector<int> readers_;
   std::vector<Step*> makers_;  // the library step that writes it, or null
@@ -207,8 +224,9 @@ class Absorber {
 
 }  // namespace
 
-void absorb_kernels(Plan& plan, const std::vector<BuiltKernel>& kernels) {
-  Absorber(plan, kernels).run();
+void absorb_kernels(Plan& plan, const std::vector<BuiltKernel>& kernels,
+                    const LibraryClaims* library) {
+  Absorber(plan, kernels, library).run();
 }
 
 std::vector<int> drop_unused_kernels(std::span<Plan* const> plans,

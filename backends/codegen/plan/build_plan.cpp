@@ -18,13 +18,14 @@ class PlanBuilder {
  public:
   PlanBuilder(const Computation& computation, const Units& units,
               const KernelsOfUnits& kernels_of_units, const std::vector<BuiltKernel>& kernels,
-              std::span<const std::shared_ptr<Plan>> bodies)
+              std::span<const std::shared_ptr<Plan>> bodies, const LibraryClaims* library)
       : computation_(computation),
         names_(computation.names),
         units_(units),
         kernels_of_units_(kernels_of_units),
         kernels_(kernels),
-        bodies_(bodies) {}
+        bodies_(bodies),
+        library_(library) {}
 
   Plan run() {
     add_arguments(computation_.arguments);
@@ -116,6 +117,7 @@ class PlanBuilder {
   void add_convolution(const Node& node) {
     ConvolutionStep step;
     step.node = &node;
+    step.dtype = node.types[0].dtype;
     step.lhs = slot_of(node.operands[0]);
     step.rhs = slot_of(node.operands[1]);
     step.result = slot_of(node.result());
@@ -127,11 +129,12 @@ class PlanBuilder {
     MatmulStep step;
     step.node = unit.node;
     const ClaimDecision& decision = *computation_.decision(*unit.node);
+    step.dtype = decision.dtype;
     bool views[2];
     for (std::size_t i = 0; i < 2; ++i) {
       // An operand that fusion wrote out for somebody else is read dense.
       views[i] = decision.takes_view[i] &&
-                 product_form(*unit.node, names_, units_, kOneView[i]).has_value();
+                 accepted_form(*unit.node, names_, units_, library_, kOneView[i]).has_value();
     }
     step.form = *product_form(*unit.node, names_, units_, views);
     step.lhs = slot_of(step.form.lhs);
@@ -175,6 +178,7 @@ class PlanBuilder {
   const KernelsOfUnits& kernels_of_units_;
   const std::vector<BuiltKernel>& kernels_;
   std::span<const std::shared_ptr<Plan>> bodies_;
+  const LibraryClaims* library_;
   Plan plan_;
   std::unordered_map<Value, int, ir::ValueHash> slots_;
   std::vector<Step> copies_;
@@ -184,8 +188,8 @@ class PlanBuilder {
 
 Plan build_plan(const Computation& computation, const Units& units,
                 const KernelsOfUnits& kernels_of_units, const std::vector<BuiltKernel>& kernels,
-                std::span<const std::shared_ptr<Plan>> bodies) {
-  return PlanBuilder(computation, units, kernels_of_units, kernels, bodies).run();
+                std::span<const std::shared_ptr<Plan>> bodies, const LibraryClaims* library) {
+  return PlanBuilder(computation, units, kernels_of_units, kernels, bodies, library).run();
 }
 
 }  // namespace kiln::codegen

@@ -10,9 +10,10 @@
 
 namespace kiln::codegen {
 
-/// `bodies`: the plans of the computations before this one.
+/// `bodies`: the plans of the computations before this one. `library`: the one that the claims were
+/// decided with.
 Plan build_plan(const Computation& computation, const Units& units,
                 const KernelsOfUnits& kernels_of_units, const std::vector<BuiltKernel>& kernels,
-                std::span<const std::shared_ptr<Plan>> bodies);
+                std::span<const std::shared_ptr<Plan>> bodies, const LibraryClaims* library);
 
 }  // namespace kiln::codegen

@@ -11,8 +11,11 @@ void note_step(ClaimOutcome& outcome, const LibraryStep& step, const LibraryClai
   if (step.bias >= 0) outcome.absorbed.push_back("bias");
   if (step.relu) outcome.absorbed.push_back("relu");
   if (!step.followed_by) return;
-  const ir::Op op = *step.followed_by;
-  outcome.left.push_back(text(ir::def(op).name, ": ", library->refusal_of_activation(op)));
+  const EpilogueOp op = *step.followed_by;
+  const auto rejection = library->rejection_of_epilogue(*step.node, op);
+  static constexpr const char* kNames[] = {"bias", "relu", "tanh", "sigmoid"};  // by EpilogueOp
+  outcome.left.push_back(text(kNames[static_cast<int>(op)], ": ",
+                              rejection.value_or("the compiler leaves it to kernels")));
 }
 
 }  // namespace

@@ -28,18 +28,23 @@ struct KernelStep {
   int kernel = 0;          // in Program::kernels
   std::vector<int> slots;  // one per operand
 };
-/// A node that the target's library computes, with the elementwise work that is fused into it.
+/// A node that the target's library computes, with the epilogue that is fused into it. Whoever runs
+/// the plan prepares the call once for each tuple of sizes.
 struct LibraryStep {
   const ir::Node* node = nullptr;
+  DType dtype = DType::Float32;  // of operands, bias and result
   int lhs = 0, rhs = 0, result = 0;
-  int bias = -1;      // slot of a vector that is added to every row; -1: none
-  bool relu = false;  // of the result, in the end
-  std::optional<ir::Op> followed_by = {};  // an activation of the result that is left to a kernel
+  int bias = -1;      // epilogue: slot of a vector that is added to every row; -1: none
+  bool relu = false;  // epilogue: of the result, in the end
+  std::optional<EpilogueOp> followed_by = {};  // work on the result that is left to a kernel
 };
-struct MatmulStep : LibraryStep {  // a Dot
+/// A Dot. Operands and result are views of their slots, in elements: a matrix for each index of the
+/// batch's axes, at the axes' strides.
+struct MatmulStep : LibraryStep {
   ProductForm form;
 };
-struct ConvolutionStep : LibraryStep {};  // a Conv
+/// A Conv. Operands are the whole of their slots.
+struct ConvolutionStep : LibraryStep {};
 /// How a loop is cut into groups of rows; see sharding.h.
 struct Sharding {
   ir::Dim rows;                      // leading dim of all that the loop writes

@@ -21,16 +21,43 @@ std::string line_of(const Program& program, const KernelStep& step) {
 std::string line_of(const Program&, const ConvolutionStep& step) {
   return text("convolution %", step.result, " = %", step.lhs, ", %", step.rhs,
               step.bias < 0 ? "" : text(" + %", step.bias), step.relu ? ", relu" : "", "  # ",
-              source_of(*step.node));
+              step.dtype, "; ", source_of(*step.node));
 }
+/// "; lhs 64 + [640, 1, 8]": the first element and the strides of the batch's axes and of the two
+/// of a matrix.
+std::string view_text(const char* name, const ir::Dim& offset, const ProductForm& form,
+                      ir::Dim ProductAxis::*stride, const ProductAxis& outer,
+                      const ProductAxis& inner) {
+  std::string strides;
+  for (const ProductAxis& axis : form.batch) strides += text(axis.*stride, ", ");
+  return text("; ", name, " ", offset, " + [", strides, outer.*stride, ", ", inner.*stride, "]");
+}
+
+/// Operands that are not the whole of their slots in their order.
+std::string views_text(const ProductForm& form) {
+  const bool batch = !form.batch.empty();
+  std::string line;
+  if (batch || form.lhs_is_view) {
+    line += view_text("lhs", form.lhs_offset, form, &ProductAxis::lhs, form.rows, form.depth);
+  }
+  if (batch || form.rhs_is_view) {
+    line += view_text("rhs", form.rhs_offset, form, &ProductAxis::rhs, form.depth, form.columns);
+  }
+  if (batch) {
+    line += view_text("result", 0, form, &ProductAxis::result, form.rows, form.columns);
+  }
+  return line;
+}
+
 std::string line_of(const Program&, const MatmulStep& step) {
   std::string line = text("product %", step.result, " = %", step.lhs, " x %", step.rhs,
                           step.bias < 0 ? "" : text(" + %", step.bias),
-                          step.relu ? ", relu" : "", "  # ", step.form.rows.size, " x ",
+                          step.relu ? ", relu" : "", "  # ", step.dtype, " ",
+                          step.form.rows.size, " x ",
                           step.form.depth.size, " x ", step.form.columns.size,
                           step.form.swapped ? ", swapped" : "");
   for (const ProductAxis& axis : step.form.batch) line += text(", for each of ", axis.size);
-  return line + "; " + source_of(*step.node);
+  return line + views_text(step.form) + "; " + source_of(*step.node);
 }
 std::string line_of(const LoopStep& loop, const CarryStacks& stacks) {
   const auto in = [&](int result, const char* when) {

@@ -23,6 +23,82 @@ bool has(const std::vector<int>& slots, int slot) {
   return std::find(slots.begin(), slots.end(), slot) != slots.end();
 }
 
+/// Elements of a tensor; empty where a size is not known.
+std::optional<std::int64_t> known_elements(const ir::Dims& dims) {
+  if (std::find(dims.begin(), dims.end(), ir::Dim(0)) != dims.end()) return 0;
+  std::int64_t elements = 1;
+  for (const ir::Dim& dim : dims) {
+    if (!dim.is_static()) return std::nullopt;
+    elements *= dim.value();
+  }
+  return elements;
+}
+
+/// The last element of the matrices of one operand; empty where a size is not known.
+std::optional<std::int64_t> last_element(const ProductForm& form, const ir::Dim& offset,
+                                         ir::Dim ProductAxis::*stride) {
+  std::vector<ProductAxis> axes = form.batch;
+  axes.insert(axes.end(), {form.rows, form.columns, form.depth});
+  if (!offset.is_static()) return std::nullopt;
+  std::int64_t last = offset.value();
+  for (const ProductAxis& axis : axes) {
+    const ir::Dim& by = axis.*stride;
+    if (by == ir::Dim(0)) continue;
+    if (!axis.size.is_static() || !by.is_static()) return std::nullopt;
+    last += (axis.size.value() - 1) * by.value();
+  }
+  return last;
+}
+
+class LibraryStepVerifier {
+ public:
+  LibraryStepVerifier(const Plan& plan, std::size_t step) : plan_(plan), step_(step) {}
+
+  void verify(const LibraryStep& call) const {
+    for (const int slot : {call.lhs, call.rhs, call.result, call.bias}) {
+      if (slot < 0 || slot_at(slot).dtype == call.dtype) continue;
+      broken(text("step ", step_, " computes in ", call.dtype, " but %", slot, " has ",
+                  slot_at(slot).dtype));
+    }
+  }
+
+  void verify(const MatmulStep& matmul) const {
+    const ProductForm& form = matmul.form;
+    verify_view(matmul.lhs, form, form.lhs_offset, &ProductAxis::lhs);
+    verify_view(matmul.rhs, form, form.rhs_offset, &ProductAxis::rhs);
+    verify_view(matmul.result, form, 0, &ProductAxis::result);
+    if (known_elements(slot_at(matmul.result).dims) == 0) return;  // has strides of 0
+    for (const ProductAxis& axis : form.batch) {
+      if (axis.size.is_one() || axis.result != ir::Dim(0)) continue;
+      broken(text("step ", step_, " writes ", axis.size, " matrices of its batch over each other"));
+    }
+  }
+
+ private:
+  const Slot& slot_at(int slot) const { return plan_.slots.at(static_cast<std::size_t>(slot)); }
+
+  /// Views lie within their tensors, where sizes are known; without elements there is no view.
+  void verify_view(int slot, const ProductForm& form, const ir::Dim& offset,
+                   ir::Dim ProductAxis::*stride) const {
+    const auto elements = known_elements(slot_at(slot).dims);
+    const auto last = last_element(form, offset, stride);
+    if (!elements || !last || *elements == 0 || *last < *elements) return;
+    broken(text("step ", step_, " reaches element ", *last, " of %", slot, ", which has ",
+                *elements));
+  }
+
+  const Plan& plan_;
+  std::size_t step_;
+};
+
+void verify_library_step(const Plan& plan, const Step& step, std::size_t number) {
+  const LibraryStep* call = library_step(step);
+  if (call == nullptr) return;
+  const LibraryStepVerifier verifier(plan, number);
+  verifier.verify(*call);
+  if (const auto* matmul = std::get_if<MatmulStep>(&step)) verifier.verify(*matmul);
+}
+
 /// `stacked`: results that no step writes, because carries lie where they are.
 void verify(const Plan& plan, const std::vector<BuiltKernel>& kernels,
             const std::vector<int>& stacked);
@@ -69,6 +145,7 @@ void verify(const Plan& plan, const std::vector<BuiltKernel>& kernels,
       }
       last_writer[static_cast<std::size_t>(slot)] = number;
     }
+    verify_library_step(plan, step, all.size() - 1);
     verify_bodies(plan, step, kernels);
   }
   for (std::size_t step = 0; step < all.size(); ++step) {

@@ -34,6 +34,7 @@ Convolution convolution(const ConvolutionStep& step, const StepBinding& binding)
 }  // namespace
 
 BoundConvolution bind_convolution(const ConvolutionStep& step, const StepBinding& binding) {
+  require_float32(step);
   BoundConvolution bound;
   bound.columns = binding.evaluate(step.node->types[0].dims.back());
   for (const int slot : {step.lhs, step.rhs, step.result}) {

@@ -156,6 +156,7 @@ class MatmulBinder {
 }  // namespace
 
 BoundMatmul bind_matmul(const MatmulStep& step, const StepBinding& binding) {
+  require_float32(step);
   return MatmulBinder(step, binding).run();
 }
 

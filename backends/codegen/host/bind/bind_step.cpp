@@ -4,6 +4,8 @@
 #include "backends/codegen/inspect/source.h"
 #include "core/types/text.h"
 
+#include <kiln/error.h>
+
 namespace kiln::codegen {
 
 std::vector<std::int64_t> StepBinding::evaluate(const ir::Dims& dims) const {
@@ -26,6 +28,13 @@ int kept_source(int slot, const StepBinding& binding) {
 RhsUse rhs_use(int source, const StepBinding& binding) {
   if (source < 0) return RhsUse::Once;
   return binding.use.consts >= 0 ? RhsUse::Loop : RhsUse::Kept;
+}
+
+void require_float32(const LibraryStep& step) {
+  if (step.dtype == DType::Float32) return;
+  throw InternalError("bind", "",
+                      text("a library of the host got a step in ", step.dtype, " (",
+                           source_of(*step.node), ")"));
 }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

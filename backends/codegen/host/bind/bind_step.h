@@ -31,6 +31,9 @@ int kept_source(int slot, const StepBinding& binding);
 /// `source`: of the operand, from kept_source.
 RhsUse rhs_use(int source, const StepBinding& binding);
 
+/// InternalError for a dtype that libraries of the host do not compute in: float32 is theirs.
+void require_float32(const LibraryStep& step);
+
 std::int64_t ceil_div(std::int64_t a, std::int64_t b);
 /// Rounded up to the alignment of memory.
 std::int64_t aligned(std::int64_t bytes);

@@ -36,7 +36,10 @@ class PreparedProduct : public Packer {
                    void* scratch) const = 0;
 };
 
-/// The library of a target on the host, for the products and convolutions that it claims.
+/// The library of a target on the host, for the products and convolutions that it claims. It takes
+/// float32 alone: any batch of matmuls, whose matrices are prepared as one and run one by one.
+/// Products and convolutions are prepared when a plan is bound to a tuple of sizes, once for each,
+/// and shared by all runs with these sizes.
 class ProductLibrary : public LibraryClaims {
  public:
   /// REQUIRES: all sizes above 0.
