@@ -51,7 +51,7 @@ struct GemmRow {
   Range result = {}, rhs = {};  // elements
   bool lines = false;           // both operands have neighbours along the depth
   /// Rows x columns x depth, GFLOP/s of this implementation / of the next best of the others, on
-  /// one core with AVX-512 and the row's lowest level unless said; README.md has the machines.
+  /// one core with AVX-512 and the row's lowest level unless said; tiled/README.md has the machine.
   std::string_view measured = {};
 };
 

@@ -32,7 +32,8 @@ std::optional<std::size_t> contracted_with(const ir::Node& dot, std::size_t side
 /// Whether the types differ at most in the size of `axis`.
 bool equal_but_for(const ir::Type& a, const ir::Type& b, std::size_t axis);
 
-/// One of the products that are added: its operand on `side` stands in `joined` from `start` on.
+/// Products of one sum that one matmul replaces. `joined` is the concatenation of their operands on
+/// `side`.
 struct JoinedProducts {
   std::vector<std::size_t> terms;  // numbers in SumTree::terms, in the order of `joined`
   std::size_t side = 0;            // of the operand that `joined` replaces

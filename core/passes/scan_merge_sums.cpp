@@ -134,12 +134,14 @@ class SumMerger {
       if (node->op != ir::Op::Concat || node->operands.size() != group.size()) continue;
       if (node->as<ir::AxisAttrs>().axis != static_cast<std::int64_t>(group[0].axis.other))
         continue;
-      std::vector<Product> ordered;
+      std::vector<Product> ordered, rest = group;
       for (const Value& operand : node->operands) {
-        const auto found = std::find_if(group.begin(), group.end(), [&](const Product& product) {
+        const auto found = std::find_if(rest.begin(), rest.end(), [&](const Product& product) {
           return product.invariant() == operand;
         });
-        if (found != group.end()) ordered.push_back(*found);
+        if (found == rest.end()) continue;
+        ordered.push_back(*found);
+        rest.erase(found);
       }
       if (ordered.size() == group.size()) return group.swap(ordered);
     }

@@ -115,12 +115,12 @@ TEST_CASE("convolutions absorb bias and relu, forward and in training") {
   };
   const std::string forward = dumped("forward", {pooled});
   INFO(forward);
-  CHECK(has(forward, ", relu  # conv2d"));
+  CHECK(has(forward, ", relu  # float32; conv2d"));
   CHECK_FALSE(has(forward, "bias_add_line"));
   const std::string training =
       dumped("training", gradients(sum(square(pooled)), {made.x, made.kernel, made.bias}));
   INFO(training);
-  CHECK(has(training, ", relu  # conv2d"));
+  CHECK(has(training, ", relu  # float32; conv2d"));
   // Masks of relu and of the largest elements are made where they are used.
   CHECK_FALSE(has(training, "temporary bool"));
 }

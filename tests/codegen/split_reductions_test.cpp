@@ -25,6 +25,8 @@ std::vector<Dims> kernels(const Value& x, const std::vector<Value>& results) {
   return axes_of(lowered({x}, results));
 }
 
+Value arg_max(const Value& x) { return ir::make(ir::Op::ArgMax, ir::AxisAttrs{0}, {x}); }
+
 }  // namespace
 
 TEST_CASE("parts of a reduction follow from its sizes") {
@@ -45,6 +47,7 @@ TEST_CASE("parts of a reduction follow from its sizes") {
       {"a prime", {40009}, {true}, {}},
       {"little work", {64, 256}, {true, true}, {{0, 1}}},
       {"less work", {64, 255}, {true, true}, {}},
+      {"a large prime", {999999937}, {true}, {}},
       {"an empty axis", {0, 100000}, {true, true}, {}},
       {"few points", {15, 4000}, {false, true}, {{1, 8}}},
       {"points enough", {16, 4000}, {false, true}, {}},
@@ -81,6 +84,11 @@ TEST_CASE("work at every point waits for all parts in a kernel of its own") {
   CHECK(kernels(x, {rest}).size() == 3);
   const Value again = ir::reduce_sum(rest * rest, {0, 1});
   CHECK(kernels(x, {again}).size() == 4);
+}
+
+TEST_CASE("an arg_max shares no kernel with a reduction that runs in parts") {
+  const Value x = input({1 << 20});
+  CHECK(kernels(x, {arg_max(x), ir::reduce_sum(x, {0})}).size() == 3);
 }
 
 TEST_CASE("without the step a reduction is one kernel") {

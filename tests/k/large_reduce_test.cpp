@@ -113,6 +113,39 @@ TEST_CASE("large reductions are those of loops") {
   }
 }
 
+TEST_CASE("a reduction in parts of an axis that turns out to be empty is neutral") {
+  const Tensor t = placeholder({.shape = {None, 300}});
+  const std::vector<Array> got =
+      evaluate({t}, {sum(t), prod(t), max(t), sum(exp(t)) + 1.0}, {Array::zeros({0, 300})});
+  CHECK(got[0].at<float>() == 0);
+  CHECK(got[1].at<float>() == 1);
+  CHECK(got[2].at<float>() == -kInf);
+  CHECK(got[3].at<float>() == 1);
+}
+
+TEST_CASE("kernels that differ in the order of their sizes alone share no code") {
+  const Tensor t = placeholder({.shape = {None, 4}});
+  Tensor x = t;
+  std::vector<Tensor> outputs;
+  for (int step = 0; step < 4; ++step) {
+    const Tensor rest = x - mean(x);
+    outputs.push_back(rest * 2.0);
+    x = rest * rest;
+  }
+  const std::vector<Array> got = evaluate({t}, {stack(outputs)}, {pattern({30, 4}, 7, 3)});
+  CHECK(got[0].dims() == Dims{4, 30, 4});
+}
+
+TEST_CASE("one element of a narrow dtype behind whole vectors is stored alone") {
+  for (const DType dtype : {DType::Int8, DType::Int16, DType::BFloat16, DType::Float16}) {
+    INFO(dtype_name(dtype));
+    const Tensor t = placeholder({.shape = {301, None, 17}, .dtype = dtype});
+    const Array ones = Array::full({301, 3, 17}, 1, dtype);
+    const std::vector<Array> got = evaluate({t}, {max(t, {.axis = {0, 2}}), t + t}, {ones});
+    CHECK(difference(got[1], Array::full({301, 3, 17}, 2, dtype), 0) == "");
+  }
+}
+
 TEST_CASE("large reductions of bools are those of loops") {
   for (const Reduced& of : kReduced) {
     INFO(text(of.dims) << " over " << text(of.axes));

@@ -36,6 +36,7 @@ struct Points {
   std::vector<bool> reduced;  // all false but for reductions and running reductions
   Role role = Role::Full;
   std::vector<Read> reads;
+  bool is_arg_max = false;  // a reduction to an index along the reduced axis
   /// Where the point's element of the result lies; empty: the points that are not reduced are the
   /// result's elements in order. A point where a bound does not hold has no element.
   IndexMap result = {};

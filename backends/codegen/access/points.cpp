@@ -63,8 +63,10 @@ Points over_operand(const Node& node, const SizeNames& names, const ir::Ints& ax
 Points of_reduction(const Node& node, const SizeNames& names) {
   const Role role = def(node).lowering == ir::Lowering::Running ? Role::Running : Role::Reduce;
   const auto* axes = std::get_if<ir::AxesAttrs>(&node.attrs);
-  return over_operand(node, names, axes ? axes->axes : ir::Ints{node.as<ir::AxisAttrs>().axis},
-                      role);
+  Points points = over_operand(
+      node, names, axes ? axes->axes : ir::Ints{node.as<ir::AxisAttrs>().axis}, role);
+  points.is_arg_max = def(node).combiner == ir::Combiner::ArgMax;
+  return points;
 }
 
 /// A product as a sum of products: the axes of the result, then the labels summed over.

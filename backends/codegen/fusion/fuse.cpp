@@ -245,7 +245,7 @@ class Fuser {
     Points points = points_of(node, names_, is_dense);
     const std::vector<View> views = follow(points.reads);
     place_those_waiting(views);
-    const bool in_parts = points.role == Role::Reduce && is_split(fusion_, points);
+    const bool in_parts = points.role == Role::Reduce && runs_in_parts(fusion_, points);
     std::optional<Place> found = find_place(points, views, in_parts, preferred);
     if (!found && sum_columns(node, points, views)) return;
     if (!found && in_parts) found = find_place(points, views, /*in_parts=*/false, preferred);

@@ -3,6 +3,7 @@
 #include "backends/codegen/fusion/joining.h"
 
 #include "backends/codegen/fusion/reduction_parts.h"
+#include "core/ops/op.h"
 
 #include <algorithm>
 #include <numeric>
@@ -20,27 +21,47 @@ ir::Dims outer_dims(const Unit& unit) {
   return dims;
 }
 
-bool is_split(const Fusion& fusion, const Unit& unit) {
-  return unit.split &&
+bool is_arg_max(const Member& member) {
+  return member.role == Role::Reduce && def(*member.node).combiner == ir::Combiner::ArgMax;
+}
+
+bool runs_in_parts(const Fusion& fusion, const Unit& unit) {
+  return unit.split && std::none_of(unit.members.begin(), unit.members.end(), is_arg_max) &&
          reduction_parts(unit.domain, unit.reduced, fusion.target, fusion.is_body).has_value();
+}
+
+/// Whether the points that are not reduced are many, or all are little work.
+bool has_enough_points(const Fusion& fusion, const ir::Dims& domain,
+                       const std::vector<bool>& reduced) {
+  std::int64_t outer = 1, all = 1;
+  bool known = true;
+  for (std::size_t i = 0; i < domain.size(); ++i) {
+    const ir::Dim& dim = domain[i];
+    if (!dim.is_static()) {
+      known = false;
+      if (!reduced[i]) return true;
+      continue;
+    }
+    if (!reduced[i]) outer *= dim.value();
+    all *= dim.value();
+  }
+  return outer >= fusion.target.fewest_outer_points() ||
+         (known && all <= fusion.target.small_domain());
 }
 
 /// Whether a reduction may make outer and inner axes of a unit that had none.
 bool may_reduce(const Fusion& fusion, const Unit& unit, const Points& points) {
-  std::int64_t outer = 1, all = 1;
-  bool known = true;
-  for (std::size_t i = 0; i < points.domain.size(); ++i) {
-    const ir::Dim& dim = points.domain[i];
-    if (!dim.is_static()) {
-      known = false;
-      if (!points.reduced[i]) return true;
-      continue;
-    }
-    if (!points.reduced[i]) outer *= dim.value();
-    all *= dim.value();
-  }
-  return unit.members.empty() || outer >= fusion.target.fewest_outer_points() ||
-         (known && all <= fusion.target.small_domain()) || is_split(fusion, points);
+  return unit.members.empty() || has_enough_points(fusion, points.domain, points.reduced) ||
+         runs_in_parts(fusion, points);
+}
+
+/// Whether two units over one domain, as one, keep all threads busy if each did.
+bool keeps_threads_busy(const Fusion& fusion, const Unit& a, const Unit& b) {
+  if (a.split && b.split) return runs_in_parts(fusion, a) == runs_in_parts(fusion, b);
+  if (!a.split && !b.split) return true;
+  const Unit& reducing = a.split ? a : b;
+  return has_enough_points(fusion, reducing.domain, reducing.reduced) ||
+         runs_in_parts(fusion, reducing);
 }
 
 /// Whether the member needs the result of a reduction at every point.
@@ -79,8 +100,9 @@ bool is_read_in_place(const Fusion& fusion, int index, const Points& points, Rol
 
 }  // namespace
 
-bool is_split(const Fusion& fusion, const Points& points) {
-  return reduction_parts(points.domain, points.reduced, fusion.target, fusion.is_body).has_value();
+bool runs_in_parts(const Fusion& fusion, const Points& points) {
+  return !points.is_arg_max &&
+         reduction_parts(points.domain, points.reduced, fusion.target, fusion.is_body).has_value();
 }
 
 bool is_readable(const Fusion& fusion, int index, const Points& points, Role role,
@@ -104,7 +126,8 @@ std::optional<Role> role_in(const Fusion& fusion, int index, const Points& point
   }
   if (role == Role::Reduce) {
     if (points.domain != unit.domain) return std::nullopt;
-    const bool fits = unit.split ? unit.reduced == points.reduced
+    const bool fits = unit.split ? unit.reduced == points.reduced &&
+                                       runs_in_parts(fusion, unit) == runs_in_parts(fusion, points)
                                  : may_reduce(fusion, unit, points);
     if (!fits) return std::nullopt;
   }
@@ -112,14 +135,14 @@ std::optional<Role> role_in(const Fusion& fusion, int index, const Points& point
     if (!is_readable(fusion, index, points, role, points.reads[i], views[i])) return std::nullopt;
   }
   const bool follows = role != Role::Outer && level_of(fusion, index, views) > 0;
-  if (follows && is_split(fusion, unit)) return std::nullopt;
+  if (follows && runs_in_parts(fusion, unit)) return std::nullopt;
   return role;
 }
 
 bool can_sum_columns(const Fusion& fusion, int index, const Points& points) {
   const Unit& unit = fusion.unit(index);
   if (unit.kind != UnitKind::Kernel || unit.closed || !unit.split) return false;
-  if (unit.domain != points.domain) return false;
+  if (unit.domain != points.domain || runs_in_parts(fusion, unit)) return false;
   for (std::size_t i = 0; i < unit.domain.size(); ++i) {
     if (unit.reduced[i] == points.reduced[i]) return false;
   }
@@ -145,6 +168,7 @@ bool can_merge(const Fusion& fusion, int into, int from, const Points& points, R
   return b.kind == UnitKind::Kernel && !a.closed && !b.closed && a.domain == b.domain &&
          (!a.split || !b.split || a.reduced == b.reduced) &&
          a.members.size() + b.members.size() < kMaxMembers &&
+         keeps_threads_busy(fusion, a, b) &&
          !needs_total(fusion, into, from, points, role, views);
 }
 

@@ -7,8 +7,8 @@
 
 namespace kiln::codegen {
 
-/// Whether the reduction runs in parts (reduction_parts.h).
-bool is_split(const Fusion& fusion, const Points& points);
+/// Whether the reduction runs in parts (reduction_parts.h). An ArgMax does not.
+bool runs_in_parts(const Fusion& fusion, const Points& points);
 
 /// How a node with these points would run in that unit; nothing when it may not join.
 std::optional<Role> role_in(const Fusion& fusion, int index, const Points& points,
@@ -18,7 +18,8 @@ std::optional<Role> role_in(const Fusion& fusion, int index, const Points& point
 bool is_readable(const Fusion& fusion, int index, const Points& points, Role role,
                  const Read& read, const View& view);
 
-/// Whether a kernel that goes row by row can sum down the columns, which `points` reduce.
+/// Whether the unit reduces exactly the axes that `points` keeps, and can accumulate the column sum
+/// row by row.
 bool can_sum_columns(const Fusion& fusion, int index, const Points& points);
 
 /// Whether two kernels over the same points have nothing to do with each other yet, and a node

@@ -1,4 +1,4 @@
-// All divisors are found by trial, from the first that gives few enough parts.
+// Searches numbers of parts from the most that are useful downwards.
 #include "backends/codegen/fusion/reduction_parts.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 
 using ir::Dim;
 
-/// Rows of a block: with fewer, adding the sums of blocks would be work.
+/// At least 8 rows per block, so that adding the partial sums stays cheap.
 constexpr std::int64_t kMinRows = 8;
 
 constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
@@ -23,9 +23,10 @@ std::int64_t multiply(std::int64_t count, const Dim& extent) {
 
 /// The smallest divisor of `extent` that is at least `least`.
 std::int64_t divisor_from(std::int64_t least, std::int64_t extent) {
-  std::int64_t divisor = std::max<std::int64_t>(least, 1);
-  while (divisor < extent && extent % divisor != 0) ++divisor;
-  return std::min(divisor, extent);
+  for (std::int64_t parts = extent / std::max<std::int64_t>(least, 1); parts > 1; --parts) {
+    if (extent % parts == 0) return extent / parts;
+  }
+  return extent;
 }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

@@ -412,10 +412,14 @@ void run_kept_steps(Frame& frame, const RunContext& context) {
     const std::uint64_t version = tape.versions[at(plan.kept_arguments[i])];
     is_known = is_known && version != 0;
     is_changed = is_changed || version != frame.kept_versions[i];
-    frame.kept_versions[i] = version;
   }
   if (is_known && !is_changed) return;
+  // A run that fails leaves nothing that a later one may use.
+  frame.kept_versions.assign(frame.kept_versions.size(), 0);
   Runner(tape, context).run_kept();
+  for (std::size_t i = 0; i < plan.kept_arguments.size(); ++i) {
+    frame.kept_versions[i] = tape.versions[at(plan.kept_arguments[i])];
+  }
   ++frame.kept_runs;
   for (std::size_t slot = 0; slot < plan.kept_offsets.size(); ++slot) {
     if (plan.kept_offsets[slot] >= 0) tape.versions[slot] = is_known ? frame.kept_runs : 0;

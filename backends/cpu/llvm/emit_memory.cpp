@@ -5,12 +5,30 @@
 #include "backends/cpu/llvm/kernel_emitter.h"
 #include "backends/cpu/llvm/vector_math.h"
 
+#include <llvm/IR/InlineAsm.h>
+
 #include <algorithm>
 
 namespace kiln::cpu {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// The one lane that a constant mask allows; -1: others. LLVM 22 stores a narrowed vector under
+/// such a mask as an element of the type before narrowing, over the neighbours.
+int only_lane(llvm::Value* mask) {
+  const auto* constant = mask ? llvm::dyn_cast<llvm::Constant>(mask) : nullptr;
+  if (!constant) return -1;
+  const auto* type = llvm::cast<llvm::FixedVectorType>(constant->getType());
+  int only = -1;
+  for (unsigned lane = 0; lane < type->getNumElements(); ++lane) {
+    const llvm::Constant* allowed = constant->getAggregateElement(lane);
+    if (!allowed || allowed->isNullValue()) continue;
+    if (only >= 0) return -1;
+    only = static_cast<int>(lane);
+  }
+  return only;
+}
 
 }  // namespace
 
@@ -210,12 +228,56 @@ bool KernelEmitter::has_masked_loads(DType dtype) const {
   return e_.target.level == IsaLevel::Avx2 && dtype_bytes(dtype) >= 4;
 }
 
-Value* KernelEmitter::load_together(Value* pointer, Type* type, Value* allowed, DType dtype) {
-  llvm::Constant* none = llvm::Constant::getNullValue(type);
-  if (!allowed) return b_.CreateAlignedLoad(type, pointer, alignment(dtype));
-  if (allowed == mask_ || has_masked_loads(dtype)) {
-    return b_.CreateMaskedLoad(type, pointer, alignment(dtype), allowed, none);
+Value* KernelEmitter::opaque(Value* mask, std::size_t bits) {
+  if (llvm::isa<llvm::Constant>(mask) || e_.target.level != IsaLevel::Avx2) return mask;
+  Type* type = e_.with_lanes_of(b_.getIntNTy(static_cast<unsigned>(bits)), mask->getType());
+  auto* copy = llvm::InlineAsm::get(llvm::FunctionType::get(type, {type}, false), "", "=x,0",
+                                    /*hasSideEffects=*/false);
+  Value* copied = b_.CreateCall(copy, {b_.CreateSExt(mask, type)});
+  return b_.CreateICmpSLT(copied, llvm::Constant::getNullValue(type));
+}
+
+Value* KernelEmitter::masked_load(Value* pointer, llvm::VectorType* type, Value* allowed,
+                                  DType dtype) {
+  llvm::Type* element = type->getElementType();
+  const int piece = std::max(1, e_.target.vector_bytes / static_cast<int>(dtype_bytes(dtype)));
+  const auto of_piece = [&](int first) {
+    std::vector<int> numbers;
+    for (int lane = first; lane < std::min(first + piece, lanes_); ++lane) numbers.push_back(lane);
+    return numbers;
+  };
+  Value* whole = nullptr;
+  for (int first = 0; first < lanes_; first += piece) {
+    const std::vector<int> numbers = of_piece(first);
+    auto* part = llvm::FixedVectorType::get(element, static_cast<unsigned>(numbers.size()));
+    Value* mask = opaque(piece >= lanes_ ? allowed : b_.CreateShuffleVector(allowed, numbers),
+                         8 * dtype_bytes(dtype));
+    Value* from = b_.CreateConstGEP1_64(element, pointer, static_cast<std::uint64_t>(first));
+    Value* loaded = b_.CreateMaskedLoad(part, from, alignment(dtype), mask,
+                                        llvm::Constant::getNullValue(part));
+    if (piece >= lanes_) return loaded;
+    std::vector<int> widened(at(lanes_), -1);
+    std::vector<int> joined(at(lanes_));
+    for (int lane = 0; lane < lanes_; ++lane) {
+      const bool is_here = lane >= first && lane < first + piece;
+      if (is_here) widened[at(lane)] = lane - first;
+      joined[at(lane)] = is_here ? lane + lanes_ : lane;
+    }
+    Value* wide = b_.CreateShuffleVector(loaded, widened);
+    whole = whole ? b_.CreateShuffleVector(whole, wide, joined) : wide;
   }
+  return whole;
+}
+
+Value* KernelEmitter::load_together(Value* pointer, Type* type, Value* allowed, DType dtype) {
+  if (!allowed) return b_.CreateAlignedLoad(type, pointer, alignment(dtype));
+  auto* vector = llvm::cast<llvm::VectorType>(type);
+  const bool in_registers = e_.target.level == IsaLevel::Avx2 && has_masked_loads(dtype);
+  if (allowed == mask_ && !in_registers) {
+    return b_.CreateMaskedLoad(type, pointer, alignment(dtype), allowed,
+                               llvm::Constant::getNullValue(type));
+  }
+  if (has_masked_loads(dtype)) return masked_load(pointer, vector, allowed, dtype);
   llvm::LLVMContext& context = e_.module.getContext();
   BasicBlock* whole = BasicBlock::Create(context, "whole", function_);
   BasicBlock* partial = BasicBlock::Create(context, "partial", function_);
@@ -225,7 +287,8 @@ Value* KernelEmitter::load_together(Value* pointer, Type* type, Value* allowed, 
   Value* all = b_.CreateAlignedLoad(type, pointer, alignment(dtype));
   b_.CreateBr(after);
   b_.SetInsertPoint(partial);
-  Value* some = b_.CreateMaskedLoad(type, pointer, alignment(dtype), allowed, none);
+  Value* some = masked_load(pointer, vector, allowed, dtype);
+  partial = b_.GetInsertBlock();
   b_.CreateBr(after);
   b_.SetInsertPoint(after);
   llvm::PHINode* loaded = b_.CreatePHI(type, 2);
@@ -254,6 +317,9 @@ void KernelEmitter::store(const Store& one) {
   if (to.guard) pointer = b_.CreateSelect(to.guard, pointer, variable(raw->getType()));
   if (!to.together) {
     b_.CreateMaskedScatter(raw, pointer, alignment(dtype), allowed);
+  } else if (const int lane = only_lane(allowed); lane >= 0) {
+    Value* place = b_.CreateConstGEP1_64(element, pointer, static_cast<std::uint64_t>(lane));
+    b_.CreateAlignedStore(b_.CreateExtractElement(raw, at(lane)), place, alignment(dtype));
   } else if (allowed) {
     b_.CreateMaskedStore(raw, pointer, alignment(dtype), allowed);
   } else {

@@ -11,11 +11,14 @@
 namespace kiln::cpu {
 namespace {
 
-/// A kernel's text without what does not change its code.
+/// A kernel's text without what does not change its code. Code reads sizes by their place in the
+/// list, which the text does not show.
 std::string meaning_of(codegen::Kernel kernel) {
   kernel.name.clear();
   kernel.comes_from.clear();
-  return print(kernel);
+  std::string meaning = print(kernel);
+  for (const ir::Dim& size : kernel.sizes) meaning += size.to_string() + "\n";
+  return meaning;
 }
 
 void call(const void* code, const codegen::KernelArguments* arguments) {

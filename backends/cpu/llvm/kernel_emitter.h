@@ -138,6 +138,12 @@ class KernelEmitter {
   llvm::Value* load_scalar(const Place& from, llvm::Type* element, DType dtype);
   /// One element for all lanes that are allowed, 0 for the others.
   llvm::Value* load_for_lanes(const Place& from, llvm::Type* element, DType dtype);
+  /// The mask by a copy that LLVM cannot look through. LLVM 22 loads without a mask for AVX2 where
+  /// it finds while it selects instructions that no lane of a register is allowed.
+  llvm::Value* opaque(llvm::Value* mask, std::size_t bits);
+  /// Neighbours, 0 where they are not allowed, one register at a time.
+  llvm::Value* masked_load(llvm::Value* pointer, llvm::VectorType* type, llvm::Value* allowed,
+                           DType dtype);
   /// Neighbours, 0 where they are not allowed. Without an instruction for that, LLVM makes a branch
   /// per lane, so that vectors of which all lanes are allowed take a path of their own.
   llvm::Value* load_together(llvm::Value* pointer, llvm::Type* type, llvm::Value* allowed,
