@@ -228,9 +228,11 @@ bool KernelEmitter::has_masked_loads(DType dtype) const {
   return e_.target.level == IsaLevel::Avx2 && dtype_bytes(dtype) >= 4;
 }
 
-Value* KernelEmitter::opaque(Value* mask, std::size_t bits) {
-  if (llvm::isa<llvm::Constant>(mask) || e_.target.level != IsaLevel::Avx2) return mask;
-  Type* type = e_.with_lanes_of(b_.getIntNTy(static_cast<unsigned>(bits)), mask->getType());
+Value* KernelEmitter::opaque(Value* mask, DType dtype) {
+  const bool in_register = e_.target.level == IsaLevel::Avx2 && has_masked_loads(dtype);
+  if (llvm::isa<llvm::Constant>(mask) || !in_register) return mask;
+  const auto bits = static_cast<unsigned>(8 * dtype_bytes(dtype));
+  Type* type = e_.with_lanes_of(b_.getIntNTy(bits), mask->getType());
   auto* copy = llvm::InlineAsm::get(llvm::FunctionType::get(type, {type}, false), "", "=x,0",
                                     /*hasSideEffects=*/false);
   Value* copied = b_.CreateCall(copy, {b_.CreateSExt(mask, type)});
@@ -250,8 +252,8 @@ Value* KernelEmitter::masked_load(Value* pointer, llvm::VectorType* type, Value*
   for (int first = 0; first < lanes_; first += piece) {
     const std::vector<int> numbers = of_piece(first);
     auto* part = llvm::FixedVectorType::get(element, static_cast<unsigned>(numbers.size()));
-    Value* mask = opaque(piece >= lanes_ ? allowed : b_.CreateShuffleVector(allowed, numbers),
-                         8 * dtype_bytes(dtype));
+    Value* all = piece >= lanes_ ? allowed : b_.CreateShuffleVector(allowed, numbers);
+    Value* mask = opaque(all, dtype);
     Value* from = b_.CreateConstGEP1_64(element, pointer, static_cast<std::uint64_t>(first));
     Value* loaded = b_.CreateMaskedLoad(part, from, alignment(dtype), mask,
                                         llvm::Constant::getNullValue(part));

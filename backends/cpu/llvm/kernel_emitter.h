@@ -140,7 +140,7 @@ class KernelEmitter {
   llvm::Value* load_for_lanes(const Place& from, llvm::Type* element, DType dtype);
   /// The mask by a copy that LLVM cannot look through. LLVM 22 loads without a mask for AVX2 where
   /// it finds while it selects instructions that no lane of a register is allowed.
-  llvm::Value* opaque(llvm::Value* mask, std::size_t bits);
+  llvm::Value* opaque(llvm::Value* mask, DType dtype);
   /// Neighbours, 0 where they are not allowed, one register at a time.
   llvm::Value* masked_load(llvm::Value* pointer, llvm::VectorType* type, llvm::Value* allowed,
                            DType dtype);
