@@ -90,7 +90,7 @@ std::vector<std::vector<CutProduct>> runs_of(std::vector<CutProduct> group) {
   return runs;
 }
 
-/// What the cuts of a run are side by side.
+/// The slice of the source that covers a run.
 Value joined_cuts(const std::vector<CutProduct>& run) {
   const Cut& first = run.front().cut;
   return ir::slice_axis(first.source, static_cast<int>(first.axis), first.start,

@@ -31,8 +31,7 @@ std::vector<ir::Value> share_relu_masks(const std::vector<ir::Value>& results,
 std::vector<ir::Value> merge_loop_results(const std::vector<ir::Value>& results,
                                           const LibraryClaims* library);
 
-/// What accumulates float16 or bfloat16 does so in float32 and rounds once; a library that takes
-/// such a node does that itself.
+/// Accumulates float16 and bfloat16 in float32 and rounds once; leaves nodes that a library takes.
 std::vector<ir::Value> widen_accumulators(const std::vector<ir::Value>& results,
                                           const LibraryClaims* library);
 

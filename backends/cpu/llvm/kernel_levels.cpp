@@ -1,6 +1,8 @@
 // Levels follow from axes; what is needed follows from what is stored and combined.
 #include "backends/cpu/llvm/kernel_levels.h"
 
+#include "backends/codegen/kernel/needed.h"
+
 #include <algorithm>
 
 namespace kiln::cpu {
@@ -50,35 +52,16 @@ bool KernelLevels::varies_along(const Access& access) const {
 }
 
 std::vector<int> KernelLevels::needed(const std::vector<int>& roots) const {
-  std::vector<bool> wanted(kernel_.expressions.size(), false);
-  for (const int root : roots) {
-    if (root >= 0) wanted[at(root)] = true;
-  }
+  const std::vector<bool> wanted = codegen::needed(kernel_, roots);
   std::vector<int> list;
-  for (std::size_t i = wanted.size(); i-- > 0;) {
-    if (!wanted[i]) continue;
-    list.push_back(static_cast<int>(i));
-    const Expression& x = kernel_.expressions[i];
-    for (const int argument : x.arguments) {
-      if (argument >= 0) wanted[at(argument)] = true;
-    }
-    if (x.kind != ExpressionKind::Load) continue;
-    const Access& access = kernel_.accesses[at(x.number)];
-    for (const int other : {access.dynamic, access.when}) {
-      if (other >= 0) wanted[at(other)] = true;
-    }
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i]) list.push_back(static_cast<int>(i));
   }
-  std::reverse(list.begin(), list.end());
   return list;
 }
 
 void KernelLevels::add_roots(const Stage& stage, std::vector<int>& roots) const {
-  roots.push_back(stage.value);
-  for (const Store& store : stage.stores) {
-    roots.push_back(store.value);
-    const Access& access = kernel_.accesses[at(store.access)];
-    roots.insert(roots.end(), {access.dynamic, access.when});
-  }
+  for (const int root : roots_of(kernel_, stage)) roots.push_back(root);
 }
 
 std::vector<int> KernelLevels::needed_by(StageGroup group) const {
