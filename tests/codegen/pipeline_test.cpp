@@ -64,3 +64,15 @@ TEST_CASE("a product reads dense what is written out for somebody else") {
   CHECK(beside.find("product") != beside.npos);
   CHECK(beside.find("kernel") != beside.npos);
 }
+
+TEST_CASE("a product's operand that kernels compute where they use it is written out for it") {
+  const Value w = input(952, {3, 8});
+  const Value half = ir::broadcast(ir::scalar_constant(DType::BFloat16, 0.5), {2, 3}, {});
+  const Value y = ir::dot(ir::cast(half, DType::Float32), {0, 1}, w, {1, 2}, {0, 2});
+  const EveryProduct library;
+  const std::string plan = print(lowered({w}, {y}, &library));
+  INFO(plan);
+  const std::size_t kernel = plan.find("kernel"), product = plan.find("product");
+  CHECK(product != plan.npos);
+  CHECK(kernel < product);
+}

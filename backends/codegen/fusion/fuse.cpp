@@ -89,17 +89,25 @@ class Fuser {
     const bool product = library && options_.claims(node);
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
       const bool gathered = node.op == Op::Gather && i == 0;
-      if (whole || gathered || (product && !options_.takes_view(node, i))) {
-        request(node.operands[i]);
-      }
+      const bool viewed = product && options_.takes_view(node, i);
+      if (whole || gathered || (product && !viewed)) request(node.operands[i]);
+      if (viewed) request_source(node.operands[i]);
     }
+  }
+
+  /// A library reads a view of what lies in memory: what kernels compute where they use it does
+  /// not.
+  void request_source(const Value& operand) {
+    const Value source =
+        trace(operand, identity_map(names_(operand.dims())), names_, fusion_.out).source;
+    if (fusion_.out.free.count(source.node.get()) != 0) fusion_.out.dense.insert(source);
   }
 
   // ---- nodes that wait for their consumer ----
 
   bool runs_at_points(const Node& node) const {
-    return def(node).lowering == ir::Lowering::Elementwise && !is_leaf(node) &&
-           !is_alias(node) && !is_elsewhere(node);
+    return def(node).lowering == ir::Lowering::Elementwise && !is_leaf(node) && !is_alias(node) &&
+           !is_elsewhere(node);
   }
 
   bool reads_leaves_alone(const Node& node) const {
@@ -120,8 +128,8 @@ class Fuser {
       if (!runs_at_points(*node)) continue;
       for (const Value& operand : node->operands) {
         const Node& maker = *operand.node;
-        const bool only_here = uses[&maker] == 1 && runs_at_points(maker) &&
-                               fusion_.out.dense.count(operand) == 0;
+        const bool only_here =
+            uses[&maker] == 1 && runs_at_points(maker) && fusion_.out.dense.count(operand) == 0;
         if (only_here && reads_leaves_alone(maker) && !reads_leaves_alone(*node)) {
           waiting_.insert(&maker);
         }
@@ -285,8 +293,8 @@ class Fuser {
     place_points(node);
   }
 
-  /// A kernel of its own where points are not the result's elements in order.
-  void place_gather(const Node& node) {
+  /// Pad and Fold: a kernel of its own where points are not the result's elements in order.
+  void place_guarded(const Node& node) {
     Points points = points_of(node, names_, /*dense=*/false);
     if (points.result.empty()) return place_points(node);
     const std::vector<View> views = follow(points.reads);
@@ -300,7 +308,7 @@ class Fuser {
 
   void place_fold(const Node& node) {
     if (windows_tile(node, names_)) return place_tiles(fusion_, node);
-    place_gather(node);
+    place_guarded(node);
   }
 
   template <void (*kPlace)(Fusion&, const Node&)>
@@ -340,7 +348,7 @@ class Fuser {
         {Op::Dot, &Fuser::place_dot},
         {Op::Conv, &Fuser::place_dot},
         {Op::Concat, &Fuser::place_in_parts<place_concat>},
-        {Op::Pad, &Fuser::place_gather},
+        {Op::Pad, &Fuser::place_guarded},
         {Op::ScatterAdd, &Fuser::place_in_parts<place_scatter_add>},
         {Op::Fold, &Fuser::place_fold},
         {Op::Gather, &Fuser::place_points},
@@ -369,8 +377,7 @@ class Fuser {
 
 }  // namespace
 
-Units fuse(const std::vector<Value>& results, const SizeNames& names,
-           const FuseOptions& options) {
+Units fuse(const std::vector<Value>& results, const SizeNames& names, const FuseOptions& options) {
   return Fuser(names, options).run(results);
 }
 
