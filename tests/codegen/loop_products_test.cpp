@@ -11,6 +11,8 @@
 #include "core/ops/lambda_builder.h"
 #include "core/ops/rewrite_graph.h"
 
+#include <kiln/error.h>
+
 #include <cstring>
 
 using namespace kiln;
@@ -92,7 +94,9 @@ class Running {
     program_ = lowered(inputs_, results, &library_);
     holders_.resize(program_.kernels.size());
     for (std::size_t i = 0; i < program_.kernels.size(); ++i) {
-      functions_.push_back(test::interpreted(program_.kernels[i].kernel, holders_[i]));
+      const KernelFunction plain = test::interpreted(program_.kernels[i].kernel, holders_[i]);
+      failing_.push_back(std::make_unique<FailingKernel>(FailingKernel{plain, fails}));
+      functions_.push_back({run_failing, failing_.back().get()});
     }
     const EvaluateDim evaluate = [](const ir::Dim& dim) { return dim.value(); };
     const BindInputs given{program_.kernels, functions_, evaluate, &library_};
@@ -127,8 +131,18 @@ class Running {
 
   std::vector<std::vector<float>> feeds, found;
   std::vector<std::uint64_t> versions;
+  bool fails = false;  // kernels throw when they have written their results
 
  private:
+  struct FailingKernel {
+    KernelFunction kernel;
+    const bool& fails;
+  };
+  static void run_failing(const void* context, const KernelArguments* arguments) {
+    const auto* failing = static_cast<const FailingKernel*>(context);
+    failing->kernel.run(failing->kernel.context, arguments);
+    if (failing->fails) throw InternalError("kernel", "", "fails");
+  }
   static std::size_t elements(const Value& value) {
     return static_cast<std::size_t>(ir::product(value.dims()).value());
   }
@@ -137,6 +151,7 @@ class Running {
   CountingLibrary library_;
   Program program_;
   std::vector<std::shared_ptr<const void>> holders_;
+  std::vector<std::unique_ptr<FailingKernel>> failing_;
   std::vector<KernelFunction> functions_;
   std::unique_ptr<BoundPlan> bound_;
   std::unique_ptr<Frame> frame_;
@@ -312,6 +327,23 @@ TEST_CASE("weights side by side are joined and packed when one of them changes")
     CHECK(running.found[1] == want());
   }
   CHECK(running.packed() == 10);
+}
+
+TEST_CASE("joined weights of a failed run are joined again, although the versions are known") {
+  const Value h = matrix(kRows, kSize), w = matrix(kSize, 1), v = matrix(kSize, 2);
+  Running running({h, w, v}, {times(h, ir::concat({w, v}, 1))}, {false, true, true});
+  running.versions = {0, 7, 7};
+  running.run();
+  const std::vector<float> want = running.found[0];
+  running.feeds[1][0] = -4;
+  running.versions[1] = 8;
+  running.fails = true;
+  CHECK_THROWS_AS(running.run(), InternalError);
+  running.feeds[1][0] = 0.5f;
+  running.versions[1] = 7;
+  running.fails = false;
+  running.run();
+  CHECK(running.found[0] == want);
 }
 
 TEST_CASE("a product adds the bias and takes relu when nobody needs less") {

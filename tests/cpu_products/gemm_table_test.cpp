@@ -68,6 +68,7 @@ TEST_CASE("each row of the GEMM table has a shape") {
   for (const auto& s : shapes) {
     const MatrixProduct p = product(s.rows, s.columns, s.depth, s.lhs_transposed, s.rhs_transposed);
     const GemmRow& row = gemm_row(p, s.use, s.level, true);
+    INFO(s.rows << " x " << s.columns << " x " << s.depth);
     CHECK(row.name == s.name);
     chosen.insert(std::string(row.name));
   }

@@ -79,7 +79,51 @@ inputs %0 %1 %2 %3
 outputs %4
 )";
 
-TEST_CASE("scan_merge_sums joins two products and stacks their operands as one") {
+/// Both products have one weight, which the initial value joins twice, too.
+const char* const kOneWeight = R"(%0 = placeholder id=0 name="x" : $T[2,2]
+%1 = placeholder id=1 name="x" : $T[$N,2,2]
+%2 = concat %0 %0 axis=1 : $T[2,4]
+%3 = slice %2 start=[0,1] limit=[2,3] step=[1,1] : $T[2,2]
+%4 = scan %0 %3 %1 body={
+  parameters int64[], $T[2,2], $T[2,2], $T[2,2]
+  %0 = parameter index=3 : $T[2,2]
+  %1 = tanh %0 : $T[2,2]
+  %2 = parameter index=1 : $T[2,2]
+  %3 = dot %1 %2 lhs=[0,1] rhs=[2,1] result=[0,2] : $T[2,2]
+  %4 = parameter index=2 : $T[2,2]
+  %5 = sigmoid %4 : $T[2,2]
+  %6 = dot %5 %2 lhs=[0,1] rhs=[2,1] result=[0,2] : $T[2,2]
+  %7 = add %3 %6 : $T[2,2]
+  results %7
+} consts=1 carry=1 xs=1 length=$N reverse=$R : $T[2,2]
+inputs %0 %1
+outputs %4
+)";
+
+const char* const kOneWeightAfter = R"(%0 = placeholder id=0 name="x" : $T[2,2]
+%1 = placeholder id=1 name="x" : $T[$N,2,2]
+%2 = concat %0 %0 axis=1 : $T[2,4]
+%3 = slice %2 start=[0,1] limit=[2,3] step=[1,1] : $T[2,2]
+%4 = scan %2 %3 %1 body={
+  parameters int64[], $T[2,4], $T[2,2], $T[2,2]
+  %0 = parameter index=3 : $T[2,2]
+  %1 = tanh %0 : $T[2,2]
+  %2 = parameter index=2 : $T[2,2]
+  %3 = sigmoid %2 : $T[2,2]
+  %4 = concat %1 %3 axis=1 : $T[2,4]
+  %5 = parameter index=1 : $T[2,4]
+  %6 = dot %4 %5 lhs=[0,1] rhs=[2,1] result=[0,2] : $T[2,2]
+  results %6
+} consts=1 carry=1 xs=1 length=$N reverse=$R : $T[2,2]
+inputs %0 %1
+outputs %4
+)";
+
+TEST_CASE("scan_merge_sums joins each product once where all have one weight") {
+  check_pass(passes::scan_merge_sums, kOneWeight, kOneWeightAfter);
+}
+
+TEST_CASE("scan_merge_sums joins two two products and stacks their operands as one") {
   check_pass(passes::scan_merge_sums, kBefore, kAfter);
 }
 
