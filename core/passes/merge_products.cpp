@@ -17,9 +17,8 @@ using ir::Node;
 using ir::Op;
 using ir::Value;
 
-/// Joined sums read a copy of their other operands side by side: with fewer rows than this the copy
-/// is not worth it.
-constexpr std::int64_t kFewestRows = 16;
+/// The operands of a merged sum are concatenated, which costs more than it saves with fewer rows.
+constexpr std::int64_t kMinRows = 16;
 
 /// Elements start .. limit - 1 of one axis of a tensor, and all of the other axes.
 struct Cut {
@@ -152,7 +151,7 @@ bool has_few_rows(const CutProduct& product) {
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (i != product.cut.axis) rows = rows * dims[i];
   }
-  return rows.is_static() && rows.value() < kFewestRows;
+  return rows.is_static() && rows.value() < kMinRows;
 }
 
 std::optional<CutProduct> term_of(const SumTree& tree, std::size_t term) {

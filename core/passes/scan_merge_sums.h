@@ -1,8 +1,10 @@
 // Before: outputs that nothing reads are dropped. After: no sum inside a loop adds two products of
 // computed values with invariants that could be one product.
 //
-//   scan: (dot(a, u) + dot(b, v); a, b)   becomes
-//   let w = concat(u, v) in scan: let p = concat(a, b) in (dot(p, w); p)
+//   before: %s, %a*, %b* = scan { %y = add (dot %a, %u) (dot %b, %v); stack %y, %a, %b }
+//   after:  %w = concat %u, %v
+//           %s, %p* = scan { %p = concat %a, %b; %y = dot %p, %w; stack %y, %p }
+//           %a*, %b* = slices of %p*
 #pragma once
 
 #include "core/ir/graph.h"

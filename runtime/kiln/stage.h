@@ -11,7 +11,7 @@ enum class Stage : std::uint32_t {
   Graph = 1,        ///< the user's graph: .kir text and .dot
   Passes = 2,       ///< the graph after every pass, and what the backend's steps made of it
   Module = 4,       ///< the module as it crosses to the backend, binary and text
-  Claims = 8,       ///< what libraries take, and the reason of each refusal
+  Claims = 8,       ///< what libraries take, and the reason of each rejection
   Kernels = 16,     ///< fused loops, named after K functions and source lines
   Plan = 32,        ///< the steps of a call
   MemoryPlan = 64,  ///< where temporary tensors lie, before and after sizes are known
@@ -20,7 +20,7 @@ enum class Stage : std::uint32_t {
   /// What compiling took, pass by pass, and each step of the calls since this stage was first asked
   /// for: nothing is measured before, and no time is lost on it.
   Timings = 512,
-  Other = 1024,   ///< what else a backend offers
+  Other = 1024,    ///< what else a backend offers
   Backend = 2040,  ///< all that a backend offers
   All = 2047,
 };

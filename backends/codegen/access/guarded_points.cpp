@@ -13,7 +13,7 @@ using ir::Dim;
 using ir::Dims;
 using ir::Node;
 
-/// Phases from so many on are neighbours that are worth lanes; fewer leave lanes to quotients.
+/// With fewer phases than this, lanes run along quotients.
 constexpr std::int64_t kManyPhases = 16;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }

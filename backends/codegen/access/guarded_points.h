@@ -19,8 +19,8 @@ Points points_of_pad(const ir::Node& node, const SizeNames& names);
 /// has at most one.
 Points points_of_fold(const ir::Node& node, const SizeNames& names);
 
-/// Whether windows lie side by side and leave no element of the result out: what makes x can then
-/// write the whole result. REQUIRES: a Fold.
+/// Whether each element of the result lies in exactly one window, so that the kernel of the operand
+/// can write the result itself. REQUIRES: a Fold.
 bool windows_tile(const ir::Node& fold, const SizeNames& names);
 
 }  // namespace kiln::codegen

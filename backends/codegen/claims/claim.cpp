@@ -16,7 +16,6 @@ constexpr Claim kClaims[] = {
 };
 
 constexpr bool kDense[2] = {false, false};
-constexpr bool kOneView[2][2] = {{true, false}, {false, true}};
 
 /// Convolutions read dense operands.
 void decide_views(ClaimDecision& decision, const SizeNames& names, const LibraryClaims* library) {
@@ -63,20 +62,19 @@ std::optional<std::string> claim_convolution(const ir::Node& node, const SizeNam
   return library->rejection_of_convolution(node);
 }
 
-ClaimDecision decide(const ir::Node& node, const SizeNames& names,
-                     const LibraryClaims* library) {
+ClaimDecision decide(const ir::Node& node, const SizeNames& names, const LibraryClaims* library) {
   ClaimDecision decision;
   decision.node = &node;
   for (const Claim& claim : kClaims) {
     if (claim.op != node.op) continue;
-    auto reason = claim.refusal(node, names, library);
+    auto reason = claim.rejection(node, names, library);
     if (!reason) {
       decision.taken_by = &claim;
       decision.dtype = node.types[0].dtype;
       decide_views(decision, names, library);
       return decision;
     }
-    decision.refusals.push_back({&claim, std::move(*reason)});
+    decision.rejections.push_back({&claim, std::move(*reason)});
   }
   return decision;
 }

@@ -1,5 +1,5 @@
-// What a target's library takes instead of a kernel. Claims are a list, asked in order: the first
-// that does not refuse has the node, and every refusal has a reason, which dumps show.
+// The nodes that a target's libraries compute instead of kernels. Claims are asked in order: the
+// first that takes the node has it, and every rejection has a reason, which dumps show.
 #pragma once
 
 #include "backends/codegen/claims/library_claims.h"
@@ -13,9 +13,9 @@ namespace kiln::codegen {
 struct Claim {
   std::string_view name;  // of the kind of library call
   ir::Op op;              // the nodes that it is asked about
-  /// Why the library does not take this node; empty when it does. `library` may be null.
-  std::optional<std::string> (*refusal)(const ir::Node& node, const SizeNames& names,
-                                        const LibraryClaims* library);
+  /// The reason why the library does not take this node; empty when it does. `library` may be null.
+  std::optional<std::string> (*rejection)(const ir::Node& node, const SizeNames& names,
+                                          const LibraryClaims* library);
   std::string_view sentence;
 };
 
@@ -30,7 +30,7 @@ std::optional<std::string> claim_product(const ir::Node& node, const SizeNames& 
 std::optional<std::string> claim_convolution(const ir::Node& node, const SizeNames& names,
                                              const LibraryClaims* library);
 
-struct Refusal {
+struct Rejection {
   const Claim* claim = nullptr;
   std::string reason;
 };
@@ -38,22 +38,25 @@ struct Refusal {
 /// The decision about one node that some claim is about.
 struct ClaimDecision {
   const ir::Node* node = nullptr;
-  const Claim* taken_by = nullptr;  // null: it is part of a kernel
-  std::vector<Refusal> refusals;    // of the claims before
+  const Claim* taken_by = nullptr;    // null: it is part of a kernel
+  std::vector<Rejection> rejections;  // by the claims before
   // Of a node that is taken:
   DType dtype = DType::Float32;
-  std::size_t batch_axes = 0;             // of a matmul with dense operands, each with strides
-  bool takes_view[2] = {false, false};  // whether that operand is read as the view it is
+  std::size_t batch_axes = 0;           // of a matmul with dense operands, each with strides
+  bool takes_view[2] = {false, false};  // that operand is read as a view of its source
   std::vector<std::string> copies;      // why an operand is first copied
 };
 
-/// The matmul with each operand read as the view it is where `as_view`; empty when it has no such
-/// form or the library rejects it, then `reason` (unless null) is set.
+/// as_view of one operand alone, by its number.
+constexpr bool kOneView[2][2] = {{true, false}, {false, true}};
+
+/// The matmul with those operands as views of their sources whose `as_view` is set; empty when it
+/// has no such form or the library rejects it: then `reason` (unless null) is set.
 std::optional<ProductForm> accepted_form(const ir::Node& dot, const SizeNames& names,
                                          const Storage& storage, const LibraryClaims* library,
                                          const bool (&as_view)[2], std::string* reason = nullptr);
 
-/// Asks the claims.
+/// Asks the claims about the node, in order.
 ClaimDecision decide(const ir::Node& node, const SizeNames& names, const LibraryClaims* library);
 
 }  // namespace kiln::codegen

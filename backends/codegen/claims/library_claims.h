@@ -24,15 +24,15 @@ enum class EpilogueOp : std::uint8_t {
   Sigmoid,
 };
 
-/// Asked while a graph is lowered; what is claimed is a step of its own, all else becomes kernels.
-/// A rejection is the reason, as dumps show it; empty: the library takes it.
+/// The nodes that a target's libraries compute. A claimed node becomes a library step; all others
+/// become kernels. A rejection is the reason, as dumps show it; empty: the library takes the node.
 class LibraryClaims {
  public:
   virtual ~LibraryClaims() = default;
-  /// About dtypes, batches and views. Asked with both operands dense, then with each as the view it
-  /// is: an operand whose view is rejected is copied first, a node whose dense form is rejected
-  /// becomes part of a kernel. What is taken with either view is taken with both. A matmul of a
-  /// half type that is taken accumulates in float32.
+  /// Called with both operands dense, then with each operand in turn as the strided view that it
+  /// is. A rejected view is copied to a dense tensor before the call; a Dot whose dense form is
+  /// rejected is lowered to a kernel. REQUIRES: views that are accepted one at a time are accepted
+  /// together; a matmul of float16 or bfloat16 accumulates in float32.
   virtual std::optional<std::string> rejection_of_matmul(const MatmulRequest&) const {
     return "the library has no matmuls";
   }
@@ -40,8 +40,8 @@ class LibraryClaims {
   virtual std::optional<std::string> rejection_of_convolution(const ir::Node&) const {
     return "the library has no convolutions";
   }
-  /// `node`: one that is taken. Bias and relu that are taken are fused; tanh and sigmoid are left
-  /// to kernels always, and the reason is shown.
+  /// `node`: one that the library takes. Bias and relu are fused unless rejected; tanh and sigmoid
+  /// are always computed by kernels, and the reason is dumped.
   virtual std::optional<std::string> rejection_of_epilogue(const ir::Node&, EpilogueOp op) const {
     if (op == EpilogueOp::Bias || op == EpilogueOp::Relu) return std::nullopt;
     return "the library has no activations";

@@ -74,8 +74,64 @@ bool runs_backwards(const Tensor& tensor, const Dims& dims) {
   return false;
 }
 
-bool has_neighbours(const Dim& stride, const ProductAxis& axis) {
+bool is_contiguous(const Dim& stride, const ProductAxis& axis) {
   return axis.size.is_one() || stride.is_one();
+}
+
+/// Both operands and the result of a Dot, by labels.
+struct DotTensors {
+  Tensor operands[2], result;
+  Dims dims[2];
+};
+
+/// Puts each label of the Dot among the axes of `form`. Gives whether the summed axes are one.
+bool sort_axes(const DotTensors& dot, ProductForm& form) {
+  for (std::size_t side = 0; side < 2; ++side) {
+    const Tensor& own = dot.operands[side];
+    for (std::size_t i = 0; i < dot.dims[side].size(); ++i) {
+      const std::int64_t label = (*own.labels)[i];
+      const bool shared = dot.operands[1 - side].has(label), kept = dot.result.has(label);
+      if (side == 1 && shared) continue;
+      const ProductAxis axis{dot.dims[side][i], dot.operands[0].stride(label),
+                             dot.operands[1].stride(label), dot.result.stride(label)};
+      if (shared && kept) {
+        if (form.batch.empty() || !merge(form.batch.back(), axis)) form.batch.push_back(axis);
+        continue;
+      }
+      ProductAxis& sorted = shared ? form.depth : side == 0 ? form.rows : form.columns;
+      if (merge(sorted, axis)) continue;
+      if (shared) return false;
+      form.batch.push_back(sorted);  // an axis that does not merge is a loop around the product
+      sorted = axis;
+    }
+  }
+  return true;
+}
+
+/// The transposed product: (rhs^T lhs^T)^T.
+void swap_operands(ProductForm& form) {
+  std::swap(form.rows, form.columns);
+  std::swap(form.lhs_offset, form.rhs_offset);
+  std::swap(form.lhs, form.rhs);
+  std::swap(form.lhs_is_view, form.rhs_is_view);
+  for (ProductAxis* axis : {&form.rows, &form.columns, &form.depth})
+    std::swap(axis->lhs, axis->rhs);
+  for (ProductAxis& axis : form.batch) std::swap(axis.lhs, axis.rhs);
+  form.swapped = !form.swapped;
+}
+
+/// The reason why a library cannot read or write one of the matrices; empty: there is none.
+std::string reason_of_gaps(const ProductForm& form) {
+  if (!is_contiguous(form.columns.result, form.columns)) {
+    return "the result has neither rows nor columns without gaps";
+  }
+  const bool lhs =
+      is_contiguous(form.depth.lhs, form.depth) || is_contiguous(form.rows.lhs, form.rows);
+  const bool rhs =
+      is_contiguous(form.depth.rhs, form.depth) || is_contiguous(form.columns.rhs, form.columns);
+  if (lhs && rhs) return "";
+  return text("operand ", lhs != form.swapped ? 1 : 0,
+              " has neither rows nor columns without gaps");
 }
 
 }  // namespace
@@ -83,83 +139,41 @@ bool has_neighbours(const Dim& stride, const ProductAxis& axis) {
 std::optional<ProductForm> product_form(const ir::Node& dot, const SizeNames& names,
                                         const Storage& storage, const bool (&as_view)[2],
                                         std::string* reason) {
-  const auto refused = [&](std::string why) -> std::optional<ProductForm> {
+  const auto rejected = [&](std::string why) -> std::optional<ProductForm> {
     if (reason) *reason = std::move(why);
     return std::nullopt;
   };
   const auto& attrs = dot.as<ir::DotAttrs>();
   const Ints* labels[2] = {&attrs.lhs, &attrs.rhs};
-  Tensor operands[2];
-  ProductForm form;
-  ir::Value held[2];
-  bool is_view[2] = {false, false};
+  DotTensors tensors;
+  ir::Value sources[2];
   for (std::size_t i = 0; i < 2; ++i) {
     const ir::Value& operand = dot.operands[i];
-    const Dims dims = names(operand.dims());
-    held[i] = operand;
-    operands[i] = dense(*labels[i], dims);
+    const Dims& dims = tensors.dims[i] = names(operand.dims());
+    sources[i] = operand;
+    tensors.operands[i] = dense(*labels[i], dims);
     if (!as_view[i]) continue;
     const View view = trace(operand, identity_map(dims), names, storage);
     const auto tensor = viewed(*labels[i], view, dims, names);
-    if (!tensor) return refused(text("operand ", i, " repeats elements"));
-    if (runs_backwards(*tensor, dims)) return refused(text("operand ", i, " runs backwards"));
-    operands[i] = *tensor;
-    held[i] = view.source;
-    is_view[i] = view.source != operand;
+    if (!tensor) return rejected(text("operand ", i, " repeats elements"));
+    if (runs_backwards(*tensor, dims)) return rejected(text("operand ", i, " runs backwards"));
+    tensors.operands[i] = *tensor;
+    sources[i] = view.source;
   }
-  const Tensor result = dense(attrs.result, names(dot.types[0].dims));
+  tensors.result = dense(attrs.result, names(dot.types[0].dims));
 
-  const auto axis_of = [&](std::int64_t label, const Dim& size) {
-    return ProductAxis{size, operands[0].stride(label), operands[1].stride(label),
-                       result.stride(label)};
-  };
-  for (std::size_t side = 0; side < 2; ++side) {
-    const Dims dims = names(dot.operands[side].dims());
-    for (std::size_t i = 0; i < dims.size(); ++i) {
-      const std::int64_t label = (*labels[side])[i];
-      const bool other = operands[1 - side].has(label), kept = result.has(label);
-      if (side == 1 && other) continue;
-      const ProductAxis axis = axis_of(label, dims[i]);
-      if (other && kept) {
-        if (form.batch.empty() || !merge(form.batch.back(), axis)) form.batch.push_back(axis);
-        continue;
-      }
-      ProductAxis& own = other ? form.depth : side == 0 ? form.rows : form.columns;
-      if (merge(own, axis)) continue;
-      if (other) return refused("the axes that are summed do not lie together as one");
-      form.batch.push_back(own);  // an axis that does not merge is a loop around the product
-      own = axis;
-    }
+  ProductForm form;
+  if (!sort_axes(tensors, form)) {
+    return rejected("the axes that are summed do not lie together as one");
   }
-  form.lhs_offset = operands[0].offset;
-  form.rhs_offset = operands[1].offset;
-  form.lhs = held[0];
-  form.rhs = held[1];
-  form.lhs_is_view = is_view[0];
-  form.rhs_is_view = is_view[1];
-  if (!has_neighbours(form.columns.result, form.columns)) {
-    std::swap(form.rows, form.columns);
-    std::swap(form.lhs_offset, form.rhs_offset);
-    std::swap(form.lhs, form.rhs);
-    std::swap(form.lhs_is_view, form.rhs_is_view);
-    for (ProductAxis* axis : {&form.rows, &form.columns, &form.depth}) {
-      std::swap(axis->lhs, axis->rhs);
-    }
-    for (ProductAxis& axis : form.batch) std::swap(axis.lhs, axis.rhs);
-    form.swapped = true;
-  }
-  if (!has_neighbours(form.columns.result, form.columns)) {
-    return refused("the result has neither rows nor columns without gaps");
-  }
-  for (const bool left : {true, false}) {
-    const ProductAxis& outer = left ? form.rows : form.columns;
-    const bool packed =
-        has_neighbours(left ? form.depth.lhs : form.depth.rhs, form.depth) ||
-        has_neighbours(left ? outer.lhs : outer.rhs, outer);
-    if (packed) continue;
-    return refused(text("operand ", left == form.swapped ? 1 : 0,
-                        " has neither rows nor columns without gaps"));
-  }
+  form.lhs_offset = tensors.operands[0].offset;
+  form.rhs_offset = tensors.operands[1].offset;
+  form.lhs = sources[0];
+  form.rhs = sources[1];
+  form.lhs_is_view = sources[0] != dot.operands[0];
+  form.rhs_is_view = sources[1] != dot.operands[1];
+  if (!is_contiguous(form.columns.result, form.columns)) swap_operands(form);
+  if (std::string gaps = reason_of_gaps(form); !gaps.empty()) return rejected(std::move(gaps));
   return form;
 }
 

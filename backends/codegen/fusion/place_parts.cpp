@@ -1,4 +1,4 @@
-// The parts of one node are apart from each other, or come after what fills the ground they lie on.
+// Parts of one tensor are disjoint, or are ordered after the kernel that fills the whole.
 #include "backends/codegen/fusion/place_parts.h"
 
 #include "core/ops/build.h"
@@ -17,8 +17,8 @@ void note_read(Fusion& fusion, int index, const Value& value, const IndexMap& fr
   const View view = trace(value, from, fusion.names, fusion.out);
   fusion.note_read(index, view.source);
   const Node& node = *view.source.node;
-  const bool made_here = fusion.out.free.count(&node) != 0 &&
-                         fusion.out.dense.count(view.source) == 0;
+  const bool made_here =
+      fusion.out.free.count(&node) != 0 && fusion.out.dense.count(view.source) == 0;
   if (!made_here) return;
   for (const Value& operand : node.operands) {
     note_read(fusion, index, operand, operand.rank() == 0 ? IndexMap{} : view.map);
@@ -80,13 +80,19 @@ void place_scatter_add(Fusion& fusion, const Node& node) {
   const Value &indices = node.operands[0], &updates = node.operands[1];
   const Value zero = ir::scalar_constant(node.types[0].dtype, 0);
   fusion.out.made.push_back(zero);
-  const int ground = fill(fusion, zero, node.result());
+  const int filled = fill(fusion, zero, node.result());
   const ir::Dims dims = fusion.names(updates.dims());
   const IndexMap here = identity_map(dims);
   const auto axis = node.as<ir::ScatterAttrs>().axis;
   const auto first = here.begin() + axis, last = first + indices.rank();
-  Placement placement{updates, here, node.result(), IndexMap(here.begin(), first), indices,
-                      IndexMap(first, last), static_cast<std::size_t>(axis), true};
+  Placement placement{updates,
+                      here,
+                      node.result(),
+                      IndexMap(here.begin(), first),
+                      indices,
+                      IndexMap(first, last),
+                      static_cast<std::size_t>(axis),
+                      true};
   placement.to.push_back({});
   placement.to.insert(placement.to.end(), last, here.end());
   const int index = fusion.add_closed_kernel(domain_of(dims));
@@ -98,25 +104,26 @@ void place_scatter_add(Fusion& fusion, const Node& node) {
   note_read(fusion, index, updates, here);
   note_read(fusion, index, indices, placement.indices_from);
   fusion.unit(index).placements.push_back(std::move(placement));
-  fusion.add_before(index, ground);
-  join_parts(fusion, node, {ground, index});
+  fusion.add_before(index, filled);
+  join_parts(fusion, node, {filled, index});
 }
 
 void place_column_sum(Fusion& fusion, const Node& node, int index, const Read& read,
                       const View& view) {
   const Value zero = ir::scalar_constant(node.types[0].dtype, 0);
   fusion.out.made.push_back(zero);
-  const int ground = fill(fusion, zero, node.result());
+  const int filled = fill(fusion, zero, node.result());
   const std::vector<int> columns = fusion.unit(index).axes(/*of_reduced=*/true);
-  Placement placement{read.value, read.map, node.result(),
-                      identity_map(fusion.names(node.types[0].dims)), {}, {}, 0, true};
+  Placement placement{
+      read.value, read.map, node.result(), identity_map(fusion.names(node.types[0].dims)), {},
+      {},         0,        true};
   for (AxisMap& entry : placement.to) {
     if (entry.axis >= 0) entry.axis = columns[static_cast<std::size_t>(entry.axis)];
   }
   fusion.unit(index).placements.push_back(std::move(placement));
   fusion.note_read(index, view.source);
-  fusion.add_before(index, ground);
-  join_parts(fusion, node, {ground, index});
+  fusion.add_before(index, filled);
+  join_parts(fusion, node, {filled, index});
 }
 
 void place_tiles(Fusion& fusion, const Node& node) {
@@ -125,9 +132,14 @@ void place_tiles(Fusion& fusion, const Node& node) {
   const ir::Dims dims = fusion.names(x.dims());
   const IndexMap here = identity_map(dims);
   const std::size_t rank = node.types[0].dims.size();
-  Placement placement{x, here, node.result(),
+  Placement placement{x,
+                      here,
+                      node.result(),
                       IndexMap(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(rank)),
-                      {}, {}, 0, false};
+                      {},
+                      {},
+                      0,
+                      false};
   for (std::size_t i = 0; i < attrs.axes.size(); ++i) {
     AxisMap& entry = placement.to[static_cast<std::size_t>(attrs.axes[i])];
     entry = windowed(entry, attrs.strides[i], here[rank + i], attrs.dilations[i]);

@@ -1,6 +1,6 @@
-// Sizes of the parts of reductions that too few points compute; kernel/split splits them. Fusion
-// asks here what may join such a reduction. Parts depend on sizes and on the target's description
-// alone, never on the number of threads.
+// Split sizes of reductions whose results are too few to occupy the target: kernel/split rewrites
+// their kernels to partial reductions, and fusion keeps nodes apart that need the total. Sizes
+// follow from extents and the target's description, never from the number of threads.
 #pragma once
 
 #include "backends/codegen/fusion/units.h"
@@ -13,15 +13,15 @@ struct ReductionParts {
   std::int64_t length = 1;
 };
 
-/// How a reduction over those axes of the domain is split; none when its results are enough points
-/// to keep the target busy, or too little work to share. In a body only reductions to one number
-/// are split: others may have independent rows (sharding.h).
+/// How a reduction over those axes of the domain is split; none when its results occupy the target,
+/// or when it is too little work. In a loop's body only reductions to one number are split: others
+/// may have independent rows (sharding.h).
 std::optional<ReductionParts> reduction_parts(const ir::Dims& domain,
                                               const std::vector<bool>& reduced,
                                               const TargetDescription& target, bool is_body);
 
-/// Indices of one block of rows, for sums down the columns in a kernel that goes row by row; none
-/// when the rows do not come in blocks.
+/// Rows per block of a kernel that iterates over rows and adds to column sums; none when the number
+/// of rows has no suitable divisor.
 std::optional<std::int64_t> rows_per_block(const ir::Dim& rows, const TargetDescription& target);
 
 }  // namespace kiln::codegen

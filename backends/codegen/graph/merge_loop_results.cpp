@@ -1,5 +1,5 @@
-// Gradients of a loop give steps of one value under several shapes, whose sizes only guards hold
-// equal: batch sizes of the input and of the state. One stack of it serves all.
+// The gradient of a loop stacks one value under several shapes whose sizes are equal only by
+// guards, such as the batch sizes of input and state. One stack replaces them.
 #include "backends/codegen/graph/passes.h"
 #include "core/ir/lambda.h"
 #include "core/ops/build.h"
@@ -23,24 +23,26 @@ bool keeps_shape(const ir::Node& node) {
   return true;
 }
 
-/// The value whose elements these are, in the same order.
-Value aliased(Value value) {
-  while (def(*value.node).alias || keeps_shape(*value.node)) {
-    const Value source = value.node->operands[0];
-    value = source;
+/// The value that has the same elements in the same order, and whether aliases alone lead there.
+struct Source {
+  Value value;
+  bool is_alias = true;
+};
+
+Source source_of(const Value& value) {
+  Source source{value};
+  while (def(*source.value.node).alias || keeps_shape(*source.value.node)) {
+    source.is_alias = source.is_alias && !keeps_shape(*source.value.node);
+    const Value operand = source.value.node->operands[0];
+    source.value = operand;
   }
-  return value;
+  return source;
 }
 
-/// The same as an alias, where a broadcast is in between; else the value itself.
-Value as_alias(const Value& value) {
-  bool is_alias = true;
-  for (Value at = value; def(*at.node).alias || keeps_shape(*at.node);) {
-    is_alias = is_alias && !keeps_shape(*at.node);
-    const Value source = at.node->operands[0];
-    at = source;
-  }
-  return is_alias ? value : ir::reshape(aliased(value), value.dims());
+/// Replaces broadcasts that keep the shape by a reshape, which copies nothing.
+Value without_broadcasts(const Value& value) {
+  const Source source = source_of(value);
+  return source.is_alias ? value : ir::reshape(source.value, value.dims());
 }
 
 /// For each stacked result of the body, the first one that stacks the same elements.
@@ -48,7 +50,7 @@ std::vector<std::size_t> first_of_equals(const ir::Lambda& body, std::size_t car
   std::vector<std::size_t> first;
   std::unordered_map<Value, std::size_t, ir::ValueHash> known;
   for (std::size_t i = carries; i < body.results.size(); ++i) {
-    first.push_back(known.emplace(aliased(body.results[i]), i).first->second);
+    first.push_back(known.emplace(source_of(body.results[i]).value, i).first->second);
   }
   return first;
 }
@@ -57,7 +59,7 @@ std::vector<Value> merged(const NodeRef& scan) {
   const auto& attrs = scan->as<ir::ScanAttrs>();
   const auto carries = static_cast<std::size_t>(attrs.carry);
   ir::Lambda body = *attrs.body.lambda;
-  for (Value& result : body.results) result = as_alias(result);
+  for (Value& result : body.results) result = without_broadcasts(result);
   const std::vector<std::size_t> first = first_of_equals(body, carries);
   std::vector<Value> kept(body.results.begin(),
                           body.results.begin() + static_cast<std::ptrdiff_t>(carries));

@@ -14,8 +14,7 @@ using ir::Value;
 /// Changes every node, in bodies too.
 template <class Change>
 std::vector<Value> everywhere(const std::vector<Value>& results, const Change& change,
-                              const LibraryClaims* library,
-                              GraphPass pass) {
+                              const LibraryClaims* library, GraphPass pass) {
   const auto of_body = [&](const std::vector<Value>& body) { return pass(body, library); };
   return ir::rewrite_nodes(results, [&](const NodeRef& node) -> std::vector<Value> {
     return change(ir::change_lambdas(node, of_body));
@@ -25,7 +24,7 @@ std::vector<Value> everywhere(const std::vector<Value>& results, const Change& c
 bool is_taken(const ir::Node& node, const LibraryClaims* library) {
   const SizeNames names;
   for (const Claim& claim : claims()) {
-    if (claim.op == node.op && !claim.refusal(node, names, library)) return true;
+    if (claim.op == node.op && !claim.rejection(node, names, library)) return true;
   }
   return false;
 }

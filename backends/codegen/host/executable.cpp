@@ -23,10 +23,7 @@ class CompiledFrame;
 class CompiledExecutable final : public sdk::Executable {
  public:
   CompiledExecutable(LoweredModule lowered, HostTarget& target, const sdk::Host& host)
-      : lowered_(std::move(lowered)),
-        target_(target),
-        host_(host),
-        dumps_(host_, lowered_.label) {
+      : lowered_(std::move(lowered)), target_(target), host_(host), dumps_(host_, lowered_.label) {
     const ir::Graph& graph = source().graph;
     inputs = graph.inputs.size();
     states = source().state.size();
@@ -41,9 +38,9 @@ class CompiledExecutable final : public sdk::Executable {
     dumps_.compile_times(lowered_.times);
     if (dumps_.wanted("timings")) call_times_.want();
     const HostDescription host_description{target.description()};
-    plans_ = std::make_unique<SizedPlans>(
-        SizedParts{graph.inputs, lowered_.results, lowered_.guards, program(), functions_, kept_,
-                   target.products(), host_description, dumps_});
+    plans_ = std::make_unique<SizedPlans>(SizedParts{graph.inputs, lowered_.results,
+                                                     lowered_.guards, program(), functions_, kept_,
+                                                     target.products(), host_description, dumps_});
   }
 
   std::unique_ptr<sdk::Event> execute(const sdk::Call& call) const override {
@@ -66,7 +63,7 @@ class CompiledExecutable final : public sdk::Executable {
       check_state(i, *call.states[i].buffer);
       argument(call.inputs.size() + i, *call.states[i].buffer, call.states[i].version);
     }
-    // What is made here reaches the host only when all has succeeded.
+    // Results reach the host only when the whole call has succeeded.
     std::vector<std::unique_ptr<sdk::HostBuffer>> made(call.outputs.size() + call.updates.size());
     for (std::size_t i = 0; i < made.size(); ++i) {
       const sdk::Result& result = result_of(call, i);
@@ -127,7 +124,7 @@ class CompiledExecutable final : public sdk::Executable {
     dumps_.hand_over("memory_plan", "", [&] { return print_memory(program()); });
   }
 
-  /// `context` is made once and changed by calls: a copy of what was just written stalls.
+  /// `context` is reused by a frame's calls: to copy fields right after writing them stalls.
   void run(codegen::Frame& frame, RunContext& context) const {
     context.timed = call_times_.wanted();
     if (!context.timed) return run_plan(frame, context);
@@ -139,7 +136,7 @@ class CompiledExecutable final : public sdk::Executable {
 
   int result_slot(std::size_t i) const { return program().plan.results[i]; }
 
-  /// Of all calls: what each call brings is not set.
+  /// The fields that all calls share.
   RunContext make_context() const {
     RunContext context;
     context.program = &program();
@@ -162,9 +159,9 @@ class CompiledExecutable final : public sdk::Executable {
       return made->bytes() == 0 ? nowhere() : static_cast<std::byte*>(made->data());
     }
     auto* target = dynamic_cast<sdk::HostBuffer*>(result.given);
-    const bool fits = target && target->dtype() == dtype &&
-                      std::equal(target->dims().begin(), target->dims().end(), dims.begin(),
-                                 dims.end());
+    const bool fits =
+        target && target->dtype() == dtype &&
+        std::equal(target->dims().begin(), target->dims().end(), dims.begin(), dims.end());
     if (!fits) {
       throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
                          text("the buffer given for result ", i, " has another type than ",
@@ -188,8 +185,8 @@ class CompiledExecutable final : public sdk::Executable {
     }
     if (fits) return;
     throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
-                       text("the buffer of state ", i, " does not have the type ",
-                            variable.type(), " of its variable"));
+                       text("the buffer of state ", i, " does not have the type ", variable.type(),
+                            " of its variable"));
   }
 
   LoweredModule lowered_;

@@ -16,12 +16,12 @@ class Narrowing {
 
   IndexRange range;
 
-  void holds(int expression) {
+  void assume(int expression) {
     const Expression& e = at(expression);
     if (e.kind != ExpressionKind::Apply) return;
     if (e.op == ir::Op::And) {
-      holds(e.arguments[0]);
-      holds(e.arguments[1]);
+      assume(e.arguments[0]);
+      assume(e.arguments[1]);
     }
     if (e.op != ir::Op::Less) return;
     const Expression &index = at(e.arguments[0]), &limit = at(e.arguments[1]);
@@ -61,7 +61,7 @@ class Narrowing {
 
 IndexRange touched_range(const Kernel& kernel, const Access& access, int axis) {
   Narrowing narrowing(kernel, axis);
-  if (access.when >= 0) narrowing.holds(access.when);
+  if (access.when >= 0) narrowing.assume(access.when);
   narrowing.range.last = std::max(narrowing.range.first, narrowing.range.last);
   return narrowing.range;
 }

@@ -1,4 +1,4 @@
-// What every user of kernels asks of them.
+// Properties of kernels that several of their users need.
 #include "backends/codegen/kernel/kernel.h"
 
 #include "core/ops/convert.h"
@@ -8,6 +8,14 @@
 #include <limits>
 
 namespace kiln::codegen {
+namespace {
+
+bool adds_columns(const Kernel& kernel, const Store& store) {
+  const Access& access = kernel.accesses[static_cast<std::size_t>(store.access)];
+  return store.accumulate && access.dynamic < 0 && access.strides[0] == ir::Dim(0);
+}
+
+}  // namespace
 
 int size_argument(const Kernel& kernel, const ir::Dim& dim) {
   if (dim.is_static()) return -1;
@@ -66,6 +74,18 @@ std::vector<bool> depends_on_inner(const Kernel& kernel) {
     depends.push_back(inner);
   }
   return depends;
+}
+
+std::vector<int> column_sums(const Kernel& kernel) {
+  std::vector<int> operands;
+  if (kernel.outer == 0) return operands;
+  for (const Stage& stage : kernel.stages) {
+    for (const Store& store : stage.stores) {
+      if (!adds_columns(kernel, store)) continue;
+      operands.push_back(kernel.accesses[static_cast<std::size_t>(store.access)].operand);
+    }
+  }
+  return operands;
 }
 
 }  // namespace kiln::codegen

@@ -117,6 +117,9 @@ int add_size(Kernel& kernel, const ir::Dim& dim);
 std::uint64_t start_bits(Combiner combiner, DType dtype);
 /// Whether the expression's value differs between points of one outer index.
 std::vector<bool> depends_on_inner(const Kernel& kernel);
+/// Operands that every index of axis 0 adds to: a kernel that has some runs on one thread unless
+/// it is split (split/split_reductions.h).
+std::vector<int> column_sums(const Kernel& kernel);
 
 /// Throws InternalError naming the kernel and what is wrong with it.
 void verify(const Kernel& kernel);

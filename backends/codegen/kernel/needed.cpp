@@ -1,4 +1,4 @@
-// Arguments come before what uses them, so one walk from the last expression finds all.
+// Expressions come after their arguments, so one walk backwards visits users first.
 #include "backends/codegen/kernel/needed.h"
 
 namespace kiln::codegen {

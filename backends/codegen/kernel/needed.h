@@ -1,12 +1,12 @@
-// Which expressions of a kernel a value or a stage is computed from.
+// The expressions of a kernel that a value or a stage depends on.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
 
 namespace kiln::codegen {
 
-/// Of each expression, whether one of `roots` is computed from it, through dynamic indices and
-/// guards of loads too. Negative roots count for nothing.
+/// For each expression, whether one of `roots` depends on it; dynamic indices and guards of loads
+/// count as arguments. Negative roots are ignored.
 std::vector<bool> needed(const Kernel& kernel, const std::vector<int>& roots);
 /// The expressions that a stage evaluates: its value, its stores, their dynamic indices
 /// and guards.

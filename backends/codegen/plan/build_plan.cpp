@@ -12,8 +12,6 @@ namespace {
 using ir::Node;
 using ir::Value;
 
-constexpr bool kOneView[2][2] = {{true, false}, {false, true}};
-
 class PlanBuilder {
  public:
   PlanBuilder(const Computation& computation, const Units& units,
@@ -144,8 +142,8 @@ class PlanBuilder {
   }
 
   void add_loop(const Unit& unit) {
-    plan_.steps.push_back(LoopStep{unit.node, slots_of(unit.node->operands),
-                                   results_of(*unit.node), body(*unit.node, 0)});
+    plan_.steps.push_back(LoopStep{unit.node, slots_of(unit.node->operands), results_of(*unit.node),
+                                   body(*unit.node, 0)});
   }
 
   void add_branch(const Unit& unit) {

@@ -17,9 +17,9 @@ struct Slot {
   enum class Kind : std::uint8_t { Argument, Constant, Result, Temporary } kind = Kind::Temporary;
   DType dtype = DType::Float32;
   ir::Dims dims;
-  int number = 0;                              // of the argument or the result
+  int number = 0;                                       // of the argument or the result
   std::shared_ptr<const std::vector<std::byte>> bytes;  // of a constant
-  const ir::Node* node = nullptr;              // whose value it is
+  const ir::Node* node = nullptr;                       // whose value it is
 };
 
 struct Plan;
@@ -28,18 +28,18 @@ struct KernelStep {
   int kernel = 0;          // in Program::kernels
   std::vector<int> slots;  // one per operand
 };
-/// A node that the target's library computes, with the epilogue that is fused into it. Whoever runs
-/// the plan prepares the call once for each tuple of sizes.
+/// A library call: a Dot or a Conv with its fused epilogue. Executors prepare the call once for
+/// each tuple of sizes.
 struct LibraryStep {
   const ir::Node* node = nullptr;
   DType dtype = DType::Float32;  // of operands, bias and result
   int lhs = 0, rhs = 0, result = 0;
   int bias = -1;      // epilogue: slot of a vector that is added to every row; -1: none
-  bool relu = false;  // epilogue: of the result, in the end
-  std::optional<EpilogueOp> followed_by = {};  // work on the result that is left to a kernel
+  bool relu = false;  // epilogue: applied last
+  std::optional<EpilogueOp> followed_by = {};  // an epilogue that a kernel computes instead
 };
-/// A Dot. Operands and result are views of their slots, in elements: a matrix for each index of the
-/// batch's axes, at the axes' strides.
+/// A Dot. Operands and result are strided views of their slots, in elements: one matrix for each
+/// index of the batch axes.
 struct MatmulStep : LibraryStep {
   ProductForm form;
 };
@@ -101,8 +101,8 @@ struct Plan {
 /// The outcome of the decision about one node.
 struct ClaimOutcome {
   ClaimDecision decision;
-  std::vector<std::string> absorbed;  // what else the library's call does
-  std::vector<std::string> left;      // what follows and is left to a kernel, with the reason
+  std::vector<std::string> absorbed;  // epilogues that are fused into the call
+  std::vector<std::string> left;      // epilogues that kernels compute, with the reason
   int kernel = -1;                    // in Program::kernels, of a node that is not taken
 };
 

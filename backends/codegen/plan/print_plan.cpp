@@ -51,11 +51,9 @@ std::string views_text(const ProductForm& form) {
 
 std::string line_of(const Program&, const MatmulStep& step) {
   std::string line = text("product %", step.result, " = %", step.lhs, " x %", step.rhs,
-                          step.bias < 0 ? "" : text(" + %", step.bias),
-                          step.relu ? ", relu" : "", "  # ", step.dtype, " ",
-                          step.form.rows.size, " x ",
-                          step.form.depth.size, " x ", step.form.columns.size,
-                          step.form.swapped ? ", swapped" : "");
+                          step.bias < 0 ? "" : text(" + %", step.bias), step.relu ? ", relu" : "",
+                          "  # ", step.dtype, " ", step.form.rows.size, " x ", step.form.depth.size,
+                          " x ", step.form.columns.size, step.form.swapped ? ", swapped" : "");
   for (const ProductAxis& axis : step.form.batch) line += text(", for each of ", axis.size);
   return line + views_text(step.form) + "; " + source_of(*step.node);
 }
@@ -80,8 +78,8 @@ std::string line_of(const Program&, const BranchStep& step) {
               source_of(*step.node));
 }
 std::string line_of(const Program&, const HostCallStep& step) {
-  return text("host_call ", step.node->as<ir::HostCallAttrs>().function, " (",
-              list(step.results), ") = (", list(step.operands), ")  # ", source_of(*step.node));
+  return text("host_call ", step.node->as<ir::HostCallAttrs>().function, " (", list(step.results),
+              ") = (", list(step.operands), ")  # ", source_of(*step.node));
 }
 std::string line_of(const Program&, const CopyStep& step) {
   return text("copy %", step.to, " = %", step.from);
@@ -146,8 +144,8 @@ std::string print_claims(const Program& program) {
       out += text(i == 0 ? "" : ", ", node.operands[i].type());
     }
     out += text(") -> ", node.types[0], "\n");
-    for (const Refusal& refusal : decision.refusals) {
-      out += text("  ", refusal.claim->name, ": refused: ", refusal.reason, "\n");
+    for (const Rejection& rejection : decision.rejections) {
+      out += text("  ", rejection.claim->name, ": rejected: ", rejection.reason, "\n");
     }
     if (decision.taken_by) {
       out += text("  ", decision.taken_by->name, ": taken");

@@ -12,13 +12,13 @@ struct RowGroup {
   const std::vector<std::int64_t>* scales = nullptr;
 };
 
-/// The use of the plan to be bound.
+/// Facts about the runs of a plan that its binding depends on.
 struct PlanUse {
-  std::vector<bool> kept;  // arguments that seldom change from one run to the next
-  int consts = -1;         // a loop's body: how many arguments after t stay while it runs
+  std::vector<bool> kept;  // arguments that are the same tensor in many runs: variables
+  int consts = -1;         // of a loop's body: loop-invariant arguments after t
   const RowGroup* group = nullptr;
-  /// Of the first group, to the others: it has what any of them wants packed. A library may pack
-  /// for one group and not for another, whose rows are more.
+  /// Binding of the first group, for the others: it packs the operands of all groups. A library may
+  /// pack for one group and not for another with more rows.
   BoundPlan* first = nullptr;
 };
 

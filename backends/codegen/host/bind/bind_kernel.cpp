@@ -1,8 +1,6 @@
 // The range of a kernel's first axis and how it is divided.
 #include "backends/codegen/host/bind/bind_step.h"
 
-#include "backends/codegen/kernel/split/partial_kernels.h"
-
 #include <algorithm>
 
 namespace kiln::codegen {
@@ -52,8 +50,8 @@ BoundKernel bind_kernel(const KernelStep& step, const StepBinding& binding) {
     bound.range = (group->end - group->begin) * binding.scale;
   }
   bound.grain = grain_of(kernel, bound.range, binding);
-  bound.parallel = !group && kernel.outer > 0 && bound.range > bound.grain &&
-                   column_sums(kernel).empty();
+  bound.parallel =
+      !group && kernel.outer > 0 && bound.range > bound.grain && column_sums(kernel).empty();
   for (const auto& [extent, node] : built.nonempty) {
     if (bound.range != 0 && binding.evaluate(extent) == 0) bound.empty_axis = node;
   }

@@ -22,11 +22,11 @@ BoundKernel bind_kernel(const KernelStep& step, const StepBinding& binding);
 /// Divides the matmul by its size alone, so that results do not depend on the number of threads.
 BoundMatmul bind_matmul(const MatmulStep& step, const StepBinding& binding);
 BoundConvolution bind_convolution(const ConvolutionStep& step, const StepBinding& binding);
-/// All but the bodies.
+/// Its bodies are bound later.
 BoundLoop bind_loop(const LoopStep& step, const StepBinding& binding);
 BoundCopy bind_copy(const CopyStep& step, const StepBinding& binding);
 
-/// The origin of an operand that stays the same for many runs, see Packing; -1: it does not.
+/// Packing::source of an operand that is the same tensor in many runs; -1: it is not.
 int kept_source(int slot, const StepBinding& binding);
 /// `source`: of the operand, from kept_source.
 RhsUse rhs_use(int source, const StepBinding& binding);

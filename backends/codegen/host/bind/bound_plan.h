@@ -5,8 +5,8 @@
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/codegen/host/prepared/kernel_function.h"
 #include "backends/codegen/host/prepared/product.h"
-#include "backends/codegen/plan/plan_memory.h"
 #include "backends/codegen/plan/plan.h"
+#include "backends/codegen/plan/plan_memory.h"
 
 #include <functional>
 #include <type_traits>
@@ -23,13 +23,13 @@ struct ProductRun {
   bool shares_rhs = false;          // reads BoundMatmul::shared_rhs
 };
 
-/// A right operand that is packed before its products run and kept as long as it is the same.
+/// A right operand that is packed before its products run, again when its tensor changes.
 struct Packing {
   std::shared_ptr<const Packer> product;
-  int source = 0;            // in a loop's body: the loop's operand; else a slot
-  std::int64_t rhs = 0;      // where the matrix begins in it, in elements
-  MatrixProduct matrix = {}; // whose rhs it is
-  std::int64_t offset = 0;   // in Tape::packed
+  int source = 0;             // in a loop's body: the loop's operand; else a slot
+  std::int64_t rhs = 0;       // where the matrix begins in it, in elements
+  MatrixProduct matrix = {};  // whose rhs it is
+  std::int64_t offset = 0;    // in Tape::packed
 };
 
 /// The right operand of a product that is split by rows: packed once, before the parts run, in
@@ -40,7 +40,7 @@ struct SharedRhs {
   std::int64_t bytes = 0;                // when packed
 };
 
-/// How a slot of a loop's body moves from one iteration to the next.
+/// A slot of a loop's body that advances by `bytes` in each iteration.
 struct LoopMove {
   int slot = 0;
   std::int64_t bytes = 0;
@@ -48,11 +48,11 @@ struct LoopMove {
 struct LoopCarry {
   std::size_t number = 0;
   int argument = -1, result = 0;  // slots of the body; -1: nothing reads it
-  /// Where the new value of an iteration goes: the slot of the body that moves along the stack of
-  /// the carry, and the bytes from there. -1: two buffers take turns.
+  /// Where an iteration writes the carry: `ahead` bytes behind the body's slot `stack`, which
+  /// advances through the stack of the carry. -1: two buffers alternate.
   int stack = -1;
   std::int64_t ahead = 0;
-  bool ends_in_stack = false;  // the last value, too; else it goes to the loop's result
+  bool ends_in_stack = false;  // the last iteration, too; else it writes the loop's result
 };
 /// A copy at one end of a carry's stack: of the initial value to its first slice or of the last
 /// slice to the loop's result. Slots are the loop's.
@@ -79,9 +79,9 @@ struct BoundBodies {
 struct BoundKernel {
   KernelFunction function;
   std::vector<std::int64_t> sizes;
-  std::int64_t begin = 0;  // first index of axis 0
-  std::int64_t range = 0;  // indices of axis 0; 0: nothing to do
-  std::int64_t grain = 0;  // of them in one part of a parallel run
+  std::int64_t begin = 0;                // first index of axis 0
+  std::int64_t range = 0;                // indices of axis 0; 0: nothing to do
+  std::int64_t grain = 0;                // of them in one part of a parallel run
   const ir::Node* empty_axis = nullptr;  // fails: this node has nothing to choose from
   bool parallel = false;
 };
@@ -156,7 +156,7 @@ struct ArenaBlock {
   MemoryBlock memory;
   /// Of tensors: each is written over the one before. Of stacks: the second begins a slice later.
   std::vector<int> slots;
-  int step = 0;            // of the others: whose memory it is
+  int step = 0;  // of the others: whose memory it is
 };
 
 struct BoundPlan {
@@ -164,13 +164,13 @@ struct BoundPlan {
   /// Set for a body that cannot run with these sizes: the error of entering it. `plan` is then
   /// empty and no other member is set.
   std::optional<BindFailure> failure = {};
-  std::vector<std::int64_t> bytes;    // of each slot
+  std::vector<std::int64_t> bytes;              // of each slot
   std::vector<std::vector<std::int64_t>> dims;  // of each slot
-  std::vector<std::int64_t> offsets;  // of temporaries in the arena; -1 for the others
+  std::vector<std::int64_t> offsets;            // of temporaries in the arena; -1 for the others
   std::vector<BoundStep> steps;
-  bool parallel_region = false;  // the plan's region is worth several threads
+  bool parallel_region = false;  // the kernels of the plan's region run on several threads
   std::int64_t arena_bytes = 0;
-  std::int64_t live_bytes = 0;  // the most that is alive at one step
+  std::int64_t live_bytes = 0;  // the most that are live at one step
   std::vector<ArenaBlock> blocks;
   /// Steps that run when the version of one of `kept_arguments` changes; see kept_steps.h.
   std::vector<std::uint8_t> is_kept_step;

@@ -8,7 +8,7 @@ namespace kiln::codegen {
 /// Grains and numbers of parts. They follow from sizes and from the description that kernels were
 /// lowered for, never from the number of cores: the rows of a matmul's part or of a loop's group
 /// decide which implementation computes it, and so the bits of its sums. README.md has the
-/// measurements.
+/// measurements of kernel_grain.
 struct HostDescription {
   TargetDescription target = {};
 

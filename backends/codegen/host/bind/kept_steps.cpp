@@ -1,5 +1,5 @@
-// Candidates are dropped until all that the others read and write is kept; then those stay that are
-// needed.
+// A fixed point: candidates that read a slot or write one which is not kept are dropped, until none
+// does. Then dead ones are dropped.
 #include "backends/codegen/host/bind/kept_steps.h"
 
 #include "backends/codegen/plan/in_place.h"
@@ -46,7 +46,7 @@ class Finder {
            std::none_of(kernel.accesses.begin(), kernel.accesses.end(), may_fault);
   }
 
-  /// A temporary that candidates alone write.
+  /// Temporaries that only candidates write.
   std::vector<std::uint8_t> slots_of_candidates() const {
     std::vector<std::uint8_t> kept(plan_.slots.size(), 0), spoiled = kept;
     for (std::size_t s = 0; s < touched_.size(); ++s) {

@@ -1,7 +1,7 @@
-// Kernels of a plan whose results are the same as long as arguments that seldom change are: weights
-// side by side, for one product. They run when one of these arguments changes.
+// Kernels that depend on variables alone, such as the concatenation of weights for one matmul. A
+// frame keeps their results and runs them again when one of these variables has a new version.
 //
-// Before: kernel %4 = concat %0, %1; product %5 = %2 x %4    (%0 and %1 are variables)
+// Before: kernel %4 = concat %0, %1; matmul %5 = %2 x %4    (%0 and %1 are variables)
 // After:  the kernel runs when %0 or %1 has another version than in the last run of the frame.
 #pragma once
 
@@ -11,13 +11,14 @@ namespace kiln::codegen {
 
 /// The steps whose results are kept, and the slots that they write and read.
 struct KeptSteps {
-  std::vector<std::uint8_t> is_kept_step, is_kept_slot;  // one for each; slots that are written
-  std::vector<int> arguments;                            // slots of the arguments they depend on
+  std::vector<std::uint8_t> is_kept_step;  // of each step
+  std::vector<std::uint8_t> is_kept_slot;  // of each slot: kept steps write it
+  std::vector<int> arguments;              // slots of the arguments they depend on
 };
 
-/// Steps that read kept arguments, constants and each other's results alone, that cannot fail and
-/// draw no random numbers, as far as right operands of library calls or constants of loops depend
-/// on them. None in bodies.
+/// Kernels that read only kept arguments, constants and each other's results, cannot fail and draw
+/// no random numbers; of these, the ones that right operands of library calls or loop invariants
+/// depend on. None in bodies.
 KeptSteps find_kept_steps(const Plan& plan, const std::vector<BuiltKernel>& kernels,
                           const PlanUse& use);
 

@@ -45,7 +45,7 @@ class ProductLibrary : public LibraryClaims {
   /// REQUIRES: all sizes above 0.
   virtual std::shared_ptr<const PreparedProduct> prepare(const MatrixProduct& product,
                                                          RhsUse use) = 0;
-  /// REQUIRES: all sizes above 0; a Conv that is not refused. `use`: of the kernel.
+  /// REQUIRES: all sizes above 0; a Conv that is not rejected. `use`: of the kernel.
   virtual std::shared_ptr<const PreparedConvolution> prepare_convolution(const Convolution&,
                                                                          RhsUse) {
     return nullptr;

@@ -1,5 +1,5 @@
-// Windows are the last axes of a domain, but it is channels that lie together in memory: which
-// axis lanes go along follows from the strides.
+// The last axes of a pooling's domain are those of the window, while channels are contiguous in
+// memory: the axis of lanes follows from strides, not from the order of axes.
 #include "backends/codegen/host/schedule/schedule_kernel.h"
 
 #include <algorithm>
@@ -15,17 +15,16 @@ bool varies_inside(const Kernel& kernel, const Access& access) {
                      [](const ir::Dim& stride) { return stride != ir::Dim(0); });
 }
 
-/// Whether some access goes from neighbour to neighbour along the axis.
+/// Whether some access has stride 1 along the axis.
 bool has_neighbours(const Kernel& kernel, int axis) {
   const bool outer_only = kernel.outer == static_cast<int>(kernel.axes.size());
-  return std::any_of(
-      kernel.accesses.begin(), kernel.accesses.end(), [&](const Access& access) {
-        return access.strides[at(axis)].is_one() && (outer_only || varies_inside(kernel, access));
-      });
+  return std::any_of(kernel.accesses.begin(), kernel.accesses.end(), [&](const Access& access) {
+    return access.strides[at(axis)].is_one() && (outer_only || varies_inside(kernel, access));
+  });
 }
 
-/// The smallest step in memory between neighbours along the axis, of accesses that differ between
-/// inner points; one that is not known is large.
+/// The smallest stride along the axis, among accesses that depend on inner axes; a symbolic stride
+/// counts as large.
 std::int64_t nearest(const Kernel& kernel, int axis) {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (const Access& access : kernel.accesses) {

@@ -1,5 +1,5 @@
-// Lanes go along the axis whose neighbours are neighbours in memory, unless its points follow each
-// other.
+// Vectorizes the axis along which accesses have the smallest stride, unless its points must run in
+// order.
 #include "backends/codegen/host/schedule/schedule_kernel.h"
 
 #include "backends/codegen/kernel/collapse_axes.h"
@@ -10,8 +10,8 @@
 namespace kiln::codegen {
 namespace {
 
-/// Whether points of one outer index are done in order: running values, and additions to elements
-/// that an index chooses.
+/// Whether the inner points of one outer point run in order: running values, and additions at a
+/// dynamic index.
 bool is_in_order(const Kernel& kernel) {
   const auto adds_anywhere = [&](const Store& store) {
     const Access& access = kernel.accesses[static_cast<std::size_t>(store.access)];
@@ -23,8 +23,8 @@ bool is_in_order(const Kernel& kernel) {
   });
 }
 
-/// Whether some guard tests a window position, which an outer and an inner index give together:
-/// sums over windows are short.
+/// Whether a guard tests an index that depends on an outer and an inner axis: a position in a
+/// window. Reductions over windows are short, so lanes run along an outer axis.
 bool sums_windows(const Kernel& kernel) {
   const std::vector<bool> inner = depends_on_inner(kernel);
   std::vector<bool> outer;

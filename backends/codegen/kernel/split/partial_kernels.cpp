@@ -35,8 +35,8 @@ int add_access(BuiltKernel& built, const Value& tensor, std::vector<Dim> strides
   Access access;
   access.operand = static_cast<int>(kernel.operands.size());
   access.strides = std::move(strides);
-  kernel.operands.push_back({text("b", access.operand, "_parts"), tensor.dtype(), !written,
-                             written});
+  kernel.operands.push_back(
+      {text("b", access.operand, "_parts"), tensor.dtype(), !written, written});
   built.operands.push_back(tensor);
   kernel.accesses.push_back(std::move(access));
   built.access_nodes.push_back(nullptr);
@@ -56,7 +56,7 @@ DType dtype_of(const Kernel& kernel, const Stage& stage) {
   return kernel.expressions[at(stage.value)].dtype;
 }
 
-/// Takes away the stages that run once; what they made is no longer asked for.
+/// Drops the stages that run once per outer point.
 void keep_inner_stages(Kernel& kernel) {
   std::erase_if(kernel.stages, [](const Stage& stage) { return !stage.inner; });
 }
@@ -77,8 +77,8 @@ BuiltKernel parts_kernel(const BuiltKernel& whole, int axis, std::int64_t length
     if (kernel.stages[s].kind != StageKind::Reduce) continue;
     const Value& tensor = tensors[reduction++];
     const int access = add_access(built, tensor, strides, /*written=*/true);
-    const int value = add_expression(kernel, ExpressionKind::StageResult, tensor.dtype(),
-                                     static_cast<int>(s));
+    const int value =
+        add_expression(kernel, ExpressionKind::StageResult, tensor.dtype(), static_cast<int>(s));
     stores.stores.push_back({access, value, false});
   }
   kernel.stages.push_back(std::move(stores));
@@ -86,7 +86,8 @@ BuiltKernel parts_kernel(const BuiltKernel& whole, int axis, std::int64_t length
   return built;
 }
 
-/// Stages that run once, after reductions of the parts in the place of the kernel's own.
+/// The stages that run once per outer point, after reductions of the partial results, which replace
+/// the kernel's own reductions.
 BuiltKernel total_kernel(const BuiltKernel& whole, const Dim& parts,
                          const std::vector<Value>& tensors) {
   BuiltKernel built = whole;
@@ -148,11 +149,6 @@ BuiltKernel sum_of_blocks(const BuiltKernel& of, const Value& tensor, const Valu
   return built;
 }
 
-bool adds_columns(const Kernel& kernel, const Store& store) {
-  const Access& access = kernel.accesses[at(store.access)];
-  return store.accumulate && access.dynamic < 0 && access.strides[0] == Dim(0);
-}
-
 }  // namespace
 
 PartialKernels partial_kernels(const BuiltKernel& whole, int axis, std::int64_t length) {
@@ -169,18 +165,6 @@ PartialKernels partial_kernels(const BuiltKernel& whole, int axis, std::int64_t 
   made.parts = parts_kernel(whole, axis, length, made.tensors);
   made.total = total_kernel(whole, parts, made.tensors);
   return made;
-}
-
-std::vector<int> column_sums(const Kernel& kernel) {
-  std::vector<int> operands;
-  if (kernel.outer == 0) return operands;
-  for (const Stage& stage : kernel.stages) {
-    for (const Store& store : stage.stores) {
-      if (!adds_columns(kernel, store)) continue;
-      operands.push_back(kernel.accesses[at(store.access)].operand);
-    }
-  }
-  return operands;
 }
 
 PartialColumnSum partial_column_sum(BuiltKernel& built, int operand) {

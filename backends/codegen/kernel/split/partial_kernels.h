@@ -1,4 +1,4 @@
-// Rewrites kernels of reductions to kernels of parts, and makes the kernels that combine them.
+// Rewrites a reduction to a kernel of partial reductions and a kernel that combines their results.
 #pragma once
 
 #include "backends/codegen/kernel/build/built_kernel.h"
@@ -10,13 +10,10 @@ struct PartialKernels {
   std::vector<ir::Value> tensors;  // of parts, dims [parts, outer axes...]: one per reduction
 };
 
-/// Splits the inner axis of a kernel in parts of `length` indices. `parts` does the work of all
-/// inner stages and stores what each part reduces to; `total` combines that and does the work of
-/// the stages that run once. REQUIRES: no inner stage needs the result of a reduction.
+/// Splits an inner axis of a kernel in parts of `length` indices. `parts` has the inner stages and
+/// stores the partial results; `total` reduces those and has the stages that run once per outer
+/// point. REQUIRES: no inner stage needs the result of a reduction.
 PartialKernels partial_kernels(const BuiltKernel& whole, int axis, std::int64_t length);
-
-/// Operands that the kernel adds to from every index of axis 0.
-std::vector<int> column_sums(const Kernel& kernel);
 
 struct PartialColumnSum {
   ir::Value tensor;   // the sums of each block, dims [blocks, columns]

@@ -1,4 +1,4 @@
-// Units decide the sizes of parts (fusion/reduction_parts.h); their kernels are rewritten.
+// Sizes of parts follow from the domain of the unit (fusion/reduction_parts.h).
 #include "backends/codegen/kernel/split/split_reductions.h"
 
 #include "backends/codegen/fusion/reduction_parts.h"
@@ -17,7 +17,7 @@ using ir::Value;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// Whether everything at every point is there before the first reduction ends.
+/// Whether no inner stage needs the result of a reduction of the same kernel.
 bool can_split(const Kernel& kernel) {
   bool reduces = false;
   for (const Stage& stage : kernel.stages) {

@@ -1,5 +1,6 @@
-// Splits reductions that too few points compute, so that every unit of the machine has work. Parts
-// depend on sizes and the target's description alone and are combined in one order.
+// Splits reductions with too few results to occupy the target into partial reductions and a
+// reduction of the partial results (split-k). Parts follow from sizes and the target's description
+// alone and are combined in ascending order.
 #pragma once
 
 #include "backends/codegen/fusion/units.h"
@@ -11,9 +12,9 @@ namespace kiln::codegen {
 /// Program::kernels.
 using KernelsOfUnits = std::vector<std::vector<int>>;
 
-/// Splits reductions to few points, and sums down the columns in kernels that go row by row; says
-/// whether there were any. New kernels go to `kernels`, the tensors of parts to `units.made`.
-/// REQUIRES: axes of kernels are as they were built.
+/// Splits reductions to few results, and column sums of kernels that iterate over rows; gives
+/// whether there were any. Appends kernels to `kernels` and tensors of partial results to
+/// `units.made`. REQUIRES: no schedule has changed the kernels' axes.
 /// Before: axes | [1000][1000]; reduce sum(x); s = sum
 /// After: axes [1000] | [1000]; reduce sum(x); parts = sum
 ///        axes | [1000]; reduce sum(parts); s = sum
