@@ -2,8 +2,8 @@
 // with the interpreter. Small dtypes also exhaustively against formulas of their own.
 #include "tests/catch.h"
 #include "tests/codegen/make_kernel.h"
-#include "tests/codegen/op_text.h"
 
+#include "backends/codegen/text/op_text.h"
 #include "core/ops/convert.h"
 #include "core/types/half.h"
 #include "core/types/text.h"

@@ -54,7 +54,7 @@ std::shared_ptr<void> built(const std::string& source) {
 
 std::vector<codegen::KernelFunction> compile_text(std::span<const codegen::Kernel> kernels,
                                                   std::shared_ptr<const void>& holder) {
-  const std::shared_ptr<void> library = built(kernel_text(kernels));
+  const std::shared_ptr<void> library = built(codegen::loop_text(kernels));
   std::vector<codegen::KernelFunction> functions;
   for (const codegen::Kernel& kernel : kernels) {
     void* found = ::dlsym(library.get(), kernel.name.c_str());

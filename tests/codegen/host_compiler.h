@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/codegen/host/prepared/kernel_function.h"
-#include "tests/codegen/kernel_text.h"
+#include "backends/codegen/text/loop_text.h"
 
 #include <memory>
 #include <vector>

@@ -15,7 +15,7 @@ class TextTarget final : public codegen::HostTarget {
     if (built.empty()) return {};
     std::vector<codegen::Kernel> kernels;
     for (const codegen::BuiltKernel& each : built) kernels.push_back(each.kernel);
-    dumps.hand_over("c++", "", [&] { return kernel_text(kernels); });
+    dumps.hand_over("c++", "", [&] { return codegen::loop_text(kernels); });
     return compile_text(kernels, keep_alive);
   }
 };

@@ -1,0 +1,70 @@
+// The outer axes are loops around the stages; axis 0 goes over the range that the caller asks for.
+#include "backends/codegen/text/loop_text.h"
+
+#include "backends/codegen/text/stage_text.h"
+#include "backends/codegen/text/text_prelude.h"
+#include "core/types/text.h"
+
+namespace kiln::codegen {
+namespace {
+
+/// The layout is that of host/prepared/kernel_function.h.
+constexpr const char* kArguments = R"(
+struct KernelFault {
+  s64 access, index, limit;
+};
+struct KernelArguments {
+  u8* const* buffers;
+  const s64* sizes;
+  s64 begin, end;
+  KernelFault* fault;
+  u64 seed, call_counter;
+};
+)";
+
+constexpr const char* kFault =
+    "const auto fault = [a](s64 access, s64 index, s64 limit) { if (a->fault->access < 0) "
+    "*a->fault = {access, index, limit}; return false; };";
+
+std::string function_text(const Kernel& kernel) {
+  TextLines lines;
+  if (!kernel.comes_from.empty()) lines.line("// " + comment_text(kernel.comes_from));
+  lines.open(text("extern \"C\" void ", kernel.name, "(const void*, const KernelArguments* a)"));
+  for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
+    lines.line(text("u8* const b", i, " = a->buffers[", i, "];"));
+  }
+  for (std::size_t i = 0; i < kernel.sizes.size(); ++i) {
+    lines.line(text("const s64 n", i, " = a->sizes[", i, "];"));
+  }
+  lines.line("const u64 seed = a->seed, call_counter = a->call_counter;");
+  lines.line(kFault);
+  StageText stages(kernel, lines);
+  for (int axis = 0; axis < kernel.outer; ++axis) {
+    const bool is_split = axis == 0;
+    const std::string extent = stages.size(kernel.axes[static_cast<std::size_t>(axis)]);
+    stages.open_loop(axis, is_split ? "a->begin" : "0", is_split ? "a->end" : extent);
+  }
+  for (std::size_t s = 0; s < kernel.stages.size(); ++s) stages.write(static_cast<int>(s));
+  lines.close_to(0);
+  return lines.str();
+}
+
+}  // namespace
+
+std::string comment_text(std::string words) {
+  for (char& c : words) {
+    if (c == '\n' || c == '\\') c = ' ';
+  }
+  return words;
+}
+
+std::string loop_text(std::span<const Kernel> kernels) {
+  std::string out = text_prelude(TextDialect::Host) + kArguments;
+  for (const Kernel& kernel : kernels) {
+    verify(kernel);
+    out += "\n" + function_text(kernel);
+  }
+  return out;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,83 @@
+// The table, and function templates made of it.
+#include "backends/codegen/text/op_text.h"
+
+#include "core/ops/table.h"
+#include "core/types/text.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace kiln::codegen {
+namespace {
+
+using ir::Op;
+
+constexpr OpText kTexts[] = {
+    {Op::Neg, "-x", "wrap<T>(0 - bits(x))"},
+    {Op::Abs, "fabs_of(x)", "x < 0 ? wrap<T>(0 - bits(x)) : x"},
+    {Op::Sign, "x > 0 ? T(1) : x < 0 ? T(-1) : x", "T((x > 0) - (x < 0))"},
+    {Op::Floor, "floor_of(x)", nullptr},
+    {Op::Round, "nearbyint_of(x)", nullptr},
+    {Op::Exp, "exp_of(x)", nullptr},
+    {Op::Expm1, "expm1_of(x)", nullptr},
+    {Op::Log, "log_of(x)", nullptr},
+    {Op::Log1p, "log1p_of(x)", nullptr},
+    {Op::Sqrt, "sqrt_of(x)", nullptr},
+    {Op::Sin, "sin_of(x)", nullptr},
+    {Op::Cos, "cos_of(x)", nullptr},
+    {Op::Tanh, "tanh_of(x)", nullptr},
+    {Op::Sigmoid, "x >= 0 ? 1 / (1 + exp_of(-x)) : exp_of(x) / (1 + exp_of(x))", nullptr},
+    {Op::Not, "x == 0", "x == 0", true},
+    {Op::Add, "x + y", "wrap<T>(bits(x) + bits(y))"},
+    {Op::Sub, "x - y", "wrap<T>(bits(x) - bits(y))"},
+    {Op::Mul, "x * y", "wrap<T>(bits(x) * bits(y))"},
+    {Op::Div, "x / y",
+     "y == 0 ? T(0) : kSigned<T> && y == T(-1) ? wrap<T>(0 - bits(x)) : T(x / y)"},
+    {Op::Mod, "fmod_of(x, y)", "y == 0 || (kSigned<T> && y == T(-1)) ? T(0) : T(x % y)"},
+    {Op::Pow, "pow_of(x, y)", "whole_power(x, y)"},
+    {Op::Maximum, "x != x || y != y ? x + y : x == y ? (negative(x) ? y : x) : x > y ? x : y",
+     "x > y ? x : y"},
+    {Op::Minimum, "x != x || y != y ? x + y : x == y ? (negative(x) ? x : y) : x < y ? x : y",
+     "x < y ? x : y"},
+    {Op::Equal, "x == y", "x == y", true},
+    {Op::Less, "x < y", "x < y", true},
+    {Op::LessEqual, "x <= y", "x <= y", true},
+    {Op::And, "x != 0 && y != 0", "x != 0 && y != 0", true},
+    {Op::Or, "x != 0 || y != 0", "x != 0 || y != 0", true},
+    {Op::Select, "x != 0 ? y : z", "x != 0 ? y : z"},
+};
+
+constexpr bool is_written(const ir::OpDef& d) {
+  return !has_scalar_meaning(d) || std::any_of(std::begin(kTexts), std::end(kTexts),
+                                               [&](const OpText& row) { return row.op == d.op; });
+}
+static_assert(ir::every_op(is_written), "an elementwise op has no row in op_text.cpp");
+
+std::string function_of(const OpText& row) {
+  const ir::OpDef& d = ir::def(row.op);
+  const char* parameters = d.arity == 1 ? "T x" : d.arity == 2 ? "T x, T y" : "Bool x, T y, T z";
+  std::string out = text("template <class T> ", row.truth ? "Bool" : "T", " op_", d.name, "(",
+                         parameters, ") {\n");
+  if (!row.whole) return out + text("  return ", row.real, ";\n}\n");
+  out += text("  if constexpr (kReal<T>) return ", row.real, ";\n");
+  return out + text("  else return ", row.whole, ";\n}\n");
+}
+
+}  // namespace
+
+std::span<const OpText> op_texts() { return kTexts; }
+
+const OpText* find_op_text(ir::Op op) {
+  for (const OpText& row : kTexts) {
+    if (row.op == op) return &row;
+  }
+  return nullptr;
+}
+
+std::string op_functions() {
+  std::string out;
+  for (const OpText& row : kTexts) out += function_of(row);
+  return out;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,34 @@
+// Lines of C++ text with indentation.
+#pragma once
+
+#include <string>
+
+namespace kiln::codegen {
+
+class TextLines {
+ public:
+  void line(const std::string& words) {
+    out_ += std::string(static_cast<std::size_t>(2 * depth_), ' ') + words + "\n";
+  }
+  /// A line that begins a block.
+  void open(const std::string& words) {
+    line(words.empty() ? "{" : words + " {");
+    ++depth_;
+  }
+  /// Ends blocks until so many are open.
+  void close_to(int depth) {
+    while (depth_ > depth) {
+      --depth_;
+      line("}");
+    }
+  }
+  void close() { close_to(depth_ - 1); }
+  int depth() const { return depth_; }
+  const std::string& str() const { return out_; }
+
+ private:
+  std::string out_;
+  int depth_ = 0;
+};
+
+}  // namespace kiln::codegen

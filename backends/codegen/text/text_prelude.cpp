@@ -1,0 +1,201 @@
+// Pieces of text in their order; KILN_MATH(name) is a mathematical function of the compiler.
+#include "backends/codegen/text/text_prelude.h"
+
+#include "backends/codegen/text/op_text.h"
+#include "core/types/text.h"
+
+namespace kiln::codegen {
+namespace {
+
+/// Names of the compiler's mathematical functions of one and of two numbers.
+constexpr const char* kUnary[] = {"fabs",  "floor", "nearbyint", "exp", "expm1", "log",
+                                  "log1p", "sqrt",  "sin",       "cos", "tanh"};
+constexpr const char* kBinary[] = {"fmod", "pow"};
+
+constexpr const char* kTypes = R"(typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef signed char s8;
+typedef short s16;
+typedef int s32;
+typedef long long s64;
+struct Bool {
+  u8 value;
+  Bool() = default;
+  Bool(bool truth) : value(truth) {}
+  operator int() const { return value; }
+};
+)";
+
+constexpr const char* kNumbers = R"(
+namespace {
+template <class T> constexpr bool kReal = false;
+template <> constexpr bool kReal<float> = true;
+template <> constexpr bool kReal<double> = true;
+template <class T> constexpr bool kBool = false;
+template <> constexpr bool kBool<Bool> = true;
+template <class T> constexpr bool kSigned = T(-1) < T(0);
+template <> constexpr bool kSigned<Bool> = false;
+
+template <class T> u64 bits(T x) { return static_cast<u64>(x); }
+template <class T> T wrap(u64 x) { return static_cast<T>(x); }
+template <> Bool wrap<Bool>(u64 x) { return x != 0; }
+template <class T, class B> T from_bits(B x) { return __builtin_bit_cast(T, x); }
+inline bool negative(float x) { return from_bits<s32>(x) < 0; }
+inline bool negative(double x) { return from_bits<s64>(x) < 0; }
+
+template <class T> T load(const u8* from, s64 i) {
+  T x;
+  __builtin_memcpy(&x, __builtin_assume_aligned(from + i * s64(sizeof(T)), sizeof(T)), sizeof(T));
+  return x;
+}
+template <class T> void store(u8* to, s64 i, T x) {
+  __builtin_memcpy(__builtin_assume_aligned(to + i * s64(sizeof(T)), sizeof(T)), &x, sizeof(T));
+}
+
+// A subnormal counts as zero of its sign.
+inline float flush(float x) {
+  return KILN_MATH(fabsf)(x) < 0x1p-126f ? KILN_MATH(copysignf)(0.0f, x) : x;
+}
+inline double flush(double x) {
+  return KILN_MATH(fabs)(x) < 0x1p-1022 ? KILN_MATH(copysign)(0.0, x) : x;
+}
+
+// Rounded once to a format of `digits` bits whose smallest power is 2^lowest; from `limit` on it is
+// infinity.
+inline float rounded(double x, int digits, int lowest, double limit) {
+  if (x != x || x == 0) return float(x);
+  const double size = KILN_MATH(fabs)(x);
+  if (size >= limit) return KILN_MATH(copysignf)(from_bits<float>(0x7f800000u), float(x));
+  const int power = KILN_MATH(ilogb)(size);
+  const double unit = KILN_MATH(ldexp)(1.0, (power < lowest ? lowest : power) - digits + 1);
+  return float(KILN_MATH(nearbyint)(x / unit) * unit);
+}
+inline float to_f16(double x) { return rounded(x, 11, -14, 65520); }
+// Its exponents are those of float: what is subnormal there counts as zero.
+inline float to_bf16(double x) {
+  if (flush(float(x)) == 0) return KILN_MATH(copysignf)(0.0f, float(x));
+  return rounded(x, 8, -126, 0x1.ffp127);
+}
+
+inline float f16_value(u16 half) {
+  const u32 sign = (half & 0x8000u) << 16, power = half >> 10 & 31, digits = half & 1023;
+  if (power == 31) return from_bits<float>(sign | 0x7f800000u | digits << 13);
+  if (power != 0) return from_bits<float>(sign | (power + 112) << 23 | digits << 13);
+  return from_bits<float>(sign | from_bits<u32>(float(digits) * 0x1p-24f));
+}
+inline u16 f16_bits(float x) {
+  const u32 all = from_bits<u32>(x), sign = all >> 16 & 0x8000u;
+  const float size = KILN_MATH(fabsf)(x);
+  if (x != x) return u16(sign | 0x7e00u);
+  if (size >= 65520) return u16(sign | 0x7c00u);
+  if (size < 0x1p-14f) return u16(sign | u32(size * 0x1p24f));
+  return u16(sign | ((all >> 23 & 255) - 112) << 10 | (all >> 13 & 1023));
+}
+inline float bf16_value(u16 half) { return from_bits<float>(u32(half) << 16); }
+inline u16 bf16_bits(float x) {
+  return x != x ? u16(0x7fc0u) : u16(from_bits<u32>(x) >> 16);
+}
+
+// Toward zero, saturated; NaN gives 0.
+template <class T> T truncated(double x) {
+  constexpr int kBits = int(8 * sizeof(T)), kValueBits = kSigned<T> ? kBits - 1 : kBits;
+  const u64 highest = ~u64{0} >> (64 - kValueBits);
+  if (x != x) return 0;
+  if (x >= KILN_MATH(ldexp)(1.0, kValueBits)) return T(highest);
+  const double lowest = kSigned<T> ? -KILN_MATH(ldexp)(1.0, kValueBits) : 0;
+  if (x <= lowest) return T(kSigned<T> ? ~highest : 0);
+  return T(x);
+}
+// A double that rounds to a half as the integer would: lost bits are seen in the last one kept.
+inline double kept(u64 size) {
+  return size >> 53 == 0 ? double(size) : double(size >> 11 | ((size & 2047) != 0)) * 2048;
+}
+template <class T> double half_source(T x) {
+  if constexpr (kReal<T>) return x;
+  else return x < 0 ? -kept(0 - bits(x)) : kept(bits(x));
+}
+template <class To, class T> To convert(T x) {
+  if constexpr (kReal<T> && kReal<To>) return flush(To(x));
+  else if constexpr (kReal<T> && kBool<To>) return x != 0;
+  else if constexpr (kReal<T>) return truncated<To>(x);
+  else if constexpr (kReal<To>) return To(x);
+  else return wrap<To>(bits(x));
+}
+template <class T> T whole_power(T x, T y) {
+  if (y < 0) return x == 1 ? T(1) : x == T(-1) ? (y % 2 == 0 ? T(1) : T(-1)) : T(0);
+  u64 power = 1, square = bits(x);
+  for (u64 rest = bits(y); rest != 0; rest >>= 1, square *= square) {
+    if ((rest & 1) != 0) power *= square;
+  }
+  return wrap<T>(power);
+}
+)";
+
+constexpr const char* kRest = R"(
+// Whether x goes before the largest one so far; a NaN is above everything.
+template <class T> bool above(T x, T best) { return best == best && (x != x || x > best); }
+
+inline bool inside(s64 index, s64 limit) { return index >= 0 && index < limit; }
+
+struct Drawn {
+  u32 first, second;
+};
+// Philox 4x32 in ten rounds: counter and key as the definition of random_uniform lays them out.
+inline Drawn drawn(u64 seed, u64 call_counter, s64 place, s64 element, u64 stream) {
+  u32 key0 = u32(seed), key1 = u32(seed >> 32);
+  u32 c0 = u32(element), c1 = u32(u64(element) >> 32) ^ u32(call_counter);
+  u32 c2 = u32(place), c3 = u32(u64(place) >> 32) ^ u32(stream);
+  for (int round = 0; round < 10; ++round) {
+    const u64 left = u64(0xd2511f53u) * c0, right = u64(0xcd9e8d57u) * c2;
+    c0 = u32(right >> 32) ^ c1 ^ key0;
+    c1 = u32(right);
+    c2 = u32(left >> 32) ^ c3 ^ key1;
+    c3 = u32(left);
+    key0 += 0x9e3779b9u;
+    key1 += 0xbb67ae85u;
+  }
+  return {c0, c1};
+}
+inline float uniform_f16(Drawn d) { return float(d.first >> 21) * 0x1p-11f; }
+inline float uniform_bf16(Drawn d) { return float(d.first >> 24) * 0x1p-8f; }
+inline float uniform_f32(Drawn d) { return float(d.first >> 8) * 0x1p-24f; }
+inline double uniform_f64(Drawn d) {
+  return double((u64(d.first) << 32 | d.second) >> 11) * 0x1p-53;
+}
+)";
+
+std::string mathematics() {
+  std::string out = "\n";
+  const auto add = [&](const char* name, const char* type, const char* parameters,
+                       const char* arguments) {
+    const char* suffix = type[0] == 'f' ? "f" : "";
+    out += text("inline ", type, " ", name, "_of(", parameters, ") { return KILN_MATH(", name,
+                suffix, ")(", arguments, "); }\n");
+  };
+  for (const char* name : kUnary) {
+    add(name, "float", "float x", "x");
+    add(name, "double", "double x", "x");
+  }
+  for (const char* name : kBinary) {
+    add(name, "float", "float x, float y", "x, y");
+    add(name, "double", "double x, double y", "x, y");
+  }
+  return out;
+}
+
+std::string make_prelude(const char* math) {
+  return text("#define KILN_MATH(name) ", math, "\n", kTypes, kNumbers, mathematics(), "\n",
+              op_functions(), kRest, "}  // namespace\n");
+}
+
+}  // namespace
+
+const std::string& text_prelude(TextDialect dialect) {
+  static const std::string host = make_prelude("__builtin_##name");
+  static const std::string cuda = make_prelude("name");
+  return dialect == TextDialect::Host ? host : cuda;
+}
+
+}  // namespace kiln::codegen
