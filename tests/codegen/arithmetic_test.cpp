@@ -1,6 +1,7 @@
 // Every scalar op and every cast, in every dtype, over all pairs of corner values: C++ text agrees
 // with the interpreter. Small dtypes also exhaustively against formulas of their own.
 #include "tests/catch.h"
+#include "tests/codegen/grid_emulation.h"
 #include "tests/codegen/make_kernel.h"
 
 #include "backends/codegen/text/op_text.h"
@@ -165,8 +166,10 @@ void check_agreement(Results (*make)(DType)) {
     calls.push_back(all.back().call);
   }
   const std::vector<KernelOutcome> written = run_as_text(kernels, calls);
+  const std::vector<KernelOutcome> grid = run_as_grid(kernels, calls, ThreadOrder::Ascending);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const KernelOutcome interpreted = run_interpreted(kernels[i], calls[i]);
+    check_equal(grid[i], written[i]);
     const auto operands = static_cast<DType>(i);
     const std::size_t inputs = calls[i].operands.size() - all[i].ops.size();
     for (std::size_t r = 0; r < all[i].ops.size(); ++r) {
@@ -218,7 +221,7 @@ TEST_CASE("bytes with sign: all pairs by the rules of wrapping, truncation and d
     call.operands.push_back({std::vector<std::byte>(xs.size())});
   }
   k.map(stores);
-  const KernelOutcome outcome = run_both(k.kernel, call);
+  const KernelOutcome outcome = run_all_ways(k.kernel, call);
   std::vector<std::vector<std::int8_t>> expected(5);
   for (std::size_t i = 0; i < xs.size(); ++i) {
     const int a = xs[i], b = ys[i];

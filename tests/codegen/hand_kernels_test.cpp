@@ -38,7 +38,7 @@ TEST_CASE("a map reads through strides and offsets, on a part of axis 0, with si
     }));
   }
   const KernelCall call{{memory(Floats{1, 2, 3, 4, 5, 6}), memory(Floats(6, -1))}, sizes, 1, 3};
-  const Floats y_values = elements<float>(run_both(k.kernel, call).operands[1]);
+  const Floats y_values = elements<float>(run_all_ways(k.kernel, call).operands[1]);
   CHECK(y_values == Floats{-1, 4, 6, -1, 3 + 2, 5 + 2});
 }
 
@@ -75,7 +75,8 @@ TEST_CASE("a value that a reduction's stage stores at each point is read by the 
   const int sum = k.reduce(Combiner::Sum, square, {{out, square, false}});
   k.map({{out, k.apply(Op::Div, {k.load(out), k.result(sum)})}});
   const KernelCall call{{memory(Floats{1, 3, 2, 2}), memory(Floats(4))}, {}, 0, 2};
-  CHECK(elements<float>(run_both(k.kernel, call).operands[1]) == Floats{0.1f, 0.9f, 0.5f, 0.5f});
+  CHECK(elements<float>(run_all_ways(k.kernel, call).operands[1]) ==
+        Floats{0.1f, 0.9f, 0.5f, 0.5f});
 }
 
 TEST_CASE("a reduction over columns is stored once for each outer point") {
@@ -86,11 +87,14 @@ TEST_CASE("a reduction over columns is stored once for each outer point") {
   const int low = k.reduce(Combiner::Min, value);
   const int product = k.reduce(Combiner::Prod, value);
   const int at_sum = k.access(sums, {1, 0}), at_low = k.access(lows, {1, 0});
-  k.map({{at_sum, k.result(sum)},
-         {at_low, k.apply(Op::Add, {k.result(low), k.result(product)})}}, false);
-  const KernelCall call{{memory(Floats{1, 2, kNan, 4, -5, 6}), memory(std::vector<double>(3)),
-                         memory(Floats(3))}, {}, 0, 3};
-  const KernelOutcome outcome = run_both(k.kernel, call);
+  k.map({{at_sum, k.result(sum)}, {at_low, k.apply(Op::Add, {k.result(low), k.result(product)})}},
+        false);
+  const KernelCall call{
+      {memory(Floats{1, 2, kNan, 4, -5, 6}), memory(std::vector<double>(3)), memory(Floats(3))},
+      {},
+      0,
+      3};
+  const KernelOutcome outcome = run_all_ways(k.kernel, call);
   const auto sums_found = elements<double>(outcome.operands[1]);
   const auto rest = elements<float>(outcome.operands[2]);
   CHECK((sums_found[0] == 5 && sums_found[1] == -3 && std::isnan(sums_found[2])));
@@ -110,7 +114,7 @@ TEST_CASE("a reduction over no points gives what it starts with") {
   }
   k.map(stores, false);
   const KernelCall call{{memory(Floats{}), memory(Floats(4))}, {0}, 0, 1};
-  CHECK(elements<float>(run_both(k.kernel, call).operands[1]) ==
+  CHECK(elements<float>(run_all_ways(k.kernel, call).operands[1]) ==
         Floats{0, 1, -kInfinity, kInfinity});
 }
 
@@ -124,7 +128,7 @@ TEST_CASE("a running sum and a running product store every step, backwards too")
   using Ints = std::vector<std::int32_t>;
   const KernelCall call{
       {memory(Ints{1, 2, 3, 4, 5, 0, -1, 2}), memory(Ints(8)), memory(Ints(8))}, {}, 0, 2};
-  const KernelOutcome outcome = run_both(k.kernel, call);
+  const KernelOutcome outcome = run_all_ways(k.kernel, call);
   CHECK(elements<std::int32_t>(outcome.operands[1]) == Ints{1, 3, 6, 10, 5, 5, 4, 6});
   CHECK(elements<std::int32_t>(outcome.operands[2]) == Ints{24, 24, 12, 4, 0, 0, -2, 2});
 }
@@ -136,8 +140,11 @@ TEST_CASE("argmax finds the first of equals, a NaN before all, the lowest value 
   k.map({{k.access(y, {1, 0}), k.result(stage)}}, false);
   const KernelCall call{{memory(Floats{1, 7, 7, 5, kNan, kNan, -kInfinity, -kInfinity, -1,
                                        -kInfinity, -kInfinity, -kInfinity}),
-                         memory(Longs(4))}, {}, 0, 4};
-  CHECK(elements<std::int64_t>(run_both(k.kernel, call).operands[1]) == Longs{1, 1, 2, 0});
+                         memory(Longs(4))},
+                        {},
+                        0,
+                        4};
+  CHECK(elements<std::int64_t>(run_all_ways(k.kernel, call).operands[1]) == Longs{1, 1, 2, 0});
 }
 
 TEST_CASE("a gather notes its first fault, reads zero there and goes on") {
@@ -148,14 +155,17 @@ TEST_CASE("a gather notes its first fault, reads zero there and goes on") {
   const int value = k.load(table_access);
   k.map({{k.access(y, {2, 1}), value}});
   KernelCall call{{memory(Floats{1, 2, 3, 4, 5, 6}), memory(std::vector<std::int32_t>{2, 3, -1, 0}),
-                   memory(Floats(8, 9))}, {}, 0, 4};
-  const KernelOutcome outcome = run_both(k.kernel, call);
+                   memory(Floats(8, 9))},
+                  {},
+                  0,
+                  4};
+  const KernelOutcome outcome = run_all_ways(k.kernel, call);
   CHECK(elements<float>(outcome.operands[2]) == Floats{5, 6, 0, 0, 0, 0, 1, 2});
   CHECK(outcome.fault.access == table_access);
   CHECK(outcome.fault.index == 3);
   CHECK(outcome.fault.limit == 3);
   call.operands[1] = memory(std::vector<std::int32_t>{2, 1, 1, 0});
-  CHECK(run_both(k.kernel, call).fault.access == -1);
+  CHECK(run_all_ways(k.kernel, call).fault.access == -1);
 }
 
 TEST_CASE("a guard keeps loads, stores and faults to where it is true") {
@@ -172,8 +182,11 @@ TEST_CASE("a guard keeps loads, stores and faults to where it is true") {
          {k.guard(k.access(z, {1}), inside), value}});
   KernelCall call{{memory(Floats{1, kNan, 3}), memory(Floats{10, 20}),
                    memory(std::vector<std::int32_t>{7, -1, 0, 1, 1, 99}), memory(Floats(6, 9)),
-                   memory(Floats(6, 9))}, {}, 0, 6};
-  const KernelOutcome outcome = run_both(k.kernel, call);
+                   memory(Floats(6, 9))},
+                  {},
+                  0,
+                  6};
+  const KernelOutcome outcome = run_all_ways(k.kernel, call);
   CHECK(outcome.fault.access == -1);
   const Floats sums = elements<float>(outcome.operands[3]);
   CHECK((sums[0] == 0 && sums[1] == 0 && sums[2] == 11 && std::isnan(sums[3]) && sums[4] == 23 &&
@@ -181,7 +194,7 @@ TEST_CASE("a guard keeps loads, stores and faults to where it is true") {
   const Floats stored = elements<float>(outcome.operands[4]);
   CHECK((stored[1] == 9 && stored[2] == 1 && std::isnan(stored[3]) && stored[5] == 9));
   call.operands[2] = memory(std::vector<std::int32_t>{7, -1, 0, 5, 1, 99});
-  CHECK(run_both(k.kernel, call).fault.index == 5);
+  CHECK(run_all_ways(k.kernel, call).fault.index == 5);
 }
 
 TEST_CASE("a scatter adds where indices meet, and nowhere for an index outside") {
@@ -200,7 +213,7 @@ TEST_CASE("a scatter adds where indices meet, and nowhere for an index outside")
       call.operands.push_back(memory(Bytes{1, 2, 3, 4, 250, 6, 250, 8}));
       call.operands.push_back(memory(Bytes{10, 10, 10, 20, 20, 20}));
     }
-    const KernelOutcome outcome = run_both(k.kernel, call);
+    const KernelOutcome outcome = run_all_ways(k.kernel, call);
     CHECK(outcome.fault.index == 7);
     if (dtype == kF32) {
       CHECK(elements<float>(outcome.operands[2]) == Floats{12, 14, 10, 26, 32, 20});
@@ -224,7 +237,7 @@ TEST_CASE("draws of every float dtype are those of the written layout") {
     call.operands.push_back({std::vector<std::byte>(5 * dtype_bytes(dtype))});
   }
   k.map(stores);
-  const KernelOutcome outcome = run_both(k.kernel, call);
+  const KernelOutcome outcome = run_all_ways(k.kernel, call);
   // Philox 4x32-10 with key 0 and counter 0 begins with 6627e8d5 e169c58d.
   CHECK(elements<float>(outcome.operands[2])[0] == static_cast<float>(0x6627e8) * 0x1p-24f);
   CHECK(elements<double>(outcome.operands[3])[0] ==
@@ -237,7 +250,7 @@ TEST_CASE("draws of every float dtype are those of the written layout") {
     const int where = one.number(DType::Int64, place), which = one.axis(0);
     one.map({{to, one.random(kF32, where, which, seed, stream)}});
     const KernelCall each{{memory(Floats(2))}, {}, 0, 2, own, counter};
-    return elements<float>(run_both(one.kernel, each).operands[0]);
+    return elements<float>(run_all_ways(one.kernel, each).operands[0]);
   };
   const Floats plain = drawn(0, 0, 0, 0, 0);
   CHECK(drawn(std::int64_t{1} << 40, 0, 0, 0, 0) != plain);

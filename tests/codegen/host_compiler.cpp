@@ -36,8 +36,10 @@ std::shared_ptr<void> build(const std::string& source) {
   return {library, [](void* handle) { ::dlclose(handle); }};
 }
 
-/// Built texts stay loaded: the rows of a test ask for the same ones again and again.
-std::shared_ptr<void> built(const std::string& source) {
+}  // namespace
+
+// Built texts stay loaded: the rows of a test ask for the same ones again and again.
+std::shared_ptr<void> compile_library(const std::string& source) {
   static std::mutex mutex;
   static auto* const known = new std::unordered_map<std::string, std::shared_ptr<void>>();
   {
@@ -50,11 +52,9 @@ std::shared_ptr<void> built(const std::string& source) {
   return known->try_emplace(source, std::move(library)).first->second;
 }
 
-}  // namespace
-
 std::vector<codegen::KernelFunction> compile_text(std::span<const codegen::Kernel> kernels,
                                                   std::shared_ptr<const void>& holder) {
-  const std::shared_ptr<void> library = built(codegen::loop_text(kernels));
+  const std::shared_ptr<void> library = compile_library(codegen::loop_text(kernels));
   std::vector<codegen::KernelFunction> functions;
   for (const codegen::Kernel& kernel : kernels) {
     void* found = ::dlsym(library.get(), kernel.name.c_str());

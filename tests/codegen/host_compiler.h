@@ -9,8 +9,12 @@
 
 namespace kiln::test {
 
-/// One function per kernel, from one translation unit; `holder` keeps the code. The same text is
-/// compiled once in a process. Throws InternalError with what the compiler said.
+/// Compiles a translation unit and loads it. The same text is compiled once in a process. Throws
+/// InternalError with what the compiler said.
+std::shared_ptr<void> compile_library(const std::string& source);
+
+/// One function per kernel, from one translation unit; `holder` keeps the code. Throws
+/// InternalError as compile_library does.
 std::vector<codegen::KernelFunction> compile_text(std::span<const codegen::Kernel> kernels,
                                                   std::shared_ptr<const void>& holder);
 

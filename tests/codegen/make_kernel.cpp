@@ -2,6 +2,7 @@
 #include "tests/codegen/make_kernel.h"
 
 #include "tests/catch.h"
+#include "tests/codegen/grid_emulation.h"
 #include "tests/codegen/host_compiler.h"
 #include "tests/codegen/kernel_interpreter.h"
 
@@ -176,17 +177,28 @@ std::vector<KernelOutcome> run_as_text(const std::vector<Kernel>& kernels,
   return outcomes;
 }
 
-KernelOutcome run_both(const Kernel& kernel, const KernelCall& call) {
+void check_equal(const KernelOutcome& found, const KernelOutcome& expected) {
+  for (std::size_t i = 0; i < expected.operands.size(); ++i) {
+    INFO("operand " << i);
+    CHECK((found.operands[i] == expected.operands[i]));
+  }
+  CHECK(found.fault.access == expected.fault.access);
+  CHECK(found.fault.index == expected.fault.index);
+  CHECK(found.fault.limit == expected.fault.limit);
+}
+
+KernelOutcome run_all_ways(const Kernel& kernel, const KernelCall& call) {
   INFO(print(kernel));
   KernelOutcome interpreted = run_interpreted(kernel, call);
-  const KernelOutcome written = run_as_text({kernel}, {call})[0];
-  for (std::size_t i = 0; i < call.operands.size(); ++i) {
-    INFO("operand " << i);
-    CHECK((written.operands[i] == interpreted.operands[i]));
+  {
+    INFO("as loops");
+    check_equal(run_as_text({kernel}, {call})[0], interpreted);
   }
-  CHECK(written.fault.access == interpreted.fault.access);
-  CHECK(written.fault.index == interpreted.fault.index);
-  CHECK(written.fault.limit == interpreted.fault.limit);
+  if (!is_whole(kernel, call)) return interpreted;
+  for (const ThreadOrder order : {ThreadOrder::Ascending, ThreadOrder::Descending}) {
+    INFO((order == ThreadOrder::Ascending ? "as a grid" : "as a grid, last thread first"));
+    check_equal(run_as_grid({kernel}, {call}, order)[0], interpreted);
+  }
   return interpreted;
 }
 

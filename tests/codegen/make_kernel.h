@@ -1,5 +1,5 @@
-// Kernels written by hand, one part after the other, and run on memory of a test both ways: by the
-// interpreter and as C++ text, which must agree in every byte unless a test says otherwise.
+// Kernels written by hand, one part after the other, and run on memory of a test: by the
+// interpreter and as text, which must agree in every byte unless a test says otherwise.
 #pragma once
 
 #include "backends/codegen/host/prepared/kernel_function.h"
@@ -82,7 +82,10 @@ KernelOutcome run_interpreted(const codegen::Kernel& kernel, const KernelCall& c
 /// As the C++ text of the kernels leaves it, all compiled at once.
 std::vector<KernelOutcome> run_as_text(const std::vector<codegen::Kernel>& kernels,
                                        const std::vector<KernelCall>& calls);
-/// Both; checks that they agree in every byte and in the fault.
-KernelOutcome run_both(const codegen::Kernel& kernel, const KernelCall& call);
+/// Checks that two outcomes agree in every byte and in the fault.
+void check_equal(const KernelOutcome& found, const KernelOutcome& expected);
+/// By the interpreter, as loops and, where the call is for all of axis 0, as a grid of threads in
+/// two orders; checks that all agree.
+KernelOutcome run_all_ways(const codegen::Kernel& kernel, const KernelCall& call);
 
 }  // namespace kiln::test

@@ -8,6 +8,7 @@
 #include "tests/random_programs/coverage_templates.h"
 #include "tests/scratch.h"
 
+#include "backends/codegen/grid/grid_schedule.h"
 #include "core/ir/traverse.h"
 #include "core/module/parse.h"
 #include "core/ops/build.h"
@@ -40,7 +41,8 @@ class Everything final : public codegen::LibraryClaims {
   }
 };
 
-/// The program of a graph; the pipeline verifies what it is made of on the way.
+/// The program of a graph. The pipeline verifies its kernels and plans; here their grid schedules
+/// are verified.
 codegen::Program program_of(const ir::Graph& graph, const TargetDescription& target) {
   const Everything library;
   Compilation compilation;
@@ -58,6 +60,10 @@ codegen::Program program_of(const ir::Graph& graph, const TargetDescription& tar
   compilation.library = &library;
   compilation.target = target;
   run_pipeline(compilation);
+  for (const codegen::BuiltKernel& built : compilation.program.kernels) {
+    const codegen::GridDescription device;
+    verify(built.kernel, schedule_grid(built.kernel, device), device);
+  }
   return std::move(compilation.program);
 }
 

@@ -1,4 +1,4 @@
-// Pieces of text in their order; KILN_MATH(name) is a mathematical function of the compiler.
+// Pieces of text in their order; KILN_BUILTIN(name) is a function of the compiler.
 #include "backends/codegen/text/text_prelude.h"
 
 #include "backends/codegen/text/op_text.h"
@@ -47,35 +47,37 @@ inline bool negative(double x) { return from_bits<s64>(x) < 0; }
 
 template <class T> T load(const u8* from, s64 i) {
   T x;
-  __builtin_memcpy(&x, __builtin_assume_aligned(from + i * s64(sizeof(T)), sizeof(T)), sizeof(T));
+  const void* element = __builtin_assume_aligned(from + i * s64(sizeof(T)), sizeof(T));
+  KILN_BUILTIN(memcpy)(&x, element, sizeof(T));
   return x;
 }
 template <class T> void store(u8* to, s64 i, T x) {
-  __builtin_memcpy(__builtin_assume_aligned(to + i * s64(sizeof(T)), sizeof(T)), &x, sizeof(T));
+  void* element = __builtin_assume_aligned(to + i * s64(sizeof(T)), sizeof(T));
+  KILN_BUILTIN(memcpy)(element, &x, sizeof(T));
 }
 
 // A subnormal counts as zero of its sign.
 inline float flush(float x) {
-  return KILN_MATH(fabsf)(x) < 0x1p-126f ? KILN_MATH(copysignf)(0.0f, x) : x;
+  return KILN_BUILTIN(fabsf)(x) < 0x1p-126f ? KILN_BUILTIN(copysignf)(0.0f, x) : x;
 }
 inline double flush(double x) {
-  return KILN_MATH(fabs)(x) < 0x1p-1022 ? KILN_MATH(copysign)(0.0, x) : x;
+  return KILN_BUILTIN(fabs)(x) < 0x1p-1022 ? KILN_BUILTIN(copysign)(0.0, x) : x;
 }
 
 // Rounded once to a format of `digits` bits whose smallest power is 2^lowest; from `limit` on it is
 // infinity.
 inline float rounded(double x, int digits, int lowest, double limit) {
   if (x != x || x == 0) return float(x);
-  const double size = KILN_MATH(fabs)(x);
-  if (size >= limit) return KILN_MATH(copysignf)(from_bits<float>(0x7f800000u), float(x));
-  const int power = KILN_MATH(ilogb)(size);
-  const double unit = KILN_MATH(ldexp)(1.0, (power < lowest ? lowest : power) - digits + 1);
-  return float(KILN_MATH(nearbyint)(x / unit) * unit);
+  const double size = KILN_BUILTIN(fabs)(x);
+  if (size >= limit) return KILN_BUILTIN(copysignf)(from_bits<float>(0x7f800000u), float(x));
+  const int power = KILN_BUILTIN(ilogb)(size);
+  const double unit = KILN_BUILTIN(ldexp)(1.0, (power < lowest ? lowest : power) - digits + 1);
+  return float(KILN_BUILTIN(nearbyint)(x / unit) * unit);
 }
 inline float to_f16(double x) { return rounded(x, 11, -14, 65520); }
 // Its exponents are those of float: what is subnormal there counts as zero.
 inline float to_bf16(double x) {
-  if (flush(float(x)) == 0) return KILN_MATH(copysignf)(0.0f, float(x));
+  if (flush(float(x)) == 0) return KILN_BUILTIN(copysignf)(0.0f, float(x));
   return rounded(x, 8, -126, 0x1.ffp127);
 }
 
@@ -87,7 +89,7 @@ inline float f16_value(u16 half) {
 }
 inline u16 f16_bits(float x) {
   const u32 all = from_bits<u32>(x), sign = all >> 16 & 0x8000u;
-  const float size = KILN_MATH(fabsf)(x);
+  const float size = KILN_BUILTIN(fabsf)(x);
   if (x != x) return u16(sign | 0x7e00u);
   if (size >= 65520) return u16(sign | 0x7c00u);
   if (size < 0x1p-14f) return u16(sign | u32(size * 0x1p24f));
@@ -103,8 +105,8 @@ template <class T> T truncated(double x) {
   constexpr int kBits = int(8 * sizeof(T)), kValueBits = kSigned<T> ? kBits - 1 : kBits;
   const u64 highest = ~u64{0} >> (64 - kValueBits);
   if (x != x) return 0;
-  if (x >= KILN_MATH(ldexp)(1.0, kValueBits)) return T(highest);
-  const double lowest = kSigned<T> ? -KILN_MATH(ldexp)(1.0, kValueBits) : 0;
+  if (x >= KILN_BUILTIN(ldexp)(1.0, kValueBits)) return T(highest);
+  const double lowest = kSigned<T> ? -KILN_BUILTIN(ldexp)(1.0, kValueBits) : 0;
   if (x <= lowest) return T(kSigned<T> ? ~highest : 0);
   return T(x);
 }
@@ -171,7 +173,7 @@ std::string mathematics() {
   const auto add = [&](const char* name, const char* type, const char* parameters,
                        const char* arguments) {
     const char* suffix = type[0] == 'f' ? "f" : "";
-    out += text("inline ", type, " ", name, "_of(", parameters, ") { return KILN_MATH(", name,
+    out += text("inline ", type, " ", name, "_of(", parameters, ") { return KILN_BUILTIN(", name,
                 suffix, ")(", arguments, "); }\n");
   };
   for (const char* name : kUnary) {
@@ -186,7 +188,7 @@ std::string mathematics() {
 }
 
 std::string make_prelude(const char* math) {
-  return text("#define KILN_MATH(name) ", math, "\n", kTypes, kNumbers, mathematics(), "\n",
+  return text("#define KILN_BUILTIN(name) ", math, "\n", kTypes, kNumbers, mathematics(), "\n",
               op_functions(), kRest, "}  // namespace\n");
 }
 

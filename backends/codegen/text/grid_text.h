@@ -1,0 +1,35 @@
+// Kernels with grid schedules as CUDA C++, one __global__ function each.
+#pragma once
+
+#include "backends/codegen/grid/grid_schedule.h"
+
+#include <span>
+#include <string>
+
+namespace kiln::codegen {
+
+struct ScheduledKernel {
+  const Kernel& kernel;
+  const GridSchedule& schedule;
+};
+
+/// The functions without the prelude. Each has the parameters: a pointer to each operand, each of
+/// Kernel::sizes as s64, the number of points of the parallel axes as s64, the number of the step
+/// as s32, and a pointer to the CallBlock. Verifies the kernels first.
+std::string grid_functions(std::span<const ScheduledKernel> kernels);
+
+/// A whole program for NVRTC: prelude, CallBlock, functions.
+std::string grid_text(std::span<const ScheduledKernel> kernels);
+
+/// Data of a call in device memory, as the text declares it: the seed and the number of the call,
+/// and the record of a bad index. Of several, the one of the first step, and in it of the first
+/// point, stays. `access` is -1 without one.
+struct CallBlock {
+  std::uint64_t seed = 0, call_counter = 0;
+  std::int64_t point = 0;
+  std::int64_t access = -1, index = 0, limit = 0;
+  std::int32_t step = 0;
+  std::uint32_t lock = 0;
+};
+
+}  // namespace kiln::codegen
