@@ -1,0 +1,99 @@
+// The driver documents which errors leave the process in an inconsistent state; these and
+// destroyed contexts end the device.
+#include "backends/cuda/api/api_failure.h"
+
+namespace kiln::cuda::api {
+namespace {
+
+const char* declared_name(Status status) {
+  switch (status) {
+#define KILN_CUDA_NAME(name, symbol, value) \
+  case Status::name: return #symbol;
+    KILN_CUDA_STATUS(KILN_CUDA_NAME)
+#undef KILN_CUDA_NAME
+  }
+  return "unknown CUDA error";
+}
+
+std::uint32_t code_of(Status status) {
+  if (ends_device(status)) return KILN_CODE_DATA_LOSS;
+  switch (status) {
+    case Status::OutOfMemory: return KILN_CODE_RESOURCE_EXHAUSTED;
+    case Status::NotPermitted: return KILN_CODE_PERMISSION_DENIED;
+    case Status::NotSupported: return KILN_CODE_UNIMPLEMENTED;
+    case Status::StubLibrary:
+    case Status::UnsupportedPtxVersion:
+    case Status::SystemDriverMismatch: return KILN_CODE_FAILED_PRECONDITION;
+    case Status::NotInitialized:
+    case Status::Deinitialized:
+    case Status::DeviceUnavailable:
+    case Status::NoDevice:
+    case Status::OperatingSystem:
+    case Status::SystemNotReady: return KILN_CODE_UNAVAILABLE;
+    default: return KILN_CODE_INTERNAL;
+  }
+}
+
+/// The name or description of a status from the driver; null where the driver has none.
+template <class GetText>
+const char* driver_text(GetText get_text, Status status) {
+  const char* text = nullptr;
+  if (get_text == nullptr || get_text(status, &text) != Status::Success) return nullptr;
+  return text;
+}
+
+std::string number_of(auto status) {
+  return " (" + std::to_string(static_cast<std::uint32_t>(status)) + ")";
+}
+
+}  // namespace
+
+bool ends_device(Status status) {
+  switch (status) {
+    case Status::EccUncorrectable:
+    case Status::NvlinkUncorrectable:
+    case Status::IllegalAddress:
+    case Status::LaunchTimeout:
+    case Status::ContextIsDestroyed:
+    case Status::Assert:
+    case Status::HardwareStackError:
+    case Status::IllegalInstruction:
+    case Status::MisalignedAddress:
+    case Status::InvalidAddressSpace:
+    case Status::InvalidPc:
+    case Status::LaunchFailed:
+    case Status::MpsClientTerminated:
+    case Status::Contained:
+    case Status::ExternalDevice:
+    case Status::Unknown: return true;
+    default: return false;
+  }
+}
+
+std::string text_of(const DriverFunctions& driver, Status status) {
+  const char* name = driver_text(driver.get_error_name, status);
+  const char* text = driver_text(driver.get_error_string, status);
+  return (name != nullptr ? name : declared_name(status)) + number_of(status) +
+         (text != nullptr ? std::string(": ") + text : "");
+}
+
+sdk::Failure failure(const DriverFunctions& driver, Status status, const std::string& action) {
+  sdk::Failure error(code_of(status), "cannot " + action + ": " + text_of(driver, status));
+  error.native("CUDA", static_cast<std::int64_t>(status));
+  return error;
+}
+
+std::string text_of(const NvrtcFunctions& nvrtc, NvrtcStatus status) {
+  const char* name = nvrtc.get_error_string == nullptr ? nullptr : nvrtc.get_error_string(status);
+  return (name != nullptr ? name : "unknown NVRTC error") + number_of(status);
+}
+
+sdk::Failure failure(const NvrtcFunctions& nvrtc, NvrtcStatus status, const std::string& action) {
+  const bool no_memory = status == NvrtcStatus::OutOfMemory;
+  sdk::Failure error(no_memory ? KILN_CODE_RESOURCE_EXHAUSTED : KILN_CODE_INTERNAL,
+                     "cannot " + action + ": " + text_of(nvrtc, status));
+  error.native("NVRTC", static_cast<std::int64_t>(status));
+  return error;
+}
+
+}  // namespace kiln::cuda::api

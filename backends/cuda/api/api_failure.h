@@ -1,0 +1,35 @@
+// Status codes of the driver and of NVRTC as errors of the plugin.
+#pragma once
+
+#include "backends/abi/kiln_backend_sdk.h"
+#include "backends/cuda/api/driver_api.h"
+#include "backends/cuda/api/nvrtc_api.h"
+
+#include <string>
+
+namespace kiln::cuda::api {
+
+/// "CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected". The driver gives both texts;
+/// where it cannot, the name is that of the declarations here and the text is left out.
+std::string text_of(const DriverFunctions& driver, Status status);
+
+/// Whether the context is unusable after this status: every later call fails, and nothing in
+/// device memory can be read. Such errors have KILN_CODE_DATA_LOSS.
+bool ends_device(Status status);
+
+/// "cannot `action`: " and the status, with native code ("CUDA", status). `action` is a verb with
+/// its object.
+sdk::Failure failure(const DriverFunctions& driver, Status status, const std::string& action);
+
+/// Throws failure() unless the status is Success.
+inline void check(const DriverFunctions& driver, Status status, const char* action) {
+  if (status != Status::Success) throw failure(driver, status, action);
+}
+
+/// "NVRTC_ERROR_COMPILATION (6)".
+std::string text_of(const NvrtcFunctions& nvrtc, NvrtcStatus status);
+
+/// The same with native code ("NVRTC", status).
+sdk::Failure failure(const NvrtcFunctions& nvrtc, NvrtcStatus status, const std::string& action);
+
+}  // namespace kiln::cuda::api

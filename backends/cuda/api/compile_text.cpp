@@ -1,0 +1,147 @@
+// Compiler: one program of NVRTC from creation to destruction, under one lock.
+#include "backends/abi/kiln_backend_sdk.h"
+#include "backends/cuda/api/api_failure.h"
+#include "backends/cuda/api/open_compiler.h"
+
+#include <locale.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+
+namespace kiln::cuda::api {
+namespace {
+
+/// Trivially destroyed, so threads that compile while the process ends find it intact.
+constinit std::mutex compile_lock;
+
+/// NVRTC reads numbers by the locale, and versions before 12.6.2 change that of the thread.
+class ScopedCLocale {
+ public:
+  ScopedCLocale() : locale_(::newlocale(LC_ALL_MASK, "C", nullptr)), before_(::uselocale(nullptr)) {
+    if (locale_ != nullptr) ::uselocale(locale_);
+  }
+  ~ScopedCLocale() {
+    ::uselocale(before_);
+    if (locale_ != nullptr) ::freelocale(locale_);
+  }
+  ScopedCLocale(const ScopedCLocale&) = delete;
+  ScopedCLocale& operator=(const ScopedCLocale&) = delete;
+
+ private:
+  locale_t locale_, before_;
+};
+
+class ScopedProgram {
+ public:
+  ScopedProgram(const NvrtcFunctions& functions, const std::string& text, const std::string& name)
+      : functions_(functions) {
+    const NvrtcStatus status =
+        functions.create_program(&program_, text.c_str(), name.c_str(), 0, nullptr, nullptr);
+    if (status != NvrtcStatus::Success) throw failure(functions, status, "create " + name);
+  }
+  ~ScopedProgram() { functions_.destroy_program(&program_); }
+  ScopedProgram(const ScopedProgram&) = delete;
+  ScopedProgram& operator=(const ScopedProgram&) = delete;
+
+  NvrtcStatus compile(int architecture) const {
+    const std::string arch = "-arch=sm_" + std::to_string(architecture);
+    // Flushed subnormals and no contraction: the arithmetic of kernels on every backend.
+    const std::array<const char*, 5> options{arch.c_str(), "-std=c++20", "-default-device",
+                                             "-ftz=true", "-fmad=false"};
+    return functions_.compile_program(program_, static_cast<int>(options.size()), options.data());
+  }
+
+  using GetSize = NvrtcStatus (*)(NvrtcProgram, std::size_t*);
+  using GetBytes = NvrtcStatus (*)(NvrtcProgram, char*);
+  std::string bytes(GetSize get_size, GetBytes get_bytes, const char* action) const {
+    std::size_t size = 0;
+    NvrtcStatus status = get_size(program_, &size);
+    std::string result(size, '\0');
+    if (status == NvrtcStatus::Success && size != 0) status = get_bytes(program_, result.data());
+    if (status != NvrtcStatus::Success) throw failure(functions_, status, action);
+    return result;
+  }
+
+  /// NVRTC counts the final zero.
+  std::string text(GetSize get_size, GetBytes get_bytes, const char* action) const {
+    std::string result = bytes(get_size, get_bytes, action);
+    while (!result.empty() && result.back() == '\0') result.pop_back();
+    return result;
+  }
+
+  std::string log() const {
+    return text(functions_.get_log_size, functions_.get_log, "read the log of NVRTC");
+  }
+
+ private:
+  const NvrtcFunctions& functions_;
+  NvrtcProgram program_ = nullptr;
+};
+
+/// The first line of the log that reports an error.
+std::string first_error(const std::string& log) {
+  for (std::size_t begin = 0; begin < log.size();) {
+    const std::size_t end = std::min(log.find('\n', begin), log.size());
+    const std::string line = log.substr(begin, end - begin);
+    if (line.find("error") != line.npos) return ": " + line;
+    begin = end + 1;
+  }
+  return "";
+}
+
+std::vector<int> read_architectures(const NvrtcFunctions& functions) {
+  int count = 0;
+  NvrtcStatus status = functions.get_supported_arch_count(&count);
+  std::vector<int> architectures(static_cast<std::size_t>(std::max(count, 0)));
+  if (status == NvrtcStatus::Success && !architectures.empty()) {
+    status = functions.get_supported_archs(architectures.data());
+  }
+  if (status != NvrtcStatus::Success) {
+    throw failure(functions, status, "read the architectures of NVRTC");
+  }
+  std::sort(architectures.begin(), architectures.end());
+  return architectures;
+}
+
+}  // namespace
+
+Compiler::Compiler(const NvrtcFunctions& functions, std::string path)
+    : functions_(functions), path_(std::move(path)) {
+  const NvrtcStatus status = functions.version(&major_, &minor_);
+  if (status != NvrtcStatus::Success) throw failure(functions, status, "read NVRTC's version");
+  architectures_ = read_architectures(functions);
+}
+
+std::string Compiler::version_text() const {
+  return std::to_string(major_) + "." + std::to_string(minor_);
+}
+
+CompiledText Compiler::compile(const std::string& text, int architecture,
+                               const std::string& name) const {
+  const std::string target = "sm_" + std::to_string(architecture);
+  const auto& known = architectures_;
+  if (!std::binary_search(known.begin(), known.end(), architecture)) {
+    throw sdk::Failure(KILN_CODE_UNIMPLEMENTED,
+                       "NVRTC " + version_text() + " makes no code for " + target);
+  }
+  const std::lock_guard lock(compile_lock);
+  const ScopedCLocale locale;
+  const ScopedProgram program(functions_, text, name);
+  const NvrtcStatus status = program.compile(architecture);
+  CompiledText result;
+  result.log = program.log();
+  if (status != NvrtcStatus::Success) {
+    const std::string action = "compile " + name + " by NVRTC " + version_text() + " for " + target;
+    const sdk::Failure error = failure(functions_, status, action);
+    throw sdk::Failure(error.code(), error.what() + first_error(result.log))
+        .native(error.native_library, error.native_code)
+        .detail("log", result.log);
+  }
+  const NvrtcFunctions& nvrtc = functions_;
+  result.cubin = program.bytes(nvrtc.get_cubin_size, nvrtc.get_cubin, "read a cubin of NVRTC");
+  result.ptx = program.text(nvrtc.get_ptx_size, nvrtc.get_ptx, "read PTX of NVRTC");
+  return result;
+}
+
+}  // namespace kiln::cuda::api

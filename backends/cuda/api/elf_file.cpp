@@ -1,0 +1,82 @@
+// The header is compared with that of the running program.
+#include "backends/cuda/api/elf_file.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <system_error>
+
+namespace kiln::cuda::api {
+namespace {
+
+/// The fields that the 32-bit and the 64-bit header have at the same offsets.
+struct ElfStart {
+  unsigned char ident[EI_NIDENT];
+  std::uint16_t type;
+  std::uint16_t machine;
+};
+
+class ScopedDescriptor {
+ public:
+  explicit ScopedDescriptor(const std::string& path)
+      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~ScopedDescriptor() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  ScopedDescriptor(const ScopedDescriptor&) = delete;
+  ScopedDescriptor& operator=(const ScopedDescriptor&) = delete;
+  int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+std::string text_of_errno(int error) { return std::generic_category().message(error); }
+
+std::optional<ElfStart> read_start(int descriptor) {
+  ElfStart start;
+  const ssize_t count = ::read(descriptor, &start, sizeof start);
+  if (count != static_cast<ssize_t>(sizeof start)) return std::nullopt;
+  if (std::memcmp(start.ident, ELFMAG, SELFMAG) != 0) return std::nullopt;
+  return start;
+}
+
+std::optional<ElfStart> own_start() {
+  const ScopedDescriptor program("/proc/self/exe");
+  if (program.get() < 0) return std::nullopt;
+  return read_start(program.get());
+}
+
+std::string bits_of(const ElfStart& start) {
+  return start.ident[EI_CLASS] == ELFCLASS64 ? "64" : "32";
+}
+
+}  // namespace
+
+std::string reason_not_loadable(const std::string& path) {
+  const ScopedDescriptor file(path);
+  if (file.get() < 0 && errno == ENOENT) return "no such file";
+  if (file.get() < 0) return "cannot be read: " + text_of_errno(errno);
+  struct stat status;
+  if (::fstat(file.get(), &status) != 0) return "cannot be read: " + text_of_errno(errno);
+  if (!S_ISREG(status.st_mode)) return "not a regular file";
+  const std::optional<ElfStart> start = read_start(file.get());
+  if (!start) return "not an ELF file";
+  const std::optional<ElfStart> own = own_start();
+  if (!own) return "";
+  if (start->ident[EI_CLASS] != own->ident[EI_CLASS]) {
+    return "a " + bits_of(*start) + "-bit library, but this process is " + bits_of(*own) + "-bit";
+  }
+  if (start->machine != own->machine || start->ident[EI_DATA] != own->ident[EI_DATA]) {
+    return "a library of another architecture (ELF machine " + std::to_string(start->machine) +
+           ", but this process is " + std::to_string(own->machine) + ")";
+  }
+  return "";
+}
+
+}  // namespace kiln::cuda::api

@@ -1,0 +1,176 @@
+// Candidates are judged by path and ELF header before the dynamic loader sees them, so that no
+// static constructor of a wrong file runs.
+#include "backends/cuda/api/library_file.h"
+
+#include "backends/cuda/api/elf_file.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+namespace kiln::cuda::api {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Toolkits keep libraries for the linker alone in folders of this name.
+bool is_linker_stub(const fs::path& path) { return path.parent_path().filename() == "stubs"; }
+
+std::string real_path(const std::string& path) {
+  std::error_code error;
+  const fs::path real = fs::canonical(path, error);
+  return error ? path : real.string();
+}
+
+/// Of a loaded library; the dynamic loader has no path of the program itself.
+std::string path_of(const link_map* map) {
+  const bool is_program = map == nullptr || map->l_name == nullptr || *map->l_name == '\0';
+  return real_path(is_program ? "/proc/self/exe" : map->l_name);
+}
+
+std::string path_of(void* handle) {
+  link_map* map = nullptr;
+  return ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? path_of(map) : "";
+}
+
+std::string plugin_folder() {
+  Dl_info info;
+  void* map = nullptr;
+  const void* here = reinterpret_cast<const void*>(&plugin_folder);
+  if (::dladdr1(here, &info, &map, RTLD_DL_LINKMAP) == 0) return "";
+  return fs::path(path_of(static_cast<const link_map*>(map))).parent_path().string();
+}
+
+/// The message of the last failed dlopen, without the name that it begins with.
+std::string loader_error(const std::string& name) {
+  const char* message = ::dlerror();
+  if (message == nullptr) return "cannot be loaded";
+  const std::string text = message, absent = name + ": cannot open shared object file: No such";
+  if (text.starts_with(absent)) return "not found";
+  return text.starts_with(name + ": ") ? text.substr(name.size() + 2) : text;
+}
+
+class Search {
+ public:
+  explicit Search(const std::vector<std::string>& names) : names_(names) {}
+
+  bool in_configured(const std::string& folder) {
+    if (!fs::path(folder).is_absolute()) {
+      file_.attempts.push_back(folder + ": skipped, as the folder is not an absolute path");
+      return false;
+    }
+    if (in_known(folder)) return true;
+    const std::vector<std::string> inner{"/lib64", "/lib", "/nvidia/*/lib"};
+    return std::any_of(inner.begin(), inner.end(), [&](const std::string& pattern) {
+      return in_folders(matches_of(folder + pattern));
+    });
+  }
+
+  /// A pattern without a match is reported as it stands.
+  bool in_known(const std::string& pattern) {
+    const std::vector<std::string> folders = matches_of(pattern);
+    if (folders.empty()) file_.attempts.push_back(pattern + ": no such folder");
+    return in_folders(folders);
+  }
+
+  bool in_folders(const std::vector<std::string>& folders) {
+    return std::any_of(folders.begin(), folders.end(),
+                       [&](const std::string& folder) { return in_folder(folder); });
+  }
+
+  bool in_system() {
+    return std::any_of(names_.begin(), names_.end(), [&](const std::string& name) {
+      return open(name, name + " by the system's search: ");
+    });
+  }
+
+  LibraryFile result() && { return std::move(file_); }
+
+ private:
+  bool in_folder(const std::string& folder) {
+    if (!searched_.insert(real_path(folder)).second) return false;
+    return std::any_of(names_.begin(), names_.end(), [&](const std::string& name) {
+      const std::string path = folder + "/" + name;
+      std::string reason = reason_not_loadable(path);
+      if (reason.empty() && is_linker_stub(real_path(path)))
+        reason = "a linker stub of the toolkit";
+      if (reason.empty()) return open(path, path + ": ");
+      file_.attempts.push_back(path + ": " + reason);
+      return false;
+    });
+  }
+
+  /// A library that turns out to be a stub stays open: its code may have been handed to others.
+  bool open(const std::string& name, const std::string& place) {
+    void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+      file_.attempts.push_back(place + loader_error(name));
+      return false;
+    }
+    const std::string path = path_of(handle);
+    if (is_linker_stub(path)) {
+      file_.attempts.push_back(place + path + ", a linker stub of the toolkit");
+      return false;
+    }
+    file_.handle = handle;
+    file_.path = path;
+    return true;
+  }
+
+  const std::vector<std::string>& names_;
+  std::set<std::string> searched_;  // real paths of folders
+  LibraryFile file_;
+};
+
+bool search(Search& search, const LibraryPlaces& places) {
+  for (const std::string& folder : places.configured) {
+    if (search.in_configured(folder)) return true;
+  }
+  if (places.plugin_folder && search.in_folders({plugin_folder()})) return true;
+  if (places.system_search && search.in_system()) return true;
+  return std::any_of(places.known_folders.begin(), places.known_folders.end(),
+                     [&](const std::string& folder) { return search.in_known(folder); });
+}
+
+}  // namespace
+
+std::vector<std::string> toolkit_folders() {
+  return {"/usr/local/cuda/lib64", "/usr/local/cuda/lib", "/usr/local/cuda-*/lib64",
+          "/usr/local/cuda-*/lib", "/opt/cuda/lib64"};
+}
+
+std::vector<std::string> matches_of(const std::string& pattern) {
+  std::vector<std::string> paths;
+  glob_t found{};
+  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  }
+  ::globfree(&found);
+  std::sort(paths.begin(), paths.end(), [](const std::string& left, const std::string& right) {
+    return ::strverscmp(left.c_str(), right.c_str()) > 0;
+  });
+  return paths;
+}
+
+void* LibraryFile::symbol(const char* name) const {
+  return handle == nullptr ? nullptr : ::dlsym(handle, name);
+}
+
+LibraryFile open_library(const std::vector<std::string>& names, const LibraryPlaces& places) {
+  Search one(names);
+  search(one, places);
+  return std::move(one).result();
+}
+
+std::string attempts_text(const LibraryFile& file) {
+  std::string text;
+  for (const std::string& attempt : file.attempts) text += (text.empty() ? "" : "; ") + attempt;
+  return text;
+}
+
+}  // namespace kiln::cuda::api

@@ -1,0 +1,61 @@
+// Opens NVRTC and compiles CUDA C++ text to machine code of one architecture.
+#pragma once
+
+#include "backends/cuda/api/library_file.h"
+#include "backends/cuda/api/nvrtc_api.h"
+#include "backends/cuda/api/open_driver.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace kiln::cuda::api {
+
+inline constexpr int kMinCompilerMajor = 12;
+inline constexpr int kMaxCompilerMajor = 13;
+
+struct CompilerSettings {
+  LibraryPlaces places{.configured = {},
+                       .plugin_folder = true,
+                       .system_search = true,
+                       .known_folders = toolkit_folders()};
+  /// A driver runs no machine code of toolkits with a larger major version. 0: no driver.
+  int driver_version = 0;
+};
+
+struct CompiledText {
+  std::string cubin;  // an ELF file of the device
+  std::string ptx;
+  std::string log;  // warnings
+};
+
+/// Immutable, for any thread.
+class Compiler {
+ public:
+  Compiler(const NvrtcFunctions& functions, std::string path);
+
+  const std::string& path() const { return path_; }
+  /// "13.0".
+  std::string version_text() const;
+  /// 80 for sm_80, ascending.
+  const std::vector<int>& architectures() const { return architectures_; }
+
+  /// Compiles for sm_<architecture>. `name` takes the place of a file name in the log. One text at
+  /// a time in the whole process, in the "C" locale; the thread's own locale is restored. Throws
+  /// sdk::Failure: UNIMPLEMENTED for an unknown architecture; else with the native code, and with
+  /// the log as its detail "log".
+  CompiledText compile(const std::string& text, int architecture, const std::string& name) const;
+
+ private:
+  NvrtcFunctions functions_;
+  std::string path_;
+  int major_ = 0, minor_ = 0;
+  std::vector<int> architectures_;
+};
+
+/// Throws sdk::Failure: NOT_FOUND without a library, UNIMPLEMENTED where functions are missing,
+/// FAILED_PRECONDITION for a version out of range. Adds one fact with path, version and
+/// architectures.
+std::shared_ptr<const Compiler> open_compiler(const CompilerSettings& settings, Facts& facts);
+
+}  // namespace kiln::cuda::api

@@ -1,0 +1,92 @@
+// Stages 5 and 6: initialization and one device.
+#include "backends/abi/kiln_backend_sdk.h"
+#include "backends/cuda/api/api_failure.h"
+#include "backends/cuda/api/open_driver.h"
+
+#include <array>
+#include <cstdlib>
+
+namespace kiln::cuda::api {
+namespace {
+
+std::string visible_devices() {
+  const char* value = std::getenv("CUDA_VISIBLE_DEVICES");
+  return value == nullptr ? "CUDA_VISIBLE_DEVICES is not set"
+                          : "CUDA_VISIBLE_DEVICES is '" + std::string(value) + "'";
+}
+
+sdk::Failure no_device() {
+  return sdk::Failure(KILN_CODE_UNAVAILABLE,
+                      "the NVIDIA driver shows no device; " + visible_devices());
+}
+
+/// Nothing is on the device yet, so that even a lost context loses no data.
+void require(const Driver& driver, Status status, const std::string& action) {
+  if (status == Status::Success) return;
+  const std::string text = "cannot " + action + ": " + text_of(driver, status);
+  throw sdk::Failure(KILN_CODE_UNAVAILABLE, text + "; " + visible_devices())
+      .native("CUDA", static_cast<std::int64_t>(status));
+}
+
+int initialize(const Driver& driver, Facts& facts) {
+  const Status started = driver.init(0);
+  if (started == Status::NoDevice) {
+    throw no_device().native("CUDA", static_cast<std::int64_t>(started));
+  }
+  require(driver, started, "initialize the NVIDIA driver " + driver.path);
+  int count = 0;
+  require(driver, driver.device_get_count(&count), "count devices");
+  if (count == 0) throw no_device();
+  facts.push_back("devices: " + std::to_string(count) + ", " + visible_devices());
+  return count;
+}
+
+int attribute(const Driver& driver, DeviceAttribute which, DeviceHandle device) {
+  int value = 0;
+  require(driver, driver.device_get_attribute(&value, which, device), "read a device attribute");
+  return value;
+}
+
+std::string capability_text(int capability) {
+  return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+}
+
+DeviceIdentity identify(const Driver& driver, int ordinal) {
+  DeviceIdentity device;
+  device.ordinal = ordinal;
+  require(driver, driver.device_get(&device.handle, ordinal), "get a device");
+  std::array<char, 256> name{};
+  require(driver,
+          driver.device_get_name(name.data(), static_cast<int>(name.size()) - 1, device.handle),
+          "read a device name");
+  device.name = name.data();
+  device.compute_capability =
+      10 * attribute(driver, DeviceAttribute::ComputeCapabilityMajor, device.handle) +
+      attribute(driver, DeviceAttribute::ComputeCapabilityMinor, device.handle);
+  return device;
+}
+
+}  // namespace
+
+DeviceIdentity open_device(const Driver& driver, int ordinal, const DriverSettings& settings,
+                           Facts& facts) {
+  const int count = initialize(driver, facts);
+  if (ordinal < 0 || ordinal >= count) {
+    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
+                       "there is no device " + std::to_string(ordinal) + ": the driver shows " +
+                           std::to_string(count) + (count == 1 ? " device; " : " devices; ") +
+                           visible_devices());
+  }
+  DeviceIdentity device = identify(driver, ordinal);
+  const std::string found = capability_text(device.compute_capability);
+  const std::string wanted = capability_text(settings.min_compute_capability);
+  const std::string title = "device " + std::to_string(ordinal) + " (" + device.name + ")";
+  if (device.compute_capability < settings.min_compute_capability) {
+    throw sdk::Failure(KILN_CODE_OUT_OF_RANGE, title + " has compute capability " + found +
+                                                   ", but Kiln needs " + wanted + " or newer");
+  }
+  facts.push_back(title + ": compute capability " + found + " (at least " + wanted + ")");
+  return device;
+}
+
+}  // namespace kiln::cuda::api
