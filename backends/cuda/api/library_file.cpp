@@ -11,12 +11,17 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
 #include <set>
 
 namespace kiln::cuda::api {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// One thread opens a library and reads its path at a time. The dynamic loader has a lock of its
+/// own, which ThreadSanitizer does not see. Trivially destroyed.
+constinit std::mutex loader_lock;
 
 /// Toolkits keep libraries for the linker alone in folders of this name.
 bool is_linker_stub(const fs::path& path) { return path.parent_path().filename() == "stubs"; }
@@ -107,6 +112,7 @@ class Search {
 
   /// A library that turns out to be a stub stays open: its code may have been handed to others.
   bool open(const std::string& name, const std::string& place) {
+    const std::lock_guard lock(loader_lock);
     void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
       file_.attempts.push_back(place + loader_error(name));
