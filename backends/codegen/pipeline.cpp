@@ -3,12 +3,18 @@
 
 #include "backends/codegen/fusion/fuse.h"
 #include "backends/codegen/graph/check_sizes.h"
-#include "backends/codegen/graph/passes.h"
-#include "backends/codegen/kernel/build/build_kernel.h"
-#include "backends/codegen/plan/absorb.h"
+#include "backends/codegen/graph/expand_composites.h"
+#include "backends/codegen/graph/merge_loop_results.h"
+#include "backends/codegen/graph/share_relu_masks.h"
+#include "backends/codegen/graph/sink_permutes.h"
+#include "backends/codegen/graph/widen_accumulators.h"
+#include "backends/codegen/kernel/split/split_reductions.h"
+#include "backends/codegen/plan/absorb_kernels.h"
 #include "backends/codegen/plan/build_plan.h"
-#include "backends/codegen/plan/claim_outcomes.h"
-#include "backends/codegen/plan/sharding.h"
+#include "backends/codegen/plan/note_claims.h"
+#include "backends/codegen/plan/drop_unused_kernels.h"
+#include "backends/codegen/plan/find_region.h"
+#include "backends/codegen/plan/find_sharding.h"
 #include "backends/codegen/plan/stack_carries.h"
 #include "backends/codegen/plan/verify_plan.h"
 #include "core/module/print.h"
@@ -129,7 +135,7 @@ bool schedule_kernels(Compilation& c) {
 bool note_claims(Compilation& c) {
   const std::vector<Plan*> plans = plans_of(c);
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    std::vector<ClaimOutcome> outcomes = claim_outcomes(
+    std::vector<ClaimOutcome> outcomes = note_claims(
         c.computations[i], c.units[i], c.kernels_of_units[i], *plans[i], c.library);
     std::move(outcomes.begin(), outcomes.end(), std::back_inserter(c.program.claims));
   }
@@ -222,7 +228,7 @@ constexpr PipelineStep kPipeline[] = {
      "orders kernels and calls as steps over numbered tensors"},
     {"stack_carries", stack_carries, verify_plan, print_program, kOptional, kKeepsBits,
      "keeps carries of loops in the stacks of their values, so that nothing copies them"},
-    {"absorb_kernels", absorb_kernels, verify_plan, print_program, kOptional, kKeepsBits,
+    {"absorb_kernels", absorb_kernels, verify_plan, print_program, kOptional, kReorders,
      "fuses bias and relu into the library call before them"},
     {"drop_unused_kernels", drop_unused_kernels, verify_plan, nullptr, kRequired, kKeepsBits,
      "drops kernels that no step runs"},
@@ -230,7 +236,7 @@ constexpr PipelineStep kPipeline[] = {
      kReorders, "chooses the order of loops and the axis of lanes for the target"},
     {"note_claims", note_claims, verify_nothing, nullptr, kRequired, kKeepsBits,
      "records the outcome of each decision for dumps"},
-    {"find_sharding", find_sharding, verify_plan, print_program, kOptional, kKeepsBits,
+    {"find_sharding", find_sharding, verify_plan, print_program, kOptional, kReorders,
      "finds loops whose rows are independent, to run them in parallel"},
     {"find_region", find_region, verify_plan, print_program, kOptional, kKeepsBits,
      "moves kernels whose results no step reads to the end, where they run in parallel"},

@@ -4,8 +4,8 @@
 
 #include "backends/codegen/fusion/units.h"
 #include "backends/codegen/graph/decide_claims.h"
-#include "backends/codegen/kernel/split/split_reductions.h"
-#include "backends/codegen/plan/in_place.h"
+#include "backends/codegen/kernel/build/build_kernel.h"
+#include "backends/codegen/plan/find_in_place.h"
 #include "backends/codegen/plan/plan.h"
 #include "core/rewrite/run_passes.h"
 

@@ -44,7 +44,8 @@ constexpr GemmRow kTable[] = {
      .result = {.max = 1 << 15},
      .measured = "64x32x100000 155 / 81; 128x32x30000 210 / 152; AVX2: 79 / 62; 99 / 71"},
 
-    // An rhs that several runs read. No condition on rows: the runs have different ones.
+    // Rows for operands that several calls read, packed or not. They do not test M, so that calls
+    // which differ in M alone share one packed operand; rows above may still choose oneDNN.
     {.name = "a kept rhs",
      .implementation = TiledPacked,
      .levels = kAllLevels,

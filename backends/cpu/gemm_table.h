@@ -50,7 +50,7 @@ struct GemmRow {
   Range rows = {}, depth = {};
   Range result = {}, rhs = {};  // elements
   bool lines = false;           // both operands have neighbours along the depth
-  /// Rows x columns x depth, GFLOP/s of this implementation / of the next best of the others, on
+  /// M x N x K, GFLOP/s of this implementation / of the best other one that `uses` allows, on
   /// one core with AVX-512 and the row's lowest level unless said; tiled/README.md has the machine.
   std::string_view measured = {};
 };

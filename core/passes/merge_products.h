@@ -1,7 +1,7 @@
-// Before: any graph. After: no two products that share an operand have adjacent slices of one
-// tensor as their other operands, and no sum adds two products of such slices. Bounds of slices are
-// static; sums of products with fewer than 16 rows stay, since the concatenation costs more than it
-// saves.
+// Before: any graph. After: no two products with the same other operand read adjacent slices of one
+// tensor, and no sum adds two products of such slices. A product with a slice on both sides is
+// looked at from its first one alone. Bounds of slices are static; sums of products with fewer
+// than 16 rows stay, since the concatenation costs more than it saves.
 //
 //   dot(x, s[:, 0:4]), dot(x, s[:, 4:8])    becomes   let p = dot(x, s) in p[:, 0:4], p[:, 4:8]
 //   dot(s[:, 0:4], u) + dot(s[:, 4:8], v)   becomes   dot(s, concat(u, v))

@@ -1,4 +1,4 @@
-// Trees are found from their roots; a term is reached once for each place where it stands.
+// Collects additions with one use into their user's tree, then the leaves of each tree.
 #include "core/passes/product_sums.h"
 
 #include "core/ir/traverse.h"

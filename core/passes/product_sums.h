@@ -12,8 +12,8 @@ namespace kiln::passes {
 /// A maximal tree of floating-point additions whose inner results nothing else reads.
 struct SumTree {
   ir::Value sum;
-  std::vector<ir::Value> terms;  // from left to right; a term that several trees read has more uses
-  std::vector<bool> is_own;      // of each term: nothing else reads it
+  std::vector<ir::Value> terms;  // from left to right
+  std::vector<bool> is_own;      // of each term: its only use is in this tree
 };
 
 /// All such trees of the graph with at least two terms, users after operands.

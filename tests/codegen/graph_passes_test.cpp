@@ -1,7 +1,8 @@
 // Graph passes: masks of relu, results of loops.
 #include "tests/catch.h"
 
-#include "backends/codegen/graph/passes.h"
+#include "backends/codegen/graph/merge_loop_results.h"
+#include "backends/codegen/graph/share_relu_masks.h"
 #include "core/ops/build.h"
 #include "core/ops/lambda_builder.h"
 #include "core/ops/rewrite_graph.h"

@@ -39,22 +39,22 @@ TEST_CASE("parts of a reduction follow from its sizes") {
   };
   const ir::Dim n = ir::Dim::fresh("n");
   const Row rows[] = {
-      {"the first axis", {1000, 1000}, {true, true}, {{0, 2}}},
-      {"the first axis with parts for all threads", {2, 20000}, {true, true}, {{1, 40}}},
+      {"the first axis", {1000, 1000}, {true, true}, {{0, 8}}},
+      {"the first axis with parts for all threads", {2, 20000}, {true, true}, {{1, 160}}},
       {"an axis of unknown size, one index each", {n, 100}, {true, true}, {{0, 1}}},
       {"one axis of unknown size", {n}, {true}, {}},
-      {"one axis", {1 << 20}, {true}, {{0, 2048}}},
+      {"one axis", {1 << 20}, {true}, {{0, 8192}}},
       {"a prime", {40009}, {true}, {}},
       {"little work", {64, 256}, {true, true}, {{0, 1}}},
       {"less work", {64, 255}, {true, true}, {}},
       {"a large prime", {999999937}, {true}, {}},
       {"an empty axis", {0, 100000}, {true, true}, {}},
-      {"few points", {15, 4000}, {false, true}, {{1, 8}}},
+      {"few points", {15, 4000}, {false, true}, {{1, 32}}},
       {"points enough", {16, 4000}, {false, true}, {}},
       {"points down columns", {64, 32, 64}, {true, true, false}, {{0, 1}}},
       {"more points down columns than lanes", {64, 32, 513}, {true, true, false}, {}},
       {"points of unknown number", {100000, n}, {true, false}, {}},
-      {"a body", {1000, 1000}, {true, true}, {{0, 2}}, true},
+      {"a body", {1000, 1000}, {true, true}, {{0, 8}}, true},
       {"rows of a body", {15, 4000}, {false, true}, {}, true},
   };
   for (const Row& row : rows) {
@@ -67,7 +67,7 @@ TEST_CASE("parts of a reduction follow from its sizes") {
 
 TEST_CASE("a split reduction is two kernels") {
   const Value x = input({1000, 1000});
-  CHECK(kernels(x, {ir::reduce_sum(x, {0, 1})}) == std::vector<Dims>{{500, 2000}, {500}});
+  CHECK(kernels(x, {ir::reduce_sum(x, {0, 1})}) == std::vector<Dims>{{125, 8000}, {125}});
 }
 
 TEST_CASE("a split reduction shares its kernels with work before and after") {

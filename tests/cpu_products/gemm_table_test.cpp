@@ -88,7 +88,7 @@ TEST_CASE("a matmul that oneDNN does not take has own loops") {
   }
 }
 
-TEST_CASE("whether an rhs of several runs is packed does not depend on their rows") {
+TEST_CASE("rows of the table that pack do not test M") {
   for (const GemmRow& row : gemm_table()) {
     if (row.implementation != kPacked) continue;
     INFO(row.name);

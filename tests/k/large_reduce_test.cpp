@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace kiln::test {
@@ -88,12 +89,11 @@ void check_reductions(const Reduced& of, DType dtype) {
     if (!is_known) dims[0] = None;
     const Tensor t = placeholder({.shape = dims, .dtype = dtype});
     const Tensor s = sum(t, {.axis = of.axes, .keepdims = true});
-    const std::vector<Array> got =
-        evaluate({t},
-                 {sum(t, {.axis = of.axes}), max(t, {.axis = of.axes}), min(t, {.axis = of.axes}),
-                  t + t, sum(t + t, {.axis = of.axes}), max(s - t, {.axis = of.axes}), s - t,
-                  s * s, prod(maximum(minimum(t, ones_like(t)), ones_like(t)), {.axis = of.axes})},
-                 {x});
+    const std::vector<Array> got = evaluate(
+        {t},
+        {sum(t, {.axis = of.axes}), max(t, {.axis = of.axes}), min(t, {.axis = of.axes}), t + t,
+         sum(t + t, {.axis = of.axes}), max(s - t, {.axis = of.axes}), s - t, s * s},
+        {x});
     for (std::size_t i = 0; i < expected.size(); ++i) {
       CHECK(difference(got[i], expected[i], 0) == "");
     }
@@ -110,6 +110,37 @@ TEST_CASE("large reductions are those of loops") {
   }
   for (const DType dtype : {DType::Float16, DType::Int8, DType::UInt64}) {
     check_reductions({{300, 70}, {0, 1}}, dtype);
+  }
+}
+
+TEST_CASE("special values go through reductions in parts") {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const struct {
+    const char* name;
+    std::vector<double> elements;  // at even distances; all others are 1
+    double sum, prod, most, least;
+  } rows[] = {
+      {"factors", {2, 0.5, -1, 4, -2}, 17998.5, 8, 4, -2},
+      {"an infinity", {kInf, 1, 1}, kInf, kInf, kInf, 1},
+      {"both infinities", {kInf, 1, -kInf}, kNan, -kInf, kInf, -kInf},
+      {"NaN at the end", {1, 1, kNan}, kNan, kNan, kNan, kNan},
+      {"zeros of both signs", {0.0, -0.0}, 17998, -0.0, 1, 0},
+      {"zero and infinity", {0, kInf}, kInf, kNan, kInf, 0},
+  };
+  for (const DType dtype : {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16}) {
+    for (const auto& row : rows) {
+      INFO(dtype_name(dtype) << " " << row.name);
+      Array x = Array::full({60, 300}, 1.0, DType::Float64);
+      const std::size_t last = row.elements.size() - 1;
+      for (std::size_t i = 0; i <= last; ++i) x.as<double>()[17999 * i / last] = row.elements[i];
+      const Tensor t = placeholder({.shape = {60, 300}, .dtype = dtype});
+      const std::vector<Array> got =
+          evaluate({t}, {sum(t), prod(t), max(t), min(t)}, {x.astype(dtype)});
+      const double expected[] = {row.sum, row.prod, row.most, row.least};
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        CHECK(difference(got[i], Array(expected[i]).astype(dtype), 0) == "");
+      }
+    }
   }
 }
 
@@ -164,12 +195,12 @@ TEST_CASE("columns are summed beside rows, by rows that come in blocks or not") 
     const Tensor row = max(t, {.axis = 1, .keepdims = true});
     const Tensor rest = row - t;
     const Array x = pattern({rows, 33}, 7, 9);
-    const std::vector<Array> got =
-        evaluate({t}, {rest, sum(rest, {.axis = 0}), sum(t * rest, {.axis = 0}),
-                       sum(rest, {.axis = 0}) * 2.0},
-                 {x});
-    const Array expected = combined(got[0], {{rows, 33}, {0}}, 0,
-                                    [](double a, double b) { return a + b; });
+    const std::vector<Array> got = evaluate(
+        {t},
+        {rest, sum(rest, {.axis = 0}), sum(t * rest, {.axis = 0}), sum(rest, {.axis = 0}) * 2.0},
+        {x});
+    const Array expected =
+        combined(got[0], {{rows, 33}, {0}}, 0, [](double a, double b) { return a + b; });
     CHECK(difference(got[1], expected, 0) == "");
   }
 }
@@ -180,8 +211,9 @@ TEST_CASE("an index out of range in a large sum is an error that names the gathe
   const Function f = function({table, indices}, {sum(gather(table, indices))});
   Array at = Array::zeros({200}, DType::Int32);
   at.as<std::int32_t>()[137] = 10;
-  const std::string error =
-      testing::error_text<ValueError>([&] { f({Array::zeros({10, 300}), at}); });
+  const std::string error = testing::error_text<ValueError>([&] {
+    f({Array::zeros({10, 300}), at});
+  });
   CHECK(error.find("gather") != error.npos);
   CHECK(error.find("10") != error.npos);
 }

@@ -123,7 +123,7 @@ TEST_CASE("scan_merge_sums joins each product once where all have one weight") {
   check_pass(passes::scan_merge_sums, kOneWeight, kOneWeightAfter);
 }
 
-TEST_CASE("scan_merge_sums joins two two products and stacks their operands as one") {
+TEST_CASE("scan_merge_sums joins two products and stacks their operands as one") {
   check_pass(passes::scan_merge_sums, kBefore, kAfter);
 }
 

@@ -12,10 +12,15 @@ SizeNames SizeNames::with(std::span<const ir::Guard> guards) const {
 }
 
 void SizeNames::learn(std::span<const ir::Guard> guards) {
+  const std::unordered_map<std::int64_t, ir::Dim> before = names_;
   for (const ir::Guard& guard : guards) {
     if (guard.kind != ir::Guard::Kind::Equal) continue;
     const ir::Dim left = (*this)(guard.left), right = (*this)(guard.right);
     if (left == right) continue;
+    if (left.is_static() && right.is_static()) {
+      names_ = before;  // no size fulfils these guards: what they guard never runs
+      return;
+    }
     if (left.as_symbol() && !right.is_static()) {
       learn(left, right);
     } else if (right.as_symbol()) {

@@ -11,7 +11,8 @@ namespace kiln::codegen {
 class SizeNames {
  public:
   SizeNames() = default;
-  /// Reads guards of the form `symbol == size`; they are checked before anything runs.
+  /// Reads guards of the form `symbol == size`; they are checked before anything runs. Guards that
+  /// contradict each other give no names: one of them always fails.
   explicit SizeNames(std::span<const ir::Guard> guards);
   /// These names and those by further guards, for code that runs after they were checked.
   SizeNames with(std::span<const ir::Guard> guards) const;

@@ -62,6 +62,13 @@ std::optional<std::string> claim_convolution(const ir::Node& node, const SizeNam
   return library->rejection_of_convolution(node);
 }
 
+bool is_taken(const ir::Node& node, const LibraryClaims* library) {
+  const SizeNames names;
+  return std::any_of(std::begin(kClaims), std::end(kClaims), [&](const Claim& claim) {
+    return claim.op == node.op && !claim.rejection(node, names, library);
+  });
+}
+
 ClaimDecision decide(const ir::Node& node, const SizeNames& names, const LibraryClaims* library) {
   ClaimDecision decision;
   decision.node = &node;

@@ -16,7 +16,7 @@ struct Claim {
   /// The reason why the library does not take this node; empty when it does. `library` may be null.
   std::optional<std::string> (*rejection)(const ir::Node& node, const SizeNames& names,
                                           const LibraryClaims* library);
-  std::string_view sentence;
+  std::string_view description;
 };
 
 /// In the order in which they are asked.
@@ -55,6 +55,9 @@ constexpr bool kOneView[2][2] = {{true, false}, {false, true}};
 std::optional<ProductForm> accepted_form(const ir::Node& dot, const SizeNames& names,
                                          const Storage& storage, const LibraryClaims* library,
                                          const bool (&as_view)[2], std::string* reason = nullptr);
+
+/// Whether some claim takes the node, sizes being as they are named in the graph.
+bool is_taken(const ir::Node& node, const LibraryClaims* library);
 
 /// Asks the claims about the node, in order.
 ClaimDecision decide(const ir::Node& node, const SizeNames& names, const LibraryClaims* library);

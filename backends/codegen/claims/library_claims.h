@@ -1,4 +1,4 @@
-// The nodes that a target's libraries take. Each answer follows from the node alone.
+// The interface of a target's libraries. Answers depend on the request alone and have no effects.
 #pragma once
 
 #include "backends/codegen/claims/product.h"

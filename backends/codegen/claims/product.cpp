@@ -65,7 +65,7 @@ bool merge(ProductAxis& axis, const ProductAxis& inner) {
   return true;
 }
 
-/// Libraries take no operand whose elements are met from the last to the first.
+/// Libraries take no operand with a negative stride, or with one whose sign is unknown.
 bool runs_backwards(const Tensor& tensor, const Dims& dims) {
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
     if (dims[axis].is_one()) continue;

@@ -12,9 +12,13 @@ struct TargetDescription {
   std::int64_t units = 8;   // that work independently: cores, or multiprocessors
   std::int64_t lanes = 64;  // elements in flight in one of them
 
-  /// Points that keep the whole machine busy: a reduction to fewer runs in parts.
+  /// Points that occupy every lane of the machine. reduction_parts.cpp splits only reductions with
+  /// at most as many results.
   std::int64_t busy_points() const { return units * lanes; }
-  /// Parts of a sum down columns: so many at most.
+  /// Upper bound on the parts of one reduction: several for each unit, and few enough that adding
+  /// their results in order costs no accuracy.
+  std::int64_t most_reduction_parts() const { return units * 16; }
+  /// Upper bound on the blocks of rows of a column sum.
   std::int64_t most_row_blocks() const { return units * 8; }
   /// Outer points with which a reduction stays in the kernel of the work that feeds it; with fewer
   /// that work would lose its parallelism.

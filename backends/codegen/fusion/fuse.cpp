@@ -95,8 +95,8 @@ class Fuser {
     }
   }
 
-  /// A library reads a view of what lies in memory: what kernels compute where they use it does
-  /// not.
+  /// Operands of library calls are views of tensors in memory, so a rematerialised source must be
+  /// stored.
   void request_source(const Value& operand) {
     const Value source =
         trace(operand, identity_map(names_(operand.dims())), names_, fusion_.out).source;
@@ -117,8 +117,9 @@ class Fuser {
     });
   }
 
-  /// What reads arguments and constants alone could be anywhere; placed at once, it would join a
-  /// kernel that merely reads the same constant, and tie that one to its consumer's.
+  /// Delays nodes that read only arguments and constants until their consumer is placed. Placed at
+  /// once, they would join an unrelated kernel that reads the same constant and tie it to the
+  /// consumer.
   void find_waiting(const std::vector<const Node*>& order) {
     std::unordered_map<const Node*, int> uses;
     for (const Node* node : order) {

@@ -1,4 +1,7 @@
-// Fusion: from the results of a graph to the units that compute them.
+// Fusion: groups the nodes of a graph into units: kernels, library calls, loops and branches.
+//
+// Before: %2 = dot %0 %1; %3 = tanh %2; %4 = sum %3; %5 = %3 * 2
+// After:  unit { %2 }, unit { %3, %4, %5 }
 #pragma once
 
 #include "backends/codegen/fusion/units.h"

@@ -162,7 +162,7 @@ bool can_merge(const Fusion& fusion, int into, int from, const Points& points, R
     const bool in_place =
         maker != from || is_read_in_place(fusion, from, points, role, points.reads[i], views[i]);
     if (!in_place) return false;
-    // A maker behind `from` would be on both sides of the two as one.
+    // A producer ordered after `from` would have to run both before and after the merged unit.
     if (maker >= 0 && fusion.may_be_before(from, maker)) return false;
   }
   return b.kind == UnitKind::Kernel && !a.closed && !b.closed && a.domain == b.domain &&

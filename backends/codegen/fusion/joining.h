@@ -1,5 +1,5 @@
-// Who may join whom: the rules of fusion, as questions about the units there are. A node joins a
-// kernel when it runs over the same points and reads what the kernel makes where it is made.
+// Legality rules of fusion: which nodes and units may share a kernel. A node joins a kernel that
+// iterates over the same points and computes the node's operands at those points.
 #pragma once
 
 #include "backends/codegen/access/points.h"
@@ -22,8 +22,8 @@ bool is_readable(const Fusion& fusion, int index, const Points& points, Role rol
 /// row by row.
 bool can_sum_columns(const Fusion& fusion, int index, const Points& points);
 
-/// Whether two kernels over the same points have nothing to do with each other yet, and a node
-/// that reads both does so where their values are made.
+/// Whether two kernels over the same points are independent, and a node that reads both reads each
+/// operand at the point where it is computed.
 bool can_merge(const Fusion& fusion, int into, int from, const Points& points, Role role,
                const std::vector<View>& views);
 

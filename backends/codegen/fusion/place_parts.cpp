@@ -12,7 +12,7 @@ using ir::Dim;
 using ir::Node;
 using ir::Value;
 
-/// What is made again where it is used reads its operands (recompute.h).
+/// A rematerialised value counts as a read of its operands (recompute.h).
 void note_read(Fusion& fusion, int index, const Value& value, const IndexMap& from) {
   const View view = trace(value, from, fusion.names, fusion.out);
   fusion.note_read(index, view.source);

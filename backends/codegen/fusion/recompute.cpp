@@ -1,4 +1,5 @@
-// A wrong guess of what lies in memory costs time alone: what is read gets stored.
+// lies_in_memory() may be wrong: an operand that turns out not to be in memory is stored, which
+// costs time but not correctness.
 #include "backends/codegen/fusion/recompute.h"
 
 #include "backends/codegen/access/guarded_points.h"

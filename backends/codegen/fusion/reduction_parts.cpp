@@ -1,4 +1,4 @@
-// Searches numbers of parts from the most that are useful downwards.
+// Parts are the shortest ones that still are few enough.
 #include "backends/codegen/fusion/reduction_parts.h"
 
 #include <algorithm>
@@ -21,12 +21,16 @@ std::int64_t multiply(std::int64_t count, const Dim& extent) {
   return size != 0 && count > kUnbounded / size ? kUnbounded : count * size;
 }
 
-/// The smallest divisor of `extent` that is at least `least`.
+/// The smallest divisor of `extent` that is at least `least`, found among the divisors up to the
+/// square root and their counterparts.
 std::int64_t divisor_from(std::int64_t least, std::int64_t extent) {
-  for (std::int64_t parts = extent / std::max<std::int64_t>(least, 1); parts > 1; --parts) {
-    if (extent % parts == 0) return extent / parts;
+  std::int64_t best = extent;
+  for (std::int64_t small = 1; small <= extent / small; ++small) {
+    if (extent % small != 0) continue;
+    if (small >= least) return std::min(best, small);
+    if (extent / small >= least) best = extent / small;
   }
-  return extent;
+  return best;
 }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -74,7 +78,7 @@ std::optional<ReductionParts> reduction_parts(const ir::Dims& domain,
     std::int64_t number = kUnbounded;
     if (domain[i].is_static()) {
       const std::int64_t extent = domain[i].value();
-      const std::int64_t least = std::max(ceil_div(extent, target.busy_points()),
+      const std::int64_t least = std::max(ceil_div(extent, target.most_reduction_parts()),
                                           alone ? kMinRows : std::int64_t{1});
       parts.length = divisor_from(least, extent);
       number = extent / std::max<std::int64_t>(parts.length, 1);

@@ -15,7 +15,7 @@ struct ReductionParts {
 
 /// How a reduction over those axes of the domain is split; none when its results occupy the target,
 /// or when it is too little work. In a loop's body only reductions to one number are split: others
-/// may have independent rows (sharding.h).
+/// may have independent rows (find_sharding.h).
 std::optional<ReductionParts> reduction_parts(const ir::Dims& domain,
                                               const std::vector<bool>& reduced,
                                               const TargetDescription& target, bool is_body);

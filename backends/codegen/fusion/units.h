@@ -1,6 +1,5 @@
-// What is computed together. A Unit is a fused kernel to be, a product, a loop, a branch or a
-// call of the host; the edges between units are tensors in memory. fuse.cpp makes them from a
-// graph; build_kernel.h turns a kernel unit into a Kernel.
+// Fusion groups. A Unit becomes one kernel, library call, loop, branch or host call; edges between
+// units are tensors in memory. fuse.cpp builds units from a graph; build_kernel.h lowers them.
 #pragma once
 
 #include "backends/codegen/access/points.h"
@@ -60,8 +59,8 @@ struct Unit {
 /// The units of one graph or loop body, in an order in which they can run.
 struct Units : Storage {
   std::vector<Unit> units;
-  /// Iota, DimSize and elementwise work on them and on constants, and recomputed comparisons
-  /// (recompute.h): computed where used.
+  /// Rematerialised nodes, computed in each kernel that reads them: Iota, DimSize, elementwise work
+  /// on those and on constants, and the nodes that recompute.h chooses.
   std::unordered_set<const ir::Node*> free;
   /// Keeps what was made here alive.
   std::vector<ir::Value> made;

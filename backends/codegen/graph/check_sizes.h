@@ -1,5 +1,6 @@
-// Known sizes that no memory has, found before anything is built for them: arithmetic behind this
-// may fail without a line of the user's to name.
+// Rejects known sizes that exceed memory before later steps compute with them.
+//
+// Before: any graph. After: the bytes of every tensor of known size are countable in 63 bits.
 #pragma once
 
 #include "core/ir/node.h"

@@ -1,4 +1,7 @@
-// Which nodes go to the target's library, decided once for the final graph.
+// Decides once, for the final graph, which nodes the target's libraries compute.
+//
+// Before: %2 = dot %0 %1; %3 = tanh %2
+// After:  the same, and a decision: %2 is taken as a product, with both operands as views
 #pragma once
 
 #include "backends/codegen/claims/claim.h"

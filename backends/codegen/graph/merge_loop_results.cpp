@@ -1,6 +1,6 @@
 // The gradient of a loop stacks one value under several shapes whose sizes are equal only by
 // guards, such as the batch sizes of input and state. One stack replaces them.
-#include "backends/codegen/graph/passes.h"
+#include "backends/codegen/graph/merge_loop_results.h"
 #include "core/ir/lambda.h"
 #include "core/ops/build.h"
 #include "core/ops/rewrite_graph.h"
@@ -90,13 +90,10 @@ std::vector<Value> merged(const NodeRef& scan) {
 
 std::vector<Value> merge_loop_results(const std::vector<Value>& results,
                                       const LibraryClaims* library) {
-  const auto of_body = [&](const std::vector<Value>& body) {
-    return merge_loop_results(body, library);
-  };
-  return ir::rewrite_nodes(results, [&](const NodeRef& given) -> std::vector<Value> {
-    const NodeRef node = ir::change_lambdas(given, of_body);
+  const auto change = [](const NodeRef& node) {
     return node->op == Op::Scan ? merged(node) : ir::results_of(node);
-  });
+  };
+  return rewrite_everywhere(results, library, merge_loop_results, change);
 }
 
 }  // namespace kiln::codegen

@@ -1,7 +1,7 @@
 // Data formats: a program with its channels first permutes before and behind each convolution. Such
 // permutations move behind the elementwise work between two of them, where they meet and cancel,
 // and behind reductions, which then go through memory as it lies.
-#include "backends/codegen/graph/passes.h"
+#include "backends/codegen/graph/sink_permutes.h"
 
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"

@@ -29,7 +29,7 @@ std::byte* allocate(std::int64_t bytes, const char* what, const BoundPlan& plan)
 
 Frame::Frame(const BoundPlan& plan)
     : arena(allocate(plan.arena_bytes, "temporary tensors", plan)),
-      packed(allocate(plan.packed_bytes, "packed operands", plan)),
+      packed(allocate(plan.packed_bytes, "packed operands and kept tensors", plan)),
       top(plan, arena.get(), packed.get()),
       packed_versions(plan.packings.size(), 0),
       kept_versions(plan.kept_arguments.size(), 0) {}

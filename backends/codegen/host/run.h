@@ -10,7 +10,7 @@
 
 namespace kiln::codegen {
 
-/// What a target does around work on a thread, such as flushing subnormals; see Target.
+/// Per-thread setup and teardown around work, such as flushing subnormals (HostTarget).
 struct ThreadMode {
   std::uint64_t (*enter)() = nullptr;
   void (*leave)(std::uint64_t saved) = nullptr;

@@ -1,6 +1,5 @@
-// A bound plan with its pointers in place: a list of instructions, each with everything that it
-// needs. A run is one pass over the list; a loop is its body's pass repeated while a few pointers
-// move. Steps of the plan are looked at when a tape is made, never while it runs.
+// The bound plan flattened to instructions with resolved pointers. A run is one pass over the list;
+// a loop repeats its body's pass and advances a few pointers.
 #pragma once
 
 #include "backends/codegen/host/bind/bound_plan.h"
@@ -56,7 +55,7 @@ struct Tape {
 
   const BoundPlan* plan = nullptr;
   std::byte* arena = nullptr;
-  std::byte* packed = nullptr;  // of the bodies' packed operands
+  std::byte* packed = nullptr;  // packed operands and kept tensors, of this plan and its bodies
   /// A cell for each slot, then the table of buffers of each kernel. Never resized.
   std::vector<std::byte*> cells;
   std::vector<std::uint32_t> uses, first_use;  // the further cells of each slot

@@ -1,6 +1,5 @@
-// A random number depends on the number of its element, which build_kernel makes out of the indices
-// of all axes. Seen as steps for each axis, as an access has strides, it does not keep axes from
-// becoming one: a draw for 3 columns is as quick as one for 3000.
+// Linear element indices, from which random numbers are drawn, as affine forms: a step per axis and
+// an offset. Axes can then be merged as strides are, without an index expression that forbids it.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"

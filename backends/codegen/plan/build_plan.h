@@ -1,9 +1,12 @@
-// From the units of a computation to the steps that run them.
+// Orders kernels and calls as the steps of a plan over numbered tensors.
+//
+// Before: unit { %2 = dot %0 %1 }, unit { %3 = tanh %2 }
+// After:  slots %0 .. %3; steps: product %2 = %0 x %1; kernel 0: %3 = .. %2
 #pragma once
 
 #include "backends/codegen/fusion/units.h"
 #include "backends/codegen/graph/decide_claims.h"
-#include "backends/codegen/kernel/split/split_reductions.h"
+#include "backends/codegen/kernel/build/build_kernel.h"
 #include "backends/codegen/plan/plan.h"
 
 #include <span>

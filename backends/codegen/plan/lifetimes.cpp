@@ -1,7 +1,7 @@
 // First and last step of every slot.
 #include "backends/codegen/plan/lifetimes.h"
 
-#include "backends/codegen/plan/in_place.h"
+#include "backends/codegen/plan/touched.h"
 
 #include <algorithm>
 

@@ -45,7 +45,7 @@ struct MatmulStep : LibraryStep {
 };
 /// A Conv. Operands are the whole of their slots.
 struct ConvolutionStep : LibraryStep {};
-/// How a loop is cut into groups of rows; see sharding.h.
+/// How a loop is cut into groups of rows; see find_sharding.h.
 struct Sharding {
   ir::Dim rows;                      // leading dim of all that the loop writes
   std::vector<std::int64_t> scales;  // of each step: indices to a row; 0: not by rows

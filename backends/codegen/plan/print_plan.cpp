@@ -134,7 +134,7 @@ std::string print(const Program& program) {
 std::string print_claims(const Program& program) {
   std::string out;
   for (const Claim& claim : claims()) {
-    out += text("# ", claim.name, ": ", claim.sentence, " (op ", ir::def(claim.op).name, ")\n");
+    out += text("# ", claim.name, ": ", claim.description, " (op ", ir::def(claim.op).name, ")\n");
   }
   for (const ClaimOutcome& outcome : program.claims) {
     const ClaimDecision& decision = outcome.decision;

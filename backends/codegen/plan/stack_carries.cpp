@@ -1,4 +1,4 @@
-// The copies of a body tell which results stack its carries.
+// Recognises stacked carries by the body's copy steps, which the plan builder adds last.
 #include "backends/codegen/plan/stack_carries.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // The last writer of every slot, then the readers.
 #include "backends/codegen/plan/verify_plan.h"
 
-#include "backends/codegen/plan/in_place.h"
+#include "backends/codegen/plan/touched.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
@@ -34,20 +34,25 @@ std::optional<std::int64_t> known_elements(const ir::Dims& dims) {
   return elements;
 }
 
-/// The last element of the matrices of one operand; empty where a size is not known.
-std::optional<std::int64_t> last_element(const ProductForm& form, const ir::Dim& offset,
-                                         ir::Dim ProductAxis::*stride) {
+/// The elements that the matrices of one operand lie between.
+struct Extent {
+  std::int64_t first = 0, last = 0;
+};
+
+/// Empty where a size is not known.
+std::optional<Extent> extent_of(const ProductForm& form, const ir::Dim& offset,
+                                ir::Dim ProductAxis::*stride) {
   std::vector<ProductAxis> axes = form.batch;
   axes.insert(axes.end(), {form.rows, form.columns, form.depth});
   if (!offset.is_static()) return std::nullopt;
-  std::int64_t last = offset.value();
+  Extent extent{offset.value(), offset.value()};
   for (const ProductAxis& axis : axes) {
     const ir::Dim& by = axis.*stride;
     if (by == ir::Dim(0)) continue;
     if (!axis.size.is_static() || !by.is_static()) return std::nullopt;
-    last += (axis.size.value() - 1) * by.value();
+    (by.value() < 0 ? extent.first : extent.last) += (axis.size.value() - 1) * by.value();
   }
-  return last;
+  return extent;
 }
 
 class LibraryStepVerifier {
@@ -81,9 +86,11 @@ class LibraryStepVerifier {
   void verify_view(int slot, const ProductForm& form, const ir::Dim& offset,
                    ir::Dim ProductAxis::*stride) const {
     const auto elements = known_elements(slot_at(slot).dims);
-    const auto last = last_element(form, offset, stride);
-    if (!elements || !last || *elements == 0 || *last < *elements) return;
-    broken(text("step ", step_, " reaches element ", *last, " of %", slot, ", which has ",
+    const auto extent = extent_of(form, offset, stride);
+    if (!elements || !extent || *elements == 0) return;
+    if (extent->first >= 0 && extent->last < *elements) return;
+    const std::int64_t outside = extent->first < 0 ? extent->first : extent->last;
+    broken(text("step ", step_, " reaches element ", outside, " of %", slot, ", which has ",
                 *elements));
   }
 

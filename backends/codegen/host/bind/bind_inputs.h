@@ -12,7 +12,7 @@ struct RowGroup {
   const std::vector<std::int64_t>* scales = nullptr;
 };
 
-/// Facts about the runs of a plan that its binding depends on.
+/// How a plan is run, as far as its binding depends on it.
 struct PlanUse {
   std::vector<bool> kept;  // arguments that are the same tensor in many runs: variables
   int consts = -1;         // of a loop's body: loop-invariant arguments after t

@@ -23,7 +23,8 @@ struct ProductRun {
   bool shares_rhs = false;          // reads BoundMatmul::shared_rhs
 };
 
-/// A right operand that is packed before its products run, again when its tensor changes.
+/// A rhs of matmuls, or the filter of a convolution, that is packed before the calls and again when
+/// its tensor's version changes.
 struct Packing {
   std::shared_ptr<const Packer> product;
   int source = 0;             // in a loop's body: the loop's operand; else a slot
@@ -48,8 +49,8 @@ struct LoopMove {
 struct LoopCarry {
   std::size_t number = 0;
   int argument = -1, result = 0;  // slots of the body; -1: nothing reads it
-  /// Where an iteration writes the carry: `ahead` bytes behind the body's slot `stack`, which
-  /// advances through the stack of the carry. -1: two buffers alternate.
+  /// Base slot of the address where an iteration writes the carry: the address of the body's slot
+  /// `stack` in that iteration plus `ahead` bytes. -1: the carry alternates between two buffers.
   int stack = -1;
   std::int64_t ahead = 0;
   bool ends_in_stack = false;  // the last iteration, too; else it writes the loop's result

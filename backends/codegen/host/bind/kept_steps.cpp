@@ -1,8 +1,8 @@
-// A fixed point: candidates that read a slot or write one which is not kept are dropped, until none
-// does. Then dead ones are dropped.
+// Greatest fixed point: start with all candidates and drop those that touch a slot which is not
+// kept. Then dead code elimination.
 #include "backends/codegen/host/bind/kept_steps.h"
 
-#include "backends/codegen/plan/in_place.h"
+#include "backends/codegen/plan/touched.h"
 
 #include <algorithm>
 
@@ -77,11 +77,18 @@ class Finder {
     return dropped;
   }
 
-  /// Right operands of library calls, and what loops read in every iteration.
+  /// The right operand of a matmul or the filter of a convolution.
+  static int weights_of(const LibraryStep& call) {
+    if (call.node->op != ir::Op::Conv) return call.rhs;
+    const auto role = static_cast<ir::ConvRole>(call.node->as<ir::ConvAttrs>().role);
+    return role == ir::ConvRole::Input ? call.lhs : call.rhs;
+  }
+
+  /// Weights of library calls, and what loops read in every iteration.
   std::vector<std::uint8_t> wanted_slots() const {
     std::vector<std::uint8_t> wanted(plan_.slots.size(), 0);
     for (const Step& step : plan_.steps) {
-      if (const LibraryStep* call = library_step(step)) wanted[at(call->rhs)] = 1;
+      if (const LibraryStep* call = library_step(step)) wanted[at(weights_of(*call))] = 1;
       const auto* loop = std::get_if<LoopStep>(&step);
       if (!loop) continue;
       const auto consts = static_cast<std::size_t>(loop->node->as<ir::ScanAttrs>().consts);

@@ -17,8 +17,8 @@ struct KeptSteps {
 };
 
 /// Kernels that read only kept arguments, constants and each other's results, cannot fail and draw
-/// no random numbers; of these, the ones that right operands of library calls or loop invariants
-/// depend on. None in bodies.
+/// no random numbers; of these, the ones that weights of library calls or loop invariants depend
+/// on. None in bodies.
 KeptSteps find_kept_steps(const Plan& plan, const std::vector<BuiltKernel>& kernels,
                           const PlanUse& use);
 

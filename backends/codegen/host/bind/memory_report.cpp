@@ -63,9 +63,9 @@ void print_symbolic(const Program& program, const Plan& plan, const std::string&
   for (std::size_t i = 0; i < plan.slots.size(); ++i) {
     const Slot& slot = plan.slots[i];
     if (slot.kind != Slot::Kind::Temporary || lives[i].first < 0) continue;
-    out += text(indent, "%", i, " ", ir::Type{slot.dtype, slot.dims}, ", ", formula(slot),
-                " bytes, ", steps_text(lives[i].first, lives[i].last), "  # ",
-                source_of_slot(slot), "\n");
+    out +=
+        text(indent, "%", i, " ", ir::Type{slot.dtype, slot.dims}, ", ", formula(slot), " bytes, ",
+             steps_text(lives[i].first, lives[i].last), "  # ", source_of_slot(slot), "\n");
   }
   const auto print_body = [&](std::size_t step, const char* name, const Plan& body) {
     out += text(indent, "step ", step, ", ", name, ":\n");
@@ -128,9 +128,10 @@ void print_blocks(const BoundPlan& bound, const std::string& indent, std::string
 std::string makers_of(const BoundMatmul& ready) {
   std::vector<std::pair<std::string, std::size_t>> makers;
   for (const ProductRun& run : ready.runs) {
-    const std::string maker = text(run.product->description(),
-                                   run.shares_rhs ? ", once for all of them"
-                                   : run.packed_offset < 0 ? "" : ", right operand packed");
+    const std::string maker =
+        text(run.product->description(), run.shares_rhs          ? ", once for all of them"
+                                         : run.packed_offset < 0 ? ""
+                                                                 : ", right operand packed");
     const auto known = std::find_if(makers.begin(), makers.end(),
                                     [&](const auto& one) { return one.first == maker; });
     if (known != makers.end()) {
@@ -175,6 +176,17 @@ void print_runs(const BoundPlan& bound, const std::string& indent, std::string& 
   }
 }
 
+void print_kept_steps(const BoundPlan& bound, std::string& out) {
+  std::string arguments;
+  for (const int slot : bound.kept_arguments)
+    arguments += text(arguments.empty() ? "%" : ", %", slot);
+  for (std::size_t s = 0; s < bound.is_kept_step.size(); ++s) {
+    if (bound.is_kept_step[s]) {
+      out += text("# step ", s, " runs when one of ", arguments, " has changed\n");
+    }
+  }
+}
+
 struct Large {
   std::int64_t bytes;
   std::string what;
@@ -184,14 +196,13 @@ void collect_large(const BoundPlan& bound, std::vector<Large>& found) {
   for (const ArenaBlock& block : bound.blocks) {
     if (block.slots.empty() || block.memory.bytes == 0) continue;
     const int slot = block.slots.front();
-    found.push_back({bound.bytes[at(slot)],
-                     text(bound.bytes[at(slot)], " bytes of ", type_of(bound, slot), " (",
-                          source_of_slot(bound.plan->slots[at(slot)]), ")")});
+    found.push_back(
+        {block.memory.bytes, text(block.memory.bytes, " bytes of ", type_of(bound, slot), " (",
+                                  source_of_slot(bound.plan->slots[at(slot)]), ")")});
   }
   for (const BoundStep& step : bound.steps) {
-    for_each_body(step, [&](const std::string&, const BoundPlan& body) {
-      collect_large(body, found);
-    });
+    for_each_body(step,
+                  [&](const std::string&, const BoundPlan& body) { collect_large(body, found); });
   }
 }
 
@@ -209,12 +220,13 @@ std::string print_memory(const Program& program, const BoundPlan& bound) {
   ratio << std::fixed << std::setprecision(3)
         << (bound.arena_bytes == 0 ? 1.0 : static_cast<double>(bound.arena_bytes) / live);
   std::string out = text("# arena of ", bound.arena_bytes, " bytes, ", ratio.str(),
-                         " times the largest live set of ", bound.live_bytes, " bytes; packed: ",
-                         bound.packed_bytes, " bytes\n");
+                         " times the largest live set of ", bound.live_bytes,
+                         " bytes; packed: ", bound.packed_bytes, " bytes\n");
   for (std::size_t i = 0; i < program.plan.arguments.size(); ++i) {
     const int slot = program.plan.arguments[i];
     if (slot >= 0) out += text("# argument ", i, " ", type_of(bound, slot), "\n");
   }
+  print_kept_steps(bound, out);
   print_blocks(bound, "", out);
   return out;
 }

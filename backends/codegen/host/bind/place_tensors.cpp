@@ -3,7 +3,8 @@
 
 #include "backends/codegen/host/bind/memory_report.h"
 #include "backends/codegen/plan/lifetimes.h"
-#include "backends/codegen/plan/in_place.h"
+#include "backends/codegen/plan/find_in_place.h"
+#include "backends/codegen/plan/touched.h"
 
 #include <algorithm>
 

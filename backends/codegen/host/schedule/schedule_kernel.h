@@ -1,4 +1,6 @@
 // The schedule of kernels for CPUs: order of loops, lanes, and values that are stored for reuse.
+//
+// Before: axes [8][16] | [4], no lanes. After: axes [128] | [4], lanes along axis 0.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
@@ -6,8 +8,8 @@
 namespace kiln::codegen {
 
 /// Chooses the order of a kernel's outer axes and its vector axis, stores expensive values that
-/// several stages need (reuse_stored), and merges axes (collapse_axes). Points and their values do
-/// not change. A pure function of the kernel.
+/// several stages need (reuse_stored), and merges axes (collapse_axes). Float sums may be
+/// reassociated; all other values keep their bits. A pure function of the kernel.
 void schedule_kernel(Kernel& kernel);
 
 /// Makes an axis with an access of stride 1 the last outer axis, unless the last one has such an

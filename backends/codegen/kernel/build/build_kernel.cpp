@@ -163,7 +163,7 @@ BuiltKernel build_kernel(const Unit& unit, const Units& units, const SizeNames& 
   return KernelBuilder(unit, units, names).run(number);
 }
 
-std::vector<std::vector<int>> build_kernels(const Units& units, const SizeNames& names,
+KernelsOfUnits build_kernels(const Units& units, const SizeNames& names,
                                             std::vector<BuiltKernel>& kernels) {
   std::vector<std::vector<int>> numbers;
   for (const Unit& unit : units.units) {

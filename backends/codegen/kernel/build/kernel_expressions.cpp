@@ -88,7 +88,8 @@ int KernelExpressions::apply(Op op, DType dtype, int first, int second, int thir
   e.op = op;
   e.dtype = dtype;
   e.arguments = {first, second, third};
-  if (!is_float(dtype)) return add(e);  // numbers of elements are rebuilt one by one later
+  // Integer index arithmetic is not shared: ElementNumbers rewrites it per expression.
+  if (!is_float(dtype)) return add(e);
   const auto [known, is_new] = applied_.try_emplace({op, dtype, e.arguments}, -1);
   if (is_new) known->second = add(e);
   return known->second;

@@ -33,7 +33,7 @@ class KernelExpressions {
   int expression(const ir::Value& value, const IndexMap& map);
   /// The element that a member has (or combines) at a point.
   int point_value(const Member& member);
-  /// What a member is worth to its users: its expression, or the result of its stage.
+  /// The value that consumers read: the member's expression, or its stage's result.
   int member_value(const Member& member);
   int convert(int from, DType dtype);
 
@@ -86,7 +86,7 @@ class KernelExpressions {
   std::unordered_map<ir::Value, std::vector<Known>, ir::ValueHash> known_;
   std::vector<KnownGuard> guards_;
   int guard_ = -1;  // of the loads that are made now
-  /// Arithmetic on floats that is there: a value that is stored and used is computed once.
+  /// CSE of floating-point Apply expressions by op, dtype and arguments.
   std::map<std::tuple<ir::Op, DType, std::array<int, 3>>, int> applied_;
 };
 

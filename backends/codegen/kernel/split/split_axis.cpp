@@ -67,7 +67,7 @@ class IndexRewriter {
   std::vector<int> moved_;  // of each old expression, its place now
 };
 
-/// Axes behind `axis` come one place nearer. REQUIRES: nothing has its index.
+/// Removes the axis; later axes move up by one. REQUIRES: no AxisIndex reads it.
 void drop_axis(Kernel& kernel, int axis) {
   kernel.axes.erase(kernel.axes.begin() + axis);
   for (Access& access : kernel.accesses) access.strides.erase(access.strides.begin() + axis);

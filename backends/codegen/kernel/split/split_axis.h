@@ -5,8 +5,9 @@
 
 namespace kiln::codegen {
 
-/// Makes the number of the part the new axis 0, an outer one; `axis` keeps `length` indices, and is
-/// dropped when that is 1. REQUIRES: the extent is a multiple of `length`; no lanes are chosen yet.
+/// Splits `axis` into extent / length parts of `length` indices. The part number becomes axis 0, an
+/// outer axis; `axis` keeps the index in the part and is dropped when `length` is 1.
+/// REQUIRES: the extent is a multiple of `length`; no lanes are chosen yet.
 /// Before: axes [4] | [6][10]. After split_axis(kernel, 1, 3): axes [2][4] | [3][10].
 void split_axis(Kernel& kernel, int axis, std::int64_t length);
 

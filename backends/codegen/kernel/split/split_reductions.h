@@ -4,13 +4,9 @@
 #pragma once
 
 #include "backends/codegen/fusion/units.h"
-#include "backends/codegen/kernel/build/built_kernel.h"
+#include "backends/codegen/kernel/build/build_kernel.h"
 
 namespace kiln::codegen {
-
-/// The kernels of each unit of a computation, in the order in which they run, as numbers in
-/// Program::kernels.
-using KernelsOfUnits = std::vector<std::vector<int>>;
 
 /// Splits reductions to few results, and column sums of kernels that iterate over rows; gives
 /// whether there were any. Appends kernels to `kernels` and tensors of partial results to

@@ -1,6 +1,6 @@
 // The kernels are recognised by their expressions: y = x + bias, y = relu(x), y = relu(x + bias).
-// Of other activations it is only noted that they follow.
-#include "backends/codegen/plan/absorb.h"
+// Tanh and sigmoid kernels are not fused; they are recorded in LibraryStep::followed_by.
+#include "backends/codegen/plan/absorb_kernels.h"
 
 #include <algorithm>
 
@@ -168,7 +168,8 @@ class Absorber {
     if (maker) library_step(*maker)->followed_by = op;
   }
 
-  /// The product at `made` moves to the kernel's place, where the bias is known to be there.
+  /// Replaces the kernel step by the fused library call. The call moves down to the kernel's
+  /// position, because the bias may be computed between the two.
   void absorb(std::size_t s, const KernelStep& step, const Kernel& kernel, const Extras& extras) {
     const int source = step.slots[at(extras.source)];
     if (readers_[at(source)] != 1 || plan_.slots[at(source)].kind != Slot::Kind::Temporary) return;
@@ -227,23 +228,6 @@ class Absorber {
 void absorb_kernels(Plan& plan, const std::vector<BuiltKernel>& kernels,
                     const LibraryClaims* library) {
   Absorber(plan, kernels, library).run();
-}
-
-std::vector<int> drop_unused_kernels(std::span<Plan* const> plans,
-                                     std::vector<BuiltKernel>& kernels) {
-  std::vector<int> numbers(kernels.size(), -1);
-  std::vector<BuiltKernel> kept;
-  for (Plan* plan : plans) {
-    for (Step& step : plan->steps) {
-      auto* run = std::get_if<KernelStep>(&step);
-      if (!run) continue;
-      const std::size_t old = at(run->kernel);
-      numbers[old] = run->kernel = static_cast<int>(kept.size());
-      kept.push_back(std::move(kernels[old]));
-    }
-  }
-  kernels = std::move(kept);
-  return numbers;
 }
 
 }  // namespace kiln::codegen

@@ -1,5 +1,5 @@
 // Looks for the decided nodes among members of kernels and steps of the plan.
-#include "backends/codegen/plan/claim_outcomes.h"
+#include "backends/codegen/plan/note_claims.h"
 
 #include "core/ops/op.h"
 #include "core/types/text.h"
@@ -20,7 +20,7 @@ void note_step(ClaimOutcome& outcome, const LibraryStep& step, const LibraryClai
 
 }  // namespace
 
-std::vector<ClaimOutcome> claim_outcomes(const Computation& computation, const Units& units,
+std::vector<ClaimOutcome> note_claims(const Computation& computation, const Units& units,
                                          const KernelsOfUnits& kernels_of_units, const Plan& plan,
                                          const LibraryClaims* library) {
   std::vector<ClaimOutcome> outcomes(computation.claims.size());

@@ -1,7 +1,6 @@
-// The gradient of relu asks where what relu was taken of is not positive. Where that is the result
-// of a product, it asks relu's own result instead, which is there anyway: then the product takes
-// bias and relu on its way (absorb.h), and nobody needs what was between.
-#include "backends/codegen/graph/passes.h"
+// ReLU's gradient needs the mask x <= 0. If x is a matmul result, use y = relu(x) instead: y <= 0
+// is the same mask, x need not be stored, and bias and ReLU can be fused into the matmul.
+#include "backends/codegen/graph/share_relu_masks.h"
 
 #include "core/ops/build.h"
 #include "core/ops/rewrite_graph.h"

@@ -1,5 +1,5 @@
 // One rule per kind of step; whatever is not understood keeps the loop whole.
-#include "backends/codegen/plan/sharding.h"
+#include "backends/codegen/plan/find_sharding.h"
 
 #include "backends/codegen/kernel/guard_range.h"
 

@@ -1,9 +1,7 @@
-// What a product does on its way instead of a kernel after it: a bias for each column, relu.
+// Epilogue fusion: bias and ReLU are computed by the library call instead of a kernel after it.
 #pragma once
 
 #include "backends/codegen/plan/plan.h"
-
-#include <span>
 
 namespace kiln::codegen {
 
@@ -15,10 +13,5 @@ namespace kiln::codegen {
 /// After: product %5 = %0 x %1 + %3, relu.
 void absorb_kernels(Plan& plan, const std::vector<BuiltKernel>& kernels,
                     const LibraryClaims* library);
-
-/// Drops the kernels that no step of `plans` runs, and renumbers the others in the steps' order.
-/// Gives the new number of each, -1 of what was dropped.
-std::vector<int> drop_unused_kernels(std::span<Plan* const> plans,
-                                     std::vector<BuiltKernel>& kernels);
 
 }  // namespace kiln::codegen

@@ -1,6 +1,5 @@
-// The last steps of a plan: new values of variables, which may be written over the old ones. They
-// are moved behind all others. By then nothing is left that could fail, and none of them waits for
-// another, so that they run as one region.
+// Before: variable %0; kernel %4 = %0 - %3; the new value of %0 is %4
+// After:  the executor may let %4 lie in the memory of %0
 #pragma once
 
 #include "backends/codegen/plan/plan.h"
@@ -8,16 +7,6 @@
 #include <cstdint>
 
 namespace kiln::codegen {
-
-/// Slots that a step reads, and those it writes.
-struct Touched {
-  std::vector<int> read, written;
-};
-Touched touched(const Step& step, const std::vector<BuiltKernel>& kernels);
-
-/// Moves kernels that cannot fail and make results that no step reads behind the others; copies
-/// stay last. They become the plan's region.
-void find_region(Plan& plan, const std::vector<BuiltKernel>& kernels);
 
 struct ResultOverArgument {
   int result = 0, argument = 0;  // numbers in Plan::results and Plan::arguments

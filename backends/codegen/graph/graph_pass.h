@@ -1,0 +1,27 @@
+// Passes over the results of a graph, and a change of single nodes as such a pass.
+#pragma once
+
+#include "backends/codegen/claims/claim.h"
+#include "core/ops/rewrite_graph.h"
+
+#include <vector>
+
+namespace kiln::codegen {
+
+/// Results of a graph to results of the same values; bodies of loops and branches are included.
+/// `library` may be null.
+using GraphPass = std::vector<ir::Value> (*)(const std::vector<ir::Value>& results,
+                                             const LibraryClaims* library);
+
+/// Replaces the results of each node by change(node), where the node's bodies went through `pass`.
+template <class Change>
+std::vector<ir::Value> rewrite_everywhere(const std::vector<ir::Value>& results,
+                                          const LibraryClaims* library, GraphPass pass,
+                                          const Change& change) {
+  const auto of_body = [&](const std::vector<ir::Value>& body) { return pass(body, library); };
+  return ir::rewrite_nodes(results, [&](const ir::NodeRef& node) -> std::vector<ir::Value> {
+    return change(ir::change_lambdas(node, of_body));
+  });
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,16 @@
+// Before: kernels 0, 1, 2; steps: kernel 2, product, kernel 0
+// After:  kernels 0, 1; steps: kernel 0, product, kernel 1
+#pragma once
+
+#include "backends/codegen/plan/plan.h"
+
+#include <span>
+
+namespace kiln::codegen {
+
+/// Drops the kernels that no step of `plans` runs, and renumbers the others in the steps' order.
+/// Gives the new number of each, -1 of what was dropped.
+std::vector<int> drop_unused_kernels(std::span<Plan* const> plans,
+                                     std::vector<BuiltKernel>& kernels);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,57 @@
+// Counts readers and writers of each slot over the whole plan.
+#include "backends/codegen/plan/find_region.h"
+
+#include "backends/codegen/plan/touched.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// How many steps read and how many write each slot.
+struct Uses {
+  std::vector<int> reads, writes;
+};
+
+Uses count_uses(const Plan& plan, const std::vector<BuiltKernel>& kernels) {
+  Uses uses{std::vector<int>(plan.slots.size(), 0), std::vector<int>(plan.slots.size(), 0)};
+  for (const Step& step : plan.steps) {
+    const Touched slots = touched(step, kernels);
+    for (const int slot : slots.read) ++uses.reads[at(slot)];
+    for (const int slot : slots.written) ++uses.writes[at(slot)];
+  }
+  return uses;
+}
+
+bool is_last(const Step& step, const Plan& plan, const std::vector<BuiltKernel>& kernels,
+             const Uses& uses) {
+  const auto* kernel = std::get_if<KernelStep>(&step);
+  if (!kernel || can_fail(*kernel, kernels)) return false;
+  const std::vector<int> written = touched(step, kernels).written;
+  return std::all_of(written.begin(), written.end(), [&](int slot) {
+    const bool result = plan.slots[at(slot)].kind == Slot::Kind::Result;
+    return result && uses.reads[at(slot)] == 0 && uses.writes[at(slot)] == 1;
+  });
+}
+
+}  // namespace
+
+void find_region(Plan& plan, const std::vector<BuiltKernel>& kernels) {
+  const Uses uses = count_uses(plan, kernels);
+  std::vector<Step> first, region, copies;
+  for (Step& step : plan.steps) {
+    const bool copy = std::holds_alternative<CopyStep>(step);
+    const bool last = !copy && is_last(step, plan, kernels, uses);
+    (copy ? copies : last ? region : first).push_back(std::move(step));
+  }
+  plan.region_begin = first.size();
+  plan.region_end = first.size() + region.size();
+  plan.steps = std::move(first);
+  for (std::vector<Step>* list : {&region, &copies}) {
+    for (Step& step : *list) plan.steps.push_back(std::move(step));
+  }
+}
+
+}  // namespace kiln::codegen
