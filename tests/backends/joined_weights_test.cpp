@@ -1,5 +1,6 @@
 // Gates' weights, joined for one product: calls see the values that their variables have.
 #include "tests/catch.h"
+#include "tests/scratch.h"
 
 #include <kiln/k.h>
 
@@ -44,4 +45,32 @@ TEST_CASE("joined weights follow their variables from call to call") {
     const Tensor& changed = weights[static_cast<std::size_t>(call) % 3];
     set_value(changed, Array::full({kUnits, kUnits}, 0.01 * call - 0.05));
   }
+  const testing::Scratch scratch;
+  fast.dump(scratch.path("f"), Stage::MemoryPlan);
+  const std::string plan = testing::contents_of(scratch.path("f/53-memory_plan-sizes_1.txt"));
+  INFO(plan);
+  CHECK(plan.find("runs when one of %") != plan.npos);
+}
+
+TEST_CASE("filters of transposed convolutions are joined when their variables change") {
+  const Tensor first = random_uniform_variable({3, 3, 2, 4}, -0.3, 0.3, {.seed = 1});
+  const Tensor second = random_uniform_variable({3, 3, 3, 4}, -0.3, 0.3, {.seed = 2});
+  const Tensor x = placeholder({.shape = {2, 6, 6, 4}});
+  const Tensor y = conv2d_transpose(x, concatenate({first, second}, {.axis = 2}), {2, 8, 8, 5});
+  const Function plain = function({x}, {y}, {.backend = "reference"});
+  const Function fast = function({x}, {y}, {.backend = "cpu"});
+  for (int call = 0; call < 4; ++call) {
+    INFO("call " << call);
+    const Array fed = Array::full({2, 6, 6, 4}, 0.1 * call + 0.1);
+    const Array want = plain({fed})[0], found = fast({fed})[0];
+    for (std::size_t i = 0; i < static_cast<std::size_t>(found.size()); ++i) {
+      REQUIRE(std::abs(found.as<float>()[i] - want.as<float>()[i]) < 1e-5f);
+    }
+    if (call % 2 == 1) set_value(second, Array::full({3, 3, 3, 4}, 0.05 * call));
+  }
+  const testing::Scratch scratch;
+  fast.dump(scratch.path("f"), Stage::MemoryPlan);
+  const std::string plan = testing::contents_of(scratch.path("f/53-memory_plan-sizes_1.txt"));
+  INFO(plan);
+  CHECK(plan.find("runs when one of %") != plan.npos);
 }

@@ -199,6 +199,8 @@ TEST_CASE("plan rules: library steps compute in the dtype of their tensors, with
             "step 0 computes in float32 but %0 has float64"));
   CHECK(has(error_after([](MatmulStep& step) { step.form.lhs_offset = 1; }),
             "step 0 reaches element 192 of %0, which has 192"));
+  CHECK(has(error_after([](MatmulStep& step) { step.form.lhs_offset = -1; }),
+            "step 0 reaches element -1 of %0, which has 192"));
   CHECK(has(error_after([](MatmulStep& step) { step.form.batch[0].rhs = 41; }),
             "step 0 reaches element 244 of %1, which has 240"));
   CHECK(has(error_after([](MatmulStep& step) { step.form.batch[0].result = 0; }),

@@ -169,6 +169,22 @@ TEST_CASE("both branches and the phase in one function", "[k]") {
   CHECK(f({feed, Array(0.)})[1] == doubled);
 }
 
+TEST_CASE("a branch that no size can enter compiles and is left out", "[k]") {
+  const Tensor x = of({4, 1}), w = of({None, 5}), u = of({5, 5}), enters = of({});
+  // The sum wants 4 rows of w, the second product one.
+  const Tensor y = switch_(
+      enters > 0, [&] { return sum(square(dot(w, u) + dot(sigmoid(x), w))); },
+      [&] { return sum(square(w)); });
+  const Tensor slope = sum(square(gradients(y, {x})[0])) + sum(square(gradients(y, {w})[0]));
+  const Function f =
+      function({x, w, u, enters}, {y, gradients(slope, {w})[0]}, {.backend = tested_backend()});
+  const Array rows = Array::full({3, 5}, 2), ones = Array::full({4, 1}, 1);
+  const std::vector<Array> found = f({ones, rows, Array::full({5, 5}, 1), Array(0.f)});
+  CHECK(found[0] == Array(60.f));
+  CHECK(found[1] == Array::full({3, 5}, 16));  // of the sum of (2 w)^2
+  CHECK_THROWS_AS(f({ones, rows, Array::full({5, 5}, 1), Array(1.f)}), Error);
+}
+
 TEST_CASE("misuse of switch and the phases", "[k]") {
   const std::vector<Misuse> rows = {
       {__LINE__, Fault::Value, [] { switch_(of({2, 3}, "bool"), of({2}), of({2})); },
