@@ -181,6 +181,10 @@ void verify_graph(const Compilation& c) {
   }
 }
 
+void verify_units(const Compilation& c) {
+  for (const Units& units : c.units) verify(units);
+}
+
 void verify_kernels(const Compilation& c) {
   for (const BuiltKernel& built : c.program.kernels) verify(built.kernel);
 }
@@ -195,6 +199,18 @@ void verify_plan_and_kernels(const Compilation& c) {
 void verify_nothing(const Compilation&) {}
 
 std::string print_results(const Compilation& c) { return module::print_graph(graph_of(c)); }
+
+std::string print_units(const Compilation& c) {
+  std::string out;
+  for (const Units& units : c.units) out += print(units) + "\n";
+  return out;
+}
+
+std::string print_kernels(const Compilation& c) {
+  std::string out;
+  for (const BuiltKernel& built : c.program.kernels) out += print(built.kernel) + "\n";
+  return out;
+}
 
 std::string print_program(const Compilation& c) { return print(c.program); }
 
@@ -218,11 +234,11 @@ constexpr PipelineStep kPipeline[] = {
     // The graph is final: nothing below changes a node.
     {"decide_claims", decide_claims, verify_nothing, nullptr, kRequired, kKeepsBits,
      "asks the target's libraries about each product, once"},
-    {"fuse", fuse, verify_nothing, nullptr, kRequired, kKeepsBits,
+    {"fuse", fuse, verify_units, print_units, kRequired, kKeepsBits,
      "groups nodes into kernels, library calls, loops and branches"},
-    {"build_kernels", build_kernels, verify_kernels, nullptr, kRequired, kReorders,
+    {"build_kernels", build_kernels, verify_kernels, print_kernels, kRequired, kReorders,
      "lowers each group of nodes to a loop nest"},
-    {"split_reductions", split_reductions, verify_kernels, nullptr, kOptional, kReorders,
+    {"split_reductions", split_reductions, verify_kernels, print_kernels, kOptional, kReorders,
      "splits reductions to few numbers in parts, so that all threads have work"},
     {"build_plan", build_plan, verify_plan, print_program, kRequired, kKeepsBits,
      "orders kernels and calls as steps over numbered tensors"},

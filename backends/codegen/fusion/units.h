@@ -7,6 +7,7 @@
 #include "backends/codegen/claims/target_description.h"
 
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -66,6 +67,12 @@ struct Units : Storage {
   std::vector<ir::Value> made;
   std::int64_t looks = 0;  // edges looked at while fusing: what it cost (unit_order.h)
 };
+
+/// The readable form, as dumps show it.
+std::string print(const Units& units);
+/// Throws InternalError naming the unit and the broken rule: a node is in one unit, a kernel's
+/// reduced axes are axes of its domain, calls, loops and branches are of a node.
+void verify(const Units& units);
 
 /// Whether a product goes to the target's library (claim.h); the others become kernels.
 using ProductClaim = std::function<bool(const ir::Node& node)>;
