@@ -11,6 +11,7 @@ namespace kiln::codegen {
 struct TargetDescription {
   std::int64_t units = 8;   // that work independently: cores, or multiprocessors
   std::int64_t lanes = 64;  // elements in flight in one of them
+  std::int64_t min_block_rows = 8;  // of a block or part: adding the partial sums stays cheap
 
   /// Points that occupy every lane of the machine. reduction_parts.cpp splits only reductions with
   /// at most as many results.

@@ -9,9 +9,6 @@ namespace {
 
 using ir::Dim;
 
-/// At least 8 rows per block, so that adding the partial sums stays cheap.
-constexpr std::int64_t kMinRows = 8;
-
 constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
 
 /// Saturates; an extent that is not known counts as unbounded.
@@ -79,7 +76,7 @@ std::optional<ReductionParts> reduction_parts(const ir::Dims& domain,
     if (domain[i].is_static()) {
       const std::int64_t extent = domain[i].value();
       const std::int64_t least = std::max(ceil_div(extent, target.most_reduction_parts()),
-                                          alone ? kMinRows : std::int64_t{1});
+                                          alone ? target.min_block_rows : std::int64_t{1});
       parts.length = divisor_from(least, extent);
       number = extent / std::max<std::int64_t>(parts.length, 1);
     }
@@ -95,7 +92,7 @@ std::optional<std::int64_t> rows_per_block(const Dim& rows, const TargetDescript
   if (!rows.is_static()) return std::nullopt;
   const std::int64_t size = rows.value();
   const std::int64_t block =
-      divisor_from(std::max(kMinRows, ceil_div(size, target.most_row_blocks())), size);
+      divisor_from(std::max(target.min_block_rows, ceil_div(size, target.most_row_blocks())), size);
   return block < size ? std::optional(block) : std::nullopt;
 }
 
