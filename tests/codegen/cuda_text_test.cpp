@@ -1,0 +1,104 @@
+// The CUDA text of kernels, compiled by the machine's NVRTC where there is one: what the emulation
+// cannot see is whether NVRTC takes the text, and what the machine code needs.
+#include "tests/catch.h"
+#include "tests/codegen/make_kernel.h"
+
+#include "backends/abi/kiln_backend_sdk.h"
+#include "backends/codegen/text/grid_text.h"
+#include "backends/codegen/text/op_text.h"
+#include "backends/cuda/api/open_compiler.h"
+#include "core/types/text.h"
+
+#include <algorithm>
+
+using namespace kiln;
+using namespace kiln::codegen;
+using namespace kiln::test;
+using ir::Op;
+
+namespace {
+
+/// Null, with a warning that says why, where no NVRTC can be opened.
+std::shared_ptr<const cuda::api::Compiler> machines_compiler() {
+  cuda::api::Facts facts;
+  try {
+    return cuda::api::open_compiler({}, facts);
+  } catch (const sdk::Failure& failure) {
+    WARN("left out: " << failure.what());
+    return nullptr;
+  }
+}
+
+bool takes(const ir::OpDef& d, DType dtype) {
+  return d.op == Op::Select || (d.dtypes & ir::dtype_bit(dtype)) != 0;
+}
+
+/// y = op(x, z, ..) for every op that takes the dtype, and a cast to each dtype.
+Kernel every_op(DType dtype) {
+  KernelMaker k(text("ops_of_", dtype_name(dtype)), {64, 32}, 2);
+  const int x = k.load(k.access(k.input(dtype), {32, 1}));
+  const int z = k.load(k.access(k.input(dtype), {1, 64}));
+  const int condition = k.load(k.access(k.input(DType::Bool), {32, 1}));
+  std::vector<Store> stores;
+  const auto store = [&](int value) {
+    const DType result = k.kernel.expressions[static_cast<std::size_t>(value)].dtype;
+    stores.push_back({k.access(k.output(result), {32, 1}), value});
+  };
+  for (const OpText& row : op_texts()) {
+    const ir::OpDef& d = ir::def(row.op);
+    if (!takes(d, dtype)) continue;
+    const std::vector<int> arguments = d.arity == 1   ? std::vector<int>{x}
+                                       : d.arity == 2 ? std::vector<int>{x, z}
+                                                      : std::vector<int>{condition, x, z};
+    store(k.apply(row.op, arguments));
+  }
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if (static_cast<DType>(i) != dtype) store(k.convert(static_cast<DType>(i), x));
+  }
+  k.map(stores);
+  return k.kernel;
+}
+
+/// Rows with an index of their own, reduced and drawn: everything that is not an op.
+Kernel every_form() {
+  const ir::Dim rows = ir::Dim::fresh("rows");
+  KernelMaker k("forms", {rows, 8}, 1);
+  const int index = k.load(k.access(k.input(DType::Int32), {1, 0}));
+  const int table = k.input(DType::Float32);
+  const int x = k.load(k.access_at(table, {0, 1}, index, 8, 100));
+  const int draw = k.random(DType::Float32, k.axis(0), k.axis(1), 7, 9);
+  const int sum = k.reduce(Combiner::Sum, k.apply(Op::Mul, {x, draw}));
+  const int place = k.reduce(Combiner::ArgMax, x);
+  k.map({{k.access(k.output(DType::Float32), {1, 0}), k.result(sum)},
+         {k.access(k.output(DType::Int64), {1, 0}), k.result(place)}},
+        false);
+  return k.kernel;
+}
+
+}  // namespace
+
+TEST_CASE("NVRTC compiles the CUDA text of every op, cast and form", "[slow]") {
+  const auto compiler = machines_compiler();
+  if (compiler == nullptr) return;
+  std::vector<Kernel> kernels{every_form()};
+  for (int i = 0; i < kDTypeCount; ++i) kernels.push_back(every_op(static_cast<DType>(i)));
+  std::vector<GridSchedule> schedules;
+  for (const Kernel& kernel : kernels) schedules.push_back(schedule_grid(kernel, {}));
+  std::vector<ScheduledKernel> scheduled;
+  for (std::size_t i = 0; i < kernels.size(); ++i) scheduled.push_back({kernels[i], schedules[i]});
+  const std::string program = grid_text(scheduled);
+  const std::vector<int>& known = compiler->architectures();
+  int compiled = 0;
+  for (const int architecture : {80, 90, 100}) {
+    if (std::find(known.begin(), known.end(), architecture) == known.end()) continue;
+    INFO("sm_" << architecture);
+    const cuda::api::CompiledText result = compiler->compile(program, architecture, "kernels.cu");
+    for (const Kernel& kernel : kernels) {
+      CHECK(result.ptx.find(".visible .entry " + kernel.name + "(") != std::string::npos);
+    }
+    // Elements are loaded whole, not byte by byte.
+    CHECK(result.ptx.find("ld.global.f32") != std::string::npos);
+    ++compiled;
+  }
+  CHECK(compiled >= 1);
+}
