@@ -43,7 +43,7 @@ GridLaunch launch_of(const Kernel& kernel, const GridSchedule& schedule,
                      const std::function<std::int64_t(const ir::Dim&)>& evaluate);
 
 /// Throws InternalError naming the kernel and the broken rule: blocks fit the device, each outer
-/// point is computed by one thread, and no two threads store to or add to one element.
+/// point is computed by one thread, and no two threads add to one element.
 void verify(const Kernel& kernel, const GridSchedule& schedule, const GridDescription& device);
 
 /// One line, as dumps show it.
