@@ -1,4 +1,4 @@
-// Readers and writers of each slot, and the last step that can fail.
+// Compares the last reader of the old value with the writer of the new one.
 #include "backends/codegen/plan/find_in_place.h"
 
 #include "backends/codegen/plan/touched.h"
@@ -16,7 +16,7 @@ bool writes_in_place(const Step& step, const std::vector<BuiltKernel>& kernels, 
   return kernel && writes_in_place(kernels[at(kernel->kernel)].kernel, *kernel, from, to);
 }
 
-/// What the steps do with each slot, and the last of them that can fail.
+/// Readers and writers of each slot, and the last step that can fail.
 class Order {
  public:
   explicit Order(const Program& program) : program_(program), slots_(program.plan.slots.size()) {
