@@ -1,4 +1,4 @@
-// Parts are the shortest ones that still are few enough.
+// Searches numbers of parts from the most that are useful downwards.
 #include "backends/codegen/fusion/reduction_parts.h"
 
 #include <algorithm>
@@ -18,16 +18,13 @@ std::int64_t multiply(std::int64_t count, const Dim& extent) {
   return size != 0 && count > kUnbounded / size ? kUnbounded : count * size;
 }
 
-/// The smallest divisor of `extent` that is at least `least`, found among the divisors up to the
-/// square root and their counterparts.
+/// The smallest divisor of `extent` that is at least `least`. Tries at most extent / least numbers:
+/// the most parts that the target wants.
 std::int64_t divisor_from(std::int64_t least, std::int64_t extent) {
-  std::int64_t best = extent;
-  for (std::int64_t small = 1; small <= extent / small; ++small) {
-    if (extent % small != 0) continue;
-    if (small >= least) return std::min(best, small);
-    if (extent / small >= least) best = extent / small;
+  for (std::int64_t parts = extent / std::max<std::int64_t>(least, 1); parts > 1; --parts) {
+    if (extent % parts == 0) return extent / parts;
   }
-  return best;
+  return extent;
 }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
