@@ -135,7 +135,7 @@ TEST_CASE("two stacks of a carry are one tensor that is a slice longer") {
     const EvaluateDim evaluate = [](const ir::Dim& dim) { return dim.value(); };
     const auto bound =
         bind_plan(program.plan, BindInputs{program.kernels, functions, evaluate, nullptr}, {});
-    bytes[both] = bound->arena_bytes;
+    bytes[both] = bound->arena.bytes;
   }
   CHECK(bytes[true] - bytes[false] <= kSlice + kAlignment);
 }

@@ -93,7 +93,8 @@ std::vector<Packed> packed_by_step(const std::vector<Tensor>& inputs, const Tens
   for (const std::vector<int>* slots : {&program.plan.arguments, &program.plan.results}) {
     for (const int slot : *slots) {
       if (slot < 0) continue;
-      memory.emplace_back(static_cast<std::size_t>(bound->bytes[static_cast<std::size_t>(slot)]));
+      const std::int64_t bytes = bound->sizes.bytes[static_cast<std::size_t>(slot)];
+      memory.emplace_back(static_cast<std::size_t>(bytes));
       frame.top.place(slot, memory.back().data());
     }
   }

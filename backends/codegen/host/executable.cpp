@@ -1,8 +1,10 @@
 // A program on host memory and threads, and one call of it.
 #include "backends/codegen/host/host_target.h"
 
+#include "backends/codegen/bind/check_arguments.h"
+#include "backends/codegen/bind/kept_steps.h"
+#include "backends/codegen/bind/memory_report.h"
 #include "backends/codegen/compile.h"
-#include "backends/codegen/host/bind/memory_report.h"
 #include "backends/codegen/host/sized_plans.h"
 #include "backends/codegen/host/timings.h"
 #include "core/types/float_state.h"
@@ -30,9 +32,7 @@ class CompiledExecutable final : public sdk::Executable {
     outputs = graph.outputs.size();
     updates = graph.updates.size();
     updates_in_place = lowered_.updates_in_place;
-    kept_.assign(inputs, false);
-    kept_.resize(inputs + states, true);
-    for (const std::size_t state : lowered_.updated) kept_[inputs + state] = false;
+    kept_ = unchanged_arguments(lowered_);
     dump_memory();
     functions_ = target.compile(program().kernels, keep_alive_, dumps_, lowered_.times);
     dumps_.compile_times(lowered_.times);
@@ -46,8 +46,9 @@ class CompiledExecutable final : public sdk::Executable {
   std::unique_ptr<sdk::Event> execute(const sdk::Call& call) const override {
     InputSizes sizes;
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-      check_input(i, call.inputs[i]->dtype(), call.inputs[i]->dims().size());
-      sizes.push_back(call.inputs[i]->dims());
+      const sdk::Buffer& input = *call.inputs[i];
+      check_input(source().graph.inputs, i, input.dtype(), input.dims().size());
+      sizes.push_back(input.dims());
     }
     const std::shared_ptr<SizedPlan> plan = plans_->of(sizes);
     FrameLease frame(*plan);
@@ -60,7 +61,7 @@ class CompiledExecutable final : public sdk::Executable {
     };
     for (std::size_t i = 0; i < call.inputs.size(); ++i) argument(i, *call.inputs[i], 0);
     for (std::size_t i = 0; i < call.states.size(); ++i) {
-      check_state(i, *call.states[i].buffer);
+      check_state(source(), i, *call.states[i].buffer);
       argument(call.inputs.size() + i, *call.states[i].buffer, call.states[i].version);
     }
     // Results reach the host only when the whole call has succeeded.
@@ -152,41 +153,16 @@ class CompiledExecutable final : public sdk::Executable {
 
   std::byte* destination(const SizedPlan& plan, const sdk::Result& result, std::size_t i,
                          std::unique_ptr<sdk::HostBuffer>& made) const {
-    const auto dtype = static_cast<std::uint32_t>(lowered_.results[i].dtype());
     const std::vector<std::int64_t>& dims = plan.result_dims[i];
     if (!result.given) {
+      const auto dtype = static_cast<std::uint32_t>(lowered_.results[i].dtype());
       made = std::make_unique<sdk::HostBuffer>(dtype, dims);
       return made->bytes() == 0 ? nowhere() : static_cast<std::byte*>(made->data());
     }
     auto* target = dynamic_cast<sdk::HostBuffer*>(result.given);
-    const bool fits =
-        target && target->dtype() == dtype &&
-        std::equal(target->dims().begin(), target->dims().end(), dims.begin(), dims.end());
-    if (!fits) {
-      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
-                         text("the buffer given for result ", i, " has another type than ",
-                              lowered_.results[i].type()));
-    }
+    if (!target) throw result_mismatch(lowered_.results[i], i);
+    check_given_result(lowered_.results[i], i, dims, *target);
     return target->bytes() == 0 ? nowhere() : static_cast<std::byte*>(target->data());
-  }
-
-  void check_input(std::size_t i, std::uint32_t dtype, std::size_t rank) const {
-    const ir::Type& type = source().graph.inputs[i].type();
-    const bool fits = dtype == static_cast<std::uint32_t>(type.dtype) && rank == type.dims.size();
-    if (!fits) throw input_mismatch(source().graph.inputs, i);
-  }
-
-  void check_state(std::size_t i, const sdk::Buffer& buffer) const {
-    const ir::Value& variable = source().state[i].variable;
-    bool fits = buffer.dtype() == static_cast<std::uint32_t>(variable.dtype()) &&
-                buffer.dims().size() == variable.dims().size();
-    for (std::size_t axis = 0; fits && axis < variable.dims().size(); ++axis) {
-      fits = variable.dims()[axis] == ir::Dim(buffer.dims()[axis]);
-    }
-    if (fits) return;
-    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
-                       text("the buffer of state ", i, " does not have the type ", variable.type(),
-                            " of its variable"));
   }
 
   LoweredModule lowered_;
@@ -237,13 +213,14 @@ class CompiledFrame final : public sdk::Frame {
   void follow_sizes() {
     frame_.reset();
     InputSizes sizes;
+    const module::Module& source = program_.source();
     for (std::size_t i = 0; i < io_.input_count(); ++i) {
-      program_.check_input(i, io_.input(i).dtype, io_.input(i).dims.rank);
+      check_input(source.graph.inputs, i, io_.input(i).dtype, io_.input(i).dims.rank);
       sizes.push_back(abi::view_of(io_.input(i).dims));
     }
-    for (std::size_t i = 0; i < io_.state_count(); ++i) program_.check_state(i, io_.state(i));
+    for (std::size_t i = 0; i < io_.state_count(); ++i) check_state(source, i, io_.state(i));
     for (std::size_t i = 0; i < io_.update_count(); ++i) {
-      program_.check_state(program_.lowered_.updated[i], io_.update(i));
+      check_state(source, program_.lowered_.updated[i], io_.update(i));
     }
     plan_ = program_.plans_->of(sizes);
     frame_ = std::make_unique<codegen::Frame>(*plan_->plan);

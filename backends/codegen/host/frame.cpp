@@ -1,7 +1,8 @@
 // The memory of a run: kept from call to call, so that faults of its pages happen once.
 #include "backends/abi/kiln_backend_memory.h"
+#include "backends/codegen/bind/memory_report.h"
+#include "backends/codegen/host/bind/bound_memory.h"
 #include "backends/codegen/host/run.h"
-#include "backends/codegen/host/bind/memory_report.h"
 #include "core/types/text.h"
 
 #include <cstdlib>
@@ -21,14 +22,14 @@ std::byte* allocate(std::int64_t bytes, const char* what, const BoundPlan& plan)
   auto* memory = static_cast<std::byte*>(std::aligned_alloc(size(alignment), size(whole)));
   abi::ask_for_large_pages(memory, size(whole));
   if (memory) return memory;
-  throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
-                     text("no memory for ", bytes, " bytes of ", what, largest_tensors(plan)));
+  throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED, text("no memory for ", bytes, " bytes of ", what,
+                                                        largest_tensors(memory_of(plan))));
 }
 
 }  // namespace
 
 Frame::Frame(const BoundPlan& plan)
-    : arena(allocate(plan.arena_bytes, "temporary tensors", plan)),
+    : arena(allocate(plan.arena.bytes, "temporary tensors", plan)),
       packed(allocate(plan.packed_bytes, "packed operands and kept tensors", plan)),
       top(plan, arena.get(), packed.get()),
       packed_versions(plan.packings.size(), 0),

@@ -1,8 +1,7 @@
 // One function per kind of step.
 #include "backends/codegen/host/run.h"
 
-#include "core/ops/op.h"
-#include "core/types/text.h"
+#include "backends/codegen/bind/step_failure.h"
 
 #include <chrono>
 #include <cstring>
@@ -98,9 +97,7 @@ class Runner {
   }
 
   void run_step(Instruction& instruction, const BoundKernel& bound) {
-    if (bound.empty_axis) {
-      fail(*bound.empty_axis, KILN_CODE_INVALID_ARGUMENT, "arg_max over an axis without elements");
-    }
+    if (bound.empty_axis) throw empty_axis_failure(*context_.module, *bound.empty_axis);
     KernelFault fault;
     KernelArguments& arguments = instruction.arguments;
     arguments.fault = &fault;
@@ -111,7 +108,10 @@ class Runner {
     } else {
       bound.function.run(bound.function.context, &arguments);
     }
-    if (fault.access >= 0) report(std::get<KernelStep>(*instruction.step), fault);
+    if (fault.access < 0) return;
+    throw index_failure(*context_.module, *context_.program,
+                        std::get<KernelStep>(*instruction.step), fault.access, fault.index,
+                        fault.limit);
   }
 
   /// The fault of the earliest part is reported, whatever ran first.
@@ -203,7 +203,7 @@ class Runner {
   void fill_without_depth(const LibraryStep& step, std::int64_t columns, const float* bias,
                           float* result) {
     const std::int64_t elements =
-        tape_.plan->bytes[at(step.result)] / static_cast<std::int64_t>(sizeof(float));
+        tape_.plan->sizes.bytes[at(step.result)] / static_cast<std::int64_t>(sizeof(float));
     for (std::int64_t i = 0; i < elements; ++i) {
       const float value = bias ? bias[i % columns] : 0.0f;
       result[i] = step.relu && value <= 0 ? 0.0f : value;
@@ -354,7 +354,7 @@ class Runner {
     const auto& attrs = step.node->as<ir::HostCallAttrs>();
     const auto view = [&](int number) {
       const Slot& slot = tape_.plan->plan->slots[at(number)];
-      return sdk::view(static_cast<std::uint32_t>(slot.dtype), tape_.plan->dims[at(number)],
+      return sdk::view(static_cast<std::uint32_t>(slot.dtype), tape_.plan->sizes.dims[at(number)],
                        tape_.slot(number));
     };
     std::vector<kiln_view> inputs, outputs;
@@ -365,7 +365,7 @@ class Runner {
       context_.host->host_call(context_.host_call_context, attrs.function,
                                {payload, attrs.payload.size()}, inputs, outputs);
     } catch (const sdk::Failure& failure) {
-      fail(*step.node, failure.code(), failure.what());
+      throw step_failure(*context_.module, *step.node, failure.code(), failure.what());
     }
   }
 
@@ -376,27 +376,8 @@ class Runner {
   }
 
   void copy(int to, int from) {
-    const std::int64_t bytes = tape_.plan->bytes[at(to)];
+    const std::int64_t bytes = tape_.plan->sizes.bytes[at(to)];
     if (bytes != 0) std::memcpy(tape_.slot(to), tape_.slot(from), at(bytes));
-  }
-
-  // ---- errors ----
-
-  [[noreturn]] void fail(const ir::Node& node, std::uint32_t code, const std::string& what) const {
-    const ir::Origin& origin = context_.module->origin_of(node);
-    std::string place = text(" (op ", def(node).name);
-    if (*origin.function != '\0' && origin.function != def(node).name) {
-      place += text(" of ", origin.function);
-    }
-    if (origin.where.known()) place += text(" at ", origin.where.file, ":", origin.where.line);
-    throw sdk::Failure(code, what + place + ")");
-  }
-
-  [[noreturn]] void report(const KernelStep& step, const KernelFault& fault) const {
-    const BuiltKernel& built = context_.program->kernels[at(step.kernel)];
-    const ir::Node* node = built.access_nodes[at(fault.access)];
-    fail(*node, KILN_CODE_OUT_OF_RANGE,
-         text("index ", fault.index, " is outside of an axis of size ", fault.limit));
   }
 
   Tape& tape_;

@@ -2,6 +2,7 @@
 // the last few are kept. Used by several threads at once.
 #pragma once
 
+#include "backends/codegen/bind/sized_cache.h"
 #include "backends/codegen/dumps.h"
 #include "backends/codegen/host/bind/host_description.h"
 #include "backends/codegen/host/run.h"
@@ -10,12 +11,8 @@
 
 namespace kiln::codegen {
 
-/// Dims of each input.
-using InputSizes = std::vector<sdk::Dims>;
-
 /// A plan bound to one tuple of sizes, with the frames that calls take in turn.
 struct SizedPlan {
-  std::vector<std::int64_t> sizes;  // of all axes of all inputs
   std::unique_ptr<BoundPlan> plan;
   std::uint64_t number = 0;  // of all that were made, from 1
   std::vector<std::vector<std::int64_t>> result_dims;
@@ -56,23 +53,21 @@ class SizedPlans {
 
   /// REQUIRES: ranks fit. Throws sdk::Failure for sizes that the program does not take.
   std::shared_ptr<SizedPlan> of(const InputSizes& sizes);
-  /// Those that are kept.
-  std::vector<std::shared_ptr<SizedPlan>> all() const;
+  /// The cached plans.
+  std::vector<std::shared_ptr<SizedPlan>> all() const { return plans_.all(); }
   /// Bindings and the most memory that one of them has planned.
   sdk::ExecutableStats stats() const;
 
  private:
   std::shared_ptr<SizedPlan> make(const InputSizes& given) const;
-  void check_guards(const EvaluateDim& evaluate) const;
+  /// Gives the plan its number.
+  void count(SizedPlan& plan);
 
   SizedParts parts_;
-  mutable std::mutex mutex_;  // of the two below
-  std::vector<std::shared_ptr<SizedPlan>> plans_;  // the one used last is compared first
+  SizedCache<SizedPlan> plans_;
+  mutable std::mutex mutex_;  // of stats_
   sdk::ExecutableStats stats_;
 };
-
-/// What is said of an input that does not have the type that it has in the program.
-sdk::Failure input_mismatch(const std::vector<ir::Value>& inputs, std::size_t i);
 
 /// Hands over the memory plan and the library's choices for one tuple of sizes; the first has
 /// number 1.

@@ -20,11 +20,11 @@ std::byte* fixed_place(const BoundPlan& bound, std::size_t slot, std::byte* aren
                        std::byte* packed) {
   if (bound.kept_offsets[slot] >= 0) return packed + bound.kept_offsets[slot];
   const Slot& described = bound.plan->slots[slot];
-  if (described.kind == Slot::Kind::Constant && bound.bytes[slot] != 0) {
+  if (described.kind == Slot::Kind::Constant && bound.sizes.bytes[slot] != 0) {
     return const_cast<std::byte*>(described.bytes->data());  // never written
   }
-  if (described.kind == Slot::Kind::Temporary && bound.offsets[slot] >= 0) {
-    return arena + bound.offsets[slot];
+  if (described.kind == Slot::Kind::Temporary && bound.arena.offsets[slot] >= 0) {
+    return arena + bound.arena.offsets[slot];
   }
   return nowhere();
 }

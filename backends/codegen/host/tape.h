@@ -42,7 +42,7 @@ struct StepTime {
 
 /// One run at a time.
 struct Tape {
-  /// The memory outlives the tape: `arena_bytes` and `packed_bytes` of the plan.
+  /// The memory outlives the tape: `arena.bytes` and `packed_bytes` of the plan.
   Tape(const BoundPlan& bound, std::byte* arena, std::byte* packed);
 
   /// From now on the slot lies there, for every instruction.

@@ -38,7 +38,7 @@ BoundConvolution bind_convolution(const ConvolutionStep& step, const StepBinding
   BoundConvolution bound;
   bound.columns = binding.evaluate(step.node->types[0].dims.back());
   for (const int slot : {step.lhs, step.rhs, step.result}) {
-    if (binding.out.bytes[static_cast<std::size_t>(slot)] == 0) return bound;
+    if (binding.out.sizes.bytes[static_cast<std::size_t>(slot)] == 0) return bound;
   }
   const Convolution c = convolution(step, binding);
   const int filter = c.role == ConvRole::Output ? step.rhs : step.lhs;

@@ -1,11 +1,10 @@
 // Evaluates every size of a plan once, prepares library calls, and gives temporaries their offsets.
 #include "backends/codegen/host/bind/bind_plan.h"
 
+#include "backends/codegen/bind/kept_steps.h"
+#include "backends/codegen/bind/place_tensors.h"
 #include "backends/codegen/host/bind/bind_step.h"
-#include "backends/codegen/host/bind/kept_steps.h"
-#include "backends/codegen/host/bind/place_tensors.h"
-
-#include <kiln/error.h>
+#include "backends/codegen/host/bind/bound_memory.h"
 
 #include <algorithm>
 
@@ -23,11 +22,8 @@ class Binder {
 
   std::unique_ptr<BoundPlan> run() {
     out_->plan = &plan_;
-    for (const Slot& slot : plan_.slots) {
-      out_->bytes.push_back(bytes_of(slot));
-      out_->dims.push_back(step_.evaluate(slot.dims));
-    }
-    keep_steps();
+    out_->sizes = slot_sizes(plan_, inputs_.evaluate);
+    const std::vector<std::uint8_t> is_kept = keep_steps();
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       step_.scale = use_.group ? (*use_.group->scales)[i] : 0;
       out_->steps.push_back(
@@ -35,27 +31,23 @@ class Binder {
     }
     out_->parallel_region = is_parallel_region();
     place_packings();
-    place_tensors(*out_, inputs_.kernels);
+    out_->arena = place_tensors(plan_, inputs_.kernels, out_->sizes, is_kept, step_memory(*out_),
+                                memory_of(*out_).bodies);
     return std::move(out_);
   }
 
  private:
-  std::int64_t bytes_of(const Slot& slot) const {
-    const std::vector<std::int64_t> dims = step_.evaluate(slot.dims);
-    if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return 0;
-    auto bytes = static_cast<std::int64_t>(dtype_bytes(slot.dtype));
-    for (const std::int64_t dim : dims) bytes = checked_product(bytes, dim, slot.node);
-    return bytes;
-  }
-
-  void keep_steps() {
-    KeptSteps kept = find_kept_steps(plan_, inputs_.kernels, use_);
+  /// Notes the kept steps and gives the slots that they write their offsets. Returns
+  /// KeptSteps::is_kept_slot.
+  std::vector<std::uint8_t> keep_steps() {
+    KeptSteps kept = find_kept_steps(plan_, inputs_.kernels, use_.kept);
     for (std::size_t slot = 0; slot < plan_.slots.size(); ++slot) {
       out_->kept_offsets.push_back(kept.is_kept_slot[slot] ? out_->packed_bytes : -1);
-      if (kept.is_kept_slot[slot]) out_->packed_bytes += aligned(out_->bytes[slot]);
+      if (kept.is_kept_slot[slot]) out_->packed_bytes += aligned(out_->sizes.bytes[slot]);
     }
     out_->is_kept_step = std::move(kept.is_kept_step);
     out_->kept_arguments = std::move(kept.arguments);
+    return std::move(kept.is_kept_slot);
   }
 
   BoundKernel bind(const KernelStep& step) const { return bind_kernel(step, step_); }
@@ -69,7 +61,8 @@ class Binder {
     return bound;
   }
   BoundLoop bind(const LoopStep& step) const {
-    BoundLoop bound = bind_loop(step, step_);
+    BoundLoop bound{bind_loop(step, out_->sizes, inputs_.evaluate), {}, {}};
+    bound.spare_offsets.resize(bound.carries.size());
     bind_groups(step, bound.bodies);
     return bound;
   }
@@ -96,23 +89,14 @@ class Binder {
     bodies.offsets.push_back(0);
   }
 
-  /// Binds a body. If these sizes make that fail, the error is stored and thrown when the body is
-  /// entered. Other failures are thrown: the next call tries again.
+  /// A body that these sizes make fail keeps the error, which is thrown when it is entered.
   std::unique_ptr<BoundPlan> bind_body(const Plan& body, const PlanUse& use) const {
-    try {
-      const std::string failure = ir::first_failure(body.guards, inputs_.evaluate);
-      if (!failure.empty()) return failing({KILN_CODE_INVALID_ARGUMENT, failure});
-      return bind_plan(body, inputs_, use);
-    } catch (const SizeFailure& error) {
-      return failing({error.code(), error.what()});
-    } catch (const ValueError& error) {
-      return failing({KILN_CODE_INVALID_ARGUMENT, error.message()});
-    }
-  }
-
-  static std::unique_ptr<BoundPlan> failing(BindFailure failure) {
     static const Plan kEmpty;
-    auto bound = std::make_unique<BoundPlan>();
+    std::unique_ptr<BoundPlan> bound;
+    std::optional<BindFailure> failure = failure_of_body(
+        body, inputs_.evaluate, [&] { bound = bind_plan(body, inputs_, use); });
+    if (!failure) return bound;
+    bound = std::make_unique<BoundPlan>();
     bound->plan = &kEmpty;
     bound->failure = std::move(failure);
     return bound;

@@ -8,12 +8,6 @@
 
 namespace kiln::codegen {
 
-std::vector<std::int64_t> StepBinding::evaluate(const ir::Dims& dims) const {
-  std::vector<std::int64_t> sizes;
-  for (const ir::Dim& dim : dims) sizes.push_back(evaluate(dim));
-  return sizes;
-}
-
 int kept_source(int slot, const StepBinding& binding) {
   const Slot& described = binding.plan.slots[static_cast<std::size_t>(slot)];
   if (binding.out.kept_offsets[static_cast<std::size_t>(slot)] >= 0) return slot;
@@ -37,26 +31,12 @@ void require_float32(const LibraryStep& step) {
                            source_of(*step.node), ")"));
 }
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-std::int64_t aligned(std::int64_t bytes) { return ceil_div(bytes, kAlignment) * kAlignment; }
-
-std::int64_t checked_product(std::int64_t a, std::int64_t b, const ir::Node* node) {
-  std::int64_t result = 0;
-  if (__builtin_mul_overflow(a, b, &result) || result > INT64_MAX - kAlignment) {
-    throw SizeFailure(KILN_CODE_RESOURCE_EXHAUSTED,
-                      text("a tensor has more bytes than 63 bits count",
-                           node ? " (" + source_of(*node) + ")" : ""));
-  }
-  return result;
-}
-
 BoundCopy bind_copy(const CopyStep& step, const StepBinding& binding) {
   const auto to = static_cast<std::size_t>(step.to);
-  const std::int64_t bytes = binding.out.bytes[to];
+  const std::int64_t bytes = binding.out.sizes.bytes[to];
   const RowGroup* group = binding.group();
   if (!group || bytes == 0) return {0, bytes};
-  const std::int64_t row = bytes / binding.out.dims[to].front();
+  const std::int64_t row = bytes / binding.out.sizes.dims[to].front();
   return {group->begin * row, (group->end - group->begin) * row};
 }
 

@@ -14,7 +14,9 @@ struct StepBinding {
   std::int64_t scale = 0;  // of the step: RowGroup::scales
 
   std::int64_t evaluate(const ir::Dim& dim) const { return inputs.evaluate(dim); }
-  std::vector<std::int64_t> evaluate(const ir::Dims& dims) const;
+  std::vector<std::int64_t> evaluate(const ir::Dims& dims) const {
+    return evaluate_dims(dims, inputs.evaluate);
+  }
   const RowGroup* group() const { return use.group; }
 };
 
@@ -22,8 +24,6 @@ BoundKernel bind_kernel(const KernelStep& step, const StepBinding& binding);
 /// Divides the matmul by its size alone, so that results do not depend on the number of threads.
 BoundMatmul bind_matmul(const MatmulStep& step, const StepBinding& binding);
 BoundConvolution bind_convolution(const ConvolutionStep& step, const StepBinding& binding);
-/// Its bodies are bound later.
-BoundLoop bind_loop(const LoopStep& step, const StepBinding& binding);
 BoundCopy bind_copy(const CopyStep& step, const StepBinding& binding);
 
 /// Packing::source of an operand that is the same tensor in many runs; -1: it is not.
@@ -33,11 +33,5 @@ RhsUse rhs_use(int source, const StepBinding& binding);
 
 /// InternalError for a dtype that libraries of the host do not compute in: float32 is theirs.
 void require_float32(const LibraryStep& step);
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b);
-/// Rounded up to the alignment of memory.
-std::int64_t aligned(std::int64_t bytes);
-/// a * b. Throws SizeFailure for more than 63 bits count. `node`: whose bytes, or null.
-std::int64_t checked_product(std::int64_t a, std::int64_t b, const ir::Node* node);
 
 }  // namespace kiln::codegen

@@ -2,13 +2,12 @@
 // Immutable once made; runs share it.
 #pragma once
 
-#include "backends/abi/kiln_backend_sdk.h"
+#include "backends/codegen/bind/arena.h"
+#include "backends/codegen/bind/bind_failure.h"
+#include "backends/codegen/bind/bind_loop.h"
 #include "backends/codegen/host/prepared/kernel_function.h"
 #include "backends/codegen/host/prepared/product.h"
-#include "backends/codegen/plan/plan.h"
-#include "backends/codegen/plan/plan_memory.h"
 
-#include <functional>
 #include <type_traits>
 #include <variant>
 
@@ -39,27 +38,6 @@ struct SharedRhs {
   std::shared_ptr<const Packer> packer;  // null: it is read where it lies
   std::int64_t begin = 0;                // of the matrix in its slot, in elements
   std::int64_t bytes = 0;                // when packed
-};
-
-/// A slot of a loop's body that advances by `bytes` in each iteration.
-struct LoopMove {
-  int slot = 0;
-  std::int64_t bytes = 0;
-};
-struct LoopCarry {
-  std::size_t number = 0;
-  int argument = -1, result = 0;  // slots of the body; -1: nothing reads it
-  /// Base slot of the address where an iteration writes the carry: the address of the body's slot
-  /// `stack` in that iteration plus `ahead` bytes. -1: the carry alternates between two buffers.
-  int stack = -1;
-  std::int64_t ahead = 0;
-  bool ends_in_stack = false;  // the last iteration, too; else it writes the loop's result
-};
-/// A copy at one end of a carry's stack: of the initial value to its first slice or of the last
-/// slice to the loop's result. Slots are the loop's.
-struct LoopEndCopy {
-  int to = 0, from = 0;
-  std::int64_t to_offset = 0, from_offset = 0, bytes = 0;
 };
 
 struct BoundPlan;
@@ -104,14 +82,8 @@ struct BoundConvolution {
 };
 
 /// It has one body for each group of rows; groups run side by side.
-struct BoundLoop {
-  std::int64_t length = 0;
+struct BoundLoop : LoopBinding {
   std::vector<std::int64_t> spare_offsets;  // a second buffer for each carry that has one
-  std::vector<std::int64_t> slice_bytes;    // of each x, then of each y
-  std::int64_t direction = 1;               // of t
-  std::vector<LoopMove> moves;
-  std::vector<LoopCarry> carries;
-  std::vector<LoopEndCopy> first_copies, last_copies;  // before and after all iterations
   BoundBodies bodies;
 };
 
@@ -138,41 +110,15 @@ auto* bodies_of(Bound& step) {
   return none;
 }
 
-/// The error of entering a body that cannot be bound to the call's sizes.
-struct BindFailure {
-  std::uint32_t code = 0;  // KILN_CODE_*
-  std::string text;
-};
-
-/// Sizes with which a plan cannot run.
-class SizeFailure : public sdk::Failure {
- public:
-  using Failure::Failure;
-};
-
-/// What lies at one place of an arena, for dumps and errors.
-struct ArenaBlock {
-  enum class Kind : std::uint8_t { Tensors, CarryStacks, Scratch, SpareCarry, Body };
-  Kind kind = Kind::Tensors;
-  MemoryBlock memory;
-  /// Of tensors: each is written over the one before. Of stacks: the second begins a slice later.
-  std::vector<int> slots;
-  int step = 0;  // of the others: whose memory it is
-};
-
 struct BoundPlan {
   const Plan* plan = nullptr;
   /// Set for a body that cannot run with these sizes: the error of entering it. `plan` is then
   /// empty and no other member is set.
   std::optional<BindFailure> failure = {};
-  std::vector<std::int64_t> bytes;              // of each slot
-  std::vector<std::vector<std::int64_t>> dims;  // of each slot
-  std::vector<std::int64_t> offsets;            // of temporaries in the arena; -1 for the others
+  SlotSizes sizes;
+  Arena arena;
   std::vector<BoundStep> steps;
   bool parallel_region = false;  // the kernels of the plan's region run on several threads
-  std::int64_t arena_bytes = 0;
-  std::int64_t live_bytes = 0;  // the most that are live at one step
-  std::vector<ArenaBlock> blocks;
   /// Steps that run when the version of one of `kept_arguments` changes; see kept_steps.h.
   std::vector<std::uint8_t> is_kept_step;
   std::vector<int> kept_arguments;         // slots
@@ -180,7 +126,5 @@ struct BoundPlan {
   std::vector<Packing> packings;
   std::int64_t packed_bytes = 0;  // of these, of kept slots and of the bodies'
 };
-
-using EvaluateDim = std::function<std::int64_t(const ir::Dim&)>;
 
 }  // namespace kiln::codegen

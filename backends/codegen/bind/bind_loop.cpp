@@ -1,16 +1,16 @@
-// Slots of a loop's body that move from one iteration to the next.
-#include "backends/codegen/host/bind/bind_step.h"
+// Moves of slices, the list of carries, and copies at the ends of stacks.
+#include "backends/codegen/bind/bind_loop.h"
 
 #include <algorithm>
 
 namespace kiln::codegen {
 namespace {
 
-std::int64_t slice_bytes(int slot, std::int64_t length, const BoundPlan& out) {
-  return length == 0 ? 0 : out.bytes[static_cast<std::size_t>(slot)] / length;
+std::int64_t slice_bytes(int slot, std::int64_t length, const SlotSizes& sizes) {
+  return length == 0 ? 0 : sizes.bytes[static_cast<std::size_t>(slot)] / length;
 }
 
-void list_moves(const LoopStep& step, const ir::ScanAttrs& attrs, BoundLoop& bound) {
+void list_moves(const LoopStep& step, const ir::ScanAttrs& attrs, LoopBinding& bound) {
   const auto first_carry = static_cast<std::size_t>(attrs.consts);
   const auto carries = static_cast<std::size_t>(attrs.carry);
   const std::size_t first_x = first_carry + carries, xs = step.operands.size() - first_x;
@@ -28,16 +28,16 @@ void list_moves(const LoopStep& step, const ir::ScanAttrs& attrs, BoundLoop& bou
 }
 
 /// Puts a carry into its stacks, with the copies at their ends.
-void bind_stacks(const LoopStep& step, const CarryStacks& stacks, const BoundPlan& out,
-                 BoundLoop& bound) {
+void bind_stacks(const LoopStep& step, const CarryStacks& stacks, const SlotSizes& sizes,
+                 LoopBinding& bound) {
   const auto& attrs = step.node->as<ir::ScanAttrs>();
   const auto number = static_cast<std::size_t>(stacks.carry);
   const int initial = step.operands[static_cast<std::size_t>(attrs.consts) + number];
   const int last = step.results[number];
   const auto stack = [&](int result) { return step.results[static_cast<std::size_t>(result)]; };
   const int some = stack(std::max(stacks.before, stacks.after));
-  const std::int64_t slice = slice_bytes(some, bound.length, out);
-  const std::int64_t top = out.bytes[static_cast<std::size_t>(some)] - slice;
+  const std::int64_t slice = slice_bytes(some, bound.length, sizes);
+  const std::int64_t top = sizes.bytes[static_cast<std::size_t>(some)] - slice;
   const std::int64_t first_offset = attrs.reverse ? top : 0;
   LoopCarry& carry = bound.carries[number];
   carry.ends_in_stack = stacks.after >= 0;
@@ -54,21 +54,20 @@ void bind_stacks(const LoopStep& step, const CarryStacks& stacks, const BoundPla
 
 }  // namespace
 
-BoundLoop bind_loop(const LoopStep& step, const StepBinding& binding) {
-  BoundLoop bound;
+LoopBinding bind_loop(const LoopStep& step, const SlotSizes& sizes, const EvaluateDim& evaluate) {
+  LoopBinding bound;
   const auto& attrs = step.node->as<ir::ScanAttrs>();
-  bound.length = binding.evaluate(attrs.length);
+  bound.length = evaluate(attrs.length);
   bound.direction = attrs.reverse ? -1 : 1;
   const auto first_x = static_cast<std::size_t>(attrs.consts + attrs.carry);
   for (std::size_t i = first_x; i < step.operands.size(); ++i) {
-    bound.slice_bytes.push_back(slice_bytes(step.operands[i], bound.length, binding.out));
+    bound.slice_bytes.push_back(slice_bytes(step.operands[i], bound.length, sizes));
   }
   for (auto i = static_cast<std::size_t>(attrs.carry); i < step.results.size(); ++i) {
-    bound.slice_bytes.push_back(slice_bytes(step.results[i], bound.length, binding.out));
+    bound.slice_bytes.push_back(slice_bytes(step.results[i], bound.length, sizes));
   }
-  bound.spare_offsets.resize(static_cast<std::size_t>(attrs.carry));
   list_moves(step, attrs, bound);
-  for (const CarryStacks& stacks : step.carry_stacks) bind_stacks(step, stacks, binding.out, bound);
+  for (const CarryStacks& stacks : step.carry_stacks) bind_stacks(step, stacks, sizes, bound);
   return bound;
 }
 

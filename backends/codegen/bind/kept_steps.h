@@ -5,9 +5,16 @@
 // After:  the kernel runs when %0 or %1 has another version than in the last run of the frame.
 #pragma once
 
-#include "backends/codegen/host/bind/bind_inputs.h"
+#include "backends/codegen/target.h"
+
+#include <cstdint>
+#include <vector>
 
 namespace kiln::codegen {
+
+/// For each argument of the program (inputs, then states), whether no call of it changes the
+/// tensor: a variable that the program does not update.
+std::vector<bool> unchanged_arguments(const LoweredModule& lowered);
 
 /// The steps whose results are kept, and the slots that they write and read.
 struct KeptSteps {
@@ -18,8 +25,9 @@ struct KeptSteps {
 
 /// Kernels that read only kept arguments, constants and each other's results, cannot fail and draw
 /// no random numbers; of these, the ones that weights of library calls or loop invariants depend
-/// on. None in bodies.
+/// on. `kept`: of each argument, as unchanged_arguments has them; empty for a body, which keeps
+/// none.
 KeptSteps find_kept_steps(const Plan& plan, const std::vector<BuiltKernel>& kernels,
-                          const PlanUse& use);
+                          const std::vector<bool>& kept);
 
 }  // namespace kiln::codegen

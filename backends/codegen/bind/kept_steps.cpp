@@ -1,6 +1,6 @@
 // Greatest fixed point: start with all candidates and drop those that touch a slot which is not
 // kept. Then dead code elimination.
-#include "backends/codegen/host/bind/kept_steps.h"
+#include "backends/codegen/bind/kept_steps.h"
 
 #include "backends/codegen/plan/touched.h"
 
@@ -13,8 +13,8 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class Finder {
  public:
-  Finder(const Plan& plan, const std::vector<BuiltKernel>& kernels, const PlanUse& use)
-      : plan_(plan), kernels_(kernels), use_(use) {
+  Finder(const Plan& plan, const std::vector<BuiltKernel>& kernels, const std::vector<bool>& kept)
+      : plan_(plan), kernels_(kernels), kept_(kept) {
     for (const Step& step : plan.steps) touched_.push_back(touched(step, kernels));
   }
 
@@ -30,8 +30,8 @@ class Finder {
  private:
   bool is_kept_argument(int slot) const {
     const Slot& described = plan_.slots[at(slot)];
-    return described.kind == Slot::Kind::Argument && at(described.number) < use_.kept.size() &&
-           use_.kept[at(described.number)];
+    return described.kind == Slot::Kind::Argument && at(described.number) < kept_.size() &&
+           kept_[at(described.number)];
   }
 
   bool is_candidate(std::size_t s) const {
@@ -120,18 +120,26 @@ class Finder {
 
   const Plan& plan_;
   const std::vector<BuiltKernel>& kernels_;
-  const PlanUse& use_;
+  const std::vector<bool>& kept_;
   std::vector<Touched> touched_;
   KeptSteps found_;
 };
 
 }  // namespace
 
+std::vector<bool> unchanged_arguments(const LoweredModule& lowered) {
+  const std::size_t inputs = lowered.module.graph.inputs.size();
+  std::vector<bool> unchanged(inputs, false);
+  unchanged.resize(inputs + lowered.module.state.size(), true);
+  for (const std::size_t state : lowered.updated) unchanged[inputs + state] = false;
+  return unchanged;
+}
+
 KeptSteps find_kept_steps(const Plan& plan, const std::vector<BuiltKernel>& kernels,
-                          const PlanUse& use) {
+                          const std::vector<bool>& kept) {
   KeptSteps found;
-  if (std::find(use.kept.begin(), use.kept.end(), true) != use.kept.end()) {
-    found = Finder(plan, kernels, use).run();
+  if (std::find(kept.begin(), kept.end(), true) != kept.end()) {
+    found = Finder(plan, kernels, kept).run();
   }
   if (!found.arguments.empty()) return found;
   found.is_kept_step.assign(plan.steps.size(), 0);

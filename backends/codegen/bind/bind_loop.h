@@ -1,0 +1,42 @@
+// Addresses of a loop's slices and carries, for one tuple of sizes.
+#pragma once
+
+#include "backends/codegen/bind/slot_sizes.h"
+
+namespace kiln::codegen {
+
+/// A slot of a loop's body whose address advances by `bytes` in each iteration.
+struct LoopMove {
+  int slot = 0;
+  std::int64_t bytes = 0;
+};
+struct LoopCarry {
+  std::size_t number = 0;
+  int argument = -1, result = 0;  // slots of the body; -1: nothing reads it
+  /// Base slot of the address where an iteration writes the carry: the address of the body's slot
+  /// `stack` in that iteration plus `ahead` bytes. -1: the carry alternates between two buffers,
+  /// the loop's result and a spare one of equal size.
+  int stack = -1;
+  std::int64_t ahead = 0;
+  bool ends_in_stack = false;  // the last iteration, too; else it writes the loop's result
+};
+/// A copy at one end of a carry's stack: of the initial value to its first slice or of the last
+/// slice to the loop's result. Slots are the loop's.
+struct LoopEndCopy {
+  int to = 0, from = 0;
+  std::int64_t to_offset = 0, from_offset = 0, bytes = 0;
+};
+
+struct LoopBinding {
+  std::int64_t length = 0;                // iterations
+  std::int64_t direction = 1;             // of t: -1 when the loop runs from the last slice
+  std::vector<std::int64_t> slice_bytes;  // of each x, then of each y
+  std::vector<LoopMove> moves;
+  std::vector<LoopCarry> carries;
+  std::vector<LoopEndCopy> first_copies, last_copies;  // before and after all iterations
+};
+
+/// `sizes`: of the plan that holds `step`. The body is bound on its own.
+LoopBinding bind_loop(const LoopStep& step, const SlotSizes& sizes, const EvaluateDim& evaluate);
+
+}  // namespace kiln::codegen

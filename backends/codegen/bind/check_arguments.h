@@ -1,0 +1,27 @@
+// Checks of a call's arguments against the types of the program. All throw sdk::Failure
+// INVALID_ARGUMENT.
+#pragma once
+
+#include "backends/abi/kiln_backend_sdk.h"
+#include "core/module/module.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace kiln::codegen {
+
+/// The error of an input that does not have the type that it has in the program.
+sdk::Failure input_mismatch(const std::vector<ir::Value>& inputs, std::size_t i);
+/// The error of a given buffer that cannot hold result `i`.
+sdk::Failure result_mismatch(const ir::Value& result, std::size_t i);
+
+/// Checks dtype and rank; CallSizes checks the dims.
+void check_input(const std::vector<ir::Value>& inputs, std::size_t i, std::uint32_t dtype,
+                 std::size_t rank);
+/// `buffer`: of state `i`, or of its new value. REQUIRES: the variable's dims are static.
+void check_state(const module::Module& module, std::size_t i, const sdk::Buffer& buffer);
+/// `given`: the buffer for result `i`; `dims`: of the result in this call.
+void check_given_result(const ir::Value& result, std::size_t i,
+                        const std::vector<std::int64_t>& dims, const sdk::Buffer& given);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,170 @@
+// One line for each block of an arena, bodies indented.
+#include "backends/codegen/bind/memory_report.h"
+
+#include "backends/codegen/inspect/source.h"
+#include "backends/codegen/plan/lifetimes.h"
+#include "core/types/text.h"
+
+#include <algorithm>
+#include <iomanip>
+
+namespace kiln::codegen {
+namespace {
+
+constexpr std::size_t kMaxListed = 5;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::string type_of(const PlanMemory& memory, int slot) {
+  return text(memory.plan->slots[at(slot)].dtype, "[", join_text(memory.sizes->dims[at(slot)], ","),
+              "]");
+}
+
+std::string source_of_slot(const Slot& slot) {
+  return slot.node ? source_of(*slot.node) : std::string("?");
+}
+
+std::string steps_text(int first, int last) {
+  return first == last ? text("step ", first) : text("steps ", first, " to ", last);
+}
+
+const ir::Node* node_of(const Step& step) {
+  if (const auto* loop = std::get_if<LoopStep>(&step)) return loop->node;
+  if (const auto* branch = std::get_if<BranchStep>(&step)) return branch->node;
+  if (const LibraryStep* call = library_step(step)) return call->node;
+  return nullptr;
+}
+
+// ---- Before sizes are known ----
+
+/// Bytes as a formula.
+std::string formula(const Slot& slot) {
+  ir::Dim bytes = static_cast<std::int64_t>(dtype_bytes(slot.dtype));
+  for (const ir::Dim& dim : slot.dims) bytes = bytes * dim;
+  return text(bytes);
+}
+
+void print_symbolic(const Program& program, const Plan& plan, const std::string& indent,
+                    std::string& out) {
+  const std::vector<Lifetime> lives = lifetimes(plan, program.kernels);
+  for (std::size_t i = 0; i < plan.slots.size(); ++i) {
+    const Slot& slot = plan.slots[i];
+    if (slot.kind != Slot::Kind::Temporary || lives[i].first < 0) continue;
+    out +=
+        text(indent, "%", i, " ", ir::Type{slot.dtype, slot.dims}, ", ", formula(slot), " bytes, ",
+             steps_text(lives[i].first, lives[i].last), "  # ", source_of_slot(slot), "\n");
+  }
+  const auto print_body = [&](std::size_t step, const char* name, const Plan& body) {
+    out += text(indent, "step ", step, ", ", name, ":\n");
+    print_symbolic(program, body, indent + "  ", out);
+  };
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    if (const auto* loop = std::get_if<LoopStep>(&plan.steps[s])) {
+      print_body(s, "body", *loop->body);
+    }
+    if (const auto* branch = std::get_if<BranchStep>(&plan.steps[s])) {
+      print_body(s, "then", *branch->branches[0]);
+      print_body(s, "else", *branch->branches[1]);
+    }
+  }
+}
+
+// ---- With sizes ----
+
+std::string contents_of(const PlanMemory& memory, const ArenaBlock& block) {
+  const bool stacks = block.kind == ArenaBlock::Kind::CarryStacks;
+  if (stacks || block.kind == ArenaBlock::Kind::Tensors) {
+    const char* const next = stacks ? ", one slice later " : ", then ";
+    std::string all, sources;
+    for (const int slot : block.slots) {
+      all += text(all.empty() ? "" : next, "%", slot, " ", type_of(memory, slot));
+      sources += (sources.empty() ? "" : ", ") + source_of_slot(memory.plan->slots[at(slot)]);
+    }
+    return all + "  # " + sources;
+  }
+  constexpr const char* kNames[] = {"", "", "scratch", "second place of a carried tensor", "body"};
+  std::string all = text(kNames[static_cast<int>(block.kind)], " of step ", block.step);
+  if (const ir::Node* node = node_of(memory.plan->steps[at(block.step)])) {
+    all += "  # " + source_of(*node);
+  }
+  return all;
+}
+
+void print_blocks(const PlanMemory& memory, const std::string& indent, std::string& out) {
+  std::vector<const ArenaBlock*> blocks;
+  for (const ArenaBlock& block : memory.arena->blocks) {
+    if (block.memory.bytes != 0) blocks.push_back(&block);
+  }
+  std::stable_sort(blocks.begin(), blocks.end(), [](const ArenaBlock* a, const ArenaBlock* b) {
+    return a->memory.offset < b->memory.offset;
+  });
+  for (const ArenaBlock* block : blocks) {
+    const MemoryBlock& placed = block->memory;
+    out += text(indent, "at ", placed.offset, ": ", placed.bytes, " bytes, ",
+                steps_text(placed.first, placed.last), ", ", contents_of(memory, *block), "\n");
+  }
+  for (const PlanMemory::Body& body : memory.bodies) {
+    out += text(indent, "step ", body.step, ", ", body.name, ", ", body.memory.arena->bytes,
+                " bytes:\n");
+    print_blocks(body.memory, indent + "  ", out);
+  }
+}
+
+/// "# arena of 128 bytes, 1.000 times the largest live set of 128 bytes".
+std::string totals_of(const Arena& arena) {
+  TextStream ratio;
+  const double live = static_cast<double>(std::max(arena.live_bytes, std::int64_t{1}));
+  ratio << std::fixed << std::setprecision(3)
+        << (arena.bytes == 0 ? 1.0 : static_cast<double>(arena.bytes) / live);
+  return text("# arena of ", arena.bytes, " bytes, ", ratio.str(),
+              " times the largest live set of ", arena.live_bytes, " bytes");
+}
+
+struct Large {
+  std::int64_t bytes;
+  std::string description;
+};
+
+void collect_large(const PlanMemory& memory, std::vector<Large>& found) {
+  for (const ArenaBlock& block : memory.arena->blocks) {
+    if (block.slots.empty() || block.memory.bytes == 0) continue;
+    const int slot = block.slots.front();
+    found.push_back(
+        {block.memory.bytes, text(block.memory.bytes, " bytes of ", type_of(memory, slot), " (",
+                                  source_of_slot(memory.plan->slots[at(slot)]), ")")});
+  }
+  for (const PlanMemory::Body& body : memory.bodies) collect_large(body.memory, found);
+}
+
+}  // namespace
+
+std::string print_memory(const Program& program) {
+  std::string out = "# temporary tensors; their places follow from the sizes of a call\n";
+  print_symbolic(program, program.plan, "", out);
+  return out;
+}
+
+std::string print_memory(const Program& program, const PlanMemory& memory,
+                         const MemoryNotes& notes) {
+  std::string out = totals_of(*memory.arena) + notes.totals + "\n";
+  for (std::size_t i = 0; i < program.plan.arguments.size(); ++i) {
+    const int slot = program.plan.arguments[i];
+    if (slot >= 0) out += text("# argument ", i, " ", type_of(memory, slot), "\n");
+  }
+  out += notes.lines;
+  print_blocks(memory, "", out);
+  return out;
+}
+
+std::string largest_tensors(const PlanMemory& memory) {
+  std::vector<Large> found;
+  collect_large(memory, found);
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Large& a, const Large& b) { return a.bytes > b.bytes; });
+  if (found.size() > kMaxListed) found.resize(kMaxListed);
+  std::string out;
+  for (const Large& one : found) out += (out.empty() ? "; the largest: " : ", ") + one.description;
+  return out;
+}
+
+}  // namespace kiln::codegen

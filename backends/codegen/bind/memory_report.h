@@ -1,0 +1,28 @@
+// Text of memory plans: the place, the lifetime and the source line of each tensor. Used by dumps
+// and by the errors of arenas that are too large.
+#pragma once
+
+#include "backends/codegen/bind/arena.h"
+
+#include <string>
+
+namespace kiln::codegen {
+
+/// Before any call: symbolic sizes and lifetimes, no offsets.
+std::string print_memory(const Program& program);
+
+/// Text that an executor adds to the report on a bound plan.
+struct MemoryNotes {
+  std::string totals;  // ends the first line
+  std::string lines;   // after the arguments, each with its newline
+};
+/// With the sizes of a call: the arena's size, the arguments, the blocks by offset, bodies
+/// indented. `memory`: of the program's plan.
+std::string print_memory(const Program& program, const PlanMemory& memory,
+                         const MemoryNotes& notes = {});
+
+/// "; the largest: 4096 bytes of float32[32,32] (dot at model.cpp:12), ..."; empty when there are
+/// none. At most five, of the plan and its bodies.
+std::string largest_tensors(const PlanMemory& memory);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,52 @@
+// Products of dims, checked for overflow.
+#include "backends/codegen/bind/slot_sizes.h"
+
+#include "backends/codegen/inspect/source.h"
+#include "backends/codegen/plan/plan_memory.h"
+#include "core/types/text.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+std::int64_t bytes_of(const Slot& slot, const std::vector<std::int64_t>& dims) {
+  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return 0;
+  auto bytes = static_cast<std::int64_t>(dtype_bytes(slot.dtype));
+  for (const std::int64_t dim : dims) bytes = checked_product(bytes, dim, slot.node);
+  return bytes;
+}
+
+}  // namespace
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+std::int64_t aligned(std::int64_t bytes) { return ceil_div(bytes, kAlignment) * kAlignment; }
+
+std::int64_t checked_product(std::int64_t a, std::int64_t b, const ir::Node* node) {
+  std::int64_t result = 0;
+  if (__builtin_mul_overflow(a, b, &result) || result > INT64_MAX - kAlignment) {
+    throw SizeFailure(KILN_CODE_RESOURCE_EXHAUSTED,
+                      text("a tensor has more bytes than 63 bits count",
+                           node ? " (" + source_of(*node) + ")" : ""));
+  }
+  return result;
+}
+
+std::vector<std::int64_t> evaluate_dims(const ir::Dims& dims, const EvaluateDim& evaluate) {
+  std::vector<std::int64_t> sizes;
+  sizes.reserve(dims.size());
+  for (const ir::Dim& dim : dims) sizes.push_back(evaluate(dim));
+  return sizes;
+}
+
+SlotSizes slot_sizes(const Plan& plan, const EvaluateDim& evaluate) {
+  SlotSizes sizes;
+  for (const Slot& slot : plan.slots) {
+    sizes.dims.push_back(evaluate_dims(slot.dims, evaluate));
+    sizes.bytes.push_back(bytes_of(slot, sizes.dims.back()));
+  }
+  return sizes;
+}
+
+}  // namespace kiln::codegen

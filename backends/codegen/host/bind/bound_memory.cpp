@@ -1,0 +1,62 @@
+// Lists of scratch, of spare carries and of bodies.
+#include "backends/codegen/host/bind/bound_memory.h"
+
+namespace kiln::codegen {
+namespace {
+
+using Kind = ArenaBlock::Kind;
+
+Scratch* scratch_of(BoundStep& step) {
+  if (auto* matmul = std::get_if<BoundMatmul>(&step)) return &matmul->scratch;
+  if (auto* convolution = std::get_if<BoundConvolution>(&step)) return &convolution->scratch;
+  return nullptr;
+}
+
+/// Matmuls that run side by side have scratch of their own, behind the operand that they share.
+std::int64_t whole_scratch(const BoundStep& step) {
+  const auto* matmul = std::get_if<BoundMatmul>(&step);
+  if (!matmul) return std::get<BoundConvolution>(step).scratch.bytes;
+  const auto runs = matmul->parallel ? static_cast<std::int64_t>(matmul->runs.size()) : 1;
+  return matmul->shared_rhs.bytes + matmul->scratch.bytes * runs;
+}
+
+void add_spare_carries(BoundPlan& bound, int step, BoundLoop& loop, std::vector<StepMemory>& own) {
+  const auto s = static_cast<std::size_t>(step);
+  const std::vector<int>& results = std::get<LoopStep>(bound.plan->steps[s]).results;
+  for (std::size_t i = 0; i < loop.spare_offsets.size(); ++i) {
+    if (loop.carries[i].stack >= 0) continue;
+    const std::int64_t bytes = bound.sizes.bytes[static_cast<std::size_t>(results[i])];
+    own.push_back({Kind::SpareCarry, step, bytes, &loop.spare_offsets[i]});
+  }
+}
+
+}  // namespace
+
+std::vector<StepMemory> step_memory(BoundPlan& bound) {
+  std::vector<StepMemory> own;
+  for (std::size_t s = 0; s < bound.steps.size(); ++s) {
+    BoundStep& one = bound.steps[s];
+    const int step = static_cast<int>(s);
+    if (Scratch* scratch = scratch_of(one); scratch && whole_scratch(one) != 0) {
+      own.push_back({Kind::Scratch, step, whole_scratch(one), &scratch->offset});
+    }
+    if (auto* loop = std::get_if<BoundLoop>(&one)) add_spare_carries(bound, step, *loop, own);
+    BoundBodies* bodies = bodies_of(one);
+    for (std::size_t i = 0; bodies && i < bodies->plans.size(); ++i) {
+      own.push_back({Kind::Body, step, bodies->plans[i]->arena.bytes, &bodies->offsets[i]});
+    }
+  }
+  return own;
+}
+
+PlanMemory memory_of(const BoundPlan& bound) {
+  PlanMemory memory{bound.plan, &bound.sizes, &bound.arena, {}};
+  for (std::size_t s = 0; s < bound.steps.size(); ++s) {
+    for_each_body(bound.steps[s], [&](const std::string& name, const BoundPlan& body) {
+      memory.bodies.push_back({static_cast<int>(s), name, memory_of(body)});
+    });
+  }
+  return memory;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,30 @@
+// The memory of a bound plan and of its steps, as backends/codegen/bind reads it.
+#pragma once
+
+#include "backends/codegen/host/bind/bound_plan.h"
+#include "core/types/text.h"
+
+namespace kiln::codegen {
+
+/// Scratch, spare carries and arenas of bodies, in the order of steps. Their offsets are members of
+/// `bound.steps`.
+std::vector<StepMemory> step_memory(BoundPlan& bound);
+
+/// Borrows from `bound`. Groups of rows of a loop are alike: one body stands for all of them.
+PlanMemory memory_of(const BoundPlan& bound);
+
+/// Calls visit(name, body) for the bodies that memory_of names.
+template <class Visit>
+void for_each_body(const BoundStep& step, const Visit& visit) {
+  if (const auto* branch = std::get_if<BoundBranch>(&step)) {
+    visit("then", *branch->bodies.plans[0]);
+    visit("else", *branch->bodies.plans[1]);
+  }
+  const auto* loop = std::get_if<BoundLoop>(&step);
+  if (!loop) return;
+  const std::size_t groups = loop->bodies.plans.size();
+  visit(groups > 1 ? text("body for the first of ", groups, " groups of rows") : "body",
+        *loop->bodies.plans[0]);
+}
+
+}  // namespace kiln::codegen
