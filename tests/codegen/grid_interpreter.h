@@ -1,0 +1,45 @@
+// Launches of kernels on a grid of threads, run on the CPU thread after thread by the interpreter
+// of kernels: the meaning of grid_text without its text.
+#pragma once
+
+#include "backends/codegen/grid/grid_schedule.h"
+#include "backends/codegen/text/grid_text.h"
+
+#include <memory>
+
+namespace kiln::test {
+
+enum class ThreadOrder : std::uint8_t { Ascending, Descending };
+
+/// The arguments of a launch.
+struct GridCall {
+  std::byte* const* buffers = nullptr;    // one per operand
+  const std::int64_t* sizes = nullptr;    // one per Kernel::sizes
+  std::int64_t points = 0, blocks = 0;    // of GridLaunch
+  std::int32_t step = 0;
+  codegen::CallBlock* call = nullptr;     // seed and counter; the least fault is recorded in it
+  ThreadOrder order = ThreadOrder::Ascending;
+};
+
+/// A kernel made ready for many launches.
+class GridKernel {
+ public:
+  /// Throws InternalError where the kernel or its schedule breaks a rule.
+  GridKernel(const codegen::Kernel& kernel, const codegen::GridSchedule& schedule);
+  ~GridKernel();
+  GridKernel(GridKernel&&) noexcept;
+  GridKernel& operator=(GridKernel&&) noexcept;
+
+  const codegen::Kernel& kernel() const;
+  const codegen::GridSchedule& schedule() const;
+
+  /// Runs the threads of the grid in their order; writes nothing when an earlier step has a fault.
+  /// Several threads may call it at a time. REQUIRES: they have different CallBlocks.
+  void run(const GridCall& call) const;
+
+ private:
+  struct State;
+  std::unique_ptr<const State> state_;
+};
+
+}  // namespace kiln::test
