@@ -109,7 +109,7 @@ TEST_CASE("the text form says all of a kernel") {
         "  # K.x\n"
         "  i0 below 2\n"
         "  i1 below 3, inner, lanes\n"
-        "  v0: float32 = x0[i0*3 + i1]\n"
+        "  v0: float32 = load a0 x0[i0*3 + i1]\n"
         "  v1: float32 = result of stage 0\n"
         "  v2: float32 = div(v0, v1)\n"
         "  v3: int64 = result of stage 2\n"
@@ -117,10 +117,10 @@ TEST_CASE("the text form says all of a kernel") {
         "  v5: int8 = -3\n"
         "  stage 0: reduce over inner axes, sum of v0\n"
         "  stage 1: map over inner axes\n"
-        "    y1[i0*3 + i1 + 2] = v2\n"
+        "    store v2 to a1 y1[i0*3 + i1 + 2]\n"
         "  stage 2: reduce over inner axes, arg_max of v0\n"
         "  stage 3: map once\n"
-        "    y2[i0] = v3\n");
+        "    store v3 to a2 y2[i0]\n");
 }
 
 TEST_CASE("the text form says guards of loads and of stores") {
@@ -135,9 +135,9 @@ TEST_CASE("the text form says guards of loads and of stores") {
         "  v0: int64 = i0\n"
         "  v1: int64 = 2\n"
         "  v2: bool = less(v0, v1)\n"
-        "  v3: float32 = x0[i0 + -1] when v2\n"
+        "  v3: float32 = load a0 x0[i0 + -1] when v2\n"
         "  stage 0: map over inner axes\n"
-        "    y1[i0] when v2 = v3\n");
+        "    store v3 to a1 y1[i0] when v2\n");
 }
 
 TEST_CASE("a guard narrows the indices at which an access touches memory") {

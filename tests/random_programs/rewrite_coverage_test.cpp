@@ -302,7 +302,7 @@ void count_library_calls(const Program& program, Counts& counts, Origin origin) 
   f.dump(dump.folder(), Stage::Claims | Stage::Kernels | Stage::Plan | Stage::MemoryPlan);
   for (const std::string& line : dumped_lines(dump, "51-kernels")) {
     if (!has(line, " when v")) continue;
-    const bool stores = has(line, "] when v") && line.rfind('b', 0) == 0;
+    const bool stores = line.rfind("store v", 0) == 0 || line.rfind("add v", 0) == 0;
     counts.add("guard", stores ? "of a store" : "of a load", origin);
   }
   for (const std::string& line : dumped_lines(dump, "52-plan")) {

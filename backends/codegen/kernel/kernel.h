@@ -123,7 +123,8 @@ std::vector<int> column_sums(const Kernel& kernel);
 
 /// Throws InternalError naming the kernel and what is wrong with it.
 void verify(const Kernel& kernel);
-/// The readable form, as dumps show it.
+/// The readable form, as dumps show it. It says all of a kernel but accesses that nothing uses;
+/// control characters and backslashes of names are spaces in it.
 std::string print(const Kernel& kernel);
 
 }  // namespace kiln::codegen

@@ -1,9 +1,12 @@
-// Kernels as text: the domain, operands, then stages with the expressions as numbered lines.
+// Kernels as text: operands, sizes, the domain, then stages with the expressions as numbered lines.
+#include "backends/codegen/inspect/comment_text.h"
 #include "backends/codegen/kernel/kernel.h"
 
 #include "core/ops/convert.h"
 #include "core/types/text.h"
 
+#include <charconv>
+#include <cstring>
 #include <limits>
 
 namespace kiln::codegen {
@@ -11,32 +14,6 @@ namespace {
 
 constexpr const char* kStageNames[] = {"map", "reduce", "running"};
 constexpr const char* kCombinerNames[] = {"", "sum", "prod", "max", "min", "arg_max"};
-
-std::string times(const ir::Dim& stride) {
-  if (stride.is_one()) return "";
-  return stride.is_static() ? text("*", stride) : text("*(", stride, ")");
-}
-
-std::string element(const Kernel& kernel, const Access& access) {
-  std::string sum;
-  const auto add = [&](const std::string& term) { sum += (sum.empty() ? "" : " + ") + term; };
-  for (std::size_t axis = 0; axis < access.strides.size(); ++axis) {
-    const ir::Dim& stride = access.strides[axis];
-    if (stride == ir::Dim(0)) continue;
-    add(text("i", axis, times(stride)));
-  }
-  if (access.dynamic >= 0) {
-    add(text("v", access.dynamic, times(access.dynamic_stride), " below ", access.dynamic_limit));
-  }
-  if (access.offset != ir::Dim(0) || sum.empty()) add(text(access.offset));
-  return kernel.operands[static_cast<std::size_t>(access.operand)].name + "[" + sum + "]";
-}
-
-/// The element and the access's guard.
-std::string place(const Kernel& kernel, const Access& access) {
-  const std::string guard = access.when < 0 ? "" : text(" when v", access.when);
-  return element(kernel, access) + guard;
-}
 
 std::string arguments(const Expression& e) {
   std::string list;
@@ -46,19 +23,20 @@ std::string arguments(const Expression& e) {
   return list;
 }
 
-/// The number that the element's bytes are.
-std::string constant(const Expression& e) {
+std::string decimal_float(const Expression& e) {
+  double value = 0;
+  ir::load_real(e.dtype, reinterpret_cast<const std::byte*>(&e.bits), &value, 1);
+  TextStream out;
+  const bool is_wide = e.dtype == DType::Float64;
+  out.precision(is_wide ? std::numeric_limits<double>::max_digits10
+                        : std::numeric_limits<float>::max_digits10);
+  out << value;
+  return std::move(out).str();
+}
+
+std::string decimal(const Expression& e) {
+  if (is_float(e.dtype)) return decimal_float(e);
   const auto* bytes = reinterpret_cast<const std::byte*>(&e.bits);
-  if (is_float(e.dtype)) {
-    double value = 0;
-    ir::load_real(e.dtype, bytes, &value, 1);
-    TextStream out;
-    const bool wide = e.dtype == DType::Float64;
-    out.precision(wide ? std::numeric_limits<double>::max_digits10
-                       : std::numeric_limits<float>::max_digits10);
-    out << value;
-    return std::move(out).str();
-  }
   if (info(e.dtype).kind == DTypeKind::Unsigned) {
     std::uint64_t value = 0;
     ir::load_natural(e.dtype, bytes, &value, 1);
@@ -69,59 +47,139 @@ std::string constant(const Expression& e) {
   return text(value);
 }
 
-std::string meaning(const Kernel& kernel, const Expression& e) {
-  switch (e.kind) {
-    case ExpressionKind::Constant: return constant(e);
-    case ExpressionKind::AxisIndex: return text("i", e.number);
-    case ExpressionKind::SizeValue:
-      return text("size ", kernel.sizes[static_cast<std::size_t>(e.number)]);
-    case ExpressionKind::Load:
-      return place(kernel, kernel.accesses[static_cast<std::size_t>(e.number)]);
-    case ExpressionKind::Apply: return text(ir::def(e.op).name, "(", arguments(e), ")");
-    case ExpressionKind::Convert: return text("convert(", arguments(e), ")");
-    case ExpressionKind::StageResult: return text("result of stage ", e.number);
-    case ExpressionKind::Random:
-      return text("random(", arguments(e), ") seed ", e.seed, " stream ", e.stream);
+/// The number's bytes in that dtype.
+std::uint64_t bits_of(DType dtype, const std::string& number) {
+  std::uint64_t bits = 0;
+  auto* bytes = reinterpret_cast<std::byte*>(&bits);
+  const char* const begin = number.data();
+  const char* const end = begin + number.size();
+  if (is_float(dtype)) {
+    double value = 0;
+    std::from_chars(begin, end, value);
+    ir::store_real(dtype, &value, bytes, 1);
+  } else if (info(dtype).kind == DTypeKind::Unsigned) {
+    std::uint64_t value = 0;
+    std::from_chars(begin, end, value);
+    ir::store_natural(dtype, &value, bytes, 1);
+  } else {
+    std::int64_t value = 0;
+    std::from_chars(begin, end, value);
+    ir::store_integer(dtype, &value, bytes, 1);
   }
-  return "";
+  return bits;
 }
+
+/// The number that the element's bytes are, or the bytes where the number gives others: some NaNs,
+/// and subnormals, which a store flushes.
+std::string constant(const Expression& e) {
+  const std::string number = decimal(e);
+  if (bits_of(e.dtype, number) == e.bits) return number;
+  TextStream out;
+  out << "bits 0x" << std::hex << e.bits;
+  return std::move(out).str();
+}
+
+class Printer {
+ public:
+  explicit Printer(const Kernel& kernel) : kernel_(kernel) {}
+
+  std::string run() const {
+    std::string out = head();
+    if (!kernel_.comes_from.empty()) out += "  # " + comment_text(kernel_.comes_from) + "\n";
+    for (std::size_t i = 0; i < kernel_.sizes.size(); ++i) {
+      out += text("  n", i, " = ", comment_text(kernel_.sizes[i].to_string()), "\n");
+    }
+    for (std::size_t i = 0; i < kernel_.axes.size(); ++i) out += axis(static_cast<int>(i));
+    for (std::size_t i = 0; i < kernel_.expressions.size(); ++i) {
+      const Expression& e = kernel_.expressions[i];
+      out += text("  v", i, ": ", dtype_name(e.dtype), " = ", meaning(e), "\n");
+    }
+    for (std::size_t i = 0; i < kernel_.stages.size(); ++i) out += stage(i);
+    return out;
+  }
+
+ private:
+  std::string head() const {
+    std::string out = text("kernel ", kernel_.name, "(");
+    for (std::size_t i = 0; i < kernel_.operands.size(); ++i) {
+      const Operand& operand = kernel_.operands[i];
+      out += text(i == 0 ? "" : ", ", operand.name, ": ", dtype_name(operand.dtype),
+                  operand.read ? " read" : "", operand.written ? " written" : "");
+    }
+    return out + ")\n";
+  }
+
+  std::string axis(int number) const {
+    return text("  i", number, " below ", size(kernel_.axes[static_cast<std::size_t>(number)]),
+                number < kernel_.outer ? "" : ", inner",
+                number == kernel_.vector_axis ? ", lanes" : "", "\n");
+  }
+
+  std::string stage(std::size_t number) const {
+    const Stage& made = kernel_.stages[number];
+    std::string out = text("  stage ", number, ": ", kStageNames[static_cast<int>(made.kind)],
+                           made.inner ? " over inner axes" : " once");
+    if (made.kind != StageKind::Map) {
+      out += text(", ", kCombinerNames[static_cast<int>(made.combiner)], " of v", made.value);
+    }
+    out += "\n";
+    for (const Store& store : made.stores) {
+      out += text("    ", store.accumulate ? "add v" : "store v", store.value, " to ",
+                  place(store.access), "\n");
+    }
+    return out;
+  }
+
+  std::string meaning(const Expression& e) const {
+    switch (e.kind) {
+      case ExpressionKind::Constant: return constant(e);
+      case ExpressionKind::AxisIndex: return text("i", e.number);
+      case ExpressionKind::SizeValue: return text("size n", e.number);
+      case ExpressionKind::Load: return "load " + place(e.number);
+      case ExpressionKind::Apply: return text(ir::def(e.op).name, "(", arguments(e), ")");
+      case ExpressionKind::Convert: return text("convert(", arguments(e), ")");
+      case ExpressionKind::StageResult: return text("result of stage ", e.number);
+      case ExpressionKind::Random:
+        return text("random(", arguments(e), ") seed ", e.seed, " stream ", e.stream);
+    }
+    return "";
+  }
+
+  std::string size(const ir::Dim& dim) const {
+    const int number = size_argument(kernel_, dim);
+    return number < 0 ? comment_text(dim.to_string()) : text("n", number);
+  }
+  std::string times(const ir::Dim& stride) const {
+    return stride.is_one() ? "" : "*" + size(stride);
+  }
+
+  std::string element(const Access& access) const {
+    std::string sum;
+    const auto add = [&](const std::string& term) { sum += (sum.empty() ? "" : " + ") + term; };
+    for (std::size_t axis = 0; axis < access.strides.size(); ++axis) {
+      const ir::Dim& stride = access.strides[axis];
+      if (stride != ir::Dim(0)) add(text("i", axis, times(stride)));
+    }
+    if (access.dynamic >= 0) {
+      add(text("v", access.dynamic, times(access.dynamic_stride), " below ",
+               size(access.dynamic_limit)));
+    }
+    if (access.offset != ir::Dim(0) || sum.empty()) add(size(access.offset));
+    return kernel_.operands[static_cast<std::size_t>(access.operand)].name + "[" + sum + "]";
+  }
+
+  /// The access's number, its element and its guard.
+  std::string place(int number) const {
+    const Access& access = kernel_.accesses[static_cast<std::size_t>(number)];
+    const std::string guard = access.when < 0 ? "" : text(" when v", access.when);
+    return text("a", number, " ", element(access), guard);
+  }
+
+  const Kernel& kernel_;
+};
 
 }  // namespace
 
-std::string print(const Kernel& kernel) {
-  std::string out = text("kernel ", kernel.name, "(");
-  for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
-    const Operand& operand = kernel.operands[i];
-    out += text(i == 0 ? "" : ", ", operand.name, ": ", dtype_name(operand.dtype),
-                operand.read ? " read" : "", operand.written ? " written" : "");
-  }
-  out += ")\n";
-  if (!kernel.comes_from.empty()) out += "  # " + kernel.comes_from + "\n";
-  for (std::size_t axis = 0; axis < kernel.axes.size(); ++axis) {
-    const int number = static_cast<int>(axis);
-    out += text("  i", axis, " below ", kernel.axes[axis],
-                number < kernel.outer ? "" : ", inner",
-                number == kernel.vector_axis ? ", lanes" : "", "\n");
-  }
-  for (std::size_t i = 0; i < kernel.expressions.size(); ++i) {
-    const Expression& e = kernel.expressions[i];
-    out += text("  v", i, ": ", dtype_name(e.dtype), " = ", meaning(kernel, e), "\n");
-  }
-  for (std::size_t i = 0; i < kernel.stages.size(); ++i) {
-    const Stage& stage = kernel.stages[i];
-    out += text("  stage ", i, ": ", kStageNames[static_cast<int>(stage.kind)],
-                stage.inner ? " over inner axes" : " once");
-    if (stage.kind != StageKind::Map) {
-      out += text(", ", kCombinerNames[static_cast<int>(stage.combiner)], " of v", stage.value);
-    }
-    out += "\n";
-    for (const Store& store : stage.stores) {
-      const Access& access = kernel.accesses[static_cast<std::size_t>(store.access)];
-      out += text("    ", place(kernel, access), store.accumulate ? " += v" : " = v", store.value,
-                  "\n");
-    }
-  }
-  return out;
-}
+std::string print(const Kernel& kernel) { return Printer(kernel).run(); }
 
 }  // namespace kiln::codegen

@@ -1,10 +1,12 @@
-// Threads stride over the points; a point's indices are the digits of its number.
+// Threads stride over the points; a point's indices are the digits of its number. Each function is
+// preceded by its kernel and its schedule as comments.
 #include "backends/codegen/text/grid_text.h"
 
-#include "backends/codegen/text/loop_text.h"
 #include "backends/codegen/text/stage_text.h"
 #include "backends/codegen/text/text_prelude.h"
 #include "core/types/text.h"
+
+#include <algorithm>
 
 namespace kiln::codegen {
 namespace {
@@ -17,6 +19,8 @@ struct CallBlock {
   u32 lock;
 };
 namespace {
+// Blocks of the step with the fault are not stopped, so that its first point is recorded.
+inline bool is_stopped(const volatile CallBlock* call, s32 step) { return call->step < step; }
 // Only threads with a bad index take the lock.
 inline bool record(CallBlock* call, s32 step, s64 point, s64 access, s64 index, s64 limit) {
   while (atomicCAS(&call->lock, 0u, 1u) != 0u) {
@@ -48,16 +52,26 @@ std::string parameters(const Kernel& kernel) {
   return list + "const s64 points, const s32 step, CallBlock* const call";
 }
 
+/// Each line as a comment.
+std::string commented(const std::string& lines) {
+  std::string out;
+  for (std::size_t begin = 0; begin < lines.size();) {
+    const std::size_t end = std::min(lines.find('\n', begin), lines.size());
+    out += "// " + lines.substr(begin, end - begin) + "\n";
+    begin = end + 1;
+  }
+  return out;
+}
+
 class FunctionText {
  public:
   FunctionText(const Kernel& kernel, const GridSchedule& schedule)
       : kernel_(kernel), schedule_(schedule), stages_(kernel, lines_) {}
 
   std::string run() {
-    if (!kernel_.comes_from.empty()) lines_.line("// " + comment_text(kernel_.comes_from));
-    lines_.line("// " + print(schedule_));
     lines_.line(text("extern \"C\" __global__ void __launch_bounds__(", schedule_.threads, ")"));
     lines_.open(text(kernel_.name, "(", parameters(kernel_), ")"));
+    lines_.line("if (is_stopped(call, step)) return;");
     lines_.line("const u64 seed = call->seed, call_counter = call->call_counter;");
     lines_.line("const s64 stride = s64(gridDim.x) * blockDim.x;");
     lines_.open(
@@ -72,7 +86,7 @@ class FunctionText {
     }
     for (std::size_t s = 0; s < kernel_.stages.size(); ++s) stages_.write(static_cast<int>(s));
     lines_.close_to(0);
-    return lines_.str();
+    return commented(print(kernel_) + print(schedule_)) + lines_.str();
   }
 
  private:

@@ -3,6 +3,7 @@
 
 #include "backends/codegen/grid/grid_schedule.h"
 
+#include <limits>
 #include <span>
 #include <string>
 
@@ -15,7 +16,8 @@ struct ScheduledKernel {
 
 /// The functions without the prelude. Each has the parameters: a pointer to each operand, each of
 /// Kernel::sizes as s64, the number of points of the parallel axes as s64, the number of the step
-/// as s32, and a pointer to the CallBlock. Verifies the kernels first.
+/// as s32, and a pointer to the CallBlock. Above each stand the printed kernel and the printed
+/// schedule, every line a comment. Verifies the kernels first.
 std::string grid_functions(std::span<const ScheduledKernel> kernels);
 
 /// A whole program for NVRTC: prelude, CallBlock, functions.
@@ -23,12 +25,14 @@ std::string grid_text(std::span<const ScheduledKernel> kernels);
 
 /// Data of a call in device memory, as the text declares it: the seed and the number of the call,
 /// and the record of a bad index. Of several, the one of the first step, and in it of the first
-/// point, stays. `access` is -1 without one.
+/// point, stays. `access` is -1 without one, and `step` is above every step. A kernel of a step
+/// after the recorded one writes nothing, so that variables that are updated in place keep their
+/// values; one of the same step goes on, so that its first point is found.
 struct CallBlock {
   std::uint64_t seed = 0, call_counter = 0;
   std::int64_t point = 0;
   std::int64_t access = -1, index = 0, limit = 0;
-  std::int32_t step = 0;
+  std::int32_t step = std::numeric_limits<std::int32_t>::max();
   std::uint32_t lock = 0;
 };
 

@@ -1,6 +1,7 @@
 // The outer axes are loops around the stages; axis 0 goes over the range that the caller asks for.
 #include "backends/codegen/text/loop_text.h"
 
+#include "backends/codegen/inspect/comment_text.h"
 #include "backends/codegen/text/stage_text.h"
 #include "backends/codegen/text/text_prelude.h"
 #include "core/types/text.h"
@@ -50,13 +51,6 @@ std::string function_text(const Kernel& kernel) {
 }
 
 }  // namespace
-
-std::string comment_text(std::string words) {
-  for (char& c : words) {
-    if (c == '\n' || c == '\\') c = ' ';
-  }
-  return words;
-}
 
 std::string loop_text(std::span<const Kernel> kernels) {
   std::string out = text_prelude(TextDialect::Host) + kArguments;

@@ -13,7 +13,4 @@ namespace kiln::codegen {
 /// KernelFunction::run (host/prepared/kernel_function.h).
 std::string loop_text(std::span<const Kernel> kernels);
 
-/// The text in one line, fit for a comment: names of K functions and lines may be anything.
-std::string comment_text(std::string words);
-
 }  // namespace kiln::codegen

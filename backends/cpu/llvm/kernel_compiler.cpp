@@ -11,14 +11,11 @@
 namespace kiln::cpu {
 namespace {
 
-/// A kernel's text without what does not change its code. Code reads sizes by their place in the
-/// list, which the text does not show.
+/// A kernel's text without what does not change its code.
 std::string meaning_of(codegen::Kernel kernel) {
   kernel.name.clear();
   kernel.comes_from.clear();
-  std::string meaning = print(kernel);
-  for (const ir::Dim& size : kernel.sizes) meaning += size.to_string() + "\n";
-  return meaning;
+  return print(kernel);
 }
 
 void call(const void* code, const codegen::KernelArguments* arguments) {
