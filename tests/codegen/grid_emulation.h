@@ -1,9 +1,9 @@
 // CUDA text of kernels with points and serial schedules, compiled for the host and run thread after
-// thread. It shares the text of stages with loop_text; the interpreter, with which both are
-// compared, shares neither.
+// thread. It shares the text of stages with loop_text; the interpreters, with which both are
+// compared, share neither.
 #pragma once
 
-#include "backends/codegen/text/grid_text.h"
+#include "tests/codegen/grid_interpreter.h"
 #include "tests/codegen/make_kernel.h"
 
 namespace kiln::test {
@@ -12,12 +12,23 @@ namespace kiln::test {
 constexpr codegen::GridDescription kSmallDevice{
     .max_threads = 4, .max_blocks = 2, .multiprocessors = 2, .resident_threads = 4};
 
-enum class ThreadOrder : std::uint8_t { Ascending, Descending };
+/// A kernel's place in a call: the number of its step, and the record that earlier steps left. The
+/// seed and the counter of the call are those of KernelCall.
+struct GridStep {
+  std::int32_t step = 0;
+  codegen::CallBlock before;
+};
 
-/// As the text leaves the operands, all kernels compiled at once. REQUIRES: calls are for all of
-/// axis 0.
+/// As the text leaves the operands, all kernels compiled at once. REQUIRES, here and below: calls
+/// are for all of axis 0.
 std::vector<KernelOutcome> run_as_grid(const std::vector<codegen::Kernel>& kernels,
-                                       const std::vector<KernelCall>& calls, ThreadOrder order);
+                                       const std::vector<KernelCall>& calls, ThreadOrder order,
+                                       const GridStep& step = {});
+
+/// As the grid interpreter leaves the operands, by the kernel and the schedule that the comments of
+/// the text show. Checks that these print as the ones that the text was made of.
+KernelOutcome run_as_parsed_grid(const codegen::Kernel& kernel, const KernelCall& call,
+                                 ThreadOrder order, const GridStep& step = {});
 
 /// Whether the call is for all of axis 0.
 bool is_whole(const codegen::Kernel& kernel, const KernelCall& call);

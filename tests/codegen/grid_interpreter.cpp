@@ -1,0 +1,66 @@
+// Thread t of a grid of T threads runs points t, t + T, ...; a point's faults go to the record.
+#include "tests/codegen/grid_interpreter.h"
+
+#include "tests/codegen/kernel_run.h"
+
+#include <algorithm>
+
+namespace kiln::test {
+
+using namespace codegen;
+
+struct GridKernel::State {
+  PreparedKernel prepared;
+  GridSchedule schedule;
+};
+
+namespace {
+
+/// Keeps the fault of the least (step, point).
+void record(CallBlock& call, std::int32_t step, std::int64_t point, const KernelFault& fault) {
+  const bool is_first =
+      call.access < 0 || step < call.step || (step == call.step && point < call.point);
+  if (fault.access < 0 || !is_first) return;
+  call.step = step;
+  call.point = point;
+  call.access = fault.access;
+  call.index = fault.index;
+  call.limit = fault.limit;
+}
+
+}  // namespace
+
+GridKernel::GridKernel(const Kernel& kernel, const GridSchedule& schedule)
+    : state_(std::make_unique<const State>(State{prepare(kernel), schedule})) {
+  verify(kernel, schedule, GridDescription{});
+}
+GridKernel::~GridKernel() = default;
+GridKernel::GridKernel(GridKernel&&) noexcept = default;
+GridKernel& GridKernel::operator=(GridKernel&&) noexcept = default;
+
+const Kernel& GridKernel::kernel() const { return state_->prepared.kernel; }
+const GridSchedule& GridKernel::schedule() const { return state_->schedule; }
+
+void GridKernel::run(const GridCall& call) const {
+  if (call.call->step < call.step) return;
+  KernelFault fault;
+  KernelArguments arguments;
+  arguments.buffers = call.buffers;
+  arguments.sizes = call.sizes;
+  arguments.fault = &fault;
+  arguments.seed = call.call->seed;
+  arguments.call_counter = call.call->call_counter;
+  KernelRun run(state_->prepared, arguments);
+  const std::int64_t stride = call.blocks * state_->schedule.threads;
+  const std::int64_t threads = std::min(stride, call.points);  // further ones have no point
+  for (std::int64_t i = 0; i < threads; ++i) {
+    const std::int64_t thread = call.order == ThreadOrder::Ascending ? i : threads - 1 - i;
+    for (std::int64_t point = thread; point < call.points; point += stride) {
+      fault = {};
+      run.run_at(state_->schedule.parallel_axes, point);
+      record(*call.call, call.step, point, fault);
+    }
+  }
+}
+
+}  // namespace kiln::test
