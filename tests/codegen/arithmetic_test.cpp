@@ -170,6 +170,7 @@ void check_agreement(Results (*make)(DType)) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     const KernelOutcome interpreted = run_interpreted(kernels[i], calls[i]);
     check_equal(grid[i], written[i]);
+    check_equal(run_as_parsed_grid(kernels[i], calls[i], ThreadOrder::Descending), interpreted);
     const auto operands = static_cast<DType>(i);
     const std::size_t inputs = calls[i].operands.size() - all[i].ops.size();
     for (std::size_t r = 0; r < all[i].ops.size(); ++r) {

@@ -198,6 +198,7 @@ KernelOutcome run_all_ways(const Kernel& kernel, const KernelCall& call) {
   for (const ThreadOrder order : {ThreadOrder::Ascending, ThreadOrder::Descending}) {
     INFO((order == ThreadOrder::Ascending ? "as a grid" : "as a grid, last thread first"));
     check_equal(run_as_grid({kernel}, {call}, order)[0], interpreted);
+    check_equal(run_as_parsed_grid(kernel, call, order), interpreted);
   }
   return interpreted;
 }

@@ -85,7 +85,7 @@ std::vector<KernelOutcome> run_as_text(const std::vector<codegen::Kernel>& kerne
 /// Checks that two outcomes agree in every byte and in the fault.
 void check_equal(const KernelOutcome& found, const KernelOutcome& expected);
 /// By the interpreter, as loops and, where the call is for all of axis 0, as a grid of threads in
-/// two orders; checks that all agree.
+/// two orders, compiled and interpreted from the text; checks that all agree.
 KernelOutcome run_all_ways(const codegen::Kernel& kernel, const KernelCall& call);
 
 }  // namespace kiln::test

@@ -1,7 +1,9 @@
-// A backend whose kernels are interpreted: fusion, kernels, plans and runs without an emitter.
+// A backend whose kernels are interpreted: fusion, kernels, plans and runs without an emitter. It
+// interprets what their readable form says, which must be all of their meaning.
 #include "backends/codegen/compile.h"
 #include "backends/codegen/host/host_target.h"
 #include "tests/codegen/kernel_interpreter.h"
+#include "tests/codegen/parse_kernel.h"
 
 namespace kiln::test {
 namespace {
@@ -15,7 +17,7 @@ class InterpretedTarget final : public codegen::HostTarget {
     auto holders = std::make_shared<std::vector<std::shared_ptr<const void>>>(kernels.size());
     std::vector<codegen::KernelFunction> functions;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-      functions.push_back(interpreted(kernels[i].kernel, (*holders)[i]));
+      functions.push_back(interpreted(parse_kernel(print(kernels[i].kernel)), (*holders)[i]));
     }
     keep_alive = holders;
     return functions;

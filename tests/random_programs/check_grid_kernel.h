@@ -1,0 +1,16 @@
+// Kernels of lowered programs as a grid of threads, from their readable form.
+#pragma once
+
+#include "backends/codegen/kernel/build/built_kernel.h"
+
+namespace kiln::testing {
+
+/// Checks that the kernel and its schedule for the default GridDescription follow the rules and are
+/// read back from what they print.
+void check_text_form(const codegen::Kernel& kernel);
+
+/// Checks that the threads of a grid leave the same bytes as the loops, in both orders, by what the
+/// readable form says. False when sizes are not static or there are no points: nothing is run.
+bool check_grid_run(const codegen::BuiltKernel& built);
+
+}  // namespace kiln::testing
