@@ -1,3 +1,4 @@
+// Each reader takes what it reads off the front of the rest.
 #include "tests/codegen/line_scanner.h"
 
 #include "core/types/text.h"

@@ -31,7 +31,7 @@ constexpr const char* kEveryForm =
     "  v6: float32 = random(v0, v1) seed -3 stream 9\n"
     "  v7: float32 = result of stage 0\n"
     "  v8: float32 = select(v2, v6, v7)\n"
-    "  v9: float32 = -1.5e-05\n"
+    "  v9: float32 = -1.09951163e+12\n"
     "  v10: float64 = inf\n"
     "  v11: float16 = bits 0x7e01\n"
     "  v12: int64 = result of stage 1\n"
@@ -164,8 +164,8 @@ TEST_CASE("a text that is no kernel is an error with its line") {
       {"less(v0, v1)", "less(v0, v1, v0, v1)", "line 9: too many arguments"},
       {"a0 x1[", "a0 z1[", "line 10: no operand is named z1"},
       {"i0*-7", "i2*-7", "line 11: 2 is not below 2"},
-      {"-1.5e-05", "-1.5e-05f", "line 16: \"-1.5e-05f\" is no number of the dtype"},
-      {"bits 0x7e01", "bits 0x7g01", "line 18: \"7g01\" is no number of the dtype"},
+      {"-1.09951163e+12", "-1.09951163e+12f", "line 16: \"-1.09951163e+12f\" is no number"},
+      {"bits 0x7e01", "bits 0x7g01", "line 18: \"7g01\" is no number"},
       {"running over", "walking over", "line 20: \"walking\" is not known"},
       {"a2 y2[i0*7", "a4 y2[i0*7", "line 21: another a4"},
       {"stage 1:", "stage 3:", "line 22: 3 is not below 2"},

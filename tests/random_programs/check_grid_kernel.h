@@ -10,7 +10,7 @@ namespace kiln::testing {
 void check_text_form(const codegen::Kernel& kernel);
 
 /// Checks that the threads of a grid leave the same bytes as the loops, in both orders, by what the
-/// readable form says. False when sizes are not static or there are no points: nothing is run.
+/// readable form says. False, and runs nothing, when a size is not static or an axis is empty.
 bool check_grid_run(const codegen::BuiltKernel& built);
 
 }  // namespace kiln::testing
