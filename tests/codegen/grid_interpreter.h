@@ -34,7 +34,7 @@ class GridKernel {
   const codegen::GridSchedule& schedule() const;
 
   /// Runs the threads of the grid in their order; writes nothing when an earlier step has a fault.
-  /// Several threads may call it at a time. REQUIRES: they have different CallBlocks.
+  /// Several host threads may call run() at a time. REQUIRES: each has a CallBlock of its own.
   void run(const GridCall& call) const;
 
  private:
