@@ -1,0 +1,38 @@
+// Functions that the driver of this folder exports besides those of CUDA: failures on demand, and
+// counts for tests. Thread-safe.
+#pragma once
+
+#include <cstddef>
+
+extern "C" {
+
+/// Objects that were made and not destroyed. Memory counts until the call that frees it, also where
+/// the stream has not come to that free yet.
+struct FakeCudaUsage {
+  std::size_t allocations;  // of pools, and physical memory that is not released or mapped
+  std::size_t bytes;        // of these, as asked for
+  std::size_t max_bytes;    // the most since the library was loaded or since fake_cuda_reset
+  std::size_t ranges;       // reserved ranges of addresses
+  std::size_t host_allocations;
+  std::size_t streams, events, libraries;
+  std::size_t graphs, executable_graphs;
+  std::size_t retained_contexts;   // retains without a release
+  std::size_t pending_operations;  // of all streams
+};
+
+/// Gives the nth call from now on (1: the next one; 0: every call) of the function of that name of
+/// NVIDIA's this CUresult; only functions that destroy something do their work nevertheless. A
+/// status after which a context is unusable ends the context. Returns 0 for an unknown function.
+int fake_cuda_fail(const char* function, int nth, int status);
+
+/// Forgets failures, a lost context and a limit of memory.
+void fake_cuda_reset();
+
+/// How often the function was called; -1 for an unknown function.
+int fake_cuda_calls(const char* function);
+
+/// The device has so many bytes of memory from now on, instead of KILN_TEST_CUDA_MEMORY or 4 GiB.
+void fake_cuda_limit_memory(std::size_t bytes);
+
+FakeCudaUsage fake_cuda_usage();
+}

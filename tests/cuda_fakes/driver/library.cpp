@@ -1,0 +1,110 @@
+// Launches check their addresses when they run, against what is live then.
+#include "tests/cuda_fakes/driver/library.h"
+
+#include "tests/codegen/parse_kernel.h"
+#include "tests/cuda_fakes/driver/device.h"
+#include "tests/cuda_fakes/driver/operand_ranges.h"
+#include "tests/cuda_fakes/driver/state.h"
+#include "tests/cuda_fakes/fake_cubin.h"
+
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+namespace kiln::fake_cuda {
+namespace {
+
+template <class T>
+T value_at(const void* parameter) {
+  T value;
+  std::memcpy(&value, parameter, sizeof(T));
+  return value;
+}
+
+/// The points of the parallel axes for the sizes of the launch.
+std::int64_t points_of(const LoadedKernel& kernel, const LaunchParameters& parameters) {
+  const codegen::Kernel& one = kernel.grid.kernel();
+  const auto evaluate = [&](const ir::Dim& dim) {
+    if (dim.is_static()) return dim.value();
+    return parameters.sizes[static_cast<std::size_t>(size_argument(one, dim))];
+  };
+  return launch_of(one, kernel.grid.schedule(), {}, evaluate).points;
+}
+
+/// Checks that each operand begins in live memory, and that accesses without a guard stay in it. A
+/// launch over other points than the kernel's own is checked at its bases alone.
+Status check_operands(const LoadedKernel& kernel, const LaunchParameters& parameters) {
+  const codegen::Kernel& one = kernel.grid.kernel();
+  for (std::size_t i = 0; i < one.operands.size(); ++i) {
+    const DeviceAddress base = parameters.operands[i];
+    if (base == 0) continue;
+    if (base % dtype_bytes(one.operands[i].dtype) != 0) return Status::MisalignedAddress;
+    if (state().device_bytes(base, 0) == nullptr) return Status::IllegalAddress;
+  }
+  if (parameters.points != points_of(kernel, parameters)) return Status::Success;
+  for (const OperandRange& range : operand_ranges(one, parameters.sizes)) {
+    const DeviceAddress base = parameters.operands[static_cast<std::size_t>(range.operand)];
+    const DeviceAddress begin = base + static_cast<DeviceAddress>(range.begin);
+    const auto bytes = static_cast<std::uint64_t>(range.end - range.begin);
+    const bool is_live = base != 0 && state().device_bytes(begin, bytes) != nullptr;
+    if (!is_live) return Status::IllegalAddress;
+  }
+  return Status::Success;
+}
+
+}  // namespace
+
+Status load_library(const void* image, Library& library) try {
+  const std::optional<Cubin> cubin = read_cubin(image);
+  if (!cubin) return Status::InvalidImage;
+  if (cubin->architecture != kComputeCapability) return Status::NoBinaryForGpu;
+  for (const test::ParsedKernel& parsed : test::parse_grid_text(cubin->text)) {
+    library.push_back(
+        std::make_shared<LoadedKernel>(test::GridKernel(parsed.kernel, parsed.schedule)));
+  }
+  return Status::Success;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "fake CUDA driver: cannot load a library: %s\n", error.what());
+  return Status::InvalidImage;
+}
+
+LaunchParameters read_parameters(const LoadedKernel& kernel, unsigned blocks, void** parameters) {
+  const codegen::Kernel& one = kernel.grid.kernel();
+  LaunchParameters read;
+  for (std::size_t i = 0; i < one.operands.size(); ++i) {
+    read.operands.push_back(value_at<DeviceAddress>(*parameters++));
+  }
+  for (std::size_t i = 0; i < one.sizes.size(); ++i) {
+    read.sizes.push_back(value_at<std::int64_t>(*parameters++));
+  }
+  read.points = value_at<std::int64_t>(*parameters++);
+  read.step = value_at<std::int32_t>(*parameters++);
+  read.call = value_at<DeviceAddress>(*parameters++);
+  read.blocks = blocks;
+  return read;
+}
+
+Status run_kernel(const LoadedKernel& kernel, const LaunchParameters& parameters,
+                  test::ThreadOrder order) {
+  if (!kernel.is_loaded) return Status::IllegalInstruction;
+  if (parameters.call % alignof(codegen::CallBlock) != 0) return Status::MisalignedAddress;
+  std::byte* call = state().device_bytes(parameters.call, sizeof(codegen::CallBlock));
+  if (call == nullptr) return Status::IllegalAddress;
+  if (parameters.points == 0) return Status::Success;
+  const Status status = check_operands(kernel, parameters);
+  if (status != Status::Success) return status;
+  std::vector<std::byte*> operands;
+  for (const DeviceAddress base : parameters.operands) {
+    operands.push_back(base == 0 ? nullptr : to_host(base));
+  }
+  kernel.grid.run({.buffers = operands.data(),
+                   .sizes = parameters.sizes.data(),
+                   .points = parameters.points,
+                   .blocks = parameters.blocks,
+                   .step = parameters.step,
+                   .call = reinterpret_cast<codegen::CallBlock*>(call),
+                   .order = order});
+  return Status::Success;
+}
+
+}  // namespace kiln::fake_cuda

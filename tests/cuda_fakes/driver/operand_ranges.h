@@ -1,0 +1,20 @@
+// The bytes of operands that a launch touches in any case.
+#pragma once
+
+#include "backends/codegen/kernel/kernel.h"
+
+#include <vector>
+
+namespace kiln::fake_cuda {
+
+/// Bytes of an operand from its base on.
+struct OperandRange {
+  int operand = 0;
+  std::int64_t begin = 0, end = 0;
+};
+
+/// Bounds of the accesses without a guard; none where an extent is 0.
+std::vector<OperandRange> operand_ranges(const codegen::Kernel& kernel,
+                                         const std::vector<std::int64_t>& sizes);
+
+}  // namespace kiln::fake_cuda

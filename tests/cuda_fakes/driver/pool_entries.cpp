@@ -1,0 +1,127 @@
+// Stream-ordered memory and the one pool.
+#include "tests/cuda_fakes/driver/entries.h"
+#include "tests/cuda_fakes/driver/state.h"
+
+namespace kiln::fake_cuda {
+namespace {
+
+PoolHandle pool_handle() {
+  static const PoolHandle handle = to_handle<PoolHandle>(next_handle());
+  return handle;
+}
+
+/// Where memory is short, the driver reuses memory whose release is queued: behind operations of
+/// the same or of other streams.
+DeviceAddress allocate(std::size_t bytes) {
+  State& all = state();
+  const DeviceAddress address = all.pool.allocate(bytes, all.pool_limit());
+  if (address != 0 || all.streams.run_all() != Status::Success) return address;
+  return all.pool.allocate(bytes, all.pool_limit());
+}
+
+bool is_of_int(PoolAttribute attribute) { return attribute < PoolAttribute::ReleaseThreshold; }
+
+/// Null for attributes of type int and for unknown ones.
+std::uint64_t* number_of(PoolAttribute attribute) {
+  PoolBytes& bytes = state().pool.bytes;
+  switch (attribute) {
+    case PoolAttribute::ReleaseThreshold: return &bytes.release_threshold;
+    case PoolAttribute::ReservedBytes: return &bytes.reserved;
+    case PoolAttribute::MaxReservedBytes: return &bytes.max_reserved;
+    case PoolAttribute::UsedBytes: return &bytes.used;
+    case PoolAttribute::MaxUsedBytes: return &bytes.max_used;
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+namespace entry {
+
+Status mem_get_info(std::size_t* free, std::size_t* total) {
+  if (free == nullptr || total == nullptr) return Status::InvalidValue;
+  const std::uint64_t limit = state().pool_limit(), reserved = state().pool.bytes.reserved;
+  *free = limit - std::min(limit, reserved);
+  *total = state().memory_limit;
+  return Status::Success;
+}
+
+Status device_get_default_mem_pool(PoolHandle* pool, DeviceHandle device) {
+  if (pool == nullptr) return Status::InvalidValue;
+  if (device != 0) return Status::InvalidDevice;
+  *pool = pool_handle();
+  return Status::Success;
+}
+
+Status mem_pool_get_attribute(PoolHandle pool, PoolAttribute attribute, void* value) {
+  if (pool != pool_handle() || value == nullptr) return Status::InvalidValue;
+  if (is_of_int(attribute)) {
+    *static_cast<int*>(value) = 1;
+    return Status::Success;
+  }
+  const std::uint64_t* number = number_of(attribute);
+  if (number == nullptr) return Status::InvalidValue;
+  *static_cast<std::uint64_t*>(value) = *number;
+  return Status::Success;
+}
+
+Status mem_pool_set_attribute(PoolHandle pool, PoolAttribute attribute, void* value) {
+  if (pool != pool_handle() || value == nullptr) return Status::InvalidValue;
+  // The pool reuses memory in any case.
+  if (is_of_int(attribute)) return Status::Success;
+  const auto number = *static_cast<std::uint64_t*>(value);
+  PoolBytes& bytes = state().pool.bytes;
+  switch (attribute) {
+    case PoolAttribute::ReleaseThreshold: bytes.release_threshold = number; break;
+    case PoolAttribute::MaxReservedBytes: bytes.max_reserved = bytes.reserved; break;
+    case PoolAttribute::MaxUsedBytes: bytes.max_used = bytes.used; break;
+    default: return Status::InvalidValue;
+  }
+  const bool resets = attribute != PoolAttribute::ReleaseThreshold;
+  return resets && number != 0 ? Status::InvalidValue : Status::Success;
+}
+
+Status mem_pool_trim_to(PoolHandle pool, std::size_t bytes) {
+  if (pool != pool_handle()) return Status::InvalidValue;
+  const Status status = reject_in_capture();
+  if (status == Status::Success) state().pool.trim(bytes);
+  return status;
+}
+
+Status mem_alloc_async(DeviceAddress* address, std::size_t bytes, StreamHandle handle) {
+  State& all = state();
+  if (address == nullptr || bytes == 0) return Status::InvalidValue;
+  const std::shared_ptr<Stream> stream = all.streams.find(handle);
+  if (stream == nullptr) return Status::InvalidHandle;
+  // Memory of graphs is nothing that the plugin uses.
+  Status status = reject_captured(*stream);
+  if (status != Status::Success) return status;
+  const DeviceAddress made = allocate(bytes);
+  if (made == 0) return all.lost != Status::Success ? all.lost : Status::OutOfMemory;
+  all.note_bytes();
+  *address = made;
+  return all.streams.enqueue(*stream, {OperationKind::Allocate, [made] {
+                                         state().pool.begin(made);
+                                         return Status::Success;
+                                       }});
+}
+
+Status mem_free_async(DeviceAddress address, StreamHandle handle) {
+  State& all = state();
+  const std::shared_ptr<Stream> stream = all.streams.find(handle);
+  if (stream == nullptr) return Status::InvalidHandle;
+  const Status status = reject_captured(*stream);
+  if (status != Status::Success) return status;
+  if (!all.pool.free(address)) return Status::InvalidValue;
+  if (all.lost != Status::Success) {
+    all.pool.release(address);
+    return all.lost;
+  }
+  return all.streams.enqueue(*stream, {OperationKind::Free, [address] {
+                                         state().pool.release(address);
+                                         return Status::Success;
+                                       }});
+}
+
+}  // namespace entry
+}  // namespace kiln::fake_cuda
