@@ -17,10 +17,8 @@ namespace kiln::fake_cuda {
 inline std::string library_folder(const std::string& build) { return build + "/lib/cuda_gpu"; }
 
 inline cuda::api::LibraryPlaces places_of(const std::string& folder) {
-  return {.configured = {folder},
-          .plugin_folder = false,
-          .system_search = false,
-          .known_folders = {}};
+  return {
+      .configured = {folder}, .plugin_folder = false, .system_search = false, .known_folders = {}};
 }
 inline cuda::api::DriverSettings driver_settings(const std::string& folder) {
   cuda::api::DriverSettings settings;

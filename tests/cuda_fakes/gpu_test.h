@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -87,6 +88,8 @@ class HostNumbers {
   HostNumbers(const Gpu& gpu, const std::vector<int>& numbers) : HostNumbers(gpu, numbers.size()) {
     std::memcpy(numbers_, numbers.data(), bytes());
   }
+  HostNumbers(const Gpu& gpu, std::initializer_list<int> numbers)
+      : HostNumbers(gpu, std::vector<int>(numbers)) {}
   ~HostNumbers() { gpu_->mem_free_host(numbers_); }
   HostNumbers(const HostNumbers&) = delete;
   HostNumbers& operator=(const HostNumbers&) = delete;

@@ -52,10 +52,8 @@ TEST_CASE("fake driver: the host copies through page-locked memory alone") {
   const DeviceMemory memory(gpu, stream, 64);
   const HostNumbers locked(gpu, 4);
   std::vector<int> plain(4);
-  CHECK(gpu->memcpy_host_to_device_async(memory, plain.data(), 16, stream) ==
-        Status::InvalidValue);
-  CHECK(gpu->memcpy_device_to_host_async(plain.data(), memory, 16, stream) ==
-        Status::InvalidValue);
+  CHECK(gpu->memcpy_host_to_device_async(memory, plain.data(), 16, stream) == Status::InvalidValue);
+  CHECK(gpu->memcpy_device_to_host_async(plain.data(), memory, 16, stream) == Status::InvalidValue);
   CHECK(gpu->memcpy_host_to_device_async(memory, locked.data(), 17, stream) ==
         Status::InvalidValue);
   CHECK(gpu->mem_free_host(plain.data()) == Status::InvalidValue);

@@ -8,11 +8,11 @@
 namespace kiln::fake_cuda {
 
 /// Statuses of captures that the plugin gives no name (value, NVIDIA's name).
-#define FAKE_CUDA_CAPTURE_STATUS(X)                           \
-  X(CaptureUnmatched, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, 903)       \
-  X(CaptureUnjoined, CUDA_ERROR_STREAM_CAPTURE_UNJOINED, 904)         \
-  X(CaptureIsolation, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, 905)       \
-  X(CapturedEvent, CUDA_ERROR_CAPTURED_EVENT, 907)                    \
+#define FAKE_CUDA_CAPTURE_STATUS(X)                             \
+  X(CaptureUnmatched, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, 903) \
+  X(CaptureUnjoined, CUDA_ERROR_STREAM_CAPTURE_UNJOINED, 904)   \
+  X(CaptureIsolation, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, 905) \
+  X(CapturedEvent, CUDA_ERROR_CAPTURED_EVENT, 907)              \
   X(CaptureWrongThread, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, 908)
 
 #define FAKE_CUDA_STATUS(name, symbol, value) inline constexpr Status k##name{value};

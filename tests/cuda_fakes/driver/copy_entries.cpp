@@ -14,7 +14,7 @@ Status enqueue(StreamHandle handle, OperationKind kind, std::function<Status()> 
   return state().streams.enqueue(*stream, {kind, std::move(work)});
 }
 
-Status copy(void* to, const void* from, std::size_t bytes) {
+Status copy_bytes(void* to, const void* from, std::size_t bytes) {
   const bool is_live = to != nullptr && from != nullptr;
   if (!is_live) return Status::IllegalAddress;
   std::memcpy(to, from, bytes);
@@ -64,7 +64,7 @@ Status memcpy_host_to_device_async(DeviceAddress to, const void* from, std::size
                                    StreamHandle stream) {
   if (!state().host.has(from, bytes)) return Status::InvalidValue;
   return enqueue(stream, OperationKind::HostToDevice, [=] {
-    return copy(state().device_bytes(to, bytes), host_bytes(from, bytes), bytes);
+    return copy_bytes(state().device_bytes(to, bytes), host_bytes(from, bytes), bytes);
   });
 }
 
@@ -73,7 +73,7 @@ Status memcpy_device_to_host_async(void* to, DeviceAddress from, std::size_t byt
   if (!state().host.has(to, bytes)) return Status::InvalidValue;
   return enqueue(stream, OperationKind::DeviceToHost, [=] {
     void* destination = state().host.has(to, bytes) ? to : nullptr;
-    return copy(destination, state().device_bytes(from, bytes), bytes);
+    return copy_bytes(destination, state().device_bytes(from, bytes), bytes);
   });
 }
 
@@ -81,7 +81,7 @@ Status memcpy_device_to_device_async(DeviceAddress to, DeviceAddress from, std::
                                      StreamHandle stream) {
   if (overlap(to, from, bytes)) return Status::InvalidValue;
   return enqueue(stream, OperationKind::DeviceToDevice, [=] {
-    return copy(state().device_bytes(to, bytes), state().device_bytes(from, bytes), bytes);
+    return copy_bytes(state().device_bytes(to, bytes), state().device_bytes(from, bytes), bytes);
   });
 }
 

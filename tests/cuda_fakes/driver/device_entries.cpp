@@ -100,9 +100,10 @@ Status primary_ctx_release(DeviceHandle device) {
   State& all = state();
   if (device != 0) return Status::InvalidDevice;
   if (all.retained == 0) return Status::InvalidContext;
+  if (--all.retained != 0) return Status::Success;
   // The end of a context waits for its work. Its objects stay counted, as leaks.
-  const Status status = all.retained == 1 ? all.streams.run_all() : Status::Success;
-  --all.retained;
+  const Status status = all.streams.run_all();
+  all.pool.trim(0);
   return status;
 }
 

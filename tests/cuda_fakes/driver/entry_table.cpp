@@ -125,8 +125,8 @@ FAKE_EXPORT kiln::cuda::api::Status cuGetProcAddress_v2(
   if (row == kAddresses.size()) return Status::NotFound;
   // A version that is newer than the row's could have another type.
   if (function_rows()[row].version != version) return Status::NotFound;
-  *result = version > kDriverVersion ? ProcAddressResult::VersionNotSufficient
-                                     : ProcAddressResult::Found;
+  *result =
+      version > kDriverVersion ? ProcAddressResult::VersionNotSufficient : ProcAddressResult::Found;
   if (*result == ProcAddressResult::Found) *function = kAddresses[row];
   return Status::Success;
 }

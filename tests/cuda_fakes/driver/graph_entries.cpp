@@ -42,10 +42,11 @@ Status graph_launch(GraphExecHandle handle, StreamHandle stream_handle) {
   const Status status = reject_captured(*stream);
   if (status != Status::Success) return status;
   // A later update changes later launches alone.
-  return all.streams.enqueue(
-      *stream, {OperationKind::Graph, [graph = executable->graph, reversed = all.next_is_reversed()] {
-                  return run_graph(*graph, reversed);
-                }});
+  const std::shared_ptr<const Graph> graph = executable->graph;
+  const bool is_last_first = all.next_is_reversed();
+  return all.streams.enqueue(*stream, {OperationKind::Graph, [graph, is_last_first] {
+                                         return run_graph(*graph, is_last_first);
+                                       }});
 }
 
 Status graph_destroy(GraphHandle handle) {

@@ -18,8 +18,8 @@ struct Grid {
 
 /// Kernels are one-dimensional, with blocks of the size that they were compiled for.
 bool fits(const Grid& grid, const LoadedKernel& kernel) {
-  const bool is_line = grid.blocks[1] == 1 && grid.blocks[2] == 1 && grid.threads[1] == 1 &&
-                       grid.threads[2] == 1;
+  const bool is_line =
+      grid.blocks[1] == 1 && grid.blocks[2] == 1 && grid.threads[1] == 1 && grid.threads[2] == 1;
   const auto max_blocks = static_cast<unsigned>(value_of(DeviceAttribute::MaxGridDimX));
   const bool has_blocks = grid.blocks[0] >= 1 && grid.blocks[0] <= max_blocks;
   const bool has_threads = grid.threads[0] == static_cast<unsigned>(kernel.threads());
@@ -37,10 +37,12 @@ Status launch(FunctionHandle function, const Grid& grid, StreamHandle handle, vo
   if (!fits(grid, *kernel)) return Status::InvalidValue;
   const LaunchParameters values = read_parameters(*kernel, grid.blocks[0], parameters);
   return all.streams.enqueue(*stream, {OperationKind::Kernel, [kernel, values] {
-    const bool is_reversed = state().next_is_reversed();
-    const auto order = is_reversed ? test::ThreadOrder::Descending : test::ThreadOrder::Ascending;
-    return run_kernel(*kernel, values, order);
-  }});
+                                         const bool is_reversed = state().next_is_reversed();
+                                         const auto order = is_reversed
+                                                                ? test::ThreadOrder::Descending
+                                                                : test::ThreadOrder::Ascending;
+                                         return run_kernel(*kernel, values, order);
+                                       }});
 }
 
 /// Attributes that ask for more than a launch, such as clusters, are none of the plugin's.
@@ -51,7 +53,7 @@ bool are_known(const LaunchConfiguration& configuration) {
   });
 }
 
-int value_of(const LoadedKernel& kernel, FunctionAttribute attribute) {
+int attribute_of(const LoadedKernel& kernel, FunctionAttribute attribute) {
   switch (attribute) {
     case FunctionAttribute::MaxThreadsPerBlock: return kernel.threads();
     case FunctionAttribute::SharedBytes: return 0;
@@ -134,7 +136,7 @@ Status func_get_attribute(int* value, FunctionAttribute attribute, FunctionHandl
   if (value == nullptr) return Status::InvalidValue;
   const std::shared_ptr<LoadedKernel> kernel = state().functions.find(handle);
   if (kernel == nullptr) return Status::InvalidHandle;
-  *value = value_of(*kernel, attribute);
+  *value = attribute_of(*kernel, attribute);
   return Status::Success;
 }
 

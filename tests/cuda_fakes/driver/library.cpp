@@ -42,7 +42,8 @@ Status check_operands(const LoadedKernel& kernel, const LaunchParameters& parame
     if (state().device_bytes(base, 0) == nullptr) return Status::IllegalAddress;
   }
   if (parameters.points != points_of(kernel, parameters)) return Status::Success;
-  for (const OperandRange& range : operand_ranges(one, parameters.sizes)) {
+  const auto ranges = operand_ranges(one, kernel.checked_accesses, parameters.sizes);
+  for (const OperandRange& range : ranges) {
     const DeviceAddress base = parameters.operands[static_cast<std::size_t>(range.operand)];
     const DeviceAddress begin = base + static_cast<DeviceAddress>(range.begin);
     const auto bytes = static_cast<std::uint64_t>(range.end - range.begin);
@@ -53,6 +54,9 @@ Status check_operands(const LoadedKernel& kernel, const LaunchParameters& parame
 }
 
 }  // namespace
+
+LoadedKernel::LoadedKernel(test::GridKernel made)
+    : grid(std::move(made)), checked_accesses(unguarded_accesses(grid.kernel())) {}
 
 Status load_library(const void* image, Library& library) try {
   const std::optional<Cubin> cubin = read_cubin(image);

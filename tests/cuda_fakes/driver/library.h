@@ -13,12 +13,13 @@ namespace kiln::fake_cuda {
 using namespace cuda::api;
 
 struct LoadedKernel {
-  explicit LoadedKernel(test::GridKernel grid) : grid(std::move(grid)) {}
+  explicit LoadedKernel(test::GridKernel made);
 
   std::string name() const { return grid.kernel().name; }
   int threads() const { return grid.schedule().threads; }
 
   test::GridKernel grid;
+  std::vector<int> checked_accesses;  // whose bounds follow from the sizes of a launch
   bool is_loaded = true;
   int max_dynamic_shared_bytes = 48 << 10, carveout = -1;
   KernelHandle kernel = nullptr;

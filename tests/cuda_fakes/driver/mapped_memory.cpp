@@ -68,8 +68,8 @@ bool MappedMemory::free(DeviceAddress address, std::size_t bytes) {
 bool MappedMemory::map(DeviceAddress address, std::size_t bytes,
                        std::shared_ptr<PhysicalMemory> memory) {
   if (!is_reserved(address, bytes) || is_mapped(address, address + bytes)) return false;
-  void* mapped = ::mmap(to_host(address), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED,
-                        memory->file(), 0);
+  void* mapped =
+      ::mmap(to_host(address), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->file(), 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
   mappings_.emplace(address, Mapping{.bytes = bytes, .memory = std::move(memory)});
   return true;
@@ -98,8 +98,8 @@ std::byte* MappedMemory::find(DeviceAddress address, std::uint64_t bytes) const 
   --one;
   DeviceAddress reached = address;
   do {
-    const bool goes_on = one != mappings_.end() && one->first <= reached &&
-                         one->first + one->second.bytes > reached;
+    const bool goes_on =
+        one != mappings_.end() && one->first <= reached && one->first + one->second.bytes > reached;
     if (!goes_on || one->second.access != Access::ReadWrite) return nullptr;
     reached = one->first + one->second.bytes;
     ++one;

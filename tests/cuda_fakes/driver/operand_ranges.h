@@ -13,8 +13,12 @@ struct OperandRange {
   std::int64_t begin = 0, end = 0;
 };
 
-/// Bounds of the accesses without a guard; none where an extent is 0.
+/// The accesses without a guard that stages read or write.
+std::vector<int> unguarded_accesses(const codegen::Kernel& kernel);
+
+/// Bounds of these accesses; none where an extent is 0.
 std::vector<OperandRange> operand_ranges(const codegen::Kernel& kernel,
+                                         const std::vector<int>& accesses,
                                          const std::vector<std::int64_t>& sizes);
 
 }  // namespace kiln::fake_cuda
