@@ -38,6 +38,8 @@ struct Translation {
 };
 constexpr Translation kTranslations[] = {{"KILN_TEST_BACKEND", "KERAS_BACKEND"},
                                          {"KILN_TEST_CPU_ISA", "KILN_CPU_ISA"},
+                                         {"KILN_TEST_CUDA_DRIVER", "KILN_CUDA_DRIVER"},
+                                         {"KILN_TEST_CUDA_LIBRARIES", "KILN_CUDA_LIBRARIES"},
                                          {"KILN_TEST_DISABLE", "KILN_DISABLE"},
                                          {"KILN_TEST_ONEDNN_ISA", "ONEDNN_MAX_CPU_ISA"}};
 

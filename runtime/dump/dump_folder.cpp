@@ -49,6 +49,8 @@ constexpr BackendStage kBackendStages[] = {
     {"plan", Stage::Plan, 52, ".txt"},       {"memory_plan", Stage::MemoryPlan, 53, ".txt"},
     {"llvm_ir", Stage::LlvmIr, 54, ".ll"},   {"llvm_ir_optimized", Stage::LlvmIr, 55, ".ll"},
     {"assembly", Stage::Assembly, 56, ".s"}, {"timings", Stage::Timings, kTimingsNumber, ".txt"},
+    {"schedule", Stage::Kernels, 54, ".txt"}, {"cuda_c", Stage::Other, 55, ".cu"},
+    {"ptx", Stage::Assembly, 56, ".ptx"},
 };
 constexpr BackendStage kOther = {"other", Stage::Other, 60, ".txt"};
 

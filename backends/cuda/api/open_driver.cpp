@@ -24,6 +24,7 @@ std::vector<std::string> all_matches(const std::vector<std::string>& patterns) {
 }
 
 void find_device_node(const DriverSettings& settings, Facts& facts) {
+  if (settings.device_nodes.empty()) return;
   const std::vector<std::string> nodes = all_matches(settings.device_nodes);
   if (nodes.empty()) {
     throw sdk::Failure(KILN_CODE_UNAVAILABLE,

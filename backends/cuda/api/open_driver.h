@@ -25,6 +25,7 @@ inline constexpr int kMinComputeCapability = 80;
 
 struct DriverSettings {
   /// Patterns of glob(3); a match of one of them is a device: Linux's, WSL's, or the kernel module.
+  /// None: stage 1 is left out.
   std::vector<std::string> device_nodes{"/dev/nvidia*", "/dev/dxg", "/proc/driver/nvidia/version"};
   std::vector<std::string> library_names{"libcuda.so.1"};
   /// A driver fits the kernel module of the machine, so no folder of a plugin or toolkit has one.

@@ -1,0 +1,95 @@
+// Reads each option from the instance's list, else from the environment.
+#include "backends/cuda/cuda_options.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+namespace kiln::cuda {
+namespace {
+
+/// An option's text and the name under which the user gave it.
+struct Setting {
+  std::string name, value;
+};
+
+struct OptionRow {
+  std::string_view option;
+  const char* variable;
+  void (*apply)(const Setting& setting, CudaOptions& options);
+};
+
+sdk::Failure bad_value(const Setting& setting, const char* wanted) {
+  return {KILN_CODE_INVALID_ARGUMENT, setting.name + " is '" + setting.value + "' but " + wanted};
+}
+
+std::int64_t whole_number(const Setting& setting, std::int64_t least, std::int64_t most,
+                          const char* wanted) {
+  std::int64_t number = 0;
+  const char* const end = setting.value.data() + setting.value.size();
+  const auto [stop, error] = std::from_chars(setting.value.data(), end, number);
+  if (error != std::errc{} || stop != end || number < least || number > most) {
+    throw bad_value(setting, wanted);
+  }
+  return number;
+}
+
+std::vector<std::string> folders(const Setting& setting) {
+  std::vector<std::string> list;
+  std::string_view rest = setting.value;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    const std::string_view folder = rest.substr(0, end);
+    if (!folder.empty() && folder.front() != '/') {
+      throw bad_value(setting, "needs absolute folders, separated by colons");
+    }
+    if (!folder.empty()) list.emplace_back(folder);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return list;
+}
+
+constexpr OptionRow kRows[] = {
+    {"device", "KILN_CUDA_DEVICE",
+     [](const Setting& setting, CudaOptions& options) {
+       options.device =
+           static_cast<int>(whole_number(setting, 0, INT32_MAX, "needs the number of a device"));
+     }},
+    {"driver", "KILN_CUDA_DRIVER",
+     [](const Setting& setting, CudaOptions& options) {
+       options.driver.places.configured = folders(setting);
+       options.driver.device_nodes.clear();
+     }},
+    {"libraries", "KILN_CUDA_LIBRARIES",
+     [](const Setting& setting, CudaOptions& options) {
+       options.compiler.places.configured = folders(setting);
+     }},
+    {"memory_limit", "KILN_CUDA_MEMORY_LIMIT",
+     [](const Setting& setting, CudaOptions& options) {
+       options.memory_limit = whole_number(setting, 1, INT64_MAX, "needs a number of bytes");
+     }},
+};
+
+const OptionRow& row_of(const std::string& option) {
+  for (const OptionRow& row : kRows) {
+    if (row.option == option) return row;
+  }
+  throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "the cuda backend has no option " + option);
+}
+
+}  // namespace
+
+CudaOptions read_options(const sdk::Options& options) {
+  CudaOptions result;
+  for (const OptionRow& row : kRows) {
+    const char* value = ::secure_getenv(row.variable);
+    if (value != nullptr && *value != '\0') row.apply({row.variable, value}, result);
+  }
+  for (const auto& [key, value] : options) {
+    const OptionRow& row = row_of(key);
+    if (!value.empty()) row.apply({key, value}, result);
+  }
+  return result;
+}
+
+}  // namespace kiln::cuda

@@ -1,0 +1,31 @@
+// The options of an instance of the cuda backend.
+#pragma once
+
+#include "backends/abi/kiln_backend_sdk.h"
+#include "backends/cuda/api/open_compiler.h"
+#include "backends/cuda/api/open_driver.h"
+
+#include <cstdint>
+
+namespace kiln::cuda {
+
+/// | option         | environment            | value                                             |
+/// |----------------|------------------------|---------------------------------------------------|
+/// | `device`       | KILN_CUDA_DEVICE       | number of the device, from 0; default 0           |
+/// | `driver`       | KILN_CUDA_DRIVER       | folders of libcuda.so.1, separated by colons      |
+/// | `libraries`    | KILN_CUDA_LIBRARIES    | folders of NVIDIA's other libraries, likewise     |
+/// | `memory_limit` | KILN_CUDA_MEMORY_LIMIT | most bytes of device memory; default: no limit    |
+///
+/// An option wins over its variable; an empty value counts as none. Folders are absolute. With
+/// `driver` no device node is looked for.
+struct CudaOptions {
+  int device = 0;
+  std::int64_t memory_limit = INT64_MAX;
+  api::DriverSettings driver;
+  api::CompilerSettings compiler;
+};
+
+/// Throws sdk::Failure of INVALID_ARGUMENT for an unknown option and for a value that is none.
+CudaOptions read_options(const sdk::Options& options);
+
+}  // namespace kiln::cuda

@@ -1,0 +1,25 @@
+// Programs and tensors of an instance.
+#include "backends/cuda/cuda_target.h"
+
+#include "backends/cuda/execute/device_executable.h"
+
+namespace kiln::cuda {
+
+std::unique_ptr<sdk::Executable> CudaTarget::load(codegen::LoweredModule lowered,
+                                                  const sdk::Host& host) {
+  return load_program(std::move(lowered), *this, *compiler_, resources_, host);
+}
+
+std::unique_ptr<sdk::Buffer> CudaInstance::allocate(std::uint32_t dtype, sdk::Dims dims) {
+  return std::make_unique<DeviceBuffer>(dtype, dims, resources_);
+}
+
+/// Device memory cannot borrow that of the host, whatever the semantics allow.
+std::unique_ptr<sdk::Buffer> CudaInstance::import_host(const void* data, std::uint32_t dtype,
+                                                       sdk::Dims dims, std::uint32_t) {
+  auto made = std::make_unique<DeviceBuffer>(dtype, dims, resources_);
+  made->copy_from_host(data);
+  return made;
+}
+
+}  // namespace kiln::cuda

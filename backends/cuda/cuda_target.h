@@ -1,0 +1,41 @@
+// A device as a target of the pipeline, and the instance of the backend around it.
+#pragma once
+
+#include "backends/codegen/compile.h"
+#include "backends/cuda/api/open_compiler.h"
+#include "backends/cuda/device/device_buffer.h"
+
+namespace kiln::cuda {
+
+/// Kernels are compiled by NVRTC. No library is claimed: every node becomes part of a kernel.
+class CudaTarget final : public codegen::Target {
+ public:
+  CudaTarget(DeviceResources resources, std::shared_ptr<const api::Compiler> compiler)
+      : resources_(std::move(resources)), compiler_(std::move(compiler)) {}
+
+  codegen::TargetDescription description() const override { return resources_.device->target(); }
+  std::unique_ptr<sdk::Executable> load(codegen::LoweredModule lowered,
+                                        const sdk::Host& host) override;
+
+ private:
+  DeviceResources resources_;
+  std::shared_ptr<const api::Compiler> compiler_;
+};
+
+/// An instance whose tensors are in device memory.
+class CudaInstance final : public codegen::CompiledInstance {
+ public:
+  CudaInstance(const DeviceResources& resources, std::shared_ptr<const api::Compiler> compiler,
+               const sdk::Host& host)
+      : CompiledInstance(std::make_unique<CudaTarget>(resources, std::move(compiler)), host),
+        resources_(resources) {}
+
+  std::unique_ptr<sdk::Buffer> allocate(std::uint32_t dtype, sdk::Dims dims) override;
+  std::unique_ptr<sdk::Buffer> import_host(const void* data, std::uint32_t dtype, sdk::Dims dims,
+                                           std::uint32_t semantics) override;
+
+ private:
+  DeviceResources resources_;
+};
+
+}  // namespace kiln::cuda

@@ -1,0 +1,96 @@
+// The primary context, and the record of the error that ended it.
+#include "backends/cuda/device/device.h"
+
+#include "backends/cuda/api/api_failure.h"
+
+#include <unistd.h>
+
+namespace kiln::cuda {
+namespace {
+
+int attribute(const api::Driver& driver, api::DeviceAttribute which, api::DeviceHandle device) {
+  int value = 0;
+  api::check(driver, driver.device_get_attribute(&value, which, device), "read a device attribute");
+  return value;
+}
+
+codegen::GridDescription read_limits(const api::Driver& driver, api::DeviceHandle device) {
+  using Attribute = api::DeviceAttribute;
+  codegen::GridDescription grid;
+  grid.max_threads = attribute(driver, Attribute::MaxThreadsPerBlock, device);
+  grid.max_blocks = attribute(driver, Attribute::MaxGridDimX, device);
+  grid.multiprocessors = attribute(driver, Attribute::MultiprocessorCount, device);
+  grid.resident_threads = attribute(driver, Attribute::MaxThreadsPerMultiprocessor, device);
+  return grid;
+}
+
+}  // namespace
+
+Device::Device(std::shared_ptr<const api::Driver> driver, api::DeviceIdentity identity)
+    : driver_(std::move(driver)),
+      identity_(std::move(identity)),
+      grid_(read_limits(*driver_, identity_.handle)),
+      process_(::getpid()) {
+  check(driver_->primary_ctx_retain(&context_, identity_.handle),
+        "use the primary context of the device");
+}
+
+Device::~Device() {
+  if (!is_child()) driver_->primary_ctx_release(identity_.handle);
+}
+
+std::string Device::title() const {
+  return "device " + std::to_string(identity_.ordinal) + " (" + identity_.name + ")";
+}
+
+codegen::TargetDescription Device::target() const {
+  codegen::TargetDescription target;
+  target.units = grid_.multiprocessors;
+  target.lanes = grid_.resident_threads;
+  return target;
+}
+
+bool Device::is_child() const { return ::getpid() != process_; }
+
+bool Device::is_usable() const {
+  return !has_ended_.load(std::memory_order_acquire) && !is_child();
+}
+
+void Device::require_usable() const {
+  if (is_child()) {
+    throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION,
+                       title() + " was opened by process " + std::to_string(process_) +
+                           " before fork(); CUDA does not work in its child processes");
+  }
+  if (!has_ended_.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(mutex_);
+  throw sdk::Failure(KILN_CODE_DATA_LOSS,
+                     title() + " cannot be used any more since an earlier error: " + end_->what())
+      .native(end_->native_library, end_->native_code);
+}
+
+void Device::check(api::Status status, const char* action) const {
+  if (status == api::Status::Success) return;
+  const sdk::Failure error = api::failure(*driver_, status, action);
+  if (api::ends_device(status)) end(error);
+  throw error;
+}
+
+void Device::end(const sdk::Failure& error) const {
+  const std::lock_guard lock(mutex_);
+  if (!end_) end_ = error;
+  has_ended_.store(true, std::memory_order_release);
+}
+
+ScopedContext::ScopedContext(const Device& device) : device_(device) {
+  device.require_usable();
+  device.check(device.driver_->ctx_get_current(&before_), "read the context of the thread");
+  if (before_ == device.context_) return;
+  device.check(device.driver_->ctx_set_current(device.context_), "set the context of the thread");
+}
+
+ScopedContext::~ScopedContext() {
+  if (before_ != device_.context_) device_.driver_->ctx_set_current(before_);
+}
+
+}  // namespace kiln::cuda

@@ -1,0 +1,79 @@
+// A device in use: its primary context, its limits, and whether it still works.
+#pragma once
+
+#include "backends/abi/kiln_backend_sdk.h"
+#include "backends/codegen/claims/target_description.h"
+#include "backends/codegen/grid/grid_schedule.h"
+#include "backends/cuda/api/open_driver.h"
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace kiln::cuda {
+
+/// Shared by everything that Kiln has on the device. The primary context belongs to the process:
+/// other frameworks use it, too, so that it is retained and released but never reset. For any
+/// thread.
+class Device {
+ public:
+  /// Retains the primary context. Throws sdk::Failure.
+  Device(std::shared_ptr<const api::Driver> driver, api::DeviceIdentity identity);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  const api::Driver& driver() const { return *driver_; }
+  const api::DeviceIdentity& identity() const { return identity_; }
+  /// "device 0 (NVIDIA H100)".
+  std::string title() const;
+  const codegen::GridDescription& grid() const { return grid_; }
+  codegen::TargetDescription target() const;
+
+  /// Throws sdk::Failure: DATA_LOSS after an error that ended the device, with that error's text;
+  /// FAILED_PRECONDITION in a child process, which fork() gives no CUDA context.
+  void require_usable() const;
+  /// Whether a driver call makes sense: false in a child process and after the end.
+  bool is_usable() const;
+  /// Throws api::failure() unless the status is Success. A status that ends the device is
+  /// remembered: device memory cannot be read any more.
+  void check(api::Status status, const char* action) const;
+  /// Ends the device for Kiln: every later call fails with this error.
+  void end(const sdk::Failure& error) const;
+
+ private:
+  friend class ScopedContext;
+
+  bool is_child() const;
+
+  std::shared_ptr<const api::Driver> driver_;
+  api::DeviceIdentity identity_;
+  api::ContextHandle context_ = nullptr;
+  codegen::GridDescription grid_;
+  pid_t process_ = 0;
+  mutable std::atomic<bool> has_ended_{false};
+  mutable std::mutex mutex_;  // of what follows
+  mutable std::optional<sdk::Failure> end_;
+};
+
+/// Makes the device's context that of the thread, and puts back the one before. REQUIRES: the
+/// device outlives it.
+class ScopedContext {
+ public:
+  /// Throws what Device::require_usable and the driver throw.
+  explicit ScopedContext(const Device& device);
+  ~ScopedContext();
+  ScopedContext(const ScopedContext&) = delete;
+  ScopedContext& operator=(const ScopedContext&) = delete;
+
+ private:
+  const Device& device_;
+  api::ContextHandle before_ = nullptr;
+};
+
+}  // namespace kiln::cuda

@@ -1,0 +1,36 @@
+// A tensor in device memory, as the host of the plugin holds it between calls.
+#pragma once
+
+#include "backends/cuda/device/memory_pool.h"
+#include "backends/cuda/device/stream_pool.h"
+
+namespace kiln::cuda {
+
+/// The memory and the streams of an instance.
+struct DeviceResources {
+  std::shared_ptr<const Device> device;
+  std::shared_ptr<MemoryPool> memory;
+  std::shared_ptr<StreamPool> streams;
+};
+
+/// Not readable in place. Complete whenever the host sees it: calls wait for their work.
+class DeviceBuffer final : public sdk::Buffer {
+ public:
+  /// Not initialized. Throws sdk::Failure.
+  DeviceBuffer(std::uint32_t dtype, sdk::Dims dims, const DeviceResources& resources);
+
+  api::DeviceAddress address() const { return memory_.address(); }
+  const void* host_data() const override { return nullptr; }
+  void copy_to_host(void* destination) const override;
+  /// Fills the buffer with bytes() from `data`, and waits. Throws sdk::Failure.
+  void copy_from_host(const void* data);
+
+ private:
+  DeviceResources resources_;
+  DeviceMemory memory_;
+};
+
+/// REQUIRES: a buffer of this backend.
+const DeviceBuffer& device_buffer(const sdk::Buffer& buffer);
+
+}  // namespace kiln::cuda

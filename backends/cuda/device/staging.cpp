@@ -1,0 +1,87 @@
+// One page-locked block, filled from its beginning; when it is full the stream is waited for.
+#include "backends/cuda/device/staging.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace kiln::cuda {
+namespace {
+
+constexpr std::int64_t kBlockBytes = std::int64_t{4} << 20;  // large enough for the bus's full rate
+constexpr std::int64_t kAlignment = 64;
+
+std::size_t size(std::int64_t bytes) { return static_cast<std::size_t>(bytes); }
+
+}  // namespace
+
+Staging::~Staging() {
+  const Device& device = stream_.device();
+  if (block_ == nullptr || !device.is_usable()) return;
+  try {
+    const ScopedContext context(device);
+    device.driver().mem_free_host(block_);
+  } catch (const sdk::Failure&) {
+    // The device has just ended: the block went with it.
+  }
+}
+
+/// Free bytes of the block. REQUIRES: at most kBlockBytes.
+std::byte* Staging::room(std::int64_t bytes) {
+  const Device& device = stream_.device();
+  if (block_ == nullptr) {
+    void* block = nullptr;
+    device.check(
+        device.driver().mem_host_alloc(&block, size(kBlockBytes), api::HostMemoryFlags::Portable),
+        "allocate page-locked host memory");
+    block_ = static_cast<std::byte*>(block);
+  }
+  if (bytes > kBlockBytes - used_) finish();
+  std::byte* const begin = block_ + used_;
+  used_ = std::min(kBlockBytes, (used_ + bytes + kAlignment - 1) / kAlignment * kAlignment);
+  return begin;
+}
+
+void Staging::upload(api::DeviceAddress to, const void* from, std::int64_t bytes) {
+  const Device& device = stream_.device();
+  const auto* source = static_cast<const std::byte*>(from);
+  for (std::int64_t done = 0; done < bytes;) {
+    const std::int64_t piece = std::min(bytes - done, kBlockBytes);
+    std::byte* const place = room(piece);
+    std::memcpy(place, source + done, size(piece));
+    device.check(
+        device.driver().memcpy_host_to_device_async(to + static_cast<api::DeviceAddress>(done),
+                                                    place, size(piece), stream_.handle()),
+        "copy to the device");
+    done += piece;
+  }
+}
+
+void Staging::download(void* to, api::DeviceAddress from, std::int64_t bytes) {
+  const Device& device = stream_.device();
+  auto* destination = static_cast<std::byte*>(to);
+  for (std::int64_t done = 0; done < bytes;) {
+    const std::int64_t piece = std::min(bytes - done, kBlockBytes);
+    std::byte* const place = room(piece);
+    device.check(
+        device.driver().memcpy_device_to_host_async(
+            place, from + static_cast<api::DeviceAddress>(done), size(piece), stream_.handle()),
+        "copy from the device");
+    downloads_.push_back({destination + done, place, piece});
+    done += piece;
+  }
+}
+
+void Staging::finish() {
+  stream_.synchronize();
+  for (const Download& one : downloads_) std::memcpy(one.to, one.from, size(one.bytes));
+  downloads_.clear();
+  used_ = 0;
+}
+
+void Staging::abandon() {
+  downloads_.clear();
+  used_ = 0;
+  stream_.device().driver().stream_synchronize(stream_.handle());
+}
+
+}  // namespace kiln::cuda

@@ -1,0 +1,47 @@
+// Page-locked host memory, through which tensors go to a device and back.
+#pragma once
+
+#include "backends/cuda/device/stream.h"
+
+#include <vector>
+
+namespace kiln::cuda {
+
+/// Copies between ordinary host memory and device memory in the order of one stream. Small copies
+/// are queued together; a tensor that is larger than the page-locked block goes through it in
+/// pieces, waiting for each. One thread at a time. REQUIRES of every function but the destructor: a
+/// ScopedContext of the thread. All throw sdk::Failure.
+class Staging {
+ public:
+  /// The stream outlives the object.
+  explicit Staging(const Stream& stream) : stream_(stream) {}
+  ~Staging();
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  /// Queues a copy; `from` is read before the function returns.
+  void upload(api::DeviceAddress to, const void* from, std::int64_t bytes);
+  /// Queues a copy whose bytes are in `to` after finish().
+  void download(void* to, api::DeviceAddress from, std::int64_t bytes);
+  /// Waits for the stream, then gives the downloads their bytes.
+  void finish();
+  /// Forgets unfinished downloads and waits for the stream; errors are ignored. After a call that
+  /// failed.
+  void abandon();
+
+ private:
+  struct Download {
+    void* to;
+    const std::byte* from;
+    std::int64_t bytes;
+  };
+
+  std::byte* room(std::int64_t bytes);
+
+  const Stream& stream_;
+  std::byte* block_ = nullptr;  // of kBlockBytes
+  std::int64_t used_ = 0;       // of the block, since the last wait
+  std::vector<Download> downloads_;
+};
+
+}  // namespace kiln::cuda

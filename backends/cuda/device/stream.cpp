@@ -1,0 +1,25 @@
+// Streams that do not wait for the null stream.
+#include "backends/cuda/device/stream.h"
+
+namespace kiln::cuda {
+
+Stream::Stream(std::shared_ptr<const Device> device) : device_(std::move(device)) {
+  device_->check(device_->driver().stream_create(&handle_, api::StreamFlags::NonBlocking),
+                 "create a stream");
+}
+
+Stream::~Stream() {
+  if (!device_->is_usable()) return;
+  try {
+    const ScopedContext context(*device_);
+    device_->driver().stream_destroy(handle_);
+  } catch (const sdk::Failure&) {
+    // The device has just ended: the stream went with it.
+  }
+}
+
+void Stream::synchronize() const {
+  device_->check(device_->driver().stream_synchronize(handle_), "run work on the device");
+}
+
+}  // namespace kiln::cuda

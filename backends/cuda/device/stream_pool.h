@@ -1,0 +1,55 @@
+// Streams with page-locked memory, lent to one call or copy at a time.
+#pragma once
+
+#include "backends/cuda/device/staging.h"
+
+#include <exception>
+#include <mutex>
+#include <vector>
+
+namespace kiln::cuda {
+
+struct StagedStream {
+  explicit StagedStream(std::shared_ptr<const Device> device)
+      : stream(std::move(device)), staging(stream) {}
+
+  Stream stream;
+  Staging staging;  // of the stream
+};
+
+/// As many streams as calls have run side by side. For any thread.
+class StreamPool {
+ public:
+  explicit StreamPool(std::shared_ptr<const Device> device) : device_(std::move(device)) {}
+
+ private:
+  friend class StreamLease;
+
+  std::unique_ptr<StagedStream> take();
+  void give_back(std::unique_ptr<StagedStream> stream);
+
+  std::shared_ptr<const Device> device_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<StagedStream>> idle_;
+};
+
+/// A stream without queued work, for the life of the lease. REQUIRES: a ScopedContext of the
+/// thread, which outlives the lease.
+class StreamLease {
+ public:
+  explicit StreamLease(StreamPool& pool) : pool_(pool), stream_(pool.take()) {}
+  /// Waits for the stream when an exception leaves the scope: a call that succeeds has waited.
+  ~StreamLease();
+  StreamLease(const StreamLease&) = delete;
+  StreamLease& operator=(const StreamLease&) = delete;
+
+  Stream& stream() { return stream_->stream; }
+  Staging& staging() { return stream_->staging; }
+
+ private:
+  StreamPool& pool_;
+  std::unique_ptr<StagedStream> stream_;
+  int exceptions_ = std::uncaught_exceptions();
+};
+
+}  // namespace kiln::cuda

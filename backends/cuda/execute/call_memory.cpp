@@ -1,0 +1,127 @@
+// Inputs go to the device, the plan's steps are issued, outputs come back.
+#include "backends/cuda/execute/call_memory.h"
+
+#include "backends/codegen/text/grid_text.h"
+
+#include <numeric>
+
+namespace kiln::cuda {
+namespace {
+
+using namespace codegen;
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+CallMemory::CallMemory(const DevicePlan& plan, const LoadedProgram& program, std::size_t inputs,
+                       std::size_t outputs)
+    : plan_(plan),
+      layout_(lay_out(plan, inputs, outputs)),
+      memory_(allocate(plan, program, layout_.bytes)) {
+  if (plan.longest_loop != 0) upload_counters(program);
+}
+
+CallMemory::Layout CallMemory::lay_out(const DevicePlan& plan, std::size_t inputs,
+                                       std::size_t outputs) {
+  Layout layout;
+  std::int64_t end = 0;
+  const auto add = [&](std::int64_t bytes) {
+    const std::int64_t begin = end;
+    if (bytes > INT64_MAX - 2 * kAlignment || __builtin_add_overflow(end, aligned(bytes), &end)) {
+      throw SizeFailure(KILN_CODE_RESOURCE_EXHAUSTED,
+                        "the tensors of a call have more bytes than 63 bits count" +
+                            largest_tensors(memory_of(plan)));
+    }
+    return begin;
+  };
+  add(sizeof(CallBlock));
+  layout.counters = add(checked_product(plan.longest_loop, sizeof(std::int64_t), nullptr));
+  for (std::size_t i = 0; i < inputs; ++i) {
+    const int slot = plan.plan->arguments[i];
+    layout.inputs.push_back(add(slot < 0 ? 0 : plan.sizes.bytes[at(slot)]));
+  }
+  for (std::size_t i = 0; i < outputs; ++i) {
+    layout.outputs.push_back(add(plan.sizes.bytes[at(plan.plan->results[i])]));
+  }
+  layout.arena = add(plan.arena.bytes);
+  layout.bytes = end;
+  return layout;
+}
+
+DeviceMemory CallMemory::allocate(const DevicePlan& plan, const LoadedProgram& program,
+                                  std::int64_t bytes) {
+  try {
+    return program.resources.memory->allocate(bytes, "inputs, outputs and temporary tensors");
+  } catch (const sdk::Failure& failure) {
+    if (failure.code() != KILN_CODE_RESOURCE_EXHAUSTED) throw;
+    throw sdk::Failure(failure.code(), failure.what() + largest_tensors(memory_of(plan)));
+  }
+}
+
+void CallMemory::upload_counters(const LoadedProgram& program) {
+  std::vector<std::int64_t> counters(at(plan_.longest_loop));
+  std::iota(counters.begin(), counters.end(), std::int64_t{0});
+  StreamLease lease(*program.resources.streams);
+  lease.staging().upload(address(layout_.counters), counters.data(),
+                         plan_.longest_loop * std::int64_t{sizeof(std::int64_t)});
+  lease.staging().finish();
+}
+
+api::DeviceAddress CallMemory::address(std::int64_t offset) const {
+  return memory_.address() + static_cast<api::DeviceAddress>(offset);
+}
+
+void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
+  StreamLease lease(*program.resources.streams);
+  CallContext call{.device = *program.resources.device,
+                   .lowered = program.lowered,
+                   .constants = program.constants,
+                   .host = program.host,
+                   .host_call_context = tensors.host_call_context,
+                   .stream = lease.stream(),
+                   .staging = lease.staging(),
+                   .call_block = address(0),
+                   .counters = address(layout_.counters)};
+  CallBlock block;
+  block.seed = tensors.seed;
+  block.call_counter = tensors.call_counter;
+  call.staging.upload(call.call_block, &block, sizeof(block));
+  const api::DeviceAddress arena = address(layout_.arena);
+  SlotAddresses slots = fixed_addresses(plan_, arena, call);
+  place(tensors, slots, call);
+  issue_plan(plan_, arena, slots, call);
+  collect_outputs(tensors, slots, call);
+}
+
+/// Copies inputs to the device and gives arguments and results their addresses.
+void CallMemory::place(const CallTensors& tensors, SlotAddresses& slots, CallContext& call) const {
+  const Plan& plan = *plan_.plan;
+  for (std::size_t i = 0; i < tensors.arguments.size(); ++i) {
+    if (plan.arguments[i] < 0) continue;
+    const std::size_t slot = at(plan.arguments[i]);
+    slots[slot] = tensors.arguments[i].device;
+    const std::int64_t bytes = plan_.sizes.bytes[slot];
+    if (tensors.arguments[i].host == nullptr || bytes == 0) continue;
+    slots[slot] = address(layout_.inputs[i]);
+    call.staging.upload(slots[slot], tensors.arguments[i].host, bytes);
+  }
+  for (std::size_t i = 0; i < tensors.results.size(); ++i) {
+    const CallTensor& result = tensors.results[i];
+    slots[at(plan.results[i])] =
+        result.host == nullptr ? result.device : address(layout_.outputs[i]);
+  }
+}
+
+/// One wait serves the outputs and the record of a bad index.
+void CallMemory::collect_outputs(const CallTensors& tensors, const SlotAddresses& slots,
+                                 CallContext& call) const {
+  for (std::size_t i = 0; i < tensors.results.size(); ++i) {
+    if (tensors.results[i].host == nullptr) continue;
+    const std::size_t slot = at(plan_.plan->results[i]);
+    call.staging.download(tensors.results[i].host, slots[slot], plan_.sizes.bytes[slot]);
+  }
+  finish_call(call);
+}
+
+}  // namespace kiln::cuda

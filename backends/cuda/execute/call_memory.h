@@ -1,0 +1,66 @@
+// Device memory of one call at a time of a bound plan, and the call itself.
+#pragma once
+
+#include "backends/cuda/device/device_buffer.h"
+#include "backends/cuda/execute/issue_plan.h"
+
+namespace kiln::cuda {
+
+/// A program that is loaded on a device; the parts that all its calls share.
+struct LoadedProgram {
+  const codegen::LoweredModule& lowered;
+  const ConstantAddresses& constants;
+  const sdk::Host& host;
+  const DeviceResources& resources;
+};
+
+/// A tensor of a call: in host memory, which is copied, or in device memory, which is used where it
+/// is. Both null for a tensor without elements.
+struct CallTensor {
+  void* host = nullptr;
+  api::DeviceAddress device = 0;
+};
+
+/// Of one call. The numbers are those of kiln_execute_args.
+struct CallTensors {
+  std::vector<CallTensor> arguments;  // inputs, then states: read
+  std::vector<CallTensor> results;    // outputs, then updates: written
+  std::uint64_t seed = 0, call_counter = 0;
+  void* host_call_context = nullptr;
+};
+
+/// One allocation with the call block, loop counters, copies of inputs and outputs, and the arena
+/// of temporaries. Its addresses never change. For one call at a time.
+class CallMemory {
+ public:
+  /// `plan` outlives the object. Throws sdk::Failure of RESOURCE_EXHAUSTED, which lists the largest
+  /// tensors. REQUIRES: a ScopedContext of the thread.
+  CallMemory(const DevicePlan& plan, const LoadedProgram& program, std::size_t inputs,
+             std::size_t outputs);
+
+  /// Runs the plan and waits for it. Throws sdk::Failure: outputs may then hold anything, but
+  /// updates that are written over their states are as they were.
+  void run(const LoadedProgram& program, const CallTensors& tensors);
+
+ private:
+  /// The bytes from the beginning of the allocation to each part of it.
+  struct Layout {
+    std::int64_t counters = 0, arena = 0, bytes = 0;
+    std::vector<std::int64_t> inputs, outputs;
+  };
+
+  static Layout lay_out(const DevicePlan& plan, std::size_t inputs, std::size_t outputs);
+  static DeviceMemory allocate(const DevicePlan& plan, const LoadedProgram& program,
+                               std::int64_t bytes);
+  void upload_counters(const LoadedProgram& program);
+  api::DeviceAddress address(std::int64_t offset) const;
+  void place(const CallTensors& tensors, SlotAddresses& slots, CallContext& call) const;
+  void collect_outputs(const CallTensors& tensors, const SlotAddresses& slots,
+                       CallContext& call) const;
+
+  const DevicePlan& plan_;
+  Layout layout_;
+  DeviceMemory memory_;
+};
+
+}  // namespace kiln::cuda

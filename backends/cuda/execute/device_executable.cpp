@@ -1,0 +1,296 @@
+// A program's sizes, memory and calls, by buffers and by frames.
+#include "backends/cuda/execute/device_executable.h"
+
+#include "backends/codegen/bind/bind_failure.h"
+#include "backends/codegen/bind/call_sizes.h"
+#include "backends/codegen/bind/check_arguments.h"
+#include "backends/codegen/bind/sized_cache.h"
+#include "backends/codegen/compile.h"
+#include "backends/cuda/execute/call_memory.h"
+#include "core/types/text.h"
+
+#include <algorithm>
+#include <functional>
+#include <mutex>
+
+namespace kiln::cuda {
+namespace {
+
+using namespace codegen;
+
+/// A plan bound to one tuple of sizes, with the memory of calls that are over.
+struct SizedPlan {
+  std::unique_ptr<DevicePlan> plan;
+  std::uint64_t number = 0;  // of all that were made, from 1
+  std::vector<std::vector<std::int64_t>> result_dims;
+
+  /// Null: there is none.
+  std::unique_ptr<CallMemory> take_idle() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return nullptr;
+    std::unique_ptr<CallMemory> memory = std::move(idle_.back());
+    idle_.pop_back();
+    return memory;
+  }
+  void keep_idle(std::unique_ptr<CallMemory> memory) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(memory));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<CallMemory>> idle_;
+};
+
+class DeviceFrame;
+
+class DeviceExecutable final : public sdk::Executable {
+ public:
+  DeviceExecutable(LoweredModule lowered, Target& target, const api::Compiler& compiler,
+                   const DeviceResources& resources, const sdk::Host& host)
+      : lowered_(std::move(lowered)),
+        target_(target),
+        compiler_(compiler),
+        resources_(resources),
+        host_(host),
+        dumps_(host_, lowered_.label),
+        loaded_{lowered_, constant_addresses_, host_, resources_} {
+    const ir::Graph& graph = lowered_.module.graph;
+    inputs = graph.inputs.size();
+    states = lowered_.module.state.size();
+    outputs = graph.outputs.size();
+    updates = graph.updates.size();
+    updates_in_place = lowered_.updates_in_place;
+    dumps_.hand_over("memory_plan", "", [&] { return print_memory(lowered_.program); });
+    library_ = std::make_unique<const KernelLibrary>(lowered_.program.kernels, resources_.device,
+                                                     compiler, dumps_, lowered_.label);
+    lowered_.times.lap("cuda");
+    dumps_.compile_times(lowered_.times);
+    const ScopedContext context(*resources_.device);
+    StreamLease lease(*resources_.streams);
+    upload_constants(lowered_.program.plan, lease.staging());
+    lease.staging().finish();
+  }
+
+  std::unique_ptr<sdk::Event> execute(const sdk::Call& call) const override;
+  std::unique_ptr<sdk::Frame> make_frame(const sdk::FrameIo& io) const override;
+
+  /// Kernels and passes leave their texts only while they are compiled: that is done once more.
+  void dump() const override {
+    if (dumps_.wanted("lowering")) {
+      LoweredModule again;
+      again.module = lowered_.module;
+      again.disabled = lowered_.disabled;
+      lower(again, target_, dumps_);
+    }
+    dumps_.program(lowered_.program);
+    dumps_.hand_over("memory_plan", "", [&] { return print_memory(lowered_.program); });
+    if (dumps_.wanted("schedule") || dumps_.wanted("cuda_c") || dumps_.wanted("ptx")) {
+      KernelLibrary(lowered_.program.kernels, resources_.device, compiler_, dumps_, lowered_.label);
+    }
+    dumps_.compile_times(lowered_.times);
+    for (const auto& sized : cache_.all()) dump_memory(*sized);
+  }
+
+  sdk::ExecutableStats stats() const override {
+    const std::lock_guard lock(stats_mutex_);
+    return stats_;
+  }
+
+ private:
+  friend class DeviceFrame;
+
+  /// Constants of the plan and its bodies, each once.
+  void upload_constants(const Plan& plan, Staging& staging) {
+    for (const Slot& slot : plan.slots) {
+      if (slot.kind != Slot::Kind::Constant || slot.bytes->empty()) continue;
+      if (constant_addresses_.contains(slot.bytes.get())) continue;
+      const auto bytes = static_cast<std::int64_t>(slot.bytes->size());
+      constants_.push_back(resources_.memory->allocate(bytes, "a constant"));
+      const api::DeviceAddress address = constants_.back().address();
+      constant_addresses_.emplace(slot.bytes.get(), address);
+      staging.upload(address, slot.bytes->data(), bytes);
+    }
+    for (const Step& step : plan.steps) {
+      if (const auto* loop = std::get_if<LoopStep>(&step)) upload_constants(*loop->body, staging);
+      if (const auto* branch = std::get_if<BranchStep>(&step)) {
+        for (const auto& body : branch->branches) upload_constants(*body, staging);
+      }
+    }
+  }
+
+  std::shared_ptr<SizedPlan> sized_plan(const InputSizes& sizes) const {
+    return cache_.of(sizes, [&] { return bind(sizes); });
+  }
+
+  std::shared_ptr<SizedPlan> bind(const InputSizes& sizes) const {
+    return with_call_errors([&] {
+      const CallSizes call_sizes(lowered_.module.graph.inputs, lowered_.guards, sizes);
+      const EvaluateDim evaluate = std::cref(call_sizes);
+      auto sized = std::make_shared<SizedPlan>();
+      sized->plan = bind_device_plan(lowered_.program.plan, {lowered_.program, library_->kernels(),
+                                                             resources_.device->grid(), evaluate});
+      for (const ir::Value& result : lowered_.results) {
+        sized->result_dims.push_back(evaluate_dims(result.dims(), evaluate));
+      }
+      note_binding(*sized);
+      return sized;
+    });
+  }
+
+  void note_binding(SizedPlan& sized) const {
+    const Arena& arena = sized.plan->arena;
+    const std::lock_guard lock(stats_mutex_);
+    sized.number = ++stats_.bindings;
+    stats_.planned_bytes = std::max(stats_.planned_bytes, static_cast<std::uint64_t>(arena.bytes));
+    stats_.live_bytes = std::max(stats_.live_bytes, static_cast<std::uint64_t>(arena.live_bytes));
+    // Sizes may change at every call: only the first that are seen leave a file by themselves.
+    if (stats_.bindings == 1) dump_memory(sized);
+  }
+
+  void dump_memory(const SizedPlan& sized) const {
+    dumps_.hand_over("memory_plan", text("sizes-", sized.number),
+                     [&] { return print_memory(lowered_.program, memory_of(*sized.plan)); });
+  }
+
+  std::unique_ptr<CallMemory> make_memory(const SizedPlan& sized) const {
+    return std::make_unique<CallMemory>(*sized.plan, loaded_, inputs, outputs);
+  }
+
+  /// A driver error while kernels may already have written over states loses these states.
+  void run(CallMemory& memory, const CallTensors& tensors) const {
+    try {
+      memory.run(loaded_, tensors);
+    } catch (const sdk::Failure& failure) {
+      const bool is_of_driver = failure.native_library == "CUDA";
+      if (is_of_driver && !updates_in_place.empty()) resources_.device->end(failure);
+      throw;
+    }
+  }
+
+  LoweredModule lowered_;
+  Target& target_;
+  const api::Compiler& compiler_;
+  DeviceResources resources_;
+  sdk::Host host_;
+  Dumps dumps_;
+  std::unique_ptr<const KernelLibrary> library_;
+  std::vector<DeviceMemory> constants_;
+  ConstantAddresses constant_addresses_;
+  LoadedProgram loaded_;
+  mutable SizedCache<SizedPlan> cache_;
+  mutable std::mutex stats_mutex_;
+  mutable sdk::ExecutableStats stats_{.code_generations = 1};
+};
+
+std::unique_ptr<sdk::Event> DeviceExecutable::execute(const sdk::Call& call) const {
+  const ScopedContext context(*resources_.device);
+  InputSizes sizes;
+  CallTensors tensors;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const sdk::Buffer& input = *call.inputs[i];
+    check_input(lowered_.module.graph.inputs, i, input.dtype(), input.dims().size());
+    sizes.push_back(input.dims());
+    tensors.arguments.push_back({nullptr, device_buffer(input).address()});
+  }
+  for (std::size_t i = 0; i < call.states.size(); ++i) {
+    check_state(lowered_.module, i, *call.states[i].buffer);
+    tensors.arguments.push_back({nullptr, device_buffer(*call.states[i].buffer).address()});
+  }
+  const std::shared_ptr<SizedPlan> sized = sized_plan(sizes);
+  // Results reach the host of the plugin only when the whole call has succeeded.
+  std::vector<std::unique_ptr<DeviceBuffer>> made(call.outputs.size() + call.updates.size());
+  const auto result_of = [&](std::size_t i) -> sdk::Result& {
+    return i < call.outputs.size() ? call.outputs[i] : call.updates[i - call.outputs.size()];
+  };
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const sdk::Result& result = result_of(i);
+    const std::vector<std::int64_t>& dims = sized->result_dims[i];
+    if (result.given) {
+      check_given_result(lowered_.results[i], i, dims, *result.given);
+      tensors.results.push_back({nullptr, device_buffer(*result.given).address()});
+      continue;
+    }
+    const auto dtype = static_cast<std::uint32_t>(lowered_.results[i].dtype());
+    made[i] = std::make_unique<DeviceBuffer>(dtype, dims, resources_);
+    tensors.results.push_back({nullptr, made[i]->address()});
+  }
+  tensors.seed = call.seed;
+  tensors.call_counter = call.call_counter;
+  tensors.host_call_context = call.host_call_context;
+  std::unique_ptr<CallMemory> memory = sized->take_idle();
+  if (!memory) memory = make_memory(*sized);
+  run(*memory, tensors);
+  sized->keep_idle(std::move(memory));
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    if (made[i]) result_of(i).made = std::move(made[i]);
+  }
+  return nullptr;
+}
+
+/// A prepared call: the bound plan and the memory of the sizes seen last.
+class DeviceFrame final : public sdk::Frame {
+ public:
+  DeviceFrame(const DeviceExecutable& program, const sdk::FrameIo& io)
+      : program_(program), io_(io) {}
+
+  void run() override {
+    const ScopedContext context(*program_.resources_.device);
+    if (!memory_ || serial_ != io_.sizes_serial()) follow_sizes();
+    const std::size_t inputs = io_.input_count(), outputs = io_.output_count();
+    for (std::size_t i = 0; i < inputs; ++i) tensors_.arguments[i].host = io_.input(i).data;
+    for (std::size_t i = 0; i < io_.state_count(); ++i) {
+      tensors_.arguments[inputs + i].device = device_buffer(io_.state(i)).address();
+    }
+    for (std::size_t i = 0; i < outputs; ++i) tensors_.results[i].host = io_.output(i).data;
+    for (std::size_t i = 0; i < io_.update_count(); ++i) {
+      tensors_.results[outputs + i].device = device_buffer(io_.update(i)).address();
+    }
+    tensors_.seed = io_.seed();
+    tensors_.call_counter = io_.call_counter();
+    tensors_.host_call_context = io_.host_call_context();
+    program_.run(*memory_, tensors_);
+  }
+
+ private:
+  void follow_sizes() {
+    memory_.reset();
+    const module::Module& module = program_.lowered_.module;
+    InputSizes sizes;
+    for (std::size_t i = 0; i < io_.input_count(); ++i) {
+      check_input(module.graph.inputs, i, io_.input(i).dtype, io_.input(i).dims.rank);
+      sizes.push_back(abi::view_of(io_.input(i).dims));
+    }
+    for (std::size_t i = 0; i < io_.state_count(); ++i) check_state(module, i, io_.state(i));
+    for (std::size_t i = 0; i < io_.update_count(); ++i) {
+      check_state(module, program_.lowered_.updated[i], io_.update(i));
+    }
+    sized_ = program_.sized_plan(sizes);
+    memory_ = program_.make_memory(*sized_);
+    tensors_.arguments.resize(io_.input_count() + io_.state_count());
+    tensors_.results.resize(io_.output_count() + io_.update_count());
+    serial_ = io_.sizes_serial();
+  }
+
+  const DeviceExecutable& program_;
+  sdk::FrameIo io_;
+  std::uint64_t serial_ = 0;
+  std::shared_ptr<SizedPlan> sized_;
+  std::unique_ptr<CallMemory> memory_;
+  CallTensors tensors_;
+};
+
+std::unique_ptr<sdk::Frame> DeviceExecutable::make_frame(const sdk::FrameIo& io) const {
+  return std::make_unique<DeviceFrame>(*this, io);
+}
+
+}  // namespace
+
+std::unique_ptr<sdk::Executable> load_program(LoweredModule lowered, Target& target,
+                                              const api::Compiler& compiler,
+                                              const DeviceResources& resources,
+                                              const sdk::Host& host) {
+  return std::make_unique<DeviceExecutable>(std::move(lowered), target, compiler, resources, host);
+}
+
+}  // namespace kiln::cuda

@@ -1,0 +1,136 @@
+// Evaluates every size of a plan once and gives temporaries their offsets.
+#include "backends/cuda/execute/device_plan.h"
+
+#include "backends/codegen/inspect/source.h"
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+#include <algorithm>
+
+namespace kiln::cuda {
+namespace {
+
+using namespace codegen;
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+class Binder {
+ public:
+  Binder(const Plan& plan, const DeviceBindInputs& inputs)
+      : plan_(plan), inputs_(inputs), out_(std::make_unique<DevicePlan>()) {}
+
+  std::unique_ptr<DevicePlan> run() {
+    out_->plan = &plan_;
+    out_->sizes = slot_sizes(plan_, inputs_.evaluate);
+    for (const Step& step : plan_.steps) {
+      out_->steps.push_back(
+          std::visit([&](const auto& one) -> DeviceStep { return bind(one); }, step));
+    }
+    out_->arena = place_tensors(plan_, inputs_.program.kernels, out_->sizes, {}, step_memory(),
+                                memory_of(*out_).bodies);
+    return std::move(out_);
+  }
+
+ private:
+  KernelLaunch bind(const KernelStep& step) const {
+    const BuiltKernel& built = inputs_.program.kernels[at(step.kernel)];
+    KernelLaunch launch;
+    launch.kernel = &inputs_.kernels[at(step.kernel)];
+    launch.sizes = evaluate_dims(built.kernel.sizes, inputs_.evaluate);
+    launch.grid = launch_of(built.kernel, launch.kernel->schedule, inputs_.grid, inputs_.evaluate);
+    for (const auto& [extent, node] : built.nonempty) {
+      if (launch.grid.points != 0 && inputs_.evaluate(extent) == 0) launch.empty_axis = node;
+    }
+    return launch;
+  }
+
+  DeviceLoop bind(const LoopStep& step) {
+    DeviceLoop bound;
+    bound.loop = bind_loop(step, out_->sizes, inputs_.evaluate);
+    bound.spare_offsets.assign(bound.loop.carries.size(), -1);
+    bound.body = body_of(*step.body);
+    out_->longest_loop = std::max(out_->longest_loop, bound.loop.length);
+    return bound;
+  }
+
+  DeviceBranch bind(const BranchStep& step) {
+    return {{body_of(*step.branches[0]), body_of(*step.branches[1])}};
+  }
+
+  static DeviceHostCall bind(const HostCallStep&) { return {}; }
+  static DeviceCopy bind(const CopyStep&) { return {}; }
+  static DeviceStep bind(const LibraryStep& step) {
+    throw InternalError("bind", "",
+                        text("the cuda backend has no library for ", source_of(*step.node)));
+  }
+
+  /// A body that these sizes keep from running fails when it is entered.
+  DeviceBody body_of(const Plan& body) {
+    DeviceBody bound;
+    std::optional<BindFailure> failure = failure_of_body(
+        body, inputs_.evaluate, [&] { bound.plan = bind_device_plan(body, inputs_); });
+    if (failure) bound.plan = failing(std::move(*failure));
+    out_->longest_loop = std::max(out_->longest_loop, bound.plan->longest_loop);
+    return bound;
+  }
+
+  static std::unique_ptr<DevicePlan> failing(BindFailure failure) {
+    static const Plan kEmpty;
+    auto bound = std::make_unique<DevicePlan>();
+    bound->plan = &kEmpty;
+    bound->failure = std::move(failure);
+    return bound;
+  }
+
+  /// Second buffers of carries, and the arenas of bodies.
+  std::vector<StepMemory> step_memory() {
+    std::vector<StepMemory> own;
+    for (std::size_t s = 0; s < out_->steps.size(); ++s) {
+      const int step = static_cast<int>(s);
+      const auto add_body = [&](DeviceBody& body) {
+        own.push_back({ArenaBlock::Kind::Body, step, body.plan->arena.bytes, &body.offset});
+      };
+      if (auto* loop = std::get_if<DeviceLoop>(&out_->steps[s])) {
+        const std::vector<int>& results = std::get<LoopStep>(plan_.steps[s]).results;
+        for (std::size_t i = 0; i < loop->spare_offsets.size(); ++i) {
+          if (loop->loop.carries[i].stack >= 0) continue;
+          own.push_back({ArenaBlock::Kind::SpareCarry, step, out_->sizes.bytes[at(results[i])],
+                         &loop->spare_offsets[i]});
+        }
+        add_body(loop->body);
+      }
+      if (auto* branch = std::get_if<DeviceBranch>(&out_->steps[s])) {
+        for (DeviceBody& body : branch->bodies) add_body(body);
+      }
+    }
+    return own;
+  }
+
+  const Plan& plan_;
+  const DeviceBindInputs& inputs_;
+  std::unique_ptr<DevicePlan> out_;
+};
+
+}  // namespace
+
+std::unique_ptr<DevicePlan> bind_device_plan(const Plan& plan, const DeviceBindInputs& inputs) {
+  return Binder(plan, inputs).run();
+}
+
+PlanMemory memory_of(const DevicePlan& plan) {
+  PlanMemory memory{plan.plan, &plan.sizes, &plan.arena, {}};
+  const auto add = [&](std::size_t step, const char* name, const DeviceBody& body) {
+    memory.bodies.push_back({static_cast<int>(step), name, memory_of(*body.plan)});
+  };
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    if (const auto* loop = std::get_if<DeviceLoop>(&plan.steps[s])) add(s, "body", loop->body);
+    if (const auto* branch = std::get_if<DeviceBranch>(&plan.steps[s])) {
+      add(s, "then", branch->bodies[0]);
+      add(s, "else", branch->bodies[1]);
+    }
+  }
+  return memory;
+}
+
+}  // namespace kiln::cuda

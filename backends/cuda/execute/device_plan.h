@@ -1,0 +1,71 @@
+// A plan bound to one tuple of sizes for a device: launches with their grids, loops, copies, and
+// the memory of temporaries. Immutable once made; calls share it.
+#pragma once
+
+#include "backends/codegen/bind/bind_failure.h"
+#include "backends/codegen/bind/bind_loop.h"
+#include "backends/codegen/bind/memory_report.h"
+#include "backends/codegen/bind/place_tensors.h"
+#include "backends/cuda/execute/kernel_library.h"
+
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+namespace kiln::cuda {
+
+struct DevicePlan;
+
+/// A body of a loop or a branch, and the offset of its arena in that of the plan around it.
+struct DeviceBody {
+  std::unique_ptr<DevicePlan> plan;
+  std::int64_t offset = 0;
+};
+
+struct KernelLaunch {
+  const LoadedKernel* kernel = nullptr;
+  std::vector<std::int64_t> sizes;       // one per Kernel::sizes
+  codegen::GridLaunch grid;              // without points: nothing to do
+  const ir::Node* empty_axis = nullptr;  // fails: this node has nothing to choose from
+};
+struct DeviceLoop {
+  codegen::LoopBinding loop;
+  std::vector<std::int64_t> spare_offsets;  // second buffers of carries that alternate; else -1
+  DeviceBody body;
+};
+struct DeviceBranch {
+  DeviceBody bodies[2];  // then, else
+};
+struct DeviceHostCall {};
+struct DeviceCopy {};
+
+using DeviceStep = std::variant<KernelLaunch, DeviceLoop, DeviceBranch, DeviceHostCall, DeviceCopy>;
+
+struct DevicePlan {
+  const codegen::Plan* plan = nullptr;
+  /// The error of entering a body that cannot run with these sizes; the rest is then empty.
+  std::optional<codegen::BindFailure> failure = {};
+  codegen::SlotSizes sizes;
+  std::vector<DeviceStep> steps;  // one per step of the plan
+  codegen::Arena arena;
+  std::int64_t longest_loop = 0;  // iterations, bodies included
+};
+
+/// The inputs of binding. All but `evaluate` outlive the bound plan.
+struct DeviceBindInputs {
+  const codegen::Program& program;
+  const std::vector<LoadedKernel>& kernels;  // of the program
+  const codegen::GridDescription& grid;
+  const codegen::EvaluateDim& evaluate;
+};
+
+/// Throws codegen::SizeFailure for tensors that 63 bits do not count, and InternalError for a step
+/// that this backend has no library for.
+std::unique_ptr<DevicePlan> bind_device_plan(const codegen::Plan& plan,
+                                             const DeviceBindInputs& inputs);
+
+/// As reports read it.
+codegen::PlanMemory memory_of(const DevicePlan& plan);
+
+}  // namespace kiln::cuda

@@ -1,0 +1,270 @@
+// One function per kind of step.
+#include "backends/cuda/execute/issue_plan.h"
+
+#include "backends/codegen/bind/step_failure.h"
+
+#include <cstddef>
+
+namespace kiln::cuda {
+namespace {
+
+using namespace codegen;
+using api::DeviceAddress;
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// Addresses wrap like the unsigned numbers that they are, so that offsets may be negative.
+DeviceAddress moved(DeviceAddress address, std::int64_t bytes) {
+  return address + static_cast<DeviceAddress>(bytes);
+}
+
+class PlanIssuer {
+ public:
+  PlanIssuer(const DevicePlan& plan, DeviceAddress arena, SlotAddresses& slots, CallContext& call)
+      : plan_(plan), arena_(arena), slots_(slots), call_(call) {}
+
+  void run() {
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      const Step& step = plan_.plan->steps[s];
+      std::visit([&](const auto& bound) { issue(step, bound); }, plan_.steps[s]);
+    }
+  }
+
+ private:
+  DeviceAddress& slot(int number) { return slots_[at(number)]; }
+  std::int64_t bytes(int number) const { return plan_.sizes.bytes[at(number)]; }
+
+  void copy(DeviceAddress to, DeviceAddress from, std::int64_t bytes) {
+    if (bytes == 0) return;
+    call_.device.check(call_.device.driver().memcpy_device_to_device_async(to, from, at(bytes),
+                                                                           call_.stream.handle()),
+                       "copy on the device");
+  }
+
+  // ---- kernels ----
+
+  void issue(const Step& step, const KernelLaunch& launch) {
+    if (launch.empty_axis) {
+      finish_call(call_);
+      throw empty_axis_failure(call_.lowered.module, *launch.empty_axis);
+    }
+    if (launch.grid.points == 0) return;
+    const auto& kernel = std::get<KernelStep>(step);
+    const auto number = static_cast<std::int32_t>(call_.launched.size());
+    call_.launched.push_back(&kernel);
+    // The order of parameters is that of grid_functions().
+    values_.clear();
+    for (const int operand : kernel.slots) values_.push_back(slot(operand));
+    for (const std::int64_t size : launch.sizes) {
+      values_.push_back(static_cast<std::uint64_t>(size));
+    }
+    values_.push_back(static_cast<std::uint64_t>(launch.grid.points));
+    parameters_.clear();
+    for (std::uint64_t& value : values_) parameters_.push_back(&value);
+    std::int32_t step_number = number;
+    parameters_.push_back(&step_number);
+    parameters_.push_back(&call_.call_block);
+    call_.device.check(call_.device.driver().launch_kernel(
+                           launch.kernel->function, static_cast<unsigned>(launch.grid.blocks), 1, 1,
+                           static_cast<unsigned>(launch.kernel->schedule.threads), 1, 1, 0,
+                           call_.stream.handle(), parameters_.data(), nullptr),
+                       "launch a kernel");
+  }
+
+  // ---- loops ----
+
+  void issue(const Step& step, const DeviceLoop& bound) {
+    const auto& loop = std::get<LoopStep>(step);
+    const auto& attrs = loop.node->as<ir::ScanAttrs>();
+    if (bound.loop.length == 0) {
+      for (std::size_t i = 0; i < at(attrs.carry); ++i) {
+        const int result = loop.results[i];
+        copy(slot(result), slot(loop.operands[at(attrs.consts) + i]), bytes(result));
+      }
+      return;
+    }
+    const DevicePlan& body = entered(bound.body);
+    const DeviceAddress body_arena = moved(arena_, bound.body.offset);
+    SlotAddresses slots = fixed_addresses(body, body_arena, call_);
+    start_loop(loop, bound, slots);
+    copy_ends(bound.loop.first_copies);
+    std::int64_t t = attrs.reverse ? bound.loop.length - 1 : 0;
+    for (std::int64_t done = 0; done < bound.loop.length; ++done, t += bound.loop.direction) {
+      if (done > 0) advance(loop, bound, slots, done);
+      bind(body, slots, 0, moved(call_.counters, t * std::int64_t{sizeof(std::int64_t)}));
+      PlanIssuer(body, body_arena, slots, call_).run();
+    }
+    copy_ends(bound.loop.last_copies);
+  }
+
+  /// The body's arguments and results as the first iteration has them.
+  void start_loop(const LoopStep& step, const DeviceLoop& bound, SlotAddresses& slots) {
+    const auto& attrs = step.node->as<ir::ScanAttrs>();
+    const DevicePlan& body = *bound.body.plan;
+    const auto carries = at(attrs.carry), consts = at(attrs.consts);
+    const std::size_t xs = step.operands.size() - consts - carries;
+    const std::int64_t t = attrs.reverse ? bound.loop.length - 1 : 0;
+    for (std::size_t i = 0; i < step.operands.size(); ++i) {
+      const bool is_x = i >= consts + carries;
+      const std::int64_t skipped = is_x ? t * bound.loop.slice_bytes[i - consts - carries] : 0;
+      bind(body, slots, 1 + i, moved(slot(step.operands[i]), skipped));
+    }
+    for (std::size_t i = 0; i < step.results.size(); ++i) {
+      const bool is_y = i >= carries;
+      const std::int64_t skipped = is_y ? t * bound.loop.slice_bytes[xs + i - carries] : 0;
+      slots[at(body.plan->results[i])] = moved(slot(step.results[i]), skipped);
+    }
+    for (const CarryStacks& stacks : step.carry_stacks) {
+      const LoopCarry& carry = bound.loop.carries[at(stacks.carry)];
+      if (stacks.before < 0 || carry.argument < 0) continue;
+      slots[at(carry.argument)] = slots[at(body.plan->results[at(stacks.before)])];
+    }
+    for (const LoopCarry& carry : bound.loop.carries) place_new_value(step, bound, carry, slots, 0);
+  }
+
+  /// The address where iteration `done` writes the carry: the loop's result in the last one, else
+  /// the carry's stack, or one of two buffers in turn.
+  void place_new_value(const LoopStep& step, const DeviceLoop& bound, const LoopCarry& carry,
+                       SlotAddresses& slots, std::int64_t done) {
+    const std::int64_t left = bound.loop.length - 1 - done;
+    DeviceAddress where = slot(step.results[carry.number]);
+    if (carry.stack >= 0) {
+      if (left > 0 || carry.ends_in_stack) where = moved(slots[at(carry.stack)], carry.ahead);
+    } else if (left % 2 != 0) {
+      where = moved(arena_, bound.spare_offsets[carry.number]);
+    }
+    slots[at(carry.result)] = where;
+  }
+
+  void advance(const LoopStep& step, const DeviceLoop& bound, SlotAddresses& slots,
+               std::int64_t done) {
+    for (const LoopMove& move : bound.loop.moves) {
+      slots[at(move.slot)] = moved(slots[at(move.slot)], move.bytes);
+    }
+    for (const LoopCarry& carry : bound.loop.carries) {
+      if (carry.argument >= 0) slots[at(carry.argument)] = slots[at(carry.result)];
+      place_new_value(step, bound, carry, slots, done);
+    }
+  }
+
+  void copy_ends(const std::vector<LoopEndCopy>& copies) {
+    for (const LoopEndCopy& one : copies) {
+      copy(moved(slot(one.to), one.to_offset), moved(slot(one.from), one.from_offset), one.bytes);
+    }
+  }
+
+  /// Throws when the body cannot run with the sizes of this call.
+  const DevicePlan& entered(const DeviceBody& body) {
+    if (!body.plan->failure) return *body.plan;
+    finish_call(call_);
+    throw sdk::Failure(body.plan->failure->code, body.plan->failure->text);
+  }
+
+  static void bind(const DevicePlan& body, SlotAddresses& slots, std::size_t argument,
+                   DeviceAddress where) {
+    const int slot = body.plan->arguments[argument];
+    if (slot >= 0) slots[at(slot)] = where;
+  }
+
+  // ---- the others ----
+
+  void issue(const Step& step, const DeviceBranch& bound) {
+    const auto& branch = std::get<BranchStep>(step);
+    std::byte predicate{};
+    call_.staging.download(&predicate, slot(branch.operands[0]), 1);
+    finish_call(call_);
+    const DeviceBody& taken = bound.bodies[predicate != std::byte{0} ? 0 : 1];
+    const DevicePlan& body = entered(taken);
+    const DeviceAddress body_arena = moved(arena_, taken.offset);
+    SlotAddresses slots = fixed_addresses(body, body_arena, call_);
+    for (std::size_t i = 1; i < branch.operands.size(); ++i) {
+      bind(body, slots, i - 1, slot(branch.operands[i]));
+    }
+    for (std::size_t i = 0; i < branch.results.size(); ++i) {
+      slots[at(body.plan->results[i])] = slot(branch.results[i]);
+    }
+    PlanIssuer(body, body_arena, slots, call_).run();
+  }
+
+  void issue(const Step& step, const DeviceHostCall&) {
+    const auto& call = std::get<HostCallStep>(step);
+    const auto& attrs = call.node->as<ir::HostCallAttrs>();
+    const std::vector<int> read(call.operands.begin() + 1, call.operands.end());
+    std::vector<std::vector<std::byte>> inputs = host_memory(read);
+    std::vector<std::vector<std::byte>> outputs = host_memory(call.results);
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      call_.staging.download(inputs[i].data(), slot(read[i]), bytes(read[i]));
+    }
+    finish_call(call_);
+    const auto* payload = reinterpret_cast<const std::byte*>(attrs.payload.data());
+    try {
+      call_.host.host_call(call_.host_call_context, attrs.function, {payload, attrs.payload.size()},
+                           views(read, inputs), views(call.results, outputs));
+    } catch (const sdk::Failure& failure) {
+      throw step_failure(call_.lowered.module, *call.node, failure.code(), failure.what());
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      call_.staging.upload(slot(call.results[i]), outputs[i].data(), bytes(call.results[i]));
+    }
+  }
+
+  std::vector<std::vector<std::byte>> host_memory(const std::vector<int>& numbers) const {
+    std::vector<std::vector<std::byte>> memory;
+    for (const int number : numbers) memory.emplace_back(at(bytes(number)));
+    return memory;
+  }
+
+  std::vector<kiln_view> views(const std::vector<int>& numbers,
+                               std::vector<std::vector<std::byte>>& memory) const {
+    std::vector<kiln_view> list;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const auto dtype = static_cast<std::uint32_t>(plan_.plan->slots[at(numbers[i])].dtype);
+      list.push_back(sdk::view(dtype, plan_.sizes.dims[at(numbers[i])], memory[i].data()));
+    }
+    return list;
+  }
+
+  void issue(const Step& step, const DeviceCopy&) {
+    const auto& one = std::get<CopyStep>(step);
+    copy(slot(one.to), slot(one.from), bytes(one.to));
+  }
+
+  const DevicePlan& plan_;
+  DeviceAddress arena_;
+  SlotAddresses& slots_;
+  CallContext& call_;
+  std::vector<std::uint64_t> values_;  // of a launch
+  std::vector<void*> parameters_;      // their addresses
+};
+
+}  // namespace
+
+SlotAddresses fixed_addresses(const DevicePlan& plan, DeviceAddress arena,
+                              const CallContext& call) {
+  const std::vector<Slot>& slots = plan.plan->slots;
+  SlotAddresses addresses(slots.size(), 0);
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (plan.sizes.bytes[i] == 0) continue;
+    if (slots[i].kind == Slot::Kind::Constant) {
+      addresses[i] = call.constants.at(slots[i].bytes.get());
+    }
+    if (plan.arena.offsets[i] >= 0) addresses[i] = moved(arena, plan.arena.offsets[i]);
+  }
+  return addresses;
+}
+
+void issue_plan(const DevicePlan& plan, DeviceAddress arena, SlotAddresses& slots,
+                CallContext& call) {
+  PlanIssuer(plan, arena, slots, call).run();
+}
+
+void finish_call(CallContext& call) {
+  CallBlock block;
+  call.staging.download(&block, call.call_block, sizeof(block));
+  call.staging.finish();
+  if (block.access < 0) return;
+  throw index_failure(call.lowered.module, call.lowered.program, *call.launched[at(block.step)],
+                      block.access, block.index, block.limit);
+}
+
+}  // namespace kiln::cuda

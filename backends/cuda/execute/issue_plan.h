@@ -1,0 +1,47 @@
+// Issues the steps of a bound plan to a stream, in order. Only branches and host calls wait for the
+// device.
+#pragma once
+
+#include "backends/codegen/target.h"
+#include "backends/cuda/device/staging.h"
+#include "backends/cuda/execute/device_plan.h"
+
+#include <unordered_map>
+
+namespace kiln::cuda {
+
+/// The address of each slot of a plan; 0 where a tensor has no elements or nothing reads it.
+using SlotAddresses = std::vector<api::DeviceAddress>;
+
+/// Constants of a program and its bodies in device memory, by the bytes that they hold.
+using ConstantAddresses = std::unordered_map<const void*, api::DeviceAddress>;
+
+/// One call: what its steps need beside the plan.
+struct CallContext {
+  const Device& device;
+  const codegen::LoweredModule& lowered;
+  const ConstantAddresses& constants;
+  const sdk::Host& host;
+  void* host_call_context = nullptr;
+  Stream& stream;
+  Staging& staging;
+  api::DeviceAddress call_block = 0;  // a codegen::CallBlock
+  api::DeviceAddress counters = 0;    // int64 numbers from 0, which loop bodies read as t
+  /// The step of each launch so far: a fault names its launch by number.
+  std::vector<const codegen::KernelStep*> launched = {};
+};
+
+/// Temporaries in `arena` and constants; the rest is the caller's.
+SlotAddresses fixed_addresses(const DevicePlan& plan, api::DeviceAddress arena,
+                              const CallContext& call);
+
+/// REQUIRES: `slots` has arguments and results; a ScopedContext of the thread. Throws sdk::Failure;
+/// the stream may then still have work.
+void issue_plan(const DevicePlan& plan, api::DeviceAddress arena, SlotAddresses& slots,
+                CallContext& call);
+
+/// Waits for the stream and finishes downloads. Throws sdk::Failure for an index out of range in a
+/// launch of the call, with the text and source line that every backend gives.
+void finish_call(CallContext& call);
+
+}  // namespace kiln::cuda

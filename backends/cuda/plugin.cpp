@@ -1,0 +1,51 @@
+// The plugin `cuda`: probing without starting a device, and instances.
+#include "backends/cuda/cuda_options.h"
+#include "backends/cuda/cuda_target.h"
+
+namespace kiln::cuda {
+namespace {
+
+std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host& host) {
+  CudaOptions options = read_options(given);
+  api::Facts facts;
+  const std::shared_ptr<const api::Driver> driver = api::open_driver(options.driver, facts);
+  const api::DeviceIdentity identity =
+      api::open_device(*driver, options.device, options.driver, facts);
+  options.compiler.driver_version = driver->version;
+  std::shared_ptr<const api::Compiler> compiler = api::open_compiler(options.compiler, facts);
+  for (const std::string& fact : facts) host.log(KILN_LOG_INFO, "cuda", fact);
+  DeviceResources resources;
+  resources.device = std::make_shared<const Device>(driver, identity);
+  const ScopedContext context(*resources.device);
+  resources.memory = std::make_shared<MemoryPool>(resources.device, options.memory_limit);
+  resources.streams = std::make_shared<StreamPool>(resources.device);
+  return std::make_unique<CudaInstance>(resources, std::move(compiler), host);
+}
+
+/// The stages that leave the driver uninitialized, so that a later fork() keeps working.
+sdk::ProbeReport probe(const sdk::Options& given) {
+  sdk::ProbeReport report;
+  try {
+    api::open_driver(read_options(given).driver, report.details);
+    report.score = 100;
+  } catch (const sdk::Failure& failure) {
+    report.score = 0;
+    report.reason = failure.what();
+  }
+  return report;
+}
+
+}  // namespace
+
+extern constexpr sdk::Plugin kPlugin{
+    .name = "cuda",
+    .version = KILN_VERSION,
+    .build_id = "nvrtc",
+    .features = KILN_FEATURE_CONCURRENT_COMPILE,
+    .create = create,
+    .probe = probe,
+};
+
+}  // namespace kiln::cuda
+
+KILN_BACKEND_ENTRY(kiln::cuda::kPlugin)

@@ -1,0 +1,62 @@
+// Options of an instance, from its list and from the environment.
+#include "backends/cuda/cuda_options.h"
+#include "tests/catch.h"
+#include "tests/environment.h"
+
+using namespace kiln;
+using namespace kiln::cuda;
+
+namespace {
+
+std::string rejection(const sdk::Options& options) {
+  try {
+    read_options(options);
+  } catch (const sdk::Failure& failure) {
+    CHECK(failure.code() == KILN_CODE_INVALID_ARGUMENT);
+    return failure.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("options: without any, the first device and no limit") {
+  const testing::EnvironmentVariable driver("KILN_CUDA_DRIVER", std::nullopt);
+  const CudaOptions options = read_options({});
+  CHECK(options.device == 0);
+  CHECK(options.memory_limit == INT64_MAX);
+  CHECK(options.driver.places.configured.empty());
+  CHECK_FALSE(options.driver.device_nodes.empty());
+}
+
+TEST_CASE("options: an option wins over its variable, an empty one counts as none") {
+  const testing::EnvironmentVariable device("KILN_CUDA_DEVICE", "3");
+  const testing::EnvironmentVariable limit("KILN_CUDA_MEMORY_LIMIT", "1000");
+  CHECK(read_options({}).device == 3);
+  CHECK(read_options({{"device", "5"}}).device == 5);
+  CHECK(read_options({{"device", ""}}).device == 3);
+  CHECK(read_options({}).memory_limit == 1000);
+}
+
+TEST_CASE("options: folders of libraries") {
+  const CudaOptions options =
+      read_options({{"driver", "/a:/b c:"}, {"libraries", "/toolkit/lib64"}});
+  CHECK(options.driver.places.configured == std::vector<std::string>{"/a", "/b c"});
+  CHECK(options.driver.device_nodes.empty());
+  CHECK(options.compiler.places.configured == std::vector<std::string>{"/toolkit/lib64"});
+}
+
+TEST_CASE("options: bad ones are errors that name them") {
+  const testing::EnvironmentVariable none("KILN_CUDA_DEVICE", "");
+  CHECK(rejection({{"speed", "9"}}) == "the cuda backend has no option speed");
+  CHECK(rejection({{"device", "one"}}) == "device is 'one' but needs the number of a device");
+  CHECK(rejection({{"device", "-1"}}) == "device is '-1' but needs the number of a device");
+  CHECK(rejection({{"device", "1x"}}) == "device is '1x' but needs the number of a device");
+  CHECK(rejection({{"memory_limit", "0"}}) == "memory_limit is '0' but needs a number of bytes");
+  CHECK(rejection({{"memory_limit", "99999999999999999999"}}) ==
+        "memory_limit is '99999999999999999999' but needs a number of bytes");
+  CHECK(rejection({{"driver", "lib"}}) ==
+        "driver is 'lib' but needs absolute folders, separated by colons");
+  const testing::EnvironmentVariable bad("KILN_CUDA_MEMORY_LIMIT", "much");
+  CHECK(rejection({}) == "KILN_CUDA_MEMORY_LIMIT is 'much' but needs a number of bytes");
+}
