@@ -1,6 +1,7 @@
 // Random programs after list 1 on every backend, some as written on `cpu` and some without one of
 // its steps, against `reference` running them as written.
 #include "tests/catch.h"
+#include "tests/cuda_fakes/use_fake_gpu.h"
 #include "tests/environment.h"
 #include "tests/random_programs/program.h"
 
@@ -14,6 +15,12 @@ using namespace kiln;
 using namespace kiln::testing;
 
 namespace {
+
+std::vector<std::string> backends() {
+  std::vector<std::string> names{"reference", "cpu"};
+  if (fake_cuda::use_fake_gpu(KILN_BINARY_DIR)) names.push_back("cuda");
+  return names;
+}
 
 struct Outcome {
   std::vector<Array> outputs;  // of the second call, then the variables
@@ -110,7 +117,7 @@ void check_seed(std::uint64_t seed) {
     moved.push_back(
         run_on(program, "reference", false, moved_in_the_last_bits(program, bits)));
   }
-  for (const char* backend : {"reference", "cpu"}) {
+  for (const std::string& backend : backends()) {
     check_backend(program, backend, true, want, moved);
   }
   if (seed % 3 == 0) check_backend(program, "cpu", false, want, moved);
