@@ -90,7 +90,10 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
   const api::DeviceAddress arena = address(layout_.arena);
   SlotAddresses slots = fixed_addresses(plan_, arena, call);
   place(tensors, slots, call);
-  issue_plan(plan_, arena, slots, call);
+  GraphKey key;
+  for (const int slot : plan_.plan->arguments) key.push_back(slot < 0 ? 0 : slots[at(slot)]);
+  for (const int slot : plan_.plan->results) key.push_back(slots[at(slot)]);
+  graphs_.issue(plan_, arena, slots, call, program.resources.device, std::move(key));
   collect_outputs(tensors, slots, call);
 }
 

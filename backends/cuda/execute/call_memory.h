@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/cuda/device/device_buffer.h"
-#include "backends/cuda/execute/issue_plan.h"
+#include "backends/cuda/execute/call_graphs.h"
 
 namespace kiln::cuda {
 
@@ -61,6 +61,7 @@ class CallMemory {
   const DevicePlan& plan_;
   Layout layout_;
   DeviceMemory memory_;
+  GraphCache graphs_;
 };
 
 }  // namespace kiln::cuda

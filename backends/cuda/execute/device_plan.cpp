@@ -27,6 +27,9 @@ class Binder {
       out_->steps.push_back(
           std::visit([&](const auto& one) -> DeviceStep { return bind(one); }, step));
     }
+    for (const DeviceStep& step : out_->steps) {
+      std::visit([&](const auto& one) { count(one); }, step);
+    }
     out_->arena = place_tensors(plan_, inputs_.program.kernels, out_->sizes, {}, step_memory(),
                                 memory_of(*out_).bodies);
     return std::move(out_);
@@ -82,6 +85,33 @@ class Binder {
     bound->failure = std::move(failure);
     return bound;
   }
+
+  // ---- operations ----
+
+  void add_operations(std::int64_t count) {
+    if (__builtin_add_overflow(out_->operations, count, &out_->operations)) {
+      out_->operations = INT64_MAX;
+    }
+  }
+
+  void count(const KernelLaunch& launch) {
+    if (launch.empty_axis) out_->waits_for_host = true;
+    add_operations(1);
+  }
+  void count(const DeviceLoop& bound) {
+    const DevicePlan& body = *bound.body.plan;
+    std::int64_t iterations = 0;
+    if (__builtin_mul_overflow(bound.loop.length, body.operations, &iterations)) {
+      iterations = INT64_MAX;
+    }
+    add_operations(iterations);
+    add_operations(static_cast<std::int64_t>(bound.loop.carries.size() * 2));
+    const bool is_entered = bound.loop.length != 0;
+    if (is_entered && (body.failure || body.waits_for_host)) out_->waits_for_host = true;
+  }
+  void count(const DeviceBranch&) { out_->waits_for_host = true; }
+  void count(const DeviceHostCall&) { out_->waits_for_host = true; }
+  void count(const DeviceCopy&) { add_operations(1); }
 
   /// Second buffers of carries, and the arenas of bodies.
   std::vector<StepMemory> step_memory() {

@@ -50,6 +50,8 @@ struct DevicePlan {
   std::vector<DeviceStep> steps;  // one per step of the plan
   codegen::Arena arena;
   std::int64_t longest_loop = 0;  // iterations, bodies included
+  std::int64_t operations = 0;    // launches and copies of a run, loops unrolled; saturates
+  bool waits_for_host = false;    // in some step: a branch, a host call, an error
 };
 
 /// The inputs of binding. All but `evaluate` outlive the bound plan.

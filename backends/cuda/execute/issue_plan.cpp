@@ -26,6 +26,7 @@ class PlanIssuer {
   void run() {
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
       const Step& step = plan_.plan->steps[s];
+      if (call_.between_steps) call_.between_steps(call_.operations);
       std::visit([&](const auto& bound) { issue(step, bound); }, plan_.steps[s]);
     }
   }
@@ -36,6 +37,7 @@ class PlanIssuer {
 
   void copy(DeviceAddress to, DeviceAddress from, std::int64_t bytes) {
     if (bytes == 0) return;
+    ++call_.operations;
     call_.device.check(call_.device.driver().memcpy_device_to_device_async(to, from, at(bytes),
                                                                            call_.stream.handle()),
                        "copy on the device");
@@ -52,6 +54,7 @@ class PlanIssuer {
     const auto& kernel = std::get<KernelStep>(step);
     const auto number = static_cast<std::int32_t>(call_.launched.size());
     call_.launched.push_back(&kernel);
+    ++call_.operations;
     // The order of parameters is that of grid_functions().
     values_.clear();
     for (const int operand : kernel.slots) values_.push_back(slot(operand));

@@ -6,6 +6,7 @@
 #include "backends/cuda/device/staging.h"
 #include "backends/cuda/execute/device_plan.h"
 
+#include <functional>
 #include <unordered_map>
 
 namespace kiln::cuda {
@@ -29,6 +30,9 @@ struct CallContext {
   api::DeviceAddress counters = 0;    // int64 numbers from 0, which loop bodies read as t
   /// The step of each launch so far: a fault names its launch by number.
   std::vector<const codegen::KernelStep*> launched = {};
+  std::int64_t operations = 0;  // queued by steps so far: launches and copies
+  /// Called between steps with `operations`; may be empty.
+  std::function<void(std::int64_t)> between_steps = {};
 };
 
 /// Temporaries in `arena` and constants; the rest is the caller's.
