@@ -3,21 +3,22 @@
 // configuration (KERAS_HOME, KERAS_BACKEND, KILN_*, OMP_*, ONEDNN_*, LANG, LC_*, ...) nor the
 // current directory changes a test, whether ctest starts the program or a person. Starting again
 // also reaches libraries that read the environment when they are loaded, as OpenMP's does.
-#include <sys/stat.h>
+#include "tests/build_folder.h"
+
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <string_view>
 #include <vector>
 
 namespace kiln::testing {
 namespace {
-
-constexpr const char* kHome = KILN_BINARY_DIR "/tests/home";
 
 /// Set in the environment of a test program and of all programs that it starts: those take the
 /// variables that the test gave them.
@@ -52,7 +53,7 @@ bool is_kept(std::string_view variable) {
   return false;
 }
 
-std::vector<std::string> own_environment(char** given) {
+std::vector<std::string> own_environment(char** given, const std::string& home) {
   std::vector<std::string> own;
   for (; *given != nullptr; ++given) {
     if (is_kept(*given)) own.emplace_back(*given);
@@ -61,22 +62,24 @@ std::vector<std::string> own_environment(char** given) {
     const char* value = std::getenv(one.from);
     if (value != nullptr) own.push_back(std::string(one.to) + "=" + value);
   }
-  own.push_back(std::string("HOME=") + kHome);
+  own.push_back("HOME=" + home);
   own.push_back(std::string(kMark) + "=1");
   return own;
 }
 
-[[noreturn]] void fail(const char* call) {
-  std::fprintf(stderr, "the environment of tests: %s: %s\n", call, std::strerror(errno));
+[[noreturn]] void fail(const std::string& call) {
+  std::fprintf(stderr, "the environment of tests: %s: %s\n", call.c_str(), std::strerror(errno));
   std::_Exit(1);
 }
 
 // The C library passes main's arguments to constructors.
 [[gnu::constructor]] void enter(int, char** arguments, char** given) {
   if (std::getenv(kMark) != nullptr) return;
-  if (::mkdir(kHome, 0777) != 0 && errno != EEXIST) fail("mkdir " KILN_BINARY_DIR "/tests/home");
-  if (::chdir(kHome) != 0) fail("chdir " KILN_BINARY_DIR "/tests/home");
-  const std::vector<std::string> own = own_environment(given);
+  const std::string home = build_folder() + "/tests/home";
+  std::error_code error;
+  std::filesystem::create_directories(home, error);  // chdir reports what is wrong with it
+  if (::chdir(home.c_str()) != 0) fail("chdir " + home);
+  const std::vector<std::string> own = own_environment(given, home);
   std::vector<char*> pointers;
   for (const std::string& variable : own) pointers.push_back(const_cast<char*>(variable.c_str()));
   pointers.push_back(nullptr);

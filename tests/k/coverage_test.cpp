@@ -43,7 +43,7 @@ void require_all(const char* header, const std::vector<Row>& rows) {
 
 }  // namespace
 
-TEST_CASE("every K function of these headers has a row", "[k]") {
+TEST_CASE("every K function of these headers has a row", "[k][sources]") {
   require_all("elementwise.h", elementwise_rows());
   require_all("tensor.h", operator_rows());
   require_all("reduce.h", reduce_rows());

@@ -2,6 +2,7 @@
 #include "tests/k/row.h"
 
 #include "core/types/text.h"
+#include "tests/build_folder.h"
 #include "tests/catch.h"
 
 #include <algorithm>
@@ -14,8 +15,12 @@
 namespace kiln::test {
 namespace {
 
+std::string backend_file(const std::string& name) {
+  return testing::build_folder() + "/lib/libkiln_" + name + ".so";
+}
+
 const std::string& oracle_backend() {
-  static const std::string name = load_backend(KILN_BINARY_DIR "/lib/libkiln_reference.so");
+  static const std::string name = load_backend(backend_file("reference"));
   return name;
 }
 
@@ -131,7 +136,7 @@ const std::string& tested_backend() {
     const char* set = std::getenv("KILN_TEST_BACKEND");
     const std::string chosen = set && *set ? set : "reference";
     if (chosen.find('/') != std::string::npos) return load_backend(chosen);
-    return load_backend(KILN_BINARY_DIR "/lib/libkiln_" + chosen + ".so");
+    return load_backend(backend_file(chosen));
   }();
   return name;
 }
