@@ -4,6 +4,7 @@
 #include "tests/error_text.h"
 #include "tests/k/row.h"
 
+#include <cstdlib>
 #include <functional>
 
 namespace kiln::test {
@@ -142,14 +143,22 @@ std::vector<Array> values(const Step& step) {
   return batch_get_value({step.variables.begin(), step.variables.end()});
 }
 
+/// `reference`, and the backend of KILN_TEST_BACKEND or `cpu`.
+std::vector<std::string> both_backends() {
+  const char* chosen = std::getenv("KILN_TEST_BACKEND");
+  const bool is_chosen = chosen != nullptr && *chosen != '\0';
+  return {"reference", is_chosen ? tested_backend() : "cpu"};
+}
+
 Function compile(const Tensors& inputs, const Tensors& outputs,
-                 const std::vector<UpdateOp>& updates, bool after, const char* backend) {
+                 const std::vector<UpdateOp>& updates, bool after,
+                 const std::string& backend) {
   return function(inputs, outputs, {.updates = updates, .outputs_after_updates = after,
                                     .backend = backend});
 }
 
 /// Several calls of the step with the option against pairs of calls without it.
-void check(const StepRow& row, const char* backend) {
+void check(const StepRow& row, const std::string& backend) {
   INFO(row.name << " on " << backend);
   const Step step = row.make(), plain = row.make();
   const Function at_once = compile(step.inputs, step.outputs, step.updates, true, backend);
@@ -175,12 +184,12 @@ void check(const StepRow& row, const char* backend) {
 
 TEST_CASE("outputs after the updates are those of a call that follows", "[k]") {
   for (const StepRow& row : kRows) {
-    for (const char* backend : {"reference", "cpu"}) check(row, backend);
+    for (const std::string& backend : both_backends()) check(row, backend);
   }
 }
 
 TEST_CASE("call_into gives outputs after the updates", "[k]") {
-  for (const char* backend : {"reference", "cpu"}) {
+  for (const std::string& backend : both_backends()) {
     const Variable w = variable(Array{1.f, 2.f});
     const Tensor x = placeholder({.shape = {2}});
     const Function f = compile({x}, {w, w * x}, {update_add(w, x)}, true, backend);
@@ -201,7 +210,7 @@ TEST_CASE("call_into gives outputs after the updates", "[k]") {
 }
 
 TEST_CASE("one draw serves an update and the output after it", "[k]") {
-  for (const char* backend : {"reference", "cpu"}) {
+  for (const std::string& backend : both_backends()) {
     const Variable w = variable(Array::zeros({50}));
     const Function f =
         compile({}, {w}, {update(w, random_uniform({50}))}, true, backend);
@@ -214,7 +223,7 @@ TEST_CASE("one draw serves an update and the output after it", "[k]") {
 }
 
 TEST_CASE("a call that fails gives no output after its updates", "[k]") {
-  for (const char* backend : {"reference", "cpu"}) {
+  for (const std::string& backend : both_backends()) {
     const Variable w = variable(Array{1.f, 2.f});
     const Tensor i = placeholder({.shape = {1}, .dtype = "int32"});
     const Function f = compile({i}, {gather(w, i)}, {update_add(w, 1)}, true, backend);

@@ -1,5 +1,6 @@
-// Random programs after list 1 on every backend, some as written on `cpu` and some without one of
-// its steps, against `reference` running them as written.
+// Random programs after list 1 on `reference`, `cuda` and the tested backend, some as written on the
+// last and some without one of its steps, against `reference` running them as written.
+#include "tests/build_folder.h"
 #include "tests/catch.h"
 #include "tests/cuda_fakes/use_fake_gpu.h"
 #include "tests/environment.h"
@@ -16,16 +17,23 @@ using namespace kiln::testing;
 
 namespace {
 
-std::vector<std::string> backends() {
-  std::vector<std::string> names{"reference", "cpu"};
-  if (fake_cuda::use_fake_gpu(KILN_BINARY_DIR)) names.push_back("cuda");
-  return names;
-}
-
 struct Outcome {
   std::vector<Array> outputs;  // of the second call, then the variables
   std::string error;
 };
+
+/// The backend beside the oracle's: KILN_TEST_BACKEND, else `cpu`.
+std::string tested_backend() {
+  const char* chosen = std::getenv("KILN_TEST_BACKEND");
+  return chosen != nullptr && *chosen != '\0' ? chosen : "cpu";
+}
+
+/// The tested one and the oracle; beside `cpu` also `cuda` on the fakes.
+std::vector<std::string> backends() {
+  std::vector<std::string> names{"reference", tested_backend()};
+  if (names.back() == "cpu" && fake_cuda::use_fake_gpu(build_folder())) names.push_back("cuda");
+  return names;
+}
 
 Outcome run_on(const Program& program, const std::string& backend, bool optimize,
                const std::vector<Array>& feeds) {
@@ -93,7 +101,7 @@ void check_backend(const Program& program, const std::string& backend, bool opti
   }
 }
 
-/// Programs of `cpu` without one of its optional steps.
+/// Programs of the tested backend without one of its optional steps.
 void check_without_a_step(const Program& program, std::uint64_t number, const Outcome& want,
                           const std::vector<Outcome>& moved) {
   std::vector<std::string> optional;
@@ -102,7 +110,7 @@ void check_without_a_step(const Program& program, std::uint64_t number, const Ou
   }
   const EnvironmentVariable disable("KILN_DISABLE", optional[number % optional.size()]);
   INFO("KILN_DISABLE=" << optional[number % optional.size()]);
-  check_backend(program, "cpu", true, want, moved);
+  check_backend(program, tested_backend(), true, want, moved);
 }
 
 void check_seed(std::uint64_t seed) {
@@ -120,7 +128,7 @@ void check_seed(std::uint64_t seed) {
   for (const std::string& backend : backends()) {
     check_backend(program, backend, true, want, moved);
   }
-  if (seed % 3 == 0) check_backend(program, "cpu", false, want, moved);
+  if (seed % 3 == 0) check_backend(program, tested_backend(), false, want, moved);
   if (seed % 3 == 1) check_without_a_step(program, seed / 3, want, moved);
 }
 
