@@ -22,16 +22,33 @@ std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host
   return std::make_unique<CudaInstance>(resources, std::move(compiler), host);
 }
 
-/// The stages that leave the driver uninitialized, so that a later fork() keeps working.
-sdk::ProbeReport probe(const sdk::Options& given) {
-  sdk::ProbeReport report;
+/// Runs one stage; its failure is the reason, or a detail where an earlier stage has failed.
+template <class Stage>
+void run_stage(sdk::ProbeReport& report, const Stage& stage) {
   try {
-    api::open_driver(read_options(given).driver, report.details);
-    report.score = 100;
+    stage();
   } catch (const sdk::Failure& failure) {
+    if (report.score != 0) {
+      report.reason = failure.what();
+    } else {
+      report.details.emplace_back(failure.what());
+    }
     report.score = 0;
-    report.reason = failure.what();
   }
+}
+
+/// The stages that leave the driver uninitialized, so that a later fork() keeps working. NVRTC's
+/// stages run without a driver, too.
+sdk::ProbeReport probe(const sdk::Options& given) {
+  sdk::ProbeReport report{.score = 100, .reason = {}, .details = {}};
+  run_stage(report, [&] {
+    CudaOptions options = read_options(given);
+    run_stage(report, [&] {
+      options.compiler.driver_version =
+          api::open_driver(options.driver, report.details)->version;
+    });
+    run_stage(report, [&] { api::open_compiler(options.compiler, report.details); });
+  });
   return report;
 }
 

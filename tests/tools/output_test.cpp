@@ -25,7 +25,7 @@ bool has(const std::string& text, const std::string& part) {
 
 TEST_CASE("kiln ends with an error when standard output is full or closed") {
   for (const char* arguments : {"ops", "ops tanh", "functions", "functions dot", "--help",
-                                "--version", "run --help"}) {
+                                "--version", "run --help", "doctor"}) {
     INFO(arguments);
     const Outcome full = run_shell(kKiln + arguments + " > /dev/full");
     CHECK(full.status == 1);
@@ -38,7 +38,7 @@ TEST_CASE("kiln ends with an error when standard output is full or closed") {
 }
 
 TEST_CASE("kiln names the word that it did not understand, and the nearest verb") {
-  const std::string verbs = "; verbs are ops, functions, run, compare, dump, bench\n";
+  const std::string verbs = "; verbs are ops, functions, run, compare, dump, bench, doctor\n";
   const std::vector<std::pair<std::string, std::string>> rows{
       {"nonsense", "there is no verb 'nonsense'"},
       {"dupm", "there is no verb 'dupm'; did you mean 'dump'?"},

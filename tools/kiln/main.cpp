@@ -1,8 +1,9 @@
-// The command line tool: functions, ops, run, compare, bench.
+// The command line tool: functions, ops, run, compare, dump, bench, doctor.
 #include "core/types/nearest.h"
 #include "core/types/text.h"
 #include "tools/examples/output.h"
 #include "tools/kiln/bench/bench.h"
+#include "tools/kiln/doctor.h"
 #include "tools/kiln/functions.h"
 #include "tools/kiln/module_runner.h"
 #include "tools/kiln/ops.h"
@@ -219,6 +220,7 @@ int run_verb(int argc, char** argv) {
   add_dump_options(dump_verb, dumped);
   kiln::bench::Options bench;
   add_bench(app, bench);
+  auto* doctor = app.add_subcommand("doctor", "the backends, and why one cannot be used here");
   if (argc > 1) require_verb(app, argv[1]);
   try {
     app.parse(argc, argv);
@@ -233,6 +235,8 @@ int run_verb(int argc, char** argv) {
     dump(file, dumped, run_options(seed, dims));
   } else if (*run_module) {
     run(file, backend, run_options(seed, dims));
+  } else if (*doctor) {
+    kiln::tool::print_backends(std::cout);
   } else if (*functions) {
     print_functions(name);
   } else if (name.empty()) {

@@ -1,0 +1,66 @@
+// kiln doctor on the fake libraries: the stages of the loaders, which start no device.
+#include "tests/catch.h"
+#include "tests/cuda_fakes/fake_gpu.h"
+#include "tests/process.h"
+#include "tests/scratch.h"
+
+#include <filesystem>
+#include <string>
+
+namespace fs = std::filesystem;
+using kiln::testing::Outcome;
+using kiln::testing::run_shell;
+using kiln::testing::Scratch;
+
+namespace {
+
+const std::string kFolder = kiln::fake_cuda::library_folder(KILN_BINARY_DIR);
+
+Outcome doctor_with(const std::string& variables) {
+  return run_shell(variables + " '" KILN_BINARY_DIR "/bin/kiln' doctor");
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("doctor: the loaders' stages") {
+  const Outcome outcome =
+      doctor_with("KILN_CUDA_DRIVER='" + kFolder + "' KILN_CUDA_LIBRARIES='" + kFolder + "'");
+  INFO(outcome.text);
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome.text, "cuda: usable\n"));
+  CHECK(has(outcome.text, "\n  driver library: " + kFolder + "/libcuda.so.1\n"));
+  CHECK(has(outcome.text, "\n  driver version: 12.4 (at least 12.0)\n"));
+  CHECK(has(outcome.text, "\n  driver functions: "));
+  CHECK(has(outcome.text, "\n  compiler: NVRTC 12.4, " + kFolder + "/libnvrtc.so.12, for sm_80 "));
+}
+
+TEST_CASE("doctor: a stage that fails is the reason, and NVRTC is opened without a driver, too") {
+  const Scratch old;
+  const std::string fakes = KILN_BINARY_DIR "/lib/cuda_fakes/";
+  fs::copy_file(fakes + "driver_11_8.so", old.path("libcuda.so.1"));
+  fs::copy_file(fakes + "compiler_11.so", old.path("libnvrtc.so.12"));
+  const std::string old_driver = "cuda: not usable: the NVIDIA driver " + old.path("libcuda.so.1") +
+                                 " is for CUDA 11.8, but Kiln needs one for CUDA 12.0 or newer\n";
+  const std::string old_compiler = "NVRTC " + old.path("libnvrtc.so.12") + " has version 11.";
+  const struct {
+    std::string driver, compiler, reason, detail;
+  } rows[] = {
+      {old.folder(), kFolder, old_driver, "\n  compiler: NVRTC 12.4, "},
+      {kFolder, old.folder(), "cuda: not usable: " + old_compiler, "\n  driver version: 12.4 "},
+      {old.folder(), old.folder(), old_driver, "\n  " + old_compiler},
+      {"relative", kFolder, "cuda: not usable: KILN_CUDA_DRIVER is 'relative' but needs absolute ",
+       "\n  path: "},
+  };
+  for (const auto& row : rows) {
+    const Outcome outcome = doctor_with("KILN_CUDA_DRIVER='" + row.driver +
+                                        "' KILN_CUDA_LIBRARIES='" + row.compiler + "'");
+    INFO(outcome.text);
+    CHECK(outcome.status == 0);
+    CHECK(has(outcome.text, row.reason));
+    CHECK(has(outcome.text, row.detail));
+  }
+}
