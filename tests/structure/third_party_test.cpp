@@ -76,7 +76,7 @@ TEST_CASE("find modules name the Debian packages of the list") {
 TEST_CASE("scripts name no Debian package of the list themselves") {
   const std::vector<std::string> packages = build_packages();
   for (const char* script : {"tools/demo", "tools/test", "tools/setup.sh", "tools/bench_peers",
-                             "tools/digits", ".ci/run"}) {
+                             "tools/digits", "tools/gpu_test", ".ci/run"}) {
     const std::string text = text_of(kRoot / script);
     REQUIRE_FALSE(text.empty());
     for (const std::string& package : packages) {

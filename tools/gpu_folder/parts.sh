@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# The parts of a run: parts.sh NAME, with the seconds that it has in KILN_PART_SECONDS. Status 0: it
+# passed; 77: it could not be done, for the reason in its last line; else it failed.
+set -u
+folder=$(cd "$(dirname "$0")" && pwd)
+bin=$folder/bin
+later=77
+
+# The programs of tests drop the variables of the user, but for these.
+export KILN_TEST_BACKEND=cuda
+export KILN_TEST_CUDA_DRIVER=${KILN_CUDA_DRIVER:-} KILN_TEST_CUDA_LIBRARIES=${KILN_CUDA_LIBRARIES:-}
+
+# run_tests NAME [FILTER]: a program of tests; its status counts failures, so any is 1 here. Tests
+# with the tag [sources] read Kiln's sources.
+run_tests() {
+  stdbuf -oL "$bin/test_$1" "${2:-~[slow]~[.]~[concurrency]~[sources]}" -d yes || return 1
+}
+part_ops() { run_tests ops; }
+part_k() { run_tests k; }
+part_passes() { run_tests passes; }
+part_rewrite() { run_tests rewrite; }
+
+# python_version PACKAGE: prints its version, where it is installed.
+python_version() {
+  "${KILN_GPU_TEST_PYTHON:-python3}" -c "from importlib import metadata
+print('python $1:', metadata.version('$1'))" 2>/dev/null
+}
+
+part_environment() {
+  date -u
+  uname -srm
+  getconf GNU_LIBC_VERSION
+  grep -m 1 'model name' /proc/cpuinfo
+  if command -v nvidia-smi >/dev/null; then nvidia-smi; fi
+  python_version torch
+  python_version jax
+  echo "KILN_CUDA_DRIVER=${KILN_CUDA_DRIVER:-}"
+  echo "KILN_CUDA_LIBRARIES=${KILN_CUDA_LIBRARIES:-}"
+  "$bin/kiln" doctor
+  KILN_LOG=info "$bin/kiln" run "$folder/small.kir" --backend cuda || return 1
+}
+
+# drawn_digits: prints 60 images that are easily told apart, as lines of 64 pixels and a digit.
+drawn_digits() {
+  awk 'BEGIN {
+    for (i = 0; i < 60; i++) {
+      digit = i % 10
+      for (pixel = 0; pixel < 64; pixel++) {
+        row = int(pixel / 8)
+        ink = row == digit % 5 + int(digit / 5) || pixel % 8 == int(digit / 2)
+        printf "%d,", ink ? 16 - (i + pixel) % 4 : (i * pixel) % 3
+      }
+      print digit
+    }
+  }'
+}
+
+# same_losses FILE FILE: whether the losses in both are as many and equal to 1e-4 of each.
+same_losses() {
+  paste <(grep -o 'loss -\?[0-9][^ ]*' "$1") <(grep -o 'loss -\?[0-9][^ ]*' "$2") | awk '
+    { gap = $2 - $4; if (NF != 4 || gap * gap > 1e-8 * $2 * $2) { bad = 1; print "differ:", $0 } }
+    END { exit bad || NR == 0 }'
+}
+
+# compare_model PROGRAM OPTION...: losses on cuda beside those of its graphs as written.
+compare_model() {
+  local program=$1
+  shift
+  echo "== $program $*"
+  KILN_DISABLE=all "$bin/$program" --backend reference "$@" >reference.txt || return 1
+  "$bin/$program" --backend cuda "$@" >cuda.txt || return 1
+  grep loss cuda.txt
+  same_losses reference.txt cuda.txt
+}
+
+part_models() {
+  local status=0
+  mkdir -p "$folder/results/models"
+  cd "$folder/results/models" || return 1
+  drawn_digits >digits.csv
+  compare_model char_rnn --text "$folder/LICENSE" --hidden 32 --batch 8 --time 20 --steps 5 ||
+    status=1
+  compare_model digits_ctc --data digits.csv --batch 2 --steps 2 --units 4 --numbers 4 || status=1
+  compare_model digits_cnn --data digits.csv --batch 20 --epochs 1 || status=1
+  if [ -n "${KILN_GPU_TEST_FAKES:-}" ]; then return "$status"; fi
+  compare_model char_rnn --text "$folder/LICENSE" --steps 3 || status=1
+  return "$status"
+}
+
+# At least 60 programs; more in three quarters of the part's time.
+part_random_programs() {
+  local first=0 count=20
+  while [ "$first" -lt 60 ] || [ "$SECONDS" -lt $((KILN_PART_SECONDS * 3 / 4)) ]; do
+    echo "seeds $first to $((first + count - 1))"
+    KILN_RANDOM_PROGRAMS=$first:$count run_tests random_programs '[seeds]' || return 1
+    first=$((first + count))
+    if [ -n "${KILN_GPU_TEST_FAKES:-}" ] && [ "$first" -ge 60 ]; then break; fi
+  done
+}
+
+# find_sanitizer: prints the path of compute-sanitizer, where there is one.
+find_sanitizer() {
+  command -v compute-sanitizer ||
+    compgen -G '/usr/local/cuda*/bin/compute-sanitizer' | sort -V | tail -n 1
+}
+
+# sanitize_case PROGRAM TOOL CASE: a test case under that tool of the sanitizer; a name that no test
+# has is a failure.
+sanitize_case() {
+  local log=$folder/results/sanitizer-last.txt status
+  echo "== $2: $3"
+  "$1" --tool "$2" --error-exitcode 1 "$bin/test_ops" "$3" >"$log" 2>&1
+  status=$?
+  cat "$log"
+  [ "$status" -eq 0 ] && grep -q 'All tests passed' "$log"
+}
+
+# The sanitizer needs the environment that it gave the program: the variables are set by hand.
+part_sanitizer() {
+  local sanitizer tool case
+  sanitizer=$(find_sanitizer)
+  if [ -n "${KILN_GPU_TEST_FAKES:-}" ]; then sanitizer=; fi
+  if [ -z "$sanitizer" ]; then
+    echo "there is no compute-sanitizer"
+    return "$later"
+  fi
+  export KILN_TEST_ENVIRONMENT=1 KERAS_BACKEND=cuda
+  for tool in memcheck racecheck synccheck; do
+    for case in "gradients agree with finite differences" "forward values agree with their formulas"
+    do
+      sanitize_case "$sanitizer" "$tool" "$case" || return 1
+    done
+  done
+}
+
+part_bench() {
+  local rows=()
+  if [ -n "${KILN_GPU_TEST_FAKES:-}" ]; then rows=(call chain10 adam_many mlp_tiny --tiny); fi
+  "$bin/kiln" bench "${rows[@]}" --backend cuda --threads 1
+}
+
+if ! declare -F "part_${1-}" >/dev/null; then
+  echo "parts.sh: there is no part '${1-}'" >&2
+  exit 2
+fi
+"part_$1"
