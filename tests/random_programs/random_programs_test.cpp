@@ -1,5 +1,5 @@
-// Random programs after list 1 on `reference`, `cuda` and the tested backend, some as written on the
-// last and some without one of its steps, against `reference` running them as written.
+// Random programs after list 1 on `reference`, `cuda` and the tested backend, some as written on
+// the last and some without one of its steps, against `reference` running them as written.
 #include "tests/build_folder.h"
 #include "tests/catch.h"
 #include "tests/cuda_fakes/use_fake_gpu.h"
