@@ -48,9 +48,12 @@ void Staging::upload(api::DeviceAddress to, const void* from, std::int64_t bytes
     const std::int64_t piece = std::min(bytes - done, kBlockBytes);
     std::byte* const place = room(piece);
     std::memcpy(place, source + done, size(piece));
-    device.check(
-        device.driver().memcpy_host_to_device_async(to + static_cast<api::DeviceAddress>(done),
-                                                    place, size(piece), stream_.handle()),
+    const api::DeviceAddress begin = to + static_cast<api::DeviceAddress>(done);
+    stream_.submit(
+        [&] {
+          return device.driver().memcpy_host_to_device_async(begin, place, size(piece),
+                                                             stream_.handle());
+        },
         "copy to the device");
     done += piece;
   }
@@ -62,9 +65,12 @@ void Staging::download(void* to, api::DeviceAddress from, std::int64_t bytes) {
   for (std::int64_t done = 0; done < bytes;) {
     const std::int64_t piece = std::min(bytes - done, kBlockBytes);
     std::byte* const place = room(piece);
-    device.check(
-        device.driver().memcpy_device_to_host_async(
-            place, from + static_cast<api::DeviceAddress>(done), size(piece), stream_.handle()),
+    const api::DeviceAddress begin = from + static_cast<api::DeviceAddress>(done);
+    stream_.submit(
+        [&] {
+          return device.driver().memcpy_device_to_host_async(place, begin, size(piece),
+                                                             stream_.handle());
+        },
         "copy from the device");
     downloads_.push_back({destination + done, place, piece});
     done += piece;
@@ -78,10 +84,14 @@ void Staging::finish() {
   used_ = 0;
 }
 
-void Staging::abandon() {
+void Staging::abandon() noexcept {
   downloads_.clear();
   used_ = 0;
-  stream_.device().driver().stream_synchronize(stream_.handle());
+  try {
+    stream_.synchronize();
+  } catch (const sdk::Failure& failure) {
+    stream_.device().end(failure);
+  }
 }
 
 }  // namespace kiln::cuda

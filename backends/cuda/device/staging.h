@@ -10,7 +10,7 @@ namespace kiln::cuda {
 /// Copies between ordinary host memory and device memory in the order of one stream. Small copies
 /// are queued together; a tensor that is larger than the page-locked block goes through it in
 /// pieces, waiting for each. One thread at a time. REQUIRES of every function but the destructor: a
-/// ScopedContext of the thread. All throw sdk::Failure.
+/// ScopedContext of the thread. All but abandon() throw sdk::Failure.
 class Staging {
  public:
   /// The stream outlives the object.
@@ -25,9 +25,9 @@ class Staging {
   void download(void* to, api::DeviceAddress from, std::int64_t bytes);
   /// Waits for the stream, then gives the downloads their bytes.
   void finish();
-  /// Forgets unfinished downloads and waits for the stream; errors are ignored. After a call that
-  /// failed.
-  void abandon();
+  /// Forgets unfinished downloads and waits for the stream, after a call that failed. Where that
+  /// fails, too, ends the device: queued work may still use memory that the caller frees.
+  void abandon() noexcept;
 
  private:
   struct Download {

@@ -19,7 +19,12 @@ Stream::~Stream() {
 }
 
 void Stream::synchronize() const {
-  device_->check(device_->driver().stream_synchronize(handle_), "run work on the device");
+  const api::Driver& driver = device_->driver();
+  api::Status status = driver.stream_synchronize(handle_);
+  if (status != api::Status::Success && !api::ends_device(status)) {
+    status = driver.stream_synchronize(handle_);
+  }
+  device_->check(status, "run work on the device");
 }
 
 }  // namespace kiln::cuda

@@ -1,6 +1,7 @@
 // A stream of a device: work that runs in the order in which it is queued.
 #pragma once
 
+#include "backends/cuda/api/api_failure.h"
 #include "backends/cuda/device/device.h"
 
 namespace kiln::cuda {
@@ -16,8 +17,21 @@ class Stream {
 
   api::StreamHandle handle() const { return handle_; }
   const Device& device() const { return *device_; }
-  /// Waits for all that is queued. Throws sdk::Failure, also for errors of queued work.
+  /// Waits for all that is queued. Throws sdk::Failure, also for errors of queued work. An error
+  /// that leaves the device usable says nothing about that work: the stream is waited for again.
   void synchronize() const;
+  /// Queues work by `call`, which gives the driver's status. After an error that leaves the device
+  /// usable, waits for the stream and calls once more: the driver may have lacked resources while
+  /// work was queued. Throws sdk::Failure.
+  template <class Call>
+  void submit(const Call& call, const char* action) const {
+    api::Status status = call();
+    if (status != api::Status::Success && !api::ends_device(status)) {
+      synchronize();
+      status = call();
+    }
+    device_->check(status, action);
+  }
 
  private:
   std::shared_ptr<const Device> device_;

@@ -14,10 +14,14 @@ std::unique_ptr<StagedStream> StreamPool::take() {
       return stream;
     }
   }
-  return std::make_unique<StagedStream>(device_);
+  auto made = std::make_unique<StagedStream>(device_);
+  const std::lock_guard lock(mutex_);
+  idle_.reserve(made_ + 1);
+  ++made_;
+  return made;
 }
 
-void StreamPool::give_back(std::unique_ptr<StagedStream> stream) {
+void StreamPool::give_back(std::unique_ptr<StagedStream> stream) noexcept {
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(stream));
 }

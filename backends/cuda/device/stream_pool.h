@@ -26,11 +26,12 @@ class StreamPool {
   friend class StreamLease;
 
   std::unique_ptr<StagedStream> take();
-  void give_back(std::unique_ptr<StagedStream> stream);
+  void give_back(std::unique_ptr<StagedStream> stream) noexcept;
 
   std::shared_ptr<const Device> device_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<StagedStream>> idle_;
+  std::size_t made_ = 0;
+  std::vector<std::unique_ptr<StagedStream>> idle_;  // has room for all that were made
 };
 
 /// A stream without queued work, for the life of the lease. REQUIRES: a ScopedContext of the

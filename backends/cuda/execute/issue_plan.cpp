@@ -38,9 +38,12 @@ class PlanIssuer {
   void copy(DeviceAddress to, DeviceAddress from, std::int64_t bytes) {
     if (bytes == 0) return;
     ++call_.operations;
-    call_.device.check(call_.device.driver().memcpy_device_to_device_async(to, from, at(bytes),
-                                                                           call_.stream.handle()),
-                       "copy on the device");
+    call_.stream.submit(
+        [&] {
+          return call_.device.driver().memcpy_device_to_device_async(to, from, at(bytes),
+                                                                     call_.stream.handle());
+        },
+        "copy on the device");
   }
 
   // ---- kernels ----
@@ -53,7 +56,6 @@ class PlanIssuer {
     if (launch.grid.points == 0) return;
     const auto& kernel = std::get<KernelStep>(step);
     const auto number = static_cast<std::int32_t>(call_.launched.size());
-    call_.launched.push_back(&kernel);
     ++call_.operations;
     // The order of parameters is that of grid_functions().
     values_.clear();
@@ -67,11 +69,15 @@ class PlanIssuer {
     std::int32_t step_number = number;
     parameters_.push_back(&step_number);
     parameters_.push_back(&call_.call_block);
-    call_.device.check(call_.device.driver().launch_kernel(
-                           launch.kernel->function, static_cast<unsigned>(launch.grid.blocks), 1, 1,
-                           static_cast<unsigned>(launch.kernel->schedule.threads), 1, 1, 0,
-                           call_.stream.handle(), parameters_.data(), nullptr),
-                       "launch a kernel");
+    call_.stream.submit(
+        [&] {
+          return call_.device.driver().launch_kernel(
+              launch.kernel->function, static_cast<unsigned>(launch.grid.blocks), 1, 1,
+              static_cast<unsigned>(launch.kernel->schedule.threads), 1, 1, 0,
+              call_.stream.handle(), parameters_.data(), nullptr);
+        },
+        "launch a kernel");
+    call_.launched.push_back(&kernel);
   }
 
   // ---- loops ----
