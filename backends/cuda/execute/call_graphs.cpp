@@ -23,9 +23,11 @@ CallGraphs::~CallGraphs() {
   }
 }
 
-void CallGraphs::launch(const Stream& stream) const {
+void CallGraphs::launch(CallContext& call) const {
   for (const api::GraphExecHandle graph : graphs_) {
-    device_->check(device_->driver().graph_launch(graph, stream.handle()), "launch a graph");
+    const auto launch = [&] { return device_->driver().graph_launch(graph, call.stream.handle()); };
+    call.stream.submit(launch, "launch a graph");
+    call.launched = launched_;
   }
 }
 
@@ -94,8 +96,7 @@ void GraphCache::issue(const DevicePlan& plan, api::DeviceAddress arena, SlotAdd
   if (!entry.graphs && !record(plan, arena, slots, call, device, entry)) {
     return issue_plan(plan, arena, slots, call);
   }
-  call.launched = entry.graphs->launched_;
-  entry.graphs->launch(call.stream);
+  entry.graphs->launch(call);
 }
 
 /// False when the driver rejects the graph; nothing is queued then. Throws sdk::Failure when the

@@ -19,8 +19,8 @@ class CallGraphs {
   CallGraphs(const CallGraphs&) = delete;
   CallGraphs& operator=(const CallGraphs&) = delete;
 
-  /// Queues the graphs. REQUIRES: a ScopedContext of the thread. Throws sdk::Failure.
-  void launch(const Stream& stream) const;
+  /// Queues the graphs; `call` is then as issue_plan leaves it. Throws sdk::Failure.
+  void launch(CallContext& call) const;
 
  private:
   friend class GraphRecorder;

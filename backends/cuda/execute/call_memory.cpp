@@ -3,6 +3,8 @@
 
 #include "backends/codegen/text/grid_text.h"
 
+#include <algorithm>
+#include <new>
 #include <numeric>
 
 namespace kiln::cuda {
@@ -11,6 +13,44 @@ namespace {
 using namespace codegen;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+bool is_over_argument(const CallTensor& result, const CallTensors& tensors) {
+  return result.device != 0 &&
+         std::any_of(tensors.arguments.begin(), tensors.arguments.end(),
+                     [&](const CallTensor& one) { return one.device == result.device; });
+}
+
+template <class Element>
+bool contains(const std::vector<Element>& list, Element wanted) {
+  return std::find(list.begin(), list.end(), wanted) != list.end();
+}
+
+/// Whether a step of the plan itself that has the slot was launched.
+bool was_launched(const Plan& plan, int slot, const CallContext& call) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
+    const auto* kernel = std::get_if<KernelStep>(&step);
+    return kernel != nullptr && contains(kernel->slots, slot) && contains(call.launched, kernel);
+  });
+}
+
+/// Whether a kernel was launched that writes a result over an argument.
+bool overwrites_arguments(const Plan& plan, const CallTensors& tensors, const CallContext& call) {
+  for (std::size_t i = 0; i < tensors.results.size(); ++i) {
+    const bool is_over = is_over_argument(tensors.results[i], tensors);
+    if (is_over && was_launched(plan, plan.results[i], call)) return true;
+  }
+  return false;
+}
+
+/// Ends the device with the error of a call that ended while it wrote over variables, and throws.
+[[noreturn]] void lose_arguments(const Device& device, const sdk::Failure& reason) {
+  const std::string text = reason.what();
+  const sdk::Failure failure =
+      sdk::Failure(KILN_CODE_DATA_LOSS, text + "; variables that were written over are lost")
+          .native(reason.native_library, reason.native_code);
+  device.end(failure);
+  throw failure;
+}
 
 }  // namespace
 
@@ -93,8 +133,17 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
   GraphKey key;
   for (const int slot : plan_.plan->arguments) key.push_back(slot < 0 ? 0 : slots[at(slot)]);
   for (const int slot : plan_.plan->results) key.push_back(slots[at(slot)]);
-  graphs_.issue(plan_, arena, slots, call, program.resources.device, std::move(key));
-  collect_outputs(tensors, slots, call);
+  try {
+    graphs_.issue(plan_, arena, slots, call, program.resources.device, std::move(key));
+    collect_outputs(tensors, slots, call);
+  } catch (const sdk::Failure& failure) {
+    const bool is_of_driver = failure.native_library == "CUDA";
+    if (!is_of_driver || !overwrites_arguments(*plan_.plan, tensors, call)) throw;
+    lose_arguments(call.device, failure);
+  } catch (const std::bad_alloc&) {
+    if (!overwrites_arguments(*plan_.plan, tensors, call)) throw;
+    lose_arguments(call.device, {KILN_CODE_RESOURCE_EXHAUSTED, "the host has no memory"});
+  }
 }
 
 /// Copies inputs to the device and gives arguments and results their addresses.

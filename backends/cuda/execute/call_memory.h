@@ -39,7 +39,8 @@ class CallMemory {
              std::size_t outputs);
 
   /// Runs the plan and waits for it. Throws sdk::Failure: outputs may then hold anything, but
-  /// updates that are written over their states are as they were.
+  /// updates that are written over their states are as they were. An error of the driver or of the
+  /// host's memory that leaves them half written ends the device, with DATA_LOSS.
   void run(const LoadedProgram& program, const CallTensors& tensors);
 
  private:

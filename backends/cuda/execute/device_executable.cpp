@@ -157,17 +157,6 @@ class DeviceExecutable final : public sdk::Executable {
     return std::make_unique<CallMemory>(*sized.plan, loaded_, inputs, outputs);
   }
 
-  /// A driver error while kernels may already have written over states loses these states.
-  void run(CallMemory& memory, const CallTensors& tensors) const {
-    try {
-      memory.run(loaded_, tensors);
-    } catch (const sdk::Failure& failure) {
-      const bool is_of_driver = failure.native_library == "CUDA";
-      if (is_of_driver && !updates_in_place.empty()) resources_.device->end(failure);
-      throw;
-    }
-  }
-
   LoweredModule lowered_;
   Target& target_;
   const api::Compiler& compiler_;
@@ -220,7 +209,7 @@ std::unique_ptr<sdk::Event> DeviceExecutable::execute(const sdk::Call& call) con
   tensors.host_call_context = call.host_call_context;
   std::unique_ptr<CallMemory> memory = sized->take_idle();
   if (!memory) memory = make_memory(*sized);
-  run(*memory, tensors);
+  memory->run(loaded_, tensors);
   sized->keep_idle(std::move(memory));
   for (std::size_t i = 0; i < made.size(); ++i) {
     if (made[i]) result_of(i).made = std::move(made[i]);
@@ -249,7 +238,7 @@ class DeviceFrame final : public sdk::Frame {
     tensors_.seed = io_.seed();
     tensors_.call_counter = io_.call_counter();
     tensors_.host_call_context = io_.host_call_context();
-    program_.run(*memory_, tensors_);
+    memory_->run(program_.loaded_, tensors_);
   }
 
  private:
