@@ -79,9 +79,10 @@ class Binder {
   }
 
   static std::unique_ptr<DevicePlan> failing(BindFailure failure) {
-    static const Plan kEmpty;
+    // Never destroyed: calls may run while the process ends.
+    static const Plan& empty = *new Plan;
     auto bound = std::make_unique<DevicePlan>();
-    bound->plan = &kEmpty;
+    bound->plan = &empty;
     bound->failure = std::move(failure);
     return bound;
   }
