@@ -1,6 +1,7 @@
 // The plugin `cuda`: probing without starting a device, and instances.
 #include "backends/cuda/cuda_options.h"
 #include "backends/cuda/cuda_target.h"
+#include "backends/cuda/execute/kernel_library.h"
 
 namespace kiln::cuda {
 namespace {
@@ -13,6 +14,7 @@ std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host
       api::open_device(*driver, options.device, options.driver, facts);
   options.compiler.driver_version = driver->version;
   std::shared_ptr<const api::Compiler> compiler = api::open_compiler(options.compiler, facts);
+  code_architecture(*compiler, identity.compute_capability);
   for (const std::string& fact : facts) host.log(KILN_LOG_INFO, "cuda", fact);
   DeviceResources resources;
   resources.device = std::make_shared<const Device>(driver, identity);
