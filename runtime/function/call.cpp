@@ -139,7 +139,8 @@ void run_prepared(const Program& program, CallFrame& frame) {
   state.take();
   for (std::size_t i = 0; i < frame.held.size(); ++i) {
     Version& version = *frame.held[i];
-    frame.bind_state(i, version.at(program.instance), version.number());
+    const VariableStorage& storage = *program.state_storages[i];
+    frame.bind_state(i, storage.place(version, program.instance), version.number());
   }
   for (std::size_t i = 0; i < frame.next.size(); ++i) {
     frame.bind_update(i, state.destination(i).at(program.instance));
@@ -218,8 +219,10 @@ std::vector<Array> execute_buffers(const Program& program, CallFrame& frame,
   StateLease state(program, frame);
   state.take();
   std::vector<StateInput> states;
-  for (const VersionRef& version : frame.held) {
-    states.push_back({&version->at(program.instance), false, version->number()});
+  for (std::size_t i = 0; i < frame.held.size(); ++i) {
+    Version& version = *frame.held[i];
+    const VariableStorage& storage = *program.state_storages[i];
+    states.push_back({&storage.place(version, program.instance), false, version.number()});
   }
   std::vector<Buffer> outputs(program.graph.outputs.size()), updates;
   for (const VersionRef& version : frame.next) updates.push_back(version->take_buffer());

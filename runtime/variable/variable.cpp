@@ -282,7 +282,9 @@ std::vector<Array> batch_get_value(const std::vector<Tensor>& xs, Where where) t
   std::vector<runtime::VersionRef> versions(storages.size());
   VariableStorage::snapshot(storages, versions);
   std::vector<Array> values;
-  for (const runtime::VersionRef& version : versions) values.push_back(version->on_host());
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    values.push_back(storages[i]->read(*versions[i]));
+  }
   return values;
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("batch_get_value", where);

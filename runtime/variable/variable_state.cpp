@@ -113,6 +113,33 @@ std::atomic<std::uint32_t> forks_of_overwrites{0};
 
 }  // namespace
 
+namespace {
+
+template <class Fault>
+[[noreturn]] void throw_named(const std::string& name, const Fault& error) {
+  const std::string before = error.function() + ": ";
+  std::string fact = error.message();
+  if (fact.starts_with(before)) fact.erase(0, before.size());
+  throw Fault(error.function(), error.argument(), text(fact, "; for variable '", name, "'"),
+              error.where());
+}
+
+/// work(), where an error of a backend names the variable if it has a name.
+template <class Work>
+decltype(auto) for_variable(const VariableStorage& variable, const Work& work) {
+  try {
+    return work();
+  } catch (const OutOfMemory& error) {
+    if (variable.name.empty()) throw;
+    throw_named(variable.name, error);
+  } catch (const BackendError& error) {
+    if (variable.name.empty()) throw;
+    throw_named(variable.name, error);
+  }
+}
+
+}  // namespace
+
 template <class Lock>
 void VariableStorage::await_whole(Lock& lock, std::span<VariableStorage* const> variables) {
   const auto is_whole = [](const VariableStorage* variable) { return !variable->overwritten_; };
@@ -157,13 +184,21 @@ Array VariableStorage::read() {
   VariableStorage* self = this;
   VersionRef value;
   snapshot({&self, 1}, {&value, 1});
-  return value->on_host();
+  return read(*value);
+}
+
+Array VariableStorage::read(Version& version) const {
+  return for_variable(*this, [&] { return version.on_host(); });
+}
+
+const Buffer& VariableStorage::place(Version& version, const InstancePtr& instance) const {
+  return for_variable(*this, [&]() -> const Buffer& { return version.at(instance); });
 }
 
 VersionRef VariableStorage::take_spare(const InstancePtr& instance, DType dtype, Dims dims) {
   const bool reusable = spare_ && spare_.is_sole();
   VersionRef version = reusable ? std::move(spare_) : VersionRef(new Version);
-  version->prepare(instance, dtype, dims);
+  for_variable(*this, [&] { version->prepare(instance, dtype, dims); });
   return version;
 }
 

@@ -114,10 +114,16 @@ class VariableStorage : public ir::VariableState {
   const std::int64_t id;
   const std::string name;  // empty for none
   const Constraint constraint;
-  /// The value as an array; copies it from a backend when it is there alone.
+  /// The value as an array; copies it from a backend when it is there alone. An error of that
+  /// backend names the variable.
   Array read();
+  /// The same of one of its versions.
+  Array read(Version& version) const;
+  /// One of its versions at that backend; an error names the variable.
+  const Buffer& place(Version& version, const InstancePtr& instance) const;
 
-  /// Somewhere to write the next value at that backend. REQUIRES: WriterLocks of it.
+  /// Somewhere to write the next value at that backend; an error names the variable.
+  /// REQUIRES: WriterLocks of it.
   VersionRef take_spare(const InstancePtr& instance, DType dtype, Dims dims);
   /// Keeps a version that is not current for take_spare. REQUIRES: WriterLocks of it.
   void keep_spare(VersionRef version) { spare_ = std::move(version); }
