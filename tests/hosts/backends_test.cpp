@@ -1,6 +1,7 @@
 // Several backends in one process on the same variables: values go to and fro, and threads that
 // each use another backend see each other's updates whole.
 #include "tests/catch.h"
+#include "tests/cuda/fake_device.h"
 #include "tests/hosts/sample.h"
 
 #include <atomic>
@@ -12,7 +13,13 @@ namespace {
 
 std::vector<std::string> backends() {
   const std::string folder = KILN_BINARY_DIR "/lib/tests/";
-  return {"cpu", "reference", folder + "libkiln_kernel_interpreter.so"};
+  std::vector<std::string> names{"cpu", "reference", folder + "libkiln_kernel_interpreter.so"};
+  for (const BackendDescription& one : list_backends()) {
+    if (one.name != "cuda") continue;
+    cuda_test::fake_device(KILN_BINARY_DIR);
+    names.push_back(one.name);
+  }
+  return names;
 }
 
 }  // namespace

@@ -1,0 +1,227 @@
+// Every function of the driver fails at each of its calls, twice in a row: the error names the
+// action, variables stay as they were, nothing leaks, and the next attempt works.
+#include "tests/catch.h"
+#include "tests/cuda/fresh_backend.h"
+#include "tests/cuda/training_step.h"
+
+#include <functional>
+
+using namespace kiln;
+using cuda_test::FreshBackend;
+using cuda_test::TrainingStep;
+using kiln::fake_cuda::objects_alive;
+
+namespace {
+
+constexpr int kOperatingSystem = 304;  // an error that leaves the device usable
+
+const kiln::fake_cuda::Control& control() { return cuda_test::fake_device(KILN_BINARY_DIR); }
+
+constexpr std::string_view kFunctions[] = {
+#define KILN_NAME(member, symbol, ...) #symbol,
+    KILN_CUDA_DRIVER_FUNCTIONS(KILN_NAME)
+#undef KILN_NAME
+};
+
+struct Calls {
+  std::string function;
+  int count = 0;
+};
+
+/// The functions that `action` calls.
+std::vector<Calls> calls_of(const std::function<void()>& action) {
+  std::vector<Calls> calls;
+  for (const std::string_view function : kFunctions) calls.push_back({std::string(function)});
+  for (Calls& one : calls) one.count -= control().calls(one.function.c_str());
+  action();
+  for (Calls& one : calls) one.count += control().calls(one.function.c_str());
+  return calls;
+}
+
+/// The error of `action` while the nth call of that function from now on fails, and the one after
+/// it: work that is queued is tried twice. Empty where the plugin can do without.
+std::string error_at(const Calls& calls, int nth, const std::function<void()>& action) {
+  control().fail(calls.function.c_str(), nth, kOperatingSystem);
+  control().fail(calls.function.c_str(), nth + 1, kOperatingSystem);
+  std::string text;
+  try {
+    action();
+  } catch (const BackendError& error) {
+    text = error.message();
+    CHECK_THAT(text, Catch::Matchers::ContainsSubstring(": cannot "));
+    CHECK_THAT(text, Catch::Matchers::ContainsSubstring("CUDA_ERROR_OPERATING_SYSTEM (304)"));
+    CHECK_THAT(text, Catch::Matchers::ContainsSubstring("CUDA error 304 (backend cuda, "));
+  }
+  control().reset();
+  return text;
+}
+
+/// Without its context a thread can free nothing.
+bool may_leak(const Calls& calls) { return calls.function.starts_with("cuCtx"); }
+
+/// Calls action(function, n) for each call that `sample` makes.
+void for_each_call(const std::function<void()>& sample,
+                   const std::function<void(const Calls&, int)>& action) {
+  for (const Calls& calls : calls_of(sample)) {
+    for (int nth = 1; nth <= calls.count; ++nth) {
+      INFO(calls.function << ", call " << nth);
+      action(calls, nth);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("driver errors: each call while the backend starts") {
+  control().reset();
+  const auto start = [](const FreshBackend& backend) {
+    static_cast<void>(function({}, {ones({2})}, {.backend = backend.path()}));
+  };
+  const FreshBackend first(KILN_BINARY_DIR);
+  std::size_t alive = objects_alive(control().usage());
+  std::size_t of_instance = 0;
+  const auto sample = [&] {
+    start(first);
+    of_instance = objects_alive(control().usage()) - alive;
+  };
+  int errors = 0;
+  for_each_call(sample, [&](const Calls& calls, int nth) {
+    const FreshBackend backend(KILN_BINARY_DIR);
+    alive = objects_alive(control().usage());
+    const std::string error = error_at(calls, nth, [&] { start(backend); });
+    errors += !error.empty();
+    CHECK_NOTHROW(start(backend));
+    CHECK((may_leak(calls) || objects_alive(control().usage()) == alive + of_instance));
+  });
+  CHECK(errors > 15);
+}
+
+TEST_CASE("driver errors: each call from the first compilation to the last call") {
+  control().reset();
+  const FreshBackend backend(KILN_BINARY_DIR);
+  const auto life = [&] {
+    TrainingStep s(backend.path());
+    s.step({s.fed(2)});
+    s.step({s.fed(5)});
+    s.look();
+    get_value(s.w);
+    set_value(s.w, Array::full({3, 3}, 0.5));
+    s.step({s.fed(2)});
+  };
+  life();
+  int errors = 0;
+  for_each_call(life, [&](const Calls& calls, int nth) {
+    const std::size_t alive = objects_alive(control().usage());
+    errors += !error_at(calls, nth, life).empty();
+    CHECK((may_leak(calls) || objects_alive(control().usage()) == alive));
+  });
+  CHECK(errors > 100);
+  CHECK_NOTHROW(life());
+}
+
+TEST_CASE("driver errors: variables after each call of a step that fails") {
+  control().reset();
+  const FreshBackend backend(KILN_BINARY_DIR);
+  const TrainingStep s(backend.path());
+  const Array fed = TrainingStep::fed(2);
+  const auto step = [&] { s.step({fed}); };
+  // Variables that the host set are uploaded by the step, others are on the device alone.
+  const auto set = [&] {
+    set_value(s.w, Array::full({3, 3}, 0.25));
+    set_value(s.velocity, Array::zeros({3, 3}));
+  };
+  for (const bool is_set : {false, true}) {
+    set();
+    step();
+    if (is_set) set();
+    int errors = 0;
+    for_each_call(step, [&](const Calls& calls, int nth) {
+      if (is_set) set();
+      const std::vector<Array> before = is_set ? batch_get_value({s.w, s.velocity}) : s.look();
+      const std::string error = error_at(calls, nth, step);
+      if (error.empty()) return;
+      ++errors;
+      CHECK(error.starts_with("step: cannot "));
+      CHECK(s.look() == before);
+      CHECK(batch_get_value({s.w, s.velocity}) == before);
+      CHECK_NOTHROW(step());
+    });
+    CHECK(errors > 25);
+  }
+}
+
+TEST_CASE("driver errors: each call of reading a variable") {
+  control().reset();
+  const FreshBackend backend(KILN_BINARY_DIR);
+  const TrainingStep s(backend.path());
+  Array value;
+  const auto read = [&] { value = get_value(s.w); };
+  const auto renew = [&] { s.step({s.fed(2)}); };
+  renew();
+  int errors = 0;
+  for_each_call(read, [&](const Calls& calls, int nth) {
+    renew();
+    const std::string error = error_at(calls, nth, read);
+    if (error.empty()) return;
+    ++errors;
+    CHECK(error.starts_with("get_value: cannot "));
+    CHECK(error.ends_with("; for variable 'w'"));
+    read();
+    CHECK(value == s.look()[0]);
+  });
+  CHECK(errors >= 3);
+}
+
+TEST_CASE("driver errors: each call of a function whose sizes are data") {
+  control().reset();
+  const FreshBackend backend(KILN_BINARY_DIR);
+  const Variable n = variable(3, {.dtype = "int32", .name = "n"});
+  const Tensor total = sum(ones({n + 1}, {.dtype = "int32"}));
+  const Function f =
+      function({}, {arange(n), total}, {.updates = {update(n, total)}, .backend = backend.path()});
+  std::int32_t size = 3;
+  const auto call = [&] {
+    const std::vector<Array> results = f(std::vector<Array>{});
+    CHECK(results[0].size() == size);
+    CHECK(results[1].item<std::int32_t>() == ++size);
+  };
+  call();
+  int errors = 0;
+  for_each_call(call, [&](const Calls& calls, int nth) {
+    errors += !error_at(calls, nth, call).empty();
+    CHECK(get_value(n).item<std::int32_t>() == size);
+    CHECK_NOTHROW(call());
+  });
+  CHECK(errors > 20);
+}
+
+TEST_CASE("driver errors: each call of updates that are written over their variables") {
+  control().reset();
+  const FreshBackend backend(KILN_BINARY_DIR);
+  const Variable a = variable(Array::zeros({3}), {.name = "a"});
+  const Tensor x = placeholder({.shape = {None}});
+  const Function f = function(
+      {x}, {sum(x)}, {.updates = {update_add(a, 1.0)}, .name = "f", .backend = backend.path()});
+  const Function look = function({}, {a + 0.0}, {.backend = backend.path()});
+  const auto call = [&] { f({Array{1.f, 2.f}}); };
+  call();
+  const int allocations = control().calls("cuMemAllocAsync");
+  call();
+  call();
+  REQUIRE(control().calls("cuMemAllocAsync") == allocations);
+  for_each_call(call, [&](const Calls& calls, int nth) {
+    const Array before = look()[0];
+    // One error that passes: the call may fail, but not half-way.
+    control().fail(calls.function.c_str(), nth, kOperatingSystem);
+    bool is_done = true;
+    try {
+      call();
+    } catch (const BackendError&) {
+      is_done = false;
+    }
+    control().reset();
+    Array expected = before;
+    for (float& element : expected.as<float>()) element += is_done ? 1.f : 0.f;
+    CHECK(look()[0] == expected);
+  });
+}

@@ -1,0 +1,148 @@
+// Memory that ends: of the device at each allocation, of the limit that the user set, and of
+// page-locked host memory.
+#include "tests/catch.h"
+#include "tests/cuda/fresh_backend.h"
+#include "tests/cuda/training_step.h"
+#include "tests/environment.h"
+#include "tests/error_text.h"
+
+using namespace kiln;
+using cuda_test::FreshBackend;
+using cuda_test::TrainingStep;
+using kiln::fake_cuda::objects_alive;
+using kiln::testing::error_of;
+using kiln::testing::error_text;
+
+namespace {
+
+constexpr int kOutOfMemory = 2;
+
+const kiln::fake_cuda::Control& control() { return cuda_test::fake_device(KILN_BINARY_DIR); }
+
+std::vector<Array> values(const TrainingStep& s) { return batch_get_value({s.w, s.velocity}); }
+
+/// The error of `action` while the device has no memory from its nth allocation on; empty: none.
+template <class Action>
+std::string error_from(int nth, const Action& action) {
+  // The pool is trimmed, then an allocation is tried again.
+  for (int i = 0; i < 64; ++i) control().fail("cuMemAllocAsync", nth + i, kOutOfMemory);
+  std::string text;
+  try {
+    action();
+  } catch (const OutOfMemory& error) {
+    text = error.message();
+  }
+  control().reset();
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("memory errors: each allocation of a call") {
+  control().reset();
+  const FreshBackend backend(KILN_BINARY_DIR);
+  { TrainingStep(backend.path()).step({TrainingStep::fed(2)}); }
+  const std::size_t alive = objects_alive(control().usage());
+  std::vector<std::string> errors;
+  for (int nth = 1;; ++nth) {
+    TrainingStep s(backend.path());
+    const std::vector<Array> before = values(s);
+    const std::string error = error_from(nth, [&] { s.step({s.fed(7)}); });
+    if (error.empty()) break;
+    REQUIRE(nth < 20);
+    errors.push_back(error);
+    CHECK(values(s) == before);
+    CHECK_NOTHROW(s.step({s.fed(2)}));
+    CHECK_NOTHROW(s.step({s.fed(7)}));
+  }
+  CHECK(objects_alive(control().usage()) == alive);
+  int of_temporaries = 0;
+  const std::string start = "step: device 0 (Fake GPU) has no memory for ";
+  for (const std::string& error : errors) {
+    INFO(error);
+    CHECK(error.starts_with(start));
+    CHECK_THAT(error, Catch::Matchers::ContainsSubstring(" bytes are in use by Kiln, "));
+    const bool is_of_call = error.find("inputs, outputs and temporary tensors") != error.npos;
+    of_temporaries += is_of_call;
+    const std::string named = is_of_call ? "; the largest: 384 bytes of " : "; for variable '";
+    CHECK_THAT(error, Catch::Matchers::ContainsSubstring(named));
+    CHECK((!is_of_call || error.find("training_step.h:") != error.npos));
+  }
+  CHECK(of_temporaries == 1);
+  CHECK(errors.size() == 5);
+}
+
+TEST_CASE("memory errors: each allocation of a compilation") {
+  control().reset();
+  const FreshBackend backend(KILN_BINARY_DIR);
+  { TrainingStep s(backend.path()); }
+  const std::size_t alive = objects_alive(control().usage());
+  const auto compile = [&] { TrainingStep s(backend.path()); };
+  const std::string error = error_from(1, compile);
+  CHECK_THAT(error,
+             Catch::Matchers::StartsWith(
+                 "function: device 0 (Fake GPU) has no memory for 12 bytes of a constant: "));
+  CHECK(objects_alive(control().usage()) == alive);
+  CHECK(error_from(2, compile).empty());
+}
+
+TEST_CASE("memory errors: a tensor larger than the device") {
+  control().reset();
+  const FreshBackend backend(KILN_BINARY_DIR);
+  const Tensor x = placeholder({.shape = {None}, .name = "x"});
+  const int line = __LINE__ + 2;
+  const Tensor row = expand_dims(x, {.axis = 0}), column = expand_dims(x);
+  const Tensor square = row + column, y = dot(square, square);
+  const Function f = function({x}, {sum(y)}, {.name = "f", .backend = backend.path()});
+  CHECK_NOTHROW(f({Array::zeros({10})}));
+  control().limit_memory(1 << 20);
+  const std::string error = error_of<OutOfMemory>([&] { f({Array::zeros({5000})}); });
+  control().reset();
+  const std::string file = __FILE__;
+  const std::string at = " at " + file + ":" + std::to_string(line);
+  CHECK_THAT(error,
+             Catch::Matchers::StartsWith(
+                 "f: device 0 (Fake GPU) has no memory for 200020160 bytes of inputs, outputs and "
+                 "temporary tensors: 0 bytes are in use by Kiln, "));
+  CHECK_THAT(error, Catch::Matchers::ContainsSubstring(
+                        " of 1048576 are free; the largest: 100000000 bytes of "
+                        "float32[5000,5000] (operator+" +
+                        at + "), 100000000 bytes of float32[5000,5000] (dot" + at +
+                        "), 20032 bytes of float32[5000] (placeholder) (backend cuda, "));
+  CHECK_NOTHROW(f({Array::zeros({10})}));
+}
+
+TEST_CASE("memory errors: the limit that the user set") {
+  control().reset();
+  const kiln::testing::EnvironmentVariable limit("KILN_CUDA_MEMORY_LIMIT", "8000");
+  const FreshBackend backend(KILN_BINARY_DIR);
+  TrainingStep s(backend.path());
+  s.step({s.fed(2)});
+  const std::vector<Array> before = values(s);
+  const std::string error = error_text<OutOfMemory>([&] { s.step({s.fed(200)}); });
+  CHECK_THAT(error, Catch::Matchers::StartsWith("step: device 0 (Fake GPU) has no memory for "));
+  CHECK_THAT(error, Catch::Matchers::ContainsSubstring(
+                        " bytes are in use by Kiln, whose limit is 8000, "));
+  CHECK_THAT(error, Catch::Matchers::ContainsSubstring("; the largest: 9600 bytes of float32[4,"));
+  CHECK(values(s) == before);
+  CHECK(s.look() == before);
+  CHECK_NOTHROW(s.step({s.fed(3)}));
+}
+
+TEST_CASE("memory errors: page-locked host memory") {
+  control().reset();
+  const FreshBackend backend(KILN_BINARY_DIR);
+  const Variable w = variable(Array{1.f, 2.f}, {.name = "w"});
+  const Function f =
+      function({}, {}, {.updates = {update(w, w * 2.0)}, .name = "f", .backend = backend.path()});
+  const std::string text =
+      "cannot allocate page-locked host memory: CUDA_ERROR_OUT_OF_MEMORY (2): an error of the fake "
+      "driver; CUDA error 2 (backend cuda, " +
+      backend.path() + ")";
+  control().fail("cuMemHostAlloc", 0, kOutOfMemory);
+  CHECK(error_text<OutOfMemory>([&] { f(); }) == "f: " + text + "; for variable 'w'");
+  CHECK(get_value(w) == Array{1.f, 2.f});
+  control().reset();
+  f();
+  CHECK(get_value(w) == Array{2.f, 4.f});
+}
