@@ -68,6 +68,10 @@ constexpr OptionRow kRows[] = {
      [](const Setting& setting, CudaOptions& options) {
        options.memory_limit = whole_number(setting, 1, INT64_MAX, "needs a number of bytes");
      }},
+    {"graphs", "KILN_CUDA_GRAPHS",
+     [](const Setting& setting, CudaOptions& options) {
+       options.uses_graphs = whole_number(setting, 0, 1, "can be 0 or 1") == 1;
+     }},
 };
 
 const OptionRow& row_of(const std::string& option) {

@@ -15,12 +15,15 @@ namespace kiln::cuda {
 /// | `driver`       | KILN_CUDA_DRIVER       | folders of libcuda.so.1, separated by colons      |
 /// | `libraries`    | KILN_CUDA_LIBRARIES    | folders of NVIDIA's other libraries, likewise     |
 /// | `memory_limit` | KILN_CUDA_MEMORY_LIMIT | most bytes of device memory; default: no limit    |
+/// | `graphs`       | KILN_CUDA_GRAPHS       | 1: repeated calls run as CUDA graphs; 0: kernel   |
+/// |                |                        | by kernel; default 1                              |
 ///
 /// An option wins over its variable; an empty value counts as none. Folders are absolute. With
 /// `driver` no device node is looked for.
 struct CudaOptions {
   int device = 0;
   std::int64_t memory_limit = INT64_MAX;
+  bool uses_graphs = true;
   api::DriverSettings driver;
   api::CompilerSettings compiler;
 };

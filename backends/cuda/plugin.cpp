@@ -21,6 +21,7 @@ std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host
   const ScopedContext context(*resources.device);
   resources.memory = std::make_shared<MemoryPool>(resources.device, options.memory_limit);
   resources.streams = std::make_shared<StreamPool>(resources.device);
+  resources.uses_graphs = options.uses_graphs;
   return std::make_unique<CudaInstance>(resources, std::move(compiler), host);
 }
 
@@ -46,8 +47,7 @@ sdk::ProbeReport probe(const sdk::Options& given) {
   run_stage(report, [&] {
     CudaOptions options = read_options(given);
     run_stage(report, [&] {
-      options.compiler.driver_version =
-          api::open_driver(options.driver, report.details)->version;
+      options.compiler.driver_version = api::open_driver(options.driver, report.details)->version;
     });
     run_stage(report, [&] { api::open_compiler(options.compiler, report.details); });
   });

@@ -6,11 +6,12 @@
 
 namespace kiln::cuda {
 
-/// The memory and the streams of an instance.
+/// The memory and the streams of an instance, and how its calls use them.
 struct DeviceResources {
   std::shared_ptr<const Device> device;
   std::shared_ptr<MemoryPool> memory;
   std::shared_ptr<StreamPool> streams;
+  bool uses_graphs = true;
 };
 
 /// Not readable in place. Complete whenever the host sees it: calls wait for their work.

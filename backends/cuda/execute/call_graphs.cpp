@@ -82,7 +82,7 @@ std::unique_ptr<CallGraphs> GraphRecorder::finish() {
 void GraphCache::issue(const DevicePlan& plan, api::DeviceAddress arena, SlotAddresses& slots,
                        CallContext& call, const std::shared_ptr<const Device>& device,
                        GraphKey key) {
-  const bool has_graph = !is_rejected_ && !plan.waits_for_host && plan.operations <= kMaxOperations;
+  const bool has_graph = is_enabled_ && !plan.waits_for_host && plan.operations <= kMaxOperations;
   if (!has_graph) return issue_plan(plan, arena, slots, call);
   const auto found = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& entry) { return entry.key == key; });
@@ -115,7 +115,7 @@ bool GraphCache::record(const DevicePlan& plan, api::DeviceAddress arena, SlotAd
     return true;
   } catch (const sdk::Failure&) {
     device->require_usable();
-    is_rejected_ = true;
+    is_enabled_ = false;
     entries_.clear();
     call.between_steps = nullptr;
     call.launched.clear();

@@ -63,6 +63,9 @@ using GraphKey = std::vector<api::DeviceAddress>;
 /// buffers, one for updates in place.
 class GraphCache {
  public:
+  /// `is_enabled`: false issues every call step by step.
+  explicit GraphCache(bool is_enabled) : is_enabled_(is_enabled) {}
+
   /// Issues the plan: by its graphs where there are some for `key`. The first call with a key
   /// issues its steps one by one, the second records them, so that calls which never come again
   /// cost no instantiation. A plan that waits for the host, or one with more than kMaxOperations
@@ -84,7 +87,7 @@ class GraphCache {
               CallContext& call, const std::shared_ptr<const Device>& device, Entry& entry);
 
   std::vector<Entry> entries_;  // the one used last first
-  bool is_rejected_ = false;
+  bool is_enabled_;             // until the driver rejects a graph
 };
 
 }  // namespace kiln::cuda

@@ -58,7 +58,8 @@ CallMemory::CallMemory(const DevicePlan& plan, const LoadedProgram& program, std
                        std::size_t outputs)
     : plan_(plan),
       layout_(lay_out(plan, inputs, outputs)),
-      memory_(allocate(plan, program, layout_.bytes)) {
+      memory_(allocate(plan, program, layout_.bytes)),
+      graphs_(program.resources.uses_graphs) {
   if (plan.longest_loop != 0) upload_counters(program);
 }
 
