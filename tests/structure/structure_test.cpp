@@ -61,7 +61,7 @@ const std::vector<Ordered> kOrdered{
     {"core/k/", {"frame", "math", "shape", "image", "sequence", "graph"}},
     {"backends/codegen/",
      {"inspect", "access", "claims", "graph", "fusion", "kernel", "kernel/build",
-      "kernel/split", "grid", "text", "plan", "", "bind", "host/schedule", "host/prepared",
+      "kernel/split", "grid", "formulas", "text", "plan", "", "bind", "host/schedule", "host/prepared",
       "host/bind", "host"}}};
 
 bool is_later(const std::string& file, const std::string& header) {

@@ -1,63 +1,74 @@
-// Arithmetic on floats and on their bits, for scalars and vectors alike, as formulas read it.
+// The builder of formulas that writes LLVM IR, for scalars and vectors alike.
 #pragma once
 
+#include "backends/codegen/formulas/builder.h"
 #include "backends/cpu/llvm/emit_context.h"
 
 namespace kiln::cpu {
 
-/// What a polynomial or a constant is rounded from; one list a format.
-using Coefficients = llvm::ArrayRef<double>;
-
 struct FloatLanes {
-  using V = llvm::Value*;
+  using Value = llvm::Value*;
 
-  /// The format of x and its number of lanes.
-  FloatLanes(const Emit& emit, V x);
+  /// The format and the number of lanes of the type: float, double or a vector of them.
+  FloatLanes(const Emit& emit, llvm::Type* lanes)
+      : e(emit), type(lanes), format{lanes->getScalarType()->isDoubleTy()},
+        integers(e.with_lanes_of(e.b.getIntNTy(format.sign_bit() + 1), lanes)) {}
 
   const Emit& e;
   llvm::Type* type;
+  codegen::formulas::FloatFormat format;
   llvm::Type* integers;  // as wide as the floats
-  bool wide;             // double
-  unsigned mantissa;     // stored bits of it
-  unsigned bias;
 
-  V real(double x) const { return e.real(type, x); }
-  V integer(std::uint64_t x) const { return e.integer(integers, x); }
-  /// One of two constants.
-  double by_format(double single, double twice) const { return wide ? twice : single; }
+  Value real(double x) const { return e.real(type, x); }
+  Value nan() const { return llvm::ConstantFP::getNaN(type); }
+  Value integer(std::uint64_t x) const { return e.integer(integers, x); }
 
-  V add(V x, V y) const { return e.b.CreateFAdd(x, y); }
-  V subtract(V x, V y) const { return e.b.CreateFSub(x, y); }
-  V multiply(V x, V y) const { return e.b.CreateFMul(x, y); }
-  V divide(V x, V y) const { return e.b.CreateFDiv(x, y); }
-  /// x * y + z, see Emit::multiply_add.
-  V multiply_add(V x, V y, V z) const { return e.multiply_add(x, y, z); }
-  V polynomial(V x, Coefficients coefficients) const;
-
-  V magnitude(V x) const { return e.intrinsic(llvm::Intrinsic::fabs, {x}); }
-  V with_sign_of(V x, V sign) const {
+  Value add(Value x, Value y) const { return e.b.CreateFAdd(x, y); }
+  Value subtract(Value x, Value y) const { return e.b.CreateFSub(x, y); }
+  Value multiply(Value x, Value y) const { return e.b.CreateFMul(x, y); }
+  Value divide(Value x, Value y) const { return e.b.CreateFDiv(x, y); }
+  /// See Emit::multiply_add.
+  Value multiply_add(Value x, Value y, Value z) const { return e.multiply_add(x, y, z); }
+  Value negate(Value x) const { return e.b.CreateFNeg(x); }
+  Value magnitude(Value x) const { return e.intrinsic(llvm::Intrinsic::fabs, {x}); }
+  Value with_sign_of(Value x, Value sign) const {
     return e.intrinsic(llvm::Intrinsic::copysign, {x, sign});
   }
-  V below(V x, V y) const { return e.b.CreateFCmpOLT(x, y); }
-  V choose(V condition, V x, V y) const { return e.b.CreateSelect(condition, x, y); }
-  /// NaN stays in both.
-  V at_most(V x, V limit) const { return choose(below(limit, x), limit, x); }
-  V at_least(V x, V limit) const { return choose(below(x, limit), limit, x); }
 
-  V bits(V x) const { return e.b.CreateBitCast(x, integers); }
-  V from_bits(V x) const { return e.b.CreateBitCast(x, type); }
-  V to_exponent(V integer) const { return e.b.CreateShl(integer, mantissa); }
-  /// 1.5 times 2 to the number of mantissa bits: adding it leaves the nearest integer in the low
-  /// bits (and subtracting it again, that integer as a float).
-  V rounder() const { return real(1.5 * static_cast<double>(1ull << mantissa)); }
+  Value less(Value x, Value y) const { return e.b.CreateFCmpOLT(x, y); }
+  Value less_equal(Value x, Value y) const { return e.b.CreateFCmpOLE(x, y); }
+  Value equal(Value x, Value y) const { return e.b.CreateFCmpOEQ(x, y); }
+  Value equal_or_nan(Value x, Value y) const { return e.b.CreateFCmpUEQ(x, y); }
+  Value both(Value x, Value y) const { return e.b.CreateAnd(x, y); }
+  Value either(Value x, Value y) const { return e.b.CreateOr(x, y); }
+  Value negation(Value x) const { return e.b.CreateNot(x); }
+  Value choose(Value condition, Value x, Value y) const {
+    return e.b.CreateSelect(condition, x, y);
+  }
+
+  Value bits(Value x) const { return e.b.CreateBitCast(x, integers); }
+  Value from_bits(Value x) const { return e.b.CreateBitCast(x, type); }
+  Value add_bits(Value x, Value y) const { return e.b.CreateAdd(x, y); }
+  Value subtract_bits(Value x, Value y) const { return e.b.CreateSub(x, y); }
+  Value and_bits(Value x, Value y) const { return e.b.CreateAnd(x, y); }
+  Value or_bits(Value x, Value y) const { return e.b.CreateOr(x, y); }
+  Value xor_bits(Value x, Value y) const { return e.b.CreateXor(x, y); }
+  Value shift_left(Value x, unsigned count) const { return e.b.CreateShl(x, count); }
+  Value shift_right(Value x, unsigned count) const { return e.b.CreateLShr(x, count); }
+  Value shift_right_signed(Value x, unsigned count) const { return e.b.CreateAShr(x, count); }
+  Value from_signed(Value x) const { return e.b.CreateSIToFP(x, type); }
+  Value differs(Value x, Value y) const { return e.b.CreateICmpNE(x, y); }
+  Value lowest_bit(Value x) const {
+    return e.b.CreateTrunc(x, e.with_lanes_of(e.b.getInt1Ty(), type));
+  }
+
+  FloatLanes doubles() const { return {e, e.with_lanes_of(e.b.getDoubleTy(), type)}; }
+  Value widen(Value x) const {
+    return e.b.CreateFPExt(x, e.with_lanes_of(e.b.getDoubleTy(), type));
+  }
+  Value narrow(Value x) const { return e.b.CreateFPTrunc(x, type); }
 };
 
-/// x = 2^n (1 + g) with 1 + g in [sqrt 1/2, sqrt 2), for normal x > 0.
-struct Split {
-  llvm::Value* n;         // as a float
-  llvm::Value* exponent;  // n, modulo 2^32 or 2^64
-  llvm::Value* g;
-};
-Split split_exponent(const FloatLanes& f, llvm::Value* x);
+static_assert(codegen::formulas::FormulaBuilder<FloatLanes>);
 
 }  // namespace kiln::cpu

@@ -1,0 +1,113 @@
+// The operations that elementary functions consist of. A builder writes each of them as code: as
+// LLVM IR for scalars or vectors (backends/cpu/llvm/float_lanes.h), or as C++ statements
+// (backends/codegen/text/text_builder.h). Comparisons with NaN are false unless stated otherwise.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+namespace kiln::codegen::formulas {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Of float32 or float64.
+struct FloatFormat {
+  bool is_double = false;
+
+  unsigned mantissa_bits() const { return is_double ? 52 : 23; }  // stored ones
+  unsigned sign_bit() const { return is_double ? 63 : 31; }
+  std::uint64_t bias() const { return is_double ? 1023 : 127; }
+  /// One of two constants.
+  double by_format(double float32, double float64) const { return is_double ? float64 : float32; }
+};
+
+template <class F>
+using Value = typename F::Value;
+
+/// A builder for one format. A Value is a number of the format, an unsigned integer of the same
+/// width (its bits), or a condition; default constructed, it is none.
+template <class F>
+concept FormulaBuilder = std::default_initializable<typename F::Value> &&
+    requires(const F& f, const typename F::Value& v, double number, std::uint64_t bits,
+             unsigned count) {
+      { f.format } -> std::convertible_to<FloatFormat>;
+      // Constants, rounded to the format.
+      { f.real(number) } -> std::same_as<typename F::Value>;
+      { f.nan() } -> std::same_as<typename F::Value>;
+      { f.integer(bits) } -> std::same_as<typename F::Value>;
+      // Arithmetic. multiply_add(x, y, z) is x * y + z, rounded once where the target can.
+      { f.add(v, v) } -> std::same_as<typename F::Value>;
+      { f.subtract(v, v) } -> std::same_as<typename F::Value>;
+      { f.multiply(v, v) } -> std::same_as<typename F::Value>;
+      { f.divide(v, v) } -> std::same_as<typename F::Value>;
+      { f.multiply_add(v, v, v) } -> std::same_as<typename F::Value>;
+      { f.negate(v) } -> std::same_as<typename F::Value>;
+      { f.magnitude(v) } -> std::same_as<typename F::Value>;
+      { f.with_sign_of(v, v) } -> std::same_as<typename F::Value>;
+      // Conditions; choose(condition, x, y) takes numbers or integers.
+      { f.less(v, v) } -> std::same_as<typename F::Value>;
+      { f.less_equal(v, v) } -> std::same_as<typename F::Value>;
+      { f.equal(v, v) } -> std::same_as<typename F::Value>;
+      { f.equal_or_nan(v, v) } -> std::same_as<typename F::Value>;
+      { f.both(v, v) } -> std::same_as<typename F::Value>;
+      { f.either(v, v) } -> std::same_as<typename F::Value>;
+      { f.negation(v) } -> std::same_as<typename F::Value>;
+      { f.choose(v, v, v) } -> std::same_as<typename F::Value>;
+      // Integers, modulo 2^32 or 2^64. shift_right_signed repeats the sign; from_signed converts
+      // a two's complement number.
+      { f.bits(v) } -> std::same_as<typename F::Value>;
+      { f.from_bits(v) } -> std::same_as<typename F::Value>;
+      { f.add_bits(v, v) } -> std::same_as<typename F::Value>;
+      { f.subtract_bits(v, v) } -> std::same_as<typename F::Value>;
+      { f.and_bits(v, v) } -> std::same_as<typename F::Value>;
+      { f.or_bits(v, v) } -> std::same_as<typename F::Value>;
+      { f.xor_bits(v, v) } -> std::same_as<typename F::Value>;
+      { f.shift_left(v, count) } -> std::same_as<typename F::Value>;
+      { f.shift_right(v, count) } -> std::same_as<typename F::Value>;
+      { f.shift_right_signed(v, count) } -> std::same_as<typename F::Value>;
+      { f.from_signed(v) } -> std::same_as<typename F::Value>;
+      { f.differs(v, v) } -> std::same_as<typename F::Value>;
+      { f.lowest_bit(v) } -> std::same_as<typename F::Value>;  // as a condition
+      // Of a builder for float32: the one for float64, conversion to it and back.
+      { f.doubles() } -> std::same_as<F>;
+      { f.widen(v) } -> std::same_as<typename F::Value>;
+      { f.narrow(v) } -> std::same_as<typename F::Value>;
+    };
+
+/// The smaller and the larger of x and a limit; NaN stays NaN.
+template <FormulaBuilder F>
+Value<F> at_most(const F& f, const Value<F>& x, const Value<F>& limit) {
+  return f.choose(f.less(limit, x), limit, x);
+}
+template <FormulaBuilder F>
+Value<F> at_least(const F& f, const Value<F>& x, const Value<F>& limit) {
+  return f.choose(f.less(x, limit), limit, x);
+}
+
+/// 1.5 times 2 to the number of mantissa bits: adding it leaves the nearest integer in the low
+/// bits (and subtracting it again, that integer as a float).
+template <FormulaBuilder F>
+Value<F> rounder(const F& f) {
+  return f.real(1.5 * static_cast<double>(1ull << f.format.mantissa_bits()));
+}
+
+/// Moves an integer into the bits of the exponent.
+template <FormulaBuilder F>
+Value<F> to_exponent(const F& f, const Value<F>& integer) {
+  return f.shift_left(integer, f.format.mantissa_bits());
+}
+
+/// By Horner's rule; the constant term is the first coefficient.
+template <FormulaBuilder F>
+Value<F> polynomial(const F& f, const Value<F>& x, std::span<const double> coefficients) {
+  Value<F> sum = f.real(coefficients.back());
+  for (std::size_t i = coefficients.size() - 1; i-- > 0;) {
+    sum = f.multiply_add(sum, x, f.real(coefficients[i]));
+  }
+  return sum;
+}
+
+}  // namespace kiln::codegen::formulas

@@ -1,0 +1,157 @@
+// exp, expm1, tanh, sigmoid, erf. x = n ln 2 + r with |r| <= ln 2 / 2; e^r - 1 = r + r^2 q(r),
+// where q is minimax for the relative error of e^r - 1 (Remez exchange in 200 bits, then rounded).
+#pragma once
+
+#include "backends/codegen/formulas/builder.h"
+
+namespace kiln::codegen::formulas {
+
+inline constexpr double kLog2E = 0x1.71547652b82fep+0;
+// Where results leave the normal numbers of a format.
+inline constexpr double kExpOverflows[] = {88.722835, 709.78271289338397};
+inline constexpr double kExpVanishes[] = {-87.33654, -708.39641853226411};
+// 2^-26, 2^-32 and 2^-61.7 relative to e^r - 1.
+inline constexpr double kExpShort[] = {0.4999999813, 0.1666654235, 0.04166720533, 0.008366691552,
+                                       0.00138824913};
+inline constexpr double kExpFloat[] = {0.5000000045,   0.1666666637,   0.04166635778,
+                                       0.008333389949, 0.001394089279, 0.0001984590003};
+inline constexpr double kExpDouble[] = {0.5,
+                                        0.166666666666666768,
+                                        0.0416666666666665048,
+                                        0.00833333333332144933,
+                                        0.00138888888889638598,
+                                        0.000198412698866613565,
+                                        0.0000248015871705832536,
+                                        2.75572435998442379e-6,
+                                        2.75574034734502876e-7,
+                                        2.51092723557663127e-8,
+                                        2.08753301155758408e-9};
+// Of (tanh x / x - 1) / x^2 in x^2 for |x| <= 1/2: 2^-31.4 and 2^-58.3 relative to tanh.
+inline constexpr double kTanhFloat[] = {-0.3333332688, 0.1333296425, -0.05389919002, 0.02129798876,
+                                        -0.006647483807};
+inline constexpr double kTanhDouble[] = {-0.333333333333331643,
+                                         0.133333333333003396,
+                                         -0.0539682539459249595,
+                                         0.0218694877864955857,
+                                         -0.00886322103099384097,
+                                         0.00359195393229086512,
+                                         -0.00145448972016350304,
+                                         0.000583303310605614108,
+                                         -0.000217836227896106257,
+                                         0.0000568048195141908016};
+// Below 1: erf a = a (1 + p(a^2)). Above: 1 - e^q(a), where q approximates log erfc a. Both are
+// minimax (2^-29.6 of the result), and from 4.05 on it is 1.
+inline constexpr double kErfNear[] = {0.1283791657,   -0.3761262582,   0.1128358515, -0.02685381207,
+                                      0.005188327932, -0.0008010195606, 7.853867235e-5};
+inline constexpr double kErfFar[] = {-0.0003326937881, -1.127122481,   -0.6380935953,
+                                     -0.1031479429,    0.02185629916, -0.002951873549,
+                                     0.0001867766565};
+
+template <class F>
+struct ReducedExp {
+  Value<F> expm1;     // e^r - 1
+  Value<F> exponent;  // n in the low bits, with other bits above it
+};
+
+/// `is_careful`: with the rounding error of r.
+template <FormulaBuilder F>
+ReducedExp<F> reduce_exp(const F& f, const Value<F>& x, std::span<const double> float32,
+                         bool is_careful = false) {
+  // ln 2 in two parts: integers as large as exponents times the first are exact.
+  const double high = f.format.by_format(0x1.62e4p-1, 0x1.62e42fefa38p-1);
+  const double low = f.format.by_format(0x1.7f7d1cf79abcap-20, 0x1.ef35793c7673p-45);
+  const Value<F> shifted = f.multiply_add(x, f.real(kLog2E), rounder(f));
+  const Value<F> n = f.subtract(shifted, rounder(f));
+  const Value<F> whole = f.multiply_add(n, f.real(-high), x);
+  const Value<F> r = f.multiply_add(n, f.real(-low), whole);
+  const Value<F> q = polynomial(f, r, f.format.is_double ? std::span<const double>(kExpDouble)
+                                                            : float32);
+  const Value<F> square = f.multiply(r, r);
+  if (!is_careful) return {f.multiply_add(square, q, r), f.bits(shifted)};
+  const Value<F> lost = f.multiply_add(n, f.real(-low), f.subtract(whole, r));
+  return {f.add(r, f.multiply_add(square, q, lost)), f.bits(shifted)};
+}
+
+/// 2^n for an exponent that a normal number may have.
+template <FormulaBuilder F>
+Value<F> power_of_two(const F& f, const Value<F>& n) {
+  return f.from_bits(to_exponent(f, f.add_bits(n, f.integer(f.format.bias()))));
+}
+
+/// e^x where that is a normal number.
+template <FormulaBuilder F>
+Value<F> normal_exp(const F& f, const Value<F>& x) {
+  const ReducedExp<F> r = reduce_exp(f, x, kExpShort);
+  // By adding to the exponent: 2^n itself may overflow where the result does not.
+  const Value<F> mantissa = f.bits(f.add(r.expm1, f.real(1)));
+  return f.from_bits(f.add_bits(mantissa, to_exponent(f, r.exponent)));
+}
+
+/// y, but infinity for x above the limit, and NaN for NaN.
+template <FormulaBuilder F>
+Value<F> with_exp_overflow(const F& f, const Value<F>& x, const Value<F>& y) {
+  const Value<F> fits = f.less_equal(x, f.real(kExpOverflows[f.format.is_double]));
+  return f.choose(fits, y, f.multiply(x, f.real(kInfinity)));
+}
+
+template <FormulaBuilder F>
+Value<F> exp(const F& f, const Value<F>& x) {
+  const Value<F> y = with_exp_overflow(f, x, normal_exp(f, x));
+  return f.choose(f.less(x, f.real(kExpVanishes[f.format.is_double])), f.real(0), y);
+}
+
+template <FormulaBuilder F>
+Value<F> expm1(const F& f, const Value<F>& x) {
+  const FloatFormat format = f.format;
+  const ReducedExp<F> r = reduce_exp(f, at_least(f, x, f.real(-50)), kExpFloat, format.is_double);
+  // Near overflow half of the power, twice; there the 1 does not count.
+  const Value<F> large = f.less(f.real(60), x);
+  const Value<F> bias = f.choose(large, f.integer(format.bias() - 1), f.integer(format.bias()));
+  const Value<F> scale = f.from_bits(to_exponent(f, f.add_bits(r.exponent, bias)));
+  Value<F> y = f.multiply_add(scale, r.expm1, f.subtract(scale, f.real(1)));
+  y = f.multiply(y, f.choose(large, f.real(2), f.real(1)));
+  return f.with_sign_of(with_exp_overflow(f, x, y), x);
+}
+
+template <FormulaBuilder F>
+Value<F> tanh(const F& f, const Value<F>& x) {
+  const FloatFormat format = f.format;
+  const Value<F> square = f.multiply(x, x);
+  const Value<F> p = polynomial(
+      f, square, format.is_double ? std::span<const double>(kTanhDouble) : kTanhFloat);
+  const Value<F> small = f.multiply_add(f.multiply(x, square), p, x);
+  // t / (t + 2) with t = e^2|x| - 1, which is 1 from the limit on.
+  const Value<F> size = f.magnitude(x);
+  const Value<F> limited = at_most(f, size, f.real(format.by_format(10, 22)));
+  const ReducedExp<F> r = reduce_exp(f, f.multiply(limited, f.real(2)), kExpShort);
+  const Value<F> scale = power_of_two(f, r.exponent);
+  const Value<F> t = f.multiply_add(scale, r.expm1, f.subtract(scale, f.real(1)));
+  const Value<F> large = f.divide(t, f.add(t, f.real(2)));
+  return f.with_sign_of(f.choose(f.less(size, f.real(0.5)), small, large), x);
+}
+
+template <FormulaBuilder F>
+Value<F> sigmoid(const F& f, const Value<F>& x) {
+  // 1 / (1 + 2^n + 2^n (e^r - 1)); the rounding error of the first sum for large n is added to the
+  // product.
+  const ReducedExp<F> r = reduce_exp(f, at_least(f, f.negate(x), f.real(-40)), kExpShort);
+  const Value<F> scale = power_of_two(f, r.exponent);
+  const Value<F> head = f.add(scale, f.real(1));
+  const Value<F> lost = f.subtract(f.real(1), f.subtract(head, scale));
+  const Value<F> sum = f.add(head, f.multiply_add(scale, r.expm1, lost));
+  const Value<F> vanishes = f.less(x, f.real(kExpVanishes[f.format.is_double]));
+  return f.choose(vanishes, f.real(0), f.divide(f.real(1), sum));
+}
+
+/// REQUIRES: float32.
+template <FormulaBuilder F>
+Value<F> erf(const F& f, const Value<F>& x) {
+  const Value<F> a = at_most(f, f.magnitude(x), f.real(4.05));
+  const Value<F> p = polynomial(f, f.multiply(a, a), kErfNear);
+  const Value<F> q = polynomial(f, a, kErfFar);
+  const Value<F> tail = f.subtract(f.real(1), normal_exp(f, q));
+  const Value<F> near = f.multiply(a, f.add(p, f.real(1)));
+  return f.with_sign_of(f.choose(f.less(f.real(1), a), tail, near), x);
+}
+
+}  // namespace kiln::codegen::formulas
