@@ -53,7 +53,9 @@ std::string function_text(const Kernel& kernel) {
 }  // namespace
 
 std::string loop_text(std::span<const Kernel> kernels) {
-  std::string out = text_prelude(TextDialect::Host) + kArguments;
+  Formulas used;
+  for (const Kernel& kernel : kernels) add_formulas(kernel, used);
+  std::string out = text_prelude(TextDialect::Host, used) + kArguments;
   for (const Kernel& kernel : kernels) {
     verify(kernel);
     out += "\n" + function_text(kernel);

@@ -26,7 +26,7 @@ constexpr OpText kTexts[] = {
     {Op::Sin, "sin_of(x)", nullptr},
     {Op::Cos, "cos_of(x)", nullptr},
     {Op::Tanh, "tanh_of(x)", nullptr},
-    {Op::Sigmoid, "x >= 0 ? 1 / (1 + exp_of(-x)) : exp_of(x) / (1 + exp_of(x))", nullptr},
+    {Op::Sigmoid, "sigmoid_of(x)", nullptr},
     {Op::Not, "x == 0", "x == 0", true},
     {Op::Add, "x + y", "wrap<T>(bits(x) + bits(y))"},
     {Op::Sub, "x - y", "wrap<T>(bits(x) - bits(y))"},

@@ -4,13 +4,18 @@
 #include "backends/codegen/text/op_text.h"
 #include "core/types/text.h"
 
+#include <vector>
+
 namespace kiln::codegen {
 namespace {
 
-/// Names of the compiler's mathematical functions of one and of two numbers.
-constexpr const char* kUnary[] = {"fabs",  "floor", "nearbyint", "exp", "expm1", "log",
-                                  "log1p", "sqrt",  "sin",       "cos", "tanh"};
-constexpr const char* kBinary[] = {"fmod", "pow"};
+/// Functions of the compiler that are exact or rounded once, of one, two and three numbers.
+struct ExactFunction {
+  const char* name;
+  int arity;
+};
+constexpr ExactFunction kExact[] = {{"fabs", 1}, {"floor", 1},    {"nearbyint", 1}, {"sqrt", 1},
+                                    {"fmod", 2}, {"copysign", 2}, {"fma", 3}};
 
 constexpr const char* kTypes = R"(typedef unsigned char u8;
 typedef unsigned short u16;
@@ -168,36 +173,29 @@ inline double uniform_f64(Drawn d) {
 }
 )";
 
-std::string mathematics() {
+/// fabs_of(x) and its like, for float and double.
+std::string exact_functions() {
   std::string out = "\n";
-  const auto add = [&](const char* name, const char* type, const char* parameters,
-                       const char* arguments) {
-    const char* suffix = type[0] == 'f' ? "f" : "";
-    out += text("inline ", type, " ", name, "_of(", parameters, ") { return KILN_BUILTIN(", name,
-                suffix, ")(", arguments, "); }\n");
-  };
-  for (const char* name : kUnary) {
-    add(name, "float", "float x", "x");
-    add(name, "double", "double x", "x");
-  }
-  for (const char* name : kBinary) {
-    add(name, "float", "float x, float y", "x, y");
-    add(name, "double", "double x, double y", "x, y");
+  for (const auto& [name, arity] : kExact) {
+    for (const char* type : {"float", "double"}) {
+      const char* suffix = type[0] == 'f' ? "f" : "";
+      const char* arguments = arity == 1 ? "x" : arity == 2 ? "x, y" : "x, y, z";
+      std::vector<std::string> parameters;
+      for (int i = 0; i < arity; ++i) parameters.push_back(text(type, " ", "xyz"[i]));
+      out += text("inline ", type, " ", name, "_of(", join_text(parameters),
+                  ") { return KILN_BUILTIN(", name, suffix, ")(", arguments, "); }\n");
+    }
   }
   return out;
 }
 
-std::string make_prelude(const char* math) {
-  return text("#define KILN_BUILTIN(name) ", math, "\n", kTypes, kNumbers, mathematics(), "\n",
-              op_functions(), kRest, "}  // namespace\n");
-}
-
 }  // namespace
 
-const std::string& text_prelude(TextDialect dialect) {
-  static const std::string host = make_prelude("__builtin_##name");
-  static const std::string cuda = make_prelude("name");
-  return dialect == TextDialect::Host ? host : cuda;
+// A template op_<name> that no kernel instantiates may call a formula that is not written.
+std::string text_prelude(TextDialect dialect, const Formulas& used) {
+  const char* builtin = dialect == TextDialect::Host ? "__builtin_##name" : "name";
+  return text("#define KILN_BUILTIN(name) ", builtin, "\n", kTypes, kNumbers, exact_functions(),
+              "\n", formula_functions(used), "\n", op_functions(), kRest, "}  // namespace\n");
 }
 
 }  // namespace kiln::codegen

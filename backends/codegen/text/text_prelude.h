@@ -2,6 +2,8 @@
 // and the ops. It includes nothing.
 #pragma once
 
+#include "backends/codegen/text/formula_text.h"
+
 #include <cstdint>
 #include <string>
 
@@ -10,6 +12,7 @@ namespace kiln::codegen {
 /// The compiler that reads the text: GCC or Clang for C++20, or NVRTC with -default-device.
 enum class TextDialect : std::uint8_t { Host, Cuda };
 
-const std::string& text_prelude(TextDialect dialect);
+/// `used`: the elementary functions of the kernels that follow.
+std::string text_prelude(TextDialect dialect, const Formulas& used = all_formulas());
 
 }  // namespace kiln::codegen

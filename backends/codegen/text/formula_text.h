@@ -1,0 +1,28 @@
+// Elementary functions as functions of the prelude.
+#pragma once
+
+#include "backends/codegen/kernel/kernel.h"
+
+#include <compare>
+#include <set>
+#include <string>
+
+namespace kiln::codegen {
+
+/// An elementary function of float or double.
+struct Formula {
+  ir::Op op;
+  bool is_double;
+  auto operator<=>(const Formula&) const = default;
+};
+using Formulas = std::set<Formula>;
+
+const Formulas& all_formulas();
+/// Adds the elementary functions that the kernel applies; half precision is computed in float.
+void add_formulas(const Kernel& kernel, Formulas& used);
+
+/// A function <op>_of for each. It calls the compiler's library for sin and cos beyond
+/// formulas::kTrigLimit and for pow of doubles; the results of such a library may differ.
+std::string formula_functions(const Formulas& used);
+
+}  // namespace kiln::codegen
