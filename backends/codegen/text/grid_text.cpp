@@ -122,7 +122,9 @@ std::string grid_functions(std::span<const ScheduledKernel> kernels) {
 }
 
 std::string grid_text(std::span<const ScheduledKernel> kernels) {
-  return text_prelude(TextDialect::Cuda) + grid_functions(kernels);
+  Formulas used;
+  for (const ScheduledKernel& one : kernels) add_formulas(one.kernel, used);
+  return text_prelude(TextDialect::Cuda, used) + grid_functions(kernels);
 }
 
 }  // namespace kiln::codegen
