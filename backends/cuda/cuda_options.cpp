@@ -34,6 +34,12 @@ std::int64_t whole_number(const Setting& setting, std::int64_t least, std::int64
   return number;
 }
 
+bool truth(const Setting& setting) {
+  if (setting.value == "true") return true;
+  if (setting.value == "false") return false;
+  throw bad_value(setting, "needs true or false");
+}
+
 std::vector<std::string> folders(const Setting& setting) {
   std::vector<std::string> list;
   std::string_view rest = setting.value;
@@ -63,6 +69,7 @@ constexpr OptionRow kRows[] = {
     {"libraries", "KILN_CUDA_LIBRARIES",
      [](const Setting& setting, CudaOptions& options) {
        options.compiler.places.configured = folders(setting);
+       options.cublaslt.places.configured = options.compiler.places.configured;
      }},
     {"memory_limit", "KILN_CUDA_MEMORY_LIMIT",
      [](const Setting& setting, CudaOptions& options) {
@@ -70,8 +77,10 @@ constexpr OptionRow kRows[] = {
      }},
     {"graphs", "KILN_CUDA_GRAPHS",
      [](const Setting& setting, CudaOptions& options) {
-       options.uses_graphs = whole_number(setting, 0, 1, "can be 0 or 1") == 1;
+       options.uses_graphs = truth(setting);
      }},
+    {"tf32", "KILN_CUDA_TF32",
+     [](const Setting& setting, CudaOptions& options) { options.tf32 = truth(setting); }},
 };
 
 const OptionRow& row_of(const std::string& option) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/abi/kiln_backend_sdk.h"
-#include "backends/cuda/api/open_compiler.h"
+#include "backends/cuda/api/open_cublaslt.h"
 #include "backends/cuda/api/open_driver.h"
 
 #include <cstdint>
@@ -15,8 +15,10 @@ namespace kiln::cuda {
 /// | `driver`       | KILN_CUDA_DRIVER       | folders of libcuda.so.1, separated by colons      |
 /// | `libraries`    | KILN_CUDA_LIBRARIES    | folders of NVIDIA's other libraries, likewise     |
 /// | `memory_limit` | KILN_CUDA_MEMORY_LIMIT | most bytes of device memory; default: no limit    |
-/// | `graphs`       | KILN_CUDA_GRAPHS       | 1: repeated calls run as CUDA graphs; 0: kernel   |
-/// |                |                        | by kernel; default 1                              |
+/// | `graphs`       | KILN_CUDA_GRAPHS       | true: repeated calls run as CUDA graphs; false:   |
+/// |                |                        | kernel by kernel; default true                    |
+/// | `tf32`         | KILN_CUDA_TF32         | true: matmuls of float32 may round their operands |
+/// |                |                        | to TF32 (10 bits after the point); default false  |
 ///
 /// An option wins over its variable; an empty value counts as none. Folders are absolute. With
 /// `driver` no device node is looked for.
@@ -26,6 +28,8 @@ struct CudaOptions {
   bool uses_graphs = true;
   api::DriverSettings driver;
   api::CompilerSettings compiler;
+  api::CublasLtSettings cublaslt;
+  bool tf32 = false;
 };
 
 /// Throws sdk::Failure of INVALID_ARGUMENT for an unknown option and for a value that is none.

@@ -4,30 +4,37 @@
 #include "backends/codegen/compile.h"
 #include "backends/cuda/api/open_compiler.h"
 #include "backends/cuda/device/device_buffer.h"
+#include "backends/cuda/libraries/open_matmuls.h"
 
 namespace kiln::cuda {
 
-/// Kernels are compiled by NVRTC. No library is claimed: every node becomes part of a kernel.
+/// Kernels are compiled by NVRTC, matmuls are claimed by cuBLASLt.
 class CudaTarget final : public codegen::Target {
  public:
-  CudaTarget(DeviceResources resources, std::shared_ptr<const api::Compiler> compiler)
-      : resources_(std::move(resources)), compiler_(std::move(compiler)) {}
+  CudaTarget(DeviceResources resources, std::shared_ptr<const api::Compiler> compiler,
+             Matmuls matmuls)
+      : resources_(std::move(resources)),
+        compiler_(std::move(compiler)),
+        matmuls_(std::move(matmuls)) {}
 
   codegen::TargetDescription description() const override { return resources_.device->target(); }
+  const codegen::LibraryClaims* claims() override { return matmuls_.claims.get(); }
   std::unique_ptr<sdk::Executable> load(codegen::LoweredModule lowered,
                                         const sdk::Host& host) override;
 
  private:
   DeviceResources resources_;
   std::shared_ptr<const api::Compiler> compiler_;
+  Matmuls matmuls_;
 };
 
 /// An instance whose tensors are in device memory.
 class CudaInstance final : public codegen::CompiledInstance {
  public:
   CudaInstance(const DeviceResources& resources, std::shared_ptr<const api::Compiler> compiler,
-               const sdk::Host& host)
-      : CompiledInstance(std::make_unique<CudaTarget>(resources, std::move(compiler)), host),
+               Matmuls matmuls, const sdk::Host& host)
+      : CompiledInstance(
+            std::make_unique<CudaTarget>(resources, std::move(compiler), std::move(matmuls)), host),
         resources_(resources) {}
 
   std::unique_ptr<sdk::Buffer> allocate(std::uint32_t dtype, sdk::Dims dims) override;

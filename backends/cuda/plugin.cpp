@@ -12,17 +12,18 @@ std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host
   const std::shared_ptr<const api::Driver> driver = api::open_driver(options.driver, facts);
   const api::DeviceIdentity identity =
       api::open_device(*driver, options.device, options.driver, facts);
-  options.compiler.driver_version = driver->version;
+  options.compiler.driver_version = options.cublaslt.driver_version = driver->version;
   std::shared_ptr<const api::Compiler> compiler = api::open_compiler(options.compiler, facts);
   code_architecture(*compiler, identity.compute_capability);
-  for (const std::string& fact : facts) host.log(KILN_LOG_INFO, "cuda", fact);
   DeviceResources resources;
   resources.device = std::make_shared<const Device>(driver, identity);
   const ScopedContext context(*resources.device);
   resources.memory = std::make_shared<MemoryPool>(resources.device, options.memory_limit);
   resources.streams = std::make_shared<StreamPool>(resources.device);
   resources.uses_graphs = options.uses_graphs;
-  return std::make_unique<CudaInstance>(resources, std::move(compiler), host);
+  Matmuls matmuls = open_matmuls(options.cublaslt, resources.device, options.tf32, facts);
+  for (const std::string& fact : facts) host.log(KILN_LOG_INFO, "cuda", fact);
+  return std::make_unique<CudaInstance>(resources, std::move(compiler), std::move(matmuls), host);
 }
 
 /// Runs one stage; its failure is the reason, or a detail where an earlier stage has failed.

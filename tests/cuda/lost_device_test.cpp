@@ -90,7 +90,7 @@ TEST_CASE("lost device: a stream that cannot be waited for ends the device") {
 
 TEST_CASE("lost device: an error amid updates that are written over their variables") {
   control().reset();
-  const testing::EnvironmentVariable graphs("KILN_CUDA_GRAPHS", "0");
+  const testing::EnvironmentVariable graphs("KILN_CUDA_GRAPHS", "false");
   const FreshBackend backend(KILN_BINARY_DIR);
   const Variable a = variable(Array::zeros({3}), {.name = "a"});
   const Variable b = variable(Array::zeros({5, 7}), {.name = "b"});

@@ -57,8 +57,8 @@ TEST_CASE("options: bad ones are errors that name them") {
         "memory_limit is '99999999999999999999' but needs a number of bytes");
   CHECK(rejection({{"driver", "lib"}}) ==
         "driver is 'lib' but needs absolute folders, separated by colons");
-  CHECK(rejection({{"graphs", "yes"}}) == "graphs is 'yes' but can be 0 or 1");
-  CHECK_FALSE(read_options({{"graphs", "0"}}).uses_graphs);
+  CHECK(rejection({{"graphs", "yes"}}) == "graphs is 'yes' but needs true or false");
+  CHECK_FALSE(read_options({{"graphs", "false"}}).uses_graphs);
   const testing::EnvironmentVariable bad("KILN_CUDA_MEMORY_LIMIT", "much");
   CHECK(rejection({}) == "KILN_CUDA_MEMORY_LIMIT is 'much' but needs a number of bytes");
 }

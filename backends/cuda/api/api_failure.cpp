@@ -42,6 +42,16 @@ const char* driver_text(GetText get_text, Status status) {
   return text;
 }
 
+std::uint32_t code_of(CublasStatus status) {
+  switch (status) {
+    case CublasStatus::AllocationFailed: return KILN_CODE_RESOURCE_EXHAUSTED;
+    case CublasStatus::NotInitialized: return KILN_CODE_UNAVAILABLE;
+    case CublasStatus::ArchitectureMismatch:
+    case CublasStatus::NotSupported: return KILN_CODE_UNIMPLEMENTED;
+    default: return KILN_CODE_INTERNAL;
+  }
+}
+
 std::string number_of(auto status) {
   return " (" + std::to_string(static_cast<std::uint32_t>(status)) + ")";
 }
@@ -93,6 +103,19 @@ sdk::Failure failure(const NvrtcFunctions& nvrtc, NvrtcStatus status, const std:
   sdk::Failure error(no_memory ? KILN_CODE_RESOURCE_EXHAUSTED : KILN_CODE_INTERNAL,
                      "cannot " + action + ": " + text_of(nvrtc, status));
   error.native("NVRTC", static_cast<std::int64_t>(status));
+  return error;
+}
+
+std::string text_of(const CublasLtFunctions& cublaslt, CublasStatus status) {
+  const char* name =
+      cublaslt.get_status_name == nullptr ? nullptr : cublaslt.get_status_name(status);
+  return (name != nullptr ? name : "unknown cuBLASLt error") + number_of(status);
+}
+
+sdk::Failure failure(const CublasLtFunctions& cublaslt, CublasStatus status,
+                     const std::string& action) {
+  sdk::Failure error(code_of(status), "cannot " + action + ": " + text_of(cublaslt, status));
+  error.native("cuBLASLt", static_cast<std::int64_t>(status));
   return error;
 }
 

@@ -1,7 +1,8 @@
-// Status codes of the driver and of NVRTC as errors of the plugin.
+// Status codes of the driver, NVRTC and cuBLASLt as errors of the plugin.
 #pragma once
 
 #include "backends/abi/kiln_backend_sdk.h"
+#include "backends/cuda/api/cublaslt_api.h"
 #include "backends/cuda/api/driver_api.h"
 #include "backends/cuda/api/nvrtc_api.h"
 
@@ -31,5 +32,12 @@ std::string text_of(const NvrtcFunctions& nvrtc, NvrtcStatus status);
 
 /// The same with native code ("NVRTC", status).
 sdk::Failure failure(const NvrtcFunctions& nvrtc, NvrtcStatus status, const std::string& action);
+
+/// "CUBLAS_STATUS_NOT_SUPPORTED (15)".
+std::string text_of(const CublasLtFunctions& cublaslt, CublasStatus status);
+
+/// The same with native code ("cuBLASLt", status).
+sdk::Failure failure(const CublasLtFunctions& cublaslt, CublasStatus status,
+                     const std::string& action);
 
 }  // namespace kiln::cuda::api

@@ -46,11 +46,11 @@ class DeviceFrame;
 
 class DeviceExecutable final : public sdk::Executable {
  public:
-  DeviceExecutable(LoweredModule lowered, Target& target, const api::Compiler& compiler,
+  DeviceExecutable(LoweredModule lowered, Target& target, const DeviceLibraries& libraries,
                    const DeviceResources& resources, const sdk::Host& host)
       : lowered_(std::move(lowered)),
         target_(target),
-        compiler_(compiler),
+        libraries_(libraries),
         resources_(resources),
         host_(host),
         dumps_(host_, lowered_.label),
@@ -63,7 +63,7 @@ class DeviceExecutable final : public sdk::Executable {
     updates_in_place = lowered_.updates_in_place;
     dumps_.hand_over("memory_plan", "", [&] { return print_memory(lowered_.program); });
     library_ = std::make_unique<const KernelLibrary>(lowered_.program.kernels, resources_.device,
-                                                     compiler, dumps_, lowered_.label);
+                                                     libraries_.compiler, dumps_, lowered_.label);
     lowered_.times.lap("cuda");
     dumps_.compile_times(lowered_.times);
     const ScopedContext context(*resources_.device);
@@ -86,7 +86,8 @@ class DeviceExecutable final : public sdk::Executable {
     dumps_.program(lowered_.program);
     dumps_.hand_over("memory_plan", "", [&] { return print_memory(lowered_.program); });
     if (dumps_.wanted("schedule") || dumps_.wanted("cuda_c") || dumps_.wanted("ptx")) {
-      KernelLibrary(lowered_.program.kernels, resources_.device, compiler_, dumps_, lowered_.label);
+      KernelLibrary(lowered_.program.kernels, resources_.device, libraries_.compiler, dumps_,
+                    lowered_.label);
     }
     dumps_.compile_times(lowered_.times);
     for (const auto& sized : cache_.all()) dump_memory(*sized);
@@ -128,8 +129,9 @@ class DeviceExecutable final : public sdk::Executable {
       const CallSizes call_sizes(lowered_.module.graph.inputs, lowered_.guards, sizes);
       const EvaluateDim evaluate = std::cref(call_sizes);
       auto sized = std::make_shared<SizedPlan>();
-      sized->plan = bind_device_plan(lowered_.program.plan, {lowered_.program, library_->kernels(),
-                                                             resources_.device->grid(), evaluate});
+      sized->plan = bind_device_plan(
+          lowered_.program.plan, {lowered_.program, library_->kernels(), resources_.device->grid(),
+                                  libraries_.matmuls, evaluate});
       for (const ir::Value& result : lowered_.results) {
         sized->result_dims.push_back(evaluate_dims(result.dims(), evaluate));
       }
@@ -159,7 +161,7 @@ class DeviceExecutable final : public sdk::Executable {
 
   LoweredModule lowered_;
   Target& target_;
-  const api::Compiler& compiler_;
+  DeviceLibraries libraries_;
   DeviceResources resources_;
   sdk::Host host_;
   Dumps dumps_;
@@ -276,10 +278,10 @@ std::unique_ptr<sdk::Frame> DeviceExecutable::make_frame(const sdk::FrameIo& io)
 }  // namespace
 
 std::unique_ptr<sdk::Executable> load_program(LoweredModule lowered, Target& target,
-                                              const api::Compiler& compiler,
+                                              const DeviceLibraries& libraries,
                                               const DeviceResources& resources,
                                               const sdk::Host& host) {
-  return std::make_unique<DeviceExecutable>(std::move(lowered), target, compiler, resources, host);
+  return std::make_unique<DeviceExecutable>(std::move(lowered), target, libraries, resources, host);
 }
 
 }  // namespace kiln::cuda

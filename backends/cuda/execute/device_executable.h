@@ -4,14 +4,21 @@
 #include "backends/codegen/target.h"
 #include "backends/cuda/device/device_buffer.h"
 #include "backends/cuda/execute/kernel_library.h"
+#include "backends/cuda/libraries/cublaslt.h"
 
 namespace kiln::cuda {
 
-/// Compiles the program's kernels and uploads its constants. Throws sdk::Failure. `target` and
-/// `compiler` outlive the executable.
+/// Libraries that a program uses and that outlive it.
+struct DeviceLibraries {
+  const api::Compiler& compiler;
+  const MatmulLibrary* matmuls = nullptr;  // null: no matmul is claimed
+};
+
+/// Compiles the program's kernels and uploads its constants. Throws sdk::Failure. `target` outlives
+/// the executable.
 std::unique_ptr<sdk::Executable> load_program(codegen::LoweredModule lowered,
                                               codegen::Target& target,
-                                              const api::Compiler& compiler,
+                                              const DeviceLibraries& libraries,
                                               const DeviceResources& resources,
                                               const sdk::Host& host);
 

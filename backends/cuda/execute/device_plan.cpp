@@ -48,6 +48,11 @@ class Binder {
     return launch;
   }
 
+  DeviceMatmul bind(const MatmulStep& step) const {
+    if (inputs_.matmuls == nullptr) throw no_library(step);
+    return bind_matmul(step, *inputs_.matmuls, inputs_.evaluate);
+  }
+
   DeviceLoop bind(const LoopStep& step) {
     DeviceLoop bound;
     bound.loop = bind_loop(step, out_->sizes, inputs_.evaluate);
@@ -63,9 +68,10 @@ class Binder {
 
   static DeviceHostCall bind(const HostCallStep&) { return {}; }
   static DeviceCopy bind(const CopyStep&) { return {}; }
-  static DeviceStep bind(const LibraryStep& step) {
-    throw InternalError("bind", "",
-                        text("the cuda backend has no library for ", source_of(*step.node)));
+  static DeviceStep bind(const ConvolutionStep& step) { throw no_library(step); }
+
+  static InternalError no_library(const LibraryStep& step) {
+    return {"bind", "", text("the cuda backend has no library for ", source_of(*step.node))};
   }
 
   /// A body that these sizes keep from running fails when it is entered.
@@ -112,9 +118,10 @@ class Binder {
   }
   void count(const DeviceBranch&) { out_->waits_for_host = true; }
   void count(const DeviceHostCall&) { out_->waits_for_host = true; }
+  void count(const DeviceMatmul&) { add_operations(1); }
   void count(const DeviceCopy&) { add_operations(1); }
 
-  /// Second buffers of carries, and the arenas of bodies.
+  /// Workspaces of matmuls, second buffers of carries, and the arenas of bodies.
   std::vector<StepMemory> step_memory() {
     std::vector<StepMemory> own;
     for (std::size_t s = 0; s < out_->steps.size(); ++s) {
@@ -122,6 +129,10 @@ class Binder {
       const auto add_body = [&](DeviceBody& body) {
         own.push_back({ArenaBlock::Kind::Body, step, body.plan->arena.bytes, &body.offset});
       };
+      if (auto* matmul = std::get_if<DeviceMatmul>(&out_->steps[s])) {
+        own.push_back(
+            {ArenaBlock::Kind::Scratch, step, matmul->workspace_bytes, &matmul->workspace});
+      }
       if (auto* loop = std::get_if<DeviceLoop>(&out_->steps[s])) {
         const std::vector<int>& results = std::get<LoopStep>(plan_.steps[s]).results;
         for (std::size_t i = 0; i < loop->spare_offsets.size(); ++i) {

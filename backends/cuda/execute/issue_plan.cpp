@@ -2,6 +2,7 @@
 #include "backends/cuda/execute/issue_plan.h"
 
 #include "backends/codegen/bind/step_failure.h"
+#include "backends/cuda/execute/issue_matmul.h"
 
 #include <cstddef>
 
@@ -78,6 +79,10 @@ class PlanIssuer {
         },
         "launch a kernel");
     call_.launched.push_back(&kernel);
+  }
+
+  void issue(const Step& step, const DeviceMatmul& bound) {
+    issue_matmul(std::get<MatmulStep>(step), bound, plan_, slots_, arena_, call_);
   }
 
   // ---- loops ----

@@ -1,0 +1,87 @@
+// The stages of cuBLASLt: library, functions, version.
+#include "backends/cuda/api/open_cublaslt.h"
+
+#include "backends/abi/kiln_backend_sdk.h"
+
+#include <algorithm>
+
+namespace kiln::cuda::api {
+namespace {
+
+int max_major(const CublasLtSettings& settings) {
+  if (settings.driver_version == 0) return kMaxCublasLtMajor;
+  return std::min(kMaxCublasLtMajor, settings.driver_version / 1000);
+}
+
+/// "a driver for CUDA 12.4 runs no cuBLASLt of newer major versions", where it rules one out.
+std::string driver_limit(const CublasLtSettings& settings) {
+  if (max_major(settings) == kMaxCublasLtMajor) return "";
+  return "; a driver for CUDA " + version_text(settings.driver_version) + " runs no cuBLASLt " +
+         std::to_string(max_major(settings) + 1) + " or newer";
+}
+
+LibraryFile open_library_of(const CublasLtSettings& settings) {
+  std::vector<std::string> names;
+  for (int major = max_major(settings); major >= kMinCublasLtMajor; --major) {
+    names.push_back("libcublasLt.so." + std::to_string(major));
+  }
+  LibraryFile file = open_library(names, settings.places);
+  if (file.handle == nullptr) {
+    throw sdk::Failure(KILN_CODE_NOT_FOUND,
+                       "cuBLASLt, NVIDIA's library of matmuls, was not found: " +
+                           attempts_text(file) + driver_limit(settings));
+  }
+  return file;
+}
+
+template <class Function>
+void resolve(const LibraryFile& file, const char* name, Function& function, std::string& missing) {
+  function = reinterpret_cast<Function>(file.symbol(name));
+  if (function == nullptr) missing += (missing.empty() ? "" : ", ") + std::string(name);
+}
+
+void resolve_functions(const LibraryFile& file, CublasLtFunctions& functions) {
+  std::string missing;
+  resolve(file, "cublasLtGetVersion", functions.get_version, missing);
+  resolve(file, "cublasLtGetStatusName", functions.get_status_name, missing);
+#define KILN_CUBLASLT_RESOLVE(member, symbol, ...) \
+  resolve(file, #symbol, functions.member, missing);
+  KILN_CUBLASLT_FUNCTIONS(KILN_CUBLASLT_RESOLVE)
+#undef KILN_CUBLASLT_RESOLVE
+  if (missing.empty()) return;
+  throw sdk::Failure(KILN_CODE_UNIMPLEMENTED, "cuBLASLt " + file.path + " lacks " + missing);
+}
+
+void check_version(const CublasLt& library, const CublasLtSettings& settings) {
+  const int major = static_cast<int>(library.version / 10000);
+  if (major >= kMinCublasLtMajor && major <= max_major(settings)) return;
+  throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION,
+                     "cuBLASLt " + library.path + " has version " + library.version_text() +
+                         ", but Kiln needs major version " + std::to_string(kMinCublasLtMajor) +
+                         " to " + std::to_string(max_major(settings)) + driver_limit(settings));
+}
+
+}  // namespace
+
+std::string CublasLt::version_text() const {
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
+std::shared_ptr<const CublasLt> open_cublaslt(const CublasLtSettings& settings, Facts& facts) {
+  if (max_major(settings) < kMinCublasLtMajor) {
+    throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION, "Kiln uses no cuBLASLt below " +
+                                                          std::to_string(kMinCublasLtMajor) +
+                                                          driver_limit(settings));
+  }
+  const LibraryFile file = open_library_of(settings);
+  const auto library = std::make_shared<CublasLt>();
+  library->path = file.path;
+  resolve_functions(file, *library);
+  library->version = library->get_version();
+  check_version(*library, settings);
+  facts.push_back("matmuls: cuBLASLt " + library->version_text() + ", " + file.path);
+  return library;
+}
+
+}  // namespace kiln::cuda::api

@@ -1,0 +1,31 @@
+// Opens cuBLASLt.
+#pragma once
+
+#include "backends/cuda/api/cublaslt_api.h"
+#include "backends/cuda/api/open_compiler.h"
+
+namespace kiln::cuda::api {
+
+inline constexpr int kMinCublasLtMajor = 12;
+inline constexpr int kMaxCublasLtMajor = 13;
+
+struct CublasLtSettings {
+  LibraryPlaces places = CompilerSettings().places;
+  /// A driver runs no kernels of libraries with a larger major version. 0: no driver.
+  int driver_version = 0;
+};
+
+/// The functions of an open cuBLASLt. Never closed, immutable, for any thread.
+struct CublasLt : CublasLtFunctions {
+  std::size_t version = 0;  // 130100: 13.1.0
+  std::string path;
+
+  /// "13.1.0".
+  std::string version_text() const;
+};
+
+/// Throws sdk::Failure: NOT_FOUND without a library, UNIMPLEMENTED where functions are missing,
+/// FAILED_PRECONDITION for a version out of range. Adds one fact with path and version.
+std::shared_ptr<const CublasLt> open_cublaslt(const CublasLtSettings& settings, Facts& facts);
+
+}  // namespace kiln::cuda::api

@@ -1,0 +1,91 @@
+// Matmuls by cuBLASLt, prepared for sizes and strides.
+#pragma once
+
+#include "backends/cuda/api/open_cublaslt.h"
+#include "backends/cuda/device/device.h"
+#include "backends/cuda/libraries/matmul_description.h"
+
+#include <map>
+
+namespace kiln::cuda {
+
+/// The descriptors of a matmul, without a handle of the library: no device is needed. Throws
+/// sdk::Failure.
+class MatmulDescriptors {
+ public:
+  MatmulDescriptors(const api::CublasLt& library, const MatmulDescription& matmul);
+  ~MatmulDescriptors();
+  MatmulDescriptors(const MatmulDescriptors&) = delete;
+  MatmulDescriptors& operator=(const MatmulDescriptors&) = delete;
+
+  /// REQUIRES: no other thread uses the object until the call that reads the bias is made.
+  void set_bias(api::DeviceAddress bias) const;
+
+  api::MatmulHandle matmul = nullptr;
+  api::LayoutHandle a = nullptr, b = nullptr, d = nullptr;
+
+ private:
+  void destroy() const;
+
+  const api::CublasLt& library_;
+};
+
+/// The first elements of the operands and the result in device memory.
+struct MatmulAddresses {
+  api::DeviceAddress lhs = 0, rhs = 0, result = 0;
+  api::DeviceAddress bias = 0;       // 0: none
+  api::DeviceAddress workspace = 0;  // of workspace_bytes()
+};
+
+/// A matmul with the algorithms that the library's heuristic chose: one for addresses that are
+/// multiples of 16 bytes, one for any. No algorithm adds sums in an order that varies. For any
+/// thread.
+class PreparedMatmul {
+ public:
+  /// REQUIRES: a ScopedContext of the thread. Throws sdk::Failure.
+  PreparedMatmul(const api::CublasLt& library, api::CublasHandle handle,
+                 const MatmulDescription& matmul);
+
+  /// 0: no workspace is needed.
+  std::int64_t workspace_bytes() const;
+  /// Queues the matmul. The workspace may begin anywhere. Throws sdk::Failure. REQUIRES: a
+  /// ScopedContext of the thread.
+  void issue(const MatmulAddresses& addresses, api::StreamHandle stream) const;
+
+ private:
+  api::MatmulHeuristic choose(std::uint32_t alignment) const;
+
+  const api::CublasLt& library_;
+  api::CublasHandle handle_;
+  MatmulDescription matmul_;
+  mutable std::mutex bias_mutex_;  // held from set_bias until the call
+  MatmulDescriptors descriptors_;
+  api::MatmulHeuristic aligned_, unaligned_;
+};
+
+/// cuBLASLt on one device. Keeps prepared matmuls while they are in use. For any thread.
+class MatmulLibrary {
+ public:
+  /// `tf32`: rounds operands of float32 matmuls. REQUIRES: a ScopedContext of the thread. Throws
+  /// sdk::Failure.
+  MatmulLibrary(std::shared_ptr<const api::CublasLt> library, std::shared_ptr<const Device> device,
+                bool tf32);
+  /// REQUIRES: no prepared matmul is left.
+  ~MatmulLibrary();
+  MatmulLibrary(const MatmulLibrary&) = delete;
+  MatmulLibrary& operator=(const MatmulLibrary&) = delete;
+
+  bool tf32() const { return tf32_; }
+  /// REQUIRES: neither empty nor without depth; a ScopedContext of the thread. Throws sdk::Failure.
+  std::shared_ptr<const PreparedMatmul> prepare(const MatmulDescription& matmul) const;
+
+ private:
+  std::shared_ptr<const api::CublasLt> library_;
+  std::shared_ptr<const Device> device_;
+  bool tf32_;
+  api::CublasHandle handle_ = nullptr;
+  mutable std::mutex mutex_;
+  mutable std::map<MatmulDescription, std::weak_ptr<const PreparedMatmul>> prepared_;
+};
+
+}  // namespace kiln::cuda

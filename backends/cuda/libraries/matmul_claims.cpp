@@ -1,0 +1,57 @@
+// One check for each limit of the library.
+#include "backends/cuda/libraries/matmul_claims.h"
+
+#include "backends/cuda/libraries/matmul_description.h"
+#include "core/types/text.h"
+
+#include <algorithm>
+
+namespace kiln::cuda {
+namespace {
+
+using namespace codegen;
+
+bool is_too_large(const ProductAxis& axis) {
+  return axis.size.is_static() && axis.size.value() > INT32_MAX;
+}
+
+/// Axes of one operand that do not merge into rows or columns become loops around the matmul. A
+/// view whose copy needs no such loop is rejected: the views of both operands could need two.
+bool loops_over_one_operand(const ProductForm& form) {
+  return std::any_of(form.batch.begin(), form.batch.end(), [](const ProductAxis& axis) {
+    return !axis.size.is_one() && (axis.lhs == ir::Dim(0) || axis.rhs == ir::Dim(0));
+  });
+}
+
+}  // namespace
+
+std::optional<std::string> MatmulClaims::rejection_of_matmul(const MatmulRequest& matmul) const {
+  const ProductForm& form = matmul.form;
+  if (matmul.dtype == DType::Float16 || matmul.dtype == DType::BFloat16) {
+    return text("cuBLASLt's matmuls of ", matmul.dtype, " are left to a later version");
+  }
+  if (matmul.dtype != DType::Float32 && matmul.dtype != DType::Float64) {
+    return text("cuBLASLt is used for float32 and float64 alone, not for ", matmul.dtype);
+  }
+  const std::vector<ProductAxis> batches = merged_batches(form);
+  if (batches.size() > 1) {
+    return text("cuBLASLt takes one batch axis, and ", batches.size(), " do not merge into one");
+  }
+  const bool is_large = is_too_large(form.rows) || is_too_large(form.columns) ||
+                        is_too_large(form.depth) ||
+                        std::any_of(batches.begin(), batches.end(), is_too_large);
+  if (is_large) return "cuBLASLt takes fewer than 2^31 rows, columns and batches";
+  if ((form.lhs_is_view || form.rhs_is_view) && loops_over_one_operand(form)) {
+    return "the rows or columns of the view do not lie together as one";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> MatmulClaims::rejection_of_epilogue(const ir::Node& node,
+                                                               EpilogueOp op) const {
+  if (op == EpilogueOp::Bias) return std::nullopt;
+  if (op == EpilogueOp::Relu) return "it is not verified that cuBLASLt's relu keeps NaN";
+  return LibraryClaims::rejection_of_epilogue(node, op);
+}
+
+}  // namespace kiln::cuda

@@ -1,0 +1,31 @@
+// The matmuls that cuBLASLt computes.
+#pragma once
+
+#include "backends/codegen/claims/library_claims.h"
+
+namespace kiln::cuda {
+
+/// Claims matmuls of float32 and float64 whose batches are one axis, and a bias after them.
+class MatmulClaims final : public codegen::LibraryClaims {
+ public:
+  std::optional<std::string> rejection_of_matmul(
+      const codegen::MatmulRequest& matmul) const override;
+  std::optional<std::string> rejection_of_epilogue(const ir::Node& node,
+                                                   codegen::EpilogueOp op) const override;
+};
+
+/// Claims nothing, since the library could not be opened.
+class MissingMatmuls final : public codegen::LibraryClaims {
+ public:
+  /// `reason`: the loader's text.
+  explicit MissingMatmuls(std::string reason) : reason_(std::move(reason)) {}
+
+  std::optional<std::string> rejection_of_matmul(const codegen::MatmulRequest&) const override {
+    return "missing library: " + reason_;
+  }
+
+ private:
+  std::string reason_;
+};
+
+}  // namespace kiln::cuda

@@ -1,0 +1,47 @@
+// A matmul as cuBLASLt computes it: column-major matrices, one stride from batch to batch.
+#pragma once
+
+#include "backends/codegen/bind/slot_sizes.h"
+
+#include <compare>
+
+namespace kiln::cuda {
+
+/// A column-major matrix of each batch: element (i, j) is at i + j * leading_dim.
+struct MatrixLayout {
+  std::int64_t rows = 0, columns = 0, leading_dim = 0;
+  std::int64_t batch_stride = 0;  // in elements; 0: all batches read the same matrix
+
+  auto operator<=>(const MatrixLayout&) const = default;
+};
+
+/// d = op(a) op(b) for each batch, where op may transpose, and the bias added to each column of d.
+/// A row-major matmul is the column-major one of the transposes: a is its rhs, b its lhs.
+struct MatmulDescription {
+  DType dtype = DType::Float32;
+  bool tf32 = false;  // rounds operands of float32
+  bool bias = false;
+  bool transposes_a = false, transposes_b = false;
+  MatrixLayout a, b, d;
+  std::int64_t depth = 0;
+  std::int64_t batches = 1;
+
+  /// Nothing to write.
+  bool is_empty() const { return batches == 0 || d.rows == 0 || d.columns == 0; }
+
+  auto operator<=>(const MatmulDescription&) const = default;
+};
+
+/// "float32 4 x 5 x 3": rows, columns and depth of the row-major matmul; "... for each of 6".
+std::string text_of(const MatmulDescription& matmul);
+
+/// The batch axes that are left when axes are joined through which every tensor runs as through
+/// one. Axes of size 1 are dropped. In no particular order.
+std::vector<codegen::ProductAxis> merged_batches(const codegen::ProductForm& form);
+
+/// With the sizes of a call. REQUIRES: at most one of merged_batches(). Throws
+/// codegen::SizeFailure for a size that cuBLASLt cannot count, and what `evaluate` throws.
+MatmulDescription describe(const codegen::MatmulStep& step, bool tf32,
+                           const codegen::EvaluateDim& evaluate);
+
+}  // namespace kiln::cuda
