@@ -1,0 +1,25 @@
+// Functions that the cuBLASLt of this folder exports besides NVIDIA's: failures on demand, and
+// counts for tests. Thread-safe.
+#pragma once
+
+#include <cstddef>
+
+extern "C" {
+
+/// Gives the nth call from now on (1: the next one; 0: every call) of the function of that name of
+/// NVIDIA's this cublasStatus_t; only functions that destroy something do their work nevertheless.
+/// Returns 0 for an unknown function.
+int fake_cublaslt_fail(const char* function, int nth, int status);
+
+/// Forgets failures.
+void fake_cublaslt_reset();
+
+/// How often the function was called; -1 for an unknown function.
+int fake_cublaslt_calls(const char* function);
+
+/// Handles and descriptors that were made and not destroyed.
+std::size_t fake_cublaslt_objects();
+
+/// Matmuls that were queued with a workspace.
+int fake_cublaslt_workspaces();
+}
