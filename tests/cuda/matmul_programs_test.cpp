@@ -1,0 +1,155 @@
+// Matmuls in loops, gradients and programs that fail; machines without the library.
+#include "tests/catch.h"
+#include "tests/child.h"
+#include "tests/cuda/fake_matmuls.h"
+#include "tests/error_text.h"
+#include "tests/ops/evaluate.h"
+#include "tests/scratch.h"
+
+#include <kiln/k.h>
+
+#include <filesystem>
+
+using namespace kiln;
+using namespace cuda_test;
+
+namespace {
+
+const MatmulControl& matmuls() { return fake_matmuls(KILN_BINARY_DIR); }
+
+Array drawn(const std::vector<std::int64_t>& dims, unsigned seed) {
+  std::mt19937_64 generator(seed);
+  return test::random_array(generator, {DType::Float32, ir::Dims(dims.begin(), dims.end())}, -1, 1);
+}
+
+Tensor input(Shape shape) { return placeholder({.shape = std::move(shape)}); }
+
+/// Library calls of one call, whose results have to be those of `reference`.
+int check_call(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
+               const std::vector<Array>& feeds) {
+  const Function f = function(inputs, outputs, {.backend = "cuda"});
+  const int before = matmuls().calls("cublasLtMatmul");
+  const std::vector<Array> found = f(feeds);
+  const int after = matmuls().calls("cublasLtMatmul");
+  const std::vector<Array> wanted = function(inputs, outputs, {.backend = "reference"})(feeds);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    CHECK(test::difference(found[i], wanted[i], 1e-5, 1e-6) == "");
+  }
+  return after - before;
+}
+
+/// A layer over the last state at each step. The rows of a step have 3 elements: the addresses of
+/// most steps are no multiples of 16 bytes.
+Tensor recurrent(const Tensor& x, const Tensor& u) {
+  const StepFunction step = [&](const Tensor& now, const std::vector<Tensor>& states) {
+    const Tensor next = tanh(now + dot(states[0], u));
+    return StepResult{next, {next}};
+  };
+  return rnn(step, x, {zeros({2, 3})}).last_output;
+}
+
+struct DenseLayer {
+  Tensor x = input({4, 7}), w = input({7, 5}), b = input({5});
+  Function f = function({x, w, b}, {bias_add(dot(x, w), b)}, {.backend = "cuda"});
+  std::vector<Array> feeds{drawn({4, 7}, 1), drawn({7, 5}, 2), drawn({5}, 3)};
+};
+
+}  // namespace
+
+TEST_CASE("matmul: inside loops, at addresses of any alignment") {
+  const Tensor x = input({2, 6, 3}), u = input({3, 3});
+  const std::vector<Array> feeds{drawn({2, 6, 3}, 1), drawn({3, 3}, 2)};
+  CHECK(check_call({x, u}, {recurrent(x, u)}, feeds) == 6);
+}
+
+TEST_CASE("matmul: gradients of a layer and of a loop") {
+  const Tensor x = input({4, 7}), w = input({7, 5}), b = input({5});
+  const Tensor loss = sum(square(tanh(bias_add(dot(x, w), b))));
+  CHECK(check_call({x, w, b}, gradients(loss, {x, w, b}),
+                   {drawn({4, 7}, 1), drawn({7, 5}, 2), drawn({5}, 3)}) == 3);
+  const Tensor s = input({2, 6, 3}), u = input({3, 3});
+  CHECK(check_call({s, u}, gradients(sum(square(recurrent(s, u))), {s, u}),
+                   {drawn({2, 6, 3}, 1), drawn({3, 3}, 2)}) > 6);
+}
+
+TEST_CASE("matmul: workspaces hold nothing that is read") {
+  const Tensor x = input({4, 7}), w = input({7, 4}), v = input({4, 4});
+  const int before = matmuls().workspaces();
+  const Tensor first = dot(x, w), second = dot(dot(first, v), first);
+  check_call({x, w, v}, {first, second + first},
+             {drawn({4, 7}, 1), drawn({7, 4}, 2), drawn({4, 4}, 3)});
+  CHECK(matmuls().workspaces() > before);
+}
+
+TEST_CASE("matmul: prepared ones are shared, and go with the functions that use them") {
+  DenseLayer();
+  const std::size_t before = matmuls().objects();
+  {
+    const DenseLayer one, two;
+    one.f(one.feeds);
+    const std::size_t with_one = matmuls().objects();
+    CHECK(with_one == before + 4);
+    two.f(two.feeds);
+    CHECK(matmuls().objects() == with_one);
+  }
+  CHECK(matmuls().objects() == before);
+}
+
+TEST_CASE("matmul: any failing function of the library is an error, and the next call works") {
+  matmuls();
+  const struct {
+    const char* function;
+    const char* text;
+  } rows[] = {
+      {"cublasLtMatmulDescCreate", "cannot describe a matmul: CUBLAS_STATUS_ALLOC_FAILED (3)"},
+      {"cublasLtMatmulDescSetAttribute", "cannot describe a matmul: "},
+      {"cublasLtMatrixLayoutCreate", "cannot describe a matrix: "},
+      {"cublasLtMatmulPreferenceCreate", "cannot search an algorithm: "},
+      {"cublasLtMatmulPreferenceSetAttribute", "cannot search an algorithm: "},
+      {"cublasLtMatmulAlgoGetHeuristic",
+       "cannot choose an algorithm for the matmul float32 4 x 5 x 7: "},
+      {"cublasLtMatmul", "cannot queue the matmul float32 4 x 5 x 7: "},
+  };
+  const std::size_t before = matmuls().objects();
+  for (const auto& row : rows) {
+    for (const int nth : {1, 2, 3}) {
+      const DenseLayer layer;
+      REQUIRE(matmuls().fail(row.function, nth, 3) == 1);
+      std::string text;
+      for (int call = 0; call < 3 && text.empty(); ++call) {
+        text = testing::error_of<Error>([&] { layer.f(layer.feeds); });
+      }
+      INFO(row.function << " " << nth << ": " << text);
+      matmuls().reset();
+      // Some are called less often: the third description of a layer is that of a later binding.
+      if (nth == 1) CHECK(text.find(row.text) != text.npos);
+      CHECK(layer.f(layer.feeds)[0] == function({layer.x, layer.w, layer.b},
+                                                {bias_add(dot(layer.x, layer.w), layer.b)},
+                                                {.backend = "cuda"})(layer.feeds)[0]);
+    }
+  }
+  CHECK(matmuls().objects() == before);
+}
+
+TEST_CASE("matmul: without the library kernels compute, and the claims say why") {
+  const testing::Scratch scratch;
+  const std::string folder = fake_cuda::library_folder(KILN_BINARY_DIR);
+  std::filesystem::create_symlink(folder + "/libnvrtc.so.12", scratch.path("libnvrtc.so.12"));
+  fake_device(KILN_BINARY_DIR);
+  CHECK(testing::in_new_process("[.no_cublaslt]", "KILN_CUDA_LIBRARIES",
+                                scratch.folder().c_str()) == 0);
+}
+
+TEST_CASE("child: the claims name the places without cuBLASLt", "[.no_cublaslt]") {
+  const testing::Scratch scratch;
+  const DenseLayer layer;
+  layer.f.dump(scratch.path("f"), Stage::Claims);
+  const std::string claims = testing::contents_of(scratch.path("f/50-claims.txt"));
+  CHECK(claims.find("product: rejected: missing library: cuBLASLt, NVIDIA's library of matmuls, "
+                    "was not found: ") != claims.npos);
+  CHECK(claims.find("/libcublasLt.so.12: no such file; ") != claims.npos);
+  const Array wanted =
+      function({layer.x, layer.w, layer.b}, {bias_add(dot(layer.x, layer.w), layer.b)},
+               {.backend = "reference"})(layer.feeds)[0];
+  CHECK(test::difference(layer.f(layer.feeds)[0], wanted, 1e-5, 1e-6) == "");
+}
