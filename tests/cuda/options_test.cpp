@@ -44,6 +44,15 @@ TEST_CASE("options: folders of libraries") {
   CHECK(options.driver.places.configured == std::vector<std::string>{"/a", "/b c"});
   CHECK(options.driver.device_nodes.empty());
   CHECK(options.compiler.places.configured == std::vector<std::string>{"/toolkit/lib64"});
+  CHECK(options.cublaslt.places.configured == std::vector<std::string>{"/toolkit/lib64"});
+}
+
+TEST_CASE("options: tf32 is off unless it is asked for") {
+  CHECK_FALSE(read_options({}).tf32);
+  CHECK(read_options({{"tf32", "true"}}).tf32);
+  const testing::EnvironmentVariable on("KILN_CUDA_TF32", "true");
+  CHECK(read_options({}).tf32);
+  CHECK_FALSE(read_options({{"tf32", "false"}}).tf32);
 }
 
 TEST_CASE("options: bad ones are errors that name them") {
@@ -55,6 +64,7 @@ TEST_CASE("options: bad ones are errors that name them") {
   CHECK(rejection({{"memory_limit", "0"}}) == "memory_limit is '0' but needs a number of bytes");
   CHECK(rejection({{"memory_limit", "99999999999999999999"}}) ==
         "memory_limit is '99999999999999999999' but needs a number of bytes");
+  CHECK(rejection({{"tf32", "1"}}) == "tf32 is '1' but needs true or false");
   CHECK(rejection({{"driver", "lib"}}) ==
         "driver is 'lib' but needs absolute folders, separated by colons");
   CHECK(rejection({{"graphs", "yes"}}) == "graphs is 'yes' but needs true or false");

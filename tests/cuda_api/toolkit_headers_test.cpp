@@ -2,44 +2,16 @@
 #include "backends/cuda/api/driver_api.h"
 #include "backends/cuda/api/nvrtc_api.h"
 #include "tests/catch.h"
+#include "tests/cuda_api/toolkit_type.h"
 
 #include <cuda.h>
 #include <cudaTypedefs.h>
 #include <nvrtc.h>
 
 #include <cstddef>
-#include <type_traits>
-
-namespace {
 
 using namespace kiln::cuda::api;
 
-/// The toolkit's type in place of each own one.
-template <class Own>
-struct Toolkit {
-  using type = Own;
-};
-template <class Own>
-struct Toolkit<const Own> {
-  using type = const typename Toolkit<Own>::type;
-};
-template <class Own>
-struct Toolkit<Own*> {
-  using type = typename Toolkit<Own>::type*;
-};
-template <class Result, class... Arguments>
-struct Toolkit<Result(Arguments...)> {
-  using type = typename Toolkit<Result>::type(typename Toolkit<Arguments>::type...);
-};
-
-#define TOOLKIT_TYPE(own, theirs)                   \
-  template <>                                       \
-  struct Toolkit<own> {                             \
-    using type = theirs;                            \
-    static_assert(sizeof(own) == sizeof(theirs));   \
-    static_assert(alignof(own) == alignof(theirs)); \
-  };
-#define TOOLKIT_ENUMERATION(own, theirs, enumerators) TOOLKIT_TYPE(own, theirs)
 KILN_CUDA_ENUMERATIONS(TOOLKIT_ENUMERATION)
 KILN_CUDA_HANDLES(TOOLKIT_TYPE)
 TOOLKIT_TYPE(JitOption, CUjit_option)
@@ -55,8 +27,9 @@ TOOLKIT_TYPE(GraphUpdateInfo, CUgraphExecUpdateResultInfo)
 TOOLKIT_TYPE(NvrtcStatus, nvrtcResult)
 TOOLKIT_TYPE(NvrtcProgram, nvrtcProgram)
 
-template <class Own, class Theirs>
-constexpr bool kSameType = std::is_same_v<typename Toolkit<Own>::type, Theirs>;
+namespace {
+
+using namespace cuda_api_test;
 
 static_assert(kSameType<DeviceHandle, CUdevice>);
 static_assert(kSameType<DeviceAddress, CUdeviceptr>);
@@ -64,18 +37,6 @@ static_assert(kSameType<AllocationHandle, CUmemGenericAllocationHandle>);
 static_assert(kSameType<ConditionalHandle, CUgraphConditionalHandle>);
 static_assert(kSameType<GetProcAddress, PFN_cuGetProcAddress_v12000>);
 
-template <class Member>
-struct MemberType;
-template <class Struct, class Type>
-struct MemberType<Type Struct::*> {
-  using type = Type;
-};
-
-/// Equal offset, size and type.
-#define SAME_FIELD(own, field, theirs, their_field)                     \
-  static_assert(offsetof(own, field) == offsetof(theirs, their_field)); \
-  static_assert(sizeof(own::field) == sizeof(theirs::their_field));     \
-  static_assert(kSameType<MemberType<decltype(&own::field)>::type, decltype(theirs::their_field)>)
 /// Equal offset; the fields that follow fix the size.
 #define SAME_OFFSET(own, field, theirs, their_field) \
   static_assert(offsetof(own, field) == offsetof(theirs, their_field))
