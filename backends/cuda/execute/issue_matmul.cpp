@@ -11,53 +11,49 @@ namespace {
 using namespace codegen;
 using api::DeviceAddress;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 DeviceAddress moved(DeviceAddress address, std::int64_t bytes) {
   return address + static_cast<DeviceAddress>(bytes);
 }
 
+void copy(const Stream& stream, DeviceAddress to, DeviceAddress from, std::int64_t bytes) {
+  const Device& device = stream.device();
+  device.check(device.driver().memcpy_device_to_device_async(
+                   to, from, static_cast<std::size_t>(bytes), stream.handle()),
+               "copy on the device");
+}
+
 /// A sum of nothing is 0.
-void fill_with_zeros(DeviceAddress result, std::int64_t bytes, const CallContext& call) {
-  call.device.check(call.device.driver().memset_8_async(result, 0, at(bytes), call.stream.handle()),
-                    "fill a tensor with zeros");
+void fill_with_zeros(const MatmulCall& call) {
+  const Device& device = call.stream.device();
+  device.check(
+      device.driver().memset_8_async(
+          call.slots.result, 0, static_cast<std::size_t>(call.result_bytes), call.stream.handle()),
+      "fill a tensor with zeros");
 }
 
 /// Copies the bias to the first row, then all rows that are written to as many others.
-void repeat_bias(DeviceAddress result, DeviceAddress bias, std::int64_t row_bytes,
-                 std::int64_t bytes, const CallContext& call) {
-  const auto copy = [&](DeviceAddress to, DeviceAddress from, std::int64_t length) {
-    call.device.check(call.device.driver().memcpy_device_to_device_async(to, from, at(length),
-                                                                         call.stream.handle()),
-                      "copy on the device");
-  };
-  copy(result, bias, row_bytes);
-  for (std::int64_t done = row_bytes; done < bytes; done *= 2) {
-    copy(moved(result, done), result, std::min(done, bytes - done));
+void repeat_bias(const MatmulCall& call, std::int64_t row_bytes) {
+  copy(call.stream, call.slots.result, call.slots.bias, row_bytes);
+  for (std::int64_t done = row_bytes; done < call.result_bytes; done *= 2) {
+    copy(call.stream, moved(call.slots.result, done), call.slots.result,
+         std::min(done, call.result_bytes - done));
   }
 }
 
 }  // namespace
 
-void issue_matmul(const MatmulStep& step, const DeviceMatmul& bound, const DevicePlan& plan,
-                  const SlotAddresses& slots, DeviceAddress arena, const CallContext& call) {
-  const DeviceAddress result = slots[at(step.result)];
-  const DeviceAddress bias = step.bias < 0 ? 0 : slots[at(step.bias)];
-  const std::int64_t bytes = plan.sizes.bytes[at(step.result)];
-  if (bytes == 0) return;
+void issue_matmul(const MatmulStep& step, const DeviceMatmul& bound, const MatmulCall& call) {
+  if (call.result_bytes == 0) return;
   if (!bound.prepared) {
-    if (bias == 0) return fill_with_zeros(result, bytes, call);
-    return repeat_bias(result, bias, bound.row_bytes, bytes, call);
+    return step.bias < 0 ? fill_with_zeros(call) : repeat_bias(call, bound.row_bytes);
   }
+  MatmulAddresses matrices = call.slots;
+  matrices.lhs = moved(matrices.lhs, bound.lhs_offset);
+  matrices.rhs = moved(matrices.rhs, bound.rhs_offset);
   try {
-    bound.prepared->issue({.lhs = moved(slots[at(step.lhs)], bound.lhs_offset),
-                           .rhs = moved(slots[at(step.rhs)], bound.rhs_offset),
-                           .result = result,
-                           .bias = bias,
-                           .workspace = moved(arena, bound.workspace)},
-                          call.stream.handle());
+    bound.prepared->issue(matrices, call.stream.handle());
   } catch (const sdk::Failure& failure) {
-    throw step_failure(call.lowered.module, *step.node, failure.code(), failure.what())
+    throw step_failure(call.module, *step.node, failure.code(), failure.what())
         .native(failure.native_library, failure.native_code);
   }
 }

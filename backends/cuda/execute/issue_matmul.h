@@ -1,14 +1,22 @@
-// Queues a bound matmul on the stream of a call.
+// Queues a bound matmul.
 #pragma once
 
-#include "backends/cuda/execute/issue_plan.h"
+#include "backends/cuda/device/stream.h"
+#include "backends/cuda/execute/bind_matmul.h"
+#include "core/module/module.h"
 
 namespace kiln::cuda {
 
-/// `slots`: of the plan that holds the step, which begins its temporaries at `arena`. Throws
-/// sdk::Failure with the step's source line. REQUIRES: a ScopedContext of the thread.
+/// A stream, and the beginnings of the step's slots and of its workspace.
+struct MatmulCall {
+  const Stream& stream;
+  const module::Module& module;  // for the source line of an error
+  MatmulAddresses slots;
+  std::int64_t result_bytes = 0;
+};
+
+/// Throws sdk::Failure. REQUIRES: a ScopedContext of the thread.
 void issue_matmul(const codegen::MatmulStep& step, const DeviceMatmul& bound,
-                  const DevicePlan& plan, const SlotAddresses& slots, api::DeviceAddress arena,
-                  const CallContext& call);
+                  const MatmulCall& call);
 
 }  // namespace kiln::cuda

@@ -82,7 +82,16 @@ class PlanIssuer {
   }
 
   void issue(const Step& step, const DeviceMatmul& bound) {
-    issue_matmul(std::get<MatmulStep>(step), bound, plan_, slots_, arena_, call_);
+    const auto& matmul = std::get<MatmulStep>(step);
+    issue_matmul(matmul, bound,
+                 {call_.stream,
+                  call_.lowered.module,
+                  {.lhs = slot(matmul.lhs),
+                   .rhs = slot(matmul.rhs),
+                   .result = slot(matmul.result),
+                   .bias = matmul.bias < 0 ? 0 : slot(matmul.bias),
+                   .workspace = moved(arena_, bound.workspace)},
+                  bytes(matmul.result)});
   }
 
   // ---- loops ----
