@@ -83,6 +83,10 @@ TEST_CASE("descriptors: rejections of dtypes, batches and sizes") {
         "cuBLASLt's matmuls of bfloat16 are left to a later version");
   CHECK(rejection_of({"abik", "bakj", "abij", false}, kSizes, DType::Float32) ==
         "cuBLASLt takes one batch axis, and 2 do not merge into one");
+  CHECK(rejection_of({"ai", "aj", "aij", false}, kSizes, DType::Float32) ==
+        "nothing is summed: kernels need no library for it");
+  CHECK(rejection_of({"ak", "ak", "a", false}, kSizes, DType::Float32) ==
+        "one row by one column is a reduction, which kernels compute");
   Sizes large = kSizes;
   large['i'] = std::int64_t{1} << 31;
   CHECK(rejection_of(plain, large, DType::Float32) ==

@@ -17,11 +17,11 @@ struct MatmulForm {
 
 /// Labels are letters; see dims_of().
 inline constexpr MatmulForm kMatmulForms[] = {
-    {"k", "k", "", true},
+    {"k", "k", "", false},  // a reduction
     {"k", "kj", "j", true},
     {"ik", "k", "i", true},
-    {"i", "j", "ij", true},
-    {"i", "j", "ji", true},
+    {"i", "j", "ij", false},  // nothing is summed
+    {"i", "j", "ji", false},
     {"ik", "kj", "ij", true},
     {"ki", "kj", "ij", true},
     {"ik", "jk", "ij", true},
@@ -42,8 +42,10 @@ inline constexpr MatmulForm kMatmulForms[] = {
     {"abik", "bakj", "abij", false},
     {"akb", "kj", "abj", true},  // a loop around the matmul
     {"aik", "abkj", "abij", false},
-    {"a", "a", "a", true},
-    {"ai", "aj", "aij", true},
+    {"a", "a", "a", false},
+    {"ai", "aj", "aij", false},
+    {"ak", "ak", "a", false},
+    {"aik", "ak", "ai", true},
 };
 
 /// The labels as numbers.

@@ -33,6 +33,10 @@ std::optional<std::string> MatmulClaims::rejection_of_matmul(const MatmulRequest
   if (matmul.dtype != DType::Float32 && matmul.dtype != DType::Float64) {
     return text("cuBLASLt is used for float32 and float64 alone, not for ", matmul.dtype);
   }
+  if (form.depth.size.is_one()) return "nothing is summed: kernels need no library for it";
+  if (form.rows.size.is_one() && form.columns.size.is_one()) {
+    return "one row by one column is a reduction, which kernels compute";
+  }
   const std::vector<ProductAxis> batches = merged_batches(form);
   if (batches.size() > 1) {
     return text("cuBLASLt takes one batch axis, and ", batches.size(), " do not merge into one");
