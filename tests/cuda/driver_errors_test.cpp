@@ -57,6 +57,11 @@ std::string error_at(const Calls& calls, int nth, const std::function<void()>& a
   return text;
 }
 
+struct ScopedSink {
+  explicit ScopedSink(PrintSink sink) { set_print_sink(std::move(sink)); }
+  ~ScopedSink() { set_print_sink({}); }
+};
+
 /// Without its context a thread can free nothing.
 bool may_leak(const Calls& calls) { return calls.function.starts_with("cuCtx"); }
 
@@ -197,6 +202,36 @@ TEST_CASE("driver errors: each call of a function whose sizes are data") {
     CHECK_NOTHROW(call());
   });
   CHECK(errors > 15);
+}
+
+TEST_CASE("driver errors: each call around a branch and a host function") {
+  control().reset();
+  const FreshBackend backend(KILN_BINARY_DIR);
+  const Variable w = variable(Array{1.f, 2.f}, {.name = "w"});
+  const Tensor x = placeholder({.shape = {2}, .name = "x"});
+  const Tensor chosen = switch_(
+      sum(x) > 0.0, [&] { return tanh(w) * x; }, [&] { return x - w; });
+  const Tensor printed = print_tensor(chosen, {.message = "chosen"});
+  const Function f = function({x}, {sum(printed)},
+                              {.updates = {update(w, w + printed)}, .backend = backend.path()});
+  const Function look = function({}, {w + 0.0}, {.backend = backend.path()});
+  // The sink uses the device amid the call.
+  std::vector<Array> seen;
+  const ScopedSink sink([&](std::string_view) { seen = look(); });
+  for (const float sign : {1.f, -1.f}) {
+    const auto call = [&] { f({Array{sign, 2 * sign}}); };
+    call();
+    int errors = 0;
+    for_each_call(call, [&](const Calls& calls, int nth) {
+      const std::vector<Array> before = look();
+      if (error_at(calls, nth, call).empty()) return;
+      ++errors;
+      CHECK(look() == before);
+      CHECK_NOTHROW(call());
+      CHECK(seen == before);
+    });
+    CHECK(errors > 20);
+  }
 }
 
 TEST_CASE("driver errors: each call of updates that are written over their variables") {
