@@ -39,10 +39,12 @@ std::vector<Calls> calls_of(const std::function<void()>& action) {
 }
 
 /// The error of `action` while the nth call of that function from now on fails, and the one after
-/// it: work that is queued is tried twice. Empty where the plugin can do without.
+/// it: work for a stream is tried twice. Empty where the plugin can do without. A real driver ends
+/// a capture also when it reports an error, so that only one end of a capture fails.
 std::string error_at(const Calls& calls, int nth, const std::function<void()>& action) {
   control().fail(calls.function.c_str(), nth, kOperatingSystem);
-  control().fail(calls.function.c_str(), nth + 1, kOperatingSystem);
+  const bool is_end = calls.function == "cuStreamEndCapture";
+  if (!is_end) control().fail(calls.function.c_str(), nth + 1, kOperatingSystem);
   std::string text;
   try {
     action();
@@ -195,7 +197,7 @@ TEST_CASE("driver errors: each call of a function whose sizes are data") {
     CHECK(get_value(n).item<std::int32_t>() == size);
     CHECK_NOTHROW(call());
   });
-  CHECK(errors > 20);
+  CHECK(errors > 10);
 }
 
 TEST_CASE("driver errors: each call around a branch and a host function") {
