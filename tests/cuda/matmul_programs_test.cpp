@@ -105,8 +105,8 @@ TEST_CASE("matmul: prepared ones are shared, and go with the functions that use 
 TEST_CASE("matmul: threads share a prepared one, each with a bias of its own", "[concurrency]") {
   matmuls();
   const DenseLayer layer;
-  const Array product = function({layer.x, layer.w}, {dot(layer.x, layer.w)},
-                                 {.backend = "cuda"})({layer.feeds[0], layer.feeds[1]})[0];
+  const Array sums = function({layer.x, layer.w}, {dot(layer.x, layer.w)},
+                              {.backend = "cuda"})({layer.feeds[0], layer.feeds[1]})[0];
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (int number = 0; number < 4; ++number) {
@@ -115,7 +115,7 @@ TEST_CASE("matmul: threads share a prepared one, each with a bias of its own", "
       for (int call = 0; call < 50; ++call) {
         const Array y = layer.f({layer.feeds[0], layer.feeds[1], Array::full({5}, bias)})[0];
         for (std::size_t i = 0; i < 20; ++i) {
-          const float sum = product.as<float>()[i] + bias;
+          const float sum = sums.as<float>()[i] + bias;
           wrong += std::abs(y.as<float>()[i] - sum) > 1e-3f ? 1 : 0;
         }
       }
@@ -152,7 +152,7 @@ TEST_CASE("matmul: any failing function of the library is an error, and the next
       }
       INFO(row.function << " " << nth << ": " << text);
       matmuls().reset();
-      // Some are called less often: the third description of a layer is that of a later binding.
+      // A call needs some of them once, so that a second one does not come to fail.
       CHECK(((nth > 1 && text.empty()) || text.find(row.text) != text.npos));
       CHECK(layer.f(layer.feeds)[0] == function({layer.x, layer.w, layer.b},
                                                 {bias_add(dot(layer.x, layer.w), layer.b)},

@@ -22,12 +22,12 @@ namespace {
 const MatmulControl& matmuls() { return fake_matmuls(KILN_BINARY_DIR); }
 const kiln::fake_cuda::Control& device() { return fake_device(KILN_BINARY_DIR); }
 
-int products() { return matmuls().calls("cublasLtMatmul"); }
+int matmul_calls() { return matmuls().calls("cublasLtMatmul"); }
 int launches() { return device().calls("cuLaunchKernel"); }
 
 /// Library calls and kernels of one call of the function.
 struct Counts {
-  int products, launches;
+  int matmuls, launches;
   bool operator==(const Counts&) const = default;
 };
 
@@ -45,9 +45,9 @@ int check_form(const MatmulForm& form, const std::map<char, std::int64_t>& sizes
                                       test::placeholder(test::type_of(feeds[1]))};
   const ir::Value result = ir::dot(inputs[0], labels_of(form.lhs), inputs[1], labels_of(form.rhs),
                                    labels_of(form.result));
-  const int before = products();
+  const int before = matmul_calls();
   const Array found = test::evaluate(inputs, {result}, feeds, "cuda")[0];
-  const int calls = products() - before;
+  const int calls = matmul_calls() - before;
   const Array wanted = test::evaluate(inputs, {result}, feeds, "reference")[0];
   CHECK(test::difference(found, wanted, dtype == DType::Float64 ? 1e-13 : 1e-5, 1e-6) == "");
   return calls;
@@ -57,12 +57,12 @@ int check_form(const MatmulForm& form, const std::map<char, std::int64_t>& sizes
 Counts check_call(const std::vector<Tensor>& inputs, const Tensor& output,
                   const std::vector<Array>& feeds) {
   const Function f = function(inputs, {output}, {.backend = "cuda"});
-  const Counts before{products(), launches()};
+  const Counts before{matmul_calls(), launches()};
   const Array found = f(feeds)[0];
-  const Counts after{products(), launches()};
+  const Counts after{matmul_calls(), launches()};
   const Array wanted = function(inputs, {output}, {.backend = "reference"})(feeds)[0];
   CHECK(test::difference(found, wanted, 1e-5, 1e-6) == "");
-  return {after.products - before.products, after.launches - before.launches};
+  return {after.matmuls - before.matmuls, after.launches - before.launches};
 }
 
 Tensor input(Shape shape, const std::string& dtype = "float32") {
@@ -148,10 +148,10 @@ TEST_CASE("matmul: a sum of nothing is 0 or the bias") {
   const Array bias = drawn({5}, DType::Float32, 3);
   for (const std::int64_t count : {0, 1, 6, 7}) {
     INFO(count);
-    const int before = products();
+    const int before = matmul_calls();
     const Array x_fed = Array::zeros({count, 0}), w_fed = Array::zeros({0, 5});
     const Array sums = zeros({x_fed, w_fed})[0], biases = rows({x_fed, w_fed, bias})[0];
-    CHECK(products() == before);
+    CHECK(matmul_calls() == before);
     REQUIRE(sums.size() == 5 * count);
     for (std::int64_t i = 0; i < 5 * count; ++i) {
       CHECK(sums.as<float>()[static_cast<std::size_t>(i)] == 0);

@@ -108,7 +108,7 @@ class Case {
 
 }  // namespace
 
-TEST_CASE("fake cuBLASLt: a product, when the stream runs") {
+TEST_CASE("fake cuBLASLt: a matmul, when the stream runs") {
   const Gpu gpu(kFolder);
   Case one(gpu);
   const HostNumbers a(gpu, bits_of({1, 2, 3, 4, 5, 6, 7, 8}));

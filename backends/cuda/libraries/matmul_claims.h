@@ -6,8 +6,8 @@
 namespace kiln::cuda {
 
 /// Claims matmuls of float32 and float64 whose batches are one axis, and a bias after them. Outer
-/// products and products of vectors stay kernels: each element is read once, so that the library
-/// has nothing to gain and fusion has.
+/// products (depth 1) and dot products (one row by one column) are left to kernels, which fuse them
+/// with their neighbours.
 class MatmulClaims final : public codegen::LibraryClaims {
  public:
   std::optional<std::string> rejection_of_matmul(

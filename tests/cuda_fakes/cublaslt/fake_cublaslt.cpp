@@ -1,7 +1,7 @@
 // The exported functions: each counts its call, fails on demand, and rejects objects that are not
 // alive.
 #include "tests/cuda_fakes/cublaslt/calls.h"
-#include "tests/cuda_fakes/cublaslt/product.h"
+#include "tests/cuda_fakes/cublaslt/queued_matmul.h"
 #include "tests/cuda_fakes/cublaslt_control.h"
 
 #include <cstdio>
@@ -94,21 +94,21 @@ bool is_scale(const Problem& problem, const void* given, double wanted) {
 std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
 /// The reason why these arguments are none of the algorithm; empty: they are.
-std::string reason_of_arguments(const Product& product, const MatmulAlgorithm& algorithm) {
-  const std::uint64_t alignment = alignment_of(algorithm, product.problem);
+std::string reason_of_arguments(const QueuedMatmul& queued, const MatmulAlgorithm& algorithm) {
+  const std::uint64_t alignment = alignment_of(algorithm, queued.problem);
   if (alignment == 0) return "the algorithm was chosen for another matmul";
-  std::uint64_t all = product.a | product.b | product.d;
-  if (product.problem.has_bias()) all |= product.problem.matmul.bias;
+  std::uint64_t all = queued.a | queued.b | queued.d;
+  if (queued.problem.has_bias()) all |= queued.problem.matmul.bias;
   if (all % alignment != 0) return "an address is less aligned than the algorithm needs";
-  if (product.workspace_bytes < workspace_of(algorithm)) return "the workspace is too small";
-  if (product.workspace % 256 != 0) return "the workspace is not aligned to 256 bytes";
+  if (queued.workspace_bytes < workspace_of(algorithm)) return "the workspace is too small";
+  if (queued.workspace % 256 != 0) return "the workspace is not aligned to 256 bytes";
   return "";
 }
 
-CublasStatus enqueue(std::unique_ptr<Product> product, StreamHandle stream) {
-  const auto run = [](void* work) { return static_cast<const Product*>(work)->run(); };
-  const auto destroy_work = [](void* work) { delete static_cast<Product*>(work); };
-  const int status = driver().enqueue(stream, run, product.release(), destroy_work);
+CublasStatus enqueue(std::unique_ptr<QueuedMatmul> queued, StreamHandle stream) {
+  const auto run = [](void* work) { return static_cast<const QueuedMatmul*>(work)->run(); };
+  const auto destroy_work = [](void* work) { delete static_cast<QueuedMatmul*>(work); };
+  const int status = driver().enqueue(stream, run, queued.release(), destroy_work);
   return status == 0 ? CublasStatus::Success : CublasStatus::ExecutionFailed;
 }
 
@@ -247,22 +247,22 @@ FAKE_EXPORT CublasStatus cublasLtMatmul(CublasHandle handle, MatmulHandle matmul
     if (!are_alive(handle, matmul, a_layout, b_layout, c_layout, d_layout)) {
       return reject("a dead object");
     }
-    auto product = std::make_unique<Product>();
-    product->problem = problem_of(matmul, a_layout, b_layout, c_layout, d_layout);
-    product->a = address_of(a);
-    product->b = address_of(b);
-    product->d = address_of(d);
-    product->workspace = address_of(workspace);
-    product->workspace_bytes = workspace_bytes;
-    std::string reason = reason_to_reject(product->problem);
-    if (reason.empty()) reason = reason_of_arguments(*product, *algorithm);
+    auto queued = std::make_unique<QueuedMatmul>();
+    queued->problem = problem_of(matmul, a_layout, b_layout, c_layout, d_layout);
+    queued->a = address_of(a);
+    queued->b = address_of(b);
+    queued->d = address_of(d);
+    queued->workspace = address_of(workspace);
+    queued->workspace_bytes = workspace_bytes;
+    std::string reason = reason_to_reject(queued->problem);
+    if (reason.empty()) reason = reason_of_arguments(*queued, *algorithm);
     if (reason.empty() && c != d) reason = "C is not D";
     const bool has_scales =
-        is_scale(product->problem, alpha, 1) && is_scale(product->problem, beta, 0);
+        is_scale(queued->problem, alpha, 1) && is_scale(queued->problem, beta, 0);
     if (reason.empty() && !has_scales) reason = "scales other than 1 and 0";
     if (!reason.empty()) return reject(reason);
     state().workspaces += workspace_bytes == 0 ? 0 : 1;
-    return enqueue(std::move(product), stream);
+    return enqueue(std::move(queued), stream);
   });
 }
 

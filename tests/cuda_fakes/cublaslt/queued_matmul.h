@@ -15,7 +15,7 @@ struct DriverCalls {
 /// All null where no such driver is open.
 const DriverCalls& driver();
 
-struct Product {
+struct QueuedMatmul {
   Problem problem;
   std::uint64_t a = 0, b = 0, d = 0, workspace = 0, workspace_bytes = 0;  // device addresses
 

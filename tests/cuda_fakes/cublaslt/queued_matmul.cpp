@@ -1,5 +1,5 @@
 // Ranges are checked before anything is read.
-#include "tests/cuda_fakes/cublaslt/product.h"
+#include "tests/cuda_fakes/cublaslt/queued_matmul.h"
 
 #include <dlfcn.h>
 
@@ -61,11 +61,11 @@ float to_tf32(float value) {
 template <class Element>
 class Run {
  public:
-  Run(const Product& product, const std::byte* bias)
-      : problem_(product.problem),
-        a_(elements(problem_.a, product.a)),
-        b_(elements(problem_.b, product.b)),
-        d_(elements(problem_.d, product.d)),
+  Run(const QueuedMatmul& queued, const std::byte* bias)
+      : problem_(queued.problem),
+        a_(elements(problem_.a, queued.a)),
+        b_(elements(problem_.b, queued.b)),
+        d_(elements(problem_.d, queued.d)),
         bias_(reinterpret_cast<const Element*>(bias)) {}
 
   void run() {
@@ -141,7 +141,7 @@ const DriverCalls& driver() {
   return calls;
 }
 
-int Product::run() const {
+int QueuedMatmul::run() const {
   const std::uint64_t width = problem.width();
   const Range result = range_of(problem.d, d, width);
   Range bias;
