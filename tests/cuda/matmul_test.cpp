@@ -106,6 +106,12 @@ TEST_CASE("matmul: dims of size 1 and 0") {
   }
 }
 
+TEST_CASE("matmul: many batches are several calls") {
+  const MatmulForm form{"aik", "akj", "iaj", true};
+  const std::map<char, std::int64_t> sizes{{'i', 2}, {'j', 1}, {'k', 2}, {'a', 70'000}};
+  CHECK(check_form(form, sizes, DType::Float32) == 3);
+}
+
 TEST_CASE("matmul: operands are views where a matrix has a leading dim, else copies") {
   matmuls();
   const Tensor a = input({6, 8}), b = input({9, 5}), c = input({3, 6, 8}), d = input({3, 5, 8});

@@ -154,6 +154,13 @@ TEST_CASE("fake cuBLASLt: descriptors of another matmul are rejected") {
                                               sizeof(count)));
   });
   rejects([&](Case& one) {
+    const std::int32_t count = 65536;
+    for (const LayoutHandle layout : {one.a, one.b, one.d}) {
+      require(one.library->layout_set_attribute(layout, LayoutAttribute::BatchCount, &count,
+                                                sizeof(count)));
+    }
+  });
+  rejects([&](Case& one) {
     const std::int32_t transposes = 1;
     require(one.library->matmul_set_attribute(one.matmul, MatmulAttribute::TransposeA, &transposes,
                                               sizeof(transposes)));

@@ -1,7 +1,9 @@
-// Prepares the matmul unless there is nothing to multiply.
+// Prepares the matmul unless there is nothing to multiply, many batches in several calls.
 #include "backends/cuda/execute/bind_matmul.h"
 
 #include "backends/codegen/inspect/source.h"
+
+#include <algorithm>
 
 namespace kiln::cuda {
 namespace {
@@ -26,10 +28,17 @@ DeviceMatmul bind_matmul(const codegen::MatmulStep& step, const MatmulLibrary& l
   DeviceMatmul bound;
   bound.row_bytes = matmul.d.rows * width;
   if (matmul.is_empty() || matmul.depth == 0) return bound;
-  bound.lhs_offset = evaluate(step.form.lhs_offset) * width;
-  bound.rhs_offset = evaluate(step.form.rhs_offset) * width;
-  bound.prepared = prepare(*step.node, library, matmul);
-  bound.workspace_bytes = bound.prepared->workspace_bytes();
+  const std::int64_t lhs = evaluate(step.form.lhs_offset), rhs = evaluate(step.form.rhs_offset);
+  for (std::int64_t done = 0; done < matmul.batches; done += kMaxBatches) {
+    MatmulDescription part = matmul;
+    part.batches = std::min(matmul.batches - done, kMaxBatches);
+    bound.parts.push_back({.prepared = prepare(*step.node, library, part),
+                           .lhs_offset = (lhs + done * part.b.batch_stride) * width,
+                           .rhs_offset = (rhs + done * part.a.batch_stride) * width,
+                           .result_offset = done * part.d.batch_stride * width});
+    const std::int64_t workspace = bound.parts.back().prepared->workspace_bytes();
+    bound.workspace_bytes = std::max(bound.workspace_bytes, workspace);
+  }
   return bound;
 }
 

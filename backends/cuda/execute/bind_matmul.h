@@ -3,14 +3,21 @@
 
 #include "backends/cuda/libraries/cublaslt.h"
 
+#include <vector>
+
 namespace kiln::cuda {
 
+/// One call of the library. Offsets in bytes from the beginning of each slot.
+struct MatmulPart {
+  std::shared_ptr<const PreparedMatmul> prepared;
+  std::int64_t lhs_offset = 0, rhs_offset = 0, result_offset = 0;
+};
+
 struct DeviceMatmul {
-  std::shared_ptr<const PreparedMatmul> prepared;  // null: the result is empty, or a sum of nothing
-  // Bytes from the beginning of each slot to its matrix.
-  std::int64_t lhs_offset = 0, rhs_offset = 0;
+  /// Each of at most kMaxBatches. None: the result is empty, or a sum of nothing.
+  std::vector<MatmulPart> parts;
   std::int64_t row_bytes = 0;  // of the result
-  std::int64_t workspace = 0;  // offset in the arena
+  std::int64_t workspace = 0;  // offset in the arena, shared by the parts
   std::int64_t workspace_bytes = 0;
 };
 

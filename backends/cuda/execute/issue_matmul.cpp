@@ -44,14 +44,17 @@ void repeat_bias(const MatmulCall& call, std::int64_t row_bytes) {
 
 void issue_matmul(const MatmulStep& step, const DeviceMatmul& bound, const MatmulCall& call) {
   if (call.result_bytes == 0) return;
-  if (!bound.prepared) {
+  if (bound.parts.empty()) {
     return step.bias < 0 ? fill_with_zeros(call) : repeat_bias(call, bound.row_bytes);
   }
-  MatmulAddresses matrices = call.slots;
-  matrices.lhs = moved(matrices.lhs, bound.lhs_offset);
-  matrices.rhs = moved(matrices.rhs, bound.rhs_offset);
   try {
-    bound.prepared->issue(matrices, call.stream.handle());
+    for (const MatmulPart& part : bound.parts) {
+      MatmulAddresses matrices = call.slots;
+      matrices.lhs = moved(matrices.lhs, part.lhs_offset);
+      matrices.rhs = moved(matrices.rhs, part.rhs_offset);
+      matrices.result = moved(matrices.result, part.result_offset);
+      part.prepared->issue(matrices, call.stream.handle());
+    }
   } catch (const sdk::Failure& failure) {
     throw step_failure(call.module, *step.node, failure.code(), failure.what())
         .native(failure.native_library, failure.native_code);

@@ -41,10 +41,9 @@ std::optional<std::string> MatmulClaims::rejection_of_matmul(const MatmulRequest
   if (batches.size() > 1) {
     return text("cuBLASLt takes one batch axis, and ", batches.size(), " do not merge into one");
   }
-  const bool is_large = is_too_large(form.rows) || is_too_large(form.columns) ||
-                        is_too_large(form.depth) ||
-                        std::any_of(batches.begin(), batches.end(), is_too_large);
-  if (is_large) return "cuBLASLt takes fewer than 2^31 rows, columns and batches";
+  if (is_too_large(form.rows) || is_too_large(form.columns) || is_too_large(form.depth)) {
+    return "cuBLASLt takes fewer than 2^31 rows and columns";
+  }
   if ((form.lhs_is_view || form.rhs_is_view) && loops_over_one_operand(form)) {
     return "the rows or columns of the view do not lie together as one";
   }

@@ -48,12 +48,11 @@ MatrixLayout layout_of(const MatrixAxis& first, const MatrixAxis& second, bool& 
   return {rows.size, columns.size, std::max({columns.stride, rows.size, std::int64_t{1}})};
 }
 
-/// cuBLASLt counts rows, columns and batches with 31 bits.
+/// cuBLASLt counts rows and columns with 31 bits.
 std::int64_t counted(std::int64_t size, const ir::Node& node) {
   if (size <= INT32_MAX) return size;
-  throw SizeFailure(
-      KILN_CODE_RESOURCE_EXHAUSTED,
-      text("cuBLASLt takes no matmul with ", size, " rows, columns or batches: ", source_of(node)));
+  throw SizeFailure(KILN_CODE_RESOURCE_EXHAUSTED, text("cuBLASLt takes no matmul with ", size,
+                                                       " rows or columns: ", source_of(node)));
 }
 
 class Describer {
@@ -85,7 +84,7 @@ class Describer {
 
   void add_batches(MatmulDescription& out) const {
     for (const ProductAxis& axis : merged_batches(form_)) {
-      out.batches = size(axis);
+      out.batches = evaluate_(axis.size);
       out.a.batch_stride = evaluate_(axis.rhs);
       out.b.batch_stride = evaluate_(axis.lhs);
       out.d.batch_stride = evaluate_(axis.result);

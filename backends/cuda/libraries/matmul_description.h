@@ -15,6 +15,10 @@ struct MatrixLayout {
   auto operator<=>(const MatrixLayout&) const = default;
 };
 
+/// The most batches of one call: grids of some kernels hold 65,535. A power of 2 keeps the
+/// addresses of calls for the batches that follow aligned.
+inline constexpr std::int64_t kMaxBatches = 32768;
+
 /// d = op(a) op(b) for each batch, where op may transpose, and the bias added to each column of d.
 /// A row-major matmul is the column-major one of the transposes: a is its rhs, b its lhs.
 struct MatmulDescription {

@@ -24,6 +24,7 @@ std::string reason_of_layout(const Layout& layout, const Layout& d) {
   if (layout.rows > kMax || layout.columns > kMax) return "a matrix that is too large";
   if (layout.leading_dim < static_cast<std::int64_t>(layout.rows)) return "a leading dim < rows";
   if (layout.batch_count < 1 || layout.batch_count != d.batch_count) return "batch counts differ";
+  if (layout.batch_count > 65535) return "more batches than a grid has blocks";
   if (layout.batch_stride < 0) return "a negative batch stride";
   return "";
 }
