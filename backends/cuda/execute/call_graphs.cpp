@@ -114,7 +114,7 @@ bool GraphCache::record(const DevicePlan& plan, api::DeviceAddress arena, SlotAd
     entry.graphs = std::move(graphs);
     return true;
   } catch (const sdk::Failure&) {
-    device->require_usable();
+    if (!device->is_usable()) throw;
     is_enabled_ = false;
     entries_.clear();
     call.between_steps = nullptr;

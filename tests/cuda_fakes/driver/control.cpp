@@ -8,6 +8,21 @@
 
 using namespace kiln::fake_cuda;
 
+namespace {
+
+/// Captures end with the context that they belong to.
+void abandon_captures() {
+  const std::vector<std::shared_ptr<Capture>> captures = state().captures;
+  for (const auto& capture : captures) {
+    for (const auto& stream : capture->streams) {
+      if (const auto held = stream.lock()) leave_capture(*held);
+    }
+  }
+  state().captures.clear();
+}
+
+}  // namespace
+
 FAKE_EXPORT int fake_cuda_fail(const char* function, int nth, int status) {
   const std::lock_guard lock(state().mutex);
   return state().calls.fail(function, nth, static_cast<Status>(status)) ? 1 : 0;
@@ -17,6 +32,7 @@ FAKE_EXPORT void fake_cuda_reset() {
   State& all = state();
   const std::lock_guard lock(all.mutex);
   all.calls.forget_failures();
+  if (all.lost != Status::Success) abandon_captures();
   all.lost = Status::Success;
   all.memory_limit = default_memory_limit();
   all.max_bytes = all.bytes_in_use();
