@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/codegen/compile.h"
+#include "backends/codegen/grid/shape_kernel.h"
 #include "backends/cuda/api/open_compiler.h"
 #include "backends/cuda/device/device_buffer.h"
 #include "backends/cuda/libraries/open_matmuls.h"
@@ -18,6 +19,7 @@ class CudaTarget final : public codegen::Target {
         matmuls_(std::move(matmuls)) {}
 
   codegen::TargetDescription description() const override { return resources_.device->target(); }
+  codegen::KernelSchedule schedule() const override { return codegen::shape_for_grid; }
   const codegen::LibraryClaims* claims() override { return matmuls_.claims.get(); }
   std::unique_ptr<sdk::Executable> load(codegen::LoweredModule lowered,
                                         const sdk::Host& host) override;

@@ -1,9 +1,11 @@
-// Each kernel gets a launcher in the same translation unit, which sets the indices of threads.
+// Each kernel gets a function for one thread in the same translation unit. The threads of a block
+// are fibres, and blocks run one after the other.
 #include "tests/codegen/grid_emulation.h"
 
 #include "backends/codegen/text/text_prelude.h"
 #include "core/types/text.h"
 #include "tests/catch.h"
+#include "tests/codegen/block_fibres.h"
 #include "tests/codegen/host_compiler.h"
 #include "tests/codegen/parse_kernel.h"
 
@@ -17,10 +19,20 @@ using namespace codegen;
 constexpr const char* kDevice = R"(
 #define __global__
 #define __launch_bounds__(threads)
+#define __shared__
 struct Index {
   u32 x;
 };
-static Index blockIdx, threadIdx, gridDim, blockDim;
+extern "C" {
+Index blockIdx, threadIdx, gridDim, blockDim;
+void (*wait_for_block)();
+void (*wait_for_warp)();
+u64 (*exchange)(u64 value, int distance);
+}
+inline void __syncthreads() { wait_for_block(); }
+inline void __syncwarp() { wait_for_warp(); }
+inline u32 __shfl_xor_sync(u32, u32 x, int distance) { return u32(exchange(x, distance)); }
+inline u64 __shfl_xor_sync(u32, u64 x, int distance) { return exchange(x, distance); }
 inline u32 atomicCAS(u32* at, u32 expected, u32 value) {
   const u32 old = *at;
   if (old == expected) *at = value;
@@ -34,21 +46,25 @@ inline u32 atomicExch(u32* at, u32 value) {
 inline void __threadfence() {}
 )";
 
-using Launch = void (*)(std::byte* const* operands, const std::int64_t* sizes, std::int64_t points,
-                        std::int32_t step, CallBlock* call, std::uint32_t blocks,
-                        std::uint32_t threads, bool is_descending);
+/// Fills a block's shared memory with NaNs.
+using Poison = void (*)();
+/// Runs the thread that the indices name.
+using RunThread = void (*)(std::byte* const* operands, const std::int64_t* sizes,
+                           std::int64_t points, std::int32_t step, CallBlock* call);
 
-std::string launcher(const Kernel& kernel) {
-  std::string arguments;
+std::string launcher(const Kernel& kernel, const GridSchedule& schedule) {
+  std::string arguments, poison;
   for (std::size_t i = 0; i < kernel.operands.size(); ++i) arguments += text("b[", i, "], ");
   for (std::size_t i = 0; i < kernel.sizes.size(); ++i) arguments += text("n[", i, "], ");
-  return text("extern \"C\" void launch_", kernel.name,
-              "(u8* const* b, const s64* n, s64 points, s32 step, CallBlock* call, u32 blocks, "
-              "u32 threads, bool is_descending) {\n  gridDim.x = blocks;\n  blockDim.x = threads;\n"
-              "  for (u32 t = 0; t < blocks * threads; ++t) {\n"
-              "    const u32 thread = is_descending ? blocks * threads - 1 - t : t;\n"
-              "    blockIdx.x = thread / threads;\n    threadIdx.x = thread % threads;\n    ",
-              kernel.name, "(", arguments, "points, step, call);\n  }\n}\n");
+  for (std::size_t s = 0; s < kernel.stages.size(); ++s) {
+    if (kernel.stages[s].kind != StageKind::Reduce || shared_elements(schedule) == 0) continue;
+    const std::string memory = text(kernel.name, "_shared", s);
+    poison += text("  __builtin_memset(", memory, ", 255, sizeof(", memory, "));\n");
+  }
+  return text("extern \"C\" void poison_", kernel.name, "() {\n", poison, "}\n",
+              "extern \"C\" void run_", kernel.name,
+              "(u8* const* b, const s64* n, s64 points, s32 step, CallBlock* call) {\n  ",
+              kernel.name, "(", arguments, "points, step, call);\n}\n");
 }
 
 std::int64_t evaluate(const Kernel& kernel, const KernelCall& call, const ir::Dim& dim) {
@@ -74,25 +90,73 @@ struct LaunchMemory {
   CallBlock block;
 };
 
-GridLaunch launch_for(const Kernel& kernel, const GridSchedule& schedule, const KernelCall& call) {
+GridLaunch launch_for(const Kernel& kernel, const GridSchedule& schedule,
+                      const GridDescription& device, const KernelCall& call) {
   REQUIRE(is_whole(kernel, call));
-  return launch_of(kernel, schedule, kSmallDevice,
+  return launch_of(kernel, schedule, device,
                    [&](const ir::Dim& dim) { return evaluate(kernel, call, dim); });
 }
 
-KernelOutcome run(Launch launch, const ScheduledKernel& scheduled, const KernelCall& call,
-                  ThreadOrder order, const GridStep& step) {
+/// The names that kDevice and launcher() give a library of kernels.
+class EmulatedDevice {
+ public:
+  explicit EmulatedDevice(std::shared_ptr<void> library) : library_(std::move(library)) {
+    symbol<void (*)()>("wait_for_block") = BlockFibres::wait_for_block;
+    symbol<void (*)()>("wait_for_warp") = BlockFibres::wait_for_warp;
+    symbol<std::uint64_t (*)(std::uint64_t, int)>("exchange") = BlockFibres::exchange;
+  }
+
+  /// A variable of the text.
+  template <class T>
+  T& symbol(const std::string& name) const {
+    return *static_cast<T*>(address(name));
+  }
+  template <class T>
+  T function(const std::string& name) const {
+    return reinterpret_cast<T>(address(name));
+  }
+
+ private:
+  void* address(const std::string& name) const {
+    void* found = ::dlsym(library_.get(), name.c_str());
+    REQUIRE(found != nullptr);
+    return found;
+  }
+
+  std::shared_ptr<void> library_;
+};
+
+KernelOutcome run(const EmulatedDevice& device, const ScheduledKernel& scheduled,
+                  const GridDescription& description, const KernelCall& call, ThreadOrder order,
+                  const GridStep& step) {
   LaunchMemory memory(call, step);
-  const GridLaunch grid = launch_for(scheduled.kernel, scheduled.schedule, call);
-  launch(memory.operands.data(), call.sizes.data(), grid.points, step.step, &memory.block,
-         static_cast<std::uint32_t>(grid.blocks),
-         static_cast<std::uint32_t>(scheduled.schedule.threads), order == ThreadOrder::Descending);
+  const Kernel& kernel = scheduled.kernel;
+  const GridLaunch grid = launch_for(kernel, scheduled.schedule, description, call);
+  const auto run_thread = device.function<RunThread>("run_" + kernel.name);
+  const auto index = [&](const char* name) -> std::uint32_t& {
+    return device.symbol<std::uint32_t>(name);
+  };
+  index("gridDim") = static_cast<std::uint32_t>(grid.blocks);
+  index("blockDim") = static_cast<std::uint32_t>(grid.threads);
+  std::uint32_t& thread = index("threadIdx");
+  BlockFibres fibres(grid.threads);
+  for (std::int64_t turn = 0; turn < grid.blocks; ++turn) {
+    index("blockIdx") = static_cast<std::uint32_t>(thread_at(order, turn, grid.blocks));
+    device.function<Poison>("poison_" + kernel.name)();
+    fibres.run(
+        order,
+        [&] {
+          run_thread(memory.operands.data(), call.sizes.data(), grid.points, step.step,
+                     &memory.block);
+        },
+        [&](std::int64_t next) { thread = static_cast<std::uint32_t>(next); });
+  }
   return memory.take();
 }
 
-GridSchedule schedule_for(const Kernel& kernel) {
-  const GridSchedule schedule = schedule_grid(kernel, kSmallDevice);
-  verify(kernel, schedule, kSmallDevice);
+GridSchedule schedule_for(const Kernel& kernel, const GridDescription& device) {
+  const GridSchedule schedule = schedule_grid(kernel, device);
+  verify(kernel, schedule, device);
   return schedule;
 }
 
@@ -105,37 +169,34 @@ bool is_whole(const Kernel& kernel, const KernelCall& call) {
 
 std::vector<KernelOutcome> run_as_grid(const std::vector<Kernel>& kernels,
                                        const std::vector<KernelCall>& calls, ThreadOrder order,
-                                       const GridStep& step) {
+                                       const GridStep& step, const GridDescription& device) {
   std::vector<GridSchedule> schedules;
-  for (const Kernel& kernel : kernels) schedules.push_back(schedule_for(kernel));
+  for (const Kernel& kernel : kernels) schedules.push_back(schedule_for(kernel, device));
   std::vector<ScheduledKernel> scheduled;
   std::string launchers;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     scheduled.push_back({kernels[i], schedules[i]});
-    launchers += launcher(kernels[i]);
+    launchers += launcher(kernels[i], schedules[i]);
   }
-  const std::shared_ptr<void> library = compile_library(
-      text(text_prelude(TextDialect::Host), kDevice, grid_functions(scheduled), launchers));
+  const EmulatedDevice emulated(compile_library(
+      text(text_prelude(TextDialect::Host), kDevice, grid_functions(scheduled), launchers)));
   std::vector<KernelOutcome> outcomes;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    void* launch = ::dlsym(library.get(), text("launch_", kernels[i].name).c_str());
-    REQUIRE(launch != nullptr);
-    outcomes.push_back(
-        run(reinterpret_cast<Launch>(launch), scheduled[i], calls[i], order, step));
+    outcomes.push_back(run(emulated, scheduled[i], device, calls[i], order, step));
   }
   return outcomes;
 }
 
 KernelOutcome run_as_parsed_grid(const Kernel& kernel, const KernelCall& call, ThreadOrder order,
-                                 const GridStep& step) {
-  const GridSchedule schedule = schedule_for(kernel);
+                                 const GridStep& step, const GridDescription& device) {
+  const GridSchedule schedule = schedule_for(kernel, device);
   const ScheduledKernel scheduled[] = {{kernel, schedule}};
   const std::vector<ParsedKernel> parsed = parse_grid_text(grid_functions(scheduled));
   REQUIRE(parsed.size() == 1);
   CHECK(print(parsed[0].kernel) == print(kernel));
   CHECK(print(parsed[0].schedule) == print(schedule));
   LaunchMemory memory(call, step);
-  const GridLaunch grid = launch_for(kernel, schedule, call);
+  const GridLaunch grid = launch_for(kernel, schedule, device, call);
   GridKernel(parsed[0].kernel, parsed[0].schedule)
       .run({.buffers = memory.operands.data(),
             .sizes = call.sizes.data(),

@@ -1,6 +1,5 @@
-// CUDA text of kernels with points and serial schedules, compiled for the host and run thread after
-// thread. It shares the text of stages with loop_text; the interpreters, with which both are
-// compared, share neither.
+// CUDA text of kernels, compiled for the host and run by fibres. It shares the text of points with
+// loop_text; the interpreters, with which both are compared, share neither.
 #pragma once
 
 #include "tests/codegen/grid_interpreter.h"
@@ -11,6 +10,9 @@ namespace kiln::test {
 /// A device so small that few points already make several blocks, and threads take several points.
 constexpr codegen::GridDescription kSmallDevice{
     .max_threads = 4, .max_blocks = 2, .multiprocessors = 2, .resident_threads = 4};
+/// Blocks of two warps.
+constexpr codegen::GridDescription kTwoWarps{
+    .max_threads = 64, .max_blocks = 2, .multiprocessors = 2, .resident_threads = 64};
 
 /// A kernel's place in a call: the number of its step, and the record that earlier steps left. The
 /// seed and the counter of the call are those of KernelCall.
@@ -23,12 +25,14 @@ struct GridStep {
 /// are for all of axis 0.
 std::vector<KernelOutcome> run_as_grid(const std::vector<codegen::Kernel>& kernels,
                                        const std::vector<KernelCall>& calls, ThreadOrder order,
-                                       const GridStep& step = {});
+                                       const GridStep& step = {},
+                                       const codegen::GridDescription& device = kSmallDevice);
 
 /// As the grid interpreter leaves the operands, by the kernel and the schedule that the comments of
 /// the text show. Checks that these print as the ones that the text was made of.
 KernelOutcome run_as_parsed_grid(const codegen::Kernel& kernel, const KernelCall& call,
-                                 ThreadOrder order, const GridStep& step = {});
+                                 ThreadOrder order, const GridStep& step = {},
+                                 const codegen::GridDescription& device = kSmallDevice);
 
 /// Whether the call is for all of axis 0.
 bool is_whole(const codegen::Kernel& kernel, const KernelCall& call);

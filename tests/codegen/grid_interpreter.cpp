@@ -1,7 +1,8 @@
-// Thread t of a grid of T threads runs points t, t + T, ...; a point's faults go to the record.
+// Threads or teams run their points one after the other; a point's faults go to the record.
 #include "tests/codegen/grid_interpreter.h"
 
 #include "tests/codegen/kernel_run.h"
+#include "tests/codegen/team_run.h"
 
 #include <algorithm>
 
@@ -51,14 +52,24 @@ void GridKernel::run(const GridCall& call) const {
   arguments.seed = call.call->seed;
   arguments.call_counter = call.call->call_counter;
   KernelRun run(state_->prepared, arguments);
-  const std::int64_t stride = call.blocks * state_->schedule.threads;
-  const std::int64_t threads = std::min(stride, call.points);  // further ones have no point
-  for (std::int64_t i = 0; i < threads; ++i) {
-    const std::int64_t thread = call.order == ThreadOrder::Ascending ? i : threads - 1 - i;
-    for (std::int64_t point = thread; point < call.points; point += stride) {
-      fault = {};
-      run.run_at(state_->schedule.parallel_axes, point);
-      record(*call.call, call.step, point, fault);
+  const auto note = [&](std::int64_t number) {
+    record(*call.call, call.step, number, fault);
+    fault = {};
+  };
+  const GridSchedule& schedule = state_->schedule;
+  TeamRun team(kernel(), schedule, run, call.order, note);
+  const auto run_point = [&] {
+    if (has_teams(schedule)) return team.run_stages();
+    run.run_stages();
+    note(run.outer_number());
+  };
+  const std::int64_t stride =
+      call.blocks * (has_teams(schedule) ? schedule.teams : schedule.threads);
+  const std::int64_t workers = std::min(stride, call.points);  // further ones have no point
+  for (std::int64_t i = 0; i < workers; ++i) {
+    const std::int64_t worker = thread_at(call.order, i, workers);
+    for (std::int64_t point = worker; point < call.points; point += stride) {
+      run.visit_outer(schedule.axes, point, run_point);
     }
   }
 }

@@ -4,12 +4,11 @@
 
 #include "backends/codegen/grid/grid_schedule.h"
 #include "backends/codegen/text/grid_text.h"
+#include "tests/codegen/thread_order.h"
 
 #include <memory>
 
 namespace kiln::test {
-
-enum class ThreadOrder : std::uint8_t { Ascending, Descending };
 
 /// The arguments of a launch.
 struct GridCall {
@@ -33,8 +32,9 @@ class GridKernel {
   const codegen::Kernel& kernel() const;
   const codegen::GridSchedule& schedule() const;
 
-  /// Runs the threads of the grid in their order; writes nothing when an earlier step has a fault.
-  /// Several host threads may call run() at a time. REQUIRES: each has a CallBlock of its own.
+  /// Runs the threads or teams of the grid in their order; writes nothing when an earlier step has
+  /// a fault. Several host threads may call run() at a time. REQUIRES: each has a CallBlock of its
+  /// own.
   void run(const GridCall& call) const;
 
  private:

@@ -25,10 +25,43 @@ Kernel elementwise(const ir::Dim& rows) {
 }
 
 /// y = sum of each row.
-Kernel row_sums() {
-  KernelMaker k("row_sums", {5, 8}, 1);
-  const int sum = k.reduce(Combiner::Sum, k.load(k.access(k.input(DType::Float32), {8, 1})));
+Kernel row_sums(const ir::Dim& columns = 8) {
+  KernelMaker k("row_sums", {5, columns}, 1);
+  const int x = k.load(k.access(k.input(DType::Float32), {columns, 1}));
+  const int sum = k.reduce(Combiner::Sum, x);
   k.map({{k.access(k.output(DType::Float32), {1, 0}), k.result(sum)}}, false);
+  return k.kernel;
+}
+
+/// y = sum of each column.
+Kernel column_means(const ir::Dim& rows, const ir::Dim& columns = 5) {
+  KernelMaker k("column_means", {columns, rows}, 1);
+  const int x = k.load(k.access(k.input(DType::Float32), {1, columns}));
+  const int sum = k.reduce(Combiner::Sum, x);
+  k.map({{k.access(k.output(DType::Float32), {1, 0}), k.result(sum)}}, false);
+  return k.kernel;
+}
+
+/// y = exp(x) / sum of exp(x) in each row, then y times its row's last element.
+Kernel softmax(const ir::Dim& columns) {
+  KernelMaker k("softmax", {5, columns}, 1);
+  const int x = k.load(k.access(k.input(DType::Float32), {columns, 1}));
+  const int power = k.apply(Op::Exp, {x});
+  const int sum = k.reduce(Combiner::Sum, power);
+  const int y = k.output(DType::Float32, true), all = k.access(y, {columns, 1});
+  k.map({{all, k.apply(Op::Div, {power, k.result(sum)})}});
+  const int last = k.load(k.access(y, {columns, 0}, columns + -1));
+  k.map({{k.access(k.output(DType::Float32), {columns, 1}), k.apply(Op::Mul, {last, x})}});
+  return k.kernel;
+}
+
+/// y = running sum of each row.
+Kernel running() {
+  KernelMaker k("running", {5, 8}, 1);
+  const int x = k.load(k.access(k.input(DType::Int32), {8, 1}));
+  const int sum = k.running(Combiner::Sum, x, {});
+  const int to = k.access(k.output(DType::Int32), {8, 1});
+  k.kernel.stages.back().stores.push_back({to, k.result(sum)});
   return k.kernel;
 }
 
@@ -46,15 +79,39 @@ std::int64_t known(const ir::Dim& dim) { return dim.value(); }
 }  // namespace
 
 TEST_CASE("grid schedules follow from inner axes and additions") {
-  CHECK(print(schedule_grid(elementwise(4), kDevice)) ==
-        "points: blocks of 256 threads over 2 axes");
-  CHECK(print(schedule_grid(row_sums(), kDevice)) == "serial: blocks of 256 threads over 1 axis");
-  // Points of one row meet at one element, and are added in order by one thread.
-  CHECK(print(schedule_grid(additions(0), kDevice)) ==
-        "serial: blocks of 256 threads over 1 axis");
-  // Every row adds to every element.
-  CHECK(print(schedule_grid(additions(1), kDevice)) ==
-        "serial: blocks of 256 threads over 0 axes");
+  const ir::Dim n = ir::Dim::fresh("n");
+  const struct {
+    Kernel kernel;
+    const char* schedule;
+  } rows[] = {
+      {elementwise(4), "points: blocks of 256 threads over i0 i1"},
+      // Points of one row meet at one element, and are added in order by one thread.
+      {additions(0), "serial: blocks of 256 threads over i0"},
+      // Every row adds to every element: threads own columns.
+      {additions(1), "serial: blocks of 256 threads over i1"},
+      {running(), "serial: blocks of 256 threads over i0; a running stage"},
+      {row_sums(2), "serial: blocks of 256 threads over i0; few inner points"},
+      {row_sums(8), "rows: blocks of 256 threads over i0, 32 teams"},
+      {row_sums(86), "rows: blocks of 256 threads over i0, 8 teams"},
+      {row_sums(512), "rows: blocks of 128 threads over i0, 2 teams"},
+      {row_sums(1000), "rows: blocks of 128 threads over i0, 1 teams"},
+      {row_sums(1 << 20), "rows: blocks of 1024 threads over i0, 1 teams"},
+      {row_sums(n), "rows: blocks of 256 threads over i0, 1 teams"},
+      {column_means(8), "serial: blocks of 256 threads over i0; few inner points"},
+      {column_means(32), "columns: blocks of 128 threads over i0, 32 teams"},
+      {column_means(n), "columns: blocks of 256 threads over i0, 32 teams"},
+      {column_means(64, 1 << 20),
+       "serial: blocks of 256 threads over i0; outer points for all threads"},
+      {softmax(1000),
+       "rows: blocks of 128 threads over i0, 1 teams, keep v0 v1, barriers before stage 2"},
+      {softmax(n), "rows: blocks of 256 threads over i0, 1 teams, barriers before stage 2"},
+  };
+  for (const auto& row : rows) {
+    INFO(print(row.kernel));
+    const GridSchedule schedule = schedule_grid(row.kernel, kDevice);
+    CHECK(print(schedule) == row.schedule);
+    CHECK_NOTHROW(verify(row.kernel, schedule, kDevice));
+  }
 }
 
 TEST_CASE("a grid has as many blocks as its points need and the device holds at a time") {
@@ -70,8 +127,16 @@ TEST_CASE("a grid has as many blocks as its points need and the device holds at 
   }
   const Kernel kernel = additions(1);
   const GridLaunch launch = launch_of(kernel, schedule_grid(kernel, kDevice), kDevice, known);
-  CHECK(launch.points == 1);
+  CHECK(launch.points == 8);
   CHECK(launch.blocks == 1);
+  // Eight rows a block.
+  const Kernel sums = row_sums(86);
+  CHECK(launch_of(sums, schedule_grid(sums, kDevice), kDevice, known).blocks == 1);
+  const Kernel long_sums = row_sums(1000);
+  const GridLaunch rows_launch =
+      launch_of(long_sums, schedule_grid(long_sums, kDevice), kDevice, known);
+  CHECK(rows_launch.blocks == 5);
+  CHECK(rows_launch.threads == 128);
 }
 
 TEST_CASE("the verifier of grid schedules names the kernel and the broken rule") {
@@ -80,16 +145,30 @@ TEST_CASE("the verifier of grid schedules names the kernel and the broken rule")
     GridSchedule schedule;
     const char* message;
   } rows[] = {
-      {elementwise(4), {GridForm::Points, 2048, 2}, "its blocks do not fit the device"},
-      {elementwise(4), {GridForm::Points, 0, 2}, "its blocks do not fit the device"},
-      {row_sums(), {GridForm::Serial, 256, 2}, "threads share an outer point"},
-      {row_sums(), {GridForm::Points, 256, 1}, "points have axes inside"},
-      {additions(0), {GridForm::Points, 256, 2}, "threads add to one element"},
-      {additions(1), {GridForm::Serial, 256, 1}, "threads add to one element"},
+      {elementwise(4), {GridForm::Points, 2048, {0, 1}}, "its blocks do not fit the device"},
+      {elementwise(4), {GridForm::Points, 0, {0, 1}}, "its blocks do not fit the device"},
+      {row_sums(), {GridForm::Serial, 256, {0, 1}}, "threads share an outer point"},
+      {elementwise(4), {GridForm::Points, 256, {1, 0}}, "threads share an outer point"},
+      {row_sums(), {GridForm::Points, 256, {0}}, "points have axes inside"},
+      {row_sums(), {GridForm::Serial, 256, {0}, 2}, "its form has no teams"},
+      {additions(0), {GridForm::Points, 256, {0, 1}}, "threads add to one element"},
+      {additions(1), {GridForm::Serial, 256, {0}}, "threads add to one element"},
+      {elementwise(4), {GridForm::Rows, 256, {0}, 8}, "teams without inner axes"},
+      {row_sums(), {GridForm::Rows, 256, {0}, 3}, "its blocks are no teams"},
+      {row_sums(), {GridForm::Rows, 96, {0}, 1}, "a team of no power of two"},
+      {running(), {GridForm::Rows, 256, {0}, 8}, "lanes divide points that run in order"},
+      {softmax(9), {GridForm::Rows, 256, {0}, 8}, "without a barrier"},
+      {softmax(9), {GridForm::Rows, 256, {0}, 8, {}, {1}}, "without a barrier"},
+      {softmax(9), {GridForm::Rows, 256, {0}, 8, {}, {3}}, "a barrier before no stage"},
+      {softmax(9), {GridForm::Rows, 256, {0}, 8, {5}, {2}}, "it keeps a value that changes"},
+      {softmax(9999), {GridForm::Rows, 256, {0}, 8, {1}, {2}}, "it keeps values of many points"},
+      {column_means(9), {GridForm::Columns, 512, {0}, 32}, "do not fit shared memory"},
   };
   for (const auto& row : rows) {
     INFO(row.kernel.name << ", " << print(row.schedule));
-    CHECK_THROWS_WITH(verify(row.kernel, row.schedule, kDevice),
+    GridDescription device;
+    device.shared_bytes = 1024;
+    CHECK_THROWS_WITH(verify(row.kernel, row.schedule, device),
                       ContainsSubstring("kernel " + row.kernel.name) &&
                           ContainsSubstring(row.message));
   }

@@ -5,6 +5,7 @@
 
 #include <Random123/philox.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -59,15 +60,18 @@ Bits apply(ir::Op op, DType operands, DType result, std::array<Bits, 3> x, std::
   return y;
 }
 
-/// Whether x comes before the best one so far: larger, or the first NaN.
-bool above(Bits x, Bits best, DType dtype) {
+}  // namespace
+
+Bits combined(Combiner combiner, DType dtype, Bits x, Bits y) {
+  return apply(op_of(combiner), dtype, dtype, {x, y}, 2);
+}
+
+bool is_above(Bits x, Bits best, DType dtype) {
   const bool best_is_number = apply(ir::Op::Equal, dtype, DType::Bool, {best, best}, 2) & 1;
   const bool is_number = apply(ir::Op::Equal, dtype, DType::Bool, {x, x}, 2) & 1;
   if (!best_is_number) return false;
   return !is_number || (apply(ir::Op::Less, dtype, DType::Bool, {best, x}, 2) & 1);
 }
-
-}  // namespace
 
 PreparedKernel prepare(const Kernel& kernel) {
   verify(kernel);
@@ -104,12 +108,54 @@ void KernelRun::run() {
   outer(0, arguments_.begin, arguments_.end);
 }
 
-void KernelRun::run_at(int parallel_axes, std::int64_t point) {
-  for (int axis = parallel_axes; axis-- > 0;) {
-    index_[at(axis)] = point % extents_[at(axis)];
-    point /= extents_[at(axis)];
+void KernelRun::visit_outer(const std::vector<int>& axes, std::int64_t number,
+                            const std::function<void()>& visit) {
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    index_[at(axes[i])] = number % extents_[at(axes[i])];
+    number /= extents_[at(axes[i])];
   }
-  outer(parallel_axes);
+  std::vector<int> others;
+  for (int axis = 0; axis < kernel_.outer; ++axis) {
+    if (std::find(axes.begin(), axes.end(), axis) == axes.end()) others.push_back(axis);
+  }
+  loop(others, 0, visit);
+}
+
+void KernelRun::loop(const std::vector<int>& axes, std::size_t place,
+                     const std::function<void()>& visit) {
+  if (place == axes.size()) return visit();
+  for (std::int64_t i = 0; i < extents_[at(axes[place])]; ++i) {
+    index_[at(axes[place])] = i;
+    loop(axes, place + 1, visit);
+  }
+}
+
+std::int64_t KernelRun::outer_number() const {
+  std::int64_t number = 0;
+  for (std::size_t axis = 0; axis < at(kernel_.outer); ++axis) {
+    number = number * extents_[axis] + index_[axis];
+  }
+  return number;
+}
+
+std::int64_t KernelRun::inner_points() const {
+  std::int64_t points = 1;
+  for (std::size_t axis = at(kernel_.outer); axis < extents_.size(); ++axis) {
+    points *= extents_[axis];
+  }
+  return points;
+}
+
+void KernelRun::move_to(std::int64_t inner_point) {
+  for (std::size_t axis = extents_.size(); axis-- > at(kernel_.outer);) {
+    index_[axis] = inner_point % extents_[axis];
+    inner_point /= extents_[axis];
+  }
+}
+
+Bits KernelRun::value_at_point(std::size_t stage) {
+  evaluate(prepared_.values[stage]);
+  return values_[at(kernel_.stages[stage].value)];
 }
 
 std::int64_t KernelRun::size(const ir::Dim& dim) const {
@@ -125,6 +171,10 @@ void KernelRun::outer(int axis, std::int64_t begin, std::int64_t end) {
 
 void KernelRun::outer(int axis) {
   if (axis < kernel_.outer) return outer(axis, 0, extents_[at(axis)]);
+  run_stages();
+}
+
+void KernelRun::run_stages() {
   for (std::size_t s = 0; s < kernel_.stages.size(); ++s) run_stage(s);
 }
 
@@ -163,7 +213,7 @@ void KernelRun::combine_stage(std::size_t s) {
     evaluate(prepared_.values[s]);
     const Bits value = values_[at(stage.value)];
     if (place) {
-      if (first || above(value, best, dtype)) {
+      if (first || is_above(value, best, dtype)) {
         best = value;
         results_[s] = static_cast<Bits>(index_.back());
       }
@@ -172,7 +222,7 @@ void KernelRun::combine_stage(std::size_t s) {
       wide += double{std::bit_cast<float>(static_cast<std::uint32_t>(value))};
       results_[s] = std::bit_cast<std::uint32_t>(static_cast<float>(wide));
     } else {
-      results_[s] = apply(op_of(stage.combiner), dtype, dtype, {results_[s], value}, 2);
+      results_[s] = combined(stage.combiner, dtype, results_[s], value);
     }
     finish_point(s);
   });

@@ -1,8 +1,11 @@
-// One run of a kernel by the interpreter, on a range of axis 0 or at one point of the outer axes.
+// One run of a kernel by the interpreter: on a range of axis 0, at one outer point, or at one inner
+// point of a stage.
 #pragma once
 
 #include "backends/codegen/host/prepared/kernel_function.h"
 #include "backends/codegen/kernel/kernel.h"
+
+#include <functional>
 
 namespace kiln::test {
 
@@ -15,6 +18,11 @@ struct PreparedKernel {
 /// Verifies the kernel first.
 PreparedKernel prepare(const codegen::Kernel& kernel);
 
+/// Two values combined by a reduction that is no arg_max.
+std::uint64_t combined(codegen::Combiner combiner, DType dtype, std::uint64_t x, std::uint64_t y);
+/// Whether arg_max takes x rather than the best value so far: it is larger, or the first NaN.
+bool is_above(std::uint64_t x, std::uint64_t best, DType dtype);
+
 /// Evaluates one element at a time. REQUIRES: what it is made of outlives it, and one thread uses
 /// it at a time.
 class KernelRun {
@@ -24,9 +32,25 @@ class KernelRun {
 
   /// All points whose index of axis 0 is in [begin, end).
   void run();
-  /// The points whose indices of the first `parallel_axes` axes are the digits of `point`, counted
-  /// row-major. REQUIRES: these are outer axes with extents above 0.
-  void run_at(int parallel_axes, std::int64_t point);
+
+  /// Calls visit() at each outer point whose indices of `axes` are the digits of `number`, counted
+  /// row-major; the others run in order. REQUIRES: these are outer axes with extents above 0.
+  void visit_outer(const std::vector<int>& axes, std::int64_t number,
+                   const std::function<void()>& visit);
+  /// The number of the outer point among all of them.
+  std::int64_t outer_number() const;
+  /// All stages at the outer point.
+  void run_stages();
+
+  /// The product of the inner extents.
+  std::int64_t inner_points() const;
+  /// Goes to an inner point, counted row-major.
+  void move_to(std::int64_t inner_point);
+  /// The value that a stage combines, at the point.
+  std::uint64_t value_at_point(std::size_t stage);
+  /// Evaluates the stores of a stage at the point.
+  void finish_point(std::size_t stage);
+  void set_result(std::size_t stage, std::uint64_t bits) { results_[stage] = bits; }
 
  private:
   using Bits = std::uint64_t;
@@ -40,11 +64,12 @@ class KernelRun {
   /// The loops of the outer axes from `axis` on.
   void outer(int axis, std::int64_t begin, std::int64_t end);
   void outer(int axis);
+  /// The loops of axes[place], axes[place + 1], ...
+  void loop(const std::vector<int>& axes, std::size_t place, const std::function<void()>& visit);
   template <class Visit>
   void inner(std::size_t axis, const Visit& visit);
   void run_stage(std::size_t s);
   void combine_stage(std::size_t s);
-  void finish_point(std::size_t s);
 
   void evaluate(const std::vector<int>& list);
   Bits value_of(const codegen::Expression& e);

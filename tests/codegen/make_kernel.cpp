@@ -9,6 +9,9 @@
 #include "core/ops/convert.h"
 #include "core/types/text.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace kiln::test {
 namespace {
 
@@ -33,6 +36,32 @@ KernelOutcome run(const KernelFunction& function, const KernelCall& call) {
 bool gives_bool(ir::Op op) {
   return op == ir::Op::Equal || op == ir::Op::Less || op == ir::Op::LessEqual ||
          op == ir::Op::And || op == ir::Op::Or || op == ir::Op::Not;
+}
+
+/// Whether a reduction's float result depends on the order of its points.
+bool sums_floats(const Kernel& kernel) {
+  return std::any_of(kernel.stages.begin(), kernel.stages.end(), [&](const Stage& stage) {
+    if (stage.kind != StageKind::Reduce) return false;
+    const bool is_sum = stage.combiner == Combiner::Sum || stage.combiner == Combiner::Prod;
+    return is_sum && is_float(kernel.expressions[static_cast<std::size_t>(stage.value)].dtype);
+  });
+}
+
+std::vector<double> numbers(DType dtype, const Memory& memory) {
+  std::vector<double> list(memory.bytes.size() / dtype_bytes(dtype));
+  ir::load_real(dtype, memory.bytes.data(), list.data(), static_cast<std::int64_t>(list.size()));
+  return list;
+}
+
+void check_close(DType dtype, const Memory& found, const Memory& expected) {
+  const std::vector<double> x = numbers(dtype, found), y = numbers(dtype, expected);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (std::isnan(y[i])) {
+      CHECK(std::isnan(x[i]));
+    } else {
+      CHECK(x[i] == Approx(y[i]).epsilon(1e-5).margin(1e-5));
+    }
+  }
 }
 
 }  // namespace
@@ -177,6 +206,19 @@ std::vector<KernelOutcome> run_as_text(const std::vector<Kernel>& kernels,
   return outcomes;
 }
 
+void check_close(const Kernel& kernel, const KernelOutcome& found, const KernelOutcome& expected) {
+  if (!sums_floats(kernel)) return check_equal(found, expected);
+  KernelOutcome exact = expected;
+  for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
+    const DType dtype = kernel.operands[i].dtype;
+    if (!is_float(dtype)) continue;
+    INFO("operand " << i);
+    check_close(dtype, found.operands[i], expected.operands[i]);
+    exact.operands[i] = found.operands[i];
+  }
+  check_equal(found, exact);
+}
+
 void check_equal(const KernelOutcome& found, const KernelOutcome& expected) {
   for (std::size_t i = 0; i < expected.operands.size(); ++i) {
     INFO("operand " << i);
@@ -195,12 +237,24 @@ KernelOutcome run_all_ways(const Kernel& kernel, const KernelCall& call) {
     check_equal(run_as_text({kernel}, {call})[0], interpreted);
   }
   if (!is_whole(kernel, call)) return interpreted;
-  for (const ThreadOrder order : {ThreadOrder::Ascending, ThreadOrder::Descending}) {
-    INFO((order == ThreadOrder::Ascending ? "as a grid" : "as a grid, last thread first"));
-    check_equal(run_as_grid({kernel}, {call}, order)[0], interpreted);
-    check_equal(run_as_parsed_grid(kernel, call, order), interpreted);
-  }
+  run_as_grids(kernel, call, interpreted);
   return interpreted;
+}
+
+void run_as_grids(const Kernel& kernel, const KernelCall& call, const KernelOutcome& interpreted) {
+  for (const GridDescription& device : {kSmallDevice, kTwoWarps}) {
+    const bool is_larger = device.max_threads != kSmallDevice.max_threads;
+    if (is_larger && !has_teams(schedule_grid(kernel, device))) continue;  // as before
+    const KernelOutcome expected =
+        run_as_parsed_grid(kernel, call, ThreadOrder::Ascending, {}, device);
+    check_close(kernel, expected, interpreted);
+    for (const ThreadOrder order : kThreadOrders) {
+      INFO("as a grid of blocks of " << device.max_threads << " threads, in order "
+                                     << static_cast<int>(order));
+      check_equal(run_as_grid({kernel}, {call}, order, {}, device)[0], expected);
+      check_equal(run_as_parsed_grid(kernel, call, order, {}, device), expected);
+    }
+  }
 }
 
 }  // namespace kiln::test

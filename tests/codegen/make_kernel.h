@@ -84,8 +84,16 @@ std::vector<KernelOutcome> run_as_text(const std::vector<codegen::Kernel>& kerne
                                        const std::vector<KernelCall>& calls);
 /// Checks that two outcomes agree in every byte and in the fault.
 void check_equal(const KernelOutcome& found, const KernelOutcome& expected);
-/// By the interpreter, as loops and, where the call is for all of axis 0, as a grid of threads in
-/// two orders, compiled and interpreted from the text; checks that all agree.
+/// The same, but that floats may differ by rounding where the kernel adds or multiplies them up.
+void check_close(const codegen::Kernel& kernel, const KernelOutcome& found,
+                 const KernelOutcome& expected);
+/// On two devices and in three orders of threads, compiled and interpreted from the text: checks
+/// that these agree in every byte, and with the interpreter but for the rounding of sums. REQUIRES:
+/// the call is for all of axis 0.
+void run_as_grids(const codegen::Kernel& kernel, const KernelCall& call,
+                  const KernelOutcome& interpreted);
+/// By the interpreter, as loops and, where the call is for all of axis 0, as grids; checks that all
+/// agree.
 KernelOutcome run_all_ways(const codegen::Kernel& kernel, const KernelCall& call);
 
 }  // namespace kiln::test

@@ -317,15 +317,32 @@ class KernelParser {
   std::vector<std::string> texts_;  // of each access
 };
 
+/// Numbers with that prefix, at least one.
+std::vector<int> numbers(LineScanner& line, std::string_view prefix) {
+  std::vector<int> list;
+  line.expect(prefix);
+  do list.push_back(line.index(std::numeric_limits<int>::max()));
+  while (line.take(prefix));
+  return list;
+}
+
 GridSchedule schedule_of(LineScanner line) {
-  static constexpr std::string_view kForms[] = {"points", "serial"};
+  static constexpr std::string_view kForms[] = {"points", "serial", "rows", "columns"};
   GridSchedule schedule;
   schedule.form = static_cast<GridForm>(index_of(line.name(), kForms, line));
   line.expect(": blocks of ");
   schedule.threads = line.index(std::numeric_limits<int>::max());
-  line.expect(" threads over ");
-  schedule.parallel_axes = line.index(std::numeric_limits<int>::max());
-  line.expect(schedule.parallel_axes == 1 ? " axis" : " axes");
+  line.expect(" threads over");
+  if (!line.take(" one point")) schedule.axes = numbers(line, " i");
+  if (has_teams(schedule)) {
+    line.expect(", ");
+    schedule.teams = line.index(std::numeric_limits<int>::max());
+    line.expect(" teams");
+  }
+  if (schedule.teams < 1) line.fail("expected teams");
+  if (line.take(", keep")) schedule.kept = numbers(line, " v");
+  if (line.take(", barriers before")) schedule.barrier_before = numbers(line, " stage ");
+  if (line.take("; ")) schedule.reason = line.rest();
   line.expect_end();
   return schedule;
 }

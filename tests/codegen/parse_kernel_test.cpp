@@ -114,13 +114,17 @@ TEST_CASE("a constant is a number where that gives the same bits") {
 }
 
 TEST_CASE("schedules are read back from their readable form") {
-  for (const GridForm form : {GridForm::Points, GridForm::Serial}) {
-    for (const int axes : {0, 1, 3}) {
-      const GridSchedule read = parse_schedule(print(GridSchedule{form, 128, axes}));
-      CHECK(read.form == form);
-      CHECK(read.threads == 128);
-      CHECK(read.parallel_axes == axes);
-    }
+  const GridSchedule schedules[] = {
+      {.form = GridForm::Points, .threads = 128, .axes = {0, 1}},
+      {.form = GridForm::Serial, .threads = 4},
+      {.form = GridForm::Serial, .axes = {0, 2}, .reason = "few points; or: none"},
+      {.form = GridForm::Rows, .axes = {1}, .teams = 8, .kept = {3, 14}},
+      {.form = GridForm::Columns, .axes = {0}, .teams = 32, .barrier_before = {2}},
+      {.form = GridForm::Rows, .kept = {0}, .barrier_before = {1, 3}},
+  };
+  for (const GridSchedule& schedule : schedules) {
+    INFO(print(schedule));
+    CHECK(parse_schedule(print(schedule)) == schedule);
   }
 }
 
@@ -131,7 +135,7 @@ TEST_CASE("kernels are read from the comments of CUDA text, whatever their nodes
   second.comes_from = "";
   second.sizes[0] = second.axes[0] = ir::Dim::fresh("a\nb\\");
   second.accesses[4].dynamic_stride = second.sizes[0];
-  const GridSchedule one = schedule_grid(first, {}), other{GridForm::Serial, 32, 0};
+  const GridSchedule one = schedule_grid(first, {}), other{GridForm::Serial, 32};
   const ScheduledKernel scheduled[] = {{first, one}, {second, other}};
   const std::string text = grid_text(scheduled);
   CHECK(text.find("\\\n") == std::string::npos);
@@ -177,10 +181,12 @@ TEST_CASE("a text that is no kernel is an error with its line") {
     CHECK_THROWS_WITH(parse_kernel(text), ContainsSubstring(row.message));
   }
   CHECK_THROWS_WITH(parse_kernel(""), ContainsSubstring("line 1: "));
-  CHECK_THROWS_WITH(parse_schedule("tiles: blocks of 1 threads over 1 axis"),
+  CHECK_THROWS_WITH(parse_schedule("tiles: blocks of 1 threads over i0"),
                     ContainsSubstring("line 1: \"tiles\" is not known"));
-  CHECK_THROWS_WITH(parse_schedule("serial: blocks of 1 threads over 2 axis"),
-                    ContainsSubstring("line 1: expected \" axes\""));
+  CHECK_THROWS_WITH(parse_schedule("serial: blocks of 1 threads over 2 axes"),
+                    ContainsSubstring("line 1: expected \" i\""));
+  CHECK_THROWS_WITH(parse_schedule("rows: blocks of 1 threads over i0, 0 teams"),
+                    ContainsSubstring("line 1: expected teams"));
 }
 
 TEST_CASE("a function without its kernel above it is an error with its line") {

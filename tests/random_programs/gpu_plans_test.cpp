@@ -9,6 +9,7 @@
 #include "tests/random_programs/coverage_templates.h"
 #include "tests/scratch.h"
 
+#include "backends/codegen/grid/shape_kernel.h"
 #include "core/ir/traverse.h"
 #include "core/module/parse.h"
 #include "core/ops/build.h"
@@ -59,6 +60,7 @@ codegen::Program program_of(const ir::Graph& graph, const TargetDescription& tar
   compilation.results = graph.roots();
   compilation.library = &library;
   compilation.target = target;
+  compilation.schedule = codegen::shape_for_grid;
   run_pipeline(compilation);
   for (const codegen::BuiltKernel& built : compilation.program.kernels) {
     check_text_form(built.kernel);

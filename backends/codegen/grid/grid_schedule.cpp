@@ -1,60 +1,190 @@
-// Forms follow from the kernel's inner axes and from additions to memory.
+// Forms follow from inner axes, from the axis of neighbours in memory, and from additions.
 #include "backends/codegen/grid/grid_schedule.h"
 
-#include "core/types/text.h"
+#include "backends/codegen/grid/additions.h"
+#include "backends/codegen/grid/dependences.h"
+#include "backends/codegen/grid/kept_values.h"
+#include "backends/codegen/kernel/order_axes.h"
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 
 namespace kiln::codegen {
 namespace {
 
 constexpr int kThreads = 256;  // eight warps: enough to hide latency, few enough for all registers
+constexpr int kBlockRowThreads = 128;   // where warps combine results: few wait at barriers
+constexpr int kMaxLanes = 1024;
+constexpr std::int64_t kPointsOfLane = 8;      // of a row
+constexpr std::int64_t kUnrolledPoints = 16;  // of a lane
+constexpr std::int64_t kKeptRegisters = 64;   // of the 255 of a thread
+constexpr std::int64_t kFewestRowPoints = 3;  // below, a thread runs all of them
+constexpr int kColumnLanes = 8, kColumns = 32;
+constexpr std::int64_t kPointsOfColumnLane = 8;
 
-bool adds_to_memory(const Kernel& kernel) {
-  const auto adds = [](const Store& store) { return store.accumulate; };
-  return std::any_of(kernel.stages.begin(), kernel.stages.end(), [&](const Stage& stage) {
-    return std::any_of(stage.stores.begin(), stage.stores.end(), adds);
-  });
+/// The product of the extents; -1 where it is not static or not below 2^63.
+std::int64_t static_points(const Kernel& kernel, const std::vector<int>& axes) {
+  std::int64_t points = 1;
+  for (const int axis : axes) {
+    const ir::Dim& extent = kernel.axes[static_cast<std::size_t>(axis)];
+    if (!extent.is_static()) return -1;
+    if (__builtin_mul_overflow(points, extent.value(), &points)) return -1;
+  }
+  return points;
 }
 
-int parallel_axes(const Kernel& kernel) {
-  if (!column_sums(kernel).empty()) return 0;
-  return adds_to_memory(kernel) ? std::min(kernel.outer, 1) : kernel.outer;
-}
+class Chooser {
+ public:
+  Chooser(const Kernel& kernel, const GridDescription& device)
+      : kernel_(kernel),
+        device_(device),
+        max_threads_(static_cast<int>(std::bit_floor(static_cast<unsigned>(device.max_threads)))),
+        points_(static_inner_points(kernel)) {}
+
+  GridSchedule run() {
+    schedule_.axes = apart_axes(kernel_);
+    schedule_.threads = std::min(kThreads, device_.max_threads);
+    const int axes = static_cast<int>(kernel_.axes.size());
+    const bool is_points = static_cast<int>(schedule_.axes.size()) == axes;
+    schedule_.form = is_points ? GridForm::Points : GridForm::Serial;
+    if (kernel_.outer < axes) choose_teams();
+    return schedule_;
+  }
+
+ private:
+  void choose_teams() {
+    schedule_.reason = order_reason(kernel_);
+    if (!schedule_.reason.empty()) return;
+    const int last = static_cast<int>(kernel_.axes.size()) - 1;
+    const int near = kernel_.vector_axis >= 0 ? kernel_.vector_axis : nearest_axis(kernel_);
+    if (near == last) return choose_rows();
+    const std::vector<int>& axes = schedule_.axes;
+    const bool is_spread = std::find(axes.begin(), axes.end(), near) != axes.end();
+    if (!is_spread) return give_up("neighbours in memory add to one element");
+    choose_columns();
+  }
+
+  void give_up(const char* reason) { schedule_.reason = reason; }
+
+  void choose_rows() {
+    if (points_ >= 0 && points_ < kFewestRowPoints) return give_up("few inner points");
+    int lanes = points_ < 0 ? kThreads : kWarpLanes;
+    if (points_ >= 0 && points_ <= kWarpLanes) {
+      lanes = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(points_)));
+    }
+    while (points_ > lanes * kPointsOfLane && lanes < kMaxLanes) lanes *= 2;
+    lanes = std::min(lanes, max_threads_);
+    const int threads = lanes <= kWarpLanes ? kThreads : std::max(lanes, kBlockRowThreads);
+    use_teams(GridForm::Rows, std::min(threads, max_threads_), lanes);
+  }
+
+  void choose_columns() {
+    int lanes = kColumnLanes;
+    while (points_ >= 0 && points_ < lanes * kPointsOfColumnLane && lanes > 1) lanes /= 2;
+    lanes = std::min(lanes, max_threads_ / 2);
+    if (lanes < 2) return give_up("few inner points");
+    if (has_points_for_all_threads()) return give_up("outer points for all threads");
+    use_teams(GridForm::Columns, std::min(lanes * kColumns, max_threads_), lanes);
+  }
+
+  bool has_points_for_all_threads() const {
+    const std::int64_t points = static_points(kernel_, schedule_.axes);
+    return points >= device_.multiprocessors * device_.resident_threads;
+  }
+
+  void use_teams(GridForm form, int threads, int lanes) {
+    GridSchedule made = schedule_;
+    made.form = form;
+    made.threads = threads;
+    made.teams = threads / lanes;
+    if (shared_bytes(kernel_, made) > device_.shared_bytes) return give_up("shared memory");
+    schedule_ = made;
+    schedule_.barrier_before = barrier_stages(kernel_);
+    if (!is_unrolled(kernel_, schedule_)) return;
+    schedule_.kept = kept_values(kernel_, points_of_lane(kernel_, schedule_), kKeptRegisters);
+  }
+
+  const Kernel& kernel_;
+  const GridDescription& device_;
+  const int max_threads_;
+  const std::int64_t points_;
+  GridSchedule schedule_;
+};
 
 }  // namespace
 
 GridSchedule schedule_grid(const Kernel& kernel, const GridDescription& device) {
-  GridSchedule schedule;
-  schedule.threads = std::min(kThreads, device.max_threads);
-  schedule.parallel_axes = parallel_axes(kernel);
-  const bool is_points = schedule.parallel_axes == static_cast<int>(kernel.axes.size());
-  schedule.form = is_points ? GridForm::Points : GridForm::Serial;
-  return schedule;
+  return Chooser(kernel, device).run();
+}
+
+bool has_teams(const GridSchedule& schedule) {
+  return schedule.form == GridForm::Rows || schedule.form == GridForm::Columns;
+}
+
+int lanes_of(const GridSchedule& schedule) { return schedule.threads / schedule.teams; }
+
+std::int64_t static_inner_points(const Kernel& kernel) {
+  std::vector<int> axes(kernel.axes.size() - static_cast<std::size_t>(kernel.outer));
+  std::iota(axes.begin(), axes.end(), kernel.outer);
+  return static_points(kernel, axes);
+}
+
+std::int64_t points_of_lane(const Kernel& kernel, const GridSchedule& schedule) {
+  const std::int64_t points = static_inner_points(kernel), lanes = lanes_of(schedule);
+  return points < 0 ? -1 : (points + lanes - 1) / lanes;
+}
+
+bool is_unrolled(const Kernel& kernel, const GridSchedule& schedule) {
+  const std::int64_t points = points_of_lane(kernel, schedule);
+  return points >= 0 && points <= kUnrolledPoints;
+}
+
+int accumulators_of(const Kernel& kernel, const GridSchedule& schedule) {
+  constexpr std::int64_t kMost = 4;
+  const std::int64_t points = points_of_lane(kernel, schedule);
+  return static_cast<int>(points < 0 ? kMost : std::clamp<std::int64_t>(points, 1, kMost));
+}
+
+int shared_elements(const GridSchedule& schedule) {
+  if (schedule.form == GridForm::Columns) return schedule.threads;
+  const bool has_warps = has_teams(schedule) && lanes_of(schedule) > kWarpLanes;
+  return has_warps ? schedule.threads / kWarpLanes : 0;
+}
+
+std::int64_t shared_bytes(const Kernel& kernel, const GridSchedule& schedule) {
+  std::int64_t bytes = 0;
+  for (const Stage& stage : kernel.stages) {
+    if (stage.kind != StageKind::Reduce) continue;
+    constexpr std::int64_t kPairBytes = 16;  // the largest value and its place
+    const Expression& value = kernel.expressions[static_cast<std::size_t>(stage.value)];
+    const bool is_pair = stage.combiner == Combiner::ArgMax;
+    const auto width = static_cast<std::int64_t>(dtype_bytes(value.dtype));
+    bytes += shared_elements(schedule) * (is_pair ? kPairBytes : width);
+  }
+  return bytes;
 }
 
 GridLaunch launch_of(const Kernel& kernel, const GridSchedule& schedule,
                      const GridDescription& device,
                      const std::function<std::int64_t(const ir::Dim&)>& evaluate) {
-  GridLaunch launch;
-  launch.points = 1;
+  const auto extent = [&](int axis) {
+    return evaluate(kernel.axes[static_cast<std::size_t>(axis)]);
+  };
   for (int axis = 0; axis < kernel.outer; ++axis) {
-    const std::int64_t extent = evaluate(kernel.axes[static_cast<std::size_t>(axis)]);
-    if (extent == 0) return {};
-    if (axis < schedule.parallel_axes) launch.points *= extent;
+    if (extent(axis) == 0) return {};
   }
-  // As many blocks as the device holds at a time: each thread then takes several points.
-  const std::int64_t blocks = (launch.points - 1) / schedule.threads + 1;
+  GridLaunch launch;
+  launch.threads = schedule.threads;
+  launch.points = 1;
+  for (const int axis : schedule.axes) launch.points *= extent(axis);
+  // As many blocks as the device holds at a time: each thread or team then takes several points.
+  const std::int64_t of_block = has_teams(schedule) ? schedule.teams : schedule.threads;
+  const std::int64_t blocks = (launch.points - 1) / of_block + 1;
   const std::int64_t resident =
       device.multiprocessors * std::max(1, device.resident_threads / schedule.threads);
   launch.blocks = std::min({blocks, resident, device.max_blocks});
   return launch;
-}
-
-std::string print(const GridSchedule& schedule) {
-  const char* form = schedule.form == GridForm::Points ? "points" : "serial";
-  return text(form, ": blocks of ", schedule.threads, " threads over ", schedule.parallel_axes,
-              schedule.parallel_axes == 1 ? " axis" : " axes");
 }
 
 }  // namespace kiln::codegen

@@ -8,17 +8,37 @@
 namespace kiln::codegen {
 
 enum class GridForm : std::uint8_t {
-  Points,  // a thread computes one outer point; there are no inner axes
-  Serial,  // a thread runs the loops of the other axes at its point, in their order
+  Points,   // a thread computes one outer point; there are no inner axes
+  Serial,   // a thread runs the loops of the other axes at its point, in their order
+  Rows,     // a team of neighbouring threads computes one outer point
+  Columns,  // the same; neighbouring threads belong to neighbouring points
 };
 
-/// Of one kernel. The points of the first `parallel_axes` axes are numbered row-major; thread t of
-/// a grid of T threads computes points t, t + T, ... The loops of the axes behind those run inside
-/// of a thread.
+/// Of one kernel. The points of `axes` are numbered row-major and spread over the grid; the loops
+/// of the other outer axes run in their order where those points are computed.
+///
+/// Points and Serial: thread t of a grid of T threads computes points t, t + T, ...
+///
+/// Rows and Columns: a block is divided into teams of L = threads / teams lanes, L a power of two.
+/// Team t of a grid of T teams computes points t, t + T, ... Thread x of a block is lane x % L of
+/// team x / L (Rows), or lane x / teams of team x % teams (Columns). With the inner points numbered
+/// row-major, lane l computes points l, l + L, ... of a stage over inner axes, point l + k * L with
+/// accumulator k % accumulators_of(). Lane 0 runs stages without inner axes. A reduction combines
+/// the accumulators of a lane in order, then
+///   Rows     lanes of a warp by a butterfly of distances min(L, 32) / 2, ..., 2, 1, then warps in
+///            order;
+///   Columns  lanes in order.
+/// All lanes then have the same result.
 struct GridSchedule {
   GridForm form = GridForm::Points;
-  int threads = 256;      // of a block
-  int parallel_axes = 0;  // 0: one thread computes all
+  int threads = 256;  // of a block
+  std::vector<int> axes = {};  // outer ones, ascending; none: one thread or team computes all
+  int teams = 1;               // of a block
+  std::vector<int> kept = {};  // expressions that lanes compute in one stage and keep for others
+  std::vector<int> barrier_before = {};  // stages that share memory with other lanes
+  std::string reason = {};  // of Serial; empty: nothing is reduced
+
+  bool operator==(const GridSchedule&) const = default;
 };
 
 /// The limits of a device.
@@ -27,23 +47,45 @@ struct GridDescription {
   std::int64_t max_blocks = (std::int64_t{1} << 31) - 1;
   std::int64_t multiprocessors = 132;
   int resident_threads = 2048;  // of one multiprocessor
+  int shared_bytes = 48 << 10;  // of a block
 };
 
+constexpr int kWarpLanes = 32;
+
 /// A pure function of its arguments. Additions to one element keep the order that Store demands:
-/// points that may meet at an element belong to one thread.
+/// points that may meet at an element belong to one thread, or to one team that computes one outer
+/// point after the other.
 GridSchedule schedule_grid(const Kernel& kernel, const GridDescription& device);
 
-/// The grid for known sizes.
+bool has_teams(const GridSchedule& schedule);
+int lanes_of(const GridSchedule& schedule);
+/// The product of the inner extents; -1 where it is not static or too large.
+std::int64_t static_inner_points(const Kernel& kernel);
+/// Points of a stage that a lane computes at most; -1 where that is not static.
+std::int64_t points_of_lane(const Kernel& kernel, const GridSchedule& schedule);
+/// Whether the loop over a lane's points is unrolled, so that values can stay in registers.
+bool is_unrolled(const Kernel& kernel, const GridSchedule& schedule);
+/// Partial results of a lane in a reduction: 4, or fewer where a lane has fewer points.
+int accumulators_of(const Kernel& kernel, const GridSchedule& schedule);
+
+/// Elements of shared memory in which the lanes of a block combine a reduction; 0: they need none.
+int shared_elements(const GridSchedule& schedule);
+/// The shared memory of a block.
+std::int64_t shared_bytes(const Kernel& kernel, const GridSchedule& schedule);
+
+/// The grid for known sizes. The shared memory of blocks is static.
 struct GridLaunch {
-  std::int64_t points = 0;  // of the parallel axes; 0: nothing to launch
+  std::int64_t points = 0;  // of the axes that are spread over the grid; 0: nothing to launch
   std::int64_t blocks = 0;
+  int threads = 0;  // of a block
 };
 GridLaunch launch_of(const Kernel& kernel, const GridSchedule& schedule,
                      const GridDescription& device,
                      const std::function<std::int64_t(const ir::Dim&)>& evaluate);
 
 /// Throws InternalError naming the kernel and the broken rule: blocks fit the device, each outer
-/// point is computed by one thread, and no two threads add to one element.
+/// point is computed by one thread or team, no two of them add to one element, and lanes use what
+/// other lanes wrote only after a barrier.
 void verify(const Kernel& kernel, const GridSchedule& schedule, const GridDescription& device);
 
 /// One line, as dumps show it.

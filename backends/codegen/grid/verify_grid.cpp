@@ -1,14 +1,22 @@
 // The rules of a grid schedule, from the accesses of the kernel alone.
+#include "backends/codegen/grid/additions.h"
+#include "backends/codegen/grid/dependences.h"
 #include "backends/codegen/grid/grid_schedule.h"
+#include "backends/codegen/grid/kept_values.h"
 
 #include "core/types/text.h"
 
 #include <kiln/error.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace kiln::codegen {
 namespace {
+
+bool has(const std::vector<int>& list, int one) {
+  return std::find(list.begin(), list.end(), one) != list.end();
+}
 
 class Verifier {
  public:
@@ -16,29 +24,66 @@ class Verifier {
       : kernel_(kernel), schedule_(schedule), device_(device) {}
 
   void run() const {
-    const int axes = static_cast<int>(kernel_.axes.size());
     require(schedule_.threads > 0 && schedule_.threads <= device_.max_threads,
             "its blocks do not fit the device");
-    require(schedule_.parallel_axes >= 0 && schedule_.parallel_axes <= kernel_.outer,
-            "threads share an outer point");
-    require(schedule_.form == GridForm::Serial || schedule_.parallel_axes == axes,
+    check_axes();
+    if (has_teams(schedule_)) return check_teams();
+    require(schedule_.teams == 1 && schedule_.kept.empty() && schedule_.barrier_before.empty(),
+            "its form has no teams");
+    require(schedule_.form == GridForm::Serial || schedule_.axes.size() == kernel_.axes.size(),
             "points have axes inside");
-    for (const Stage& stage : kernel_.stages) {
-      for (const Store& store : stage.stores) {
-        if (store.accumulate)
-          check_addition(kernel_.accesses[static_cast<std::size_t>(store.access)]);
+  }
+
+ private:
+  void check_axes() const {
+    const std::vector<int>& axes = schedule_.axes;
+    const bool is_ascending =
+        std::adjacent_find(axes.begin(), axes.end(), std::greater_equal<>()) == axes.end();
+    const auto is_outer = [&](int axis) { return axis >= 0 && axis < kernel_.outer; };
+    require(is_ascending && std::all_of(axes.begin(), axes.end(), is_outer),
+            "threads share an outer point");
+    if (!adds_to_memory(kernel_)) return;
+    const std::vector<int> apart = apart_axes(kernel_);
+    require(std::includes(apart.begin(), apart.end(), axes.begin(), axes.end()),
+            "threads add to one element");
+  }
+
+  void check_teams() const {
+    const int teams = schedule_.teams;
+    require(teams > 0 && schedule_.threads % teams == 0, "its blocks are no teams");
+    require(std::has_single_bit(static_cast<unsigned>(lanes_of(schedule_))),
+            "a team of no power of two");
+    require(kernel_.outer < static_cast<int>(kernel_.axes.size()), "teams without inner axes");
+    require(shared_bytes(kernel_, schedule_) <= device_.shared_bytes,
+            "its blocks do not fit shared memory");
+    require(order_reason(kernel_).empty(), "lanes divide points that run in order");
+    check_barriers();
+    check_kept();
+  }
+
+  void check_barriers() const {
+    const int stages = static_cast<int>(kernel_.stages.size());
+    for (const int stage : schedule_.barrier_before) {
+      require(stage > 0 && stage < stages, "a barrier before no stage");
+    }
+    for (int later = 1; later < stages; ++later) {
+      bool has_barrier = false;
+      for (int earlier = later; earlier-- > 0;) {
+        has_barrier = has_barrier || has(schedule_.barrier_before, earlier + 1);
+        require(has_barrier || !needs_barrier(kernel_, earlier, later),
+                "lanes use what others wrote without a barrier");
       }
     }
   }
 
- private:
-  /// Points of different indices of axis 0 meet where the access has stride 0 there and no dynamic
-  /// index; points of one index of axis 0 may always meet.
-  void check_addition(const Access& access) const {
-    require(schedule_.parallel_axes <= 1, "threads add to one element");
-    if (schedule_.parallel_axes == 0) return;
-    const bool meets = access.dynamic < 0 && access.strides[0] == ir::Dim(0);
-    require(!meets, "threads add to one element");
+  void check_kept() const {
+    require(schedule_.kept.empty() || is_unrolled(kernel_, schedule_),
+            "it keeps values of many points");
+    for (const int one : schedule_.kept) {
+      require(one >= 0 && static_cast<std::size_t>(one) < kernel_.expressions.size() &&
+                  can_be_kept(kernel_, one),
+              "it keeps a value that changes");
+    }
   }
 
   void require(bool holds, const char* what) const {

@@ -9,12 +9,17 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 }  // namespace
 
 std::vector<bool> needed(const Kernel& kernel, const std::vector<int>& roots) {
+  return needed(kernel, roots, std::vector<bool>(kernel.expressions.size(), false));
+}
+
+std::vector<bool> needed(const Kernel& kernel, const std::vector<int>& roots,
+                         const std::vector<bool>& is_known) {
   std::vector<bool> wanted(kernel.expressions.size(), false);
   for (const int root : roots) {
     if (root >= 0) wanted[at(root)] = true;
   }
   for (std::size_t i = wanted.size(); i-- > 0;) {
-    if (!wanted[i]) continue;
+    if (!wanted[i] || is_known[i]) continue;
     const Expression& e = kernel.expressions[i];
     for (const int argument : e.arguments) {
       if (argument >= 0) wanted[at(argument)] = true;

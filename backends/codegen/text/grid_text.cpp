@@ -1,8 +1,10 @@
-// Threads stride over the points; a point's indices are the digits of its number. Each function is
-// preceded by its kernel and its schedule as comments.
+// Threads or teams stride over the points; a point's indices are the digits of its number. Each
+// function is preceded by its kernel and its schedule as comments.
 #include "backends/codegen/text/grid_text.h"
 
+#include "backends/codegen/text/digits_text.h"
 #include "backends/codegen/text/stage_text.h"
+#include "backends/codegen/text/team_text.h"
 #include "backends/codegen/text/text_prelude.h"
 #include "core/types/text.h"
 
@@ -69,39 +71,62 @@ class FunctionText {
       : kernel_(kernel), schedule_(schedule), stages_(kernel, lines_) {}
 
   std::string run() {
+    TeamText team(kernel_, schedule_, lines_);
     lines_.line(text("extern \"C\" __global__ void __launch_bounds__(", schedule_.threads, ")"));
     lines_.open(text(kernel_.name, "(", parameters(kernel_), ")"));
     lines_.line("if (is_stopped(call, step)) return;");
     lines_.line("const u64 seed = call->seed, call_counter = call->call_counter;");
-    lines_.line("const s64 stride = s64(gridDim.x) * blockDim.x;");
-    lines_.open(
-        "for (s64 point = s64(blockIdx.x) * blockDim.x + threadIdx.x; point < points; point += "
-        "stride)");
-    lines_.line(
-        "const auto fault = [=](s64 access, s64 index, s64 limit) { return record(call, step, "
-        "point, access, index, limit); };");
-    write_indices();
-    for (int axis = schedule_.parallel_axes; axis < kernel_.outer; ++axis) {
-      stages_.open_loop(axis, "0", extent(axis));
+    if (has_teams(schedule_)) {
+      open_teams();
+      team.write();
+    } else {
+      open_threads();
+      for (std::size_t s = 0; s < kernel_.stages.size(); ++s) stages_.write(static_cast<int>(s));
     }
-    for (std::size_t s = 0; s < kernel_.stages.size(); ++s) stages_.write(static_cast<int>(s));
     lines_.close_to(0);
-    return commented(print(kernel_) + print(schedule_)) + lines_.str();
+    return team.shared() + commented(print(kernel_) + print(schedule_)) + lines_.str();
   }
 
  private:
-  std::string extent(int axis) const {
-    return stages_.size(kernel_.axes[static_cast<std::size_t>(axis)]);
+  void open_threads() {
+    lines_.line("const s64 stride = s64(gridDim.x) * blockDim.x;");
+    lines_.open(
+        "for (s64 number = s64(blockIdx.x) * blockDim.x + threadIdx.x; number < points; number += "
+        "stride)");
+    open_axes("number");
+    lines_.line(text("const s64 point = ", outer_number(kernel_), ";"));
+    lines_.line(fault_text());
   }
 
-  void write_indices() {
-    if (schedule_.parallel_axes > 1) lines_.line("s64 rest = point;");
-    for (int axis = schedule_.parallel_axes - 1; axis > 0; --axis) {
-      lines_.line(text("const s64 i", axis, " = rest % ", extent(axis), ";"));
-      lines_.line(text("rest /= ", extent(axis), ";"));
+  /// The threads of a block go round together, so that they meet at barriers.
+  void open_teams() {
+    const int lanes = lanes_of(schedule_), teams = schedule_.teams;
+    const bool is_rows = schedule_.form == GridForm::Rows;
+    lines_.line(text("const s32 lane = threadIdx.x ", is_rows ? "% " : "/ ",
+                     is_rows ? lanes : teams, ", team = threadIdx.x ", is_rows ? "/ " : "% ",
+                     is_rows ? lanes : teams, ";"));
+    std::string inner = "1";
+    for (std::size_t axis = static_cast<std::size_t>(kernel_.outer); axis < kernel_.axes.size();
+         ++axis) {
+      inner += " * " + stages_.size(kernel_.axes[axis]);
     }
-    if (schedule_.parallel_axes == 1) lines_.line("const s64 i0 = point;");
-    if (schedule_.parallel_axes > 1) lines_.line("const s64 i0 = rest;");
+    lines_.line(text("const s64 inner = ", inner, ";"));
+    lines_.open(text("for (s64 first = s64(blockIdx.x) * ", teams,
+                     "; first < points; first += s64(gridDim.x) * ", teams, ")"));
+    lines_.line("const bool live = first + team < points;");
+    lines_.line("const s64 number = live ? first + team : points - 1;");
+    open_axes("number");
+    lines_.line(text("const s64 outer = ", outer_number(kernel_), ";"));
+  }
+
+  /// The indices of the outer axes: digits of the number, and loops over the others.
+  void open_axes(const std::string& number) {
+    write_digits(kernel_, schedule_.axes, number, lines_);
+    const std::vector<int>& axes = schedule_.axes;
+    for (int axis = 0; axis < kernel_.outer; ++axis) {
+      if (std::find(axes.begin(), axes.end(), axis) != axes.end()) continue;
+      stages_.open_loop(axis, "0", stages_.size(kernel_.axes[static_cast<std::size_t>(axis)]));
+    }
   }
 
   const Kernel& kernel_;
@@ -113,7 +138,7 @@ class FunctionText {
 }  // namespace
 
 std::string grid_functions(std::span<const ScheduledKernel> kernels) {
-  std::string out = kCallBlock;
+  std::string out = kCallBlock + team_functions();
   for (const ScheduledKernel& one : kernels) {
     verify(one.kernel);
     out += "\n" + FunctionText(one.kernel, one.schedule).run();

@@ -12,13 +12,6 @@ namespace kiln::codegen {
 /// reassociated; all other values keep their bits. A pure function of the kernel.
 void schedule_kernel(Kernel& kernel);
 
-/// Makes an axis with an access of stride 1 the last outer axis, unless the last one has such an
-/// access. Axis 0 stays: it is split over threads.
-void order_outer_axes(Kernel& kernel);
-/// Whether accesses have smaller strides along the last inner axis than along the last outer one.
-/// REQUIRES: there are inner axes.
-bool lanes_are_inner(const Kernel& kernel);
-
 /// Stores an expensive value of a reduction, such as an exponential, in the operand that a later
 /// stage writes, which then loads it instead of computing it again.
 void reuse_stored(Kernel& kernel);

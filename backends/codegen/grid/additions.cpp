@@ -1,0 +1,113 @@
+// Elements are apart where strides and extents of an access are those of a dense tensor or of a
+// slice of one.
+#include "backends/codegen/grid/additions.h"
+
+#include "backends/codegen/kernel/needed.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+namespace kiln::codegen {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+struct Digit {
+  ir::Dim stride, extent;
+};
+
+std::vector<Digit> digits_of(const Kernel& kernel, const Access& access, int begin) {
+  std::vector<Digit> digits;
+  for (std::size_t axis = kernel.axes.size(); axis-- > at(begin);) {
+    const ir::Dim& stride = access.strides[axis];
+    if (stride == ir::Dim(0) || kernel.axes[axis].is_one()) continue;
+    const bool is_negative = stride.is_static() && stride.value() < 0;
+    digits.push_back({is_negative ? -stride : stride, kernel.axes[axis]});
+  }
+  return digits;
+}
+
+/// Whether the digit can come after digits of which `span` is one past the largest offset.
+bool follows(const Digit& digit, const ir::Dim& span) {
+  if (digit.stride == span) return true;
+  return digit.stride.is_static() && span.is_static() && digit.stride.value() >= span.value();
+}
+
+bool is_less(const Digit& a, const Digit& b) {
+  if (!a.stride.is_static() || !b.stride.is_static()) return a.stride.is_static();
+  return a.stride.value() < b.stride.value();
+}
+
+std::vector<int> apart_axes(const Kernel& kernel, int number) {
+  const Access& access = kernel.accesses[at(number)];
+  std::vector<int> axes;
+  const bool is_simple = access.dynamic < 0 && is_only_access(kernel, number);
+  if (is_simple && is_injective(kernel, access, 0)) {
+    for (int axis = 0; axis < kernel.outer; ++axis) {
+      if (access.strides[at(axis)] != ir::Dim(0)) axes.push_back(axis);
+    }
+    return axes;
+  }
+  // Points of different indices of axis 0 meet only where the stride is 0 (see Store).
+  const bool meets = access.dynamic < 0 && access.strides[0] == ir::Dim(0);
+  if (!meets) axes.push_back(0);
+  return axes;
+}
+
+}  // namespace
+
+bool adds_to_memory(const Kernel& kernel) {
+  const auto adds = [](const Store& store) { return store.accumulate; };
+  return std::any_of(kernel.stages.begin(), kernel.stages.end(), [&](const Stage& stage) {
+    return std::any_of(stage.stores.begin(), stage.stores.end(), adds);
+  });
+}
+
+bool is_only_access(const Kernel& kernel, int number) {
+  const int operand = kernel.accesses[at(number)].operand;
+  const auto is_other = [&](int access) {
+    return access != number && kernel.accesses[at(access)].operand == operand;
+  };
+  return std::none_of(kernel.stages.begin(), kernel.stages.end(), [&](const Stage& stage) {
+    const std::vector<bool> wanted = needed(kernel, roots_of(kernel, stage));
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const Expression& e = kernel.expressions[i];
+      if (wanted[i] && e.kind == ExpressionKind::Load && is_other(e.number)) return true;
+    }
+    return std::any_of(stage.stores.begin(), stage.stores.end(),
+                       [&](const Store& store) { return is_other(store.access); });
+  });
+}
+
+bool is_injective(const Kernel& kernel, const Access& access, int begin) {
+  std::vector<Digit> digits = digits_of(kernel, access, begin);
+  std::stable_sort(digits.begin(), digits.end(), is_less);
+  while (digits.size() > 1) {
+    const ir::Dim span = digits[0].stride * digits[0].extent;
+    digits.erase(digits.begin());
+    const auto next = std::find_if(digits.begin(), digits.end(),
+                                   [&](const Digit& digit) { return follows(digit, span); });
+    if (next == digits.end()) return false;
+    std::iter_swap(digits.begin(), next);
+  }
+  return true;
+}
+
+std::vector<int> apart_axes(const Kernel& kernel) {
+  std::vector<int> axes(at(kernel.outer));
+  std::iota(axes.begin(), axes.end(), 0);
+  if (kernel.outer == 0) return axes;
+  for (const Stage& stage : kernel.stages) {
+    for (const Store& store : stage.stores) {
+      if (!store.accumulate) continue;
+      const std::vector<int> own = apart_axes(kernel, store.access);
+      std::erase_if(axes, [&](int axis) {
+        return std::find(own.begin(), own.end(), axis) == own.end();
+      });
+    }
+  }
+  return axes;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,107 @@
+// A lane computes the same inner points in every stage over inner axes, so that equal accesses of
+// two such stages stay in one lane.
+#include "backends/codegen/grid/dependences.h"
+
+#include "backends/codegen/grid/additions.h"
+#include "backends/codegen/kernel/needed.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+struct Touch {
+  int access = 0;
+  bool is_store = false;
+};
+
+std::vector<Touch> touches_of(const Kernel& kernel, const Stage& stage) {
+  std::vector<Touch> touches;
+  const std::vector<bool> wanted = needed(kernel, roots_of(kernel, stage));
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const Expression& e = kernel.expressions[i];
+    if (wanted[i] && e.kind == ExpressionKind::Load) touches.push_back({e.number, false});
+  }
+  for (const Store& store : stage.stores) touches.push_back({store.access, true});
+  return touches;
+}
+
+bool is_same_element(const Kernel& kernel, int first, int second) {
+  const Access &a = kernel.accesses[at(first)], &b = kernel.accesses[at(second)];
+  return a.operand == b.operand && a.dynamic < 0 && b.dynamic < 0 && a.offset == b.offset &&
+         a.strides == b.strides;
+}
+
+bool is_conflict(const Kernel& kernel, const Touch& a, const Touch& b) {
+  const bool is_shared =
+      kernel.accesses[at(a.access)].operand == kernel.accesses[at(b.access)].operand;
+  return is_shared && (a.is_store || b.is_store);
+}
+
+/// Whether each inner point has an element of its own.
+bool has_own_elements(const Kernel& kernel, const Access& access) {
+  for (std::size_t axis = at(kernel.outer); axis < kernel.axes.size(); ++axis) {
+    if (access.strides[axis] == ir::Dim(0) && !kernel.axes[axis].is_one()) return false;
+  }
+  const bool is_fixed = access.dynamic < 0 || !depends_on_inner(kernel)[at(access.dynamic)];
+  return is_fixed && is_injective(kernel, access, kernel.outer);
+}
+
+std::string order_reason(const Kernel& kernel, const Stage& stage) {
+  if (stage.kind == StageKind::Running) return "a running stage";
+  if (!stage.inner) return "";
+  const std::vector<Touch> touches = touches_of(kernel, stage);
+  for (const Store& store : stage.stores) {
+    const bool is_apart = has_own_elements(kernel, kernel.accesses[at(store.access)]) &&
+                          (!store.accumulate || is_only_access(kernel, store.access));
+    if (!is_apart) return "inner points meet at an element";
+    for (const Touch& touch : touches) {
+      const bool is_other = !touch.is_store && is_conflict(kernel, touch, {store.access, true}) &&
+                            !is_same_element(kernel, touch.access, store.access);
+      if (is_other) return "a stage reads what it writes";
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string order_reason(const Kernel& kernel) {
+  for (const Stage& stage : kernel.stages) {
+    std::string reason = order_reason(kernel, stage);
+    if (!reason.empty()) return reason;
+  }
+  return "";
+}
+
+bool needs_barrier(const Kernel& kernel, int earlier, int later) {
+  const Stage &first = kernel.stages[at(earlier)], &second = kernel.stages[at(later)];
+  if (!first.inner && !second.inner) return false;  // lane 0 runs both
+  const bool is_divided_alike = first.inner && second.inner;
+  for (const Touch& a : touches_of(kernel, first)) {
+    for (const Touch& b : touches_of(kernel, second)) {
+      if (!is_conflict(kernel, a, b)) continue;
+      if (!is_divided_alike || !is_same_element(kernel, a.access, b.access)) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<int> barrier_stages(const Kernel& kernel) {
+  std::vector<int> stages;
+  int begin = 0;  // of the stages after the last barrier
+  for (int later = 1; later < static_cast<int>(kernel.stages.size()); ++later) {
+    bool is_needed = false;
+    for (int earlier = begin; earlier < later; ++earlier) {
+      is_needed = is_needed || needs_barrier(kernel, earlier, later);
+    }
+    if (!is_needed) continue;
+    stages.push_back(later);
+    begin = later;
+  }
+  return stages;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,15 @@
+// Threads of a warp compute neighbours; fewer axes make fewer divisions.
+#include "backends/codegen/grid/shape_kernel.h"
+
+#include "backends/codegen/kernel/collapse_axes.h"
+#include "backends/codegen/kernel/order_axes.h"
+
+namespace kiln::codegen {
+
+void shape_for_grid(Kernel& kernel) {
+  order_outer_axes(kernel);
+  kernel.vector_axis = nearest_axis(kernel);
+  collapse_axes(kernel);
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,122 @@
+// Expressions are declared once, in the order of the kernel.
+#include "backends/codegen/text/point_text.h"
+
+#include "backends/codegen/kernel/needed.h"
+#include "backends/codegen/text/scalar_text.h"
+#include "core/types/text.h"
+
+namespace kiln::codegen {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+std::string PointText::size(const ir::Dim& dim) const {
+  if (!dim.is_static()) return text("n", size_argument(kernel_, dim));
+  return text("s64(", dim.value(), ")");
+}
+
+DType PointText::dtype_of(int expression) const {
+  return kernel_.expressions[at(expression)].dtype;
+}
+
+void PointText::begin() { declared_.assign(kernel_.expressions.size(), false); }
+
+void PointText::evaluate(const std::vector<int>& roots) {
+  declare(needed(kernel_, roots));
+}
+
+void PointText::declare(const std::vector<bool>& wanted) {
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] && !declared_[i]) declare(static_cast<int>(i), value(kernel_.expressions[i]));
+  }
+}
+
+void PointText::declare(int number, const std::string& value) {
+  lines_.line(text("const ", type_text(dtype_of(number)), " v", number, " = ", value, ";"));
+  declared_[at(number)] = true;
+}
+
+std::string PointText::value(const Expression& e) const {
+  switch (e.kind) {
+    case ExpressionKind::Constant: return constant_text(e.dtype, e.bits);
+    case ExpressionKind::AxisIndex: return text("i", e.number);
+    case ExpressionKind::SizeValue: return text("n", e.number);
+    case ExpressionKind::StageResult: return text("r", e.number);
+    case ExpressionKind::Random: return random(e);
+    case ExpressionKind::Load: return load(e);
+    case ExpressionKind::Convert: return convert(e);
+    case ExpressionKind::Apply: break;
+  }
+  const auto arity = at(ir::def(e.op).arity);
+  std::vector<std::string> arguments;
+  for (std::size_t i = 0; i < arity; ++i) arguments.push_back(argument(e, i));
+  return apply_text(e.op, dtype_of(e.arguments[arity - 1]), e.dtype, arguments);
+}
+
+std::string PointText::argument(const Expression& e, std::size_t i) const {
+  return operand_text(dtype_of(e.arguments[i]), text("v", e.arguments[i]));
+}
+
+std::string PointText::convert(const Expression& e) const {
+  const char* half = half_text(e.dtype);
+  if (half) return text("to_", half, "(half_source(", argument(e, 0), "))");
+  return text("convert<", type_text(e.dtype), ">(", argument(e, 0), ")");
+}
+
+std::string PointText::load(const Expression& e) const {
+  const std::string read = load_text(e.dtype, element(e.number));
+  const std::string allowed = condition(e.number);
+  if (allowed.empty()) return read;
+  return text(allowed, " ? ", read, " : ", type_text(e.dtype), "(0)");
+}
+
+std::string PointText::random(const Expression& e) const {
+  const char* half = half_text(e.dtype);
+  const char* name = half ? half : e.dtype == DType::Float64 ? "f64" : "f32";
+  return text("uniform_", name, "(drawn(seed ^ ", static_cast<std::uint64_t>(e.seed),
+              "ull, call_counter, ", argument(e, 0), ", ", argument(e, 1), ", ",
+              static_cast<std::uint64_t>(e.stream), "ull))");
+}
+
+std::string PointText::index(const Access& access) const {
+  return text("wrap<s64>(bits(v", access.dynamic, "))");
+}
+
+std::string PointText::condition(int number) const {
+  const Access& access = kernel_.accesses[at(number)];
+  std::string all = access.when < 0 ? "" : text("bool(v", access.when, ")");
+  if (access.dynamic < 0) return all;
+  if (!all.empty()) all += " && ";
+  const std::string limit = size(access.dynamic_limit), at = index(access);
+  return text(all, "(inside(", at, ", ", limit, ") || fault(", number, ", ", at, ", ", limit, "))");
+}
+
+std::string PointText::element(int number) const {
+  const Access& access = kernel_.accesses[at(number)];
+  std::string sum = size(access.offset);
+  for (std::size_t axis = 0; axis < access.strides.size(); ++axis) {
+    const ir::Dim& stride = access.strides[axis];
+    if (stride == ir::Dim(0)) continue;
+    sum += text(" + i", axis, stride.is_one() ? "" : " * " + size(stride));
+  }
+  if (access.dynamic >= 0) sum += text(" + ", index(access), " * ", size(access.dynamic_stride));
+  return text("b", access.operand, ", ", sum);
+}
+
+void PointText::write_store(const Store& store) {
+  const DType dtype = dtype_of(store.value);
+  const std::string to = element(store.access), allowed = condition(store.access);
+  lines_.open(allowed.empty() ? "" : text("if (", allowed, ")"));
+  std::string value = text("v", store.value);
+  if (store.accumulate) {
+    lines_.line(text("const ", type_text(dtype), " old = ", load_text(dtype, to), ";"));
+    value = apply_text(ir::Op::Add, dtype, dtype,
+                       {operand_text(dtype, "old"), operand_text(dtype, value)});
+  }
+  lines_.line(store_text(dtype, to, value));
+  lines_.close();
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,53 @@
+// Expressions and stores of a kernel at one point as text.
+#pragma once
+
+#include "backends/codegen/kernel/kernel.h"
+#include "backends/codegen/text/text_lines.h"
+
+#include <string>
+#include <vector>
+
+namespace kiln::codegen {
+
+/// Writes to `lines`. The surrounding text declares the names in it: an index `i<axis>` for each
+/// axis, a pointer `b<number>` for each operand, `s64 n<number>` for each of Kernel::sizes,
+/// `r<stage>` for each result, `seed` and `call_counter`. An index outside of its limit calls
+/// `fault(access, index, limit)`.
+class PointText {
+ public:
+  PointText(const Kernel& kernel, TextLines& lines) : kernel_(kernel), lines_(lines) { begin(); }
+
+  /// Forgets what is declared: a new scope begins.
+  void begin();
+  /// Declares the expressions that the roots depend on and that the scope lacks, as `v<number>`.
+  void evaluate(const std::vector<int>& roots);
+  /// The same of these expressions. REQUIRES: their arguments are declared or among them.
+  void declare(const std::vector<bool>& wanted);
+  /// Declares one with a value of its own.
+  void declare(int number, const std::string& value);
+  bool is_declared(int number) const { return declared_[static_cast<std::size_t>(number)]; }
+  void write_store(const Store& store);
+
+  /// The text of an expression whose arguments are declared.
+  std::string value(const Expression& e) const;
+  /// A size as an expression of type s64.
+  std::string size(const ir::Dim& dim) const;
+  DType dtype_of(int expression) const;
+
+ private:
+  std::string argument(const Expression& e, std::size_t i) const;
+  std::string convert(const Expression& e) const;
+  std::string load(const Expression& e) const;
+  std::string random(const Expression& e) const;
+  std::string index(const Access& access) const;
+  /// When the access may touch memory; empty: always. A guard that is false hides a bad index.
+  std::string condition(int access) const;
+  /// "b0, element": the arguments of loads and stores.
+  std::string element(int access) const;
+
+  const Kernel& kernel_;
+  TextLines& lines_;
+  std::vector<bool> declared_;  // expressions that the scope has
+};
+
+}  // namespace kiln::codegen

@@ -1,0 +1,63 @@
+// The stages of a kernel at one outer point as text for a team of threads.
+#pragma once
+
+#include "backends/codegen/grid/grid_schedule.h"
+#include "backends/codegen/text/point_text.h"
+
+#include <string>
+
+namespace kiln::codegen {
+
+/// Functions that teams call: exchanges within a warp, and the combiner of arg_max.
+const std::string& team_functions();
+
+/// Writes stages to `lines`. The surrounding function declares the names of PointText, but for the
+/// indices of inner axes, the results of stages and `fault`, and
+///   s32 lane, team   of the thread in its team, of the team in its block
+///   bool live        whether the team has a point; without one it takes part in barriers alone
+///   s64 inner, outer the number of inner points, and that of the outer point
+/// All threads of a block reach the stages equally often.
+class TeamText {
+ public:
+  TeamText(const Kernel& kernel, const GridSchedule& schedule, TextLines& lines);
+
+  /// Declarations for the scope around the function: shared memory.
+  std::string shared() const;
+  /// All stages, with barriers where they share memory.
+  void write();
+
+ private:
+  void write(int stage);
+  void write_once(int number, const Stage& stage);
+  void declare_kept();
+  void visit_points(int number, const Stage& stage);
+  void visit_unrolled(int number, const Stage& stage);
+  void visit_in_loop(int number, const Stage& stage);
+  /// A stage at inner point `p`; a reduction combines its value with `part`.
+  void write_point(int number, const Stage& stage);
+  void write_fault(int number, const std::string& point);
+  void hoist(const Stage& stage);
+  void keep(const std::vector<bool>& wanted);
+
+  void declare_parts(int number, const Stage& stage);
+  void combine_parts(int number, const Stage& stage);
+  void combine_lanes(int number, const Stage& stage);
+  void combine_shared(int number, const Stage& stage);
+  void barrier();
+
+  std::string accumulator(const Stage& stage) const;
+  std::string combined(const Stage& stage, const std::string& a, const std::string& b) const;
+
+  const Kernel& kernel_;
+  const GridSchedule& schedule_;
+  TextLines& lines_;
+  PointText point_;
+  const int lanes_, accumulators_;
+  const std::int64_t lane_points_;
+  const bool has_faults_;
+  std::vector<bool> can_hoist_;  // expressions that are the same at all inner points
+  std::vector<bool> is_kept_;    // expressions whose values stay in registers
+  std::vector<bool> is_known_;   // those of an earlier stage
+};
+
+}  // namespace kiln::codegen

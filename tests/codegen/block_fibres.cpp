@@ -1,0 +1,118 @@
+// Each fibre runs up to its next wait; then all that wait for the same thing go on.
+#include "tests/codegen/block_fibres.h"
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace kiln::test {
+namespace {
+
+constexpr std::size_t kStackBytes = 128 << 10, kWarp = 32;
+
+BlockFibres* g_block = nullptr;  // the one that runs; one at a time
+
+}  // namespace
+
+struct BlockFibres::Fibre {
+  ucontext_t context = {};
+  std::vector<std::byte> stack;
+  Wait wait = Wait::None;
+  int distance = 0;
+  std::uint64_t sent[2] = {};  // in turn: a lane may be one exchange ahead of the others
+  int exchanges = 0;
+};
+
+BlockFibres::BlockFibres(std::int64_t threads) : caller_(std::make_unique<Fibre>()) {
+  for (std::int64_t i = 0; i < threads; ++i) {
+    fibres_.push_back(std::make_unique<Fibre>());
+    fibres_.back()->stack.resize(kStackBytes);
+  }
+}
+
+BlockFibres::~BlockFibres() = default;
+
+void BlockFibres::run(ThreadOrder order, const std::function<void()>& body,
+                      const std::function<void(std::int64_t thread)>& enter) {
+  g_block = this;
+  body_ = &body;
+  for (const std::unique_ptr<Fibre>& fibre : fibres_) {
+    ::getcontext(&fibre->context);
+    fibre->context.uc_stack.ss_sp = fibre->stack.data();
+    fibre->context.uc_stack.ss_size = fibre->stack.size();
+    fibre->context.uc_link = &caller_->context;
+    ::makecontext(&fibre->context, &BlockFibres::start, 0);
+    fibre->wait = Wait::None;
+  }
+  const auto count = static_cast<std::int64_t>(fibres_.size());
+  do {
+    for (std::int64_t turn = 0; turn < count; ++turn) {
+      const std::int64_t thread = thread_at(order, turn, count);
+      const auto place = static_cast<std::size_t>(thread);
+      if (fibres_[place]->wait != Wait::None) continue;
+      enter(thread);
+      resume(place);
+    }
+    if (have_ended()) return;
+  } while (release());
+  throw std::runtime_error("a barrier or an exchange without some of its threads");
+}
+
+void BlockFibres::start() {
+  (*g_block->body_)();
+  g_block->fibres_[g_block->running_]->wait = Wait::End;
+}
+
+void BlockFibres::resume(std::size_t thread) {
+  running_ = thread;
+  ::swapcontext(&caller_->context, &fibres_[thread]->context);
+}
+
+void BlockFibres::wait(Wait wait) {
+  Fibre& fibre = *fibres_[running_];
+  fibre.wait = wait;
+  ::swapcontext(&fibre.context, &caller_->context);
+}
+
+bool BlockFibres::have_ended() const {
+  return std::all_of(fibres_.begin(), fibres_.end(),
+                     [](const auto& fibre) { return fibre->wait == Wait::End; });
+}
+
+bool BlockFibres::release() {
+  bool is_any = release(0, fibres_.size(), Wait::Block);
+  for (std::size_t begin = 0; begin < fibres_.size(); begin += kWarp) {
+    const std::size_t end = std::min(begin + kWarp, fibres_.size());
+    is_any = release(begin, end, Wait::Warp) || is_any;
+    is_any = release(begin, end, Wait::Exchange) || is_any;
+  }
+  return is_any;
+}
+
+bool BlockFibres::release(std::size_t begin, std::size_t end, Wait wait) {
+  for (std::size_t i = begin; i < end; ++i) {
+    const Fibre &one = *fibres_[i], &first = *fibres_[begin];
+    const bool is_alike = wait != Wait::Exchange || one.distance == first.distance;
+    if (one.wait != wait || !is_alike) return false;
+  }
+  for (std::size_t i = begin; i < end; ++i) fibres_[i]->wait = Wait::None;
+  return true;
+}
+
+void BlockFibres::wait_for_block() { g_block->wait(Wait::Block); }
+
+void BlockFibres::wait_for_warp() { g_block->wait(Wait::Warp); }
+
+std::uint64_t BlockFibres::exchange(std::uint64_t value, int distance) {
+  const std::size_t own = g_block->running_;
+  Fibre& fibre = *g_block->fibres_[own];
+  const int turn = fibre.exchanges++ % 2;
+  fibre.sent[turn] = value;
+  fibre.distance = distance;
+  g_block->wait(Wait::Exchange);
+  const std::size_t other = own ^ static_cast<std::size_t>(distance);  // below kWarp
+  return g_block->fibres_.at(other)->sent[turn];
+}
+
+}  // namespace kiln::test

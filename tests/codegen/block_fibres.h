@@ -1,0 +1,52 @@
+// The threads of one block as fibres of one CPU thread, which wait for each other at barriers and
+// exchange values within warps.
+#pragma once
+
+#include "tests/codegen/thread_order.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace kiln::test {
+
+class BlockFibres {
+ public:
+  explicit BlockFibres(std::int64_t threads);
+  ~BlockFibres();
+  BlockFibres(const BlockFibres&) = delete;
+  BlockFibres& operator=(const BlockFibres&) = delete;
+
+  /// Runs body() once as each thread; enter(thread) comes before each part of a thread's run.
+  /// Throws std::runtime_error for a barrier or an exchange in which not all threads of the block
+  /// or the warp take part.
+  void run(ThreadOrder order, const std::function<void()>& body,
+           const std::function<void(std::int64_t thread)>& enter);
+
+  // Called by the body.
+  static void wait_for_block();
+  static void wait_for_warp();
+  /// The value of the lane whose number differs in the bits of `distance`.
+  static std::uint64_t exchange(std::uint64_t value, int distance);
+
+ private:
+  struct Fibre;
+  enum class Wait : std::uint8_t { None, Block, Warp, Exchange, End };
+
+  static void start();
+  void wait(Wait wait);
+  void resume(std::size_t thread);
+  /// Lets threads go on that have all come to the same place; false: there are none.
+  bool release();
+  bool release(std::size_t begin, std::size_t end, Wait wait);
+  bool have_ended() const;
+
+  std::vector<std::unique_ptr<Fibre>> fibres_;
+  std::unique_ptr<Fibre> caller_;
+  std::size_t running_ = 0;
+  const std::function<void()>* body_ = nullptr;
+};
+
+}  // namespace kiln::test
