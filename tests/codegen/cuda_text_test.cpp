@@ -75,12 +75,44 @@ Kernel every_form() {
   return k.kernel;
 }
 
+/// Reductions of rows or columns by teams, a value that stages keep, and memory that lanes share.
+Kernel by_teams(const char* name, DType dtype, const ir::Dim& inner, bool is_columns) {
+  KernelMaker k(name, {64, inner}, 1);
+  const int in = k.input(dtype), y = k.output(dtype, true);
+  const auto access = [&](int operand) {
+    return is_columns ? k.access(operand, {1, 64}) : k.access(operand, {inner, 1});
+  };
+  const int x = k.load(access(in)), out = access(y), first = k.load(k.access(y, {1, 0}));
+  const int sum = k.reduce(dtype == DType::Bool ? Combiner::Max : Combiner::Sum, x, {{out, x}});
+  const int least = k.reduce(Combiner::Min, x), place = k.reduce(Combiner::ArgMax, x);
+  k.map({{k.access(k.output(DType::Int64), {1, 0}), k.result(place)}}, false);
+  const Op join = dtype == DType::Bool ? Op::Or : Op::Maximum;
+  const int most = k.apply(join, {k.result(sum), k.result(least)});
+  const int result = k.apply(join, {most, k.apply(join, {first, x})});
+  k.map({{access(k.output(dtype)), result}});
+  return k.kernel;
+}
+
+/// Teams of a part of a warp, of a warp, of several, with and without loops that are unrolled.
+std::vector<Kernel> every_team() {
+  const ir::Dim n = ir::Dim::fresh("n");
+  return {by_teams("rows_8", DType::Float32, 8, false),
+          by_teams("rows_100", DType::Float64, 100, false),
+          by_teams("rows_1000", DType::Float32, 1000, false),
+          by_teams("rows_huge", DType::Int8, 1 << 20, false),
+          by_teams("rows_n", DType::Bool, n, false),
+          by_teams("rows_n_64", DType::Int64, n, false),
+          by_teams("columns_100", DType::Float32, 100, true),
+          by_teams("columns_n", DType::UInt16, n, true)};
+}
+
 }  // namespace
 
 TEST_CASE("NVRTC compiles the CUDA text of every op, cast and form", "[slow]") {
   const auto compiler = machines_compiler();
   if (compiler == nullptr) return;
-  std::vector<Kernel> kernels{every_form()};
+  std::vector<Kernel> kernels = every_team();
+  kernels.push_back(every_form());
   for (int i = 0; i < kDTypeCount; ++i) kernels.push_back(every_op(static_cast<DType>(i)));
   std::vector<GridSchedule> schedules;
   for (const Kernel& kernel : kernels) schedules.push_back(schedule_grid(kernel, {}));
@@ -101,4 +133,19 @@ TEST_CASE("NVRTC compiles the CUDA text of every op, cast and form", "[slow]") {
     ++compiled;
   }
   CHECK(compiled >= 1);
+}
+
+TEST_CASE("teams keep values and partial results in registers", "[slow]") {
+  const auto compiler = machines_compiler();
+  if (compiler == nullptr) return;
+  const std::vector<Kernel> kernels = every_team();
+  std::vector<GridSchedule> schedules;
+  for (const Kernel& kernel : kernels) schedules.push_back(schedule_grid(kernel, {}));
+  CHECK(!schedules[2].kept.empty());
+  std::vector<ScheduledKernel> scheduled;
+  for (std::size_t i = 0; i < kernels.size(); ++i) scheduled.push_back({kernels[i], schedules[i]});
+  const std::string ptx = compiler->compile(grid_text(scheduled), 90, "kernels.cu").ptx;
+  CHECK(ptx.find("shfl.sync.bfly") != std::string::npos);
+  CHECK(ptx.find("bar.sync") != std::string::npos);
+  CHECK(ptx.find(".local") == std::string::npos);
 }
