@@ -5,6 +5,7 @@
 #include "tests/codegen/grid_emulation.h"
 #include "tests/codegen/make_kernel.h"
 
+#include "backends/codegen/grid/stage_groups.h"
 #include "core/ops/convert.h"
 #include "core/types/text.h"
 
@@ -177,6 +178,23 @@ TEST_CASE("stages of a team share memory and values") {
     run_both_ways(k.kernel, {{drawn(kF32, count), zeros(kF32, count), zeros(kF32, 5),
                               zeros(kF32, count)}, {}, 0, 5});
   }
+}
+
+TEST_CASE("stages that share a loop see what earlier ones wrote") {
+  KernelMaker k("doubled", {3, 40}, 1);
+  const int y = k.access(k.output(kF32, true), {40, 1}), z = k.access(k.output(kF32), {40, 1});
+  const int x = k.load(k.access(k.input(kF32), {40, 1}));
+  const int value = k.load(y), twice = k.apply(Op::Add, {value, value});
+  k.map({{y, twice}});
+  k.map({{z, value}});
+  const int highest = k.reduce(Combiner::Max, x), lowest = k.reduce(Combiner::Min, x);
+  const int range = k.apply(Op::Sub, {k.result(highest), k.result(lowest)});
+  k.map({{k.access(k.output(kF32), {1, 0}), range}}, false);
+  const std::vector<StageGroup> groups = stage_groups(k.kernel, {});
+  REQUIRE(groups.size() == 3);
+  CHECK((groups[1].first == 1 && groups[1].last == 4));
+  run_both_ways(k.kernel, {{drawn(kF32, 120), zeros(kF32, 120), drawn(kF32, 120, 3),
+                            zeros(kF32, 3)}, {}, 0, 3});
 }
 
 TEST_CASE("a team adds rows to its columns in their order") {

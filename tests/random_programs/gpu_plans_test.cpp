@@ -10,6 +10,7 @@
 #include "tests/scratch.h"
 
 #include "backends/codegen/grid/shape_kernel.h"
+#include "backends/codegen/grid/traffic.h"
 #include "core/ir/traverse.h"
 #include "core/module/parse.h"
 #include "core/ops/build.h"
@@ -118,7 +119,83 @@ std::vector<ir::Graph> graphs_of(const std::string& command) {
   return graphs;
 }
 
+/// Normal numbers of these sizes.
+Tensor fed(const std::vector<std::int64_t>& dims) {
+  return placeholder({.shape = Shape(std::vector<ShapeEntry>(dims.begin(), dims.end()))});
+}
+
+/// Outputs and the gradients of `loss`.
+Program trained(std::vector<Tensor> inputs, std::vector<Tensor> outputs, const Tensor& loss) {
+  Program program;
+  program.inputs = std::move(inputs);
+  program.outputs = std::move(outputs);
+  for (const Tensor& gradient : gradients(loss, program.inputs)) {
+    program.outputs.push_back(gradient);
+  }
+  return program;
+}
+
+Program softmax_rows(std::int64_t columns) {
+  const Tensor x = fed({4096, columns}), weights = fed({4096, columns});
+  const Tensor y = softmax(x);
+  Program program = trained({x, weights}, {y}, sum(y * weights));
+  return program;
+}
+
+Program layer_norm() {
+  const Tensor x = fed({4096, 1024}), gamma = fed({1024}), beta = fed({1024});
+  const Tensor weights = fed({4096, 1024});
+  const AxisOptions rows{.axis = 1, .keepdims = true};
+  const Tensor centred = x - mean(x, rows);
+  const Tensor y = centred / sqrt(mean(square(centred), rows) + 1e-5) * gamma + beta;
+  return trained({x, gamma, beta, weights}, {y}, sum(y * weights));
+}
+
+Program batch_norm() {
+  const Tensor x = fed({64, 28, 28, 64}), gamma = fed({64}), beta = fed({64});
+  const Tensor weights = fed({64, 28, 28, 64});
+  const auto made = normalize_batch_in_training(x, gamma, beta, {0, 1, 2});
+  return trained({x, gamma, beta, weights}, {made.normed}, sum(made.normed * weights));
+}
+
+Program adam() {
+  Program program;
+  for (const std::vector<std::int64_t>& dims : {std::vector<std::int64_t>{1 << 20}, {300, 200}}) {
+    const Tensor w = fed(dims), g = fed(dims), m = fed(dims), v = fed(dims);
+    const Tensor first = m * 0.9 + g * 0.1, second = v * 0.999 + square(g) * 0.001;
+    program.inputs.insert(program.inputs.end(), {w, g, m, v});
+    program.outputs.insert(program.outputs.end(),
+                           {w - first * 1e-3 / (sqrt(second) + 1e-8), first, second});
+  }
+  return program;
+}
+
 }  // namespace
+
+TEST_CASE("kernels of normalisations and Adam move little more than their operands on a GPU") {
+  const struct {
+    const char* name;
+    Program program;
+  } rows[] = {{"softmax of a few", softmax_rows(86)},
+              {"softmax", softmax_rows(1000)},
+              {"layer norm", layer_norm()},
+              {"batch norm", batch_norm()},
+              {"Adam", adam()}};
+  const auto evaluate = [](const ir::Dim& dim) { return dim.value(); };
+  for (const auto& row : rows) {
+    INFO(row.name);
+    const std::optional<codegen::Program> program = gpu_program_of(row.program);
+    REQUIRE(program.has_value());
+    CHECK(!program->kernels.empty());
+    for (const codegen::BuiltKernel& built : program->kernels) {
+      const codegen::GridSchedule schedule = schedule_grid(built.kernel, {});
+      INFO(print(built.kernel) << print(schedule));
+      const auto least = static_cast<double>(least_traffic(built.kernel, evaluate).bytes());
+      const auto moved = static_cast<double>(traffic_of(built.kernel, schedule, evaluate).bytes());
+      CHECK(moved <= 1.05 * least);
+    }
+  }
+}
 
 TEST_CASE("the models of the examples are lowered for a GPU") {
   const struct {

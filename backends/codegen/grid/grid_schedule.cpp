@@ -102,7 +102,8 @@ class Chooser {
     schedule_ = made;
     schedule_.barrier_before = barrier_stages(kernel_);
     if (!is_unrolled(kernel_, schedule_)) return;
-    schedule_.kept = kept_values(kernel_, points_of_lane(kernel_, schedule_), kKeptRegisters);
+    schedule_.kept = kept_values(kernel_, stage_groups(kernel_, schedule_.barrier_before),
+                                 points_of_lane(kernel_, schedule_), kKeptRegisters);
   }
 
   const Kernel& kernel_;

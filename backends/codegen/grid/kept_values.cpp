@@ -1,4 +1,4 @@
-// One walk over the expressions, users first, for all stages at a time: after the first stage a
+// One walk over the expressions, users first, for all groups at a time: after the first group a
 // kept value needs no arguments.
 #include "backends/codegen/grid/kept_values.h"
 
@@ -44,14 +44,15 @@ std::vector<bool> depends_on_written(const Kernel& kernel) {
 
 class Walk {
  public:
-  Walk(const Kernel& kernel, std::int64_t points, std::int64_t registers)
+  Walk(const Kernel& kernel, const std::vector<StageGroup>& groups, std::int64_t points,
+       std::int64_t registers)
       : kernel_(kernel),
         inner_(depends_on_inner(kernel)),
         written_(depends_on_written(kernel)),
         points_(points),
         left_(registers) {
-    for (const Stage& stage : kernel.stages) {
-      if (stage.inner) wanted_.push_back(roots(stage));
+    for (const StageGroup& group : groups) {
+      if (kernel.stages[at(group.first)].inner) wanted_.push_back(roots(group));
     }
   }
 
@@ -62,10 +63,12 @@ class Walk {
   }
 
  private:
-  std::vector<bool> roots(const Stage& stage) const {
+  std::vector<bool> roots(const StageGroup& group) const {
     std::vector<bool> wanted(kernel_.expressions.size(), false);
-    for (const int root : roots_of(kernel_, stage)) {
-      if (root >= 0) wanted[at(root)] = true;
+    for (int stage = group.first; stage < group.last; ++stage) {
+      for (const int root : roots_of(kernel_, kernel_.stages[at(stage)])) {
+        if (root >= 0) wanted[at(root)] = true;
+      }
     }
     return wanted;
   }
@@ -103,14 +106,15 @@ class Walk {
   const std::vector<bool> inner_, written_;
   const std::int64_t points_;
   std::int64_t left_;
-  std::vector<std::vector<bool>> wanted_;  // of stages over inner axes
+  std::vector<std::vector<bool>> wanted_;  // of groups over inner axes
   std::vector<int> kept_;
 };
 
 }  // namespace
 
-std::vector<int> kept_values(const Kernel& kernel, std::int64_t points, std::int64_t registers) {
-  return Walk(kernel, points, registers).run();
+std::vector<int> kept_values(const Kernel& kernel, const std::vector<StageGroup>& groups,
+                             std::int64_t points, std::int64_t registers) {
+  return Walk(kernel, groups, points, registers).run();
 }
 
 bool can_be_kept(const Kernel& kernel, int expression) {

@@ -54,7 +54,7 @@ std::string outer_number(const Kernel& kernel) {
 }
 
 std::string fault_text() {
-  return "const auto fault = [=](s64 access, s64 index, s64 limit) { return record(call, step, "
+  return "const auto fault = [&](s64 access, s64 index, s64 limit) { return record(call, step, "
          "point, access, index, limit); };";
 }
 

@@ -17,7 +17,7 @@ void write_digits(const Kernel& kernel, const std::vector<int>& axes, const std:
 /// The number of an outer point among all of them, row-major, from the indices of its axes.
 std::string outer_number(const Kernel& kernel);
 
-/// Declares `fault` for PointText, which records the point `point`.
+/// Declares `fault` for PointText, which records the value that the variable `point` has then.
 std::string fault_text();
 
 }  // namespace kiln::codegen

@@ -100,15 +100,13 @@ std::string TeamText::shared() const {
 void TeamText::write() {
   declare_kept();
   const std::vector<int>& before = schedule_.barrier_before;
-  bool is_combined = false;
-  for (int s = 0; s < static_cast<int>(kernel_.stages.size()); ++s) {
-    if (std::find(before.begin(), before.end(), s) != before.end()) barrier();
-    write(s);
-    is_combined = is_combined || kernel_.stages[at(s)].kind == StageKind::Reduce;
+  for (const StageGroup& group : stage_groups(kernel_, before)) {
+    if (std::find(before.begin(), before.end(), group.first) != before.end()) barrier();
+    write(group);
   }
   // Before shared memory is written again, and before the next point adds to the same elements.
   const bool is_in_order = static_cast<int>(schedule_.axes.size()) < kernel_.outer;
-  if (is_in_order || (is_combined && shared_elements(schedule_) > 0)) barrier();
+  if (is_in_order || shared_bytes(kernel_, schedule_) > 0) barrier();
 }
 
 void TeamText::barrier() {
@@ -122,14 +120,22 @@ void TeamText::declare_kept() {
   }
 }
 
-void TeamText::write(int number) {
-  const Stage& stage = kernel_.stages[at(number)];
-  if (!stage.inner) return write_once(number, stage);
-  if (stage.kind == StageKind::Map) return visit_points(number, stage);
-  declare_parts(number, stage);
-  visit_points(number, stage);
-  combine_parts(number, stage);
-  combine_lanes(number, stage);
+bool TeamText::is_reduction(int stage) const {
+  return kernel_.stages[at(stage)].kind == StageKind::Reduce;
+}
+
+void TeamText::write(const StageGroup& group) {
+  const Stage& first = kernel_.stages[at(group.first)];
+  if (!first.inner) return write_once(group.first, first);
+  for (int s = group.first; s < group.last; ++s) {
+    if (is_reduction(s)) declare_parts(s, kernel_.stages[at(s)]);
+  }
+  visit_points(group);
+  for (int s = group.first; s < group.last; ++s) {
+    if (!is_reduction(s)) continue;
+    combine_parts(s, kernel_.stages[at(s)]);
+    combine_lanes(s, kernel_.stages[at(s)]);
+  }
 }
 
 void TeamText::write_once(int number, const Stage& stage) {
@@ -143,47 +149,57 @@ void TeamText::write_once(int number, const Stage& stage) {
 
 // ---- points ----
 
-void TeamText::visit_points(int number, const Stage& stage) {
+void TeamText::visit_points(const StageGroup& group) {
   lines_.open("if (live && inner > 0)");
   point_.begin();
-  hoist(stage);
+  hoist(group);
   if (is_unrolled(kernel_, schedule_)) {
-    visit_unrolled(number, stage);
+    visit_unrolled(group);
   } else {
-    visit_in_loop(number, stage);
+    visit_in_loop(group);
   }
   lines_.close();
 }
 
-void TeamText::hoist(const Stage& stage) {
-  std::vector<bool> wanted = needed(kernel_, roots_of(kernel_, stage), is_known_);
-  for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = wanted[i] && can_hoist_[i];
-  point_.declare(wanted);
+void TeamText::hoist(const StageGroup& group) {
+  for (int s = group.first; s < group.last; ++s) {
+    std::vector<bool> wanted = needed(kernel_, roots_of(kernel_, kernel_.stages[at(s)]), is_known_);
+    for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = wanted[i] && can_hoist_[i];
+    point_.declare(wanted);
+  }
 }
 
-void TeamText::visit_unrolled(int number, const Stage& stage) {
+void TeamText::visit_unrolled(const StageGroup& group) {
   const std::int64_t whole = static_inner_points(kernel_) / lanes_;
   lines_.line("#pragma unroll");
   lines_.open(text("for (int k = 0; k < ", lane_points_, "; ++k)"));
   lines_.line(text("const s64 p = lane + k * ", lanes_, ";"));
   lines_.line(text("if (k >= ", whole, " && p >= inner) break;"));
-  if (stage.kind == StageKind::Reduce) {
-    lines_.line(text(accumulator(stage), "& part = part", number, "[k % ", accumulators_, "];"));
+  for (int s = group.first; s < group.last; ++s) {
+    if (!is_reduction(s)) continue;
+    lines_.line(text(accumulator(kernel_.stages[at(s)]), "& part", s, " = parts", s, "[k % ",
+                     accumulators_, "];"));
   }
-  write_point(number, stage);
+  write_point(group);
   lines_.close();
 }
 
-void TeamText::visit_in_loop(int number, const Stage& stage) {
-  const bool combines = stage.kind == StageKind::Reduce;
-  const std::string part = combines ? text(", ", accumulator(stage), "& part") : "";
-  lines_.open(text("const auto visit = [&](s64 p", part, ")"));
-  write_point(number, stage);
+void TeamText::visit_in_loop(const StageGroup& group) {
+  std::string parameters;
+  for (int s = group.first; s < group.last; ++s) {
+    if (!is_reduction(s)) continue;
+    parameters += text(", ", accumulator(kernel_.stages[at(s)]), "& part", s);
+  }
+  lines_.open(text("const auto visit = [&](s64 p", parameters, ")"));
+  write_point(group);
   lines_.close();
   lines_.line(";");
   const auto visit = [&](int k) {
-    const std::string of_part = combines ? text(", part", number, "[", k, "]") : "";
-    return text("visit(p + ", k * lanes_, of_part, ");");
+    std::string arguments = text("p + ", k * lanes_);
+    for (int s = group.first; s < group.last; ++s) {
+      if (is_reduction(s)) arguments += text(", parts", s, "[", k, "]");
+    }
+    return text("visit(", arguments, ");");
   };
   lines_.line("s64 p = lane;");
   lines_.open(text("for (; p + ", 3 * lanes_, " < inner; p += ", 4 * lanes_, ")"));
@@ -192,25 +208,36 @@ void TeamText::visit_in_loop(int number, const Stage& stage) {
   for (int k = 0; k < 3; ++k) lines_.line(text("if (p + ", k * lanes_, " < inner) ", visit(k)));
 }
 
-void TeamText::write_point(int number, const Stage& stage) {
+void TeamText::write_point(const StageGroup& group) {
   std::vector<int> inner;
   for (int axis = kernel_.outer; axis < static_cast<int>(kernel_.axes.size()); ++axis) {
     inner.push_back(axis);
   }
   write_digits(kernel_, inner, "p", lines_);
-  write_fault(number, "p");
-  const std::vector<bool> wanted = needed(kernel_, roots_of(kernel_, stage), is_known_);
-  keep(wanted);
+  write_fault(group.first, "p");
+  for (int s = group.first; s < group.last; ++s) {
+    if (has_faults_ && s > group.first) lines_.line("point += inner;");
+    write_stage(s, kernel_.stages[at(s)]);
+  }
+  // Later groups read them from registers.
+  for (const int one : schedule_.kept) {
+    is_known_[at(one)] = is_known_[at(one)] || point_.is_declared(one);
+  }
+}
+
+void TeamText::write_stage(int number, const Stage& stage) {
+  declare(needed(kernel_, roots_of(kernel_, stage), is_known_));
   if (stage.kind == StageKind::Reduce) {
     const DType dtype = point_.dtype_of(stage.value);
     std::string value = operand_text(dtype, text("v", stage.value));
     if (stage.combiner == Combiner::ArgMax) value = text(accumulator(stage), "{", value, ", p}");
-    lines_.line(text("part = ", combined(stage, "part", value), ";"));
+    const std::string part = text("part", number);
+    lines_.line(text(part, " = ", combined(stage, part, value), ";"));
   }
   for (const Store& store : stage.stores) point_.write_store(store);
 }
 
-void TeamText::keep(const std::vector<bool>& wanted) {
+void TeamText::declare(const std::vector<bool>& wanted) {
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const int number = static_cast<int>(i);
     if (!wanted[i] || point_.is_declared(number)) continue;
@@ -219,15 +246,13 @@ void TeamText::keep(const std::vector<bool>& wanted) {
       continue;
     }
     point_.declare(number, point_.value(kernel_.expressions[i]));
-    if (!is_kept_[i]) continue;
-    lines_.line(text("kept", i, "[k] = v", i, ";"));
-    is_known_[i] = true;
+    if (is_kept_[i]) lines_.line(text("kept", i, "[k] = v", i, ";"));
   }
 }
 
 void TeamText::write_fault(int number, const std::string& point) {
   if (!has_faults_) return;
-  lines_.line(text("const s64 point = (outer * ", kernel_.stages.size(), " + ", number,
+  lines_.line(text("s64 point = (outer * ", kernel_.stages.size(), " + ", number,
                    ") * (inner > 0 ? inner : 1) + ", point, ";"));
   lines_.line(fault_text());
 }
@@ -254,15 +279,15 @@ void TeamText::declare_parts(int number, const Stage& stage) {
   const std::string start =
       is_pair ? "{{}, -1}" : constant_text(dtype, start_bits(stage.combiner, dtype));
   std::vector<std::string> starts(at(accumulators_), start);
-  lines_.line(text(accumulator(stage), " part", number, "[", accumulators_, "] = {",
+  lines_.line(text(accumulator(stage), " parts", number, "[", accumulators_, "] = {",
                    join_text(starts), "};"));
 }
 
 void TeamText::combine_parts(int number, const Stage& stage) {
   const std::string all = text("all", number);
-  lines_.line(text(accumulator(stage), " ", all, " = part", number, "[0];"));
+  lines_.line(text(accumulator(stage), " ", all, " = parts", number, "[0];"));
   for (int k = 1; k < accumulators_; ++k) {
-    const std::string part = text("part", number, "[", k, "]");
+    const std::string part = text("parts", number, "[", k, "]");
     lines_.line(text(all, " = ", combined(stage, all, part), ";"));
   }
 }

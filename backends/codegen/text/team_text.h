@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/codegen/grid/grid_schedule.h"
+#include "backends/codegen/grid/stage_groups.h"
 #include "backends/codegen/text/point_text.h"
 
 #include <string>
@@ -27,17 +28,19 @@ class TeamText {
   void write();
 
  private:
-  void write(int stage);
+  void write(const StageGroup& group);
   void write_once(int number, const Stage& stage);
   void declare_kept();
-  void visit_points(int number, const Stage& stage);
-  void visit_unrolled(int number, const Stage& stage);
-  void visit_in_loop(int number, const Stage& stage);
-  /// A stage at inner point `p`; a reduction combines its value with `part`.
-  void write_point(int number, const Stage& stage);
+  void visit_points(const StageGroup& group);
+  void visit_unrolled(const StageGroup& group);
+  void visit_in_loop(const StageGroup& group);
+  /// The stages at inner point `p`; a reduction combines its value with `part<stage>`.
+  void write_point(const StageGroup& group);
+  void write_stage(int number, const Stage& stage);
   void write_fault(int number, const std::string& point);
-  void hoist(const Stage& stage);
-  void keep(const std::vector<bool>& wanted);
+  void hoist(const StageGroup& group);
+  void declare(const std::vector<bool>& wanted);
+  bool is_reduction(int stage) const;
 
   void declare_parts(int number, const Stage& stage);
   void combine_parts(int number, const Stage& stage);
@@ -57,7 +60,7 @@ class TeamText {
   const bool has_faults_;
   std::vector<bool> can_hoist_;  // expressions that are the same at all inner points
   std::vector<bool> is_kept_;    // expressions whose values stay in registers
-  std::vector<bool> is_known_;   // those of an earlier stage
+  std::vector<bool> is_known_;   // those of an earlier group
 };
 
 }  // namespace kiln::codegen
