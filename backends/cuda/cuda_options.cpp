@@ -75,10 +75,15 @@ constexpr OptionRow kRows[] = {
      [](const Setting& setting, CudaOptions& options) {
        options.memory_limit = whole_number(setting, 1, INT64_MAX, "needs a number of bytes");
      }},
-    {"graphs", "KILN_CUDA_GRAPHS",
+    {"architecture", "KILN_CUDA_ARCH",
      [](const Setting& setting, CudaOptions& options) {
-       options.uses_graphs = truth(setting);
+       const bool has_prefix = setting.value.starts_with("sm_");
+       const Setting number{setting.name, setting.value.substr(has_prefix ? 3 : 0)};
+       options.architecture =
+           static_cast<int>(whole_number(number, 10, 9999, "needs an architecture such as sm_90"));
      }},
+    {"graphs", "KILN_CUDA_GRAPHS",
+     [](const Setting& setting, CudaOptions& options) { options.uses_graphs = truth(setting); }},
     {"tf32", "KILN_CUDA_TF32",
      [](const Setting& setting, CudaOptions& options) { options.tf32 = truth(setting); }},
 };

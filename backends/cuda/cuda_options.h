@@ -15,6 +15,8 @@ namespace kiln::cuda {
 /// | `driver`       | KILN_CUDA_DRIVER       | folders of libcuda.so.1, separated by colons      |
 /// | `libraries`    | KILN_CUDA_LIBRARIES    | folders of NVIDIA's other libraries, likewise     |
 /// | `memory_limit` | KILN_CUDA_MEMORY_LIMIT | most bytes of device memory; default: no limit    |
+/// | `architecture` | KILN_CUDA_ARCH         | such as sm_90: code is made for it, without any   |
+/// |                |                        | device, and cannot be called; for dumps           |
 /// | `graphs`       | KILN_CUDA_GRAPHS       | true: repeated calls run as CUDA graphs; false:   |
 /// |                |                        | kernel by kernel; default true                    |
 /// | `tf32`         | KILN_CUDA_TF32         | true: matmuls of float32 may round their operands |
@@ -26,6 +28,7 @@ struct CudaOptions {
   int device = 0;
   std::int64_t memory_limit = INT64_MAX;
   bool uses_graphs = true;
+  int architecture = 0;  // 90: sm_90; 0: that of the device
   api::DriverSettings driver;
   api::CompilerSettings compiler;
   api::CublasLtSettings cublaslt;

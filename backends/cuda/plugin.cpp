@@ -1,7 +1,8 @@
 // The plugin `cuda`: probing without starting a device, and instances.
 #include "backends/cuda/cuda_options.h"
 #include "backends/cuda/cuda_target.h"
-#include "backends/cuda/execute/kernel_library.h"
+#include "backends/cuda/execute/compile_kernels.h"
+#include "backends/cuda/offline_target.h"
 
 namespace kiln::cuda {
 namespace {
@@ -9,6 +10,10 @@ namespace {
 std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host& host) {
   CudaOptions options = read_options(given);
   api::Facts facts;
+  if (options.architecture != 0) {
+    return std::make_unique<OfflineInstance>(api::open_compiler(options.compiler, facts),
+                                             options.architecture, host);
+  }
   const std::shared_ptr<const api::Driver> driver = api::open_driver(options.driver, facts);
   const api::DeviceIdentity identity =
       api::open_device(*driver, options.device, options.driver, facts);

@@ -63,7 +63,7 @@ class DeviceExecutable final : public sdk::Executable {
     updates_in_place = lowered_.updates_in_place;
     dumps_.hand_over("memory_plan", "", [&] { return print_memory(lowered_.program); });
     library_ = std::make_unique<const KernelLibrary>(lowered_.program.kernels, resources_.device,
-                                                     libraries_.compiler, dumps_, lowered_.label);
+                                                     compile());
     lowered_.times.lap("cuda");
     dumps_.compile_times(lowered_.times);
     const ScopedContext context(*resources_.device);
@@ -86,8 +86,7 @@ class DeviceExecutable final : public sdk::Executable {
     dumps_.program(lowered_.program);
     dumps_.hand_over("memory_plan", "", [&] { return print_memory(lowered_.program); });
     if (dumps_.wanted("schedule") || dumps_.wanted("cuda_c") || dumps_.wanted("ptx")) {
-      KernelLibrary(lowered_.program.kernels, resources_.device, libraries_.compiler, dumps_,
-                    lowered_.label);
+      static_cast<void>(compile());
     }
     dumps_.compile_times(lowered_.times);
     for (const auto& sized : cache_.all()) dump_memory(*sized);
@@ -100,6 +99,14 @@ class DeviceExecutable final : public sdk::Executable {
 
  private:
   friend class DeviceFrame;
+
+  CompiledKernels compile() const {
+    const Device& device = *resources_.device;
+    const CodeTarget target{device.grid(), code_architecture(libraries_.compiler,
+                                                             device.identity().compute_capability)};
+    return compile_kernels(lowered_.program.kernels, target, libraries_.compiler, dumps_,
+                           lowered_.label);
+  }
 
   /// Constants of the plan and its bodies, each once.
   void upload_constants(const Plan& plan, Staging& staging) {

@@ -74,8 +74,8 @@ class PlanIssuer {
         [&] {
           return call_.device.driver().launch_kernel(
               launch.kernel->function, static_cast<unsigned>(launch.grid.blocks), 1, 1,
-              static_cast<unsigned>(launch.grid.threads), 1, 1, 0,
-              call_.stream.handle(), parameters_.data(), nullptr);
+              static_cast<unsigned>(launch.grid.threads), 1, 1, 0, call_.stream.handle(),
+              parameters_.data(), nullptr);
         },
         "launch a kernel");
     call_.launched.push_back(&kernel);

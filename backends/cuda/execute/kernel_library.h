@@ -1,10 +1,8 @@
 // The kernels of a program as machine code on a device.
 #pragma once
 
-#include "backends/codegen/dumps.h"
-#include "backends/codegen/text/grid_text.h"
-#include "backends/cuda/api/open_compiler.h"
 #include "backends/cuda/device/device.h"
+#include "backends/cuda/execute/compile_kernels.h"
 
 #include <memory>
 #include <string>
@@ -35,14 +33,12 @@ class LoadedCode {
   api::LibraryHandle library_ = nullptr;
 };
 
-/// CUDA text of a program's kernels, their machine code, and the loaded library of both.
+/// The kernels of a program on a device.
 class KernelLibrary {
  public:
-  /// Schedules, compiles and loads. Hands the stages `schedule`, `cuda_c` and `ptx` over to
-  /// `dumps`; `label` names the text in errors. Throws sdk::Failure.
+  /// `compiled`: of these kernels. Throws sdk::Failure.
   KernelLibrary(const std::vector<codegen::BuiltKernel>& kernels,
-                const std::shared_ptr<const Device>& device, const api::Compiler& compiler,
-                const codegen::Dumps& dumps, const std::string& label);
+                const std::shared_ptr<const Device>& device, CompiledKernels compiled);
 
   /// In the order of the program's kernels.
   const std::vector<LoadedKernel>& kernels() const { return kernels_; }
@@ -51,9 +47,5 @@ class KernelLibrary {
   std::vector<LoadedKernel> kernels_;
   std::unique_ptr<const LoadedCode> code_;  // null: there are no kernels
 };
-
-/// The architecture for which code is made: that of the device, else the highest one below it with
-/// the same major number, whose code the device runs too. Throws sdk::Failure of UNIMPLEMENTED.
-int code_architecture(const api::Compiler& compiler, int compute_capability);
 
 }  // namespace kiln::cuda

@@ -1,0 +1,58 @@
+// One text for all kernels of a program.
+#include "backends/cuda/execute/compile_kernels.h"
+
+#include "core/types/text.h"
+
+namespace kiln::cuda {
+namespace {
+
+using codegen::BuiltKernel;
+using codegen::ScheduledKernel;
+
+std::string print_schedules(const std::vector<BuiltKernel>& kernels,
+                            const std::vector<codegen::GridSchedule>& schedules) {
+  std::string out;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    out += text(kernels[i].kernel.name, ": ", print(schedules[i]), "\n");
+  }
+  return out;
+}
+
+}  // namespace
+
+int code_architecture(const api::Compiler& compiler, int compute_capability) {
+  int best = 0;
+  for (const int one : compiler.architectures()) {
+    if (one <= compute_capability && one / 10 == compute_capability / 10) best = one;
+  }
+  if (best != 0) return best;
+  throw sdk::Failure(KILN_CODE_UNIMPLEMENTED,
+                     text("NVRTC ", compiler.version_text(), " (", compiler.path(),
+                          ") makes no code for compute capability ", compute_capability / 10, ".",
+                          compute_capability % 10));
+}
+
+CompiledKernels compile_kernels(const std::vector<BuiltKernel>& kernels, const CodeTarget& target,
+                                const api::Compiler& compiler, const codegen::Dumps& dumps,
+                                const std::string& label) {
+  CompiledKernels compiled;
+  if (kernels.empty()) return compiled;
+  for (const BuiltKernel& built : kernels) {
+    compiled.schedules.push_back(schedule_grid(built.kernel, target.grid));
+    verify(built.kernel, compiled.schedules.back(), target.grid);
+  }
+  std::vector<ScheduledKernel> scheduled;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    scheduled.push_back({kernels[i].kernel, compiled.schedules[i]});
+  }
+  dumps.hand_over("schedule", "", [&] { return print_schedules(kernels, compiled.schedules); });
+  const std::string source = grid_text(scheduled);
+  dumps.hand_over("cuda_c", "", [&] { return source; });
+  const std::string name = label.empty() ? "kernels.cu" : label + ".cu";
+  api::CompiledText made = compiler.compile(source, target.architecture, name);
+  dumps.hand_over("ptx", "", [&] { return made.ptx; });
+  compiled.cubin = std::move(made.cubin);
+  return compiled;
+}
+
+}  // namespace kiln::cuda

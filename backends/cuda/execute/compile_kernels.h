@@ -1,0 +1,34 @@
+// The kernels of a program as machine code of an architecture. No device is needed.
+#pragma once
+
+#include "backends/codegen/dumps.h"
+#include "backends/codegen/text/grid_text.h"
+#include "backends/cuda/api/open_compiler.h"
+
+#include <string>
+#include <vector>
+
+namespace kiln::cuda {
+
+/// The device that code is made for.
+struct CodeTarget {
+  codegen::GridDescription grid = {};
+  int architecture = 90;  // 90: sm_90
+};
+
+struct CompiledKernels {
+  std::vector<codegen::GridSchedule> schedules;  // in the order of the program's kernels
+  std::string cubin;                             // an ELF file of the device; empty: no kernels
+};
+
+/// Schedules and compiles. Hands the stages `schedule`, `cuda_c` and `ptx` over to `dumps`; `label`
+/// names the text in errors. Throws sdk::Failure.
+CompiledKernels compile_kernels(const std::vector<codegen::BuiltKernel>& kernels,
+                                const CodeTarget& target, const api::Compiler& compiler,
+                                const codegen::Dumps& dumps, const std::string& label);
+
+/// The architecture for which code is made: that of the device, else the highest one below it with
+/// the same major number, whose code the device runs too. Throws sdk::Failure of UNIMPLEMENTED.
+int code_architecture(const api::Compiler& compiler, int compute_capability);
+
+}  // namespace kiln::cuda

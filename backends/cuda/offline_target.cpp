@@ -1,0 +1,104 @@
+// A target whose programs end with their dumps.
+#include "backends/cuda/offline_target.h"
+
+#include "backends/codegen/bind/memory_report.h"
+#include "backends/codegen/grid/shape_kernel.h"
+#include "backends/cuda/execute/compile_kernels.h"
+#include "backends/cuda/libraries/matmul_claims.h"
+
+namespace kiln::cuda {
+namespace {
+
+using namespace codegen;
+
+constexpr GridDescription kGrid{};
+
+sdk::Failure no_device(int architecture) {
+  return {KILN_CODE_FAILED_PRECONDITION, "there is no device: KILN_CUDA_ARCH asks for code of sm_" +
+                                             std::to_string(architecture) +
+                                             ", which is made without one"};
+}
+
+class OfflineTarget final : public Target {
+ public:
+  OfflineTarget(std::shared_ptr<const api::Compiler> compiler, int architecture)
+      : compiler_(std::move(compiler)), architecture_(architecture) {}
+
+  TargetDescription description() const override {
+    return {.units = kGrid.multiprocessors, .lanes = kGrid.resident_threads};
+  }
+  KernelSchedule schedule() const override { return shape_for_grid; }
+  const LibraryClaims* claims() override { return &claims_; }
+  std::unique_ptr<sdk::Executable> load(LoweredModule lowered, const sdk::Host& host) override;
+
+  /// Hands the stages over, from the kernels on.
+  void compile(const LoweredModule& lowered, const Dumps& dumps) const {
+    dumps.hand_over("memory_plan", "", [&] { return print_memory(lowered.program); });
+    compile_kernels(lowered.program.kernels, {kGrid, architecture_}, *compiler_, dumps,
+                    lowered.label);
+  }
+  int architecture() const { return architecture_; }
+
+ private:
+  std::shared_ptr<const api::Compiler> compiler_;
+  int architecture_;
+  MatmulClaims claims_;
+};
+
+class OfflineExecutable final : public sdk::Executable {
+ public:
+  OfflineExecutable(LoweredModule lowered, OfflineTarget& target, const sdk::Host& host)
+      : lowered_(std::move(lowered)), target_(target), host_(host), dumps_(host_, lowered_.label) {
+    const ir::Graph& graph = lowered_.module.graph;
+    inputs = graph.inputs.size();
+    states = lowered_.module.state.size();
+    outputs = graph.outputs.size();
+    updates = graph.updates.size();
+    target_.compile(lowered_, dumps_);
+    lowered_.times.lap("cuda");
+    dumps_.compile_times(lowered_.times);
+  }
+
+  void dump() const override {
+    LoweredModule again;
+    again.module = lowered_.module;
+    again.disabled = lowered_.disabled;
+    again.label = lowered_.label;
+    lower(again, target_, dumps_);
+    dumps_.program(again.program);
+    target_.compile(again, dumps_);
+    dumps_.compile_times(lowered_.times);
+  }
+
+  std::unique_ptr<sdk::Event> execute(const sdk::Call&) const override {
+    throw no_device(target_.architecture());
+  }
+
+ private:
+  LoweredModule lowered_;
+  OfflineTarget& target_;
+  sdk::Host host_;
+  Dumps dumps_;
+};
+
+std::unique_ptr<sdk::Executable> OfflineTarget::load(LoweredModule lowered, const sdk::Host& host) {
+  return std::make_unique<OfflineExecutable>(std::move(lowered), *this, host);
+}
+
+}  // namespace
+
+OfflineInstance::OfflineInstance(std::shared_ptr<const api::Compiler> compiler, int architecture,
+                                 const sdk::Host& host)
+    : CompiledInstance(std::make_unique<OfflineTarget>(std::move(compiler), architecture), host),
+      architecture_(architecture) {}
+
+std::unique_ptr<sdk::Buffer> OfflineInstance::allocate(std::uint32_t, sdk::Dims) {
+  throw no_device(architecture_);
+}
+
+std::unique_ptr<sdk::Buffer> OfflineInstance::import_host(const void*, std::uint32_t, sdk::Dims,
+                                                          std::uint32_t) {
+  throw no_device(architecture_);
+}
+
+}  // namespace kiln::cuda

@@ -1,0 +1,24 @@
+// Programs compiled without a device: every stage can be dumped, nothing can be called.
+#pragma once
+
+#include "backends/codegen/compile.h"
+#include "backends/cuda/api/open_compiler.h"
+
+namespace kiln::cuda {
+
+/// Lowers programs as for an H100, and compiles kernels for the architecture that the user named.
+class OfflineInstance final : public codegen::CompiledInstance {
+ public:
+  OfflineInstance(std::shared_ptr<const api::Compiler> compiler, int architecture,
+                  const sdk::Host& host);
+
+  /// Throw sdk::Failure of FAILED_PRECONDITION.
+  std::unique_ptr<sdk::Buffer> allocate(std::uint32_t dtype, sdk::Dims dims) override;
+  std::unique_ptr<sdk::Buffer> import_host(const void* data, std::uint32_t dtype, sdk::Dims dims,
+                                           std::uint32_t semantics) override;
+
+ private:
+  int architecture_;
+};
+
+}  // namespace kiln::cuda
