@@ -7,7 +7,9 @@ namespace kiln::fake_cuda {
 
 const std::vector<FunctionRow>& function_rows() {
 #define FAKE_CUDA_ROW(member, symbol, version, presence, ...) FunctionRow{#symbol, version},
-  static const std::vector<FunctionRow> rows{KILN_CUDA_DRIVER_FUNCTIONS(FAKE_CUDA_ROW)};
+  // Never destroyed: threads may call functions while the process ends.
+  static const auto& rows =
+      *new std::vector<FunctionRow>{KILN_CUDA_DRIVER_FUNCTIONS(FAKE_CUDA_ROW)};
 #undef FAKE_CUDA_ROW
   return rows;
 }

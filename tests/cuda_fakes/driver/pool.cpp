@@ -26,7 +26,8 @@ DeviceAddress Pool::allocate(std::size_t size, std::uint64_t limit) {
   bytes.max_reserved = std::max(bytes.max_reserved, bytes.reserved);
   ++kept_blocks_;
   kept_bytes_ += size;
-  blocks_.emplace(to_device(memory), Block{.bytes = size});
+  blocks_.emplace(to_device(memory),
+                  Block{.bytes = size, .memory = static_cast<std::byte*>(memory)});
   return to_device(memory);
 }
 

@@ -57,6 +57,7 @@ class Pool {
  private:
   struct Block {
     std::size_t bytes;
+    std::byte* memory;  // memory of a lost device is no leak to LeakSanitizer
     bool is_live = false, is_freed = false;
   };
   using Blocks = std::map<DeviceAddress, Block>;
