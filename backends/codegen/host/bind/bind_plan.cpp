@@ -91,13 +91,14 @@ class Binder {
 
   /// A body that these sizes make fail keeps the error, which is thrown when it is entered.
   std::unique_ptr<BoundPlan> bind_body(const Plan& body, const PlanUse& use) const {
-    static const Plan kEmpty;
+    // Never destroyed: calls may run while the process ends.
+    static const Plan& empty = *new Plan;
     std::unique_ptr<BoundPlan> bound;
     std::optional<BindFailure> failure = failure_of_body(
         body, inputs_.evaluate, [&] { bound = bind_plan(body, inputs_, use); });
     if (!failure) return bound;
     bound = std::make_unique<BoundPlan>();
-    bound->plan = &kEmpty;
+    bound->plan = &empty;
     bound->failure = std::move(failure);
     return bound;
   }
