@@ -1,4 +1,5 @@
-// Each fibre runs up to its next wait; then all that wait for the same thing go on.
+// Each warp runs as far as it gets before the next one, so that it meets the others' shared memory
+// in as early a state as barriers allow.
 #include "tests/codegen/block_fibres.h"
 
 #include <ucontext.h>
@@ -9,7 +10,8 @@
 namespace kiln::test {
 namespace {
 
-constexpr std::size_t kStackBytes = 128 << 10, kWarp = 32;
+constexpr std::size_t kStackBytes = 128 << 10;
+constexpr std::int64_t kWarp = 32;
 
 BlockFibres* g_block = nullptr;  // the one that runs; one at a time
 
@@ -45,18 +47,29 @@ void BlockFibres::run(ThreadOrder order, const std::function<void()>& body,
     ::makecontext(&fibre->context, &BlockFibres::start, 0);
     fibre->wait = Wait::None;
   }
-  const auto count = static_cast<std::int64_t>(fibres_.size());
+  const std::int64_t warps = (static_cast<std::int64_t>(fibres_.size()) + kWarp - 1) / kWarp;
   do {
-    for (std::int64_t turn = 0; turn < count; ++turn) {
-      const std::int64_t thread = thread_at(order, turn, count);
+    for (std::int64_t turn = 0; turn < warps; ++turn) {
+      run_warp(thread_at(order, turn, warps) * kWarp, order, enter);
+    }
+    if (have_ended()) return;
+  } while (release(0, fibres_.size(), Wait::Block));
+  throw std::runtime_error("a barrier or an exchange without some of its threads");
+}
+
+void BlockFibres::run_warp(std::int64_t begin, ThreadOrder order,
+                           const std::function<void(std::int64_t thread)>& enter) {
+  const auto end = std::min<std::int64_t>(begin + kWarp, static_cast<std::int64_t>(fibres_.size()));
+  const auto first = static_cast<std::size_t>(begin), last = static_cast<std::size_t>(end);
+  do {
+    for (std::int64_t turn = 0; turn < end - begin; ++turn) {
+      const std::int64_t thread = begin + thread_at(order, turn, end - begin);
       const auto place = static_cast<std::size_t>(thread);
       if (fibres_[place]->wait != Wait::None) continue;
       enter(thread);
       resume(place);
     }
-    if (have_ended()) return;
-  } while (release());
-  throw std::runtime_error("a barrier or an exchange without some of its threads");
+  } while (release(first, last, Wait::Warp) || release(first, last, Wait::Exchange));
 }
 
 void BlockFibres::start() {
@@ -78,16 +91,6 @@ void BlockFibres::wait(Wait wait) {
 bool BlockFibres::have_ended() const {
   return std::all_of(fibres_.begin(), fibres_.end(),
                      [](const auto& fibre) { return fibre->wait == Wait::End; });
-}
-
-bool BlockFibres::release() {
-  bool is_any = release(0, fibres_.size(), Wait::Block);
-  for (std::size_t begin = 0; begin < fibres_.size(); begin += kWarp) {
-    const std::size_t end = std::min(begin + kWarp, fibres_.size());
-    is_any = release(begin, end, Wait::Warp) || is_any;
-    is_any = release(begin, end, Wait::Exchange) || is_any;
-  }
-  return is_any;
 }
 
 bool BlockFibres::release(std::size_t begin, std::size_t end, Wait wait) {

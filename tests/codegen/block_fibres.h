@@ -38,8 +38,10 @@ class BlockFibres {
   static void start();
   void wait(Wait wait);
   void resume(std::size_t thread);
-  /// Lets threads go on that have all come to the same place; false: there are none.
-  bool release();
+  /// Runs the threads of a warp until they wait for the block or have ended.
+  void run_warp(std::int64_t begin, ThreadOrder order,
+                const std::function<void(std::int64_t thread)>& enter);
+  /// Lets the threads go on when all have come to the same wait; false: they have not.
   bool release(std::size_t begin, std::size_t end, Wait wait);
   bool have_ended() const;
 

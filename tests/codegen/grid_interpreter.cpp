@@ -52,6 +52,7 @@ void GridKernel::run(const GridCall& call) const {
   arguments.seed = call.call->seed;
   arguments.call_counter = call.call->call_counter;
   KernelRun run(state_->prepared, arguments);
+  run.round_partial_sums();  // as the text does
   const auto note = [&](std::int64_t number) {
     record(*call.call, call.step, number, fault);
     fault = {};

@@ -205,7 +205,8 @@ void KernelRun::combine_stage(std::size_t s) {
   const bool place = stage.combiner == Combiner::ArgMax;
   Bits best = start_bits(place ? Combiner::Max : stage.combiner, dtype);
   // How far apart a sum is added up is each backend's own choice; in double it does not matter.
-  const bool is_wide = stage.combiner == Combiner::Sum && dtype == DType::Float32;
+  const bool is_wide = !rounds_partial_sums_ && stage.combiner == Combiner::Sum &&
+                       dtype == DType::Float32;
   double wide = 0;
   bool first = true;
   results_[s] = place ? 0 : best;

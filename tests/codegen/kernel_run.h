@@ -30,6 +30,9 @@ class KernelRun {
   /// Reads sizes once; `begin` and `end` are those of run().
   KernelRun(const PreparedKernel& prepared, const codegen::KernelArguments& arguments);
 
+  /// From here on float32 sums are rounded after each addition; before, only at their end.
+  void round_partial_sums() { rounds_partial_sums_ = true; }
+
   /// All points whose index of axis 0 is in [begin, end).
   void run();
 
@@ -86,6 +89,7 @@ class KernelRun {
   std::vector<std::int64_t> extents_, index_;
   std::vector<Strides> strides_;
   std::vector<Bits> values_, results_;
+  bool rounds_partial_sums_ = false;
 };
 
 }  // namespace kiln::test

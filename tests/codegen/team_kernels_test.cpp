@@ -103,6 +103,18 @@ TEST_CASE("teams reduce rows of every length, the last ones beyond the end") {
   }
 }
 
+TEST_CASE("a team goes from one row or column to the next") {
+  for (const bool is_columns : {false, true}) {
+    KernelMaker k("sums", {97, 300}, 1);
+    const int in = k.input(kF32);
+    const int x = k.load(is_columns ? k.access(in, {1, 97}) : k.access(in, {300, 1}));
+    const int sum = k.reduce(Combiner::Sum, x);
+    k.map({{k.access(k.output(kF32), {1, 0}), k.result(sum)}}, false);
+    CHECK(form_of(k.kernel) == (is_columns ? GridForm::Columns : GridForm::Rows));
+    run_both_ways(k.kernel, {{drawn(kF32, 97 * 300), zeros(kF32, 97)}, {}, 0, 97});
+  }
+}
+
 TEST_CASE("the sum of a row is one tree") {
   KernelMaker k("sum", {1, 8}, 1);
   const int sum = k.reduce(Combiner::Sum, k.load(k.access(k.input(kF32), {8, 1})));
@@ -210,6 +222,17 @@ TEST_CASE("a team adds rows to its columns in their order") {
     CHECK(schedule.axes == (is_by_block ? std::vector<int>{0} : std::vector<int>{}));
     run_both_ways(k.kernel, {{drawn(kF32, 600), drawn(kF32, 150, 7)}, {}, 0, 3});
   }
+}
+
+TEST_CASE("a team adds overlapping windows in the order of its rows") {
+  KernelMaker k("windows", {3, 4, 50}, 2);
+  const int x = k.load(k.access(k.input(kF32), {200, 50, 1}));
+  const int y = k.access(k.output(kF32, true), {60, 1, 1});
+  k.map({{y, k.apply(Op::Div, {x, k.number(kF32, 3)}), true}});
+  const GridSchedule schedule = schedule_grid(k.kernel, kTwoWarps);
+  CHECK(schedule.form == GridForm::Rows);
+  CHECK(schedule.axes == std::vector<int>{0});
+  run_both_ways(k.kernel, {{drawn(kF32, 600), drawn(kF32, 180, 7)}, {}, 0, 3});
 }
 
 TEST_CASE("threads own the columns to which rows are added") {
