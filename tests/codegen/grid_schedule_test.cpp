@@ -104,6 +104,11 @@ TEST_CASE("grid schedules follow from inner axes and additions") {
        "serial: blocks of 256 threads over i0; outer points for all threads"},
       {softmax(1000),
        "rows: blocks of 128 threads over i0, 1 teams, keep v0 v1, barriers before stage 2"},
+      // Blocks of 1,024 threads leave 64 registers to each: 32 for both kept values of 16 points.
+      {softmax(1 << 14),
+       "rows: blocks of 1024 threads over i0, 1 teams, keep v0 v1, barriers before stage 2"},
+      {softmax((1 << 14) + 1),
+       "rows: blocks of 1024 threads over i0, 1 teams, barriers before stage 2"},
       {softmax(n), "rows: blocks of 256 threads over i0, 1 teams, barriers before stage 2"},
   };
   for (const auto& row : rows) {

@@ -14,12 +14,12 @@ namespace kiln::codegen {
 namespace {
 
 constexpr int kThreads = 256;  // eight warps: enough to hide latency, few enough for all registers
-constexpr int kBlockRowThreads = 128;   // where warps combine results: few wait at barriers
+constexpr int kBlockRowThreads = 128;  // where warps combine results: few wait at barriers
 constexpr int kMaxLanes = 1024;
-constexpr std::int64_t kPointsOfLane = 8;      // of a row
-constexpr std::int64_t kUnrolledPoints = 16;  // of a lane
-constexpr std::int64_t kKeptRegisters = 64;   // of the 255 of a thread
-constexpr std::int64_t kFewestRowPoints = 3;  // below, a thread runs all of them
+constexpr std::int64_t kPointsOfLane = 8;        // of a row
+constexpr std::int64_t kUnrolledPoints = 16;     // of a lane
+constexpr std::int64_t kMaxKeptRegisters = 64;   // of the 255 of a thread
+constexpr std::int64_t kFewestRowPoints = 3;     // below, a thread runs all of them
 constexpr int kColumnLanes = 8, kColumns = 32;
 constexpr std::int64_t kPointsOfColumnLane = 8;
 
@@ -102,8 +102,11 @@ class Chooser {
     schedule_ = made;
     schedule_.barrier_before = barrier_stages(kernel_);
     if (!is_unrolled(kernel_, schedule_)) return;
+    // Half of a thread's registers at most: the others hold what a stage computes.
+    const std::int64_t half = device_.registers / threads / 2;
     schedule_.kept = kept_values(kernel_, stage_groups(kernel_, schedule_.barrier_before),
-                                 points_of_lane(kernel_, schedule_), kKeptRegisters);
+                                 points_of_lane(kernel_, schedule_),
+                                 std::min(half, kMaxKeptRegisters));
   }
 
   const Kernel& kernel_;

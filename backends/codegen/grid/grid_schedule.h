@@ -48,6 +48,7 @@ struct GridDescription {
   std::int64_t multiprocessors = 132;
   int resident_threads = 2048;  // of one multiprocessor
   int shared_bytes = 48 << 10;  // of a block
+  int registers = 64 << 10;     // of a multiprocessor
 };
 
 constexpr int kWarpLanes = 32;

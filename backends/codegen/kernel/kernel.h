@@ -72,7 +72,7 @@ struct Expression {
 /// A value written at each point of its stage. `accumulate` adds to what is there (wrapping).
 /// Points of one index of axis 0 may meet at one element and are added in order; points of
 /// different ones meet only where the access has no dynamic index and a stride of 0 along axis 0:
-/// such a kernel runs on one thread unless it is split (split/split_reductions.h).
+/// a CPU runs such a kernel on one thread unless it is split (split/split_reductions.h).
 struct Store {
   int access = 0;
   int value = 0;  // expression; its dtype is the operand's
@@ -117,8 +117,8 @@ int add_size(Kernel& kernel, const ir::Dim& dim);
 std::uint64_t start_bits(Combiner combiner, DType dtype);
 /// Whether the expression's value differs between points of one outer index.
 std::vector<bool> depends_on_inner(const Kernel& kernel);
-/// Operands that every index of axis 0 adds to: a kernel that has some runs on one thread unless
-/// it is split (split/split_reductions.h).
+/// Operands that every index of axis 0 adds to: a CPU runs a kernel that has some on one thread
+/// unless it is split (split/split_reductions.h).
 std::vector<int> column_sums(const Kernel& kernel);
 
 /// Throws InternalError naming the kernel and what is wrong with it.
