@@ -3,6 +3,7 @@
 #include "tests/codegen/make_kernel.h"
 
 #include "backends/codegen/grid/grid_schedule.h"
+#include "backends/codegen/grid/traffic.h"
 
 #include <kiln/error.h>
 
@@ -177,4 +178,28 @@ TEST_CASE("the verifier of grid schedules names the kernel and the broken rule")
                       ContainsSubstring("kernel " + row.kernel.name) &&
                           ContainsSubstring(row.message));
   }
+}
+
+TEST_CASE("traffic counts passes over memory and sectors that threads share badly") {
+  const Kernel sums = row_sums(1000);
+  const Traffic least = least_traffic(sums, known);
+  CHECK(least.read == 5 * 1000 * 4);
+  CHECK(least.written == 5 * 4);
+  CHECK(traffic_of(sums, schedule_grid(sums, kDevice), known).bytes() == least.bytes());
+  // Neighbouring threads in different rows: 32 bytes for each element of four.
+  const GridSchedule by_threads{.form = GridForm::Serial, .axes = {0}};
+  CHECK(traffic_of(sums, by_threads, known).read == 8 * least.read);
+  // Without kept values x is read in each of three stages.
+  const Kernel rows = softmax(1000);
+  GridSchedule schedule = schedule_grid(rows, kDevice);
+  const std::int64_t once = traffic_of(rows, schedule, known).read;
+  schedule.kept.clear();
+  CHECK(traffic_of(rows, schedule, known).read == once + 2 * 5 * 1000 * 4);
+  // Windows that overlap, and a table of which each point reads one element.
+  KernelMaker k("windows", {100, 3}, 1);
+  const int table = k.input(DType::Float32), x = k.load(k.access(table, {1, 1}));
+  const int index = k.convert(DType::Int64, x);
+  const int found = k.load(k.access_at(k.input(DType::Float64), {0, 0}, index, 1, 1 << 20));
+  k.map({{k.access(k.output(DType::Float64), {3, 1}), found}});
+  CHECK(least_traffic(k.kernel, known).read == 102 * 4 + 300 * 8);
 }

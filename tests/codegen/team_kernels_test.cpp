@@ -24,7 +24,6 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 using Floats = std::vector<float>;
 using Longs = std::vector<std::int64_t>;
 
-/// How often each form was scheduled for kTwoWarps.
 GridForm form_of(const Kernel& kernel) { return schedule_grid(kernel, kTwoWarps).form; }
 
 KernelOutcome run_both_ways(const Kernel& kernel, const KernelCall& call) {
@@ -55,8 +54,7 @@ Memory zeros(DType dtype, std::int64_t count) {
   return {std::vector<std::byte>(static_cast<std::size_t>(count) * dtype_bytes(dtype))};
 }
 
-/// One result of every combiner for each row, or column, of x. Extents are symbols where `sizes`
-/// says so.
+/// One result of every combiner for each row, or column, of x.
 Kernel every_combiner(DType dtype, std::int64_t outer, std::int64_t inner, bool is_columns) {
   KernelMaker k(text(is_columns ? "columns" : "rows", "_of_", dtype_name(dtype), "_", inner),
                 {outer, inner}, 1);
@@ -135,8 +133,8 @@ TEST_CASE("teams find the first of equals, and a NaN before all") {
   const int stage = k.reduce(Combiner::ArgMax, k.load(k.access(k.input(kF32), {40, 1})));
   k.map({{k.access(k.output(DType::Int64), {1, 0}), k.result(stage)}}, false);
   Floats x(240, -std::numeric_limits<float>::infinity());
-  x[40 + 7] = x[40 + 39] = 2;        // row 1: equal ones in two lanes
-  x[80 + 33] = x[80 + 1] = kNan;     // row 2: NaNs
+  x[40 + 7] = x[40 + 39] = 2;     // row 1: equal ones in two lanes
+  x[80 + 33] = x[80 + 1] = kNan;  // row 2: NaNs
   x[120 + 36] = 1, x[120 + 38] = kNan;
   for (std::size_t i = 160; i < 240; ++i) x[i] = static_cast<float>(i % 5);
   const KernelCall call{{memory(x), memory(Longs(6))}, {}, 0, 6};
@@ -155,11 +153,11 @@ TEST_CASE("a reduction over no points gives what it starts with, in a team, too"
   for (const std::int64_t size : {0, 1, 300}) {
     std::vector<std::int64_t> sizes;
     for (const ir::Dim& dim : k.kernel.sizes) {
-      sizes.push_back(ir::evaluate(
-          dim, [&](const ir::Symbol&) { return std::optional<std::int64_t>(size); }));
+      sizes.push_back(
+          ir::evaluate(dim, [&](const ir::Symbol&) { return std::optional<std::int64_t>(size); }));
     }
-    run_both_ways(k.kernel, {{drawn(kF32, 3 * size), drawn(kF32, size), memory(Floats(3, 9))},
-                             sizes, 0, 3});
+    run_both_ways(k.kernel,
+                  {{drawn(kF32, 3 * size), drawn(kF32, size), memory(Floats(3, 9))}, sizes, 0, 3});
   }
 }
 
@@ -187,8 +185,9 @@ TEST_CASE("stages of a team share memory and values") {
     CHECK(schedule.barrier_before == std::vector<int>{3, 4});
     CHECK(schedule.kept.empty() == (columns == 5000));
     const std::int64_t count = 5 * columns;
-    run_both_ways(k.kernel, {{drawn(kF32, count), zeros(kF32, count), zeros(kF32, 5),
-                              zeros(kF32, count)}, {}, 0, 5});
+    run_both_ways(
+        k.kernel,
+        {{drawn(kF32, count), zeros(kF32, count), zeros(kF32, 5), zeros(kF32, count)}, {}, 0, 5});
   }
 }
 
@@ -205,8 +204,9 @@ TEST_CASE("stages that share a loop see what earlier ones wrote") {
   const std::vector<StageGroup> groups = stage_groups(k.kernel, {});
   REQUIRE(groups.size() == 3);
   CHECK((groups[1].first == 1 && groups[1].last == 4));
-  run_both_ways(k.kernel, {{drawn(kF32, 120), zeros(kF32, 120), drawn(kF32, 120, 3),
-                            zeros(kF32, 3)}, {}, 0, 3});
+  run_both_ways(
+      k.kernel,
+      {{drawn(kF32, 120), zeros(kF32, 120), drawn(kF32, 120, 3), zeros(kF32, 3)}, {}, 0, 3});
 }
 
 TEST_CASE("a team adds rows to its columns in their order") {

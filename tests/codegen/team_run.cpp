@@ -38,12 +38,11 @@ void TeamRun::run_stage(std::size_t s) {
           std::max<std::int64_t>(run_.inner_points(), 1));
 }
 
-void TeamRun::visit_points(
-    std::size_t s, const std::function<void(std::int64_t lane, std::int64_t turn)>& visit) {
+void TeamRun::visit_points(std::size_t s,
+                           const std::function<void(std::int64_t lane, std::int64_t turn)>& visit) {
   const std::int64_t points = run_.inner_points();
   const std::int64_t stages = static_cast<std::int64_t>(kernel_.stages.size());
-  const std::int64_t first =
-      (run_.outer_number() * stages + static_cast<std::int64_t>(s)) * points;
+  const std::int64_t first = (run_.outer_number() * stages + static_cast<std::int64_t>(s)) * points;
   const std::int64_t lanes = std::min(lanes_, points);
   for (std::int64_t i = 0; i < lanes; ++i) {
     const std::int64_t lane = thread_at(order_, i, lanes);

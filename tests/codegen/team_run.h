@@ -28,7 +28,7 @@ class TeamRun {
                     const std::function<void(std::int64_t lane, std::int64_t turn)>& visit);
   void reduce(std::size_t stage);
   void find_place(std::size_t stage);
-  /// What the lanes have, by the tree of the form. Changes `lanes`.
+  /// The result of all lanes, by the tree of the form. Changes `lanes`.
   Bits combine_lanes(const codegen::Stage& stage, std::vector<Bits>& lanes) const;
   Bits combine_warp(const codegen::Stage& stage, Bits* lanes, std::int64_t count) const;
   Bits combine(const codegen::Stage& stage, Bits x, Bits y) const;

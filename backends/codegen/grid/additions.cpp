@@ -5,7 +5,6 @@
 #include "backends/codegen/kernel/needed.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
 
 namespace kiln::codegen {
@@ -102,9 +101,8 @@ std::vector<int> apart_axes(const Kernel& kernel) {
     for (const Store& store : stage.stores) {
       if (!store.accumulate) continue;
       const std::vector<int> own = apart_axes(kernel, store.access);
-      std::erase_if(axes, [&](int axis) {
-        return std::find(own.begin(), own.end(), axis) == own.end();
-      });
+      std::erase_if(axes,
+                    [&](int axis) { return std::find(own.begin(), own.end(), axis) == own.end(); });
     }
   }
   return axes;

@@ -17,8 +17,8 @@ std::string list(const char* name, const char* prefix, const std::vector<int>& n
 }  // namespace
 
 std::string print(const GridSchedule& schedule) {
-  std::string out = text(kForms[static_cast<int>(schedule.form)], ": blocks of ",
-                         schedule.threads, " threads over");
+  std::string out = text(kForms[static_cast<int>(schedule.form)], ": blocks of ", schedule.threads,
+                         " threads over");
   for (const int axis : schedule.axes) out += text(" i", axis);
   if (schedule.axes.empty()) out += " one point";
   if (has_teams(schedule)) out += text(", ", schedule.teams, " teams");

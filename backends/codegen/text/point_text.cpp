@@ -23,9 +23,7 @@ DType PointText::dtype_of(int expression) const {
 
 void PointText::begin() { declared_.assign(kernel_.expressions.size(), false); }
 
-void PointText::evaluate(const std::vector<int>& roots) {
-  declare(needed(kernel_, roots));
-}
+void PointText::evaluate(const std::vector<int>& roots) { declare(needed(kernel_, roots)); }
 
 void PointText::declare(const std::vector<bool>& wanted) {
   for (std::size_t i = 0; i < wanted.size(); ++i) {
