@@ -1,0 +1,40 @@
+// Machine code of the character model's functions for three architectures, by the NVRTC of the
+// machine: no device is needed for that, and the fakes do not look into the text.
+#include "tests/catch.h"
+#include "tests/environment.h"
+#include "tests/process.h"
+#include "tests/scratch.h"
+
+#include <filesystem>
+#include <string>
+
+using kiln::testing::EnvironmentVariable;
+using kiln::testing::Outcome;
+using kiln::testing::Scratch;
+
+TEST_CASE("NVRTC compiles all functions of the character model", "[slow]") {
+  namespace fs = std::filesystem;
+  const Outcome doctor = kiln::testing::run_shell("'" KILN_BINARY_DIR "/bin/kiln' doctor");
+  if (doctor.text.find("compiler: NVRTC ") == std::string::npos) {
+    WARN("left out, as there is no NVRTC:\n" << doctor.text);
+    return;
+  }
+  for (const std::string architecture : {"sm_80", "sm_90", "sm_100"}) {
+    INFO(architecture);
+    const Scratch scratch;
+    const EnvironmentVariable chosen("KILN_CUDA_ARCH", architecture);
+    const EnvironmentVariable dump("KILN_DUMP", scratch.path("dump") + ":assembly,backend");
+    const Outcome run = kiln::testing::run_shell(
+        "cd '" + scratch.folder() + "' && '" KILN_BINARY_DIR "/bin/char_rnn' --backend cuda");
+    INFO(run.text);
+    // All functions are made before the first is called, which nothing can run.
+    CHECK_THAT(run.text, Catch::Matchers::ContainsSubstring("there is no device: KILN_CUDA_ARCH"));
+    std::size_t functions = 0;
+    for (const auto& folder : fs::directory_iterator(scratch.path("dump"))) {
+      const std::string ptx = kiln::testing::contents_of((folder.path() / "56-ptx.ptx").string());
+      CHECK_THAT(ptx, Catch::Matchers::ContainsSubstring(".target " + architecture));
+      ++functions;
+    }
+    CHECK(functions == 3);
+  }
+}
