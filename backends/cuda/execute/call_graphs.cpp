@@ -27,7 +27,7 @@ void CallGraphs::launch(CallContext& call) const {
   for (const api::GraphExecHandle graph : graphs_) {
     const auto launch = [&] { return device_->driver().graph_launch(graph, call.stream.handle()); };
     call.stream.submit(launch, "launch a graph");
-    call.launched = launched_;
+    call.replayed = &launched_;
   }
 }
 

@@ -29,7 +29,7 @@ bool contains(const std::vector<Element>& list, Element wanted) {
 bool was_launched(const Plan& plan, int slot, const CallContext& call) {
   return std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
     const auto* kernel = std::get_if<KernelStep>(&step);
-    return kernel != nullptr && contains(kernel->slots, slot) && contains(call.launched, kernel);
+    return kernel != nullptr && contains(kernel->slots, slot) && contains(call.launches(), kernel);
   });
 }
 

@@ -286,7 +286,7 @@ void finish_call(CallContext& call) {
   call.staging.download(&block, call.call_block, sizeof(block));
   call.staging.finish();
   if (block.access < 0) return;
-  throw index_failure(call.lowered.module, call.lowered.program, *call.launched[at(block.step)],
+  throw index_failure(call.lowered.module, call.lowered.program, *call.launches()[at(block.step)],
                       block.access, block.index, block.limit);
 }
 

@@ -30,9 +30,15 @@ struct CallContext {
   api::DeviceAddress counters = 0;    // int64 numbers from 0, which loop bodies read as t
   /// The step of each launch so far: a fault names its launch by number.
   std::vector<const codegen::KernelStep*> launched = {};
+  /// Those of graphs that were launched instead; null: none.
+  const std::vector<const codegen::KernelStep*>* replayed = nullptr;
   std::int64_t operations = 0;  // queued by steps so far: launches and copies
   /// Called between steps with `operations`; may be empty.
   std::function<void(std::int64_t)> between_steps = {};
+
+  const std::vector<const codegen::KernelStep*>& launches() const {
+    return replayed != nullptr ? *replayed : launched;
+  }
 };
 
 /// Temporaries in `arena` and constants; the rest is the caller's.
