@@ -62,6 +62,14 @@ Bits apply(ir::Op op, DType operands, DType result, std::array<Bits, 3> x, std::
 
 }  // namespace
 
+bool sums_floats(const Kernel& kernel) {
+  return std::any_of(kernel.stages.begin(), kernel.stages.end(), [&](const Stage& stage) {
+    if (stage.kind != StageKind::Reduce) return false;
+    const bool is_sum = stage.combiner == Combiner::Sum || stage.combiner == Combiner::Prod;
+    return is_sum && is_float(kernel.expressions[static_cast<std::size_t>(stage.value)].dtype);
+  });
+}
+
 Bits combined(Combiner combiner, DType dtype, Bits x, Bits y) {
   return apply(op_of(combiner), dtype, dtype, {x, y}, 2);
 }

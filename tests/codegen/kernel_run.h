@@ -18,6 +18,9 @@ struct PreparedKernel {
 /// Verifies the kernel first.
 PreparedKernel prepare(const codegen::Kernel& kernel);
 
+/// Whether a reduction's float result depends on the order of its points.
+bool sums_floats(const codegen::Kernel& kernel);
+
 /// Two values combined by a reduction that is no arg_max.
 std::uint64_t combined(codegen::Combiner combiner, DType dtype, std::uint64_t x, std::uint64_t y);
 /// Whether arg_max takes x rather than the best value so far: it is larger, or the first NaN.

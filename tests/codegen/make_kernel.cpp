@@ -5,6 +5,7 @@
 #include "tests/codegen/grid_emulation.h"
 #include "tests/codegen/host_compiler.h"
 #include "tests/codegen/kernel_interpreter.h"
+#include "tests/codegen/kernel_run.h"
 
 #include "core/ops/convert.h"
 #include "core/types/text.h"
@@ -36,15 +37,6 @@ KernelOutcome run(const KernelFunction& function, const KernelCall& call) {
 bool gives_bool(ir::Op op) {
   return op == ir::Op::Equal || op == ir::Op::Less || op == ir::Op::LessEqual ||
          op == ir::Op::And || op == ir::Op::Or || op == ir::Op::Not;
-}
-
-/// Whether a reduction's float result depends on the order of its points.
-bool sums_floats(const Kernel& kernel) {
-  return std::any_of(kernel.stages.begin(), kernel.stages.end(), [&](const Stage& stage) {
-    if (stage.kind != StageKind::Reduce) return false;
-    const bool is_sum = stage.combiner == Combiner::Sum || stage.combiner == Combiner::Prod;
-    return is_sum && is_float(kernel.expressions[static_cast<std::size_t>(stage.value)].dtype);
-  });
 }
 
 std::vector<double> numbers(DType dtype, const Memory& memory) {

@@ -5,6 +5,7 @@
 #include "tests/catch.h"
 #include "tests/codegen/grid_interpreter.h"
 #include "tests/codegen/kernel_interpreter.h"
+#include "tests/codegen/kernel_run.h"
 #include "tests/codegen/parse_kernel.h"
 
 #include <algorithm>
@@ -16,9 +17,10 @@ namespace {
 using namespace codegen;
 using Bytes = std::vector<std::byte>;
 
-/// So few threads that they take several points each.
-constexpr GridDescription kSmallDevice{
-    .max_threads = 4, .max_blocks = 2, .multiprocessors = 2, .resident_threads = 4};
+/// So few threads that they take several points each, and blocks of two warps.
+constexpr GridDescription kDevices[] = {
+    {.max_threads = 4, .max_blocks = 2, .multiprocessors = 2, .resident_threads = 4},
+    {.max_threads = 64, .max_blocks = 2, .multiprocessors = 2, .resident_threads = 64}};
 
 std::int64_t value_of(const ir::Dim& dim) { return dim.value(); }
 
@@ -73,10 +75,10 @@ Outcome run_loops(const BuiltKernel& built) {
 }
 
 Outcome run_grid(const BuiltKernel& built, const kiln::test::GridKernel& grid,
-                 kiln::test::ThreadOrder order) {
+                 const GridDescription& device, kiln::test::ThreadOrder order) {
   Outcome outcome = start(built);
   const std::vector<std::byte*> buffers = outcome.addresses();
-  const GridLaunch launch = launch_of(grid.kernel(), grid.schedule(), kSmallDevice, value_of);
+  const GridLaunch launch = launch_of(grid.kernel(), grid.schedule(), device, value_of);
   CallBlock block;
   grid.run({.buffers = buffers.data(),
             .points = launch.points,
@@ -87,12 +89,13 @@ Outcome run_grid(const BuiltKernel& built, const kiln::test::GridKernel& grid,
   return outcome;
 }
 
-/// Grids add floats in another order than loops, and round each sum.
+/// Equal, but where floats are added or multiplied up: grids do that in another order than loops,
+/// and round each sum.
 void check_close(const BuiltKernel& built, const Outcome& found, const Outcome& loops) {
   for (std::size_t i = 0; i < built.operands.size(); ++i) {
     INFO("operand " << i);
     const DType dtype = built.kernel.operands[i].dtype;
-    if (!is_float(dtype)) {
+    if (!is_float(dtype) || !kiln::test::sums_floats(built.kernel)) {
       CHECK((found.operands[i] == loops.operands[i]));
       continue;
     }
@@ -132,16 +135,17 @@ void check_text_form(const Kernel& kernel) {
 
 bool check_grid_run(const BuiltKernel& built) {
   if (!can_run(built)) return false;
-  INFO(print(built.kernel));
-  const GridSchedule schedule = schedule_grid(built.kernel, kSmallDevice);
-  const kiln::test::GridKernel grid(kiln::test::parse_kernel(print(built.kernel)), schedule);
   const Outcome loops = run_loops(built);
-  using kiln::test::ThreadOrder;
-  for (const ThreadOrder order : {ThreadOrder::Ascending, ThreadOrder::Descending}) {
-    const Outcome found = run_grid(built, grid, order);
-    check_close(built, found, loops);
-    CHECK(found.fault.access == loops.fault.access);
-    CHECK(found.fault.index == loops.fault.index);
+  for (const GridDescription& device : kDevices) {
+    const GridSchedule schedule = schedule_grid(built.kernel, device);
+    INFO(print(built.kernel) << print(schedule));
+    const kiln::test::GridKernel grid(kiln::test::parse_kernel(print(built.kernel)), schedule);
+    for (const kiln::test::ThreadOrder order : kiln::test::kThreadOrders) {
+      const Outcome found = run_grid(built, grid, device, order);
+      check_close(built, found, loops);
+      CHECK(found.fault.access == loops.fault.access);
+      CHECK(found.fault.index == loops.fault.index);
+    }
   }
   return true;
 }

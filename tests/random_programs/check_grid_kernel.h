@@ -9,8 +9,9 @@ namespace kiln::testing {
 /// read back from what they print.
 void check_text_form(const codegen::Kernel& kernel);
 
-/// Checks that the threads of a grid leave the same bytes as the loops, in both orders, by what the
-/// readable form says. False, and runs nothing, when a size is not static or an axis is empty.
+/// Checks that the threads of a grid leave the same as the loops but for the rounding of sums, on
+/// two devices and in every order, by the readable form. False, and runs nothing, when a size is
+/// not static or an axis is empty.
 bool check_grid_run(const codegen::BuiltKernel& built);
 
 }  // namespace kiln::testing
