@@ -2,7 +2,9 @@
 #include "tests/random_programs/check_grid_kernel.h"
 
 #include "core/ops/convert.h"
+#include "core/types/text.h"
 #include "tests/catch.h"
+#include "tests/codegen/grid_emulation.h"
 #include "tests/codegen/grid_interpreter.h"
 #include "tests/codegen/kernel_interpreter.h"
 #include "tests/codegen/kernel_run.h"
@@ -89,13 +91,13 @@ Outcome run_grid(const BuiltKernel& built, const kiln::test::GridKernel& grid,
   return outcome;
 }
 
-/// Equal, but where floats are added or multiplied up: grids do that in another order than loops,
-/// and round each sum.
-void check_close(const BuiltKernel& built, const Outcome& found, const Outcome& loops) {
+/// Floats may differ by rounding unless `is_exact`.
+void check_close(const BuiltKernel& built, const Outcome& found, const Outcome& loops,
+                 bool is_exact) {
   for (std::size_t i = 0; i < built.operands.size(); ++i) {
     INFO("operand " << i);
     const DType dtype = built.kernel.operands[i].dtype;
-    if (!is_float(dtype) || !kiln::test::sums_floats(built.kernel)) {
+    if (!is_float(dtype) || is_exact) {
       CHECK((found.operands[i] == loops.operands[i]));
       continue;
     }
@@ -108,6 +110,24 @@ void check_close(const BuiltKernel& built, const Outcome& found, const Outcome& 
       if (!is_close) FAIL_CHECK("element " << e << ": " << x[e] << ", not " << y[e]);
     }
   }
+}
+
+/// Whether it calls functions that libraries round differently.
+bool has_elementary_function(const Kernel& kernel) {
+  using enum ir::Op;
+  static constexpr ir::Op kOps[] = {Exp, Expm1, Log, Log1p, Sin, Cos, Tanh, Sigmoid, Pow};
+  return std::any_of(kernel.expressions.begin(), kernel.expressions.end(), [](const Expression& e) {
+    return e.kind == ExpressionKind::Apply &&
+           std::find(std::begin(kOps), std::end(kOps), e.op) != std::end(kOps);
+  });
+}
+
+Outcome outcome_of(kiln::test::KernelOutcome made) {
+  Outcome outcome{{}, made.fault};
+  for (kiln::test::Memory& memory : made.operands) {
+    outcome.operands.push_back(std::move(memory.bytes));
+  }
+  return outcome;
 }
 
 bool can_run(const BuiltKernel& built) {
@@ -142,12 +162,44 @@ bool check_grid_run(const BuiltKernel& built) {
     const kiln::test::GridKernel grid(kiln::test::parse_kernel(print(built.kernel)), schedule);
     for (const kiln::test::ThreadOrder order : kiln::test::kThreadOrders) {
       const Outcome found = run_grid(built, grid, device, order);
-      check_close(built, found, loops);
+      // Grids add floats in another order than loops, and round each sum.
+      check_close(built, found, loops, !kiln::test::sums_floats(built.kernel));
       CHECK(found.fault.access == loops.fault.access);
       CHECK(found.fault.index == loops.fault.index);
     }
   }
   return true;
+}
+
+void TextSample::add(const BuiltKernel& built) {
+  if (!can_run(built)) return;
+  if (!has_teams(schedule_grid(built.kernel, kiln::test::kTwoWarps))) return;
+  built_.push_back(built);
+  built_.back().kernel.name = text("k", built_.size());
+}
+
+int TextSample::check() const {
+  std::vector<Kernel> kernels;
+  std::vector<kiln::test::KernelCall> calls;
+  for (const BuiltKernel& built : built_) {
+    kernels.push_back(built.kernel);
+    kiln::test::KernelCall call;
+    for (Bytes& bytes : start(built).operands) call.operands.push_back({std::move(bytes)});
+    call.end = built.kernel.outer == 0 ? 1 : built.kernel.axes[0].value();
+    calls.push_back(std::move(call));
+  }
+  for (const kiln::test::ThreadOrder order : kiln::test::kThreadOrders) {
+    const auto found = kiln::test::run_as_grid(kernels, calls, order, {}, kiln::test::kTwoWarps);
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      INFO(print(kernels[i]) << print(schedule_grid(kernels[i], kiln::test::kTwoWarps)));
+      const auto expected =
+          kiln::test::run_as_parsed_grid(kernels[i], calls[i], order, {}, kiln::test::kTwoWarps);
+      check_close(built_[i], outcome_of(found[i]), outcome_of(expected),
+                  !has_elementary_function(kernels[i]));
+      CHECK(found[i].fault.index == expected.fault.index);
+    }
+  }
+  return static_cast<int>(kernels.size());
 }
 
 }  // namespace kiln::testing

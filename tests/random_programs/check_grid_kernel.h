@@ -3,6 +3,8 @@
 
 #include "backends/codegen/kernel/build/built_kernel.h"
 
+#include <vector>
+
 namespace kiln::testing {
 
 /// Checks that the kernel and its schedule for the default GridDescription follow the rules and are
@@ -13,5 +15,18 @@ void check_text_form(const codegen::Kernel& kernel);
 /// two devices and in every order, by the readable form. False, and runs nothing, when a size is
 /// not static or an axis is empty.
 bool check_grid_run(const codegen::BuiltKernel& built);
+
+/// Kernels for teams of threads whose CUDA text is compiled for the host, all at once.
+class TextSample {
+ public:
+  /// Leaves the kernel out when check_grid_run would, or when it has no teams.
+  void add(const codegen::BuiltKernel& built);
+  /// Checks that the text leaves the same as the interpreter of grids, in every order: the same
+  /// bytes unless there are elementary functions. Returns the number of kernels.
+  int check() const;
+
+ private:
+  std::vector<codegen::BuiltKernel> built_;
+};
 
 }  // namespace kiln::testing

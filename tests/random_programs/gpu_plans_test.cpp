@@ -269,6 +269,15 @@ TEST_CASE("random programs and templates are lowered for a GPU, and their kernel
     CHECK_NOTHROW(run += check_grid_runs(program));
   }
   CHECK(run > 150);
+  // The text of some of them.
+  TextSample sample;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    clear_session();
+    const std::optional<codegen::Program> lowered = gpu_program_of(random_program(seed));
+    if (!lowered) continue;
+    for (const codegen::BuiltKernel& built : lowered->kernels) sample.add(built);
+  }
+  CHECK(sample.check() > 50);
   for (const Template& one : coverage_templates()) {
     clear_session();
     INFO("template: " << one.name);
