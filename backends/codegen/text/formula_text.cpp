@@ -80,14 +80,15 @@ std::string function_text(const Formula& formula) {
 }  // namespace
 
 const Formulas& all_formulas() {
-  static const Formulas all = [] {
+  // Never destroyed: threads may compile while the process ends.
+  static const Formulas& all = *new Formulas([] {
     Formulas made;
     for (const Row& row : kRows) {
       made.insert({row.op, false});
       made.insert({row.op, true});
     }
     return made;
-  }();
+  }());
   return all;
 }
 

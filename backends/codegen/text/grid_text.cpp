@@ -138,7 +138,7 @@ class FunctionText {
 }  // namespace
 
 std::string grid_functions(std::span<const ScheduledKernel> kernels) {
-  std::string out = kCallBlock + team_functions();
+  std::string out = std::string(kCallBlock) + team_functions();
   for (const ScheduledKernel& one : kernels) {
     verify(one.kernel);
     out += "\n" + FunctionText(one.kernel, one.schedule).run();

@@ -39,8 +39,8 @@ bool has_dynamic_access(const Kernel& kernel) {
 
 }  // namespace
 
-const std::string& team_functions() {
-  static const std::string functions = R"(
+const char* team_functions() {
+  return R"(
 namespace {
 // The value of the lane whose number differs in the bits of `distance`. Warps are whole.
 template <class T> T exchanged(T x, int distance) {
@@ -67,7 +67,6 @@ template <class T> Best<T> best_of(Best<T> x, Best<T> y) {
 }
 }  // namespace
 )";
-  return functions;
 }
 
 TeamText::TeamText(const Kernel& kernel, const GridSchedule& schedule, TextLines& lines)

@@ -10,7 +10,7 @@
 namespace kiln::codegen {
 
 /// Functions that teams call: exchanges within a warp, and the combiner of arg_max.
-const std::string& team_functions();
+const char* team_functions();
 
 /// Writes stages to `lines`. The surrounding function declares the names of PointText, but for the
 /// indices of inner axes, the results of stages and `fault`, and
