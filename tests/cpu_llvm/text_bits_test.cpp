@@ -162,14 +162,14 @@ TEST_CASE("the text of ops has the bits of cpu: all halves, and drawn pairs") {
   }
 }
 
-TEST_CASE("every float32: text of exp", "[slow]") { check_every_float32(Op::Exp); }
-TEST_CASE("every float32: text of expm1", "[slow]") { check_every_float32(Op::Expm1); }
-TEST_CASE("every float32: text of log", "[slow]") { check_every_float32(Op::Log); }
-TEST_CASE("every float32: text of log1p", "[slow]") { check_every_float32(Op::Log1p); }
-TEST_CASE("every float32: text of sin", "[slow]") { check_every_float32(Op::Sin); }
-TEST_CASE("every float32: text of cos", "[slow]") { check_every_float32(Op::Cos); }
-TEST_CASE("every float32: text of tanh", "[slow]") { check_every_float32(Op::Tanh); }
-TEST_CASE("every float32: text of sigmoid", "[slow]") { check_every_float32(Op::Sigmoid); }
-TEST_CASE("every float32: text of sqrt", "[slow]") { check_every_float32(Op::Sqrt); }
-TEST_CASE("every float32: text of floor", "[slow]") { check_every_float32(Op::Floor); }
-TEST_CASE("every float32: text of round", "[slow]") { check_every_float32(Op::Round); }
+TEST_CASE("every float32: text of exp", "[matrix]") { check_every_float32(Op::Exp); }
+TEST_CASE("every float32: text of expm1", "[matrix]") { check_every_float32(Op::Expm1); }
+TEST_CASE("every float32: text of log", "[matrix]") { check_every_float32(Op::Log); }
+TEST_CASE("every float32: text of log1p", "[matrix]") { check_every_float32(Op::Log1p); }
+TEST_CASE("every float32: text of sin", "[matrix]") { check_every_float32(Op::Sin); }
+TEST_CASE("every float32: text of cos", "[matrix]") { check_every_float32(Op::Cos); }
+TEST_CASE("every float32: text of tanh", "[matrix]") { check_every_float32(Op::Tanh); }
+TEST_CASE("every float32: text of sigmoid", "[matrix]") { check_every_float32(Op::Sigmoid); }
+TEST_CASE("every float32: text of sqrt", "[matrix]") { check_every_float32(Op::Sqrt); }
+TEST_CASE("every float32: text of floor", "[matrix]") { check_every_float32(Op::Floor); }
+TEST_CASE("every float32: text of round", "[matrix]") { check_every_float32(Op::Round); }
