@@ -1,4 +1,4 @@
-// Descriptors, the search for algorithms, and calls.
+// Creates descriptors, searches algorithms, and queues calls.
 #include "backends/cuda/libraries/cublaslt.h"
 
 #include "backends/cuda/api/api_failure.h"
@@ -14,7 +14,7 @@ using api::CublasStatus;
 /// The size that NVIDIA recommends for devices of compute capability 9.0.
 constexpr std::uint64_t kMaxWorkspaceBytes = std::uint64_t{32} << 20;
 constexpr std::uint64_t kWorkspaceAlignment = 256;
-/// The widest loads of kernels.
+/// In bytes: the widest loads of kernels.
 constexpr std::uint32_t kAlignment = 16;
 
 void check(const api::CublasLt& library, CublasStatus status, const std::string& action) {

@@ -1,4 +1,4 @@
-// Matmuls by cuBLASLt, prepared for sizes and strides.
+// Prepares matmuls for sizes and strides, and queues them by cuBLASLt.
 #pragma once
 
 #include "backends/cuda/api/open_cublaslt.h"
@@ -9,8 +9,8 @@
 
 namespace kiln::cuda {
 
-/// The descriptors of a matmul, without a handle of the library: no device is needed. Throws
-/// sdk::Failure.
+/// The descriptors of a matmul, which need no handle of the library and no device. The constructor
+/// and set_bias() throw sdk::Failure. REQUIRES: `library` outlives the object.
 class MatmulDescriptors {
  public:
   MatmulDescriptors(const api::CublasLt& library, const MatmulDescription& matmul);
@@ -30,7 +30,7 @@ class MatmulDescriptors {
   const api::CublasLt& library_;
 };
 
-/// The first elements of the operands and the result in device memory.
+/// Addresses of the first elements of the operands and the result in device memory.
 struct MatmulAddresses {
   api::DeviceAddress lhs = 0, rhs = 0, result = 0;
   api::DeviceAddress bias = 0;       // 0: none
@@ -38,11 +38,11 @@ struct MatmulAddresses {
 };
 
 /// A matmul with the algorithms that the library's heuristic chose: one for addresses that are
-/// multiples of 16 bytes, one for any. No algorithm adds sums in an order that varies. For any
-/// thread.
+/// multiples of 16 bytes, one for any. Both are deterministic: no split-K by atomics. Thread-safe.
 class PreparedMatmul {
  public:
-  /// REQUIRES: a ScopedContext of the thread. Throws sdk::Failure.
+  /// REQUIRES: a ScopedContext of the thread; `library` and `handle` outlive the object. Throws
+  /// sdk::Failure.
   PreparedMatmul(const api::CublasLt& library, api::CublasHandle handle,
                  const MatmulDescription& matmul);
 
@@ -63,11 +63,11 @@ class PreparedMatmul {
   api::MatmulHeuristic aligned_, unaligned_;
 };
 
-/// cuBLASLt on one device. Keeps prepared matmuls while they are in use. For any thread.
+/// cuBLASLt on one device. Shares a prepared matmul among all its users. Thread-safe.
 class MatmulLibrary {
  public:
-  /// `tf32`: rounds operands of float32 matmuls. REQUIRES: a ScopedContext of the thread. Throws
-  /// sdk::Failure.
+  /// `tf32`: rounds operands of float32 matmuls to TF32. REQUIRES: a ScopedContext of the thread.
+  /// Throws sdk::Failure.
   MatmulLibrary(std::shared_ptr<const api::CublasLt> library, std::shared_ptr<const Device> device,
                 bool tf32);
   /// REQUIRES: no prepared matmul is left.

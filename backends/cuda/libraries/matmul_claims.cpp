@@ -1,4 +1,4 @@
-// One check for each limit of the library.
+// Checks each limit of the library.
 #include "backends/cuda/libraries/matmul_claims.h"
 
 #include "backends/cuda/libraries/matmul_description.h"
@@ -15,8 +15,9 @@ bool is_too_large(const ProductAxis& axis) {
   return axis.size.is_static() && axis.size.value() > INT32_MAX;
 }
 
-/// Axes of one operand that do not merge into rows or columns become loops around the matmul. A
-/// view whose copy needs no such loop is rejected: the views of both operands could need two.
+/// Whether an axis of one operand did not merge into rows or columns and became a batch axis. A
+/// view with one is rejected, so that the operand is copied: the copy is dense and its axes merge,
+/// while the views of both operands could need two batch axes.
 bool loops_over_one_operand(const ProductForm& form) {
   return std::any_of(form.batch.begin(), form.batch.end(), [](const ProductAxis& axis) {
     return !axis.size.is_one() && (axis.lhs == ir::Dim(0) || axis.rhs == ir::Dim(0));

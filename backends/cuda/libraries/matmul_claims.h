@@ -1,4 +1,4 @@
-// The matmuls that cuBLASLt computes.
+// Decides which matmuls cuBLASLt computes.
 #pragma once
 
 #include "backends/codegen/claims/library_claims.h"

@@ -1,5 +1,5 @@
-// Views have distinct elements, so that of two strides without a gap in one direction the other is
-// a leading dimension.
+// Views repeat no element (product_form), so if one axis of a matrix has stride 1, the stride of
+// the other is a valid leading dimension.
 #include "backends/cuda/libraries/matmul_description.h"
 
 #include "backends/codegen/inspect/source.h"
@@ -12,7 +12,7 @@ namespace {
 
 using namespace codegen;
 
-/// Puts `inner` behind `outer` where the strides allow it.
+/// Merges `inner` into `outer` if the pair is contiguous in all tensors.
 bool join(ProductAxis& outer, const ProductAxis& inner) {
   const bool joins = outer.lhs == inner.lhs * inner.size && outer.rhs == inner.rhs * inner.size &&
                      outer.result == inner.result * inner.size;
@@ -20,7 +20,7 @@ bool join(ProductAxis& outer, const ProductAxis& inner) {
   return joins;
 }
 
-/// Whether two axes were joined; the list has then one axis less.
+/// Merges one pair of axes. False: no pair can be merged.
 bool join_two(std::vector<ProductAxis>& axes) {
   for (std::size_t outer = 0; outer < axes.size(); ++outer) {
     for (std::size_t inner = 0; inner < axes.size(); ++inner) {
@@ -39,16 +39,17 @@ struct MatrixAxis {
 
 bool is_contiguous(const MatrixAxis& axis) { return axis.size == 1 || axis.stride == 1; }
 
-/// The column-major matrix (first, second), or that of its transpose.
+/// The column-major layout of the matrix (first, second), or of its transpose. REQUIRES: one axis
+/// is contiguous.
 MatrixLayout layout_of(const MatrixAxis& first, const MatrixAxis& second, bool& transposes) {
   transposes = !is_contiguous(first);
   const MatrixAxis& rows = transposes ? second : first;
   const MatrixAxis& columns = transposes ? first : second;
-  // With one column the stride is free.
+  // The stride of a single column is arbitrary.
   return {rows.size, columns.size, std::max({columns.stride, rows.size, std::int64_t{1}})};
 }
 
-/// cuBLASLt counts rows and columns with 31 bits.
+/// `size`. Throws SizeFailure where it exceeds the 31 bits that cuBLASLt has for rows and columns.
 std::int64_t counted(std::int64_t size, const ir::Node& node) {
   if (size <= INT32_MAX) return size;
   throw SizeFailure(KILN_CODE_RESOURCE_EXHAUSTED, text("cuBLASLt takes no matmul with ", size,

@@ -1,4 +1,4 @@
-// A matmul as cuBLASLt computes it: column-major matrices, one stride from batch to batch.
+// Describes a matmul as cuBLASLt takes it: column-major matrices, one batch stride each.
 #pragma once
 
 #include "backends/codegen/bind/slot_sizes.h"
@@ -15,8 +15,8 @@ struct MatrixLayout {
   auto operator<=>(const MatrixLayout&) const = default;
 };
 
-/// The most batches of one call: grids of some kernels hold 65,535. A power of 2 keeps the
-/// addresses of calls for the batches that follow aligned.
+/// The maximum batch count of one call: gridDim.y and gridDim.z are at most 65,535. A power of 2
+/// keeps the addresses of later calls as aligned as those of the first.
 inline constexpr std::int64_t kMaxBatches = 32768;
 
 /// d = op(a) op(b) for each batch, where op may transpose, and the bias added to each column of d.
@@ -30,7 +30,7 @@ struct MatmulDescription {
   std::int64_t depth = 0;
   std::int64_t batches = 1;
 
-  /// Nothing to write.
+  /// Whether the result has no elements.
   bool is_empty() const { return batches == 0 || d.rows == 0 || d.columns == 0; }
 
   auto operator<=>(const MatmulDescription&) const = default;
@@ -39,11 +39,11 @@ struct MatmulDescription {
 /// "float32 4 x 5 x 3": rows, columns and depth of the row-major matmul; "... for each of 6".
 std::string text_of(const MatmulDescription& matmul);
 
-/// The batch axes that are left when axes are joined through which every tensor runs as through
-/// one. Axes of size 1 are dropped. In no particular order.
+/// The batch axes after merging every pair that is contiguous in all tensors (outer stride = inner
+/// stride x inner size). Axes of size 1 are dropped. In no particular order.
 std::vector<codegen::ProductAxis> merged_batches(const codegen::ProductForm& form);
 
-/// With the sizes of a call. REQUIRES: at most one of merged_batches(). Throws
+/// Describes the matmul for the sizes of a call. REQUIRES: at most one of merged_batches(). Throws
 /// codegen::SizeFailure for a size that cuBLASLt cannot count, and what `evaluate` throws.
 MatmulDescription describe(const codegen::MatmulStep& step, bool tf32,
                            const codegen::EvaluateDim& evaluate);

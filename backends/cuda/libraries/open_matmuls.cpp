@@ -1,4 +1,4 @@
-// A library that is absent, too old or incomplete costs speed alone.
+// Without a library, or with an old or incomplete one, matmuls are compiled as kernels.
 #include "backends/cuda/libraries/open_matmuls.h"
 
 namespace kiln::cuda {

@@ -1,4 +1,4 @@
-// The matmuls of an instance: those of cuBLASLt where it can be opened.
+// Opens cuBLASLt for an instance, which works without it, too.
 #pragma once
 
 #include "backends/cuda/libraries/cublaslt.h"
@@ -11,8 +11,9 @@ struct Matmuls {
   std::shared_ptr<const codegen::LibraryClaims> claims;
 };
 
-/// Adds one fact: the library, or the reason why there is none, which the claims have, too. Throws
-/// sdk::Failure where the library cannot use the device. REQUIRES: a ScopedContext of the thread.
+/// Adds one fact: the library, or the reason why there is none; the claims then reject every
+/// matmul with that reason. Throws sdk::Failure if the library opens but cannot use the device.
+/// REQUIRES: a ScopedContext of the thread.
 Matmuls open_matmuls(const api::CublasLtSettings& settings,
                      const std::shared_ptr<const Device>& device, bool tf32, api::Facts& facts);
 
