@@ -23,24 +23,24 @@ sdk::Failure bad_value(const Setting& setting, const char* wanted) {
   return {KILN_CODE_INVALID_ARGUMENT, setting.name + " is '" + setting.value + "' but " + wanted};
 }
 
-std::int64_t whole_number(const Setting& setting, std::int64_t least, std::int64_t most,
-                          const char* wanted) {
+std::int64_t parse_integer(const Setting& setting, std::int64_t min, std::int64_t max,
+                           const char* wanted) {
   std::int64_t number = 0;
   const char* const end = setting.value.data() + setting.value.size();
   const auto [stop, error] = std::from_chars(setting.value.data(), end, number);
-  if (error != std::errc{} || stop != end || number < least || number > most) {
+  if (error != std::errc{} || stop != end || number < min || number > max) {
     throw bad_value(setting, wanted);
   }
   return number;
 }
 
-bool truth(const Setting& setting) {
+bool parse_bool(const Setting& setting) {
   if (setting.value == "true") return true;
   if (setting.value == "false") return false;
   throw bad_value(setting, "needs true or false");
 }
 
-std::vector<std::string> folders(const Setting& setting) {
+std::vector<std::string> parse_folders(const Setting& setting) {
   std::vector<std::string> list;
   std::string_view rest = setting.value;
   while (!rest.empty()) {
@@ -59,33 +59,35 @@ constexpr OptionRow kRows[] = {
     {"device", "KILN_CUDA_DEVICE",
      [](const Setting& setting, CudaOptions& options) {
        options.device =
-           static_cast<int>(whole_number(setting, 0, INT32_MAX, "needs the number of a device"));
+           static_cast<int>(parse_integer(setting, 0, INT32_MAX, "needs the number of a device"));
      }},
     {"driver", "KILN_CUDA_DRIVER",
      [](const Setting& setting, CudaOptions& options) {
-       options.driver.places.configured = folders(setting);
+       options.driver.places.configured = parse_folders(setting);
        options.driver.device_nodes.clear();
      }},
     {"libraries", "KILN_CUDA_LIBRARIES",
      [](const Setting& setting, CudaOptions& options) {
-       options.compiler.places.configured = folders(setting);
+       options.compiler.places.configured = parse_folders(setting);
        options.cublaslt.places.configured = options.compiler.places.configured;
      }},
     {"memory_limit", "KILN_CUDA_MEMORY_LIMIT",
      [](const Setting& setting, CudaOptions& options) {
-       options.memory_limit = whole_number(setting, 1, INT64_MAX, "needs a number of bytes");
+       options.memory_limit = parse_integer(setting, 1, INT64_MAX, "needs a number of bytes");
      }},
     {"architecture", "KILN_CUDA_ARCH",
      [](const Setting& setting, CudaOptions& options) {
        const bool has_prefix = setting.value.starts_with("sm_");
        const Setting number{setting.name, setting.value.substr(has_prefix ? 3 : 0)};
        options.architecture =
-           static_cast<int>(whole_number(number, 10, 9999, "needs an architecture such as sm_90"));
+           static_cast<int>(parse_integer(number, 10, 9999, "needs an architecture such as sm_90"));
      }},
     {"graphs", "KILN_CUDA_GRAPHS",
-     [](const Setting& setting, CudaOptions& options) { options.uses_graphs = truth(setting); }},
+     [](const Setting& setting, CudaOptions& options) {
+       options.uses_graphs = parse_bool(setting);
+     }},
     {"tf32", "KILN_CUDA_TF32",
-     [](const Setting& setting, CudaOptions& options) { options.tf32 = truth(setting); }},
+     [](const Setting& setting, CudaOptions& options) { options.tf32 = parse_bool(setting); }},
 };
 
 const OptionRow& row_of(const std::string& option) {

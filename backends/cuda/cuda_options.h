@@ -11,19 +11,19 @@ namespace kiln::cuda {
 
 /// | option         | environment            | value                                             |
 /// |----------------|------------------------|---------------------------------------------------|
-/// | `device`       | KILN_CUDA_DEVICE       | number of the device, from 0; default 0           |
+/// | `device`       | KILN_CUDA_DEVICE       | ordinal of the device, from 0; default 0          |
 /// | `driver`       | KILN_CUDA_DRIVER       | folders of libcuda.so.1, separated by colons      |
 /// | `libraries`    | KILN_CUDA_LIBRARIES    | folders of NVIDIA's other libraries, likewise     |
-/// | `memory_limit` | KILN_CUDA_MEMORY_LIMIT | most bytes of device memory; default: no limit    |
-/// | `architecture` | KILN_CUDA_ARCH         | such as sm_90: code is made for it, without any   |
-/// |                |                        | device, and cannot be called; for dumps           |
+/// | `memory_limit` | KILN_CUDA_MEMORY_LIMIT | maximum bytes of device memory; default: no limit |
+/// | `architecture` | KILN_CUDA_ARCH         | such as sm_90: compiles for it without a device;  |
+/// |                |                        | programs can be dumped, but not called            |
 /// | `graphs`       | KILN_CUDA_GRAPHS       | true: repeated calls run as CUDA graphs; false:   |
 /// |                |                        | kernel by kernel; default true                    |
 /// | `tf32`         | KILN_CUDA_TF32         | true: matmuls of float32 may round their operands |
-/// |                |                        | to TF32 (10 bits after the point); default false  |
+/// |                |                        | to TF32 (10-bit mantissa); default false          |
 ///
-/// An option wins over its variable; an empty value counts as none. Folders are absolute. With
-/// `driver` no device node is looked for.
+/// An option overrides its environment variable; an empty value is ignored. Folders are absolute.
+/// With `driver`, open_driver() does not check for a device node.
 struct CudaOptions {
   int device = 0;
   std::int64_t memory_limit = INT64_MAX;
@@ -35,7 +35,8 @@ struct CudaOptions {
   bool tf32 = false;
 };
 
-/// Throws sdk::Failure of INVALID_ARGUMENT for an unknown option and for a value that is none.
+/// Throws sdk::Failure INVALID_ARGUMENT for an unknown option and for a value that is not valid.
+/// A set-user-ID program ignores the environment.
 CudaOptions read_options(const sdk::Options& options);
 
 }  // namespace kiln::cuda

@@ -15,7 +15,7 @@ std::unique_ptr<sdk::Buffer> CudaInstance::allocate(std::uint32_t dtype, sdk::Di
   return std::make_unique<DeviceBuffer>(dtype, dims, resources_);
 }
 
-/// Device memory cannot borrow that of the host, whatever the semantics allow.
+/// Always copies: device memory cannot alias host memory, even where the semantics allow it.
 std::unique_ptr<sdk::Buffer> CudaInstance::import_host(const void* data, std::uint32_t dtype,
                                                        sdk::Dims dims, std::uint32_t) {
   auto made = std::make_unique<DeviceBuffer>(dtype, dims, resources_);

@@ -1,4 +1,4 @@
-// A device as a target of the pipeline, and the instance of the backend around it.
+// A device as a target of backends/codegen, and the instance that owns it.
 #pragma once
 
 #include "backends/codegen/compile.h"
@@ -9,7 +9,7 @@
 
 namespace kiln::cuda {
 
-/// Kernels are compiled by NVRTC, matmuls are claimed by cuBLASLt.
+/// Compiles kernels by NVRTC and claims matmuls for cuBLASLt.
 class CudaTarget final : public codegen::Target {
  public:
   CudaTarget(DeviceResources resources, std::shared_ptr<const api::Compiler> compiler,

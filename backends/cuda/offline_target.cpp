@@ -1,4 +1,4 @@
-// A target whose programs end with their dumps.
+// A target whose executables hand over their dumps and reject calls.
 #include "backends/cuda/offline_target.h"
 
 #include "backends/codegen/bind/memory_report.h"
@@ -31,7 +31,7 @@ class OfflineTarget final : public Target {
   const LibraryClaims* claims() override { return &claims_; }
   std::unique_ptr<sdk::Executable> load(LoweredModule lowered, const sdk::Host& host) override;
 
-  /// Hands the stages over, from the kernels on.
+  /// Compiles the kernels and hands over the stages from the memory plan on.
   void compile(const LoweredModule& lowered, const Dumps& dumps) const {
     dumps.hand_over("memory_plan", "", [&] { return print_memory(lowered.program); });
     compile_kernels(lowered.program.kernels, {kGrid, architecture_}, *compiler_, dumps,

@@ -1,4 +1,4 @@
-// Programs compiled without a device: every stage can be dumped, nothing can be called.
+// Compiles programs without a device: every stage can be dumped, no program can be called.
 #pragma once
 
 #include "backends/codegen/compile.h"
@@ -6,7 +6,8 @@
 
 namespace kiln::cuda {
 
-/// Lowers programs as for an H100, and compiles kernels for the architecture that the user named.
+/// Schedules kernels for the limits of an H100 (the defaults of GridDescription), whatever the
+/// architecture, and compiles them for the architecture that the user named.
 class OfflineInstance final : public codegen::CompiledInstance {
  public:
   OfflineInstance(std::shared_ptr<const api::Compiler> compiler, int architecture,

@@ -31,7 +31,7 @@ std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host
   return std::make_unique<CudaInstance>(resources, std::move(compiler), std::move(matmuls), host);
 }
 
-/// Runs one stage; its failure is the reason, or a detail where an earlier stage has failed.
+/// Runs one stage. The first failure becomes the report's reason, later ones become details.
 template <class Stage>
 void run_stage(sdk::ProbeReport& report, const Stage& stage) {
   try {

@@ -12,7 +12,7 @@
 namespace kiln::cuda::api {
 namespace {
 
-/// Trivially destroyed, so threads that compile while the process ends find it intact.
+/// Trivially destroyed, so that threads may compile while static objects are destroyed.
 constinit std::mutex compile_lock;
 
 /// NVRTC reads numbers by the locale, and versions before 12.6.2 change that of the thread.
@@ -63,7 +63,7 @@ class ScopedProgram {
     return result;
   }
 
-  /// NVRTC counts the final zero.
+  /// Without the terminating zero, which NVRTC's sizes include.
   std::string text(GetSize get_size, GetBytes get_bytes, const char* action) const {
     std::string result = bytes(get_size, get_bytes, action);
     while (!result.empty() && result.back() == '\0') result.pop_back();

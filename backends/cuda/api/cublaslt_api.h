@@ -21,7 +21,7 @@
 #define KILN_CUBLASLT_DATA_TYPE(X) \
   X(Float32, CUDA_R_32F, 0)        \
   X(Float64, CUDA_R_64F, 1)
-/// Float32Tf32 rounds the operands of float32 matmuls to 10 bits after the point.
+/// Float32Tf32 rounds the operands of float32 matmuls to TF32 (10-bit mantissa).
 #define KILN_CUBLASLT_COMPUTE_TYPE(X) \
   X(Float32, CUBLAS_COMPUTE_32F, 68)  \
   X(Float64, CUBLAS_COMPUTE_64F, 70)  \
@@ -51,8 +51,8 @@
   X(AlignmentB, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, 6)       \
   X(AlignmentC, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, 7)       \
   X(AlignmentD, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, 8)
-/// Bits: how an algorithm adds the sums of several parts of the depth. All matmuls may have one
-/// part. ComputeType keeps the sums in the workspace and adds them in order.
+/// Bits: reductions of split-K algorithms that a search may choose; algorithms without split-K are
+/// always allowed. ComputeType keeps the partial sums in the workspace and adds them in order.
 #define KILN_CUBLASLT_REDUCTION_SCHEME(X) X(ComputeType, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, 2)
 
 /// Rows (Kiln's name, NVIDIA's name, enumerators).

@@ -1,4 +1,4 @@
-// The header is compared with that of the running program.
+// Compares the ELF header with that of the running program.
 #include "backends/cuda/api/elf_file.h"
 
 #include <elf.h>

@@ -5,8 +5,8 @@
 
 namespace kiln::cuda::api {
 
-/// Why the dynamic loader cannot load the file: no such file, unreadable, no ELF file, another
-/// architecture. Empty where nothing speaks against it.
+/// The reason why the dynamic loader cannot load the file: no such file, unreadable, not an ELF
+/// file, another architecture. Empty: no reason was found.
 std::string reason_not_loadable(const std::string& path);
 
 }  // namespace kiln::cuda::api

@@ -1,5 +1,5 @@
-// Candidates are judged by path and ELF header before the dynamic loader sees them, so that no
-// static constructor of a wrong file runs.
+// Checks path and ELF header of each candidate before dlopen(), so that no static constructor of an
+// unsuitable file runs.
 #include "backends/cuda/api/library_file.h"
 
 #include "backends/cuda/api/elf_file.h"
@@ -19,11 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One thread opens a library and reads its path at a time. The dynamic loader has a lock of its
-/// own, which ThreadSanitizer does not see. Trivially destroyed.
+/// Serializes dlopen() and dlinfo(): ThreadSanitizer does not see the dynamic loader's own lock.
+/// Trivially destroyed.
 constinit std::mutex loader_lock;
 
-/// Toolkits keep libraries for the linker alone in folders of this name.
+/// Toolkits keep libraries that only the linker may use in folders of this name.
 bool is_linker_stub(const fs::path& path) { return path.parent_path().filename() == "stubs"; }
 
 std::string real_path(const std::string& path) {
@@ -51,7 +51,7 @@ std::string plugin_folder() {
   return fs::path(path_of(static_cast<const link_map*>(map))).parent_path().string();
 }
 
-/// The message of the last failed dlopen, without the name that it begins with.
+/// The message of the last failed dlopen(), without the leading name.
 std::string loader_error(const std::string& name) {
   const char* message = ::dlerror();
   if (message == nullptr) return "cannot be loaded";

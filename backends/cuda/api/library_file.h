@@ -1,4 +1,4 @@
-// Opens one shared library from the places where it is looked for, and reports each of them.
+// Searches folders for one shared library, opens it, and records each failed attempt.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace kiln::cuda::api {
 
-/// Where a library is looked for, in this order. Folders hold the pattern characters of glob(3);
+/// The search path of a library, in this order. Folders hold the pattern characters of glob(3);
 /// of several matches the one with the highest version number comes first.
 struct LibraryPlaces {
   /// Folders that the user names, absolute: the folder itself, then its lib64, lib and

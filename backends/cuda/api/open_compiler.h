@@ -19,7 +19,8 @@ struct CompilerSettings {
                        .plugin_folder = true,
                        .system_search = true,
                        .known_folders = toolkit_folders()};
-  /// A driver runs no machine code of toolkits with a larger major version. 0: no driver.
+  /// As Driver::version: a driver cannot load machine code of a toolkit with a larger major
+  /// version. 0: no driver, no limit.
   int driver_version = 0;
 };
 
@@ -40,10 +41,10 @@ class Compiler {
   /// 80 for sm_80, ascending.
   const std::vector<int>& architectures() const { return architectures_; }
 
-  /// Compiles for sm_<architecture>. `name` takes the place of a file name in the log. One text at
-  /// a time in the whole process, in the "C" locale; the thread's own locale is restored. Throws
-  /// sdk::Failure: UNIMPLEMENTED for an unknown architecture; else with the native code, and with
-  /// the log as its detail "log".
+  /// Compiles for sm_<architecture>. `name` is the file name in the log. Calls of all compilers of
+  /// the process are serialized and run in the "C" locale; the thread's locale is restored. Throws
+  /// sdk::Failure: UNIMPLEMENTED for an unknown architecture, else with the native code; a failed
+  /// compilation has the log as its detail "log".
   CompiledText compile(const std::string& text, int architecture, const std::string& name) const;
 
  private:

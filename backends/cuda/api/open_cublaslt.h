@@ -11,7 +11,8 @@ inline constexpr int kMaxCublasLtMajor = 13;
 
 struct CublasLtSettings {
   LibraryPlaces places = CompilerSettings().places;
-  /// A driver runs no kernels of libraries with a larger major version. 0: no driver.
+  /// As Driver::version: a driver cannot run kernels of a library with a larger major version.
+  /// 0: no driver, no limit.
   int driver_version = 0;
 };
 

@@ -4,7 +4,7 @@
 //   3 FAILED_PRECONDITION  driver version: it is at least the minimum
 //   4 UNIMPLEMENTED        driver functions: the library has all that are required
 //   5 UNAVAILABLE          initialization: cuInit succeeds and shows a device
-//   6 OUT_OF_RANGE         compute capability: Kiln makes code for the device
+//   6 OUT_OF_RANGE         compute capability: it is at least the minimum
 #pragma once
 
 #include "backends/cuda/api/driver_api.h"
@@ -19,7 +19,7 @@ namespace kiln::cuda::api {
 /// One line for each stage that passed, such as "driver version: 12.4 (at least 12.0)".
 using Facts = std::vector<std::string>;
 
-/// The toolkit of this major version introduced libraries of kernels, which replace modules.
+/// CUDA 12.0 introduced cuLibraryLoadData, which replaces modules.
 inline constexpr int kMinDriverVersion = 12000;
 inline constexpr int kMinComputeCapability = 80;
 
@@ -28,7 +28,8 @@ struct DriverSettings {
   /// None: stage 1 is left out.
   std::vector<std::string> device_nodes{"/dev/nvidia*", "/dev/dxg", "/proc/driver/nvidia/version"};
   std::vector<std::string> library_names{"libcuda.so.1"};
-  /// A driver fits the kernel module of the machine, so no folder of a plugin or toolkit has one.
+  /// A driver must match the machine's kernel module, so folders of plugins and toolkits, which
+  /// hold no driver, are not searched.
   LibraryPlaces places{
       .configured = {},
       .plugin_folder = false,

@@ -1,4 +1,4 @@
-// The primary context, and the record of the error that ended it.
+// The primary context, its limits, and the error that ended the device.
 #include "backends/cuda/device/device.h"
 
 #include "backends/cuda/api/api_failure.h"

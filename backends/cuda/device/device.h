@@ -17,9 +17,8 @@
 
 namespace kiln::cuda {
 
-/// Shared by everything that Kiln has on the device. The primary context belongs to the process:
-/// other frameworks use it, too, so that it is retained and released but never reset. For any
-/// thread.
+/// Shared by all objects of an instance. The primary context belongs to the process and other
+/// frameworks use it, too: it is retained and released, but never reset. Thread-safe.
 class Device {
  public:
   /// Retains the primary context. Throws sdk::Failure.
@@ -38,12 +37,13 @@ class Device {
   /// Throws sdk::Failure: DATA_LOSS after an error that ended the device, with that error's text;
   /// FAILED_PRECONDITION in a child process, which fork() gives no CUDA context.
   void require_usable() const;
-  /// Whether a driver call makes sense: false in a child process and after the end.
+  /// False in a child process and after an error that ended the device: objects on the device are
+  /// then not freed one by one.
   bool is_usable() const;
-  /// Throws api::failure() unless the status is Success. A status that ends the device is
-  /// remembered: device memory cannot be read any more.
+  /// Throws api::failure() unless the status is Success. A status for which api::ends_device()
+  /// holds ends the device.
   void check(api::Status status, const char* action) const;
-  /// Ends the device for Kiln: every later call fails with this error.
+  /// Makes require_usable() throw from now on, with the text of the first such error.
   void end(const sdk::Failure& error) const;
 
  private:
@@ -57,12 +57,12 @@ class Device {
   codegen::GridDescription grid_;
   pid_t process_ = 0;
   mutable std::atomic<bool> has_ended_{false};
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards end_
   mutable std::optional<sdk::Failure> end_;
 };
 
-/// Makes the device's context that of the thread, and puts back the one before. REQUIRES: the
-/// device outlives it.
+/// Makes the device's context current to the thread, and restores the previous one. REQUIRES: the
+/// device outlives it; constructed and destroyed by one thread.
 class ScopedContext {
  public:
   /// Throws what Device::require_usable and the driver throw.

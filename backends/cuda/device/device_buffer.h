@@ -1,4 +1,4 @@
-// A tensor in device memory, as the host of the plugin holds it between calls.
+// A tensor in device memory, owned by the host of the plugin between calls.
 #pragma once
 
 #include "backends/cuda/device/memory_pool.h"
@@ -14,7 +14,8 @@ struct DeviceResources {
   bool uses_graphs = true;
 };
 
-/// Not readable in place. Complete whenever the host sees it: calls wait for their work.
+/// Not readable in place. Calls synchronize before they return, so no queued work uses a buffer
+/// that the host reads or destroys.
 class DeviceBuffer final : public sdk::Buffer {
  public:
   /// Not initialized. Throws sdk::Failure.
@@ -23,7 +24,7 @@ class DeviceBuffer final : public sdk::Buffer {
   api::DeviceAddress address() const { return memory_.address(); }
   const void* host_data() const override { return nullptr; }
   void copy_to_host(void* destination) const override;
-  /// Fills the buffer with bytes() from `data`, and waits. Throws sdk::Failure.
+  /// Copies bytes() from `data` and synchronizes. Throws sdk::Failure.
   void copy_from_host(const void* data);
 
  private:
@@ -31,7 +32,7 @@ class DeviceBuffer final : public sdk::Buffer {
   DeviceMemory memory_;
 };
 
-/// REQUIRES: a buffer of this backend.
+/// Downcasts. REQUIRES: a buffer of this backend.
 const DeviceBuffer& device_buffer(const sdk::Buffer& buffer);
 
 }  // namespace kiln::cuda

@@ -1,5 +1,5 @@
-// Each allocation is complete when it returns, so that any stream may use it. Calls wait for their
-// work, so that nothing uses memory that is freed.
+// Synchronizes after each allocation, so that any stream may use the memory. Frees need no
+// synchronization: calls have synchronized with all work that used the memory.
 #include "backends/cuda/device/memory_pool.h"
 
 #include <utility>
@@ -29,7 +29,7 @@ DeviceMemory MemoryPool::allocate(std::int64_t bytes, const std::string& purpose
   }
   api::Status status = try_allocate(bytes, memory.address_);
   if (status == api::Status::OutOfMemory) {
-    // What was freed may still be reserved by the pool, in pieces that are too small.
+    // The pool may still reserve freed memory, in pieces that are too small.
     api::PoolHandle pool = nullptr;
     const api::Driver& driver = device_->driver();
     if (driver.device_get_default_mem_pool(&pool, device_->identity().handle) ==

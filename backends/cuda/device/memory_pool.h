@@ -7,7 +7,8 @@ namespace kiln::cuda {
 
 class MemoryPool;
 
-/// Bytes of device memory, freed with the object. Moving keeps the address.
+/// Device memory, freed with the object. Moving keeps the address. REQUIRES of the destructor: no
+/// queued work uses the memory.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
@@ -27,15 +28,16 @@ class DeviceMemory {
   std::int64_t bytes_ = 0;
 };
 
-/// Allocates from the stream-ordered pool of the device. Memory may be used on any stream as soon
-/// as it is allocated. For any thread.
+/// Allocates from the device's default stream-ordered pool, and synchronizes: any stream may use
+/// the memory at once. Thread-safe. REQUIRES: owned by a std::shared_ptr.
 class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
  public:
+  /// Throws sdk::Failure. REQUIRES: a ScopedContext of the thread.
   MemoryPool(std::shared_ptr<const Device> device, std::int64_t limit);
 
   const std::shared_ptr<const Device>& device() const { return device_; }
   /// Aligned to 256 bytes, not initialized. Throws sdk::Failure: RESOURCE_EXHAUSTED with the
-  /// bytes in use where the device or the limit has no more; `purpose` names the memory there.
+  /// bytes in use where the device or the limit has no more; `purpose` is part of its text.
   /// REQUIRES: a ScopedContext of the thread.
   DeviceMemory allocate(std::int64_t bytes, const std::string& purpose);
 

@@ -1,4 +1,4 @@
-// One page-locked block, filled from its beginning; when it is full the stream is waited for.
+// A bump allocator over one page-locked block, reset by each synchronization.
 #include "backends/cuda/device/staging.h"
 
 #include <algorithm>
@@ -25,7 +25,8 @@ Staging::~Staging() {
   }
 }
 
-/// Free bytes of the block. REQUIRES: at most kBlockBytes.
+/// Reserves bytes of the block; calls finish() first when they do not fit. REQUIRES: at most
+/// kBlockBytes.
 std::byte* Staging::room(std::int64_t bytes) {
   const Device& device = stream_.device();
   if (block_ == nullptr) {

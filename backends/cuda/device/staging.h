@@ -7,10 +7,10 @@
 
 namespace kiln::cuda {
 
-/// Copies between ordinary host memory and device memory in the order of one stream. Small copies
-/// are queued together; a tensor that is larger than the page-locked block goes through it in
-/// pieces, waiting for each. One thread at a time. REQUIRES of every function but the destructor: a
-/// ScopedContext of the thread. All but abandon() throw sdk::Failure.
+/// Copies between pageable host memory and device memory in the order of one stream. Copies share a
+/// page-locked block; when it is full, the stream is synchronized and the block reused. One thread
+/// at a time. REQUIRES of every function but the destructor: a ScopedContext of the thread. All but
+/// abandon() and the destructor throw sdk::Failure.
 class Staging {
  public:
   /// The stream outlives the object.
@@ -21,11 +21,12 @@ class Staging {
 
   /// Queues a copy; `from` is read before the function returns.
   void upload(api::DeviceAddress to, const void* from, std::int64_t bytes);
-  /// Queues a copy whose bytes are in `to` after finish().
+  /// Queues a copy whose bytes are in `to` after finish(). REQUIRES: `to` stays valid until
+  /// finish() or abandon().
   void download(void* to, api::DeviceAddress from, std::int64_t bytes);
-  /// Waits for the stream, then gives the downloads their bytes.
+  /// Synchronizes with the stream, then copies the downloads to their destinations.
   void finish();
-  /// Forgets unfinished downloads and waits for the stream, after a call that failed. Where that
+  /// After a call that failed: drops unfinished downloads and synchronizes with the stream. If that
   /// fails, too, ends the device: queued work may still use memory that the caller frees.
   void abandon() noexcept;
 

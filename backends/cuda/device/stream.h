@@ -17,8 +17,8 @@ class Stream {
 
   api::StreamHandle handle() const { return handle_; }
   const Device& device() const { return *device_; }
-  /// Waits for all that is queued. Throws sdk::Failure, also for errors of queued work. An error
-  /// that leaves the device usable says nothing about that work: the stream is waited for again.
+  /// Waits for all queued work. Throws sdk::Failure, also for errors of that work. Tries once more
+  /// after an error that leaves the device usable: the work may then still be running.
   void synchronize() const;
   /// Queues work by `call`, which gives the driver's status. After an error that leaves the device
   /// usable, waits for the stream and calls once more: the driver may have lacked resources while

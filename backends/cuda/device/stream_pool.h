@@ -1,4 +1,4 @@
-// Streams with page-locked memory, lent to one call or copy at a time.
+// Streams with page-locked memory, leased to one call or copy at a time.
 #pragma once
 
 #include "backends/cuda/device/staging.h"
@@ -17,7 +17,8 @@ struct StagedStream {
   Staging staging;  // of the stream
 };
 
-/// As many streams as calls have run side by side. For any thread.
+/// Creates a stream when all others are leased, and keeps each until the pool is destroyed.
+/// Thread-safe.
 class StreamPool {
  public:
   explicit StreamPool(std::shared_ptr<const Device> device) : device_(std::move(device)) {}
@@ -34,12 +35,14 @@ class StreamPool {
   std::vector<std::unique_ptr<StagedStream>> idle_;  // has room for all that were made
 };
 
-/// A stream without queued work, for the life of the lease. REQUIRES: a ScopedContext of the
-/// thread, which outlives the lease.
+/// A stream without queued work, for the life of the lease. REQUIRES: the pool and a ScopedContext
+/// of the thread outlive the lease.
 class StreamLease {
  public:
+  /// Throws sdk::Failure.
   explicit StreamLease(StreamPool& pool) : pool_(pool), stream_(pool.take()) {}
-  /// Waits for the stream when an exception leaves the scope: a call that succeeds has waited.
+  /// Calls Staging::abandon() when an exception leaves the scope; a call that succeeded has
+  /// synchronized.
   ~StreamLease();
   StreamLease(const StreamLease&) = delete;
   StreamLease& operator=(const StreamLease&) = delete;

@@ -1,4 +1,4 @@
-// Prepares the matmul unless there is nothing to multiply, many batches in several calls.
+// Splits the batches into library calls of at most kMaxBatches and prepares each call.
 #include "backends/cuda/execute/bind_matmul.h"
 
 #include "backends/codegen/inspect/source.h"
@@ -8,7 +8,7 @@
 namespace kiln::cuda {
 namespace {
 
-/// With the source line in the error's text.
+/// Adds the source line to the text of errors.
 std::shared_ptr<const PreparedMatmul> prepare(const ir::Node& node, const MatmulLibrary& library,
                                               const MatmulDescription& matmul) {
   try {

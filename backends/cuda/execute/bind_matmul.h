@@ -1,4 +1,4 @@
-// A matmul with the sizes of a call.
+// Binds a matmul to the sizes of a call.
 #pragma once
 
 #include "backends/cuda/libraries/cublaslt.h"
@@ -14,7 +14,7 @@ struct MatmulPart {
 };
 
 struct DeviceMatmul {
-  /// Each of at most kMaxBatches. None: the result is empty, or a sum of nothing.
+  /// Each of at most kMaxBatches. None: the result is empty, or the depth is 0.
   std::vector<MatmulPart> parts;
   std::int64_t row_bytes = 0;  // of the result
   std::int64_t workspace = 0;  // offset in the arena, shared by the parts

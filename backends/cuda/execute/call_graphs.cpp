@@ -1,4 +1,4 @@
-// Stream capture in the mode of one thread: calls of other threads go on.
+// Captures in thread-local mode: other threads may make any driver call meanwhile.
 #include "backends/cuda/execute/call_graphs.h"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace kiln::cuda {
 namespace {
 
-/// Operations of one graph; the next step after so many begins another.
+/// A graph ends before the first step after this many operations.
 constexpr std::int64_t kOperationsOfGraph = 4096;
 
 }  // namespace
@@ -99,7 +99,7 @@ void GraphCache::issue(const DevicePlan& plan, api::DeviceAddress arena, SlotAdd
   entry.graphs->launch(call);
 }
 
-/// False when the driver rejects the graph; nothing is queued then. Throws sdk::Failure when the
+/// False when capture or instantiation fails; nothing is queued then. Throws sdk::Failure when the
 /// device has ended.
 bool GraphCache::record(const DevicePlan& plan, api::DeviceAddress arena, SlotAddresses& slots,
                         CallContext& call, const std::shared_ptr<const Device>& device,

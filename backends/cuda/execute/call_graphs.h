@@ -1,7 +1,8 @@
-// The steps of a call as CUDA graphs: one launch of the driver instead of one for each kernel.
+// Captures the steps of a call as CUDA graphs: one launch of the driver instead of one per kernel.
 //
-// A graph holds addresses, so that it serves calls with the same tensors in device memory. Loops
-// are unrolled; many iterations make several graphs, which are launched one after the other.
+// A graph holds the addresses of its operands, so it can only be replayed for calls with the same
+// tensors in device memory. Loops are unrolled; many iterations make several graphs, which are
+// launched in order.
 #pragma once
 
 #include "backends/cuda/execute/issue_plan.h"
@@ -11,7 +12,8 @@
 
 namespace kiln::cuda {
 
-/// Graphs of one call, ready to be launched. For one call at a time.
+/// The instantiated graphs of one key. One call at a time: an executable graph never runs twice at
+/// once. REQUIRES of the destructor: no launch is queued.
 class CallGraphs {
  public:
   explicit CallGraphs(std::shared_ptr<const Device> device) : device_(std::move(device)) {}
@@ -19,7 +21,8 @@ class CallGraphs {
   CallGraphs(const CallGraphs&) = delete;
   CallGraphs& operator=(const CallGraphs&) = delete;
 
-  /// Queues the graphs; `call` is then as issue_plan leaves it. Throws sdk::Failure.
+  /// Queues the graphs and sets CallContext::replayed. Throws sdk::Failure. REQUIRES: a
+  /// ScopedContext of the thread; the object outlives `call`.
   void launch(CallContext& call) const;
 
  private:
@@ -31,17 +34,21 @@ class CallGraphs {
   std::vector<const codegen::KernelStep*> launched_;  // as CallContext has them
 };
 
-/// Captures what is queued to a stream into graphs. Nothing runs meanwhile.
+/// Captures the operations that are queued on a stream into graphs, without running them.
+/// REQUIRES: one thread makes all calls, and until finish() or the destructor it makes no driver
+/// call that a capture forbids, such as allocation and synchronization.
 class GraphRecorder {
  public:
-  /// Begins. REQUIRES: a ScopedContext of the thread. All functions throw sdk::Failure.
+  /// Begins a capture. REQUIRES: a ScopedContext of the thread. All functions but the destructor
+  /// throw sdk::Failure.
   GraphRecorder(std::shared_ptr<const Device> device, const Stream& stream);
   /// Ends an unfinished capture and drops the graphs.
   ~GraphRecorder();
   GraphRecorder(const GraphRecorder&) = delete;
   GraphRecorder& operator=(const GraphRecorder&) = delete;
 
-  /// Begins another graph when the one that is captured is large. `operations`: of the call so far.
+  /// Ends the graph that is being captured and begins another when it is large. `operations`:
+  /// CallContext::operations.
   void between_steps(std::int64_t operations);
   std::unique_ptr<CallGraphs> finish();
 
@@ -66,11 +73,11 @@ class GraphCache {
   /// `is_enabled`: false issues every call step by step.
   explicit GraphCache(bool is_enabled) : is_enabled_(is_enabled) {}
 
-  /// Issues the plan: by its graphs where there are some for `key`. The first call with a key
-  /// issues its steps one by one, the second records them, so that calls which never come again
-  /// cost no instantiation. A plan that waits for the host, or one with more than kMaxOperations
-  /// operations, is always issued step by step, and so are all calls after the driver has rejected
-  /// a graph.
+  /// Queues the plan's steps, by graphs if `key` has some. The first call with a key queues the
+  /// steps one by one and the second captures them, so that a key that never repeats costs no
+  /// instantiation. Steps are always queued one by one for a plan that waits for the host, for one
+  /// with more than kMaxOperations operations, and after the driver has rejected a graph. Throws
+  /// sdk::Failure. REQUIRES: those of issue_plan; no work of an earlier call is queued.
   void issue(const DevicePlan& plan, api::DeviceAddress arena, SlotAddresses& slots,
              CallContext& call, const std::shared_ptr<const Device>& device, GraphKey key);
 
@@ -80,7 +87,7 @@ class GraphCache {
  private:
   struct Entry {
     GraphKey key;
-    std::unique_ptr<const CallGraphs> graphs;  // null: the key was seen once
+    std::unique_ptr<const CallGraphs> graphs;  // null: not captured yet
   };
 
   bool record(const DevicePlan& plan, api::DeviceAddress arena, SlotAddresses& slots,

@@ -1,4 +1,4 @@
-// Inputs go to the device, the plan's steps are issued, outputs come back.
+// Uploads inputs, queues the plan's steps, downloads outputs, and synchronizes once.
 #include "backends/cuda/execute/call_memory.h"
 
 #include "backends/codegen/text/grid_text.h"
@@ -25,7 +25,8 @@ bool contains(const std::vector<Element>& list, Element wanted) {
   return std::find(list.begin(), list.end(), wanted) != list.end();
 }
 
-/// Whether a step of the plan itself that has the slot was launched.
+/// Whether a kernel of the plan itself, not of a body, that uses the slot was launched. No other
+/// kind of step writes over an argument (find_in_place.h).
 bool was_launched(const Plan& plan, int slot, const CallContext& call) {
   return std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
     const auto* kernel = std::get_if<KernelStep>(&step);
@@ -42,7 +43,7 @@ bool overwrites_arguments(const Plan& plan, const CallTensors& tensors, const Ca
   return false;
 }
 
-/// Ends the device with the error of a call that ended while it wrote over variables, and throws.
+/// Ends the device, since variables may be partly written, and throws DATA_LOSS.
 [[noreturn]] void lose_arguments(const Device& device, const sdk::Failure& reason) {
   const std::string text = reason.what();
   const sdk::Failure failure =
@@ -166,7 +167,7 @@ void CallMemory::place(const CallTensors& tensors, SlotAddresses& slots, CallCon
   }
 }
 
-/// One wait serves the outputs and the record of a bad index.
+/// One synchronization completes the outputs and the record of an index out of range.
 void CallMemory::collect_outputs(const CallTensors& tensors, const SlotAddresses& slots,
                                  CallContext& call) const {
   for (std::size_t i = 0; i < tensors.results.size(); ++i) {

@@ -1,4 +1,4 @@
-// Device memory of one call at a time of a bound plan, and the call itself.
+// Runs calls of a bound plan, one at a time, in one device allocation.
 #pragma once
 
 #include "backends/cuda/device/device_buffer.h"
@@ -6,7 +6,7 @@
 
 namespace kiln::cuda {
 
-/// A program that is loaded on a device; the parts that all its calls share.
+/// The parts of a loaded program that all its calls share.
 struct LoadedProgram {
   const codegen::LoweredModule& lowered;
   const ConstantAddresses& constants;
@@ -14,14 +14,14 @@ struct LoadedProgram {
   const DeviceResources& resources;
 };
 
-/// A tensor of a call: in host memory, which is copied, or in device memory, which is used where it
-/// is. Both null for a tensor without elements.
+/// A tensor of a call: in host memory, which is copied, or in device memory, which is used in
+/// place. Both null for a tensor without elements.
 struct CallTensor {
   void* host = nullptr;
   api::DeviceAddress device = 0;
 };
 
-/// Of one call. The numbers are those of kiln_execute_args.
+/// The arguments of one call; `seed` and `call_counter` as in kiln_execute_args.
 struct CallTensors {
   std::vector<CallTensor> arguments;  // inputs, then states: read
   std::vector<CallTensor> results;    // outputs, then updates: written
@@ -29,8 +29,8 @@ struct CallTensors {
   void* host_call_context = nullptr;
 };
 
-/// One allocation with the call block, loop counters, copies of inputs and outputs, and the arena
-/// of temporaries. Its addresses never change. For one call at a time.
+/// One allocation with the call block, loop counters, copies of host inputs and outputs, and the
+/// arena of temporaries. Its address never changes, so graphs stay valid. One call at a time.
 class CallMemory {
  public:
   /// `plan` outlives the object. Throws sdk::Failure of RESOURCE_EXHAUSTED, which lists the largest
@@ -38,9 +38,10 @@ class CallMemory {
   CallMemory(const DevicePlan& plan, const LoadedProgram& program, std::size_t inputs,
              std::size_t outputs);
 
-  /// Runs the plan and waits for it. Throws sdk::Failure: outputs may then hold anything, but
-  /// updates that are written over their states are as they were. An error of the driver or of the
-  /// host's memory that leaves them half written ends the device, with DATA_LOSS.
+  /// Runs the plan and synchronizes. REQUIRES: a ScopedContext of the thread. Throws sdk::Failure:
+  /// the contents of outputs are then unspecified, but variables that the call updates in place
+  /// keep their values. An error of the driver, or std::bad_alloc, that leaves such a variable
+  /// partly written ends the device with DATA_LOSS.
   void run(const LoadedProgram& program, const CallTensors& tensors);
 
  private:

@@ -1,4 +1,4 @@
-// The kernels of a program as machine code of an architecture. No device is needed.
+// Compiles the kernels of a program to machine code of one architecture. No device is needed.
 #pragma once
 
 #include "backends/codegen/dumps.h"
@@ -10,7 +10,7 @@
 
 namespace kiln::cuda {
 
-/// The device that code is made for.
+/// The device that kernels are scheduled and compiled for.
 struct CodeTarget {
   codegen::GridDescription grid = {};
   int architecture = 90;  // 90: sm_90
@@ -27,8 +27,8 @@ CompiledKernels compile_kernels(const std::vector<codegen::BuiltKernel>& kernels
                                 const CodeTarget& target, const api::Compiler& compiler,
                                 const codegen::Dumps& dumps, const std::string& label);
 
-/// The architecture for which code is made: that of the device, else the highest one below it with
-/// the same major number, whose code the device runs too. Throws sdk::Failure of UNIMPLEMENTED.
+/// The architecture to compile for: that of the device, else the highest one below it with the same
+/// major number, whose code is binary compatible. Throws sdk::Failure UNIMPLEMENTED.
 int code_architecture(const api::Compiler& compiler, int compute_capability);
 
 }  // namespace kiln::cuda

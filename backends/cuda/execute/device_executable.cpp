@@ -18,13 +18,13 @@ namespace {
 
 using namespace codegen;
 
-/// A plan bound to one tuple of sizes, with the memory of calls that are over.
+/// A plan bound to one tuple of sizes, and the memory of finished calls for reuse. Thread-safe.
 struct SizedPlan {
   std::unique_ptr<DevicePlan> plan;
-  std::uint64_t number = 0;  // of all that were made, from 1
+  std::uint64_t number = 0;  // in the order of binding, from 1
   std::vector<std::vector<std::int64_t>> result_dims;
 
-  /// Null: there is none.
+  /// Null: no memory is idle.
   std::unique_ptr<CallMemory> take_idle() {
     const std::lock_guard lock(mutex_);
     if (idle_.empty()) return nullptr;
@@ -75,7 +75,7 @@ class DeviceExecutable final : public sdk::Executable {
   std::unique_ptr<sdk::Event> execute(const sdk::Call& call) const override;
   std::unique_ptr<sdk::Frame> make_frame(const sdk::FrameIo& io) const override;
 
-  /// Kernels and passes leave their texts only while they are compiled: that is done once more.
+  /// Lowers and compiles once more: passes and kernels hand over their texts only then.
   void dump() const override {
     if (dumps_.wanted("lowering")) {
       LoweredModule again;
@@ -153,7 +153,7 @@ class DeviceExecutable final : public sdk::Executable {
     sized.number = ++stats_.bindings;
     stats_.planned_bytes = std::max(stats_.planned_bytes, static_cast<std::uint64_t>(arena.bytes));
     stats_.live_bytes = std::max(stats_.live_bytes, static_cast<std::uint64_t>(arena.live_bytes));
-    // Sizes may change at every call: only the first that are seen leave a file by themselves.
+    // Sizes may change at every call: only the first binding dumps its memory by itself.
     if (stats_.bindings == 1) dump_memory(sized);
   }
 

@@ -1,4 +1,4 @@
-// A compiled program on a device.
+// Loads a compiled program on a device.
 #pragma once
 
 #include "backends/codegen/target.h"

@@ -1,5 +1,5 @@
-// A plan bound to one tuple of sizes for a device: launches with their grids, loops, copies, and
-// the memory of temporaries. Immutable once made; calls share it.
+// Binds a plan to one tuple of sizes for a device: launches with their grids, loops, copies, and
+// the memory of temporaries. A bound plan is immutable; concurrent calls share it.
 #pragma once
 
 #include "backends/codegen/bind/bind_failure.h"
@@ -27,8 +27,8 @@ struct DeviceBody {
 struct KernelLaunch {
   const LoadedKernel* kernel = nullptr;
   std::vector<std::int64_t> sizes;       // one per Kernel::sizes
-  codegen::GridLaunch grid;              // without points: nothing to do
-  const ir::Node* empty_axis = nullptr;  // fails: this node has nothing to choose from
+  codegen::GridLaunch grid;              // 0 points: nothing is launched
+  const ir::Node* empty_axis = nullptr;  // an ArgMax over an axis of size 0: the step throws
 };
 struct DeviceLoop {
   codegen::LoopBinding loop;
@@ -52,8 +52,8 @@ struct DevicePlan {
   std::vector<DeviceStep> steps;  // one per step of the plan
   codegen::Arena arena;
   std::int64_t longest_loop = 0;  // iterations, bodies included
-  std::int64_t operations = 0;    // launches and copies of a run, loops unrolled; saturates
-  bool waits_for_host = false;    // in some step: a branch, a host call, an error
+  std::int64_t operations = 0;    // steps that queue work, loops unrolled; saturates
+  bool waits_for_host = false;    // has a branch, a host call, or a step that throws
 };
 
 /// The inputs of binding. All but `evaluate` outlive the bound plan.
@@ -71,7 +71,7 @@ struct DeviceBindInputs {
 std::unique_ptr<DevicePlan> bind_device_plan(const codegen::Plan& plan,
                                              const DeviceBindInputs& inputs);
 
-/// As reports read it.
+/// The memory of the plan and its bodies. `plan` outlives the result.
 codegen::PlanMemory memory_of(const DevicePlan& plan);
 
 }  // namespace kiln::cuda

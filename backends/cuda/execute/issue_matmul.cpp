@@ -1,4 +1,4 @@
-// The library's call, or the bias alone where the sums have nothing to add.
+// Queues the library's calls; a matmul of depth 0 is zero, or its bias.
 #include "backends/cuda/execute/issue_matmul.h"
 
 #include "backends/codegen/bind/step_failure.h"
@@ -22,7 +22,7 @@ void copy(const Stream& stream, DeviceAddress to, DeviceAddress from, std::int64
                "copy on the device");
 }
 
-/// A sum of nothing is 0.
+/// The matmul of depth 0 without a bias.
 void fill_with_zeros(const MatmulCall& call) {
   const Device& device = call.stream.device();
   device.check(

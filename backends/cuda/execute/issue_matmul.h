@@ -1,4 +1,4 @@
-// Queues a bound matmul.
+// Queues a bound matmul on a stream.
 #pragma once
 
 #include "backends/cuda/device/stream.h"
@@ -7,7 +7,7 @@
 
 namespace kiln::cuda {
 
-/// A stream, and the beginnings of the step's slots and of its workspace.
+/// The stream, and the base addresses of the step's slots and of its workspace.
 struct MatmulCall {
   const Stream& stream;
   const module::Module& module;  // for the source line of an error

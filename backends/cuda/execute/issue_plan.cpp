@@ -1,4 +1,4 @@
-// One function per kind of step.
+// Queues each kind of step by one function.
 #include "backends/cuda/execute/issue_plan.h"
 
 #include "backends/codegen/bind/step_failure.h"
@@ -14,7 +14,7 @@ using api::DeviceAddress;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// Addresses wrap like the unsigned numbers that they are, so that offsets may be negative.
+/// Offsets may be negative: unsigned addresses wrap around.
 DeviceAddress moved(DeviceAddress address, std::int64_t bytes) {
   return address + static_cast<DeviceAddress>(bytes);
 }

@@ -1,5 +1,5 @@
-// Issues the steps of a bound plan to a stream, in order. Only branches and host calls wait for the
-// device.
+// Queues the steps of a bound plan on a stream, in order. Only branches, host calls and steps that
+// throw synchronize with the device.
 #pragma once
 
 #include "backends/codegen/target.h"
@@ -17,7 +17,7 @@ using SlotAddresses = std::vector<api::DeviceAddress>;
 /// Constants of a program and its bodies in device memory, by the bytes that they hold.
 using ConstantAddresses = std::unordered_map<const void*, api::DeviceAddress>;
 
-/// One call: what its steps need beside the plan.
+/// The state of one call that its steps share. One thread at a time.
 struct CallContext {
   const Device& device;
   const codegen::LoweredModule& lowered;
@@ -28,11 +28,11 @@ struct CallContext {
   Staging& staging;
   api::DeviceAddress call_block = 0;  // a codegen::CallBlock
   api::DeviceAddress counters = 0;    // int64 numbers from 0, which loop bodies read as t
-  /// The step of each launch so far: a fault names its launch by number.
+  /// The step of each launch so far: CallBlock::step is an index of this list.
   std::vector<const codegen::KernelStep*> launched = {};
-  /// Those of graphs that were launched instead; null: none.
+  /// The launches of graphs that were replayed, which take the place of `launched`; null: none.
   const std::vector<const codegen::KernelStep*>* replayed = nullptr;
-  std::int64_t operations = 0;  // queued by steps so far: launches and copies
+  std::int64_t operations = 0;  // kernel launches and copies queued so far, without matmuls
   /// Called between steps with `operations`; may be empty.
   std::function<void(std::int64_t)> between_steps = {};
 
@@ -41,7 +41,7 @@ struct CallContext {
   }
 };
 
-/// Temporaries in `arena` and constants; the rest is the caller's.
+/// The addresses of temporaries in `arena` and of constants; 0 for arguments and results.
 SlotAddresses fixed_addresses(const DevicePlan& plan, api::DeviceAddress arena,
                               const CallContext& call);
 

@@ -1,4 +1,4 @@
-// Loading, and the functions of a loaded library.
+// Resolves each function when the library is loaded, so that lazy loading never falls into a call.
 #include "backends/cuda/execute/kernel_library.h"
 
 namespace kiln::cuda {

@@ -1,4 +1,4 @@
-// The kernels of a program as machine code on a device.
+// Loads the kernels of a program on a device.
 #pragma once
 
 #include "backends/cuda/device/device.h"
@@ -16,7 +16,8 @@ struct LoadedKernel {
   api::FunctionHandle function = nullptr;
 };
 
-/// Machine code that is loaded while the object lives.
+/// Machine code, loaded until the object is destroyed. REQUIRES of the destructor: no launch of its
+/// functions is queued.
 class LoadedCode {
  public:
   /// `cubin`: an ELF file of the device. Throws sdk::Failure. REQUIRES: a ScopedContext.
