@@ -22,7 +22,7 @@ struct Arena {
   std::vector<std::int64_t> offsets;  // of each slot that is a temporary and not kept; -1: others
   std::vector<ArenaBlock> blocks;
   std::int64_t bytes = 0;
-  std::int64_t live_bytes = 0;  // the most that are live at one step
+  std::int64_t live_bytes = 0;  // maximum over all steps of the bytes that are live
 };
 
 /// Memory of a step itself while it runs: scratch, a spare carry, the arena of a body.

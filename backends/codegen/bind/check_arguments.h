@@ -10,7 +10,7 @@
 
 namespace kiln::codegen {
 
-/// The error of an input that does not have the type that it has in the program.
+/// The error of an input whose type differs from that in the program.
 sdk::Failure input_mismatch(const std::vector<ir::Value>& inputs, std::size_t i);
 /// The error of a given buffer that cannot hold result `i`.
 sdk::Failure result_mismatch(const ir::Value& result, std::size_t i);

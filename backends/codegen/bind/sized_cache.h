@@ -15,7 +15,7 @@ std::vector<std::int64_t> flattened(const InputSizes& sizes);
 /// Whether `flat` is flattened(sizes). REQUIRES: equal ranks. Allocates nothing.
 bool is_flattened(const std::vector<std::int64_t>& flat, const InputSizes& sizes);
 
-/// Used by several threads at once.
+/// Thread-safe.
 template <class Sized>
 class SizedCache {
  public:

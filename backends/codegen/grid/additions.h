@@ -1,4 +1,4 @@
-// Stores that add to memory: which outer points different threads may compute.
+// Finds the outer points that different threads may compute when stores add to memory.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
@@ -7,11 +7,11 @@ namespace kiln::codegen {
 
 bool adds_to_memory(const Kernel& kernel);
 
-/// Whether points with different indices along those axes never meet at one element: the axes from
-/// `begin` on that the access depends on are the digits of its offset.
+/// Whether the access is injective over the axes from `begin` on that it depends on: its offset is
+/// a mixed-radix number of their indices, so different indices give different elements.
 bool is_injective(const Kernel& kernel, const Access& access, int begin);
 
-/// Whether the stages use the operand of an access by this access alone.
+/// Whether the stages use the operand of this access by no other access.
 bool is_only_access(const Kernel& kernel, int access);
 
 /// The outer axes whose points may be spread over threads, ascending: points that may meet at an

@@ -1,4 +1,5 @@
-// Memory that the stages of one outer point share, for lanes that divide its inner points.
+// Finds the dependences through memory between stages of one outer point whose inner points are
+// divided among lanes.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
@@ -7,7 +8,7 @@
 
 namespace kiln::codegen {
 
-/// Why the inner points of a stage must run in order; empty: lanes may divide those of every stage.
+/// The reason why the inner points of some stage must run in order; empty: lanes may divide them.
 std::string order_reason(const Kernel& kernel);
 
 /// Whether stage `later` touches memory that a different lane wrote in stage `earlier`, or writes

@@ -41,7 +41,7 @@ struct GridSchedule {
   bool operator==(const GridSchedule&) const = default;
 };
 
-/// The limits of a device.
+/// The limits of a device; the defaults are those of an H100.
 struct GridDescription {
   int max_threads = 1024;  // of a block
   std::int64_t max_blocks = (std::int64_t{1} << 31) - 1;
@@ -69,7 +69,7 @@ bool is_unrolled(const Kernel& kernel, const GridSchedule& schedule);
 /// Partial results of a lane in a reduction: 4, or fewer where a lane has fewer points.
 int accumulators_of(const Kernel& kernel, const GridSchedule& schedule);
 
-/// Elements of shared memory in which the lanes of a block combine a reduction; 0: they need none.
+/// Elements of shared memory that a block needs to combine one reduction; 0: none.
 int shared_elements(const GridSchedule& schedule);
 /// The shared memory of a block.
 std::int64_t shared_bytes(const Kernel& kernel, const GridSchedule& schedule);

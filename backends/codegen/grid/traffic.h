@@ -1,4 +1,4 @@
-// The bytes of device memory that a kernel moves: a model without a GPU.
+// Models the bytes of device memory that a kernel moves.
 #pragma once
 
 #include "backends/codegen/grid/grid_schedule.h"
@@ -13,14 +13,14 @@ struct Traffic {
   std::int64_t bytes() const { return read + written; }
 };
 
-/// Each element that the kernel touches, once read and once written where it is both. Guards and
-/// dynamic indices count as if they touched all that they may, at most one element a point.
+/// The minimum: each element that the kernel reads and each that it writes counts once. Guarded and
+/// dynamic accesses count every element that they may touch, at most one per point.
 Traffic least_traffic(const Kernel& kernel,
                       const std::function<std::int64_t(const ir::Dim&)>& evaluate);
 
-/// The same under a schedule. A group of stages reads again what an earlier one read, unless it is
-/// kept or is the same at all inner points; within a group, elements stay in caches. Neighbouring
-/// threads that use every n-th element move whole sectors of 32 bytes.
+/// The bytes under a schedule. A group of stages reads again what an earlier one read, unless it is
+/// kept or is the same at all inner points; within a group, elements stay in caches. Strided
+/// accesses of neighbouring threads move whole sectors of 32 bytes.
 Traffic traffic_of(const Kernel& kernel, const GridSchedule& schedule,
                    const std::function<std::int64_t(const ir::Dim&)>& evaluate);
 

@@ -1,4 +1,4 @@
-// Elementary functions as functions of the prelude.
+// Writes elementary functions as C++ functions of the prelude.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
@@ -21,8 +21,8 @@ const Formulas& all_formulas();
 /// Adds the elementary functions that the kernel applies; half precision is computed in float.
 void add_formulas(const Kernel& kernel, Formulas& used);
 
-/// A function <op>_of for each. It calls the compiler's library for sin and cos beyond
-/// formulas::kTrigLimit and for pow of doubles; the results of such a library may differ.
+/// A function <op>_of for each. sin and cos beyond formulas::kTrigLimit and pow of doubles call the
+/// math library of the compiler, whose results may differ in bits between targets.
 std::string formula_functions(const Formulas& used);
 
 }  // namespace kiln::codegen

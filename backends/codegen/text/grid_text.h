@@ -23,11 +23,11 @@ std::string grid_functions(std::span<const ScheduledKernel> kernels);
 /// A whole program for NVRTC: prelude, CallBlock, functions.
 std::string grid_text(std::span<const ScheduledKernel> kernels);
 
-/// Data of a call in device memory, as the text declares it: the seed and the number of the call,
-/// and the record of a bad index. Of several, the one of the first step, and in it of the first
-/// point, stays. `access` is -1 without one, and `step` is above every step. A kernel of a step
-/// after the recorded one writes nothing, so that variables that are updated in place keep their
-/// values; one of the same step goes on, so that its first point is found.
+/// Data of a call in device memory, as the text declares it: seed, call counter, and the record of
+/// an index out of range: that of the lowest step and, within it, of the lowest point. Without one,
+/// `access` is -1 and `step` is INT32_MAX. A kernel of a later step than the recorded one writes
+/// nothing, so that variables that are updated in place keep their values; the kernel of the same
+/// step continues, so that its lowest point is found. `lock`: a spin lock for writing the record.
 struct CallBlock {
   std::uint64_t seed = 0, call_counter = 0;
   std::int64_t point = 0;

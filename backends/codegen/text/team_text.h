@@ -15,9 +15,9 @@ const char* team_functions();
 /// Writes stages to `lines`. The surrounding function declares the names of PointText, but for the
 /// indices of inner axes, the results of stages and `fault`, and
 ///   s32 lane, team   of the thread in its team, of the team in its block
-///   bool live        whether the team has a point; without one it takes part in barriers alone
+///   bool live        whether the team has a point; else it only reaches barriers and shuffles
 ///   s64 inner, outer the number of inner points, and that of the outer point
-/// All threads of a block reach the stages equally often.
+/// All threads of a block reach each stage equally often, so that barriers are uniform.
 class TeamText {
  public:
   TeamText(const Kernel& kernel, const GridSchedule& schedule, TextLines& lines);

@@ -1,4 +1,4 @@
-// Lines of C++ text with indentation.
+// Builds indented lines of C++ text.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ class TextLines {
     line(words.empty() ? "{" : words + " {");
     ++depth_;
   }
-  /// Ends blocks until so many are open.
+  /// Closes blocks until `depth` are open.
   void close_to(int depth) {
     while (depth_ > depth) {
       --depth_;

@@ -1,5 +1,5 @@
-// The beginning of every text of kernels: types, loads and stores, rounding, casts, random numbers
-// and the ops. It includes nothing.
+// Writes the prelude of every kernel text: types, loads and stores, rounding, casts, random numbers
+// and the ops. The text has no #include.
 #pragma once
 
 #include "backends/codegen/text/formula_text.h"
