@@ -6,8 +6,8 @@
 
 extern "C" {
 
-/// Objects that were made and not destroyed. Memory counts until the call that frees it, also where
-/// the stream has not come to that free yet.
+/// Objects that were created and not destroyed. Memory counts until the call that frees it, even if
+/// the stream has not executed that free yet.
 struct FakeCudaUsage {
   std::size_t allocations;  // of pools, and physical memory that is not released or mapped
   std::size_t bytes;        // of these, as asked for
@@ -20,8 +20,8 @@ struct FakeCudaUsage {
   std::size_t pending_operations;  // of all streams
 };
 
-/// Gives the nth call from now on (1: the next one; 0: every call) of the function of that name of
-/// NVIDIA's this CUresult; only functions that destroy something do their work nevertheless. A
+/// Makes the nth call from now on (1: the next one; 0: every call) of NVIDIA's `function` return
+/// the CUresult `status`. Only functions that destroy something do their work nevertheless. A
 /// status after which a context is unusable ends the context. Returns 0 for an unknown function.
 int fake_cuda_fail(const char* function, int nth, int status);
 
@@ -31,7 +31,7 @@ void fake_cuda_reset();
 /// How often the function was called; -1 for an unknown function.
 int fake_cuda_calls(const char* function);
 
-/// The device has so many bytes of memory from now on, instead of KILN_TEST_CUDA_MEMORY or 4 GiB.
+/// Sets the device's memory in bytes, instead of KILN_TEST_CUDA_MEMORY or 4 GiB.
 void fake_cuda_limit_memory(std::size_t bytes);
 
 FakeCudaUsage fake_cuda_usage();

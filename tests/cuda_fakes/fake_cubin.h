@@ -1,5 +1,5 @@
-// The machine code that the NVRTC of this folder makes and its driver loads: an architecture and
-// the text of the kernels, with a checksum.
+// The format of the machine code that the fake NVRTC writes and the fake driver loads: an
+// architecture and the text of the kernels, with a checksum.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,8 @@ inline std::string write_cubin(int architecture, std::string_view text) {
   return image.append(text);
 }
 
-/// Nothing where the image is no such cubin. REQUIRES: the image is as long as its header says.
+/// Empty for an image of another format or with a wrong checksum. REQUIRES: the image is as long as
+/// its header says.
 inline std::optional<Cubin> read_cubin(const void* image) {
   CubinHeader header;
   const CubinHeader expected;

@@ -1,5 +1,4 @@
-// The libraries of this folder, opened by the plugin's loaders, and the driver's functions for
-// tests.
+// Opens the libraries of this folder by the plugin's loaders, and resolves control.h.
 #pragma once
 
 #include "backends/cuda/api/open_compiler.h"
@@ -13,7 +12,7 @@
 
 namespace kiln::fake_cuda {
 
-/// The folder of both libraries in a folder of the build.
+/// The folder of the libraries in a build folder.
 inline std::string library_folder(const std::string& build) { return build + "/lib/cuda_gpu"; }
 
 inline cuda::api::LibraryPlaces places_of(const std::string& folder) {
@@ -30,7 +29,8 @@ inline cuda::api::CompilerSettings compiler_settings(const std::string& folder) 
   return {.places = places_of(folder), .driver_version = 0};
 }
 
-/// control.h of the driver in that folder, as everything in the process that opens it sees it.
+/// The functions of control.h of the driver in that folder. They act on the process's one copy of
+/// the driver, which the plugin opens, too. The constructor throws std::runtime_error.
 struct Control {
   explicit Control(const std::string& folder) {
     void* library = ::dlopen((folder + "/libcuda.so.1").c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -56,7 +56,7 @@ struct Control {
   }
 };
 
-/// Everything that counts as a leak.
+/// The number of objects that count as leaks when a test ends.
 inline std::size_t objects_alive(const FakeCudaUsage& usage) {
   return usage.allocations + usage.ranges + usage.host_allocations + usage.streams + usage.events +
          usage.libraries + usage.graphs + usage.executable_graphs + usage.retained_contexts;

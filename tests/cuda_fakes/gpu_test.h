@@ -1,4 +1,4 @@
-// A device for one test: its context is current, and everything that the test makes has an owner.
+// A device for one test: makes its context current, and owns every object that the test creates.
 #pragma once
 
 #include "tests/catch.h"
@@ -18,7 +18,7 @@ using namespace cuda::api;
 
 inline void require_success(Status status) { REQUIRE(status == Status::Success); }
 
-/// The driver of a folder of the build, initialized; the same for all tests of the process.
+/// The initialized driver of a build folder; one library serves all tests of the process.
 class Gpu {
  public:
   explicit Gpu(const std::string& folder) : control(folder) {
@@ -77,7 +77,7 @@ inline Owned<EventHandle> make_event(const Gpu& gpu, EventFlags flags = EventFla
   return {event, gpu->event_destroy};
 }
 
-/// Page-locked numbers.
+/// An array of int in page-locked memory.
 class HostNumbers {
  public:
   HostNumbers(const Gpu& gpu, std::size_t count) : gpu_(gpu), count_(count) {
@@ -105,7 +105,7 @@ class HostNumbers {
   int* numbers_ = nullptr;
 };
 
-/// Memory of a stream, which has to live until then.
+/// Memory that is allocated and freed on a stream. REQUIRES: the stream outlives the object.
 class DeviceMemory {
  public:
   DeviceMemory(const Gpu& gpu, StreamHandle stream, std::size_t bytes)
@@ -138,7 +138,7 @@ inline Status download(const Gpu& gpu, const HostNumbers& to, DeviceAddress from
   return gpu->memcpy_device_to_host_async(to.data(), from, to.bytes(), stream);
 }
 
-/// A number of poisoned memory.
+/// An int of poisoned memory.
 inline constexpr int kPoisoned = -1;
 
 }  // namespace kiln::fake_cuda

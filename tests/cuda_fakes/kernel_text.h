@@ -1,4 +1,4 @@
-// Kernels written by hand, and their way to machine code of the fake compiler.
+// Kernels written by hand, and their compilation by the fake NVRTC.
 #pragma once
 
 #include "backends/codegen/text/grid_text.h"
@@ -12,7 +12,7 @@ namespace kiln::fake_cuda {
 
 inline constexpr codegen::GridDescription kDevice;
 
-/// z[i] = x[i] + y[i] over n int32 elements, whose number is a size of the call.
+/// z[i] = x[i] + y[i] over n int32 elements; n is a size of the call.
 inline codegen::Kernel addition() {
   const ir::Dim n = ir::Dim::fresh("n");
   test::KernelMaker k("addition", {n}, 1);

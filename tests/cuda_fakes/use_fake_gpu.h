@@ -1,4 +1,4 @@
-// The backends that tests of several backends run, `cuda` among them on the fakes of this folder.
+// Lets tests of several backends run `cuda` on the fakes of this folder.
 #pragma once
 
 #include <cstdlib>

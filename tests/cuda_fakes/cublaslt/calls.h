@@ -17,7 +17,7 @@ class Calls {
  public:
   Calls();
 
-  /// Counts a call; a status where it shall fail.
+  /// Counts a call; its status if it is to fail.
   std::optional<CublasStatus> count(std::string_view name);
   /// False for an unknown name.
   bool fail(std::string_view name, int nth, CublasStatus status);

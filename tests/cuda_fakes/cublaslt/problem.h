@@ -18,7 +18,7 @@ struct Problem {
   std::uint64_t width() const { return d.type == CublasDataType::Float64 ? 8 : 4; }
 };
 
-/// The reason why the library takes no such matmul; empty: it does.
+/// The reason why the library rejects the matmul; empty: it does not.
 std::string reason_to_reject(const Problem& problem);
 
 /// The one algorithm for the problem; its workspace depends on the depth and the alignment. The

@@ -16,7 +16,7 @@ class Calls {
  public:
   Calls();
 
-  /// Counts a call of the row; a status where it shall fail.
+  /// Counts a call of the row; its status if it is to fail.
   std::optional<Status> count(std::size_t row);
   /// False for an unknown name.
   bool fail(std::string_view name, int nth, Status status);

@@ -7,7 +7,7 @@
 
 namespace kiln::fake_cuda {
 
-/// Statuses of captures that the plugin gives no name (value, NVIDIA's name).
+/// Statuses of captures that the plugin has no name for (name, NVIDIA's name, value).
 #define FAKE_CUDA_CAPTURE_STATUS(X)                             \
   X(CaptureUnmatched, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, 903) \
   X(CaptureUnjoined, CUDA_ERROR_STREAM_CAPTURE_UNJOINED, 904)   \
@@ -46,13 +46,13 @@ Status wait_in_capture(const std::shared_ptr<Stream>& stream, const Event& event
 void leave_capture(Stream& stream);
 /// CaptureUnsupported, and the capture is invalid, for a stream that is captured.
 Status reject_captured(const Stream& stream);
-/// The same for calls that no stream orders, while a capture forbids these to this thread.
+/// The same for calls that no stream orders, while a capture forbids them to this thread.
 Status reject_in_capture();
 
 /// Runs the nodes in an order that their dependences allow: of those that are ready, the one that
 /// was captured first, or last.
 Status run_graph(const Graph& graph, bool is_last_first);
-/// What of `to` forbids that it takes the place of `from`.
+/// The first difference that forbids updating an executable graph of `from` to `to`; Success: none.
 GraphUpdateResult compare_graphs(const Graph& from, const Graph& to);
 
 }  // namespace kiln::fake_cuda

@@ -1,6 +1,6 @@
 // One implementation for each function of the driver's table; entry_table.cpp calls them. REQUIRES
-// in each: the lock of state() is held; where the function's name speaks of more than devices, a
-// context is current.
+// in each: the lock of state() is held; a context is current, except in functions that need none
+// (needs_context in entry_table.cpp).
 #pragma once
 
 #include "backends/cuda/api/driver_api.h"

@@ -1,4 +1,4 @@
-// The bytes of operands that a launch touches in any case.
+// Bounds the bytes of operands that a launch certainly touches.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"

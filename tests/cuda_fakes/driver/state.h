@@ -23,7 +23,7 @@ struct State {
   void lose(Status status);
   /// The host's pointer of a range in one live allocation, else null.
   std::byte* device_bytes(DeviceAddress address, std::uint64_t bytes) const;
-  /// What is left of the device's memory beside that of the pool.
+  /// The bytes that the pool may reserve: the device's memory without physical allocations.
   std::uint64_t pool_limit() const;
   /// After each allocation: the most bytes that were in use.
   void note_bytes();
