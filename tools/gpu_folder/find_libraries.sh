@@ -1,4 +1,4 @@
-# Sourced by run: the folders of NVRTC.
+# Sourced by run: finds the folders of NVRTC, which hold cuBLASLt, too, where it is installed.
 # shellcheck shell=bash
 
 # kiln_site_folders: prints the folders of Python packages.
