@@ -33,8 +33,8 @@
 // value; ArgMax over an axis of size 0 is an error when it is built or called.
 // Ties. Gradients of Max and Min divide equally among tied elements; Maximum and Minimum give the
 // gradient of a tie to the first operand.
-// Indices. An index outside the axis is an error at the call on a CPU, undefined on a GPU; it is
-// not read, so no error, where the entries that it chooses have no elements.
+// Indices. An index outside the axis is an error at the call on every backend, and changes no
+// variable; it is not read, so no error, where the entries that it chooses have no elements.
 #pragma once
 
 #include "core/ir/graph.h"

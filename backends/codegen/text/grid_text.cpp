@@ -23,12 +23,13 @@ struct CallBlock {
 namespace {
 // Blocks of the step with the fault are not stopped, so that its first point is recorded.
 inline bool is_stopped(const volatile CallBlock* call, s32 step) { return call->step < step; }
-// Only threads with a bad index take the lock.
+// Only threads with a bad index take the lock, and of many such threads few.
 inline bool record(CallBlock* call, s32 step, s64 point, s64 access, s64 index, s64 limit) {
+  volatile CallBlock* known = call;
+  if (known->step == step && known->point < point) return false;
   while (atomicCAS(&call->lock, 0u, 1u) != 0u) {
   }
   __threadfence();
-  volatile CallBlock* known = call;
   const bool is_first = known->access < 0 || step < known->step ||
                         (step == known->step && point < known->point);
   if (is_first) {

@@ -30,7 +30,7 @@ std::string grid_text(std::span<const ScheduledKernel> kernels);
 /// step continues, so that its lowest point is found. `lock`: a spin lock for writing the record.
 struct CallBlock {
   std::uint64_t seed = 0, call_counter = 0;
-  std::int64_t point = 0;
+  std::int64_t point = INT64_MAX;
   std::int64_t access = -1, index = 0, limit = 0;
   std::int32_t step = std::numeric_limits<std::int32_t>::max();
   std::uint32_t lock = 0;

@@ -64,8 +64,9 @@ void Device::require_usable() const {
   }
   if (!has_ended_.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(mutex_);
-  throw sdk::Failure(KILN_CODE_DATA_LOSS,
-                     title() + " cannot be used any more since an earlier error: " + end_->what())
+  const std::string text = title() + " cannot be used any more since an earlier error";
+  if (!end_) throw sdk::Failure(KILN_CODE_DATA_LOSS, text);
+  throw sdk::Failure(KILN_CODE_DATA_LOSS, text + ": " + end_->what())
       .native(end_->native_library, end_->native_code);
 }
 
@@ -76,9 +77,13 @@ void Device::check(api::Status status, const char* action) const {
   throw error;
 }
 
-void Device::end(const sdk::Failure& error) const {
+void Device::end(const sdk::Failure& error) const noexcept {
   const std::lock_guard lock(mutex_);
-  if (!end_) end_ = error;
+  try {
+    if (!end_) end_ = error;
+  } catch (const std::bad_alloc&) {
+    // Later errors then have no text of this one.
+  }
   has_ended_.store(true, std::memory_order_release);
 }
 

@@ -44,7 +44,7 @@ class Device {
   /// holds ends the device.
   void check(api::Status status, const char* action) const;
   /// Makes require_usable() throw from now on, with the text of the first such error.
-  void end(const sdk::Failure& error) const;
+  void end(const sdk::Failure& error) const noexcept;
 
  private:
   friend class ScopedContext;

@@ -20,7 +20,7 @@ Staging::~Staging() {
   try {
     const ScopedContext context(device);
     device.driver().mem_free_host(block_);
-  } catch (const sdk::Failure&) {
+  } catch (...) {
     // The device has just ended: the block went with it.
   }
 }
@@ -92,6 +92,8 @@ void Staging::abandon() noexcept {
     stream_.synchronize();
   } catch (const sdk::Failure& failure) {
     stream_.device().end(failure);
+  } catch (...) {
+    // The host has no memory for the text of an error.
   }
 }
 

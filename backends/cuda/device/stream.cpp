@@ -13,7 +13,7 @@ Stream::~Stream() {
   try {
     const ScopedContext context(*device_);
     device_->driver().stream_destroy(handle_);
-  } catch (const sdk::Failure&) {
+  } catch (...) {
     // The device has just ended: the stream went with it.
   }
 }

@@ -39,6 +39,10 @@ DeviceMatmul bind_matmul(const codegen::MatmulStep& step, const MatmulLibrary& l
     const std::int64_t workspace = bound.parts.back().prepared->workspace_bytes();
     bound.workspace_bytes = std::max(bound.workspace_bytes, workspace);
   }
+  if (matmul.bias) {
+    bound.bias_offset = bound.workspace_bytes;
+    bound.workspace_bytes += bound.row_bytes + kBiasAlignment - 1;
+  }
   return bound;
 }
 

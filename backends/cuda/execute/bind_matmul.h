@@ -3,6 +3,7 @@
 
 #include "backends/cuda/libraries/cublaslt.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace kiln::cuda {
@@ -19,7 +20,13 @@ struct DeviceMatmul {
   std::int64_t row_bytes = 0;  // of the result
   std::int64_t workspace = 0;  // offset in the arena, shared by the parts
   std::int64_t workspace_bytes = 0;
+  std::int64_t bias_offset = 0;  // in the workspace, of a copy of a bias that is not aligned
 };
+
+/// Operations of a stream, about as many as are queued.
+inline std::int64_t operations_of(const DeviceMatmul& bound) {
+  return std::max(std::int64_t{1}, static_cast<std::int64_t>(bound.parts.size()));
+}
 
 /// REQUIRES: a ScopedContext of the thread. Throws codegen::SizeFailure for sizes that the library
 /// cannot count, sdk::Failure where the library has no algorithm, and what `evaluate` throws.

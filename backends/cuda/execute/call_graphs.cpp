@@ -18,7 +18,7 @@ CallGraphs::~CallGraphs() {
   try {
     const ScopedContext context(*device_);
     for (const api::GraphExecHandle graph : graphs_) device_->driver().graph_exec_destroy(graph);
-  } catch (const sdk::Failure&) {
+  } catch (...) {
     // The device has just ended: the graphs went with it.
   }
 }
@@ -120,6 +120,9 @@ bool GraphCache::record(const DevicePlan& plan, api::DeviceAddress arena, SlotAd
     call.between_steps = nullptr;
     call.launched.clear();
     return false;
+  } catch (...) {
+    call.launched.clear();
+    throw;
   }
 }
 

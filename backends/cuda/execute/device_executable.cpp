@@ -32,9 +32,14 @@ struct SizedPlan {
     idle_.pop_back();
     return memory;
   }
-  void keep_idle(std::unique_ptr<CallMemory> memory) {
+  /// Frees the memory where the host has none to keep it: the call has succeeded.
+  void keep_idle(std::unique_ptr<CallMemory> memory) noexcept {
     const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(memory));
+    try {
+      idle_.push_back(std::move(memory));
+    } catch (const std::bad_alloc&) {
+      return;
+    }
   }
 
  private:

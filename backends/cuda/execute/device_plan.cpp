@@ -118,7 +118,7 @@ class Binder {
   }
   void count(const DeviceBranch&) { out_->waits_for_host = true; }
   void count(const DeviceHostCall&) { out_->waits_for_host = true; }
-  void count(const DeviceMatmul&) { add_operations(1); }
+  void count(const DeviceMatmul& bound) { add_operations(operations_of(bound)); }
   void count(const DeviceCopy&) { add_operations(1); }
 
   /// Workspaces of matmuls, second buffers of carries, and the arenas of bodies.

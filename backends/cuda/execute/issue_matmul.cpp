@@ -16,19 +16,32 @@ DeviceAddress moved(DeviceAddress address, std::int64_t bytes) {
 }
 
 void copy(const Stream& stream, DeviceAddress to, DeviceAddress from, std::int64_t bytes) {
-  const Device& device = stream.device();
-  device.check(device.driver().memcpy_device_to_device_async(
-                   to, from, static_cast<std::size_t>(bytes), stream.handle()),
-               "copy on the device");
+  stream.submit(
+      [&] {
+        return stream.device().driver().memcpy_device_to_device_async(
+            to, from, static_cast<std::size_t>(bytes), stream.handle());
+      },
+      "copy on the device");
 }
 
 /// The matmul of depth 0 without a bias.
 void fill_with_zeros(const MatmulCall& call) {
-  const Device& device = call.stream.device();
-  device.check(
-      device.driver().memset_8_async(
-          call.slots.result, 0, static_cast<std::size_t>(call.result_bytes), call.stream.handle()),
+  call.stream.submit(
+      [&] {
+        return call.stream.device().driver().memset_8_async(
+            call.slots.result, 0, static_cast<std::size_t>(call.result_bytes),
+            call.stream.handle());
+      },
       "fill a tensor with zeros");
+}
+
+/// The address of the bias, or of an aligned copy in the workspace.
+DeviceAddress aligned_bias(const DeviceMatmul& bound, const MatmulCall& call) {
+  if (call.slots.bias % kBiasAlignment == 0) return call.slots.bias;
+  const DeviceAddress room = moved(call.slots.workspace, bound.bias_offset);
+  const DeviceAddress to = (room + kBiasAlignment - 1) / kBiasAlignment * kBiasAlignment;
+  copy(call.stream, to, call.slots.bias, bound.row_bytes);
+  return to;
 }
 
 /// Copies the bias to the first row, then all rows that are written to as many others.
@@ -47,9 +60,11 @@ void issue_matmul(const MatmulStep& step, const DeviceMatmul& bound, const Matmu
   if (bound.parts.empty()) {
     return step.bias < 0 ? fill_with_zeros(call) : repeat_bias(call, bound.row_bytes);
   }
+  MatmulAddresses slots = call.slots;
+  slots.bias = aligned_bias(bound, call);
   try {
     for (const MatmulPart& part : bound.parts) {
-      MatmulAddresses matrices = call.slots;
+      MatmulAddresses matrices = slots;
       matrices.lhs = moved(matrices.lhs, part.lhs_offset);
       matrices.rhs = moved(matrices.rhs, part.rhs_offset);
       matrices.result = moved(matrices.result, part.result_offset);

@@ -70,19 +70,26 @@ class PlanIssuer {
     std::int32_t step_number = number;
     parameters_.push_back(&step_number);
     parameters_.push_back(&call_.call_block);
-    call_.stream.submit(
-        [&] {
-          return call_.device.driver().launch_kernel(
-              launch.kernel->function, static_cast<unsigned>(launch.grid.blocks), 1, 1,
-              static_cast<unsigned>(launch.grid.threads), 1, 1, 0, call_.stream.handle(),
-              parameters_.data(), nullptr);
-        },
-        "launch a kernel");
+    // Listed first, since the host may have no memory for the list.
     call_.launched.push_back(&kernel);
+    try {
+      call_.stream.submit(
+          [&] {
+            return call_.device.driver().launch_kernel(
+                launch.kernel->function, static_cast<unsigned>(launch.grid.blocks), 1, 1,
+                static_cast<unsigned>(launch.grid.threads), 1, 1, 0, call_.stream.handle(),
+                parameters_.data(), nullptr);
+          },
+          "launch a kernel");
+    } catch (...) {
+      call_.launched.pop_back();
+      throw;
+    }
   }
 
   void issue(const Step& step, const DeviceMatmul& bound) {
     const auto& matmul = std::get<MatmulStep>(step);
+    call_.operations += operations_of(bound);
     issue_matmul(matmul, bound,
                  {call_.stream,
                   call_.lowered.module,

@@ -15,7 +15,7 @@ LoadedCode::~LoadedCode() {
   try {
     const ScopedContext context(*device_);
     device_->driver().library_unload(library_);
-  } catch (const sdk::Failure&) {
+  } catch (...) {
     // The device has just ended: the library went with it.
   }
 }

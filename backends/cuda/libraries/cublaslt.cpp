@@ -153,14 +153,18 @@ PreparedMatmul::PreparedMatmul(const api::CublasLt& library, api::CublasHandle h
       handle_(handle),
       matmul_(matmul),
       descriptors_(library, matmul),
-      aligned_(choose(kAlignment)),
-      unaligned_(choose(static_cast<std::uint32_t>(dtype_bytes(matmul.dtype)))) {}
+      aligned_(choose(kAlignment)) {
+  try {
+    unaligned_ = choose(static_cast<std::uint32_t>(dtype_bytes(matmul.dtype)));
+  } catch (const sdk::Failure& failure) {
+    if (failure.code() != KILN_CODE_UNIMPLEMENTED) throw;
+  }
+}
 
 api::MatmulHeuristic PreparedMatmul::choose(std::uint32_t alignment) const {
   const std::string action = "choose an algorithm for the matmul " + text_of(matmul_);
   const Preference preference(library_, alignment);
-  // The heuristic reads the alignment of the bias from its address.
-  if (matmul_.bias) descriptors_.set_bias(alignment);
+  if (matmul_.bias) descriptors_.set_bias(kBiasAlignment);
   api::MatmulHeuristic chosen{};
   int count = 0;
   check(library_,
@@ -173,13 +177,20 @@ api::MatmulHeuristic PreparedMatmul::choose(std::uint32_t alignment) const {
 }
 
 std::int64_t PreparedMatmul::workspace_bytes() const {
-  const std::size_t bytes = std::max(aligned_.workspace_bytes, unaligned_.workspace_bytes);
+  const std::size_t bytes =
+      std::max(aligned_.workspace_bytes, unaligned_ ? unaligned_->workspace_bytes : 0);
   return bytes == 0 ? 0 : static_cast<std::int64_t>(bytes + kWorkspaceAlignment - 1);
 }
 
 void PreparedMatmul::issue(const MatmulAddresses& addresses, api::StreamHandle stream) const {
-  const api::DeviceAddress all = addresses.lhs | addresses.rhs | addresses.result | addresses.bias;
-  const api::MatmulHeuristic& chosen = all % kAlignment == 0 ? aligned_ : unaligned_;
+  const api::DeviceAddress all = addresses.lhs | addresses.rhs | addresses.result;
+  const bool is_aligned = all % kAlignment == 0;
+  if (!is_aligned && !unaligned_) {
+    throw sdk::Failure(KILN_CODE_UNIMPLEMENTED,
+                       "cuBLASLt has no algorithm for the matmul " + text_of(matmul_) +
+                           " at addresses that are no multiples of 16 bytes");
+  }
+  const api::MatmulHeuristic& chosen = is_aligned ? aligned_ : *unaligned_;
   const double wide[2] = {1, 0};
   const float narrow[2] = {1, 0};
   const bool is_wide = matmul_.dtype == DType::Float64;
@@ -213,7 +224,7 @@ MatmulLibrary::~MatmulLibrary() {
   try {
     const ScopedContext context(*device_);
     library_->destroy(handle_);
-  } catch (const sdk::Failure&) {
+  } catch (...) {
     // The device has just ended: the handle went with it.
   }
 }

@@ -30,10 +30,14 @@ class MatmulDescriptors {
   const api::CublasLt& library_;
 };
 
+/// Of the address of a bias, in bytes: algorithms read several elements at a time, and the
+/// heuristic is told nothing of the bias.
+inline constexpr api::DeviceAddress kBiasAlignment = 16;
+
 /// Addresses of the first elements of the operands and the result in device memory.
 struct MatmulAddresses {
   api::DeviceAddress lhs = 0, rhs = 0, result = 0;
-  api::DeviceAddress bias = 0;       // 0: none
+  api::DeviceAddress bias = 0;       // 0: none; else a multiple of kBiasAlignment
   api::DeviceAddress workspace = 0;  // of workspace_bytes()
 };
 
@@ -48,8 +52,8 @@ class PreparedMatmul {
 
   /// 0: no workspace is needed.
   std::int64_t workspace_bytes() const;
-  /// Queues the matmul. The workspace may begin anywhere. Throws sdk::Failure. REQUIRES: a
-  /// ScopedContext of the thread.
+  /// Queues the matmul. The workspace may begin anywhere. Throws sdk::Failure, of UNIMPLEMENTED
+  /// for addresses that the library has no algorithm for. REQUIRES: a ScopedContext of the thread.
   void issue(const MatmulAddresses& addresses, api::StreamHandle stream) const;
 
  private:
@@ -60,7 +64,8 @@ class PreparedMatmul {
   MatmulDescription matmul_;
   mutable std::mutex bias_mutex_;  // held from set_bias until the call
   MatmulDescriptors descriptors_;
-  api::MatmulHeuristic aligned_, unaligned_;
+  api::MatmulHeuristic aligned_;
+  std::optional<api::MatmulHeuristic> unaligned_;  // none: the library has no such algorithm
 };
 
 /// cuBLASLt on one device. Shares a prepared matmul among all its users. Thread-safe.

@@ -97,8 +97,11 @@ std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uin
 std::string reason_of_arguments(const QueuedMatmul& queued, const MatmulAlgorithm& algorithm) {
   const std::uint64_t alignment = alignment_of(algorithm, queued.problem);
   if (alignment == 0) return "the algorithm was chosen for another matmul";
-  std::uint64_t all = queued.a | queued.b | queued.d;
-  if (queued.problem.has_bias()) all |= queued.problem.matmul.bias;
+  const std::uint64_t all = queued.a | queued.b | queued.d;
+  // Algorithms may read the bias by 16 bytes, whatever the alignment of the matrices is.
+  if (queued.problem.has_bias() && queued.problem.matmul.bias % 16 != 0) {
+    return "the bias is not aligned to 16 bytes";
+  }
   if (all % alignment != 0) return "an address is less aligned than the algorithm needs";
   if (queued.workspace_bytes < workspace_of(algorithm)) return "the workspace is too small";
   if (queued.workspace % 256 != 0) return "the workspace is not aligned to 256 bytes";

@@ -82,7 +82,7 @@ MatmulHeuristic choose(const Problem& problem, const Preference& preference) {
   const bool is_even = preference.alignment_b == alignment && preference.alignment_c == alignment &&
                        preference.alignment_d == alignment;
   const bool bias_fits =
-      !problem.has_bias() || (problem.matmul.bias != 0 && problem.matmul.bias % alignment == 0);
+      !problem.has_bias() || (problem.matmul.bias != 0 && problem.matmul.bias % 16 == 0);
   const bool in_order =
       preference.reduction_schemes == static_cast<std::uint32_t>(ReductionScheme::ComputeType);
   chosen.status =
