@@ -34,6 +34,18 @@ std::int64_t parse_integer(const Setting& setting, std::int64_t min, std::int64_
   return number;
 }
 
+/// 90 of "sm_90" and of "90".
+int parse_architecture(const Setting& setting) {
+  const bool has_prefix = setting.value.starts_with("sm_");
+  const char* const wanted = "needs an architecture such as sm_90";
+  const Setting number{setting.name, setting.value.substr(has_prefix ? 3 : 0)};
+  try {
+    return static_cast<int>(parse_integer(number, 10, 9999, wanted));
+  } catch (const sdk::Failure&) {
+    throw bad_value(setting, wanted);
+  }
+}
+
 bool parse_bool(const Setting& setting) {
   if (setting.value == "true") return true;
   if (setting.value == "false") return false;
@@ -77,10 +89,7 @@ constexpr OptionRow kRows[] = {
      }},
     {"architecture", "KILN_CUDA_ARCH",
      [](const Setting& setting, CudaOptions& options) {
-       const bool has_prefix = setting.value.starts_with("sm_");
-       const Setting number{setting.name, setting.value.substr(has_prefix ? 3 : 0)};
-       options.architecture =
-           static_cast<int>(parse_integer(number, 10, 9999, "needs an architecture such as sm_90"));
+       options.architecture = parse_architecture(setting);
      }},
     {"graphs", "KILN_CUDA_GRAPHS",
      [](const Setting& setting, CudaOptions& options) {

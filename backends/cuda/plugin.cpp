@@ -46,6 +46,15 @@ void run_stage(sdk::ProbeReport& report, const Stage& stage) {
   }
 }
 
+/// A library that is absent costs speed alone: a detail, and no reason.
+void find_matmuls(const api::CublasLtSettings& settings, api::Facts& details) {
+  try {
+    api::open_cublaslt(settings, details);
+  } catch (const sdk::Failure& failure) {
+    details.push_back(std::string("matmuls: kernels; ") + failure.what());
+  }
+}
+
 /// The stages that leave the driver uninitialized, so that a later fork() keeps working. NVRTC's
 /// stages run without a driver, too.
 sdk::ProbeReport probe(const sdk::Options& given) {
@@ -53,9 +62,11 @@ sdk::ProbeReport probe(const sdk::Options& given) {
   run_stage(report, [&] {
     CudaOptions options = read_options(given);
     run_stage(report, [&] {
-      options.compiler.driver_version = api::open_driver(options.driver, report.details)->version;
+      options.compiler.driver_version = options.cublaslt.driver_version =
+          api::open_driver(options.driver, report.details)->version;
     });
     run_stage(report, [&] { api::open_compiler(options.compiler, report.details); });
+    find_matmuls(options.cublaslt, report.details);
   });
   return report;
 }

@@ -36,6 +36,7 @@ TEST_CASE("doctor: the loaders' stages") {
   CHECK(has(outcome.text, "\n  driver version: 12.4 (at least 12.0)\n"));
   CHECK(has(outcome.text, "\n  driver functions: "));
   CHECK(has(outcome.text, "\n  compiler: NVRTC 12.4, " + kFolder + "/libnvrtc.so.12, for sm_80 "));
+  CHECK(has(outcome.text, "\n  matmuls: cuBLASLt "));
 }
 
 TEST_CASE("doctor: a stage that fails is the reason, and NVRTC is opened without a driver, too") {

@@ -70,7 +70,7 @@ TEST_CASE("options: bad ones are errors that name them") {
   CHECK(read_options({{"architecture", "sm_90"}}).architecture == 90);
   CHECK(read_options({{"architecture", "100"}}).architecture == 100);
   CHECK(rejection({{"architecture", "sm_new"}}) ==
-        "architecture is 'new' but needs an architecture such as sm_90");
+        "architecture is 'sm_new' but needs an architecture such as sm_90");
   CHECK(rejection({{"graphs", "yes"}}) == "graphs is 'yes' but needs true or false");
   CHECK_FALSE(read_options({{"graphs", "false"}}).uses_graphs);
   const testing::EnvironmentVariable bad("KILN_CUDA_MEMORY_LIMIT", "much");
