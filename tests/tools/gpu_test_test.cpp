@@ -136,9 +136,10 @@ TEST_CASE("gpu_test: NVRTC is found among Python's packages") {
   fs::permissions(python, fs::perms::owner_all);
   const auto folders_with = [&](const std::string& variable) {
     return kiln::testing::last_line(
-        run_shell(variable + " KILN_GPU_TEST_PYTHON='" + python + "' bash -c '. " + kTools +
-                  "/gpu_folder/find_libraries.sh; kiln_find_libraries; "
-                  "echo \"${KILN_CUDA_LIBRARIES##*:}\"'")
+        run_shell(variable + " KILN_GPU_TEST_PYTHON='" + python +
+                  "' bash -c '. \"$0/gpu_folder/find_libraries.sh\"; kiln_find_libraries; "
+                  "echo \"${KILN_CUDA_LIBRARIES##*:}\"' '" +
+                  kTools + "'")
             .text);
   };
   CHECK(folders_with("KILN_CUDA_LIBRARIES=") == scratch.path("site"));
