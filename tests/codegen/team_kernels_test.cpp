@@ -174,7 +174,7 @@ TEST_CASE("stages of a team share memory and values") {
     const int sum = k.reduce(Combiner::Sum, centred, {{all, centred}});
     const int own = k.access(sums, {1, 0});
     k.map({{own, k.result(sum)}}, false);
-    // What the first lane stored, what other lanes stored, and what was kept.
+    // Values that the first lane stored, that other lanes stored, and that were kept.
     const int backwards = k.load(k.access(y, {columns, -1}, columns + -1));
     const int scaled = k.apply(Op::Mul, {k.load(own), k.apply(Op::Add, {backwards, half})});
     k.map({{k.access(k.output(kF32), {columns, 1}), scaled}});

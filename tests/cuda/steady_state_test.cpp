@@ -1,4 +1,4 @@
-// What a process that computes for long costs: nothing is allocated by the second call with the
+// The costs of a process that computes for long: nothing is allocated by the second call with the
 // same sizes, and nothing is left by functions that are gone.
 #include "tests/catch.h"
 #include "tests/cuda/fake_device.h"
