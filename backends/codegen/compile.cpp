@@ -89,6 +89,14 @@ void lower(LoweredModule& lowered, Target& target, const Dumps& dumps) {
   lowered.updates_in_place = std::move(compilation.updates_in_place);
 }
 
+void dump_lowering(const LoweredModule& lowered, Target& target, const Dumps& dumps) {
+  if (!dumps.wanted("lowering")) return;
+  LoweredModule again;
+  again.module = lowered.module;
+  again.disabled = lowered.disabled;
+  lower(again, target, dumps);
+}
+
 std::unique_ptr<sdk::Executable> compile_module(const sdk::CompileRequest& request, Target& target,
                                                 const sdk::Host& host) {
   try {

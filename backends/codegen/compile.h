@@ -8,6 +8,10 @@ namespace kiln::codegen {
 /// Runs the pipeline for `lowered.module` without `lowered.disabled`, and fills in the rest.
 void lower(LoweredModule& lowered, Target& target, const Dumps& dumps);
 
+/// Lowers the module once more where its stage `lowering` is wanted: the texts of the pipeline's
+/// steps are large, and are not kept for the few who ask.
+void dump_lowering(const LoweredModule& lowered, Target& target, const Dumps& dumps);
+
 /// REQUIRES: `target` outlives the executable. Throws sdk::Failure.
 std::unique_ptr<sdk::Executable> compile_module(const sdk::CompileRequest& request, Target& target,
                                                 const sdk::Host& host);

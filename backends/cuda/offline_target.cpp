@@ -60,13 +60,9 @@ class OfflineExecutable final : public sdk::Executable {
   }
 
   void dump() const override {
-    LoweredModule again;
-    again.module = lowered_.module;
-    again.disabled = lowered_.disabled;
-    again.label = lowered_.label;
-    lower(again, target_, dumps_);
-    dumps_.program(again.program);
-    target_.compile(again, dumps_);
+    dump_lowering(lowered_, target_, dumps_);
+    dumps_.program(lowered_.program);
+    target_.compile(lowered_, dumps_);
     dumps_.compile_times(lowered_.times);
   }
 

@@ -86,7 +86,7 @@ class CompiledExecutable final : public sdk::Executable {
   /// Texts of the pipeline's steps and of machine code are large, and are not kept for the few who
   /// ask: they are made once more. Everything else is here still.
   void dump() const override {
-    if (dumps_.wanted("lowering")) lower_again();
+    dump_lowering(lowered_, target_, dumps_);
     dumps_.program(program());
     dump_memory();
     if (target_.wants_code_dumped(dumps_)) {
@@ -113,13 +113,6 @@ class CompiledExecutable final : public sdk::Executable {
 
   const module::Module& source() const { return lowered_.module; }
   const Program& program() const { return lowered_.program; }
-
-  void lower_again() const {
-    LoweredModule again;
-    again.module = source();
-    again.disabled = lowered_.disabled;
-    lower(again, target_, dumps_);
-  }
 
   void dump_memory() const {
     dumps_.hand_over("memory_plan", "", [&] { return print_memory(program()); });

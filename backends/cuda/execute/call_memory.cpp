@@ -2,6 +2,7 @@
 #include "backends/cuda/execute/call_memory.h"
 
 #include "backends/codegen/text/grid_text.h"
+#include "backends/cuda/device/device_address.h"
 
 #include <algorithm>
 #include <new>
@@ -111,7 +112,7 @@ void CallMemory::upload_counters(const LoadedProgram& program) {
 }
 
 api::DeviceAddress CallMemory::address(std::int64_t offset) const {
-  return memory_.address() + static_cast<api::DeviceAddress>(offset);
+  return moved(memory_.address(), offset);
 }
 
 void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {

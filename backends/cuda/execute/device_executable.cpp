@@ -82,12 +82,7 @@ class DeviceExecutable final : public sdk::Executable {
 
   /// Lowers and compiles once more: passes and kernels hand over their texts only then.
   void dump() const override {
-    if (dumps_.wanted("lowering")) {
-      LoweredModule again;
-      again.module = lowered_.module;
-      again.disabled = lowered_.disabled;
-      lower(again, target_, dumps_);
-    }
+    dump_lowering(lowered_, target_, dumps_);
     dumps_.program(lowered_.program);
     dumps_.hand_over("memory_plan", "", [&] { return print_memory(lowered_.program); });
     if (dumps_.wanted("schedule") || dumps_.wanted("cuda_c") || dumps_.wanted("ptx")) {

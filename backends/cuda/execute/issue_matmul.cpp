@@ -2,6 +2,7 @@
 #include "backends/cuda/execute/issue_matmul.h"
 
 #include "backends/codegen/bind/step_failure.h"
+#include "backends/cuda/device/device_address.h"
 
 #include <algorithm>
 
@@ -10,10 +11,6 @@ namespace {
 
 using namespace codegen;
 using api::DeviceAddress;
-
-DeviceAddress moved(DeviceAddress address, std::int64_t bytes) {
-  return address + static_cast<DeviceAddress>(bytes);
-}
 
 void copy(const Stream& stream, DeviceAddress to, DeviceAddress from, std::int64_t bytes) {
   stream.submit(

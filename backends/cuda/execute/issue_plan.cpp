@@ -2,6 +2,7 @@
 #include "backends/cuda/execute/issue_plan.h"
 
 #include "backends/codegen/bind/step_failure.h"
+#include "backends/cuda/device/device_address.h"
 #include "backends/cuda/execute/issue_matmul.h"
 
 #include <cstddef>
@@ -13,11 +14,6 @@ using namespace codegen;
 using api::DeviceAddress;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-/// Offsets may be negative: unsigned addresses wrap around.
-DeviceAddress moved(DeviceAddress address, std::int64_t bytes) {
-  return address + static_cast<DeviceAddress>(bytes);
-}
 
 class PlanIssuer {
  public:
