@@ -1,0 +1,113 @@
+// Machine code of the kernels that other tests run on the fakes, by the NVRTC of the machine. The
+// fakes read the comments of the text alone: here the text itself is compiled.
+#include "tests/catch.h"
+#include "tests/cuda_code/cubin_facts.h"
+#include "tests/cuda_code/recorded_kernels.h"
+
+#include "backends/abi/kiln_backend_sdk.h"
+#include "backends/codegen/text/grid_text.h"
+#include "backends/cuda/api/open_compiler.h"
+#include "core/types/text.h"
+
+#include <algorithm>
+
+using namespace kiln;
+using namespace kiln::testing;
+using kiln::test::ParsedKernel;
+
+namespace {
+
+constexpr int kArchitectures[] = {80, 90, 100};
+constexpr std::size_t kOfProgram = 100;  // kernels that are compiled at a time
+
+/// Null, with a warning that says why, where no NVRTC can be opened.
+std::shared_ptr<const cuda::api::Compiler> machines_compiler() {
+  cuda::api::Facts facts;
+  try {
+    return cuda::api::open_compiler({}, facts);
+  } catch (const sdk::Failure& failure) {
+    WARN("left out: " << failure.what());
+    return nullptr;
+  }
+}
+
+/// Bytes of stack that NVIDIA's sin and cos need, which the formulas call for large angles.
+int max_stack_bytes(const codegen::Kernel& kernel) {
+  const auto is_circular = [](const codegen::Expression& e) {
+    return e.kind == codegen::ExpressionKind::Apply &&
+           (e.op == ir::Op::Sin || e.op == ir::Op::Cos);
+  };
+  const auto& all = kernel.expressions;
+  return std::any_of(all.begin(), all.end(), is_circular) ? 64 : 0;
+}
+
+/// The most of each fact, and how many kernels have a stack.
+struct Totals {
+  int kernels = 0, registers = 0, with_stack = 0, stack_bytes = 0;
+};
+
+void check_facts(const ParsedKernel& parsed, const KernelFacts& facts, Totals& totals) {
+  const codegen::GridDescription device;
+  INFO(print(parsed.kernel) << print(parsed.schedule) << "\nregisters " << facts.registers
+                            << ", stack " << facts.stack_bytes);
+  CHECK(facts.registers > 0);
+  CHECK(facts.registers * parsed.schedule.threads <= device.registers);
+  CHECK(facts.stack_bytes <= max_stack_bytes(parsed.kernel));
+  CHECK(facts.shared_bytes <= device.shared_bytes);
+  CHECK(facts.shared_bytes >= shared_bytes(parsed.kernel, parsed.schedule));
+  ++totals.kernels;
+  totals.registers = std::max(totals.registers, facts.registers);
+  totals.stack_bytes = std::max(totals.stack_bytes, facts.stack_bytes);
+  totals.with_stack += facts.stack_bytes > 0 ? 1 : 0;
+}
+
+void compile(const cuda::api::Compiler& compiler, int architecture,
+             std::span<const ParsedKernel> kernels, Totals& totals) {
+  std::vector<codegen::ScheduledKernel> scheduled;
+  for (const ParsedKernel& one : kernels) scheduled.push_back({one.kernel, one.schedule});
+  const auto made = compiler.compile(grid_text(scheduled), architecture, "kernels.cu");
+  const auto facts = read_cubin_facts(made.cubin);
+  for (const ParsedKernel& one : kernels) check_facts(one, facts.at(one.kernel.name), totals);
+}
+
+void compile_all(const cuda::api::Compiler& compiler, std::span<const ParsedKernel> kernels) {
+  const std::vector<int>& known = compiler.architectures();
+  int compiled = 0;
+  for (const int architecture : kArchitectures) {
+    if (std::find(known.begin(), known.end(), architecture) == known.end()) continue;
+    INFO("sm_" << architecture);
+    Totals totals;
+    for (std::size_t i = 0; i < kernels.size(); i += kOfProgram) {
+      const auto count = std::min(kOfProgram, kernels.size() - i);
+      compile(compiler, architecture, kernels.subspan(i, count), totals);
+    }
+    WARN("sm_" << architecture << ": " << totals.kernels << " kernels, at most "
+               << totals.registers << " registers; " << totals.with_stack << " have a stack, of "
+               << totals.stack_bytes << " bytes at most");
+    ++compiled;
+  }
+  CHECK(compiled >= 1);
+}
+
+}  // namespace
+
+TEST_CASE("NVRTC compiles kernels of random programs without spilling registers", "[slow]") {
+  const auto compiler = machines_compiler();
+  if (compiler == nullptr) return;
+  const RecordedKernels recorded;
+  recorded.run("test_random_programs' '[seeds]'", "KILN_RANDOM_PROGRAMS=0:30");
+  compile_all(*compiler, recorded.read(4));
+}
+
+TEST_CASE("NVRTC compiles all kernels of the tests without spilling registers", "[matrix]") {
+  const auto compiler = machines_compiler();
+  if (compiler == nullptr) return;
+  const RecordedKernels recorded;
+  const std::string plain = "' '~[slow]~[.]~[concurrency]'";
+  for (const std::string name : {"ops", "k", "passes", "rewrite"}) {
+    recorded.run("test_" + name + plain);
+  }
+  recorded.run("test_random_programs' '[seeds]'", "KILN_RANDOM_PROGRAMS=0:560");
+  recorded.run("test_models' '[cuda]'");
+  compile_all(*compiler, recorded.read());
+}
