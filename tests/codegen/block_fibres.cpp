@@ -48,11 +48,14 @@ void BlockFibres::run(ThreadOrder order, const std::function<void()>& body,
     fibre->wait = Wait::None;
   }
   const std::int64_t warps = (static_cast<std::int64_t>(fibres_.size()) + kWarp - 1) / kWarp;
+  block_barriers_ = 0;
+  warp_barriers_.assign(static_cast<std::size_t>(warps), 0);
   do {
     for (std::int64_t turn = 0; turn < warps; ++turn) {
       run_warp(thread_at(order, turn, warps) * kWarp, order, enter);
     }
     if (have_ended()) return;
+    ++block_barriers_;
   } while (release(0, fibres_.size(), Wait::Block));
   throw std::runtime_error("a barrier or an exchange without some of its threads");
 }
@@ -69,7 +72,14 @@ void BlockFibres::run_warp(std::int64_t begin, ThreadOrder order,
       enter(thread);
       resume(place);
     }
-  } while (release(first, last, Wait::Warp) || release(first, last, Wait::Exchange));
+  } while (release_warp(first, last) || release(first, last, Wait::Exchange));
+}
+
+// An exchange orders no memory.
+bool BlockFibres::release_warp(std::size_t begin, std::size_t end) {
+  if (!release(begin, end, Wait::Warp)) return false;
+  ++warp_barriers_[begin / static_cast<std::size_t>(kWarp)];
+  return true;
 }
 
 void BlockFibres::start() {
@@ -101,6 +111,15 @@ bool BlockFibres::release(std::size_t begin, std::size_t end, Wait wait) {
   }
   for (std::size_t i = begin; i < end; ++i) fibres_[i]->wait = Wait::None;
   return true;
+}
+
+ThreadMoment BlockFibres::moment() {
+  const auto thread = static_cast<std::int64_t>(g_block->running_);
+  const std::int64_t warp = thread / kWarp;
+  return {.thread = thread,
+          .warp = warp,
+          .block_barriers = g_block->block_barriers_,
+          .warp_barriers = g_block->warp_barriers_[static_cast<std::size_t>(warp)]};
 }
 
 void BlockFibres::wait_for_block() { g_block->wait(Wait::Block); }

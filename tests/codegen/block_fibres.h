@@ -2,6 +2,7 @@
 // exchange values within warps.
 #pragma once
 
+#include "tests/codegen/memory_watch.h"
 #include "tests/codegen/thread_order.h"
 
 #include <cstddef>
@@ -30,6 +31,8 @@ class BlockFibres {
   static void wait_for_warp();
   /// The value of the lane whose number differs in the bits of `distance`.
   static std::uint64_t exchange(std::uint64_t value, int distance);
+  /// The thread that runs, and its barriers; the block is not set.
+  static ThreadMoment moment();
 
  private:
   struct Fibre;
@@ -43,11 +46,14 @@ class BlockFibres {
                 const std::function<void(std::int64_t thread)>& enter);
   /// Lets the threads go on when all have come to the same wait; false: they have not.
   bool release(std::size_t begin, std::size_t end, Wait wait);
+  bool release_warp(std::size_t begin, std::size_t end);
   bool have_ended() const;
 
   std::vector<std::unique_ptr<Fibre>> fibres_;
   std::unique_ptr<Fibre> caller_;
   std::size_t running_ = 0;
+  std::int64_t block_barriers_ = 0;
+  std::vector<std::int64_t> warp_barriers_;
   const std::function<void()>* body_ = nullptr;
 };
 

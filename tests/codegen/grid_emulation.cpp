@@ -1,71 +1,16 @@
-// Each kernel gets a function for one thread in the same translation unit. The threads of a block
-// are fibres, and blocks run one after the other.
+// Launches have the grid that a device of the description would get.
 #include "tests/codegen/grid_emulation.h"
 
-#include "backends/codegen/text/text_prelude.h"
-#include "core/types/text.h"
 #include "tests/catch.h"
-#include "tests/codegen/block_fibres.h"
-#include "tests/codegen/host_compiler.h"
+#include "tests/codegen/emulated_kernels.h"
 #include "tests/codegen/parse_kernel.h"
 
-#include <dlfcn.h>
+#include <algorithm>
 
 namespace kiln::test {
 namespace {
 
 using namespace codegen;
-
-constexpr const char* kDevice = R"(
-#define __global__
-#define __launch_bounds__(threads)
-#define __shared__
-struct Index {
-  u32 x;
-};
-extern "C" {
-Index blockIdx, threadIdx, gridDim, blockDim;
-void (*wait_for_block)();
-void (*wait_for_warp)();
-u64 (*exchange)(u64 value, int distance);
-}
-inline void __syncthreads() { wait_for_block(); }
-inline void __syncwarp() { wait_for_warp(); }
-inline u32 __shfl_xor_sync(u32, u32 x, int distance) { return u32(exchange(x, distance)); }
-inline u64 __shfl_xor_sync(u32, u64 x, int distance) { return exchange(x, distance); }
-inline u32 atomicCAS(u32* at, u32 expected, u32 value) {
-  const u32 old = *at;
-  if (old == expected) *at = value;
-  return old;
-}
-inline u32 atomicExch(u32* at, u32 value) {
-  const u32 old = *at;
-  *at = value;
-  return old;
-}
-inline void __threadfence() {}
-)";
-
-/// Fills a block's shared memory with NaNs.
-using Poison = void (*)();
-/// Runs the thread that the indices name.
-using RunThread = void (*)(std::byte* const* operands, const std::int64_t* sizes,
-                           std::int64_t points, std::int32_t step, CallBlock* call);
-
-std::string launcher(const Kernel& kernel, const GridSchedule& schedule) {
-  std::string arguments, poison;
-  for (std::size_t i = 0; i < kernel.operands.size(); ++i) arguments += text("b[", i, "], ");
-  for (std::size_t i = 0; i < kernel.sizes.size(); ++i) arguments += text("n[", i, "], ");
-  for (std::size_t s = 0; s < kernel.stages.size(); ++s) {
-    if (kernel.stages[s].kind != StageKind::Reduce || shared_elements(schedule) == 0) continue;
-    const std::string memory = text(kernel.name, "_shared", s);
-    poison += text("  __builtin_memset(", memory, ", 255, sizeof(", memory, "));\n");
-  }
-  return text("extern \"C\" void poison_", kernel.name, "() {\n", poison, "}\n",
-              "extern \"C\" void run_", kernel.name,
-              "(u8* const* b, const s64* n, s64 points, s32 step, CallBlock* call) {\n  ",
-              kernel.name, "(", arguments, "points, step, call);\n}\n");
-}
 
 std::int64_t evaluate(const Kernel& kernel, const KernelCall& call, const ir::Dim& dim) {
   if (dim.is_static()) return dim.value();
@@ -97,60 +42,25 @@ GridLaunch launch_for(const Kernel& kernel, const GridSchedule& schedule,
                    [&](const ir::Dim& dim) { return evaluate(kernel, call, dim); });
 }
 
-/// The names that kDevice and launcher() give a library of kernels.
-class EmulatedDevice {
- public:
-  explicit EmulatedDevice(std::shared_ptr<void> library) : library_(std::move(library)) {
-    symbol<void (*)()>("wait_for_block") = BlockFibres::wait_for_block;
-    symbol<void (*)()>("wait_for_warp") = BlockFibres::wait_for_warp;
-    symbol<std::uint64_t (*)(std::uint64_t, int)>("exchange") = BlockFibres::exchange;
-  }
-
-  /// A variable of the text.
-  template <class T>
-  T& symbol(const std::string& name) const {
-    return *static_cast<T*>(address(name));
-  }
-  template <class T>
-  T function(const std::string& name) const {
-    return reinterpret_cast<T>(address(name));
-  }
-
- private:
-  void* address(const std::string& name) const {
-    void* found = ::dlsym(library_.get(), name.c_str());
-    REQUIRE(found != nullptr);
-    return found;
-  }
-
-  std::shared_ptr<void> library_;
-};
-
-KernelOutcome run(const EmulatedDevice& device, const ScheduledKernel& scheduled,
+KernelOutcome run(const EmulatedKernels& emulated, const ScheduledKernel& scheduled,
                   const GridDescription& description, const KernelCall& call, ThreadOrder order,
                   const GridStep& step) {
   LaunchMemory memory(call, step);
-  const Kernel& kernel = scheduled.kernel;
-  const GridLaunch grid = launch_for(kernel, scheduled.schedule, description, call);
-  const auto run_thread = device.function<RunThread>("run_" + kernel.name);
-  const auto index = [&](const char* name) -> std::uint32_t& {
-    return device.symbol<std::uint32_t>(name);
+  const auto is_in_bounds = [&](const std::byte* address, std::size_t bytes) {
+    const std::vector<Memory>& all = memory.outcome.operands;
+    return std::any_of(all.begin(), all.end(), [&](const Memory& one) {
+      const std::byte *begin = one.bytes.data(), *end = begin + one.bytes.size();
+      return address >= begin && address + bytes <= end;
+    });
   };
-  index("gridDim") = static_cast<std::uint32_t>(grid.blocks);
-  index("blockDim") = static_cast<std::uint32_t>(grid.threads);
-  std::uint32_t& thread = index("threadIdx");
-  BlockFibres fibres(grid.threads);
-  for (std::int64_t turn = 0; turn < grid.blocks; ++turn) {
-    index("blockIdx") = static_cast<std::uint32_t>(thread_at(order, turn, grid.blocks));
-    device.function<Poison>("poison_" + kernel.name)();
-    fibres.run(
-        order,
-        [&] {
-          run_thread(memory.operands.data(), call.sizes.data(), grid.points, step.step,
-                     &memory.block);
-        },
-        [&](std::int64_t next) { thread = static_cast<std::uint32_t>(next); });
-  }
+  const Kernel& kernel = scheduled.kernel;
+  emulated.run(kernel.name, {.operands = memory.operands.data(),
+                             .sizes = call.sizes.data(),
+                             .grid = launch_for(kernel, scheduled.schedule, description, call),
+                             .step = step.step,
+                             .call = &memory.block,
+                             .order = order,
+                             .is_in_bounds = is_in_bounds});
   return memory.take();
 }
 
@@ -173,13 +83,10 @@ std::vector<KernelOutcome> run_as_grid(const std::vector<Kernel>& kernels,
   std::vector<GridSchedule> schedules;
   for (const Kernel& kernel : kernels) schedules.push_back(schedule_for(kernel, device));
   std::vector<ScheduledKernel> scheduled;
-  std::string launchers;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     scheduled.push_back({kernels[i], schedules[i]});
-    launchers += launcher(kernels[i], schedules[i]);
   }
-  const EmulatedDevice emulated(compile_library(
-      text(text_prelude(TextDialect::Host), kDevice, grid_functions(scheduled), launchers)));
+  const EmulatedKernels emulated(scheduled);
   std::vector<KernelOutcome> outcomes;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     outcomes.push_back(run(emulated, scheduled[i], device, calls[i], order, step));

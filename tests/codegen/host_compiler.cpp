@@ -30,16 +30,22 @@ const char* fma_option() { return __builtin_cpu_supports("fma") ? " -mfma" : "";
 
 std::shared_ptr<void> build(const std::string& source) {
   const testing::Scratch scratch;
-  if (scratch.folder().empty()) fail("no scratch folder");
-  const std::string from = scratch.write("kernels.cpp", source), to = scratch.path("kernels.so");
-  run(text("'" KILN_HOST_COMPILER "' -std=c++20 -O1 -w -shared -fPIC -ffp-contract=off "
-           "-fno-exceptions -fno-rtti", fma_option(), " -o '", to, "' '", from, "' -lm"));
+  const std::string to = scratch.path("kernels.so");
+  compile_to_file(source, to);
   void* library = ::dlopen(to.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) fail(::dlerror());
   return {library, [](void* handle) { ::dlclose(handle); }};
 }
 
 }  // namespace
+
+void compile_to_file(const std::string& source, const std::string& library) {
+  const testing::Scratch scratch;
+  if (scratch.folder().empty()) fail("no scratch folder");
+  const std::string from = scratch.write("kernels.cpp", source);
+  run(text("'" KILN_HOST_COMPILER "' -std=c++20 -O1 -w -shared -fPIC -ffp-contract=off "
+           "-fno-exceptions -fno-rtti", fma_option(), " -o '", library, "' '", from, "' -lm"));
+}
 
 // Built texts stay loaded: the rows of a test ask for the same ones again and again.
 std::shared_ptr<void> compile_library(const std::string& source) {

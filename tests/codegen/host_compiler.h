@@ -13,6 +13,9 @@ namespace kiln::test {
 /// InternalError with what the compiler said.
 std::shared_ptr<void> compile_library(const std::string& source);
 
+/// Compiles a translation unit to the file `library`. Throws InternalError likewise.
+void compile_to_file(const std::string& source, const std::string& library);
+
 /// One function per kernel, from one translation unit; `holder` keeps the code. Throws
 /// InternalError as compile_library does.
 std::vector<codegen::KernelFunction> compile_text(std::span<const codegen::Kernel> kernels,

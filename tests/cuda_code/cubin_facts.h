@@ -12,7 +12,7 @@ struct KernelFacts {
   std::int64_t shared_bytes = 0;  // of a block
 };
 
-/// The facts of each kernel by its name, from the attributes in sections .nv.info and from the sizes
+/// The facts of each kernel by its name, from the attributes in section .nv.info and from the sizes
 /// of sections .nv.shared.<kernel>. Throws std::runtime_error for anything but a 64-bit ELF file
 /// with these attributes.
 std::map<std::string, KernelFacts> read_cubin_facts(const std::string& cubin);

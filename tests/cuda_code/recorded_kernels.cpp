@@ -1,6 +1,8 @@
+// The fakes write a file for each kernel.
 #include "tests/cuda_code/recorded_kernels.h"
 
 #include "tests/catch.h"
+#include "tests/codegen/kernel_record.h"
 #include "tests/process.h"
 
 #include <algorithm>
@@ -8,30 +10,41 @@
 
 namespace kiln::testing {
 
-void RecordedKernels::run(const std::string& command, const std::string& settings) const {
+void run_on_fakes(const RecordedProgram& program, const std::string& settings) {
   const std::string fakes = "'" KILN_BINARY_DIR "/lib/cuda_gpu'";
-  const Outcome run = run_shell("KILN_TEST_RECORD_KERNELS='" + folder_.folder() +
-                                "' KERAS_BACKEND=cuda KILN_CUDA_DRIVER=" + fakes +
-                                " KILN_CUDA_LIBRARIES=" + fakes + " " + settings +
-                                " '" KILN_BINARY_DIR "/bin/" + command);
-  INFO(run.text);
+  const std::string command = "KERAS_BACKEND=cuda KILN_CUDA_DRIVER=" + fakes +
+                              " KILN_CUDA_LIBRARIES=" + fakes + " " + program.settings + " " +
+                              settings + " '" KILN_BINARY_DIR "/bin/" + program.name + "' " +
+                              program.filter;
+  const Outcome run = run_shell(command);
+  INFO(command << "\n" << run.text);
   REQUIRE(run.status == 0);
 }
 
-std::vector<test::ParsedKernel> RecordedKernels::read(std::size_t step) const {
-  namespace fs = std::filesystem;
-  std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(folder_.folder())) paths.push_back(entry.path());
-  std::sort(paths.begin(), paths.end());
-  std::vector<test::ParsedKernel> kernels;
-  for (std::size_t i = 0; i < paths.size(); i += step) {
-    const std::string record = contents_of(paths[i].string());
-    const std::size_t schedule = record.rfind('\n') + 1;
-    kernels.push_back({test::parse_kernel(record.substr(0, schedule)),
-                       test::parse_schedule(record.substr(schedule))});
-    kernels.back().kernel.name = "k" + std::to_string(i);
+std::vector<test::ParsedKernel> record_kernels(const std::vector<RecordedProgram>& programs) {
+  const Scratch folder;
+  for (const RecordedProgram& one : programs) {
+    run_on_fakes(one, "KILN_TEST_RECORD_KERNELS='" + folder.folder() + "'");
   }
+  std::vector<test::ParsedKernel> kernels;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.folder())) {
+    kernels.push_back(test::read_record(contents_of(entry.path().string())));
+    CHECK(kernels.back().kernel.name == entry.path().stem().string());
+  }
+  std::sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
+    return a.kernel.name < b.kernel.name;
+  });
   return kernels;
+}
+
+std::vector<RecordedProgram> all_programs() {
+  const std::string plain = "'~[slow]~[.]~[concurrency]'";
+  return {{"test_ops", plain},
+          {"test_k", plain},
+          {"test_passes", plain},
+          {"test_rewrite", plain},
+          {"test_random_programs", "'[seeds]'", "KILN_RANDOM_PROGRAMS=0:300"},
+          {"test_models", "'[cuda]'"}};
 }
 
 }  // namespace kiln::testing

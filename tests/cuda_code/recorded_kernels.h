@@ -4,20 +4,23 @@
 #include "tests/codegen/parse_kernel.h"
 #include "tests/scratch.h"
 
+#include <vector>
+
 namespace kiln::testing {
 
-/// Runs test programs on `cuda` and the fakes, and collects each distinct kernel that they compile.
-class RecordedKernels {
- public:
-  /// `command`: a program of build/bin with its arguments, quoted for sh; `settings`: assignments
-  /// of variables before it. Checks that it succeeds.
-  void run(const std::string& command, const std::string& settings = "") const;
-
-  /// Named k0, k1, ..., in an order that depends on the kernels alone. Every `step`-th of them.
-  std::vector<test::ParsedKernel> read(std::size_t step = 1) const;
-
- private:
-  Scratch folder_;
+/// A test program of build/bin that runs on `cuda` and the fakes.
+struct RecordedProgram {
+  std::string name;            // "test_ops"
+  std::string filter;          // of test cases, quoted for sh
+  std::string settings = "";  // assignments of variables
 };
+/// Runs the program with more settings, and checks that it succeeds.
+void run_on_fakes(const RecordedProgram& program, const std::string& settings);
+
+/// Each distinct kernel that the programs compile, sorted by name.
+std::vector<test::ParsedKernel> record_kernels(const std::vector<RecordedProgram>& programs);
+
+/// The test programs, whole.
+std::vector<RecordedProgram> all_programs();
 
 }  // namespace kiln::testing

@@ -36,7 +36,7 @@ struct Row {
 
 }  // namespace
 
-TEST_CASE("example programs learn on cuda as the oracle does", "[slow]") {
+TEST_CASE("example programs learn on cuda as the oracle does", "[slow][cuda]") {
   if (!kiln::fake_cuda::use_fake_gpu(KILN_BINARY_DIR)) {
     WARN("left out: this build has no backend cuda");
     return;

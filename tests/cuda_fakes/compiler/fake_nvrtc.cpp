@@ -1,8 +1,7 @@
 // An NVRTC whose machine code holds the text of the kernels, for the driver of this folder. Each
 // compilation changes the thread's locale, and fails when another one is running.
 #include "backends/cuda/api/nvrtc_api.h"
-#include "tests/codegen/parse_kernel.h"
-#include "tests/cuda_fakes/compiler/record_kernels.h"
+#include "tests/codegen/kernel_record.h"
 #include "tests/cuda_fakes/fake_cubin.h"
 
 #include <locale.h>
@@ -73,7 +72,7 @@ NvrtcStatus compile(NvrtcProgramTarget& program, int architecture) try {
   }
   const auto kernels = kiln::test::parse_grid_text(program.text);
   if (kernels.empty()) return fail(program, NvrtcStatus::Compilation, "there are no kernels");
-  kiln::fake_cuda::record_kernels(kernels);
+  kiln::test::record_kernels(kernels);
   program.cubin = kiln::fake_cuda::write_cubin(architecture, program.text);
   program.ptx = ptx_of(kernels, architecture);
   return NvrtcStatus::Success;

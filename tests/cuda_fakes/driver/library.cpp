@@ -2,6 +2,7 @@
 #include "tests/cuda_fakes/driver/library.h"
 
 #include "tests/codegen/parse_kernel.h"
+#include "tests/cuda_fakes/driver/emulation.h"
 #include "tests/cuda_fakes/driver/device.h"
 #include "tests/cuda_fakes/driver/operand_ranges.h"
 #include "tests/cuda_fakes/driver/state.h"
@@ -65,6 +66,7 @@ Status load_library(const void* image, Library& library) try {
   for (const test::ParsedKernel& parsed : test::parse_grid_text(cubin->text)) {
     library.push_back(
         std::make_shared<LoadedKernel>(test::GridKernel(parsed.kernel, parsed.schedule)));
+    use_emulation(parsed, *library.back());
   }
   return Status::Success;
 } catch (const std::exception& error) {
@@ -100,6 +102,10 @@ Status run_kernel(const LoadedKernel& kernel, const LaunchParameters& parameters
   std::vector<std::byte*> operands;
   for (const DeviceAddress base : parameters.operands) {
     operands.push_back(base == 0 ? nullptr : to_host(base));
+  }
+  if (kernel.emulated != nullptr) {
+    return run_emulation(kernel, parameters, operands, reinterpret_cast<codegen::CallBlock*>(call),
+                         order);
   }
   kernel.grid.run({.buffers = operands.data(),
                    .sizes = parameters.sizes.data(),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/cuda/api/driver_api.h"
+#include "tests/codegen/emulated_kernels.h"
 #include "tests/codegen/grid_interpreter.h"
 
 #include <memory>
@@ -20,6 +21,8 @@ struct LoadedKernel {
 
   test::GridKernel grid;
   std::vector<int> checked_accesses;  // whose bounds follow from the sizes of a launch
+  const test::EmulatedKernels* emulated = nullptr;  // runs launches instead of the interpreter
+  std::string emulated_name;
   bool is_loaded = true;
   int max_dynamic_shared_bytes = 48 << 10, carveout = -1;
   KernelHandle kernel = nullptr;
@@ -29,7 +32,9 @@ struct LoadedKernel {
 using Library = std::vector<std::shared_ptr<LoadedKernel>>;
 
 /// The kernels of a cubin for the device. InvalidImage for anything else and for a text that cannot
-/// be read, with the reason on standard error; NoBinaryForGpu for another architecture.
+/// be read, with the reason on standard error; NoBinaryForGpu for another architecture. With
+/// KILN_TEST_EMULATED_KERNELS, a folder, each gets its emulated text from the libraries there;
+/// InvalidImage where they lack it.
 Status load_library(const void* image, Library& library);
 
 /// The parameters of a launch, read at the call.
@@ -43,7 +48,8 @@ struct LaunchParameters {
 LaunchParameters read_parameters(const LoadedKernel& kernel, unsigned blocks, void** parameters);
 
 /// Runs the grid. IllegalAddress, MisalignedAddress where the operands or the call block are not in
-/// live memory, IllegalInstruction after the library was unloaded.
+/// live memory, IllegalInstruction after the library was unloaded. LaunchFailed, with the reason on
+/// standard error, for what the emulation finds.
 Status run_kernel(const LoadedKernel& kernel, const LaunchParameters& parameters,
                   test::ThreadOrder order);
 

@@ -1,0 +1,29 @@
+// The CUDA text of kernels as C++ for the host, which reports every access to memory.
+#pragma once
+
+#include "backends/codegen/text/grid_text.h"
+
+namespace kiln::test {
+
+/// The functions and variables of the text:
+///   run_<kernel>     one thread: EmulatedThread, which blockIdx, threadIdx, ... tell apart
+///   poison_<kernel>  fills the kernel's shared memory with NaNs
+///   gridDim, ...     the built-in variables of CUDA
+///   wait_for_block, wait_for_warp, exchange, note_global, note_shared
+///                    pointers to functions of the emulation, as EmulatedFunctions has them
+std::string emulated_text(std::span<const codegen::ScheduledKernel> kernels);
+
+using EmulatedThread = void (*)(std::byte* const* operands, const std::int64_t* sizes,
+                                std::int64_t points, std::int32_t step, codegen::CallBlock* call);
+
+/// Set by the emulation before threads run.
+struct EmulatedFunctions {
+  void (*wait_for_block)();
+  void (*wait_for_warp)();
+  std::uint64_t (*exchange)(std::uint64_t value, int distance);
+  /// An access to an operand, before it is made. False: it must not be made.
+  bool (*note_global)(const void* address, std::int64_t bytes, bool is_store);
+  void (*note_shared)(const void* address, std::int64_t bytes, bool is_store);
+};
+
+}  // namespace kiln::test

@@ -1,0 +1,60 @@
+// Checks the memory accesses of an emulated launch: bounds, and data races between threads.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+namespace kiln::test {
+
+/// A thread of a grid, and how many barriers it has passed.
+struct ThreadMoment {
+  std::int64_t block = -1;  // none
+  std::int64_t thread = 0;  // of the block
+  std::int64_t warp = 0;
+  std::int64_t block_barriers = 0, warp_barriers = 0;
+};
+
+/// Whether a launch may touch these bytes.
+using IsInBounds = std::function<bool(const std::byte* address, std::size_t bytes)>;
+
+/// Two accesses to a byte race when one of them is a store, different threads make them, and no
+/// barrier that both threads pass lies between. Blocks have no barrier in common.
+class MemoryWatch {
+ public:
+  explicit MemoryWatch(IsInBounds is_in_bounds) : is_in_bounds_(std::move(is_in_bounds)) {}
+
+  enum class Access : std::uint8_t { Load, Store };
+  /// False, and an error, for an access that is out of bounds: it must not be made.
+  bool check_global(const std::byte* address, std::size_t bytes, Access access,
+                    const ThreadMoment& moment);
+  void check_shared(const std::byte* address, std::size_t bytes, Access access,
+                    const ThreadMoment& moment);
+  /// Another block gets the shared memory.
+  void begin_block() { shared_.clear(); }
+
+  /// The first error; empty: none.
+  const std::string& error() const { return error_; }
+
+ private:
+  /// The last accesses to a byte. Of the loads since the last store, `loads` has the last one, the
+  /// last one of another thread, and the last one of another warp.
+  struct Byte {
+    ThreadMoment store;
+    std::array<ThreadMoment, 3> loads;
+  };
+  using Bytes = std::unordered_map<const std::byte*, Byte>;
+
+  void note(Bytes& all, const std::byte* address, std::size_t bytes, Access access,
+            const ThreadMoment& moment);
+  void report(const std::string& error);
+
+  IsInBounds is_in_bounds_;
+  Bytes global_, shared_;
+  std::string error_;
+};
+
+}  // namespace kiln::test

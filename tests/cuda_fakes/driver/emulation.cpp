@@ -1,0 +1,65 @@
+// The libraries are opened at the first kernel, and stay.
+#include "tests/cuda_fakes/driver/emulation.h"
+
+#include "tests/codegen/kernel_record.h"
+#include "tests/cuda_fakes/driver/state.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <list>
+#include <stdexcept>
+
+namespace kiln::fake_cuda {
+namespace {
+
+using Libraries = std::list<test::EmulatedKernels>;
+
+Libraries open_all(const std::string& folder) {
+  Libraries libraries;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".so") libraries.emplace_back(entry.path().string());
+  }
+  return libraries;
+}
+
+}  // namespace
+
+void use_emulation(const test::ParsedKernel& parsed, LoadedKernel& kernel) {
+  const char* const folder = std::getenv("KILN_TEST_EMULATED_KERNELS");
+  if (folder == nullptr) return;
+  static const auto* const libraries = new Libraries(open_all(folder));
+  kernel.emulated_name = test::record_of(parsed).name;
+  for (const test::EmulatedKernels& one : *libraries) {
+    if (one.has(kernel.emulated_name)) kernel.emulated = &one;
+  }
+  if (kernel.emulated == nullptr) {
+    throw std::runtime_error(std::string(folder) + " has no " + kernel.emulated_name + " for\n" +
+                             print(parsed.kernel) + print(parsed.schedule));
+  }
+}
+
+Status run_emulation(const LoadedKernel& kernel, const LaunchParameters& parameters,
+                     const std::vector<std::byte*>& operands, codegen::CallBlock* call,
+                     test::ThreadOrder order) try {
+  const auto is_in_bounds = [](const std::byte* address, std::size_t bytes) {
+    return state().device_bytes(to_device(address), bytes) != nullptr;
+  };
+  kernel.emulated->run(kernel.emulated_name, {.operands = operands.data(),
+                                              .sizes = parameters.sizes.data(),
+                                              .grid = {.points = parameters.points,
+                                                       .blocks = parameters.blocks,
+                                                       .threads = kernel.threads()},
+                                              .step = parameters.step,
+                                              .call = call,
+                                              .order = order,
+                                              .is_in_bounds = is_in_bounds});
+  return Status::Success;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "fake CUDA driver: %s\n%s%s\n", error.what(),
+               print(kernel.grid.kernel()).c_str(), print(kernel.grid.schedule()).c_str());
+  return Status::LaunchFailed;
+}
+
+}  // namespace kiln::fake_cuda
