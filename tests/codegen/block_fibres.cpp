@@ -2,7 +2,7 @@
 // in as early a state as barriers allow.
 #include "tests/codegen/block_fibres.h"
 
-#include <ucontext.h>
+#include "tests/codegen/switch_fibre.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -18,8 +18,8 @@ BlockFibres* g_block = nullptr;  // the one that runs; one at a time
 }  // namespace
 
 struct BlockFibres::Fibre {
-  ucontext_t context = {};
-  std::vector<std::byte> stack;
+  SwitchedStack stack;
+  std::vector<std::byte> memory;  // of the stack
   Wait wait = Wait::None;
   int distance = 0;
   std::uint64_t sent[2] = {};  // in turn: a lane may be one exchange ahead of the others
@@ -29,22 +29,27 @@ struct BlockFibres::Fibre {
 BlockFibres::BlockFibres(std::int64_t threads) : caller_(std::make_unique<Fibre>()) {
   for (std::int64_t i = 0; i < threads; ++i) {
     fibres_.push_back(std::make_unique<Fibre>());
-    fibres_.back()->stack.resize(kStackBytes);
+    fibres_.back()->memory.resize(kStackBytes);
   }
 }
 
-BlockFibres::~BlockFibres() = default;
+BlockFibres::~BlockFibres() {
+  for (const std::unique_ptr<Fibre>& fibre : fibres_) drop_stack(fibre->stack);
+}
 
 void BlockFibres::run(ThreadOrder order, const std::function<void()>& body,
                       const std::function<void(std::int64_t thread)>& enter) {
   g_block = this;
   body_ = &body;
   for (const std::unique_ptr<Fibre>& fibre : fibres_) {
-    ::getcontext(&fibre->context);
-    fibre->context.uc_stack.ss_sp = fibre->stack.data();
-    fibre->context.uc_stack.ss_size = fibre->stack.size();
-    fibre->context.uc_link = &caller_->context;
-    ::makecontext(&fibre->context, &BlockFibres::start, 0);
+    drop_stack(fibre->stack);
+    fibre->stack = {};
+    ucontext_t& context = fibre->stack.context;
+    ::getcontext(&context);
+    fibre->stack.bottom = context.uc_stack.ss_sp = fibre->memory.data();
+    fibre->stack.bytes = context.uc_stack.ss_size = fibre->memory.size();
+    context.uc_link = &caller_->stack.context;
+    ::makecontext(&context, &BlockFibres::start, 0);
     fibre->wait = Wait::None;
   }
   const std::int64_t warps = (static_cast<std::int64_t>(fibres_.size()) + kWarp - 1) / kWarp;
@@ -83,19 +88,22 @@ bool BlockFibres::release_warp(std::size_t begin, std::size_t end) {
 }
 
 void BlockFibres::start() {
+  Fibre& own = *g_block->fibres_[g_block->running_];
+  enter_stack(g_block->caller_->stack, own.stack);
   (*g_block->body_)();
-  g_block->fibres_[g_block->running_]->wait = Wait::End;
+  own.wait = Wait::End;
+  leave_stack(own.stack, g_block->caller_->stack, true);
 }
 
 void BlockFibres::resume(std::size_t thread) {
   running_ = thread;
-  ::swapcontext(&caller_->context, &fibres_[thread]->context);
+  switch_stack(caller_->stack, fibres_[thread]->stack);
 }
 
 void BlockFibres::wait(Wait wait) {
   Fibre& fibre = *fibres_[running_];
   fibre.wait = wait;
-  ::swapcontext(&fibre.context, &caller_->context);
+  switch_stack(fibre.stack, caller_->stack);
 }
 
 bool BlockFibres::have_ended() const {
