@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -61,6 +62,48 @@ TEST_CASE("every row runs with one and two threads and is in the JSON") {
     CHECK(row["peer"].IsNull());
     CHECK(row["ratio"].IsNull());
   }
+}
+
+TEST_CASE("the rows of a GPU run with variables as inputs and results") {
+  const Scratch scratch;
+  const Outcome outcome =
+      bench("--device --seconds 0 --threads 1 --json " + scratch.path("out.json"));
+  INFO(outcome.text);
+  REQUIRE(outcome.status == 0);
+  const auto rows = json_of(scratch.path("out.json"));
+  CHECK(rows.Size() == 30);
+  const std::set<std::string> unlimited{"call_cpu", "char_rnn_train", "compile_char_rnn"};
+  for (const auto& row : rows.GetArray()) {
+    const std::string name = row["row"].GetString();
+    INFO(name);
+    CHECK(row["ours_ms"].GetDouble() > 0);
+    CHECK(row["limit_ms"].IsNull() == (unlimited.count(name) == 1));
+  }
+}
+
+TEST_CASE("planned memory stands beside the memory that is alive") {
+  const Scratch scratch;
+  const Outcome outcome = kiln::testing::run_shell(
+      "'" KILN_BINARY_DIR "/bin/kiln' bench --tiny --device --backend cpu char_rnn_train "
+      "compile_char_rnn --seconds 0 --threads 1 --json " + scratch.path("out.json"));
+  INFO(outcome.text);
+  REQUIRE(outcome.status == 0);
+  const auto rows = json_of(scratch.path("out.json"));
+  REQUIRE(rows.Size() == 2);
+  CHECK(rows[0]["memory"].GetDouble() >= 1);
+  CHECK(rows[0]["memory"].GetDouble() < 10);
+  CHECK(rows[1]["memory"].IsNull());
+}
+
+TEST_CASE("a row that fails is named, and the others are measured") {
+  const Outcome outcome = kiln::testing::run_shell(
+      "KILN_THREADS=1 KILN_DUMP=/dev/null/x:graph '" KILN_BINARY_DIR
+      "/bin/kiln' bench --tiny --backend reference call mlp_tiny --threads 1 --seconds 0");
+  INFO(outcome.text);
+  CHECK(outcome.status == 1);
+  CHECK_THAT(outcome.text, ContainsSubstring("\nfailed call: ") &&
+                               ContainsSubstring("\nfailed mlp_tiny: ") &&
+                               ContainsSubstring("2 of the rows failed"));
 }
 
 TEST_CASE("the peer's answers and the ratio stand beside ours") {

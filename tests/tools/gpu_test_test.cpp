@@ -5,6 +5,7 @@
 #include "tests/scratch.h"
 
 #include <filesystem>
+#include <sstream>
 #include <string>
 
 namespace fs = std::filesystem;
@@ -40,6 +41,12 @@ class Folder {
   void program(const std::string& name, const std::string& body) const {
     const std::string path = scratch_.write("bin/" + name, "#!/bin/sh\n" + body + "\n");
     fs::permissions(path, fs::perms::owner_all);
+  }
+
+  std::string path(const std::string& name) const { return scratch_.path(name); }
+  /// Its path.
+  std::string write(const std::string& name, const std::string& text) const {
+    return scratch_.write(name, text);
   }
 
   /// bash runs the words in the folder.
@@ -115,16 +122,122 @@ TEST_CASE("gpu_test: an interrupted run has its summary") {
   CHECK(has(outcome.text, "\nLATER all K rows pass (k: not run)\n"));
 }
 
-TEST_CASE("gpu_test: times of rows are compared with their limits") {
+namespace {
+
+const char* const kBenchTable =
+    "call: x + 1\n"
+    "call 1 0.016 - - -\n"
+    "mlp_tiny 1 0.02 - - 1.00\n"
+    "chain10 1 0.3 0.27 1.11 -\n"
+    "sum 1 0.5 0.4 1.25 -\n"
+    "cast 1 0.1 - - -\n"
+    "char_rnn_train 1 2.5 - - 1.31\n"
+    "no memory softmax: out of memory\n"
+    "failed transpose: a fault\n";
+const char* const kPeerTable =
+    "chain10 1 0.3 0.27 1.11 - 0.306 1.02 compiled (eager 0.9 ms; compiled 0.306 ms)\n"
+    "cast 1 0.1 0.09 1.11 - 0.08 0.80 compiled (eager 0.2 ms; compiled 0.08 ms)\n"
+    "sum 1 0.1 0.09 1.11 - 0.08 0.80 eager (eager 0.08 ms; compiled failed: TooLong)\n"
+    "gather 1 0.1 0.09 1.11 -\n";
+
+/// The lines of the summary for decisions by those tables; lines of parts.txt before.
+std::string decided(const Folder& folder, const std::string& parts, const std::string& demands) {
+  fs::create_directories(folder.path("results"));
+  folder.write("results/bench.txt", kBenchTable);
+  folder.write("results/torch.txt", kPeerTable);
+  folder.write("results/parts.txt", parts);
+  folder.write("some.txt", demands);
+  return folder.run("bash -c 'results=results; . ./report.sh; print_summary some.txt'").text;
+}
+
+}  // namespace
+
+TEST_CASE("gpu_test: rows are compared with times, with a copy's speed and with live memory") {
   const Folder folder;
-  const Outcome outcome = folder.run(
-      "mkdir results && printf 'call: x + 1\\ncall 1 0.016 -\\nmlp_tiny 1 0.02 -\\n' > "
-      "results/bench.txt && : > results/parts.txt && "
-      "bash -c 'results=results; . ./report.sh; print_summary demands.txt'");
-  INFO(outcome.text);
-  CHECK(has(outcome.text, "\nFAIL f(x) = x + 1 on 16 floats, host to host: at most 15 us (0.016 "));
-  CHECK(has(outcome.text, "\nPASS mlp_tiny step: at most 25 us (0.02 ms)\n"));
-  CHECK(has(outcome.text, "\nLATER Adam on 100 x 1,000: at most 15 us (bench: adam_many was not "));
+  const std::string parts = "bench\tPASS\t9 s\n";
+  const struct {
+    const char *decision, *line;
+  } rows[] = {{"bench call 0.015", "FAIL it (0.016 ms)"},
+              {"bench mlp_tiny 0.025", "PASS it (0.02 ms)"},
+              {"bench adam 1", "LATER it (bench: adam was not measured)"},
+              {"bench transpose 1", "FAIL it (bench: failed transpose: a fault)"},
+              {"rate chain10 0.9", "PASS it (0.90 of a copy's speed, 0.3 ms)"},
+              {"rate chain10 0.91", "FAIL it (0.90 of a copy's speed, 0.3 ms)"},
+              {"rate sum 0.85", "FAIL it (0.80 of a copy's speed, 0.5 ms)"},
+              {"rate cast 0.9", "LATER it (bench: no copy was measured for cast)"},
+              {"rate softmax 0.9", "LATER it (bench: no memory softmax: out of memory)"},
+              {"memory char_rnn_train 1.25", "FAIL it (1.31 times)"},
+              {"memory char_rnn_train 1.5", "PASS it (1.31 times)"},
+              {"memory sum 1.5", "LATER it (bench: no memory was planned for sum)"},
+              {"later of a reason", "LATER it (of a reason)"},
+              {"maybe call 1", "FAIL it (demands.txt: no decision 'maybe call 1')"}};
+  for (const auto& row : rows) {
+    CHECK(decided(folder, parts, std::string(row.decision) + " | it\n") ==
+          std::string(row.line) + "\n");
+  }
+  CHECK(decided(folder, "bench\tLATER\tnot done within 9 s\n", "bench adam 1 | it\n") ==
+        "LATER it (bench: not done within 9 s)\n");
+}
+
+TEST_CASE("gpu_test: rows are compared with a peer's times") {
+  const Folder folder;
+  const std::string parts = "torch\tPASS\t9 s\njax\tLATER\tno jax\n";
+  const struct {
+    const char *decision, *line;
+  } rows[] = {
+      {"peer torch chain10 1 compiled",
+       "PASS it (1.02 times, beside compiled (eager 0.9 ms; compiled 0.306 ms))"},
+      {"peer torch chain10 1.5",
+       "FAIL it (1.02 times, beside compiled (eager 0.9 ms; compiled 0.306 ms))"},
+      {"peer torch cast 0.8 eager",
+       "PASS it (0.80 times, beside compiled (eager 0.2 ms; compiled 0.08 ms))"},
+      {"peer torch sum 0.5 compiled",
+       "LATER it (the peer's form 'compiled' was not measured: eager (eager 0.08 ms; compiled "
+       "failed: TooLong))"},
+      {"peer torch gather 1", "LATER it (the peer has no time for gather)"},
+      {"peer torch adam 1", "LATER it (torch: adam was not measured)"},
+      {"peer jax softmax 1", "LATER it (jax: no jax)"}};
+  for (const auto& row : rows) {
+    CHECK(decided(folder, parts, std::string(row.decision) + " | it\n") ==
+          std::string(row.line) + "\n");
+  }
+}
+
+TEST_CASE("gpu_test: demands name rows of kiln bench and parts of the run") {
+  const std::string known =
+      run_shell("'" KILN_BINARY_DIR "/bin/kiln' bench --device nonsense").text + " ";
+  const std::string parts = contents_of(kTools + "/gpu_folder/run");
+  std::istringstream demands(contents_of(kTools + "/gpu_folder/demands.txt"));
+  int count = 0;
+  for (std::string line; std::getline(demands, line);) {
+    std::istringstream words(line);
+    std::string kind, part = "bench", row;
+    words >> kind;
+    if (kind == "#" || kind == "part" || kind == "later") continue;
+    if (kind == "peer") words >> part;
+    words >> row;
+    INFO(line);
+    CHECK(has(known, " " + row + " "));
+    CHECK(has(parts, part + ":"));
+    ++count;
+  }
+  CHECK(count > 40);
+}
+
+TEST_CASE("gpu_test: a peer's rows run where Python has it") {
+  const Folder folder;
+  folder.program("kiln", "echo \"$@\"");
+  const std::string python =
+      folder.write("bin/python", "#!/bin/sh\ncase $2 in *jax*) exit 1;; esac");
+  fs::permissions(python, fs::perms::owner_all);
+  const std::string variables = "KILN_GPU_TEST_PYTHON='" + python + "' bash parts.sh ";
+  const Outcome torch = folder.run(variables + "torch");
+  CHECK(torch.status == 0);
+  CHECK(has(torch.text, "--seconds 1 --peer '" + python + "' '" + folder.path("peers/peers.py") +
+                            "' --device cuda matmul"));
+  const Outcome jax = folder.run(variables + "jax");
+  CHECK(jax.status == 77);
+  CHECK(jax.text == python + " has no jax that finds the device\n");
 }
 
 TEST_CASE("gpu_test: NVRTC is found among Python's packages") {

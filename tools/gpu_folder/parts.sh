@@ -133,10 +133,41 @@ part_sanitizer() {
   done
 }
 
-part_bench() {
-  local rows=()
-  if [ -n "${KILN_GPU_TEST_FAKES:-}" ]; then rows=(call chain10 adam_many mlp_tiny --tiny); fi
-  "$bin/kiln" bench "${rows[@]}" --backend cuda --threads 1
+# bench WORD...: the rows of a GPU, or tiny ones where there is none.
+bench() {
+  local options=(--seconds 1)
+  if [ -n "${KILN_GPU_TEST_FAKES:-}" ]; then options=(--seconds 0 --tiny); fi
+  "$bin/kiln" bench --device --backend cuda --threads 1 "${options[@]}" "$@"
+}
+part_bench() { bench; }
+
+# bench_beside PROGRAM PACKAGE CONDITION ROW...: rows in turn with a Python program's, where the
+# package can be imported and the condition holds.
+bench_beside() {
+  local program=$1 package=$2 condition=$3 python=${KILN_GPU_TEST_PYTHON:-python3}
+  shift 3
+  if [ -n "${KILN_GPU_TEST_FAKES:-}" ]; then
+    echo "the fakes have no speed"
+    return "$later"
+  fi
+  if ! "$python" -c "import $package
+raise SystemExit(not ($condition))" 2>/dev/null; then
+    echo "$python has no $package that finds the device"
+    return "$later"
+  fi
+  bench --peer "'$python' '$folder/peers/$program' --device cuda" "$@"
+}
+
+# Rows whose peer takes longest to compile come last.
+part_torch() {
+  bench_beside peers.py torch 'torch.cuda.is_available()' matmul matmul_batch \
+    lstm_masked_train lstm_train ctc_train cnn_adam resnet_block gather_gradient chain10 \
+    chain10_tanh cast broadcast softmax cross_entropy layernorm_train bn_relu_train mlp_adam \
+    lnlstm_train
+}
+part_jax() {
+  bench_beside peers_jax.py jax 'jax.devices("cuda")' lstm_masked_train lstm_train \
+    lnlstm_train softmax cross_entropy
 }
 
 if ! declare -F "part_${1-}" >/dev/null; then

@@ -1,4 +1,6 @@
-# Sourced by run: the lines of the summary. `results` is the folder of the results.
+# Sourced by run: the lines of the summary. `results` is the folder of the results. Parts that
+# measure write the table of kiln bench: row, threads, ms, ms of the limit, their ratio, planned
+# memory over live memory, and beside a peer its ms, their ratio and its form.
 # shellcheck shell=bash
 
 # part_line NAME: prints status and note of a part, separated by a tab.
@@ -19,35 +21,97 @@ print_parts_row() {
   echo "$verdict $2$why"
 }
 
-# print_bench_row ROW LIMIT DEMAND: compares the row's milliseconds in the part's table.
-print_bench_row() {
-  local found=""
-  if [ -n "${KILN_GPU_TEST_FAKES:-}" ]; then
-    echo "LATER $3 (the fakes have no speed)"
+# print_unmeasured PART ROW DEMAND: the line of a row that the part's table lacks.
+print_unmeasured() {
+  local status note why=""
+  if [ -f "$results/$1.txt" ]; then
+    why=$(grep -m 1 -E "^(failed|no memory) $2: " "$results/$1.txt")
+  fi
+  case $why in
+    failed*) echo "FAIL $3 ($1: $why)" ;;
+    "no memory"*) echo "LATER $3 ($1: $why)" ;;
+    *)
+      IFS=$'\t' read -r status note < <(part_line "$1")
+      if [ "$status" != LATER ]; then note="$2 was not measured"; fi
+      echo "LATER $3 ($1: $note)"
+      ;;
+  esac
+}
+
+# print_comparison VALUE RELATION LIMIT DEMAND NOTE: PASS where VALUE <= or >= LIMIT.
+print_comparison() {
+  local verdict=FAIL
+  if awk -v value="$1" -v relation="$2" -v limit="$3" \
+    'BEGIN { exit !(relation == "<=" ? value <= limit : value >= limit) }'; then
+    verdict=PASS
+  fi
+  echo "$verdict $4 ($5)"
+}
+
+# print_rate ROW SHARE DEMAND MS LIMIT: compares a copy's time with the row's.
+print_rate() {
+  local share
+  if [ "$5" = - ]; then
+    echo "LATER $3 (bench: no copy was measured for $1)"
     return
   fi
-  if [ -f "$results/bench.txt" ]; then
-    found=$(awk -v row="$1" '$1 == row && $2 == 1 { print $3 }' "$results/bench.txt")
-  fi
-  if [ -z "$found" ]; then
-    echo "LATER $3 (bench: $1 was not measured)"
-  elif awk -v found="$found" -v limit="$2" 'BEGIN { exit !(found <= limit) }'; then
-    echo "PASS $3 ($found ms)"
+  share=$(awk -v ours="$4" -v copy="$5" 'BEGIN { printf "%.2f", copy / ours }')
+  print_comparison "$share" '>=' "$2" "$3" "$share of a copy's speed, $4 ms"
+}
+
+# print_memory ROW LIMIT DEMAND RATIO: planned memory over live memory.
+print_memory() {
+  if [ "$4" = - ]; then
+    echo "LATER $3 (bench: no memory was planned for $1)"
   else
-    echo "FAIL $3 ($found ms)"
+    print_comparison "$4" '<=' "$2" "$3" "$4 times"
   fi
+}
+
+# print_peer ROW RATIO DEMAND FORM MEASURED FORMS: the peer's time over ours. With a FORM, the
+# peer's forms have to include that one.
+print_peer() {
+  if [ -z "$5" ]; then
+    echo "LATER $3 (the peer has no time for $1)"
+  elif [ -n "$4" ] && ! grep -qE "[(; ]$4 [0-9.e+-]+ ms" <<<"$6"; then
+    echo "LATER $3 (the peer's form '$4' was not measured: $6)"
+  else
+    print_comparison "$5" '>=' "$2" "$3" "$5 times, beside $6"
+  fi
+}
+
+# print_measured PART ROW KIND LIMIT FORM DEMAND: decides by the row of the part's table.
+print_measured() {
+  local line="" ours limit memory ratio form
+  if [ -n "${KILN_GPU_TEST_FAKES:-}" ]; then
+    echo "LATER $6 (the fakes have no speed)"
+    return
+  fi
+  if [ -f "$results/$1.txt" ]; then
+    line=$(awk -v row="$2" '$1 == row && $2 == 1' "$results/$1.txt" | tail -n 1)
+  fi
+  if [ -z "$line" ]; then
+    print_unmeasured "$1" "$2" "$6"
+    return
+  fi
+  read -r _ _ ours limit _ memory _ ratio form <<<"$line"
+  case $3 in
+    bench) print_comparison "$ours" '<=' "$4" "$6" "$ours ms" ;;
+    rate) print_rate "$2" "$4" "$6" "$ours" "$limit" ;;
+    memory) print_memory "$2" "$4" "$6" "$memory" ;;
+    peer) print_peer "$2" "$4" "$6" "$5" "$ratio" "$form" ;;
+  esac
 }
 
 # print_row DECISION DEMAND: the line of a row of demands.txt.
 print_row() {
-  local row limit
-  case $1 in
-    part\ *) print_parts_row "${1#part }" "$2" ;;
-    bench\ *)
-      read -r row limit <<<"${1#bench }"
-      print_bench_row "$row" "$limit" "$2"
-      ;;
-    later\ *) echo "LATER $2 (${1#later })" ;;
+  local kind first second third form
+  read -r kind first second third form <<<"$1"
+  case $kind in
+    part) print_parts_row "${1#part }" "$2" ;;
+    bench | rate | memory) print_measured bench "$first" "$kind" "$second" "" "$2" ;;
+    peer) print_measured "$first" "$second" peer "$third" "$form" "$2" ;;
+    later) echo "LATER $2 (${1#later })" ;;
     *) echo "FAIL $2 (demands.txt: no decision '$1')" ;;
   esac
 }

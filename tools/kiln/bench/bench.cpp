@@ -1,11 +1,13 @@
 // The command: chooses rows, measures them one by one, reports.
 #include "tools/kiln/bench/bench.h"
 
+#include "tools/kiln/bench/limit_meter.h"
 #include "tools/kiln/bench/report.h"
 
 #include "core/types/text.h"
 
 #include <kiln/backend.h>
+#include <kiln/function.h>
 #include <kiln/error.h>
 
 #include <cstdio>
@@ -15,7 +17,8 @@ namespace kiln::bench {
 namespace {
 
 std::vector<Row> chosen_rows(const Options& options) {
-  std::vector<Row> rows = all_rows(options.tiny), chosen;
+  std::vector<Row> rows = options.device ? device_rows(options.tiny) : all_rows(options.tiny);
+  std::vector<Row> chosen;
   if (options.rows.empty()) return rows;
   for (const std::string& name : options.rows) {
     std::string known;
@@ -40,10 +43,38 @@ void require_threads(const std::vector<int>& threads) {
   }
 }
 
-void run_cold(const Options& options) {
+void run_alone(const Options& options) {
   Options one = options;
   one.rows = {options.cold};
-  std::printf("%.9f\n", measure_cold(chosen_rows(one).front()));
+  std::printf("%.9f\n", measure_alone(chosen_rows(one).front()));
+}
+
+void print_machine(const Options& options) {
+  if (!is_on_gpu()) return print_processors(options.threads);
+  eval(ones({1}) + 1.0);  // opens the device
+  print_device(options.tiny);
+}
+
+/// Results of the rows in turn; `failures` counts those that failed, but for lack of memory.
+std::vector<Result> measure_all(const std::vector<Row>& rows, const MeasureOptions& options,
+                                int& failures) {
+  std::vector<Result> results;
+  for (const Row& row : rows) {
+    try {
+      for (const Result& result : measure(row, options)) {
+        print_result(result);
+        results.push_back(result);
+      }
+    } catch (const IoError&) {
+      throw;
+    } catch (const OutOfMemory& error) {
+      print_absence("no memory", row, error);
+    } catch (const Error& error) {
+      print_absence("failed", row, error);
+      ++failures;
+    }
+  }
+  return results;
 }
 
 }  // namespace
@@ -51,26 +82,23 @@ void run_cold(const Options& options) {
 void run(const Options& options) {
   require_threads(options.threads);
   if (!options.backend.empty()) set_backend(options.backend);
-  if (!options.cold.empty()) return run_cold(options);
+  if (!options.cold.empty()) return run_alone(options);
   const std::vector<Row> rows = chosen_rows(options);
   const BackendChoice choice = backend_choice();
   std::printf("backend %s (%s)\n", choice.name.c_str(), choice.reason.c_str());
   std::unique_ptr<Peer> peer;
   if (!options.peer.empty()) peer = std::make_unique<Peer>(options.peer);
   if (peer) std::printf("peer %s\n", peer->name().c_str());
-  print_machine(options.threads);
+  print_machine(options);
   for (const Row& row : rows) print_row(row);
-  const MeasureOptions measuring{options.threads, options.backend, options.tiny, peer.get()};
-  std::vector<Result> results;
   print_table_head(peer ? peer->name() : "");
-  for (const Row& row : rows) {
-    for (const Result& result : measure(row, measuring)) {
-      print_result(result);
-      results.push_back(result);
-    }
-  }
+  int failures = 0;
+  const std::vector<Result> results =
+      measure_all(rows, {options.threads, options.backend, options.tiny, options.device,
+                         options.seconds, peer.get()}, failures);
   print_scaling(results);
   if (!options.json.empty()) write_json(options.json, results, peer ? peer->name() : "");
+  if (failures > 0) throw Error("kiln bench", "", text(failures, " of the rows failed"));
 }
 
 }  // namespace kiln::bench

@@ -1,10 +1,14 @@
 // Views are made once: a steady call does nothing but call_into.
 #include "tools/kiln/bench/call.h"
 
+#include <algorithm>
 #include <random>
 
 namespace kiln::bench {
 namespace {
+
+/// So many elements are drawn; a prime, so that no row of a matrix is like the one before.
+constexpr std::size_t kDrawn = 1000003;
 
 struct Call {
   Function function;
@@ -15,27 +19,18 @@ struct Call {
   void operator()() const { function.call_into(input_views, output_views); }
 };
 
-}  // namespace
-
-Array drawn(const std::vector<std::int64_t>& dims, double low, double high) {
-  std::minstd_rand generator(1);
-  std::uniform_real_distribution<float> uniform(static_cast<float>(low), static_cast<float>(high));
-  Array array = Array::zeros(dims);
-  for (float& value : array.as<float>()) value = uniform(generator);
+template <class Element, class Draw>
+Array filled(const std::vector<std::int64_t>& dims, DType dtype, const Draw& draw) {
+  Array array = Array::zeros(dims, dtype);
+  const auto values = array.as<Element>();
+  const std::size_t count = std::min(values.size(), kDrawn);
+  std::generate_n(values.begin(), count, draw);
+  for (std::size_t i = count; i < values.size(); ++i) values[i] = values[i - kDrawn];
   return array;
 }
 
-Array drawn_classes(const std::vector<std::int64_t>& dims, std::int64_t classes) {
-  std::minstd_rand generator(2);
-  std::uniform_int_distribution<std::int32_t> uniform(0, static_cast<std::int32_t>(classes) - 1);
-  Array array = Array::zeros(dims, DType::Int32);
-  for (std::int32_t& value : array.as<std::int32_t>()) value = uniform(generator);
-  return array;
-}
-
-std::function<void()> call_of(const std::vector<Tensor>& placeholders,
-                              const std::vector<Tensor>& outputs,
-                              const std::vector<UpdateOp>& updates, std::vector<Array> inputs) {
+Work work_of(const std::vector<Tensor>& placeholders, const std::vector<Tensor>& outputs,
+             const std::vector<UpdateOp>& updates, std::vector<Array> inputs) {
   const auto call = std::make_shared<Call>();
   call->function = function(placeholders, outputs, {.updates = updates});
   call->inputs = std::move(inputs);
@@ -46,7 +41,43 @@ std::function<void()> call_of(const std::vector<Tensor>& placeholders,
   for (Array& output : call->outputs) {
     call->output_views.push_back({output.dtype(), output.data(), output.dims()});
   }
-  return [call] { (*call)(); };
+  return {[call] { (*call)(); }, [call] { return call->function.stats(); }};
+}
+
+}  // namespace
+
+Array drawn(const std::vector<std::int64_t>& dims, double low, double high) {
+  std::minstd_rand generator(1);
+  std::uniform_real_distribution<float> uniform(static_cast<float>(low), static_cast<float>(high));
+  return filled<float>(dims, DType::Float32, [&] { return uniform(generator); });
+}
+
+Array drawn_classes(const std::vector<std::int64_t>& dims, std::int64_t classes) {
+  std::minstd_rand generator(2);
+  std::uniform_int_distribution<std::int32_t> uniform(0, static_cast<std::int32_t>(classes) - 1);
+  return filled<std::int32_t>(dims, DType::Int32, [&] { return uniform(generator); });
+}
+
+Tensor WorkBuilder::input(Array value) {
+  if (memory_ == Memory::Device) return variable(value, {.dtype = value.dtype()});
+  const std::vector<std::int64_t> dims = value.dims();
+  return placeholder_for(std::move(value), dims);
+}
+
+Tensor WorkBuilder::placeholder_for(Array value, const Shape& shape) {
+  placeholders_.push_back(placeholder({.shape = shape, .dtype = value.dtype()}));
+  values_.push_back(std::move(value));
+  return placeholders_.back();
+}
+
+Work WorkBuilder::work(const std::vector<Tensor>& outputs,
+                       const std::vector<UpdateOp>& updates) const {
+  if (memory_ == Memory::Host) return work_of(placeholders_, outputs, updates, values_);
+  std::vector<UpdateOp> all = updates;
+  for (const Tensor& output : outputs) {
+    all.push_back(update(zeros(int_shape(output), {.dtype = dtype(output)}), output));
+  }
+  return work_of(placeholders_, {}, all, values_);
 }
 
 }  // namespace kiln::bench

@@ -1,4 +1,4 @@
-// A compiled function with the memory of its inputs and outputs: what a row calls.
+// A compiled function with the tensors that it is called with: the work of a row.
 #pragma once
 
 #include <kiln/k.h>
@@ -8,15 +8,43 @@
 
 namespace kiln::bench {
 
-/// Dims with floats drawn evenly from [low, high), the same ones each time.
+/// Where the inputs and results of a row are between calls.
+enum class Memory {
+  Host,    // in arrays of the caller, which every call reads and writes
+  Device,  // in variables: a call copies nothing from or to the host
+};
+
+/// Dims with floats drawn evenly from [low, high), the same ones each time. After about a million
+/// elements they repeat.
 Array drawn(const std::vector<std::int64_t>& dims, double low = -1, double high = 1);
 /// Dims with whole numbers drawn from [0, classes).
 Array drawn_classes(const std::vector<std::int64_t>& dims, std::int64_t classes);
 
-/// Compiles it, calls it once to learn the shapes of its outputs, and gives a call through
-/// call_into without any allocation by the caller.
-std::function<void()> call_of(const std::vector<Tensor>& placeholders,
-                              const std::vector<Tensor>& outputs,
-                              const std::vector<UpdateOp>& updates, std::vector<Array> inputs);
+/// A compiled function with its inputs.
+struct Work {
+  std::function<void()> call;
+  std::function<FunctionStats()> stats;
+};
+
+/// The inputs of a row's graph, and what becomes of its outputs.
+class WorkBuilder {
+ public:
+  explicit WorkBuilder(Memory memory) : memory_(memory) {}
+
+  /// Host: a placeholder, fed `value` at each call. Device: a variable with that value.
+  Tensor input(Array value);
+  /// Memory that is the host's in any case: a placeholder whose dims are unknown where `shape` says
+  /// so.
+  Tensor placeholder_for(Array value, const Shape& shape);
+
+  /// Compiles the function and calls it once, which gives the shapes of its outputs. Each later
+  /// call allocates nothing on the caller's side. Device: variables are set to the outputs.
+  Work work(const std::vector<Tensor>& outputs, const std::vector<UpdateOp>& updates = {}) const;
+
+ private:
+  Memory memory_;
+  std::vector<Tensor> placeholders_;
+  std::vector<Array> values_;
+};
 
 }  // namespace kiln::bench

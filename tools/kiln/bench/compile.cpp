@@ -1,38 +1,35 @@
 // The rows that measure compiling: from writing the graph to its first result.
-#include "tools/kiln/bench/call.h"
 #include "tools/kiln/bench/models.h"
-#include "tools/kiln/bench/row.h"
+#include "tools/kiln/bench/rows.h"
 
 #include "core/types/text.h"
 
 namespace kiln::bench {
 namespace {
 
-/// A model like that of tools/examples/char_rnn.cpp: embedding, LSTM, dense layer, Adam, with the
-/// number of samples and of steps unknown.
-Row compile_char_rnn(std::int64_t characters, std::int64_t units) {
-  return {"compile_char_rnn",
-          text("LSTM of ", units, " units over ", characters,
-               " characters with Adam, sizes unknown: graph to first step, new process"),
-          {}, [=] {
-            const Tensor x = placeholder({.shape = {None, None}, .dtype = "int32"});
-            const Tensor y = placeholder({.shape = {None, None}, .dtype = "int32"});
-            const Tensor h = placeholder({.shape = {None, units}});
-            const Tensor c = placeholder({.shape = {None, units}});
-            const Tensor embedding = random_uniform_variable({characters, units}, -1, 1);
-            const LstmWeights cell = lstm_weights(units, units);
-            const RnnResult run = lstm(cell, gather(embedding, x), {h, c}, {});
-            const Mlp dense = mlp(run.outputs, {units, characters});
-            std::vector<Tensor> weights = cell.all();
-            weights.push_back(embedding);
-            weights.insert(weights.end(), dense.weights.begin(), dense.weights.end());
-            const Tensor loss =
-                mean(sparse_categorical_crossentropy(y, dense.output, {.from_logits = true}));
-            const Array text = drawn_classes({16, 32}, characters), state = drawn({16, units});
-            return call_of({x, y, h, c}, {loss}, adam_updates(weights, gradients(loss, weights)),
-                           {text, text, state, state});
-          },
-          true};
+std::string described(const CharRnnSizes& s) {
+  return text("LSTM of ", s.units, " units over ", s.characters,
+              " characters with Adam, sizes unknown, called with ", s.samples, " x ", s.time);
+}
+
+Work char_rnn_work(const CharRnnSizes& s) {
+  WorkBuilder builder(Memory::Host);
+  const Array letters = drawn_classes({s.samples, s.time}, s.characters);
+  const Array state = drawn({s.samples, s.units});
+  const Tensor x = builder.placeholder_for(letters, {None, None});
+  const Tensor y = builder.placeholder_for(letters, {None, None});
+  const Tensor h = builder.placeholder_for(state, {None, s.units});
+  const Tensor c = builder.placeholder_for(state, {None, s.units});
+  const Tensor embedding = random_uniform_variable({s.characters, s.units}, -1, 1);
+  const LstmWeights cell = lstm_weights(s.units, s.units);
+  const RnnResult run = lstm(cell, gather(embedding, x), {h, c}, {});
+  const Mlp dense = mlp(run.outputs, {s.units, s.characters});
+  std::vector<Tensor> weights = cell.all();
+  weights.push_back(embedding);
+  weights.insert(weights.end(), dense.weights.begin(), dense.weights.end());
+  const Tensor loss =
+      mean(sparse_categorical_crossentropy(y, dense.output, {.from_logits = true}));
+  return builder.work({loss}, adam_updates(weights, gradients(loss, weights)));
 }
 
 /// 16 nodes: a dense layer with layer norm around which the input passes.
@@ -52,20 +49,30 @@ Row compile_1000(int blocks, std::int64_t width) {
           text(blocks, " residual blocks (16 nodes each) with all gradients: graph to first ",
                "result, new process"),
           {}, [=] {
-            const Tensor x = placeholder({.shape = {32, width}});
+            WorkBuilder builder(Memory::Host);
+            const Tensor x = builder.input(drawn({32, width}));
             std::vector<Tensor> weights;
             Tensor y = x;
             for (int i = 0; i < blocks; ++i) y = residual_block(y, width, weights);
-            std::vector<Tensor> outputs = gradients(mean(square(y)), weights);
-            return call_of({x}, outputs, {}, {drawn({32, width})});
+            return builder.work(gradients(mean(square(y)), weights));
           },
-          true};
+          Timing::FirstCall};
 }
 
 }  // namespace
 
+Row char_rnn_train(const CharRnnSizes& s) {
+  return {"char_rnn_train", described(s), {}, [=] { return char_rnn_work(s); }};
+}
+
+Row compile_char_rnn(const CharRnnSizes& s) {
+  return {"compile_char_rnn", described(s) + ": graph to first step, new process", {},
+          [=] { return char_rnn_work(s); }, Timing::FirstCall};
+}
+
 std::vector<Row> compile_rows(bool tiny) {
-  return {compile_char_rnn(tiny ? 5 : 96, tiny ? 4 : 64), compile_1000(tiny ? 2 : 62, 64)};
+  const CharRnnSizes sizes = tiny ? CharRnnSizes{5, 4, 16, 32} : CharRnnSizes{96, 64, 16, 32};
+  return {compile_char_rnn(sizes), compile_1000(tiny ? 2 : 62, 64)};
 }
 
 }  // namespace kiln::bench

@@ -1,7 +1,6 @@
 // The rows of images: convolutions, pooling and batch normalisation, all channels last.
-#include "tools/kiln/bench/call.h"
 #include "tools/kiln/bench/models.h"
-#include "tools/kiln/bench/row.h"
+#include "tools/kiln/bench/rows.h"
 
 #include "core/types/text.h"
 
@@ -9,27 +8,6 @@
 
 namespace kiln::bench {
 namespace {
-
-using Ints = std::vector<std::int64_t>;
-
-/// Two 3x3 convolutions with relu, max pooling, two dense layers; squares of `size` by `size`.
-struct CnnSizes {
-  std::int64_t size, first, second, dense, classes;
-
-  double parameters() const {
-    return static_cast<double>(10 * first + (9 * first + 1) * second + (pixels() + 1) * dense +
-                               (dense + 1) * classes);
-  }
-  std::int64_t pixels() const { return (size - 4) / 2 * ((size - 4) / 2) * second; }
-  /// Of the first convolution, and of all else: the first one's input gets no gradient.
-  double first_operations() const {
-    return 2.0 * static_cast<double>((size - 2) * (size - 2) * 9 * first);
-  }
-  double other_operations() const {
-    return 2.0 * static_cast<double>((size - 4) * (size - 4) * 9 * first * second +
-                                     pixels() * dense + dense * classes);
-  }
-};
 
 Tensor weight(const Ints& shape, std::int64_t inputs) {
   const double scale = 1 / std::sqrt(static_cast<double>(inputs));
@@ -57,56 +35,66 @@ std::string described(const CnnSizes& s, std::int64_t batch) {
               ", max-pool 2, dense ", s.dense, ", ", s.classes, ", batch ", batch);
 }
 
-Row cnn_adam(std::int64_t batch, const CnnSizes& s) {
+Row cnn_infer(const std::string& name, std::int64_t batch, const CnnSizes& s) {
+  Limit limit{"products at the peak",
+              static_cast<double>(batch) * (s.first_operations() + s.other_operations())};
+  return {name, described(s, batch) + ": inference", limit, [=] {
+            WorkBuilder builder(Memory::Host);
+            const Tensor x = builder.input(drawn({batch, s.size, s.size, 1}));
+            return builder.work({softmax(cnn(x, s).output)});
+          }};
+}
+
+}  // namespace
+
+double CnnSizes::parameters() const {
+  return static_cast<double>(10 * first + (9 * first + 1) * second + (pixels() + 1) * dense +
+                             (dense + 1) * classes);
+}
+
+double CnnSizes::first_operations() const {
+  return 2.0 * static_cast<double>((size - 2) * (size - 2) * 9 * first);
+}
+
+double CnnSizes::other_operations() const {
+  return 2.0 * static_cast<double>((size - 4) * (size - 4) * 9 * first * second +
+                                   pixels() * dense + dense * classes);
+}
+
+Row cnn_adam(std::int64_t batch, const CnnSizes& s, Memory memory) {
   const double operations = static_cast<double>(batch) *
                             (2 * s.first_operations() + 3 * s.other_operations());
   Limit limit{"products at the peak + Adam: 3 arrays read and written in place, 24 B a weight",
               operations, 3, 3, static_cast<std::size_t>(s.parameters()), false, true};
   return {"cnn_adam", described(s, batch) + ": Adam step", limit, [=] {
-            const Tensor x = placeholder({.shape = {batch, s.size, s.size, 1}});
-            const Tensor y = placeholder({.shape = {batch}, .dtype = "int32"});
+            WorkBuilder builder(memory);
+            const Tensor x = builder.input(drawn({batch, s.size, s.size, 1}));
+            const Tensor y = builder.input(drawn_classes({batch}, s.classes));
             const Cnn net = cnn(x, s);
             const Tensor loss =
                 mean(sparse_categorical_crossentropy(y, net.output, {.from_logits = true}));
-            return call_of({x, y}, {loss},
-                           adam_updates(net.weights, gradients(loss, net.weights)),
-                           {drawn({batch, s.size, s.size, 1}), drawn_classes({batch}, s.classes)});
+            return builder.work({loss}, adam_updates(net.weights, gradients(loss, net.weights)));
           }};
 }
 
-Row cnn_infer(const std::string& name, std::int64_t batch, const CnnSizes& s) {
-  Limit limit{"products at the peak",
-              static_cast<double>(batch) * (s.first_operations() + s.other_operations())};
-  return {name, described(s, batch) + ": inference", limit, [=] {
-            const Tensor x = placeholder({.shape = {batch, s.size, s.size, 1}});
-            return call_of({x}, {softmax(cnn(x, s).output)}, {},
-                           {drawn({batch, s.size, s.size, 1})});
-          }};
-}
-
-std::size_t elements(const Ints& dims) {
-  std::size_t count = 1;
-  for (const std::int64_t dim : dims) count *= static_cast<std::size_t>(dim);
-  return count;
-}
-
-Row bn_relu_train(const Ints& dims) {
+Row bn_relu_train(const Ints& dims, Memory memory) {
   Limit limit{"passes: 2 arrays read, 2 written, 16 B an element", 0, 2, 2, elements(dims)};
   return {"bn_relu_train",
           text("batch normalisation and relu of ", join_text(dims, " x "),
                ", forward and all gradients"),
-          limit, [dims] {
-            const Tensor x = placeholder({.shape = dims}), dy = placeholder({.shape = dims});
+          limit, [=] {
+            WorkBuilder builder(memory);
+            const Tensor x = builder.input(drawn(dims)), dy = builder.input(drawn(dims));
             const Tensor gamma = ones({dims[3]}), beta = zeros({dims[3]});
             const NormalizedBatch batch = normalize_batch_in_training(x, gamma, beta, {0, 1, 2});
             const Tensor y = relu(batch.normed);
             std::vector<Tensor> outputs = gradients(sum(y * dy), {x, gamma, beta});
             outputs.insert(outputs.end(), {y, batch.mean, batch.var});
-            return call_of({x, dy}, outputs, {}, {drawn(dims), drawn(dims)});
+            return builder.work(outputs);
           }};
 }
 
-Row resnet_block(const Ints& dims) {
+Row resnet_block(const Ints& dims, Memory memory) {
   const std::int64_t channels = dims[3];
   const double depth = static_cast<double>(9 * channels);
   const double product = 2 * static_cast<double>(elements(dims)) * depth;
@@ -115,7 +103,8 @@ Row resnet_block(const Ints& dims) {
           text("conv 3x3, batch normalisation, relu, twice, around a sum: ",
                join_text(dims, " x "), ", forward and all gradients"),
           limit, [=] {
-            const Tensor x = placeholder({.shape = dims}), dy = placeholder({.shape = dims});
+            WorkBuilder builder(memory);
+            const Tensor x = builder.input(drawn(dims)), dy = builder.input(drawn(dims));
             std::vector<Tensor> wanted{x};
             const auto layer = [&](const Tensor& in) {
               const Tensor kernel = weight({3, 3, channels, channels}, 9 * channels);
@@ -127,18 +116,17 @@ Row resnet_block(const Ints& dims) {
             const Tensor y = relu(layer(relu(layer(x))) + x);
             std::vector<Tensor> outputs = gradients(sum(y * dy), wanted);
             outputs.push_back(y);
-            return call_of({x, dy}, outputs, {}, {drawn(dims), drawn(dims)});
+            return builder.work(outputs);
           }};
 }
 
-}  // namespace
-
 std::vector<Row> image_rows(bool tiny) {
   const CnnSizes sizes = tiny ? CnnSizes{8, 2, 3, 4, 3} : CnnSizes{28, 32, 64, 128, 10};
-  return {cnn_adam(tiny ? 2 : 64, sizes), cnn_infer("cnn_infer", tiny ? 2 : 64, sizes),
+  return {cnn_adam(tiny ? 2 : 64, sizes, Memory::Host),
+          cnn_infer("cnn_infer", tiny ? 2 : 64, sizes),
           cnn_infer("cnn_infer_one", 1, sizes),
-          bn_relu_train(tiny ? Ints{2, 3, 3, 4} : Ints{32, 56, 56, 64}),
-          resnet_block(tiny ? Ints{2, 5, 5, 3} : Ints{16, 56, 56, 64})};
+          bn_relu_train(tiny ? Ints{2, 3, 3, 4} : Ints{32, 56, 56, 64}, Memory::Host),
+          resnet_block(tiny ? Ints{2, 5, 5, 3} : Ints{16, 56, 56, 64}, Memory::Host)};
 }
 
 }  // namespace kiln::bench

@@ -1,8 +1,8 @@
 // Rounds until some seconds are used up; a row that takes long gets at least three.
 #include "tools/kiln/bench/measure.h"
 
-#include "tools/kiln/bench/multiply_add.h"
-#include "tools/kiln/bench/stream.h"
+#include "tools/kiln/bench/device_copy.h"
+#include "tools/kiln/bench/limit_meter.h"
 #include "tools/kiln/bench/team.h"
 
 #include "core/types/text.h"
@@ -11,19 +11,20 @@
 #include <kiln/error.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <thread>
 
 namespace kiln::bench {
 namespace {
 
 constexpr int kMostRounds = 15, kFewestRounds = 3;
-constexpr double kSecondsOfRow = 6, kSecondsOfSample = 3e-3;
+constexpr long kMostProcessorCalls = 1000;
+constexpr double kSecondsOfSample = 3e-3, kSecondsOfProcessor = 0.3;
+constexpr double kSecondsOfDeviceSample = 2e-2;  // a GPU's clock follows its load slowly
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -34,52 +35,15 @@ double median(std::vector<double> values) {
 /// Idle threads of the other side may still spin for a moment after their work.
 void let_others_rest() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
 
-double seconds_a_call(const std::function<void()>& call, long calls) {
-  const double begin = seconds_now();
-  for (long i = 0; i < calls; ++i) call();
-  return (seconds_now() - begin) / static_cast<double>(calls);
-}
-
 /// The first call after other work warms what it needs; it also says how many make a sample.
 double sample(const std::function<void()>& call, int threads) {
   const OwnProcessor own(threads > 1 ? 0 : CPU_SETSIZE);
+  const double wanted = is_on_gpu() ? kSecondsOfDeviceSample : kSecondsOfSample;
   const double first = seconds_a_call(call, 1);
-  if (first > kSecondsOfSample) return seconds_a_call(call, 1);
+  if (first > wanted) return seconds_a_call(call, 1);
   const double rough = seconds_a_call(call, 3);
-  return seconds_a_call(call, std::max(1L, static_cast<long>(kSecondsOfSample / (rough + 1e-8))));
+  return seconds_a_call(call, std::max(1L, static_cast<long>(wanted / (rough + 1e-8))));
 }
-
-/// What any call that many threads may make at once must do, around 16 sums.
-double bare_call_seconds() {
-  static std::atomic<long> count{0};
-  static float values[16];
-  const std::function<void()> call = [] {
-    count.fetch_add(1);
-    for (volatile float& value : values) value = value + 1;
-    count.fetch_sub(1);
-  };
-  return seconds_a_call(call, 100000);
-}
-
-class LimitMeter {
- public:
-  explicit LimitMeter(const Limit& limit) : limit_(limit) {
-    if (limit.floats == 0) return;
-    stream_ = std::make_unique<Stream>(limit.reads, limit.writes, limit.floats, limit.in_place);
-  }
-
-  double seconds(int threads) const {
-    double sum = 0;
-    if (limit_.operations > 0) sum += limit_.operations / peak_operations(threads);
-    if (stream_) sum += stream_->seconds(threads);
-    if (limit_.bare_call) sum += bare_call_seconds();
-    return sum;
-  }
-
- private:
-  const Limit& limit_;
-  std::unique_ptr<Stream> stream_;
-};
 
 /// Everything that was measured for one number of threads.
 struct Samples {
@@ -88,12 +52,33 @@ struct Samples {
 };
 
 Result result_of(const std::string& row, int threads, const Samples& samples) {
-  Result result{row, threads, median(samples.ours), {}, {}, {}, samples.peer_form, 0};
+  Result result{row, threads, median(samples.ours), {}, {}, {}, {}, samples.peer_form, 0};
   result.rounds = static_cast<int>(samples.ours.size());
   if (!samples.limit.empty()) result.limit = median(samples.limit);
   if (!samples.peer.empty()) result.peer = median(samples.peer);
   if (!samples.ratio.empty()) result.ratio = median(samples.ratio);
   return result;
+}
+
+double processor_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+/// Of all threads of the process, after some calls that warm what they need.
+double processor_seconds_a_call(const std::function<void()>& call) {
+  for (int i = 0; i < 5; ++i) call();
+  const double begin = processor_seconds(), limit = seconds_now() + kSecondsOfProcessor;
+  long calls = 0;
+  for (; calls < kMostProcessorCalls && seconds_now() < limit; ++calls) call();
+  return (processor_seconds() - begin) / static_cast<double>(calls);
+}
+
+/// Planned memory over that which is alive at one time; nothing where none is planned.
+std::optional<double> memory_share(const FunctionStats& stats) {
+  if (stats.live_bytes == 0) return std::nullopt;
+  return static_cast<double>(stats.peak_bytes) / static_cast<double>(stats.live_bytes);
 }
 
 /// One word of a shell.
@@ -107,7 +92,8 @@ std::string quoted(const std::string& word) {
 double seconds_of_new_process(const Row& row, int threads, const MeasureOptions& options) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
   std::string command = text("KILN_THREADS=", threads, " ", quoted(program), " bench --cold ",
-                             row.name, options.tiny ? " --tiny" : "");
+                             row.name, options.tiny ? " --tiny" : "",
+                             options.device ? " --device" : "");
   if (!options.backend.empty()) command += " --backend " + quoted(options.backend);
   std::FILE* pipe = ::popen(command.c_str(), "r");
   double seconds = 0;
@@ -121,28 +107,31 @@ double seconds_of_new_process(const Row& row, int threads, const MeasureOptions&
 
 }  // namespace
 
-double measure_cold(const Row& row) {
+double measure_alone(const Row& row) {
+  if (row.timing == Timing::CpuTime && is_on_gpu()) wait_asleep();
   const double begin = seconds_now();
-  row.make();
-  return seconds_now() - begin;
+  const Work work = row.make();
+  if (row.timing == Timing::FirstCall) return seconds_now() - begin;
+  return processor_seconds_a_call(work.call);
 }
 
 std::vector<Result> measure(const Row& row, const MeasureOptions& options) {
   std::map<int, Samples> all;
-  const std::function<void()> call = row.cold ? nullptr : row.make();
+  const bool is_alone = row.timing != Timing::Steady;
+  const Work work = is_alone ? Work{} : row.make();
   const LimitMeter limit(row.limit);
   bool peer_has_it = options.peer != nullptr;
   const double begin = seconds_now();
   for (int round = 0; round < kMostRounds; ++round) {
-    if (round >= kFewestRounds && seconds_now() - begin > kSecondsOfRow) break;
+    if (round >= kFewestRounds && seconds_now() - begin > options.seconds) break;
     for (const int threads : options.threads) {
       Samples& samples = all[threads];
       set_threads(threads);
       part_pool(threads);
-      if (!row.limit.formula.empty()) samples.limit.push_back(limit.seconds(threads));
+      if (const auto seconds = limit.seconds(threads)) samples.limit.push_back(*seconds);
       let_others_rest();
-      samples.ours.push_back(row.cold ? seconds_of_new_process(row, threads, options)
-                                      : sample(call, threads));
+      samples.ours.push_back(is_alone ? seconds_of_new_process(row, threads, options)
+                                      : sample(work.call, threads));
       if (!peer_has_it) continue;
       let_others_rest();
       const auto answer = options.peer->ask(row.name, threads, options.tiny);
@@ -156,6 +145,7 @@ std::vector<Result> measure(const Row& row, const MeasureOptions& options) {
   std::vector<Result> results;
   for (const int threads : options.threads) {
     results.push_back(result_of(row.name, threads, all[threads]));
+    if (!is_alone) results.back().memory = memory_share(work.stats());
   }
   return results;
 }

@@ -13,9 +13,11 @@ namespace kiln::bench {
 
 struct MeasureOptions {
   std::vector<int> threads;
-  std::string backend;  // for the processes of cold rows
+  std::string backend;    // for rows that have a process of their own
   bool tiny = false;
-  Peer* peer = nullptr;  // may be null
+  bool device = false;    // the rows are those of a GPU
+  double seconds = 6;     // of rounds for a row, once it had the fewest
+  Peer* peer = nullptr;   // may be null
 };
 
 /// Medians over the rounds, in seconds.
@@ -24,7 +26,8 @@ struct Result {
   int threads = 1;
   double ours = 0;
   std::optional<double> limit, peer;
-  std::optional<double> ratio;  // median of peer / ours
+  std::optional<double> ratio;   // median of peer / ours
+  std::optional<double> memory;  // planned for temporary tensors / most of it alive at a time
   std::string peer_form;
   int rounds = 0;
 };
@@ -32,7 +35,7 @@ struct Result {
 /// One result for each number of threads.
 std::vector<Result> measure(const Row& row, const MeasureOptions& options);
 
-/// Makes a cold row's work once, in this process; seconds until its first result.
-double measure_cold(const Row& row);
+/// Measures a row that needs a process of its own in this one; seconds.
+double measure_alone(const Row& row);
 
 }  // namespace kiln::bench

@@ -1,13 +1,12 @@
-"""The rows of kiln bench in PyTorch: each function gives the forms of one call's work, of which the
-fastest is timed. Speaks the protocol of peer.h on standard input and output."""
+"""The rows of kiln bench in PyTorch, for peer_loop.py: peers.py [--device cuda|cpu]. With a device
+they are the rows of a GPU's table (peers_device.py), with all their data there."""
 import math
 import sys
-import time
 
 import torch
 from torch import nn
 
-SAMPLE_SECONDS = 3e-3
+import peer_loop
 
 
 def uniform(*dims, low=-1.0, high=1.0):
@@ -142,12 +141,7 @@ def lnlstm_train(tiny):
 
     forms = {"loop, eager": form(lnlstm_last)}
     if not tiny:
-        compiled = form(torch.compile(lnlstm_last))
-        try:
-            compiled()
-            forms["loop, compiled"] = compiled
-        except Exception as error:  # such as no C++ compiler
-            forms = {f"loop, eager (compile: {type(error).__name__})": form(lnlstm_last)}
+        forms["loop, compiled"] = form(torch.compile(lnlstm_last))
     return forms
 
 
@@ -308,53 +302,13 @@ ROWS = {row.__name__: row for row in (
     bn_relu_train, resnet_block, adam, adam_many)}
 
 
-def seconds_a_call(work, calls):
-    begin = time.perf_counter()
-    for _ in range(calls):
-        work()
-    return (time.perf_counter() - begin) / calls
-
-
-def sample(work):
-    first = seconds_a_call(work, 1)
-    if first > SAMPLE_SECONDS:
-        return seconds_a_call(work, 1)
-    rough = seconds_a_call(work, 3)
-    return seconds_a_call(work, max(1, math.floor(SAMPLE_SECONDS / (rough + 1e-8))))
-
-
-class Rows:
-    """Work that was made, and which of its forms is the fastest with a number of threads."""
-
-    def __init__(self):
-        self.forms, self.fastest = {}, {}
-
-    def seconds(self, row, threads, tiny):
-        torch.set_num_threads(threads)
-        if row not in self.forms:
-            self.forms = {row: ROWS[row](tiny)}  # one row at a time: some hold much memory
-            self.fastest = {}
-        forms = self.forms[row]
-        if threads not in self.fastest:
-            for work in forms.values():
-                sample(work)
-            self.fastest[threads] = min(forms, key=lambda name: min(
-                sample(forms[name]) for _ in range(3)))
-        name = self.fastest[threads]
-        return sample(forms[name]), name
-
-
 def main():
+    if sys.argv[1:2] == ["--device"]:
+        import peers_device
+        return peers_device.serve(sys.argv[2], ROWS)
     torch.set_num_interop_threads(1)
-    rows = Rows()
-    print("ready PyTorch", torch.__version__, flush=True)
-    for line in sys.stdin:
-        row, threads, size = line.split()
-        if row not in ROWS:
-            print("none", flush=True)
-            continue
-        seconds, form = rows.seconds(row, int(threads), size == "tiny")
-        print(f"{seconds:.9e}", form, flush=True)
+    rows = peer_loop.Rows(ROWS, set_threads=torch.set_num_threads)
+    rows.serve("PyTorch " + torch.__version__)
 
 
 if __name__ == "__main__":

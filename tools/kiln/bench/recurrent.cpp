@@ -1,7 +1,6 @@
 // The rows of loops over time: cells written through K::rnn, with all gradients.
-#include "tools/kiln/bench/call.h"
 #include "tools/kiln/bench/models.h"
-#include "tools/kiln/bench/row.h"
+#include "tools/kiln/bench/rows.h"
 
 #include "core/types/text.h"
 
@@ -31,26 +30,22 @@ Limit recurrent_limit(std::int64_t cells, std::int64_t inputs, std::int64_t unit
           products + unit_steps * activations * 30};
 }
 
-Row lstm_masked_train(std::int64_t time, std::int64_t samples, std::int64_t inputs,
-                      std::int64_t units) {
-  Limit limit = recurrent_limit(time * samples, inputs, units, 4, 5);
-  return {"lstm_masked_train",
-          text("masked LSTM, T=", time, ", batch ", samples, ", ", inputs, " inputs, ", units,
-               " units: mean square of the last output, all gradients and that of x"),
-          limit, [=] {
-            const Tensor x = placeholder({.shape = {samples, time, inputs}});
-            const Tensor mask = placeholder({.shape = {samples, time}});
-            const LstmWeights weights = lstm_weights(inputs, units);
-            const Tensor zero = constant(Array::zeros({samples, units}));
-            const RnnResult run = lstm(weights, x, {zero, zero}, mask);
-            const Tensor loss = mean(square(run.last_output));
-            std::vector<Tensor> wanted = weights.all();
-            wanted.push_back(x);
-            std::vector<Tensor> outputs = gradients(loss, wanted);
-            outputs.push_back(loss);
-            return call_of({x, mask}, outputs, {},
-                           {drawn({samples, time, inputs}), drawn_mask(samples, time)});
-          }};
+std::string described(const RecurrentSizes& s) {
+  return text("T=", s.time, ", batch ", s.samples, ", ", s.inputs, " inputs, ", s.units,
+              " units: mean square of the last output, all gradients and that of x");
+}
+
+/// Zeros as first states; `mask` may be empty.
+Work lstm_work(const RecurrentSizes& s, const WorkBuilder& builder, const Tensor& x,
+               const Tensor& mask) {
+  const LstmWeights weights = lstm_weights(s.inputs, s.units);
+  const Tensor zero = constant(Array::zeros({s.samples, s.units}));
+  const Tensor loss = mean(square(lstm(weights, x, {zero, zero}, mask).last_output));
+  std::vector<Tensor> wanted = weights.all();
+  wanted.push_back(x);
+  std::vector<Tensor> outputs = gradients(loss, wanted);
+  outputs.push_back(loss);
+  return builder.work(outputs);
 }
 
 Tensor matrix(std::int64_t rows, std::int64_t columns) {
@@ -58,35 +53,33 @@ Tensor matrix(std::int64_t rows, std::int64_t columns) {
   return random_uniform_variable({rows, columns}, -scale, scale, {.seed = 1});
 }
 
-/// The work on x (samples, time, inputs) of a cell with `states` states of `units` that start as
-/// zeros: the mean square of the last output, the gradients of the weights and of x.
-std::function<void()> train_call(const StepFunction& step, const std::vector<Tensor>& weights,
-                                 std::vector<std::int64_t> dims, std::int64_t units, int states) {
-  const Tensor x = placeholder({.shape = dims});
-  const Tensor zero = constant(Array::zeros({dims[0], units}));
+/// The work on x (samples, time, inputs) of a cell with `states` states that start as zeros: the
+/// mean square of the last output, the gradients of the weights and of x.
+Work train_work(const StepFunction& step, const std::vector<Tensor>& weights,
+                const RecurrentSizes& s, int states, Memory memory) {
+  WorkBuilder builder(memory);
+  const Tensor x = builder.input(drawn({s.samples, s.time, s.inputs}));
+  const Tensor zero = constant(Array::zeros({s.samples, s.units}));
   const std::vector<Tensor> start(static_cast<std::size_t>(states), zero);
   const Tensor loss = mean(square(rnn(step, x, start).last_output));
   std::vector<Tensor> wanted = weights;
   wanted.push_back(x);
   std::vector<Tensor> outputs = gradients(loss, wanted);
   outputs.push_back(loss);
-  return call_of({x}, outputs, {}, {drawn(dims)});
+  return builder.work(outputs);
 }
 
 /// Cho et al. 2014, with the reset gate after the recurrent product of the candidate.
-Row gru_train(std::int64_t time, std::int64_t samples, std::int64_t inputs, std::int64_t units) {
-  return {"gru_train",
-          text("GRU (reset after the product), T=", time, ", batch ", samples, ", ", inputs,
-               " inputs, ", units,
-               " units: mean square of the last output, all gradients and that of x"),
-          recurrent_limit(time * samples, inputs, units, 3, 3), [=] {
+Row gru_train(const RecurrentSizes& s) {
+  return {"gru_train", text("GRU (reset after the product), ", described(s)),
+          recurrent_limit(s.time * s.samples, s.inputs, s.units, 3, 3), [=] {
             std::vector<Tensor> w, u, b;  // update, reset, candidate
             for (int gate = 0; gate < 3; ++gate) {
-              w.push_back(matrix(inputs, units));
-              u.push_back(matrix(units, units));
-              b.push_back(zeros({units}));
+              w.push_back(matrix(s.inputs, s.units));
+              u.push_back(matrix(s.units, s.units));
+              b.push_back(zeros({s.units}));
             }
-            const Tensor inner = zeros({units});
+            const Tensor inner = zeros({s.units});
             const auto step = [=](const Tensor& in, const std::vector<Tensor>& states) {
               const Tensor& h = states[0];
               const Tensor z = sigmoid(dot(in, w[0]) + dot(h, u[0]) + b[0]);
@@ -99,7 +92,7 @@ Row gru_train(std::int64_t time, std::int64_t samples, std::int64_t inputs, std:
             weights.insert(weights.end(), u.begin(), u.end());
             weights.insert(weights.end(), b.begin(), b.end());
             weights.push_back(inner);
-            return train_call(step, weights, {samples, time, inputs}, units, 1);
+            return train_work(step, weights, s, 1, Memory::Host);
           }};
 }
 
@@ -108,14 +101,32 @@ Tensor normal(const Tensor& x, const Tensor& scale, const Tensor& offset) {
   return (x - mean(x, last)) / sqrt(var(x, last) + 1e-5) * scale + offset;
 }
 
+}  // namespace
+
+Row lstm_masked_train(const RecurrentSizes& s, Memory memory) {
+  return {"lstm_masked_train", "masked LSTM, " + described(s),
+          recurrent_limit(s.time * s.samples, s.inputs, s.units, 4, 5), [=] {
+            WorkBuilder builder(memory);
+            const Tensor x = builder.input(drawn({s.samples, s.time, s.inputs}));
+            return lstm_work(s, builder, x, builder.input(drawn_mask(s.samples, s.time)));
+          }};
+}
+
+Row lstm_train(const RecurrentSizes& s, Memory memory) {
+  return {"lstm_train", "LSTM, " + described(s),
+          recurrent_limit(s.time * s.samples, s.inputs, s.units, 4, 5), [=] {
+            WorkBuilder builder(memory);
+            const Tensor x = builder.input(drawn({s.samples, s.time, s.inputs}));
+            return lstm_work(s, builder, x, {});
+          }};
+}
+
 /// Ba, Kiros and Hinton 2016: both products and the cell are normalised.
-Row lnlstm_train(std::int64_t time, std::int64_t samples, std::int64_t inputs,
-                 std::int64_t units) {
-  return {"lnlstm_train",
-          text("layer-norm LSTM, T=", time, ", batch ", samples, ", ", inputs, " inputs, ", units,
-               " units: mean square of the last output, all gradients and that of x"),
-          recurrent_limit(time * samples, inputs, units, 4, 5), [=] {
-            const Tensor w = matrix(inputs, 4 * units), u = matrix(units, 4 * units);
+Row lnlstm_train(const RecurrentSizes& s, Memory memory) {
+  const std::int64_t samples = s.samples, units = s.units;
+  return {"lnlstm_train", "layer-norm LSTM, " + described(s),
+          recurrent_limit(s.time * s.samples, s.inputs, s.units, 4, 5), [=] {
+            const Tensor w = matrix(s.inputs, 4 * units), u = matrix(units, 4 * units);
             const Tensor scale_x = ones({4 * units}), offset = zeros({4 * units});
             const Tensor scale_h = ones({4 * units}), shift_h = zeros({4 * units});
             const Tensor scale_c = ones({units}), shift_c = zeros({units});
@@ -131,16 +142,15 @@ Row lnlstm_train(std::int64_t time, std::int64_t samples, std::int64_t inputs,
               const Tensor h = sigmoid(gate(3)) * tanh(cell);
               return StepResult{h, {h, cell}};
             };
-            return train_call(step, {w, u, scale_x, offset, scale_h, shift_h, scale_c, shift_c},
-                              {samples, time, inputs}, units, 2);
+            return train_work(step, {w, u, scale_x, offset, scale_h, shift_h, scale_c, shift_c},
+                              s, 2, memory);
           }};
 }
 
-}  // namespace
-
 std::vector<Row> recurrent_rows(bool tiny) {
-  const auto sized = [&](auto row) { return tiny ? row(4, 2, 3, 4) : row(50, 32, 128, 128); };
-  return {sized(lstm_masked_train), sized(gru_train), sized(lnlstm_train)};
+  const RecurrentSizes sizes = tiny ? RecurrentSizes{4, 2, 3, 4} : RecurrentSizes{50, 32, 128, 128};
+  return {lstm_masked_train(sizes, Memory::Host), gru_train(sizes),
+          lnlstm_train(sizes, Memory::Host)};
 }
 
 }  // namespace kiln::bench

@@ -1,12 +1,11 @@
 // One line a row and number of threads, as soon as it is measured.
 #include "tools/kiln/bench/report.h"
 
+#include "tools/kiln/bench/device_copy.h"
 #include "tools/kiln/bench/multiply_add.h"
 #include "tools/kiln/bench/stream.h"
 
 #include "core/types/text.h"
-
-#include <kiln/error.h>
 
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/stringbuffer.h>
@@ -62,12 +61,13 @@ void write_result(Writer& out, const Result& result, const std::string& peer) {
   if (result.peer) out.String(form.c_str()); else out.Null();
   write_number(out, "peer_ms", thousandfold(result.peer));
   write_number(out, "ratio", result.ratio);
+  write_number(out, "memory", result.memory);
   out.EndObject();
 }
 
 }  // namespace
 
-void print_machine(const std::vector<int>& threads) {
+void print_processors(const std::vector<int>& threads) {
   for (const int count : threads) {
     std::printf("%d thread%s: %.0f GFLOP/s float32 (%s); copies, GB/s by footprint:", count,
                 count == 1 ? "" : "s", peak_operations(count) * 1e-9, peak_vectors());
@@ -81,26 +81,43 @@ void print_machine(const std::vector<int>& threads) {
   }
 }
 
+void print_device(bool tiny) {
+  std::printf("device copies, GB/s by footprint:");
+  for (const int megabytes : {1, 16, 64, 256, 1024}) {
+    if (tiny && megabytes > 1) break;
+    const DeviceCopy copy(megabytes * 1048576.0);
+    std::printf("  %dM %.0f", megabytes, copy.bytes() / copy.seconds() * 1e-9);
+  }
+  std::printf("\n");
+}
+
 void print_row(const Row& row) {
   std::printf("\n%s: %s\n", row.name.c_str(), row.work.c_str());
   if (!row.limit.formula.empty()) std::printf("  limit: %s\n", row.limit.formula.c_str());
 }
 
 void print_table_head(const std::string& peer) {
-  std::printf("\n%-20s %7s %11s %11s %9s", "row", "threads", "ours ms", "limit ms", "ours/lim");
+  std::printf("\n%-20s %7s %11s %11s %9s %9s", "row", "threads", "ours ms", "limit ms",
+              "ours/lim", "mem/live");
   if (!peer.empty()) std::printf(" %11s %9s  form", "peer ms", "peer/ours");
   std::printf("\n");
 }
 
 void print_result(const Result& result) {
-  std::printf("%-20s %7d %11s %11s %9s", result.row.c_str(), result.threads,
+  std::printf("%-20s %7d %11s %11s %9s %9s", result.row.c_str(), result.threads,
               milliseconds(result.ours).c_str(), milliseconds(result.limit).c_str(),
-              factor(quotient(result.ours, result.limit)).c_str());
+              factor(quotient(result.ours, result.limit)).c_str(),
+              factor(result.memory).c_str());
   if (result.peer) {
     std::printf(" %11s %9s  %s", milliseconds(result.peer).c_str(), factor(result.ratio).c_str(),
                 result.peer_form.c_str());
   }
   std::printf("\n");
+  std::fflush(stdout);
+}
+
+void print_absence(const char* kind, const Row& row, const Error& error) {
+  std::printf("%s %s: %s\n", kind, row.name.c_str(), error.what());
   std::fflush(stdout);
 }
 

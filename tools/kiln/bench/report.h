@@ -3,22 +3,28 @@
 
 #include "tools/kiln/bench/measure.h"
 
+#include <kiln/error.h>
+
 #include <string>
 #include <vector>
 
 namespace kiln::bench {
 
 /// Peak rate and bandwidth by footprint for each number of threads, measured now.
-void print_machine(const std::vector<int>& threads);
+void print_processors(const std::vector<int>& threads);
+/// The rate of plain copies in the memory of a GPU, measured now. REQUIRES: as DeviceCopy.
+void print_device(bool tiny);
 /// The row's sentence and limit.
 void print_row(const Row& row);
 void print_table_head(const std::string& peer);
 void print_result(const Result& result);
+/// Why a row has no result: "failed ROW: ..." or "no memory ROW: ...".
+void print_absence(const char* kind, const Row& row, const Error& error);
 /// The first number of threads over each other one, where a row has both.
 void print_scaling(const std::vector<Result>& results);
 
-/// Rows of {row, threads, ours_ms, limit_ms, peer, peer_ms, ratio}; what is not there is null.
-/// Throws IoError.
+/// Rows of {row, threads, ours_ms, limit_ms, peer, peer_ms, ratio, memory}; what is not there is
+/// null. Throws IoError.
 void write_json(const std::string& file, const std::vector<Result>& results,
                 const std::string& peer);
 

@@ -1,15 +1,17 @@
 // A row of the benchmark: one piece of work written with K functions, and what bounds it.
 #pragma once
 
+#include "tools/kiln/bench/call.h"
+
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 namespace kiln::bench {
 
 /// The least that a machine must do, in terms of what the calibrations measure in the same rounds:
-/// operations at the peak rate, plus one pass over arrays that are read and written.
+/// operations at the peak rate, plus passes over memory. On a GPU, which has no calibration of
+/// operations, only rows that have none are compared: one copy of as many bytes is their limit.
 struct Limit {
   std::string formula;      // as text for the table; empty: the row has no physical limit
   double operations = 0;    // float32 operations
@@ -17,29 +19,30 @@ struct Limit {
   std::size_t floats = 0;   // elements of each array of the pass
   bool bare_call = false;   // plus a bare call: see measure.cpp
   bool in_place = false;    // the arrays that are written are among those that are read
+  double copied = 0;        // instead of a pass: bytes read and written by a plain copy
 };
 
-/// Makes the work for the backend in use and returns one call of it; the last state lives in it.
-using MakeCall = std::function<std::function<void()>()>;
+/// Makes the work for the backend in use; the last state lives in it.
+using MakeWork = std::function<Work()>;
+
+enum class Timing {
+  Steady,     // a call among many
+  FirstCall,  // from making the graph to the first result, in a process of its own
+  CpuTime,    // the processors' time of a call among many, in a process of its own
+};
 
 struct Row {
   std::string name;
   std::string work;  // one sentence
   Limit limit;
-  MakeCall make;
-  /// Measured once in a process of its own, from making the graph to the first result.
-  bool cold = false;
+  MakeWork make;
+  Timing timing = Timing::Steady;
 };
 
-/// All rows, in the order of the table; `tiny` shrinks the work so that the command can be tested.
+/// The rows of a CPU, in the order of the table; `tiny` shrinks the work so that the command can be
+/// tested.
 std::vector<Row> all_rows(bool tiny);
-
-/// The rows by kind; all_rows joins them.
-std::vector<Row> elementwise_rows(bool tiny);
-std::vector<Row> recurrent_rows(bool tiny);
-std::vector<Row> training_rows(bool tiny);
-std::vector<Row> image_rows(bool tiny);
-std::vector<Row> optimizer_rows(bool tiny);
-std::vector<Row> compile_rows(bool tiny);
+/// The rows of a GPU, whose inputs and results stay in its memory.
+std::vector<Row> device_rows(bool tiny);
 
 }  // namespace kiln::bench

@@ -1,29 +1,10 @@
 // The table of rows, and the rows that memory or the call itself bounds.
-#include "tools/kiln/bench/call.h"
-#include "tools/kiln/bench/row.h"
+#include "tools/kiln/bench/rows.h"
 
 #include "core/types/text.h"
 
 namespace kiln::bench {
 namespace {
-
-using Ints = std::vector<std::int64_t>;
-
-std::size_t elements(const Ints& dims) {
-  std::size_t product = 1;
-  for (const std::int64_t dim : dims) product *= static_cast<std::size_t>(dim);
-  return product;
-}
-
-Tensor input(const Ints& dims) { return placeholder({.shape = dims}); }
-
-Row call_row() {
-  Limit limit{"a bare call: two atomic counts, an indirect call, the 16 sums", 0, 0, 0, 0, true};
-  return {"call", "f(x) = x + 1 on 16 floats through call_into", limit, [] {
-            const Tensor x = input({16});
-            return call_of({x}, {x + 1.0}, {}, {drawn({16})});
-          }};
-}
 
 Tensor ten_operations(const Tensor& a, const Tensor& b) {
   const Tensor u = (a + b) * a - b;
@@ -32,66 +13,91 @@ Tensor ten_operations(const Tensor& a, const Tensor& b) {
   return switch_(greater(w, a), w, v) * b;
 }
 
-Row chain10(std::int64_t size) {
-  Limit limit{"one pass: 2 arrays read, 1 written, 12 B an element", 0, 2, 1, elements({size})};
-  return {"chain10", text("+ * - max / min + > select * on ", size, " floats, 2 operands"), limit,
-          [size] {
-            const Tensor a = input({size}), b = input({size});
-            return call_of({a, b}, {ten_operations(a, b)}, {},
-                           {drawn({size}), drawn({size}, 0.5, 1.5)});
+}  // namespace
+
+std::size_t elements(const Ints& dims) {
+  std::size_t product = 1;
+  for (const std::int64_t dim : dims) product *= static_cast<std::size_t>(dim);
+  return product;
+}
+
+Limit copy_limit(const std::string& formula, double bytes) {
+  Limit limit;
+  limit.formula = "a copy of as many bytes: " + formula;
+  limit.copied = bytes;
+  return limit;
+}
+
+Row call_row() {
+  Limit limit{"a bare call: two atomic counts, an indirect call, the 16 sums", 0, 0, 0, 0, true};
+  return {"call", "f(x) = x + 1 on 16 floats through call_into", limit, [] {
+            WorkBuilder builder(Memory::Host);
+            return builder.work({builder.input(drawn({16})) + 1.0});
           }};
 }
 
-Row chain10_tanh(std::int64_t size) {
+Row chain10(std::int64_t size, Memory memory) {
+  Limit limit{"one pass: 2 arrays read, 1 written, 12 B an element", 0, 2, 1, elements({size})};
+  return {"chain10", text("+ * - max / min + > select * on ", size, " floats, 2 operands"), limit,
+          [=] {
+            WorkBuilder builder(memory);
+            const Tensor a = builder.input(drawn({size}));
+            const Tensor b = builder.input(drawn({size}, 0.5, 1.5));
+            return builder.work({ten_operations(a, b)});
+          }};
+}
+
+Row chain10_tanh(std::int64_t size, Memory memory) {
   Limit limit{"one pass: 3 arrays read, 1 written, 16 B an element", 0, 3, 1, elements({size})};
   return {"chain10_tanh",
           text("0.5 x (1 + tanh(0.79788 (x + 0.044715 x^3))) a + b on ", size, " floats"), limit,
-          [size] {
-            const Tensor x = input({size}), a = input({size}), b = input({size});
+          [=] {
+            WorkBuilder builder(memory);
+            const Array value = drawn({size});
+            const Tensor x = builder.input(value), a = builder.input(value);
+            const Tensor b = builder.input(value);
             const Tensor inner = 0.79788 * (x + 0.044715 * x * x * x);
-            return call_of({x, a, b}, {0.5 * x * (1.0 + tanh(inner)) * a + b}, {},
-                           {drawn({size}), drawn({size}), drawn({size})});
+            return builder.work({0.5 * x * (1.0 + tanh(inner)) * a + b});
           }};
 }
 
-Row softmax_row(const std::string& name, std::int64_t rows, std::int64_t columns) {
+Row softmax_row(const std::string& name, std::int64_t rows, std::int64_t columns, Memory memory) {
   const Ints dims{rows, columns};
   const double operations = 30.0 * static_cast<double>(elements(dims));
   Limit limit{"one pass: 1 array read, 1 written, 8 B; + 30 operations (an exp) an element",
               operations, 1, 1, elements(dims)};
-  return {name, text("softmax of the rows of ", rows, " x ", columns), limit, [dims] {
-            const Tensor x = input(dims);
-            return call_of({x}, {softmax(x)}, {}, {drawn(dims)});
+  return {name, text("softmax of the rows of ", rows, " x ", columns), limit, [=] {
+            WorkBuilder builder(memory);
+            return builder.work({softmax(builder.input(drawn(dims)))});
           }};
 }
 
-Row layernorm_train(std::int64_t rows, std::int64_t columns) {
+Row layernorm_train(std::int64_t rows, std::int64_t columns, Memory memory) {
   const Ints dims{rows, columns};
   Limit limit{"passes: 3 arrays read, 2 written, 20 B an element", 0, 3, 2, elements(dims)};
   return {"layernorm_train",
           text("layer norm of ", rows, " x ", columns, " with scale and offset, forward and all ",
                "gradients"),
-          limit, [dims] {
-            const Tensor x = input(dims), dy = input(dims);
+          limit, [=] {
+            WorkBuilder builder(memory);
+            const Tensor x = builder.input(drawn(dims)), dy = builder.input(drawn(dims));
             const Tensor scale = ones({dims[1]}), offset = zeros({dims[1]});
             const AxisOptions last{.axis = -1, .keepdims = true};
             const Tensor y = (x - mean(x, last)) / sqrt(var(x, last) + 1e-5) * scale + offset;
             std::vector<Tensor> outputs = gradients(sum(y * dy), {x, scale, offset});
             outputs.push_back(y);
-            return call_of({x, dy}, outputs, {}, {drawn(dims), drawn(dims)});
+            return builder.work(outputs);
           }};
 }
-
-}  // namespace
 
 std::vector<Row> elementwise_rows(bool tiny) {
   const std::int64_t large = tiny ? 1000 : std::int64_t{4} << 20;
   return {call_row(),
-          chain10(large),
-          chain10_tanh(large),
-          softmax_row("softmax", tiny ? 8 : 8192, tiny ? 10 : 1000),
-          softmax_row("softmax_small", tiny ? 4 : 64, tiny ? 10 : 1000),
-          layernorm_train(tiny ? 8 : 8192, tiny ? 16 : 1024)};
+          chain10(large, Memory::Host),
+          chain10_tanh(large, Memory::Host),
+          softmax_row("softmax", tiny ? 8 : 8192, tiny ? 10 : 1000, Memory::Host),
+          softmax_row("softmax_small", tiny ? 4 : 64, tiny ? 10 : 1000, Memory::Host),
+          layernorm_train(tiny ? 8 : 8192, tiny ? 16 : 1024, Memory::Host)};
 }
 
 std::vector<Row> all_rows(bool tiny) {

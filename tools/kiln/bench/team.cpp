@@ -19,6 +19,12 @@ double seconds_now() {
   return std::chrono::duration<double>(now).count();
 }
 
+double seconds_a_call(const std::function<void()>& call, long calls) {
+  const double begin = seconds_now();
+  for (long i = 0; i < calls; ++i) call();
+  return (seconds_now() - begin) / static_cast<double>(calls);
+}
+
 namespace {
 
 /// How long the pool's threads are waited for: some may not exist.

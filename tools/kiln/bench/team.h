@@ -10,6 +10,9 @@ namespace kiln::bench {
 
 double seconds_now();
 
+/// The mean of that many calls, one after the other.
+double seconds_a_call(const std::function<void()>& call, long calls);
+
 /// Calls work(thread) on `threads` threads, which begin together; the seconds until the last one
 /// has ended.
 double run_together(int threads, const std::function<void(int thread)>& work);

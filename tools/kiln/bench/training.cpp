@@ -1,14 +1,11 @@
 // The rows of products, of CTC, and the optimiser steps.
-#include "tools/kiln/bench/call.h"
 #include "tools/kiln/bench/models.h"
-#include "tools/kiln/bench/row.h"
+#include "tools/kiln/bench/rows.h"
 
 #include "core/types/text.h"
 
 namespace kiln::bench {
 namespace {
-
-using Ints = std::vector<std::int64_t>;
 
 double weight_count(const Ints& sizes) {
   double count = 0;
@@ -28,31 +25,33 @@ double step_operations(const Ints& sizes, std::int64_t batch) {
   return operations;
 }
 
-Row mlp_adam(std::int64_t batch, const Ints& sizes) {
+}  // namespace
+
+Row mlp_adam(std::int64_t batch, const Ints& sizes, Memory memory) {
   Limit limit{"products at the peak + Adam: 3 arrays read and written in place, 24 B a weight",
               step_operations(sizes, batch), 3, 3, static_cast<std::size_t>(weight_count(sizes)),
               false, true};
   return {"mlp_adam",
           text(join_text(sizes, "-"), ", batch ", batch, ", softmax cross-entropy, Adam step"),
           limit, [=] {
-            const Tensor x = placeholder({.shape = {batch, sizes.front()}});
-            const Tensor y = placeholder({.shape = {batch}, .dtype = "int32"});
+            WorkBuilder builder(memory);
+            const Tensor x = builder.input(drawn({batch, sizes.front()}));
+            const Tensor y = builder.input(drawn_classes({batch}, sizes.back()));
             const Mlp net = mlp(x, sizes);
             const Tensor loss =
                 mean(sparse_categorical_crossentropy(y, net.output, {.from_logits = true}));
-            return call_of({x, y}, {loss},
-                           adam_updates(net.weights, gradients(loss, net.weights)),
-                           {drawn({batch, sizes.front()}), drawn_classes({batch}, sizes.back())});
+            return builder.work({loss}, adam_updates(net.weights, gradients(loss, net.weights)));
           }};
 }
 
-Row mlp_tiny(std::int64_t batch, const Ints& sizes) {
+Row mlp_tiny(std::int64_t batch, const Ints& sizes, Memory memory) {
   Limit limit{"products at the peak + a bare call", step_operations(sizes, batch), 0, 0, 0, true};
   return {"mlp_tiny",
           text(join_text(sizes, "-"), ", batch ", batch, ", mean squared error, SGD step"), limit,
           [=] {
-            const Tensor x = placeholder({.shape = {batch, sizes.front()}});
-            const Tensor y = placeholder({.shape = {batch, sizes.back()}});
+            WorkBuilder builder(memory);
+            const Tensor x = builder.input(drawn({batch, sizes.front()}));
+            const Tensor y = builder.input(drawn({batch, sizes.back()}));
             const Mlp net = mlp(x, sizes);
             const Tensor loss = mean(square(net.output - y));
             const std::vector<Tensor> slopes = gradients(loss, net.weights);
@@ -60,60 +59,54 @@ Row mlp_tiny(std::int64_t batch, const Ints& sizes) {
             for (std::size_t i = 0; i < slopes.size(); ++i) {
               updates.push_back(update_sub(net.weights[i], 0.01 * slopes[i]));
             }
-            return call_of({x, y}, {loss}, updates,
-                           {drawn({batch, sizes.front()}), drawn({batch, sizes.back()})});
+            return builder.work({loss}, updates);
           }};
 }
 
-Row ctc_train(std::int64_t samples, std::int64_t time, std::int64_t classes, std::int64_t labels) {
-  const double cells = static_cast<double>(samples * time * (2 * labels + 1));
+Row ctc_train(const CtcSizes& s, Memory memory) {
+  const double cells = static_cast<double>(s.samples * s.time * (2 * s.labels + 1));
   Limit limit{"forward and backward: 30 operations for each of 3 exps and a log a state and step",
               2 * cells * 4 * 30};
   return {"ctc_train",
-          text("CTC loss of softmax, T=", time, ", batch ", samples, ", ", classes, " classes, ",
-               labels, " labels: sum, and the gradient of the logits"),
+          text("CTC loss of softmax, T=", s.time, ", batch ", s.samples, ", ", s.classes,
+               " classes, ", s.labels, " labels: sum, and the gradient of the logits"),
           limit, [=] {
-            const Tensor logits = placeholder({.shape = {samples, time, classes}});
-            const Tensor y = placeholder({.shape = {samples, labels}, .dtype = "int32"});
-            const Tensor steps = placeholder({.shape = {samples, 1}, .dtype = "int32"});
-            const Tensor counts = placeholder({.shape = {samples, 1}, .dtype = "int32"});
-            const Tensor loss = sum(ctc_batch_cost(y, softmax(logits), steps, counts));
+            WorkBuilder builder(memory);
             const auto all = [&](std::int64_t length) {
-              return Array::full({samples, 1}, static_cast<double>(length), DType::Int32);
+              return builder.input(
+                  Array::full({s.samples, 1}, static_cast<double>(length), DType::Int32));
             };
-            return call_of({logits, y, steps, counts}, {loss, gradients(loss, {logits})[0]}, {},
-                           {drawn({samples, time, classes}),
-                            drawn_classes({samples, labels}, classes - 1), all(time),
-                            all(labels)});
+            const Tensor logits = builder.input(drawn({s.samples, s.time, s.classes}));
+            const Tensor y = builder.input(drawn_classes({s.samples, s.labels}, s.classes - 1));
+            const Tensor steps = all(s.time), counts = all(s.labels);
+            const Tensor loss = sum(ctc_batch_cost(y, softmax(logits), steps, counts));
+            return builder.work({loss, gradients(loss, {logits})[0]});
           }};
 }
 
-Row adam_row(const std::string& name, std::int64_t variables, std::int64_t size) {
+Row adam_row(const std::string& name, std::int64_t variables, std::int64_t size, Memory memory) {
   Limit limit{"one pass: 4 arrays read, 3 of them written in place, 28 B a weight", 0, 4, 3,
               static_cast<std::size_t>(variables * size), false, true};
   return {name, text("one Adam step of ", variables, " variables of ", size), limit, [=] {
+            WorkBuilder builder(memory);
             std::vector<Tensor> weights, slopes;
-            std::vector<Array> inputs;
             for (std::int64_t i = 0; i < variables; ++i) {
               weights.push_back(zeros({size}));
-              slopes.push_back(placeholder({.shape = {size}}));
-              inputs.push_back(drawn({size}));
+              slopes.push_back(builder.input(drawn({size})));
             }
-            return call_of(slopes, {}, adam_updates(weights, slopes), std::move(inputs));
+            return builder.work({}, adam_updates(weights, slopes));
           }};
 }
 
-}  // namespace
-
 std::vector<Row> training_rows(bool tiny) {
-  return {tiny ? ctc_train(2, 6, 4, 2) : ctc_train(32, 200, 40, 40),
-          mlp_adam(tiny ? 4 : 64, tiny ? Ints{8, 6, 6, 3} : Ints{784, 512, 512, 10}),
-          mlp_tiny(8, {16, 32, 1})};
+  return {ctc_train(tiny ? CtcSizes{2, 6, 4, 2} : CtcSizes{32, 200, 40, 40}, Memory::Host),
+          mlp_adam(tiny ? 4 : 64, tiny ? Ints{8, 6, 6, 3} : Ints{784, 512, 512, 10}, Memory::Host),
+          mlp_tiny(8, {16, 32, 1}, Memory::Host)};
 }
 
 std::vector<Row> optimizer_rows(bool tiny) {
-  return {adam_row("adam", 1, tiny ? 1000 : std::int64_t{16} << 20),
-          adam_row("adam_many", tiny ? 5 : 100, tiny ? 10 : 1000)};
+  return {adam_row("adam", 1, tiny ? 1000 : std::int64_t{16} << 20, Memory::Host),
+          adam_row("adam_many", tiny ? 5 : 100, tiny ? 10 : 1000, Memory::Host)};
 }
 
 }  // namespace kiln::bench

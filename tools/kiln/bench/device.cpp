@@ -1,0 +1,103 @@
+// The table of a GPU: the sizes of the rows that a CPU's table has, too, matmuls, and calls.
+#include "tools/kiln/bench/rows.h"
+
+#include "core/types/text.h"
+
+namespace kiln::bench {
+namespace {
+
+Row matmul_row(std::int64_t size) {
+  const auto n = static_cast<double>(size);
+  return {"matmul", text("float32 matmul of ", size, " x ", size, " matrices"),
+          {"the matmul at the peak", 2 * n * n * n}, [=] {
+            WorkBuilder builder(Memory::Device);
+            const Tensor a = builder.input(drawn({size, size}));
+            return builder.work({dot(a, builder.input(drawn({size, size})))});
+          }};
+}
+
+Row matmul_batch(std::int64_t count, std::int64_t size) {
+  const auto n = static_cast<double>(size);
+  return {"matmul_batch", text(count, " float32 matmuls of ", size, " x ", size, " matrices"),
+          {"the matmuls at the peak", 2 * n * n * n * static_cast<double>(count)}, [=] {
+            const Ints dims{count, size, size};
+            WorkBuilder builder(Memory::Device);
+            const Tensor a = builder.input(drawn(dims));
+            return builder.work({batch_dot(a, builder.input(drawn(dims)))});
+          }};
+}
+
+/// Many kernels of little work: the processors' share of a call is measured, not the device's.
+Row call_cpu(const RecurrentSizes& sizes) {
+  Row row = lstm_train(sizes, Memory::Device);
+  row.name = "call_cpu";
+  row.work = "processor time of a call: " + row.work;
+  row.limit = {};
+  row.timing = Timing::CpuTime;
+  return row;
+}
+
+/// The means need all of x before y and the sums for the gradients can be computed, and these need
+/// all of both before dx can: the arrays exceed every cache.
+Row large_bn_relu_train(const Ints& dims) {
+  Row row = bn_relu_train(dims, Memory::Device);
+  row.limit = copy_limit("x; x, dy to y; x, dy to dx: 28 B an element",
+                         28 * static_cast<double>(elements(dims)));
+  return row;
+}
+
+/// The operations cost nothing beside the memory.
+Row large_softmax(std::int64_t rows, std::int64_t columns) {
+  Row row = softmax_row("softmax", rows, columns, Memory::Device);
+  row.limit = copy_limit("1 array read, 1 written, 8 B an element",
+                         8 * static_cast<double>(rows * columns));
+  return row;
+}
+
+std::vector<Row> pass_rows(bool tiny) {
+  const std::int64_t large = tiny ? 1000 : std::int64_t{64} << 20;
+  constexpr Memory kDevice = Memory::Device;
+  return {chain10(large, kDevice),
+          chain10_tanh(large, kDevice),
+          large_softmax(tiny ? 8 : 65536, tiny ? 10 : 1000),
+          layernorm_train(tiny ? 8 : 65536, tiny ? 16 : 1024, kDevice),
+          large_bn_relu_train(tiny ? Ints{2, 3, 3, 4} : Ints{256, 56, 56, 64}),
+          adam_row("adam", 1, tiny ? 1000 : std::int64_t{16} << 20, kDevice),
+          adam_row("adam_many", tiny ? 5 : 100, tiny ? 10 : 1000, kDevice)};
+}
+
+std::vector<Row> model_rows(bool tiny) {
+  const RecurrentSizes few{4, 2, 3, 4};
+  const CnnSizes cnn = tiny ? CnnSizes{8, 2, 3, 4, 3} : CnnSizes{28, 32, 64, 128, 10};
+  constexpr Memory kDevice = Memory::Device;
+  return {mlp_tiny(8, {16, 32, 1}, kDevice),
+          mlp_adam(tiny ? 4 : 64, tiny ? Ints{8, 6, 6, 3} : Ints{784, 512, 512, 10}, kDevice),
+          lstm_masked_train(tiny ? few : RecurrentSizes{50, 32, 128, 128}, kDevice),
+          lstm_train(tiny ? few : RecurrentSizes{100, 64, 256, 512}, kDevice),
+          lnlstm_train(tiny ? few : RecurrentSizes{50, 32, 128, 128}, kDevice),
+          ctc_train(tiny ? CtcSizes{2, 6, 4, 2} : CtcSizes{32, 200, 40, 40}, kDevice),
+          cnn_adam(tiny ? 2 : 64, cnn, kDevice),
+          resnet_block(tiny ? Ints{2, 5, 5, 3} : Ints{16, 56, 56, 64}, kDevice)};
+}
+
+std::vector<Row> matmul_rows(bool tiny) {
+  return {matmul_row(tiny ? 16 : 8192), matmul_batch(tiny ? 2 : 64, tiny ? 8 : 512)};
+}
+
+std::vector<Row> call_rows(bool tiny) {
+  const CharRnnSizes text = tiny ? CharRnnSizes{5, 4, 2, 4} : CharRnnSizes{96, 256, 32, 64};
+  return {call_row(), call_cpu(tiny ? RecurrentSizes{4, 2, 3, 4} : RecurrentSizes{100, 8, 32, 32}),
+          char_rnn_train(text), compile_char_rnn(text)};
+}
+
+}  // namespace
+
+std::vector<Row> device_rows(bool tiny) {
+  std::vector<Row> rows;
+  for (auto make : {call_rows, pass_rows, traffic_rows, matmul_rows, model_rows}) {
+    for (Row& row : make(tiny)) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace kiln::bench

@@ -1,0 +1,30 @@
+// Measures the least that a machine needs for a row.
+#pragma once
+
+#include "tools/kiln/bench/device_copy.h"
+#include "tools/kiln/bench/row.h"
+#include "tools/kiln/bench/stream.h"
+
+#include <memory>
+#include <optional>
+
+namespace kiln::bench {
+
+/// Whether `cuda` is the backend in use: memory is then a GPU's, as are limits.
+bool is_on_gpu();
+
+class LimitMeter {
+ public:
+  /// `limit` outlives the object. REQUIRES, on a GPU: as DeviceCopy; throws as that does.
+  explicit LimitMeter(const Limit& limit);
+
+  /// Measured now. Nothing where the row has no limit on this machine.
+  std::optional<double> seconds(int threads) const;
+
+ private:
+  const Limit& limit_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<DeviceCopy> copy_;
+};
+
+}  // namespace kiln::bench

@@ -1,0 +1,99 @@
+"""The protocol of peer.h on standard input and output, for programs that have rows: functions that
+give the forms of one call's work, of which the fastest is timed."""
+import math
+import signal
+import sys
+import time
+
+# As measure.cpp has them: of samples on processors and on devices.
+SAMPLE_SECONDS, DEVICE_SAMPLE_SECONDS = 3e-3, 2e-2
+# Calls of a form before it is timed: compilers specialise and record graphs in the first ones.
+WARM_CALLS = 4
+# Seconds for the first calls of one form, the compiler's time with them.
+FORM_SECONDS = 75
+
+
+class TooLong(Exception):
+    pass
+
+
+def give_up(*_):
+    raise TooLong
+
+
+class Rows:
+    """Work that was made, and which of its forms is the fastest with a number of threads.
+    `finish` waits for the work that gave its argument."""
+
+    def __init__(self, rows, finish=lambda result: None, set_threads=lambda threads: None,
+                 sample_seconds=SAMPLE_SECONDS, names_all=False):
+        self.rows, self.finish, self.set_threads = rows, finish, set_threads
+        self.sample_seconds, self.names_all = sample_seconds, names_all
+        self.row, self.forms, self.failures, self.fastest = None, {}, {}, {}
+
+    def seconds_a_call(self, work, calls):
+        begin = time.perf_counter()
+        for _ in range(calls):
+            result = work()
+        self.finish(result)
+        return (time.perf_counter() - begin) / calls
+
+    def sample(self, work):
+        first = self.seconds_a_call(work, 1)
+        if first > self.sample_seconds:
+            return self.seconds_a_call(work, 1)
+        rough = self.seconds_a_call(work, 3)
+        return self.seconds_a_call(work, max(1, math.floor(self.sample_seconds / (rough + 1e-8))))
+
+    def warm(self, work):
+        """Runs the first calls; TooLong where they do not end."""
+        signal.signal(signal.SIGALRM, give_up)
+        signal.setitimer(signal.ITIMER_REAL, FORM_SECONDS)
+        try:
+            for _ in range(WARM_CALLS):
+                self.finish(work())
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def make(self, row, tiny):
+        """One row at a time: some hold much memory. Forms that fail are left out."""
+        self.row, self.forms, self.failures, self.fastest = None, {}, {}, {}
+        for name, work in self.rows[row](tiny).items():
+            try:
+                self.warm(work)
+                self.forms[name] = work
+            except Exception as error:  # such as no C++ compiler, no memory
+                self.failures[name] = type(error).__name__
+                print(f"{row}, {name}: {error}", file=sys.stderr, flush=True)
+        self.row = row
+
+    def choose(self, threads):
+        times = {name: min(self.sample(work) for _ in range(3))
+                 for name, work in self.forms.items()}
+        name = min(times, key=times.get)
+        text = name
+        if self.names_all:
+            others = [f"{form} {1e3 * seconds:.3g} ms" for form, seconds in times.items()]
+            others += [f"{form} failed: {failure}" for form, failure in self.failures.items()]
+            text += " (" + "; ".join(others) + ")"
+        self.fastest[threads] = name, text
+
+    def answer(self, row, threads, tiny):
+        self.set_threads(threads)
+        if self.row != row:
+            self.make(row, tiny)
+        if not self.forms:
+            return "none " + ", ".join(f"{form}: {why}" for form, why in self.failures.items())
+        if threads not in self.fastest:
+            self.choose(threads)
+        name, text = self.fastest[threads]
+        return f"{self.sample(self.forms[name]):.9e} {text}"
+
+    def serve(self, name):
+        print("ready", name, flush=True)
+        for line in sys.stdin:
+            row, threads, size = line.split()
+            if row in self.rows:
+                print(self.answer(row, int(threads), size == "tiny"), flush=True)
+            else:
+                print("none no such row", flush=True)

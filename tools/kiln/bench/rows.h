@@ -1,0 +1,70 @@
+// The rows by kind, and those that both tables have, with their sizes.
+#pragma once
+
+#include "tools/kiln/bench/row.h"
+
+namespace kiln::bench {
+
+using Ints = std::vector<std::int64_t>;
+
+/// Their product.
+std::size_t elements(const Ints& dims);
+
+/// One copy that reads and writes so many bytes together.
+Limit copy_limit(const std::string& formula, double bytes);
+
+/// all_rows joins them.
+std::vector<Row> elementwise_rows(bool tiny);
+std::vector<Row> recurrent_rows(bool tiny);
+std::vector<Row> training_rows(bool tiny);
+std::vector<Row> image_rows(bool tiny);
+std::vector<Row> optimizer_rows(bool tiny);
+std::vector<Row> compile_rows(bool tiny);
+/// Of device_rows: rows that no CPU's table has.
+std::vector<Row> traffic_rows(bool tiny);
+
+Row call_row();
+Row chain10(std::int64_t size, Memory memory);
+Row chain10_tanh(std::int64_t size, Memory memory);
+Row softmax_row(const std::string& name, std::int64_t rows, std::int64_t columns, Memory memory);
+Row layernorm_train(std::int64_t rows, std::int64_t columns, Memory memory);
+
+struct RecurrentSizes {
+  std::int64_t time, samples, inputs, units;
+};
+Row lstm_masked_train(const RecurrentSizes& sizes, Memory memory);
+Row lstm_train(const RecurrentSizes& sizes, Memory memory);
+/// With layer normalisation.
+Row lnlstm_train(const RecurrentSizes& sizes, Memory memory);
+
+struct CtcSizes {
+  std::int64_t samples, time, classes, labels;
+};
+Row ctc_train(const CtcSizes& sizes, Memory memory);
+Row mlp_adam(std::int64_t batch, const Ints& sizes, Memory memory);
+Row mlp_tiny(std::int64_t batch, const Ints& sizes, Memory memory);
+Row adam_row(const std::string& name, std::int64_t variables, std::int64_t size, Memory memory);
+
+/// Two 3x3 convolutions with relu, max pooling, two dense layers; squares of `size` by `size`.
+struct CnnSizes {
+  std::int64_t size, first, second, dense, classes;
+
+  std::int64_t pixels() const { return (size - 4) / 2 * ((size - 4) / 2) * second; }
+  double parameters() const;
+  /// Of the first convolution, and of all else: the first one's input gets no gradient.
+  double first_operations() const;
+  double other_operations() const;
+};
+Row cnn_adam(std::int64_t batch, const CnnSizes& sizes, Memory memory);
+Row bn_relu_train(const Ints& dims, Memory memory);
+Row resnet_block(const Ints& dims, Memory memory);
+
+/// A model like that of tools/examples/char_rnn.cpp: embedding, LSTM, dense layer, Adam, with the
+/// number of samples and of steps unknown.
+struct CharRnnSizes {
+  std::int64_t characters, units, samples, time;
+};
+Row char_rnn_train(const CharRnnSizes& sizes);
+Row compile_char_rnn(const CharRnnSizes& sizes);
+
+}  // namespace kiln::bench
