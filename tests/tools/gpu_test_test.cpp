@@ -4,6 +4,7 @@
 #include "tests/process.h"
 #include "tests/scratch.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -204,8 +205,8 @@ TEST_CASE("gpu_test: rows are compared with a peer's times") {
 }
 
 TEST_CASE("gpu_test: demands name rows of kiln bench and parts of the run") {
-  const std::string known =
-      run_shell("'" KILN_BINARY_DIR "/bin/kiln' bench --device nonsense").text + " ";
+  std::string known = run_shell("'" KILN_BINARY_DIR "/bin/kiln' bench --device nonsense").text;
+  std::replace(known.begin(), known.end(), '\n', ' ');
   const std::string parts = contents_of(kTools + "/gpu_folder/run");
   std::istringstream demands(contents_of(kTools + "/gpu_folder/demands.txt"));
   int count = 0;

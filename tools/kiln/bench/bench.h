@@ -16,8 +16,8 @@ struct Options {
 };
 
 /// Prints as it goes, rows without memory and failed ones, too, and throws Error in the end where
-/// one failed. Throws ValueError for an unknown row or a bad number of threads, IoError for the file
-/// or the peer.
+/// one failed. Throws ValueError for an unknown row or a bad number of threads, IoError for the
+/// file or the peer.
 void run(const Options& options);
 
 }  // namespace kiln::bench

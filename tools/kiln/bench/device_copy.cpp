@@ -9,11 +9,13 @@
 #include <kiln/error.h>
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace kiln::bench {
@@ -42,6 +44,24 @@ constexpr unsigned kSleepWhileWaiting = 4;
   X(cuMemsetD8Async, 3020, Address, unsigned char, std::size_t, Handle)   \
   X(cuMemcpyDtoDAsync, 3020, Address, Address, std::size_t, Handle)
 
+/// Keeps the path of a loaded file of the driver's name.
+int find_driver(dl_phdr_info* file, std::size_t, void* found) {
+  const std::string path = file->dlpi_name;
+  if (!path.ends_with("/libcuda.so.1")) return 0;
+  *static_cast<std::string*>(found) = path;
+  return 1;
+}
+
+/// The driver that the backend has loaded, by its name within the process or by that of its file.
+void* loaded_driver() {
+  if (void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD)) return library;
+  std::string path;
+  ::dl_iterate_phdr(find_driver, &path);
+  void* library = path.empty() ? nullptr : ::dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) throw BackendError("kiln bench", "", "no CUDA driver is loaded");
+  return library;
+}
+
 /// The loaded driver's functions.
 struct Driver {
 #define KILN_BENCH_MEMBER(name, version, ...) int (*name)(__VA_ARGS__) = nullptr;
@@ -49,8 +69,7 @@ struct Driver {
 #undef KILN_BENCH_MEMBER
 
   Driver() {
-    void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    if (library == nullptr) throw BackendError("kiln bench", "", "no CUDA driver is loaded");
+    void* library = loaded_driver();
     using GetAddress = int (*)(const char*, void**, int, std::uint64_t, int*);
     const auto get = reinterpret_cast<GetAddress>(::dlsym(library, "cuGetProcAddress_v2"));
     const auto address = [&](const char* name, int version) {

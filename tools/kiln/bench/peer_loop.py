@@ -10,7 +10,7 @@ SAMPLE_SECONDS, DEVICE_SAMPLE_SECONDS = 3e-3, 2e-2
 # Calls of a form before it is timed: compilers specialise and record graphs in the first ones.
 WARM_CALLS = 4
 # Seconds for the first calls of one form, the compiler's time with them.
-FORM_SECONDS = 75
+FORM_SECONDS = 90
 
 
 class TooLong(Exception):
