@@ -3,6 +3,7 @@
 
 #include "tools/kiln/bench/limit_meter.h"
 #include "tools/kiln/bench/report.h"
+#include "tools/kiln/bench/team.h"
 
 #include "core/types/text.h"
 
@@ -43,10 +44,11 @@ void require_threads(const std::vector<int>& threads) {
   }
 }
 
-void run_alone(const Options& options) {
+/// `begin`: of the process.
+void run_alone(const Options& options, double begin) {
   Options one = options;
   one.rows = {options.cold};
-  std::printf("%.9f\n", measure_alone(chosen_rows(one).front()));
+  std::printf("%.9f\n", measure_alone(chosen_rows(one).front(), begin));
 }
 
 void print_machine(const Options& options) {
@@ -80,9 +82,10 @@ std::vector<Result> measure_all(const std::vector<Row>& rows, const MeasureOptio
 }  // namespace
 
 void run(const Options& options) {
+  const double begin = seconds_now();
   require_threads(options.threads);
   if (!options.backend.empty()) set_backend(options.backend);
-  if (!options.cold.empty()) return run_alone(options);
+  if (!options.cold.empty()) return run_alone(options, begin);
   const std::vector<Row> rows = chosen_rows(options);
   const BackendChoice choice = backend_choice();
   std::printf("backend %s (%s)\n", choice.name.c_str(), choice.reason.c_str());
@@ -92,10 +95,14 @@ void run(const Options& options) {
   print_machine(options);
   for (const Row& row : rows) print_row(row);
   print_table_head(peer ? peer->name() : "");
+  const MeasureOptions measuring{.threads = options.threads,
+                                 .backend = options.backend,
+                                 .tiny = options.tiny,
+                                 .device = options.device,
+                                 .seconds = options.seconds,
+                                 .peer = peer.get()};
   int failures = 0;
-  const std::vector<Result> results =
-      measure_all(rows, {options.threads, options.backend, options.tiny, options.device,
-                         options.seconds, peer.get()}, failures);
+  const std::vector<Result> results = measure_all(rows, measuring, failures);
   print_scaling(results);
   if (!options.json.empty()) write_json(options.json, results, peer ? peer->name() : "");
   if (failures > 0) throw Error("kiln bench", "", text(failures, " of the rows failed"));

@@ -52,8 +52,11 @@ struct Samples {
 };
 
 Result result_of(const std::string& row, int threads, const Samples& samples) {
-  Result result{row, threads, median(samples.ours), {}, {}, {}, {}, samples.peer_form, 0};
-  result.rounds = static_cast<int>(samples.ours.size());
+  Result result;
+  result.row = row;
+  result.threads = threads;
+  result.ours = median(samples.ours);
+  result.peer_form = samples.peer_form;
   if (!samples.limit.empty()) result.limit = median(samples.limit);
   if (!samples.peer.empty()) result.peer = median(samples.peer);
   if (!samples.ratio.empty()) result.ratio = median(samples.ratio);
@@ -107,9 +110,9 @@ double seconds_of_new_process(const Row& row, int threads, const MeasureOptions&
 
 }  // namespace
 
-double measure_alone(const Row& row) {
+double measure_alone(const Row& row, double begin) {
   if (row.timing == Timing::CpuTime && is_on_gpu()) wait_asleep();
-  const double begin = seconds_now();
+  if (!is_on_gpu()) begin = seconds_now();
   const Work work = row.make();
   if (row.timing == Timing::FirstCall) return seconds_now() - begin;
   return processor_seconds_a_call(work.call);

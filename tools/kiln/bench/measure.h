@@ -13,11 +13,11 @@ namespace kiln::bench {
 
 struct MeasureOptions {
   std::vector<int> threads;
-  std::string backend;    // for rows that have a process of their own
+  std::string backend;  // for rows that have a process of their own
   bool tiny = false;
-  bool device = false;    // the rows are those of a GPU
-  double seconds = 6;     // of rounds for a row, once it had the fewest
-  Peer* peer = nullptr;   // may be null
+  bool device = false;   // the rows are those of a GPU
+  double seconds = 6;    // of rounds for a row, once it had the fewest
+  Peer* peer = nullptr;  // may be null
 };
 
 /// Medians over the rounds, in seconds.
@@ -29,13 +29,14 @@ struct Result {
   std::optional<double> ratio;   // median of peer / ours
   std::optional<double> memory;  // planned for temporary tensors / most of it alive at a time
   std::string peer_form;
-  int rounds = 0;
 };
 
 /// One result for each number of threads.
 std::vector<Result> measure(const Row& row, const MeasureOptions& options);
 
-/// Measures a row that needs a process of its own in this one; seconds.
-double measure_alone(const Row& row);
+/// Measures a row that needs a process of its own in this one; seconds. `begin`: the process began
+/// then, by seconds_now(). On a GPU a first call counts from there, as its libraries are opened
+/// with the backend.
+double measure_alone(const Row& row, double begin);
 
 }  // namespace kiln::bench

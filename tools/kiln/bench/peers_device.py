@@ -199,6 +199,8 @@ def serve(device, rows):
     torch.set_float32_matmul_precision("highest")
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
+    # Deterministic forms would fill each new tensor before they write it.
+    torch.utils.deterministic.fill_uninitialized_memory = False
 
     def finish(_):
         if device == "cuda":

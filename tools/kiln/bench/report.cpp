@@ -83,10 +83,14 @@ void print_processors(const std::vector<int>& threads) {
 
 void print_device(bool tiny) {
   std::printf("device copies, GB/s by footprint:");
-  for (const int megabytes : {1, 16, 64, 256, 1024}) {
-    if (tiny && megabytes > 1) break;
-    const DeviceCopy copy(megabytes * 1048576.0);
-    std::printf("  %dM %.0f", megabytes, copy.bytes() / copy.seconds() * 1e-9);
+  try {
+    for (const int megabytes : {1, 16, 64, 256, 1024}) {
+      if (tiny && megabytes > 1) break;
+      const DeviceCopy copy(megabytes * 1048576.0);
+      std::printf("  %dM %.0f", megabytes, copy.bytes() / copy.seconds() * 1e-9);
+    }
+  } catch (const OutOfMemory&) {
+    std::printf("  no memory for more");
   }
   std::printf("\n");
 }

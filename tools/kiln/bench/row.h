@@ -27,7 +27,8 @@ using MakeWork = std::function<Work()>;
 
 enum class Timing {
   Steady,     // a call among many
-  FirstCall,  // from making the graph to the first result, in a process of its own
+  FirstCall,  // from making the graph (on a GPU: from opening its libraries) to the first result,
+              // in a process of its own
   CpuTime,    // the processors' time of a call among many, in a process of its own
 };
 
