@@ -7,7 +7,7 @@
 namespace kiln::bench {
 namespace {
 
-/// So many elements are drawn; a prime, so that no row of a matrix is like the one before.
+/// The number of drawn elements, after which they repeat; a prime, so that rows of a matrix differ.
 constexpr std::size_t kDrawn = 1000003;
 
 struct Call {

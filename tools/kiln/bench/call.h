@@ -33,8 +33,7 @@ class WorkBuilder {
 
   /// Host: a placeholder, fed `value` at each call. Device: a variable with that value.
   Tensor input(Array value);
-  /// Memory that is the host's in any case: a placeholder whose dims are unknown where `shape` says
-  /// so.
+  /// A placeholder of that shape, fed `value` at each call, whatever the memory.
   Tensor placeholder_for(Array value, const Shape& shape);
 
   /// Compiles the function and calls it once, which gives the shapes of its outputs. Each later

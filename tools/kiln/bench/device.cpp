@@ -27,7 +27,7 @@ Row matmul_batch(std::int64_t count, std::int64_t size) {
           }};
 }
 
-/// Many kernels of little work: the processors' share of a call is measured, not the device's.
+/// Measures the processor time of a call that launches many small kernels.
 Row call_cpu(const RecurrentSizes& sizes) {
   Row row = lstm_train(sizes, Memory::Device);
   row.name = "call_cpu";
@@ -37,8 +37,8 @@ Row call_cpu(const RecurrentSizes& sizes) {
   return row;
 }
 
-/// The means need all of x before y and the sums for the gradients can be computed, and these need
-/// all of both before dx can: the arrays exceed every cache.
+/// Three passes over arrays that exceed every cache: means and variances need all of x, the sums of
+/// the gradients need them and all of dy, and dx needs those sums.
 Row large_bn_relu_train(const Ints& dims) {
   Row row = bn_relu_train(dims, Memory::Device);
   row.limit = copy_limit("x; x, dy to y; x, dy to dx: 28 B an element",
@@ -46,7 +46,7 @@ Row large_bn_relu_train(const Ints& dims) {
   return row;
 }
 
-/// The operations cost nothing beside the memory.
+/// Leaves out the operations, which do not bound this row on a GPU.
 Row large_softmax(std::int64_t rows, std::int64_t columns) {
   Row row = softmax_row("softmax", rows, columns, Memory::Device);
   row.limit = copy_limit("1 array read, 1 written, 8 B an element",
@@ -92,7 +92,7 @@ std::vector<Row> call_rows(bool tiny) {
 
 }  // namespace
 
-/// Rows whose memory takes long to fill come last.
+/// Rows that fill much memory come last.
 std::vector<Row> device_rows(bool tiny) {
   std::vector<Row> rows;
   for (auto make : {call_rows, model_rows, matmul_rows, pass_rows, traffic_rows}) {

@@ -1,4 +1,4 @@
-// Own declarations of the driver's interface; each function is asked for at the driver version that
+// Own declarations of the driver's interface. Each function is resolved at the driver version that
 // fixed its type.
 #include "tools/kiln/bench/device_copy.h"
 
@@ -24,7 +24,7 @@ namespace {
 using Address = unsigned long long;
 using Handle = struct Opaque*;
 constexpr int kOutOfMemory = 2;
-constexpr unsigned kSleepWhileWaiting = 4;
+constexpr unsigned kBlockingSync = 4;
 
 /// Rows (NVIDIA's name, driver version, parameter types).
 #define KILN_BENCH_DRIVER_FUNCTIONS(X)                                    \
@@ -44,7 +44,7 @@ constexpr unsigned kSleepWhileWaiting = 4;
   X(cuMemsetD8Async, 3020, Address, unsigned char, std::size_t, Handle)   \
   X(cuMemcpyDtoDAsync, 3020, Address, Address, std::size_t, Handle)
 
-/// Keeps the path of a loaded file of the driver's name.
+/// Stores the path of a loaded file that is named libcuda.so.1.
 int find_driver(dl_phdr_info* file, std::size_t, void* found) {
   const std::string path = file->dlpi_name;
   if (!path.ends_with("/libcuda.so.1")) return 0;
@@ -113,7 +113,7 @@ int device() {
   return found;
 }
 
-/// Ends what it holds in the order opposite to that of its beginning.
+/// Runs its actions when destroyed, the last one first.
 class Endings {
  public:
   ~Endings() {
@@ -198,7 +198,7 @@ double DeviceCopy::seconds() const {
   return static_cast<double>(milliseconds) * 1e-3 / kCopies;
 }
 
-void wait_asleep() {
+void use_blocking_sync() {
   void* library = ::dlopen("libcuda.so.1", RTLD_NOW);
   if (library == nullptr) return;
   const auto init = reinterpret_cast<int (*)(unsigned)>(::dlsym(library, "cuInit"));
@@ -208,7 +208,7 @@ void wait_asleep() {
   int device = 0;
   const bool has_all = init != nullptr && get != nullptr && set_flags != nullptr;
   if (!has_all || init(0) != 0 || get(&device, device_ordinal()) != 0) return;
-  set_flags(device, kSleepWhileWaiting);
+  set_flags(device, kBlockingSync);
 }
 
 }  // namespace kiln::bench

@@ -1,5 +1,5 @@
-// Calibration of a GPU: how fast its memory can be copied, by the CUDA driver that the backend has
-// opened.
+// Calibration of a GPU: the rate of plain copies in its memory, by the CUDA driver that the backend
+// has opened.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@ class DeviceCopy {
   DeviceCopy& operator=(const DeviceCopy&) = delete;
 
   double bytes() const;
-  /// Seconds of one copy as the host sees it, from its request until its end is known: a call of
-  /// a program has the same two ends.
+  /// Seconds of one copy by the host's clock, launch and synchronization included, as in a call of
+  /// a program.
   double call_seconds() const;
   /// Seconds of one copy among several in a row, by the device's clock.
   double seconds() const;
@@ -28,9 +28,9 @@ class DeviceCopy {
   std::unique_ptr<Blocks> blocks_;
 };
 
-/// Lets threads that wait for the device sleep, so that the processors' time of a call is its work
-/// alone. Without effect where the system's loader finds no driver. REQUIRES: the backend has not
-/// opened the device.
-void wait_asleep();
+/// Makes threads block instead of spin while they wait for the device, so that a call's processor
+/// time is its work alone. No effect where the system's loader finds no driver. REQUIRES: the
+/// backend has not opened the device.
+void use_blocking_sync();
 
 }  // namespace kiln::bench

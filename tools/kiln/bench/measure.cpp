@@ -111,7 +111,7 @@ double seconds_of_new_process(const Row& row, int threads, const MeasureOptions&
 }  // namespace
 
 double measure_alone(const Row& row, double begin) {
-  if (row.timing == Timing::CpuTime && is_on_gpu()) wait_asleep();
+  if (row.timing == Timing::CpuTime && is_on_gpu()) use_blocking_sync();
   if (!is_on_gpu()) begin = seconds_now();
   const Work work = row.make();
   if (row.timing == Timing::FirstCall) return seconds_now() - begin;

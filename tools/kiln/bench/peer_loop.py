@@ -9,7 +9,7 @@ import time
 SAMPLE_SECONDS, DEVICE_SAMPLE_SECONDS = 3e-3, 2e-2
 # Calls of a form before it is timed: compilers specialise and record graphs in the first ones.
 WARM_CALLS = 4
-# Seconds for the first calls of one form, the compiler's time with them.
+# Limit of the first calls of one form in seconds, compilation included.
 FORM_SECONDS = 90
 
 
@@ -46,7 +46,7 @@ class Rows:
         return self.seconds_a_call(work, max(1, math.floor(self.sample_seconds / (rough + 1e-8))))
 
     def warm(self, work):
-        """Runs the first calls; TooLong where they do not end."""
+        """Runs the first calls; raises TooLong after FORM_SECONDS."""
         signal.signal(signal.SIGALRM, give_up)
         signal.setitimer(signal.ITIMER_REAL, FORM_SECONDS)
         try:
