@@ -136,13 +136,29 @@ void BlockFibres::wait_for_warp() { g_block->wait(Wait::Warp); }
 
 std::uint64_t BlockFibres::exchange(std::uint64_t value, int distance) {
   const std::size_t own = g_block->running_;
-  Fibre& fibre = *g_block->fibres_[own];
+  const int turn = send(value, distance);
+  const std::size_t other = own ^ static_cast<std::size_t>(distance);  // below kWarp
+  return g_block->fibres_.at(other)->sent[turn];
+}
+
+std::uint32_t BlockFibres::ballot(bool truth) {
+  const std::size_t first = g_block->running_ / kWarp * kWarp;
+  const int turn = send(truth ? 1 : 0, /*distance=*/0);
+  const auto& fibres = g_block->fibres_;
+  std::uint32_t all = 0;
+  for (std::size_t lane = 0; lane < kWarp && first + lane < fibres.size(); ++lane) {
+    all |= static_cast<std::uint32_t>(fibres[first + lane]->sent[turn]) << lane;
+  }
+  return all;
+}
+
+int BlockFibres::send(std::uint64_t value, int distance) {
+  Fibre& fibre = *g_block->fibres_[g_block->running_];
   const int turn = fibre.exchanges++ % 2;
   fibre.sent[turn] = value;
   fibre.distance = distance;
   g_block->wait(Wait::Exchange);
-  const std::size_t other = own ^ static_cast<std::size_t>(distance);  // below kWarp
-  return g_block->fibres_.at(other)->sent[turn];
+  return turn;
 }
 
 }  // namespace kiln::test

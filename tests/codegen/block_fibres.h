@@ -31,6 +31,8 @@ class BlockFibres {
   static void wait_for_warp();
   /// The value of the lane whose number differs in the bits of `distance`.
   static std::uint64_t exchange(std::uint64_t value, int distance);
+  /// A bit for each lane of the warp: what it gave.
+  static std::uint32_t ballot(bool truth);
   /// The thread that runs, and its barriers; the block is not set.
   static ThreadMoment moment();
 
@@ -39,6 +41,8 @@ class BlockFibres {
   enum class Wait : std::uint8_t { None, Block, Warp, Exchange, End };
 
   static void start();
+  /// Waits until all lanes of the warp have sent; gives the place of the values in `sent`.
+  static int send(std::uint64_t value, int distance);
   void wait(Wait wait);
   void resume(std::size_t thread);
   /// Runs the threads of a warp until they wait for the block or have ended.

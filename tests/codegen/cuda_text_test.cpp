@@ -106,6 +106,26 @@ std::vector<Kernel> every_team() {
           by_teams("columns_n", DType::UInt16, n, true)};
 }
 
+/// Additions at an index by owners of columns and of single numbers.
+std::vector<Kernel> every_owner() {
+  std::vector<Kernel> kernels;
+  const ir::Dim n = ir::Dim::fresh("n");
+  for (const DType dtype : {DType::Float32, DType::Float16, DType::Int8, DType::Float64}) {
+    for (const ir::Dim& columns : {ir::Dim(1), ir::Dim(256), n}) {
+      KernelMaker k(text("owners_", kernels.size()), {columns, 2048}, 1);
+      const int index = k.load(k.access(k.input(DType::Int32), {0, 1}));
+      const int from = k.load(k.access(k.input(DType::Int64), {0, 1}));
+      const int table = k.input(dtype), y = k.output(dtype, true);
+      const bool is_found = columns == n;  // a value that can fail
+      const int x = k.load(is_found ? k.access_at(table, {1, 0}, from, columns, 86)
+                                    : k.access(table, {1, columns}));
+      k.map({{k.access_at(y, {1, 0}, index, columns, 86), x, true}});
+      kernels.push_back(k.kernel);
+    }
+  }
+  return kernels;
+}
+
 }  // namespace
 
 TEST_CASE("NVRTC compiles the CUDA text of every op, cast and form", "[slow]") {
@@ -113,6 +133,7 @@ TEST_CASE("NVRTC compiles the CUDA text of every op, cast and form", "[slow]") {
   if (compiler == nullptr) return;
   std::vector<Kernel> kernels = every_team();
   kernels.push_back(every_form());
+  for (const Kernel& kernel : every_owner()) kernels.push_back(kernel);
   for (int i = 0; i < kDTypeCount; ++i) kernels.push_back(every_op(static_cast<DType>(i)));
   std::vector<GridSchedule> schedules;
   for (const Kernel& kernel : kernels) schedules.push_back(schedule_grid(kernel, {}));

@@ -24,6 +24,7 @@ Index blockIdx, threadIdx, gridDim, blockDim;
 void (*wait_for_block)();
 void (*wait_for_warp)();
 u64 (*exchange)(u64 value, int distance);
+u32 (*ballot)(bool truth);
 bool (*note_global)(const void* address, s64 bytes, bool is_store);
 void (*note_shared)(const void* address, s64 bytes, bool is_store);
 }
@@ -31,6 +32,8 @@ inline void __syncthreads() { wait_for_block(); }
 inline void __syncwarp() { wait_for_warp(); }
 inline u32 __shfl_xor_sync(u32, u32 x, int distance) { return u32(exchange(x, distance)); }
 inline u64 __shfl_xor_sync(u32, u64 x, int distance) { return exchange(x, distance); }
+inline u32 __ballot_sync(u32, bool truth) { return ballot(truth); }
+inline s32 __ffs(s32 x) { return __builtin_ffs(x); }
 inline u32 atomicCAS(u32* at, u32 expected, u32 value) {
   const u32 old = *at;
   if (old == expected) *at = value;
@@ -59,14 +62,18 @@ template <class T> struct SharedElement {
     *at = x;
   }
 };
-template <class T, int count> struct Shared {
-  T elements[count];
-  T* at(s64 i) { return i >= 0 && i < count ? elements + i : (__builtin_trap(), elements); }
-  T get(s64 i) {
-    note_shared(at(i), sizeof(T), false);
-    return *at(i);
+template <class T, int... counts> struct Shared {
+  T elements[(counts * ...)];
+  template <class... Index> T* at(Index... index) {
+    s64 place = 0;
+    ((place = index >= 0 && index < counts ? place * counts + index : (__builtin_trap(), 0)), ...);
+    return elements + place;
   }
-  SharedElement<T> operator[](s64 i) { return {at(i)}; }
+  template <class... Index> T get(Index... index) {
+    note_shared(at(index...), sizeof(T), false);
+    return *at(index...);
+  }
+  template <class... Index> SharedElement<T> element(Index... index) { return {at(index...)}; }
 };
 )";
 
@@ -74,17 +81,8 @@ constexpr std::string_view kShared = "static __shared__ ";
 
 /// An array of shared memory, as the text declares it.
 struct SharedArray {
-  std::string type, name, count;
+  std::string type, name;
 };
-
-/// REQUIRES: the line begins with kShared.
-SharedArray read_declaration(std::string_view line) {
-  const std::size_t bracket = line.rfind('['), name = line.rfind(' ', bracket) + 1;
-  const std::size_t end = line.rfind(']');
-  return {std::string(line.substr(kShared.size(), name - 1 - kShared.size())),
-          std::string(line.substr(name, bracket - name)),
-          std::string(line.substr(bracket + 1, end - bracket - 1))};
-}
 
 std::size_t closing_bracket(const std::string& line, std::size_t opening) {
   int depth = 0;
@@ -95,14 +93,35 @@ std::size_t closing_bracket(const std::string& line, std::size_t opening) {
   throw std::runtime_error("no closing bracket: " + line);
 }
 
-/// name[i] becomes name.get(i), unless it is assigned to.
-void rewrite_loads(std::string& line, const std::string& name) {
-  for (std::size_t at = line.find(name + "["); at != line.npos;
-       at = line.find(name + "[", at + 1)) {
-    const std::size_t opening = at + name.size(), closing = closing_bracket(line, opening);
-    if (line.compare(closing + 1, 3, " = ") == 0) continue;
-    line[closing] = ')';
-    line.replace(opening, 1, ".get(");
+/// "[i][j]" at the beginning as "i, j", and its length.
+std::pair<std::string, std::size_t> read_indices(const std::string& text) {
+  std::string indices;
+  std::size_t end = 0;
+  while (end < text.size() && text[end] == '[') {
+    const std::size_t closing = closing_bracket(text, end);
+    indices += (end == 0 ? "" : ", ") + text.substr(end + 1, closing - end - 1);
+    end = closing + 1;
+  }
+  return {indices, end};
+}
+
+/// The declaration of a line that begins with kShared.
+std::string rewrite_declaration(const std::string& line, std::vector<SharedArray>& arrays) {
+  const std::size_t bracket = line.find('['), name = line.rfind(' ', bracket) + 1;
+  arrays.push_back({line.substr(kShared.size(), name - 1 - kShared.size()),
+                    line.substr(name, bracket - name)});
+  const SharedArray& one = arrays.back();
+  return text("Shared<", one.type, ", ", read_indices(line.substr(bracket)).first, "> ", one.name,
+              ";\n");
+}
+
+/// name[i] becomes name.element(i) where it is assigned to, else name.get(i).
+void rewrite_uses(std::string& line, const std::string& name) {
+  for (std::size_t at = line.find(name + "["); at != line.npos; at = line.find(name + "[", at)) {
+    const std::size_t opening = at + name.size();
+    const auto [indices, length] = read_indices(line.substr(opening));
+    const bool is_store = line.compare(opening + length, 3, " = ") == 0;
+    line.replace(opening, length, text(is_store ? ".element(" : ".get(", indices, ")"));
   }
 }
 
@@ -111,14 +130,12 @@ std::string rewrite_shared(const std::string& functions, std::vector<SharedArray
   std::string out, line;
   while (std::getline(lines, line)) {
     if (line.starts_with(kShared)) {
-      arrays.push_back(read_declaration(line));
-      const SharedArray& one = arrays.back();
-      out += text("Shared<", one.type, ", ", one.count, "> ", one.name, ";\n");
+      out += rewrite_declaration(line, arrays);
       continue;
     }
     const bool is_comment = line.starts_with("//");
     for (const SharedArray& one : arrays) {
-      if (!is_comment) rewrite_loads(line, one.name);
+      if (!is_comment) rewrite_uses(line, one.name);
     }
     out += line + "\n";
   }

@@ -9,7 +9,7 @@ namespace kiln::test {
 ///   run_<kernel>     one thread: EmulatedThread, which blockIdx, threadIdx, ... tell apart
 ///   poison_<kernel>  fills the kernel's shared memory with NaNs
 ///   gridDim, ...     the built-in variables of CUDA
-///   wait_for_block, wait_for_warp, exchange, note_global, note_shared
+///   wait_for_block, wait_for_warp, exchange, ballot, note_global, note_shared
 ///                    pointers to functions of the emulation, as EmulatedFunctions has them
 std::string emulated_text(std::span<const codegen::ScheduledKernel> kernels);
 
@@ -21,6 +21,7 @@ struct EmulatedFunctions {
   void (*wait_for_block)();
   void (*wait_for_warp)();
   std::uint64_t (*exchange)(std::uint64_t value, int distance);
+  std::uint32_t (*ballot)(bool truth);
   /// An access to an operand, before it is made. False: it must not be made.
   bool (*note_global)(const void* address, std::int64_t bytes, bool is_store);
   void (*note_shared)(const void* address, std::int64_t bytes, bool is_store);

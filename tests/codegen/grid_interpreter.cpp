@@ -2,6 +2,7 @@
 #include "tests/codegen/grid_interpreter.h"
 
 #include "tests/codegen/kernel_run.h"
+#include "tests/codegen/owners_run.h"
 #include "tests/codegen/team_run.h"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ const Kernel& GridKernel::kernel() const { return state_->prepared.kernel; }
 const GridSchedule& GridKernel::schedule() const { return state_->schedule; }
 
 void GridKernel::run(const GridCall& call) const {
-  if (call.call->step < call.step) return;
+  if (call.call->step < call.step || call.points == 0) return;
   KernelFault fault;
   KernelArguments arguments;
   arguments.buffers = call.buffers;
@@ -56,6 +57,9 @@ void GridKernel::run(const GridCall& call) const {
     fault = {};
   };
   const GridSchedule& schedule = state_->schedule;
+  if (schedule.form == GridForm::Owners) {
+    return run_owners(kernel(), schedule, run, call, arguments, note);
+  }
   TeamRun team(kernel(), schedule, run, call.order, note);
   const auto run_point = [&] {
     if (has_teams(schedule)) return team.run_stages();

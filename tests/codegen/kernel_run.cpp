@@ -83,14 +83,15 @@ bool is_above(Bits x, Bits best, DType dtype) {
 
 PreparedKernel prepare(const Kernel& kernel) {
   verify(kernel);
-  PreparedKernel prepared{kernel, {}, {}};
+  PreparedKernel prepared{kernel, {}, {}, {}};
   for (const Stage& stage : kernel.stages) {
     std::vector<int> roots;
     for (const Store& store : stage.stores) {
-      roots.push_back(store.value);
       roots.push_back(kernel.accesses[at(store.access)].dynamic);
       roots.push_back(kernel.accesses[at(store.access)].when);
     }
+    prepared.indices.push_back(needed(kernel, roots));
+    for (const Store& store : stage.stores) roots.push_back(store.value);
     prepared.values.push_back(needed(kernel, {stage.value}));
     prepared.stores.push_back(needed(kernel, roots));
   }
@@ -164,6 +165,13 @@ void KernelRun::move_to(std::int64_t inner_point) {
 Bits KernelRun::value_at_point(std::size_t stage) {
   evaluate(prepared_.values[stage]);
   return values_[at(kernel_.stages[stage].value)];
+}
+
+std::optional<std::int64_t> KernelRun::index_at_point(std::size_t stage) {
+  evaluate(prepared_.indices[stage]);
+  const Access& access = kernel_.accesses[at(kernel_.stages[stage].stores[0].access)];
+  if (access.when >= 0 && (values_[at(access.when)] & 1) == 0) return std::nullopt;
+  return index_of(access);
 }
 
 std::int64_t KernelRun::size(const ir::Dim& dim) const {
@@ -275,6 +283,14 @@ KernelRun::Bits KernelRun::value_of(const Expression& e) {
                at(ir::def(e.op).arity));
 }
 
+std::int64_t KernelRun::index_of(const Access& access) const {
+  std::int64_t index = 0;
+  const Bits bits = values_[at(access.dynamic)];
+  ir::convert_elements(dtype_of(access.dynamic), bytes_of(bits), DType::Int64,
+                       reinterpret_cast<std::byte*>(&index), 1);
+  return index;
+}
+
 std::byte* KernelRun::element(int access_number) {
   const Access& access = kernel_.accesses[at(access_number)];
   if (access.when >= 0 && (values_[at(access.when)] & 1) == 0) return nullptr;
@@ -284,10 +300,7 @@ std::byte* KernelRun::element(int access_number) {
     offset += index_[axis] * strides.axes[axis];
   }
   if (access.dynamic >= 0) {
-    std::int64_t index = 0;
-    const Bits bits = values_[at(access.dynamic)];
-    ir::convert_elements(dtype_of(access.dynamic), bytes_of(bits), DType::Int64,
-                         reinterpret_cast<std::byte*>(&index), 1);
+    const std::int64_t index = index_of(access);
     if (index < 0 || index >= strides.limit) {
       if (arguments_.fault->access < 0) {
         *arguments_.fault = {access_number, index, strides.limit};

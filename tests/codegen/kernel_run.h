@@ -6,6 +6,7 @@
 #include "backends/codegen/kernel/kernel.h"
 
 #include <functional>
+#include <optional>
 
 namespace kiln::test {
 
@@ -13,6 +14,7 @@ namespace kiln::test {
 struct PreparedKernel {
   codegen::Kernel kernel;
   std::vector<std::vector<int>> values, stores;  // of each stage: before combining, after
+  std::vector<std::vector<int>> indices;  // of its stores: dynamic indices and guards
 };
 
 /// Verifies the kernel first.
@@ -54,6 +56,8 @@ class KernelRun {
   void move_to(std::int64_t inner_point);
   /// The value that a stage combines, at the point.
   std::uint64_t value_at_point(std::size_t stage);
+  /// The dynamic index of the first store of a stage at the point; none where its guard is false.
+  std::optional<std::int64_t> index_at_point(std::size_t stage);
   /// Evaluates the stores of a stage at the point.
   void finish_point(std::size_t stage);
   void set_result(std::size_t stage, std::uint64_t bits) { results_[stage] = bits; }
@@ -82,6 +86,7 @@ class KernelRun {
   Bits argument(const codegen::Expression& e, std::size_t i) const;
   DType dtype_of(int expression) const;
   Bits random(const codegen::Expression& e) const;
+  std::int64_t index_of(const codegen::Access& access) const;
   /// The address of an access; null where its guard is false, and after noting a fault.
   std::byte* element(int access_number);
   void write(const codegen::Store& store);

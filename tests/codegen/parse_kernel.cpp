@@ -327,14 +327,15 @@ std::vector<int> numbers(LineScanner& line, std::string_view prefix) {
 }
 
 GridSchedule schedule_of(LineScanner line) {
-  static constexpr std::string_view kForms[] = {"points", "serial", "rows", "columns"};
+  static constexpr std::string_view kForms[] = {"points", "serial", "rows", "columns",
+                                                 "owners"};
   GridSchedule schedule;
   schedule.form = static_cast<GridForm>(index_of(line.name(), kForms, line));
   line.expect(": blocks of ");
   schedule.threads = line.index(std::numeric_limits<int>::max());
   line.expect(" threads over");
   if (!line.take(" one point")) schedule.axes = numbers(line, " i");
-  if (has_teams(schedule)) {
+  if (has_blocks(schedule)) {
     line.expect(", ");
     schedule.teams = line.index(std::numeric_limits<int>::max());
     line.expect(" teams");

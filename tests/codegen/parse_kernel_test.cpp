@@ -121,6 +121,7 @@ TEST_CASE("schedules are read back from their readable form") {
       {.form = GridForm::Rows, .axes = {1}, .teams = 8, .kept = {3, 14}},
       {.form = GridForm::Columns, .axes = {0}, .teams = 32, .barrier_before = {2}},
       {.form = GridForm::Rows, .kept = {0}, .barrier_before = {1, 3}},
+      {.form = GridForm::Owners, .axes = {0, 1}, .teams = 4},
   };
   for (const GridSchedule& schedule : schedules) {
     INFO(print(schedule));

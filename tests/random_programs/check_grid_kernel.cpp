@@ -173,7 +173,7 @@ bool check_grid_run(const BuiltKernel& built) {
 
 void TextSample::add(const BuiltKernel& built) {
   if (!can_run(built)) return;
-  if (!has_teams(schedule_grid(built.kernel, kiln::test::kTwoWarps))) return;
+  if (!has_blocks(schedule_grid(built.kernel, kiln::test::kTwoWarps))) return;
   built_.push_back(built);
   built_.back().kernel.name = text("k", built_.size());
 }

@@ -16,13 +16,16 @@ struct Digit {
   ir::Dim stride, extent;
 };
 
+void add_digit(std::vector<Digit>& digits, const ir::Dim& stride, const ir::Dim& extent) {
+  if (stride == ir::Dim(0) || extent.is_one()) return;
+  const bool is_negative = stride.is_static() && stride.value() < 0;
+  digits.push_back({is_negative ? -stride : stride, extent});
+}
+
 std::vector<Digit> digits_of(const Kernel& kernel, const Access& access, int begin) {
   std::vector<Digit> digits;
   for (std::size_t axis = kernel.axes.size(); axis-- > at(begin);) {
-    const ir::Dim& stride = access.strides[axis];
-    if (stride == ir::Dim(0) || kernel.axes[axis].is_one()) continue;
-    const bool is_negative = stride.is_static() && stride.value() < 0;
-    digits.push_back({is_negative ? -stride : stride, kernel.axes[axis]});
+    add_digit(digits, access.strides[axis], kernel.axes[axis]);
   }
   return digits;
 }
@@ -38,19 +41,40 @@ bool is_less(const Digit& a, const Digit& b) {
   return a.stride.value() < b.stride.value();
 }
 
+/// Whether sums of the digits are numbers of a mixed radix.
+bool are_apart(std::vector<Digit> digits) {
+  std::stable_sort(digits.begin(), digits.end(), is_less);
+  while (digits.size() > 1) {
+    const ir::Dim span = digits[0].stride * digits[0].extent;
+    digits.erase(digits.begin());
+    const auto next = std::find_if(digits.begin(), digits.end(),
+                                   [&](const Digit& digit) { return follows(digit, span); });
+    if (next == digits.end()) return false;
+    std::iter_swap(digits.begin(), next);
+  }
+  return true;
+}
+
+/// Whether points of different indices along axes with strides reach different elements, whatever
+/// the values of the dynamic index are.
+bool is_apart_at_any_index(const Kernel& kernel, const Access& access) {
+  std::vector<Digit> digits = digits_of(kernel, access, 0);
+  if (access.dynamic >= 0) add_digit(digits, access.dynamic_stride, access.dynamic_limit);
+  return are_apart(std::move(digits));
+}
+
 std::vector<int> apart_axes(const Kernel& kernel, int number) {
   const Access& access = kernel.accesses[at(number)];
   std::vector<int> axes;
-  const bool is_simple = access.dynamic < 0 && is_only_access(kernel, number);
-  if (is_simple && is_injective(kernel, access, 0)) {
+  if (is_only_access(kernel, number) && is_apart_at_any_index(kernel, access)) {
     for (int axis = 0; axis < kernel.outer; ++axis) {
       if (access.strides[at(axis)] != ir::Dim(0)) axes.push_back(axis);
     }
-    return axes;
   }
   // Points of different indices of axis 0 meet only where the stride is 0 (see Store).
   const bool meets = access.dynamic < 0 && access.strides[0] == ir::Dim(0);
-  if (!meets) axes.push_back(0);
+  const bool has_first = !axes.empty() && axes[0] == 0;
+  if (!meets && !has_first) axes.insert(axes.begin(), 0);
   return axes;
 }
 
@@ -80,17 +104,7 @@ bool is_only_access(const Kernel& kernel, int number) {
 }
 
 bool is_injective(const Kernel& kernel, const Access& access, int begin) {
-  std::vector<Digit> digits = digits_of(kernel, access, begin);
-  std::stable_sort(digits.begin(), digits.end(), is_less);
-  while (digits.size() > 1) {
-    const ir::Dim span = digits[0].stride * digits[0].extent;
-    digits.erase(digits.begin());
-    const auto next = std::find_if(digits.begin(), digits.end(),
-                                   [&](const Digit& digit) { return follows(digit, span); });
-    if (next == digits.end()) return false;
-    std::iter_swap(digits.begin(), next);
-  }
-  return true;
+  return are_apart(digits_of(kernel, access, begin));
 }
 
 std::vector<int> apart_axes(const Kernel& kernel) {

@@ -4,6 +4,7 @@
 #include "backends/codegen/grid/additions.h"
 #include "backends/codegen/grid/dependences.h"
 #include "backends/codegen/grid/kept_values.h"
+#include "backends/codegen/grid/owners.h"
 #include "backends/codegen/kernel/order_axes.h"
 
 #include <algorithm>
@@ -48,11 +49,28 @@ class Chooser {
     const int axes = static_cast<int>(kernel_.axes.size());
     const bool is_points = static_cast<int>(schedule_.axes.size()) == axes;
     schedule_.form = is_points ? GridForm::Points : GridForm::Serial;
-    if (kernel_.outer < axes) choose_teams();
+    if (kernel_.outer == axes) return schedule_;
+    if (adds_at_index(kernel_)) {
+      choose_owners();
+    } else {
+      choose_teams();
+    }
     return schedule_;
   }
 
  private:
+  void choose_owners() {
+    schedule_.reason = owners_reason(kernel_);
+    if (!schedule_.reason.empty()) return;
+    if (points_ >= 0 && points_ < kFewestRowPoints) return give_up("few inner points");
+    GridSchedule made = schedule_;
+    made.form = GridForm::Owners;
+    made.threads = std::min(kThreads, max_threads_);
+    made.teams = made.threads / owner_lanes(static_points(kernel_, made.axes), made.threads);
+    if (shared_bytes(kernel_, made) > device_.shared_bytes) return give_up("shared memory");
+    schedule_ = made;
+  }
+
   void choose_teams() {
     schedule_.reason = order_reason(kernel_);
     if (!schedule_.reason.empty()) return;
@@ -126,6 +144,10 @@ bool has_teams(const GridSchedule& schedule) {
   return schedule.form == GridForm::Rows || schedule.form == GridForm::Columns;
 }
 
+bool has_blocks(const GridSchedule& schedule) {
+  return has_teams(schedule) || schedule.form == GridForm::Owners;
+}
+
 int lanes_of(const GridSchedule& schedule) { return schedule.threads / schedule.teams; }
 
 std::int64_t static_inner_points(const Kernel& kernel) {
@@ -157,6 +179,7 @@ int shared_elements(const GridSchedule& schedule) {
 }
 
 std::int64_t shared_bytes(const Kernel& kernel, const GridSchedule& schedule) {
+  if (schedule.form == GridForm::Owners) return owner_shared_bytes(schedule);
   std::int64_t bytes = 0;
   for (const Stage& stage : kernel.stages) {
     if (stage.kind != StageKind::Reduce) continue;
@@ -182,6 +205,11 @@ GridLaunch launch_of(const Kernel& kernel, const GridSchedule& schedule,
   launch.threads = schedule.threads;
   launch.points = 1;
   for (const int axis : schedule.axes) launch.points *= extent(axis);
+  if (schedule.form == GridForm::Owners) {
+    const std::int64_t limit = evaluate(owner_limit(kernel));
+    launch.blocks = owner_blocks(schedule, device, launch.points, limit);
+    return launch;
+  }
   // As many blocks as the device holds at a time: each thread or team then takes several points.
   const std::int64_t of_block = has_teams(schedule) ? schedule.teams : schedule.threads;
   const std::int64_t blocks = (launch.points - 1) / of_block + 1;

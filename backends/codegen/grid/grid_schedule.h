@@ -12,6 +12,7 @@ enum class GridForm : std::uint8_t {
   Serial,   // a thread runs the loops of the other axes at its point, in their order
   Rows,     // a team of neighbouring threads computes one outer point
   Columns,  // the same; neighbouring threads belong to neighbouring points
+  Owners,   // a block adds what belongs to its values of a dynamic index (owners.h)
 };
 
 /// Of one kernel. The points of `axes` are numbered row-major and spread over the grid; the loops
@@ -29,6 +30,12 @@ enum class GridForm : std::uint8_t {
 ///            order;
 ///   Columns  lanes in order.
 /// All lanes then have the same result.
+///
+/// Owners: for kernels that owners_reason() allows. A block takes units (owners.h): `lanes` outer
+/// points and a range of values of the dynamic index. Thread x is lane x % L of team x / L; the team
+/// owns values t, t + teams, ... of the range. The block evaluates the index at all inner points,
+/// in order, in chunks that its threads divide; the owners of a value then evaluate what is added
+/// there, and add it. Unit 0 notes indices that are out of range.
 struct GridSchedule {
   GridForm form = GridForm::Points;
   int threads = 256;  // of a block
@@ -59,6 +66,8 @@ constexpr int kWarpLanes = 32;
 GridSchedule schedule_grid(const Kernel& kernel, const GridDescription& device);
 
 bool has_teams(const GridSchedule& schedule);
+/// Whether the threads of a block work together.
+bool has_blocks(const GridSchedule& schedule);
 int lanes_of(const GridSchedule& schedule);
 /// The product of the inner extents; -1 where it is not static or too large.
 std::int64_t static_inner_points(const Kernel& kernel);

@@ -6,7 +6,7 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr const char* kForms[] = {"points", "serial", "rows", "columns"};
+constexpr const char* kForms[] = {"points", "serial", "rows", "columns", "owners"};
 
 std::string list(const char* name, const char* prefix, const std::vector<int>& numbers) {
   std::string out = numbers.empty() ? "" : name;
@@ -21,7 +21,7 @@ std::string print(const GridSchedule& schedule) {
                          " threads over");
   for (const int axis : schedule.axes) out += text(" i", axis);
   if (schedule.axes.empty()) out += " one point";
-  if (has_teams(schedule)) out += text(", ", schedule.teams, " teams");
+  if (has_blocks(schedule)) out += text(", ", schedule.teams, " teams");
   out += list(", keep", "v", schedule.kept);
   out += list(", barriers before", "stage ", schedule.barrier_before);
   return schedule.reason.empty() ? out : out + "; " + schedule.reason;

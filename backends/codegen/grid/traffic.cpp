@@ -2,6 +2,7 @@
 // these are fewer.
 #include "backends/codegen/grid/traffic.h"
 
+#include "backends/codegen/grid/owners.h"
 #include "backends/codegen/grid/stage_groups.h"
 #include "backends/codegen/kernel/needed.h"
 
@@ -35,7 +36,7 @@ class Model {
   Traffic least() const {
     std::vector<std::vector<int>> read(kernel_.operands.size()), written = read;
     for (const Stage& stage : kernel_.stages) {
-      for (const int load : loads_of(stage, {})) {
+      for (const int load : loads_of(stage, std::vector<bool>())) {
         note(read, kernel_.expressions[at(load)].number);
       }
       for (const Store& store : stage.stores) {
@@ -74,6 +75,7 @@ class Model {
       }
       is_known = kept;
     }
+    if (schedule.form == GridForm::Owners) all.read += list_reads(schedule);
     return all;
   }
 
@@ -86,9 +88,27 @@ class Model {
     }
   }
 
-  std::vector<int> loads_of(const Stage& stage, std::vector<bool> is_known) const {
+  /// What units of owners but the first read of the index list.
+  std::int64_t list_reads(const GridSchedule& schedule) const {
+    const Access& access = kernel_.accesses[at(kernel_.stages[0].stores[0].access)];
+    const GridLaunch launch = launch_of(kernel_, schedule, {}, evaluate_);
+    if (launch.blocks == 0) return 0;
+    const OwnerUnits units =
+        owner_units(schedule, launch.points, launch.blocks, evaluate_(access.dynamic_limit));
+    std::int64_t bytes = 0;
+    for (const int load : loads_of(std::vector<int>{access.dynamic, access.when}, {})) {
+      bytes += moved(kernel_.expressions[at(load)].number, schedule);
+    }
+    return (units.count() - 1) * bytes;
+  }
+
+  std::vector<int> loads_of(const Stage& stage, const std::vector<bool>& is_known) const {
+    return loads_of(roots_of(kernel_, stage), is_known);
+  }
+
+  std::vector<int> loads_of(const std::vector<int>& roots, std::vector<bool> is_known) const {
     is_known.resize(kernel_.expressions.size(), false);
-    const std::vector<bool> wanted = needed(kernel_, roots_of(kernel_, stage), is_known);
+    const std::vector<bool> wanted = needed(kernel_, roots, is_known);
     std::vector<int> loads;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const bool is_load = kernel_.expressions[i].kind == ExpressionKind::Load;

@@ -3,6 +3,7 @@
 #include "backends/codegen/grid/dependences.h"
 #include "backends/codegen/grid/grid_schedule.h"
 #include "backends/codegen/grid/kept_values.h"
+#include "backends/codegen/grid/owners.h"
 
 #include "core/types/text.h"
 
@@ -28,8 +29,9 @@ class Verifier {
             "its blocks do not fit the device");
     check_axes();
     if (has_teams(schedule_)) return check_teams();
-    require(schedule_.teams == 1 && schedule_.kept.empty() && schedule_.barrier_before.empty(),
-            "its form has no teams");
+    require(schedule_.kept.empty() && schedule_.barrier_before.empty(), "its form has no teams");
+    if (schedule_.form == GridForm::Owners) return check_owners();
+    require(schedule_.teams == 1, "its form has no teams");
     require(schedule_.form == GridForm::Serial || schedule_.axes.size() == kernel_.axes.size(),
             "points have axes inside");
   }
@@ -48,7 +50,16 @@ class Verifier {
             "threads add to one element");
   }
 
-  void check_teams() const {
+  void check_owners() const {
+    require(owners_reason(kernel_).empty(), "owners cannot compute it");
+    require(static_cast<int>(schedule_.axes.size()) == kernel_.outer,
+            "owners of a part of the outer points");
+    check_blocks();
+    require(std::has_single_bit(static_cast<unsigned>(schedule_.teams)),
+            "owners in no power of two of teams");
+  }
+
+  void check_blocks() const {
     const int teams = schedule_.teams;
     require(teams > 0 && schedule_.threads % teams == 0, "its blocks are no teams");
     require(std::has_single_bit(static_cast<unsigned>(lanes_of(schedule_))),
@@ -56,6 +67,10 @@ class Verifier {
     require(kernel_.outer < static_cast<int>(kernel_.axes.size()), "teams without inner axes");
     require(shared_bytes(kernel_, schedule_) <= device_.shared_bytes,
             "its blocks do not fit shared memory");
+  }
+
+  void check_teams() const {
+    check_blocks();
     require(order_reason(kernel_).empty(), "lanes divide points that run in order");
     check_barriers();
     check_kept();

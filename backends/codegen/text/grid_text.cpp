@@ -3,6 +3,7 @@
 #include "backends/codegen/text/grid_text.h"
 
 #include "backends/codegen/text/digits_text.h"
+#include "backends/codegen/text/owners_text.h"
 #include "backends/codegen/text/stage_text.h"
 #include "backends/codegen/text/team_text.h"
 #include "backends/codegen/text/text_prelude.h"
@@ -72,23 +73,34 @@ class FunctionText {
       : kernel_(kernel), schedule_(schedule), stages_(kernel, lines_) {}
 
   std::string run() {
-    TeamText team(kernel_, schedule_, lines_);
     lines_.line(text("extern \"C\" __global__ void __launch_bounds__(", schedule_.threads, ")"));
     lines_.open(text(kernel_.name, "(", parameters(kernel_), ")"));
     lines_.line("if (is_stopped(call, step)) return;");
     lines_.line("const u64 seed = call->seed, call_counter = call->call_counter;");
-    if (has_teams(schedule_)) {
-      open_teams();
-      team.write();
-    } else {
-      open_threads();
-      for (std::size_t s = 0; s < kernel_.stages.size(); ++s) stages_.write(static_cast<int>(s));
-    }
+    const std::string shared = write_body();
     lines_.close_to(0);
-    return team.shared() + commented(print(kernel_) + print(schedule_)) + lines_.str();
+    return shared + commented(print(kernel_) + print(schedule_)) + lines_.str();
   }
 
  private:
+  /// Gives the declarations of shared memory.
+  std::string write_body() {
+    if (schedule_.form == GridForm::Owners) {
+      OwnersText owners(kernel_, schedule_, lines_);
+      owners.write();
+      return owners.shared();
+    }
+    if (has_teams(schedule_)) {
+      TeamText team(kernel_, schedule_, lines_);
+      open_teams();
+      team.write();
+      return team.shared();
+    }
+    open_threads();
+    for (std::size_t s = 0; s < kernel_.stages.size(); ++s) stages_.write(static_cast<int>(s));
+    return "";
+  }
+
   void open_threads() {
     lines_.line("const s64 stride = s64(gridDim.x) * blockDim.x;");
     lines_.open(

@@ -93,13 +93,18 @@ std::string PointText::condition(int number) const {
 
 std::string PointText::element(int number) const {
   const Access& access = kernel_.accesses[at(number)];
+  return element(number, access.dynamic < 0 ? "" : index(access));
+}
+
+std::string PointText::element(int number, const std::string& dynamic_index) const {
+  const Access& access = kernel_.accesses[at(number)];
   std::string sum = size(access.offset);
   for (std::size_t axis = 0; axis < access.strides.size(); ++axis) {
     const ir::Dim& stride = access.strides[axis];
     if (stride == ir::Dim(0)) continue;
     sum += text(" + i", axis, stride.is_one() ? "" : " * " + size(stride));
   }
-  if (access.dynamic >= 0) sum += text(" + ", index(access), " * ", size(access.dynamic_stride));
+  if (access.dynamic >= 0) sum += text(" + ", dynamic_index, " * ", size(access.dynamic_stride));
   return text("b", access.operand, ", ", sum);
 }
 

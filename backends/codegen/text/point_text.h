@@ -28,6 +28,11 @@ class PointText {
   bool is_declared(int number) const { return declared_[static_cast<std::size_t>(number)]; }
   void write_store(const Store& store);
 
+  /// "b0, element": the arguments of a load or a store at the given value of the dynamic index, an
+  /// expression of type s64.
+  std::string element(int access, const std::string& dynamic_index) const;
+  /// The declared value of the dynamic index, of type s64.
+  std::string index(const Access& access) const;
   /// The text of an expression whose arguments are declared.
   std::string value(const Expression& e) const;
   /// A size as an expression of type s64.
@@ -39,10 +44,8 @@ class PointText {
   std::string convert(const Expression& e) const;
   std::string load(const Expression& e) const;
   std::string random(const Expression& e) const;
-  std::string index(const Access& access) const;
   /// When the access may touch memory; empty: always. A guard that is false hides a bad index.
   std::string condition(int access) const;
-  /// "b0, element": the arguments of loads and stores.
   std::string element(int access) const;
 
   const Kernel& kernel_;

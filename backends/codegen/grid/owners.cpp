@@ -1,0 +1,129 @@
+// A kernel is built with one scatter, so that one store suffices here.
+#include "backends/codegen/grid/owners.h"
+
+#include "backends/codegen/grid/additions.h"
+#include "backends/codegen/kernel/needed.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace kiln::codegen {
+namespace {
+
+constexpr int kSymbolicLanes = 32;
+constexpr std::int64_t kBlocksOfMultiprocessor = 4;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+const Access& access_of(const Kernel& kernel) {
+  return kernel.accesses[at(kernel.stages[0].stores[0].access)];
+}
+
+/// Whether one of the expressions that `roots` need differs between outer points.
+bool depends_on_outer(const Kernel& kernel, const std::vector<int>& roots) {
+  const std::vector<bool> wanted = needed(kernel, roots);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const Expression& e = kernel.expressions[i];
+    if (!wanted[i]) continue;
+    if (e.kind == ExpressionKind::AxisIndex && e.number < kernel.outer) return true;
+    if (e.kind != ExpressionKind::Load) continue;
+    const std::vector<ir::Dim>& strides = kernel.accesses[at(e.number)].strides;
+    const auto is_moved = [](const ir::Dim& stride) { return stride != ir::Dim(0); };
+    if (std::any_of(strides.begin(), strides.begin() + kernel.outer, is_moved)) return true;
+  }
+  return false;
+}
+
+bool moves_along_inner(const Kernel& kernel, const Access& access) {
+  for (std::size_t axis = at(kernel.outer); axis < kernel.axes.size(); ++axis) {
+    if (access.strides[axis] != ir::Dim(0) && !kernel.axes[axis].is_one()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool adds_at_index(const Kernel& kernel) {
+  return std::any_of(kernel.stages.begin(), kernel.stages.end(), [&](const Stage& stage) {
+    return std::any_of(stage.stores.begin(), stage.stores.end(), [&](const Store& store) {
+      return store.accumulate && kernel.accesses[at(store.access)].dynamic >= 0;
+    });
+  });
+}
+
+std::string owners_reason(const Kernel& kernel) {
+  if (!adds_at_index(kernel)) return "no additions at an index";
+  const bool is_alone = kernel.stages.size() == 1 && kernel.stages[0].stores.size() == 1 &&
+                        kernel.stages[0].kind == StageKind::Map && kernel.stages[0].inner;
+  if (!is_alone) return "several stages or stores";
+  const Access& access = access_of(kernel);
+  if (depends_on_outer(kernel, {access.dynamic, access.when})) {
+    return "an index that differs between outer points";
+  }
+  if (access.when >= 0 && loads_at_index(kernel)) return "a guard hides values that can fail";
+  if (moves_along_inner(kernel, access)) return "inner points add to different elements";
+  if (access.dynamic_stride == ir::Dim(0)) return "values of the index meet at an element";
+  const bool is_apart = static_cast<int>(apart_axes(kernel).size()) == kernel.outer;
+  return is_apart && is_only_access(kernel, kernel.stages[0].stores[0].access)
+             ? ""
+             : "outer points meet at an element";
+}
+
+bool loads_at_index(const Kernel& kernel) {
+  const std::vector<bool> wanted = needed(kernel, roots_of(kernel, kernel.stages[0]));
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const Expression& e = kernel.expressions[i];
+    if (!wanted[i] || e.kind != ExpressionKind::Load) continue;
+    if (kernel.accesses[at(e.number)].dynamic >= 0) return true;
+  }
+  return false;
+}
+
+int owner_lanes(std::int64_t points, int max_threads) {
+  if (points < 0) return std::min(kSymbolicLanes, max_threads);
+  if (points <= kWarpLanes) {
+    const auto lanes = std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(points, 1)));
+    return std::min(static_cast<int>(lanes), max_threads);
+  }
+  // As many as leave at most a fifth of the threads without a point.
+  int lanes = max_threads;
+  const auto is_wasteful = [&] { return (points - 1) / lanes * lanes + lanes > points * 5 / 4; };
+  while (lanes > kWarpLanes && is_wasteful()) lanes /= 2;
+  return lanes;
+}
+
+OwnerUnits owner_units(const GridSchedule& schedule, std::int64_t points, std::int64_t blocks,
+                       std::int64_t limit) {
+  OwnerUnits units;
+  units.tiles = (points - 1) / lanes_of(schedule) + 1;
+  units.ranges = std::max<std::int64_t>(blocks / units.tiles, 1);
+  units.share = (limit - 1) / units.ranges + 1;
+  return units;
+}
+
+std::int64_t owner_blocks(const GridSchedule& schedule, const GridDescription& device,
+                          std::int64_t points, std::int64_t limit) {
+  const std::int64_t tiles = (points - 1) / lanes_of(schedule) + 1;
+  const std::int64_t resident = std::max(1, device.resident_threads / schedule.threads);
+  const std::int64_t wanted =
+      device.multiprocessors * std::min(resident, kBlocksOfMultiprocessor);
+  const std::int64_t ranges =
+      std::clamp<std::int64_t>(wanted / tiles, 1, std::max<std::int64_t>(limit, 1));
+  return std::min({tiles * ranges, device.multiprocessors * resident, device.max_blocks});
+}
+
+const ir::Dim& owner_limit(const Kernel& kernel) { return access_of(kernel).dynamic_limit; }
+
+int owner_chunk(const GridSchedule& schedule) { return kOwnerPoints * schedule.threads; }
+
+int owner_word_points(const GridSchedule& schedule) {
+  return std::min(schedule.threads, kWarpLanes);
+}
+
+std::int64_t owner_shared_bytes(const GridSchedule& schedule) {
+  const std::int64_t points = owner_chunk(schedule), words = points / owner_word_points(schedule);
+  constexpr std::int64_t kValueBytes = 8, kWordBytes = 4;
+  return 2 * (points * kValueBytes + words * kWordBytes);
+}
+
+}  // namespace kiln::codegen

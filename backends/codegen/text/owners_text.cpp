@@ -1,0 +1,230 @@
+// Each chunk of the index list becomes ballots in shared memory, one bit for each point that adds
+// to the block's range. Teams then walk the bits in order. Two chunks take turns, so that one
+// barrier in each suffices.
+#include "backends/codegen/text/owners_text.h"
+
+#include "backends/codegen/grid/owners.h"
+#include "backends/codegen/kernel/needed.h"
+#include "backends/codegen/text/digits_text.h"
+#include "backends/codegen/text/scalar_text.h"
+#include "core/types/text.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+constexpr int kLoadsInFlight = 4;
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+const Store& store_of(const Kernel& kernel) { return kernel.stages[0].stores[0]; }
+
+}  // namespace
+
+OwnersText::OwnersText(const Kernel& kernel, const GridSchedule& schedule, TextLines& lines)
+    : kernel_(kernel),
+      schedule_(schedule),
+      lines_(lines),
+      point_(kernel, lines),
+      store_(store_of(kernel)),
+      access_(kernel.accesses[at(store_.access)]),
+      dtype_(kernel.expressions[at(store_.value)].dtype),
+      has_faults_(loads_at_index(kernel)) {}
+
+std::string OwnersText::owned() const { return kernel_.name + "_owned"; }
+std::string OwnersText::ballots() const { return kernel_.name + "_ballots"; }
+
+std::string OwnersText::shared() const {
+  const int chunk = owner_chunk(schedule_);
+  return text("static __shared__ s64 ", owned(), "[2][", chunk, "];\nstatic __shared__ u32 ",
+              ballots(), "[2][", chunk / owner_word_points(schedule_), "];\n");
+}
+
+void OwnersText::write() {
+  open_unit();
+  declare_element();
+  lines_.open(text("for (s64 base = 0; base < inner; base += ", owner_chunk(schedule_), ")"));
+  evaluate_indices();
+  share_indices();
+  lines_.line("__syncthreads();");
+  lines_.open("if (live)");
+  add_points();
+  lines_.close();
+  lines_.line("turn ^= 1;");
+  lines_.close();
+  lines_.line("leave();");
+  lines_.close();
+}
+
+/// See OwnerUnits.
+void OwnersText::open_unit() {
+  const int lanes = lanes_of(schedule_);
+  std::string inner = "1";
+  for (std::size_t axis = at(kernel_.outer); axis < kernel_.axes.size(); ++axis) {
+    inner += " * " + point_.size(kernel_.axes[axis]);
+  }
+  lines_.line(text("const s64 inner = ", inner, ";"));
+  lines_.line(text("const s64 limit = ", point_.size(access_.dynamic_limit), ";"));
+  lines_.line(text("const s32 lane = threadIdx.x % ", lanes, ", team = threadIdx.x / ", lanes,
+                   ";"));
+  lines_.line(text("const s64 tiles = (points - 1) / ", lanes, " + 1;"));
+  lines_.line("const s64 ranges = s64(gridDim.x) > tiles ? s64(gridDim.x) / tiles : 1;");
+  lines_.line("const s64 share = (limit - 1) / ranges + 1;");
+  lines_.line("s32 turn = 0;");
+  lines_.open("for (s64 unit = blockIdx.x; unit < tiles * ranges; unit += gridDim.x)");
+  lines_.line("const s64 first = unit % ranges * share;");
+  lines_.line(text("const bool live = unit / ranges * ", lanes, " + lane < points;"));
+  lines_.line(text("const s64 number = live ? unit / ranges * ", lanes, " + lane : points - 1;"));
+  write_digits(kernel_, schedule_.axes, "number", lines_);
+  lines_.line(text("const s64 outer = ", outer_number(kernel_), ";"));
+}
+
+/// The element that the thread added to last stays in a register.
+void OwnersText::declare_element() {
+  const char* type = type_text(dtype_);
+  lines_.line("s64 held = -1;");
+  lines_.line(text(type, " sum = {};"));
+  lines_.open("const auto leave = [&]");
+  lines_.line(text("if (held >= 0) ",
+                   store_text(dtype_, point_.element(store_.access, "held"), "sum")));
+  lines_.close();
+  lines_.line(";");
+  lines_.open(text("const auto add = [&](s64 index, ", type, " x)"));
+  lines_.open("if (index != held)");
+  lines_.line("leave();");
+  lines_.line("held = index;");
+  lines_.line(text("sum = ", load_text(dtype_, point_.element(store_.access, "index")), ";"));
+  lines_.close();
+  const std::string added =
+      apply_text(ir::Op::Add, dtype_, dtype_,
+                 {operand_text(dtype_, "sum"), operand_text(dtype_, "x")});
+  lines_.line(text("sum = ", added, ";"));
+  lines_.close();
+  lines_.line(";");
+}
+
+void OwnersText::write_inner_digits(const std::string& point) {
+  std::vector<int> inner;
+  for (int axis = kernel_.outer; axis < static_cast<int>(kernel_.axes.size()); ++axis) {
+    inner.push_back(axis);
+  }
+  write_digits(kernel_, inner, point, lines_);
+}
+
+// ---- indices ----
+
+void OwnersText::evaluate_indices() {
+  lines_.line(text("s64 owned[", kOwnerPoints, "];"));
+  lines_.line("#pragma unroll");
+  lines_.open(text("for (int k = 0; k < ", kOwnerPoints, "; ++k)"));
+  lines_.line(text("const s64 p = base + k * ", schedule_.threads, " + threadIdx.x;"));
+  lines_.line("owned[k] = -1;");
+  lines_.line("if (p >= inner) continue;");
+  write_inner_digits("p");
+  // Faults of loads are noted where a point is computed as a whole.
+  if (has_faults_) lines_.line("const auto fault = [](s64, s64, s64) { return false; };");
+  point_.begin();
+  point_.evaluate({access_.dynamic, access_.when});
+  if (access_.when >= 0) lines_.line(text("if (!bool(v", access_.when, ")) continue;"));
+  lines_.line(text("const s64 index = ", point_.index(access_), ";"));
+  lines_.line("const bool is_own = index >= first && index - first < share;");
+  lines_.line("if (is_own && inside(index, limit)) owned[k] = index - first;");
+  lines_.open("if (unit == 0 && !inside(index, limit))");
+  note_fault();
+  lines_.close();
+  lines_.close();
+}
+
+/// No thread owns the value: the first outer point that has the index is computed for its faults.
+void OwnersText::note_fault() {
+  lines_.line("const s64 point = p;");
+  lines_.line(fault_text());
+  if (has_faults_) {
+    for (int axis = 0; axis < kernel_.outer; ++axis) {
+      lines_.line(text("const s64 i", axis, " = 0;"));
+    }
+    point_.begin();
+    point_.evaluate(roots_of(kernel_, kernel_.stages[0]));
+  }
+  lines_.line(text("fault(", store_.access, ", index, limit);"));
+}
+
+void OwnersText::share_indices() {
+  const int threads = schedule_.threads, word = owner_word_points(schedule_);
+  lines_.line("#pragma unroll");
+  lines_.open(text("for (int k = 0; k < ", kOwnerPoints, "; ++k)"));
+  lines_.line("const u32 ballot = __ballot_sync(~0u, owned[k] >= 0);");
+  lines_.line(text("if (threadIdx.x % ", word, " == 0) ", ballots(), "[turn][k * ", threads / word,
+                   " + threadIdx.x / ", word, "] = ballot;"));
+  lines_.line(text(owned(), "[turn][k * ", threads, " + threadIdx.x] = owned[k];"));
+  lines_.close();
+}
+
+// ---- additions ----
+
+/// Several values are computed before the first of them is added, so that their loads overlap.
+void OwnersText::add_points() {
+  const char* type = type_text(dtype_);
+  declare_next();
+  declare_value();
+  lines_.open("for (;;)");
+  lines_.line(text("s32 own[", kLoadsInFlight, "];"));
+  lines_.line(text(type, " x[", kLoadsInFlight, "] = {};"));
+  const std::string loop = text("for (int j = 0; j < ", kLoadsInFlight, "; ++j) ");
+  lines_.line("#pragma unroll");
+  lines_.line(loop + "own[j] = next();");
+  lines_.line("if (own[0] < 0) break;");
+  lines_.line("#pragma unroll");
+  lines_.open(loop);
+  lines_.line("if (own[j] >= 0) x[j] = value_at(base + own[j]);");
+  lines_.close();
+  lines_.line("#pragma unroll");
+  lines_.open(loop);
+  lines_.line(text("if (own[j] >= 0) add(first + ", owned(), "[turn][own[j]], x[j]);"));
+  lines_.close();
+  lines_.close();
+}
+
+/// The next point of the chunk whose value the team owns; below 0: none.
+void OwnersText::declare_next() {
+  const int word = owner_word_points(schedule_), words = owner_chunk(schedule_) / word;
+  lines_.line(text("s32 word = 0;"));
+  lines_.line(text("u32 rest = ", ballots(), "[turn][0];"));
+  lines_.open("const auto next = [&]() -> s32");
+  lines_.open("for (;;)");
+  lines_.open("while (rest == 0)");
+  lines_.line(text("if (++word >= ", words, ") return -1;"));
+  lines_.line(text("rest = ", ballots(), "[turn][word];"));
+  lines_.close();
+  lines_.line(text("const s32 one = word * ", word, " + __ffs(s32(rest)) - 1;"));
+  lines_.line("rest &= rest - 1;");
+  if (schedule_.teams == 1) {
+    lines_.line("return one;");
+  } else {
+    lines_.line(text("if ((", owned(), "[turn][one] & ", schedule_.teams - 1,
+                     ") == team) return one;"));
+  }
+  lines_.close();
+  lines_.close();
+  lines_.line(";");
+}
+
+/// Where a load can fail, the whole point is computed, so that its first fault is the noted one.
+void OwnersText::declare_value() {
+  lines_.open(text("const auto value_at = [&](s64 p) -> ", type_text(dtype_)));
+  write_inner_digits("p");
+  point_.begin();
+  if (has_faults_) {
+    lines_.line("const s64 point = outer * inner + p;");
+    lines_.line(fault_text());
+    point_.evaluate(roots_of(kernel_, kernel_.stages[0]));
+  } else {
+    point_.evaluate({store_.value});
+  }
+  lines_.line(text("return v", store_.value, ";"));
+  lines_.close();
+  lines_.line(";");
+}
+
+}  // namespace kiln::codegen
