@@ -156,17 +156,20 @@ TEST_CASE("NVRTC compiles the CUDA text of every op, cast and form", "[slow]") {
   CHECK(compiled >= 1);
 }
 
-TEST_CASE("teams keep values and partial results in registers", "[slow]") {
+TEST_CASE("teams and owners keep values and partial results in registers", "[slow]") {
   const auto compiler = machines_compiler();
   if (compiler == nullptr) return;
-  const std::vector<Kernel> kernels = every_team();
+  std::vector<Kernel> kernels = every_team();
+  for (const Kernel& kernel : every_owner()) kernels.push_back(kernel);
   std::vector<GridSchedule> schedules;
   for (const Kernel& kernel : kernels) schedules.push_back(schedule_grid(kernel, {}));
   CHECK(!schedules[2].kept.empty());
+  CHECK(schedules.back().form == GridForm::Owners);
   std::vector<ScheduledKernel> scheduled;
   for (std::size_t i = 0; i < kernels.size(); ++i) scheduled.push_back({kernels[i], schedules[i]});
   const std::string ptx = compiler->compile(grid_text(scheduled), 90, "kernels.cu").ptx;
   CHECK(ptx.find("shfl.sync.bfly") != std::string::npos);
+  CHECK(ptx.find("vote.sync.ballot") != std::string::npos);
   CHECK(ptx.find("bar.sync") != std::string::npos);
   CHECK(ptx.find(".local") == std::string::npos);
 }

@@ -2,72 +2,22 @@
 // from those for CPUs where a machine with more parallelism should have others.
 #include "tests/catch.h"
 #include "tests/codegen/lowered.h"
-#include "tests/models/digits_file.h"
 #include "tests/ops/evaluate.h"
-#include "tests/process.h"
 #include "tests/random_programs/check_grid_kernel.h"
 #include "tests/random_programs/coverage_templates.h"
-#include "tests/scratch.h"
+#include "tests/random_programs/gpu_programs.h"
 
-#include "backends/codegen/grid/shape_kernel.h"
 #include "backends/codegen/grid/traffic.h"
-#include "core/ir/traverse.h"
-#include "core/module/parse.h"
 #include "core/ops/build.h"
-#include "core/passes/pipeline.h"
-#include "runtime/function/compile/build_graph.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 
 using namespace kiln;
 using namespace kiln::testing;
-using codegen::Compilation;
 using codegen::TargetDescription;
 
 namespace {
-
-constexpr TargetDescription kCpu{};
-/// 132 multiprocessors with 2,048 threads each.
-constexpr TargetDescription kGpu{.units = 132, .lanes = 2048};
-
-/// A target whose library takes every product and convolution.
-class Everything final : public codegen::LibraryClaims {
- public:
-  std::optional<std::string> rejection_of_matmul(const codegen::MatmulRequest&) const override {
-    return std::nullopt;
-  }
-  std::optional<std::string> rejection_of_convolution(const ir::Node&) const override {
-    return std::nullopt;
-  }
-};
-
-/// The program of a graph. The pipeline verifies its kernels and plans; here their grid schedules
-/// and their text forms are checked.
-codegen::Program program_of(const ir::Graph& graph, const TargetDescription& target) {
-  const Everything library;
-  Compilation compilation;
-  compilation.arguments = graph.inputs;
-  for (const ir::Update& update : graph.updates) {
-    compilation.arguments.push_back(update.variable);
-  }
-  for (const ir::Node* node : ir::topological_order(graph.roots())) {
-    const ir::Value variable = node->result();
-    std::vector<ir::Value>& known = compilation.arguments;
-    if (node->op != ir::Op::Variable) continue;
-    if (std::find(known.begin(), known.end(), variable) == known.end()) known.push_back(variable);
-  }
-  compilation.results = graph.roots();
-  compilation.library = &library;
-  compilation.target = target;
-  compilation.schedule = codegen::shape_for_grid;
-  run_pipeline(compilation);
-  for (const codegen::BuiltKernel& built : compilation.program.kernels) {
-    check_text_form(built.kernel);
-  }
-  return std::move(compilation.program);
-}
 
 std::string plan_of(const ir::Graph& graph, const TargetDescription& target) {
   return print(program_of(graph, target));
@@ -86,53 +36,12 @@ std::size_t transcendentals_of(const codegen::Program& program, const codegen::K
 /// Whether the plans for a CPU and a GPU differ.
 bool differs(const ir::Graph& graph) { return plan_of(graph, kCpu) != plan_of(graph, kGpu); }
 
-/// The program lowered for a GPU. One with sizes that are data is divided into parts by the
-/// runtime, and is left out here.
-std::optional<codegen::Program> gpu_program_of(const Program& program) {
-  const ir::Graph graph =
-      runtime::build_graph(program.inputs, program.outputs, program.updates);
-  if (!graph.sizes.empty()) return std::nullopt;
-  return program_of(passes::run_pipeline(graph), kGpu);
-}
-
 /// How many of the program's kernels were run as a grid.
 int check_grid_runs(const Program& program) {
   const std::optional<codegen::Program> lowered = gpu_program_of(program);
   if (!lowered) return 0;
   const auto& kernels = lowered->kernels;
   return static_cast<int>(std::count_if(kernels.begin(), kernels.end(), check_grid_run));
-}
-
-/// The modules that a program of tools/examples compiles. The file small.csv has a few digits.
-std::vector<ir::Graph> graphs_of(const std::string& command) {
-  const Scratch scratch;
-  scratch.write("small.csv", drawn_digits(60));
-  const Outcome run = run_shell("cd '" + scratch.folder() +
-                                "' && KILN_DUMP=dumps:module '" KILN_BINARY_DIR "/bin/" + command);
-  INFO(run.text);
-  REQUIRE(run.status == 0);
-  std::vector<ir::Graph> graphs;
-  for (const auto& entry : std::filesystem::directory_iterator(scratch.path("dumps"))) {
-    const std::string text = contents_of(entry.path() / "40-module.kir");
-    graphs.push_back(module::parse_module(text, entry.path().string()).graph);
-  }
-  return graphs;
-}
-
-/// Normal numbers of these sizes.
-Tensor fed(const std::vector<std::int64_t>& dims) {
-  return placeholder({.shape = Shape(std::vector<ShapeEntry>(dims.begin(), dims.end()))});
-}
-
-/// Outputs and the gradients of `loss`.
-Program trained(std::vector<Tensor> inputs, std::vector<Tensor> outputs, const Tensor& loss) {
-  Program program;
-  program.inputs = std::move(inputs);
-  program.outputs = std::move(outputs);
-  for (const Tensor& gradient : gradients(loss, program.inputs)) {
-    program.outputs.push_back(gradient);
-  }
-  return program;
 }
 
 Program softmax_rows(std::int64_t columns) {

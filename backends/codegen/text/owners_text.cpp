@@ -14,7 +14,7 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr int kLoadsInFlight = 4;
+constexpr int kPointsInFlight = 4;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -82,24 +82,11 @@ void OwnersText::open_unit() {
 
 /// The element that the thread added to last stays in a register.
 void OwnersText::declare_element() {
-  const char* type = type_text(dtype_);
   lines_.line("s64 held = -1;");
-  lines_.line(text(type, " sum = {};"));
+  lines_.line(text(type_text(dtype_), " sum = {};"));
   lines_.open("const auto leave = [&]");
   lines_.line(text("if (held >= 0) ",
                    store_text(dtype_, point_.element(store_.access, "held"), "sum")));
-  lines_.close();
-  lines_.line(";");
-  lines_.open(text("const auto add = [&](s64 index, ", type, " x)"));
-  lines_.open("if (index != held)");
-  lines_.line("leave();");
-  lines_.line("held = index;");
-  lines_.line(text("sum = ", load_text(dtype_, point_.element(store_.access, "index")), ";"));
-  lines_.close();
-  const std::string added =
-      apply_text(ir::Op::Add, dtype_, dtype_,
-                 {operand_text(dtype_, "sum"), operand_text(dtype_, "x")});
-  lines_.line(text("sum = ", added, ";"));
   lines_.close();
   lines_.line(";");
 }
@@ -163,26 +150,53 @@ void OwnersText::share_indices() {
 
 // ---- additions ----
 
-/// Several values are computed before the first of them is added, so that their loads overlap.
+/// Several values and elements are loaded before the first addition, so that the loads overlap.
 void OwnersText::add_points() {
   const char* type = type_text(dtype_);
+  const int points = kPointsInFlight;
   declare_next();
   declare_value();
   lines_.open("for (;;)");
-  lines_.line(text("s32 own[", kLoadsInFlight, "];"));
-  lines_.line(text(type, " x[", kLoadsInFlight, "] = {};"));
-  const std::string loop = text("for (int j = 0; j < ", kLoadsInFlight, "; ++j) ");
-  lines_.line("#pragma unroll");
-  lines_.line(loop + "own[j] = next();");
+  lines_.line(text("s32 own[", points, "];"));
+  lines_.line(text("s64 index[", points, "];"));
+  lines_.line(text(type, " x[", points, "] = {}, y[", points, "] = {};"));
+  open_points();
+  lines_.line("own[j] = next();");
+  lines_.line(text("index[j] = own[j] < 0 ? -1 : first + ", owned(), "[turn][own[j]];"));
+  lines_.close();
   lines_.line("if (own[0] < 0) break;");
-  lines_.line("#pragma unroll");
-  lines_.open(loop);
-  lines_.line("if (own[j] >= 0) x[j] = value_at(base + own[j]);");
+  open_points();
+  lines_.line("if (own[j] < 0) continue;");
+  lines_.line("x[j] = value_at(base + own[j]);");
+  lines_.line(text("y[j] = index[j] == held ? sum : ",
+                   load_text(dtype_, point_.element(store_.access, "index[j]")), ";"));
   lines_.close();
-  lines_.line("#pragma unroll");
-  lines_.open(loop);
-  lines_.line(text("if (own[j] >= 0) add(first + ", owned(), "[turn][own[j]], x[j]);"));
+  open_points();
+  lines_.line("if (own[j] < 0) continue;");
+  write_addition();
   lines_.close();
+  lines_.close();
+}
+
+void OwnersText::open_points() {
+  lines_.line("#pragma unroll");
+  lines_.open(text("for (int j = 0; j < ", kPointsInFlight, "; ++j)"));
+}
+
+/// A later point with the same index finds the sum in place of the element that it loaded.
+void OwnersText::write_addition() {
+  lines_.open("if (index[j] != held)");
+  lines_.line("leave();");
+  lines_.line("held = index[j];");
+  lines_.line("sum = y[j];");
+  lines_.close();
+  const std::string added =
+      apply_text(ir::Op::Add, dtype_, dtype_,
+                 {operand_text(dtype_, "sum"), operand_text(dtype_, "x[j]")});
+  lines_.line(text("sum = ", added, ";"));
+  lines_.line("#pragma unroll");
+  lines_.open(text("for (int k = j + 1; k < ", kPointsInFlight, "; ++k)"));
+  lines_.line("if (index[k] == held) y[k] = sum;");
   lines_.close();
 }
 

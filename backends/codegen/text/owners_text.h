@@ -29,6 +29,8 @@ class OwnersText {
   void share_indices();
   /// Adds at the chunk's points of this team, in order.
   void add_points();
+  void open_points();
+  void write_addition();
   void declare_next();
   void declare_value();
   void write_inner_digits(const std::string& point);
