@@ -3,6 +3,8 @@
 
 #include "backends/codegen/grid/owners.h"
 
+#include <algorithm>
+
 namespace kiln::test {
 
 using namespace codegen;
@@ -20,7 +22,7 @@ class OwnersRun {
   }
 
   void run() {
-    const OwnerUnits units = owner_units(schedule_, call_.points, call_.blocks, limit_);
+    const OwnerUnits units = owner_units(lanes_of(schedule_), call_.points, call_.blocks, limit_);
     for (std::int64_t turn = 0; turn < units.count(); ++turn) {
       run_unit(units, thread_at(call_.order, turn, units.count()));
     }

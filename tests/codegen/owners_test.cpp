@@ -331,7 +331,7 @@ TEST_CASE("lanes of owners leave few threads without a column, and blocks fill t
     CHECK(launch.blocks == row.blocks);
     CHECK(launch.points == row.columns);
     // Each unit reads the list.
-    const OwnerUnits units = owner_units(schedule, row.columns, row.blocks, row.values);
+    const OwnerUnits units = owner_units(lanes_of(schedule), row.columns, row.blocks, row.values);
     CHECK(units.share * units.ranges >= row.values);
     const std::int64_t again = (units.count() - 1) * 2048 * 8;
     const GridSchedule serial{.form = GridForm::Serial, .axes = {0}};

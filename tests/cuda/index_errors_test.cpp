@@ -15,7 +15,7 @@ namespace {
 
 const kiln::fake_cuda::Control& control() { return cuda_test::fake_device(KILN_BINARY_DIR); }
 
-const std::string kSource = std::string(" (op gather at ") + __FILE__ + ":";
+const std::string kSource = std::string("gather at ") + __FILE__ + ":";
 
 /// A function of indices (None, 4) that looks rows of a table up, with updates.
 struct Lookup {
@@ -71,6 +71,19 @@ Lookup in_gradient() {
       {rows}};
 }
 
+/// No row is looked up: the indices are those of what is added.
+Lookup in_addition() {
+  const Variable rows = table();
+  const Tensor i = indices();
+  const Tensor slope = gradients(sum(gather(rows, i) * 0.25), {rows})[0];
+  return {[=](const std::string& backend) {
+            return function(
+                {i}, {sum(rows)},
+                {.updates = {update_sub(rows, slope)}, .name = "lookup", .backend = backend});
+          },
+          {rows}};
+}
+
 Array fed(std::vector<std::int32_t> bad) {
   Array array = Array::full({3, 4}, 1, DType::Int32);
   std::copy(bad.begin(), bad.end(), array.as<std::int32_t>().end() - 4);
@@ -98,7 +111,7 @@ TEST_CASE("index errors: the step is one that writes over a variable") {
 
 TEST_CASE("index errors: text, line and variables as on cpu, in any order of threads") {
   control().reset();
-  for (const auto& make : {in_kernel, in_loop, in_gradient}) {
+  for (const auto& make : {in_kernel, in_loop, in_gradient, in_addition}) {
     const Lookup lookup = make();
     const Function on_cpu = lookup.compile("cpu"), on_cuda = lookup.compile("cuda");
     const Tensor first = lookup.variables[0];

@@ -179,7 +179,7 @@ int shared_elements(const GridSchedule& schedule) {
 }
 
 std::int64_t shared_bytes(const Kernel& kernel, const GridSchedule& schedule) {
-  if (schedule.form == GridForm::Owners) return owner_shared_bytes(schedule);
+  if (schedule.form == GridForm::Owners) return owner_shared_bytes(schedule.threads);
   std::int64_t bytes = 0;
   for (const Stage& stage : kernel.stages) {
     if (stage.kind != StageKind::Reduce) continue;
@@ -205,17 +205,18 @@ GridLaunch launch_of(const Kernel& kernel, const GridSchedule& schedule,
   launch.threads = schedule.threads;
   launch.points = 1;
   for (const int axis : schedule.axes) launch.points *= extent(axis);
+  const std::int64_t resident = std::max(1, device.resident_threads / schedule.threads);
   if (schedule.form == GridForm::Owners) {
-    const std::int64_t limit = evaluate(owner_limit(kernel));
-    launch.blocks = owner_blocks(schedule, device, launch.points, limit);
+    const std::int64_t blocks = owner_blocks(lanes_of(schedule), launch.points,
+                                             evaluate(owner_limit(kernel)),
+                                             device.multiprocessors, resident);
+    launch.blocks = std::min(blocks, device.max_blocks);
     return launch;
   }
   // As many blocks as the device holds at a time: each thread or team then takes several points.
   const std::int64_t of_block = has_teams(schedule) ? schedule.teams : schedule.threads;
   const std::int64_t blocks = (launch.points - 1) / of_block + 1;
-  const std::int64_t resident =
-      device.multiprocessors * std::max(1, device.resident_threads / schedule.threads);
-  launch.blocks = std::min({blocks, resident, device.max_blocks});
+  launch.blocks = std::min({blocks, device.multiprocessors * resident, device.max_blocks});
   return launch;
 }
 

@@ -31,10 +31,10 @@ enum class GridForm : std::uint8_t {
 ///   Columns  lanes in order.
 /// All lanes then have the same result.
 ///
-/// Owners: for kernels that owners_reason() allows. A block takes units (owners.h): `lanes` outer
-/// points and a range of values of the dynamic index. Thread x is lane x % L of team x / L; the team
-/// owns values t, t + teams, ... of the range. The block evaluates the index at all inner points,
-/// in order, in chunks that its threads divide; the owners of a value then evaluate what is added
+/// Owners: for kernels that owners_reason() allows. A block takes units (owners.h): L outer points
+/// and a range of values of the dynamic index. Thread x is lane x % L of team x / L; team t owns
+/// values t, t + teams, ... of the range. The block evaluates the index at all inner points, in
+/// order, in chunks that its threads divide; the owners of a value then evaluate what is added
 /// there, and add it. Unit 0 notes indices that are out of range.
 struct GridSchedule {
   GridForm form = GridForm::Points;

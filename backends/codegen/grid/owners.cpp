@@ -10,7 +10,7 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr int kSymbolicLanes = 32;
+constexpr int kWarp = 32;
 constexpr std::int64_t kBlocksOfMultiprocessor = 4;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -80,48 +80,43 @@ bool loads_at_index(const Kernel& kernel) {
 }
 
 int owner_lanes(std::int64_t points, int max_threads) {
-  if (points < 0) return std::min(kSymbolicLanes, max_threads);
-  if (points <= kWarpLanes) {
+  if (points < 0) return std::min(kWarp, max_threads);
+  if (points <= kWarp) {
     const auto lanes = std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(points, 1)));
     return std::min(static_cast<int>(lanes), max_threads);
   }
   // As many as leave at most a fifth of the threads without a point.
   int lanes = max_threads;
   const auto is_wasteful = [&] { return (points - 1) / lanes * lanes + lanes > points * 5 / 4; };
-  while (lanes > kWarpLanes && is_wasteful()) lanes /= 2;
+  while (lanes > kWarp && is_wasteful()) lanes /= 2;
   return lanes;
 }
 
-OwnerUnits owner_units(const GridSchedule& schedule, std::int64_t points, std::int64_t blocks,
-                       std::int64_t limit) {
+OwnerUnits owner_units(int lanes, std::int64_t points, std::int64_t blocks, std::int64_t limit) {
   OwnerUnits units;
-  units.tiles = (points - 1) / lanes_of(schedule) + 1;
+  units.tiles = (points - 1) / lanes + 1;
   units.ranges = std::max<std::int64_t>(blocks / units.tiles, 1);
   units.share = (limit - 1) / units.ranges + 1;
   return units;
 }
 
-std::int64_t owner_blocks(const GridSchedule& schedule, const GridDescription& device,
-                          std::int64_t points, std::int64_t limit) {
-  const std::int64_t tiles = (points - 1) / lanes_of(schedule) + 1;
-  const std::int64_t resident = std::max(1, device.resident_threads / schedule.threads);
-  const std::int64_t wanted =
-      device.multiprocessors * std::min(resident, kBlocksOfMultiprocessor);
+std::int64_t owner_blocks(int lanes, std::int64_t points, std::int64_t limit,
+                          std::int64_t multiprocessors, std::int64_t resident) {
+  const std::int64_t tiles = (points - 1) / lanes + 1;
+  const std::int64_t wanted = multiprocessors * std::min(resident, kBlocksOfMultiprocessor);
   const std::int64_t ranges =
       std::clamp<std::int64_t>(wanted / tiles, 1, std::max<std::int64_t>(limit, 1));
-  return std::min({tiles * ranges, device.multiprocessors * resident, device.max_blocks});
+  return std::min(tiles * ranges, multiprocessors * resident);
 }
 
 const ir::Dim& owner_limit(const Kernel& kernel) { return access_of(kernel).dynamic_limit; }
 
-int owner_chunk(const GridSchedule& schedule) { return kOwnerPoints * schedule.threads; }
+int owner_chunk(int threads) { return kOwnerPoints * threads; }
 
-int owner_word_points(const GridSchedule& schedule) {
-  return std::min(schedule.threads, kWarpLanes);
-}
+int owner_word_points(int threads) { return std::min(threads, kWarp); }
 
-std::int64_t owner_shared_bytes(const GridSchedule& schedule) {
-  const std::int64_t points = owner_chunk(schedule), words = points / owner_word_points(schedule);
+std::int64_t owner_shared_bytes(int threads) {
+  const std::int64_t points = owner_chunk(threads), words = points / owner_word_points(threads);
   constexpr std::int64_t kValueBytes = 8, kWordBytes = 4;
   return 2 * (points * kValueBytes + words * kWordBytes);
 }

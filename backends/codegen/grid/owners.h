@@ -2,7 +2,7 @@
 // order of the points, without atomics.
 #pragma once
 
-#include "backends/codegen/grid/grid_schedule.h"
+#include "backends/codegen/kernel/kernel.h"
 
 #include <string>
 
@@ -37,21 +37,20 @@ struct OwnerUnits {
 
   std::int64_t count() const { return tiles * ranges; }
 };
-/// REQUIRES: points > 0 and blocks > 0. `limit`: the values of the dynamic index.
-OwnerUnits owner_units(const GridSchedule& schedule, std::int64_t points, std::int64_t blocks,
-                       std::int64_t limit);
-/// Enough blocks for all multiprocessors: each reads the whole index list, so further ones would
-/// only read it again.
-std::int64_t owner_blocks(const GridSchedule& schedule, const GridDescription& device,
-                          std::int64_t points, std::int64_t limit);
+/// `limit`: the values of the dynamic index. REQUIRES: points > 0 and blocks > 0.
+OwnerUnits owner_units(int lanes, std::int64_t points, std::int64_t blocks, std::int64_t limit);
+/// Enough blocks for all multiprocessors, each of which holds `resident` blocks: each block reads
+/// the whole index list, so further ones would only read it again. REQUIRES: points > 0.
+std::int64_t owner_blocks(int lanes, std::int64_t points, std::int64_t limit,
+                          std::int64_t multiprocessors, std::int64_t resident);
 /// The values of the dynamic index. REQUIRES: owners_reason(kernel) is empty.
 const ir::Dim& owner_limit(const Kernel& kernel);
 
-/// Index points that a block evaluates between two barriers.
-int owner_chunk(const GridSchedule& schedule);
+/// Index points that a block of so many threads evaluates between two barriers.
+int owner_chunk(int threads);
 /// Points whose ballot is one word: the threads of a warp.
-int owner_word_points(const GridSchedule& schedule);
-/// Two chunks of values and ballots, used in turn.
-std::int64_t owner_shared_bytes(const GridSchedule& schedule);
+int owner_word_points(int threads);
+/// The shared memory of a block: two chunks of values and ballots, used in turn.
+std::int64_t owner_shared_bytes(int threads);
 
 }  // namespace kiln::codegen

@@ -30,21 +30,22 @@ OwnersText::OwnersText(const Kernel& kernel, const GridSchedule& schedule, TextL
       store_(store_of(kernel)),
       access_(kernel.accesses[at(store_.access)]),
       dtype_(kernel.expressions[at(store_.value)].dtype),
+      chunk_(owner_chunk(schedule.threads)),
+      word_(owner_word_points(schedule.threads)),
       has_faults_(loads_at_index(kernel)) {}
 
 std::string OwnersText::owned() const { return kernel_.name + "_owned"; }
 std::string OwnersText::ballots() const { return kernel_.name + "_ballots"; }
 
 std::string OwnersText::shared() const {
-  const int chunk = owner_chunk(schedule_);
-  return text("static __shared__ s64 ", owned(), "[2][", chunk, "];\nstatic __shared__ u32 ",
-              ballots(), "[2][", chunk / owner_word_points(schedule_), "];\n");
+  return text("static __shared__ s64 ", owned(), "[2][", chunk_, "];\nstatic __shared__ u32 ",
+              ballots(), "[2][", chunk_ / word_, "];\n");
 }
 
 void OwnersText::write() {
   open_unit();
   declare_element();
-  lines_.open(text("for (s64 base = 0; base < inner; base += ", owner_chunk(schedule_), ")"));
+  lines_.open(text("for (s64 base = 0; base < inner; base += ", chunk_, ")"));
   evaluate_indices();
   share_indices();
   lines_.line("__syncthreads();");
@@ -138,12 +139,12 @@ void OwnersText::note_fault() {
 }
 
 void OwnersText::share_indices() {
-  const int threads = schedule_.threads, word = owner_word_points(schedule_);
+  const int threads = schedule_.threads;
   lines_.line("#pragma unroll");
   lines_.open(text("for (int k = 0; k < ", kOwnerPoints, "; ++k)"));
   lines_.line("const u32 ballot = __ballot_sync(~0u, owned[k] >= 0);");
-  lines_.line(text("if (threadIdx.x % ", word, " == 0) ", ballots(), "[turn][k * ", threads / word,
-                   " + threadIdx.x / ", word, "] = ballot;"));
+  lines_.line(text("if (threadIdx.x % ", word_, " == 0) ", ballots(), "[turn][k * ",
+                   threads / word_, " + threadIdx.x / ", word_, "] = ballot;"));
   lines_.line(text(owned(), "[turn][k * ", threads, " + threadIdx.x] = owned[k];"));
   lines_.close();
 }
@@ -202,16 +203,15 @@ void OwnersText::write_addition() {
 
 /// The next point of the chunk whose value the team owns; below 0: none.
 void OwnersText::declare_next() {
-  const int word = owner_word_points(schedule_), words = owner_chunk(schedule_) / word;
-  lines_.line(text("s32 word = 0;"));
+  lines_.line("s32 word = 0;");
   lines_.line(text("u32 rest = ", ballots(), "[turn][0];"));
   lines_.open("const auto next = [&]() -> s32");
   lines_.open("for (;;)");
   lines_.open("while (rest == 0)");
-  lines_.line(text("if (++word >= ", words, ") return -1;"));
+  lines_.line(text("if (++word >= ", chunk_ / word_, ") return -1;"));
   lines_.line(text("rest = ", ballots(), "[turn][word];"));
   lines_.close();
-  lines_.line(text("const s32 one = word * ", word, " + __ffs(s32(rest)) - 1;"));
+  lines_.line(text("const s32 one = word * ", word_, " + __ffs(s32(rest)) - 1;"));
   lines_.line("rest &= rest - 1;");
   if (schedule_.teams == 1) {
     lines_.line("return one;");
