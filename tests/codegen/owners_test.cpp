@@ -121,8 +121,9 @@ TEST_CASE("owners of values and columns whose numbers are known when the kernel 
     const Longs indices = drawn_indices(row.points, 7);
     KernelCall call = call_of(indices, row.columns, row.values);
     for (const ir::Dim& size : kernel.sizes) {
-      call.sizes.push_back(size == points ? row.points
-                                          : size == columns ? row.columns : row.values);
+      call.sizes.push_back(size == points    ? row.points
+                           : size == columns ? row.columns
+                                             : row.values);
     }
     const KernelOutcome outcome = run_all_ways(kernel, call);
     check_sums(indices, row.columns, outcome, row.values);
@@ -184,8 +185,7 @@ TEST_CASE("the lowest point with an index out of range is noted, and adds nowher
     Longs indices = drawn_indices(points, kValues);
     indices[41] = bad;
     indices[80] = 99;
-    const KernelOutcome outcome =
-        run_all_ways(scatter(points, columns), call_of(indices, columns));
+    const KernelOutcome outcome = run_all_ways(scatter(points, columns), call_of(indices, columns));
     CHECK(outcome.fault.index == bad);
     CHECK(outcome.fault.limit == kValues);
     check_sums(indices, columns, outcome);
@@ -317,8 +317,8 @@ TEST_CASE("lanes of owners leave few threads without a column, and blocks fill t
     std::int64_t columns, values;
     int teams;
     std::int64_t blocks;
-  } rows[] = {{1, 100'000, 256, 528}, {1, 40, 256, 40},   {3, 1000, 64, 528},
-              {64, 86, 4, 86},        {86, 86, 8, 258},   {256, 86, 1, 86},
+  } rows[] = {{1, 100'000, 256, 528}, {1, 40, 256, 40},    {3, 1000, 64, 528},
+              {64, 86, 4, 86},        {86, 86, 8, 258},    {256, 86, 1, 86},
               {512, 50'000, 1, 528},  {300, 1000, 4, 525}, {1 << 20, 10, 1, 1056}};
   for (const auto& row : rows) {
     INFO(row.columns << " columns, " << row.values << " values");

@@ -156,6 +156,14 @@ Program statistics() {
   return builder.with_gradients({mean(x), var(x, {.axis = 1}), max(x), softmax(x)});
 }
 
+/// Rows that are looked up several times, and numbers: their gradients add at indices.
+Program lookups() {
+  Builder builder;
+  const Tensor table = builder.input({5, 6}), numbers = builder.input({5});
+  const Tensor at = cast(abs(builder.input({8, 5})) * 4.9, "int32");
+  return builder.with_gradients({sin(gather(table, at)), gather(numbers, at)});
+}
+
 /// Large results of short sums, which oneDNN computes faster with AVX-512.
 Program wide_matmul() {
   Builder builder;
@@ -190,6 +198,7 @@ const std::vector<Template>& coverage_templates() {
       {"a loop with an invariant state", loop_with_an_invariant_state},
       {"sums in half precision", half_precision_sums},
       {"statistics", statistics},
+      {"lookups", lookups},
       {"a wide matmul", wide_matmul},
       {"a deep matmul", deep_matmul},
   };

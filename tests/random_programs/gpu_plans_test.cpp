@@ -180,12 +180,17 @@ TEST_CASE("random programs and templates are lowered for a GPU, and their kernel
   CHECK(run > 150);
   // The text of some of them.
   TextSample sample;
+  int owners = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     clear_session();
     const std::optional<codegen::Program> lowered = gpu_program_of(random_program(seed));
     if (!lowered) continue;
-    for (const codegen::BuiltKernel& built : lowered->kernels) sample.add(built);
+    for (const codegen::BuiltKernel& built : lowered->kernels) {
+      owners += schedule_grid(built.kernel, {}).form == codegen::GridForm::Owners ? 1 : 0;
+      sample.add(built);
+    }
   }
+  CHECK(owners > 4);
   CHECK(sample.check() > 50);
   for (const Template& one : coverage_templates()) {
     clear_session();

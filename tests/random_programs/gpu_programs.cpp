@@ -61,8 +61,7 @@ codegen::Program program_of(const ir::Graph& graph, const TargetDescription& tar
 }
 
 std::optional<codegen::Program> gpu_program_of(const Program& program) {
-  const ir::Graph graph =
-      runtime::build_graph(program.inputs, program.outputs, program.updates);
+  const ir::Graph graph = runtime::build_graph(program.inputs, program.outputs, program.updates);
   if (!graph.sizes.empty()) return std::nullopt;
   return program_of(passes::run_pipeline(graph), kGpu);
 }

@@ -93,9 +93,8 @@ class Model {
     const Access& access = kernel_.accesses[at(kernel_.stages[0].stores[0].access)];
     const GridLaunch launch = launch_of(kernel_, schedule, {}, evaluate_);
     if (launch.blocks == 0) return 0;
-    const OwnerUnits units =
-        owner_units(lanes_of(schedule), launch.points, launch.blocks,
-                    evaluate_(access.dynamic_limit));
+    const OwnerUnits units = owner_units(lanes_of(schedule), launch.points, launch.blocks,
+                                         evaluate_(access.dynamic_limit));
     std::int64_t bytes = 0;
     for (const int load : loads_of(std::vector<int>{access.dynamic, access.when}, {})) {
       bytes += moved(kernel_.expressions[at(load)].number, schedule);

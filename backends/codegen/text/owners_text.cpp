@@ -67,8 +67,8 @@ void OwnersText::open_unit() {
   }
   lines_.line(text("const s64 inner = ", inner, ";"));
   lines_.line(text("const s64 limit = ", point_.size(access_.dynamic_limit), ";"));
-  lines_.line(text("const s32 lane = threadIdx.x % ", lanes, ", team = threadIdx.x / ", lanes,
-                   ";"));
+  lines_.line(
+      text("const s32 lane = threadIdx.x % ", lanes, ", team = threadIdx.x / ", lanes, ";"));
   lines_.line(text("const s64 tiles = (points - 1) / ", lanes, " + 1;"));
   lines_.line("const s64 ranges = s64(gridDim.x) > tiles ? s64(gridDim.x) / tiles : 1;");
   lines_.line("const s64 share = (limit - 1) / ranges + 1;");
@@ -86,8 +86,8 @@ void OwnersText::declare_element() {
   lines_.line("s64 held = -1;");
   lines_.line(text(type_text(dtype_), " sum = {};"));
   lines_.open("const auto leave = [&]");
-  lines_.line(text("if (held >= 0) ",
-                   store_text(dtype_, point_.element(store_.access, "held"), "sum")));
+  lines_.line(
+      text("if (held >= 0) ", store_text(dtype_, point_.element(store_.access, "held"), "sum")));
   lines_.close();
   lines_.line(";");
 }
@@ -191,9 +191,8 @@ void OwnersText::write_addition() {
   lines_.line("held = index[j];");
   lines_.line("sum = y[j];");
   lines_.close();
-  const std::string added =
-      apply_text(ir::Op::Add, dtype_, dtype_,
-                 {operand_text(dtype_, "sum"), operand_text(dtype_, "x[j]")});
+  const std::string added = apply_text(ir::Op::Add, dtype_, dtype_,
+                                       {operand_text(dtype_, "sum"), operand_text(dtype_, "x[j]")});
   lines_.line(text("sum = ", added, ";"));
   lines_.line("#pragma unroll");
   lines_.open(text("for (int k = j + 1; k < ", kPointsInFlight, "; ++k)"));
@@ -216,8 +215,8 @@ void OwnersText::declare_next() {
   if (schedule_.teams == 1) {
     lines_.line("return one;");
   } else {
-    lines_.line(text("if ((", owned(), "[turn][one] & ", schedule_.teams - 1,
-                     ") == team) return one;"));
+    lines_.line(
+        text("if ((", owned(), "[turn][one] & ", schedule_.teams - 1, ") == team) return one;"));
   }
   lines_.close();
   lines_.close();

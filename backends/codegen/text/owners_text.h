@@ -45,7 +45,7 @@ class OwnersText {
   const Access access_;
   const DType dtype_;
   const int chunk_, word_;  // index points of a chunk, and of a ballot
-  const bool has_faults_;  // a load has a dynamic index
+  const bool has_faults_;   // a load has a dynamic index
 };
 
 }  // namespace kiln::codegen
