@@ -312,6 +312,16 @@ TEST_CASE("kernels that owners cannot compute stay serial, with the reason") {
   }
 }
 
+TEST_CASE("lanes divide additions at an index that is the same at all of their points") {
+  // y[r, at[r], c] += x[r, c]
+  KernelMaker k("rows", {40, 64}, 1);
+  const int index = k.load(k.access(k.input(DType::Int64), {1, 0}));
+  const int x = k.load(k.access(k.input(DType::Float32), {64, 1}));
+  const int to = k.access_at(k.output(DType::Float32, true), {192, 1}, index, 64, 3);
+  k.map({{to, x, true}});
+  CHECK(has_teams(schedule_grid(k.kernel, {})));
+}
+
 TEST_CASE("lanes of owners leave few threads without a column, and blocks fill the device") {
   const struct {
     std::int64_t columns, values;

@@ -50,7 +50,7 @@ class Chooser {
     const bool is_points = static_cast<int>(schedule_.axes.size()) == axes;
     schedule_.form = is_points ? GridForm::Points : GridForm::Serial;
     if (kernel_.outer == axes) return schedule_;
-    if (adds_at_index(kernel_)) {
+    if (adds_at_index(kernel_) && !order_reason(kernel_).empty()) {
       choose_owners();
     } else {
       choose_teams();
