@@ -65,17 +65,9 @@ EmulatedKernels::EmulatedKernels(const std::string& library) { open(open_library
 
 void EmulatedKernels::open(std::shared_ptr<void> library) {
   library_ = std::move(library);
-  constexpr EmulatedFunctions kFunctions{BlockFibres::wait_for_block, BlockFibres::wait_for_warp,
-                                         BlockFibres::exchange, BlockFibres::ballot,
-                                         note_global, note_shared};
-  variable<decltype(kFunctions.wait_for_block)>(library_, "wait_for_block") =
-      kFunctions.wait_for_block;
-  variable<decltype(kFunctions.wait_for_warp)>(library_, "wait_for_warp") =
-      kFunctions.wait_for_warp;
-  variable<decltype(kFunctions.exchange)>(library_, "exchange") = kFunctions.exchange;
-  variable<decltype(kFunctions.ballot)>(library_, "ballot") = kFunctions.ballot;
-  variable<decltype(kFunctions.note_global)>(library_, "note_global") = kFunctions.note_global;
-  variable<decltype(kFunctions.note_shared)>(library_, "note_shared") = kFunctions.note_shared;
+  variable<EmulatedFunctions>(library_, "emulation") = {
+      BlockFibres::wait_for_block, BlockFibres::wait_for_warp, BlockFibres::exchange,
+      BlockFibres::ballot,         note_global,                note_shared};
 }
 
 bool EmulatedKernels::has(const std::string& kernel) const {

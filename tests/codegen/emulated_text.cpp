@@ -19,20 +19,25 @@ constexpr const char* kDevice = R"(
 struct Index {
   u32 x;
 };
+struct EmulatedFunctions {
+  void (*wait_for_block)();
+  void (*wait_for_warp)();
+  u64 (*exchange)(u64 value, int distance);
+  u32 (*ballot)(bool truth);
+  bool (*note_global)(const void* address, s64 bytes, bool is_store);
+  void (*note_shared)(const void* address, s64 bytes, bool is_store);
+};
 extern "C" {
 Index blockIdx, threadIdx, gridDim, blockDim;
-void (*wait_for_block)();
-void (*wait_for_warp)();
-u64 (*exchange)(u64 value, int distance);
-u32 (*ballot)(bool truth);
-bool (*note_global)(const void* address, s64 bytes, bool is_store);
-void (*note_shared)(const void* address, s64 bytes, bool is_store);
+EmulatedFunctions emulation;
 }
-inline void __syncthreads() { wait_for_block(); }
-inline void __syncwarp() { wait_for_warp(); }
-inline u32 __shfl_xor_sync(u32, u32 x, int distance) { return u32(exchange(x, distance)); }
-inline u64 __shfl_xor_sync(u32, u64 x, int distance) { return exchange(x, distance); }
-inline u32 __ballot_sync(u32, bool truth) { return ballot(truth); }
+inline void __syncthreads() { emulation.wait_for_block(); }
+inline void __syncwarp() { emulation.wait_for_warp(); }
+inline u32 __shfl_xor_sync(u32, u32 x, int distance) {
+  return u32(emulation.exchange(x, distance));
+}
+inline u64 __shfl_xor_sync(u32, u64 x, int distance) { return emulation.exchange(x, distance); }
+inline u32 __ballot_sync(u32, bool truth) { return emulation.ballot(truth); }
 inline s32 __ffs(s32 x) { return __builtin_ffs(x); }
 inline u32 atomicCAS(u32* at, u32 expected, u32 value) {
   const u32 old = *at;
@@ -47,10 +52,11 @@ inline u32 atomicExch(u32* at, u32 value) {
 inline void __threadfence() {}
 
 template <class T> T noted_load(const u8* from, s64 i) {
-  return note_global(from + i * s64(sizeof(T)), sizeof(T), false) ? load<T>(from, i) : T{};
+  const bool can_load = emulation.note_global(from + i * s64(sizeof(T)), sizeof(T), false);
+  return can_load ? load<T>(from, i) : T{};
 }
 template <class T> void noted_store(u8* to, s64 i, T x) {
-  if (note_global(to + i * s64(sizeof(T)), sizeof(T), true)) store<T>(to, i, x);
+  if (emulation.note_global(to + i * s64(sizeof(T)), sizeof(T), true)) store<T>(to, i, x);
 }
 #define load noted_load
 #define store noted_store
@@ -58,7 +64,7 @@ template <class T> void noted_store(u8* to, s64 i, T x) {
 template <class T> struct SharedElement {
   T* at;
   void operator=(T x) const {
-    note_shared(at, sizeof(T), true);
+    emulation.note_shared(at, sizeof(T), true);
     *at = x;
   }
 };
@@ -70,7 +76,7 @@ template <class T, int... counts> struct Shared {
     return elements + place;
   }
   template <class... Index> T get(Index... index) {
-    note_shared(at(index...), sizeof(T), false);
+    emulation.note_shared(at(index...), sizeof(T), false);
     return *at(index...);
   }
   template <class... Index> SharedElement<T> element(Index... index) { return {at(index...)}; }

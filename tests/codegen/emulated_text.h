@@ -9,14 +9,12 @@ namespace kiln::test {
 ///   run_<kernel>     one thread: EmulatedThread, which blockIdx, threadIdx, ... tell apart
 ///   poison_<kernel>  fills the kernel's shared memory with NaNs
 ///   gridDim, ...     the built-in variables of CUDA
-///   wait_for_block, wait_for_warp, exchange, ballot, note_global, note_shared
-///                    pointers to functions of the emulation, as EmulatedFunctions has them
+///   emulation        EmulatedFunctions, for the emulation to set before threads run
 std::string emulated_text(std::span<const codegen::ScheduledKernel> kernels);
 
 using EmulatedThread = void (*)(std::byte* const* operands, const std::int64_t* sizes,
                                 std::int64_t points, std::int32_t step, codegen::CallBlock* call);
 
-/// Set by the emulation before threads run.
 struct EmulatedFunctions {
   void (*wait_for_block)();
   void (*wait_for_warp)();
