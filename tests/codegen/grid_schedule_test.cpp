@@ -103,6 +103,9 @@ TEST_CASE("grid schedules follow from inner axes and additions") {
       {column_means(n), "columns: blocks of 256 threads over i0, 32 teams"},
       {column_means(64, 1 << 20),
        "serial: blocks of 256 threads over i0; outer points for all threads"},
+      // A thread has the two elements of a row, and keeps them.
+      {softmax(2),
+       "rows: blocks of 256 threads over i0, 256 teams, keep v0 v1, barriers before stage 2"},
       {softmax(1000),
        "rows: blocks of 128 threads over i0, 1 teams, keep v0 v1, barriers before stage 2"},
       // Blocks of 1,024 threads leave 64 registers to each: 32 for both kept values of 16 points.

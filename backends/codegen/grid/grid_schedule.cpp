@@ -86,7 +86,7 @@ class Chooser {
   void give_up(const char* reason) { schedule_.reason = reason; }
 
   void choose_rows() {
-    if (points_ >= 0 && points_ < kFewestRowPoints) return give_up("few inner points");
+    if (points_ >= 0 && points_ < kFewestRowPoints) return choose_lanes_alone();
     int lanes = points_ < 0 ? kThreads : kWarpLanes;
     if (points_ >= 0 && points_ <= kWarpLanes) {
       lanes = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(points_)));
@@ -101,9 +101,18 @@ class Chooser {
     int lanes = kColumnLanes;
     while (points_ >= 0 && points_ < lanes * kPointsOfColumnLane && lanes > 1) lanes /= 2;
     lanes = std::min(lanes, max_threads_ / 2);
-    if (lanes < 2) return give_up("few inner points");
+    if (lanes < 2) return choose_lanes_alone();
     if (has_points_for_all_threads()) return give_up("outer points for all threads");
     use_teams(GridForm::Columns, std::min(lanes * kColumns, max_threads_), lanes);
+  }
+
+  /// A thread has all inner points of an outer one, so that it can keep their values.
+  void choose_lanes_alone() {
+    const GridSchedule serial = schedule_;
+    use_teams(GridForm::Rows, std::min(kThreads, max_threads_), 1);
+    if (!schedule_.kept.empty()) return;
+    schedule_ = serial;
+    give_up("few inner points");
   }
 
   bool has_points_for_all_threads() const {
