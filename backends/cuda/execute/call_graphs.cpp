@@ -11,9 +11,9 @@ constexpr std::int64_t kOperationsOfGraph = 4096;
 
 }  // namespace
 
-// ---- CallGraphs ----
+// ---- SegmentGraphs ----
 
-CallGraphs::~CallGraphs() {
+SegmentGraphs::~SegmentGraphs() {
   if (graphs_.empty() || !device_->is_usable()) return;
   try {
     const ScopedContext context(*device_);
@@ -23,18 +23,22 @@ CallGraphs::~CallGraphs() {
   }
 }
 
-void CallGraphs::launch(CallContext& call) const {
+void SegmentGraphs::launch(const Stream& stream, const std::function<void()>& note_queued) const {
   for (const api::GraphExecHandle graph : graphs_) {
-    const auto launch = [&] { return device_->driver().graph_launch(graph, call.stream.handle()); };
-    call.stream.submit(launch, "launch a graph");
-    call.replayed = &launched_;
+    const auto launch = [&] { return device_->driver().graph_launch(graph, stream.handle()); };
+    stream.submit(launch, "launch a graph");
+    note_queued();
   }
 }
 
 // ---- GraphRecorder ----
 
-GraphRecorder::GraphRecorder(std::shared_ptr<const Device> device, const Stream& stream)
-    : device_(std::move(device)), stream_(stream), graphs_(std::make_unique<CallGraphs>(device_)) {
+GraphRecorder::GraphRecorder(std::shared_ptr<const Device> device, const Stream& stream,
+                             std::int64_t operations)
+    : device_(std::move(device)),
+      stream_(stream),
+      graphs_(std::make_unique<SegmentGraphs>(device_)),
+      first_operation_(operations) {
   begin();
 }
 
@@ -72,58 +76,66 @@ void GraphRecorder::between_steps(std::int64_t operations) {
   first_operation_ = operations;
 }
 
-std::unique_ptr<CallGraphs> GraphRecorder::finish() {
+std::unique_ptr<SegmentGraphs> GraphRecorder::finish() {
   end();
   return std::move(graphs_);
 }
 
+// ---- CallGraphs ----
+
+void CallGraphs::issue(const Segment& segment, CallContext& call,
+                       const std::function<void()>& queue) {
+  const auto [found, is_new] = segments_.try_emplace(&segment);
+  if (!is_new && !found->second && !was_rejected_) found->second = record(call, queue);
+  if (!found->second) return queue();
+  found->second->launch(call.stream, [&] { call.note_queued(segment); });
+}
+
+/// Null when capture or instantiation fails; nothing is queued then. Throws sdk::Failure when the
+/// device has ended.
+std::unique_ptr<const SegmentGraphs> CallGraphs::record(CallContext& call,
+                                                        const std::function<void()>& queue) {
+  const std::size_t queued_steps = call.queued_steps;
+  const auto stop = [&] {
+    call.between_steps = nullptr;
+    call.queued_steps = queued_steps;
+  };
+  try {
+    GraphRecorder recorder(device_, call.stream, call.operations);
+    call.between_steps = [&](std::int64_t operations) { recorder.between_steps(operations); };
+    queue();
+    stop();
+    return recorder.finish();
+  } catch (const sdk::Failure&) {
+    stop();
+    if (!device_->is_usable()) throw;
+    was_rejected_ = true;
+    return nullptr;
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
 // ---- GraphCache ----
 
-void GraphCache::issue(const DevicePlan& plan, api::DeviceAddress arena, SlotAddresses& slots,
-                       CallContext& call, const std::shared_ptr<const Device>& device,
-                       GraphKey key) {
-  const bool has_graph = is_enabled_ && !plan.waits_for_host && plan.operations <= kMaxOperations;
-  if (!has_graph) return issue_plan(plan, arena, slots, call);
+void GraphCache::issue(api::DeviceAddress arena, SlotAddresses& slots, CallContext& call,
+                       const std::shared_ptr<const Device>& device, GraphKey key) {
+  if (is_enabled_ && !entries_.empty() && entries_.front().graphs->was_rejected()) {
+    is_enabled_ = false;
+    entries_.clear();
+  }
+  if (!is_enabled_) return issue_plan(arena, slots, call);
   const auto found = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& entry) { return entry.key == key; });
   if (found == entries_.end()) {
-    entries_.insert(entries_.begin(), Entry{std::move(key), nullptr});
+    entries_.insert(entries_.begin(), Entry{std::move(key), std::make_unique<CallGraphs>(device)});
     if (entries_.size() > kMaxEntries) entries_.pop_back();
-    return issue_plan(plan, arena, slots, call);
+  } else {
+    std::rotate(entries_.begin(), found, found + 1);
   }
-  std::rotate(entries_.begin(), found, found + 1);
-  Entry& entry = entries_.front();
-  if (!entry.graphs && !record(plan, arena, slots, call, device, entry)) {
-    return issue_plan(plan, arena, slots, call);
-  }
-  entry.graphs->launch(call);
-}
-
-/// False when capture or instantiation fails; nothing is queued then. Throws sdk::Failure when the
-/// device has ended.
-bool GraphCache::record(const DevicePlan& plan, api::DeviceAddress arena, SlotAddresses& slots,
-                        CallContext& call, const std::shared_ptr<const Device>& device,
-                        Entry& entry) {
-  try {
-    GraphRecorder recorder(device, call.stream);
-    call.between_steps = [&](std::int64_t operations) { recorder.between_steps(operations); };
-    issue_plan(plan, arena, slots, call);
-    call.between_steps = nullptr;
-    std::unique_ptr<CallGraphs> graphs = recorder.finish();
-    graphs->launched_ = std::move(call.launched);
-    entry.graphs = std::move(graphs);
-    return true;
-  } catch (const sdk::Failure&) {
-    if (!device->is_usable()) throw;
-    is_enabled_ = false;
-    entries_.clear();
-    call.between_steps = nullptr;
-    call.launched.clear();
-    return false;
-  } catch (...) {
-    call.launched.clear();
-    throw;
-  }
+  call.segments = entries_.front().graphs.get();
+  issue_plan(arena, slots, call);
 }
 
 }  // namespace kiln::cuda

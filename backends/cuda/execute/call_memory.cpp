@@ -21,25 +21,23 @@ bool is_over_argument(const CallTensor& result, const CallTensors& tensors) {
                      [&](const CallTensor& one) { return one.device == result.device; });
 }
 
-template <class Element>
-bool contains(const std::vector<Element>& list, Element wanted) {
-  return std::find(list.begin(), list.end(), wanted) != list.end();
-}
-
 /// Whether a kernel of the plan itself, not of a body, that uses the slot was launched. No other
 /// kind of step writes over an argument (find_in_place.h).
-bool was_launched(const Plan& plan, int slot, const CallContext& call) {
-  return std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
-    const auto* kernel = std::get_if<KernelStep>(&step);
-    return kernel != nullptr && contains(kernel->slots, slot) && contains(call.launches(), kernel);
-  });
+bool was_launched(int slot, const CallContext& call) {
+  for (std::size_t s = 0; s < call.queued_steps; ++s) {
+    const auto* kernel = std::get_if<KernelStep>(&call.plan.plan->steps[s]);
+    if (kernel == nullptr || std::get<KernelLaunch>(call.plan.steps[s]).grid.points == 0) continue;
+    const std::vector<int>& slots = kernel->slots;
+    if (std::find(slots.begin(), slots.end(), slot) != slots.end()) return true;
+  }
+  return false;
 }
 
 /// Whether a kernel was launched that writes a result over an argument.
-bool overwrites_arguments(const Plan& plan, const CallTensors& tensors, const CallContext& call) {
+bool overwrites_arguments(const CallTensors& tensors, const CallContext& call) {
   for (std::size_t i = 0; i < tensors.results.size(); ++i) {
     const bool is_over = is_over_argument(tensors.results[i], tensors);
-    if (is_over && was_launched(plan, plan.results[i], call)) return true;
+    if (is_over && was_launched(call.plan.plan->results[i], call)) return true;
   }
   return false;
 }
@@ -117,7 +115,8 @@ api::DeviceAddress CallMemory::address(std::int64_t offset) const {
 
 void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
   StreamLease lease(*program.resources.streams);
-  CallContext call{.device = *program.resources.device,
+  CallContext call{.plan = plan_,
+                   .device = *program.resources.device,
                    .lowered = program.lowered,
                    .constants = program.constants,
                    .host = program.host,
@@ -137,14 +136,14 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
   for (const int slot : plan_.plan->arguments) key.push_back(slot < 0 ? 0 : slots[at(slot)]);
   for (const int slot : plan_.plan->results) key.push_back(slots[at(slot)]);
   try {
-    graphs_.issue(plan_, arena, slots, call, program.resources.device, std::move(key));
+    graphs_.issue(arena, slots, call, program.resources.device, std::move(key));
     collect_outputs(tensors, slots, call);
   } catch (const sdk::Failure& failure) {
     const bool is_of_driver = failure.native_library == "CUDA";
-    if (!is_of_driver || !overwrites_arguments(*plan_.plan, tensors, call)) throw;
+    if (!is_of_driver || !overwrites_arguments(tensors, call)) throw;
     lose_arguments(call.device, failure);
   } catch (const std::bad_alloc&) {
-    if (!overwrites_arguments(*plan_.plan, tensors, call)) throw;
+    if (!overwrites_arguments(tensors, call)) throw;
     lose_arguments(call.device, {KILN_CODE_RESOURCE_EXHAUSTED, "the host has no memory"});
   }
 }

@@ -7,6 +7,7 @@
 #include <kiln/error.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace kiln::cuda {
 namespace {
@@ -27,9 +28,7 @@ class Binder {
       out_->steps.push_back(
           std::visit([&](const auto& one) -> DeviceStep { return bind(one); }, step));
     }
-    for (const DeviceStep& step : out_->steps) {
-      std::visit([&](const auto& one) { count(one); }, step);
-    }
+    cut();
     out_->arena = place_tensors(plan_, inputs_.program.kernels, out_->sizes, {}, step_memory(),
                                 memory_of(*out_).bodies);
     return std::move(out_);
@@ -95,28 +94,47 @@ class Binder {
 
   // ---- operations ----
 
-  void add_operations(std::int64_t count) {
-    if (__builtin_add_overflow(out_->operations, count, &out_->operations)) {
-      out_->operations = INT64_MAX;
+  /// Counts the work of each step, and cuts the steps into segments.
+  void cut() {
+    std::vector<StepWork> work;
+    for (const DeviceStep& step : out_->steps) {
+      out_->first_launches.push_back(out_->launches);
+      const std::int64_t before = out_->operations;
+      const bool waited = std::exchange(out_->waits_for_host, false);
+      std::visit([&](const auto& one) { count(one); }, step);
+      work.push_back({out_->operations - before, out_->waits_for_host});
+      out_->waits_for_host = out_->waits_for_host || waited;
+    }
+    out_->segments = cut_segments(work);
+  }
+
+  /// Saturates.
+  static void add(std::int64_t& sum, std::int64_t count, std::int64_t times = 1) {
+    std::int64_t product = 0;
+    if (__builtin_mul_overflow(count, times, &product) ||
+        __builtin_add_overflow(sum, product, &sum)) {
+      sum = INT64_MAX;
     }
   }
+  void add_operations(std::int64_t count) { add(out_->operations, count); }
 
   void count(const KernelLaunch& launch) {
     if (launch.empty_axis) out_->waits_for_host = true;
     add_operations(1);
+    add(out_->launches, 1);
   }
   void count(const DeviceLoop& bound) {
     const DevicePlan& body = *bound.body.plan;
-    std::int64_t iterations = 0;
-    if (__builtin_mul_overflow(bound.loop.length, body.operations, &iterations)) {
-      iterations = INT64_MAX;
-    }
-    add_operations(iterations);
+    add(out_->operations, body.operations, bound.loop.length);
     add_operations(static_cast<std::int64_t>(bound.loop.carries.size() * 2));
+    add(out_->launches, body.launches, bound.loop.length);
     const bool is_entered = bound.loop.length != 0;
     if (is_entered && (body.failure || body.waits_for_host)) out_->waits_for_host = true;
   }
-  void count(const DeviceBranch&) { out_->waits_for_host = true; }
+  void count(const DeviceBranch& bound) {
+    out_->waits_for_host = true;
+    for (const DeviceBody& body : bound.bodies) add(out_->launches, body.plan->launches);
+  }
   void count(const DeviceHostCall&) { out_->waits_for_host = true; }
   void count(const DeviceMatmul& bound) { add_operations(operations_of(bound)); }
   void count(const DeviceCopy&) { add_operations(1); }
@@ -158,6 +176,23 @@ class Binder {
 
 std::unique_ptr<DevicePlan> bind_device_plan(const Plan& plan, const DeviceBindInputs& inputs) {
   return Binder(plan, inputs).run();
+}
+
+const KernelStep& kernel_of_launch(const DevicePlan& plan, std::int64_t number) {
+  const std::vector<std::int64_t>& firsts = plan.first_launches;
+  const auto next = std::upper_bound(firsts.begin(), firsts.end(), number);
+  const std::size_t step = at(next - firsts.begin() - 1);
+  const std::int64_t in_step = number - firsts[step];
+  if (const auto* loop = std::get_if<DeviceLoop>(&plan.steps[step])) {
+    const DevicePlan& body = *loop->body.plan;
+    return kernel_of_launch(body, in_step % body.launches);
+  }
+  if (const auto* branch = std::get_if<DeviceBranch>(&plan.steps[step])) {
+    const DevicePlan& first = *branch->bodies[0].plan;
+    if (in_step < first.launches) return kernel_of_launch(first, in_step);
+    return kernel_of_launch(*branch->bodies[1].plan, in_step - first.launches);
+  }
+  return std::get<KernelStep>(plan.plan->steps[step]);
 }
 
 PlanMemory memory_of(const DevicePlan& plan) {

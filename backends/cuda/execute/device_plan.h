@@ -8,6 +8,7 @@
 #include "backends/codegen/bind/place_tensors.h"
 #include "backends/cuda/execute/bind_matmul.h"
 #include "backends/cuda/execute/kernel_library.h"
+#include "backends/cuda/execute/segments.h"
 
 #include <memory>
 #include <optional>
@@ -54,6 +55,11 @@ struct DevicePlan {
   std::int64_t longest_loop = 0;  // iterations, bodies included
   std::int64_t operations = 0;    // steps that queue work, loops unrolled; saturates
   bool waits_for_host = false;    // has a branch, a host call, or a step that throws
+  std::vector<Segment> segments;  // of the steps, in order
+  /// Kernel launches have ascending numbers in the order of the steps, loops unrolled and both
+  /// bodies of a branch counted: the count, and the number of each step's first launch.
+  std::int64_t launches = 0;
+  std::vector<std::int64_t> first_launches;
 };
 
 /// The inputs of binding. All but `evaluate` outlive the bound plan.
@@ -70,6 +76,10 @@ struct DeviceBindInputs {
 /// thread.
 std::unique_ptr<DevicePlan> bind_device_plan(const codegen::Plan& plan,
                                              const DeviceBindInputs& inputs);
+
+/// The step of the launch with that number, of the plan or of a body. REQUIRES: number <
+/// plan.launches.
+const codegen::KernelStep& kernel_of_launch(const DevicePlan& plan, std::int64_t number);
 
 /// The memory of the plan and its bodies. `plan` outlives the result.
 codegen::PlanMemory memory_of(const DevicePlan& plan);

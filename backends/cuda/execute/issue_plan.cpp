@@ -6,6 +6,7 @@
 #include "backends/cuda/execute/issue_matmul.h"
 
 #include <cstddef>
+#include <utility>
 
 namespace kiln::cuda {
 namespace {
@@ -15,20 +16,49 @@ using api::DeviceAddress;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+/// Queues steps one by one while it lives.
+class WithoutGraphs {
+ public:
+  explicit WithoutGraphs(CallContext& call)
+      : call_(call), before_(std::exchange(call.segments, nullptr)) {}
+  ~WithoutGraphs() { call_.segments = before_; }
+  WithoutGraphs(const WithoutGraphs&) = delete;
+  WithoutGraphs& operator=(const WithoutGraphs&) = delete;
+
+ private:
+  CallContext& call_;
+  SegmentIssuer* before_;
+};
+
 class PlanIssuer {
  public:
-  PlanIssuer(const DevicePlan& plan, DeviceAddress arena, SlotAddresses& slots, CallContext& call)
-      : plan_(plan), arena_(arena), slots_(slots), call_(call) {}
+  /// `first_launch`: the number of the plan's first launch among those of the call.
+  PlanIssuer(const DevicePlan& plan, DeviceAddress arena, SlotAddresses& slots, CallContext& call,
+             std::int64_t first_launch)
+      : plan_(plan), arena_(arena), slots_(slots), call_(call), first_launch_(first_launch) {}
 
   void run() {
-    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
-      const Step& step = plan_.plan->steps[s];
-      if (call_.between_steps) call_.between_steps(call_.operations);
-      std::visit([&](const auto& bound) { issue(step, bound); }, plan_.steps[s]);
+    for (const Segment& segment : plan_.segments) {
+      const auto queue = [&] { queue_steps(segment); };
+      if (call_.segments != nullptr && segment.has_graph) {
+        call_.segments->issue(segment, call_, queue);
+      } else {
+        queue();
+      }
     }
   }
 
  private:
+  void queue_steps(const Segment& segment) {
+    for (std::size_t s = segment.begin; s < segment.end; ++s) {
+      const Step& step = plan_.plan->steps[s];
+      if (call_.between_steps) call_.between_steps(call_.operations);
+      launch_ = first_launch_ + plan_.first_launches[s];
+      std::visit([&](const auto& bound) { issue(step, bound); }, plan_.steps[s]);
+      if (&plan_ == &call_.plan) call_.queued_steps = s + 1;
+    }
+  }
+
   DeviceAddress& slot(int number) { return slots_[at(number)]; }
   std::int64_t bytes(int number) const { return plan_.sizes.bytes[at(number)]; }
 
@@ -52,7 +82,6 @@ class PlanIssuer {
     }
     if (launch.grid.points == 0) return;
     const auto& kernel = std::get<KernelStep>(step);
-    const auto number = static_cast<std::int32_t>(call_.launched.size());
     ++call_.operations;
     // The order of parameters is that of grid_functions().
     values_.clear();
@@ -63,24 +92,17 @@ class PlanIssuer {
     values_.push_back(static_cast<std::uint64_t>(launch.grid.points));
     parameters_.clear();
     for (std::uint64_t& value : values_) parameters_.push_back(&value);
-    std::int32_t step_number = number;
-    parameters_.push_back(&step_number);
+    auto number = static_cast<std::int32_t>(launch_);
+    parameters_.push_back(&number);
     parameters_.push_back(&call_.call_block);
-    // Listed first, since the host may have no memory for the list.
-    call_.launched.push_back(&kernel);
-    try {
-      call_.stream.submit(
-          [&] {
-            return call_.device.driver().launch_kernel(
-                launch.kernel->function, static_cast<unsigned>(launch.grid.blocks), 1, 1,
-                static_cast<unsigned>(launch.grid.threads), 1, 1, 0, call_.stream.handle(),
-                parameters_.data(), nullptr);
-          },
-          "launch a kernel");
-    } catch (...) {
-      call_.launched.pop_back();
-      throw;
-    }
+    call_.stream.submit(
+        [&] {
+          return call_.device.driver().launch_kernel(
+              launch.kernel->function, static_cast<unsigned>(launch.grid.blocks), 1, 1,
+              static_cast<unsigned>(launch.grid.threads), 1, 1, 0, call_.stream.handle(),
+              parameters_.data(), nullptr);
+        },
+        "launch a kernel");
   }
 
   void issue(const Step& step, const DeviceMatmul& bound) {
@@ -114,11 +136,14 @@ class PlanIssuer {
     SlotAddresses slots = fixed_addresses(body, body_arena, call_);
     start_loop(loop, bound, slots);
     copy_ends(bound.loop.first_copies);
+    const WithoutGraphs without_graphs(call_);
+    std::int64_t launch = launch_;
     std::int64_t t = attrs.reverse ? bound.loop.length - 1 : 0;
     for (std::int64_t done = 0; done < bound.loop.length; ++done, t += bound.loop.direction) {
       if (done > 0) advance(loop, bound, slots, done);
       bind(body, slots, 0, moved(call_.counters, t * std::int64_t{sizeof(std::int64_t)}));
-      PlanIssuer(body, body_arena, slots, call_).run();
+      PlanIssuer(body, body_arena, slots, call_, launch).run();
+      launch += body.launches;
     }
     copy_ends(bound.loop.last_copies);
   }
@@ -199,7 +224,8 @@ class PlanIssuer {
     std::byte predicate{};
     call_.staging.download(&predicate, slot(branch.operands[0]), 1);
     finish_call(call_);
-    const DeviceBody& taken = bound.bodies[predicate != std::byte{0} ? 0 : 1];
+    const bool is_second = predicate == std::byte{0};
+    const DeviceBody& taken = bound.bodies[is_second ? 1 : 0];
     const DevicePlan& body = entered(taken);
     const DeviceAddress body_arena = moved(arena_, taken.offset);
     SlotAddresses slots = fixed_addresses(body, body_arena, call_);
@@ -209,7 +235,8 @@ class PlanIssuer {
     for (std::size_t i = 0; i < branch.results.size(); ++i) {
       slots[at(body.plan->results[i])] = slot(branch.results[i]);
     }
-    PlanIssuer(body, body_arena, slots, call_).run();
+    const std::int64_t skipped = is_second ? bound.bodies[0].plan->launches : 0;
+    PlanIssuer(body, body_arena, slots, call_, launch_ + skipped).run();
   }
 
   void issue(const Step& step, const DeviceHostCall&) {
@@ -259,6 +286,8 @@ class PlanIssuer {
   DeviceAddress arena_;
   SlotAddresses& slots_;
   CallContext& call_;
+  std::int64_t first_launch_;          // of the plan
+  std::int64_t launch_ = 0;            // the first one of the step
   std::vector<std::uint64_t> values_;  // of a launch
   std::vector<void*> parameters_;      // their addresses
 };
@@ -279,9 +308,8 @@ SlotAddresses fixed_addresses(const DevicePlan& plan, DeviceAddress arena,
   return addresses;
 }
 
-void issue_plan(const DevicePlan& plan, DeviceAddress arena, SlotAddresses& slots,
-                CallContext& call) {
-  PlanIssuer(plan, arena, slots, call).run();
+void issue_plan(DeviceAddress arena, SlotAddresses& slots, CallContext& call) {
+  PlanIssuer(call.plan, arena, slots, call, 0).run();
 }
 
 void finish_call(CallContext& call) {
@@ -289,8 +317,9 @@ void finish_call(CallContext& call) {
   call.staging.download(&block, call.call_block, sizeof(block));
   call.staging.finish();
   if (block.access < 0) return;
-  throw index_failure(call.lowered.module, call.lowered.program, *call.launches()[at(block.step)],
-                      block.access, block.index, block.limit);
+  throw index_failure(call.lowered.module, call.lowered.program,
+                      kernel_of_launch(call.plan, block.step), block.access, block.index,
+                      block.limit);
 }
 
 }  // namespace kiln::cuda

@@ -6,6 +6,7 @@
 #include "backends/cuda/device/staging.h"
 #include "backends/cuda/execute/device_plan.h"
 
+#include <algorithm>
 #include <functional>
 #include <unordered_map>
 
@@ -17,8 +18,23 @@ using SlotAddresses = std::vector<api::DeviceAddress>;
 /// Constants of a program and its bodies in device memory, by the bytes that they hold.
 using ConstantAddresses = std::unordered_map<const void*, api::DeviceAddress>;
 
+struct CallContext;
+
+/// Queues the segments of a call that may be graphs.
+class SegmentIssuer {
+ public:
+  /// Queues the steps of the segment, by `queue` or by a graph of what it queues. Throws
+  /// sdk::Failure.
+  virtual void issue(const Segment& segment, CallContext& call,
+                     const std::function<void()>& queue) = 0;
+
+ protected:
+  ~SegmentIssuer() = default;
+};
+
 /// The state of one call that its steps share. One thread at a time.
 struct CallContext {
+  const DevicePlan& plan;  // of the call: CallBlock::step is the number of one of its launches
   const Device& device;
   const codegen::LoweredModule& lowered;
   const ConstantAddresses& constants;
@@ -28,16 +44,19 @@ struct CallContext {
   Staging& staging;
   api::DeviceAddress call_block = 0;  // a codegen::CallBlock
   api::DeviceAddress counters = 0;    // int64 numbers from 0, which loop bodies read as t
-  /// The step of each launch so far: CallBlock::step is an index of this list.
-  std::vector<const codegen::KernelStep*> launched = {};
-  /// The launches of graphs that were replayed, which take the place of `launched`; null: none.
-  const std::vector<const codegen::KernelStep*>* replayed = nullptr;
-  std::int64_t operations = 0;  // kernel launches and copies queued so far, without matmuls
+  /// Null: all steps are queued one by one. Bodies of loops never see one, since their addresses
+  /// change in every iteration.
+  SegmentIssuer* segments = nullptr;
+  std::size_t queued_steps = 0;  // steps of `plan`, the first ones, of which work was queued
+  std::int64_t operations = 0;   // queued so far
   /// Called between steps with `operations`; may be empty.
   std::function<void(std::int64_t)> between_steps = {};
 
-  const std::vector<const codegen::KernelStep*>& launches() const {
-    return replayed != nullptr ? *replayed : launched;
+  /// Adds the steps of a segment to `queued_steps`; segments of bodies are part of a step.
+  void note_queued(const Segment& segment) {
+    const bool is_body = std::none_of(plan.segments.begin(), plan.segments.end(),
+                                      [&](const Segment& one) { return &one == &segment; });
+    if (!is_body) queued_steps = segment.end;
   }
 };
 
@@ -45,10 +64,9 @@ struct CallContext {
 SlotAddresses fixed_addresses(const DevicePlan& plan, api::DeviceAddress arena,
                               const CallContext& call);
 
-/// REQUIRES: `slots` has arguments and results; a ScopedContext of the thread. Throws sdk::Failure;
-/// the stream may then still have work.
-void issue_plan(const DevicePlan& plan, api::DeviceAddress arena, SlotAddresses& slots,
-                CallContext& call);
+/// Queues the steps of CallContext::plan. REQUIRES: `slots` has arguments and results; a
+/// ScopedContext of the thread. Throws sdk::Failure; the stream may then still have work.
+void issue_plan(api::DeviceAddress arena, SlotAddresses& slots, CallContext& call);
 
 /// Waits for the stream and finishes downloads. Throws sdk::Failure for an index out of range in a
 /// launch of the call, with the text and source line that every backend gives.

@@ -1,0 +1,34 @@
+// Cuts the steps of a bound plan where the host waits for the device: CUDA graphs hold what lies
+// between.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace kiln::cuda {
+
+/// The work that a step queues, loops unrolled.
+struct StepWork {
+  std::int64_t operations = 0;
+  bool waits_for_host = false;  // has a branch, a host call, or throws
+};
+
+/// Consecutive steps of a plan, from `begin` up to `end`.
+struct Segment {
+  std::size_t begin = 0, end = 0;
+  bool has_graph = false;  // else the steps are queued one by one
+
+  bool operator==(const Segment&) const = default;
+};
+
+/// Operations of one plan that are recorded at most: instantiated graphs cost memory.
+constexpr std::int64_t kMaxGraphOperations = 65536;
+/// Operations that are worth a graph: a graph of one takes as long to launch as the operation.
+constexpr std::int64_t kMinGraphOperations = 2;
+
+/// The segments of a plan: all steps, in order. A step that waits for the host has no graph; nor
+/// has one whose operations would make more than kMaxGraphOperations with those before it.
+std::vector<Segment> cut_segments(const std::vector<StepWork>& steps);
+
+}  // namespace kiln::cuda
