@@ -1,7 +1,7 @@
 // Calls that the host interrupts by branches and host functions: CUDA graphs of what lies between.
 #include "backends/cuda/execute/segments.h"
 #include "tests/catch.h"
-#include "tests/cuda/fake_device.h"
+#include "tests/cuda/fresh_backend.h"
 #include "tests/error_text.h"
 
 #include <kiln/k.h>
@@ -236,6 +236,39 @@ TEST_CASE("segments: a driver that rejects a graph amid a call runs it kernel by
     for (int call = 0; call < 3; ++call) {
       CHECK(counts_during([&] { CHECK(f({fed})[0] == wanted); }).graphs == 0);
     }
+  }
+}
+
+TEST_CASE("segments: an error before a graph writes over variables changes none, one after it all") {
+  control().reset();
+  const auto fail_twice = [](const char* function) {
+    for (const int nth : {1, 2}) control().fail(function, nth, 304);
+  };
+  for (const int calls : {1, 2}) {  // the next call records the graph, or replays it
+    INFO("calls before " << calls);
+    const cuda_test::FreshBackend backend(KILN_BINARY_DIR);
+    const Variable a = variable(Array::zeros({3}), {.name = "a"});
+    const Variable b = variable(Array::zeros({5, 7}), {.name = "b"});
+    const Function f = function({}, {},
+                                {.updates = {update_add(a, 1.0), update_add(b, 1.0)},
+                                 .name = "step",
+                                 .backend = backend.path()});
+    const Function look = function({}, {a + 0.0, b + 0.0}, {.backend = backend.path()});
+    const auto step = [&] { f(std::vector<Array>{}); };
+    for (int call = 0; call < calls; ++call) step();
+    const std::vector<Array> before = look();
+    fail_twice("cuGraphLaunch");
+    CHECK(error_of<BackendError>(step).find("cannot launch a graph") != std::string::npos);
+    control().reset();
+    CHECK(look() == before);
+    CHECK(counts_during(step).graphs == 1);
+    CHECK(look()[0] == Array::full({3}, calls + 1));
+    fail_twice("cuMemcpyDtoHAsync");
+    const std::string lost = "variables that were written over are lost";
+    CHECK_THAT(error_of<BackendError>(step), Catch::Matchers::ContainsSubstring(lost));
+    control().reset();
+    CHECK_THAT(error_of<BackendError>([&] { get_value(b); }),
+               Catch::Matchers::ContainsSubstring(lost));
   }
 }
 
