@@ -3,8 +3,7 @@
 #pragma once
 
 #include "backends/codegen/host/bind/bound_plan.h"
-
-#include <algorithm>
+#include "backends/codegen/plan/step_times.h"
 
 namespace kiln::codegen {
 
@@ -23,21 +22,6 @@ struct Instruction {
 struct RegionPart {
   std::size_t instruction = 0;
   std::int64_t begin = 0, end = 0;
-};
-
-/// What a step took, in runs that were timed.
-struct StepTime {
-  std::int64_t calls = 0;
-  double seconds = 0;
-  double least = 0;  // of one call, if there were any
-
-  void add(double taken) { add(StepTime{1, taken, taken}); }
-  void add(const StepTime& other) {
-    if (other.calls == 0) return;
-    least = calls == 0 ? other.least : std::min(least, other.least);
-    calls += other.calls;
-    seconds += other.seconds;
-  }
 };
 
 /// One run at a time.

@@ -7,8 +7,6 @@
 #include <atomic>
 #include <mutex>
 #include <string>
-#include <unordered_map>
-#include <vector>
 
 namespace kiln::codegen {
 
@@ -19,19 +17,15 @@ class CallTimes {
 
   /// Takes what the run left in the tape, bodies too.
   void take(Tape& tape, double seconds);
-  /// A line for each step: calls, microseconds, those of the mean and of the shortest call, share.
+  /// The table of print_times().
   std::string print(const Program& program) const;
 
  private:
   void take_steps(Tape& tape);
-  void print_plan(const Program& program, const Plan& plan, const std::string& indent,
-                  std::string& out) const;
 
   std::atomic<bool> wanted_{false};
   mutable std::mutex mutex_;
-  StepTime whole_;
-  /// Of each plan: its steps, then its region.
-  std::unordered_map<const Plan*, std::vector<StepTime>> steps_;
+  StepTimes times_{.whole = {}, .has_regions = true, .plans = {}};
 };
 
 }  // namespace kiln::codegen

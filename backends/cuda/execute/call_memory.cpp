@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <new>
 #include <numeric>
+#include <optional>
 
 namespace kiln::cuda {
 namespace {
@@ -114,7 +115,10 @@ api::DeviceAddress CallMemory::address(std::int64_t offset) const {
 }
 
 void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
+  const Clock::time_point start = Clock::now();
   StreamLease lease(*program.resources.streams);
+  std::optional<StepTimer> timer;
+  if (program.times.wanted()) timer.emplace(lease.stream());
   CallContext call{.plan = plan_,
                    .device = *program.resources.device,
                    .lowered = program.lowered,
@@ -124,19 +128,16 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
                    .stream = lease.stream(),
                    .staging = lease.staging(),
                    .call_block = address(0),
-                   .counters = address(layout_.counters)};
+                   .counters = address(layout_.counters),
+                   .timer = timer ? &*timer : nullptr};
   CallBlock block;
   block.seed = tensors.seed;
   block.call_counter = tensors.call_counter;
   call.staging.upload(call.call_block, &block, sizeof(block));
-  const api::DeviceAddress arena = address(layout_.arena);
-  SlotAddresses slots = fixed_addresses(plan_, arena, call);
+  SlotAddresses slots = fixed_addresses(plan_, address(layout_.arena), call);
   place(tensors, slots, call);
-  GraphKey key;
-  for (const int slot : plan_.plan->arguments) key.push_back(slot < 0 ? 0 : slots[at(slot)]);
-  for (const int slot : plan_.plan->results) key.push_back(slots[at(slot)]);
   try {
-    graphs_.issue(arena, slots, call, program.resources.device, std::move(key));
+    issue(program, slots, call);
     collect_outputs(tensors, slots, call);
   } catch (const sdk::Failure& failure) {
     const bool is_of_driver = failure.native_library == "CUDA";
@@ -146,6 +147,17 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
     if (!overwrites_arguments(tensors, call)) throw;
     lose_arguments(call.device, {KILN_CODE_RESOURCE_EXHAUSTED, "the host has no memory"});
   }
+  if (timer) program.times.add(timer->finish(Clock::now() - start));
+}
+
+/// By graphs, unless the steps are timed.
+void CallMemory::issue(const LoadedProgram& program, SlotAddresses& slots, CallContext& call) {
+  const api::DeviceAddress arena = address(layout_.arena);
+  if (call.timer != nullptr) return issue_plan(arena, slots, call);
+  GraphKey key;
+  for (const int slot : plan_.plan->arguments) key.push_back(slot < 0 ? 0 : slots[at(slot)]);
+  for (const int slot : plan_.plan->results) key.push_back(slots[at(slot)]);
+  graphs_.issue(arena, slots, call, program.resources.device, std::move(key));
 }
 
 /// Copies inputs to the device and gives arguments and results their addresses.

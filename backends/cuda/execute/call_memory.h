@@ -12,6 +12,7 @@ struct LoadedProgram {
   const ConstantAddresses& constants;
   const sdk::Host& host;
   const DeviceResources& resources;
+  CallTimes& times;
 };
 
 /// A tensor of a call: in host memory, which is copied, or in device memory, which is used in
@@ -56,6 +57,7 @@ class CallMemory {
                                std::int64_t bytes);
   void upload_counters(const LoadedProgram& program);
   api::DeviceAddress address(std::int64_t offset) const;
+  void issue(const LoadedProgram& program, SlotAddresses& slots, CallContext& call);
   void place(const CallTensors& tensors, SlotAddresses& slots, CallContext& call) const;
   void collect_outputs(const CallTensors& tensors, const SlotAddresses& slots,
                        CallContext& call) const;

@@ -59,7 +59,7 @@ class DeviceExecutable final : public sdk::Executable {
         resources_(resources),
         host_(host),
         dumps_(host_, lowered_.label),
-        loaded_{lowered_, constant_addresses_, host_, resources_} {
+        loaded_{lowered_, constant_addresses_, host_, resources_, call_times_} {
     const ir::Graph& graph = lowered_.module.graph;
     inputs = graph.inputs.size();
     states = lowered_.module.state.size();
@@ -71,6 +71,7 @@ class DeviceExecutable final : public sdk::Executable {
                                                      compile());
     lowered_.times.lap("cuda");
     dumps_.compile_times(lowered_.times);
+    if (dumps_.wanted("timings")) call_times_.want();
     const ScopedContext context(*resources_.device);
     StreamLease lease(*resources_.streams);
     upload_constants(lowered_.program.plan, lease.staging());
@@ -90,6 +91,8 @@ class DeviceExecutable final : public sdk::Executable {
     }
     dumps_.compile_times(lowered_.times);
     for (const auto& sized : cache_.all()) dump_memory(*sized);
+    dumps_.hand_over("timings", "calls", [&] { return call_times_.print(lowered_.program); });
+    if (dumps_.wanted("timings")) call_times_.want();
   }
 
   sdk::ExecutableStats stats() const override {
@@ -175,6 +178,7 @@ class DeviceExecutable final : public sdk::Executable {
   std::unique_ptr<const KernelLibrary> library_;
   std::vector<DeviceMemory> constants_;
   ConstantAddresses constant_addresses_;
+  mutable CallTimes call_times_;
   LoadedProgram loaded_;
   mutable SizedCache<SizedPlan> cache_;
   mutable std::mutex stats_mutex_;

@@ -54,7 +54,9 @@ class PlanIssuer {
       const Step& step = plan_.plan->steps[s];
       if (call_.between_steps) call_.between_steps(call_.operations);
       launch_ = first_launch_ + plan_.first_launches[s];
+      if (call_.timer != nullptr) call_.timer->begin(*plan_.plan, s);
       std::visit([&](const auto& bound) { issue(step, bound); }, plan_.steps[s]);
+      if (call_.timer != nullptr) call_.timer->end();
       if (&plan_ == &call_.plan) call_.queued_steps = s + 1;
     }
   }

@@ -5,6 +5,7 @@
 #include "backends/codegen/target.h"
 #include "backends/cuda/device/staging.h"
 #include "backends/cuda/execute/device_plan.h"
+#include "backends/cuda/execute/step_times.h"
 
 #include <algorithm>
 #include <functional>
@@ -47,6 +48,7 @@ struct CallContext {
   /// Null: all steps are queued one by one. Bodies of loops never see one, since their addresses
   /// change in every iteration.
   SegmentIssuer* segments = nullptr;
+  StepTimer* timer = nullptr;    // null: steps are not timed
   std::size_t queued_steps = 0;  // steps of `plan`, the first ones, of which work was queued
   std::int64_t operations = 0;   // queued so far
   /// Called between steps with `operations`; may be empty.

@@ -1,0 +1,67 @@
+// One row for the calls, then one for each step, bodies indented.
+#include "backends/codegen/plan/step_times.h"
+
+#include "backends/codegen/inspect/compile_times.h"
+#include "core/types/text.h"
+
+#include <iomanip>
+
+namespace kiln::codegen {
+namespace {
+
+class TimesPrinter {
+ public:
+  TimesPrinter(const Program& program, const StepTimes& times) : program_(program), times_(times) {}
+
+  std::string print() {
+    print_row(times_.whole, "the whole call");
+    print_plan(program_.plan, "");
+    return std::move(out_);
+  }
+
+ private:
+  void print_row(const StepTime& time, const std::string& words) {
+    TextStream calls;
+    calls << std::setw(10) << time.calls;
+    const double mean = time.calls == 0 ? 0 : time.seconds / static_cast<double>(time.calls);
+    const double whole = times_.whole.seconds;
+    const double share = whole == 0 ? 0 : 100 * time.seconds / whole;
+    out_ += std::move(calls).str() + in_column(time.seconds * 1e6, 14, 1) +
+            in_column(mean * 1e6, 12, 3) + in_column(time.least * 1e6, 12, 3) +
+            in_column(share, 8, 1) + "%  " + words + "\n";
+  }
+
+  void print_plan(const Plan& plan, const std::string& indent) {
+    const auto found = times_.plans.find(&plan);
+    const auto time_of = [&](std::size_t row) {
+      const bool is_known = found != times_.plans.end() && row < found->second.size();
+      return is_known ? found->second[row] : StepTime{};
+    };
+    for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+      const Step& step = plan.steps[s];
+      if (times_.has_regions && s == plan.region_begin && s < plan.region_end) {
+        print_row(time_of(plan.steps.size()), indent + print_region(plan));
+      }
+      print_row(time_of(s), indent + codegen::print(program_, step));
+      if (const auto* loop = std::get_if<LoopStep>(&step)) print_plan(*loop->body, indent + "  ");
+      if (const auto* branch = std::get_if<BranchStep>(&step)) {
+        for (const auto& body : branch->branches) print_plan(*body, indent + "  ");
+      }
+    }
+  }
+
+  const Program& program_;
+  const StepTimes& times_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string print_times(const Program& program, const StepTimes& times, const std::string& notes) {
+  std::string out = text("# ", times.whole.calls, " calls since times were asked for\n");
+  if (times.whole.calls == 0) return out;
+  out += notes + "     calls  microseconds        mean    shortest   share\n";
+  return out + TimesPrinter(program, times).print();
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,139 @@
+// An event before and one after each step. Both are there before the first is recorded, so that a
+// time has no creation of events in it.
+#include "backends/cuda/execute/step_times.h"
+
+#include "core/types/float_state.h"
+#include "core/types/text.h"
+
+#include <new>
+
+namespace kiln::cuda {
+namespace {
+
+using namespace codegen;
+
+/// Steps between two synchronizations: loops would need an event for each iteration.
+constexpr std::size_t kMaxIntervals = 1024;
+
+}  // namespace
+
+// ---- StepTimer ----
+
+StepTimer::StepTimer(const Stream& stream) : stream_(stream) {}
+
+StepTimer::~StepTimer() {
+  const Device& device = stream_.device();
+  if (!device.is_usable()) return;
+  for (const api::EventHandle event : events_) device.driver().event_destroy(event);
+}
+
+template <class Measure>
+void StepTimer::attempt(const Measure& measure) {
+  if (!call_.failure.empty()) return;
+  try {
+    measure();
+  } catch (const sdk::Failure& failure) {
+    if (!stream_.device().is_usable()) throw;
+    call_.failure = failure.what();
+  } catch (const std::bad_alloc&) {
+    call_.failure = "no memory";
+  }
+}
+
+api::EventHandle StepTimer::acquire() {
+  if (idle_.empty()) {
+    // Room for the handle before the driver makes it.
+    events_.push_back(nullptr);
+    idle_.reserve(events_.size());
+    api::EventHandle made = nullptr;
+    const api::Status status =
+        stream_.device().driver().event_create(&made, api::EventFlags::Default);
+    if (status != api::Status::Success) events_.pop_back();
+    stream_.device().check(status, "create an event");
+    events_.back() = made;
+    return made;
+  }
+  const api::EventHandle event = idle_.back();
+  idle_.pop_back();
+  return event;
+}
+
+void StepTimer::record(api::EventHandle event) {
+  const Device& device = stream_.device();
+  device.check(device.driver().event_record(event, stream_.handle()), "record an event");
+}
+
+void StepTimer::begin(const Plan& plan, std::size_t step) {
+  attempt([&] {
+    if (done_.size() >= kMaxIntervals) {
+      stream_.synchronize();
+      collect();
+    }
+    const api::EventHandle first = acquire();
+    open_.push_back({&plan, step, first, acquire()});
+    record(first);
+  });
+}
+
+void StepTimer::end() {
+  attempt([&] {
+    done_.push_back(open_.back());
+    open_.pop_back();
+    record(done_.back().end);
+  });
+}
+
+/// Adds up the times of `done_`, whose events have passed.
+void StepTimer::collect() {
+  const UsualFloatState usual;
+  const Device& device = stream_.device();
+  for (const Interval& one : done_) {
+    float milliseconds = 0;
+    device.check(device.driver().event_elapsed_time(&milliseconds, one.begin, one.end),
+                 "read the time between two events");
+    std::vector<StepTime>& steps = call_.times.plans[one.plan];
+    steps.resize(one.plan->steps.size());
+    steps[one.step].add(static_cast<double>(milliseconds) * 1e-3);
+    idle_.insert(idle_.end(), {one.begin, one.end});
+  }
+  done_.clear();
+}
+
+MeasuredCall StepTimer::finish(std::chrono::duration<double> whole) {
+  attempt([&] { collect(); });
+  call_.times.whole.add(whole.count());
+  return std::move(call_);
+}
+
+// ---- CallTimes ----
+
+/// Without memory for a new plan, its times are left out: the call has succeeded.
+void CallTimes::add(const MeasuredCall& call) noexcept try {
+  const UsualFloatState usual;
+  const std::lock_guard lock(mutex_);
+  if (!call.failure.empty()) {
+    if (failures_++ == 0) first_failure_ = call.failure;
+    return;
+  }
+  sums_.whole.add(call.times.whole);
+  for (const auto& [plan, steps] : call.times.plans) {
+    std::vector<StepTime>& sums = sums_.plans[plan];
+    sums.resize(steps.size());
+    for (std::size_t s = 0; s < steps.size(); ++s) sums[s].add(steps[s]);
+  }
+} catch (const std::bad_alloc&) {
+  return;
+}
+
+std::string CallTimes::print(const Program& program) const {
+  const std::lock_guard lock(mutex_);
+  std::string out = print_times(
+      program, sums_,
+      "# by events of the device, each step queued on its own, without CUDA graphs; branches and\n"
+      "# host calls: with the time of the host; what no step is for (copies of inputs and outputs,\n"
+      "# measuring) is in the first line alone\n");
+  if (failures_ == 0) return out;
+  return out + text("# ", failures_, " calls have no times: ", first_failure_, "\n");
+}
+
+}  // namespace kiln::cuda

@@ -1,0 +1,78 @@
+// Times of the steps of calls by events of their stream, measured from when somebody asks for them.
+// A call that is timed queues its steps one by one, without CUDA graphs.
+#pragma once
+
+#include "backends/codegen/plan/step_times.h"
+#include "backends/cuda/device/stream.h"
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace kiln::cuda {
+
+/// The times of one call, or why there are none.
+struct MeasuredCall {
+  codegen::StepTimes times;
+  std::string failure;  // of an event, or of the host's memory; empty: all steps were timed
+};
+
+/// Times the steps of one call. An event that fails ends the measurement, not the call. One thread.
+/// REQUIRES of all functions: a ScopedContext of the thread. All but the destructor throw
+/// sdk::Failure when the device has ended.
+class StepTimer {
+ public:
+  /// The stream outlives the object.
+  explicit StepTimer(const Stream& stream);
+  ~StepTimer();
+  StepTimer(const StepTimer&) = delete;
+  StepTimer& operator=(const StepTimer&) = delete;
+
+  /// Before and after a step of the plan queues its work. Steps of bodies are timed between those
+  /// of their step. Synchronizes with the stream when many steps were timed.
+  void begin(const codegen::Plan& plan, std::size_t step);
+  void end();
+  /// `whole`: of the call, by the clock of the host. REQUIRES: the work of the call is done.
+  MeasuredCall finish(std::chrono::duration<double> whole);
+
+ private:
+  struct Interval {
+    const codegen::Plan* plan = nullptr;
+    std::size_t step = 0;
+    api::EventHandle begin = nullptr, end = nullptr;
+  };
+
+  /// Runs `measure` unless an event has failed, and notes a failure.
+  template <class Measure>
+  void attempt(const Measure& measure);
+  api::EventHandle acquire();
+  void record(api::EventHandle event);
+  void collect();
+
+  const Stream& stream_;
+  MeasuredCall call_;
+  std::vector<api::EventHandle> events_, idle_;  // all of them, and those without an interval
+  std::vector<Interval> open_, done_;
+};
+
+/// The sums over the calls of a program. Thread-safe.
+class CallTimes {
+ public:
+  bool wanted() const { return wanted_.load(std::memory_order_relaxed); }
+  void want() { wanted_.store(true, std::memory_order_relaxed); }
+
+  void add(const MeasuredCall& call) noexcept;
+  /// The table of codegen::print_times(), with the number of calls whose events failed.
+  std::string print(const codegen::Program& program) const;
+
+ private:
+  std::atomic<bool> wanted_{false};
+  mutable std::mutex mutex_;
+  codegen::StepTimes sums_;
+  std::int64_t failures_ = 0;
+  std::string first_failure_;
+};
+
+}  // namespace kiln::cuda
