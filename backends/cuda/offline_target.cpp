@@ -4,6 +4,7 @@
 #include "backends/codegen/bind/memory_report.h"
 #include "backends/codegen/grid/shape_kernel.h"
 #include "backends/cuda/execute/compile_kernels.h"
+#include "backends/cuda/execute/print_launches.h"
 #include "backends/cuda/libraries/matmul_claims.h"
 
 namespace kiln::cuda {
@@ -34,8 +35,11 @@ class OfflineTarget final : public Target {
   /// Compiles the kernels and hands over the stages from the memory plan on.
   void compile(const LoweredModule& lowered, const Dumps& dumps) const {
     dumps.hand_over("memory_plan", "", [&] { return print_memory(lowered.program); });
-    compile_kernels(lowered.program.kernels, {kGrid, architecture_}, *compiler_, dumps,
-                    lowered.label);
+    const CompiledKernels compiled = compile_kernels(
+        lowered.program.kernels, {kGrid, architecture_}, *compiler_, dumps, lowered.label);
+    dumps.hand_over("graph", "", [&] {
+      return print_launches({lowered, compiled.schedules, kGrid}, nullptr);
+    });
   }
   int architecture() const { return architecture_; }
 

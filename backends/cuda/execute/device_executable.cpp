@@ -7,6 +7,7 @@
 #include "backends/codegen/bind/sized_cache.h"
 #include "backends/codegen/compile.h"
 #include "backends/cuda/execute/call_memory.h"
+#include "backends/cuda/execute/print_launches.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -69,6 +70,7 @@ class DeviceExecutable final : public sdk::Executable {
     dumps_.hand_over("memory_plan", "", [&] { return print_memory(lowered_.program); });
     library_ = std::make_unique<const KernelLibrary>(lowered_.program.kernels, resources_.device,
                                                      compile());
+    dump_launches(nullptr, "");
     lowered_.times.lap("cuda");
     dumps_.compile_times(lowered_.times);
     if (dumps_.wanted("timings")) call_times_.want();
@@ -89,8 +91,9 @@ class DeviceExecutable final : public sdk::Executable {
     if (dumps_.wanted("schedule") || dumps_.wanted("cuda_c") || dumps_.wanted("ptx")) {
       static_cast<void>(compile());
     }
+    dump_launches(nullptr, "");
     dumps_.compile_times(lowered_.times);
-    for (const auto& sized : cache_.all()) dump_memory(*sized);
+    for (const auto& sized : cache_.all()) dump_binding(*sized);
     dumps_.hand_over("timings", "calls", [&] { return call_times_.print(lowered_.program); });
     if (dumps_.wanted("timings")) call_times_.want();
   }
@@ -156,13 +159,24 @@ class DeviceExecutable final : public sdk::Executable {
     sized.number = ++stats_.bindings;
     stats_.planned_bytes = std::max(stats_.planned_bytes, static_cast<std::uint64_t>(arena.bytes));
     stats_.live_bytes = std::max(stats_.live_bytes, static_cast<std::uint64_t>(arena.live_bytes));
-    // Sizes may change at every call: only the first binding dumps its memory by itself.
-    if (stats_.bindings == 1) dump_memory(sized);
+    // Sizes may change at every call: only the first binding is dumped by itself.
+    if (stats_.bindings == 1) dump_binding(sized);
   }
 
-  void dump_memory(const SizedPlan& sized) const {
-    dumps_.hand_over("memory_plan", text("sizes-", sized.number),
+  void dump_binding(const SizedPlan& sized) const {
+    const std::string name = text("sizes-", sized.number);
+    dumps_.hand_over("memory_plan", name,
                      [&] { return print_memory(lowered_.program, memory_of(*sized.plan)); });
+    dump_launches(sized.plan.get(), name);
+  }
+
+  /// `bound`: as print_launches() takes it.
+  void dump_launches(const DevicePlan* bound, const std::string& name) const {
+    dumps_.hand_over("graph", name, [&] {
+      std::vector<GridSchedule> schedules;
+      for (const LoadedKernel& kernel : library_->kernels()) schedules.push_back(kernel.schedule);
+      return print_launches({lowered_, schedules, resources_.device->grid()}, bound);
+    });
   }
 
   std::unique_ptr<CallMemory> make_memory(const SizedPlan& sized) const {

@@ -1,0 +1,31 @@
+// The order that steps need, through the values that they read and the memory that they share.
+#pragma once
+
+#include "backends/codegen/bind/arena.h"
+
+#include <vector>
+
+namespace kiln::cuda {
+
+struct StepDependence {
+  int from = 0, to = 0;  // steps of the plan; from < to
+  /// The slot that `from` writes and `to` reads; -1: `to` writes to memory that `from` uses.
+  int slot = -1;
+
+  bool operator==(const StepDependence&) const = default;
+};
+
+/// A result that may be written over an argument, both as slots.
+struct SharedSlots {
+  int result = 0, argument = 0;
+};
+
+/// All dependences through values, and those through memory that do not follow from others.
+/// Ascending by `to`. `arena`: of the bound plan; null: temporaries share no memory. Bodies have
+/// dependences of their own.
+std::vector<StepDependence> step_dependences(const codegen::Plan& plan,
+                                             const std::vector<codegen::BuiltKernel>& kernels,
+                                             const codegen::Arena* arena,
+                                             const std::vector<SharedSlots>& in_place);
+
+}  // namespace kiln::cuda
