@@ -4,6 +4,7 @@
 #include "backends/codegen/bind/memory_report.h"
 #include "backends/codegen/grid/shape_kernel.h"
 #include "backends/cuda/execute/compile_kernels.h"
+#include "backends/cuda/execute/dump_sass.h"
 #include "backends/cuda/execute/print_launches.h"
 #include "backends/cuda/libraries/matmul_claims.h"
 
@@ -33,10 +34,11 @@ class OfflineTarget final : public Target {
   std::unique_ptr<sdk::Executable> load(LoweredModule lowered, const sdk::Host& host) override;
 
   /// Compiles the kernels and hands over the stages from the memory plan on.
-  void compile(const LoweredModule& lowered, const Dumps& dumps) const {
+  void compile(const LoweredModule& lowered, const Dumps& dumps, const sdk::Host& host) const {
     dumps.hand_over("memory_plan", "", [&] { return print_memory(lowered.program); });
     const CompiledKernels compiled = compile_kernels(
         lowered.program.kernels, {kGrid, architecture_}, *compiler_, dumps, lowered.label);
+    dump_sass(compiled.cubin, *compiler_, dumps, host);
     dumps.hand_over("graph", "", [&] {
       return print_launches({lowered, compiled.schedules, kGrid}, nullptr);
     });
@@ -58,7 +60,7 @@ class OfflineExecutable final : public sdk::Executable {
     states = lowered_.module.state.size();
     outputs = graph.outputs.size();
     updates = graph.updates.size();
-    target_.compile(lowered_, dumps_);
+    target_.compile(lowered_, dumps_, host_);
     lowered_.times.lap("cuda");
     dumps_.compile_times(lowered_.times);
   }
@@ -66,7 +68,7 @@ class OfflineExecutable final : public sdk::Executable {
   void dump() const override {
     dump_lowering(lowered_, target_, dumps_);
     dumps_.program(lowered_.program);
-    target_.compile(lowered_, dumps_);
+    target_.compile(lowered_, dumps_, host_);
     dumps_.compile_times(lowered_.times);
   }
 

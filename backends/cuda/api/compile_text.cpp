@@ -106,8 +106,11 @@ std::vector<int> read_architectures(const NvrtcFunctions& functions) {
 
 }  // namespace
 
-Compiler::Compiler(const NvrtcFunctions& functions, std::string path)
-    : functions_(functions), path_(std::move(path)) {
+Compiler::Compiler(const NvrtcFunctions& functions, std::string path,
+                   std::vector<std::string> configured_folders)
+    : functions_(functions),
+      path_(std::move(path)),
+      configured_folders_(std::move(configured_folders)) {
   const NvrtcStatus status = functions.version(&major_, &minor_);
   if (status != NvrtcStatus::Success) throw failure(functions, status, "read NVRTC's version");
   architectures_ = read_architectures(functions);

@@ -33,9 +33,12 @@ struct CompiledText {
 /// Immutable, for any thread.
 class Compiler {
  public:
-  Compiler(const NvrtcFunctions& functions, std::string path);
+  Compiler(const NvrtcFunctions& functions, std::string path,
+           std::vector<std::string> configured_folders = {});
 
   const std::string& path() const { return path_; }
+  /// Of LibraryPlaces, where other parts of its toolkit may be.
+  const std::vector<std::string>& configured_folders() const { return configured_folders_; }
   /// "13.0".
   std::string version_text() const;
   /// 80 for sm_80, ascending.
@@ -50,6 +53,7 @@ class Compiler {
  private:
   NvrtcFunctions functions_;
   std::string path_;
+  std::vector<std::string> configured_folders_;
   int major_ = 0, minor_ = 0;
   std::vector<int> architectures_;
 };

@@ -7,6 +7,7 @@
 #include "backends/codegen/bind/sized_cache.h"
 #include "backends/codegen/compile.h"
 #include "backends/cuda/execute/call_memory.h"
+#include "backends/cuda/execute/dump_sass.h"
 #include "backends/cuda/execute/print_launches.h"
 #include "core/types/text.h"
 
@@ -88,9 +89,9 @@ class DeviceExecutable final : public sdk::Executable {
     dump_lowering(lowered_, target_, dumps_);
     dumps_.program(lowered_.program);
     dumps_.hand_over("memory_plan", "", [&] { return print_memory(lowered_.program); });
-    if (dumps_.wanted("schedule") || dumps_.wanted("cuda_c") || dumps_.wanted("ptx")) {
-      static_cast<void>(compile());
-    }
+    constexpr std::string_view kOfCompiler[] = {"schedule", "cuda_c", "ptx", "sass"};
+    const auto is_wanted = [&](std::string_view stage) { return dumps_.wanted(stage); };
+    if (std::ranges::any_of(kOfCompiler, is_wanted)) static_cast<void>(compile());
     dump_launches(nullptr, "");
     dumps_.compile_times(lowered_.times);
     for (const auto& sized : cache_.all()) dump_binding(*sized);
@@ -110,8 +111,10 @@ class DeviceExecutable final : public sdk::Executable {
     const Device& device = *resources_.device;
     const CodeTarget target{device.grid(), code_architecture(libraries_.compiler,
                                                              device.identity().compute_capability)};
-    return compile_kernels(lowered_.program.kernels, target, libraries_.compiler, dumps_,
-                           lowered_.label);
+    CompiledKernels compiled = compile_kernels(lowered_.program.kernels, target,
+                                               libraries_.compiler, dumps_, lowered_.label);
+    dump_sass(compiled.cubin, libraries_.compiler, dumps_, host_);
+    return compiled;
   }
 
   /// Constants of the plan and its bodies, each once.

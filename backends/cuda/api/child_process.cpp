@@ -1,0 +1,124 @@
+// Output goes to files without names, which hold any amount: nobody has to read while it runs.
+#include "backends/cuda/api/child_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+namespace kiln::cuda::api {
+namespace {
+
+/// A file in memory, without a name.
+class MemoryFile {
+ public:
+  MemoryFile() : file_(::memfd_create("kiln", MFD_CLOEXEC)) {}
+  ~MemoryFile() {
+    if (file_ >= 0) ::close(file_);
+  }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  int descriptor() const { return file_; }
+
+  std::string contents() const {
+    std::string all;
+    std::array<char, 1 << 16> buffer;
+    for (;;) {
+      const ssize_t count =
+          ::pread(file_, buffer.data(), buffer.size(), static_cast<off_t>(all.size()));
+      if (count <= 0) return all;
+      all.append(buffer.data(), static_cast<std::size_t>(count));
+    }
+  }
+
+ private:
+  int file_;
+};
+
+/// Standard streams, signals that are not blocked, and no ignored ones of the parent that a
+/// program counts on.
+class SpawnSettings {
+ public:
+  SpawnSettings(const MemoryFile& output, const MemoryFile& errors) {
+    ::posix_spawn_file_actions_init(&actions_);
+    ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&actions_, output.descriptor(), STDOUT_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions_, errors.descriptor(), STDERR_FILENO);
+    ::posix_spawnattr_init(&attributes_);
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    ::posix_spawnattr_setsigmask(&attributes_, &signals);
+    for (const int one : {SIGPIPE, SIGCHLD}) ::sigaddset(&signals, one);
+    ::posix_spawnattr_setsigdefault(&attributes_, &signals);
+    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  ~SpawnSettings() {
+    ::posix_spawnattr_destroy(&attributes_);
+    ::posix_spawn_file_actions_destroy(&actions_);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+
+  /// 0, or an error number.
+  int spawn(const std::string& path, const std::vector<std::string>& arguments,
+            pid_t& child) const {
+    std::vector<char*> list{const_cast<char*>(path.c_str())};
+    for (const std::string& one : arguments) list.push_back(const_cast<char*>(one.c_str()));
+    list.push_back(nullptr);
+    return ::posix_spawn(&child, path.c_str(), &actions_, &attributes_, list.data(), environ);
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  posix_spawnattr_t attributes_;
+};
+
+/// Waits for the child; false when it had to be killed.
+bool wait_for(pid_t child, std::chrono::milliseconds limit, int& status) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  for (;;) {
+    const pid_t ended = ::waitpid(child, &status, WNOHANG);
+    if (ended == child) return true;
+    // The process leaves its children to nobody: there is no status.
+    if (ended < 0 && errno != EINTR) return status = 0, true;
+    if (std::chrono::steady_clock::now() >= end) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  ::kill(child, SIGKILL);
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  return false;
+}
+
+}  // namespace
+
+ChildOutcome run_child(const std::string& path, const std::vector<std::string>& arguments,
+                       std::chrono::milliseconds limit) {
+  ChildOutcome outcome;
+  const MemoryFile output, errors;
+  if (output.descriptor() < 0 || errors.descriptor() < 0) {
+    outcome.failure = std::string("cannot have a file in memory: ") + std::strerror(errno);
+    return outcome;
+  }
+  pid_t child = 0;
+  const int error = SpawnSettings(output, errors).spawn(path, arguments, child);
+  if (error != 0) {
+    outcome.failure = std::string("cannot be run: ") + std::strerror(error);
+    return outcome;
+  }
+  int status = 0;
+  if (!wait_for(child, limit, status)) outcome.failure = "does not end";
+  outcome.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  outcome.output = output.contents();
+  outcome.errors = errors.contents();
+  return outcome;
+}
+
+}  // namespace kiln::cuda::api

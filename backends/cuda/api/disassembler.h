@@ -1,0 +1,40 @@
+// Disassembles machine code of a device by the toolkit's nvdisasm or cuobjdump, for dumps.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace kiln::cuda::api {
+
+/// The search path of a program of the toolkit, in this order.
+struct ToolPlaces {
+  /// As LibraryPlaces::configured: a toolkit, its bin or its lib64, or a Python environment's
+  /// site-packages.
+  std::vector<std::string> configured;
+  std::string library;      // of a toolkit, whose programs are looked for beside it; may be empty
+  bool path_search = true;  // absolute folders of PATH
+  std::vector<std::string> known_folders{"/usr/local/cuda/bin", "/usr/local/cuda-*/bin",
+                                         "/opt/cuda/bin"};
+};
+
+class Disassembler {
+ public:
+  /// Throws sdk::Failure NOT_FOUND with the folders that were searched.
+  explicit Disassembler(const ToolPlaces& places);
+
+  /// Absolute.
+  const std::string& path() const { return path_; }
+
+  /// The text of an ELF file of the device. Writes a temporary file and waits for the program.
+  /// Throws sdk::Failure: the program fails, prints nothing or does not end within `limit`; the
+  /// file cannot be written.
+  std::string disassemble(const std::string& cubin,
+                          std::chrono::milliseconds limit = std::chrono::minutes(2)) const;
+
+ private:
+  std::string path_;
+  std::vector<std::string> options_;
+};
+
+}  // namespace kiln::cuda::api

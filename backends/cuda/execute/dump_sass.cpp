@@ -1,0 +1,26 @@
+// No dump is a reason for a compilation to fail.
+#include "backends/cuda/execute/dump_sass.h"
+
+#include "backends/cuda/api/disassembler.h"
+
+#include <atomic>
+
+namespace kiln::cuda {
+
+void dump_sass(const std::string& cubin, const api::Compiler& compiler,
+               const codegen::Dumps& dumps, const sdk::Host& host) {
+  if (cubin.empty() || !dumps.wanted("sass")) return;
+  static std::atomic<bool> has_told{false};
+  try {
+    const api::Disassembler disassembler(
+        {.configured = compiler.configured_folders(), .library = compiler.path()});
+    const std::string text = disassembler.disassemble(cubin);
+    dumps.hand_over("sass", "", [&] { return text; });
+  } catch (const sdk::Failure& failure) {
+    const bool is_missing = failure.code() == KILN_CODE_NOT_FOUND;
+    if (is_missing && has_told.exchange(true)) return;
+    host.log(KILN_LOG_WARNING, "dump", std::string("no dump of sass: ") + failure.what());
+  }
+}
+
+}  // namespace kiln::cuda
