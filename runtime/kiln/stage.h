@@ -8,7 +8,7 @@ namespace kiln {
 /// What dump writes: any combination. KILN_DUMP knows them as graph, passes, module, claims,
 /// kernels, plan, memory_plan, llvm_ir, assembly, timings, backend and all.
 enum class Stage : std::uint32_t {
-  Graph = 1,        ///< the user's graph: .kir text and .dot
+  Graph = 1,        ///< the user's graph: .kir text and .dot; the launches of a call on cuda
   Passes = 2,       ///< the graph after every pass, and what the backend's steps made of it
   Module = 4,       ///< the module as it crosses to the backend, binary and text
   Claims = 8,       ///< what libraries take, and the reason of each rejection

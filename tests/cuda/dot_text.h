@@ -16,8 +16,9 @@ inline std::string wrong_line_of_dot(const std::string& text) {
   const std::string string = R"re("(?:[^"\\]|\\["n])*")re";
   const std::string attributes = R"re((?: \[(label=)re" + string +
                                  R"re((?:, (?:shape|style)=[a-z]+|, constraint=false)*)\])?;)re";
-  const std::regex head("digraph " + string + R"re( \{)re"), cluster(R"re(  subgraph cluster_\d+ \{)re"),
-      property("  (label=" + string + R"re(|labelloc=t|node \[shape=box, fontname=monospace\]);)re"),
+  const std::string defaults = R"re(|labelloc=t|node \[shape=box, fontname=monospace\]);)re";
+  const std::regex head("digraph " + string + R"re( \{)re"),
+      cluster(R"re(  subgraph cluster_\d+ \{)re"), property("  (label=" + string + defaults),
       node(R"re(  (n\d+))re" + attributes), edge(R"re(  (n\d+) -> (n\d+))re" + attributes),
       end("(  )?\\}");
   std::istringstream lines(text);

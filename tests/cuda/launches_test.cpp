@@ -28,7 +28,9 @@ bool has(const std::string& text, const std::string& part) {
 }
 
 struct SilentPrints {
-  SilentPrints() { set_print_sink([](std::string_view) {}); }
+  SilentPrints() {
+    set_print_sink([](std::string_view) {});
+  }
   ~SilentPrints() { set_print_sink({}); }
 };
 
@@ -157,11 +159,10 @@ TEST_CASE("launches: kiln dump writes them without a device, with numbers where 
   const Scratch scratch;
   Everything().make("training", scratch.path("f"));
   const auto dump = [&](const std::string& folder) {
-    return testing::run_shell("KILN_CUDA_ARCH=sm_90 KILN_CUDA_LIBRARIES='" +
-                              fake_cuda::library_folder(KILN_BINARY_DIR) +
-                              "' '" KILN_BINARY_DIR "/bin/kiln' dump '" +
-                              scratch.path("f/40-module.kir") + "' '" + folder +
-                              "' --backend cuda --calls 0 --stages graph");
+    return testing::run_shell(
+        "KILN_CUDA_ARCH=sm_90 KILN_CUDA_LIBRARIES='" + fake_cuda::library_folder(KILN_BINARY_DIR) +
+        "' '" KILN_BINARY_DIR "/bin/kiln' dump '" + scratch.path("f/40-module.kir") + "' '" +
+        folder + "' --backend cuda --calls 0 --stages graph");
   };
   const testing::Outcome outcome = dump(scratch.path("offline"));
   INFO(outcome.text);

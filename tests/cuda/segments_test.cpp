@@ -65,8 +65,7 @@ Function branching(const std::string& backend) {
   const Tensor x = placeholder({.shape = {None, 2}, .name = "x"});
   const Tensor first = kernels(x);
   const Tensor chosen = switch_(
-      sum(x) > 0.0, [&] { return kernels(first); },
-      [&] { return kernels(kernels(first * 0.5)); });
+      sum(x) > 0.0, [&] { return kernels(first); }, [&] { return kernels(kernels(first * 0.5)); });
   return function({x}, {kernels(chosen)}, {.backend = backend});
 }
 
@@ -167,9 +166,9 @@ TEST_CASE("segments: variables, draws and inputs change between calls") {
     const Tensor noisy = dropout(kernels(x * w), 0.5, {.seed = 7});
     const Tensor chosen = switch_(
         sum(x) > 0.0, [&] { return kernels(noisy) * 0.125; }, [&] { return noisy * 0.25 - w; });
-    const Function f = function({x}, {sum(chosen)},
-                                {.updates = {update(w, chosen), update_add(steps, 1.0)},
-                                 .backend = backend});
+    const Function f =
+        function({x}, {sum(chosen)},
+                 {.updates = {update(w, chosen), update_add(steps, 1.0)}, .backend = backend});
     std::vector<Array> list;
     for (int call = 0; call < 12; ++call) {
       const float sign = call % 3 == 2 ? -1.f : 1.f;
@@ -199,9 +198,10 @@ TEST_CASE("segments: an index out of range stops the segments after it") {
     const Tensor early = sum(gather(table, slice(i, {0}, {1})));
     const Tensor chosen = switch_(
         early > 0.0, [&] { return kernels(gather(table, slice(i, {1}, {1})) * 2.0); },
-        [&] { return zeros({1, 3}); });
-    return function({i}, {sum(chosen)},
-                    {.updates = {update_add(calls, 1.0)}, .backend = backend});
+        [&] {
+          return zeros({1, 3});
+        });
+    return function({i}, {sum(chosen)}, {.updates = {update_add(calls, 1.0)}, .backend = backend});
   };
   const Function f = make("cuda"), oracle = make("cpu");
   const Array good(std::vector<std::int32_t>{1, 4}, {2});
@@ -239,7 +239,7 @@ TEST_CASE("segments: a driver that rejects a graph amid a call runs it kernel by
   }
 }
 
-TEST_CASE("segments: an error before a graph writes over variables changes none, one after it all") {
+TEST_CASE("segments: errors before and after a graph that writes over variables") {
   control().reset();
   const auto fail_twice = [](const char* function) {
     for (const int nth : {1, 2}) control().fail(function, nth, 304);

@@ -50,7 +50,9 @@ std::string table_of(const Function& f) {
 }
 
 struct SilentPrints {
-  SilentPrints() { set_print_sink([](std::string_view) {}); }
+  SilentPrints() {
+    set_print_sink([](std::string_view) {});
+  }
   ~SilentPrints() { set_print_sink({}); }
 };
 
@@ -162,7 +164,7 @@ TEST_CASE("timings: an event that fails costs the times of its call alone") {
   const std::string table = table_of(f);
   INFO(table);
   CHECK(has(table, "# 1 calls since times were asked for\n"));
-  CHECK(has(table, "# " + std::to_string(failures) + " calls have no times: cannot create an event"));
+  CHECK(has(table, "# " + std::to_string(failures) + " calls have no times: cannot create an "));
   CHECK(has(table, "CUDA_ERROR_OPERATING_SYSTEM (304)"));
 }
 

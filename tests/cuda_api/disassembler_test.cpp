@@ -1,7 +1,7 @@
 // Where disassemblers are looked for, and how they end, with scripts in their place.
+#include "backends/cuda/api/disassembler.h"
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cuda/api/child_process.h"
-#include "backends/cuda/api/disassembler.h"
 #include "tests/catch.h"
 #include "tests/environment.h"
 #include "tests/scratch.h"
@@ -31,7 +31,9 @@ std::string script(const Scratch& scratch, const std::string& name, const std::s
 
 /// Nothing but these folders.
 ToolPlaces only(std::vector<std::string> configured) {
-  return {.configured = std::move(configured), .library = "", .path_search = false,
+  return {.configured = std::move(configured),
+          .library = "",
+          .path_search = false,
           .known_folders = {}};
 }
 
@@ -83,18 +85,24 @@ TEST_CASE("disassembler: the first program of the folders in their order") {
 
 TEST_CASE("disassembler: without one, the folders that were searched") {
   const Scratch scratch;
-  CHECK(failure_of([] { Disassembler{only({"/no/such/folder", "relative"})}; },
-                   KILN_CODE_NOT_FOUND) == "neither nvdisasm nor cuobjdump is in any folder");
+  CHECK(failure_of(
+            [] {
+              Disassembler{only({"/no/such/folder", "relative"})};
+            },
+            KILN_CODE_NOT_FOUND) == "neither nvdisasm nor cuobjdump is in any folder");
   const std::string text =
       failure_of([&] { Disassembler{only({scratch.folder()})}; }, KILN_CODE_NOT_FOUND);
-  CHECK(has(text, "neither nvdisasm nor cuobjdump is in " +
-                      fs::canonical(scratch.folder()).string()));
+  CHECK(has(text,
+            "neither nvdisasm nor cuobjdump is in " + fs::canonical(scratch.folder()).string()));
 }
 
 TEST_CASE("disassembler: the program gets a file with the machine code, which is gone later") {
   const Scratch scratch;
   const EnvironmentVariable temporary("TMPDIR", scratch.folder());
-  const std::string cubin = std::string("\x7f") + "ELF\0 of 'any' $(bytes)\n" + std::string(5, '\0');
+  const std::string cubin =
+      "\x7f"
+      "ELF of 'any' $(bytes)\n" +
+      std::string(5, '\0');
   const std::string keep = "; cp \"$2\" '" + scratch.path("read") + "'; echo \"$@\" > '" +
                            scratch.path("arguments") + "'";
   for (const std::string name : {"nvdisasm", "cuobjdump"}) {
@@ -138,7 +146,9 @@ TEST_CASE("disassembler: programs that fail") {
     CHECK(std::chrono::steady_clock::now() - begin < 20s);
   }
   const Scratch scratch;
-  const std::string path = scratch.write("nvdisasm", "\x7f" "ELF no program");
+  const std::string path = scratch.write("nvdisasm",
+                                         "\x7f"
+                                         "ELF no program");
   fs::permissions(path, fs::perms::owner_all);
   const Disassembler broken(only({scratch.folder()}));
   CHECK(has(failure_of([&] { broken.disassemble("code"); }, KILN_CODE_UNAVAILABLE),
@@ -150,7 +160,8 @@ TEST_CASE("disassembler: programs that fail") {
 
 TEST_CASE("disassembler: children inherit no input, and no signals that are blocked or ignored") {
   const Scratch scratch;
-  const std::string path = script(scratch, "program", "cat; grep -E 'Sig(Blk|Ign)' /proc/self/status");
+  const std::string path =
+      script(scratch, "program", "cat; grep -E 'Sig(Blk|Ign)' /proc/self/status");
   sigset_t blocked, before;
   ::sigemptyset(&blocked);
   ::sigaddset(&blocked, SIGTERM);

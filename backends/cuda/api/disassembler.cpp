@@ -135,9 +135,8 @@ Disassembler::Disassembler(const ToolPlaces& places) {
   }
   std::string folders;
   for (const std::string& folder : searched) folders += (folders.empty() ? "" : ", ") + folder;
-  throw sdk::Failure(KILN_CODE_NOT_FOUND,
-                     "neither nvdisasm nor cuobjdump is in " + (folders.empty() ? "any folder"
-                                                                                : folders));
+  throw sdk::Failure(KILN_CODE_NOT_FOUND, "neither nvdisasm nor cuobjdump is in " +
+                                              (folders.empty() ? "any folder" : folders));
 }
 
 std::string Disassembler::disassemble(const std::string& cubin,

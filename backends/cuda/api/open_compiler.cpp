@@ -77,7 +77,8 @@ std::shared_ptr<const Compiler> open_compiler(const CompilerSettings& settings, 
   const LibraryFile file = open_library_of(settings);
   const NvrtcFunctions functions = resolve_functions(file);
   check_version(file, functions, settings);
-  const auto compiler = std::make_shared<const Compiler>(functions, file.path, settings.places.configured);
+  const auto compiler =
+      std::make_shared<const Compiler>(functions, file.path, settings.places.configured);
   std::string architectures;
   for (const int one : compiler->architectures()) architectures += " sm_" + std::to_string(one);
   facts.push_back("compiler: NVRTC " + compiler->version_text() + ", " + file.path + ", for" +

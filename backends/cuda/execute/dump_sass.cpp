@@ -7,8 +7,8 @@
 
 namespace kiln::cuda {
 
-void dump_sass(const std::string& cubin, const api::Compiler& compiler,
-               const codegen::Dumps& dumps, const sdk::Host& host) {
+void dump_sass(const std::string& cubin, const api::Compiler& compiler, const codegen::Dumps& dumps,
+               const sdk::Host& host) {
   if (cubin.empty() || !dumps.wanted("sass")) return;
   static std::atomic<bool> has_told{false};
   try {

@@ -54,10 +54,11 @@ class LaunchPrinter {
     const Plan& plan = program_.lowered.program.plan;
     const std::string sizes = bound == nullptr ? "sizes that no call has set have names" : "";
     line(text("digraph ", quoted({program_.lowered.label}), " {"));
-    line(text("  label=", quoted({program_.lowered.label, sizes,
-                                  "steps run in the order of their numbers, on one stream",
-                                  "dashed edge: memory that is written again",
-                                  "dashed node: queued without a CUDA graph"}),
+    line(text("  label=",
+              quoted({program_.lowered.label, sizes,
+                      "steps run in the order of their numbers, on one stream",
+                      "dashed edge: memory that is written again",
+                      "dashed node: queued without a CUDA graph"}),
               ";"));
     line("  labelloc=t;");
     line("  node [shape=box, fontname=monospace];");
@@ -211,9 +212,8 @@ class LaunchPrinter {
   std::string grid_text(const Kernel& kernel, const GridSchedule& schedule,
                         const KernelLaunch* launch) const {
     if (launch != nullptr) return grid_text(launch->grid);
-    const bool is_static =
-        std::all_of(kernel.axes.begin(), kernel.axes.begin() + kernel.outer,
-                    [](const ir::Dim& extent) { return extent.is_static(); });
+    const bool is_static = std::all_of(kernel.axes.begin(), kernel.axes.begin() + kernel.outer,
+                                       [](const ir::Dim& extent) { return extent.is_static(); });
     if (is_static) {
       const auto value = [](const ir::Dim& extent) { return extent.value(); };
       return grid_text(launch_of(kernel, schedule, program_.grid, value));
@@ -296,8 +296,7 @@ class LaunchPrinter {
   }
 
   /// Arguments come from the entry, and results go to the exit.
-  void print_body(const Plan& plan, const DevicePlan* bound, const StepNodes& ends,
-                  Graphs graphs) {
+  void print_body(const Plan& plan, const DevicePlan* bound, const StepNodes& ends, Graphs graphs) {
     if (bound != nullptr && bound->failure) {
       const std::string stop = new_node();
       node(stop, {"cannot run with these sizes: " + bound->failure->text}, "shape=octagon");

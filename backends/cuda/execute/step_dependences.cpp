@@ -125,8 +125,8 @@ class Dependences {
     }
   }
 
-  std::vector<Touched> touched_;          // of each step
-  std::vector<std::vector<int>> users_;   // of each slot: steps, ascending
+  std::vector<Touched> touched_;           // of each step
+  std::vector<std::vector<int>> users_;    // of each slot: steps, ascending
   std::vector<std::vector<int>> earlier_;  // of each step: those whose memory it writes to
   Ancestors ancestors_;
   std::vector<StepDependence> list_;

@@ -130,8 +130,8 @@ std::string CallTimes::print(const Program& program) const {
   std::string out = print_times(
       program, sums_,
       "# by events of the device, each step queued on its own, without CUDA graphs; branches and\n"
-      "# host calls: with the time of the host; what no step is for (copies of inputs and outputs,\n"
-      "# measuring) is in the first line alone\n");
+      "# host calls: with the time of the host; what no step is for (copies of inputs, measuring)\n"
+      "# is in the first line alone\n");
   if (failures_ == 0) return out;
   return out + text("# ", failures_, " calls have no times: ", first_failure_, "\n");
 }
