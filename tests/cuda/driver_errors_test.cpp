@@ -235,6 +235,49 @@ TEST_CASE("driver errors: each call around a branch and a host function") {
   }
 }
 
+TEST_CASE("driver errors: each call of graphs between branches and host functions") {
+  control().reset();
+  const testing::EnvironmentVariable disable("KILN_DISABLE", "find_in_place");
+  const FreshBackend backend(KILN_BINARY_DIR);
+  const Variable w = variable(Array::full({2, 2}, 0.5), {.name = "w"});
+  const Tensor x = placeholder({.shape = {2, 2}, .name = "x"});
+  // Several kernels, since the sums are over different axes.
+  const auto kernels = [](const Tensor& in) {
+    const Tensor sums = in * 0.5 + sum(in, {.axis = {0}, .keepdims = true});
+    return sums - max(sums, {.axis = {1}, .keepdims = true});
+  };
+  const Tensor first = kernels(x * w);
+  const Tensor chosen = switch_(
+      sum(x) > 0.0, [&] { return kernels(first); }, [&] { return first - w; });
+  const Tensor last = kernels(print_tensor(chosen, {.message = "chosen"}));
+  const Function look = function({}, {w + 0.0}, {.backend = backend.path()});
+  const ScopedSink sink([](std::string_view) {});
+  // Kernels, graphs that are recorded, graphs that are replayed.
+  for (int earlier = 0; earlier < 3; ++earlier) {
+    const Array fed = Array::full({2, 2}, 1);
+    const auto begun = [&] {
+      const Function f = function({x}, {last}, {.backend = backend.path()});
+      for (int i = 0; i < earlier; ++i) f({fed});
+      return f;
+    };
+    const Function sample = begun();
+    const Array wanted = begun()({fed})[0];
+    int errors = 0;
+    for_each_call([&] { sample({fed}); },
+                  [&](const Calls& calls, int nth) {
+                    const std::size_t alive = objects_alive(control().usage());
+                    {
+                      const Function f = begun();
+                      errors += !error_at(calls, nth, [&] { f({fed}); }).empty();
+                      for (int round = 0; round < 2; ++round) CHECK(f({fed})[0] == wanted);
+                    }
+                    CHECK((may_leak(calls) || objects_alive(control().usage()) == alive));
+                  });
+    CHECK(errors > 15);
+    CHECK(look()[0] == Array::full({2, 2}, 0.5));
+  }
+}
+
 TEST_CASE("driver errors: each call of updates that are written over their variables") {
   control().reset();
   const FreshBackend backend(KILN_BINARY_DIR);
