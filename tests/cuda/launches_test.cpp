@@ -137,6 +137,25 @@ TEST_CASE("launches: names with any characters") {
   CHECK(has(text, "input a \\\"b\\\""));
 }
 
+TEST_CASE("launches: each part of a function whose sizes are data") {
+  control().reset();
+  const Scratch scratch;
+  const Variable n = variable(3, {.dtype = "int32", .name = "n"});
+  const Function f = function({}, {sum(arange(n) + 1)},
+                              {.updates = {update(n, n + 1)},
+                               .backend = "cuda",
+                               .dump = scratch.path("f"),
+                               .dump_stages = Stage::Graph});
+  for (int call = 0; call < 2; ++call) f(std::vector<Array>{});
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(scratch.path("f"))) {
+    if (!entry.path().filename().string().starts_with("58-")) continue;
+    checked(entry.path().string());
+    ++files;
+  }
+  CHECK(files >= 2);
+}
+
 TEST_CASE("launches: the stage is chosen by graph, and by backend") {
   control().reset();
   const Scratch scratch;

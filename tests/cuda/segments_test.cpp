@@ -220,6 +220,33 @@ TEST_CASE("segments: an index out of range stops the segments after it") {
   }
 }
 
+TEST_CASE("segments: an index out of range in a branch of a loop names the line of its body") {
+  control().reset();
+  const Tensor i = placeholder({.shape = {1, 4, 1}, .dtype = "int32", .name = "i"});
+  const Tensor table = constant(Array::full({5, 3}, 0.5));
+  const Tensor other = constant(Array::full({7, 3}, 0.25));
+  const auto step = [&](const Tensor& in, const std::vector<Tensor>& states) {
+    const Tensor row = reshape(in, {1});
+    const Tensor next = switch_(
+        sum(states[0]) < 2.0, [&] { return kernels(gather(table, row)) + states[0] + 1.0; },
+        [&] { return gather(other, row) + states[0]; });
+    return StepResult{next, {next}};
+  };
+  const Tensor last = rnn(step, i, {zeros({1, 3})}).last_output;
+  const Function f = function({i}, {last}, {.backend = "cuda"});
+  const Function oracle = function({i}, {last}, {.backend = "cpu"});
+  const auto call = [](const Function& called, const Array& fed) { called({fed}); };
+  for (const std::vector<std::int32_t>& bad :
+       {std::vector{5, 0, 0, 0}, {0, 0, 7, 0}, {0, 0, 0, 9}, {1, 6, 7, -8}}) {
+    const Array fed(bad, {1, 4, 1});
+    const std::string wanted = error_of<ValueError>([&] { call(oracle, fed); });
+    CHECK_THAT(wanted, Catch::Matchers::ContainsSubstring("is outside of an axis of size "));
+    for (int round = 0; round < 3; ++round) {
+      CHECK(error_of<ValueError>([&] { call(f, fed); }) == wanted);
+    }
+  }
+}
+
 TEST_CASE("segments: a driver that rejects a graph amid a call runs it kernel by kernel") {
   control().reset();
   const Function oracle = branching("reference");

@@ -1,11 +1,9 @@
 // Writes nodes, then edges, of one plan after the other.
 #include "backends/cuda/execute/print_launches.h"
 
-#include "backends/codegen/inspect/comment_text.h"
-#include "backends/codegen/inspect/source.h"
 #include "backends/codegen/plan/touched.h"
+#include "backends/cuda/execute/launch_labels.h"
 #include "backends/cuda/execute/step_dependences.h"
-#include "core/ops/op.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -18,20 +16,6 @@ namespace {
 using namespace codegen;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-/// The lines as a string of the DOT language.
-std::string quoted(const std::vector<std::string>& lines) {
-  std::string out = "\"";
-  for (const std::string& line : lines) {
-    if (line.empty()) continue;
-    if (out.size() > 1) out += "\\n";
-    for (const char c : comment_text(line)) {
-      if (c == '"') out += '\\';
-      out += c;
-    }
-  }
-  return out + "\"";
-}
 
 /// The nodes that stand for a step: values go to the first and come from the second.
 struct StepNodes {
@@ -53,12 +37,12 @@ class LaunchPrinter {
   std::string print(const DevicePlan* bound) {
     const Plan& plan = program_.lowered.program.plan;
     const std::string sizes = bound == nullptr ? "sizes that no call has set have names" : "";
-    line(text("digraph ", quoted({program_.lowered.label}), " {"));
+    line(text("digraph ", dot_string({program_.lowered.label}), " {"));
     line(text("  label=",
-              quoted({program_.lowered.label, sizes,
-                      "steps run in the order of their numbers, on one stream",
-                      "dashed edge: memory that is written again",
-                      "dashed node: queued without a CUDA graph"}),
+              dot_string({program_.lowered.label, sizes,
+                          "steps run in the order of their numbers, on one stream",
+                          "dashed edge: memory that is written again",
+                          "dashed node: queued without a CUDA graph"}),
               ";"));
     line("  labelloc=t;");
     line("  node [shape=box, fontname=monospace];");
@@ -72,32 +56,16 @@ class LaunchPrinter {
   void line(const std::string& words) { out_ += words + "\n"; }
   std::string new_node() { return text("n", next_++); }
 
-  void node(const std::string& name, const std::vector<std::string>& lines,
-            const std::string& style = "") {
-    line(text("  ", name, " [label=", quoted(lines), style.empty() ? "" : ", " + style, "];"));
+  void node(const std::string& name, const Label& label, const std::string& style = "") {
+    line(text("  ", name, " [label=", dot_string(label), style.empty() ? "" : ", " + style, "];"));
   }
   void edge(const std::string& from, const std::string& to, const std::string& words,
             const std::string& style = "") {
-    line(text("  ", from, " -> ", to, " [label=", quoted({words}),
+    line(text("  ", from, " -> ", to, " [label=", dot_string({words}),
               style.empty() ? "" : ", " + style, "];"));
   }
 
   // ---- arguments and results of the program ----
-
-  std::string name_of_argument(std::size_t i) const {
-    const module::Module& module = program_.lowered.module;
-    const std::size_t inputs = module.graph.inputs.size();
-    if (i >= inputs) return "variable " + name_of_variable(module.state[i - inputs].variable);
-    return "input " + module.graph.inputs[i].node->as<ir::PlaceholderAttrs>().name;
-  }
-  static std::string name_of_variable(const ir::Value& variable) {
-    return variable.node->as<ir::VariableAttrs>().name;
-  }
-  std::string name_of_result(std::size_t i) const {
-    const ir::Graph& graph = program_.lowered.module.graph;
-    if (i < graph.outputs.size()) return text("output ", i);
-    return "new value of " + name_of_variable(graph.updates[i - graph.outputs.size()].variable);
-  }
 
   OuterNodes print_arguments(const Plan& plan, const DevicePlan* bound) {
     OuterNodes outer;
@@ -108,10 +76,10 @@ class LaunchPrinter {
     };
     for (std::size_t i = 0; i < plan.arguments.size(); ++i) {
       const int slot = plan.arguments[i];
-      if (slot >= 0) add(slot, name_of_argument(i), outer.arguments);
+      if (slot >= 0) add(slot, name_of_argument(program_.lowered.module, i), outer.arguments);
     }
     for (std::size_t i = 0; i < plan.results.size(); ++i) {
-      add(plan.results[i], name_of_result(i), outer.results);
+      add(plan.results[i], name_of_result(program_.lowered.module.graph, i), outer.results);
     }
     return outer;
   }
@@ -144,11 +112,9 @@ class LaunchPrinter {
     for (std::size_t s = 0; s < plan.steps.size(); ++s) {
       const DeviceStep* const step = bound == nullptr ? nullptr : &bound->steps[s];
       const bool is_single = bound != nullptr && !has_graph(*bound, s, graphs);
-      nodes.push_back(std::visit(
-          [&](const auto& one) {
-            return print_step(one, step, text(s, ": "), is_single ? "style=dashed" : "");
-          },
-          plan.steps[s]));
+      Label label = label_of(program_, plan.steps[s], step);
+      label[0] = text(s, ": ", label[0]);
+      nodes.push_back(print_step(plan.steps[s], step, label, is_single ? "style=dashed" : ""));
     }
     const Arena* const arena = bound == nullptr ? nullptr : &bound->arena;
     print_edges(plan, bound, nodes,
@@ -198,101 +164,54 @@ class LaunchPrinter {
 
   // ---- steps; `style` of a node that is queued without a graph ----
 
-  StepNodes print_step(const KernelStep& step, const DeviceStep* bound, const std::string& number,
+  StepNodes print_step(const Step& step, const DeviceStep* bound, const Label& label,
                        const std::string& style) {
-    const Kernel& kernel = program_.lowered.program.kernels[at(step.kernel)].kernel;
-    const GridSchedule& schedule = program_.schedules[at(step.kernel)];
-    const auto* launch = bound == nullptr ? nullptr : &std::get<KernelLaunch>(*bound);
-    return single({number + kernel.name, grid_text(kernel, schedule, launch),
-                   codegen::print(schedule), kernel.comes_from},
-                  style);
-  }
-
-  /// The grid in numbers where the sizes are known.
-  std::string grid_text(const Kernel& kernel, const GridSchedule& schedule,
-                        const KernelLaunch* launch) const {
-    if (launch != nullptr) return grid_text(launch->grid);
-    const bool is_static = std::all_of(kernel.axes.begin(), kernel.axes.begin() + kernel.outer,
-                                       [](const ir::Dim& extent) { return extent.is_static(); });
-    if (is_static) {
-      const auto value = [](const ir::Dim& extent) { return extent.value(); };
-      return grid_text(launch_of(kernel, schedule, program_.grid, value));
+    if (const auto* loop = std::get_if<LoopStep>(&step)) {
+      return print_loop(*loop, bound == nullptr ? nullptr : &std::get<DeviceLoop>(*bound), label,
+                        style);
     }
-    std::string points;
-    for (const int axis : schedule.axes) {
-      points += text(points.empty() ? "" : " x ", kernel.axes[at(axis)]);
+    if (const auto* branch = std::get_if<BranchStep>(&step)) {
+      return print_branch(*branch, bound == nullptr ? nullptr : &std::get<DeviceBranch>(*bound),
+                          label, style);
     }
-    return text("blocks of ", schedule.threads, " threads for ", points.empty() ? "1" : points,
-                " points");
-  }
-  static std::string grid_text(const GridLaunch& grid) {
-    if (grid.points == 0) return "no points: nothing is launched";
-    return text(grid.blocks, " blocks of ", grid.threads, " threads for ", grid.points, " points");
+    const std::string made = new_node();
+    const bool is_of_host = std::holds_alternative<HostCallStep>(step);
+    node(made, label, is_of_host ? joined("shape=hexagon", style) : style);
+    return {made, made};
   }
 
-  StepNodes print_step(const LibraryStep& step, const DeviceStep* bound, const std::string& number,
+  StepNodes print_loop(const LoopStep& step, const DeviceLoop* bound, const Label& label,
                        const std::string& style) {
-    std::string calls;
-    if (const auto* matmul = bound == nullptr ? nullptr : std::get_if<DeviceMatmul>(bound)) {
-      calls = text("calls of cuBLASLt: ", matmul->parts.size(), ", ", matmul->workspace_bytes,
-                   " bytes of workspace");
-    }
-    return single({text(number, ir::def(step.node->op).name, " ", step.dtype,
-                        step.bias < 0 ? "" : " + bias", step.relu ? ", relu" : ""),
-                   calls, source_of(*step.node)},
-                  style);
-  }
-
-  StepNodes print_step(const CopyStep&, const DeviceStep*, const std::string& number,
-                       const std::string& style) {
-    return single({number + "copy"}, style);
-  }
-
-  StepNodes print_step(const HostCallStep& step, const DeviceStep*, const std::string& number,
-                       const std::string& style) {
-    return single({text(number, "host call ", step.node->as<ir::HostCallAttrs>().function),
-                   source_of(*step.node)},
-                  joined("shape=hexagon", style));
-  }
-
-  StepNodes print_step(const LoopStep& step, const DeviceStep* bound, const std::string& number,
-                       const std::string& style) {
-    const auto& attrs = step.node->as<ir::ScanAttrs>();
-    const auto* loop = bound == nullptr ? nullptr : &std::get<DeviceLoop>(*bound);
-    const std::string length = loop == nullptr ? text(attrs.length) : text(loop->loop.length);
     const StepNodes ends{new_node(), new_node()};
-    begin_cluster(
-        {text(number, "loop of ", length, " iterations", attrs.reverse ? ", backwards" : ""),
-         source_of(*step.node)});
+    begin_cluster(label);
     node(ends.entry, {"each iteration"}, joined("shape=ellipse", style));
     node(ends.exit, {"end of the iteration"}, joined("shape=ellipse", style));
     // The iterations are part of the loop's graph, or all queued one by one.
-    print_body(*step.body, loop == nullptr ? nullptr : loop->body.plan.get(), ends,
+    print_body(*step.body, bound == nullptr ? nullptr : bound->body.plan.get(), ends,
                style.empty() ? Graphs::All : Graphs::None);
-    if (attrs.carry != 0) edge(ends.exit, ends.entry, "carried", "style=dotted, constraint=false");
+    const bool carries = step.node->as<ir::ScanAttrs>().carry != 0;
+    if (carries) edge(ends.exit, ends.entry, "carried", "style=dotted, constraint=false");
     line("  }");
     return ends;
   }
 
-  StepNodes print_step(const BranchStep& step, const DeviceStep* bound, const std::string& number,
-                       const std::string& style) {
-    const auto* branch = bound == nullptr ? nullptr : &std::get<DeviceBranch>(*bound);
+  StepNodes print_branch(const BranchStep& step, const DeviceBranch* bound, const Label& label,
+                         const std::string& style) {
     const StepNodes ends{new_node(), new_node()};
-    node(ends.entry, {number + "branch, read by the host", source_of(*step.node)},
-         joined("shape=diamond", style));
+    node(ends.entry, label, joined("shape=diamond", style));
     node(ends.exit, {"end of the branch"}, joined("shape=ellipse", style));
     for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
       begin_cluster({i == 0 ? "then" : "else"});
-      const DevicePlan* body = branch == nullptr ? nullptr : branch->bodies[i].plan.get();
+      const DevicePlan* body = bound == nullptr ? nullptr : bound->bodies[i].plan.get();
       print_body(*step.branches[i], body, ends, Graphs::OfSegments);
       line("  }");
     }
     return ends;
   }
 
-  void begin_cluster(const std::vector<std::string>& lines) {
+  void begin_cluster(const Label& label) {
     line(text("  subgraph cluster_", next_++, " {"));
-    line(text("  label=", quoted(lines), ";"));
+    line(text("  label=", dot_string(label), ";"));
   }
 
   /// Arguments come from the entry, and results go to the exit.
@@ -308,12 +227,6 @@ class LaunchPrinter {
     }
     for (const int slot : plan.results) outer.results.emplace(slot, ends.exit);
     print_plan(plan, bound, outer, {}, graphs);
-  }
-
-  StepNodes single(const std::vector<std::string>& lines, const std::string& style) {
-    const std::string made = new_node();
-    node(made, lines, style);
-    return {made, made};
   }
 
   static std::string joined(const std::string& style, const std::string& more) {
