@@ -1,4 +1,4 @@
-// Calls that the host interrupts by branches and host functions: CUDA graphs of what lies between.
+// Calls that the host interrupts by branches and host functions: CUDA graphs of the steps between.
 #include "backends/cuda/execute/segments.h"
 #include "tests/catch.h"
 #include "tests/cuda/fresh_backend.h"

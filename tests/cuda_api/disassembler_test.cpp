@@ -56,7 +56,7 @@ bool has(const std::string& text, const std::string& part) {
 TEST_CASE("disassembler: the first program of the folders in their order") {
   const Scratch scratch;
   fs::create_directories(scratch.path("empty"));
-  scratch.write("empty/nvdisasm", "no program");  // nobody may execute it
+  scratch.write("empty/nvdisasm", "no program");  // not executable
   const std::string first = script(scratch, "toolkit/bin/cuobjdump", "echo first");
   const std::string second = script(scratch, "site/nvidia/cu13/bin/nvdisasm", "echo second");
   const std::string both = script(scratch, "both/nvdisasm", "echo both");

@@ -1,4 +1,4 @@
-// Output goes to files without names, which hold any amount: nobody has to read while it runs.
+// Output goes to files in memory, so that the parent need not read while the program runs.
 #include "backends/cuda/api/child_process.h"
 
 #include <fcntl.h>
@@ -43,8 +43,7 @@ class MemoryFile {
   int file_;
 };
 
-/// Standard streams, signals that are not blocked, and no ignored ones of the parent that a
-/// program counts on.
+/// Standard streams, no blocked signals, and the default action of SIGPIPE and SIGCHLD.
 class SpawnSettings {
  public:
   SpawnSettings(const MemoryFile& output, const MemoryFile& errors) {
@@ -87,7 +86,7 @@ bool wait_for(pid_t child, std::chrono::milliseconds limit, int& status) {
   for (;;) {
     const pid_t ended = ::waitpid(child, &status, WNOHANG);
     if (ended == child) return true;
-    // The process leaves its children to nobody: there is no status.
+    // SIGCHLD is ignored, or another thread has taken the status.
     if (ended < 0 && errno != EINTR) return status = 0, true;
     if (std::chrono::steady_clock::now() >= end) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -1,4 +1,4 @@
-// No dump is a reason for a compilation to fail.
+// Failures become warnings: a dump never fails a compilation.
 #include "backends/cuda/execute/dump_sass.h"
 
 #include "backends/cuda/api/disassembler.h"

@@ -1,7 +1,11 @@
 // Texts of nodes in the dump stage `graph`.
 #pragma once
 
-#include "backends/cuda/execute/print_launches.h"
+#include "backends/cuda/execute/device_plan.h"
+#include "backends/cuda/execute/scheduled_program.h"
+
+#include <string>
+#include <vector>
 
 namespace kiln::cuda {
 

@@ -1,20 +1,12 @@
 // The launches of a call as Graphviz text: the dump stage `graph`.
 #pragma once
 
-#include "backends/codegen/target.h"
 #include "backends/cuda/execute/device_plan.h"
+#include "backends/cuda/execute/scheduled_program.h"
 
 #include <string>
-#include <vector>
 
 namespace kiln::cuda {
-
-/// A program and how its kernels are spread over the grid of a device.
-struct ScheduledProgram {
-  const codegen::LoweredModule& lowered;
-  const std::vector<codegen::GridSchedule>& schedules;  // in the order of the kernels
-  const codegen::GridDescription& grid;
-};
 
 /// A digraph with a node for each step: kernels with their blocks and threads, matmuls, copies,
 /// host calls, branches; bodies of loops and branches are clusters. Nodes have the user's lines.

@@ -1,4 +1,4 @@
-// Cuts the steps of a bound plan where the host waits for the device: CUDA graphs hold what lies
+// Cuts the steps of a bound plan where the host waits for the device: CUDA graphs hold the steps
 // between.
 #pragma once
 

@@ -42,7 +42,7 @@ void StepTimer::attempt(const Measure& measure) {
 
 api::EventHandle StepTimer::acquire() {
   if (idle_.empty()) {
-    // Room for the handle before the driver makes it.
+    // Reserves room for the handle first, so that no event leaks without memory.
     events_.push_back(nullptr);
     idle_.reserve(events_.size());
     api::EventHandle made = nullptr;
