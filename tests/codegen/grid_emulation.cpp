@@ -2,7 +2,9 @@
 // are fibres, and blocks run one after the other.
 #include "tests/codegen/grid_emulation.h"
 
+#include "backends/codegen/grid/tile.h"
 #include "backends/codegen/text/text_prelude.h"
+#include "backends/codegen/text/tile_text.h"
 #include "core/types/text.h"
 #include "tests/catch.h"
 #include "tests/codegen/block_fibres.h"
@@ -10,6 +12,8 @@
 #include "tests/codegen/parse_kernel.h"
 
 #include <dlfcn.h>
+
+#include <algorithm>
 
 namespace kiln::test {
 namespace {
@@ -28,7 +32,13 @@ Index blockIdx, threadIdx, gridDim, blockDim;
 void (*wait_for_block)();
 void (*wait_for_warp)();
 u64 (*exchange)(u64 value, int distance);
+u32 misaligned_vectors;
 }
+template <class T> T* aligned(T* address, u64 bytes) {
+  if (u64(address) % bytes != 0) ++misaligned_vectors;
+  return address;
+}
+#define __builtin_assume_aligned(address, bytes) aligned(address, bytes)
 inline void __syncthreads() { wait_for_block(); }
 inline void __syncwarp() { wait_for_warp(); }
 inline u32 __shfl_xor_sync(u32, u32 x, int distance) { return u32(exchange(x, distance)); }
@@ -56,10 +66,17 @@ std::string launcher(const Kernel& kernel, const GridSchedule& schedule) {
   std::string arguments, poison;
   for (std::size_t i = 0; i < kernel.operands.size(); ++i) arguments += text("b[", i, "], ");
   for (std::size_t i = 0; i < kernel.sizes.size(); ++i) arguments += text("n[", i, "], ");
+  const auto add_poison = [&](const std::string& memory) {
+    poison += text("  __builtin_memset(", memory, ", 255, sizeof(", memory, "));\n");
+  };
   for (std::size_t s = 0; s < kernel.stages.size(); ++s) {
     if (kernel.stages[s].kind != StageKind::Reduce || shared_elements(schedule) == 0) continue;
-    const std::string memory = text(kernel.name, "_shared", s);
-    poison += text("  __builtin_memset(", memory, ", 255, sizeof(", memory, "));\n");
+    add_poison(text(kernel.name, "_shared", s));
+  }
+  if (schedule.form == GridForm::Tile) {
+    for (const int access : tile_accesses(kernel, schedule.tile_axis)) {
+      add_poison(tile_memory(kernel, access));
+    }
   }
   return text("extern \"C\" void poison_", kernel.name, "() {\n", poison, "}\n",
               "extern \"C\" void run_", kernel.name,
@@ -72,22 +89,52 @@ std::int64_t evaluate(const Kernel& kernel, const KernelCall& call, const ir::Di
   return call.sizes[static_cast<std::size_t>(size_argument(kernel, dim))];
 }
 
-/// The operands and the record of a launch.
-struct LaunchMemory {
-  LaunchMemory(const KernelCall& call, const GridStep& step)
-      : outcome{call.operands, {}}, block(step.before) {
-    for (Memory& memory : outcome.operands) operands.push_back(memory.bytes.data());
+/// The operands and the record of a launch. Bytes around the operands keep their value.
+class LaunchMemory {
+ public:
+  LaunchMemory(const Kernel& kernel, const KernelCall& call, const GridStep& step)
+      : block(step.before), call_(call) {
+    for (std::size_t i = 0; i < call.operands.size(); ++i) {
+      const std::int64_t shift = step.shifts[i % step.shifts.size()];
+      add(call.operands[i].bytes, static_cast<std::size_t>(shift) *
+                                      dtype_bytes(kernel.operands[i].dtype));
+    }
     block.seed = call.seed;
     block.call_counter = call.call_counter;
   }
+
   KernelOutcome take() {
+    KernelOutcome outcome;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const std::size_t bytes = call_.operands[i].bytes.size();
+      std::byte* const begin = operands[i];
+      outcome.operands.push_back({{begin, begin + bytes}});
+      std::fill_n(begin, bytes, kAround);
+      const auto is_kept = [](std::byte byte) { return byte == kAround; };
+      CHECK(std::all_of(memory_[i].begin(), memory_[i].end(), is_kept));
+    }
     outcome.fault = {block.access, block.index, block.limit};
-    return std::move(outcome);
+    return outcome;
   }
 
-  KernelOutcome outcome;
   std::vector<std::byte*> operands;
   CallBlock block;
+
+ private:
+  static constexpr std::size_t kAlignment = 64;
+  static constexpr std::byte kAround{0xa5};
+
+  void add(const std::vector<std::byte>& bytes, std::size_t shift) {
+    std::vector<std::byte>& memory =
+        memory_.emplace_back(bytes.size() + shift + 2 * kAlignment, kAround);
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+    const std::size_t begin = kAlignment - address % kAlignment + shift;
+    operands.push_back(memory.data() + begin);
+    std::copy(bytes.begin(), bytes.end(), operands.back());
+  }
+
+  const KernelCall& call_;
+  std::vector<std::vector<std::byte>> memory_;
 };
 
 GridLaunch launch_for(const Kernel& kernel, const GridSchedule& schedule,
@@ -129,8 +176,8 @@ class EmulatedDevice {
 KernelOutcome run(const EmulatedDevice& device, const ScheduledKernel& scheduled,
                   const GridDescription& description, const KernelCall& call, ThreadOrder order,
                   const GridStep& step) {
-  LaunchMemory memory(call, step);
   const Kernel& kernel = scheduled.kernel;
+  LaunchMemory memory(kernel, call, step);
   const GridLaunch grid = launch_for(kernel, scheduled.schedule, description, call);
   const auto run_thread = device.function<RunThread>("run_" + kernel.name);
   const auto index = [&](const char* name) -> std::uint32_t& {
@@ -151,6 +198,7 @@ KernelOutcome run(const EmulatedDevice& device, const ScheduledKernel& scheduled
         },
         [&](std::int64_t next) { thread = static_cast<std::uint32_t>(next); });
   }
+  CHECK(device.symbol<std::uint32_t>("misaligned_vectors") == 0);
   return memory.take();
 }
 
@@ -195,7 +243,7 @@ KernelOutcome run_as_parsed_grid(const Kernel& kernel, const KernelCall& call, T
   REQUIRE(parsed.size() == 1);
   CHECK(print(parsed[0].kernel) == print(kernel));
   CHECK(print(parsed[0].schedule) == print(schedule));
-  LaunchMemory memory(call, step);
+  LaunchMemory memory(kernel, call, step);
   const GridLaunch grid = launch_for(kernel, schedule, device, call);
   GridKernel(parsed[0].kernel, parsed[0].schedule)
       .run({.buffers = memory.operands.data(),

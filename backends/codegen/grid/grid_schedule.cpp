@@ -4,6 +4,8 @@
 #include "backends/codegen/grid/additions.h"
 #include "backends/codegen/grid/dependences.h"
 #include "backends/codegen/grid/kept_values.h"
+#include "backends/codegen/grid/point_groups.h"
+#include "backends/codegen/grid/tile.h"
 #include "backends/codegen/kernel/order_axes.h"
 
 #include <algorithm>
@@ -49,6 +51,9 @@ class Chooser {
     const bool is_points = static_cast<int>(schedule_.axes.size()) == axes;
     schedule_.form = is_points ? GridForm::Points : GridForm::Serial;
     if (kernel_.outer < axes) choose_teams();
+    if (is_points && !choose_tile(kernel_, device_, schedule_)) {
+      choose_point_groups(kernel_, device_, schedule_);
+    }
     return schedule_;
   }
 
@@ -157,6 +162,7 @@ int shared_elements(const GridSchedule& schedule) {
 }
 
 std::int64_t shared_bytes(const Kernel& kernel, const GridSchedule& schedule) {
+  if (schedule.form == GridForm::Tile) return tile_bytes(kernel, schedule.tile_axis);
   std::int64_t bytes = 0;
   for (const Stage& stage : kernel.stages) {
     if (stage.kind != StageKind::Reduce) continue;
@@ -183,8 +189,11 @@ GridLaunch launch_of(const Kernel& kernel, const GridSchedule& schedule,
   launch.points = 1;
   for (const int axis : schedule.axes) launch.points *= extent(axis);
   // As many blocks as the device holds at a time: each thread or team then takes several points.
-  const std::int64_t of_block = has_teams(schedule) ? schedule.teams : schedule.threads;
-  const std::int64_t blocks = (launch.points - 1) / of_block + 1;
+  const std::int64_t of_block =
+      has_teams(schedule) ? schedule.teams : std::int64_t{schedule.threads} * schedule.elements;
+  const std::int64_t blocks = schedule.form == GridForm::Tile
+                                  ? tile_count(kernel, schedule.tile_axis, evaluate)
+                                  : (launch.points - 1) / of_block + 1;
   const std::int64_t resident =
       device.multiprocessors * std::max(1, device.resident_threads / schedule.threads);
   launch.blocks = std::min({blocks, resident, device.max_blocks});

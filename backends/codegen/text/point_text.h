@@ -33,6 +33,10 @@ class PointText {
   /// A size as an expression of type s64.
   std::string size(const ir::Dim& dim) const;
   DType dtype_of(int expression) const;
+  /// When the access may touch memory; empty: always. A guard that is false hides a bad index.
+  std::string condition(int access) const;
+  /// "b0, element": the arguments of loads and stores.
+  std::string element(int access) const;
 
  private:
   std::string argument(const Expression& e, std::size_t i) const;
@@ -40,10 +44,6 @@ class PointText {
   std::string load(const Expression& e) const;
   std::string random(const Expression& e) const;
   std::string index(const Access& access) const;
-  /// When the access may touch memory; empty: always. A guard that is false hides a bad index.
-  std::string condition(int access) const;
-  /// "b0, element": the arguments of loads and stores.
-  std::string element(int access) const;
 
   const Kernel& kernel_;
   TextLines& lines_;
