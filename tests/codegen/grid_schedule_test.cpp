@@ -113,8 +113,8 @@ TEST_CASE("grid schedules follow from inner axes and additions") {
   } rows[] = {
       // One group for each thread of a block of each multiprocessor, then several at a time.
       {elementwise(4), "points: blocks of 256 threads over i0 i1"},
-      {elementwise(132 * 256 / 8 * 4 - 1), "points: blocks of 256 threads over i0 i1, vectors of 2"},
-      {elementwise(132 * 256 / 8 * 4), "points: blocks of 256 threads over i0 i1, vectors of 4"},
+      {elementwise(16895), "points: blocks of 256 threads over i0 i1, vectors of 2"},
+      {elementwise(16896), "points: blocks of 256 threads over i0 i1, vectors of 4"},
       {elementwise(n), "points: blocks of 256 threads over i0 i1, vectors of 4, unroll 2"},
       {elementwise(1 << 20), "points: blocks of 256 threads over i0 i1, vectors of 4, unroll 2"},
       // Rows or their distances that are no multiples.
@@ -237,7 +237,9 @@ TEST_CASE("the verifier of grid schedules names the kernel and the broken rule")
       {transpose(32, 32), tiles_of(0, 96), "its blocks are no rows of a tile"},
       {transpose(32, 32), tiles_of(1, 64), "its tiles have no sides"},
       {elementwise(32), tiles_of(0, 64), "its tiles have no sides"},
-      {row_sums(), {.form = GridForm::Tile, .axes = {0}, .tile_axis = 0}, "points have axes inside"},
+      {row_sums(),
+       {.form = GridForm::Tile, .axes = {0}, .tile_axis = 0},
+       "points have axes inside"},
       {transpose(32, 32), tiles_of(0, 64), "do not fit shared memory"},
   };
   for (const auto& row : rows) {

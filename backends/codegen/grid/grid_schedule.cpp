@@ -51,13 +51,26 @@ class Chooser {
     const bool is_points = static_cast<int>(schedule_.axes.size()) == axes;
     schedule_.form = is_points ? GridForm::Points : GridForm::Serial;
     if (kernel_.outer < axes) choose_teams();
-    if (is_points && !choose_tile(kernel_, device_, schedule_)) {
-      choose_point_groups(kernel_, device_, schedule_);
-    }
+    if (is_points) choose_points();
     return schedule_;
   }
 
  private:
+  void choose_points() {
+    const bool has_rows = max_threads_ >= kTileSide;
+    schedule_.tile_axis = has_rows ? choose_tile_axis(kernel_, device_.shared_bytes) : -1;
+    if (schedule_.tile_axis >= 0) {
+      schedule_.form = GridForm::Tile;
+      schedule_.threads = std::min(kThreads, max_threads_);
+      return;
+    }
+    const PointGroups groups =
+        choose_point_groups(kernel_, device_.multiprocessors * schedule_.threads,
+                            device_.multiprocessors * device_.resident_threads);
+    schedule_.elements = groups.elements;
+    schedule_.unroll = groups.unroll;
+  }
+
   void choose_teams() {
     schedule_.reason = order_reason(kernel_);
     if (!schedule_.reason.empty()) return;

@@ -9,8 +9,8 @@ namespace kiln::codegen {
 namespace {
 
 constexpr std::int64_t kVectorBytes = 16;
-constexpr std::int64_t kBytesInFlight = 32;        // of a thread
-constexpr std::int64_t kMaxLoadedBytes = 96 * 4;   // of a thread: 96 of its 255 registers
+constexpr std::int64_t kBytesInFlight = 32;      // of a thread
+constexpr std::int64_t kMaxLoadedBytes = 96 * 4;  // of a thread: 96 of its 255 registers
 constexpr std::int64_t kMaxUnrolledExpressions = 2048;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -54,33 +54,32 @@ std::int64_t loaded_bytes(const Kernel& kernel, int elements) {
 
 }  // namespace
 
-void choose_point_groups(const Kernel& kernel, const GridDescription& device,
-                         GridSchedule& schedule) {
-  if (kernel.axes.empty()) return;
+PointGroups choose_point_groups(const Kernel& kernel, std::int64_t busy_threads,
+                                std::int64_t all_threads) {
+  PointGroups groups;
+  if (kernel.axes.empty()) return groups;
   const std::int64_t points = static_points(kernel);
   const auto expressions = static_cast<std::int64_t>(kernel.expressions.size());
   const auto has_work = [&](std::int64_t of_thread, std::int64_t threads) {
     return points < 0 || points / of_thread >= threads;
   };
   const auto fits = [&](int elements) {
-    return has_work(elements, device.multiprocessors * schedule.threads) &&
-           loaded_bytes(kernel, elements) <= kMaxLoadedBytes &&
+    return has_work(elements, busy_threads) && loaded_bytes(kernel, elements) <= kMaxLoadedBytes &&
            expressions * elements <= kMaxUnrolledExpressions && fits_vectors(kernel, elements);
   };
-  int elements = widest_group(kernel);
-  while (elements > 1 && !fits(elements)) elements /= 2;
-  schedule.elements = elements;
-  const std::int64_t bytes = loaded_bytes(kernel, elements);
-  if (bytes == 0) return;
+  groups.elements = widest_group(kernel);
+  while (groups.elements > 1 && !fits(groups.elements)) groups.elements /= 2;
+  const std::int64_t bytes = loaded_bytes(kernel, groups.elements);
+  if (bytes == 0) return groups;
   const auto can_unroll = [&](int unroll) {
-    const std::int64_t group = std::int64_t{elements} * unroll;
-    return has_work(group, device.multiprocessors * device.resident_threads) &&
-           expressions * group <= kMaxUnrolledExpressions;
+    const std::int64_t group = std::int64_t{groups.elements} * unroll;
+    return has_work(group, all_threads) && expressions * group <= kMaxUnrolledExpressions;
   };
-  while (schedule.unroll * bytes < kBytesInFlight && schedule.unroll < kMaxUnroll &&
-         can_unroll(2 * schedule.unroll)) {
-    schedule.unroll *= 2;
+  while (groups.unroll * bytes < kBytesInFlight && groups.unroll < kMaxUnroll &&
+         can_unroll(2 * groups.unroll)) {
+    groups.unroll *= 2;
   }
+  return groups;
 }
 
 }  // namespace kiln::codegen

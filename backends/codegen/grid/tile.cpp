@@ -73,30 +73,25 @@ std::string tile_reason(const Kernel& kernel, int tile_axis) {
   const std::vector<int> across = tile_accesses(kernel, tile_axis);
   if (across.empty()) return "no neighbours along its rows";
   for (const int access : across) {
-    if (loads_for_guard(kernel, kernel.accesses[at(access)])) return "a guard that is loaded";
-    if (stores_twice(kernel, kernel.accesses[at(access)].operand)) return "two stores to an operand";
+    const Access& one = kernel.accesses[at(access)];
+    if (loads_for_guard(kernel, one)) return "a guard that is loaded";
+    if (stores_twice(kernel, one.operand)) return "two stores to an operand";
   }
   return "";
 }
 
-bool choose_tile(const Kernel& kernel, const GridDescription& device, GridSchedule& schedule) {
-  if (device.max_threads < kTileSide || kernel.axes.empty() || !is_long(kernel.axes.back())) {
-    return false;
-  }
+int choose_tile_axis(const Kernel& kernel, std::int64_t shared_bytes) {
+  if (kernel.axes.empty() || !is_long(kernel.axes.back())) return -1;
+  int best = -1;
   std::int64_t most = 0;
   for (int axis = 0; axis + 1 < static_cast<int>(kernel.axes.size()); ++axis) {
     if (!is_long(kernel.axes[at(axis)]) || !tile_reason(kernel, axis).empty()) continue;
     const std::int64_t bytes = tile_bytes(kernel, axis);
-    if (bytes <= most || bytes > device.shared_bytes) continue;
+    if (bytes <= most || bytes > shared_bytes) continue;
     most = bytes;
-    schedule.tile_axis = axis;
+    best = axis;
   }
-  if (most == 0) return false;
-  schedule.form = GridForm::Tile;
-  int threads = kTileSide;
-  while (2 * threads <= schedule.threads) threads *= 2;
-  schedule.threads = threads;
-  return true;
+  return best;
 }
 
 std::int64_t tile_bytes(const Kernel& kernel, int tile_axis) {

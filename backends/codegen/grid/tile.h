@@ -1,7 +1,9 @@
 // Squares of points whose accesses pass through shared memory: transposes.
 #pragma once
 
-#include "backends/codegen/grid/grid_schedule.h"
+#include "backends/codegen/kernel/kernel.h"
+
+#include <functional>
 
 namespace kiln::codegen {
 
@@ -13,9 +15,9 @@ std::vector<int> tile_accesses(const Kernel& kernel, int tile_axis);
 /// The reason why the kernel has no tiles along the axis; empty: it has.
 std::string tile_reason(const Kernel& kernel, int tile_axis);
 
-/// Makes a schedule of the form Points one of Tile where some access has its neighbours along
-/// another axis than the last one and both axes are long enough. False: it leaves it as it is.
-bool choose_tile(const Kernel& kernel, const GridDescription& device, GridSchedule& schedule);
+/// The axis along which most accesses have their neighbours if that is not the last one, both are
+/// long enough and tiles fit so many bytes of shared memory; -1: none.
+int choose_tile_axis(const Kernel& kernel, std::int64_t shared_bytes);
 
 /// The shared memory of a block.
 std::int64_t tile_bytes(const Kernel& kernel, int tile_axis);

@@ -89,7 +89,8 @@ class FunctionText {
       write_threads();
     }
     lines_.close_to(0);
-    return team.shared() + tile.shared() + commented(print(kernel_) + print(schedule_)) + lines_.str();
+    const std::string shown = commented(print(kernel_) + print(schedule_));
+    return team.shared() + tile.shared() + shown + lines_.str();
   }
 
  private:

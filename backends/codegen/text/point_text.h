@@ -19,7 +19,8 @@ class PointText {
 
   /// Forgets what is declared: a new scope begins.
   void begin();
-  /// Declares the expressions that the roots depend on and that the scope lacks, as `v<number>`.
+  /// Declares the expressions that the roots depend on and that the scope lacks, as `v<number>`,
+  /// and as `f<number>` without subnormals where the value may be one.
   void evaluate(const std::vector<int>& roots);
   /// The same of these expressions. REQUIRES: their arguments are declared or among them.
   void declare(const std::vector<bool>& wanted);
