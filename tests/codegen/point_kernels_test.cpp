@@ -1,14 +1,8 @@
-// Kernels without inner axes in groups of neighbours and in tiles: what the text and the
-// interpreter of schedules leave at aligned and at odd addresses.
+// Kernels without inner axes in groups of neighbours: values at aligned and at odd addresses.
 #include "tests/catch.h"
-#include "tests/codegen/grid_emulation.h"
-#include "tests/codegen/make_kernel.h"
+#include "tests/codegen/point_checks.h"
 
-#include "backends/codegen/text/grid_text.h"
-#include "core/ops/convert.h"
 #include "core/types/text.h"
-
-#include <algorithm>
 
 using namespace kiln;
 using namespace kiln::codegen;
@@ -19,64 +13,6 @@ using ir::Op;
 namespace {
 
 constexpr DType kF32 = DType::Float32;
-
-/// The same numbers in every dtype.
-Memory numbers(DType dtype, std::int64_t count, int first = 0) {
-  Memory made;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const double value = dtype == DType::Bool ? static_cast<double>((i * 5 + first) % 3 % 2)
-                                              : static_cast<double>((i * 7 + first) % 23);
-    const std::vector<std::byte> bytes = ir::scalar_bytes(dtype, value);
-    made.bytes.insert(made.bytes.end(), bytes.begin(), bytes.end());
-  }
-  return made;
-}
-
-/// A kernel and memory for it.
-struct Run {
-  Kernel kernel;
-  KernelCall call;
-};
-
-/// Compiles all at once; compares with the interpreter of kernels, on every shift of operands.
-void check_runs(const std::vector<Run>& runs, const GridDescription& device,
-                const std::vector<std::vector<std::int64_t>>& shifts = {{0}}) {
-  std::vector<Kernel> kernels;
-  std::vector<KernelCall> calls;
-  std::vector<KernelOutcome> expected;
-  for (const Run& run : runs) {
-    kernels.push_back(run.kernel);
-    kernels.back().name = text("k", kernels.size());
-    calls.push_back(run.call);
-    expected.push_back(run_interpreted(run.kernel, run.call));
-  }
-  for (const ThreadOrder order : kThreadOrders) {
-    for (const std::vector<std::int64_t>& shift : shifts) {
-      const auto found = run_as_grid(kernels, calls, order, {.shifts = shift}, device);
-      for (std::size_t i = 0; i < runs.size(); ++i) {
-        INFO(print(kernels[i]) << print(schedule_grid(kernels[i], device)) << "\norder "
-                               << static_cast<int>(order) << ", shift " << shift.back());
-        check_equal(found[i], expected[i]);
-        check_equal(run_as_parsed_grid(kernels[i], calls[i], order, {}, device), expected[i]);
-      }
-    }
-  }
-}
-
-/// Sizes by the beginning of their symbols' names.
-std::vector<std::int64_t> sizes_of(const Kernel& kernel, std::int64_t rows, std::int64_t columns) {
-  std::vector<std::int64_t> sizes;
-  for (const ir::Dim& dim : kernel.sizes) {
-    sizes.push_back(ir::evaluate(dim, [&](const ir::Symbol& symbol) {
-      return std::optional<std::int64_t>(symbol.name.find("rows") == 0 ? rows : columns);
-    }));
-  }
-  return sizes;
-}
-
-std::string schedule_of(const Kernel& kernel, const GridDescription& device = kSmallDevice) {
-  return print(schedule_grid(kernel, device));
-}
 
 /// y = max(x, z) over `points`, z of another dtype.
 Kernel maximum(DType dtype, DType other, const ir::Dim& points) {
@@ -99,19 +35,6 @@ Run run_of(const Kernel& kernel, std::int64_t points) {
 }
 
 const std::vector<std::vector<std::int64_t>> kShifts = {{0}, {1}, {2}, {0, 0, 1}, {4}, {8}};
-
-/// y[j, i] = x[i, j] of rows x columns.
-Kernel transpose(const ir::Dim& rows, const ir::Dim& columns, DType dtype = kF32) {
-  KernelMaker k("transpose", {columns, rows}, 2);
-  const int x = k.load(k.access(k.input(dtype), {1, columns}));
-  k.map({{k.access(k.output(dtype), {rows, 1}), x}});
-  return k.kernel;
-}
-
-Run transpose_run(std::int64_t rows, std::int64_t columns, DType dtype = kF32) {
-  return {transpose(rows, columns, dtype),
-          {{numbers(dtype, rows * columns), numbers(dtype, rows * columns, 9)}, {}, 0, columns}};
-}
 
 }  // namespace
 
@@ -259,16 +182,25 @@ TEST_CASE("guards of rows hold for vectors, guards of elements for elements") {
   rows.map({{rows.access(rows.output(kF32), {8, 1}), x},
             {rows.guard(rows.access(rows.output(kF32), {8, 1}), early), x}});
   CHECK_THAT(schedule_of(rows.kernel), ContainsSubstring("vectors of 4"));
-  // y[i, j] = x[i, j - 3] where j >= 3
+  // y[i, j] = x[i, j - 4] where j >= 5
   KernelMaker elements("joined", {7, 8}, 2);
-  const int later = elements.apply(
-      Op::LessEqual, {elements.number(DType::Int64, 3), elements.axis(1)});
+  const int later =
+      elements.apply(Op::LessEqual, {elements.number(DType::Int64, 5), elements.axis(1)});
   const int z =
-      elements.load(elements.guard(elements.access(elements.input(kF32), {5, 1}, -3), later));
+      elements.load(elements.guard(elements.access(elements.input(kF32), {8, 1}, -4), later));
   elements.map({{elements.access(elements.output(kF32), {8, 1}), z}});
   CHECK_THAT(schedule_of(elements.kernel), !ContainsSubstring("vectors"));
+  // Rows of a table that begin at any element: y[i] = x[i + 4 * at[i]]
+  KernelMaker places("places", {64}, 1);
+  const int at = places.load(places.access(places.input(DType::Int32), {1}));
+  const int near = places.load(places.access_at(places.input(kF32), {1}, at, 4, 3));
+  places.map({{places.access(places.output(kF32), {1}), near}});
+  CHECK_THAT(schedule_of(places.kernel), !ContainsSubstring("vectors"));
+  std::vector<std::int32_t> any(64);
+  for (std::size_t i = 0; i < any.size(); ++i) any[i] = static_cast<std::int32_t>(i % 3);
   check_runs({{rows.kernel, {{numbers(kF32, 40), numbers(kF32, 56), numbers(kF32, 56)}, {}, 0, 7}},
-              {elements.kernel, {{numbers(kF32, 35), numbers(kF32, 56)}, {}, 0, 7}}},
+              {elements.kernel, {{numbers(kF32, 56), numbers(kF32, 56)}, {}, 0, 7}},
+              {places.kernel, {{memory(any), numbers(kF32, 72), numbers(kF32, 64)}, {}, 0, 64}}},
              kSmallDevice, {{0}, {1}});
 }
 
@@ -289,6 +221,15 @@ TEST_CASE("vectors are added to memory, in place, and read again by later stages
   check_runs(runs, kSmallDevice, {{0}, {1}});
 }
 
+TEST_CASE("stores to one operand keep their order") {
+  // y[i] = x[i]; y[5] = 7 where i is 5
+  KernelMaker k("twice", {64}, 1);
+  const int x = k.load(k.access(k.input(kF32), {1})), y = k.output(kF32);
+  const int is_five = k.apply(Op::Equal, {k.axis(0), k.number(DType::Int64, 5)});
+  k.map({{k.access(y, {1}), x}, {k.guard(k.access(y, {0}, 5), is_five), k.number(kF32, 7)}});
+  check_runs({{k.kernel, {{numbers(kF32, 64), numbers(kF32, 64)}, {}, 0, 64}}}, kSmallDevice);
+}
+
 TEST_CASE("random numbers and indices of points are those of each element") {
   KernelMaker k("drawn", {6, 16}, 2);
   const int element =
@@ -300,99 +241,4 @@ TEST_CASE("random numbers and indices of points are those of each element") {
   KernelCall call{{numbers(kF32, 96)}, {}, 0, 6};
   call.seed = 77, call.call_counter = 3;
   check_runs({{k.kernel, call}}, kSmallDevice, {{0}, {1}});
-}
-
-TEST_CASE("transposes of every size pass through tiles") {
-  std::vector<Run> runs;
-  for (const auto& [rows, columns] : std::vector<std::pair<int, int>>{
-           {32, 32}, {16, 16}, {33, 40}, {64, 31}, {70, 100}, {17, 200}}) {
-    runs.push_back(transpose_run(rows, columns));
-    CHECK(schedule_of(runs.back().kernel, kTwoWarps) ==
-          "tile: blocks of 64 threads over i0 i1, rows along i0");
-  }
-  for (int i = 0; i < kDTypeCount; ++i) {
-    runs.push_back(transpose_run(35, 37, static_cast<DType>(i)));
-  }
-  const ir::Dim m = ir::Dim::fresh("rows"), n = ir::Dim::fresh("columns");
-  for (const auto& [rows, columns] :
-       std::vector<std::pair<int, int>>{{1, 1}, {1, 70}, {70, 1}, {33, 65}}) {
-    Run run = transpose_run(rows, columns);
-    run.kernel = transpose(m, n);
-    run.call.sizes = sizes_of(run.kernel, rows, columns);
-    runs.push_back(std::move(run));
-  }
-  check_runs(runs, kTwoWarps, {{0}, {1}});
-  // Too few columns or threads.
-  CHECK_THAT(schedule_of(transpose(100, 15), kTwoWarps), ContainsSubstring("points: "));
-  CHECK_THAT(schedule_of(transpose(15, 100), kTwoWarps), ContainsSubstring("points: "));
-  CHECK_THAT(schedule_of(transpose(100, 100)), ContainsSubstring("points: "));
-}
-
-TEST_CASE("tiles of batches take other operands along, and guards") {
-  // y[b, c, p] = x[b, p, c] * scale[c] + y_old[b, c, p], from channels last to channels first;
-  // z only where p < 30; x where c >= 3
-  KernelMaker k("channels", {3, 20, 37}, 3);
-  const int above = k.apply(Op::LessEqual, {k.number(DType::Int64, 3), k.axis(1)});
-  const int x = k.load(k.guard(k.access(k.input(kF32), {740, 1, 20}), above));
-  const int scale = k.load(k.access(k.input(kF32), {0, 1, 0}));
-  const int y = k.access(k.output(kF32, true), {740, 37, 1});
-  const int value = k.apply(Op::Add, {k.apply(Op::Mul, {x, scale}), k.load(y)});
-  const int below = k.apply(Op::Less, {k.axis(2), k.number(DType::Int64, 30)});
-  k.map({{y, value}, {k.guard(k.access(k.output(kF32), {740, 37, 1}), below), value}});
-  CHECK(schedule_of(k.kernel, kTwoWarps) ==
-        "tile: blocks of 64 threads over i0 i1 i2, rows along i1");
-  check_runs({{k.kernel, {{numbers(kF32, 2220), numbers(kF32, 20), numbers(kF32, 2220),
-                           numbers(kF32, 2220)}, {}, 0, 3}}},
-             kTwoWarps, {{0}, {1}});
-}
-
-TEST_CASE("tiles store across and add across") {
-  // y[i, j] = 3 * x[i, j]; z[j, i] += x[i, j], where i >= 2; w[j, i] = x[i, j] > 5
-  KernelMaker k("both", {40, 50}, 2);
-  const int x = k.load(k.access(k.input(kF32), {50, 1}));
-  const int late = k.apply(Op::LessEqual, {k.number(DType::Int64, 2), k.axis(0)});
-  const int z = k.guard(k.access(k.output(kF32, true), {1, 40}), late);
-  const int is_large = k.apply(Op::Less, {k.number(kF32, 5), x});
-  k.map({{k.access(k.output(kF32), {50, 1}), k.apply(Op::Mul, {x, k.number(kF32, 3)})},
-         {z, x, true},
-         {k.access(k.output(DType::Bool), {1, 40}), is_large}});
-  // y[j, i] = x[j, i] * y[j, i] in place and across, beside a straight one.
-  KernelMaker own("own", {40, 50}, 2);
-  const int all = own.access(own.output(kF32, true), {1, 40});
-  const int other = own.load(own.access(own.input(kF32), {50, 1}));
-  own.map({{all, own.apply(Op::Mul, {own.load(all), other})}});
-  const Memory square = numbers(kF32, 2000), more = numbers(kF32, 2000, 8);
-  for (const Kernel& kernel : {k.kernel, own.kernel}) {
-    CHECK_THAT(schedule_of(kernel, kTwoWarps), ContainsSubstring("rows along i0"));
-  }
-  check_runs({{k.kernel, {{square, more, square, numbers(DType::Bool, 2000)}, {}, 0, 40}},
-              {own.kernel, {{square, more}, {}, 0, 40}}},
-             kTwoWarps, {{0}, {1}});
-}
-
-TEST_CASE("kernels with dynamic indices, stages or guards that are loaded have no tiles") {
-  const auto schedule = [](const auto& change) {
-    KernelMaker k("refused", {40, 50}, 2);
-    const int x = k.access(k.input(kF32), {1, 40}), y = k.access(k.output(kF32), {50, 1});
-    change(k, x, y);
-    return schedule_of(k.kernel, kTwoWarps);
-  };
-  CHECK_THAT(schedule([](KernelMaker& k, int x, int y) { k.map({{y, k.load(x)}}); }),
-             ContainsSubstring("tile: "));
-  CHECK_THAT(schedule([](KernelMaker& k, int x, int y) {
-               const int at = k.load(k.access(k.input(DType::Int32), {0, 1}));
-               const int one = k.load(k.access_at(k.input(kF32), {0, 0}, at, 1, 9));
-               k.map({{y, k.apply(Op::Add, {k.load(x), one})}});
-             }),
-             ContainsSubstring("points: "));
-  CHECK_THAT(schedule([](KernelMaker& k, int x, int y) {
-               k.map({{y, k.load(x)}});
-               k.map({{y, k.load(x)}});
-             }),
-             ContainsSubstring("points: "));
-  CHECK_THAT(schedule([](KernelMaker& k, int x, int y) {
-               const int is_wanted = k.load(k.access(k.input(DType::Bool), {0, 1}));
-               k.map({{y, k.load(k.guard(x, is_wanted))}});
-             }),
-             ContainsSubstring("points: "));
 }
