@@ -95,7 +95,7 @@ TEST_CASE("tiles store across and add across") {
              kTwoWarps, {{0}, {1}});
 }
 
-TEST_CASE("kernels with dynamic indices, stages or guards that are loaded have no tiles") {
+TEST_CASE("tiles are for accesses to whole tensors without dynamic indices and loaded guards") {
   const auto schedule = [](const auto& change) {
     KernelMaker k("refused", {40, 50}, 2);
     const int x = k.access(k.input(kF32), {1, 40}), y = k.access(k.output(kF32), {50, 1});
@@ -104,6 +104,10 @@ TEST_CASE("kernels with dynamic indices, stages or guards that are loaded have n
   };
   CHECK_THAT(schedule([](KernelMaker& k, int x, int y) { k.map({{y, k.load(x)}}); }),
              ContainsSubstring("tile: "));
+  KernelMaker repeated("repeated", {9, 40, 50}, 3);
+  const int small = repeated.load(repeated.access(repeated.input(kF32), {0, 1, 40}));
+  repeated.map({{repeated.access(repeated.output(kF32), {2000, 50, 1}), small}});
+  CHECK_THAT(schedule_of(repeated.kernel, kTwoWarps), ContainsSubstring("points: "));
   CHECK_THAT(schedule([](KernelMaker& k, int x, int y) {
                const int at = k.load(k.access(k.input(DType::Int32), {0, 1}));
                const int one = k.load(k.access_at(k.input(kF32), {0, 0}, at, 1, 9));

@@ -37,6 +37,21 @@ bool is_across(const Kernel& kernel, const Access& access, int axis) {
          !is_near;
 }
 
+/// The bytes that the accesses of a tile move for a point. An operand that is the same along some
+/// axis stays in caches.
+std::int64_t tiled_width(const Kernel& kernel, int tile_axis) {
+  std::int64_t width = 0;
+  for (const int access : tile_accesses(kernel, tile_axis)) {
+    const std::vector<ir::Dim>& strides = kernel.accesses[at(access)].strides;
+    bool is_whole = true;
+    for (std::size_t axis = 0; axis < strides.size(); ++axis) {
+      is_whole = is_whole && (strides[axis] != ir::Dim(0) || kernel.axes[axis].is_one());
+    }
+    if (is_whole) width += width_of(kernel, access);
+  }
+  return width;
+}
+
 bool loads_for_guard(const Kernel& kernel, const Access& access) {
   const std::vector<bool> wanted = needed(kernel, {access.when});
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -86,9 +101,9 @@ int choose_tile_axis(const Kernel& kernel, std::int64_t shared_bytes) {
   std::int64_t most = 0;
   for (int axis = 0; axis + 1 < static_cast<int>(kernel.axes.size()); ++axis) {
     if (!is_long(kernel.axes[at(axis)]) || !tile_reason(kernel, axis).empty()) continue;
-    const std::int64_t bytes = tile_bytes(kernel, axis);
-    if (bytes <= most || bytes > shared_bytes) continue;
-    most = bytes;
+    const std::int64_t width = tiled_width(kernel, axis);
+    if (width <= most || tile_bytes(kernel, axis) > shared_bytes) continue;
+    most = width;
     best = axis;
   }
   return best;

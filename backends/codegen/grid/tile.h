@@ -15,8 +15,8 @@ std::vector<int> tile_accesses(const Kernel& kernel, int tile_axis);
 /// The reason why the kernel has no tiles along the axis; empty: it has.
 std::string tile_reason(const Kernel& kernel, int tile_axis);
 
-/// The axis along which most accesses have their neighbours if that is not the last one, both are
-/// long enough and tiles fit so many bytes of shared memory; -1: none.
+/// The axis along which most bytes of a point have their neighbours if that is not the last one,
+/// both are long enough and tiles fit so many bytes of shared memory; -1: none.
 int choose_tile_axis(const Kernel& kernel, std::int64_t shared_bytes);
 
 /// The shared memory of a block.
