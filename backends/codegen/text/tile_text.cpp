@@ -89,16 +89,16 @@ void TileText::open_turns(Lanes lanes) {
   const std::size_t last = kernel_.axes.size() - 1;
   lines_.line("#pragma unroll");
   lines_.open(text("for (int turn = 0; turn < ", turns_, "; ++turn)"));
-  lines_.line(text("const s32 step = warp + turn * ", rows_, ";"));
-  lines_.line(text("const s64 i", schedule_.tile_axis, " = first_row + ", is_row ? "lane" : "step",
-                   ", i", last, " = first_column + ", is_row ? "step" : "lane", ";"));
+  lines_.line(text("const s32 line = warp + turn * ", rows_, ";"));
+  lines_.line(text("const s64 i", schedule_.tile_axis, " = first_row + ", is_row ? "lane" : "line",
+                   ", i", last, " = first_column + ", is_row ? "line" : "lane", ";"));
   lines_.line(text("if (i", schedule_.tile_axis, " >= rows || i", last, " >= columns) continue;"));
   point_.begin();
 }
 
 std::string TileText::held(int access, Lanes lanes) const {
   const bool is_row = lanes == Lanes::TileAxis;
-  return text(tile_memory(kernel_, access), is_row ? "[step][lane]" : "[lane][step]");
+  return text(tile_memory(kernel_, access), is_row ? "[line][lane]" : "[lane][line]");
 }
 
 bool TileText::is_tiled(int access) const {
