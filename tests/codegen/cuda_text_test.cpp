@@ -126,6 +126,29 @@ std::vector<Kernel> every_owner() {
   return kernels;
 }
 
+/// y += x, and y only where a row's guard holds, of sizes that are known when the kernel is run.
+Kernel by_groups(DType dtype) {
+  const ir::Dim rows = ir::Dim::fresh("rows"), columns = ir::Dim::fresh("columns");
+  KernelMaker k(text("groups_of_", dtype_name(dtype)), {rows, columns}, 2);
+  const int guard = k.apply(Op::Less, {k.axis(0), k.number(DType::Int64, 5)});
+  const int x = k.load(k.guard(k.access(k.input(dtype), {columns, 1}), guard));
+  const int z = k.load(k.access(k.input(dtype), {1, 0}));
+  const int both = k.apply(dtype == DType::Bool ? Op::Or : Op::Maximum, {x, z});
+  k.map({{k.access(k.output(dtype, true), {columns, 1}), both, dtype != DType::Bool},
+         {k.guard(k.access(k.output(dtype), {columns, 1}), guard), x}});
+  return k.kernel;
+}
+
+/// y[j, i] = x[i, j], and back beside it.
+Kernel by_tiles(DType dtype) {
+  const ir::Dim rows = ir::Dim::fresh("rows"), columns = ir::Dim::fresh("columns");
+  KernelMaker k(text("tiles_of_", dtype_name(dtype)), {columns, rows}, 2);
+  const int x = k.load(k.access(k.input(dtype), {1, columns}));
+  k.map({{k.access(k.output(dtype), {rows, 1}), x},
+         {k.access(k.output(dtype), {1, columns}), x}});
+  return k.kernel;
+}
+
 }  // namespace
 
 TEST_CASE("NVRTC compiles the CUDA text of every op, cast and form", "[slow]") {
@@ -134,7 +157,12 @@ TEST_CASE("NVRTC compiles the CUDA text of every op, cast and form", "[slow]") {
   std::vector<Kernel> kernels = every_team();
   kernels.push_back(every_form());
   for (const Kernel& kernel : every_owner()) kernels.push_back(kernel);
-  for (int i = 0; i < kDTypeCount; ++i) kernels.push_back(every_op(static_cast<DType>(i)));
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    kernels.push_back(every_op(dtype));
+    kernels.push_back(by_groups(dtype));
+    kernels.push_back(by_tiles(dtype));
+  }
   std::vector<GridSchedule> schedules;
   for (const Kernel& kernel : kernels) schedules.push_back(schedule_grid(kernel, {}));
   std::vector<ScheduledKernel> scheduled;
@@ -151,6 +179,7 @@ TEST_CASE("NVRTC compiles the CUDA text of every op, cast and form", "[slow]") {
     }
     // Elements are loaded whole, not byte by byte.
     CHECK(result.ptx.find("ld.global.f32") != std::string::npos);
+    CHECK(result.ptx.find("st.global.v4.f32") != std::string::npos);
     ++compiled;
   }
   CHECK(compiled >= 1);

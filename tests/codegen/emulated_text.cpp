@@ -60,6 +60,16 @@ template <class T> void noted_store(u8* to, s64 i, T x) {
 }
 #define load noted_load
 #define store noted_store
+// Of vectors: what is loaded is const.
+template <class T> const T* noted_vector(const T* first, s64 bytes) {
+  emulation.note_global(first, bytes, false);
+  return first;
+}
+template <class T> T* noted_vector(T* first, s64 bytes) {
+  emulation.note_global(first, bytes, true);
+  return first;
+}
+#define __builtin_assume_aligned(first, bytes) noted_vector(first, bytes)
 
 template <class T> struct SharedElement {
   T* at;

@@ -17,22 +17,52 @@ std::int64_t evaluate(const Kernel& kernel, const KernelCall& call, const ir::Di
   return call.sizes[static_cast<std::size_t>(size_argument(kernel, dim))];
 }
 
-/// The operands and the record of a launch.
-struct LaunchMemory {
-  LaunchMemory(const KernelCall& call, const GridStep& step)
-      : outcome{call.operands, {}}, block(step.before) {
-    for (Memory& memory : outcome.operands) operands.push_back(memory.bytes.data());
+/// The operands and the record of a launch. Bytes around the operands keep their value.
+class LaunchMemory {
+ public:
+  LaunchMemory(const Kernel& kernel, const KernelCall& call, const GridStep& step)
+      : block(step.before), call_(call) {
+    for (std::size_t i = 0; i < call.operands.size(); ++i) {
+      const std::int64_t shift = step.shifts[i % step.shifts.size()];
+      add(call.operands[i].bytes, static_cast<std::size_t>(shift) *
+                                      dtype_bytes(kernel.operands[i].dtype));
+    }
     block.seed = call.seed;
     block.call_counter = call.call_counter;
   }
+
   KernelOutcome take() {
+    KernelOutcome outcome;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const std::size_t bytes = call_.operands[i].bytes.size();
+      std::byte* const begin = operands[i];
+      outcome.operands.push_back({{begin, begin + bytes}});
+      std::fill_n(begin, bytes, kAround);
+      const auto is_kept = [](std::byte byte) { return byte == kAround; };
+      CHECK(std::all_of(memory_[i].begin(), memory_[i].end(), is_kept));
+    }
     outcome.fault = {block.access, block.index, block.limit};
-    return std::move(outcome);
+    return outcome;
   }
 
-  KernelOutcome outcome;
   std::vector<std::byte*> operands;
   CallBlock block;
+
+ private:
+  static constexpr std::size_t kAlignment = 64;
+  static constexpr std::byte kAround{0xa5};
+
+  void add(const std::vector<std::byte>& bytes, std::size_t shift) {
+    std::vector<std::byte>& memory =
+        memory_.emplace_back(bytes.size() + shift + 2 * kAlignment, kAround);
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+    const std::size_t begin = kAlignment - address % kAlignment + shift;
+    operands.push_back(memory.data() + begin);
+    std::copy(bytes.begin(), bytes.end(), operands.back());
+  }
+
+  const KernelCall& call_;
+  std::vector<std::vector<std::byte>> memory_;
 };
 
 GridLaunch launch_for(const Kernel& kernel, const GridSchedule& schedule,
@@ -45,15 +75,16 @@ GridLaunch launch_for(const Kernel& kernel, const GridSchedule& schedule,
 KernelOutcome run(const EmulatedKernels& emulated, const ScheduledKernel& scheduled,
                   const GridDescription& description, const KernelCall& call, ThreadOrder order,
                   const GridStep& step) {
-  LaunchMemory memory(call, step);
-  const auto is_in_bounds = [&](const std::byte* address, std::size_t bytes) {
-    const std::vector<Memory>& all = memory.outcome.operands;
-    return std::any_of(all.begin(), all.end(), [&](const Memory& one) {
-      const std::byte *begin = one.bytes.data(), *end = begin + one.bytes.size();
-      return address >= begin && address + bytes <= end;
-    });
-  };
   const Kernel& kernel = scheduled.kernel;
+  LaunchMemory memory(kernel, call, step);
+  const auto is_in_bounds = [&](const std::byte* address, std::size_t bytes) {
+    for (std::size_t i = 0; i < memory.operands.size(); ++i) {
+      const std::byte* const begin = memory.operands[i];
+      const std::byte* const end = begin + call.operands[i].bytes.size();
+      if (address >= begin && address + bytes <= end) return true;
+    }
+    return false;
+  };
   emulated.run(kernel.name, {.operands = memory.operands.data(),
                              .sizes = call.sizes.data(),
                              .grid = launch_for(kernel, scheduled.schedule, description, call),
@@ -102,7 +133,7 @@ KernelOutcome run_as_parsed_grid(const Kernel& kernel, const KernelCall& call, T
   REQUIRE(parsed.size() == 1);
   CHECK(print(parsed[0].kernel) == print(kernel));
   CHECK(print(parsed[0].schedule) == print(schedule));
-  LaunchMemory memory(call, step);
+  LaunchMemory memory(kernel, call, step);
   const GridLaunch grid = launch_for(kernel, schedule, device, call);
   GridKernel(parsed[0].kernel, parsed[0].schedule)
       .run({.buffers = memory.operands.data(),

@@ -18,7 +18,10 @@ constexpr codegen::GridDescription kTwoWarps{
 /// seed and the counter of the call are those of KernelCall.
 struct GridStep {
   std::int32_t step = 0;
-  codegen::CallBlock before;
+  codegen::CallBlock before = {};
+  /// Elements between an address that is aligned for all accesses and operand i: shifts[i %
+  /// shifts.size()].
+  std::vector<std::int64_t> shifts = {0};
 };
 
 /// As the text leaves the operands, all kernels compiled at once. REQUIRES, here and below: calls

@@ -3,6 +3,7 @@
 
 #include "tests/codegen/kernel_run.h"
 #include "tests/codegen/owners_run.h"
+#include "tests/codegen/point_run.h"
 #include "tests/codegen/team_run.h"
 
 #include <algorithm>
@@ -66,6 +67,12 @@ void GridKernel::run(const GridCall& call) const {
     run.run_stages();
     note(run.outer_number());
   };
+  if (schedule.form == GridForm::Points || schedule.form == GridForm::Tile) {
+    return visit_points(schedule, {call.points, call.blocks, run.extents(), call.order},
+                        [&](std::int64_t number) {
+                          run.visit_outer(schedule.axes, number, run_point);
+                        });
+  }
   const std::int64_t stride =
       call.blocks * (has_teams(schedule) ? schedule.teams : schedule.threads);
   const std::int64_t workers = std::min(stride, call.points);  // further ones have no point

@@ -25,6 +25,24 @@ Kernel elementwise(const ir::Dim& rows) {
   return k.kernel;
 }
 
+/// y = x without the last of `pitch` elements of each row of x.
+Kernel narrowed(const ir::Dim& rows, const ir::Dim& columns, const ir::Dim& pitch,
+                DType dtype = DType::Float32) {
+  KernelMaker k("narrowed", {rows, columns}, 2);
+  const int x = k.load(k.access(k.input(dtype), {pitch, 1}));
+  k.map({{k.access(k.output(dtype), {columns, 1}), x}});
+  return k.kernel;
+}
+
+/// y[j, i] = x[i, j] + z[j, i]
+Kernel transpose(const ir::Dim& rows, const ir::Dim& columns, DType dtype = DType::Float32) {
+  KernelMaker k("transpose", {columns, rows}, 2);
+  const int x = k.load(k.access(k.input(dtype), {1, columns}));
+  const int z = k.load(k.access(k.input(dtype), {rows, 1}));
+  k.map({{k.access(k.output(dtype), {rows, 1}), k.apply(Op::Add, {x, z})}});
+  return k.kernel;
+}
+
 /// y = sum of each row.
 Kernel row_sums(const ir::Dim& columns = 8) {
   KernelMaker k("row_sums", {5, columns}, 1);
@@ -75,6 +93,14 @@ Kernel additions(int axis) {
   return k.kernel;
 }
 
+GridSchedule points_of(int elements, int unroll) {
+  return {.form = GridForm::Points, .axes = {0, 1}, .elements = elements, .unroll = unroll};
+}
+
+GridSchedule tiles_of(int tile_axis, int threads) {
+  return {.form = GridForm::Tile, .threads = threads, .axes = {0, 1}, .tile_axis = tile_axis};
+}
+
 std::int64_t known(const ir::Dim& dim) { return dim.value(); }
 
 }  // namespace
@@ -85,7 +111,25 @@ TEST_CASE("grid schedules follow from inner axes and additions") {
     Kernel kernel;
     const char* schedule;
   } rows[] = {
+      // One group for each thread of a block of each multiprocessor, then several at a time.
       {elementwise(4), "points: blocks of 256 threads over i0 i1"},
+      {elementwise(16895), "points: blocks of 256 threads over i0 i1, vectors of 2"},
+      {elementwise(16896), "points: blocks of 256 threads over i0 i1, vectors of 4"},
+      {elementwise(n), "points: blocks of 256 threads over i0 i1, vectors of 4, unroll 2"},
+      {elementwise(1 << 20), "points: blocks of 256 threads over i0 i1, vectors of 4, unroll 2"},
+      // Rows or their distances that are no multiples.
+      {narrowed(n, 1001, 2000), "points: blocks of 256 threads over i0 i1, unroll 4"},
+      {narrowed(n, 1000, 1001), "points: blocks of 256 threads over i0 i1, unroll 4"},
+      {narrowed(n, 1000, 1002),
+       "points: blocks of 256 threads over i0 i1, vectors of 2, unroll 4"},
+      {narrowed(n, n, n + 1), "points: blocks of 256 threads over i0 i1, vectors of 4, unroll 2"},
+      {narrowed(n, n, n + 1, DType::BFloat16),
+       "points: blocks of 256 threads over i0 i1, vectors of 8, unroll 2"},
+      {narrowed(n, n, n + 1, DType::Float64),
+       "points: blocks of 256 threads over i0 i1, vectors of 2, unroll 2"},
+      {transpose(16, 1000), "tile: blocks of 256 threads over i0 i1, rows along i0"},
+      {transpose(n, n + 1), "tile: blocks of 256 threads over i0 i1, rows along i0"},
+      {transpose(15, 1000), "points: blocks of 256 threads over i0 i1"},
       // Points of one row meet at one element, and are added in order by one thread.
       {additions(0), "serial: blocks of 256 threads over i0"},
       // Every row adds to every element: threads own columns.
@@ -126,7 +170,12 @@ TEST_CASE("grid schedules follow from inner axes and additions") {
 TEST_CASE("a grid has as many blocks as its points need and the device holds at a time") {
   const struct {
     std::int64_t rows, points, blocks;
-  } rows[] = {{0, 0, 0}, {1, 8, 1}, {32, 256, 1}, {33, 264, 2}, {1 << 20, 1 << 23, 132 * 8}};
+  } rows[] = {{0, 0, 0},
+              {1, 8, 1},
+              {32, 256, 1},
+              {33, 264, 2},
+              {16896, 135168, 132},  // groups of four
+              {1 << 20, 1 << 23, 132 * 8}};
   for (const auto& row : rows) {
     INFO(row.rows);
     const Kernel kernel = elementwise(row.rows);
@@ -134,6 +183,10 @@ TEST_CASE("a grid has as many blocks as its points need and the device holds at 
     CHECK(launch.points == row.points);
     CHECK(launch.blocks == row.blocks);
   }
+  const Kernel tiled = transpose(40, 100);
+  const GridLaunch tiles = launch_of(tiled, schedule_grid(tiled, kDevice), kDevice, known);
+  CHECK(tiles.points == 4000);
+  CHECK(tiles.blocks == 2 * 4);
   const Kernel kernel = additions(1);
   const GridLaunch launch = launch_of(kernel, schedule_grid(kernel, kDevice), kDevice, known);
   CHECK(launch.points == 8);
@@ -172,6 +225,25 @@ TEST_CASE("the verifier of grid schedules names the kernel and the broken rule")
       {softmax(9), {GridForm::Rows, 256, {0}, 8, {5}, {2}}, "it keeps a value that changes"},
       {softmax(9999), {GridForm::Rows, 256, {0}, 8, {1}, {2}}, "it keeps values of many points"},
       {column_means(9), {GridForm::Columns, 512, {0}, 32}, "do not fit shared memory"},
+      {elementwise(4), points_of(3, 1), "its groups of points have no such size"},
+      {elementwise(4), points_of(32, 1), "its groups of points have no such size"},
+      {elementwise(4), points_of(4, 0), "its groups of points have no such size"},
+      {elementwise(4), points_of(16, 1), "its vectors hold no neighbours"},
+      {narrowed(4, 8, 9), points_of(2, 1), "its vectors hold no neighbours"},
+      {row_sums(),
+       {.form = GridForm::Serial, .axes = {0}, .elements = 2},
+       "its form has no groups of points"},
+      {row_sums(),
+       {.form = GridForm::Serial, .axes = {0}, .unroll = 2},
+       "its form has no groups of points"},
+      {transpose(32, 32), tiles_of(0, 48), "its blocks are no rows of a tile"},
+      {transpose(32, 32), tiles_of(0, 96), "its blocks are no rows of a tile"},
+      {transpose(32, 32), tiles_of(1, 64), "its tiles have no sides"},
+      {elementwise(32), tiles_of(0, 64), "its tiles have no sides"},
+      {row_sums(),
+       {.form = GridForm::Tile, .axes = {0}, .tile_axis = 0},
+       "points have axes inside"},
+      {transpose(32, 32), tiles_of(0, 64), "do not fit shared memory"},
   };
   for (const auto& row : rows) {
     INFO(row.kernel.name << ", " << print(row.schedule));
@@ -205,4 +277,17 @@ TEST_CASE("traffic counts passes over memory and sectors that threads share badl
   const int found = k.load(k.access_at(k.input(DType::Float64), {0, 0}, index, 1, 1 << 20));
   k.map({{k.access(k.output(DType::Float64), {3, 1}), found}});
   CHECK(least_traffic(k.kernel, known).read == 102 * 4 + 300 * 8);
+}
+
+TEST_CASE("tiles move the operands of a transpose once, points move sectors for elements") {
+  for (const DType dtype : {DType::Float32, DType::BFloat16, DType::Int8}) {
+    INFO(dtype_name(dtype));
+    const Kernel kernel = transpose(8192, 4096, dtype);
+    const auto least = static_cast<double>(least_traffic(kernel, known).bytes());
+    const GridSchedule schedule = schedule_grid(kernel, kDevice);
+    CHECK(schedule.form == GridForm::Tile);
+    CHECK(static_cast<double>(traffic_of(kernel, schedule, known).bytes()) <= 1.05 * least);
+    const GridSchedule points{.form = GridForm::Points, .axes = {0, 1}};
+    CHECK(static_cast<double>(traffic_of(kernel, points, known).bytes()) >= 3 * least);
+  }
 }

@@ -50,6 +50,8 @@ class KernelRun {
   /// All stages at the outer point.
   void run_stages();
 
+  /// Of the axes.
+  const std::vector<std::int64_t>& extents() const { return extents_; }
   /// The product of the inner extents.
   std::int64_t inner_points() const;
   /// Goes to an inner point, counted row-major.

@@ -236,7 +236,9 @@ KernelOutcome run_all_ways(const Kernel& kernel, const KernelCall& call) {
 void run_as_grids(const Kernel& kernel, const KernelCall& call, const KernelOutcome& interpreted) {
   for (const GridDescription& device : {kSmallDevice, kTwoWarps}) {
     const bool is_larger = device.max_threads != kSmallDevice.max_threads;
-    if (is_larger && !has_blocks(schedule_grid(kernel, device))) continue;  // as before
+    const GridSchedule schedule = schedule_grid(kernel, device);
+    const bool is_shared = has_blocks(schedule) || schedule.form == GridForm::Tile;
+    if (is_larger && !is_shared) continue;  // as before
     const KernelOutcome expected =
         run_as_parsed_grid(kernel, call, ThreadOrder::Ascending, {}, device);
     check_close(kernel, expected, interpreted);

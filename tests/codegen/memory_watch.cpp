@@ -43,6 +43,11 @@ std::string title(const ThreadMoment& moment) {
 
 bool MemoryWatch::check_global(const std::byte* address, std::size_t bytes, Access access,
                                const ThreadMoment& moment) {
+  if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) {
+    report(text(title(moment), access == Access::Load ? " loads " : " stores ", bytes,
+                " bytes at a misaligned address"));
+    return false;
+  }
   if (!is_in_bounds_(address, bytes)) {
     report(text(title(moment), access == Access::Load ? " loads " : " stores ", bytes,
                 " bytes outside of every operand"));

@@ -21,14 +21,15 @@ struct ThreadMoment {
 /// Whether a launch may touch these bytes.
 using IsInBounds = std::function<bool(const std::byte* address, std::size_t bytes)>;
 
-/// Two accesses to a byte race when one of them is a store, different threads make them, and no
-/// barrier that both threads pass lies between. Blocks have no barrier in common.
+/// Accesses are aligned to their bytes, a power of two. Two accesses to a byte race when one of
+/// them is a store, different threads make them, and no barrier that both threads pass lies
+/// between. Blocks have no barrier in common.
 class MemoryWatch {
  public:
   explicit MemoryWatch(IsInBounds is_in_bounds) : is_in_bounds_(std::move(is_in_bounds)) {}
 
   enum class Access : std::uint8_t { Load, Store };
-  /// False, and an error, for an access that is out of bounds: it must not be made.
+  /// False, and an error, for an access that is misaligned or out of bounds: it must not be made.
   bool check_global(const std::byte* address, std::size_t bytes, Access access,
                     const ThreadMoment& moment);
   void check_shared(const std::byte* address, std::size_t bytes, Access access,

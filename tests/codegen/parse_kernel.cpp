@@ -328,7 +328,7 @@ std::vector<int> numbers(LineScanner& line, std::string_view prefix) {
 
 GridSchedule schedule_of(LineScanner line) {
   static constexpr std::string_view kForms[] = {"points", "serial", "rows", "columns",
-                                                 "owners"};
+                                                 "owners", "tile"};
   GridSchedule schedule;
   schedule.form = static_cast<GridForm>(index_of(line.name(), kForms, line));
   line.expect(": blocks of ");
@@ -341,6 +341,13 @@ GridSchedule schedule_of(LineScanner line) {
     line.expect(" teams");
   }
   if (schedule.teams < 1) line.fail("expected teams");
+  if (schedule.form == GridForm::Tile) {
+    line.expect(", rows along i");
+    schedule.tile_axis = line.index(std::numeric_limits<int>::max());
+  }
+  if (line.take(", vectors of ")) schedule.elements = line.index(std::numeric_limits<int>::max());
+  if (line.take(", unroll ")) schedule.unroll = line.index(std::numeric_limits<int>::max());
+  if (schedule.elements < 1 || schedule.unroll < 1) line.fail("expected groups of points");
   if (line.take(", keep")) schedule.kept = numbers(line, " v");
   if (line.take(", barriers before")) schedule.barrier_before = numbers(line, " stage ");
   if (line.take("; ")) schedule.reason = line.rest();

@@ -122,6 +122,9 @@ TEST_CASE("schedules are read back from their readable form") {
       {.form = GridForm::Columns, .axes = {0}, .teams = 32, .barrier_before = {2}},
       {.form = GridForm::Rows, .kept = {0}, .barrier_before = {1, 3}},
       {.form = GridForm::Owners, .axes = {0, 1}, .teams = 4},
+      {.form = GridForm::Points, .axes = {0}, .elements = 16},
+      {.form = GridForm::Points, .axes = {0}, .elements = 4, .unroll = 2},
+      {.form = GridForm::Tile, .axes = {0, 1, 2}, .tile_axis = 1},
   };
   for (const GridSchedule& schedule : schedules) {
     INFO(print(schedule));
@@ -186,6 +189,10 @@ TEST_CASE("a text that is no kernel is an error with its line") {
                     ContainsSubstring("line 1: \"tiles\" is not known"));
   CHECK_THROWS_WITH(parse_schedule("serial: blocks of 1 threads over 2 axes"),
                     ContainsSubstring("line 1: expected \" i\""));
+  CHECK_THROWS_WITH(parse_schedule("points: blocks of 1 threads over i0, vectors of 0"),
+                    ContainsSubstring("line 1: expected groups of points"));
+  CHECK_THROWS_WITH(parse_schedule("tile: blocks of 32 threads over i0 i1"),
+                    ContainsSubstring("line 1: expected \", rows along i\""));
   CHECK_THROWS_WITH(parse_schedule("rows: blocks of 1 threads over i0, 0 teams"),
                     ContainsSubstring("line 1: expected teams"));
 }

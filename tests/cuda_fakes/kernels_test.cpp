@@ -29,6 +29,14 @@ codegen::Kernel gather() {
   return k.kernel;
 }
 
+/// y[j, i] = x[i, j] of rows x columns.
+codegen::Kernel transpose(int rows, int columns) {
+  KernelMaker k("transpose", {columns, rows}, 2);
+  const int x = k.load(k.access(k.input(DType::Int32), {1, columns}));
+  k.map({{k.access(k.output(DType::Int32), {rows, 1}), x}});
+  return k.kernel;
+}
+
 /// A loaded library, a stream, and a call block without a fault.
 class Launcher {
  public:
@@ -132,6 +140,27 @@ TEST_CASE("fake driver: a kernel from its text to its values") {
   require_success(gpu->graph_launch(executable, one.stream));
   require_success(gpu->stream_synchronize(one.stream));
   CHECK(out[999] == 5 * 999);
+}
+
+TEST_CASE("fake driver: tiles are computed by their blocks") {
+  constexpr int kRows = 40, kColumns = 70;
+  const codegen::Kernel kernel = transpose(kRows, kColumns);
+  REQUIRE(schedule_grid(kernel, kDevice).form == codegen::GridForm::Tile);
+  const Gpu gpu(kFolder);
+  Launcher one(gpu, {kernel});
+  std::vector<int> x(kRows * kColumns), expected(x.size());
+  for (int i = 0; i < kRows * kColumns; ++i) {
+    x[static_cast<std::size_t>(i)] = i;
+    expected[static_cast<std::size_t>(i % kColumns * kRows + i / kColumns)] = i;
+  }
+  const HostNumbers in(gpu, x), out(gpu, x.size());
+  const DeviceMemory from(gpu, one.stream, in.bytes()), to(gpu, one.stream, out.bytes());
+  require_success(upload(gpu, from, in, one.stream));
+  one.blocks = 4;  // of six tiles
+  require_success(one.launch("transpose", {from, to}, {}, kRows * kColumns));
+  require_success(download(gpu, out, to, one.stream));
+  require_success(gpu->stream_synchronize(one.stream));
+  CHECK(out.all() == expected);
 }
 
 TEST_CASE("fake driver: launches by configuration") {

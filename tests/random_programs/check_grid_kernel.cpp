@@ -173,15 +173,26 @@ bool check_grid_run(const BuiltKernel& built) {
 
 void TextSample::add(const BuiltKernel& built) {
   if (!can_run(built)) return;
-  if (!has_blocks(schedule_grid(built.kernel, kiln::test::kTwoWarps))) return;
-  built_.push_back(built);
-  built_.back().kernel.name = text("k", built_.size());
+  const GridSchedule blocks = schedule_grid(built.kernel, kiln::test::kTwoWarps);
+  const GridSchedule points = schedule_grid(built.kernel, kiln::test::kSmallDevice);
+  const bool is_shared = has_blocks(blocks) || blocks.form == GridForm::Tile;
+  const bool has_groups = points.elements > 1 || points.unroll > 1;
+  if (!is_shared && !has_groups) return;
+  std::vector<BuiltKernel>& list = is_shared ? blocks_ : groups_;
+  list.push_back(built);
+  list.back().kernel.name = text("k", list.size());
 }
 
 int TextSample::check() const {
+  check(blocks_, kiln::test::kTwoWarps);
+  check(groups_, kiln::test::kSmallDevice);
+  return static_cast<int>(blocks_.size() + groups_.size());
+}
+
+void TextSample::check(const std::vector<BuiltKernel>& sample, const GridDescription& device) {
   std::vector<Kernel> kernels;
   std::vector<kiln::test::KernelCall> calls;
-  for (const BuiltKernel& built : built_) {
+  for (const BuiltKernel& built : sample) {
     kernels.push_back(built.kernel);
     kiln::test::KernelCall call;
     for (Bytes& bytes : start(built).operands) call.operands.push_back({std::move(bytes)});
@@ -189,17 +200,20 @@ int TextSample::check() const {
     calls.push_back(std::move(call));
   }
   for (const kiln::test::ThreadOrder order : kiln::test::kThreadOrders) {
-    const auto found = kiln::test::run_as_grid(kernels, calls, order, {}, kiln::test::kTwoWarps);
+    // Two of three operands are aligned as a whole, or all.
+    const bool is_aligned = order == kiln::test::ThreadOrder::Ascending;
+    const kiln::test::GridStep step{
+        .shifts = is_aligned ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{0, 0, 1}};
+    const auto found = kiln::test::run_as_grid(kernels, calls, order, step, device);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-      INFO(print(kernels[i]) << print(schedule_grid(kernels[i], kiln::test::kTwoWarps)));
+      INFO(print(kernels[i]) << print(schedule_grid(kernels[i], device)));
       const auto expected =
-          kiln::test::run_as_parsed_grid(kernels[i], calls[i], order, {}, kiln::test::kTwoWarps);
-      check_close(built_[i], outcome_of(found[i]), outcome_of(expected),
+          kiln::test::run_as_parsed_grid(kernels[i], calls[i], order, {}, device);
+      check_close(sample[i], outcome_of(found[i]), outcome_of(expected),
                   !has_elementary_function(kernels[i]));
       CHECK(found[i].fault.index == expected.fault.index);
     }
   }
-  return static_cast<int>(kernels.size());
 }
 
 }  // namespace kiln::testing

@@ -5,6 +5,8 @@
 #include "backends/codegen/grid/dependences.h"
 #include "backends/codegen/grid/kept_values.h"
 #include "backends/codegen/grid/owners.h"
+#include "backends/codegen/grid/point_groups.h"
+#include "backends/codegen/grid/tile.h"
 #include "backends/codegen/kernel/order_axes.h"
 
 #include <algorithm>
@@ -49,16 +51,35 @@ class Chooser {
     const int axes = static_cast<int>(kernel_.axes.size());
     const bool is_points = static_cast<int>(schedule_.axes.size()) == axes;
     schedule_.form = is_points ? GridForm::Points : GridForm::Serial;
-    if (kernel_.outer == axes) return schedule_;
-    if (adds_at_index(kernel_) && !order_reason(kernel_).empty()) {
-      choose_owners();
-    } else {
-      choose_teams();
+    if (is_points) {
+      choose_points();
+    } else if (kernel_.outer < axes) {
+      choose_for_inner_axes();
     }
     return schedule_;
   }
 
  private:
+  void choose_points() {
+    const bool has_rows = max_threads_ >= kTileSide;
+    schedule_.tile_axis = has_rows ? choose_tile_axis(kernel_, device_.shared_bytes) : -1;
+    if (schedule_.tile_axis >= 0) {
+      schedule_.form = GridForm::Tile;
+      schedule_.threads = std::min(kThreads, max_threads_);
+      return;
+    }
+    const PointGroups groups =
+        choose_point_groups(kernel_, device_.multiprocessors * schedule_.threads,
+                            device_.multiprocessors * device_.resident_threads);
+    schedule_.elements = groups.elements;
+    schedule_.unroll = groups.unroll;
+  }
+
+  void choose_for_inner_axes() {
+    if (adds_at_index(kernel_) && !order_reason(kernel_).empty()) return choose_owners();
+    choose_teams();
+  }
+
   void choose_owners() {
     schedule_.reason = owners_reason(kernel_);
     if (!schedule_.reason.empty()) return;
@@ -189,6 +210,7 @@ int shared_elements(const GridSchedule& schedule) {
 
 std::int64_t shared_bytes(const Kernel& kernel, const GridSchedule& schedule) {
   if (schedule.form == GridForm::Owners) return owner_shared_bytes(schedule.threads);
+  if (schedule.form == GridForm::Tile) return tile_bytes(kernel, schedule.tile_axis);
   std::int64_t bytes = 0;
   for (const Stage& stage : kernel.stages) {
     if (stage.kind != StageKind::Reduce) continue;
@@ -223,8 +245,11 @@ GridLaunch launch_of(const Kernel& kernel, const GridSchedule& schedule,
     return launch;
   }
   // As many blocks as the device holds at a time: each thread or team then takes several points.
-  const std::int64_t of_block = has_teams(schedule) ? schedule.teams : schedule.threads;
-  const std::int64_t blocks = (launch.points - 1) / of_block + 1;
+  const std::int64_t of_block =
+      has_teams(schedule) ? schedule.teams : std::int64_t{schedule.threads} * schedule.elements;
+  const std::int64_t blocks = schedule.form == GridForm::Tile
+                                  ? tile_count(kernel, schedule.tile_axis, evaluate)
+                                  : (launch.points - 1) / of_block + 1;
   launch.blocks = std::min({blocks, device.multiprocessors * resident, device.max_blocks});
   return launch;
 }

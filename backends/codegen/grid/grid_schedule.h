@@ -8,17 +8,26 @@
 namespace kiln::codegen {
 
 enum class GridForm : std::uint8_t {
-  Points,   // a thread computes one outer point; there are no inner axes
+  Points,   // a thread computes outer points; there are no inner axes
   Serial,   // a thread runs the loops of the other axes at its point, in their order
   Rows,     // a team of neighbouring threads computes one outer point
   Columns,  // the same; neighbouring threads belong to neighbouring points
   Owners,   // a block adds what belongs to its values of a dynamic index (owners.h)
+  Tile,     // a block computes the points of two axes in squares; there are no inner axes
 };
 
 /// Of one kernel. The points of `axes` are numbered row-major and spread over the grid; the loops
 /// of the other outer axes run in their order where those points are computed.
 ///
-/// Points and Serial: thread t of a grid of T threads computes points t, t + T, ...
+/// Serial: thread t of a grid of T threads computes points t, t + T, ...
+///
+/// Points: the same with groups of `elements` neighbouring points, `unroll` groups at a time, where
+/// addresses and sizes align the vectors of vector_accesses(). Points after the last whole group,
+/// or else all points, are computed one by one.
+///
+/// Tile: block b of B computes tiles b, b + B, ... of kTileSide x kTileSide points of `tile_axis`
+/// (rows) and the last axis (columns), numbered row-major after the other axes. The accesses of
+/// tile_accesses() pass through shared memory, so that threads touch neighbours on both sides.
 ///
 /// Rows and Columns: a block is divided into teams of L = threads / teams lanes, L a power of two.
 /// Team t of a grid of T teams computes points t, t + T, ... Thread x of a block is lane x % L of
@@ -44,6 +53,9 @@ struct GridSchedule {
   std::vector<int> kept = {};  // expressions that lanes compute in one stage and keep for others
   std::vector<int> barrier_before = {};  // stages that share memory with other lanes
   std::string reason = {};  // of Serial; empty: nothing is reduced
+  int elements = 1;    // Points: neighbours of a thread along the last axis, a power of two
+  int unroll = 1;      // Points: groups whose loads a thread issues before it computes
+  int tile_axis = -1;  // Tile: the rows
 
   bool operator==(const GridSchedule&) const = default;
 };

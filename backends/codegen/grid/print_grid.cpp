@@ -1,4 +1,4 @@
-// Schedules as one line: form, blocks, axes, teams, then what lanes share.
+// Schedules as one line: form, blocks, axes, teams or groups of points, then what lanes share.
 #include "backends/codegen/grid/grid_schedule.h"
 
 #include "core/types/text.h"
@@ -6,7 +6,7 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr const char* kForms[] = {"points", "serial", "rows", "columns", "owners"};
+constexpr const char* kForms[] = {"points", "serial", "rows", "columns", "owners", "tile"};
 
 std::string list(const char* name, const char* prefix, const std::vector<int>& numbers) {
   std::string out = numbers.empty() ? "" : name;
@@ -22,6 +22,9 @@ std::string print(const GridSchedule& schedule) {
   for (const int axis : schedule.axes) out += text(" i", axis);
   if (schedule.axes.empty()) out += " one point";
   if (has_blocks(schedule)) out += text(", ", schedule.teams, " teams");
+  if (schedule.form == GridForm::Tile) out += text(", rows along i", schedule.tile_axis);
+  if (schedule.elements > 1) out += text(", vectors of ", schedule.elements);
+  if (schedule.unroll > 1) out += text(", unroll ", schedule.unroll);
   out += list(", keep", "v", schedule.kept);
   out += list(", barriers before", "stage ", schedule.barrier_before);
   return schedule.reason.empty() ? out : out + "; " + schedule.reason;

@@ -4,6 +4,7 @@
 
 #include "backends/codegen/grid/owners.h"
 #include "backends/codegen/grid/stage_groups.h"
+#include "backends/codegen/grid/tile.h"
 #include "backends/codegen/kernel/needed.h"
 
 #include <algorithm>
@@ -169,9 +170,17 @@ class Model {
     return schedule.axes.empty() ? -1 : schedule.axes.back();
   }
 
+  /// Whether neighbouring threads touch neighbours because the access passes through a tile.
+  bool is_tiled(int access, const GridSchedule& schedule) const {
+    if (schedule.form != GridForm::Tile) return false;
+    const std::vector<int> list = tile_accesses(kernel_, schedule.tile_axis);
+    return std::find(list.begin(), list.end(), access) != list.end();
+  }
+
   std::int64_t moved(int number, const GridSchedule& schedule) const {
     const Access& access = kernel_.accesses[at(number)];
     const std::int64_t width = width_of(access), count = elements_of(access).count;
+    if (is_tiled(number, schedule)) return count * width;
     const int axis = thread_axis(schedule);
     const std::int64_t stride = axis < 0 ? 1 : std::abs(evaluate_(access.strides[at(axis)]));
     if (stride <= 1) return count * width;

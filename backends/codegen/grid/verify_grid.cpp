@@ -4,6 +4,9 @@
 #include "backends/codegen/grid/grid_schedule.h"
 #include "backends/codegen/grid/kept_values.h"
 #include "backends/codegen/grid/owners.h"
+#include "backends/codegen/grid/point_groups.h"
+#include "backends/codegen/grid/tile.h"
+#include "backends/codegen/grid/vector_access.h"
 
 #include "core/types/text.h"
 
@@ -28,12 +31,14 @@ class Verifier {
     require(schedule_.threads > 0 && schedule_.threads <= device_.max_threads,
             "its blocks do not fit the device");
     check_axes();
+    check_groups();
     if (has_teams(schedule_)) return check_teams();
     require(schedule_.kept.empty() && schedule_.barrier_before.empty(), "its form has no teams");
     if (schedule_.form == GridForm::Owners) return check_owners();
     require(schedule_.teams == 1, "its form has no teams");
     require(schedule_.form == GridForm::Serial || schedule_.axes.size() == kernel_.axes.size(),
             "points have axes inside");
+    if (schedule_.form == GridForm::Tile) check_tile();
   }
 
  private:
@@ -57,6 +62,27 @@ class Verifier {
     check_blocks();
     require(std::has_single_bit(static_cast<unsigned>(schedule_.teams)),
             "owners in no power of two of teams");
+  }
+
+  void check_groups() const {
+    const int elements = schedule_.elements, unroll = schedule_.unroll;
+    const bool is_group = elements > 0 && elements <= kMaxElements &&
+                          std::has_single_bit(static_cast<unsigned>(elements)) && unroll > 0 &&
+                          unroll <= kMaxUnroll;
+    require(is_group, "its groups of points have no such size");
+    const bool is_one = elements == 1 && unroll == 1;
+    require(is_one || (schedule_.form == GridForm::Points && !kernel_.axes.empty()),
+            "its form has no groups of points");
+    require(elements == 1 || fits_vectors(kernel_, elements), "its vectors hold no neighbours");
+  }
+
+  void check_tile() const {
+    require(schedule_.threads % kTileSide == 0 &&
+                kTileSide % (schedule_.threads / kTileSide) == 0,
+            "its blocks are no rows of a tile");
+    require(tile_reason(kernel_, schedule_.tile_axis).empty(), "its tiles have no sides");
+    require(shared_bytes(kernel_, schedule_) <= device_.shared_bytes,
+            "its blocks do not fit shared memory");
   }
 
   void check_blocks() const {

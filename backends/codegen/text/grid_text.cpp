@@ -7,6 +7,8 @@
 #include "backends/codegen/text/stage_text.h"
 #include "backends/codegen/text/team_text.h"
 #include "backends/codegen/text/text_prelude.h"
+#include "backends/codegen/text/tile_text.h"
+#include "backends/codegen/text/vector_text.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -90,25 +92,41 @@ class FunctionText {
       owners.write();
       return owners.shared();
     }
+    if (schedule_.form == GridForm::Tile) {
+      TileText tile(kernel_, schedule_, lines_);
+      tile.write();
+      return tile.shared();
+    }
     if (has_teams(schedule_)) {
       TeamText team(kernel_, schedule_, lines_);
       open_teams();
       team.write();
       return team.shared();
     }
-    open_threads();
-    for (std::size_t s = 0; s < kernel_.stages.size(); ++s) stages_.write(static_cast<int>(s));
+    write_threads();
     return "";
   }
 
-  void open_threads() {
+  void write_threads() {
     lines_.line("const s64 stride = s64(gridDim.x) * blockDim.x;");
-    lines_.open(
-        "for (s64 number = s64(blockIdx.x) * blockDim.x + threadIdx.x; number < points; number += "
-        "stride)");
+    lines_.line("const s64 thread = s64(blockIdx.x) * blockDim.x + threadIdx.x;");
+    if (schedule_.elements == 1 && schedule_.unroll == 1) return write_points("thread");
+    VectorText groups(kernel_, schedule_, lines_);
+    if (schedule_.elements == 1) return groups.write();
+    lines_.line(text("const bool is_aligned = ", groups.condition(), ";"));
+    lines_.open("if (is_aligned)");
+    groups.write();
+    lines_.close();
+    const int elements = schedule_.elements;
+    write_points(text("(is_aligned ? points / ", elements, " * ", elements, " : 0) + thread"));
+  }
+
+  void write_points(const std::string& first) {
+    lines_.open(text("for (s64 number = ", first, "; number < points; number += stride)"));
     open_axes("number");
     lines_.line(text("const s64 point = ", outer_number(kernel_), ";"));
     lines_.line(fault_text());
+    for (std::size_t s = 0; s < kernel_.stages.size(); ++s) stages_.write(static_cast<int>(s));
   }
 
   /// The threads of a block go round together, so that they meet at barriers.
@@ -151,7 +169,7 @@ class FunctionText {
 }  // namespace
 
 std::string grid_functions(std::span<const ScheduledKernel> kernels) {
-  std::string out = std::string(kCallBlock) + team_functions();
+  std::string out = std::string(kCallBlock) + team_functions() + vector_functions();
   for (const ScheduledKernel& one : kernels) {
     verify(one.kernel);
     out += "\n" + FunctionText(one.kernel, one.schedule).run();

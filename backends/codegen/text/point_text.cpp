@@ -10,6 +10,21 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+/// Whether the value is never a subnormal: results are flushed where they are computed.
+bool is_flushed(const Expression& e) {
+  switch (e.kind) {
+    case ExpressionKind::Apply:
+    case ExpressionKind::Convert:
+    case ExpressionKind::Random: return true;
+    case ExpressionKind::Constant: {
+      const bool is_float32 = e.dtype == DType::Float32;
+      constexpr std::uint64_t kPower = 0x7f800000, kDigits = 0x007fffff;
+      return is_float32 && ((e.bits & kPower) != 0 || (e.bits & kDigits) == 0);
+    }
+    default: return false;
+  }
+}
+
 }  // namespace
 
 std::string PointText::size(const ir::Dim& dim) const {
@@ -32,8 +47,12 @@ void PointText::declare(const std::vector<bool>& wanted) {
 }
 
 void PointText::declare(int number, const std::string& value) {
-  lines_.line(text("const ", type_text(dtype_of(number)), " v", number, " = ", value, ";"));
+  const DType dtype = dtype_of(number);
+  const std::string name = text("v", number), flushed = operand_text(dtype, name);
+  lines_.line(text("const ", type_text(dtype), " ", name, " = ", value, ";"));
   declared_[at(number)] = true;
+  if (is_flushed(kernel_.expressions[at(number)]) || flushed == name) return;
+  lines_.line(text("const ", type_text(dtype), " f", number, " = ", flushed, ";"));
 }
 
 std::string PointText::value(const Expression& e) const {
@@ -54,7 +73,10 @@ std::string PointText::value(const Expression& e) const {
 }
 
 std::string PointText::argument(const Expression& e, std::size_t i) const {
-  return operand_text(dtype_of(e.arguments[i]), text("v", e.arguments[i]));
+  const int number = e.arguments[i];
+  const bool is_as_declared = is_flushed(kernel_.expressions[at(number)]) ||
+                              operand_text(dtype_of(number), "v") == "v";
+  return text(is_as_declared ? "v" : "f", number);
 }
 
 std::string PointText::convert(const Expression& e) const {

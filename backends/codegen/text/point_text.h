@@ -19,7 +19,8 @@ class PointText {
 
   /// Forgets what is declared: a new scope begins.
   void begin();
-  /// Declares the expressions that the roots depend on and that the scope lacks, as `v<number>`.
+  /// Declares the expressions that the roots depend on and that the scope lacks, as `v<number>`,
+  /// and as `f<number>` without subnormals where the value may be one.
   void evaluate(const std::vector<int>& roots);
   /// The same of these expressions. REQUIRES: their arguments are declared or among them.
   void declare(const std::vector<bool>& wanted);
@@ -38,15 +39,16 @@ class PointText {
   /// A size as an expression of type s64.
   std::string size(const ir::Dim& dim) const;
   DType dtype_of(int expression) const;
+  /// When the access may touch memory; empty: always. A guard that is false hides a bad index.
+  std::string condition(int access) const;
+  /// "b0, element": the arguments of loads and stores.
+  std::string element(int access) const;
 
  private:
   std::string argument(const Expression& e, std::size_t i) const;
   std::string convert(const Expression& e) const;
   std::string load(const Expression& e) const;
   std::string random(const Expression& e) const;
-  /// When the access may touch memory; empty: always. A guard that is false hides a bad index.
-  std::string condition(int access) const;
-  std::string element(int access) const;
 
   const Kernel& kernel_;
   TextLines& lines_;

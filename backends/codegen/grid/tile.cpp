@@ -1,0 +1,130 @@
+// Faults are recorded in the order of points, so that kernels with dynamic indices have no tiles.
+#include "backends/codegen/grid/tile.h"
+
+#include "backends/codegen/grid/vector_access.h"
+#include "backends/codegen/kernel/needed.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace kiln::codegen {
+namespace {
+
+constexpr std::int64_t kFewestTileRows = 16;  // below, most threads of a tile have no point
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t width_of(const Kernel& kernel, int access) {
+  const Operand& operand = kernel.operands[at(kernel.accesses[at(access)].operand)];
+  return static_cast<std::int64_t>(dtype_bytes(operand.dtype));
+}
+
+/// In shared memory an element has the width of the type that holds its value.
+std::int64_t held_width(const Kernel& kernel, int access) {
+  const Operand& operand = kernel.operands[at(kernel.accesses[at(access)].operand)];
+  const bool is_half = is_float(operand.dtype) && width_of(kernel, access) == 2;
+  return is_half ? 4 : width_of(kernel, access);
+}
+
+bool is_long(const ir::Dim& extent) {
+  return !extent.is_static() || extent.value() >= kFewestTileRows;
+}
+
+bool is_across(const Kernel& kernel, const Access& access, int axis) {
+  const ir::Dim& stride = access.strides.back();
+  const bool is_near = stride.is_static() && std::abs(stride.value()) <= 1;
+  return axis + 1 < static_cast<int>(kernel.axes.size()) && access.strides[at(axis)].is_one() &&
+         !is_near;
+}
+
+/// The bytes that the accesses of a tile move for a point. An operand that is the same along some
+/// axis stays in caches.
+std::int64_t tiled_width(const Kernel& kernel, int tile_axis) {
+  std::int64_t width = 0;
+  for (const int access : tile_accesses(kernel, tile_axis)) {
+    const std::vector<ir::Dim>& strides = kernel.accesses[at(access)].strides;
+    bool is_whole = true;
+    for (std::size_t axis = 0; axis < strides.size(); ++axis) {
+      is_whole = is_whole && (strides[axis] != ir::Dim(0) || kernel.axes[axis].is_one());
+    }
+    if (is_whole) width += width_of(kernel, access);
+  }
+  return width;
+}
+
+bool loads_for_guard(const Kernel& kernel, const Access& access) {
+  const std::vector<bool> wanted = needed(kernel, {access.when});
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] && kernel.expressions[i].kind == ExpressionKind::Load) return true;
+  }
+  return false;
+}
+
+bool stores_twice(const Kernel& kernel, int operand) {
+  const std::vector<Store>& stores = kernel.stages[0].stores;
+  return std::count_if(stores.begin(), stores.end(), [&](const Store& store) {
+           return kernel.accesses[at(store.access)].operand == operand;
+         }) > 1;
+}
+
+}  // namespace
+
+std::vector<int> tile_accesses(const Kernel& kernel, int tile_axis) {
+  std::vector<int> list;
+  for (const int access : used_accesses(kernel)) {
+    if (is_across(kernel, kernel.accesses[at(access)], tile_axis)) list.push_back(access);
+  }
+  std::sort(list.begin(), list.end());
+  return list;
+}
+
+std::string tile_reason(const Kernel& kernel, int tile_axis) {
+  const int axes = static_cast<int>(kernel.axes.size());
+  if (kernel.outer != axes || tile_axis < 0 || tile_axis + 1 >= axes) return "no two outer axes";
+  if (kernel.stages.size() != 1 || kernel.stages[0].kind != StageKind::Map) return "several stages";
+  for (const int access : used_accesses(kernel)) {
+    if (kernel.accesses[at(access)].dynamic >= 0) return "a dynamic index";
+  }
+  const std::vector<int> across = tile_accesses(kernel, tile_axis);
+  if (across.empty()) return "no neighbours along its rows";
+  for (const int access : across) {
+    const Access& one = kernel.accesses[at(access)];
+    if (loads_for_guard(kernel, one)) return "a guard that is loaded";
+    if (stores_twice(kernel, one.operand)) return "two stores to an operand";
+  }
+  return "";
+}
+
+int choose_tile_axis(const Kernel& kernel, std::int64_t shared_bytes) {
+  if (kernel.axes.empty() || !is_long(kernel.axes.back())) return -1;
+  int best = -1;
+  std::int64_t most = 0;
+  for (int axis = 0; axis + 1 < static_cast<int>(kernel.axes.size()); ++axis) {
+    if (!is_long(kernel.axes[at(axis)]) || !tile_reason(kernel, axis).empty()) continue;
+    const std::int64_t width = tiled_width(kernel, axis);
+    if (width <= most || tile_bytes(kernel, axis) > shared_bytes) continue;
+    most = width;
+    best = axis;
+  }
+  return best;
+}
+
+std::int64_t tile_bytes(const Kernel& kernel, int tile_axis) {
+  std::int64_t width = 0;
+  for (const int access : tile_accesses(kernel, tile_axis)) width += held_width(kernel, access);
+  return width * kTileSide * (kTileSide + 1);
+}
+
+std::int64_t tile_count(const Kernel& kernel, int tile_axis,
+                        const std::function<std::int64_t(const ir::Dim&)>& evaluate) {
+  const int last = static_cast<int>(kernel.axes.size()) - 1;
+  std::int64_t tiles = 1;
+  for (int axis = 0; axis <= last; ++axis) {
+    const std::int64_t extent = evaluate(kernel.axes[at(axis)]);
+    const bool is_side = axis == tile_axis || axis == last;
+    tiles *= is_side ? (extent - 1) / kTileSide + 1 : extent;
+  }
+  return tiles;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,167 @@
+// Faults are recorded in the order of expressions. Vectors are loaded before other values of their
+// group, so that dynamic indices are those of all accesses, or of none that is a vector.
+#include "backends/codegen/grid/vector_access.h"
+
+#include "backends/codegen/kernel/needed.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace kiln::codegen {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+bool may_be_multiple(const ir::Dim& dim, int elements) {
+  return !dim.is_static() || dim.value() % elements == 0;
+}
+
+/// For each expression, whether `starts` holds for it or for one that it depends on; `starts` of
+/// loads is about their accesses.
+template <class Starts>
+std::vector<bool> spread(const Kernel& kernel, const Starts& starts) {
+  std::vector<bool> depends;
+  for (const Expression& e : kernel.expressions) {
+    bool found = starts(e);
+    const auto add = [&](int other) { found = found || (other >= 0 && depends[at(other)]); };
+    for (const int argument : e.arguments) add(argument);
+    if (e.kind == ExpressionKind::Load) {
+      add(kernel.accesses[at(e.number)].dynamic);
+      add(kernel.accesses[at(e.number)].when);
+    }
+    depends.push_back(found);
+  }
+  return depends;
+}
+
+class Finder {
+ public:
+  Finder(const Kernel& kernel, int elements)
+      : kernel_(kernel),
+        elements_(elements),
+        last_(kernel.axes.size() - 1),
+        varies_(spread(kernel, [&](const Expression& e) { return starts_to_vary(e); })),
+        may_fail_(spread(kernel, [&](const Expression& e) {
+          return e.kind == ExpressionKind::Load && kernel.accesses[at(e.number)].dynamic >= 0;
+        })) {}
+
+  VectorAccesses run() const {
+    const bool moves_faults = elements_ == 1 || can_move_faults();
+    VectorAccesses found;
+    for (const Access& access : kernel_.accesses) {
+      const bool may_fail =
+          access.dynamic >= 0 || (access.when >= 0 && may_fail_[at(access.when)]);
+      found.is_vector.push_back(is_vector(access) && (moves_faults || !may_fail));
+    }
+    for (std::size_t i = 0; i < varies_.size(); ++i) {
+      found.is_uniform.push_back(!varies_[i] && (moves_faults || !may_fail_[i]));
+    }
+    return found;
+  }
+
+ private:
+  bool starts_to_vary(const Expression& e) const {
+    if (elements_ == 1) return false;
+    if (e.kind == ExpressionKind::AxisIndex) return at(e.number) == last_;
+    return e.kind == ExpressionKind::Load &&
+           kernel_.accesses[at(e.number)].strides[last_] != ir::Dim(0);
+  }
+
+  bool varies(int expression) const { return expression >= 0 && varies_[at(expression)]; }
+
+  bool is_vector(const Access& access) const {
+    if (elements_ == 1 || !access.strides[last_].is_one()) return false;
+    if (varies(access.dynamic) || varies(access.when)) return false;
+    for (std::size_t axis = 0; axis < last_; ++axis) {
+      if (kernel_.axes[axis].is_one()) continue;
+      if (!may_be_multiple(access.strides[axis], elements_)) return false;
+    }
+    return may_be_multiple(access.offset, elements_) &&
+           (access.dynamic < 0 || may_be_multiple(access.dynamic_stride, elements_));
+  }
+
+  /// Whether all dynamic accesses are vectors, or loads of one value in a group.
+  bool can_move_faults() const {
+    std::vector<bool> is_moved(kernel_.accesses.size(), false);
+    for (std::size_t i = 0; i < varies_.size(); ++i) {
+      const Expression& e = kernel_.expressions[i];
+      if (e.kind == ExpressionKind::Load && !varies_[i]) is_moved[at(e.number)] = true;
+    }
+    const std::vector<int> used = used_accesses(kernel_);
+    return std::all_of(used.begin(), used.end(), [&](int number) {
+      const Access& access = kernel_.accesses[at(number)];
+      return access.dynamic < 0 || is_moved[at(number)] || is_vector(access);
+    });
+  }
+
+  const Kernel& kernel_;
+  const int elements_;
+  const std::size_t last_;
+  const std::vector<bool> varies_, may_fail_;
+};
+
+bool has_neighbours(const Access& access) {
+  const ir::Dim& stride = access.strides.back();
+  return stride.is_static() && std::abs(stride.value()) == 1;
+}
+
+/// Whether some stage stores to an operand by vectors and by elements: vectors are stored last.
+bool mixes_stores(const Kernel& kernel, const std::vector<bool>& is_vector) {
+  const auto is_mixed = [&](const Store& a, const Store& b) {
+    const int first = kernel.accesses[at(a.access)].operand;
+    return first == kernel.accesses[at(b.access)].operand &&
+           is_vector[at(a.access)] != is_vector[at(b.access)];
+  };
+  for (const Stage& stage : kernel.stages) {
+    for (const Store& a : stage.stores) {
+      for (const Store& b : stage.stores) {
+        if (is_mixed(a, b)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<int> used_accesses(const Kernel& kernel) {
+  std::vector<int> list;
+  const auto add = [&](int access) {
+    if (std::find(list.begin(), list.end(), access) == list.end()) list.push_back(access);
+  };
+  for (const Stage& stage : kernel.stages) {
+    const std::vector<bool> wanted = needed(kernel, roots_of(kernel, stage));
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const Expression& e = kernel.expressions[i];
+      if (wanted[i] && e.kind == ExpressionKind::Load) add(e.number);
+    }
+    for (const Store& store : stage.stores) add(store.access);
+  }
+  return list;
+}
+
+VectorAccesses vector_accesses(const Kernel& kernel, int elements) {
+  return Finder(kernel, elements).run();
+}
+
+bool fits_vectors(const Kernel& kernel, int elements) {
+  if (kernel.axes.empty() || kernel.outer != static_cast<int>(kernel.axes.size())) return false;
+  const bool is_map = std::all_of(kernel.stages.begin(), kernel.stages.end(), [](const Stage& s) {
+    return s.kind == StageKind::Map;
+  });
+  const bool is_one_row = kernel.axes.size() == 1;
+  if (!is_map || (!is_one_row && !may_be_multiple(kernel.axes.back(), elements))) return false;
+  const VectorAccesses found = vector_accesses(kernel, elements);
+  if (mixes_stores(kernel, found.is_vector)) return false;
+  bool has_vector = false;
+  for (const int access : used_accesses(kernel)) {
+    if (found.is_vector[at(access)]) {
+      has_vector = true;
+    } else if (has_neighbours(kernel.accesses[at(access)])) {
+      return false;
+    }
+  }
+  return has_vector;
+}
+
+}  // namespace kiln::codegen

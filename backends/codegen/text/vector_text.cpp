@@ -1,0 +1,273 @@
+// All groups of a turn are loaded before one is computed: stores could change what is loaded later
+// as far as a compiler knows.
+#include "backends/codegen/text/vector_text.h"
+
+#include "backends/codegen/kernel/needed.h"
+#include "backends/codegen/text/digits_text.h"
+#include "backends/codegen/text/scalar_text.h"
+#include "core/types/text.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// The type of an element in memory.
+std::string stored_type(DType dtype) { return half_text(dtype) ? "u16" : type_text(dtype); }
+
+std::string value_of(DType dtype, const std::string& stored) {
+  const char* half = half_text(dtype);
+  return half ? text(half, "_value(", stored, ")") : stored;
+}
+
+std::string stored_of(DType dtype, const std::string& value) {
+  const char* half = half_text(dtype);
+  return half ? text(half, "_bits(", value, ")") : value;
+}
+
+bool has_dynamic_access(const Kernel& kernel) {
+  const std::vector<int> used = used_accesses(kernel);
+  return std::any_of(used.begin(), used.end(), [&](int access) {
+    return kernel.accesses[at(access)].dynamic >= 0;
+  });
+}
+
+}  // namespace
+
+const char* vector_functions() {
+  return R"(
+namespace {
+// Neighbours in memory, aligned as a whole.
+template <class T, int kCount> struct alignas(sizeof(T) * kCount) Vector {
+  T at[kCount];
+};
+template <class V, class T> V load_vector(const u8* from, s64 i) {
+  V x;
+  const void* first = __builtin_assume_aligned(from + i * s64(sizeof(T)), sizeof(V));
+  KILN_BUILTIN(memcpy)(&x, first, sizeof(V));
+  return x;
+}
+template <class V, class T> void store_vector(u8* to, s64 i, const V& x) {
+  void* first = __builtin_assume_aligned(to + i * s64(sizeof(T)), sizeof(V));
+  KILN_BUILTIN(memcpy)(first, &x, sizeof(V));
+}
+}  // namespace
+)";
+}
+
+VectorText::VectorText(const Kernel& kernel, const GridSchedule& schedule, TextLines& lines)
+    : kernel_(kernel),
+      schedule_(schedule),
+      lines_(lines),
+      point_(kernel, lines),
+      found_(vector_accesses(kernel, schedule.elements)),
+      has_faults_(has_dynamic_access(kernel)) {}
+
+// ---- alignment ----
+
+std::string VectorText::condition() const {
+  std::vector<std::string> rests;
+  const auto add = [&](const std::string& value, std::int64_t whole) {
+    const std::string rest = text(value, " % ", whole);
+    if (std::find(rests.begin(), rests.end(), rest) == rests.end()) rests.push_back(rest);
+  };
+  const auto add_size = [&](const ir::Dim& dim) {
+    if (!dim.is_static()) add(text("u64(", point_.size(dim), ")"), schedule_.elements);
+  };
+  for (const int number : used_accesses(kernel_)) {
+    if (!is_vector(number)) continue;
+    const Access& access = kernel_.accesses[at(number)];
+    const DType dtype = kernel_.operands[at(access.operand)].dtype;
+    const auto bytes = static_cast<std::int64_t>(dtype_bytes(dtype)) * schedule_.elements;
+    add(text("u64(b", access.operand, ")"), bytes);
+    add_size(access.offset);
+    for (std::size_t axis = 0; axis + 1 < access.strides.size(); ++axis) {
+      add_size(access.strides[axis]);
+    }
+    add_size(access.dynamic_stride);
+  }
+  if (!rests.empty() && kernel_.axes.size() > 1) add_size(kernel_.axes.back());
+  std::string all;
+  for (const std::string& rest : rests) all += (all.empty() ? "" : " | ") + rest;
+  return all.empty() ? "" : text("(", all, ") == 0");
+}
+
+// ---- groups ----
+
+void VectorText::write() {
+  lines_.line(text("const s64 groups = points / ", schedule_.elements, ";"));
+  const std::string step =
+      schedule_.unroll == 1 ? "stride" : text("stride * ", schedule_.unroll);
+  const char* name = schedule_.unroll == 1 ? "group" : "first";
+  lines_.open(text("for (s64 ", name, " = thread; ", name, " < groups; ", name, " += ", step, ")"));
+  for (const Stage& stage : kernel_.stages) write_stage(stage);
+  lines_.close();
+}
+
+void VectorText::write_stage(const Stage& stage) {
+  if (schedule_.unroll > 1) return write_unrolled(stage);
+  lines_.open("");
+  point_.begin();
+  open_group();
+  load(stage);
+  compute(stage);
+  lines_.close();
+}
+
+void VectorText::write_unrolled(const Stage& stage) {
+  lines_.open("");
+  const std::vector<int> early = early_loads(stage);
+  for (const int load : early) {
+    const Expression& e = kernel_.expressions[at(load)];
+    const std::string type = is_vector(e.number) ? vector_type(e.dtype) : type_text(e.dtype);
+    lines_.line(text(type, " x", load, "[", schedule_.unroll, "];"));
+  }
+  open_turn();
+  load(stage);
+  lines_.close();
+  open_turn();
+  for (const int load : early) {
+    const Expression& e = kernel_.expressions[at(load)];
+    if (!is_vector(e.number)) point_.declare(load, text("x", load, "[turn]"));
+  }
+  compute(stage);
+  lines_.close();
+  lines_.close();
+}
+
+void VectorText::open_turn() {
+  lines_.line("#pragma unroll");
+  lines_.open(text("for (int turn = 0; turn < ", schedule_.unroll, "; ++turn)"));
+  lines_.line("const s64 group = first + turn * stride;");
+  lines_.line("if (turn > 0 && group >= groups) break;");
+  point_.begin();
+  open_group();
+}
+
+/// The indices of the first point of the group.
+void VectorText::open_group() {
+  const bool is_point = schedule_.elements == 1;
+  write_digits(kernel_, schedule_.axes, is_point ? "group" : text("group * ", schedule_.elements),
+               lines_);
+  write_fault();
+}
+
+void VectorText::write_fault() {
+  if (!has_faults_) return;
+  lines_.line(text("const s64 point = ", outer_number(kernel_), ";"));
+  lines_.line(fault_text());
+}
+
+std::vector<int> VectorText::early_loads(const Stage& stage) const {
+  const std::vector<bool> wanted = needed(kernel_, roots_of(kernel_, stage));
+  std::vector<int> loads;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const Expression& e = kernel_.expressions[i];
+    if (!wanted[i] || e.kind != ExpressionKind::Load) continue;
+    if (is_vector(e.number) || found_.is_uniform[i]) loads.push_back(static_cast<int>(i));
+  }
+  return loads;
+}
+
+void VectorText::load(const Stage& stage) {
+  const bool is_unrolled = schedule_.unroll > 1;
+  for (const int load : early_loads(stage)) {
+    const Expression& e = kernel_.expressions[at(load)];
+    const Access& access = kernel_.accesses[at(e.number)];
+    point_.evaluate({access.dynamic, access.when});
+    if (is_vector(e.number)) {
+      const std::string name = is_unrolled ? text("x", load, "[turn]")
+                                           : text("const ", vector_type(e.dtype), " x", load);
+      const std::string allowed = point_.condition(e.number), read = vector_load(e.number);
+      lines_.line(allowed.empty() ? text(name, " = ", read, ";")
+                                  : text(name, " = ", allowed, " ? ", read, " : ",
+                                         vector_type(e.dtype), "{};"));
+      continue;
+    }
+    point_.declare(load, point_.value(e));
+    if (is_unrolled) lines_.line(text("x", load, "[turn] = v", load, ";"));
+  }
+}
+
+void VectorText::compute(const Stage& stage) {
+  std::vector<bool> wanted = needed(kernel_, roots_of(kernel_, stage));
+  for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = wanted[i] && found_.is_uniform[i];
+  point_.declare(wanted);
+  if (schedule_.elements == 1) {
+    for (const Store& store : stage.stores) point_.write_store(store);
+    return;
+  }
+  for (std::size_t i = 0; i < stage.stores.size(); ++i) {
+    const Store& store = stage.stores[i];
+    if (!is_vector(store.access)) continue;
+    lines_.line(text(type_text(point_.dtype_of(store.value)), " y", i, "[", schedule_.elements,
+                     "];"));
+  }
+  write_elements(stage);
+  for (std::size_t i = 0; i < stage.stores.size(); ++i) {
+    if (is_vector(stage.stores[i].access)) write_vector(i, stage.stores[i]);
+  }
+}
+
+void VectorText::write_elements(const Stage& stage) {
+  PointText element = point_;  // the scope of the loop
+  const std::size_t last = kernel_.axes.size() - 1;
+  lines_.line(text("const s64 base = i", last, ";"));
+  lines_.line("#pragma unroll");
+  lines_.open(text("for (int e = 0; e < ", schedule_.elements, "; ++e)"));
+  lines_.line(text("const s64 i", last, " = base + e;"));
+  write_fault();
+  for (const int load : early_loads(stage)) {
+    const Expression& e = kernel_.expressions[at(load)];
+    if (!is_vector(e.number)) continue;
+    const char* turn = schedule_.unroll > 1 ? "[turn]" : "";
+    element.declare(load, value_of(e.dtype, text("x", load, turn, ".at[e]")));
+  }
+  element.evaluate(roots_of(kernel_, stage));
+  for (std::size_t i = 0; i < stage.stores.size(); ++i) {
+    const Store& store = stage.stores[i];
+    if (is_vector(store.access)) {
+      lines_.line(text("y", i, "[e] = v", store.value, ";"));
+    } else {
+      element.write_store(store);
+    }
+  }
+  lines_.close();
+}
+
+void VectorText::write_vector(std::size_t number, const Store& store) {
+  const DType dtype = point_.dtype_of(store.value);
+  const std::string allowed = point_.condition(store.access);
+  lines_.open(allowed.empty() ? "" : text("if (", allowed, ")"));
+  if (store.accumulate) {
+    lines_.line(text("const ", vector_type(dtype), " old = ", vector_load(store.access), ";"));
+  }
+  lines_.line(text(vector_type(dtype), " made;"));
+  lines_.line("#pragma unroll");
+  lines_.open(text("for (int e = 0; e < ", schedule_.elements, "; ++e)"));
+  std::string value = text("y", number, "[e]");
+  if (store.accumulate) {
+    const std::string old = value_of(dtype, "old.at[e]");
+    value = apply_text(ir::Op::Add, dtype, dtype,
+                       {operand_text(dtype, old), operand_text(dtype, value)});
+  }
+  lines_.line(text("made.at[e] = ", stored_of(dtype, value), ";"));
+  lines_.close();
+  lines_.line(text("store_vector<", vector_type(dtype), ", ", stored_type(dtype), ">(",
+                   point_.element(store.access), ", made);"));
+  lines_.close();
+}
+
+std::string VectorText::vector_type(DType dtype) const {
+  return text("Vector<", stored_type(dtype), ", ", schedule_.elements, ">");
+}
+
+std::string VectorText::vector_load(int number) const {
+  const DType dtype = kernel_.operands[at(kernel_.accesses[at(number)].operand)].dtype;
+  return text("load_vector<", vector_type(dtype), ", ", stored_type(dtype), ">(",
+              point_.element(number), ")");
+}
+
+}  // namespace kiln::codegen
