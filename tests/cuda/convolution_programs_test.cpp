@@ -189,10 +189,9 @@ TEST_CASE("convolution: without the library kernels compute, and the claims say 
   const testing::Scratch scratch;
   const std::string folder = fake_cuda::library_folder(KILN_BINARY_DIR);
   const std::string fakes = std::string(KILN_BINARY_DIR) + "/lib/cuda_fakes/";
-  for (const char* name : {"libnvrtc.so.12", "libcublasLt.so.12"}) {
-    std::filesystem::create_symlink(folder + "/" + name, scratch.path(name));
-  }
-  // An old library, lest that of the machine is found.
+  std::filesystem::create_symlink(folder + "/libnvrtc.so.12", scratch.path("libnvrtc.so.12"));
+  // Old libraries, lest those of the machine are found.
+  std::filesystem::create_symlink(fakes + "cublaslt_11.so", scratch.path("libcublasLt.so.12"));
   std::filesystem::copy_file(fakes + "cudnn_8.so", scratch.path("libcudnn.so.9"));
   for (const char* part :
        {"graph", "ops", "cnn", "heuristic", "engines_precompiled", "engines_runtime_compiled"}) {
