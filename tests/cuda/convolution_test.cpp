@@ -200,6 +200,13 @@ TEST_CASE("convolution: claims have a text for each rejection") {
   const Tensor n = input({1, 6, 6, 3}, "int32"), m = input({3, 3, 3, 2}, "int32");
   CHECK(has(claims_of({n, m}, conv2d(n, m)),
             "convolution: rejected: cuDNN is used for float32 and float64 alone, not for int32"));
+  const Tensor rows = input({4, 1, 5, 3}, "int32"), f = input({3, 3, 3}, "int32");
+  const auto step = [&](const Tensor& sum, const Tensor& row) {
+    return sum + conv1d(row * sum, f, {.padding = "same"});
+  };
+  CHECK(has(
+      claims_of({rows, f}, foldl(step, rows, {.initializer = ones({1, 5, 3}, {.dtype = "int32"})})),
+      "convolution: rejected: cuDNN is used for float32 and float64 alone, not for int32"));
   const Tensor h = input({1, 6, 6, 3}, "float16"), g = input({3, 3, 3, 2}, "float16");
   const std::string halves = claims_of({h, g}, conv2d(h, g));
   INFO(halves);
