@@ -109,6 +109,18 @@ TEST_CASE("convolution: repeated calls replay graphs, workspaces hold nothing th
   CHECK(convolutions().workspaces() == workspaces + 2);
 }
 
+TEST_CASE("convolution: a call that cannot be captured runs step by step") {
+  convolutions();
+  const Layer layer;
+  const Array wanted = layer.wanted();
+  layer.f(layer.feeds);
+  REQUIRE(convolutions().fail("cudnnBackendExecute", 1, 5000) == 1);
+  const int before = convolutions().convolutions();
+  CHECK(test::difference(layer.f(layer.feeds)[0], wanted, 1e-5, 1e-6) == "");
+  convolutions().reset();
+  CHECK(convolutions().convolutions() == before + 2);
+}
+
 TEST_CASE("convolution: prepared ones are shared, and go with the functions that use them") {
   convolutions();
   Layer().f(Layer().feeds);  // opens the library

@@ -59,9 +59,10 @@ struct Axis {
   std::int64_t span() const { return (window - 1) * dilation + 1; }
   /// The input's elements up to the last one that a window reads.
   std::int64_t reached() const { return (count - 1) * stride + span() - low; }
-  /// The output's size as the library derives it.
+  /// The output's size as the library derives it; 0: a window does not fit.
   std::int64_t derived(std::int64_t high) const {
-    return (size + low + high - span()) / stride + 1;
+    const std::int64_t room = size + low + high - span();
+    return room < 0 ? 0 : room / stride + 1;
   }
 };
 
