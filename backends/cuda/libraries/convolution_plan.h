@@ -7,7 +7,8 @@
 namespace kiln::cuda {
 
 /// The device that engines are chosen for: that of a handle, or one that a descriptor describes,
-/// which needs no device at hand but cuDNN 9.8. One of them is null.
+/// which needs no device at hand but cuDNN 9.8. One of them is null; a graph without plans needs
+/// neither.
 struct PlanDevice {
   api::CudnnHandle handle = nullptr;
   const BackendDescriptor* properties = nullptr;
