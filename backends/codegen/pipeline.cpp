@@ -42,6 +42,16 @@ bool rewrite_graph(Compilation& c) {
   return changed;
 }
 
+/// Keeps the decisions about nodes that are expanded, and these nodes, for dumps.
+bool expand_composites(Compilation& c) {
+  std::vector<ClaimDecision> rejected = rejected_composites(c.results, c.names, c.library);
+  if (!rejected.empty()) c.program.nodes = c.results;
+  for (ClaimDecision& decision : rejected) {
+    c.program.claims.push_back({.decision = std::move(decision), .absorbed = {}, .left = {}});
+  }
+  return rewrite_graph<codegen::expand_composites>(c);
+}
+
 bool decide_claims(Compilation& c) {
   c.computations = decide_claims(c.arguments, c.results, c.names, c.library);
   return true;
@@ -81,7 +91,7 @@ bool build_plan(Compilation& c) {
   c.program.plan = std::move(*c.bodies.back());
   c.bodies.pop_back();
   std::vector<ir::Value>& nodes = c.program.nodes;
-  nodes = c.results;
+  nodes.insert(nodes.end(), c.results.begin(), c.results.end());
   for (const Units& units : c.units) {
     nodes.insert(nodes.end(), units.made.begin(), units.made.end());
   }
@@ -220,7 +230,7 @@ constexpr bool kKeepsBits = true, kReorders = false;  // PipelineStep::keeps_bit
 constexpr PipelineStep kPipeline[] = {
     {"check_sizes", check_sizes, verify_nothing, nullptr, kRequired, kKeepsBits,
      "rejects known sizes that exceed memory; sizes that guards hold equal get one name"},
-    {"expand_composites", rewrite_graph<expand_composites>, verify_graph, print_results, kRequired,
+    {"expand_composites", expand_composites, verify_graph, print_results, kRequired,
      kReorders, "replaces what has an expansion by it: softmax and the like"},
     {"sink_permutes", rewrite_graph<sink_permutes>, verify_graph, print_results, kOptional,
      kReorders, "moves permutations around convolutions together, so that they cancel"},

@@ -82,6 +82,7 @@ constexpr OptionRow kRows[] = {
      [](const Setting& setting, CudaOptions& options) {
        options.compiler.places.configured = parse_folders(setting);
        options.cublaslt.places.configured = options.compiler.places.configured;
+       options.cudnn.places.configured = options.compiler.places.configured;
      }},
     {"memory_limit", "KILN_CUDA_MEMORY_LIMIT",
      [](const Setting& setting, CudaOptions& options) {
@@ -97,6 +98,10 @@ constexpr OptionRow kRows[] = {
      }},
     {"tf32", "KILN_CUDA_TF32",
      [](const Setting& setting, CudaOptions& options) { options.tf32 = parse_bool(setting); }},
+    {"deterministic", "KILN_CUDA_DETERMINISTIC",
+     [](const Setting& setting, CudaOptions& options) {
+       options.deterministic = parse_bool(setting);
+     }},
 };
 
 const OptionRow& row_of(const std::string& option) {

@@ -3,6 +3,7 @@
 
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cuda/api/open_cublaslt.h"
+#include "backends/cuda/api/open_cudnn.h"
 #include "backends/cuda/api/open_driver.h"
 
 #include <cstdint>
@@ -19,8 +20,11 @@ namespace kiln::cuda {
 /// |                |                        | programs can be dumped, but not called            |
 /// | `graphs`       | KILN_CUDA_GRAPHS       | true: repeated calls run as CUDA graphs; false:   |
 /// |                |                        | kernel by kernel; default true                    |
-/// | `tf32`         | KILN_CUDA_TF32         | true: matmuls of float32 may round their operands |
-/// |                |                        | to TF32 (10-bit mantissa); default false          |
+/// | `tf32`         | KILN_CUDA_TF32         | true: matmuls and convolutions of float32 may     |
+/// |                |                        | round their operands to TF32 (10-bit mantissa);   |
+/// |                |                        | default false                                     |
+/// | `deterministic`| KILN_CUDA_DETERMINISTIC| false: convolutions may differ in their last bits |
+/// |                |                        | from call to call; default true                   |
 ///
 /// An option overrides its environment variable; an empty value is ignored. Folders are absolute.
 /// With `driver`, open_driver() does not check for a device node.
@@ -32,7 +36,9 @@ struct CudaOptions {
   api::DriverSettings driver;
   api::CompilerSettings compiler;
   api::CublasLtSettings cublaslt;
+  api::CudnnSettings cudnn;
   bool tf32 = false;
+  bool deterministic = true;
 };
 
 /// Throws sdk::Failure INVALID_ARGUMENT for an unknown option and for a value that is not valid.

@@ -7,8 +7,9 @@ namespace kiln::cuda {
 
 std::unique_ptr<sdk::Executable> CudaTarget::load(codegen::LoweredModule lowered,
                                                   const sdk::Host& host) {
-  return load_program(std::move(lowered), *this, {*compiler_, matmuls_.library.get()}, resources_,
-                      host);
+  const DeviceLibraries libraries{*libraries_.compiler, libraries_.matmuls.library.get(),
+                                  *libraries_.convolutions};
+  return load_program(std::move(lowered), *this, libraries, resources_, host);
 }
 
 std::unique_ptr<sdk::Buffer> CudaInstance::allocate(std::uint32_t dtype, sdk::Dims dims) {

@@ -5,38 +5,44 @@
 #include "backends/codegen/grid/shape_kernel.h"
 #include "backends/cuda/api/open_compiler.h"
 #include "backends/cuda/device/device_buffer.h"
+#include "backends/cuda/libraries/device_claims.h"
+#include "backends/cuda/libraries/open_convolutions.h"
 #include "backends/cuda/libraries/open_matmuls.h"
 
 namespace kiln::cuda {
 
-/// Compiles kernels by NVRTC and claims matmuls for cuBLASLt.
+/// The libraries of an instance.
+struct InstanceLibraries {
+  std::shared_ptr<const api::Compiler> compiler;
+  Matmuls matmuls;
+  std::shared_ptr<const DeviceConvolutions> convolutions;
+};
+
+/// Compiles kernels by NVRTC and claims matmuls for cuBLASLt, convolutions for cuDNN.
 class CudaTarget final : public codegen::Target {
  public:
-  CudaTarget(DeviceResources resources, std::shared_ptr<const api::Compiler> compiler,
-             Matmuls matmuls)
+  CudaTarget(DeviceResources resources, InstanceLibraries libraries)
       : resources_(std::move(resources)),
-        compiler_(std::move(compiler)),
-        matmuls_(std::move(matmuls)) {}
+        libraries_(std::move(libraries)),
+        claims_(libraries_.matmuls.claims, libraries_.convolutions) {}
 
   codegen::TargetDescription description() const override { return resources_.device->target(); }
   codegen::KernelSchedule schedule() const override { return codegen::shape_for_grid; }
-  const codegen::LibraryClaims* claims() override { return matmuls_.claims.get(); }
+  const codegen::LibraryClaims* claims() override { return &claims_; }
   std::unique_ptr<sdk::Executable> load(codegen::LoweredModule lowered,
                                         const sdk::Host& host) override;
 
  private:
   DeviceResources resources_;
-  std::shared_ptr<const api::Compiler> compiler_;
-  Matmuls matmuls_;
+  InstanceLibraries libraries_;
+  DeviceClaims claims_;
 };
 
 /// An instance whose tensors are in device memory.
 class CudaInstance final : public codegen::CompiledInstance {
  public:
-  CudaInstance(const DeviceResources& resources, std::shared_ptr<const api::Compiler> compiler,
-               Matmuls matmuls, const sdk::Host& host)
-      : CompiledInstance(
-            std::make_unique<CudaTarget>(resources, std::move(compiler), std::move(matmuls)), host),
+  CudaInstance(const DeviceResources& resources, InstanceLibraries libraries, const sdk::Host& host)
+      : CompiledInstance(std::make_unique<CudaTarget>(resources, std::move(libraries)), host),
         resources_(resources) {}
 
   std::unique_ptr<sdk::Buffer> allocate(std::uint32_t dtype, sdk::Dims dims) override;

@@ -6,6 +6,8 @@
 #include "backends/cuda/execute/compile_kernels.h"
 #include "backends/cuda/execute/dump_sass.h"
 #include "backends/cuda/execute/print_launches.h"
+#include "backends/cuda/libraries/convolution_claims.h"
+#include "backends/cuda/libraries/device_claims.h"
 #include "backends/cuda/libraries/matmul_claims.h"
 
 namespace kiln::cuda {
@@ -48,7 +50,7 @@ class OfflineTarget final : public Target {
  private:
   std::shared_ptr<const api::Compiler> compiler_;
   int architecture_;
-  MatmulClaims claims_;
+  DeviceClaims claims_{std::make_shared<MatmulClaims>(), std::make_shared<ConvolutionClaims>()};
 };
 
 class OfflineExecutable final : public sdk::Executable {

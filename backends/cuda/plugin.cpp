@@ -7,6 +7,12 @@
 namespace kiln::cuda {
 namespace {
 
+void set_driver_version(CudaOptions& options, int version) {
+  options.compiler.driver_version = version;
+  options.cublaslt.driver_version = version;
+  options.cudnn.driver_version = version;
+}
+
 std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host& host) {
   CudaOptions options = read_options(given);
   api::Facts facts;
@@ -17,18 +23,21 @@ std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host
   const std::shared_ptr<const api::Driver> driver = api::open_driver(options.driver, facts);
   const api::DeviceIdentity identity =
       api::open_device(*driver, options.device, options.driver, facts);
-  options.compiler.driver_version = options.cublaslt.driver_version = driver->version;
-  std::shared_ptr<const api::Compiler> compiler = api::open_compiler(options.compiler, facts);
-  code_architecture(*compiler, identity.compute_capability);
+  set_driver_version(options, driver->version);
+  InstanceLibraries libraries;
+  libraries.compiler = api::open_compiler(options.compiler, facts);
+  code_architecture(*libraries.compiler, identity.compute_capability);
   DeviceResources resources;
   resources.device = std::make_shared<const Device>(driver, identity);
   const ScopedContext context(*resources.device);
   resources.memory = std::make_shared<MemoryPool>(resources.device, options.memory_limit);
   resources.streams = std::make_shared<StreamPool>(resources.device);
   resources.uses_graphs = options.uses_graphs;
-  Matmuls matmuls = open_matmuls(options.cublaslt, resources.device, options.tf32, facts);
+  libraries.matmuls = open_matmuls(options.cublaslt, resources.device, options.tf32, facts);
+  libraries.convolutions = std::make_shared<const DeviceConvolutions>(
+      options.cudnn, resources.device, EngineOptions{options.tf32, options.deterministic}, host);
   for (const std::string& fact : facts) host.log(KILN_LOG_INFO, "cuda", fact);
-  return std::make_unique<CudaInstance>(resources, std::move(compiler), std::move(matmuls), host);
+  return std::make_unique<CudaInstance>(resources, std::move(libraries), host);
 }
 
 /// Runs one stage. The first failure becomes the report's reason, later ones become details.
@@ -55,6 +64,15 @@ void find_matmuls(const api::CublasLtSettings& settings, api::Facts& details) {
   }
 }
 
+/// The same. Most of the library is opened for the first convolution alone.
+void find_convolutions(const api::CudnnSettings& settings, api::Facts& details) {
+  try {
+    api::find_cudnn(settings, details);
+  } catch (const sdk::Failure& failure) {
+    details.push_back(std::string("convolutions: kernels; ") + failure.what());
+  }
+}
+
 /// The stages that leave the driver uninitialized, so that a later fork() keeps working. NVRTC's
 /// stages run without a driver, too.
 sdk::ProbeReport probe(const sdk::Options& given) {
@@ -62,11 +80,11 @@ sdk::ProbeReport probe(const sdk::Options& given) {
   run_stage(report, [&] {
     CudaOptions options = read_options(given);
     run_stage(report, [&] {
-      options.compiler.driver_version = options.cublaslt.driver_version =
-          api::open_driver(options.driver, report.details)->version;
+      set_driver_version(options, api::open_driver(options.driver, report.details)->version);
     });
     run_stage(report, [&] { api::open_compiler(options.compiler, report.details); });
     find_matmuls(options.cublaslt, report.details);
+    find_convolutions(options.cudnn, report.details);
   });
   return report;
 }

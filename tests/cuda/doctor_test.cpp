@@ -37,6 +37,21 @@ TEST_CASE("doctor: the loaders' stages") {
   CHECK(has(outcome.text, "\n  driver functions: "));
   CHECK(has(outcome.text, "\n  compiler: NVRTC 12.4, " + kFolder + "/libnvrtc.so.12, for sm_80 "));
   CHECK(has(outcome.text, "\n  matmuls: cuBLASLt "));
+  CHECK(has(outcome.text, "\n  convolutions: cuDNN 9.3.0, " + kFolder + "/libcudnn.so.9\n"));
+}
+
+TEST_CASE("doctor: a cuDNN that cannot be used is a detail") {
+  const Scratch libraries;
+  for (const char* name : {"libnvrtc.so.12", "libcublasLt.so.12"}) {
+    fs::create_symlink(kFolder + "/" + name, libraries.path(name));
+  }
+  fs::copy_file(KILN_BINARY_DIR "/lib/cuda_fakes/cudnn.so", libraries.path("libcudnn.so.9"));
+  const Outcome outcome = doctor_with("KILN_CUDA_DRIVER='" + kFolder + "' KILN_CUDA_LIBRARIES='" +
+                                      libraries.folder() + "'");
+  INFO(outcome.text);
+  CHECK(has(outcome.text, "cuda: usable\n"));
+  CHECK(has(outcome.text, "\n  convolutions: kernels; a part of cuDNN "));
+  CHECK(has(outcome.text, "/libcudnn_graph.so.9: no such file\n"));
 }
 
 TEST_CASE("doctor: a stage that fails is the reason, and NVRTC is opened without a driver, too") {

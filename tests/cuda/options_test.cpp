@@ -45,6 +45,7 @@ TEST_CASE("options: folders of libraries") {
   CHECK(options.driver.device_nodes.empty());
   CHECK(options.compiler.places.configured == std::vector<std::string>{"/toolkit/lib64"});
   CHECK(options.cublaslt.places.configured == std::vector<std::string>{"/toolkit/lib64"});
+  CHECK(options.cudnn.places.configured == std::vector<std::string>{"/toolkit/lib64"});
 }
 
 TEST_CASE("options: tf32 is off unless it is asked for") {
@@ -53,6 +54,14 @@ TEST_CASE("options: tf32 is off unless it is asked for") {
   const testing::EnvironmentVariable on("KILN_CUDA_TF32", "true");
   CHECK(read_options({}).tf32);
   CHECK_FALSE(read_options({{"tf32", "false"}}).tf32);
+}
+
+TEST_CASE("options: results are deterministic unless others are allowed") {
+  CHECK(read_options({}).deterministic);
+  CHECK_FALSE(read_options({{"deterministic", "false"}}).deterministic);
+  const testing::EnvironmentVariable off("KILN_CUDA_DETERMINISTIC", "false");
+  CHECK_FALSE(read_options({}).deterministic);
+  CHECK(read_options({{"deterministic", "true"}}).deterministic);
 }
 
 TEST_CASE("options: bad ones are errors that name them") {

@@ -241,7 +241,7 @@ TEST_CASE("gpu_test: a peer's rows run where Python has it") {
   CHECK(jax.text == python + " has no jax that finds the device\n");
 }
 
-TEST_CASE("gpu_test: NVRTC is found among Python's packages") {
+TEST_CASE("gpu_test: NVRTC and cuDNN are found among Python's packages") {
   const Scratch scratch;
   fs::create_directories(scratch.path("site/nvidia/cuda_nvrtc/lib"));
   scratch.write("site/nvidia/cuda_nvrtc/lib/libnvrtc.so.12", "");
@@ -258,6 +258,12 @@ TEST_CASE("gpu_test: NVRTC is found among Python's packages") {
   };
   CHECK(folders_with("KILN_CUDA_LIBRARIES=") == scratch.path("site"));
   CHECK(folders_with("KILN_CUDA_LIBRARIES=/given") == "/given");
+  fs::rename(scratch.path("site/nvidia/cuda_nvrtc"), scratch.path("site/nvidia/cudnn"));
+  fs::rename(scratch.path("site/nvidia/cudnn/lib/libnvrtc.so.12"),
+             scratch.path("site/nvidia/cudnn/lib/libcudnn.so.9"));
+  CHECK(folders_with("KILN_CUDA_LIBRARIES=") == scratch.path("site"));
+  fs::remove(scratch.path("site/nvidia/cudnn/lib/libcudnn.so.9"));
+  CHECK(folders_with("KILN_CUDA_LIBRARIES=") != scratch.path("site"));
 }
 
 TEST_CASE("gpu_test: words that are not understood, and folders that are not empty") {

@@ -1,4 +1,4 @@
-# Sourced by run: finds the folders of NVRTC, which hold cuBLASLt, too, where it is installed.
+# Sourced by run: finds the folders of NVRTC, cuBLASLt and cuDNN.
 # shellcheck shell=bash
 
 # kiln_site_folders: prints the folders of Python packages.
@@ -7,16 +7,21 @@ kiln_site_folders() {
 print(*[folder for folder in sys.path if folder.startswith("/")], sep="\n")' 2>/dev/null
 }
 
-# kiln_nvrtc_folders: prints folders for KILN_CUDA_LIBRARIES: toolkits first, then Python wheels,
-# where a folder of packages stands for nvidia/*/lib in it.
-kiln_nvrtc_folders() {
-  local folder
+# kiln_library_folders: prints folders for KILN_CUDA_LIBRARIES: toolkits first, then Python wheels,
+# where a folder of packages stands for nvidia/*/lib in it. The backend searches them for each
+# library, so that a toolkit's NVRTC and a wheel's cuDNN are both found.
+kiln_library_folders() {
+  local folder name
   for folder in ${CUDA_HOME:+"$CUDA_HOME/lib64"} /usr/local/cuda/lib64 \
     /usr/local/cuda-*/lib64 /opt/cuda/lib64 ${CONDA_PREFIX:+"$CONDA_PREFIX/lib"}; do
-    if compgen -G "$folder/libnvrtc.so.1[23]" >/dev/null; then echo "$folder"; fi
+    for name in 'libnvrtc.so.1[23]' 'libcublasLt.so.1[23]' libcudnn.so.9; do
+      if compgen -G "$folder/$name" >/dev/null; then echo "$folder"; break; fi
+    done
   done
   while read -r folder; do
-    if compgen -G "$folder/nvidia/*/lib/libnvrtc.so.1[23]" >/dev/null; then echo "$folder"; fi
+    for name in 'libnvrtc.so.1[23]' 'libcublasLt.so.1[23]' libcudnn.so.9; do
+      if compgen -G "$folder/nvidia/*/lib/$name" >/dev/null; then echo "$folder"; break; fi
+    done
   done < <(kiln_site_folders)
 }
 
@@ -24,7 +29,7 @@ kiln_nvrtc_folders() {
 # backend looks in its usual places.
 kiln_find_libraries() {
   if [ -z "${KILN_CUDA_LIBRARIES:-}" ]; then
-    KILN_CUDA_LIBRARIES=$(kiln_nvrtc_folders | paste -s -d :)
+    KILN_CUDA_LIBRARIES=$(kiln_library_folders | paste -s -d :)
   fi
   export KILN_CUDA_LIBRARIES
 }

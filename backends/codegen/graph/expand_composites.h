@@ -10,4 +10,9 @@ namespace kiln::codegen {
 std::vector<ir::Value> expand_composites(const std::vector<ir::Value>& results,
                                          const LibraryClaims* library);
 
+/// The decisions about those of these nodes that claims are about, bodies included.
+std::vector<ClaimDecision> rejected_composites(const std::vector<ir::Value>& results,
+                                               const SizeNames& names,
+                                               const LibraryClaims* library);
+
 }  // namespace kiln::codegen

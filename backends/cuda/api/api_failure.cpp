@@ -52,6 +52,28 @@ std::uint32_t code_of(CublasStatus status) {
   }
 }
 
+std::uint32_t code_of(CudnnStatus status) {
+  if (is_not_supported(status)) return KILN_CODE_UNIMPLEMENTED;
+  switch (status) {
+    case CudnnStatus::HostAllocationFailed:
+    case CudnnStatus::DeviceAllocationFailed: return KILN_CODE_RESOURCE_EXHAUSTED;
+    case CudnnStatus::NotInitialized: return KILN_CODE_UNAVAILABLE;
+    case CudnnStatus::VersionMismatch:
+    case CudnnStatus::LoadingFailed: return KILN_CODE_FAILED_PRECONDITION;
+    default: return KILN_CODE_INTERNAL;
+  }
+}
+
+/// Empty where the library has none.
+std::string last_error(const CudnnFunctions& cudnn) {
+  char text[512] = "";
+  if (cudnn.get_last_error != nullptr) cudnn.get_last_error(text, sizeof(text));
+  text[sizeof(text) - 1] = 0;
+  std::string out = text;
+  while (!out.empty() && out.back() == '\n') out.pop_back();
+  return out;
+}
+
 std::string number_of(auto status) {
   return " (" + std::to_string(static_cast<std::uint32_t>(status)) + ")";
 }
@@ -116,6 +138,25 @@ sdk::Failure failure(const CublasLtFunctions& cublaslt, CublasStatus status,
                      const std::string& action) {
   sdk::Failure error(code_of(status), "cannot " + action + ": " + text_of(cublaslt, status));
   error.native("cuBLASLt", static_cast<std::int64_t>(status));
+  return error;
+}
+
+bool is_not_supported(CudnnStatus status) {
+  constexpr std::uint32_t kCategory = 1000;
+  return static_cast<std::uint32_t>(status) / kCategory ==
+         static_cast<std::uint32_t>(CudnnStatus::NotSupported) / kCategory;
+}
+
+std::string text_of(const CudnnFunctions& cudnn, CudnnStatus status) {
+  const char* name = cudnn.get_error_string == nullptr ? nullptr : cudnn.get_error_string(status);
+  return (name != nullptr ? name : "unknown cuDNN error") + number_of(status);
+}
+
+sdk::Failure failure(const CudnnFunctions& cudnn, CudnnStatus status, const std::string& action) {
+  const std::string reason = last_error(cudnn);
+  sdk::Failure error(code_of(status), "cannot " + action + ": " + text_of(cudnn, status) +
+                                          (reason.empty() ? "" : ": " + reason));
+  error.native("cuDNN", static_cast<std::int64_t>(status));
   return error;
 }
 

@@ -1,8 +1,9 @@
-// Status codes of the driver, NVRTC and cuBLASLt as errors of the plugin.
+// Status codes of the driver, NVRTC, cuBLASLt and cuDNN as errors of the plugin.
 #pragma once
 
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cuda/api/cublaslt_api.h"
+#include "backends/cuda/api/cudnn_api.h"
 #include "backends/cuda/api/driver_api.h"
 #include "backends/cuda/api/nvrtc_api.h"
 
@@ -39,5 +40,14 @@ std::string text_of(const CublasLtFunctions& cublaslt, CublasStatus status);
 /// The same with native code ("cuBLASLt", status).
 sdk::Failure failure(const CublasLtFunctions& cublaslt, CublasStatus status,
                      const std::string& action);
+
+/// Whether cuDNN cannot compute what was described, here or at all.
+bool is_not_supported(CudnnStatus status);
+
+/// "CUDNN_STATUS_NOT_SUPPORTED (3000)".
+std::string text_of(const CudnnFunctions& cudnn, CudnnStatus status);
+
+/// The same with native code ("cuDNN", status), and the library's text of the thread's last error.
+sdk::Failure failure(const CudnnFunctions& cudnn, CudnnStatus status, const std::string& action);
 
 }  // namespace kiln::cuda::api

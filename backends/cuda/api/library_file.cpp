@@ -83,6 +83,14 @@ class Search {
     return in_folders(folders);
   }
 
+  bool at_path(const std::string& path) {
+    std::string reason = reason_not_loadable(path);
+    if (reason.empty() && is_linker_stub(real_path(path))) reason = "a linker stub of the toolkit";
+    if (reason.empty()) return open(path, path + ": ");
+    file_.attempts.push_back(path + ": " + reason);
+    return false;
+  }
+
   bool in_folders(const std::vector<std::string>& folders) {
     return std::any_of(folders.begin(), folders.end(),
                        [&](const std::string& folder) { return in_folder(folder); });
@@ -99,15 +107,8 @@ class Search {
  private:
   bool in_folder(const std::string& folder) {
     if (!searched_.insert(real_path(folder)).second) return false;
-    return std::any_of(names_.begin(), names_.end(), [&](const std::string& name) {
-      const std::string path = folder + "/" + name;
-      std::string reason = reason_not_loadable(path);
-      if (reason.empty() && is_linker_stub(real_path(path)))
-        reason = "a linker stub of the toolkit";
-      if (reason.empty()) return open(path, path + ": ");
-      file_.attempts.push_back(path + ": " + reason);
-      return false;
-    });
+    return std::any_of(names_.begin(), names_.end(),
+                       [&](const std::string& name) { return at_path(folder + "/" + name); });
   }
 
   /// A library that turns out to be a stub stays open: its code may have been handed to others.
@@ -170,6 +171,13 @@ void* LibraryFile::symbol(const char* name) const {
 LibraryFile open_library(const std::vector<std::string>& names, const LibraryPlaces& places) {
   Search one(names);
   search(one, places);
+  return std::move(one).result();
+}
+
+LibraryFile open_library_at(const std::string& path) {
+  const std::vector<std::string> names;
+  Search one(names);
+  one.at_path(path);
   return std::move(one).result();
 }
 

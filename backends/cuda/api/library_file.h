@@ -35,6 +35,9 @@ struct LibraryFile {
 /// linker stub of a toolkit) is an attempt, and the search goes on.
 LibraryFile open_library(const std::vector<std::string>& names, const LibraryPlaces& places);
 
+/// Opens the library at an absolute path.
+LibraryFile open_library_at(const std::string& path);
+
 /// The attempts as one text, separated by semicolons.
 std::string attempts_text(const LibraryFile& file);
 

@@ -147,7 +147,8 @@ class DeviceExecutable final : public sdk::Executable {
       auto sized = std::make_shared<SizedPlan>();
       sized->plan = bind_device_plan(
           lowered_.program.plan, {lowered_.program, library_->kernels(), resources_.device->grid(),
-                                  libraries_.matmuls, evaluate});
+                                  libraries_.matmuls, libraries_.convolutions.library(),
+                                  evaluate});
       for (const ir::Value& result : lowered_.results) {
         sized->result_dims.push_back(evaluate_dims(result.dims(), evaluate));
       }

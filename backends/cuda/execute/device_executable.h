@@ -5,13 +5,15 @@
 #include "backends/cuda/device/device_buffer.h"
 #include "backends/cuda/execute/kernel_library.h"
 #include "backends/cuda/libraries/cublaslt.h"
+#include "backends/cuda/libraries/open_convolutions.h"
 
 namespace kiln::cuda {
 
 /// Libraries that a program uses and that outlive it.
 struct DeviceLibraries {
   const api::Compiler& compiler;
-  const MatmulLibrary* matmuls = nullptr;  // null: no matmul is claimed
+  const MatmulLibrary* matmuls;  // null: no matmul is claimed
+  const DeviceConvolutions& convolutions;
 };
 
 /// Compiles the program's kernels and uploads its constants. Throws sdk::Failure. `target` outlives

@@ -52,6 +52,11 @@ class Binder {
     return bind_matmul(step, *inputs_.matmuls, inputs_.evaluate);
   }
 
+  DeviceConvolution bind(const ConvolutionStep& step) const {
+    if (inputs_.convolutions == nullptr) throw no_library(step);
+    return bind_convolution(step, *inputs_.convolutions, inputs_.evaluate);
+  }
+
   DeviceLoop bind(const LoopStep& step) {
     DeviceLoop bound;
     bound.loop = bind_loop(step, out_->sizes, inputs_.evaluate);
@@ -67,7 +72,6 @@ class Binder {
 
   static DeviceHostCall bind(const HostCallStep&) { return {}; }
   static DeviceCopy bind(const CopyStep&) { return {}; }
-  static DeviceStep bind(const ConvolutionStep& step) { throw no_library(step); }
 
   static InternalError no_library(const LibraryStep& step) {
     return {"bind", "", text("the cuda backend has no library for ", source_of(*step.node))};
@@ -137,9 +141,10 @@ class Binder {
   }
   void count(const DeviceHostCall&) { out_->waits_for_host = true; }
   void count(const DeviceMatmul& bound) { add_operations(operations_of(bound)); }
+  void count(const DeviceConvolution& bound) { add_operations(operations_of(bound)); }
   void count(const DeviceCopy&) { add_operations(1); }
 
-  /// Workspaces of matmuls, second buffers of carries, and the arenas of bodies.
+  /// Workspaces of library calls, second buffers of carries, and the arenas of bodies.
   std::vector<StepMemory> step_memory() {
     std::vector<StepMemory> own;
     for (std::size_t s = 0; s < out_->steps.size(); ++s) {
@@ -150,6 +155,10 @@ class Binder {
       if (auto* matmul = std::get_if<DeviceMatmul>(&out_->steps[s])) {
         own.push_back(
             {ArenaBlock::Kind::Scratch, step, matmul->workspace_bytes, &matmul->workspace});
+      }
+      if (auto* convolution = std::get_if<DeviceConvolution>(&out_->steps[s])) {
+        own.push_back({ArenaBlock::Kind::Scratch, step, convolution->workspace_bytes,
+                       &convolution->workspace});
       }
       if (auto* loop = std::get_if<DeviceLoop>(&out_->steps[s])) {
         const std::vector<int>& results = std::get<LoopStep>(plan_.steps[s]).results;

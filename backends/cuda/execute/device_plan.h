@@ -6,6 +6,7 @@
 #include "backends/codegen/bind/bind_loop.h"
 #include "backends/codegen/bind/memory_report.h"
 #include "backends/codegen/bind/place_tensors.h"
+#include "backends/cuda/execute/bind_convolution.h"
 #include "backends/cuda/execute/bind_matmul.h"
 #include "backends/cuda/execute/kernel_library.h"
 #include "backends/cuda/execute/segments.h"
@@ -42,8 +43,8 @@ struct DeviceBranch {
 struct DeviceHostCall {};
 struct DeviceCopy {};
 
-using DeviceStep =
-    std::variant<KernelLaunch, DeviceMatmul, DeviceLoop, DeviceBranch, DeviceHostCall, DeviceCopy>;
+using DeviceStep = std::variant<KernelLaunch, DeviceMatmul, DeviceConvolution, DeviceLoop,
+                                DeviceBranch, DeviceHostCall, DeviceCopy>;
 
 struct DevicePlan {
   const codegen::Plan* plan = nullptr;
@@ -67,13 +68,14 @@ struct DeviceBindInputs {
   const codegen::Program& program;
   const std::vector<LoadedKernel>& kernels;  // of the program
   const codegen::GridDescription& grid;
-  const MatmulLibrary* matmuls;  // null: the program has none
+  const MatmulLibrary* matmuls;            // null: the program has none
+  const ConvolutionLibrary* convolutions;  // likewise
   const codegen::EvaluateDim& evaluate;
 };
 
 /// Throws codegen::SizeFailure for tensors that 63 bits do not count, InternalError for a step that
-/// this backend has no library for, and what bind_matmul throws. REQUIRES: a ScopedContext of the
-/// thread.
+/// this backend has no library for, and what bind_matmul and bind_convolution throw. REQUIRES: a
+/// ScopedContext of the thread.
 std::unique_ptr<DevicePlan> bind_device_plan(const codegen::Plan& plan,
                                              const DeviceBindInputs& inputs);
 

@@ -3,6 +3,7 @@
 
 #include "backends/codegen/bind/step_failure.h"
 #include "backends/cuda/device/device_address.h"
+#include "backends/cuda/execute/fill_with_zeros.h"
 
 #include <algorithm>
 
@@ -19,17 +20,6 @@ void copy(const Stream& stream, DeviceAddress to, DeviceAddress from, std::int64
             to, from, static_cast<std::size_t>(bytes), stream.handle());
       },
       "copy on the device");
-}
-
-/// The matmul of depth 0 without a bias.
-void fill_with_zeros(const MatmulCall& call) {
-  call.stream.submit(
-      [&] {
-        return call.stream.device().driver().memset_8_async(
-            call.slots.result, 0, static_cast<std::size_t>(call.result_bytes),
-            call.stream.handle());
-      },
-      "fill a tensor with zeros");
 }
 
 /// The address of the bias, or of an aligned copy in the workspace.
@@ -55,7 +45,8 @@ void repeat_bias(const MatmulCall& call, std::int64_t row_bytes) {
 void issue_matmul(const MatmulStep& step, const DeviceMatmul& bound, const MatmulCall& call) {
   if (call.result_bytes == 0) return;
   if (bound.parts.empty()) {
-    return step.bias < 0 ? fill_with_zeros(call) : repeat_bias(call, bound.row_bytes);
+    if (step.bias >= 0) return repeat_bias(call, bound.row_bytes);
+    return fill_with_zeros(call.stream, call.slots.result, call.result_bytes);
   }
   MatmulAddresses slots = call.slots;
   slots.bias = aligned_bias(bound, call);

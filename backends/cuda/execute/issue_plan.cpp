@@ -3,6 +3,7 @@
 
 #include "backends/codegen/bind/step_failure.h"
 #include "backends/cuda/device/device_address.h"
+#include "backends/cuda/execute/issue_convolution.h"
 #include "backends/cuda/execute/issue_matmul.h"
 
 #include <cstddef>
@@ -119,6 +120,15 @@ class PlanIssuer {
                    .bias = matmul.bias < 0 ? 0 : slot(matmul.bias),
                    .workspace = moved(arena_, bound.workspace)},
                   bytes(matmul.result)});
+  }
+
+  void issue(const Step& step, const DeviceConvolution& bound) {
+    const auto& convolution = std::get<ConvolutionStep>(step);
+    call_.operations += operations_of(bound);
+    issue_convolution(
+        convolution, bound,
+        {call_.stream, call_.lowered.module, slot(convolution.lhs), slot(convolution.rhs),
+         slot(convolution.result), moved(arena_, bound.workspace), bytes(convolution.result)});
   }
 
   // ---- loops ----

@@ -1,6 +1,6 @@
 // The exported functions: each counts its call, fails on demand, and rejects objects that are not
 // alive.
-#include "tests/cuda_fakes/cublaslt/calls.h"
+#include "tests/cuda_fakes/call_counts.h"
 #include "tests/cuda_fakes/cublaslt/queued_matmul.h"
 #include "tests/cuda_fakes/cublaslt_control.h"
 
@@ -13,12 +13,17 @@
 #define FAKE_EXPORT extern "C" __attribute__((visibility("default")))
 
 using namespace kiln::fake_cublaslt;
+using kiln::fake_cuda::CallCounts;
+using kiln::fake_cuda::driver_calls;
+using kiln::fake_cuda::has_context;
 
 namespace {
 
+#define FAKE_CUBLASLT_NAME(member, symbol, ...) #symbol,
+
 struct State {
   std::mutex mutex;  // of everything else
-  Calls calls;
+  CallCounts calls{KILN_CUBLASLT_FUNCTIONS(FAKE_CUBLASLT_NAME)};
   std::set<const void*> alive;
   int workspaces = 0;
 };
@@ -32,10 +37,10 @@ State& state() {
 template <class Work>
 CublasStatus enter(const char* name, const Work& work) {
   const std::lock_guard lock(state().mutex);
-  const std::optional<CublasStatus> wanted = state().calls.count(name);
-  if (wanted && std::strstr(name, "Destroy") == nullptr) return *wanted;
-  const CublasStatus status = work();
-  return wanted ? *wanted : status;
+  const std::optional<int> wanted = state().calls.count(name);
+  const bool destroys = std::strstr(name, "Destroy") != nullptr;
+  const CublasStatus status = wanted && !destroys ? CublasStatus::Success : work();
+  return wanted ? static_cast<CublasStatus>(*wanted) : status;
 }
 
 template <class... Objects>
@@ -65,8 +70,6 @@ CublasStatus assign(Value& to, const void* from, std::size_t bytes) {
   std::memcpy(&to, from, bytes);
   return CublasStatus::Success;
 }
-
-bool has_context() { return driver().check_context != nullptr && driver().check_context() == 0; }
 
 CublasStatus reject(const std::string& reason) {
   std::fprintf(stderr, "fake cuBLASLt: %s\n", reason.c_str());
@@ -111,7 +114,7 @@ std::string reason_of_arguments(const QueuedMatmul& queued, const MatmulAlgorith
 CublasStatus enqueue(std::unique_ptr<QueuedMatmul> queued, StreamHandle stream) {
   const auto run = [](void* work) { return static_cast<const QueuedMatmul*>(work)->run(); };
   const auto destroy_work = [](void* work) { delete static_cast<QueuedMatmul*>(work); };
-  const int status = driver().enqueue(stream, run, queued.release(), destroy_work);
+  const int status = driver_calls().enqueue(stream, run, queued.release(), destroy_work);
   return status == 0 ? CublasStatus::Success : CublasStatus::ExecutionFailed;
 }
 
@@ -271,7 +274,7 @@ FAKE_EXPORT CublasStatus cublasLtMatmul(CublasHandle handle, MatmulHandle matmul
 
 FAKE_EXPORT int fake_cublaslt_fail(const char* function, int nth, int status) {
   const std::lock_guard lock(state().mutex);
-  return state().calls.fail(function, nth, static_cast<CublasStatus>(status)) ? 1 : 0;
+  return state().calls.fail(function, nth, status) ? 1 : 0;
 }
 FAKE_EXPORT void fake_cublaslt_reset() {
   const std::lock_guard lock(state().mutex);

@@ -1,13 +1,9 @@
 // Ranges are checked before anything is read.
 #include "tests/cuda_fakes/cublaslt/queued_matmul.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <bit>
 #include <cstdio>
 #include <cstring>
-#include <string>
 #include <vector>
 
 namespace kiln::fake_cublaslt {
@@ -16,14 +12,8 @@ namespace {
 constexpr int kPoison = 0xFF;
 constexpr int kIllegalAddress = 700;
 
-struct Range {
-  std::uint64_t begin = 0, bytes = 0;
-
-  bool overlaps(const Range& other) const {
-    return begin < other.begin + other.bytes && other.begin < begin + bytes;
-  }
-  std::byte* host() const { return driver().device_bytes(begin, bytes); }
-};
+using fake_cuda::Range;
+using fake_cuda::to_tf32;
 
 std::int64_t offset(const Layout& layout, std::uint64_t row, std::uint64_t column,
                     std::int32_t batch) {
@@ -49,13 +39,6 @@ bool writes_twice(const Layout& d) {
   }
   std::sort(written.begin(), written.end());
   return std::adjacent_find(written.begin(), written.end()) != written.end();
-}
-
-/// The nearest number with 10 bits after the point; ties go away from 0. Not of NaN and infinity.
-float to_tf32(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7F800000u) == 0x7F800000u) return value;
-  return std::bit_cast<float>((bits + 0x1000u) & ~0x1FFFu);
 }
 
 template <class Element>
@@ -116,30 +99,7 @@ int reject(const char* reason) {
   return kIllegalAddress;
 }
 
-DriverCalls open_driver() {
-  DriverCalls calls;
-  Dl_info own{};
-  if (::dladdr(reinterpret_cast<const void*>(&open_driver), &own) == 0) return calls;
-  const std::string path = own.dli_fname;
-  const std::string file = path.substr(0, path.rfind('/')) + "/libcuda.so.1";
-  void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-  if (library == nullptr) return calls;
-  const auto resolve = [&](const char* name, auto& function) {
-    function =
-        reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, name));
-  };
-  resolve("fake_cuda_check_context", calls.check_context);
-  resolve("fake_cuda_enqueue", calls.enqueue);
-  resolve("fake_cuda_device_bytes", calls.device_bytes);
-  return calls;
-}
-
 }  // namespace
-
-const DriverCalls& driver() {
-  static const DriverCalls calls = open_driver();
-  return calls;
-}
 
 int QueuedMatmul::run() const {
   const std::uint64_t width = problem.width();

@@ -2,18 +2,9 @@
 #pragma once
 
 #include "tests/cuda_fakes/cublaslt/problem.h"
-#include "tests/cuda_fakes/library_calls.h"
+#include "tests/cuda_fakes/library_work.h"
 
 namespace kiln::fake_cublaslt {
-
-/// Functions of the driver in the folder of this library.
-struct DriverCalls {
-  decltype(&fake_cuda_check_context) check_context = nullptr;
-  decltype(&fake_cuda_enqueue) enqueue = nullptr;
-  decltype(&fake_cuda_device_bytes) device_bytes = nullptr;
-};
-/// All null where no such driver is open.
-const DriverCalls& driver();
 
 struct QueuedMatmul {
   Problem problem;

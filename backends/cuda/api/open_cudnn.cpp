@@ -1,0 +1,149 @@
+// The stages of cuDNN: library, files of its parts, functions, versions, parts.
+#include "backends/cuda/api/open_cudnn.h"
+
+#include "backends/abi/kiln_backend_sdk.h"
+#include "backends/cuda/api/api_failure.h"
+#include "backends/cuda/api/elf_file.h"
+
+namespace kiln::cuda::api {
+namespace {
+
+constexpr const char* kLibrary = "libcudnn.so.9";
+constexpr const char* kGraphPart = "libcudnn_graph.so.9";
+/// In the order in which they need each other, after the graph part.
+constexpr const char* kOtherParts[] = {
+    "libcudnn_ops.so.9",
+    "libcudnn_cnn.so.9",
+    "libcudnn_heuristic.so.9",
+    "libcudnn_engines_precompiled.so.9",
+    "libcudnn_engines_runtime_compiled.so.9",
+};
+
+std::string text_of_version(std::size_t version) {
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
+LibraryFile open_main(const CudnnSettings& settings) {
+  LibraryFile file = open_library({kLibrary}, settings.places);
+  if (file.handle == nullptr) {
+    throw sdk::Failure(
+        KILN_CODE_NOT_FOUND,
+        "cuDNN, NVIDIA's library of convolutions, was not found: " + attempts_text(file));
+  }
+  return file;
+}
+
+std::string path_of_part(const LibraryFile& file, const char* part) {
+  return file.path.substr(0, file.path.rfind('/') + 1) + part;
+}
+
+sdk::Failure missing_part(const LibraryFile& file, const std::string& reason) {
+  return {KILN_CODE_NOT_FOUND, "a part of cuDNN " + file.path + " cannot be used: " + reason};
+}
+
+LibraryFile open_part(const LibraryFile& file, const char* name) {
+  LibraryFile part = open_library_at(path_of_part(file, name));
+  if (part.handle == nullptr) throw missing_part(file, attempts_text(part));
+  return part;
+}
+
+void check_files(const LibraryFile& file) {
+  for (const char* name : kOtherParts) {
+    const std::string path = path_of_part(file, name), reason = reason_not_loadable(path);
+    if (!reason.empty()) throw missing_part(file, path + ": " + reason);
+  }
+}
+
+template <class Function>
+void resolve(const LibraryFile& file, const char* name, Function& function, std::string& missing) {
+  function = reinterpret_cast<Function>(file.symbol(name));
+  if (function == nullptr) missing += (missing.empty() ? "" : ", ") + std::string(name);
+}
+
+void resolve_functions(const LibraryFile& file, CudnnFunctions& functions) {
+  std::string missing;
+  resolve(file, "cudnnGetVersion", functions.get_version, missing);
+  resolve(file, "cudnnGetCudartVersion", functions.get_cudart_version, missing);
+  resolve(file, "cudnnGetErrorString", functions.get_error_string, missing);
+  resolve(file, "cudnnGetLastErrorString", functions.get_last_error, missing);
+#define KILN_CUDNN_RESOLVE(member, symbol, ...) resolve(file, #symbol, functions.member, missing);
+  KILN_CUDNN_FUNCTIONS(KILN_CUDNN_RESOLVE)
+#undef KILN_CUDNN_RESOLVE
+  if (missing.empty()) return;
+  throw sdk::Failure(KILN_CODE_UNIMPLEMENTED, "cuDNN " + file.path + " lacks " + missing);
+}
+
+void check_versions(const Cudnn& library, const LibraryFile& graph, const CudnnSettings& settings) {
+  const auto mismatch = [&](const std::string& text) {
+    return sdk::Failure(KILN_CODE_FAILED_PRECONDITION, "cuDNN " + library.path + text);
+  };
+  if (library.version / 10000 != kCudnnMajor) {
+    throw mismatch(" has version " + library.version_text() + ", but Kiln needs major version " +
+                   std::to_string(kCudnnMajor));
+  }
+  const auto own = reinterpret_cast<std::size_t (*)()>(graph.symbol("cudnnGetVersion"));
+  if (own != nullptr && own() != library.version) {
+    throw mismatch(" has version " + library.version_text() + ", but its part " + graph.path +
+                   " has " + text_of_version(own()));
+  }
+  const int cuda = static_cast<int>(library.get_cudart_version());
+  if (settings.driver_version == 0 || cuda / 1000 <= settings.driver_version / 1000) return;
+  throw mismatch(" is for CUDA " + version_text(cuda) + "; a driver for CUDA " +
+                 version_text(settings.driver_version) + " runs none of newer major versions");
+}
+
+/// Parts that a process has opened before, of another cuDNN, come to be used by those opened here.
+void check_parts(const Cudnn& library) {
+  const struct {
+    CudnnStatus (*check)();
+    const char* name;
+  } rows[] = {
+      {library.check_graph, "graph"}, {library.check_ops, "ops"}, {library.check_cnn, "cnn"}};
+  for (const auto& row : rows) {
+    const CudnnStatus status = row.check();
+    if (status == CudnnStatus::Success) continue;
+    throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION,
+                       "parts of cuDNN " + library.path + " have several versions: its part " +
+                           row.name + " reports " + text_of(library, status));
+  }
+}
+
+/// Opens the main library and its graph part.
+std::shared_ptr<Cudnn> open_first(const CudnnSettings& settings, LibraryFile& file) {
+  file = open_main(settings);
+  const LibraryFile graph = open_part(file, kGraphPart);
+  check_files(file);
+  auto library = std::make_shared<Cudnn>();
+  library->path = file.path;
+  resolve_functions(file, *library);
+  library->version = library->get_version();
+  check_versions(*library, graph, settings);
+  return library;
+}
+
+std::string fact_of(const Cudnn& library) {
+  return "convolutions: cuDNN " + library.version_text() + ", " + library.path;
+}
+
+}  // namespace
+
+std::string Cudnn::version_text() const { return text_of_version(version); }
+
+std::shared_ptr<const Cudnn> find_cudnn(const CudnnSettings& settings, Facts& facts) {
+  LibraryFile file;
+  std::shared_ptr<const Cudnn> library = open_first(settings, file);
+  facts.push_back(fact_of(*library));
+  return library;
+}
+
+std::shared_ptr<const Cudnn> open_cudnn(const CudnnSettings& settings, Facts& facts) {
+  LibraryFile file;
+  std::shared_ptr<const Cudnn> library = open_first(settings, file);
+  for (const char* name : kOtherParts) open_part(file, name);
+  check_parts(*library);
+  facts.push_back(fact_of(*library));
+  return library;
+}
+
+}  // namespace kiln::cuda::api

@@ -1,0 +1,37 @@
+// Opens cuDNN: a small library that opens its parts by name when they are used.
+#pragma once
+
+#include "backends/cuda/api/cudnn_api.h"
+#include "backends/cuda/api/open_compiler.h"
+
+namespace kiln::cuda::api {
+
+inline constexpr int kCudnnMajor = 9;
+
+struct CudnnSettings {
+  LibraryPlaces places = CompilerSettings().places;
+  /// As Driver::version: a driver cannot run kernels of a library for a larger major version of
+  /// CUDA. 0: no driver, no limit.
+  int driver_version = 0;
+};
+
+/// The functions of an open cuDNN. Never closed, immutable, for any thread.
+struct Cudnn : CudnnFunctions {
+  std::size_t version = 0;  // 91900: 9.19.0
+  std::string path;
+
+  /// "9.19.0".
+  std::string version_text() const;
+};
+
+/// The stages that load little: main library and graph part, version, files of the other parts.
+/// Throws sdk::Failure: NOT_FOUND without a library or a part, FAILED_PRECONDITION for a version
+/// out of range and for parts of several versions, UNIMPLEMENTED where functions are missing. Adds
+/// one fact with path and version.
+std::shared_ptr<const Cudnn> find_cudnn(const CudnnSettings& settings, Facts& facts);
+
+/// The same, and opens every part, from the folder of the main library: the dynamic loader gives
+/// parts that are open already to those that need them. Takes 0.4 s and maps 400 MB.
+std::shared_ptr<const Cudnn> open_cudnn(const CudnnSettings& settings, Facts& facts);
+
+}  // namespace kiln::cuda::api

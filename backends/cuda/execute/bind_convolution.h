@@ -1,0 +1,27 @@
+// Binds a convolution to the sizes of a call.
+#pragma once
+
+#include "backends/cuda/libraries/convolutions.h"
+
+namespace kiln::cuda {
+
+struct DeviceConvolution {
+  /// Null: the result is zero or has no elements.
+  std::shared_ptr<const PreparedConvolution> prepared;
+  bool fills_first = false;    // the call writes a part of the result, the rest is zero
+  std::int64_t workspace = 0;  // offset in the arena
+  std::int64_t workspace_bytes = 0;
+};
+
+/// Operations of a stream.
+inline std::int64_t operations_of(const DeviceConvolution& bound) {
+  return bound.fills_first ? 2 : 1;
+}
+
+/// REQUIRES: a ScopedContext of the thread. Throws sdk::Failure where the library has no engine,
+/// and what `evaluate` throws.
+DeviceConvolution bind_convolution(const codegen::ConvolutionStep& step,
+                                   const ConvolutionLibrary& library,
+                                   const codegen::EvaluateDim& evaluate);
+
+}  // namespace kiln::cuda

@@ -1,0 +1,91 @@
+// A descriptor of cuDNN that destroys itself, and its attributes by their C++ types.
+#pragma once
+
+#include "backends/cuda/api/open_cudnn.h"
+
+#include <span>
+#include <vector>
+
+namespace kiln::cuda {
+
+template <class Value>
+inline constexpr api::CudnnAttributeType kAttributeType = Value::no_such_attribute_type;
+template <>
+inline constexpr auto kAttributeType<std::int64_t> = api::CudnnAttributeType::Int64;
+template <>
+inline constexpr auto kAttributeType<float> = api::CudnnAttributeType::Float32;
+template <>
+inline constexpr auto kAttributeType<double> = api::CudnnAttributeType::Float64;
+template <>
+inline constexpr auto kAttributeType<char> = api::CudnnAttributeType::Char;
+template <>
+inline constexpr auto kAttributeType<void*> = api::CudnnAttributeType::Pointer;
+template <>
+inline constexpr auto kAttributeType<api::CudnnDataType> = api::CudnnAttributeType::DataType;
+template <>
+inline constexpr auto kAttributeType<api::ConvolutionMode> =
+    api::CudnnAttributeType::ConvolutionMode;
+template <>
+inline constexpr auto kAttributeType<api::HeuristicMode> = api::CudnnAttributeType::HeuristicMode;
+template <>
+inline constexpr auto kAttributeType<api::NumericalNote> = api::CudnnAttributeType::NumericalNote;
+template <>
+inline constexpr auto kAttributeType<api::CudnnHandle> = api::CudnnAttributeType::Handle;
+template <>
+inline constexpr auto kAttributeType<api::DescriptorHandle> = api::CudnnAttributeType::Descriptor;
+
+/// Attributes are set, then the descriptor is finalized, then results are read. All functions but
+/// the destructor throw sdk::Failure with the text "cannot `action`: ...". One thread at a time.
+class BackendDescriptor {
+ public:
+  /// REQUIRES: `library` and `action` outlive the object.
+  BackendDescriptor(const api::Cudnn& library, api::DescriptorType type, const char* action);
+  ~BackendDescriptor();
+  BackendDescriptor(BackendDescriptor&& other) noexcept;
+  BackendDescriptor& operator=(BackendDescriptor&&) = delete;
+
+  api::DescriptorHandle handle() const { return handle_; }
+
+  template <class Value>
+  void set(api::CudnnAttribute attribute, const Value& value) const {
+    set_raw(attribute, kAttributeType<Value>, 1, &value);
+  }
+  void set(api::CudnnAttribute attribute, const BackendDescriptor& value) const {
+    set(attribute, value.handle_);
+  }
+  template <class Value>
+  void set_list(api::CudnnAttribute attribute, const std::vector<Value>& values) const {
+    set_raw(attribute, kAttributeType<Value>, static_cast<std::int64_t>(values.size()),
+            values.data());
+  }
+  void finalize() const;
+  /// The status instead of an error.
+  api::CudnnStatus try_finalize() const { return library_.descriptor_finalize(handle_); }
+
+  /// The number of values; at most values.size() are written.
+  template <class Value>
+  std::size_t get(api::CudnnAttribute attribute, std::span<Value> values) const {
+    return get_raw(attribute, kAttributeType<Value>, values.size(), values.data());
+  }
+  template <class Value>
+  Value get(api::CudnnAttribute attribute) const {
+    Value value{};
+    get(attribute, std::span<Value>(&value, 1));
+    return value;
+  }
+  /// Makes `into` the descriptor that an attribute holds.
+  void get(api::CudnnAttribute attribute, const BackendDescriptor& into) const;
+
+ private:
+  void check(api::CudnnStatus status) const;
+  void set_raw(api::CudnnAttribute attribute, api::CudnnAttributeType type, std::int64_t count,
+               const void* values) const;
+  std::size_t get_raw(api::CudnnAttribute attribute, api::CudnnAttributeType type,
+                      std::size_t count, void* values) const;
+
+  const api::Cudnn& library_;
+  const char* action_;
+  api::DescriptorHandle handle_ = nullptr;
+};
+
+}  // namespace kiln::cuda

@@ -1,0 +1,130 @@
+// cuDNN derives the output's size from the input and the padding, so that both are chosen to give
+// the size that the node has: padding behind the input that no window reaches is left out, and an
+// input that reaches beyond the last window is cut by its dims, under the strides of the whole.
+#include "backends/cuda/libraries/convolution_description.h"
+
+#include "core/types/text.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace kiln::cuda {
+namespace {
+
+using namespace codegen;
+using Ints = std::vector<std::int64_t>;
+
+std::string joined(const Ints& dims) {
+  std::string out;
+  for (const std::int64_t dim : dims) out += text(out.empty() ? "" : "x", dim);
+  return out;
+}
+
+bool is_empty(const Ints& dims) { return std::find(dims.begin(), dims.end(), 0) != dims.end(); }
+
+/// Of [batch, spatial.., channels] in memory.
+TensorLayout channels_last(const Ints& dims) {
+  TensorLayout layout{{dims.front(), dims.back()}, {1, 1}};
+  layout.dims.insert(layout.dims.end(), dims.begin() + 1, dims.end() - 1);
+  layout.strides.resize(dims.size());
+  std::int64_t stride = dims.back();
+  for (std::size_t i = dims.size(); i-- > 2; stride *= layout.dims[i]) layout.strides[i] = stride;
+  layout.strides[0] = stride;
+  return layout;
+}
+
+/// Of [spatial.., channels of a group, filters] in memory.
+TensorLayout filters_last(const Ints& dims) {
+  const std::int64_t filters = dims.back(), channels = dims[dims.size() - 2];
+  TensorLayout layout{{filters, channels}, {1, filters}};
+  layout.dims.insert(layout.dims.end(), dims.begin(), dims.end() - 2);
+  layout.strides.resize(dims.size());
+  std::int64_t stride = filters * channels;
+  for (std::size_t i = dims.size(); i-- > 2; stride *= layout.dims[i]) layout.strides[i] = stride;
+  return layout;
+}
+
+/// Adds a spatial axis of size 1 before the others.
+void add_axis(TensorLayout& layout) {
+  const std::int64_t stride = layout.dims[2] * layout.strides[2];
+  layout.dims.insert(layout.dims.begin() + 2, 1);
+  layout.strides.insert(layout.strides.begin() + 2, stride);
+}
+
+/// One spatial axis.
+struct Axis {
+  std::int64_t size, window, count, stride, dilation, low;
+
+  std::int64_t span() const { return (window - 1) * dilation + 1; }
+  /// The input's elements up to the last one that a window reads.
+  std::int64_t reached() const { return (count - 1) * stride + span() - low; }
+  /// The output's size as the library derives it; 0: a window does not fit.
+  std::int64_t derived(std::int64_t high) const {
+    const std::int64_t room = size + low + high - span();
+    return room < 0 ? 0 : room / stride + 1;
+  }
+};
+
+/// Sets padding and size of the input on one axis. False: windows read padding alone.
+bool fit_axis(Axis axis, std::size_t i, ConvolutionDescription& out) {
+  if (axis.reached() <= 0) return false;
+  // Engines for padding of two sizes are few.
+  std::int64_t high = axis.low;
+  if (axis.derived(high) != axis.count) high = std::max(axis.reached() - axis.size, INT64_C(0));
+  if (axis.derived(high) != axis.count) {
+    axis.size = axis.reached();
+    out.is_partial = true;
+  }
+  out.input.dims[i + 2] = axis.size;
+  out.low.push_back(axis.low);
+  out.high.push_back(high);
+  return true;
+}
+
+}  // namespace
+
+std::string text_of(const ConvolutionDescription& convolution) {
+  static constexpr const char* kRoles[] = {"backward data", "backward filter", "forward"};
+  return text(kRoles[static_cast<std::size_t>(convolution.role)], " ", convolution.dtype,
+              ", input ", joined(convolution.input.dims), ", filter ",
+              joined(convolution.filter.dims), ", output ", joined(convolution.output.dims));
+}
+
+std::optional<ConvolutionDescription> describe(const ConvolutionStep& step,
+                                               const EngineOptions& options,
+                                               const EvaluateDim& evaluate) {
+  const ir::Node& node = *step.node;
+  const auto& attrs = node.as<ir::ConvAttrs>();
+  Ints tensors[3];  // by role
+  std::size_t next = 0;
+  for (std::size_t role = 0; role < 3; ++role) {
+    const bool is_result = static_cast<std::int64_t>(role) == attrs.role;
+    const ir::Dims& dims = is_result ? node.types[0].dims : node.operands[next++].dims();
+    tensors[role] = evaluate_dims(dims, evaluate);
+    if (is_empty(tensors[role])) return std::nullopt;
+  }
+  ConvolutionDescription out{.dtype = step.dtype,
+                             .role = static_cast<ir::ConvRole>(attrs.role),
+                             .tf32 = options.tf32 && step.dtype == DType::Float32,
+                             .deterministic = options.deterministic,
+                             .input = channels_last(tensors[0]),
+                             .filter = filters_last(tensors[1]),
+                             .output = channels_last(tensors[2]),
+                             .strides = attrs.strides,
+                             .dilations = attrs.dilations,
+                             .low = {},
+                             .high = {}};
+  for (std::size_t i = 0; i < attrs.strides.size(); ++i) {
+    const Axis axis{out.input.dims[i + 2], out.filter.dims[i + 2], out.output.dims[i + 2],
+                    attrs.strides[i],      attrs.dilations[i],     evaluate(attrs.low[i])};
+    if (!fit_axis(axis, i, out)) return std::nullopt;
+  }
+  if (attrs.strides.size() > 1) return out;
+  for (TensorLayout* layout : {&out.input, &out.filter, &out.output}) add_axis(*layout);
+  for (Ints* list : {&out.strides, &out.dilations}) list->insert(list->begin(), 1);
+  for (Ints* list : {&out.low, &out.high}) list->insert(list->begin(), 0);
+  return out;
+}
+
+}  // namespace kiln::cuda

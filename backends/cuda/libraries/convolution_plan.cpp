@@ -1,0 +1,222 @@
+// Asks the heuristics in two modes: for the fastest engines, then for those that support most.
+#include "backends/cuda/libraries/convolution_plan.h"
+
+#include "backends/cuda/api/api_failure.h"
+#include "core/types/text.h"
+
+#include <algorithm>
+#include <map>
+
+namespace kiln::cuda {
+namespace {
+
+using api::CudnnAttribute;
+using api::DescriptorType;
+using ir::ConvRole;
+
+constexpr const char* kDescribe = "describe a convolution";
+constexpr const char* kChoose = "choose an engine for a convolution";
+
+/// The operation of a role, and its attributes.
+struct RoleAttributes {
+  DescriptorType operation;
+  CudnnAttribute convolution, input, filter, output, alpha, beta;
+};
+
+using A = CudnnAttribute;
+constexpr RoleAttributes kRoles[] = {
+    {DescriptorType::BackwardData, A::DataConvolution, A::DataInput, A::DataFilter, A::DataOutput,
+     A::DataAlpha, A::DataBeta},
+    {DescriptorType::BackwardFilter, A::FilterConvolution, A::FilterInput, A::FilterFilter,
+     A::FilterOutput, A::FilterAlpha, A::FilterBeta},
+    {DescriptorType::Forward, A::ForwardConvolution, A::ForwardInput, A::ForwardFilter,
+     A::ForwardOutput, A::ForwardAlpha, A::ForwardBeta},
+};
+
+api::CudnnDataType data_type_of(DType dtype) {
+  return dtype == DType::Float64 ? api::CudnnDataType::Float64 : api::CudnnDataType::Float32;
+}
+
+BackendDescriptor tensor(const api::Cudnn& library, const TensorLayout& layout, DType dtype,
+                         std::int64_t id, std::int64_t alignment) {
+  BackendDescriptor made(library, DescriptorType::Tensor, kDescribe);
+  made.set(A::TensorType, data_type_of(dtype));
+  made.set_list(A::TensorDims, layout.dims);
+  made.set_list(A::TensorStrides, layout.strides);
+  made.set(A::TensorId, id);
+  made.set(A::TensorAlignment, alignment);
+  made.finalize();
+  return made;
+}
+
+BackendDescriptor window(const api::Cudnn& library, const ConvolutionDescription& convolution) {
+  BackendDescriptor made(library, DescriptorType::Convolution, kDescribe);
+  made.set(A::ConvolutionComputeType, data_type_of(convolution.dtype));
+  made.set(A::ConvolutionModeOf, api::ConvolutionMode::CrossCorrelation);
+  made.set(A::ConvolutionAxes, static_cast<std::int64_t>(convolution.strides.size()));
+  made.set_list(A::ConvolutionStrides, convolution.strides);
+  made.set_list(A::ConvolutionDilations, convolution.dilations);
+  made.set_list(A::ConvolutionLow, convolution.low);
+  made.set_list(A::ConvolutionHigh, convolution.high);
+  made.finalize();
+  return made;
+}
+
+/// Result = 1 x convolution + 0 x result.
+void set_scales(const BackendDescriptor& operation, const RoleAttributes& role, DType dtype) {
+  if (dtype == DType::Float64) {
+    operation.set(role.alpha, 1.0);
+    operation.set(role.beta, 0.0);
+  } else {
+    operation.set(role.alpha, 1.0f);
+    operation.set(role.beta, 0.0f);
+  }
+}
+
+}  // namespace
+
+ConvolutionGraph::ConvolutionGraph(const api::Cudnn& library,
+                                   const ConvolutionDescription& convolution,
+                                   std::int64_t alignment, const PlanDevice& device)
+    : input_(tensor(library, convolution.input, convolution.dtype, kInputId, alignment)),
+      filter_(tensor(library, convolution.filter, convolution.dtype, kFilterId, alignment)),
+      output_(tensor(library, convolution.output, convolution.dtype, kOutputId, alignment)),
+      convolution_(window(library, convolution)),
+      operation_(library, kRoles[static_cast<std::size_t>(convolution.role)].operation, kDescribe),
+      graph_(library, DescriptorType::Graph, kDescribe) {
+  const RoleAttributes& role = kRoles[static_cast<std::size_t>(convolution.role)];
+  operation_.set(role.convolution, convolution_);
+  operation_.set(role.input, input_);
+  operation_.set(role.filter, filter_);
+  operation_.set(role.output, output_);
+  set_scales(operation_, role, convolution.dtype);
+  operation_.finalize();
+  if (device.handle != nullptr) graph_.set(A::GraphHandle, device.handle);
+  graph_.set(A::GraphOperations, operation_);
+  graph_.finalize();
+}
+
+const char* rejection_of_engine(std::span<const api::NumericalNote> notes,
+                                const ConvolutionDescription& convolution) {
+  using Note = api::NumericalNote;
+  const auto has = [&](Note note) {
+    return std::find(notes.begin(), notes.end(), note) != notes.end();
+  };
+  if (convolution.deterministic && has(Note::Nondeterministic)) return "is not deterministic";
+  if (has(Note::DownConvertInputs)) return "rounds operands to a narrower type";
+  if (has(Note::ReducedPrecision)) return "adds in a narrower type";
+  // Tensor cores keep operands of float64.
+  const bool rounds = convolution.dtype == DType::Float32 && has(Note::TensorCore);
+  if (rounds && !convolution.tf32) return "rounds operands to TF32";
+  if (has(Note::Fft)) return "transforms by FFT, which spreads NaN and infinity";
+  for (const Note note :
+       {Note::Winograd, Note::Winograd4x4, Note::Winograd6x6, Note::Winograd13x13}) {
+    if (has(note)) return "transforms by Winograd, which spreads NaN and infinity";
+  }
+  return nullptr;
+}
+
+/// The engines of one convolution, until one is chosen.
+class ConvolutionPlan::Search {
+ public:
+  Search(const api::Cudnn& library, const ConvolutionDescription& convolution,
+         const ConvolutionGraph& graph, const PlanDevice& device)
+      : library_(library), convolution_(convolution), graph_(graph), device_(device) {}
+
+  std::unique_ptr<const Choice> run() {
+    for (const api::HeuristicMode mode : {api::HeuristicMode::A, api::HeuristicMode::Fallback}) {
+      if (search(mode)) break;
+    }
+    if (best_ == nullptr) throw no_engine();
+    return std::move(best_);
+  }
+
+ private:
+  /// True: best_ is the choice.
+  bool search(api::HeuristicMode mode) {
+    const BackendDescriptor heuristic(library_, DescriptorType::Heuristic, kChoose);
+    heuristic.set(A::HeuristicGraph, graph_.graph());
+    heuristic.set(A::HeuristicModeOf, mode);
+    if (device_.properties != nullptr) heuristic.set(A::HeuristicDevice, *device_.properties);
+    const api::CudnnStatus status = heuristic.try_finalize();
+    if (is_not_supported(status)) {
+      ++rejections_["has no heuristic"];
+      return false;
+    }
+    if (status != api::CudnnStatus::Success) throw failure(library_, status, kChoose);
+    std::vector<BackendDescriptor> configs = results_of(heuristic);
+    for (BackendDescriptor& config : configs) {
+      if (try_config(std::move(config))) return true;
+    }
+    return false;
+  }
+
+  std::vector<BackendDescriptor> results_of(const BackendDescriptor& heuristic) const {
+    const std::span<api::DescriptorHandle> none;
+    const std::size_t count = heuristic.get(A::HeuristicResults, none);
+    std::vector<BackendDescriptor> configs;
+    std::vector<api::DescriptorHandle> handles;
+    configs.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      configs.emplace_back(library_, DescriptorType::EngineConfig, kChoose);
+      handles.push_back(configs.back().handle());
+    }
+    if (count == 0) return configs;
+    const std::size_t found =
+        heuristic.get(A::HeuristicResults, std::span<api::DescriptorHandle>(handles));
+    while (configs.size() > found) configs.pop_back();
+    return configs;
+  }
+
+  bool try_config(BackendDescriptor config) {
+    BackendDescriptor engine(library_, DescriptorType::Engine, kChoose);
+    config.get(A::EngineOfConfig, engine);
+    api::NumericalNote notes[32];
+    const std::size_t count = std::min(
+        engine.get(A::EngineNotes, std::span<api::NumericalNote>(notes)), std::size(notes));
+    if (const char* reason = rejection_of_engine({notes, count}, convolution_)) {
+      ++rejections_[reason];
+      return false;
+    }
+    BackendDescriptor plan(library_, DescriptorType::Plan, kChoose);
+    if (device_.handle != nullptr) plan.set(A::PlanHandle, device_.handle);
+    if (device_.properties != nullptr) plan.set(A::PlanDevice, *device_.properties);
+    plan.set(A::PlanConfig, config);
+    const api::CudnnStatus status = plan.try_finalize();
+    if (is_not_supported(status)) {
+      ++rejections_["does not support it"];
+      return false;
+    }
+    if (status != api::CudnnStatus::Success) throw failure(library_, status, kChoose);
+    const auto workspace = plan.get<std::int64_t>(A::PlanWorkspace);
+    if (best_ == nullptr || workspace < best_->workspace_bytes) {
+      best_ = std::make_unique<const Choice>(
+          Choice{std::move(config), std::move(engine), std::move(plan), workspace});
+    }
+    return best_->workspace_bytes <= kMaxWorkspaceBytes;
+  }
+
+  sdk::Failure no_engine() const {
+    std::string reasons;
+    for (const auto& [reason, count] : rejections_) {
+      reasons += text(reasons.empty() ? ": " : ", ", count, " ", reason);
+    }
+    return {KILN_CODE_UNIMPLEMENTED,
+            text("cuDNN has no engine for the convolution ", text_of(convolution_), reasons)};
+  }
+
+  const api::Cudnn& library_;
+  const ConvolutionDescription& convolution_;
+  const ConvolutionGraph& graph_;
+  const PlanDevice& device_;
+  std::unique_ptr<const Choice> best_;
+  std::map<std::string, int> rejections_;
+};
+
+ConvolutionPlan::ConvolutionPlan(const api::Cudnn& library,
+                                 const ConvolutionDescription& convolution, std::int64_t alignment,
+                                 const PlanDevice& device)
+    : graph_(library, convolution, alignment, device),
+      chosen_(Search(library, convolution, graph_, device).run()) {}
+
+}  // namespace kiln::cuda

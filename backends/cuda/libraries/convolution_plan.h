@@ -1,0 +1,63 @@
+// A convolution as cuDNN's operation graph, and the plan of an engine for it.
+#pragma once
+
+#include "backends/cuda/libraries/backend_descriptor.h"
+#include "backends/cuda/libraries/convolution_description.h"
+
+namespace kiln::cuda {
+
+/// The device that engines are chosen for: that of a handle, or one that a descriptor describes,
+/// which needs no device at hand but cuDNN 9.8. One of them is null; a graph without plans needs
+/// neither.
+struct PlanDevice {
+  api::CudnnHandle handle = nullptr;
+  const BackendDescriptor* properties = nullptr;
+};
+
+/// The descriptors of an operation graph with one convolution. `alignment`: bytes of which the
+/// address of each tensor is a multiple. The constructor throws sdk::Failure. REQUIRES: `library`
+/// outlives the object.
+class ConvolutionGraph {
+ public:
+  ConvolutionGraph(const api::Cudnn& library, const ConvolutionDescription& convolution,
+                   std::int64_t alignment, const PlanDevice& device);
+
+  const BackendDescriptor& graph() const { return graph_; }
+
+ private:
+  BackendDescriptor input_, filter_, output_, convolution_, operation_, graph_;
+};
+
+/// Identifiers of the tensors in a variant pack.
+inline constexpr std::int64_t kInputId = 1, kFilterId = 2, kOutputId = 3;
+
+/// The reason why an engine with these notes is not used; null: it is.
+const char* rejection_of_engine(std::span<const api::NumericalNote> notes,
+                                const ConvolutionDescription& convolution);
+
+/// The engine that the library's heuristics put first among those that are not rejected and that
+/// support the convolution on the device. Its workspace is at most kMaxWorkspaceBytes where any
+/// engine's is. Throws sdk::Failure, of UNIMPLEMENTED where no engine is left, with the number of
+/// engines for each reason. REQUIRES: as ConvolutionGraph.
+class ConvolutionPlan {
+ public:
+  ConvolutionPlan(const api::Cudnn& library, const ConvolutionDescription& convolution,
+                  std::int64_t alignment, const PlanDevice& device);
+
+  api::DescriptorHandle handle() const { return chosen_->plan.handle(); }
+  std::int64_t workspace_bytes() const { return chosen_->workspace_bytes; }
+
+ private:
+  struct Choice {
+    BackendDescriptor config, engine, plan;
+    std::int64_t workspace_bytes = 0;
+  };
+  class Search;
+
+  ConvolutionGraph graph_;
+  std::unique_ptr<const Choice> chosen_;
+};
+
+inline constexpr std::int64_t kMaxWorkspaceBytes = std::int64_t{1} << 30;
+
+}  // namespace kiln::cuda

@@ -1,0 +1,68 @@
+// Prepares convolutions for sizes and strides, and queues them by cuDNN.
+#pragma once
+
+#include "backends/cuda/device/device.h"
+#include "backends/cuda/libraries/convolution_plan.h"
+
+#include <map>
+
+namespace kiln::cuda {
+
+/// Addresses of the three tensors in device memory, and of a workspace of workspace_bytes().
+struct ConvolutionAddresses {
+  api::DeviceAddress input = 0, filter = 0, output = 0, workspace = 0;
+};
+
+/// A handle of the library. One thread at a time uses it, under the mutex.
+struct CudnnContext {
+  std::shared_ptr<const api::Cudnn> library;
+  api::CudnnHandle handle = nullptr;
+  std::mutex mutex;
+};
+
+/// A convolution with the plans of two engines: one for addresses that are multiples of 16 bytes,
+/// one for any. Thread-safe.
+class PreparedConvolution {
+ public:
+  /// REQUIRES: a ScopedContext of the thread, which holds context.mutex; `context` outlives the
+  /// object. Throws sdk::Failure.
+  PreparedConvolution(CudnnContext& context, const ConvolutionDescription& convolution);
+
+  /// 0: no workspace is needed.
+  std::int64_t workspace_bytes() const;
+  /// Queues the convolution. The workspace may begin anywhere. Throws sdk::Failure, of
+  /// UNIMPLEMENTED for addresses that the library has no engine for. REQUIRES: a ScopedContext of
+  /// the thread.
+  void issue(const ConvolutionAddresses& addresses, api::StreamHandle stream) const;
+
+ private:
+  CudnnContext& context_;
+  ConvolutionDescription convolution_;
+  ConvolutionPlan aligned_;
+  std::optional<ConvolutionPlan> unaligned_;  // none: the library has no such engine
+};
+
+/// cuDNN on one device. Shares a prepared convolution among all its users. Thread-safe.
+class ConvolutionLibrary {
+ public:
+  /// REQUIRES: a ScopedContext of the thread. Throws sdk::Failure.
+  ConvolutionLibrary(std::shared_ptr<const api::Cudnn> library,
+                     std::shared_ptr<const Device> device, const EngineOptions& options);
+  /// REQUIRES: no prepared convolution is left.
+  ~ConvolutionLibrary();
+  ConvolutionLibrary(const ConvolutionLibrary&) = delete;
+  ConvolutionLibrary& operator=(const ConvolutionLibrary&) = delete;
+
+  const EngineOptions& options() const { return options_; }
+  /// REQUIRES: a ScopedContext of the thread. Throws sdk::Failure.
+  std::shared_ptr<const PreparedConvolution> prepare(
+      const ConvolutionDescription& convolution) const;
+
+ private:
+  std::shared_ptr<const Device> device_;
+  EngineOptions options_;
+  mutable CudnnContext context_;
+  mutable std::map<ConvolutionDescription, std::weak_ptr<const PreparedConvolution>> prepared_;
+};
+
+}  // namespace kiln::cuda

@@ -1,0 +1,35 @@
+// The claims of all libraries of a device.
+#pragma once
+
+#include "backends/codegen/claims/library_claims.h"
+#include "core/ops/op.h"
+
+#include <memory>
+
+namespace kiln::cuda {
+
+/// Asks the library of the node's op. REQUIRES: neither is null.
+class DeviceClaims final : public codegen::LibraryClaims {
+ public:
+  DeviceClaims(std::shared_ptr<const codegen::LibraryClaims> matmuls,
+               std::shared_ptr<const codegen::LibraryClaims> convolutions)
+      : matmuls_(std::move(matmuls)), convolutions_(std::move(convolutions)) {}
+
+  std::optional<std::string> rejection_of_matmul(
+      const codegen::MatmulRequest& matmul) const override {
+    return matmuls_->rejection_of_matmul(matmul);
+  }
+  std::optional<std::string> rejection_of_convolution(const ir::Node& node) const override {
+    return convolutions_->rejection_of_convolution(node);
+  }
+  std::optional<std::string> rejection_of_epilogue(const ir::Node& node,
+                                                   codegen::EpilogueOp op) const override {
+    const auto& claims = node.op == ir::Op::Conv ? convolutions_ : matmuls_;
+    return claims->rejection_of_epilogue(node, op);
+  }
+
+ private:
+  std::shared_ptr<const codegen::LibraryClaims> matmuls_, convolutions_;
+};
+
+}  // namespace kiln::cuda

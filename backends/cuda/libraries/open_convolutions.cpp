@@ -1,0 +1,36 @@
+// Without a library, or with an old or incomplete one, convolutions are compiled as kernels.
+#include "backends/cuda/libraries/open_convolutions.h"
+
+namespace kiln::cuda {
+
+std::optional<std::string> DeviceConvolutions::rejection_of_convolution(
+    const ir::Node& node) const {
+  if (auto rejection = claims_.rejection_of_convolution(node)) return rejection;
+  const std::lock_guard lock(mutex_);
+  if (!library_ && !missing_) open();
+  if (missing_) return "missing library: " + *missing_;
+  return std::nullopt;
+}
+
+const ConvolutionLibrary* DeviceConvolutions::library() const {
+  const std::lock_guard lock(mutex_);
+  return library_.get();
+}
+
+/// REQUIRES: mutex_ is held.
+void DeviceConvolutions::open() const {
+  api::Facts facts;
+  std::shared_ptr<const api::Cudnn> library;
+  try {
+    library = api::open_cudnn(settings_, facts);
+  } catch (const sdk::Failure& failure) {
+    missing_ = failure.what();
+    facts.push_back("convolutions: kernels; " + *missing_);
+  }
+  for (const std::string& fact : facts) host_.log(KILN_LOG_INFO, "cuda", fact);
+  if (!library) return;
+  const ScopedContext context(*device_);
+  library_ = std::make_shared<const ConvolutionLibrary>(std::move(library), device_, options_);
+}
+
+}  // namespace kiln::cuda

@@ -1,0 +1,43 @@
+// Opens cuDNN for an instance when the first convolution is claimed.
+#pragma once
+
+#include "backends/cuda/libraries/convolution_claims.h"
+#include "backends/cuda/libraries/convolutions.h"
+
+namespace kiln::cuda {
+
+/// Rejects every convolution where cuDNN cannot be opened: kernels compute them. Thread-safe.
+class DeviceConvolutions final : public codegen::LibraryClaims {
+ public:
+  DeviceConvolutions(api::CudnnSettings settings, std::shared_ptr<const Device> device,
+                     const EngineOptions& options, const sdk::Host& host)
+      : settings_(std::move(settings)),
+        device_(std::move(device)),
+        options_(options),
+        host_(host) {}
+
+  /// Opens the library, and logs its path or the reason why there is none. Throws sdk::Failure if
+  /// the library opens but cannot use the device; the next call tries again.
+  std::optional<std::string> rejection_of_convolution(const ir::Node& node) const override;
+  std::optional<std::string> rejection_of_epilogue(const ir::Node& node,
+                                                   codegen::EpilogueOp op) const override {
+    return claims_.rejection_of_epilogue(node, op);
+  }
+
+  /// Null: no convolution was claimed.
+  const ConvolutionLibrary* library() const;
+
+ private:
+  void open() const;
+
+  api::CudnnSettings settings_;
+  std::shared_ptr<const Device> device_;
+  EngineOptions options_;
+  sdk::Host host_;
+  ConvolutionClaims claims_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const ConvolutionLibrary> library_;
+  mutable std::optional<std::string> missing_;  // the loader's text
+};
+
+}  // namespace kiln::cuda

@@ -1,0 +1,75 @@
+// Descriptors and the attributes that each type takes and gives.
+#pragma once
+
+#include "backends/cuda/api/cudnn_api.h"
+
+#include <cstring>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace kiln::fake_cudnn {
+
+using namespace cuda::api;
+
+/// One convolution, complete: a copy of all descriptors of its graph.
+struct Tensor {
+  CudnnDataType type{};
+  std::vector<std::int64_t> dims, strides;
+  std::int64_t id = 0, alignment = 0;
+};
+struct Problem {
+  DescriptorType role{};  // Forward, BackwardData, BackwardFilter
+  Tensor input, filter, output;
+  std::vector<std::int64_t> strides, dilations, low, high;
+};
+
+struct Value {
+  CudnnAttributeType type{};
+  std::int64_t count = 0;
+  std::vector<std::byte> bytes;
+};
+
+struct Descriptor {
+  DescriptorType type{};
+  bool is_finalized = false;
+  std::map<CudnnAttribute, Value> values;
+  Problem problem;             // of operations and all that is made of them
+  int engine = -1;             // of configurations, engines and plans
+  std::int64_t workspace = 0;  // of plans
+
+  /// The values of an attribute that is set.
+  template <class Element>
+  std::vector<Element> list(CudnnAttribute attribute) const {
+    const Value& value = values.at(attribute);
+    std::vector<Element> elements(static_cast<std::size_t>(value.count));
+    std::memcpy(elements.data(), value.bytes.data(), value.bytes.size());
+    return elements;
+  }
+  template <class Element>
+  Element one(CudnnAttribute attribute) const {
+    return list<Element>(attribute).front();
+  }
+  /// The descriptor that an attribute holds.
+  const Descriptor& at(CudnnAttribute attribute) const {
+    return *reinterpret_cast<const Descriptor*>(one<DescriptorHandle>(attribute));
+  }
+};
+
+/// An attribute that a type of descriptor needs.
+struct Attribute {
+  DescriptorType owner;
+  CudnnAttribute name;
+  CudnnAttributeType type;
+  std::int64_t max_count;
+  std::optional<DescriptorType> held;  // of descriptors: their type; none: any operation
+};
+
+/// Null: descriptors of this type have no such attribute.
+const Attribute* attribute_of(DescriptorType owner, CudnnAttribute name);
+/// Whether every attribute is set.
+bool is_complete(const Descriptor& descriptor);
+std::size_t bytes_of(CudnnAttributeType type);
+
+}  // namespace kiln::fake_cudnn
