@@ -24,7 +24,7 @@ std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host
   resources.device = std::make_shared<const Device>(driver, identity);
   const ScopedContext context(*resources.device);
   resources.memory = std::make_shared<MemoryPool>(resources.device, options.memory_limit);
-  resources.streams = std::make_shared<StreamPool>(resources.device);
+  resources.streams = std::make_shared<StreamPool>(resources.memory);
   resources.uses_graphs = options.uses_graphs;
   Matmuls matmuls = open_matmuls(options.cublaslt, resources.device, options.tf32, facts);
   for (const std::string& fact : facts) host.log(KILN_LOG_INFO, "cuda", fact);

@@ -1,4 +1,6 @@
-// The section `kiln` of keras.json: options of backends, converted to the text that plugins take.
+// Values are converted to the text that plugins take.
+#include "runtime/config/backend_sections.h"
+
 #include "core/types/text.h"
 #include "runtime/config/keras_json_values.h"
 #include "runtime/files/quoted_name.h"
@@ -48,9 +50,9 @@ std::string shown(const std::string& key) {
 
 }  // namespace
 
-std::map<std::string, NamedOptions> read_backend_options(const std::string& path,
-                                                         const JsonValue& document) {
-  std::map<std::string, NamedOptions> backends;
+std::map<std::string, std::map<std::string, std::string>> read_backend_options(
+    const std::string& path, const JsonValue& document) {
+  std::map<std::string, std::map<std::string, std::string>> backends;
   const JsonValue* section = find_member(document, "kiln");
   if (section == nullptr) return backends;
   for (const auto& member : require_object(path, "kiln", *section).GetObject()) {
@@ -63,7 +65,7 @@ std::map<std::string, NamedOptions> read_backend_options(const std::string& path
   for (const auto& backend : require_object(path, "kiln.backends", *list).GetObject()) {
     const std::string name = string_of(backend.name);
     const std::string key = text("kiln.backends.", shown(name));
-    NamedOptions& options = backends[name];
+    std::map<std::string, std::string>& options = backends[name];
     options.clear();  // the last of equal keys counts
     for (const auto& option : require_object(path, key, backend.value).GetObject()) {
       const std::string option_name = string_of(option.name);

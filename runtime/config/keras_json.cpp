@@ -3,6 +3,7 @@
 #include "runtime/config/keras_json.h"
 
 #include "core/types/text.h"
+#include "runtime/config/backend_sections.h"
 #include "runtime/config/keras_json_values.h"
 #include "runtime/files/file_io.h"
 #include "runtime/files/json.h"
@@ -105,26 +106,6 @@ bool is_known(const std::string& key) {
 }
 
 }  // namespace
-
-void throw_config_error(const std::string& path, const std::string& fact) {
-  const Caller caller = Caller::of();
-  throw ConfigError(caller.function, "keras.json", text(path, " ", fact), caller.where);
-}
-
-void throw_mistyped(const std::string& path, const std::string& key, const JsonValue& value,
-                    const char* expected) {
-  throw_config_error(path, text("has ", key, " as ", json_kind(value), ", not ", expected));
-}
-
-const JsonValue* find_member(const JsonValue& object, std::string_view key) {
-  const JsonValue* found = nullptr;
-  for (const auto& member : object.GetObject()) {
-    if (key == std::string_view(member.name.GetString(), member.name.GetStringLength())) {
-      found = &member.value;
-    }
-  }
-  return found;
-}
 
 KerasJson read_keras_json(const std::string& path) {
   JsonDocument document;

@@ -1,7 +1,6 @@
 // Values of keras.json, with errors that name the file and the key.
 #pragma once
 
-#include "runtime/config/keras_json.h"
 #include "runtime/files/json.h"
 
 #include <string>
@@ -17,10 +16,5 @@ namespace kiln::runtime {
 
 /// The last member of that name, as Python takes it, or null. REQUIRES: `object` is an object.
 const JsonValue* find_member(const JsonValue& object, std::string_view key);
-
-/// `kiln.backends` of the document: strings as they are, booleans as true and false, numbers in
-/// decimal digits. Throws ConfigError for values of other types and for unknown keys of `kiln`.
-std::map<std::string, NamedOptions> read_backend_options(const std::string& path,
-                                                         const JsonValue& document);
 
 }  // namespace kiln::runtime

@@ -45,7 +45,8 @@ TEST_CASE("doctor: options in force, and where they come from") {
       "keras.json",
       R"({"kiln": {"backends": {"cpu": {"isa": "baseline"}, "cuda": {"libraries": ")" + kFolder +
           R"(", "tf32": true, "graphs": false}}}})");
-  const std::string variables = "KERAS_HOME='" + home.folder() + "' KILN_CUDA_GRAPHS=true ";
+  const std::string variables =
+      "KERAS_HOME='" + home.folder() + "' KILN_CUDA_GRAPHS=true KILN_CUDA_LIBRARIES= ";
   const Outcome outcome = doctor_with(variables + "KILN_CUDA_DRIVER='" + kFolder + "'");
   INFO(outcome.text);
   CHECK(has(outcome.text, "cuda: usable\n"));

@@ -63,7 +63,7 @@ class GraphRecorder {
   bool is_capturing_ = false;
 };
 
-/// Addresses of a call's arguments and results.
+/// Addresses of a call's arena, arguments and results.
 using GraphKey = std::vector<api::DeviceAddress>;
 
 /// Graphs of the last few tuples of addresses. Two suffice for updates that alternate between two
