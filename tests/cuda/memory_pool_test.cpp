@@ -164,6 +164,24 @@ TEST_CASE("memory pool: the driver's own allocations get kept memory back") {
         "cannot create a stream: CUDA_ERROR_OUT_OF_MEMORY (2): an error of the fake driver");
 }
 
+TEST_CASE("stream pool: a lease has the stream that it wants if that one is idle") {
+  const OwnDriver driver;
+  const Gpu gpu(driver.folder());
+  const Instance instance(gpu);
+  const cuda::StagedStream *first = nullptr, *second = nullptr;
+  {
+    const cuda::StreamLease a(*instance.streams), b(*instance.streams);
+    first = a.id();
+    second = b.id();
+  }
+  for (const cuda::StagedStream* wanted : {first, second, first, first, second, second}) {
+    CHECK(cuda::StreamLease(*instance.streams, wanted).id() == wanted);
+  }
+  const cuda::StreamLease a(*instance.streams, first), b(*instance.streams, first);
+  CHECK(b.id() == second);
+  CHECK(gpu.control.usage().streams == 3);  // with that of the memory pool
+}
+
 TEST_CASE("arena: growth keeps the address and the contents") {
   const OwnDriver driver;
   const Gpu gpu(driver.folder());

@@ -54,12 +54,12 @@ DeviceMemory MemoryPool::allocate(std::int64_t bytes, const std::string& purpose
 }
 
 void MemoryPool::obtain(const Request& request, const std::function<api::Status()>& attempt) {
-  bool is_counted = count(request.bytes);
-  if (!is_counted) {
+  bool is_charged = charge(request.bytes);
+  if (!is_charged) {
     free_idle();
-    is_counted = count(request.bytes);
+    is_charged = charge(request.bytes);
   }
-  if (!is_counted) throw out_of_memory(request);
+  if (!is_charged) throw out_of_memory(request);
   api::Status status = attempt();
   if (status == api::Status::OutOfMemory) {
     // The pool may keep freed memory in pieces that are too small.
@@ -76,8 +76,8 @@ void MemoryPool::obtain(const Request& request, const std::function<api::Status(
   device_->check(status, "allocate device memory");
 }
 
-/// False where the limit would be exceeded.
-bool MemoryPool::count(std::int64_t bytes) {
+/// Adds to the bytes in use; false where these would exceed the limit.
+bool MemoryPool::charge(std::int64_t bytes) {
   std::int64_t used = used_.load();
   do {
     if (bytes > limit_ || used > limit_ - bytes) return false;

@@ -30,10 +30,10 @@ class DeviceMemory {
   std::int64_t bytes_ = 0;
 };
 
-/// Memory of the instance that only waits for its next use. All functions are thread-safe.
+/// Memory of the instance that no call needs at present. All functions are thread-safe.
 class IdleMemory {
  public:
-  /// Frees it. REQUIRES: a ScopedContext of the thread, which captures no stream.
+  /// Gives it back to the device. REQUIRES: a ScopedContext of the thread, which captures no stream.
   virtual void free_idle() noexcept = 0;
 
  protected:
@@ -41,9 +41,9 @@ class IdleMemory {
 };
 
 /// A stream-ordered pool of the driver that belongs to the instance: freed memory stays reserved,
-/// so that allocations cost microseconds, until an allocation of this process fails. After each
-/// allocation it synchronizes: any stream may use the memory at once. Thread-safe. REQUIRES: owned
-/// by a std::shared_ptr.
+/// so that the next allocation need not map any, until an allocation of the instance fails. After
+/// each allocation it synchronizes: any stream may use the memory at once. Thread-safe. REQUIRES:
+/// owned by a std::shared_ptr.
 class MemoryPool final : public MemoryReserve, public std::enable_shared_from_this<MemoryPool> {
  public:
   /// Throws sdk::Failure. REQUIRES: a ScopedContext of the thread.
@@ -80,7 +80,7 @@ class MemoryPool final : public MemoryReserve, public std::enable_shared_from_th
   friend class DeviceMemory;
 
   void free(api::DeviceAddress address, std::int64_t bytes);
-  bool count(std::int64_t bytes);
+  bool charge(std::int64_t bytes);
   void trim() const;
   void free_idle();
   api::Status try_allocate(std::int64_t bytes, api::DeviceAddress& address) const;

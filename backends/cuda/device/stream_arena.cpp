@@ -54,32 +54,33 @@ void StreamArena::reserve() {
                "reserve addresses");
 }
 
-/// Notes that so many bytes are needed; how many of them are not backed, in whole units.
-std::int64_t StreamArena::bytes_missing(std::int64_t bytes) {
+/// Notes that so many bytes are needed; returns how many of them are not backed, in whole units.
+std::int64_t StreamArena::set_needed(std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (begin_ == 0) reserve();
   needed_bytes_ = bytes;
   if (bytes <= bytes_) return 0;
-  if (bytes > reserved_bytes_) return bytes;  // which back() rejects
+  if (bytes > reserved_bytes_) return bytes;  // which map_more() rejects
   const std::int64_t missing = rounded_up(bytes, granularity_) - bytes_;
   chunks_.reserve(chunks_.size() + static_cast<std::size_t>(missing / kMaxChunk) + 1);
   return missing;
 }
 
 void StreamArena::grow(std::int64_t bytes, const std::string& purpose) {
-  const std::int64_t missing = bytes_missing(bytes);
+  const std::int64_t missing = set_needed(bytes);
   if (missing == 0) return;
   // Without the lock: the pool may release unused memory of all arenas. This one has none.
-  pool_->obtain({missing, bytes, purpose}, [&] { return back(missing); });
+  pool_->obtain({missing, bytes, purpose}, [&] { return map_more(missing); });
 }
 
 /// Maps fresh memory behind the backed bytes; nothing has changed where it fails.
-api::Status StreamArena::back(std::int64_t bytes) {
+api::Status StreamArena::map_more(std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (bytes > reserved_bytes_ - bytes_) return api::Status::OutOfMemory;
   const std::int64_t before = bytes_, end = bytes_ + bytes;
   while (bytes_ < end) {
-    const api::Status status = back_chunk(std::min(end - bytes_, kMaxChunk));
+    const std::int64_t chunk = rounded_up(kMaxChunk, granularity_);
+    const api::Status status = map_chunk(std::min(end - bytes_, chunk));
     if (status == api::Status::Success) continue;
     unmap_to(before);
     return status;
@@ -87,7 +88,7 @@ api::Status StreamArena::back(std::int64_t bytes) {
   return api::Status::Success;
 }
 
-api::Status StreamArena::back_chunk(std::int64_t bytes) {
+api::Status StreamArena::map_chunk(std::int64_t bytes) {
   const Device& device = *pool_->device();
   const api::Driver& driver = device.driver();
   const api::AllocationProperties properties = properties_of(device);

@@ -35,9 +35,9 @@ class StreamArena {
 
  private:
   void reserve();
-  std::int64_t bytes_missing(std::int64_t bytes);
-  api::Status back(std::int64_t bytes);
-  api::Status back_chunk(std::int64_t bytes);
+  std::int64_t set_needed(std::int64_t bytes);
+  api::Status map_more(std::int64_t bytes);
+  api::Status map_chunk(std::int64_t bytes);
   void unmap_to(std::int64_t bytes) noexcept;
 
   std::shared_ptr<MemoryPool> pool_;
