@@ -62,8 +62,9 @@ KILN_API std::string load_backend(const std::string& name_or_path,
 /// that backend. Raises BackendError when the backend cannot be loaded, and when it is in use
 /// already, unless it has these options; nothing changes then. Options that the backend rejects
 /// are errors of its first use and can then be set again. Safe from any thread.
-///     K::set_backend_options("reference", {});  // as "cuda", {{"memory_limit", "8000000000"}}
-///     K::backend().empty();  // false
+///     K::set_backend_options("cpu", {{"isa", ""}});
+///     const std::string name = K::backend();
+///     name.empty();  // false
 KILN_API void set_backend_options(const std::string& name_or_path,
                                   const std::map<std::string, std::string>& options,
                                   Where where = Where::here());
