@@ -33,7 +33,8 @@ class DeviceMemory {
 /// Memory of the instance that no call needs at present. All functions are thread-safe.
 class IdleMemory {
  public:
-  /// Gives it back to the device. REQUIRES: a ScopedContext of the thread, which captures no stream.
+  /// Gives it back to the device. REQUIRES: a ScopedContext of the thread, which captures no
+  /// stream.
   virtual void free_idle() noexcept = 0;
 
  protected:
