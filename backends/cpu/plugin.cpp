@@ -66,7 +66,8 @@ class CpuTarget final : public codegen::HostTarget {
   CpuProducts products_;
 };
 
-/// That of the option "isa", else of KILN_CPU_ISA, else the best one that runs here.
+/// The level of the option "isa", else of KILN_CPU_ISA, else the best one that runs here. Empty
+/// values count as not set.
 IsaLevel level_from(const sdk::Options& options) {
   std::string name = "KILN_CPU_ISA", wanted;
   if (const char* environment = std::getenv("KILN_CPU_ISA")) wanted = environment;
@@ -74,6 +75,7 @@ IsaLevel level_from(const sdk::Options& options) {
     if (key != "isa") {
       throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "the cpu backend has no option " + key);
     }
+    if (value.empty()) continue;
     name = key;
     wanted = value;
   }
@@ -96,10 +98,10 @@ std::unique_ptr<sdk::Instance> create(const sdk::Options& options, const sdk::Ho
       std::make_unique<CpuTarget>(level_from(options)), host);
 }
 
-sdk::ProbeReport probe(const sdk::Options&) {
+sdk::ProbeReport probe(const sdk::Options& options) {
   sdk::ProbeReport report;
   report.score = 10;
-  report.details.push_back("kernels for " + std::string(name_of(native_level())));
+  report.details.push_back("kernels for " + std::string(name_of(level_from(options))));
   report.details.push_back("oneDNN " + onednn_version());
   return report;
 }

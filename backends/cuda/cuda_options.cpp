@@ -88,7 +88,7 @@ constexpr OptionRow kRows[] = {
      [](const Setting& setting, CudaOptions& options) {
        options.memory_limit = parse_integer(setting, 1, INT64_MAX, "needs a number of bytes");
      }},
-    {"architecture", "KILN_CUDA_ARCH",
+    {"arch", "KILN_CUDA_ARCH",
      [](const Setting& setting, CudaOptions& options) {
        options.architecture = parse_architecture(setting);
      }},

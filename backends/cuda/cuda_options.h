@@ -16,7 +16,7 @@ namespace kiln::cuda {
 /// | `driver`       | KILN_CUDA_DRIVER       | folders of libcuda.so.1, separated by colons      |
 /// | `libraries`    | KILN_CUDA_LIBRARIES    | folders of NVIDIA's other libraries, likewise     |
 /// | `memory_limit` | KILN_CUDA_MEMORY_LIMIT | maximum bytes of device memory; default: no limit |
-/// | `architecture` | KILN_CUDA_ARCH         | such as sm_90: compiles for it without a device;  |
+/// | `arch`         | KILN_CUDA_ARCH         | such as sm_90: compiles for it without a device;  |
 /// |                |                        | programs can be dumped, but not called            |
 /// | `graphs`       | KILN_CUDA_GRAPHS       | true: repeated calls run as CUDA graphs; false:   |
 /// |                |                        | kernel by kernel; default true                    |
@@ -26,8 +26,10 @@ namespace kiln::cuda {
 /// | `deterministic`| KILN_CUDA_DETERMINISTIC| false: convolutions may differ in their last bits |
 /// |                |                        | from call to call; default true                   |
 ///
-/// An option overrides its environment variable; an empty value is ignored. Folders are absolute.
-/// With `driver`, open_driver() does not check for a device node.
+/// The host gives the options of set_backend_options, which override the environment variables, and
+/// those of keras.json whose variables are not set. An empty value counts as not set. Folders are
+/// absolute. With `driver`, open_driver() does not check for a device node. Arenas of calls count
+/// against `memory_limit` in units of the device, 2 MiB.
 struct CudaOptions {
   int device = 0;
   std::int64_t memory_limit = INT64_MAX;

@@ -18,9 +18,9 @@ using namespace codegen;
 constexpr GridDescription kGrid{};
 
 sdk::Failure no_device(int architecture) {
-  return {KILN_CODE_FAILED_PRECONDITION, "there is no device: KILN_CUDA_ARCH asks for code of sm_" +
-                                             std::to_string(architecture) +
-                                             ", which is made without one"};
+  return {KILN_CODE_FAILED_PRECONDITION,
+          "there is no device: KILN_CUDA_ARCH or the option arch asks for code of sm_" +
+              std::to_string(architecture) + ", which is compiled without one"};
 }
 
 class OfflineTarget final : public Target {

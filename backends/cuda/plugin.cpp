@@ -31,7 +31,7 @@ std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host
   resources.device = std::make_shared<const Device>(driver, identity);
   const ScopedContext context(*resources.device);
   resources.memory = std::make_shared<MemoryPool>(resources.device, options.memory_limit);
-  resources.streams = std::make_shared<StreamPool>(resources.device);
+  resources.streams = std::make_shared<StreamPool>(resources.memory);
   resources.uses_graphs = options.uses_graphs;
   libraries.matmuls = open_matmuls(options.cublaslt, resources.device, options.tf32, facts);
   libraries.convolutions = std::make_shared<const DeviceConvolutions>(

@@ -212,7 +212,10 @@ class Reference final : public sdk::Instance {
   sdk::Host host_;
 };
 
-std::unique_ptr<sdk::Instance> create(const sdk::Options&, const sdk::Host& host) {
+std::unique_ptr<sdk::Instance> create(const sdk::Options& options, const sdk::Host& host) {
+  for (const auto& [name, value] : options) {
+    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "the reference backend has no option " + name);
+  }
   return std::make_unique<Reference>(host);
 }
 

@@ -3,6 +3,8 @@
 #include "runtime/config/keras_json.h"
 
 #include "core/types/text.h"
+#include "runtime/config/backend_sections.h"
+#include "runtime/config/keras_json_values.h"
 #include "runtime/files/file_io.h"
 #include "runtime/files/json.h"
 #include "runtime/files/quoted_name.h"
@@ -25,7 +27,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMaxBytes = 1 << 24;
 
 std::string environment(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value = ::secure_getenv(name);
   return value ? value : "";
 }
 
@@ -34,11 +36,6 @@ std::string file_path() {
   if (!keras_home.empty()) return (fs::path(keras_home) / "keras.json").string();
   const std::string home = environment("HOME");
   return home.empty() ? "" : (fs::path(home) / ".keras" / "keras.json").string();
-}
-
-[[noreturn]] void refuse(const std::string& path, const std::string& fact) {
-  const Caller caller = Caller::of();
-  throw ConfigError(caller.function, "keras.json", text(path, " ", fact), caller.where);
 }
 
 /// No file is no error, nor is a KERAS_HOME that is no folder; any other obstacle is.
@@ -71,7 +68,8 @@ class Reader {
       if (*value == name) return value;
       list += text(list.empty() ? "'" : ", '", name, "'");
     }
-    refuse(path_, text("has ", key, " ", quoted_name(*value), ", which is none of ", list));
+    throw_config_error(path_,
+                       text("has ", key, " ", quoted_name(*value), ", which is none of ", list));
   }
 
   std::optional<std::string> string(const char* key) {
@@ -87,24 +85,15 @@ class Reader {
     if (!value->IsNumber()) mistyped(key, "a number", *value);
     const double number = value->GetDouble();
     if (!(number > 0) || !std::isfinite(number)) {
-      refuse(path_, text("has ", key, " ", number, ", which is not positive"));
+      throw_config_error(path_, text("has ", key, " ", number, ", which is not positive"));
     }
     return number;
   }
 
  private:
-  /// The last of that name, as Python takes it.
-  const JsonValue* find(std::string_view key) const {
-    const JsonValue* found = nullptr;
-    for (const auto& member : object_.GetObject()) {
-      if (key == std::string_view(member.name.GetString(), member.name.GetStringLength())) {
-        found = &member.value;
-      }
-    }
-    return found;
-  }
+  const JsonValue* find(std::string_view key) const { return find_member(object_, key); }
   [[noreturn]] void mistyped(const char* key, const char* expected, const JsonValue& value) {
-    refuse(path_, text("has ", key, " as ", json_kind(value), ", not ", expected));
+    throw_mistyped(path_, key, value, expected);
   }
 
   const std::string& path_;
@@ -113,7 +102,7 @@ class Reader {
 
 bool is_known(const std::string& key) {
   return key == "floatx" || key == "epsilon" || key == "backend" || key == "image_data_format" ||
-         key == "image_dim_ordering";
+         key == "image_dim_ordering" || key == "kiln";
 }
 
 }  // namespace
@@ -126,7 +115,9 @@ KerasJson read_keras_json(const std::string& path) {
     const Caller caller = Caller::of();
     throw ConfigError(caller.function, "keras.json", error.message(), caller.where);
   }
-  if (!document.IsObject()) refuse(path, text("holds ", json_kind(document), ", not an object"));
+  if (!document.IsObject()) {
+    throw_config_error(path, text("holds ", json_kind(document), ", not an object"));
+  }
   KerasJson json;
   json.path = path;
   json.found = true;
@@ -140,6 +131,7 @@ KerasJson read_keras_json(const std::string& path) {
   if (ordering && !json.image_data_format) {
     json.image_data_format = *ordering == "th" ? "channels_first" : "channels_last";
   }
+  json.backends = read_backend_options(path, document);
   for (const auto& member : std::as_const(document).GetObject()) {
     const std::string key(member.name.GetString(), member.name.GetStringLength());
     if (!is_known(key)) json.unknown_keys.push_back(key);

@@ -1,18 +1,25 @@
 // The configuration file shared with Python Keras: $KERAS_HOME/keras.json, else
-// $HOME/.keras/keras.json. Never written.
+// $HOME/.keras/keras.json. Never written. A set-user-ID program ignores it: its user's settings
+// could name libraries to load.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace kiln::runtime {
 
+/// Options of a backend by their names.
+using NamedOptions = std::map<std::string, std::string>;
+
 struct KerasJson {
   std::string path;  ///< where it was looked for; empty when no home directory is known
   bool found = false;
   std::optional<std::string> floatx, image_data_format, backend;
   std::optional<double> epsilon;
+  /// `kiln.backends`: by the backend's name, or by the absolute path of its plugin.
+  std::map<std::string, NamedOptions> backends;
   std::vector<std::string> unknown_keys;
 };
 

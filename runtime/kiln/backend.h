@@ -4,6 +4,7 @@
 #include <kiln/export.h>
 #include <kiln/where.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,21 @@ KILN_API void set_backend(const std::string& name_or_path, Where where = Where::
 ///     const std::string name = K::load_backend("reference");
 ///     name;  // reference
 KILN_API std::string load_backend(const std::string& name_or_path,
+                                  Where where = Where::here());
+
+/// Sets options of a backend, which is named as for set_backend; the whole process uses them. The
+/// first of these decides each option: this function, the environment variable
+/// KILN_<BACKEND>_<OPTION> such as KILN_CUDA_MEMORY_LIMIT, `"kiln": {"backends": {"<backend>":
+/// {"<option>": value}}}` in keras.json, the backend's default. Calls add up; an empty value takes
+/// an earlier one back. REQUIRES: called before the first function, or value of a variable, on
+/// that backend. Raises BackendError when the backend cannot be loaded, and when it is in use
+/// already, unless it has these options; nothing changes then. Options that the backend rejects
+/// are errors of its first use and can then be set again. Safe from any thread.
+///     K::set_backend_options("cpu", {{"isa", ""}});
+///     const std::string name = K::backend();
+///     name.empty();  // false
+KILN_API void set_backend_options(const std::string& name_or_path,
+                                  const std::map<std::string, std::string>& options,
                                   Where where = Where::here());
 
 /// The backends beside the library and those loaded, sorted by name.

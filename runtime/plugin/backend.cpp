@@ -1,5 +1,5 @@
-// Which backend computes: the public functions, and the one instance of each backend. State is
-// allocated once and never freed, since variables of the program may be destroyed after it.
+// Which backend computes: the public functions and the choice. State is allocated once and never
+// freed, since variables of the program may be destroyed after it.
 #include <kiln/backend.h>
 
 #include <kiln/error.h>
@@ -12,6 +12,7 @@
 #include "runtime/host/thread_pool.h"
 #include "runtime/plugin/backend_choice.h"
 #include "runtime/plugin/backend_instance.h"
+#include "runtime/plugin/instance_table.h"
 #include "runtime/plugin/plugin.h"
 #include "runtime/plugin/version.h"
 
@@ -37,24 +38,6 @@ struct Choice {
 
 Choice& choice() {
   static Choice& instance = *new Choice;
-  return instance;
-}
-
-struct Instances {
-  std::mutex mutex;
-  std::map<const Plugin*, InstancePtr> by_plugin;
-};
-
-Instances& instances() {
-  static Instances& instance = *new Instances;
-  return instance;
-}
-
-InstancePtr instance_of(const Plugin& plugin) {
-  Instances& all = instances();
-  const std::lock_guard lock(all.mutex);
-  InstancePtr& instance = all.by_plugin[&plugin];
-  if (!instance) instance = Instance::create(plugin);
   return instance;
 }
 
@@ -97,7 +80,7 @@ std::vector<Candidate> usable_backends(std::string& refusals) {
   std::vector<Candidate> usable;
   for (const Plugin* plugin : opened_plugins()) {
     try {
-      const ProbeReport report = probe(*plugin);
+      const ProbeReport report = probe_configured(*plugin);
       if (report.score == 0) note(plugin->id, report.reason);
       if (report.score != 0) usable.push_back({plugin, report.score});
     } catch (const Error& error) {
@@ -207,6 +190,17 @@ std::string load_backend(const std::string& name_or_path, Where where) try {
                  [&] { return runtime::open_plugin(name_or_path, "load_backend").id; });
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("load_backend", where);
+}
+
+void set_backend_options(const std::string& name_or_path,
+                         const std::map<std::string, std::string>& options, Where where) try {
+  const Call call("set_backend_options", where);
+  at_line(where, [&] {
+    const std::string function = "set_backend_options";
+    runtime::set_options(runtime::open_plugin(name_or_path, function), options, function);
+  });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_backend_options", where);
 }
 
 std::vector<BackendDescription> list_backends() try {

@@ -140,7 +140,8 @@ bool is_value_error(std::uint32_t code) {
 }
 
 [[noreturn]] void throw_described(const Plugin& plugin, kiln_error* error,
-                                  std::string_view function, bool of_call) {
+                                  std::string_view function, bool of_call,
+                                  std::string_view note) {
   const ScopedError guard{plugin, error};
   const auto [name, where] = Caller::of(function);
   Description description(plugin);
@@ -156,7 +157,8 @@ bool is_value_error(std::uint32_t code) {
                        where);
   }
   const bool of_input = of_call && is_value_error(info.code) && !description.is_technical();
-  const std::string fact = description.text() + (of_input ? "" : named_plugin(plugin));
+  const std::string fact =
+      text(description.text(), note, of_input ? "" : named_plugin(plugin));
   if (is_value_error(info.code)) throw ValueError(name, "", fact, where);
   switch (info.code) {
     case KILN_CODE_UNIMPLEMENTED: throw NotImplementedError(name, "", fact, where);
@@ -167,12 +169,13 @@ bool is_value_error(std::uint32_t code) {
 
 }  // namespace
 
-void throw_error(const Plugin& plugin, kiln_error* error, std::string_view function) {
-  throw_described(plugin, error, function, /*of_call=*/false);
+void throw_error(const Plugin& plugin, kiln_error* error, std::string_view function,
+                 std::string_view note) {
+  throw_described(plugin, error, function, /*of_call=*/false, note);
 }
 
 void throw_call_error(const Plugin& plugin, kiln_error* error, std::string_view function) {
-  throw_described(plugin, error, function, /*of_call=*/true);
+  throw_described(plugin, error, function, /*of_call=*/true, {});
 }
 
 }  // namespace kiln::runtime

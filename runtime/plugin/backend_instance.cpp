@@ -70,7 +70,8 @@ struct Reports {
 
 }  // namespace
 
-InstancePtr Instance::create(const Plugin& plugin, const BackendOptions& options) {
+InstancePtr Instance::create(const Plugin& plugin, const BackendOptions& options,
+                             const std::string& origins) {
   static_cast<void>(thread_count());  // a wrong KILN_THREADS is said here, not amid a loop
   InstancePtr instance(new Instance(plugin));
   instance->host_.backend = plugin.name;
@@ -82,7 +83,9 @@ InstancePtr Instance::create(const Plugin& plugin, const BackendOptions& options
   args.host = &host_api();
   args.host_context = &instance->host_;
   kiln_instance* handle = nullptr;
-  instance->ask("", "instance_create", plugin.api.instance_create, &args, &handle);
+  kiln_error* error = call_entry(plugin, "", "instance_create", plugin.api.instance_create, &args,
+                                 &handle);
+  if (error != nullptr) throw_error(plugin, error, "", origins);
   instance->require_made(handle, "", "instance_create", "an instance");
   instance->handle_ = handle;
   return instance;
@@ -164,19 +167,23 @@ void keep_detail(void* context, kiln_string given) noexcept {
 
 }  // namespace
 
-ProbeReport probe(const Plugin& plugin) {
+ProbeReport probe(const Plugin& plugin, const BackendOptions& options,
+                  const std::string& origins) {
   ProbeTexts texts;
+  const std::vector<kiln_option> list = options_of(options);
   auto args = abi::fresh<kiln_probe_args>();
+  args.options = array_of(list);
   args.on_reason = keep_reason;
   args.on_detail = keep_detail;
   args.text_context = &texts;
   auto result = abi::fresh<kiln_probe_result>();
   kiln_error* error = call_entry(plugin, "", "probe", plugin.api.probe, &args, &result);
-  if (error != nullptr) throw_error(plugin, error, "");
+  if (error != nullptr) throw_error(plugin, error, "", origins);
   read_reported(plugin, "", "probe", [&] {
     if (texts.thrown) std::rethrow_exception(texts.thrown);
   });
   texts.report.score = result.score;
+  if (result.score == 0 && !texts.report.reason.empty()) texts.report.reason += origins;
   return std::move(texts.report);
 }
 

@@ -26,7 +26,9 @@
 namespace kiln::runtime {
 
 /// The exception for an error of that plugin; frees the error.
-[[noreturn]] void throw_error(const Plugin& plugin, kiln_error* error, std::string_view function);
+/// `note` follows the error's own text.
+[[noreturn]] void throw_error(const Plugin& plugin, kiln_error* error, std::string_view function,
+                              std::string_view note = {});
 /// The same for an error of a call of a compiled function. A ValueError that speaks of no library,
 /// detail or cause is the fault of what was fed: its text does not name the backend.
 [[noreturn]] void throw_call_error(const Plugin& plugin, kiln_error* error,
@@ -237,8 +239,10 @@ std::uint32_t fork_count();
 /// A configured backend. Safe to use from several threads.
 class Instance : public std::enable_shared_from_this<Instance> {
  public:
-  /// BackendError when the plugin cannot make one.
-  static InstancePtr create(const Plugin& plugin, const BackendOptions& options = {});
+  /// BackendError when the plugin cannot make one, ValueError for options that it rejects. Their
+  /// texts name `origins`, the places that the options come from.
+  static InstancePtr create(const Plugin& plugin, const BackendOptions& options = {},
+                            const std::string& origins = {});
   ~Instance();
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
@@ -301,11 +305,13 @@ struct ProbeReport {
   std::string reason;
   std::vector<std::string> details;
 };
-/// Asks the plugin whether it can be used on this machine.
-ProbeReport probe(const Plugin& plugin);
+/// Asks the plugin whether it can be used on this machine with these options. Errors as those of
+/// Instance::create.
+ProbeReport probe(const Plugin& plugin, const BackendOptions& options = {},
+                  const std::string& origins = {});
 
-/// The one instance of that backend (a name or an absolute path) with default options, made at the
-/// first call. Never destroyed. BackendError.
+/// The one instance of that backend (a name or an absolute path), created at the first call with
+/// the options in force (instance_table.h). Never destroyed. BackendError, ValueError, ConfigError.
 InstancePtr backend_instance(const std::string& name_or_path, const std::string& function = {});
 /// The instance of the backend in use (kiln/backend.h).
 InstancePtr current_instance(const std::string& function = {});

@@ -54,6 +54,31 @@ TEST_CASE("doctor: a cuDNN that cannot be used is a detail") {
   CHECK(has(outcome.text, "/libcudnn_graph.so.9: no such file\n"));
 }
 
+TEST_CASE("doctor: options in force, and where they come from") {
+  const Scratch home;
+  const std::string path = home.write(
+      "keras.json",
+      R"({"kiln": {"backends": {"cpu": {"isa": "baseline"}, "cuda": {"libraries": ")" + kFolder +
+          R"(", "tf32": true, "graphs": false}}}})");
+  const std::string variables =
+      "KERAS_HOME='" + home.folder() + "' KILN_CUDA_GRAPHS=true KILN_CUDA_LIBRARIES= ";
+  const Outcome outcome = doctor_with(variables + "KILN_CUDA_DRIVER='" + kFolder + "'");
+  INFO(outcome.text);
+  CHECK(has(outcome.text, "cuda: usable\n"));
+  CHECK(has(outcome.text, "\n  option: 'tf32' = 'true' (" + path + ")\n"));
+  CHECK(has(outcome.text, "\n  option: 'libraries' = '" + kFolder + "' (" + path + ")\n"));
+  CHECK(has(outcome.text, "\n  option: KILN_CUDA_DRIVER = '" + kFolder + "' (environment)\n"));
+  CHECK(has(outcome.text, "\n  option: KILN_CUDA_GRAPHS = 'true' (environment)\n"));
+  CHECK_FALSE(has(outcome.text, "'graphs'"));
+  CHECK(has(outcome.text, "\n  option: 'isa' = 'baseline' (" + path + ")\n"));
+  CHECK(has(outcome.text, "\n  kernels for baseline\n"));
+  home.write("keras.json", R"({"kiln": {"backends": {"cpu": {"isa": "sse9"}}}})");
+  const Outcome wrong = doctor_with(variables);
+  INFO(wrong.text);
+  CHECK(has(wrong.text, "cpu: not usable: isa is 'sse9' but can be baseline, avx2 or avx512; "
+                        "options: 'isa' = 'sse9' (" + path + ")"));
+}
+
 TEST_CASE("doctor: a stage that fails is the reason, and NVRTC is opened without a driver, too") {
   const Scratch old;
   const std::string fakes = KILN_BINARY_DIR "/lib/cuda_fakes/";

@@ -16,16 +16,18 @@ using kiln::testing::error_text;
 namespace {
 
 constexpr int kOutOfMemory = 2;
+constexpr const char* kAllocate = "cuMemAllocFromPoolAsync";
 
 const kiln::fake_cuda::Control& control() { return cuda_test::fake_device(KILN_BINARY_DIR); }
 
 std::vector<Array> values(const TrainingStep& s) { return batch_get_value({s.w, s.velocity}); }
 
-/// The error of `action` while the device has no memory from its nth allocation on; empty: none.
+/// The error of `action` while the device has no memory from the nth call of `function` on; empty:
+/// none.
 template <class Action>
-std::string error_from(int nth, const Action& action) {
-  // The pool is trimmed, then an allocation is tried again.
-  for (int i = 0; i < 64; ++i) control().fail("cuMemAllocAsync", nth + i, kOutOfMemory);
+std::string error_from(const char* function, int nth, const Action& action) {
+  // Kept memory is freed, then an allocation is tried again.
+  for (int i = 0; i < 64; ++i) control().fail(function, nth + i, kOutOfMemory);
   std::string text;
   try {
     action();
@@ -49,7 +51,7 @@ TEST_CASE("memory errors: each allocation of a call") {
   for (int nth = 1;; ++nth) {
     TrainingStep s(backend.path());
     const std::vector<Array> before = values(s);
-    const std::string error = error_from(nth, [&] { s.step({s.fed(7)}); });
+    const std::string error = error_from(kAllocate, nth, [&] { s.step({s.fed(7)}); });
     if (error.empty()) break;
     REQUIRE(nth < 20);
     errors.push_back(error);
@@ -58,20 +60,35 @@ TEST_CASE("memory errors: each allocation of a call") {
     CHECK_NOTHROW(s.step({s.fed(7)}));
   }
   CHECK(objects_alive(control().usage()) == alive);
-  int of_temporaries = 0;
+  int of_counters = 0;
   const std::string start = "step: device 0 (Fake GPU) has no memory for ";
   for (const std::string& error : errors) {
     INFO(error);
     CHECK(error.starts_with(start));
     CHECK_THAT(error, Catch::Matchers::ContainsSubstring(" bytes are in use by Kiln, "));
-    const bool is_of_call = error.find("inputs, outputs and temporary tensors") != error.npos;
-    of_temporaries += is_of_call;
-    const std::string named = is_of_call ? "; the largest: 384 bytes of " : "; for variable '";
-    CHECK_THAT(error, Catch::Matchers::ContainsSubstring(named));
-    CHECK((!is_of_call || error.find("training_step.h:") != error.npos));
+    const bool is_of_call = error.find("bytes of loop counters: ") != error.npos;
+    of_counters += is_of_call;
+    CHECK((is_of_call || error.find("; for variable '") != error.npos));
   }
-  CHECK(of_temporaries == 1);
+  CHECK(of_counters == 1);
   CHECK(errors.size() == 5);
+}
+
+TEST_CASE("memory errors: the arena of a call cannot grow") {
+  control().reset();
+  const FreshBackend backend(KILN_BINARY_DIR);
+  TrainingStep s(backend.path());
+  s.step({s.fed(2)});
+  const std::vector<Array> before = values(s);
+  const std::string error = error_from("cuMemCreate", 1, [&] { s.step({s.fed(60'000)}); });
+  CHECK_THAT(error, Catch::Matchers::StartsWith("step: device 0 (Fake GPU) has no memory for "));
+  CHECK_THAT(error, Catch::Matchers::ContainsSubstring(
+                        " bytes of inputs, outputs and temporary tensors: "));
+  CHECK_THAT(error, Catch::Matchers::ContainsSubstring("; the largest: 2880000 bytes of "));
+  CHECK_THAT(error, Catch::Matchers::ContainsSubstring("training_step.h:"));
+  CHECK(values(s) == before);
+  CHECK(s.look() == before);
+  CHECK_NOTHROW(s.step({s.fed(3)}));
 }
 
 TEST_CASE("memory errors: each allocation of a compilation") {
@@ -80,12 +97,12 @@ TEST_CASE("memory errors: each allocation of a compilation") {
   { TrainingStep s(backend.path()); }
   const std::size_t alive = objects_alive(control().usage());
   const auto compile = [&] { TrainingStep s(backend.path()); };
-  const std::string error = error_from(1, compile);
+  const std::string error = error_from(kAllocate, 1, compile);
   CHECK_THAT(error,
              Catch::Matchers::StartsWith(
                  "function: device 0 (Fake GPU) has no memory for 12 bytes of a constant: "));
   CHECK(objects_alive(control().usage()) == alive);
-  CHECK(error_from(2, compile).empty());
+  CHECK(error_from(kAllocate, 2, compile).empty());
 }
 
 TEST_CASE("memory errors: a tensor larger than the device") {
@@ -105,9 +122,9 @@ TEST_CASE("memory errors: a tensor larger than the device") {
   CHECK_THAT(error,
              Catch::Matchers::StartsWith(
                  "f: device 0 (Fake GPU) has no memory for 200520448 bytes of inputs, outputs and "
-                 "temporary tensors: 0 bytes are in use by Kiln, "));
+                 "temporary tensors: 2097152 bytes are in use by Kiln, "));
   CHECK_THAT(error, Catch::Matchers::ContainsSubstring(
-                        " of 1048576 are free; the largest: 100000000 bytes of "
+                        "0 of 1048576 are free; the largest: 100000000 bytes of "
                         "float32[5000,5000] (operator+" +
                         at + "), 100000000 bytes of float32[5000,5000] (dot" + at +
                         "), 20032 bytes of float32[5000] (placeholder) (backend cuda, "));
@@ -116,16 +133,16 @@ TEST_CASE("memory errors: a tensor larger than the device") {
 
 TEST_CASE("memory errors: the limit that the user set") {
   control().reset();
-  const kiln::testing::EnvironmentVariable limit("KILN_CUDA_MEMORY_LIMIT", "8000");
+  const kiln::testing::EnvironmentVariable limit("KILN_CUDA_MEMORY_LIMIT", "3000000");
   const FreshBackend backend(KILN_BINARY_DIR);
   TrainingStep s(backend.path());
   s.step({s.fed(2)});
   const std::vector<Array> before = values(s);
-  const std::string error = error_text<OutOfMemory>([&] { s.step({s.fed(200)}); });
+  const std::string error = error_text<OutOfMemory>([&] { s.step({s.fed(60'000)}); });
   CHECK_THAT(error, Catch::Matchers::StartsWith("step: device 0 (Fake GPU) has no memory for "));
   CHECK_THAT(error, Catch::Matchers::ContainsSubstring(
-                        " bytes are in use by Kiln, whose limit is 8000, "));
-  CHECK_THAT(error, Catch::Matchers::ContainsSubstring("; the largest: 9600 bytes of float32[4,"));
+                        " bytes are in use by Kiln, whose limit is 3000000, "));
+  CHECK_THAT(error, Catch::Matchers::ContainsSubstring("; the largest: 2880000 bytes of float32["));
   CHECK(values(s) == before);
   CHECK(s.look() == before);
   CHECK_NOTHROW(s.step({s.fed(3)}));

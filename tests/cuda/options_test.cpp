@@ -76,10 +76,10 @@ TEST_CASE("options: bad ones are errors that name them") {
   CHECK(rejection({{"tf32", "1"}}) == "tf32 is '1' but needs true or false");
   CHECK(rejection({{"driver", "lib"}}) ==
         "driver is 'lib' but needs absolute folders, separated by colons");
-  CHECK(read_options({{"architecture", "sm_90"}}).architecture == 90);
-  CHECK(read_options({{"architecture", "100"}}).architecture == 100);
-  CHECK(rejection({{"architecture", "sm_new"}}) ==
-        "architecture is 'sm_new' but needs an architecture such as sm_90");
+  CHECK(read_options({{"arch", "sm_90"}}).architecture == 90);
+  CHECK(read_options({{"arch", "100"}}).architecture == 100);
+  CHECK(rejection({{"arch", "sm_new"}}) ==
+        "arch is 'sm_new' but needs an architecture such as sm_90");
   CHECK(rejection({{"graphs", "yes"}}) == "graphs is 'yes' but needs true or false");
   CHECK_FALSE(read_options({{"graphs", "false"}}).uses_graphs);
   const testing::EnvironmentVariable bad("KILN_CUDA_MEMORY_LIMIT", "much");

@@ -62,6 +62,10 @@ TEST_CASE("start errors: drivers, devices and compilers that do not do") {
        "cannot initialize the NVIDIA driver DIR/libcuda.so.1: CUDA_ERROR_UNKNOWN (999): text of "
        "the driver; CUDA_VISIBLE_DEVICES is '0,1'; CUDA error 999"},
       {"driver_no_devices", "", "the NVIDIA driver shows no device; CUDA_VISIBLE_DEVICES is '0,1'"},
+      {"driver_no_pools", "",
+       "device 0 (Fake GPU) has no stream-ordered memory pools, which Kiln needs"},
+      {"driver_no_mapping", "",
+       "device 0 (Fake GPU) has no virtual memory management, which Kiln needs"},
       {"", "compiler_13",
        "NVRTC DIR/libnvrtc.so.12 has version 13.4, but Kiln needs major version 12 to 12; a driver "
        "for CUDA 12.4 runs no code of NVRTC 13 or newer"},

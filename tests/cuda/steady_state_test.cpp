@@ -13,9 +13,10 @@ namespace {
 
 const kiln::fake_cuda::Control& control() { return cuda_test::fake_device(KILN_BINARY_DIR); }
 
-std::array<std::size_t, 11> numbers(const FakeCudaUsage& usage) {
+std::array<std::size_t, 12> numbers(const FakeCudaUsage& usage) {
   return {usage.allocations,
           usage.bytes,
+          usage.pools,
           usage.ranges,
           usage.host_allocations,
           usage.streams,
@@ -27,8 +28,8 @@ std::array<std::size_t, 11> numbers(const FakeCudaUsage& usage) {
           usage.pending_operations};
 }
 
-constexpr const char* kAllocating[] = {"cuMemAllocAsync", "cuMemHostAlloc", "cuStreamCreate",
-                                       "cuEventCreate", "cuMemCreate"};
+constexpr const char* kAllocating[] = {"cuMemAllocFromPoolAsync", "cuMemHostAlloc",
+                                       "cuStreamCreate", "cuEventCreate", "cuMemCreate"};
 
 std::vector<int> allocating_calls() {
   std::vector<int> counts;

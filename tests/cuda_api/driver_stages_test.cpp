@@ -134,13 +134,13 @@ TEST_CASE("driver: facts of stages that pass") {
   const std::string node = "device node: DIR/dev/nvidia1, DIR/dev/nvidia0, DIR/dev/dxg";
   const std::string library = "driver library: DIR/libcuda.so.1";
   const std::vector<Row> rows{
-      {"driver", {node, library, "driver version: 12.4 (at least 12.0)", "driver functions: 65"}},
+      {"driver", {node, library, "driver version: 12.4 (at least 12.0)", "driver functions: 68"}},
       {"driver_12_0",
        {node, library, "driver version: 12.0 (at least 12.0)",
-        "driver functions: 64, without the optional cuGraphConditionalHandleCreate"}},
+        "driver functions: 67, without the optional cuGraphConditionalHandleCreate"}},
       {"driver_optional",
        {node, library, "driver version: 12.4 (at least 12.0)",
-        "driver functions: 63, without the optional cuLaunchKernelEx, cuGraphDebugDotPrint"}}};
+        "driver functions: 66, without the optional cuLaunchKernelEx, cuGraphDebugDotPrint"}}};
   for (const Row& row : rows) {
     const StandIns files(kBuild);
     for (const char* name : {"dev/nvidia0", "dev/nvidia1", "dev/dxg"}) files.write(name, "");
@@ -190,7 +190,11 @@ TEST_CASE("driver: initialization and devices") {
       {"driver_two_devices", -1, std::nullopt, KILN_CODE_INVALID_ARGUMENT,
        "there is no device -1: the driver shows 2 devices; " + unset},
       {"driver_sm_75", 0, std::nullopt, KILN_CODE_OUT_OF_RANGE,
-       "device 0 (Fake GPU) has compute capability 7.5, but Kiln needs 8.0 or newer"}};
+       "device 0 (Fake GPU) has compute capability 7.5, but Kiln needs 8.0 or newer"},
+      {"driver_no_pools", 0, std::nullopt, KILN_CODE_UNAVAILABLE,
+       "device 0 (Fake GPU) has no stream-ordered memory pools, which Kiln needs"},
+      {"driver_no_mapping", 0, std::nullopt, KILN_CODE_UNAVAILABLE,
+       "device 0 (Fake GPU) has no virtual memory management, which Kiln needs"}};
   for (const Row& row : rows) {
     const kiln::testing::EnvironmentVariable visible("CUDA_VISIBLE_DEVICES", row.visible);
     const StandIns files(kBuild);

@@ -19,6 +19,7 @@ TOOLKIT_TYPE(LibraryOption, CUlibraryOption)
 TOOLKIT_TYPE(DeviceUuid, CUuuid)
 TOOLKIT_TYPE(MemoryLocation, CUmemLocation)
 TOOLKIT_TYPE(AllocationProperties, CUmemAllocationProp)
+TOOLKIT_TYPE(PoolProperties, CUmemPoolProps)
 TOOLKIT_TYPE(AccessDescription, CUmemAccessDesc)
 TOOLKIT_TYPE(LaunchAttribute, CUlaunchAttribute)
 TOOLKIT_TYPE(LaunchAttribute::Value, CUlaunchAttributeValue)
@@ -53,6 +54,11 @@ SAME_FIELD(AllocationProperties, gpu_direct_rdma, CUmemAllocationProp,
            allocFlags.gpuDirectRDMACapable);
 SAME_FIELD(AllocationProperties, usage, CUmemAllocationProp, allocFlags.usage);
 SAME_FIELD(AllocationProperties, reserved, CUmemAllocationProp, allocFlags.reserved);
+SAME_FIELD(PoolProperties, type, CUmemPoolProps, allocType);
+SAME_FIELD(PoolProperties, handle_types, CUmemPoolProps, handleTypes);
+SAME_FIELD(PoolProperties, location, CUmemPoolProps, location);
+SAME_FIELD(PoolProperties, windows_attributes, CUmemPoolProps, win32SecurityAttributes);
+SAME_FIELD(PoolProperties, max_bytes, CUmemPoolProps, maxSize);
 SAME_FIELD(AccessDescription, location, CUmemAccessDesc, location);
 SAME_FIELD(AccessDescription, access, CUmemAccessDesc, flags);
 SAME_FIELD(LaunchAttribute, id, CUlaunchAttribute, id);

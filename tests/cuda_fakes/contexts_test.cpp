@@ -40,7 +40,7 @@ TEST_CASE("fake driver: the loader opens it") {
   CHECK(device.name == "Fake GPU");
   CHECK(device.compute_capability == 90);
   REQUIRE(facts.size() == 6);
-  CHECK(facts[3] == "driver functions: 65");
+  CHECK(facts[3] == "driver functions: 68");
   int multiprocessors = 0;
   const auto attribute = DeviceAttribute::MultiprocessorCount;
   require_success(driver->device_get_attribute(&multiprocessors, attribute, 0));

@@ -12,6 +12,7 @@ struct FakeCudaUsage {
   std::size_t allocations;  // of pools, and physical memory that is not released or mapped
   std::size_t bytes;        // of these, as asked for
   std::size_t max_bytes;    // the most since the library was loaded or since fake_cuda_reset
+  std::size_t pools;        // that were created
   std::size_t ranges;       // reserved ranges of addresses
   std::size_t host_allocations;
   std::size_t streams, events, libraries;

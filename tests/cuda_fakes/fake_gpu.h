@@ -58,8 +58,9 @@ struct Control {
 
 /// The number of objects that count as leaks when a test ends.
 inline std::size_t objects_alive(const FakeCudaUsage& usage) {
-  return usage.allocations + usage.ranges + usage.host_allocations + usage.streams + usage.events +
-         usage.libraries + usage.graphs + usage.executable_graphs + usage.retained_contexts;
+  return usage.allocations + usage.pools + usage.ranges + usage.host_allocations + usage.streams +
+         usage.events + usage.libraries + usage.graphs + usage.executable_graphs +
+         usage.retained_contexts;
 }
 
 }  // namespace kiln::fake_cuda

@@ -126,7 +126,7 @@ TEST_CASE("fake driver: memory has a limit") {
   CHECK(free == 4096);
   // Memory whose release is queued can be had again.
   require_success(first.free());
-  require_success(gpu->mem_alloc_async(&second, 8192, other));
+  require_success(gpu->mem_alloc_async(&second, 4096, other));
   require_success(gpu->mem_free_async(second, other));
 }
 
@@ -151,6 +151,42 @@ TEST_CASE("fake driver: the pool keeps memory up to its threshold") {
   require_success(gpu->mem_pool_trim_to(pool, 0));
   CHECK(attribute(gpu, PoolAttribute::ReservedBytes) == 0);
   require_success(gpu->mem_pool_set_attribute(pool, PoolAttribute::ReleaseThreshold, &zero));
+}
+
+TEST_CASE("fake driver: freed memory stays reserved in chunks until a pool is trimmed") {
+  const Gpu gpu(kFolder);
+  const auto stream = make_stream(gpu);
+  gpu.control.limit_memory(8192);
+  const PoolProperties properties;
+  PoolHandle pool = nullptr;
+  require_success(gpu->mem_pool_create(&pool, &properties));
+  CHECK(gpu.control.usage().pools == 1);
+  std::uint64_t threshold = UINT64_MAX;
+  require_success(gpu->mem_pool_set_attribute(pool, PoolAttribute::ReleaseThreshold, &threshold));
+  DeviceAddress address[2] = {}, large = 0;
+  for (DeviceAddress& one : address) {
+    require_success(gpu->mem_alloc_from_pool_async(&one, 3000, pool, stream));
+  }
+  CHECK(gpu->mem_pool_destroy(pool) == Status::InvalidValue);
+  require_success(gpu->stream_synchronize(stream));
+  for (const DeviceAddress one : address) require_success(gpu->mem_free_async(one, stream));
+  CHECK(gpu->mem_free_async(address[0], stream) == Status::InvalidValue);
+  CHECK(gpu->mem_pool_destroy(pool) == Status::InvalidValue);
+  require_success(gpu->stream_synchronize(stream));
+  CHECK(gpu->mem_alloc_from_pool_async(&large, 6000, pool, stream) == Status::OutOfMemory);
+  CHECK(gpu->mem_alloc_async(&large, 6000, stream) == Status::OutOfMemory);
+  std::size_t free = 0, total = 0;
+  require_success(gpu->mem_get_info(&free, &total));
+  CHECK(free == 2048);
+  require_success(gpu->mem_pool_trim_to(pool, 0));
+  require_success(gpu->mem_alloc_from_pool_async(&large, 6000, pool, stream));
+  require_success(gpu->mem_free_async(large, stream));
+  require_success(gpu->stream_synchronize(stream));
+  require_success(gpu->mem_pool_destroy(pool));
+  CHECK(gpu->mem_pool_destroy(pool) == Status::InvalidValue);
+  CHECK(gpu->mem_alloc_from_pool_async(&large, 100, pool, stream) == Status::InvalidValue);
+  require_success(gpu->device_get_default_mem_pool(&pool, 0));
+  CHECK(gpu->mem_pool_destroy(pool) == Status::InvalidValue);
 }
 
 TEST_CASE("fake driver: a reserved range grows in place") {

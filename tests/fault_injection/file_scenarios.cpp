@@ -84,7 +84,8 @@ void configure(const Place& place, const std::string& contents) {
 }
 
 Prepared configured(const Place& place) {
-  configure(place, R"({"floatx": "float64", "epsilon": 1e-05})");
+  configure(place, R"({"floatx": "float64", "epsilon": 1e-05,
+                       "kiln": {"backends": {"other": {"device": 1, "level": "a long value"}}}})");
   return {[] { return Values{{Array(epsilon())}, floatx()}; }};
 }
 Prepared plugin_loaded(const Place& place) {

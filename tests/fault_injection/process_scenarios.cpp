@@ -50,6 +50,13 @@ Prepared plugin_loaded(const Place& place) {
   configure(place, "{}");
   return {[name = place.backend] { return Values{.text = load_backend(name)}; }};
 }
+Prepared options_set(const Place& place) {
+  configure(place, "{}");
+  return {[name = place.backend] {
+    set_backend_options(name, {{"an option that is taken back at once", ""}});
+    return Values{.text = "set"};
+  }};
+}
 Prepared plugin_chosen(const Place& place) {
   configure(place, "{}");
   return {[name = place.backend] {
@@ -89,6 +96,7 @@ const std::vector<Scenario>& process_scenarios() {
       {"describe a wrong configuration", configured_badly, true},
       {"describe a malformed configuration", malformed, true},
       {"load a plugin", plugin_loaded, true},
+      {"set options of a plugin", options_set, true},
       {"choose a plugin", plugin_chosen, true},
       {"describe a missing plugin", plugin_missing, true},
       {"list plugins", plugins_listed, true},

@@ -33,6 +33,10 @@
   X(mem_pool_set_attribute, cuMemPoolSetAttribute, 11020, Required, PoolHandle, PoolAttribute,     \
     void*)                                                                                         \
   X(mem_pool_trim_to, cuMemPoolTrimTo, 11020, Required, PoolHandle, std::size_t)                   \
+  X(mem_pool_create, cuMemPoolCreate, 11020, Required, PoolHandle*, const PoolProperties*)         \
+  X(mem_pool_destroy, cuMemPoolDestroy, 11020, Required, PoolHandle)                               \
+  X(mem_alloc_from_pool_async, cuMemAllocFromPoolAsync, 11020, Required, DeviceAddress*,           \
+    std::size_t, PoolHandle, StreamHandle)                                                         \
   X(mem_alloc_async, cuMemAllocAsync, 11020, Required, DeviceAddress*, std::size_t, StreamHandle)  \
   X(mem_free_async, cuMemFreeAsync, 11020, Required, DeviceAddress, StreamHandle)                  \
   X(mem_address_reserve, cuMemAddressReserve, 10020, Required, DeviceAddress*, std::size_t,        \

@@ -50,6 +50,15 @@ struct AllocationProperties {
   unsigned char reserved[4] = {};
 };
 
+struct PoolProperties {
+  AllocationType type = AllocationType::Pinned;
+  AllocationHandleType handle_types = AllocationHandleType::None;
+  MemoryLocation location;
+  void* windows_attributes = nullptr;
+  std::size_t max_bytes = 0;  // 0: as much as the system allows
+  unsigned char reserved[56] = {};
+};
+
 struct AccessDescription {
   MemoryLocation location;
   Access access = Access::ReadWrite;

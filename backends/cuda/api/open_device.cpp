@@ -51,6 +51,20 @@ std::string capability_text(int capability) {
   return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
 }
 
+/// Devices of capability 8.0 have both, but some virtual machines hide them.
+void require_memory(const Driver& driver, const DeviceIdentity& device, const std::string& title) {
+  const struct {
+    DeviceAttribute attribute;
+    const char* name;
+  } rows[] = {{DeviceAttribute::MemoryPoolsSupported, "stream-ordered memory pools"},
+              {DeviceAttribute::VirtualMemorySupported, "virtual memory management"}};
+  for (const auto& row : rows) {
+    if (attribute(driver, row.attribute, device.handle) != 0) continue;
+    throw sdk::Failure(KILN_CODE_UNAVAILABLE,
+                       title + " has no " + row.name + ", which Kiln needs");
+  }
+}
+
 DeviceIdentity identify(const Driver& driver, int ordinal) {
   DeviceIdentity device;
   device.ordinal = ordinal;
@@ -85,6 +99,7 @@ DeviceIdentity open_device(const Driver& driver, int ordinal, const DriverSettin
     throw sdk::Failure(KILN_CODE_OUT_OF_RANGE, title + " has compute capability " + found +
                                                    ", but Kiln needs " + wanted + " or newer");
   }
+  require_memory(driver, device, title);
   facts.push_back(title + ": compute capability " + found + " (at least " + wanted + ")");
   return device;
 }

@@ -87,6 +87,16 @@ void Device::end(const sdk::Failure& error) const noexcept {
   has_ended_.store(true, std::memory_order_release);
 }
 
+void Device::set_reserve(MemoryReserve* reserve) const {
+  const std::lock_guard lock(reserve_mutex_);
+  reserve_ = reserve;
+}
+
+void Device::release_reserve() const {
+  const std::lock_guard lock(reserve_mutex_);
+  if (reserve_ != nullptr) reserve_->release();
+}
+
 ScopedContext::ScopedContext(const Device& device) : device_(device) {
   device.require_usable();
   device.check(device.driver_->ctx_get_current(&before_), "read the context of the thread");

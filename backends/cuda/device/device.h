@@ -17,6 +17,17 @@
 
 namespace kiln::cuda {
 
+/// Device memory that is kept for reuse alone.
+class MemoryReserve {
+ public:
+  /// Gives it back to the device. Thread-safe. REQUIRES: a ScopedContext of the thread, which
+  /// captures no stream.
+  virtual void release() noexcept = 0;
+
+ protected:
+  ~MemoryReserve() = default;
+};
+
 /// Shared by all objects of an instance. The primary context belongs to the process and other
 /// frameworks use it, too: it is retained and released, but never reset. Thread-safe.
 class Device {
@@ -43,6 +54,17 @@ class Device {
   /// Throws api::failure() unless the status is Success. A status for which api::ends_device()
   /// holds ends the device.
   void check(api::Status status, const char* action) const;
+  /// The status of `call`, which allocates; after OutOfMemory, of another call once the reserve is
+  /// released. REQUIRES: those of MemoryReserve::release.
+  template <class Call>
+  api::Status allocate(const Call& call) const {
+    const api::Status status = call();
+    if (status != api::Status::OutOfMemory) return status;
+    release_reserve();
+    return call();
+  }
+  /// Null: there is none. The reserve may be in use until the function returns.
+  void set_reserve(MemoryReserve* reserve) const;
   /// Makes require_usable() throw from now on, with the text of the first such error.
   void end(const sdk::Failure& error) const noexcept;
 
@@ -50,6 +72,7 @@ class Device {
   friend class ScopedContext;
 
   bool is_child() const;
+  void release_reserve() const;
 
   std::shared_ptr<const api::Driver> driver_;
   api::DeviceIdentity identity_;
@@ -59,6 +82,8 @@ class Device {
   mutable std::atomic<bool> has_ended_{false};
   mutable std::mutex mutex_;  // guards end_
   mutable std::optional<sdk::Failure> end_;
+  mutable std::mutex reserve_mutex_;  // guards reserve_ and its use
+  mutable MemoryReserve* reserve_ = nullptr;
 };
 
 /// Makes the device's context current to the thread, and restores the previous one. REQUIRES: the

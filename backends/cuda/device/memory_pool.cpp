@@ -18,40 +18,98 @@ DeviceMemory::~DeviceMemory() {
 }
 
 MemoryPool::MemoryPool(std::shared_ptr<const Device> device, std::int64_t limit)
-    : device_(std::move(device)), stream_(device_), limit_(limit) {}
+    : device_(std::move(device)), stream_(device_), limit_(limit) {
+  const api::Driver& driver = device_->driver();
+  api::PoolProperties properties;
+  properties.location.device = device_->identity().handle;
+  device_->check(driver.mem_pool_create(&pool_, &properties), "create a memory pool");
+  std::uint64_t threshold = UINT64_MAX;
+  const api::Status status =
+      driver.mem_pool_set_attribute(pool_, api::PoolAttribute::ReleaseThreshold, &threshold);
+  if (status != api::Status::Success) driver.mem_pool_destroy(pool_);
+  device_->check(status, "let a memory pool keep freed memory");
+  device_->set_reserve(this);
+}
+
+MemoryPool::~MemoryPool() {
+  device_->set_reserve(nullptr);
+  if (!device_->is_usable()) return;
+  try {
+    const ScopedContext context(*device_);
+    const api::Driver& driver = device_->driver();
+    driver.stream_synchronize(stream_.handle());  // completes frees
+    driver.mem_pool_destroy(pool_);
+  } catch (...) {
+    // The device has just ended: the pool went with it.
+  }
+}
 
 DeviceMemory MemoryPool::allocate(std::int64_t bytes, const std::string& purpose) {
   DeviceMemory memory;
   if (bytes == 0) return memory;
-  if (used_.fetch_add(bytes) > limit_ - bytes) {
-    used_.fetch_sub(bytes);
-    throw out_of_memory(bytes, purpose);
-  }
-  api::Status status = try_allocate(bytes, memory.address_);
-  if (status == api::Status::OutOfMemory) {
-    // The pool may still reserve freed memory, in pieces that are too small.
-    api::PoolHandle pool = nullptr;
-    const api::Driver& driver = device_->driver();
-    if (driver.device_get_default_mem_pool(&pool, device_->identity().handle) ==
-        api::Status::Success) {
-      driver.mem_pool_trim_to(pool, 0);
-    }
-    status = try_allocate(bytes, memory.address_);
-  }
-  if (status != api::Status::Success) {
-    used_.fetch_sub(bytes);
-    if (status == api::Status::OutOfMemory) throw out_of_memory(bytes, purpose);
-    device_->check(status, "allocate device memory");
-  }
+  obtain({bytes, bytes, purpose}, [&] { return try_allocate(bytes, memory.address_); });
   memory.pool_ = shared_from_this();
   memory.bytes_ = bytes;
   return memory;
 }
 
+void MemoryPool::obtain(const Request& request, const std::function<api::Status()>& attempt) {
+  bool is_charged = charge(request.bytes);
+  if (!is_charged) {
+    free_idle();
+    is_charged = charge(request.bytes);
+  }
+  if (!is_charged) throw out_of_memory(request);
+  api::Status status = attempt();
+  if (status == api::Status::OutOfMemory) {
+    // The pool may keep freed memory in pieces that are too small.
+    trim();
+    status = attempt();
+  }
+  if (status == api::Status::OutOfMemory) {
+    release();
+    status = attempt();
+  }
+  if (status == api::Status::Success) return;
+  give_back(request.bytes);
+  if (status == api::Status::OutOfMemory) throw out_of_memory(request);
+  device_->check(status, "allocate device memory");
+}
+
+/// Adds to the bytes in use; false where these would exceed the limit.
+bool MemoryPool::charge(std::int64_t bytes) {
+  std::int64_t used = used_.load();
+  do {
+    if (bytes > limit_ || used > limit_ - bytes) return false;
+  } while (!used_.compare_exchange_weak(used, used + bytes));
+  return true;
+}
+
+void MemoryPool::trim() const {
+  const api::Driver& driver = device_->driver();
+  driver.stream_synchronize(stream_.handle());  // completes frees
+  driver.mem_pool_trim_to(pool_, 0);
+}
+
+void MemoryPool::set_idle_memory(IdleMemory* idle) {
+  const std::lock_guard lock(idle_mutex_);
+  idle_ = idle;
+}
+
+void MemoryPool::free_idle() {
+  const std::lock_guard lock(idle_mutex_);
+  if (idle_ != nullptr) idle_->free_idle();
+}
+
+void MemoryPool::release() noexcept {
+  free_idle();
+  trim();
+}
+
 api::Status MemoryPool::try_allocate(std::int64_t bytes, api::DeviceAddress& address) const {
   const api::Driver& driver = device_->driver();
-  const api::Status status =
-      driver.mem_alloc_async(&address, static_cast<std::size_t>(bytes), stream_.handle());
+  const api::Status status = driver.mem_alloc_from_pool_async(
+      &address, static_cast<std::size_t>(bytes), pool_, stream_.handle());
   const api::Status finished = driver.stream_synchronize(stream_.handle());
   if (status == api::Status::Success && finished != api::Status::Success) {
     driver.mem_free_async(address, stream_.handle());
@@ -71,10 +129,10 @@ void MemoryPool::free(api::DeviceAddress address, std::int64_t bytes) {
   }
 }
 
-sdk::Failure MemoryPool::out_of_memory(std::int64_t bytes, const std::string& purpose) const {
-  std::string text = device_->title() + " has no memory for " + std::to_string(bytes) +
-                     " bytes of " + purpose + ": " + std::to_string(used_.load()) +
-                     " bytes are in use by Kiln";
+sdk::Failure MemoryPool::out_of_memory(const Request& request) const {
+  std::string text = device_->title() + " has no memory for " +
+                     std::to_string(request.shown_bytes) + " bytes of " + request.purpose + ": " +
+                     std::to_string(used_.load()) + " bytes are in use by Kiln";
   if (limit_ != INT64_MAX) text += ", whose limit is " + std::to_string(limit_);
   std::size_t left = 0, total = 0;
   if (device_->driver().mem_get_info(&left, &total) == api::Status::Success) {

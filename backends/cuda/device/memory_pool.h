@@ -3,6 +3,8 @@
 
 #include "backends/cuda/device/stream.h"
 
+#include <functional>
+
 namespace kiln::cuda {
 
 class MemoryPool;
@@ -28,12 +30,29 @@ class DeviceMemory {
   std::int64_t bytes_ = 0;
 };
 
-/// Allocates from the device's default stream-ordered pool, and synchronizes: any stream may use
-/// the memory at once. Thread-safe. REQUIRES: owned by a std::shared_ptr.
-class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
+/// Memory of the instance that no call needs at present. All functions are thread-safe.
+class IdleMemory {
+ public:
+  /// Gives it back to the device. REQUIRES: a ScopedContext of the thread, which captures no
+  /// stream.
+  virtual void free_idle() noexcept = 0;
+
+ protected:
+  ~IdleMemory() = default;
+};
+
+/// A stream-ordered pool of the driver that belongs to the instance: freed memory stays reserved,
+/// so that the next allocation need not map any, until an allocation of the instance fails. After
+/// each allocation it synchronizes: any stream may use the memory at once. Thread-safe. REQUIRES:
+/// owned by a std::shared_ptr.
+class MemoryPool final : public MemoryReserve, public std::enable_shared_from_this<MemoryPool> {
  public:
   /// Throws sdk::Failure. REQUIRES: a ScopedContext of the thread.
   MemoryPool(std::shared_ptr<const Device> device, std::int64_t limit);
+  /// REQUIRES: no DeviceMemory of the pool is left.
+  ~MemoryPool();
+  MemoryPool(const MemoryPool&) = delete;
+  MemoryPool& operator=(const MemoryPool&) = delete;
 
   const std::shared_ptr<const Device>& device() const { return device_; }
   /// Aligned to 256 bytes, not initialized. Throws sdk::Failure: RESOURCE_EXHAUSTED with the
@@ -41,17 +60,40 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   /// REQUIRES: a ScopedContext of the thread.
   DeviceMemory allocate(std::int64_t bytes, const std::string& purpose);
 
+  /// An allocation that the pool counts, but does not own.
+  struct Request {
+    std::int64_t bytes = 0;        // to count
+    std::int64_t shown_bytes = 0;  // in the error's text: those that the user's program needs
+    const std::string& purpose;
+  };
+  /// Counts the bytes and calls `attempt`, again after each of these where there is no memory:
+  /// trimming the pool, freeing idle memory. Throws as allocate(); nothing is counted then.
+  /// REQUIRES: give_back() once the memory is freed.
+  void obtain(const Request& request, const std::function<api::Status()>& attempt);
+  void give_back(std::int64_t bytes) { used_.fetch_sub(bytes); }
+
+  /// Null: there is none. The memory may be in use until the function returns.
+  void set_idle_memory(IdleMemory* idle);
+  /// Frees idle memory and trims the pool.
+  void release() noexcept override;
+
  private:
   friend class DeviceMemory;
 
   void free(api::DeviceAddress address, std::int64_t bytes);
+  bool charge(std::int64_t bytes);
+  void trim() const;
+  void free_idle();
   api::Status try_allocate(std::int64_t bytes, api::DeviceAddress& address) const;
-  sdk::Failure out_of_memory(std::int64_t bytes, const std::string& purpose) const;
+  sdk::Failure out_of_memory(const Request& request) const;
 
   std::shared_ptr<const Device> device_;
   Stream stream_;  // orders allocations and frees
+  api::PoolHandle pool_ = nullptr;
   std::int64_t limit_;
   std::atomic<std::int64_t> used_{0};
+  std::mutex idle_mutex_;  // guards idle_ and its use
+  IdleMemory* idle_ = nullptr;
 };
 
 }  // namespace kiln::cuda

@@ -4,8 +4,10 @@
 namespace kiln::cuda {
 
 Stream::Stream(std::shared_ptr<const Device> device) : device_(std::move(device)) {
-  device_->check(device_->driver().stream_create(&handle_, api::StreamFlags::NonBlocking),
-                 "create a stream");
+  const api::Status status = device_->allocate([&] {
+    return device_->driver().stream_create(&handle_, api::StreamFlags::NonBlocking);
+  });
+  device_->check(status, "create a stream");
 }
 
 Stream::~Stream() {

@@ -22,13 +22,13 @@ class Stream {
   void synchronize() const;
   /// Queues work by `call`, which gives the driver's status. After an error that leaves the device
   /// usable, waits for the stream and calls once more: the driver may have lacked resources while
-  /// work was queued. Throws sdk::Failure.
+  /// work was queued, or memory (Device::allocate). Throws sdk::Failure.
   template <class Call>
   void submit(const Call& call, const char* action) const {
     api::Status status = call();
     if (status != api::Status::Success && !api::ends_device(status)) {
       synchronize();
-      status = call();
+      status = device_->allocate(call);
     }
     device_->check(status, action);
   }

@@ -1,27 +1,44 @@
 // A stack of idle streams.
 #include "backends/cuda/device/stream_pool.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace kiln::cuda {
 
-std::unique_ptr<StagedStream> StreamPool::take() {
+StreamPool::StreamPool(std::shared_ptr<MemoryPool> memory) : memory_(std::move(memory)) {
+  memory_->set_idle_memory(this);
+}
+
+StreamPool::~StreamPool() { memory_->set_idle_memory(nullptr); }
+
+std::unique_ptr<StagedStream> StreamPool::take(const StagedStream* wanted) {
   {
     const std::lock_guard lock(mutex_);
     if (!idle_.empty()) {
-      std::unique_ptr<StagedStream> stream = std::move(idle_.back());
-      idle_.pop_back();
+      auto found = std::find_if(idle_.begin(), idle_.end(),
+                                [&](const auto& one) { return one.get() == wanted; });
+      if (found == idle_.end()) found = std::prev(idle_.end());
+      std::unique_ptr<StagedStream> stream = std::move(*found);
+      idle_.erase(found);
       return stream;
     }
   }
-  auto made = std::make_unique<StagedStream>(device_);
+  auto made = std::make_unique<StagedStream>(memory_);
   const std::lock_guard lock(mutex_);
-  idle_.reserve(made_ + 1);
-  ++made_;
+  idle_.reserve(all_.size() + 1);
+  all_.push_back(made.get());
   return made;
 }
 
+void StreamPool::free_idle() noexcept {
+  const std::lock_guard lock(mutex_);
+  for (StagedStream* stream : all_) stream->arena.release_unused();
+}
+
 void StreamPool::give_back(std::unique_ptr<StagedStream> stream) noexcept {
+  stream->arena.finish();
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(stream));
 }

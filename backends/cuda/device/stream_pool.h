@@ -1,6 +1,7 @@
-// Streams with page-locked memory, leased to one call or copy at a time.
+// Streams with memory of their own, leased to one call or copy at a time.
 #pragma once
 
+#include "backends/cuda/device/stream_arena.h"
 #include "backends/cuda/device/staging.h"
 
 #include <exception>
@@ -10,28 +11,34 @@
 namespace kiln::cuda {
 
 struct StagedStream {
-  explicit StagedStream(std::shared_ptr<const Device> device)
-      : stream(std::move(device)), staging(stream) {}
+  explicit StagedStream(std::shared_ptr<MemoryPool> memory)
+      : arena(memory), stream(memory->device()), staging(stream) {}
 
+  StreamArena arena;  // temporaries of the call that has the stream
   Stream stream;
   Staging staging;  // of the stream
 };
 
-/// Creates a stream when all others are leased, and keeps each until the pool is destroyed.
-/// Thread-safe.
-class StreamPool {
+/// Creates a stream when all others are leased, and keeps each until the pool is destroyed. When
+/// other memory is short, the parts of arenas that no call needs are freed. Thread-safe.
+class StreamPool final : public IdleMemory {
  public:
-  explicit StreamPool(std::shared_ptr<const Device> device) : device_(std::move(device)) {}
+  explicit StreamPool(std::shared_ptr<MemoryPool> memory);
+  ~StreamPool();
+  StreamPool(const StreamPool&) = delete;
+  StreamPool& operator=(const StreamPool&) = delete;
+
+  void free_idle() noexcept override;
 
  private:
   friend class StreamLease;
 
-  std::unique_ptr<StagedStream> take();
+  std::unique_ptr<StagedStream> take(const StagedStream* wanted);
   void give_back(std::unique_ptr<StagedStream> stream) noexcept;
 
-  std::shared_ptr<const Device> device_;
+  std::shared_ptr<MemoryPool> memory_;
   std::mutex mutex_;
-  std::size_t made_ = 0;
+  std::vector<StagedStream*> all_;
   std::vector<std::unique_ptr<StagedStream>> idle_;  // has room for all that were made
 };
 
@@ -39,8 +46,9 @@ class StreamPool {
 /// of the thread outlive the lease.
 class StreamLease {
  public:
-  /// Throws sdk::Failure.
-  explicit StreamLease(StreamPool& pool) : pool_(pool), stream_(pool.take()) {}
+  /// The stream `wanted` if that one is idle, else any. Throws sdk::Failure.
+  explicit StreamLease(StreamPool& pool, const StagedStream* wanted = nullptr)
+      : pool_(pool), stream_(pool.take(wanted)) {}
   /// Calls Staging::abandon() when an exception leaves the scope; a call that succeeded has
   /// synchronized.
   ~StreamLease();
@@ -49,6 +57,8 @@ class StreamLease {
 
   Stream& stream() { return stream_->stream; }
   Staging& staging() { return stream_->staging; }
+  StreamArena& arena() { return stream_->arena; }
+  const StagedStream* id() const { return stream_.get(); }
 
  private:
   StreamPool& pool_;

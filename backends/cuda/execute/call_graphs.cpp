@@ -63,7 +63,8 @@ void GraphRecorder::end() {
   device_->check(driver.stream_end_capture(stream_.handle(), &graph), "end a graph");
   is_capturing_ = false;
   api::GraphExecHandle executable = nullptr;
-  const api::Status status = driver.graph_instantiate(&executable, graph, 0);
+  const api::Status status =
+      device_->allocate([&] { return driver.graph_instantiate(&executable, graph, 0); });
   driver.graph_destroy(graph);
   device_->check(status, "instantiate a graph");
   graphs_->graphs_.push_back(executable);

@@ -87,7 +87,7 @@ class CallGraphs final : public SegmentIssuer {
   bool was_rejected_ = false;
 };
 
-/// Addresses of a call's arguments and results.
+/// Addresses of a call's arena, arguments and results.
 using GraphKey = std::vector<api::DeviceAddress>;
 
 /// Graphs of the last few tuples of addresses. Two suffice for updates that alternate between two

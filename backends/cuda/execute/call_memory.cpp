@@ -59,7 +59,6 @@ CallMemory::CallMemory(const DevicePlan& plan, const LoadedProgram& program, std
                        std::size_t outputs)
     : plan_(plan),
       layout_(lay_out(plan, inputs, outputs)),
-      memory_(allocate(plan, program, layout_.bytes)),
       graphs_(program.resources.uses_graphs) {
   if (plan.longest_loop != 0) upload_counters(program);
 }
@@ -78,7 +77,6 @@ CallMemory::Layout CallMemory::lay_out(const DevicePlan& plan, std::size_t input
     return begin;
   };
   add(sizeof(CallBlock));
-  layout.counters = add(checked_product(plan.longest_loop, sizeof(std::int64_t), nullptr));
   for (std::size_t i = 0; i < inputs; ++i) {
     const int slot = plan.plan->arguments[i];
     layout.inputs.push_back(add(slot < 0 ? 0 : plan.sizes.bytes[at(slot)]));
@@ -86,37 +84,47 @@ CallMemory::Layout CallMemory::lay_out(const DevicePlan& plan, std::size_t input
   for (std::size_t i = 0; i < outputs; ++i) {
     layout.outputs.push_back(add(plan.sizes.bytes[at(plan.plan->results[i])]));
   }
-  layout.arena = add(plan.arena.bytes);
+  layout.temporaries = add(plan.arena.bytes);
   layout.bytes = end;
   return layout;
 }
 
-DeviceMemory CallMemory::allocate(const DevicePlan& plan, const LoadedProgram& program,
-                                  std::int64_t bytes) {
-  try {
-    return program.resources.memory->allocate(bytes, "inputs, outputs and temporary tensors");
-  } catch (const sdk::Failure& failure) {
-    if (failure.code() != KILN_CODE_RESOURCE_EXHAUSTED) throw;
-    throw sdk::Failure(failure.code(), failure.what() + largest_tensors(memory_of(plan)));
-  }
-}
-
+/// Numbers from 0 to the iterations of the longest loop.
 void CallMemory::upload_counters(const LoadedProgram& program) {
+  const std::int64_t bytes = checked_product(plan_.longest_loop, sizeof(std::int64_t), nullptr);
+  counters_ = program.resources.memory->allocate(bytes, "loop counters");
   std::vector<std::int64_t> counters(at(plan_.longest_loop));
   std::iota(counters.begin(), counters.end(), std::int64_t{0});
   StreamLease lease(*program.resources.streams);
-  lease.staging().upload(address(layout_.counters), counters.data(),
-                         plan_.longest_loop * std::int64_t{sizeof(std::int64_t)});
+  lease.staging().upload(counters_.address(), counters.data(), bytes);
   lease.staging().finish();
 }
 
-api::DeviceAddress CallMemory::address(std::int64_t offset) const {
-  return moved(memory_.address(), offset);
+void CallMemory::grow(StreamArena& arena) const {
+  try {
+    arena.grow(layout_.bytes, "inputs, outputs and temporary tensors");
+  } catch (const sdk::Failure& failure) {
+    if (failure.code() != KILN_CODE_RESOURCE_EXHAUSTED) throw;
+    throw sdk::Failure(failure.code(), failure.what() + largest_tensors(memory_of(plan_)));
+  }
+}
+
+api::DeviceAddress CallMemory::address(std::int64_t offset) const { return moved(begin_, offset); }
+
+/// The addresses of a call's tensors; arenas that were released since have other memory.
+GraphKey CallMemory::key_of(const SlotAddresses& slots, const StreamArena& arena) const {
+  GraphKey key{arena.address(), arena.generation()};
+  for (const int slot : plan_.plan->arguments) key.push_back(slot < 0 ? 0 : slots[at(slot)]);
+  for (const int slot : plan_.plan->results) key.push_back(slots[at(slot)]);
+  return key;
 }
 
 void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
   const Clock::time_point start = Clock::now();
-  StreamLease lease(*program.resources.streams);
+  StreamLease lease(*program.resources.streams, stream_);
+  stream_ = lease.id();
+  grow(lease.arena());
+  begin_ = lease.arena().address();
   std::optional<StepTimer> timer;
   if (program.times.wanted()) timer.emplace(lease.stream());
   CallContext call{.plan = plan_,
@@ -128,16 +136,16 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
                    .stream = lease.stream(),
                    .staging = lease.staging(),
                    .call_block = address(0),
-                   .counters = address(layout_.counters),
+                   .counters = counters_.address(),
                    .timer = timer ? &*timer : nullptr};
   CallBlock block;
   block.seed = tensors.seed;
   block.call_counter = tensors.call_counter;
   call.staging.upload(call.call_block, &block, sizeof(block));
-  SlotAddresses slots = fixed_addresses(plan_, address(layout_.arena), call);
+  SlotAddresses slots = fixed_addresses(plan_, address(layout_.temporaries), call);
   place(tensors, slots, call);
   try {
-    issue(program, slots, call);
+    issue(program, lease.arena(), slots, call);
     collect_outputs(tensors, slots, call);
   } catch (const sdk::Failure& failure) {
     const bool is_of_driver = failure.native_library == "CUDA";
@@ -151,13 +159,11 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
 }
 
 /// By graphs, unless the steps are timed.
-void CallMemory::issue(const LoadedProgram& program, SlotAddresses& slots, CallContext& call) {
-  const api::DeviceAddress arena = address(layout_.arena);
-  if (call.timer != nullptr) return issue_plan(arena, slots, call);
-  GraphKey key;
-  for (const int slot : plan_.plan->arguments) key.push_back(slot < 0 ? 0 : slots[at(slot)]);
-  for (const int slot : plan_.plan->results) key.push_back(slots[at(slot)]);
-  graphs_.issue(arena, slots, call, program.resources.device, std::move(key));
+void CallMemory::issue(const LoadedProgram& program, const StreamArena& arena,
+                       SlotAddresses& slots, CallContext& call) {
+  const api::DeviceAddress temporaries = address(layout_.temporaries);
+  if (call.timer != nullptr) return issue_plan(temporaries, slots, call);
+  graphs_.issue(temporaries, slots, call, program.resources.device, key_of(slots, arena));
 }
 
 /// Copies inputs to the device and gives arguments and results their addresses.

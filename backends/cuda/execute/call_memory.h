@@ -1,4 +1,4 @@
-// Runs calls of a bound plan, one at a time, in one device allocation.
+// Runs calls of a bound plan, one at a time, in the arena of a stream.
 #pragma once
 
 #include "backends/cuda/device/device_buffer.h"
@@ -30,42 +30,46 @@ struct CallTensors {
   void* host_call_context = nullptr;
 };
 
-/// One allocation with the call block, loop counters, copies of host inputs and outputs, and the
-/// arena of temporaries. Its address never changes, so graphs stay valid. One call at a time.
+/// The layout of a call in an arena: the call block, copies of host inputs and outputs, and the
+/// temporaries. Nothing in the arena outlives the call: calls of all programs share it. Its address
+/// never changes, so graphs stay valid. One call at a time.
 class CallMemory {
  public:
-  /// `plan` outlives the object. Throws sdk::Failure of RESOURCE_EXHAUSTED, which lists the largest
-  /// tensors. REQUIRES: a ScopedContext of the thread.
+  /// `plan` outlives the object. Throws sdk::Failure. REQUIRES: a ScopedContext of the thread.
   CallMemory(const DevicePlan& plan, const LoadedProgram& program, std::size_t inputs,
              std::size_t outputs);
 
-  /// Runs the plan and synchronizes. REQUIRES: a ScopedContext of the thread. Throws sdk::Failure:
-  /// the contents of outputs are then unspecified, but variables that the call updates in place
+  /// Runs the plan and synchronizes. REQUIRES: a ScopedContext of the thread. Throws sdk::Failure,
+  /// of RESOURCE_EXHAUSTED with a list of the largest tensors where the arena cannot grow: the
+  /// contents of outputs are then unspecified, but variables that the call updates in place
   /// keep their values. An error of the driver, or std::bad_alloc, that leaves such a variable
   /// partly written ends the device with DATA_LOSS.
   void run(const LoadedProgram& program, const CallTensors& tensors);
 
  private:
-  /// The bytes from the beginning of the allocation to each part of it.
+  /// The bytes from the beginning of the arena to each part of it.
   struct Layout {
-    std::int64_t counters = 0, arena = 0, bytes = 0;
+    std::int64_t temporaries = 0, bytes = 0;
     std::vector<std::int64_t> inputs, outputs;
   };
 
   static Layout lay_out(const DevicePlan& plan, std::size_t inputs, std::size_t outputs);
-  static DeviceMemory allocate(const DevicePlan& plan, const LoadedProgram& program,
-                               std::int64_t bytes);
   void upload_counters(const LoadedProgram& program);
+  void grow(StreamArena& arena) const;
+  GraphKey key_of(const SlotAddresses& slots, const StreamArena& arena) const;
   api::DeviceAddress address(std::int64_t offset) const;
-  void issue(const LoadedProgram& program, SlotAddresses& slots, CallContext& call);
+  void issue(const LoadedProgram& program, const StreamArena& arena, SlotAddresses& slots,
+             CallContext& call);
   void place(const CallTensors& tensors, SlotAddresses& slots, CallContext& call) const;
   void collect_outputs(const CallTensors& tensors, const SlotAddresses& slots,
                        CallContext& call) const;
 
   const DevicePlan& plan_;
   Layout layout_;
-  DeviceMemory memory_;
+  DeviceMemory counters_;
   GraphCache graphs_;
+  const StagedStream* stream_ = nullptr;  // of the last call; compared, never followed
+  api::DeviceAddress begin_ = 0;          // of the arena of the running call
 };
 
 }  // namespace kiln::cuda

@@ -34,7 +34,7 @@ struct SizedPlan {
     idle_.pop_back();
     return memory;
   }
-  /// Frees the memory where the host has none to keep it: the call has succeeded.
+  /// Frees the memory where the host has none to keep it: the call is complete.
   void keep_idle(std::unique_ptr<CallMemory> memory) noexcept {
     const std::lock_guard lock(mutex_);
     try {
@@ -47,6 +47,19 @@ struct SizedPlan {
  private:
   std::mutex mutex_;
   std::vector<std::unique_ptr<CallMemory>> idle_;
+};
+
+/// Memory for one call, kept for reuse afterwards, also when the call throws.
+struct CallMemoryLease {
+  explicit CallMemoryLease(SizedPlan& plan) : sized(plan), memory(plan.take_idle()) {}
+  ~CallMemoryLease() {
+    if (memory) sized.keep_idle(std::move(memory));
+  }
+  CallMemoryLease(const CallMemoryLease&) = delete;
+  CallMemoryLease& operator=(const CallMemoryLease&) = delete;
+
+  SizedPlan& sized;
+  std::unique_ptr<CallMemory> memory;  // null: none was idle
 };
 
 class DeviceFrame;
@@ -183,8 +196,12 @@ class DeviceExecutable final : public sdk::Executable {
     });
   }
 
-  std::unique_ptr<CallMemory> make_memory(const SizedPlan& sized) const {
-    return std::make_unique<CallMemory>(*sized.plan, loaded_, inputs, outputs);
+  void run(SizedPlan& sized, const CallTensors& tensors) const {
+    CallMemoryLease lease(sized);
+    if (!lease.memory) {
+      lease.memory = std::make_unique<CallMemory>(*sized.plan, loaded_, inputs, outputs);
+    }
+    lease.memory->run(loaded_, tensors);
   }
 
   LoweredModule lowered_;
@@ -238,17 +255,14 @@ std::unique_ptr<sdk::Event> DeviceExecutable::execute(const sdk::Call& call) con
   tensors.seed = call.seed;
   tensors.call_counter = call.call_counter;
   tensors.host_call_context = call.host_call_context;
-  std::unique_ptr<CallMemory> memory = sized->take_idle();
-  if (!memory) memory = make_memory(*sized);
-  memory->run(loaded_, tensors);
-  sized->keep_idle(std::move(memory));
+  run(*sized, tensors);
   for (std::size_t i = 0; i < made.size(); ++i) {
     if (made[i]) result_of(i).made = std::move(made[i]);
   }
   return nullptr;
 }
 
-/// A prepared call: the bound plan and the memory of the sizes seen last.
+/// A prepared call, with the plan bound to the sizes seen last.
 class DeviceFrame final : public sdk::Frame {
  public:
   DeviceFrame(const DeviceExecutable& program, const sdk::FrameIo& io)
@@ -256,7 +270,7 @@ class DeviceFrame final : public sdk::Frame {
 
   void run() override {
     const ScopedContext context(*program_.resources_.device);
-    if (!memory_ || serial_ != io_.sizes_serial()) follow_sizes();
+    if (!sized_ || serial_ != io_.sizes_serial()) follow_sizes();
     const std::size_t inputs = io_.input_count(), outputs = io_.output_count();
     for (std::size_t i = 0; i < inputs; ++i) tensors_.arguments[i].host = io_.input(i).data;
     for (std::size_t i = 0; i < io_.state_count(); ++i) {
@@ -269,12 +283,12 @@ class DeviceFrame final : public sdk::Frame {
     tensors_.seed = io_.seed();
     tensors_.call_counter = io_.call_counter();
     tensors_.host_call_context = io_.host_call_context();
-    memory_->run(program_.loaded_, tensors_);
+    program_.run(*sized_, tensors_);
   }
 
  private:
   void follow_sizes() {
-    memory_.reset();
+    sized_ = nullptr;
     const module::Module& module = program_.lowered_.module;
     InputSizes sizes;
     for (std::size_t i = 0; i < io_.input_count(); ++i) {
@@ -286,7 +300,6 @@ class DeviceFrame final : public sdk::Frame {
       check_state(module, program_.lowered_.updated[i], io_.update(i));
     }
     sized_ = program_.sized_plan(sizes);
-    memory_ = program_.make_memory(*sized_);
     tensors_.arguments.resize(io_.input_count() + io_.state_count());
     tensors_.results.resize(io_.output_count() + io_.update_count());
     serial_ = io_.sizes_serial();
@@ -296,7 +309,6 @@ class DeviceFrame final : public sdk::Frame {
   sdk::FrameIo io_;
   std::uint64_t serial_ = 0;
   std::shared_ptr<SizedPlan> sized_;
-  std::unique_ptr<CallMemory> memory_;
   CallTensors tensors_;
 };
 

@@ -5,9 +5,11 @@ namespace kiln::cuda {
 
 LoadedCode::LoadedCode(std::shared_ptr<const Device> device, const std::string& cubin)
     : device_(std::move(device)) {
-  device_->check(device_->driver().library_load_data(&library_, cubin.data(), nullptr, nullptr, 0,
-                                                     nullptr, nullptr, 0),
-                 "load kernels");
+  const api::Status status = device_->allocate([&] {
+    return device_->driver().library_load_data(&library_, cubin.data(), nullptr, nullptr, 0,
+                                               nullptr, nullptr, 0);
+  });
+  device_->check(status, "load kernels");
 }
 
 LoadedCode::~LoadedCode() {
@@ -25,7 +27,9 @@ api::FunctionHandle LoadedCode::function(const std::string& name) const {
   api::KernelHandle kernel = nullptr;
   api::FunctionHandle function = nullptr;
   device_->check(driver.library_get_kernel(&kernel, library_, name.c_str()), "find a kernel");
-  device_->check(driver.kernel_get_function(&function, kernel), "load a kernel");
+  const api::Status status =
+      device_->allocate([&] { return driver.kernel_get_function(&function, kernel); });
+  device_->check(status, "load a kernel");
   return function;
 }
 

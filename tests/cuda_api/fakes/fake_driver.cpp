@@ -21,6 +21,9 @@
 #ifndef FAKE_CAPABILITY
 #define FAKE_CAPABILITY 90
 #endif
+#ifndef FAKE_LACKS  // an attribute of the device
+#define FAKE_LACKS -1
+#endif
 #ifndef FAKE_PROC_ADDRESS
 #define FAKE_PROC_ADDRESS cuGetProcAddress_v2
 #endif
@@ -72,7 +75,7 @@ Status device_get_name(char* name, int size, DeviceHandle) {
 }
 
 Status device_get_attribute(int* value, DeviceAttribute attribute, DeviceHandle) {
-  *value = 0;
+  *value = static_cast<int>(attribute) == FAKE_LACKS ? 0 : 1;
   if (attribute == DeviceAttribute::ComputeCapabilityMajor) *value = FAKE_CAPABILITY / 10;
   if (attribute == DeviceAttribute::ComputeCapabilityMinor) *value = FAKE_CAPABILITY % 10;
   return Status::Success;

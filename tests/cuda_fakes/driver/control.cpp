@@ -51,9 +51,10 @@ FAKE_EXPORT void fake_cuda_limit_memory(std::size_t bytes) {
 FAKE_EXPORT FakeCudaUsage fake_cuda_usage() {
   State& all = state();
   const std::lock_guard lock(all.mutex);
-  return {.allocations = all.pool.blocks() + all.physical_count,
+  return {.allocations = all.pools.blocks() + all.physical_count,
           .bytes = all.bytes_in_use(),
           .max_bytes = all.max_bytes,
+          .pools = all.pools.created(),
           .ranges = all.mapped.ranges(),
           .host_allocations = all.host.size(),
           .streams = all.streams.size(),

@@ -103,7 +103,7 @@ Status primary_ctx_release(DeviceHandle device) {
   if (--all.retained != 0) return Status::Success;
   // The end of a context waits for its work. Its objects stay counted, as leaks.
   const Status status = all.streams.run_all();
-  all.pool.trim(0);
+  all.pools.release_unused();
   return status;
 }
 

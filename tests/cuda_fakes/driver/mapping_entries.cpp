@@ -66,9 +66,8 @@ Status mem_create(AllocationHandle* handle, std::size_t bytes,
   }
   const Status status = reject_in_capture();
   if (status != Status::Success) return status;
-  // Memory that the pool keeps is not there for others until the pool is trimmed.
-  const std::uint64_t limit = all.pool_limit();
-  if (bytes > limit - std::min(limit, all.pool.bytes.reserved)) return Status::OutOfMemory;
+  // Memory that a pool keeps is not there for others until the pool is trimmed.
+  if (bytes > all.unreserved_bytes()) return Status::OutOfMemory;
   *handle = all.physical.add(make_physical(bytes));
   return Status::Success;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 namespace kiln::fake_cuda {
 namespace {
@@ -14,16 +15,30 @@ std::size_t rounded(std::size_t bytes) {
 
 }  // namespace
 
-DeviceAddress Pool::allocate(std::size_t size, std::uint64_t limit) {
-  if (size > limit) return 0;
-  const std::uint64_t used = bytes.used + rounded(size);
-  if (used > limit) return 0;
-  void* memory = std::aligned_alloc(kAlignment, rounded(size));
-  if (memory == nullptr) return 0;
-  bytes.used = used;
-  bytes.max_used = std::max(bytes.max_used, used);
-  bytes.reserved = std::max(bytes.reserved, used);
+/// Takes the smallest unused chunk that is large enough, else reserves more.
+bool Pool::reserve(std::size_t size, std::uint64_t limit) {
+  const auto chunk = chunks_.lower_bound(size);
+  if (chunk != chunks_.end()) {
+    const std::size_t rest = *chunk - size;
+    chunks_.erase(chunk);
+    if (rest != 0) chunks_.insert(rest);
+    return true;
+  }
+  if (bytes.reserved > limit || size > limit - bytes.reserved) return false;
+  bytes.reserved += size;
   bytes.max_reserved = std::max(bytes.max_reserved, bytes.reserved);
+  return true;
+}
+
+DeviceAddress Pool::allocate(std::size_t size, std::uint64_t limit) {
+  if (size > limit || !reserve(rounded(size), limit)) return 0;
+  void* memory = std::aligned_alloc(kAlignment, rounded(size));
+  if (memory == nullptr) {
+    chunks_.insert(rounded(size));
+    return 0;
+  }
+  bytes.used += rounded(size);
+  bytes.max_used = std::max(bytes.max_used, bytes.used);
   ++kept_blocks_;
   kept_bytes_ += size;
   blocks_.emplace(to_device(memory),
@@ -53,6 +68,7 @@ Pool::Blocks::iterator Pool::release(Blocks::iterator block) {
   std::memset(memory, kPoison, rounded(block->second.bytes));
   std::free(memory);
   bytes.used -= rounded(block->second.bytes);
+  chunks_.insert(rounded(block->second.bytes));
   return blocks_.erase(block);
 }
 
@@ -63,7 +79,14 @@ void Pool::release_freed() {
 }
 
 void Pool::trim(std::uint64_t size) {
-  bytes.reserved = std::max(bytes.used, std::min(bytes.reserved, size));
+  while (bytes.reserved > size && !chunks_.empty()) {
+    const auto largest = std::prev(chunks_.end());
+    const std::size_t chunk = *largest;
+    const std::uint64_t cut = std::min<std::uint64_t>(chunk, bytes.reserved - size);
+    chunks_.erase(largest);
+    if (cut != chunk) chunks_.insert(chunk - cut);
+    bytes.reserved -= cut;
+  }
 }
 
 std::byte* Pool::find(DeviceAddress address, std::uint64_t size) const {

@@ -5,6 +5,7 @@
 #include "backends/cuda/api/driver_api.h"
 
 #include <map>
+#include <set>
 
 namespace kiln::fake_cuda {
 
@@ -27,6 +28,8 @@ struct PoolBytes {
   std::uint64_t release_threshold = 0;
 };
 
+/// Freed memory stays reserved in chunks of the size that it was allocated with, which are never
+/// joined: allocations larger than every chunk need more memory, or a trim.
 class Pool {
  public:
   static constexpr std::size_t kAlignment = 512;
@@ -45,6 +48,10 @@ class Pool {
 
   /// Gives unused memory back to the device, down to `bytes`.
   void trim(std::uint64_t bytes);
+  /// Whether the address begins a block that was not released.
+  bool has(DeviceAddress address) const { return blocks_.contains(address); }
+  /// Whether each block was released.
+  bool is_empty() const { return blocks_.empty(); }
   /// The host's pointer; null unless the range is in one live block.
   std::byte* find(DeviceAddress address, std::uint64_t bytes) const;
 
@@ -62,8 +69,10 @@ class Pool {
   };
   using Blocks = std::map<DeviceAddress, Block>;
   Blocks::iterator release(Blocks::iterator block);
+  bool reserve(std::size_t size, std::uint64_t limit);
 
   Blocks blocks_;
+  std::multiset<std::size_t> chunks_;  // reserved, but not used
   std::size_t kept_blocks_ = 0, kept_bytes_ = 0;
 };
 

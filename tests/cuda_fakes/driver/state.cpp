@@ -10,16 +10,21 @@ void State::lose(Status status) {
   if (lost != Status::Success) return;
   lost = status;
   streams.drop();
-  pool.release_freed();
+  pools.release_freed();
 }
 
 std::byte* State::device_bytes(DeviceAddress address, std::uint64_t bytes) const {
-  std::byte* found = pool.find(address, bytes);
+  std::byte* found = pools.find(address, bytes);
   return found != nullptr ? found : mapped.find(address, bytes);
 }
 
-std::uint64_t State::pool_limit() const {
-  return memory_limit - std::min<std::uint64_t>(memory_limit, physical_bytes);
+std::uint64_t State::pool_limit(const Pool& pool) const {
+  const std::uint64_t others = physical_bytes + pools.reserved() - pool.bytes.reserved;
+  return memory_limit - std::min(memory_limit, others);
+}
+
+std::uint64_t State::unreserved_bytes() const {
+  return memory_limit - std::min(memory_limit, physical_bytes + pools.reserved());
 }
 
 void State::note_bytes() { max_bytes = std::max<std::uint64_t>(max_bytes, bytes_in_use()); }

@@ -6,6 +6,7 @@
 #include "tests/cuda_fakes/driver/host_memory.h"
 #include "tests/cuda_fakes/driver/library.h"
 #include "tests/cuda_fakes/driver/mapped_memory.h"
+#include "tests/cuda_fakes/driver/pools.h"
 #include "tests/cuda_fakes/driver/streams.h"
 
 #include <sys/types.h>
@@ -23,11 +24,14 @@ struct State {
   void lose(Status status);
   /// The host's pointer of a range in one live allocation, else null.
   std::byte* device_bytes(DeviceAddress address, std::uint64_t bytes) const;
-  /// The bytes that the pool may reserve: the device's memory without physical allocations.
-  std::uint64_t pool_limit() const;
+  /// The bytes that the pool may reserve: the device's memory without physical allocations and
+  /// that of other pools.
+  std::uint64_t pool_limit(const Pool& pool) const;
+  /// The device's memory that neither pools nor physical allocations have.
+  std::uint64_t unreserved_bytes() const;
   /// After each allocation: the most bytes that were in use.
   void note_bytes();
-  std::size_t bytes_in_use() const { return pool.kept_bytes() + physical_bytes; }
+  std::size_t bytes_in_use() const { return pools.kept_bytes() + physical_bytes; }
   /// The next launch runs its threads, or the next graph its nodes, in the other order.
   bool next_is_reversed() { return is_reversed = !is_reversed; }
 
@@ -39,7 +43,7 @@ struct State {
   bool is_reversed = true;
 
   std::uint64_t memory_limit = 0, max_bytes = 0;
-  Pool pool;
+  Pools pools;
   MappedMemory mapped;
   std::size_t physical_bytes = 0, physical_count = 0;
   HostMemory host;

@@ -5,10 +5,9 @@
 namespace kiln::fake_cuda {
 namespace {
 
-/// The pool gives back memory above its threshold when the host waits.
+/// Pools give back memory above their thresholds when the host waits.
 Status after_wait(Status status) {
-  Pool& pool = state().pool;
-  if (status == Status::Success) pool.trim(pool.bytes.release_threshold);
+  if (status == Status::Success) state().pools.trim();
   return status;
 }
 

@@ -1,0 +1,137 @@
+// Physical memory has no handle of its own once it is mapped: unmapping frees it.
+#include "backends/cuda/device/stream_arena.h"
+
+#include "backends/cuda/device/device_address.h"
+
+#include <algorithm>
+
+namespace kiln::cuda {
+namespace {
+
+/// Unused memory is released in whole chunks.
+constexpr std::int64_t kMaxChunk = std::int64_t{64} << 20;
+
+std::size_t size(std::int64_t bytes) { return static_cast<std::size_t>(bytes); }
+
+std::int64_t rounded_up(std::int64_t bytes, std::int64_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+api::AllocationProperties properties_of(const Device& device) {
+  api::AllocationProperties properties;
+  properties.location.device = device.identity().handle;
+  return properties;
+}
+
+}  // namespace
+
+StreamArena::~StreamArena() {
+  const Device& device = *pool_->device();
+  if (begin_ == 0 || !device.is_usable()) return;
+  try {
+    const ScopedContext context(device);
+    finish();
+    release_unused();
+    device.driver().mem_address_free(begin_, size(reserved_bytes_));
+  } catch (...) {
+    // The device has just ended: the memory went with it.
+  }
+}
+
+void StreamArena::reserve() {
+  const Device& device = *pool_->device();
+  const api::Driver& driver = device.driver();
+  const api::AllocationProperties properties = properties_of(device);
+  std::size_t unit = 0, total = 0;
+  device.check(driver.mem_get_allocation_granularity(&unit, &properties,
+                                                     api::Granularity::Recommended),
+               "read the granularity of memory");
+  device.check(driver.device_total_mem(&total, device.identity().handle),
+               "read the size of the device's memory");
+  granularity_ = static_cast<std::int64_t>(unit);
+  reserved_bytes_ = rounded_up(static_cast<std::int64_t>(total), granularity_);
+  device.check(driver.mem_address_reserve(&begin_, size(reserved_bytes_), 0, 0, 0),
+               "reserve addresses");
+}
+
+/// Notes that so many bytes are needed; returns how many of them are not backed, in whole units.
+std::int64_t StreamArena::set_needed(std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (begin_ == 0) reserve();
+  needed_bytes_ = bytes;
+  if (bytes <= bytes_) return 0;
+  if (bytes > reserved_bytes_) return bytes;  // which map_more() rejects
+  const std::int64_t missing = rounded_up(bytes, granularity_) - bytes_;
+  chunks_.reserve(chunks_.size() + static_cast<std::size_t>(missing / kMaxChunk) + 1);
+  return missing;
+}
+
+void StreamArena::grow(std::int64_t bytes, const std::string& purpose) {
+  const std::int64_t missing = set_needed(bytes);
+  if (missing == 0) return;
+  // Without the lock: the pool may release unused memory of all arenas. This one has none.
+  pool_->obtain({missing, bytes, purpose}, [&] { return map_more(missing); });
+}
+
+/// Maps fresh memory behind the backed bytes; nothing has changed where it fails.
+api::Status StreamArena::map_more(std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (bytes > reserved_bytes_ - bytes_) return api::Status::OutOfMemory;
+  const std::int64_t before = bytes_, end = bytes_ + bytes;
+  while (bytes_ < end) {
+    const std::int64_t chunk = rounded_up(kMaxChunk, granularity_);
+    const api::Status status = map_chunk(std::min(end - bytes_, chunk));
+    if (status == api::Status::Success) continue;
+    unmap_to(before);
+    return status;
+  }
+  return api::Status::Success;
+}
+
+api::Status StreamArena::map_chunk(std::int64_t bytes) {
+  const Device& device = *pool_->device();
+  const api::Driver& driver = device.driver();
+  const api::AllocationProperties properties = properties_of(device);
+  api::AllocationHandle memory = 0;
+  api::Status status = driver.mem_create(&memory, size(bytes), &properties, 0);
+  if (status != api::Status::Success) return status;
+  const api::DeviceAddress begin = moved(begin_, bytes_);
+  status = driver.mem_map(begin, size(bytes), 0, memory, 0);
+  driver.mem_release(memory);
+  if (status != api::Status::Success) return status;
+  api::AccessDescription access;
+  access.location = properties.location;
+  status = driver.mem_set_access(begin, size(bytes), &access, 1);
+  if (status != api::Status::Success) {
+    driver.mem_unmap(begin, size(bytes));
+    return status;
+  }
+  chunks_.push_back(bytes);
+  bytes_ += bytes;
+  return status;
+}
+
+/// Unmaps the chunks that begin behind the first `bytes`.
+void StreamArena::unmap_to(std::int64_t bytes) noexcept {
+  while (!chunks_.empty() && bytes_ - chunks_.back() >= bytes) {
+    bytes_ -= chunks_.back();
+    pool_->device()->driver().mem_unmap(moved(begin_, bytes_), size(chunks_.back()));
+    chunks_.pop_back();
+  }
+}
+
+void StreamArena::finish() noexcept {
+  const std::lock_guard lock(mutex_);
+  needed_bytes_ = 0;
+}
+
+void StreamArena::release_unused() noexcept {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t before = bytes_;
+  unmap_to(needed_bytes_);
+  if (bytes_ == before) return;
+  pool_->give_back(before - bytes_);
+  ++generation_;
+}
+
+}  // namespace kiln::cuda

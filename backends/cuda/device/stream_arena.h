@@ -1,0 +1,54 @@
+// Device memory that grows without changing its address.
+#pragma once
+
+#include "backends/cuda/device/memory_pool.h"
+
+#include <vector>
+
+namespace kiln::cuda {
+
+/// A range of reserved addresses, as large as the device's memory, whose beginning is backed by
+/// memory of the device. Growth keeps contents, addresses and recorded graphs valid; a release ends
+/// graphs. One thread at a time, but for release_unused().
+class StreamArena {
+ public:
+  explicit StreamArena(std::shared_ptr<MemoryPool> pool) : pool_(std::move(pool)) {}
+  /// REQUIRES: no queued work uses the memory.
+  ~StreamArena();
+  StreamArena(const StreamArena&) = delete;
+  StreamArena& operator=(const StreamArena&) = delete;
+
+  /// Backs at least `bytes` from the beginning until finish(); fresh bytes are not initialized.
+  /// Throws as MemoryPool::allocate; the memory is then as it was. REQUIRES: a ScopedContext of the
+  /// thread.
+  void grow(std::int64_t bytes, const std::string& purpose);
+  /// The bytes of grow() are not needed any more. REQUIRES: no queued work uses the memory.
+  void finish() noexcept;
+  /// Gives the memory behind the bytes that are needed back to the device. Any thread. REQUIRES: a
+  /// ScopedContext of the thread.
+  void release_unused() noexcept;
+
+  /// Aligned to 256 bytes. REQUIRES: grow() was called.
+  api::DeviceAddress address() const { return begin_; }
+  /// Changes with each release of memory.
+  std::uint64_t generation() const { return generation_; }
+
+ private:
+  void reserve();
+  std::int64_t set_needed(std::int64_t bytes);
+  api::Status map_more(std::int64_t bytes);
+  api::Status map_chunk(std::int64_t bytes);
+  void unmap_to(std::int64_t bytes) noexcept;
+
+  std::shared_ptr<MemoryPool> pool_;
+  std::mutex mutex_;  // guards the members below
+  api::DeviceAddress begin_ = 0;      // 0: nothing is reserved yet
+  std::int64_t reserved_bytes_ = 0;
+  std::int64_t granularity_ = 0;      // of memory of the device
+  std::int64_t bytes_ = 0;            // that are backed
+  std::int64_t needed_bytes_ = 0;     // of these, or more while the arena grows
+  std::vector<std::int64_t> chunks_;  // bytes of each mapping, in order
+  std::atomic<std::uint64_t> generation_{0};
+};
+
+}  // namespace kiln::cuda

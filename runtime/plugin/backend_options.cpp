@@ -1,0 +1,97 @@
+// Precedence of an option's sources: set_backend_options, the environment, keras.json.
+#include "runtime/plugin/backend_options.h"
+
+#include "core/types/text.h"
+#include "runtime/files/quoted_name.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+namespace kiln::runtime {
+namespace {
+
+/// Capital letters, digits and underscores.
+std::string variable_word(std::string_view name) {
+  std::string word;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    word += std::isalnum(byte) != 0 ? static_cast<char>(std::toupper(byte)) : '_';
+  }
+  return word;
+}
+
+bool is_set(const std::string& variable) {
+  const char* value = ::secure_getenv(variable.c_str());
+  return value != nullptr && *value != '\0';
+}
+
+/// Whether a section of keras.json is that of the plugin.
+bool names_plugin(const std::string& section, const Plugin& plugin) {
+  if (section == plugin.id) return true;
+  if (!section.starts_with('/')) return false;
+  std::error_code error;
+  return std::filesystem::equivalent(section, plugin.path, error);
+}
+
+}  // namespace
+
+std::string option_variable(std::string_view backend, std::string_view option) {
+  return text("KILN_", variable_word(backend), "_", variable_word(option));
+}
+
+std::vector<GivenOption> given_options(const Plugin& plugin, const NamedOptions& set) {
+  std::vector<GivenOption> given;
+  for (const auto& [name, value] : set) {
+    if (!value.empty()) given.push_back({name, value, "set_backend_options"});
+  }
+  const auto is_given = [&](const std::string& name) {
+    return std::any_of(given.begin(), given.end(),
+                       [&](const GivenOption& option) { return option.name == name; });
+  };
+  const KerasJson json = read_keras_json();
+  for (const auto& [section, options] : json.backends) {
+    if (!names_plugin(section, plugin)) continue;
+    for (const auto& [name, value] : options) {
+      const bool is_overridden = is_given(name) || is_set(option_variable(plugin.name, name));
+      if (!value.empty() && !is_overridden) given.push_back({name, value, json.path});
+    }
+  }
+  return given;
+}
+
+std::vector<GivenOption> option_variables(const Plugin& plugin) {
+  const std::string beginning = option_variable(plugin.name, "");
+  std::vector<GivenOption> set;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view entry = *variable;
+    const std::string name(entry.substr(0, entry.find('=')));
+    if (name.starts_with(beginning) && is_set(name)) {
+      set.push_back({name, ::secure_getenv(name.c_str()), "environment"});
+    }
+  }
+  std::sort(set.begin(), set.end(),
+            [](const GivenOption& a, const GivenOption& b) { return a.name < b.name; });
+  return set;
+}
+
+BackendOptions pairs_of(const std::vector<GivenOption>& options) {
+  BackendOptions pairs;
+  for (const GivenOption& option : options) pairs.emplace_back(option.name, option.value);
+  return pairs;
+}
+
+std::string origins_of(const std::vector<GivenOption>& options) {
+  std::string list;
+  for (const GivenOption& option : options) {
+    list += text(list.empty() ? "; options: " : ", ", quoted_name(option.name), " = ",
+                 quoted_name(option.value), " (", option.origin, ")");
+  }
+  return list;
+}
+
+}  // namespace kiln::runtime

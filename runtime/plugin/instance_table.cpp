@@ -1,0 +1,73 @@
+// Allocated once and never freed, since variables of the program may be destroyed after it.
+#include "runtime/plugin/instance_table.h"
+
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+#include <map>
+#include <mutex>
+
+namespace kiln::runtime {
+namespace {
+
+struct Row {
+  InstancePtr instance;  // null until it is needed
+  NamedOptions options;  // without empty values
+};
+
+struct Table {
+  std::mutex mutex;
+  std::map<const Plugin*, Row> rows;
+};
+
+Table& table() {
+  static Table& one = *new Table;
+  return one;
+}
+
+}  // namespace
+
+InstancePtr instance_of(const Plugin& plugin) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  Row& row = all.rows[&plugin];
+  if (!row.instance) {
+    const std::vector<GivenOption> options = given_options(plugin, row.options);
+    row.instance = Instance::create(plugin, pairs_of(options), origins_of(options));
+  }
+  return row.instance;
+}
+
+void set_options(const Plugin& plugin, const NamedOptions& options, const std::string& function) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  Row& row = all.rows[&plugin];
+  NamedOptions merged = row.options;
+  for (const auto& [name, value] : options) {
+    if (value.empty()) {
+      merged.erase(name);
+    } else {
+      merged[name] = value;
+    }
+  }
+  if (row.instance && merged != row.options) {
+    throw BackendError(function, "",
+                       text("backend ", plugin.id,
+                            " is in use already; set its options before its first use"));
+  }
+  row.options = std::move(merged);
+}
+
+std::vector<GivenOption> options_in_force(const Plugin& plugin) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  return given_options(plugin, all.rows[&plugin].options);
+}
+
+ProbeReport probe_configured(const Plugin& plugin) {
+  const std::vector<GivenOption> options = options_in_force(plugin);
+  return probe(plugin, pairs_of(options), origins_of(options));
+}
+
+}  // namespace kiln::runtime

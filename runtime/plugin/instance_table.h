@@ -1,0 +1,24 @@
+// The one instance of each backend, and the options that set_backend_options set for it.
+#pragma once
+
+#include "runtime/plugin/backend_options.h"
+
+#include <string>
+#include <vector>
+
+namespace kiln::runtime {
+
+/// The plugin's instance, created at the first call with the options in force and never destroyed.
+/// Throws BackendError, ValueError or ConfigError; the next call then tries again. Thread-safe.
+InstancePtr instance_of(const Plugin& plugin);
+
+/// Adds options for the plugin's instance; an empty value takes an earlier one back. Throws
+/// BackendError when the instance exists and the call would change them. Thread-safe.
+void set_options(const Plugin& plugin, const NamedOptions& options, const std::string& function);
+
+/// given_options() of the options that were set. Thread-safe.
+std::vector<GivenOption> options_in_force(const Plugin& plugin);
+/// probe() with these options.
+ProbeReport probe_configured(const Plugin& plugin);
+
+}  // namespace kiln::runtime
