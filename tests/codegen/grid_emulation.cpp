@@ -43,6 +43,11 @@ inline u32 atomicExch(u32* at, u32 value) {
   *at = value;
   return old;
 }
+inline u32 atomicAdd(u32* at, u32 value) {
+  const u32 old = *at;
+  *at = old + value;
+  return old;
+}
 inline void __threadfence() {}
 )";
 
@@ -50,21 +55,24 @@ inline void __threadfence() {}
 using Poison = void (*)();
 /// Runs the thread that the indices name.
 using RunThread = void (*)(std::byte* const* operands, const std::int64_t* sizes,
-                           std::int64_t points, std::int32_t step, CallBlock* call);
+                           std::int64_t points, std::int64_t part_points, std::byte* partials,
+                           std::uint32_t* arrivals, std::int32_t step, CallBlock* call);
 
 std::string launcher(const Kernel& kernel, const GridSchedule& schedule) {
   std::string arguments, poison;
   for (std::size_t i = 0; i < kernel.operands.size(); ++i) arguments += text("b[", i, "], ");
   for (std::size_t i = 0; i < kernel.sizes.size(); ++i) arguments += text("n[", i, "], ");
   for (std::size_t s = 0; s < kernel.stages.size(); ++s) {
-    if (kernel.stages[s].kind != StageKind::Reduce || shared_elements(schedule) == 0) continue;
+    if (kernel.stages[s].kind == StageKind::Map || shared_elements(schedule) == 0) continue;
     const std::string memory = text(kernel.name, "_shared", s);
     poison += text("  __builtin_memset(", memory, ", 255, sizeof(", memory, "));\n");
   }
+  const char* parts = schedule.split ? "part_points, partials, arrivals, " : "";
   return text("extern \"C\" void poison_", kernel.name, "() {\n", poison, "}\n",
               "extern \"C\" void run_", kernel.name,
-              "(u8* const* b, const s64* n, s64 points, s32 step, CallBlock* call) {\n  ",
-              kernel.name, "(", arguments, "points, step, call);\n}\n");
+              "(u8* const* b, const s64* n, s64 points, s64 part_points, u8* partials, "
+              "u32* arrivals, s32 step, CallBlock* call) {\n  ",
+              kernel.name, "(", arguments, "points, ", parts, "step, call);\n}\n");
 }
 
 std::int64_t evaluate(const Kernel& kernel, const KernelCall& call, const ir::Dim& dim) {
@@ -132,6 +140,7 @@ KernelOutcome run(const EmulatedDevice& device, const ScheduledKernel& scheduled
   LaunchMemory memory(call, step);
   const Kernel& kernel = scheduled.kernel;
   const GridLaunch grid = launch_for(kernel, scheduled.schedule, description, call);
+  PartialMemory parts(grid);
   const auto run_thread = device.function<RunThread>("run_" + kernel.name);
   const auto index = [&](const char* name) -> std::uint32_t& {
     return device.symbol<std::uint32_t>(name);
@@ -146,11 +155,12 @@ KernelOutcome run(const EmulatedDevice& device, const ScheduledKernel& scheduled
     fibres.run(
         order,
         [&] {
-          run_thread(memory.operands.data(), call.sizes.data(), grid.points, step.step,
-                     &memory.block);
+          run_thread(memory.operands.data(), call.sizes.data(), grid.points, grid.part_points,
+                     parts.partials.data(), parts.arrivals.data(), step.step, &memory.block);
         },
         [&](std::int64_t next) { thread = static_cast<std::uint32_t>(next); });
   }
+  CHECK(parts.is_left_as_found());
   return memory.take();
 }
 
@@ -197,14 +207,19 @@ KernelOutcome run_as_parsed_grid(const Kernel& kernel, const KernelCall& call, T
   CHECK(print(parsed[0].schedule) == print(schedule));
   LaunchMemory memory(call, step);
   const GridLaunch grid = launch_for(kernel, schedule, device, call);
+  PartialMemory parts(grid);
   GridKernel(parsed[0].kernel, parsed[0].schedule)
       .run({.buffers = memory.operands.data(),
             .sizes = call.sizes.data(),
             .points = grid.points,
             .blocks = grid.blocks,
+            .part_points = grid.part_points,
+            .partials = parts.partials.data(),
+            .arrivals = parts.arrivals.data(),
             .step = step.step,
             .call = &memory.block,
             .order = order});
+  CHECK(parts.is_left_as_found());
   return memory.take();
 }
 

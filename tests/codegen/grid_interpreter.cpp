@@ -2,6 +2,7 @@
 #include "tests/codegen/grid_interpreter.h"
 
 #include "tests/codegen/kernel_run.h"
+#include "tests/codegen/split_run.h"
 #include "tests/codegen/team_run.h"
 
 #include <algorithm>
@@ -57,6 +58,9 @@ void GridKernel::run(const GridCall& call) const {
   };
   const GridSchedule& schedule = state_->schedule;
   TeamRun team(kernel(), schedule, run, call.order, note);
+  if (schedule.split && run.inner_points() > call.part_points) {
+    return SplitRun(kernel(), schedule, run, team, call).run();
+  }
   const auto run_point = [&] {
     if (has_teams(schedule)) return team.run_stages();
     run.run_stages();

@@ -340,6 +340,7 @@ GridSchedule schedule_of(LineScanner line) {
     line.expect(" teams");
   }
   if (schedule.teams < 1) line.fail("expected teams");
+  schedule.split = line.take(", split");
   if (line.take(", keep")) schedule.kept = numbers(line, " v");
   if (line.take(", barriers before")) schedule.barrier_before = numbers(line, " stage ");
   if (line.take("; ")) schedule.reason = line.rest();

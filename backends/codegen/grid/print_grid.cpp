@@ -22,6 +22,7 @@ std::string print(const GridSchedule& schedule) {
   for (const int axis : schedule.axes) out += text(" i", axis);
   if (schedule.axes.empty()) out += " one point";
   if (has_teams(schedule)) out += text(", ", schedule.teams, " teams");
+  if (schedule.split) out += ", split";
   out += list(", keep", "v", schedule.kept);
   out += list(", barriers before", "stage ", schedule.barrier_before);
   return schedule.reason.empty() ? out : out + "; " + schedule.reason;

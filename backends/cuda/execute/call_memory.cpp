@@ -63,6 +63,7 @@ CallMemory::CallMemory(const DevicePlan& plan, const LoadedProgram& program, std
       memory_(allocate(plan, program, layout_.bytes)),
       graphs_(program.resources.uses_graphs) {
   if (plan.longest_loop != 0) upload_counters(program);
+  if (plan.arrivals != 0) clear_arrivals(program);
 }
 
 CallMemory::Layout CallMemory::lay_out(const DevicePlan& plan, std::size_t inputs,
@@ -79,6 +80,7 @@ CallMemory::Layout CallMemory::lay_out(const DevicePlan& plan, std::size_t input
     return begin;
   };
   add(sizeof(CallBlock));
+  layout.arrivals = add(plan.arrivals * std::int64_t{sizeof(std::uint32_t)});
   layout.counters = add(checked_product(plan.longest_loop, sizeof(std::int64_t), nullptr));
   for (std::size_t i = 0; i < inputs; ++i) {
     const int slot = plan.plan->arguments[i];
@@ -111,6 +113,21 @@ void CallMemory::upload_counters(const LoadedProgram& program) {
   lease.staging().finish();
 }
 
+/// Each launch leaves its counters as 0, the next of a stream or graph begins after it, and a
+/// launch that fails ends the device: so this is done once.
+void CallMemory::clear_arrivals(const LoadedProgram& program) {
+  StreamLease lease(*program.resources.streams);
+  const Stream& stream = lease.stream();
+  stream.submit(
+      [&] {
+        return stream.device().driver().memset_8_async(
+            address(layout_.arrivals), 0, at(plan_.arrivals) * sizeof(std::uint32_t),
+            stream.handle());
+      },
+      "clear counters");
+  lease.staging().finish();
+}
+
 api::DeviceAddress CallMemory::address(std::int64_t offset) const {
   return moved(memory_.address(), offset);
 }
@@ -125,6 +142,7 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
                    .stream = lease.stream(),
                    .staging = lease.staging(),
                    .call_block = address(0),
+                   .arrivals = address(layout_.arrivals),
                    .counters = address(layout_.counters)};
   CallBlock block;
   block.seed = tensors.seed;

@@ -29,8 +29,9 @@ struct CallTensors {
   void* host_call_context = nullptr;
 };
 
-/// One allocation with the call block, loop counters, copies of host inputs and outputs, and the
-/// arena of temporaries. Its address never changes, so graphs stay valid. One call at a time.
+/// One allocation with the call block, counters of blocks and loops, copies of host inputs and
+/// outputs, and the arena of temporaries. Its address never changes, so graphs stay valid. One call
+/// at a time.
 class CallMemory {
  public:
   /// `plan` outlives the object. Throws sdk::Failure of RESOURCE_EXHAUSTED, which lists the largest
@@ -47,7 +48,7 @@ class CallMemory {
  private:
   /// The bytes from the beginning of the allocation to each part of it.
   struct Layout {
-    std::int64_t counters = 0, arena = 0, bytes = 0;
+    std::int64_t arrivals = 0, counters = 0, arena = 0, bytes = 0;
     std::vector<std::int64_t> inputs, outputs;
   };
 
@@ -55,6 +56,7 @@ class CallMemory {
   static DeviceMemory allocate(const DevicePlan& plan, const LoadedProgram& program,
                                std::int64_t bytes);
   void upload_counters(const LoadedProgram& program);
+  void clear_arrivals(const LoadedProgram& program);
   api::DeviceAddress address(std::int64_t offset) const;
   void place(const CallTensors& tensors, SlotAddresses& slots, CallContext& call) const;
   void collect_outputs(const CallTensors& tensors, const SlotAddresses& slots,

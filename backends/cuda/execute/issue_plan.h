@@ -27,6 +27,7 @@ struct CallContext {
   Stream& stream;
   Staging& staging;
   api::DeviceAddress call_block = 0;  // a codegen::CallBlock
+  api::DeviceAddress arrivals = 0;    // DevicePlan::arrivals counters, 0 between launches
   api::DeviceAddress counters = 0;    // int64 numbers from 0, which loop bodies read as t
   /// The step of each launch so far: CallBlock::step is an index of this list.
   std::vector<const codegen::KernelStep*> launched = {};
