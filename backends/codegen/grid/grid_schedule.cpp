@@ -23,7 +23,8 @@ constexpr std::int64_t kMaxKeptRegisters = 64;   // of the 255 of a thread
 constexpr std::int64_t kFewestRowPoints = 3;     // below, a thread runs all of them
 constexpr std::int64_t kFewestRunningPoints = 64;  // below, a thread is done as soon
 constexpr std::int64_t kWarpRunningTurns = 32;     // above, exchanges between warps save time
-constexpr int kColumnLanes = 8, kColumns = 32;
+constexpr int kColumns = 32;
+constexpr int kMaxColumnLanes = 64;  // each lane adds the results of all
 constexpr std::int64_t kPointsOfColumnLane = 8;
 constexpr std::int64_t kMaxSerialPoints = 512;  // of one accumulator: errors of sums stay small
 
@@ -122,12 +123,15 @@ class Chooser {
   }
 
   void choose_columns() {
-    int lanes = kColumnLanes;
+    int columns = kColumns;
+    const std::int64_t outer = static_points(kernel_, schedule_.axes);
+    while (outer >= 0 && columns > 2 && columns / 2 >= outer) columns /= 2;
+    int lanes = std::min(kThreads / columns, kMaxColumnLanes);
     while (points_ >= 0 && points_ < lanes * kPointsOfColumnLane && lanes > 1) lanes /= 2;
     lanes = std::min(lanes, max_threads_ / 2);
     if (lanes < 2) return give_up("few inner points");
     if (has_points_for_all_threads()) return give_up("outer points for all threads");
-    const int threads = std::min(lanes * kColumns, max_threads_);
+    const int threads = std::min(lanes * columns, max_threads_);
     if (split_teams(GridForm::Columns, threads, threads / lanes)) return;
     use_teams(GridForm::Columns, threads, lanes);
   }
