@@ -29,7 +29,9 @@ class OfflineTarget final : public Target {
       : compiler_(std::move(compiler)), architecture_(architecture) {}
 
   TargetDescription description() const override {
-    return {.units = kGrid.multiprocessors, .lanes = kGrid.resident_threads};
+    return {.units = kGrid.multiprocessors,
+            .lanes = kGrid.resident_threads,
+            .divides_reductions = true};
   }
   KernelSchedule schedule() const override { return shape_for_grid; }
   const LibraryClaims* claims() override { return &claims_; }

@@ -93,6 +93,31 @@ Kernel by_teams(const char* name, DType dtype, const ir::Dim& inner, bool is_col
   return k.kernel;
 }
 
+/// Every combiner, over an inner range that several blocks divide.
+Kernel divided(const char* name, DType dtype, const ir::Dim& inner, bool is_columns) {
+  KernelMaker k(name, {2, inner}, 1);
+  const int in = k.input(dtype);
+  const int x = k.load(is_columns ? k.access(in, {1, 2}) : k.access(in, {inner, 1}));
+  std::vector<Store> stores;
+  for (const Combiner combiner :
+       {Combiner::Max, Combiner::Sum, Combiner::ArgMax, Combiner::Min, Combiner::Prod}) {
+    const int result = k.result(k.reduce(combiner, x));
+    const DType made = k.kernel.expressions[static_cast<std::size_t>(result)].dtype;
+    stores.push_back({k.access(k.output(made), {1, 0}), result});
+  }
+  k.map(stores, false);
+  return k.kernel;
+}
+
+/// Running values of each row.
+Kernel running(const char* name, DType dtype, const ir::Dim& inner) {
+  KernelMaker k(name, {64, inner}, 1);
+  const int sum = k.running(Combiner::Sum, k.load(k.access(k.input(dtype), {inner, 1})), {});
+  const int to = k.access(k.output(dtype), {inner, 1});
+  k.kernel.stages.back().stores.push_back({to, k.result(sum)});
+  return k.kernel;
+}
+
 /// Teams of a part of a warp, of a warp, of several, with and without loops that are unrolled.
 std::vector<Kernel> every_team() {
   const ir::Dim n = ir::Dim::fresh("n");
@@ -103,7 +128,12 @@ std::vector<Kernel> every_team() {
           by_teams("rows_n", DType::Bool, n, false),
           by_teams("rows_n_64", DType::Int64, n, false),
           by_teams("columns_100", DType::Float32, 100, true),
-          by_teams("columns_n", DType::UInt16, n, true)};
+          by_teams("columns_n", DType::UInt16, n, true),
+          divided("divided_rows", DType::Float32, 1 << 20, false),
+          divided("divided_rows_n", DType::Int16, n, false),
+          divided("divided_columns", DType::Float64, n, true),
+          running("running_100", DType::Float64, 100),
+          running("running_n", DType::Int8, n)};
 }
 
 /// Additions at an index by owners of columns and of single numbers.
@@ -194,11 +224,13 @@ TEST_CASE("teams and owners keep values and partial results in registers", "[slo
   for (const Kernel& kernel : kernels) schedules.push_back(schedule_grid(kernel, {}));
   CHECK(!schedules[2].kept.empty());
   CHECK(schedules.back().form == GridForm::Owners);
+  CHECK((schedules[8].split && schedules[9].split && schedules[10].split));
   std::vector<ScheduledKernel> scheduled;
   for (std::size_t i = 0; i < kernels.size(); ++i) scheduled.push_back({kernels[i], schedules[i]});
   const std::string ptx = compiler->compile(grid_text(scheduled), 90, "kernels.cu").ptx;
   CHECK(ptx.find("shfl.sync.bfly") != std::string::npos);
   CHECK(ptx.find("vote.sync.ballot") != std::string::npos);
   CHECK(ptx.find("bar.sync") != std::string::npos);
+  CHECK(ptx.find("atom.global.add.u32") != std::string::npos);
   CHECK(ptx.find(".local") == std::string::npos);
 }

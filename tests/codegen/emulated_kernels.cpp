@@ -38,6 +38,8 @@ void note_shared(const void* address, std::int64_t bytes, bool is_store) {
                         moment());
 }
 
+void note_atomic(const void* address) { g_watch->note_atomic(address, moment()); }
+
 void* find(const std::shared_ptr<void>& library, const std::string& name) {
   void* const found = ::dlsym(library.get(), name.c_str());
   if (found == nullptr) throw std::runtime_error("the emulated text has no " + name);
@@ -67,7 +69,8 @@ void EmulatedKernels::open(std::shared_ptr<void> library) {
   library_ = std::move(library);
   variable<EmulatedFunctions>(library_, "emulation") = {
       BlockFibres::wait_for_block, BlockFibres::wait_for_warp, BlockFibres::exchange,
-      BlockFibres::ballot,         note_global,                note_shared};
+      BlockFibres::ballot,         note_global,                note_shared,
+      note_atomic};
 }
 
 bool EmulatedKernels::has(const std::string& kernel) const {
@@ -94,7 +97,8 @@ void EmulatedKernels::run(const std::string& kernel, const EmulatedLaunch& launc
     fibres.run(
         launch.order,
         [&] {
-          run_thread(launch.operands, launch.sizes, launch.grid.points, launch.step, launch.call);
+          run_thread(launch.operands, launch.sizes, launch.grid.points, launch.grid.part_points,
+                     launch.partials, launch.arrivals, launch.step, launch.call);
         },
         [&](std::int64_t next) { thread = static_cast<std::uint32_t>(next); });
     if (!watch.error().empty()) throw std::runtime_error(kernel + ": " + watch.error());

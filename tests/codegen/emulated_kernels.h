@@ -15,6 +15,8 @@ struct EmulatedLaunch {
   std::byte* const* operands = nullptr;
   const std::int64_t* sizes = nullptr;  // one per Kernel::sizes
   codegen::GridLaunch grid;
+  std::byte* partials = nullptr;  // this and the next one: of schedules with `split`
+  std::uint32_t* arrivals = nullptr;
   std::int32_t step = 0;
   codegen::CallBlock* call = nullptr;
   ThreadOrder order = ThreadOrder::Ascending;

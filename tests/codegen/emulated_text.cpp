@@ -5,6 +5,7 @@
 #include "backends/codegen/text/text_prelude.h"
 #include "core/types/text.h"
 
+#include <algorithm>
 #include <sstream>
 #include <stdexcept>
 
@@ -26,6 +27,7 @@ struct EmulatedFunctions {
   u32 (*ballot)(bool truth);
   bool (*note_global)(const void* address, s64 bytes, bool is_store);
   void (*note_shared)(const void* address, s64 bytes, bool is_store);
+  void (*note_atomic)(const void* address);
 };
 extern "C" {
 Index blockIdx, threadIdx, gridDim, blockDim;
@@ -47,6 +49,12 @@ inline u32 atomicCAS(u32* at, u32 expected, u32 value) {
 inline u32 atomicExch(u32* at, u32 value) {
   const u32 old = *at;
   *at = value;
+  return old;
+}
+inline u32 atomicAdd(u32* at, u32 value) {
+  emulation.note_atomic(at);
+  const u32 old = *at;
+  *at = old + value;
   return old;
 }
 inline void __threadfence() {}
@@ -121,12 +129,14 @@ std::pair<std::string, std::size_t> read_indices(const std::string& text) {
   return {indices, end};
 }
 
-/// The declaration of a line that begins with kShared.
+/// The declaration of a line that begins with kShared. A number that is no array stays one.
 std::string rewrite_declaration(const std::string& line, std::vector<SharedArray>& arrays) {
-  const std::size_t bracket = line.find('['), name = line.rfind(' ', bracket) + 1;
+  const std::size_t bracket = std::min(line.find('['), line.find(';'));
+  const std::size_t name = line.rfind(' ', bracket) + 1;
   arrays.push_back({line.substr(kShared.size(), name - 1 - kShared.size()),
                     line.substr(name, bracket - name)});
   const SharedArray& one = arrays.back();
+  if (line[bracket] == ';') return text("static ", one.type, " ", one.name, ";\n");
   return text("Shared<", one.type, ", ", read_indices(line.substr(bracket)).first, "> ", one.name,
               ";\n");
 }
@@ -158,7 +168,9 @@ std::string rewrite_shared(const std::string& functions, std::vector<SharedArray
   return out;
 }
 
-std::string launcher(const Kernel& kernel, const std::vector<SharedArray>& arrays) {
+std::string launcher(const ScheduledKernel& scheduled, const std::vector<SharedArray>& arrays) {
+  const Kernel& kernel = scheduled.kernel;
+  const char* const parts = scheduled.schedule.split ? "part_points, partials, arrivals, " : "";
   std::string arguments, poison;
   for (std::size_t i = 0; i < kernel.operands.size(); ++i) arguments += text("b[", i, "], ");
   for (std::size_t i = 0; i < kernel.sizes.size(); ++i) arguments += text("n[", i, "], ");
@@ -167,8 +179,9 @@ std::string launcher(const Kernel& kernel, const std::vector<SharedArray>& array
   }
   return text("extern \"C\" void poison_", kernel.name, "() {\n", poison, "}\n",
               "extern \"C\" void run_", kernel.name,
-              "(u8* const* b, const s64* n, s64 points, s32 step, CallBlock* call) {\n  ",
-              kernel.name, "(", arguments, "points, step, call);\n}\n");
+              "(u8* const* b, const s64* n, s64 points, s64 part_points, u8* partials, "
+              "u32* arrivals, s32 step, CallBlock* call) {\n  ",
+              kernel.name, "(", arguments, "points, ", parts, "step, call);\n}\n");
 }
 
 }  // namespace
@@ -176,7 +189,7 @@ std::string launcher(const Kernel& kernel, const std::vector<SharedArray>& array
 std::string emulated_text(std::span<const ScheduledKernel> kernels) {
   std::vector<SharedArray> arrays;
   std::string functions = rewrite_shared(grid_functions(kernels), arrays);
-  for (const ScheduledKernel& one : kernels) functions += launcher(one.kernel, arrays);
+  for (const ScheduledKernel& one : kernels) functions += launcher(one, arrays);
   return text(text_prelude(TextDialect::Host), kDevice, functions);
 }
 

@@ -13,7 +13,9 @@ namespace kiln::test {
 std::string emulated_text(std::span<const codegen::ScheduledKernel> kernels);
 
 using EmulatedThread = void (*)(std::byte* const* operands, const std::int64_t* sizes,
-                                std::int64_t points, std::int32_t step, codegen::CallBlock* call);
+                                std::int64_t points, std::int64_t part_points,
+                                std::byte* partials, std::uint32_t* arrivals, std::int32_t step,
+                                codegen::CallBlock* call);
 
 struct EmulatedFunctions {
   void (*wait_for_block)();
@@ -23,6 +25,7 @@ struct EmulatedFunctions {
   /// An access to an operand, before it is made. False: it must not be made.
   bool (*note_global)(const void* address, std::int64_t bytes, bool is_store);
   void (*note_shared)(const void* address, std::int64_t bytes, bool is_store);
+  void (*note_atomic)(const void* address);
 };
 
 }  // namespace kiln::test

@@ -85,13 +85,18 @@ KernelOutcome run(const EmulatedKernels& emulated, const ScheduledKernel& schedu
     }
     return false;
   };
+  const GridLaunch grid = launch_for(kernel, scheduled.schedule, description, call);
+  PartialMemory parts(grid);
   emulated.run(kernel.name, {.operands = memory.operands.data(),
                              .sizes = call.sizes.data(),
-                             .grid = launch_for(kernel, scheduled.schedule, description, call),
+                             .grid = grid,
+                             .partials = parts.partials.data(),
+                             .arrivals = parts.arrivals.data(),
                              .step = step.step,
                              .call = &memory.block,
                              .order = order,
                              .is_in_bounds = is_in_bounds});
+  CHECK(parts.is_left_as_found());
   return memory.take();
 }
 
@@ -135,14 +140,19 @@ KernelOutcome run_as_parsed_grid(const Kernel& kernel, const KernelCall& call, T
   CHECK(print(parsed[0].schedule) == print(schedule));
   LaunchMemory memory(kernel, call, step);
   const GridLaunch grid = launch_for(kernel, schedule, device, call);
+  PartialMemory parts(grid);
   GridKernel(parsed[0].kernel, parsed[0].schedule)
       .run({.buffers = memory.operands.data(),
             .sizes = call.sizes.data(),
             .points = grid.points,
             .blocks = grid.blocks,
+            .part_points = grid.part_points,
+            .partials = parts.partials.data(),
+            .arrivals = parts.arrivals.data(),
             .step = step.step,
             .call = &memory.block,
             .order = order});
+  CHECK(parts.is_left_as_found());
   return memory.take();
 }
 

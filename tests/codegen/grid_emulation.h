@@ -13,6 +13,18 @@ constexpr codegen::GridDescription kSmallDevice{
 /// Blocks of two warps.
 constexpr codegen::GridDescription kTwoWarps{
     .max_threads = 64, .max_blocks = 2, .multiprocessors = 2, .resident_threads = 64};
+/// Blocks of one warp, many of which divide the inner points of a few outer ones.
+constexpr codegen::GridDescription kManyBlocks{.max_threads = 32,
+                                               .max_blocks = 64,
+                                               .multiprocessors = 32,
+                                               .resident_threads = 64,
+                                               .part_points = 2};
+/// The same with blocks of two warps.
+constexpr codegen::GridDescription kManyPairs{.max_threads = 64,
+                                              .max_blocks = 64,
+                                              .multiprocessors = 32,
+                                              .resident_threads = 128,
+                                              .part_points = 1};
 
 /// A kernel's place in a call: the number of its step, and the record that earlier steps left. The
 /// seed and the counter of the call are those of KernelCall.

@@ -4,6 +4,7 @@
 #include "tests/codegen/kernel_run.h"
 #include "tests/codegen/owners_run.h"
 #include "tests/codegen/point_run.h"
+#include "tests/codegen/split_run.h"
 #include "tests/codegen/team_run.h"
 
 #include <algorithm>
@@ -62,6 +63,9 @@ void GridKernel::run(const GridCall& call) const {
     return run_owners(kernel(), schedule, run, call, arguments, note);
   }
   TeamRun team(kernel(), schedule, run, call.order, note);
+  if (schedule.split && run.inner_points() > call.part_points) {
+    return SplitRun(kernel(), schedule, run, team, call).run();
+  }
   const auto run_point = [&] {
     if (has_teams(schedule)) return team.run_stages();
     run.run_stages();

@@ -6,7 +6,9 @@
 #include "backends/codegen/text/grid_text.h"
 #include "tests/codegen/thread_order.h"
 
+#include <algorithm>
 #include <memory>
+#include <vector>
 
 namespace kiln::test {
 
@@ -15,9 +17,27 @@ struct GridCall {
   std::byte* const* buffers = nullptr;    // one per operand
   const std::int64_t* sizes = nullptr;    // one per Kernel::sizes
   std::int64_t points = 0, blocks = 0;    // of GridLaunch
+  std::int64_t part_points = 0;           // of GridLaunch, for schedules with `split`
+  std::byte* partials = nullptr;          // the memory of partial results
+  std::uint32_t* arrivals = nullptr;      // the counters of blocks
   std::int32_t step = 0;
   codegen::CallBlock* call = nullptr;     // seed and counter; the least fault is recorded in it
   ThreadOrder order = ThreadOrder::Ascending;
+};
+
+/// The memory of a launch whose blocks exchange partial results, filled with what no launch may
+/// depend on.
+struct PartialMemory {
+  explicit PartialMemory(const codegen::GridLaunch& launch)
+      : partials(static_cast<std::size_t>(launch.partial_bytes), std::byte{0xff}),
+        arrivals(static_cast<std::size_t>(launch.arrivals)) {}
+  bool is_left_as_found() const {
+    return std::count(arrivals.begin(), arrivals.end(), 0u) ==
+           static_cast<std::int64_t>(arrivals.size());
+  }
+
+  std::vector<std::byte> partials;
+  std::vector<std::uint32_t> arrivals;
 };
 
 /// A kernel made ready for many launches.

@@ -75,11 +75,11 @@ Kernel softmax(const ir::Dim& columns) {
 }
 
 /// y = running sum of each row.
-Kernel running() {
-  KernelMaker k("running", {5, 8}, 1);
-  const int x = k.load(k.access(k.input(DType::Int32), {8, 1}));
+Kernel running(const ir::Dim& columns) {
+  KernelMaker k("running", {5, columns}, 1);
+  const int x = k.load(k.access(k.input(DType::Int32), {columns, 1}));
   const int sum = k.running(Combiner::Sum, x, {});
-  const int to = k.access(k.output(DType::Int32), {8, 1});
+  const int to = k.access(k.output(DType::Int32), {columns, 1});
   k.kernel.stages.back().stores.push_back({to, k.result(sum)});
   return k.kernel;
 }
@@ -99,6 +99,15 @@ GridSchedule points_of(int elements, int unroll) {
 
 GridSchedule tiles_of(int tile_axis, int threads) {
   return {.form = GridForm::Tile, .threads = threads, .axes = {0, 1}, .tile_axis = tile_axis};
+}
+
+/// y += sum of each row, at every point.
+Kernel additions_in_order() {
+  KernelMaker k("additions_in_order", {5, 8}, 1);
+  const int x = k.load(k.access(k.input(DType::Float32), {8, 1}));
+  const int to = k.access(k.output(DType::Float32, true), {1, 0});
+  k.map({{to, x, /*accumulate=*/true}});
+  return k.kernel;
 }
 
 std::int64_t known(const ir::Dim& dim) { return dim.value(); }
@@ -134,17 +143,23 @@ TEST_CASE("grid schedules follow from inner axes and additions") {
       {additions(0), "serial: blocks of 256 threads over i0"},
       // Every row adds to every element: threads own columns.
       {additions(1), "serial: blocks of 256 threads over i1"},
-      {running(), "serial: blocks of 256 threads over i0; a running stage"},
+      {running(8), "serial: blocks of 256 threads over i0; few inner points"},
+      {running(100), "rows: blocks of 256 threads over i0, 8 teams"},
+      {running(2000), "rows: blocks of 256 threads over i0, 1 teams"},
+      {running(n), "rows: blocks of 256 threads over i0, 1 teams"},
       {row_sums(2), "serial: blocks of 256 threads over i0; few inner points"},
       {row_sums(8), "rows: blocks of 256 threads over i0, 32 teams"},
       {row_sums(86), "rows: blocks of 256 threads over i0, 8 teams"},
       {row_sums(512), "rows: blocks of 128 threads over i0, 2 teams"},
       {row_sums(1000), "rows: blocks of 128 threads over i0, 1 teams"},
-      {row_sums(1 << 20), "rows: blocks of 1024 threads over i0, 1 teams"},
-      {row_sums(n), "rows: blocks of 256 threads over i0, 1 teams"},
+      {row_sums(1 << 20), "rows: blocks of 256 threads over i0, 1 teams, split"},
+      {row_sums(n), "rows: blocks of 256 threads over i0, 1 teams, split"},
       {column_means(8), "serial: blocks of 256 threads over i0; few inner points"},
-      {column_means(32), "columns: blocks of 128 threads over i0, 32 teams"},
-      {column_means(n), "columns: blocks of 256 threads over i0, 32 teams"},
+      {column_means(32), "columns: blocks of 32 threads over i0, 8 teams"},
+      {column_means(n), "columns: blocks of 256 threads over i0, 8 teams, split"},
+      {column_means(n, 32), "columns: blocks of 256 threads over i0, 32 teams, split"},
+      {column_means(n, 2), "columns: blocks of 128 threads over i0, 2 teams, split"},
+      {column_means(513, 1 << 20), "columns: blocks of 256 threads over i0, 32 teams"},
       {column_means(64, 1 << 20),
        "serial: blocks of 256 threads over i0; outer points for all threads"},
       // A thread has the two elements of a row, and keeps them.
@@ -202,6 +217,7 @@ TEST_CASE("a grid has as many blocks as its points need and the device holds at 
 }
 
 TEST_CASE("the verifier of grid schedules names the kernel and the broken rule") {
+  const ir::Dim n = ir::Dim::fresh("n");
   const struct {
     Kernel kernel;
     GridSchedule schedule;
@@ -218,12 +234,17 @@ TEST_CASE("the verifier of grid schedules names the kernel and the broken rule")
       {elementwise(4), {GridForm::Rows, 256, {0}, 8}, "teams without inner axes"},
       {row_sums(), {GridForm::Rows, 256, {0}, 3}, "its blocks are no teams"},
       {row_sums(), {GridForm::Rows, 96, {0}, 1}, "a team of no power of two"},
-      {running(), {GridForm::Rows, 256, {0}, 8}, "lanes divide points that run in order"},
+      {additions_in_order(), {GridForm::Rows, 256, {0}, 8}, "points that run in order"},
+      {running(9), {GridForm::Columns, 256, {0}, 32}, "columns with running values"},
+      {running(9), {GridForm::Rows, 256, {0}, 8, {0}}, "a running stage keeps no values"},
       {softmax(9), {GridForm::Rows, 256, {0}, 8}, "without a barrier"},
       {softmax(9), {GridForm::Rows, 256, {0}, 8, {}, {1}}, "without a barrier"},
       {softmax(9), {GridForm::Rows, 256, {0}, 8, {}, {3}}, "a barrier before no stage"},
       {softmax(9), {GridForm::Rows, 256, {0}, 8, {5}, {2}}, "it keeps a value that changes"},
       {softmax(9999), {GridForm::Rows, 256, {0}, 8, {1}, {2}}, "it keeps values of many points"},
+      {softmax(n), {GridForm::Rows, 256, {0}, 8, {}, {2}, true}, "what needs all inner points"},
+      {row_sums(), {GridForm::Rows, 256, {}, 8, {}, {}, true}, "divide points that run in order"},
+      {row_sums(), {GridForm::Serial, 256, {0}, 1, {}, {}, true}, "its form has no teams"},
       {column_means(9), {GridForm::Columns, 512, {0}, 32}, "do not fit shared memory"},
       {elementwise(4), points_of(3, 1), "its groups of points have no such size"},
       {elementwise(4), points_of(32, 1), "its groups of points have no such size"},
@@ -261,6 +282,11 @@ TEST_CASE("traffic counts passes over memory and sectors that threads share badl
   CHECK(least.read == 5 * 1000 * 4);
   CHECK(least.written == 5 * 4);
   CHECK(traffic_of(sums, schedule_grid(sums, kDevice), known).bytes() == least.bytes());
+  // 205 parts of each of five rows, written and read once, and padding.
+  const Kernel long_sums = row_sums(1 << 20);
+  const Traffic parts = traffic_of(long_sums, schedule_grid(long_sums, kDevice), known);
+  CHECK(parts.read == least_traffic(long_sums, known).read + 1040 * 4);
+  CHECK(parts.written == (5 + 1040) * 4);
   // Neighbouring threads in different rows: 32 bytes for each element of four.
   const GridSchedule by_threads{.form = GridForm::Serial, .axes = {0}};
   CHECK(traffic_of(sums, by_threads, known).read == 8 * least.read);

@@ -64,7 +64,7 @@ Bits apply(ir::Op op, DType operands, DType result, std::array<Bits, 3> x, std::
 
 bool sums_floats(const Kernel& kernel) {
   return std::any_of(kernel.stages.begin(), kernel.stages.end(), [&](const Stage& stage) {
-    if (stage.kind != StageKind::Reduce) return false;
+    if (stage.kind == StageKind::Map) return false;
     const bool is_sum = stage.combiner == Combiner::Sum || stage.combiner == Combiner::Prod;
     return is_sum && is_float(kernel.expressions[static_cast<std::size_t>(stage.value)].dtype);
   });

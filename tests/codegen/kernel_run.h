@@ -20,7 +20,7 @@ struct PreparedKernel {
 /// Verifies the kernel first.
 PreparedKernel prepare(const codegen::Kernel& kernel);
 
-/// Whether a reduction's float result depends on the order of its points.
+/// Whether a float result depends on the order in which points are combined.
 bool sums_floats(const codegen::Kernel& kernel);
 
 /// Two values combined by a reduction that is no arg_max.

@@ -234,21 +234,62 @@ KernelOutcome run_all_ways(const Kernel& kernel, const KernelCall& call) {
 }
 
 void run_as_grids(const Kernel& kernel, const KernelCall& call, const KernelOutcome& interpreted) {
-  for (const GridDescription& device : {kSmallDevice, kTwoWarps}) {
-    const bool is_larger = device.max_threads != kSmallDevice.max_threads;
-    const GridSchedule schedule = schedule_grid(kernel, device);
-    const bool is_shared = has_blocks(schedule) || schedule.form == GridForm::Tile;
-    if (is_larger && !is_shared) continue;  // as before
-    const KernelOutcome expected =
-        run_as_parsed_grid(kernel, call, ThreadOrder::Ascending, {}, device);
-    check_close(kernel, expected, interpreted);
-    for (const ThreadOrder order : kThreadOrders) {
-      INFO("as a grid of blocks of " << device.max_threads << " threads, in order "
-                                     << static_cast<int>(order));
-      check_equal(run_as_grid({kernel}, {call}, order, {}, device)[0], expected);
-      check_equal(run_as_parsed_grid(kernel, call, order, {}, device), expected);
+  run_as_grids(std::vector{kernel}, {call}, {interpreted});
+}
+
+namespace {
+
+/// Whether the kernel has a schedule there that the devices before have not.
+bool is_worth_a_run(const Kernel& kernel, const GridDescription& device) {
+  if (device.max_threads == kSmallDevice.max_threads) return true;
+  const GridSchedule schedule = schedule_grid(kernel, device);
+  if (device.max_blocks > kTwoWarps.max_blocks) return schedule.split;
+  return has_blocks(schedule) || schedule.form == GridForm::Tile;
+}
+
+void run_on(const GridDescription& device, const std::vector<Kernel>& kernels,
+            const std::vector<KernelCall>& calls, const std::vector<KernelOutcome>& interpreted) {
+  std::vector<KernelOutcome> expected;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    INFO(print(kernels[i]) << print(schedule_grid(kernels[i], device)));
+    expected.push_back(
+        run_as_parsed_grid(kernels[i], calls[i], ThreadOrder::Ascending, {}, device));
+    check_close(kernels[i], expected[i], interpreted[i]);
+  }
+  for (const ThreadOrder order : kThreadOrders) {
+    const std::vector<KernelOutcome> found = run_as_grid(kernels, calls, order, {}, device);
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      INFO(print(kernels[i]) << "as a grid of blocks of " << device.max_threads
+                             << " threads, in order " << static_cast<int>(order));
+      check_equal(found[i], expected[i]);
+      check_equal(run_as_parsed_grid(kernels[i], calls[i], order, {}, device), expected[i]);
     }
   }
+}
+
+}  // namespace
+
+void run_as_grids(const std::vector<Kernel>& kernels, const std::vector<KernelCall>& calls,
+                  const std::vector<KernelOutcome>& interpreted) {
+  for (const GridDescription& device : {kSmallDevice, kTwoWarps, kManyBlocks, kManyPairs}) {
+    std::vector<Kernel> some;
+    std::vector<KernelCall> their_calls;
+    std::vector<KernelOutcome> expected;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      if (!is_worth_a_run(kernels[i], device)) continue;
+      some.push_back(kernels[i]);
+      their_calls.push_back(calls[i]);
+      expected.push_back(interpreted[i]);
+    }
+    if (!some.empty()) run_on(device, some, their_calls, expected);
+  }
+}
+
+void GridCases::add(Kernel kernel, KernelCall call) {
+  kernel.name += "_" + std::to_string(kernels_.size());
+  interpreted_.push_back(run_interpreted(kernel, call));
+  kernels_.push_back(std::move(kernel));
+  calls_.push_back(std::move(call));
 }
 
 }  // namespace kiln::test

@@ -87,11 +87,26 @@ void check_equal(const KernelOutcome& found, const KernelOutcome& expected);
 /// The same, but that floats may differ by rounding where the kernel adds or multiplies them up.
 void check_close(const codegen::Kernel& kernel, const KernelOutcome& found,
                  const KernelOutcome& expected);
-/// On two devices and in three orders of threads, compiled and interpreted from the text: checks
-/// that these agree in every byte, and with the interpreter but for the rounding of sums. REQUIRES:
-/// the call is for all of axis 0.
+/// On up to four devices and in three orders of threads, compiled and interpreted from the text:
+/// checks that these agree in every byte, and with the interpreter but for the rounding of sums.
+/// REQUIRES: the call is for all of axis 0.
 void run_as_grids(const codegen::Kernel& kernel, const KernelCall& call,
                   const KernelOutcome& interpreted);
+/// The same of several kernels, which are compiled together. REQUIRES: names differ.
+void run_as_grids(const std::vector<codegen::Kernel>& kernels,
+                  const std::vector<KernelCall>& calls,
+                  const std::vector<KernelOutcome>& interpreted);
+/// Kernels that run_as_grids compiles together, with their calls.
+class GridCases {
+ public:
+  void add(codegen::Kernel kernel, KernelCall call);
+  void run() const { run_as_grids(kernels_, calls_, interpreted_); }
+
+ private:
+  std::vector<codegen::Kernel> kernels_;
+  std::vector<KernelCall> calls_;
+  std::vector<KernelOutcome> interpreted_;
+};
 /// By the interpreter, as loops and, where the call is for all of axis 0, as grids; checks that all
 /// agree.
 KernelOutcome run_all_ways(const codegen::Kernel& kernel, const KernelCall& call);

@@ -3,15 +3,15 @@
 
 #include "core/types/text.h"
 
+#include <algorithm>
+
 namespace kiln::test {
 namespace {
 
 bool is_one(const ThreadMoment& moment) { return moment.block >= 0; }
 
-/// REQUIRES: `earlier` was noted before `later`.
-bool are_ordered(const ThreadMoment& earlier, const ThreadMoment& later) {
-  if (!is_one(earlier)) return true;
-  if (earlier.block != later.block) return false;
+/// REQUIRES: of one block, `earlier` was noted before `later`.
+bool are_ordered_in_block(const ThreadMoment& earlier, const ThreadMoment& later) {
   if (earlier.thread == later.thread) return true;
   if (earlier.block_barriers != later.block_barriers) return true;
   return earlier.warp == later.warp && earlier.warp_barriers != later.warp_barriers;
@@ -40,6 +40,24 @@ std::string title(const ThreadMoment& moment) {
 }
 
 }  // namespace
+
+bool MemoryWatch::are_ordered(const ThreadMoment& earlier, const ThreadMoment& later) const {
+  if (!is_one(earlier)) return true;
+  if (earlier.block == later.block) return are_ordered_in_block(earlier, later);
+  return std::any_of(atomics_.begin(), atomics_.end(), [&](const auto& entry) {
+    bool is_released = false;
+    for (const ThreadMoment& one : entry.second) {
+      if (one.block == earlier.block && are_ordered_in_block(earlier, one)) is_released = true;
+      const bool is_acquired = one.block == later.block && are_ordered_in_block(one, later);
+      if (is_released && is_acquired) return true;
+    }
+    return false;
+  });
+}
+
+void MemoryWatch::note_atomic(const void* address, const ThreadMoment& moment) {
+  atomics_[address].push_back(moment);
+}
 
 bool MemoryWatch::check_global(const std::byte* address, std::size_t bytes, Access access,
                                const ThreadMoment& moment) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace kiln::test {
 
@@ -23,7 +24,8 @@ using IsInBounds = std::function<bool(const std::byte* address, std::size_t byte
 
 /// Accesses are aligned to their bytes, a power of two. Two accesses to a byte race when one of
 /// them is a store, different threads make them, and no barrier that both threads pass lies
-/// between. Blocks have no barrier in common.
+/// between. Blocks have no barrier in common: an atomic operation of one block, after a barrier,
+/// and a later one of another block at the same address, before a barrier, order what lies around.
 class MemoryWatch {
  public:
   explicit MemoryWatch(IsInBounds is_in_bounds) : is_in_bounds_(std::move(is_in_bounds)) {}
@@ -34,6 +36,7 @@ class MemoryWatch {
                     const ThreadMoment& moment);
   void check_shared(const std::byte* address, std::size_t bytes, Access access,
                     const ThreadMoment& moment);
+  void note_atomic(const void* address, const ThreadMoment& moment);
   /// Another block gets the shared memory.
   void begin_block() { shared_.clear(); }
 
@@ -49,12 +52,15 @@ class MemoryWatch {
   };
   using Bytes = std::unordered_map<const std::byte*, Byte>;
 
+  /// Whether no race is possible. REQUIRES: `earlier` was noted before `later`.
+  bool are_ordered(const ThreadMoment& earlier, const ThreadMoment& later) const;
   void note(Bytes& all, const std::byte* address, std::size_t bytes, Access access,
             const ThreadMoment& moment);
   void report(const std::string& error);
 
   IsInBounds is_in_bounds_;
   Bytes global_, shared_;
+  std::unordered_map<const void*, std::vector<ThreadMoment>> atomics_;  // by their address
   std::string error_;
 };
 

@@ -103,6 +103,38 @@ TEST_CASE("a store races with each of the loads before it") {
   }
 }
 
+TEST_CASE("atomic operations between barriers order the accesses of two blocks") {
+  const std::byte memory[4] = {}, counter[4] = {}, other[4] = {};
+  const ThreadMoment writer{.block = 0, .thread = 5};
+  const ThreadMoment release{.block = 0, .thread = 0, .block_barriers = 1};
+  const ThreadMoment acquire{.block = 1, .thread = 0, .block_barriers = 1};
+  const ThreadMoment reader{.block = 1, .thread = 5, .block_barriers = 2};
+  const struct {
+    const char* name;
+    ThreadMoment writer, reader;
+    const std::byte* acquired;
+    bool is_reversed, races;
+  } rows[] = {
+      {"both", writer, reader, counter, false, false},
+      {"no barrier before the release", {.block = 0, .thread = 5, .block_barriers = 1}, reader,
+       counter, false, true},
+      {"no barrier after the acquisition", writer, {.block = 1, .thread = 5, .block_barriers = 1},
+       counter, false, true},
+      {"another address", writer, reader, other, false, true},
+      {"in the other order", writer, reader, counter, true, true},
+  };
+  for (const auto& row : rows) {
+    INFO(row.name);
+    MemoryWatch watch(is_anywhere);
+    watch.check_global(memory, 4, kStore, row.writer);
+    if (row.is_reversed) watch.note_atomic(row.acquired, acquire);
+    watch.note_atomic(counter, release);
+    if (!row.is_reversed) watch.note_atomic(row.acquired, acquire);
+    watch.check_global(memory, 4, kLoad, row.reader);
+    CHECK(watch.error().empty() != row.races);
+  }
+}
+
 TEST_CASE("shared memory belongs to one block after the other") {
   const std::byte memory[4] = {};
   MemoryWatch watch(is_anywhere);

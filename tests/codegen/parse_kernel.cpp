@@ -348,6 +348,7 @@ GridSchedule schedule_of(LineScanner line) {
   if (line.take(", vectors of ")) schedule.elements = line.index(std::numeric_limits<int>::max());
   if (line.take(", unroll ")) schedule.unroll = line.index(std::numeric_limits<int>::max());
   if (schedule.elements < 1 || schedule.unroll < 1) line.fail("expected groups of points");
+  schedule.split = line.take(", split");
   if (line.take(", keep")) schedule.kept = numbers(line, " v");
   if (line.take(", barriers before")) schedule.barrier_before = numbers(line, " stage ");
   if (line.take("; ")) schedule.reason = line.rest();

@@ -19,15 +19,32 @@ class TeamRun {
   /// At the outer point where the run is.
   void run_stages();
 
+  /// The result of a reduction over some inner points; `place` is that of arg_max.
+  struct Result {
+    std::uint64_t bits = 0;
+    std::int64_t place = -1;
+  };
+  /// A stage over inner axes at the inner points [begin, end).
+  Result run_stage(std::size_t stage, std::int64_t begin, std::int64_t end);
+  void run_stage_once(std::size_t stage);
+  /// The result of a reduction from those of ranges, in their order.
+  Result combine_parts(std::size_t stage, const std::vector<Result>& parts) const;
+  void set_result(std::size_t stage, const Result& result);
+
  private:
   using Bits = std::uint64_t;
 
-  void run_stage(std::size_t stage);
-  /// Calls visit(lane, number of the lane's point) at each inner point, lane after lane.
-  void visit_points(std::size_t stage,
-                    const std::function<void(std::int64_t lane, std::int64_t turn)>& visit);
-  void reduce(std::size_t stage);
-  void find_place(std::size_t stage);
+  /// Calls visit(lane, turn, point) at each inner point of [begin, end), lane after lane.
+  using Visit = std::function<void(std::int64_t lane, std::int64_t turn, std::int64_t point)>;
+  void visit_points(std::size_t stage, std::int64_t begin, std::int64_t end, const Visit& visit);
+  /// A running stage, chunk after chunk.
+  void run_chunks(std::size_t stage);
+  void run_chunk(std::size_t stage, std::int64_t begin, Bits& carry);
+  /// Makes the values of lanes running ones and gives the last.
+  Bits scan(const codegen::Stage& stage, Bits* lanes, std::int64_t count) const;
+  Bits reduce(std::size_t stage, std::int64_t begin, std::int64_t end);
+  Result find_place(std::size_t stage, std::int64_t begin, std::int64_t end);
+  Result first_best(const codegen::Stage& stage, const std::vector<Result>& values) const;
   /// The result of all lanes, by the tree of the form. Changes `lanes`.
   Bits combine_lanes(const codegen::Stage& stage, std::vector<Bits>& lanes) const;
   Bits combine_warp(const codegen::Stage& stage, Bits* lanes, std::int64_t count) const;

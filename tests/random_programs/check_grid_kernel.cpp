@@ -19,10 +19,9 @@ namespace {
 using namespace codegen;
 using Bytes = std::vector<std::byte>;
 
-/// So few threads that they take several points each, and blocks of two warps.
-constexpr GridDescription kDevices[] = {
-    {.max_threads = 4, .max_blocks = 2, .multiprocessors = 2, .resident_threads = 4},
-    {.max_threads = 64, .max_blocks = 2, .multiprocessors = 2, .resident_threads = 64}};
+/// So few threads that they take several points each, blocks of two warps, and many blocks.
+constexpr GridDescription kDevices[] = {kiln::test::kSmallDevice, kiln::test::kTwoWarps,
+                                        kiln::test::kManyBlocks};
 
 std::int64_t value_of(const ir::Dim& dim) { return dim.value(); }
 
@@ -82,9 +81,13 @@ Outcome run_grid(const BuiltKernel& built, const kiln::test::GridKernel& grid,
   const std::vector<std::byte*> buffers = outcome.addresses();
   const GridLaunch launch = launch_of(grid.kernel(), grid.schedule(), device, value_of);
   CallBlock block;
+  kiln::test::PartialMemory parts(launch);
   grid.run({.buffers = buffers.data(),
             .points = launch.points,
             .blocks = launch.blocks,
+            .part_points = launch.part_points,
+            .partials = parts.partials.data(),
+            .arrivals = parts.arrivals.data(),
             .call = &block,
             .order = order});
   outcome.fault = {block.access, block.index, block.limit};

@@ -14,7 +14,8 @@ namespace kiln::testing {
 
 inline constexpr codegen::TargetDescription kCpu{};
 /// 132 multiprocessors with 2,048 threads each.
-inline constexpr codegen::TargetDescription kGpu{.units = 132, .lanes = 2048};
+inline constexpr codegen::TargetDescription kGpu{
+    .units = 132, .lanes = 2048, .divides_reductions = true};
 
 /// The program of a graph, for a target whose library takes every product and convolution. The
 /// pipeline verifies its kernels and plans; here their grid schedules and text forms are checked.

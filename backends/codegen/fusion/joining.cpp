@@ -25,9 +25,15 @@ bool is_arg_max(const Member& member) {
   return member.role == Role::Reduce && def(*member.node).combiner == ir::Combiner::ArgMax;
 }
 
+/// Two kernels cannot exchange the place of a maximum; blocks of one launch can.
+bool can_run_in_parts(const Fusion& fusion, bool is_arg_max) {
+  return !is_arg_max || fusion.target.divides_reductions;
+}
+
 bool runs_in_parts(const Fusion& fusion, const Unit& unit) {
-  return unit.split && std::none_of(unit.members.begin(), unit.members.end(), is_arg_max) &&
-         reduction_parts(unit.domain, unit.reduced, fusion.target, fusion.is_body).has_value();
+  const bool has_arg_max = std::any_of(unit.members.begin(), unit.members.end(), is_arg_max);
+  return unit.split && can_run_in_parts(fusion, has_arg_max) &&
+         runs_in_parts(unit.domain, unit.reduced, fusion.target, fusion.is_body);
 }
 
 /// Whether the points that are not reduced are many, or all are little work.
@@ -77,7 +83,7 @@ bool needs_total(const Fusion& fusion, int into, int from, const Points& points,
   const bool reduces = points.role == Role::Reduce;
   const std::vector<bool>& reduced = a.split ? a.reduced : b.split ? b.reduced : points.reduced;
   if (!(a.split || b.split || reduces)) return false;
-  if (!reduction_parts(a.domain, reduced, fusion.target, fusion.is_body)) return false;
+  if (!runs_in_parts(a.domain, reduced, fusion.target, fusion.is_body)) return false;
   const bool follows = role != Role::Outer && (level_of(fusion, into, views) > 0 ||
                                                level_of(fusion, from, views) > 0);
   return follows || std::any_of(a.members.begin(), a.members.end(), follows_reduction) ||
@@ -101,8 +107,8 @@ bool is_read_in_place(const Fusion& fusion, int index, const Points& points, Rol
 }  // namespace
 
 bool runs_in_parts(const Fusion& fusion, const Points& points) {
-  return !points.is_arg_max &&
-         reduction_parts(points.domain, points.reduced, fusion.target, fusion.is_body).has_value();
+  return can_run_in_parts(fusion, points.is_arg_max) &&
+         runs_in_parts(points.domain, points.reduced, fusion.target, fusion.is_body);
 }
 
 bool is_readable(const Fusion& fusion, int index, const Points& points, Role role,

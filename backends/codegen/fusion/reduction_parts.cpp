@@ -54,7 +54,26 @@ bool wants_parts(const Counts& counts, bool first_is_reduced, const TargetDescri
   return (few || down_columns) && counts.reduced >= ceil_div(least, counts.kept);
 }
 
+/// Columns leave neighbours in memory to neighbouring threads: as many results make one block.
+bool leaves_blocks_idle(const Counts& counts, bool last_is_reduced,
+                        const TargetDescription& target) {
+  constexpr std::int64_t kColumnsOfBlock = 32;
+  const std::int64_t of_block = last_is_reduced ? 1 : kColumnsOfBlock;
+  if (counts.kept == 0 || counts.kept >= target.fewest_outer_points() * of_block) return false;
+  return counts.reduced >= ceil_div(target.small_domain(), counts.kept);
+}
+
 }  // namespace
+
+bool runs_in_parts(const ir::Dims& domain, const std::vector<bool>& reduced,
+                   const TargetDescription& target, bool is_body) {
+  if (!target.divides_reductions) {
+    return reduction_parts(domain, reduced, target, is_body).has_value();
+  }
+  const Counts counts = count(domain, reduced);
+  if (counts.reduced_axes == 0 || (is_body && counts.reduced == kUnbounded)) return false;
+  return leaves_blocks_idle(counts, reduced.back(), target);
+}
 
 std::optional<ReductionParts> reduction_parts(const ir::Dims& domain,
                                               const std::vector<bool>& reduced,

@@ -20,6 +20,11 @@ std::optional<ReductionParts> reduction_parts(const ir::Dims& domain,
                                               const std::vector<bool>& reduced,
                                               const TargetDescription& target, bool is_body);
 
+/// Whether a reduction runs in parts: as reduction_parts splits it or, on a target that divides
+/// reductions, as launches do. An axis of unknown size counts as long there, but in a loop's body.
+bool runs_in_parts(const ir::Dims& domain, const std::vector<bool>& reduced,
+                   const TargetDescription& target, bool is_body);
+
 /// Rows per block of a kernel that iterates over rows and adds to column sums; none when the number
 /// of rows has no suitable divisor.
 std::optional<std::int64_t> rows_per_block(const ir::Dim& rows, const TargetDescription& target);

@@ -1,5 +1,5 @@
 // A lane computes the same inner points in every stage over inner axes, so that equal accesses of
-// two such stages stay in one lane.
+// two such stages stay in one lane; but other ones where values run along them.
 #include "backends/codegen/grid/dependences.h"
 
 #include "backends/codegen/grid/additions.h"
@@ -50,7 +50,6 @@ bool has_own_elements(const Kernel& kernel, const Access& access) {
 }
 
 std::string order_reason(const Kernel& kernel, const Stage& stage) {
-  if (stage.kind == StageKind::Running) return "a running stage";
   if (!stage.inner) return "";
   const std::vector<Touch> touches = touches_of(kernel, stage);
   for (const Store& store : stage.stores) {
@@ -66,9 +65,23 @@ std::string order_reason(const Kernel& kernel, const Stage& stage) {
   return "";
 }
 
+/// Whether an earlier running stage has a result that the stage uses.
+bool uses_running(const Kernel& kernel, int stage) {
+  const std::vector<bool> wanted = needed(kernel, roots_of(kernel, kernel.stages[at(stage)]));
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const Expression& e = kernel.expressions[i];
+    const bool is_other = wanted[i] && e.kind == ExpressionKind::StageResult && e.number != stage;
+    if (is_other && kernel.stages[at(e.number)].kind == StageKind::Running) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string order_reason(const Kernel& kernel) {
+  for (int stage = 0; stage < static_cast<int>(kernel.stages.size()); ++stage) {
+    if (uses_running(kernel, stage)) return "a stage uses running values of another";
+  }
   for (const Stage& stage : kernel.stages) {
     std::string reason = order_reason(kernel, stage);
     if (!reason.empty()) return reason;
@@ -79,7 +92,10 @@ std::string order_reason(const Kernel& kernel) {
 bool needs_barrier(const Kernel& kernel, int earlier, int later) {
   const Stage &first = kernel.stages[at(earlier)], &second = kernel.stages[at(later)];
   if (!first.inner && !second.inner) return false;  // lane 0 runs both
-  const bool is_divided_alike = first.inner && second.inner;
+  const auto is_divided = [](const Stage& stage) {
+    return stage.inner && stage.kind != StageKind::Running;
+  };
+  const bool is_divided_alike = is_divided(first) && is_divided(second);
   for (const Touch& a : touches_of(kernel, first)) {
     for (const Touch& b : touches_of(kernel, second)) {
       if (!is_conflict(kernel, a, b)) continue;

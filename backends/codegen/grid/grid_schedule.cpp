@@ -7,6 +7,7 @@
 #include "backends/codegen/grid/owners.h"
 #include "backends/codegen/grid/point_groups.h"
 #include "backends/codegen/grid/tile.h"
+#include "backends/codegen/grid/split_rows.h"
 #include "backends/codegen/kernel/order_axes.h"
 
 #include <algorithm>
@@ -23,8 +24,12 @@ constexpr std::int64_t kPointsOfLane = 8;        // of a row
 constexpr std::int64_t kUnrolledPoints = 16;     // of a lane
 constexpr std::int64_t kMaxKeptRegisters = 64;   // of the 255 of a thread
 constexpr std::int64_t kFewestRowPoints = 3;     // below, a thread runs all of them
-constexpr int kColumnLanes = 8, kColumns = 32;
+constexpr std::int64_t kFewestRunningPoints = 64;  // below, a thread is done as soon
+constexpr std::int64_t kWarpRunningTurns = 32;     // above, exchanges between warps save time
+constexpr int kColumns = 32;
+constexpr int kMaxColumnLanes = 64;  // each lane adds the results of all
 constexpr std::int64_t kPointsOfColumnLane = 8;
+constexpr std::int64_t kMaxSerialPoints = 512;  // of one accumulator: errors of sums stay small
 
 /// The product of the extents; -1 where it is not static or not below 2^63.
 std::int64_t static_points(const Kernel& kernel, const std::vector<int>& axes) {
@@ -35,6 +40,22 @@ std::int64_t static_points(const Kernel& kernel, const std::vector<int>& axes) {
     if (__builtin_mul_overflow(points, extent.value(), &points)) return -1;
   }
   return points;
+}
+
+bool has_running(const Kernel& kernel) {
+  return std::any_of(kernel.stages.begin(), kernel.stages.end(),
+                     [](const Stage& stage) { return stage.kind == StageKind::Running; });
+}
+
+/// The blocks that the device holds at a time.
+std::int64_t resident_blocks(const GridSchedule& schedule, const GridDescription& device) {
+  const int of_one = std::max(1, device.resident_threads / schedule.threads);
+  return std::min(device.multiprocessors * of_one, device.max_blocks);
+}
+
+PartLimits limits_of(const GridSchedule& schedule, const GridDescription& device) {
+  return {lanes_of(schedule), schedule.teams, resident_blocks(schedule, device),
+          device.part_points};
 }
 
 class Chooser {
@@ -95,6 +116,7 @@ class Chooser {
   void choose_teams() {
     schedule_.reason = order_reason(kernel_);
     if (!schedule_.reason.empty()) return;
+    if (has_running(kernel_)) return choose_running();
     const int last = static_cast<int>(kernel_.axes.size()) - 1;
     const int near = kernel_.vector_axis >= 0 ? kernel_.vector_axis : nearest_axis(kernel_);
     if (near == last) return choose_rows();
@@ -108,6 +130,7 @@ class Chooser {
 
   void choose_rows() {
     if (points_ >= 0 && points_ < kFewestRowPoints) return choose_lanes_alone();
+    if (split_teams(GridForm::Rows, std::min(kThreads, max_threads_), 1)) return;
     int lanes = points_ < 0 ? kThreads : kWarpLanes;
     if (points_ >= 0 && points_ <= kWarpLanes) {
       lanes = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(points_)));
@@ -118,13 +141,52 @@ class Chooser {
     use_teams(GridForm::Rows, std::min(threads, max_threads_), lanes);
   }
 
+  /// Rows in any case: without neighbours along a row its lanes load strided elements, which is
+  /// still faster than one thread, but not than as many threads as there are.
+  void choose_running() {
+    if (points_ >= 0 && points_ < kFewestRunningPoints) return give_up("few inner points");
+    const std::int64_t rows = static_points(kernel_, schedule_.axes);
+    const std::int64_t threads = device_.multiprocessors * device_.resident_threads;
+    const bool has_threads = rows < 0 || rows >= threads / 8;
+    if (!has_inner_neighbours() && has_threads) return give_up("outer points for all threads");
+    const bool is_long = points_ < 0 || points_ > kWarpLanes * kWarpRunningTurns;
+    const int lanes = std::min(is_long ? kThreads : kWarpLanes, max_threads_);
+    use_teams(GridForm::Rows, std::min(kThreads, max_threads_), lanes);
+  }
+
+  bool has_inner_neighbours() const {
+    return std::any_of(kernel_.accesses.begin(), kernel_.accesses.end(), [](const Access& access) {
+      const ir::Dim& stride = access.strides.back();
+      return stride.is_static() && (stride.value() == 1 || stride.value() == -1);
+    });
+  }
+
   void choose_columns() {
-    int lanes = kColumnLanes;
+    int columns = kColumns;
+    const std::int64_t outer = static_points(kernel_, schedule_.axes);
+    while (outer >= 0 && columns > 2 && columns / 2 >= outer) columns /= 2;
+    int lanes = std::min(kThreads / columns, kMaxColumnLanes);
     while (points_ >= 0 && points_ < lanes * kPointsOfColumnLane && lanes > 1) lanes /= 2;
     lanes = std::min(lanes, max_threads_ / 2);
     if (lanes < 2) return choose_lanes_alone();
     if (has_points_for_all_threads()) return give_up("outer points for all threads");
-    use_teams(GridForm::Columns, std::min(lanes * kColumns, max_threads_), lanes);
+    const int threads = std::min(lanes * columns, max_threads_);
+    if (split_teams(GridForm::Columns, threads, threads / lanes)) return;
+    use_teams(GridForm::Columns, threads, lanes);
+  }
+
+  /// Lets blocks divide the inner points where these are many and the outer ones few.
+  bool split_teams(GridForm form, int threads, int teams) {
+    GridSchedule made = schedule_;
+    made.form = form;
+    made.threads = threads;
+    made.teams = teams;
+    if (shared_bytes(kernel_, made) > device_.shared_bytes) return false;
+    if (!may_have_parts(kernel_, limits_of(made, device_), points_)) return false;
+    made.split = true;
+    made.barrier_before = barrier_stages(kernel_);
+    schedule_ = made;
+    return true;
   }
 
   /// A thread has all inner points of an outer one, so that it can keep their values.
@@ -137,6 +199,7 @@ class Chooser {
   }
 
   bool has_points_for_all_threads() const {
+    if (points_ < 0 || points_ > kMaxSerialPoints) return false;
     const std::int64_t points = static_points(kernel_, schedule_.axes);
     return points >= device_.multiprocessors * device_.resident_threads;
   }
@@ -149,7 +212,7 @@ class Chooser {
     if (shared_bytes(kernel_, made) > device_.shared_bytes) return give_up("shared memory");
     schedule_ = made;
     schedule_.barrier_before = barrier_stages(kernel_);
-    if (!is_unrolled(kernel_, schedule_)) return;
+    if (!is_unrolled(kernel_, schedule_) || has_running(kernel_)) return;
     // Half of a thread's registers at most: the others hold what a stage computes.
     const std::int64_t half = device_.registers / threads / 2;
     schedule_.kept = kept_values(kernel_, stage_groups(kernel_, schedule_.barrier_before),
@@ -193,13 +256,20 @@ std::int64_t points_of_lane(const Kernel& kernel, const GridSchedule& schedule) 
 
 bool is_unrolled(const Kernel& kernel, const GridSchedule& schedule) {
   const std::int64_t points = points_of_lane(kernel, schedule);
-  return points >= 0 && points <= kUnrolledPoints;
+  return !schedule.split && points >= 0 && points <= kUnrolledPoints;
 }
 
 int accumulators_of(const Kernel& kernel, const GridSchedule& schedule) {
   constexpr std::int64_t kMost = 4;
+  if (schedule.split) return kMost;
   const std::int64_t points = points_of_lane(kernel, schedule);
   return static_cast<int>(points < 0 ? kMost : std::clamp<std::int64_t>(points, 1, kMost));
+}
+
+bool has_chains(const Kernel& kernel, const GridSchedule& schedule, const Stage& stage) {
+  const bool is_sum = stage.kind == StageKind::Reduce && stage.combiner == Combiner::Sum;
+  return is_sum && !is_unrolled(kernel, schedule) &&
+         is_float(kernel.expressions[static_cast<std::size_t>(stage.value)].dtype);
 }
 
 int shared_elements(const GridSchedule& schedule) {
@@ -213,7 +283,7 @@ std::int64_t shared_bytes(const Kernel& kernel, const GridSchedule& schedule) {
   if (schedule.form == GridForm::Tile) return tile_bytes(kernel, schedule.tile_axis);
   std::int64_t bytes = 0;
   for (const Stage& stage : kernel.stages) {
-    if (stage.kind != StageKind::Reduce) continue;
+    if (stage.kind == StageKind::Map) continue;
     constexpr std::int64_t kPairBytes = 16;  // the largest value and its place
     const Expression& value = kernel.expressions[static_cast<std::size_t>(stage.value)];
     const bool is_pair = stage.combiner == Combiner::ArgMax;
@@ -222,6 +292,28 @@ std::int64_t shared_bytes(const Kernel& kernel, const GridSchedule& schedule) {
   }
   return bytes;
 }
+
+namespace {
+
+/// Of a launch that has points and blocks.
+void add_parts(GridLaunch& launch, const Kernel& kernel, const GridSchedule& schedule,
+               const GridDescription& device,
+               const std::function<std::int64_t(const ir::Dim&)>& evaluate) {
+  std::int64_t inner = 1;
+  for (std::size_t axis = static_cast<std::size_t>(kernel.outer); axis < kernel.axes.size();
+       ++axis) {
+    inner *= evaluate(kernel.axes[axis]);
+  }
+  const Parts parts = parts_of(limits_of(schedule, device), launch.points, inner);
+  launch.parts = parts.count;
+  launch.part_points = parts.points;
+  if (parts.count == 1) return;
+  launch.arrivals = launch.blocks;
+  launch.blocks *= parts.count;
+  launch.partial_bytes = partial_bytes(kernel, launch.points, parts.count);
+}
+
+}  // namespace
 
 GridLaunch launch_of(const Kernel& kernel, const GridSchedule& schedule,
                      const GridDescription& device,
@@ -250,7 +342,8 @@ GridLaunch launch_of(const Kernel& kernel, const GridSchedule& schedule,
   const std::int64_t blocks = schedule.form == GridForm::Tile
                                   ? tile_count(kernel, schedule.tile_axis, evaluate)
                                   : (launch.points - 1) / of_block + 1;
-  launch.blocks = std::min({blocks, device.multiprocessors * resident, device.max_blocks});
+  launch.blocks = std::min(blocks, resident_blocks(schedule, device));
+  if (schedule.split) add_parts(launch, kernel, schedule, device, evaluate);
   return launch;
 }
 

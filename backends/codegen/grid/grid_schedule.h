@@ -38,7 +38,21 @@ enum class GridForm : std::uint8_t {
 ///   Rows     lanes of a warp by a butterfly of distances min(L, 32) / 2, ..., 2, 1, then warps in
 ///            order;
 ///   Columns  lanes in order.
-/// All lanes then have the same result.
+/// All lanes then have the same result. Outside of unrolled loops, a sum of floats adds the terms
+/// of an accumulator in chains of kChainTerms, and their sums in order, so that rounding errors
+/// grow slowly with the number of terms.
+///
+/// A running stage goes over the inner points in chunks of kRunningTurns * L, with the value before
+/// a chunk as carry. A warp of W = min(L, 32) lanes computes kRunningTurns * W neighbours of it, W
+/// at a time, by a scan of distances 1, 2, ..., W / 2 over its lanes; the turns of a warp, then
+/// warps, then chunks follow in order.
+///
+/// With `split`, several blocks may divide the inner points of the same outer points: the launch
+/// says how many, from the sizes and the device. Blocks part + k * parts of the grid compute part
+/// `part` of each outer point, a contiguous range of the inner points, as if there were no others.
+/// Each writes partial results to memory of the launch; the last one to finish combines them, lane
+/// l those of parts l, l + L, ... in order and then lanes as above, and runs the stages without
+/// inner axes. So the result does not depend on which block is the last.
 ///
 /// Owners: for kernels that owners_reason() allows. A block takes units (owners.h): L outer points
 /// and a range of values of the dynamic index. Thread x is lane x % L of team x / L; team t owns
@@ -52,6 +66,7 @@ struct GridSchedule {
   int teams = 1;               // of a block
   std::vector<int> kept = {};  // expressions that lanes compute in one stage and keep for others
   std::vector<int> barrier_before = {};  // stages that share memory with other lanes
+  bool split = false;  // blocks may divide the inner points of an outer point
   std::string reason = {};  // of Serial; empty: nothing is reduced
   int elements = 1;    // Points: neighbours of a thread along the last axis, a power of two
   int unroll = 1;      // Points: groups whose loads a thread issues before it computes
@@ -68,9 +83,12 @@ struct GridDescription {
   int resident_threads = 2048;  // of one multiprocessor
   int shared_bytes = 48 << 10;  // of a block
   int registers = 64 << 10;     // of a multiprocessor
+  int part_points = 16;         // inner points of a lane where blocks divide them, at least
 };
 
 constexpr int kWarpLanes = 32;
+constexpr std::int64_t kChainTerms = 64;
+constexpr int kRunningTurns = 4;
 
 /// A pure function of its arguments. Additions to one element keep the order that Store demands:
 /// points that may meet at an element belong to one thread, or to one team that computes one outer
@@ -89,6 +107,8 @@ std::int64_t points_of_lane(const Kernel& kernel, const GridSchedule& schedule);
 bool is_unrolled(const Kernel& kernel, const GridSchedule& schedule);
 /// Partial results of a lane in a reduction: 4, or fewer where a lane has fewer points.
 int accumulators_of(const Kernel& kernel, const GridSchedule& schedule);
+/// Whether a reduction adds chains of terms.
+bool has_chains(const Kernel& kernel, const GridSchedule& schedule, const Stage& stage);
 
 /// Elements of shared memory that a block needs to combine one reduction; 0: none.
 int shared_elements(const GridSchedule& schedule);
@@ -98,8 +118,13 @@ std::int64_t shared_bytes(const Kernel& kernel, const GridSchedule& schedule);
 /// The grid for known sizes. The shared memory of blocks is static.
 struct GridLaunch {
   std::int64_t points = 0;  // of the axes that are spread over the grid; 0: nothing to launch
-  std::int64_t blocks = 0;
-  int threads = 0;  // of a block
+  std::int64_t blocks = 0;  // a multiple of `parts`
+  int threads = 0;          // of a block
+  // Of a schedule with `split`; memory is needed where there are several parts.
+  std::int64_t parts = 1;          // of each outer point
+  std::int64_t part_points = 1;    // inner points of a part
+  std::int64_t partial_bytes = 0;  // of partial results (split_rows.h), with any contents
+  std::int64_t arrivals = 0;       // counters of 32 bits: 0 before the launch and after it
 };
 GridLaunch launch_of(const Kernel& kernel, const GridSchedule& schedule,
                      const GridDescription& device,

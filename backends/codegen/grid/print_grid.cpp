@@ -25,6 +25,7 @@ std::string print(const GridSchedule& schedule) {
   if (schedule.form == GridForm::Tile) out += text(", rows along i", schedule.tile_axis);
   if (schedule.elements > 1) out += text(", vectors of ", schedule.elements);
   if (schedule.unroll > 1) out += text(", unroll ", schedule.unroll);
+  if (schedule.split) out += ", split";
   out += list(", keep", "v", schedule.kept);
   out += list(", barriers before", "stage ", schedule.barrier_before);
   return schedule.reason.empty() ? out : out + "; " + schedule.reason;

@@ -200,8 +200,13 @@ Traffic least_traffic(const Kernel& kernel,
 }
 
 Traffic traffic_of(const Kernel& kernel, const GridSchedule& schedule,
-                   const std::function<std::int64_t(const ir::Dim&)>& evaluate) {
-  return Model(kernel, evaluate).under(schedule);
+                   const std::function<std::int64_t(const ir::Dim&)>& evaluate,
+                   const GridDescription& device) {
+  Traffic all = Model(kernel, evaluate).under(schedule);
+  const std::int64_t partial = launch_of(kernel, schedule, device, evaluate).partial_bytes;
+  all.read += partial;
+  all.written += partial;
+  return all;
 }
 
 }  // namespace kiln::codegen

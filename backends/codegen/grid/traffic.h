@@ -21,8 +21,10 @@ Traffic least_traffic(const Kernel& kernel,
 /// The bytes under a schedule. A group of stages reads again what an earlier one read, unless it is
 /// kept or is the same at all inner points; within a group, elements stay in caches. Strided
 /// accesses of neighbouring threads move whole sectors of 32 bytes. Each unit of owners reads the
-/// index list; there are as many as on a device of GridDescription's defaults.
+/// index list once,
+/// and partial results of blocks are written and read once.
 Traffic traffic_of(const Kernel& kernel, const GridSchedule& schedule,
-                   const std::function<std::int64_t(const ir::Dim&)>& evaluate);
+                   const std::function<std::int64_t(const ir::Dim&)>& evaluate,
+                   const GridDescription& device = {});
 
 }  // namespace kiln::codegen

@@ -7,6 +7,7 @@
 #include "backends/codegen/grid/point_groups.h"
 #include "backends/codegen/grid/tile.h"
 #include "backends/codegen/grid/vector_access.h"
+#include "backends/codegen/grid/split_rows.h"
 
 #include "core/types/text.h"
 
@@ -33,7 +34,8 @@ class Verifier {
     check_axes();
     check_groups();
     if (has_teams(schedule_)) return check_teams();
-    require(schedule_.kept.empty() && schedule_.barrier_before.empty(), "its form has no teams");
+    require(schedule_.kept.empty() && schedule_.barrier_before.empty() && !schedule_.split,
+            "its form has no teams");
     if (schedule_.form == GridForm::Owners) return check_owners();
     require(schedule_.teams == 1, "its form has no teams");
     require(schedule_.form == GridForm::Serial || schedule_.axes.size() == kernel_.axes.size(),
@@ -98,8 +100,16 @@ class Verifier {
   void check_teams() const {
     check_blocks();
     require(order_reason(kernel_).empty(), "lanes divide points that run in order");
+    require(!has_running() || schedule_.form == GridForm::Rows, "columns with running values");
     check_barriers();
     check_kept();
+    if (schedule_.split) check_split();
+  }
+
+  void check_split() const {
+    require(split_reason(kernel_).empty(), "blocks divide what needs all inner points");
+    require(static_cast<int>(schedule_.axes.size()) == kernel_.outer,
+            "blocks divide points that run in order");
   }
 
   void check_barriers() const {
@@ -117,10 +127,16 @@ class Verifier {
     }
   }
 
+  bool has_running() const {
+    return std::any_of(kernel_.stages.begin(), kernel_.stages.end(),
+                       [](const Stage& stage) { return stage.kind == StageKind::Running; });
+  }
+
   void check_kept() const {
     require(schedule_.kept.empty() || is_unrolled(kernel_, schedule_),
             "it keeps values of many points");
     for (const int one : schedule_.kept) {
+      require(!has_running(), "a running stage keeps no values");
       require(one >= 0 && static_cast<std::size_t>(one) < kernel_.expressions.size() &&
                   can_be_kept(kernel_, one),
               "it keeps a value that changes");

@@ -10,7 +10,7 @@
 //            are evaluated at each point, too.
 //   Running  combines `value` along the inner axes in order and evaluates its stores after each
 //            point's value has been combined: there StageResult is the running value.
-// Sums and products of floats may be combined in any tree that depends on sizes alone.
+// Float sums and products, running ones too, may be combined in any tree that follows from sizes.
 // An expression's value is that of its dtype after every step (float16 and bfloat16 are rounded
 // after each Apply; integers wrap), by the rules at the top of core/ops/op.h.
 #pragma once

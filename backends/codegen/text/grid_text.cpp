@@ -49,13 +49,14 @@ inline bool record(CallBlock* call, s32 step, s64 point, s64 access, s64 index, 
 }  // namespace
 )";
 
-std::string parameters(const Kernel& kernel) {
+std::string parameters(const Kernel& kernel, const SplitText& split) {
   std::string list;
   for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
     list += text(kernel.operands[i].written ? "u8* const b" : "const u8* const b", i, ", ");
   }
   for (std::size_t i = 0; i < kernel.sizes.size(); ++i) list += text("const s64 n", i, ", ");
-  return list + "const s64 points, const s32 step, CallBlock* const call";
+  return list + "const s64 points, " + split.parameters() +
+         "const s32 step, CallBlock* const call";
 }
 
 /// Each line as a comment.
@@ -72,11 +73,14 @@ std::string commented(const std::string& lines) {
 class FunctionText {
  public:
   FunctionText(const Kernel& kernel, const GridSchedule& schedule)
-      : kernel_(kernel), schedule_(schedule), stages_(kernel, lines_) {}
+      : kernel_(kernel),
+        schedule_(schedule),
+        stages_(kernel, lines_),
+        split_(kernel, schedule, lines_) {}
 
   std::string run() {
     lines_.line(text("extern \"C\" __global__ void __launch_bounds__(", schedule_.threads, ")"));
-    lines_.open(text(kernel_.name, "(", parameters(kernel_), ")"));
+    lines_.open(text(kernel_.name, "(", parameters(kernel_, split_), ")"));
     lines_.line("if (is_stopped(call, step)) return;");
     lines_.line("const u64 seed = call->seed, call_counter = call->call_counter;");
     const std::string shared = write_body();
@@ -142,8 +146,10 @@ class FunctionText {
       inner += " * " + stages_.size(kernel_.axes[axis]);
     }
     lines_.line(text("const s64 inner = ", inner, ";"));
-    lines_.open(text("for (s64 first = s64(blockIdx.x) * ", teams,
-                     "; first < points; first += s64(gridDim.x) * ", teams, ")"));
+    split_.declare_part();
+    const char* of_part = schedule_.split ? " / parts * " : " * ";
+    lines_.open(text("for (s64 first = s64(blockIdx.x)", of_part, teams,
+                     "; first < points; first += s64(gridDim.x)", of_part, teams, ")"));
     lines_.line("const bool live = first + team < points;");
     lines_.line("const s64 number = live ? first + team : points - 1;");
     open_axes("number");
@@ -164,6 +170,7 @@ class FunctionText {
   const GridSchedule& schedule_;
   TextLines lines_;
   StageText stages_;
+  SplitText split_;
 };
 
 }  // namespace

@@ -15,9 +15,10 @@ struct ScheduledKernel {
 };
 
 /// The functions without the prelude. Each has the parameters: a pointer to each operand, each of
-/// Kernel::sizes as s64, the number of points of the parallel axes as s64, the number of the step
-/// as s32, and a pointer to the CallBlock. Above each stand the printed kernel and the printed
-/// schedule, every line a comment. Verifies the kernels first.
+/// Kernel::sizes as s64, the number of points of the parallel axes as s64, with GridSchedule::split
+/// those of SplitText, the number of the step as s32, and a pointer to the CallBlock. Above each
+/// stand the printed kernel and the printed schedule, every line a comment. Verifies the kernels
+/// first.
 std::string grid_functions(std::span<const ScheduledKernel> kernels);
 
 /// A whole program for NVRTC: prelude, CallBlock, functions.

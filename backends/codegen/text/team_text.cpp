@@ -3,6 +3,7 @@
 
 #include "backends/codegen/kernel/needed.h"
 #include "backends/codegen/text/digits_text.h"
+#include "backends/codegen/text/running_text.h"
 #include "backends/codegen/text/scalar_text.h"
 #include "core/types/text.h"
 
@@ -74,6 +75,8 @@ TeamText::TeamText(const Kernel& kernel, const GridSchedule& schedule, TextLines
       schedule_(schedule),
       lines_(lines),
       point_(kernel, lines),
+      reductions_(kernel, schedule, lines),
+      split_(kernel, schedule, lines),
       lanes_(lanes_of(schedule)),
       accumulators_(accumulators_of(kernel, schedule)),
       lane_points_(points_of_lane(kernel, schedule)),
@@ -84,28 +87,28 @@ TeamText::TeamText(const Kernel& kernel, const GridSchedule& schedule, TextLines
   for (const int one : schedule.kept) is_kept_[at(one)] = true;
 }
 
-std::string TeamText::shared() const {
-  std::string out;
-  const int elements = shared_elements(schedule_);
-  for (std::size_t s = 0; elements > 0 && s < kernel_.stages.size(); ++s) {
-    const Stage& stage = kernel_.stages[s];
-    if (stage.kind != StageKind::Reduce) continue;
-    out += text("static __shared__ ", accumulator(stage), " ", kernel_.name, "_shared", s, "[",
-                elements, "];\n");
-  }
-  return out;
-}
-
 void TeamText::write() {
   declare_kept();
-  const std::vector<int>& before = schedule_.barrier_before;
-  for (const StageGroup& group : stage_groups(kernel_, before)) {
-    if (std::find(before.begin(), before.end(), group.first) != before.end()) barrier();
-    write(group);
+  if (schedule_.split) {
+    // Stages without inner axes follow all others (split_rows.h).
+    write_groups(/*inner=*/true);
+    split_.exchange(reductions_);
+    for (int s = 0; s < static_cast<int>(kernel_.stages.size()); ++s) {
+      if (reductions_.is_reduction(s)) reductions_.declare_result(s);
+    }
+    write_groups(/*inner=*/false);
+  } else {
+    for (const StageGroup& group : stage_groups(kernel_, schedule_.barrier_before)) write(group);
   }
   // Before shared memory is written again, and before the next point adds to the same elements.
   const bool is_in_order = static_cast<int>(schedule_.axes.size()) < kernel_.outer;
   if (is_in_order || shared_bytes(kernel_, schedule_) > 0) barrier();
+}
+
+void TeamText::write_groups(bool inner) {
+  for (const StageGroup& group : stage_groups(kernel_, schedule_.barrier_before)) {
+    if (kernel_.stages[at(group.first)].inner == inner) write(group);
+  }
 }
 
 void TeamText::barrier() {
@@ -119,21 +122,21 @@ void TeamText::declare_kept() {
   }
 }
 
-bool TeamText::is_reduction(int stage) const {
-  return kernel_.stages[at(stage)].kind == StageKind::Reduce;
-}
-
 void TeamText::write(const StageGroup& group) {
+  const std::vector<int>& before = schedule_.barrier_before;
+  if (std::find(before.begin(), before.end(), group.first) != before.end()) barrier();
   const Stage& first = kernel_.stages[at(group.first)];
   if (!first.inner) return write_once(group.first, first);
+  if (first.kind == StageKind::Running) return write_running(group.first);
   for (int s = group.first; s < group.last; ++s) {
-    if (is_reduction(s)) declare_parts(s, kernel_.stages[at(s)]);
+    if (reductions_.is_reduction(s)) reductions_.declare_accumulators(s);
   }
   visit_points(group);
   for (int s = group.first; s < group.last; ++s) {
-    if (!is_reduction(s)) continue;
-    combine_parts(s, kernel_.stages[at(s)]);
-    combine_lanes(s, kernel_.stages[at(s)]);
+    if (!reductions_.is_reduction(s)) continue;
+    reductions_.combine_accumulators(s);
+    reductions_.combine_lanes(s);
+    if (!schedule_.split) reductions_.declare_result(s);
   }
 }
 
@@ -144,6 +147,10 @@ void TeamText::write_once(int number, const Stage& stage) {
   point_.evaluate(roots_of(kernel_, stage));
   for (const Store& store : stage.stores) point_.write_store(store);
   lines_.close();
+}
+
+void TeamText::write_running(int number) {
+  codegen::write_running(kernel_, schedule_, number, point_, lines_, [&] { begin_point(number); });
 }
 
 // ---- points ----
@@ -175,9 +182,9 @@ void TeamText::visit_unrolled(const StageGroup& group) {
   lines_.line(text("const s64 p = lane + k * ", lanes_, ";"));
   lines_.line(text("if (k >= ", whole, " && p >= inner) break;"));
   for (int s = group.first; s < group.last; ++s) {
-    if (!is_reduction(s)) continue;
-    lines_.line(text(accumulator(kernel_.stages[at(s)]), "& part", s, " = parts", s, "[k % ",
-                     accumulators_, "];"));
+    if (!reductions_.is_reduction(s)) continue;
+    const std::string type = accumulator_text(kernel_, kernel_.stages[at(s)]);
+    lines_.line(text(type, "& part", s, " = parts", s, "[k % ", accumulators_, "];"));
   }
   write_point(group);
   lines_.close();
@@ -186,34 +193,57 @@ void TeamText::visit_unrolled(const StageGroup& group) {
 void TeamText::visit_in_loop(const StageGroup& group) {
   std::string parameters;
   for (int s = group.first; s < group.last; ++s) {
-    if (!is_reduction(s)) continue;
-    parameters += text(", ", accumulator(kernel_.stages[at(s)]), "& part", s);
+    if (!reductions_.is_reduction(s)) continue;
+    parameters += text(", ", accumulator_text(kernel_, kernel_.stages[at(s)]), "& part", s);
   }
   lines_.open(text("const auto visit = [&](s64 p", parameters, ")"));
   write_point(group);
   lines_.close();
   lines_.line(";");
+  const std::string end = schedule_.split ? "end" : "inner";
+  lines_.line(text("s64 p = ", schedule_.split ? "begin + " : "", "lane;"));
+  std::vector<int> chained;
+  for (int s = group.first; s < group.last; ++s) {
+    if (reductions_.has_chains(s)) chained.push_back(s);
+  }
+  if (chained.empty()) return visit_turns(group, end);
+  const std::int64_t points = kChainTerms * accumulators_ * lanes_;
+  lines_.open(text("while (p < ", end, ")"));
+  lines_.line(text("const s64 stop = ", end, " - p > ", points, " ? p + ", points, " : ", end,
+                   ";"));
+  visit_turns(group, "stop");
+  for (const int s : chained) reductions_.end_chains(s);
+  lines_.line(text("if (stop == ", end, ") break;"));
+  lines_.close();
+}
+
+void TeamText::visit_turns(const StageGroup& group, const std::string& end) {
   const auto visit = [&](int k) {
     std::string arguments = text("p + ", k * lanes_);
     for (int s = group.first; s < group.last; ++s) {
-      if (is_reduction(s)) arguments += text(", parts", s, "[", k, "]");
+      if (reductions_.is_reduction(s)) arguments += text(", parts", s, "[", k, "]");
     }
     return text("visit(", arguments, ");");
   };
-  lines_.line("s64 p = lane;");
-  lines_.open(text("for (; p + ", 3 * lanes_, " < inner; p += ", 4 * lanes_, ")"));
+  lines_.open(text("for (; p + ", 3 * lanes_, " < ", end, "; p += ", 4 * lanes_, ")"));
   for (int k = 0; k < 4; ++k) lines_.line(visit(k));
   lines_.close();
-  for (int k = 0; k < 3; ++k) lines_.line(text("if (p + ", k * lanes_, " < inner) ", visit(k)));
+  for (int k = 0; k < 3; ++k) {
+    lines_.line(text("if (p + ", k * lanes_, " < ", end, ") ", visit(k)));
+  }
 }
 
-void TeamText::write_point(const StageGroup& group) {
+void TeamText::begin_point(int stage) {
   std::vector<int> inner;
   for (int axis = kernel_.outer; axis < static_cast<int>(kernel_.axes.size()); ++axis) {
     inner.push_back(axis);
   }
   write_digits(kernel_, inner, "p", lines_);
-  write_fault(group.first, "p");
+  write_fault(stage, "p");
+}
+
+void TeamText::write_point(const StageGroup& group) {
+  begin_point(group.first);
   for (int s = group.first; s < group.last; ++s) {
     if (has_faults_ && s > group.first) lines_.line("point += inner;");
     write_stage(s, kernel_.stages[at(s)]);
@@ -229,9 +259,11 @@ void TeamText::write_stage(int number, const Stage& stage) {
   if (stage.kind == StageKind::Reduce) {
     const DType dtype = point_.dtype_of(stage.value);
     std::string value = operand_text(dtype, text("v", stage.value));
-    if (stage.combiner == Combiner::ArgMax) value = text(accumulator(stage), "{", value, ", p}");
+    if (stage.combiner == Combiner::ArgMax) {
+      value = text(accumulator_text(kernel_, stage), "{", value, ", p}");
+    }
     const std::string part = text("part", number);
-    lines_.line(text(part, " = ", combined(stage, part, value), ";"));
+    lines_.line(text(part, " = ", combined_text(kernel_, stage, part, value), ";"));
   }
   for (const Store& store : stage.stores) point_.write_store(store);
 }
@@ -254,75 +286,6 @@ void TeamText::write_fault(int number, const std::string& point) {
   lines_.line(text("s64 point = (outer * ", kernel_.stages.size(), " + ", number,
                    ") * (inner > 0 ? inner : 1) + ", point, ";"));
   lines_.line(fault_text());
-}
-
-// ---- reductions ----
-
-std::string TeamText::accumulator(const Stage& stage) const {
-  const std::string type = type_text(point_.dtype_of(stage.value));
-  return stage.combiner == Combiner::ArgMax ? text("Best<", type, ">") : type;
-}
-
-std::string TeamText::combined(const Stage& stage, const std::string& a,
-                               const std::string& b) const {
-  if (stage.combiner == Combiner::ArgMax) return text("best_of(", a, ", ", b, ")");
-  static constexpr ir::Op kOps[] = {ir::Op::Identity, ir::Op::Add, ir::Op::Mul, ir::Op::Maximum,
-                                    ir::Op::Minimum};
-  const DType dtype = point_.dtype_of(stage.value);
-  return apply_text(kOps[static_cast<int>(stage.combiner)], dtype, dtype, {a, b});
-}
-
-void TeamText::declare_parts(int number, const Stage& stage) {
-  const DType dtype = point_.dtype_of(stage.value);
-  const bool is_pair = stage.combiner == Combiner::ArgMax;
-  const std::string start =
-      is_pair ? "{{}, -1}" : constant_text(dtype, start_bits(stage.combiner, dtype));
-  std::vector<std::string> starts(at(accumulators_), start);
-  lines_.line(text(accumulator(stage), " parts", number, "[", accumulators_, "] = {",
-                   join_text(starts), "};"));
-}
-
-void TeamText::combine_parts(int number, const Stage& stage) {
-  const std::string all = text("all", number);
-  lines_.line(text(accumulator(stage), " ", all, " = parts", number, "[0];"));
-  for (int k = 1; k < accumulators_; ++k) {
-    const std::string part = text("parts", number, "[", k, "]");
-    lines_.line(text(all, " = ", combined(stage, all, part), ";"));
-  }
-}
-
-void TeamText::combine_lanes(int number, const Stage& stage) {
-  const std::string all = text("all", number);
-  if (schedule_.form == GridForm::Rows) {
-    for (int distance = std::min(lanes_, kWarpLanes) / 2; distance > 0; distance /= 2) {
-      const std::string other = text("exchanged(", all, ", ", distance, ")");
-      lines_.line(text(all, " = ", combined(stage, all, other), ";"));
-    }
-  }
-  if (shared_elements(schedule_) > 0) combine_shared(number, stage);
-  const bool is_pair = stage.combiner == Combiner::ArgMax;
-  const std::string type = is_pair ? "s64" : accumulator(stage);
-  const std::string value = is_pair ? text(all, ".place < 0 ? 0 : ", all, ".place") : all;
-  lines_.line(text("const ", type, " r", number, " = ", value, ";"));
-}
-
-void TeamText::combine_shared(int number, const Stage& stage) {
-  const std::string all = text("all", number);
-  const std::string shared = text(kernel_.name, "_shared", number);
-  const bool is_rows = schedule_.form == GridForm::Rows;
-  const int parts = is_rows ? lanes_ / kWarpLanes : lanes_;
-  const auto element = [&](const std::string& part) {
-    return is_rows ? text(shared, "[team * ", parts, " + ", part, "]")
-                   : text(shared, "[", part, " * ", schedule_.teams, " + team]");
-  };
-  const std::string condition = is_rows ? text("if (lane % ", kWarpLanes, " == 0) ") : "";
-  const std::string own = is_rows ? text("lane / ", kWarpLanes) : "lane";
-  lines_.line(text(condition, element(own), " = ", all, ";"));
-  lines_.line("__syncthreads();");
-  lines_.line(text(all, " = ", element("0"), ";"));
-  lines_.open(text("for (int i = 1; i < ", parts, "; ++i)"));
-  lines_.line(text(all, " = ", combined(stage, all, element("i")), ";"));
-  lines_.close();
 }
 
 }  // namespace kiln::codegen

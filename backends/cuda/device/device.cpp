@@ -47,6 +47,7 @@ codegen::TargetDescription Device::target() const {
   codegen::TargetDescription target;
   target.units = grid_.multiprocessors;
   target.lanes = grid_.resident_threads;
+  target.divides_reductions = true;
   return target;
 }
 

@@ -61,6 +61,7 @@ CallMemory::CallMemory(const DevicePlan& plan, const LoadedProgram& program, std
       layout_(lay_out(plan, inputs, outputs)),
       graphs_(program.resources.uses_graphs) {
   if (plan.longest_loop != 0) upload_counters(program);
+  if (plan.arrivals != 0) clear_arrivals(program);
 }
 
 CallMemory::Layout CallMemory::lay_out(const DevicePlan& plan, std::size_t inputs,
@@ -100,6 +101,22 @@ void CallMemory::upload_counters(const LoadedProgram& program) {
   lease.staging().finish();
 }
 
+/// Each launch leaves its counters as 0, the next of a stream or graph begins after it, and a
+/// launch that fails ends the device: so this is done once.
+void CallMemory::clear_arrivals(const LoadedProgram& program) {
+  const std::int64_t bytes = plan_.arrivals * std::int64_t{sizeof(std::uint32_t)};
+  arrivals_ = program.resources.memory->allocate(bytes, "counters of blocks");
+  StreamLease lease(*program.resources.streams);
+  const Stream& stream = lease.stream();
+  stream.submit(
+      [&] {
+        return stream.device().driver().memset_8_async(arrivals_.address(), 0, at(bytes),
+                                                       stream.handle());
+      },
+      "clear counters");
+  lease.staging().finish();
+}
+
 void CallMemory::grow(StreamArena& arena) const {
   try {
     arena.grow(layout_.bytes, "inputs, outputs and temporary tensors");
@@ -136,6 +153,7 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
                    .stream = lease.stream(),
                    .staging = lease.staging(),
                    .call_block = address(0),
+                   .arrivals = arrivals_.address(),
                    .counters = counters_.address(),
                    .timer = timer ? &*timer : nullptr};
   CallBlock block;

@@ -57,6 +57,7 @@ class CallMemory {
   void upload_counters(const LoadedProgram& program);
   void grow(StreamArena& arena) const;
   GraphKey key_of(const SlotAddresses& slots, const StreamArena& arena) const;
+  void clear_arrivals(const LoadedProgram& program);
   api::DeviceAddress address(std::int64_t offset) const;
   void issue(const LoadedProgram& program, const StreamArena& arena, SlotAddresses& slots,
              CallContext& call);
@@ -66,6 +67,7 @@ class CallMemory {
 
   const DevicePlan& plan_;
   Layout layout_;
+  DeviceMemory arrivals_;  // counters of blocks
   DeviceMemory counters_;
   GraphCache graphs_;
   const StagedStream* stream_ = nullptr;  // of the last call; compared, never followed

@@ -84,6 +84,7 @@ class Binder {
         body, inputs_.evaluate, [&] { bound.plan = bind_device_plan(body, inputs_); });
     if (failure) bound.plan = failing(std::move(*failure));
     out_->longest_loop = std::max(out_->longest_loop, bound.plan->longest_loop);
+    out_->arrivals = std::max(out_->arrivals, bound.plan->arrivals);
     return bound;
   }
 
@@ -124,6 +125,7 @@ class Binder {
 
   void count(const KernelLaunch& launch) {
     if (launch.empty_axis) out_->waits_for_host = true;
+    out_->arrivals = std::max(out_->arrivals, launch.grid.arrivals);
     add_operations(1);
     add(out_->launches, 1);
   }
@@ -144,7 +146,8 @@ class Binder {
   void count(const DeviceConvolution& bound) { add_operations(operations_of(bound)); }
   void count(const DeviceCopy&) { add_operations(1); }
 
-  /// Workspaces of library calls, second buffers of carries, and the arenas of bodies.
+  /// Partial results of kernels, workspaces of library calls, second buffers of carries, and the
+  /// arenas of bodies.
   std::vector<StepMemory> step_memory() {
     std::vector<StepMemory> own;
     for (std::size_t s = 0; s < out_->steps.size(); ++s) {
@@ -152,6 +155,11 @@ class Binder {
       const auto add_body = [&](DeviceBody& body) {
         own.push_back({ArenaBlock::Kind::Body, step, body.plan->arena.bytes, &body.offset});
       };
+      auto* launch = std::get_if<KernelLaunch>(&out_->steps[s]);
+      if (launch != nullptr && launch->grid.partial_bytes > 0) {
+        own.push_back(
+            {ArenaBlock::Kind::Scratch, step, launch->grid.partial_bytes, &launch->partials});
+      }
       if (auto* matmul = std::get_if<DeviceMatmul>(&out_->steps[s])) {
         own.push_back(
             {ArenaBlock::Kind::Scratch, step, matmul->workspace_bytes, &matmul->workspace});

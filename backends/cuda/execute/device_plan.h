@@ -30,6 +30,7 @@ struct KernelLaunch {
   const LoadedKernel* kernel = nullptr;
   std::vector<std::int64_t> sizes;       // one per Kernel::sizes
   codegen::GridLaunch grid;              // 0 points: nothing is launched
+  std::int64_t partials = 0;  // offset in the arena, of partial results of several parts
   const ir::Node* empty_axis = nullptr;  // an ArgMax over an axis of size 0: the step throws
 };
 struct DeviceLoop {
@@ -55,6 +56,7 @@ struct DevicePlan {
   codegen::Arena arena;
   std::int64_t longest_loop = 0;  // iterations, bodies included
   std::int64_t operations = 0;    // steps that queue work, loops unrolled; saturates
+  std::int64_t arrivals = 0;      // counters that a launch needs at most, bodies included
   bool waits_for_host = false;    // has a branch, a host call, or a step that throws
   std::vector<Segment> segments;  // of the steps, in order
   /// Kernel launches have ascending numbers in the order of the steps, loops unrolled and both

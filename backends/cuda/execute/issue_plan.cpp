@@ -93,6 +93,11 @@ class PlanIssuer {
       values_.push_back(static_cast<std::uint64_t>(size));
     }
     values_.push_back(static_cast<std::uint64_t>(launch.grid.points));
+    if (launch.kernel->schedule.split) {
+      values_.push_back(static_cast<std::uint64_t>(launch.grid.part_points));
+      values_.push_back(moved(arena_, launch.partials));
+      values_.push_back(call_.arrivals);
+    }
     parameters_.clear();
     for (std::uint64_t& value : values_) parameters_.push_back(&value);
     auto number = static_cast<std::int32_t>(launch_);

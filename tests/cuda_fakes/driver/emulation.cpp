@@ -50,7 +50,11 @@ Status run_emulation(const LoadedKernel& kernel, const LaunchParameters& paramet
                                               .sizes = parameters.sizes.data(),
                                               .grid = {.points = parameters.points,
                                                        .blocks = parameters.blocks,
-                                                       .threads = kernel.threads()},
+                                                       .threads = kernel.threads(),
+                                                       .part_points = parameters.part_points},
+                                              .partials = to_host(parameters.partials),
+                                              .arrivals = reinterpret_cast<std::uint32_t*>(
+                                                  to_host(parameters.arrivals)),
                                               .step = parameters.step,
                                               .call = call,
                                               .order = order,

@@ -1,6 +1,7 @@
 // Launches check their addresses when they run, against what is live then.
 #include "tests/cuda_fakes/driver/library.h"
 
+#include "backends/codegen/grid/split_rows.h"
 #include "tests/codegen/parse_kernel.h"
 #include "tests/cuda_fakes/driver/emulation.h"
 #include "tests/cuda_fakes/driver/device.h"
@@ -22,14 +23,43 @@ T value_at(const void* parameter) {
   return value;
 }
 
+std::int64_t size_of(const LoadedKernel& kernel, const LaunchParameters& parameters,
+                     const ir::Dim& dim) {
+  if (dim.is_static()) return dim.value();
+  return parameters.sizes[static_cast<std::size_t>(size_argument(kernel.grid.kernel(), dim))];
+}
+
 /// The points of the parallel axes for the sizes of the launch.
 std::int64_t points_of(const LoadedKernel& kernel, const LaunchParameters& parameters) {
+  const auto evaluate = [&](const ir::Dim& dim) { return size_of(kernel, parameters, dim); };
+  return launch_of(kernel.grid.kernel(), kernel.grid.schedule(), {}, evaluate).points;
+}
+
+std::int64_t parts_of(const LoadedKernel& kernel, const LaunchParameters& parameters) {
   const codegen::Kernel& one = kernel.grid.kernel();
-  const auto evaluate = [&](const ir::Dim& dim) {
-    if (dim.is_static()) return dim.value();
-    return parameters.sizes[static_cast<std::size_t>(size_argument(one, dim))];
-  };
-  return launch_of(one, kernel.grid.schedule(), {}, evaluate).points;
+  std::int64_t inner = 1;
+  for (std::size_t axis = static_cast<std::size_t>(one.outer); axis < one.axes.size(); ++axis) {
+    inner *= size_of(kernel, parameters, one.axes[axis]);
+  }
+  return inner > parameters.part_points ? (inner - 1) / parameters.part_points + 1 : 1;
+}
+
+/// Checks that a launch whose blocks divide inner points has whole sets of them, and memory.
+Status check_parts(const LoadedKernel& kernel, const LaunchParameters& parameters) {
+  if (!kernel.grid.schedule().split) return Status::Success;
+  if (parameters.part_points < 1) return Status::IllegalInstruction;
+  const std::int64_t parts = parts_of(kernel, parameters);
+  if (parts == 1) return Status::Success;
+  if (parameters.blocks % parts != 0) return Status::IllegalInstruction;
+  if (parameters.partials % 16 != 0 || parameters.arrivals % 4 != 0) {
+    return Status::MisalignedAddress;
+  }
+  const auto bytes = partial_bytes(kernel.grid.kernel(), parameters.points, parts);
+  const auto counters = parameters.blocks / parts * std::int64_t{sizeof(std::uint32_t)};
+  const bool is_live =
+      state().device_bytes(parameters.partials, static_cast<std::uint64_t>(bytes)) != nullptr &&
+      state().device_bytes(parameters.arrivals, static_cast<std::uint64_t>(counters)) != nullptr;
+  return is_live ? Status::Success : Status::IllegalAddress;
 }
 
 /// Checks that each operand begins in live memory, and that accesses without a guard stay in it. A
@@ -84,6 +114,11 @@ LaunchParameters read_parameters(const LoadedKernel& kernel, unsigned blocks, vo
     read.sizes.push_back(value_at<std::int64_t>(*parameters++));
   }
   read.points = value_at<std::int64_t>(*parameters++);
+  if (kernel.grid.schedule().split) {
+    read.part_points = value_at<std::int64_t>(*parameters++);
+    read.partials = value_at<DeviceAddress>(*parameters++);
+    read.arrivals = value_at<DeviceAddress>(*parameters++);
+  }
   read.step = value_at<std::int32_t>(*parameters++);
   read.call = value_at<DeviceAddress>(*parameters++);
   read.blocks = blocks;
@@ -97,8 +132,10 @@ Status run_kernel(const LoadedKernel& kernel, const LaunchParameters& parameters
   std::byte* call = state().device_bytes(parameters.call, sizeof(codegen::CallBlock));
   if (call == nullptr) return Status::IllegalAddress;
   if (parameters.points == 0) return Status::Success;
-  const Status status = check_operands(kernel, parameters);
-  if (status != Status::Success) return status;
+  for (const auto check : {check_operands, check_parts}) {
+    const Status status = check(kernel, parameters);
+    if (status != Status::Success) return status;
+  }
   std::vector<std::byte*> operands;
   for (const DeviceAddress base : parameters.operands) {
     operands.push_back(base == 0 ? nullptr : to_host(base));
@@ -111,6 +148,9 @@ Status run_kernel(const LoadedKernel& kernel, const LaunchParameters& parameters
                    .sizes = parameters.sizes.data(),
                    .points = parameters.points,
                    .blocks = parameters.blocks,
+                   .part_points = parameters.part_points,
+                   .partials = to_host(parameters.partials),
+                   .arrivals = reinterpret_cast<std::uint32_t*>(to_host(parameters.arrivals)),
                    .step = parameters.step,
                    .call = reinterpret_cast<codegen::CallBlock*>(call),
                    .order = order});

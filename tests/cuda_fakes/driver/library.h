@@ -42,14 +42,16 @@ struct LaunchParameters {
   std::vector<DeviceAddress> operands;
   std::vector<std::int64_t> sizes;
   std::int64_t points = 0, blocks = 0;
+  std::int64_t part_points = 0;             // this and the next ones: of schedules with `split`
+  DeviceAddress partials = 0, arrivals = 0;
   std::int32_t step = 0;
   DeviceAddress call = 0;
 };
 LaunchParameters read_parameters(const LoadedKernel& kernel, unsigned blocks, void** parameters);
 
-/// Runs the grid. IllegalAddress, MisalignedAddress where the operands or the call block are not in
-/// live memory, IllegalInstruction after the library was unloaded. LaunchFailed, with the reason on
-/// standard error, for what the emulation finds.
+/// Runs the grid. IllegalAddress, MisalignedAddress where the operands, partial results or the call
+/// block are not in live memory, IllegalInstruction after the library was unloaded. LaunchFailed,
+/// with the reason on standard error, for what the emulation finds.
 Status run_kernel(const LoadedKernel& kernel, const LaunchParameters& parameters,
                   test::ThreadOrder order);
 

@@ -73,6 +73,7 @@ class Splitter {
 
   bool split_reduction(std::size_t i) {
     const Unit& unit = units_.units[i];
+    if (target_.divides_reductions) return false;
     if (!unit.split || !can_split(kernel_of(i).kernel)) return false;
     const auto parts = reduction_parts(unit.domain, unit.reduced, target_, is_body_);
     if (!parts) return false;

@@ -9,8 +9,10 @@
 namespace kiln::codegen {
 
 /// Splits reductions to few results, and column sums of kernels that iterate over rows; gives
-/// whether there were any. Appends kernels to `kernels` and tensors of partial results to
-/// `units.made`. REQUIRES: no schedule has changed the kernels' axes.
+/// whether there were any. A target with `divides_reductions` keeps its reductions whole: its
+/// launches divide them. Column sums are additions to memory, which no launch divides. Appends
+/// kernels to `kernels` and tensors of partial results to `units.made`. REQUIRES: no schedule has
+/// changed the kernels' axes.
 /// Before: axes | [1000][1000]; reduce sum(x); s = sum
 /// After: axes [1000] | [1000]; reduce sum(x); parts = sum
 ///        axes | [1000]; reduce sum(parts); s = sum

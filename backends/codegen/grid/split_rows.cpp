@@ -1,0 +1,102 @@
+// Parts are contiguous and as many as fill the device, but not so small that combining them costs
+// more than they save.
+#include "backends/codegen/grid/split_rows.h"
+
+#include "backends/codegen/grid/additions.h"
+#include "backends/codegen/grid/dependences.h"
+#include "backends/codegen/kernel/needed.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+constexpr std::int64_t kFewestParts = 4;     // fewer save less than their exchange costs
+constexpr std::int64_t kPartsOfLane = 16;    // that a lane combines one after the other, at most
+constexpr std::int64_t kPairBytes = 16;      // the largest value and its place
+constexpr std::int64_t kPartAlignment = 16;  // slots of an array are a multiple of it
+
+bool uses_result(const Kernel& kernel, const Stage& stage) {
+  const std::vector<bool> wanted = needed(kernel, roots_of(kernel, stage));
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] && kernel.expressions[i].kind == ExpressionKind::StageResult) return true;
+  }
+  return false;
+}
+
+/// The product of the extents; -1 where it is not static or too large.
+std::int64_t static_outer_points(const Kernel& kernel) {
+  std::int64_t points = 1;
+  for (int axis = 0; axis < kernel.outer; ++axis) {
+    const ir::Dim& extent = kernel.axes[static_cast<std::size_t>(axis)];
+    if (!extent.is_static() || __builtin_mul_overflow(points, extent.value(), &points)) return -1;
+  }
+  return points;
+}
+
+}  // namespace
+
+std::string split_reason(const Kernel& kernel) {
+  if (!order_reason(kernel).empty()) return "inner points run in order";
+  if (adds_to_memory(kernel)) return "additions to memory";
+  const int stages = static_cast<int>(kernel.stages.size());
+  bool reduces = false;
+  for (int later = 0; later < stages; ++later) {
+    const Stage& stage = kernel.stages[static_cast<std::size_t>(later)];
+    if (!stage.inner) continue;
+    if (stage.kind == StageKind::Running) return "a running stage";
+    reduces = reduces || stage.kind == StageKind::Reduce;
+    if (uses_result(kernel, stage)) return "a stage needs a result at every point";
+    for (int earlier = 0; earlier < later; ++earlier) {
+      if (needs_barrier(kernel, earlier, later)) return "a stage needs memory of other lanes";
+    }
+  }
+  return reduces ? "" : "nothing is reduced";
+}
+
+Parts parts_of(const PartLimits& limits, std::int64_t points, std::int64_t inner) {
+  const std::int64_t blocks = (points - 1) / limits.teams + 1;
+  const std::int64_t most =
+      std::min({limits.blocks / blocks, inner / (limits.lanes * limits.part_points),
+                limits.lanes * kPartsOfLane});
+  if (most < kFewestParts) return {1, std::max<std::int64_t>(inner, 1)};
+  // Whole turns of the lanes' four accumulators.
+  const std::int64_t turn = 4 * limits.lanes, wanted = (inner - 1) / most + 1;
+  const std::int64_t length = ((wanted - 1) / turn + 1) * turn;
+  return {(inner - 1) / length + 1, length};
+}
+
+bool may_have_parts(const Kernel& kernel, const PartLimits& limits, std::int64_t inner) {
+  if (!split_reason(kernel).empty()) return false;
+  const std::int64_t points = static_outer_points(kernel);
+  if (points == 0 || inner == 0) return false;
+  // More inner points give more parts, more outer points give fewer.
+  const std::int64_t most = inner < 0 ? INT64_MAX : inner;
+  return parts_of(limits, std::max<std::int64_t>(points, 1), most).count > 1;
+}
+
+std::int64_t partial_slots(std::int64_t points, std::int64_t parts) {
+  return (points * parts + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
+}
+
+std::int64_t partial_bytes(const Kernel& kernel, std::int64_t points, std::int64_t parts) {
+  return partial_slots(points, parts) *
+         partial_offset(kernel, static_cast<int>(kernel.stages.size()));
+}
+
+std::int64_t partial_width(const Kernel& kernel, const Stage& stage) {
+  if (stage.combiner == Combiner::ArgMax) return kPairBytes;
+  const DType dtype = kernel.expressions[static_cast<std::size_t>(stage.value)].dtype;
+  return static_cast<std::int64_t>(dtype_bytes(dtype));
+}
+
+std::int64_t partial_offset(const Kernel& kernel, int stage) {
+  std::int64_t bytes = 0;
+  for (int s = 0; s < stage; ++s) {
+    const Stage& one = kernel.stages[static_cast<std::size_t>(s)];
+    if (one.kind == StageKind::Reduce) bytes += partial_width(kernel, one);
+  }
+  return bytes;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,42 @@
+// Divides the inner points of reductions among several blocks of one launch (split-k).
+#pragma once
+
+#include "backends/codegen/kernel/kernel.h"
+
+#include <string>
+
+namespace kiln::codegen {
+
+/// The reason why blocks cannot divide the inner points of an outer point; empty: they can. No
+/// stage over inner axes needs the result of a reduction or memory that other lanes wrote, and none
+/// adds to memory.
+std::string split_reason(const Kernel& kernel);
+
+/// The numbers of a schedule and a device from which parts follow.
+struct PartLimits {
+  std::int64_t lanes = 1, teams = 1;  // of a team, of a block
+  std::int64_t blocks = 1;            // that the device holds at a time
+  std::int64_t part_points = 1;       // inner points of a lane in a part, at least
+};
+
+/// The parts of each outer point in a launch over `points` points with `inner` inner ones.
+struct Parts {
+  std::int64_t count = 1;
+  std::int64_t points = 1;  // inner points of each but the last one, which may have fewer
+};
+Parts parts_of(const PartLimits& limits, std::int64_t points, std::int64_t inner);
+/// Whether some sizes give parts: false where all sizes are static and give none. `inner`: the
+/// number of inner points, or -1 where it is not static.
+bool may_have_parts(const Kernel& kernel, const PartLimits& limits, std::int64_t inner);
+
+/// The memory of partial results: for each reduction, in the order of stages, an array with a slot
+/// for each part of each point: in Rows parts of one point are neighbours, in Columns points of one
+/// part. Arrays begin at multiples of 16 bytes.
+/// REQUIRES of the memory: aligned to 16 bytes.
+std::int64_t partial_slots(std::int64_t points, std::int64_t parts);  // with padding
+std::int64_t partial_bytes(const Kernel& kernel, std::int64_t points, std::int64_t parts);
+/// Bytes of a slot of a reduction: its accumulator's.
+std::int64_t partial_width(const Kernel& kernel, const Stage& stage);
+/// Bytes of one slot of each reduction before the stage.
+std::int64_t partial_offset(const Kernel& kernel, int stage);
+}  // namespace kiln::codegen

@@ -1,0 +1,54 @@
+// Reductions of a team of threads as text: accumulators of a lane, and their combination.
+// Running values have the same accumulators (running_text.h).
+#pragma once
+
+#include "backends/codegen/grid/grid_schedule.h"
+#include "backends/codegen/text/text_lines.h"
+
+#include <string>
+
+namespace kiln::codegen {
+
+/// The type of a reduction's accumulators.
+std::string accumulator_text(const Kernel& kernel, const Stage& stage);
+/// The value that an accumulator starts with.
+std::string start_text(const Kernel& kernel, const Stage& stage);
+/// The combination of two accumulators.
+std::string combined_text(const Kernel& kernel, const Stage& stage, const std::string& a,
+                          const std::string& b);
+
+/// Writes to `lines`. The surrounding text declares lane and team as TeamText demands. Names, for
+/// stage S: `parts<S>`, the accumulators of a lane; `all<S>`, their combination, then that of all
+/// lanes; `r<S>`, the result.
+class ReductionText {
+ public:
+  ReductionText(const Kernel& kernel, const GridSchedule& schedule, TextLines& lines);
+
+  /// Declarations for the scope around the function: shared memory, also of running values.
+  std::string shared() const;
+  bool is_reduction(int stage) const;
+  bool has_chains(int stage) const;
+
+  /// Declares the accumulators.
+  void declare_accumulators(int stage);
+  /// Adds the sums of chains, and begins others.
+  void end_chains(int stage);
+  /// Declares all<S> from the accumulators of a lane.
+  void combine_accumulators(int stage);
+  /// Makes all<S> that of all lanes, in each of them.
+  void combine_lanes(int stage);
+  void declare_result(int stage);
+
+ private:
+  const Stage& stage_of(int number) const;
+  std::string accumulator(int stage) const;
+  std::string combined(int stage, const std::string& a, const std::string& b) const;
+  void combine_shared(int stage);
+
+  const Kernel& kernel_;
+  const GridSchedule& schedule_;
+  TextLines& lines_;
+  const int lanes_, accumulators_;
+};
+
+}  // namespace kiln::codegen

@@ -1,0 +1,40 @@
+// Reductions whose inner points several blocks divide, as text.
+#pragma once
+
+#include "backends/codegen/text/reduction_text.h"
+
+#include <string>
+
+namespace kiln::codegen {
+
+/// Writes to `lines` for a schedule with `split`; for others nothing. The surrounding text declares
+/// the names of TeamText, `points` and `number`, that of the outer point.
+class SplitText {
+ public:
+  SplitText(const Kernel& kernel, const GridSchedule& schedule, TextLines& lines);
+
+  /// Parameters of the function after Kernel::sizes and the points, each followed by a comma:
+  ///   const s64 part_points  inner points of a part, at least 1
+  ///   u8* const partials     memory of partial results (split_rows.h)
+  ///   u32* const arrivals    counters, one for each block of one part: 0
+  std::string parameters() const;
+  /// Declarations for the scope around the function: shared memory.
+  std::string shared() const;
+  /// Declares `parts`, `part` and the range [begin, end) of its inner points from `inner`.
+  void declare_part();
+  /// Stores the partial results of the block; goes on with those of all parts in the last block,
+  /// and with the next outer points in others. REQUIRES: all lanes have all<S> of each reduction.
+  void exchange(ReductionText& reductions);
+
+ private:
+  std::string arrived() const { return kernel_.name + "_arrived"; }
+  std::string slot(const std::string& part) const;
+  void await_others();
+  void combine_parts(int stage, ReductionText& reductions);
+
+  const Kernel& kernel_;
+  const GridSchedule& schedule_;
+  TextLines& lines_;
+};
+
+}  // namespace kiln::codegen
