@@ -45,7 +45,7 @@ struct Layer {
       : f(function({x, w}, {y}, {.backend = backend})) {}
 
   Tensor x = input({2, 6, 6, 4}), w = input({3, 3, 4, 2});
-  Tensor y = conv2d(x, w, {.padding = "same"});
+  Tensor y = relu(conv2d(x, w, {.padding = "same"}));  // two steps: a call of one has no graph
   Function f;
   std::vector<Array> feeds{drawn({2, 6, 6, 4}, 1), drawn({3, 3, 4, 2}, 2)};
 
