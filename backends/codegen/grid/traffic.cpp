@@ -14,6 +14,8 @@ namespace kiln::codegen {
 namespace {
 
 constexpr std::int64_t kSectorBytes = 32;
+/// A list that all blocks read stays in the second-level cache, which has 40 MiB or more.
+constexpr std::int64_t kCachedListBytes = 1 << 20;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -100,7 +102,7 @@ class Model {
     for (const int load : loads_of(std::vector<int>{access.dynamic, access.when}, {})) {
       bytes += moved(kernel_.expressions[at(load)].number, schedule);
     }
-    return (units.count() - 1) * bytes;
+    return bytes <= kCachedListBytes ? 0 : (units.count() - 1) * bytes;
   }
 
   std::vector<int> loads_of(const Stage& stage, const std::vector<bool>& is_known) const {
@@ -160,13 +162,28 @@ class Model {
   std::int64_t bytes_of(const std::vector<int>& accesses) const {
     if (accesses.empty()) return 0;
     Elements all;
-    for (const int access : accesses) all.add(elements_of(kernel_.accesses[at(access)]));
-    return all.count * width_of(kernel_.accesses[at(accesses[0])]);
+    bool has_neighbours = false;
+    for (const int access : accesses) {
+      all.add(elements_of(kernel_.accesses[at(access)]));
+      has_neighbours = has_neighbours || touches_neighbours(kernel_.accesses[at(access)]);
+    }
+    const std::int64_t width = width_of(kernel_.accesses[at(accesses[0])]);
+    if (has_neighbours) return all.count * width;
+    return std::min((all.end - all.begin) * width, all.count * std::max(width, kSectorBytes));
+  }
+
+  bool touches_neighbours(const Access& access) const {
+    for (std::size_t axis = 0; axis < kernel_.axes.size(); ++axis) {
+      const bool is_near = std::abs(evaluate_(access.strides[axis])) == 1;
+      if (is_near && evaluate_(kernel_.axes[axis]) > 1) return true;
+    }
+    return access.dynamic >= 0 && std::abs(evaluate_(access.dynamic_stride)) == 1;
   }
 
   /// The axis along which neighbouring threads go; -1: none.
   int thread_axis(const GridSchedule& schedule) const {
-    if (schedule.form == GridForm::Rows) return static_cast<int>(kernel_.axes.size()) - 1;
+    const bool has_rows = schedule.form == GridForm::Rows && lanes_of(schedule) > 1;
+    if (has_rows) return static_cast<int>(kernel_.axes.size()) - 1;
     return schedule.axes.empty() ? -1 : schedule.axes.back();
   }
 
