@@ -181,7 +181,7 @@ TEST_CASE("launches: kiln dump writes them without a device, with numbers where 
     return testing::run_shell(
         "KILN_CUDA_ARCH=sm_90 KILN_CUDA_LIBRARIES='" + fake_cuda::library_folder(KILN_BINARY_DIR) +
         "' '" KILN_BINARY_DIR "/bin/kiln' dump '" + scratch.path("f/40-module.kir") + "' '" +
-        folder + "' --backend cuda --calls 0 --stages graph");
+        folder + "' --backend cuda --stages graph");
   };
   const testing::Outcome outcome = dump(scratch.path("offline"));
   INFO(outcome.text);

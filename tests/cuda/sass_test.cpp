@@ -50,7 +50,7 @@ TEST_CASE("sass: the output of the disassembler, with a device and without one")
   const Folder folder("echo 'MOV R1, c[0x0][0x28]'; head -c 4 \"$2\" | tail -c 3");
   for (const char* variables : {"", "KILN_CUDA_ARCH=sm_90"}) {
     INFO(variables);
-    const Outcome outcome = folder.dump(variables, "--calls 0 --stages assembly");
+    const Outcome outcome = folder.dump(variables, "--stages assembly");
     INFO(outcome.text);
     CHECK(outcome.status == 0);
     CHECK_FALSE(has(outcome.text, "warning"));
@@ -58,7 +58,7 @@ TEST_CASE("sass: the output of the disassembler, with a device and without one")
     CHECK(fs::exists(folder.scratch.path("out/56-ptx.ptx")));
     fs::remove_all(folder.scratch.path("out"));
     // Of no interest to others.
-    CHECK(folder.dump(variables, "--calls 0 --stages plan").status == 0);
+    CHECK(folder.dump(variables, "--stages plan").status == 0);
     CHECK_FALSE(fs::exists(folder.sass()));
     fs::remove_all(folder.scratch.path("out"));
   }

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <optional>
 #include <string_view>
 
 namespace {
@@ -133,7 +134,7 @@ void add_compare_options(CLI::App* compare, CompareOptions& options) {
 
 struct DumpOptions {
   std::string directory, stages = "all", backend = "cpu";
-  int calls = 3;
+  std::optional<int> calls;
 };
 
 void dump(const std::string& file, const DumpOptions& wanted,
@@ -154,11 +155,13 @@ void add_dump_options(CLI::App* dump, DumpOptions& options) {
   dump->add_option("--backend", options.backend,
                    "name or absolute path of a backend; cuda adds schedules, CUDA C++, PTX, SASS "
                    "where nvdisasm or cuobjdump is found, and the graph of launches: with "
-                   "KILN_CUDA_ARCH=sm_90 and --calls 0 also without a device");
+                   "KILN_CUDA_ARCH=sm_90 also without a device");
   dump->add_option("--stages", options.stages,
                    "graph,passes,module,claims,kernels,plan,memory_plan,llvm_ir,assembly,timings,"
                    "backend: all unless given");
-  dump->add_option("--calls", options.calls, "calls with random inputs, whose steps are timed")
+  dump->add_option("--calls", options.calls,
+                   "calls with random inputs, whose steps are timed: 3 unless given, 0 with "
+                   "KILN_CUDA_ARCH")
       ->check(CLI::Range(0, 1000000));
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/function/callable_program.h"
 #include "runtime/function/compile/compile_program.h"
 #include "runtime/plugin/backend_instance.h"
+#include "runtime/plugin/instance_table.h"
 
 #include <unistd.h>
 
@@ -214,9 +215,24 @@ Outcome run_after_passes(const module::Module& module, const std::vector<Array>&
                    program.executable);
 }
 
+namespace {
+
+/// Whether the user set the option of the plugin's backend, at any place.
+bool has_option(const runtime::Plugin& plugin, const std::string& option) {
+  const auto holds = [](const std::vector<runtime::GivenOption>& options, const std::string& name) {
+    return std::any_of(options.begin(), options.end(), [&](const runtime::GivenOption& one) {
+      return one.name == name && !one.value.empty();
+    });
+  };
+  return holds(runtime::options_in_force(plugin), option) ||
+         holds(runtime::option_variables(plugin), runtime::option_variable(plugin.name, option));
+}
+
+}  // namespace
+
 void dump_module(const module::Module& module, const RunOptions& options,
                  const std::string& backend, std::unique_ptr<runtime::DumpFolder> folder,
-                 int calls) {
+                 std::optional<int> wanted_calls) {
   runtime::CallableProgram callable;
   runtime::Program& program = callable.program;
   program.name = module.name;
@@ -225,6 +241,8 @@ void dump_module(const module::Module& module, const RunOptions& options,
   callable.dumps = std::move(folder);
   runtime::CompileDump dump(*callable.dumps);
   const module::Module compiled = runtime::compile_graph(program, &dump);
+  const bool has_device = !has_option(program.instance->plugin(), "arch");
+  const int calls = wanted_calls.value_or(has_device ? 3 : 0);
   if (calls == 0) return;
   const std::vector<Array> arguments = random_arguments(compiled, options);
   const runtime::TakingDumps taking(callable.dumps.get());

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace kiln::tool {
@@ -37,9 +38,10 @@ Outcome run_after_passes(const module::Module& module, const std::vector<Array>&
                          const std::string& backend);
 
 /// Takes the module through the passes and that backend as K::function does with a graph, calls
-/// what was made `calls` times, and leaves every stage in `folder`.
+/// what was made `calls` times, and leaves every stage in `folder`. Without a number, calls three
+/// times, or never where the backend compiles for a device that need not be there.
 void dump_module(const module::Module& module, const RunOptions& options,
                  const std::string& backend, std::unique_ptr<runtime::DumpFolder> folder,
-                 int calls);
+                 std::optional<int> calls);
 
 }  // namespace kiln::tool
