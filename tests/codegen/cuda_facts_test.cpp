@@ -1,13 +1,12 @@
 // Machine code of chosen kernels by the machine's NVRTC and ptxas, where there are some: the width
 // of accesses, registers, and no memory of threads of their own.
 #include "tests/catch.h"
+#include "tests/codegen/machines_compiler.h"
 #include "tests/codegen/make_kernel.h"
 #include "tests/process.h"
 #include "tests/scratch.h"
 
-#include "backends/abi/kiln_backend_sdk.h"
 #include "backends/codegen/text/grid_text.h"
-#include "backends/cuda/api/open_compiler.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -24,16 +23,11 @@ constexpr DType kF32 = DType::Float32;
 
 /// For sm_90; empty, with a warning that says why, where no NVRTC can be opened.
 std::string ptx_of(const Kernel& kernel) {
-  cuda::api::Facts facts;
-  try {
-    const auto compiler = cuda::api::open_compiler({}, facts);
-    const GridSchedule schedule = schedule_grid(kernel, {});
-    const ScheduledKernel scheduled[] = {{kernel, schedule}};
-    return compiler->compile(grid_text(scheduled), 90, "kernels.cu").ptx;
-  } catch (const sdk::Failure& failure) {
-    WARN("left out: " << failure.what());
-    return "";
-  }
+  const auto compiler = machines_compiler();
+  if (compiler == nullptr) return "";
+  const GridSchedule schedule = schedule_grid(kernel, {});
+  const ScheduledKernel scheduled[] = {{kernel, schedule}};
+  return compiler->compile(grid_text(scheduled), 90, "kernels.cu").ptx;
 }
 
 /// What ptxas tells of the kernel; empty, with a warning, where there is none.

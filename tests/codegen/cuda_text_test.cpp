@@ -1,12 +1,11 @@
 // The CUDA text of kernels, compiled by the machine's NVRTC where there is one: what the emulation
 // cannot see is whether NVRTC takes the text, and what the machine code needs.
 #include "tests/catch.h"
+#include "tests/codegen/machines_compiler.h"
 #include "tests/codegen/make_kernel.h"
 
-#include "backends/abi/kiln_backend_sdk.h"
 #include "backends/codegen/text/grid_text.h"
 #include "backends/codegen/text/op_text.h"
-#include "backends/cuda/api/open_compiler.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -17,17 +16,6 @@ using namespace kiln::test;
 using ir::Op;
 
 namespace {
-
-/// Null, with a warning that says why, where no NVRTC can be opened.
-std::shared_ptr<const cuda::api::Compiler> machines_compiler() {
-  cuda::api::Facts facts;
-  try {
-    return cuda::api::open_compiler({}, facts);
-  } catch (const sdk::Failure& failure) {
-    WARN("left out: " << failure.what());
-    return nullptr;
-  }
-}
 
 bool takes(const ir::OpDef& d, DType dtype) {
   return d.op == Op::Select || (d.dtypes & ir::dtype_bit(dtype)) != 0;

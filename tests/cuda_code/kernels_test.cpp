@@ -1,35 +1,24 @@
 // Machine code of the kernels that other tests run on the fakes, by the NVRTC of the machine. The
 // fakes read the comments of the text alone: here the text itself is compiled.
 #include "tests/catch.h"
+#include "tests/codegen/machines_compiler.h"
 #include "tests/cuda_code/cubin_facts.h"
 #include "tests/cuda_code/recorded_kernels.h"
 
-#include "backends/abi/kiln_backend_sdk.h"
 #include "backends/codegen/text/grid_text.h"
-#include "backends/cuda/api/open_compiler.h"
 #include "core/types/text.h"
 
 #include <algorithm>
 
 using namespace kiln;
 using namespace kiln::testing;
+using kiln::test::machines_compiler;
 using kiln::test::ParsedKernel;
 
 namespace {
 
 constexpr int kArchitectures[] = {80, 90, 100};
 constexpr std::size_t kOfProgram = 100;  // kernels that are compiled at a time
-
-/// Null, with a warning that says why, where no NVRTC can be opened.
-std::shared_ptr<const cuda::api::Compiler> machines_compiler() {
-  cuda::api::Facts facts;
-  try {
-    return cuda::api::open_compiler({}, facts);
-  } catch (const sdk::Failure& failure) {
-    WARN("left out: " << failure.what());
-    return nullptr;
-  }
-}
 
 /// Bytes of stack that NVIDIA's sin and cos need, which the formulas call for large angles, and the
 /// call that records an index out of range.

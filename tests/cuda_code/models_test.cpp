@@ -16,7 +16,7 @@ TEST_CASE("NVRTC compiles all functions of the character model", "[slow]") {
   namespace fs = std::filesystem;
   const Outcome doctor = kiln::testing::run_shell("'" KILN_BINARY_DIR "/bin/kiln' doctor");
   if (doctor.text.find("compiler: NVRTC ") == std::string::npos) {
-    WARN("left out, as there is no NVRTC:\n" << doctor.text);
+    WARN("left out: there is no NVRTC\n" << doctor.text);
     return;
   }
   for (const std::string architecture : {"sm_80", "sm_90", "sm_100"}) {
