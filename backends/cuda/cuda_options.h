@@ -29,7 +29,7 @@ namespace kiln::cuda {
 /// The host gives the options of set_backend_options, which override the environment variables, and
 /// those of keras.json whose variables are not set. An empty value counts as not set. Folders are
 /// absolute. With `driver`, open_driver() does not check for a device node. Arenas of calls count
-/// against `memory_limit` in units of the device, 2 MiB.
+/// against `memory_limit` rounded up to the device's allocation granularity, 2 MiB.
 struct CudaOptions {
   int device = 0;
   std::int64_t memory_limit = INT64_MAX;

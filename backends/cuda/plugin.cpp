@@ -64,7 +64,8 @@ void find_matmuls(const api::CublasLtSettings& settings, api::Facts& details) {
   }
 }
 
-/// The same. Most of the library is opened for the first convolution alone.
+/// As find_matmuls(). Opens the main library and its graph part alone; the first convolution that
+/// is claimed opens the others.
 void find_convolutions(const api::CudnnSettings& settings, api::Facts& details) {
   try {
     api::find_cudnn(settings, details);

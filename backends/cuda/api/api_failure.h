@@ -41,7 +41,8 @@ std::string text_of(const CublasLtFunctions& cublaslt, CublasStatus status);
 sdk::Failure failure(const CublasLtFunctions& cublaslt, CublasStatus status,
                      const std::string& action);
 
-/// Whether cuDNN cannot compute what was described, here or at all.
+/// Whether the status is CUDNN_STATUS_NOT_SUPPORTED or one of its detailed forms, 3000 to 3999: the
+/// library, or one of its engines, cannot compute the operation on this device.
 bool is_not_supported(CudnnStatus status);
 
 /// "CUDNN_STATUS_NOT_SUPPORTED (3000)".

@@ -1,4 +1,5 @@
-// Output goes to files in memory, so that the parent need not read while the program runs.
+// Redirects output to anonymous files in memory, so that the parent need not read pipes while the
+// program runs.
 #include "backends/cuda/api/child_process.h"
 
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 namespace kiln::cuda::api {
 namespace {
 
-/// A file in memory, without a name.
+/// An anonymous file in memory.
 class MemoryFile {
  public:
   MemoryFile() : file_(::memfd_create("kiln", MFD_CLOEXEC)) {}
@@ -43,7 +44,8 @@ class MemoryFile {
   int file_;
 };
 
-/// Standard streams, no blocked signals, and the default action of SIGPIPE and SIGCHLD.
+/// Redirects the standard streams, unblocks all signals, and restores the default actions of
+/// SIGPIPE and SIGCHLD.
 class SpawnSettings {
  public:
   SpawnSettings(const MemoryFile& output, const MemoryFile& errors) {
@@ -80,13 +82,13 @@ class SpawnSettings {
   posix_spawnattr_t attributes_;
 };
 
-/// Waits for the child; false when it had to be killed.
+/// Waits for the child; kills it after `limit` and returns false. `status`: as of waitpid(2).
 bool wait_for(pid_t child, std::chrono::milliseconds limit, int& status) {
   const auto end = std::chrono::steady_clock::now() + limit;
   for (;;) {
     const pid_t ended = ::waitpid(child, &status, WNOHANG);
     if (ended == child) return true;
-    // SIGCHLD is ignored, or another thread has taken the status.
+    // The status is lost: SIGCHLD is ignored, or another thread has waited for the child.
     if (ended < 0 && errno != EINTR) return status = 0, true;
     if (std::chrono::steady_clock::now() >= end) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -103,7 +105,7 @@ ChildOutcome run_child(const std::string& path, const std::vector<std::string>& 
   ChildOutcome outcome;
   const MemoryFile output, errors;
   if (output.descriptor() < 0 || errors.descriptor() < 0) {
-    outcome.failure = std::string("cannot have a file in memory: ") + std::strerror(errno);
+    outcome.failure = std::string("cannot have its output in memory: ") + std::strerror(errno);
     return outcome;
   }
   pid_t child = 0;

@@ -27,7 +27,7 @@
 #define KILN_CUDNN_HEURISTIC_MODE(X)       \
   X(Fallback, CUDNN_HEUR_MODE_FALLBACK, 2) \
   X(A, CUDNN_HEUR_MODE_A, 3)
-/// Facts of an engine. TensorCore: computes float32 in TF32 (10-bit mantissa).
+/// Properties of an engine. TensorCore: computes float32 in TF32 (10-bit mantissa).
 #define KILN_CUDNN_NUMERICAL_NOTE(X)                                       \
   X(TensorCore, CUDNN_NUMERICAL_NOTE_TENSOR_CORE, 0)                       \
   X(DownConvertInputs, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, 1)        \
@@ -128,8 +128,8 @@
   X(CudnnHandle, cudnnHandle_t) \
   X(DescriptorHandle, cudnnBackendDescriptor_t)
 
-/// Rows (member, NVIDIA's name, parameter types) of functions that return a status. The checks say
-/// whether parts of the library have one version.
+/// Rows (member, NVIDIA's name, parameter types) of functions that return a status. The checks
+/// compare the versions of the library's parts.
 #define KILN_CUDNN_FUNCTIONS(X)                                                         \
   X(check_graph, cudnnGraphVersionCheck, void)                                          \
   X(check_ops, cudnnOpsVersionCheck, void)                                              \

@@ -1,4 +1,4 @@
-// The search for the programs, and the temporary file that they read.
+// Searches for the programs and runs them on a temporary file.
 #include "backends/cuda/api/disassembler.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
@@ -73,7 +73,7 @@ std::vector<std::string> patterns_of(const ToolPlaces& places) {
   return patterns;
 }
 
-/// A file of this process alone, for as long as the object lives.
+/// A temporary file that only the user can read; removed with the object.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& contents) {

@@ -12,23 +12,25 @@ struct ToolPlaces {
   /// As LibraryPlaces::configured: a toolkit, its bin or its lib64, or a Python environment's
   /// site-packages.
   std::vector<std::string> configured;
-  std::string library;      // of a toolkit, whose programs are looked for beside it; may be empty
+  std::string library;      // path of a toolkit's library: its bin is searched; may be empty
   bool path_search = true;  // absolute folders of PATH
   std::vector<std::string> known_folders{"/usr/local/cuda/bin", "/usr/local/cuda-*/bin",
                                          "/opt/cuda/bin"};
 };
 
+/// Immutable, for any thread.
 class Disassembler {
  public:
-  /// Throws sdk::Failure NOT_FOUND with the folders that were searched.
+  /// Finds nvdisasm, else cuobjdump, in the first folder that has one of them. Throws sdk::Failure
+  /// NOT_FOUND with the folders that were searched.
   explicit Disassembler(const ToolPlaces& places);
 
-  /// Absolute.
+  /// Of the program, absolute.
   const std::string& path() const { return path_; }
 
-  /// The text of an ELF file of the device. Writes a temporary file and waits for the program.
-  /// Throws sdk::Failure: the program fails, prints nothing or does not end within `limit`; the
-  /// file cannot be written.
+  /// Disassembles an ELF file of the device. Writes a temporary file and waits for the program.
+  /// Throws sdk::Failure UNAVAILABLE: the program fails, prints nothing or does not end within
+  /// `limit`; the file cannot be written.
   std::string disassemble(const std::string& cubin,
                           std::chrono::milliseconds limit = std::chrono::minutes(2)) const;
 

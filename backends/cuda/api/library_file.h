@@ -17,7 +17,7 @@ struct LibraryPlaces {
   std::vector<std::string> known_folders;
 };
 
-/// The folders of toolkits at their usual places.
+/// The default folders of toolkits, as patterns of glob(3).
 std::vector<std::string> toolkit_folders();
 
 struct LibraryFile {
@@ -35,7 +35,7 @@ struct LibraryFile {
 /// linker stub of a toolkit) is an attempt, and the search goes on.
 LibraryFile open_library(const std::vector<std::string>& names, const LibraryPlaces& places);
 
-/// Opens the library at an absolute path.
+/// Opens the library at an absolute path, with the same checks; a failure is its one attempt.
 LibraryFile open_library_at(const std::string& path);
 
 /// The attempts as one text, separated by semicolons.

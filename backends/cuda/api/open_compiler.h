@@ -37,7 +37,7 @@ class Compiler {
            std::vector<std::string> configured_folders = {});
 
   const std::string& path() const { return path_; }
-  /// Of LibraryPlaces, where other parts of its toolkit may be.
+  /// LibraryPlaces::configured, where other programs of the toolkit are searched, too.
   const std::vector<std::string>& configured_folders() const { return configured_folders_; }
   /// "13.0".
   std::string version_text() const;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kLibrary = "libcudnn.so.9";
 constexpr const char* kGraphPart = "libcudnn_graph.so.9";
-/// In the order in which they need each other, after the graph part.
+/// In the order of their dependencies, after the graph part.
 constexpr const char* kOtherParts[] = {
     "libcudnn_ops.so.9",
     "libcudnn_cnn.so.9",
@@ -93,7 +93,8 @@ void check_versions(const Cudnn& library, const LibraryFile& graph, const CudnnS
                  version_text(settings.driver_version) + " runs none of newer major versions");
 }
 
-/// Parts that a process has opened before, of another cuDNN, come to be used by those opened here.
+/// Checks that all parts have one version. The dynamic loader resolves parts by their soname: those
+/// of another cuDNN that the process opened earlier take the place of these.
 void check_parts(const Cudnn& library) {
   const struct {
     CudnnStatus (*check)();

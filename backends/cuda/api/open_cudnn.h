@@ -1,4 +1,5 @@
-// Opens cuDNN: a small library that opens its parts by name when they are used.
+// Opens cuDNN 9: libcudnn.so.9 and its sub-libraries, here called parts, such as
+// libcudnn_graph.so.9, which it loads by their soname when they are used.
 #pragma once
 
 #include "backends/cuda/api/cudnn_api.h"
@@ -24,14 +25,14 @@ struct Cudnn : CudnnFunctions {
   std::string version_text() const;
 };
 
-/// The stages that load little: main library and graph part, version, files of the other parts.
-/// Throws sdk::Failure: NOT_FOUND without a library or a part, FAILED_PRECONDITION for a version
-/// out of range and for parts of several versions, UNIMPLEMENTED where functions are missing. Adds
-/// one fact with path and version.
+/// Opens the main library and its graph part, checks their versions, and checks that the files of
+/// the other parts can be opened. Throws sdk::Failure: NOT_FOUND without a library or a part,
+/// FAILED_PRECONDITION for a version out of range and for parts of several versions, UNIMPLEMENTED
+/// where functions are missing. Adds one fact with path and version.
 std::shared_ptr<const Cudnn> find_cudnn(const CudnnSettings& settings, Facts& facts);
 
-/// The same, and opens every part, from the folder of the main library: the dynamic loader gives
-/// parts that are open already to those that need them. Takes 0.4 s and maps 400 MB.
+/// As find_cudnn(), and opens every part from the folder of the main library, since the dynamic
+/// loader then resolves their sonames to these files. Maps several 100 MB.
 std::shared_ptr<const Cudnn> open_cudnn(const CudnnSettings& settings, Facts& facts);
 
 }  // namespace kiln::cuda::api

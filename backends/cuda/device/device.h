@@ -17,11 +17,11 @@
 
 namespace kiln::cuda {
 
-/// Device memory that is kept for reuse alone.
+/// Device memory that is cached for reuse.
 class MemoryReserve {
  public:
-  /// Gives it back to the device. Thread-safe. REQUIRES: a ScopedContext of the thread, which
-  /// captures no stream.
+  /// Releases the cached memory to the device. Thread-safe. REQUIRES: a ScopedContext of the
+  /// thread, which captures no stream.
   virtual void release() noexcept = 0;
 
  protected:
@@ -54,8 +54,8 @@ class Device {
   /// Throws api::failure() unless the status is Success. A status for which api::ends_device()
   /// holds ends the device.
   void check(api::Status status, const char* action) const;
-  /// The status of `call`, which allocates; after OutOfMemory, of another call once the reserve is
-  /// released. REQUIRES: those of MemoryReserve::release.
+  /// Calls `call`, which allocates, and returns its status; after OutOfMemory releases the reserve
+  /// and calls once more. REQUIRES: those of MemoryReserve::release.
   template <class Call>
   api::Status allocate(const Call& call) const {
     const api::Status status = call();
@@ -63,7 +63,7 @@ class Device {
     release_reserve();
     return call();
   }
-  /// Null: there is none. The reserve may be in use until the function returns.
+  /// Registers the reserve, or none with null. Returns once no thread uses the former one.
   void set_reserve(MemoryReserve* reserve) const;
   /// Makes require_usable() throw from now on, with the text of the first such error.
   void end(const sdk::Failure& error) const noexcept;

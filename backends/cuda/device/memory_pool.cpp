@@ -62,7 +62,7 @@ void MemoryPool::obtain(const Request& request, const std::function<api::Status(
   if (!is_charged) throw out_of_memory(request);
   api::Status status = attempt();
   if (status == api::Status::OutOfMemory) {
-    // The pool may keep freed memory in pieces that are too small.
+    // The pool may cache freed memory in blocks that are too small.
     trim();
     status = attempt();
   }

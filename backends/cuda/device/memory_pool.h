@@ -33,18 +33,17 @@ class DeviceMemory {
 /// Memory of the instance that no call needs at present. All functions are thread-safe.
 class IdleMemory {
  public:
-  /// Gives it back to the device. REQUIRES: a ScopedContext of the thread, which captures no
-  /// stream.
+  /// Releases the idle memory to the device. REQUIRES: a ScopedContext of the thread, which
+  /// captures no stream.
   virtual void free_idle() noexcept = 0;
 
  protected:
   ~IdleMemory() = default;
 };
 
-/// A stream-ordered pool of the driver that belongs to the instance: freed memory stays reserved,
-/// so that the next allocation need not map any, until an allocation of the instance fails. After
-/// each allocation it synchronizes: any stream may use the memory at once. Thread-safe. REQUIRES:
-/// owned by a std::shared_ptr.
+/// A stream-ordered pool of the driver that belongs to the instance. Caches freed memory until an
+/// allocation of the instance fails. Synchronizes after each allocation, so that any stream may use
+/// the memory. Thread-safe. REQUIRES: owned by a std::shared_ptr.
 class MemoryPool final : public MemoryReserve, public std::enable_shared_from_this<MemoryPool> {
  public:
   /// Throws sdk::Failure. REQUIRES: a ScopedContext of the thread.
@@ -55,9 +54,9 @@ class MemoryPool final : public MemoryReserve, public std::enable_shared_from_th
   MemoryPool& operator=(const MemoryPool&) = delete;
 
   const std::shared_ptr<const Device>& device() const { return device_; }
-  /// Aligned to 256 bytes, not initialized. Throws sdk::Failure: RESOURCE_EXHAUSTED with the
-  /// bytes in use where the device or the limit has no more; `purpose` is part of its text.
-  /// REQUIRES: a ScopedContext of the thread.
+  /// Allocates memory that is aligned to 256 bytes and not initialized. Throws sdk::Failure:
+  /// RESOURCE_EXHAUSTED with the bytes in use where the device or the limit has no more; `purpose`
+  /// is part of its text. REQUIRES: a ScopedContext of the thread, which captures no stream.
   DeviceMemory allocate(std::int64_t bytes, const std::string& purpose);
 
   /// An allocation that the pool counts, but does not own.
@@ -66,13 +65,14 @@ class MemoryPool final : public MemoryReserve, public std::enable_shared_from_th
     std::int64_t shown_bytes = 0;  // in the error's text: those that the user's program needs
     const std::string& purpose;
   };
-  /// Counts the bytes and calls `attempt`, again after each of these where there is no memory:
-  /// trimming the pool, freeing idle memory. Throws as allocate(); nothing is counted then.
-  /// REQUIRES: give_back() once the memory is freed.
+  /// Counts the bytes and calls `attempt`; after OutOfMemory trims the pool and calls it again,
+  /// then frees idle memory and calls it a last time. Throws as allocate(); nothing is counted
+  /// then. REQUIRES: those of allocate(); `attempt` throws nothing; give_back() once the memory is
+  /// freed.
   void obtain(const Request& request, const std::function<api::Status()>& attempt);
   void give_back(std::int64_t bytes) { used_.fetch_sub(bytes); }
 
-  /// Null: there is none. The memory may be in use until the function returns.
+  /// Registers the idle memory, or none with null. Returns once no thread uses the former one.
   void set_idle_memory(IdleMemory* idle);
   /// Frees idle memory and trims the pool.
   void release() noexcept override;

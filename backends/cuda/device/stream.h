@@ -22,7 +22,8 @@ class Stream {
   void synchronize() const;
   /// Queues work by `call`, which gives the driver's status. After an error that leaves the device
   /// usable, waits for the stream and calls once more: the driver may have lacked resources while
-  /// work was queued, or memory (Device::allocate). Throws sdk::Failure.
+  /// work was queued, or memory (Device::allocate). Throws sdk::Failure, on a stream that is
+  /// captured after the first error: waiting is an error there and invalidates the capture.
   template <class Call>
   void submit(const Call& call, const char* action) const {
     api::Status status = call();

@@ -1,4 +1,4 @@
-// Physical memory has no handle of its own once it is mapped: unmapping frees it.
+// Releases the handle of physical memory as soon as it is mapped, so that unmapping frees it.
 #include "backends/cuda/device/stream_arena.h"
 
 #include "backends/cuda/device/device_address.h"
@@ -54,7 +54,7 @@ void StreamArena::reserve() {
                "reserve addresses");
 }
 
-/// Notes that so many bytes are needed; returns how many of them are not backed, in whole units.
+/// Sets needed_bytes_. Returns the bytes to map for them, a multiple of the granularity.
 std::int64_t StreamArena::set_needed(std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (begin_ == 0) reserve();
@@ -69,11 +69,11 @@ std::int64_t StreamArena::set_needed(std::int64_t bytes) {
 void StreamArena::grow(std::int64_t bytes, const std::string& purpose) {
   const std::int64_t missing = set_needed(bytes);
   if (missing == 0) return;
-  // Without the lock: the pool may release unused memory of all arenas. This one has none.
+  // mutex_ is not held: obtain() may call release_unused() of all arenas. This one has none.
   pool_->obtain({missing, bytes, purpose}, [&] { return map_more(missing); });
 }
 
-/// Maps fresh memory behind the backed bytes; nothing has changed where it fails.
+/// Maps `bytes` of new memory after the backed ones; unmaps them again when it fails.
 api::Status StreamArena::map_more(std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (bytes > reserved_bytes_ - bytes_) return api::Status::OutOfMemory;
@@ -111,7 +111,7 @@ api::Status StreamArena::map_chunk(std::int64_t bytes) {
   return status;
 }
 
-/// Unmaps the chunks that begin behind the first `bytes`.
+/// Unmaps the chunks that begin at offset `bytes` or later.
 void StreamArena::unmap_to(std::int64_t bytes) noexcept {
   while (!chunks_.empty() && bytes_ - chunks_.back() >= bytes) {
     bytes_ -= chunks_.back();

@@ -8,8 +8,8 @@
 namespace kiln::cuda {
 
 /// A range of reserved addresses, as large as the device's memory, whose beginning is backed by
-/// memory of the device. Growth keeps contents, addresses and recorded graphs valid; a release ends
-/// graphs. One thread at a time, but for release_unused().
+/// memory of the device. Growth keeps contents, addresses and recorded graphs valid; a release
+/// invalidates graphs. One thread at a time, but for release_unused() and generation().
 class StreamArena {
  public:
   explicit StreamArena(std::shared_ptr<MemoryPool> pool) : pool_(std::move(pool)) {}
@@ -22,15 +22,15 @@ class StreamArena {
   /// Throws as MemoryPool::allocate; the memory is then as it was. REQUIRES: a ScopedContext of the
   /// thread.
   void grow(std::int64_t bytes, const std::string& purpose);
-  /// The bytes of grow() are not needed any more. REQUIRES: no queued work uses the memory.
+  /// Makes all bytes unused. REQUIRES: no queued work uses the memory.
   void finish() noexcept;
-  /// Gives the memory behind the bytes that are needed back to the device. Any thread. REQUIRES: a
-  /// ScopedContext of the thread.
+  /// Unmaps memory beyond the bytes of grow() and releases it to the device. Any thread. REQUIRES:
+  /// a ScopedContext of the thread, which captures no stream.
   void release_unused() noexcept;
 
   /// Aligned to 256 bytes. REQUIRES: grow() was called.
   api::DeviceAddress address() const { return begin_; }
-  /// Changes with each release of memory.
+  /// Increases with each release of memory.
   std::uint64_t generation() const { return generation_; }
 
  private:
@@ -42,11 +42,11 @@ class StreamArena {
 
   std::shared_ptr<MemoryPool> pool_;
   std::mutex mutex_;  // guards the members below
-  api::DeviceAddress begin_ = 0;      // 0: nothing is reserved yet
+  api::DeviceAddress begin_ = 0;      // set once, by grow(); 0: nothing is reserved yet
   std::int64_t reserved_bytes_ = 0;
   std::int64_t granularity_ = 0;      // of memory of the device
   std::int64_t bytes_ = 0;            // that are backed
-  std::int64_t needed_bytes_ = 0;     // of these, or more while the arena grows
+  std::int64_t needed_bytes_ = 0;     // by grow(); more than bytes_ while the arena grows
   std::vector<std::int64_t> chunks_;  // bytes of each mapping, in order
   std::atomic<std::uint64_t> generation_{0};
 };

@@ -10,6 +10,7 @@
 
 namespace kiln::cuda {
 
+/// A stream with its arena and its page-locked memory.
 struct StagedStream {
   explicit StagedStream(std::shared_ptr<MemoryPool> memory)
       : arena(memory), stream(memory->device()), staging(stream) {}
@@ -19,11 +20,12 @@ struct StagedStream {
   Staging staging;  // of the stream
 };
 
-/// Creates a stream when all others are leased, and keeps each until the pool is destroyed. When
-/// other memory is short, the parts of arenas that no call needs are freed. Thread-safe.
+/// Creates a stream when all others are leased, and keeps each until the pool is destroyed. Frees
+/// the parts of arenas that no call needs when an allocation fails (IdleMemory). Thread-safe.
 class StreamPool final : public IdleMemory {
  public:
   explicit StreamPool(std::shared_ptr<MemoryPool> memory);
+  /// REQUIRES: no lease is left.
   ~StreamPool();
   StreamPool(const StreamPool&) = delete;
   StreamPool& operator=(const StreamPool&) = delete;

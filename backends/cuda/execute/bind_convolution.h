@@ -13,13 +13,13 @@ struct DeviceConvolution {
   std::int64_t workspace_bytes = 0;
 };
 
-/// Operations of a stream.
+/// The number of operations that issue_convolution() queues, at most.
 inline std::int64_t operations_of(const DeviceConvolution& bound) {
   return bound.fills_first ? 2 : 1;
 }
 
-/// REQUIRES: a ScopedContext of the thread. Throws sdk::Failure where the library has no engine,
-/// and what `evaluate` throws.
+/// Evaluates the sizes and plans the convolution. REQUIRES: a ScopedContext of the thread. Throws
+/// sdk::Failure where the library has no engine, and what `evaluate` throws.
 DeviceConvolution bind_convolution(const codegen::ConvolutionStep& step,
                                    const ConvolutionLibrary& library,
                                    const codegen::EvaluateDim& evaluate);

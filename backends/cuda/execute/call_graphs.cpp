@@ -6,7 +6,7 @@
 namespace kiln::cuda {
 namespace {
 
-/// A graph ends before the first step after this many operations.
+/// A graph ends before the first step that follows this many operations.
 constexpr std::int64_t kOperationsOfGraph = 4096;
 
 }  // namespace
@@ -92,8 +92,8 @@ void CallGraphs::issue(const Segment& segment, CallContext& call,
   found->second->launch(call.stream, [&] { call.note_queued(segment); });
 }
 
-/// Null when capture or instantiation fails; nothing is queued then. Throws sdk::Failure when the
-/// device has ended.
+/// Captures the segment, without running it; null when capture or instantiation fails. Throws
+/// sdk::Failure when the device has ended.
 std::unique_ptr<const SegmentGraphs> CallGraphs::record(CallContext& call,
                                                         const std::function<void()>& queue) {
   const std::size_t queued_steps = call.queued_steps;

@@ -64,14 +64,14 @@ class GraphRecorder {
   bool is_capturing_ = false;
 };
 
-/// The graphs of the calls with one tuple of addresses. The first call that comes to a segment
-/// queues its steps one by one and the second records them, so that a path that never repeats costs
-/// no instantiation.
+/// The graphs of the calls with one GraphKey. The first call that reaches a segment queues its
+/// steps one by one and the second records them, so that a path that never repeats costs no
+/// instantiation.
 class CallGraphs final : public SegmentIssuer {
  public:
   explicit CallGraphs(std::shared_ptr<const Device> device) : device_(std::move(device)) {}
 
-  /// By `queue` alone after the driver has rejected a graph.
+  /// Queues the steps one by one after the driver has rejected a graph.
   void issue(const Segment& segment, CallContext& call,
              const std::function<void()>& queue) override;
   /// Whether the driver has rejected a graph.
@@ -87,11 +87,11 @@ class CallGraphs final : public SegmentIssuer {
   bool was_rejected_ = false;
 };
 
-/// Addresses of a call's arena, arguments and results.
+/// The address and the generation of a call's arena, and the addresses of arguments and results.
 using GraphKey = std::vector<api::DeviceAddress>;
 
-/// Graphs of the last few tuples of addresses. Two suffice for updates that alternate between two
-/// buffers, one for updates in place.
+/// Graphs of the GraphKeys used last. Two suffice for updates that alternate between two buffers,
+/// one for updates in place. One call at a time.
 class GraphCache {
  public:
   /// `is_enabled`: false issues every call step by step.

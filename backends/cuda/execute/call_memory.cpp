@@ -101,8 +101,8 @@ void CallMemory::upload_counters(const LoadedProgram& program) {
   lease.staging().finish();
 }
 
-/// Each launch leaves its counters as 0, the next of a stream or graph begins after it, and a
-/// launch that fails ends the device: so this is done once.
+/// Once is enough: the last block of a launch resets its counter, launches of a stream or graph run
+/// one after the other, and a kernel that fails while it runs ends the device.
 void CallMemory::clear_arrivals(const LoadedProgram& program) {
   const std::int64_t bytes = plan_.arrivals * std::int64_t{sizeof(std::uint32_t)};
   arrivals_ = program.resources.memory->allocate(bytes, "counters of blocks");
@@ -128,7 +128,7 @@ void CallMemory::grow(StreamArena& arena) const {
 
 api::DeviceAddress CallMemory::address(std::int64_t offset) const { return moved(begin_, offset); }
 
-/// The addresses of a call's tensors; arenas that were released since have other memory.
+/// With the generation of the arena: graphs from before a release may use memory that is unmapped.
 GraphKey CallMemory::key_of(const SlotAddresses& slots, const StreamArena& arena) const {
   GraphKey key{arena.address(), arena.generation()};
   for (const int slot : plan_.plan->arguments) key.push_back(slot < 0 ? 0 : slots[at(slot)]);
@@ -203,7 +203,7 @@ void CallMemory::place(const CallTensors& tensors, SlotAddresses& slots, CallCon
   }
 }
 
-/// One synchronization completes the outputs and the record of an index out of range.
+/// Downloads outputs and the record of an index out of range, and synchronizes once.
 void CallMemory::collect_outputs(const CallTensors& tensors, const SlotAddresses& slots,
                                  CallContext& call) const {
   for (std::size_t i = 0; i < tensors.results.size(); ++i) {

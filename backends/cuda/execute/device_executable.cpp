@@ -20,7 +20,7 @@ namespace {
 
 using namespace codegen;
 
-/// A plan bound to one tuple of sizes, and the memory of finished calls for reuse. Thread-safe.
+/// A plan bound to one tuple of sizes, and the CallMemory of finished calls for reuse. Thread-safe.
 struct SizedPlan {
   std::unique_ptr<DevicePlan> plan;
   std::uint64_t number = 0;  // in the order of binding, from 1

@@ -16,8 +16,8 @@ struct DeviceLibraries {
   const DeviceConvolutions& convolutions;
 };
 
-/// Compiles the program's kernels and uploads its constants. Throws sdk::Failure. `target` outlives
-/// the executable.
+/// Compiles the program's kernels and uploads its constants. Throws sdk::Failure. REQUIRES:
+/// `target` outlives the executable.
 std::unique_ptr<sdk::Executable> load_program(codegen::LoweredModule lowered,
                                               codegen::Target& target,
                                               const DeviceLibraries& libraries,

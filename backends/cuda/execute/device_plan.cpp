@@ -77,7 +77,7 @@ class Binder {
     return {"bind", "", text("the cuda backend has no library for ", source_of(*step.node))};
   }
 
-  /// A body that these sizes keep from running fails when it is entered.
+  /// A body that cannot run with these sizes is bound to its error, which entering it throws.
   DeviceBody body_of(const Plan& body) {
     DeviceBody bound;
     std::optional<BindFailure> failure = failure_of_body(
@@ -99,7 +99,7 @@ class Binder {
 
   // ---- operations ----
 
-  /// Counts the work of each step, and cuts the steps into segments.
+  /// Counts the operations of each step and cuts the steps into segments.
   void cut() {
     std::vector<StepWork> work;
     for (const DeviceStep& step : out_->steps) {

@@ -30,7 +30,7 @@ struct KernelLaunch {
   const LoadedKernel* kernel = nullptr;
   std::vector<std::int64_t> sizes;       // one per Kernel::sizes
   codegen::GridLaunch grid;              // 0 points: nothing is launched
-  std::int64_t partials = 0;  // offset in the arena, of partial results of several parts
+  std::int64_t partials = 0;             // offset in the arena of GridLaunch::partial_bytes
   const ir::Node* empty_axis = nullptr;  // an ArgMax over an axis of size 0: the step throws
 };
 struct DeviceLoop {
@@ -59,8 +59,8 @@ struct DevicePlan {
   std::int64_t arrivals = 0;      // counters that a launch needs at most, bodies included
   bool waits_for_host = false;    // has a branch, a host call, or a step that throws
   std::vector<Segment> segments;  // of the steps, in order
-  /// Kernel launches have ascending numbers in the order of the steps, loops unrolled and both
-  /// bodies of a branch counted: the count, and the number of each step's first launch.
+  /// Kernel launches are numbered from 0 in the order of the steps, with loops unrolled and both
+  /// bodies of branches counted. Their count, which saturates, and the first number of each step.
   std::int64_t launches = 0;
   std::vector<std::int64_t> first_launches;
 };

@@ -1,4 +1,4 @@
-// Failures become warnings: a dump never fails a compilation.
+// Logs failures as warnings, so that a dump never fails a compilation.
 #include "backends/cuda/execute/dump_sass.h"
 
 #include "backends/cuda/api/disassembler.h"

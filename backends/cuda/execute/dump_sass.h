@@ -8,8 +8,8 @@
 
 namespace kiln::cuda {
 
-/// Hands over the disassembly of `cubin`, which may be empty, by nvdisasm or cuobjdump. Where that
-/// cannot be had, hands over nothing and logs the reason: a missing program once a process.
+/// Disassembles `cubin`, which may be empty, by nvdisasm or cuobjdump and hands over the text. Logs
+/// a warning instead when that fails: once per process when neither program is found.
 void dump_sass(const std::string& cubin, const api::Compiler& compiler, const codegen::Dumps& dumps,
                const sdk::Host& host);
 

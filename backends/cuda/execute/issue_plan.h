@@ -46,7 +46,7 @@ struct CallContext {
   api::DeviceAddress call_block = 0;  // a codegen::CallBlock
   api::DeviceAddress arrivals = 0;    // DevicePlan::arrivals counters, 0 between launches
   api::DeviceAddress counters = 0;    // int64 numbers from 0, which loop bodies read as t
-  /// Null: all steps are queued one by one. Bodies of loops never see one, since their addresses
+  /// Null: all steps are queued one by one, as those of loop bodies always are: their addresses
   /// change in every iteration.
   SegmentIssuer* segments = nullptr;
   StepTimer* timer = nullptr;    // null: steps are not timed

@@ -1,4 +1,4 @@
-// Texts of nodes in the dump stage `graph`.
+// Labels of the nodes in the dump stage `graph`.
 #pragma once
 
 #include "backends/cuda/execute/device_plan.h"

@@ -1,4 +1,4 @@
-// Writes nodes, then edges, of one plan after the other.
+// Writes the nodes of each plan, then its edges.
 #include "backends/cuda/execute/print_launches.h"
 
 #include "backends/codegen/plan/touched.h"

@@ -1,5 +1,5 @@
-// Cuts the steps of a bound plan where the host waits for the device: CUDA graphs hold the steps
-// between.
+// Cuts the steps of a bound plan where the host waits for the device. The steps between two cuts
+// can be one CUDA graph.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace kiln::cuda {
 
-/// The work that a step queues, loops unrolled.
+/// The operations that a step queues, with loops unrolled.
 struct StepWork {
   std::int64_t operations = 0;
   bool waits_for_host = false;  // has a branch, a host call, or throws
@@ -24,7 +24,7 @@ struct Segment {
 
 /// Operations of one plan that are recorded at most: instantiated graphs cost memory.
 constexpr std::int64_t kMaxGraphOperations = 65536;
-/// Operations that are worth a graph: a graph of one takes as long to launch as the operation.
+/// Segments of fewer operations have no graph: launching a graph costs as much as one operation.
 constexpr std::int64_t kMinGraphOperations = 2;
 
 /// The segments of a plan: all steps, in order. A step that waits for the host has no graph; nor

@@ -1,4 +1,4 @@
-// A dependence through memory is dropped where a path of others leads from one step to the other.
+// Drops dependences through memory that a path of other dependences implies (transitive reduction).
 #include "backends/cuda/execute/step_dependences.h"
 
 #include "backends/codegen/plan/touched.h"
@@ -14,7 +14,7 @@ using namespace codegen;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// The steps that a step follows, directly or not: one bit each.
+/// The transitive closure of the dependences: one bit for each ancestor of a step.
 class Ancestors {
  public:
   explicit Ancestors(std::size_t steps) : words_((steps + 63) / 64), bits_(steps * words_) {}
@@ -114,7 +114,7 @@ class Dependences {
     ancestors_.add(to, from);
   }
 
-  /// The latest first, since others may follow from it.
+  /// Adds the latest steps first, since they may imply earlier ones.
   void add_memory(int step) {
     std::vector<int>& list = earlier_[at(step)];
     std::sort(list.begin(), list.end(), std::greater<>());

@@ -1,4 +1,4 @@
-// The order that steps need, through the values that they read and the memory that they share.
+// Dependences between steps: through values, and through memory that is written again.
 #pragma once
 
 #include "backends/codegen/bind/arena.h"
@@ -20,8 +20,8 @@ struct SharedSlots {
   int result = 0, argument = 0;
 };
 
-/// All dependences through values, and those through memory that do not follow from others.
-/// Ascending by `to`. `arena`: of the bound plan; null: temporaries share no memory. Bodies have
+/// All dependences through values, and those through memory that the others do not imply. Ascending
+/// by `to`. `arena`: of the bound plan; null: temporaries share no memory. Bodies have
 /// dependences of their own.
 std::vector<StepDependence> step_dependences(const codegen::Plan& plan,
                                              const std::vector<codegen::BuiltKernel>& kernels,

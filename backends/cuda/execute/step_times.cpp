@@ -1,5 +1,5 @@
-// An event before and one after each step. Both are there before the first is recorded, so that a
-// time has no creation of events in it.
+// Records an event before and after each step. Both are created before the first is recorded, so
+// that no measured time includes their creation.
 #include "backends/cuda/execute/step_times.h"
 
 #include "core/types/float_state.h"
@@ -12,7 +12,7 @@ namespace {
 
 using namespace codegen;
 
-/// Steps between two synchronizations: loops would need an event for each iteration.
+/// Steps timed between two synchronizations: each iteration of a loop needs events of its own.
 constexpr std::size_t kMaxIntervals = 1024;
 
 }  // namespace
@@ -83,7 +83,7 @@ void StepTimer::end() {
   });
 }
 
-/// Adds up the times of `done_`, whose events have passed.
+/// Adds the times of `done_` to the sums. REQUIRES: the stream has executed their events.
 void StepTimer::collect() {
   const UsualFloatState usual;
   const Device& device = stream_.device();
@@ -107,7 +107,7 @@ MeasuredCall StepTimer::finish(std::chrono::duration<double> whole) {
 
 // ---- CallTimes ----
 
-/// Without memory for a new plan, its times are left out: the call has succeeded.
+/// Leaves out times that the host has no memory for, since the call has succeeded.
 void CallTimes::add(const MeasuredCall& call) noexcept try {
   const UsualFloatState usual;
   const std::lock_guard lock(mutex_);

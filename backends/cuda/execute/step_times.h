@@ -1,5 +1,5 @@
-// Times of the steps of calls by events of their stream, measured from when somebody asks for them.
-// A call that is timed queues its steps one by one, without CUDA graphs.
+// Times the steps of calls by events of their stream, from the first dump of the stage `timings`
+// on. A call that is timed queues its steps one by one, without CUDA graphs.
 #pragma once
 
 #include "backends/codegen/plan/step_times.h"
@@ -30,8 +30,9 @@ class StepTimer {
   StepTimer(const StepTimer&) = delete;
   StepTimer& operator=(const StepTimer&) = delete;
 
-  /// Before and after a step of the plan queues its work. Steps of bodies are timed between those
-  /// of their step. Synchronizes with the stream when many steps were timed.
+  /// Called before and after a step of the plan queues its work. Calls nest: those for the steps of
+  /// a body come between those of its loop or branch. begin() synchronizes with the stream after
+  /// many steps.
   void begin(const codegen::Plan& plan, std::size_t step);
   void end();
   /// `whole`: of the call, by the clock of the host. REQUIRES: the work of the call is done.

@@ -62,7 +62,7 @@ class BackendDescriptor {
   /// The status instead of an error.
   api::CudnnStatus try_finalize() const { return library_.descriptor_finalize(handle_); }
 
-  /// The number of values; at most values.size() are written.
+  /// Reads at most values.size() values; returns how many the attribute has.
   template <class Value>
   std::size_t get(api::CudnnAttribute attribute, std::span<Value> values) const {
     return get_raw(attribute, kAttributeType<Value>, values.size(), values.data());
@@ -73,7 +73,7 @@ class BackendDescriptor {
     get(attribute, std::span<Value>(&value, 1));
     return value;
   }
-  /// Makes `into` the descriptor that an attribute holds.
+  /// Makes `into`, which is not finalized, the descriptor that the attribute holds.
   void get(api::CudnnAttribute attribute, const BackendDescriptor& into) const;
 
  private:

@@ -6,8 +6,8 @@
 namespace kiln::cuda {
 
 /// Claims convolutions of float32 and float64 with one to three spatial axes, in all three roles.
-/// Their bias and relu are left to kernels. The library may leave out the products of a filter and
-/// the zeros of the padding, which are NaN where the filter is not finite.
+/// Their bias and relu are left to kernels. The library may skip padding: products of its zeros and
+/// filter elements that are infinite or NaN are then not part of the sums.
 class ConvolutionClaims final : public codegen::LibraryClaims {
  public:
   std::optional<std::string> rejection_of_convolution(const ir::Node& node) const override;

@@ -1,6 +1,6 @@
-// cuDNN derives the output's size from the input and the padding, so that both are chosen to give
-// the size that the node has: padding behind the input that no window reaches is left out, and an
-// input that reaches beyond the last window is cut by its dims, under the strides of the whole.
+// cuDNN derives the output's size from input and padding. Both are chosen to give the size that the
+// node has: high padding that no window reaches is left out, and an input that extends beyond the
+// last window gets smaller dims with the strides of the whole.
 #include "backends/cuda/libraries/convolution_description.h"
 
 #include "core/types/text.h"
@@ -23,7 +23,7 @@ std::string joined(const Ints& dims) {
 
 bool is_empty(const Ints& dims) { return std::find(dims.begin(), dims.end(), 0) != dims.end(); }
 
-/// Of [batch, spatial.., channels] in memory.
+/// The layout of a tensor that is [batch, spatial.., channels] in memory.
 TensorLayout channels_last(const Ints& dims) {
   TensorLayout layout{{dims.front(), dims.back()}, {1, 1}};
   layout.dims.insert(layout.dims.end(), dims.begin() + 1, dims.end() - 1);
@@ -34,7 +34,7 @@ TensorLayout channels_last(const Ints& dims) {
   return layout;
 }
 
-/// Of [spatial.., channels of a group, filters] in memory.
+/// The layout of a filter that is [spatial.., channels of a group, filters] in memory.
 TensorLayout filters_last(const Ints& dims) {
   const std::int64_t filters = dims.back(), channels = dims[dims.size() - 2];
   TensorLayout layout{{filters, channels}, {1, filters}};
@@ -69,7 +69,7 @@ struct Axis {
 /// Sets padding and size of the input on one axis. False: windows read padding alone.
 bool fit_axis(Axis axis, std::size_t i, ConvolutionDescription& out) {
   if (axis.reached() <= 0) return false;
-  // Engines for padding of two sizes are few.
+  // Few engines support low and high padding of different sizes.
   std::int64_t high = axis.low;
   if (axis.derived(high) != axis.count) high = std::max(axis.reached() - axis.size, INT64_C(0));
   if (axis.derived(high) != axis.count) {

@@ -1,4 +1,4 @@
-// Asks the heuristics in two modes: for the fastest engines, then for those that support most.
+// Asks the heuristics in mode A for the fastest engines, then in mode FALLBACK for general ones.
 #include "backends/cuda/libraries/convolution_plan.h"
 
 #include "backends/cuda/api/api_failure.h"

@@ -6,9 +6,9 @@
 
 namespace kiln::cuda {
 
-/// The device that engines are chosen for: that of a handle, or one that a descriptor describes,
-/// which needs no device at hand but cuDNN 9.8. One of them is null; a graph without plans needs
-/// neither.
+/// The device that engines are chosen for: that of `handle`, or the one that `properties`
+/// describes, which needs cuDNN 9.8 but no GPU in the machine. One of them is null; a graph without
+/// plans needs neither.
 struct PlanDevice {
   api::CudnnHandle handle = nullptr;
   const BackendDescriptor* properties = nullptr;
@@ -35,10 +35,10 @@ inline constexpr std::int64_t kInputId = 1, kFilterId = 2, kOutputId = 3;
 const char* rejection_of_engine(std::span<const api::NumericalNote> notes,
                                 const ConvolutionDescription& convolution);
 
-/// The engine that the library's heuristics put first among those that are not rejected and that
-/// support the convolution on the device. Its workspace is at most kMaxWorkspaceBytes where any
-/// engine's is. Throws sdk::Failure, of UNIMPLEMENTED where no engine is left, with the number of
-/// engines for each reason. REQUIRES: as ConvolutionGraph.
+/// The engine that the library's heuristics put first among those that are not rejected, support
+/// the convolution on the device, and need at most kMaxWorkspaceBytes of workspace; where all need
+/// more, the one that needs least. Throws sdk::Failure, of UNIMPLEMENTED where no engine is left,
+/// with the number of engines for each reason. REQUIRES: as ConvolutionGraph.
 class ConvolutionPlan {
  public:
   ConvolutionPlan(const api::Cudnn& library, const ConvolutionDescription& convolution,

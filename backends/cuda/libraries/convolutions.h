@@ -13,7 +13,7 @@ struct ConvolutionAddresses {
   api::DeviceAddress input = 0, filter = 0, output = 0, workspace = 0;
 };
 
-/// A handle of the library. One thread at a time uses it, under the mutex.
+/// A handle of the library. REQUIRES of its users: they hold the mutex.
 struct CudnnContext {
   std::shared_ptr<const api::Cudnn> library;
   api::CudnnHandle handle = nullptr;
@@ -54,7 +54,9 @@ class ConvolutionLibrary {
   ConvolutionLibrary& operator=(const ConvolutionLibrary&) = delete;
 
   const EngineOptions& options() const { return options_; }
-  /// REQUIRES: a ScopedContext of the thread. Throws sdk::Failure.
+  /// Plans the convolution, or returns the one that is alive. Other threads cannot queue
+  /// convolutions meanwhile. REQUIRES: a ScopedContext of the thread. Throws sdk::Failure, of
+  /// UNIMPLEMENTED where the library has no engine.
   std::shared_ptr<const PreparedConvolution> prepare(
       const ConvolutionDescription& convolution) const;
 

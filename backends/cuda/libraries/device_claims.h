@@ -8,7 +8,7 @@
 
 namespace kiln::cuda {
 
-/// Asks the library of the node's op. REQUIRES: neither is null.
+/// Forwards each question to the library of the node's op. REQUIRES: neither is null.
 class DeviceClaims final : public codegen::LibraryClaims {
  public:
   DeviceClaims(std::shared_ptr<const codegen::LibraryClaims> matmuls,

@@ -24,7 +24,7 @@ class DeviceConvolutions final : public codegen::LibraryClaims {
     return claims_.rejection_of_epilogue(node, op);
   }
 
-  /// Null: no convolution was claimed.
+  /// Null before the first claim, and where cuDNN is missing. Valid as long as the object.
   const ConvolutionLibrary* library() const;
 
  private:
