@@ -1,4 +1,4 @@
-// Values are converted to the text that plugins take.
+// Converts values to text, the form of options at the plugin boundary.
 #include "runtime/config/backend_sections.h"
 
 #include "core/types/text.h"
@@ -16,8 +16,8 @@ std::string string_of(const JsonValue& value) {
   return {value.GetString(), value.GetStringLength()};
 }
 
-/// Decimal digits for whole numbers below 2^63, also for 8e9; else the shortest text that converts
-/// to the same double.
+/// Decimal digits for integers of 64 bits and for whole doubles below 2^63, such as 8e9; else the
+/// shortest text that converts to the same double.
 std::string number_text(const JsonValue& value) {
   if (value.IsInt64()) return std::to_string(value.GetInt64());
   if (value.IsUint64()) return std::to_string(value.GetUint64());

@@ -8,9 +8,10 @@
 
 namespace kiln::runtime {
 
-/// `kiln.backends` of the document, by backend and option: strings as they are, booleans as true
-/// and false, numbers in decimal digits. Throws ConfigError for values of other types and for
-/// unknown keys of `kiln`. REQUIRES: the document is an object.
+/// Reads `kiln.backends` of the document, by backend and option: strings as they are, booleans as
+/// true and false, numbers in decimal digits. `path`: of the file, for error texts. Throws
+/// ConfigError for values of other types and for unknown keys of `kiln`. REQUIRES: the document is
+/// an object.
 std::map<std::string, std::map<std::string, std::string>> read_backend_options(
     const std::string& path, const JsonValue& document);
 

@@ -1,5 +1,5 @@
-// Finds keras.json and takes out what Kiln knows; each type is checked before it is used. When the
-// file is read, and how often, is for core/k/frame/context.cpp to say.
+// Finds keras.json, reads the keys that Kiln knows, and checks the type of each value. Callers
+// decide when: core/k/frame/context.cpp and runtime/plugin/backend_options.cpp.
 #include "runtime/config/keras_json.h"
 
 #include "core/types/text.h"

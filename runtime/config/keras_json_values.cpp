@@ -1,4 +1,4 @@
-// Errors are those of the function that the user called.
+// Throws errors in the name of the function that the user called.
 #include "runtime/config/keras_json_values.h"
 
 #include "core/types/text.h"
@@ -8,9 +8,9 @@
 
 namespace kiln::runtime {
 
-void throw_config_error(const std::string& path, const std::string& fact) {
+void throw_config_error(const std::string& path, const std::string& message) {
   const Caller caller = Caller::of();
-  throw ConfigError(caller.function, "keras.json", text(path, " ", fact), caller.where);
+  throw ConfigError(caller.function, "keras.json", text(path, " ", message), caller.where);
 }
 
 void throw_mistyped(const std::string& path, const std::string& key, const JsonValue& value,

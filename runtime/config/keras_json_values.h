@@ -8,8 +8,8 @@
 
 namespace kiln::runtime {
 
-/// Throws ConfigError "<path> <fact>".
-[[noreturn]] void throw_config_error(const std::string& path, const std::string& fact);
+/// Throws ConfigError "<path> <message>".
+[[noreturn]] void throw_config_error(const std::string& path, const std::string& message);
 /// Throws ConfigError "<path> has <key> as <kind of value>, not <expected>".
 [[noreturn]] void throw_mistyped(const std::string& path, const std::string& key,
                                  const JsonValue& value, const char* expected);

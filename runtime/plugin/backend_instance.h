@@ -25,8 +25,7 @@
 
 namespace kiln::runtime {
 
-/// The exception for an error of that plugin; frees the error.
-/// `note` follows the error's own text.
+/// The exception for an error of that plugin; frees the error. `note` follows the error's own text.
 [[noreturn]] void throw_error(const Plugin& plugin, kiln_error* error, std::string_view function,
                               std::string_view note = {});
 /// The same for an error of a call of a compiled function. A ValueError that speaks of no library,

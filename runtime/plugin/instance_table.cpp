@@ -1,4 +1,4 @@
-// Allocated once and never freed, since variables of the program may be destroyed after it.
+// The table is never freed: the program's static variables may be destroyed after this file's.
 #include "runtime/plugin/instance_table.h"
 
 #include "core/types/text.h"

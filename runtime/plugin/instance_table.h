@@ -13,12 +13,13 @@ namespace kiln::runtime {
 InstancePtr instance_of(const Plugin& plugin);
 
 /// Adds options for the plugin's instance; an empty value takes an earlier one back. Throws
-/// BackendError when the instance exists and the call would change them. Thread-safe.
+/// BackendError, in the name of `function`, when the instance exists and the call would change
+/// them. Thread-safe.
 void set_options(const Plugin& plugin, const NamedOptions& options, const std::string& function);
 
-/// given_options() of the options that were set. Thread-safe.
+/// given_options() with the options of set_options(). Throws ConfigError. Thread-safe.
 std::vector<GivenOption> options_in_force(const Plugin& plugin);
-/// probe() with these options.
+/// probe() with these options. Throws ConfigError and what probe() throws.
 ProbeReport probe_configured(const Plugin& plugin);
 
 }  // namespace kiln::runtime

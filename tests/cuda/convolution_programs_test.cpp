@@ -202,7 +202,7 @@ TEST_CASE("convolution: without the library kernels compute, and the claims say 
   const std::string folder = fake_cuda::library_folder(KILN_BINARY_DIR);
   const std::string fakes = std::string(KILN_BINARY_DIR) + "/lib/cuda_fakes/";
   std::filesystem::create_symlink(folder + "/libnvrtc.so.12", scratch.path("libnvrtc.so.12"));
-  // Old libraries, lest those of the machine are found.
+  // Libraries that are too old, so that the search does not go on to those of the machine.
   std::filesystem::create_symlink(fakes + "cublaslt_11.so", scratch.path("libcublasLt.so.12"));
   std::filesystem::copy_file(fakes + "cudnn_8.so", scratch.path("libcudnn.so.9"));
   for (const char* part :

@@ -1,4 +1,4 @@
-// A check of Graphviz text: statements as print_launches() writes them, braces, names of nodes; and
+// Checks Graphviz text: statements as print_launches() writes them, braces and names of nodes; by
 // Graphviz itself where the machine has it.
 #pragma once
 

@@ -20,7 +20,7 @@ const kiln::fake_cuda::Control& control() { return cuda_test::fake_device(KILN_B
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
-/// A backend whose limit is so many MiB.
+/// A backend with a memory limit.
 class LimitedBackend : public FreshBackend {
  public:
   explicit LimitedBackend(std::int64_t mebibytes) : FreshBackend(KILN_BINARY_DIR) {

@@ -57,7 +57,7 @@ TEST_CASE("sass: the output of the disassembler, with a device and without one")
     CHECK(contents_of(folder.sass()).starts_with("MOV R1, c[0x0][0x28]\n"));
     CHECK(fs::exists(folder.scratch.path("out/56-ptx.ptx")));
     fs::remove_all(folder.scratch.path("out"));
-    // Of no interest to others.
+    // Other stages need no disassembler.
     CHECK(folder.dump(variables, "--stages plan").status == 0);
     CHECK_FALSE(fs::exists(folder.sass()));
     fs::remove_all(folder.scratch.path("out"));
@@ -92,7 +92,7 @@ TEST_CASE("sass: without a disassembler there is one warning, however many funct
   CHECK(outcome.text.find(warning, first + 1) == std::string::npos);
 }
 
-TEST_CASE("child: functions whose code nobody can disassemble", "[.sass]") {
+TEST_CASE("child: functions that cannot be disassembled", "[.sass]") {
   cuda_test::fake_device(KILN_BINARY_DIR).reset();
   const Scratch scratch;
   const Tensor x = placeholder({.shape = {2}, .name = "x"});

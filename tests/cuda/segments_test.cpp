@@ -20,7 +20,7 @@ namespace {
 
 const fake_cuda::Control& control() { return cuda_test::fake_device(KILN_BINARY_DIR); }
 
-/// Calls of the driver; kernels count when they are captured, too.
+/// Calls of the driver, with kernels that are captured.
 struct Counts {
   int kernels = 0, graphs = 0, instantiated = 0;
   bool operator==(const Counts&) const = default;
@@ -98,7 +98,7 @@ TEST_CASE("segments: before, in and after a branch") {
   CHECK(first.graphs == 0);
   CHECK(call(yes) == Counts{first.kernels, 3, 3});
   CHECK(call(yes) == Counts{0, 3, 0});
-  // The other body comes for the first, the second and the third time.
+  // The other body runs for the first, the second and the third time.
   const Counts other = call(no);
   CHECK(other.kernels >= 4);
   CHECK(other.graphs == 2);

@@ -56,7 +56,7 @@ struct SilentPrints {
   ~SilentPrints() { set_print_sink({}); }
 };
 
-/// A loop of the second dim of x, whose length is not known before.
+/// A loop over the second axis of x, whose size is unknown.
 Function running_sum(const std::string& backend = "cuda") {
   const Tensor x = placeholder({.shape = {1, None, 2}});
   const auto step = [](const Tensor& in, const std::vector<Tensor>& states) {

@@ -11,7 +11,7 @@
 
 namespace kiln::fake_cuda {
 
-/// One thread at a time.
+/// Counts calls by the function's name. One thread at a time.
 class CallCounts {
  public:
   explicit CallCounts(std::initializer_list<const char*> names) {

@@ -1,5 +1,5 @@
-// Work that the other libraries of this folder queue on streams of the fake driver: its calls,
-// ranges of device memory, and rounding.
+// Parts of the fake libraries that queue work on streams of the fake driver: the driver's
+// functions, ranges of device memory, and rounding.
 #pragma once
 
 #include "tests/cuda_fakes/library_calls.h"

@@ -52,6 +52,7 @@ constexpr Attribute kAttributes[] = {
     {D::BackwardFilter, A::FilterAlpha, T::Float32, 1, {}},
     {D::BackwardFilter, A::FilterBeta, T::Float32, 1, {}},
 };
+
 }  // namespace
 
 const Attribute* attribute_of(DescriptorType owner, CudnnAttribute name) {

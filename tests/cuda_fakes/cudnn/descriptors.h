@@ -13,12 +13,13 @@ namespace kiln::fake_cudnn {
 
 using namespace cuda::api;
 
-/// One convolution, complete: a copy of all descriptors of its graph.
+/// A copy of a tensor descriptor.
 struct Tensor {
   CudnnDataType type{};
   std::vector<std::int64_t> dims, strides;
   std::int64_t id = 0, alignment = 0;
 };
+/// One convolution: a copy of all descriptors of its graph.
 struct Problem {
   DescriptorType role{};  // Forward, BackwardData, BackwardFilter
   Tensor input, filter, output;
@@ -35,7 +36,7 @@ struct Descriptor {
   DescriptorType type{};
   bool is_finalized = false;
   std::map<CudnnAttribute, Value> values;
-  Problem problem;             // of operations and all that is made of them
+  Problem problem;             // of operations and of descriptors derived from them
   int engine = -1;             // of configurations, engines and plans
   std::int64_t workspace = 0;  // of plans
 

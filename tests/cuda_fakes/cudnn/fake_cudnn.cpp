@@ -46,8 +46,8 @@ CudnnStatus reject(const std::string& reason, CudnnStatus status = CudnnStatus::
   return status;
 }
 
-/// An error of the plugin, which a test prints.
-CudnnStatus refuse(const std::string& reason) {
+/// Rejects a misuse of the library by the plugin and prints the reason.
+CudnnStatus reject_misuse(const std::string& reason) {
   std::fprintf(stderr, "fake cuDNN: %s\n", reason.c_str());
   return reject(reason);
 }
@@ -91,13 +91,15 @@ bool holds_finalized(const Attribute& row, const void* values) {
 CudnnStatus set(Descriptor& to, A name, CudnnAttributeType type, std::int64_t count,
                 const void* values) {
   const Attribute* row = attribute_of(to.type, name);
-  if (to.is_finalized) return refuse("an attribute of a finalized descriptor");
-  if (row == nullptr) return refuse("an attribute that the descriptor does not have");
+  if (to.is_finalized) return reject_misuse("an attribute of a finalized descriptor");
+  if (row == nullptr) return reject_misuse("an attribute that the descriptor does not have");
   if (!has_type(*row, type) || count < 1 || count > row->max_count || values == nullptr) {
-    return refuse("a value of another type or count");
+    return reject_misuse("a value of another type or count");
   }
   const bool is_descriptor = row->type == CudnnAttributeType::Descriptor;
-  if (is_descriptor && !holds_finalized(*row, values)) return refuse("no finalized descriptor");
+  if (is_descriptor && !holds_finalized(*row, values)) {
+    return reject_misuse("no finalized descriptor");
+  }
   Value value{type, count,
               std::vector<std::byte>(static_cast<std::size_t>(count) * bytes_of(type))};
   std::memcpy(value.bytes.data(), values, value.bytes.size());
@@ -122,14 +124,14 @@ bool has_scales(const Descriptor& operation, const Problem& problem) {
 CudnnStatus finalize_operation(Descriptor& operation) {
   operation.problem = problem_of(operation);
   const std::string reason = reason_to_reject(operation.problem);
-  if (!reason.empty()) return refuse(reason);
-  if (!has_scales(operation, operation.problem)) return refuse("scales other than 1 and 0");
+  if (!reason.empty()) return reject_misuse(reason);
+  if (!has_scales(operation, operation.problem)) return reject_misuse("scales other than 1 and 0");
   return CudnnStatus::Success;
 }
 
 CudnnStatus finalize_plan(Descriptor& plan) {
   const Descriptor& config = plan.at(A::PlanConfig);
-  if (!is_alive(plan.one<CudnnHandle>(A::PlanHandle))) return refuse("a dead handle");
+  if (!is_alive(plan.one<CudnnHandle>(A::PlanHandle))) return reject_misuse("a dead handle");
   if (state().rejects_plans || !supports(config.engine, config.problem)) {
     return reject("the engine does not support it", CudnnStatus::NotSupported);
   }
@@ -140,17 +142,17 @@ CudnnStatus finalize_plan(Descriptor& plan) {
 }
 
 CudnnStatus finalize(Descriptor& one) {
-  if (one.is_finalized) return refuse("a descriptor is finalized twice");
-  if (!is_complete(one)) return refuse("an attribute is missing");
+  if (one.is_finalized) return reject_misuse("a descriptor is finalized twice");
+  if (!is_complete(one)) return reject_misuse("an attribute is missing");
   if (is_operation(one.type)) return finalize_operation(one);
   if (one.type == DescriptorType::Plan) return finalize_plan(one);
   if (one.type == DescriptorType::Graph) {
-    if (!is_alive(one.one<CudnnHandle>(A::GraphHandle))) return refuse("a dead handle");
+    if (!is_alive(one.one<CudnnHandle>(A::GraphHandle))) return reject_misuse("a dead handle");
     one.problem = one.at(A::GraphOperations).problem;
   }
   if (one.type == DescriptorType::Heuristic) one.problem = one.at(A::HeuristicGraph).problem;
   if (one.type == DescriptorType::EngineConfig || one.type == DescriptorType::Engine) {
-    return refuse("engines are those of heuristics");
+    return reject_misuse("engines are those of heuristics");
   }
   return CudnnStatus::Success;
 }
@@ -160,7 +162,7 @@ CudnnStatus make_engine(DescriptorHandle handle, DescriptorType type, const Prob
                         int engine) {
   Descriptor* into = descriptor(handle);
   if (into == nullptr || into->type != type || into->is_finalized) {
-    return refuse("no new descriptor for an engine");
+    return reject_misuse("no new descriptor for an engine");
   }
   into->is_finalized = true;
   into->problem = problem;
@@ -192,7 +194,7 @@ CudnnStatus get(const Descriptor& from, A name, CudnnAttributeType type, std::in
     return get_engines(from, count, found, handles);
   }
   *found = 1;
-  if (count < 1) return refuse("no room for a value");
+  if (count < 1) return reject_misuse("no room for a value");
   if (asks(DescriptorType::EngineConfig, A::EngineOfConfig, T::Descriptor)) {
     return make_engine(handles[0], DescriptorType::Engine, from.problem, from.engine);
   }
@@ -204,7 +206,7 @@ CudnnStatus get(const Descriptor& from, A name, CudnnAttributeType type, std::in
     std::memcpy(values, &from.workspace, sizeof(from.workspace));
     return CudnnStatus::Success;
   }
-  return refuse("an attribute that cannot be read");
+  return reject_misuse("an attribute that cannot be read");
 }
 
 /// The reason why the plan cannot run with these addresses; empty: it can.
@@ -226,14 +228,14 @@ CudnnStatus execute(const CudnnHandleTarget& handle, const Descriptor& plan,
   const Problem& problem = plan.problem;
   if (ids != std::vector{problem.input.id, problem.filter.id, problem.output.id} ||
       pointers.size() != 3) {
-    return refuse("other tensors than those of the plan");
+    return reject_misuse("other tensors than those of the plan");
   }
-  if (handle.stream == nullptr) return refuse("the handle has no stream");
+  if (handle.stream == nullptr) return reject_misuse("the handle has no stream");
   auto queued = std::make_unique<QueuedConvolution>(
       QueuedConvolution{problem, plan.engine, pointers[0], pointers[1], pointers[2],
                         pack.one<std::uint64_t>(A::PackWorkspace), plan.workspace});
   const std::string reason = reason_of_addresses(*queued);
-  if (!reason.empty()) return refuse(reason);
+  if (!reason.empty()) return reject_misuse(reason);
   state().workspaces += plan.workspace == 0 ? 0 : 1;
   state().engine = plan.engine;
   const auto run = [](void* work) { return static_cast<const QueuedConvolution*>(work)->run(); };
@@ -279,14 +281,14 @@ FAKE_EXPORT CudnnStatus cudnnCreate(CudnnHandle* handle) {
 }
 FAKE_EXPORT CudnnStatus cudnnDestroy(CudnnHandle handle) {
   return enter("cudnnDestroy", [&] {
-    if (state().alive.erase(handle) == 0) return refuse("a dead handle");
+    if (state().alive.erase(handle) == 0) return reject_misuse("a dead handle");
     delete handle;
     return CudnnStatus::Success;
   });
 }
 FAKE_EXPORT CudnnStatus cudnnSetStream(CudnnHandle handle, StreamHandle stream) {
   return enter("cudnnSetStream", [&] {
-    if (!is_alive(handle)) return refuse("a dead handle");
+    if (!is_alive(handle)) return reject_misuse("a dead handle");
     handle->stream = stream;
     return CudnnStatus::Success;
   });
@@ -304,7 +306,7 @@ FAKE_EXPORT CudnnStatus cudnnBackendCreateDescriptor(DescriptorType type,
 }
 FAKE_EXPORT CudnnStatus cudnnBackendDestroyDescriptor(DescriptorHandle handle) {
   return enter("cudnnBackendDestroyDescriptor", [&] {
-    if (state().alive.erase(handle) == 0) return refuse("a dead descriptor");
+    if (state().alive.erase(handle) == 0) return reject_misuse("a dead descriptor");
     delete reinterpret_cast<Descriptor*>(handle);
     return CudnnStatus::Success;
   });
@@ -314,13 +316,13 @@ FAKE_EXPORT CudnnStatus cudnnBackendSetAttribute(DescriptorHandle handle, CudnnA
                                                  const void* values) {
   return enter("cudnnBackendSetAttribute", [&] {
     Descriptor* to = descriptor(handle);
-    return to == nullptr ? refuse("a dead descriptor") : set(*to, name, type, count, values);
+    return to == nullptr ? reject_misuse("a dead descriptor") : set(*to, name, type, count, values);
   });
 }
 FAKE_EXPORT CudnnStatus cudnnBackendFinalize(DescriptorHandle handle) {
   return enter("cudnnBackendFinalize", [&] {
     Descriptor* one = descriptor(handle);
-    const CudnnStatus status = one == nullptr ? refuse("a dead descriptor") : finalize(*one);
+    const CudnnStatus status = one == nullptr ? reject_misuse("a dead descriptor") : finalize(*one);
     if (status == CudnnStatus::Success) one->is_finalized = true;
     return status;
   });
@@ -330,7 +332,7 @@ FAKE_EXPORT CudnnStatus cudnnBackendGetAttribute(DescriptorHandle handle, CudnnA
                                                  std::int64_t* found, void* values) {
   return enter("cudnnBackendGetAttribute", [&] {
     const Descriptor* from = descriptor(handle);
-    return from == nullptr ? refuse("a dead descriptor")
+    return from == nullptr ? reject_misuse("a dead descriptor")
                            : get(*from, name, type, count, found, values);
   });
 }
@@ -341,7 +343,7 @@ FAKE_EXPORT CudnnStatus cudnnBackendExecute(CudnnHandle handle, DescriptorHandle
     const Descriptor *one = descriptor(plan), *tensors = descriptor(pack);
     if (!is_alive(handle) || one == nullptr || tensors == nullptr || !one->is_finalized ||
         !tensors->is_finalized) {
-      return refuse("a handle, plan or variant pack that is dead or not finalized");
+      return reject_misuse("a handle, plan or variant pack that is dead or not finalized");
     }
     return execute(*handle, *one, *tensors);
   });

@@ -1,4 +1,4 @@
-// The library's rules, as far as the plugin uses them.
+// Checks the rules of the library that concern the plugin.
 #include "tests/cuda_fakes/cudnn/problem.h"
 
 #include <algorithm>

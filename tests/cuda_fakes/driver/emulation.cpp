@@ -1,4 +1,4 @@
-// The libraries are opened at the first kernel, and stay.
+// Opens the libraries at the first kernel and never closes them.
 #include "tests/cuda_fakes/driver/emulation.h"
 
 #include "tests/codegen/kernel_record.h"

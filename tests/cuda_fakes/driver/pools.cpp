@@ -1,4 +1,4 @@
-// Tests have few pools: they are searched one by one.
+// Searches the pools one by one: tests have few.
 #include "tests/cuda_fakes/driver/pools.h"
 
 namespace kiln::fake_cuda {

@@ -1,5 +1,5 @@
-// A backend with the options "gain", one digit, and "mode". Its ops and the details of its probe
-// are the options that it was given, and the variable KILN_TUNED_MODE where it holds.
+// A backend with the options "gain", one digit, and "mode", for which it also reads the variable
+// KILN_TUNED_MODE. Lists the options in force as its ops and as the details of its probe.
 #include "backends/abi/kiln_backend_sdk.h"
 
 #include <cstdlib>
