@@ -65,10 +65,10 @@ class MemoryPool final : public MemoryReserve, public std::enable_shared_from_th
     std::int64_t shown_bytes = 0;  // in the error's text: those that the user's program needs
     const std::string& purpose;
   };
-  /// Counts the bytes and calls `attempt`; after OutOfMemory trims the pool and calls it again,
-  /// then frees idle memory and calls it a last time. Throws as allocate(); nothing is counted
-  /// then. REQUIRES: those of allocate(); `attempt` throws nothing; give_back() once the memory is
-  /// freed.
+  /// Counts the bytes, after freeing idle memory where they exceed the limit, and calls `attempt`;
+  /// after OutOfMemory trims the pool and calls it again, then also frees idle memory and calls it
+  /// a last time. Throws as allocate(); nothing is counted then. REQUIRES: those of allocate();
+  /// `attempt` throws nothing; give_back() once the memory is freed.
   void obtain(const Request& request, const std::function<api::Status()>& attempt);
   void give_back(std::int64_t bytes) { used_.fetch_sub(bytes); }
 
