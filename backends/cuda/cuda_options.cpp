@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <set>
 #include <string_view>
 
 namespace kiln::cuda {
@@ -115,13 +116,17 @@ const OptionRow& row_of(const std::string& option) {
 
 CudaOptions read_options(const sdk::Options& options) {
   CudaOptions result;
-  for (const OptionRow& row : kRows) {
-    const char* value = ::secure_getenv(row.variable);
-    if (value != nullptr && *value != '\0') row.apply({row.variable, value}, result);
-  }
+  std::set<std::string_view> given;
   for (const auto& [key, value] : options) {
     const OptionRow& row = row_of(key);
-    if (!value.empty()) row.apply({key, value}, result);
+    if (value.empty()) continue;
+    row.apply({key, value}, result);
+    given.insert(row.option);
+  }
+  for (const OptionRow& row : kRows) {
+    const char* value = ::secure_getenv(row.variable);
+    const bool is_set = value != nullptr && *value != '\0' && !given.contains(row.option);
+    if (is_set) row.apply({row.variable, value}, result);
   }
   return result;
 }

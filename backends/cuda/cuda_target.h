@@ -26,7 +26,9 @@ class CudaTarget final : public codegen::Target {
         libraries_(std::move(libraries)),
         claims_(libraries_.matmuls.claims, libraries_.convolutions) {}
 
-  codegen::TargetDescription description() const override { return resources_.device->target(); }
+  codegen::TargetDescription description() const override {
+    return codegen::target_of(resources_.device->grid());
+  }
   codegen::KernelSchedule schedule() const override { return codegen::shape_for_grid; }
   const codegen::LibraryClaims* claims() override { return &claims_; }
   std::unique_ptr<sdk::Executable> load(codegen::LoweredModule lowered,

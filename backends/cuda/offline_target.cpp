@@ -28,11 +28,7 @@ class OfflineTarget final : public Target {
   OfflineTarget(std::shared_ptr<const api::Compiler> compiler, int architecture)
       : compiler_(std::move(compiler)), architecture_(architecture) {}
 
-  TargetDescription description() const override {
-    return {.units = kGrid.multiprocessors,
-            .lanes = kGrid.resident_threads,
-            .divides_reductions = true};
-  }
+  TargetDescription description() const override { return target_of(kGrid); }
   KernelSchedule schedule() const override { return shape_for_grid; }
   const LibraryClaims* claims() override { return &claims_; }
   std::unique_ptr<sdk::Executable> load(LoweredModule lowered, const sdk::Host& host) override;

@@ -4,6 +4,7 @@
 #include "tests/cuda/dot_text.h"
 #include "tests/cuda/fake_device.h"
 #include "tests/environment.h"
+#include "tests/error_text.h"
 #include "tests/scratch.h"
 
 #include <kiln/k.h>
@@ -191,6 +192,37 @@ TEST_CASE("launches: kiln dump writes them without a device, with numbers where 
   CHECK(has(text, "blocks of 256 threads for x.0 x 3 points"));
   CHECK(has(text, "1 blocks of 256 threads for 9 points"));
   CHECK(has(text, "sizes that no call has set have names"));
+}
+
+TEST_CASE("launches: kiln dump knows no number of blocks where inner sizes are unknown") {
+  control().reset();
+  const Scratch scratch;
+  const Tensor x = placeholder({.shape = {None}, .name = "x"});
+  function({x}, {sum(x)}, {.backend = "reference"}).dump(scratch.path("f"), Stage::Module);
+  const testing::Outcome outcome = testing::run_shell(
+      "KILN_CUDA_ARCH=sm_90 KILN_CUDA_LIBRARIES='" + fake_cuda::library_folder(KILN_BINARY_DIR) +
+      "' '" KILN_BINARY_DIR "/bin/kiln' dump '" + scratch.path("f/40-module.kir") + "' '" +
+      scratch.path("offline") + "' --backend cuda --stages graph");
+  INFO(outcome.text);
+  REQUIRE(outcome.status == 0);
+  const std::string text = checked(scratch.path("offline/58-graph.dot"));
+  INFO(text);
+  CHECK(has(text, "\\nblocks of 256 threads for 1 points"));
+}
+
+TEST_CASE("launches: more than a call can number are an error before the first one") {
+  control().reset();
+  const Tensor x = placeholder({.shape = {None}, .name = "x"});
+  const auto inner = [](const Tensor& sum, const Tensor& one) { return tanh(sum + one); };
+  const auto outer = [&](const Tensor& sum, const Tensor& one) {
+    return foldl(inner, x, {.initializer = sum * one});
+  };
+  const Function f = function({x}, {foldl(outer, x, {.initializer = zeros({})})},
+                              {.name = "f", .backend = "cuda"});
+  CHECK_THAT(testing::error_of<OutOfMemory>([&] { f({Array::zeros({60'000})}); }),
+             Catch::Matchers::StartsWith("f: a call with these sizes launches more kernels than "
+                                         "the 2147483647 of a call on the cuda backend"));
+  CHECK(f({Array::zeros({3})})[0] == Array(0.f));
 }
 
 TEST_CASE("launches: dependences through values") {

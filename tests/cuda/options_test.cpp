@@ -36,6 +36,9 @@ TEST_CASE("options: an option wins over its variable, an empty one counts as non
   CHECK(read_options({{"device", "5"}}).device == 5);
   CHECK(read_options({{"device", ""}}).device == 3);
   CHECK(read_options({}).memory_limit == 1000);
+  // A variable that an option overrides is not read.
+  const testing::EnvironmentVariable graphs("KILN_CUDA_GRAPHS", "perhaps");
+  CHECK_FALSE(read_options({{"graphs", "false"}}).uses_graphs);
 }
 
 TEST_CASE("options: folders of libraries") {

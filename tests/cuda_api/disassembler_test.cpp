@@ -7,6 +7,7 @@
 #include "tests/scratch.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <functional>
@@ -156,6 +157,24 @@ TEST_CASE("disassembler: programs that fail") {
   const EnvironmentVariable temporary("TMPDIR", "/no/such/folder");
   CHECK(has(failure_of([&] { broken.disassemble("code"); }, KILN_CODE_UNAVAILABLE),
             "cannot write /no/such/folder/kiln-"));
+}
+
+TEST_CASE("disassembler: a process without standard streams gets both outputs") {
+  const Scratch scratch;
+  const std::string path = script(scratch, "program", "echo out; echo err >&2");
+  int before[3];
+  for (const int one : {0, 1, 2}) {
+    before[one] = ::dup(one);
+    ::close(one);
+  }
+  const ChildOutcome outcome = run_child(path, {}, 10s);
+  for (const int one : {0, 1, 2}) {
+    ::dup2(before[one], one);
+    ::close(before[one]);
+  }
+  CHECK(outcome.failure == "");
+  CHECK(outcome.output == "out\n");
+  CHECK(outcome.errors == "err\n");
 }
 
 TEST_CASE("disassembler: children inherit no input, and no signals that are blocked or ignored") {

@@ -12,4 +12,12 @@ void shape_for_grid(Kernel& kernel) {
   collapse_axes(kernel);
 }
 
+TargetDescription target_of(const GridDescription& device) {
+  TargetDescription target;
+  target.units = device.multiprocessors;
+  target.lanes = device.resident_threads;
+  target.divides_reductions = true;
+  return target;
+}
+
 }  // namespace kiln::codegen

@@ -17,10 +17,16 @@
 namespace kiln::cuda::api {
 namespace {
 
-/// An anonymous file in memory.
+/// An anonymous file in memory. Its descriptor is none of the standard streams, although the process
+/// may have closed these: they are redirected one after the other.
 class MemoryFile {
  public:
-  MemoryFile() : file_(::memfd_create("kiln", MFD_CLOEXEC)) {}
+  MemoryFile() {
+    const int made = ::memfd_create("kiln", MFD_CLOEXEC);
+    if (made < 0) return;
+    file_ = ::fcntl(made, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    ::close(made);
+  }
   ~MemoryFile() {
     if (file_ >= 0) ::close(file_);
   }
@@ -41,7 +47,7 @@ class MemoryFile {
   }
 
  private:
-  int file_;
+  int file_ = -1;
 };
 
 /// Redirects the standard streams, unblocks all signals, and restores the default actions of

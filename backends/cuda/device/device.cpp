@@ -43,14 +43,6 @@ std::string Device::title() const {
   return "device " + std::to_string(identity_.ordinal) + " (" + identity_.name + ")";
 }
 
-codegen::TargetDescription Device::target() const {
-  codegen::TargetDescription target;
-  target.units = grid_.multiprocessors;
-  target.lanes = grid_.resident_threads;
-  target.divides_reductions = true;
-  return target;
-}
-
 bool Device::is_child() const { return ::getpid() != process_; }
 
 bool Device::is_usable() const {

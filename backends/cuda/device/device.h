@@ -2,7 +2,6 @@
 #pragma once
 
 #include "backends/abi/kiln_backend_sdk.h"
-#include "backends/codegen/claims/target_description.h"
 #include "backends/codegen/grid/grid_schedule.h"
 #include "backends/cuda/api/open_driver.h"
 
@@ -43,7 +42,6 @@ class Device {
   /// "device 0 (NVIDIA H100)".
   std::string title() const;
   const codegen::GridDescription& grid() const { return grid_; }
-  codegen::TargetDescription target() const;
 
   /// Throws sdk::Failure: DATA_LOSS after an error that ended the device, with that error's text;
   /// FAILED_PRECONDITION in a child process, which fork() gives no CUDA context.

@@ -162,6 +162,7 @@ class DeviceExecutable final : public sdk::Executable {
           lowered_.program.plan, {lowered_.program, library_->kernels(), resources_.device->grid(),
                                   libraries_.matmuls, libraries_.convolutions.library(),
                                   evaluate});
+      check_launches(*sized->plan);
       for (const ir::Value& result : lowered_.results) {
         sized->result_dims.push_back(evaluate_dims(result.dims(), evaluate));
       }

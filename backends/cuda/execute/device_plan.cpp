@@ -104,10 +104,11 @@ class Binder {
     std::vector<StepWork> work;
     for (const DeviceStep& step : out_->steps) {
       out_->first_launches.push_back(out_->launches);
-      const std::int64_t before = out_->operations;
+      const std::int64_t before = std::exchange(out_->operations, 0);
       const bool waited = std::exchange(out_->waits_for_host, false);
       std::visit([&](const auto& one) { count(one); }, step);
-      work.push_back({out_->operations - before, out_->waits_for_host});
+      work.push_back({out_->operations, out_->waits_for_host});
+      add_operations(before);
       out_->waits_for_host = out_->waits_for_host || waited;
     }
     out_->segments = cut_segments(work);
@@ -190,6 +191,14 @@ class Binder {
 };
 
 }  // namespace
+
+void check_launches(const DevicePlan& plan) {
+  constexpr std::int64_t kMaxLaunches = INT32_MAX;  // CallBlock::step is larger than all numbers
+  if (plan.launches <= kMaxLaunches) return;
+  throw SizeFailure(KILN_CODE_RESOURCE_EXHAUSTED,
+                    text("a call with these sizes launches more kernels than the ", kMaxLaunches,
+                         " of a call on the cuda backend"));
+}
 
 std::unique_ptr<DevicePlan> bind_device_plan(const Plan& plan, const DeviceBindInputs& inputs) {
   return Binder(plan, inputs).run();

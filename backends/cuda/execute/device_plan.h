@@ -85,6 +85,9 @@ std::unique_ptr<DevicePlan> bind_device_plan(const codegen::Plan& plan,
 /// plan.launches.
 const codegen::KernelStep& kernel_of_launch(const DevicePlan& plan, std::int64_t number);
 
+/// Throws codegen::SizeFailure for more launches than CallBlock::step can number.
+void check_launches(const DevicePlan& plan);
+
 /// The memory of the plan and its bodies. `plan` outlives the result.
 codegen::PlanMemory memory_of(const DevicePlan& plan);
 

@@ -6,8 +6,6 @@
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
-#include <algorithm>
-
 namespace kiln::cuda {
 namespace {
 
@@ -20,11 +18,10 @@ std::string grid_text(const GridLaunch& grid) {
   return text(grid.blocks, " blocks of ", grid.threads, " threads for ", grid.points, " points");
 }
 
-/// In numbers where all extents are static.
+/// In numbers where the kernel has no symbolic size.
 std::string unbound_grid_text(const Kernel& kernel, const GridSchedule& schedule,
                               const GridDescription& device) {
-  if (std::all_of(kernel.axes.begin(), kernel.axes.begin() + kernel.outer,
-                  [](const ir::Dim& extent) { return extent.is_static(); })) {
+  if (kernel.sizes.empty()) {
     const auto value = [](const ir::Dim& extent) { return extent.value(); };
     return grid_text(launch_of(kernel, schedule, device, value));
   }
