@@ -141,8 +141,8 @@ class Chooser {
     use_teams(GridForm::Rows, std::min(threads, max_threads_), lanes);
   }
 
-  /// Rows in any case: without neighbours along a row its lanes load strided elements, which is
-  /// still faster than one thread, but not than as many threads as there are.
+  /// Always Rows. Lanes of rows that are strided in memory make strided loads: faster than one
+  /// thread a row, unless there are rows for many threads.
   void choose_running() {
     if (points_ >= 0 && points_ < kFewestRunningPoints) return give_up("few inner points");
     const std::int64_t rows = static_points(kernel_, schedule_.axes);
@@ -189,7 +189,7 @@ class Chooser {
     return true;
   }
 
-  /// A thread has all inner points of an outer one, so that it can keep their values.
+  /// Teams of one lane where values can be kept in registers between stages, else Serial.
   void choose_lanes_alone() {
     const GridSchedule serial = schedule_;
     use_teams(GridForm::Rows, std::min(kThreads, max_threads_), 1);

@@ -12,7 +12,7 @@ enum class GridForm : std::uint8_t {
   Serial,   // a thread runs the loops of the other axes at its point, in their order
   Rows,     // a team of neighbouring threads computes one outer point
   Columns,  // the same; neighbouring threads belong to neighbouring points
-  Owners,   // a block adds what belongs to its values of a dynamic index (owners.h)
+  Owners,   // scatter-add: a block owns the elements that it adds to (owners.h)
   Tile,     // a block computes the points of two axes in squares; there are no inner axes
 };
 
@@ -47,18 +47,18 @@ enum class GridForm : std::uint8_t {
 /// at a time, by a scan of distances 1, 2, ..., W / 2 over its lanes; the turns of a warp, then
 /// warps, then chunks follow in order.
 ///
-/// With `split`, several blocks may divide the inner points of the same outer points: the launch
-/// says how many, from the sizes and the device. Blocks part + k * parts of the grid compute part
-/// `part` of each outer point, a contiguous range of the inner points, as if there were no others.
-/// Each writes partial results to memory of the launch; the last one to finish combines them, lane
-/// l those of parts l, l + L, ... in order and then lanes as above, and runs the stages without
-/// inner axes. So the result does not depend on which block is the last.
+/// With `split` (split-k), several blocks may divide the inner points of the same outer points;
+/// launch_of() chooses their number from the sizes and the device. Blocks part + k * parts of the
+/// grid compute part `part` of each outer point: a contiguous range of the inner points. Each block
+/// writes partial results to memory of the launch. The last block to finish combines them: lane l
+/// combines parts l, l + L, ... in order, then lanes are combined as above. That block also runs
+/// the stages without inner axes. The result does not depend on which block is the last.
 ///
-/// Owners: for kernels that owners_reason() allows. A block takes units (owners.h): L outer points
-/// and a range of values of the dynamic index. Thread x is lane x % L of team x / L; team t owns
-/// values t, t + teams, ... of the range. The block evaluates the index at all inner points, in
-/// order, in chunks that its threads divide; the owners of a value then evaluate what is added
-/// there, and add it. Unit 0 notes indices that are out of range.
+/// Owners: for kernels that owners_reason() allows. A block computes units (owners.h): L outer
+/// points and a range of values of the dynamic index. Thread x is lane x % L of team x / L; team t
+/// owns values t, t + teams, ... of the range. The block evaluates the index at all inner points,
+/// in order, in chunks that its threads divide; the team that owns an index then evaluates the
+/// value to add and adds it. Unit 0 records the faults of indices that are out of range.
 struct GridSchedule {
   GridForm form = GridForm::Points;
   int threads = 256;  // of a block
@@ -96,7 +96,7 @@ constexpr int kRunningTurns = 4;
 GridSchedule schedule_grid(const Kernel& kernel, const GridDescription& device);
 
 bool has_teams(const GridSchedule& schedule);
-/// Whether the threads of a block work together.
+/// Whether blocks consist of teams: Rows, Columns and Owners.
 bool has_blocks(const GridSchedule& schedule);
 int lanes_of(const GridSchedule& schedule);
 /// The product of the inner extents; -1 where it is not static or too large.
@@ -110,7 +110,8 @@ int accumulators_of(const Kernel& kernel, const GridSchedule& schedule);
 /// Whether a reduction adds chains of terms.
 bool has_chains(const Kernel& kernel, const GridSchedule& schedule, const Stage& stage);
 
-/// Elements of shared memory that a block needs to combine one reduction; 0: none.
+/// Elements of shared memory that a block needs to combine one reduction or to run its values; 0:
+/// none.
 int shared_elements(const GridSchedule& schedule);
 /// The shared memory of a block.
 std::int64_t shared_bytes(const Kernel& kernel, const GridSchedule& schedule);

@@ -13,8 +13,9 @@ constexpr int kOwnerPoints = 4;
 
 /// The reason why owners cannot compute the kernel; empty: they can. They compute one Map stage
 /// with one store that accumulates at a dynamic index, where the index and the guard are the same
-/// at all outer points, and different outer points reach different elements. A value that is not
-/// added must have no fault to note.
+/// at all outer points, and different outer points reach different elements. A guard is allowed
+/// only without loads at a dynamic index: owners do not evaluate values that the guard excludes,
+/// and so would miss their faults.
 std::string owners_reason(const Kernel& kernel);
 
 /// Whether the kernel adds at a dynamic index.

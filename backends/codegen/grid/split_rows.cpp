@@ -12,9 +12,9 @@ namespace kiln::codegen {
 namespace {
 
 constexpr std::int64_t kFewestParts = 4;     // fewer save less than their exchange costs
-constexpr std::int64_t kPartsOfLane = 16;    // that a lane combines one after the other, at most
-constexpr std::int64_t kPairBytes = 16;      // the largest value and its place
-constexpr std::int64_t kPartAlignment = 16;  // slots of an array are a multiple of it
+constexpr std::int64_t kPartsOfLane = 16;    // a lane combines at most these, one by one
+constexpr std::int64_t kPairBytes = 16;      // of Best: the largest value and its place
+constexpr std::int64_t kPartAlignment = 16;  // the number of slots of an array is a multiple of it
 
 bool uses_result(const Kernel& kernel, const Stage& stage) {
   const std::vector<bool> wanted = needed(kernel, roots_of(kernel, stage));

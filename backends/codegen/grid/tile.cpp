@@ -1,4 +1,4 @@
-// Faults are recorded in the order of points, so that kernels with dynamic indices have no tiles.
+// Kernels with dynamic indices have no tiles: their faults are recorded in the order of points.
 #include "backends/codegen/grid/tile.h"
 
 #include "backends/codegen/grid/vector_access.h"
@@ -37,8 +37,8 @@ bool is_across(const Kernel& kernel, const Access& access, int axis) {
          !is_near;
 }
 
-/// The bytes that the accesses of a tile move for a point. An operand that is the same along some
-/// axis stays in caches.
+/// The bytes that the accesses of a tile move for a point. Operands that are broadcast along an
+/// axis are not counted: they stay in caches.
 std::int64_t tiled_width(const Kernel& kernel, int tile_axis) {
   std::int64_t width = 0;
   for (const int access : tile_accesses(kernel, tile_axis)) {

@@ -91,7 +91,7 @@ class Model {
     }
   }
 
-  /// What units of owners but the first read of the index list.
+  /// Bytes of the index list that units of owners read, without those of the first unit.
   std::int64_t list_reads(const GridSchedule& schedule) const {
     const Access& access = kernel_.accesses[at(kernel_.stages[0].stores[0].access)];
     const GridLaunch launch = launch_of(kernel_, schedule, {}, evaluate_);

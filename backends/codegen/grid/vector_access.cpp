@@ -1,5 +1,6 @@
-// Faults are recorded in the order of expressions. Vectors are loaded before other values of their
-// group, so that dynamic indices are those of all accesses, or of none that is a vector.
+// Faults of a point are recorded in the order of its expressions, but vectors are loaded before the
+// other values of their group. So vectors have a dynamic index only if every access that has one is
+// a vector or the same at all points of a group.
 #include "backends/codegen/grid/vector_access.h"
 
 #include "backends/codegen/kernel/needed.h"
@@ -16,8 +17,7 @@ bool may_be_multiple(const ir::Dim& dim, int elements) {
   return !dim.is_static() || dim.value() % elements == 0;
 }
 
-/// For each expression, whether `starts` holds for it or for one that it depends on; `starts` of
-/// loads is about their accesses.
+/// For each expression, whether `starts` holds for it or for one that it depends on.
 template <class Starts>
 std::vector<bool> spread(const Kernel& kernel, const Starts& starts) {
   std::vector<bool> depends;
@@ -105,7 +105,8 @@ bool has_neighbours(const Access& access) {
   return stride.is_static() && std::abs(stride.value()) == 1;
 }
 
-/// Whether some stage stores to an operand by vectors and by elements: vectors are stored last.
+/// Whether some stage stores to an operand by vectors and by elements. Vectors are stored last,
+/// which would change the order of these stores.
 bool mixes_stores(const Kernel& kernel, const std::vector<bool>& is_vector) {
   const auto is_mixed = [&](const Store& a, const Store& b) {
     const int first = kernel.accesses[at(a.access)].operand;

@@ -5,14 +5,14 @@
 
 namespace kiln::codegen {
 
-/// How groups of neighbours along the last axis are computed at a time.
+/// Accesses and expressions of groups: points that are neighbours along the last axis.
 struct VectorAccesses {
   /// Per access: the elements of a group are neighbours in memory, with one guard and one dynamic
-  /// index. The first one is aligned where those of the group at index 0 are and all symbolic
-  /// strides are multiples of the group.
+  /// index. The first one is aligned if the operand is aligned to the bytes of a group and the
+  /// symbolic offsets and strides are multiples of the group's elements.
   std::vector<bool> is_vector;
-  /// Per expression: it has one value in a group and can be computed before those that differ
-  /// without a change of the fault that is recorded.
+  /// Per expression: its value is the same at all points of a group, and evaluating it before the
+  /// expressions that differ does not change which fault is recorded.
   std::vector<bool> is_uniform;
 };
 
@@ -20,8 +20,8 @@ struct VectorAccesses {
 VectorAccesses vector_accesses(const Kernel& kernel, int elements);
 
 /// Whether groups of so many elements can be formed: each access of the stages whose stride along
-/// the last axis is 1 or -1 is a vector, at least one is, and rows are no multiple of the group
-/// only where there is one row or their length is symbolic.
+/// the last axis is 1 or -1 is a vector, at least one is, and the length of rows is a multiple of
+/// the group, unless there is one row or the length is symbolic.
 bool fits_vectors(const Kernel& kernel, int elements);
 
 /// The accesses of all stages, each once.
