@@ -26,7 +26,7 @@ struct CallBlock {
 namespace {
 // Blocks of the step with the fault are not stopped, so that its first point is recorded.
 inline bool is_stopped(const volatile CallBlock* call, s32 step) { return call->step < step; }
-// Only threads with a bad index take the lock, and of many such threads few.
+// Only threads with an index out of range take the lock; most of them see a lower point first.
 inline bool record(CallBlock* call, s32 step, s64 point, s64 access, s64 index, s64 limit) {
   volatile CallBlock* known = call;
   if (known->step == step && known->point < point) return false;
@@ -133,7 +133,7 @@ class FunctionText {
     for (std::size_t s = 0; s < kernel_.stages.size(); ++s) stages_.write(static_cast<int>(s));
   }
 
-  /// The threads of a block go round together, so that they meet at barriers.
+  /// All threads of a block run the same iterations: barriers and shuffles are uniform.
   void open_teams() {
     const int lanes = lanes_of(schedule_), teams = schedule_.teams;
     const bool is_rows = schedule_.form == GridForm::Rows;

@@ -81,7 +81,7 @@ void OwnersText::open_unit() {
   lines_.line(text("const s64 outer = ", outer_number(kernel_), ";"));
 }
 
-/// The element that the thread added to last stays in a register.
+/// `sum` is the element at index `held`, the one that the thread added to last; leave() stores it.
 void OwnersText::declare_element() {
   lines_.line("s64 held = -1;");
   lines_.line(text(type_text(dtype_), " sum = {};"));
@@ -124,7 +124,8 @@ void OwnersText::evaluate_indices() {
   lines_.close();
 }
 
-/// No thread owns the value: the first outer point that has the index is computed for its faults.
+/// No thread owns an index that is out of range. Outer point 0 is the first one with that index, so
+/// that its number is the one to record.
 void OwnersText::note_fault() {
   lines_.line("const s64 point = p;");
   lines_.line(fault_text());
@@ -184,7 +185,7 @@ void OwnersText::open_points() {
   lines_.open(text("for (int j = 0; j < ", kPointsInFlight, "; ++j)"));
 }
 
-/// A later point with the same index finds the sum in place of the element that it loaded.
+/// A later point of the batch with the same index gets the sum, as the element it loaded is old.
 void OwnersText::write_addition() {
   lines_.open("if (index[j] != held)");
   lines_.line("leave();");
@@ -223,7 +224,8 @@ void OwnersText::declare_next() {
   lines_.line(";");
 }
 
-/// Where a load can fail, the whole point is computed, so that its first fault is the noted one.
+/// Where a load can fail, all expressions of the point are evaluated in the order of the kernel, so
+/// that the first fault is recorded.
 void OwnersText::declare_value() {
   lines_.open(text("const auto value_at = [&](s64 p) -> ", type_text(dtype_)));
   write_inner_digits("p");

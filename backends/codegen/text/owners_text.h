@@ -22,10 +22,11 @@ class OwnersText {
  private:
   void open_unit();
   void declare_element();
-  /// The range's value at each index point of the thread, or -1: `owned`.
+  /// Declares `owned`: the index at each of the thread's points of the chunk, counted from the
+  /// unit's first value; -1 outside of the unit's range and where the guard is false.
   void evaluate_indices();
   void note_fault();
-  /// Ballots and values of the chunk in shared memory.
+  /// Writes `owned` and its ballots to shared memory.
   void share_indices();
   /// Adds at the chunk's points of this team, in order.
   void add_points();

@@ -39,7 +39,8 @@ class PointText {
   /// A size as an expression of type s64.
   std::string size(const ir::Dim& dim) const;
   DType dtype_of(int expression) const;
-  /// When the access may touch memory; empty: always. A guard that is false hides a bad index.
+  /// Whether the access may touch memory, as a condition; empty: always. Where its guard is false,
+  /// the index is not checked.
   std::string condition(int access) const;
   /// "b0, element": the arguments of loads and stores.
   std::string element(int access) const;

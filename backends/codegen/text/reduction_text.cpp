@@ -1,4 +1,4 @@
-// The trees are those of GridSchedule.
+// Trees of reductions as GridSchedule defines them.
 #include "backends/codegen/text/reduction_text.h"
 
 #include "backends/codegen/text/scalar_text.h"

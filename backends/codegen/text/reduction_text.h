@@ -18,8 +18,9 @@ std::string combined_text(const Kernel& kernel, const Stage& stage, const std::s
                           const std::string& b);
 
 /// Writes to `lines`. The surrounding text declares lane and team as TeamText demands. Names, for
-/// stage S: `parts<S>`, the accumulators of a lane; `all<S>`, their combination, then that of all
-/// lanes; `r<S>`, the result.
+/// stage S: `parts<S>`, the accumulators of a lane, with chains those of the current chain;
+/// `sums<S>`, those of the chains before; `all<S>`, the combination of a lane's accumulators, then
+/// of all lanes'; `r<S>`, the result.
 class ReductionText {
  public:
   ReductionText(const Kernel& kernel, const GridSchedule& schedule, TextLines& lines);
@@ -31,11 +32,11 @@ class ReductionText {
 
   /// Declares the accumulators.
   void declare_accumulators(int stage);
-  /// Adds the sums of chains, and begins others.
+  /// Adds the sum of each chain to `sums<S>` and starts new chains.
   void end_chains(int stage);
-  /// Declares all<S> from the accumulators of a lane.
+  /// Declares all<S>: the combined accumulators of a lane.
   void combine_accumulators(int stage);
-  /// Makes all<S> that of all lanes, in each of them.
+  /// Combines all<S> over the lanes (all-reduce): every lane has the result.
   void combine_lanes(int stage);
   void declare_result(int stage);
 

@@ -1,5 +1,5 @@
-// A scan by exchanges: at each distance the upper half of the lanes adds the values of the lower
-// half, and all lanes learn the value of both.
+// An inclusive scan by butterfly shuffles: at each distance the upper half of a group of lanes adds
+// the total of the lower half, and all lanes get the total of both (`all`).
 #include "backends/codegen/text/running_text.h"
 
 #include "backends/codegen/kernel/needed.h"

@@ -9,7 +9,8 @@
 namespace kiln::codegen {
 
 /// Writes the stage to `lines`, by the tree of GridSchedule. The surrounding text declares the
-/// names of TeamText; `begin_point` writes the indices of inner point `p` and `fault`.
+/// names of TeamText; `begin_point` writes the indices of inner point `p` and `fault`. REQUIRES: a
+/// team of several warps is the only one of its block.
 void write_running(const Kernel& kernel, const GridSchedule& schedule, int stage, PointText& point,
                    TextLines& lines, const std::function<void()>& begin_point);
 

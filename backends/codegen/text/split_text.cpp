@@ -1,5 +1,6 @@
-// Release and acquire are fences around one atomic addition of each block. The last block resets
-// the counter for the next launch, which begins after all blocks of this one have ended.
+// Every thread has a fence (seq_cst, device scope) between its stores and the block's atomic
+// addition, and another one between that and its loads: so the last block sees all partial results.
+// It resets the counter for the next launch, which begins after all blocks of this one have ended.
 #include "backends/codegen/text/split_text.h"
 
 #include "backends/codegen/grid/split_rows.h"

@@ -22,13 +22,15 @@ class SplitText {
   std::string shared() const;
   /// Declares `parts`, `part` and the range [begin, end) of its inner points from `inner`.
   void declare_part();
-  /// Stores the partial results of the block; goes on with those of all parts in the last block,
-  /// and with the next outer points in others. REQUIRES: all lanes have all<S> of each reduction.
+  /// Stores the partial results of the block and counts its arrival. The last block of an outer
+  /// point combines the results of all parts; the others continue with their next outer points.
+  /// REQUIRES: all lanes have all<S> of each reduction; the innermost loop is that of outer points.
   void exchange(ReductionText& reductions);
 
  private:
   std::string arrived() const { return kernel_.name + "_arrived"; }
   std::string slot(const std::string& part) const;
+  /// Waits for no other block: all but the last one continue.
   void await_others();
   void combine_parts(int stage, ReductionText& reductions);
 

@@ -63,7 +63,7 @@ template <class T> void store(u8* to, s64 i, T x) {
 
 // A subnormal counts as zero of its sign.
 #ifdef __CUDACC__
-// One instruction, which NVRTC does not take for a multiplication by 1 that it can leave out.
+// One instruction. NVRTC cannot remove it as it would a multiplication by 1.
 inline float flush(float x) {
   float y;
   asm("mul.rn.ftz.f32 %0, %1, 0f3F800000;" : "=f"(y) : "f"(x));
@@ -94,8 +94,9 @@ inline float to_bf16(double x) {
   if (flush(float(x)) == 0) return KILN_BUILTIN(copysignf)(0.0f, float(x));
   return rounded(x, 8, -126, 0x1.ffp127);
 }
-// The same of floats, without double: the bits below the last one kept, half and to even, are a
-// carry into it; a sum with a power of two has the last digit of subnormals.
+// The same for floats, without double arithmetic. Round to nearest even adds half of the last kept
+// bit, less one unless that bit is set, and drops the bits below; subnormals of float16 are rounded
+// by adding 0.5, whose last bit is theirs.
 inline float to_f16(float x) {
   const float size = KILN_BUILTIN(fabsf)(x);
   if (x != x) return x;

@@ -22,7 +22,7 @@ class TileText {
   void write();
 
  private:
-  /// The axis along which the lanes of a warp go.
+  /// The axis along which the lanes of a warp have neighbouring points.
   enum class Lanes : std::uint8_t { TileAxis, LastAxis };
 
   void open_tiles();

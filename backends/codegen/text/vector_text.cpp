@@ -1,5 +1,5 @@
-// All groups of a turn are loaded before one is computed: stores could change what is loaded later
-// as far as a compiler knows.
+// All unrolled groups are loaded before the first one is computed: a compiler moves no load before
+// a store that may alias it.
 #include "backends/codegen/text/vector_text.h"
 
 #include "backends/codegen/kernel/needed.h"

@@ -41,7 +41,7 @@ class VectorText {
   /// The loads of the stage that come before its other values, in order.
   std::vector<int> early_loads(const Stage& stage) const;
   std::string vector_type(DType dtype) const;
-  /// Of an access that may touch memory.
+  /// REQUIRES: the surrounding text has checked the access's condition.
   std::string vector_load(int access) const;
 
   const Kernel& kernel_;
