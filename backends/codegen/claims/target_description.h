@@ -13,8 +13,8 @@ struct TargetDescription {
   std::int64_t lanes = 64;  // elements in flight in one of them
   std::int64_t min_block_rows = 8;  // of a block or part: adding the partial sums stays cheap
   /// Launches divide the inner points of reductions among blocks, for the sizes of each call
-  /// (grid/split_rows.h). The step split_reductions then leaves reductions alone, and fusion keeps
-  /// apart what such a launch cannot do: work at every point that needs the total.
+  /// (grid/split_rows.h). The step split_reductions then leaves reductions whole, and fusion does
+  /// not join a reduction with work at every point that needs its total: no such launch does both.
   bool divides_reductions = false;
 
   /// Points that occupy every lane of the machine. reduction_parts.cpp splits only reductions with

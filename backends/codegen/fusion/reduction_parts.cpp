@@ -54,7 +54,8 @@ bool wants_parts(const Counts& counts, bool first_is_reduced, const TargetDescri
   return (few || down_columns) && counts.reduced >= ceil_div(least, counts.kept);
 }
 
-/// Columns leave neighbours in memory to neighbouring threads: as many results make one block.
+/// Whether one block a result leaves multiprocessors idle. A block has 32 results where the last
+/// axis is kept: columns, of which neighbouring threads load neighbours.
 bool leaves_blocks_idle(const Counts& counts, bool last_is_reduced,
                         const TargetDescription& target) {
   constexpr std::int64_t kColumnsOfBlock = 32;

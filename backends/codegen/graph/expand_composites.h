@@ -10,7 +10,8 @@ namespace kiln::codegen {
 std::vector<ir::Value> expand_composites(const std::vector<ir::Value>& results,
                                          const LibraryClaims* library);
 
-/// The decisions about those of these nodes that claims are about, bodies included.
+/// The claim decisions about composite nodes, also in bodies, that the library rejects. Dumps show
+/// them, as expand_composites() removes these nodes. `library` may be null, as for decide().
 std::vector<ClaimDecision> rejected_composites(const std::vector<ir::Value>& results,
                                                const SizeNames& names,
                                                const LibraryClaims* library);

@@ -8,7 +8,7 @@
 
 namespace kiln::codegen {
 
-/// What a step took, in runs that were timed.
+/// The time of a step in the runs that were timed.
 struct StepTime {
   std::int64_t calls = 0;
   double seconds = 0;
@@ -31,8 +31,8 @@ struct StepTimes {
   std::unordered_map<const Plan*, std::vector<StepTime>> plans;
 };
 
-/// A line for each step: calls, microseconds, those of the mean and of the shortest call, share of
-/// all calls. `notes`: comment lines above the table.
+/// A line for each step: calls, microseconds of all calls, of the mean and of the shortest one, and
+/// the share of the whole calls' time. `notes`: comment lines above the table.
 std::string print_times(const Program& program, const StepTimes& times, const std::string& notes);
 
 }  // namespace kiln::codegen
