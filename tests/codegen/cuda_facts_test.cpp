@@ -1,5 +1,5 @@
-// Machine code of chosen kernels by the machine's NVRTC and ptxas, where there are some: the width
-// of accesses, registers, and no memory of threads of their own.
+// Machine code of chosen kernels by the machine's NVRTC and ptxas, where they are installed: the
+// width of accesses, registers, and no local memory.
 #include "tests/catch.h"
 #include "tests/codegen/machines_compiler.h"
 #include "tests/codegen/make_kernel.h"
@@ -30,7 +30,7 @@ std::string ptx_of(const Kernel& kernel) {
   return compiler->compile(grid_text(scheduled), 90, "kernels.cu").ptx;
 }
 
-/// What ptxas tells of the kernel; empty, with a warning, where there is none.
+/// The output of ptxas -v; empty, with a warning, where there is no ptxas.
 std::string resources_of(const std::string& ptx) {
   const testing::Scratch scratch;
   const std::string file = scratch.write("kernel.ptx", ptx);

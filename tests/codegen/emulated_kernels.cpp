@@ -1,5 +1,5 @@
-// The text calls the emulation by pointers to functions that have no argument for it: the fibres
-// and the watch of the running launch are static variables.
+// The text calls the emulation by plain function pointers, so that the fibres and the watch of the
+// running launch are static variables.
 #include "tests/codegen/emulated_kernels.h"
 
 #include "tests/codegen/block_fibres.h"

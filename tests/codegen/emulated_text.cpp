@@ -129,7 +129,7 @@ std::pair<std::string, std::size_t> read_indices(const std::string& text) {
   return {indices, end};
 }
 
-/// The declaration of a line that begins with kShared. A number that is no array stays one.
+/// Rewrites a line that begins with kShared. Scalars stay plain variables: they are not watched.
 std::string rewrite_declaration(const std::string& line, std::vector<SharedArray>& arrays) {
   const std::size_t bracket = std::min(line.find('['), line.find(';'));
   const std::size_t name = line.rfind(' ', bracket) + 1;

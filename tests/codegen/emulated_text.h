@@ -6,7 +6,7 @@
 namespace kiln::test {
 
 /// The functions and variables of the text:
-///   run_<kernel>     one thread: EmulatedThread, which blockIdx, threadIdx, ... tell apart
+///   run_<kernel>     an EmulatedThread: runs the thread that blockIdx and threadIdx name
 ///   poison_<kernel>  fills the kernel's shared memory with NaNs
 ///   gridDim, ...     the built-in variables of CUDA
 ///   emulation        EmulatedFunctions, for the emulation to set before threads run
@@ -22,7 +22,7 @@ struct EmulatedFunctions {
   void (*wait_for_warp)();
   std::uint64_t (*exchange)(std::uint64_t value, int distance);
   std::uint32_t (*ballot)(bool truth);
-  /// An access to an operand, before it is made. False: it must not be made.
+  /// Called before each access to an operand. False: the access must not be made.
   bool (*note_global)(const void* address, std::int64_t bytes, bool is_store);
   void (*note_shared)(const void* address, std::int64_t bytes, bool is_store);
   void (*note_atomic)(const void* address);

@@ -25,8 +25,8 @@ struct GridCall {
   ThreadOrder order = ThreadOrder::Ascending;
 };
 
-/// The memory of a launch whose blocks exchange partial results, filled with what no launch may
-/// depend on.
+/// The memory of a launch whose blocks exchange partial results, filled with bytes on which no
+/// result may depend.
 struct PartialMemory {
   explicit PartialMemory(const codegen::GridLaunch& launch)
       : partials(static_cast<std::size_t>(launch.partial_bytes), std::byte{0xff}),

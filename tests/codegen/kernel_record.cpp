@@ -1,4 +1,4 @@
-// A file gets its name when it is complete.
+// Files are written under another name and renamed when they are complete.
 #include "tests/codegen/kernel_record.h"
 
 #include <unistd.h>

@@ -22,10 +22,11 @@ struct ThreadMoment {
 /// Whether a launch may touch these bytes.
 using IsInBounds = std::function<bool(const std::byte* address, std::size_t bytes)>;
 
-/// Accesses are aligned to their bytes, a power of two. Two accesses to a byte race when one of
-/// them is a store, different threads make them, and no barrier that both threads pass lies
-/// between. Blocks have no barrier in common: an atomic operation of one block, after a barrier,
-/// and a later one of another block at the same address, before a barrier, order what lies around.
+/// Accesses have to be aligned to their size, a power of two. Two accesses to a byte race when one
+/// of them is a store, different threads make them, and nothing orders them. Within a block, a
+/// barrier of both threads between the accesses orders them. Accesses of two blocks are ordered by
+/// two atomic operations at one address: the earlier block's one comes after its access, the later
+/// block's one before its access, each in the same thread or with a barrier between.
 class MemoryWatch {
  public:
   explicit MemoryWatch(IsInBounds is_in_bounds) : is_in_bounds_(std::move(is_in_bounds)) {}

@@ -17,7 +17,7 @@ class SplitRun {
 
  private:
   void run_block(std::int64_t block);
-  /// Writes the partial results of one part of the outer point where the run is.
+  /// Writes the partial results of one part of the current outer point of the run.
   void run_part(std::int64_t number, std::int64_t part);
   /// Combines the partial results of all parts and runs the stages without inner axes.
   void finish(std::int64_t number);

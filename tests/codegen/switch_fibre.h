@@ -1,4 +1,4 @@
-// Switches between stacks, told to AddressSanitizer and ThreadSanitizer.
+// Switches between stacks (fibres), annotated for AddressSanitizer and ThreadSanitizer.
 #pragma once
 
 #include <ucontext.h>
@@ -14,7 +14,7 @@
 
 namespace kiln::test {
 
-/// A stack and the registers of what runs on it. Not moved once it has run.
+/// A stack and the saved registers of its fibre. REQUIRES: it is not moved once it has run.
 struct SwitchedStack {
   ucontext_t context = {};
   const void* bottom = nullptr;  // of a thread's own stack: set when it is left
@@ -47,14 +47,14 @@ inline void enter_stack([[maybe_unused]] SwitchedStack& from, [[maybe_unused]] S
 #endif
 }
 
-/// Returns when somebody switches to `from`.
+/// Returns when another fibre switches back to `from`.
 inline void switch_stack(SwitchedStack& from, SwitchedStack& to) {
   leave_stack(from, to, false);
   ::swapcontext(&from.context, &to.context);
   enter_stack(to, from);
 }
 
-/// Of a stack whose function has ended.
+/// Releases the annotations. REQUIRES: the stack is not switched to again.
 inline void drop_stack([[maybe_unused]] SwitchedStack& stack) {
 #if defined(__SANITIZE_THREAD__)
   if (stack.fiber != nullptr) __tsan_destroy_fiber(stack.fiber);

@@ -1,4 +1,4 @@
-// Lanes run one after the other in each stage, so that barriers hold by themselves.
+// Lanes run one after the other in each stage, so that no barriers are needed.
 #include "tests/codegen/team_run.h"
 
 #include <algorithm>

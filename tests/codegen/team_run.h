@@ -16,7 +16,7 @@ class TeamRun {
   TeamRun(const codegen::Kernel& kernel, const codegen::GridSchedule& schedule, KernelRun& run,
           ThreadOrder order, std::function<void(std::int64_t number)> record);
 
-  /// At the outer point where the run is.
+  /// Runs all stages at the current outer point of the run.
   void run_stages();
 
   /// The result of a reduction over some inner points; `place` is that of arg_max.
@@ -27,7 +27,7 @@ class TeamRun {
   /// A stage over inner axes at the inner points [begin, end).
   Result run_stage(std::size_t stage, std::int64_t begin, std::int64_t end);
   void run_stage_once(std::size_t stage);
-  /// The result of a reduction from those of ranges, in their order.
+  /// Combines the results of contiguous ranges, given in their order.
   Result combine_parts(std::size_t stage, const std::vector<Result>& parts) const;
   void set_result(std::size_t stage, const Result& result);
 
@@ -40,7 +40,7 @@ class TeamRun {
   /// A running stage, chunk after chunk.
   void run_chunks(std::size_t stage);
   void run_chunk(std::size_t stage, std::int64_t begin, Bits& carry);
-  /// Makes the values of lanes running ones and gives the last.
+  /// Replaces the values of lanes by their inclusive scan; returns the last one.
   Bits scan(const codegen::Stage& stage, Bits* lanes, std::int64_t count) const;
   Bits reduce(std::size_t stage, std::int64_t begin, std::int64_t end);
   Result find_place(std::size_t stage, std::int64_t begin, std::int64_t end);

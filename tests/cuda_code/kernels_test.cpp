@@ -1,5 +1,5 @@
 // Machine code of the kernels that other tests run on the fakes, by the NVRTC of the machine. The
-// fakes read the comments of the text alone: here the text itself is compiled.
+// fakes interpret the comments above each function: here the functions are compiled.
 #include "tests/catch.h"
 #include "tests/codegen/machines_compiler.h"
 #include "tests/cuda_code/cubin_facts.h"
@@ -20,8 +20,8 @@ namespace {
 constexpr int kArchitectures[] = {80, 90, 100};
 constexpr std::size_t kOfProgram = 100;  // kernels that are compiled at a time
 
-/// Bytes of stack that NVIDIA's sin and cos need, which the formulas call for large angles, and the
-/// call that records an index out of range.
+/// The bytes of stack that a kernel may have: NVIDIA's sin and cos of large angles need some, as
+/// does the call that records an index out of range.
 int max_stack_bytes(const codegen::Kernel& kernel) {
   const auto is_circular = [](const codegen::Expression& e) {
     return e.kind == codegen::ExpressionKind::Apply &&
@@ -33,7 +33,7 @@ int max_stack_bytes(const codegen::Kernel& kernel) {
   return std::any_of(kernel.accesses.begin(), kernel.accesses.end(), is_dynamic) ? 16 : 0;
 }
 
-/// The most of each fact, and how many kernels have a stack.
+/// Maxima over all kernels, and the number of kernels with a stack.
 struct Totals {
   int kernels = 0, registers = 0, with_stack = 0, stack_bytes = 0;
 };

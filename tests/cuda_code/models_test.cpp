@@ -27,7 +27,7 @@ TEST_CASE("NVRTC compiles all functions of the character model", "[slow]") {
     const Outcome run = kiln::testing::run_shell(
         "cd '" + scratch.folder() + "' && '" KILN_BINARY_DIR "/bin/char_rnn' --backend cuda");
     INFO(run.text);
-    // All functions are made before the first is called, which nothing can run.
+    // All functions are compiled before the first call, which fails: there is no device.
     CHECK_THAT(run.text, Catch::Matchers::ContainsSubstring("there is no device: KILN_CUDA_ARCH"));
     std::size_t functions = 0;
     for (const auto& folder : fs::directory_iterator(scratch.path("dump"))) {

@@ -23,7 +23,7 @@ using codegen::TargetDescription;
 
 namespace {
 
-/// A target whose library takes every product and convolution.
+/// A library that takes every matmul and convolution.
 class Everything final : public codegen::LibraryClaims {
  public:
   std::optional<std::string> rejection_of_matmul(const codegen::MatmulRequest&) const override {

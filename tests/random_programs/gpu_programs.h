@@ -17,12 +17,13 @@ inline constexpr codegen::TargetDescription kCpu{};
 inline constexpr codegen::TargetDescription kGpu{
     .units = 132, .lanes = 2048, .divides_reductions = true};
 
-/// The program of a graph, for a target whose library takes every product and convolution. The
-/// pipeline verifies its kernels and plans; here their grid schedules and text forms are checked.
+/// The program of a graph, for a target whose library takes every matmul and convolution. The
+/// pipeline verifies kernels and plans; this function also checks the grid schedule and the text
+/// form of each kernel.
 codegen::Program program_of(const ir::Graph& graph, const codegen::TargetDescription& target);
 
-/// The program lowered for a GPU. One with sizes that are data is divided into parts by the
-/// runtime, and is left out here.
+/// The program lowered for a GPU; none where it has data-dependent shapes, which the runtime
+/// partitions before it lowers.
 std::optional<codegen::Program> gpu_program_of(const Program& program);
 
 /// The modules that a program of tools/examples compiles. The file small.csv has a few digits.

@@ -13,14 +13,14 @@ using codegen::GridForm;
 
 namespace {
 
-/// Of one kernel: a window, not a row.
+/// Inner points of an outer one at most: a window, not a row.
 constexpr std::int64_t kFewPoints = 64;
 
 Tensor fed_indices(const std::vector<ShapeEntry>& dims) {
   return placeholder({.shape = Shape(dims), .dtype = "int32"});
 }
 
-/// What is found in a table, and its gradient; `rows` are fed.
+/// The gradient of an embedding lookup for its table; the indices, of shape `rows`, are fed.
 Program embedding(const std::vector<ShapeEntry>& rows, std::int64_t values, std::int64_t columns) {
   const Tensor table = fed({values, columns}), at = fed_indices(rows);
   Program program;
