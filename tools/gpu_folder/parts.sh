@@ -55,7 +55,7 @@ drawn_digits() {
   }'
 }
 
-# same_losses FILE FILE: whether the losses in both are as many and equal to 1e-4 of each.
+# same_losses FILE FILE: whether both have as many losses, equal within a relative error of 1e-4.
 same_losses() {
   paste <(grep -o 'loss -\?[0-9][^ ]*' "$1") <(grep -o 'loss -\?[0-9][^ ]*' "$2") | awk '
     { gap = $2 - $4; if (NF != 4 || gap * gap > 1e-8 * $2 * $2) { bad = 1; print "differ:", $0 } }
@@ -115,7 +115,8 @@ sanitize_case() {
   [ "$status" -eq 0 ] && grep -q 'All tests passed' "$log"
 }
 
-# The sanitizer needs the environment that it gave the program: the variables are set by hand.
+# Test programs drop the variables that they do not know, among them the sanitizer's, unless
+# KILN_TEST_ENVIRONMENT is set; then KERAS_BACKEND has to be set here.
 part_sanitizer() {
   local sanitizer tool case
   sanitizer=$(find_sanitizer)

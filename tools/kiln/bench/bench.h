@@ -15,9 +15,9 @@ struct Options {
   bool device = false;  // the table of a GPU instead of a CPU's
 };
 
-/// Prints as it goes, rows without memory and failed ones, too, and throws Error in the end where
-/// one failed. Throws ValueError for an unknown row or a bad number of threads, IoError for the
-/// file or the peer.
+/// Prints each row when it is measured, or the reason why it has no result. After the last row,
+/// throws Error where one failed, but not where the device lacked memory. Throws ValueError for an
+/// unknown row or a bad number of threads, IoError for the file or the peer.
 void run(const Options& options);
 
 }  // namespace kiln::bench

@@ -14,10 +14,10 @@ enum class Memory {
   Device,  // in variables: a call copies nothing from or to the host
 };
 
-/// Dims with floats drawn evenly from [low, high), the same ones each time. After about a million
-/// elements they repeat.
+/// An array of floats drawn uniformly from [low, high), the same ones in each call. They repeat
+/// after about a million elements.
 Array drawn(const std::vector<std::int64_t>& dims, double low = -1, double high = 1);
-/// Dims with whole numbers drawn from [0, classes).
+/// An array of int32 drawn uniformly from [0, classes).
 Array drawn_classes(const std::vector<std::int64_t>& dims, std::int64_t classes);
 
 /// A compiled function with its inputs.
@@ -26,7 +26,7 @@ struct Work {
   std::function<FunctionStats()> stats;
 };
 
-/// The inputs of a row's graph, and what becomes of its outputs.
+/// Makes the inputs of a row's graph and compiles its outputs.
 class WorkBuilder {
  public:
   explicit WorkBuilder(Memory memory) : memory_(memory) {}

@@ -101,7 +101,7 @@ void check(int status, const char* function) {
   throw BackendError("kiln bench", "", fact);
 }
 
-/// The backend's option.
+/// The device that the backend uses by default: its option in the environment.
 int device_ordinal() {
   const char* number = std::getenv("KILN_CUDA_DEVICE");
   return number == nullptr ? 0 : std::atoi(number);

@@ -6,7 +6,9 @@
 
 namespace kiln::bench {
 
-/// Two blocks of device memory. REQUIRES: a program ran on the backend `cuda` in this process.
+/// Two blocks of device memory. REQUIRES: a program ran on the backend `cuda` in this process; one
+/// thread uses the object at a time. Its functions set the current context of the calling thread,
+/// and throw BackendError where the driver fails.
 class DeviceCopy {
  public:
   /// A copy reads half of `bytes` and writes the other half. Throws BackendError, and OutOfMemory
@@ -28,9 +30,9 @@ class DeviceCopy {
   std::unique_ptr<Blocks> blocks_;
 };
 
-/// Makes threads block instead of spin while they wait for the device, so that a call's processor
-/// time is its work alone. No effect where the system's loader finds no driver. REQUIRES: the
-/// backend has not opened the device.
+/// Sets CU_CTX_SCHED_BLOCKING_SYNC: a thread that waits for the device blocks instead of spinning,
+/// so that a call's processor time is its work alone. No effect where the system's loader finds no
+/// driver. REQUIRES: the backend has not opened the device.
 void use_blocking_sync();
 
 }  // namespace kiln::bench

@@ -1,4 +1,4 @@
-// The calibrations that a limit consists of.
+// Sums the calibrations of a limit; on a GPU, measures one copy.
 #include "tools/kiln/bench/limit_meter.h"
 
 #include "tools/kiln/bench/multiply_add.h"
@@ -12,7 +12,8 @@
 namespace kiln::bench {
 namespace {
 
-/// What any call that many threads may make at once must do, around 16 sums.
+/// The least work of a call that several threads may make at once: two atomic counts and an
+/// indirect call, here around 16 sums.
 double bare_call_seconds() {
   static std::atomic<long> count{0};
   static float values[16];
@@ -24,7 +25,7 @@ double bare_call_seconds() {
   return seconds_a_call(call, 100000);
 }
 
-/// Bytes that a row without operations reads and writes; 0: it is not known for them alone.
+/// Bytes that a row reads and writes; 0: its limit also has operations or a bare call.
 double bytes_moved(const Limit& limit) {
   if (limit.copied > 0 || limit.operations > 0 || limit.bare_call) return limit.copied;
   return 4 * static_cast<double>(limit.floats) * (limit.reads + limit.writes);

@@ -10,7 +10,7 @@
 
 namespace kiln::bench {
 
-/// Whether `cuda` is the backend in use: memory is then a GPU's, as are limits.
+/// Whether `cuda` is the backend in use, so that limits are those of a GPU.
 bool is_on_gpu();
 
 class LimitMeter {
@@ -18,7 +18,8 @@ class LimitMeter {
   /// `limit` outlives the object. REQUIRES, on a GPU: as DeviceCopy; throws as that does.
   explicit LimitMeter(const Limit& limit);
 
-  /// Measured now. Nothing where the row has no limit on this machine.
+  /// Measures the limit now; none where the row has no limit on this machine. On a GPU, throws as
+  /// DeviceCopy does.
   std::optional<double> seconds(int threads) const;
 
  private:

@@ -34,9 +34,9 @@ struct Result {
 /// One result for each number of threads.
 std::vector<Result> measure(const Row& row, const MeasureOptions& options);
 
-/// Measures a row that needs a process of its own in this one; seconds. `begin`: the process began
-/// then, by seconds_now(). On a GPU a first call counts from there, as its libraries are opened
-/// with the backend.
+/// Measures a row in this process, which runs that row alone; seconds. `begin`: the start of the
+/// process by seconds_now(). On a GPU, the time of a first call begins there and so includes the
+/// time to open the libraries.
 double measure_alone(const Row& row, double begin);
 
 }  // namespace kiln::bench

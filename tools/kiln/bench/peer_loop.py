@@ -22,8 +22,8 @@ def give_up(*_):
 
 
 class Rows:
-    """Work that was made, and which of its forms is the fastest with a number of threads.
-    `finish` waits for the work that gave its argument."""
+    """The forms of the current row, and the fastest one for each number of threads.
+    `finish(result)` returns when the device has computed the result."""
 
     def __init__(self, rows, finish=lambda result: None, set_threads=lambda threads: None,
                  sample_seconds=SAMPLE_SECONDS, names_all=False):

@@ -18,7 +18,7 @@ void print_device(bool tiny);
 void print_row(const Row& row);
 void print_table_head(const std::string& peer);
 void print_result(const Result& result);
-/// Why a row has no result: "failed ROW: ..." or "no memory ROW: ...".
+/// Prints the reason why a row has no result, as "KIND ROW: ...". `kind`: "failed" or "no memory".
 void print_absence(const char* kind, const Row& row, const Error& error);
 /// The first number of threads over each other one, where a row has both.
 void print_scaling(const std::vector<Result>& results);

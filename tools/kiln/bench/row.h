@@ -10,8 +10,8 @@
 namespace kiln::bench {
 
 /// The least that a machine must do, in terms of what the calibrations measure in the same rounds:
-/// operations at the peak rate, plus passes over memory. On a GPU, which has no calibration of
-/// operations, only rows that have none are compared: one copy of as many bytes is their limit.
+/// operations at the peak rate, plus passes over memory. A GPU has no calibration of operations:
+/// only rows without operations have a limit there, one copy of as many bytes.
 struct Limit {
   std::string formula;      // as text for the table; empty: the row has no physical limit
   double operations = 0;    // float32 operations

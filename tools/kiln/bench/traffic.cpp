@@ -1,4 +1,4 @@
-// The rows of a GPU that move much and compute little: casts, sums, losses, transposes, lookups.
+// Memory-bound rows of a GPU: casts, sums, losses, transposes, lookups.
 #include "tools/kiln/bench/rows.h"
 
 #include "core/types/text.h"

@@ -1,4 +1,4 @@
-// The rows of products, of CTC, and the optimiser steps.
+// The rows of MLPs and of CTC, and the optimiser steps.
 #include "tools/kiln/bench/models.h"
 #include "tools/kiln/bench/rows.h"
 
