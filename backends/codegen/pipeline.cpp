@@ -42,7 +42,7 @@ bool rewrite_graph(Compilation& c) {
   return changed;
 }
 
-/// Keeps the decisions about nodes that are expanded, and these nodes, for dumps.
+/// Expands composites. Keeps the decisions of claims about them for dumps, and their nodes alive.
 bool expand_composites(Compilation& c) {
   std::vector<ClaimDecision> rejected = rejected_composites(c.results, c.names, c.library);
   if (!rejected.empty()) c.program.nodes = c.results;

@@ -10,8 +10,9 @@ namespace kiln::codegen {
 std::vector<ir::Value> expand_composites(const std::vector<ir::Value>& results,
                                          const LibraryClaims* library);
 
-/// The claim decisions about composite nodes, also in bodies, that the library rejects. Dumps show
-/// them, as expand_composites() removes these nodes. `library` may be null, as for decide().
+/// The decisions about composite nodes, also in bodies, that every claim rejects. Dumps show them,
+/// as expand_composites() removes these nodes. REQUIRES: the nodes outlive the decisions. `library`
+/// may be null, as for decide().
 std::vector<ClaimDecision> rejected_composites(const std::vector<ir::Value>& results,
                                                const SizeNames& names,
                                                const LibraryClaims* library);
