@@ -43,7 +43,7 @@ struct Row {
 /// The rows of a CPU, in the order of the table; `tiny` shrinks the work so that the command can be
 /// tested.
 std::vector<Row> all_rows(bool tiny);
-/// The rows of a GPU, whose inputs and results stay in its memory.
+/// The rows of a GPU. Inputs and results stay in its memory, but for `call` and char_rnn.
 std::vector<Row> device_rows(bool tiny);
 
 }  // namespace kiln::bench
