@@ -301,7 +301,7 @@ void set_value(const Tensor& x, const Array& value, Where where) try {
     const std::unique_lock lock(VariableStorage::publish_mutex());
     target.publish(version);
   }
-  target.keep_spare(std::move(version));
+  // The replaced value is no spare: it may fill memory of a device.
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("set_value", where);
 }
@@ -326,7 +326,6 @@ void batch_set_value(const std::vector<std::pair<Tensor, Array>>& tuples, Where 
     const std::unique_lock lock(VariableStorage::publish_mutex());
     for (auto& [id, entry] : values) entry.first->publish(entry.second);
   }
-  for (auto& [id, entry] : values) entry.first->keep_spare(std::move(entry.second));
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("batch_set_value", where);
 }

@@ -237,6 +237,7 @@ TEST_CASE("the verifier of grid schedules names the kernel and the broken rule")
       {additions_in_order(), {GridForm::Rows, 256, {0}, 8}, "points that run in order"},
       {running(9), {GridForm::Columns, 256, {0}, 32}, "columns with running values"},
       {running(9), {GridForm::Rows, 256, {0}, 8, {0}}, "a running stage keeps no values"},
+      {running(9), {GridForm::Rows, 256, {0}, 2}, "teams of several warps with running values"},
       {softmax(9), {GridForm::Rows, 256, {0}, 8}, "without a barrier"},
       {softmax(9), {GridForm::Rows, 256, {0}, 8, {}, {1}}, "without a barrier"},
       {softmax(9), {GridForm::Rows, 256, {0}, 8, {}, {3}}, "a barrier before no stage"},

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <iostream>
 
@@ -133,15 +134,28 @@ TEST_CASE("library search: files that cannot be loaded are passed over with the 
               changed_header([](Elf64_Ehdr& header) { header.e_machine = 0x1234; }));
   files.write("loop/", "");
   std::filesystem::create_symlink("libx.so.1", files.path("loop/libx.so.1"));
+  files.write("pipe/", "");
+  REQUIRE(::mkfifo(files.path("pipe/libx.so.1").c_str(), 0600) == 0);
+  files.add("cut/libx.so.1", "compiler");
+  const auto whole = std::filesystem::file_size(files.path("cut/libx.so.1"));
+  std::filesystem::resize_file(files.path("cut/libx.so.1"), 5000);
   files.add("stubs/libx.so.1", "compiler");
   files.add("good/libx.so.1", "compiler");
   LibraryPlaces places = configured({"relative"});
-  for (const char* name : {"text", "short", "folder", "bits", "machine", "loop", "stubs", "good"}) {
+  for (const char* name : {"text", "short", "folder", "bits", "machine", "loop", "pipe", "cut",
+                           "stubs", "good"}) {
     places.configured.push_back(files.path(name));
   }
   const LibraryFile file = open_library({"libx.so.1"}, places);
   CHECK(file.path == files.path("good/libx.so.1"));
-  CHECK(with_dir(file.attempts, files.folder()) ==
+  std::vector<std::string> attempts = with_dir(file.attempts, files.folder());
+  const auto cut = std::find_if(attempts.begin(), attempts.end(), [](const std::string& one) {
+    return one.starts_with("DIR/cut/libx.so.1: cut off: it has 5000 bytes and needs ");
+  });
+  REQUIRE(cut != attempts.end());
+  CHECK(std::stoull(cut->substr(cut->rfind(' ') + 1)) <= whole);
+  attempts.erase(cut);
+  CHECK(attempts ==
         std::vector<std::string>{
             "relative: skipped, as the folder is not an absolute path",
             "DIR/text/libx.so.1: not an ELF file", "DIR/short/libx.so.1: not an ELF file",
@@ -151,6 +165,7 @@ TEST_CASE("library search: files that cannot be loaded are passed over with the 
             "process is " +
                 machine + ")",
             "DIR/loop/libx.so.1: cannot be read: Too many levels of symbolic links",
+            "DIR/pipe/libx.so.1: not a regular file",
             "DIR/stubs/libx.so.1: a linker stub of the toolkit"});
 }
 

@@ -278,10 +278,13 @@ int shared_elements(const GridSchedule& schedule) {
   return has_warps ? schedule.threads / kWarpLanes : 0;
 }
 
+/// The number of a block among those that have finished, and what alignment may add.
+constexpr std::int64_t kAlignedArrival = 16;
+
 std::int64_t shared_bytes(const Kernel& kernel, const GridSchedule& schedule) {
   if (schedule.form == GridForm::Owners) return owner_shared_bytes(schedule.threads);
   if (schedule.form == GridForm::Tile) return tile_bytes(kernel, schedule.tile_axis);
-  std::int64_t bytes = 0;
+  std::int64_t bytes = schedule.split ? kAlignedArrival : 0;
   for (const Stage& stage : kernel.stages) {
     if (stage.kind == StageKind::Map) continue;
     constexpr std::int64_t kPairBytes = 16;  // the largest value and its place

@@ -33,8 +33,12 @@ struct Elements {
 
 class Model {
  public:
-  Model(const Kernel& kernel, const std::function<std::int64_t(const ir::Dim&)>& evaluate)
-      : kernel_(kernel), evaluate_(evaluate), inner_(depends_on_inner(kernel)) {}
+  Model(const Kernel& kernel, const std::function<std::int64_t(const ir::Dim&)>& evaluate,
+        const GridDescription& device)
+      : kernel_(kernel),
+        evaluate_(evaluate),
+        device_(device),
+        inner_(depends_on_inner(kernel)) {}
 
   Traffic least() const {
     std::vector<std::vector<int>> read(kernel_.operands.size()), written = read;
@@ -94,7 +98,7 @@ class Model {
   /// Bytes of the index list that units of owners read, without those of the first unit.
   std::int64_t list_reads(const GridSchedule& schedule) const {
     const Access& access = kernel_.accesses[at(kernel_.stages[0].stores[0].access)];
-    const GridLaunch launch = launch_of(kernel_, schedule, {}, evaluate_);
+    const GridLaunch launch = launch_of(kernel_, schedule, device_, evaluate_);
     if (launch.blocks == 0) return 0;
     const OwnerUnits units = owner_units(lanes_of(schedule), launch.points, launch.blocks,
                                          evaluate_(access.dynamic_limit));
@@ -206,6 +210,7 @@ class Model {
 
   const Kernel& kernel_;
   const std::function<std::int64_t(const ir::Dim&)>& evaluate_;
+  const GridDescription& device_;
   const std::vector<bool> inner_;
 };
 
@@ -213,13 +218,13 @@ class Model {
 
 Traffic least_traffic(const Kernel& kernel,
                       const std::function<std::int64_t(const ir::Dim&)>& evaluate) {
-  return Model(kernel, evaluate).least();
+  return Model(kernel, evaluate, GridDescription()).least();
 }
 
 Traffic traffic_of(const Kernel& kernel, const GridSchedule& schedule,
                    const std::function<std::int64_t(const ir::Dim&)>& evaluate,
                    const GridDescription& device) {
-  Traffic all = Model(kernel, evaluate).under(schedule);
+  Traffic all = Model(kernel, evaluate, device).under(schedule);
   const std::int64_t partial = launch_of(kernel, schedule, device, evaluate).partial_bytes;
   all.read += partial;
   all.written += partial;

@@ -101,6 +101,8 @@ class Verifier {
     check_blocks();
     require(order_reason(kernel_).empty(), "lanes divide points that run in order");
     require(!has_running() || schedule_.form == GridForm::Rows, "columns with running values");
+    require(!has_running() || schedule_.teams == 1 || lanes_of(schedule_) <= kWarpLanes,
+            "teams of several warps with running values");
     check_barriers();
     check_kept();
     if (schedule_.split) check_split();

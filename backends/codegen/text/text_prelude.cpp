@@ -145,6 +145,7 @@ template <class T> T truncated(double x) {
 inline double kept(u64 size) {
   return size >> 53 == 0 ? double(size) : double(size >> 11 | ((size & 2047) != 0)) * 2048;
 }
+inline float half_source(float x) { return x; }
 template <class T> double half_source(T x) {
   if constexpr (kReal<T>) return x;
   else return x < 0 ? -kept(0 - bits(x)) : kept(bits(x));

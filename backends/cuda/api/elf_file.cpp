@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -13,6 +14,21 @@
 
 namespace kiln::cuda::api {
 namespace {
+
+/// The bytes that the file must have for its loaded segments; 0 where its headers cannot be read.
+std::uint64_t needed_bytes(int descriptor) {
+  Elf64_Ehdr header;
+  if (::pread(descriptor, &header, sizeof header, 0) != sizeof header) return 0;
+  std::uint64_t end = 0;
+  for (int i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    const auto offset = static_cast<off_t>(header.e_phoff) + i * header.e_phentsize;
+    if (::pread(descriptor, &segment, sizeof segment, offset) != sizeof segment) return 0;
+    if (segment.p_type != PT_LOAD) continue;
+    end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
+  }
+  return end;
+}
 
 /// The fields that the 32-bit and the 64-bit header have at the same offsets.
 struct ElfStart {
@@ -24,7 +40,7 @@ struct ElfStart {
 class ScopedDescriptor {
  public:
   explicit ScopedDescriptor(const std::string& path)
-      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
   ~ScopedDescriptor() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
@@ -75,6 +91,14 @@ std::string reason_not_loadable(const std::string& path) {
   if (start->machine != own->machine || start->ident[EI_DATA] != own->ident[EI_DATA]) {
     return "a library of another architecture (ELF machine " + std::to_string(start->machine) +
            ", but this process is " + std::to_string(own->machine) + ")";
+  }
+  // The loader maps files without reading them: what is missing would end the process later.
+  const auto bytes = static_cast<std::uint64_t>(status.st_size);
+  const std::uint64_t needed = needed_bytes(file.get());
+  if (needed == 0) return "cut off: its program headers are missing";
+  if (bytes < needed) {
+    return "cut off: it has " + std::to_string(bytes) + " bytes and needs " +
+           std::to_string(needed);
   }
   return "";
 }

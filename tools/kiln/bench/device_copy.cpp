@@ -139,7 +139,11 @@ struct DeviceCopy::Blocks {
     endings.add([number] { driver().cuDevicePrimaryCtxRelease(number); });
     use();
     check(driver().cuStreamCreate(&stream, 1), "cuStreamCreate");
-    endings.add([this] { driver().cuStreamDestroy(stream); });
+    // The pool keeps what was freed until the stream has executed the frees.
+    endings.add([this] {
+      driver().cuStreamSynchronize(stream);
+      driver().cuStreamDestroy(stream);
+    });
     for (Handle* event : {&begin, &end}) {
       check(driver().cuEventCreate(event, 0), "cuEventCreate");
       endings.add([event] { driver().cuEventDestroy(*event); });
