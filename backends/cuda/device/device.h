@@ -4,6 +4,7 @@
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/codegen/claims/target_description.h"
 #include "backends/codegen/grid/grid_schedule.h"
+#include "backends/cuda/api/api_failure.h"
 #include "backends/cuda/api/open_driver.h"
 
 #include <sys/types.h>
@@ -54,15 +55,18 @@ class Device {
   /// Throws api::failure() unless the status is Success. A status for which api::ends_device()
   /// holds ends the device.
   void check(api::Status status, const char* action) const;
-  /// The status of `call`, which allocates; after OutOfMemory, of another call once the reserve is
-  /// released. REQUIRES: those of MemoryReserve::release.
+  /// The status of `call`, of the driver or of a library, which allocates; where the device may
+  /// lack memory, of another call once the reserve is released. REQUIRES: those of
+  /// MemoryReserve::release.
   template <class Call>
-  api::Status allocate(const Call& call) const {
-    const api::Status status = call();
-    if (status != api::Status::OutOfMemory) return status;
+  auto allocate(const Call& call) const {
+    const auto status = call();
+    if (!api::may_lack_memory(status)) return status;
     release_reserve();
     return call();
   }
+  /// REQUIRES: those of MemoryReserve::release.
+  void release_reserve() const;
   /// Null: there is none. The reserve may be in use until the function returns.
   void set_reserve(MemoryReserve* reserve) const;
   /// Makes require_usable() throw from now on, with the text of the first such error.
@@ -72,7 +76,6 @@ class Device {
   friend class ScopedContext;
 
   bool is_child() const;
-  void release_reserve() const;
 
   std::shared_ptr<const api::Driver> driver_;
   api::DeviceIdentity identity_;

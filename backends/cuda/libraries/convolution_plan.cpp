@@ -37,9 +37,10 @@ api::CudnnDataType data_type_of(DType dtype) {
   return dtype == DType::Float64 ? api::CudnnDataType::Float64 : api::CudnnDataType::Float32;
 }
 
-BackendDescriptor tensor(const api::Cudnn& library, const TensorLayout& layout, DType dtype,
-                         std::int64_t id, std::int64_t alignment) {
-  BackendDescriptor made(library, DescriptorType::Tensor, kDescribe);
+BackendDescriptor tensor(const api::Cudnn& library, const Device* device,
+                         const TensorLayout& layout, DType dtype, std::int64_t id,
+                         std::int64_t alignment) {
+  BackendDescriptor made(library, device, DescriptorType::Tensor, kDescribe);
   made.set(A::TensorType, data_type_of(dtype));
   made.set_list(A::TensorDims, layout.dims);
   made.set_list(A::TensorStrides, layout.strides);
@@ -49,8 +50,9 @@ BackendDescriptor tensor(const api::Cudnn& library, const TensorLayout& layout, 
   return made;
 }
 
-BackendDescriptor window(const api::Cudnn& library, const ConvolutionDescription& convolution) {
-  BackendDescriptor made(library, DescriptorType::Convolution, kDescribe);
+BackendDescriptor window(const api::Cudnn& library, const Device* device,
+                         const ConvolutionDescription& convolution) {
+  BackendDescriptor made(library, device, DescriptorType::Convolution, kDescribe);
   made.set(A::ConvolutionComputeType, data_type_of(convolution.dtype));
   made.set(A::ConvolutionModeOf, api::ConvolutionMode::CrossCorrelation);
   made.set(A::ConvolutionAxes, static_cast<std::int64_t>(convolution.strides.size()));
@@ -78,12 +80,16 @@ void set_scales(const BackendDescriptor& operation, const RoleAttributes& role, 
 ConvolutionGraph::ConvolutionGraph(const api::Cudnn& library,
                                    const ConvolutionDescription& convolution,
                                    std::int64_t alignment, const PlanDevice& device)
-    : input_(tensor(library, convolution.input, convolution.dtype, kInputId, alignment)),
-      filter_(tensor(library, convolution.filter, convolution.dtype, kFilterId, alignment)),
-      output_(tensor(library, convolution.output, convolution.dtype, kOutputId, alignment)),
-      convolution_(window(library, convolution)),
-      operation_(library, kRoles[static_cast<std::size_t>(convolution.role)].operation, kDescribe),
-      graph_(library, DescriptorType::Graph, kDescribe) {
+    : input_(tensor(library, device.device, convolution.input, convolution.dtype, kInputId,
+                    alignment)),
+      filter_(tensor(library, device.device, convolution.filter, convolution.dtype, kFilterId,
+                     alignment)),
+      output_(tensor(library, device.device, convolution.output, convolution.dtype, kOutputId,
+                     alignment)),
+      convolution_(window(library, device.device, convolution)),
+      operation_(library, device.device,
+                 kRoles[static_cast<std::size_t>(convolution.role)].operation, kDescribe),
+      graph_(library, device.device, DescriptorType::Graph, kDescribe) {
   const RoleAttributes& role = kRoles[static_cast<std::size_t>(convolution.role)];
   operation_.set(role.convolution, convolution_);
   operation_.set(role.input, input_);
@@ -134,7 +140,7 @@ class ConvolutionPlan::Search {
  private:
   /// True: best_ is the choice.
   bool search(api::HeuristicMode mode) {
-    const BackendDescriptor heuristic(library_, DescriptorType::Heuristic, kChoose);
+    const BackendDescriptor heuristic = make(DescriptorType::Heuristic);
     heuristic.set(A::HeuristicGraph, graph_.graph());
     heuristic.set(A::HeuristicModeOf, mode);
     if (device_.properties != nullptr) heuristic.set(A::HeuristicDevice, *device_.properties);
@@ -158,7 +164,7 @@ class ConvolutionPlan::Search {
     std::vector<api::DescriptorHandle> handles;
     configs.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
-      configs.emplace_back(library_, DescriptorType::EngineConfig, kChoose);
+      configs.push_back(make(DescriptorType::EngineConfig));
       handles.push_back(configs.back().handle());
     }
     if (count == 0) return configs;
@@ -169,7 +175,7 @@ class ConvolutionPlan::Search {
   }
 
   bool try_config(BackendDescriptor config) {
-    BackendDescriptor engine(library_, DescriptorType::Engine, kChoose);
+    BackendDescriptor engine = make(DescriptorType::Engine);
     config.get(A::EngineOfConfig, engine);
     api::NumericalNote notes[32];
     const std::size_t count = std::min(
@@ -178,7 +184,7 @@ class ConvolutionPlan::Search {
       ++rejections_[reason];
       return false;
     }
-    BackendDescriptor plan(library_, DescriptorType::Plan, kChoose);
+    BackendDescriptor plan = make(DescriptorType::Plan);
     if (device_.handle != nullptr) plan.set(A::PlanHandle, device_.handle);
     if (device_.properties != nullptr) plan.set(A::PlanDevice, *device_.properties);
     plan.set(A::PlanConfig, config);
@@ -194,6 +200,10 @@ class ConvolutionPlan::Search {
           Choice{std::move(config), std::move(engine), std::move(plan), workspace});
     }
     return best_->workspace_bytes <= kMaxWorkspaceBytes;
+  }
+
+  BackendDescriptor make(DescriptorType type) const {
+    return {library_, device_.device, type, kChoose};
   }
 
   sdk::Failure no_engine() const {

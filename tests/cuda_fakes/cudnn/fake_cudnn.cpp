@@ -304,6 +304,7 @@ FAKE_EXPORT CudnnStatus cudnnBackendCreateDescriptor(DescriptorType type,
 }
 FAKE_EXPORT CudnnStatus cudnnBackendDestroyDescriptor(DescriptorHandle handle) {
   return enter("cudnnBackendDestroyDescriptor", [&] {
+    if (!has_context()) return refuse("a descriptor is destroyed without a context");
     if (state().alive.erase(handle) == 0) return refuse("a dead descriptor");
     delete reinterpret_cast<Descriptor*>(handle);
     return CudnnStatus::Success;
