@@ -1,4 +1,5 @@
-// cuBLASLt and cuDNN on a device that is short of memory, that has ended, or in a child process.
+// cuBLASLt and cuDNN on a device that is short of memory, that has ended, or in a child process;
+// engines of cuDNN that fail.
 #include "tests/catch.h"
 #include "tests/child.h"
 #include "tests/cuda/fake_convolutions.h"
@@ -24,7 +25,7 @@ constexpr const char* kDestroy = "cudnnBackendDestroyDescriptor";
 /// Calls of kFinalize by the first call of a convolution: six descriptors of the graph, then the
 /// heuristic and the plans of the engines kPicky, which supports few convolutions, and kAligned.
 constexpr int kHeuristic = 7, kPickyPlan = 8, kAlignedPlan = 9;
-constexpr int kNoMemory = 4004, kFailed = 4000, kExecutionFailed = 5000;
+constexpr int kNoMemory = 4004, kFailed = 4000, kNoCompilation = 4001, kExecutionFailed = 5000;
 
 const kiln::fake_cuda::Control& control() { return fake_device(KILN_BINARY_DIR); }
 const ConvolutionControl& convolutions() { return fake_convolutions(KILN_BINARY_DIR); }
@@ -191,6 +192,45 @@ TEST_CASE("library errors: handles of the libraries are tried again where memory
           (count == 2));
     convolving(first.path()).check(1);
   }
+}
+
+TEST_CASE("library errors: an engine that fails leaves the convolution to the next one") {
+  reset();
+  convolving().check(1);
+  for (const int status : {1008, 2000, kNoCompilation, 4002}) {
+    INFO("status " << status);
+    Step step = convolving();
+    fail(convolutions(), kFinalize, kAlignedPlan, 1, status);
+    step.check(1);
+    CHECK(convolutions().engine() == fake_cudnn::kGeneral);
+    reset();
+  }
+  const struct {
+    int nth, count, status;
+  } rows[] = {{kAlignedPlan, 2, kExecutionFailed}, {kHeuristic, 1, kNoCompilation}};
+  for (const auto& row : rows) {
+    INFO("call " << row.nth << ", status " << row.status);
+    Step step = convolving();
+    fail(convolutions(), kFinalize, row.nth, row.count, row.status);
+    step.check(1);
+    CHECK(convolutions().engine() == fake_cudnn::kGeneral);
+    reset();
+  }
+}
+
+TEST_CASE("library errors: the error tells how many engines failed with which status") {
+  reset();
+  const Tensor x = placeholder({.shape = {2, 6, 6, 4}});
+  const Tensor y = conv2d(x, constant(drawn({3, 3, 4, 2}, 2)));
+  const Function f = function({x}, {y}, {.backend = "cuda"});
+  fail(convolutions(), kFinalize, kPickyPlan, 2, 2000);
+  fail(convolutions(), kFinalize, kAlignedPlan + 1, 1, kNoCompilation);  // the other heuristic
+  const std::string text = testing::error_of<Error>([&] { f({drawn({2, 6, 6, 4}, 1)}); });
+  reset();
+  INFO(text);
+  CHECK(has(text, "cuDNN has no engine for the convolution forward float32, input 2x4x6x6, "));
+  CHECK(has(text, ", 2 fails with CUDNN_STATUS_BAD_PARAM (2000), 1 fails with unknown (4001), "));
+  CHECK_NOTHROW(f({drawn({2, 6, 6, 4}, 1)}));
 }
 
 TEST_CASE("library errors: a thread without a context destroys the plans that it drops") {

@@ -144,12 +144,7 @@ class ConvolutionPlan::Search {
     heuristic.set(A::HeuristicGraph, graph_.graph());
     heuristic.set(A::HeuristicModeOf, mode);
     if (device_.properties != nullptr) heuristic.set(A::HeuristicDevice, *device_.properties);
-    const api::CudnnStatus status = heuristic.try_finalize();
-    if (is_not_supported(status)) {
-      ++rejections_["has no heuristic"];
-      return false;
-    }
-    if (status != api::CudnnStatus::Success) throw failure(library_, status, kChoose);
+    if (is_rejected(heuristic.try_finalize(), "has no heuristic")) return false;
     std::vector<BackendDescriptor> configs = results_of(heuristic);
     for (BackendDescriptor& config : configs) {
       if (try_config(std::move(config))) return true;
@@ -188,12 +183,7 @@ class ConvolutionPlan::Search {
     if (device_.handle != nullptr) plan.set(A::PlanHandle, device_.handle);
     if (device_.properties != nullptr) plan.set(A::PlanDevice, *device_.properties);
     plan.set(A::PlanConfig, config);
-    const api::CudnnStatus status = plan.try_finalize();
-    if (is_not_supported(status)) {
-      ++rejections_["does not support it"];
-      return false;
-    }
-    if (status != api::CudnnStatus::Success) throw failure(library_, status, kChoose);
+    if (is_rejected(plan.try_finalize(), "does not support it")) return false;
     const auto workspace = plan.get<std::int64_t>(A::PlanWorkspace);
     if (best_ == nullptr || workspace < best_->workspace_bytes) {
       best_ = std::make_unique<const Choice>(
@@ -204,6 +194,19 @@ class ConvolutionPlan::Search {
 
   BackendDescriptor make(DescriptorType type) const {
     return {library_, device_.device, type, kChoose};
+  }
+
+  /// Counts every error but those of memory as a rejection: engines fail one by one, such as where
+  /// they compile their kernels. `unsupported`: the reason where the library has no other.
+  bool is_rejected(api::CudnnStatus status, const char* unsupported) {
+    if (status == api::CudnnStatus::Success) return false;
+    if (status == api::CudnnStatus::HostAllocationFailed ||
+        status == api::CudnnStatus::DeviceAllocationFailed) {
+      throw failure(library_, status, kChoose);
+    }
+    ++rejections_[is_not_supported(status) ? unsupported
+                                           : "fails with " + api::text_of(library_, status)];
+    return true;
   }
 
   sdk::Failure no_engine() const {

@@ -36,8 +36,8 @@ inline constexpr std::int64_t kInputId = 1, kFilterId = 2, kOutputId = 3;
 const char* rejection_of_engine(std::span<const api::NumericalNote> notes,
                                 const ConvolutionDescription& convolution);
 
-/// The engine that the library's heuristics put first among those that are not rejected and
-/// that support the convolution on the device. Its workspace is at most kMaxWorkspaceBytes where
+/// The engine that the library's heuristics put first among those that are not rejected and of
+/// which the library makes a plan on the device. Its workspace is at most kMaxWorkspaceBytes where
 /// any engine's is. Throws sdk::Failure, of RESOURCE_EXHAUSTED where memory is short, and of
 /// UNIMPLEMENTED where no engine is left, with the number of engines for each reason. REQUIRES: as
 /// ConvolutionGraph; where there is a handle, a ScopedContext of the thread, which captures no
