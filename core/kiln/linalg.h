@@ -37,7 +37,7 @@ KILN_API Tensor transpose(const Operand& x);
 /// indices, then those of reference without the first. Negative indices do not count from the end.
 /// The gradient adds up where an index is repeated.
 /// Errors: TypeError when indices are not integers; ValueError for a scalar reference and, at the
-/// call, for an index outside (undefined on a GPU; not checked when entries have no elements).
+/// call, for an index outside (not checked when entries have no elements).
 ///     const auto x = K::constant({{1., 2.}, {3., 4.}});
 ///     K::eval(K::gather(x, K::constant({1, 1}, {.dtype = "int32"})));  // [[3. 4.] [3. 4.]]
 KILN_API Tensor gather(const Operand& reference, const Operand& indices);

@@ -74,7 +74,7 @@ std::shared_ptr<const api::Cudnn> machines_library() {
 }
 
 BackendDescriptor device_of(const api::Cudnn& library, const std::string& text) {
-  BackendDescriptor device(library, api::DescriptorType::Device, "describe a device");
+  BackendDescriptor device(library, nullptr, api::DescriptorType::Device, "describe a device");
   device.set_list(api::CudnnAttribute::DeviceText,
                   std::vector<char>(text.c_str(), text.c_str() + text.size() + 1));
   device.finalize();
@@ -149,7 +149,7 @@ TEST_CASE("convolution plans: the machine's cuDNN has an engine for an H100") {
     INFO(text_of(convolution));
     const auto width = static_cast<std::int64_t>(dtype_bytes(convolution.dtype));
     for (const std::int64_t alignment : {width, std::int64_t{16}}) {
-      CHECK_NOTHROW(ConvolutionPlan(*library, convolution, alignment, {nullptr, &device}));
+      CHECK_NOTHROW(ConvolutionPlan(*library, convolution, alignment, {.properties = &device}));
       ++planned;
     }
   };

@@ -155,7 +155,8 @@ TEST_CASE("matmul: any failing function of the library is an error, and the next
   for (const auto& row : rows) {
     for (const int nth : {1, 2, 3}) {
       const DenseLayer layer;
-      REQUIRE(matmuls().fail(row.function, nth, 3) == 1);
+      // Matmuls are tried again.
+      for (const int call : {nth, nth + 1}) REQUIRE(matmuls().fail(row.function, call, 3) == 1);
       std::string text;
       for (int call = 0; call < 3 && text.empty(); ++call) {
         text = testing::error_of<Error>([&] { layer.f(layer.feeds); });

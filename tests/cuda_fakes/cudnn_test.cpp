@@ -52,7 +52,7 @@ struct Case {
   Case(const Case&) = delete;
   Case& operator=(const Case&) = delete;
 
-  BackendDescriptor make(DescriptorType type) const { return {*library, type, kAction}; }
+  BackendDescriptor make(DescriptorType type) const { return {*library, nullptr, type, kAction}; }
 
   BackendDescriptor tensor(const Ints& dims, std::int64_t id) const {
     BackendDescriptor made = make(DescriptorType::Tensor);

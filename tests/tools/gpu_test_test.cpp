@@ -81,7 +81,9 @@ TEST_CASE("gpu_test: a run where all passes") {
 TEST_CASE("gpu_test: failures, wrong losses, and parts that do not end") {
   const Folder folder;
   folder.program("test_k", "echo 'x.cpp:1: FAILED:'; exit 3");
-  folder.program("test_rewrite", "sleep 60");
+  folder.program("test_rewrite",
+                 "trap 'echo x.cpp:1: FAILED:; echo SIGTERM - Termination request signal; exit 1' "
+                 "TERM; sleep 60 & wait");
   folder.program("digits_ctc", "case $* in *cuda*) echo loss 4.6;; *) echo loss 4.5;; esac");
   const Outcome outcome = folder.run("bash run --fakes --minutes 1");
   INFO(outcome.text);

@@ -64,6 +64,12 @@ std::uint32_t code_of(CudnnStatus status) {
   }
 }
 
+bool has_category(CudnnStatus status, CudnnStatus category) {
+  constexpr std::uint32_t kStatuses = 1000;
+  return static_cast<std::uint32_t>(status) / kStatuses ==
+         static_cast<std::uint32_t>(category) / kStatuses;
+}
+
 /// Empty where the library has none.
 std::string last_error(const CudnnFunctions& cudnn) {
   char text[512] = "";
@@ -99,6 +105,27 @@ bool ends_device(Status status) {
     case Status::ExternalDevice:
     case Status::Unknown: return true;
     default: return false;
+  }
+}
+
+bool may_lack_memory(Status status) { return status == Status::OutOfMemory; }
+
+bool may_lack_memory(CublasStatus status) {
+  switch (status) {
+    case CublasStatus::AllocationFailed:
+    case CublasStatus::NotInitialized:
+    case CublasStatus::ExecutionFailed:
+    case CublasStatus::InternalError: return true;
+    default: return false;
+  }
+}
+
+bool may_lack_memory(CudnnStatus status) {
+  switch (status) {
+    case CudnnStatus::DeviceAllocationFailed:
+    case CudnnStatus::NotInitialized:
+    case CudnnStatus::InternalError: return true;
+    default: return has_category(status, CudnnStatus::ExecutionFailed);
   }
 }
 
@@ -142,9 +169,7 @@ sdk::Failure failure(const CublasLtFunctions& cublaslt, CublasStatus status,
 }
 
 bool is_not_supported(CudnnStatus status) {
-  constexpr std::uint32_t kCategory = 1000;
-  return static_cast<std::uint32_t>(status) / kCategory ==
-         static_cast<std::uint32_t>(CudnnStatus::NotSupported) / kCategory;
+  return has_category(status, CudnnStatus::NotSupported);
 }
 
 std::string text_of(const CudnnFunctions& cudnn, CudnnStatus status) {

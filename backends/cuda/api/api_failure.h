@@ -19,6 +19,12 @@ std::string text_of(const DriverFunctions& driver, Status status);
 /// device memory can be read. Such errors have KILN_CODE_DATA_LOSS.
 bool ends_device(Status status);
 
+/// Whether a call may have failed for want of device memory. The libraries report some allocations
+/// that fail, such as of modules that they load when they need them, by general codes.
+bool may_lack_memory(Status status);
+bool may_lack_memory(CublasStatus status);
+bool may_lack_memory(CudnnStatus status);
+
 /// "cannot `action`: " and the status, with native code ("CUDA", status). `action` is a verb with
 /// its object.
 sdk::Failure failure(const DriverFunctions& driver, Status status, const std::string& action);

@@ -3,6 +3,7 @@
 
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/codegen/grid/grid_schedule.h"
+#include "backends/cuda/api/api_failure.h"
 #include "backends/cuda/api/open_driver.h"
 
 #include <sys/types.h>
@@ -52,15 +53,18 @@ class Device {
   /// Throws api::failure() unless the status is Success. A status for which api::ends_device()
   /// holds ends the device.
   void check(api::Status status, const char* action) const;
-  /// Calls `call`, which allocates, and returns its status; after OutOfMemory releases the reserve
-  /// and calls once more. REQUIRES: those of MemoryReserve::release.
+  /// Calls `call`, of the driver or of a library, which allocates, and returns its status; where the
+  /// device may lack memory, releases the reserve and calls once more. REQUIRES: those of
+  /// MemoryReserve::release.
   template <class Call>
-  api::Status allocate(const Call& call) const {
-    const api::Status status = call();
-    if (status != api::Status::OutOfMemory) return status;
+  auto allocate(const Call& call) const {
+    const auto status = call();
+    if (!api::may_lack_memory(status)) return status;
     release_reserve();
     return call();
   }
+  /// REQUIRES: those of MemoryReserve::release.
+  void release_reserve() const;
   /// Registers the reserve, or none with null. Returns once no thread uses the former one.
   void set_reserve(MemoryReserve* reserve) const;
   /// Makes require_usable() throw from now on, with the text of the first such error.
@@ -70,7 +74,6 @@ class Device {
   friend class ScopedContext;
 
   bool is_child() const;
-  void release_reserve() const;
 
   std::shared_ptr<const api::Driver> driver_;
   api::DeviceIdentity identity_;

@@ -33,6 +33,17 @@ class Stream {
     }
     device_->check(status, action);
   }
+  /// The status of `call`, by which a library queues work that may run twice; where the device may
+  /// lack memory, of another call once the stream is empty and the reserve released. Throws
+  /// sdk::Failure where the stream cannot be waited for, as during a capture.
+  template <class Call>
+  auto submit_by_library(const Call& call) const {
+    const auto status = call();
+    if (!api::may_lack_memory(status)) return status;
+    synchronize();
+    device_->release_reserve();
+    return call();
+  }
 
  private:
   std::shared_ptr<const Device> device_;

@@ -28,7 +28,7 @@ void issue_convolution(const codegen::ConvolutionStep& step, const DeviceConvolu
   if (!bound.prepared) return;
   const auto role = static_cast<ir::ConvRole>(step.node->as<ir::ConvAttrs>().role);
   try {
-    bound.prepared->issue(addresses_of(role, call), call.stream.handle());
+    bound.prepared->issue(addresses_of(role, call), call.stream);
   } catch (const sdk::Failure& failure) {
     throw codegen::step_failure(call.module, *step.node, failure.code(), failure.what())
         .native(failure.native_library, failure.native_code);

@@ -56,7 +56,7 @@ void issue_matmul(const MatmulStep& step, const DeviceMatmul& bound, const Matmu
       matrices.lhs = moved(matrices.lhs, part.lhs_offset);
       matrices.rhs = moved(matrices.rhs, part.rhs_offset);
       matrices.result = moved(matrices.result, part.result_offset);
-      part.prepared->issue(matrices, call.stream.handle());
+      part.prepared->issue(matrices, call.stream);
     }
   } catch (const sdk::Failure& failure) {
     throw step_failure(call.module, *step.node, failure.code(), failure.what())

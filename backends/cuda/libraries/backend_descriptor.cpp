@@ -4,22 +4,31 @@
 #include "backends/cuda/api/api_failure.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace kiln::cuda {
 
-BackendDescriptor::BackendDescriptor(const api::Cudnn& library, api::DescriptorType type,
-                                     const char* action)
-    : library_(library), action_(action) {
+BackendDescriptor::BackendDescriptor(const api::Cudnn& library, const Device* device,
+                                     api::DescriptorType type, const char* action)
+    : library_(library), device_(device), action_(action) {
   check(library_.descriptor_create(type, &handle_));
 }
 
 BackendDescriptor::~BackendDescriptor() {
-  if (handle_ != nullptr) library_.descriptor_destroy(handle_);
+  if (handle_ == nullptr || (device_ != nullptr && !device_->is_usable())) return;
+  try {
+    std::optional<ScopedContext> context;
+    if (device_ != nullptr) context.emplace(*device_);
+    library_.descriptor_destroy(handle_);
+  } catch (...) {
+    // The device has just ended: the descriptor went with it.
+  }
 }
 
 BackendDescriptor::BackendDescriptor(BackendDescriptor&& other) noexcept
     : library_(other.library_),
+      device_(other.device_),
       action_(other.action_),
       handle_(std::exchange(other.handle_, nullptr)) {}
 
@@ -27,7 +36,12 @@ void BackendDescriptor::check(api::CudnnStatus status) const {
   if (status != api::CudnnStatus::Success) throw failure(library_, status, action_);
 }
 
-void BackendDescriptor::finalize() const { check(try_finalize()); }
+void BackendDescriptor::finalize() const { check(library_.descriptor_finalize(handle_)); }
+
+api::CudnnStatus BackendDescriptor::try_finalize() const {
+  const auto finalize = [&] { return library_.descriptor_finalize(handle_); };
+  return device_ == nullptr ? finalize() : device_->allocate(finalize);
+}
 
 void BackendDescriptor::get(api::CudnnAttribute attribute, const BackendDescriptor& into) const {
   api::DescriptorHandle handle = into.handle_;

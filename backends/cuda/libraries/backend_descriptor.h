@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/cuda/api/open_cudnn.h"
+#include "backends/cuda/device/device.h"
 
 #include <span>
 #include <vector>
@@ -38,8 +39,11 @@ inline constexpr auto kAttributeType<api::DescriptorHandle> = api::CudnnAttribut
 /// the destructor throw sdk::Failure with the text "cannot `action`: ...". One thread at a time.
 class BackendDescriptor {
  public:
-  /// REQUIRES: `library` and `action` outlive the object.
-  BackendDescriptor(const api::Cudnn& library, api::DescriptorType type, const char* action);
+  /// `device`: of all that the descriptor is made of; null: of none. REQUIRES: `library`, `device`
+  /// and `action` outlive the object.
+  BackendDescriptor(const api::Cudnn& library, const Device* device, api::DescriptorType type,
+                    const char* action);
+  /// Any thread.
   ~BackendDescriptor();
   BackendDescriptor(BackendDescriptor&& other) noexcept;
   BackendDescriptor& operator=(BackendDescriptor&&) = delete;
@@ -59,8 +63,8 @@ class BackendDescriptor {
             values.data());
   }
   void finalize() const;
-  /// The status instead of an error.
-  api::CudnnStatus try_finalize() const { return library_.descriptor_finalize(handle_); }
+  /// The status instead of an error; by Device::allocate.
+  api::CudnnStatus try_finalize() const;
 
   /// Reads at most values.size() values; returns how many the attribute has.
   template <class Value>
@@ -84,6 +88,7 @@ class BackendDescriptor {
                       std::size_t count, void* values) const;
 
   const api::Cudnn& library_;
+  const Device* device_;
   const char* action_;
   api::DescriptorHandle handle_ = nullptr;
 };

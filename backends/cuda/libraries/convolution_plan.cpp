@@ -37,9 +37,10 @@ api::CudnnDataType data_type_of(DType dtype) {
   return dtype == DType::Float64 ? api::CudnnDataType::Float64 : api::CudnnDataType::Float32;
 }
 
-BackendDescriptor tensor(const api::Cudnn& library, const TensorLayout& layout, DType dtype,
-                         std::int64_t id, std::int64_t alignment) {
-  BackendDescriptor made(library, DescriptorType::Tensor, kDescribe);
+BackendDescriptor tensor(const api::Cudnn& library, const Device* device,
+                         const TensorLayout& layout, DType dtype, std::int64_t id,
+                         std::int64_t alignment) {
+  BackendDescriptor made(library, device, DescriptorType::Tensor, kDescribe);
   made.set(A::TensorType, data_type_of(dtype));
   made.set_list(A::TensorDims, layout.dims);
   made.set_list(A::TensorStrides, layout.strides);
@@ -49,8 +50,9 @@ BackendDescriptor tensor(const api::Cudnn& library, const TensorLayout& layout, 
   return made;
 }
 
-BackendDescriptor window(const api::Cudnn& library, const ConvolutionDescription& convolution) {
-  BackendDescriptor made(library, DescriptorType::Convolution, kDescribe);
+BackendDescriptor window(const api::Cudnn& library, const Device* device,
+                         const ConvolutionDescription& convolution) {
+  BackendDescriptor made(library, device, DescriptorType::Convolution, kDescribe);
   made.set(A::ConvolutionComputeType, data_type_of(convolution.dtype));
   made.set(A::ConvolutionModeOf, api::ConvolutionMode::CrossCorrelation);
   made.set(A::ConvolutionAxes, static_cast<std::int64_t>(convolution.strides.size()));
@@ -78,12 +80,16 @@ void set_scales(const BackendDescriptor& operation, const RoleAttributes& role, 
 ConvolutionGraph::ConvolutionGraph(const api::Cudnn& library,
                                    const ConvolutionDescription& convolution,
                                    std::int64_t alignment, const PlanDevice& device)
-    : input_(tensor(library, convolution.input, convolution.dtype, kInputId, alignment)),
-      filter_(tensor(library, convolution.filter, convolution.dtype, kFilterId, alignment)),
-      output_(tensor(library, convolution.output, convolution.dtype, kOutputId, alignment)),
-      convolution_(window(library, convolution)),
-      operation_(library, kRoles[static_cast<std::size_t>(convolution.role)].operation, kDescribe),
-      graph_(library, DescriptorType::Graph, kDescribe) {
+    : input_(tensor(library, device.device, convolution.input, convolution.dtype, kInputId,
+                    alignment)),
+      filter_(tensor(library, device.device, convolution.filter, convolution.dtype, kFilterId,
+                     alignment)),
+      output_(tensor(library, device.device, convolution.output, convolution.dtype, kOutputId,
+                     alignment)),
+      convolution_(window(library, device.device, convolution)),
+      operation_(library, device.device,
+                 kRoles[static_cast<std::size_t>(convolution.role)].operation, kDescribe),
+      graph_(library, device.device, DescriptorType::Graph, kDescribe) {
   const RoleAttributes& role = kRoles[static_cast<std::size_t>(convolution.role)];
   operation_.set(role.convolution, convolution_);
   operation_.set(role.input, input_);
@@ -134,16 +140,11 @@ class ConvolutionPlan::Search {
  private:
   /// True: best_ is the choice.
   bool search(api::HeuristicMode mode) {
-    const BackendDescriptor heuristic(library_, DescriptorType::Heuristic, kChoose);
+    const BackendDescriptor heuristic = make(DescriptorType::Heuristic);
     heuristic.set(A::HeuristicGraph, graph_.graph());
     heuristic.set(A::HeuristicModeOf, mode);
     if (device_.properties != nullptr) heuristic.set(A::HeuristicDevice, *device_.properties);
-    const api::CudnnStatus status = heuristic.try_finalize();
-    if (is_not_supported(status)) {
-      ++rejections_["has no heuristic"];
-      return false;
-    }
-    if (status != api::CudnnStatus::Success) throw failure(library_, status, kChoose);
+    if (is_rejected(heuristic.try_finalize(), "has no heuristic")) return false;
     std::vector<BackendDescriptor> configs = results_of(heuristic);
     for (BackendDescriptor& config : configs) {
       if (try_config(std::move(config))) return true;
@@ -158,7 +159,7 @@ class ConvolutionPlan::Search {
     std::vector<api::DescriptorHandle> handles;
     configs.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
-      configs.emplace_back(library_, DescriptorType::EngineConfig, kChoose);
+      configs.push_back(make(DescriptorType::EngineConfig));
       handles.push_back(configs.back().handle());
     }
     if (count == 0) return configs;
@@ -169,7 +170,7 @@ class ConvolutionPlan::Search {
   }
 
   bool try_config(BackendDescriptor config) {
-    BackendDescriptor engine(library_, DescriptorType::Engine, kChoose);
+    BackendDescriptor engine = make(DescriptorType::Engine);
     config.get(A::EngineOfConfig, engine);
     api::NumericalNote notes[32];
     const std::size_t count = std::min(
@@ -178,22 +179,34 @@ class ConvolutionPlan::Search {
       ++rejections_[reason];
       return false;
     }
-    BackendDescriptor plan(library_, DescriptorType::Plan, kChoose);
+    BackendDescriptor plan = make(DescriptorType::Plan);
     if (device_.handle != nullptr) plan.set(A::PlanHandle, device_.handle);
     if (device_.properties != nullptr) plan.set(A::PlanDevice, *device_.properties);
     plan.set(A::PlanConfig, config);
-    const api::CudnnStatus status = plan.try_finalize();
-    if (is_not_supported(status)) {
-      ++rejections_["does not support it"];
-      return false;
-    }
-    if (status != api::CudnnStatus::Success) throw failure(library_, status, kChoose);
+    if (is_rejected(plan.try_finalize(), "does not support it")) return false;
     const auto workspace = plan.get<std::int64_t>(A::PlanWorkspace);
     if (best_ == nullptr || workspace < best_->workspace_bytes) {
       best_ = std::make_unique<const Choice>(
           Choice{std::move(config), std::move(engine), std::move(plan), workspace});
     }
     return best_->workspace_bytes <= kMaxWorkspaceBytes;
+  }
+
+  BackendDescriptor make(DescriptorType type) const {
+    return {library_, device_.device, type, kChoose};
+  }
+
+  /// Counts every error but those of memory as a rejection: engines fail one by one, such as where
+  /// they compile their kernels. `unsupported`: the reason where the library has no other.
+  bool is_rejected(api::CudnnStatus status, const char* unsupported) {
+    if (status == api::CudnnStatus::Success) return false;
+    if (status == api::CudnnStatus::HostAllocationFailed ||
+        status == api::CudnnStatus::DeviceAllocationFailed) {
+      throw failure(library_, status, kChoose);
+    }
+    ++rejections_[is_not_supported(status) ? unsupported
+                                           : "fails with " + api::text_of(library_, status)];
+    return true;
   }
 
   sdk::Failure no_engine() const {

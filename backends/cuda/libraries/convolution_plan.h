@@ -11,12 +11,13 @@ namespace kiln::cuda {
 /// plans needs neither.
 struct PlanDevice {
   api::CudnnHandle handle = nullptr;
+  const Device* device = nullptr;  // of the handle
   const BackendDescriptor* properties = nullptr;
 };
 
 /// The descriptors of an operation graph with one convolution. `alignment`: bytes of which the
 /// address of each tensor is a multiple. The constructor throws sdk::Failure. REQUIRES: `library`
-/// outlives the object.
+/// and device.device outlive the object.
 class ConvolutionGraph {
  public:
   ConvolutionGraph(const api::Cudnn& library, const ConvolutionDescription& convolution,
@@ -35,10 +36,12 @@ inline constexpr std::int64_t kInputId = 1, kFilterId = 2, kOutputId = 3;
 const char* rejection_of_engine(std::span<const api::NumericalNote> notes,
                                 const ConvolutionDescription& convolution);
 
-/// The engine that the library's heuristics put first among those that are not rejected, support
-/// the convolution on the device, and need at most kMaxWorkspaceBytes of workspace; where all need
-/// more, the one that needs least. Throws sdk::Failure, of UNIMPLEMENTED where no engine is left,
-/// with the number of engines for each reason. REQUIRES: as ConvolutionGraph.
+/// The engine that the library's heuristics put first among those that are not rejected, of which
+/// the library makes a plan on the device, and that need at most kMaxWorkspaceBytes of workspace;
+/// where all need more, the one that needs least. Throws sdk::Failure, of RESOURCE_EXHAUSTED where
+/// memory is short, and of UNIMPLEMENTED where no engine is left, with the number of engines for
+/// each reason. REQUIRES: as ConvolutionGraph; where there is a handle, a ScopedContext of the
+/// thread, which captures no stream.
 class ConvolutionPlan {
  public:
   ConvolutionPlan(const api::Cudnn& library, const ConvolutionDescription& convolution,

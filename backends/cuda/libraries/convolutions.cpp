@@ -23,7 +23,10 @@ void* pointer(api::DeviceAddress address) { return reinterpret_cast<void*>(addre
 
 ConvolutionPlan plan_of(const CudnnContext& context, const ConvolutionDescription& convolution,
                         std::int64_t alignment) {
-  return {*context.library, convolution, alignment, {.handle = context.handle}};
+  return {*context.library,
+          convolution,
+          alignment,
+          {.handle = context.handle, .device = context.device.get()}};
 }
 
 }  // namespace
@@ -47,8 +50,7 @@ std::int64_t PreparedConvolution::workspace_bytes() const {
   return bytes == 0 ? 0 : bytes + static_cast<std::int64_t>(kWorkspaceAlignment) - 1;
 }
 
-void PreparedConvolution::issue(const ConvolutionAddresses& addresses,
-                                api::StreamHandle stream) const {
+void PreparedConvolution::issue(const ConvolutionAddresses& addresses, const Stream& stream) const {
   const api::DeviceAddress all = addresses.input | addresses.filter | addresses.output;
   const bool is_aligned = all % static_cast<api::DeviceAddress>(kAlignment) == 0;
   if (!is_aligned && !unaligned_) {
@@ -58,7 +60,8 @@ void PreparedConvolution::issue(const ConvolutionAddresses& addresses,
   }
   const ConvolutionPlan& plan = is_aligned ? aligned_ : *unaligned_;
   const api::Cudnn& library = *context_.library;
-  const BackendDescriptor pack(library, api::DescriptorType::VariantPack, "queue a convolution");
+  const BackendDescriptor pack(library, context_.device.get(), api::DescriptorType::VariantPack,
+                               "queue a convolution");
   pack.set_list(A::PackIds, std::vector<std::int64_t>{kInputId, kFilterId, kOutputId});
   pack.set_list(A::PackPointers,
                 std::vector<void*>{pointer(addresses.input), pointer(addresses.filter),
@@ -69,23 +72,28 @@ void PreparedConvolution::issue(const ConvolutionAddresses& addresses,
   pack.finalize();
   const std::string action = "queue the convolution " + text_of(convolution_);
   const std::lock_guard lock(context_.mutex);
-  check(library, library.set_stream(context_.handle, stream), action);
-  check(library, library.execute(context_.handle, plan.handle(), pack.handle()), action);
+  check(library, library.set_stream(context_.handle, stream.handle()), action);
+  const auto execute = [&] {
+    return library.execute(context_.handle, plan.handle(), pack.handle());
+  };
+  check(library, stream.submit_by_library(execute), action);
 }
 
 ConvolutionLibrary::ConvolutionLibrary(std::shared_ptr<const api::Cudnn> library,
                                        std::shared_ptr<const Device> device,
                                        const EngineOptions& options)
-    : device_(std::move(device)), options_(options) {
+    : options_(options) {
   context_.library = std::move(library);
-  check(*context_.library, context_.library->create(&context_.handle),
-        "use cuDNN on " + device_->title());
+  context_.device = std::move(device);
+  const auto create = [&] { return context_.library->create(&context_.handle); };
+  check(*context_.library, context_.device->allocate(create),
+        "use cuDNN on " + context_.device->title());
 }
 
 ConvolutionLibrary::~ConvolutionLibrary() {
-  if (!device_->is_usable()) return;
+  if (!context_.device->is_usable()) return;
   try {
-    const ScopedContext context(*device_);
+    const ScopedContext context(*context_.device);
     context_.library->destroy(context_.handle);
   } catch (...) {
     // The device has just ended: the handle went with it.

@@ -1,7 +1,7 @@
 // Prepares convolutions for sizes and strides, and queues them by cuDNN.
 #pragma once
 
-#include "backends/cuda/device/device.h"
+#include "backends/cuda/device/stream.h"
 #include "backends/cuda/libraries/convolution_plan.h"
 
 #include <map>
@@ -16,6 +16,7 @@ struct ConvolutionAddresses {
 /// A handle of the library. REQUIRES of its users: they hold the mutex.
 struct CudnnContext {
   std::shared_ptr<const api::Cudnn> library;
+  std::shared_ptr<const Device> device;
   api::CudnnHandle handle = nullptr;
   std::mutex mutex;
 };
@@ -24,8 +25,8 @@ struct CudnnContext {
 /// one for any. Thread-safe.
 class PreparedConvolution {
  public:
-  /// REQUIRES: a ScopedContext of the thread, which holds context.mutex; `context` outlives the
-  /// object. Throws sdk::Failure.
+  /// REQUIRES: a ScopedContext of the thread, which holds context.mutex and captures no stream;
+  /// `context` outlives the object. Throws sdk::Failure.
   PreparedConvolution(CudnnContext& context, const ConvolutionDescription& convolution);
 
   /// 0: no workspace is needed.
@@ -33,7 +34,7 @@ class PreparedConvolution {
   /// Queues the convolution. The workspace may begin anywhere. Throws sdk::Failure, of
   /// UNIMPLEMENTED for addresses that the library has no engine for. REQUIRES: a ScopedContext of
   /// the thread.
-  void issue(const ConvolutionAddresses& addresses, api::StreamHandle stream) const;
+  void issue(const ConvolutionAddresses& addresses, const Stream& stream) const;
 
  private:
   CudnnContext& context_;
@@ -55,13 +56,12 @@ class ConvolutionLibrary {
 
   const EngineOptions& options() const { return options_; }
   /// Plans the convolution, or returns the one that is alive. Other threads cannot queue
-  /// convolutions meanwhile. REQUIRES: a ScopedContext of the thread. Throws sdk::Failure, of
-  /// UNIMPLEMENTED where the library has no engine.
+  /// convolutions meanwhile. REQUIRES: a ScopedContext of the thread, which captures no stream.
+  /// Throws sdk::Failure, of UNIMPLEMENTED where the library has no engine.
   std::shared_ptr<const PreparedConvolution> prepare(
       const ConvolutionDescription& convolution) const;
 
  private:
-  std::shared_ptr<const Device> device_;
   EngineOptions options_;
   mutable CudnnContext context_;
   mutable std::map<ConvolutionDescription, std::weak_ptr<const PreparedConvolution>> prepared_;

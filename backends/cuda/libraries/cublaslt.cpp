@@ -182,7 +182,7 @@ std::int64_t PreparedMatmul::workspace_bytes() const {
   return bytes == 0 ? 0 : static_cast<std::int64_t>(bytes + kWorkspaceAlignment - 1);
 }
 
-void PreparedMatmul::issue(const MatmulAddresses& addresses, api::StreamHandle stream) const {
+void PreparedMatmul::issue(const MatmulAddresses& addresses, const Stream& stream) const {
   const api::DeviceAddress all = addresses.lhs | addresses.rhs | addresses.result;
   const bool is_aligned = all % kAlignment == 0;
   if (!is_aligned && !unaligned_) {
@@ -203,20 +203,22 @@ void PreparedMatmul::issue(const MatmulAddresses& addresses, api::StreamHandle s
     lock.lock();
     descriptors_.set_bias(addresses.bias);
   }
-  check(
-      library_,
-      library_.matmul(handle_, descriptors_.matmul, alpha, pointer(addresses.rhs), descriptors_.a,
-                      pointer(addresses.lhs), descriptors_.b, beta, pointer(addresses.result),
-                      descriptors_.d, pointer(addresses.result), descriptors_.d, &chosen.algorithm,
-                      chosen.workspace_bytes == 0 ? nullptr : pointer(workspace),
-                      chosen.workspace_bytes, stream),
-      "queue the matmul " + text_of(matmul_));
+  const auto queue = [&] {
+    return library_.matmul(handle_, descriptors_.matmul, alpha, pointer(addresses.rhs),
+                           descriptors_.a, pointer(addresses.lhs), descriptors_.b, beta,
+                           pointer(addresses.result), descriptors_.d, pointer(addresses.result),
+                           descriptors_.d, &chosen.algorithm,
+                           chosen.workspace_bytes == 0 ? nullptr : pointer(workspace),
+                           chosen.workspace_bytes, stream.handle());
+  };
+  check(library_, stream.submit_by_library(queue), "queue the matmul " + text_of(matmul_));
 }
 
 MatmulLibrary::MatmulLibrary(std::shared_ptr<const api::CublasLt> library,
                              std::shared_ptr<const Device> device, bool tf32)
     : library_(std::move(library)), device_(std::move(device)), tf32_(tf32) {
-  check(*library_, library_->create(&handle_), "use cuBLASLt on " + device_->title());
+  const auto create = [&] { return library_->create(&handle_); };
+  check(*library_, device_->allocate(create), "use cuBLASLt on " + device_->title());
 }
 
 MatmulLibrary::~MatmulLibrary() {

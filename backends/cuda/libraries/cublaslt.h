@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/cuda/api/open_cublaslt.h"
-#include "backends/cuda/device/device.h"
+#include "backends/cuda/device/stream.h"
 #include "backends/cuda/libraries/matmul_description.h"
 
 #include <map>
@@ -54,7 +54,7 @@ class PreparedMatmul {
   std::int64_t workspace_bytes() const;
   /// Queues the matmul. The workspace may begin anywhere. Throws sdk::Failure, of UNIMPLEMENTED
   /// for addresses that the library has no algorithm for. REQUIRES: a ScopedContext of the thread.
-  void issue(const MatmulAddresses& addresses, api::StreamHandle stream) const;
+  void issue(const MatmulAddresses& addresses, const Stream& stream) const;
 
  private:
   api::MatmulHeuristic choose(std::uint32_t alignment) const;

@@ -306,6 +306,7 @@ FAKE_EXPORT CudnnStatus cudnnBackendCreateDescriptor(DescriptorType type,
 }
 FAKE_EXPORT CudnnStatus cudnnBackendDestroyDescriptor(DescriptorHandle handle) {
   return enter("cudnnBackendDestroyDescriptor", [&] {
+    if (!has_context()) return reject_misuse("a descriptor is destroyed without a context");
     if (state().alive.erase(handle) == 0) return reject_misuse("a dead descriptor");
     delete reinterpret_cast<Descriptor*>(handle);
     return CudnnStatus::Success;
