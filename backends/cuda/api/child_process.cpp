@@ -17,8 +17,8 @@
 namespace kiln::cuda::api {
 namespace {
 
-/// An anonymous file in memory. Its descriptor is none of the standard streams, although the process
-/// may have closed these: they are redirected one after the other.
+/// An anonymous file in memory. Its descriptor is none of the standard streams, which are
+/// redirected one after the other, even where the process has closed these.
 class MemoryFile {
  public:
   MemoryFile() {

@@ -53,8 +53,8 @@ class Device {
   /// Throws api::failure() unless the status is Success. A status for which api::ends_device()
   /// holds ends the device.
   void check(api::Status status, const char* action) const;
-  /// Calls `call`, of the driver or of a library, which allocates, and returns its status; where the
-  /// device may lack memory, releases the reserve and calls once more. REQUIRES: those of
+  /// Calls `call`, of the driver or of a library, which allocates, and returns its status; where
+  /// the device may lack memory, releases the reserve and calls once more. REQUIRES: those of
   /// MemoryReserve::release.
   template <class Call>
   auto allocate(const Call& call) const {
