@@ -6,6 +6,7 @@
 #include "tests/environment.h"
 #include "tests/scratch.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -164,9 +165,10 @@ TEST_CASE("disassembler: a process without standard streams gets both outputs") 
   const std::string path = script(scratch, "program", "echo out; echo err >&2");
   int before[3];
   for (const int one : {0, 1, 2}) {
-    before[one] = ::dup(one);
-    ::close(one);
+    before[one] = ::fcntl(one, F_DUPFD_CLOEXEC, 10);
+    REQUIRE(before[one] >= 10);
   }
+  for (const int one : {0, 1, 2}) ::close(one);
   const ChildOutcome outcome = run_child(path, {}, 10s);
   for (const int one : {0, 1, 2}) {
     ::dup2(before[one], one);
