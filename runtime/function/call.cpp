@@ -33,9 +33,11 @@ class StateLease {
       end_overwrites();
     }
     for (VersionRef& version : frame_.held) version = {};
-    // What was replaced, or was to be written: the destination of a later call.
+    // What was replaced is the destination of a later call. A call that failed leaves nothing: the
+    // memory may be what it lacked.
     for (std::size_t i = 0; i < frame_.next.size(); ++i) {
-      if (frame_.next[i]) program_.updated[i].storage->keep_spare(std::move(frame_.next[i]));
+      VersionRef version = std::move(frame_.next[i]);
+      if (version && is_committed_) program_.updated[i].storage->keep_spare(std::move(version));
     }
   }
 
@@ -88,6 +90,7 @@ class StateLease {
       if (!is_over(i)) program_.updated[i].storage->publish(frame_.next[i]);
     }
     if (overwrites_) end_overwrites();
+    is_committed_ = true;
   }
 
  private:
@@ -120,6 +123,7 @@ class StateLease {
   CallFrame& frame_;
   std::optional<WriterLocks> locks_;  // released when the destructor is through
   bool overwrites_ = false;           // some states are taken to be written over
+  bool is_committed_ = false;
 };
 
 void count_call(CallFrame& frame) {

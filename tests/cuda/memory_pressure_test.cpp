@@ -60,6 +60,42 @@ TEST_CASE("memory pressure: functions whose arenas do not fit together work alte
   CHECK(f({mebibytes(3, 1)})[0] == mebibytes(3, 2));
 }
 
+TEST_CASE("memory pressure: replaced values and failed updates keep no memory") {
+  const LimitedBackend backend(32);
+  const Variable p = variable(mebibytes(8, 1), {.name = "p"});
+  const Variable q = variable(mebibytes(8, 2), {.name = "q"});
+  const Function sums = function({}, {max(p), max(q)}, {.backend = backend.path()});
+  const Function swap = function({}, {}, {.updates = {update(p, q), update(q, p)},
+                                          .name = "swap",
+                                          .backend = backend.path()});
+  const auto check = [&](float first, float second) {
+    const std::vector<Array> found = sums({});
+    CHECK(found[0] == Array(first));
+    CHECK(found[1] == Array(second));
+  };
+  check(1, 2);
+  // Both new values beside both old ones, and the arena.
+  CHECK_THROWS_AS(swap({}), OutOfMemory);
+  check(1, 2);
+  for (const float value : {7.f, 8.f, 9.f}) {
+    set_value(p, mebibytes(8, value));
+    check(value, 2);
+  }
+  batch_set_value({{p, mebibytes(8, 3)}, {q, mebibytes(8, 4)}});
+  check(3, 4);
+}
+
+TEST_CASE("memory pressure: inputs and outputs are among the largest tensors of an error") {
+  const LimitedBackend backend(10);
+  const Tensor x = placeholder({.shape = {None}, .name = "x"});
+  const Function f = function({x}, {x * 2.0}, {.name = "f", .backend = backend.path()});
+  const std::string error = error_text<OutOfMemory>([&] { f({mebibytes(6, 1)}); });
+  INFO(error);
+  const std::string input = "; the largest: 6291456 bytes of float32[1572864] (placeholder at ";
+  CHECK(error.find(input) != error.npos);
+  CHECK(error.find("6291456 bytes of float32[1572864] (operator* at ") != error.npos);
+}
+
 TEST_CASE("memory pressure: sizes that alternate keep their graphs") {
   const FreshBackend backend(KILN_BINARY_DIR);
   control().reset();

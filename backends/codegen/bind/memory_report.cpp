@@ -125,13 +125,16 @@ struct Large {
   std::string description;
 };
 
+void add_large(const PlanMemory& memory, int slot, std::int64_t bytes, std::vector<Large>& found) {
+  if (bytes == 0) return;
+  found.push_back({bytes, text(bytes, " bytes of ", type_of(memory, slot), " (",
+                               source_of_slot(memory.plan->slots[at(slot)]), ")")});
+}
+
 void collect_large(const PlanMemory& memory, std::vector<Large>& found) {
   for (const ArenaBlock& block : memory.arena->blocks) {
-    if (block.slots.empty() || block.memory.bytes == 0) continue;
-    const int slot = block.slots.front();
-    found.push_back(
-        {block.memory.bytes, text(block.memory.bytes, " bytes of ", type_of(memory, slot), " (",
-                                  source_of_slot(memory.plan->slots[at(slot)]), ")")});
+    if (block.slots.empty()) continue;
+    add_large(memory, block.slots.front(), block.memory.bytes, found);
   }
   for (const PlanMemory::Body& body : memory.bodies) collect_large(body.memory, found);
 }
@@ -156,9 +159,10 @@ std::string print_memory(const Program& program, const PlanMemory& memory,
   return out;
 }
 
-std::string largest_tensors(const PlanMemory& memory) {
+std::string largest_tensors(const PlanMemory& memory, const std::vector<int>& slots) {
   std::vector<Large> found;
   collect_large(memory, found);
+  for (const int slot : slots) add_large(memory, slot, memory.sizes->bytes[at(slot)], found);
   std::stable_sort(found.begin(), found.end(),
                    [](const Large& a, const Large& b) { return a.bytes > b.bytes; });
   if (found.size() > kMaxListed) found.resize(kMaxListed);

@@ -5,6 +5,7 @@
 #include "backends/codegen/bind/arena.h"
 
 #include <string>
+#include <vector>
 
 namespace kiln::codegen {
 
@@ -22,7 +23,8 @@ std::string print_memory(const Program& program, const PlanMemory& memory,
                          const MemoryNotes& notes = {});
 
 /// "; the largest: 4096 bytes of float32[32,32] (dot at model.cpp:12), ..."; empty when there are
-/// none. At most five, of the plan and its bodies.
-std::string largest_tensors(const PlanMemory& memory);
+/// none. At most five: temporaries of the plan and its bodies, and the tensors of `slots`, which
+/// are slots of the plan without a place in its arena.
+std::string largest_tensors(const PlanMemory& memory, const std::vector<int>& slots = {});
 
 }  // namespace kiln::codegen
