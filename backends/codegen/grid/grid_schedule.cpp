@@ -8,6 +8,7 @@
 #include "backends/codegen/grid/point_groups.h"
 #include "backends/codegen/grid/tile.h"
 #include "backends/codegen/grid/split_rows.h"
+#include "backends/codegen/grid/static_points.h"
 #include "backends/codegen/kernel/order_axes.h"
 
 #include <algorithm>
@@ -31,15 +32,11 @@ constexpr int kMaxColumnLanes = 64;  // each lane adds the results of all
 constexpr std::int64_t kPointsOfColumnLane = 8;
 constexpr std::int64_t kMaxSerialPoints = 512;  // of one accumulator: errors of sums stay small
 
-/// The product of the extents; -1 where it is not static or not below 2^63.
-std::int64_t static_points(const Kernel& kernel, const std::vector<int>& axes) {
-  std::int64_t points = 1;
-  for (const int axis : axes) {
-    const ir::Dim& extent = kernel.axes[static_cast<std::size_t>(axis)];
-    if (!extent.is_static()) return -1;
-    if (__builtin_mul_overflow(points, extent.value(), &points)) return -1;
-  }
-  return points;
+/// static_points() of these axes.
+std::int64_t static_points_of(const Kernel& kernel, const std::vector<int>& axes) {
+  ir::Dims extents;
+  for (const int axis : axes) extents.push_back(kernel.axes[static_cast<std::size_t>(axis)]);
+  return static_points(extents);
 }
 
 bool has_running(const Kernel& kernel) {
@@ -108,7 +105,7 @@ class Chooser {
     GridSchedule made = schedule_;
     made.form = GridForm::Owners;
     made.threads = std::min(kThreads, max_threads_);
-    made.teams = made.threads / owner_lanes(static_points(kernel_, made.axes), made.threads);
+    made.teams = made.threads / owner_lanes(static_points_of(kernel_, made.axes), made.threads);
     if (shared_bytes(kernel_, made) > device_.shared_bytes) return give_up("shared memory");
     schedule_ = made;
   }
@@ -145,7 +142,7 @@ class Chooser {
   /// thread a row, unless there are rows for many threads.
   void choose_running() {
     if (points_ >= 0 && points_ < kFewestRunningPoints) return give_up("few inner points");
-    const std::int64_t rows = static_points(kernel_, schedule_.axes);
+    const std::int64_t rows = static_points_of(kernel_, schedule_.axes);
     const std::int64_t threads = device_.multiprocessors * device_.resident_threads;
     const bool has_threads = rows < 0 || rows >= threads / 8;
     if (!has_inner_neighbours() && has_threads) return give_up("outer points for all threads");
@@ -163,7 +160,7 @@ class Chooser {
 
   void choose_columns() {
     int columns = kColumns;
-    const std::int64_t outer = static_points(kernel_, schedule_.axes);
+    const std::int64_t outer = static_points_of(kernel_, schedule_.axes);
     while (outer >= 0 && columns > 2 && columns / 2 >= outer) columns /= 2;
     int lanes = std::min(kThreads / columns, kMaxColumnLanes);
     while (points_ >= 0 && points_ < lanes * kPointsOfColumnLane && lanes > 1) lanes /= 2;
@@ -200,7 +197,7 @@ class Chooser {
 
   bool has_points_for_all_threads() const {
     if (points_ < 0 || points_ > kMaxSerialPoints) return false;
-    const std::int64_t points = static_points(kernel_, schedule_.axes);
+    const std::int64_t points = static_points_of(kernel_, schedule_.axes);
     return points >= device_.multiprocessors * device_.resident_threads;
   }
 
@@ -246,7 +243,7 @@ int lanes_of(const GridSchedule& schedule) { return schedule.threads / schedule.
 std::int64_t static_inner_points(const Kernel& kernel) {
   std::vector<int> axes(kernel.axes.size() - static_cast<std::size_t>(kernel.outer));
   std::iota(axes.begin(), axes.end(), kernel.outer);
-  return static_points(kernel, axes);
+  return static_points_of(kernel, axes);
 }
 
 std::int64_t points_of_lane(const Kernel& kernel, const GridSchedule& schedule) {
@@ -287,11 +284,7 @@ std::int64_t shared_bytes(const Kernel& kernel, const GridSchedule& schedule) {
   std::int64_t bytes = schedule.split ? kAlignedArrival : 0;
   for (const Stage& stage : kernel.stages) {
     if (stage.kind == StageKind::Map) continue;
-    constexpr std::int64_t kPairBytes = 16;  // the largest value and its place
-    const Expression& value = kernel.expressions[static_cast<std::size_t>(stage.value)];
-    const bool is_pair = stage.combiner == Combiner::ArgMax;
-    const auto width = static_cast<std::int64_t>(dtype_bytes(value.dtype));
-    bytes += shared_elements(schedule) * (is_pair ? kPairBytes : width);
+    bytes += shared_elements(schedule) * partial_width(kernel, stage);
   }
   return bytes;
 }

@@ -1,6 +1,7 @@
 // A group is as wide as registers allow, then unrolled until a thread has enough bytes in flight.
 #include "backends/codegen/grid/point_groups.h"
 
+#include "backends/codegen/grid/static_points.h"
 #include "backends/codegen/grid/vector_access.h"
 
 #include <algorithm>
@@ -14,16 +15,6 @@ constexpr std::int64_t kMaxLoadedBytes = 96 * 4;  // of a thread: 96 of its 255 
 constexpr std::int64_t kMaxUnrolledExpressions = 2048;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-/// All points of the kernel; -1 where that is not static or too large.
-std::int64_t static_points(const Kernel& kernel) {
-  std::int64_t points = 1;
-  for (const ir::Dim& extent : kernel.axes) {
-    if (!extent.is_static()) return -1;
-    if (__builtin_mul_overflow(points, extent.value(), &points)) return -1;
-  }
-  return points;
-}
 
 std::int64_t width_of(const Kernel& kernel, int access) {
   const Operand& operand = kernel.operands[at(kernel.accesses[at(access)].operand)];
@@ -58,7 +49,7 @@ PointGroups choose_point_groups(const Kernel& kernel, std::int64_t busy_threads,
                                 std::int64_t all_threads) {
   PointGroups groups;
   if (kernel.axes.empty()) return groups;
-  const std::int64_t points = static_points(kernel);
+  const std::int64_t points = static_points(kernel.axes);
   const auto expressions = static_cast<std::int64_t>(kernel.expressions.size());
   const auto has_work = [&](std::int64_t of_thread, std::int64_t threads) {
     return points < 0 || points / of_thread >= threads;

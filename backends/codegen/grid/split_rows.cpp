@@ -4,6 +4,7 @@
 
 #include "backends/codegen/grid/additions.h"
 #include "backends/codegen/grid/dependences.h"
+#include "backends/codegen/grid/static_points.h"
 #include "backends/codegen/kernel/needed.h"
 
 #include <algorithm>
@@ -22,16 +23,6 @@ bool uses_result(const Kernel& kernel, const Stage& stage) {
     if (wanted[i] && kernel.expressions[i].kind == ExpressionKind::StageResult) return true;
   }
   return false;
-}
-
-/// The product of the extents; -1 where it is not static or too large.
-std::int64_t static_outer_points(const Kernel& kernel) {
-  std::int64_t points = 1;
-  for (int axis = 0; axis < kernel.outer; ++axis) {
-    const ir::Dim& extent = kernel.axes[static_cast<std::size_t>(axis)];
-    if (!extent.is_static() || __builtin_mul_overflow(points, extent.value(), &points)) return -1;
-  }
-  return points;
 }
 
 }  // namespace
@@ -68,7 +59,8 @@ Parts parts_of(const PartLimits& limits, std::int64_t points, std::int64_t inner
 
 bool may_have_parts(const Kernel& kernel, const PartLimits& limits, std::int64_t inner) {
   if (!split_reason(kernel).empty()) return false;
-  const std::int64_t points = static_outer_points(kernel);
+  const auto outer = static_cast<std::size_t>(kernel.outer);
+  const std::int64_t points = static_points(std::span(kernel.axes).first(outer));
   if (points == 0 || inner == 0) return false;
   // More inner points give more parts, more outer points give fewer.
   const std::int64_t most = inner < 0 ? INT64_MAX : inner;

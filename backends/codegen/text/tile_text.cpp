@@ -31,10 +31,9 @@ TileText::TileText(const Kernel& kernel, const GridSchedule& schedule, TextLines
       schedule_(schedule),
       lines_(lines),
       point_(kernel, lines),
-      accesses_(schedule.form == GridForm::Tile ? tile_accesses(kernel, schedule.tile_axis)
-                                                : std::vector<int>{}),
+      accesses_(tile_accesses(kernel, schedule.tile_axis)),
       rows_(schedule.threads / kTileSide),
-      turns_(rows_ == 0 ? 0 : kTileSide / rows_) {}
+      turns_(kTileSide / rows_) {}
 
 std::string TileText::shared() const {
   std::string out;
