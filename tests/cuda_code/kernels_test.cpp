@@ -22,9 +22,9 @@ constexpr int kArchitectures[] = {80, 90, 100};
 constexpr std::int64_t kReservedBytes = 1024;
 constexpr std::size_t kOfProgram = 100;  // kernels that are compiled at a time
 
-/// The bytes of stack that a kernel may have, for registers that are saved around calls: of the slow
-/// path of a division, and of the record of an index out of range. NVIDIA's sin and cos of large
-/// angles, and the 64-bit divisions that find a block's part, need more.
+/// The bytes of stack that a kernel may have, for registers that are saved around calls: of the
+/// slow path of a division, and of the record of an index out of range. NVIDIA's sin and cos of
+/// large angles, and the 64-bit divisions that find a block's part, need more.
 int max_stack_bytes(const ParsedKernel& parsed) {
   const auto is_circular = [](const codegen::Expression& e) {
     return e.kind == codegen::ExpressionKind::Apply &&
