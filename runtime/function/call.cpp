@@ -33,7 +33,7 @@ class StateLease {
       end_overwrites();
     }
     for (VersionRef& version : frame_.held) version = {};
-    // What was replaced is the destination of a later call. A call that failed leaves nothing: the
+    // A replaced value is the destination of a later call. A call that failed leaves nothing: the
     // memory may be what it lacked.
     for (std::size_t i = 0; i < frame_.next.size(); ++i) {
       VersionRef version = std::move(frame_.next[i]);
