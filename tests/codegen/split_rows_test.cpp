@@ -1,8 +1,8 @@
 // Reductions whose inner points several blocks divide: by the text and by the interpreter of
 // schedules, whichever block is the last.
 #include "tests/catch.h"
+#include "tests/codegen/combiner_kernels.h"
 #include "tests/codegen/grid_emulation.h"
-#include "tests/codegen/make_kernel.h"
 
 #include "backends/codegen/grid/split_rows.h"
 #include "core/ops/convert.h"
@@ -28,10 +28,6 @@ GridLaunch launch_on(const GridDescription& device, const Kernel& kernel) {
   return launch_of(kernel, schedule_grid(kernel, device), device, known);
 }
 
-Memory zeros(DType dtype, std::int64_t count) {
-  return {std::vector<std::byte>(static_cast<std::size_t>(count) * dtype_bytes(dtype))};
-}
-
 /// Floats with fractions, which sums round.
 Floats drawn(std::int64_t count, unsigned seed = 1) {
   Floats list;
@@ -53,30 +49,8 @@ Memory drawn(DType dtype, std::int64_t count) {
   return made;
 }
 
-/// One result of every combiner for each row, or column, of x.
-Kernel every_combiner(DType dtype, std::int64_t outer, const ir::Dim& inner, bool is_columns) {
-  KernelMaker k(text(is_columns ? "columns" : "rows", "_of_", dtype_name(dtype)), {outer, inner},
-                1);
-  const int in = k.input(dtype);
-  const int x = k.load(is_columns ? k.access(in, {1, outer}) : k.access(in, {inner, 1}));
-  std::vector<Store> stores;
-  for (const Combiner combiner :
-       {Combiner::Max, Combiner::Sum, Combiner::ArgMax, Combiner::Min, Combiner::Prod}) {
-    if (dtype == DType::Bool && (combiner == Combiner::Sum || combiner == Combiner::Prod)) continue;
-    const int result = k.result(k.reduce(combiner, x));
-    const DType made = k.kernel.expressions[static_cast<std::size_t>(result)].dtype;
-    stores.push_back({k.access(k.output(made), {1, 0}), result});
-  }
-  k.map(stores, false);
-  return k.kernel;
-}
-
 KernelCall call_of(const Kernel& kernel, std::int64_t outer, std::int64_t inner) {
-  KernelCall call{{drawn(kernel.operands[0].dtype, outer * inner)}, {}, 0, outer};
-  for (std::size_t i = 1; i < kernel.operands.size(); ++i) {
-    call.operands.push_back(zeros(kernel.operands[i].dtype, outer));
-  }
-  return call;
+  return call_of_combiners(kernel, drawn(kernel.operands[0].dtype, outer * inner), outer);
 }
 
 KernelOutcome run_both_ways(const Kernel& kernel, const KernelCall& call) {
