@@ -87,7 +87,8 @@ TEST_CASE("lost device: a stream that cannot be waited for ends the device") {
   CHECK(error_text<BackendError>([&] { s.step({s.fed(2)}); }) == "step: " + first);
   control().reset();
   CHECK(error_text<BackendError>([&] { s.step({s.fed(2)}); }) ==
-        "step: device 0 (Fake GPU) cannot be used any more since an earlier error: " + first);
+        "step: device 0 (Fake GPU) cannot be used any more since an earlier error: " + first +
+            "; for variable 'velocity'");
 }
 
 TEST_CASE("lost device: an error amid updates that are written over their variables") {
