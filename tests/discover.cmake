@@ -1,5 +1,6 @@
 # Run when a test program is linked: writes FILE, by which ctest knows each of its test cases under
-# the label of its tags. What it is given: PROGRAM, PREFIX, FILE, CATCH_VERSION.
+# the label of its tags, and `cuda` in the folders of that backend: ctest adds up the times of a
+# label. Arguments: PROGRAM, PREFIX, FILE, CATCH_VERSION.
 set(listing --list-tests --verbosity quiet)
 if(CATCH_VERSION VERSION_LESS 3)
   set(listing --list-test-names-only)
@@ -29,6 +30,9 @@ endfunction()
 
 function(kiln_label_tests label tags)
   kiln_list_tests("${tags}")
+  if(PREFIX MATCHES "^cuda")
+    string(APPEND label ";cuda")
+  endif()
   math(EXPR labelled "${labelled} + ${count}")
   set(labelled ${labelled} PARENT_SCOPE)
   # Line by line: as a list, names would lose their semicolons and brackets.
@@ -38,7 +42,7 @@ function(kiln_label_tests label tags)
     string(REGEX REPLACE "([][\\,])" "\\\\\\1" pattern "${name}")
     string(APPEND written "add_test([==[${PREFIX}${name}]==] [==[${PROGRAM}]==] "
       "[==[${pattern}]==])\nset_tests_properties([==[${PREFIX}${name}]==] "
-      "PROPERTIES LABELS ${label} TIMEOUT 1200)\n")
+      "PROPERTIES LABELS \"${label}\" TIMEOUT 1200)\n")
   endwhile()
   set(written "${written}" PARENT_SCOPE)
 endfunction()

@@ -12,8 +12,10 @@ namespace kiln::testing {
 
 void run_on_fakes(const RecordedProgram& program, const std::string& settings) {
   const std::string fakes = "'" KILN_BINARY_DIR "/lib/cuda_gpu'";
-  const std::string command = "KERAS_BACKEND=cuda KILN_CUDA_DRIVER=" + fakes +
-                              " KILN_CUDA_LIBRARIES=" + fakes + " " + program.settings + " " +
+  // Without its mark, the program's environment is made anew from these variables.
+  const std::string command = "env -u KILN_TEST_ENVIRONMENT KILN_TEST_BACKEND=cuda"
+                              " KILN_TEST_CUDA_DRIVER=" + fakes +
+                              " KILN_TEST_CUDA_LIBRARIES=" + fakes + " " + program.settings + " " +
                               settings + " '" KILN_BINARY_DIR "/bin/" + program.name + "' " +
                               program.filter;
   const Outcome run = run_shell(command);
@@ -24,7 +26,10 @@ void run_on_fakes(const RecordedProgram& program, const std::string& settings) {
 std::vector<test::ParsedKernel> record_kernels(const std::vector<RecordedProgram>& programs) {
   const Scratch folder;
   for (const RecordedProgram& one : programs) {
+    const std::size_t before = folder.files();
     run_on_fakes(one, "KILN_TEST_RECORD_KERNELS='" + folder.folder() + "'");
+    INFO(one.name);
+    CHECK(folder.files() > before);  // each has kernels that no other has
   }
   std::vector<test::ParsedKernel> kernels;
   for (const auto& entry : std::filesystem::directory_iterator(folder.folder())) {
