@@ -165,6 +165,8 @@ TEST_CASE("grid schedules follow from inner axes and additions") {
       // A thread has the two elements of a row, and keeps them.
       {softmax(2),
        "rows: blocks of 256 threads over i0, 256 teams, keep v0 v1, barriers before stage 2"},
+      // No element is kept where a row has none.
+      {softmax(0), "serial: blocks of 256 threads over i0; few inner points"},
       {softmax(1000),
        "rows: blocks of 128 threads over i0, 1 teams, keep v0 v1, barriers before stage 2"},
       // Blocks of 1,024 threads leave 64 registers to each: 32 for both kept values of 16 points.
@@ -243,6 +245,7 @@ TEST_CASE("the verifier of grid schedules names the kernel and the broken rule")
       {softmax(9), {GridForm::Rows, 256, {0}, 8, {}, {3}}, "a barrier before no stage"},
       {softmax(9), {GridForm::Rows, 256, {0}, 8, {5}, {2}}, "it keeps a value that changes"},
       {softmax(9999), {GridForm::Rows, 256, {0}, 8, {1}, {2}}, "it keeps values of many points"},
+      {softmax(0), {GridForm::Rows, 256, {0}, 256, {0}, {2}}, "it keeps values of no points"},
       {softmax(n), {GridForm::Rows, 256, {0}, 8, {}, {2}, true}, "what needs all inner points"},
       {row_sums(), {GridForm::Rows, 256, {}, 8, {}, {}, true}, "divide points that run in order"},
       {row_sums(), {GridForm::Serial, 256, {0}, 1, {}, {}, true}, "its form has no teams"},

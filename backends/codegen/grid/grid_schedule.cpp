@@ -209,11 +209,11 @@ class Chooser {
     if (shared_bytes(kernel_, made) > device_.shared_bytes) return give_up("shared memory");
     schedule_ = made;
     schedule_.barrier_before = barrier_stages(kernel_);
-    if (!is_unrolled(kernel_, schedule_) || has_running(kernel_)) return;
+    const std::int64_t points = points_of_lane(kernel_, schedule_);
+    if (points == 0 || !is_unrolled(kernel_, schedule_) || has_running(kernel_)) return;
     // Half of a thread's registers at most: the others hold what a stage computes.
     const std::int64_t half = device_.registers / threads / 2;
-    schedule_.kept = kept_values(kernel_, stage_groups(kernel_, schedule_.barrier_before),
-                                 points_of_lane(kernel_, schedule_),
+    schedule_.kept = kept_values(kernel_, stage_groups(kernel_, schedule_.barrier_before), points,
                                  std::min(half, kMaxKeptRegisters));
   }
 

@@ -135,8 +135,9 @@ class Verifier {
   }
 
   void check_kept() const {
-    require(schedule_.kept.empty() || is_unrolled(kernel_, schedule_),
-            "it keeps values of many points");
+    if (schedule_.kept.empty()) return;
+    require(is_unrolled(kernel_, schedule_), "it keeps values of many points");
+    require(points_of_lane(kernel_, schedule_) > 0, "it keeps values of no points");
     for (const int one : schedule_.kept) {
       require(!has_running(), "a running stage keeps no values");
       require(one >= 0 && static_cast<std::size_t>(one) < kernel_.expressions.size() &&

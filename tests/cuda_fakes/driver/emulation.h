@@ -8,7 +8,7 @@ namespace kiln::fake_cuda {
 
 /// Finds the emulated text of the kernel in the libraries of the folder that
 /// KILN_TEST_EMULATED_KERNELS names. Without the variable, does nothing. Throws std::runtime_error
-/// where no library has it.
+/// where no library has it; the interpreter runs kernels whose seeds are not those of the folder.
 void use_emulation(const test::ParsedKernel& parsed, LoadedKernel& kernel);
 
 /// LaunchFailed, with the reason on standard error, for an access outside of live memory, a data
