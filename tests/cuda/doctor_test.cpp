@@ -114,7 +114,8 @@ TEST_CASE("doctor: variables that name no option") {
 
 TEST_CASE("doctor: a cuDNN that cannot be used is a detail") {
   const Scratch libraries;
-  for (const char* name : {"libnvrtc.so.12", "libcublasLt.so.12"}) {
+  // The fake cuBLASLt finds the driver beside itself.
+  for (const char* name : {"libcuda.so.1", "libnvrtc.so.12", "libcublasLt.so.12"}) {
     fs::create_symlink(kFolder + "/" + name, libraries.path(name));
   }
   fs::copy_file(KILN_BINARY_DIR "/lib/cuda_fakes/cudnn.so", libraries.path("libcudnn.so.9"));
