@@ -74,7 +74,7 @@ void find_convolutions(const api::CudnnSettings& settings, api::Facts& details) 
   }
 }
 
-/// The device's stages, where the process has initialized the driver already, such as for an
+/// Runs the device's stages where the process has initialized the driver already, such as for an
 /// instance. Initializing it here would break a later fork().
 void probe_device(const CudaOptions& options, const api::Driver& driver,
                   const api::Compiler* compiler, sdk::ProbeReport& report) {
@@ -86,7 +86,7 @@ void probe_device(const CudaOptions& options, const api::Driver& driver,
   });
 }
 
-/// NVRTC's stages run without a driver, too.
+/// Runs the libraries' stages. Those of NVRTC run without a driver, too.
 void probe_libraries(CudaOptions options, sdk::ProbeReport& report) {
   std::shared_ptr<const api::Driver> driver;
   std::shared_ptr<const api::Compiler> compiler;
@@ -98,7 +98,8 @@ void probe_libraries(CudaOptions options, sdk::ProbeReport& report) {
   find_convolutions(options.cudnn, report.details);
 }
 
-/// With the option `arch` no program can be called, so that the score is 0 in any case.
+/// Judges an instance of the option `arch`, which runs no programs: the score is 0 in any case.
+/// Throws sdk::Failure where no such instance can be created.
 void probe_offline(const CudaOptions& options, sdk::ProbeReport& report) {
   open_offline_compiler(options, report.details);
   const std::string& source = options.architecture_source;

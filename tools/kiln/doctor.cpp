@@ -78,8 +78,8 @@ Diagnosis diagnose(const runtime::PluginFile& file) {
   return found;
 }
 
-/// The sections of keras.json that are for none of the files, and for no plugin by its path. A
-/// keras.json that cannot be read is the reason of each backend already.
+/// Prints the sections of keras.json that are for none of the files, and for no plugin by its path.
+/// A keras.json that cannot be read is the reason of each backend already.
 void print_unused_sections(const std::vector<runtime::PluginFile>& files, std::ostream& out) try {
   const runtime::KerasJson json = runtime::read_keras_json();
   for (const auto& [section, options] : json.backends) {
