@@ -263,7 +263,9 @@ typedef struct kiln_probe_args {
 typedef struct kiln_probe_result {
   uint64_t struct_size;
   const kiln_ext* next;
-  uint32_t score; /* 0: cannot be used here; otherwise breaks ties when the host may choose */
+  /* 0: cannot run programs here with these options, so that the host does not choose it; an
+   * instance may still compile. Otherwise breaks ties when the host may choose. */
+  uint32_t score;
   uint32_t reserved;
 } kiln_probe_result;
 
@@ -475,6 +477,13 @@ typedef kiln_error* (*kiln_executable_dump_v1_fn)(const kiln_executable* executa
 typedef kiln_error* (*kiln_instance_passes_v1_fn)(kiln_instance* instance,
                                                   void (*on_pass)(void* context, kiln_string name),
                                                   void* context);
+
+/* By get_proc: calls on_option with the name of each option that instance_create takes. The plugin
+ * reads its default from the environment variable KILN_<BACKEND>_<OPTION>, if it reads one. Without
+ * it the host does not know the options. */
+#define KILN_PROC_OPTION_NAMES "option_names_v1"
+typedef kiln_error* (*kiln_option_names_v1_fn)(void (*on_option)(void* context, kiln_string name),
+                                               void* context);
 
 /* Entries marked optional may be null; the fallback says what the host then does. All others are
  * required, and stay so within the major version. */

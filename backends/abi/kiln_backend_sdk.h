@@ -321,7 +321,7 @@ class Instance {
 };
 
 struct ProbeReport {
-  std::uint32_t score = 1;  // 0: cannot be used, for `reason`
+  std::uint32_t score = 1;  // 0: cannot run programs, for `reason`
   std::string reason;
   std::vector<std::string> details;
 };
@@ -335,6 +335,8 @@ struct Plugin {
   std::uint64_t features = 0;
   std::unique_ptr<Instance> (*create)(const Options& options, const Host& host) = nullptr;
   ProbeReport (*probe)(const Options& options) = nullptr;
+  /// The names of the options that `create` takes. Null: the host does not know them.
+  std::vector<std::string_view> (*option_names)() = nullptr;
 };
 
 }  // namespace kiln::sdk

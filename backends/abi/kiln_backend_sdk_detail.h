@@ -149,7 +149,19 @@ inline kiln_error* instance_passes(kiln_instance* instance,
   });
 }
 
-inline kiln_proc get_proc(kiln_string name) noexcept {
+template <const Plugin& kPlugin>
+kiln_error* option_names(void (*on_option)(void* context, kiln_string name),
+                         void* context) noexcept {
+  return guarded([&] {
+    if (on_option == nullptr) throw Failure(KILN_CODE_INVALID_ARGUMENT, "on_option is null");
+    for (const std::string_view name : kPlugin.option_names()) {
+      on_option(context, abi::string_of(name));
+    }
+  });
+}
+
+template <const Plugin& kPlugin>
+kiln_proc get_proc(kiln_string name) noexcept {
   if (name.data == nullptr) return nullptr;
   const std::string_view wanted(name.data, name.size);
   if (wanted == KILN_PROC_EXECUTABLE_DUMP) {
@@ -157,6 +169,10 @@ inline kiln_proc get_proc(kiln_string name) noexcept {
   }
   if (wanted == KILN_PROC_INSTANCE_PASSES) {
     return reinterpret_cast<kiln_proc>(static_cast<kiln_instance_passes_v1_fn>(instance_passes));
+  }
+  if (wanted == KILN_PROC_OPTION_NAMES && kPlugin.option_names != nullptr) {
+    return reinterpret_cast<kiln_proc>(
+        static_cast<kiln_option_names_v1_fn>(option_names<kPlugin>));
   }
   return nullptr;
 }
@@ -309,7 +325,7 @@ constexpr kiln_backend_api make_api() {
   api.execute = execute;
   api.event_wait = event_wait;
   api.event_destroy = event_destroy;
-  api.get_proc = get_proc;
+  api.get_proc = get_proc<kPlugin>;
   api.frame_create = frame_create;
   api.frame_run = frame_run;
   api.frame_destroy = frame_destroy;

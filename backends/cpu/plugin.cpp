@@ -66,13 +66,15 @@ class CpuTarget final : public codegen::HostTarget {
   CpuProducts products_;
 };
 
+constexpr std::string_view kIsaOption = "isa";
+
 /// The level of the option "isa", else of KILN_CPU_ISA, else the best one that runs here. Empty
 /// values count as not set.
 IsaLevel level_from(const sdk::Options& options) {
   std::string name = "KILN_CPU_ISA", wanted;
   if (const char* environment = std::getenv("KILN_CPU_ISA")) wanted = environment;
   for (const auto& [key, value] : options) {
-    if (key != "isa") {
+    if (key != kIsaOption) {
       throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "the cpu backend has no option " + key);
     }
     if (value.empty()) continue;
@@ -115,6 +117,7 @@ extern constexpr sdk::Plugin kPlugin{
     .features = KILN_FEATURE_CONCURRENT_COMPILE,
     .create = create,
     .probe = probe,
+    .option_names = [] { return std::vector<std::string_view>{kIsaOption}; },
 };
 
 }  // namespace kiln::cpu

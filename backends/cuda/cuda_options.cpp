@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -20,31 +21,38 @@ struct OptionRow {
   void (*apply)(const Setting& setting, CudaOptions& options);
 };
 
-sdk::Failure bad_value(const Setting& setting, const char* wanted) {
+sdk::Failure bad_value(const Setting& setting, const std::string& wanted) {
   return {KILN_CODE_INVALID_ARGUMENT, setting.name + " is '" + setting.value + "' but " + wanted};
 }
 
-std::int64_t parse_integer(const Setting& setting, std::int64_t min, std::int64_t max,
-                           const char* wanted) {
+/// Nothing where the text is no integer of 64 bits.
+std::optional<std::int64_t> integer_of(const std::string& text) {
   std::int64_t number = 0;
-  const char* const end = setting.value.data() + setting.value.size();
-  const auto [stop, error] = std::from_chars(setting.value.data(), end, number);
-  if (error != std::errc{} || stop != end || number < min || number > max) {
-    throw bad_value(setting, wanted);
-  }
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || stop != end) return std::nullopt;
   return number;
+}
+
+std::int64_t parse_integer(const Setting& setting, std::int64_t min, std::int64_t max,
+                           const std::string& wanted) {
+  const std::optional<std::int64_t> number = integer_of(setting.value);
+  if (!number || *number < min || *number > max) {
+    throw bad_value(setting, wanted + " from " + std::to_string(min) + " to " +
+                                 std::to_string(max));
+  }
+  return *number;
 }
 
 /// 90 of "sm_90" and of "90".
 int parse_architecture(const Setting& setting) {
-  const bool has_prefix = setting.value.starts_with("sm_");
-  const char* const wanted = "needs an architecture such as sm_90";
-  const Setting number{setting.name, setting.value.substr(has_prefix ? 3 : 0)};
-  try {
-    return static_cast<int>(parse_integer(number, 10, 9999, wanted));
-  } catch (const sdk::Failure&) {
-    throw bad_value(setting, wanted);
-  }
+  const std::string min = std::to_string(api::kMinComputeCapability);
+  const std::string wanted = "needs an architecture such as sm_90, at least sm_" + min;
+  const std::string digits = setting.value.substr(setting.value.starts_with("sm_") ? 3 : 0);
+  const std::optional<std::int64_t> number = integer_of(digits);
+  const bool is_valid = number && *number >= api::kMinComputeCapability && *number <= 9999;
+  if (!is_valid) throw bad_value(setting, wanted);
+  return static_cast<int>(*number);
 }
 
 bool parse_bool(const Setting& setting) {
@@ -92,6 +100,7 @@ constexpr OptionRow kRows[] = {
     {"arch", "KILN_CUDA_ARCH",
      [](const Setting& setting, CudaOptions& options) {
        options.architecture = parse_architecture(setting);
+       options.architecture_source = setting.name;
      }},
     {"graphs", "KILN_CUDA_GRAPHS",
      [](const Setting& setting, CudaOptions& options) {
@@ -109,7 +118,10 @@ const OptionRow& row_of(const std::string& option) {
   for (const OptionRow& row : kRows) {
     if (row.option == option) return row;
   }
-  throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "the cuda backend has no option " + option);
+  std::string known;
+  for (const OptionRow& row : kRows) known += (known.empty() ? "" : ", ") + std::string(row.option);
+  throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
+                     "the cuda backend has no option " + option + ", only " + known);
 }
 
 }  // namespace
@@ -129,6 +141,12 @@ CudaOptions read_options(const sdk::Options& options) {
     if (is_set) row.apply({row.variable, value}, result);
   }
   return result;
+}
+
+std::vector<std::string_view> option_names() {
+  std::vector<std::string_view> names;
+  for (const OptionRow& row : kRows) names.push_back(row.option);
+  return names;
 }
 
 }  // namespace kiln::cuda

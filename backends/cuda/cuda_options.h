@@ -7,6 +7,9 @@
 #include "backends/cuda/api/open_driver.h"
 
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace kiln::cuda {
 
@@ -16,7 +19,7 @@ namespace kiln::cuda {
 /// | `driver`       | KILN_CUDA_DRIVER       | folders of libcuda.so.1, separated by colons      |
 /// | `libraries`    | KILN_CUDA_LIBRARIES    | folders of NVIDIA's other libraries, likewise     |
 /// | `memory_limit` | KILN_CUDA_MEMORY_LIMIT | maximum bytes of device memory; default: no limit |
-/// | `arch`         | KILN_CUDA_ARCH         | such as sm_90: compiles for it without a device;  |
+/// | `arch`         | KILN_CUDA_ARCH         | sm_80 or newer: compiles for it without a device; |
 /// |                |                        | programs can be dumped, but not called            |
 /// | `graphs`       | KILN_CUDA_GRAPHS       | true: repeated calls run as CUDA graphs; false:   |
 /// |                |                        | kernel by kernel; default true                    |
@@ -35,6 +38,7 @@ struct CudaOptions {
   std::int64_t memory_limit = INT64_MAX;
   bool uses_graphs = true;
   int architecture = 0;  // 90: sm_90; 0: that of the device
+  std::string architecture_source;  // "arch" or "KILN_CUDA_ARCH", where the user set it
   api::DriverSettings driver;
   api::CompilerSettings compiler;
   api::CublasLtSettings cublaslt;
@@ -46,5 +50,8 @@ struct CudaOptions {
 /// Throws sdk::Failure INVALID_ARGUMENT for an unknown option and for a value that is not valid.
 /// A set-user-ID program ignores the environment.
 CudaOptions read_options(const sdk::Options& options);
+
+/// The names of all options.
+std::vector<std::string_view> option_names();
 
 }  // namespace kiln::cuda

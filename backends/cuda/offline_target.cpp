@@ -89,6 +89,21 @@ std::unique_ptr<sdk::Executable> OfflineTarget::load(LoweredModule lowered, cons
 
 }  // namespace
 
+std::shared_ptr<const api::Compiler> open_offline_compiler(const CudaOptions& options,
+                                                           api::Facts& facts) {
+  std::shared_ptr<const api::Compiler> compiler = api::open_compiler(options.compiler, facts);
+  std::string known;
+  for (const int one : compiler->architectures()) {
+    if (one == options.architecture) return compiler;
+    known += " sm_" + std::to_string(one);
+  }
+  throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
+                     options.architecture_source + " is sm_" +
+                         std::to_string(options.architecture) + " but NVRTC " +
+                         compiler->version_text() + " (" + compiler->path() +
+                         ") makes code for" + known + " only");
+}
+
 OfflineInstance::OfflineInstance(std::shared_ptr<const api::Compiler> compiler, int architecture,
                                  const sdk::Host& host)
     : CompiledInstance(std::make_unique<OfflineTarget>(std::move(compiler), architecture), host),

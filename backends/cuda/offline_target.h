@@ -3,8 +3,15 @@
 
 #include "backends/codegen/compile.h"
 #include "backends/cuda/api/open_compiler.h"
+#include "backends/cuda/cuda_options.h"
 
 namespace kiln::cuda {
+
+/// Opens NVRTC for the option `arch`, without the limit of a driver. Throws sdk::Failure: as
+/// api::open_compiler(), and INVALID_ARGUMENT where it makes no code for that architecture.
+/// REQUIRES: the option is set.
+std::shared_ptr<const api::Compiler> open_offline_compiler(const CudaOptions& options,
+                                                           api::Facts& facts);
 
 /// Schedules kernels for the limits of an H100 (the defaults of GridDescription), whatever the
 /// architecture, and compiles them for the architecture that the user named.

@@ -17,7 +17,7 @@ std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host
   CudaOptions options = read_options(given);
   api::Facts facts;
   if (options.architecture != 0) {
-    return std::make_unique<OfflineInstance>(api::open_compiler(options.compiler, facts),
+    return std::make_unique<OfflineInstance>(open_offline_compiler(options, facts),
                                              options.architecture, host);
   }
   const std::shared_ptr<const api::Driver> driver = api::open_driver(options.driver, facts);
@@ -74,18 +74,51 @@ void find_convolutions(const api::CudnnSettings& settings, api::Facts& details) 
   }
 }
 
-/// The stages that leave the driver uninitialized, so that a later fork() keeps working. NVRTC's
-/// stages run without a driver, too.
+/// Runs the device's stages where the process has initialized the driver already, such as for an
+/// instance. Initializing it here would break a later fork().
+void probe_device(const CudaOptions& options, const api::Driver& driver,
+                  const api::Compiler* compiler, sdk::ProbeReport& report) {
+  if (!api::is_initialized(driver)) return;
+  run_stage(report, [&] {
+    const api::DeviceIdentity identity =
+        api::open_device(driver, options.device, options.driver, report.details);
+    if (compiler != nullptr) code_architecture(*compiler, identity.compute_capability);
+  });
+}
+
+/// Runs the libraries' stages. Those of NVRTC run without a driver, too.
+void probe_libraries(CudaOptions options, sdk::ProbeReport& report) {
+  std::shared_ptr<const api::Driver> driver;
+  std::shared_ptr<const api::Compiler> compiler;
+  run_stage(report, [&] { driver = api::open_driver(options.driver, report.details); });
+  if (driver) set_driver_version(options, driver->version);
+  run_stage(report, [&] { compiler = api::open_compiler(options.compiler, report.details); });
+  if (driver) probe_device(options, *driver, compiler.get(), report);
+  find_matmuls(options.cublaslt, report.details);
+  find_convolutions(options.cudnn, report.details);
+}
+
+/// Judges an instance of the option `arch`, which runs no programs: the score is 0 in any case.
+/// Throws sdk::Failure where no such instance can be created.
+void probe_offline(const CudaOptions& options, sdk::ProbeReport& report) {
+  open_offline_compiler(options, report.details);
+  const std::string& source = options.architecture_source;
+  report.score = 0;
+  report.reason = "compiles for sm_" + std::to_string(options.architecture) +
+                  " only (dumps), as " + source + " is set; calls need " + source + " unset";
+  try {
+    api::open_driver(options.driver, report.details);
+  } catch (const sdk::Failure& failure) {
+    report.reason += std::string(" and a device: ") + failure.what();
+  }
+}
+
 sdk::ProbeReport probe(const sdk::Options& given) {
   sdk::ProbeReport report{.score = 100, .reason = {}, .details = {}};
   run_stage(report, [&] {
-    CudaOptions options = read_options(given);
-    run_stage(report, [&] {
-      set_driver_version(options, api::open_driver(options.driver, report.details)->version);
-    });
-    run_stage(report, [&] { api::open_compiler(options.compiler, report.details); });
-    find_matmuls(options.cublaslt, report.details);
-    find_convolutions(options.cudnn, report.details);
+    const CudaOptions options = read_options(given);
+    if (options.architecture != 0) return probe_offline(options, report);
+    probe_libraries(options, report);
   });
   return report;
 }
@@ -99,6 +132,7 @@ extern constexpr sdk::Plugin kPlugin{
     .features = KILN_FEATURE_CONCURRENT_COMPILE,
     .create = create,
     .probe = probe,
+    .option_names = option_names,
 };
 
 }  // namespace kiln::cuda

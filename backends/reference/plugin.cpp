@@ -228,6 +228,7 @@ extern constexpr sdk::Plugin kPlugin{
     .features = KILN_FEATURE_CONCURRENT_COMPILE | KILN_FEATURE_FORK_SAFE,
     .create = create,
     .probe = nullptr,
+    .option_names = [] { return std::vector<std::string_view>(); },
 };
 
 }  // namespace kiln::reference

@@ -9,6 +9,7 @@
 #include "runtime/host/log.h"
 #include "runtime/host/thread_pool.h"
 #include "runtime/plugin/plugin_call.h"
+#include "runtime/plugin/reported_names.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -229,43 +230,14 @@ void Instance::require_supported(Bytes module, const std::string& function) cons
   throw NotImplementedError(function, "", text("backend ", name(), " cannot run ", list));
 }
 
-namespace {
-
-/// The names of passes that a plugin reports.
-struct PassNames {
-  std::vector<std::string> names;
-  std::exception_ptr thrown;
-
-  static void take(void* context, kiln_string given) noexcept {
-    if (context == nullptr) return log_line(LogLevel::Error, "backend", "passes lost the context");
-    auto& self = *static_cast<PassNames*>(context);
-    try {
-      self.add(given);
-    } catch (...) {
-      if (!self.thrown) self.thrown = std::current_exception();
-    }
-  }
-
- private:
-  void add(kiln_string given) {
-    constexpr std::size_t kMostPasses = 1024;
-    if (names.size() == kMostPasses) {
-      throw abi::BrokenStruct(text("named more than ", kMostPasses, " passes"));
-    }
-    names.emplace_back(reported_text(given, "the name of a pass", KILN_MAX_NAME));
-  }
-};
-
-}  // namespace
-
 std::vector<std::string> Instance::optional_passes() const {
   const std::string_view name = KILN_PROC_INSTANCE_PASSES;
   const kiln_proc proc =
       call_entry(plugin_, "function", "get_proc", api().get_proc, abi::string_of(name));
   if (proc == nullptr) return {};
-  PassNames reported;
+  ReportedNames reported{.unit = "passes"};
   ask("function", KILN_PROC_INSTANCE_PASSES, reinterpret_cast<kiln_instance_passes_v1_fn>(proc),
-      handle_, PassNames::take, static_cast<void*>(&reported));
+      handle_, ReportedNames::take, static_cast<void*>(&reported));
   read_reported(plugin_, "function", KILN_PROC_INSTANCE_PASSES, [&] {
     if (reported.thrown) std::rethrow_exception(reported.thrown);
   });

@@ -38,6 +38,15 @@ bool names_plugin(const std::string& section, const Plugin& plugin) {
   return std::filesystem::equivalent(section, plugin.path, error);
 }
 
+/// Whether the variable is that of another backend, whose name continues the plugin's.
+bool names_other_backend(const std::string& variable, const std::string& beginning) {
+  for (const PluginFile& file : list_plugin_files()) {
+    const std::string other = option_variable(file.name, "");
+    if (other.size() > beginning.size() && variable.starts_with(other)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string option_variable(std::string_view backend, std::string_view option) {
@@ -70,7 +79,7 @@ std::vector<GivenOption> option_variables(const Plugin& plugin) {
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view entry = *variable;
     const std::string name(entry.substr(0, entry.find('=')));
-    if (name.starts_with(beginning) && is_set(name)) {
+    if (name.starts_with(beginning) && is_set(name) && !names_other_backend(name, beginning)) {
       set.push_back({name, ::secure_getenv(name.c_str()), "environment"});
     }
   }

@@ -2,6 +2,7 @@
 #include "runtime/plugin/instance_table.h"
 
 #include "core/types/text.h"
+#include "runtime/host/log.h"
 
 #include <kiln/error.h>
 
@@ -14,6 +15,7 @@ namespace {
 struct Row {
   InstancePtr instance;  // null until it is needed
   NamedOptions options;  // without empty values
+  bool has_warned = false;
 };
 
 struct Table {
@@ -26,6 +28,15 @@ Table& table() {
   return one;
 }
 
+void warn_of_unknown_variables(const Plugin& plugin, Row& row) {
+  if (row.has_warned) return;
+  for (const GivenOption& variable : unknown_variables(plugin)) {
+    log_line(LogLevel::Warning, "backend",
+             text(variable.name, " is ignored: ", options_text(plugin)));
+  }
+  row.has_warned = true;
+}
+
 }  // namespace
 
 InstancePtr instance_of(const Plugin& plugin) {
@@ -33,6 +44,7 @@ InstancePtr instance_of(const Plugin& plugin) {
   const std::lock_guard lock(all.mutex);
   Row& row = all.rows[&plugin];
   if (!row.instance) {
+    warn_of_unknown_variables(plugin, row);
     const std::vector<GivenOption> options = given_options(plugin, row.options);
     row.instance = Instance::create(plugin, pairs_of(options), origins_of(options));
   }
@@ -68,6 +80,11 @@ std::vector<GivenOption> options_in_force(const Plugin& plugin) {
 ProbeReport probe_configured(const Plugin& plugin) {
   const std::vector<GivenOption> options = options_in_force(plugin);
   return probe(plugin, pairs_of(options), origins_of(options));
+}
+
+InstancePtr create_configured(const Plugin& plugin) {
+  const std::vector<GivenOption> options = options_in_force(plugin);
+  return Instance::create(plugin, pairs_of(options), origins_of(options));
 }
 
 }  // namespace kiln::runtime

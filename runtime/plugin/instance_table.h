@@ -9,7 +9,8 @@
 namespace kiln::runtime {
 
 /// The plugin's instance, created at the first call with the options in force and never destroyed.
-/// Throws BackendError, ValueError or ConfigError; the next call then tries again. Thread-safe.
+/// The first call logs a warning for each of unknown_variables(). Throws BackendError, ValueError
+/// or ConfigError; the next call then tries again. Thread-safe.
 InstancePtr instance_of(const Plugin& plugin);
 
 /// Adds options for the plugin's instance; an empty value takes an earlier one back. Throws
@@ -21,5 +22,8 @@ void set_options(const Plugin& plugin, const NamedOptions& options, const std::s
 std::vector<GivenOption> options_in_force(const Plugin& plugin);
 /// probe() with these options. Throws ConfigError and what probe() throws.
 ProbeReport probe_configured(const Plugin& plugin);
+/// Creates an instance with these options beside that of instance_of(). Throws ConfigError and what
+/// Instance::create() throws.
+InstancePtr create_configured(const Plugin& plugin);
 
 }  // namespace kiln::runtime

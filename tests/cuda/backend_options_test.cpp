@@ -92,16 +92,35 @@ TEST_CASE("backend options: errors name the option and the file") {
   };
   const std::string end = " (PATH) (backend cuda, " + backend.path() + ")";
   CHECK(error(R"("speed": 9)") ==
-        "function: the cuda backend has no option speed; options: 'speed' = '9'" + end);
+        "function: the cuda backend has no option speed, only device, driver, libraries, "
+        "memory_limit, arch, graphs, tf32, deterministic; options: 'speed' = '9'" +
+            end);
   CHECK(error(R"("memory_limit": "8G")") ==
-        "function: memory_limit is '8G' but needs a number of bytes; options: 'memory_limit' = "
-        "'8G'" +
+        "function: memory_limit is '8G' but needs a number of bytes from 1 to "
+        "9223372036854775807; options: 'memory_limit' = '8G'" +
             end);
   CHECK(error(R"("device": 0.5)") ==
-        "function: device is '0.5' but needs the number of a device; options: 'device' = '0.5'" +
+        "function: device is '0.5' but needs the number of a device from 0 to 2147483647; "
+        "options: 'device' = '0.5'" +
             end);
   CHECK(error(R"("tf32": 1)") ==
         "function: tf32 is '1' but needs true or false; options: 'tf32' = '1'" + end);
   home.write(file_of(backend, R"("tf32": false)"));
   CHECK(graph_launches(backend) == 3);
+}
+
+TEST_CASE("backend options: auto leaves out a backend that compiles only") {
+  control().reset();
+  const FreshBackend backend(KILN_BINARY_DIR);
+  load_backend(backend.path());
+  {
+    const EnvironmentVariable architecture("KILN_CUDA_ARCH", "sm_90");
+    set_backend("auto");
+    CHECK(kiln::backend() == "cpu");
+    CHECK(backend_choice().reason == "set_backend: best of 2 usable, score 10");
+  }
+  set_backend("auto");
+  CHECK(kiln::backend() != "cpu");
+  CHECK_THAT(backend_choice().reason, Catch::Matchers::EndsWith(" usable, score 100"));
+  set_backend("cpu");
 }

@@ -1,4 +1,4 @@
-// kiln doctor on the fake libraries: the stages of the loaders, which start no device.
+// kiln doctor on the fake libraries: the stages of the loaders, the device, and options.
 #include "tests/catch.h"
 #include "tests/cuda_fakes/fake_gpu.h"
 #include "tests/process.h"
@@ -40,9 +40,82 @@ TEST_CASE("doctor: the loaders' stages") {
   CHECK(has(outcome.text, "\n  convolutions: cuDNN 9.3.0, " + kFolder + "/libcudnn.so.9\n"));
 }
 
+TEST_CASE("doctor: the device that the options name") {
+  const std::string libraries =
+      "KILN_CUDA_DRIVER='" + kFolder + "' KILN_CUDA_LIBRARIES='" + kFolder + "' ";
+  const struct {
+    std::string variables, text;
+  } rows[] = {
+      {"", "\n  device 0 (Fake GPU): compute capability 9.0 (at least 8.0)\n"},
+      {"KILN_CUDA_DEVICE= KILN_CUDA_ARCH=", "cuda: usable\n"},
+      {"KILN_CUDA_DEVICE=7",
+       "cuda: not usable: there is no device 7: the driver shows 1 device, 0 (Fake GPU); "
+       "CUDA_VISIBLE_DEVICES is not set\n"},
+      {"KILN_CUDA_DEVICE=-1",
+       "cuda: not usable: KILN_CUDA_DEVICE is '-1' but needs the number of a device from 0 to "
+       "2147483647\n"},
+      {"KILN_CUDA_MEMORY_LIMIT=0", "cuda: not usable: KILN_CUDA_MEMORY_LIMIT is '0' but needs "},
+      {"KILN_CUDA_ARCH=sm_75",
+       "cuda: not usable: KILN_CUDA_ARCH is 'sm_75' but needs an architecture such as sm_90, at "
+       "least sm_80\n"},
+      {"KILN_CUDA_ARCH=99", "cuda: not usable: KILN_CUDA_ARCH is sm_99 but NVRTC 12.4 (" + kFolder +
+                                "/libnvrtc.so.12) makes code for sm_80 sm_90 sm_100 only\n"},
+      {"KILN_CUDA_ARCH=sm_90",
+       "cuda: limited: compiles for sm_90 only (dumps), as KILN_CUDA_ARCH is set; calls need "
+       "KILN_CUDA_ARCH unset\n"},
+  };
+  for (const auto& row : rows) {
+    const Outcome outcome = doctor_with("unset CUDA_VISIBLE_DEVICES; " + libraries + row.variables);
+    INFO(row.variables << "\n" << outcome.text);
+    CHECK(outcome.status == 0);
+    CHECK(has(outcome.text, row.text));
+  }
+}
+
+TEST_CASE("doctor: an architecture without a driver, and without a compiler") {
+  const Scratch empty, home;
+  const std::string path =
+      home.write("keras.json", R"({"kiln": {"backends": {"cuda": {"arch": 90}}}})");
+  const std::string driver = "KERAS_HOME='" + home.folder() + "' KILN_CUDA_DRIVER='" +
+                             empty.folder() + "' KILN_CUDA_LIBRARIES='";
+  const Outcome dumps = doctor_with(driver + kFolder + "'");
+  INFO(dumps.text);
+  if (!has(dumps.text, "\n  driver version: ")) {  // the system has no driver, either
+    CHECK(has(dumps.text, "cuda: limited: compiles for sm_90 only (dumps), as arch is set; calls "
+                          "need arch unset and a device: the NVIDIA driver is not installed: " +
+                              empty.path("libcuda.so.1") + ": no such file"));
+    CHECK(has(dumps.text, "; options: 'arch' = '90' (" + path + ")\n"));
+  }
+  const Scratch old;
+  fs::copy_file(KILN_BINARY_DIR "/lib/cuda_fakes/compiler_11.so", old.path("libnvrtc.so.12"));
+  const Outcome none = doctor_with(driver + old.folder() + "'");
+  INFO(none.text);
+  CHECK(has(none.text, "cuda: not usable: NVRTC " + old.path("libnvrtc.so.12") +
+                           " has version 11.4, but Kiln needs "));
+}
+
+TEST_CASE("doctor: variables that name no option") {
+  const std::string libraries =
+      "KILN_CUDA_DRIVER='" + kFolder + "' KILN_CUDA_LIBRARIES='" + kFolder + "' ";
+  const Outcome outcome = doctor_with(
+      libraries + "KILN_CUDA_GRAPH=false KILN_CUDA_tf32=true KILN_CPU_ISE=avx2 KILN_CPU_X=");
+  INFO(outcome.text);
+  const std::string known =
+      " (environment); cuda has the options device, driver, libraries, memory_limit, arch, graphs, "
+      "tf32, deterministic\n";
+  CHECK(has(outcome.text, "cuda: usable\n"));
+  CHECK(has(outcome.text, "\n  unknown option, ignored: KILN_CUDA_GRAPH = 'false'" + known));
+  CHECK(has(outcome.text, "\n  unknown option, ignored: KILN_CUDA_tf32 = 'true'" + known));
+  CHECK(has(outcome.text, "\n  option: KILN_CUDA_DRIVER = '" + kFolder + "' (environment)\n"));
+  CHECK(has(outcome.text, "\n  unknown option, ignored: KILN_CPU_ISE = 'avx2' (environment); cpu "
+                          "has the option isa\n"));
+  CHECK_FALSE(has(outcome.text, "KILN_CPU_X"));
+}
+
 TEST_CASE("doctor: a cuDNN that cannot be used is a detail") {
   const Scratch libraries;
-  for (const char* name : {"libnvrtc.so.12", "libcublasLt.so.12"}) {
+  // The fake cuBLASLt finds the driver beside itself.
+  for (const char* name : {"libcuda.so.1", "libnvrtc.so.12", "libcublasLt.so.12"}) {
     fs::create_symlink(kFolder + "/" + name, libraries.path(name));
   }
   fs::copy_file(KILN_BINARY_DIR "/lib/cuda_fakes/cudnn.so", libraries.path("libcudnn.so.9"));

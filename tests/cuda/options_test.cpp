@@ -69,22 +69,40 @@ TEST_CASE("options: results are deterministic unless others are allowed") {
 
 TEST_CASE("options: bad ones are errors that name them") {
   const testing::EnvironmentVariable none("KILN_CUDA_DEVICE", "");
-  CHECK(rejection({{"speed", "9"}}) == "the cuda backend has no option speed");
-  CHECK(rejection({{"device", "one"}}) == "device is 'one' but needs the number of a device");
-  CHECK(rejection({{"device", "-1"}}) == "device is '-1' but needs the number of a device");
-  CHECK(rejection({{"device", "1x"}}) == "device is '1x' but needs the number of a device");
-  CHECK(rejection({{"memory_limit", "0"}}) == "memory_limit is '0' but needs a number of bytes");
-  CHECK(rejection({{"memory_limit", "99999999999999999999"}}) ==
-        "memory_limit is '99999999999999999999' but needs a number of bytes");
+  CHECK(rejection({{"speed", "9"}}) ==
+        "the cuda backend has no option speed, only device, driver, libraries, memory_limit, arch, "
+        "graphs, tf32, deterministic");
+  for (const std::string value : {"one", "-1", "1x", "99999999999", "99999999999999999999"}) {
+    CHECK(rejection({{"device", value}}) ==
+          "device is '" + value + "' but needs the number of a device from 0 to 2147483647");
+  }
+  for (const std::string value : {"0", "-5", "8G", "99999999999999999999"}) {
+    CHECK(rejection({{"memory_limit", value}}) ==
+          "memory_limit is '" + value +
+              "' but needs a number of bytes from 1 to 9223372036854775807");
+  }
   CHECK(rejection({{"tf32", "1"}}) == "tf32 is '1' but needs true or false");
   CHECK(rejection({{"driver", "lib"}}) ==
         "driver is 'lib' but needs absolute folders, separated by colons");
   CHECK(read_options({{"arch", "sm_90"}}).architecture == 90);
   CHECK(read_options({{"arch", "100"}}).architecture == 100);
-  CHECK(rejection({{"arch", "sm_new"}}) ==
-        "arch is 'sm_new' but needs an architecture such as sm_90");
+  CHECK(read_options({{"arch", "100"}}).architecture_source == "arch");
+  for (const std::string value : {"sm_new", "hopper", "sm_", "sm_1", "sm_75", "sm_90a", "-90"}) {
+    CHECK(rejection({{"arch", value}}) ==
+          "arch is '" + value + "' but needs an architecture such as sm_90, at least sm_80");
+  }
   CHECK(rejection({{"graphs", "yes"}}) == "graphs is 'yes' but needs true or false");
   CHECK_FALSE(read_options({{"graphs", "false"}}).uses_graphs);
   const testing::EnvironmentVariable bad("KILN_CUDA_MEMORY_LIMIT", "much");
-  CHECK(rejection({}) == "KILN_CUDA_MEMORY_LIMIT is 'much' but needs a number of bytes");
+  CHECK(rejection({}) ==
+        "KILN_CUDA_MEMORY_LIMIT is 'much' but needs a number of bytes from 1 to "
+        "9223372036854775807");
+}
+
+TEST_CASE("options: each name that is listed is one that can be set") {
+  const std::vector<std::string_view> names = option_names();
+  CHECK(names.size() == 8);
+  for (const std::string_view name : names) {
+    CHECK(rejection({{std::string(name), ""}}) == "");
+  }
 }

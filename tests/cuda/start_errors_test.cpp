@@ -133,19 +133,29 @@ TEST_CASE("start errors: options in the environment that cannot be read") {
   {
     const EnvironmentVariable device("KILN_CUDA_DEVICE", "first");
     CHECK(error() ==
-          "function: KILN_CUDA_DEVICE is 'first' but needs the number of a device" + end);
+          "function: KILN_CUDA_DEVICE is 'first' but needs the number of a device from 0 to "
+          "2147483647" +
+              end);
   }
   {
     const EnvironmentVariable device("KILN_CUDA_DEVICE", "1");
     const EnvironmentVariable visible("CUDA_VISIBLE_DEVICES", std::nullopt);
     CHECK(error() ==
-          "function: there is no device 1: the driver shows 1 device; "
+          "function: there is no device 1: the driver shows 1 device, 0 (Fake GPU); "
           "CUDA_VISIBLE_DEVICES is not set" +
               end);
   }
   {
     const EnvironmentVariable limit("KILN_CUDA_MEMORY_LIMIT", "8G");
-    CHECK(error() == "function: KILN_CUDA_MEMORY_LIMIT is '8G' but needs a number of bytes" + end);
+    CHECK(error() ==
+          "function: KILN_CUDA_MEMORY_LIMIT is '8G' but needs a number of bytes from 1 to "
+          "9223372036854775807" +
+              end);
+  }
+  {
+    const EnvironmentVariable architecture("KILN_CUDA_ARCH", "sm_99");
+    CHECK(error() == "function: KILN_CUDA_ARCH is sm_99 but NVRTC 12.4 (" + kGpu +
+                         "/libnvrtc.so.12) makes code for sm_80 sm_90 sm_100 only" + end);
   }
   {
     const EnvironmentVariable folders("KILN_CUDA_LIBRARIES", "lib64");

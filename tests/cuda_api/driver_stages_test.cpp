@@ -186,9 +186,9 @@ TEST_CASE("driver: initialization and devices") {
       {"driver_no_devices", 0, "", KILN_CODE_UNAVAILABLE,
        "the NVIDIA driver shows no device; CUDA_VISIBLE_DEVICES is ''"},
       {"driver", 1, std::nullopt, KILN_CODE_INVALID_ARGUMENT,
-       "there is no device 1: the driver shows 1 device; " + unset},
+       "there is no device 1: the driver shows 1 device, 0 (Fake GPU); " + unset},
       {"driver_two_devices", -1, std::nullopt, KILN_CODE_INVALID_ARGUMENT,
-       "there is no device -1: the driver shows 2 devices; " + unset},
+       "there is no device -1: the driver shows 2 devices, 0 (Fake GPU), 1 (Fake GPU); " + unset},
       {"driver_sm_75", 0, std::nullopt, KILN_CODE_OUT_OF_RANGE,
        "device 0 (Fake GPU) has compute capability 7.5, but Kiln needs 8.0 or newer"},
       {"driver_no_pools", 0, std::nullopt, KILN_CODE_UNAVAILABLE,
@@ -213,6 +213,18 @@ TEST_CASE("driver: initialization and devices") {
     CHECK(with_dir(text, files.folder()) == row.text);
     CHECK(caught.native == row.native);
   }
+}
+
+TEST_CASE("driver: opening it leaves it uninitialized, opening a device does not") {
+  const StandIns files(kBuild);
+  files.write("dev/nvidia0", "");
+  files.add("libcuda.so.1", "driver");
+  const DriverSettings settings = settings_of(files);
+  Facts facts;
+  const std::shared_ptr<const Driver> driver = open_driver(settings, facts);
+  CHECK_FALSE(is_initialized(*driver));
+  open_device(*driver, 0, settings, facts);
+  CHECK(is_initialized(*driver));
 }
 
 TEST_CASE("driver: the settings decide what is too old") {

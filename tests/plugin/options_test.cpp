@@ -3,6 +3,7 @@
 
 #include <kiln/backend.h>
 
+#include "runtime/host/log.h"
 #include "runtime/plugin/instance_table.h"
 #include "tests/config/home.h"
 #include "tests/plugin/fakes.h"
@@ -173,6 +174,49 @@ TEST_CASE("options: variables are named after backend and option", "[plugin]") {
   REQUIRE(variables.size() == 1);
   CHECK(variables[0].name == "KILN_TUNED_MODE");
   CHECK(variables[0].value == "slow");
+}
+
+TEST_CASE("options: variables that name none are known, and a warning of the first use",
+          "[plugin]") {
+  const Tuned tuned;
+  CHECK(option_names(tuned.plugin()) == Settings{"gain", "mode"});
+  CHECK(options_text(tuned.plugin()) == "tuned has the options gain, mode");
+  const EnvironmentVariable mode("KILN_TUNED_MODE", "slow"), typo("KILN_TUNED_MODUS", "slow"),
+      small("KILN_TUNED_gain", "1"), empty("KILN_TUNED_SPEED", "");
+  const std::vector<GivenOption> unknown = unknown_variables(tuned.plugin());
+  REQUIRE(unknown.size() == 2);
+  CHECK(unknown[0].name == "KILN_TUNED_MODUS");
+  CHECK(unknown[1].name == "KILN_TUNED_gain");
+  static std::vector<std::string> lines;
+  lines.clear();
+  set_log_sink([](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  CHECK(tuned.settings() == Settings{"mode=slow"});
+  CHECK(tuned.settings() == Settings{"mode=slow"});
+  set_log_sink(nullptr);
+  CHECK(lines == Settings{"kiln: warning: backend: KILN_TUNED_MODUS is ignored: tuned has the "
+                          "options gain, mode",
+                          "kiln: warning: backend: KILN_TUNED_gain is ignored: tuned has the "
+                          "options gain, mode"});
+}
+
+TEST_CASE("options: a plugin that lists none knows no unknown variables", "[plugin]") {
+  const Plugin& adder = open_plugin(fake_path("adder"), "");
+  const EnvironmentVariable typo("KILN_ADDER_SPEED", "high");
+  CHECK_FALSE(option_names(adder).has_value());
+  CHECK(unknown_variables(adder).empty());
+}
+
+TEST_CASE("options: an instance is created beside the first one", "[plugin]") {
+  const Tuned tuned;
+  tuned.set({{"gain", "2"}});
+  const InstancePtr first = create_configured(tuned.plugin());
+  CHECK(first->op_table()[0].name == "gain=2");
+  CHECK(instance_of(tuned.plugin()) != first);
+  const Tuned wrong;
+  wrong.set({{"gain", "12"}});
+  CHECK(error_text<ValueError>([&] { create_configured(wrong.plugin()); }) ==
+        "gain is '12' but needs one digit; options: 'gain' = '12' (set_backend_options)" +
+            wrong.ending());
 }
 
 TEST_CASE("options: threads that set them while others use the backend",

@@ -31,6 +31,14 @@ constexpr Plugin kNothing = {.name = "nothing",
                              .features = KILN_FEATURE_FORK_SAFE,
                              .create = create,
                              .probe = probe};
+constexpr Plugin kNamed = {
+    .name = "named",
+    .version = "0",
+    .build_id = "",
+    .features = 0,
+    .create = create,
+    .probe = probe,
+    .option_names = [] { return std::vector<std::string_view>{"speed", "oil"}; }};
 constexpr const kiln_backend_api& kApi = sdk::detail::kApi<kNothing>;
 
 /// Code and message of an error, which it frees.
@@ -70,6 +78,21 @@ TEST_CASE("every entry of the table is noexcept or null", "[plugin]") {
   STATIC_REQUIRE(noexcept(sdk::detail::buffer_copy_to_host(nullptr, nullptr, 0, nullptr)));
   STATIC_REQUIRE(noexcept(sdk::detail::event_wait(nullptr, 0, nullptr)));
   STATIC_REQUIRE(noexcept(sdk::detail::answer_query<kNothing>(nullptr, nullptr)));
+}
+
+TEST_CASE("a plugin hands over the names of its options", "[plugin]") {
+  const kiln_string wanted = abi::string_of(KILN_PROC_OPTION_NAMES);
+  CHECK(kApi.get_proc(wanted) == nullptr);
+  const kiln_proc proc = sdk::detail::kApi<kNamed>.get_proc(wanted);
+  REQUIRE(proc != nullptr);
+  const auto list = reinterpret_cast<kiln_option_names_v1_fn>(proc);
+  std::string names;
+  const auto add = [](void* context, kiln_string name) {
+    *static_cast<std::string*>(context) += std::string(abi::view_of(name)) + " ";
+  };
+  CHECK(told(list(add, &names)) == "ok");
+  CHECK(names == "speed oil ");
+  CHECK(told(list(nullptr, nullptr)) == "3 on_option is null");
 }
 
 TEST_CASE("null arguments are errors, null destroys are nothing", "[plugin]") {

@@ -51,3 +51,49 @@ TEST_CASE("kiln doctor tells why a plugin cannot be used, and where it looked fo
   CHECK(has(broken.text, "broken: not usable: "));
   CHECK(has(broken.text, "\n  path: " + real + "/lib/libkiln_broken.so\n"));
 }
+
+TEST_CASE("kiln doctor: variables of a backend whose name continues another's") {
+  const Scratch scratch;
+  fs::create_directories(scratch.path("bin"));
+  fs::create_directories(scratch.path("lib"));
+  fs::copy_file(kBuild + "/bin/kiln", scratch.path("bin/kiln"));
+  fs::copy_file(kBuild + "/lib/libkiln_reference.so", scratch.path("lib/libkiln_reference.so"));
+  scratch.write("lib/libkiln_reference_fast.so", "text");
+  const Outcome outcome = run_shell("KILN_REFERENCE_FAST_MODE=1 KILN_REFERENCE_SPEED=2 '" +
+                                    scratch.path("bin/kiln") + "' doctor");
+  INFO(outcome.text);
+  CHECK(has(outcome.text, "reference: usable\n"));
+  CHECK(has(outcome.text, "\n  unknown option, ignored: KILN_REFERENCE_SPEED = '2' (environment); "
+                          "reference has no options\n"));
+  CHECK_FALSE(has(outcome.text, "KILN_REFERENCE_FAST_MODE"));
+}
+
+TEST_CASE("kiln doctor: options that a backend without a probe rejects") {
+  const Scratch home;
+  const std::string path =
+      home.write("keras.json", R"({"kiln": {"backends": {"reference": {"speed": 2}}}})");
+  const Outcome outcome =
+      run_shell("KERAS_HOME='" + home.folder() + "' '" + kBuild + "/bin/kiln' doctor");
+  INFO(outcome.text);
+  CHECK(has(outcome.text, "reference: not usable: the reference backend has no option speed; "
+                          "options: 'speed' = '2' (" + path + ")\n"));
+}
+
+TEST_CASE("kiln doctor: sections of keras.json that are for no backend") {
+  const Scratch home;
+  const std::string path = home.write(
+      "keras.json",
+      R"({"kiln": {"backends": {"cpuu": {"isa": "avx2"}, "cpu": {}, "/none.so": {}, ")" + kBuild +
+          R"(/lib/libkiln_cpu.so": {}}}})");
+  const std::string doctor = "KERAS_HOME='" + home.folder() + "' '" + kBuild + "/bin/kiln' doctor";
+  const Outcome outcome = run_shell(doctor);
+  INFO(outcome.text);
+  for (const std::string name : {"cpuu", "/none.so"}) {
+    CHECK(has(outcome.text, path + ": options of '" + name +
+                                "' are ignored: there is no such backend\n"));
+  }
+  CHECK_FALSE(has(outcome.text, "options of 'cpu' "));
+  CHECK_FALSE(has(outcome.text, "libkiln_cpu.so' "));
+  home.write("keras.json", "{");
+  CHECK(run_shell(doctor).status == 0);
+}

@@ -1,21 +1,26 @@
-// Opens every plugin file of the search folders and asks its probe.
+// Opens every plugin file of the search folders, asks its probe and starts an instance.
 #include "tools/kiln/doctor.h"
 
 #include "core/types/text.h"
+#include "runtime/config/keras_json.h"
 #include "runtime/files/quoted_name.h"
 #include "runtime/plugin/instance_table.h"
 #include "runtime/plugin/plugin.h"
+#include "runtime/plugin/plugin_call.h"
 
 #include <kiln/error.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <ostream>
+#include <system_error>
 
 namespace kiln::tool {
 namespace {
 
 struct Diagnosis {
-  std::string build;   // version and build id; empty where the plugin cannot be opened
-  std::string reason;  // why the backend cannot be used; empty where it can
+  std::string build;  // version and build id; empty where the plugin cannot be opened
+  std::string verdict;
   std::vector<std::string> details;  // options in force, then the details of the plugin
 };
 
@@ -24,9 +29,37 @@ void list_options(const runtime::Plugin& plugin, std::vector<std::string>& lines
     lines.push_back(text("option: ", runtime::quoted_name(option.name), " = ",
                          runtime::quoted_name(option.value), " (", option.origin, ")"));
   }
+  const std::vector<runtime::GivenOption> unknown = runtime::unknown_variables(plugin);
   for (const runtime::GivenOption& variable : runtime::option_variables(plugin)) {
-    lines.push_back(text("option: ", variable.name, " = ", runtime::quoted_name(variable.value),
-                         " (", variable.origin, ")"));
+    const bool is_unknown = std::any_of(
+        unknown.begin(), unknown.end(),
+        [&](const runtime::GivenOption& one) { return one.name == variable.name; });
+    lines.push_back(text(is_unknown ? "unknown option, ignored: " : "option: ", variable.name,
+                         " = ", runtime::quoted_name(variable.value), " (", variable.origin, ")",
+                         is_unknown ? "; " + runtime::options_text(plugin) : ""));
+  }
+}
+
+/// The message without the plugin, which the lines of the doctor name.
+std::string message_of(const Error& error, const runtime::Plugin& plugin) {
+  std::string message = error.message();
+  const std::string end = runtime::named_plugin(plugin);
+  if (message.ends_with(end)) message.resize(message.size() - end.size());
+  return message;
+}
+
+/// Starts an instance, since a probe starts no device. A second probe while it lives reports its
+/// device, too.
+std::string judge(const runtime::Plugin& plugin, runtime::ProbeReport& report) {
+  report = runtime::probe_configured(plugin);
+  try {
+    const runtime::InstancePtr instance = runtime::create_configured(plugin);
+    report = runtime::probe_configured(plugin);
+    if (report.score != 0) return "usable";
+    return text("limited: ", report.reason.empty() ? "no reason" : report.reason);
+  } catch (const Error& error) {
+    const bool has_reason = report.score == 0 && !report.reason.empty();
+    return text("not usable: ", has_reason ? report.reason : message_of(error, plugin));
   }
 }
 
@@ -36,13 +69,31 @@ Diagnosis diagnose(const runtime::PluginFile& file) {
     const runtime::Plugin& plugin = runtime::open_plugin(file.name, "");
     found.build = text(plugin.version, " (", plugin.build_id, ", ", plugin.toolchain, ")");
     list_options(plugin, found.details);
-    const runtime::ProbeReport report = runtime::probe_configured(plugin);
+    runtime::ProbeReport report;
+    found.verdict = judge(plugin, report);
     found.details.insert(found.details.end(), report.details.begin(), report.details.end());
-    if (report.score == 0) found.reason = report.reason.empty() ? "no reason" : report.reason;
   } catch (const Error& error) {
-    found.reason = error.message();
+    found.verdict = text("not usable: ", error.message());
   }
   return found;
+}
+
+/// Prints the sections of keras.json that are for none of the files, and for no plugin by its path.
+/// A keras.json that cannot be read is the reason of each backend already.
+void print_unused_sections(const std::vector<runtime::PluginFile>& files, std::ostream& out) try {
+  const runtime::KerasJson json = runtime::read_keras_json();
+  for (const auto& [section, options] : json.backends) {
+    const bool is_used = std::any_of(
+        files.begin(), files.end(),
+        [&](const runtime::PluginFile& file) { return file.name == section; });
+    std::error_code error;
+    const bool is_path = section.starts_with('/') && std::filesystem::exists(section, error);
+    if (is_used || is_path) continue;
+    out << json.path << ": options of " << runtime::quoted_name(section)
+        << " are ignored: there is no such backend\n";
+  }
+} catch (const Error&) {
+  return;
 }
 
 }  // namespace
@@ -52,12 +103,12 @@ void print_backends(std::ostream& out) {
   if (files.empty()) out << "no backend in " << join_text(runtime::plugin_directories()) << "\n";
   for (const runtime::PluginFile& file : files) {
     const Diagnosis found = diagnose(file);
-    out << file.name << ": "
-        << (found.reason.empty() ? "usable" : text("not usable: ", found.reason)) << "\n"
+    out << file.name << ": " << found.verdict << "\n"
         << "  path: " << file.path << "\n";
     if (!found.build.empty()) out << "  version: " << found.build << "\n";
     for (const std::string& detail : found.details) out << "  " << detail << "\n";
   }
+  print_unused_sections(files, out);
 }
 
 }  // namespace kiln::tool

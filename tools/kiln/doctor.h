@@ -5,9 +5,11 @@
 
 namespace kiln::tool {
 
-/// Prints each backend beside the library: name, whether it can be used on this machine or why not,
-/// path, and the details of its plugin's probe. Starts no device. The error of a plugin is its
-/// reason.
+/// Prints each backend beside the library: name, verdict, path, options and the details of its
+/// plugin's probe. Starts an instance of each with the options in force, and so its device.
+/// Verdicts: "usable"; "limited: <reason>" where an instance starts but runs no programs, so that
+/// `auto` does not choose it; "not usable: <reason>". The error of a plugin is its reason. Last
+/// come the sections of keras.json that are for no backend.
 void print_backends(std::ostream& out);
 
 }  // namespace kiln::tool

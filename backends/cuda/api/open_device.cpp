@@ -80,7 +80,21 @@ DeviceIdentity identify(const Driver& driver, int ordinal) {
   return device;
 }
 
+/// "1 device, 0 (NVIDIA H100)".
+std::string devices_text(const Driver& driver, int count) {
+  std::string list = std::to_string(count) + (count == 1 ? " device" : " devices");
+  for (int i = 0; i < count; ++i) {
+    list += ", " + std::to_string(i) + " (" + identify(driver, i).name + ")";
+  }
+  return list;
+}
+
 }  // namespace
+
+bool is_initialized(const Driver& driver) {
+  int count = 0;
+  return driver.device_get_count(&count) != Status::NotInitialized;
+}
 
 DeviceIdentity open_device(const Driver& driver, int ordinal, const DriverSettings& settings,
                            Facts& facts) {
@@ -88,8 +102,7 @@ DeviceIdentity open_device(const Driver& driver, int ordinal, const DriverSettin
   if (ordinal < 0 || ordinal >= count) {
     throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
                        "there is no device " + std::to_string(ordinal) + ": the driver shows " +
-                           std::to_string(count) + (count == 1 ? " device; " : " devices; ") +
-                           visible_devices());
+                           devices_text(driver, count) + "; " + visible_devices());
   }
   DeviceIdentity device = identify(driver, ordinal);
   const std::string found = capability_text(device.compute_capability);

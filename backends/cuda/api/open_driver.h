@@ -62,8 +62,11 @@ std::string version_text(int version);
 /// resolved, so that an old driver is reported as old and not as incomplete.
 std::shared_ptr<const Driver> open_driver(const DriverSettings& settings, Facts& facts);
 
+/// Whether this process has called cuInit, by Kiln or by another library; not in its children.
+bool is_initialized(const Driver& driver);
+
 /// Stages 5 and 6 for the device of that number, as CUDA_VISIBLE_DEVICES numbers them. Throws
-/// sdk::Failure, of INVALID_ARGUMENT where there is no such number.
+/// sdk::Failure, of INVALID_ARGUMENT where there is no such number, whose text lists the devices.
 DeviceIdentity open_device(const Driver& driver, int ordinal, const DriverSettings& settings,
                            Facts& facts);
 

@@ -57,9 +57,15 @@ Status get_error_string(Status, const char** text) {
   return Status::Success;
 }
 
-Status init(unsigned) { return static_cast<Status>(FAKE_INIT_STATUS); }
+bool is_initialized = false;
+
+Status init(unsigned) {
+  is_initialized = FAKE_INIT_STATUS == 0;
+  return static_cast<Status>(FAKE_INIT_STATUS);
+}
 
 Status device_get_count(int* count) {
+  if (!is_initialized) return Status::NotInitialized;
   *count = FAKE_DEVICES;
   return Status::Success;
 }

@@ -52,6 +52,7 @@ Status driver_get_version(int* version) {
 
 Status device_get_count(int* count) {
   if (count == nullptr) return Status::InvalidValue;
+  if (state().process != ::getpid()) return Status::NotInitialized;
   *count = 1;
   return Status::Success;
 }

@@ -60,6 +60,7 @@ constexpr Plugin kTuned = {
         return {0, failure.what(), {}};
       }
     },
+    .option_names = [] { return std::vector<std::string_view>{"gain", "mode"}; },
 };
 
 }  // namespace
