@@ -51,10 +51,22 @@ void require_known(DType dtype) {
   throw TypeError("Array", "dtype", text("dtype ", dtype, " is not known"));
 }
 
-void require_bytes(std::int64_t size, DType dtype) {
+/// The running K function is named instead of Array where there is one.
+[[noreturn]] void throw_no_memory(const std::string& request) {
+  const std::string function = Call::function();
+  throw OutOfMemory(function.empty() ? "Array" : function, "", "no memory for " + request,
+                    Call::where());
+}
+
+std::string type_text(DType dtype, const std::vector<std::int64_t>& dims) {
+  return text(dtype, "[", join_text(dims, ","), "]");
+}
+
+/// REQUIRES: `dims` hold `size` elements.
+void require_bytes(std::int64_t size, DType dtype, const std::vector<std::int64_t>& dims) {
   std::int64_t bytes = 0;
   if (!__builtin_mul_overflow(size, static_cast<std::int64_t>(dtype_bytes(dtype)), &bytes)) return;
-  throw OutOfMemory("Array", "", text("no memory for ", size, " elements of ", dtype));
+  throw_no_memory(text(type_text(dtype, dims), ", which is more than 2^63 bytes"));
 }
 
 void require_address(const void* elements, std::int64_t size, DType dtype) {
@@ -78,7 +90,7 @@ struct Array::Elements {
 Array::Array(DType dtype, std::vector<std::int64_t> dims)
     : dtype_(dtype), dims_(std::move(dims)), size_(count_elements(dims_)) {
   require_known(dtype_);
-  require_bytes(size_, dtype_);
+  require_bytes(size_, dtype_, dims_);
 }
 
 Array::Array(const Array& other) try
@@ -134,7 +146,7 @@ void Array::allocate() {
   if (payload <= SIZE_MAX - kAlignment) {
     memory = ::operator new(kAlignment + payload, std::align_val_t(kAlignment), std::nothrow);
   }
-  if (!memory) throw OutOfMemory("Array", "", text("no memory for ", payload, " bytes"));
+  if (!memory) throw_no_memory(text(payload, " bytes of ", type_text(dtype_, dims_)));
   abi::ask_for_large_pages(memory, payload);
   static_assert(sizeof(Elements) <= kAlignment);
   elements_ = ::new (memory) Elements;

@@ -8,6 +8,7 @@
 #include "runtime/array/array_memory.h"
 #include "runtime/function/call_frame.h"
 #include "runtime/host/caller.h"
+#include "runtime/host/error_subject.h"
 
 #include <kiln/error.h>
 
@@ -165,13 +166,25 @@ void run_prepared(const Program& program, CallFrame& frame) {
   count_call(frame);
 }
 
+/// work(), where OutOfMemory names the output or the input.
+template <class Work>
+decltype(auto) for_output(const Program& program, std::size_t i, const Work& work) {
+  return with_memory_subject([&] { return describe_output(program, i); }, work);
+}
+template <class Work>
+decltype(auto) for_input(const Program& program, std::size_t i, const Work& work) {
+  return with_memory_subject([&] { return program.binding.describe(i); }, work);
+}
+
 std::vector<Array> call_prepared(const Program& program, CallFrame& frame) {
   const std::vector<ir::Value>& outputs = program.graph.outputs;
   std::vector<Array> results;
   std::vector<MutableArrayView> views;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Dims dims = frame.output_dims(i);
-    results.push_back(Array::zeros({dims.begin(), dims.end()}, outputs[i].dtype()));
+    results.push_back(for_output(program, i, [&] {
+      return Array::zeros({dims.begin(), dims.end()}, outputs[i].dtype());
+    }));
   }
   for (Array& result : results) {
     views.push_back({result.dtype(), fill_address(result), result.dims()});
@@ -242,7 +255,9 @@ std::vector<Array> execute_buffers(const Program& program, CallFrame& frame,
   program.executable.execute(call).wait();
   require_types(program, frame, outputs, updates);
   std::vector<Array> results;
-  for (const Buffer& output : outputs) results.push_back(to_array(output));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    results.push_back(for_output(program, i, [&] { return to_array(outputs[i]); }));
+  }
   require_fit(program, results, wanted);
   for (std::size_t i = 0; i < updates.size(); ++i) {
     frame.next[i]->put_buffer(std::move(updates[i]));
@@ -256,8 +271,11 @@ std::vector<Array> call_buffers(const Program& program, CallFrame& frame,
                                 std::span<const ArrayView> inputs,
                                 std::span<const MutableArrayView> wanted = {}) {
   std::vector<Buffer> buffers;
-  for (const ArrayView& view : inputs) {
-    buffers.push_back(program.instance->import_borrowed(view.data, view.dtype, view.dims));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ArrayView& view = inputs[i];
+    buffers.push_back(for_input(program, i, [&] {
+      return program.instance->import_borrowed(view.data, view.dtype, view.dims);
+    }));
   }
   std::vector<const Buffer*> pointers;
   for (const Buffer& buffer : buffers) pointers.push_back(&buffer);
@@ -280,9 +298,11 @@ void call_through_copies(const Program& program, CallFrame& frame,
                          std::span<const MutableArrayView> outputs) {
   std::vector<Array> copies;
   std::vector<ArrayView> views;
-  for (const ArrayView& input : inputs) {
-    copies.push_back(
-        Array::copy_of(input.data, {input.dims.begin(), input.dims.end()}, input.dtype));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ArrayView& input = inputs[i];
+    copies.push_back(for_input(program, i, [&] {
+      return Array::copy_of(input.data, {input.dims.begin(), input.dims.end()}, input.dtype);
+    }));
   }
   for (const Array& copy : copies) views.push_back(copy.as_view());
   frame.bind_inputs(views);

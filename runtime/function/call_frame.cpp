@@ -45,13 +45,35 @@ bool equal_sizes(Dims given, const std::int64_t* known) {
   return true;
 }
 
+/// Whether a tensor has fewer than 2^63 bytes.
+bool is_countable(Dims dims, DType dtype) {
+  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return true;
+  auto bytes = static_cast<std::int64_t>(dtype_bytes(dtype));
+  for (const std::int64_t dim : dims) {
+    if (__builtin_mul_overflow(bytes, dim, &bytes)) return false;
+  }
+  return true;
+}
+
 std::size_t bytes_of(Dims dims, DType dtype) {
   std::size_t bytes = dtype_bytes(dtype);
   for (const std::int64_t dim : dims) bytes *= static_cast<std::size_t>(dim);
   return bytes;
 }
 
+/// "dot at model.cpp:12"; the function alone where the line is not known.
+std::string source_of(const ir::Value& value) {
+  const ir::Origin& made = value.node->origin;
+  if (!made.where.known()) return made.function;
+  return text(made.function, " at ", made.where.file, ":", made.where.line);
+}
+
 }  // namespace
+
+std::string describe_output(const Program& program, std::size_t i) {
+  const std::string source = source_of(program.user_graph.outputs[i]);
+  return source.empty() ? text("outputs[", i, "]") : text("outputs[", i, "] (", source, ")");
+}
 
 // ---- CallFrame ----
 
@@ -132,7 +154,13 @@ std::span<const ArrayView> CallFrame::with_canonical_bools(std::span<const Array
     if (are_bools(from, bytes)) continue;
     if (!changed) canonical_.assign(inputs.begin(), inputs.end());
     changed = true;
-    one.copy.resize(bytes);
+    try {
+      one.copy.resize(bytes);
+    } catch (const std::exception&) {  // bad_alloc or length_error
+      throw OutOfMemory(program_.name, program_.binding.name(one.input),
+                        text("no memory for ", bytes, " bytes of bools of 0 and 1; for ",
+                             program_.binding.describe(one.input)));
+    }
     copy_bools(from, one.copy.data(), bytes);
     canonical_[one.input].data = inputs_[one.input].data = one.copy.data();
   }
@@ -162,10 +190,9 @@ std::int64_t CallFrame::output_size(std::size_t i, const ir::DimProgram& dim,
     return dim(symbol_values);
   } catch (const ValueError& error) {
     const ir::Value& output = program_.user_graph.outputs[i];
-    const ir::Origin& made = output.node->origin;
     throw ValueError(program_.name, "outputs",
                      text("outputs[", i, "] ", output.type(), " has no size, ", error.message(),
-                          " (", made.function, " at ", made.where.file, ":", made.where.line, ")"));
+                          " (", source_of(output), ")"));
   }
 }
 
@@ -176,7 +203,15 @@ void CallFrame::bind_output_sizes(std::span<const std::int64_t> symbol_values) {
     for (const ir::DimProgram& dim : program_.output_sizes[i]) {
       *size++ = dim.is_bound() ? output_size(i, dim, symbol_values) : -1;
     }
-    if (is_direct()) bytes_[inputs_.size() + i] = bytes_of(output_dims(i), outputs[i].dtype());
+    if (!is_direct()) continue;
+    const DType dtype = outputs[i].dtype();
+    if (!is_countable(output_dims(i), dtype)) {
+      throw OutOfMemory(program_.name, "",
+                        text("no memory for ", dtype, "[", join_text(output_dims(i), ","),
+                             "], which is more than 2^63 bytes; for ",
+                             describe_output(program_, i)));
+    }
+    bytes_[inputs_.size() + i] = bytes_of(output_dims(i), dtype);
   }
 }
 

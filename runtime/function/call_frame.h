@@ -14,6 +14,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 namespace kiln::runtime {
@@ -98,6 +99,9 @@ class CallFrame {
 /// Output i has these dims but the view has others (ValueError), or another dtype (TypeError).
 [[noreturn]] void refuse_view(const Program& program, std::size_t i,
                               std::span<const std::int64_t> dims, const MutableArrayView& view);
+
+/// "outputs[0] (dot at model.cpp:12)", for errors.
+std::string describe_output(const Program& program, std::size_t i);
 
 /// The frames of one program. Taking one and giving it back is one atomic exchange each as long as
 /// there are few calls at once.

@@ -10,6 +10,7 @@
 #include "runtime/function/call.h"
 #include "runtime/function/compile/build_graph.h"
 #include "runtime/function/staged_program.h"
+#include "runtime/host/error_subject.h"
 
 #include <algorithm>
 #include <list>
@@ -57,7 +58,10 @@ Array converted(const Program& program, std::size_t i, const Array& array,
                           misfit.index.empty() ? "" : text(" at ", place), misfit.index, ", which ",
                           misfit.dtype, " cannot hold"));
   };
-  return runtime::cast_host_value(array, program.binding.type(i).dtype, refuse);
+  const runtime::RunningCall running(program.name);
+  return runtime::with_memory_subject([&] { return program.binding.describe(i); }, [&] {
+    return runtime::cast_host_value(array, program.binding.type(i).dtype, refuse);
+  });
 }
 
 /// The arrays of one call. An Array of the user is referred to, not copied: a copy may have to be a

@@ -4,6 +4,7 @@
 #include "core/types/text.h"
 #include "runtime/array/array_memory.h"
 #include "runtime/host/caller.h"
+#include "runtime/host/error_subject.h"
 
 #include <kiln/error.h>
 
@@ -92,7 +93,10 @@ VariableStorage::VariableStorage(std::int64_t id, std::string name, Array value,
                                  Constraint constraint)
     : id(id),
       name(std::move(name)),
+      dtype(value.dtype()),
+      dims(value.dims()),
       constraint(std::move(constraint)),
+      origin(ir::current_origin()),
       current_(new Version(std::move(value))) {}
 
 std::shared_mutex& VariableStorage::publish_mutex() {
@@ -115,26 +119,27 @@ std::atomic<std::uint32_t> forks_of_overwrites{0};
 
 namespace {
 
-template <class Fault>
-[[noreturn]] void throw_named(const std::string& name, const Fault& error) {
-  const std::string before = error.function() + ": ";
-  std::string fact = error.message();
-  if (fact.starts_with(before)) fact.erase(0, before.size());
-  throw Fault(error.function(), error.argument(), text(fact, "; for variable '", name, "'"),
-              error.where());
+/// "variable 'w', 36 bytes of float32[3,3] (zeros at model.cpp:12)".
+std::string description_of(const VariableStorage& variable) {
+  std::int64_t bytes = static_cast<std::int64_t>(dtype_bytes(variable.dtype));
+  for (const std::int64_t dim : variable.dims) bytes *= dim;
+  std::string out = variable.name.empty() ? "a variable" : text("variable '", variable.name, "'");
+  out += text(", ", bytes, " bytes of ", variable.dtype, "[", join_text(variable.dims, ","), "]");
+  const Where where = variable.origin.where;
+  if (!where.known()) return out;
+  return out + text(" (", variable.origin.function, " at ", where.file, ":", where.line, ")");
 }
 
-/// work(), where an error of a backend names the variable if it has a name.
+/// work(), where an error of a backend names the variable. `part`: what of it needs the memory.
 template <class Work>
-decltype(auto) for_variable(const VariableStorage& variable, const Work& work) {
+decltype(auto) for_variable(const VariableStorage& variable, const char* part, const Work& work) {
   try {
     return work();
   } catch (const OutOfMemory& error) {
-    if (variable.name.empty()) throw;
-    throw_named(variable.name, error);
+    throw_with_subject(error, part + description_of(variable));
   } catch (const BackendError& error) {
     if (variable.name.empty()) throw;
-    throw_named(variable.name, error);
+    throw_with_subject(error, text("variable '", variable.name, "'"));
   }
 }
 
@@ -188,17 +193,18 @@ Array VariableStorage::read() {
 }
 
 Array VariableStorage::read(Version& version) const {
-  return for_variable(*this, [&] { return version.on_host(); });
+  return for_variable(*this, "", [&] { return version.on_host(); });
 }
 
 const Buffer& VariableStorage::place(Version& version, const InstancePtr& instance) const {
-  return for_variable(*this, [&]() -> const Buffer& { return version.at(instance); });
+  return for_variable(*this, "", [&]() -> const Buffer& { return version.at(instance); });
 }
 
-VersionRef VariableStorage::take_spare(const InstancePtr& instance, DType dtype, Dims dims) {
+VersionRef VariableStorage::take_spare(const InstancePtr& instance, DType type, Dims sizes) {
   const bool reusable = spare_ && spare_.is_sole();
   VersionRef version = reusable ? std::move(spare_) : VersionRef(new Version);
-  for_variable(*this, [&] { version->prepare(instance, dtype, dims); });
+  for_variable(*this, "the new value of ",
+               [&] { version->prepare(instance, type, sizes); });
   return version;
 }
 

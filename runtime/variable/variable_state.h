@@ -9,6 +9,7 @@
 #pragma once
 
 #include "core/ir/node.h"
+#include "core/ir/origin.h"
 #include "runtime/plugin/backend_instance.h"
 
 #include <kiln/array.h>
@@ -109,13 +110,18 @@ struct Overwrite {
 
 class VariableStorage : public ir::VariableState {
  public:
+  /// REQUIRES: the scope of the K function that creates the variable.
   VariableStorage(std::int64_t id, std::string name, Array value, Constraint constraint);
 
   const std::int64_t id;
   const std::string name;  // empty for none
+  const DType dtype;
+  const std::vector<std::int64_t> dims;
   const Constraint constraint;
+  const ir::Origin origin;  // where it was created
   /// The value as an array; copies it from a backend when it is there alone. An error of that
-  /// backend names the variable.
+  /// backend names the variable, here and below; OutOfMemory also says its type, its bytes and
+  /// where it was created.
   Array read();
   /// The same of one of its versions.
   Array read(Version& version) const;
@@ -124,7 +130,7 @@ class VariableStorage : public ir::VariableState {
 
   /// Somewhere to write the next value at that backend; an error names the variable.
   /// REQUIRES: WriterLocks of it.
-  VersionRef take_spare(const InstancePtr& instance, DType dtype, Dims dims);
+  VersionRef take_spare(const InstancePtr& instance, DType type, Dims sizes);
   /// Keeps a version that is not current for take_spare. REQUIRES: WriterLocks of it.
   void keep_spare(VersionRef version) { spare_ = std::move(version); }
 

@@ -182,14 +182,14 @@ TEST_CASE("array errors word for word") {
         "Array: dims [4294967296,2147483648] hold 2^63 elements or more");
   CHECK(error_text<ValueError>([] { Array::zeros(Dims(65, 1)); }) == "Array: rank 65 exceeds 64");
   CHECK(error_text<OutOfMemory>([] { Array::zeros({std::int64_t{1} << 61}, DType::Float64); }) ==
-        "Array: no memory for 2305843009213693952 elements of float64");
+        "Array: no memory for float64[2305843009213693952], which is more than 2^63 bytes");
   CHECK(Array::zeros(Dims(64, 1)).size() == 1);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they end the process
 TEST_CASE("more than the address space is an error") {
   CHECK(error_text<OutOfMemory>([] { Array::zeros({std::int64_t{1} << 60}, DType::Int8); }) ==
-        "Array: no memory for 1152921504606846976 bytes");
+        "Array: no memory for 1152921504606846976 bytes of int8[1152921504606846976]");
 }
 #endif
 

@@ -20,12 +20,16 @@ std::atomic<std::size_t> largest{0};
 
 std::atomic<std::int64_t> left{-1};  // requests that are granted yet; negative: all are
 
+std::atomic<std::size_t> most{0};  // bytes of a request that is granted; 0: any
+
 /// Whether the request is granted.
 bool count(std::size_t bytes) {
   asked.fetch_add(1, std::memory_order_relaxed);
   std::size_t known = largest.load(std::memory_order_relaxed);
   while (bytes > known && !largest.compare_exchange_weak(known, bytes)) {
   }
+  const std::size_t limit = most.load(std::memory_order_relaxed);
+  if (limit != 0 && bytes > limit) return false;
   if (left.load(std::memory_order_relaxed) < 0) return true;
   if (left.fetch_sub(1, std::memory_order_relaxed) > 0) return true;
   left.store(0, std::memory_order_relaxed);
@@ -44,6 +48,8 @@ namespace allocations_test {
 std::int64_t allocations_so_far() { return asked.load(); }
 
 std::size_t exchange_largest_request(std::size_t bytes) { return largest.exchange(bytes); }
+
+void reject_larger(std::size_t bytes) { most = bytes; }
 
 void grant(std::int64_t requests) { left = requests; }
 

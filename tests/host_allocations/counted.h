@@ -16,6 +16,9 @@ std::size_t exchange_largest_request(std::size_t bytes = 0);
 /// From now on so many requests are granted and all later ones fail; -1: none fails.
 void grant(std::int64_t requests);
 
+/// From now on requests of more than so many bytes fail; 0: none fails for its size.
+void reject_larger(std::size_t bytes);
+
 /// How often memory was asked for while `action` ran.
 template <class Action>
 std::int64_t allocations_of(const Action& action) {

@@ -1,6 +1,7 @@
 // Comparisons of types, and the texts of their errors.
 #include "backends/codegen/bind/check_arguments.h"
 
+#include "backends/codegen/inspect/source.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -15,6 +16,10 @@ sdk::Failure input_mismatch(const std::vector<ir::Value>& inputs, std::size_t i)
 sdk::Failure result_mismatch(const ir::Value& result, std::size_t i) {
   return {KILN_CODE_INVALID_ARGUMENT,
           text("the buffer given for result ", i, " has another type than ", result.type())};
+}
+
+std::string result_source(const ir::Value& result, std::size_t i) {
+  return text(" (result ", i, ", ", source_of(*result.node), ")");
 }
 
 void check_input(const std::vector<ir::Value>& inputs, std::size_t i, std::uint32_t dtype,

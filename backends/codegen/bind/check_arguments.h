@@ -6,6 +6,7 @@
 #include "core/module/module.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace kiln::codegen {
@@ -14,6 +15,9 @@ namespace kiln::codegen {
 sdk::Failure input_mismatch(const std::vector<ir::Value>& inputs, std::size_t i);
 /// The error of a given buffer that cannot hold result `i`.
 sdk::Failure result_mismatch(const ir::Value& result, std::size_t i);
+
+/// " (result 1, dot at model.cpp:12)": the end of errors about the memory of result `i`.
+std::string result_source(const ir::Value& result, std::size_t i);
 
 /// Checks dtype and rank; CallSizes checks the dims.
 void check_input(const std::vector<ir::Value>& inputs, std::size_t i, std::uint32_t dtype,

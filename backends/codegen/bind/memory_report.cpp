@@ -139,6 +139,18 @@ void collect_large(const PlanMemory& memory, std::vector<Large>& found) {
   for (const PlanMemory::Body& body : memory.bodies) collect_large(body.memory, found);
 }
 
+/// Slots of arguments that are used, then of results, each once.
+std::vector<int> arguments_and_results(const Plan& plan) {
+  std::vector<int> slots;
+  const auto add = [&](int slot) {
+    const bool is_known = std::find(slots.begin(), slots.end(), slot) != slots.end();
+    if (slot >= 0 && !is_known) slots.push_back(slot);
+  };
+  for (const int slot : plan.arguments) add(slot);
+  for (const int slot : plan.results) add(slot);
+  return slots;
+}
+
 }  // namespace
 
 std::string print_memory(const Program& program) {
@@ -159,10 +171,12 @@ std::string print_memory(const Program& program, const PlanMemory& memory,
   return out;
 }
 
-std::string largest_tensors(const PlanMemory& memory, const std::vector<int>& slots) {
+std::string largest_tensors(const PlanMemory& memory) {
   std::vector<Large> found;
   collect_large(memory, found);
-  for (const int slot : slots) add_large(memory, slot, memory.sizes->bytes[at(slot)], found);
+  for (const int slot : arguments_and_results(*memory.plan)) {
+    add_large(memory, slot, memory.sizes->bytes[at(slot)], found);
+  }
   std::stable_sort(found.begin(), found.end(),
                    [](const Large& a, const Large& b) { return a.bytes > b.bytes; });
   if (found.size() > kMaxListed) found.resize(kMaxListed);

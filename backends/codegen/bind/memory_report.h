@@ -23,8 +23,8 @@ std::string print_memory(const Program& program, const PlanMemory& memory,
                          const MemoryNotes& notes = {});
 
 /// "; the largest: 4096 bytes of float32[32,32] (dot at model.cpp:12), ..."; empty when there are
-/// none. At most five: temporaries of the plan and its bodies, and the tensors of `slots`, which
-/// are slots of the plan without a place in its arena.
-std::string largest_tensors(const PlanMemory& memory, const std::vector<int>& slots = {});
+/// none. At most five of these: temporaries of the plan and its bodies, the plan's arguments and
+/// its results. A result that is written over its argument is listed as both.
+std::string largest_tensors(const PlanMemory& memory);
 
 }  // namespace kiln::codegen

@@ -148,14 +148,24 @@ class CompiledExecutable final : public sdk::Executable {
                          std::unique_ptr<sdk::HostBuffer>& made) const {
     const std::vector<std::int64_t>& dims = plan.result_dims[i];
     if (!result.given) {
-      const auto dtype = static_cast<std::uint32_t>(lowered_.results[i].dtype());
-      made = std::make_unique<sdk::HostBuffer>(dtype, dims);
+      made = allocate_result(i, dims);
       return made->bytes() == 0 ? nowhere() : static_cast<std::byte*>(made->data());
     }
     auto* target = dynamic_cast<sdk::HostBuffer*>(result.given);
     if (!target) throw result_mismatch(lowered_.results[i], i);
     check_given_result(lowered_.results[i], i, dims, *target);
     return target->bytes() == 0 ? nowhere() : static_cast<std::byte*>(target->data());
+  }
+
+  std::unique_ptr<sdk::HostBuffer> allocate_result(std::size_t i, sdk::Dims dims) const {
+    const ir::Value& result = lowered_.results[i];
+    try {
+      return std::make_unique<sdk::HostBuffer>(static_cast<std::uint32_t>(result.dtype()), dims);
+    } catch (const sdk::Failure& failure) {
+      throw sdk::Failure(failure.code(),
+                         text(failure.what(), ": ", result.dtype(), "[", join_text(dims, ","), "]",
+                              result_source(result, i)));
+    }
   }
 
   LoweredModule lowered_;

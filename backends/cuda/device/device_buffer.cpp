@@ -1,18 +1,25 @@
 // Copies of whole tensors.
 #include "backends/cuda/device/device_buffer.h"
 
+#include "core/types/text.h"
+
 namespace kiln::cuda {
 namespace {
 
-DeviceMemory allocate(std::uint64_t bytes, MemoryPool& pool) {
+DeviceMemory allocate(const sdk::Buffer& buffer, MemoryPool& pool, const std::string& source) {
   const ScopedContext context(*pool.device());
-  return pool.allocate(static_cast<std::int64_t>(bytes), "a tensor");
+  const auto dtype = static_cast<DType>(buffer.dtype());
+  return pool.allocate(static_cast<std::int64_t>(buffer.bytes()),
+                       text(dtype, "[", join_text(buffer.dims(), ","), "]", source));
 }
 
 }  // namespace
 
-DeviceBuffer::DeviceBuffer(std::uint32_t dtype, sdk::Dims dims, const DeviceResources& resources)
-    : Buffer(dtype, dims), resources_(resources), memory_(allocate(bytes(), *resources.memory)) {}
+DeviceBuffer::DeviceBuffer(std::uint32_t dtype, sdk::Dims dims, const DeviceResources& resources,
+                           const std::string& source)
+    : Buffer(dtype, dims),
+      resources_(resources),
+      memory_(allocate(*this, *resources.memory, source)) {}
 
 void DeviceBuffer::copy_to_host(void* destination) const {
   if (bytes() == 0) return;

@@ -18,8 +18,10 @@ struct DeviceResources {
 /// that the host reads or destroys.
 class DeviceBuffer final : public sdk::Buffer {
  public:
-  /// Not initialized. Throws sdk::Failure.
-  DeviceBuffer(std::uint32_t dtype, sdk::Dims dims, const DeviceResources& resources);
+  /// Not initialized. Throws sdk::Failure; where there is no memory, its text has dtype, dims,
+  /// bytes and `source`, which begins with a space or is empty.
+  DeviceBuffer(std::uint32_t dtype, sdk::Dims dims, const DeviceResources& resources,
+               const std::string& source = "");
 
   api::DeviceAddress address() const { return memory_.address(); }
   const void* host_data() const override { return nullptr; }

@@ -2,6 +2,8 @@
 // synchronization: calls have synchronized with all work that used the memory.
 #include "backends/cuda/device/memory_pool.h"
 
+#include "core/types/text.h"
+
 #include <utility>
 
 namespace kiln::cuda {
@@ -47,7 +49,9 @@ MemoryPool::~MemoryPool() {
 DeviceMemory MemoryPool::allocate(std::int64_t bytes, const std::string& purpose) {
   DeviceMemory memory;
   if (bytes == 0) return memory;
-  obtain({bytes, bytes, purpose}, [&] { return try_allocate(bytes, memory.address_); });
+  obtain({.bytes = bytes, .needed_bytes = bytes, .purpose = purpose},
+         [&] { return try_allocate(bytes, memory.address_); });
+  allocated_.fetch_add(bytes);
   memory.pool_ = shared_from_this();
   memory.bytes_ = bytes;
   return memory;
@@ -119,6 +123,7 @@ api::Status MemoryPool::try_allocate(std::int64_t bytes, api::DeviceAddress& add
 }
 
 void MemoryPool::free(api::DeviceAddress address, std::int64_t bytes) {
+  allocated_.fetch_sub(bytes);
   used_.fetch_sub(bytes);
   if (!device_->is_usable()) return;
   try {
@@ -129,16 +134,31 @@ void MemoryPool::free(api::DeviceAddress address, std::int64_t bytes) {
   }
 }
 
+/// The bytes of the device that the instance holds: memory in use in the driver's units, and
+/// freed memory that the driver's pool caches. The bytes in use where the driver does not say.
+std::int64_t MemoryPool::held_bytes() const {
+  std::uint64_t reserved = 0;
+  const api::Status status = device_->driver().mem_pool_get_attribute(
+      pool_, api::PoolAttribute::ReservedBytes, &reserved);
+  if (status != api::Status::Success) return used_.load();
+  return used_.load() - allocated_.load() + static_cast<std::int64_t>(reserved);
+}
+
 sdk::Failure MemoryPool::out_of_memory(const Request& request) const {
-  std::string text = device_->title() + " has no memory for " +
-                     std::to_string(request.shown_bytes) + " bytes of " + request.purpose + ": " +
-                     std::to_string(used_.load()) + " bytes are in use by Kiln";
-  if (limit_ != INT64_MAX) text += ", whose limit is " + std::to_string(limit_);
+  const std::int64_t used = used_.load(), held = held_bytes();
+  std::string message = text(device_->title(), " has no memory for ", request.needed_bytes,
+                             " bytes of ", request.purpose);
+  if (request.bytes != request.needed_bytes) {
+    message += text(" (", request.bytes, " bytes more, in units of ", request.unit, ")");
+  }
+  message += text(": ", used, " bytes are in use by Kiln");
+  if (limit_ != INT64_MAX) message += text(", whose limit is ", limit_);
   std::size_t left = 0, total = 0;
   if (device_->driver().mem_get_info(&left, &total) == api::Status::Success) {
-    text += ", " + std::to_string(left) + " of " + std::to_string(total) + " are free";
+    message += text(", ", left, " of ", total, " are free");
   }
-  return {KILN_CODE_RESOURCE_EXHAUSTED, text};
+  if (held != used) message += text(", ", held, " are held by Kiln");
+  return {KILN_CODE_RESOURCE_EXHAUSTED, message};
 }
 
 }  // namespace kiln::cuda

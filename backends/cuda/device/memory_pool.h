@@ -55,14 +55,16 @@ class MemoryPool final : public MemoryReserve, public std::enable_shared_from_th
 
   const std::shared_ptr<const Device>& device() const { return device_; }
   /// Allocates memory that is aligned to 256 bytes and not initialized. Throws sdk::Failure:
-  /// RESOURCE_EXHAUSTED with the bytes in use where the device or the limit has no more; `purpose`
-  /// is part of its text. REQUIRES: a ScopedContext of the thread, which captures no stream.
+  /// RESOURCE_EXHAUSTED with the bytes asked for, taken, in use and held where the device or the
+  /// limit has no more; `purpose` is part of its text. REQUIRES: a ScopedContext of the thread,
+  /// which captures no stream.
   DeviceMemory allocate(std::int64_t bytes, const std::string& purpose);
 
   /// An allocation that the pool counts, but does not own.
   struct Request {
-    std::int64_t bytes = 0;        // to count
-    std::int64_t shown_bytes = 0;  // in the error's text: those that the user's program needs
+    std::int64_t bytes = 0;         // to count: those to be taken from the device
+    std::int64_t needed_bytes = 0;  // that the user's program needs, in part held already
+    std::int64_t unit = 1;          // `bytes` is a multiple of it
     const std::string& purpose;
   };
   /// Counts the bytes, after freeing idle memory where they exceed the limit, and calls `attempt`;
@@ -81,6 +83,7 @@ class MemoryPool final : public MemoryReserve, public std::enable_shared_from_th
   friend class DeviceMemory;
 
   void free(api::DeviceAddress address, std::int64_t bytes);
+  std::int64_t held_bytes() const;
   bool charge(std::int64_t bytes);
   void trim() const;
   void free_idle();
@@ -91,7 +94,8 @@ class MemoryPool final : public MemoryReserve, public std::enable_shared_from_th
   Stream stream_;  // orders allocations and frees
   api::PoolHandle pool_ = nullptr;
   std::int64_t limit_;
-  std::atomic<std::int64_t> used_{0};
+  std::atomic<std::int64_t> used_{0};       // as charged
+  std::atomic<std::int64_t> allocated_{0};  // the part of them that is of the driver's pool
   std::mutex idle_mutex_;  // guards idle_ and its use
   IdleMemory* idle_ = nullptr;
 };

@@ -70,7 +70,9 @@ void StreamArena::grow(std::int64_t bytes, const std::string& purpose) {
   const std::int64_t missing = set_needed(bytes);
   if (missing == 0) return;
   // mutex_ is not held: obtain() may call release_unused() of all arenas. This one has none.
-  pool_->obtain({missing, bytes, purpose}, [&] { return map_more(missing); });
+  const std::int64_t unit = bytes > reserved_bytes_ ? 1 : granularity_;
+  pool_->obtain({.bytes = missing, .needed_bytes = bytes, .unit = unit, .purpose = purpose},
+                [&] { return map_more(missing); });
 }
 
 /// Maps `bytes` of new memory after the backed ones; unmaps them again when it fails.

@@ -123,20 +123,8 @@ void CallMemory::grow(StreamArena& arena) const {
   } catch (const sdk::Failure& failure) {
     if (failure.code() != KILN_CODE_RESOURCE_EXHAUSTED) throw;
     throw sdk::Failure(failure.code(),
-                       failure.what() + largest_tensors(memory_of(plan_), copied_slots()));
+                       failure.what() + largest_tensors(memory_of(plan_)));
   }
-}
-
-/// The inputs and outputs that have a copy in the arena.
-std::vector<int> CallMemory::copied_slots() const {
-  std::vector<int> slots;
-  for (std::size_t i = 0; i < layout_.inputs.size(); ++i) {
-    if (plan_.plan->arguments[i] >= 0) slots.push_back(plan_.plan->arguments[i]);
-  }
-  for (std::size_t i = 0; i < layout_.outputs.size(); ++i) {
-    slots.push_back(plan_.plan->results[i]);
-  }
-  return slots;
 }
 
 api::DeviceAddress CallMemory::address(std::int64_t offset) const { return moved(begin_, offset); }

@@ -56,7 +56,6 @@ class CallMemory {
   static Layout lay_out(const DevicePlan& plan, std::size_t inputs, std::size_t outputs);
   void upload_counters(const LoadedProgram& program);
   void grow(StreamArena& arena) const;
-  std::vector<int> copied_slots() const;
   GraphKey key_of(const SlotAddresses& slots, const StreamArena& arena) const;
   void clear_arrivals(const LoadedProgram& program);
   api::DeviceAddress address(std::int64_t offset) const;

@@ -6,6 +6,7 @@
 #include "backends/codegen/bind/check_arguments.h"
 #include "backends/codegen/bind/sized_cache.h"
 #include "backends/codegen/compile.h"
+#include "backends/codegen/inspect/source.h"
 #include "backends/cuda/execute/call_memory.h"
 #include "backends/cuda/execute/dump_sass.h"
 #include "backends/cuda/execute/print_launches.h"
@@ -136,7 +137,9 @@ class DeviceExecutable final : public sdk::Executable {
       if (slot.kind != Slot::Kind::Constant || slot.bytes->empty()) continue;
       if (constant_addresses_.contains(slot.bytes.get())) continue;
       const auto bytes = static_cast<std::int64_t>(slot.bytes->size());
-      constants_.push_back(resources_.memory->allocate(bytes, "a constant"));
+      const std::string source = slot.node ? " (" + source_of(*slot.node) + ")" : "";
+      constants_.push_back(resources_.memory->allocate(
+          bytes, text("the constant ", ir::Type{slot.dtype, slot.dims}, source)));
       const api::DeviceAddress address = constants_.back().address();
       constant_addresses_.emplace(slot.bytes.get(), address);
       staging.upload(address, slot.bytes->data(), bytes);
@@ -250,7 +253,8 @@ std::unique_ptr<sdk::Event> DeviceExecutable::execute(const sdk::Call& call) con
       continue;
     }
     const auto dtype = static_cast<std::uint32_t>(lowered_.results[i].dtype());
-    made[i] = std::make_unique<DeviceBuffer>(dtype, dims, resources_);
+    made[i] = std::make_unique<DeviceBuffer>(dtype, dims, resources_,
+                                             result_source(lowered_.results[i], i));
     tensors.results.push_back({nullptr, made[i]->address()});
   }
   tensors.seed = call.seed;
