@@ -15,6 +15,8 @@ namespace kiln {
 
 struct FunctionStats {
   std::int64_t compiles = 0;       ///< modules compiled by the backend
+  std::int64_t cache_hits = 0;     ///< modules whose code an equal, earlier function had; counts of
+                                   ///< the code below are then those of all functions that have it
   double compile_seconds = 0;      ///< passes and backend together
   std::int64_t calls = 0;          ///< calls that succeeded
   std::int64_t code_generations = 0;  ///< times the backend generated code: sizes do not
