@@ -170,7 +170,9 @@ FunctionStats stats_of(const runtime::CallableProgram& callable) {
 }
 
 Array evaluated(const ir::Graph& graph, Where where) {
-  return at_line(where, [&] { return runtime::evaluate(graph, runtime::current_instance("function")); });
+  return at_line(where, [&] {
+    return runtime::evaluate(graph, runtime::current_instance("function"));
+  });
 }
 
 }  // namespace

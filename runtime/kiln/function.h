@@ -117,7 +117,8 @@ struct FunctionOptions {
   /// result that differs from that of an optimized function is wrong in one of them. Calls are
   /// slower. The environment variable KILN_DISABLE=all does the same for every function, and
   /// KILN_DISABLE=simplify,absorb_kernels leaves out the passes of those names alone, the backend's
-  /// optional ones among them.
+  /// optional ones among them. KILN_DISABLE=executable_cache compiles each program, even one that
+  /// equals an earlier one or, called by eval, differs from it in sizes, seeds and constants alone.
   bool optimize = true;
 };
 

@@ -53,7 +53,8 @@ class Lift {
 
   LiftedProgram run() {
     const Dims& dims = graph_.outputs[0].dims();
-    add(ir::Type{DType::Bool, {count_, 0}}, Array::zeros({ir::product(dims).value(), 0}, DType::Bool));
+    const std::int64_t count = ir::product(dims).value();
+    add(ir::Type{DType::Bool, {count_, 0}}, Array::zeros({count, 0}, DType::Bool));
     lifted_.graph.outputs =
         ir::rewrite_nodes(graph_.outputs, [&](const ir::NodeRef& node) { return changed(node); });
     return std::move(lifted_);
