@@ -103,10 +103,10 @@ TEST_CASE("ops that a backend lacks are named with their lines") {
   set_backend(kNoTanh);
   testing::run({
       {__LINE__, Fault::NotImplemented, [&] { eval(tanh(random_uniform({2}))); },
-       text("eval: backend no_tanh cannot run tanh (no hyperbolic functions here) at ",
+       text("function: backend no_tanh cannot run tanh (no hyperbolic functions here) at ",
             at(__LINE__ - 2))},
       {__LINE__, Fault::Backend, [&] { eval(random_uniform({2}) + 0.5); },
-       text("eval: its compiler is not there (backend no_tanh, ", kNoTanh, ")")},
+       text("function: its compiler is not there (backend no_tanh, ", kNoTanh, ")")},
   }, __FILE__);
   set_backend(before);
   const Function works = function({x}, {twice + by.weights}, {.backend = "reference"});

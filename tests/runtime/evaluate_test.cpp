@@ -163,6 +163,7 @@ TEST_CASE("other pointwise programs have the bits of programs as they were writt
   std::vector<float> many(3000);
   for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<float>(i) / 7;
   check_lifted("large array", [&] { return constant(Array(many, {30, 100})) * 3 + 0.5; });
+  check_lifted("empty array", [&] { return constant(Array::zeros({0, 3})) * 3 + 0.5; });
 }
 
 TEST_CASE("constants that are not normal numbers keep their bits") {
@@ -206,7 +207,9 @@ TEST_CASE("programs that only size, seed and constants tell apart share an execu
     const float same_draw = (first.at<float>(i) - 0.5f) / 1.5f * 2 - 3;
     CHECK(other_interval.at<float>(i) == Approx(same_draw).margin(1e-5));
   }
-  CHECK(drawn(8, 0.5, 2, 1) == first);
+  set_random_seed(1);
+  CHECK(eval(random_uniform({8}, {.minval = 0.5, .maxval = 2, .seed = 1})) == first);
+  CHECK(compiled() == 0);
 }
 
 TEST_CASE("draws of eval differ from call to call and repeat after the seed is set") {

@@ -49,14 +49,14 @@ bool is_liftable(const Node& scalar) {
 
 class Lift {
  public:
-  explicit Lift(const ir::Graph& graph) : graph_(graph) {}
+  explicit Lift(const ir::Graph& graph) { lifted_.source = graph; }
 
   LiftedProgram run() {
-    const Dims& dims = graph_.outputs[0].dims();
-    const std::int64_t count = ir::product(dims).value();
+    const std::vector<Value>& outputs = lifted_.source.outputs;
+    const std::int64_t count = ir::product(outputs[0].dims()).value();
     add(ir::Type{DType::Bool, {count_, 0}}, Array::zeros({count, 0}, DType::Bool));
     lifted_.graph.outputs =
-        ir::rewrite_nodes(graph_.outputs, [&](const ir::NodeRef& node) { return changed(node); });
+        ir::rewrite_nodes(outputs, [&](const ir::NodeRef& node) { return changed(node); });
     return std::move(lifted_);
   }
 
@@ -75,12 +75,14 @@ class Lift {
 
   Value constant(const ir::NodeRef& node) {
     const DType dtype = node->types[0].dtype;
-    const bool is_scalar = is_scalar_constant(*node);
-    if (is_scalar && !is_liftable(*node)) return node->result();
-    std::vector<std::int64_t> sizes;
-    if (!is_scalar) sizes.push_back(ir::product(node->types[0].dims).value());
-    const Dims dims = is_scalar ? Dims{} : Dims{count_};
-    return add({dtype, dims}, Array::copy_of(bytes_of(*node).data(), sizes, dtype));
+    const std::vector<std::byte>& bytes = bytes_of(*node);
+    if (is_scalar_constant(*node)) {
+      return is_liftable(*node) ? add({dtype, {}}, Array::copy_of(bytes.data(), {}, dtype))
+                                : node->result();
+    }
+    const std::int64_t count = ir::product(node->types[0].dims).value();
+    return add({dtype, {count_}}, count == 0 ? Array::zeros({0}, dtype)
+                                             : Array::view(bytes.data(), {count}, dtype));
   }
 
   Value draw(const Node& node) {
@@ -99,7 +101,6 @@ class Lift {
     return lifted_.graph.inputs.back();
   }
 
-  const ir::Graph& graph_;
   const ir::Dim count_ = ir::Dim::fresh("n");
   bool has_seed_ = false;
   LiftedProgram lifted_;

@@ -19,7 +19,8 @@ namespace kiln::runtime {
 
 struct LiftedProgram {
   ir::Graph graph;               // gives the elements of the result as a vector
-  std::vector<Array> arguments;  // of its inputs
+  ir::Graph source;              // has the elements that some of the arguments view
+  std::vector<Array> arguments;  // of the inputs of `graph`
   std::uint64_t seed = 0;        // of the call
 };
 
