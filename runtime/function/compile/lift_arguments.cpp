@@ -3,10 +3,7 @@
 
 #include "core/ir/traverse.h"
 #include "core/k/frame/tensor_impl.h"
-#include "core/ops/convert.h"
 #include "core/ops/rewrite_graph.h"
-
-#include <cmath>
 
 namespace kiln::runtime {
 namespace {
@@ -35,16 +32,6 @@ bool is_pointwise(const Node& node) {
 
 const std::vector<std::byte>& bytes_of(const Node& constant) {
   return *constant.as<ir::ConstantAttrs>().data.bytes;
-}
-
-/// Whether code that reads the scalar computes what code that has it as an immediate does.
-bool is_liftable(const Node& scalar) {
-  const DType dtype = scalar.types[0].dtype;
-  if (!is_float(dtype)) return false;
-  double value = 0;
-  ir::load_real(dtype, bytes_of(scalar).data(), &value, 1);
-  if (value == 0) return true;
-  return dtype == DType::Float64 ? std::isnormal(value) : std::isnormal(static_cast<float>(value));
 }
 
 class Lift {
@@ -77,8 +64,8 @@ class Lift {
     const DType dtype = node->types[0].dtype;
     const std::vector<std::byte>& bytes = bytes_of(*node);
     if (is_scalar_constant(*node)) {
-      return is_liftable(*node) ? add({dtype, {}}, Array::copy_of(bytes.data(), {}, dtype))
-                                : node->result();
+      if (!is_float(dtype)) return node->result();
+      return add({dtype, {}}, Array::copy_of(bytes.data(), {}, dtype));
     }
     const std::int64_t count = ir::product(node->types[0].dims).value();
     return add({dtype, {count_}}, count == 0 ? Array::zeros({0}, dtype)

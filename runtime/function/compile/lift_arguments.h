@@ -30,9 +30,9 @@ struct LiftedProgram {
 /// along one axis.
 bool is_pointwise(const ir::Graph& graph);
 
-/// The graph over arguments. Its elements have the bits of `graph`'s: a scalar constant stays in
-/// the code unless it is a float that is 0 or normal, as the compiler may treat others in
-/// its own way. Nothing where the elements have more than 2^62 bytes.
+/// The graph over arguments. Its elements have the bits of `graph`'s: scalars that are no floats
+/// stay in the code, which divides by integers, say, in ways that depend on them. Nothing where the
+/// elements have more than 2^62 bytes.
 /// REQUIRES: is_pointwise(graph).
 std::optional<LiftedProgram> lift_arguments(const ir::Graph& graph);
 
