@@ -25,9 +25,9 @@ struct SharedExecutable {
 SharedExecutable shared_executable(const Instance& instance, const CompileRequest& request,
                                    const std::function<Executable()>& compile);
 
-/// Keeps the executable for later programs although no program has it: the last kMaxKept ones are
-/// kept, but none that plans more than kMaxKeptBytes for its calls, as it might hold them. The
-/// cache has otherwise no share in what it knows. Thread-safe.
+/// Keeps the last kMaxKept executables for later programs, but none that plans more than
+/// kMaxKeptBytes for its calls, since backends may hold that memory. All others are freed with the
+/// last program that has them. Thread-safe.
 void keep_recent(const ExecutablePtr& executable);
 inline constexpr std::size_t kMaxKept = 64;
 inline constexpr std::uint64_t kMaxKeptBytes = std::uint64_t{1} << 20;
