@@ -82,7 +82,7 @@ void dump_calls(const Program& program, std::int64_t calls, DumpFolder& folder) 
     if (calls == 0 || !folder.wants(Stage::Timings)) return;
     folder.narrow(Stage::Timings);
     const TakingDumps taking(&folder);
-    program.executable.dump();
+    program.executable->dump();
     folder.require_taken();
   } catch (const std::exception& fault) {
     log_line(LogLevel::Warning, "dump", fault.what());
@@ -94,7 +94,7 @@ void dump_program(const Program& program, DumpFolder& folder) {
   dump.on_user_graph(program);
   for (const PassRun& run : program.passes) dump.on_pass(program, run);
   dump.on_module(program);
-  dump.during_backend([&] { program.executable.dump(); });
+  dump.during_backend([&] { program.executable->dump(); });
   dump.on_executable(program);
 }
 

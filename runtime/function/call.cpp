@@ -249,10 +249,11 @@ std::vector<Array> execute_buffers(const Program& program, CallFrame& frame,
   call.states = states;
   call.outputs = outputs;
   call.updates = updates;
+  call.seed = program.seed;
   call.call_counter = counter_of(program);
   call.host_calls = program.calls_host ? &frame.host_calls : nullptr;
   call.label = program.name;
-  program.executable.execute(call).wait();
+  program.executable->execute(call).wait();
   require_types(program, frame, outputs, updates);
   std::vector<Array> results;
   for (std::size_t i = 0; i < outputs.size(); ++i) {

@@ -117,7 +117,8 @@ CallFrame::CallFrame(const Program& program) : program_(program), io_() {
   io_.update_count = updates_.size();
   io_.host_call_context = program.calls_host ? &host_calls : nullptr;
   io_.label = abi::string_of(program.name);
-  if (program.sizes_follow) prepared_ = program.executable.make_frame(io_);
+  io_.seed = program.seed;
+  if (program.sizes_follow) prepared_ = program.executable->make_frame(io_);
 }
 
 void CallFrame::bind_inputs(std::span<const ArrayView> inputs) {

@@ -9,6 +9,7 @@
 #include "runtime/dump/dump.h"
 #include "runtime/function/call.h"
 #include "runtime/function/compile/build_graph.h"
+#include "runtime/function/evaluate.h"
 #include "runtime/function/staged_program.h"
 #include "runtime/host/error_subject.h"
 
@@ -160,15 +161,22 @@ runtime::InstancePtr chosen_instance(const FunctionOptions& options) {
 
 FunctionStats stats_of(const runtime::CallableProgram& callable) {
   const Program& program = callable.program;
-  const runtime::ExecutableInfo info = program.executable.info();
+  const runtime::ExecutableInfo info = program.executable->info();
   const auto count = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
-  return {.compiles = 1,
+  return {.compiles = program.is_cache_hit ? 0 : 1,
+          .cache_hits = program.is_cache_hit ? 1 : 0,
           .compile_seconds = program.compile_seconds,
           .calls = callable.frames.calls(),
           .code_generations = count(info.code_generations),
           .bindings = count(info.bindings),
           .peak_bytes = count(info.planned_bytes),
           .live_bytes = count(info.live_bytes)};
+}
+
+Array evaluated(const ir::Graph& graph, Where where) {
+  return at_line(where, [&] {
+    return runtime::evaluate(graph, runtime::current_instance("function"));
+  });
 }
 
 }  // namespace
@@ -271,6 +279,7 @@ FunctionStats Function::stats() const try {
   for (const runtime::ProgramStage& stage : programs.stages) {
     const FunctionStats other = stats_of(*stage.program);
     stats.compiles += other.compiles;
+    stats.cache_hits += other.cache_hits;
     stats.compile_seconds += other.compile_seconds;
     stats.code_generations += other.code_generations;
     stats.bindings += other.bindings;
@@ -285,14 +294,14 @@ FunctionStats Function::stats() const try {
 Array eval(const Tensor& x, Where where) try {
   const Call call("eval", where);
   type_of(x);
-  return function({}, {x}, {.name = "eval"}, where)({}, where).front();
+  return evaluated(runtime::build_graph({}, {x}, {}), where);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("eval", where);
 }
 
 Array eval(const UpdateOp& x, Where where) try {
   const Call call("eval", where);
-  return function({}, {x.value}, {.updates = {x}, .name = "eval"}, where)({}, where).front();
+  return evaluated(runtime::build_graph({}, {x.value}, {x}), where);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("eval", where);
 }

@@ -15,6 +15,8 @@ namespace kiln {
 
 struct FunctionStats {
   std::int64_t compiles = 0;       ///< modules compiled by the backend
+  std::int64_t cache_hits = 0;     ///< modules whose code an equal, earlier function had; counts of
+                                   ///< the code below are then those of all functions that have it
   double compile_seconds = 0;      ///< passes and backend together
   std::int64_t calls = 0;          ///< calls that succeeded
   std::int64_t code_generations = 0;  ///< times the backend generated code: sizes do not
@@ -115,7 +117,8 @@ struct FunctionOptions {
   /// result that differs from that of an optimized function is wrong in one of them. Calls are
   /// slower. The environment variable KILN_DISABLE=all does the same for every function, and
   /// KILN_DISABLE=simplify,absorb_kernels leaves out the passes of those names alone, the backend's
-  /// optional ones among them.
+  /// optional ones among them. KILN_DISABLE=executable_cache compiles each program, even one that
+  /// equals an earlier one or, called by eval, differs from it in sizes, seeds and constants alone.
   bool optimize = true;
 };
 

@@ -99,6 +99,16 @@ TEST_CASE("ops that a backend lacks are named with their lines") {
       {__LINE__, Fault::Backend, [&] { function({x}, {x * 2}, {.backend = kNoTanh}); },
        text("function: its compiler is not there (backend no_tanh, ", kNoTanh, ")")},
   }, __FILE__);
+  const std::string before = backend();
+  set_backend(kNoTanh);
+  testing::run({
+      {__LINE__, Fault::NotImplemented, [&] { eval(tanh(random_uniform({2}))); },
+       text("function: backend no_tanh cannot run tanh (no hyperbolic functions here) at ",
+            at(__LINE__ - 2))},
+      {__LINE__, Fault::Backend, [&] { eval(random_uniform({2}) + 0.5); },
+       text("function: its compiler is not there (backend no_tanh, ", kNoTanh, ")")},
+  }, __FILE__);
+  set_backend(before);
   const Function works = function({x}, {twice + by.weights}, {.backend = "reference"});
   CHECK(works({Array{0.f, 0.f}})[0] == get_value(by.weights));
 }
@@ -159,7 +169,8 @@ TEST_CASE("KILN_DISABLE that names no pass is an error of function") {
       "function: KILN_DISABLE names no pass 'scan_merg'; did you mean 'scan_merge'?; passes are "
       "simplify, scan_merge, scan_hoist_invariants, scan_batch_inputs, scan_merge_gates, "
       "scan_push_outputs, scan_drop_unused, scan_merge_sums, merge_products"));
-  CHECK(error.find("; all leaves out every pass that is not the backend's") != error.npos);
+  CHECK(error.find("; all leaves out every pass that is not the backend's, executable_cache "
+                   "compiles every program") != error.npos);
   disable.set("simplify,scan_merge");
   CHECK(function({x}, {x * 2})({Array{1.f, 2.f}})[0] == Array{2.f, 4.f});
   if (backend() == "reference") return;

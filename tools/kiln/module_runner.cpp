@@ -212,7 +212,7 @@ Outcome run_after_passes(const module::Module& module, const std::vector<Array>&
   program.instance = runtime::backend_instance(backend, "kiln");
   const module::Module compiled = runtime::compile_graph(program);
   return call_once(compiled, reordered(module, arguments, compiled), program.instance,
-                   program.executable);
+                   *program.executable);
 }
 
 namespace {
@@ -247,11 +247,11 @@ void dump_module(const module::Module& module, const RunOptions& options,
   const std::vector<Array> arguments = random_arguments(compiled, options);
   const runtime::TakingDumps taking(callable.dumps.get());
   for (int i = 0; i < calls; ++i) {
-    call_once(compiled, arguments, program.instance, program.executable);
+    call_once(compiled, arguments, program.instance, *program.executable);
   }
   if (callable.dumps->wants(Stage::Timings)) {
     callable.dumps->narrow(Stage::Timings);
-    program.executable.dump();
+    program.executable->dump();
   }
   callable.dumps->require_taken();
 }

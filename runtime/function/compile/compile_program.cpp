@@ -67,7 +67,7 @@ void prepare_output_sizes(Program& program) {
 void find_updates_in_place(Program& program) {
   const ProgramCounts counts{program.binding.count(), program.states.size(),
                              program.graph.outputs.size(), program.updated.size()};
-  const std::vector<bool> allowed = program.executable.info(counts).updates_in_place;
+  const std::vector<bool> allowed = program.executable->info(counts).updates_in_place;
   if (program.calls_host || !program.sizes_follow) return;
   const std::vector<VariableStorage*>& states = program.state_storages;
   program.overwritable.resize(program.updated.size());
@@ -83,18 +83,23 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+/// In KILN_DISABLE: no program has the executable of another one.
+constexpr const char* kCacheName = "executable_cache";
+
 [[noreturn]] void refuse_pass(const std::string& name, const std::vector<std::string>& known) {
   const std::string near = nearest_name(name, known);
   throw ConfigError("function", "KILN_DISABLE",
                     text("KILN_DISABLE names no pass '", name, "'",
                          near.empty() ? "" : text("; did you mean '", near, "'?"),
                          "; passes are ", join_text(known),
-                         "; all leaves out every pass that is not the backend's"));
+                         "; all leaves out every pass that is not the backend's, ", kCacheName,
+                         " compiles every program"));
 }
 
 /// Passes to leave out.
 struct Disabled {
   std::vector<std::string> own, of_backend;
+  bool cache = false;  // every program is compiled
 };
 
 /// The names of KILN_DISABLE, separated by commas; "all" stands for every pass that is not the
@@ -113,7 +118,9 @@ Disabled disabled_passes(const Instance& instance) {
   Disabled disabled;
   std::istringstream list(names);
   for (std::string name; std::getline(list, name, ',');) {
-    if (name == "all") {
+    if (name == kCacheName) {
+      disabled.cache = true;
+    } else if (name == "all") {
       disabled.own.insert(disabled.own.end(), own.begin(), own.end());
     } else if (has(own, name)) {
       disabled.own.push_back(name);
@@ -155,27 +162,36 @@ std::string comma_separated(const std::vector<std::string>& names) {
 }
 
 void compile_module(Program& program, const module::Module& compiled,
-                    const std::vector<std::string>& disabled, CompileObserver* observer) {
+                    const Disabled& disabled, CompileObserver* observer) {
   Clock::time_point start = Clock::now();
   const module::Encoded encoded = [&] {
     const ir::SymbolNames names = ir::input_names(program.user_graph.inputs);
-    return module::write_module(compiled);
+    return module::write_module(compiled, {.origins = program.has_lines});
   }();
   CompileRequest request;
   request.module = encoded.bytes;
   for (const module::SideConstant& constant : encoded.constants) {
     request.constants.push_back({constant.data, constant.size});
   }
-  if (!disabled.empty()) request.options.emplace_back("disable", comma_separated(disabled));
+  if (!disabled.of_backend.empty()) {
+    request.options.emplace_back("disable", comma_separated(disabled.of_backend));
+  }
   request.label = program.name;
   request.function = "function";
   program.module_seconds = seconds_since(start);
   start = Clock::now();
-  const auto compile = [&] { program.executable = program.instance->compile(request); };
+  const auto compile = [&] { return program.instance->compile(request); };
+  const auto compile_alone = [&] {
+    program.executable = std::make_shared<const Executable>(compile());
+  };
   if (observer) {
-    observer->during_backend(compile);
+    observer->during_backend(compile_alone);
+  } else if (program.calls_host || disabled.cache) {
+    compile_alone();
   } else {
-    compile();
+    SharedExecutable shared = shared_executable(*program.instance, request, compile);
+    program.executable = std::move(shared.executable);
+    program.is_cache_hit = shared.is_hit;
   }
   program.backend_seconds = seconds_since(start);
 }
@@ -195,7 +211,8 @@ module::Module compile_graph(Program& program, CompileObserver* observer) {
   program.graph = run_passes(program, disabled.own, observer);
   module::Module compiled = module::make_module(program.graph, program.guards, program.name);
   if (observer) observer->on_module(program);
-  compile_module(program, compiled, disabled.of_backend, observer);
+  program.calls_host = reaches(program.graph.roots(), ir::Op::HostCall);
+  compile_module(program, compiled, disabled, observer);
   program.compile_seconds = seconds_since(start);
   if (observer) observer->on_executable(program);
   return compiled;
@@ -205,7 +222,6 @@ void compile_program(Program& program, CompileObserver* observer) {
   const module::Module compiled = compile_graph(program, observer);
   const std::vector<ir::Value> roots = program.graph.roots();
   program.draws = reaches(roots, ir::Op::RandomUniform);
-  program.calls_host = reaches(roots, ir::Op::HostCall);
   find_storages(program, compiled);
   prepare_output_sizes(program);
   find_updates_in_place(program);

@@ -5,6 +5,7 @@
 #include "core/ir/dim_program.h"
 #include "core/ir/graph.h"
 #include "core/passes/pipeline.h"
+#include "runtime/function/compile/executable_cache.h"
 #include "runtime/function/compile/input_binding.h"
 #include "runtime/plugin/backend_instance.h"
 #include "runtime/variable/variable_state.h"
@@ -39,6 +40,8 @@ struct Program {
   ir::Graph user_graph;                 // as it was written
   std::vector<bool> sparse;             // see InputBinding
   bool optimize = true;                 // false: no pass runs, `graph` is `user_graph`
+  bool has_lines = true;                // false: the module has no source lines
+  std::uint64_t seed = 0;               // of every call, xor the seed of each draw
   ir::Graph graph;                      // after the passes
   InputBinding binding;                 // checks and guards of a call's inputs
   std::vector<ir::Value> states;        // Variable nodes in the module's state order
@@ -52,7 +55,8 @@ struct Program {
   bool overwrites = false;              // some of `updated` may be written over their states
   std::vector<Overwrite> overwritable;  // then: one for each, by number in state_storages
   InstancePtr instance;
-  Executable executable;
+  ExecutablePtr executable;
+  bool is_cache_hit = false;            // the executable was compiled for another program
   // Kept for dumps: what they show is what was run.
   std::vector<PassRun> passes;
   std::vector<ir::Guard> guards;

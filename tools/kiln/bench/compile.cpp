@@ -1,8 +1,10 @@
-// The rows that measure compiling: from writing the graph to its first result.
+// The rows that measure compiling: from writing the graph to its first result or variables.
 #include "tools/kiln/bench/models.h"
 #include "tools/kiln/bench/rows.h"
 
 #include "core/types/text.h"
+
+#include <cmath>
 
 namespace kiln::bench {
 namespace {
@@ -59,6 +61,59 @@ Row compile_1000(int blocks, std::int64_t width) {
           Timing::FirstCall};
 }
 
+/// The variables of a residual network, each made from the tensor of Keras' initialiser: kernels
+/// of convolutions by glorot_uniform, all else by zeros and ones.
+class InitialisedVariables {
+ public:
+  void convolution(std::int64_t size, std::int64_t inputs, std::int64_t filters) {
+    const double limit = std::sqrt(6 / static_cast<double>(size * size * (inputs + filters)));
+    all_.push_back(variable(random_uniform({size, size, inputs, filters},
+                                           {.minval = -limit, .maxval = limit})));
+    filled(0, filters);
+    for (const double value : {1, 0, 0, 1}) filled(value, filters);  // batch normalisation
+  }
+
+  /// Three convolutions, and one for the input of the first block of a stage.
+  void block(std::int64_t inputs, std::int64_t width, bool is_first) {
+    convolution(1, inputs, width);
+    convolution(3, width, width);
+    convolution(1, width, 4 * width);
+    if (is_first) convolution(1, inputs, 4 * width);
+  }
+
+ private:
+  void filled(double value, std::int64_t count) {
+    all_.push_back(variable(constant(value, {.shape = {count}})));
+  }
+
+  std::vector<Variable> all_;
+};
+
+void make_resnet50_variables(std::int64_t width) {
+  InitialisedVariables variables;
+  variables.convolution(7, 3, width);
+  std::int64_t inputs = width;
+  for (const int blocks : {3, 4, 6, 3}) {
+    for (int i = 0; i < blocks; ++i) {
+      variables.block(inputs, width, i == 0);
+      inputs = 4 * width;
+    }
+    width *= 2;
+  }
+  variables.convolution(1, inputs, 1000);
+}
+
+Row compile_initialisers(std::int64_t width) {
+  return {"compile_initialisers",
+          text("all variables of ResNet50 with ", width, " filters in its first layer, by Keras' ",
+               "initialisers, new process"),
+          {}, [=] {
+            make_resnet50_variables(width);
+            return Work{[] {}, [] { return FunctionStats{}; }};
+          },
+          Timing::FirstCall};
+}
+
 }  // namespace
 
 Row char_rnn_train(const CharRnnSizes& s) {
@@ -72,7 +127,8 @@ Row compile_char_rnn(const CharRnnSizes& s) {
 
 std::vector<Row> compile_rows(bool tiny) {
   const CharRnnSizes sizes = tiny ? CharRnnSizes{5, 4, 16, 32} : CharRnnSizes{96, 64, 16, 32};
-  return {compile_char_rnn(sizes), compile_1000(tiny ? 2 : 62, 64)};
+  return {compile_char_rnn(sizes), compile_1000(tiny ? 2 : 62, 64),
+          compile_initialisers(tiny ? 2 : 64)};
 }
 
 }  // namespace kiln::bench

@@ -1,0 +1,116 @@
+// A table from keys to executables that programs have, and a short list of those that are kept.
+#include "runtime/function/compile/executable_cache.h"
+
+#include "core/types/text.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace kiln::runtime {
+namespace {
+
+class ExecutableCache {
+ public:
+  /// Null: no executable with that key lives.
+  ExecutablePtr find(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(key);
+    return found == entries_.end() ? nullptr : found->second.lock();
+  }
+
+  /// The executable with that key that is there already, else `made`.
+  ExecutablePtr add(const std::string& key, const ExecutablePtr& made) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(entries_, [](const auto& entry) { return entry.second.expired(); });
+    const auto [entry, is_new] = entries_.emplace(key, made);
+    if (is_new) return made;
+    ExecutablePtr first = entry->second.lock();
+    if (first) return first;
+    entry->second = made;
+    return made;
+  }
+
+  void keep(ExecutablePtr executable) {
+    const std::lock_guard lock(mutex_);
+    kept_.reserve(kMaxKept + 1);
+    const auto found = std::find(kept_.begin(), kept_.end(), executable);
+    if (found != kept_.end()) {
+      std::rotate(kept_.begin(), found, found + 1);
+      return;
+    }
+    kept_.insert(kept_.begin(), executable);
+    if (kept_.size() <= kMaxKept) return;
+    executable = std::move(kept_.back());  // destroyed by the caller, after the lock
+    kept_.pop_back();
+  }
+
+  bool is_of_this_process() const { return forks_ == fork_count(); }
+
+  std::atomic<std::int64_t> compiled{0}, hits{0};
+
+ private:
+  const std::uint32_t forks_ = fork_count();
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::weak_ptr<const Executable>> entries_;
+  std::vector<ExecutablePtr> kept_;  // the one used last first
+};
+
+/// Never freed: programs of static variables may be destroyed after this file's.
+ExecutableCache& cache() {
+  static ExecutableCache& one = *new ExecutableCache;
+  return one;
+}
+
+void append(std::string& key, std::string_view part) {
+  key += text(part.size(), ":");
+  key += part;
+}
+
+std::string key_of(const Instance& instance, const CompileRequest& request) {
+  std::string key = text(static_cast<const void*>(&instance), ";");
+  append(key, request.label);
+  append(key, request.function);
+  for (const auto& [name, value] : request.options) {
+    append(key, name);
+    append(key, value);
+  }
+  const auto* module = reinterpret_cast<const char*>(request.module.data());
+  append(key, {module, request.module.size()});
+  return key;
+}
+
+}  // namespace
+
+SharedExecutable shared_executable(const Instance& instance, const CompileRequest& request,
+                                   const std::function<Executable()>& compile) {
+  ExecutableCache& shared = cache();
+  const auto compiled = [&] {
+    auto made = std::make_shared<const Executable>(compile());
+    shared.compiled.fetch_add(1, std::memory_order_relaxed);
+    return made;
+  };
+  if (!request.constants.empty() || !shared.is_of_this_process()) return {compiled(), false};
+  const std::string key = key_of(instance, request);
+  if (ExecutablePtr found = shared.find(key)) {
+    shared.hits.fetch_add(1, std::memory_order_relaxed);
+    return {std::move(found), true};
+  }
+  const ExecutablePtr made = compiled();
+  return {shared.add(key, made), false};
+}
+
+void keep_recent(const ExecutablePtr& executable) {
+  if (executable->info().planned_bytes > kMaxKeptBytes) return;
+  if (cache().is_of_this_process()) cache().keep(executable);
+}
+
+ExecutableCacheCounts executable_cache_counts() {
+  return {cache().compiled.load(std::memory_order_relaxed),
+          cache().hits.load(std::memory_order_relaxed)};
+}
+
+}  // namespace kiln::runtime
