@@ -25,8 +25,8 @@ class StreamArena {
   /// Makes all bytes unused. REQUIRES: no queued work uses the memory.
   void finish() noexcept;
   /// Unmaps memory beyond the bytes of grow(), in whole chunks of at most 64 MiB (or one unit of a
-  /// larger granularity), and releases it to the device. Any thread. REQUIRES: a ScopedContext of the
-  /// thread, which captures no stream.
+  /// larger granularity), and releases it to the device. Any thread. REQUIRES: a ScopedContext of
+  /// the thread, which captures no stream.
   void release_unused() noexcept;
 
   /// Aligned to 256 bytes. REQUIRES: grow() was called.
