@@ -34,7 +34,7 @@ StreamArena::~StreamArena() {
     release_unused();
     device.driver().mem_address_free(begin_, size(reserved_bytes_));
   } catch (...) {
-    // The device has just ended: the memory went with it.
+    // The device has just ended: the driver frees the memory with the context.
   }
 }
 
