@@ -29,10 +29,10 @@ namespace kiln::cuda {
 /// | `deterministic`| KILN_CUDA_DETERMINISTIC| false: convolutions may differ in their last bits |
 /// |                |                        | from call to call; default true                   |
 ///
-/// The host gives the options of set_backend_options, which override the environment variables, and
-/// those of keras.json whose variables are not set. An empty value counts as not set. Folders are
-/// absolute. With `driver`, open_driver() does not check for a device node. Arenas of calls count
-/// against `memory_limit` rounded up to the device's allocation granularity, 2 MiB.
+/// The host passes the options of set_backend_options, which override the environment variables,
+/// and the options of keras.json whose variables are not set. An empty value counts as not set.
+/// Folders are absolute. With `driver`, open_driver() does not check for a device node. Arenas of
+/// calls count against `memory_limit` rounded up to the device's allocation granularity, 2 MiB.
 struct CudaOptions {
   int device = 0;
   std::int64_t memory_limit = INT64_MAX;

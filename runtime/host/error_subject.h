@@ -1,4 +1,4 @@
-// Errors that arise below a tensor's owner get the name of that tensor from the owner.
+// Adds the tensor that an error is about to the error's text.
 #pragma once
 
 #include "runtime/host/caller.h"
@@ -9,20 +9,20 @@
 
 namespace kiln::runtime {
 
-/// Throws `error` again with "; for SUBJECT" after its text. REQUIRES: thrown while the calls are
-/// running in which it arose. An error of an Array names the running function instead of Array.
+/// Throws `error` again with "; for SUBJECT" after its text. An error of an Array names the running
+/// function instead of Array. REQUIRES: the Call in which the error arose is still running.
 template <class Fault>
 [[noreturn]] void throw_with_subject(const Fault& error, const std::string& subject) {
   const std::string before = error.function() + ": ";
-  std::string fact = error.message();
-  if (fact.starts_with(before)) fact.erase(0, before.size());
+  std::string message = error.message();
+  if (message.starts_with(before)) message.erase(0, before.size());
   const Caller caller = Caller::of();
   const bool is_renamed = error.function() == "Array" && !caller.function.empty();
   throw Fault(is_renamed ? caller.function : error.function(), error.argument(),
-              fact + "; for " + subject, error.where());
+              message + "; for " + subject, error.where());
 }
 
-/// work(), whose OutOfMemory gets the text that describe() returns as its subject.
+/// Returns work(). Adds the text of describe() to an OutOfMemory that work() throws.
 template <class Describe, class Work>
 decltype(auto) with_memory_subject(const Describe& describe, const Work& work) {
   try {

@@ -5,7 +5,7 @@
 
 namespace kiln {
 
-/// What dump writes: any combination. KILN_DUMP knows them as graph, passes, module, claims,
+/// The parts of a dump, in any combination. KILN_DUMP knows them as graph, passes, module, claims,
 /// kernels, plan, memory_plan, llvm_ir, assembly, timings, backend and all.
 enum class Stage : std::uint32_t {
   Graph = 1,        ///< the user's graph: .kir text and .dot; the launches of a call on cuda

@@ -32,8 +32,8 @@ std::vector<GivenOption> option_variables(const Plugin& plugin);
 /// BackendError.
 std::optional<std::vector<std::string>> option_names(const Plugin& plugin);
 
-/// Those of option_variables() that name no option of the plugin, which ignores them. Empty where
-/// option_names() gives nothing. Throws BackendError.
+/// The variables of option_variables() that name no option of the plugin, which ignores them. Empty
+/// where option_names() gives nothing. Throws BackendError.
 std::vector<GivenOption> unknown_variables(const Plugin& plugin);
 /// "cuda has the options device, arch" or "reference has no options".
 std::string options_text(const Plugin& plugin);

@@ -20,7 +20,7 @@ class BlockFibres {
   BlockFibres(const BlockFibres&) = delete;
   BlockFibres& operator=(const BlockFibres&) = delete;
 
-  /// Runs body() once as each thread; enter(thread) comes before each part of a thread's run.
+  /// Runs body() once as each thread; calls enter(thread) before it starts or resumes each one.
   /// Throws std::runtime_error for a barrier or an exchange in which not all threads of the block
   /// or the warp take part.
   void run(ThreadOrder order, const std::function<void()>& body,
@@ -31,9 +31,9 @@ class BlockFibres {
   static void wait_for_warp();
   /// The value of the lane whose number differs in the bits of `distance`.
   static std::uint64_t exchange(std::uint64_t value, int distance);
-  /// A bit for each lane of the warp: what it gave.
+  /// The values of all lanes of the warp, one bit for each lane.
   static std::uint32_t ballot(bool truth);
-  /// The thread that runs, and its barriers; the block is not set.
+  /// The running thread and the barriers that it has passed; ThreadMoment::block is not set.
   static ThreadMoment moment();
 
  private:
@@ -41,14 +41,14 @@ class BlockFibres {
   enum class Wait : std::uint8_t { None, Block, Warp, Exchange, End };
 
   static void start();
-  /// Waits until all lanes of the warp have sent; gives the place of the values in `sent`.
+  /// Waits until all lanes of the warp have sent; returns the index of their values in `sent`.
   static int send(std::uint64_t value, int distance);
   void wait(Wait wait);
   void resume(std::size_t thread);
   /// Runs the threads of a warp until they wait for the block or have ended.
   void run_warp(std::int64_t begin, ThreadOrder order,
                 const std::function<void(std::int64_t thread)>& enter);
-  /// Lets the threads go on when all have come to the same wait; false: they have not.
+  /// Releases the threads [begin, end) when all of them wait for `wait`; false: they do not.
   bool release(std::size_t begin, std::size_t end, Wait wait);
   bool release_warp(std::size_t begin, std::size_t end);
   bool have_ended() const;

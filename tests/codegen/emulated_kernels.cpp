@@ -15,7 +15,7 @@ namespace {
 
 using codegen::ScheduledKernel;
 
-/// Of the running launch.
+/// The watch and the block of the running launch.
 MemoryWatch* g_watch = nullptr;
 std::int64_t g_block = 0;
 

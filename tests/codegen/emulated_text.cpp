@@ -68,7 +68,7 @@ template <class T> void noted_store(u8* to, s64 i, T x) {
 }
 #define load noted_load
 #define store noted_store
-// Of vectors: what is loaded is const.
+// Vectors: a const pointer is that of a load.
 template <class T> const T* noted_vector(const T* first, s64 bytes) {
   emulation.note_global(first, bytes, false);
   return first;

@@ -28,8 +28,8 @@ std::uint64_t combined(codegen::Combiner combiner, DType dtype, std::uint64_t x,
 /// Whether arg_max takes x rather than the best value so far: it is larger, or the first NaN.
 bool is_above(std::uint64_t x, std::uint64_t best, DType dtype);
 
-/// Evaluates one element at a time. REQUIRES: what it is made of outlives it, and one thread uses
-/// it at a time.
+/// Evaluates one element at a time. REQUIRES: the arguments of the constructor outlive the object;
+/// one thread uses it at a time.
 class KernelRun {
  public:
   /// Reads sizes once; `begin` and `end` are those of run().

@@ -84,7 +84,7 @@ std::vector<KernelOutcome> run_as_text(const std::vector<codegen::Kernel>& kerne
                                        const std::vector<KernelCall>& calls);
 /// Checks that two outcomes agree in every byte and in the fault.
 void check_equal(const KernelOutcome& found, const KernelOutcome& expected);
-/// The same, but that floats may differ by rounding where the kernel adds or multiplies them up.
+/// Checks the same, except that floats may differ by rounding where the kernel adds or multiplies.
 void check_close(const codegen::Kernel& kernel, const KernelOutcome& found,
                  const KernelOutcome& expected);
 /// On up to four devices and in three orders of threads, compiled and interpreted from the text:

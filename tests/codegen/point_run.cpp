@@ -1,5 +1,4 @@
-// Vectors hold what their elements hold one by one, so that only the mapping of points to threads
-// is run.
+// Runs the mapping of points to threads alone: vectors give the values of their elements.
 #include "tests/codegen/point_run.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Partial results are in memory as the text has them: an accumulator each, or the largest value and
-// its place.
+// Partial results have the layout of the text: an accumulator each, or the largest value and its
+// index.
 #include "tests/codegen/split_run.h"
 
 #include "backends/codegen/grid/split_rows.h"
@@ -12,7 +12,7 @@ using namespace codegen;
 
 namespace {
 
-constexpr std::size_t kPlaceOffset = 8;  // of the place of arg_max
+constexpr std::size_t kPlaceOffset = 8;  // of the index of arg_max
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 

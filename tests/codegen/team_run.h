@@ -19,7 +19,7 @@ class TeamRun {
   /// Runs all stages at the current outer point of the run.
   void run_stages();
 
-  /// The result of a reduction over some inner points; `place` is that of arg_max.
+  /// The result of a reduction over some inner points; `place` is the index of arg_max, else -1.
   struct Result {
     std::uint64_t bits = 0;
     std::int64_t place = -1;

@@ -18,7 +18,8 @@ class CallCounts {
     for (const char* name : names) counts_.emplace(name, 0);
   }
 
-  /// Counts a call; its status if it is to fail. REQUIRES: a name of the list.
+  /// Counts a call; returns the status of a call that is to fail, else none. REQUIRES: a name of
+  /// the list.
   std::optional<int> count(std::string_view name) {
     const int call = ++counts_.find(name)->second;
     const auto found = std::find_if(failures_.begin(), failures_.end(), [&](const Failure& one) {

@@ -8,8 +8,8 @@ namespace kiln::tool {
 /// Prints each backend beside the library: name, verdict, path, options and the details of its
 /// plugin's probe. Starts an instance of each with the options in force, and so its device.
 /// Verdicts: "usable"; "limited: <reason>" where an instance starts but runs no programs, so that
-/// `auto` does not choose it; "not usable: <reason>". The error of a plugin is its reason. Last
-/// come the sections of keras.json that are for no backend.
+/// `auto` does not choose it; "not usable: <reason>", with the reason of the probe or, where it
+/// gives none, the error of the instance. Prints the sections of keras.json for no backend last.
 void print_backends(std::ostream& out);
 
 }  // namespace kiln::tool

@@ -37,9 +37,9 @@ Outcome run_module(const module::Module& module, const std::vector<Array>& argum
 Outcome run_after_passes(const module::Module& module, const std::vector<Array>& arguments,
                          const std::string& backend);
 
-/// Takes the module through the passes and that backend as K::function does with a graph, calls
-/// what was made `calls` times, and leaves every stage in `folder`. Without a number, calls three
-/// times, or never where the backend compiles for a device that need not be there.
+/// Compiles the module for that backend as K::function does with a graph, calls the program `calls`
+/// times, and leaves every stage in `folder`. Without a number, calls it three times, or never
+/// where the backend's option `arch` is set, with which it runs no programs.
 void dump_module(const module::Module& module, const RunOptions& options,
                  const std::string& backend, std::unique_ptr<runtime::DumpFolder> folder,
                  std::optional<int> calls);

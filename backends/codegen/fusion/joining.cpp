@@ -25,7 +25,7 @@ bool is_arg_max(const Member& member) {
   return member.role == Role::Reduce && def(*member.node).combiner == ir::Combiner::ArgMax;
 }
 
-/// Blocks of one launch can exchange the place of a maximum; kernels of partial sums cannot.
+/// Blocks of one launch can exchange the index of a maximum; kernels of partial sums cannot.
 bool can_run_in_parts(const Fusion& fusion, bool is_arg_max) {
   return !is_arg_max || fusion.target.divides_reductions;
 }

@@ -20,8 +20,9 @@ std::optional<ReductionParts> reduction_parts(const ir::Dims& domain,
                                               const std::vector<bool>& reduced,
                                               const TargetDescription& target, bool is_body);
 
-/// Whether a reduction runs in parts: as reduction_parts splits it or, on a target that divides
-/// reductions, as launches do. An axis of unknown size counts as long there, but in a loop's body.
+/// Whether a reduction runs in parts: because reduction_parts() splits it or, on a target that
+/// divides reductions, because launches divide it. For such a target an axis of unknown size counts
+/// as long, except in the body of a loop.
 bool runs_in_parts(const ir::Dims& domain, const std::vector<bool>& reduced,
                    const TargetDescription& target, bool is_body);
 

@@ -1,5 +1,5 @@
-// A lane computes the same inner points in every stage over inner axes, so that equal accesses of
-// two such stages stay in one lane; but other ones where values run along them.
+// A lane computes the same inner points in every Map and Reduce stage over inner axes, so that
+// equal accesses of two such stages stay in one lane. Running stages assign other points to a lane.
 #include "backends/codegen/grid/dependences.h"
 
 #include "backends/codegen/grid/additions.h"

@@ -15,7 +15,7 @@ std::string order_reason(const Kernel& kernel);
 /// memory that a different lane touched there.
 bool needs_barrier(const Kernel& kernel, int earlier, int later);
 
-/// The stages that need a barrier before them, as few as possible.
+/// A minimum set of stages such that a barrier before each of them orders all dependences.
 std::vector<int> barrier_stages(const Kernel& kernel);
 
 }  // namespace kiln::codegen

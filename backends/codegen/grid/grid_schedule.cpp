@@ -275,7 +275,7 @@ int shared_elements(const GridSchedule& schedule) {
   return has_warps ? schedule.threads / kWarpLanes : 0;
 }
 
-/// The number of a block among those that have finished, and what alignment may add.
+/// Bytes of the shared copy of the arrival counter, with padding for alignment.
 constexpr std::int64_t kAlignedArrival = 16;
 
 std::int64_t shared_bytes(const Kernel& kernel, const GridSchedule& schedule) {

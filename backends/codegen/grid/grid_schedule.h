@@ -16,8 +16,8 @@ enum class GridForm : std::uint8_t {
   Tile,     // a block computes the points of two axes in squares; there are no inner axes
 };
 
-/// Of one kernel. The points of `axes` are numbered row-major and spread over the grid; the loops
-/// of the other outer axes run in their order where those points are computed.
+/// The schedule of one kernel. The points of `axes` are numbered row-major and spread over the
+/// grid; the thread or team of a point runs the loops of the other outer axes in their order.
 ///
 /// Serial: thread t of a grid of T threads computes points t, t + T, ...
 ///
@@ -75,7 +75,8 @@ struct GridSchedule {
   bool operator==(const GridSchedule&) const = default;
 };
 
-/// The limits of a device; the defaults are those of an H100.
+/// The limits of a device; the defaults are those of an H100, with the static shared memory that
+/// every device has. `part_points` is a constant of schedules, which tests lower.
 struct GridDescription {
   int max_threads = 1024;  // of a block
   std::int64_t max_blocks = (std::int64_t{1} << 31) - 1;
@@ -87,8 +88,8 @@ struct GridDescription {
 };
 
 constexpr int kWarpLanes = 32;
-constexpr std::int64_t kChainTerms = 64;
-constexpr int kRunningTurns = 4;
+constexpr std::int64_t kChainTerms = 64;  // terms of a chain of a sum of floats
+constexpr int kRunningTurns = 4;          // points of a lane in a chunk of a running stage
 
 /// A pure function of its arguments. Additions to one element keep the order that Store demands:
 /// points that may meet at an element belong to one thread, or to one team that computes one outer
@@ -107,11 +108,10 @@ std::int64_t points_of_lane(const Kernel& kernel, const GridSchedule& schedule);
 bool is_unrolled(const Kernel& kernel, const GridSchedule& schedule);
 /// Partial results of a lane in a reduction: 4, or fewer where a lane has fewer points.
 int accumulators_of(const Kernel& kernel, const GridSchedule& schedule);
-/// Whether a reduction adds chains of terms.
+/// Whether a reduction adds its terms in chains of kChainTerms.
 bool has_chains(const Kernel& kernel, const GridSchedule& schedule, const Stage& stage);
 
-/// Elements of shared memory that a block needs to combine one reduction or to run its values; 0:
-/// none.
+/// Elements of shared memory that a block needs for one reduction or one running stage; 0: none.
 int shared_elements(const GridSchedule& schedule);
 /// The shared memory of a block.
 std::int64_t shared_bytes(const Kernel& kernel, const GridSchedule& schedule);
@@ -125,7 +125,7 @@ struct GridLaunch {
   std::int64_t parts = 1;          // of each outer point
   std::int64_t part_points = 1;    // inner points of a part
   std::int64_t partial_bytes = 0;  // of partial results (split_rows.h), with any contents
-  std::int64_t arrivals = 0;       // counters of 32 bits: 0 before the launch and after it
+  std::int64_t arrivals = 0;       // number of 32-bit counters: 0 before the launch and after it
 };
 GridLaunch launch_of(const Kernel& kernel, const GridSchedule& schedule,
                      const GridDescription& device,

@@ -29,9 +29,9 @@ bool loads_at_index(const Kernel& kernel);
 /// -1 where they are not static. REQUIRES: max_threads is a power of two.
 int owner_lanes(std::int64_t points, int max_threads);
 
-/// The work of one launch: tiles of `lanes` outer points, each divided into ranges of values of the
-/// dynamic index. Unit u is range u % ranges of tile u / ranges; blocks take units u = block,
-/// block + blocks, ...
+/// The units of work of one launch: tiles of `lanes` outer points, each divided into ranges of
+/// values of the dynamic index. Unit u is range u % ranges of tile u / ranges; a block takes
+/// units block, block + blocks, ...
 struct OwnerUnits {
   std::int64_t tiles = 0, ranges = 0;
   std::int64_t share = 0;  // values of a range

@@ -12,7 +12,7 @@ namespace kiln::codegen {
 /// adds to memory.
 std::string split_reason(const Kernel& kernel);
 
-/// The numbers of a schedule and a device from which parts follow.
+/// The limits that a schedule and a device set for the number of parts.
 struct PartLimits {
   std::int64_t lanes = 1, teams = 1;  // of a team, of a block
   std::int64_t blocks = 1;            // that the device holds at a time
@@ -25,8 +25,8 @@ struct Parts {
   std::int64_t points = 1;  // inner points of each but the last one, which may have fewer
 };
 Parts parts_of(const PartLimits& limits, std::int64_t points, std::int64_t inner);
-/// Whether some sizes give parts: false where all sizes are static and give none. `inner`: the
-/// number of inner points, or -1 where it is not static.
+/// Whether parts_of() gives several parts for some sizes of the kernel. `inner`: the number of
+/// inner points, or -1 where it is not static.
 bool may_have_parts(const Kernel& kernel, const PartLimits& limits, std::int64_t inner);
 
 /// The memory of partial results: for each reduction, in the order of stages, an array with a slot
@@ -35,7 +35,7 @@ bool may_have_parts(const Kernel& kernel, const PartLimits& limits, std::int64_t
 /// REQUIRES of the memory: aligned to 16 bytes.
 std::int64_t partial_slots(std::int64_t points, std::int64_t parts);  // with padding
 std::int64_t partial_bytes(const Kernel& kernel, std::int64_t points, std::int64_t parts);
-/// Bytes of a slot of a reduction: its accumulator's.
+/// Bytes of a slot of a reduction: the width of its accumulator.
 std::int64_t partial_width(const Kernel& kernel, const Stage& stage);
 /// Bytes of one slot of each reduction before the stage.
 std::int64_t partial_offset(const Kernel& kernel, int stage);

@@ -24,7 +24,7 @@ VectorAccesses vector_accesses(const Kernel& kernel, int elements);
 /// the group, unless there is one row or the length is symbolic.
 bool fits_vectors(const Kernel& kernel, int elements);
 
-/// The accesses of all stages, each once.
+/// The accesses that the loads and stores of all stages use, each once.
 std::vector<int> used_accesses(const Kernel& kernel);
 
 }  // namespace kiln::codegen

@@ -1,5 +1,5 @@
 // Before: variable %0; kernel %4 = %0 - %3; the new value of %0 is %4
-// After:  the executor may let %4 lie in the memory of %0
+// After:  the executor may give %4 the buffer of %0 (buffer aliasing)
 #pragma once
 
 #include "backends/codegen/plan/plan.h"
@@ -11,8 +11,9 @@ namespace kiln::codegen {
 struct ResultOverArgument {
   int result = 0, argument = 0;  // numbers in Plan::results and Plan::arguments
 };
-/// For each, 1 when that result may lie in the argument's memory: it is written where the argument
-/// is read the last time, element by element, and no step from there on can fail.
+/// For each, 1 when the result may alias the argument's buffer: one step writes the result, element
+/// by element if it also reads the argument, no later step reads the argument, and no step from
+/// that one on can fail.
 std::vector<std::uint8_t> find_in_place(const Program& program,
                                         const std::vector<ResultOverArgument>& wanted);
 

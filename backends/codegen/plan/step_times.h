@@ -12,7 +12,7 @@ namespace kiln::codegen {
 struct StepTime {
   std::int64_t calls = 0;
   double seconds = 0;
-  double least = 0;  // of one call, if there were any
+  double least = 0;  // seconds of the shortest call; 0: there was none
 
   void add(double taken) { add(StepTime{1, taken, taken}); }
   void add(const StepTime& other) {

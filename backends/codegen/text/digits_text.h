@@ -17,7 +17,8 @@ void write_digits(const Kernel& kernel, const std::vector<int>& axes, const std:
 /// The number of an outer point among all of them, row-major, from the indices of its axes.
 std::string outer_number(const Kernel& kernel);
 
-/// Declares `fault` for PointText, which records the value that the variable `point` has then.
+/// Declares `fault` for PointText, which records the value that the variable `point` has when
+/// `fault` is called.
 std::string fault_text();
 
 }  // namespace kiln::codegen

@@ -22,9 +22,10 @@ class PointText {
   /// Declares the expressions that the roots depend on and that the scope lacks, as `v<number>`,
   /// and as `f<number>` without subnormals where the value may be one.
   void evaluate(const std::vector<int>& roots);
-  /// The same of these expressions. REQUIRES: their arguments are declared or among them.
+  /// Declares these expressions, in the order of the kernel. REQUIRES: their arguments are declared
+  /// or among them.
   void declare(const std::vector<bool>& wanted);
-  /// Declares one with a value of its own.
+  /// Declares the expression with this text as its value.
   void declare(int number, const std::string& value);
   bool is_declared(int number) const { return declared_[static_cast<std::size_t>(number)]; }
   void write_store(const Store& store);

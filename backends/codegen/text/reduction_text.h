@@ -18,9 +18,9 @@ std::string combined_text(const Kernel& kernel, const Stage& stage, const std::s
                           const std::string& b);
 
 /// Writes to `lines`. The surrounding text declares lane and team as TeamText demands. Names, for
-/// stage S: `parts<S>`, the accumulators of a lane, with chains those of the current chain;
-/// `sums<S>`, those of the chains before; `all<S>`, the combination of a lane's accumulators, then
-/// of all lanes'; `r<S>`, the result.
+/// stage S: `parts<S>`, the accumulators of a lane, in a sum by chains the sums of the current
+/// chain; `sums<S>`, the sums of the chains before; `all<S>`, the combination of a lane's
+/// accumulators, then of all lanes' accumulators; `r<S>`, the result.
 class ReductionText {
  public:
   ReductionText(const Kernel& kernel, const GridSchedule& schedule, TextLines& lines);

@@ -45,14 +45,14 @@ void SplitText::exchange(ReductionText& reductions) {
                      partial_offset(kernel_, s), ");"));
     lines_.line(text("if (live && lane == 0) partials", s, slot("part"), " = all", s, ";"));
   }
-  await_others();
+  arrive();
   for (int s = 0; s < stages; ++s) {
     if (reductions.is_reduction(s)) combine_parts(s, reductions);
   }
   lines_.close();
 }
 
-void SplitText::await_others() {
+void SplitText::arrive() {
   lines_.line("__threadfence();");
   lines_.line("__syncthreads();");
   lines_.line(text("u32* const arrival = arrivals + first / ", schedule_.teams, ";"));

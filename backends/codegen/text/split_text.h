@@ -7,8 +7,8 @@
 
 namespace kiln::codegen {
 
-/// Writes to `lines` for a schedule with `split`; for others nothing. The surrounding text declares
-/// the names of TeamText, `points` and `number`, that of the outer point.
+/// Writes to `lines` for a schedule with `split`, and nothing for other schedules. The surrounding
+/// text declares the names of TeamText, `points` and `number`, that of the outer point.
 class SplitText {
  public:
   SplitText(const Kernel& kernel, const GridSchedule& schedule, TextLines& lines);
@@ -16,7 +16,7 @@ class SplitText {
   /// Parameters of the function after Kernel::sizes and the points, each followed by a comma:
   ///   const s64 part_points  inner points of a part, at least 1
   ///   u8* const partials     memory of partial results (split_rows.h)
-  ///   u32* const arrivals    counters, one for each block of one part: 0
+  ///   u32* const arrivals    counters, GridLaunch::arrivals of them, all 0
   std::string parameters() const;
   /// Declarations for the scope around the function: shared memory.
   std::string shared() const;
@@ -30,8 +30,9 @@ class SplitText {
  private:
   std::string arrived() const { return kernel_.name + "_arrived"; }
   std::string slot(const std::string& part) const;
-  /// Waits for no other block: all but the last one continue.
-  void await_others();
+  /// Counts the block's arrival. All blocks but the last one go on to their next outer points,
+  /// without waiting.
+  void arrive();
   void combine_parts(int stage, ReductionText& reductions);
 
   const Kernel& kernel_;

@@ -36,7 +36,7 @@ bool is_program(const std::string& path) {
   return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
 }
 
-/// Absolute folders of PATH; none in a process with the rights of another user.
+/// Absolute folders of PATH; none in a set-user-ID program.
 std::vector<std::string> path_folders() {
   const char* const value = ::secure_getenv("PATH");
   std::vector<std::string> folders;

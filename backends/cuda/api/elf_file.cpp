@@ -92,7 +92,7 @@ std::string reason_not_loadable(const std::string& path) {
     return "a library of another architecture (ELF machine " + std::to_string(start->machine) +
            ", but this process is " + std::to_string(own->machine) + ")";
   }
-  // The loader maps files without reading them: what is missing would end the process later.
+  // The loader maps files without reading them: an access beyond the end would raise SIGBUS later.
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   const std::uint64_t needed = needed_bytes(file.get());
   if (needed == 0) return "cut off: its program headers are missing";

@@ -6,7 +6,7 @@
 namespace kiln::cuda::api {
 
 /// The reason why the dynamic loader cannot load the file: no such file, unreadable, not an ELF
-/// file, another architecture, fewer bytes than its segments need. Empty: no reason was found.
+/// file, another architecture, truncated. Empty: no reason was found.
 std::string reason_not_loadable(const std::string& path);
 
 }  // namespace kiln::cuda::api

@@ -111,7 +111,7 @@ class Search {
                        [&](const std::string& name) { return at_path(folder + "/" + name); });
   }
 
-  /// A library that turns out to be a stub stays open: its code may have been handed to others.
+  /// Keeps a library open that turns out to be a stub: other code of the process may call it.
   bool open(const std::string& name, const std::string& place) {
     const std::lock_guard lock(loader_lock);
     void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);

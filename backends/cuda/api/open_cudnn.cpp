@@ -93,8 +93,8 @@ void check_versions(const Cudnn& library, const LibraryFile& graph, const CudnnS
                  version_text(settings.driver_version) + " runs none of newer major versions");
 }
 
-/// Checks that all parts have one version. The dynamic loader resolves parts by their soname: those
-/// of another cuDNN that the process opened earlier take the place of these.
+/// Checks that all parts have one version. The dynamic loader resolves parts by their soname, so
+/// that it uses the parts of another cuDNN that the process has opened before.
 void check_parts(const Cudnn& library) {
   const struct {
     CudnnStatus (*check)();

@@ -42,7 +42,7 @@ MemoryPool::~MemoryPool() {
     driver.stream_synchronize(stream_.handle());  // completes frees
     driver.mem_pool_destroy(pool_);
   } catch (...) {
-    // The device has just ended: the pool went with it.
+    // The device has just ended: the driver frees the pool with the context.
   }
 }
 
@@ -130,7 +130,7 @@ void MemoryPool::free(api::DeviceAddress address, std::int64_t bytes) {
     const ScopedContext context(*device_);
     device_->driver().mem_free_async(address, stream_.handle());
   } catch (...) {
-    // The device has just ended: its memory went with it.
+    // The device has just ended: the driver frees its memory with the context.
   }
 }
 

@@ -21,7 +21,7 @@ Staging::~Staging() {
     const ScopedContext context(device);
     device.driver().mem_free_host(block_);
   } catch (...) {
-    // The device has just ended: the block went with it.
+    // The device has just ended: the driver frees the block with the context.
   }
 }
 

@@ -27,7 +27,8 @@ class Staging {
   /// Synchronizes with the stream, then copies the downloads to their destinations.
   void finish();
   /// After a call that failed: drops unfinished downloads and synchronizes with the stream. If that
-  /// fails, too, ends the device: queued work may still use memory that the caller frees.
+  /// fails with sdk::Failure, ends the device: queued work may still use memory that the caller
+  /// frees. REQUIRES: the stream is not being captured.
   void abandon() noexcept;
 
  private:
@@ -41,7 +42,7 @@ class Staging {
 
   const Stream& stream_;
   std::byte* block_ = nullptr;  // of kBlockBytes
-  std::int64_t used_ = 0;       // of the block, since the last wait
+  std::int64_t used_ = 0;       // bytes of the block, since the last synchronization
   std::vector<Download> downloads_;
 };
 

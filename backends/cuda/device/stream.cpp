@@ -16,7 +16,7 @@ Stream::~Stream() {
     const ScopedContext context(*device_);
     device_->driver().stream_destroy(handle_);
   } catch (...) {
-    // The device has just ended: the stream went with it.
+    // The device has just ended: the driver frees the stream with the context.
   }
 }
 

@@ -6,8 +6,9 @@
 
 namespace kiln::cuda {
 
-/// Independent of the null stream, which other frameworks may use. REQUIRES of every function but
-/// the destructor: a ScopedContext of the thread.
+/// Independent of the null stream, which other frameworks may use. Thread-safe. REQUIRES of every
+/// function but the destructor: a ScopedContext of the thread; of the destructor: no queued work
+/// uses memory that is freed afterwards.
 class Stream {
  public:
   explicit Stream(std::shared_ptr<const Device> device);
@@ -22,8 +23,8 @@ class Stream {
   void synchronize() const;
   /// Queues work by `call`, which gives the driver's status. After an error that leaves the device
   /// usable, waits for the stream and calls once more: the driver may have lacked resources while
-  /// work was queued, or memory (Device::allocate). Throws sdk::Failure, on a stream that is
-  /// captured after the first error: waiting is an error there and invalidates the capture.
+  /// work was queued, or memory (Device::allocate). Throws sdk::Failure. On a stream that is being
+  /// captured, throws after the first error: waiting is an error there and invalidates the capture.
   template <class Call>
   void submit(const Call& call, const char* action) const {
     api::Status status = call();

@@ -34,7 +34,7 @@ StreamArena::~StreamArena() {
     release_unused();
     device.driver().mem_address_free(begin_, size(reserved_bytes_));
   } catch (...) {
-    // The device has just ended: the memory went with it.
+    // The device has just ended: the driver frees the memory with the context.
   }
 }
 
@@ -69,7 +69,8 @@ std::int64_t StreamArena::set_needed(std::int64_t bytes) {
 void StreamArena::grow(std::int64_t bytes, const std::string& purpose) {
   const std::int64_t missing = set_needed(bytes);
   if (missing == 0) return;
-  // mutex_ is not held: obtain() may call release_unused() of all arenas. This one has none.
+  // mutex_ is not held: obtain() may call release_unused() of all arenas. needed_bytes_ keeps it
+  // from unmapping memory of this one.
   const std::int64_t unit = bytes > reserved_bytes_ ? 1 : granularity_;
   pool_->obtain({.bytes = missing, .needed_bytes = bytes, .unit = unit, .purpose = purpose},
                 [&] { return map_more(missing); });

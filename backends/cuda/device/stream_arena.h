@@ -19,13 +19,14 @@ class StreamArena {
   StreamArena& operator=(const StreamArena&) = delete;
 
   /// Backs at least `bytes` from the beginning until finish(); fresh bytes are not initialized.
-  /// Throws as MemoryPool::allocate; the memory is then as it was. REQUIRES: a ScopedContext of the
-  /// thread.
+  /// Throws as MemoryPool::allocate; the mapped memory is then as it was. REQUIRES: a ScopedContext
+  /// of the thread, which captures no stream.
   void grow(std::int64_t bytes, const std::string& purpose);
   /// Makes all bytes unused. REQUIRES: no queued work uses the memory.
   void finish() noexcept;
-  /// Unmaps memory beyond the bytes of grow() and releases it to the device. Any thread. REQUIRES:
-  /// a ScopedContext of the thread, which captures no stream.
+  /// Unmaps memory beyond the bytes of grow(), in whole chunks of at most 64 MiB (or one unit of a
+  /// larger granularity), and releases it to the device. Any thread. REQUIRES: a ScopedContext of
+  /// the thread, which captures no stream.
   void release_unused() noexcept;
 
   /// Aligned to 256 bytes. REQUIRES: grow() was called.

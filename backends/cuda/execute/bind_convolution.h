@@ -18,8 +18,9 @@ inline std::int64_t operations_of(const DeviceConvolution& bound) {
   return bound.fills_first ? 2 : 1;
 }
 
-/// Evaluates the sizes and plans the convolution. REQUIRES: a ScopedContext of the thread. Throws
-/// sdk::Failure where the library has no engine, and what `evaluate` throws.
+/// Evaluates the sizes and plans the convolution. Throws sdk::Failure, of UNIMPLEMENTED where the
+/// library has no engine, with the source line, and what `evaluate` throws. REQUIRES: a
+/// ScopedContext of the thread, which captures no stream.
 DeviceConvolution bind_convolution(const codegen::ConvolutionStep& step,
                                    const ConvolutionLibrary& library,
                                    const codegen::EvaluateDim& evaluate);

@@ -15,7 +15,7 @@ struct MatmulPart {
 };
 
 struct DeviceMatmul {
-  /// Each of at most kMaxBatches. None: the result is empty, or the depth is 0.
+  /// Each of at most kMaxBatches. None: the result is empty, or K is 0.
   std::vector<MatmulPart> parts;
   std::int64_t row_bytes = 0;  // of the result
   std::int64_t workspace = 0;  // offset in the arena, shared by the parts
@@ -23,13 +23,14 @@ struct DeviceMatmul {
   std::int64_t bias_offset = 0;  // in the workspace, of a copy of a bias that is not aligned
 };
 
-/// Operations of a stream, about as many as are queued.
+/// An estimate of the number of operations that issue_matmul() queues.
 inline std::int64_t operations_of(const DeviceMatmul& bound) {
   return std::max(std::int64_t{1}, static_cast<std::int64_t>(bound.parts.size()));
 }
 
-/// REQUIRES: a ScopedContext of the thread. Throws codegen::SizeFailure for sizes that the library
-/// cannot count, sdk::Failure where the library has no algorithm, and what `evaluate` throws.
+/// Evaluates the sizes and prepares the calls. Throws codegen::SizeFailure for sizes that the
+/// library cannot count, sdk::Failure where the library has no algorithm, with the source line, and
+/// what `evaluate` throws. REQUIRES: a ScopedContext of the thread, which captures no stream.
 DeviceMatmul bind_matmul(const codegen::MatmulStep& step, const MatmulLibrary& library,
                          const codegen::EvaluateDim& evaluate);
 

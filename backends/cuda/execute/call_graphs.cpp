@@ -19,7 +19,7 @@ SegmentGraphs::~SegmentGraphs() {
     const ScopedContext context(*device_);
     for (const api::GraphExecHandle graph : graphs_) device_->driver().graph_exec_destroy(graph);
   } catch (...) {
-    // The device has just ended: the graphs went with it.
+    // The device has just ended: the driver frees the graphs with the context.
   }
 }
 

@@ -68,7 +68,7 @@ class CallMemory {
   const DevicePlan& plan_;
   Layout layout_;
   DeviceMemory arrivals_;  // GridLaunch::arrivals counters; 0 between launches
-  DeviceMemory counters_;  // numbers of loop iterations
+  DeviceMemory counters_;  // int64 numbers of loop iterations, from 0
   GraphCache graphs_;
   const StagedStream* stream_ = nullptr;  // of the last call; compared, never followed
   api::DeviceAddress begin_ = 0;          // of the arena of the running call

@@ -35,7 +35,7 @@ struct SizedPlan {
     idle_.pop_back();
     return memory;
   }
-  /// Frees the memory where the host has none to keep it: the call is complete.
+  /// Keeps the memory for a later call, or frees it where the list cannot grow.
   void keep_idle(std::unique_ptr<CallMemory> memory) noexcept {
     const std::lock_guard lock(mutex_);
     try {

@@ -35,11 +35,12 @@ struct KernelLaunch {
 };
 struct DeviceLoop {
   codegen::LoopBinding loop;
-  std::vector<std::int64_t> spare_offsets;  // second buffers of carries that alternate; else -1
+  /// Of each carry: the offset in the arena of its second buffer where two alternate, else -1.
+  std::vector<std::int64_t> spare_offsets;
   DeviceBody body;
 };
 struct DeviceBranch {
-  DeviceBody bodies[2];  // then, else
+  DeviceBody bodies[2];  // of a true predicate, of a false one
 };
 struct DeviceHostCall {};
 struct DeviceCopy {};

@@ -1,4 +1,4 @@
-// Queues the library's calls; a matmul of depth 0 is zero, or its bias.
+// Queues the library's calls; a matmul with K = 0 is zero, or its bias.
 #include "backends/cuda/execute/issue_matmul.h"
 
 #include "backends/codegen/bind/step_failure.h"
@@ -31,7 +31,7 @@ DeviceAddress aligned_bias(const DeviceMatmul& bound, const MatmulCall& call) {
   return to;
 }
 
-/// Copies the bias to the first row, then all rows that are written to as many others.
+/// Copies the bias to the first row, then doubles the number of rows with each copy.
 void repeat_bias(const MatmulCall& call, std::int64_t row_bytes) {
   copy(call.stream, call.slots.result, call.slots.bias, row_bytes);
   for (std::int64_t done = row_bytes; done < call.result_bytes; done *= 2) {

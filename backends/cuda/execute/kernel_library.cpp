@@ -18,7 +18,7 @@ LoadedCode::~LoadedCode() {
     const ScopedContext context(*device_);
     device_->driver().library_unload(library_);
   } catch (...) {
-    // The device has just ended: the library went with it.
+    // The device has just ended: the driver frees the library with the context.
   }
 }
 

@@ -18,7 +18,7 @@ std::string grid_text(const GridLaunch& grid) {
   return text(grid.blocks, " blocks of ", grid.threads, " threads for ", grid.points, " points");
 }
 
-/// In numbers where the kernel has no symbolic size.
+/// The grid of a kernel that is not bound to sizes: in numbers where all its sizes are static.
 std::string unbound_grid_text(const Kernel& kernel, const GridSchedule& schedule,
                               const GridDescription& device) {
   if (kernel.sizes.empty()) {

@@ -47,7 +47,7 @@ class Dependences {
     }
   }
 
-  /// Steps that write the slot follow those that use the other one before.
+  /// Makes each step that writes `slot` depend on the earlier steps that use `before`.
   void share(int slot, int before) {
     for (std::size_t s = 0; s < touched_.size(); ++s) {
       if (contains(touched_[s].written, slot)) add_earlier(static_cast<int>(s), before);
@@ -99,7 +99,7 @@ class Dependences {
     }
   }
 
-  /// The first step that uses the block follows all that use the other one.
+  /// Makes the first step that uses `block` depend on all steps that use `other`.
   void reuse(const ArenaBlock& block, const ArenaBlock& other) {
     for (const int slot : other.slots) add_earlier(block.memory.first, slot);
     if (other.slots.empty()) earlier_[at(block.memory.first)].push_back(other.step);

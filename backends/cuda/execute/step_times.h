@@ -19,9 +19,9 @@ struct MeasuredCall {
   std::string failure;  // of an event, or of the host's memory; empty: all steps were timed
 };
 
-/// Times the steps of one call. An event that fails ends the measurement, not the call. One thread.
-/// REQUIRES of all functions: a ScopedContext of the thread. All but the destructor throw
-/// sdk::Failure when the device has ended.
+/// Times the steps of one call. An event that fails ends the measurement, not the call. One thread
+/// at a time. REQUIRES of all functions: a ScopedContext of the thread. All but the destructor
+/// throw sdk::Failure when the device has ended.
 class StepTimer {
  public:
   /// The stream outlives the object.

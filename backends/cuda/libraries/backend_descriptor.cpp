@@ -22,7 +22,7 @@ BackendDescriptor::~BackendDescriptor() {
     if (device_ != nullptr) context.emplace(*device_);
     library_.descriptor_destroy(handle_);
   } catch (...) {
-    // The device has just ended: the descriptor went with it.
+    // The device has just ended: the library cannot free the descriptor without its context.
   }
 }
 

@@ -39,8 +39,8 @@ inline constexpr auto kAttributeType<api::DescriptorHandle> = api::CudnnAttribut
 /// the destructor throw sdk::Failure with the text "cannot `action`: ...". One thread at a time.
 class BackendDescriptor {
  public:
-  /// `device`: of all that the descriptor is made of; null: of none. REQUIRES: `library`, `device`
-  /// and `action` outlive the object.
+  /// `device`: the device of the handle that the descriptor depends on; null where it depends on no
+  /// handle. REQUIRES: `library`, `device` and `action` outlive the object.
   BackendDescriptor(const api::Cudnn& library, const Device* device, api::DescriptorType type,
                     const char* action);
   /// Any thread.
@@ -77,7 +77,7 @@ class BackendDescriptor {
     get(attribute, std::span<Value>(&value, 1));
     return value;
   }
-  /// Makes `into`, which is not finalized, the descriptor that the attribute holds.
+  /// Copies the descriptor that the attribute holds to `into`. REQUIRES: `into` is not finalized.
   void get(api::CudnnAttribute attribute, const BackendDescriptor& into) const;
 
  private:

@@ -32,16 +32,16 @@ class ConvolutionGraph {
 /// Identifiers of the tensors in a variant pack.
 inline constexpr std::int64_t kInputId = 1, kFilterId = 2, kOutputId = 3;
 
-/// The reason why an engine with these notes is not used; null: it is.
+/// The reason why an engine with these notes is rejected; null: it is not.
 const char* rejection_of_engine(std::span<const api::NumericalNote> notes,
                                 const ConvolutionDescription& convolution);
 
-/// The engine that the library's heuristics put first among those that are not rejected, of which
-/// the library makes a plan on the device, and that need at most kMaxWorkspaceBytes of workspace;
-/// where all need more, the one that needs least. Throws sdk::Failure, of RESOURCE_EXHAUSTED where
-/// memory is short, and of UNIMPLEMENTED where no engine is left, with the number of engines for
-/// each reason. REQUIRES: as ConvolutionGraph; where there is a handle, a ScopedContext of the
-/// thread, which captures no stream.
+/// The plan of one engine: the first one in the order of the library's heuristics that is not
+/// rejected, that the library can plan on the device, and that needs at most kMaxWorkspaceBytes of
+/// workspace; where all need more, the one that needs least. Throws sdk::Failure, of
+/// RESOURCE_EXHAUSTED where memory is short, and of UNIMPLEMENTED where no engine is left, with the
+/// number of engines for each reason. REQUIRES: as ConvolutionGraph; where there is a handle, a
+/// ScopedContext of the thread, which captures no stream.
 class ConvolutionPlan {
  public:
   ConvolutionPlan(const api::Cudnn& library, const ConvolutionDescription& convolution,

@@ -96,7 +96,7 @@ ConvolutionLibrary::~ConvolutionLibrary() {
     const ScopedContext context(*context_.device);
     context_.library->destroy(context_.handle);
   } catch (...) {
-    // The device has just ended: the handle went with it.
+    // The device has just ended: the library cannot free the handle without its context.
   }
 }
 

@@ -227,7 +227,7 @@ MatmulLibrary::~MatmulLibrary() {
     const ScopedContext context(*device_);
     library_->destroy(handle_);
   } catch (...) {
-    // The device has just ended: the handle went with it.
+    // The device has just ended: the library cannot free the handle without its context.
   }
 }
 

@@ -30,8 +30,8 @@ class MatmulDescriptors {
   const api::CublasLt& library_;
 };
 
-/// Of the address of a bias, in bytes: algorithms read several elements at a time, and the
-/// heuristic is told nothing of the bias.
+/// Bytes of which the address of a bias is a multiple: algorithms read several elements at a time,
+/// and the heuristic has no preference for the alignment of a bias.
 inline constexpr api::DeviceAddress kBiasAlignment = 16;
 
 /// Addresses of the first elements of the operands and the result in device memory.
@@ -81,7 +81,9 @@ class MatmulLibrary {
   MatmulLibrary& operator=(const MatmulLibrary&) = delete;
 
   bool tf32() const { return tf32_; }
-  /// REQUIRES: neither empty nor without depth; a ScopedContext of the thread. Throws sdk::Failure.
+  /// Chooses algorithms for the matmul, or returns the prepared one that is alive. Throws
+  /// sdk::Failure. REQUIRES: M, N, K and the number of batches are positive; a ScopedContext of the
+  /// thread, which captures no stream.
   std::shared_ptr<const PreparedMatmul> prepare(const MatmulDescription& matmul) const;
 
  private:

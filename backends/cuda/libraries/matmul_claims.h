@@ -5,9 +5,9 @@
 
 namespace kiln::cuda {
 
-/// Claims matmuls of float32 and float64 whose batches are one axis, and a bias after them. Outer
-/// products (depth 1) and dot products (one row by one column) are left to kernels, which fuse them
-/// with their neighbours.
+/// Claims matmuls of float32 and float64 whose batch axes merge into one, and a bias after them.
+/// Leaves outer products (K = 1) and dot products (M = N = 1) to kernels, which fuse them with
+/// their neighbours.
 class MatmulClaims final : public codegen::LibraryClaims {
  public:
   std::optional<std::string> rejection_of_matmul(

@@ -27,7 +27,7 @@ struct MatmulDescription {
   bool bias = false;
   bool transposes_a = false, transposes_b = false;
   MatrixLayout a, b, d;
-  std::int64_t depth = 0;
+  std::int64_t depth = 0;  // K
   std::int64_t batches = 1;
 
   /// Whether the result has no elements.
@@ -36,7 +36,7 @@ struct MatmulDescription {
   auto operator<=>(const MatmulDescription&) const = default;
 };
 
-/// "float32 4 x 5 x 3": rows, columns and depth of the row-major matmul; "... for each of 6".
+/// "float32 4 x 5 x 3": M, N and K of the row-major matmul; with 6 batches "... for each of 6".
 std::string text_of(const MatmulDescription& matmul);
 
 /// The batch axes after merging every pair that is contiguous in all tensors (outer stride = inner

@@ -31,7 +31,7 @@ enum Engine : int {
 std::span<const Engine> engines_of(HeuristicMode mode);
 std::span<const NumericalNote> notes_of(int engine);
 bool supports(int engine, const Problem& problem);
-/// No multiple of an alignment; 0 for some sizes.
+/// Bytes of workspace, a multiple of no alignment; 0 for some sizes.
 std::int64_t workspace_bytes(int engine, const Problem& problem);
 
 }  // namespace kiln::fake_cudnn

@@ -32,10 +32,11 @@ double median(std::vector<double> values) {
   return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// Idle threads of the other side may still spin for a moment after their work.
+/// Waits until idle threads of the peer, which may spin for a moment after their work, are blocked.
 void let_others_rest() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
 
-/// The first call after other work warms what it needs; it also says how many make a sample.
+/// Seconds of a call: the mean of a sample of as many calls as take `wanted` seconds, after some
+/// that warm the caches.
 double sample(const std::function<void()>& call, int threads) {
   const OwnProcessor own(threads > 1 ? 0 : CPU_SETSIZE);
   const double wanted = is_on_gpu() ? kSecondsOfDeviceSample : kSecondsOfSample;
@@ -69,7 +70,8 @@ double processor_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-/// Of all threads of the process, after some calls that warm what they need.
+/// The processors' time of a call, of all threads of the process, after some calls that warm the
+/// caches.
 double processor_seconds_a_call(const std::function<void()>& call) {
   for (int i = 0; i < 5; ++i) call();
   const double begin = processor_seconds(), limit = seconds_now() + kSecondsOfProcessor;
@@ -78,20 +80,20 @@ double processor_seconds_a_call(const std::function<void()>& call) {
   return (processor_seconds() - begin) / static_cast<double>(calls);
 }
 
-/// Planned memory over that which is alive at one time; nothing where none is planned.
+/// Planned bytes divided by the maximum of the live bytes; none where no memory is planned.
 std::optional<double> memory_share(const FunctionStats& stats) {
   if (stats.live_bytes == 0) return std::nullopt;
   return static_cast<double>(stats.peak_bytes) / static_cast<double>(stats.live_bytes);
 }
 
-/// One word of a shell.
+/// Quotes a word for sh.
 std::string quoted(const std::string& word) {
   std::string out = "'";
   for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
 }
 
-/// This program again, for one row; its answer is a line with a number.
+/// Measures the row by this program in a new process, which prints the seconds in a line.
 double seconds_of_new_process(const Row& row, int threads, const MeasureOptions& options) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
   std::string command = text("KILN_THREADS=", threads, " ", quoted(program), " bench --cold ",

@@ -16,7 +16,7 @@
 namespace kiln::bench {
 namespace {
 
-/// Milliseconds with three digits that count.
+/// Milliseconds with three significant digits.
 std::string milliseconds(std::optional<double> seconds) {
   if (!seconds) return "-";
   char out[32];

@@ -7,13 +7,13 @@ namespace kiln::bench {
 
 using Ints = std::vector<std::int64_t>;
 
-/// Their product.
+/// The number of elements of these dims.
 std::size_t elements(const Ints& dims);
 
 /// One copy that reads and writes so many bytes together.
 Limit copy_limit(const std::string& formula, double bytes);
 
-/// all_rows joins them.
+/// The rows of all_rows(), by kind.
 std::vector<Row> elementwise_rows(bool tiny);
 std::vector<Row> recurrent_rows(bool tiny);
 std::vector<Row> training_rows(bool tiny);
