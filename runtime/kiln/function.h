@@ -2,6 +2,7 @@
 #pragma once
 
 #include <kiln/array.h>
+#include <kiln/memory.h>
 #include <kiln/stage.h>
 #include <kiln/update.h>
 #include <kiln/variable.h>
@@ -21,6 +22,7 @@ struct FunctionStats {
   std::int64_t bindings = 0;       ///< tuples of sizes that it made ready
   std::int64_t peak_bytes = 0;     ///< most memory planned for the temporary tensors of a call
   std::int64_t live_bytes = 0;     ///< as much of it as is alive at one time
+  ArrayMemory arrays;              ///< of the whole process
 };
 
 /// A placeholder is fed an Array, or a SparseArray when it is sparse. A Feed has its own value:
