@@ -243,4 +243,6 @@ BlockPool& block_pool() noexcept {
   return shared_pool;
 }
 
+void release_old_blocks() noexcept { shared_pool.release_old(); }
+
 }  // namespace kiln::runtime

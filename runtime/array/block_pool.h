@@ -96,5 +96,7 @@ class BlockPool {
 /// The pool of all Arrays. Its limit is an eighth of the machine's memory, and nothing where
 /// AddressSanitizer is to see each use after free.
 BlockPool& block_pool() noexcept;
+/// block_pool().release_old(), for every call of a function.
+void release_old_blocks() noexcept;
 
 }  // namespace kiln::runtime

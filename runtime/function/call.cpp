@@ -279,7 +279,7 @@ void call_through_copies(const Program& program, CallFrame& frame,
 void call_into(const CallableProgram& callable, std::span<const ArrayView> inputs,
                std::span<const MutableArrayView> outputs, const Moment* moment) {
   const Program& program = callable.program;
-  block_pool().release_old();
+  release_old_blocks();
   const RunningCall running(program.name);
   const TakingDumps taking(callable.dumps.get());
   const FrameLease lease(callable.frames, program);
@@ -305,7 +305,7 @@ void call_into(const CallableProgram& callable, std::span<const ArrayView> input
 std::vector<Array> call(const CallableProgram& callable, std::span<const ArrayView> inputs,
                         const Moment* moment) {
   const Program& program = callable.program;
-  block_pool().release_old();
+  release_old_blocks();
   const RunningCall running(program.name);
   const TakingDumps taking(callable.dumps.get());
   const FrameLease lease(callable.frames, program);

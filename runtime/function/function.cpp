@@ -114,36 +114,40 @@ void append_parts(const Program& program, const Array& dense, CallInputs& arrays
   arrays.add(Array::zeros({sparse.dims()[0], sparse.dims()[1], 0}, DType::Bool));
 }
 
+void require_matrix(const std::string& name, std::size_t i, const Array& dense) {
+  if (dense.rank() == 2) return;
+  throw ValueError(name, "inputs",
+                   text("inputs[", i, "] is a sparse matrix but was fed an array of shape [",
+                        join_text(dense.dims(), ","), "]"));
+}
+
 /// Adds the program's inputs for the user's. REQUIRES: the feeds outlive `arrays`.
-void expand(const Function::Impl& impl, std::span<const Feed> feeds, CallInputs& arrays) {
+template <class Input>
+void expand(const Function::Impl& impl, std::span<const Input> feeds, CallInputs& arrays) {
   const std::string& name = impl.programs.last->program.name;
   if (feeds.size() != impl.sparse.size()) {
     runtime::refuse_count(name, impl.sparse.size(), feeds.size());
   }
   for (std::size_t i = 0; i < feeds.size(); ++i) {
-    const bool is_sparse = feeds[i].sparse().has_value();
-    if (impl.sparse[i]) {
-      const Array& dense = feeds[i].array();
-      if (!is_sparse && dense.rank() != 2) {
-        throw ValueError(name, "inputs",
-                         text("inputs[", i, "] is a sparse matrix but was fed an array of shape [",
-                              join_text(dense.dims(), ","), "]"));
+    const auto& sparse = feeds[i].sparse();
+    if (!impl.sparse[i]) {
+      if (sparse) {
+        throw TypeError(name, "inputs",
+                        text("inputs[", i, "] is dense but was fed a SparseArray"));
       }
-      if (is_sparse) {
-        append_parts(impl.programs.first(), *feeds[i].sparse(), arrays);
-      } else {
-        append_parts(impl.programs.first(), dense, arrays);
-      }
-    } else if (is_sparse) {
-      throw TypeError(name, "inputs",
-                      text("inputs[", i, "] is dense but was fed a SparseArray"));
-    } else {
       arrays.add(feeds[i].array());
+    } else if (sparse) {
+      append_parts(impl.programs.first(), *sparse, arrays);
+    } else {
+      const Array& dense = feeds[i].array();
+      require_matrix(name, i, dense);
+      append_parts(impl.programs.first(), dense, arrays);
     }
   }
 }
 
-std::vector<Array> call_with(const Function::Impl& impl, std::span<const Feed> feeds) {
+template <class Input>
+std::vector<Array> call_with(const Function::Impl& impl, std::span<const Input> feeds) {
   CallInputs arrays(impl.programs.first(), feeds.size());
   expand(impl, feeds, arrays);
   return runtime::call(impl.programs, arrays.views());
@@ -207,7 +211,7 @@ std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where 
     const bool any = std::find(impl.sparse.begin(), impl.sparse.end(), true) != impl.sparse.end();
     if (any) {
       const std::vector<Feed> feeds(inputs.begin(), inputs.end());
-      return call_with(impl, feeds);
+      return call_with(impl, std::span<const Feed>(feeds));
     }
     const Program& program = impl.programs.first();
     program.binding.check_count(inputs.size());
@@ -219,15 +223,20 @@ std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where 
   Call::out_of_memory("Function", where);
 }
 
-std::vector<Array> Function::operator()(std::initializer_list<Feed> inputs, Where where) const {
-  return call_with_feeds(std::span<const Feed>(inputs.begin(), inputs.size()), where);
+std::vector<Array> Function::operator()(std::initializer_list<FeedRef> inputs,
+                                        Where where) const try {
+  return at_line(where, [&] {
+    const std::shared_ptr<const Impl> kept = kept_while_called(impl_);
+    return call_with(*impl_, std::span<const FeedRef>(inputs.begin(), inputs.size()));
+  });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Function", where);
 }
 
 std::vector<Array> Function::call_with_feeds(std::span<const Feed> inputs, Where where) const try {
   return at_line(where, [&] {
     const std::shared_ptr<const Impl> kept = kept_while_called(impl_);
-    const Impl& impl = *impl_;
-    return call_with(impl, inputs);
+    return call_with(*impl_, inputs);
   });
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("Function", where);

@@ -63,6 +63,20 @@ TEST_CASE("results are not filled before they are written") {
   CHECK(idle({x})[0] == wanted);
 }
 
+TEST_CASE("a call copies no Array that it is fed, nor one whose address was handed out") {
+  begin();
+  const Function f = increment();
+  Array x = Array::zeros({kLarge});
+  x.as<float>()[7] = 3;
+  const auto arrays = [&] {
+    const ArrayMemory memory = f.stats().arrays;
+    return memory.fresh + memory.reused;
+  };
+  const std::int64_t before = arrays();
+  CHECK(f({x})[0].at<float>(7) == 4);
+  CHECK(arrays() == before + 1);
+}
+
 TEST_CASE("results that are kept stay as they are") {
   begin();
   const Function f = increment("f", "cpu");
