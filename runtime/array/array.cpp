@@ -1,14 +1,14 @@
-// Array: its memory, conversions and checks. The elements lie behind a header that counts the
-// Arrays which share them; they are written only while that count is one, and it stays one after
-// an address for writing was handed out. How they print is in array_text.cpp.
+// Array: its memory, conversions and checks. A header in front of the elements counts the Arrays
+// that share them; they are written only while that count is one, and it stays one after an address
+// for writing was handed out. How they print is in array_text.cpp.
 #include <kiln/array.h>
 
-#include "backends/abi/kiln_backend_memory.h"
 #include "core/k/frame/tensor_impl.h"
 #include "core/ops/convert.h"
 #include "core/types/text.h"
 #include "runtime/array/array_memory.h"
 #include "runtime/array/array_text.h"
+#include "runtime/array/element_memory.h"
 
 #include <algorithm>
 #include <atomic>
@@ -19,10 +19,8 @@
 namespace kiln {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
-
 /// What a moved-from Array shows.
-alignas(kAlignment) constexpr std::byte kZero[kAlignment] = {};
+alignas(64) constexpr std::byte kZero[64] = {};
 
 std::int64_t count_elements(const std::vector<std::int64_t>& dims) {
   if (dims.size() > Array::kMaxRank) {
@@ -81,6 +79,7 @@ void require_address(const void* elements, std::int64_t size, DType dtype) {
 }  // namespace
 
 struct Array::Elements {
+  void* memory = nullptr;  // that holds this header and the elements
   std::atomic<std::int64_t> owners{1};
   /// A mutable address was handed out: copies are deep, and the owner stays the only one. Written
   /// by that owner, so that no other thread reads it meanwhile.
@@ -142,21 +141,22 @@ void Array::swap(Array& other) noexcept {
 
 void Array::allocate() {
   const std::size_t payload = bytes();
-  void* memory = nullptr;
-  if (payload <= SIZE_MAX - kAlignment) {
-    memory = ::operator new(kAlignment + payload, std::align_val_t(kAlignment), std::nothrow);
-  }
+  void* memory = runtime::acquire_memory(payload);
   if (!memory) throw_no_memory(text(payload, " bytes of ", type_text(dtype_, dims_)));
-  abi::ask_for_large_pages(memory, payload);
-  static_assert(sizeof(Elements) <= kAlignment);
-  elements_ = ::new (memory) Elements;
-  data_ = static_cast<std::byte*>(memory) + kAlignment;
+  auto* data = static_cast<std::byte*>(runtime::elements_in(memory));
+  static_assert(sizeof(Elements) <= runtime::kHeaderBytes);
+  elements_ = ::new (data - sizeof(Elements)) Elements{memory};
+  data_ = data;
 }
 
 void Array::release() noexcept {
-  if (!elements_ || elements_->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (!elements_) return;
+  // A sole owner stays it: only an owner makes others.
+  const bool is_sole = elements_->owners.load(std::memory_order_acquire) == 1;
+  if (!is_sole && elements_->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  void* memory = elements_->memory;
   elements_->~Elements();
-  ::operator delete(static_cast<void*>(elements_), std::align_val_t(kAlignment));
+  runtime::release_memory(memory, bytes());
 }
 
 /// The elements, shared with no other Array.
@@ -204,13 +204,22 @@ bool runtime::are_bools(const std::byte* bytes, std::size_t count) {
   return true;
 }
 
-Array Array::zeros(std::vector<std::int64_t> dims, DType dtype) try {
+Array Array::uninitialised(std::vector<std::int64_t> dims, DType dtype) try {
   Array array(dtype, std::move(dims));
   array.allocate();
-  std::memset(array.data_, 0, array.bytes());
   return array;
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("Array", {});
+}
+
+Array runtime::uninitialised_array(std::vector<std::int64_t> dims, DType dtype) {
+  return Array::uninitialised(std::move(dims), dtype);
+}
+
+Array Array::zeros(std::vector<std::int64_t> dims, DType dtype) {
+  Array array = uninitialised(std::move(dims), dtype);
+  std::memset(array.data_, 0, array.bytes());
+  return array;
 }
 
 Array Array::full(std::vector<std::int64_t> dims, double value, DType dtype) try {

@@ -1,13 +1,21 @@
 // Memory of Arrays as the host itself writes and reads it.
 #pragma once
 
+#include <kiln/dtype.h>
+
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 namespace kiln {
 class Array;
 }
 
 namespace kiln::runtime {
+
+/// Elements of unspecified content, to be written through fill_address before anyone reads them.
+/// Errors: as for Array::zeros.
+Array uninitialised_array(std::vector<std::int64_t> dims, DType dtype);
 
 /// The elements, for initialising an Array that is not shared yet. Unlike after data(), later
 /// copies share them, so the address must not be written through after the Array has been copied.

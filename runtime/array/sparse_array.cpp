@@ -62,7 +62,7 @@ SparseArray SparseArray::of_dense(const Array& dense, Where where) try {
     places.insert(places.end(), {i / columns, i % columns});
   }
   const auto count = static_cast<std::int64_t>(flat.size());
-  Array values = Array::zeros({count}, dense.dtype());
+  Array values = runtime::uninitialised_array({count}, dense.dtype());
   const std::size_t bytes = dtype_bytes(dense.dtype());
   const auto* from = static_cast<const std::byte*>(dense.data());
   auto* to = static_cast<std::byte*>(runtime::fill_address(values));

@@ -5,8 +5,9 @@
 #include "core/k/frame/context_impl.h"
 #include "core/types/counted.h"
 #include "core/types/text.h"
-#include "runtime/array/array_memory.h"
+#include "runtime/array/block_pool.h"
 #include "runtime/function/call_frame.h"
+#include "runtime/function/call_results.h"
 #include "runtime/host/caller.h"
 #include "runtime/host/error_subject.h"
 
@@ -177,30 +178,12 @@ decltype(auto) for_input(const Program& program, std::size_t i, const Work& work
 }
 
 std::vector<Array> call_prepared(const Program& program, CallFrame& frame) {
-  const std::vector<ir::Value>& outputs = program.graph.outputs;
-  std::vector<Array> results;
-  std::vector<MutableArrayView> views;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const Dims dims = frame.output_dims(i);
-    results.push_back(for_output(program, i, [&] {
-      return Array::zeros({dims.begin(), dims.end()}, outputs[i].dtype());
-    }));
-  }
-  for (Array& result : results) {
-    views.push_back({result.dtype(), fill_address(result), result.dims()});
-  }
-  frame.bind_outputs(views);
+  std::vector<Array> results = bind_results(program, frame);
   run_prepared(program, frame);
   return results;
 }
 
 // ---- Through buffers of the backend ----
-
-Array to_array(const Buffer& buffer) {
-  Array array = Array::zeros(buffer.dims(), buffer.dtype());
-  buffer.copy_to_host({static_cast<std::byte*>(fill_address(array)), array.bytes()});
-  return array;
-}
 
 /// Whether the results may be written to where the caller wants them.
 void require_fit(const Program& program, const std::vector<Array>& results,
@@ -315,6 +298,7 @@ void call_through_copies(const Program& program, CallFrame& frame,
 void call_into(const CallableProgram& callable, std::span<const ArrayView> inputs,
                std::span<const MutableArrayView> outputs, const Moment* moment) {
   const Program& program = callable.program;
+  release_old_blocks();
   const RunningCall running(program.name);
   const TakingDumps taking(callable.dumps.get());
   const FrameLease lease(callable.frames, program);
@@ -340,6 +324,7 @@ void call_into(const CallableProgram& callable, std::span<const ArrayView> input
 std::vector<Array> call(const CallableProgram& callable, std::span<const ArrayView> inputs,
                         const Moment* moment) {
   const Program& program = callable.program;
+  release_old_blocks();
   const RunningCall running(program.name);
   const TakingDumps taking(callable.dumps.get());
   const FrameLease lease(callable.frames, program);

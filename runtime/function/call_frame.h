@@ -55,6 +55,7 @@ class CallFrame {
   std::vector<VersionRef> held;        // of the states, during a call
   std::vector<VersionRef> next;        // of the updates; none where the state is written over
   std::vector<Overwrite> overwrites;   // of the updates; empty when none may
+  std::vector<MutableArrayView> result_views;  // of the results of a call that gives Arrays
   HostCallContext host_calls;
 
  private:

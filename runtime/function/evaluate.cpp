@@ -53,7 +53,7 @@ Array call_lifted(const CallableProgram& callable, const LiftedProgram& lifted,
                   const ir::Type& type) {
   std::vector<std::int64_t> dims;
   for (const ir::Dim& dim : type.dims) dims.push_back(dim.value());
-  Array value = Array::zeros(dims, type.dtype);
+  Array value = uninitialised_array(dims, type.dtype);
   std::vector<ArrayView> inputs;
   for (const Array& argument : lifted.arguments) inputs.push_back(argument.as_view());
   const std::int64_t count = value.size();

@@ -5,6 +5,7 @@
 #include "core/k/frame/sparse_impl.h"
 #include "core/types/at_line.h"
 #include "core/types/float_state.h"
+#include "runtime/array/block_pool.h"
 #include "runtime/array/host_values.h"
 #include "runtime/dump/dump.h"
 #include "runtime/function/call.h"
@@ -65,26 +66,24 @@ Array converted(const Program& program, std::size_t i, const Array& array,
   });
 }
 
-/// The arrays of one call. An Array of the user is referred to, not copied: a copy may have to be a
-/// deep one.
+/// Views of what a call's program takes, in their dtypes. They live as long as this object and the
+/// user's arrays: an Array of the user is referred to, not copied, as a copy may have to be a deep
+/// one.
 class CallInputs {
  public:
-  void add(const Array& array) { arrays_.push_back(&array); }
-  void add(Array&& made) { arrays_.push_back(&keep(std::move(made))); }
-
-  std::size_t size() const { return arrays_.size(); }
-
-  /// Views of what the program takes. They live as long as this object and the user's arrays.
-  std::vector<ArrayView> views(const Program& program) {
-    program.binding.check_count(arrays_.size());
-    std::vector<ArrayView> views;
-    for (std::size_t i = 0; i < arrays_.size(); ++i) {
-      const bool fits = arrays_[i]->dtype() == program.binding.type(i).dtype;
-      views.push_back(fits ? arrays_[i]->as_view()
-                           : keep(converted(program, i, *arrays_[i])).as_view());
-    }
-    return views;
+  CallInputs(const Program& program, std::size_t count) : program_(program) {
+    views_.reserve(count);
   }
+
+  void add(const Array& array) {
+    const std::size_t i = views_.size();
+    const bool fits = array.dtype() == program_.binding.type(i).dtype;
+    views_.push_back((fits ? array : keep(converted(program_, i, array))).as_view());
+  }
+  void add(Array&& made) { add(keep(std::move(made))); }
+
+  std::size_t size() const { return views_.size(); }
+  std::span<const ArrayView> views() const { return views_; }
 
  private:
   const Array& keep(Array&& array) {
@@ -92,7 +91,8 @@ class CallInputs {
     return made_.back();
   }
 
-  std::vector<const Array*> arrays_;
+  const Program& program_;
+  std::vector<ArrayView> views_;
   std::list<Array> made_;  // at addresses that stay
 };
 
@@ -119,44 +119,56 @@ void append_parts(const Program& program, const Array& dense, CallInputs& arrays
   arrays.add(Array::zeros({sparse.dims()[0], sparse.dims()[1], 0}, DType::Bool));
 }
 
-/// The program's inputs for the user's. REQUIRES: the feeds outlive the result.
-CallInputs expanded(const Function::Impl& impl, std::span<const Feed> feeds) {
+void require_matrix(const std::string& name, std::size_t i, const Array& dense) {
+  if (dense.rank() == 2) return;
+  throw ValueError(name, "inputs",
+                   text("inputs[", i, "] is a sparse matrix but was fed an array of shape [",
+                        join_text(dense.dims(), ","), "]"));
+}
+
+/// Adds the program's inputs for the user's. REQUIRES: the feeds outlive `arrays`.
+template <class Input>
+void expand(const Function::Impl& impl, std::span<const Input> feeds, CallInputs& arrays) {
   const std::string& name = impl.programs.last->program.name;
   if (feeds.size() != impl.sparse.size()) {
     runtime::refuse_count(name, impl.sparse.size(), feeds.size());
   }
-  CallInputs arrays;
   for (std::size_t i = 0; i < feeds.size(); ++i) {
-    const bool is_sparse = feeds[i].sparse().has_value();
-    if (impl.sparse[i]) {
-      const Array& dense = feeds[i].array();
-      if (!is_sparse && dense.rank() != 2) {
-        throw ValueError(name, "inputs",
-                         text("inputs[", i, "] is a sparse matrix but was fed an array of shape [",
-                              join_text(dense.dims(), ","), "]"));
+    const auto& sparse = feeds[i].sparse();
+    if (!impl.sparse[i]) {
+      if (sparse) {
+        throw TypeError(name, "inputs",
+                        text("inputs[", i, "] is dense but was fed a SparseArray"));
       }
-      if (is_sparse) {
-        append_parts(impl.programs.first(), *feeds[i].sparse(), arrays);
-      } else {
-        append_parts(impl.programs.first(), dense, arrays);
-      }
-    } else if (is_sparse) {
-      throw TypeError(name, "inputs",
-                      text("inputs[", i, "] is dense but was fed a SparseArray"));
-    } else {
       arrays.add(feeds[i].array());
+    } else if (sparse) {
+      append_parts(impl.programs.first(), *sparse, arrays);
+    } else {
+      const Array& dense = feeds[i].array();
+      require_matrix(name, i, dense);
+      append_parts(impl.programs.first(), dense, arrays);
     }
   }
-  return arrays;
 }
 
-std::vector<Array> call_with(const Function::Impl& impl, CallInputs&& inputs) {
-  return runtime::call(impl.programs, inputs.views(impl.programs.first()));
+template <class Input>
+std::vector<Array> call_with(const Function::Impl& impl, std::span<const Input> feeds) {
+  CallInputs arrays(impl.programs.first(), feeds.size());
+  expand(impl, feeds, arrays);
+  return runtime::call(impl.programs, arrays.views());
 }
 
 runtime::InstancePtr chosen_instance(const FunctionOptions& options) {
   if (options.backend.empty()) return runtime::current_instance("function");
   return runtime::backend_instance(options.backend, "function");
+}
+
+ArrayMemory array_memory() {
+  const runtime::BlockPool::Counts counts = runtime::block_pool().counts();
+  return {.used_bytes = static_cast<std::int64_t>(counts.used),
+          .idle_bytes = static_cast<std::int64_t>(counts.idle),
+          .fresh = counts.fresh,
+          .reused = counts.reused};
 }
 
 FunctionStats stats_of(const runtime::CallableProgram& callable) {
@@ -170,7 +182,8 @@ FunctionStats stats_of(const runtime::CallableProgram& callable) {
           .code_generations = count(info.code_generations),
           .bindings = count(info.bindings),
           .peak_bytes = count(info.planned_bytes),
-          .live_bytes = count(info.live_bytes)};
+          .live_bytes = count(info.live_bytes),
+          .arrays = array_memory()};
 }
 
 Array evaluated(const ir::Graph& graph, Where where) {
@@ -210,25 +223,32 @@ std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where 
     const bool any = std::find(impl.sparse.begin(), impl.sparse.end(), true) != impl.sparse.end();
     if (any) {
       const std::vector<Feed> feeds(inputs.begin(), inputs.end());
-      return call_with(impl, expanded(impl, feeds));
+      return call_with(impl, std::span<const Feed>(feeds));
     }
-    CallInputs arrays;
+    const Program& program = impl.programs.first();
+    program.binding.check_count(inputs.size());
+    CallInputs arrays(program, inputs.size());
     for (const Array& input : inputs) arrays.add(input);
-    return call_with(impl, std::move(arrays));
+    return runtime::call(impl.programs, arrays.views());
   });
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("Function", where);
 }
 
-std::vector<Array> Function::operator()(std::initializer_list<Feed> inputs, Where where) const {
-  return call_with_feeds(std::span<const Feed>(inputs.begin(), inputs.size()), where);
+std::vector<Array> Function::operator()(std::initializer_list<FeedRef> inputs,
+                                        Where where) const try {
+  return at_line(where, [&] {
+    const std::shared_ptr<const Impl> kept = kept_while_called(impl_);
+    return call_with(*impl_, std::span<const FeedRef>(inputs.begin(), inputs.size()));
+  });
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Function", where);
 }
 
 std::vector<Array> Function::call_with_feeds(std::span<const Feed> inputs, Where where) const try {
   return at_line(where, [&] {
     const std::shared_ptr<const Impl> kept = kept_while_called(impl_);
-    const Impl& impl = *impl_;
-    return call_with(impl, expanded(impl, inputs));
+    return call_with(*impl_, inputs);
   });
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("Function", where);

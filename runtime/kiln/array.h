@@ -19,8 +19,9 @@ namespace kiln {
 
 class Array;
 namespace runtime {
+Array uninitialised_array(std::vector<std::int64_t> dims, DType dtype);
 void* fill_address(Array& array);
-}
+}  // namespace runtime
 
 /// Storage of a float16 or bfloat16 element: its bits.
 struct float16 {
@@ -173,9 +174,12 @@ class KILN_API Array {
   bool operator==(const Array& other) const;
 
  private:
+  friend Array runtime::uninitialised_array(std::vector<std::int64_t> dims, DType dtype);
   friend void* runtime::fill_address(Array& array);
   struct Elements;  // memory with a count of the Arrays that share it
 
+  /// Elements of unspecified content.
+  static Array uninitialised(std::vector<std::int64_t> dims, DType dtype);
   Array(DType dtype, std::vector<std::int64_t> dims);
   void allocate();
   void release() noexcept;
@@ -188,7 +192,7 @@ class KILN_API Array {
   static Array of_range(const Range& elements, std::vector<std::int64_t> dims) {
     using T = typename Range::value_type;
     require_count(elements.size(), dims);
-    Array array = zeros(std::move(dims), DTypeOf<T>::value);
+    Array array = uninitialised(std::move(dims), DTypeOf<T>::value);
     std::copy(elements.begin(), elements.end(), static_cast<T*>(array.data_));
     if constexpr (std::is_same_v<std::remove_cv_t<T>, bool>) array.make_bools_canonical();
     return array;
@@ -197,7 +201,7 @@ class KILN_API Array {
   static Array of_rows(std::initializer_list<std::initializer_list<T>> rows) {
     const std::size_t width = rows.size() == 0 ? 0 : rows.begin()->size();
     for (const auto& row : rows) require_equal("rows", width, row.size());
-    Array array = zeros(dims_of({rows.size(), width}), DTypeOf<T>::value);
+    Array array = uninitialised(dims_of({rows.size(), width}), DTypeOf<T>::value);
     auto* next = static_cast<T*>(array.data_);
     for (const auto& row : rows) next = std::copy(row.begin(), row.end(), next);
     return array;
@@ -211,7 +215,7 @@ class KILN_API Array {
       require_equal("matrices", height, matrix.size());
       for (const auto& row : matrix) require_equal("rows", width, row.size());
     }
-    Array array = zeros(dims_of({matrices.size(), height, width}), DTypeOf<T>::value);
+    Array array = uninitialised(dims_of({matrices.size(), height, width}), DTypeOf<T>::value);
     auto* next = static_cast<T*>(array.data_);
     for (const auto& matrix : matrices) {
       for (const auto& row : matrix) next = std::copy(row.begin(), row.end(), next);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <kiln/array.h>
+#include <kiln/memory.h>
 #include <kiln/stage.h>
 #include <kiln/update.h>
 #include <kiln/variable.h>
@@ -23,6 +24,7 @@ struct FunctionStats {
   std::int64_t bindings = 0;       ///< tuples of sizes that it made ready
   std::int64_t peak_bytes = 0;     ///< most memory planned for the temporary tensors of a call
   std::int64_t live_bytes = 0;     ///< as much of it as is alive at one time
+  ArrayMemory arrays;              ///< of the whole process
 };
 
 /// A placeholder is fed an Array, or a SparseArray when it is sparse. A Feed has its own value:
@@ -38,6 +40,30 @@ class KILN_API Feed {
  private:
   Array array_;
   std::optional<SparseArray> sparse_;
+};
+
+/// An element of a call's braces, as in f({x, 2.5}): refers to an Array, SparseArray or Feed, which
+/// is not copied, or holds the Array made of another value. REQUIRES: it lives within the call.
+class KILN_API FeedRef {
+ public:
+  FeedRef(const Array& array) : array_(&array) {}                   // NOLINT: implicit on purpose
+  FeedRef(const SparseArray& sparse) : sparse_(&sparse) {}          // NOLINT
+  FeedRef(const Feed& feed)                                         // NOLINT
+      : array_(&feed.array()), sparse_(feed.sparse() ? &*feed.sparse() : nullptr) {}
+  template <class T, std::enable_if_t<std::is_convertible_v<T&&, Array> &&
+                                          !std::is_same_v<std::decay_t<T>, Array>, int> = 0>
+  FeedRef(T&& value) : made_(std::forward<T>(value)), array_(&*made_) {}  // NOLINT
+  FeedRef(const FeedRef&) = delete;
+  FeedRef& operator=(const FeedRef&) = delete;
+
+  /// REQUIRES: sparse() is null.
+  const Array& array() const { return *array_; }
+  const SparseArray* sparse() const { return sparse_; }
+
+ private:
+  std::optional<Array> made_;
+  const Array* array_ = nullptr;
+  const SparseArray* sparse_ = nullptr;
 };
 
 /// A compiled function: takes arrays in the order of its inputs, gives arrays in the order of its
@@ -57,7 +83,7 @@ class KILN_API Function {
                                 Where where = Where::here()) const;
   /// The same, for sparse placeholders, too; an Array that such a one is fed is searched for
   /// elements that are not 0. Errors: also TypeError for a SparseArray fed to a dense one.
-  std::vector<Array> operator()(std::initializer_list<Feed> inputs,
+  std::vector<Array> operator()(std::initializer_list<FeedRef> inputs,
                                 Where where = Where::here()) const;
   /// The same for std::vector<Feed> and std::vector<SparseArray>.
   template <class Input, std::enable_if_t<std::is_same_v<Input, Feed> ||

@@ -25,6 +25,7 @@
 #include <kiln/higher_order.h>
 #include <kiln/linalg.h>
 #include <kiln/loss.h>
+#include <kiln/memory.h>
 #include <kiln/normalization.h>
 #include <kiln/optional_operand.h>
 #include <kiln/padding.h>

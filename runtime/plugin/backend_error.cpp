@@ -7,6 +7,7 @@
 
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/types/text.h"
+#include "runtime/array/block_pool.h"
 #include "runtime/host/caller.h"
 #include "runtime/plugin/plugin_call.h"
 
@@ -162,7 +163,9 @@ bool is_value_error(std::uint32_t code) {
   if (is_value_error(info.code)) throw ValueError(name, "", fact, where);
   switch (info.code) {
     case KILN_CODE_UNIMPLEMENTED: throw NotImplementedError(name, "", fact, where);
-    case KILN_CODE_RESOURCE_EXHAUSTED: throw OutOfMemory(name, "", fact, where);
+    case KILN_CODE_RESOURCE_EXHAUSTED:
+      block_pool().release_idle();  // for the next try
+      throw OutOfMemory(name, "", fact, where);
     default: throw BackendError(name, "", fact, where);
   }
 }

@@ -100,7 +100,7 @@ Array spread(const ir::Type& type, const Array& scalar, const std::string& argum
   std::vector<std::int64_t> dims;
   for (const ir::Dim& dim : type.dims) dims.push_back(dim.value());
   const Array one = cast_argument(scalar, type.dtype, argument);
-  Array all = Array::zeros(dims, type.dtype);
+  Array all = runtime::uninitialised_array(dims, type.dtype);
   auto* to = static_cast<std::byte*>(runtime::fill_address(all));
   for (std::int64_t i = 0; i < all.size(); ++i, to += one.bytes()) {
     std::memcpy(to, one.data(), one.bytes());

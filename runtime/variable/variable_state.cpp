@@ -24,7 +24,7 @@ Array Version::on_host() {
   const std::lock_guard lock(mutex_);
   if (host_) return *host_;
   const Buffer& buffer = *copies_.front();
-  Array array = Array::zeros(buffer.dims(), buffer.dtype());
+  Array array = uninitialised_array(buffer.dims(), buffer.dtype());
   buffer.copy_to_host({static_cast<std::byte*>(fill_address(array)), array.bytes()});
   host_ = std::move(array);
   return *host_;

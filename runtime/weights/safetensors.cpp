@@ -89,7 +89,7 @@ std::vector<NamedArray> read_tensors(const InputFile& file) {
   std::vector<NamedArray> tensors;
   tensors.reserve(entries.size());
   for (TensorEntry& entry : entries) {
-    Array value = Array::zeros(std::move(entry.dims), entry.dtype);
+    Array value = uninitialised_array(std::move(entry.dims), entry.dtype);
     file.read(start + entry.begin, {static_cast<std::byte*>(fill_address(value)), value.bytes()});
     if (entry.dtype == DType::Bool) require_bools(value, entry.name, file);
     tensors.push_back({std::move(entry.name), std::move(value)});

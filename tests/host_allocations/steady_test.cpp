@@ -303,3 +303,16 @@ TEST_CASE("steady calls of the library ask for no fresh memory") {
     }
   }
 }
+
+TEST_CASE("steady calls that give large Arrays ask for their small parts alone") {
+  set_threads(1);
+  constexpr std::int64_t kRows = 512;
+  const Tensor x = placeholder({.shape = {None, 1024}});
+  const Function f = function({x}, {tanh(x), x + 1.0}, {.backend = "cpu"});
+  const std::vector<Array> fed{drawn({kRows, 1024}, 1)};
+  for (int i = 0; i < 3; ++i) f(fed);
+  allocations_test::exchange_largest_request();
+  // The vectors of the views, of the results, and of the dims of each.
+  CHECK(allocations_of([&] { f(fed); }) == 4);
+  CHECK(allocations_test::exchange_largest_request() < 512);
+}

@@ -64,6 +64,20 @@ TEST_CASE("every row runs with one and two threads and is in the JSON") {
   }
 }
 
+TEST_CASE("operator() is measured beside call_into where that is asked for") {
+  const Scratch scratch;
+  const Outcome outcome = bench("call outer compile_1000 --threads 1 --operator --json " +
+                                scratch.path("out.json"));
+  INFO(outcome.text);
+  REQUIRE(outcome.status == 0);
+  CHECK_THAT(outcome.text, ContainsSubstring("op/into"));
+  const auto rows = json_of(scratch.path("out.json"));
+  REQUIRE(rows.Size() == 3);
+  CHECK(rows[0]["operator_ratio"].GetDouble() > 0);
+  CHECK(rows[1]["operator_ratio"].GetDouble() > 0);
+  CHECK(rows[2]["operator_ratio"].IsNull());
+}
+
 TEST_CASE("the rows of a GPU run with variables as inputs and results") {
   const Scratch scratch;
   const Outcome outcome =

@@ -177,6 +177,8 @@ void add_bench(CLI::App& app, kiln::bench::Options& options) {
       ->check(CLI::Range(0.0, 3600.0));
   bench->add_flag("--device", options.device,
                   "the rows of a GPU: inputs and results stay in its memory");
+  bench->add_flag("--operator", options.operators,
+                  "operator() beside call_into: its time as a multiple, op/into");
   // For this program itself and its tests.
   bench->add_option("--cold", options.cold)->group("");
   bench->add_flag("--tiny", options.tiny)->group("");

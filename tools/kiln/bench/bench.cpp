@@ -94,11 +94,12 @@ void run(const Options& options) {
   if (peer) std::printf("peer %s\n", peer->name().c_str());
   print_machine(options);
   for (const Row& row : rows) print_row(row);
-  print_table_head(peer ? peer->name() : "");
+  print_table_head(options.operators, peer ? peer->name() : "");
   const MeasureOptions measuring{.threads = options.threads,
                                  .backend = options.backend,
                                  .tiny = options.tiny,
                                  .device = options.device,
+                                 .operators = options.operators,
                                  .seconds = options.seconds,
                                  .peer = peer.get()};
   int failures = 0;

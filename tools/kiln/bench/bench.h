@@ -13,6 +13,7 @@ struct Options {
   double seconds = 6;   // of rounds for a row
   bool tiny = false;
   bool device = false;  // the table of a GPU instead of a CPU's
+  bool operators = false;  // operator() beside call_into
 };
 
 /// Prints each row when it is measured, or the reason why it has no result. After the last row,

@@ -1,4 +1,4 @@
-// Views are made once: a steady call does nothing but call_into.
+// Views are made once: a steady call does nothing but call_into, or operator().
 #include "tools/kiln/bench/call.h"
 
 #include <algorithm>
@@ -16,7 +16,8 @@ struct Call {
   std::vector<ArrayView> input_views;
   std::vector<MutableArrayView> output_views;
 
-  void operator()() const { function.call_into(input_views, output_views); }
+  void into() const { function.call_into(input_views, output_views); }
+  void give_arrays() const { function(inputs); }
 };
 
 template <class Element, class Draw>
@@ -41,7 +42,8 @@ Work work_of(const std::vector<Tensor>& placeholders, const std::vector<Tensor>&
   for (Array& output : call->outputs) {
     call->output_views.push_back({output.dtype(), output.data(), output.dims()});
   }
-  return {[call] { (*call)(); }, [call] { return call->function.stats(); }};
+  return {[call] { call->into(); }, [call] { call->give_arrays(); },
+          [call] { return call->function.stats(); }};
 }
 
 }  // namespace

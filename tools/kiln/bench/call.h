@@ -22,7 +22,8 @@ Array drawn_classes(const std::vector<std::int64_t>& dims, std::int64_t classes)
 
 /// A compiled function with its inputs.
 struct Work {
-  std::function<void()> call;
+  std::function<void()> call;           // through call_into
+  std::function<void()> operator_call;  // through operator(), whose results are dropped
   std::function<FunctionStats()> stats;
 };
 

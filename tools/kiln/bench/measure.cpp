@@ -48,7 +48,7 @@ double sample(const std::function<void()>& call, int threads) {
 
 /// Everything that was measured for one number of threads.
 struct Samples {
-  std::vector<double> ours, limit, peer, ratio;
+  std::vector<double> ours, limit, peer, ratio, operator_ratio;
   std::string peer_form;
 };
 
@@ -61,6 +61,7 @@ Result result_of(const std::string& row, int threads, const Samples& samples) {
   if (!samples.limit.empty()) result.limit = median(samples.limit);
   if (!samples.peer.empty()) result.peer = median(samples.peer);
   if (!samples.ratio.empty()) result.ratio = median(samples.ratio);
+  if (!samples.operator_ratio.empty()) result.operator_ratio = median(samples.operator_ratio);
   return result;
 }
 
@@ -137,6 +138,10 @@ std::vector<Result> measure(const Row& row, const MeasureOptions& options) {
       let_others_rest();
       samples.ours.push_back(is_alone ? seconds_of_new_process(row, threads, options)
                                       : sample(work.call, threads));
+      if (options.operators && !is_alone) {
+        let_others_rest();
+        samples.operator_ratio.push_back(sample(work.operator_call, threads) / samples.ours.back());
+      }
       if (!peer_has_it) continue;
       let_others_rest();
       const auto answer = options.peer->ask(row.name, threads, options.tiny);

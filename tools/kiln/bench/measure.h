@@ -16,6 +16,7 @@ struct MeasureOptions {
   std::string backend;  // for rows that have a process of their own
   bool tiny = false;
   bool device = false;   // the rows are those of a GPU
+  bool operators = false;  // also measure operator(), but in rows with a process of their own
   double seconds = 6;    // of rounds for a row, which has at least three
   Peer* peer = nullptr;  // may be null
 };
@@ -27,6 +28,7 @@ struct Result {
   double ours = 0;
   std::optional<double> limit, peer;
   std::optional<double> ratio;   // median of peer / ours
+  std::optional<double> operator_ratio;  // median of operator() / call_into
   std::optional<double> memory;  // planned bytes of temporaries / maximum of their live bytes
   std::string peer_form;
 };

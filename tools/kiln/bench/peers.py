@@ -47,6 +47,12 @@ def chain10_tanh(tiny):
     return chain(tanh_chain, tiny, 3)
 
 
+def outer(tiny):
+    size = 30 if tiny else 4096
+    x, y, out = uniform(size), uniform(size), torch.empty(size, size)
+    return {"eager": lambda: torch.outer(x, y), "out=": lambda: torch.outer(x, y, out=out)}
+
+
 def softmax_of(rows, columns):
     x, out = uniform(rows, columns), torch.empty(rows, columns)
     return {"eager": lambda: torch.softmax(x, -1), "out=": lambda: torch.softmax(x, -1, out=out)}
@@ -297,7 +303,7 @@ def adam_many(tiny):
 
 
 ROWS = {row.__name__: row for row in (
-    call, chain10, chain10_tanh, softmax, softmax_small, layernorm_train, lstm_masked_train,
+    call, chain10, chain10_tanh, outer, softmax, softmax_small, layernorm_train, lstm_masked_train,
     gru_train, lnlstm_train, ctc_train, mlp_adam, mlp_tiny, cnn_adam, cnn_infer, cnn_infer_one,
     bn_relu_train, resnet_block, adam, adam_many)}
 

@@ -61,6 +61,7 @@ void write_result(Writer& out, const Result& result, const std::string& peer) {
   if (result.peer) out.String(form.c_str()); else out.Null();
   write_number(out, "peer_ms", thousandfold(result.peer));
   write_number(out, "ratio", result.ratio);
+  write_number(out, "operator_ratio", result.operator_ratio);
   write_number(out, "memory", result.memory);
   out.EndObject();
 }
@@ -100,9 +101,10 @@ void print_row(const Row& row) {
   if (!row.limit.formula.empty()) std::printf("  limit: %s\n", row.limit.formula.c_str());
 }
 
-void print_table_head(const std::string& peer) {
+void print_table_head(bool operators, const std::string& peer) {
   std::printf("\n%-20s %7s %11s %11s %9s %9s", "row", "threads", "ours ms", "limit ms",
               "ours/lim", "mem/live");
+  if (operators) std::printf(" %9s", "op/into");
   if (!peer.empty()) std::printf(" %11s %9s  form", "peer ms", "peer/ours");
   std::printf("\n");
 }
@@ -112,6 +114,7 @@ void print_result(const Result& result) {
               milliseconds(result.ours).c_str(), milliseconds(result.limit).c_str(),
               factor(quotient(result.ours, result.limit)).c_str(),
               factor(result.memory).c_str());
+  if (result.operator_ratio) std::printf(" %9s", factor(result.operator_ratio).c_str());
   if (result.peer) {
     std::printf(" %11s %9s  %s", milliseconds(result.peer).c_str(), factor(result.ratio).c_str(),
                 result.peer_form.c_str());

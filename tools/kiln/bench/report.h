@@ -16,15 +16,16 @@ void print_processors(const std::vector<int>& threads);
 void print_device(bool tiny);
 /// The row's sentence and limit.
 void print_row(const Row& row);
-void print_table_head(const std::string& peer);
+/// `operators`: whether the results have operator_ratio.
+void print_table_head(bool operators, const std::string& peer);
 void print_result(const Result& result);
 /// Prints the reason why a row has no result, as "KIND ROW: ...". `kind`: "failed" or "no memory".
 void print_absence(const char* kind, const Row& row, const Error& error);
 /// The first number of threads over each other one, where a row has both.
 void print_scaling(const std::vector<Result>& results);
 
-/// Rows of {row, threads, ours_ms, limit_ms, peer, peer_ms, ratio, memory}; what is not there is
-/// null. Throws IoError.
+/// Rows of {row, threads, ours_ms, limit_ms, peer, peer_ms, ratio, operator_ratio, memory}; what is
+/// not there is null. Throws IoError.
 void write_json(const std::string& file, const std::vector<Result>& results,
                 const std::string& peer);
 

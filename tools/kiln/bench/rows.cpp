@@ -61,6 +61,16 @@ Row chain10_tanh(std::int64_t size, Memory memory) {
           }};
 }
 
+Row outer_row(std::int64_t size) {
+  const auto count = static_cast<std::size_t>(size);
+  Limit limit{"one pass: 1 array written, 4 B an element", 0, 0, 1, count * count};
+  return {"outer", text("outer product of two vectors of ", size), limit, [=] {
+            WorkBuilder builder(Memory::Host);
+            const Tensor column = builder.input(drawn({size, 1}));
+            return builder.work({dot(column, builder.input(drawn({1, size})))});
+          }};
+}
+
 Row softmax_row(const std::string& name, std::int64_t rows, std::int64_t columns, Memory memory) {
   const Ints dims{rows, columns};
   const double operations = 30.0 * static_cast<double>(elements(dims));
@@ -95,6 +105,7 @@ std::vector<Row> elementwise_rows(bool tiny) {
   return {call_row(),
           chain10(large, Memory::Host),
           chain10_tanh(large, Memory::Host),
+          outer_row(tiny ? 30 : 4096),
           softmax_row("softmax", tiny ? 8 : 8192, tiny ? 10 : 1000, Memory::Host),
           softmax_row("softmax_small", tiny ? 4 : 64, tiny ? 10 : 1000, Memory::Host),
           layernorm_train(tiny ? 8 : 8192, tiny ? 16 : 1024, Memory::Host)};

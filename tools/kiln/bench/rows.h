@@ -26,6 +26,7 @@ std::vector<Row> traffic_rows(bool tiny);
 Row call_row();
 Row chain10(std::int64_t size, Memory memory);
 Row chain10_tanh(std::int64_t size, Memory memory);
+Row outer_row(std::int64_t size);
 Row softmax_row(const std::string& name, std::int64_t rows, std::int64_t columns, Memory memory);
 Row layernorm_train(std::int64_t rows, std::int64_t columns, Memory memory);
 

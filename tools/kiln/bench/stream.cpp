@@ -26,8 +26,8 @@ template <int Reads, int Writes, bool AroundCache>
 __attribute__((target("avx512f"))) void pass_avx512(float* const* arrays, std::size_t begin,
                                                     std::size_t end) {
   for (std::size_t i = begin; i < end; i += 16) {
-    __m512 sum = _mm512_load_ps(arrays[0] + i);
-    for (int r = 1; r < Reads; ++r) sum = _mm512_add_ps(sum, _mm512_load_ps(arrays[r] + i));
+    __m512 sum = _mm512_setzero_ps();
+    for (int r = 0; r < Reads; ++r) sum = _mm512_add_ps(sum, _mm512_load_ps(arrays[r] + i));
     for (int w = 0; w < Writes; ++w) {
       float* to = arrays[Reads + w] + i;
       if (AroundCache) _mm512_stream_ps(to, sum); else _mm512_store_ps(to, sum);
@@ -39,8 +39,8 @@ template <int Reads, int Writes, bool AroundCache>
 __attribute__((target("avx"))) void pass_avx(float* const* arrays, std::size_t begin,
                                              std::size_t end) {
   for (std::size_t i = begin; i < end; i += 8) {
-    __m256 sum = _mm256_load_ps(arrays[0] + i);
-    for (int r = 1; r < Reads; ++r) sum = _mm256_add_ps(sum, _mm256_load_ps(arrays[r] + i));
+    __m256 sum = _mm256_setzero_ps();
+    for (int r = 0; r < Reads; ++r) sum = _mm256_add_ps(sum, _mm256_load_ps(arrays[r] + i));
     for (int w = 0; w < Writes; ++w) {
       float* to = arrays[Reads + w] + i;
       if (AroundCache) _mm256_stream_ps(to, sum); else _mm256_store_ps(to, sum);
@@ -51,8 +51,8 @@ __attribute__((target("avx"))) void pass_avx(float* const* arrays, std::size_t b
 template <int Reads, int Writes, bool AroundCache>
 void pass_sse2(float* const* arrays, std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; i += 4) {
-    __m128 sum = _mm_load_ps(arrays[0] + i);
-    for (int r = 1; r < Reads; ++r) sum = _mm_add_ps(sum, _mm_load_ps(arrays[r] + i));
+    __m128 sum = _mm_setzero_ps();
+    for (int r = 0; r < Reads; ++r) sum = _mm_add_ps(sum, _mm_load_ps(arrays[r] + i));
     for (int w = 0; w < Writes; ++w) {
       float* to = arrays[Reads + w] + i;
       if (AroundCache) _mm_stream_ps(to, sum); else _mm_store_ps(to, sum);
@@ -70,12 +70,12 @@ Pass pass_of_machine() {
 template <bool AroundCache, int... Places>
 Pass find_pass(int reads, int writes, std::integer_sequence<int, Places...>) {
   const std::array<Pass, sizeof...(Places)> passes{
-      pass_of_machine<Places / kMostWrites + 1, Places % kMostWrites + 1, AroundCache>()...};
-  return passes[static_cast<std::size_t>((reads - 1) * kMostWrites + writes - 1)];
+      pass_of_machine<Places / kMostWrites, Places % kMostWrites + 1, AroundCache>()...};
+  return passes[static_cast<std::size_t>(reads * kMostWrites + writes - 1)];
 }
 
 Pass find_pass(int reads, int writes, bool around_cache) {
-  constexpr auto kPlaces = std::make_integer_sequence<int, kMostReads * kMostWrites>();
+  constexpr auto kPlaces = std::make_integer_sequence<int, (kMostReads + 1) * kMostWrites>();
   return around_cache ? find_pass<true>(reads, writes, kPlaces)
                       : find_pass<false>(reads, writes, kPlaces);
 }

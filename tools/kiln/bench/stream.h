@@ -10,7 +10,7 @@ namespace kiln::bench {
 
 class Stream {
  public:
-  /// Arrays of `floats` elements; 1 to 4 are read, 1 to 3 written. In place, those written are
+  /// Arrays of `floats` elements; 0 to 4 are read, 1 to 3 written. In place, those written are
   /// among those read.
   Stream(int reads, int writes, std::size_t floats, bool in_place = false);
 

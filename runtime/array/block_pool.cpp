@@ -1,0 +1,248 @@
+// An idle block holds its links itself. Blocks are allocated and freed outside of the lock.
+#include "runtime/array/block_pool.h"
+
+#include "backends/abi/kiln_backend_memory.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cstdlib>
+#include <ctime>
+#include <new>
+#include <utility>
+
+// There where the process has AddressSanitizer.
+extern "C" void __asan_poison_memory_region(const volatile void* memory,  // NOLINT
+                                            std::size_t bytes) __attribute__((weak));
+
+namespace kiln::runtime {
+
+bool has_address_sanitizer() noexcept { return __asan_poison_memory_region != nullptr; }
+
+namespace {
+
+constexpr std::size_t kSmallPage = std::size_t{1} << 12, kLargePage = std::size_t{1} << 21;
+
+/// Whether blocks of this size are mapped, so that freeing one gives it back to the system at once.
+/// AddressSanitizer sees only what malloc gives.
+bool is_mapped(std::size_t size) { return size >= 2 * kLargePage && !has_address_sanitizer(); }
+
+std::size_t mapped_bytes(std::size_t size) {
+  return (BlockPool::kHeader + size + kSmallPage - 1) / kSmallPage * kSmallPage;
+}
+
+/// Begins at a large page. Null where there is no memory.
+void* map(std::size_t size) {
+  const std::size_t bytes = mapped_bytes(size), all = bytes + kLargePage;
+  void* mapped = ::mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(mapped) % kLargePage;
+  auto* memory = static_cast<std::byte*>(mapped) + before;
+  if (before != 0) ::munmap(mapped, before);
+  if (before != kLargePage) ::munmap(memory + bytes, kLargePage - before);
+  abi::ask_for_large_pages(memory, bytes);
+  return memory;
+}
+
+void* allocate(std::size_t size) {
+  if (is_mapped(size)) return map(size);
+  void* memory = nullptr;
+  const int error = ::posix_memalign(&memory, BlockPool::kHeader, BlockPool::kHeader + size);
+  return error == 0 ? memory : nullptr;
+}
+
+void free_block(void* block, std::size_t size) {
+  if (is_mapped(size)) {
+    ::munmap(block, mapped_bytes(size));
+  } else {
+    std::free(block);
+  }
+}
+
+}  // namespace
+
+struct BlockPool::Idle {
+  Idle* younger;
+  Idle* older;
+  std::int64_t since;
+  std::size_t size;
+};
+
+std::size_t BlockPool::rounded(std::size_t bytes) noexcept {
+  if (bytes <= kMinBytes) return kMinBytes;
+  if (bytes > PTRDIFF_MAX / 2) return 0;
+  const std::size_t step = std::bit_floor(bytes - 1) / kSizes;
+  return (bytes + step - 1) / step * step;
+}
+
+std::size_t BlockPool::row_of(std::size_t size) noexcept {
+  const auto power = static_cast<std::size_t>(std::bit_width(size) - std::bit_width(kMinBytes));
+  return power * kSizes + (size - std::bit_floor(size)) / (std::bit_floor(size) / kSizes);
+}
+
+void BlockPool::push(void* block, std::size_t size, std::int64_t now) noexcept {
+  static_assert(sizeof(Idle) <= kHeader);
+  Row& row = rows_[row_of(size)];
+  Idle* idle = ::new (block) Idle{nullptr, row.youngest, now, size};
+  (row.youngest != nullptr ? row.youngest->younger : row.oldest) = idle;
+  row.youngest = idle;
+  counts_.idle += size;
+  if (oldest_.load(std::memory_order_relaxed) == kNever) oldest_ = idle->since;
+}
+
+BlockPool::Idle* BlockPool::pop_youngest(Row& row) noexcept {
+  Idle* idle = row.youngest;
+  if (idle == nullptr) return nullptr;
+  row.youngest = idle->older;
+  (row.youngest != nullptr ? row.youngest->younger : row.oldest) = nullptr;
+  counts_.idle -= idle->size;
+  if (counts_.idle == 0) oldest_ = kNever;
+  return idle;
+}
+
+BlockPool::Row* BlockPool::oldest_row() noexcept {
+  Row* found = nullptr;
+  for (Row& row : rows_) {
+    if (row.oldest == nullptr) continue;
+    if (found == nullptr || row.oldest->since < found->oldest->since) found = &row;
+  }
+  return found;
+}
+
+BlockPool::Idle* BlockPool::pop_oldest(Row& row) noexcept {
+  Idle* idle = row.oldest;
+  row.oldest = idle->younger;
+  (row.oldest != nullptr ? row.oldest->older : row.youngest) = nullptr;
+  counts_.idle -= idle->size;
+  return idle;
+}
+
+BlockPool::Idle* BlockPool::pop_excess(std::int64_t since) noexcept {
+  if (counts_.idle <= limit_ && oldest_.load(std::memory_order_relaxed) >= since) return nullptr;
+  Idle* chain = nullptr;
+  Row* row = oldest_row();
+  for (; row != nullptr; row = oldest_row()) {
+    if (counts_.idle <= limit_ && row->oldest->since >= since) break;
+    Idle* idle = pop_oldest(*row);
+    idle->older = std::exchange(chain, idle);
+  }
+  oldest_ = row != nullptr ? row->oldest->since : kNever;
+  return chain;
+}
+
+void BlockPool::free_chain(Idle* chain) noexcept {
+  while (chain != nullptr) {
+    Idle* next = chain->older;
+    free_block(chain, chain->size);
+    chain = next;
+  }
+}
+
+void* BlockPool::acquire(std::size_t bytes) noexcept {
+  const std::size_t size = rounded(bytes);
+  if (size == 0) return nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (Idle* idle = pop_youngest(rows_[row_of(size)])) {
+      counts_.used += size;
+      ++counts_.reused;
+      return idle;
+    }
+  }
+  void* block = allocate(size);
+  if (block == nullptr && release_idle() != 0) block = allocate(size);
+  if (block == nullptr) return nullptr;
+  const std::lock_guard lock(mutex_);
+  counts_.used += size;
+  ++counts_.fresh;
+  return block;
+}
+
+void BlockPool::recycle(void* block, std::size_t bytes) noexcept {
+  const std::size_t size = rounded(bytes);
+  const std::int64_t now = clock_();
+  Idle* excess = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    counts_.used -= size;
+    push(block, size, now);
+    excess = pop_excess(now - kMaxIdle);
+  }
+  free_chain(excess);
+}
+
+void BlockPool::release_older() noexcept {
+  const std::int64_t since = clock_() - kMaxIdle;
+  if (oldest_.load(std::memory_order_relaxed) >= since) return;
+  Idle* old = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    old = pop_excess(since);
+  }
+  free_chain(old);
+}
+
+std::size_t BlockPool::release_idle() noexcept {
+  std::size_t bytes = 0;
+  Idle* all = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    bytes = counts_.idle;
+    all = pop_excess(kNever);
+  }
+  free_chain(all);
+  return bytes;
+}
+
+void BlockPool::set_limit(std::size_t bytes) noexcept {
+  Idle* excess = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    limit_ = bytes;
+    excess = pop_excess(0);
+  }
+  free_chain(excess);
+}
+
+BlockPool::Counts BlockPool::counts() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+// ---- The pool of all Arrays ----
+
+namespace {
+
+/// Of some milliseconds' precision, read in a few nanoseconds.
+std::int64_t coarse_now() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return std::int64_t{1'000'000'000} * now.tv_sec + now.tv_nsec;
+}
+
+constinit BlockPool shared_pool(coarse_now, 0);
+
+std::size_t default_limit() {
+  if (has_address_sanitizer()) return 0;
+  const long pages = ::sysconf(_SC_PHYS_PAGES), bytes = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || bytes <= 0) return 0;
+  return static_cast<std::size_t>(pages) * static_cast<std::size_t>(bytes) / 8;
+}
+
+}  // namespace
+
+BlockPool& block_pool() noexcept {
+  static const bool is_ready = [] {
+    shared_pool.set_limit(default_limit());
+    return ::pthread_atfork([] { shared_pool.lock(); }, [] { shared_pool.unlock(); },
+                            [] { shared_pool.unlock(); }) == 0;
+  }();
+  static_cast<void>(is_ready);
+  return shared_pool;
+}
+
+void release_old_blocks() noexcept { shared_pool.release_old(); }
+
+}  // namespace kiln::runtime

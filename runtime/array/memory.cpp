@@ -1,0 +1,24 @@
+// What programs see of the pool of block_pool.h.
+#include <kiln/memory.h>
+
+#include "core/k/frame/tensor_impl.h"
+#include "core/types/text.h"
+#include "runtime/array/block_pool.h"
+
+#include <kiln/error.h>
+
+namespace kiln {
+
+std::int64_t release_idle_memory() noexcept {
+  return static_cast<std::int64_t>(runtime::block_pool().release_idle());
+}
+
+void set_idle_memory_limit(std::int64_t bytes, Where where) try {
+  const Call call("set_idle_memory_limit", where);
+  if (bytes < 0) Call::value_error("bytes", text("bytes ", bytes, " is negative"));
+  runtime::block_pool().set_limit(static_cast<std::size_t>(bytes));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_idle_memory_limit", where);
+}
+
+}  // namespace kiln

@@ -1,0 +1,32 @@
+// Every element is written by the backend, so that none is initialised here.
+#include "runtime/function/call_results.h"
+
+#include "runtime/array/array_memory.h"
+#include "runtime/host/error_subject.h"
+
+namespace kiln::runtime {
+
+std::vector<Array> bind_results(const Program& program, CallFrame& frame) {
+  const std::vector<ir::Value>& outputs = program.graph.outputs;
+  std::vector<Array> results;
+  results.reserve(outputs.size());
+  std::vector<MutableArrayView>& views = frame.result_views;
+  views.clear();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Dims dims = frame.output_dims(i);
+    results.push_back(with_memory_subject([&] { return describe_output(program, i); }, [&] {
+      return uninitialised_array({dims.begin(), dims.end()}, outputs[i].dtype());
+    }));
+    views.push_back({outputs[i].dtype(), fill_address(results.back()), dims});
+  }
+  frame.bind_outputs(views);
+  return results;
+}
+
+Array to_array(const Buffer& buffer) {
+  Array array = uninitialised_array(buffer.dims(), buffer.dtype());
+  buffer.copy_to_host({static_cast<std::byte*>(fill_address(array)), array.bytes()});
+  return array;
+}
+
+}  // namespace kiln::runtime
