@@ -66,12 +66,12 @@ class NativeHalfProduct final : public codegen::PreparedProduct {
     return description_of(form_, why_) + ", sums in float32";
   }
   void pack(const void* rhs, void* packed) const override {
-    product_.pack(static_cast<const Half*>(rhs), static_cast<float*>(packed));
+    product_.pack(static_cast<const Half*>(rhs), static_cast<HalfUnit*>(packed));
   }
   void run(const void* lhs, const void* rhs, const void*, void* result,
            void* scratch) const override {
     product_.run(static_cast<const Half*>(lhs), rhs, static_cast<Half*>(result),
-                 static_cast<float*>(scratch));
+                 static_cast<HalfUnit*>(scratch));
   }
 
  private:

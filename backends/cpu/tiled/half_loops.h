@@ -3,6 +3,7 @@
 // does not change them: subnormal float16 is kept, subnormal float32 counts as 0.
 #pragma once
 
+#include "backends/cpu/tiled/micro_kernel_loops.h"
 #include "backends/cpu/tiled/packing_loops.h"
 
 namespace kiln::cpu {
@@ -131,7 +132,9 @@ inline void pack_half_lines(const PackArguments<Half, float>& a, long long colum
 }
 
 template <class Half>
-void pack_half(const PackArguments<Half, float>& a) {
+void pack_half(const PackArguments<Half, HalfUnit>& units) {
+  const PackArguments<Half, float> a{units.rhs,   units.rhs_depth, units.rhs_column,
+                                     units.depth, units.columns,   &units.packed->single};
   for (long long column = 0; column < a.columns; column += kPanel<float>) {
     const long long columns = smaller(kPanel<float>, a.columns - column);
     float* to = a.packed + column * a.depth;
@@ -141,6 +144,39 @@ void pack_half(const PackArguments<Half, float>& a) {
       pack_half_lines(a, column, columns, to);
     }
   }
+}
+
+template <class Half>
+void widen_lhs(const HalfLhsArguments<Half>& a) {
+  const bool by_depth = a.lhs_depth != 1 && a.lhs_row == 1;
+  const long long outer = by_depth ? a.depth : a.rows, inner = by_depth ? a.rows : a.depth;
+  const long long stride = by_depth ? a.lhs_depth : a.lhs_row;
+  const bool is_contiguous = by_depth || a.lhs_depth == 1;
+  float* to = &a.prepared->single;
+  for (long long i = 0; i < outer; ++i, to += inner) {
+    const Half* from = a.lhs + i * stride;
+    if (is_contiguous) {
+      widen(from, to, inner);
+      continue;
+    }
+    for (long long d = 0; d < inner; ++d) widen(from + d * a.lhs_depth, to + d, 1);
+  }
+}
+
+inline void run_widened(const HalfArguments& a) {
+  MicroKernelArguments<float> single{};
+  single.lhs = &a.lhs->single;
+  single.rhs = &a.rhs->single;
+  single.packed = true;
+  single.result = a.sums;
+  single.rows = a.rows;
+  single.columns = a.columns;
+  single.depth = a.depth;
+  single.lhs_row = a.lhs_row;
+  single.lhs_depth = a.lhs_depth;
+  single.result_row = a.sums_row;
+  single.accumulate = a.accumulate;
+  run(single);
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ constexpr MicroKernel<T> micro_kernel() {
 
 template <class Half>
 constexpr HalfKernel<Half> half_kernel() {
-  return {&pack_half<Half>, &widen<Half>, &narrow<Half>};
+  return {kPanel<float>,      kBlock<float>, 1, &pack_half<Half>, &widen_lhs<Half>, &run_widened,
+          &narrow<Half>};
 }
 
 constexpr LevelKernels level_kernels() {

@@ -57,11 +57,42 @@ struct BFloat16Bits {
   unsigned short bits;
 };
 
-/// Conversions of Half from and to float32, with one rounding to nearest even.
+/// 32 bits of a prepared operand of a half matmul: a float32, or a pair of bfloat16 that are
+/// neighbours along the depth.
+union HalfUnit {
+  float single;
+  unsigned pair;
+};
+
+/// Rows of lhs, prepared in the order in which they are contiguous: rows of units, or, where
+/// lhs_row is 1, units of rows.
+template <class Half>
+struct HalfLhsArguments {
+  const Half* lhs;
+  long long lhs_row, lhs_depth;  // strides in elements
+  long long rows, depth;
+  HalfUnit* prepared;
+};
+
+/// sums (rows x columns, contiguous) of prepared operands; depth and strides in units.
+struct HalfArguments {
+  const HalfUnit* lhs;
+  const HalfUnit* rhs;  // panels
+  float* sums;
+  long long rows, columns, depth;
+  long long lhs_row, lhs_depth, sums_row;
+  bool accumulate;  // onto the values of sums
+};
+
+/// The loops of matmuls of Half with sums in float32. `narrow` rounds once, to nearest even.
 template <class Half>
 struct HalfKernel {
-  void (*pack)(const PackArguments<Half, float>&);
-  void (*widen)(const Half* from, float* to, long long count);
+  int panel_columns;
+  int block_columns;  // that are packed together
+  int unit_depth;     // elements of a unit along the depth; a part of a unit is padded
+  void (*pack)(const PackArguments<Half, HalfUnit>&);
+  void (*prepare_lhs)(const HalfLhsArguments<Half>&);
+  void (*run)(const HalfArguments&);
   void (*narrow)(const float* from, Half* to, long long count);
 };
 
@@ -78,5 +109,7 @@ struct LevelKernels {
 extern const LevelKernels kKernelsBaseline;
 extern const LevelKernels kKernelsAvx2;
 extern const LevelKernels kKernelsAvx512;
+/// For AVX-512 with AVX512-BF16.
+extern const HalfKernel<BFloat16Bits> kPairKernelAvx512;
 
 }  // namespace kiln::cpu
