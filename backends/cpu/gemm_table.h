@@ -45,13 +45,16 @@ struct GemmRow {
   GemmImplementation implementation;
   SetOf<TileLevel> levels;
   SetOf<codegen::RhsUse> uses;
+  SetOf<DType> dtypes = {DType::Float32};
   Whether lhs_transposed = Whether::Any;  // its rows have gaps between neighbours
   Whether rhs_transposed = Whether::Any;
   Range rows = {}, depth = {};
-  Range result = {}, rhs = {};  // elements
+  Range result = {};     // elements
+  Range rhs_bytes = {};
   bool lines = false;           // both operands have neighbours along the depth
   /// M x N x K, GFLOP/s of this implementation / of the best other one that `uses` allows, on
   /// one core with AVX-512 and the row's lowest level unless said; tiled/README.md has the machine.
+  /// Float32 unless said; other dtypes on one core of a Zen 5.
   std::string_view measured = {};
 };
 

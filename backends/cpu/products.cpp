@@ -1,9 +1,10 @@
-// Prepared matmuls of float32, by the implementation that gemm_table.h has for their sizes, and
+// Prepared matmuls, by the implementation that gemm_table.h has for their dtype and sizes, and
 // convolutions.
 #include "backends/cpu/products.h"
 
 #include "backends/cpu/direct_convolution/kernel_gradient.h"
 #include "backends/cpu/gemm_table.h"
+#include "backends/cpu/native_products.h"
 #include "backends/cpu/onednn/convolutions.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
@@ -21,9 +22,11 @@ class ByOneDnn final : public codegen::PreparedProduct {
   std::string description() const override {
     return text("oneDNN ", onednn_version(), " ", product_->implementation());
   }
-  void run(const float* lhs, const void* rhs, const float* bias, float* result,
+  void run(const void* lhs, const void* rhs, const void* bias, void* to,
            void* scratch) const override {
-    check(product_->run(lhs, static_cast<const float*>(rhs), bias, result, scratch));
+    auto* result = static_cast<float*>(to);
+    check(product_->run(static_cast<const float*>(lhs), static_cast<const float*>(rhs),
+                        static_cast<const float*>(bias), result, scratch));
     if (relu_) apply_relu(result);
   }
 
@@ -44,11 +47,6 @@ class ByOneDnn final : public codegen::PreparedProduct {
   bool relu_;
 };
 
-TiledShape tiled_shape_of(const codegen::MatrixProduct& p) {
-  return {p.rows,      p.columns,    p.depth,      p.lhs_row, p.lhs_depth,
-          p.rhs_depth, p.rhs_column, p.result_row, p.relu};
-}
-
 RhsForm form_of(GemmImplementation implementation) {
   switch (implementation) {
     case GemmImplementation::TiledPacked: return RhsForm::Packed;
@@ -59,43 +57,6 @@ RhsForm form_of(GemmImplementation implementation) {
   }
   return RhsForm::Plain;
 }
-
-/// Own loops.
-class ByTiles final : public codegen::PreparedProduct {
- public:
-  ByTiles(const codegen::MatrixProduct& p, RhsForm form, TileLevel level, std::string why)
-      : form_(form), product_(tiled_shape_of(p), form_, level), why_(std::move(why)) {}
-
-  std::size_t scratch_bytes() const override { return product_.scratch_bytes(); }
-  std::size_t packed_bytes() const override {
-    return form_ == RhsForm::Packed ? product_.packed_bytes() : 0;
-  }
-  std::string description() const override {
-    return text("own loops", how(), " (", why_, ")");
-  }
-  void pack(const float* rhs, void* packed) const override {
-    product_.pack(rhs, static_cast<float*>(packed));
-  }
-  void run(const float* lhs, const void* rhs, const float* bias, float* result,
-           void* scratch) const override {
-    product_.run(lhs, static_cast<const float*>(rhs), bias, result, static_cast<float*>(scratch));
-  }
-
- private:
-  const char* how() const {
-    switch (form_) {
-      case RhsForm::Packed: return ", rhs packed before";
-      case RhsForm::Blocks: return ", packing blocks of rhs";
-      case RhsForm::Lines: return " along the depth";
-      case RhsForm::Plain: break;
-    }
-    return "";
-  }
-
-  RhsForm form_;
-  TiledProduct product_;
-  std::string why_;  // not the library
-};
 
 ProductShape shape_of(const codegen::MatrixProduct& p) {
   ProductShape shape;
@@ -113,8 +74,8 @@ ProductShape shape_of(const codegen::MatrixProduct& p) {
 
 std::optional<std::string> CpuProducts::rejection_of_matmul(
     const codegen::MatmulRequest& matmul) const {
-  if (matmul.dtype == DType::Float32) return std::nullopt;
-  return text("products are made of float32 alone, not of ", matmul.dtype);
+  if (has_native_gemm(matmul.dtype)) return std::nullopt;
+  return text("neither oneDNN nor the native GEMM is used for matmuls of ", matmul.dtype);
 }
 
 std::shared_ptr<const codegen::PreparedProduct> CpuProducts::prepare(
@@ -172,7 +133,8 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuProducts::make_convolutio
 std::shared_ptr<const codegen::PreparedProduct> CpuProducts::make(
     const codegen::MatrixProduct& product, codegen::RhsUse use) const {
   const GemmRow* row = &gemm_row(product, use, level_, true);
-  std::string why = "oneDNN is not faster";
+  const bool is_float32 = product.dtype == DType::Float32;
+  std::string why = is_float32 ? "oneDNN is not faster" : "";
   if (row->implementation == GemmImplementation::OneDnn) {
     const ProductShape shape = shape_of(product);
     const std::optional<std::string> rejection = cpu::refusal(shape);
@@ -180,7 +142,7 @@ std::shared_ptr<const codegen::PreparedProduct> CpuProducts::make(
     why = "oneDNN: " + *rejection;
     row = &gemm_row(product, use, level_, false);
   }
-  return std::make_shared<ByTiles>(product, form_of(row->implementation), level_, std::move(why));
+  return make_native_product(product, form_of(row->implementation), level_, std::move(why));
 }
 
 }  // namespace kiln::cpu

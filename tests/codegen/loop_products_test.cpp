@@ -33,8 +33,9 @@ class CountingProduct final : public PreparedProduct {
   std::size_t packed_bytes() const override {
     return kept_ ? at(p_.depth * p_.columns + 1) * sizeof(float) : 0;
   }
-  void pack(const float* rhs, void* packed) const override {
+  void pack(const void* matrix, void* packed) const override {
     ++packed_;
+    const auto* rhs = static_cast<const float*>(matrix);
     auto* to = static_cast<float*>(packed);
     *to++ = kMark;
     for (std::int64_t d = 0; d < p_.depth; ++d) {
@@ -43,9 +44,11 @@ class CountingProduct final : public PreparedProduct {
       }
     }
   }
-  void run(const float* lhs, const void* rhs, const float* bias, float* result,
-           void*) const override {
+  void run(const void* first, const void* rhs, const void* row, void* to, void*) const override {
+    const auto* lhs = static_cast<const float*>(first);
     const auto* right = static_cast<const float*>(rhs);
+    const auto* bias = static_cast<const float*>(row);
+    auto* result = static_cast<float*>(to);
     if (kept_) REQUIRE(*right++ == kMark);
     for (std::int64_t r = 0; r < p_.rows; ++r) {
       for (std::int64_t c = 0; c < p_.columns; ++c) {

@@ -39,6 +39,7 @@ TEST_CASE("each row of the GEMM table has a shape") {
     RhsUse use;
     TileLevel level;
     const char* name;
+    kiln::DType dtype = kiln::DType::Float32;
   } shapes[] = {
       {100000, 64, 32, false, false, RhsUse::Shared, TileLevel::Avx512,
        "a far result of short sums"},
@@ -63,10 +64,33 @@ TEST_CASE("each row of the GEMM table has a shape") {
       {31, 512, 192, false, true, RhsUse::Once, TileLevel::Avx512, "few rows of long lines"},
       {10, 512, 16, false, true, RhsUse::Once, TileLevel::Avx512, "very few rows of short lines"},
       {64, 8192, 1024, false, false, RhsUse::Once, TileLevel::Avx512, "all others"},
+      {64, 512, 512, false, false, RhsUse::Loop, TileLevel::Baseline,
+       "an rhs of 16-bit floats that stays while a loop runs", kiln::DType::Float16},
+      {64, 512, 512, false, true, RhsUse::Shared, TileLevel::Avx2,
+       "a near rhs of 16-bit floats of several parts", kiln::DType::BFloat16},
+      {128, 1024, 1024, false, false, RhsUse::Shared, TileLevel::Avx2, "all others",
+       kiln::DType::BFloat16},
+      {64, 512, 512, false, false, RhsUse::Kept, TileLevel::Avx512, "a kept rhs",
+       kiln::DType::Float16},
+      {64, 64, 64, false, false, RhsUse::Once, TileLevel::Avx512, "all others",
+       kiln::DType::Float16},
+      {32, 512, 512, false, false, RhsUse::Once, TileLevel::Avx512,
+       "some rows of 8 bytes, a near rhs", kiln::DType::Float64},
+      {32, 1024, 512, false, false, RhsUse::Once, TileLevel::Avx512, "all others",
+       kiln::DType::Float64},
+      {64, 128, 512, false, false, RhsUse::Once, TileLevel::Avx512,
+       "many rows of 8 bytes, an rhs of a quarter of a cache", kiln::DType::Int64},
+      {8, 256, 512, false, false, RhsUse::Once, TileLevel::Avx2,
+       "several rows of 8 bytes, an rhs of half a cache", kiln::DType::UInt64},
+      {10, 256, 512, false, true, RhsUse::Once, TileLevel::Avx2,
+       "very few rows of lines of 8 bytes", kiln::DType::Float64},
+      {31, 512, 192, false, true, RhsUse::Once, TileLevel::Avx512, "few rows of long lines",
+       kiln::DType::Int32},
   };
   std::set<std::string> chosen, all;
   for (const auto& s : shapes) {
-    const MatrixProduct p = product(s.rows, s.columns, s.depth, s.lhs_transposed, s.rhs_transposed);
+    MatrixProduct p = product(s.rows, s.columns, s.depth, s.lhs_transposed, s.rhs_transposed);
+    p.dtype = s.dtype;
     const GemmRow& row = gemm_row(p, s.use, s.level, true);
     INFO(s.rows << " x " << s.columns << " x " << s.depth);
     CHECK(row.name == s.name);

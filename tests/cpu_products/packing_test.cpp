@@ -19,7 +19,7 @@ using namespace kiln::codegen;
 namespace {
 
 struct Packed {
-  const float* matrix;
+  const void* matrix;
   std::int64_t elements;
 };
 
@@ -30,10 +30,10 @@ class CountedProduct final : public PreparedProduct {
       : real_(std::move(real)), elements_(product.depth * product.columns), log_(log) {}
   std::size_t scratch_bytes() const override { return real_->scratch_bytes(); }
   std::size_t packed_bytes() const override { return real_->packed_bytes(); }
-  void pack(const float* rhs, void*) const override { log_.push_back({rhs, elements_}); }
+  void pack(const void* rhs, void*) const override { log_.push_back({rhs, elements_}); }
   /// Scratch is for packing.
-  void run(const float*, const void* rhs, const float*, float*, void*) const override {
-    if (scratch_bytes() != 0) log_.push_back({static_cast<const float*>(rhs), elements_});
+  void run(const void*, const void* rhs, const void*, void*, void*) const override {
+    if (scratch_bytes() != 0) log_.push_back({rhs, elements_});
   }
 
  private:
@@ -114,7 +114,7 @@ void check_packed_once(const std::vector<Packed>& packed, const std::vector<Tens
     const auto dims = int_shape(matrix);
     weights += dims[0].value() * dims[1].value();
   }
-  std::vector<const float*> places;
+  std::vector<const void*> places;
   for (const Packed& one : packed) {
     elements += one.elements;
     places.push_back(one.matrix);

@@ -1,157 +1,167 @@
-// Tiled products against plain sums in double: every level of the machine, all layouts, sizes
-// around the edges of tiles, panels and blocks, and memory beyond the matrices left alone.
-#include "backends/cpu/tiled/tiled_product.h"
+// The native GEMM against plain sums in wider numbers: every element type, level of the machine and
+// layout, sizes around the edges of tiles, panels and blocks, and memory beyond the matrices left
+// alone.
 #include "tests/catch.h"
+#include "tests/cpu_tiled/tiles.h"
 
+#include <bit>
 #include <cmath>
-#include <cstdlib>
-#include <memory>
-#include <random>
-#include <vector>
 
 using kiln::cpu::RhsForm;
 using kiln::cpu::TiledProduct;
 using kiln::cpu::TiledShape;
 using kiln::cpu::TileLevel;
+using namespace kiln::test;
 
 namespace {
 
-struct AlignedFree {
-  void operator()(float* p) const { std::free(p); }
-};
-using Memory = std::unique_ptr<float, AlignedFree>;
-
-Memory memory(std::size_t bytes) {
-  return Memory(static_cast<float*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
+/// |error| of a sum of `depth` terms below 1 and a bias.
+template <class T>
+long double bound_of(std::int64_t depth) {
+  if (std::is_integral_v<T>) return 0;
+  const long double unit = sizeof(T) == 4 ? 1.3e-7L : 2.3e-16L;
+  return unit * static_cast<long double>(depth) * static_cast<long double>(depth + 9);
 }
 
-std::vector<float> draws(std::int64_t count, unsigned seed) {
-  std::minstd_rand generator(seed);
-  std::uniform_real_distribution<float> uniform(-1, 1);
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (float& value : values) value = uniform(generator);
-  return values;
-}
+/// As the element type computes it, but for rounding.
+template <class T>
+using Exact = std::conditional_t<std::is_integral_v<T>, T,
+                                 std::conditional_t<sizeof(T) == 4, double, long double>>;
 
-std::vector<TileLevel> levels() {
-  std::vector<TileLevel> out{TileLevel::Baseline};
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    out.push_back(TileLevel::Avx2);
+/// Operands of a matmul and its result by plain sums.
+template <class T>
+struct Example {
+  explicit Example(const TiledShape& shape)
+      : s(shape),
+        lhs(draws<T>(s.rows * s.depth, 1)),
+        rhs(draws<T>(s.depth * s.columns, 2)),
+        bias(draws<T>(s.columns, 3)) {
+    for (std::int64_t i = 0; i < s.rows; ++i) {
+      for (std::int64_t j = 0; j < s.columns; ++j) want.push_back(sum(i, j));
+    }
   }
-  if (__builtin_cpu_supports("avx512f")) out.push_back(TileLevel::Avx512);
-  return out;
-}
 
-TiledShape shape_of(std::int64_t m, std::int64_t n, std::int64_t k, bool lhs_transposed,
-                    bool rhs_transposed, std::int64_t gap) {
-  TiledShape shape{m, n, k, k, 1, n, 1, n + gap};
-  if (lhs_transposed) shape.lhs_row = 1, shape.lhs_depth = m;
-  if (rhs_transposed) shape.rhs_depth = 1, shape.rhs_column = k;
-  return shape;
-}
+  Exact<T> sum(std::int64_t i, std::int64_t j) const {
+    Exact<T> sum = s.relu ? static_cast<Exact<T>>(bias[at(j)]) : 0;
+    for (std::int64_t d = 0; d < s.depth; ++d) {
+      sum += static_cast<Exact<T>>(lhs[at(i * s.lhs_row + d * s.lhs_depth)]) *
+             static_cast<Exact<T>>(rhs[at(d * s.rhs_depth + j * s.rhs_column)]);
+    }
+    return s.relu ? std::max(sum, Exact<T>(0)) : sum;
+  }
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+  TiledShape s;  // with relu there is a bias, too
+  std::vector<T> lhs, rhs, bias;
+  std::vector<Exact<T>> want;
+};
 
-void agrees(TiledShape s, RhsForm form, TileLevel level, bool extras) {
-  s.relu = extras;
-  constexpr float kUntouched = 77;
-  const std::vector<float> lhs = draws(s.rows * s.depth, 1), rhs = draws(s.depth * s.columns, 2);
-  const TiledProduct product(s, form, level);
-  const Memory packed = memory(product.packed_bytes());
-  product.pack(rhs.data(), packed.get());
-  const Memory scratch = memory(product.scratch_bytes());
-  std::vector<float> result(at(s.rows * s.result_row), kUntouched);
-  const std::vector<float> bias = draws(s.columns, 3);
-  product.run(lhs.data(), form == RhsForm::Packed ? packed.get() : rhs.data(),
-              extras ? bias.data() : nullptr, result.data(), scratch.get());
-  const double bound = 1.3e-7 * static_cast<double>(s.depth) * (static_cast<double>(s.depth) + 9);
+template <class T>
+void agrees(const Example<T>& example, RhsForm form, TileLevel level) {
+  constexpr T kUntouched = 77;
+  const TiledShape& s = example.s;
+  const TiledProduct<T> product(s, form, level);
+  const Memory<T> packed = memory<T>(product.packed_bytes());
+  product.pack(example.rhs.data(), packed.get());
+  const Memory<T> scratch = memory<T>(product.scratch_bytes());
+  std::vector<T> result(at(s.rows * s.result_row), kUntouched);
+  product.run(example.lhs.data(), form == RhsForm::Packed ? packed.get() : example.rhs.data(),
+              s.relu ? example.bias.data() : nullptr, result.data(), scratch.get());
+  const long double bound = bound_of<T>(s.depth);
   for (std::int64_t i = 0; i < s.rows; ++i) {
     for (std::int64_t j = 0; j < s.result_row; ++j) {
-      const float got = result[at(i * s.result_row + j)];
+      const T got = result[at(i * s.result_row + j)];
       if (j >= s.columns) {
-        REQUIRE(got == kUntouched);
+        if (got != kUntouched) FAIL("row " << i << ": wrote behind its columns");
         continue;
       }
-      double want = extras ? static_cast<double>(bias[at(j)]) : 0.0;
-      for (std::int64_t d = 0; d < s.depth; ++d) {
-        want += static_cast<double>(lhs[at(i * s.lhs_row + d * s.lhs_depth)]) *
-                static_cast<double>(rhs[at(d * s.rhs_depth + j * s.rhs_column)]);
-      }
-      if (extras) want = std::max(want, 0.0);
-      REQUIRE(std::abs(static_cast<double>(got) - want) <= bound);
+      const Exact<T> exact = got, want = example.want[at(i * s.columns + j)];
+      if (static_cast<long double>(exact > want ? exact - want : want - exact) <= bound) continue;
+      FAIL("row " << i << ", column " << j << ": " << got << " instead of " << want);
     }
+  }
+}
+
+template <class T>
+void agree_in_all_forms(const TiledShape& shape) {
+  const Example<T> example(shape);
+  for (const TileLevel level : levels()) {
+    INFO("level " << static_cast<int>(level));
+    agrees<T>(example, RhsForm::Packed, level);
+    agrees<T>(example, RhsForm::Blocks, level);
+    if (shape.rhs_column == 1) agrees<T>(example, RhsForm::Plain, level);
+    const bool lines = shape.lhs_depth == 1 && shape.rhs_depth == 1;
+    if (lines) agrees<T>(example, RhsForm::Lines, level);
   }
 }
 
 }  // namespace
 
-TEST_CASE("tiled products agree with plain sums at every level and layout") {
-  const std::int64_t sizes[][3] = {{1, 1, 1},    {1, 7, 5},      {5, 7, 1},    {3, 17, 19},
-                                   {8, 16, 32},  {13, 33, 31},   {12, 32, 64}, {25, 64, 513},
-                                   {97, 65, 40}, {193, 31, 1030}, {3, 515, 520},
-                                   {101, 270, 600}, {1030, 33, 20}, {4, 205, 31},
-                                   {6, 140, 70}, {7, 97, 33},     {9, 66, 21},
-                                   {1, 203, 37}, {1, 130, 16},    {1, 65, 5}};
-  for (const TileLevel level : levels()) {
-    for (const auto& [m, n, k] : sizes) {
-      for (int form = 0; form < 8; ++form) {
-        INFO("level " << static_cast<int>(level) << ": " << m << "x" << k << " times " << k << "x"
-                      << n << ", form " << form);
-        for (const bool extras : {false, true}) {
-          const TiledShape shape = shape_of(m, n, k, form & 1, form & 2, form & 4 ? 3 : 0);
-          agrees(shape, RhsForm::Packed, level, extras);
-          agrees(shape, RhsForm::Blocks, level, extras);
-          if (shape.rhs_column == 1) agrees(shape, RhsForm::Plain, level, extras);
-          const bool lines = shape.lhs_depth == 1 && shape.rhs_depth == 1;
-          if (lines) agrees(shape, RhsForm::Lines, level, extras);
-        }
-      }
+TEMPLATE_TEST_CASE("tiled products agree with plain sums at every level and layout", "", float,
+                   double, unsigned, unsigned long) {
+  const std::int64_t sizes[][3] = {
+      {1, 1, 1},    {1, 7, 5},      {5, 7, 1},     {3, 17, 19},   {8, 16, 32},     {2, 2, 2},
+      {13, 33, 31}, {12, 32, 64},   {25, 64, 513}, {97, 65, 40},  {193, 31, 1030}, {15, 9, 7},
+      {3, 515, 520}, {101, 270, 600}, {1030, 33, 20}, {4, 205, 31}, {6, 140, 70},  {16, 8, 17},
+      {7, 97, 33},  {9, 66, 21},    {1, 203, 37},  {1, 130, 16},  {1, 65, 5},      {31, 15, 8}};
+  for (const auto& [m, n, k] : sizes) {
+    for (int form = 0; form < 8; ++form) {
+      INFO(m << "x" << k << " times " << k << "x" << n << ", form " << form);
+      TiledShape shape = shape_of(m, n, k, form & 1, form & 2, form & 4 ? 3 : 0);
+      shape.relu = std::popcount(static_cast<unsigned>(form)) % 2 == 0;
+      agree_in_all_forms<TestType>(shape);
     }
   }
 }
 
-TEST_CASE("an element's digits do not depend on the rows around it") {
+TEMPLATE_TEST_CASE("an element's digits do not depend on the rows around it", "", float, double) {
+  using T = TestType;
   for (const TileLevel level : levels()) {
-    const std::vector<float> lhs = draws(40 * 70, 1), rhs = draws(70 * 50, 2);
-    const TiledProduct whole(shape_of(40, 50, 70, false, false, 0), RhsForm::Packed, level);
-    const TiledProduct part(shape_of(7, 50, 70, false, false, 0), RhsForm::Packed, level);
+    const std::vector<T> lhs = draws<T>(40 * 70, 1), rhs = draws<T>(70 * 50, 2);
+    const TiledProduct<T> whole(shape_of(40, 50, 70, false, false, 0), RhsForm::Packed, level);
+    const TiledProduct<T> part(shape_of(7, 50, 70, false, false, 0), RhsForm::Packed, level);
     REQUIRE(whole.packed_bytes() == part.packed_bytes());
-    const Memory packed = memory(whole.packed_bytes());
+    const Memory<T> packed = memory<T>(whole.packed_bytes());
     whole.pack(rhs.data(), packed.get());
-    std::vector<float> all(40 * 50), some(7 * 50);
+    std::vector<T> all(40 * 50), some(7 * 50);
     whole.run(lhs.data(), packed.get(), nullptr, all.data());
     part.run(lhs.data() + 20 * 70, packed.get(), nullptr, some.data());
     CHECK(std::equal(some.begin(), some.end(), all.begin() + 20 * 50));
   }
 }
 
-TEST_CASE("blocks have the digits of the whole, and lines those of any other rows and columns") {
+TEMPLATE_TEST_CASE("blocks have the digits of the whole, and lines those of any other shape", "",
+                   float, double) {
+  using T = TestType;
   constexpr std::int64_t kDepth = 1100, kColumns = 300;
   for (const TileLevel level : levels()) {
-    const std::vector<float> lhs = draws(9 * kDepth, 1), rhs = draws(kDepth * kColumns, 2);
+    const std::vector<T> lhs = draws<T>(9 * kDepth, 1), rhs = draws<T>(kDepth * kColumns, 2);
     const TiledShape shape = shape_of(9, kColumns, kDepth, false, true, 0);
-    const TiledProduct whole(shape, RhsForm::Packed, level), blocks(shape, RhsForm::Blocks, level);
-    const Memory packed = memory(whole.packed_bytes()), scratch = memory(blocks.scratch_bytes());
+    const TiledProduct<T> whole(shape, RhsForm::Packed, level);
+    const TiledProduct<T> blocks(shape, RhsForm::Blocks, level);
+    const Memory<T> packed = memory<T>(whole.packed_bytes());
+    const Memory<T> scratch = memory<T>(blocks.scratch_bytes());
     CHECK(blocks.scratch_bytes() < whole.packed_bytes());
     whole.pack(rhs.data(), packed.get());
-    std::vector<float> all(9 * kColumns), again(9 * kColumns), one(1);
+    std::vector<T> all(9 * kColumns), again(9 * kColumns), one(1);
     whole.run(lhs.data(), packed.get(), nullptr, all.data());
     blocks.run(lhs.data(), rhs.data(), nullptr, again.data(), scratch.get());
     CHECK(all == again);
-    TiledProduct(shape, RhsForm::Lines, level)
+    TiledProduct<T>(shape, RhsForm::Lines, level)
         .run(lhs.data(), rhs.data(), nullptr, again.data());
-    TiledProduct(shape_of(1, 1, kDepth, false, true, 0), RhsForm::Lines, level)
+    TiledProduct<T>(shape_of(1, 1, kDepth, false, true, 0), RhsForm::Lines, level)
         .run(lhs.data() + 7 * kDepth, rhs.data() + 290 * kDepth, nullptr, one.data());
     CHECK(one[0] == again[7 * kColumns + 290]);
   }
 }
 
-TEST_CASE("NaN and infinities go through tiled products, and padding brings none") {
+TEMPLATE_TEST_CASE("NaN and infinities go through tiled products, and padding brings none", "",
+                   float, double) {
+  using T = TestType;
   for (const TileLevel level : levels()) {
     const TiledShape shape = shape_of(2, 3, 4, false, false, 0);
-    const TiledProduct product(shape, RhsForm::Packed, level);
-    const Memory packed = memory(product.packed_bytes());
-    std::vector<float> lhs(8, 1.0f), rhs(12, 1.0f), result(6);
+    const TiledProduct<T> product(shape, RhsForm::Packed, level);
+    const Memory<T> packed = memory<T>(product.packed_bytes());
+    std::vector<T> lhs(8, 1), rhs(12, 1), result(6);
     lhs[1] = INFINITY;
     rhs[2 * 3 + 1] = NAN;
     product.pack(rhs.data(), packed.get());
@@ -159,18 +169,18 @@ TEST_CASE("NaN and infinities go through tiled products, and padding brings none
     CHECK(result[0] == INFINITY);
     CHECK(std::isnan(result[1]));
     CHECK(result[2] == INFINITY);
-    CHECK(result[3] == 4.0f);
+    CHECK(result[3] == 4);
     CHECK(std::isnan(result[4]));
-    CHECK(result[5] == 4.0f);
+    CHECK(result[5] == 4);
     TiledShape with_relu = shape;
     with_relu.relu = true;
-    const float bias[] = {-INFINITY, 0, -8};
-    TiledProduct(with_relu, RhsForm::Packed, level)
+    const T bias[] = {-INFINITY, 0, -8};
+    TiledProduct<T>(with_relu, RhsForm::Packed, level)
         .run(lhs.data(), packed.get(), bias, result.data());
     CHECK(std::isnan(result[0]));
     CHECK(std::isnan(result[1]));
-    CHECK(result[3] == 0.0f);
+    CHECK(result[3] == 0);
     CHECK(std::isnan(result[4]));
-    CHECK(result[5] == 0.0f);
+    CHECK(result[5] == 0);
   }
 }

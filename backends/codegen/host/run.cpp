@@ -31,9 +31,9 @@ void pack(const Tape& tape, int slot, const Packing& packing, std::byte* memory,
           std::uint64_t& packed_version) {
   const std::uint64_t version = tape.versions[at(slot)];
   if (version != 0 && packed_version == version) return;
-  const auto* values = reinterpret_cast<const float*>(tape.slot(slot));
   packed_version = 0;
-  packing.product->pack(values + packing.rhs, memory + packing.offset);
+  const auto bytes = static_cast<std::int64_t>(dtype_bytes(packing.matrix.dtype));
+  packing.product->pack(tape.slot(slot) + packing.rhs * bytes, memory + packing.offset);
   packed_version = version;
 }
 
@@ -138,26 +138,28 @@ class Runner {
 
   void run_step(const Instruction& instruction, const BoundMatmul& bound) {
     const auto& step = std::get<MatmulStep>(*instruction.step);
-    const auto* lhs = reinterpret_cast<const float*>(tape_.slot(step.lhs));
-    const auto* rhs = reinterpret_cast<const float*>(tape_.slot(step.rhs));
-    const float* bias = bias_of(step);
-    auto* result = reinterpret_cast<float*>(tape_.slot(step.result));
-    if (bound.runs.empty()) return fill_without_depth(step, bound.columns, bias, result);
+    const std::byte* lhs = tape_.slot(step.lhs);
+    const std::byte* rhs = tape_.slot(step.rhs);
+    const std::byte* bias = step.bias < 0 ? nullptr : tape_.slot(step.bias);
+    std::byte* result = tape_.slot(step.result);
+    if (bound.runs.empty()) return fill_without_depth(step, bound.columns);
+    const auto bytes = static_cast<std::int64_t>(dtype_bytes(step.dtype));  // of an element
     std::byte* const packed = tape_.arena + bound.scratch.offset;
     std::byte* const scratch = packed + bound.shared_rhs.bytes;
     const SharedRhs& shared_rhs = bound.shared_rhs;
-    if (shared_rhs.packer) shared_rhs.packer->pack(rhs + shared_rhs.begin, packed);
+    if (shared_rhs.packer) shared_rhs.packer->pack(rhs + shared_rhs.begin * bytes, packed);
     const auto right_of = [&](const ProductRun& run) -> const void* {
       if (run.shares_rhs) return packed;
-      if (run.packed_offset < 0) return rhs + run.rhs;
+      if (run.packed_offset < 0) return rhs + run.rhs * bytes;
       return tape_.packed + run.packed_offset;
     };
     const auto run_range = [&](std::uint64_t begin, std::uint64_t end, bool shared) {
       for (std::uint64_t i = begin; i < end; ++i) {
         const ProductRun& run = bound.runs[i];
         const std::int64_t skipped = shared ? static_cast<std::int64_t>(i) : 0;
-        run.product->run(lhs + run.lhs, right_of(run), bias ? bias + run.bias : nullptr,
-                         result + run.result, scratch + skipped * bound.scratch.bytes);
+        run.product->run(lhs + run.lhs * bytes, right_of(run),
+                         bias ? bias + run.bias * bytes : nullptr, result + run.result * bytes,
+                         scratch + skipped * bound.scratch.bytes);
       }
     };
     if (!bound.parallel) return run_range(0, bound.runs.size(), false);
@@ -172,8 +174,9 @@ class Runner {
     const auto* first = reinterpret_cast<const float*>(tape_.slot(step.lhs));
     const auto* second = reinterpret_cast<const float*>(tape_.slot(step.rhs));
     auto* result = reinterpret_cast<float*>(tape_.slot(step.result));
-    const float* bias = bias_of(step);
-    if (!bound.convolution) return fill_without_depth(step, bound.columns, bias, result);
+    const auto* bias =
+        step.bias < 0 ? nullptr : reinterpret_cast<const float*>(tape_.slot(step.bias));
+    if (!bound.convolution) return fill_without_depth(step, bound.columns);
     const PreparedConvolution& convolution = *bound.convolution;
     std::byte* scratch = tape_.arena + bound.scratch.offset;
     const void* packed = bound.packed_kernel < 0 ? nullptr : tape_.packed + bound.packed_kernel;
@@ -195,18 +198,26 @@ class Runner {
     convolution.finish(first, second, bias, result, scratch);
   }
 
-  const float* bias_of(const LibraryStep& step) const {
-    return step.bias < 0 ? nullptr : reinterpret_cast<const float*>(tape_.slot(step.bias));
+  /// A sum of nothing is 0.
+  void fill_without_depth(const LibraryStep& step, std::int64_t columns) {
+    const std::int64_t bytes = tape_.plan->sizes.bytes[at(step.result)];
+    if (step.bias < 0) return clear(tape_.slot(step.result), bytes);
+    if (step.dtype == DType::Float64) return fill_with_bias<double>(step, bytes, columns);
+    fill_with_bias<float>(step, bytes, columns);
   }
 
-  /// A sum of nothing is 0.
-  void fill_without_depth(const LibraryStep& step, std::int64_t columns, const float* bias,
-                          float* result) {
-    const std::int64_t elements =
-        tape_.plan->sizes.bytes[at(step.result)] / static_cast<std::int64_t>(sizeof(float));
-    for (std::int64_t i = 0; i < elements; ++i) {
-      const float value = bias ? bias[i % columns] : 0.0f;
-      result[i] = step.relu && value <= 0 ? 0.0f : value;
+  static void clear(std::byte* memory, std::int64_t bytes) {
+    if (bytes != 0) std::memset(memory, 0, at(bytes));
+  }
+
+  /// REQUIRES: dtype float32 or float64, the only ones with epilogues.
+  template <class T>
+  void fill_with_bias(const LibraryStep& step, std::int64_t bytes, std::int64_t columns) {
+    const auto* bias = reinterpret_cast<const T*>(tape_.slot(step.bias));
+    auto* result = reinterpret_cast<T*>(tape_.slot(step.result));
+    for (std::int64_t i = 0; i < bytes / static_cast<std::int64_t>(sizeof(T)); ++i) {
+      const T value = bias[i % columns];
+      result[i] = step.relu && value <= 0 ? T(0) : value;
     }
   }
 

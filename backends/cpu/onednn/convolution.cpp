@@ -133,10 +133,11 @@ class ByOneDnn final : public PreparedConvolution {
     return text("oneDNN ", onednn_version(), " ", implementation_, kernel);
   }
 
-  void pack(const float* kernel, void* packed) const override {
+  void pack(const void* filter, void* packed) const override {
     std::vector<std::byte> scratch(reorder_scratch_ + 64);
     const LibraryUse library;
-    if (library) reorder(const_cast<float*>(kernel), packed, aligned_within(scratch));
+    if (!library) return;
+    reorder(const_cast<float*>(static_cast<const float*>(filter)), packed, aligned_within(scratch));
   }
 
   void start(const float* kernel, void* scratch) const override {

@@ -68,7 +68,8 @@ class TurnedConvolution final : public PreparedConvolution {
            (packed_ ? "turned kernel packed before" : "turning and packing the kernel");
   }
 
-  void pack(const float* kernel, void* packed) const override {
+  void pack(const void* filter, void* packed) const override {
+    const auto* kernel = static_cast<const float*>(filter);
     if (forward_->packed_bytes() == 0) return turn(kernel, static_cast<float*>(packed));
     std::vector<float> own(turned_bytes_ / sizeof(float));
     turn(kernel, own.data());

@@ -1,5 +1,5 @@
-// The vectors of a level of instructions, chosen by the options that the including file is compiled
-// with; nothing here has a name outside of that file.
+// The vectors of an ISA level, chosen by the options that the including file is compiled with. No
+// name here is visible outside of that file.
 #pragma once
 
 #include "backends/cpu/tiled/micro_kernel.h"
@@ -7,53 +7,110 @@
 #if defined(__AVX2__)
 #include <immintrin.h>
 #else
-#include <xmmintrin.h>
+#include <emmintrin.h>
 #endif
 
 namespace kiln::cpu {
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int kLanes = 16, kMostRows = 14, kRegisters = 32;
+constexpr int kVectorBytes = 64, kMostRows = 14, kRegisters = 32;
 #elif defined(__AVX2__)
-constexpr int kLanes = 8, kMostRows = 6, kRegisters = 16;
+constexpr int kVectorBytes = 32, kMostRows = 6, kRegisters = 16;
 #else
-constexpr int kLanes = 4, kMostRows = 4, kRegisters = 16;
+constexpr int kVectorBytes = 16, kMostRows = 4, kRegisters = 16;
 #endif
-constexpr int kPanelVectors = 2, kPanel = kPanelVectors * kLanes;
-constexpr int kLine = 16;  // numbers of a line of memory
+constexpr int kPanelVectors = 2, kLineBytes = 64;
 
-typedef float Vector __attribute__((vector_size(kLanes * sizeof(float))));
-typedef float Unaligned __attribute__((vector_size(kLanes * sizeof(float)), aligned(4)));
+template <class T>
+constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+template <class T>
+constexpr int kPanel = kPanelVectors * kLanes<T>;
+/// Elements of a line of the caches.
+template <class T>
+constexpr int kLine = kLineBytes / static_cast<int>(sizeof(T));
 
-/// The first `count` numbers of a vector in memory; what lies behind is neither read (0 stands for
-/// it) nor written.
-#if defined(__AVX512F__)
-inline __mmask16 lanes_below(int count) { return static_cast<__mmask16>((1u << count) - 1); }
-inline Vector load_some(const float* from, int count) {
-  return static_cast<Vector>(_mm512_maskz_loadu_ps(lanes_below(count), from));
+template <class T>
+struct VectorTypes {
+  typedef T Aligned __attribute__((vector_size(kVectorBytes)));
+  typedef T Unaligned __attribute__((vector_size(kVectorBytes), aligned(sizeof(T))));
+  typedef T Chunk __attribute__((vector_size(16)));
+};
+template <class T>
+using Vector = typename VectorTypes<T>::Aligned;
+template <class T>
+using Unaligned = typename VectorTypes<T>::Unaligned;
+/// 16 bytes: the unit that transposes move.
+template <class T>
+using Chunk = typename VectorTypes<T>::Chunk;
+
+template <class T>
+inline Vector<T> load_unaligned(const T* from) {
+  return *reinterpret_cast<const Unaligned<T>*>(from);
 }
-inline void store_some(const Vector& from, float* to, int count) {
-  _mm512_mask_storeu_ps(to, lanes_below(count), static_cast<__m512>(from));
+template <class T>
+inline void store_unaligned(const Vector<T>& from, T* to) {
+  *reinterpret_cast<Unaligned<T>*>(to) = from;
+}
+
+/// load_some, store_some: the first `count` elements of a vector in memory; the memory behind them
+/// is neither read (0 stands for it) nor written. REQUIRES: 0 < count < kLanes<T>.
+#if defined(__AVX512F__)
+template <class T>
+inline Vector<T> load_some(const T* from, int count) {
+  const unsigned below = (1u << count) - 1;
+  if constexpr (sizeof(T) == 8) {
+    return (Vector<T>)_mm512_maskz_loadu_pd(static_cast<__mmask8>(below), from);
+  } else {
+    return (Vector<T>)_mm512_maskz_loadu_ps(static_cast<__mmask16>(below), from);
+  }
+}
+template <class T>
+inline void store_some(const Vector<T>& from, T* to, int count) {
+  const unsigned below = (1u << count) - 1;
+  if constexpr (sizeof(T) == 8) {
+    _mm512_mask_storeu_pd(to, static_cast<__mmask8>(below), (__m512d)from);
+  } else {
+    _mm512_mask_storeu_ps(to, static_cast<__mmask16>(below), (__m512)from);
+  }
 }
 #elif defined(__AVX2__)
+template <class T>
 inline __m256i lanes_below(int count) {
-  return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  if constexpr (sizeof(T) == 8) {
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
+  } else {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  }
 }
-inline Vector load_some(const float* from, int count) {
-  return static_cast<Vector>(_mm256_maskload_ps(from, lanes_below(count)));
+template <class T>
+inline Vector<T> load_some(const T* from, int count) {
+  if constexpr (sizeof(T) == 8) {
+    return (Vector<T>)_mm256_maskload_epi64(reinterpret_cast<const long long*>(from),
+                                            lanes_below<T>(count));
+  } else {
+    return (Vector<T>)_mm256_maskload_epi32(reinterpret_cast<const int*>(from),
+                                            lanes_below<T>(count));
+  }
 }
-inline void store_some(const Vector& from, float* to, int count) {
-  _mm256_maskstore_ps(to, lanes_below(count), static_cast<__m256>(from));
+template <class T>
+inline void store_some(const Vector<T>& from, T* to, int count) {
+  if constexpr (sizeof(T) == 8) {
+    _mm256_maskstore_epi64(reinterpret_cast<long long*>(to), lanes_below<T>(count), (__m256i)from);
+  } else {
+    _mm256_maskstore_epi32(reinterpret_cast<int*>(to), lanes_below<T>(count), (__m256i)from);
+  }
 }
 #else
-inline Vector load_some(const float* from, int count) {
-  return Vector{from[0], count > 1 ? from[1] : 0.0f, count > 2 ? from[2] : 0.0f, 0.0f};
+template <class T>
+inline Vector<T> load_some(const T* from, int count) {
+  Vector<T> out = {};
+  for (int i = 0; i < count; ++i) out[i] = from[i];
+  return out;
 }
-inline void store_some(const Vector& from, float* to, int count) {
-  to[0] = from[0];
-  if (count > 1) to[1] = from[1];
-  if (count > 2) to[2] = from[2];
+template <class T>
+inline void store_some(const Vector<T>& from, T* to, int count) {
+  for (int i = 0; i < count; ++i) to[i] = from[i];
 }
 #endif
 

@@ -1,9 +1,8 @@
-// For AVX2 and FMA; CMakeLists.txt has the options.
-#include "backends/cpu/tiled/micro_kernel_loops.h"
-#include "backends/cpu/tiled/packing_loops.h"
+// For AVX2, FMA and F16C; CMakeLists.txt has the options.
+#include "backends/cpu/tiled/level_kernels.h"
 
 namespace kiln::cpu {
 
-const MicroKernel kMicroKernelAvx2 = {kPanel, kBlock, run, run_lines, pack, kRunPanel};
+const LevelKernels kKernelsAvx2 = level_kernels();
 
 }  // namespace kiln::cpu

@@ -1,9 +1,8 @@
 // For every x86-64; CMakeLists.txt has the options.
-#include "backends/cpu/tiled/micro_kernel_loops.h"
-#include "backends/cpu/tiled/packing_loops.h"
+#include "backends/cpu/tiled/level_kernels.h"
 
 namespace kiln::cpu {
 
-const MicroKernel kMicroKernelBaseline = {kPanel, kBlock, run, run_lines, pack, kRunPanel};
+const LevelKernels kKernelsBaseline = level_kernels();
 
 }  // namespace kiln::cpu

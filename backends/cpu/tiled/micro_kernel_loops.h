@@ -12,10 +12,14 @@ namespace {
 
 /// Depth and rows of a block: its part of rhs and of lhs stay in the near caches.
 constexpr long long kDepthBlock = 512, kRowBlock = 98;
-/// Whether the product fetches and packs on the way: small vectors are slower than memory, and
-/// their panels are less than a line of it wide.
-constexpr bool kOnTheWay = kPanel >= kLine;
-constexpr int kBlock = kOnTheWay ? kPanel : 4 * kPanel;
+template <class T>
+constexpr bool kIsFloat = T(0.5) != T(0);
+/// Whether the loops prefetch, and pack while they compute. Small vectors are slower than memory,
+/// and their panels are less than a cache line wide; multiplying integers is slower, too.
+template <class T>
+constexpr bool kOnTheWay = kIsFloat<T> && kPanelVectors * kVectorBytes >= kLineBytes;
+template <class T>
+constexpr int kBlock = kOnTheWay<T> ? kPanel<T> : 4 * kPanel<T>;
 /// What a tile does beside its sums: fetches the next block a line at a time, packs its own rows of
 /// rhs, too, or fetches rhs a few rows ahead.
 enum class Beside { Nothing, Fetch, FetchAndPack, Ahead };
@@ -32,16 +36,17 @@ struct Fetching {
   void advance() {
     const unsigned long long line = done >> 16;
     const long long run = static_cast<long long>(line >> run_shift);
-    __builtin_prefetch(at + run * stride + (line & last_of_run) * kLine * sizeof(float), 0, 2);
+    __builtin_prefetch(at + run * stride + (line & last_of_run) * kLineBytes, 0, 2);
     done += step;
   }
 };
 
+template <class T>
 struct Tile {
-  const float* lhs;
-  const float* rhs;
-  const float* bias;  // of the columns; null: none, or an earlier block of the depth had it
-  float* result;
+  const T* lhs;
+  const T* rhs;
+  const T* bias;  // of the columns; null: none, or an earlier block of the depth had it
+  T* result;
   long long depth, lhs_row, lhs_depth, rhs_depth, result_row;
   long long panel;  // of rhs: from one panel's columns to the next one's
   int columns;      // that there are
@@ -49,23 +54,22 @@ struct Tile {
   bool relu;        // this is the last block
   Fetching* fetching;  // or null
   long long ahead;     // elements from a row of rhs to the one fetched meanwhile, or 0
-  float* pack_to;      // where the first rows put the panel, for the other ones; null: nowhere
+  T* pack_to;      // where the first rows put the panel, for the other ones; null: nowhere
 };
 
 /// Vector number v of a row of the tile; the last one may be a part.
-template <int kVectors, bool kWhole>
-inline Vector load(const float* row, int v, int columns) {
-  if (!kWhole && v == kVectors - 1) return load_some(row + v * kLanes, columns - v * kLanes);
-  return *reinterpret_cast<const Unaligned*>(row + v * kLanes);
+template <class T, int kVectors, bool kWhole>
+inline Vector<T> load(const T* row, int v, int columns) {
+  constexpr int kWidth = kLanes<T>;
+  if (!kWhole && v == kVectors - 1) return load_some(row + v * kWidth, columns - v * kWidth);
+  return load_unaligned(row + v * kWidth);
 }
 
-template <int kVectors, bool kWhole>
-inline void store(const Vector& from, float* row, int v, int columns) {
-  if (kWhole || v < kVectors - 1) {
-    *reinterpret_cast<Unaligned*>(row + v * kLanes) = from;
-    return;
-  }
-  store_some(from, row + v * kLanes, columns - v * kLanes);
+template <class T, int kVectors, bool kWhole>
+inline void store(const Vector<T>& from, T* row, int v, int columns) {
+  constexpr int kWidth = kLanes<T>;
+  if (kWhole || v < kVectors - 1) return store_unaligned<T>(from, row + v * kWidth);
+  store_some<T>(from, row + v * kWidth, columns - v * kWidth);
 }
 
 // Every loop over the tile is unrolled, or the sums would live in memory.
@@ -74,85 +78,89 @@ inline void store(const Vector& from, float* row, int v, int columns) {
       _Pragma("GCC unroll 16") for (int v = 0; v < kVectors; ++v)
 
 /// REQUIRES: kWhole or (kVectors - 1) * kLanes < columns < kVectors * kLanes.
-template <int kRows, int kVectors, bool kWhole, Beside kBeside = Beside::Nothing>
-void multiply(const Tile& tile) {
+template <class T, int kRows, int kVectors, bool kWhole, Beside kBeside = Beside::Nothing>
+void multiply(const Tile<T>& tile) {
   constexpr bool kPacks = kBeside == Beside::FetchAndPack;
-  constexpr bool kFetches = kOnTheWay && (kPacks || kBeside == Beside::Fetch);
+  constexpr bool kFetches = kOnTheWay<T> && (kPacks || kBeside == Beside::Fetch);
   Fetching fetching = kFetches ? *tile.fetching : Fetching{};
-  Vector sums[kRows][kVectors];
-  KILN_EACH_SUM sums[r][v] = Vector{};
+  Vector<T> sums[kRows][kVectors];
+  KILN_EACH_SUM sums[r][v] = Vector<T>{};
   if (tile.bias) {
-    KILN_EACH_SUM sums[r][v] = load<kVectors, kWhole>(tile.bias, v, tile.columns);
+    KILN_EACH_SUM sums[r][v] = load<T, kVectors, kWhole>(tile.bias, v, tile.columns);
   }
   if (tile.accumulate) {
     KILN_EACH_SUM {
-      sums[r][v] = load<kVectors, kWhole>(tile.result + r * tile.result_row, v, tile.columns);
+      sums[r][v] = load<T, kVectors, kWhole>(tile.result + r * tile.result_row, v, tile.columns);
     }
   }
-  const float* left = tile.lhs;
-  const float* right = tile.rhs;
+  const T* left = tile.lhs;
+  const T* right = tile.rhs;
   for (long long d = 0; d < tile.depth; ++d, left += tile.lhs_depth, right += tile.rhs_depth) {
     if (kFetches) fetching.advance();
-    Vector factors[kVectors];
+    Vector<T> factors[kVectors];
     _Pragma("GCC unroll 16") for (int v = 0; v < kVectors; ++v) {
-      const float* panel = right + v / kPanelVectors * tile.panel - v / kPanelVectors * kPanel;
-      factors[v] = load<kVectors, kWhole>(panel, v, tile.columns);
-      if (kBeside == Beside::Ahead) __builtin_prefetch(panel + v * kLanes + tile.ahead);
-      if (kPacks) *reinterpret_cast<Vector*>(tile.pack_to + d * kPanel + v * kLanes) = factors[v];
+      const T* panel = right + v / kPanelVectors * (tile.panel - kPanel<T>);
+      factors[v] = load<T, kVectors, kWhole>(panel, v, tile.columns);
+      if (kBeside == Beside::Ahead) __builtin_prefetch(panel + v * kLanes<T> + tile.ahead);
+      if (!kPacks) continue;
+      *reinterpret_cast<Vector<T>*>(tile.pack_to + d * kPanel<T> + v * kLanes<T>) = factors[v];
     }
     KILN_EACH_SUM sums[r][v] += left[r * tile.lhs_row] * factors[v];
   }
   if (kFetches) tile.fetching->done = fetching.done;
   if (tile.relu) {
-    const Vector zero = {};
-    KILN_EACH_SUM sums[r][v] = sums[r][v] <= zero ? zero : sums[r][v];
+    KILN_EACH_SUM sums[r][v] = without_negative<T>(sums[r][v]);
   }
   KILN_EACH_SUM {
-    store<kVectors, kWhole>(sums[r][v], tile.result + r * tile.result_row, v, tile.columns);
+    store<T, kVectors, kWhole>(sums[r][v], tile.result + r * tile.result_row, v, tile.columns);
   }
 }
 #undef KILN_EACH_SUM
 
 /// As few vectors as the columns need.
-template <int kRows, int kVectors>
-void multiply_columns(const Tile& tile) {
+template <class T, int kRows, int kVectors>
+void multiply_columns(const Tile<T>& tile) {
   if constexpr (kVectors > 1) {
-    if (tile.columns <= (kVectors - 1) * kLanes) {
-      return multiply_columns<kRows, kVectors - 1>(tile);
+    if (tile.columns <= (kVectors - 1) * kLanes<T>) {
+      return multiply_columns<T, kRows, kVectors - 1>(tile);
     }
   }
-  const bool whole = tile.columns == kVectors * kLanes;
-  if constexpr (kVectors == kPanelVectors) {
-    if (whole && tile.pack_to) return multiply<kRows, kVectors, true, Beside::FetchAndPack>(tile);
-    if (whole && tile.fetching) return multiply<kRows, kVectors, true, Beside::Fetch>(tile);
+  const bool whole = tile.columns == kVectors * kLanes<T>;
+  if constexpr (kVectors == kPanelVectors && kOnTheWay<T>) {
+    if (whole && tile.pack_to) {
+      return multiply<T, kRows, kVectors, true, Beside::FetchAndPack>(tile);
+    }
+    if (whole && tile.fetching) return multiply<T, kRows, kVectors, true, Beside::Fetch>(tile);
   }
-  if (whole && tile.ahead != 0) return multiply<kRows, kVectors, true, Beside::Ahead>(tile);
-  if (whole) return multiply<kRows, kVectors, true>(tile);
-  multiply<kRows, kVectors, false>(tile);
+  if constexpr (kIsFloat<T>) {
+    if (whole && tile.ahead != 0) return multiply<T, kRows, kVectors, true, Beside::Ahead>(tile);
+  }
+  if (whole) return multiply<T, kRows, kVectors, true>(tile);
+  multiply<T, kRows, kVectors, false>(tile);
 }
 
-template <int kRows, int kVectors>
-void multiply_rows(const Tile& tile, int rows) {
+template <class T, int kRows, int kVectors>
+void multiply_rows(const Tile<T>& tile, int rows) {
   if constexpr (kRows > 1) {
-    if (rows < kRows) return multiply_rows<kRows - 1, kVectors>(tile, rows);
+    if (rows < kRows) return multiply_rows<T, kRows - 1, kVectors>(tile, rows);
   }
-  multiply_columns<kRows, kVectors>(tile);
+  multiply_columns<T, kRows, kVectors>(tile);
 }
 
 /// All rows of one block with the same columns.
-template <int kMost, int kVectors>
-void multiply_block(Tile tile, long long rows) {
+template <class T, int kMost, int kVectors>
+void multiply_block(Tile<T> tile, long long rows) {
   const long long tiles = (rows + kMost - 1) / kMost;
   long long done = 0;
   for (long long t = 0; t < tiles; ++t) {
     const long long next = rows * (t + 1) / tiles;
-    multiply_rows<kMost, kVectors>(tile, static_cast<int>(next - done));
+    multiply_rows<T, kMost, kVectors>(tile, static_cast<int>(next - done));
     tile.lhs += (next - done) * tile.lhs_row;
     tile.result += (next - done) * tile.result_row;
     done = next;
     if (!tile.pack_to) continue;
     tile.rhs = tile.pack_to;
-    tile.rhs_depth = kPanel;
+    tile.rhs_depth = kPanel<T>;
     tile.pack_to = nullptr;
   }
 }
@@ -169,52 +177,57 @@ constexpr int vectors_for(long long rows) {
 /// As many rows as have such tiles.
 constexpr int kFewRows = kRegisters / 4;
 
-template <int kRows>
-void multiply_few(const Tile& tile, long long rows) {
+template <class T, int kRows>
+void multiply_few(const Tile<T>& tile, long long rows) {
   if constexpr (kRows > 1) {
-    if (rows < kRows) return multiply_few<kRows - 1>(tile, rows);
+    if (rows < kRows) return multiply_few<T, kRows - 1>(tile, rows);
   }
-  multiply_columns<kRows, vectors_for(kRows)>(tile);
+  multiply_columns<T, kRows, vectors_for(kRows)>(tile);
 }
 
-void multiply_tile(const Tile& tile, long long rows) {
-  if (rows <= kFewRows) return multiply_few<kFewRows>(tile, rows);
-  multiply_block<kMostRows, kPanelVectors>(tile, rows);
+template <class T>
+void multiply_tile(const Tile<T>& tile, long long rows) {
+  if (rows <= kFewRows) return multiply_few<T, kFewRows>(tile, rows);
+  multiply_block<T, kMostRows, kPanelVectors>(tile, rows);
 }
 
 /// Spread evenly over all steps of all tiles. Nothing to fetch: memory that is there already.
-Fetching fetching_of(const MicroKernelArguments& a) {
+template <class T>
+Fetching fetching_of(const MicroKernelArguments<T>& a) {
   Fetching f{reinterpret_cast<const char*>(a.lhs), 0, 0, 0, 0, 0};
-  if (!kOnTheWay || a.fetch.runs == 0) return f;
+  if (!kOnTheWay<T> || a.fetch.runs == 0) return f;
   f.at = reinterpret_cast<const char*>(a.fetch.at);
   while ((1LL << f.run_shift) < a.fetch.lines) ++f.run_shift;
   f.last_of_run = (1ULL << f.run_shift) - 1;
-  f.stride = a.fetch.stride * static_cast<long long>(sizeof(float));
+  f.stride = a.fetch.stride;
   const long long lines = a.fetch.runs << f.run_shift;
   const long long tiles = (a.rows + kMostRows - 1) / kMostRows;
-  const long long steps = tiles * ((a.columns + kPanel - 1) / kPanel) * a.depth;
+  const long long steps = tiles * ((a.columns + kPanel<T> - 1) / kPanel<T>) * a.depth;
   f.step = static_cast<unsigned long long>((lines << 16) / steps);
   return f;
 }
 
 /// How many rows of rhs a tile that goes over it once fetches ahead: those of a far one come late.
-long long rows_ahead(const MicroKernelArguments& a) {
-  constexpr long long kFar = 1 << 21, kNear = 1 << 14;
+template <class T>
+long long rows_ahead(const MicroKernelArguments<T>& a) {
+  constexpr long long kFar = (1 << 23) / sizeof(T), kNear = (1 << 16) / sizeof(T);
   if (a.packed || a.rows <= 2 || a.rows > kMostRows) return 0;
   const long long elements = a.depth * a.columns;
   if (elements > kFar) return 24;
   return elements > kNear && a.rows <= kFewRows ? 4 : 0;
 }
 
-void run(const MicroKernelArguments& a) {
+template <class T>
+void run(const MicroKernelArguments<T>& a) {
   if (takes_row_by_row(a)) return run_row(a);
   const int vectors = vectors_for(a.rows);  // of a packed rhs: whole panels
-  const long long width = kLanes * (a.packed ? vectors / kPanelVectors * kPanelVectors : vectors);
-  Tile tile;
+  const int across = a.packed ? vectors / kPanelVectors * kPanelVectors : vectors;
+  const long long width = across * kLanes<T>;
+  Tile<T> tile;
   tile.lhs_row = a.lhs_row;
   tile.lhs_depth = a.lhs_depth;
-  tile.rhs_depth = a.packed ? kPanel : a.rhs_stride;
-  tile.panel = a.packed ? a.depth * kPanel : kPanel;
+  tile.rhs_depth = a.packed ? kPanel<T> : a.rhs_stride;
+  tile.panel = a.packed ? a.depth * kPanel<T> : kPanel<T>;
   tile.result_row = a.result_row;
   Fetching fetching = fetching_of(a);
   tile.fetching = fetching.step != 0 ? &fetching : nullptr;
@@ -230,8 +243,8 @@ void run(const MicroKernelArguments& a) {
       tile.accumulate = a.accumulate || d != 0;
       tile.relu = a.relu && d + tile.depth == a.depth;
       for (long long column = 0; column < a.columns; column += width) {
-        tile.rhs =
-            a.packed ? a.rhs + column * a.depth + d * kPanel : a.rhs + column + d * a.rhs_stride;
+        const T* block = a.rhs + d * tile.rhs_depth;
+        tile.rhs = block + (a.packed ? column * a.depth : column);
         tile.bias = a.bias && d == 0 ? a.bias + column : nullptr;
         tile.result = a.result + row * a.result_row + column;
         tile.columns = static_cast<int>(smaller(width, a.columns - column));
@@ -241,95 +254,14 @@ void run(const MicroKernelArguments& a) {
   }
 }
 
-void run_panel(const MicroKernelArguments& a, float* packed) {
+template <class T>
+void run_panel(const MicroKernelArguments<T>& a, T* packed) {
   Fetching fetching = fetching_of(a);
-  const Tile tile{a.lhs, a.rhs, a.bias, a.result, a.depth, a.lhs_row, a.lhs_depth, a.rhs_stride,
-                  a.result_row, kPanel, kPanel, a.accumulate, a.relu, &fetching, 0, packed};
-  multiply_block<kMostRows, kPanelVectors>(tile, a.rows);
-}
-
-constexpr auto kRunPanel = kOnTheWay ? &run_panel : nullptr;
-
-// ---- few rows by columns that lie together: sums along the depth in the lanes of vectors ----
-
-constexpr int kLineRows = kRegisters / 8, kLineColumns = 4;
-
-/// Lanes that are equal modulo 4, added up.
-inline __m128 four_sums(const Vector& lanes) {
-  __m128 parts[kLanes / 4];
-  __builtin_memcpy(parts, &lanes, sizeof(parts));
-  for (int width = kLanes / 8; width > 0; width /= 2) {
-    for (int i = 0; i < width; ++i) parts[i] = _mm_add_ps(parts[i], parts[i + width]);
-  }
-  return parts[0];
-}
-
-/// The sum of the lanes of each of four vectors.
-inline void add_up(const Vector (&from)[4], float (&to)[4]) {
-  __m128 a = four_sums(from[0]), b = four_sums(from[1]);
-  __m128 c = four_sums(from[2]), d = four_sums(from[3]);
-  _MM_TRANSPOSE4_PS(a, b, c, d);
-  _mm_storeu_ps(to, _mm_add_ps(_mm_add_ps(a, b), _mm_add_ps(c, d)));
-}
-
-#define KILN_EACH_SUM                                     \
-  _Pragma("GCC unroll 8") for (int r = 0; r < kRows; ++r) \
-      _Pragma("GCC unroll 8") for (int c = 0; c < kColumns; ++c)
-
-/// Always sums for kLineColumns columns, of which the last ones may be none.
-template <int kRows, int kColumns>
-void multiply_lines(const MicroKernelArguments& a, long long row, long long column) {
-  const float* lhs = a.lhs + row * a.lhs_row;
-  const float* rhs = a.rhs + column * a.rhs_stride;
-  Vector sums[kRows][kLineColumns] = {};
-  long long d = 0;
-  for (; d + kLanes <= a.depth; d += kLanes) {
-    Vector left[kRows];
-    _Pragma("GCC unroll 8") for (int r = 0; r < kRows; ++r) {
-      left[r] = *reinterpret_cast<const Unaligned*>(lhs + r * a.lhs_row + d);
-    }
-    _Pragma("GCC unroll 8") for (int c = 0; c < kColumns; ++c) {
-      const Vector right = *reinterpret_cast<const Unaligned*>(rhs + c * a.rhs_stride + d);
-      _Pragma("GCC unroll 8") for (int r = 0; r < kRows; ++r) sums[r][c] += left[r] * right;
-    }
-  }
-  if (const int rest = static_cast<int>(a.depth - d); rest != 0) {
-    KILN_EACH_SUM {
-      sums[r][c] += load_some(lhs + r * a.lhs_row + d, rest) *
-                    load_some(rhs + c * a.rhs_stride + d, rest);
-    }
-  }
-  float found[kRows][kLineColumns];
-  _Pragma("GCC unroll 8") for (int r = 0; r < kRows; ++r) add_up(sums[r], found[r]);
-  KILN_EACH_SUM {
-    const float sum = found[r][c] + (a.bias ? a.bias[column + c] : 0.0f);
-    a.result[(row + r) * a.result_row + column + c] = a.relu && sum <= 0 ? 0.0f : sum;
-  }
-}
-#undef KILN_EACH_SUM
-
-template <int kRows, int kColumns>
-void multiply_line_tile(const MicroKernelArguments& a, long long row, int rows, long long column,
-                        int columns) {
-  if constexpr (kRows > 1) {
-    if (rows < kRows) return multiply_line_tile<kRows - 1, kColumns>(a, row, rows, column, columns);
-  }
-  if constexpr (kColumns > 1) {
-    if (columns < kColumns) {
-      return multiply_line_tile<kRows, kColumns - 1>(a, row, rows, column, columns);
-    }
-  }
-  multiply_lines<kRows, kColumns>(a, row, column);
-}
-
-void run_lines(const MicroKernelArguments& a) {
-  for (long long column = 0; column < a.columns; column += kLineColumns) {
-    const int columns = static_cast<int>(smaller(kLineColumns, a.columns - column));
-    for (long long row = 0; row < a.rows; row += kLineRows) {
-      const int rows = static_cast<int>(smaller(kLineRows, a.rows - row));
-      multiply_line_tile<kLineRows, kLineColumns>(a, row, rows, column, columns);
-    }
-  }
+  const Tile<T> tile{a.lhs,     a.rhs,       a.bias,       a.result,      a.depth,
+                     a.lhs_row, a.lhs_depth, a.rhs_stride, a.result_row,  kPanel<T>,
+                     kPanel<T>, a.accumulate, a.relu,      &fetching,     0,
+                     packed};
+  multiply_block<T, kMostRows, kPanelVectors>(tile, a.rows);
 }
 
 }  // namespace

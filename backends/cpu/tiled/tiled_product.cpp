@@ -1,4 +1,4 @@
-// Packing, and the choice of the micro-kernel.
+// Blocks for the caches, packing, and the choice of the micro-kernel.
 #include "backends/cpu/tiled/tiled_product.h"
 
 #include <algorithm>
@@ -6,47 +6,59 @@
 namespace kiln::cpu {
 namespace {
 
-/// Of rhs, packed at a time: a panel of this depth stays in the near caches while the rows go by.
+/// Depth of a packed block of rhs: a panel of it stays in the first caches while the rows change.
 constexpr std::int64_t kBlockDepth = 512;
 /// Columns whose blocks follow each other before the next depth: they share pages of memory.
 constexpr std::int64_t kGroupColumns = 256;
-/// Rows that share what was packed: their part of lhs does not leave the second cache by much.
+/// Rows that share a packed block: their part of lhs exceeds the second cache by little.
 constexpr std::int64_t kGroupRows = 1024;
-constexpr std::int64_t kLine = 16;  // numbers of a line of memory
+constexpr std::int64_t kLineBytes = 64;
 
-MicroKernel kernel_of(TileLevel level) {
-  switch (level) {
-    case TileLevel::Avx512: return kMicroKernelAvx512;
-    case TileLevel::Avx2: return kMicroKernelAvx2;
-    case TileLevel::Baseline: break;
-  }
-  return kMicroKernelBaseline;
+const MicroKernel<float>& kernel_of(const LevelKernels& k, float) { return k.float32; }
+const MicroKernel<double>& kernel_of(const LevelKernels& k, double) { return k.float64; }
+const MicroKernel<unsigned>& kernel_of(const LevelKernels& k, unsigned) { return k.int32; }
+const MicroKernel<unsigned long>& kernel_of(const LevelKernels& k, unsigned long) {
+  return k.int64;
 }
 
 }  // namespace
 
-TiledProduct::TiledProduct(const TiledShape& shape, RhsForm form, TileLevel level)
-    : shape_(shape), form_(form), kernel_(kernel_of(level)) {}
-
-std::size_t TiledProduct::packed_bytes() const {
-  const std::int64_t panel = kernel_.panel_columns;
-  const std::int64_t columns = (shape_.columns + panel - 1) / panel * panel;
-  return static_cast<std::size_t>(columns * shape_.depth) * sizeof(float);
+const LevelKernels& level_kernels_of(TileLevel level) {
+  switch (level) {
+    case TileLevel::Avx512: return kKernelsAvx512;
+    case TileLevel::Avx2: return kKernelsAvx2;
+    case TileLevel::Baseline: break;
+  }
+  return kKernelsBaseline;
 }
 
-void TiledProduct::pack(const float* rhs, float* packed) const noexcept {
+template <class T>
+TiledProduct<T>::TiledProduct(const TiledShape& shape, RhsForm form, TileLevel level)
+    : shape_(shape), form_(form), kernel_(kernel_of(level_kernels_of(level), T{})) {}
+
+template <class T>
+std::size_t TiledProduct<T>::packed_bytes() const {
+  const std::int64_t panel = kernel_.panel_columns;
+  const std::int64_t columns = (shape_.columns + panel - 1) / panel * panel;
+  return static_cast<std::size_t>(columns * shape_.depth) * sizeof(T);
+}
+
+template <class T>
+void TiledProduct<T>::pack(const T* rhs, T* packed) const noexcept {
   kernel_.pack(
       {rhs, shape_.rhs_depth, shape_.rhs_column, shape_.depth, shape_.columns, packed});
 }
 
-std::size_t TiledProduct::scratch_bytes() const {
+template <class T>
+std::size_t TiledProduct<T>::scratch_bytes() const {
   if (form_ != RhsForm::Blocks) return 0;
   const std::int64_t depth = std::min(shape_.depth, kBlockDepth);
-  return static_cast<std::size_t>(kernel_.block_columns * depth) * sizeof(float);
+  return static_cast<std::size_t>(kernel_.block_columns * depth) * sizeof(T);
 }
 
-void TiledProduct::run(const float* lhs, const float* rhs, const float* bias, float* result,
-                       float* scratch) const noexcept {
+template <class T>
+void TiledProduct<T>::run(const T* lhs, const T* rhs, const T* bias, T* result,
+                          T* scratch) const noexcept {
   if (form_ == RhsForm::Blocks) return run_blocks(lhs, rhs, bias, result, scratch);
   const bool lines = form_ == RhsForm::Lines;
   const std::int64_t rhs_stride = lines ? shape_.rhs_column : shape_.rhs_depth;
@@ -55,8 +67,9 @@ void TiledProduct::run(const float* lhs, const float* rhs, const float* bias, fl
        shape_.lhs_row, shape_.lhs_depth, rhs_stride, shape_.result_row, false, shape_.relu, {}});
 }
 
-void TiledProduct::run_blocks(const float* lhs, const float* rhs, const float* bias,
-                              float* result, float* scratch) const noexcept {
+template <class T>
+void TiledProduct<T>::run_blocks(const T* lhs, const T* rhs, const T* bias, T* result,
+                                 T* scratch) const noexcept {
   const std::int64_t groups = (shape_.rows + kGroupRows - 1) / kGroupRows;
   for (std::int64_t group = 0; group < groups; ++group) {
     const std::int64_t row = shape_.rows * group / groups;
@@ -69,12 +82,13 @@ void TiledProduct::run_blocks(const float* lhs, const float* rhs, const float* b
   }
 }
 
-void TiledProduct::run_group(const BlockRun& run, std::int64_t begin, std::int64_t end,
-                             std::int64_t d) const noexcept {
+template <class T>
+void TiledProduct<T>::run_group(const BlockRun& run, std::int64_t begin, std::int64_t end,
+                                std::int64_t d) const noexcept {
   const std::int64_t block = kernel_.block_columns, depth = depth_of_block(d);
   const bool last = d + depth == shape_.depth;
   for (std::int64_t column = begin; column < end; column += block) {
-    MicroKernelArguments a{};
+    MicroKernelArguments<T> a{};
     a.lhs = run.lhs + d * shape_.lhs_depth;
     a.rhs = run.rhs + column * shape_.rhs_column + d * shape_.rhs_depth;
     a.bias = run.bias && d == 0 ? run.bias + column : nullptr;
@@ -103,22 +117,30 @@ void TiledProduct::run_group(const BlockRun& run, std::int64_t begin, std::int64
   }
 }
 
-std::int64_t TiledProduct::depth_of_block(std::int64_t d) const {
+template <class T>
+std::int64_t TiledProduct<T>::depth_of_block(std::int64_t d) const {
   return std::min(kBlockDepth, shape_.depth - d);
 }
 
-Fetch TiledProduct::fetch_of(const float* rhs, std::int64_t column, std::int64_t d) const {
+template <class T>
+Fetch TiledProduct<T>::fetch_of(const T* rhs, std::int64_t column, std::int64_t d) const {
   if (column >= shape_.columns) return {};
   const std::int64_t block = kernel_.block_columns;
   const std::int64_t columns = std::min(block, shape_.columns - column);
   const std::int64_t depth = depth_of_block(d);
   // From within the first line on: where runs are not aligned, the line that a run shares with the
-  // one before came with that one.
-  const float* at = rhs + column * shape_.rhs_column + d * shape_.rhs_depth + (kLine - 1);
+  // one before was prefetched with that one.
+  constexpr std::int64_t kBytes = sizeof(T), kLine = kLineBytes / kBytes;
+  const T* at = rhs + column * shape_.rhs_column + d * shape_.rhs_depth + (kLine - 1);
   const auto lines = [](std::int64_t count) { return (count + kLine - 1) / kLine; };
-  if (shape_.rhs_column == 1) return {at, depth, lines(columns), shape_.rhs_depth};
-  if (shape_.rhs_depth == 1) return {at, columns, lines(depth), shape_.rhs_column};
+  if (shape_.rhs_column == 1) return {at, depth, lines(columns), shape_.rhs_depth * kBytes};
+  if (shape_.rhs_depth == 1) return {at, columns, lines(depth), shape_.rhs_column * kBytes};
   return {};
 }
+
+template class TiledProduct<float>;
+template class TiledProduct<double>;
+template class TiledProduct<unsigned>;
+template class TiledProduct<unsigned long>;
 
 }  // namespace kiln::cpu

@@ -6,9 +6,9 @@
 namespace kiln::bench {
 namespace {
 
-Tensor weight(const std::vector<std::int64_t>& shape) {
+Tensor weight(const std::vector<std::int64_t>& shape, const std::string& dtype = "float32") {
   const double scale = 1 / std::sqrt(static_cast<double>(shape.front()));
-  return random_uniform_variable(shape, -scale, scale, {.seed = 1});
+  return random_uniform_variable(shape, -scale, scale, {.dtype = dtype, .seed = 1});
 }
 
 }  // namespace
@@ -62,7 +62,8 @@ std::vector<UpdateOp> adam_updates(const std::vector<Tensor>& weights,
 Mlp mlp(const Tensor& x, const std::vector<std::int64_t>& sizes) {
   Mlp made{{}, x};
   for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
-    const Tensor matrix = weight({sizes[i], sizes[i + 1]}), bias = zeros({sizes[i + 1]});
+    const Tensor matrix = weight({sizes[i], sizes[i + 1]}, dtype(x));
+    const Tensor bias = zeros({sizes[i + 1]}, {.dtype = dtype(x)});
     made.weights.insert(made.weights.end(), {matrix, bias});
     made.output = dot(i == 0 ? x : relu(made.output), matrix) + bias;
   }

@@ -24,7 +24,7 @@ struct Mlp {
   std::vector<Tensor> weights;  // matrix, bias, matrix, bias ...
   Tensor output;                // of the last layer, without activation
 };
-/// Layers of sizes[0] inputs to sizes.back() outputs with relu between.
+/// Layers of sizes[0] inputs to sizes.back() outputs with relu between; weights have x's dtype.
 Mlp mlp(const Tensor& x, const std::vector<std::int64_t>& sizes);
 
 }  // namespace kiln::bench

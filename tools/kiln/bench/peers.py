@@ -190,6 +190,44 @@ def mlp_adam(tiny):
     return {"eager": form(), "eager, fused Adam": form(fused=True)}
 
 
+def mlp_train_f64(tiny):
+    batch, sizes = (4, [8, 6, 6, 3]) if tiny else (64, [784, 512, 512, 10])
+    x, y = uniform(batch, sizes[0]).double(), torch.randint(sizes[-1], (batch,))
+    net = dense(sizes).double()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+
+    def step():
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(net(x), y).backward()
+        optimizer.step()
+
+    return {"eager": step}
+
+
+def dot_of(dtype, size, tiny):
+    size = 16 if tiny else size
+    scale = 1 if dtype.is_floating_point else 100
+    a, b = (uniform(size, size).mul(scale).to(dtype) for _ in range(2))
+    out = torch.empty(size, size, dtype=dtype)
+    return {"out=": lambda: torch.mm(a, b, out=out)}
+
+
+def dot_f64_1024(tiny):
+    return dot_of(torch.float64, 1024, tiny)
+
+
+def dot_bf16_1024(tiny):
+    return dot_of(torch.bfloat16, 1024, tiny)
+
+
+def dot_f16_1024(tiny):
+    return dot_of(torch.float16, 1024, tiny)
+
+
+def dot_i32_512(tiny):
+    return dot_of(torch.int32, 512, tiny)
+
+
 def mlp_tiny(tiny):
     net, x, y = dense([16, 32, 1]), uniform(8, 16), uniform(8, 1)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
@@ -305,7 +343,8 @@ def adam_many(tiny):
 ROWS = {row.__name__: row for row in (
     call, chain10, chain10_tanh, outer, softmax, softmax_small, layernorm_train, lstm_masked_train,
     gru_train, lnlstm_train, ctc_train, mlp_adam, mlp_tiny, cnn_adam, cnn_infer, cnn_infer_one,
-    bn_relu_train, resnet_block, adam, adam_many)}
+    bn_relu_train, resnet_block, adam, adam_many, dot_f64_1024, dot_bf16_1024, dot_f16_1024,
+    dot_i32_512, mlp_train_f64)}
 
 
 def main():

@@ -18,6 +18,7 @@ std::vector<Row> elementwise_rows(bool tiny);
 std::vector<Row> recurrent_rows(bool tiny);
 std::vector<Row> training_rows(bool tiny);
 std::vector<Row> image_rows(bool tiny);
+std::vector<Row> matmul_dtype_rows(bool tiny);
 std::vector<Row> optimizer_rows(bool tiny);
 std::vector<Row> compile_rows(bool tiny);
 /// Of device_rows: rows that no CPU's table has.
@@ -43,6 +44,7 @@ struct CtcSizes {
 };
 Row ctc_train(const CtcSizes& sizes, Memory memory);
 Row mlp_adam(std::int64_t batch, const Ints& sizes, Memory memory);
+Row mlp_train_f64(std::int64_t batch, const Ints& sizes);
 Row mlp_tiny(std::int64_t batch, const Ints& sizes, Memory memory);
 Row adam_row(const std::string& name, std::int64_t variables, std::int64_t size, Memory memory);
 

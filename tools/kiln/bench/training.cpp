@@ -25,6 +25,15 @@ double step_operations(const Ints& sizes, std::int64_t batch) {
   return operations;
 }
 
+std::vector<UpdateOp> sgd_updates(const std::vector<Tensor>& weights,
+                                  const std::vector<Tensor>& slopes) {
+  std::vector<UpdateOp> updates;
+  for (std::size_t i = 0; i < slopes.size(); ++i) {
+    updates.push_back(update_sub(weights[i], 0.01 * slopes[i]));
+  }
+  return updates;
+}
+
 }  // namespace
 
 Row mlp_adam(std::int64_t batch, const Ints& sizes, Memory memory) {
@@ -44,6 +53,25 @@ Row mlp_adam(std::int64_t batch, const Ints& sizes, Memory memory) {
           }};
 }
 
+Row mlp_train_f64(std::int64_t batch, const Ints& sizes) {
+  // An operation of float64 counts as two of float32, and so does a number in memory.
+  Limit limit{"products at the peak of float64 + a read and a write of the weights, 16 B each",
+              2 * step_operations(sizes, batch), 1, 1,
+              2 * static_cast<std::size_t>(weight_count(sizes)), false, true};
+  return {"mlp_train_f64",
+          text("float64 ", join_text(sizes, "-"), ", batch ", batch,
+               ", softmax cross-entropy, SGD step"),
+          limit, [=] {
+            WorkBuilder builder(Memory::Host);
+            const Tensor x = builder.input(drawn({batch, sizes.front()}).astype(DType::Float64));
+            const Tensor y = builder.input(drawn_classes({batch}, sizes.back()));
+            const Mlp net = mlp(x, sizes);
+            const Tensor loss =
+                mean(sparse_categorical_crossentropy(y, net.output, {.from_logits = true}));
+            return builder.work({loss}, sgd_updates(net.weights, gradients(loss, net.weights)));
+          }};
+}
+
 Row mlp_tiny(std::int64_t batch, const Ints& sizes, Memory memory) {
   Limit limit{"products at the peak + a bare call", step_operations(sizes, batch), 0, 0, 0, true};
   return {"mlp_tiny",
@@ -54,12 +82,7 @@ Row mlp_tiny(std::int64_t batch, const Ints& sizes, Memory memory) {
             const Tensor y = builder.input(drawn({batch, sizes.back()}));
             const Mlp net = mlp(x, sizes);
             const Tensor loss = mean(square(net.output - y));
-            const std::vector<Tensor> slopes = gradients(loss, net.weights);
-            std::vector<UpdateOp> updates;
-            for (std::size_t i = 0; i < slopes.size(); ++i) {
-              updates.push_back(update_sub(net.weights[i], 0.01 * slopes[i]));
-            }
-            return builder.work({loss}, updates);
+            return builder.work({loss}, sgd_updates(net.weights, gradients(loss, net.weights)));
           }};
 }
 

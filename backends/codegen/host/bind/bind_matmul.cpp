@@ -8,7 +8,7 @@ namespace {
 
 bool same_rhs(const MatrixProduct& a, const MatrixProduct& b) {
   return a.depth == b.depth && a.columns == b.columns && a.rhs_depth == b.rhs_depth &&
-         a.rhs_column == b.rhs_column;
+         a.rhs_column == b.rhs_column && a.dtype == b.dtype;
 }
 
 /// Equal parts of the rows or of the columns of each matrix.
@@ -63,6 +63,7 @@ class MatmulBinder {
     product.result_row = binding_.evaluate(form.rows.result);
     product.bias = step_.bias >= 0;
     product.relu = step_.relu;
+    product.dtype = step_.dtype;
     return product;
   }
 
@@ -156,7 +157,6 @@ class MatmulBinder {
 }  // namespace
 
 BoundMatmul bind_matmul(const MatmulStep& step, const StepBinding& binding) {
-  require_float32(step);
   return MatmulBinder(step, binding).run();
 }
 

@@ -24,10 +24,10 @@ RhsUse rhs_use(int source, const StepBinding& binding) {
   return binding.use.consts >= 0 ? RhsUse::Loop : RhsUse::Kept;
 }
 
-void require_float32(const LibraryStep& step) {
+void require_float32(const ConvolutionStep& step) {
   if (step.dtype == DType::Float32) return;
   throw InternalError("bind", "",
-                      text("a library of the host got a step in ", step.dtype, " (",
+                      text("a library of the host got a convolution in ", step.dtype, " (",
                            source_of(*step.node), ")"));
 }
 

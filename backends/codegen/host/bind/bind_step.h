@@ -31,7 +31,7 @@ int kept_source(int slot, const StepBinding& binding);
 /// `source`: of the operand, from kept_source.
 RhsUse rhs_use(int source, const StepBinding& binding);
 
-/// InternalError for a dtype that libraries of the host do not compute in: float32 is theirs.
-void require_float32(const LibraryStep& step);
+/// InternalError for a convolution of another dtype: libraries of the host have those of float32.
+void require_float32(const ConvolutionStep& step);
 
 }  // namespace kiln::codegen

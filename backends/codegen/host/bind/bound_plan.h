@@ -28,7 +28,7 @@ struct Packing {
   std::shared_ptr<const Packer> product;
   int source = 0;             // in a loop's body: the loop's operand; else a slot
   std::int64_t rhs = 0;       // where the matrix begins in it, in elements
-  MatrixProduct matrix = {};  // whose rhs it is
+  MatrixProduct matrix = {};  // whose rhs it is; of a filter: a float32 one
   std::int64_t offset = 0;    // in Tape::packed
 };
 

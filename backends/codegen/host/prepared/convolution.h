@@ -29,7 +29,7 @@ class Packer {
   /// 0: it is read where it lies.
   virtual std::size_t packed_bytes() const { return 0; }
   /// Only where packed_bytes() is not 0. Throws sdk::Failure.
-  virtual void pack(const float*, void*) const {}
+  virtual void pack(const void*, void*) const {}
 };
 
 /// A prepared convolution, in parts that may run side by side. Used by several threads at once;

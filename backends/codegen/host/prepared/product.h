@@ -6,15 +6,16 @@
 
 namespace kiln::codegen {
 
-/// One matrix product with known sizes, and what is done to the result on the way: a number for
-/// each column is added, then what is not above 0 becomes 0 (NaN stays). Strides in elements; a
-/// stride of an axis of size 1 may be anything. Neighbours of a row of the result lie together.
+/// One matmul with known sizes and its epilogue: a number for each column is added, then what is
+/// not above 0 becomes 0 (NaN stays). Strides in elements; a stride of an axis of size 1 may be
+/// anything. Elements of a row of the result are contiguous.
 struct MatrixProduct {
   std::int64_t rows = 0, columns = 0, depth = 0;
   std::int64_t lhs_row = 0, lhs_depth = 0;
   std::int64_t rhs_depth = 0, rhs_column = 0;
   std::int64_t result_row = 0;
   bool bias = false, relu = false;
+  DType dtype = DType::Float32;  // of operands, bias and result
   auto operator<=>(const MatrixProduct&) const = default;
 };
 
@@ -22,7 +23,7 @@ struct MatrixProduct {
 /// the steps of a loop, or for many calls.
 enum class RhsUse : std::uint8_t { Once, Shared, Loop, Kept };
 
-/// A prepared product of float32. Used by several threads at once.
+/// A prepared matmul; its pointers are to elements of its dtype. Used by several threads at once.
 class PreparedProduct : public Packer {
  public:
   virtual std::size_t scratch_bytes() const = 0;
@@ -32,14 +33,14 @@ class PreparedProduct : public Packer {
   virtual std::string description() const { return "the library"; }
   /// `rhs`: what pack() made, when packed_bytes() > 0. `bias`: a number for each column, read when
   /// the product has one. Throws sdk::Failure.
-  virtual void run(const float* lhs, const void* rhs, const float* bias, float* result,
+  virtual void run(const void* lhs, const void* rhs, const void* bias, void* result,
                    void* scratch) const = 0;
 };
 
-/// The library of a target on the host, for the products and convolutions that it claims. It takes
-/// float32 alone: any batch of matmuls, whose matrices are prepared as one and run one by one.
-/// Products and convolutions are prepared when a plan is bound to a tuple of sizes, once for each,
-/// and shared by all runs with these sizes.
+/// The library of a target on the host, for the matmuls and convolutions that it claims:
+/// convolutions of float32, and matmuls of any dtype and batch. The matrices of a batch are
+/// prepared as one matmul and run one by one. Both are prepared when a plan is bound to a tuple of
+/// sizes, once for each, and shared by all runs with these sizes.
 class ProductLibrary : public LibraryClaims {
  public:
   /// REQUIRES: all sizes above 0.

@@ -1,0 +1,164 @@
+// Matmuls in every dtype that a native GEMM has, on `cpu` and on `reference`. Operands are whole
+// numbers whose sums float32 holds, so that the order of sums does not matter.
+#include "tests/catch.h"
+#include "tests/scratch.h"
+
+#include <kiln/k.h>
+
+#include <random>
+
+using namespace kiln;
+using kiln::testing::contents_of, kiln::testing::Scratch;
+
+namespace {
+
+constexpr DType kDTypes[] = {DType::Float64, DType::Float16, DType::BFloat16, DType::Int32,
+                             DType::Int64,   DType::UInt32,  DType::UInt64,   DType::Float32};
+
+/// Whole numbers from -2 to 2; of an unsigned dtype from 0 on.
+Array drawn(const std::vector<std::int64_t>& dims, DType dtype, unsigned seed) {
+  std::minstd_rand generator(seed);
+  Array numbers = Array::zeros(dims, DType::Int32);
+  for (std::int32_t& number : numbers.as<std::int32_t>()) {
+    number = static_cast<std::int32_t>(generator() % 5) - 2;
+  }
+  return numbers.astype(dtype);
+}
+
+/// What `f` made for a backend gives on `cpu`, and on `reference`.
+template <class Make>
+void check_same(const Make& make) {
+  const std::string before = backend();
+  set_backend("reference");
+  const std::vector<Array> want = make();
+  set_backend("cpu");
+  const std::vector<Array> got = make();
+  set_backend(before);
+  REQUIRE(got.size() == want.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    INFO("result " << i);
+    CHECK(got[i] == want[i]);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("matmuls of every dtype, with a weight that is set anew between calls") {
+  const std::int64_t sizes[][3] = {{1, 1, 1}, {0, 5, 7},  {4, 0, 20},   {3, 20, 0},
+                                   {5, 9, 17}, {2, 40, 1}, {33, 70, 130}, {200, 300, 64}};
+  for (const DType type : kDTypes) {
+    for (const auto& [rows, depth, columns] : sizes) {
+      INFO(type << ": " << rows << " x " << depth << " x " << columns);
+      const Array fed = drawn({rows, depth}, type, 1);
+      check_same([&]() -> std::vector<Array> {
+        const Tensor x = placeholder({.shape = {None, depth}, .dtype = type});
+        const Variable w = variable(drawn({depth, columns}, type, 2), {.dtype = type});
+        const Tensor v = placeholder({.shape = {columns, depth}, .dtype = type});
+        const Function f = function({x, v}, {dot(x, w), dot(x, transpose(v))});
+        const Array other = drawn({columns, depth}, type, 3);
+        std::vector<Array> results = f({fed, other});
+        set_value(w, drawn({depth, columns}, type, 4));
+        for (Array& again : f({fed, other})) results.push_back(std::move(again));
+        return results;
+      });
+    }
+  }
+}
+
+TEST_CASE("batches of matmuls of every dtype, and transposed operands") {
+  for (const DType type : kDTypes) {
+    INFO(type);
+    check_same([&]() -> std::vector<Array> {
+      const Tensor x = placeholder({.shape = {None, 19, 33}, .dtype = type});
+      const Tensor y = placeholder({.shape = {None, 33, 40}, .dtype = type});
+      const Tensor left = batch_dot(x, y), right = batch_dot(y, x, {.axes = {1, 2}});
+      return function({x, y}, {left, right})({drawn({3, 19, 33}, type, 1),
+                                              drawn({3, 33, 40}, type, 2)});
+    });
+  }
+}
+
+TEST_CASE("a float64 layer adds its bias and takes relu, also without depth") {
+  for (const std::int64_t depth : {0, 1, 33}) {
+    INFO("depth " << depth);
+    check_same([&]() -> std::vector<Array> {
+      const Tensor x = placeholder({.shape = {None, depth}, .dtype = DType::Float64});
+      const Tensor w = placeholder({.shape = {depth, 21}, .dtype = DType::Float64});
+      const Tensor b = placeholder({.shape = {21}, .dtype = DType::Float64});
+      return function({x, w, b}, {relu(dot(x, w) + b)})({drawn({50, depth}, DType::Float64, 1),
+                                                        drawn({depth, 21}, DType::Float64, 2),
+                                                        drawn({21}, DType::Float64, 3)});
+    });
+  }
+}
+
+TEST_CASE("a loop multiplies by a weight of float64 or of 16 bits") {
+  for (const DType type : {DType::Float64, DType::Float16, DType::BFloat16}) {
+    INFO(type);
+    check_same([&]() -> std::vector<Array> {
+      const Tensor x = placeholder({.shape = {20, 4, 6}, .dtype = type});
+      const Variable w = variable(drawn({6, 6}, type, 2), {.dtype = type});
+      const auto step = [&](const Tensor& in, const std::vector<Tensor>& state) -> StepResult {
+        const Tensor h = dot(state[0], w) + in;
+        return {h, {h}};
+      };
+      const Tensor zero = constant(Array::zeros({20, 6}, type), {.dtype = type});
+      return function({x}, {rnn(step, x, {zero}).outputs})({drawn({20, 4, 6}, type, 1)});
+    });
+  }
+}
+
+TEST_CASE("integer matmuls wrap around") {
+  for (const DType type : {DType::Int32, DType::Int64, DType::UInt32, DType::UInt64}) {
+    INFO(type);
+    Array large = drawn({16, 24}, DType::Int64, 1);
+    for (std::int64_t& number : large.as<std::int64_t>()) number *= 0x2345678912345678;
+    if (dtype_bytes(type) == 4) {
+      for (std::int64_t& number : large.as<std::int64_t>()) number %= 0x7fffffff;
+    }
+    const Array fed = large.astype(type);
+    check_same([&]() -> std::vector<Array> {
+      const Tensor x = placeholder({.shape = {16, 24}, .dtype = type});
+      return function({x}, {dot(x, transpose(x))})({fed});
+    });
+  }
+}
+
+TEST_CASE("float64 matmuls have the same bits with one and with two threads") {
+  for (const DType type : {DType::Float64, DType::Float16, DType::BFloat16}) {
+    INFO(type);
+    const Tensor a = random_uniform_variable({300, 200}, -1, 1, {.dtype = type, .seed = 1});
+    const Tensor b = random_uniform_variable({200, 310}, -1, 1, {.dtype = type, .seed = 2});
+    const Function f = function({}, {dot(a, b)}, {.backend = "cpu"});
+    set_threads(1);
+    const Array one = f({})[0];
+    set_threads(2);
+    CHECK(f({})[0] == one);
+  }
+}
+
+TEST_CASE("a dump says that the native GEMM has matmuls of every dtype but short integers") {
+  const Scratch scratch;
+  const struct {
+    DType dtype;
+    const char* said;
+  } rows[] = {
+      {DType::Float64, "own loops"},
+      {DType::BFloat16, "sums in float32"},
+      {DType::Int32, "own loops"},
+      {DType::Int8, "neither oneDNN nor the native GEMM is used for matmuls of int8"},
+  };
+  for (const auto& row : rows) {
+    const Tensor x = placeholder({.shape = {64, None}, .dtype = row.dtype});
+    const Function f = function({x}, {dot(x, transpose(x))}, {.backend = "cpu"});
+    f({drawn({64, 32}, row.dtype, 1)});
+    const std::string path = scratch.path(std::string(dtype_name(row.dtype)));
+    f.dump(path, Stage::Claims);
+    std::string claims;
+    for (const char* file : {"/50-claims.txt", "/50-claims-sizes_1.txt"}) {
+      claims += contents_of(path + file);
+    }
+    INFO(claims);
+    CHECK(claims.find(row.said) != std::string::npos);
+  }
+}
