@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 import peer_loop
+import peers_operations
 
 
 def uniform(*dims, low=-1.0, high=1.0):
@@ -300,6 +301,7 @@ ROWS = {row.__name__: row for row in (
     call, chain10, chain10_tanh, softmax, softmax_small, layernorm_train, lstm_masked_train,
     gru_train, lnlstm_train, ctc_train, mlp_adam, mlp_tiny, cnn_adam, cnn_infer, cnn_infer_one,
     bn_relu_train, resnet_block, adam, adam_many)}
+ROWS.update(peers_operations.ROWS)
 
 
 def main():
