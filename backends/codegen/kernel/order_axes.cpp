@@ -108,6 +108,29 @@ void order_outer_axes(Kernel& kernel) {
   }
 }
 
+bool is_across(const Kernel& kernel, const Access& access, int axis) {
+  const ir::Dim& along = access.strides[at(kernel.vector_axis)];
+  const bool apart = !along.is_one() && along != ir::Dim(0);
+  const bool plain = access.dynamic < 0 && access.when < 0;
+  return plain && apart && access.strides[at(axis)].is_one() &&
+         !kernel.operands[at(access.operand)].written;
+}
+
+int across_axis(const Kernel& kernel) {
+  const int outer = static_cast<int>(kernel.axes.size());
+  const bool maps = std::all_of(kernel.stages.begin(), kernel.stages.end(), [](const Stage& stage) {
+    return stage.kind == StageKind::Map;
+  });
+  if (!maps || kernel.outer != outer || kernel.vector_axis != outer - 1) return -1;
+  for (int axis = outer - 2; axis >= 0; --axis) {
+    const bool any = std::any_of(
+        kernel.accesses.begin(), kernel.accesses.end(),
+        [&](const Access& access) { return is_across(kernel, access, axis); });
+    if (any) return axis;
+  }
+  return -1;
+}
+
 int nearest_axis(const Kernel& kernel) {
   const int last = static_cast<int>(kernel.axes.size()) - 1;
   const bool has_inner = last >= kernel.outer;

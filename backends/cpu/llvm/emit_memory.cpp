@@ -194,6 +194,7 @@ void KernelEmitter::report(int number, Value* limit, Value* index, Value* bad) {
 }
 
 Value* KernelEmitter::load(const Expression& x) {
+  if (tiles_.row && tiles_.tiled[at(x.number)]) return row_of_tile(x);
   const Place from = place(x.number);
   if (from.together) fetch_next_row(x.number, from.pointer, false);
   const bool vector = from.together || from.pointer->getType()->isVectorTy();
