@@ -14,6 +14,10 @@ void order_outer_axes(Kernel& kernel);
 /// are positions in a window.
 int nearest_axis(const Kernel& kernel);
 
+/// Whether stages are running values along inner points whose accesses have smaller strides along
+/// the last inner axis than along the last outer one, and none adds at a dynamic index.
+bool runs_along_neighbours(const Kernel& kernel);
+
 /// Whether the access has no guard and no dynamic index, and its neighbours in memory lie along
 /// that axis while points along the vector axis lie apart.
 bool is_across(const Kernel& kernel, const Access& access, int axis);

@@ -35,7 +35,6 @@ bool in_order(const Kernel& kernel) {
     return access.dynamic < 0 && access.strides[at(axis)] == ir::Dim(0);
   };
   return std::any_of(kernel.stages.begin(), kernel.stages.end(), [&](const Stage& stage) {
-    if (lanes_are_inner && stage.kind == StageKind::Running) return true;
     return std::any_of(stage.stores.begin(), stage.stores.end(),
                        [&](const Store& store) { return follows(stage, store); });
   });
@@ -86,6 +85,10 @@ int KernelEmitter::widest() const {
 }
 
 int KernelEmitter::vectors() const {
+  const bool runs = std::any_of(kernel_.stages.begin(), kernel_.stages.end(), [](const Stage& s) {
+    return s.kind == StageKind::Running;
+  });
+  if (runs) return 1;
   std::ptrdiff_t together = 0;  // accumulators of one loop
   for (const StageGroup group : groups_) {
     const auto first = kernel_.stages.begin() + static_cast<std::ptrdiff_t>(group.first);

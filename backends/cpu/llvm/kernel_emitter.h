@@ -108,6 +108,9 @@ class KernelEmitter {
   /// What a stage combines into, as a variable; null for a Map.
   llvm::Value* accumulator(const codegen::Stage& stage);
   void combine(std::size_t s, llvm::Value* sum);
+  /// Of a Running stage with lanes along its points: log2(lanes) rounds combine each lane with
+  /// those before it, then with `sum`, which holds in every lane what ran before this vector.
+  void run_along_lanes(std::size_t s, llvm::Value* sum);
   llvm::Value* total(std::size_t s, llvm::Value* sum);
   /// old combined with the value at this point. Products are added in one rounding where that is
   /// what the machine does best.
