@@ -16,8 +16,8 @@ constexpr int kLine = 64;
 /// Tiles side by side of which every row is a whole line: pages are then left more rarely.
 constexpr int kWholeLineTiles = 4;
 
-/// Rows that are not written as whole lines: more of them, at a stride of a power of two, drive each
-/// other out of the nearest cache.
+/// Rows that are not written as whole lines: more of them, at a stride of a power of two, drive
+/// each other out of the nearest cache.
 constexpr int kMaxPartialRows = 16;
 
 /// Rows of a block of elements of so many bytes.

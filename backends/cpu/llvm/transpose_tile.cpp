@@ -1,5 +1,5 @@
-// Tiles by log2(lanes) rounds of shuffles of two vectors each; partial ones element by element where
-// loads have no mask.
+// Tiles by log2(lanes) rounds of shuffles of two vectors each; partial ones element by element
+// where loads have no mask.
 #include "backends/cpu/llvm/transpose_tile.h"
 
 #include "backends/cpu/llvm/vector_function.h"
