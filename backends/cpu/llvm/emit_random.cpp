@@ -44,8 +44,10 @@ Value* emit_uniform(const Emit& e, DType dtype, const DrawKeys& keys) {
   const auto mixed = [&](Value* product, Value* word, Value* key) {
     return e.b.CreateXor(e.b.CreateXor(high(product), word), key);
   };
+  // Without high words of elements, the first two rounds compute much that all lanes share.
+  Value* high_element = keys.element_is_narrow ? e.integer(wide, 0) : high(keys.element);
   std::array<Value*, 4> c = {
-      keys.element, e.b.CreateXor(high(keys.element), keys.call_counter),
+      keys.element, e.b.CreateXor(high_element, keys.call_counter),
       keys.position, e.b.CreateXor(high(keys.position), e.integer(wide, keys.stream))};
   Value *k0 = keys.seed, *k1 = high(keys.seed);
   for (int round = 0; round < kRounds; ++round) {
