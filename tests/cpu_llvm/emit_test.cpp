@@ -248,7 +248,9 @@ TEST_CASE("emitted: running values go on from row to row of two inner axes") {
     KernelMaker k("running", {2, rows, columns}, 1);
     const int x = k.input(DType::Float32), y = k.output(DType::Float32);
     const std::vector<Dim> strides{rows * columns, columns, 1};
-    const int stage = k.running(Combiner::Sum, k.load(k.access(x, strides)), {});
+    const int one = k.number(DType::Float32, 1);  // lanes beyond the rows are not 0 either
+    const int value = k.apply(Op::Add, {k.load(k.access(x, strides)), one});
+    const int stage = k.running(Combiner::Sum, value, {});
     k.kernel.stages.back().stores.push_back({k.access(y, strides), k.result(stage)});
     k.kernel.vector_axis = 2;
     const auto all = static_cast<std::size_t>(2 * rows * columns);
