@@ -37,7 +37,7 @@ Value* low_product(const Emit& e, Value* x, std::uint32_t factor) {
 }  // namespace
 
 // Words are the low halves of 64-bit lanes, where products are made and where they are read again.
-// The high halves are anything: no operation on them changes a low half, but for shifts of products.
+// The high halves are anything: only shifts of whole products bring a high half down.
 Value* emit_uniform(const Emit& e, DType dtype, const DrawKeys& keys) {
   llvm::Type* wide = keys.element->getType();
   const auto high = [&](Value* v) { return e.b.CreateLShr(v, 32); };

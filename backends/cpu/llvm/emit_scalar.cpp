@@ -75,9 +75,9 @@ Value* safe_divisor(const Emit& e, Value* y, bool is_signed) {
   if (is_signed) odd = e.b.CreateOr(odd, e.b.CreateICmpEQ(y, ones_like(y)));
   return e.b.CreateSelect(odd, e.integer(y->getType(), 1), y);
 }
-/// Lanes of at most 32 bits are divided as floats, for which there are instructions. The quotient of
-/// n-bit integers lies at least 2^-n of itself below the next integer, so that rounding to more than
-/// n bits never reaches that. LLVM multiplies instead where the divisor is a constant.
+/// Lanes of at most 32 bits are divided as floats, for which there are instructions. The quotient
+/// of n-bit integers lies at least 2^-n of itself below the next integer, so that rounding to more
+/// than n bits never reaches that. LLVM multiplies instead where the divisor is a constant.
 bool divides_as_floats(Value* x, Value* divisor) {
   return x->getType()->isVectorTy() && x->getType()->getScalarSizeInBits() <= 32 &&
          !llvm::isa<llvm::Constant>(divisor);
