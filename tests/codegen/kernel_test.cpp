@@ -4,6 +4,7 @@
 #include "tests/codegen/lowered.h"
 #include "tests/ops/evaluate.h"
 
+#include "backends/codegen/kernel/order_axes.h"
 #include "backends/codegen/plan/plan.h"
 #include "core/ops/build.h"
 #include "core/ops/lambda_builder.h"
@@ -206,6 +207,36 @@ TEST_CASE("a reshape is no copy, and a reduction that is used again at every poi
   const Program program = lowered({x}, {ir::reshape(centred, {24})});
   CHECK(program.kernels.size() == 1);
   CHECK(program.plan.steps.size() == 1);
+}
+
+TEST_CASE("running values have lanes along the axis of neighbours") {
+  const Value x = input({64, 20});
+  const auto kernel = [&](int axis) {
+    const Value running = ir::make(ir::Op::CumSum, ir::AxisAttrs{axis}, {x});
+    const Program program = lowered({x}, {running});
+    REQUIRE(program.kernels.size() == 1);
+    return program.kernels[0].kernel;
+  };
+  const Kernel rows = kernel(1), columns = kernel(0);
+  CHECK(rows.vector_axis == 1);
+  CHECK(rows.outer == 1);
+  CHECK(columns.vector_axis == 0);
+  CHECK(columns.outer == 1);
+}
+
+TEST_CASE("the axis along which a map reads across its lanes") {
+  const Value x = input({4, 5, 6}), y = input({6, 5, 4});
+  const auto axis = [&](const Value& result) {
+    const Program program = lowered({x, y}, {result});
+    REQUIRE(program.kernels.size() == 1);
+    return across_axis(program.kernels[0].kernel);
+  };
+  CHECK(axis(x + x) == -1);
+  CHECK(axis(ir::permute(x, {2, 1, 0})) == 0);
+  CHECK(axis(ir::permute(x, {2, 1, 0}) + y) == 0);
+  CHECK(axis(ir::permute(x, {0, 2, 1})) == 1);
+  CHECK(axis(ir::permute(x, {1, 0, 2})) == -1);
+  CHECK(axis(ir::reduce_sum(x, {0})) == -1);
 }
 
 TEST_CASE("columns are summed by the kernel that goes row by row, in blocks") {

@@ -1,5 +1,5 @@
-// Emitted arithmetic: every op and cast of every dtype on pairs of special values, all halves, and
-// floats around every place where a half is rounded.
+// Emitted arithmetic: every op and cast of every dtype on pairs of special values, integers beside
+// multiples, all halves, and floats around every place where a half is rounded.
 #include "tests/catch.h"
 #include "tests/cpu_llvm/emitted.h"
 
@@ -92,6 +92,55 @@ EmitCase all_pairs(const ir::OpDef& d, DType dtype) {
   return {k.kernel, {{{x, y, chosen, out}, {}, 0, count}}, units_of(d.op, dtype)};
 }
 
+struct Pairs {
+  std::vector<double> x, y;
+};
+
+/// The bytes of a dtype of 8 bits, modulo 256.
+Pairs all_bytes() {
+  Pairs pairs;
+  for (int x = -128; x < 256; ++x) {
+    for (int y = -128; y < 256; ++y) {
+      pairs.x.push_back(x);
+      pairs.y.push_back(y);
+    }
+  }
+  return pairs;
+}
+
+/// Small and large multiples of divisors of every size, and their neighbours, as far as the dtype
+/// has them.
+Pairs multiples(DType dtype) {
+  const int bits = static_cast<int>(8 * dtype_bytes(dtype));
+  const bool is_signed = info(dtype).kind == DTypeKind::Signed;
+  const double most = std::ldexp(1, is_signed ? bits - 1 : bits) - 1;
+  const double least = is_signed ? -most - 1 : 0;
+  Pairs pairs;
+  for (double divisor = 1; divisor <= most; divisor = std::floor(divisor * 1.7) + 1) {
+    for (const double count : {1.0, 2.0, 1000.0, std::floor(most / divisor)}) {
+      for (const double sign : {1.0, -1.0}) {
+        for (const double more : {-1.0, 0.0, 1.0}) {
+          const double x = sign * count * divisor + more, y = sign * divisor;
+          if (x < least || x > most || y < least) continue;
+          pairs.x.insert(pairs.x.end(), {x, x});
+          pairs.y.insert(pairs.y.end(), {y, divisor});
+        }
+      }
+    }
+  }
+  return pairs;
+}
+
+EmitCase of_pairs(Op op, DType dtype, const Pairs& pairs) {
+  const auto count = static_cast<std::int64_t>(pairs.x.size());
+  KernelMaker k("pairs", {count}, 1);
+  const int x = k.load(k.access(k.input(dtype), {1})), y = k.load(k.access(k.input(dtype), {1}));
+  k.map({{k.access(k.output(dtype), {1}), k.apply(op, {x, y})}});
+  k.kernel.vector_axis = 0;
+  const Memory out{std::vector<std::byte>(at(count) * dtype_bytes(dtype))};
+  return {k.kernel, {{{filled(dtype, pairs.x), filled(dtype, pairs.y), out}, {}, 0, count}}};
+}
+
 EmitCase cast_of(DType from, DType to, const Memory& values, int vector_axis = 0) {
   const auto count = static_cast<std::int64_t>(values.bytes.size() / dtype_bytes(from));
   KernelMaker k("cast", {count}, 1);
@@ -134,6 +183,18 @@ TEST_CASE("emitted: every op on all pairs of special values of every dtype") {
     }
   }
   CHECK(cases.size() > 150);
+  check_emitted(cases);
+}
+
+TEST_CASE("emitted: quotients and remainders beside every multiple, and those of all bytes") {
+  std::vector<EmitCase> cases;
+  for (const Op op : {Op::Div, Op::Mod}) {
+    for (const DType dtype : kIntegers) {
+      if (dtype_bytes(dtype) > 4) continue;
+      const Pairs pairs = dtype_bytes(dtype) == 1 ? all_bytes() : multiples(dtype);
+      cases.push_back(of_pairs(op, dtype, pairs));
+    }
+  }
   check_emitted(cases);
 }
 

@@ -230,21 +230,33 @@ TEST_CASE("emitted: operands are overwritten by their results") {
   check_emitted(cases);
 }
 
+namespace {
+
+/// Draws of the elements 0, factor, 2 factor .. of a position beyond 2^32.
+EmitCase draws(DType dtype, int lanes, double factor) {
+  KernelMaker k("draw", {41}, 1);
+  const int position = k.number(DType::Int64, 0x1p33 + 5), y = k.output(dtype);
+  const int element = k.apply(Op::Mul, {k.axis(0), k.number(DType::Int64, factor)});
+  const std::int64_t seed = (std::int64_t{7} << 40) + 11;
+  k.map({{k.access(y, {1}), k.random(dtype, position, element, seed, 3)}});
+  k.kernel.vector_axis = lanes;
+  KernelCall call{{zeros(dtype, 50)}, {}, 0, 41, std::uint64_t{1} << 63 | 99,
+                  (std::uint64_t{3} << 32) + 8};
+  KernelCall next = call;
+  next.call_counter += 1;
+  return {k.kernel, {call, next}};
+}
+
+}  // namespace
+
 TEST_CASE("emitted: random numbers are those of the interpreter") {
   std::vector<EmitCase> cases;
   for (const DType dtype : kFloats) {
     for (const int lanes : {-1, 0}) {
-      KernelMaker k("draw", {41}, 1);
-      const int position = k.number(DType::Int64, 0x1p33 + 5), y = k.output(dtype);
-      const int element = k.apply(Op::Mul, {k.axis(0), k.number(DType::Int64, 0x1p31 + 3)});
-      const std::int64_t seed = (std::int64_t{7} << 40) + 11;
-      k.map({{k.access(y, {1}), k.random(dtype, position, element, seed, 3)}});
-      k.kernel.vector_axis = lanes;
-      KernelCall call{{zeros(dtype, 50)}, {}, 0, 41, std::uint64_t{1} << 63 | 99,
-                      (std::uint64_t{3} << 32) + 8};
-      KernelCall next = call;
-      next.call_counter += 1;
-      cases.push_back({k.kernel, {call, next}});
+      // The last element is far beyond 2^32, just below it, and just beyond it.
+      for (const double factor : {0x1p31 + 3, 107374182.0, 107374183.0}) {
+        cases.push_back(draws(dtype, lanes, factor));
+      }
     }
   }
   check_emitted(cases);

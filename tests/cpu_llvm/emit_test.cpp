@@ -214,6 +214,53 @@ TEST_CASE("emitted: running sums and products, one at a time or a lane per outer
   check_emitted(cases);
 }
 
+TEST_CASE("emitted: running values within vectors, rows of every length around them") {
+  std::vector<EmitCase> cases;
+  for (const Combiner combiner : {Combiner::Sum, Combiner::Prod, Combiner::Max, Combiner::Min}) {
+    for (const DType dtype : every_dtype()) {
+      if (!combines(combiner, dtype)) continue;
+      const Dim n = Dim::fresh("n");
+      KernelMaker k("running", {3, n}, 1);
+      const int x = k.input(dtype), y = k.output(dtype), z = k.output(dtype);
+      const int value = k.load(k.access(x, {n, 1}));
+      const int stage = k.running(combiner, value, {});
+      const int more = k.apply(sum_of(dtype), {k.result(stage), value});
+      k.kernel.stages.back().stores = {{k.access(y, {n, 1}), k.result(stage)},
+                                       {k.access(z, {n, 1}), more}};
+      k.kernel.vector_axis = 1;
+      EmitCase one{k.kernel, {}};
+      for (int length = 1; length <= kMost + 16; ++length) {
+        const auto all = static_cast<std::size_t>(3 * length);
+        const Memory results = filled(dtype, std::vector<double>(all + 20, 1));
+        one.calls.push_back({{filled(dtype, operands_of(combiner, dtype, all)), results, results},
+                             {length}, 0, 3});
+      }
+      cases.push_back(one);
+    }
+  }
+  check_emitted(cases);
+}
+
+TEST_CASE("emitted: running values go on from row to row of two inner axes") {
+  std::vector<EmitCase> cases;
+  for (const int columns : {1, 16, 37}) {
+    const int rows = 3;
+    KernelMaker k("running", {2, rows, columns}, 1);
+    const int x = k.input(DType::Float32), y = k.output(DType::Float32);
+    const std::vector<Dim> strides{rows * columns, columns, 1};
+    const int one = k.number(DType::Float32, 1);  // lanes beyond the rows are not 0 either
+    const int value = k.apply(Op::Add, {k.load(k.access(x, strides)), one});
+    const int stage = k.running(Combiner::Sum, value, {});
+    k.kernel.stages.back().stores.push_back({k.access(y, strides), k.result(stage)});
+    k.kernel.vector_axis = 2;
+    const auto all = static_cast<std::size_t>(2 * rows * columns);
+    cases.push_back({k.kernel, {{{filled(DType::Float32, whole_numbers(all, -9, 9)),
+                                  filled(DType::Float32, std::vector<double>(all + 20, 1))},
+                                 {}, 0, 2}}});
+  }
+  check_emitted(cases);
+}
+
 TEST_CASE("emitted: argmax of lowest values is the first, of late NaN the first NaN") {
   constexpr double kLow = -std::numeric_limits<double>::infinity();
   std::vector<EmitCase> cases;

@@ -56,17 +56,24 @@ void move_behind(Kernel& kernel, int from, int to) {
   }
 }
 
+bool has_running_stage(const Kernel& kernel) {
+  return std::any_of(kernel.stages.begin(), kernel.stages.end(),
+                     [](const Stage& stage) { return stage.kind == StageKind::Running; });
+}
+
+bool adds_anywhere(const Kernel& kernel) {
+  const auto is_dynamic = [&](const Store& store) {
+    return store.accumulate && kernel.accesses[at(store.access)].dynamic >= 0;
+  };
+  return std::any_of(kernel.stages.begin(), kernel.stages.end(), [&](const Stage& stage) {
+    return std::any_of(stage.stores.begin(), stage.stores.end(), is_dynamic);
+  });
+}
+
 /// Whether the inner points of one outer point run in order: running values, and additions at a
 /// dynamic index.
 bool is_in_order(const Kernel& kernel) {
-  const auto adds_anywhere = [&](const Store& store) {
-    const Access& access = kernel.accesses[static_cast<std::size_t>(store.access)];
-    return store.accumulate && access.dynamic >= 0;
-  };
-  return std::any_of(kernel.stages.begin(), kernel.stages.end(), [&](const Stage& stage) {
-    return stage.kind == StageKind::Running ||
-           std::any_of(stage.stores.begin(), stage.stores.end(), adds_anywhere);
-  });
+  return has_running_stage(kernel) || adds_anywhere(kernel);
 }
 
 /// Whether a guard tests an index that depends on an outer and an inner axis: a position in a
@@ -106,6 +113,33 @@ void order_outer_axes(Kernel& kernel) {
   for (int axis = last - 1; axis > 0; --axis) {
     if (has_neighbours(kernel, axis)) return move_behind(kernel, axis, last);
   }
+}
+
+bool runs_along_neighbours(const Kernel& kernel) {
+  return has_running_stage(kernel) && !adds_anywhere(kernel) && inner_is_nearest(kernel);
+}
+
+bool is_across(const Kernel& kernel, const Access& access, int axis) {
+  const ir::Dim& along = access.strides[at(kernel.vector_axis)];
+  const bool apart = !along.is_one() && along != ir::Dim(0);
+  const bool plain = access.dynamic < 0 && access.when < 0;
+  return plain && apart && access.strides[at(axis)].is_one() &&
+         !kernel.operands[at(access.operand)].written;
+}
+
+int across_axis(const Kernel& kernel) {
+  const int outer = static_cast<int>(kernel.axes.size());
+  const bool maps = std::all_of(kernel.stages.begin(), kernel.stages.end(), [](const Stage& stage) {
+    return stage.kind == StageKind::Map;
+  });
+  if (!maps || kernel.outer != outer || kernel.vector_axis != outer - 1) return -1;
+  for (int axis = outer - 2; axis >= 0; --axis) {
+    const bool any = std::any_of(
+        kernel.accesses.begin(), kernel.accesses.end(),
+        [&](const Access& access) { return is_across(kernel, access, axis); });
+    if (any) return axis;
+  }
+  return -1;
 }
 
 int nearest_axis(const Kernel& kernel) {

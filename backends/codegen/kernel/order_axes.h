@@ -14,4 +14,17 @@ void order_outer_axes(Kernel& kernel);
 /// are positions in a window.
 int nearest_axis(const Kernel& kernel);
 
+/// Whether stages are running values along inner points whose accesses have smaller strides along
+/// the last inner axis than along the last outer one, and none adds at a dynamic index.
+bool runs_along_neighbours(const Kernel& kernel);
+
+/// Whether the access has no guard and no dynamic index, and its neighbours in memory lie along
+/// that axis while points along the vector axis lie apart.
+bool is_across(const Kernel& kernel, const Access& access, int axis);
+
+/// Of a kernel of maps without inner axes: the outer axis along which a load of an operand that is
+/// not written has its neighbours, where that is not the vector axis; else -1. Of several, the
+/// last.
+int across_axis(const Kernel& kernel);
+
 }  // namespace kiln::codegen

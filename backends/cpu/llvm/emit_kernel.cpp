@@ -23,10 +23,6 @@ constexpr std::size_t kManyExpressions = 48;
 /// Results of at least so many bytes in all are sent past the caches.
 constexpr std::int64_t kStreamBytes = std::int64_t{16} << 20;
 
-/// Rows of results that are made together where a row is read across lines of memory: as many as a
-/// line has floats.
-constexpr std::int64_t kBlockRows = 16;
-
 /// Whether neighbours along the vector axis cannot be worked on together: steps that follow each
 /// other, additions that may meet, results that are the same element.
 bool in_order(const Kernel& kernel) {
@@ -39,7 +35,6 @@ bool in_order(const Kernel& kernel) {
     return access.dynamic < 0 && access.strides[at(axis)] == ir::Dim(0);
   };
   return std::any_of(kernel.stages.begin(), kernel.stages.end(), [&](const Stage& stage) {
-    if (lanes_are_inner && stage.kind == StageKind::Running) return true;
     return std::any_of(stage.stores.begin(), stage.stores.end(),
                        [&](const Store& store) { return follows(stage, store); });
   });
@@ -72,6 +67,7 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& kernel,
   const bool together = kernel.vector_axis >= 0 && !in_order(kernel);
   lanes_ = together ? target.vector_bytes / widest() * vectors() : 1;
   lanes_are_outer_ = kernel.vector_axis >= 0 && kernel.vector_axis < kernel.outer;
+  plan_tiles();
 }
 
 void KernelEmitter::run() {
@@ -89,6 +85,10 @@ int KernelEmitter::widest() const {
 }
 
 int KernelEmitter::vectors() const {
+  const bool runs = std::any_of(kernel_.stages.begin(), kernel_.stages.end(), [](const Stage& s) {
+    return s.kind == StageKind::Running;
+  });
+  if (runs) return 1;
   std::ptrdiff_t together = 0;  // accumulators of one loop
   for (const StageGroup group : groups_) {
     const auto first = kernel_.stages.begin() + static_cast<std::ptrdiff_t>(group.first);
@@ -311,37 +311,10 @@ void KernelEmitter::outer_loops(int axis) {
     for (Value*& result : results_) result = nullptr;
     return;
   }
-  if (reads_across(axis)) return block_loops(axis);
+  if (axis == tiles_.axis) return tile_loops();
   axis_loop(axis, [&] {
     compute(levels_.needed_everywhere(), axis + 1);
     outer_loops(axis + 1);
-  });
-}
-
-bool KernelEmitter::reads_across(int axis) const {
-  const int lanes_axis = kernel_.vector_axis;
-  const bool maps = kernel_.outer == static_cast<int>(kernel_.axes.size());
-  if (!maps || lanes_ == 1 || axis + 1 != lanes_axis) return false;
-  return std::any_of(
-      kernel_.accesses.begin(), kernel_.accesses.end(), [&](const Access& access) {
-        const ir::Dim& stride = access.strides[at(lanes_axis)];
-        const bool apart = !stride.is_one() && stride != ir::Dim(0);
-        return access.dynamic < 0 && apart && access.strides[at(axis)].is_one();
-      });
-}
-
-void KernelEmitter::block_loops(int axis) {
-  Value* last = axis == 0 ? end_ : size(kernel_.axes[at(axis)]);
-  loop(axis == 0 ? begin_ : b_.getInt64(0), last, kBlockRows, [&](Value* block) {
-    Value* next = b_.CreateAdd(block, b_.getInt64(at(kBlockRows)));
-    Value* stop = b_.CreateSelect(b_.CreateICmpSLT(next, last), next, last);
-    axis_loop(axis + 1, [&] {
-      loop(block, stop, 1, [&](Value* index) {
-        index_[at(axis)] = index;
-        compute(levels_.needed_everywhere(), axis + 2);
-        outer_loops(axis + 2);
-      });
-    });
   });
 }
 

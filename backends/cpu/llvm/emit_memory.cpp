@@ -194,6 +194,7 @@ void KernelEmitter::report(int number, Value* limit, Value* index, Value* bad) {
 }
 
 Value* KernelEmitter::load(const Expression& x) {
+  if (tiles_.row && tiles_.tiled[at(x.number)]) return row_of_tile(x);
   const Place from = place(x.number);
   if (from.together) fetch_next_row(x.number, from.pointer, false);
   const bool vector = from.together || from.pointer->getType()->isVectorTy();
@@ -368,8 +369,12 @@ Value* KernelEmitter::random(const Expression& x) {
   const bool vector = position->getType()->isVectorTy() || element->getType()->isVectorTy();
   const auto shaped = [&](Value* v) { return vector ? spread(v) : v; };
   Value* seed = b_.CreateXor(seed_, b_.getInt64(static_cast<std::uint64_t>(x.seed)));
-  return emit_uniform(e_, x.dtype, {shaped(seed), shaped(counter_), shaped(position),
-                                    shaped(element), static_cast<std::uint32_t>(x.stream)});
+  return emit_uniform(e_, x.dtype, {.seed = shaped(seed),
+                                    .call_counter = shaped(counter_),
+                                    .position = shaped(position),
+                                    .element = shaped(element),
+                                    .element_is_narrow = levels_.is_narrow(x.arguments[1]),
+                                    .stream = static_cast<std::uint32_t>(x.stream)});
 }
 
 }  // namespace kiln::cpu

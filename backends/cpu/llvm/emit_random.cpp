@@ -28,26 +28,37 @@ Value* to_unit(const Emit& e, DType dtype, Value* r0, Value* r1) {
   return e.b.CreateFMul(y, e.real(y->getType(), std::ldexp(1.0, -static_cast<int>(kept))));
 }
 
+/// The 64-bit products of the low halves: one instruction, which does not read the high halves.
+Value* low_product(const Emit& e, Value* x, std::uint32_t factor) {
+  Value* low = e.b.CreateAnd(x, e.integer(x->getType(), 0xFFFFFFFFu));
+  return e.b.CreateMul(low, e.integer(x->getType(), factor));
+}
+
 }  // namespace
 
+// Words are the low halves of 64-bit lanes, where products are made and where they are read again.
+// The high halves are anything: only shifts of whole products bring a high half down.
 Value* emit_uniform(const Emit& e, DType dtype, const DrawKeys& keys) {
   llvm::Type* wide = keys.element->getType();
-  llvm::Type* narrow = e.with_lanes_of(e.b.getInt32Ty(), wide);
-  const auto low = [&](Value* v) { return e.b.CreateTrunc(v, narrow); };
-  const auto high = [&](Value* v) { return e.b.CreateTrunc(e.b.CreateLShr(v, 32), narrow); };
+  const auto high = [&](Value* v) { return e.b.CreateLShr(v, 32); };
+  const auto mixed = [&](Value* product, Value* word, Value* key) {
+    return e.b.CreateXor(e.b.CreateXor(high(product), word), key);
+  };
+  // Without high words of elements, the first two rounds compute much that all lanes share.
+  Value* high_element = keys.element_is_narrow ? e.integer(wide, 0) : high(keys.element);
   std::array<Value*, 4> c = {
-      low(keys.element), e.b.CreateXor(high(keys.element), low(keys.call_counter)),
-      low(keys.position), e.b.CreateXor(high(keys.position), e.integer(narrow, keys.stream))};
-  Value *k0 = low(keys.seed), *k1 = high(keys.seed);
+      keys.element, e.b.CreateXor(high_element, keys.call_counter),
+      keys.position, e.b.CreateXor(high(keys.position), e.integer(wide, keys.stream))};
+  Value *k0 = keys.seed, *k1 = high(keys.seed);
   for (int round = 0; round < kRounds; ++round) {
-    Value* p0 = e.b.CreateMul(e.b.CreateZExt(c[0], wide), e.integer(wide, 0xD2511F53u));
-    Value* p1 = e.b.CreateMul(e.b.CreateZExt(c[2], wide), e.integer(wide, 0xCD9E8D57u));
-    c = {e.b.CreateXor(e.b.CreateXor(high(p1), c[1]), k0), low(p1),
-         e.b.CreateXor(e.b.CreateXor(high(p0), c[3]), k1), low(p0)};
-    k0 = e.b.CreateAdd(k0, e.integer(narrow, 0x9E3779B9u));
-    k1 = e.b.CreateAdd(k1, e.integer(narrow, 0xBB67AE85u));
+    Value* p0 = low_product(e, c[0], 0xD2511F53u);
+    Value* p1 = low_product(e, c[2], 0xCD9E8D57u);
+    c = {mixed(p1, c[1], k0), p1, mixed(p0, c[3], k1), p0};
+    k0 = e.b.CreateAdd(k0, e.integer(wide, 0x9E3779B9u));
+    k1 = e.b.CreateAdd(k1, e.integer(wide, 0xBB67AE85u));
   }
-  return to_unit(e, dtype, c[0], c[1]);
+  llvm::Type* narrow = e.with_lanes_of(e.b.getInt32Ty(), wide);
+  return to_unit(e, dtype, e.b.CreateTrunc(c[0], narrow), e.b.CreateTrunc(c[1], narrow));
 }
 
 }  // namespace kiln::cpu

@@ -11,6 +11,7 @@ struct DrawKeys {
   llvm::Value* call_counter = nullptr;
   llvm::Value* position = nullptr;
   llvm::Value* element = nullptr;
+  bool element_is_narrow = false;  // below 2^32
   std::uint32_t stream = 0;
 };
 

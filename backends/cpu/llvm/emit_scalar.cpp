@@ -75,22 +75,51 @@ Value* safe_divisor(const Emit& e, Value* y, bool is_signed) {
   if (is_signed) odd = e.b.CreateOr(odd, e.b.CreateICmpEQ(y, ones_like(y)));
   return e.b.CreateSelect(odd, e.integer(y->getType(), 1), y);
 }
+/// Lanes of at most 32 bits are divided as floats, for which there are instructions. The quotient
+/// of n-bit integers lies at least 2^-n of itself below the next integer, so that rounding to more
+/// than n bits never reaches that. LLVM multiplies instead where the divisor is a constant.
+bool divides_as_floats(Value* x, Value* divisor) {
+  return x->getType()->isVectorTy() && x->getType()->getScalarSizeInBits() <= 32 &&
+         !llvm::isa<llvm::Constant>(divisor);
+}
+/// REQUIRES: a safe divisor.
+Value* truncated_quotient(const Emit& e, Value* x, Value* divisor, bool is_signed) {
+  if (!divides_as_floats(x, divisor)) {
+    return is_signed ? e.b.CreateSDiv(x, divisor) : e.b.CreateUDiv(x, divisor);
+  }
+  const bool is_wide = x->getType()->getScalarSizeInBits() > 16;
+  llvm::Type* scalar = is_wide ? e.b.getDoubleTy() : e.b.getFloatTy();
+  llvm::Type* floats = e.with_lanes_of(scalar, x->getType());
+  const auto converted = [&](Value* v) {
+    return is_signed ? e.b.CreateSIToFP(v, floats) : e.b.CreateUIToFP(v, floats);
+  };
+  Value* quotient = e.b.CreateFDiv(converted(x), converted(divisor));
+  return is_signed ? e.b.CreateFPToSI(quotient, x->getType())
+                   : e.b.CreateFPToUI(quotient, x->getType());
+}
+Value* truncated_remainder(const Emit& e, Value* x, Value* divisor, bool is_signed) {
+  if (divides_as_floats(x, divisor)) {
+    Value* quotient = truncated_quotient(e, x, divisor, is_signed);
+    return e.b.CreateSub(x, e.b.CreateMul(quotient, divisor));
+  }
+  return is_signed ? e.b.CreateSRem(x, divisor) : e.b.CreateURem(x, divisor);
+}
 Value* signed_quotient(const Emit& e, Values x) {
-  Value* quotient = e.b.CreateSDiv(x[0], safe_divisor(e, x[1], true));
+  Value* quotient = truncated_quotient(e, x[0], safe_divisor(e, x[1], true), true);
   quotient = e.b.CreateSelect(e.b.CreateICmpEQ(x[1], ones_like(x[1])), e.b.CreateNeg(x[0]),
                               quotient);
   return e.b.CreateSelect(e.b.CreateICmpEQ(x[1], zero_like(x[1])), zero_like(x[1]), quotient);
 }
 Value* natural_quotient(const Emit& e, Values x) {
-  Value* quotient = e.b.CreateUDiv(x[0], safe_divisor(e, x[1], false));
+  Value* quotient = truncated_quotient(e, x[0], safe_divisor(e, x[1], false), false);
   return e.b.CreateSelect(e.b.CreateICmpEQ(x[1], zero_like(x[1])), zero_like(x[1]), quotient);
 }
 /// x mod 1 is 0, which is what 0 and -1 give, too.
 Value* signed_remainder(const Emit& e, Values x) {
-  return e.b.CreateSRem(x[0], safe_divisor(e, x[1], true));
+  return truncated_remainder(e, x[0], safe_divisor(e, x[1], true), true);
 }
 Value* natural_remainder(const Emit& e, Values x) {
-  return e.b.CreateURem(x[0], safe_divisor(e, x[1], false));
+  return truncated_remainder(e, x[0], safe_divisor(e, x[1], false), false);
 }
 
 /// Through 64 bits, by the op's own meaning.

@@ -90,14 +90,42 @@ Value* KernelEmitter::accumulator(const Stage& stage) {
 
 void KernelEmitter::combine(std::size_t s, Value* sum) {
   const Stage& stage = kernel_.stages[s];
+  const bool runs = stage.kind == StageKind::Running;
+  if (runs && lanes_ > 1 && !lanes_are_outer_) return run_along_lanes(s, sum);
   const DType dtype = dtype_of(stage.value);
   Value* old = b_.CreateLoad(accumulator_type(e_.register_type(dtype)), sum);
   Value* next = combined(stage, dtype, old);
   // Lanes beyond the end keep what they have.
   if (mask_ && !lanes_are_outer_) next = b_.CreateSelect(mask_, next, old);
   b_.CreateStore(next, sum);
-  if (stage.kind != StageKind::Running) return;
+  if (!runs) return;
   results_[s] = next;
+  compute(levels_.needed_by({s, s + 1}), static_cast<int>(kernel_.axes.size()));
+}
+
+void KernelEmitter::run_along_lanes(std::size_t s, Value* sum) {
+  const Stage& stage = kernel_.stages[s];
+  const DType dtype = dtype_of(stage.value);
+  Type* type = accumulator_type(e_.register_type(dtype));
+  Value* before = b_.CreateLoad(type, sum);
+  Value* runs = in_lanes(stage.value);
+  if (mask_) {
+    Value* none = splat_constant(dtype, start_bits(stage.combiner, dtype), type);
+    runs = b_.CreateSelect(mask_, runs, none);
+  }
+  for (int distance = 1; distance < lanes_; distance *= 2) {
+    std::vector<int> earlier(at(lanes_), -1);
+    std::vector<llvm::Constant*> has_earlier(at(lanes_), b_.getFalse());
+    for (int lane = distance; lane < lanes_; ++lane) {
+      earlier[at(lane)] = lane - distance;
+      has_earlier[at(lane)] = b_.getTrue();
+    }
+    Value* more = apply(stage.combiner, dtype, b_.CreateShuffleVector(runs, earlier), runs);
+    runs = b_.CreateSelect(llvm::ConstantVector::get(has_earlier), more, runs);
+  }
+  Value* all = b_.CreateShuffleVector(runs, std::vector<int>(at(lanes_), lanes_ - 1));
+  b_.CreateStore(apply(stage.combiner, dtype, before, all), sum);
+  results_[s] = apply(stage.combiner, dtype, before, runs);
   compute(levels_.needed_by({s, s + 1}), static_cast<int>(kernel_.axes.size()));
 }
 

@@ -1,6 +1,6 @@
 // The state that all parts of emitting one kernel share: what is computed, and the loops around.
 // Loops are in emit_kernel.cpp, stages in emit_stages.cpp, values and memory in emit_memory.cpp,
-// what is fetched ahead in emit_fetch.cpp.
+// tiles in emit_tiles.cpp, what is fetched ahead in emit_fetch.cpp.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
@@ -57,14 +57,32 @@ class KernelEmitter {
   void axis_loop(int axis, llvm::Value* first, llvm::Value* last,
                  const std::function<void()>& body);
   void outer_loops(int axis);
-  /// Whether lanes lie apart in memory and neighbours along this axis, the one before, together.
-  bool reads_across(int axis) const;
-  /// Both of these axes in blocks, so that a line of memory is used while it is near.
-  void block_loops(int axis);
   /// The loop of an inner axis whose sums are made in parts; see Parts.
   void loop_in_parts(const std::vector<int>& needed, int axis, const std::function<void()>& point);
   /// `needed`: what the stages of the loops need.
   void inner_loops(const std::vector<int>& needed, int axis, const std::function<void()>& point);
+
+  // ---- tiles ----
+  /// The operands that are read across the lanes, and the state of their tiles.
+  struct Tiles {
+    int axis = -1;  // the outer axis along which their neighbours lie; -1: no tiles
+    int rows = 0;   // of a block: indices of that axis, several tiles
+    std::vector<bool> tiled;           // of each access: read in tiles, not element by element
+    std::vector<llvm::Value*> memory;  // of each access: its transposed tile
+    llvm::Value* row = nullptr;        // of the tile, within the loop over its rows
+  };
+  /// Sets tiles_ where the kernel has loads across its lanes.
+  void plan_tiles();
+  /// Whether there are whole tiles, or partial ones are faster than elements one by one.
+  bool fills_tiles() const;
+  /// The loops from the axis of the tiles to that of the lanes.
+  void tile_loops();
+  /// Those further in than the blocks of rows [first, last).
+  void loops_in_block(int axis, llvm::Value* first, llvm::Value* last);
+  /// The rows of one tile, from `first`, that lie before `last`.
+  void tile(llvm::Value* first, llvm::Value* last);
+  void read_tile(int access, llvm::Value* rows);
+  llvm::Value* row_of_tile(const codegen::Expression& x);
 
   // ---- stages ----
   void run_stages(StageGroup group);
@@ -90,6 +108,9 @@ class KernelEmitter {
   /// What a stage combines into, as a variable; null for a Map.
   llvm::Value* accumulator(const codegen::Stage& stage);
   void combine(std::size_t s, llvm::Value* sum);
+  /// Of a Running stage with lanes along its points: log2(lanes) rounds combine each lane with
+  /// those before it, then with `sum`, which holds in every lane what ran before this vector.
+  void run_along_lanes(std::size_t s, llvm::Value* sum);
   llvm::Value* total(std::size_t s, llvm::Value* sum);
   /// old combined with the value at this point. Products are added in one rounding where that is
   /// what the machine does best.
@@ -193,6 +214,7 @@ class KernelEmitter {
   bool past_caches_ = false;
   std::size_t group_ = 0;       // the first stage of the loops that are being emitted
   std::vector<Touch> touched_;  // of each operand
+  Tiles tiles_;
   Parts parts_;  // of the loops that are being emitted
 };
 

@@ -51,6 +51,27 @@ bool KernelLevels::varies_along(const Access& access) const {
   return kernel_.vector_axis >= 0 && access.strides[at(kernel_.vector_axis)] != ir::Dim(0);
 }
 
+bool KernelLevels::is_narrow(int expression) const { return largest(expression).has_value(); }
+
+std::optional<std::uint64_t> KernelLevels::largest(int expression) const {
+  const Expression& x = kernel_.expressions[at(expression)];
+  const auto narrow = [](std::uint64_t value) {
+    return value >> 32 == 0 ? std::optional(value) : std::nullopt;
+  };
+  if (x.dtype != DType::Int64) return std::nullopt;
+  if (x.kind == ExpressionKind::Constant) return narrow(x.bits);
+  if (x.kind == ExpressionKind::AxisIndex) {
+    const ir::Dim& extent = kernel_.axes[at(x.number)];
+    if (!extent.is_static()) return std::nullopt;
+    return narrow(static_cast<std::uint64_t>(std::max<std::int64_t>(extent.value(), 1) - 1));
+  }
+  if (x.kind != ExpressionKind::Apply) return std::nullopt;
+  if (x.op != ir::Op::Add && x.op != ir::Op::Mul) return std::nullopt;
+  const auto first = largest(x.arguments[0]), second = largest(x.arguments[1]);
+  if (!first || !second) return std::nullopt;
+  return narrow(x.op == ir::Op::Add ? *first + *second : *first * *second);
+}
+
 std::vector<int> KernelLevels::needed(const std::vector<int>& roots) const {
   const std::vector<bool> wanted = codegen::needed(kernel_, roots);
   std::vector<int> list;

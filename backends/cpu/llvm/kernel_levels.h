@@ -3,6 +3,8 @@
 
 #include "backends/codegen/kernel/kernel.h"
 
+#include <optional>
+
 namespace kiln::cpu {
 
 /// Stages [first, last).
@@ -17,6 +19,8 @@ class KernelLevels {
   /// 0: before all loops; axis + 1: in the loop of that axis.
   int level(int expression) const { return level_[static_cast<std::size_t>(expression)]; }
   bool varies_along(const codegen::Access& access) const;
+  /// Whether the int64 expression is from 0 to below 2^32, by the extents of axes.
+  bool is_narrow(int expression) const;
   /// What all stages need, or those of a group; arguments come first.
   const std::vector<int>& needed_everywhere() const { return everywhere_; }
   std::vector<int> needed_by(StageGroup group) const;
@@ -26,6 +30,9 @@ class KernelLevels {
 
  private:
   int level_of(const codegen::Expression& expression) const;
+  /// The largest value of sums and products of indices and constants; none where it is not known or
+  /// not below 2^32.
+  std::optional<std::uint64_t> largest(int expression) const;
   int level_of(const codegen::Access& access) const;
   std::vector<int> needed(const std::vector<int>& roots) const;
   void add_roots(const codegen::Stage& stage, std::vector<int>& roots) const;

@@ -14,7 +14,9 @@ std::string name_for(const char* name, llvm::Type* type) {
   return result + (type->getScalarType()->isDoubleTy() ? "_double" : "_float");
 }
 
-llvm::Function* add(const Emit& e, const std::string& name, llvm::FunctionType* type) {
+}  // namespace
+
+llvm::Function* add_function(const Emit& e, const std::string& name, llvm::FunctionType* type) {
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, e.module);
   const llvm::Function* caller = e.b.GetInsertBlock()->getParent();
   for (const char* attribute :
@@ -22,11 +24,8 @@ llvm::Function* add(const Emit& e, const std::string& name, llvm::FunctionType* 
     function->addFnAttr(caller->getFnAttribute(attribute));
   }
   function->setDoesNotThrow();
-  function->setDoesNotAccessMemory();
   return function;
 }
-
-}  // namespace
 
 Value* call_vector_function(const Emit& e, const char* name, llvm::ArrayRef<Value*> arguments,
                             void (*emit_body)(const Emit& inside, llvm::ArrayRef<Value*> x)) {
@@ -35,7 +34,8 @@ Value* call_vector_function(const Emit& e, const char* name, llvm::ArrayRef<Valu
   llvm::Function* function = e.module.getFunction(full_name);
   if (!function) {
     const std::vector<llvm::Type*> parameters(arguments.size(), type);
-    function = add(e, full_name, llvm::FunctionType::get(type, parameters, false));
+    function = add_function(e, full_name, llvm::FunctionType::get(type, parameters, false));
+    function->setDoesNotAccessMemory();
     llvm::IRBuilder<> b(llvm::BasicBlock::Create(e.b.getContext(), "entry", function));
     std::vector<Value*> inside;
     for (llvm::Argument& argument : function->args()) inside.push_back(&argument);

@@ -3,7 +3,13 @@
 
 #include "backends/cpu/llvm/emit_context.h"
 
+#include <string>
+
 namespace kiln::cpu {
+
+/// An internal function without a body, compiled with the attributes of the function that `e`
+/// writes.
+llvm::Function* add_function(const Emit& e, const std::string& name, llvm::FunctionType* type);
 
 /// Calls the function of that name for the types of the arguments and adds it first if it is not
 /// there. All arguments and the result have one type; emit_body returns from the function.

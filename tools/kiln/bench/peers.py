@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 import peer_loop
+import peers_operations
 
 
 def uniform(*dims, low=-1.0, high=1.0):
@@ -345,6 +346,7 @@ ROWS = {row.__name__: row for row in (
     gru_train, lnlstm_train, ctc_train, mlp_adam, mlp_tiny, cnn_adam, cnn_infer, cnn_infer_one,
     bn_relu_train, resnet_block, adam, adam_many, dot_f64_1024, dot_bf16_1024, dot_f16_1024,
     dot_i32_512, mlp_train_f64)}
+ROWS.update(peers_operations.ROWS)
 
 
 def main():

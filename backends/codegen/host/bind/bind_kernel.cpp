@@ -1,5 +1,6 @@
 // The range of a kernel's first axis and how it is divided.
 #include "backends/codegen/host/bind/bind_step.h"
+#include "backends/codegen/kernel/order_axes.h"
 
 #include <algorithm>
 
@@ -21,7 +22,7 @@ std::int64_t work_per_index(const Kernel& kernel, const StepBinding& binding) {
 std::int64_t grain_of(const Kernel& kernel, std::int64_t range, const StepBinding& binding) {
   const HostDescription& host = binding.inputs.host;
   const auto rounded = [&](std::int64_t grain) {
-    if (kernel.vector_axis != 0) return grain;
+    if (kernel.vector_axis != 0 && across_axis(kernel) != 0) return grain;
     return ceil_div(grain, host.lane_block()) * host.lane_block();
   };
   const std::int64_t grain =

@@ -1,5 +1,5 @@
 // Vectorizes the axis along which accesses have the smallest stride, unless its points must run in
-// order.
+// order. Running values combine in a tree within a vector.
 #include "backends/codegen/host/schedule/schedule_kernel.h"
 
 #include "backends/codegen/kernel/collapse_axes.h"
@@ -9,7 +9,8 @@ namespace kiln::codegen {
 
 void schedule_kernel(Kernel& kernel) {
   order_outer_axes(kernel);
-  kernel.vector_axis = nearest_axis(kernel);
+  kernel.vector_axis = runs_along_neighbours(kernel) ? static_cast<int>(kernel.axes.size()) - 1
+                                                     : nearest_axis(kernel);
   reuse_stored(kernel);
   collapse_axes(kernel);
 }
