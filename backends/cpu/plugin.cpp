@@ -72,7 +72,7 @@ constexpr std::string_view kIsaOption = "isa";
 /// values count as not set.
 IsaLevel level_from(const sdk::Options& options) {
   std::string name = "KILN_CPU_ISA", wanted;
-  if (const char* environment = std::getenv("KILN_CPU_ISA")) wanted = environment;
+  if (const char* environment = ::secure_getenv("KILN_CPU_ISA")) wanted = environment;
   for (const auto& [key, value] : options) {
     if (key != kIsaOption) {
       throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "the cpu backend has no option " + key);

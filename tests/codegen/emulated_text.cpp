@@ -68,14 +68,14 @@ template <class T> void noted_store(u8* to, s64 i, T x) {
 }
 #define load noted_load
 #define store noted_store
-// Vectors: a const pointer is that of a load.
+// Vectors: a const pointer is that of a load. Those that are out of bounds are made elsewhere.
+alignas(16) static u8 elsewhere[64];
 template <class T> const T* noted_vector(const T* first, s64 bytes) {
-  emulation.note_global(first, bytes, false);
-  return first;
+  const bool can_load = emulation.note_global(first, bytes, false);
+  return can_load ? first : reinterpret_cast<const T*>(elsewhere);
 }
 template <class T> T* noted_vector(T* first, s64 bytes) {
-  emulation.note_global(first, bytes, true);
-  return first;
+  return emulation.note_global(first, bytes, true) ? first : reinterpret_cast<T*>(elsewhere);
 }
 #define __builtin_assume_aligned(first, bytes) noted_vector(first, bytes)
 

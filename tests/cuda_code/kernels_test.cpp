@@ -32,7 +32,7 @@ int max_stack_bytes(const ParsedKernel& parsed) {
   };
   const auto& all = parsed.kernel.expressions;
   const bool has_more = parsed.schedule.split || std::any_of(all.begin(), all.end(), is_circular);
-  return has_more ? 64 : 24;
+  return has_more ? 64 : 32;
 }
 
 /// Maxima over all kernels, and the number of kernels with a stack.

@@ -49,6 +49,16 @@ std::vector<std::string> path_folders() {
   return folders;
 }
 
+/// A pattern that the path alone matches.
+std::string pattern_of(const std::string& path) {
+  std::string pattern;
+  for (const char c : path) {
+    if (std::strchr("*?[\\", c) != nullptr) pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
 /// Patterns of glob(3).
 std::vector<std::string> patterns_of(const ToolPlaces& places) {
   std::vector<std::string> patterns;
@@ -56,18 +66,18 @@ std::vector<std::string> patterns_of(const ToolPlaces& places) {
     if (!fs::path(folder).is_absolute()) continue;
     for (const char* inner :
          {"", "/bin", "/../bin", "/nvidia/*/bin", "/triton/backends/nvidia/bin"}) {
-      patterns.push_back(folder + inner);
+      patterns.push_back(pattern_of(folder) + inner);
     }
   }
   if (!places.library.empty()) {
     // lib64/, targets/x86_64-linux/lib/, and nvidia/cuda_nvrtc/lib/ of site-packages.
-    const std::string folder = fs::path(places.library).parent_path().string();
+    const std::string folder = pattern_of(fs::path(places.library).parent_path().string());
     for (const char* beside : {"/../bin", "/../../../bin", "/../../*/bin"}) {
       patterns.push_back(folder + beside);
     }
   }
   if (places.path_search) {
-    for (const std::string& folder : path_folders()) patterns.push_back(folder);
+    for (const std::string& folder : path_folders()) patterns.push_back(pattern_of(folder));
   }
   patterns.insert(patterns.end(), places.known_folders.begin(), places.known_folders.end());
   return patterns;

@@ -65,10 +65,14 @@ void Device::require_usable() const {
 
 void Device::check(api::Status status, const char* action) const {
   if (status == api::Status::Success) return;
+  const bool is_end = api::ends_device(status);
+  if (is_end) end();  // first, as the host may have no memory for the text
   const sdk::Failure error = api::failure(*driver_, status, action);
-  if (api::ends_device(status)) end(error);
+  if (is_end) end(error);
   throw error;
 }
+
+void Device::end() const noexcept { has_ended_.store(true, std::memory_order_release); }
 
 void Device::end(const sdk::Failure& error) const noexcept {
   const std::lock_guard lock(mutex_);
@@ -77,7 +81,7 @@ void Device::end(const sdk::Failure& error) const noexcept {
   } catch (const std::bad_alloc&) {
     // Later errors then have no text of this one.
   }
-  has_ended_.store(true, std::memory_order_release);
+  end();
 }
 
 void Device::set_reserve(MemoryReserve* reserve) const {

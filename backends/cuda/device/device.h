@@ -69,6 +69,8 @@ class Device {
   void set_reserve(MemoryReserve* reserve) const;
   /// Makes require_usable() throw from now on, with the text of the first such error.
   void end(const sdk::Failure& error) const noexcept;
+  /// The same without a text.
+  void end() const noexcept;
 
  private:
   friend class ScopedContext;

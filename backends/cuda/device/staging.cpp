@@ -93,7 +93,7 @@ void Staging::abandon() noexcept {
   } catch (const sdk::Failure& failure) {
     stream_.device().end(failure);
   } catch (...) {
-    // The host has no memory for the text of an error.
+    stream_.device().end();  // the host has no memory for the text of the error
   }
 }
 

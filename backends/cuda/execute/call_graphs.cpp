@@ -62,6 +62,7 @@ void GraphRecorder::end() {
   api::GraphHandle graph = nullptr;
   device_->check(driver.stream_end_capture(stream_.handle(), &graph), "end a graph");
   is_capturing_ = false;
+  graphs_->graphs_.reserve(graphs_->graphs_.size() + 1);  // push_back() below does not throw
   api::GraphExecHandle executable = nullptr;
   const api::Status status =
       device_->allocate([&] { return driver.graph_instantiate(&executable, graph, 0); });
@@ -107,10 +108,11 @@ std::unique_ptr<const SegmentGraphs> CallGraphs::record(CallContext& call,
     queue();
     stop();
     return recorder.finish();
-  } catch (const sdk::Failure&) {
+  } catch (const sdk::Failure& failure) {
     stop();
     if (!device_->is_usable()) throw;
-    was_rejected_ = true;
+    // Memory may be free at a later call.
+    was_rejected_ = failure.code() != KILN_CODE_RESOURCE_EXHAUSTED;
     return nullptr;
   } catch (...) {
     stop();

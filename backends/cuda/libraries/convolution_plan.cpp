@@ -209,7 +209,12 @@ class ConvolutionPlan::Search {
     return true;
   }
 
+  /// Throws the error of a device that has ended, which engines report as one of their own.
   sdk::Failure no_engine() const {
+    if (device_.device != nullptr) {
+      std::size_t free = 0, total = 0;
+      device_.device->check(device_.device->driver().mem_get_info(&free, &total), kChoose);
+    }
     std::string reasons;
     for (const auto& [reason, count] : rejections_) {
       reasons += text(reasons.empty() ? ": " : ", ", count, " ", reason);

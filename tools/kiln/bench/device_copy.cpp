@@ -5,7 +5,10 @@
 #include "tools/kiln/bench/team.h"
 
 #include "core/types/text.h"
+#include "runtime/plugin/backend_options.h"
+#include "runtime/plugin/instance_table.h"
 
+#include <kiln/backend.h>
 #include <kiln/error.h>
 
 #include <dlfcn.h>
@@ -101,9 +104,13 @@ void check(int status, const char* function) {
   throw BackendError("kiln bench", "", fact);
 }
 
-/// The device that the backend uses by default: its option in the environment.
+/// The option `device` of the backend, which checks it when it opens the device.
 int device_ordinal() {
-  const char* number = std::getenv("KILN_CUDA_DEVICE");
+  const runtime::Plugin& plugin = runtime::open_plugin(backend_choice().name, "kiln bench");
+  for (const runtime::GivenOption& option : runtime::options_in_force(plugin)) {
+    if (option.name == "device") return std::atoi(option.value.c_str());
+  }
+  const char* number = ::secure_getenv(runtime::option_variable(plugin.name, "device").c_str());
   return number == nullptr ? 0 : std::atoi(number);
 }
 
