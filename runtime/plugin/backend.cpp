@@ -12,6 +12,7 @@
 #include "runtime/host/thread_pool.h"
 #include "runtime/plugin/backend_choice.h"
 #include "runtime/plugin/backend_instance.h"
+#include "runtime/plugin/backend_options.h"
 #include "runtime/plugin/instance_table.h"
 #include "runtime/plugin/plugin.h"
 #include "runtime/plugin/version.h"
@@ -65,6 +66,14 @@ std::string fact_of(const Error& error) {
   return message.starts_with(before) ? message.substr(before.size()) : message;
 }
 
+/// Warns of a backend that the user has set options for, which may be what it lacks.
+void log_left_out(const Plugin& plugin, const std::string& reason) {
+  const bool has_options =
+      !options_in_force(plugin).empty() || !option_variables(plugin).empty();
+  log_line(has_options ? LogLevel::Warning : LogLevel::Info, "backend",
+           text("auto leaves out ", plugin.id, ": ", reason));
+}
+
 /// Every backend that can be opened and says that it can be used here, the best first.
 std::vector<Candidate> usable_backends(std::string& refusals) {
   const auto note = [&](const std::string& name, const std::string& why) {
@@ -81,8 +90,12 @@ std::vector<Candidate> usable_backends(std::string& refusals) {
   for (const Plugin* plugin : opened_plugins()) {
     try {
       const ProbeReport report = probe_configured(*plugin);
-      if (report.score == 0) note(plugin->id, report.reason);
-      if (report.score != 0) usable.push_back({plugin, report.score});
+      if (report.score != 0) {
+        usable.push_back({plugin, report.score});
+        continue;
+      }
+      note(plugin->id, report.reason);
+      log_left_out(*plugin, report.reason);
     } catch (const Error& error) {
       note(plugin->id, fact_of(error));
     }
@@ -96,14 +109,16 @@ std::vector<Candidate> usable_backends(std::string& refusals) {
 ChosenPlugin choose_automatically(const std::string& reason, const std::string& function) {
   std::string refusals;
   const std::vector<Candidate> usable = usable_backends(refusals);
+  std::size_t count = usable.size();
   for (const Candidate& candidate : usable) {
     try {
       instance_of(*candidate.plugin);
       const std::string why =
-          text(reason, ": best of ", usable.size(), " usable, score ", candidate.score);
+          text(reason, ": best of ", count, " usable, score ", candidate.score);
       log_line(LogLevel::Info, "backend", text("auto chose ", candidate.plugin->id));
       return {candidate.plugin, why};
     } catch (const Error& error) {
+      --count;
       refusals += text(refusals.empty() ? "" : "; ", candidate.plugin->id, ": ", fact_of(error));
       log_line(LogLevel::Warning, "backend", fact_of(error));
     }

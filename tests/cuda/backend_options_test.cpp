@@ -1,5 +1,6 @@
 // Options of the backend as users set them: by set_backend_options, by the environment, and in
 // keras.json.
+#include "runtime/host/log.h"
 #include "tests/catch.h"
 #include "tests/config/home.h"
 #include "tests/cuda/fresh_backend.h"
@@ -13,6 +14,8 @@ using cuda_test::FreshBackend;
 using kiln::testing::EnvironmentVariable;
 using kiln::testing::error_text;
 using kiln::testing::KerasHome;
+using runtime::LogLevel;
+using runtime::set_log_sink;
 
 namespace {
 
@@ -113,12 +116,21 @@ TEST_CASE("backend options: auto leaves out a backend that compiles only") {
   control().reset();
   const FreshBackend backend(KILN_BINARY_DIR);
   load_backend(backend.path());
+  static std::vector<std::string> lines;
+  lines.clear();
+  set_log_sink([](LogLevel level, std::string_view line) {
+    if (level == LogLevel::Warning) lines.emplace_back(line);
+  });
   {
     const EnvironmentVariable architecture("KILN_CUDA_ARCH", "sm_90");
     set_backend("auto");
     CHECK(kiln::backend() == "cpu");
     CHECK(backend_choice().reason == "set_backend: best of 2 usable, score 10");
+    REQUIRE_FALSE(lines.empty());
+    CHECK_THAT(lines[0], Catch::Matchers::ContainsSubstring(
+                             "auto leaves out cuda: compiles for sm_90 only (dumps)"));
   }
+  set_log_sink(nullptr);
   set_backend("auto");
   CHECK(kiln::backend() != "cpu");
   CHECK_THAT(backend_choice().reason, Catch::Matchers::EndsWith(" usable, score 100"));

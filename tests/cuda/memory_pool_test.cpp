@@ -131,6 +131,19 @@ TEST_CASE("memory pool: the limit counts what is in use, and arenas of idle stre
   CHECK_NOTHROW(instance.allocate(5 * kMiB));
 }
 
+TEST_CASE("memory pool: the limit bounds freed memory that the pool keeps") {
+  const OwnDriver driver;
+  const Gpu gpu(driver.folder());
+  const std::size_t all = free_bytes(gpu);
+  const Instance limited(gpu, kMiB), unlimited(gpu);
+  for (std::int64_t bytes = 4096; bytes < kMiB; bytes += 64'000) {
+    limited.allocate(bytes);
+    CHECK(all - free_bytes(gpu) <= static_cast<std::size_t>(kMiB));
+  }
+  for (std::int64_t bytes = 4096; bytes < kMiB; bytes += 64'000) unlimited.allocate(bytes);
+  CHECK(all - free_bytes(gpu) > static_cast<std::size_t>(2 * kMiB));
+}
+
 TEST_CASE("memory pool: a device without memory gets arenas of idle streams back") {
   const OwnDriver driver;
   const Gpu gpu(driver.folder());

@@ -64,6 +64,8 @@ void MemoryPool::obtain(const Request& request, const std::function<api::Status(
     is_charged = charge(request.bytes);
   }
   if (!is_charged) throw out_of_memory(request);
+  // Freed memory that the pool caches counts, too.
+  if (limit_ != INT64_MAX && held_bytes() > limit_) trim();
   api::Status status = attempt();
   if (status == api::Status::OutOfMemory) {
     // The pool may cache freed memory in blocks that are too small.

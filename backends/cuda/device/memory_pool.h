@@ -67,7 +67,8 @@ class MemoryPool final : public MemoryReserve, public std::enable_shared_from_th
     std::int64_t unit = 1;          // `bytes` is a multiple of it
     const std::string& purpose;
   };
-  /// Counts the bytes, after freeing idle memory where they exceed the limit, and calls `attempt`;
+  /// Counts the bytes, after freeing idle memory where they exceed the limit, trims the pool where
+  /// its cached memory exceeds the limit with them, and calls `attempt`;
   /// after OutOfMemory trims the pool and calls it again, then also frees idle memory and calls it
   /// a last time. Throws as allocate(); nothing is counted then. REQUIRES: those of allocate();
   /// `attempt` throws nothing; give_back() once the memory is freed.
