@@ -109,7 +109,7 @@ Row compile_initialisers(std::int64_t width) {
                "initialisers, new process"),
           {}, [=] {
             make_resnet50_variables(width);
-            return Work{[] {}, [] { return FunctionStats{}; }};
+            return Work{[] {}, [] {}, [] { return FunctionStats{}; }};
           },
           Timing::FirstCall};
 }
