@@ -62,16 +62,26 @@ Array call_lifted(const CallableProgram& callable, const LiftedProgram& lifted,
   return value;
 }
 
+/// Nothing where the program as it was written has to be tried: it may need less memory, and its
+/// errors have lines.
+std::optional<Array> evaluate_lifted(const ir::Graph& graph, const InstancePtr& instance) {
+  const std::optional<LiftedProgram> arguments = lifted(graph);
+  if (!arguments) return std::nullopt;
+  const auto callable = compiled(*arguments, instance);
+  if (callable == nullptr) return std::nullopt;
+  try {
+    Array value = call_lifted(*callable, *arguments, graph.outputs[0].type());
+    keep_recent(callable->program.executable);
+    return value;
+  } catch (const OutOfMemory&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 Array evaluate(const ir::Graph& graph, const InstancePtr& instance) {
-  if (const std::optional<LiftedProgram> arguments = lifted(graph)) {
-    if (const auto callable = compiled(*arguments, instance)) {
-      Array value = call_lifted(*callable, *arguments, graph.outputs[0].type());
-      keep_recent(callable->program.executable);
-      return value;
-    }
-  }
+  if (std::optional<Array> value = evaluate_lifted(graph, instance)) return *std::move(value);
   const StagedProgram programs =
       compile_staged(graph, kName, instance, wanted_dumps("", Stage::All, kName), true);
   Array value = call(programs, {}).front();
