@@ -61,8 +61,10 @@ void on_fatal_error(void*, const char* reason, bool) {
   if (t_job != nullptr) sleep_after_fatal(reason, false);
 }
 
+/// Elsewhere, such as where code is unloaded, LLVM lets this pass as it does operator new's.
 void on_bad_alloc(void*, const char* reason, bool) {
-  if (t_job != nullptr) sleep_after_fatal(reason, true);
+  if (t_job == nullptr) throw std::bad_alloc();
+  sleep_after_fatal(reason, true);
 }
 
 // ---- The end of memory ----
