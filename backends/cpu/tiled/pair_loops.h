@@ -18,7 +18,7 @@ inline void pair_run(const BFloat16Bits* from, HalfUnit* to, long long count, un
   const long long pairs = count / 2;
   long long i = 0;
   for (; i + kHalves <= pairs; i += kHalves) {
-    const auto in_memory = load_unaligned(reinterpret_cast<const unsigned*>(from + 2 * i));
+    const auto in_memory = (Bits)_mm512_loadu_si512(from + 2 * i);
     store_unaligned<unsigned>(in_memory << 16 | in_memory >> 16, &to[i].pair);
   }
   for (; i < pairs; ++i) {
