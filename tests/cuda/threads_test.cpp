@@ -73,6 +73,7 @@ TEST_CASE("threads: compiling, calling and dropping side by side", "[concurrency
     }
   });
   CHECK(wrong == 0);
-  CHECK(control.usage().allocations == before.allocations);
+  // Each stream that was in use at a time keeps its arena.
+  CHECK(control.usage().allocations < before.allocations + kThreads);
   CHECK(control.usage().libraries == before.libraries);
 }
