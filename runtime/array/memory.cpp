@@ -1,4 +1,4 @@
-// What programs see of the pool of block_pool.h.
+// The public view of the pool of block_pool.h.
 #include <kiln/memory.h>
 
 #include "core/k/frame/tensor_impl.h"

@@ -167,11 +167,7 @@ void run_prepared(const Program& program, CallFrame& frame) {
   count_call(frame);
 }
 
-/// work(), where OutOfMemory names the output or the input.
-template <class Work>
-decltype(auto) for_output(const Program& program, std::size_t i, const Work& work) {
-  return with_memory_subject([&] { return describe_output(program, i); }, work);
-}
+/// work(), where OutOfMemory names the input.
 template <class Work>
 decltype(auto) for_input(const Program& program, std::size_t i, const Work& work) {
   return with_memory_subject([&] { return program.binding.describe(i); }, work);
@@ -240,7 +236,7 @@ std::vector<Array> execute_buffers(const Program& program, CallFrame& frame,
   require_types(program, frame, outputs, updates);
   std::vector<Array> results;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    results.push_back(for_output(program, i, [&] { return to_array(outputs[i]); }));
+    results.push_back(to_result(program, i, outputs[i]));
   }
   require_fit(program, results, wanted);
   for (std::size_t i = 0; i < updates.size(); ++i) {

@@ -6,6 +6,18 @@
 
 namespace kiln::runtime {
 
+namespace {
+
+/// OutOfMemory names output `i`.
+Array uninitialised_result(const Program& program, std::size_t i,
+                           std::span<const std::int64_t> dims) {
+  return with_memory_subject([&] { return describe_output(program, i); }, [&] {
+    return uninitialised_array({dims.begin(), dims.end()}, program.graph.outputs[i].dtype());
+  });
+}
+
+}  // namespace
+
 std::vector<Array> bind_results(const Program& program, CallFrame& frame) {
   const std::vector<ir::Value>& outputs = program.graph.outputs;
   std::vector<Array> results;
@@ -14,17 +26,15 @@ std::vector<Array> bind_results(const Program& program, CallFrame& frame) {
   views.clear();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Dims dims = frame.output_dims(i);
-    results.push_back(with_memory_subject([&] { return describe_output(program, i); }, [&] {
-      return uninitialised_array({dims.begin(), dims.end()}, outputs[i].dtype());
-    }));
+    results.push_back(uninitialised_result(program, i, dims));
     views.push_back({outputs[i].dtype(), fill_address(results.back()), dims});
   }
   frame.bind_outputs(views);
   return results;
 }
 
-Array to_array(const Buffer& buffer) {
-  Array array = uninitialised_array(buffer.dims(), buffer.dtype());
+Array to_result(const Program& program, std::size_t i, const Buffer& buffer) {
+  Array array = uninitialised_result(program, i, buffer.dims());
   buffer.copy_to_host({static_cast<std::byte*>(fill_address(array)), array.bytes()});
   return array;
 }

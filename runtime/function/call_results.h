@@ -13,7 +13,7 @@ namespace kiln::runtime {
 /// frame is direct and its inputs are bound. OutOfMemory.
 std::vector<Array> bind_results(const Program& program, CallFrame& frame);
 
-/// The tensor on the host. OutOfMemory, BackendError.
-Array to_array(const Buffer& buffer);
+/// Output `i` on the host. OutOfMemory, BackendError.
+Array to_result(const Program& program, std::size_t i, const Buffer& buffer);
 
 }  // namespace kiln::runtime

@@ -77,7 +77,7 @@ class KernelEmitter {
   bool fills_tiles() const;
   /// The loops from the axis of the tiles to that of the lanes.
   void tile_loops();
-  /// Those further in than the blocks of rows [first, last).
+  /// The loops inside those of the blocks of rows [first, last).
   void loops_in_block(int axis, llvm::Value* first, llvm::Value* last);
   /// The rows of one tile, from `first`, that lie before `last`.
   void tile(llvm::Value* first, llvm::Value* last);

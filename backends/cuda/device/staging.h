@@ -27,8 +27,8 @@ class Staging {
   /// Synchronizes with the stream, then copies the downloads to their destinations.
   void finish();
   /// After a call that failed: drops unfinished downloads and synchronizes with the stream. If that
-  /// fails with sdk::Failure, ends the device: queued work may still use memory that the caller
-  /// frees. REQUIRES: the stream is not being captured.
+  /// fails, ends the device: queued work may still use memory that the caller frees.
+  /// REQUIRES: the stream is not being captured.
   void abandon() noexcept;
 
  private:

@@ -32,7 +32,7 @@ void keep_recent(const ExecutablePtr& executable);
 inline constexpr std::size_t kMaxKept = 64;
 inline constexpr std::uint64_t kMaxKeptBytes = std::uint64_t{1} << 20;
 
-/// What shared_executable did since the process began.
+/// Counts of shared_executable since the process began.
 struct ExecutableCacheCounts {
   std::int64_t compiled = 0, hits = 0;
 };
