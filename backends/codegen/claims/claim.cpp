@@ -33,6 +33,21 @@ void decide_views(ClaimDecision& decision, const SizeNames& names, const Library
   }
 }
 
+/// Whether every label that the result lacks has size 1.
+bool has_one_term(const ir::Node& dot) {
+  const auto& attrs = dot.as<ir::DotAttrs>();
+  const auto lacks = [&](std::int64_t label) {
+    return std::find(attrs.result.begin(), attrs.result.end(), label) == attrs.result.end();
+  };
+  for (std::size_t i = 0; i < attrs.lhs.size(); ++i) {
+    if (lacks(attrs.lhs[i]) && !dot.operands[0].dims()[i].is_one()) return false;
+  }
+  for (std::size_t i = 0; i < attrs.rhs.size(); ++i) {
+    if (lacks(attrs.rhs[i]) && !dot.operands[1].dims()[i].is_one()) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::span<const Claim> claims() { return kClaims; }
@@ -51,6 +66,7 @@ std::optional<ProductForm> accepted_form(const ir::Node& dot, const SizeNames& n
 std::optional<std::string> claim_product(const ir::Node& node, const SizeNames& names,
                                          const LibraryClaims* library) {
   if (!library) return "the target has no library";
+  if (has_one_term(node)) return "its sums have one term: an elementwise product, which can fuse";
   std::string reason;
   if (accepted_form(node, names, Storage(), library, kDense, &reason)) return std::nullopt;
   return reason;

@@ -305,10 +305,19 @@ int KernelExpressions::point_value(const Member& member) {
   for (std::size_t i = 0; i < points.reads.size(); ++i) {
     arguments[i] = expression(points.reads[i].value, points.reads[i].map);
   }
-  if (node.op == Op::Dot) return apply(Op::Mul, node.types[0].dtype, arguments[0], arguments[1]);
+  if (node.op == Op::Dot) return product(member, arguments[0], arguments[1]);
   const bool combines = d.lowering == ir::Lowering::Reduce || d.lowering == ir::Lowering::Running;
   if (combines) return arguments[0];
   return scalar_work(node, arguments);
+}
+
+int KernelExpressions::product(const Member& member, int lhs, int rhs) {
+  const DType dtype = member.node->types[0].dtype;
+  const int term = apply(Op::Mul, dtype, lhs, rhs);
+  if (member.role == Role::Reduce || !is_float(dtype)) return term;
+  Expression zero;
+  zero.dtype = dtype;
+  return apply(Op::Add, dtype, term, add(zero));
 }
 
 int KernelExpressions::gathered(const Node& node, const Points& points) {

@@ -70,6 +70,8 @@ class KernelExpressions {
   int guarded(const Read& read, int otherwise);
   int make(const View& view);
   int free_value(const ir::Node& node, const IndexMap& map);
+  /// A term of a Dot. Where it is the whole sum, which begins at +0, -0 becomes +0.
+  int product(const Member& member, int lhs, int rhs);
   int gathered(const ir::Node& node, const Points& points);
   int random(const ir::Node& node, const Points& points);
   Points reads_of(const Member& member) const;

@@ -1,0 +1,100 @@
+// Results of the cpu backend that are larger than caches are written by non-temporal stores: which
+// kernels have them, and that no alignment of a row makes them wrong.
+#include "tests/catch.h"
+#include "tests/scratch.h"
+
+#include <kiln/k.h>
+
+#include <cmath>
+
+using namespace kiln;
+using kiln::testing::contents_of, kiln::testing::Scratch;
+
+namespace {
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+
+/// Whole numbers from -510 to 510, over and over.
+Array counted(std::int64_t size, std::vector<std::int64_t> dims) {
+  std::vector<float> values(static_cast<std::size_t>(size));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 1021) - 510;
+  return Array(values, std::move(dims));
+}
+
+}  // namespace
+
+TEST_CASE("large results are written by non-temporal stores, and no others") {
+  const Scratch scratch;
+  const auto input = [](const Shape& shape) { return placeholder({.shape = shape}); };
+  const Tensor large = input({4 * kMiB}), small = input({kMiB}), column = input({2048, 1}),
+               row = input({1, 2048}), unknown = input({None}), part = input({1024, 1024}),
+               narrow = input({kMiB, 4}), wide = input({8, kMiB}), square = input({2048, 2048});
+  const struct {
+    const char* name;
+    std::vector<Tensor> inputs;
+    Tensor y;
+    bool streams;
+  } rows[] = {
+      {"elements", {large}, large * 2.0, true},
+      {"fewer elements", {small}, small * 2.0, false},
+      {"elements of unknown number", {unknown}, unknown * 2.0, false},
+      {"an outer product", {column, row}, dot(column, row), true},
+      {"parts of a concatenation", {part}, concatenate({part, part, part, part}), true},
+      {"long rows of parts", {wide}, concatenate({wide, wide}), true},
+      {"rows of a few elements", {narrow}, concatenate({narrow, narrow}), false},
+      {"a transposed matrix", {square}, transpose(square), false},
+      {"sums", {square}, sum(square, {.axis = {1}}), false},
+  };
+  int number = 0;
+  for (const auto& one : rows) {
+    INFO(one.name);
+    const std::string folder = scratch.path("dump" + std::to_string(number++));
+    function(one.inputs, {one.y},
+             {.backend = "cpu", .dump = folder, .dump_stages = Stage::LlvmIr});
+    const std::string ir = contents_of(folder + "/54-llvm_ir.ll");
+    CHECK(ir.find("define ") != std::string::npos);
+    CHECK((ir.find("!nontemporal") != std::string::npos) == one.streams);
+  }
+}
+
+TEST_CASE("large results of rows that are not aligned") {
+  for (const std::int64_t columns : {2048, 2049, 2056, 2047}) {
+    INFO(columns);
+    const std::int64_t lines = 2100;
+    const Tensor x = placeholder({.shape = {lines, 1}}), y = placeholder({.shape = {1, columns}});
+    const Tensor matrix = placeholder({.shape = {lines, columns}});
+    const Function outer =
+        function({x, y, matrix}, {dot(x, y), concatenate({matrix, dot(x, y)})},
+                 {.backend = "cpu"});
+    const Array a = counted(lines, {lines, 1}), b = counted(columns, {1, columns});
+    const Array m = counted(lines * columns, {lines, columns});
+    const std::vector<Array> got = outer({a, b, m});
+    for (std::int64_t i = 0; i < lines; ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) {
+        const auto at = [](std::int64_t k) { return static_cast<std::size_t>(k); };
+        const float product = a.as<float>()[at(i)] * b.as<float>()[at(j)];
+        const float* row = got[1].as<float>().data() + 2 * i * columns;
+        REQUIRE(got[0].as<float>()[at(i * columns + j)] == product);
+        REQUIRE(row[columns + j] == product);
+        REQUIRE(row[j] == m.as<float>()[at(i * columns + j)]);
+      }
+    }
+  }
+}
+
+TEST_CASE("a matrix product of one term is what a sum that begins at +0 gives") {
+  const Tensor x = placeholder({.shape = {3, 1}}), y = placeholder({.shape = {1, 2}});
+  for (const char* backend : {"cpu", "reference"}) {
+    INFO(backend);
+    const Function outer = function({x, y}, {dot(x, y)}, {.backend = backend});
+    const float inf = INFINITY;
+    const Array got = outer({Array{{-0.f}, {-1.f}, {inf}}, Array{{0.f, 2.f}}})[0];
+    const auto values = got.as<float>();
+    CHECK((values[0] == 0 && !std::signbit(values[0])));
+    CHECK((values[1] == 0 && !std::signbit(values[1])));
+    CHECK((values[2] == 0 && !std::signbit(values[2])));
+    CHECK(values[3] == -2);
+    CHECK(std::isnan(values[4]));
+    CHECK(values[5] == inf);
+  }
+}
