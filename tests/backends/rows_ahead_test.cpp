@@ -1,11 +1,13 @@
-// Kernels of the cpu backend that go over each row several times fetch the next one meanwhile:
-// which ones do, and that no size of a row makes them wrong.
+// Kernels of the cpu backend that go over each row several times fetch the next one meanwhile, and
+// those whose rows an index chooses fetch some rows ahead: which ones do, and that no size of a row
+// makes them wrong.
 #include "tests/catch.h"
 #include "tests/scratch.h"
 
 #include <kiln/k.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 using namespace kiln;
@@ -37,6 +39,63 @@ TEST_CASE("kernels that go over far rows again fetch the next row, and no other 
     const std::string ir = contents_of(folder + "/54-llvm_ir.ll");
     CHECK(ir.find("define ") != std::string::npos);
     CHECK((ir.find("call void @llvm.prefetch") != std::string::npos) == row.fetches);
+  }
+}
+
+TEST_CASE("rows of a large table that an index chooses are fetched ahead, and no others") {
+  const Scratch scratch;
+  const Tensor i = placeholder({.shape = {None}, .dtype = "int32"}),
+               pairs = placeholder({.shape = {None, 2}, .dtype = "int64"}),
+               large = placeholder({.shape = {50000, 64}}),
+               small = placeholder({.shape = {50, 64}}),
+               unknown = placeholder({.shape = {None, None}}),
+               list = placeholder({.shape = {None}});
+  const struct {
+    const char* name;
+    std::vector<Tensor> inputs;
+    Tensor y;
+    bool fetches;
+  } rows[] = {
+      {"a large table", {large, i}, gather(large, i), true},
+      {"two indices a row", {large, pairs}, gather(large, pairs), true},
+      {"an index that is computed", {large, i}, gather(large, i * 2 + 1), true},
+      {"a table of unknown size", {unknown, i}, gather(unknown, i), true},
+      {"a small table", {small, i}, gather(small, i), false},
+      {"single elements", {list, i}, gather(list, i), false},
+  };
+  int number = 0;
+  for (const auto& row : rows) {
+    INFO(row.name);
+    const std::string folder = scratch.path("dump" + std::to_string(number++));
+    function(row.inputs, {row.y}, {.backend = "cpu", .dump = folder, .dump_stages = Stage::LlvmIr});
+    const std::string ir = contents_of(folder + "/54-llvm_ir.ll");
+    CHECK(ir.find("define ") != std::string::npos);
+    CHECK((ir.find("call void @llvm.prefetch") != std::string::npos) == row.fetches);
+  }
+}
+
+TEST_CASE("rows that an index chooses, fewer than are fetched ahead, and with a bad last index") {
+  const Tensor table = placeholder({.shape = {None, 20}});
+  const Tensor i = placeholder({.shape = {None}, .dtype = "int32"});
+  const Function fast = function({table, i}, {gather(table, i)}, {.backend = "cpu"});
+  std::vector<float> values(300 * 20);
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<float>(k);
+  const Array fed(values, {300, 20});
+  for (const std::int32_t count : {0, 1, 2, 7, 8, 9, 100}) {
+    INFO(count);
+    std::vector<std::int32_t> chosen;
+    for (std::int32_t k = 0; k < count; ++k) chosen.push_back(k * 131 % 300);
+    const Array got = fast({fed, Array(chosen, {count})})[0];
+    REQUIRE(got.dims() == std::vector<std::int64_t>{count, 20});
+    for (std::int32_t k = 0; k < count; ++k) {
+      for (std::int32_t j = 0; j < 20; ++j) {
+        REQUIRE(got.as<float>()[static_cast<std::size_t>(k * 20 + j)] ==
+                static_cast<float>(k * 131 % 300 * 20 + j));
+      }
+    }
+    chosen.push_back(std::numeric_limits<std::int32_t>::min());
+    REQUIRE_THROWS_WITH(fast({fed, Array(chosen, {count + 1})}),
+                        Catch::Matchers::ContainsSubstring("-2147483648"));
   }
 }
 

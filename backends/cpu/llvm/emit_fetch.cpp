@@ -55,8 +55,12 @@ void KernelEmitter::fetch_next_row(int number, Value* pointer, bool to_write) {
   Value* ahead = bytes_to_next_row(access, element);
   if (!ahead) return;
   Value* next = b_.CreateGEP(b_.getInt8Ty(), pointer, ahead);
-  for (std::int64_t byte = 0; byte < lanes_ * element; byte += kLine) {
-    Value* line = b_.CreateConstGEP1_64(b_.getInt8Ty(), next, at(byte));
+  fetch_lines(next, lanes_ * element, to_write);
+}
+
+void KernelEmitter::fetch_lines(Value* first, std::int64_t bytes, bool to_write) {
+  for (std::int64_t byte = 0; byte < bytes; byte += kLine) {
+    Value* line = b_.CreateConstGEP1_64(b_.getInt8Ty(), first, at(byte));
     b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {line->getType()},
                        {line, b_.getInt32(to_write ? 1 : 0), b_.getInt32(3), b_.getInt32(1)});
   }

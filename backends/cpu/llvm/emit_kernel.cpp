@@ -20,9 +20,6 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 /// Kernels with more expressions keep fewer vectors at a time in registers.
 constexpr std::size_t kManyExpressions = 48;
 
-/// Results of at least so many bytes in all are sent past the caches.
-constexpr std::int64_t kStreamBytes = std::int64_t{16} << 20;
-
 /// Whether neighbours along the vector axis cannot be worked on together: steps that follow each
 /// other, additions that may meet, results that are the same element.
 bool in_order(const Kernel& kernel) {
@@ -74,6 +71,7 @@ void KernelEmitter::run() {
   begin_function();
   compute(levels_.needed_everywhere(), 0);
   outer_loops(0);
+  if (has_streams_) b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {});
   b_.CreateRetVoid();
 }
 
@@ -214,58 +212,6 @@ void KernelEmitter::vector_loop(Value* first, Value* last, const Body& body) {
   mask_ = nullptr;
 }
 
-void KernelEmitter::whole_vectors(Value* first, Value* whole, const Body& body) {
-  if (!streams()) return loop(first, whole, lanes_, body);
-  llvm::LLVMContext& context = e_.module.getContext();
-  BasicBlock* past = BasicBlock::Create(context, "past", function_);
-  BasicBlock* through = BasicBlock::Create(context, "through", function_);
-  BasicBlock* after = BasicBlock::Create(context, "after", function_);
-  b_.CreateCondBr(may_stream(first), past, through);
-  b_.SetInsertPoint(past);
-  past_caches_ = true;
-  loop(first, whole, lanes_, body);
-  past_caches_ = false;
-  b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {});
-  b_.CreateBr(after);
-  b_.SetInsertPoint(through);
-  loop(first, whole, lanes_, body);
-  b_.CreateBr(after);
-  b_.SetInsertPoint(after);
-}
-
-bool KernelEmitter::streams() const {
-  if (kernel_.axes.size() != 1 || kernel_.outer != 1 || !kernel_.axes[0].is_static()) return false;
-  std::int64_t bytes = 0;
-  for (const Stage& stage : kernel_.stages) {
-    for (const Store& one : stage.stores) {
-      const Access& access = kernel_.accesses[at(one.access)];
-      const Operand& operand = kernel_.operands[at(access.operand)];
-      const bool plain = access.strides[0].is_one() && access.offset == ir::Dim(0) &&
-                         access.dynamic < 0 && access.when < 0 && !operand.read;
-      if (!plain) return false;
-      bytes += kernel_.axes[0].value() * static_cast<std::int64_t>(dtype_bytes(operand.dtype));
-    }
-  }
-  return bytes >= kStreamBytes;
-}
-
-Value* KernelEmitter::may_stream(Value* first) {
-  Value* bits = b_.getInt64(0);
-  Value* apart = b_.getTrue();
-  for (std::size_t i = 0; i < kernel_.operands.size(); ++i) {
-    if (!kernel_.operands[i].written) continue;
-    Type* element = e_.memory_type(kernel_.operands[i].dtype);
-    Value* start = b_.CreateGEP(element, buffers_[i], first);
-    bits = b_.CreateOr(bits, b_.CreatePtrToInt(start, b_.getInt64Ty()));
-    for (std::size_t j = 0; j < kernel_.operands.size(); ++j) {
-      if (!kernel_.operands[j].read) continue;
-      apart = b_.CreateAnd(apart, b_.CreateICmpNE(buffers_[i], buffers_[j]));
-    }
-  }
-  Value* low = b_.CreateAnd(bits, b_.getInt64(63));
-  return b_.CreateAnd(apart, b_.CreateICmpEQ(low, b_.getInt64(0)));
-}
-
 void KernelEmitter::masked_rest(Value* whole, Value* last, const Body& body) {
   llvm::LLVMContext& context = e_.module.getContext();
   BasicBlock* rest = BasicBlock::Create(context, "rest", function_);
@@ -314,6 +260,7 @@ void KernelEmitter::outer_loops(int axis) {
   if (axis == tiles_.axis) return tile_loops();
   axis_loop(axis, [&] {
     compute(levels_.needed_everywhere(), axis + 1);
+    fetch_chosen_rows(axis);
     outer_loops(axis + 1);
   });
 }

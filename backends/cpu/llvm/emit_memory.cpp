@@ -304,7 +304,7 @@ void KernelEmitter::store(const Store& one) {
   const Access& access = kernel_.accesses[at(one.access)];
   const DType dtype = kernel_.operands[at(access.operand)].dtype;
   const Place to = place(one.access);
-  if (to.together) fetch_next_row(one.access, to.pointer, true);
+  if (to.together && !streaming_) fetch_next_row(one.access, to.pointer, true);
   Value* x = values_[at(one.value)];
   const bool vector = to.together || to.pointer->getType()->isVectorTy();
   if (vector) x = spread(x);
@@ -327,18 +327,8 @@ void KernelEmitter::store(const Store& one) {
     b_.CreateMaskedStore(raw, pointer, alignment(dtype), allowed);
   } else {
     llvm::StoreInst* whole = b_.CreateAlignedStore(raw, pointer, alignment(dtype));
-    if (past_caches_) send_past_caches(whole);
+    if (streaming_) make_non_temporal(whole);
   }
-}
-
-void KernelEmitter::send_past_caches(llvm::StoreInst* store) {
-  Type* type = store->getValueOperand()->getType();
-  const std::uint64_t width = e_.module.getDataLayout().getTypeStoreSize(type).getFixedValue();
-  if (width % 16 != 0) return;
-  store->setAlignment(llvm::Align(width >= 64 ? 64 : width));
-  llvm::LLVMContext& context = e_.module.getContext();
-  llvm::Metadata* one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
-  store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context, one));
 }
 
 Value* KernelEmitter::load_at(const Place& from, bool vector, Value* allowed, DType dtype) {

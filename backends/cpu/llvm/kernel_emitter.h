@@ -1,6 +1,7 @@
 // The state that all parts of emitting one kernel share: what is computed, and the loops around.
 // Loops are in emit_kernel.cpp, stages in emit_stages.cpp, values and memory in emit_memory.cpp,
-// tiles in emit_tiles.cpp, what is fetched ahead in emit_fetch.cpp.
+// non-temporal stores in emit_streams.cpp, tiles in emit_tiles.cpp, prefetches in
+// emit_fetch.cpp and emit_chosen_rows.cpp.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
@@ -44,11 +45,14 @@ class KernelEmitter {
   /// Whole vectors, then the rest under a mask.
   void vector_loop(llvm::Value* first, llvm::Value* last, const Body& body);
   void whole_vectors(llvm::Value* first, llvm::Value* whole, const Body& body);
-  /// Whether the kernel writes so much, and nothing that it reads, that results are better sent
-  /// past the caches: their lines are then not fetched before they are overwritten.
+  /// Whether this loop stores results by non-temporal stores: together they are larger than caches,
+  /// the kernel reads none of them, and neighbours along the lanes lie together.
   bool streams() const;
-  /// Whether every result begins where whole vectors do, at index `first`, and none is written
-  /// over an operand: those lines are in the caches already.
+  bool is_streamable(const codegen::Store& store) const;
+  /// Bytes from the first to the last element that the access reaches. REQUIRES: is_streamable.
+  std::int64_t spanned_bytes(const codegen::Access& access) const;
+  /// Whether all results of the loop are aligned to a vector at index `first` of the vector axis,
+  /// and none aliases an operand that is read: its lines are in the caches already.
   llvm::Value* may_stream(llvm::Value* first);
   void masked_rest(llvm::Value* whole, llvm::Value* last, const Body& body);
   llvm::Value* lane_numbers(llvm::Type* type);
@@ -173,7 +177,8 @@ class KernelEmitter {
   /// Memory that holds a 0 of that type.
   llvm::Value* zeros(llvm::Type* type);
   void store(const codegen::Store& one);
-  void send_past_caches(llvm::StoreInst* store);
+  /// REQUIRES: may_stream holds.
+  void make_non_temporal(llvm::StoreInst* store);
   llvm::Value* load_at(const Place& from, bool vector, llvm::Value* allowed, DType dtype);
   void store_scalar(llvm::Value* raw, const Place& to, llvm::Type* element, DType dtype);
   llvm::Value* random(const codegen::Expression& x);
@@ -192,6 +197,16 @@ class KernelEmitter {
   llvm::Value* bytes_to_next_row(const codegen::Access& access, std::int64_t element);
   /// What lies in the next row where `pointer`, the first of neighbours, lies in this one.
   void fetch_next_row(int access, llvm::Value* pointer, bool to_write);
+  void fetch_lines(llvm::Value* first, std::int64_t bytes, bool to_write);
+  /// Of the operands whose rows an index of this loop chooses: the rows some iterations ahead.
+  void fetch_chosen_rows(int axis);
+  /// Whether an index that belongs to the loop of `axis` chooses a row of a large table.
+  bool is_far_row(const codegen::Access& access, int axis) const;
+  /// The expressions of that loop that give the value of `expression` at another of its indices, in
+  /// order; none where that may fail or needs a stage.
+  std::optional<std::vector<int>> recomputed_ahead(int expression, int axis) const;
+  void fetch_row_ahead(const codegen::Access& access, int axis,
+                       const std::vector<int>& recomputed);
 
   const codegen::Kernel& kernel_;
   llvm::IRBuilder<> b_;
@@ -211,7 +226,8 @@ class KernelEmitter {
   std::vector<int> computed_;
   int width_ = 1;
   llvm::Value* mask_ = nullptr;
-  bool past_caches_ = false;
+  bool streaming_ = false;    // inside a loop of non-temporal stores
+  bool has_streams_ = false;  // there is such a loop: a fence ends the kernel
   std::size_t group_ = 0;       // the first stage of the loops that are being emitted
   std::vector<Touch> touched_;  // of each operand
   Tiles tiles_;
