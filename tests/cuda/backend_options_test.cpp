@@ -9,6 +9,8 @@
 
 #include <kiln/k.h>
 
+#include <algorithm>
+
 using namespace kiln;
 using cuda_test::FreshBackend;
 using kiln::testing::EnvironmentVariable;
@@ -126,10 +128,11 @@ TEST_CASE("backend options: auto leaves out a backend that compiles only") {
     set_backend("auto");
     CHECK(kiln::backend() == "cpu");
     CHECK(backend_choice().reason == "set_backend: best of 2 usable, score 10");
-    REQUIRE_FALSE(lines.empty());
-    CHECK_THAT(lines[0],
-               Catch::Matchers::ContainsSubstring("auto leaves out " + backend.path() +
-                                                  ": compiles for sm_90 only (dumps)"));
+    const std::string text =
+        "auto leaves out " + backend.path() + ": compiles for sm_90 only (dumps)";
+    CHECK(std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+      return line.find(text) != std::string::npos;
+    }));
   }
   set_log_sink(nullptr);
   set_backend("auto");
