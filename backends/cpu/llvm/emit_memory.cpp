@@ -3,6 +3,7 @@
 #include "backends/cpu/llvm/emit_random.h"
 #include "backends/cpu/llvm/emit_scalar.h"
 #include "backends/cpu/llvm/kernel_emitter.h"
+#include "backends/cpu/llvm/kernel_key.h"
 #include "backends/cpu/llvm/vector_math.h"
 
 #include <llvm/IR/InlineAsm.h>
@@ -46,6 +47,12 @@ Value* KernelEmitter::splat_constant(DType dtype, std::uint64_t bits, Type* type
   return type->isVectorTy() ? b_.CreateVectorSplat(at(lanes_), scalar) : scalar;
 }
 
+Value* KernelEmitter::constant(const Expression& x) {
+  if (!numbers_ || !is_number(x)) return splat_constant(x.dtype, x.bits, b_.getInt1Ty());
+  Value* bits = b_.CreateTrunc(read_number(static_cast<std::int64_t>(x.bits)), b_.getInt32Ty());
+  return b_.CreateBitCast(bits, b_.getFloatTy());
+}
+
 Value* KernelEmitter::spread(Value* x) {
   return x->getType()->isVectorTy() ? x : b_.CreateVectorSplat(at(lanes_), x);
 }
@@ -63,7 +70,7 @@ Value* KernelEmitter::axis_index(int axis) {
 
 Value* KernelEmitter::value_of(const Expression& x) {
   switch (x.kind) {
-    case ExpressionKind::Constant: return splat_constant(x.dtype, x.bits, b_.getInt1Ty());
+    case ExpressionKind::Constant: return constant(x);
     case ExpressionKind::AxisIndex: return axis_index(x.number);
     case ExpressionKind::SizeValue: return sizes_[at(x.number)];
     case ExpressionKind::Load: return load(x);
