@@ -3,7 +3,6 @@
 #include "backends/cpu/llvm/emit_random.h"
 #include "backends/cpu/llvm/emit_scalar.h"
 #include "backends/cpu/llvm/kernel_emitter.h"
-#include "backends/cpu/llvm/kernel_key.h"
 #include "backends/cpu/llvm/vector_math.h"
 
 #include <llvm/IR/InlineAsm.h>
@@ -45,12 +44,6 @@ Value* KernelEmitter::splat_constant(DType dtype, std::uint64_t bits, Type* type
       llvm::ConstantInt::get(b_.getIntNTy(width), llvm::APInt(width, bits, false, true));
   Value* scalar = from_memory(e_, dtype, b_.CreateBitCast(raw, memory));
   return type->isVectorTy() ? b_.CreateVectorSplat(at(lanes_), scalar) : scalar;
-}
-
-Value* KernelEmitter::constant(const Expression& x) {
-  if (!numbers_ || !is_number(x)) return splat_constant(x.dtype, x.bits, b_.getInt1Ty());
-  Value* bits = b_.CreateTrunc(read_number(static_cast<std::int64_t>(x.bits)), b_.getInt32Ty());
-  return b_.CreateBitCast(bits, b_.getFloatTy());
 }
 
 Value* KernelEmitter::spread(Value* x) {
