@@ -30,6 +30,18 @@ Kernel centred(std::int64_t rows, std::int64_t columns) {
   return k.kernel;
 }
 
+/// y[i] = x[i] + x[i] for as many elements as the call says.
+Kernel doubled(const char* size) {
+  const ir::Dim count = ir::Dim::fresh(size);
+  KernelMaker k("doubled", {count}, 1);
+  add_size(k.kernel, count);
+  const int x = k.input(DType::Float32), y = k.output(DType::Float32);
+  const int value = k.load(k.access(x, {1}));
+  k.map({{k.access(y, {1}), k.apply(ir::Op::Add, {value, value})}});
+  k.kernel.vector_axis = 0;
+  return k.kernel;
+}
+
 std::vector<BuiltKernel> built(const std::vector<std::int64_t>& columns) {
   std::vector<BuiltKernel> kernels;
   for (const std::int64_t count : columns) {
@@ -109,6 +121,18 @@ TEST_CASE("equal kernels of several programs share code under the first one's na
   CHECK(cache.stats().compiled == 1);
   CHECK(cache.stats().shared == 1);
   CHECK(second.functions[0].context == first.functions[0].context);
+}
+
+TEST_CASE("kernels of several programs share code whatever their dynamic sizes are called") {
+  CodeCache cache(1 << 20);
+  std::vector<const void*> codes;
+  for (const char* name : {"n", "m"}) {
+    const Compiled made = compiled({{doubled(name), {}, {}, {}}}, 1, NumberReading::WhereShared,
+                                   cache);
+    codes.push_back(made.functions[0].context);
+  }
+  CHECK(cache.stats().compiled == 1);
+  CHECK(codes[0] == codes[1]);
 }
 
 TEST_CASE("constants, levels and stages make kernels differ") {

@@ -14,7 +14,7 @@
 namespace kiln::cpu {
 namespace {
 
-/// Code of a few thousand kernels.
+/// A thousand kernels, about: keys of LLVM IR are several times as long as the code.
 constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
 
 }  // namespace
@@ -54,7 +54,7 @@ class CodeCache::State {
       Entry& entry = entries_.at(keys[claimed[i]]);
       entry.code = made[i];
       entry.last_use = ++uses_;
-      bytes_ += made[i]->bytes;
+      bytes_ += keys[claimed[i]].size() + made[i]->bytes;
       ++compiled_;
     }
     changed_.notify_all();
@@ -116,7 +116,7 @@ class CodeCache::State {
               [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [last_use, one] : unused) {
       if (bytes_ <= max_bytes_) return;
-      bytes_ -= one->second.code->bytes;
+      bytes_ -= one->first.size() + one->second.code->bytes;
       entries_.erase(one);
     }
   }

@@ -22,11 +22,12 @@ using KernelCodePtr = std::shared_ptr<const KernelCode>;
 
 struct CodeCacheStats {
   std::uint64_t compiled = 0, shared = 0;  // answers since the process began
-  std::size_t entries = 0, bytes = 0;      // of code, now
+  std::size_t entries = 0, bytes = 0;      // of code and keys, now
 };
 
-/// Code is kept while a program uses it; up to `max_bytes` in all, code that none uses is kept too,
-/// the one that was asked for last the longest. Any thread; a child of fork() may use it.
+/// Code is kept while a program uses it; up to `max_bytes` of code and keys in all, code that none
+/// uses is kept too, the one that was asked for last the longest. Any thread; a child of fork() may
+/// use it.
 class CodeCache {
  public:
   /// The process's. Never destroyed: functions may be compiled while the process ends.

@@ -63,6 +63,7 @@ struct NumberedCode {
 
 NumberedCode numbered_code(const Kernel& kernel, const IsaTarget& target) {
   llvm::LLVMContext context;
+  context.setDiscardValueNames(true);
   llvm::Module module("kernel", context);
   NumberedCode result;
   result.numbers = emit_kernel_of_numbers(module, kernel, target);

@@ -43,7 +43,9 @@ struct Job {
   std::exception_ptr thrown;  // what work threw
 };
 
-thread_local std::shared_ptr<Job>* t_job = nullptr;
+/// Initial-exec: the library's thread-local data is then a part of each thread. Otherwise a new
+/// thread allocates it on first use, and glibc ends the process where there is no memory for it.
+[[gnu::tls_model("initial-exec")]] thread_local std::shared_ptr<Job>* t_job = nullptr;
 
 /// LLVM does not expect this to return, nor to throw.
 [[noreturn]] void sleep_after_fatal(const char* reason, bool no_memory) {

@@ -68,6 +68,7 @@ std::unique_ptr<MachineCode> compile_module(ModuleCompiler& compiler,
                                             const IsaTarget& target, CompileTexts& texts) {
   auto unit = std::make_unique<Unit>();
   try {
+    unit->context.setDiscardValueNames(!texts.wanted);
     compiler.set_target(unit->module);
     for (const PlannedCode* code : codes) emit(unit->module, *code, target);
     texts.lap("LLVM IR");
@@ -86,7 +87,7 @@ class ParallelCompilation {
   ParallelCompilation(std::vector<const PlannedCode*> codes, const IsaTarget& target,
                       std::size_t threads)
       : wanted_(std::move(codes)), target_(target), threads_(std::max<std::size_t>(threads, 1)),
-        piece_(std::clamp<std::size_t>(wanted_.size() / (kTurns * threads_), 1, kMaxPiece)),
+        piece_(pieces_of_module(wanted_.size(), threads_)),
         made_(wanted_.size()) {
     for (std::size_t i = 0; i < wanted_.size(); ++i) order_.push_back(i);
     // Long ones first, so that the threads end at about the same time.
@@ -104,9 +105,16 @@ class ParallelCompilation {
   const codegen::CompileTimes& times() const { return times_; }
 
  private:
-  /// Modules for each thread, about: few, since each has costs of its own; more than one, so that
-  /// threads end together.
-  static constexpr std::size_t kTurns = 4, kMaxPiece = 8;
+  /// Modules for each of several threads, about: few, since each compiles functions of its own
+  /// such as tanh; more than one, so that threads end together.
+  static constexpr std::size_t kTurns = 4;
+  /// A module's code is released as a whole.
+  static constexpr std::size_t kMaxPieces = 32;
+
+  static std::size_t pieces_of_module(std::size_t pieces, std::size_t threads) {
+    if (threads == 1) return kMaxPieces;
+    return std::clamp<std::size_t>(pieces / (kTurns * threads), 1, kMaxPieces);
+  }
 
   void compile_some() {
     codegen::CompileTimes times;

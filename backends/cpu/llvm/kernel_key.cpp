@@ -1,4 +1,5 @@
-// Every list is preceded by its length, so that no two kernels give the same bytes.
+// Every list is preceded by its length, so that no two kernels give the same bytes. Structured
+// bindings name each member of what is written: a new member does not compile until it is handled.
 #include "backends/cpu/llvm/kernel_key.h"
 
 #include <bit>
@@ -17,14 +18,16 @@ class KeyWriter {
       : kernel_(kernel), with_numbers_(with_numbers) {}
 
   std::string run() {
-    add(kernel_.outer);
-    add(kernel_.vector_axis);
-    list(kernel_.sizes, [&](const ir::Dim& dim) { add(dim.to_string()); });
-    list(kernel_.axes, [&](const ir::Dim& dim) { add(dim); });
-    list(kernel_.operands, [&](const Operand& x) { add(x); });
-    list(kernel_.accesses, [&](const Access& x) { add(x); });
-    list(kernel_.expressions, [&](const Expression& x) { add(x); });
-    list(kernel_.stages, [&](const Stage& x) { add(x); });
+    const auto& [name, comes_from, axes, outer, vector_axis, operands, accesses, expressions,
+                 stages, sizes] = kernel_;
+    add(outer);
+    add(vector_axis);
+    add(sizes.size());  // code knows a dynamic size by its place alone
+    list(axes, [this](const ir::Dim& dim) { add(dim); });
+    list(operands, [this](const Operand& x) { add(x); });
+    list(accesses, [this](const Access& x) { add(x); });
+    list(expressions, [this](const Expression& x) { add(x); });
+    list(stages, [this](const Stage& x) { add(x); });
     return std::move(bytes_);
   }
 
@@ -33,10 +36,6 @@ class KeyWriter {
     requires(std::is_integral_v<Value> || std::is_enum_v<Value>)
   void add(Value value) {
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
-  void add(const std::string& text) {
-    add(text.size());
-    bytes_ += text;
   }
   void add(const ir::Dim& dim) {
     const int number = size_argument(kernel_, dim);
@@ -48,39 +47,45 @@ class KeyWriter {
     if (with_numbers_ || is_small) add(value);
   }
   void add(const Operand& x) {
-    add(x.dtype);
-    add(x.read);
-    add(x.written);
+    const auto& [name, dtype, read, written] = x;
+    add(dtype);
+    add(read);
+    add(written);
   }
   void add(const Access& x) {
-    add(x.operand);
-    add(x.offset);
-    list(x.strides, [&](const ir::Dim& stride) { add(stride); });
-    add(x.dynamic);
-    add(x.dynamic_stride);
-    add(x.dynamic_limit);
-    add(x.when);
+    const auto& [operand, offset, strides, dynamic, dynamic_stride, dynamic_limit, when] = x;
+    add(operand);
+    add(offset);
+    list(strides, [this](const ir::Dim& stride) { add(stride); });
+    add(dynamic);
+    add(dynamic_stride);
+    add(dynamic_limit);
+    add(when);
   }
   void add(const Expression& x) {
-    add(x.kind);
-    add(x.dtype);
-    add(x.op);
-    add(x.number);
-    for (const int argument : x.arguments) add(argument);
-    if (with_numbers_ || !is_number(x)) add(x.bits);
-    add(x.seed);
-    add(x.stream);
+    const auto& [kind, dtype, op, number, arguments, bits, seed, stream] = x;
+    add(kind);
+    add(dtype);
+    add(op);
+    add(number);
+    for (const int argument : arguments) add(argument);
+    if (with_numbers_ || !is_number(x)) add(bits);
+    add(seed);
+    add(stream);
   }
   void add(const Stage& x) {
-    add(x.kind);
-    add(x.inner);
-    add(x.combiner);
-    add(x.value);
-    list(x.stores, [&](const Store& store) {
-      add(store.access);
-      add(store.value);
-      add(store.accumulate);
-    });
+    const auto& [kind, inner, combiner, value, stores] = x;
+    add(kind);
+    add(inner);
+    add(combiner);
+    add(value);
+    list(stores, [this](const Store& store) { add(store); });
+  }
+  void add(const Store& x) {
+    const auto& [access, value, accumulate] = x;
+    add(access);
+    add(value);
+    add(accumulate);
   }
   template <class Items, class AddItem>
   void list(const Items& items, const AddItem& add_item) {
