@@ -152,7 +152,7 @@ Row first_step(const std::string& name, const std::string& network, const Images
 }  // namespace
 
 std::vector<Row> first_step_rows(bool tiny) {
-  const Images sizes = tiny ? Images{1, 32, 10, 8, 1} : Images{1, 224, 1000, 1, 6};
+  const Images sizes = tiny ? Images{2, 32, 10, 8, 1} : Images{1, 224, 1000, 1, 6};
   return {first_step("first_step_resnet50", "ResNet50", sizes, resnet50),
           first_step("first_step_mobilenet_v2", "MobileNetV2", sizes, mobilenet_v2)};
 }
