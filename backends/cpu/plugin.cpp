@@ -1,9 +1,7 @@
 // The cpu backend's face: LLVM for kernels, oneDNN for products, the options of an instance.
 #include "backends/codegen/compile.h"
 #include "backends/codegen/host/host_target.h"
-#include "backends/cpu/llvm/compile_thread.h"
 #include "backends/cpu/llvm/kernel_compiler.h"
-#include "backends/cpu/llvm/llvm_setup.h"
 #include "backends/cpu/products.h"
 
 #include <xmmintrin.h>
@@ -35,8 +33,8 @@ TileLevel tile_level_of(IsaLevel level) {
 
 class CpuTarget final : public codegen::HostTarget {
  public:
-  explicit CpuTarget(IsaLevel level)
-      : target_(target_of(level)), products_(tile_level_of(level)) {}
+  CpuTarget(IsaLevel level, const sdk::Host& host)
+      : host_(host), target_(target_of(level)), products_(tile_level_of(level)) {}
 
   std::vector<codegen::KernelFunction> compile(const std::vector<codegen::BuiltKernel>& kernels,
                                                std::shared_ptr<const void>& keep_alive,
@@ -45,9 +43,8 @@ class CpuTarget final : public codegen::HostTarget {
     CompileTexts texts;
     texts.times = &times;
     texts.wanted = wants_code_dumped(dumps);
-    std::vector<codegen::KernelFunction> functions;
-    if (!kernels.empty()) set_up_llvm(target_);
-    on_compile_thread([&] { functions = compile_kernels(kernels, target_, keep_alive, texts); });
+    std::vector<codegen::KernelFunction> functions =
+        compile_kernels(kernels, {target_, host_.thread_count()}, keep_alive, texts);
     dumps.hand_over("llvm-ir", "", [&] { return texts.ir; });
     dumps.hand_over("llvm-ir-optimized", "", [&] { return texts.optimized_ir; });
     dumps.hand_over("assembly", "", [&] { return texts.assembly; });
@@ -62,6 +59,7 @@ class CpuTarget final : public codegen::HostTarget {
   codegen::ThreadMode thread_mode() const override { return {enter_thread, leave_thread}; }
 
  private:
+  const sdk::Host host_;
   IsaTarget target_;
   CpuProducts products_;
 };
@@ -97,7 +95,7 @@ IsaLevel level_from(const sdk::Options& options) {
 
 std::unique_ptr<sdk::Instance> create(const sdk::Options& options, const sdk::Host& host) {
   return std::make_unique<codegen::CompiledInstance>(
-      std::make_unique<CpuTarget>(level_from(options)), host);
+      std::make_unique<CpuTarget>(level_from(options), host), host);
 }
 
 sdk::ProbeReport probe(const sdk::Options& options) {

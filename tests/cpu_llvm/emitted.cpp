@@ -98,6 +98,15 @@ std::string difference(const EmitCase& one, const KernelOutcome& wanted,
   return "";
 }
 
+/// Whether two codes of one kernel leave the same bytes and the same fault.
+bool same_bits(const KernelOutcome& x, const KernelOutcome& y) {
+  for (std::size_t i = 0; i < x.operands.size(); ++i) {
+    if (x.operands[i].bytes != y.operands[i].bytes) return false;
+  }
+  return x.fault.access == y.fault.access && x.fault.index == y.fault.index &&
+         x.fault.limit == y.fault.limit;
+}
+
 }  // namespace
 
 void check_emitted(const std::vector<EmitCase>& cases) {
@@ -114,13 +123,17 @@ void check_emitted(const std::vector<EmitCase>& cases) {
   for (const cpu::IsaTarget& target : targets_here()) {
     std::shared_ptr<const void> code;
     cpu::CompileTexts texts;
-    const auto functions = cpu::compile_kernels(built, target, code, texts);
+    const auto functions = cpu::compile_kernels(built, {target}, code, texts);
+    std::shared_ptr<const void> numbered_code;
+    const auto numbered = cpu::compile_kernels(
+        built, {target, 2, cpu::NumberReading::Always}, numbered_code, texts);
     for (std::size_t i = 0; i < cases.size(); ++i) {
       for (std::size_t c = 0; c < cases[i].calls.size(); ++c) {
         const KernelOutcome found = run_code(functions[i], cases[i].calls[c]);
         const std::string problem = difference(cases[i], wanted[i][c], found);
         INFO(cpu::name_of(target.level) << ", call " << c << "\n" << print(cases[i].kernel));
         CHECK(problem == "");
+        CHECK(same_bits(run_code(numbered[i], cases[i].calls[c]), found));
       }
     }
   }

@@ -32,6 +32,23 @@ bool fails_with(std::int64_t requests, const Action& action) {
   return failed;
 }
 
+/// Compiles 12 kernels that no other round has, and whether their results are right.
+bool compiles_anew(int round) {
+  std::vector<Tensor> inputs, outputs;
+  std::vector<Array> fed;
+  for (int i = 0; i < 12; ++i) {
+    inputs.push_back(placeholder({.shape = {2 + i, 3}}));
+    outputs.push_back(abs(inputs.back() + (1 + i / 16.0 + round / 1024.0)));
+    fed.push_back(Array::full({2 + i, 3}, 0.25));
+  }
+  const std::vector<Array> results = function(inputs, outputs, {.backend = "cpu"})(fed);
+  for (int i = 0; i < 12; ++i) {
+    const float wanted = 0.25F + static_cast<float>(1 + i / 16.0 + round / 1024.0);
+    if (results[static_cast<std::size_t>(i)].as<float>()[0] != wanted) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 TEST_CASE("memory that ends in a first call") {
@@ -57,6 +74,20 @@ TEST_CASE("memory that ends while a function is built, compiled and called") {
     REQUIRE(hosts_test::works_on("cpu"));
   }
   CHECK(failures > 40);
+}
+
+TEST_CASE("memory that ends on one of several threads that compile") {
+  set_threads(4);
+  REQUIRE(compiles_anew(0));
+  const std::int64_t all = allocations_of([] { compiles_anew(1); });
+  int failures = 0;
+  for (int i = 0; i < 60; ++i) {
+    INFO(i << " of 60, all: " << all);
+    failures += fails_with(all * i / 60 + i % 7, [&] { compiles_anew(2 + i); });
+    REQUIRE(compiles_anew(2 + i));
+  }
+  CHECK(failures > 40);
+  set_threads(1);
 }
 
 TEST_CASE("memory that ends in the first call of a process") {

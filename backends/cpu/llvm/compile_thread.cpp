@@ -15,6 +15,7 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace kiln::cpu {
 namespace {
@@ -42,7 +43,9 @@ struct Job {
   std::exception_ptr thrown;  // what work threw
 };
 
-thread_local std::shared_ptr<Job>* t_job = nullptr;
+/// Initial-exec: the library's thread-local data is then a part of each thread. Otherwise a new
+/// thread allocates it on first use, and glibc ends the process where there is no memory for it.
+[[gnu::tls_model("initial-exec")]] thread_local std::shared_ptr<Job>* t_job = nullptr;
 
 /// LLVM does not expect this to return, nor to throw.
 [[noreturn]] void sleep_after_fatal(const char* reason, bool no_memory) {
@@ -148,25 +151,37 @@ int start(std::unique_ptr<std::shared_ptr<Job>> job) {
   return error;
 }
 
+void rethrow_failure(const Job& job) {
+  if (job.fatal) {
+    const auto code = job.no_memory ? KILN_CODE_RESOURCE_EXHAUSTED : KILN_CODE_INTERNAL;
+    throw sdk::Failure(code, "compiling kernels: LLVM: " + job.text);
+  }
+  if (job.thrown) std::rethrow_exception(job.thrown);
+}
+
 }  // namespace
 
 NoCompileThread::NoCompileThread()
     : Failure(KILN_CODE_RESOURCE_EXHAUSTED,
               "compiling kernels: no thread for it can be started") {}
 
-void on_compile_thread(const std::function<void()>& work) {
+void on_compile_thread(const std::function<void()>& work) { on_compile_threads(1, work); }
+
+void on_compile_threads(std::size_t count, const std::function<void()>& work) {
   install_handlers();
   const ScopedNewHandler handler;
-  const auto job = std::make_shared<Job>(work);
-  if (start(std::make_unique<std::shared_ptr<Job>>(job)) != 0) {
-    throw NoCompileThread();
+  std::vector<std::shared_ptr<Job>> jobs, started;
+  for (std::size_t i = 0; i < count; ++i) jobs.push_back(std::make_shared<Job>(work));
+  started.reserve(count);
+  // From here on nothing throws until all threads have ended: they use `work`.
+  for (const std::shared_ptr<Job>& job : jobs) {
+    auto* const shared = new (std::nothrow) std::shared_ptr<Job>(job);
+    if (!shared || start(std::unique_ptr<std::shared_ptr<Job>>(shared)) != 0) break;
+    started.push_back(job);
   }
-  job->wait();
-  if (job->fatal) {
-    const auto code = job->no_memory ? KILN_CODE_RESOURCE_EXHAUSTED : KILN_CODE_INTERNAL;
-    throw sdk::Failure(code, "compiling kernels: LLVM: " + job->text);
-  }
-  if (job->thrown) std::rethrow_exception(job->thrown);
+  if (started.empty()) throw NoCompileThread();
+  for (const std::shared_ptr<Job>& job : started) job->wait();
+  for (const std::shared_ptr<Job>& job : started) rethrow_failure(*job);
 }
 
 }  // namespace kiln::cpu

@@ -6,6 +6,7 @@
 
 #include "backends/abi/kiln_backend_sdk.h"
 
+#include <cstddef>
 #include <functional>
 
 namespace kiln::cpu {
@@ -22,5 +23,11 @@ class NoCompileThread final : public sdk::Failure {
 /// the thread never returns and leaks its objects: LLVM's state is undefined. Meanwhile a
 /// std::new_handler of this file is in place; on other threads it does what the one before it does.
 void on_compile_thread(const std::function<void()>& work);
+
+/// Runs `work` on up to `count` such threads at once and returns when all have ended: with the
+/// first failure, in the order in which the threads were started. Threads that cannot be started
+/// are left out; throws NoCompileThread when none can. REQUIRES: count > 0; each run of `work` does
+/// what the others have not begun, and nothing is lost where one of them ends early.
+void on_compile_threads(std::size_t count, const std::function<void()>& work);
 
 }  // namespace kiln::cpu

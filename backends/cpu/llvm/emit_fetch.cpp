@@ -44,7 +44,7 @@ Value* KernelEmitter::bytes_to_next_row(const codegen::Access& access, std::int6
   }
   const std::int64_t bytes = std::min(stride.value(), kMostAhead) * element;
   if (bytes < kLeastAhead) return nullptr;
-  return b_.getInt64(at(std::min(bytes, kMostAhead)));
+  return size(std::min(bytes, kMostAhead));
 }
 
 void KernelEmitter::fetch_next_row(int number, Value* pointer, bool to_write) {

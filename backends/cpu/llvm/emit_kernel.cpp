@@ -54,9 +54,10 @@ using llvm::BasicBlock;
 using llvm::Type;
 using llvm::Value;
 
-KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& kernel,
-    const IsaTarget& target) : kernel_(kernel), b_(module.getContext()), e_{b_, module, target},
-    levels_(kernel), groups_(levels_.groups()) {
+KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& kernel, const IsaTarget& target,
+                             std::vector<std::int64_t>* numbers)
+    : kernel_(kernel), numbers_(numbers), b_(module.getContext()), e_{b_, module, target},
+      levels_(kernel), groups_(levels_.groups()) {
   values_.resize(kernel.expressions.size());
   index_.resize(kernel.axes.size());
   results_.resize(kernel.stages.size());
@@ -125,6 +126,7 @@ void KernelEmitter::begin_function() {
   };
   Value* buffers = field(offsetof(KernelArguments, buffers), pointer);
   Value* sizes = field(offsetof(KernelArguments, sizes), pointer);
+  size_array_ = llvm::cast<llvm::Instruction>(sizes);
   begin_ = field(offsetof(KernelArguments, begin), b_.getInt64Ty());
   end_ = field(offsetof(KernelArguments, end), b_.getInt64Ty());
   fault_ = field(offsetof(KernelArguments, fault), pointer);
@@ -137,11 +139,6 @@ void KernelEmitter::begin_function() {
     sizes_.push_back(
         b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt64Ty(), sizes, i)));
   }
-}
-
-Value* KernelEmitter::size(const ir::Dim& dim) {
-  if (dim.is_static()) return b_.getInt64(static_cast<std::uint64_t>(dim.value()));
-  return sizes_[at(size_argument(kernel_, dim))];
 }
 
 Value* KernelEmitter::variable(Type* type) {
@@ -199,15 +196,19 @@ void KernelEmitter::loop(Value* first, Value* last, std::int64_t step, const Bod
   b_.SetInsertPoint(after);
 }
 
-void KernelEmitter::vector_loop(Value* first, Value* last, const Body& body) {
-  Value* count = b_.CreateSub(last, first);
+void KernelEmitter::vector_loop(Value* first, Value* last, std::optional<std::int64_t> count,
+                                const Body& body) {
   Value* lanes = b_.getInt64(at(lanes_));
-  Value* whole = b_.CreateAdd(first, b_.CreateMul(b_.CreateSDiv(count, lanes), lanes));
-  const auto* known = llvm::dyn_cast<llvm::ConstantInt>(count);
+  const bool has_rest = !count || *count % lanes_ != 0;
+  Value* whole = last;
+  if (has_rest) {
+    Value* vectors = b_.CreateSDiv(b_.CreateSub(last, first), lanes);
+    whole = b_.CreateAdd(first, b_.CreateMul(vectors, lanes));
+  }
   width_ = lanes_;
   mask_ = nullptr;
-  if (!known || known->getSExtValue() >= lanes_) whole_vectors(first, whole, body);
-  if (!known || known->getSExtValue() % lanes_ != 0) masked_rest(whole, last, body);
+  if (!count || *count >= lanes_) whole_vectors(first, whole, body);
+  if (has_rest) masked_rest(whole, last, body);
   width_ = 1;
   mask_ = nullptr;
 }
@@ -236,18 +237,23 @@ Value* KernelEmitter::lane_numbers(Type* type) {
 }
 
 void KernelEmitter::axis_loop(int axis, const std::function<void()>& body) {
-  const bool shared = axis == 0 && kernel_.outer > 0;
-  axis_loop(axis, shared ? begin_ : b_.getInt64(0), shared ? end_ : size(kernel_.axes[at(axis)]),
-            body);
+  if (axis == 0 && kernel_.outer > 0) return axis_loop(axis, begin_, end_, {}, body);
+  const ir::Dim& extent = kernel_.axes[at(axis)];
+  std::optional<std::int64_t> count;
+  if (extent.is_static()) count = extent.value();
+  axis_loop(axis, b_.getInt64(0), size(extent), count, body);
 }
 
 void KernelEmitter::axis_loop(int axis, Value* first, Value* last,
+                              std::optional<std::int64_t> count,
                               const std::function<void()>& body) {
   const Body inside = [&](Value* index) {
     index_[at(axis)] = index;
     body();
   };
-  if (axis == kernel_.vector_axis && lanes_ > 1) return vector_loop(first, last, inside);
+  if (axis == kernel_.vector_axis && lanes_ > 1) {
+    return vector_loop(first, last, count, inside);
+  }
   loop(first, last, 1, inside);
 }
 
@@ -281,7 +287,7 @@ void KernelEmitter::loop_in_parts(const std::vector<int>& needed, int axis,
   loop(b_.getInt64(0), last, parts_.length, [&](Value* start) {
     Value* next = b_.CreateAdd(start, b_.getInt64(at(parts_.length)));
     Value* stop = b_.CreateSelect(b_.CreateICmpSLT(next, last), next, last);
-    axis_loop(axis, start, stop, [&] {
+    axis_loop(axis, start, stop, {}, [&] {
       compute(needed, axis + 1);
       inner_loops(needed, axis + 1, point);
     });
@@ -294,7 +300,14 @@ void KernelEmitter::loop_in_parts(const std::vector<int>& needed, int axis,
 }
 
 void emit_kernel(llvm::Module& module, const Kernel& kernel, const IsaTarget& target) {
-  KernelEmitter(module, kernel, target).run();
+  KernelEmitter(module, kernel, target, nullptr).run();
+}
+
+std::vector<std::int64_t> emit_kernel_of_numbers(llvm::Module& module, const Kernel& kernel,
+                                                 const IsaTarget& target) {
+  std::vector<std::int64_t> numbers;
+  KernelEmitter(module, kernel, target, &numbers).run();
+  return numbers;
 }
 
 std::vector<RuntimeSymbol> kernel_symbols() {

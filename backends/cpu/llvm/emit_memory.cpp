@@ -63,7 +63,7 @@ Value* KernelEmitter::axis_index(int axis) {
 
 Value* KernelEmitter::value_of(const Expression& x) {
   switch (x.kind) {
-    case ExpressionKind::Constant: return splat_constant(x.dtype, x.bits, b_.getInt1Ty());
+    case ExpressionKind::Constant: return constant(x);
     case ExpressionKind::AxisIndex: return axis_index(x.number);
     case ExpressionKind::SizeValue: return sizes_[at(x.number)];
     case ExpressionKind::Load: return load(x);

@@ -87,28 +87,40 @@ std::unique_ptr<llvm::TargetMachine> machine_of(const IsaTarget& target) {
 }
 
 /// Kernels come as explicit vector code; what is left is cleaning up after the emitter.
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-  passes.addPass(llvm::EarlyCSEPass());
-  passes.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(llvm::InstCombinePass());
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
-                                                       /*UseMemorySSA=*/true));
-  for (llvm::Function& function : module) {
-    if (!function.isDeclaration()) passes.run(function, functions);
+class Passes {
+ public:
+  explicit Passes(llvm::TargetMachine& machine) {
+    llvm::PassBuilder builder(&machine);
+    builder.registerModuleAnalyses(modules_);
+    builder.registerCGSCCAnalyses(graphs_);
+    builder.registerFunctionAnalyses(functions_);
+    builder.registerLoopAnalyses(loops_);
+    builder.crossRegisterProxies(loops_, functions_, graphs_, modules_);
+    passes_.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+    passes_.addPass(llvm::EarlyCSEPass());
+    passes_.addPass(llvm::SimplifyCFGPass());
+    passes_.addPass(llvm::InstCombinePass());
+    passes_.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                          /*UseMemorySSA=*/true));
   }
-}
+
+  void run(llvm::Module& module) {
+    for (llvm::Function& function : module) {
+      if (!function.isDeclaration()) passes_.run(function, functions_);
+    }
+    loops_.clear();
+    functions_.clear();
+    graphs_.clear();
+    modules_.clear();
+  }
+
+ private:
+  llvm::LoopAnalysisManager loops_;
+  llvm::FunctionAnalysisManager functions_;
+  llvm::CGSCCAnalysisManager graphs_;
+  llvm::ModuleAnalysisManager modules_;
+  llvm::FunctionPassManager passes_;
+};
 
 std::unique_ptr<llvm::MemoryBuffer> emit(llvm::Module& module, llvm::TargetMachine& machine,
                                          llvm::CodeGenFileType type) {
@@ -198,6 +210,7 @@ class LinkedCode final : public MachineCode {
     check(link_->library.define(llvm::orc::absoluteSymbols(std::move(map))));
   }
   void add(std::unique_ptr<llvm::MemoryBuffer> object) {
+    bytes_ = object->getBufferSize();
     check(link_->layer.add(link_->library, std::move(object)));
   }
 
@@ -216,48 +229,70 @@ class LinkedCode final : public MachineCode {
     }
     return symbol->getAddress().toPtr<void*>();
   }
+  std::size_t bytes() const override { return bytes_; }
 
  private:
+  std::size_t bytes_ = 0;
   std::unique_ptr<Link> link_;
 };
 
 }  // namespace
 
-void set_target(llvm::Module& module, const IsaTarget& target) {
-  const auto machine = machine_of(target);
-  module.setTargetTriple(machine->getTargetTriple());
-  module.setDataLayout(machine->createDataLayout());
+struct ModuleCompiler::Parts {
+  explicit Parts(const IsaTarget& target) : machine(machine_of(target)), passes(*machine) {}
+
+  std::unique_ptr<llvm::TargetMachine> machine;
+  Passes passes;
+};
+
+ModuleCompiler::ModuleCompiler(const IsaTarget& target)
+    : parts_(std::make_unique<Parts>(target)) {}
+ModuleCompiler::~ModuleCompiler() = default;
+
+void ModuleCompiler::set_target(llvm::Module& module) const {
+  module.setTargetTriple(parts_->machine->getTargetTriple());
+  module.setDataLayout(parts_->machine->createDataLayout());
 }
 
-std::unique_ptr<MachineCode> compile(llvm::Module& module, const IsaTarget& target,
-                                     const std::vector<RuntimeSymbol>& symbols,
-                                     CompileTexts& texts) {
+std::unique_ptr<MachineCode> ModuleCompiler::compile(llvm::Module& module,
+                                                     const std::vector<RuntimeSymbol>& symbols,
+                                                     CompileTexts& texts) {
   std::string problem;
   llvm::raw_string_ostream stream(problem);
   if (llvm::verifyModule(module, &stream)) fail(problem);
   const Diagnostics diagnostics(module.getContext());
-  const auto machine = machine_of(target);
+  llvm::TargetMachine& machine = *parts_->machine;
   texts.lap("LLVM verifier");
   if (texts.wanted) {
     texts.ir = text_of(module);
     texts.lap("dumped texts");
   }
-  optimize(module, *machine);
+  parts_->passes.run(module);
   texts.lap("LLVM passes");
   if (texts.wanted) {
     texts.optimized_ir = text_of(module);
     const auto copy = llvm::CloneModule(module);
-    const auto assembly = emit(*copy, *machine, llvm::CodeGenFileType::AssemblyFile);
+    const auto assembly = emit(*copy, machine, llvm::CodeGenFileType::AssemblyFile);
     texts.assembly = assembly->getBuffer().str();
     texts.lap("dumped texts");
   }
-  auto object = emit(module, *machine, llvm::CodeGenFileType::ObjectFile);
+  auto object = emit(module, machine, llvm::CodeGenFileType::ObjectFile);
   diagnostics.check();
   auto code = std::make_unique<LinkedCode>();
   code->add(symbols);
   code->add(std::move(object));
   texts.lap("code generation");
   return code;
+}
+
+std::unique_ptr<MachineCode> compile(llvm::Module& module, const IsaTarget& target,
+                                     const std::vector<RuntimeSymbol>& symbols,
+                                     CompileTexts& texts) {
+  return ModuleCompiler(target).compile(module, symbols, texts);
+}
+
+void set_target(llvm::Module& module, const IsaTarget& target) {
+  ModuleCompiler(target).set_target(module);
 }
 
 }  // namespace kiln::cpu

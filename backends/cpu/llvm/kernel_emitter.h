@@ -10,12 +10,16 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 
 namespace kiln::cpu {
 
 class KernelEmitter {
  public:
-  KernelEmitter(llvm::Module& module, const codegen::Kernel& kernel, const IsaTarget& target);
+  /// `numbers` null: static sizes and constants are parts of the code. Else the code reads the
+  /// large ones from KernelArguments::sizes, and run() appends them to `numbers` in that order.
+  KernelEmitter(llvm::Module& module, const codegen::Kernel& kernel, const IsaTarget& target,
+                std::vector<std::int64_t>* numbers);
   void run();
 
  private:
@@ -27,6 +31,9 @@ class KernelEmitter {
   int vectors() const;
   void begin_function();
   llvm::Value* size(const ir::Dim& dim);
+  /// As a constant, or read from memory: see the constructor.
+  llvm::Value* size(std::int64_t value);
+  llvm::Value* read_number(std::int64_t value);
   /// A variable in memory that becomes a register; made in the entry block.
   llvm::Value* variable(llvm::Type* type);
 
@@ -43,7 +50,9 @@ class KernelEmitter {
   /// for (i = first; i < last; i += step)
   void loop(llvm::Value* first, llvm::Value* last, std::int64_t step, const Body& body);
   /// Whole vectors, then the rest under a mask.
-  void vector_loop(llvm::Value* first, llvm::Value* last, const Body& body);
+  /// `count`: last - first where it is static.
+  void vector_loop(llvm::Value* first, llvm::Value* last, std::optional<std::int64_t> count,
+                   const Body& body);
   void whole_vectors(llvm::Value* first, llvm::Value* whole, const Body& body);
   /// Whether this loop stores results by non-temporal stores: together they are larger than caches,
   /// the kernel reads none of them, and neighbours along the lanes lie together.
@@ -59,7 +68,7 @@ class KernelEmitter {
   /// One loop of an axis, lanes included; the body sees index_ set.
   void axis_loop(int axis, const std::function<void()>& body);
   void axis_loop(int axis, llvm::Value* first, llvm::Value* last,
-                 const std::function<void()>& body);
+                 std::optional<std::int64_t> count, const std::function<void()>& body);
   void outer_loops(int axis);
   /// The loop of an inner axis whose sums are made in parts; see Parts.
   void loop_in_parts(const std::vector<int>& needed, int axis, const std::function<void()>& point);
@@ -132,6 +141,7 @@ class KernelEmitter {
 
   // ---- values ----
   llvm::Value* splat_constant(DType dtype, std::uint64_t bits, llvm::Type* type);
+  llvm::Value* constant(const codegen::Expression& x);
   bool in_vector() const { return width_ > 1; }
   llvm::Value* spread(llvm::Value* x);
   /// The value with lanes, where the code around has them.
@@ -209,6 +219,9 @@ class KernelEmitter {
                        const std::vector<int>& recomputed);
 
   const codegen::Kernel& kernel_;
+  std::vector<std::int64_t>* numbers_;
+  llvm::Instruction* size_array_ = nullptr;
+  std::vector<llvm::Value*> read_numbers_;
   llvm::IRBuilder<> b_;
   Emit e_;
   int lanes_ = 1;

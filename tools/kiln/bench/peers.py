@@ -3,10 +3,12 @@ they are the rows of a GPU's table (peers_device.py), with all their data there.
 import math
 import sys
 
+import peer_loop  # before torch
+
 import torch
 from torch import nn
 
-import peer_loop
+import peers_first_step
 import peers_operations
 
 
@@ -354,7 +356,12 @@ def main():
         import peers_device
         return peers_device.serve(sys.argv[2], ROWS)
     torch.set_num_interop_threads(1)
-    rows = peer_loop.Rows(ROWS, set_threads=torch.set_num_threads)
+    rows = peer_loop.Rows(ROWS, set_threads=torch.set_num_threads,
+                          cold_rows=peers_first_step.ROWS)
+    options = peer_loop.options()
+    if options.cold:
+        torch.set_num_threads(options.threads)
+        return rows.run_cold(*options.cold)
     rows.serve("PyTorch " + torch.__version__)
 
 

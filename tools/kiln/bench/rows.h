@@ -22,6 +22,7 @@ std::vector<Row> image_rows(bool tiny);
 std::vector<Row> matmul_dtype_rows(bool tiny);
 std::vector<Row> optimizer_rows(bool tiny);
 std::vector<Row> compile_rows(bool tiny);
+std::vector<Row> first_step_rows(bool tiny);
 /// Of device_rows: rows that no CPU's table has.
 std::vector<Row> traffic_rows(bool tiny);
 

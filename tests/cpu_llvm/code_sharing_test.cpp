@@ -1,0 +1,193 @@
+// Which kernels share code, and that results do not depend on it nor on the number of threads.
+#include "tests/catch.h"
+#include "tests/cpu_llvm/compiled_math.h"
+#include "tests/cpu_llvm/emitted.h"
+
+#include "backends/cpu/llvm/kernel_compiler.h"
+#include "core/types/text.h"
+
+#include <thread>
+
+using namespace cpu_llvm_test;
+using namespace kiln;
+using namespace kiln::codegen;
+using namespace kiln::test;
+using cpu::CodeCache;
+using cpu::NumberReading;
+
+namespace {
+
+/// y[i, j] = x[i, j] - mean over j of x[i, j], lanes along j.
+Kernel centred(std::int64_t rows, std::int64_t columns) {
+  KernelMaker k("centred", {rows, columns}, 1);
+  const int x = k.input(DType::Float32), y = k.output(DType::Float32);
+  const int value = k.load(k.access(x, {columns, 1}));
+  const int sum = k.reduce(Combiner::Sum, value);
+  const int count = k.number(DType::Float32, static_cast<double>(columns));
+  const int mean = k.apply(ir::Op::Div, {k.result(sum), count});
+  k.map({{k.access(y, {columns, 1}), k.apply(ir::Op::Sub, {value, mean})}});
+  k.kernel.vector_axis = 1;
+  return k.kernel;
+}
+
+/// y[i] = x[i] + x[i] for as many elements as the call says.
+Kernel doubled(const char* size) {
+  const ir::Dim count = ir::Dim::fresh(size);
+  KernelMaker k("doubled", {count}, 1);
+  add_size(k.kernel, count);
+  const int x = k.input(DType::Float32), y = k.output(DType::Float32);
+  const int value = k.load(k.access(x, {1}));
+  k.map({{k.access(y, {1}), k.apply(ir::Op::Add, {value, value})}});
+  k.kernel.vector_axis = 0;
+  return k.kernel;
+}
+
+std::vector<BuiltKernel> built(const std::vector<std::int64_t>& columns) {
+  std::vector<BuiltKernel> kernels;
+  for (const std::int64_t count : columns) {
+    kernels.push_back({centred(3, count), {}, {}, {}});
+    kernels.back().kernel.name = text("kernel", kernels.size());
+  }
+  return kernels;
+}
+
+/// The results of a kernel for three rows.
+std::vector<float> run(const KernelFunction& function, std::int64_t columns) {
+  const auto count = static_cast<std::size_t>(3 * columns);
+  std::vector<float> x, y(count);
+  for (const double value : whole_numbers(count, -999, 999)) {
+    x.push_back(static_cast<float>(value) / 7);
+  }
+  std::byte* buffers[] = {reinterpret_cast<std::byte*>(x.data()),
+                          reinterpret_cast<std::byte*>(y.data())};
+  KernelFault fault;
+  KernelArguments arguments;
+  arguments.buffers = buffers;
+  arguments.end = 3;
+  arguments.fault = &fault;
+  function.run(function.context, &arguments);
+  return y;
+}
+
+struct Compiled {
+  std::shared_ptr<const void> code;
+  std::vector<KernelFunction> functions;
+};
+
+Compiled compiled(const std::vector<BuiltKernel>& kernels, std::size_t threads,
+                  NumberReading reading, CodeCache& cache) {
+  Compiled result;
+  cpu::CompileTexts texts;
+  const cpu::IsaTarget target = targets_here().back();
+  result.functions =
+      cpu::compile_kernels(kernels, {target, threads, reading, &cache}, result.code, texts);
+  return result;
+}
+
+const std::vector<std::int64_t> kColumns{5, 64, 96, 100, 128, 200, 640, 1000, 4096, 5000};
+
+}  // namespace
+
+TEST_CASE("kernels that differ in sizes share code, with the bits of code of their own") {
+  const std::vector<BuiltKernel> kernels = built(kColumns);
+  CodeCache own(1 << 20), shared(1 << 20);
+  const Compiled apart = compiled(kernels, 1, NumberReading::Never, own);
+  CHECK(own.stats().compiled == kColumns.size());
+  const Compiled together = compiled(kernels, 1, NumberReading::WhereShared, shared);
+  CHECK(shared.stats().compiled < kColumns.size());
+  for (std::size_t i = 0; i < kColumns.size(); ++i) {
+    INFO(kColumns[i] << " columns");
+    CHECK(run(together.functions[i], kColumns[i]) == run(apart.functions[i], kColumns[i]));
+  }
+}
+
+TEST_CASE("a kernel whose outline no other has is compiled for its sizes") {
+  const cpu::CodePlan plan = [] {
+    const std::vector<BuiltKernel> one = built({64});
+    return cpu::plan_codes(one, targets_here().back(), NumberReading::WhereShared, 1);
+  }();
+  REQUIRE(plan.codes.size() == 1);
+  CHECK_FALSE(plan.codes[0].reads_numbers);
+  CHECK(plan.uses[0].numbers.empty());
+}
+
+TEST_CASE("equal kernels of several programs share code under the first one's name") {
+  CodeCache cache(1 << 20);
+  const Compiled first = compiled(built({64}), 1, NumberReading::WhereShared, cache);
+  std::vector<BuiltKernel> renamed = built({64});
+  renamed[0].kernel.name = "other";
+  renamed[0].kernel.comes_from = "another line";
+  const Compiled second = compiled(renamed, 1, NumberReading::WhereShared, cache);
+  CHECK(cache.stats().compiled == 1);
+  CHECK(cache.stats().shared == 1);
+  CHECK(second.functions[0].context == first.functions[0].context);
+}
+
+TEST_CASE("kernels of several programs share code whatever their dynamic sizes are called") {
+  CodeCache cache(1 << 20);
+  std::vector<const void*> codes;
+  for (const char* name : {"n", "m"}) {
+    const Compiled made = compiled({{doubled(name), {}, {}, {}}}, 1, NumberReading::WhereShared,
+                                   cache);
+    codes.push_back(made.functions[0].context);
+  }
+  CHECK(cache.stats().compiled == 1);
+  CHECK(codes[0] == codes[1]);
+}
+
+TEST_CASE("constants, levels and stages make kernels differ") {
+  CodeCache cache(1 << 20);
+  std::vector<BuiltKernel> kernels = built({64, 64, 64});
+  for (Expression& x : kernels[1].kernel.expressions) {
+    if (x.kind == ExpressionKind::Apply && x.op == ir::Op::Sub) x.op = ir::Op::Add;
+  }
+  kernels[2].kernel.stages[0].combiner = Combiner::Max;
+  const Compiled all = compiled(kernels, 1, NumberReading::WhereShared, cache);
+  CHECK(cache.stats().compiled == 3);
+  CHECK(run(all.functions[0], 64) != run(all.functions[1], 64));
+  CHECK(run(all.functions[0], 64) != run(all.functions[2], 64));
+  std::shared_ptr<const void> code;
+  cpu::CompileTexts texts;
+  const cpu::IsaTarget lowest = cpu::target_of(cpu::IsaLevel::Baseline);
+  cpu::compile_kernels(kernels, {lowest, 1, NumberReading::WhereShared, &cache}, code, texts);
+  const bool is_other = cpu::native_level() != cpu::IsaLevel::Baseline;
+  CHECK(cache.stats().compiled == (is_other ? 6u : 3u));
+}
+
+TEST_CASE("1, 2 and 8 threads compile to the same bits", "[concurrency]") {
+  const std::vector<BuiltKernel> kernels = built(kColumns);
+  std::vector<std::vector<float>> expected;
+  for (const std::size_t threads : {1, 2, 8}) {
+    for (const auto reading : {NumberReading::Never, NumberReading::WhereShared}) {
+      CodeCache cache(1 << 20);
+      const Compiled all = compiled(kernels, threads, reading, cache);
+      std::vector<std::vector<float>> found;
+      for (std::size_t i = 0; i < kColumns.size(); ++i) {
+        found.push_back(run(all.functions[i], kColumns[i]));
+      }
+      if (expected.empty()) expected = found;
+      CHECK(found == expected);
+    }
+  }
+}
+
+TEST_CASE("programs that are compiled at once share code", "[concurrency]") {
+  constexpr std::size_t kThreads = 8;
+  CodeCache cache(1 << 20);
+  const std::vector<float> expected = [&] {
+    CodeCache own(1 << 20);
+    return run(compiled(built({200}), 1, NumberReading::Never, own).functions[0], 200);
+  }();
+  std::vector<std::vector<float>> found(kThreads);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      const Compiled all = compiled(built({200, 64}), 2, NumberReading::Never, cache);
+      found[t] = run(all.functions[0], 200);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(cache.stats().compiled == 2);
+  CHECK(cache.stats().shared == 2 * (kThreads - 1));
+  for (const std::vector<float>& result : found) CHECK(result == expected);
+}
