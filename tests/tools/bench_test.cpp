@@ -1,4 +1,4 @@
-// build/bin/kiln bench as a user runs it, with work small enough to be quick and a peer of its own.
+// build/bin/kiln bench as a user runs it, with work small enough to be quick and peers of its own.
 #include "tests/catch.h"
 #include "tests/process.h"
 #include "tests/scratch.h"
@@ -36,12 +36,20 @@ rapidjson::Document json_of(const std::string& file) {
   return document;
 }
 
-/// A peer in sh: 1 s for each row but mlp_tiny, which it does not have.
-std::string scripted_peer(const Scratch& scratch, const char* first_line, const char* answer) {
-  std::ofstream(scratch.path("peer.sh"))
-      << "echo '" << first_line << "'\nwhile read row threads size; do\n"
-      << "  if [ $row = mlp_tiny ]; then echo none; else echo '" << answer << "'; fi\ndone\n";
-  return "--peer 'sh " + scratch.path("peer.sh") + "' ";
+/// A peer in sh that runs `start` first and answers each row by the output of `answer`.
+std::string peer_that(const Scratch& scratch, const std::string& name, const std::string& start,
+                      const std::string& answer) {
+  const std::string file = scratch.path(name + ".sh");
+  std::ofstream(file) << start << "\nwhile read row threads size; do\n" << answer << "\ndone\n";
+  return "--peer 'sh " + file + "' ";
+}
+
+/// A peer with the same answer for each row but mlp_tiny, which it does not have.
+std::string scripted_peer(const Scratch& scratch, const std::string& first_line,
+                          const std::string& answer) {
+  const std::string name = first_line.substr(first_line.rfind(' ') + 1);
+  return peer_that(scratch, name, "echo '" + first_line + "'",
+                   "if [ $row = mlp_tiny ]; then echo none; else echo '" + answer + "'; fi");
 }
 
 }  // namespace
@@ -61,7 +69,20 @@ TEST_CASE("every row runs with one and two threads and is in the JSON") {
     if (!compiles) CHECK(row["limit_ms"].GetDouble() > 0);
     CHECK(row["peer"].IsNull());
     CHECK(row["ratio"].IsNull());
+    CHECK(row["peers"].Empty());
   }
+}
+
+TEST_CASE("the head names the processor, the memory, the versions and the kernels") {
+  const Outcome outcome = kiln::testing::run_shell(
+      "KILN_CPU_ISA=baseline '" KILN_BINARY_DIR
+      "/bin/kiln' bench --tiny --backend cpu call --threads 1 --seconds 0");
+  INFO(outcome.text);
+  REQUIRE(outcome.status == 0);
+  const std::string head = outcome.text.substr(0, outcome.text.find("GFLOP/s"));
+  CHECK_THAT(head, ContainsSubstring(" UTC; ") && ContainsSubstring(" cores, ") &&
+                       ContainsSubstring(" GiB\nKiln " KILN_VERSION "; backend cpu (") &&
+                       ContainsSubstring("kernels for baseline; oneDNN "));
 }
 
 TEST_CASE("operator() is measured beside call_into where that is asked for") {
@@ -136,6 +157,61 @@ TEST_CASE("the peer's answers and the ratio stand beside ours") {
   CHECK(rows[0]["ratio"].GetDouble() ==
         Approx(1000 / rows[0]["ours_ms"].GetDouble()).epsilon(0.5));
   CHECK(rows[1]["peer"].IsNull());
+}
+
+TEST_CASE("of several peers the fastest one is in the table, and all are in the JSON") {
+  const Scratch scratch;
+  const Outcome outcome = bench(scripted_peer(scratch, "ready slow", "2 by waiting") +
+                                scripted_peer(scratch, "ready fast", "1e-12 by guessing") +
+                                "call mlp_tiny --threads 1 --json " + scratch.path("out.json"));
+  INFO(outcome.text);
+  REQUIRE(outcome.status == 0);
+  CHECK_THAT(outcome.text, ContainsSubstring("peer slow\npeer fast\n") &&
+                               ContainsSubstring("behind: call, 1 thread: 0.00 of fast, by gues"));
+  CHECK_THAT(outcome.text, !ContainsSubstring("behind: mlp_tiny"));
+  const auto rows = json_of(scratch.path("out.json"));
+  REQUIRE(rows.Size() == 2);
+  CHECK(rows[0]["peer"].GetString() == std::string("fast, by guessing"));
+  const auto& peers = rows[0]["peers"];
+  REQUIRE(peers.Size() == 2);
+  CHECK(peers[0]["peer"].GetString() == std::string("fast"));
+  CHECK(peers[1]["peer"].GetString() == std::string("slow"));
+  CHECK(peers[1]["form"].GetString() == std::string("by waiting"));
+  CHECK(peers[1]["ms"].GetDouble() == 2000);
+  CHECK(peers[1]["ratio"].GetDouble() > 1);
+  CHECK(rows[1]["peers"].Empty());
+}
+
+TEST_CASE("no row is behind peers that are all slower") {
+  const Scratch scratch;
+  const Outcome outcome =
+      bench(scripted_peer(scratch, "ready slow", "2") + "call --threads 1 --seconds 0");
+  INFO(outcome.text);
+  CHECK_THAT(outcome.text, ContainsSubstring("behind: no row\n"));
+}
+
+TEST_CASE("a peer does not run while another one is measured") {
+  const Scratch scratch;
+  const std::string ticks = scratch.path("ticks");
+  const std::string busy =
+      peer_that(scratch, "busy",
+                "while echo >> " + ticks + "; do sleep 0.01; done &\n"
+                "trap 'kill $!' EXIT\necho ready busy",
+                "echo 1 busy");
+  const std::string observer =
+      peer_that(scratch, "observer", "echo ready observer",
+                "before=$(wc -c < " + ticks + "); sleep 0.3; after=$(wc -c < " + ticks +
+                    ")\nif [ $before = $after ]; then echo 1 still; else echo 1 moving; fi");
+  const Outcome outcome = bench(busy + observer + "call --threads 1 --seconds 0 --json " +
+                                scratch.path("out.json"));
+  INFO(outcome.text);
+  REQUIRE(outcome.status == 0);
+  const auto rows = json_of(scratch.path("out.json"));
+  for (const auto& peer : rows[0]["peers"].GetArray()) {
+    if (peer["peer"].GetString() != std::string("observer")) continue;
+    CHECK(peer["form"].GetString() == std::string("still"));
+  }
+  CHECK(rows[0]["peers"].Size() == 2);
 }
 
 TEST_CASE("a peer that cannot be used is an error") {

@@ -1,7 +1,10 @@
 """The protocol of peer.h on standard input and output, for programs that have rows: functions that
-give the forms of one call's work, of which the fastest is timed."""
+give the forms of one call's work, of which the fastest is timed. Rows of compiling (`compile_*`)
+have functions that compile and run; each call of one is timed in a new process."""
+import argparse
 import math
 import signal
+import subprocess
 import sys
 import time
 
@@ -17,6 +20,21 @@ class TooLong(Exception):
     pass
 
 
+def options():
+    """Those of a program that peer_threads.py starts. Reads them before libraries are imported."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--cold", nargs=3, metavar=("ROW", "FORM", "SIZE"),
+                        help="times one call of a row of compiling and ends")
+    return parser.parse_args()
+
+
+def allocator():
+    """", ALLOCATOR" where another one than libc's was loaded before the program."""
+    with open("/proc/self/maps") as maps:
+        return ", tcmalloc" if "libtcmalloc" in maps.read() else ""
+
+
 def give_up(*_):
     raise TooLong
 
@@ -26,8 +44,9 @@ class Rows:
     `finish(result)` returns when the device has computed the result."""
 
     def __init__(self, rows, finish=lambda result: None, set_threads=lambda threads: None,
-                 sample_seconds=SAMPLE_SECONDS, names_all=False):
+                 sample_seconds=SAMPLE_SECONDS, names_all=False, cold_rows=None):
         self.rows, self.finish, self.set_threads = rows, finish, set_threads
+        self.cold_rows = cold_rows or {}
         self.sample_seconds, self.names_all = sample_seconds, names_all
         self.row, self.forms, self.failures, self.fastest = None, {}, {}, {}
 
@@ -67,6 +86,30 @@ class Rows:
                 print(f"{row}, {name}: {error}", file=sys.stderr, flush=True)
         self.row = row
 
+    def cold_seconds(self, row, form, threads, tiny):
+        run = subprocess.run(
+            [sys.executable, sys.argv[0], "--threads", str(threads), "--cold", row, form,
+             "tiny" if tiny else "full"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=FORM_SECONDS, check=True)
+        return float(run.stdout)
+
+    def run_cold(self, row, form, size):
+        begin = time.perf_counter()
+        self.finish(self.cold_rows[row][form](size == "tiny"))
+        print(f"{time.perf_counter() - begin:.9e}")
+
+    def cold_answer(self, row, threads, tiny):
+        """The first one chooses the form."""
+        if self.row != row:
+            self.row, self.forms, self.fastest = row, {}, {}
+        if threads in self.fastest:
+            form = self.fastest[threads]
+            return f"{self.cold_seconds(row, form, threads, tiny):.9e} {form}"
+        times = {form: self.cold_seconds(row, form, threads, tiny)
+                 for form in self.cold_rows[row]}
+        form = self.fastest[threads] = min(times, key=times.get)
+        return f"{times[form]:.9e} {form}"
+
     def choose(self, threads):
         times = {name: min(self.sample(work) for _ in range(3))
                  for name, work in self.forms.items()}
@@ -90,10 +133,12 @@ class Rows:
         return f"{self.sample(self.forms[name]):.9e} {text}"
 
     def serve(self, name):
-        print("ready", name, flush=True)
+        print("ready", name + allocator(), flush=True)
         for line in sys.stdin:
             row, threads, size = line.split()
-            if row in self.rows:
+            if row in self.cold_rows:
+                print(self.cold_answer(row, int(threads), size == "tiny"), flush=True)
+            elif row in self.rows:
                 print(self.answer(row, int(threads), size == "tiny"), flush=True)
             else:
                 print("none no such row", flush=True)
