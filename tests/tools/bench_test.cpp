@@ -167,7 +167,8 @@ TEST_CASE("of several peers the fastest one is in the table, and all are in the 
   INFO(outcome.text);
   REQUIRE(outcome.status == 0);
   CHECK_THAT(outcome.text, ContainsSubstring("peer slow\npeer fast\n") &&
-                               ContainsSubstring("behind: call, 1 thread: 0.00 of fast, by gues"));
+                               ContainsSubstring("behind: call, 1 thread: 0.00 of fast, by gues") &&
+                               ContainsSubstring("; of the limit: ours "));
   CHECK_THAT(outcome.text, !ContainsSubstring("behind: mlp_tiny"));
   const auto rows = json_of(scratch.path("out.json"));
   REQUIRE(rows.Size() == 2);
@@ -225,6 +226,53 @@ TEST_CASE("a peer that cannot be used is an error") {
   const Outcome nonsense = bench("call " + scripted_peer(scratch, "ready x", "soon"));
   CHECK(nonsense.status == 1);
   CHECK_THAT(nonsense.text, ContainsSubstring("answered 'soon' for row call"));
+}
+
+TEST_CASE("bench_peers names the libraries that its Python cannot import") {
+  const Scratch scratch;
+  std::ofstream(scratch.path("python")) << "#!/bin/sh\nexit 1\n";
+  fs::permissions(scratch.path("python"), fs::perms::owner_all);
+  const Outcome outcome = kiln::testing::run_shell("KILN_PEER_PYTHON='" + scratch.path("python") +
+                                                   "' '" KILN_SOURCE_DIR "/tools/bench_peers' call");
+  INFO(outcome.text);
+  CHECK(outcome.status == 1);
+  CHECK_THAT(outcome.text, ContainsSubstring("absent: PyTorch (") &&
+                               ContainsSubstring("absent: ONNX Runtime (") &&
+                               ContainsSubstring("absent: PyTensor (") &&
+                               ContainsSubstring("there is no library to compare with"));
+}
+
+TEST_CASE("a Python peer has a process for each number of threads and for each cold call") {
+  if (kiln::testing::run_shell("python3 -c 'import argparse, subprocess'").status != 0) {
+    WARN("no python3: the peers' programs are not tested");
+    return;
+  }
+  const Scratch scratch;
+  const std::string folder = KILN_SOURCE_DIR "/tools/kiln/bench";
+  std::ofstream(scratch.path("program.py"))
+      << "import sys, time\nsys.path.insert(0, '" << folder << "')\nimport peer_loop\n"
+      << "options = peer_loop.options()\n"
+      << "rows = peer_loop.Rows(\n"
+      << "    {'call': lambda tiny: {'slow': lambda: time.sleep(0.02),\n"
+      << "                           f'for {options.threads}': lambda: time.sleep(0.001)}},\n"
+      << "    cold_rows={'compile_1000': {'cold': lambda tiny: time.sleep(0.1)}})\n"
+      << "if options.cold: rows.run_cold(*options.cold)\n"
+      << "else: rows.serve(f'program {options.threads}')\n";
+  const Outcome outcome =
+      bench("--peer \"python3 '" + folder + "/peer_threads.py' '" + scratch.path("program.py") +
+            "'\" call compile_1000 mlp_tiny --seconds 0 --json " + scratch.path("out.json"));
+  INFO(outcome.text);
+  REQUIRE(outcome.status == 0);
+  const auto rows = json_of(scratch.path("out.json"));
+  REQUIRE(rows.Size() == 6);
+  CHECK(rows[0]["peer"].GetString() == std::string("program 1, for 1"));
+  CHECK(rows[1]["peer"].GetString() == std::string("program 1, for 2"));
+  for (const unsigned cold : {2u, 3u}) {
+    CHECK(rows[cold]["peer"].GetString() == std::string("program 1, cold"));
+    CHECK(rows[cold]["peer_ms"].GetDouble() >= 100);
+  }
+  CHECK(rows[4]["peer"].IsNull());
+  CHECK(rows[5]["peer"].IsNull());
 }
 
 TEST_CASE("bad arguments of bench are errors that say what there is") {

@@ -1,8 +1,10 @@
 """The protocol of peer.h on standard input and output, for programs that have rows: functions that
-give the forms of one call's work, of which the fastest is timed. Rows of compiling (`compile_*`)
-have functions that compile and run; each call of one is timed in a new process."""
+give the forms of one call's work, of which the fastest is timed. Rows of compiling (`compile_*`
+and `first_step_*`) have functions that compile and run; each call of one is timed in a new
+process."""
 import argparse
 import math
+import os
 import signal
 import subprocess
 import sys
@@ -14,6 +16,8 @@ SAMPLE_SECONDS, DEVICE_SAMPLE_SECONDS = 3e-3, 2e-2
 WARM_CALLS = 4
 # Limit of the first calls of one form in seconds, compilation included.
 FORM_SECONDS = 90
+# Where this is imported before a library that binds the main thread: those of the whole program.
+PROCESSORS = os.sched_getaffinity(0)
 
 
 class TooLong(Exception):
@@ -90,7 +94,8 @@ class Rows:
         run = subprocess.run(
             [sys.executable, sys.argv[0], "--threads", str(threads), "--cold", row, form,
              "tiny" if tiny else "full"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=FORM_SECONDS, check=True)
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=FORM_SECONDS, check=True,
+            preexec_fn=lambda: os.sched_setaffinity(0, PROCESSORS))
         return float(run.stdout)
 
     def run_cold(self, row, form, size):

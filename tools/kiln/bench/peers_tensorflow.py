@@ -6,6 +6,8 @@ import peer_loop
 
 OPTIONS = peer_loop.options()
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+# The folder where Keras, which TensorFlow imports, would write keras.json, which Kiln reads.
+os.environ["KERAS_HOME"] = os.devnull
 import numpy as np
 import tensorflow as tf
 

@@ -171,8 +171,13 @@ void print_behind(const std::vector<Result>& results) {
   for (const Result& result : results) {
     const PeerResult* best = best_peer(result);
     if (!best || best->ratio >= 1) continue;
-    std::printf("behind: %s, %d thread%s: %.2f of %s\n", result.row.c_str(), result.threads,
+    std::printf("behind: %s, %d thread%s: %.2f of %s", result.row.c_str(), result.threads,
                 result.threads == 1 ? "" : "s", best->ratio, name_and_form(*best).c_str());
+    if (result.limit) {
+      std::printf("; of the limit: ours %.2f, peer %.2f", result.ours / *result.limit,
+                  best->seconds / *result.limit);
+    }
+    std::printf("\n");
     any = true;
   }
   if (!any) std::printf("behind: no row\n");
