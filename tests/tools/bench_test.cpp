@@ -232,8 +232,9 @@ TEST_CASE("bench_peers names the libraries that its Python cannot import") {
   const Scratch scratch;
   std::ofstream(scratch.path("python")) << "#!/bin/sh\nexit 1\n";
   fs::permissions(scratch.path("python"), fs::perms::owner_all);
-  const Outcome outcome = kiln::testing::run_shell("KILN_PEER_PYTHON='" + scratch.path("python") +
-                                                   "' '" KILN_SOURCE_DIR "/tools/bench_peers' call");
+  const Outcome outcome = kiln::testing::run_shell(
+      "KILN_PEER_PYTHON='" + scratch.path("python") +
+      "' '" KILN_SOURCE_DIR "/tools/bench_peers' call");
   INFO(outcome.text);
   CHECK(outcome.status == 1);
   CHECK_THAT(outcome.text, ContainsSubstring("absent: PyTorch (") &&
@@ -258,9 +259,10 @@ TEST_CASE("a Python peer has a process for each number of threads and for each c
       << "    cold_rows={'compile_1000': {'cold': lambda tiny: time.sleep(0.1)}})\n"
       << "if options.cold: rows.run_cold(*options.cold)\n"
       << "else: rows.serve(f'program {options.threads}')\n";
-  const Outcome outcome =
-      bench("--peer \"python3 '" + folder + "/peer_threads.py' '" + scratch.path("program.py") +
-            "'\" call compile_1000 mlp_tiny --seconds 0 --json " + scratch.path("out.json"));
+  const std::string peer = "PYTHONDONTWRITEBYTECODE=1 python3 '" + folder +
+                           "/peer_threads.py' '" + scratch.path("program.py") + "'";
+  const Outcome outcome = bench("--peer \"" + peer + "\" call compile_1000 mlp_tiny --seconds 0 " +
+                                "--json " + scratch.path("out.json"));
   INFO(outcome.text);
   REQUIRE(outcome.status == 0);
   const auto rows = json_of(scratch.path("out.json"));
