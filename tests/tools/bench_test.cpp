@@ -163,15 +163,17 @@ TEST_CASE("of several peers the fastest one is in the table, and all are in the 
   const Scratch scratch;
   const Outcome outcome = bench(scripted_peer(scratch, "ready slow", "2 by waiting") +
                                 scripted_peer(scratch, "ready fast", "1e-12 by guessing") +
-                                "call mlp_tiny --threads 1 --json " + scratch.path("out.json"));
+                                "call mlp_tiny dot_bf16_1024 --threads 1 --json " +
+                                scratch.path("out.json"));
   INFO(outcome.text);
   REQUIRE(outcome.status == 0);
+  CHECK_THAT(outcome.text, ContainsSubstring("; ONEDNN_VERBOSE: PyTorch runs "));
   CHECK_THAT(outcome.text, ContainsSubstring("peer slow\npeer fast\n") &&
                                ContainsSubstring("behind: call, 1 thread: 0.00 of fast, by gues") &&
                                ContainsSubstring("; of the limit: ours "));
   CHECK_THAT(outcome.text, !ContainsSubstring("behind: mlp_tiny"));
   const auto rows = json_of(scratch.path("out.json"));
-  REQUIRE(rows.Size() == 2);
+  REQUIRE(rows.Size() == 3);
   CHECK(rows[0]["peer"].GetString() == std::string("fast, by guessing"));
   const auto& peers = rows[0]["peers"];
   REQUIRE(peers.Size() == 2);

@@ -71,10 +71,11 @@ std::vector<PeerResult> peer_results(const Samples& samples, const std::vector<P
   return results;
 }
 
-Result result_of(const std::string& row, int threads, const Samples& samples,
+Result result_of(const Row& row, int threads, const Samples& samples,
                  const std::vector<Peer*>& peers) {
   Result result;
-  result.row = row;
+  result.row = row.name;
+  result.note = row.note;
   result.threads = threads;
   result.ours = median(samples.ours);
   result.peers = peer_results(samples, peers);
@@ -191,7 +192,7 @@ std::vector<Result> measure(const Row& row, const MeasureOptions& options) {
   }
   std::vector<Result> results;
   for (const int threads : options.threads) {
-    results.push_back(result_of(row.name, threads, all[threads], options.peers));
+    results.push_back(result_of(row, threads, all[threads], options.peers));
     if (!is_alone) results.back().memory = memory_share(work.stats());
   }
   return results;

@@ -30,7 +30,7 @@ struct PeerResult {
 
 /// Medians over the rounds, in seconds.
 struct Result {
-  std::string row;
+  std::string row, note;  // as Row has them
   int threads = 1;
   double ours = 0;
   std::optional<double> limit;

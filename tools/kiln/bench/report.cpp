@@ -177,6 +177,7 @@ void print_behind(const std::vector<Result>& results) {
       std::printf("; of the limit: ours %.2f, peer %.2f", result.ours / *result.limit,
                   best->seconds / *result.limit);
     }
+    if (!result.note.empty()) std::printf("; %s", result.note.c_str());
     std::printf("\n");
     any = true;
   }

@@ -24,8 +24,8 @@ void print_absence(const char* kind, const Row& row, const Error& error);
 /// The first number of threads over each other one, where a row has both.
 void print_scaling(const std::vector<Result>& results);
 
-/// The results whose fastest peer is faster than ours, with both as multiples of the limit, or that
-/// there are none.
+/// The results whose fastest peer is faster than ours, with both as multiples of the limit and the
+/// note of the row, or that there are none.
 void print_behind(const std::vector<Result>& results);
 
 /// Rows of {row, threads, ours_ms, limit_ms, peer, peer_ms, ratio, peers, operator_ratio, memory};
