@@ -1,4 +1,4 @@
-// build/bin/kiln bench as a user runs it, with work small enough to be quick and a peer of its own.
+// build/bin/kiln bench as a user runs it, with work small enough to be quick and peers of its own.
 #include "tests/catch.h"
 #include "tests/process.h"
 #include "tests/scratch.h"
@@ -36,12 +36,20 @@ rapidjson::Document json_of(const std::string& file) {
   return document;
 }
 
-/// A peer in sh: 1 s for each row but mlp_tiny, which it does not have.
-std::string scripted_peer(const Scratch& scratch, const char* first_line, const char* answer) {
-  std::ofstream(scratch.path("peer.sh"))
-      << "echo '" << first_line << "'\nwhile read row threads size; do\n"
-      << "  if [ $row = mlp_tiny ]; then echo none; else echo '" << answer << "'; fi\ndone\n";
-  return "--peer 'sh " + scratch.path("peer.sh") + "' ";
+/// A peer in sh that runs `start` first and answers each row by the output of `answer`.
+std::string peer_that(const Scratch& scratch, const std::string& name, const std::string& start,
+                      const std::string& answer) {
+  const std::string file = scratch.path(name + ".sh");
+  std::ofstream(file) << start << "\nwhile read row threads size; do\n" << answer << "\ndone\n";
+  return "--peer 'sh " + file + "' ";
+}
+
+/// A peer with the same answer for each row but mlp_tiny, which it does not have.
+std::string scripted_peer(const Scratch& scratch, const std::string& first_line,
+                          const std::string& answer) {
+  const std::string name = first_line.substr(first_line.rfind(' ') + 1);
+  return peer_that(scratch, name, "echo '" + first_line + "'",
+                   "if [ $row = mlp_tiny ]; then echo none; else echo '" + answer + "'; fi");
 }
 
 }  // namespace
@@ -62,7 +70,20 @@ TEST_CASE("every row runs with one and two threads and is in the JSON") {
     if (!compiles) CHECK(row["limit_ms"].GetDouble() > 0);
     CHECK(row["peer"].IsNull());
     CHECK(row["ratio"].IsNull());
+    CHECK(row["peers"].Empty());
   }
+}
+
+TEST_CASE("the head names the processor, the memory, the versions and the kernels") {
+  const Outcome outcome = kiln::testing::run_shell(
+      "KILN_CPU_ISA=baseline '" KILN_BINARY_DIR
+      "/bin/kiln' bench --tiny --backend cpu call --threads 1 --seconds 0");
+  INFO(outcome.text);
+  REQUIRE(outcome.status == 0);
+  const std::string head = outcome.text.substr(0, outcome.text.find("GFLOP/s"));
+  CHECK_THAT(head, ContainsSubstring(" UTC; ") && ContainsSubstring(" cores, ") &&
+                       ContainsSubstring(" GiB\nKiln " KILN_VERSION "; backend cpu (") &&
+                       ContainsSubstring("kernels for baseline; oneDNN "));
 }
 
 TEST_CASE("operator() is measured beside call_into where that is asked for") {
@@ -139,6 +160,64 @@ TEST_CASE("the peer's answers and the ratio stand beside ours") {
   CHECK(rows[1]["peer"].IsNull());
 }
 
+TEST_CASE("of several peers the fastest one is in the table, and all are in the JSON") {
+  const Scratch scratch;
+  const Outcome outcome = bench(scripted_peer(scratch, "ready slow", "2 by waiting") +
+                                scripted_peer(scratch, "ready fast", "1e-12 by guessing") +
+                                "call mlp_tiny dot_bf16_1024 --threads 1 --json " +
+                                scratch.path("out.json"));
+  INFO(outcome.text);
+  REQUIRE(outcome.status == 0);
+  CHECK_THAT(outcome.text, ContainsSubstring("; ONEDNN_VERBOSE: PyTorch runs "));
+  CHECK_THAT(outcome.text, ContainsSubstring("peer slow\npeer fast\n") &&
+                               ContainsSubstring("behind: call, 1 thread: 0.00 of fast, by gues") &&
+                               ContainsSubstring("; of the limit: ours "));
+  CHECK_THAT(outcome.text, !ContainsSubstring("behind: mlp_tiny"));
+  const auto rows = json_of(scratch.path("out.json"));
+  REQUIRE(rows.Size() == 3);
+  CHECK(rows[0]["peer"].GetString() == std::string("fast, by guessing"));
+  const auto& peers = rows[0]["peers"];
+  REQUIRE(peers.Size() == 2);
+  CHECK(peers[0]["peer"].GetString() == std::string("fast"));
+  CHECK(peers[1]["peer"].GetString() == std::string("slow"));
+  CHECK(peers[1]["form"].GetString() == std::string("by waiting"));
+  CHECK(peers[1]["ms"].GetDouble() == 2000);
+  CHECK(peers[1]["ratio"].GetDouble() > 1);
+  CHECK(rows[1]["peers"].Empty());
+}
+
+TEST_CASE("no row is behind peers that are all slower") {
+  const Scratch scratch;
+  const Outcome outcome =
+      bench(scripted_peer(scratch, "ready slow", "2") + "call --threads 1 --seconds 0");
+  INFO(outcome.text);
+  CHECK_THAT(outcome.text, ContainsSubstring("behind: no row\n"));
+}
+
+TEST_CASE("a peer does not run while another one is measured") {
+  const Scratch scratch;
+  const std::string ticks = scratch.path("ticks");
+  const std::string busy =
+      peer_that(scratch, "busy",
+                "while echo >> " + ticks + "; do sleep 0.01; done &\n"
+                "trap 'kill $!' EXIT\necho ready busy",
+                "echo 1 busy");
+  const std::string observer =
+      peer_that(scratch, "observer", "echo ready observer",
+                "before=$(wc -c < " + ticks + "); sleep 0.3; after=$(wc -c < " + ticks +
+                    ")\nif [ $before = $after ]; then echo 1 still; else echo 1 moving; fi");
+  const Outcome outcome = bench(busy + observer + "call --threads 1 --seconds 0 --json " +
+                                scratch.path("out.json"));
+  INFO(outcome.text);
+  REQUIRE(outcome.status == 0);
+  const auto rows = json_of(scratch.path("out.json"));
+  for (const auto& peer : rows[0]["peers"].GetArray()) {
+    if (peer["peer"].GetString() != std::string("observer")) continue;
+    CHECK(peer["form"].GetString() == std::string("still"));
+  }
+  CHECK(rows[0]["peers"].Size() == 2);
+}
+
 TEST_CASE("a peer that cannot be used is an error") {
   const Scratch scratch;
   const Outcome missing = bench("call --peer /nonexistent/peer");
@@ -150,6 +229,55 @@ TEST_CASE("a peer that cannot be used is an error") {
   const Outcome nonsense = bench("call " + scripted_peer(scratch, "ready x", "soon"));
   CHECK(nonsense.status == 1);
   CHECK_THAT(nonsense.text, ContainsSubstring("answered 'soon' for row call"));
+}
+
+TEST_CASE("bench_peers names the libraries that its Python cannot import") {
+  const Scratch scratch;
+  std::ofstream(scratch.path("python")) << "#!/bin/sh\nexit 1\n";
+  fs::permissions(scratch.path("python"), fs::perms::owner_all);
+  const Outcome outcome = kiln::testing::run_shell(
+      "KILN_PEER_PYTHON='" + scratch.path("python") +
+      "' '" KILN_SOURCE_DIR "/tools/bench_peers' call");
+  INFO(outcome.text);
+  CHECK(outcome.status == 1);
+  CHECK_THAT(outcome.text, ContainsSubstring("absent: PyTorch (") &&
+                               ContainsSubstring("absent: ONNX Runtime (") &&
+                               ContainsSubstring("absent: PyTensor (") &&
+                               ContainsSubstring("there is no library to compare with"));
+}
+
+TEST_CASE("a Python peer has a process for each number of threads and for each cold call") {
+  if (kiln::testing::run_shell("python3 -c 'import argparse, subprocess'").status != 0) {
+    WARN("no python3: the peers' programs are not tested");
+    return;
+  }
+  const Scratch scratch;
+  const std::string folder = KILN_SOURCE_DIR "/tools/kiln/bench";
+  std::ofstream(scratch.path("program.py"))
+      << "import sys, time\nsys.path.insert(0, '" << folder << "')\nimport peer_loop\n"
+      << "options = peer_loop.options()\n"
+      << "rows = peer_loop.Rows(\n"
+      << "    {'call': lambda tiny: {'slow': lambda: time.sleep(0.02),\n"
+      << "                           f'for {options.threads}': lambda: time.sleep(0.001)}},\n"
+      << "    cold_rows={'compile_1000': {'cold': lambda tiny: time.sleep(0.1)}})\n"
+      << "if options.cold: rows.run_cold(*options.cold)\n"
+      << "else: rows.serve(f'program {options.threads}')\n";
+  const std::string peer = "PYTHONDONTWRITEBYTECODE=1 python3 '" + folder +
+                           "/peer_threads.py' '" + scratch.path("program.py") + "'";
+  const Outcome outcome = bench("--peer \"" + peer + "\" call compile_1000 mlp_tiny --seconds 0 " +
+                                "--json " + scratch.path("out.json"));
+  INFO(outcome.text);
+  REQUIRE(outcome.status == 0);
+  const auto rows = json_of(scratch.path("out.json"));
+  REQUIRE(rows.Size() == 6);
+  CHECK(rows[0]["peer"].GetString() == std::string("program 1, for 1"));
+  CHECK(rows[1]["peer"].GetString() == std::string("program 1, for 2"));
+  for (const unsigned cold : {2u, 3u}) {
+    CHECK(rows[cold]["peer"].GetString() == std::string("program 1, cold"));
+    CHECK(rows[cold]["peer_ms"].GetDouble() >= 100);
+  }
+  CHECK(rows[4]["peer"].IsNull());
+  CHECK(rows[5]["peer"].IsNull());
 }
 
 TEST_CASE("bad arguments of bench are errors that say what there is") {

@@ -172,7 +172,9 @@ void add_bench(CLI::App& app, kiln::bench::Options& options) {
       ->delimiter(',');
   bench->add_option("--backend", options.backend, "name or absolute path of a backend");
   bench->add_option("--json", options.json, "writes the medians");
-  bench->add_option("--peer", options.peer, "command that runs the same rows: tools/bench_peers");
+  bench->add_option("--peer", options.peers,
+                    "command that runs the same rows, once for each peer: tools/bench_peers")
+      ->allow_extra_args(false);
   bench->add_option("--seconds", options.seconds, "of rounds for a row, 6 unless given")
       ->check(CLI::Range(0.0, 3600.0));
   bench->add_flag("--device", options.device,

@@ -2,6 +2,7 @@
 #include "tools/kiln/bench/bench.h"
 
 #include "tools/kiln/bench/limit_meter.h"
+#include "tools/kiln/bench/machine.h"
 #include "tools/kiln/bench/report.h"
 #include "tools/kiln/bench/team.h"
 
@@ -51,7 +52,18 @@ void run_alone(const Options& options, double begin) {
   std::printf("%.9f\n", measure_alone(chosen_rows(one).front(), begin));
 }
 
-void print_machine(const Options& options) {
+/// Starts all before it waits for any.
+std::vector<std::unique_ptr<Peer>> start_peers(const std::vector<std::string>& commands) {
+  std::vector<std::unique_ptr<Peer>> peers;
+  for (const std::string& command : commands) peers.push_back(std::make_unique<Peer>(command));
+  for (const auto& peer : peers) {
+    peer->wait_until_ready();
+    std::printf("peer %s\n", peer->name().c_str());
+  }
+  return peers;
+}
+
+void print_speeds(const Options& options) {
   if (!is_on_gpu()) return print_processors(options.threads);
   eval(ones({1}) + 1.0);  // opens the device
   print_device(options.tiny);
@@ -87,25 +99,24 @@ void run(const Options& options) {
   if (!options.backend.empty()) set_backend(options.backend);
   if (!options.cold.empty()) return run_alone(options, begin);
   const std::vector<Row> rows = chosen_rows(options);
-  const BackendChoice choice = backend_choice();
-  std::printf("backend %s (%s)\n", choice.name.c_str(), choice.reason.c_str());
-  std::unique_ptr<Peer> peer;
-  if (!options.peer.empty()) peer = std::make_unique<Peer>(options.peer);
-  if (peer) std::printf("peer %s\n", peer->name().c_str());
-  print_machine(options);
+  print_machine();
+  const auto peers = start_peers(options.peers);
+  print_speeds(options);
   for (const Row& row : rows) print_row(row);
-  print_table_head(options.operators, peer ? peer->name() : "");
-  const MeasureOptions measuring{.threads = options.threads,
-                                 .backend = options.backend,
-                                 .tiny = options.tiny,
-                                 .device = options.device,
-                                 .operators = options.operators,
-                                 .seconds = options.seconds,
-                                 .peer = peer.get()};
+  print_table_head(options.operators, !peers.empty());
+  MeasureOptions measuring{.threads = options.threads,
+                           .backend = options.backend,
+                           .tiny = options.tiny,
+                           .device = options.device,
+                           .operators = options.operators,
+                           .seconds = options.seconds,
+                                 .peers = {}};
+  for (const auto& peer : peers) measuring.peers.push_back(peer.get());
   int failures = 0;
   const std::vector<Result> results = measure_all(rows, measuring, failures);
   print_scaling(results);
-  if (!options.json.empty()) write_json(options.json, results, peer ? peer->name() : "");
+  if (!peers.empty()) print_behind(results);
+  if (!options.json.empty()) write_json(options.json, results);
   if (failures > 0) throw Error("kiln bench", "", text(failures, " of the rows failed"));
 }
 

@@ -32,7 +32,7 @@ double median(std::vector<double> values) {
   return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// Waits until idle threads of the peer, which may spin for a moment after their work, are blocked.
+/// Waits until idle threads, which may spin for a moment after their work, are blocked or stopped.
 void let_others_rest() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
 
 /// Seconds of a call: the mean of a sample of as many calls as take `wanted` seconds, after some
@@ -46,21 +46,40 @@ double sample(const std::function<void()>& call, int threads) {
   return seconds_a_call(call, std::max(1L, static_cast<long>(wanted / (rough + 1e-8))));
 }
 
-/// Everything that was measured for one number of threads.
-struct Samples {
-  std::vector<double> ours, limit, peer, ratio, operator_ratio;
-  std::string peer_form;
+struct PeerSamples {
+  std::vector<double> seconds, ratio;
+  std::string form;
+  bool has_row = true;
 };
 
-Result result_of(const std::string& row, int threads, const Samples& samples) {
+/// Everything that was measured for one number of threads.
+struct Samples {
+  std::vector<double> ours, limit, operator_ratio;
+  std::vector<PeerSamples> peers;  // as MeasureOptions has them
+};
+
+std::vector<PeerResult> peer_results(const Samples& samples, const std::vector<Peer*>& peers) {
+  std::vector<PeerResult> results;
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    const PeerSamples& one = samples.peers[i];
+    if (one.seconds.empty()) continue;
+    results.push_back({peers[i]->name(), one.form, median(one.seconds), median(one.ratio)});
+  }
+  std::stable_sort(results.begin(), results.end(), [](const PeerResult& a, const PeerResult& b) {
+    return a.ratio < b.ratio;
+  });
+  return results;
+}
+
+Result result_of(const Row& row, int threads, const Samples& samples,
+                 const std::vector<Peer*>& peers) {
   Result result;
-  result.row = row;
+  result.row = row.name;
+  result.note = row.note;
   result.threads = threads;
   result.ours = median(samples.ours);
-  result.peer_form = samples.peer_form;
+  result.peers = peer_results(samples, peers);
   if (!samples.limit.empty()) result.limit = median(samples.limit);
-  if (!samples.peer.empty()) result.peer = median(samples.peer);
-  if (!samples.ratio.empty()) result.ratio = median(samples.ratio);
   if (!samples.operator_ratio.empty()) result.operator_ratio = median(samples.operator_ratio);
   return result;
 }
@@ -111,6 +130,29 @@ double seconds_of_new_process(const Row& row, int threads, const MeasureOptions&
   return seconds;
 }
 
+/// Asks each peer once, which makes its inputs and compiles, so that the rounds have no such work.
+void prepare_peers(const Row& row, const MeasureOptions& options, int threads, Samples& samples) {
+  for (std::size_t i = 0; i < options.peers.size(); ++i) {
+    PeerSamples& peer = samples.peers[i];
+    peer.has_row = options.peers[i]->ask(row.name, threads, options.tiny).has_value();
+  }
+}
+
+/// Takes a sample of each peer that has the row. REQUIRES: a sample of ours in the same round.
+void sample_peers(const Row& row, const MeasureOptions& options, int threads, Samples& samples) {
+  for (std::size_t i = 0; i < options.peers.size(); ++i) {
+    PeerSamples& peer = samples.peers[i];
+    if (!peer.has_row) continue;
+    let_others_rest();
+    const auto answer = options.peers[i]->ask(row.name, threads, options.tiny);
+    peer.has_row = answer.has_value();
+    if (!answer) continue;
+    peer.seconds.push_back(answer->seconds);
+    peer.ratio.push_back(answer->seconds / samples.ours.back());
+    peer.form = answer->form;
+  }
+}
+
 }  // namespace
 
 double measure_alone(const Row& row, double begin) {
@@ -122,11 +164,14 @@ double measure_alone(const Row& row, double begin) {
 }
 
 std::vector<Result> measure(const Row& row, const MeasureOptions& options) {
-  std::map<int, Samples> all;
   const bool is_alone = row.timing != Timing::Steady;
   const Work work = is_alone ? Work{} : row.make();
   const LimitMeter limit(row.limit);
-  bool peer_has_it = options.peer != nullptr;
+  std::map<int, Samples> all;
+  for (const int threads : options.threads) {
+    all[threads].peers.resize(options.peers.size());
+    if (!is_alone) prepare_peers(row, options, threads, all[threads]);
+  }
   const double begin = seconds_now();
   for (int round = 0; round < kMostRounds; ++round) {
     if (round >= kFewestRounds && seconds_now() - begin > options.seconds) break;
@@ -142,19 +187,12 @@ std::vector<Result> measure(const Row& row, const MeasureOptions& options) {
         let_others_rest();
         samples.operator_ratio.push_back(sample(work.operator_call, threads) / samples.ours.back());
       }
-      if (!peer_has_it) continue;
-      let_others_rest();
-      const auto answer = options.peer->ask(row.name, threads, options.tiny);
-      peer_has_it = answer.has_value();
-      if (!answer) continue;
-      samples.peer.push_back(answer->seconds);
-      samples.ratio.push_back(answer->seconds / samples.ours.back());
-      samples.peer_form = answer->form;
+      sample_peers(row, options, threads, samples);
     }
   }
   std::vector<Result> results;
   for (const int threads : options.threads) {
-    results.push_back(result_of(row.name, threads, all[threads]));
+    results.push_back(result_of(row, threads, all[threads], options.peers));
     if (!is_alone) results.back().memory = memory_share(work.stats());
   }
   return results;

@@ -1,4 +1,4 @@
-// Timing a row: in every round the work, the peer's and the calibrations of its limit are measured
+// Timing a row: in every round the work, the peers' and the calibrations of its limit are measured
 // one after the other, for each number of threads, so that a drifting clock meets all alike.
 #pragma once
 
@@ -18,19 +18,25 @@ struct MeasureOptions {
   bool device = false;   // the rows are those of a GPU
   bool operators = false;  // also measure operator(), but in rows with a process of their own
   double seconds = 6;    // of rounds for a row, which has at least three
-  Peer* peer = nullptr;  // may be null
+  std::vector<Peer*> peers;  // ready
+};
+
+/// Medians over the rounds of a peer.
+struct PeerResult {
+  std::string name, form;
+  double seconds = 0;
+  double ratio = 0;  // of its seconds / ours in the same round
 };
 
 /// Medians over the rounds, in seconds.
 struct Result {
-  std::string row;
+  std::string row, note;  // as Row has them
   int threads = 1;
   double ours = 0;
-  std::optional<double> limit, peer;
-  std::optional<double> ratio;   // median of peer / ours
+  std::optional<double> limit;
+  std::vector<PeerResult> peers;  // that have the row, the fastest one first
   std::optional<double> operator_ratio;  // median of operator() / call_into
   std::optional<double> memory;  // planned bytes of temporaries / maximum of their live bytes
-  std::string peer_form;
 };
 
 /// One result for each number of threads.

@@ -5,6 +5,7 @@
 
 #include <kiln/error.h>
 
+#include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -26,11 +27,15 @@ pid_t start(const std::string& command, int socket) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, socket, STDOUT_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   std::string shell = "sh", option = "-c", line = command;
   char* arguments[] = {shell.data(), option.data(), line.data(), nullptr};
   pid_t process = -1;
-  const int error = posix_spawn(&process, "/bin/sh", &actions, nullptr, arguments, environ);
+  const int error = posix_spawn(&process, "/bin/sh", &actions, &attributes, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
   if (error != 0) fail(command, "cannot be started");
   return process;
 }
@@ -46,22 +51,28 @@ Peer::Peer(const std::string& command) : command_(command) {
   try {
     process_ = start(command, ends[1]);
     ::close(ends[1]);
-    std::istringstream line(read_line());
-    std::string word;
-    if (!(line >> word) || word != "ready" || !std::getline(line >> std::ws, name_)) {
-      fail(command_, text("began with '", line.str(), "', not with 'ready NAME'"));
-    }
   } catch (...) {
-    stop();
+    ::close(ends[1]);
+    ::close(socket_);
     throw;
   }
 }
 
-Peer::~Peer() { stop(); }
+Peer::~Peer() {
+  signal_processes(SIGCONT);
+  ::close(socket_);  // the peer reads the end of its input
+  ::waitpid(process_, nullptr, 0);
+}
 
-void Peer::stop() {
-  ::close(socket_);
-  if (process_ > 0) ::waitpid(process_, nullptr, 0);
+void Peer::signal_processes(int signal) const { ::kill(-process_, signal); }
+
+void Peer::wait_until_ready() {
+  std::istringstream line(read_line());
+  std::string word;
+  if (!(line >> word) || word != "ready" || !std::getline(line >> std::ws, name_)) {
+    fail(command_, text("began with '", line.str(), "', not with 'ready NAME'"));
+  }
+  signal_processes(SIGSTOP);
 }
 
 std::string Peer::read_line() {
@@ -81,9 +92,11 @@ std::string Peer::read_line() {
 
 std::optional<PeerAnswer> Peer::ask(const std::string& row, int threads, bool tiny) {
   const std::string question = text(row, " ", threads, tiny ? " tiny" : " full", "\n");
+  signal_processes(SIGCONT);
   const ssize_t sent = ::send(socket_, question.data(), question.size(), MSG_NOSIGNAL);
   if (sent != static_cast<ssize_t>(question.size())) fail(command_, "ended");
   const std::string answer = read_line();
+  signal_processes(SIGSTOP);
   if (answer.rfind("none", 0) == 0) return std::nullopt;
   std::istringstream line(answer);
   line.imbue(std::locale::classic());

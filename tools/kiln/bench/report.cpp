@@ -36,6 +36,11 @@ std::optional<double> quotient(double a, std::optional<double> b) {
   return a / *b;
 }
 
+/// The fastest one; null where none has the row.
+const PeerResult* best_peer(const Result& result) {
+  return result.peers.empty() ? nullptr : &result.peers.front();
+}
+
 using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
 void write_number(Writer& out, const char* key, std::optional<double> value) {
@@ -48,19 +53,42 @@ std::optional<double> thousandfold(std::optional<double> value) {
   return value;
 }
 
-void write_result(Writer& out, const Result& result, const std::string& peer) {
+std::string name_and_form(const PeerResult& peer) {
+  return peer.form.empty() ? peer.name : peer.name + ", " + peer.form;
+}
+
+void write_string(Writer& out, const char* key, const std::string& value) {
+  out.Key(key);
+  out.String(value.c_str());
+}
+
+void write_peers(Writer& out, const std::vector<PeerResult>& peers) {
+  out.Key("peers");
+  out.StartArray();
+  for (const PeerResult& peer : peers) {
+    out.StartObject();
+    write_string(out, "peer", peer.name);
+    write_string(out, "form", peer.form);
+    write_number(out, "ms", thousandfold(peer.seconds));
+    write_number(out, "ratio", peer.ratio);
+    out.EndObject();
+  }
+  out.EndArray();
+}
+
+void write_result(Writer& out, const Result& result) {
+  const PeerResult* best = best_peer(result);
   out.StartObject();
-  out.Key("row");
-  out.String(result.row.c_str());
+  write_string(out, "row", result.row);
   out.Key("threads");
   out.Int(result.threads);
   write_number(out, "ours_ms", thousandfold(result.ours));
   write_number(out, "limit_ms", thousandfold(result.limit));
   out.Key("peer");
-  const std::string form = peer + (result.peer_form.empty() ? "" : ", " + result.peer_form);
-  if (result.peer) out.String(form.c_str()); else out.Null();
-  write_number(out, "peer_ms", thousandfold(result.peer));
-  write_number(out, "ratio", result.ratio);
+  if (best) out.String(name_and_form(*best).c_str()); else out.Null();
+  write_number(out, "peer_ms", best ? thousandfold(best->seconds) : std::nullopt);
+  write_number(out, "ratio", best ? std::optional(best->ratio) : std::nullopt);
+  write_peers(out, result.peers);
   write_number(out, "operator_ratio", result.operator_ratio);
   write_number(out, "memory", result.memory);
   out.EndObject();
@@ -101,11 +129,11 @@ void print_row(const Row& row) {
   if (!row.limit.formula.empty()) std::printf("  limit: %s\n", row.limit.formula.c_str());
 }
 
-void print_table_head(bool operators, const std::string& peer) {
+void print_table_head(bool operators, bool has_peers) {
   std::printf("\n%-20s %7s %11s %11s %9s %9s", "row", "threads", "ours ms", "limit ms",
               "ours/lim", "mem/live");
   if (operators) std::printf(" %9s", "op/into");
-  if (!peer.empty()) std::printf(" %11s %9s  form", "peer ms", "peer/ours");
+  if (has_peers) std::printf(" %11s %9s  best peer", "peer ms", "peer/ours");
   std::printf("\n");
 }
 
@@ -115,9 +143,9 @@ void print_result(const Result& result) {
               factor(quotient(result.ours, result.limit)).c_str(),
               factor(result.memory).c_str());
   if (result.operator_ratio) std::printf(" %9s", factor(result.operator_ratio).c_str());
-  if (result.peer) {
-    std::printf(" %11s %9s  %s", milliseconds(result.peer).c_str(), factor(result.ratio).c_str(),
-                result.peer_form.c_str());
+  if (const PeerResult* best = best_peer(result)) {
+    std::printf(" %11s %9s  %s", milliseconds(best->seconds).c_str(),
+                factor(best->ratio).c_str(), name_and_form(*best).c_str());
   }
   std::printf("\n");
   std::fflush(stdout);
@@ -138,12 +166,29 @@ void print_scaling(const std::vector<Result>& results) {
   }
 }
 
-void write_json(const std::string& file, const std::vector<Result>& results,
-                const std::string& peer) {
+void print_behind(const std::vector<Result>& results) {
+  bool any = false;
+  for (const Result& result : results) {
+    const PeerResult* best = best_peer(result);
+    if (!best || best->ratio >= 1) continue;
+    std::printf("behind: %s, %d thread%s: %.2f of %s", result.row.c_str(), result.threads,
+                result.threads == 1 ? "" : "s", best->ratio, name_and_form(*best).c_str());
+    if (result.limit) {
+      std::printf("; of the limit: ours %.2f, peer %.2f", result.ours / *result.limit,
+                  best->seconds / *result.limit);
+    }
+    if (!result.note.empty()) std::printf("; %s", result.note.c_str());
+    std::printf("\n");
+    any = true;
+  }
+  if (!any) std::printf("behind: no row\n");
+}
+
+void write_json(const std::string& file, const std::vector<Result>& results) {
   rapidjson::StringBuffer buffer;
   Writer out(buffer);
   out.StartArray();
-  for (const Result& result : results) write_result(out, result, peer);
+  for (const Result& result : results) write_result(out, result);
   out.EndArray();
   std::ofstream stream(file, std::ios::binary);
   stream << buffer.GetString() << "\n";

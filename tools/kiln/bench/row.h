@@ -38,6 +38,7 @@ struct Row {
   Limit limit;
   MakeWork make;
   Timing timing = Timing::Steady;
+  std::string note = {};  // the measured reason where a peer is faster; empty: not known
 };
 
 /// The rows of a CPU, in the order of the table; `tiny` shrinks the work so that the command can be
