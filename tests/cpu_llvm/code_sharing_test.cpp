@@ -30,6 +30,16 @@ Kernel centred(std::int64_t rows, std::int64_t columns) {
   return k.kernel;
 }
 
+/// y[i] = x[i] + addend.
+Kernel shifted(double addend) {
+  KernelMaker k("shifted", {9}, 1);
+  const int x = k.input(DType::Float32), y = k.output(DType::Float32);
+  const int value = k.load(k.access(x, {1}));
+  k.map({{k.access(y, {1}), k.apply(ir::Op::Add, {value, k.number(DType::Float32, addend)})}});
+  k.kernel.vector_axis = 0;
+  return k.kernel;
+}
+
 /// y[i] = x[i] + x[i] for as many elements as the call says.
 Kernel doubled(const char* size) {
   const ir::Dim count = ir::Dim::fresh(size);
@@ -133,6 +143,29 @@ TEST_CASE("kernels of several programs share code whatever their dynamic sizes a
   }
   CHECK(cache.stats().compiled == 1);
   CHECK(codes[0] == codes[1]);
+}
+
+TEST_CASE("1,000 programs that are dropped after a call take no more than the bound", "[slow]") {
+  constexpr std::size_t kBytes = 256 << 10;
+  CodeCache cache(kBytes);
+  for (int round = 0; round < 1000; ++round) {
+    const double addend = 1 + round / 1024.0;
+    const Compiled one = compiled({{shifted(addend), {}, {}, {}}}, 2, NumberReading::WhereShared,
+                                  cache);
+    std::vector<float> x(9, 0.5F), y(9);
+    std::byte* buffers[] = {reinterpret_cast<std::byte*>(x.data()),
+                            reinterpret_cast<std::byte*>(y.data())};
+    KernelFault fault;
+    KernelArguments arguments;
+    arguments.buffers = buffers;
+    arguments.end = 9;
+    arguments.fault = &fault;
+    one.functions[0].run(one.functions[0].context, &arguments);
+    REQUIRE(y == std::vector<float>(9, static_cast<float>(0.5 + addend)));
+    REQUIRE(cache.stats().bytes <= kBytes);
+  }
+  CHECK(cache.stats().compiled == 1000);
+  CHECK(cache.stats().entries < 16);  // each takes several pages, whatever its code has
 }
 
 TEST_CASE("constants, levels and stages make kernels differ") {

@@ -14,7 +14,7 @@
 namespace kiln::cpu {
 namespace {
 
-/// A thousand kernels, about: keys of LLVM IR are several times as long as the code.
+/// A thousand kernels, about.
 constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
 
 }  // namespace

@@ -21,7 +21,7 @@ class MachineCode {
   virtual ~MachineCode() = default;
   /// The address of a function of the module. Throws sdk::Failure naming it when there is none.
   virtual void* address(const std::string& name) const = 0;
-  /// Of the object file: about the memory that the code takes.
+  /// About the memory that it takes, with the linker's tables.
   virtual std::size_t bytes() const = 0;
 };
 
