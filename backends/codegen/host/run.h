@@ -16,6 +16,22 @@ struct ThreadMode {
   void (*leave)(std::uint64_t saved) = nullptr;
 };
 
+/// The mode of the target while it lives.
+class ScopedThreadMode {
+ public:
+  explicit ScopedThreadMode(const ThreadMode& mode)
+      : mode_(mode), saved_(mode.enter ? mode.enter() : 0) {}
+  ~ScopedThreadMode() {
+    if (mode_.leave) mode_.leave(saved_);
+  }
+  ScopedThreadMode(const ScopedThreadMode&) = delete;
+  ScopedThreadMode& operator=(const ScopedThreadMode&) = delete;
+
+ private:
+  const ThreadMode& mode_;
+  std::uint64_t saved_;
+};
+
 struct FreeMemory {
   void operator()(std::byte* memory) const { std::free(memory); }
 };
