@@ -1,7 +1,8 @@
 // Runs a row update step: sorts the entries of all updates, then writes rows.
 #pragma once
 
-#include "backends/codegen/host/run.h"
+#include "backends/codegen/host/run_context.h"
+#include "backends/codegen/host/tape.h"
 
 namespace kiln::codegen {
 
