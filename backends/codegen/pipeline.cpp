@@ -7,6 +7,7 @@
 #include "backends/codegen/graph/merge_loop_results.h"
 #include "backends/codegen/graph/share_relu_masks.h"
 #include "backends/codegen/graph/sink_permutes.h"
+#include "backends/codegen/graph/update_rows.h"
 #include "backends/codegen/graph/widen_accumulators.h"
 #include "backends/codegen/kernel/split/split_reductions.h"
 #include "backends/codegen/plan/absorb_kernels.h"
@@ -50,6 +51,18 @@ bool expand_composites(Compilation& c) {
     c.program.claims.push_back({.decision = std::move(decision), .absorbed = {}, .left = {}});
   }
   return rewrite_graph<codegen::expand_composites>(c);
+}
+
+bool update_rows(Compilation& c) {
+  std::vector<VariableUpdate> updates;
+  for (const ResultOverArgument& one : c.updates) {
+    updates.push_back({static_cast<std::size_t>(one.result),
+                       static_cast<std::size_t>(one.argument)});
+  }
+  std::vector<ir::Value> next = update_rows(c.results, c.arguments, updates, c.library);
+  const bool changed = next != c.results;
+  c.results = std::move(next);
+  return changed;
 }
 
 bool decide_claims(Compilation& c) {
@@ -241,6 +254,8 @@ constexpr PipelineStep kPipeline[] = {
      kOptional, kKeepsBits, "stacks equal results of a loop once"},
     {"widen_accumulators", rewrite_graph<widen_accumulators>, verify_graph, print_results,
      kRequired, kReorders, "sums float16 and bfloat16 in float32, rounding once"},
+    {"update_rows", update_rows, verify_graph, print_results, kOptional, kKeepsBits,
+     "writes only the rows of an embedding that the update is for"},
     // The graph is final: nothing below changes a node.
     {"decide_claims", decide_claims, verify_nothing, nullptr, kRequired, kKeepsBits,
      "asks the target's libraries about each product, once"},

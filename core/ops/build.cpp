@@ -199,6 +199,10 @@ Value scatter_add(const Value& indices, const Value& updates, int axis, const Di
   return make(Op::ScatterAdd, ScatterAttrs{axis, size}, {indices, updates});
 }
 
+Value scatter_sub(const Value& x, const Value& rate, const Value& indices, const Value& updates) {
+  return make(Op::ScatterSub, NoAttrs{}, {x, rate, indices, updates});
+}
+
 Value dot(const Value& lhs, const Ints& lhs_labels, const Value& rhs, const Ints& rhs_labels,
           const Ints& result_labels) {
   Ints seen;

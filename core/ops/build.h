@@ -83,6 +83,7 @@ Value fold(const Value& x, FoldAttrs attrs);
 // The rest.
 Value gather(const Value& reference, const Value& indices, int axis = 0);
 Value scatter_add(const Value& indices, const Value& updates, int axis, const Dim& size);
+Value scatter_sub(const Value& x, const Value& rate, const Value& indices, const Value& updates);
 /// Labels as in DotAttrs, any numbering: they are renumbered.
 Value dot(const Value& lhs, const Ints& lhs_labels, const Value& rhs, const Ints& rhs_labels,
           const Ints& result_labels);

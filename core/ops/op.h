@@ -61,7 +61,7 @@ enum class Op : std::uint16_t {
   // movement
   Reshape, Permute, Broadcast, Slice, Pad, Reverse, Concat,
   // indexed
-  Gather, ScatterAdd,
+  Gather, ScatterAdd, ScatterSub,
   // contraction
   Dot,
   // control

@@ -96,6 +96,28 @@ std::vector<Type> infer_scatter_add(Inference& in) {
   return {result};
 }
 
+std::vector<Type> infer_scatter_sub(Inference& in) {
+  const Type &x = in.type(0), &rate = in.type(1), &indices = in.type(2), &updates = in.type(3);
+  require_integer(in, 2, "indices");
+  if (x.dims.empty()) in.value_error("x is a scalar");
+  require_type(in, rate, {x.dtype, {}}, "rate");
+  Dims rows = indices.dims;
+  rows.insert(rows.end(), x.dims.begin() + 1, x.dims.end());
+  if (updates.dtype != x.dtype || updates.dims.size() != rows.size()) {
+    in.type_error(text("updates are ", updates, " but should be ", Type{x.dtype, rows}));
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    in.require_equal(rows[i], updates.dims[i], "indices, updates and x do not fit");
+  }
+  return {x};
+}
+
+std::vector<Value> expand_scatter_sub(const Node&, std::span<const Value> operands) {
+  const Value& x = operands[0];
+  const Value sums = scatter_add(operands[2], operands[3], 0, x.dims()[0]);
+  return {x - broadcast_to(operands[1], x.dims()) * with_dims(sums, x.dims())};
+}
+
 std::vector<Type> infer_dot(Inference& in) {
   const auto& attrs = in.as<DotAttrs>();
   if (in.type(0).dtype != in.type(1).dtype) in.type_error("operands have different dtypes");

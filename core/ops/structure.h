@@ -11,6 +11,8 @@ using Grads = std::vector<Value>;
 
 std::vector<Type> infer_gather(Inference& in);
 std::vector<Type> infer_scatter_add(Inference& in);
+std::vector<Type> infer_scatter_sub(Inference& in);
+std::vector<Value> expand_scatter_sub(const Node& node, std::span<const Value> operands);
 std::vector<Type> infer_dot(Inference& in);
 std::vector<Type> infer_scan(Inference& in);
 std::vector<Type> infer_cond(Inference& in);
@@ -53,6 +55,27 @@ inline constexpr OpDef kStructure[] = {
      },
      .gradient = "dupdates = gather(dy, indices)",
      .combiner = Combiner::Sum},
+    {.op = Op::ScatterSub, .code = 67,
+     .name = "scatter_sub",
+     .operands = {"x", "rate", "indices", "updates"},
+     .arity = 4,
+     .lowering = Lowering::Composite,
+     .dtypes = kFloats,
+     .doc = "x - rate scatter_add(indices, updates) along axis 0; rate is a scalar. Where rate is "
+            "finite and not negative, rows without an index are those of x, handed on.",
+     .infer = infer_scatter_sub,
+     .grad = [](const Grad& g) -> Grads {
+       const Value& rate = g.x[1];
+       const Value sums = scatter_add(g.x[2], g.x[3], 0, g.x[0].dims()[0]);
+       const Value rows = gather(g.dy[0], g.x[2]);
+       const Value all = with_dims(sums, g.x[0].dims());
+       const Value scaled = rows * broadcast_to(rate, rows.dims());
+       return {g.dy[0], neg(reduce_sum(g.dy[0] * all, all_axes(all))), {},
+               neg(with_dims(scaled, g.x[3].dims()))};
+     },
+     .gradient = "dx = dy, drate = -sum(dy scatter_add(indices, updates)) and dupdates = "
+                 "-rate gather(dy, indices)",
+     .expand = expand_scatter_sub},
     {.op = Op::Dot, .code = 53,
      .name = "dot",
      .operands = {"lhs", "rhs"},

@@ -6,6 +6,7 @@
 #include "core/ops/build.h"
 #include "core/passes/batching.h"
 #include "core/passes/scan_parts.h"
+#include "core/passes/stacking_budget.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -23,6 +24,7 @@ class OutputPusher {
   explicit OutputPusher(const Node& scan)
       : scan_(scan),
         parts_(take_apart(scan)),
+        budget_(parts_),
         changes_(parts_, parts_.parameters()),
         is_pinned_(parts_) {
     for (const Node* node : ir::topological_order(parts_.next)) feeds_carry_.insert(node);
@@ -65,15 +67,28 @@ class OutputPusher {
   void find_sums() {
     const std::vector<Value> roots = parts_.results();
     const ir::UseCounts uses = ir::count_uses(ir::topological_order(roots), roots);
-    for (std::size_t i = 0; i < parts_.next.size(); ++i) {
-      const auto f = summand(i, uses);
-      if (!f || !changes(*f) || is_pinned_(*f)) continue;
-      const bool is_dot = f->node->op == ir::Op::Dot, is_sum = f->node->op == ir::Op::Sum;
-      if (!is_dot && !is_sum) continue;
-      const ir::OriginScope scope(f->node->origin, /*replace=*/true);
-      const Value total = is_dot ? total_of_dot(*f->node) : total_of_sum(*f->node);
-      pushed_carries_.push_back({i, parts_.initial[i] + total});
+    // Matmuls first: their operands often are what the sums are taken of.
+    for (const ir::Op op : {ir::Op::Dot, ir::Op::Sum}) {
+      for (std::size_t i = 0; i < parts_.next.size(); ++i) {
+        const auto f = summand(i, uses);
+        if (!f || f->node->op != op || !changes(*f) || is_pinned_(*f)) continue;
+        push_sum(i, *f->node);
+      }
     }
+  }
+
+  /// Pushes the carry that `node` is added to, where its operands are within the budget.
+  void push_sum(std::size_t carry, const Node& node) {
+    double bytes = 0;
+    for (const Value& operand : node.operands) {
+      const bool is_new = changes(operand) && stacked_.count(operand) == 0;
+      if (is_new) bytes += nominal_bytes(operand.type());
+    }
+    if (!budget_.take(bytes, nominal_bytes(node.types[0]))) return;
+    const ir::OriginScope scope(node.origin, /*replace=*/true);
+    const bool is_dot = node.op == ir::Op::Dot;
+    const Value total = is_dot ? total_of_dot(node) : total_of_sum(node);
+    pushed_carries_.push_back({carry, parts_.initial[carry] + total});
   }
 
   Value total_of_dot(const Node& node) {
@@ -112,7 +127,55 @@ class OutputPusher {
     for (std::size_t i = 0; i < parts_.ys.size(); ++i) {
       const Value& y = parts_.ys[i];
       if (!changes(y) || !is_output_only(y) || stand_on_product.count(y.node.get()) == 0) continue;
-      pushed_ys_.push_back({i, after_loop(y)});
+      const std::size_t written = written_order_.size(), visited = visited_order_.size();
+      const Value pushed = after_loop(y);
+      if (budget_.take(bytes_since(written, visited), weights_since(visited))) {
+        pushed_ys_.push_back({i, pushed});
+      } else {
+        forget_since(written, visited);
+      }
+    }
+  }
+
+  /// Bytes a step that after_loop added since: written by the loop, or computed after it and not
+  /// fused into readers.
+  double bytes_since(std::size_t written, std::size_t visited) const {
+    double bytes = 0;
+    for (std::size_t i = written; i < written_order_.size(); ++i) {
+      bytes += nominal_bytes(written_order_[i].type());
+    }
+    for (std::size_t i = visited; i < visited_order_.size(); ++i) {
+      const Node& node = *visited_order_[i];
+      const ir::Lowering lowering = def(node).lowering;
+      const bool is_fused = lowering == ir::Lowering::Elementwise ||
+                            lowering == ir::Lowering::Movement || lowering == ir::Lowering::Reduce;
+      if (batched_.count(&node) == 0 || is_fused) continue;
+      for (const ir::Type& type : node.types) bytes += nominal_bytes(type);
+    }
+    return bytes;
+  }
+
+  /// Bytes of the invariant operands of the matmuls that after_loop added since.
+  double weights_since(std::size_t visited) const {
+    double bytes = 0;
+    for (std::size_t i = visited; i < visited_order_.size(); ++i) {
+      const Node& node = *visited_order_[i];
+      if (batched_.count(&node) == 0 || node.op != ir::Op::Dot) continue;
+      for (const Value& operand : node.operands) {
+        if (!changes(operand)) bytes += nominal_bytes(operand.type());
+      }
+    }
+    return bytes;
+  }
+
+  /// Undoes after_loop.
+  void forget_since(std::size_t written, std::size_t visited) {
+    for (; written_order_.size() > written; written_order_.pop_back()) {
+      stacked_.erase(written_order_.back());
+    }
+    for (; visited_order_.size() > visited; visited_order_.pop_back()) {
+      visited_.erase(visited_order_.back());
+      batched_.erase(visited_order_.back());
     }
   }
 
@@ -141,7 +204,7 @@ class OutputPusher {
       return visited_.count(value.node.get()) != 0;
     };
     for (const Node* node : ir::topological_order({&root, 1}, was_visited)) {
-      visited_.insert(node);
+      if (visited_.insert(node).second) visited_order_.push_back(node);
       const Value value = node->result();
       if (!changes(value) || !is_output_only(value) || is_pinned_(value)) continue;
       std::vector<BatchOperand> operands;
@@ -226,12 +289,14 @@ class OutputPusher {
 
   const Node& scan_;
   ScanParts parts_;
+  StackingBudget budget_;
   StepDependence changes_;
   PinnedNodes is_pinned_;
   std::unordered_set<const Node*> feeds_carry_;
   std::vector<Pushed> pushed_carries_, pushed_ys_;
   std::unordered_map<const Node*, std::vector<Value>> batched_;
   std::unordered_set<const Node*> visited_;
+  std::vector<const Node*> visited_order_;
   std::unordered_map<Value, Value, ir::ValueHash> stacked_;  // inputs, and what is written
   std::vector<Value> written_order_;
 };

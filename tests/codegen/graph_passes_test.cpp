@@ -1,8 +1,9 @@
-// Graph passes: masks of relu, results of loops.
+// Graph passes: masks of relu, results of loops, updates of rows.
 #include "tests/catch.h"
 
 #include "backends/codegen/graph/merge_loop_results.h"
 #include "backends/codegen/graph/share_relu_masks.h"
+#include "backends/codegen/graph/update_rows.h"
 #include "core/ops/build.h"
 #include "core/ops/lambda_builder.h"
 #include "core/ops/rewrite_graph.h"
@@ -20,7 +21,67 @@ Value input(const Dims& dims) {
   return ir::make(Op::Placeholder, ir::PlaceholderAttrs{id++, "x", {DType::Float32, dims}}, {});
 }
 
+class RowUpdates final : public LibraryClaims {
+ public:
+  std::optional<std::string> rejection_of_row_update(const ir::Node&) const override {
+    return std::nullopt;
+  }
+};
+
+/// A table, its indices, the sums of the updates of its rows.
+struct Embedding {
+  Value table = input({9, 4});
+  Value indices = ir::cast(input({5}), DType::Int32);
+  Value updates = input({5, 4});
+  Value sums = ir::scatter_add(indices, updates, 0, 9);
+
+  /// update_rows of results[0], the new value of the table.
+  Value updated(const std::vector<Value>& results, const LibraryClaims* library) const {
+    return update_rows(results, {table}, {{0, 0}}, library)[0];
+  }
+};
+
 }  // namespace
+
+TEST_CASE("a variable minus or plus scaled sums of rows is updated by rows") {
+  const RowUpdates library;
+  const Embedding e;
+  const Value rate = input({}), all = ir::broadcast_to(rate, e.table.dims());
+  const Value one = ir::scalar_constant(DType::Float32, 1);
+  const auto rows = [&](const Value& by) {
+    return ir::scatter_sub(e.table, by, e.indices, e.updates);
+  };
+  CHECK(e.updated({e.table - e.sums * all}, &library) == rows(rate));
+  CHECK(e.updated({e.table - all * e.sums}, &library) == rows(rate));
+  CHECK(e.updated({e.table - e.sums}, &library) == rows(one));
+  CHECK(e.updated({e.table + e.sums * all}, &library) == rows(ir::neg(rate)));
+  CHECK(e.updated({e.sums * all + e.table}, &library) == rows(ir::neg(rate)));
+  CHECK(e.updated({e.table - e.sums * all}, nullptr) == e.table - e.sums * all);
+}
+
+TEST_CASE("other updates than those of a variable's own rows stay as they are") {
+  const RowUpdates library;
+  const Embedding e;
+  const Value other = input({9, 4});
+  const Value all = ir::broadcast_to(input({}), e.table.dims());
+  const Value scaled = e.sums * all, next = e.table - scaled;
+  const Value columns = ir::scatter_add(ir::cast(input({5}), DType::Int32), input({9, 5}), 1, 4);
+  const std::vector<std::vector<Value>> unchanged{
+      {next, next},                    // is an output, too
+      {next, ir::neg(next)},           // what is computed from it
+      {next, scaled},
+      {next, e.sums},
+      {other - scaled},                // of another variable
+      {scaled - e.table},
+      {e.table - e.sums * other},      // no scalar
+      {e.table - columns * all},       // columns, not rows
+      {e.table * scaled},
+  };
+  for (const std::vector<Value>& results : unchanged) {
+    INFO("case " << &results - unchanged.data());
+    CHECK(e.updated(results, &library) == results[0]);
+  }
+}
 
 TEST_CASE("a mask of relu of a product is made from relu's result") {
   const Value x = input({4, 3}), w = input({3, 5}), dy = input({4, 5});

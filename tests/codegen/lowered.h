@@ -27,10 +27,14 @@ inline std::span<const PipelineStep> graph_steps() {
   return all.first(count);
 }
 
-/// The results after one step.
+/// The results after one step. `updates`: numbers in results and arguments.
 inline std::vector<ir::Value> after(const PipelineStep& step, const std::vector<ir::Value>& results,
-                                    const LibraryClaims* library) {
+                                    const LibraryClaims* library,
+                                    const std::vector<ir::Value>& arguments = {},
+                                    const std::vector<ResultOverArgument>& updates = {}) {
   Compilation compilation;
+  compilation.arguments = arguments;
+  compilation.updates = updates;
   compilation.results = results;
   compilation.library = library;
   step.run(compilation);

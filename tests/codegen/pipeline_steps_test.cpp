@@ -28,6 +28,9 @@ class EveryProduct final : public LibraryClaims {
   std::optional<std::string> rejection_of_convolution(const ir::Node&) const override {
     return std::nullopt;
   }
+  std::optional<std::string> rejection_of_row_update(const ir::Node&) const override {
+    return std::nullopt;
+  }
 };
 
 struct Sample {
@@ -105,6 +108,13 @@ const Row kRows[] = {
        return Sample{{x}, {sum(x)}};
      },
      nullptr, "dtype=float32"},
+    {"update_rows",
+     [] {
+       const Tensor table = input({9, 4}), x = input({5}, "int32");
+       const Tensor slope = gradients(sum(square(gather(table, x))), {table})[0];
+       return Sample{{x, table}, {table - 0.1 * slope}, {{0, 1}}};
+     },
+     "= scatter_add ", "= scatter_sub "},
     {"decide_claims",
      [] {
        const Tensor x = input({4, 8}), w = input({8, 8});

@@ -101,6 +101,7 @@ void add_movement(std::vector<Value>& out, const Value& x, const Value& y) {
   const Value indices = iota({DType::Int64, {n}}, 0);
   out.push_back(gather(x, indices));
   out.push_back(scatter_add(indices, x, 0, n + 1));
+  out.push_back(scatter_sub(x, scalar_constant(DType::Float32, 0.5), indices, x));
   out.push_back(dot(x, {0, 1}, y, {2, 1}, {0, 2}));
 }
 

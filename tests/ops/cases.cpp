@@ -303,6 +303,18 @@ std::vector<Case> cases() {
        return y;
      },
      "", -1.9, 1.9},
+    {Op::ScatterSub, {f64({2, 2}), f64({}), f64({3, 2}), f64({3})},
+     [](const Values& x) { return Values{ir::scatter_sub(x[0], x[1], as_index(x[3]), x[2])}; },
+     [](const Lists& x) {
+       Doubles sums(4, 0.0), y;
+       for (std::size_t i = 0; i < 6; ++i) {
+         const auto row = static_cast<std::size_t>(std::floor(std::fabs(x[3][i / 2])));
+         sums[2 * row + i % 2] += x[2][i];
+       }
+       for (std::size_t i = 0; i < 4; ++i) y.push_back(x[0][i] - x[1][0] * sums[i]);
+       return y;
+     },
+     "", -1.9, 1.9},
     {Op::Dot, {f64({2, 2, 3}), f64({2, 3, 2})}, dot_case, dot_formula},
     {Op::Scan, {f64({2}), f64({3, 2}), f64({2})}, scan_case, scan_formula, "", -1, 1},
     {Op::Cond, {f64({3})}, cond_case,

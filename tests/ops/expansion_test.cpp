@@ -222,6 +222,37 @@ void check_require() {
   }
 }
 
+/// x - rate * (the sum of the updates of each row).
+Doubles scatter_sub(const Array& x, double rate, const Ints& indices, const Array& updates) {
+  Doubles y = doubles(x);
+  const Doubles added = doubles(updates);
+  Doubles sums(y.size(), 0.0);
+  const std::size_t columns = indices.empty() ? 0 : added.size() / indices.size();
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    sums[static_cast<std::size_t>(indices[i / columns]) * columns + i % columns] += added[i];
+  }
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] -= rate * sums[i];
+  return y;
+}
+
+void check_scatter_sub() {
+  for_each_float_operand([](const Ints& dims, const Array& x) {
+    Ints indices;
+    if (dims[0] > 0) indices = {dims[0] - 1, 0, dims[0] - 1};
+    Ints rows = dims;
+    rows[0] = static_cast<std::int64_t>(indices.size());
+    std::mt19937_64 generator(7);
+    const Array updates = random_array(generator, {x.dtype(), as_dims(rows)}, -1, 1);
+    for (const double rate : {0.5, -2.0, 0.0, kInf, kNan}) {
+      INFO("rate " << rate);
+      const Array scalar = Array::full({}, rate, x.dtype());
+      const Array chosen = Array(indices).astype(DType::Int32);
+      check_close(expanded(Op::ScatterSub, ir::NoAttrs{}, {x, scalar, chosen, updates}),
+                  scatter_sub(x, rate, indices, updates));
+    }
+  });
+}
+
 struct Expansion {
   Op op;
   void (*check)();
@@ -233,6 +264,7 @@ const Expansion kExpansions[] = {
     {Op::Conv, check_conv},
     {Op::Require, check_require},
     {Op::Variance, check_variance},
+    {Op::ScatterSub, check_scatter_sub},
 };
 
 }  // namespace

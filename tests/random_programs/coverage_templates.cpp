@@ -164,6 +164,20 @@ Program lookups() {
   return builder.with_gradients({sin(gather(table, at)), gather(numbers, at)});
 }
 
+/// One step of SGD: only the rows that have an index change.
+Program embedding_training() {
+  Builder builder;
+  const Tensor at = cast(abs(builder.input({8})) * 4.9, "int32"), x = builder.input({8, 6});
+  Program program = builder.with({});
+  program.starts = {Array::full({5, 6}, 0.5)};
+  program.variables = {variable(program.starts[0])};
+  const Tensor loss = sum(gather(program.variables[0], at) * x);
+  const Tensor slope = gradients(loss, program.variables)[0];
+  program.outputs = {loss};
+  program.updates = {update_sub(program.variables[0], 0.125 * slope)};
+  return program;
+}
+
 /// Large results of short sums, which oneDNN computes faster with AVX-512.
 Program wide_matmul() {
   Builder builder;
@@ -199,6 +213,7 @@ const std::vector<Template>& coverage_templates() {
       {"sums in half precision", half_precision_sums},
       {"statistics", statistics},
       {"lookups", lookups},
+      {"training of an embedding", embedding_training},
       {"a wide matmul", wide_matmul},
       {"a deep matmul", deep_matmul},
   };

@@ -55,6 +55,7 @@ class Counts {
 /// A program as a graph of inputs alone: variables are fed.
 struct GraphCase {
   ir::Graph graph;
+  std::vector<codegen::ResultOverArgument> updates;  // numbers in outputs and inputs
   std::vector<Array> feeds;
   std::vector<std::vector<Array>> moved;  // feeds with other last bits
 };
@@ -82,6 +83,12 @@ GraphCase graph_case(const Program& program) {
     made.graph.inputs.push_back(input);
     made.feeds.push_back(program.starts[i]);
     for (std::vector<Array>& feeds : made.moved) feeds.push_back(program.starts[i]);
+  }
+  for (std::size_t i = 0; i < made.graph.updates.size(); ++i) {
+    const ir::Value& input = fed.at(made.graph.updates[i].variable);
+    const auto at = std::find(made.graph.inputs.begin(), made.graph.inputs.end(), input);
+    made.updates.push_back({static_cast<int>(made.graph.outputs.size() + i),
+                            static_cast<int>(at - made.graph.inputs.begin())});
   }
   made.graph.outputs = ir::replace_values(made.graph.roots(), fed);
   made.graph.updates.clear();
@@ -142,7 +149,8 @@ class Followed {
       results_ = results;
       values_ = values;
       for (const codegen::PipelineStep& pass : codegen::graph_steps()) {
-        const std::vector<ir::Value> after = codegen::after(pass, results_, library);
+        const std::vector<ir::Value> after =
+            codegen::after(pass, results_, library, given_.graph.inputs, given_.updates);
         if (after != results_) check("graph pass", pass, after);
       }
     }

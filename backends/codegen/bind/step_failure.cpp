@@ -6,11 +6,13 @@
 
 namespace kiln::codegen {
 
-sdk::Failure step_failure(const module::Module& module, const ir::Node& node, std::uint32_t code,
-                          const std::string& text) {
-  const ir::Origin& origin = module.origin_of(node);
-  std::string source = kiln::text(" (op ", def(node).name);
-  if (*origin.function != '\0' && origin.function != def(node).name) {
+namespace {
+
+/// `op`: the name of the node's op, or of the part of its expansion that failed.
+sdk::Failure op_failure(const ir::Origin& origin, std::string_view op, std::uint32_t code,
+                        const std::string& text) {
+  std::string source = kiln::text(" (op ", op);
+  if (*origin.function != '\0' && origin.function != op) {
     source += kiln::text(" of ", origin.function);
   }
   if (origin.where.known()) {
@@ -19,13 +21,29 @@ sdk::Failure step_failure(const module::Module& module, const ir::Node& node, st
   return {code, text + source + ")"};
 }
 
+std::string outside_text(std::int64_t index, std::int64_t limit) {
+  return text("index ", index, " is outside of an axis of size ", limit);
+}
+
+}  // namespace
+
+sdk::Failure step_failure(const module::Module& module, const ir::Node& node, std::uint32_t code,
+                          const std::string& text) {
+  return op_failure(module.origin_of(node), def(node).name, code, text);
+}
+
+sdk::Failure row_failure(const module::Module& module, const RowUpdate& update, std::int64_t index,
+                         std::int64_t rows) {
+  return op_failure(module.origin_of(*update.node), def(ir::Op::ScatterAdd).name,
+                    KILN_CODE_OUT_OF_RANGE, outside_text(index, rows));
+}
+
 sdk::Failure index_failure(const module::Module& module, const Program& program,
                            const KernelStep& step, std::int64_t access, std::int64_t index,
                            std::int64_t limit) {
   const BuiltKernel& built = program.kernels[static_cast<std::size_t>(step.kernel)];
   const ir::Node* node = built.access_nodes[static_cast<std::size_t>(access)];
-  return step_failure(module, *node, KILN_CODE_OUT_OF_RANGE,
-                      text("index ", index, " is outside of an axis of size ", limit));
+  return step_failure(module, *node, KILN_CODE_OUT_OF_RANGE, outside_text(index, limit));
 }
 
 sdk::Failure empty_axis_failure(const module::Module& module, const ir::Node& node) {

@@ -18,6 +18,9 @@ sdk::Failure step_failure(const module::Module& module, const ir::Node& node, st
 sdk::Failure index_failure(const module::Module& module, const Program& program,
                            const KernelStep& step, std::int64_t access, std::int64_t index,
                            std::int64_t limit);
+/// OUT_OF_RANGE: an update has `index` for `rows` rows; as the scatter_add of the expansion has it.
+sdk::Failure row_failure(const module::Module& module, const RowUpdate& update, std::int64_t index,
+                         std::int64_t rows);
 /// INVALID_ARGUMENT: `node`, an ArgMax, has an axis without elements.
 sdk::Failure empty_axis_failure(const module::Module& module, const ir::Node& node);
 

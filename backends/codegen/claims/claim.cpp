@@ -13,6 +13,8 @@ constexpr Claim kClaims[] = {
      "matrix products with rows, columns, depth and batches"},
     {"convolution", ir::Op::Conv, claim_convolution,
      "convolutions, with respect to the output, the input and the kernel"},
+    {"row_update", ir::Op::ScatterSub, claim_row_update,
+     "updates of the rows that have an index, the others staying as they are"},
 };
 
 constexpr bool kDense[2] = {false, false};
@@ -76,6 +78,12 @@ std::optional<std::string> claim_convolution(const ir::Node& node, const SizeNam
                                              const LibraryClaims* library) {
   if (!library) return "the target has no library";
   return library->rejection_of_convolution(node);
+}
+
+std::optional<std::string> claim_row_update(const ir::Node& node, const SizeNames&,
+                                            const LibraryClaims* library) {
+  if (!library) return "the target has no library";
+  return library->rejection_of_row_update(node);
 }
 
 bool is_taken(const ir::Node& node, const LibraryClaims* library) {

@@ -30,6 +30,10 @@ std::optional<std::string> claim_product(const ir::Node& node, const SizeNames& 
 std::optional<std::string> claim_convolution(const ir::Node& node, const SizeNames& names,
                                              const LibraryClaims* library);
 
+/// Updates of the rows that have an index.
+std::optional<std::string> claim_row_update(const ir::Node& node, const SizeNames& names,
+                                            const LibraryClaims* library);
+
 struct Rejection {
   const Claim* claim = nullptr;
   std::string reason;

@@ -40,6 +40,10 @@ class LibraryClaims {
   virtual std::optional<std::string> rejection_of_convolution(const ir::Node&) const {
     return "the library has no convolutions";
   }
+  /// `node`: a ScatterSub. A target that takes it runs row update steps (plan/plan.h).
+  virtual std::optional<std::string> rejection_of_row_update(const ir::Node&) const {
+    return "the target has no updates of rows";
+  }
   /// `node`: one that the library takes. Bias and relu are fused unless rejected; tanh and sigmoid
   /// are always computed by kernels, and the reason is dumped.
   virtual std::optional<std::string> rejection_of_epilogue(const ir::Node&, EpilogueOp op) const {

@@ -84,7 +84,8 @@ class Fuser {
   void request_operands(const Node& node) {
     const ir::Lowering lowering = def(node).lowering;
     const bool moves = node.op == Op::Reshape && !is_view(node, names_);
-    const bool whole = lowering == ir::Lowering::Control || node.op == Op::HostCall || moves;
+    const bool whole = lowering == ir::Lowering::Control || node.op == Op::HostCall ||
+                       node.op == Op::ScatterSub || moves;
     const bool library = node.op == Op::Dot || node.op == Op::Conv;
     const bool product = library && options_.claims(node);
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
@@ -172,6 +173,7 @@ class Fuser {
   void place_loop(const Node& node) { place_whole(node, UnitKind::Loop); }
   void place_branch(const Node& node) { place_whole(node, UnitKind::Branch); }
   void place_host_call(const Node& node) { place_whole(node, UnitKind::HostCall); }
+  void place_row_update(const Node& node) { place_whole(node, UnitKind::RowUpdate); }
 
   // ---- kernels ----
 
@@ -322,8 +324,8 @@ class Fuser {
     void (Fuser::*place)(const Node&);
   };
 
-  /// What runs at points by its lowering class, or is a map of indices (view.cpp); composites are
-  /// expanded before.
+  /// What runs at points by its lowering class, or is a map of indices (view.cpp); composites that
+  /// no claim takes are expanded before.
   static constexpr bool needs_no_row(const ir::OpDef& d) {
     switch (d.lowering) {
       case ir::Lowering::Argument:
@@ -351,6 +353,7 @@ class Fuser {
         {Op::Concat, &Fuser::place_in_parts<place_concat>},
         {Op::Pad, &Fuser::place_guarded},
         {Op::ScatterAdd, &Fuser::place_in_parts<place_scatter_add>},
+        {Op::ScatterSub, &Fuser::place_row_update},
         {Op::Fold, &Fuser::place_fold},
         {Op::Gather, &Fuser::place_points},
     };

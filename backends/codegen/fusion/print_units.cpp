@@ -15,6 +15,7 @@ const char* name_of(UnitKind kind) {
     case UnitKind::Loop: return "loop";
     case UnitKind::Branch: return "branch";
     case UnitKind::HostCall: return "host call";
+    case UnitKind::RowUpdate: return "row update";
     case UnitKind::Join: return "join";
   }
   return "";

@@ -49,7 +49,7 @@ class Search {
   void note_uses(const Node& node) {
     const bool library = node.op == Op::Dot || node.op == Op::Conv;
     const bool whole = def(node).lowering == ir::Lowering::Control ||
-                       (library && options_.claims(node));
+                       node.op == Op::ScatterSub || (library && options_.claims(node));
     const bool points = def(node).lowering == ir::Lowering::Elementwise ||
                         def(node).lowering == ir::Lowering::Reduce;
     if (whole) kept_.insert(&node);

@@ -20,6 +20,7 @@ enum class UnitKind : std::uint8_t {
   Loop,      // a Scan
   Branch,    // a Cond
   HostCall,
+  RowUpdate,  // a ScatterSub
   Join,      // no work: stands for a tensor that several units write parts of
 };
 

@@ -2,6 +2,7 @@
 #include "backends/codegen/host/run.h"
 
 #include "backends/codegen/bind/step_failure.h"
+#include "backends/codegen/host/run_row_updates.h"
 
 #include <chrono>
 #include <cstring>
@@ -10,21 +11,6 @@ namespace kiln::codegen {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-/// The mode of the target while it lives.
-class Entered {
- public:
-  explicit Entered(const ThreadMode& mode) : mode_(mode), saved_(mode.enter ? mode.enter() : 0) {}
-  ~Entered() {
-    if (mode_.leave) mode_.leave(saved_);
-  }
-  Entered(const Entered&) = delete;
-  Entered& operator=(const Entered&) = delete;
-
- private:
-  const ThreadMode& mode_;
-  std::uint64_t saved_;
-};
 
 /// Packs what lies in the slot unless the host says that it is what was packed the last time.
 void pack(const Tape& tape, int slot, const Packing& packing, std::byte* memory,
@@ -79,7 +65,7 @@ class Runner {
   void run_region() {
     const std::vector<RegionPart>& parts = tape_.region;
     context_.host->parallel_for(parts.size(), [&](std::uint64_t begin, std::uint64_t end) {
-      const Entered entered(context_.mode);
+      const ScopedThreadMode mode(context_.mode);
       KernelFault none;
       for (std::uint64_t i = begin; i < end; ++i) {
         const Instruction& instruction = tape_.instructions[parts[i].instruction];
@@ -121,7 +107,7 @@ class Runner {
     std::int64_t faulty = parts;
     context_.host->parallel_for(
         static_cast<std::uint64_t>(parts), [&](std::uint64_t begin, std::uint64_t end) {
-          const Entered entered(context_.mode);
+          const ScopedThreadMode mode(context_.mode);
           KernelFault own;
           KernelArguments arguments = whole;
           arguments.begin = static_cast<std::int64_t>(begin) * bound.grain;
@@ -164,7 +150,7 @@ class Runner {
     };
     if (!bound.parallel) return run_range(0, bound.runs.size(), false);
     context_.host->parallel_for(bound.runs.size(), [&](std::uint64_t begin, std::uint64_t end) {
-      const Entered entered(context_.mode);
+      const ScopedThreadMode mode(context_.mode);
       run_range(begin, end, true);
     });
   }
@@ -189,7 +175,7 @@ class Runner {
     };
     if (bound.parallel) {
       context_.host->parallel_for(convolution.parts(), [&](std::uint64_t begin, std::uint64_t end) {
-        const Entered entered(context_.mode);
+        const ScopedThreadMode mode(context_.mode);
         run_range(begin, end);
       });
     } else {
@@ -245,7 +231,7 @@ class Runner {
   void run_groups(const LoopStep& step, const BoundLoop& bound, std::vector<Tape>& groups) {
     if (groups.size() == 1) return run_group(step, bound, groups[0]);
     context_.host->parallel_for(groups.size(), [&](std::uint64_t begin, std::uint64_t end) {
-      const Entered entered(context_.mode);
+      const ScopedThreadMode mode(context_.mode);
       for (std::uint64_t group = begin; group < end; ++group) {
         run_group(step, bound, groups[group]);
       }
@@ -380,6 +366,10 @@ class Runner {
     }
   }
 
+  void run_step(const Instruction& instruction, const BoundRowUpdates& bound) {
+    run_row_updates(std::get<RowUpdateStep>(*instruction.step), bound, tape_, context_);
+  }
+
   void run_step(const Instruction& instruction, const BoundCopy& bound) {
     const auto& step = std::get<CopyStep>(*instruction.step);
     std::memcpy(tape_.slot(step.to) + bound.begin, tape_.slot(step.from) + bound.begin,
@@ -421,7 +411,7 @@ void run_kept_steps(Frame& frame, const RunContext& context) {
 }  // namespace
 
 void run_plan(Frame& frame, const RunContext& context) {
-  const Entered entered(context.mode);
+  const ScopedThreadMode mode(context.mode);
   if (frame.top.kept_end != 0) run_kept_steps(frame, context);
   const std::vector<Packing>& packings = frame.top.plan->packings;
   for (std::size_t i = 0; i < packings.size(); ++i) {

@@ -150,6 +150,11 @@ class Absorber {
   void count(const LoopStep& step) { read(step.operands); }
   void count(const BranchStep& step) { read(step.operands); }
   void count(const HostCallStep& step) { read(step.operands); }
+  void count(const RowUpdateStep& step) {
+    for (const RowUpdate& one : step.updates) {
+      read({one.x, one.rate, one.indices, one.updates});
+    }
+  }
   void count(const CopyStep& step) { read(step.from); }
   void count_readers() {
     readers_.assign(plan_.slots.size(), 0);

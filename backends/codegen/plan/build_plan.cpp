@@ -158,6 +158,12 @@ class PlanBuilder {
         HostCallStep{unit.node, slots_of(unit.node->operands), results_of(*unit.node)});
   }
 
+  void add_row_update(const Node& node) {
+    const std::vector<int> operands = slots_of(node.operands);
+    plan_.steps.push_back(RowUpdateStep{
+        {{&node, operands[0], operands[1], operands[2], operands[3], slot_of(node.result())}}});
+  }
+
   void add_steps(const Unit& unit, const std::vector<int>& kernels) {
     for (const int kernel : kernels) add_kernel(kernel);
     switch (unit.kind) {
@@ -165,6 +171,7 @@ class PlanBuilder {
       case UnitKind::Loop: return add_loop(unit);
       case UnitKind::Branch: return add_branch(unit);
       case UnitKind::HostCall: return add_host_call(unit);
+      case UnitKind::RowUpdate: return add_row_update(*unit.node);
       case UnitKind::Kernel:
       case UnitKind::Join: return;
     }

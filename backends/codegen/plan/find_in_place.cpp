@@ -10,8 +10,18 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+/// Whether `to` is the update of `from`, which no update of the step reads otherwise.
+bool writes_in_place(const RowUpdateStep& step, int from, int to) {
+  const auto fits = [&](const RowUpdate& one) {
+    const bool reads = one.rate == from || one.indices == from || one.updates == from;
+    return !reads && (one.result == to) == (one.x == from);
+  };
+  return std::all_of(step.updates.begin(), step.updates.end(), fits);
+}
+
 /// Whether the step that writes the slot `to` may do so over `from`.
 bool writes_in_place(const Step& step, const std::vector<BuiltKernel>& kernels, int from, int to) {
+  if (const auto* rows = std::get_if<RowUpdateStep>(&step)) return writes_in_place(*rows, from, to);
   const auto* kernel = std::get_if<KernelStep>(&step);
   return kernel && writes_in_place(kernels[at(kernel->kernel)].kernel, *kernel, from, to);
 }
@@ -34,8 +44,10 @@ class Order {
 
   bool may_overwrite(int from, int to) const {
     const Slot &old = slots_[at(from)], &made = slots_[at(to)];
-    if (made.writes != 1 || failing_ >= made.writer) return false;
+    if (made.writes != 1) return false;
     const Step& step = program_.plan.steps[at(made.writer)];
+    const bool fails_before_writing = std::holds_alternative<RowUpdateStep>(step);
+    if (fails_before_writing ? failing_ > made.writer : failing_ >= made.writer) return false;
     if (!writes_in_place(step, program_.kernels, from, to)) return false;
     // Steps of the region run side by side.
     const int first = std::min(made.writer, static_cast<int>(program_.plan.region_begin));

@@ -13,7 +13,7 @@ struct ResultOverArgument {
 };
 /// For each, 1 when the result may alias the argument's buffer: one step writes the result, element
 /// by element if it also reads the argument, no later step reads the argument, and no step from
-/// that one on can fail.
+/// that one on can fail, but for a row update step, which fails before it writes.
 std::vector<std::uint8_t> find_in_place(const Program& program,
                                         const std::vector<ResultOverArgument>& wanted);
 

@@ -25,15 +25,26 @@ Uses count_uses(const Plan& plan, const std::vector<BuiltKernel>& kernels) {
   return uses;
 }
 
+bool is_only_result(int slot, const Plan& plan, const Uses& uses) {
+  return plan.slots[at(slot)].kind == Slot::Kind::Result && uses.reads[at(slot)] == 0 &&
+         uses.writes[at(slot)] == 1;
+}
+
 bool is_last(const Step& step, const Plan& plan, const std::vector<BuiltKernel>& kernels,
              const Uses& uses) {
   const auto* kernel = std::get_if<KernelStep>(&step);
   if (!kernel || can_fail(*kernel, kernels)) return false;
   const std::vector<int> written = touched(step, kernels).written;
-  return std::all_of(written.begin(), written.end(), [&](int slot) {
-    const bool result = plan.slots[at(slot)].kind == Slot::Kind::Result;
-    return result && uses.reads[at(slot)] == 0 && uses.writes[at(slot)] == 1;
-  });
+  return std::all_of(written.begin(), written.end(),
+                     [&](int slot) { return is_only_result(slot, plan, uses); });
+}
+
+/// Moves the updates of the step whose results no step reads to `last`; whether all of them.
+bool take_row_updates(Step& step, const Plan& plan, const Uses& uses, RowUpdateStep& last) {
+  auto* rows = std::get_if<RowUpdateStep>(&step);
+  if (!rows || !is_only_result(rows->updates[0].result, plan, uses)) return false;
+  last.updates.insert(last.updates.end(), rows->updates.begin(), rows->updates.end());
+  return true;
 }
 
 }  // namespace
@@ -41,11 +52,14 @@ bool is_last(const Step& step, const Plan& plan, const std::vector<BuiltKernel>&
 void find_region(Plan& plan, const std::vector<BuiltKernel>& kernels) {
   const Uses uses = count_uses(plan, kernels);
   std::vector<Step> first, region, copies;
+  RowUpdateStep rows;
   for (Step& step : plan.steps) {
+    if (take_row_updates(step, plan, uses, rows)) continue;
     const bool copy = std::holds_alternative<CopyStep>(step);
     const bool last = !copy && is_last(step, plan, kernels, uses);
     (copy ? copies : last ? region : first).push_back(std::move(step));
   }
+  if (!rows.updates.empty()) first.push_back(std::move(rows));
   plan.region_begin = first.size();
   plan.region_end = first.size() + region.size();
   plan.steps = std::move(first);

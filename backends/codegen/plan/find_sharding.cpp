@@ -139,6 +139,7 @@ class Finder {
   std::optional<std::int64_t> scale_of(const LoopStep&) const { return std::nullopt; }
   std::optional<std::int64_t> scale_of(const BranchStep&) const { return std::nullopt; }
   std::optional<std::int64_t> scale_of(const HostCallStep&) const { return std::nullopt; }
+  std::optional<std::int64_t> scale_of(const RowUpdateStep&) const { return std::nullopt; }
 
   const Plan& plan_;
   const std::vector<BuiltKernel>& kernels_;

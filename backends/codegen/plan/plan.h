@@ -73,11 +73,21 @@ struct HostCallStep {
   const ir::Node* node = nullptr;
   std::vector<int> operands, results;
 };
+/// A ScatterSub: rows of `x` minus the rate times the sum of their updates. Operands are dense.
+struct RowUpdate {
+  const ir::Node* node = nullptr;
+  int x = 0, rate = 0, indices = 0, updates = 0, result = 0;
+};
+/// Checks all indices of all updates before the first write, so that it may write a result over
+/// its x although it can fail.
+struct RowUpdateStep {
+  std::vector<RowUpdate> updates;
+};
 struct CopyStep {
   int from = 0, to = 0;
 };
 using Step = std::variant<KernelStep, MatmulStep, ConvolutionStep, LoopStep, BranchStep,
-                          HostCallStep, CopyStep>;
+                          HostCallStep, RowUpdateStep, CopyStep>;
 
 /// Null for a step of another kind.
 inline const LibraryStep* library_step(const Step& step) {

@@ -81,6 +81,14 @@ std::string line_of(const Program&, const HostCallStep& step) {
   return text("host_call ", step.node->as<ir::HostCallAttrs>().function, " (", list(step.results),
               ") = (", list(step.operands), ")  # ", source_of(*step.node));
 }
+std::string line_of(const Program&, const RowUpdateStep& step) {
+  std::string line;
+  for (const RowUpdate& one : step.updates) {
+    line += text(line.empty() ? "" : "; ", "rows %", one.result, " = %", one.x, " - %", one.rate,
+                 " x %", one.updates, " at %", one.indices, "  # ", source_of(*one.node));
+  }
+  return line;
+}
 std::string line_of(const Program&, const CopyStep& step) {
   return text("copy %", step.to, " = %", step.from);
 }

@@ -30,6 +30,14 @@ Touched touched(const Step& step, const std::vector<BuiltKernel>& kernels) {
   if (const auto* branch = std::get_if<BranchStep>(&step)) {
     return {branch->operands, branch->results};
   }
+  if (const auto* rows = std::get_if<RowUpdateStep>(&step)) {
+    Touched slots;
+    for (const RowUpdate& one : rows->updates) {
+      slots.read.insert(slots.read.end(), {one.x, one.rate, one.indices, one.updates});
+      slots.written.push_back(one.result);
+    }
+    return slots;
+  }
   const auto& call = std::get<HostCallStep>(step);
   return {call.operands, call.results};
 }

@@ -71,6 +71,10 @@ class Binder {
   }
 
   static DeviceHostCall bind(const HostCallStep&) { return {}; }
+  [[noreturn]] static DeviceCopy bind(const RowUpdateStep& step) {
+    throw InternalError("bind", "", text("the cuda backend has no updates of rows for ",
+                                         source_of(*step.updates[0].node)));
+  }
   static DeviceCopy bind(const CopyStep&) { return {}; }
 
   static InternalError no_library(const LibraryStep& step) {

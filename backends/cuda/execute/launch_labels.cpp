@@ -54,6 +54,10 @@ Label label(const ScheduledProgram&, const LibraryStep& step, const DeviceStep* 
 
 Label label(const ScheduledProgram&, const CopyStep&, const DeviceStep*) { return {"copy"}; }
 
+Label label(const ScheduledProgram&, const RowUpdateStep& step, const DeviceStep*) {
+  return {"row update", source_of(*step.updates[0].node)};
+}
+
 Label label(const ScheduledProgram&, const HostCallStep& step, const DeviceStep*) {
   return {text("host call ", step.node->as<ir::HostCallAttrs>().function), source_of(*step.node)};
 }

@@ -243,6 +243,24 @@ def mlp_tiny(tiny):
     return {"eager": step}
 
 
+def embedding_train(tiny):
+    rows, columns, count = (20, 8, 24) if tiny else (100_000, 128, 4096)
+    indices = torch.randint(rows, (count,))
+
+    def form(sparse):
+        table = nn.Embedding(rows, columns, sparse=sparse)
+        optimizer = torch.optim.SGD(table.parameters(), lr=0.01)
+
+        def step():
+            optimizer.zero_grad()
+            table(indices).square().mean().backward()
+            optimizer.step()
+
+        return step
+
+    return {"sparse": form(True), "dense": form(False)}
+
+
 def cnn_net(tiny):
     size, first, second, hidden, classes = (8, 2, 3, 4, 3) if tiny else (28, 32, 64, 128, 10)
     pixels = ((size - 4) // 2) ** 2 * second
@@ -345,9 +363,9 @@ def adam_many(tiny):
 
 ROWS = {row.__name__: row for row in (
     call, chain10, chain10_tanh, outer, softmax, softmax_small, layernorm_train, lstm_masked_train,
-    gru_train, lnlstm_train, ctc_train, mlp_adam, mlp_tiny, cnn_adam, cnn_infer, cnn_infer_one,
-    bn_relu_train, resnet_block, adam, adam_many, dot_f64_1024, dot_bf16_1024, dot_f16_1024,
-    dot_i32_512, mlp_train_f64)}
+    gru_train, lnlstm_train, ctc_train, mlp_adam, mlp_tiny, embedding_train, cnn_adam, cnn_infer,
+    cnn_infer_one, bn_relu_train, resnet_block, adam, adam_many, dot_f64_1024, dot_bf16_1024,
+    dot_f16_1024, dot_i32_512, mlp_train_f64)}
 ROWS.update(peers_operations.ROWS)
 
 

@@ -48,6 +48,8 @@ Row ctc_train(const CtcSizes& sizes, Memory memory);
 Row mlp_adam(std::int64_t batch, const Ints& sizes, Memory memory);
 Row mlp_train_f64(std::int64_t batch, const Ints& sizes);
 Row mlp_tiny(std::int64_t batch, const Ints& sizes, Memory memory);
+/// `table`: rows and columns of the embedding.
+Row embedding_train(const Ints& table, std::int64_t indices, Memory memory);
 Row adam_row(const std::string& name, std::int64_t variables, std::int64_t size, Memory memory);
 
 /// Two 3x3 convolutions with relu, max pooling, two dense layers; squares of `size` by `size`.

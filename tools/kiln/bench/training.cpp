@@ -86,6 +86,20 @@ Row mlp_tiny(std::int64_t batch, const Ints& sizes, Memory memory) {
           }};
 }
 
+Row embedding_train(const Ints& table, std::int64_t indices, Memory memory) {
+  const double bytes = 4 * static_cast<double>(indices * table[1]);
+  return {"embedding_train",
+          text("mean square of ", indices, " rows of an embedding of ", join_text(table, " x "),
+               ", SGD step"),
+          copy_limit("the rows read twice and written once, 12 B an element", 3 * bytes), [=] {
+            WorkBuilder builder(memory);
+            const Tensor rows = random_uniform_variable({table[0], table[1]}, -0.05, 0.05);
+            const Tensor x = builder.input(drawn_classes({indices}, table[0]));
+            const Tensor loss = mean(square(gather(rows, x)));
+            return builder.work({loss}, sgd_updates({rows}, gradients(loss, {rows})));
+          }};
+}
+
 Row ctc_train(const CtcSizes& s, Memory memory) {
   const double cells = static_cast<double>(s.samples * s.time * (2 * s.labels + 1));
   Limit limit{"forward and backward: 30 operations for each of 3 exps and a log a state and step",
@@ -124,7 +138,8 @@ Row adam_row(const std::string& name, std::int64_t variables, std::int64_t size,
 std::vector<Row> training_rows(bool tiny) {
   return {ctc_train(tiny ? CtcSizes{2, 6, 4, 2} : CtcSizes{32, 200, 40, 40}, Memory::Host),
           mlp_adam(tiny ? 4 : 64, tiny ? Ints{8, 6, 6, 3} : Ints{784, 512, 512, 10}, Memory::Host),
-          mlp_tiny(8, {16, 32, 1}, Memory::Host)};
+          mlp_tiny(8, {16, 32, 1}, Memory::Host),
+          embedding_train(tiny ? Ints{20, 8} : Ints{100000, 128}, tiny ? 24 : 4096, Memory::Host)};
 }
 
 std::vector<Row> optimizer_rows(bool tiny) {

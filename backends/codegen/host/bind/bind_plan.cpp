@@ -54,6 +54,7 @@ class Binder {
   BoundMatmul bind(const MatmulStep& step) const { return bind_matmul(step, step_); }
   BoundConvolution bind(const ConvolutionStep& step) const { return bind_convolution(step, step_); }
   BoundCopy bind(const CopyStep& step) const { return bind_copy(step, step_); }
+  BoundRowUpdates bind(const RowUpdateStep& step) const { return bind_row_updates(step, step_); }
   static BoundHostCall bind(const HostCallStep&) { return {}; }
   BoundBranch bind(const BranchStep& step) const {
     BoundBranch bound;

@@ -6,7 +6,18 @@
 
 #include <kiln/error.h>
 
+#include <functional>
+#include <numeric>
+
 namespace kiln::codegen {
+namespace {
+
+/// Of the dims from `first` on; the bytes of their tensor are counted (slot_sizes).
+std::int64_t product_of(const std::vector<std::int64_t>& dims, std::ptrdiff_t first) {
+  return std::accumulate(dims.begin() + first, dims.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+}  // namespace
 
 int kept_source(int slot, const StepBinding& binding) {
   const Slot& described = binding.plan.slots[static_cast<std::size_t>(slot)];
@@ -29,6 +40,24 @@ void require_float32(const ConvolutionStep& step) {
   throw InternalError("bind", "",
                       text("a library of the host got a convolution in ", step.dtype, " (",
                            source_of(*step.node), ")"));
+}
+
+BoundRowUpdates bind_row_updates(const RowUpdateStep& step, const StepBinding& binding) {
+  BoundRowUpdates bound;
+  for (const RowUpdate& one : step.updates) {
+    const ir::Type &type = one.node->types[0], &indices = one.node->operands[2].type();
+    const std::vector<std::int64_t> dims = binding.evaluate(type.dims);
+    PreparedRowUpdate update;
+    update.dtype = type.dtype;
+    update.indices = indices.dtype;
+    update.rows = dims[0];
+    update.columns = product_of(dims, 1);
+    update.entries = product_of(binding.evaluate(indices.dims), 0);
+    update.grain = binding.inputs.host.kernel_grain;
+    bound.scratch.bytes += aligned(update.scratch_bytes());
+    bound.updates.push_back(update);
+  }
+  return bound;
 }
 
 BoundCopy bind_copy(const CopyStep& step, const StepBinding& binding) {

@@ -24,6 +24,7 @@ BoundKernel bind_kernel(const KernelStep& step, const StepBinding& binding);
 /// Divides the matmul by its size alone, so that results do not depend on the number of threads.
 BoundMatmul bind_matmul(const MatmulStep& step, const StepBinding& binding);
 BoundConvolution bind_convolution(const ConvolutionStep& step, const StepBinding& binding);
+BoundRowUpdates bind_row_updates(const RowUpdateStep& step, const StepBinding& binding);
 BoundCopy bind_copy(const CopyStep& step, const StepBinding& binding);
 
 /// Packing::source of an operand that is the same tensor in many runs; -1: it is not.

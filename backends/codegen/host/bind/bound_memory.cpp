@@ -9,11 +9,13 @@ using Kind = ArenaBlock::Kind;
 Scratch* scratch_of(BoundStep& step) {
   if (auto* matmul = std::get_if<BoundMatmul>(&step)) return &matmul->scratch;
   if (auto* convolution = std::get_if<BoundConvolution>(&step)) return &convolution->scratch;
+  if (auto* rows = std::get_if<BoundRowUpdates>(&step)) return &rows->scratch;
   return nullptr;
 }
 
 /// Matmuls that run side by side have scratch of their own, behind the operand that they share.
 std::int64_t whole_scratch(const BoundStep& step) {
+  if (const auto* rows = std::get_if<BoundRowUpdates>(&step)) return rows->scratch.bytes;
   const auto* matmul = std::get_if<BoundMatmul>(&step);
   if (!matmul) return std::get<BoundConvolution>(step).scratch.bytes;
   const auto runs = matmul->parallel ? static_cast<std::int64_t>(matmul->runs.size()) : 1;

@@ -93,12 +93,18 @@ struct BoundBranch {
 
 struct BoundHostCall {};
 
+/// The updates of a step, with their entries one behind the other in the scratch.
+struct BoundRowUpdates {
+  std::vector<PreparedRowUpdate> updates;
+  Scratch scratch;
+};
+
 struct BoundCopy {
   std::int64_t begin = 0, bytes = 0;
 };
 
 using BoundStep = std::variant<BoundKernel, BoundMatmul, BoundConvolution, BoundLoop, BoundBranch,
-                               BoundHostCall, BoundCopy>;
+                               BoundHostCall, BoundRowUpdates, BoundCopy>;
 
 /// Null for a step that has none.
 template <class Bound>

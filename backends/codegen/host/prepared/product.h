@@ -3,6 +3,7 @@
 
 #include "backends/codegen/claims/library_claims.h"
 #include "backends/codegen/host/prepared/convolution.h"
+#include "backends/codegen/host/prepared/row_update.h"
 
 namespace kiln::codegen {
 
@@ -43,6 +44,10 @@ class PreparedProduct : public Packer {
 /// sizes, once for each, and shared by all runs with these sizes.
 class ProductLibrary : public LibraryClaims {
  public:
+  /// The executor runs them, whatever the library.
+  std::optional<std::string> rejection_of_row_update(const ir::Node& node) const final {
+    return codegen::rejection_of_row_update(node);
+  }
   /// REQUIRES: all sizes above 0.
   virtual std::shared_ptr<const PreparedProduct> prepare(const MatrixProduct& product,
                                                          RhsUse use) = 0;
