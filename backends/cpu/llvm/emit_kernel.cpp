@@ -6,8 +6,6 @@
 
 #include "backends/cpu/llvm/kernel_emitter.h"
 
-#include <llvm/IR/IntrinsicsX86.h>
-
 #include <algorithm>
 
 namespace kiln::cpu {
@@ -19,9 +17,6 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// Kernels with more expressions keep fewer vectors at a time in registers.
 constexpr std::size_t kManyExpressions = 48;
-
-/// Results of at least so many bytes in all are sent past the caches.
-constexpr std::int64_t kStreamBytes = std::int64_t{16} << 20;
 
 /// Whether neighbours along the vector axis cannot be worked on together: steps that follow each
 /// other, additions that may meet, results that are the same element.
@@ -63,17 +58,22 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& kernel,
   values_.resize(kernel.expressions.size());
   index_.resize(kernel.axes.size());
   results_.resize(kernel.stages.size());
-  touched_.resize(kernel.operands.size());
   const bool together = kernel.vector_axis >= 0 && !in_order(kernel);
   lanes_ = together ? target.vector_bytes / widest() * vectors() : 1;
   lanes_are_outer_ = kernel.vector_axis >= 0 && kernel.vector_axis < kernel.outer;
   plan_tiles();
+  find_streamed();
+  plan_prefetches();
 }
 
 void KernelEmitter::run() {
   begin_function();
   compute(levels_.needed_everywhere(), 0);
-  outer_loops(0);
+  if (streams()) {
+    streaming_loops();
+  } else {
+    outer_loops(0);
+  }
   b_.CreateRetVoid();
 }
 
@@ -100,8 +100,10 @@ int KernelEmitter::vectors() const {
   if (together == 0) return 1;
   const int lanes = e_.target.vector_bytes / widest();
   const bool outer = kernel_.vector_axis < kernel_.outer;
-  const bool many = kernel_.expressions.size() > kManyExpressions || together > 1;
-  int most = many ? 2 : outer ? 8 : 4;
+  const bool many = kernel_.expressions.size() > kManyExpressions;
+  int most = many || (together > 1 && !outer) ? 2 : outer ? 8 : 4;
+  const int accumulators = e_.target.level == IsaLevel::Avx512 ? 16 : 8;  // half of the registers
+  while (most > 2 && most * together > accumulators) most /= 2;
   const ir::Dim& extent = kernel_.axes[at(kernel_.vector_axis)];
   if (!extent.is_static()) return std::min(most, outer ? 2 : 4);
   while (most > 1 && extent.value() < most * lanes) most /= 2;
@@ -208,62 +210,10 @@ void KernelEmitter::vector_loop(Value* first, Value* last, const Body& body) {
   const auto* known = llvm::dyn_cast<llvm::ConstantInt>(count);
   width_ = lanes_;
   mask_ = nullptr;
-  if (!known || known->getSExtValue() >= lanes_) whole_vectors(first, whole, body);
+  if (!known || known->getSExtValue() >= lanes_) loop(first, whole, lanes_, body);
   if (!known || known->getSExtValue() % lanes_ != 0) masked_rest(whole, last, body);
   width_ = 1;
   mask_ = nullptr;
-}
-
-void KernelEmitter::whole_vectors(Value* first, Value* whole, const Body& body) {
-  if (!streams()) return loop(first, whole, lanes_, body);
-  llvm::LLVMContext& context = e_.module.getContext();
-  BasicBlock* past = BasicBlock::Create(context, "past", function_);
-  BasicBlock* through = BasicBlock::Create(context, "through", function_);
-  BasicBlock* after = BasicBlock::Create(context, "after", function_);
-  b_.CreateCondBr(may_stream(first), past, through);
-  b_.SetInsertPoint(past);
-  past_caches_ = true;
-  loop(first, whole, lanes_, body);
-  past_caches_ = false;
-  b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {});
-  b_.CreateBr(after);
-  b_.SetInsertPoint(through);
-  loop(first, whole, lanes_, body);
-  b_.CreateBr(after);
-  b_.SetInsertPoint(after);
-}
-
-bool KernelEmitter::streams() const {
-  if (kernel_.axes.size() != 1 || kernel_.outer != 1 || !kernel_.axes[0].is_static()) return false;
-  std::int64_t bytes = 0;
-  for (const Stage& stage : kernel_.stages) {
-    for (const Store& one : stage.stores) {
-      const Access& access = kernel_.accesses[at(one.access)];
-      const Operand& operand = kernel_.operands[at(access.operand)];
-      const bool plain = access.strides[0].is_one() && access.offset == ir::Dim(0) &&
-                         access.dynamic < 0 && access.when < 0 && !operand.read;
-      if (!plain) return false;
-      bytes += kernel_.axes[0].value() * static_cast<std::int64_t>(dtype_bytes(operand.dtype));
-    }
-  }
-  return bytes >= kStreamBytes;
-}
-
-Value* KernelEmitter::may_stream(Value* first) {
-  Value* bits = b_.getInt64(0);
-  Value* apart = b_.getTrue();
-  for (std::size_t i = 0; i < kernel_.operands.size(); ++i) {
-    if (!kernel_.operands[i].written) continue;
-    Type* element = e_.memory_type(kernel_.operands[i].dtype);
-    Value* start = b_.CreateGEP(element, buffers_[i], first);
-    bits = b_.CreateOr(bits, b_.CreatePtrToInt(start, b_.getInt64Ty()));
-    for (std::size_t j = 0; j < kernel_.operands.size(); ++j) {
-      if (!kernel_.operands[j].read) continue;
-      apart = b_.CreateAnd(apart, b_.CreateICmpNE(buffers_[i], buffers_[j]));
-    }
-  }
-  Value* low = b_.CreateAnd(bits, b_.getInt64(63));
-  return b_.CreateAnd(apart, b_.CreateICmpEQ(low, b_.getInt64(0)));
 }
 
 void KernelEmitter::masked_rest(Value* whole, Value* last, const Body& body) {

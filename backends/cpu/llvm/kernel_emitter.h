@@ -1,6 +1,6 @@
 // The state that all parts of emitting one kernel share: what is computed, and the loops around.
 // Loops are in emit_kernel.cpp, stages in emit_stages.cpp, values and memory in emit_memory.cpp,
-// tiles in emit_tiles.cpp, what is fetched ahead in emit_fetch.cpp.
+// tiles in emit_tiles.cpp, prefetches in emit_fetch.cpp, streaming stores in emit_streams.cpp.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
@@ -43,13 +43,6 @@ class KernelEmitter {
   void loop(llvm::Value* first, llvm::Value* last, std::int64_t step, const Body& body);
   /// Whole vectors, then the rest under a mask.
   void vector_loop(llvm::Value* first, llvm::Value* last, const Body& body);
-  void whole_vectors(llvm::Value* first, llvm::Value* whole, const Body& body);
-  /// Whether the kernel writes so much, and nothing that it reads, that results are better sent
-  /// past the caches: their lines are then not fetched before they are overwritten.
-  bool streams() const;
-  /// Whether every result begins where whole vectors do, at index `first`, and none is written
-  /// over an operand: those lines are in the caches already.
-  llvm::Value* may_stream(llvm::Value* first);
   void masked_rest(llvm::Value* whole, llvm::Value* last, const Body& body);
   llvm::Value* lane_numbers(llvm::Type* type);
   /// One loop of an axis, lanes included; the body sees index_ set.
@@ -173,13 +166,24 @@ class KernelEmitter {
   /// Memory that holds a 0 of that type.
   llvm::Value* zeros(llvm::Type* type);
   void store(const codegen::Store& one);
-  void send_past_caches(llvm::StoreInst* store);
+  void make_streaming(llvm::StoreInst* store);
   llvm::Value* load_at(const Place& from, bool vector, llvm::Value* allowed, DType dtype);
   void store_scalar(llvm::Value* raw, const Place& to, llvm::Type* element, DType dtype);
   llvm::Value* random(const codegen::Expression& x);
 
+  // ---- streaming stores (emit_streams.cpp) ----
+  /// Sets streamed_ where the kernel stores many elements that it does not read.
+  void find_streamed();
+  bool is_streamed(int operand) const;
+  bool streams() const { return !streamed_.empty(); }
+  /// All loops twice: with streaming stores, and with plain ones for where may_stream() is false.
+  void streaming_loops();
+  /// Whether every streamed operand begins at a multiple of the width of a streaming store, and
+  /// none is written over an operand: its lines are in the caches already.
+  llvm::Value* may_stream();
+
   // ---- rows ahead ----
-  /// The stage that begins the loops which touch an operand first, and by which access.
+  /// An access in the loops of the stages that begin with `group`.
   struct Touch {
     std::size_t group = 0;
     int access = -1;
@@ -187,7 +191,12 @@ class KernelEmitter {
   };
   /// Whether several loops go over one row after the other.
   bool goes_over_rows_again() const;
-  bool is_first_touch(int access);
+  std::vector<int> accesses_of(StageGroup group) const;
+  /// The first access of the group to neighbours of that operand; -1: there is none.
+  int access_to_prefetch(StageGroup group, std::size_t operand) const;
+  /// Sets prefetched_: for each operand, of the loops that touch it the one that prefetches the
+  /// fewest operands, the first of equals.
+  void plan_prefetches();
   /// Null: not worth it.
   llvm::Value* bytes_to_next_row(const codegen::Access& access, std::int64_t element);
   /// What lies in the next row where `pointer`, the first of neighbours, lies in this one.
@@ -211,9 +220,10 @@ class KernelEmitter {
   std::vector<int> computed_;
   int width_ = 1;
   llvm::Value* mask_ = nullptr;
-  bool past_caches_ = false;
+  std::vector<bool> streamed_;  // of each operand; empty: none is
+  bool is_streaming_ = false;    // in the loops that are being emitted
   std::size_t group_ = 0;       // the first stage of the loops that are being emitted
-  std::vector<Touch> touched_;  // of each operand
+  std::vector<Touch> prefetched_;  // of each operand: where its next row is prefetched
   Tiles tiles_;
   Parts parts_;  // of the loops that are being emitted
 };
