@@ -9,6 +9,7 @@
 
 #include <xmmintrin.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace cpu_llvm_test {
@@ -20,10 +21,34 @@ using namespace kiln::test;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-KernelOutcome run_code(const KernelFunction& function, const KernelCall& call) {
-  KernelOutcome outcome{call.operands, {}};
+/// A copy of the memory that begins at an odd multiple of `alignment`.
+class AlignedCopy {
+ public:
+  AlignedCopy(const Memory& from, std::size_t alignment) : bytes_(from.bytes.size()) {
+    room_.resize(bytes_ + 3 * alignment);
+    const auto address = reinterpret_cast<std::uintptr_t>(room_.data());
+    const std::uintptr_t even = address / (2 * alignment) * (2 * alignment);
+    const std::uintptr_t odd = even + alignment;
+    start_ = room_.data() + (odd >= address ? odd - address : odd + 2 * alignment - address);
+    std::copy(from.bytes.begin(), from.bytes.end(), start_);
+  }
+  std::byte* start() const { return start_; }
+  Memory memory() const { return {{start_, start_ + bytes_}}; }
+
+ private:
+  std::size_t bytes_;
+  std::vector<std::byte> room_;
+  std::byte* start_ = nullptr;
+};
+
+KernelOutcome run_code(const KernelFunction& function, const KernelCall& call,
+                       std::size_t alignment) {
+  KernelOutcome outcome;
+  std::vector<AlignedCopy> copies;
+  copies.reserve(call.operands.size());
+  for (const Memory& operand : call.operands) copies.emplace_back(operand, alignment);
   std::vector<std::byte*> buffers;
-  for (Memory& memory : outcome.operands) buffers.push_back(memory.bytes.data());
+  for (const AlignedCopy& copy : copies) buffers.push_back(copy.start());
   KernelArguments arguments;
   arguments.buffers = buffers.data();
   arguments.sizes = call.sizes.data();
@@ -37,6 +62,7 @@ KernelOutcome run_code(const KernelFunction& function, const KernelCall& call) {
   _mm_setcsr(saved | kFlush);
   function.run(function.context, &arguments);
   _mm_setcsr(saved);
+  for (const AlignedCopy& copy : copies) outcome.operands.push_back(copy.memory());
   return outcome;
 }
 
@@ -129,7 +155,7 @@ void check_emitted(const std::vector<EmitCase>& cases) {
         built, {target, 2, cpu::NumberReading::Always}, numbered_code, texts);
     for (std::size_t i = 0; i < cases.size(); ++i) {
       for (std::size_t c = 0; c < cases[i].calls.size(); ++c) {
-        const KernelOutcome found = run_code(functions[i], cases[i].calls[c]);
+        const KernelOutcome found = run_code(functions[i], cases[i].calls[c], cases[i].alignment);
         const std::string problem = difference(cases[i], wanted[i][c], found);
         INFO(cpu::name_of(target.level) << ", call " << c << "\n" << print(cases[i].kernel));
         CHECK(problem == "");

@@ -9,6 +9,7 @@ struct EmitCase {
   kiln::codegen::Kernel kernel;
   std::vector<kiln::test::KernelCall> calls;
   int units = 0;  // in the last place, that floats may be apart; NaN is NaN in any case
+  std::size_t alignment = 16;  // of the operands' first elements, and of nothing larger
 };
 
 /// Compiles all of them for each level of this machine, as one program, and checks every byte of

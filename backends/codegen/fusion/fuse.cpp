@@ -4,6 +4,7 @@
 #include "backends/codegen/fusion/fuse.h"
 
 #include "backends/codegen/access/guarded_points.h"
+#include "backends/codegen/fusion/index_nodes.h"
 #include "backends/codegen/fusion/joining.h"
 #include "backends/codegen/fusion/place_parts.h"
 #include "backends/codegen/fusion/recompute.h"
@@ -21,8 +22,6 @@ using ir::Node;
 using ir::Op;
 using ir::Value;
 
-constexpr int kMaxFreeDepth = 16;
-
 class Fuser {
  public:
   Fuser(const SizeNames& names, const FuseOptions& options)
@@ -30,13 +29,9 @@ class Fuser {
 
   Units run(const std::vector<Value>& results) {
     const std::vector<const Node*> order = ir::topological_order(results);
-    for (const Node* node : order) {
-      if (const int depth = free_depth(*node); depth != 0) {
-        free_depth_[node] = depth;
-        fusion_.out.free.insert(node);
-      }
-    }
-    recomputed_ = recomputed_nodes(order, results, names_, options_);
+    fusion_.out.free = index_nodes(order, names_);
+    phases_.emplace(order, names_, options_);
+    recomputed_ = recomputed_nodes(order, results, names_, options_, *phases_);
     fusion_.out.free.insert(recomputed_.begin(), recomputed_.end());
     for (const Value& result : results) request(result);
     for (const Node* node : order) request_operands(*node);
@@ -50,22 +45,6 @@ class Fuser {
 
  private:
   // ---- what must lie in memory ----
-
-  /// Steps to compute a node from indices, sizes and constants alone; 0 when it needs more, or
-  /// so many that it is better computed once.
-  int free_depth(const Node& node) const {
-    if (node.op == Op::Iota || node.op == Op::DimSize) return 1;
-    const bool plain = def(node).lowering == ir::Lowering::Elementwise || is_view(node, names_);
-    if (!plain || node.operands.empty()) return 0;
-    int deepest = 1;
-    for (const Value& operand : node.operands) {
-      if (operand.node->op == Op::Constant && operand.rank() == 0) continue;
-      const auto found = free_depth_.find(operand.node.get());
-      if (found == free_depth_.end()) return 0;
-      deepest = std::max(deepest, found->second);
-    }
-    return deepest < kMaxFreeDepth ? deepest + 1 : 0;
-  }
 
   /// Whether the node is a view or free: computed where it is used, unless it is dense.
   bool is_elsewhere(const Node& node) const {
@@ -178,8 +157,10 @@ class Fuser {
   // ---- kernels ----
 
   /// Units that a node with these points may join, the best first: makers of its operands, the
-  /// last unit of scalars, readers of its operands.
-  std::vector<int> candidates(const Points& points, const std::vector<View>& views) const {
+  /// last unit of scalars, readers of its operands, those of a later phase last: what the node
+  /// makes is then there for all units of its own phase.
+  std::vector<int> candidates(const Node& node, const Points& points,
+                              const std::vector<View>& views) const {
     std::vector<int> list;
     for (const View& view : views) {
       const int maker = fusion_.unit_of(view.source);
@@ -191,6 +172,10 @@ class Fuser {
       const std::vector<int>& readers = fusion_.readers_of(view.source);
       list.insert(list.end(), readers.rbegin(), readers.rend());
     }
+    const int phase = phases_->of(node);
+    std::stable_partition(list.begin(), list.end(), [&](int index) {
+      return phases_->of(fusion_.unit(index)) <= phase;
+    });
     return list;
   }
 
@@ -200,9 +185,10 @@ class Fuser {
   };
 
   /// With `in_parts` only units that reduce already count.
-  std::optional<Place> find_place(const Points& points, const std::vector<View>& views,
-                                  bool in_parts, std::vector<int> preferred) const {
-    const std::vector<int> others = candidates(points, views);
+  std::optional<Place> find_place(const Node& node, const Points& points,
+                                  const std::vector<View>& views, bool in_parts,
+                                  std::vector<int> preferred) const {
+    const std::vector<int> others = candidates(node, points, views);
     preferred.insert(preferred.end(), others.begin(), others.end());
     for (int candidate : preferred) {
       if (in_parts && !fusion_.unit(candidate).split) continue;
@@ -257,9 +243,11 @@ class Fuser {
     const std::vector<View> views = follow(points.reads);
     place_those_waiting(views);
     const bool in_parts = points.role == Role::Reduce && runs_in_parts(fusion_, points);
-    std::optional<Place> found = find_place(points, views, in_parts, preferred);
+    std::optional<Place> found = find_place(node, points, views, in_parts, preferred);
     if (!found && sum_columns(node, points, views)) return;
-    if (!found && in_parts) found = find_place(points, views, /*in_parts=*/false, preferred);
+    if (!found && in_parts) {
+      found = find_place(node, points, views, /*in_parts=*/false, preferred);
+    }
     const Place place = found ? *found : new_place(points);
     merge_makers(place, points, views);
     const int level = level_of(fusion_, place.unit, views);
@@ -280,7 +268,7 @@ class Fuser {
     if (options_.is_body || node.op != Op::Sum || points.role != Role::Reduce) return false;
     if (points.reads.size() > 1) return false;  // of what is made again (recompute.h)
     const Read& read = points.reads[0];
-    for (const int index : candidates(points, views)) {
+    for (const int index : candidates(node, points, views)) {
       if (!can_sum_columns(fusion_, index, points)) continue;
       if (!is_readable(fusion_, index, points, Role::Full, read, views[0])) continue;
       place_column_sum(fusion_, node, index, read, views[0]);
@@ -374,8 +362,8 @@ class Fuser {
   const SizeNames& names_;
   const FuseOptions& options_;
   Fusion fusion_;
-  std::unordered_map<const Node*, int> free_depth_;
   std::unordered_set<const Node*> recomputed_, waiting_;
+  std::optional<Phases> phases_;
   int scalars_ = -1;  // the last kernel without axes
 };
 

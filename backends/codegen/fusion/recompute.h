@@ -1,9 +1,14 @@
 // Rematerialisation: cheap nodes over tensors that are in memory anyway are computed in each kernel
-// that reads them instead of being stored: comparisons (masks of relu and max), x - mean, and
-// selects that only an overlapping Fold reads.
+// that reads them instead of being stored: comparisons (masks of relu and max), x - mean, selects
+// that only an overlapping Fold reads, and values that are used in two phases (phases.h), such as
+// the gradient that batch normalization reduces.
+// Before: k1: g = select(y <= 0, 0, dy); s = sum(g); store g
+//         k2: dx = g + s * x
+// After:  k1: g = select(y <= 0, 0, dy); s = sum(g)
+//         k2: dx = select(y <= 0, 0, dy) + s * x
 #pragma once
 
-#include "backends/codegen/fusion/units.h"
+#include "backends/codegen/fusion/phases.h"
 
 namespace kiln::codegen {
 
@@ -11,6 +16,7 @@ namespace kiln::codegen {
 std::unordered_set<const ir::Node*> recomputed_nodes(const std::vector<const ir::Node*>& order,
                                                      const std::vector<ir::Value>& results,
                                                      const SizeNames& names,
-                                                     const FuseOptions& options);
+                                                     const FuseOptions& options,
+                                                     const Phases& phases);
 
 }  // namespace kiln::codegen

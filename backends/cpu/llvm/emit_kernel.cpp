@@ -6,8 +6,6 @@
 
 #include "backends/cpu/llvm/kernel_emitter.h"
 
-#include <llvm/IR/IntrinsicsX86.h>
-
 #include <algorithm>
 
 namespace kiln::cpu {
@@ -61,18 +59,22 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& kernel, const I
   values_.resize(kernel.expressions.size());
   index_.resize(kernel.axes.size());
   results_.resize(kernel.stages.size());
-  touched_.resize(kernel.operands.size());
   const bool together = kernel.vector_axis >= 0 && !in_order(kernel);
   lanes_ = together ? target.vector_bytes / widest() * vectors() : 1;
   lanes_are_outer_ = kernel.vector_axis >= 0 && kernel.vector_axis < kernel.outer;
   plan_tiles();
+  find_streamed();
+  plan_prefetches();
 }
 
 void KernelEmitter::run() {
   begin_function();
   compute(levels_.needed_everywhere(), 0);
-  outer_loops(0);
-  if (has_streams_) b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {});
+  if (streams()) {
+    streaming_loops();
+  } else {
+    outer_loops(0);
+  }
   b_.CreateRetVoid();
 }
 
@@ -99,8 +101,10 @@ int KernelEmitter::vectors() const {
   if (together == 0) return 1;
   const int lanes = e_.target.vector_bytes / widest();
   const bool outer = kernel_.vector_axis < kernel_.outer;
-  const bool many = kernel_.expressions.size() > kManyExpressions || together > 1;
-  int most = many ? 2 : outer ? 8 : 4;
+  const bool many = kernel_.expressions.size() > kManyExpressions;
+  int most = many || (together > 1 && !outer) ? 2 : outer ? 8 : 4;
+  const int accumulators = e_.target.level == IsaLevel::Avx512 ? 16 : 8;  // half of the registers
+  while (most > 2 && most * together > accumulators) most /= 2;
   const ir::Dim& extent = kernel_.axes[at(kernel_.vector_axis)];
   if (!extent.is_static()) return std::min(most, outer ? 2 : 4);
   while (most > 1 && extent.value() < most * lanes) most /= 2;
@@ -207,7 +211,7 @@ void KernelEmitter::vector_loop(Value* first, Value* last, std::optional<std::in
   }
   width_ = lanes_;
   mask_ = nullptr;
-  if (!count || *count >= lanes_) whole_vectors(first, whole, body);
+  if (!count || *count >= lanes_) loop(first, whole, lanes_, body);
   if (has_rest) masked_rest(whole, last, body);
   width_ = 1;
   mask_ = nullptr;

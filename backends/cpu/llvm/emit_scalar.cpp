@@ -138,7 +138,15 @@ Value* unsigned_power(const Emit& e, Values x) {
   return e.b.CreateTrunc(y, x[0]->getType());
 }
 
-Value* choice(const Emit& e, Values x) { return e.b.CreateSelect(x[0], x[1], x[2]); }
+/// LLVM turns a select of a loaded vector into a load under a mask, which cannot begin before the
+/// condition is known: its cache miss then follows that of the condition, which it could overlap.
+Value* unmasked(const Emit& e, Value* x) {
+  const bool is_loaded = llvm::isa<llvm::LoadInst>(x) && x->getType()->isVectorTy();
+  return is_loaded ? e.b.CreateFreeze(x) : x;
+}
+Value* choice(const Emit& e, Values x) {
+  return e.b.CreateSelect(x[0], unmasked(e, x[1]), unmasked(e, x[2]));
+}
 Value* inverted(const Emit& e, Values x) { return e.b.CreateNot(x[0]); }
 
 Value* pow_of(const Emit& e, Values x) { return emit_pow(e, x[0], x[1]); }

@@ -1,7 +1,7 @@
 // The state that all parts of emitting one kernel share: what is computed, and the loops around.
 // Loops are in emit_kernel.cpp, stages in emit_stages.cpp, values and memory in emit_memory.cpp,
-// non-temporal stores in emit_streams.cpp, tiles in emit_tiles.cpp, prefetches in
-// emit_fetch.cpp and emit_chosen_rows.cpp.
+// tiles in emit_tiles.cpp, prefetches in emit_fetch.cpp and emit_chosen_rows.cpp, streaming stores
+// in emit_streams.cpp.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
@@ -53,16 +53,6 @@ class KernelEmitter {
   /// `count`: last - first where it is static.
   void vector_loop(llvm::Value* first, llvm::Value* last, std::optional<std::int64_t> count,
                    const Body& body);
-  void whole_vectors(llvm::Value* first, llvm::Value* whole, const Body& body);
-  /// Whether this loop stores results by non-temporal stores: together they are larger than caches,
-  /// the kernel reads none of them, and neighbours along the lanes lie together.
-  bool streams() const;
-  bool is_streamable(const codegen::Store& store) const;
-  /// Bytes from the first to the last element that the access reaches. REQUIRES: is_streamable.
-  std::int64_t spanned_bytes(const codegen::Access& access) const;
-  /// Whether all results of the loop are aligned to a vector at index `first` of the vector axis,
-  /// and none aliases an operand that is read: its lines are in the caches already.
-  llvm::Value* may_stream(llvm::Value* first);
   void masked_rest(llvm::Value* whole, llvm::Value* last, const Body& body);
   llvm::Value* lane_numbers(llvm::Type* type);
   /// One loop of an axis, lanes included; the body sees index_ set.
@@ -187,14 +177,24 @@ class KernelEmitter {
   /// Memory that holds a 0 of that type.
   llvm::Value* zeros(llvm::Type* type);
   void store(const codegen::Store& one);
-  /// REQUIRES: may_stream holds.
-  void make_non_temporal(llvm::StoreInst* store);
+  void make_streaming(llvm::StoreInst* store);
   llvm::Value* load_at(const Place& from, bool vector, llvm::Value* allowed, DType dtype);
   void store_scalar(llvm::Value* raw, const Place& to, llvm::Type* element, DType dtype);
   llvm::Value* random(const codegen::Expression& x);
 
+  // ---- streaming stores (emit_streams.cpp) ----
+  /// Sets streamed_ where the kernel stores many elements that it does not read.
+  void find_streamed();
+  bool is_streamed(int operand) const;
+  bool streams() const { return !streamed_.empty(); }
+  /// All loops twice: with streaming stores, and with plain ones for where may_stream() is false.
+  void streaming_loops();
+  /// Whether every streamed operand begins at a multiple of the width of a streaming store, and
+  /// none is written over an operand: its lines are in the caches already.
+  llvm::Value* may_stream();
+
   // ---- rows ahead ----
-  /// The stage that begins the loops which touch an operand first, and by which access.
+  /// An access in the loops of the stages that begin with `group`.
   struct Touch {
     std::size_t group = 0;
     int access = -1;
@@ -202,7 +202,12 @@ class KernelEmitter {
   };
   /// Whether several loops go over one row after the other.
   bool goes_over_rows_again() const;
-  bool is_first_touch(int access);
+  std::vector<int> accesses_of(StageGroup group) const;
+  /// The first access of the group to neighbours of that operand; -1: there is none.
+  int access_to_prefetch(StageGroup group, std::size_t operand) const;
+  /// Sets prefetched_: for each operand, of the loops that touch it the one that prefetches the
+  /// fewest operands, the first of equals.
+  void plan_prefetches();
   /// Null: not worth it.
   llvm::Value* bytes_to_next_row(const codegen::Access& access, std::int64_t element);
   /// What lies in the next row where `pointer`, the first of neighbours, lies in this one.
@@ -239,10 +244,10 @@ class KernelEmitter {
   std::vector<int> computed_;
   int width_ = 1;
   llvm::Value* mask_ = nullptr;
-  bool streaming_ = false;    // inside a loop of non-temporal stores
-  bool has_streams_ = false;  // there is such a loop: a fence ends the kernel
+  std::vector<bool> streamed_;  // of each operand; empty: none is
+  bool is_streaming_ = false;    // in the loops that are being emitted
   std::size_t group_ = 0;       // the first stage of the loops that are being emitted
-  std::vector<Touch> touched_;  // of each operand
+  std::vector<Touch> prefetched_;  // of each operand: where its next row is prefetched
   Tiles tiles_;
   Parts parts_;  // of the loops that are being emitted
 };

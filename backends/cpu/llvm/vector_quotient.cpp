@@ -19,9 +19,10 @@ Value* emit_quotient(const Emit& e, Value* x, Value* y) {
   Value* quotient = e.b.CreateFMul(dividend, reciprocal);
   Value* rest = e.multiply_add(e.b.CreateFNeg(quotient), divisor, dividend);
   Value* better = e.multiply_add(rest, reciprocal, quotient);
-  // Infinities have no remainder; zeros keep their sign.
-  better = e.intrinsic(llvm::Intrinsic::copysign, {better, quotient});
-  return e.b.CreateSelect(e.b.CreateFCmpORD(better, better), better, quotient);
+  // Without a remainder the quotient is exact, with its sign where it is zero; infinities and zero
+  // divisors leave NaN as remainder.
+  Value* zero = llvm::Constant::getNullValue(type);
+  return e.b.CreateSelect(e.b.CreateFCmpONE(rest, zero), better, quotient);
 }
 
 }  // namespace kiln::cpu

@@ -69,6 +69,10 @@ def softmax_small(tiny):
     return softmax_of(*((4, 10) if tiny else (64, 1000)))
 
 
+def outputs(tensors):
+    return {f"out{i}": tensor for i, tensor in enumerate(tensors)}
+
+
 def layernorm_train(tiny):
     rows, columns = (8, 16) if tiny else (8192, 1024)
     x = uniform(rows, columns).requires_grad_()
@@ -80,7 +84,19 @@ def layernorm_train(tiny):
         y = nn.functional.layer_norm(x, (columns,), scale, offset)
         return y, torch.autograd.grad(y, [x, scale, offset], dy)
 
-    return {"eager": eager}
+    operands = [tensor.detach() for tensor in (x, scale, offset)]
+    results = [torch.empty(rows, columns), torch.empty(rows, 1), torch.empty(rows, 1)]
+    gradients = [torch.empty_like(tensor) for tensor in operands]
+
+    def out():
+        torch.ops.aten.native_layer_norm.out(
+            operands[0], [columns], *operands[1:], 1e-5, **outputs(results))
+        torch.ops.aten.native_layer_norm_backward.out(
+            dy, operands[0], [columns], *results[1:], *operands[1:], [True, True, True],
+            **outputs(gradients))
+        return results[0], gradients
+
+    return {"eager": eager, "out=": out}
 
 
 def lstm_masked_train(tiny):

@@ -1,0 +1,50 @@
+// Counts the steps of each node from those of its operands.
+#include "backends/codegen/fusion/index_nodes.h"
+
+#include "backends/codegen/access/view.h"
+#include "core/ops/op.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace kiln::codegen {
+namespace {
+
+using ir::Node;
+using ir::Op;
+
+constexpr int kMaxSteps = 16;
+
+using Steps = std::unordered_map<const Node*, int>;
+
+/// 0: the node needs more than indices, sizes and constants, or too many steps.
+int steps_of(const Node& node, const SizeNames& names, const Steps& steps) {
+  if (node.op == Op::Iota || node.op == Op::DimSize) return 1;
+  const bool plain = def(node).lowering == ir::Lowering::Elementwise || is_view(node, names);
+  if (!plain || node.operands.empty()) return 0;
+  int most = 1;
+  for (const ir::Value& operand : node.operands) {
+    if (operand.node->op == Op::Constant && operand.rank() == 0) continue;
+    const auto found = steps.find(operand.node.get());
+    if (found == steps.end()) return 0;
+    most = std::max(most, found->second);
+  }
+  return most < kMaxSteps ? most + 1 : 0;
+}
+
+}  // namespace
+
+std::unordered_set<const Node*> index_nodes(const std::vector<const Node*>& order,
+                                            const SizeNames& names) {
+  Steps steps;
+  std::unordered_set<const Node*> found;
+  for (const Node* node : order) {
+    const int count = steps_of(*node, names, steps);
+    if (count == 0) continue;
+    steps[node] = count;
+    found.insert(node);
+  }
+  return found;
+}
+
+}  // namespace kiln::codegen
