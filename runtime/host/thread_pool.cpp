@@ -34,8 +34,6 @@ constexpr std::uint64_t kPartsPerThread = 4;
 /// Looks at a shared word this often before going to sleep: some 50 microseconds, which is longer
 /// than what lies between two loops of one call, and far shorter than waking a thread twice.
 constexpr int kSpins = 2000;
-/// Tries to take the lock before sleeping: a microsecond or two, some times as long as it is held.
-constexpr int kLockSpins = 100;
 
 struct Loop {
   RangeBody body;
@@ -121,26 +119,18 @@ void pause() {
 
 /// Waits a little for `done`; whether it came.
 template <class Done>
-bool spin_until(const Done& done, int spins = kSpins) {
-  for (int i = 0; i < spins; ++i) {
+bool spin_until(const Done& done) {
+  for (int i = 0; i < kSpins; ++i) {
     if (done()) return true;
     pause();
   }
   return false;
 }
 
-/// Spins before it sleeps: the lock is held for far less time than a thread takes to wake.
-void lock_soon(std::unique_lock<std::mutex>& lock) {
-  if (!spin_until([&] { return lock.try_lock(); }, kLockSpins)) lock.lock();
-}
-
 // The loop is not touched after its last guest has left.
 void leave(Pool& state, Loop& loop) {
   if (loop.guests.fetch_sub(1) != 1) return;
-  {
-    std::unique_lock lock(state.mutex, std::defer_lock);
-    lock_soon(lock);
-  }
+  { const std::lock_guard lock(state.mutex); }
   state.left.notify_all();
 }
 
@@ -151,7 +141,7 @@ void await_loop(Pool& state, std::unique_lock<std::mutex>& lock) {
   const std::uint64_t seen = state.posted;
   lock.unlock();
   spin_until([&] { return state.posted != seen; });
-  lock_soon(lock);
+  lock.lock();
   state.work.wait(lock, [&] { return state.stopping || state.posted != seen; });
 }
 
@@ -169,7 +159,7 @@ void serve(unsigned thread) {
     lock.unlock();
     run_parts(*loop, thread);
     leave(state, *loop);
-    lock_soon(lock);
+    lock.lock();
   }
 }
 
@@ -266,8 +256,7 @@ std::uint32_t parallel_for(std::uint64_t n, RangeBody body, void* context) {
   if (inside_loop || n == 1) return body(context, 0, n);
   Pool& state = pool();
   require_same_process(state);
-  std::unique_lock lock(state.mutex, std::defer_lock);
-  lock_soon(lock);
+  std::unique_lock lock(state.mutex);
   state.left.wait(lock, [&] { return !state.changing; });
   const unsigned count = wanted_threads(state);
   Loop loop{body, context, n, std::min<std::uint64_t>(n, count * kPartsPerThread), count};
@@ -283,11 +272,11 @@ std::uint32_t parallel_for(std::uint64_t n, RangeBody body, void* context) {
   lock.unlock();
   state.work.notify_all();
   run_parts(loop, 0);
-  lock_soon(lock);
+  lock.lock();
   std::erase(state.loops, &loop);
   lock.unlock();
   spin_until([&] { return loop.guests == 0; });
-  lock_soon(lock);
+  lock.lock();
   state.left.wait(lock, [&] { return loop.guests == 0; });
   const bool last = state.loops.empty();
   lock.unlock();
