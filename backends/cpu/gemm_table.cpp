@@ -89,6 +89,15 @@ constexpr GemmRow kTable[] = {
      .rhs_bytes = {.max = kNear},
      .measured = "64x512x512 92 / 82; 31x512x512 110 / 82"},
 
+    // Tests M: a loop of single rows has no groups of rows, whose matmuls would differ in M.
+    {.name = "an rhs that stays while a loop of single rows runs",
+     .implementation = TiledPacked,
+     .levels = {Avx512},
+     .uses = {RhsUse::Loop},
+     .dtypes = kDirect,
+     .rows = {.max = 1},
+     .measured = "Zen 5: 1x512x128 74 / 56; 1x1024x256 58 / 46; 1x512x512 54 / 48"},
+
     {.name = "few rows",
      .implementation = TiledPlain,
      .levels = {Avx512},

@@ -2,6 +2,7 @@
 // convolutions.
 #include "backends/cpu/products.h"
 
+#include "backends/cpu/direct_convolution/depthwise.h"
 #include "backends/cpu/direct_convolution/kernel_gradient.h"
 #include "backends/cpu/gemm_table.h"
 #include "backends/cpu/native_products.h"
@@ -126,6 +127,7 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuProducts::prepare_convolu
 
 std::shared_ptr<const codegen::PreparedConvolution> CpuProducts::make_convolution(
     const codegen::Convolution& convolution, bool packed) const {
+  if (takes_depthwise(convolution)) return make_depthwise(convolution, level_);
   const bool own = level_ == TileLevel::Avx512 && takes_kernel_gradient(convolution);
   return own ? make_kernel_gradient(convolution) : cpu::make_convolution(convolution, packed);
 }

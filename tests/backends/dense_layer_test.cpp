@@ -5,6 +5,7 @@
 
 #include <kiln/k.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -212,4 +213,35 @@ TEST_CASE("a dump says who computes which parts of a product") {
   INFO(claims);
   CHECK(claims.find("7 products side by side: 6 by own loops") != std::string::npos);
   CHECK(claims.find("; 1 by oneDNN") != std::string::npos);
+}
+
+TEST_CASE("products of a matrix and a vector have parts by the bytes that they read") {
+  const struct {
+    const char* name;
+    std::vector<std::int64_t> x, w;
+    const char* said;
+  } rows[] = {
+      {"columns", {1, 512}, {512, 512}, "4 products side by side by own loops"},
+      {"rows", {2048, 256}, {256, 1}, "8 products side by side by own loops"},
+      {"near", {1, 128}, {128, 256}, "1 product by own loops"},
+  };
+  const Scratch scratch;
+  for (const auto& row : rows) {
+    INFO(row.name);
+    const Tensor x = placeholder({.shape = row.x}), w = placeholder({.shape = row.w});
+    const Function f = function({x, w}, {dot(x, w)}, {.backend = "cpu"});
+    const std::vector<Array> fed{drawn(row.x[0], row.x[1], 1).array(),
+                                 drawn(row.w[0], row.w[1], 2).array()};
+    set_threads(1);
+    const Array alone = f(fed)[0];
+    set_threads(3);
+    const Array shared = f(fed)[0];
+    set_threads(2);
+    CHECK(std::equal(alone.as<float>().begin(), alone.as<float>().end(),
+                     shared.as<float>().begin()));
+    f.dump(scratch.path(row.name), Stage::Claims);
+    const std::string claims = contents_of(scratch.path(row.name) + "/50-claims-sizes_1.txt");
+    INFO(claims);
+    CHECK(claims.find(row.said) != std::string::npos);
+  }
 }

@@ -2,6 +2,7 @@
 // than the others, kernels packed before and while running, groups, strides, dilations.
 #include "tests/catch.h"
 
+#include "backends/cpu/direct_convolution/depthwise.h"
 #include "backends/cpu/direct_convolution/kernel_gradient.h"
 #include "backends/cpu/onednn/convolutions.h"
 
@@ -138,6 +139,122 @@ TEST_CASE("convolutions in parts agree with plain sums") {
     check(of(role, 3, 2, 4, 3, 2, 2));
   }
   CHECK(cpu::make_convolution(of(ConvRole::Output, 9, 1, 16, 32, 1, 1), false)->parts() == 5);
+}
+
+TEST_CASE("rows of few images are parts, with the bits of whole images") {
+  const auto check_rows = [](Convolution c, std::size_t parts) {
+    check(c);
+    const auto by_rows = cpu::make_convolution(c, false);
+    INFO(by_rows->description() << ", " << c.batch << " images, " << c.channels << " to "
+                                << c.filters << ", stride " << c.strides[0] << ", dilation "
+                                << c.dilations[0]);
+    CHECK(by_rows->parts() == parts);
+    Convolution many = c;
+    many.batch = 8 * c.batch;
+    const auto by_images = cpu::make_convolution(many, false);
+    if (by_images->description() != by_rows->description()) return;
+    const Floats w = drawn(6 * c.channels * c.groups * c.filters, false);
+    Floats x = drawn(c.batch * 20 * 19 * c.groups * c.channels, false);
+    Floats found(static_cast<std::size_t>(c.batch * c.places[0] * c.places[1] * c.groups *
+                                          c.filters));
+    run(*by_rows, false, c, x, w, found);
+    const std::size_t once = x.size();
+    for (int i = 1; i < 8; ++i) x.insert(x.end(), x.begin(), x.begin() + std::ptrdiff_t(once));
+    Floats whole(8 * found.size());
+    run(*by_images, false, many, x, w, whole);
+    whole.resize(found.size());
+    CHECK(found == whole);
+  };
+  check_rows(of(ConvRole::Output, 1, 1, 64, 64, 1, 1), 8);
+  check_rows(of(ConvRole::Output, 1, 1, 32, 64, 1, 1), 4);
+  check_rows(of(ConvRole::Output, 3, 1, 48, 64, 1, 2), 9);
+  check_rows(of(ConvRole::Output, 2, 1, 64, 64, 2, 1), 8);
+  Convolution wide = of(ConvRole::Output, 1, 1, 64, 64, 1, 1);  // more padding than some blocks
+  wide.low = {6, 1};
+  wide.places = {28, 20};
+  CHECK(cpu::make_convolution(wide, false)->parts() == 1);
+  check(wide);
+}
+
+TEST_CASE("depthwise convolutions by native loops agree with plain sums") {
+  const auto check_native = [](Convolution c, cpu::TileLevel level) {
+    INFO("role " << static_cast<int>(c.role) << ", level " << static_cast<int>(level) << ", "
+                 << c.batch << " images, " << c.groups << " channels, stride " << c.strides[0]
+                 << ", dilation " << c.dilations[0]);
+    REQUIRE(cpu::takes_depthwise(c));
+    const bool forward = c.role == ConvRole::Output;
+    const std::int64_t pixels = c.batch * c.places[0] * c.places[1];
+    Floats x = drawn(c.batch * 20 * 19 * c.groups, !forward);
+    Floats w = drawn(c.windows[0] * c.windows[1] * c.groups, false);
+    Floats y = drawn(pixels * c.groups, forward);
+    const Floats first = forward ? x : w, second = forward ? w : y;
+    by_sums(c, x, w, y);
+    Floats found((forward ? y : x).size(), 7.0f);
+    run(*cpu::make_depthwise(c, level), false, c, first, second, found);
+    check_near(found, forward ? y : x);
+  };
+  std::vector<cpu::TileLevel> levels{cpu::TileLevel::Baseline};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    levels.push_back(cpu::TileLevel::Avx2);
+  }
+  if (__builtin_cpu_supports("avx512dq")) levels.push_back(cpu::TileLevel::Avx512);
+  for (const cpu::TileLevel level : levels) {
+    for (const std::int64_t channels : {8, 16, 37, 150}) {
+      check_native(of(ConvRole::Output, 3, channels, 1, 1, 1, 1), level);
+      check_native(of(ConvRole::Input, 3, channels, 1, 1, 1, 1), level);
+    }
+    check_native(of(ConvRole::Output, 2, 19, 1, 1, 2, 1), level);
+    check_native(of(ConvRole::Output, 2, 24, 1, 1, 1, 3), level);
+    check_native(of(ConvRole::Input, 2, 24, 1, 1, 1, 3), level);
+    Convolution square = of(ConvRole::Output, 5, 33, 1, 1, 1, 1);
+    square.windows = {3, 3};
+    square.low = {1, 1};
+    square.places = {20, 19};
+    check_native(square, level);
+    square.role = ConvRole::Input;
+    check_native(square, level);
+    square.low = {4, 5};  // places that see padding alone, on both sides
+    square.places = {26, 28};
+    check_native(square, level);
+    square.role = ConvRole::Output;
+    check_native(square, level);
+    square.low = {1, 1};
+    square.strides = {2, 3};
+    square.places = {10, 7};
+    check_native(square, level);
+    Convolution line{ConvRole::Output, 3, 40, 1, 1, {19}, {3}, {19}, {1}, {1}, {1}};
+    Convolution flat{ConvRole::Output, 3, 40, 1, 1, {1, 19}, {1, 3}, {1, 19}, {1, 1}, {1, 1},
+                     {0, 1}};
+    const Floats x = drawn(3 * 19 * 40, false), w = drawn(3 * 40, false);
+    Floats of_line(x.size()), of_flat(x.size());
+    run(*cpu::make_depthwise(line, level), false, line, x, w, of_line);
+    run(*cpu::make_depthwise(flat, level), false, flat, x, w, of_flat);
+    CHECK(of_line == of_flat);
+  }
+  CHECK_FALSE(cpu::takes_depthwise(of(ConvRole::Kernel, 2, 16, 1, 1, 1, 1)));
+  CHECK_FALSE(cpu::takes_depthwise(of(ConvRole::Input, 2, 16, 1, 1, 2, 1)));
+  CHECK_FALSE(cpu::takes_depthwise(of(ConvRole::Output, 2, 16, 1, 2, 1, 1)));
+  CHECK_FALSE(cpu::takes_depthwise(of(ConvRole::Output, 2, 7, 1, 1, 1, 1)));
+}
+
+TEST_CASE("depthwise convolutions skip the padding, add a bias and take relu") {
+  Convolution c = of(ConvRole::Output, 3, 37, 1, 1, 1, 1);
+  const auto level =
+      __builtin_cpu_supports("avx512dq") ? cpu::TileLevel::Avx512 : cpu::TileLevel::Baseline;
+  const Floats x = drawn(3 * 20 * 19 * 37, false);
+  Floats w = drawn(6 * 37, false), bias = drawn(37, false), plain(x.size()), found(x.size());
+  w[0] = INFINITY;  // multiplies the padding above and left of pixels
+  bias[1] = NAN;
+  run(*cpu::make_depthwise(c, level), false, c, x, w, plain);
+  CHECK(std::isfinite(plain[0]));
+  c.bias = c.relu = true;
+  run(*cpu::make_depthwise(c, level), false, c, x, w, found, bias);
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    const float sum = plain[i] + bias[i % 37], want = sum <= 0 ? 0.0f : sum;
+    if (std::isnan(want) ? std::isnan(found[i]) : found[i] == want) continue;
+    FAIL_CHECK("element " << i << ": " << found[i] << ", not " << want);
+    break;
+  }
 }
 
 TEST_CASE("gradients of kernels by own loops agree with plain sums") {

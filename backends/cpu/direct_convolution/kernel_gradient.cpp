@@ -3,6 +3,8 @@
 // the batch have sums of their own, which are added in order.
 #include "backends/cpu/direct_convolution/kernel_gradient.h"
 
+#include "backends/cpu/direct_convolution/axis.h"
+
 #include <immintrin.h>
 
 #include <algorithm>
@@ -100,16 +102,6 @@ Range places_within(std::int64_t offset, std::int64_t stride, std::int64_t size,
   return {std::max(places.begin, first), std::min(places.end, last + 1)};
 }
 
-/// The last axis is the row of pixels; the one before it, where there is one, the rows.
-struct Axis {
-  std::int64_t size = 1, window = 1, places = 1, stride = 1, dilation = 1, low = 0;
-};
-Axis axis_of(const Convolution& c, std::size_t from_last) {
-  if (c.sizes.size() <= from_last) return {};
-  const std::size_t i = c.sizes.size() - 1 - from_last;
-  return {c.sizes[i], c.windows[i], c.places[i], c.strides[i], c.dilations[i], c.low[i]};
-}
-
 class KernelGradient final : public codegen::PreparedConvolution {
  public:
   explicit KernelGradient(const Convolution& c)
@@ -189,7 +181,7 @@ class KernelGradient final : public codegen::PreparedConvolution {
   }
 
   Convolution c_;
-  Axis rows_, columns_;
+  Axis rows_, columns_;  // the last axis is the row of pixels; the one before it, the rows
   std::int64_t kernel_floats_ = 0, images_ = 0, parts_ = 0, near_rows_ = 0;
 };
 

@@ -5,6 +5,7 @@
 
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cpu/onednn/after_convolution.h"
+#include "backends/cpu/onednn/convolution_parts.h"
 #include "backends/cpu/onednn/ending.h"
 #include "backends/cpu/onednn/openmp.h"
 #include "backends/cpu/onednn/products.h"
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <optional>
 
 namespace kiln::cpu {
@@ -25,30 +27,10 @@ using codegen::ConvRole;
 using codegen::PreparedConvolution;
 using Ints = std::vector<std::int64_t>;
 
-/// Multiply-adds that are worth a part, the most parts, and how many times the work of adding up
-/// its own sum a part of a kernel's gradient has at least.
-constexpr std::int64_t kPartWork = 1 << 20, kMostParts = 8, kLeastReuse = 256;
-
 std::int64_t product(const Ints& sizes) {
   std::int64_t result = 1;
   for (const std::int64_t size : sizes) result *= size;
   return result;
-}
-
-std::int64_t input_elements(const Convolution& c) {
-  return product(c.sizes) * c.groups * c.channels;
-}
-std::int64_t output_elements(const Convolution& c) {
-  return product(c.places) * c.groups * c.filters;
-}
-
-std::int64_t images_of_part(const Convolution& c) {
-  const std::int64_t image = product(c.windows) * c.channels * output_elements(c);
-  std::int64_t parts = std::clamp(c.batch * image / kPartWork, std::int64_t{1}, kMostParts);
-  if (c.role == ConvRole::Kernel) {
-    parts = std::clamp(c.batch * product(c.places) / kLeastReuse, std::int64_t{1}, parts);
-  }
-  return (c.batch + parts - 1) / parts;
 }
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -89,10 +71,10 @@ Ints plain_strides(const Convolution& c) {
   return strides;
 }
 
-ConvolutionLayouts layouts(const Convolution& c, std::int64_t batch, const Layout* kernel) {
-  ConvolutionLayouts all{activations(batch, c.groups * c.channels, c.sizes),
+ConvolutionLayouts layouts(const Convolution& c, const Layout* kernel) {
+  ConvolutionLayouts all{activations(c.batch, c.groups * c.channels, c.sizes),
                          kernel ? Layout::copy(kernel->view()) : Layout(kernel_dims(c)),
-                         activations(batch, c.groups * c.filters, c.places),
+                         activations(c.batch, c.groups * c.filters, c.places),
                          c.strides, {}, c.low, {}};
   for (std::size_t i = 0; i < c.sizes.size(); ++i) {
     all.dilations.push_back(c.dilations[i] - 1);
@@ -109,10 +91,10 @@ class ByOneDnn final : public PreparedConvolution {
  public:
   ByOneDnn(const Convolution& c, bool packed) : c_(c), packed_(packed) {
     const OneOpenmpThread one;
-    const std::int64_t images = images_of_part(c);
-    for (std::int64_t begin = 0; begin < c.batch; begin += images) add(begin, images);
-    const std::size_t own = parts_.back().runner->scratch_bytes();
-    part_scratch_ = aligned(std::max(own, parts_.front().runner->scratch_bytes()));
+    if (!cut_by_rows()) cut(parts_by_images(c));
+    for (const auto& [piece, runner] : runners_) {
+      part_scratch_ = std::max(part_scratch_, aligned(runner->scratch_bytes()));
+    }
     shared_bytes_ = as_it_lies_ ? 0 : kernel_bytes_ * (packs() ? 1 : parts_.size());
     reorder_scratch_ = aligned(reorder_->scratch_bytes());
   }
@@ -159,8 +141,9 @@ class ByOneDnn final : public PreparedConvolution {
     } else if (packed) {
       shared = const_cast<void*>(packed);
     }
-    auto* input = const_cast<float*>(c_.role == ConvRole::Input ? result : first) + part.input;
-    auto* output = const_cast<float*>(c_.role == ConvRole::Output ? result : second) + part.output;
+    const ConvolutionPart& place = part.place;
+    auto* input = const_cast<float*>(c_.role == ConvRole::Input ? result : first) + place.input;
+    auto* output = const_cast<float*>(c_.role == ConvRole::Output ? result : second) + place.output;
     void* own = static_cast<std::byte*>(behind_shared(scratch)) + number * part_scratch_;
     check(part.runner->run({input, shared, output}, own));
     if (!ran_once_) {
@@ -168,7 +151,7 @@ class ByOneDnn final : public PreparedConvolution {
       ran_once_ = true;
     }
     if (!c_.bias && !c_.relu) return;
-    const auto pixels = static_cast<std::size_t>(part.batch * product(c_.places));
+    const auto pixels = static_cast<std::size_t>(place.piece.batch * product(place.piece.places));
     const auto filters = static_cast<std::size_t>(c_.groups * c_.filters);
     add_bias_and_relu(output, pixels, filters, bias, c_.relu);
   }
@@ -191,23 +174,45 @@ class ByOneDnn final : public PreparedConvolution {
 
  private:
   struct Part {
-    std::int64_t input = 0, output = 0;  // where it begins, in elements
-    std::int64_t batch = 0;
-    std::shared_ptr<const Runner> runner;
+    ConvolutionPart place;
+    const Runner* runner = nullptr;
   };
 
-  void add(std::int64_t begin, std::int64_t images) {
-    const std::int64_t batch = std::min(images, c_.batch - begin);
-    Part part{begin * input_elements(c_), begin * output_elements(c_), batch, nullptr};
-    if (!parts_.empty() && batch == images) part.runner = parts_.front().runner;
-    if (!part.runner) part.runner = make_runner(batch);
-    parts_.push_back(std::move(part));
+  /// Whether rows of images are the parts. All of them have the implementation of whole images: it
+  /// is the library's choice for these sizes, and elements then do not depend on their rows.
+  bool cut_by_rows() {
+    std::vector<ConvolutionPart> parts = parts_by_rows(c_);
+    if (parts.empty()) return false;
+    Convolution image = c_;
+    image.batch = 1;
+    prepare_kernel(describe(image));
+    for (const ConvolutionPart& part : parts) {
+      if (implementation_of(describe(part.piece)) == implementation_) continue;
+      kernel_.reset();
+      return false;
+    }
+    cut(std::move(parts));
+    return true;
   }
 
-  std::shared_ptr<const Runner> make_runner(std::int64_t batch) {
-    ConvolutionLayouts all = layouts(c_, batch, kernel_ ? &*kernel_ : nullptr);
-    const auto desc = describe_convolution(static_cast<LibraryRole>(c_.role), all);
+  void cut(std::vector<ConvolutionPart> parts) {
+    for (ConvolutionPart& part : parts) {
+      std::unique_ptr<Runner>& runner = runners_[part.piece];
+      if (!runner) runner = make_runner(part.piece);
+      parts_.push_back({std::move(part), runner.get()});
+    }
+  }
+
+  /// With the layout of the kernel once it is known.
+  Handle<dnnl_primitive_desc_t> describe(const Convolution& piece) const {
+    return describe_convolution(static_cast<LibraryRole>(c_.role),
+                                layouts(piece, kernel_ ? &*kernel_ : nullptr));
+  }
+
+  std::unique_ptr<Runner> make_runner(const Convolution& piece) {
+    const auto desc = describe(piece);
     if (!kernel_) prepare_kernel(desc);
+    ConvolutionLayouts all = layouts(piece, &*kernel_);
     std::vector<RunnerArgument> arguments;
     const bool input = c_.role == ConvRole::Input, output = c_.role == ConvRole::Output;
     const bool kernel = c_.role == ConvRole::Kernel;
@@ -217,7 +222,7 @@ class ByOneDnn final : public PreparedConvolution {
     arguments.push_back({kernel ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS,
                          kernel ? Layout::copy(kernel_->view()) : Layout::bytes(kernel_bytes_)});
     arguments.push_back({output ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, std::move(all.output)});
-    return std::make_shared<Runner>(desc, std::move(arguments));
+    return std::make_unique<Runner>(desc, std::move(arguments));
   }
 
   void prepare_kernel(const Handle<dnnl_primitive_desc_t>& desc) {
@@ -266,6 +271,7 @@ class ByOneDnn final : public PreparedConvolution {
   bool packed_;
   bool as_it_lies_ = false;  // the library reads the kernel where it is
   std::vector<Part> parts_;
+  std::map<Convolution, std::unique_ptr<Runner>> runners_;  // by what a part computes
   std::optional<Layout> kernel_;
   std::unique_ptr<Runner> reorder_;
   std::string implementation_;

@@ -8,9 +8,9 @@
 
 namespace kiln::cpu {
 
-/// REQUIRES: all sizes above 0. Each part of its batch has one OpenMP thread, and how it is cut
-/// follows from the sizes alone, so that bits do not depend on the number of threads. `packed`: the
-/// kernel will be packed before the runs. Throws sdk::Failure.
+/// REQUIRES: all sizes above 0. Each part has one OpenMP thread. The parts follow from the sizes
+/// alone, so that bits do not depend on the number of threads. `packed`: the kernel will be packed
+/// before the runs. Throws sdk::Failure.
 std::shared_ptr<const codegen::PreparedConvolution> make_convolution(
     const codegen::Convolution& convolution, bool packed);
 

@@ -45,6 +45,20 @@ Row cnn_infer(const std::string& name, std::int64_t batch, const CnnSizes& s) {
           }};
 }
 
+Row depthwise(const Ints& dims) {
+  const auto count = static_cast<double>(elements(dims));
+  Limit limit{"one pass: 1 array read, 1 written, 8 B; + 9 multiply-adds an element", 18 * count, 1,
+              1, elements(dims)};
+  return {"depthwise",
+          text("depthwise convolution 3x3 of ", join_text(dims, " x "), ", padding same"), limit,
+          [=] {
+            WorkBuilder builder(Memory::Host);
+            const Tensor x = builder.input(drawn(dims));
+            const Tensor kernel = weight({3, 3, dims[3], 1}, 9);
+            return builder.work({depthwise_conv2d(x, kernel, {.padding = "same"})});
+          }};
+}
+
 }  // namespace
 
 double CnnSizes::parameters() const {
@@ -125,6 +139,7 @@ std::vector<Row> image_rows(bool tiny) {
   return {cnn_adam(tiny ? 2 : 64, sizes, Memory::Host),
           cnn_infer("cnn_infer", tiny ? 2 : 64, sizes),
           cnn_infer("cnn_infer_one", 1, sizes),
+          depthwise(tiny ? Ints{2, 5, 5, 3} : Ints{16, 56, 56, 64}),
           bn_relu_train(tiny ? Ints{2, 3, 3, 4} : Ints{32, 56, 56, 64}, Memory::Host),
           resnet_block(tiny ? Ints{2, 5, 5, 3} : Ints{16, 56, 56, 64}, Memory::Host)};
 }

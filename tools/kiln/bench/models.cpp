@@ -30,15 +30,20 @@ LstmWeights lstm_weights(std::int64_t inputs, std::int64_t units) {
   return weights;
 }
 
+StepResult lstm_step(const LstmWeights& weights, const Tensor& in,
+                     const std::vector<Tensor>& states) {
+  const auto gate = [&](std::size_t i) {
+    return dot(in, weights.input[i]) + dot(states[0], weights.recurrent[i]) + weights.bias[i];
+  };
+  const Tensor c = sigmoid(gate(1)) * states[1] + sigmoid(gate(0)) * tanh(gate(2));
+  const Tensor h = sigmoid(gate(3)) * tanh(c);
+  return {h, {h, c}};
+}
+
 RnnResult lstm(const LstmWeights& weights, const Tensor& x, const std::vector<Tensor>& states,
                const Tensor& mask) {
-  const auto step = [&](const Tensor& in, const std::vector<Tensor>& state) -> StepResult {
-    const auto gate = [&](std::size_t i) {
-      return dot(in, weights.input[i]) + dot(state[0], weights.recurrent[i]) + weights.bias[i];
-    };
-    const Tensor c = sigmoid(gate(1)) * state[1] + sigmoid(gate(0)) * tanh(gate(2));
-    const Tensor h = sigmoid(gate(3)) * tanh(c);
-    return {h, {h, c}};
+  const auto step = [&](const Tensor& in, const std::vector<Tensor>& state) {
+    return lstm_step(weights, in, state);
   };
   return rnn(step, x, states, {.mask = mask});
 }

@@ -12,6 +12,9 @@ struct LstmWeights {
   std::vector<Tensor> all() const;
 };
 LstmWeights lstm_weights(std::int64_t inputs, std::int64_t units);
+/// One step: `states` are the last output and the last cell.
+StepResult lstm_step(const LstmWeights& weights, const Tensor& in,
+                     const std::vector<Tensor>& states);
 /// x (samples, time, inputs); `states`: the first output, the first cell; `mask` may be empty.
 RnnResult lstm(const LstmWeights& weights, const Tensor& x, const std::vector<Tensor>& states,
                const Tensor& mask);

@@ -170,6 +170,34 @@ def lnlstm_train(tiny):
     return forms
 
 
+def lstm_step(tiny):
+    inputs, units = (3, 4) if tiny else (512, 512)
+    x, h, c = uniform(1, inputs), uniform(1, units), uniform(1, units)
+    cell, net = nn.LSTMCell(inputs, units), nn.LSTM(inputs, units)
+
+    def by_cell():
+        with torch.inference_mode():
+            return cell(x, (h, c))
+
+    def by_layer():
+        with torch.inference_mode():
+            return net(x, (h, c))
+
+    return {"nn.LSTMCell": by_cell, "nn.LSTM": by_layer}
+
+
+def lstm_infer_one(tiny):
+    time_steps, inputs, units = (4, 3, 4) if tiny else (100, 256, 256)
+    x = uniform(time_steps, 1, inputs)
+    net = nn.LSTM(inputs, units)
+
+    def layer():
+        with torch.inference_mode():
+            return net(x)[0]
+
+    return {"nn.LSTM": layer}
+
+
 def dense(sizes):
     layers = []
     for before, after in zip(sizes, sizes[1:]):
@@ -328,6 +356,19 @@ def cnn_infer_one(tiny):
     return cnn_inference(1, tiny)
 
 
+def depthwise(tiny):
+    batch, size, channels = (2, 5, 3) if tiny else (16, 56, 64)
+    x = images(batch, channels, size, size)
+    net = nn.Conv2d(channels, channels, 3, padding=1, groups=channels, bias=False)
+    net = net.to(memory_format=torch.channels_last)
+
+    def eager():
+        with torch.inference_mode():
+            return net(x)
+
+    return {"eager": eager}
+
+
 def bn_relu_train(tiny):
     batch, size, channels = (2, 3, 4) if tiny else (32, 56, 64)
     x = images(batch, channels, size, size).requires_grad_()
@@ -379,9 +420,9 @@ def adam_many(tiny):
 
 ROWS = {row.__name__: row for row in (
     call, chain10, chain10_tanh, outer, softmax, softmax_small, layernorm_train, lstm_masked_train,
-    gru_train, lnlstm_train, ctc_train, mlp_adam, mlp_tiny, embedding_train, cnn_adam, cnn_infer,
-    cnn_infer_one, bn_relu_train, resnet_block, adam, adam_many, dot_f64_1024, dot_bf16_1024,
-    dot_f16_1024, dot_i32_512, mlp_train_f64)}
+    gru_train, lnlstm_train, lstm_step, lstm_infer_one, ctc_train, mlp_adam, mlp_tiny,
+    embedding_train, cnn_adam, cnn_infer, cnn_infer_one, depthwise, bn_relu_train, resnet_block,
+    adam, adam_many, dot_f64_1024, dot_bf16_1024, dot_f16_1024, dot_i32_512, mlp_train_f64)}
 ROWS.update(peers_operations.ROWS)
 
 

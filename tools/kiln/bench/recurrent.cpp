@@ -96,6 +96,43 @@ Row gru_train(const RecurrentSizes& s) {
           }};
 }
 
+/// The products and activations of all steps.
+Limit inference_limit(const RecurrentSizes& s) {
+  const auto unit_steps = static_cast<double>(s.time * s.samples * s.units);
+  const double products = 2 * unit_steps * 4 * static_cast<double>(s.inputs + s.units);
+  return {"products at the peak, + 30 operations for each of 5 activations a unit",
+          products + unit_steps * 5 * 30};
+}
+
+/// As in serving: states in, states out.
+Row lstm_step_row(const RecurrentSizes& s) {
+  const auto weights = static_cast<std::size_t>(4 * s.units * (s.inputs + s.units + 1));
+  Limit limit{"one pass over the weights: 1 array read, 4 B a weight", 0, 1, 0, weights};
+  return {"lstm_step",
+          text("one step of an LSTM of ", s.inputs, " inputs and ", s.units, " units, batch ",
+               s.samples, ", states in and out"),
+          limit, [=] {
+            WorkBuilder builder(Memory::Host);
+            const Tensor x = builder.input(drawn({s.samples, s.inputs}));
+            const Tensor h = builder.input(drawn({s.samples, s.units}));
+            const Tensor c = builder.input(drawn({s.samples, s.units}));
+            return builder.work(lstm_step(lstm_weights(s.inputs, s.units), x, {h, c}).states);
+          }};
+}
+
+Row lstm_infer_one(const RecurrentSizes& s) {
+  return {"lstm_infer_one",
+          text("LSTM, T=", s.time, ", batch ", s.samples, ", ", s.inputs, " inputs, ", s.units,
+               " units: all outputs"),
+          inference_limit(s), [=] {
+            WorkBuilder builder(Memory::Host);
+            const Tensor x = builder.input(drawn({s.samples, s.time, s.inputs}));
+            const Tensor zero = constant(Array::zeros({s.samples, s.units}));
+            return builder.work({lstm(lstm_weights(s.inputs, s.units), x, {zero, zero}, {})
+                                     .outputs});
+          }};
+}
+
 Tensor normal(const Tensor& x, const Tensor& scale, const Tensor& offset) {
   const AxisOptions last{.axis = -1, .keepdims = true};
   return (x - mean(x, last)) / sqrt(var(x, last) + 1e-5) * scale + offset;
@@ -150,7 +187,9 @@ Row lnlstm_train(const RecurrentSizes& s, Memory memory) {
 std::vector<Row> recurrent_rows(bool tiny) {
   const RecurrentSizes sizes = tiny ? RecurrentSizes{4, 2, 3, 4} : RecurrentSizes{50, 32, 128, 128};
   return {lstm_masked_train(sizes, Memory::Host), gru_train(sizes),
-          lnlstm_train(sizes, Memory::Host)};
+          lnlstm_train(sizes, Memory::Host),
+          lstm_step_row(tiny ? RecurrentSizes{1, 1, 3, 4} : RecurrentSizes{1, 1, 512, 512}),
+          lstm_infer_one(tiny ? RecurrentSizes{4, 1, 3, 4} : RecurrentSizes{100, 1, 256, 256})};
 }
 
 }  // namespace kiln::bench

@@ -1,4 +1,5 @@
-// Each pass adds what it reads and writes the sum: fewer operations than any row does.
+// Each pass adds the elements that it reads and writes the sum, or keeps it in a register: fewer
+// operations than any row does.
 #include "tools/kiln/bench/stream.h"
 
 #include "tools/kiln/bench/team.h"
@@ -17,7 +18,7 @@ namespace kiln::bench {
 namespace {
 
 constexpr std::size_t kLine = 16;  // floats of a cache line: parts of threads begin at one
-constexpr int kMostReads = 4, kMostWrites = 3;
+constexpr int kMostReads = 4, kWriteCounts = 4;  // 0 to 3 writes
 
 // Elements [begin, end), multiples of kLine.
 using Pass = void (*)(float* const* arrays, std::size_t begin, std::size_t end);
@@ -28,6 +29,7 @@ __attribute__((target("avx512f"))) void pass_avx512(float* const* arrays, std::s
   for (std::size_t i = begin; i < end; i += 16) {
     __m512 sum = _mm512_setzero_ps();
     for (int r = 0; r < Reads; ++r) sum = _mm512_add_ps(sum, _mm512_load_ps(arrays[r] + i));
+    if constexpr (Writes == 0) asm volatile("" : : "v"(sum));
     for (int w = 0; w < Writes; ++w) {
       float* to = arrays[Reads + w] + i;
       if (AroundCache) _mm512_stream_ps(to, sum); else _mm512_store_ps(to, sum);
@@ -41,6 +43,7 @@ __attribute__((target("avx"))) void pass_avx(float* const* arrays, std::size_t b
   for (std::size_t i = begin; i < end; i += 8) {
     __m256 sum = _mm256_setzero_ps();
     for (int r = 0; r < Reads; ++r) sum = _mm256_add_ps(sum, _mm256_load_ps(arrays[r] + i));
+    if constexpr (Writes == 0) asm volatile("" : : "x"(sum));
     for (int w = 0; w < Writes; ++w) {
       float* to = arrays[Reads + w] + i;
       if (AroundCache) _mm256_stream_ps(to, sum); else _mm256_store_ps(to, sum);
@@ -53,6 +56,7 @@ void pass_sse2(float* const* arrays, std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; i += 4) {
     __m128 sum = _mm_setzero_ps();
     for (int r = 0; r < Reads; ++r) sum = _mm_add_ps(sum, _mm_load_ps(arrays[r] + i));
+    if constexpr (Writes == 0) asm volatile("" : : "x"(sum));
     for (int w = 0; w < Writes; ++w) {
       float* to = arrays[Reads + w] + i;
       if (AroundCache) _mm_stream_ps(to, sum); else _mm_store_ps(to, sum);
@@ -70,12 +74,12 @@ Pass pass_of_machine() {
 template <bool AroundCache, int... Places>
 Pass find_pass(int reads, int writes, std::integer_sequence<int, Places...>) {
   const std::array<Pass, sizeof...(Places)> passes{
-      pass_of_machine<Places / kMostWrites, Places % kMostWrites + 1, AroundCache>()...};
-  return passes[static_cast<std::size_t>(reads * kMostWrites + writes - 1)];
+      pass_of_machine<Places / kWriteCounts, Places % kWriteCounts, AroundCache>()...};
+  return passes[static_cast<std::size_t>(reads * kWriteCounts + writes)];
 }
 
 Pass find_pass(int reads, int writes, bool around_cache) {
-  constexpr auto kPlaces = std::make_integer_sequence<int, (kMostReads + 1) * kMostWrites>();
+  constexpr auto kPlaces = std::make_integer_sequence<int, (kMostReads + 1) * kWriteCounts>();
   return around_cache ? find_pass<true>(reads, writes, kPlaces)
                       : find_pass<false>(reads, writes, kPlaces);
 }

@@ -10,8 +10,8 @@ namespace kiln::bench {
 
 class Stream {
  public:
-  /// Arrays of `floats` elements; 0 to 4 are read, 1 to 3 written. In place, those written are
-  /// among those read.
+  /// Arrays of `floats` elements; 0 to 4 are read, 0 to 3 written, 1 at least in all. In place,
+  /// those written are among those read.
   Stream(int reads, int writes, std::size_t floats, bool in_place = false);
 
   /// Seconds that one pass over all arrays takes that many threads, each with a part of its own,

@@ -33,8 +33,8 @@ class MatmulBinder {
     if (count == 0 || whole_.rows == 0 || whole_.columns == 0 || whole_.depth == 0) {
       return std::move(bound_);
     }
-    const std::int64_t work = whole_.rows * whole_.columns * whole_.depth;
-    division_ = divided(count > 1 || group_ ? 1 : work / host_.matmul_grain);
+    const std::int64_t grains = grains_of(count);
+    division_ = divided(count > 1 || group_ ? 1 : grains);
     source_ = count == 1 ? kept_source(step_.rhs, binding_) : -1;
     const bool divides = division_.by_rows && division_.part < division_.extent;
     const bool shared = source_ < 0 && count == 1 && divides;
@@ -45,7 +45,7 @@ class MatmulBinder {
       const auto scratch = static_cast<std::int64_t>(run.product->scratch_bytes());
       bound_.scratch.bytes = std::max(bound_.scratch.bytes, aligned(scratch));
     }
-    bound_.parallel = !group_ && bound_.runs.size() > 1 && work * count >= 2 * host_.matmul_grain;
+    bound_.parallel = !group_ && bound_.runs.size() > 1 && grains >= 2;
     return std::move(bound_);
   }
 
@@ -65,6 +65,15 @@ class MatmulBinder {
     product.relu = step_.relu;
     product.dtype = step_.dtype;
     return product;
+  }
+
+  /// Work of so many matrices: multiply-adds, or where there are few for each element, bytes.
+  std::int64_t grains_of(std::int64_t count) const {
+    const auto element = static_cast<std::int64_t>(dtype_bytes(whole_.dtype));
+    const std::int64_t rows = whole_.rows, columns = whole_.columns, depth = whole_.depth;
+    const std::int64_t bytes = element * (rows * depth + depth * columns + rows * columns);
+    return std::max(count * rows * columns * depth / host_.matmul_grain,
+                    count * bytes / host_.matmul_byte_grain);
   }
 
   Division divided(std::int64_t wanted) const {

@@ -17,6 +17,8 @@ struct HostDescription {
   std::int64_t kernel_grain = std::int64_t{1} << 15;
   /// Multiply-adds of a part of a matmul: some 20 us of one core.
   std::int64_t matmul_grain = std::int64_t{1} << 20;
+  /// Bytes of the operands and the result of a part of a matmul: some 2 us of one core.
+  std::int64_t matmul_byte_grain = std::int64_t{1} << 18;
   /// Parts of a matmul have whole tiles: with fewer columns the lhs is read too often.
   std::int64_t matmul_part_rows = 16, matmul_part_columns = 32;
   /// Rows of a loop that make a group worth a thread: as many as the tiles of its matmuls take.

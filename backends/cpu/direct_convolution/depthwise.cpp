@@ -1,0 +1,109 @@
+// The gradient of the input is the same sum over the output's gradient, with the taps of the window
+// in reverse.
+#include "backends/cpu/direct_convolution/depthwise.h"
+
+#include "backends/cpu/direct_convolution/axis.h"
+#include "backends/cpu/direct_convolution/depthwise_block.h"
+
+#include <algorithm>
+
+namespace kiln::cpu {
+namespace {
+
+using codegen::Convolution;
+using codegen::ConvRole;
+
+constexpr std::int64_t kMinChannels = 8;
+/// Multiply-adds that are worth a part, and the most parts.
+constexpr std::int64_t kPartWork = 1 << 18, kMaxParts = 16;
+
+RunDepthwiseBlock loops_of(TileLevel level) {
+  switch (level) {
+    case TileLevel::Avx512: return kDepthwiseBlockAvx512;
+    case TileLevel::Avx2: return kDepthwiseBlockAvx2;
+    case TileLevel::Baseline: break;
+  }
+  return kDepthwiseBlockBaseline;
+}
+
+/// `tap`: from tap to tap of the filter.
+DepthwiseAxis forward(const Axis& axis, std::int64_t tap) {
+  return {axis.size, axis.places, axis.window, axis.stride, axis.dilation, axis.low, tap};
+}
+
+/// From the output's gradient to the input's. REQUIRES: a stride of 1.
+DepthwiseAxis backward(const Axis& axis, std::int64_t tap) {
+  const std::int64_t low = (axis.window - 1) * axis.dilation - axis.low;
+  return {axis.places, axis.size, axis.window, 1, axis.dilation, low, -tap};
+}
+
+class Depthwise final : public codegen::PreparedConvolution {
+ public:
+  Depthwise(const Convolution& c, TileLevel level)
+      : is_gradient_(c.role == ConvRole::Input), has_bias_(c.bias), run_block_(loops_of(level)) {
+    const Axis rows = axis_of(c, 1), columns = axis_of(c, 0);
+    const auto axis = is_gradient_ ? backward : forward;
+    block_.rows = axis(rows, columns.window * c.groups);
+    block_.columns = axis(columns, c.groups);
+    block_.channels = c.groups;
+    block_.relu = c.relu;
+    if (is_gradient_) last_tap_ = (rows.window * columns.window - 1) * c.groups;
+    all_rows_ = c.batch * block_.rows.places;
+    const std::int64_t sums = all_rows_ * block_.columns.places * c.groups;
+    const std::int64_t work = rows.window * columns.window * sums;
+    parts_ = std::min(all_rows_, std::clamp(work / kPartWork, std::int64_t{1}, kMaxParts));
+  }
+
+  std::size_t scratch_bytes() const override { return 0; }
+  std::size_t parts() const override { return static_cast<std::size_t>(parts_); }
+  std::string description() const override { return "native depthwise loops"; }
+  void start(const float*, void*) const override {}
+  void finish(const float*, const float*, const float*, float*, void*) const override {}
+
+  void run(std::size_t part, const float* first, const float* second, const void*,
+           const float* bias, float* result, void*) const override {
+    DepthwiseBlock block = block_;
+    const auto number = static_cast<std::int64_t>(part);
+    const std::int64_t rows = block.rows.places, end = all_rows_ * (number + 1) / parts_;
+    block.filter = (is_gradient_ ? first : second) + last_tap_;
+    block.bias = has_bias_ ? bias : nullptr;
+    const float* x = is_gradient_ ? second : first;
+    for (std::int64_t row = all_rows_ * number / parts_; row < end;) {
+      const std::int64_t image = row / rows;
+      block.x = x + image * image_of(block.rows.size, block.columns.size);
+      block.y = result + image * image_of(rows, block.columns.places);
+      block.begin = row % rows;
+      block.end = std::min<long long>(rows, block.begin + end - row);
+      run_block_(block);
+      row += block.end - block.begin;
+    }
+  }
+
+ private:
+  /// Elements of an image.
+  std::int64_t image_of(std::int64_t rows, std::int64_t columns) const {
+    return rows * columns * block_.channels;
+  }
+
+  bool is_gradient_, has_bias_;
+  RunDepthwiseBlock run_block_;
+  DepthwiseBlock block_{};  // all but the operands and the rows
+  std::int64_t last_tap_ = 0;  // of the window that is read in reverse
+  std::int64_t all_rows_ = 0, parts_ = 1;
+};
+
+}  // namespace
+
+bool takes_depthwise(const Convolution& c) {
+  const bool has_unit_strides =
+      std::all_of(c.strides.begin(), c.strides.end(), [](std::int64_t s) { return s == 1; });
+  return c.role != ConvRole::Kernel && (c.role == ConvRole::Output || has_unit_strides) &&
+         c.channels == 1 && c.filters == 1 && c.groups >= kMinChannels && c.sizes.size() <= 2;
+}
+
+std::shared_ptr<const codegen::PreparedConvolution> make_depthwise(const Convolution& c,
+                                                                   TileLevel level) {
+  return std::make_shared<Depthwise>(c, level);
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,8 @@
+// For AVX2 and FMA; CMakeLists.txt has the options.
+#include "backends/cpu/direct_convolution/depthwise_loops.h"
+
+namespace kiln::cpu {
+
+const RunDepthwiseBlock kDepthwiseBlockAvx2 = &run_block;
+
+}  // namespace kiln::cpu

@@ -1,0 +1,8 @@
+// For any x86-64; CMakeLists.txt has the options.
+#include "backends/cpu/direct_convolution/depthwise_loops.h"
+
+namespace kiln::cpu {
+
+const RunDepthwiseBlock kDepthwiseBlockBaseline = &run_block;
+
+}  // namespace kiln::cpu
