@@ -28,7 +28,7 @@ std::string ir_of(const Kernel& kernel) {
   std::shared_ptr<const void> code;
   cpu::CompileTexts texts;
   texts.wanted = true;
-  cpu::compile_kernels({{kernel, {}, {}, {}}}, targets_here().back(), code, texts);
+  cpu::compile_kernels({{kernel, {}, {}, {}}}, {targets_here().back()}, code, texts);
   return texts.ir;
 }
 

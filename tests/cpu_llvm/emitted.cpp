@@ -159,7 +159,8 @@ void check_emitted(const std::vector<EmitCase>& cases) {
         const std::string problem = difference(cases[i], wanted[i][c], found);
         INFO(cpu::name_of(target.level) << ", call " << c << "\n" << print(cases[i].kernel));
         CHECK(problem == "");
-        CHECK(same_bits(run_code(numbered[i], cases[i].calls[c]), found));
+        const KernelOutcome shared = run_code(numbered[i], cases[i].calls[c], cases[i].alignment);
+        CHECK(same_bits(shared, found));
       }
     }
   }
