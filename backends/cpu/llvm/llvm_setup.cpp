@@ -10,14 +10,16 @@
 #include <llvm/IR/Module.h>
 
 #include <mutex>
+#include <vector>
 
 namespace kiln::cpu {
 namespace {
 
 constexpr const char* kSample = "sample";
 
-/// void sample(float* values, int64 end): values[i] = values[i] * i + values[i], eight lanes a
-/// step.
+/// void sample(float* values, int64 end): values[i] = values[i] * i + values[i] * (1 + i % 8),
+/// eight lanes a step. The factors are a constant in memory whose load leaves the loop: it is there
+/// that the code generator first asks which instructions can be separated from their loads.
 void emit_sample(llvm::Module& module) {
   llvm::LLVMContext& context = module.getContext();
   llvm::IRBuilder<> builder(context);
@@ -37,7 +39,10 @@ void emit_sample(llvm::Module& module) {
   auto* values = builder.CreateAlignedLoad(vector, address, llvm::Align(4));
   auto* factor = builder.CreateSIToFP(i, builder.getFloatTy());
   auto* product = builder.CreateFMul(values, builder.CreateVectorSplat(8, factor));
-  builder.CreateAlignedStore(builder.CreateFAdd(product, values), address, llvm::Align(4));
+  std::vector<float> factors{1, 2, 3, 4, 5, 6, 7, 8};
+  auto* constant = llvm::ConstantDataVector::get(context, llvm::ArrayRef<float>(factors));
+  auto* other = builder.CreateFMul(values, constant);
+  builder.CreateAlignedStore(builder.CreateFAdd(product, other), address, llvm::Align(4));
   auto* next = builder.CreateAdd(i, builder.getInt64(8));
   i->addIncoming(builder.getInt64(0), entry);
   i->addIncoming(next, loop);
