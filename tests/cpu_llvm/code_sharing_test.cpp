@@ -61,6 +61,19 @@ std::vector<BuiltKernel> built(const std::vector<std::int64_t>& columns) {
   return kernels;
 }
 
+/// Calls a kernel that writes y from x for the first `end` indices of its outer axis.
+void call(const KernelFunction& function, std::vector<float>& x, std::vector<float>& y,
+          std::int64_t end) {
+  std::byte* buffers[] = {reinterpret_cast<std::byte*>(x.data()),
+                          reinterpret_cast<std::byte*>(y.data())};
+  KernelFault fault;
+  KernelArguments arguments;
+  arguments.buffers = buffers;
+  arguments.end = end;
+  arguments.fault = &fault;
+  function.run(function.context, &arguments);
+}
+
 /// The results of a kernel for three rows.
 std::vector<float> run(const KernelFunction& function, std::int64_t columns) {
   const auto count = static_cast<std::size_t>(3 * columns);
@@ -68,14 +81,7 @@ std::vector<float> run(const KernelFunction& function, std::int64_t columns) {
   for (const double value : whole_numbers(count, -999, 999)) {
     x.push_back(static_cast<float>(value) / 7);
   }
-  std::byte* buffers[] = {reinterpret_cast<std::byte*>(x.data()),
-                          reinterpret_cast<std::byte*>(y.data())};
-  KernelFault fault;
-  KernelArguments arguments;
-  arguments.buffers = buffers;
-  arguments.end = 3;
-  arguments.fault = &fault;
-  function.run(function.context, &arguments);
+  call(function, x, y, 3);
   return y;
 }
 
@@ -153,14 +159,7 @@ TEST_CASE("1,000 programs that are dropped after a call take no more than the bo
     const Compiled one = compiled({{shifted(addend), {}, {}, {}}}, 2, NumberReading::WhereShared,
                                   cache);
     std::vector<float> x(9, 0.5F), y(9);
-    std::byte* buffers[] = {reinterpret_cast<std::byte*>(x.data()),
-                            reinterpret_cast<std::byte*>(y.data())};
-    KernelFault fault;
-    KernelArguments arguments;
-    arguments.buffers = buffers;
-    arguments.end = 9;
-    arguments.fault = &fault;
-    one.functions[0].run(one.functions[0].context, &arguments);
+    call(one.functions[0], x, y, 9);
     REQUIRE(y == std::vector<float>(9, static_cast<float>(0.5 + addend)));
     REQUIRE(cache.stats().bytes <= kBytes);
   }

@@ -312,8 +312,8 @@ class Fuser {
     void (Fuser::*place)(const Node&);
   };
 
-  /// What runs at points by its lowering class, or is a map of indices (view.cpp); composites that
-  /// no claim takes are expanded before.
+  /// Ops that run at points by their lowering class, or are maps of indices (view.cpp). Composites
+  /// that no claim takes are expanded before.
   static constexpr bool needs_no_row(const ir::OpDef& d) {
     switch (d.lowering) {
       case ir::Lowering::Argument:

@@ -1,4 +1,5 @@
-// What a run of a plan needs besides the plan and its memory.
+// RunContext: the program, the host and the random state that running a bound plan needs beside its
+// memory (Tape).
 #pragma once
 
 #include "backends/abi/kiln_backend_sdk.h"
