@@ -1,7 +1,7 @@
 # Sourced by the scripts beside it: packages and the build.
 kiln_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# kiln_packages PURPOSE: prints the Debian packages of third_party/debian-packages.txt for it.
+# kiln_packages PURPOSE: prints the packages that third_party/debian-packages.txt lists for it.
 kiln_packages() {
   awk -v purpose="$1" '$1 == purpose {print $2}' "$kiln_root/third_party/debian-packages.txt"
 }
@@ -33,8 +33,7 @@ kiln_require_packages() {
   fi
 }
 
-# kiln_build PRESET [TARGET...]: configures once, builds what changed. What it prints goes to
-# standard error, so that a script's own output stays clean.
+# kiln_build PRESET [TARGET...]: configures once, builds what changed, prints to standard error.
 kiln_build() {
   local preset=$1 directory=build
   shift

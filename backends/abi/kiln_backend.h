@@ -1,10 +1,10 @@
 /* The boundary between Kiln and its compute backends: plain C99, one exported symbol.
  *
- * A backend is a shared library that exports kiln_backend_query and nothing else. The host asks
- * it once, both sides settle on a version, and from then on everything goes through the table
- * kiln_backend_api one way and kiln_host_api the other. Read kiln_backend_query first, then the
- * two tables; README.md beside this file says how to build a plugin. C++ authors use
- * kiln_backend_sdk.h, which does the bookkeeping described here. */
+ * A backend is a shared library that exports only kiln_backend_query. The host calls it once to
+ * negotiate a version; from then on the host calls the table kiln_backend_api, and the backend
+ * calls kiln_host_api. Read kiln_backend_query first, then the two tables; README.md beside this
+ * file says how to build a plugin. C++ authors use kiln_backend_sdk.h, which implements the
+ * rules below. */
 
 /* Rules that hold everywhere below:
  *  - Every struct begins with struct_size (the size its filler was compiled with) and next (a
@@ -22,13 +22,15 @@
  *    than the module's, an exception: each fails the call with a BackendError that names the
  *    backend and the function of the table, and no variable changes. Services of the host return
  *    KILN_CODE_INVALID_ARGUMENT for such arguments, or log an error where they return nothing.
- *  - What a function is given is borrowed for the duration of the call unless it says otherwise.
- *    Memory is freed by the side that allocated it.
- *  - A function that returns kiln_error* returns null for success. On failure every output is
- *    left as it was. Destroy functions accept null and cannot fail.
- *  - No exception and no longjmp crosses, in either direction; nobody aborts or exits.
- *  - Instances, executables and events may be used by several threads at once; buffers may be
- *    read by several threads at once. */
+ *  - Ownership: arguments are borrowed for the duration of the call unless a function says
+ *    otherwise. Handles that the plugin returns (instances, executables, buffers, events, frames,
+ *    errors) belong to the host, which gives each to its destroy function once. Memory is freed by
+ *    the side that allocated it. The host destroys all objects of an instance before the instance.
+ *  - Errors: a function that returns kiln_error* returns null for success. On failure every output
+ *    is left as it was. Destroy functions accept null and cannot fail.
+ *  - No exception and no longjmp crosses, in either direction; neither side aborts or exits.
+ *  - Threads: instances, executables and events may be used by several threads at once; buffers may
+ *    be read by several threads at once. The table says where a function is more restricted. */
 #ifndef KILN_BACKEND_H
 #define KILN_BACKEND_H
 
@@ -51,7 +53,7 @@ extern "C" {
 
 /* ---- Numbers ---- */
 
-/* Codes of errors, of a refused query and of host callbacks. */
+/* Codes of errors, of a rejected query and of host callbacks. */
 enum {
   KILN_CODE_OK = 0,
   KILN_CODE_CANCELLED = 1,
@@ -99,10 +101,10 @@ enum { KILN_LOG_ERROR = 0, KILN_LOG_WARNING = 1, KILN_LOG_INFO = 2, KILN_LOG_DEB
 #define KILN_FEATURE_CONCURRENT_COMPILE 1ull /* compile may run on several threads at once */
 #define KILN_FEATURE_FORK_SAFE 2ull          /* instances keep working in a forked child */
 
-/* What import_host may do with the caller's memory. */
+/* How buffer_import_host may use the caller's memory. */
 enum {
   KILN_IMPORT_COPY = 0,     /* read before the call returns */
-  KILN_IMPORT_IMMUTABLE = 1 /* may be read, by anyone and never written, until the buffer dies */
+  KILN_IMPORT_IMMUTABLE = 1 /* may be read until buffer_destroy; neither side writes it before */
 };
 
 #define KILN_WAIT_FOREVER UINT64_MAX
@@ -140,10 +142,11 @@ typedef struct kiln_array {
   uint64_t element_stride;
 } kiln_array;
 
-/* ---- Things both sides use ---- */
+/* ---- Types that both sides use ---- */
 
-/* An extension, put before its payload. type_id: 64-bit FNV-1a of a reverse-domain text, so that
- * nobody has to hand out numbers. A reader skips what it does not know unless must_understand. */
+/* The header of an extension, followed by its payload. type_id: 64-bit FNV-1a of a
+ * reverse-domain text, so that no registry of numbers is needed. A reader skips an unknown type
+ * unless must_understand. */
 typedef struct kiln_ext {
   uint64_t struct_size;
   const struct kiln_ext* next;
@@ -170,16 +173,17 @@ typedef struct kiln_view {
   uint32_t reserved;
 } kiln_view;
 
-typedef struct kiln_error kiln_error;           /* made and freed by the plugin */
+typedef struct kiln_error kiln_error;           /* created and freed by the plugin */
 typedef struct kiln_instance kiln_instance;     /* a configured backend */
 typedef struct kiln_executable kiln_executable; /* a compiled module, immutable */
-typedef struct kiln_buffer kiln_buffer;         /* a tensor where the backend wants it */
-typedef struct kiln_event kiln_event;           /* work that may not be done yet */
-typedef struct kiln_frame kiln_frame;           /* a call that is prepared and runs many times */
+typedef struct kiln_buffer kiln_buffer;         /* a tensor in the backend's memory */
+typedef struct kiln_event kiln_event;           /* the completion of asynchronous work */
+typedef struct kiln_frame kiln_frame;           /* a prepared call that runs many times */
 
 /* ---- Services of the host ---- */
 
-/* One part of a parallel loop. Returns KILN_CODE_OK, or a code that ends the loop. */
+/* Runs indices [begin, end) of a parallel loop. Returns KILN_CODE_OK, or a code that stops the
+ * loop. */
 typedef uint32_t (*kiln_range_fn)(void* context, uint64_t begin, uint64_t end);
 
 typedef struct kiln_dump_args {
@@ -187,20 +191,20 @@ typedef struct kiln_dump_args {
   const kiln_ext* next;
   kiln_string label; /* of the executable, from kiln_compile_args or kiln_execute_args */
   kiln_string stage; /* "llvm-ir", "asm", "cuda-c", "memory-plan", ... */
-  kiln_string name;  /* of the thing within the stage, such as a kernel; may be empty */
+  kiln_string name;  /* of the item within the stage, such as a kernel; may be empty */
   kiln_string media_type; /* "text/plain", "application/octet-stream", ... */
   kiln_bytes bytes;
-  uint64_t ordinal; /* of the thing within the stage */
+  uint64_t ordinal; /* of the item within the stage */
 } kiln_dump_args;
 
 typedef struct kiln_host_call_args {
   uint64_t struct_size;
   const kiln_ext* next;
   kiln_string name;   /* of the host function */
-  kiln_bytes payload; /* its attributes, as they stand in the module */
+  kiln_bytes payload; /* its attributes, as in the module */
   kiln_array inputs;  /* of kiln_view, read only */
   kiln_array outputs; /* of kiln_view, to be written; dtypes and dims are given */
-  char* error_text;   /* receives the reason of a failure, cut to the capacity, zero-ended */
+  char* error_text;   /* receives the reason, truncated to the capacity, zero-terminated */
   uint64_t error_capacity;
 } kiln_host_call_args;
 
@@ -210,29 +214,30 @@ typedef struct kiln_host_api {
   uint64_t struct_size;
   const kiln_ext* next;
 
-  /* Plugins write nothing to stdout or stderr themselves. `fields`: of kiln_option. */
+  /* Logs a line; plugins write nothing to stdout or stderr themselves. `fields`: of kiln_option. */
   void (*log)(void* host, uint32_t level, kiln_string component, kiln_string message,
               const kiln_array* fields);
   uint32_t (*log_enabled)(void* host, uint32_t level);
 
-  /* Whether anybody looks at that stage; if so, dump hands over one thing of it. */
+  /* dump_wanted: whether the user dumps the stage (1 or 0). dump: gives one item of the stage. */
   uint32_t (*dump_wanted)(void* host, kiln_string stage);
   void (*dump)(void* host, const kiln_dump_args* args);
 
-  /* The host's one pool of threads. parallel_for calls body on disjoint ranges that make up
-   * [0, n), on several threads and on the calling one, and returns when all have returned: with
-   * KILN_CODE_OK, or the first other code. Nested calls run inline. Where the ranges end depends
-   * on the number of threads, so a result must not depend on it. */
+  /* The host's only thread pool. parallel_for calls body on disjoint ranges that make up [0, n),
+   * on several threads and on the calling one, and returns when all calls have returned:
+   * KILN_CODE_OK, or the first other code. Nested calls run inline. The ranges depend on the
+   * number of threads, so that results must not depend on the ranges. */
   uint32_t (*thread_count)(void* host);
   uint32_t (*parallel_for)(void* host, uint64_t n, kiln_range_fn body, void* body_context);
 
-  /* Runs a host function by name. call_context: kiln_execute_args.host_call_context. */
+  /* Runs a host function by name. call_context: kiln_execute_args.host_call_context. For a code
+   * other than KILN_CODE_OK, args->error_text holds the reason. */
   uint32_t (*host_call)(void* call_context, const kiln_host_call_args* args);
 } kiln_host_api;
 
 /* ---- Errors ---- */
 
-/* Filled by error_read; what it points at lives as long as the error. */
+/* Filled by error_read; everything it points to lives as long as the error. */
 typedef struct kiln_error_info {
   uint64_t struct_size;
   const kiln_ext* next;
@@ -254,7 +259,8 @@ typedef struct kiln_probe_args {
   uint64_t struct_size;
   const kiln_ext* next;
   kiln_array options; /* of kiln_option */
-  /* Called for each detail worth showing, and once for the reason; the text may be temporary. */
+  /* To be called for each detail to show, and once for the reason of score 0; texts may be
+   * temporary. */
   void (*on_detail)(void* text_context, kiln_string text);
   void (*on_reason)(void* text_context, kiln_string text);
   void* text_context;
@@ -263,8 +269,8 @@ typedef struct kiln_probe_args {
 typedef struct kiln_probe_result {
   uint64_t struct_size;
   const kiln_ext* next;
-  /* 0: cannot run programs here with these options, so that the host does not choose it; an
-   * instance may still compile. Otherwise breaks ties when the host may choose. */
+  /* 0: cannot run programs on this machine with these options, so that the host does not choose the
+   * backend; an instance may still compile. Otherwise breaks ties when the host may choose. */
   uint32_t score;
   uint32_t reserved;
 } kiln_probe_result;
@@ -273,8 +279,8 @@ typedef struct kiln_instance_args {
   uint64_t struct_size;
   const kiln_ext* next;
   kiln_array options; /* of kiln_option; an unknown key is an error that names it */
-  /* Both live until instance_destroy returns. They belong to the instance and not to the plugin,
-   * so that two hosts in one process do not share one slot. */
+  /* Both live until instance_destroy returns. They belong to the instance, not to the plugin:
+   * two hosts in one process have one each. */
   const kiln_host_api* host;
   void* host_context;
 } kiln_instance_args;
@@ -313,7 +319,7 @@ typedef struct kiln_check_args {
 
 /* ---- Compiling ---- */
 
-/* A constant that lies beside the module; dtype and dims stand in the module. */
+/* The elements of a constant that the module refers to; the module has its dtype and dims. */
 typedef struct kiln_constant {
   uint64_t struct_size;
   const kiln_ext* next;
@@ -337,8 +343,8 @@ typedef struct kiln_message {
   kiln_string text;
 } kiln_message;
 
-/* Filled by executable_info; what it points at lives as long as the executable. The first four are
- * those of the module, or all 0 if not reported; updates_in_place is then ignored. */
+/* Filled by executable_info; pointers are valid as long as the executable. The first four counts
+ * are those of the module, or all 0 if not reported; updates_in_place is then ignored. */
 typedef struct kiln_executable_info {
   uint64_t struct_size;
   const kiln_ext* next;
@@ -347,15 +353,15 @@ typedef struct kiln_executable_info {
   uint64_t outputs;
   uint64_t updates;
   kiln_array messages; /* of kiln_message */
-  /* What has happened so far: times that code was generated, tuples of sizes that were made ready,
-   * and of those the largest memory for temporary tensors: as planned, and as much of it as is
-   * alive at one time. In bytes; 0 where the backend has no such thing. */
+  /* Statistics so far: code generations, bindings (tuples of sizes that were prepared), and the
+   * largest memory for temporary tensors of a binding, in bytes: as planned, and the part of it
+   * that is live at one time. 0 where the backend has no such number. */
   uint64_t code_generations;
   uint64_t bindings;
   uint64_t planned_bytes;
   uint64_t live_bytes;
-  /* One per update, 1: a run of a frame may be given the buffer of the update's own state as its
-   * destination, where nobody else looks at that state. Null: none. Since 0.2. */
+  /* One per update. 1: the host may give a run of a frame the buffer of the update's own state as
+   * destination, where nothing else uses that state. Null: 0 for all. Since 0.2. */
   const uint8_t* updates_in_place;
 } kiln_executable_info;
 
@@ -378,8 +384,8 @@ typedef struct kiln_import_args {
   uint32_t semantics; /* KILN_IMPORT_... */
 } kiln_import_args;
 
-/* Filled by buffer_info; what it points at lives as long as the buffer. Dims, dtype and size never
- * change, those of a buffer that a call has written included. */
+/* Filled by buffer_info; pointers are valid as long as the buffer. Dims, dtype and size never
+ * change, even if a call writes the buffer. */
 typedef struct kiln_buffer_info {
   uint64_t struct_size;
   const kiln_ext* next;
@@ -396,24 +402,23 @@ typedef struct kiln_state_in {
   uint64_t struct_size;
   const kiln_ext* next;
   kiln_buffer* buffer;
-  /* 1: nobody else looks at the buffer, its memory may be reused. If execute succeeds, all that
-   * may be done with the handle is to destroy it. */
+  /* 1: the host does not read the buffer again, its memory may be reused. If execute succeeds,
+   * the host only destroys the handle. */
   uint32_t donate;
   uint32_t reserved;
-  /* Equal numbers: equal contents, in whatever buffer; a state that was written has a new one. So
-   * that what is derived from a state, such as a packed form, is made once. 0: unknown. */
+  /* Equal versions mean equal contents, in any buffer; a state that was written has a new
+   * version. For caching derived data, such as packed weights. 0: unknown. */
   uint64_t version;
 } kiln_state_in;
 
 /* Inputs are the module's placeholders, states its state table, outputs its outputs, updates its
  * list of (state, new value), each in the module's order. All updates are computed from the state
  * before the call.
- * A null handle in outputs or state_out asks the backend to allocate: on success it puts a new
- * buffer there, which is the host's to destroy. Any other handle is a buffer of the host's with the
- * dtype and dims of that result, neither an input nor a state of this call, with contents that
- * nobody needs. The backend writes the result into it and leaves the handle as it is: it neither
- * replaces nor destroys the buffer. On failure it may hold anything, and handles that were null
- * are null.
+ * A null handle in outputs or state_out asks the backend to allocate: on success it stores a new
+ * buffer there, which the host owns. Any other handle is a buffer of the host's with the dtype and
+ * dims of the result, neither an input nor a state of this call, whose contents may be overwritten.
+ * The backend writes the result into it and leaves the handle as it is: it neither replaces nor
+ * destroys the buffer. On failure the contents are undefined, and handles that were null are null.
  * All handles of results differ from each other and from inputs and states. No result shares
  * memory with an input, with an undonated state or with another result, even where the program
  * only passes a value through. */
@@ -435,25 +440,25 @@ typedef struct kiln_execute_args {
 
 /* ---- Prepared calls ---- */
 
-/* What the runs of one frame read and write, all of it in host memory but states and updates. It
- * belongs to the host, which keeps this struct and the arrays that it names where they are until
- * frame_destroy; numbers of elements, ranks and dtypes never change. The host sets everything else
- * between runs; before the first run there are no dims, pointers or buffers yet. */
+/* The operands and results of a frame's runs, all in host memory but states and updates. The
+ * host owns this struct and the arrays that it points at, and does not move them until
+ * frame_destroy; counts, ranks and dtypes never change. The host sets everything else between
+ * runs; dims, pointers and buffers are unset before the first run. */
 typedef struct kiln_frame_io {
   uint64_t struct_size;
   const kiln_ext* next;
-  /* A run writes where the data of outputs points and into the buffers of updates, and changes
-   * nothing else of what this struct names.
-   * Data is aligned for its element type, no more than that; of a tensor without elements it may
-   * be null. Outputs have the dims of the results and share no memory with inputs or each other. */
+  /* A run writes only to the data of outputs and the buffers of updates. Data is aligned for its
+   * element type only; it may be null for a tensor without elements. Outputs have the dims of
+   * the results and share no memory with inputs or each other. */
   kiln_array inputs;  /* of kiln_view, only read */
   kiln_array outputs; /* of kiln_view, written */
   kiln_array states;  /* of kiln_state_in, donate 0 */
-  /* One destination per update. It is no state of this run; where kiln_executable_info says so it
-   * may be the update's own state, which a run that fails leaves as it was. */
+  /* One destination per update. It is not a state of this run, but may be the update's
+   * own state where kiln_executable_info.updates_in_place is 1; a run that fails leaves that
+   * state as it was. */
   kiln_buffer* const* updates;
   uint64_t update_count;
-  uint64_t sizes_serial; /* another number than at the run before: dims may have changed */
+  uint64_t sizes_serial; /* differs from the run before: dims may have changed */
   uint64_t seed;
   uint64_t call_counter;
   void* host_call_context;
@@ -464,23 +469,23 @@ typedef struct kiln_frame_io {
 
 typedef void (*kiln_proc)(void);
 
-/* By get_proc: hands every stage that the host wants over to it (kiln_host_api.dump), as the
- * executable has it now, such as memory plans and times of past calls. Without it the host has what
- * is offered during compile, if it asked for it then. */
+/* By get_proc: dumps every stage that the host wants (kiln_host_api.dump) in the executable's
+ * current state, such as memory plans and times of past calls. Any thread. Without it the host
+ * has only the dumps of compile. */
 #define KILN_PROC_EXECUTABLE_DUMP "executable_dump_v1"
 typedef kiln_error* (*kiln_executable_dump_v1_fn)(const kiln_executable* executable);
 
-/* By get_proc: calls on_pass with the name of each pass that compile leaves out when its option
- * "disable" names it; the option's value is names separated by commas. Without it there are none,
- * and the option is not given. */
+/* By get_proc: calls on_pass with the name of each pass that the option "disable" of compile can
+ * disable; the option's value is names separated by commas. Without it there are none, and the host
+ * does not give the option. */
 #define KILN_PROC_INSTANCE_PASSES "instance_passes_v1"
 typedef kiln_error* (*kiln_instance_passes_v1_fn)(kiln_instance* instance,
                                                   void (*on_pass)(void* context, kiln_string name),
                                                   void* context);
 
-/* By get_proc: calls on_option with the name of each option that instance_create takes. The plugin
- * reads its default from the environment variable KILN_<BACKEND>_<OPTION>, if it reads one. Without
- * it the host does not know the options. */
+/* By get_proc: calls on_option with the name of each option of instance_create. If a default
+ * comes from the environment, the variable is KILN_<BACKEND>_<OPTION>. Without it the host does
+ * not know the options. */
 #define KILN_PROC_OPTION_NAMES "option_names_v1"
 typedef kiln_error* (*kiln_option_names_v1_fn)(void (*on_option)(void* context, kiln_string name),
                                                void* context);
@@ -491,60 +496,69 @@ typedef struct kiln_backend_api {
   uint64_t struct_size;
   const kiln_ext* next;
 
+  /* Describes an error; *info points into it. */
   void (*error_read)(const kiln_error* error, kiln_error_info* info);
   void (*error_destroy)(kiln_error* error);
 
-  /* Cheap: may look for drivers, must not start devices or threads. Optional: usable, score 1. */
+  /* Reports whether the backend can run here. Must be cheap: may look for drivers, must not start
+   * devices or threads. Optional: usable, score 1. */
   kiln_error* (*probe)(const kiln_probe_args* args, kiln_probe_result* result);
 
+  /* Creates a configured backend. */
   kiln_error* (*instance_create)(const kiln_instance_args* args, kiln_instance** instance);
-  /* Waits for running work; afterwards only destroy functions are called. Optional: nothing. */
+  /* Waits for running work; afterwards the host calls only destroy functions. Optional: nothing. */
   kiln_error* (*instance_shutdown)(kiln_instance* instance);
   void (*instance_destroy)(kiln_instance* instance);
 
-  /* Array of kiln_op_support that lives as long as the instance. Optional: no list to show. */
+  /* Sets *ops to an array of kiln_op_support that lives as long as the instance. Optional: no
+   * list. */
   kiln_error* (*op_table)(kiln_instance* instance, kiln_array* ops);
-  /* Reports every node that compile would refuse. Optional: compile is asked at once. */
+  /* Reports every node that compile would reject. Optional: the host compiles without a check. */
   kiln_error* (*check)(kiln_instance* instance, const kiln_check_args* args);
 
+  /* Compiles a module. One thread at a time per instance, unless
+   * KILN_FEATURE_CONCURRENT_COMPILE. */
   kiln_error* (*compile)(kiln_instance* instance, const kiln_compile_args* args,
                          kiln_executable** executable);
   kiln_error* (*executable_info)(const kiln_executable* executable, kiln_executable_info* info);
   void (*executable_destroy)(kiln_executable* executable);
 
+  /* Allocates a buffer with undefined contents. */
   kiln_error* (*buffer_allocate)(kiln_instance* instance, const kiln_buffer_spec* spec,
                                  kiln_buffer** buffer);
+  /* Creates a buffer with the elements at args->data, which it copies or, with
+   * KILN_IMPORT_IMMUTABLE, may borrow until buffer_destroy. */
   kiln_error* (*buffer_import_host)(kiln_instance* instance, const kiln_import_args* args,
                                     kiln_buffer** buffer);
-  /* Always writes the size in bytes. Copies unless destination is null; a capacity below the size
-   * is an error. Waits until the contents are there. */
+  /* Sets *size to the size in bytes, waits for the contents and copies them, unless destination
+   * is null. A capacity below the size is an error. */
   kiln_error* (*buffer_copy_to_host)(const kiln_buffer* buffer, void* destination,
                                      uint64_t capacity, uint64_t* size);
   kiln_error* (*buffer_info)(const kiln_buffer* buffer, kiln_buffer_info* info);
   void (*buffer_destroy)(kiln_buffer* buffer);
 
-  /* Reentrant. *event is null when the work is complete on return. An error returned here means
-   * that no input and no state was touched, donated or not; one that comes later, through the
-   * event, that donated states are lost. */
+  /* Runs the executable. Reentrant. *event is null if the work is complete on return. An error
+   * returned here means that inputs and states are unchanged, donated or not; an error of the
+   * event means that donated states are lost. */
   kiln_error* (*execute)(const kiln_executable* executable, const kiln_execute_args* args,
                          kiln_event** event);
 
-  /* Waits at most that long. *done: 1 when the work is over, which it is after KILN_WAIT_FOREVER.
-   * Returns the work's own error. */
+  /* Waits at most that long. *done: 1 if the work is over, as always after KILN_WAIT_FOREVER.
+   * Returns the error of the work. */
   kiln_error* (*event_wait)(kiln_event* event, uint64_t timeout_nanoseconds, uint32_t* done);
   void (*event_destroy)(kiln_event* event);
 
-  /* Experimental functions by name, "something_v1". Optional: none. */
+  /* Returns an experimental function by name, "something_v1", or null. Optional: none. */
   kiln_proc (*get_proc)(kiln_string name);
 
-  /* A frame is a call of the executable with all that can be settled beforehand: where pointers
-   * are found, the sizes of the last run, scratch memory. *frame null: this executable is to be
-   * run by execute. Optional, the three together: execute. */
+  /* Prepares a call of the executable, so that a run can reuse the resolved pointers, sizes and
+   * scratch memory of the run before. The frame refers to *io until frame_destroy. *frame null: the
+   * host runs this executable by execute. Optional, the three together: execute. */
   kiln_error* (*frame_create)(const kiln_executable* executable, const kiln_frame_io* io,
                               kiln_frame** frame);
-  /* What execute does, complete on return. One thread at a time runs a frame; several frames of
-   * one executable run at once. After an error inputs and states are as they were; outputs and
-   * other destinations of updates may hold anything. */
+  /* Does what execute does, complete on return. One thread at a time runs a frame; several
+   * frames of one executable run at once. After an error inputs and states are unchanged;
+   * outputs and other destinations of updates are undefined. */
   kiln_error* (*frame_run)(kiln_frame* frame);
   void (*frame_destroy)(kiln_frame* frame); /* before its executable */
 } kiln_backend_api;
@@ -561,7 +575,7 @@ typedef struct kiln_host_info {
   uint32_t sanitizer;          /* KILN_SANITIZER_... */
   kiln_string library_version; /* of the host, for messages */
   kiln_string library_path;
-  char* refusal; /* no error object exists yet: the reason of a refusal, zero-ended */
+  char* refusal; /* receives the reason of a rejection, zero-terminated; no error objects yet */
   uint64_t refusal_capacity;
 } kiln_host_info;
 
@@ -584,11 +598,11 @@ typedef struct kiln_backend_header {
   const kiln_backend_api* api;
 } kiln_backend_header;
 
-/* The one exported symbol. Sets *header to constant data that is never freed and returns
- * KILN_CODE_OK; or writes a reason to host->refusal and returns another code. Does nothing else: no
- * driver, thread, file or environment variable is touched. A plugin that cannot serve the host's
- * range still sets the header and returns OK, so that the host can show both ranges. Both sides
- * then use the highest minor common to both. */
+/* The only exported symbol. Sets *header to constant data that is never freed and returns
+ * KILN_CODE_OK, or writes a reason to host->refusal and returns another code. Must not use
+ * drivers, threads, files or environment variables. A plugin that does not support the host's
+ * range of versions sets the header nevertheless and returns OK, so that the host can show both
+ * ranges. Both sides then use the highest common minor. */
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif

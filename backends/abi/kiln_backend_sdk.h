@@ -1,8 +1,8 @@
-// The C++ side of a Kiln backend plugin: derive Instance and Executable, describe the plugin in
-// one constant, and end one source file with KILN_BACKEND_ENTRY(that_constant). Everything the C
-// boundary asks for (struct sizes, borrowed memory, errors as objects, no exception leaving) is
-// done here. Header only, needs the standard library alone. Read Plugin, Instance and Executable;
-// the functions in namespace detail fill the table.
+// C++ SDK for Kiln backend plugins: derive Instance and Executable, describe the plugin in one
+// constant, and end one source file with KILN_BACKEND_ENTRY(that_constant). The SDK implements the
+// rules of the C boundary (struct sizes, borrowed memory, errors as objects, no exceptions). Header
+// only; needs only the standard library. Read Plugin, Instance and Executable; the functions in
+// namespace detail fill the table.
 #pragma once
 
 #include "kiln_backend_structs.h"
@@ -24,8 +24,8 @@ using Bytes = std::span<const std::byte>;
 using Dims = std::span<const std::int64_t>;
 using Options = std::vector<std::pair<std::string, std::string>>;
 
-/// The error of a plugin: throw it from any function below. Other exceptions arrive at the user
-/// as internal errors with their text.
+/// The error of a plugin: any function below may throw it. Other exceptions reach the user as
+/// internal errors with their text.
 class Failure : public std::runtime_error {
  public:
   /// `code`: KILN_CODE_...; `message`: lower case, no final stop.
@@ -37,14 +37,14 @@ class Failure : public std::runtime_error {
   Failure& detail(std::string key, std::string value) {
     return details.emplace_back(std::move(key), std::move(value)), *this;
   }
-  /// The code that a library below reported, such as ("CUDA", 700).
+  /// Records the code that a native library reported, such as ("CUDA", 700).
   Failure& native(std::string library, std::int64_t code) {
     native_library = std::move(library);
     native_code = code;
     return *this;
   }
   Failure& can_retry() { return retryable = true, *this; }
-  /// Of more than kMaxCauses, those in the middle are left out.
+  /// Appends a cause. Of more than kMaxCauses, those in the middle are dropped.
   Failure& caused_by(const Failure& below) {
     int causes = 1;
     for (const Failure* one = below.cause.get(); one != nullptr; one = one->cause.get()) ++causes;
@@ -67,7 +67,8 @@ class Failure : public std::runtime_error {
   std::uint32_t code_;
 };
 
-/// The host's services. Copies are cheap; valid as long as the instance that was given it.
+/// The host's services. Cheap to copy; valid as long as the instance that it was created for. Any
+/// thread.
 class Host {
  public:
   Host() = default;
@@ -88,7 +89,8 @@ class Host {
   std::uint32_t thread_count() const {
     return api_.thread_count == nullptr ? 1 : api_.thread_count(context_);
   }
-  /// Calls body(begin, end) on ranges that make up [0, n). Throws what a call of body threw.
+  /// Calls body(begin, end) on disjoint ranges that make up [0, n), on several threads; returns
+  /// when all have returned. Rethrows the first exception of a body.
   template <class Body>
   void parallel_for(std::uint64_t n, Body&& body) const;
 
@@ -101,7 +103,7 @@ class Host {
   void* context_ = nullptr;
 };
 
-/// A view of dense host memory, as host_call takes it.
+/// Returns a view of dense host memory, as host_call takes it.
 inline kiln_view view(std::uint32_t dtype, Dims dims, void* data) {
   auto result = abi::fresh<kiln_view>();
   result.data = data;
@@ -110,7 +112,8 @@ inline kiln_view view(std::uint32_t dtype, Dims dims, void* data) {
   return result;
 }
 
-/// A tensor as the backend keeps it. HostBuffer serves backends that compute in host memory.
+/// A tensor in the backend's memory. Backends that compute in host memory use HostBuffer. May be
+/// read by several threads at once.
 class Buffer {
  public:
   Buffer(std::uint32_t dtype, Dims dims);
@@ -123,9 +126,9 @@ class Buffer {
   std::uint64_t elements() const { return elements_; }
   std::uint64_t bytes() const { return elements_ * abi::dtype_size(dtype_); }
 
-  /// The elements where the host can read them in place, else null.
+  /// The elements, if the host can read them in place, else null.
   virtual const void* host_data() const = 0;
-  /// Writes all bytes() to `destination`, waiting for the contents if need be.
+  /// Waits for the contents and writes all bytes() to `destination`.
   virtual void copy_to_host(void* destination) const = 0;
 
  private:
@@ -139,7 +142,8 @@ class HostBuffer final : public Buffer {
  public:
   /// Owned and not initialised.
   HostBuffer(std::uint32_t dtype, Dims dims);
-  /// Borrowed for the life of the buffer: never written, unless it is a destination of a Frame.
+  /// Borrows memory for the life of the buffer; never writes it, unless it is a destination of a
+  /// Frame.
   HostBuffer(std::uint32_t dtype, Dims dims, const void* borrowed)
       : Buffer(dtype, dims), data_(const_cast<void*>(borrowed)), borrowed_(true) {}
   ~HostBuffer() override {
@@ -147,7 +151,7 @@ class HostBuffer final : public Buffer {
   }
 
   bool borrowed() const { return borrowed_; }
-  /// Looks at other memory of the same size from now on. REQUIRES: borrowed().
+  /// Borrows other memory of the same size from now on. REQUIRES: borrowed().
   void borrow(void* data) { data_ = data; }
   void* data() { return data_; }
   const void* data() const { return data_; }
@@ -161,16 +165,16 @@ class HostBuffer final : public Buffer {
   bool borrowed_ = false;
 };
 
-/// Work that is not done when execute returns.
+/// The completion of work that continues after execute returned. Any thread.
 class Event {
  public:
   virtual ~Event() = default;
-  /// Waits at most that long (KILN_WAIT_FOREVER: no limit); true when the work is over. Throws
-  /// Failure when it failed.
+  /// Waits at most that long (KILN_WAIT_FOREVER: no limit); returns whether the work is over.
+  /// Throws Failure if the work failed.
   virtual bool wait(std::uint64_t timeout_nanoseconds) = 0;
 };
 
-/// A result: `given` is where the host wants it, and otherwise `made` is to be set.
+/// A result: execute writes to `given`, or, if that is null, sets `made` to a new buffer.
 struct Result {
   Buffer* given = nullptr;
   std::unique_ptr<Buffer> made;
@@ -178,11 +182,12 @@ struct Result {
 
 struct StateIn {
   Buffer* buffer = nullptr;
-  bool donated = false;  // its memory may be reused, once nothing can fail any more
+  bool donated = false;  // its memory may be reused, after the last operation that can fail
   std::uint64_t version = 0;  // equal numbers: equal contents; 0: unknown
 };
 
-/// What a call of an executable gets. The rules stand at kiln_execute_args.
+/// The arguments of Executable::execute; kiln_execute_args has the rules. Spans are borrowed for
+/// the call.
 struct Call {
   std::span<Buffer* const> inputs;
   std::span<const StateIn> states;
@@ -194,8 +199,8 @@ struct Call {
   std::string_view label;
 };
 
-/// What the runs of a frame read and write: a view of the host's memory, which it fills anew
-/// before each run. The rules stand at kiln_frame_io. Cheap to copy, cheap to read.
+/// The operands and results of a frame's runs: a view of the host's struct, which the host fills
+/// before each run; kiln_frame_io has the rules. Cheap to copy and to read.
 class FrameIo {
  public:
   explicit FrameIo(const kiln_frame_io& io) : io_(&io) {}
@@ -205,7 +210,7 @@ class FrameIo {
   std::size_t state_count() const { return io_->states.count; }
   std::size_t update_count() const { return io_->update_count; }
 
-  /// dtype and rank hold from the beginning; dims, and the pointer to write an output, for a run.
+  /// dtype and rank are valid at once and never change; dims and data are valid during a run.
   const kiln_view& input(std::size_t i) const { return element<kiln_view>(io_->inputs, i); }
   const kiln_view& output(std::size_t i) const { return element<kiln_view>(io_->outputs, i); }
   Buffer& state(std::size_t i) const {
@@ -217,7 +222,7 @@ class FrameIo {
   }
   Buffer& update(std::size_t i) const { return *buffer_of(io_->updates[i]); }
 
-  /// As long as it stays the same, so do all dims.
+  /// Equal serials of two runs mean equal dims.
   std::uint64_t sizes_serial() const { return io_->sizes_serial; }
   std::uint64_t seed() const { return io_->seed; }
   std::uint64_t call_counter() const { return io_->call_counter; }
@@ -236,13 +241,13 @@ class FrameIo {
   const kiln_frame_io* io_;
 };
 
-/// A prepared call of an executable, which outlives it.
+/// A prepared call of an executable. The executable outlives the frame.
 class Frame {
  public:
   virtual ~Frame() = default;
-  /// Does what Executable::execute does, completely, with what the frame's io names now. Throwing
-  /// means that no state was touched, not even one that an update is written over. One thread at a
-  /// time.
+  /// Does what Executable::execute does on the current operands of the frame's io, complete on
+  /// return. If it throws, no state may have changed, including one that an update overwrites. One
+  /// thread at a time.
   virtual void run() = 0;
 };
 
@@ -251,12 +256,12 @@ struct Message {
   std::string text;
 };
 
-/// What an executable has done so far; the fields are those of kiln_executable_info.
+/// Statistics of an executable; kiln_executable_info describes the fields.
 struct ExecutableStats {
   std::uint64_t code_generations = 0, bindings = 0, planned_bytes = 0, live_bytes = 0;
 };
 
-/// A compiled module. Immutable: execute runs on several threads at once.
+/// A compiled module. Immutable: several threads may call execute at once.
 class Executable {
  public:
   virtual ~Executable() = default;
@@ -265,13 +270,13 @@ class Executable {
   /// kiln_executable_info.updates_in_place: one per update, or empty for none.
   std::vector<std::uint8_t> updates_in_place;
   virtual ExecutableStats stats() const { return {}; }
-  /// Hands every stage that the host wants over to it, as it is now; from any thread.
+  /// Dumps every stage that the host wants, in its current state. Any thread.
   virtual void dump() const {}
-  /// Null: complete. Throwing means that no input and no state was touched. The counts of `call`
-  /// agree with those above.
+  /// Runs the module. Returns null if the work is complete. If it throws, no input and no state may
+  /// have changed. The SDK has checked that the counts of `call` agree with those above.
   virtual std::unique_ptr<Event> execute(const Call& call) const = 0;
-  /// Null: calls go through execute. HostFrame (kiln_backend_sdk_frame.h) is
-  /// for backends that read and write HostBuffers.
+  /// Prepares a call. Null: the host calls execute. HostFrame (kiln_backend_sdk_frame.h) is for
+  /// backends that read and write HostBuffers.
   virtual std::unique_ptr<Frame> make_frame(const FrameIo& io) const {
     static_cast<void>(io);
     return nullptr;
@@ -303,12 +308,12 @@ class Instance {
  public:
   virtual ~Instance() = default;
 
-  /// Views of text that lives as long as the instance.
+  /// The supported ops; texts live as long as the instance.
   virtual std::vector<OpSupport> op_table() const = 0;
-  /// Every node that compile would refuse.
+  /// Returns every node that compile would reject.
   virtual std::vector<Unsupported> check(Bytes module) const = 0;
   virtual std::unique_ptr<Executable> compile(const CompileRequest& request) = 0;
-  /// Names of passes that compile leaves out where the option "disable" names them.
+  /// Names of the passes that the option "disable" of compile can disable.
   virtual std::vector<std::string_view> optional_passes() const { return {}; }
 
   virtual std::unique_ptr<Buffer> allocate(std::uint32_t dtype, Dims dims) {
@@ -321,7 +326,7 @@ class Instance {
 };
 
 struct ProbeReport {
-  std::uint32_t score = 1;  // 0: cannot run programs, for `reason`
+  std::uint32_t score = 1;  // 0: cannot run programs, because of `reason`
   std::string reason;
   std::vector<std::string> details;
 };
@@ -335,7 +340,7 @@ struct Plugin {
   std::uint64_t features = 0;
   std::unique_ptr<Instance> (*create)(const Options& options, const Host& host) = nullptr;
   ProbeReport (*probe)(const Options& options) = nullptr;
-  /// The names of the options that `create` takes. Null: the host does not know them.
+  /// Returns the names of the options of `create`. Null: the host does not know them.
   std::vector<std::string_view> (*option_names)() = nullptr;
 };
 

@@ -1,4 +1,5 @@
-// The table's functions on buffers. Part of kiln_backend_sdk.h, used by kiln_backend_sdk_detail.h.
+// Implements the table's functions on buffers. Part of kiln_backend_sdk.h, used by
+// kiln_backend_sdk_detail.h.
 #pragma once
 
 #include "kiln_backend_sdk_objects.h"

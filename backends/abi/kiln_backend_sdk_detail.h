@@ -1,6 +1,5 @@
-// The C table that a plugin's classes become; nothing here is for plugin authors to call.
-// Invariant: every function that the table points at is noexcept, and writes its outputs only after
-// everything that can fail.
+// Implements the C table by a plugin's classes. Not for plugin authors. Invariant: every function
+// of the table is noexcept and writes its outputs after everything that can fail.
 #pragma once
 
 #include "kiln_backend_sdk_buffers.h"
@@ -283,7 +282,7 @@ inline kiln_error* frame_create(const kiln_executable* executable, const kiln_fr
     require_count("states", given.states.count, program.states);
     require_count("outputs", given.outputs.count, program.outputs);
     require_count("updates", given.update_count, program.updates);
-    // Throw for arrays without data or stride; their elements are read in place from now on.
+    // These throw for arrays without data or stride; elements are read in place from now on.
     abi::RequestElements<kiln_view>(given.inputs, "kiln_view");
     abi::RequestElements<kiln_view>(given.outputs, "kiln_view");
     abi::RequestElements<kiln_state_in>(given.states, "kiln_state_in");

@@ -1,11 +1,12 @@
-// The third part of kiln_backend_sdk.h: prepared calls for a backend that has only execute.
+// Implements prepared calls for a backend that has only execute. Part of kiln_backend_sdk.h.
 #pragma once
 
 #include "kiln_backend_sdk.h"
 
 namespace kiln::sdk {
 
-/// A frame that calls execute with buffers that borrow the host's memory.
+/// A frame that calls Executable::execute with HostBuffers that borrow the host's memory. For
+/// backends whose execute reads and writes HostBuffers.
 class HostFrame final : public Frame {
  public:
   HostFrame(const Executable& program, const FrameIo& io) : program_(program), io_(io) {}

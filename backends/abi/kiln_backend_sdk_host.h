@@ -1,5 +1,4 @@
-// Members of Buffer, HostBuffer, Instance and Host: what a plugin does by calling the host's table.
-// Part of kiln_backend_sdk.h.
+// Implements members of Buffer, HostBuffer, Instance and Host. Part of kiln_backend_sdk.h.
 #pragma once
 
 #include "kiln_backend_memory.h"

@@ -1,6 +1,6 @@
-// What the handles of the C table point at, and how an exception becomes an error object.
-// Invariant: guarded() lets nothing out. Part of kiln_backend_sdk.h; next is
-// kiln_backend_sdk_detail.h.
+// Defines the objects behind the handles of the C table, and converts exceptions to error objects.
+// Invariant: no exception leaves guarded(). Part of kiln_backend_sdk.h; read
+// kiln_backend_sdk_detail.h next.
 #pragma once
 
 #include "kiln_backend_sdk.h"
@@ -8,7 +8,7 @@
 namespace kiln::sdk {
 namespace detail {
 
-// Handles are the addresses of the SDK's own objects.
+/// Converts a handle, which is the address of an SDK object. Throws Failure for null.
 template <class Object, class Handle>
 Object* object_of(Handle* handle, const char* name) {
   if (handle == nullptr) {
@@ -44,7 +44,7 @@ inline Options read_options(const kiln_array& array) {
   return result;
 }
 
-/// What a kiln_error* points at: a failure with the arrays that error_read hands out.
+/// The object of a kiln_error*: a failure with the arrays that error_read returns.
 struct ErrorObject {
   explicit ErrorObject(const Failure& given, int depth = 0) : failure(given) {
     details = options_of(failure.details);
@@ -56,10 +56,10 @@ struct ErrorObject {
   std::unique_ptr<ErrorObject> cause;
 };
 
-/// Stands for any error when there is no memory to describe it.
+/// Returns the error for exhausted memory, which needs no allocation.
 inline kiln_error* out_of_memory_error() {
-  static char place;
-  return reinterpret_cast<kiln_error*>(&place);
+  static char object;
+  return reinterpret_cast<kiln_error*>(&object);
 }
 
 inline kiln_error* to_error(const Failure& failure) noexcept {
@@ -70,7 +70,7 @@ inline kiln_error* to_error(const Failure& failure) noexcept {
   }
 }
 
-/// The exception being handled, as an error object.
+/// Converts the exception that is being handled. REQUIRES: called in a catch block.
 inline kiln_error* current_error() noexcept {
   try {
     try {
@@ -91,6 +91,7 @@ inline kiln_error* current_error() noexcept {
   }
 }
 
+/// Runs `function` and converts what it throws.
 template <class Function>
 kiln_error* guarded(Function&& function) noexcept {
   try {
@@ -128,7 +129,7 @@ inline void error_read(const kiln_error* error, kiln_error_info* out) noexcept {
   }
   try {
     abi::write(out, info);
-  } catch (...) {  // the host gave no room; there is nobody to tell
+  } catch (...) {  // the host's struct is broken; this function cannot report it
   }
 }
 

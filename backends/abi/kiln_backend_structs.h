@@ -1,7 +1,7 @@
-// Reading and filling the structs of kiln_backend.h from C++, by its rules: a short struct reads
-// as zeros at the end; a long request must be zero there, a long report or table may hold what
-// this side does not know; an unknown extension is skipped unless it must be understood. Used by
-// the host and, through kiln_backend_sdk.h, by plugins.
+// Reads and fills the structs of kiln_backend.h from C++ by its versioning rules: missing fields of
+// a shorter struct read as zero; unknown fields of a longer request must be zero, those of a longer
+// report or table are ignored; an unknown extension is skipped unless must_understand. Used by the
+// host and, through kiln_backend_sdk.h, by plugins. All functions are reentrant.
 #pragma once
 
 #include "kiln_backend.h"
@@ -17,13 +17,13 @@
 
 namespace kiln::abi {
 
-/// The other side broke a rule of the boundary.
+/// Thrown where the other side broke a rule of the boundary.
 class BrokenStruct : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Throws BrokenStruct where `count` things stand at the address null or are more than `most`.
+/// Throws BrokenStruct if `count` is more than `most`, or not 0 with a null address.
 inline void require_range(const void* data, std::uint64_t count, std::uint64_t most,
                           const char* unit, const char* name) {
   if (count > most) {
@@ -56,13 +56,13 @@ inline kiln_bytes bytes_of(std::span<const std::byte> bytes) {
   return {bytes.data(), bytes.size()};
 }
 
-/// Bytes of an element type, 0 for a number that is none.
+/// Bytes of an element type; 0 for an unknown one.
 inline std::uint64_t dtype_size(std::uint32_t dtype) {
   constexpr std::uint8_t kBytes[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
   return dtype < std::size(kBytes) ? kBytes[dtype] : 0;
 }
 
-/// A struct of all zeros that knows its size.
+/// Returns a struct of zeros with its struct_size.
 template <class T>
 T fresh() {
   T value{};
@@ -73,8 +73,8 @@ T fresh() {
 /// Upper bound of struct_size; a larger value is an error, not a newer version.
 inline constexpr std::uint64_t kMaxStructSize = std::uint64_t{1} << 16;
 
-/// The bytes of a tensor of that type, or nothing: an unknown element type, a negative dim, or a
-/// product of 2^63 and more.
+/// Returns the bytes of a tensor; nothing for an unknown element type, a negative dim, or 2^63
+/// bytes or more.
 inline std::optional<std::uint64_t> tensor_bytes(std::uint32_t dtype,
                                                  std::span<const std::int64_t> dims) {
   std::uint64_t bytes = dtype_size(dtype);
@@ -91,6 +91,7 @@ inline std::optional<std::uint64_t> tensor_bytes(std::uint32_t dtype,
   return is_empty ? 0 : bytes;
 }
 
+/// Throws BrokenStruct for an extension that must be understood: this version knows none.
 inline void reject_required_extensions(const kiln_ext* ext) {
   constexpr int kMaxExtensions = 64;  // a chain may be a ring
   for (int count = 0; ext != nullptr; ext = ext->next) {
@@ -103,10 +104,10 @@ inline void reject_required_extensions(const kiln_ext* ext) {
   }
 }
 
-/// What a newer side may have put behind the fields that this side knows.
+/// How to treat bytes of a newer version after the fields that this side knows.
 enum class Tail { MustBeZero, Ignored };
 
-/// A copy of what the other side filled, in this side's layout.
+/// Copies a struct of the other side to this side's layout. Throws BrokenStruct.
 template <class T>
 T read(const T* given, const char* name, Tail tail) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -143,7 +144,8 @@ T read_report(const T* given, const char* name) {
   return read(given, name, Tail::Ignored);
 }
 
-/// Writes as much of `value` as the other side has room for; its struct_size and next stay.
+/// Writes as much of `value` as `out`'s struct_size allows; keeps its struct_size and next. Throws
+/// BrokenStruct.
 template <class T>
 void write(T* out, const T& value) {
   constexpr std::uint64_t kPrefix = sizeof(std::uint64_t) + sizeof(const kiln_ext*);
@@ -158,7 +160,7 @@ kiln_array array_of(std::span<const T> elements) {
   return {elements.data(), elements.size(), sizeof(T)};
 }
 
-/// The elements of an array whose stride the other side chose.
+/// The elements of an array whose stride the other side chose. Throws BrokenStruct.
 template <class T, Tail kTail>
 class Elements {
  public:
@@ -196,7 +198,7 @@ using RequestElements = Elements<T, Tail::MustBeZero>;
 template <class T>
 using ReportElements = Elements<T, Tail::Ignored>;
 
-/// How this object is instrumented, as a KILN_SANITIZER_ number.
+/// Returns the sanitizer that this object is compiled with, as a KILN_SANITIZER_ number.
 constexpr std::uint32_t this_sanitizer() {
 #if defined(__SANITIZE_ADDRESS__)
   return KILN_SANITIZER_ADDRESS;

@@ -1,4 +1,4 @@
-// Reading, lowering and loading a module, and the instance that does so for the host.
+// Reads, lowers and loads a module, and maps each class of exception to an error code of the ABI.
 #include "backends/codegen/compile.h"
 
 #include "core/module/read.h"
@@ -19,18 +19,18 @@ bool is_optional(std::string_view name) {
   });
 }
 
-/// The names of the option "disable".
+/// The passes in the option "disable", a list separated by commas.
 std::vector<std::string> disabled_by(const sdk::Options& options) {
   std::vector<std::string> disabled;
   for (const auto& [key, value] : options) {
     if (key != "disable") {
-      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "compiling has no option " + key);
+      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "unknown compile option " + key);
     }
     std::istringstream list(value);
     for (std::string name; std::getline(list, name, ',');) {
       if (!is_optional(name)) {
         throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
-                           "the option disable names no optional pass '" + name + "'");
+                           "option disable: '" + name + "' is not an optional pass");
       }
       disabled.push_back(name);
     }
@@ -38,7 +38,7 @@ std::vector<std::string> disabled_by(const sdk::Options& options) {
   return disabled;
 }
 
-/// The state that each update gives a new value.
+/// Of each update, the index of its state.
 std::vector<std::size_t> updated_states(const module::Module& module) {
   std::unordered_map<ir::Value, std::size_t, ir::ValueHash> state_of;
   for (std::size_t i = 0; i < module.state.size(); ++i) {
@@ -51,10 +51,11 @@ std::vector<std::size_t> updated_states(const module::Module& module) {
   return updated;
 }
 
-/// Results are outputs, then updates; arguments are inputs, then states.
-std::vector<ResultOverArgument> updates_of(const LoweredModule& lowered) {
+/// Each update as a result and an argument: results are outputs, then updates; arguments are
+/// inputs, then states.
+std::vector<InputOutputAlias> updates_of(const LoweredModule& lowered) {
   const ir::Graph& graph = lowered.module.graph;
-  std::vector<ResultOverArgument> pairs;
+  std::vector<InputOutputAlias> pairs;
   for (std::size_t i = 0; i < lowered.updated.size(); ++i) {
     pairs.push_back({static_cast<int>(graph.outputs.size() + i),
                      static_cast<int>(graph.inputs.size() + lowered.updated[i])});
@@ -132,7 +133,7 @@ std::vector<sdk::OpSupport> CompiledInstance::op_table() const {
   return table;
 }
 
-/// Every op of the table has a way to a kernel, a product, a loop or the host.
+/// Every op of the table can be lowered to a kernel, a library call, a loop or a host call.
 std::vector<sdk::Unsupported> CompiledInstance::check(sdk::Bytes) const { return {}; }
 
 std::unique_ptr<sdk::Executable> CompiledInstance::compile(const sdk::CompileRequest& request) {

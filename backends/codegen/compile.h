@@ -1,22 +1,24 @@
-// From the bytes of a module to an executable: the pipeline, then the target.
+// The entry of compiled backends: from the bytes of a module to an executable.
 #pragma once
 
 #include "backends/codegen/target.h"
 
 namespace kiln::codegen {
 
-/// Runs the pipeline for `lowered.module` without `lowered.disabled`, and fills in the rest.
+/// Runs the pipeline on `lowered.module`, skipping the steps `lowered.disabled`, and fills in the
+/// other fields.
 void lower(LoweredModule& lowered, Target& target, const Dumps& dumps);
 
-/// Lowers the module once more where its stage `lowering` is wanted: the texts of the pipeline's
-/// steps are large, and are not kept for the few who ask.
+/// Lowers the module once more if the dump stage `lowering` is wanted: the texts of all steps are
+/// large, so they are not kept from the first time.
 void dump_lowering(const LoweredModule& lowered, Target& target, const Dumps& dumps);
 
-/// REQUIRES: `target` outlives the executable. Throws sdk::Failure.
+/// Reads, lowers and loads a module. REQUIRES: `target` outlives the executable. Throws
+/// sdk::Failure.
 std::unique_ptr<sdk::Executable> compile_module(const sdk::CompileRequest& request, Target& target,
                                                 const sdk::Host& host);
 
-/// An instance of a backend that compiles with `target`.
+/// A backend instance that compiles for `target`.
 class CompiledInstance : public sdk::Instance {
  public:
   CompiledInstance(std::unique_ptr<Target> target, const sdk::Host& host)

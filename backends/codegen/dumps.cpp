@@ -1,4 +1,4 @@
-// The stages that every target has, in the order in which they come to be.
+// Dumps the stages that every target has.
 #include "backends/codegen/dumps.h"
 
 #include "core/types/text.h"

@@ -1,5 +1,4 @@
-// What a compiled program offers for looking inside, handed over to the host; a stage that nobody
-// wants costs one question.
+// Dumps of a compilation. Texts are made only for the stages that the host wants.
 #pragma once
 
 #include "backends/abi/kiln_backend_sdk.h"
@@ -13,12 +12,12 @@ class Dumps {
   Dumps(const sdk::Host& host, std::string label) : host_(host), label_(std::move(label)) {}
 
   bool wanted(std::string_view stage) const { return host_.dump_wanted(stage); }
-  /// The text of a step of the pipeline, where it has one.
+  /// The text after a step of the pipeline, if it has one.
   void step(std::size_t position, const PipelineStep& step, const Compilation& compilation) const;
-  /// claims, kernels and plan.
+  /// The stages claims, kernels and plan.
   void program(const Program& program) const;
   void compile_times(const CompileTimes& times) const;
-  /// `make()` gives the text, if it is wanted.
+  /// Dumps the text that `make()` returns, if the stage is wanted.
   template <class Text>
   void hand_over(std::string_view stage, std::string_view name, const Text& make) const {
     if (!wanted(stage)) return;

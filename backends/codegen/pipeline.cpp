@@ -1,4 +1,5 @@
-// The list itself. Steps that are functions of other folders are wrapped here, in its order.
+// The passes, wrapped as functions of a Compilation in the order in which they run, and their
+// table.
 #include "backends/codegen/pipeline.h"
 
 #include "backends/codegen/fusion/fuse.h"
@@ -10,12 +11,12 @@
 #include "backends/codegen/graph/update_rows.h"
 #include "backends/codegen/graph/widen_accumulators.h"
 #include "backends/codegen/kernel/split/split_reductions.h"
-#include "backends/codegen/plan/absorb_kernels.h"
 #include "backends/codegen/plan/build_plan.h"
-#include "backends/codegen/plan/note_claims.h"
 #include "backends/codegen/plan/drop_unused_kernels.h"
 #include "backends/codegen/plan/find_region.h"
-#include "backends/codegen/plan/find_sharding.h"
+#include "backends/codegen/plan/fuse_epilogues.h"
+#include "backends/codegen/plan/independent_rows.h"
+#include "backends/codegen/plan/note_claims.h"
 #include "backends/codegen/plan/stack_carries.h"
 #include "backends/codegen/plan/verify_plan.h"
 #include "core/module/print.h"
@@ -48,14 +49,14 @@ bool expand_composites(Compilation& c) {
   std::vector<ClaimDecision> rejected = rejected_composites(c.results, c.names, c.library);
   if (!rejected.empty()) c.program.nodes = c.results;
   for (ClaimDecision& decision : rejected) {
-    c.program.claims.push_back({.decision = std::move(decision), .absorbed = {}, .left = {}});
+    c.program.claims.push_back({.decision = std::move(decision), .fused = {}, .not_fused = {}});
   }
   return rewrite_graph<codegen::expand_composites>(c);
 }
 
 bool update_rows(Compilation& c) {
   std::vector<VariableUpdate> updates;
-  for (const ResultOverArgument& one : c.updates) {
+  for (const InputOutputAlias& one : c.updates) {
     updates.push_back({static_cast<std::size_t>(one.result),
                        static_cast<std::size_t>(one.argument)});
   }
@@ -72,15 +73,15 @@ bool decide_claims(Compilation& c) {
 
 bool fuse(Compilation& c) {
   for (const Computation& computation : c.computations) {
-    c.units.push_back(fuse(computation, c.target));
+    c.fusion_plans.push_back(fuse(computation, c.target));
   }
   return true;
 }
 
 bool build_kernels(Compilation& c) {
   for (std::size_t i = 0; i < c.computations.size(); ++i) {
-    c.kernels_of_units.push_back(
-        build_kernels(c.units[i], c.computations[i].names, c.program.kernels));
+    c.kernels_of_groups.push_back(
+        build_kernels(c.fusion_plans[i], c.computations[i].names, c.program.kernels));
   }
   return true;
 }
@@ -88,7 +89,7 @@ bool build_kernels(Compilation& c) {
 bool split_reductions(Compilation& c) {
   bool changed = false;
   for (std::size_t i = 0; i < c.computations.size(); ++i) {
-    const bool here = split_reductions(c.units[i], c.kernels_of_units[i], c.program.kernels,
+    const bool here = split_reductions(c.fusion_plans[i], c.kernels_of_groups[i], c.program.kernels,
                                        c.target, c.computations[i].is_body);
     changed = changed || here;
   }
@@ -97,16 +98,16 @@ bool split_reductions(Compilation& c) {
 
 bool build_plan(Compilation& c) {
   for (std::size_t i = 0; i < c.computations.size(); ++i) {
-    c.bodies.push_back(std::make_shared<Plan>(build_plan(
-        c.computations[i], c.units[i], c.kernels_of_units[i], c.program.kernels, c.bodies,
-        c.library)));
+    c.bodies.push_back(std::make_shared<Plan>(build_plan(c.computations[i], c.fusion_plans[i],
+                                                         c.kernels_of_groups[i], c.program.kernels,
+                                                         c.bodies, c.library)));
   }
   c.program.plan = std::move(*c.bodies.back());
   c.bodies.pop_back();
   std::vector<ir::Value>& nodes = c.program.nodes;
   nodes.insert(nodes.end(), c.results.begin(), c.results.end());
-  for (const Units& units : c.units) {
-    nodes.insert(nodes.end(), units.made.begin(), units.made.end());
+  for (const FusionPlan& plan : c.fusion_plans) {
+    nodes.insert(nodes.end(), plan.created_values.begin(), plan.created_values.end());
   }
   return true;
 }
@@ -126,11 +127,11 @@ bool stack_carries(Compilation& c) {
   return changed;
 }
 
-bool absorb_kernels(Compilation& c) {
+bool fuse_epilogues(Compilation& c) {
   bool changed = false;
   for (Plan* plan : plans_of(c)) {
     const std::size_t before = plan->steps.size();
-    absorb_kernels(*plan, c.program.kernels, c.library);
+    fuse_epilogues(*plan, c.program.kernels, c.library);
     changed = changed || plan->steps.size() != before;
   }
   return changed;
@@ -141,8 +142,8 @@ bool drop_unused_kernels(Compilation& c) {
   const auto renumber = [&](int& kernel) {
     if (kernel >= 0) kernel = numbers[static_cast<std::size_t>(kernel)];
   };
-  for (KernelsOfUnits& units : c.kernels_of_units) {
-    for (std::vector<int>& kernels : units) {
+  for (KernelsOfGroups& groups : c.kernels_of_groups) {
+    for (std::vector<int>& kernels : groups) {
       std::for_each(kernels.begin(), kernels.end(), renumber);
     }
   }
@@ -158,21 +159,21 @@ bool schedule_kernels(Compilation& c) {
 bool note_claims(Compilation& c) {
   const std::vector<Plan*> plans = plans_of(c);
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    std::vector<ClaimOutcome> outcomes = note_claims(
-        c.computations[i], c.units[i], c.kernels_of_units[i], *plans[i], c.library);
+    std::vector<ClaimOutcome> outcomes = note_claims(c.computations[i], c.fusion_plans[i],
+                                                     c.kernels_of_groups[i], *plans[i], c.library);
     std::move(outcomes.begin(), outcomes.end(), std::back_inserter(c.program.claims));
   }
   return true;
 }
 
-bool find_sharding(Compilation& c) {
+bool find_independent_rows(Compilation& c) {
   bool changed = false;
   for (Plan* plan : plans_of(c)) {
     for (Step& step : plan->steps) {
       auto* loop = std::get_if<LoopStep>(&step);
       if (!loop) continue;
-      loop->sharding = find_sharding(*loop, c.program.kernels);
-      changed = changed || loop->sharding;
+      loop->independent_rows = find_independent_rows(*loop, c.program.kernels);
+      changed = changed || loop->independent_rows;
     }
   }
   return changed;
@@ -184,8 +185,8 @@ bool find_region(Compilation& c) {
   return plan.region_end > plan.region_begin;
 }
 
-bool find_in_place(Compilation& c) {
-  c.updates_in_place = find_in_place(c.program, c.updates);
+bool find_buffer_aliases(Compilation& c) {
+  c.updates_in_place = find_buffer_aliases(c.program, c.updates);
   return true;
 }
 
@@ -199,13 +200,13 @@ ir::Graph graph_of(const Compilation& c) {
 }
 
 void verify_graph(const Compilation& c) {
-  if (const auto fault = module::verify(graph_of(c))) {
-    throw InternalError("verify", "", "the graph is broken: " + *fault);
+  if (const auto message = module::verify(graph_of(c))) {
+    throw InternalError("verify", "", "the graph is broken: " + *message);
   }
 }
 
-void verify_units(const Compilation& c) {
-  for (const Units& units : c.units) verify(units);
+void verify_fusion_plans(const Compilation& c) {
+  for (const FusionPlan& plan : c.fusion_plans) verify(plan);
 }
 
 void verify_kernels(const Compilation& c) {
@@ -223,9 +224,9 @@ void verify_nothing(const Compilation&) {}
 
 std::string print_results(const Compilation& c) { return module::print_graph(graph_of(c)); }
 
-std::string print_units(const Compilation& c) {
+std::string print_fusion_plans(const Compilation& c) {
   std::string out;
-  for (const Units& units : c.units) out += print(units) + "\n";
+  for (const FusionPlan& plan : c.fusion_plans) out += print(plan) + "\n";
   return out;
 }
 
@@ -240,49 +241,50 @@ std::string print_program(const Compilation& c) { return print(c.program); }
 constexpr bool kRequired = false, kOptional = true;  // PipelineStep::is_optional
 constexpr bool kKeepsBits = true, kReorders = false;  // PipelineStep::keeps_bits
 
+/// Names are stable: KILN_DISABLE lists them and dumps have files of these names. Three functions
+/// have other names than their step.
 constexpr PipelineStep kPipeline[] = {
     {"check_sizes", check_sizes, verify_nothing, nullptr, kRequired, kKeepsBits,
-     "rejects known sizes that exceed memory; sizes that guards hold equal get one name"},
-    {"expand_composites", expand_composites, verify_graph, print_results, kRequired,
-     kReorders, "replaces what has an expansion by it: softmax and the like"},
+     "rejects static sizes that overflow; gives sizes that guards equate one name"},
+    {"expand_composites", expand_composites, verify_graph, print_results, kRequired, kReorders,
+     "expands composite ops (softmax and the like) into primitives"},
     {"sink_permutes", rewrite_graph<sink_permutes>, verify_graph, print_results, kOptional,
-     kReorders, "moves permutations around convolutions together, so that they cancel"},
+     kReorders, "moves layout permutations together, so that they cancel"},
     {"share_relu_masks", rewrite_graph<share_relu_masks>, verify_graph, print_results, kOptional,
-     kKeepsBits,
-     "computes the mask of relu's gradient from its stored result, not from its operand"},
+     kKeepsBits, "takes the mask of relu's gradient from relu's result instead of its operand"},
     {"merge_loop_results", rewrite_graph<merge_loop_results>, verify_graph, print_results,
      kOptional, kKeepsBits, "stacks equal results of a loop once"},
     {"widen_accumulators", rewrite_graph<widen_accumulators>, verify_graph, print_results,
-     kRequired, kReorders, "sums float16 and bfloat16 in float32, rounding once"},
+     kRequired, kReorders, "accumulates float16 and bfloat16 in float32, rounding once"},
     {"update_rows", update_rows, verify_graph, print_results, kOptional, kKeepsBits,
-     "writes only the rows of an embedding that the update is for"},
-    // The graph is final: nothing below changes a node.
+     "updates only the rows of an embedding that have an index"},
+    // The graph is final from here on.
     {"decide_claims", decide_claims, verify_nothing, nullptr, kRequired, kKeepsBits,
-     "asks the target's libraries about each product, once"},
-    {"fuse", fuse, verify_units, print_units, kRequired, kKeepsBits,
+     "decides which nodes the target's libraries compute"},
+    {"fuse", fuse, verify_fusion_plans, print_fusion_plans, kRequired, kKeepsBits,
      "groups nodes into kernels, library calls, loops and branches"},
     {"build_kernels", build_kernels, verify_kernels, print_kernels, kRequired, kReorders,
      "lowers each group of nodes to a loop nest"},
     {"split_reductions", split_reductions, verify_kernels, print_kernels, kOptional, kReorders,
-     "splits reductions to few numbers in parts, so that all threads have work"},
+     "splits reductions with few results into partial reductions, for parallelism"},
     {"build_plan", build_plan, verify_plan, print_program, kRequired, kKeepsBits,
-     "orders kernels and calls as steps over numbered tensors"},
+     "lowers fusion groups to steps over numbered tensors"},
     {"stack_carries", stack_carries, verify_plan, print_program, kOptional, kKeepsBits,
-     "keeps carries of loops in the stacks of their values, so that nothing copies them"},
-    {"absorb_kernels", absorb_kernels, verify_plan, print_program, kOptional, kReorders,
-     "fuses bias and relu into the library call before them"},
+     "stores carries of loops in the stacks of their values, which saves copies"},
+    {"absorb_kernels", fuse_epilogues, verify_plan, print_program, kOptional, kReorders,
+     "fuses bias and relu into the epilogues of library calls"},
     {"drop_unused_kernels", drop_unused_kernels, verify_plan, nullptr, kRequired, kKeepsBits,
      "drops kernels that no step runs"},
     {"schedule_kernels", schedule_kernels, verify_plan_and_kernels, print_program, kRequired,
-     kReorders, "chooses the order of loops and the axis of lanes for the target"},
+     kReorders, "chooses loop order and vector axis for the target"},
     {"note_claims", note_claims, verify_nothing, nullptr, kRequired, kKeepsBits,
-     "records the outcome of each decision for dumps"},
-    {"find_sharding", find_sharding, verify_plan, print_program, kOptional, kReorders,
-     "finds loops whose rows are independent, to run them in parallel"},
+     "records the outcome of each claim for dumps"},
+    {"find_sharding", find_independent_rows, verify_plan, print_program, kOptional, kReorders,
+     "finds row-independent loops, which run in parallel over rows"},
     {"find_region", find_region, verify_plan, print_program, kOptional, kKeepsBits,
-     "moves kernels whose results no step reads to the end, where they run in parallel"},
-    {"find_in_place", find_in_place, verify_nothing, nullptr, kOptional, kKeepsBits,
-     "finds new values of variables that may overwrite the old ones"},
+     "moves kernels whose results no step reads into a parallel region at the end"},
+    {"find_in_place", find_buffer_aliases, verify_nothing, nullptr, kOptional, kKeepsBits,
+     "finds new values of variables that may share the buffers of the old ones"},
 };
 
 }  // namespace

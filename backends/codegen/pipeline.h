@@ -1,11 +1,11 @@
-// List 2: every step from the graph of a module to the program that an executor runs. The list is
-// data; core/rewrite/run_passes.h runs it.
+// The pass pipeline of compiled backends: from the graph of a module to the program that an
+// executor runs. The table of passes is data; core/rewrite/run_passes.h runs it.
 #pragma once
 
-#include "backends/codegen/fusion/units.h"
+#include "backends/codegen/fusion/fusion_plan.h"
 #include "backends/codegen/graph/decide_claims.h"
 #include "backends/codegen/kernel/build/build_kernel.h"
-#include "backends/codegen/plan/find_in_place.h"
+#include "backends/codegen/plan/buffer_aliasing.h"
 #include "backends/codegen/plan/plan.h"
 #include "core/rewrite/run_passes.h"
 
@@ -14,44 +14,44 @@
 
 namespace kiln::codegen {
 
-/// Shapes a kernel for a machine, keeping what it computes; null: kernels stay as they are built.
+/// Schedules a kernel for a machine; the kernel computes the same values. Null: no schedule.
 using KernelSchedule = void (*)(Kernel& kernel);
 
-/// A graph on its way to a program. Each step reads what those before it left.
+/// The state of one compilation. Each step reads the fields that earlier steps have filled.
 struct Compilation {
-  // Given.
+  // Input.
   std::vector<ir::Value> arguments;  // inputs, then variables
   std::vector<ir::Value> results;    // outputs, then new values of variables
-  std::vector<ResultOverArgument> updates;  // each new value and the variable it is for
+  std::vector<InputOutputAlias> updates;   // each new value and its variable
   const LibraryClaims* library = nullptr;  // null: the target has none
   TargetDescription target = {};
   KernelSchedule schedule = nullptr;
 
-  std::vector<ir::Guard> guards;  // of the graph as it was given
+  std::vector<ir::Guard> guards;  // of the input graph
   SizeNames names;
-  std::vector<Computation> computations;  // bodies before what holds them, the whole graph last
+  std::vector<Computation> computations;  // bodies before their users, the whole graph last
   // Of each computation:
-  std::vector<Units> units;
-  std::vector<KernelsOfUnits> kernels_of_units;
-  std::vector<std::shared_ptr<Plan>> bodies;     // not of the whole graph
+  std::vector<FusionPlan> fusion_plans;
+  std::vector<KernelsOfGroups> kernels_of_groups;
+  std::vector<std::shared_ptr<Plan>> bodies;  // of each but the whole graph
 
   Program program;
-  std::vector<std::uint8_t> updates_in_place;  // 1: may lie in its variable's memory
+  std::vector<std::uint8_t> updates_in_place;  // 1: may share its variable's buffer
 };
 
 /// The plans of all bodies, then that of the program.
 std::vector<Plan*> plans_of(Compilation& compilation);
 
 struct PipelineStep {
-  std::string_view name;  // of its function, too
-  bool (*run)(Compilation& compilation);  // whether anything changed
-  /// Throws InternalError when what the step left is not sound.
+  std::string_view name;
+  bool (*run)(Compilation& compilation);  // returns whether anything changed
+  /// Throws InternalError when the step broke an invariant.
   void (*verify)(const Compilation& compilation);
-  /// The text that is dumped after the step; null: it shows in the dump of a later one.
+  /// The text that is dumped after the step; null: the dump of a later step shows the change.
   std::string (*print)(const Compilation& compilation);
-  bool is_optional;  // may be left out: programs are slower, results as good
-  /// Whether results are bit-identical when every op is evaluated separately (NaN payloads and
-  /// subnormals aside). Otherwise sums may be reassociated or have another precision.
+  bool is_optional;  // may be disabled: programs are slower, results as accurate
+  /// Whether the step leaves results bit-identical (NaN payloads and subnormals aside). Otherwise
+  /// it may reassociate sums or change their precision.
   bool keeps_bits;
   std::string_view description;
 };
@@ -60,12 +60,13 @@ struct PipelineStep {
 std::span<const PipelineStep> pipeline();
 
 struct PipelineOptions {
-  std::vector<std::string> disabled;  // names of optional steps to leave out
+  std::vector<std::string> disabled;  // names of optional steps to skip
   /// Called after each step that ran.
   std::function<void(const PipelineStep&, const rewrite::PassRun&)> report;
 };
 
-/// Throws OutOfMemory for sizes that exceed it, InternalError naming the step that went wrong.
+/// Throws OutOfMemory for static sizes that overflow, InternalError naming the step that broke an
+/// invariant.
 void run_pipeline(Compilation& compilation, const PipelineOptions& options = {});
 
 }  // namespace kiln::codegen

@@ -1,4 +1,4 @@
-// A target as the pipeline sees it: its machine, its claims, and how it loads a program.
+// The interface of a target: its description, its library claims, and its loader.
 #pragma once
 
 #include "backends/codegen/dumps.h"
@@ -6,17 +6,17 @@
 
 namespace kiln::codegen {
 
-/// A module and what the pipeline made of it.
+/// A module and the results of the pipeline.
 struct LoweredModule {
   module::Module module;
-  std::vector<std::string> disabled;  // steps of the pipeline that are left out
+  std::vector<std::string> disabled;  // passes to skip
   std::string label;                  // names the program in dumps
 
-  std::vector<std::size_t> updated;  // the state of each update
-  std::vector<ir::Value> results;    // outputs, then new values, as the last graph pass left them
+  std::vector<std::size_t> updated;  // of each update, the index of its state
+  std::vector<ir::Value> results;    // outputs, then new values, after the last graph pass
   std::vector<ir::Guard> guards;
   Program program;
-  std::vector<std::uint8_t> updates_in_place;  // as Compilation has them
+  std::vector<std::uint8_t> updates_in_place;  // as in Compilation
   CompileTimes times;
 };
 
@@ -24,12 +24,12 @@ class Target {
  public:
   virtual ~Target() = default;
   virtual TargetDescription description() const = 0;
-  /// Shapes a kernel for the machine; null: kernels stay as they are built.
+  /// Schedules a kernel for the machine; null: no schedule.
   virtual KernelSchedule schedule() const { return nullptr; }
-  /// Null: all becomes kernels.
+  /// Null: every node is lowered to kernels.
   virtual const LibraryClaims* claims() { return nullptr; }
-  /// Makes a program ready to run: kernels become code. REQUIRES: the target outlives the
-  /// executable. Throws sdk::Failure. Several threads may load at once.
+  /// Generates code for the kernels of a program. REQUIRES: the target outlives the executable.
+  /// Throws sdk::Failure. Thread-safe.
   virtual std::unique_ptr<sdk::Executable> load(LoweredModule lowered, const sdk::Host& host) = 0;
 };
 

@@ -1,8 +1,8 @@
-// The implementation of a matmul: one table over classes of shapes.
+// Chooses the implementation of a matmul from one table over classes of shapes.
 #pragma once
 
-#include "backends/codegen/host/prepared/product.h"
-#include "backends/cpu/tiled/tiled_product.h"
+#include "backends/codegen/host/prepared/matmul.h"
+#include "backends/cpu/gemm/native_gemm.h"
 
 #include <initializer_list>
 #include <span>
@@ -11,19 +11,20 @@
 namespace kiln::cpu {
 
 enum class GemmImplementation : std::uint8_t {
-  TiledPlain,   // own loops, rhs read where it is
-  TiledPacked,  // own loops, rhs packed before the run
-  TiledBlocks,  // own loops that pack blocks of rhs
-  TiledLines,   // own loops along the depth
+  NativeInPlace,      // native GEMM, RhsForm::InPlace
+  NativePrepacked,    // native GEMM, RhsForm::Prepacked
+  NativePackBlocks,   // native GEMM, RhsForm::PackBlocks
+  NativeDotProducts,  // native GEMM, RhsForm::DotProducts
   OneDnn,
 };
 
+/// A closed range of sizes.
 struct Range {
   std::int64_t min = 0, max = INT64_MAX;
   bool has(std::int64_t value) const { return min <= value && value <= max; }
 };
 
-/// A condition on a yes or no.
+/// A condition on a truth value.
 enum class Whether : std::uint8_t { Any, No, Yes };
 
 /// A set of the values of a small enumeration.
@@ -43,29 +44,29 @@ class SetOf {
 struct GemmRow {
   std::string_view name;
   GemmImplementation implementation;
-  SetOf<TileLevel> levels;
+  SetOf<GemmIsa> isas;
   SetOf<codegen::RhsUse> uses;
   SetOf<DType> dtypes = {DType::Float32};
-  Whether lhs_transposed = Whether::Any;  // its rows have gaps between neighbours
+  Whether lhs_transposed = Whether::Any;  // rows are not contiguous
   Whether rhs_transposed = Whether::Any;
-  Range rows = {}, depth = {};
-  Range result = {};     // elements
+  Range m = {}, k = {};
+  Range result_elements = {};  // M * N
   Range rhs_bytes = {};
-  bool lines = false;           // both operands have neighbours along the depth
-  /// M x N x K, GFLOP/s of this implementation / of the best other one that `uses` allows, on
-  /// one core with AVX-512 and the row's lowest level unless said; tiled/README.md has the machine.
-  /// Float32 unless said; other dtypes on one core of a Zen 5.
+  bool contiguous_k = false;  // only where both operands are contiguous along K
+  /// M x N x K, GFLOP/s of this implementation / of the best other one that `uses` allows, on one
+  /// core with AVX-512 and the row's lowest ISA unless said; gemm/measurements.md has more. Float32
+  /// unless said; other dtypes on one core of a Zen 5.
   std::string_view measured = {};
 };
 
-/// In the order in which they are looked at: the first that has the matmul is chosen. The last one
-/// has every matmul.
+/// All rows, by priority: the first row that matches decides. The last row matches every matmul.
 std::span<const GemmRow> gemm_table();
 
-/// The row of a matmul. It follows from sizes, strides, the use of rhs and the ISA. The number of
-/// threads is not asked: implementations differ in the order of sums, and results must not depend
-/// on threads. `with_library`: whether oneDNN takes the strides. REQUIRES: all sizes above 0.
-const GemmRow& gemm_row(const codegen::MatrixProduct& product, codegen::RhsUse use, TileLevel level,
-                        bool with_library);
+/// Returns the row of a matmul, from its sizes and strides, the use of rhs and the ISA; not from
+/// the number of threads, since implementations differ in the order of their sums and results must
+/// not depend on threads. `allow_onednn`: false where oneDNN rejects the strides. REQUIRES: all
+/// sizes above 0.
+const GemmRow& gemm_row(const codegen::MatmulShape& product, codegen::RhsUse use, GemmIsa isa,
+                        bool allow_onednn);
 
 }  // namespace kiln::cpu

@@ -1,8 +1,9 @@
-// The cpu backend's face: LLVM for kernels, oneDNN for products, the options of an instance.
+// Entry of the plugin `cpu`: LLVM compiles kernels, CpuLibrary computes matmuls and convolutions;
+// here are the options of an instance and the floating-point mode of its threads.
 #include "backends/codegen/compile.h"
 #include "backends/codegen/host/host_target.h"
+#include "backends/cpu/cpu_library.h"
 #include "backends/cpu/llvm/kernel_compiler.h"
-#include "backends/cpu/products.h"
 
 #include <xmmintrin.h>
 
@@ -11,8 +12,8 @@
 namespace kiln::cpu {
 namespace {
 
-/// The control register that kernels and products count on: to nearest, no traps, no flags, and
-/// subnormal results and operands are zero.
+/// MXCSR of threads that run kernels and library calls: round to nearest, all exceptions masked, no
+/// flags, subnormal results and operands are zero.
 constexpr unsigned kControl = 0x1f80 | 0x8040;
 
 std::uint64_t enter_thread() {
@@ -22,19 +23,19 @@ std::uint64_t enter_thread() {
 }
 void leave_thread(std::uint64_t saved) { _mm_setcsr(static_cast<unsigned>(saved)); }
 
-TileLevel tile_level_of(IsaLevel level) {
-  switch (level) {
-    case IsaLevel::Avx512: return TileLevel::Avx512;
-    case IsaLevel::Avx2: return TileLevel::Avx2;
-    case IsaLevel::Baseline: break;
+GemmIsa gemm_isa_of(Isa isa) {
+  switch (isa) {
+    case Isa::Avx512: return GemmIsa::Avx512;
+    case Isa::Avx2: return GemmIsa::Avx2;
+    case Isa::Baseline: break;
   }
-  return TileLevel::Baseline;
+  return GemmIsa::Baseline;
 }
 
 class CpuTarget final : public codegen::HostTarget {
  public:
-  CpuTarget(IsaLevel level, const sdk::Host& host)
-      : host_(host), target_(target_of(level)), products_(tile_level_of(level)) {}
+  CpuTarget(Isa isa, const sdk::Host& host)
+      : host_(host), target_(target_of(isa)), library_(gemm_isa_of(isa)) {}
 
   std::vector<codegen::KernelFunction> compile(const std::vector<codegen::BuiltKernel>& kernels,
                                                std::shared_ptr<const void>& keep_alive,
@@ -55,20 +56,20 @@ class CpuTarget final : public codegen::HostTarget {
            dumps.wanted("assembly");
   }
 
-  codegen::ProductLibrary* products() override { return &products_; }
+  codegen::HostLibrary* library() override { return &library_; }
   codegen::ThreadMode thread_mode() const override { return {enter_thread, leave_thread}; }
 
  private:
   const sdk::Host host_;
   IsaTarget target_;
-  CpuProducts products_;
+  CpuLibrary library_;
 };
 
 constexpr std::string_view kIsaOption = "isa";
 
-/// The level of the option "isa", else of KILN_CPU_ISA, else the best one that runs here. Empty
-/// values count as not set.
-IsaLevel level_from(const sdk::Options& options) {
+/// Returns the ISA of the option "isa", else of KILN_CPU_ISA, else the highest one of this machine.
+/// Empty values count as not set.
+Isa isa_from(const sdk::Options& options) {
   std::string name = "KILN_CPU_ISA", wanted;
   if (const char* environment = ::secure_getenv("KILN_CPU_ISA")) wanted = environment;
   for (const auto& [key, value] : options) {
@@ -79,29 +80,29 @@ IsaLevel level_from(const sdk::Options& options) {
     name = key;
     wanted = value;
   }
-  if (wanted.empty()) return native_level();
-  const std::optional<IsaLevel> level = isa_level_named(wanted);
-  if (!level) {
+  if (wanted.empty()) return native_isa();
+  const std::optional<Isa> isa = isa_named(wanted);
+  if (!isa) {
     throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION,
-                       name + " is '" + wanted + "' but can be baseline, avx2 or avx512");
+                       name + " is '" + wanted + "' but must be baseline, avx2 or avx512");
   }
-  if (*level > native_level()) {
-    throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION,
-                       name + " is " + wanted + " but this processor has at most " +
-                           std::string(name_of(native_level())));
+  if (*isa > native_isa()) {
+    throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION, name + " is " + wanted +
+                                                          " but this processor has at most " +
+                                                          std::string(name_of(native_isa())));
   }
-  return *level;
+  return *isa;
 }
 
 std::unique_ptr<sdk::Instance> create(const sdk::Options& options, const sdk::Host& host) {
   return std::make_unique<codegen::CompiledInstance>(
-      std::make_unique<CpuTarget>(level_from(options), host), host);
+      std::make_unique<CpuTarget>(isa_from(options), host), host);
 }
 
 sdk::ProbeReport probe(const sdk::Options& options) {
   sdk::ProbeReport report;
   report.score = 10;
-  report.details.push_back("kernels for " + std::string(name_of(level_from(options))));
+  report.details.push_back("kernels for " + std::string(name_of(isa_from(options))));
   report.details.push_back("oneDNN " + onednn_version());
   return report;
 }

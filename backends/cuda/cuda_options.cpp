@@ -25,7 +25,7 @@ sdk::Failure bad_value(const Setting& setting, const std::string& wanted) {
   return {KILN_CODE_INVALID_ARGUMENT, setting.name + " is '" + setting.value + "' but " + wanted};
 }
 
-/// Nothing where the text is no integer of 64 bits.
+/// Empty if the text is not a 64-bit integer.
 std::optional<std::int64_t> integer_of(const std::string& text) {
   std::int64_t number = 0;
   const char* const end = text.data() + text.size();
@@ -84,14 +84,14 @@ constexpr OptionRow kRows[] = {
      }},
     {"driver", "KILN_CUDA_DRIVER",
      [](const Setting& setting, CudaOptions& options) {
-       options.driver.places.configured = parse_folders(setting);
+       options.driver.search_path.configured = parse_folders(setting);
        options.driver.device_nodes.clear();
      }},
     {"libraries", "KILN_CUDA_LIBRARIES",
      [](const Setting& setting, CudaOptions& options) {
-       options.compiler.places.configured = parse_folders(setting);
-       options.cublaslt.places.configured = options.compiler.places.configured;
-       options.cudnn.places.configured = options.compiler.places.configured;
+       options.compiler.search_path.configured = parse_folders(setting);
+       options.cublaslt.search_path.configured = options.compiler.search_path.configured;
+       options.cudnn.search_path.configured = options.compiler.search_path.configured;
      }},
     {"memory_limit", "KILN_CUDA_MEMORY_LIMIT",
      [](const Setting& setting, CudaOptions& options) {
@@ -118,10 +118,10 @@ const OptionRow& row_of(const std::string& option) {
   for (const OptionRow& row : kRows) {
     if (row.option == option) return row;
   }
-  std::string known;
-  for (const OptionRow& row : kRows) known += (known.empty() ? "" : ", ") + std::string(row.option);
+  std::string names;
+  for (const OptionRow& row : kRows) names += (names.empty() ? "" : ", ") + std::string(row.option);
   throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
-                     "the cuda backend has no option " + option + ", only " + known);
+                     "the cuda backend has no option " + option + ", only " + names);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The options of an instance of the cuda backend.
+// Parses the options of an instance of the cuda backend.
 #pragma once
 
 #include "backends/abi/kiln_backend_sdk.h"

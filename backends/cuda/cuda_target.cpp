@@ -1,4 +1,4 @@
-// Programs and tensors of an instance.
+// Loads programs and allocates tensors of an instance.
 #include "backends/cuda/cuda_target.h"
 
 #include "backends/cuda/execute/device_executable.h"
@@ -19,9 +19,9 @@ std::unique_ptr<sdk::Buffer> CudaInstance::allocate(std::uint32_t dtype, sdk::Di
 /// Always copies: device memory cannot alias host memory, even where the semantics allow it.
 std::unique_ptr<sdk::Buffer> CudaInstance::import_host(const void* data, std::uint32_t dtype,
                                                        sdk::Dims dims, std::uint32_t) {
-  auto made = std::make_unique<DeviceBuffer>(dtype, dims, resources_);
-  made->copy_from_host(data);
-  return made;
+  auto buffer = std::make_unique<DeviceBuffer>(dtype, dims, resources_);
+  buffer->copy_from_host(data);
+  return buffer;
 }
 
 }  // namespace kiln::cuda

@@ -1,4 +1,4 @@
-// A device as a target of backends/codegen, and the instance that owns it.
+// Implements codegen::Target for a CUDA device, and the instance that owns it.
 #pragma once
 
 #include "backends/codegen/compile.h"

@@ -19,8 +19,9 @@ constexpr GridDescription kGrid{};
 
 sdk::Failure no_device(int architecture) {
   return {KILN_CODE_FAILED_PRECONDITION,
-          "there is no device: KILN_CUDA_ARCH or the option arch asks for code of sm_" +
-              std::to_string(architecture) + ", which is compiled without one"};
+          "there is no device: KILN_CUDA_ARCH or the option arch is set, so programs are compiled "
+          "for sm_" +
+              std::to_string(architecture) + ", but cannot be called"};
 }
 
 class OfflineTarget final : public Target {
@@ -90,18 +91,18 @@ std::unique_ptr<sdk::Executable> OfflineTarget::load(LoweredModule lowered, cons
 }  // namespace
 
 std::shared_ptr<const api::Compiler> open_offline_compiler(const CudaOptions& options,
-                                                           api::Facts& facts) {
-  std::shared_ptr<const api::Compiler> compiler = api::open_compiler(options.compiler, facts);
-  std::string known;
+                                                           api::Messages& messages) {
+  std::shared_ptr<const api::Compiler> compiler = api::open_compiler(options.compiler, messages);
+  std::string supported;
   for (const int one : compiler->architectures()) {
     if (one == options.architecture) return compiler;
-    known += " sm_" + std::to_string(one);
+    supported += " sm_" + std::to_string(one);
   }
-  throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
-                     options.architecture_source + " is sm_" +
-                         std::to_string(options.architecture) + " but NVRTC " +
-                         compiler->version_text() + " (" + compiler->path() +
-                         ") makes code for" + known + " only");
+  throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, options.architecture_source + " is sm_" +
+                                                     std::to_string(options.architecture) +
+                                                     " but NVRTC " + compiler->version_text() +
+                                                     " (" + compiler->path() +
+                                                     ") compiles only for" + supported);
 }
 
 OfflineInstance::OfflineInstance(std::shared_ptr<const api::Compiler> compiler, int architecture,

@@ -8,13 +8,13 @@
 namespace kiln::cuda {
 
 /// Opens NVRTC for the option `arch`, without the limit of a driver. Throws sdk::Failure: as
-/// api::open_compiler(), and INVALID_ARGUMENT where it makes no code for that architecture.
+/// api::open_compiler(), and INVALID_ARGUMENT if it cannot compile for that architecture.
 /// REQUIRES: the option is set.
 std::shared_ptr<const api::Compiler> open_offline_compiler(const CudaOptions& options,
-                                                           api::Facts& facts);
+                                                           api::Messages& messages);
 
-/// Schedules kernels for the limits of an H100 (the defaults of GridDescription), whatever the
-/// architecture, and compiles them for the architecture that the user named.
+/// Schedules kernels for the limits of an H100 (the defaults of GridDescription) on every
+/// architecture, and compiles them for the architecture of the option `arch`.
 class OfflineInstance final : public codegen::CompiledInstance {
  public:
   OfflineInstance(std::shared_ptr<const api::Compiler> compiler, int architecture,

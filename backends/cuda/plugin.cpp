@@ -1,4 +1,4 @@
-// The plugin `cuda`: probing without starting a device, and instances.
+// The plugin `cuda`: creates instances, and probes without initializing the driver.
 #include "backends/cuda/cuda_options.h"
 #include "backends/cuda/cuda_target.h"
 #include "backends/cuda/execute/compile_kernels.h"
@@ -15,17 +15,17 @@ void set_driver_version(CudaOptions& options, int version) {
 
 std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host& host) {
   CudaOptions options = read_options(given);
-  api::Facts facts;
+  api::Messages messages;
   if (options.architecture != 0) {
-    return std::make_unique<OfflineInstance>(open_offline_compiler(options, facts),
+    return std::make_unique<OfflineInstance>(open_offline_compiler(options, messages),
                                              options.architecture, host);
   }
-  const std::shared_ptr<const api::Driver> driver = api::open_driver(options.driver, facts);
+  const std::shared_ptr<const api::Driver> driver = api::open_driver(options.driver, messages);
   const api::DeviceIdentity identity =
-      api::open_device(*driver, options.device, options.driver, facts);
+      api::open_device(*driver, options.device, options.driver, messages);
   set_driver_version(options, driver->version);
   InstanceLibraries libraries;
-  libraries.compiler = api::open_compiler(options.compiler, facts);
+  libraries.compiler = api::open_compiler(options.compiler, messages);
   code_architecture(*libraries.compiler, identity.compute_capability);
   DeviceResources resources;
   resources.device = std::make_shared<const Device>(driver, identity);
@@ -33,10 +33,10 @@ std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host
   resources.memory = std::make_shared<MemoryPool>(resources.device, options.memory_limit);
   resources.streams = std::make_shared<StreamPool>(resources.memory);
   resources.uses_graphs = options.uses_graphs;
-  libraries.matmuls = open_matmuls(options.cublaslt, resources.device, options.tf32, facts);
+  libraries.matmuls = open_matmuls(options.cublaslt, resources.device, options.tf32, messages);
   libraries.convolutions = std::make_shared<const DeviceConvolutions>(
       options.cudnn, resources.device, EngineOptions{options.tf32, options.deterministic}, host);
-  for (const std::string& fact : facts) host.log(KILN_LOG_INFO, "cuda", fact);
+  for (const std::string& message : messages) host.log(KILN_LOG_INFO, "cuda", message);
   return std::make_unique<CudaInstance>(resources, std::move(libraries), host);
 }
 
@@ -55,8 +55,8 @@ void run_stage(sdk::ProbeReport& report, const Stage& stage) {
   }
 }
 
-/// A library that is absent costs speed alone: a detail, and no reason.
-void find_matmuls(const api::CublasLtSettings& settings, api::Facts& details) {
+/// Adds a detail, not a reason: without the library, matmuls are only slower.
+void find_matmuls(const api::CublasLtSettings& settings, api::Messages& details) {
   try {
     api::open_cublaslt(settings, details);
   } catch (const sdk::Failure& failure) {
@@ -64,9 +64,9 @@ void find_matmuls(const api::CublasLtSettings& settings, api::Facts& details) {
   }
 }
 
-/// As find_matmuls(). Opens the main library and its graph part alone; the first convolution that
-/// is claimed opens the others.
-void find_convolutions(const api::CudnnSettings& settings, api::Facts& details) {
+/// As find_matmuls(). Opens only the main library and its graph part; the first claimed convolution
+/// opens the other parts.
+void find_convolutions(const api::CudnnSettings& settings, api::Messages& details) {
   try {
     api::find_cudnn(settings, details);
   } catch (const sdk::Failure& failure) {
@@ -74,8 +74,8 @@ void find_convolutions(const api::CudnnSettings& settings, api::Facts& details) 
   }
 }
 
-/// Runs the device's stages where the process has initialized the driver already, such as for an
-/// instance. Initializing it here would break a later fork().
+/// Runs the device's stages only if the process has already initialized the driver, such as for an
+/// instance: after cuInit, CUDA does not work in children of a later fork().
 void probe_device(const CudaOptions& options, const api::Driver& driver,
                   const api::Compiler* compiler, sdk::ProbeReport& report) {
   if (!api::is_initialized(driver)) return;
@@ -86,7 +86,7 @@ void probe_device(const CudaOptions& options, const api::Driver& driver,
   });
 }
 
-/// Runs the libraries' stages. Those of NVRTC run without a driver, too.
+/// Runs the libraries' stages. The stages of NVRTC need no driver.
 void probe_libraries(CudaOptions options, sdk::ProbeReport& report) {
   std::shared_ptr<const api::Driver> driver;
   std::shared_ptr<const api::Compiler> compiler;
@@ -98,8 +98,8 @@ void probe_libraries(CudaOptions options, sdk::ProbeReport& report) {
   find_convolutions(options.cudnn, report.details);
 }
 
-/// Judges an instance of the option `arch`, which runs no programs: the score is 0 in any case.
-/// Throws sdk::Failure where no such instance can be created.
+/// Probes for an instance of the option `arch`, which runs no programs: the score is always 0.
+/// Throws sdk::Failure if no such instance can be created.
 void probe_offline(const CudaOptions& options, sdk::ProbeReport& report) {
   open_offline_compiler(options, report.details);
   const std::string& source = options.architecture_source;

@@ -1,4 +1,4 @@
-// Module bytes to a Program: composites are replaced by their expansions, nodes become steps.
+// Compiles module bytes to an Interpretation: expands composites, then turns nodes into steps.
 #include "backends/reference/inspect.h"
 
 #include "core/ir/traverse.h"
@@ -19,11 +19,11 @@ using ir::Value;
 
 struct Row {
   Op op;
-  Kernel kernel;
+  OpFunction function;
 };
 
-/// Every op that has no scalar meaning, is no composite, and is not given from outside.
-constexpr Row kKernels[] = {
+/// Functions of all ops except arguments, composites, and ops with a scalar meaning.
+constexpr Row kFunctions[] = {
     {Op::Constant, run_constant}, {Op::Iota, run_iota},
     {Op::RandomUniform, run_random}, {Op::DimSize, run_dim_size},
     {Op::Cast, run_cast}, {Op::Sum, run_sum},
@@ -42,13 +42,13 @@ constexpr Row kKernels[] = {
 };
 
 constexpr bool runs(const ir::OpDef& d) {
-  const bool given = d.lowering == ir::Lowering::Argument;
+  const bool argument = d.lowering == ir::Lowering::Argument;
   const bool expanded = d.lowering == ir::Lowering::Composite;
-  return given || expanded || ir::has_scalar_meaning(d) ||
-         std::any_of(std::begin(kKernels), std::end(kKernels),
+  return argument || expanded || ir::has_scalar_meaning(d) ||
+         std::any_of(std::begin(kFunctions), std::end(kFunctions),
                      [&](const Row& row) { return row.op == d.op; });
 }
-static_assert(ir::every_op(runs), "an op has neither a kernel row here nor a scalar meaning");
+static_assert(ir::every_op(runs), "an op has neither a function here nor a scalar meaning");
 
 std::vector<Value> expanded(const std::vector<Value>& roots) {
   return ir::rewrite_nodes(roots, [](const ir::NodeRef& node) -> std::vector<Value> {
@@ -63,7 +63,7 @@ class RegionBuilder {
   Region build(const std::vector<Value>& arguments, const std::vector<Value>& results) {
     const auto order = ir::topological_order(results);
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      // An input that nothing depends on has no slot.
+      // topological_order() omits arguments that no result depends on; they get slots here.
       slots_.emplace(arguments[i].node.get(), region_.slots);
       region_.parameters.emplace_back(i, region_.slots++);
     }
@@ -73,7 +73,7 @@ class RegionBuilder {
     return std::move(region_);
   }
 
-  /// A lambda: its parameters are Parameter nodes, found by index.
+  /// Builds the region of a lambda, whose parameters are Parameter nodes with an index.
   Region build(const ir::Lambda& lambda) {
     for (const Node* node : ir::topological_order(lambda.results)) {
       if (node->op != Op::Parameter) continue;
@@ -92,7 +92,7 @@ class RegionBuilder {
     if (slots_.count(&node) != 0) return;
     Step step;
     step.node = &node;
-    step.kernel = kernel_of(node);
+    step.function = function_of(node);
     for (const Value& operand : node.operands) step.operands.push_back(slot(operand));
     ir::for_each_lambda(node, [&](const ir::Lambda& lambda) {
       step.bodies.push_back(RegionBuilder().build(lambda));
@@ -121,14 +121,15 @@ class RegionBuilder {
 
 }  // namespace
 
-Kernel kernel_of(const Node& node) {
-  for (const Row& row : kKernels) {
-    if (row.op == node.op) return row.kernel;
+OpFunction function_of(const Node& node) {
+  for (const Row& row : kFunctions) {
+    if (row.op == node.op) return row.function;
   }
   return ir::has_scalar_meaning(def(node)) ? run_elementwise : nullptr;
 }
 
-Program compile(sdk::Bytes bytes, const std::vector<sdk::Bytes>& constants, CompileTimes& times) {
+Interpretation compile(sdk::Bytes bytes, const std::vector<sdk::Bytes>& constants,
+                       CompileTimes& times) {
   Clock::time_point start = Clock::now();
   const auto lap = [&](const char* part) {
     times.emplace_back(part, seconds_since(start));
@@ -136,17 +137,19 @@ Program compile(sdk::Bytes bytes, const std::vector<sdk::Bytes>& constants, Comp
   };
   std::vector<module::SideConstant> side;
   for (const sdk::Bytes& constant : constants) side.push_back({constant.data(), constant.size()});
-  Program program;
-  program.module = module::read_module(bytes, side);
+  Interpretation interpretation;
+  interpretation.module = module::read_module(bytes, side);
   lap("reading the module");
-  program.guards = ir::collect_guards(program.module.graph.roots());
-  program.roots = expanded(program.module.graph.roots());
+  interpretation.guards = ir::collect_guards(interpretation.module.graph.roots());
+  interpretation.roots = expanded(interpretation.module.graph.roots());
   lap("expanding composites");
-  std::vector<Value> arguments = program.module.graph.inputs;
-  for (const module::StateEntry& entry : program.module.state) arguments.push_back(entry.variable);
-  program.region = RegionBuilder().build(arguments, program.roots);
+  std::vector<Value> arguments = interpretation.module.graph.inputs;
+  for (const module::StateEntry& entry : interpretation.module.state) {
+    arguments.push_back(entry.variable);
+  }
+  interpretation.region = RegionBuilder().build(arguments, interpretation.roots);
   lap("steps");
-  return program;
+  return interpretation;
 }
 
 }  // namespace kiln::reference

@@ -1,5 +1,5 @@
-// Scan, Cond and host calls.
-#include "backends/reference/program.h"
+// Scan, Cond and HostCall.
+#include "backends/reference/interpretation.h"
 
 #include "core/ops/convert.h"
 
@@ -9,12 +9,12 @@ namespace kiln::reference {
 namespace {
 
 Tensor step_number(std::int64_t t) {
-  Tensor number = Tensor::make(DType::Int64, {});
-  ir::store_integer(DType::Int64, &t, number.data.get(), 1);
+  Tensor number = Tensor::allocate(DType::Int64, {});
+  ir::store_signed(DType::Int64, &t, number.data.get(), 1);
   return number;
 }
 
-/// Slice t of the leading axis: a view that keeps the stacked tensor alive.
+/// Slice t of the leading axis, as a view that shares ownership of the stacked tensor.
 Tensor slice_at(const Tensor& stacked, std::int64_t t) {
   Tensor slice{stacked.dtype, {stacked.dims.begin() + 1, stacked.dims.end()}, 0, nullptr};
   slice.count = count_of(slice.dims);
@@ -32,7 +32,8 @@ Results run_scan(const Context& c) {
   const std::int64_t length = c.run.evaluate(attrs.length);
   for (std::size_t i = consts + carries; i < c.x.size(); ++i) {
     if (c.x[i].dims[0] != length) {
-      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "an input has another number of steps");
+      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
+                         "the inputs of a scan have different numbers of steps");
     }
   }
   const auto first_carry = c.x.begin() + static_cast<std::ptrdiff_t>(consts);

@@ -1,5 +1,5 @@
-// Dot: operands are packed as batch x rows x depth and batch x depth x columns in the widest type,
-// multiplied with wide accumulators in order of depth, and placed into the result's axes.
+// Dot: packs the operands to [batch, M, K] and [batch, K, N] in the widest type, multiplies them
+// with wide accumulators in the order of K, and permutes the product to the axes of the result.
 #include "backends/reference/wide.h"
 #include "core/ops/scalar_meaning.h"
 
@@ -12,24 +12,24 @@ bool contains(const ir::Ints& labels, std::int64_t label) {
   return std::find(labels.begin(), labels.end(), label) != labels.end();
 }
 
-/// Labels by the role they play.
+/// Labels by role: in both operands and the result (batch), in both operands (k), in one (m, n).
 struct Roles {
-  ir::Ints batch, rows, columns, depth;
+  ir::Ints batch, m, n, k;
 };
 
 Roles roles_of(const ir::DotAttrs& a) {
   Roles roles;
   for (std::int64_t label : a.lhs) {
     const bool right = contains(a.rhs, label), result = contains(a.result, label);
-    (right ? (result ? roles.batch : roles.depth) : roles.rows).push_back(label);
+    (right ? (result ? roles.batch : roles.k) : roles.m).push_back(label);
   }
   for (std::int64_t label : a.rhs) {
-    if (!contains(a.lhs, label)) roles.columns.push_back(label);
+    if (!contains(a.lhs, label)) roles.n.push_back(label);
   }
   return roles;
 }
 
-/// The tensor with its axes in the order of `groups` of labels, widened.
+/// The widened elements with axes permuted to the order of `groups` of labels.
 template <class Wide>
 std::vector<Wide> packed(const Tensor& x, const ir::Ints& labels,
                          std::initializer_list<const ir::Ints*> groups) {
@@ -43,8 +43,8 @@ std::vector<Wide> packed(const Tensor& x, const ir::Ints& labels,
       moved.push_back(strides[axis]);
     }
   }
-  Tensor dense = Tensor::make(x.dtype, dims);
-  copy_strided(dense.data.get(), x.data.get(), dims, moved, x.element_bytes());
+  Tensor dense = Tensor::allocate(x.dtype, dims);
+  copy_from_strided(dense.data.get(), x.data.get(), dims, moved, x.element_bytes());
   return load<Wide>(dense);
 }
 
@@ -57,16 +57,16 @@ std::int64_t extent(const Tensor& x, const ir::Ints& labels, const ir::Ints& gro
 }
 
 template <class Wide>
-void multiply(const Wide* a, const Wide* b, Wide* y, std::int64_t rows, std::int64_t depth,
-              std::int64_t columns) {
+void multiply(const Wide* a, const Wide* b, Wide* y, std::int64_t m, std::int64_t n,
+              std::int64_t k) {
   const ir::meaning::Add add;
   const ir::meaning::Mul mul;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    Wide* row = y + i * columns;
-    for (std::int64_t k = 0; k < depth; ++k) {
-      const Wide factor = a[i * depth + k];
-      const Wide* other = b + k * columns;
-      for (std::int64_t j = 0; j < columns; ++j) row[j] = add(row[j], mul(factor, other[j]));
+  for (std::int64_t i = 0; i < m; ++i) {
+    Wide* row = y + i * n;
+    for (std::int64_t l = 0; l < k; ++l) {
+      const Wide factor = a[i * k + l];
+      const Wide* other = b + l * n;
+      for (std::int64_t j = 0; j < n; ++j) row[j] = add(row[j], mul(factor, other[j]));
     }
   }
 }
@@ -79,14 +79,14 @@ Results run_dot(const Context& c) {
   Tensor y = c.result();
   const Tensor &lhs = c.x[0], &rhs = c.x[1];
   const std::int64_t batch = extent(lhs, attrs.lhs, roles.batch);
-  const std::int64_t rows = extent(lhs, attrs.lhs, roles.rows);
-  const std::int64_t depth = extent(lhs, attrs.lhs, roles.depth);
-  const std::int64_t columns = extent(rhs, attrs.rhs, roles.columns);
+  const std::int64_t m = extent(lhs, attrs.lhs, roles.m);
+  const std::int64_t k = extent(lhs, attrs.lhs, roles.k);
+  const std::int64_t n = extent(rhs, attrs.rhs, roles.n);
 
-  // The product's axes are batch, rows, columns; the result wants them in its own order.
+  // The axes of the product are batch, M, N; the result may have them in another order.
   const Sizes result_strides = strides_of(y.dims);
   Sizes dims, strides;
-  for (const ir::Ints* group : {&roles.batch, &roles.rows, &roles.columns}) {
+  for (const ir::Ints* group : {&roles.batch, &roles.m, &roles.n}) {
     for (std::int64_t label : *group) {
       const auto axis = static_cast<std::size_t>(
           std::find(attrs.result.begin(), attrs.result.end(), label) - attrs.result.begin());
@@ -96,16 +96,15 @@ Results run_dot(const Context& c) {
   }
   with_wide(y.dtype, [&](auto wide) {
     using Wide = decltype(wide);
-    const auto a = packed<Wide>(lhs, attrs.lhs, {&roles.batch, &roles.rows, &roles.depth});
-    const auto b = packed<Wide>(rhs, attrs.rhs, {&roles.batch, &roles.depth, &roles.columns});
-    std::vector<Wide> product(static_cast<std::size_t>(batch * rows * columns), Wide{0});
-    for (std::int64_t n = 0; n < batch; ++n) {
-      multiply(a.data() + n * rows * depth, b.data() + n * depth * columns,
-               product.data() + n * rows * columns, rows, depth, columns);
+    const auto a = packed<Wide>(lhs, attrs.lhs, {&roles.batch, &roles.m, &roles.k});
+    const auto b = packed<Wide>(rhs, attrs.rhs, {&roles.batch, &roles.k, &roles.n});
+    std::vector<Wide> product(static_cast<std::size_t>(batch * m * n), Wide{0});
+    for (std::int64_t i = 0; i < batch; ++i) {
+      multiply(a.data() + i * m * k, b.data() + i * k * n, product.data() + i * m * n, m, n, k);
     }
-    Tensor dense = Tensor::make(y.dtype, dims);
+    Tensor dense = Tensor::allocate(y.dtype, dims);
     store(product, dense);
-    place_strided(y.data.get(), dense.data.get(), dims, strides, y.element_bytes());
+    copy_to_strided(y.data.get(), dense.data.get(), dims, strides, y.element_bytes());
   });
   return {y};
 }

@@ -1,5 +1,6 @@
-// Leaves and elementwise ops: the latter run the scalar meaning of their definition.
-#include "backends/reference/program.h"
+// Constants, sizes, iota, casts, and elementwise ops, which evaluate
+// the scalar meaning of their definition.
+#include "backends/reference/interpretation.h"
 
 #include "core/ops/convert.h"
 
@@ -14,7 +15,7 @@ Results run_constant(const Context& c) {
 Results run_dim_size(const Context& c) {
   Tensor y = c.result();
   const std::int64_t size = c.run.evaluate(c.as<ir::DimAttrs>().dim);
-  ir::store_integer(DType::Int64, &size, y.data.get(), 1);
+  ir::store_signed(DType::Int64, &size, y.data.get(), 1);
   return {y};
 }
 

@@ -1,4 +1,4 @@
-// Gather and scatter-add: an index outside of its axis is an error where there are elements.
+// Gather and scatter-add. An index out of range is an error, unless no element is accessed.
 #include "backends/reference/wide.h"
 #include "core/ops/scalar_meaning.h"
 #include "core/types/text.h"
@@ -10,7 +10,7 @@ namespace {
 
 /// The indices as int64, checked against the size of the axis.
 Sizes checked_indices(const Tensor& indices, std::int64_t size) {
-  Tensor wide = Tensor::make(DType::Int64, indices.dims);
+  Tensor wide = Tensor::allocate(DType::Int64, indices.dims);
   ir::convert_elements(indices.dtype, indices.data.get(), DType::Int64, wide.data.get(),
                        indices.count);
   Sizes result = load<std::int64_t>(wide);
@@ -22,10 +22,10 @@ Sizes checked_indices(const Tensor& indices, std::int64_t size) {
   return result;
 }
 
-/// Products of the dims before and after an axis.
+/// The products of the dims before and after an axis.
 std::pair<std::int64_t, std::int64_t> around(const Sizes& dims, std::size_t axis) {
-  const auto at = dims.begin() + static_cast<std::ptrdiff_t>(axis);
-  return {count_of({dims.begin(), at}), count_of({at + 1, dims.end()})};
+  const auto middle = dims.begin() + static_cast<std::ptrdiff_t>(axis);
+  return {count_of({dims.begin(), middle}), count_of({middle + 1, dims.end()})};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Tables of steps.
+// Prints tables of steps and times.
 #include "backends/reference/inspect.h"
 
 #include "core/ops/op.h"
@@ -26,7 +26,7 @@ std::string slots(const std::vector<std::size_t>& numbers) {
   return joined;
 }
 
-std::string line_of(const Program& program, const Step& step) {
+std::string line_of(const Interpretation& program, const Step& step) {
   const ir::Node& node = *step.node;
   const ir::Origin origin = program.module.origin_of(node);
   std::vector<std::size_t> results;
@@ -37,7 +37,7 @@ std::string line_of(const Program& program, const Step& step) {
   return line;
 }
 
-/// Visits the steps, those of bodies behind the step that has them.
+/// Visits the steps; those of bodies follow the step that has the bodies.
 template <class Visit>
 void for_each_step(const Region& region, const std::string& indent, const Visit& visit) {
   for (const Step& step : region.steps) {
@@ -46,7 +46,7 @@ void for_each_step(const Region& region, const std::string& indent, const Visit&
   }
 }
 
-std::string print_steps(const Program& program) {
+std::string print_steps(const Interpretation& program) {
   std::string out = "# run one after the other; composite ops are expanded\n";
   for (const auto& [index, slot] : program.region.parameters) {
     out += text("%", slot, " = argument ", index, "\n");
@@ -74,19 +74,19 @@ std::string row(const StepTime& time, double whole) {
 
 }  // namespace
 
-void Inspection::hand_over_program(const Program& program, const CompileTimes& times,
-                                   const sdk::Host& host, std::string_view label) {
+void Inspection::dump_program(const Interpretation& program, const CompileTimes& times,
+                              const sdk::Host& host, std::string_view label) {
   if (host.dump_wanted("plan")) hand_over(host, label, "plan", "", print_steps(program));
   if (!host.dump_wanted("timings")) return;
   hand_over(host, label, "timings", "compile", print_compile_times(times));
-  wanted_.store(true, std::memory_order_relaxed);
+  measures_times_.store(true, std::memory_order_relaxed);
 }
 
-void Inspection::hand_over_calls(const Program& program, const sdk::Host& host,
-                                 std::string_view label) {
+void Inspection::dump_calls(const Interpretation& program, const sdk::Host& host,
+                            std::string_view label) {
   if (!host.dump_wanted("timings")) return;
   const std::lock_guard lock(mutex_);
-  std::string out = text("# ", whole_.calls, " calls since times were asked for\n",
+  std::string out = text("# ", whole_.calls, " calls since timings were requested\n",
                          "     calls  microseconds        mean   share\n");
   out += row(whole_, whole_.seconds) + "the whole call\n";
   for_each_step(program.region, "", [&](const Step& step, const std::string& indent) {

@@ -1,8 +1,8 @@
-// Looking inside the interpreter: its steps as text, and what they took. Times are kept from when
-// somebody asks for them; a run counts for itself and adds its sums at its end.
+// Dumps of the interpreter: its steps and their times. Measuring begins at the first request; each
+// run sums its own times and adds them when it ends. Thread-safe.
 #pragma once
 
-#include "backends/reference/program.h"
+#include "backends/reference/interpretation.h"
 
 #include <atomic>
 #include <chrono>
@@ -21,17 +21,17 @@ inline double seconds_since(Clock::time_point start) {
 
 class Inspection {
  public:
-  /// Hands over what the host wants: the steps, and the times of compiling.
-  void hand_over_program(const Program& program, const CompileTimes& times,
-                         const sdk::Host& host, std::string_view label);
-  /// The times of calls, and the wish to have them from now on.
-  void hand_over_calls(const Program& program, const sdk::Host& host, std::string_view label);
+  /// Dumps the steps and the times of compilation, as far as the host requests them.
+  void dump_program(const Interpretation& program, const CompileTimes& times, const sdk::Host& host,
+                    std::string_view label);
+  /// Dumps the times of calls, if the host requests them.
+  void dump_calls(const Interpretation& program, const sdk::Host& host, std::string_view label);
 
-  bool wants_times() const { return wanted_.load(std::memory_order_relaxed); }
+  bool measures_times() const { return measures_times_.load(std::memory_order_relaxed); }
   void add(const StepTimes& times, double seconds);
 
  private:
-  std::atomic<bool> wanted_{false};
+  std::atomic<bool> measures_times_{false};
   std::mutex mutex_;
   StepTimes times_;
   StepTime whole_;

@@ -1,4 +1,4 @@
-// Running a region: one step after the other, freeing what is not read any more.
+// Executes a region step by step and frees tensors after their last use.
 #include "backends/reference/inspect.h"
 
 #include "core/ops/op.h"
@@ -9,12 +9,12 @@
 namespace kiln::reference {
 namespace {
 
-/// Says at which op and line a step failed.
+/// Adds the op and the user's source line to a failure.
 [[noreturn]] void fail_at(const ir::Node& node, const Run& run, const sdk::Failure& failure) {
   const ir::Origin origin = run.module->origin_of(node);
   std::string what = failure.what();
-  const auto names = [&](const char* place) { return what.find(place) != std::string::npos; };
-  if (!names(" (op ") && !names(" (at ")) {
+  const auto has = [&](const char* text) { return what.find(text) != std::string::npos; };
+  if (!has(" (op ") && !has(" (at ")) {
     what += text(" (op ", def(node).name);
     if (*origin.function != '\0' && origin.function != def(node).name) {
       what += text(" of ", origin.function);
@@ -25,20 +25,20 @@ namespace {
   throw sdk::Failure(failure.code(), what);
 }
 
-std::vector<Tensor> run_kernel(const Step& step, const std::vector<Tensor>& operands, Run& run) {
-  if (run.times == nullptr) return step.kernel({*step.node, operands, step.bodies, run});
+std::vector<Tensor> run_function(const Step& step, const std::vector<Tensor>& operands, Run& run) {
+  if (run.times == nullptr) return step.function({*step.node, operands, step.bodies, run});
   const Clock::time_point start = Clock::now();
-  std::vector<Tensor> results = step.kernel({*step.node, operands, step.bodies, run});
+  std::vector<Tensor> results = step.function({*step.node, operands, step.bodies, run});
   (*run.times)[&step].add({1, seconds_since(start)});
   return results;
 }
 
 std::vector<Tensor> run_step(const Step& step, const std::vector<Tensor>& operands, Run& run) {
   try {
-    return run_kernel(step, operands, run);
+    return run_function(step, operands, run);
   } catch (const sdk::Failure& failure) {
     fail_at(*step.node, run, failure);
-  } catch (const Error& error) {  // a dim that leaves 64 bits, or divided by zero
+  } catch (const Error& error) {  // a dim that overflows 64 bits or divides by zero
     fail_at(*step.node, run, sdk::Failure(KILN_CODE_INVALID_ARGUMENT, error.message()));
   } catch (const std::bad_alloc&) {
     fail_at(*step.node, run, sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED, "no memory"));
@@ -69,7 +69,7 @@ Sizes Run::evaluate(const ir::Dims& dims) const {
 }
 
 Tensor Context::result(std::size_t i) const {
-  return Tensor::make(node.types[i].dtype, run.evaluate(node.types[i].dims));
+  return Tensor::allocate(node.types[i].dtype, run.evaluate(node.types[i].dims));
 }
 
 std::vector<Tensor> run_region(const Region& region, const std::vector<Tensor>& arguments,

@@ -1,5 +1,5 @@
-// Movement: strided copies.
-#include "backends/reference/program.h"
+// Movement ops, as strided copies.
+#include "backends/reference/interpretation.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,7 +11,7 @@ Results run_identity(const Context& c) { return {c.x[0]}; }
 Results run_reshape(const Context& c) {
   Sizes dims = c.run.evaluate(c.node.types[0].dims);
   if (count_of(dims) != c.x[0].count) {
-    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "reshape to another number of elements");
+    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "reshape to a different number of elements");
   }
   return {c.x[0].with_dims(std::move(dims))};
 }
@@ -23,7 +23,7 @@ Results run_permute(const Context& c) {
   for (std::int64_t axis : c.as<ir::AxesAttrs>().axes) {
     moved.push_back(strides[static_cast<std::size_t>(axis)]);
   }
-  copy_strided(y.data.get(), c.x[0].data.get(), y.dims, moved, y.element_bytes());
+  copy_from_strided(y.data.get(), c.x[0].data.get(), y.dims, moved, y.element_bytes());
   return {y};
 }
 
@@ -36,11 +36,11 @@ Results run_broadcast(const Context& c) {
     const auto axis = static_cast<std::size_t>(axes[i]);
     const bool stretched = c.node.operands[0].dims()[i].is_one();
     if (!stretched && c.x[0].dims[i] != y.dims[axis]) {
-      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "broadcast of an unknown size to another");
+      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "broadcast of an axis to a different size");
     }
     if (!stretched) spread[axis] = strides[i];
   }
-  copy_strided(y.data.get(), c.x[0].data.get(), y.dims, spread, y.element_bytes());
+  copy_from_strided(y.data.get(), c.x[0].data.get(), y.dims, spread, y.element_bytes());
   return {y};
 }
 
@@ -52,14 +52,14 @@ Results run_slice(const Context& c) {
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < start.size(); ++i) {
     if (start[i] < 0 || start[i] > limit[i] || limit[i] > x.dims[i]) {
-      throw sdk::Failure(KILN_CODE_OUT_OF_RANGE, "slice leaves its operand");
+      throw sdk::Failure(KILN_CODE_OUT_OF_RANGE, "slice exceeds its operand");
     }
     offset += start[i] * strides[i];
     strides[i] *= attrs.step[i];
   }
   Tensor y = c.result();
   const auto* from = x.data.get() + offset * static_cast<std::int64_t>(x.element_bytes());
-  copy_strided(y.data.get(), from, y.dims, strides, y.element_bytes());
+  copy_from_strided(y.data.get(), from, y.dims, strides, y.element_bytes());
   return {y};
 }
 
@@ -68,7 +68,7 @@ Results run_pad(const Context& c) {
   const Tensor& x = c.x[0];
   Tensor y = c.result();
   const Sizes low = c.run.evaluate(attrs.low);
-  copy_strided(y.data.get(), c.x[1].data.get(), y.dims, Sizes(y.dims.size(), 0),
+  copy_from_strided(y.data.get(), c.x[1].data.get(), y.dims, Sizes(y.dims.size(), 0),
                y.element_bytes());
   Sizes strides = strides_of(y.dims);
   std::int64_t offset = 0;
@@ -77,7 +77,7 @@ Results run_pad(const Context& c) {
     strides[i] *= attrs.interior[i] + 1;
   }
   std::byte* to = y.data.get() + offset * static_cast<std::int64_t>(y.element_bytes());
-  place_strided(to, x.data.get(), x.dims, strides, y.element_bytes());
+  copy_to_strided(to, x.data.get(), x.dims, strides, y.element_bytes());
   return {y};
 }
 
@@ -88,12 +88,12 @@ Results run_reverse(const Context& c) {
   Sizes strides = strides_of(x.dims);
   std::int64_t offset = 0;
   for (std::int64_t axis : c.as<ir::AxesAttrs>().axes) {
-    const auto at = static_cast<std::size_t>(axis);
-    offset += (x.dims[at] - 1) * strides[at];
-    strides[at] = -strides[at];
+    const auto i = static_cast<std::size_t>(axis);
+    offset += (x.dims[i] - 1) * strides[i];
+    strides[i] = -strides[i];
   }
   const auto* from = x.data.get() + offset * static_cast<std::int64_t>(x.element_bytes());
-  copy_strided(y.data.get(), from, y.dims, strides, y.element_bytes());
+  copy_from_strided(y.data.get(), from, y.dims, strides, y.element_bytes());
   return {y};
 }
 
@@ -104,7 +104,7 @@ Results run_concat(const Context& c) {
   std::int64_t offset = 0;
   for (const Tensor& part : c.x) {
     std::byte* to = y.data.get() + offset * static_cast<std::int64_t>(y.element_bytes());
-    place_strided(to, part.data.get(), part.dims, strides, y.element_bytes());
+    copy_to_strided(to, part.data.get(), part.dims, strides, y.element_bytes());
     offset += part.dims[axis] * strides[axis];
   }
   return {y};

@@ -1,8 +1,8 @@
-// The plugin's face: what it supports, compiling, and one call.
+// The plugin entry: op support, compilation, and calls.
 #include "backends/reference/inspect.h"
 
 #include "core/ops/op.h"
-#include "core/types/float_state.h"
+#include "core/types/fp_environment.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
@@ -13,7 +13,7 @@
 namespace kiln::reference {
 namespace {
 
-/// A result buffer that holds a tensor of the interpreter.
+/// A result buffer that owns a tensor of the interpreter.
 class TensorBuffer final : public sdk::Buffer {
  public:
   explicit TensorBuffer(Tensor tensor)
@@ -32,20 +32,20 @@ Tensor tensor_of(const sdk::Buffer& buffer) {
                           {buffer.dims().begin(), buffer.dims().end()}, buffer.host_data());
 }
 
-/// A copy that shares memory with nothing.
+/// A deep copy.
 Tensor copy_of(const Tensor& tensor) {
-  Tensor copy = Tensor::make(tensor.dtype, tensor.dims);
+  Tensor copy = Tensor::allocate(tensor.dtype, tensor.dims);
   if (tensor.count != 0) std::memcpy(copy.data.get(), tensor.data.get(), tensor.bytes());
   return copy;
 }
 
-/// Where a result goes: memory that the host gave, or a new buffer.
-class Delivery {
+/// Delivers a result to the host: to the given buffer, or as a new one.
+class ResultWriter {
  public:
-  /// Checks, and makes what is to be made: all that can fail.
-  Delivery(const Tensor& tensor, sdk::Result& result) : tensor_(tensor), result_(result) {
+  /// Checks the given buffer, or allocates a new one. Throws sdk::Failure; write() cannot fail.
+  ResultWriter(const Tensor& tensor, sdk::Result& result) : tensor_(tensor), result_(result) {
     if (!result.given) {
-      made_ = std::make_unique<TensorBuffer>(copy_of(tensor));
+      buffer_ = std::make_unique<TensorBuffer>(copy_of(tensor));
       return;
     }
     target_ = dynamic_cast<sdk::HostBuffer*>(result.given);
@@ -58,8 +58,8 @@ class Delivery {
                               tensor.dtype, "[", join_text(tensor.dims, ","), "]"));
     }
   }
-  void finish() {
-    if (made_) result_.made = std::move(made_);
+  void write() {
+    if (buffer_) result_.made = std::move(buffer_);
     if (!target_ || tensor_.count == 0) return;
     std::memcpy(target_->data(), tensor_.data.get(), tensor_.bytes());
   }
@@ -67,29 +67,30 @@ class Delivery {
  private:
   const Tensor& tensor_;
   sdk::Result& result_;
-  std::unique_ptr<TensorBuffer> made_;
+  std::unique_ptr<TensorBuffer> buffer_;
   sdk::HostBuffer* target_ = nullptr;
 };
 
 class Interpreter final : public sdk::Executable {
  public:
-  Interpreter(Program program, CompileTimes times, const sdk::Host& host, std::string_view label)
+  Interpreter(Interpretation program, CompileTimes times, const sdk::Host& host,
+              std::string_view label)
       : program_(std::move(program)), times_(std::move(times)), host_(host), label_(label) {
     const ir::Graph& graph = program_.module.graph;
     inputs = graph.inputs.size();
     states = program_.module.state.size();
     outputs = graph.outputs.size();
     updates = graph.updates.size();
-    inspection_.hand_over_program(program_, times_, host_, label_);
+    inspection_.dump_program(program_, times_, host_, label_);
   }
 
   void dump() const override {
-    inspection_.hand_over_program(program_, times_, host_, label_);
-    inspection_.hand_over_calls(program_, host_, label_);
+    inspection_.dump_program(program_, times_, host_, label_);
+    inspection_.dump_calls(program_, host_, label_);
   }
 
   std::unique_ptr<sdk::Event> execute(const sdk::Call& call) const override {
-    const UsualFloatState usual;
+    const ScopedFpEnvironment usual;
     Run run;
     run.seed = call.seed;
     run.call_counter = call.call_counter;
@@ -105,13 +106,14 @@ class Interpreter final : public sdk::Executable {
       arguments.push_back(tensor_of(*call.states[i].buffer));
     }
     const std::vector<Tensor> results = run_program(arguments, run);
-    std::vector<Delivery> deliveries;
+    // No result is written unless all of them can be.
+    std::vector<ResultWriter> writers;
     for (std::size_t i = 0; i < results.size(); ++i) {
       const bool output = i < call.outputs.size();
-      deliveries.emplace_back(results[i], output ? call.outputs[i]
-                                                 : call.updates[i - call.outputs.size()]);
+      writers.emplace_back(results[i], output ? call.outputs[i]
+                                              : call.updates[i - call.outputs.size()]);
     }
-    for (Delivery& delivery : deliveries) delivery.finish();
+    for (ResultWriter& writer : writers) writer.write();
     return nullptr;
   }
 
@@ -121,7 +123,7 @@ class Interpreter final : public sdk::Executable {
 
  private:
   std::vector<Tensor> run_program(const std::vector<Tensor>& arguments, Run& run) const {
-    if (!inspection_.wants_times()) return run_region(program_.region, arguments, run);
+    if (!inspection_.measures_times()) return run_region(program_.region, arguments, run);
     StepTimes times;
     run.times = &times;
     const Clock::time_point start = Clock::now();
@@ -130,7 +132,7 @@ class Interpreter final : public sdk::Executable {
     return results;
   }
 
-  /// Sizes of the inputs give the symbols their values; known sizes are checked.
+  /// Binds symbols to the sizes of inputs and checks sizes that are known.
   void bind_symbols(const std::vector<Tensor>& given, Run& run) const {
     const std::vector<ir::Value>& expected = program_.module.graph.inputs;
     for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -172,7 +174,7 @@ class Interpreter final : public sdk::Executable {
                        text("input ", input, " does not have the type ", value.type()));
   }
 
-  Program program_;
+  Interpretation program_;
   CompileTimes times_;
   sdk::Host host_;
   std::string label_;
@@ -200,7 +202,7 @@ class Reference final : public sdk::Instance {
   std::unique_ptr<sdk::Executable> compile(const sdk::CompileRequest& request) override {
     try {
       CompileTimes times;
-      Program program = reference::compile(request.module, request.constants, times);
+      Interpretation program = reference::compile(request.module, request.constants, times);
       return std::make_unique<Interpreter>(std::move(program), std::move(times), host_,
                                            request.label);
     } catch (const Error& error) {

@@ -1,5 +1,5 @@
-// Philox 4x32-10 by Random123, laid out as the op's definition says.
-#include "backends/reference/program.h"
+// Philox 4x32-10 of Random123, with counter and key as RandomUniform's definition lays them out.
+#include "backends/reference/interpretation.h"
 
 #include "core/ops/convert.h"
 
@@ -26,8 +26,8 @@ double uniform(DType dtype, std::uint32_t r0, std::uint32_t r1) {
 Results run_random(const Context& c) {
   const auto& attrs = c.as<ir::RandomAttrs>();
   std::int64_t position = 0;
-  ir::load_integer(DType::Int64, c.x[0].data.get(), &position, 1);
-  const auto place = static_cast<std::uint64_t>(position);
+  ir::load_signed(DType::Int64, c.x[0].data.get(), &position, 1);
+  const auto draw = static_cast<std::uint64_t>(position);
   const std::uint64_t seed = static_cast<std::uint64_t>(attrs.seed) ^ c.run.seed;
   const auto stream = static_cast<std::uint32_t>(attrs.stream);
   r123::Philox4x32 philox;
@@ -38,11 +38,11 @@ Results run_random(const Context& c) {
     const auto element = static_cast<std::uint64_t>(i);
     const r123::Philox4x32::ctr_type counter = {{low(element),
                                                  high(element) ^ low(c.run.call_counter),
-                                                 low(place), high(place) ^ stream}};
+                                                 low(draw), high(draw) ^ stream}};
     const auto drawn = philox(counter, key);
     values[element] = uniform(y.dtype, drawn[0], drawn[1]);
   }
-  ir::store_real(y.dtype, values.data(), y.data.get(), y.count);
+  ir::store_floating(y.dtype, values.data(), y.data.get(), y.count);
   return {y};
 }
 

@@ -1,4 +1,4 @@
-// Reductions and running reductions, accumulated in the widest type, in row-major order.
+// Reductions and scans, accumulated in the widest type, in row-major order.
 #include "backends/reference/wide.h"
 #include "core/ops/scalar_meaning.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 using namespace ir::meaning;
 
-/// Offsets of all combinations of the axes in `axes`, in row-major order.
+/// Offsets of all points of `axes`, in row-major order.
 Sizes offsets(const Sizes& dims, const ir::Ints& axes) {
   const Sizes strides = strides_of(dims);
   Sizes own, own_strides;
@@ -67,7 +67,7 @@ Results reduce_with(const Context& c, Combine combine, int start) {
 
 /// The lowest or highest value of a dtype, in its widest type.
 template <class Wide>
-Wide end_of(DType dtype, bool highest) {
+Wide limit_of(DType dtype, bool highest) {
   if constexpr (std::is_floating_point_v<Wide>) {
     return highest ? std::numeric_limits<Wide>::infinity() : -std::numeric_limits<Wide>::infinity();
   } else {
@@ -83,17 +83,17 @@ Wide end_of(DType dtype, bool highest) {
 }
 
 template <class Combine>
-Results extreme(const Context& c, Combine combine, bool highest) {
+Results reduce_minmax(const Context& c, Combine combine, bool highest) {
   Tensor y = c.result();
   with_wide(y.dtype, [&](auto wide) {
     using Wide = decltype(wide);
-    reduce<Wide>(c.x[0], c.as<ir::AxesAttrs>().axes, end_of<Wide>(y.dtype, highest), combine, y);
+    reduce<Wide>(c.x[0], c.as<ir::AxesAttrs>().axes, limit_of<Wide>(y.dtype, highest), combine, y);
   });
   return {y};
 }
 
 template <class Combine>
-Results cumulate(const Context& c, Combine combine, int start) {
+Results scan_with(const Context& c, Combine combine, int start) {
   Tensor y = c.result();
   const ir::Ints axis{c.as<ir::AxisAttrs>().axis};
   with_wide(y.dtype, [&](auto wide) {
@@ -122,10 +122,10 @@ bool is_nan(Wide value) {
 
 Results run_sum(const Context& c) { return reduce_with(c, Add{}, 0); }
 Results run_prod(const Context& c) { return reduce_with(c, Mul{}, 1); }
-Results run_max(const Context& c) { return extreme(c, Maximum{}, /*highest=*/false); }
-Results run_min(const Context& c) { return extreme(c, Minimum{}, /*highest=*/true); }
-Results run_cum_sum(const Context& c) { return cumulate(c, Add{}, 0); }
-Results run_cum_prod(const Context& c) { return cumulate(c, Mul{}, 1); }
+Results run_max(const Context& c) { return reduce_minmax(c, Maximum{}, /*highest=*/false); }
+Results run_min(const Context& c) { return reduce_minmax(c, Minimum{}, /*highest=*/true); }
+Results run_cum_sum(const Context& c) { return scan_with(c, Add{}, 0); }
+Results run_cum_prod(const Context& c) { return scan_with(c, Mul{}, 1); }
 
 Results run_arg_max(const Context& c) {
   const ir::Ints axis{c.as<ir::AxisAttrs>().axis};

@@ -20,8 +20,8 @@ constexpr auto kAlignment = std::align_val_t(64);
                           " bytes"));
 }
 
-/// Product, or nothing when it leaves 63 bits. A tensor with a dim of 0 has no elements, whatever
-/// its other dims are.
+/// The product of the dims; nullopt if it overflows 63 bits. A dim of
+/// 0 gives 0, whatever the others.
 std::optional<std::int64_t> checked_count(const Sizes& dims) {
   std::int64_t count = 1;
   if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return 0;
@@ -31,8 +31,9 @@ std::optional<std::int64_t> checked_count(const Sizes& dims) {
   return count;
 }
 
-/// Runs along the last axis. kPlace: from dense to strided; else from strided to dense.
-template <bool kPlace, std::size_t kBytes>
+/// Copies runs along the last axis. kToStrided: from dense to strided; else from strided to dense.
+/// kBytes: the bytes of an element if known at compile time, else 0.
+template <bool kToStrided, std::size_t kBytes>
 void copy_elements(std::byte* to, const std::byte* from, const Sizes& dims, const Sizes& strides,
                    std::size_t bytes) {
   const std::size_t size = kBytes == 0 ? bytes : kBytes;
@@ -47,22 +48,22 @@ void copy_elements(std::byte* to, const std::byte* from, const Sizes& dims, cons
     std::int64_t offset = 0;
     for (std::size_t axis = 0; axis < last; ++axis) offset += index[axis] * strides[axis];
     offset *= static_cast<std::int64_t>(size);
-    std::byte* target = to + (kPlace ? offset : dense);
-    const std::byte* source = from + (kPlace ? dense : offset);
+    std::byte* target = to + (kToStrided ? offset : dense);
+    const std::byte* source = from + (kToStrided ? dense : offset);
     if (strides[last] == 1) {
       std::memcpy(target, source, static_cast<std::size_t>(run) * size);
     } else {
       for (std::int64_t i = 0; i < run; ++i) {
         std::memcpy(target, source, size);
-        target += kPlace ? step : dense_step;
-        source += kPlace ? dense_step : step;
+        target += kToStrided ? step : dense_step;
+        source += kToStrided ? dense_step : step;
       }
     }
     dense += run * dense_step;
   } while (advance(index, outer));
 }
 
-template <bool kPlace>
+template <bool kToStrided>
 void dispatch(std::byte* to, const std::byte* from, const Sizes& dims, const Sizes& strides,
               std::size_t bytes) {
   for (std::int64_t dim : dims) {
@@ -73,9 +74,9 @@ void dispatch(std::byte* to, const std::byte* from, const Sizes& dims, const Siz
     return;
   }
   switch (bytes) {
-    case 4: return copy_elements<kPlace, 4>(to, from, dims, strides, bytes);
-    case 8: return copy_elements<kPlace, 8>(to, from, dims, strides, bytes);
-    default: return copy_elements<kPlace, 0>(to, from, dims, strides, bytes);
+    case 4: return copy_elements<kToStrided, 4>(to, from, dims, strides, bytes);
+    case 8: return copy_elements<kToStrided, 8>(to, from, dims, strides, bytes);
+    default: return copy_elements<kToStrided, 0>(to, from, dims, strides, bytes);
   }
 }
 
@@ -89,10 +90,10 @@ std::int64_t count_of(const Sizes& dims) {
   const std::optional<std::int64_t> count = checked_count(dims);
   if (count) return *count;
   throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
-                     text("[", join_text(dims, ","), "] has more elements than 63 bits count"));
+                     text("[", join_text(dims, ","), "] has more than 2^63 - 1 elements"));
 }
 
-Tensor Tensor::make(DType dtype, Sizes dims) {
+Tensor Tensor::allocate(DType dtype, Sizes dims) {
   Tensor tensor{dtype, std::move(dims), 0, nullptr};
   std::int64_t bytes = 0;
   const auto element = static_cast<std::int64_t>(dtype_bytes(dtype));
@@ -125,7 +126,7 @@ Tensor Tensor::with_dims(Sizes other) const {
 
 Sizes strides_of(const Sizes& dims) {
   Sizes strides(dims.size(), 1);
-  // Those of an empty tensor are never used, and may leave 63 bits.
+  // Strides of an empty tensor are never used; they might overflow 63 bits.
   if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return strides;
   for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
   return strides;
@@ -139,13 +140,13 @@ bool advance(Sizes& index, const Sizes& dims) {
   return false;
 }
 
-void copy_strided(std::byte* to, const std::byte* from, const Sizes& dims, const Sizes& strides,
-                  std::size_t element_bytes) {
+void copy_from_strided(std::byte* to, const std::byte* from, const Sizes& dims,
+                       const Sizes& strides, std::size_t element_bytes) {
   dispatch<false>(to, from, dims, strides, element_bytes);
 }
 
-void place_strided(std::byte* to, const std::byte* from, const Sizes& dims, const Sizes& strides,
-                   std::size_t element_bytes) {
+void copy_to_strided(std::byte* to, const std::byte* from, const Sizes& dims, const Sizes& strides,
+                     std::size_t element_bytes) {
   dispatch<true>(to, from, dims, strides, element_bytes);
 }
 

@@ -1,5 +1,5 @@
-// A tensor of the interpreter: dense, row-major, its elements shared and never written once a
-// kernel has returned it.
+// A tensor of the interpreter: dense and row-major. Copies share the elements, which are immutable
+// after the op that computes them has returned.
 #pragma once
 
 #include "core/ir/type.h"
@@ -18,9 +18,9 @@ struct Tensor {
   std::int64_t count = 0;
   std::shared_ptr<std::byte> data;
 
-  /// Not initialised. Throws sdk::Failure (out of memory) naming the number of bytes.
-  static Tensor make(DType dtype, Sizes dims);
-  /// Elements that someone else keeps alive.
+  /// Uninitialised. Throws sdk::Failure (RESOURCE_EXHAUSTED) naming the number of bytes.
+  static Tensor allocate(DType dtype, Sizes dims);
+  /// A view. REQUIRES: the elements outlive it.
   static Tensor borrowed(DType dtype, Sizes dims, const void* elements);
 
   std::size_t element_bytes() const { return dtype_bytes(dtype); }
@@ -29,18 +29,18 @@ struct Tensor {
   Tensor with_dims(Sizes other) const;
 };
 
-/// Product, checked: throws sdk::Failure when it leaves 63 bits or a size is negative.
+/// The product of the dims. Throws sdk::Failure if it overflows 63 bits or a dim is negative.
 std::int64_t count_of(const Sizes& dims);
-/// Elements from one index to the next of each axis.
+/// Row-major strides, in elements.
 Sizes strides_of(const Sizes& dims);
 /// Advances `index` in row-major order; false after the last one.
 bool advance(Sizes& index, const Sizes& dims);
 
-/// to[i] = from at sum(index * strides) over all indices of `dims`, in row-major order.
-void copy_strided(std::byte* to, const std::byte* from, const Sizes& dims, const Sizes& strides,
-                  std::size_t element_bytes);
-/// The reverse: the elements of `from` in order are put at strided places of `to`.
-void place_strided(std::byte* to, const std::byte* from, const Sizes& dims, const Sizes& strides,
-                   std::size_t element_bytes);
+/// Packs: to[i] = from[sum(index * strides)] for all indices of `dims`, in row-major order.
+void copy_from_strided(std::byte* to, const std::byte* from, const Sizes& dims,
+                       const Sizes& strides, std::size_t element_bytes);
+/// Unpacks: to[sum(index * strides)] = from[i] for all indices of `dims`, in row-major order.
+void copy_to_strided(std::byte* to, const std::byte* from, const Sizes& dims, const Sizes& strides,
+                     std::size_t element_bytes);
 
 }  // namespace kiln::reference

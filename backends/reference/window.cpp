@@ -1,4 +1,4 @@
-// Windows and their transpose: one strided map between an operand and its windows.
+// Window (im2col) and its transpose Fold (col2im): one strided view of an operand as its windows.
 #include "backends/reference/wide.h"
 #include "core/ops/scalar_meaning.h"
 
@@ -8,25 +8,25 @@ namespace {
 /// The strides of a windowed view of dense elements of `dims`.
 Sizes windowed_strides(const Sizes& dims, const ir::Ints& axes, const ir::Ints& strides,
                        const ir::Ints& dilations) {
-  const Sizes held = strides_of(dims);
-  Sizes view = held;
+  const Sizes dense = strides_of(dims);
+  Sizes view = dense;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<std::size_t>(axes[i]);
-    view[axis] = held[axis] * strides[i];
-    view.push_back(held[axis] * dilations[i]);
+    view[axis] = dense[axis] * strides[i];
+    view.push_back(dense[axis] * dilations[i]);
   }
   return view;
 }
 
-/// Throws unless all windows lie within the elements. `windowed` are the view's dims.
+/// Throws sdk::Failure unless all windows are within the tensor. `windowed`: the dims of the view.
 void check_within(const Sizes& dims, const Sizes& windowed, const ir::Ints& axes,
                   const ir::Ints& strides, const ir::Ints& dilations) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<std::size_t>(axes[i]);
-    const std::int64_t places = windowed[axis], size = windowed[dims.size() + i];
-    if (places == 0 || size == 0) continue;
-    const std::int64_t last = (places - 1) * strides[i] + (size - 1) * dilations[i];
-    if (last >= dims[axis]) throw sdk::Failure(KILN_CODE_OUT_OF_RANGE, "a window leaves its axis");
+    const std::int64_t positions = windowed[axis], size = windowed[dims.size() + i];
+    if (positions == 0 || size == 0) continue;
+    const std::int64_t last = (positions - 1) * strides[i] + (size - 1) * dilations[i];
+    if (last >= dims[axis]) throw sdk::Failure(KILN_CODE_OUT_OF_RANGE, "a window exceeds its axis");
   }
 }
 
@@ -37,7 +37,7 @@ Results run_window(const Context& c) {
   const Tensor& x = c.x[0];
   Tensor y = c.result();
   check_within(x.dims, y.dims, a.axes, a.strides, a.dilations);
-  copy_strided(y.data.get(), x.data.get(), y.dims,
+  copy_from_strided(y.data.get(), x.data.get(), y.dims,
                windowed_strides(x.dims, a.axes, a.strides, a.dilations), y.element_bytes());
   return {y};
 }

@@ -1,4 +1,5 @@
-// The fixed point: what varies is carried forward, what is useful backward, until neither grows.
+// Activity analysis by fixed point: "varied" is propagated forward through the carries, "useful"
+// backward, until neither grows.
 #include "core/autodiff/activity.h"
 
 #include "core/ir/traverse.h"
@@ -12,22 +13,22 @@ namespace {
 using ir::Node;
 using ir::Value;
 
-/// reads[r][p]: body result r depends differentiably on parameter p.
+/// [r][p]: whether body result r depends differentiably on parameter p.
 std::vector<std::vector<bool>> dependency_matrix(const ir::Lambda& body) {
   const std::size_t parameters = body.parameters.size();
   std::unordered_map<const Node*, std::vector<bool>> reached;
   for (const Node* node : ir::topological_order(body.results)) {
-    std::vector<bool>& mine = reached[node];
-    mine.assign(parameters, false);
+    std::vector<bool>& depends = reached[node];
+    depends.assign(parameters, false);
     if (node->op == ir::Op::Parameter) {
-      mine[static_cast<std::size_t>(node->as<ir::ParameterAttrs>().index)] = true;
+      depends[static_cast<std::size_t>(node->as<ir::ParameterAttrs>().index)] = true;
       continue;
     }
     if (!def(*node).differentiable) continue;
     for (const Value& operand : node->operands) {
       if (!is_float(operand.dtype())) continue;
-      const std::vector<bool>& theirs = reached.at(operand.node.get());
-      for (std::size_t p = 0; p < parameters; ++p) mine[p] = mine[p] || theirs[p];
+      const std::vector<bool>& operands = reached.at(operand.node.get());
+      for (std::size_t p = 0; p < parameters; ++p) depends[p] = depends[p] || operands[p];
     }
   }
   std::vector<std::vector<bool>> reads;

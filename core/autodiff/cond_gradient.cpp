@@ -1,6 +1,9 @@
-// The gradient of a Cond is a Cond: each branch recomputes its forward part from the operands and
-// applies its vector-Jacobian product. Only the branch that was taken runs, so recomputing costs
-// one branch and needs no residuals of the branch that did not run.
+// The gradient of a Cond is a Cond: each branch rematerialises its forward values from the operands
+// and applies its vector-Jacobian product. Only the branch that was taken runs, and no residuals of
+// the other one are stored.
+//
+//   Before: %y = cond %p %x then={ results f(%0) } else={ results g(%0) }
+//   After:  %dx = cond %p %x %dy then={ results vjp(f)(%0, %1) } else={ results vjp(g)(%0, %1) }
 #include "core/autodiff/control_gradient.h"
 
 #include "core/autodiff/vjp.h"
@@ -18,8 +21,8 @@ using ir::Node;
 using ir::Type;
 using ir::Value;
 
-/// Parameters: the branch's own, then the cotangents that are given. Results: one per wanted
-/// operand, zeros where this branch has no path.
+/// The gradient of a branch. Parameters: those of the branch, then the given cotangents. Results:
+/// the cotangent of each wanted operand, zeros if the branch does not depend on it.
 std::shared_ptr<const Lambda> branch_gradient(const Lambda& branch, const Grad& g,
                                               const std::vector<std::size_t>& given,
                                               const std::vector<std::size_t>& wanted) {
@@ -50,7 +53,7 @@ std::vector<Value> without_host_calls(std::vector<Value> roots) {
       if (node->op != ir::Op::HostCall || node->types.size() != 1) continue;
       if (node->operands.size() < 2 || !(node->operands[1].type() == node->types[0])) continue;
       replacements.emplace(node->result(), node->operands[1]);
-      break;  // the operand may hold further calls: those are found in the next round
+      break;  // the operand may depend on further calls: the next iteration finds them
     }
     if (replacements.empty()) return roots;
     roots = ir::replace_values(roots, replacements);
@@ -68,8 +71,9 @@ std::vector<Value> cond_gradient(const Grad& g) {
   }
   std::vector<Value> operands(g.x.begin(), g.x.end());
   for (std::size_t i : given) operands.push_back(g.dy[i]);
-  const ir::CondAttrs gradient{{branch_gradient(*attrs.then_branch, g, given, wanted)},
-                               {branch_gradient(*attrs.else_branch, g, given, wanted)}};
+  const ir::CondAttrs gradient{
+      .then_branch = {branch_gradient(*attrs.then_branch, g, given, wanted)},
+      .else_branch = {branch_gradient(*attrs.else_branch, g, given, wanted)}};
   const ir::NodeRef node = ir::make_node(ir::Op::Cond, gradient, operands);
   std::vector<Value> dx(g.x.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) {

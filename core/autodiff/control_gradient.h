@@ -1,18 +1,19 @@
-// Gradients of the ops that hold lambdas: Scan (scan_gradient.cpp) and Cond (cond_gradient.cpp).
+// Gradient rules of the ops that hold lambdas: Scan (scan_gradient.cpp) and Cond
+// (cond_gradient.cpp).
 #pragma once
 
 #include "core/ops/op.h"
 
 namespace kiln::autodiff {
 
-/// The rule of an op of lowering class Control, chosen by the kind of its attributes.
+/// Dispatches on the attributes. REQUIRES: the op has lowering class Control.
 std::vector<ir::Value> control_gradient(const ir::Grad& g);
 
 std::vector<ir::Value> scan_gradient(const ir::Grad& g);
 std::vector<ir::Value> cond_gradient(const ir::Grad& g);
 
-/// `roots` with host calls that pass their operand through replaced by that operand: a gradient
-/// never repeats a host call.
+/// Replaces host calls that return their operand, such as print_tensor, by the operand: a gradient
+/// that rematerialises a body must not repeat its side effects.
 std::vector<ir::Value> without_host_calls(std::vector<ir::Value> roots);
 
 }  // namespace kiln::autodiff

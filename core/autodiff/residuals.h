@@ -1,5 +1,5 @@
-// Which values of a forward body the backward body needs, and for each whether it is stored or
-// computed again: the one cost function of the gradient of Scan.
+// Chooses the residuals of a Scan's gradient: the forward values that the backward body needs and
+// that are stored rather than rematerialised. This is the only cost model of the gradient of Scan.
 #pragma once
 
 #include "core/ir/node.h"
@@ -11,14 +11,17 @@ namespace kiln::autodiff {
 
 using ValueSet = std::unordered_set<ir::Value, ir::ValueHash>;
 
-/// `gradients`: the backward results, built on forward values and cotangent parameters.
-/// `cotangents`: those parameters. `free`: forward parameters that the backward body has anyway
-/// (the step number, consts and xs). Returns the forward values to store, in topological order;
-/// whatever else the backward body needs can be computed from these and the free ones.
-/// Stored: results of contractions, reductions, transcendental functions and the carry. Computed
-/// again: leaves and random draws (by position), movement, and cheap scalar expressions of values
-/// that are there anyway.
+/// Returns the forward values to store, in topological order. All other forward values that the
+/// backward body needs can be computed from these and the available ones.
+///
+/// `gradients`: results of the backward body, built on forward values and cotangent parameters.
+/// `cotangents`: those parameters. `available`: forward parameters that the backward body has, too:
+/// the step number, consts and xs.
+///
+/// Stored: results of contractions, reductions and transcendental functions, and carries.
+/// Rematerialised: leaves and random draws (which their position determines), movement, and cheap
+/// scalar expressions of values that are available or stored anyway.
 std::vector<ir::Value> choose_residuals(std::span<const ir::Value> gradients,
-                                        const ValueSet& cotangents, const ValueSet& free);
+                                        const ValueSet& cotangents, const ValueSet& available);
 
 }  // namespace kiln::autodiff

@@ -1,10 +1,11 @@
-// The gradient of a Scan is two scans. The augmented forward scan runs the same body and stores the
-// residuals that choose_residuals picks; the pass scan_merge makes it one with the user's own. The
-// backward scan runs the other way: it carries the cotangents of the carry and the sums of the
-// cotangents of the consts, and writes the cotangents of xs.
+// The gradient of a Scan is two scans. The augmented forward scan runs the same body and also
+// stores the residuals; the pass scan_merge fuses it with the user's own scan. The backward scan
+// runs in the other direction, carries the cotangents of the carries and the sums of the cotangents
+// of consts, and outputs the cotangents of xs.
 //
-//   (c', y) = body(t, consts, c, x)      forward, t = 0 .. T-1
-//   (dc, dx, dconst += ..) = vjp(body)   backward, t = T-1 .. 0
+//   Before: %c, %y = scan: (c', y) = body(t, consts, c, x)
+//   After:  %c, %r = scan: (c', residuals), t = 0 .. T-1
+//           %dc, %dconsts, %dx = scan(%r): vjp(body), t = T-1 .. 0
 #include "core/autodiff/activity.h"
 #include "core/autodiff/control_gradient.h"
 #include "core/autodiff/residuals.h"
@@ -35,9 +36,9 @@ class ScanGradient {
 
   std::vector<Value> build() {
     differentiate_body();
-    choose();
-    run_forward();
-    return run_backward();
+    choose_stored();
+    make_forward_scan();
+    return make_backward_scan();
   }
 
  private:
@@ -62,7 +63,7 @@ class ScanGradient {
     }
   }
 
-  /// Gradients of one step: of the active carries, then wanted consts, then wanted xs.
+  /// Cotangents of one step: of the active carries, then wanted consts, then wanted xs.
   void differentiate_body() {
     std::vector<Value> y, x;
     std::vector<Type> types;
@@ -79,18 +80,18 @@ class ScanGradient {
     }
   }
 
-  void choose() {
+  void choose_stored() {
     ValueSet cotangents(cotangents_->parameters().begin(), cotangents_->parameters().end());
-    ValueSet free{forward_.parameters()[0]};
+    ValueSet available{forward_.parameters()[0]};
     for (std::size_t i = 0; i < g_.x.size(); ++i) {
       const bool is_carry = i >= consts_ && i < consts_ + carry_;
-      if (!is_carry) free.insert(parameter(i));
+      if (!is_carry) available.insert(parameter(i));
     }
-    residuals_ = choose_residuals(step_, cotangents, free);
+    residuals_ = choose_residuals(step_, cotangents, available);
   }
 
-  /// The scan of the same operands whose ys are the residuals.
-  void run_forward() {
+  /// The augmented forward scan: the same operands and carries, residuals as outputs.
+  void make_forward_scan() {
     if (residuals_.empty()) return;
     std::vector<Value> results(results_.begin(),
                                results_.begin() + static_cast<std::ptrdiff_t>(carry_));
@@ -103,7 +104,7 @@ class ScanGradient {
     }
   }
 
-  std::vector<Value> run_backward() {
+  std::vector<Value> make_backward_scan() {
     // Operands: initial cotangents and sums, then the stacked inputs of each step.
     std::vector<Value> carry, stacked;
     for (std::size_t c : active_) {
@@ -123,50 +124,54 @@ class ScanGradient {
       types.push_back(slice);
     }
     const ir::LambdaBuilder backward(types);
-    const auto closed =
-        backward.close(backward_results(backward.parameters(), carry.size()), 1, closing());
-
-    return place(ir::make_scan(closed, carry, stacked, attrs_.length, !attrs_.reverse));
+    const ir::Closure closure =
+        backward.close(backward_results(backward.parameters(), carry.size()),
+                       ir::kAfterStepNumber, capture_policy());
+    return operand_cotangents(
+        ir::make_scan(closure, carry, stacked, attrs_.length, !attrs_.reverse));
   }
 
-  /// The forward body's consts are values outside of the backward loop, so nodes that use only them
-  /// would be hoisted; nodes that may fail stay in the body.
-  ir::CapturePolicy closing() const {
+  /// In the backward body the forward consts are outer values, so nodes that use only them would be
+  /// hoisted; nodes that may fail must stay in the body.
+  ir::CapturePolicy capture_policy() const {
     std::vector<Value> outer(g_.x.begin(), g_.x.end());
     for (const Value& dy : g_.dy) {
       if (dy) outer.push_back(dy);
     }
-    ir::CapturePolicy closing;
-    closing.is_written_inside = [is_outer = ir::reached_from(outer)](const ir::Node& node) {
-      return !is_outer(node);
-    };
-    closing.always_runs = ir::has_step(attrs_.length);
-    closing.guards = attrs_.body->guards;
-    return closing;
+    return {.is_created_inside =
+                [is_outer = ir::reached_from(outer)](const ir::Node& node) {
+                  return !is_outer(node);
+                },
+            .always_runs = ir::has_step(attrs_.length),
+            .guards = attrs_.body->guards};
   }
 
-  /// The step's gradients in terms of the backward body's parameters, sums added up.
-  std::vector<Value> backward_results(std::span<const Value> own, std::size_t carry_count) const {
+  /// The cotangents of a step on the backward body's parameters; those of consts are accumulated.
+  std::vector<Value> backward_results(std::span<const Value> parameters,
+                                      std::size_t carry_count) const {
     ir::Replacements map;
-    map.emplace(forward_.parameters()[0], own[0]);
+    map.emplace(forward_.parameters()[0], parameters[0]);
     for (std::size_t i = 0; i < consts_; ++i) map.emplace(parameter(i), g_.x[i]);
     std::size_t next = 1 + carry_count;
-    for (std::size_t i = 0; i < xs_; ++i) map.emplace(parameter(consts_ + carry_ + i), own[next++]);
-    for (const Value& residual : residuals_) map.emplace(residual, own[next++]);
+    for (std::size_t i = 0; i < xs_; ++i) {
+      map.emplace(parameter(consts_ + carry_ + i), parameters[next++]);
+    }
+    for (const Value& residual : residuals_) map.emplace(residual, parameters[next++]);
     const std::vector<Value>& cotangents = cotangents_->parameters();
-    for (std::size_t i = 0; i < active_.size(); ++i) map.emplace(cotangents[i], own[1 + i]);
+    for (std::size_t i = 0; i < active_.size(); ++i) map.emplace(cotangents[i], parameters[1 + i]);
     for (std::size_t i = 0; i < given_ys_.size(); ++i) {
-      map.emplace(cotangents[active_.size() + i], own[next++]);
+      map.emplace(cotangents[active_.size() + i], parameters[next++]);
     }
     std::vector<Value> results = ir::replace_values(step_, map);
     for (std::size_t i = 0; i < wanted_consts_.size(); ++i) {
       Value& sum = results[active_.size() + i];
-      sum = own[1 + active_.size() + i] + sum;
+      sum = parameters[1 + active_.size() + i] + sum;
     }
     return results;
   }
 
-  std::vector<Value> place(const ir::NodeRef& scan) const {
+  /// The cotangent of each operand of the forward Scan, from the results of the backward one.
+  std::vector<Value> operand_cotangents(const ir::NodeRef& scan) const {
     std::vector<Value> dx(g_.x.size());
     std::uint32_t next = 0;
     for (std::size_t c : active_) dx[consts_ + c] = {scan, next++};

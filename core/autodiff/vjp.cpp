@@ -1,5 +1,5 @@
-// The reverse sweep: users before their operands, so that a node's cotangents are complete when its
-// rule is applied. Ops with lambdas: control_gradient.h.
+// The reverse sweep: visits users before their operands, so that the cotangents of a node are
+// summed before its rule is applied.
 #include "core/autodiff/vjp.h"
 
 #include "core/autodiff/control_gradient.h"
@@ -23,8 +23,8 @@ using ir::OpDef;
 using ir::Value;
 using ir::ValueHash;
 
-/// Differentiates a composite through its expansion, built on fresh parameters so that nothing
-/// upstream of the operands is entered.
+/// Differentiates a composite through its expansion, which is built on fresh parameters so that the
+/// inner sweep stops at the operands.
 std::vector<Value> expansion_gradient(const Grad& g) {
   std::vector<ir::Type> types;
   for (const Value& operand : g.x) types.push_back(operand.type());
@@ -38,7 +38,7 @@ std::vector<Value> expansion_gradient(const Grad& g) {
   return ir::replace_values(inner.dx, replacements);
 }
 
-/// The state of one reverse sweep.
+/// One reverse sweep.
 class Sweep {
  public:
   Sweep(std::span<const Value> y, std::span<const Value> x)
@@ -71,7 +71,8 @@ class Sweep {
            (dependents_.count(value.node.get()) != 0 || targets_.count(value) != 0);
   }
 
-  /// A cotangent has its value's type: a rule may have met the same size under another name.
+  /// Adds `cotangent` to the sum for `value`, with the dims of `value`: a gradient rule may express
+  /// an equal size by other symbols.
   void add(const Value& value, const Value& cotangent) {
     Value& sum = cotangents_[value];
     sum = ir::add_cotangents(sum, ir::with_dims(cotangent, value.dims()));
@@ -125,7 +126,7 @@ Vjp vjp(std::span<const Value> y, std::span<const Value> dy, std::span<const Val
   Vjp result;
   for (const Value& target : x) {
     const Value dx = sweep.cotangent(target);
-    // Sizes that a guard holds equal may have other names in dx; a loop's carry demands its own.
+    // Dims that a guard makes equal may have other symbols in dx; a carry needs the same ones.
     result.dx.push_back(dx ? ir::with_dims(dx, target.dims()) : dx);
   }
   return result;

@@ -1,6 +1,5 @@
-// Reverse-mode differentiation as a graph function: it builds ordinary nodes, so its results can be
-// differentiated again. The rule of each op is in the op's definition; ops with lambdas are in
-// scan_gradient.cpp and cond_gradient.cpp.
+// Reverse-mode differentiation as a graph transformation. It builds ordinary nodes, so that results
+// can be differentiated again. Ops define their gradient rules; those of Scan and Cond are here.
 #pragma once
 
 #include "core/ops/op.h"
@@ -11,14 +10,16 @@
 namespace kiln::autodiff {
 
 struct Vjp {
-  /// One per x: the cotangent, of the type of x, or empty where no differentiable path leads from
-  /// x to a y.
+  /// The cotangent of each x, with the type of x; empty if no differentiable path leads from x to a
+  /// y.
   std::vector<ir::Value> dx;
 };
 
-/// Vector-Jacobian product: given cotangents `dy` of `y` (equal types; an empty one counts as
-/// zero), those of `x`. `x` may be any values, also such that others of `x` are computed from.
-/// Throws NotImplementedError naming an op that is differentiable but has no rule.
+/// Vector-Jacobian product: the cotangents of `x`, given the cotangents `dy` of `y`, which have the
+/// types of `y`; an empty one counts as zero. `x` may be any values, even ones that depend on each
+/// other. Throws NotImplementedError, which names it, for a differentiable op without a rule.
+///
+///   y = dot(x, w):   vjp({y}, {dy}, {x, w}).dx is {dot(dy, w^T), dot(x^T, dy)}
 Vjp vjp(std::span<const ir::Value> y, std::span<const ir::Value> dy, std::span<const ir::Value> x);
 
 }  // namespace kiln::autodiff

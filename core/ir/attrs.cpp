@@ -1,4 +1,4 @@
-// Equality of a constant's bytes.
+// Compares constants: small ones by content, large ones by the identity of their buffer.
 #include "core/ir/attrs.h"
 
 namespace kiln::ir {

@@ -1,8 +1,9 @@
 // Attributes of ops: a variant of small structs. Each struct lists its fields once; equality,
-// hash, printing, parsing and the binary form are derived from that list. There are no floating
-// point attributes: numbers live in constants, which compare by bits.
+// hash, printing, parsing and the binary form are derived from that list. There are no
+// floating-point attributes: numbers are Constants, which compare by bits.
 #pragma once
 
+#include "core/ir/guard.h"
 #include "core/ir/type.h"
 
 #include <memory>
@@ -16,8 +17,8 @@ namespace kiln::ir {
 using Ints = std::vector<std::int64_t>;
 using Types = std::vector<Type>;
 
-/// The bytes of a constant: dense, row-major, never changed. Up to kSmallConstant bytes they
-/// compare by content, above by buffer identity (and cross the plugin boundary beside the module).
+/// The bytes of a constant: dense, row-major, immutable. Up to kSmallConstant bytes they compare by
+/// content, above that by buffer identity; large ones cross the plugin boundary beside the module.
 struct ConstantData {
   std::shared_ptr<const std::vector<std::byte>> bytes;
   bool operator==(const ConstantData& other) const;
@@ -25,7 +26,7 @@ struct ConstantData {
 inline constexpr std::size_t kSmallConstant = 4096;
 
 struct Lambda;
-/// The body of a Scan or a branch of a Cond: see lambda.h. Compares by its members (lambda.cpp).
+/// The body of a Scan or a branch of a Cond; see lambda.h. Compares the lambdas, not the pointers.
 struct LambdaRef {
   std::shared_ptr<const Lambda> lambda;
   bool operator==(const LambdaRef& other) const;
@@ -33,17 +34,18 @@ struct LambdaRef {
   const Lambda& operator*() const { return *lambda; }
 };
 
-/// State behind a Variable node; the runtime derives from it. Lives while a node refers to it.
+/// The storage behind a Variable node, which the runtime derives from. Lives while a node refers to
+/// it.
 struct VariableState {
   virtual ~VariableState();
 };
 struct VariableStateRef {
   std::shared_ptr<VariableState> state;
-  /// Identity is the variable's id attribute alone.
+  /// Always equal: two Variable nodes are told apart by their id attribute alone.
   bool operator==(const VariableStateRef&) const { return true; }
 };
 
-/// A named member, so that generic code can walk the fields of any attribute struct.
+/// A named member. Generic code visits the fields of any attribute struct through these.
 template <class Owner, class Member>
 struct Field {
   const char* name;
@@ -81,7 +83,7 @@ struct PlaceholderAttrs {
   bool operator==(const PlaceholderAttrs&) const = default;
 };
 
-/// Variable: reads the variable's value as it was before the call.
+/// Variable: the variable's value as of the start of the call.
 struct VariableAttrs {
   std::int64_t id = 0;
   std::string name;
@@ -94,8 +96,8 @@ struct VariableAttrs {
   bool operator==(const VariableAttrs& other) const { return id == other.id; }
 };
 
-/// Parameter of a lambda. While a body is being built `scope` is the number of its builder;
-/// in a closed lambda it is 0 and `index` alone tells the parameter.
+/// Parameter of a lambda. While a body is built, `scope` is the number of its LambdaBuilder; in a
+/// closed lambda it is 0 and `index` alone identifies the parameter.
 struct ParameterAttrs {
   std::int64_t index = 0;
   std::int64_t scope = 0;
@@ -118,7 +120,8 @@ struct IotaAttrs {
   bool operator==(const IotaAttrs&) const = default;
 };
 
-/// RandomUniform: (seed, stream, position operand, call counter, element) fixes each value.
+/// RandomUniform: a counter-based generator; (seed, stream, position operand, call counter,
+/// element) determine each value.
 struct RandomAttrs {
   Type type;
   std::int64_t seed = 0;
@@ -176,7 +179,8 @@ struct BroadcastAttrs {
   bool operator==(const BroadcastAttrs&) const = default;
 };
 
-/// Slice: start[i], start[i] + step[i], ... below limit[i]; 0 <= start <= limit <= dim, step >= 1.
+/// Slice: indices start[i], start[i] + step[i], .. below limit[i] of axis i. 0 <= start <= limit <=
+/// dim, step >= 1.
 struct SliceAttrs {
   Dims start, limit;
   Ints step;
@@ -187,7 +191,8 @@ struct SliceAttrs {
   bool operator==(const SliceAttrs&) const = default;
 };
 
-/// Pad: low before, high after, interior between neighbours of each axis; none negative.
+/// Pad: low[i] elements before, high[i] after and interior[i] between neighbours of axis i; none is
+/// negative.
 struct PadAttrs {
   Dims low, high;
   Ints interior;
@@ -208,11 +213,14 @@ struct ScatterAttrs {
   bool operator==(const ScatterAttrs&) const = default;
 };
 
-/// Dot: one label per axis, as in Einstein notation: result[r] = sum over the labels that are not
-/// in the result of lhs[l] * rhs[r]. Every label is in two or three of the lists, at most once in
-/// each. Labels are numbered by first appearance in lhs, then rhs. A gradient with respect to an
-/// operand is the same op with the lists exchanged, so one rule serves every order, and transposed
-/// operands and results cost no op.
+/// Dot: a tensor contraction in Einstein notation (einsum), one label per axis. The product of lhs
+/// and rhs is summed over the labels that are not in `result`. Every label is in two or three of
+/// the lists, at most once in each, and labels are numbered by first appearance in lhs, then rhs.
+/// The gradient with respect to an operand is a Dot with the lists exchanged; transposed operands
+/// and results need no Permute.
+///
+///   matmul [m,k] x [k,n]:   lhs=[0,1] rhs=[1,2] result=[0,2]
+///   the same, batched:      lhs=[0,1,2] rhs=[0,2,3] result=[0,1,3]
 struct DotAttrs {
   Ints lhs, rhs, result;
   static constexpr auto fields() {
@@ -222,10 +230,11 @@ struct DotAttrs {
   bool operator==(const DotAttrs&) const = default;
 };
 
-/// Scan: operands are consts, initial carry, xs (leading axis = length). The body's parameters are
-/// the step number t (int64 scalar), consts, carry, slices xs[t]; its results the next carry, then
-/// one slice per ys. t runs 0 .. length-1, or length-1 .. 0 when `reverse`; ys[t] is written where
-/// xs[t] was read. Results are the last carry, then ys.
+/// Scan: a loop, as jax.lax.scan. Operands: `consts` loop invariants, `carry` initial carries, `xs`
+/// inputs whose axis 0 has `length` entries. Parameters of the body: the step number t (int64
+/// scalar), consts, carries, slices xs[t]. Results of the body: the next carries, then one slice
+/// per output ys. Results of the Scan: the last carries, then the stacked ys. t runs 0 .. length-1,
+/// or length-1 .. 0 if `reverse`; ys[t] is the output of step t either way.
 struct ScanAttrs {
   LambdaRef body;
   std::int64_t consts = 0, carry = 0, xs = 0;
@@ -239,7 +248,8 @@ struct ScanAttrs {
   bool operator==(const ScanAttrs&) const = default;
 };
 
-/// Cond: operands are the predicate (bool scalar), then what both branches take as parameters.
+/// Cond: operands are the predicate (a bool scalar), then the arguments of the branch that is
+/// taken.
 struct CondAttrs {
   LambdaRef then_branch, else_branch;
   static constexpr auto fields() {
@@ -249,7 +259,8 @@ struct CondAttrs {
   bool operator==(const CondAttrs&) const = default;
 };
 
-/// HostCall: `function` names an entry of the host's table, `payload` is its own argument text.
+/// HostCall: `function` is an entry of the table in runtime/host/host_functions.h, `payload` an
+/// argument for it. Calls that differ in their ids alone are distinct nodes.
 struct HostCallAttrs {
   std::string function;
   std::string payload;
@@ -263,9 +274,9 @@ struct HostCallAttrs {
   bool operator==(const HostCallAttrs&) const = default;
 };
 
-/// Window: the axes in `axes` (ascending) are read in windows. Result axis axes[i] has counts[i]
-/// places, strides[i] apart; the last axes of the result are the windows, sizes[i] elements that
-/// are dilations[i] apart.
+/// Window: sliding windows along `axes` (ascending), as im2col. Axis axes[i] of the result counts
+/// window positions: counts[i] of them, strides[i] apart. The last axes of the result are the
+/// windows: sizes[i] elements, dilations[i] apart.
 struct WindowAttrs {
   Ints axes;
   Dims counts, sizes;
@@ -279,7 +290,8 @@ struct WindowAttrs {
   bool operator==(const WindowAttrs&) const = default;
 };
 
-/// Fold: what a Window made is added up where it was read. `sizes` are the result's on `axes`.
+/// Fold: the transpose of Window, as col2im: adds each window to the positions it was read from.
+/// `sizes` are the dims of the result along `axes`.
 struct FoldAttrs {
   Ints axes;
   Dims sizes;
@@ -292,16 +304,18 @@ struct FoldAttrs {
   bool operator==(const FoldAttrs&) const = default;
 };
 
-/// Which of the three tensors of a convolution is the result; the other two are the operands, in
-/// this order.
-enum class ConvRole : std::int64_t { Input, Kernel, Output };
+/// Which of the three tensors of a convolution is the result: Output for the forward convolution,
+/// Input for backward data, Filter for backward weights. The other two are the operands, in this
+/// order. The numbers are part of the module format.
+enum class ConvRole : std::int64_t { Input, Filter, Output };
 
-/// Conv: input (batch, spatial.., channels), kernel (spatial.., channels / groups, filters), output
-/// (batch, spatial.., filters). low and high are zeros before and behind each spatial axis of the
-/// input, sizes the spatial dims of the result, which strides do not tell. A gradient is the same
-/// op with another role, so one rule serves every order.
+/// Conv: input (batch, spatial.., channels), filter (spatial.., channels / groups, filters), output
+/// (batch, spatial.., filters); cross-correlation, the filter is not flipped. `low` and `high`
+/// count zeros before and after each spatial axis of the input. `sizes` are the spatial dims of the
+/// result: with strides, several input sizes have the same output size. Each gradient is a Conv
+/// with another role.
 struct ConvAttrs {
-  std::int64_t role = static_cast<std::int64_t>(ConvRole::Output);
+  ConvRole role = ConvRole::Output;
   Ints strides, dilations;
   Dims low, high, sizes;
   Dim groups = 1;
@@ -314,10 +328,10 @@ struct ConvAttrs {
   bool operator==(const ConvAttrs&) const = default;
 };
 
-/// Require: left == right (kind 0) or left <= right (kind 1), as Guard::Kind. The first {left} and
-/// the first {right} in `message` stand for the sizes.
+/// Require: a guard as a node. The first {left} and the first {right} in `message` are replaced by
+/// the dims.
 struct RequireAttrs {
-  std::int64_t kind = 0;
+  Guard::Kind kind = Guard::Kind::Equal;
   Dim left, right;
   std::string message;
   static constexpr auto fields() {
@@ -335,7 +349,7 @@ using Attrs =
                  SliceAttrs, PadAttrs, ScatterAttrs, DotAttrs, ScanAttrs, CondAttrs, HostCallAttrs,
                  WindowAttrs, FoldAttrs, ConvAttrs, RequireAttrs>;
 
-/// Position of a struct in the variant.
+/// The index of an attribute struct in the variant.
 template <class Struct, std::size_t I = 0>
 constexpr std::size_t attrs_kind() {
   if constexpr (std::is_same_v<std::variant_alternative_t<I, Attrs>, Struct>) {
@@ -345,7 +359,7 @@ constexpr std::size_t attrs_kind() {
   }
 }
 
-/// Calls visit(name, member) for each field of the struct that `attrs` holds (const or not).
+/// Calls visit(name, member) for each field of the struct in `attrs`; members are const if it is.
 template <class AnyAttrs, class Visit>
 void for_each_field(AnyAttrs& attrs, Visit&& visit) {
   std::visit(

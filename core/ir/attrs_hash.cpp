@@ -1,16 +1,21 @@
-// Hashes of attributes, derived from the field lists.
+// Derives the hash of attributes from their field lists.
 #include "core/ir/attrs_hash.h"
 
 #include "core/ir/lambda.h"
 
 #include <string_view>
+#include <type_traits>
 
 namespace kiln::ir {
 namespace {
 
 std::size_t hash_of(std::int64_t value) { return std::hash<std::int64_t>()(value); }
 std::size_t hash_of(bool value) { return value ? 1 : 2; }
-std::size_t hash_of(DType value) { return static_cast<std::size_t>(value); }
+template <class Enum>
+  requires std::is_enum_v<Enum>
+std::size_t hash_of(Enum value) {
+  return static_cast<std::size_t>(value);
+}
 std::size_t hash_of(const std::string& value) { return std::hash<std::string>()(value); }
 std::size_t hash_of(const Dim& value) { return value.hash(); }
 
@@ -26,7 +31,7 @@ std::size_t hash_of(const std::vector<Item>& items) {
   return hash;
 }
 
-// Absent bytes and lambdas hash, so that the type rules get to refuse them.
+// Missing bytes and lambdas have a hash, too: the type rules reject them later, by name.
 std::size_t hash_of(const ConstantData& data) {
   if (!data.bytes) return 0;
   if (data.bytes->size() > kSmallConstant) return std::hash<const void*>()(data.bytes.get());
@@ -45,7 +50,7 @@ std::size_t hash_of(const LambdaRef& lambda) {
 }  // namespace
 
 std::size_t hash(const Attrs& attrs) {
-  // Of a variable only the id identifies: its name is no part of the structure.
+  // A variable is identified by its id alone; its name is not part of the structure.
   if (const auto* variable = std::get_if<VariableAttrs>(&attrs)) return hash_of(variable->id);
   std::size_t hash = attrs.index();
   for_each_field(attrs, [&](const char*, const auto& member) {

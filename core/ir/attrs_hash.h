@@ -1,4 +1,4 @@
-// A hash of attributes that agrees with their equality.
+// Hashes attributes, consistently with their operator==.
 #pragma once
 
 #include "core/ir/attrs.h"

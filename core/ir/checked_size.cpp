@@ -1,4 +1,4 @@
-// The error of a size that does not exist.
+// Throws the error of a size that does not fit in 64 bits.
 #include "core/ir/checked_size.h"
 
 #include "core/ir/origin.h"
@@ -7,9 +7,9 @@
 
 namespace kiln::ir::checked {
 
-void refuse(const char* fact) {
+void reject(const char* message) {
   const Origin origin = current_origin();
-  throw ValueError(origin.function, "", fact, origin.where);
+  throw ValueError(origin.function, "", message, origin.where);
 }
 
 }  // namespace kiln::ir::checked

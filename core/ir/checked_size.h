@@ -1,14 +1,14 @@
-// Arithmetic of sizes in 64 bits: ValueError of the K call that runs instead of a wrapped result.
+// 64-bit arithmetic on sizes that throws instead of wrapping.
 #pragma once
 
 #include <cstdint>
 
 namespace kiln::ir::checked {
 
-/// Names the function and the line of the current origin.
-[[noreturn]] void refuse(const char* fact);
+/// Throws ValueError with the K function and line of current_origin().
+[[noreturn]] void reject(const char* message);
 
-[[noreturn]] inline void overflow() { refuse("a dimension leaves 64 bits"); }
+[[noreturn]] inline void overflow() { reject("a dimension does not fit in 64 bits"); }
 
 inline std::int64_t add(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
@@ -22,8 +22,9 @@ inline std::int64_t mul(std::int64_t a, std::int64_t b) {
   return result;
 }
 
+/// a / b rounded toward minus infinity.
 inline std::int64_t floor_div_int(std::int64_t a, std::int64_t b) {
-  if (b == 0) refuse("a dimension is divided by zero");
+  if (b == 0) reject("a dimension is divided by zero");
   if (b == -1) return mul(a, -1);
   const std::int64_t quotient = a / b;
   return (a % b != 0 && (a < 0) != (b < 0)) ? quotient - 1 : quotient;

@@ -1,5 +1,5 @@
-// Polynomials in canonical form: every operation sorts terms and factors and drops zeros, so that
-// equality is a comparison of structures. Integers that leave 64 bits throw (checked_size.h).
+// Keeps polynomials in canonical form: every operation sorts terms and factors and drops zero
+// coefficients, so that equality compares structures. Overflow throws (checked_size.h).
 #include "core/ir/dim.h"
 
 #include "core/ir/checked_size.h"
@@ -28,16 +28,26 @@ using checked::floor_div_int;
 using checked::mul;
 using Atom = std::shared_ptr<const DimAtom>;
 
+int compare(const Symbol& a, const Symbol& b) {
+  if (a.id == b.id) return 0;
+  if (int order = a.name.compare(b.name); order != 0) return order;
+  return a.id < b.id ? -1 : 1;
+}
+
+int compare(const DimOperation& a, const DimOperation& b) {
+  if (a.op != b.op) return a.op < b.op ? -1 : 1;
+  if (int order = a.left.compare(b.left); order != 0) return order;
+  return a.right.compare(b.right);
+}
+
+/// Symbols come before operations.
 int compare_atoms(const Atom& a, const Atom& b) {
   if (a == b) return 0;
-  if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
-  if (a->kind == DimAtomKind::Symbol) {
-    if (a->symbol.id == b->symbol.id) return 0;
-    if (int order = a->symbol.name.compare(b->symbol.name); order != 0) return order;
-    return a->symbol.id < b->symbol.id ? -1 : 1;
+  if (a->index() != b->index()) return a->index() < b->index() ? -1 : 1;
+  if (const auto* symbol = std::get_if<Symbol>(a.get())) {
+    return compare(*symbol, std::get<Symbol>(*b));
   }
-  if (int order = a->left.compare(b->left); order != 0) return order;
-  return a->right.compare(b->right);
+  return compare(std::get<DimOperation>(*a), std::get<DimOperation>(*b));
 }
 
 int compare_factors(const DimTerm& a, const DimTerm& b) {
@@ -76,7 +86,7 @@ Dim of_atom(DimAtom atom) {
 
 bool is_nonnegative(const Atom& atom);
 
-// The smallest and largest value that the signs of the terms allow.
+/// The constant of the polynomial if all its terms are known not to be negative; else nothing.
 std::optional<std::int64_t> lower_bound(const Dim& dim) {
   if (dim.is_static()) return dim.value();
   for (const DimTerm& term : dim.expr()->terms) {
@@ -89,23 +99,24 @@ std::optional<std::int64_t> lower_bound(const Dim& dim) {
 }
 
 bool is_nonnegative(const Atom& atom) {
-  if (atom->kind == DimAtomKind::Symbol) return true;
-  const auto left = lower_bound(atom->left);
-  const auto right = lower_bound(atom->right);
+  const auto* operation = std::get_if<DimOperation>(atom.get());
+  if (operation == nullptr) return true;
+  const auto left = lower_bound(operation->left);
+  const auto right = lower_bound(operation->right);
   const bool left_ok = left && *left >= 0;
   const bool right_ok = right && *right >= 0;
-  if (atom->kind == DimAtomKind::Max) return left_ok || right_ok;
-  if (atom->kind == DimAtomKind::Mod) return right_ok;
+  if (operation->op == DimOp::Max) return left_ok || right_ok;
+  if (operation->op == DimOp::Mod) return right_ok;
   return left_ok && right_ok;
 }
 
-// a / b when b is a single term and divides every term of a; else nothing.
+/// a / b if b is a single term that divides every term of a; else nothing.
 std::optional<Dim> exact_quotient(const Dim& a, const Dim& b) {
   if (a == b) return Dim(1);
   const DimExpr divisor = expr_of(b);
   if (divisor.terms.size() + (divisor.constant != 0 ? 1 : 0) != 1) return std::nullopt;
   DimTerm by = divisor.terms.empty() ? DimTerm{divisor.constant, {}} : divisor.terms[0];
-  // Dividing by -1 is the one division that overflows: negation checks that.
+  // Only division by -1 can overflow; negation checks for that.
   const bool negate = by.coefficient == -1;
   if (negate) by.coefficient = 1;
   DimExpr result = expr_of(negate ? -a : a);
@@ -122,47 +133,52 @@ std::optional<Dim> exact_quotient(const Dim& a, const Dim& b) {
       term.factors.erase(found);
     }
   }
-  DimExpr folded{result.constant, {}};
+  DimExpr quotient{result.constant, {}};
   for (DimTerm& term : result.terms) {
     if (term.factors.empty()) {
-      folded.constant = add(folded.constant, term.coefficient);
+      quotient.constant = add(quotient.constant, term.coefficient);
     } else {
-      folded.terms.push_back(std::move(term));
+      quotient.terms.push_back(std::move(term));
     }
   }
-  return normalized(std::move(folded));
+  return normalized(std::move(quotient));
 }
 
 std::string to_text(const Atom& atom) {
   const char* const names[] = {"", "floordiv", "mod", "max", "min"};
-  if (atom->kind == DimAtomKind::Symbol) return SymbolNames::name_of(atom->symbol);
-  return text(names[static_cast<int>(atom->kind)], "(", atom->left, ",", atom->right, ")");
+  if (const auto* symbol = std::get_if<Symbol>(atom.get())) return SymbolNames::name_of(*symbol);
+  const auto& [op, left, right] = std::get<DimOperation>(*atom);
+  return text(names[static_cast<int>(op)], "(", left, ",", right, ")");
 }
 
 std::size_t hash_of(const Atom& atom) {
-  if (atom->kind == DimAtomKind::Symbol) return std::hash<std::int64_t>()(atom->symbol.id);
-  return atom->left.hash() * 31 + atom->right.hash() * 17 + static_cast<std::size_t>(atom->kind);
+  if (const auto* symbol = std::get_if<Symbol>(atom.get())) {
+    return std::hash<std::int64_t>()(symbol->id);
+  }
+  const auto& [op, left, right] = std::get<DimOperation>(*atom);
+  return left.hash() * 31 + right.hash() * 17 + static_cast<std::size_t>(op);
 }
 
-std::optional<Dim> settled(DimAtomKind kind, const Dim& a, const Dim& b) {
+/// The result of `op` if it is known without an atom: max(a, b) where a <= b, mod(a, a).
+std::optional<Dim> folded(DimOp op, const Dim& a, const Dim& b) {
   if (a == b) {
-    if (kind == DimAtomKind::Max || kind == DimAtomKind::Min) return a;
-    if (kind == DimAtomKind::Mod) return Dim(0);
+    if (op == DimOp::Max || op == DimOp::Min) return a;
+    if (op == DimOp::Mod) return Dim(0);
   }
-  if (kind == DimAtomKind::Max || kind == DimAtomKind::Min) {
-    const bool take_larger = kind == DimAtomKind::Max;
-    if (less_equal(a, b) == Answer::Yes) return take_larger ? b : a;
-    if (less_equal(b, a) == Answer::Yes) return take_larger ? a : b;
+  if (op == DimOp::Max || op == DimOp::Min) {
+    const bool take_larger = op == DimOp::Max;
+    if (less_equal(a, b) == Ternary::Yes) return take_larger ? b : a;
+    if (less_equal(b, a) == Ternary::Yes) return take_larger ? a : b;
   }
   return std::nullopt;
 }
 
-Dim combine(DimAtomKind kind, const Dim& a, const Dim& b) {
-  if (a.is_static() && b.is_static()) return evaluate(kind, a.value(), b.value());
-  if (auto dim = settled(kind, a, b)) return *dim;
-  const bool commutes = kind == DimAtomKind::Max || kind == DimAtomKind::Min;
+Dim combine(DimOp op, const Dim& a, const Dim& b) {
+  if (a.is_static() && b.is_static()) return evaluate(op, a.value(), b.value());
+  if (auto dim = folded(op, a, b)) return *dim;
+  const bool commutes = op == DimOp::Max || op == DimOp::Min;
   const bool swap = commutes && b.compare(a) < 0;
-  return of_atom({kind, {}, swap ? b : a, swap ? a : b});
+  return of_atom(DimOperation{.op = op, .left = swap ? b : a, .right = swap ? a : b});
 }
 
 }  // namespace
@@ -172,14 +188,14 @@ Dim Dim::fresh(std::string name) {
   return of(Symbol{next.fetch_add(1, std::memory_order_relaxed), std::move(name)});
 }
 
-Dim Dim::of(const Symbol& symbol) { return of_atom({DimAtomKind::Symbol, symbol, {}, {}}); }
+Dim Dim::of(const Symbol& symbol) { return of_atom(symbol); }
 
 std::optional<Symbol> Dim::as_symbol() const {
   if (is_static() || expr_->constant != 0 || expr_->terms.size() != 1) return std::nullopt;
   const DimTerm& term = expr_->terms[0];
   if (term.coefficient != 1 || term.factors.size() != 1) return std::nullopt;
-  if (term.factors[0]->kind != DimAtomKind::Symbol) return std::nullopt;
-  return term.factors[0]->symbol;
+  const auto* symbol = std::get_if<Symbol>(term.factors[0].get());
+  return symbol == nullptr ? std::nullopt : std::optional(*symbol);
 }
 
 std::size_t Dim::hash() const {
@@ -264,46 +280,46 @@ Dim operator*(const Dim& a, const Dim& b) {
 }
 
 Dim floor_div(const Dim& a, const Dim& b) {
-  if (b.is_static() && b.value() == 0) checked::refuse("a dimension is divided by zero");
+  if (b.is_static() && b.value() == 0) checked::reject("a dimension is divided by zero");
   if (auto quotient = exact_quotient(a, b)) return *quotient;
-  return combine(DimAtomKind::FloorDiv, a, b);
+  return combine(DimOp::FloorDiv, a, b);
 }
 
 Dim ceil_div(const Dim& a, const Dim& b) { return floor_div(a + b - 1, b); }
 
 Dim mod(const Dim& a, const Dim& b) {
-  if (b.is_static() && b.value() == 0) checked::refuse("a dimension is divided by zero");
+  if (b.is_static() && b.value() == 0) checked::reject("a dimension is divided by zero");
   if (exact_quotient(a, b)) return 0;
-  return combine(DimAtomKind::Mod, a, b);
+  return combine(DimOp::Mod, a, b);
 }
 
-Dim max(const Dim& a, const Dim& b) { return combine(DimAtomKind::Max, a, b); }
-Dim min(const Dim& a, const Dim& b) { return combine(DimAtomKind::Min, a, b); }
+Dim max(const Dim& a, const Dim& b) { return combine(DimOp::Max, a, b); }
+Dim min(const Dim& a, const Dim& b) { return combine(DimOp::Min, a, b); }
 
-Answer less_equal(const Dim& a, const Dim& b) {
-  if (a.is_static() && b.is_static()) return a.value() <= b.value() ? Answer::Yes : Answer::No;
+Ternary less_equal(const Dim& a, const Dim& b) {
+  if (a.is_static() && b.is_static()) return a.value() <= b.value() ? Ternary::Yes : Ternary::No;
   const auto at_least = lower_bound(b - a);
-  if (at_least && *at_least >= 0) return Answer::Yes;
+  if (at_least && *at_least >= 0) return Ternary::Yes;
   const auto above = lower_bound(a - b);
-  if (above && *above > 0) return Answer::No;
-  return Answer::Unknown;
+  if (above && *above > 0) return Ternary::No;
+  return Ternary::Unknown;
 }
 
-Answer equal(const Dim& a, const Dim& b) {
-  if (a == b) return Answer::Yes;
-  if (a.is_static() && b.is_static()) return Answer::No;
+Ternary equal(const Dim& a, const Dim& b) {
+  if (a == b) return Ternary::Yes;
+  if (a.is_static() && b.is_static()) return Ternary::No;
   const auto above = lower_bound(a - b);
   const auto below = lower_bound(b - a);
-  if ((above && *above > 0) || (below && *below > 0)) return Answer::No;
-  return Answer::Unknown;
+  if ((above && *above > 0) || (below && *below > 0)) return Ternary::No;
+  return Ternary::Unknown;
 }
 
-Answer equal(const Dims& a, const Dims& b) {
-  if (a.size() != b.size()) return Answer::No;
-  Answer all = Answer::Yes;
-  for (std::size_t i = 0; i < a.size() && all != Answer::No; ++i) {
-    const Answer one = equal(a[i], b[i]);
-    if (one != Answer::Yes) all = one;
+Ternary equal(const Dims& a, const Dims& b) {
+  if (a.size() != b.size()) return Ternary::No;
+  Ternary all = Ternary::Yes;
+  for (std::size_t i = 0; i < a.size() && all != Ternary::No; ++i) {
+    const Ternary one = equal(a[i], b[i]);
+    if (one != Ternary::Yes) all = one;
   }
   return all;
 }

@@ -1,6 +1,7 @@
-// A dimension: an integer, or a polynomial over named symbols with floor division, modulo, max
-// and min as further atoms. Symbols stand for integers >= 0. The form is canonical, so that equal
-// polynomials compare equal; comparisons that this cannot settle answer Unknown.
+// Dim: a static or symbolic size. It is an integer, or a polynomial with integer coefficients over
+// atoms: symbols, which stand for integers >= 0, and floor divisions, remainders, maxima and minima
+// of dims. The form is canonical: equal polynomials compare equal. Comparisons that the signs of
+// the coefficients cannot decide are Unknown.
 #pragma once
 
 #include "core/ir/symbol.h"
@@ -12,11 +13,13 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace kiln::ir {
 
-enum class Answer : std::uint8_t { No, Yes, Unknown };
+/// The result of a comparison of symbolic dims.
+enum class Ternary : std::uint8_t { No, Yes, Unknown };
 
 struct DimExpr;
 
@@ -26,7 +29,7 @@ class Dim {
   Dim(std::int64_t value) : value_(value) {}  // NOLINT: an integer is a dimension
   Dim(int value) : value_(value) {}           // NOLINT
 
-  /// A symbol that no other call returns.
+  /// A new symbol, different from all others in the process. Thread-safe.
   static Dim fresh(std::string name);
   static Dim of(const Symbol& symbol);
 
@@ -34,7 +37,7 @@ class Dim {
   bool is_one() const { return is_static() && value_ == 1; }
   /// REQUIRES: is_static().
   std::int64_t value() const { return value_; }
-  /// The symbol, when the dim is nothing but one.
+  /// The symbol, if the dim is just a symbol.
   std::optional<Symbol> as_symbol() const;
   /// The polynomial; null when static.
   const DimExpr* expr() const { return expr_.get(); }
@@ -44,7 +47,7 @@ class Dim {
   std::string to_string() const;
 
   bool operator==(const Dim& other) const { return compare(other) == 0; }
-  /// A total order of structures (by symbol name, then id); no numeric meaning.
+  /// A total order of the structures (by symbol name, then id), without numeric meaning.
   int compare(const Dim& other) const;
 
  private:
@@ -53,65 +56,70 @@ class Dim {
   std::shared_ptr<const DimExpr> expr_;
 };
 
-/// What a product's factor can be. Leaf operations keep two operands.
-enum class DimAtomKind : std::uint8_t { Symbol, FloorDiv, Mod, Max, Min };
-struct DimAtom {
-  DimAtomKind kind = DimAtomKind::Symbol;
-  Symbol symbol;    // kind Symbol
-  Dim left, right;  // the others
+/// The operations that are not polynomial. The numbers are part of the module format, which writes
+/// 0 for a symbol.
+enum class DimOp : std::uint8_t { FloorDiv = 1, Mod, Max, Min };
+struct DimOperation {
+  DimOp op = DimOp::FloorDiv;
+  Dim left, right;
 };
-/// coefficient * product of factors, factors sorted (a power is a repeated factor).
+/// A factor of a term.
+using DimAtom = std::variant<Symbol, DimOperation>;
+/// coefficient * product of factors; the factors are sorted, a power is a repeated factor.
 struct DimTerm {
   std::int64_t coefficient = 0;
   std::vector<std::shared_ptr<const DimAtom>> factors;
 };
-/// constant + sum of terms; at least one term, sorted, no zero coefficient.
+/// constant + sum of terms: at least one term, sorted, no zero coefficients.
 struct DimExpr {
   std::int64_t constant = 0;
   std::vector<DimTerm> terms;
 };
 
-/// Arithmetic; throws ValueError when an integer leaves 64 bits.
+/// Arithmetic. Throws ValueError when an integer overflows 64 bits.
 Dim operator+(const Dim& a, const Dim& b);
 Dim operator-(const Dim& a, const Dim& b);
 Dim operator*(const Dim& a, const Dim& b);
 Dim operator-(const Dim& a);
-/// Rounds toward minus infinity. Throws ValueError when b is 0.
+/// The quotient rounded toward minus infinity, and the matching remainder. Throws ValueError when b
+/// is 0.
 Dim floor_div(const Dim& a, const Dim& b);
 Dim ceil_div(const Dim& a, const Dim& b);
 Dim mod(const Dim& a, const Dim& b);
 Dim max(const Dim& a, const Dim& b);
 Dim min(const Dim& a, const Dim& b);
 
-Answer equal(const Dim& a, const Dim& b);
-Answer less_equal(const Dim& a, const Dim& b);
+/// Whether the relation holds for all values of the symbols (Yes), for none (No), or neither is
+/// known.
+Ternary equal(const Dim& a, const Dim& b);
+Ternary less_equal(const Dim& a, const Dim& b);
 
 using Dims = std::vector<Dim>;
-/// Of dims one by one: No for different ranks.
-Answer equal(const Dims& a, const Dims& b);
-/// Product of all; 1 for none.
+/// Compares axis by axis; No for different ranks.
+Ternary equal(const Dims& a, const Dims& b);
+/// The product of all dims; 1 for an empty list.
 Dim product(const Dims& dims);
 /// "[x.0,784]".
 std::string to_string(const Dims& dims);
 
-/// The value under `value_of`, which gives nothing for an unbound symbol.
-/// Throws ValueError naming the symbol that is unbound, on overflow and on division by zero.
+/// Evaluates `dim`; `value_of` returns nullopt for an unbound symbol. Throws ValueError for an
+/// unbound symbol, naming it, on overflow and on division by zero.
 using SymbolValues = std::function<std::optional<std::int64_t>(const Symbol&)>;
 std::int64_t evaluate(const Dim& dim, const SymbolValues& value_of);
-/// The value of an atom whose operands have these values. REQUIRES: the kind is not Symbol. Throws
-/// ValueError on overflow and on division by zero.
-std::int64_t evaluate(DimAtomKind kind, std::int64_t left, std::int64_t right);
+/// Applies `op` to integers. Throws ValueError on overflow and on division by zero.
+std::int64_t evaluate(DimOp op, std::int64_t left, std::int64_t right);
 
-/// Replaces symbols; those that `replacement` gives nothing for stay.
+/// Substitutes symbols; one for which `replacement` returns nullopt stays.
 using SymbolReplacements = std::function<std::optional<Dim>(const Symbol&)>;
 Dim substitute(const Dim& dim, const SymbolReplacements& replacement);
 
-/// Calls `visit` for every symbol occurrence, left to right.
+/// Calls `visit` for every occurrence of a symbol, left to right.
 void for_each_symbol(const Dim& dim, const std::function<void(const Symbol&)>& visit);
 
 std::ostream& operator<<(std::ostream& out, const Dim& dim);
 
-/// Solves `dim == size` for the one symbol that has no value yet, when dim is linear in it.
+/// Solves `dim == size` for the one symbol without a value; nullopt unless there is exactly one,
+/// dim is linear in it and the solution is an integer.
 std::optional<std::pair<Symbol, std::int64_t>> solve(const Dim& dim, std::int64_t size,
                                                      const SymbolValues& value_of);
 

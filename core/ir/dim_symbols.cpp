@@ -1,5 +1,5 @@
-// What becomes of a Dim when its symbols get values or other dims. Recursion follows nested floor
-// divisions, mods, maxima and minima alone. The form that all of this keeps is made in dim.cpp.
+// Evaluates dims and substitutes their symbols. Recursion follows nested operations only; results
+// are kept canonical by the operators in dim.cpp.
 #include "core/ir/checked_size.h"
 #include "core/ir/dim.h"
 #include "core/types/text.h"
@@ -19,13 +19,12 @@ using Atom = std::shared_ptr<const DimAtom>;
 
 }  // namespace
 
-std::int64_t evaluate(DimAtomKind kind, std::int64_t left, std::int64_t right) {
-  switch (kind) {
-    case DimAtomKind::FloorDiv: return floor_div_int(left, right);
-    case DimAtomKind::Mod: return add(left, -mul(floor_div_int(left, right), right));
-    case DimAtomKind::Max: return std::max(left, right);
-    case DimAtomKind::Min: return std::min(left, right);
-    case DimAtomKind::Symbol: break;
+std::int64_t evaluate(DimOp op, std::int64_t left, std::int64_t right) {
+  switch (op) {
+    case DimOp::FloorDiv: return floor_div_int(left, right);
+    case DimOp::Mod: return add(left, -mul(floor_div_int(left, right), right));
+    case DimOp::Max: return std::max(left, right);
+    case DimOp::Min: return std::min(left, right);
   }
   return 0;
 }
@@ -36,13 +35,14 @@ std::int64_t evaluate(const Dim& dim, const SymbolValues& value_of) {
   for (const DimTerm& term : dim.expr()->terms) {
     std::int64_t product = term.coefficient;
     for (const Atom& factor : term.factors) {
-      if (factor->kind != DimAtomKind::Symbol) {
-        product = mul(product, evaluate(factor->kind, evaluate(factor->left, value_of),
-                                        evaluate(factor->right, value_of)));
+      if (const auto* operation = std::get_if<DimOperation>(factor.get())) {
+        product = mul(product, evaluate(operation->op, evaluate(operation->left, value_of),
+                                        evaluate(operation->right, value_of)));
         continue;
       }
-      const auto value = value_of(factor->symbol);
-      if (!value) throw ValueError("", "", text("dim ", factor->symbol.name, " has no value"));
+      const Symbol& symbol = std::get<Symbol>(*factor);
+      const auto value = value_of(symbol);
+      if (!value) throw ValueError("", "", text("dim ", symbol.name, " has no value"));
       product = mul(product, *value);
     }
     sum = add(sum, product);
@@ -50,23 +50,32 @@ std::int64_t evaluate(const Dim& dim, const SymbolValues& value_of) {
   return sum;
 }
 
+namespace {
+
+Dim apply(DimOp op, const Dim& left, const Dim& right) {
+  switch (op) {
+    case DimOp::FloorDiv: return floor_div(left, right);
+    case DimOp::Mod: return mod(left, right);
+    case DimOp::Max: return max(left, right);
+    case DimOp::Min: break;
+  }
+  return min(left, right);
+}
+
+}  // namespace
+
 Dim substitute(const Dim& dim, const SymbolReplacements& replacement) {
   if (dim.is_static()) return dim;
   Dim sum = dim.expr()->constant;
   for (const DimTerm& term : dim.expr()->terms) {
     Dim product = term.coefficient;
     for (const Atom& factor : term.factors) {
-      if (factor->kind == DimAtomKind::Symbol) {
-        product = product * replacement(factor->symbol).value_or(Dim::of(factor->symbol));
+      if (const auto* symbol = std::get_if<Symbol>(factor.get())) {
+        product = product * replacement(*symbol).value_or(Dim::of(*symbol));
         continue;
       }
-      const Dim left = substitute(factor->left, replacement);
-      const Dim right = substitute(factor->right, replacement);
-      const DimAtomKind kind = factor->kind;
-      product = product * (kind == DimAtomKind::FloorDiv ? floor_div(left, right)
-                           : kind == DimAtomKind::Mod    ? mod(left, right)
-                           : kind == DimAtomKind::Max    ? max(left, right)
-                                                         : min(left, right));
+      const auto& [op, left, right] = std::get<DimOperation>(*factor);
+      product = product * apply(op, substitute(left, replacement), substitute(right, replacement));
     }
     sum = sum + product;
   }
@@ -77,11 +86,12 @@ void for_each_symbol(const Dim& dim, const std::function<void(const Symbol&)>& v
   if (dim.is_static()) return;
   for (const DimTerm& term : dim.expr()->terms) {
     for (const Atom& factor : term.factors) {
-      if (factor->kind == DimAtomKind::Symbol) {
-        visit(factor->symbol);
+      if (const auto* symbol = std::get_if<Symbol>(factor.get())) {
+        visit(*symbol);
       } else {
-        for_each_symbol(factor->left, visit);
-        for_each_symbol(factor->right, visit);
+        const auto& operation = std::get<DimOperation>(*factor);
+        for_each_symbol(operation.left, visit);
+        for_each_symbol(operation.right, visit);
       }
     }
   }
@@ -98,7 +108,7 @@ std::optional<std::pair<Symbol, std::int64_t>> solve(const Dim& dim, std::int64_
     unknown = symbol;
   });
   if (!unknown || several) return std::nullopt;
-  const auto at = [&](std::int64_t x) {
+  const auto value_at = [&](std::int64_t x) {
     return evaluate(dim, [&](const Symbol& symbol) {
       return symbol.id == unknown->id ? std::optional<std::int64_t>(x) : value_of(symbol);
     });
@@ -106,12 +116,13 @@ std::optional<std::pair<Symbol, std::int64_t>> solve(const Dim& dim, std::int64_
   for (const DimTerm& term : dim.expr()->terms) {
     int occurrences = 0;
     for (const Atom& factor : term.factors) {
-      if (factor->kind != DimAtomKind::Symbol) return std::nullopt;
-      occurrences += factor->symbol.id == unknown->id ? 1 : 0;
+      const auto* symbol = std::get_if<Symbol>(factor.get());
+      if (symbol == nullptr) return std::nullopt;
+      occurrences += symbol->id == unknown->id ? 1 : 0;
     }
     if (occurrences > 1) return std::nullopt;
   }
-  const std::int64_t offset = at(0), slope = add(at(1), mul(offset, -1));
+  const std::int64_t offset = value_at(0), slope = add(value_at(1), mul(offset, -1));
   const std::int64_t rest = add(size, mul(offset, -1));
   if (slope == 0) return std::nullopt;
   const std::int64_t value = floor_div_int(rest, slope);

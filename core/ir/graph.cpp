@@ -1,4 +1,4 @@
-// The roots of a Graph, in the one order that passes and writers rely on.
+// Lists the roots of a Graph in the order that passes and writers rely on.
 #include "core/ir/graph.h"
 
 namespace kiln::ir {

@@ -1,5 +1,5 @@
-// A whole program: what a compiled function takes, gives and updates. Passes take a Graph and
-// return a Graph; since nodes are immutable, an unchanged one has pointer-equal values.
+// Graph: a whole program with its inputs, outputs and updates. A pass takes a Graph and returns a
+// Graph; nodes are immutable, so that values it leaves alone stay the same pointers.
 #pragma once
 
 #include "core/ir/guard.h"
@@ -7,7 +7,8 @@
 
 namespace kiln::ir {
 
-/// The variable gets `value` when the call has succeeded; computed from the state before the call.
+/// Assigns `value` to `variable` after the call has succeeded. `value` is computed from the state
+/// before the call.
 struct Update {
   Value variable;
   Value value;
@@ -18,8 +19,8 @@ struct Graph {
   std::vector<Value> inputs;  // placeholders, in the order they are fed
   std::vector<Value> outputs;
   std::vector<Update> updates;
-  /// A result of each host call that decides sizes which the graph speaks of; none in a program
-  /// that a backend gets, where such sizes are those of inputs.
+  /// One result of each host call that determines a data-dependent dim used in the graph. Empty in
+  /// the partitions that a backend gets: there such dims are dims of inputs.
   std::vector<Value> sizes = {};
 
   /// Outputs, then the new values of updates, then sizes.

@@ -1,4 +1,4 @@
-// Comparison, evaluation and error texts of guards.
+// Compares and evaluates guards and formats their errors.
 #include "core/ir/guard.h"
 
 #include "core/types/text.h"
@@ -8,7 +8,8 @@
 namespace kiln::ir {
 
 bool Guard::operator==(const Guard& other) const {
-  return kind == other.kind && left == other.left && right == other.right && fact == other.fact;
+  return kind == other.kind && left == other.left && right == other.right &&
+         message == other.message;
 }
 
 bool Guard::holds(std::int64_t left_value, std::int64_t right_value) const {
@@ -25,7 +26,7 @@ std::string Guard::failure(std::int64_t left_value, std::int64_t right_value,
   };
   add(left, left_name, left_value);
   add(right, right_name, right_value);
-  return text(fact, "; in this call ", values);
+  return text(message, "; in this call ", values);
 }
 
 void add_guards(std::vector<Guard>& guards, const std::vector<Guard>& more) {

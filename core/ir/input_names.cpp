@@ -1,4 +1,4 @@
-// The symbols that need another name than their own.
+// Chooses names for symbols whose own names are ambiguous.
 #include "core/ir/input_names.h"
 
 #include "core/types/text.h"

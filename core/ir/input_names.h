@@ -1,5 +1,5 @@
-// Names of unknown sizes in the messages of one function: symbols of unnamed placeholders all print
-// as x.0, x.1, ..., and so do those of placeholders with equal names.
+// Renames symbolic dims for the messages of one function. By default the dims of every unnamed
+// placeholder print as x.0, x.1, .., and placeholders may share a name.
 #pragma once
 
 #include "core/ir/node.h"
@@ -7,8 +7,8 @@
 
 namespace kiln::ir {
 
-/// Names for the symbols of unnamed inputs, and for those whose name an earlier input has:
-/// "input_1.0" is axis 0 of inputs[1].
+/// Names the symbols of unnamed inputs, and those whose name an earlier input has, after their
+/// position: "input_1.0" is axis 0 of inputs[1].
 SymbolNames input_names(const std::vector<Value>& inputs);
 
 }  // namespace kiln::ir

@@ -1,9 +1,11 @@
-// The table of live nodes: sharded by hash, one mutex a shard; nodes are freed without recursion. A
-// count of zero means lost: find() never revives such a node.
+// The intern table: sharded by hash, one mutex per shard. It holds weak pointers: a node with a
+// count of zero is about to be freed, and find() never revives it. Nodes are freed without
+// recursion.
 #include "core/ir/intern.h"
 
 #include "core/ir/attrs_hash.h"
 #include "core/ir/lambda.h"
+#include "core/types/no_destructor.h"
 
 #include <algorithm>
 #include <array>
@@ -29,7 +31,7 @@ class InternTable {
   NodeRef find(Op op, const Attrs& attrs, std::span<const Value> operands, Origin origin);
   NodeRef intern(Op op, Attrs attrs, std::vector<Value> operands, std::vector<Type> types,
                  Origin origin);
-  /// Frees a node whose count fell to zero, and iteratively what only it kept alive.
+  /// Frees a node whose count fell to zero and, iteratively, the operands that only it referred to.
   void release(const Node* node);
   std::size_t size();
   std::vector<Origin> origins_of(const Node& node);
@@ -55,7 +57,7 @@ class InternTable {
 };
 
 InternTable& InternTable::global() {
-  static auto* table = new InternTable;  // never destroyed: nodes may outlive static objects
+  static NoDestructor<InternTable> table;
   return *table;
 }
 
@@ -70,7 +72,7 @@ NodeRef InternTable::find(Shard& shard, const Key& key, Origin origin) {
   for (auto it = begin; it != end; ++it) {
     const Node& node = *it->second;
     if (!equal(node, key)) continue;
-    // A count of zero means that release() is waiting for this shard: the node is lost.
+    // A count of zero: another thread is in release() and needs this shard's mutex to remove it.
     std::uint32_t count = node.references_.load(std::memory_order_relaxed);
     while (count != 0 && !node.references_.compare_exchange_weak(count, count + 1)) {
     }
@@ -89,7 +91,7 @@ void InternTable::note_origin(const Node& node, Origin origin) {
   if (node.more_origins_.size() + 1 >= kMaxOrigins) return;
   try {
     node.more_origins_.push_back(origin);
-  } catch (const std::bad_alloc&) {  // one line less in messages
+  } catch (const std::bad_alloc&) {  // messages then name one line fewer
   }
 }
 
@@ -107,22 +109,23 @@ NodeRef InternTable::intern(Op op, Attrs attrs, std::vector<Value> operands,
   Shard& shard = shard_of(hash);
   const std::lock_guard lock(shard.mutex);
   if (NodeRef found = find(shard, {op, &attrs, operands, hash}, origin)) return found;
-  // The place first: a node that is not in the table could not be released under this lock.
-  const auto place = shard.nodes.emplace(hash, nullptr);
+  // Insert the table entry first: if its allocation failed after the node was created, freeing the
+  // node would lock this mutex again.
+  const auto entry = shard.nodes.emplace(hash, nullptr);
   try {
-    place->second =
+    entry->second =
         new Node(op, std::move(attrs), std::move(operands), std::move(types), origin, hash);
   } catch (...) {
-    shard.nodes.erase(place);
+    shard.nodes.erase(entry);
     throw;
   }
-  return NodeRef(place->second);
+  return NodeRef(entry->second);
 }
 
 void InternTable::release(const Node* node) {
-  // Nodes that wait are linked through themselves: destructors may not ask for memory.
+  // The worklist is linked through the nodes themselves: a destructor must not allocate.
   thread_local const Node** t_pending = nullptr;
-  if (t_pending) {  // called from the destructor of an operand: the loop below will free it
+  if (t_pending) {  // called by the destructor of a user below: the loop there frees this node
     node->next_released_ = *t_pending;
     *t_pending = node;
     return;

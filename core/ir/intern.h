@@ -1,5 +1,5 @@
-// Interning of nodes: the same structure is the same node. The table behind it finds live nodes by
-// structure and does not keep them alive.
+// Hash-consing of nodes: equal structure is the same node. The table finds live nodes by structure;
+// it does not keep them alive. All functions are thread-safe.
 #pragma once
 
 #include "core/ir/node.h"
@@ -8,17 +8,17 @@
 
 namespace kiln::ir {
 
-/// The node of this structure if it lives, else an empty reference; notes `origin` on it.
+/// The live node with this structure, or an empty reference. Adds `origin` to the node's origins.
 NodeRef find_interned(Op op, const Attrs& attrs, std::span<const Value> operands, Origin origin);
-/// The interned node of this structure, made with `types` when new. Thread-safe.
+/// The node with this structure; creates it with `types` if there is none.
 NodeRef intern(Op op, Attrs attrs, std::vector<Value> operands, std::vector<Type> types,
                Origin origin);
 
-/// Every distinct source line the node was made at (at most kMaxOrigins are kept).
+/// The distinct origins at which the node was requested, the first kMaxOrigins of them.
 std::vector<Origin> origins(const Node& node);
 inline constexpr std::size_t kMaxOrigins = 8;
 
-/// How many nodes live now (for tests of leaks).
+/// The number of live nodes, for leak tests.
 std::size_t live_node_count();
 
 }  // namespace kiln::ir

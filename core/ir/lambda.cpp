@@ -1,4 +1,4 @@
-// Equality of attributes that hold a closed function.
+// Compares references to lambdas by content.
 #include "core/ir/lambda.h"
 
 namespace kiln::ir {

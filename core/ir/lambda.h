@@ -1,5 +1,5 @@
-// A closed function: everything its results depend on is a constant, a DimSize or a Parameter of
-// scope 0. How bodies are built and closed is in core/ops/lambda_builder.h.
+// Lambda: a closed function, the body of a Scan or a branch of a Cond. Its results depend on
+// constants, DimSizes and Parameters of scope 0 only. core/ops/lambda_builder.h builds them.
 #pragma once
 
 #include "core/ir/guard.h"
@@ -10,9 +10,9 @@ namespace kiln::ir {
 struct Lambda {
   std::vector<Type> parameters;
   std::vector<Value> results;
-  /// Checked whenever the lambda is entered: for each branch that is taken, and for a loop of at
-  /// least one step. Nested lambdas hold their own guards. Graph rewrites keep them, so that an
-  /// error does not depend on which nodes survived.
+  /// Checked when the branch is taken, or when the loop has at least one step. Nested lambdas hold
+  /// their own guards. Rewrites keep them, so that an error does not depend on which nodes are
+  /// left.
   std::vector<Guard> guards = {};
   bool operator==(const Lambda&) const = default;
 };

@@ -1,4 +1,4 @@
-// Reference counts of nodes. The last reference frees them through the intern table (intern.cpp).
+// Counts references to nodes. The last one frees the node through the intern table (intern.cpp).
 #include "core/ir/node.h"
 
 namespace kiln::ir {

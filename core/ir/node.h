@@ -1,7 +1,7 @@
-// The graph. A Node is immutable and interned: equal op, attributes and operands are the same
-// pointer, so that common subexpressions are shared by construction and tests compare pointers.
-// A Value is one result of a node. Nodes are made by make_node in core/ops/make.h, which infers
-// the types; this header holds what they are and how long they live.
+// Node and Value: the graph. A Node is immutable and interned: equal op, attributes and operands
+// are the same pointer, so that common subexpressions are shared by construction and comparing
+// graphs is comparing pointers. A Value is one result of a node. Nodes are made by make_node() in
+// core/ops/make.h, which infers their types.
 #pragma once
 
 #include "core/ir/attrs.h"
@@ -19,12 +19,12 @@ enum class Op : std::uint16_t;
 
 class Node;
 
-/// A counted reference to a node. Releasing the last one frees the node and, iteratively, all
-/// that only it kept alive.
+/// A counted reference to a node; the count is atomic. Releasing the last one frees the node and,
+/// without recursion, the operands that only it referred to.
 class NodeRef {
  public:
   NodeRef() = default;
-  explicit NodeRef(const Node* counted) : node_(counted) {}  // takes over one count
+  explicit NodeRef(const Node* counted) : node_(counted) {}  // adopts one count
   NodeRef(const NodeRef& other);
   NodeRef(NodeRef&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
   NodeRef& operator=(NodeRef other) noexcept {
@@ -69,10 +69,11 @@ class Node {
   const Attrs attrs;
   const std::vector<Value> operands;
   const std::vector<Type> types;
-  /// The first origin it was made at; origins() of intern.h has all.
+  /// The origin at which it was first requested; origins() in intern.h returns all.
   const Origin origin;
 
   Value result(std::uint32_t index = 0) const;
+  /// The attributes. REQUIRES: they are of that struct.
   template <class Struct>
   const Struct& as() const {
     return std::get<Struct>(attrs);
@@ -87,8 +88,8 @@ class Node {
 
   const std::size_t hash_;
   mutable std::atomic<std::uint32_t> references_{1};
-  mutable const Node* next_released_ = nullptr;  // used while it is being freed
-  mutable std::vector<Origin> more_origins_;  // guarded by the intern table's shard
+  mutable const Node* next_released_ = nullptr;  // worklist of nodes that are being freed
+  mutable std::vector<Origin> more_origins_;     // guarded by the mutex of its shard
 };
 
 const Type& Value::type() const { return node->types[index]; }

@@ -1,5 +1,5 @@
-// A map from nodes to small values for traversals: open addressing, grows only, no erasing. Order
-// of iteration is not offered, since it would depend on addresses.
+// NodeMap and NodeSet: hash containers keyed by node, for traversals. Open addressing, no erasing,
+// no iteration (its order would depend on addresses).
 #pragma once
 
 #include "core/ir/node.h"
@@ -10,7 +10,7 @@
 
 namespace kiln::ir {
 
-/// T is default constructible. Pointers to values live until the next insert.
+/// T is default constructible. Pointers to values are valid until the next insertion.
 template <class T>
 class NodeMap {
  public:
@@ -26,7 +26,8 @@ class NodeMap {
     return slot.node == nullptr ? nullptr : &slot.value;
   }
 
-  /// The value of `node`, and whether it is new. REQUIRES: node is not null.
+  /// Inserts `value` unless the node has one: the value in the map, and whether it was inserted.
+  /// REQUIRES: node is not null.
   std::pair<T*, bool> emplace(const Node* node, T value) {
     if ((size_ + 1) * 2 > slots_.size()) reserve(size_ * 2 + 8);
     Slot& slot = slots_[position(node)];
@@ -55,14 +56,14 @@ class NodeMap {
     T value{};
   };
 
-  /// Where the node is, or the free slot where it belongs.
+  /// The slot of the node, or the free slot where it would go (linear probing).
   std::size_t position(const Node* node) const {
     const auto key = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(node));
-    std::size_t at = static_cast<std::size_t>((key * 0x9e3779b97f4a7c15ull) >> shift_);
-    while (slots_[at].node != nullptr && slots_[at].node != node) {
-      at = (at + 1) & (slots_.size() - 1);
+    std::size_t slot = static_cast<std::size_t>((key * 0x9e3779b97f4a7c15ull) >> shift_);
+    while (slots_[slot].node != nullptr && slots_[slot].node != node) {
+      slot = (slot + 1) & (slots_.size() - 1);
     }
-    return at;
+    return slot;
   }
 
   std::vector<Slot> slots_;
@@ -73,7 +74,7 @@ class NodeMap {
 /// A set of nodes.
 class NodeSet {
  public:
-  /// Whether the node is new.
+  /// Whether the node was inserted.
   bool insert(const Node* node) { return nodes_.emplace(node, {}).second; }
   bool contains(const Node* node) const { return nodes_.contains(node); }
 

@@ -1,4 +1,4 @@
-// Comparison of origins, and the scopes of one thread.
+// Compares origins, and keeps the current one of each thread.
 #include "core/ir/origin.h"
 
 #include <cstring>

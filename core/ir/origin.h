@@ -1,19 +1,20 @@
-// Where in the user's program a node was made, and the origin that this thread's nodes get.
+// Origin: the K function and source line that made a node. Errors are attributed to it.
 #pragma once
 
 #include <kiln/where.h>
 
 namespace kiln::ir {
 
-/// Where and by which K function a node was made.
 struct Origin {
   Where where;
-  const char* function = "";  // static storage
+  const char* function = "";  // the K function; static storage
 };
+/// Whether line, file and function are equal as text.
 bool same_origin(const Origin& a, const Origin& b);
 
-/// While it lives, nodes made on this thread have this origin, and errors name it. The outermost
-/// scope wins: K functions that call each other report the one that the user called.
+/// Sets the origin of this thread for its scope: nodes made in it get the origin, errors name it.
+/// The outermost scope wins, so that of nested K functions the one the user called is named;
+/// `replace` overrides it, as passes do that replace a node.
 class OriginScope {
  public:
   explicit OriginScope(Origin origin, bool replace = false);
@@ -24,7 +25,7 @@ class OriginScope {
  private:
   Origin saved_;
 };
-/// The current origin of this thread; unknown outside any scope.
+/// The current origin of this thread; empty outside any scope.
 Origin current_origin();
 
 }  // namespace kiln::ir

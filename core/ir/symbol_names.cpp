@@ -1,4 +1,4 @@
-// One map a scope, from the ids of symbols.
+// Keeps a stack of renamings per thread.
 #include "core/ir/symbol_names.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Names of symbols that hold for a while on one thread: a message names sizes as its function does.
+// SymbolNames: temporary names for symbols, with which messages name dims as the function does.
 #pragma once
 
 #include "core/ir/symbol.h"
@@ -7,17 +7,16 @@
 
 namespace kiln::ir {
 
-/// While it lives, these symbols print under the given names on this thread. Scopes nest; the
-/// innermost one alone applies.
+/// Renames symbols on this thread for its scope. Scopes nest; only the innermost one applies.
 class SymbolNames {
  public:
-  /// By id.
+  /// `names`: from the id of a symbol to its name.
   explicit SymbolNames(std::unordered_map<std::int64_t, std::string> names);
   ~SymbolNames();
   SymbolNames(const SymbolNames&) = delete;
   SymbolNames& operator=(const SymbolNames&) = delete;
 
-  /// The name that the present scope of this thread gives the symbol, else its own.
+  /// The name that the innermost scope of this thread gives the symbol, else its own.
   static const std::string& name_of(const Symbol& symbol);
 
  private:

@@ -1,4 +1,4 @@
-// Symbols of nodes, found in all fields that hold dims.
+// Finds the symbols in all attributes and types that hold dims.
 #include "core/ir/symbol_source.h"
 
 #include "core/ir/traverse.h"
@@ -22,7 +22,7 @@ void visit_symbols(const std::vector<Item>& items, const Visit& visit) {
 template <class Other>
 void visit_symbols(const Other&, const Visit&) {}
 
-/// Visits the symbols of all nodes that `seen` lacks, those of lambdas before their node's.
+/// Visits the symbols of all nodes that are not in `seen`; those of lambdas before their node's.
 void visit_graph(std::span<const Value> roots, std::unordered_set<const Node*>& seen,
                  const Visit& visit) {
   const auto is_seen = [&](const Value& value) { return seen.count(value.node.get()) != 0; };
@@ -52,16 +52,16 @@ void for_each_symbol(const Lambda& lambda, const Visit& visit) {
   }
 }
 
-std::vector<Symbol> own_symbols(const Node& call) {
+std::vector<Symbol> data_dependent_symbols(const Node& call) {
   std::unordered_set<std::int64_t> known;
   for (const Value& operand : call.operands) {
     visit_symbols(operand.type(), [&](const Symbol& symbol) { known.insert(symbol.id); });
   }
-  std::vector<Symbol> own;
+  std::vector<Symbol> found;
   visit_symbols(call.types, [&](const Symbol& symbol) {
-    if (known.insert(symbol.id).second) own.push_back(symbol);
+    if (known.insert(symbol.id).second) found.push_back(symbol);
   });
-  return own;
+  return found;
 }
 
 std::vector<NodeRef> symbol_sources(std::span<const Value> roots) {

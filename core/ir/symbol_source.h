@@ -1,4 +1,4 @@
-// Sizes that a host function decides, and which nodes speak of a size.
+// Data-dependent dims: symbols whose values a host call determines at run time.
 #pragma once
 
 #include "core/ir/lambda.h"
@@ -8,23 +8,24 @@
 
 namespace kiln::ir {
 
-/// The HostCall that has the symbol among the dims of its results. That node's own types name the
-/// symbol without its source: a node that kept itself alive would never be freed.
+/// The HostCall whose results have the symbol among their dims. The types of that node name the
+/// symbol without its source, which would otherwise be a reference cycle.
 struct SymbolSource {
   NodeRef call;
 };
 
 /// Calls `visit` for every symbol in the types and attributes of a node, lambdas excluded. The
-/// references hold as long as the node.
+/// references are valid as long as the node lives.
 void for_each_symbol(const Node& node, const std::function<void(const Symbol&)>& visit);
 /// The same for the parameters and guards of a lambda.
 void for_each_symbol(const Lambda& lambda, const std::function<void(const Symbol&)>& visit);
 
-/// The symbols of a HostCall's results that its operands do not have.
-std::vector<Symbol> own_symbols(const Node& call);
+/// The symbols in the dims of a HostCall's results that are not dims of its operands: those that
+/// the call determines.
+std::vector<Symbol> data_dependent_symbols(const Node& call);
 
-/// The source of every symbol that the nodes of `roots` speak of, in lambdas too, and of every
-/// symbol that those sources speak of; each call once.
+/// The sources of all symbols that the graph under `roots` uses, lambdas included, and transitively
+/// of the symbols that those calls use; each call once.
 std::vector<NodeRef> symbol_sources(std::span<const Value> roots);
 
 }  // namespace kiln::ir

@@ -1,4 +1,4 @@
-// Depth-first with a stack of its own: depth follows the user's graph and may be a million.
+// Depth-first search with an explicit stack: graphs may be a million nodes deep.
 #include "core/ir/traverse.h"
 
 #include "core/ir/node_map.h"
@@ -10,24 +10,24 @@ std::vector<const Node*> topological_order(std::span<const Value> roots) {
 }
 
 std::vector<const Node*> topological_order(std::span<const Value> roots, const StopAt& stop) {
-  struct Frame {
+  struct Entry {
     const Node* node;
     std::size_t next_operand;
   };
   std::vector<const Node*> order;
   NodeSet seen;
-  std::vector<Frame> stack;
+  std::vector<Entry> stack;
   for (const Value& root : roots) {
     if (!root || (stop && stop(root)) || !seen.insert(root.node.get())) continue;
     stack.push_back({root.node.get(), 0});
     while (!stack.empty()) {
-      Frame& frame = stack.back();
-      if (frame.next_operand == frame.node->operands.size()) {
-        order.push_back(frame.node);
+      Entry& top = stack.back();
+      if (top.next_operand == top.node->operands.size()) {
+        order.push_back(top.node);
         stack.pop_back();
         continue;
       }
-      const Value& operand = frame.node->operands[frame.next_operand++];
+      const Value& operand = top.node->operands[top.next_operand++];
       if (stop && stop(operand)) continue;
       if (seen.insert(operand.node.get())) stack.push_back({operand.node.get(), 0});
     }

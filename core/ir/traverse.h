@@ -1,4 +1,4 @@
-// Iterative traversal. Order depends on the graph's structure alone, never on addresses.
+// Iterative graph traversal. The order depends on the graph's structure, never on addresses.
 #pragma once
 
 #include "core/ir/lambda.h"
@@ -10,17 +10,19 @@
 
 namespace kiln::ir {
 
-/// Every node that `roots` reach, operands before users, each once. Does not enter lambdas.
+/// Every node that `roots` depend on, operands before users, each once. Does not enter lambdas.
+/// O(nodes + edges).
 std::vector<const Node*> topological_order(std::span<const Value> roots);
-/// The same, not going through values for which `stop` is true.
+/// The same, without the values for which `stop` is true and what only they depend on.
 using StopAt = std::function<bool(const Value&)>;
 std::vector<const Node*> topological_order(std::span<const Value> roots, const StopAt& stop);
 
-/// Which results of each node are used by another node of `order` or by a root.
+/// The number of uses of each value: as an operand of a node in `order`, or as a root.
 using UseCounts = std::unordered_map<Value, std::size_t, ValueHash>;
 UseCounts count_uses(std::span<const Node* const> order, std::span<const Value> roots);
 
-/// Calls visit for each lambda in the node's attributes (a Scan's body, a Cond's branches).
+/// Calls `visit` for each lambda in the node's attributes: the body of a Scan, the branches of a
+/// Cond.
 void for_each_lambda(const Node& node, const std::function<void(const Lambda&)>& visit);
 
 }  // namespace kiln::ir

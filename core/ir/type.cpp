@@ -1,4 +1,4 @@
-// Printing of types.
+// Prints types.
 #include "core/ir/type.h"
 
 #include <ostream>

@@ -1,4 +1,4 @@
-// The type of a value: element type and dims. Prints as float32[x.0,784].
+// Type: the dtype and dims of a value. Prints as float32[x.0,784].
 #pragma once
 
 #include "core/ir/dim.h"

@@ -1,7 +1,7 @@
-// Configuration and state: group A of the K functions, where no tensor is involved. The values are
-// those of the process; name scopes are those of the thread. The first read of epsilon, floatx or
-// the data format reads keras.json for all that was not set before. When that file is bad each such
-// read throws ConfigError and the next one reads it again; what was set is never looked up.
+// Settings and state: process-wide values, and name scopes, which belong to the thread. All
+// functions are thread-safe. The first read of epsilon, floatx or the data format reads keras.json
+// and takes from it what was not set before; if the file is invalid, each such read throws
+// ConfigError and the next one tries again.
 #pragma once
 
 #include <kiln/dtype.h>
@@ -12,56 +12,65 @@
 
 namespace kiln {
 
-/// The fuzz factor, 1e-7 unless configured. Errors: ConfigError for a bad keras.json.
+/// Returns the fuzz factor of losses, 1e-7 by default. Errors: ConfigError for an invalid
+/// keras.json.
 ///     const double fuzz = K::epsilon();
 ///     fuzz;  // 1e-07
 KILN_API double epsilon(Where where = Where::here());
-/// Errors: ValueError when e is not a positive finite number.
+/// Sets the fuzz factor. Errors: ValueError unless e is a positive finite number.
 ///     K::set_epsilon(1e-3);
 ///     K::epsilon();  // 0.001
 KILN_API void set_epsilon(double e, Where where = Where::here());
-/// "float16", "float32" (unless configured) or "float64". Errors: as for epsilon.
+/// Returns the default dtype of floats: "float16", "float32" (the default) or "float64".
+/// Errors: those of epsilon.
 ///     const auto x = K::zeros({2});
 ///     K::dtype(x) == K::floatx();  // true
 KILN_API std::string floatx(Where where = Where::here());
-/// For tensors made later. Errors: ValueError for any other name; the old one stays.
+/// Sets the default dtype of floats, for tensors created later.
+/// Errors: ValueError unless it is one of those three; nothing changes then.
 ///     K::set_floatx("float64");
 ///     K::dtype(K::zeros({2}));  // float64
 KILN_API void set_floatx(const std::string& floatx, Where where = Where::here());
-/// "channels_last" (unless configured) or "channels_first". Errors: as for epsilon.
+/// Returns the default layout of images: "channels_last" (the default) or "channels_first".
+/// Errors: those of epsilon.
 ///     const std::string layout = K::image_data_format();
 ///     layout;  // channels_last
 KILN_API std::string image_data_format(Where where = Where::here());
-/// Errors: ValueError for any other name.
+/// Sets the default layout of images. Errors: ValueError unless it is one of those two.
 ///     K::set_image_data_format("channels_first");
 ///     K::image_data_format();  // channels_first
 KILN_API void set_image_data_format(const std::string& data_format, Where where = Where::here());
-/// The old names: "tf" is channels_last, "th" channels_first. Errors: as for epsilon; ValueError
-/// for any other name.
-///     K::set_image_dim_ordering("th");
+/// Returns the default layout of images by its old name: "tf" for channels_last, "th" for
+/// channels_first.
+/// Errors: those of epsilon.
+///     K::set_image_data_format("channels_first");
 ///     K::image_dim_ordering();  // th
 KILN_API std::string image_dim_ordering(Where where = Where::here());
+/// Sets the default layout of images by its old name, "tf" or "th".
+/// Errors: ValueError for another name.
+///     K::set_image_dim_ordering("th");
+///     K::image_data_format();  // channels_first
 KILN_API void set_image_dim_ordering(const std::string& dim_ordering,
                                      Where where = Where::here());
 
-/// A counter per prefix, of the whole process; the first call gives 1.
+/// Increments the process-wide counter of the prefix and returns it; the first call returns 1.
 ///     const auto first = K::get_uid("dense");
 ///     K::get_uid("dense") - first;  // 1
 KILN_API std::int64_t get_uid(const std::string& prefix = "");
-/// All counters start over.
+/// Resets all counters of get_uid.
 ///     K::get_uid("dense"), K::reset_uids();
 ///     K::get_uid("dense");  // 1
 KILN_API void reset_uids();
-/// Changes nothing: variables of this library always have values.
+/// Does nothing: variables always have values. Provided for compatibility.
 ///     K::manual_variable_initialization(true);
 ///     K::get_value(K::ones({2}));  // [1. 1.]
 KILN_API void manual_variable_initialization(bool value);
-/// Fixes the learning phase of graphs built later: 0 or 1. Errors: ValueError.
+/// Fixes the learning phase of graphs built later, to 0 or 1. Errors: ValueError for another value.
 ///     K::set_learning_phase(1);
 ///     K::eval(K::in_train_phase(K::constant(2), K::constant(3)));  // 2.0
 KILN_API void set_learning_phase(int value, Where where = Where::here());
-/// Seeds the process-wide generator that ops and variables without a seed of their own draw from,
-/// and starts the count of calls over.
+/// Seeds the process-wide generator, from which ops and variables without a seed of their own draw,
+/// and resets the call counter.
 ///     K::set_random_seed(7);
 ///     const auto draw = [] { return K::eval(K::random_uniform_variable({2}, 0, 1)); };
 ///     const K::Array x = draw();
@@ -69,8 +78,8 @@ KILN_API void set_learning_phase(int value, Where where = Where::here());
 ///     x == draw();  // true
 KILN_API void set_random_seed(std::int64_t seed);
 
-/// While it lives, names given on this thread are prefixed: 'outer/inner/x'. Errors: ValueError for
-/// an empty name.
+/// Prefixes names that are given on this thread during its scope: 'outer/inner/x'.
+/// Errors: ValueError for an empty name.
 class KILN_API NameScope {
  public:
   explicit NameScope(const std::string& name, Where where = Where::here());
@@ -81,8 +90,8 @@ class KILN_API NameScope {
  private:
   std::string outer_;
 };
-/// A scope that lasts as long as the value is kept. Scopes nest: 'outer/inner/x'. Errors:
-/// ValueError for an empty name.
+/// Opens a name scope that lasts as long as the returned object. Scopes nest: 'outer/inner/x'.
+/// Errors: ValueError for an empty name.
 ///     const auto scope = K::name_scope("encoder");
 ///     K::zeros({2}, {.name = "bias"}).name();  // encoder/bias
 KILN_API NameScope name_scope(const std::string& name, Where where = Where::here());

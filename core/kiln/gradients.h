@@ -1,4 +1,4 @@
-// Differentiation: group J of the K functions without `function`.
+// Differentiation.
 #pragma once
 
 #include <kiln/tensor.h>
@@ -7,20 +7,21 @@
 
 namespace kiln {
 
-/// The gradients of `loss` with respect to `variables`, in their order and of their types.
-/// `loss` is a floating point tensor; one that is not a scalar is summed (as TensorFlow does).
-/// `variables` may be variables, placeholders or intermediate tensors. Where no differentiable
-/// path leads from one to the loss, its gradient is an empty Tensor; using that is a ValueError
-/// naming the variable, and the function on the way that has no gradient. The result can be
-/// differentiated again. At kinks: the functions' own headers.
-/// Errors: TypeError when loss is not floating point; ValueError for an empty tensor;
-/// NotImplementedError naming an op without a gradient rule.
+/// Returns the gradients of `loss` with respect to `variables`, in their order, with their shapes
+/// and dtypes. loss: floating point; it is summed unless it is a scalar, as in TensorFlow.
+/// variables: variables, placeholders or intermediate tensors. Gradients can be differentiated
+/// again; the documentation of a function defines its gradient at kinks. Without a differentiable
+/// path from a variable to the loss its gradient is an empty Tensor. Using that throws ValueError,
+/// which names the variable and the function that blocks the gradient.
+/// Errors: TypeError unless loss is floating point; ValueError for an empty tensor;
+/// NotImplementedError, which names it, for an op without a gradient rule.
 ///     const auto x = K::variable({1., 3.});
 ///     K::eval(K::gradients(K::sum(K::square(x)), {x})[0]);  // [2. 6.]
 KILN_API std::vector<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& variables);
 
-/// The same value, of any dtype, through which no gradient flows; of a list, one for each. Errors:
-/// ValueError for an empty tensor.
+/// Returns x as a tensor through which no gradient flows; of a list, one tensor for each. x: any
+/// dtype.
+/// Errors: ValueError for an empty tensor.
 ///     const auto x = K::variable({1., 3.});
 ///     K::eval(K::gradients(K::sum(x * K::stop_gradient(x)), {x})[0]);  // [1. 3.]
 KILN_API Tensor stop_gradient(const Operand& x);

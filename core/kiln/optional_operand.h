@@ -1,5 +1,5 @@
-// An operand that may be left out: a bound of clip, gamma and beta of a batch normalisation, the
-// initializer of a fold.
+// OptionalOperand: an operand that may be None, such as a bound of clip or the initializer of a
+// fold.
 #pragma once
 
 #include <kiln/tensor.h>
@@ -9,7 +9,7 @@
 
 namespace kiln {
 
-/// A number, a tensor, or None for nothing.
+/// A number, a tensor, or None.
 class KILN_API OptionalOperand {
  public:
   OptionalOperand(NoneType) {}                                          // NOLINT
@@ -21,7 +21,7 @@ class KILN_API OptionalOperand {
       : value_(Operand(number, where)) {}
 
   bool is_none() const { return !value_; }
-  /// REQUIRES: not None.
+  /// REQUIRES: not is_none().
   const Operand& value() const { return *value_; }
 
  private:

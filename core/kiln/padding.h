@@ -1,4 +1,4 @@
-// Zeros around sequences, images and volumes: part of group H of the K functions.
+// Padding of sequences, images and volumes with zeros.
 #pragma once
 
 #include <kiln/tensor.h>
@@ -8,7 +8,7 @@
 
 namespace kiln {
 
-/// How many zeros go before and after the elements of an axis.
+/// The numbers of zeros before and after the elements of an axis.
 struct Sides {
   std::int64_t before = 1, after = 1;
 };
@@ -30,23 +30,25 @@ struct Spatial3dPaddingOptions {
   std::optional<std::string> data_format = {};  ///< unset: image_data_format()
 };
 
-/// x (samples, time, features) with zeros before and after along axis 1. Any dtype, kept; a bool's
-/// zero is false.
-/// Errors: ValueError when x has another rank than 3 or a number of zeros is negative.
+/// Pads sequences with zeros along the time axis. x: (samples, time, features), any dtype, kept;
+/// bool is padded with false.
+/// Errors: ValueError unless x has rank 3; for a negative number of zeros.
 ///     const auto x = K::ones({1, 2, 1});
 ///     K::eval(K::temporal_padding(x, {.padding = {1, 0}}));  // [[[0.] [1.] [1.]]]
 KILN_API Tensor temporal_padding(const Operand& x, const TemporalPaddingOptions& options = {});
 
-/// Images with zeros around: (samples, rows, columns, channels), or (samples, channels, rows,
-/// columns) for channels_first. Any dtype, kept.
-/// Errors: ValueError for another rank than 4, a negative number of zeros or another data_format.
+/// Pads images with zeros. x: (samples, rows, columns, channels), or (samples, channels, rows,
+/// columns) for channels_first; any dtype, kept.
+/// Errors: ValueError unless x has rank 4; for a negative number of zeros or an unknown
+/// data_format.
 ///     const auto x = K::zeros({1, 2, 2, 3});
 ///     K::int_shape(K::spatial_2d_padding(x, {.padding = {{1, 1}, {0, 2}}}));  // {1, 4, 4, 3}
 KILN_API Tensor spatial_2d_padding(const Operand& x, const Spatial2dPaddingOptions& options = {});
 
-/// Volumes with zeros around: (samples, depth, rows, columns, channels), or with the channels after
-/// the samples for channels_first. Any dtype, kept.
-/// Errors: ValueError for another rank than 5, a negative number of zeros or another data_format.
+/// Pads volumes with zeros. x: (samples, depth, rows, columns, channels), or with the channels
+/// after the samples for channels_first; any dtype, kept.
+/// Errors: ValueError unless x has rank 5; for a negative number of zeros or an unknown
+/// data_format.
 ///     const auto x = K::zeros({1, 2, 2, 2, 3});
 ///     K::int_shape(K::spatial_3d_padding(x));  // {1, 4, 4, 4, 3}
 KILN_API Tensor spatial_3d_padding(const Operand& x, const Spatial3dPaddingOptions& options = {});

@@ -8,46 +8,48 @@
 
 namespace kiln {
 
-/// What a step gives: the output of this step and the states for the next one.
+/// The results of a step: its output, and the states for the next step.
 struct StepResult {
   Tensor output;
   std::vector<Tensor> states;
 };
 
-/// step(input at one time, states + constants) -> (output, new states). It is called once to trace
-/// the loop's body (once per step when unrolled) and may use any other tensor.
+/// Maps the input of one time step, (samples, ..), and the states, followed by the constants, to
+/// the output and the new states. It is called once to trace the body of the loop (once per step if
+/// unrolled) and may use any other tensor.
 using StepFunction =
     std::function<StepResult(const Tensor& input, const std::vector<Tensor>& states)>;
 
 struct RnnOptions {
-  /// Iterate from the last time step to the first; `outputs` are in the order of iteration.
+  /// Whether to iterate from the last time step to the first; `outputs` are in the order of
+  /// iteration.
   bool go_backwards = false;
-  /// (samples, time) or (samples, time, 1), any dtype; where it is 0 the step repeats the previous
+  /// (samples, time) or (samples, time, 1), any dtype. Where it is 0, the step repeats the previous
   /// output (zeros before the first unmasked step) and keeps the states.
   Tensor mask = {};
-  /// Appended to the states in every call of the step function.
+  /// Tensors that the step function gets after the states.
   std::vector<Tensor> constants = {};
-  /// A copy of the step per time step instead of a loop; needs a known length.
+  /// Whether to unroll the loop, which needs a known length.
   bool unroll = false;
-  /// The number of steps: needed to unroll when the time dim is unknown; an upper bound else.
+  /// The number of steps to unroll if the time axis is unknown; otherwise an upper bound.
   std::optional<std::int64_t> input_length = {};
 };
 
 struct RnnResult {
-  Tensor last_output;               ///< (samples, ...)
-  Tensor outputs;                   ///< (samples, time, ...)
-  std::vector<Tensor> new_states;   ///< the last ones
+  Tensor last_output;              ///< (samples, ..)
+  Tensor outputs;                  ///< (samples, time, ..)
+  std::vector<Tensor> new_states;  ///< after the last step
 };
 
-/// Iterates over axis 1 of `inputs` (samples, time, ...). Over no steps the last output is zeros
-/// and the states are the initial ones. Gradients flow through the loop, the constants and
-/// captured tensors. Semantics: Keras 2.2.5 (masked outputs start as zeros).
-/// Inputs, states and outputs are of any dtype; states may have other shapes than the output, and
-/// there may be none.
-/// Errors: ValueError when inputs has rank < 3, the mask another rank than 2 (or 3 with a last dim
-/// of 1), the step is an empty function, gives another number of states, states of another type or
-/// (unrolled) outputs of several, an output or a state has no axis of samples to be masked, or the
-/// length is unknown when unrolling.
+/// Iterates a step function over axis 1 of inputs (samples, time, ..), and returns its outputs and
+/// the last states. Inputs, states and outputs are of any dtype; states may have other shapes than
+/// the output, and there may be none. Over no steps, the last output is zeros and the states are
+/// the initial ones. Gradients flow through the loop, the constants and captured tensors.
+/// Semantics: Keras 2.2.5; masked outputs start as zeros.
+/// Errors: ValueError if inputs has a rank below 3; for a mask that does not fit; if the step is
+/// empty, returns another number of states, states of other types or (unrolled) outputs of
+/// different types; if a masked output or state lacks the axis of samples; for an unknown length
+/// when unrolling.
 ///     const auto step = [](const K::Tensor& x, const std::vector<K::Tensor>& states) {
 ///       const auto sum = states[0] + x;
 ///       return K::StepResult{sum, {sum}};

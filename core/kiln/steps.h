@@ -1,4 +1,4 @@
-// Strides, dilations and sizes of windows: one number for each spatial axis.
+// Steps: strides, dilations and window sizes, one number per spatial axis.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace kiln {
 
-/// A whole number for each spatial axis, or one for all of them: 2 or {2, 1}.
+/// One integer per spatial axis, or one for all: {2, 1} or 2.
 class Steps {
  public:
   Steps(int step) : steps_{step} {}                                               // NOLINT

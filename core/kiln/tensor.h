@@ -1,6 +1,5 @@
-// Tensor, the symbolic value that every K function takes and gives, and the small argument types
-// that let calls be written as in Keras: shapes with None, axes, dtypes by name, operands that may
-// be numbers.
+// Tensor, the symbolic value that K functions take and return, and argument types with which calls
+// read as in Keras: shapes with None, axes, dtypes by name, operands that may be numbers.
 #pragma once
 
 #include <kiln/dtype.h>
@@ -16,11 +15,12 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 namespace kiln {
 
-struct TensorImpl;  // core/k/frame/tensor_impl.h
+struct TensorImpl;  // core/k/base/tensor_impl.h
 
 /// An unknown dimension: K::placeholder({.shape = {K::None, 784}}).
 struct NoneType {
@@ -28,7 +28,7 @@ struct NoneType {
 };
 inline constexpr NoneType None{0};
 
-/// A position along an axis; remembers the user's source line.
+/// A position along an axis, with the source line of the call.
 class Index {
  public:
   template <class Integer, std::enable_if_t<std::is_integral_v<Integer>, int> = 0>
@@ -42,22 +42,25 @@ class Index {
   Where where_;
 };
 
-/// A symbolic value: a cheap handle to an immutable node of the graph. Copies share the node.
-/// A default-constructed Tensor is empty; `gradients` also gives an empty one where no path leads
-/// to the variable. Using an empty Tensor throws ValueError (naming that variable).
+/// A symbolic value: a handle to an immutable node of the graph, cheap to copy. Thread-safe. A
+/// default-constructed Tensor is empty, and so is one that `gradients` returns for a variable on
+/// which the loss does not depend. Using an empty Tensor throws ValueError, which names that
+/// variable.
 class KILN_API Tensor {
  public:
   Tensor() = default;
   explicit Tensor(std::shared_ptr<const TensorImpl> impl) : impl_(std::move(impl)) {}
 
   bool empty() const;
+  /// Whether the tensor is not empty.
   explicit operator bool() const { return !empty(); }
-  /// The name given when it was made, with its name scopes; may be empty.
+  /// The name it was given, prefixed by its name scopes; may be empty.
   std::string name() const;
-  /// Element i of axis 0 (negative counts from the end): one axis less.
-  /// Errors: ValueError for a scalar and for an index that is out of range.
+  /// Entry i of axis 0, negative from the end; the result lacks axis 0.
+  /// Errors: ValueError for a scalar or an index out of range.
   Tensor operator[](Index i) const;
-  /// Elements start .. stop-1 of axis 0, Python's rules for negative and missing bounds.
+  /// Entries start .. stop-1 of axis 0, by Python's rules for negative and missing bounds.
+  /// Errors: ValueError for a scalar.
   Tensor slice(std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
                Where where = Where::here()) const;
 
@@ -67,50 +70,58 @@ class KILN_API Tensor {
   std::shared_ptr<const TensorImpl> impl_;
 };
 
-/// "x float32[None,784]".
+/// Prints name, dtype and shape: "x float32[None,784]".
 KILN_API std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
-/// An operand of a K function or operator: a tensor, or a number that adopts the dtype of the
-/// tensor beside it. Remembers the user's source line.
+/// An operand of a K function or operator: a tensor, or a number that takes the dtype of the other
+/// operand. Remembers the source line of the call.
 class KILN_API Operand {
  public:
   enum class Kind : std::uint8_t { Tensor, Bool, Integer, Real };
 
   Operand(const Tensor& tensor, Where where = Where::here())  // NOLINT: implicit on purpose
-      : tensor_(tensor), where_(where) {}
+      : value_(tensor), where_(where) {}
   template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
   Operand(Number number, Where where = Where::here())  // NOLINT: implicit on purpose
-      : kind_(kind_of(number)),
-        integer_(kind_ == Kind::Real ? 0 : static_cast<std::int64_t>(number)),
-        real_(static_cast<double>(number)),
-        where_(where) {}
+      : value_(number_value(number)), where_(where) {}
 
-  Kind kind() const { return kind_; }
-  bool is_tensor() const { return kind_ == Kind::Tensor; }
-  const Tensor& tensor() const { return tensor_; }
-  std::int64_t integer() const { return integer_; }
-  double real() const { return real_; }
+  Kind kind() const { return static_cast<Kind>(value_.index()); }
+  bool is_tensor() const { return kind() == Kind::Tensor; }
+  /// REQUIRES: is_tensor().
+  const Tensor& tensor() const { return std::get<Tensor>(value_); }
+  /// The number if it is an integer or a bool, else 0.
+  std::int64_t integer() const {
+    return kind() == Kind::Bool      ? static_cast<std::int64_t>(std::get<bool>(value_))
+           : kind() == Kind::Integer ? std::get<std::int64_t>(value_)
+                                     : 0;
+  }
+  /// The number as a double; 0 for a tensor.
+  double real() const {
+    return kind() == Kind::Real ? std::get<double>(value_) : static_cast<double>(integer());
+  }
   Where where() const { return where_; }
 
  private:
-  /// Integers beyond int64 count as real.
+  using Value = std::variant<Tensor, bool, std::int64_t, double>;  // in the order of Kind
+
+  /// Integers beyond int64 become doubles.
   template <class Number>
-  static constexpr Kind kind_of(Number number) {
-    if (std::is_same_v<Number, bool>) return Kind::Bool;
-    if (!std::is_integral_v<Number>) return Kind::Real;
-    const bool fits = std::is_signed_v<Number> || !(static_cast<std::uint64_t>(number) >> 63);
-    return fits ? Kind::Integer : Kind::Real;
+  static Value number_value(Number number) {
+    if constexpr (std::is_same_v<Number, bool>) {
+      return Value(std::in_place_type<bool>, number);
+    } else if constexpr (std::is_integral_v<Number>) {
+      const bool fits = std::is_signed_v<Number> || !(static_cast<std::uint64_t>(number) >> 63);
+      if (fits) return Value(std::in_place_type<std::int64_t>, static_cast<std::int64_t>(number));
+    }
+    return Value(std::in_place_type<double>, static_cast<double>(number));
   }
 
-  Kind kind_ = Kind::Tensor;
-  Tensor tensor_;
-  std::int64_t integer_ = 0;
-  double real_ = 0;
+  Value value_;
   Where where_;
 };
 
-/// A dtype argument: a name ("float32"), a DType, or unset. An unknown name is a TypeError of the
-/// function that it is given to.
+/// A dtype argument: a name ("float32"), a DType, or unset. The function that gets an unknown name
+/// throws TypeError.
 class DTypeArgument {
  public:
   DTypeArgument() = default;
@@ -132,88 +143,96 @@ struct NameOptions {
   std::string name = {};
 };
 
-/// One entry of a shape: a size, None, or an integer scalar tensor. A function with sizes that are
-/// data, not computed from shapes, runs in stages: everything that the sizes need first. So a size
-/// cannot be data of a loop's step: that is a ValueError of `function`.
+/// One entry of a shape: a size, None, or an integer scalar tensor. A size may be data-dependent,
+/// that is not computed from shapes alone; a function with such sizes runs in several partitions,
+/// first those that compute the sizes. In the step of a loop a size cannot depend on the data of
+/// the step: `function` throws ValueError.
 class KILN_API ShapeEntry {
  public:
   template <class Integer, std::enable_if_t<std::is_integral_v<Integer>, int> = 0>
-  ShapeEntry(Integer size) : size_(static_cast<std::int64_t>(size)) {}     // NOLINT
-  ShapeEntry(NoneType) {}                                                  // NOLINT
-  ShapeEntry(std::optional<std::int64_t> size) : size_(size) {}            // NOLINT
-  ShapeEntry(const Tensor& scalar) : tensor_(scalar), is_tensor_(true) {}  // NOLINT
+  ShapeEntry(Integer size) : value_(static_cast<std::int64_t>(size)) {}     // NOLINT
+  ShapeEntry(NoneType none) : value_(none) {}                               // NOLINT
+  ShapeEntry(std::optional<std::int64_t> size) : ShapeEntry(None) {         // NOLINT
+    if (size) value_ = *size;
+  }
+  ShapeEntry(const Tensor& scalar) : value_(scalar) {}                      // NOLINT
 
-  bool is_none() const { return !size_ && !is_tensor_; }
-  bool is_tensor() const { return is_tensor_; }
+  bool is_none() const { return std::holds_alternative<NoneType>(value_); }
+  bool is_tensor() const { return std::holds_alternative<Tensor>(value_); }
   /// REQUIRES: neither None nor a tensor.
-  std::int64_t size() const { return *size_; }
-  const Tensor& tensor() const { return tensor_; }
+  std::int64_t size() const { return std::get<std::int64_t>(value_); }
+  /// REQUIRES: is_tensor().
+  const Tensor& tensor() const { return std::get<Tensor>(value_); }
 
  private:
-  std::optional<std::int64_t> size_;
-  Tensor tensor_;
-  bool is_tensor_ = false;
+  std::variant<NoneType, std::int64_t, Tensor> value_;
 };
 
-/// A shape argument: {} is a scalar, {K::None, 784} a matrix with any number of rows, an integer
-/// tensor of rank 1 and known length one entry per element; Shape::unset() is "not given".
+/// A shape argument: {} is a scalar, {K::None, 784} a matrix with any number of rows; an integer
+/// tensor of rank 1 and known length has one entry per element. Shape::unset() is "not given".
 class KILN_API Shape {
  public:
-  Shape(std::initializer_list<ShapeEntry> entries) : entries_(entries) {}
-  Shape(std::vector<ShapeEntry> entries) : entries_(std::move(entries)) {}  // NOLINT
-  Shape(const std::vector<std::int64_t>& sizes)                             // NOLINT
-      : entries_(sizes.begin(), sizes.end()) {}
+  Shape(std::initializer_list<ShapeEntry> entries) : value_(std::vector<ShapeEntry>(entries)) {}
+  Shape(std::vector<ShapeEntry> entries) : value_(std::move(entries)) {}  // NOLINT
+  Shape(const std::vector<std::int64_t>& sizes)                           // NOLINT
+      : value_(std::vector<ShapeEntry>(sizes.begin(), sizes.end())) {}
   Shape(const std::vector<std::optional<std::int64_t>>& sizes)  // NOLINT: as int_shape gives
-      : entries_(sizes.begin(), sizes.end()) {}
-  Shape(const Tensor& vector) : vector_(vector), kind_(Kind::Tensor) {}  // NOLINT
-  static Shape unset() { return Shape(Kind::Unset); }
+      : value_(std::vector<ShapeEntry>(sizes.begin(), sizes.end())) {}
+  Shape(const Tensor& vector) : value_(vector) {}  // NOLINT
+  static Shape unset() {
+    Shape shape{};
+    shape.is_set_ = false;
+    return shape;
+  }
 
-  bool is_set() const { return kind_ != Kind::Unset; }
-  bool is_tensor() const { return kind_ == Kind::Tensor; }
-  const std::vector<ShapeEntry>& entries() const { return entries_; }
-  const Tensor& tensor() const { return vector_; }
+  bool is_set() const { return is_set_; }
+  bool is_tensor() const { return std::holds_alternative<Tensor>(value_); }
+  /// Empty if unset. REQUIRES: not is_tensor().
+  const std::vector<ShapeEntry>& entries() const {
+    return std::get<std::vector<ShapeEntry>>(value_);
+  }
+  /// REQUIRES: is_tensor().
+  const Tensor& tensor() const { return std::get<Tensor>(value_); }
 
  private:
-  enum class Kind : std::uint8_t { Entries, Tensor, Unset };
-  explicit Shape(Kind kind) : kind_(kind) {}
-  std::vector<ShapeEntry> entries_;
-  Tensor vector_;
-  Kind kind_ = Kind::Entries;
+  std::variant<std::vector<ShapeEntry>, Tensor> value_;
+  bool is_set_ = true;
 };
 
-/// One axis or several, negative ones counted from the end; unset is "all axes".
+/// One axis or several, negative ones counted from the end. Unset means all axes.
 class Axes {
  public:
   Axes() = default;
-  Axes(NoneType) {}                            // NOLINT
-  Axes(int axis) : axes_{axis}, set_(true) {}  // NOLINT
-  Axes(std::initializer_list<std::int64_t> axes) : axes_(axes), set_(true) {}
-  Axes(std::vector<std::int64_t> axes) : axes_(std::move(axes)), set_(true) {}  // NOLINT
-  bool is_set() const { return set_; }
-  const std::vector<std::int64_t>& axes() const { return axes_; }
+  Axes(NoneType) {}                                           // NOLINT
+  Axes(int axis) : axes_(std::vector<std::int64_t>{axis}) {}  // NOLINT
+  Axes(std::initializer_list<std::int64_t> axes) : axes_(axes) {}
+  Axes(std::vector<std::int64_t> axes) : axes_(std::move(axes)) {}  // NOLINT
+  bool is_set() const { return axes_.has_value(); }
+  /// REQUIRES: is_set().
+  const std::vector<std::int64_t>& axes() const { return *axes_; }
 
  private:
-  std::vector<std::int64_t> axes_;
-  bool set_ = false;
+  std::optional<std::vector<std::int64_t>> axes_;
 };
 
-/// Operators on tensors with numbers on either side; broadcasting as NumPy does. A number adopts
-/// the tensor's dtype; one that is not integral beside an integer tensor is a TypeError, and so
-/// are two tensors of different dtype. Comparisons give bool.
+/// Arithmetic and comparison with a tensor or number on either side. Operands broadcast by NumPy's
+/// rules. A number takes the dtype of the tensor. Comparisons return bool.
+/// Errors: TypeError for tensors of different dtypes, bools in arithmetic, and a number with a
+/// fraction for an integer tensor; ValueError for shapes that do not broadcast.
 KILN_API Tensor operator+(const Operand& x, const Operand& y);
 KILN_API Tensor operator-(const Operand& x, const Operand& y);
 KILN_API Tensor operator*(const Operand& x, const Operand& y);
-/// Integers divide toward zero; x / 0 is 0 for them.
+/// Division. Integers round toward zero, and x / 0 is 0 for them.
 KILN_API Tensor operator/(const Operand& x, const Operand& y);
 KILN_API Tensor operator-(const Operand& x);
 KILN_API Tensor operator<(const Operand& x, const Operand& y);
 KILN_API Tensor operator<=(const Operand& x, const Operand& y);
 KILN_API Tensor operator>(const Operand& x, const Operand& y);
 KILN_API Tensor operator>=(const Operand& x, const Operand& y);
-/// Elementwise, not identity: use same_node for that.
+/// Elementwise comparison. same_node tells whether two handles are the same.
 KILN_API Tensor operator==(const Operand& x, const Operand& y);
 KILN_API Tensor operator!=(const Operand& x, const Operand& y);
-/// Whether two handles mean the same value of the graph.
+/// Returns whether two handles refer to the same value of the graph; true for two empty ones.
 ///     const auto x = K::zeros({2}), y = x;
 ///     K::same_node(x, y) && !K::same_node(x, x + 0);  // true
 KILN_API bool same_node(const Tensor& x, const Tensor& y);

@@ -1,13 +1,13 @@
-// Updates of variables: group C of the K functions. An update is no node: it belongs to the
-// function that it is given to, which computes it from the state before the call.
+// Updates of variables. An update is not a node of the graph: it belongs to the function that it is
+// passed to, which computes the new value from the state before the call.
 #pragma once
 
 #include <kiln/tensor.h>
 
 namespace kiln {
 
-/// `variable` gets `value` when the function it is given to has succeeded. Made by update() and
-/// its kin, or from a pair {variable, tensor}. Executed by K::eval, too.
+/// Assigns `value` to `variable` after a call of its function has succeeded. Created by update()
+/// and the functions below, or from a pair {variable, tensor}. K::eval executes it, too.
 struct UpdateOp {
   UpdateOp() = default;
   UpdateOp(Tensor variable, Tensor value, Where where = Where::here())
@@ -18,8 +18,8 @@ struct UpdateOp {
   Where where;
 };
 
-/// Assignment x := new_x. `new_x` is a tensor of x's dtype and shape, or a number.
-/// Errors: TypeError when x is not a variable or the dtypes differ; ValueError for other shapes.
+/// Returns the update x := new_x. new_x: a tensor with the dtype and shape of x, or a number.
+/// Errors: TypeError if x is not a variable or dtypes differ; ValueError for another shape.
 ///     const auto x = K::variable({1., 2.});
 ///     K::eval(K::update(x, 3 * x));  // [3. 6.]
 KILN_API UpdateOp update(const Tensor& x, const Operand& new_x, Where where = Where::here());
@@ -27,20 +27,23 @@ template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
 UpdateOp update(const Tensor& x, Number new_x, Where where = Where::here()) {
   return update(x, Operand(new_x, where), where);
 }
-/// x := x + increment (broadcast to x's shape), numbers of any dtype. Errors: TypeError when x is
-/// no variable, is bool, or the dtypes differ; ValueError for a shape that does not fit.
+/// Returns the update x := x + increment. x: numbers of any dtype; increment broadcasts to the
+/// shape of x.
+/// Errors: TypeError if x is not a variable or is bool, or dtypes differ; ValueError for a shape
+/// that does not broadcast.
 ///     const auto x = K::variable({1., 2.});
 ///     K::eval(K::update_add(x, 1));  // [2. 3.]
 KILN_API UpdateOp update_add(const Tensor& x, const Operand& increment,
                              Where where = Where::here());
-/// x := x - decrement (broadcast to x's shape). Errors: as for update_add.
+/// Returns the update x := x - decrement. Otherwise as update_add. Errors: those of update_add.
 ///     const auto x = K::variable({1., 2.});
 ///     K::eval(K::update_sub(x, 1));  // [0. 1.]
 KILN_API UpdateOp update_sub(const Tensor& x, const Operand& decrement,
                              Where where = Where::here());
-/// variable := variable * momentum + value * (1 - momentum), `value` cast to the variable's dtype.
-/// No bias correction. `momentum` is a number or a tensor of the variable's dtype. Formula: Keras
-/// 2.3.1. Errors: as for update_add; TypeError for a momentum that an integer variable cannot hold.
+/// Returns the update variable := variable * momentum + value * (1 - momentum), without bias
+/// correction. value is cast to the dtype of the variable; momentum is a number or a tensor of that
+/// dtype. Formula: Keras 2.3.1.
+/// Errors: those of update_add; TypeError for a momentum with a fraction and an integer variable.
 ///     const auto x = K::variable({1., 2.});
 ///     K::eval(K::moving_average_update(x, K::constant({3., 4.}), 0.5));  // [2. 3.]
 KILN_API UpdateOp moving_average_update(const Tensor& variable, const Operand& value,

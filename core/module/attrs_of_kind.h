@@ -1,4 +1,4 @@
-// Attributes of a kind that is known at run time: where readers begin.
+// Default-constructs attributes of a kind that is known at run time, for readers to fill in.
 #pragma once
 
 #include "core/ir/attrs.h"
@@ -7,8 +7,8 @@
 
 namespace kiln::module {
 
-/// The attribute struct at that position of the variant, with its default values.
-/// REQUIRES: kind is a position of the variant.
+/// The attribute struct at index `kind` of the variant, with its default values.
+/// REQUIRES: kind is an index of the variant.
 inline ir::Attrs attrs_of_kind(std::size_t kind) {
   ir::Attrs attrs;
   [&]<std::size_t... I>(std::index_sequence<I...>) {

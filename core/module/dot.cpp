@@ -1,4 +1,4 @@
-// Writes the picture: nodes in topological order, then each lambda as a cluster of its maker.
+// Writes nodes in topological order; each lambda is a cluster after the node that holds it.
 #include "core/module/dot.h"
 
 #include "core/ir/lambda.h"

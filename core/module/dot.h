@@ -1,4 +1,4 @@
-// Graphviz text of a graph: ops with types and source lines, lambdas as clusters.
+// Prints a graph for Graphviz: ops with types and source lines, lambdas as clusters.
 #pragma once
 
 #include "core/ir/graph.h"

@@ -1,4 +1,4 @@
-// One element at a time, by std::to_chars and std::from_chars: independent of the locale, exact.
+// Converts by std::to_chars and std::from_chars, which are exact and ignore the locale.
 #include "core/module/element_text.h"
 
 #include "core/types/half.h"
@@ -35,8 +35,8 @@ bool read_number(std::string_view token, std::byte* to) {
   return true;
 }
 
-/// The bits that plain "nan" stands for.
-std::uint64_t usual_nan(DType dtype) {
+/// The bits that "nan" without a suffix denotes: the default quiet NaN.
+std::uint64_t default_nan(DType dtype) {
   switch (dtype_bytes(dtype)) {
     case 2: return dtype == DType::Float16 ? 0x7e00u : 0x7fc0u;
     case 4: return 0x7fc00000u;
@@ -62,7 +62,7 @@ void append_float(std::string& out, DType dtype, const std::byte* element) {
   const Bits bits = load<Bits>(element);
   if (is_nan(dtype, bits)) {
     out += "nan";
-    if (bits == usual_nan(dtype)) return;
+    if (bits == default_nan(dtype)) return;
     std::array<char, 20> buffer;
     out += ":0x";
     const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), bits, 16).ptr;
@@ -80,7 +80,7 @@ void append_float(std::string& out, DType dtype, const std::byte* element) {
 
 template <class Bits>
 bool read_nan(std::string_view token, DType dtype, std::byte* element) {
-  auto bits = static_cast<Bits>(usual_nan(dtype));
+  auto bits = static_cast<Bits>(default_nan(dtype));
   token.remove_prefix(3);
   if (!token.empty()) {
     if (token.substr(0, 3) != ":0x") return false;
@@ -115,7 +115,7 @@ bool read_float(std::string_view token, DType dtype, std::byte* element) {
 void append_element(std::string& out, DType dtype, const std::byte* element) {
   switch (dtype) {
     case DType::Bool: {
-      // Anything but 0 and 1 is no bool, but it must survive.
+      // Bytes other than 0 and 1 are invalid bools, but must round-trip.
       const auto value = load<std::uint8_t>(element);
       if (value > 1) return append_number(out, static_cast<int>(value));
       out += value != 0 ? "true" : "false";

@@ -1,6 +1,8 @@
-// The binary form, as writer and reader share it. Little-endian. A header, a directory of sections
-// each with a checksum, then the sections. Numbers in sections are variable-length (7 bits a byte,
-// signed ones zigzag); strings and lists have their count before them.
+// The layout of the binary form, little-endian: a header, a directory of sections with checksums,
+// then the sections. Numbers in sections are LEB128 varints, signed ones zigzag-encoded; strings
+// and lists are preceded by their length.
+// Not Protocol Buffers or FlatBuffers: equal programs need equal bytes, which neither promises,
+// and plugins of any compiler read the format without linking the same version of a library.
 
 //   header     magic "KILNMODL", major, minor, lowest reader minor, section count: u16 each
 //   directory  id u32, offset u64, size u64, FNV-1a 64 of the bytes u64, per section
@@ -8,10 +10,10 @@
 //   types      the types of results, numbered by first appearance
 //   graph      the nodes in topological order, then inputs, outputs, updates as (node, result)
 //   state      the Variable nodes in call order
-//   guards     of straight-line code: kind, left, right, text, line. A lambda has its parameters,
-//              nodes and results, then (from minor version 2 on) its own guards, likewise
-//   origins    file names, then (file, line, function) per node; may be left out
-//   constants  only in files: the large constants
+//   guards     of straight-line code: kind, left, right, text, line. A lambda holds its parameters,
+//              nodes and results, then (since minor version 2) its own guards in the same form
+//   origins    per node an index of (file, line, function), which follows its first use; optional
+//   constants  the large constants; only in files
 #pragma once
 
 #include <cstddef>
@@ -27,8 +29,12 @@ inline constexpr std::uint16_t kFirstMinorWithLambdaGuards = 2;
 inline constexpr std::size_t kHeaderBytes = 16;
 inline constexpr std::size_t kEntryBytes = 28;
 
+/// In a factor of a dim, a symbol; other numbers are ir::DimOp.
+inline constexpr std::uint64_t kSymbolAtom = 0;
+
 enum class Section : std::uint32_t { Names = 1, Types, Graph, State, Guards, Origins, Constants };
 
+/// FNV-1a, 64 bits.
 inline std::uint64_t checksum(std::span<const std::byte> bytes) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (std::byte byte : bytes) hash = (hash ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3u;

@@ -1,4 +1,5 @@
-// The numbering, such that a reader who gives ids in the order of numbers writes the same bytes.
+// Numbers symbols such that bytes round-trip: a reader assigns ids in the order of the numbers, and
+// the module that it returns is written as equal bytes.
 #include "core/module/local_symbols.h"
 
 #include "core/ir/symbol_names.h"
@@ -6,6 +7,7 @@
 namespace kiln::module {
 namespace {
 
+/// Subtracted from the numbers of known symbols: temporary ids below all that are in use.
 constexpr std::int64_t kBelowIds = std::int64_t{1} << 62;
 
 }  // namespace
@@ -23,8 +25,8 @@ const ir::Dim& LocalSymbols::operator()(const ir::Dim& dim) {
 }
 
 ir::Dim LocalSymbols::number_symbols_of(const ir::Dim& dim) {
-  // Numbers of new symbols follow the order in which the dim has them once the known ones are
-  // replaced: an order that a reader, who gives ids in the order of numbers, meets again.
+  // New symbols are numbered in the order in which they occur after the known ones are replaced by
+  // their numbers. That order does not depend on ids, so a reader reproduces it.
   bool all_known = true;
   const ir::Dim ordered = substitute(dim, [&](const ir::Symbol& symbol) -> std::optional<ir::Dim> {
     const auto known = numbers_.find(symbol.id);

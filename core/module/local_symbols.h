@@ -1,5 +1,5 @@
-// The symbols of one module, numbered by first appearance, so that what is written does not depend
-// on the ids that they have in this process.
+// LocalSymbols: numbers the symbols of one module by first appearance, so that its text and bytes
+// do not depend on the ids in this process.
 #pragma once
 
 #include "core/ir/dim.h"
@@ -15,18 +15,18 @@ class LocalSymbols {
  public:
   enum class Names : std::uint8_t {
     Original,
-    Unique,  ///< words of the text form: no two are equal
+    Unique,  ///< made distinct, and made of characters that the text form allows
   };
   explicit LocalSymbols(Names names) : names_(names) {}
 
-  /// `dim` in symbols whose ids are the numbers. The argument must live as long as this object.
+  /// `dim` with symbols whose ids are their numbers. REQUIRES: `dim` outlives this object.
   const ir::Dim& operator()(const ir::Dim& dim);
 
   struct Entry {
     std::string original;
     ir::Symbol local;
   };
-  /// In the order of the numbers.
+  /// The symbols so far, by number.
   const std::vector<Entry>& entries() const { return entries_; }
 
  private:
@@ -42,7 +42,7 @@ class LocalSymbols {
   std::unordered_map<const ir::DimExpr*, ir::Dim> known_;
 };
 
-/// Whether `character` may be in a symbol's word.
+/// Whether the text form allows `character` in the name of a symbol.
 bool is_symbol_character(char character);
 
 }  // namespace kiln::module

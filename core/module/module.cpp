@@ -1,4 +1,4 @@
-// What a module adds to its graph: the state in call order, and the origins that a reader met.
+// Lists the variables of a program in call order, and keeps origins as a reader found them.
 #include "core/module/module.h"
 
 #include "core/ir/traverse.h"

@@ -1,5 +1,5 @@
-// The program as it crosses the plugin boundary or lies in a file: a graph, the variables it
-// reads, and the guards between its symbolic sizes.
+// Module: a program as it crosses the plugin boundary or is saved to a file: a graph, the variables
+// that it uses, and the guards on its symbolic dims.
 #pragma once
 
 #include "core/ir/graph.h"
@@ -8,7 +8,7 @@
 
 namespace kiln::module {
 
-/// A variable that the program reads or updates; the order is that of the call's state buffers.
+/// A variable that the program reads or updates, in the order of the state buffers of a call.
 struct StateEntry {
   ir::Value variable;  // the Variable node
 };
@@ -18,35 +18,37 @@ struct Module {
   ir::Graph graph;
   std::vector<StateEntry> state;
   std::vector<ir::Guard> guards;
-  /// Source lines as a reader found them, of nodes that already lived with other ones: so that
-  /// what is read and written again is the same.
+  /// Origins as read, of nodes that were already interned with other origins, so that reading and
+  /// writing a module reproduces it.
   std::unordered_map<const ir::Node*, ir::Origin> read_origins = {};
 
+  /// The origin of the node in this module.
   const ir::Origin& origin_of(const ir::Node& node) const;
-  /// Notes what a reader found.
+  /// Records the origin that a reader found.
   void set_origin(const ir::Node& node, const ir::Origin& origin);
-  /// Inputs, variables and results: all that is written, inputs and variables first.
+  /// The roots of everything that is written: inputs, variables, then outputs and updates.
   std::vector<ir::Value> written_roots() const;
 };
 
-/// Variables come in the order of the updates, then of first use.
+/// Makes a module with the state of `graph`: updated variables in the order of the updates, then
+/// others by first use.
 Module make_module(const ir::Graph& graph, std::vector<ir::Guard> guards = {},
                    std::string name = "");
 
-/// A constant beside the module: its bytes stay where they are.
+/// A large constant, passed beside the module without a copy.
 struct SideConstant {
   const std::byte* data = nullptr;
   std::size_t size = 0;
 };
 
-// Limits of what a reader takes.
+// Limits that readers enforce.
 inline constexpr std::size_t kMaxModuleBytes = std::size_t{1} << 32;
 inline constexpr std::size_t kMaxNesting = 64;
 inline constexpr std::size_t kMaxDims = 64;      // of a type
-inline constexpr std::size_t kMaxDimDepth = 32;  // of floordiv and the like in each other
+inline constexpr std::size_t kMaxDimDepth = 32;  // nesting of floordiv, mod, max and min
 inline constexpr std::size_t kMaxDimTerms = 256;
 
-/// Terms of the polynomial: products are refused when it would grow too large.
+/// The number of terms of the polynomial. Readers reject products that would have too many.
 inline std::size_t term_count(const ir::Dim& dim) {
   return dim.expr() ? dim.expr()->terms.size() + 1 : 1;
 }

@@ -1,5 +1,5 @@
-// A recursive descent over statements; recursion follows lambdas only, whose nesting is limited.
-// Values of attributes are in parse_values.cpp, words in scanner.cpp.
+// Parses statements by recursive descent; recursion follows lambdas only, whose nesting is limited.
+// parse_values.cpp parses values of attributes, scanner.cpp tokens.
 #include "core/module/parse.h"
 
 #include "core/ir/lambda.h"
@@ -39,16 +39,18 @@ class Parser {
     if (!has_inputs_) scan_.fail_expected("'inputs'");
     if (!has_outputs_) scan_.fail_expected("'outputs'");
     if (!has_state_) module_.state = make_module(module_.graph).state;
-    if (const auto fault = verify(module_)) throw IoError("", "", text(file_, ": ", *fault));
+    if (const auto violation = verify(module_)) {
+      throw IoError("", "", text(file_, ": ", *violation));
+    }
     return std::move(module_);
   }
 
  private:
   using Nodes = std::unordered_map<std::uint64_t, NodeRef>;
 
-  /// Runs `read`; errors of type rules and of the arithmetic of dims get the place.
+  /// Runs `read`; adds the position to errors of type rules and of dim arithmetic.
   template <class Read>
-  void at_place(Read&& read) {
+  void at_position(Read&& read) {
     scan_.skip_space();
     const std::size_t start = scan_.position();
     try {
@@ -61,7 +63,7 @@ class Parser {
   }
 
   void statement() {
-    at_place([&] {
+    at_position([&] {
       if (scan_.peek() == '%') return node(nodes_);
       const std::size_t start = scan_.position();
       const std::string_view word = scan_.word();
@@ -103,7 +105,7 @@ class Parser {
     guard.kind = kind == "equal" ? ir::Guard::Kind::Equal : ir::Guard::Kind::LessEqual;
     guard.left = values_.dim();
     guard.right = values_.dim();
-    guard.fact = scan_.quoted();
+    guard.message = scan_.quoted();
     guard.origin = scan_.trailing_origin();
     guards.push_back(std::move(guard));
   }
@@ -141,22 +143,26 @@ class Parser {
       scan_.fail_at(op_position,
                     text(d.name, " takes ", d.arity, " operands, got ", operands.size()));
     }
-    Fields fields{d, op_position, attrs_of_kind(d.attrs), {}, 0};
+    Fields fields{.d = d,
+                  .position = op_position,
+                  .attrs = attrs_of_kind(d.attrs),
+                  .given = {},
+                  .data_position = 0};
     while (!scan_.take(':')) field(fields);
     check_complete(fields);
     const std::size_t types_position = scan_.position();
     const ir::Types types = values_.types();
     set_type(fields, types, types_position);
     const ir::Origin origin = scan_.trailing_origin();
-    NodeRef made = make(fields, std::move(operands), origin);
-    if (made->types != types) {
-      scan_.fail_at(types_position, text("the type of ", d.name, " is ", join_text(made->types),
+    NodeRef parsed = make(fields, std::move(operands), origin);
+    if (parsed->types != types) {
+      scan_.fail_at(types_position, text("the type of ", d.name, " is ", join_text(parsed->types),
                                          ", not ", join_text(types)));
     }
-    nodes.emplace(number, std::move(made));
+    nodes.emplace(number, std::move(parsed));
   }
 
-  /// An op, or a retired one, none of whose attributes is a scope or an identity.
+  /// An op, or a retired one. Attributes of retired ops are neither scopes nor identities.
   struct NamedOp {
     std::string_view name;
     int arity;
@@ -173,11 +179,17 @@ class Parser {
     if (!d && !retired) {
       std::vector<std::string> names;
       for (const ir::OpDef& known : ir::all_ops()) names.emplace_back(known.name);
-      scan_.fail(text("there is no op '", name, "'", did_you_mean(name, names)));
+      scan_.fail(text("unknown op '", name, "'", did_you_mean(name, names)));
     }
     scan_.word();
-    if (retired) return {retired->name, retired->arity, retired->attrs, ir::Op::Identity, retired};
-    return {d->name, d->arity, d->attrs, d->op};
+    if (retired) {
+      return {.name = retired->name,
+              .arity = retired->arity,
+              .attrs = retired->attrs,
+              .op = ir::Op::Identity,
+              .retired = retired};
+    }
+    return {.name = d->name, .arity = d->arity, .attrs = d->attrs, .op = d->op};
   }
 
   struct Fields {
@@ -245,7 +257,8 @@ class Parser {
     });
   }
 
-  /// Leaves have their type as an attribute too, and a constant's bytes depend on it.
+  /// Sets the type attribute of a leaf, and parses a constant's elements, which depend on its
+  /// dtype.
   void set_type(Fields& fields, const ir::Types& types, std::size_t position) {
     ir::for_each_field(fields.attrs, [&](const char*, auto& member) {
       using Member = std::remove_cvref_t<decltype(member)>;
@@ -266,10 +279,10 @@ class Parser {
     const ir::OriginScope scope(origin, /*replace=*/true);
     try {
       const NamedOp& d = fields.d;
-      NodeRef made = d.retired ? d.retired->replacement(fields.attrs, operands)
+      NodeRef node = d.retired ? d.retired->replacement(fields.attrs, operands)
                                : ir::make_node(d.op, std::move(fields.attrs), std::move(operands));
-      module_.set_origin(*made, origin);
-      return made;
+      module_.set_origin(*node, origin);
+      return node;
     } catch (const Error& error) {
       scan_.fail_at(fields.position, error.message());
     }
@@ -290,10 +303,10 @@ class Parser {
       lambda->parameters = values_.types();
     }
     Nodes own;
-    while (scan_.peek() == '%') at_place([&] { node(own); });
+    while (scan_.peek() == '%') at_position([&] { node(own); });
     while (scan_.peek_word() == "guard") {
       scan_.word();
-      at_place([&] { guard(lambda->guards); });
+      at_position([&] { guard(lambda->guards); });
     }
     scan_.expect_word("results");
     while (scan_.peek() == '%') lambda->results.push_back(value(own));

@@ -1,4 +1,5 @@
-// One function for each form of value. Recursion follows nested dims only, whose depth is limited.
+// Parses one form of value per function. Recursion follows nested dims only, whose depth is
+// limited.
 #include "core/module/parse_values.h"
 
 #include "core/module/element_text.h"
@@ -124,7 +125,7 @@ void ValueParser::get(DType& value) {
   if (!dtype) {
     std::vector<std::string> names;
     for (const DTypeInfo& known : kDTypeInfo) names.emplace_back(known.name);
-    scan_.fail(text("there is no dtype '", word, "'", did_you_mean(word, names)));
+    scan_.fail(text("unknown dtype '", word, "'", did_you_mean(word, names)));
   }
   scan_.word();
   value = *dtype;
@@ -178,7 +179,7 @@ ir::ConstantData ValueParser::data(DType dtype) {
     scan_.skip_space();
     const std::size_t position = scan_.position();
     const std::uint64_t number = scan_.number("the number of a blob");
-    if (number >= blobs_.size()) scan_.fail_at(position, text("there is no blob ", number));
+    if (number >= blobs_.size()) scan_.fail_at(position, text("blob ", number, " is not defined"));
     return {blobs_[number]};
   }
   std::vector<std::byte> bytes;
@@ -188,7 +189,7 @@ ir::ConstantData ValueParser::data(DType dtype) {
     const std::string_view token = scan_.token();
     bytes.resize(bytes.size() + dtype_bytes(dtype));
     if (!read_element(token, dtype, bytes.data() + bytes.size() - dtype_bytes(dtype))) {
-      scan_.fail_at(position, text("'", token.substr(0, 24), "' is no ", dtype));
+      scan_.fail_at(position, text("'", token.substr(0, 24), "' is not a ", dtype));
     }
   };
   if (!scan_.take('[')) {

@@ -1,10 +1,11 @@
-// Types, dims and attribute values out of text. Used by parse.cpp alone.
+// Parses types, dims and attribute values of the text form, for parse.cpp.
 #pragma once
 
 #include "core/ir/attrs.h"
 #include "core/module/module.h"
 #include "core/module/scanner.h"
 
+#include <type_traits>
 #include <unordered_map>
 
 namespace kiln::module {
@@ -13,18 +14,24 @@ class ValueParser {
  public:
   explicit ValueParser(Scanner& scan) : scan_(scan) {}
 
-  /// "symbol x.0~2 "x.0"", after the first word.
+  /// A declaration such as `symbol x.0~2 "x.0"`, after the first word.
   void symbol_line();
-  /// "blob 0 4100 { ... }", after the first word.
+  /// A large constant such as `blob 0 4100 { .. }`, after the first word.
   void blob_lines();
 
   ir::Dim dim();
   ir::Type type();
-  /// One or more, separated by commas.
+  /// One or more types, separated by commas.
   ir::Types types();
 
   void get(std::int64_t& value) { value = scan_.integer("an integer"); }
   void get(bool& value);
+  /// Enumerations are integers in the text; type rules reject unknown ones.
+  template <class Enum>
+    requires std::is_enum_v<Enum>
+  void get(Enum& value) {
+    value = static_cast<Enum>(scan_.integer("an integer"));
+  }
   void get(DType& value);
   void get(std::string& value) { value = scan_.quoted(); }
   void get(ir::Dim& value) { value = dim(); }
@@ -42,9 +49,9 @@ class ValueParser {
     scan_.expect(']');
   }
 
-  /// The elements of a constant, now that the type is known.
+  /// Parses the elements of a constant.
   ir::ConstantData data(DType dtype);
-  /// Over the elements, when it is not known yet.
+  /// Skips the elements of a constant, whose dtype is not known yet: its type comes after them.
   void skip_data();
 
  private:

@@ -1,4 +1,4 @@
-// Prints bodies first and the head last: symbols and blobs are numbered as they are met.
+// Prints the nodes first and the head last, since symbols and blobs are numbered by first use.
 #include "core/module/print.h"
 
 #include "core/ir/lambda.h"
@@ -89,7 +89,7 @@ class Printer {
     body_ += ' ';
     put(guard.right);
     body_ += ' ';
-    append_quoted(body_, guard.fact);
+    append_quoted(body_, guard.message);
     append_origin(guard.origin);
     body_ += '\n';
   }
@@ -166,6 +166,11 @@ class Printer {
   // ---- values of attributes ----
   void put(std::int64_t value) { body_ += std::to_string(value); }
   void put(bool value) { body_ += value ? "true" : "false"; }
+  template <class Enum>
+    requires std::is_enum_v<Enum>
+  void put(Enum value) {
+    put(static_cast<std::int64_t>(value));
+  }
   void put(DType value) { body_ += dtype_name(value); }
   void put(const std::string& value) { append_quoted(body_, value); }
   void put(const ir::Dim& dim) { body_ += symbols_(dim).to_string(); }

@@ -1,5 +1,5 @@
-// Nodes are rebuilt in the order in which they were written, out of sections that are cut out and
-// checked before (sections.h).
+// Rebuilds nodes in the order in which they were written, from sections that sections.h has
+// checked.
 #include "core/module/read.h"
 
 #include "core/ir/lambda.h"
@@ -8,11 +8,13 @@
 #include "core/module/verify.h"
 #include "core/ops/make.h"
 #include "core/ops/retired.h"
+#include "core/types/no_destructor.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
 
 #include <atomic>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <set>
@@ -44,9 +46,9 @@ class Reader {
     state(module.state);
     get_guards(section(Section::Guards), module.guards);
     for (auto& [id, cursor] : sections_) {
-      if (is_known(id) && !cursor.at_end()) damaged("a section has bytes left over");
+      if (is_known(id) && !cursor.at_end()) damaged("a section has trailing bytes");
     }
-    if (const auto fault = verify(module)) damaged(*fault);
+    if (const auto violation = verify(module)) damaged(*violation);
     return std::move(module);
   }
 
@@ -71,6 +73,13 @@ class Reader {
   // ---- values of attributes ----
   void get(Cursor& from, std::int64_t& value) { value = from.integer(); }
   void get(Cursor& from, bool& value) { value = from.number() != 0; }
+  /// Type rules reject unknown enumerators.
+  template <class Enum>
+    requires std::is_enum_v<Enum>
+  void get(Cursor& from, Enum& value) {
+    static_assert(sizeof(Enum) == sizeof(std::int64_t), "a number could wrap to an enumerator");
+    value = static_cast<Enum>(from.integer());
+  }
   void get(Cursor& from, std::string& value) { value = from.text_value(); }
   void get(Cursor& from, DType& value) {
     const std::uint64_t number = from.number();
@@ -112,19 +121,22 @@ class Reader {
 
   ir::Dim read_factor(Cursor& from, std::size_t depth) {
     const std::uint64_t kind = from.number();
-    if (kind == static_cast<std::uint64_t>(ir::DimAtomKind::Symbol)) {
+    if (kind == kSymbolAtom) {
       const std::uint64_t index = from.number();
       if (index >= symbols_.size()) damaged("a symbol is not in the table");
       return ir::Dim::of(symbols_[index]);
     }
+    // Checked before the cast: DimOp has 8 bits, to which 257 wraps as 1.
+    constexpr auto kLast = static_cast<std::uint64_t>(ir::DimOp::Min);
+    if (kind > kLast) damaged("a dim has an unknown operation");
     const ir::Dim left = read_dim(from, depth + 1), right = read_dim(from, depth + 1);
-    switch (static_cast<ir::DimAtomKind>(kind)) {
-      case ir::DimAtomKind::FloorDiv: return floor_div(left, right);
-      case ir::DimAtomKind::Mod: return mod(left, right);
-      case ir::DimAtomKind::Max: return max(left, right);
-      case ir::DimAtomKind::Min: return min(left, right);
-      default: damaged("a dim has an unknown operation");
+    switch (static_cast<ir::DimOp>(kind)) {
+      case ir::DimOp::FloorDiv: return floor_div(left, right);
+      case ir::DimOp::Mod: return mod(left, right);
+      case ir::DimOp::Max: return max(left, right);
+      case ir::DimOp::Min: break;
     }
+    return min(left, right);
   }
 
   void get(Cursor& from, ir::ConstantData& data) {
@@ -154,7 +166,7 @@ class Reader {
     --nesting_;
   }
 
-  /// `kind`: the position of the struct in the variant.
+  /// `kind`: the index of the struct in the variant.
   ir::Attrs read_attrs(Cursor& from, std::size_t kind) {
     if (kind == ir::attrs_kind<ir::PlaceholderAttrs>()) {
       ir::PlaceholderAttrs held;
@@ -190,21 +202,25 @@ class Reader {
   }
 
   // ---- nodes ----
+  /// Codes are never reused and retired ones stay known, so that others are of newer versions.
+  [[noreturn]] static void unknown_op(std::uint64_t code) {
+    throw IoError("", "", text("the module has op ", code, " of a newer version of Kiln"));
+  }
   Value value(Cursor& from, const std::vector<ir::NodeRef>& nodes) {
     const std::uint64_t node = from.number(), index = from.number();
-    if (node >= nodes.size()) damaged("a value is used before it is made");
+    if (node >= nodes.size()) damaged("a value is used before it is defined");
     if (index >= nodes[node]->types.size()) damaged("a node has no such result");
     return {nodes[node], static_cast<std::uint32_t>(index)};
   }
 
   std::vector<ir::NodeRef> nodes(Cursor& from) {
-    std::vector<ir::NodeRef> made;
+    std::vector<ir::NodeRef> nodes;
     const std::size_t count = from.count();
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t code = from.number();
       const ir::OpDef* d = ir::find_op(code);
       const ir::RetiredOp* retired = d ? nullptr : ir::find_retired_op(code);
-      if (!d && !retired) damaged(text("unknown op ", code));
+      if (!d && !retired) unknown_op(code);
       ir::Attrs attributes = read_attrs(from, d ? d->attrs : retired->attrs);
       const int arity = d ? d->arity : retired->arity;
       const std::size_t operand_count = from.count();
@@ -212,18 +228,18 @@ class Reader {
         damaged(text(d ? d->name : retired->name, " has ", operand_count, " operands"));
       }
       std::vector<Value> operands;
-      for (std::size_t o = 0; o < operand_count; ++o) operands.push_back(value(from, made));
+      for (std::size_t o = 0; o < operand_count; ++o) operands.push_back(value(from, nodes));
       const ir::Origin origin = next_origin();
       const ir::OriginScope scope(origin, /*replace=*/true);
-      made.push_back(d ? ir::make_node(d->op, std::move(attributes), std::move(operands))
-                       : retired->replacement(attributes, operands));
-      module_.set_origin(*made.back(), origin);
-      check_types(from, *made.back());
+      nodes.push_back(d ? ir::make_node(d->op, std::move(attributes), std::move(operands))
+                        : retired->replacement(attributes, operands));
+      module_.set_origin(*nodes.back(), origin);
+      check_types(from, *nodes.back());
     }
-    return made;
+    return nodes;
   }
 
-  /// The types that the writer had must be those that the type rule gives here.
+  /// Compares the types that were written with those that the type rules infer.
   void check_types(Cursor& from, const ir::Node& node) {
     bool equal = from.number() == node.types.size();
     for (std::size_t i = 0; equal && i < node.types.size(); ++i) {
@@ -231,13 +247,16 @@ class Reader {
       if (number >= types_.size()) damaged("a type is not in the table");
       equal = types_[number] == node.types[i];
     }
-    if (!equal) damaged(text("it gives another type to ", ir::def(node).name));
+    if (equal) return;
+    damaged(text("the stored type of ", ir::def(node).name, " differs from the inferred one"));
   }
 
   ir::Origin read_origin(Cursor& from) {
     const std::string file = from.text_value();
-    const auto line = static_cast<unsigned>(from.number());
-    return {{interned_text(file), line}, interned_text(from.text_value())};
+    const std::uint64_t line = from.number();
+    if (line > std::numeric_limits<unsigned>::max()) damaged(text("source line ", line));
+    return {{interned_text(file), static_cast<unsigned>(line)},
+            interned_text(from.text_value())};
   }
 
   ir::Origin next_origin() {
@@ -281,7 +300,7 @@ class Reader {
       guard.kind = static_cast<ir::Guard::Kind>(kind);
       get(from, guard.left);
       get(from, guard.right);
-      guard.fact = from.text_value();
+      guard.message = from.text_value();
       guard.origin = read_origin(from);
       guards.push_back(std::move(guard));
     }
@@ -302,8 +321,8 @@ class Reader {
 }  // namespace
 
 const char* interned_text(const std::string& text) {
-  static auto* mutex = new std::mutex;
-  static auto* texts = new std::set<std::string>;  // never freed: nodes point into it
+  static NoDestructor<std::mutex> mutex;
+  static NoDestructor<std::set<std::string>> texts;  // origins point into it
   const std::lock_guard lock(*mutex);
   return texts->insert(text).first->c_str();
 }

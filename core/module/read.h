@@ -1,5 +1,5 @@
-// Bytes to module. The input is not trusted: counts, offsets, nesting and checksums are checked,
-// and every node goes through its type rule.
+// Reads the binary form. The input is not trusted: counts, offsets, nesting and checksums are
+// checked, and every node goes through its type rule.
 #pragma once
 
 #include "core/module/module.h"
@@ -8,14 +8,14 @@
 
 namespace kiln::module {
 
-/// Placeholders, variables and symbols get identities that nothing else in this process has;
-/// variables have no state. Throws IoError saying what is wrong.
+/// Reads a module. Placeholders, variables and symbols get ids that are new in this process;
+/// variables have no state. Throws IoError.
 Module read_module(std::span<const std::byte> bytes,
                    std::span<const SideConstant> constants = {});
 
-/// The text, kept for the life of the process (source file and function names of read modules).
+/// Interns a text for the life of the process: file and function names of origins. Thread-safe.
 const char* interned_text(const std::string& text);
-/// An id above those that programs give.
+/// A new id for a placeholder, variable or host call, above those that K functions assign.
 std::int64_t fresh_id();
 
 }  // namespace kiln::module

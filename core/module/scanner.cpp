@@ -1,4 +1,4 @@
-// Words, numbers and quoted texts; every error counts line and column from the start of the text.
+// Scans words, numbers and quoted texts; errors compute line and column from the start of the text.
 #include "core/module/scanner.h"
 
 #include "core/module/element_text.h"
@@ -21,11 +21,11 @@ bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; 
 
 }  // namespace
 
-void Scanner::fail_at(std::size_t position, const std::string& fact) const {
+void Scanner::fail_at(std::size_t position, const std::string& message) const {
   const std::string_view before = text_.substr(0, std::min(position, text_.size()));
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t line_start = before.rfind('\n') + 1;  // 0 when there is none
-  throw IoError("", "", text(file_, ":", line, ":", before.size() - line_start + 1, ": ", fact));
+  throw IoError("", "", text(file_, ":", line, ":", before.size() - line_start + 1, ": ", message));
 }
 
 void Scanner::fail_expected(const std::string& what) {
@@ -119,7 +119,7 @@ Number Scanner::number_here(const char* what) {
   Number value = 0;
   const char* const start = text_.data() + at_;
   const auto [end, error] = std::from_chars(start, text_.data() + text_.size(), value);
-  if (error == std::errc::result_out_of_range) fail(text(what, " leaves 64 bits"));
+  if (error == std::errc::result_out_of_range) fail(text(what, " does not fit in 64 bits"));
   if (error != std::errc{}) fail_expected(what);
   at_ += static_cast<std::size_t>(end - start);
   return value;

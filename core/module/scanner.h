@@ -1,5 +1,5 @@
-// The words of the text form, with the place of each for errors. Spaces, line ends and comments
-// (";" to the end of the line) separate words.
+// Scanner: the tokens of the text form, with their positions for errors. Spaces, line ends and
+// comments (";" to the end of the line) separate tokens.
 #pragma once
 
 #include "core/ir/node.h"
@@ -13,9 +13,9 @@ class Scanner {
  public:
   Scanner(std::string_view text, std::string_view file) : text_(text), file_(file) {}
 
-  /// Throws IoError "file:line:column: fact", of the present position or of another.
-  [[noreturn]] void fail(const std::string& fact) const { fail_at(at_, fact); }
-  [[noreturn]] void fail_at(std::size_t position, const std::string& fact) const;
+  /// Throws IoError "file:line:column: message" for the current position or for another.
+  [[noreturn]] void fail(const std::string& message) const { fail_at(at_, message); }
+  [[noreturn]] void fail_at(std::size_t position, const std::string& message) const;
   /// "expected <what>, found <the next word>".
   [[noreturn]] void fail_expected(const std::string& what);
 
@@ -24,23 +24,24 @@ class Scanner {
 
   void skip_space();
   bool at_end();
-  /// The next character, after space; 0 at the end.
+  /// Skips space and returns the next character without taking it; 0 at the end.
   char peek();
   /// The next character without skipping; 0 at the end.
   char here() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  /// Takes the next character after space if it is `c`.
   bool take(char c);
   void expect(char c);
-  /// As take, without skipping space.
+  /// The same without skipping space.
   bool take_here(char c);
 
-  /// Letters, digits and _, beginning with a letter; empty when the next is no word.
+  /// Takes a word: letters, digits and _, not starting with a digit. Empty if there is none.
   std::string_view word();
-  /// The word without taking it.
+  /// The next word, without taking it.
   std::string_view peek_word();
   void expect_word(std::string_view word);
-  /// Characters of symbols, without skipping space; may be empty.
+  /// Takes the name of a symbol without skipping space; may be empty.
   std::string_view symbol_here();
-  /// Up to space, comma, bracket or comment.
+  /// Takes everything up to a space, comma, bracket, "=", quote or comment.
   std::string_view token();
   std::int64_t integer(const char* what);
   std::uint64_t number(const char* what);
@@ -48,7 +49,7 @@ class Scanner {
   std::int64_t integer_here(const char* what);
   std::string quoted();
 
-  /// The source line in the comment that ends this line ("; dot train.cpp:88"); unknown without.
+  /// Takes the origin in the comment that ends this line ("; dot train.cpp:88"); empty without one.
   ir::Origin trailing_origin();
 
  private:

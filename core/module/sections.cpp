@@ -1,4 +1,4 @@
-// Numbers as format.h writes them, and the directory: offsets, sizes and checksums.
+// Decodes numbers and validates the directory: offsets, sizes and checksums.
 #include "core/module/sections.h"
 
 #include "core/types/text.h"
@@ -22,8 +22,8 @@ Fixed fixed_at(std::span<const std::byte> bytes, std::size_t at) {
 
 }  // namespace
 
-[[noreturn]] void damaged(const std::string& fact) {
-  throw IoError("", "", text("the module is damaged: ", fact));
+[[noreturn]] void damaged(const std::string& message) {
+  throw IoError("", "", text("the module is damaged: ", message));
 }
 
 std::uint64_t Cursor::number() {
@@ -31,6 +31,7 @@ std::uint64_t Cursor::number() {
   for (int shift = 0; shift < 64; shift += 7) {
     if (at_ == bytes_.size()) damaged("a section ends early");
     const auto byte = static_cast<std::uint64_t>(bytes_[at_++]);
+    if (shift == 63 && byte > 1) break;  // the tenth byte holds the last of 64 bits
     value |= (byte & 0x7f) << shift;
     if ((byte & 0x80) == 0) return value;
   }
@@ -66,7 +67,7 @@ std::uint16_t minor_of(std::span<const std::byte> bytes) {
 
 std::map<Section, Cursor> sections_of(std::span<const std::byte> bytes) {
   if (bytes.size() < kHeaderBytes || std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0) {
-    damaged("it does not begin as one");
+    damaged("it does not begin with the magic bytes");
   }
   const auto major = fixed_at<std::uint16_t>(bytes, 8);
   const auto lowest = fixed_at<std::uint16_t>(bytes, 12);
@@ -75,7 +76,7 @@ std::map<Section, Cursor> sections_of(std::span<const std::byte> bytes) {
                                kFormatMajor, ".", kFormatMinor, " is read"));
   }
   const std::size_t count = fixed_at<std::uint16_t>(bytes, 14);
-  if (bytes.size() < kHeaderBytes + count * kEntryBytes) damaged("its directory is cut off");
+  if (bytes.size() < kHeaderBytes + count * kEntryBytes) damaged("its directory is truncated");
   std::map<Section, Cursor> sections;
   std::uint64_t end = kHeaderBytes + count * kEntryBytes;
   for (std::size_t i = 0; i < count; ++i) {
@@ -83,17 +84,17 @@ std::map<Section, Cursor> sections_of(std::span<const std::byte> bytes) {
     const auto id = static_cast<Section>(fixed_at<std::uint32_t>(bytes, at));
     const auto offset = fixed_at<std::uint64_t>(bytes, at + 4);
     const auto size = fixed_at<std::uint64_t>(bytes, at + 12);
-    if (offset != end || size > bytes.size() - end) damaged("a section lies outside of it");
+    if (offset != end || size > bytes.size() - end) damaged("a section is out of bounds");
     const auto part = bytes.subspan(offset, size);
     if (checksum(part) != fixed_at<std::uint64_t>(bytes, at + 20)) {
       damaged(text("the checksum of section ", static_cast<std::uint32_t>(id), " is wrong"));
     }
     const bool is_newer = fixed_at<std::uint16_t>(bytes, 10) > kFormatMinor;
-    if (!is_known(id) && !is_newer) damaged("a section is of no known kind");
+    if (!is_known(id) && !is_newer) damaged("a section has an unknown kind");
     if (!sections.emplace(id, Cursor(part)).second) damaged("a section occurs twice");
     end += size;
   }
-  if (end != bytes.size()) damaged("there are bytes after its end");
+  if (end != bytes.size()) damaged("it has trailing bytes");
   return sections;
 }
 

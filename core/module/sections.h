@@ -1,5 +1,5 @@
-// The binary form cut into its sections, each checked before a byte of it is believed. A Cursor
-// reads one section and never leaves it. read.cpp makes a module of them; format.h has the layout.
+// Splits the binary form into its sections and validates each before use. A Cursor reads one
+// section and never leaves it. format.h has the layout; read.cpp builds the module.
 #pragma once
 
 #include "core/module/format.h"
@@ -9,9 +9,10 @@
 
 namespace kiln::module {
 
-/// IoError: the bytes are no module.
-[[noreturn]] void damaged(const std::string& fact);
+/// Throws IoError "the module is damaged: MESSAGE".
+[[noreturn]] void damaged(const std::string& message);
 
+/// Decodes the bytes of one section. Throws IoError at its end and for malformed numbers.
 class Cursor {
  public:
   Cursor() = default;
@@ -19,7 +20,7 @@ class Cursor {
 
   std::uint64_t number();
   std::int64_t integer();
-  /// A count of things that take at least one byte each.
+  /// A count of items of at least one byte each, at most `limit`.
   std::size_t count(std::size_t limit = SIZE_MAX);
   std::span<const std::byte> raw(std::size_t size);
   std::string text_value();
@@ -30,12 +31,13 @@ class Cursor {
   std::size_t at_ = 0;
 };
 
-/// Whether this version knows what such a section holds; others come from newer writers.
+/// Whether this version knows the section; others come from newer writers.
 inline bool is_known(Section id) { return id >= Section::Names && id <= Section::Constants; }
 
-/// The minor version of the format. REQUIRES: sections_of(bytes) has not thrown.
+/// The minor version of the format. REQUIRES: sections_of(bytes) did not throw.
 std::uint16_t minor_of(std::span<const std::byte> bytes);
-/// Header, directory and checksums are right, and the sections lie side by side. Throws IoError.
+/// Splits `bytes` by its directory. Throws IoError unless the header and checksums are right and
+/// the sections are contiguous.
 std::map<Section, Cursor> sections_of(std::span<const std::byte> bytes);
 
 }  // namespace kiln::module

@@ -1,4 +1,4 @@
-// What printer and parser of the text form (.kir) share.
+// Definitions that printer and parser of the text form (.kir) share.
 #pragma once
 
 #include "core/ops/op.h"
@@ -10,18 +10,18 @@ namespace kiln::module {
 inline constexpr std::string_view kTextVersion = "0.1";
 inline constexpr std::size_t kBlobLineBytes = 40;
 
-/// Attributes that only tell two nodes apart: numbered by first use within the module.
+/// Whether the attribute is an id, which is written as a number by first use within the module.
 inline bool is_identity(ir::Op op, std::string_view field) {
   return field == "id" &&
          (op == ir::Op::Placeholder || op == ir::Op::Variable || op == ir::Op::HostCall);
 }
 
-/// A parameter's scope is 0 in every closed lambda and not written.
+/// Whether the attribute is a parameter's scope: 0 in every closed lambda, and not written.
 inline bool is_scope(ir::Op op, std::string_view field) {
   return op == ir::Op::Parameter && field == "scope";
 }
 
-/// Characters of function and file names that need no quotes.
+/// Whether function and file names may contain the character without quotes.
 inline bool is_plain_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '.' || c == '/' || c == '-' || c == '+';

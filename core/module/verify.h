@@ -1,4 +1,4 @@
-// Whether a graph is one that a backend may be given.
+// Verifies the invariants of a graph, after passes and for modules that are read.
 #pragma once
 
 #include "core/module/module.h"
@@ -7,13 +7,13 @@
 
 namespace kiln::module {
 
-/// The first fault found, or nothing. Checked: inputs are distinct placeholders and all that are
-/// reached; updates are of distinct variables and of their types; lambdas are closed and use their
-/// parameters by type; no parameter is outside of a lambda; every symbol has a source; recomputed
-/// types equal the stored ones.
+/// The first violation found, or nullopt. Inputs must be distinct placeholders and include all that
+/// are used; updates must be of distinct variables and have their types; lambdas must be closed and
+/// use their parameters by type; parameters occur in lambdas only; every symbol must be bound by an
+/// input; inferred types must equal the stored ones. O(nodes).
 std::optional<std::string> verify(const ir::Graph& graph);
 
-/// As for its graph; and the state is each variable that the graph reads or updates, once.
+/// Verifies the graph, and that the state lists each variable that it reads or updates once.
 std::optional<std::string> verify(const Module& module);
 
 }  // namespace kiln::module

@@ -1,5 +1,5 @@
-// Sections grow side by side while nodes are written once each, then are put together with their
-// checksums. The layout is in format.h.
+// Writes nodes once each, into sections that grow side by side and are assembled at the end.
+// format.h has the layout.
 #include "core/module/write.h"
 
 #include "core/ir/lambda.h"
@@ -50,7 +50,7 @@ class Bytes {
   }
 };
 
-/// Numbers what has an identity by first appearance.
+/// Numbers ids by first appearance.
 class Numbering {
  public:
   std::uint64_t operator()(std::int64_t id) {
@@ -77,6 +77,11 @@ class Writer {
   // ---- values of attributes ----
   void put(Bytes& to, std::int64_t value) { to.integer(value); }
   void put(Bytes& to, bool value) { to.number(value ? 1 : 0); }
+  template <class Enum>
+    requires std::is_enum_v<Enum>
+  void put(Bytes& to, Enum value) {
+    to.integer(static_cast<std::int64_t>(value));
+  }
   void put(Bytes& to, DType value) { to.number(static_cast<std::uint64_t>(value)); }
   void put(Bytes& to, const std::string& value) { to.text(value); }
   void put(Bytes& to, const ir::Type& type) {
@@ -89,7 +94,7 @@ class Writer {
     for (const Item& item : items) put(to, item);
   }
   void put(Bytes& to, const ir::Dim& dim) { put_local(to, symbols_(dim)); }
-  /// `dim` in the module's own symbols.
+  /// `dim` is in local symbols.
   void put_local(Bytes& to, const ir::Dim& dim) {
     const ir::DimExpr* expr = dim.expr();
     to.integer(expr ? expr->constant : dim.value());
@@ -99,12 +104,14 @@ class Writer {
       to.integer(term.coefficient);
       to.number(term.factors.size());
       for (const auto& factor : term.factors) {
-        to.number(static_cast<std::uint64_t>(factor->kind));
-        if (factor->kind == ir::DimAtomKind::Symbol) {
-          to.number(static_cast<std::uint64_t>(factor->symbol.id));
+        if (const auto* symbol = std::get_if<ir::Symbol>(factor.get())) {
+          to.number(kSymbolAtom);
+          to.number(static_cast<std::uint64_t>(symbol->id));
         } else {
-          put_local(to, factor->left);
-          put_local(to, factor->right);
+          const auto& [op, left, right] = std::get<ir::DimOperation>(*factor);
+          to.number(static_cast<std::uint64_t>(op));
+          put_local(to, left);
+          put_local(to, right);
         }
       }
     }
@@ -212,7 +219,7 @@ class Writer {
       to.number(static_cast<std::uint64_t>(guard.kind));
       put(to, guard.left);
       put(to, guard.right);
-      to.text(guard.fact);
+      to.text(guard.message);
       put_origin(to, options_.origins ? guard.origin : ir::Origin{});
     }
   }
@@ -223,7 +230,7 @@ class Writer {
     to.text(origin.function);
   }
 
-  /// In the order in which nodes are written; repeated ones refer to their first appearance.
+  /// Writes the index of an origin, and the origin itself at its first use.
   void origin(const ir::Origin& origin) {
     if (!options_.origins) return;
     const std::tuple key(std::string(origin.where.file), origin.where.line,

@@ -1,4 +1,4 @@
-// Module to bytes.
+// Writes the binary form.
 #pragma once
 
 #include "core/module/module.h"
@@ -7,7 +7,7 @@ namespace kiln::module {
 
 struct Encoded {
   std::vector<std::byte> bytes;
-  /// The large constants, when they are not embedded. They point into the module's graph.
+  /// The large constants unless they are embedded. They point into the module's graph.
   std::vector<SideConstant> constants;
 };
 
@@ -16,7 +16,8 @@ struct WriteOptions {
   bool origins = true;           ///< source lines
 };
 
-/// Equal modules give equal bytes, whatever the process, its addresses and its ids.
+/// Writes a module. Modules of equal structure give equal bytes in every process. Throws ValueError
+/// when lambdas are nested more than kMaxNesting deep.
 Encoded write_module(const Module& module, const WriteOptions& options = {});
 
 }  // namespace kiln::module

@@ -1,7 +1,8 @@
-// The short names. What would change nothing (an equal shape, no axes) gives the operand itself.
+// Builds nodes. Builders whose node would change nothing (equal dims, no axes) return the operand.
 #include "core/ops/build.h"
 
 #include "core/ops/convert.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 #include <numeric>
@@ -92,19 +93,19 @@ Value reshape(const Value& x, const Dims& dims) {
 
 Value with_dims(const Value& x, const Dims& dims) {
   // A broadcast guards each axis but would stretch a literal 1; a reshape guards the product, which
-  // is exact where the other axes agree already.
-  Dims kept = dims;
+  // is exact once the other axes agree.
+  Dims unstretched = dims;
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (x.dims()[i].is_one()) kept[i] = 1;
+    if (x.dims()[i].is_one()) unstretched[i] = 1;
   }
-  return reshape(broadcast(x, kept, all_axes(x)), dims);
+  return reshape(broadcast(x, unstretched, all_axes(x)), dims);
 }
 
 Value require(const Value& x, const RequireAttrs& attrs) {
-  const bool is_equal = attrs.kind == static_cast<std::int64_t>(Guard::Kind::Equal);
-  const Answer answer =
+  const bool is_equal = attrs.kind == Guard::Kind::Equal;
+  const Ternary holds =
       is_equal ? equal(attrs.left, attrs.right) : less_equal(attrs.left, attrs.right);
-  return answer == Answer::Yes ? x : make(Op::Require, attrs, {x});
+  return holds == Ternary::Yes ? x : make(Op::Require, attrs, {x});
 }
 
 Value fits(const Value& x, const Dims& sizes) {
@@ -114,8 +115,10 @@ Value fits(const Value& x, const Dims& sizes) {
         sizes[i].is_one()
             ? text("axis ", i, " is empty")
             : text("a window over {left} elements does not fit into {right} of axis ", i);
-    checked = require(checked, {static_cast<std::int64_t>(Guard::Kind::LessEqual), sizes[i],
-                                x.dims()[i], message});
+    checked = require(checked, {.kind = Guard::Kind::LessEqual,
+                                .left = sizes[i],
+                                .right = x.dims()[i],
+                                .message = message});
   }
   return checked;
 }
@@ -128,7 +131,7 @@ Value permute(const Value& x, Ints axes) {
 Ints inverse_permutation(const Ints& axes) {
   Ints inverse(axes.size());
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    inverse[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
+    inverse[at(axes[i])] = static_cast<std::int64_t>(i);
   }
   return inverse;
 }
@@ -145,24 +148,27 @@ Value broadcast_to(const Value& x, const Dims& dims) {
 }
 
 Value broadcast_over(const Value& reduced, const Dims& dims, const Ints& axes) {
-  Ints kept;
+  Ints others;
   for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(dims.size()); ++axis) {
-    if (std::find(axes.begin(), axes.end(), axis) == axes.end()) kept.push_back(axis);
+    if (std::find(axes.begin(), axes.end(), axis) == axes.end()) others.push_back(axis);
   }
-  return broadcast(reduced, dims, std::move(kept));
+  return broadcast(reduced, dims, std::move(others));
 }
 
 Value slice(const Value& x, Dims start, Dims limit, Ints step) {
   if (step.empty()) step.assign(start.size(), 1);
   const bool unit = std::all_of(step.begin(), step.end(), [](auto s) { return s == 1; });
   if (unit && start == Dims(start.size(), 0) && limit == x.dims()) return x;
-  return make(Op::Slice, SliceAttrs{std::move(start), std::move(limit), std::move(step)}, {x});
+  return make(Op::Slice,
+              SliceAttrs{.start = std::move(start), .limit = std::move(limit),
+                         .step = std::move(step)},
+              {x});
 }
 
 Value slice_axis(const Value& x, int axis, const Dim& start, const Dim& limit) {
   Dims starts(x.dims().size(), 0), limits = x.dims();
-  starts[static_cast<std::size_t>(axis)] = start;
-  limits[static_cast<std::size_t>(axis)] = limit;
+  starts[at(axis)] = start;
+  limits[at(axis)] = limit;
   return slice(x, std::move(starts), std::move(limits));
 }
 
@@ -170,7 +176,10 @@ Value pad(const Value& x, const Value& value, Dims low, Dims high, Ints interior
   if (interior.empty()) interior.assign(low.size(), 0);
   const Dims none(low.size(), 0);
   if (low == none && high == none && interior == Ints(low.size(), 0)) return x;
-  return make(Op::Pad, PadAttrs{std::move(low), std::move(high), std::move(interior)}, {x, value});
+  return make(Op::Pad,
+              PadAttrs{.low = std::move(low), .high = std::move(high),
+                       .interior = std::move(interior)},
+              {x, value});
 }
 
 Value reverse(const Value& x, Ints axes) {
@@ -196,7 +205,7 @@ Value gather(const Value& reference, const Value& indices, int axis) {
 }
 
 Value scatter_add(const Value& indices, const Value& updates, int axis, const Dim& size) {
-  return make(Op::ScatterAdd, ScatterAttrs{axis, size}, {indices, updates});
+  return make(Op::ScatterAdd, ScatterAttrs{.axis = axis, .size = size}, {indices, updates});
 }
 
 Value scatter_sub(const Value& x, const Value& rate, const Value& indices, const Value& updates) {
@@ -215,11 +224,11 @@ Value dot(const Value& lhs, const Ints& lhs_labels, const Value& rhs, const Ints
     }
     return result;
   };
-  DotAttrs attrs;
-  attrs.lhs = renumbered(lhs_labels);
-  attrs.rhs = renumbered(rhs_labels);
-  attrs.result = renumbered(result_labels);
-  return make(Op::Dot, std::move(attrs), {lhs, rhs});
+  return make(Op::Dot,
+              DotAttrs{.lhs = renumbered(lhs_labels),
+                       .rhs = renumbered(rhs_labels),
+                       .result = renumbered(result_labels)},
+              {lhs, rhs});
 }
 
 Value identity(const Value& x) { return unary(Op::Identity, x); }
@@ -229,7 +238,7 @@ Value log_softmax(const Value& x, int axis) { return make(Op::LogSoftmax, AxisAt
 
 Value divided_by_count(const Value& y, const Value& x, const Ints& axes) {
   Dim count = 1;
-  for (const std::int64_t axis : axes) count = count * x.dims()[static_cast<std::size_t>(axis)];
+  for (const std::int64_t axis : axes) count = count * x.dims()[at(axis)];
   if (count.is_static()) return y / static_cast<double>(count.value());
   return y / broadcast_to(cast(dim_size(count), y.dtype()), y.dims());
 }

@@ -1,9 +1,10 @@
-// Loads and stores per dtype, and loops over blocks of them: what casts, scalar meanings and
-// folding are made of. The reference backend runs these loops: they are what others are held to.
+// Converts between dtypes and the widest type of their kind (double, int64, uint64), block by
+// block. Casts, scalar meanings and constant folding are built on these loops, and so is the
+// reference backend, whose results the other backends are tested against.
 #include "core/ops/convert.h"
 
 #include "core/ops/make.h"
-#include "core/types/float_state.h"
+#include "core/types/fp_environment.h"
 #include "core/types/half.h"
 
 #include <algorithm>
@@ -43,7 +44,7 @@ T flush(T value) {
   return std::fabs(value) < std::numeric_limits<T>::min() ? std::copysign(T(0), value) : value;
 }
 
-/// Truncates, saturates, NaN gives 0.
+/// Converts to an integer: truncates toward zero, saturates; NaN gives 0.
 template <class T>
 T truncated(double value) {
   if (std::isnan(value)) return 0;
@@ -60,7 +61,7 @@ void store_truncated(const double* from, std::byte* to, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) write<T>(to, i, truncated<T>(from[i]));
 }
 
-void real_to_integer(DType dtype, const double* from, std::byte* to, std::int64_t n) {
+void floating_to_integer(DType dtype, const double* from, std::byte* to, std::int64_t n) {
   switch (dtype) {
     case DType::Int8: return store_truncated<std::int8_t>(from, to, n);
     case DType::Int16: return store_truncated<std::int16_t>(from, to, n);
@@ -79,8 +80,8 @@ void to_bool(const Wide* from, std::byte* to, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) to[i] = std::byte{from[i] != 0};
 }
 
-/// A double that rounds to a narrower float as the integer would: bits that do not fit are or-ed
-/// into the last one that does, so that a tie is only seen where there is one.
+/// A double that rounds to a narrower float exactly as the integer would (sticky bit): bits that do
+/// not fit are or-ed into the last one that does, so that no false tie arises.
 double sticky_double(std::uint64_t magnitude) {
   if (magnitude < (1ull << 53)) return static_cast<double>(magnitude);
   const std::uint64_t lost = magnitude & 0x7ff;
@@ -92,7 +93,7 @@ double sticky_double(std::int64_t value) {
   return value < 0 ? -sticky_double(0 - bits) : sticky_double(bits);
 }
 
-/// From 64-bit integers, exact for integers and rounded once for floats.
+/// Stores 64-bit integers as any dtype: exact for integers, rounded once for floats.
 template <class Wide>
 void integer_to_any(const Wide* from, DType dtype, std::byte* to, std::int64_t n) {
   if (dtype == DType::Bool) return to_bool(from, to, n);
@@ -101,12 +102,12 @@ void integer_to_any(const Wide* from, DType dtype, std::byte* to, std::int64_t n
   if (is_float(dtype)) {
     double wide[kBlock];
     for (std::int64_t i = 0; i < n; ++i) wide[i] = sticky_double(from[i]);
-    return store_real(dtype, wide, to, n);
+    return store_floating(dtype, wide, to, n);
   }
   if constexpr (std::is_signed_v<Wide>) {
-    store_integer(dtype, from, to, n);
+    store_signed(dtype, from, to, n);
   } else {
-    store_natural(dtype, from, to, n);
+    store_unsigned(dtype, from, to, n);
   }
 }
 
@@ -145,7 +146,7 @@ double flushed(double value, DType dtype) {
   return dtype == DType::Float64 ? flush(value) : value;
 }
 
-void load_real(DType dtype, const std::byte* from, double* to, std::int64_t n) {
+void load_floating(DType dtype, const std::byte* from, double* to, std::int64_t n) {
   switch (dtype) {
     case DType::Float32:
       for (std::int64_t i = 0; i < n; ++i) to[i] = flush(read<float>(from, i));
@@ -166,9 +167,9 @@ void load_real(DType dtype, const std::byte* from, double* to, std::int64_t n) {
   }
 }
 
-void load_integer(DType dtype, const std::byte* from, std::int64_t* to, std::int64_t n) {
+void load_signed(DType dtype, const std::byte* from, std::int64_t* to, std::int64_t n) {
   switch (dtype) {
-    case DType::Bool:  // host bytes come here before anything made them 0 or 1
+    case DType::Bool:  // bytes from the host may be neither 0 nor 1
       for (std::int64_t i = 0; i < n; ++i) to[i] = from[i] != std::byte{0};
       return;
     case DType::Int8: return load_as<std::int8_t>(from, to, n);
@@ -179,7 +180,7 @@ void load_integer(DType dtype, const std::byte* from, std::int64_t* to, std::int
   }
 }
 
-void load_natural(DType dtype, const std::byte* from, std::uint64_t* to, std::int64_t n) {
+void load_unsigned(DType dtype, const std::byte* from, std::uint64_t* to, std::int64_t n) {
   switch (dtype) {
     case DType::UInt8: return load_as<std::uint8_t>(from, to, n);
     case DType::UInt16: return load_as<std::uint16_t>(from, to, n);
@@ -189,7 +190,7 @@ void load_natural(DType dtype, const std::byte* from, std::uint64_t* to, std::in
   }
 }
 
-void store_real(DType dtype, const double* from, std::byte* to, std::int64_t n) {
+void store_floating(DType dtype, const double* from, std::byte* to, std::int64_t n) {
   switch (dtype) {
     case DType::Float32:
       for (std::int64_t i = 0; i < n; ++i) write(to, i, flush(static_cast<float>(from[i])));
@@ -210,7 +211,7 @@ void store_real(DType dtype, const double* from, std::byte* to, std::int64_t n) 
   }
 }
 
-void store_integer(DType dtype, const std::int64_t* from, std::byte* to, std::int64_t n) {
+void store_signed(DType dtype, const std::int64_t* from, std::byte* to, std::int64_t n) {
   switch (info(dtype).bytes) {
     case 1: return dtype == DType::Bool ? to_bool(from, to, n) : store_as<std::int8_t>(from, to, n);
     case 2: return store_as<std::int16_t>(from, to, n);
@@ -219,7 +220,7 @@ void store_integer(DType dtype, const std::int64_t* from, std::byte* to, std::in
   }
 }
 
-void store_natural(DType dtype, const std::uint64_t* from, std::byte* to, std::int64_t n) {
+void store_unsigned(DType dtype, const std::uint64_t* from, std::byte* to, std::int64_t n) {
   switch (info(dtype).bytes) {
     case 1:
       return dtype == DType::Bool ? to_bool(from, to, n) : store_as<std::uint8_t>(from, to, n);
@@ -231,7 +232,7 @@ void store_natural(DType dtype, const std::uint64_t* from, std::byte* to, std::i
 
 void convert_elements(DType from_dtype, const std::byte* from, DType to_dtype, std::byte* to,
                       std::int64_t n) {
-  const UsualFloatState usual;
+  const ScopedFpEnvironment fp_environment;
   const auto from_size = static_cast<std::int64_t>(dtype_bytes(from_dtype));
   const auto to_size = static_cast<std::int64_t>(dtype_bytes(to_dtype));
   for (std::int64_t start = 0; start < n; start += kBlock) {
@@ -240,21 +241,21 @@ void convert_elements(DType from_dtype, const std::byte* from, DType to_dtype, s
     std::byte* target = to + start * to_size;
     if (is_float(from_dtype)) {
       double block[kBlock];
-      load_real(from_dtype, source, block, count);
+      load_floating(from_dtype, source, block, count);
       if (is_float(to_dtype)) {
-        store_real(to_dtype, block, target, count);
+        store_floating(to_dtype, block, target, count);
       } else if (to_dtype == DType::Bool) {
         to_bool(block, target, count);
       } else {
-        real_to_integer(to_dtype, block, target, count);
+        floating_to_integer(to_dtype, block, target, count);
       }
     } else if (info(from_dtype).kind == DTypeKind::Unsigned) {
       std::uint64_t block[kBlock];
-      load_natural(from_dtype, source, block, count);
+      load_unsigned(from_dtype, source, block, count);
       integer_to_any(block, to_dtype, target, count);
     } else {
       std::int64_t block[kBlock];
-      load_integer(from_dtype, source, block, count);
+      load_signed(from_dtype, source, block, count);
       integer_to_any(block, to_dtype, target, count);
     }
   }
@@ -278,23 +279,23 @@ void apply_scalar(const OpDef& d, DType operand_dtype, DType result_dtype,
                   std::span<const std::byte* const> operands, std::byte* result, std::int64_t n) {
   const auto size = static_cast<std::int64_t>(dtype_bytes(result_dtype));
   if (is_float(operand_dtype)) {
-    run_blocks<double>(d.scalar.real, load_real, DType::Bool, operand_dtype, operands, n,
+    run_blocks<double>(d.scalar.floating, load_floating, DType::Bool, operand_dtype, operands, n,
                        [&](const double* block, std::int64_t start, std::int64_t count) {
                          std::byte* to = result + start * size;
                          if (result_dtype == DType::Bool) return to_bool(block, to, count);
-                         store_real(result_dtype, block, to, count);
+                         store_floating(result_dtype, block, to, count);
                        });
   } else if (info(operand_dtype).kind == DTypeKind::Unsigned) {
     run_blocks<std::uint64_t>(
-        d.scalar.natural, load_natural, DType::Bool, operand_dtype, operands, n,
+        d.scalar.unsigned_integer, load_unsigned, DType::Bool, operand_dtype, operands, n,
         [&](const std::uint64_t* block, std::int64_t start, std::int64_t count) {
-          store_natural(result_dtype, block, result + start * size, count);
+          store_unsigned(result_dtype, block, result + start * size, count);
         });
   } else {
     run_blocks<std::int64_t>(
-        d.scalar.integer, load_integer, DType::Bool, operand_dtype, operands, n,
+        d.scalar.signed_integer, load_signed, DType::Bool, operand_dtype, operands, n,
         [&](const std::int64_t* block, std::int64_t start, std::int64_t count) {
-          store_integer(result_dtype, block, result + start * size, count);
+          store_signed(result_dtype, block, result + start * size, count);
         });
   }
 }

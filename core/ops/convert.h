@@ -1,5 +1,5 @@
-// Numbers to the bytes of a dtype and back, by the essay's rules for casts and storage; and folding
-// of scalar constants, which uses them.
+// Converts numbers to the bytes of a dtype and back, by the rules for casts and storage in op.h,
+// and folds scalar constants.
 #pragma once
 
 #include "core/ops/op.h"
@@ -9,32 +9,32 @@
 
 namespace kiln::ir {
 
-/// What is subnormal as a float32 (a float64 for that dtype) counts as zero of its sign; for
-/// float16 nothing is.
+/// Flushes subnormals to zero of the same sign: those of float64 for float64, those of float32 for
+/// float32 and bfloat16, none for float16.
 double flushed(double value, DType dtype);
-/// The bytes of one element: converted as Cast converts from float64 (from int64).
+/// The bytes of one element, converted as by a Cast from float64 (from int64).
 std::vector<std::byte> scalar_bytes(DType dtype, double value);
 std::vector<std::byte> scalar_bytes_int(DType dtype, std::int64_t value);
 
-/// Blocks of n elements of a dtype to and from the widest type of its kind. `load_real` takes
-/// floats, `load_integer` bool and signed integers, `load_natural` unsigned ones; subnormals are
-/// flushed. Stores round once, flush, or wrap.
-void load_real(DType dtype, const std::byte* from, double* to, std::int64_t n);
-void load_integer(DType dtype, const std::byte* from, std::int64_t* to, std::int64_t n);
-void load_natural(DType dtype, const std::byte* from, std::uint64_t* to, std::int64_t n);
-void store_real(DType dtype, const double* from, std::byte* to, std::int64_t n);
-void store_integer(DType dtype, const std::int64_t* from, std::byte* to, std::int64_t n);
-void store_natural(DType dtype, const std::uint64_t* from, std::byte* to, std::int64_t n);
+/// Converts n elements to or from the widest type of their kind: double for floats, int64 for bool
+/// and signed integers, uint64 for unsigned ones. Floats are flushed; stores round once or wrap.
+/// REQUIRES: the dtype is of that kind.
+void load_floating(DType dtype, const std::byte* from, double* to, std::int64_t n);
+void load_signed(DType dtype, const std::byte* from, std::int64_t* to, std::int64_t n);
+void load_unsigned(DType dtype, const std::byte* from, std::uint64_t* to, std::int64_t n);
+void store_floating(DType dtype, const double* from, std::byte* to, std::int64_t n);
+void store_signed(DType dtype, const std::int64_t* from, std::byte* to, std::int64_t n);
+void store_unsigned(DType dtype, const std::uint64_t* from, std::byte* to, std::int64_t n);
 
-/// Cast of n elements between any two dtypes.
+/// Casts n elements between any two dtypes.
 void convert_elements(DType from_dtype, const std::byte* from, DType to_dtype, std::byte* to,
                       std::int64_t n);
 
-/// One elementwise op (not Cast) on n elements of its operands, which are dense.
+/// Applies an elementwise op (not Cast) to n elements of its dense operands.
 void apply_scalar(const OpDef& d, DType operand_dtype, DType result_dtype,
                   std::span<const std::byte* const> operands, std::byte* result, std::int64_t n);
 
-/// The scalar constant that an elementwise node on scalar constants is; empty when it has none.
+/// Folds an elementwise node. REQUIRES: its operands are scalar constants.
 Value fold_scalar(const Node& node);
 
 }  // namespace kiln::ir

@@ -1,5 +1,6 @@
-// Definitions of the elementwise ops: a scalar function each, in scalar_meaning.h. Included by
-// table.h alone. Gradients select before they multiply where a factor could be NaN or infinite.
+// Defines the elementwise ops; scalar_meaning.h has their functions. Included by table.h only.
+// Gradients select before they multiply wherever a factor could be NaN or infinite (0 * inf is
+// NaN).
 #pragma once
 
 #include "core/ops/build.h"
@@ -10,6 +11,7 @@ namespace kiln::ir {
 
 using Grads = std::vector<Value>;
 
+/// y where x > 0, else `otherwise`.
 inline Value where_positive(const Value& x, const Value& y, double otherwise) {
   return select(less(like(x, 0), x), y, like(y, otherwise));
 }
@@ -66,7 +68,7 @@ inline constexpr OpDef kUnary[] = {
      .dtypes = kFloats,
      .doc = "The largest integer not above x.",
      .infer = same_type,
-     .scalar = scalar_real<1>(meaning::Floor{}),
+     .scalar = scalar_floating<1>(meaning::Floor{}),
      .gradient = "none: constant almost everywhere",
      .differentiable = false},
     {.op = Op::Round, .code = 12,
@@ -74,9 +76,9 @@ inline constexpr OpDef kUnary[] = {
      .operands = {"x"},
      .arity = 1,
      .dtypes = kFloats,
-     .doc = "The nearest integer, the even one of two.",
+     .doc = "The nearest integer, ties to even.",
      .infer = same_type,
-     .scalar = scalar_real<1>(meaning::Round{}),
+     .scalar = scalar_floating<1>(meaning::Round{}),
      .gradient = "none: constant almost everywhere",
      .differentiable = false},
     {.op = Op::Exp, .code = 13,
@@ -86,7 +88,7 @@ inline constexpr OpDef kUnary[] = {
      .dtypes = kFloats,
      .doc = "e^x.",
      .infer = same_type,
-     .scalar = scalar_real<1>(meaning::Exp{}),
+     .scalar = scalar_floating<1>(meaning::Exp{}),
      .grad = [](const Grad& g) -> Grads { return {g.dy[0] * g.y[0]}; },
      .gradient = "dx = dy y",
      .expensive = true},
@@ -97,7 +99,7 @@ inline constexpr OpDef kUnary[] = {
      .dtypes = kFloats,
      .doc = "e^x - 1, exact near 0.",
      .infer = same_type,
-     .scalar = scalar_real<1>(meaning::Expm1{}),
+     .scalar = scalar_floating<1>(meaning::Expm1{}),
      .grad = [](const Grad& g) -> Grads { return {g.dy[0] * (g.y[0] + 1.0)}; },
      .gradient = "dx = dy (y + 1)",
      .expensive = true},
@@ -108,7 +110,7 @@ inline constexpr OpDef kUnary[] = {
      .dtypes = kFloats,
      .doc = "The natural logarithm: -inf at 0, NaN below.",
      .infer = same_type,
-     .scalar = scalar_real<1>(meaning::Log{}),
+     .scalar = scalar_floating<1>(meaning::Log{}),
      .grad = [](const Grad& g) -> Grads { return {g.dy[0] / g.x[0]}; },
      .gradient = "dx = dy / x",
      .expensive = true},
@@ -119,7 +121,7 @@ inline constexpr OpDef kUnary[] = {
      .dtypes = kFloats,
      .doc = "log(1 + x), exact near 0.",
      .infer = same_type,
-     .scalar = scalar_real<1>(meaning::Log1p{}),
+     .scalar = scalar_floating<1>(meaning::Log1p{}),
      .grad = [](const Grad& g) -> Grads { return {g.dy[0] / (g.x[0] + 1.0)}; },
      .gradient = "dx = dy / (1 + x)",
      .expensive = true},
@@ -130,7 +132,7 @@ inline constexpr OpDef kUnary[] = {
      .dtypes = kFloats,
      .doc = "The square root: NaN below 0, -0 at -0.",
      .infer = same_type,
-     .scalar = scalar_real<1>(meaning::Sqrt{}),
+     .scalar = scalar_floating<1>(meaning::Sqrt{}),
      .grad = [](const Grad& g) -> Grads { return {g.dy[0] * 0.5 / g.y[0]}; },
      .gradient = "dx = dy / (2 y)"},
     {.op = Op::Sin, .code = 18,
@@ -140,7 +142,7 @@ inline constexpr OpDef kUnary[] = {
      .dtypes = kFloats,
      .doc = "The sine of x in radians.",
      .infer = same_type,
-     .scalar = scalar_real<1>(meaning::Sin{}),
+     .scalar = scalar_floating<1>(meaning::Sin{}),
      .grad = [](const Grad& g) -> Grads { return {g.dy[0] * unary(Op::Cos, g.x[0])}; },
      .gradient = "dx = dy cos(x)",
      .expensive = true},
@@ -151,7 +153,7 @@ inline constexpr OpDef kUnary[] = {
      .dtypes = kFloats,
      .doc = "The cosine of x in radians.",
      .infer = same_type,
-     .scalar = scalar_real<1>(meaning::Cos{}),
+     .scalar = scalar_floating<1>(meaning::Cos{}),
      .grad = [](const Grad& g) -> Grads { return {-(g.dy[0] * unary(Op::Sin, g.x[0]))}; },
      .gradient = "dx = -dy sin(x)",
      .expensive = true},
@@ -162,7 +164,7 @@ inline constexpr OpDef kUnary[] = {
      .dtypes = kFloats,
      .doc = "The hyperbolic tangent.",
      .infer = same_type,
-     .scalar = scalar_real<1>(meaning::Tanh{}),
+     .scalar = scalar_floating<1>(meaning::Tanh{}),
      .grad = [](const Grad& g) -> Grads { return {g.dy[0] * (1.0 - g.y[0] * g.y[0])}; },
      .gradient = "dx = dy (1 - y^2)",
      .expensive = true},
@@ -173,7 +175,7 @@ inline constexpr OpDef kUnary[] = {
      .dtypes = kFloats,
      .doc = "1 / (1 + e^-x), without overflow.",
      .infer = same_type,
-     .scalar = scalar_real<1>(meaning::Sigmoid{}),
+     .scalar = scalar_floating<1>(meaning::Sigmoid{}),
      .grad = [](const Grad& g) -> Grads { return {g.dy[0] * g.y[0] * (1.0 - g.y[0])}; },
      .gradient = "dx = dy y (1 - y)",
      .expensive = true},
@@ -284,7 +286,7 @@ inline constexpr OpDef kBinary[] = {
      .operands = {"x", "y"},
      .arity = 2,
      .dtypes = kNumbers,
-     .doc = "The larger one; NaN when either is.",
+     .doc = "The larger operand; NaN when either is.",
      .infer = same_type,
      .scalar = scalar_all<2>(meaning::Maximum{}),
      .grad = [](const Grad& g) -> Grads {
@@ -297,7 +299,7 @@ inline constexpr OpDef kBinary[] = {
      .operands = {"x", "y"},
      .arity = 2,
      .dtypes = kNumbers,
-     .doc = "The smaller one; NaN when either is.",
+     .doc = "The smaller operand; NaN when either is.",
      .infer = same_type,
      .scalar = scalar_all<2>(meaning::Minimum{}),
      .grad = [](const Grad& g) -> Grads {
@@ -349,7 +351,7 @@ inline constexpr OpDef kBinary[] = {
      .operands = {"x", "y"},
      .arity = 2,
      .dtypes = kBools,
-     .doc = "Whether one is true.",
+     .doc = "Whether at least one is true.",
      .infer = same_type,
      .scalar = scalar_all<2>(meaning::Or{}),
      .gradient = "none: bool",
@@ -375,7 +377,7 @@ inline constexpr OpDef kBinary[] = {
        const Value zero = zeros_like(g.dy[0]);
        return {{}, select(g.x[0], g.dy[0], zero), select(g.x[0], zero, g.dy[0])};
      },
-     .gradient = "dx = dy where the condition is true, else 0; the other one the reverse"},
+     .gradient = "of x: d where the condition is true, else 0; of y: d where it is false, else 0"},
 };
 
 }  // namespace kiln::ir

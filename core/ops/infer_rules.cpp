@@ -1,4 +1,4 @@
-// Type rules that several ops share; each throws with both operands' types.
+// Type rules that several ops share; errors name the types of all operands.
 #include "core/ops/infer_rules.h"
 
 #include "core/types/text.h"

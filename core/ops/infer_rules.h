@@ -1,17 +1,17 @@
-// Type rules that several ops share, and what makes a Scalar out of one generic lambda.
+// Type rules that several ops share, and helpers that make a Scalar of a function object.
 #pragma once
 
 #include "core/ops/op.h"
 
 namespace kiln::ir {
 
-/// All operands have one dtype and equal dims; the result has them, too.
+/// Operands must have equal types, which is the type of the result.
 std::vector<Type> same_type(Inference& in);
-/// The same operands, a bool result.
+/// Operands must have equal types; the result is bool with their dims.
 std::vector<Type> comparison(Inference& in);
-/// Checks that operands from..count-1 agree with operand `from` in dtype and dims.
+/// Requires that all operands from `from` on have equal types.
 void require_same_types(Inference& in, std::size_t from = 0);
-/// An axis attribute lies in 0 .. rank-1.
+/// Requires that 0 <= axis < rank.
 void require_axis(Inference& in, std::int64_t axis, int rank);
 
 namespace detail {
@@ -28,16 +28,17 @@ void run_block(const Number* const* x, Number* y, std::int64_t n) {
 
 }  // namespace detail
 
-/// Meaning of an op on floats alone. F is a default-constructible function object.
+/// The meaning of an op that takes floats only. F is a default-constructible function object.
 template <int Arity, class F>
-constexpr Scalar scalar_real(F) {
-  return {detail::run_block<double, F, Arity>, nullptr, nullptr};
+constexpr Scalar scalar_floating(F) {
+  return {.floating = detail::run_block<double, F, Arity>};
 }
-/// Meaning of an op on every kind of number (and on bools as integers).
+/// The meaning of an op that takes numbers of every kind; bools count as signed integers.
 template <int Arity, class F>
 constexpr Scalar scalar_all(F) {
-  return {detail::run_block<double, F, Arity>, detail::run_block<std::int64_t, F, Arity>,
-          detail::run_block<std::uint64_t, F, Arity>};
+  return {.floating = detail::run_block<double, F, Arity>,
+          .signed_integer = detail::run_block<std::int64_t, F, Arity>,
+          .unsigned_integer = detail::run_block<std::uint64_t, F, Arity>};
 }
 
 }  // namespace kiln::ir

@@ -1,4 +1,4 @@
-// Finding captures and replacing values, both without recursion: bodies may be as deep as graphs.
+// Finds captures and substitutes values, without recursion: bodies may be as deep as graphs.
 #include "core/ops/lambda_builder.h"
 
 #include "core/ir/symbol_source.h"
@@ -15,15 +15,16 @@
 namespace kiln::ir {
 namespace {
 
-/// Null for none. A pointer, since the first use of a thread_local with a destructor takes memory,
-/// and glibc ends the process where there is none.
+/// The position of the innermost body; null outside of bodies. A pointer: the first use of a
+/// thread_local with a destructor allocates, and glibc aborts if that fails.
 thread_local Value* t_position = nullptr;
 
 Value parameter(std::int64_t index, std::int64_t scope, const Type& type) {
   return make(Op::Parameter, ParameterAttrs{index, scope, type}, {});
 }
 
-/// Constants and dims, and broadcasts, which are index maps: cheaper inside than captured.
+/// Whether the node is recomputed in the lambda rather than captured: constants, dims, and
+/// broadcasts, which are index maps.
 bool is_repeated_inside(const Node& node) {
   if (node.op == Op::Broadcast) return guards_of(node).empty();
   return node.op == Op::Constant || node.op == Op::DimSize;
@@ -31,8 +32,8 @@ bool is_repeated_inside(const Node& node) {
 
 bool is_argument(const Node& node) { return def(node).lowering == Lowering::Argument; }
 
-/// Appends to `captures` what `results` need from outside, in order of first use: the operands of
-/// inside nodes that are not inside themselves.
+/// Appends the captures of `results` to `captures` in order of first use: values of outside nodes
+/// that inside nodes use.
 void find_captures(const std::vector<Value>& results,
                    const std::function<bool(const Node&)>& is_inside,
                    std::vector<Value>& captures) {
@@ -86,21 +87,21 @@ class Rebuilder {
   std::unordered_map<const Node*, NodeRef> rebuilt_;
 };
 
-/// A call that decides sizes runs before everything that needs them. Its operands and position are
-/// those of the code around the lambda.
-bool decides_sizes(const Node& node) {
-  return node.op == Op::HostCall && !own_symbols(node).empty();
+/// Whether the node is a host call that determines dims. Such a call runs before the partition of
+/// the graph that uses the dims, hence outside of lambdas.
+bool determines_dims(const Node& node) {
+  return node.op == Op::HostCall && !data_dependent_symbols(node).empty();
 }
 
-/// Whether a node that uses no node of the body must stay in the body.
-bool stays_inside(const Node& node, const CapturePolicy& closing) {
-  if (is_argument(node) || decides_sizes(node)) return false;
-  return closing.always_runs ? def(node).reads_state : is_pinned(node);
+/// Whether a node of the body that does not depend on its parameters must stay in the body.
+bool stays_inside(const Node& node, const CapturePolicy& policy) {
+  if (is_argument(node) || determines_dims(node)) return false;
+  return policy.always_runs ? def(node).reads_state : is_pinned(node);
 }
 
-/// The nodes of `order` that depend on a parameter of `scope`, or are kept inside by `closing`.
+/// The nodes of `order` that depend on a parameter of `scope`, or that `policy` keeps inside.
 std::unordered_set<const Node*> inside_nodes(std::span<const Node* const> order,
-                                             std::int64_t scope, const CapturePolicy& closing) {
+                                             std::int64_t scope, const CapturePolicy& policy) {
   std::unordered_set<const Node*> dependent, inside;
   const auto depends_on = [](const Node& node, const std::unordered_set<const Node*>& nodes) {
     return std::any_of(node.operands.begin(), node.operands.end(), [&](const Value& operand) {
@@ -114,8 +115,8 @@ std::unordered_set<const Node*> inside_nodes(std::span<const Node* const> order,
       inside.insert(node);
       continue;
     }
-    if (!closing.is_written_inside || !closing.is_written_inside(*node)) continue;
-    if (depends_on(*node, inside) || stays_inside(*node, closing)) inside.insert(node);
+    if (!policy.is_created_inside || !policy.is_created_inside(*node)) continue;
+    if (depends_on(*node, inside) || stays_inside(*node, policy)) inside.insert(node);
   }
   return inside;
 }
@@ -139,11 +140,9 @@ std::shared_ptr<const Lambda> make_lambda(const std::vector<Value>& results,
 
 }  // namespace
 
-CapturePolicy written_in(const Trace& trace, const Dim& length) {
-  CapturePolicy closing;
-  closing.is_written_inside = [&trace](const Node& node) { return trace.contains(node); };
-  closing.always_runs = has_step(length);
-  return closing;
+CapturePolicy capture_policy(const Trace& trace, const Dim& length) {
+  return {.is_created_inside = [&trace](const Node& node) { return trace.contains(node); },
+          .always_runs = has_step(length)};
 }
 
 LambdaBuilder::LambdaBuilder(std::vector<Type> parameter_types) {
@@ -154,21 +153,20 @@ LambdaBuilder::LambdaBuilder(std::vector<Type> parameter_types) {
   }
 }
 
-LambdaBuilder::Closed LambdaBuilder::close(const std::vector<Value>& results,
-                                           std::size_t capture_position,
-                                           const CapturePolicy& closing) const {
-  const auto inside = inside_nodes(topological_order(results), scope_, closing);
-  Closed closed;
+Closure LambdaBuilder::close(const std::vector<Value>& results, std::size_t capture_position,
+                             const CapturePolicy& policy) const {
+  const auto inside = inside_nodes(topological_order(results), scope_, policy);
+  Closure closure;
   const auto is_inside = [&](const Node& node) {
     return inside.count(&node) != 0 || is_repeated_inside(node);
   };
-  find_captures(results, is_inside, closed.captures);
+  find_captures(results, is_inside, closure.captures);
 
   std::vector<Value> all = parameters_;
-  const auto at = all.begin() + static_cast<std::ptrdiff_t>(capture_position);
-  all.insert(at, closed.captures.begin(), closed.captures.end());
-  closed.lambda = make_lambda(results, all, closing.guards, closing.collects_guards);
-  return closed;
+  all.insert(all.begin() + static_cast<std::ptrdiff_t>(capture_position),
+             closure.captures.begin(), closure.captures.end());
+  closure.lambda = make_lambda(results, all, policy.guards, policy.collects_guards);
+  return closure;
 }
 
 std::shared_ptr<const Lambda> LambdaBuilder::close_without_captures(
@@ -176,35 +174,42 @@ std::shared_ptr<const Lambda> LambdaBuilder::close_without_captures(
   return make_lambda(results, parameters_, guards, /*collects_guards=*/true);
 }
 
-NodeRef make_scan(const LambdaBuilder::Closed& body, const std::vector<Value>& carry,
+NodeRef make_scan(const Closure& body, const std::vector<Value>& carry,
                   const std::vector<Value>& xs, const Dim& length, bool reverse) {
-  ScanAttrs attrs;
-  attrs.body.lambda = body.lambda;
-  attrs.consts = static_cast<std::int64_t>(body.captures.size());
-  attrs.carry = static_cast<std::int64_t>(carry.size());
-  attrs.xs = static_cast<std::int64_t>(xs.size());
-  attrs.length = length;
-  attrs.reverse = reverse;
   std::vector<Value> operands = body.captures;
   operands.insert(operands.end(), carry.begin(), carry.end());
   operands.insert(operands.end(), xs.begin(), xs.end());
-  return make_node(Op::Scan, std::move(attrs), std::move(operands));
+  return make_node(Op::Scan,
+                   ScanAttrs{.body = {body.lambda},
+                             .consts = static_cast<std::int64_t>(body.captures.size()),
+                             .carry = static_cast<std::int64_t>(carry.size()),
+                             .xs = static_cast<std::int64_t>(xs.size()),
+                             .length = length,
+                             .reverse = reverse},
+                   std::move(operands));
 }
 
-ClosedBranches close_branches(const std::vector<Value>& then_results, const Trace& then_trace,
+NodeRef make_scan(const TracedBody& body, const std::vector<Value>& carry,
+                  const std::vector<Value>& xs, const Dim& length, bool reverse) {
+  const Closure closure =
+      body.builder.close(body.results, kAfterStepNumber, capture_policy(body.trace, length));
+  return make_scan(closure, carry, xs, length, reverse);
+}
+
+BranchClosures close_branches(const std::vector<Value>& then_results, const Trace& then_trace,
                               const std::vector<Value>& else_results, const Trace& else_trace) {
-  ClosedBranches closed;
-  const auto written_in = [](const Trace& trace) {
+  BranchClosures closures;
+  const auto is_inside = [](const Trace& trace) {
     return [&trace](const Node& node) {
       if (is_repeated_inside(node)) return true;
-      return trace.contains(node) && !is_argument(node) && !decides_sizes(node);
+      return trace.contains(node) && !is_argument(node) && !determines_dims(node);
     };
   };
-  find_captures(then_results, written_in(then_trace), closed.captures);
-  find_captures(else_results, written_in(else_trace), closed.captures);
-  closed.then_branch = make_lambda(then_results, closed.captures, {}, /*collects_guards=*/true);
-  closed.else_branch = make_lambda(else_results, closed.captures, {}, /*collects_guards=*/true);
-  return closed;
+  find_captures(then_results, is_inside(then_trace), closures.captures);
+  find_captures(else_results, is_inside(else_trace), closures.captures);
+  closures.then_branch = make_lambda(then_results, closures.captures, {}, /*collects_guards=*/true);
+  closures.else_branch = make_lambda(else_results, closures.captures, {}, /*collects_guards=*/true);
+  return closures;
 }
 
 std::function<bool(const Node&)> reached_from(std::span<const Value> values) {
@@ -243,7 +248,7 @@ Value current_position() {
 
 PositionScope::PositionScope(const Value& step)
     : saved_(t_position != nullptr ? *t_position : Value()) {
-  // An odd multiplier keeps the positions of nested loops apart; wrapping is well defined.
+  // An odd multiplier (Knuth's LCG) separates the positions of nested loops; int64 wraps.
   const Value outer = current_position() * scalar_constant_int(DType::Int64, 6364136223846793005);
   Value position = outer + step + scalar_constant_int(DType::Int64, 1);
   if (t_position == nullptr) t_position = new Value;

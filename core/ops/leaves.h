@@ -1,4 +1,4 @@
-// Definitions of the leaves: constants, arguments, indices, draws. Included by table.h alone.
+// Defines the leaves: constants, arguments, indices, random draws. Included by table.h only.
 #pragma once
 
 #include "core/ops/infer_rules.h"
@@ -6,13 +6,15 @@
 
 namespace kiln::ir {
 
+/// Requires that all dims are static and not negative.
 inline void require_static(Inference& in, const Type& type) {
   for (const Dim& dim : type.dims) {
-    if (!dim.is_static() || dim.value() < 0) in.value_error(text("size ", dim, " is not a size"));
+    if (!dim.is_static()) in.value_error(text("size ", dim, " is not static"));
+    if (dim.value() < 0) in.value_error(text("size ", dim, " is negative"));
   }
 }
 
-/// Sizes of a type that is given, not inferred: none is negative.
+/// Requires that no dim of a type given as an attribute is negative.
 inline void require_sizes(Inference& in, const Type& type) {
   for (const Dim& dim : type.dims) {
     in.require_less_equal(0, dim, "size ", dim, " is negative");
@@ -105,7 +107,9 @@ inline constexpr OpDef kLeaves[] = {
      .infer = [](Inference& in) -> std::vector<Type> {
        require_dtype(in, kFloats, in.as<RandomAttrs>().type.dtype);
        require_sizes(in, in.as<RandomAttrs>().type);
-       if (!(in.type(0) == Type{DType::Int64, {}})) in.type_error("position is no int64 scalar");
+       if (!(in.type(0) == Type{DType::Int64, {}})) {
+         in.type_error("position is not an int64 scalar");
+       }
        return {in.as<RandomAttrs>().type};
      },
      .gradient = "none: drawn",

@@ -1,5 +1,5 @@
-// Finds the node if it lives; else checks, infers and interns. Guards are collected by inferring
-// again, from the finished graph.
+// Looks the node up in the intern table; if it is new, checks its form, infers its types and
+// interns it. Guards are not stored in nodes: they are collected by inferring again.
 #include "core/ops/make.h"
 
 #include "core/ir/intern.h"
@@ -20,8 +20,8 @@ std::string function_name(Op op) {
 
 void check_form(Op op, const Attrs& attrs, std::span<const Value> operands) {
   const OpDef& d = def(op);
-  const auto fail = [&](const std::string& fact) {
-    throw InternalError("make_node", "", text(d.name, " ", fact), current_origin().where);
+  const auto fail = [&](const std::string& message) {
+    throw InternalError("make_node", "", text(d.name, " ", message), current_origin().where);
   };
   if (attrs.index() != d.attrs) fail("has attributes of another op");
   if (d.arity != kVariadic && static_cast<int>(operands.size()) != d.arity) {
@@ -34,14 +34,14 @@ void check_form(Op op, const Attrs& attrs, std::span<const Value> operands) {
 
 void check_dtype(Op op, Inference& inference) {
   const OpDef& d = def(op);
-  // A leaf's set is about its result: its type rule checks that. An argument has no operand.
+  // The dtypes of a leaf are those of its result, which its type rule checks.
   if (inference.count() == 0 || d.lowering == Lowering::Leaf) return;
   const DType dtype = inference.type(0).dtype;
   if (d.dtypes & dtype_bit(dtype)) return;
   inference.type_error(text(d.name, " does not take ", dtype));
 }
 
-/// Rank limit of modules (core/module/module.h) and Arrays.
+/// The limit of modules (kMaxDims in core/module/module.h) and of Arrays.
 constexpr int kMaxRank = 64;
 
 void check_ranks(const Inference& inference, const std::vector<Type>& types) {
@@ -62,28 +62,31 @@ NodeRef traced(NodeRef node) {
 
 }  // namespace
 
-void Inference::settle(Guard::Kind kind, Answer answer, const Dim& left, const Dim& right,
-                       const std::string& fact) {
-  if (answer == Answer::No) value_error(fact);
+void Inference::reject_or_guard(Guard::Kind kind, Ternary holds, const Dim& left,
+                                const Dim& right, const std::string& message) {
+  if (holds == Ternary::No) value_error(message);
   if (!guards_) return;
-  const std::string full = text(function_name(op_), ": ", fact, operand_list());
-  guards_->push_back({kind, left, right, full, current_origin()});
+  guards_->push_back({.kind = kind,
+                      .left = left,
+                      .right = right,
+                      .message = text(function_name(op_), ": ", message, operand_list()),
+                      .origin = current_origin()});
 }
 
-void Inference::value_error(const std::string& fact) const {
-  throw ValueError(function_name(op_), "", text(fact, operand_list()),
+void Inference::value_error(const std::string& message) const {
+  throw ValueError(function_name(op_), "", text(message, operand_list()),
                    current_origin().where);
 }
 
-void Inference::type_error(const std::string& fact) const {
-  throw TypeError(function_name(op_), "", text(fact, operand_list()),
+void Inference::type_error(const std::string& message) const {
+  throw TypeError(function_name(op_), "", text(message, operand_list()),
                   current_origin().where);
 }
 
 std::string Inference::operand_list() const {
   if (operands_.empty()) return "";
   const OpDef& d = def(op_);
-  // To a user who called another function the op's names for its operands say nothing.
+  // The op's names for its operands mean nothing to a user who called another K function.
   const bool by_name = d.arity != kVariadic && function_name(op_) == d.name;
   std::string out = " (";
   for (std::size_t i = 0; i < operands_.size(); ++i) {
@@ -117,7 +120,7 @@ std::vector<Guard> guards_of(const Node& node) {
   return guards;
 }
 
-bool has_step(const Dim& length) { return less_equal(1, length) == Answer::Yes; }
+bool has_step(const Dim& length) { return less_equal(1, length) == Ternary::Yes; }
 
 std::vector<Guard> collect_guards(std::span<const Value> roots) {
   std::vector<Guard> guards;
@@ -138,7 +141,7 @@ Trace::Scope::~Scope() { t_innermost = outer; }
 
 void Trace::record(const NodeRef& node) {
   if (contains(*node)) return;
-  kept_.push_back(node);  // first: an address that is recorded is one that is kept
+  kept_.push_back(node);  // first, for exception safety: a recorded node must be kept alive
   nodes_.insert(node.get());
 }
 

@@ -1,4 +1,4 @@
-// make_node: the only way to a node. It checks the definition, infers the types and interns.
+// make_node(), the only way to create a node: checks its form, infers its types and interns it.
 #pragma once
 
 #include "core/ops/op.h"
@@ -7,26 +7,26 @@
 
 namespace kiln::ir {
 
-/// Throws what the op's type rule throws. The node's origin is the thread's current_origin().
+/// The node of this op, attributes and operands, interned. Its origin is the thread's
+/// current_origin(). Throws ValueError or TypeError of the op's type rule. Thread-safe.
 NodeRef make_node(Op op, Attrs attrs, std::vector<Value> operands);
-/// The single result of make_node.
+/// Result 0 of make_node().
 Value make(Op op, Attrs attrs, std::vector<Value> operands);
 
-/// The guards that the node's type rule emits, without those of its lambdas.
+/// The guards that the node's type rule demands, without those of its lambdas.
 std::vector<Guard> guards_of(const Node& node);
-/// Whether a loop of `length` steps has at least one in every call.
+/// Whether a loop of `length` steps has at least one step in every call.
 bool has_step(const Dim& length);
-/// The guards of the nodes reached by `roots`, in topological order, without repetition. Those of a
-/// lambda are left to it, except for a loop that has a step: its body's are true of the code around
-/// it, too, which passes may move nodes of the body to.
+/// The guards of all nodes that `roots` depend on, in topological order, without duplicates. Guards
+/// of lambdas are left out, except those of the body of a loop that has a step: passes may hoist
+/// nodes of the body, so the guards must hold outside, too.
 std::vector<Guard> collect_guards(std::span<const Value> roots);
 
-/// Records the nodes requested from make_node while a Scope lives, new or interned, so that what a
-/// user's function created does not depend on what was interned before it ran.
+/// Records the nodes that make_node() returned during a Scope, new or already interned: which nodes
+/// belong to a user's function must not depend on what was interned before.
 class Trace {
  public:
-  /// While it lives, `trace` records the nodes that this thread asks for. Scopes nest; every
-  /// enclosing trace records, too.
+  /// Records the nodes that this thread requests. Scopes nest; enclosing traces record them, too.
   struct Scope {
     explicit Scope(Trace& recording);
     ~Scope();
@@ -42,7 +42,7 @@ class Trace {
 
  private:
   std::unordered_set<const Node*> nodes_;
-  std::vector<NodeRef> kept_;  // so that no address is used again for another node
+  std::vector<NodeRef> kept_;  // keeps the nodes alive, so that no address is reused
 };
 
 }  // namespace kiln::ir

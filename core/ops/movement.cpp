@@ -1,6 +1,7 @@
 // Type rules and gradients of movement ops.
 #include "core/ops/movement.h"
 
+#include "core/types/at.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ std::vector<Type> infer_reshape(Inference& in) {
     in.require_equal(from, to, "cannot reshape to ", to_string(dims), ": ", from,
                      " elements are not ", to);
   }
-  // With as many axes the sizes need not be equal one by one: only their product is.
+  // Dims are not required to be equal one by one, even for equal ranks: only their products are.
   return {{in.type(0).dtype, dims}};
 }
 
@@ -39,10 +40,9 @@ std::vector<Type> infer_permute(Inference& in) {
   std::vector<bool> seen(axes.size(), false);
   for (std::int64_t axis : axes) {
     require_axis(in, axis, x.rank());
-    const auto at = static_cast<std::size_t>(axis);
-    if (seen[at]) in.value_error(text("axis ", axis, " occurs twice"));
-    seen[at] = true;
-    result.dims.push_back(x.dims[at]);
+    if (seen[at(axis)]) in.value_error(text("axis ", axis, " occurs twice"));
+    seen[at(axis)] = true;
+    result.dims.push_back(x.dims[at(axis)]);
   }
   return {result};
 }
@@ -59,7 +59,7 @@ std::vector<Type> infer_broadcast(Inference& in) {
     if (axis <= previous) in.value_error("axes are not ascending");
     previous = axis;
     if (x.dims[i].is_one()) continue;
-    const Dim& target = attrs.dims[static_cast<std::size_t>(axis)];
+    const Dim& target = attrs.dims[at(axis)];
     in.require_equal(x.dims[i], target, "size ", x.dims[i], " of axis ", i, " is not ", target);
   }
   return {{x.dtype, attrs.dims}};
@@ -76,8 +76,8 @@ std::vector<Type> infer_slice(Inference& in) {
     const Dim &start = attrs.start[i], &limit = attrs.limit[i];
     if (attrs.step[i] < 1) in.value_error(text("step ", attrs.step[i], " is not positive"));
     const auto require_order = [&](const Dim& low, const Dim& high) {
-      in.require_less_equal(low, high, "slice ", start, ":", limit, " of axis ", i, " leaves 0:",
-                            x.dims[i]);
+      in.require_less_equal(low, high, "slice ", start, ":", limit, " of axis ", i,
+                            " is outside of 0:", x.dims[i]);
     };
     require_order(0, start);
     require_order(start, limit);
@@ -90,7 +90,7 @@ std::vector<Type> infer_slice(Inference& in) {
 std::vector<Type> infer_pad(Inference& in) {
   const auto& attrs = in.as<PadAttrs>();
   const Type& x = in.type(0);
-  if (!(in.type(1) == Type{x.dtype, {}})) in.type_error("value is no scalar of x's dtype");
+  if (!(in.type(1) == Type{x.dtype, {}})) in.type_error("value is not a scalar of x's dtype");
   require_count(in, attrs.low.size(), x.rank(), "low");
   require_count(in, attrs.high.size(), x.rank(), "high");
   require_count(in, attrs.interior.size(), x.rank(), "interior");
@@ -117,7 +117,7 @@ std::vector<Type> infer_reverse(Inference& in) {
 }
 
 std::vector<Type> infer_concat(Inference& in) {
-  if (in.count() == 0) in.value_error("there are no parts");
+  if (in.count() == 0) in.value_error("no parts are given");
   const std::int64_t axis = in.as<AxisAttrs>().axis;
   Type result = in.type(0);
   require_axis(in, axis, result.rank());
@@ -145,16 +145,16 @@ Grads grad_broadcast(const Grad& g) {
   const auto& attrs = g.node.as<BroadcastAttrs>();
   Ints repeated;
   for (std::int64_t axis = 0; axis < g.dy[0].rank(); ++axis) {
-    const auto at = std::find(attrs.axes.begin(), attrs.axes.end(), axis);
-    const bool is_new = at == attrs.axes.end();
-    const auto from = static_cast<std::size_t>(at - attrs.axes.begin());
-    const bool stretched = !is_new && g.x[0].dims()[from].is_one() &&
-                           !attrs.dims[static_cast<std::size_t>(axis)].is_one();
+    const auto source = std::find(attrs.axes.begin(), attrs.axes.end(), axis);
+    const bool is_new = source == attrs.axes.end();
+    const bool stretched = !is_new && g.x[0].dims()[at(source - attrs.axes.begin())].is_one() &&
+                           !attrs.dims[at(axis)].is_one();
     if (is_new || stretched) repeated.push_back(axis);
   }
   return {reshape(reduce_sum(g.dy[0], repeated), g.x[0].dims())};
 }
 
+// The elements that the slice took get dy, all others 0: a pad with step - 1 zeros between.
 Grads grad_slice(const Grad& g) {
   const auto& attrs = g.node.as<SliceAttrs>();
   const Dims& dims = g.x[0].dims();
@@ -164,13 +164,14 @@ Grads grad_slice(const Grad& g) {
     const Dim& count = g.dy[0].dims()[i];
     const std::int64_t step = attrs.step[i];
     interior.push_back(step - 1);
-    const Dim spread = step == 1 ? count : count + max(count - 1, 0) * (step - 1);
-    high.push_back(dims[i] - attrs.start[i] - spread);
+    const Dim extent = step == 1 ? count : count + max(count - 1, 0) * (step - 1);
+    high.push_back(dims[i] - attrs.start[i] - extent);
   }
   const Value zero = scalar_constant(g.x[0].dtype(), 0);
   return {reshape(pad(g.dy[0], zero, low, high, interior), dims)};
 }
 
+// The padding value gets the part of dy that x does not.
 Grads grad_pad(const Grad& g) {
   const auto& attrs = g.node.as<PadAttrs>();
   const Dims& dims = g.x[0].dims();
@@ -194,7 +195,7 @@ Grads grad_concat(const Grad& g) {
   Grads dx;
   Dim start = 0;
   for (const Value& part : g.x) {
-    const Dim limit = start + part.dims()[static_cast<std::size_t>(axis)];
+    const Dim limit = start + part.dims()[at(axis)];
     dx.push_back(reshape(slice_axis(g.dy[0], axis, start, limit), part.dims()));
     start = limit;
   }

@@ -1,4 +1,4 @@
-// Definitions of movement ops: index maps without arithmetic. Included by table.h alone.
+// Defines movement ops: index maps without arithmetic. Included by table.h only.
 #pragma once
 
 #include "core/ops/build.h"
@@ -59,7 +59,7 @@ inline constexpr OpDef kMovement[] = {
      .arity = 1,
      .attrs = attrs_kind<SliceAttrs>(),
      .lowering = Lowering::Movement,
-     .doc = "start, start + step, .. below limit of every axis.",
+     .doc = "The elements start, start + step, .. below limit of every axis.",
      .infer = infer_slice,
      .grad = grad_slice,
      .gradient = "dx = pad(dy, 0)"},
@@ -79,7 +79,7 @@ inline constexpr OpDef kMovement[] = {
      .arity = 1,
      .attrs = attrs_kind<AxesAttrs>(),
      .lowering = Lowering::Movement,
-     .doc = "The order of `axes` reversed.",
+     .doc = "x with the order of elements along `axes` reversed.",
      .infer = infer_reverse,
      .grad = [](const Grad& g) -> Grads {
        return {reverse(g.dy[0], g.node.as<AxesAttrs>().axes)};
@@ -91,7 +91,7 @@ inline constexpr OpDef kMovement[] = {
      .arity = kVariadic,
      .attrs = attrs_kind<AxisAttrs>(),
      .lowering = Lowering::Movement,
-     .doc = "One or more parts one after the other along `axis`.",
+     .doc = "One or more parts, joined along `axis`.",
      .infer = infer_concat,
      .grad = grad_concat,
      .gradient = "dparts[i] = the slice of dy"},

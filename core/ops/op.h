@@ -1,6 +1,6 @@
-// The ops: what each is called and what an op's definition consists of. One constexpr OpDef per op
-// holds its documentation, operands, attributes, type rule, scalar meaning, gradient and lowering
-// class; table.h lists them once; every other list of ops is computed from their fields.
+// The ops and their semantics. One constexpr OpDef per op holds its documentation, operands,
+// attributes, type rule, scalar meaning, gradient and lowering class. table.h lists the definitions
+// once; every other list of ops is derived from their fields.
 
 // Semantics shared by all backends
 // --------------------------------
@@ -12,8 +12,8 @@
 // its result once.
 // Subnormals. An operand or result that is subnormal as a float32 (as a float64 for that dtype)
 // counts as zero of its sign. So does every subnormal bfloat16, whose exponents are float32's; a
-// subnormal float16 is a normal float32 and keeps its value. What only hands elements on (movement,
-// Select, Neg, Abs, Sign, Maximum, Minimum, a cast to the same exponents) may keep the bits.
+// subnormal float16 is a normal float32 and keeps its value. Ops that only copy elements (movement,
+// Select, Neg, Abs, Sign, Maximum, Minimum, a cast to the same exponent range) may keep the bits.
 // NaN. Arithmetic with a NaN gives a NaN (no promise about its bits). Maximum, Minimum, Max and
 // Min give NaN when any operand is NaN; ArgMax counts NaN as the largest, the first wins.
 // Comparisons with NaN are false (so not_equal, a Not of Equal, is true). -0 equals +0; Maximum
@@ -21,20 +21,18 @@
 // Integers. Two's complement, wrapping. Div truncates toward zero, x / 0 is 0, MIN / -1 is MIN;
 // Mod has the sign of the dividend (fmod for floats), x mod 0 is 0. Abs(MIN) is MIN. Pow with a
 // negative integer exponent is 0, except for bases 1 and -1; Pow wraps; x^0 is 1.
-// Control. Nothing that a lambda holds runs unless the lambda is entered: not its nodes, not the
-// checks of its guards. A branch is entered when it is taken, a loop's body at each step. No graph
-// rewrite moves a node that may fail, draws or calls the host out of a lambda that may not be
-// entered (core/ops/pinned.h).
-// Bool. Stored as one byte 0 or 1. And, Or, Not, Equal, Select, Max (any), Min (all) take it.
+// Control. The nodes and guards of a lambda are evaluated only when it is entered: a branch when
+// taken, a body at each step. No rewrite hoists a node that may fail, draws random numbers or calls
+// the host out of a lambda that may not be entered (core/ops/pinned.h).
+// Bool. A byte 0 or 1; false < true. Logic, comparisons, Select, Max (any) and Min (all) take it.
 // Casts. Float to integer truncates toward zero, saturates at the ends, NaN gives 0. Integer to
 // integer wraps. To bool is x != 0 (NaN is true). Bool to number is 0 or 1. To a narrower float
 // rounds to nearest even; overflow gives infinity.
-// Reductions over nothing: Sum 0, Prod 1, Max the lowest value (-inf, MIN, false), Min the highest
-// value; ArgMax over an axis of size 0 is an error when it is built or called.
-// Ties. Gradients of Max and Min divide equally among tied elements; Maximum and Minimum give the
-// gradient of a tie to the first operand.
-// Indices. An index outside the axis is an error at the call on every backend, and changes no
-// variable; it is not read, so no error, where the entries that it chooses have no elements.
+// Empty reductions. Sum is 0, Prod 1, Max the lowest value (-inf, MIN, false), Min the highest;
+// ArgMax over an axis of size 0 is an error when the graph is built or called.
+// Ties. Max and Min divide the gradient equally; Maximum and Minimum give it to the first operand.
+// Indices. One out of range is an error of the call on every backend, and no variable changes.
+// Where the selected entries have no elements, indices are not read and cause no error.
 #pragma once
 
 #include "core/ir/graph.h"
@@ -48,7 +46,7 @@
 
 namespace kiln::ir {
 
-/// In any order: numbers of ops in module files are OpDef::code.
+/// In any order: module files number ops by OpDef::code.
 enum class Op : std::uint16_t {
   // leaves
   Constant, Placeholder, Variable, Parameter, Iota, RandomUniform, DimSize,
@@ -76,22 +74,22 @@ enum class Op : std::uint16_t {
   Variance,
 };
 
-/// How a backend runs an op. Passes ask for the class, never for names.
+/// The lowering class: how a backend runs an op. Passes dispatch on the class, not on ops.
 enum class Lowering : std::uint8_t {
-  Argument,     // given from outside: an argument, the state, a lambda's parameter
-  Leaf,         // a constant, an index, a draw
-  Elementwise,  // a scalar expression
-  Reduce,       // drops axes
-  Running,      // runs along an axis
-  Movement,     // an index map, no arithmetic
-  Indexed,      // an indirect index
-  Contraction,  // a library call or a loop nest
-  Control,      // has lambdas
-  Structural,   // a copy, or an effect
-  Composite,    // has an expansion that is always right
+  Argument,     // an argument, a variable, a lambda's parameter
+  Leaf,         // a constant, an index, a random draw
+  Elementwise,  // a scalar expression per element
+  Reduce,       // a reduction, which drops axes
+  Running,      // a prefix scan along an axis
+  Movement,     // an index map without arithmetic
+  Indexed,      // gather or scatter
+  Contraction,  // a matmul: a library call or a loop nest
+  Control,      // holds lambdas
+  Structural,   // a copy or a side effect
+  Composite,    // may be replaced by its expansion
 };
 
-/// How an op makes one element out of many.
+/// How an op combines many elements into one.
 enum class Combiner : std::uint8_t { None, Sum, Prod, Max, Min, ArgMax };
 
 /// A set of dtypes, as bits indexed by DType.
@@ -111,7 +109,8 @@ inline constexpr DTypeSet kIntegers = kSignedIntegers | dtypes_of(DTypeKind::Uns
 inline constexpr DTypeSet kNumbers = kIntegers | kFloats;
 inline constexpr DTypeSet kAnyDType = kNumbers | kBools;
 
-/// What a type rule sees and reports. Facts about dims that are unknown become guards.
+/// The context of a type rule: operands, attributes, and checks. A condition on symbolic dims that
+/// cannot be decided becomes a guard.
 class Inference {
  public:
   Inference(Op op, const Attrs& attrs, std::span<const Value> operands,
@@ -124,56 +123,61 @@ class Inference {
   const Struct& as() const {
     return std::get<Struct>(attrs_);
   }
-  /// Yes: nothing. No: throws ValueError with the fact. Unknown: a guard with that fact.
-  /// The fact is joined from its parts only when it is needed.
+  /// Requires left == right (left <= right): throws ValueError if it never holds, adds a guard if
+  /// that is unknown. The message is concatenated from its parts only if it is needed.
   template <class... Parts>
-  void require_equal(const Dim& left, const Dim& right, const Parts&... fact) {
-    const Answer answer = equal(left, right);
-    if (answer != Answer::Yes) settle(Guard::Kind::Equal, answer, left, right, text(fact...));
+  void require_equal(const Dim& left, const Dim& right, const Parts&... message) {
+    const Ternary holds = equal(left, right);
+    if (holds == Ternary::Yes) return;
+    reject_or_guard(Guard::Kind::Equal, holds, left, right, text(message...));
   }
   template <class... Parts>
-  void require_less_equal(const Dim& left, const Dim& right, const Parts&... fact) {
-    const Answer answer = less_equal(left, right);
-    if (answer != Answer::Yes) settle(Guard::Kind::LessEqual, answer, left, right, text(fact...));
+  void require_less_equal(const Dim& left, const Dim& right, const Parts&... message) {
+    const Ternary holds = less_equal(left, right);
+    if (holds == Ternary::Yes) return;
+    reject_or_guard(Guard::Kind::LessEqual, holds, left, right, text(message...));
   }
-  /// Throws ValueError or TypeError: "<user's function>: <fact> (<operand> <type>, ...)".
-  [[noreturn]] void value_error(const std::string& fact) const;
-  [[noreturn]] void type_error(const std::string& fact) const;
-  /// " (x float32[2,3], y float32[4])", names where the user called the op by its own; or empty.
+  /// Throws ValueError or TypeError: "<K function>: <message> (<operand> <type>, ..)".
+  [[noreturn]] void value_error(const std::string& message) const;
+  [[noreturn]] void type_error(const std::string& message) const;
+  /// " (x float32[2,3], y float32[4])": the types of the operands, with the names of the op's
+  /// definition if the K function has the name of the op. Empty without operands.
   std::string operand_list() const;
 
  private:
-  void settle(Guard::Kind kind, Answer answer, const Dim& left, const Dim& right,
-              const std::string& fact);
+  void reject_or_guard(Guard::Kind kind, Ternary holds, const Dim& left, const Dim& right,
+                       const std::string& message);
   Op op_;
   const Attrs& attrs_;
   std::span<const Value> operands_;
   std::vector<Guard>* guards_;
 };
 
-/// What a gradient rule sees. It returns one value per operand; an empty one means no gradient.
-/// Ordinary nodes are built (core/ops/build.h), so every order comes for free.
+/// The context of a gradient rule, which returns the cotangent of each operand, empty for none. It
+/// builds ordinary nodes (core/ops/build.h), so that gradients of any order work.
 struct Grad {
   const Node& node;
   std::span<const Value> x;   // operands
   std::span<const Value> y;   // results of the node
   std::span<const Value> dy;  // cotangent of each result; empty where none reaches it
-  /// Whether a cotangent of operand i is asked for (a rule may skip what is not).
+  /// Whether the cotangent of operand i is needed; a rule may return empty ones for the others.
   std::span<const bool> wanted;
 };
 
-/// The scalar meaning of an elementwise op over blocks of n elements, in the widest type of each
-/// kind. Results of comparisons are 0 or 1. Null where the op does not take that kind. Rounding to
-/// the dtype, flushing of subnormals and wrapping to the width happen when the block is stored.
+/// The scalar meaning of an elementwise op, over blocks of n elements in the widest type of each
+/// kind; null if the op does not take that kind. Comparisons give 0 or 1. Rounding to the dtype,
+/// flushing of subnormals and wrapping to the width happen when the block is stored (convert.h).
 struct Scalar {
-  void (*real)(const double* const* x, double* y, std::int64_t n) = nullptr;
-  void (*integer)(const std::int64_t* const* x, std::int64_t* y, std::int64_t n) = nullptr;
-  void (*natural)(const std::uint64_t* const* x, std::uint64_t* y, std::int64_t n) = nullptr;
+  void (*floating)(const double* const* x, double* y, std::int64_t n) = nullptr;
+  void (*signed_integer)(const std::int64_t* const* x, std::int64_t* y,
+                         std::int64_t n) = nullptr;
+  void (*unsigned_integer)(const std::uint64_t* const* x, std::uint64_t* y,
+                           std::int64_t n) = nullptr;
 };
 
 using Infer = std::vector<Type> (*)(Inference&);
 using GradRule = std::vector<Value> (*)(const Grad&);
-/// Builds the same results out of primitives.
+/// Builds the results of a composite from other ops.
 using Expand = std::vector<Value> (*)(const Node&, std::span<const Value> operands);
 
 inline constexpr int kVariadic = -1;
@@ -195,26 +199,26 @@ struct OpDef {
   Expand expand = nullptr;         // composites
   bool commutative = false;
   Combiner combiner = Combiner::None;
-  bool alias = false;      // one operand, whose elements are the result's in the same order
-  bool expensive = false;  // a scalar that costs many times a load
-  bool reads_state = false;  // never merged, hoisted or dropped across bodies: random, host calls
+  bool alias = false;      // the result has the elements of its operand in the same order
+  bool expensive = false;  // a scalar function that costs much more than a load
+  bool reads_state = false;  // random draws, host calls: never moved into or out of a lambda
 
-  /// False when the result is constant almost everywhere or an index: gradients stop silently
-  /// there (as for comparisons); true with neither grad nor expand: asking is an error by name.
+  /// False for results that are indices or constant almost everywhere: gradients stop there
+  /// silently. If true and there is neither grad nor expand, asking for a gradient is an error.
   bool differentiable = true;
 };
 
-/// Elementwise ops run by their scalar meaning, all but Cast, which is a conversion.
+/// Whether the op runs by its scalar meaning: elementwise ops except Cast, which is a conversion.
 constexpr bool has_scalar_meaning(const OpDef& d) {
   return d.lowering == Lowering::Elementwise && d.op != Op::Cast;
 }
 
-/// The definition of an op (as a constant: core/ops/table.h).
+/// The definition of an op. core/ops/table.h has it as a constant expression.
 const OpDef& def(Op op);
 inline const OpDef& def(const Node& node) { return def(node.op); }
 /// All definitions, in the order of the enumerators.
 std::span<const OpDef> all_ops();
-/// The op of that printed name; null when there is none.
+/// The op with that name, or null.
 const OpDef* find_op(std::string_view name);
 /// The op with that OpDef::code, or null.
 const OpDef* find_op(std::uint64_t code);

@@ -1,4 +1,4 @@
-// Recursion only into lambdas, whose nesting the user wrote.
+// Derives pinnedness from definitions. Recursion follows lambdas only.
 #include "core/ops/pinned.h"
 
 #include "core/ir/traverse.h"

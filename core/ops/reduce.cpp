@@ -1,40 +1,42 @@
-// Rules of reductions that do not fit in a line.
+// Type rules and gradients of reductions.
 #include "core/ops/reduce.h"
+
+#include "core/types/at.h"
 
 #include <numeric>
 
 namespace kiln::ir {
 namespace {
 
-/// The product of the elements before each one along `axis`: 1 at the first.
+/// The exclusive prefix product along `axis`: 1 at the first element.
 Value exclusive_product(const Value& x, int axis) {
   Dims low(x.dims().size(), 0), high(x.dims().size(), 0), start = low;
-  low[static_cast<std::size_t>(axis)] = 1;
-  const Value shifted = pad(x, scalar_constant(x.dtype(), 1), low, high);
-  const Value cut = slice(shifted, start, x.dims());
-  return make(Op::CumProd, AxisAttrs{axis}, {cut});
+  low[at(axis)] = 1;
+  const Value padded = pad(x, scalar_constant(x.dtype(), 1), low, high);
+  return make(Op::CumProd, AxisAttrs{axis}, {slice(padded, start, x.dims())});
 }
 
-/// The axes moved to the end and joined into one: dims (kept.., joined).
+/// Moves `axes` to the end and merges them into one: dims (others.., merged). `order` gets the
+/// permutation.
 Value flatten_axes(const Value& x, const Ints& axes, Ints* order) {
   Dims dims;
   for (std::int64_t axis = 0; axis < x.rank(); ++axis) {
     if (std::find(axes.begin(), axes.end(), axis) != axes.end()) continue;
     order->push_back(axis);
-    dims.push_back(x.dims()[static_cast<std::size_t>(axis)]);
+    dims.push_back(x.dims()[at(axis)]);
   }
-  Dim joined = 1;
+  Dim merged = 1;
   for (std::int64_t axis : axes) {
     order->push_back(axis);
-    joined = joined * x.dims()[static_cast<std::size_t>(axis)];
+    merged = merged * x.dims()[at(axis)];
   }
-  dims.push_back(joined);
+  dims.push_back(merged);
   return reshape(permute(x, *order), dims);
 }
 
 Value unflatten_axes(const Value& flat, const Dims& dims, const Ints& order) {
   Dims permuted;
-  for (std::int64_t axis : order) permuted.push_back(dims[static_cast<std::size_t>(axis)]);
+  for (std::int64_t axis : order) permuted.push_back(dims[at(axis)]);
   return permute(reshape(flat, permuted), inverse_permutation(order));
 }
 
@@ -52,7 +54,7 @@ std::vector<Type> infer_reduce(Inference& in) {
   }
   for (std::int64_t axis = 0; axis < x.rank(); ++axis) {
     const bool dropped = std::find(axes.begin(), axes.end(), axis) != axes.end();
-    if (!dropped) result.dims.push_back(x.dims[static_cast<std::size_t>(axis)]);
+    if (!dropped) result.dims.push_back(x.dims[at(axis)]);
   }
   return {result};
 }
@@ -61,7 +63,7 @@ std::vector<Type> infer_arg_max(Inference& in) {
   const std::int64_t axis = in.as<AxisAttrs>().axis;
   const Type& x = in.type(0);
   require_axis(in, axis, x.rank());
-  in.require_less_equal(1, x.dims[static_cast<std::size_t>(axis)], "axis ", axis,
+  in.require_less_equal(1, x.dims[at(axis)], "axis ", axis,
                         " has no elements");
   Type result{DType::Int64, x.dims};
   result.dims.erase(result.dims.begin() + axis);
@@ -73,6 +75,7 @@ std::vector<Type> infer_cumulate(Inference& in) {
   return {in.type(0)};
 }
 
+// dx[i] = dy * (product before i) * (product after i), which is right where an element is 0, too.
 Grads grad_prod(const Grad& g) {
   const Ints& axes = g.node.as<AxesAttrs>().axes;
   Ints order;
@@ -95,13 +98,12 @@ Grads grad_extreme(const Grad& g) {
 }
 
 Grads grad_cumprod(const Grad& g) {
-  // dx[j] = sum_i dy[i] [j <= i] prod_{k <= i, k != j} x[k]. The products without one element are
-  // running products over a copy of x per j in which that element is 1: right also where x is 0.
+  // dx[j] = sum_i dy[i] [j <= i] prod_{k <= i, k != j} x[k]. The products are prefix products of a
+  // copy of x per j in which x[j] is 1, not quotients, so that they are right where x is 0.
   const int axis = static_cast<int>(g.node.as<AxisAttrs>().axis);
   const Value& x = g.x[0];
-  const auto at = static_cast<std::size_t>(axis);
   Dims dims = x.dims();  // axis `axis` is j, axis `axis + 1` is i
-  dims.insert(dims.begin() + axis, x.dims()[at]);
+  dims.insert(dims.begin() + axis, x.dims()[at(axis)]);
   Ints over_i, over_j;
   for (int i = 0; i < x.rank(); ++i) over_i.push_back(i < axis ? i : i + 1);
   for (int i = 0; i < x.rank(); ++i) over_j.push_back(i <= axis ? i : i + 1);
@@ -110,8 +112,8 @@ Grads grad_cumprod(const Grad& g) {
   const Value without = select(equal_to(i, j), one, broadcast(x, dims, over_i));
   const Value products = make(Op::CumProd, AxisAttrs{axis + 1}, {without});
   const Value terms = broadcast(g.dy[0], dims, over_i) * products;
-  const Value counted = select(less_equal_to(j, i), terms, zeros_like(terms));
-  return {reduce_sum(counted, {axis + 1})};
+  const Value masked = select(less_equal_to(j, i), terms, zeros_like(terms));
+  return {reduce_sum(masked, {axis + 1})};
 }
 
 }  // namespace kiln::ir

@@ -1,4 +1,4 @@
-// Definitions of reductions and running reductions. Included by table.h alone.
+// Defines reductions and running reductions (prefix scans). Included by table.h only.
 #pragma once
 
 #include "core/ops/build.h"
@@ -11,7 +11,7 @@ namespace kiln::ir {
 
 using Grads = std::vector<Value>;
 
-/// Axes ascending, unique and in range; the result lacks them.
+/// Requires axes that are ascending and in range; the result has the other axes.
 std::vector<Type> infer_reduce(Inference& in);
 std::vector<Type> infer_arg_max(Inference& in);
 std::vector<Type> infer_cumulate(Inference& in);
@@ -24,8 +24,8 @@ inline Grads grad_sum(const Grad& g) {
 }
 inline Grads grad_cumsum(const Grad& g) {
   const std::int64_t axis = g.node.as<AxisAttrs>().axis;
-  const Value turned = reverse(g.dy[0], {axis});
-  return {reverse(make(Op::CumSum, AxisAttrs{axis}, {turned}), {axis})};
+  const Value reversed = reverse(g.dy[0], {axis});
+  return {reverse(make(Op::CumSum, AxisAttrs{axis}, {reversed}), {axis})};
 }
 
 inline constexpr OpDef kReduce[] = {
@@ -36,7 +36,7 @@ inline constexpr OpDef kReduce[] = {
      .attrs = attrs_kind<AxesAttrs>(),
      .lowering = Lowering::Reduce,
      .dtypes = kNumbers,
-     .doc = "The sum over `axes`, which are dropped; 0 over nothing.",
+     .doc = "The sum over `axes`, which are dropped; 0 over no elements.",
      .infer = infer_reduce,
      .grad = grad_sum,
      .gradient = "dx = broadcast(dy)",
@@ -48,7 +48,7 @@ inline constexpr OpDef kReduce[] = {
      .attrs = attrs_kind<AxesAttrs>(),
      .lowering = Lowering::Reduce,
      .dtypes = kNumbers,
-     .doc = "The product over `axes`, which are dropped; 1 over nothing.",
+     .doc = "The product over `axes`, which are dropped; 1 over no elements.",
      .infer = infer_reduce,
      .grad = grad_prod,
      .gradient = "dx = dy (product of the elements before) (product of those after)",
@@ -59,7 +59,7 @@ inline constexpr OpDef kReduce[] = {
      .arity = 1,
      .attrs = attrs_kind<AxesAttrs>(),
      .lowering = Lowering::Reduce,
-     .doc = "The largest over `axes`, which are dropped; NaN when one is; any for bool.",
+     .doc = "The largest element over `axes`, which are dropped; NaN when one is; any for bool.",
      .infer = infer_reduce,
      .grad = grad_extreme,
      .gradient = "dx = dy (x = y) / (number of x = y)",
@@ -70,7 +70,7 @@ inline constexpr OpDef kReduce[] = {
      .arity = 1,
      .attrs = attrs_kind<AxesAttrs>(),
      .lowering = Lowering::Reduce,
-     .doc = "The smallest over `axes`, which are dropped; NaN when one is; all for bool.",
+     .doc = "The smallest element over `axes`, which are dropped; NaN when one is; all for bool.",
      .infer = infer_reduce,
      .grad = grad_extreme,
      .gradient = "dx = dy (x = y) / (number of x = y)",
@@ -81,7 +81,7 @@ inline constexpr OpDef kReduce[] = {
      .arity = 1,
      .attrs = attrs_kind<AxisAttrs>(),
      .lowering = Lowering::Reduce,
-     .doc = "The index of the first largest along `axis` as int64; NaN counts as the largest.",
+     .doc = "The index of the first largest element along `axis`, as int64; NaN is the largest.",
      .infer = infer_arg_max,
      .gradient = "none: an index",
      .combiner = Combiner::ArgMax,

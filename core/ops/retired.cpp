@@ -1,4 +1,4 @@
-// Queries of the retired ops, and their replacements.
+// Looks retired ops up and builds their replacements.
 #include "core/ops/retired.h"
 
 #include "core/types/text.h"

@@ -1,4 +1,5 @@
-// Ops that older module files hold: readers put nodes of today in their place. Included by table.h.
+// Retired ops: those that older module files may contain. Readers replace them. Included by
+// table.h.
 #pragma once
 
 #include "core/ops/build.h"
@@ -10,11 +11,11 @@ struct RetiredOp {
   std::string_view name = {};
   int arity = 0;
   std::size_t attrs = attrs_kind<NoAttrs>();
-  /// A node with the results that the old one had.
+  /// Builds a node with the same results.
   NodeRef (*replacement)(const Attrs& attrs, std::span<const Value> operands) = nullptr;
 };
 
-/// Throws ValueError when the sizes are not one for each axis.
+/// Throws ValueError unless there is one size per axis.
 NodeRef replacement_of_fits(const Attrs& attrs, std::span<const Value> operands);
 
 inline constexpr RetiredOp kRetiredOps[] = {
@@ -22,7 +23,7 @@ inline constexpr RetiredOp kRetiredOps[] = {
      .replacement = replacement_of_fits},
 };
 
-/// By code or name; null when there is none.
+/// The retired op with that code or name, or null.
 const RetiredOp* find_retired_op(std::uint64_t code);
 const RetiredOp* find_retired_op(std::string_view name);
 

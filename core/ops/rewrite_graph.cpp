@@ -1,4 +1,4 @@
-// Rebuilds in topological order; a node whose operands stay is the same pointer as before.
+// Rebuilds nodes in topological order; a node whose operands are unchanged stays the same pointer.
 #include "core/ops/rewrite_graph.h"
 
 #include "core/ir/node_map.h"
@@ -14,11 +14,13 @@ namespace kiln::ir {
 
 namespace {
 
-/// The node itself when `mapped` leaves all of its operands as they are.
+/// The node on mapped operands; the node itself if they are unchanged.
 template <class Mapped>
 NodeRef with_mapped_operands(const Node& node, const Mapped& mapped) {
-  const auto stays = [&](const Value& operand) { return mapped(operand) == operand; };
-  if (std::all_of(node.operands.begin(), node.operands.end(), stays)) return node.result(0).node;
+  const auto is_same = [&](const Value& operand) { return mapped(operand) == operand; };
+  if (std::all_of(node.operands.begin(), node.operands.end(), is_same)) {
+    return node.result(0).node;
+  }
   std::vector<Value> operands;
   operands.reserve(node.operands.size());
   for (const Value& operand : node.operands) operands.push_back(mapped(operand));
@@ -34,7 +36,7 @@ std::vector<Value> rewrite_nodes(std::span<const Value> roots, const NodeChange&
 std::vector<Value> rewrite_nodes(std::span<const Value> roots, const NodeChange& change,
                                  const std::function<bool(const Value&)>& stop) {
   const std::vector<const Node*> order = topological_order(roots, stop);
-  NodeMap<std::size_t> first(order.size());  // where in `changed` the results of a node begin
+  NodeMap<std::size_t> first(order.size());  // the index in `changed` of a node's result 0
   std::vector<Value> changed;
   changed.reserve(order.size());
   const auto mapped = [&](const Value& value) -> const Value& {

@@ -1,4 +1,4 @@
-// Rebuilding graphs bottom-up: what every pass is made of.
+// Rewrites graphs bottom-up; every pass is built on these functions.
 #pragma once
 
 #include "core/ir/lambda.h"
@@ -9,11 +9,12 @@
 
 namespace kiln::ir {
 
-/// The replacement of one node, given with its operands rewritten already: a value per result.
+/// Replaces one node, whose operands are rewritten already, by a value per result.
 using NodeChange = std::function<std::vector<Value>(const NodeRef& node)>;
-/// `roots` with every node changed, operands first. Does not enter lambdas by itself.
+/// Applies `change` to every node, operands first, and returns the new roots. Does not enter
+/// lambdas.
 std::vector<Value> rewrite_nodes(std::span<const Value> roots, const NodeChange& change);
-/// The same, leaving values for which `stop` is true, and what only they need, as they are.
+/// The same, but does not go beyond values for which `stop` is true.
 std::vector<Value> rewrite_nodes(std::span<const Value> roots, const NodeChange& change,
                                  const std::function<bool(const Value&)>& stop);
 
@@ -21,18 +22,18 @@ std::vector<Value> rewrite_nodes(std::span<const Value> roots, const NodeChange&
 std::vector<Value> results_of(const NodeRef& node);
 std::vector<Value> results_of(const Node& node);
 
-/// `node` with other operands (and the same attributes); the node itself when they are equal.
+/// `node` with other operands; the node itself if they are equal.
 NodeRef with_operands(const Node& node, std::vector<Value> operands);
 /// `node` with each lambda replaced by change(lambda).
 NodeRef with_lambdas(const Node& node,
                      const std::function<std::shared_ptr<const Lambda>(const Lambda&)>& change);
 
-/// `node` with the results of each of its lambdas replaced by change(results); the node itself
-/// when it has none or nothing changes.
+/// `node` with the results of each of its lambdas replaced by change(results); the node itself if
+/// it has none or nothing changes.
 using ResultsChange = std::function<std::vector<Value>(const std::vector<Value>& results)>;
 NodeRef change_lambdas(const NodeRef& node, const ResultsChange& change);
 
-/// `graph` with other roots, in the order of Graph::roots().
+/// `graph` with other roots. REQUIRES: they are in the order of Graph::roots().
 Graph with_roots(const Graph& graph, const std::vector<Value>& roots);
 
 }  // namespace kiln::ir

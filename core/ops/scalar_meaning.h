@@ -1,5 +1,5 @@
-// The scalar functions behind elementwise ops, generic over double, int64 and uint64. They follow
-// the semantics essay in op.h; integers wrap by computing unsigned.
+// The scalar functions of elementwise ops, generic over double, int64 and uint64, as op.h specifies
+// them. Integers wrap: they are computed unsigned.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace kiln::ir::meaning {
 
 template <class T>
-constexpr bool is_real = std::is_floating_point_v<T>;
+constexpr bool is_floating = std::is_floating_point_v<T>;
 template <class T>
 auto bits(T x) {
   return static_cast<std::uint64_t>(x);
@@ -19,14 +19,14 @@ auto bits(T x) {
 struct Neg {
   template <class T>
   T operator()(T x) const {
-    if constexpr (is_real<T>) return -x;
+    if constexpr (is_floating<T>) return -x;
     else return static_cast<T>(0 - bits(x));
   }
 };
 struct Abs {
   template <class T>
   T operator()(T x) const {
-    if constexpr (is_real<T>) return std::fabs(x);
+    if constexpr (is_floating<T>) return std::fabs(x);
     else if constexpr (std::is_signed_v<T>) return x < 0 ? Neg()(x) : x;
     else return x;
   }
@@ -34,35 +34,35 @@ struct Abs {
 struct Sign {
   template <class T>
   T operator()(T x) const {
-    if constexpr (is_real<T>) return x > 0 ? 1 : x < 0 ? -1 : x;
+    if constexpr (is_floating<T>) return x > 0 ? 1 : x < 0 ? -1 : x;
     else return static_cast<T>((x > 0) - (x < 0));
   }
 };
 struct Add {
   template <class T>
   T operator()(T x, T y) const {
-    if constexpr (is_real<T>) return x + y;
+    if constexpr (is_floating<T>) return x + y;
     else return static_cast<T>(bits(x) + bits(y));
   }
 };
 struct Sub {
   template <class T>
   T operator()(T x, T y) const {
-    if constexpr (is_real<T>) return x - y;
+    if constexpr (is_floating<T>) return x - y;
     else return static_cast<T>(bits(x) - bits(y));
   }
 };
 struct Mul {
   template <class T>
   T operator()(T x, T y) const {
-    if constexpr (is_real<T>) return x * y;
+    if constexpr (is_floating<T>) return x * y;
     else return static_cast<T>(bits(x) * bits(y));
   }
 };
 struct Div {
   template <class T>
   T operator()(T x, T y) const {
-    if constexpr (is_real<T>) return x / y;
+    if constexpr (is_floating<T>) return x / y;
     else if constexpr (std::is_signed_v<T>) return y == 0 ? 0 : y == -1 ? Neg()(x) : x / y;
     else return y == 0 ? 0 : x / y;
   }
@@ -70,7 +70,7 @@ struct Div {
 struct Mod {
   template <class T>
   T operator()(T x, T y) const {
-    if constexpr (is_real<T>) return std::fmod(x, y);
+    if constexpr (is_floating<T>) return std::fmod(x, y);
     else if constexpr (std::is_signed_v<T>) return y == 0 || y == -1 ? 0 : x % y;
     else return y == 0 ? 0 : x % y;
   }
@@ -78,7 +78,7 @@ struct Mod {
 struct Pow {
   template <class T>
   T operator()(T x, T y) const {
-    if constexpr (is_real<T>) {
+    if constexpr (is_floating<T>) {
       return std::pow(x, y);
     } else {
       if constexpr (std::is_signed_v<T>) {
@@ -96,7 +96,7 @@ struct Pow {
 struct Maximum {
   template <class T>
   T operator()(T x, T y) const {
-    if constexpr (is_real<T>) {
+    if constexpr (is_floating<T>) {
       if (std::isnan(x) || std::isnan(y)) return std::numeric_limits<T>::quiet_NaN();
       if (x == y) return std::signbit(x) ? y : x;
     }
@@ -106,7 +106,7 @@ struct Maximum {
 struct Minimum {
   template <class T>
   T operator()(T x, T y) const {
-    if constexpr (is_real<T>) {
+    if constexpr (is_floating<T>) {
       if (std::isnan(x) || std::isnan(y)) return std::numeric_limits<T>::quiet_NaN();
       if (x == y) return std::signbit(x) ? x : y;
     }
@@ -156,7 +156,7 @@ struct Select {
   }
 };
 
-// Floats alone.
+// For floats only.
 struct Floor { double operator()(double x) const { return std::floor(x); } };
 struct Round { double operator()(double x) const { return std::nearbyint(x); } };
 struct Exp { double operator()(double x) const { return std::exp(x); } };
@@ -168,7 +168,7 @@ struct Sin { double operator()(double x) const { return std::sin(x); } };
 struct Cos { double operator()(double x) const { return std::cos(x); } };
 struct Tanh { double operator()(double x) const { return std::tanh(x); } };
 struct Sigmoid {
-  /// Never computes exp of a large positive number.
+  /// Only takes exp of numbers <= 0, which cannot overflow.
   double operator()(double x) const {
     if (x >= 0) return 1 / (1 + std::exp(-x));
     const double e = std::exp(x);

@@ -1,4 +1,4 @@
-// What composites over whole axes stand for, and their gradients.
+// Expansions and gradients of statistics over whole axes.
 #include "core/ops/statistics.h"
 
 #include "core/ops/build.h"

@@ -1,4 +1,4 @@
-// Definitions of composites over whole axes. Included by table.h alone.
+// Defines statistics over whole axes, which are composites. Included by table.h only.
 #pragma once
 
 #include "core/ops/infer_rules.h"
@@ -17,9 +17,9 @@ inline constexpr OpDef kStatistics[] = {
      .attrs = attrs_kind<AxesAttrs>(),
      .lowering = Lowering::Composite,
      .dtypes = kFloats,
-     .doc = "The mean of (x - mean x)^2 over `axes`, which are dropped; NaN over nothing. An op of "
-            "its own for the sake of its gradient: that of the expansion adds up all deviations, "
-            "whose sum is zero, in one more pass over x.",
+     .doc = "The mean of (x - mean x)^2 over `axes`, which are dropped; NaN over no elements. An "
+            "op of its own because its gradient is cheaper than that of the expansion, which sums "
+            "all deviations in another pass over x although the sum is zero.",
      .infer = infer_reduce,
      .grad = grad_variance,
      .gradient = "dx = 2 dy (x - mean x) / (number of x)",

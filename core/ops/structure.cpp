@@ -20,7 +20,7 @@ void require_type(Inference& in, const Type& actual, const Type& expected,
   in.type_error(text(what, " is ", actual, " but should be ", expected));
 }
 
-/// Collects the dim of each label and checks that equal labels have equal dims.
+/// Collects the dim of each label, and requires that equal labels have equal dims.
 void bind_labels(Inference& in, const Ints& labels, std::size_t operand,
                  std::map<std::int64_t, Dim>& dims) {
   const Type& type = in.type(operand);
@@ -61,7 +61,7 @@ Value keep_axis(const Value& reduced, const Value& x, std::int64_t axis) {
   return broadcast_over(reduced, x.dims(), {axis});
 }
 
-/// x minus its maximum, which takes no part in the gradient: the result does not depend on it.
+/// x minus its maximum. The results do not depend on the maximum, so it gets no gradient.
 Value shifted(const Value& x, std::int64_t axis) {
   return x - keep_axis(stop_gradient(reduce_max(x, {axis})), x, axis);
 }
@@ -183,7 +183,7 @@ std::vector<Type> infer_scan(Inference& in) {
 std::vector<Type> infer_cond(Inference& in) {
   const auto& attrs = in.as<CondAttrs>();
   if (in.count() == 0 || !(in.type(0) == Type{DType::Bool, {}})) {
-    in.type_error("the predicate is no bool scalar");
+    in.type_error("the predicate is not a bool scalar");
   }
   if (!attrs.then_branch.lambda || !attrs.else_branch.lambda) in.value_error("a branch is missing");
   std::vector<Type> expected;
@@ -204,24 +204,24 @@ std::vector<Type> infer_cond(Inference& in) {
 std::vector<Type> infer_require(Inference& in) {
   const auto& a = in.as<RequireAttrs>();
   std::string message = a.message;
-  const auto show = [&](std::string_view place, const Dim& size) {
-    const std::size_t at = message.find(place);
-    if (at != std::string::npos) message.replace(at, place.size(), text(size));
+  const auto show = [&](std::string_view pattern, const Dim& size) {
+    const std::size_t found = message.find(pattern);
+    if (found != std::string::npos) message.replace(found, pattern.size(), text(size));
   };
   show("{left}", a.left);
   show("{right}", a.right);
-  switch (static_cast<Guard::Kind>(a.kind)) {
+  switch (a.kind) {
     case Guard::Kind::Equal: in.require_equal(a.left, a.right, message); return {in.type(0)};
     case Guard::Kind::LessEqual:
       in.require_less_equal(a.left, a.right, message);
       return {in.type(0)};
   }
-  in.value_error(text("a condition of unknown kind ", a.kind));
+  in.value_error(text("a condition of unknown kind ", static_cast<std::int64_t>(a.kind)));
 }
 
 std::vector<Type> infer_host_call(Inference& in) {
   if (in.count() == 0 || !(in.type(0) == Type{DType::Int64, {}})) {
-    in.type_error("position is no int64 scalar");
+    in.type_error("position is not an int64 scalar");
   }
   return in.as<HostCallAttrs>().results;
 }

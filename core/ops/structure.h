@@ -1,5 +1,5 @@
-// Definitions of indexed, contraction, control, structural and composite ops. Included by table.h
-// alone; the gradients of Scan and Cond are in core/autodiff.
+// Defines indexed, contraction, control, structural and composite ops. Included by table.h only.
+// The gradients of Scan and Cond are in core/autodiff.
 #pragma once
 
 #include "core/ops/build.h"
@@ -32,7 +32,7 @@ inline constexpr OpDef kStructure[] = {
      .arity = 2,
      .attrs = attrs_kind<AxisAttrs>(),
      .lowering = Lowering::Indexed,
-     .doc = "The entries of `axis` at the integer indices; the indices' axes take its place.",
+     .doc = "The entries of `axis` at the integer indices, whose axes replace it.",
      .infer = infer_gather,
      .grad = [](const Grad& g) -> Grads {
        const auto axis = static_cast<int>(g.node.as<AxisAttrs>().axis);
@@ -62,7 +62,7 @@ inline constexpr OpDef kStructure[] = {
      .lowering = Lowering::Composite,
      .dtypes = kFloats,
      .doc = "x - rate scatter_add(indices, updates) along axis 0; rate is a scalar. Where rate is "
-            "finite and not negative, rows without an index are those of x, handed on.",
+            "finite and not negative, rows without an index are copied from x.",
      .infer = infer_scatter_sub,
      .grad = [](const Grad& g) -> Grads {
        const Value& rate = g.x[1];
@@ -105,8 +105,8 @@ inline constexpr OpDef kStructure[] = {
      .attrs = attrs_kind<CondAttrs>(),
      .lowering = Lowering::Control,
      .doc = "The results of one branch on the operands after the predicate; only that one runs. "
-            "The gradient runs the same branch once more, from the operands, without its host "
-            "calls: nothing is kept of the first run.",
+            "The gradient rematerialises the branch from the operands, without its host calls: no "
+            "residuals are stored.",
      .infer = infer_cond,
      .gradient = "a cond of the branches' vector-Jacobian products; zeros for an operand that "
                  "only the other branch uses, none for the predicate"},
@@ -127,7 +127,7 @@ inline constexpr OpDef kStructure[] = {
      .lowering = Lowering::Structural,
      .doc = "x, through which no gradient flows.",
      .infer = [](Inference& in) -> std::vector<Type> { return {in.type(0)}; },
-     .gradient = "none: asked for",
+     .gradient = "none: by definition",
      .alias = true,
      .differentiable = false},
     {.op = Op::HostCall, .code = 58,
@@ -136,8 +136,8 @@ inline constexpr OpDef kStructure[] = {
      .arity = kVariadic,
      .attrs = attrs_kind<HostCallAttrs>(),
      .lowering = Lowering::Structural,
-     .doc = "Calls the host's `function` with the operands after the int64 scalar position. The "
-            "gradient passes a call by whose one result has the type of its first input.",
+     .doc = "Calls the host's `function` with the operands after the int64 scalar position. If the "
+            "one result has the type of the first input, the gradient passes through unchanged.",
      .infer = infer_host_call,
      .grad = grad_host_call,
      .gradient = "dx = dy where the result has the input's type",
@@ -148,8 +148,8 @@ inline constexpr OpDef kStructure[] = {
      .arity = 1,
      .attrs = attrs_kind<RequireAttrs>(),
      .lowering = Lowering::Composite,
-     .doc = "x. Exists for its guard: a condition on sizes that no other node implies. No windows "
-            "at all, for example, tell nothing of a kernel larger than what it slides over.",
+     .doc = "x. Carries a guard: a condition on sizes that no other type rule demands, for "
+            "example that a window fits into the input even if there are no window positions.",
      .infer = infer_require,
      .grad = [](const Grad& g) -> Grads { return {g.dy[0]}; },
      .gradient = "dx = dy",

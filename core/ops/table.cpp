@@ -1,4 +1,4 @@
-// Queries of the list of ops (table.h) by enumerator, name and code.
+// Looks definitions up by enumerator, name and code.
 #include "core/ops/table.h"
 
 namespace kiln::ir {
@@ -15,12 +15,12 @@ const OpDef* find_op(std::string_view name) {
 
 const OpDef* find_op(std::uint64_t code) {
   static constexpr auto kByCode = [] {
-    constexpr int kMost = std::max_element(kTable.begin(), kTable.end(), [](auto& a, auto& b) {
+    constexpr int kMaxCode = std::max_element(kTable.begin(), kTable.end(), [](auto& a, auto& b) {
                             return a.code < b.code;
                           })->code;
-    std::array<const OpDef*, kMost + 1> places{};
-    for (const OpDef& d : kTable) places[static_cast<std::size_t>(d.code)] = &d;
-    return places;
+    std::array<const OpDef*, kMaxCode + 1> table{};
+    for (const OpDef& d : kTable) table[static_cast<std::size_t>(d.code)] = &d;
+    return table;
   }();
   return code < kByCode.size() ? kByCode[code] : nullptr;
 }

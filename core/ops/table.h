@@ -1,5 +1,5 @@
-// The one list of ops, as a constant: a backend that keeps a row per op checks while it compiles
-// that none is missing. Everybody else asks def() of op.h.
+// The one list of ops, as a constant expression: a backend with a row per op checks at compile time
+// that none is missing. Other code calls def() of op.h.
 #pragma once
 
 #include "core/ops/elementwise.h"
@@ -39,9 +39,9 @@ namespace detail {
 constexpr bool has_each_op_once() {
   std::array<bool, kDefinitions.size()> found{};
   for (const OpDef& d : kDefinitions) {
-    const auto place = static_cast<std::size_t>(d.op);
-    if (place >= found.size() || found[place]) return false;
-    found[place] = true;
+    const auto index = static_cast<std::size_t>(d.op);
+    if (index >= found.size() || found[index]) return false;
+    found[index] = true;
   }
   return true;
 }
@@ -66,8 +66,8 @@ constexpr auto by_enumerator() {
   return table;
 }
 
-// Texts alone: g++ 12 with -fsanitize=undefined has no constant for whether a function pointer is
-// null, so tests/ops_unit/table_test.cpp looks at the rules.
+// Texts only: in g++ 12 with -fsanitize=undefined, a null test of a function pointer is not a
+// constant expression. tests/core/ops_unit/table_test.cpp checks the rules.
 constexpr bool is_documented() {
   for (const OpDef& d : kDefinitions) {
     if (d.name.empty() || d.doc.empty() || d.gradient.empty()) return false;
@@ -78,14 +78,14 @@ constexpr bool is_documented() {
 }  // namespace detail
 
 static_assert(detail::has_each_op_once(),
-              "core/ops/table: an enumerator of Op has no definition or two; was its header's list "
-              "given the row, and `enum class Op` the name?");
+              "core/ops/table: each enumerator of Op needs exactly one definition, a row in the "
+              "header of its group");
 static_assert(detail::has_unique_codes(),
               "core/ops/table: a definition has no code, that of another op or a retired one");
 static_assert(detail::is_documented(),
               "core/ops/table: a definition lacks its name, doc or gradient");
 
-/// The definition of each op, at the place of its enumerator.
+/// The definitions, indexed by enumerator.
 inline constexpr auto kTable = detail::by_enumerator();
 inline constexpr std::size_t kOpCount = kTable.size();
 

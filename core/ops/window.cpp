@@ -1,12 +1,11 @@
-// Type rules and gradients of windows, and the rules that convolutions share with them.
+// Type rules and gradients of Window and Fold, and checks that Conv shares.
 #include "core/ops/window.h"
 
 #include "core/ops/infer_rules.h"
+#include "core/types/at.h"
 
 namespace kiln::ir {
 namespace {
-
-std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
 void require_windowed_axes(Inference& in, const Ints& axes, int rank) {
   std::int64_t previous = -1;
@@ -52,7 +51,7 @@ std::vector<Type> infer_window(Inference& in) {
   for (std::size_t i = 0; i < a.axes.size(); ++i) {
     Dim& dim = result.dims[at(a.axes[i])];
     in.require_less_equal(span_of(a.counts[i], a.sizes[i], a.strides[i], a.dilations[i]), dim,
-                          a.counts[i], " windows of ", a.sizes[i], " leave the ", dim,
+                          a.counts[i], " windows of ", a.sizes[i], " do not fit into ", dim,
                           " elements of axis ", a.axes[i]);
     dim = a.counts[i];
   }
@@ -73,8 +72,8 @@ std::vector<Type> infer_fold(Inference& in) {
     Dim& dim = result.dims[at(a.axes[i])];
     const Dim& size = x.dims[at(rank) + i];
     in.require_less_equal(span_of(dim, size, a.strides[i], a.dilations[i]), a.sizes[i], dim,
-                          " windows of ", size, " leave the ", a.sizes[i], " elements of axis ",
-                          a.axes[i]);
+                          " windows of ", size, " do not fit into ", a.sizes[i],
+                          " elements of axis ", a.axes[i]);
     dim = a.sizes[i];
   }
   return {result};
@@ -82,18 +81,25 @@ std::vector<Type> infer_fold(Inference& in) {
 
 Grads grad_window(const Grad& g) {
   const auto& a = g.node.as<WindowAttrs>();
-  FoldAttrs fold_attrs{a.axes, {}, a.strides, a.dilations};
-  for (std::int64_t axis : a.axes) fold_attrs.sizes.push_back(g.x[0].dims()[at(axis)]);
-  return {fold(g.dy[0], fold_attrs)};
+  Dims sizes;
+  for (std::int64_t axis : a.axes) sizes.push_back(g.x[0].dims()[at(axis)]);
+  return {fold(g.dy[0], {.axes = a.axes,
+                         .sizes = sizes,
+                         .strides = a.strides,
+                         .dilations = a.dilations})};
 }
 
 Grads grad_fold(const Grad& g) {
   const auto& a = g.node.as<FoldAttrs>();
   const Dims& dims = g.x[0].dims();
-  WindowAttrs window_attrs{a.axes, {}, {}, a.strides, a.dilations};
-  for (std::int64_t axis : a.axes) window_attrs.counts.push_back(dims[at(axis)]);
-  window_attrs.sizes = {dims.end() - static_cast<std::ptrdiff_t>(a.axes.size()), dims.end()};
-  return {window(g.dy[0], window_attrs)};
+  Dims counts;
+  for (std::int64_t axis : a.axes) counts.push_back(dims[at(axis)]);
+  return {window(g.dy[0],
+                 {.axes = a.axes,
+                  .counts = counts,
+                  .sizes = {dims.end() - static_cast<std::ptrdiff_t>(a.axes.size()), dims.end()},
+                  .strides = a.strides,
+                  .dilations = a.dilations})};
 }
 
 }  // namespace kiln::ir

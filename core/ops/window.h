@@ -1,4 +1,4 @@
-// Definitions of sliding windows and of the convolutions made of them. Included by table.h alone.
+// Defines sliding windows, and convolutions, which expand to them. Included by table.h only.
 #pragma once
 
 #include "core/ops/build.h"
@@ -9,18 +9,18 @@ using Grads = std::vector<Value>;
 
 std::vector<Type> infer_window(Inference& in);
 std::vector<Type> infer_fold(Inference& in);
-/// The sizes fit together: groups divide the channels and the filters, every window lies within
-/// the padded input.
+/// Requires that groups divide channels and filters, and that every window is within the padded
+/// input.
 std::vector<Type> infer_conv(Inference& in);
 Grads grad_window(const Grad& g);
 Grads grad_fold(const Grad& g);
 Grads grad_conv(const Grad& g);
 std::vector<Value> expand_conv(const Node& node, std::span<const Value> operands);
 
-/// Elements from the first to the last that `count` places of a window of `size` touch; may be
-/// less than none for unknown sizes.
+/// The extent in elements of `count` positions of a window of `size`. May evaluate to less than 0
+/// for symbolic dims.
 Dim span_of(const Dim& count, const Dim& size, std::int64_t stride, std::int64_t dilation);
-/// One positive step, one size that is not negative, for each of `count` axes.
+/// Requires `count` steps that are positive (sizes that are not negative).
 void require_steps(Inference& in, const Ints& steps, std::size_t count, const char* what);
 void require_sizes(Inference& in, const Dims& sizes, std::size_t count, const char* what);
 
@@ -57,8 +57,8 @@ inline constexpr OpDef kWindows[] = {
      .lowering = Lowering::Composite,
      .dtypes = kNumbers,
      .doc = "output[b, i.., o] = sum over k.., c of input[b, i stride + k dilation - low .., c] "
-            "kernel[k.., c, o], within each group of channels and filters; `role` says which of "
-            "the three is the result. Exists for libraries.",
+            "filter[k.., c, o], within each group of channels and filters; `role` says which of "
+            "the three is the result. An op so that backends can call libraries.",
      .infer = infer_conv,
      .grad = grad_conv,
      .gradient = "the conv whose role is that of the operand",

@@ -1,4 +1,4 @@
-// The stacked form by lowering class: elementwise ops as they are, axes and labels shifted by one.
+// Batches by lowering class: elementwise ops as they are, axes and labels shifted by one.
 #include "core/passes/batching.h"
 
 #include "core/ops/build.h"
@@ -26,7 +26,7 @@ Dims with_length(const Dims& dims, const ir::Dim& length) {
   return result;
 }
 
-/// The operand with the leading axis, repeated when it is the same at each step.
+/// The operand with the leading axis; an unbatched one is broadcast.
 Value stacked(const BatchOperand& operand, const ir::Dim& length) {
   if (operand.stacked) return operand.value;
   Ints axes = shifted(ir::all_axes(operand.value));
@@ -43,7 +43,7 @@ Value batch_dot(const Node& node, const std::vector<BatchOperand>& operands) {
   return ir::dot(operands[0].value, labels[0], operands[1].value, labels[1], labels[2]);
 }
 
-/// Ops whose attributes name axes or dims of their one operand.
+/// Movement ops of one operand whose attributes name axes or dims.
 Batched batch_movement(const Node& node, const Value& x, const ir::Dim& length) {
   switch (node.attrs.index()) {
     case ir::attrs_kind<ir::DimsAttrs>():
@@ -76,7 +76,8 @@ Batched batch_axis(const Node& node, const std::vector<BatchOperand>& operands,
                    const ir::Dim& length) {
   const std::int64_t axis = node.as<ir::AxisAttrs>().axis;
   if (node.op == ir::Op::Gather) {
-    // Indices of all steps into one reference: the leading axis comes first only on axis 0.
+    // Batched indices into one reference: their leading axis is the first of the result for axis 0
+    // only.
     if (operands[0].stacked || axis != 0) return std::nullopt;
     return {{ir::gather(operands[0].value, operands[1].value, 0)}};
   }

@@ -1,12 +1,12 @@
-// Products are grouped by all but the place of their slices, and runs of slices that follow each
-// other become one operand.
+// Groups matmuls that differ in the slice of one operand only, and merges runs of adjacent slices
+// into one operand.
 #include "core/passes/merge_products.h"
 
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
 #include "core/ops/lambda_builder.h"
 #include "core/ops/rewrite_graph.h"
-#include "core/passes/product_sums.h"
+#include "core/passes/dot_sums.h"
 
 #include <algorithm>
 
@@ -17,187 +17,192 @@ using ir::Node;
 using ir::Op;
 using ir::Value;
 
-/// The operands of a merged sum are concatenated, which costs more than it saves with fewer rows.
+/// The operands of merged sums are concatenated, which costs more than it saves for fewer rows.
 constexpr std::int64_t kMinRows = 16;
 
-/// Elements start .. limit - 1 of one axis of a tensor, and all of the other axes.
-struct Cut {
+/// A slice of one axis with static bounds: elements start .. limit - 1, and all of the other axes.
+struct AxisSlice {
   Value source;
   std::size_t axis = 0;
   std::int64_t start = 0, limit = 0;
 };
 
-std::optional<Cut> cut_of(const Value& value) {
+std::optional<AxisSlice> axis_slice_of(const Value& value) {
   if (value.node->op != Op::Slice) return std::nullopt;
   const auto& attrs = value.node->as<ir::SliceAttrs>();
   const Value& source = value.node->operands[0];
-  std::optional<Cut> cut;
+  std::optional<AxisSlice> slice;
   for (std::size_t axis = 0; axis < attrs.start.size(); ++axis) {
     const ir::Dim &start = attrs.start[axis], &limit = attrs.limit[axis];
     if (attrs.step[axis] != 1) return std::nullopt;
     if (start == ir::Dim(0) && limit == source.dims()[axis]) continue;
-    if (cut || !start.is_static() || !limit.is_static()) return std::nullopt;
-    cut = Cut{source, axis, start.value(), limit.value()};
+    if (slice || !start.is_static() || !limit.is_static()) return std::nullopt;
+    slice = AxisSlice{
+        .source = source, .axis = axis, .start = start.value(), .limit = limit.value()};
   }
-  return cut;
+  return slice;
 }
 
-/// A product of a cut tensor.
-struct CutProduct {
+/// A Dot with a slice as operand `side`.
+struct SlicedDot {
   const Node* node = nullptr;
-  std::size_t side = 0;  // of the cut
-  Cut cut;
-  std::size_t term = 0;  // in a sum
+  std::size_t side = 0;
+  AxisSlice slice;
+  std::size_t term = 0;  // of a sum, its index
 
   const Value& other() const { return node->operands[1 - side]; }
 };
 
-bool cuts_alike(const CutProduct& a, const CutProduct& b) {
-  return a.side == b.side && a.cut.axis == b.cut.axis && a.cut.source == b.cut.source &&
+bool sliced_alike(const SlicedDot& a, const SlicedDot& b) {
+  return a.side == b.side && a.slice.axis == b.slice.axis && a.slice.source == b.slice.source &&
          a.node->as<ir::DotAttrs>() == b.node->as<ir::DotAttrs>();
 }
 
-/// Groups of products of which `fit` holds, in the order of their first ones.
+/// Groups matmuls that are sliced alike and for which `fit` holds, in the order of first
+/// occurrence.
 template <class Fit>
-std::vector<std::vector<CutProduct>> grouped(const std::vector<CutProduct>& products,
-                                             const Fit& fit) {
-  std::vector<std::vector<CutProduct>> groups;
-  for (const CutProduct& product : products) {
-    const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& known) {
-      return cuts_alike(known.front(), product) && fit(known.front(), product);
+std::vector<std::vector<SlicedDot>> grouped(const std::vector<SlicedDot>& dots, const Fit& fit) {
+  std::vector<std::vector<SlicedDot>> groups;
+  for (const SlicedDot& dot : dots) {
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& other) {
+      return sliced_alike(other.front(), dot) && fit(other.front(), dot);
     });
     if (group == groups.end()) {
-      groups.push_back({product});
+      groups.push_back({dot});
     } else {
-      group->push_back(product);
+      group->push_back(dot);
     }
   }
   return groups;
 }
 
-/// The parts of a group, two at least each, whose cuts follow each other without a gap.
-std::vector<std::vector<CutProduct>> runs_of(std::vector<CutProduct> group) {
-  std::stable_sort(group.begin(), group.end(), [](const CutProduct& a, const CutProduct& b) {
-    return a.cut.start < b.cut.start;
+/// The maximal runs of a group, of two or more, whose slices are adjacent.
+std::vector<std::vector<SlicedDot>> runs_of(std::vector<SlicedDot> group) {
+  std::stable_sort(group.begin(), group.end(), [](const SlicedDot& a, const SlicedDot& b) {
+    return a.slice.start < b.slice.start;
   });
-  std::vector<std::vector<CutProduct>> runs;
-  for (const CutProduct& product : group) {
-    if (runs.empty() || runs.back().back().cut.limit != product.cut.start) runs.emplace_back();
-    runs.back().push_back(product);
+  std::vector<std::vector<SlicedDot>> runs;
+  for (const SlicedDot& dot : group) {
+    if (runs.empty() || runs.back().back().slice.limit != dot.slice.start) runs.emplace_back();
+    runs.back().push_back(dot);
   }
   std::erase_if(runs, [](const auto& run) { return run.size() < 2; });
   return runs;
 }
 
 /// The slice of the source that covers a run.
-Value joined_cuts(const std::vector<CutProduct>& run) {
-  const Cut& first = run.front().cut;
+Value covering_slice(const std::vector<SlicedDot>& run) {
+  const AxisSlice& first = run.front().slice;
   return ir::slice_axis(first.source, static_cast<int>(first.axis), first.start,
-                        run.back().cut.limit);
+                        run.back().slice.limit);
 }
 
-/// The axis of the result that the cut axis becomes, when it is neither summed over nor shared.
-std::optional<std::size_t> result_axis(const CutProduct& product) {
-  const auto& attrs = product.node->as<ir::DotAttrs>();
-  const ir::Ints& own = product.side == 0 ? attrs.lhs : attrs.rhs;
-  const ir::Ints& other = product.side == 0 ? attrs.rhs : attrs.lhs;
-  const std::int64_t label = own[product.cut.axis];
+/// The axis of the result that the sliced axis becomes; nullopt if it is contracted or a batch
+/// axis.
+std::optional<std::size_t> result_axis(const SlicedDot& dot) {
+  const auto& attrs = dot.node->as<ir::DotAttrs>();
+  const ir::Ints& own = dot.side == 0 ? attrs.lhs : attrs.rhs;
+  const ir::Ints& other = dot.side == 0 ? attrs.rhs : attrs.lhs;
+  const std::int64_t label = own[dot.slice.axis];
   if (std::find(other.begin(), other.end(), label) != other.end()) return std::nullopt;
   const auto found = std::find(attrs.result.begin(), attrs.result.end(), label);
   if (found == attrs.result.end()) return std::nullopt;
   return static_cast<std::size_t>(found - attrs.result.begin());
 }
 
-void join_results(const std::vector<CutProduct>& run, ir::Replacements& replaced) {
-  const CutProduct& first = run.front();
+/// Merges a run that shares the other operand: each result becomes a slice of one result.
+void merge_results(const std::vector<SlicedDot>& run, ir::Replacements& replaced) {
+  const SlicedDot& first = run.front();
   const ir::OriginScope scope(first.node->origin, /*replace=*/true);
   std::vector<Value> operands = first.node->operands;
-  operands[first.side] = joined_cuts(run);
+  operands[first.side] = covering_slice(run);
   const Value all = ir::make(Op::Dot, first.node->attrs, std::move(operands));
   const auto axis = static_cast<int>(*result_axis(first));
-  for (const CutProduct& product : run) {
-    const std::int64_t start = product.cut.start - first.cut.start;
-    const std::int64_t limit = product.cut.limit - first.cut.start;
-    replaced.emplace(product.node->result(), ir::slice_axis(all, axis, start, limit));
+  for (const SlicedDot& dot : run) {
+    const std::int64_t start = dot.slice.start - first.slice.start;
+    const std::int64_t limit = dot.slice.limit - first.slice.start;
+    replaced.emplace(dot.node->result(), ir::slice_axis(all, axis, start, limit));
   }
 }
 
-ir::Replacements shared_operands(const std::vector<Value>& roots) {
-  std::vector<CutProduct> products;
+ir::Replacements merge_shared_operands(const std::vector<Value>& roots) {
+  std::vector<SlicedDot> dots;
   for (const Node* node : ir::topological_order(roots)) {
     for (std::size_t side : {0u, 1u}) {
       if (node->op != Op::Dot) continue;
-      const auto cut = cut_of(node->operands[side]);
-      if (!cut) continue;
-      const CutProduct product{node, side, *cut};
-      if (!result_axis(product)) continue;
-      products.push_back(product);
+      const auto slice = axis_slice_of(node->operands[side]);
+      if (!slice) continue;
+      const SlicedDot dot{.node = node, .side = side, .slice = *slice};
+      if (!result_axis(dot)) continue;
+      dots.push_back(dot);
       break;
     }
   }
   ir::Replacements replaced;
-  const auto shares = [](const CutProduct& a, const CutProduct& b) {
+  const auto shares = [](const SlicedDot& a, const SlicedDot& b) {
     return a.other() == b.other();
   };
-  for (const auto& group : grouped(products, shares)) {
-    for (const auto& run : runs_of(group)) join_results(run, replaced);
+  for (const auto& group : grouped(dots, shares)) {
+    for (const auto& run : runs_of(group)) merge_results(run, replaced);
   }
   return replaced;
 }
 
-bool has_few_rows(const CutProduct& product) {
+bool has_few_rows(const SlicedDot& dot) {
   ir::Dim rows = 1;
-  const ir::Dims& dims = product.node->operands[product.side].dims();
+  const ir::Dims& dims = dot.node->operands[dot.side].dims();
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (i != product.cut.axis) rows = rows * dims[i];
+    if (i != dot.slice.axis) rows = rows * dims[i];
   }
   return rows.is_static() && rows.value() < kMinRows;
 }
 
-std::optional<CutProduct> term_of(const SumTree& tree, std::size_t term) {
+std::optional<SlicedDot> term_of(const SumTree& tree, std::size_t term) {
   const Node& node = *tree.terms[term].node;
   if (node.op != Op::Dot || !tree.is_own[term]) return std::nullopt;
   for (std::size_t side : {0u, 1u}) {
-    const auto cut = cut_of(node.operands[side]);
-    if (!cut || !contracted_with(node, side, cut->axis)) continue;
-    const CutProduct product{&node, side, *cut, term};
-    if (!has_few_rows(product)) return product;
+    const auto slice = axis_slice_of(node.operands[side]);
+    if (!slice || !contracted_with(node, side, slice->axis)) continue;
+    const SlicedDot dot{.node = &node, .side = side, .slice = *slice, .term = term};
+    if (!has_few_rows(dot)) return dot;
   }
   return std::nullopt;
 }
 
-/// One sum at a time: another one may be what its products are computed from.
-ir::Replacements sums(const std::vector<Value>& roots) {
+/// Merges a run of one sum at a time: the operands of its matmuls may depend on another sum.
+ir::Replacements merge_one_sum(const std::vector<Value>& roots) {
   for (const SumTree& tree : find_sums(roots)) {
-    std::vector<CutProduct> products;
+    std::vector<SlicedDot> dots;
     for (std::size_t term = 0; term < tree.terms.size(); ++term) {
-      if (const auto product = term_of(tree, term)) products.push_back(*product);
+      if (const auto dot = term_of(tree, term)) dots.push_back(*dot);
     }
-    const auto fit = [](const CutProduct& a, const CutProduct& b) {
-      const auto axis = contracted_with(*a.node, a.side, a.cut.axis);
+    const auto fit = [](const SlicedDot& a, const SlicedDot& b) {
+      const auto axis = contracted_with(*a.node, a.side, a.slice.axis);
       return equal_but_for(a.other().type(), b.other().type(), *axis);
     };
-    for (const auto& group : grouped(products, fit)) {
+    for (const auto& group : grouped(dots, fit)) {
       for (const auto& run : runs_of(group)) {
-        const CutProduct& first = run.front();
-        JoinedProducts joined;
-        for (const CutProduct& product : run) joined.terms.push_back(product.term);
-        joined.side = first.side;
-        joined.other_axis = *contracted_with(*first.node, first.side, first.cut.axis);
-        joined.joined = joined_cuts(run);
-        return {{tree.sum, sum_with(tree, joined)}};
+        const SlicedDot& first = run.front();
+        MergedDots merged{.terms = {},
+                          .side = first.side,
+                          .other_axis =
+                              *contracted_with(*first.node, first.side, first.slice.axis),
+                          .operand = covering_slice(run)};
+        for (const SlicedDot& dot : run) merged.terms.push_back(dot.term);
+        return {{tree.sum, sum_with(tree, merged)}};
       }
     }
   }
   return {};
 }
 
+/// Merges inside lambdas first, then at this level.
 std::vector<Value> merge_level(const std::vector<Value>& given) {
   std::vector<Value> roots = ir::rewrite_nodes(given, [](const ir::NodeRef& node) {
     return ir::results_of(ir::change_lambdas(node, merge_level));
   });
-  // A joined product may stand on another one's result: each round settles one level.
-  for (const auto find : {shared_operands, sums}) {
+  // Operands of merged matmuls may depend on each other: each round merges one level.
+  for (const auto find : {merge_shared_operands, merge_one_sum}) {
     for (;;) {
       const ir::Replacements replaced = find(roots);
       if (replaced.empty()) break;

@@ -1,4 +1,4 @@
-// The list itself; core/rewrite/run_passes.h runs it.
+// The list of passes; core/rewrite/run_passes.h runs it.
 #include "core/passes/pipeline.h"
 
 #include "core/module/verify.h"
@@ -24,37 +24,37 @@ constexpr bool kKeepsBits = true, kReorders = false;
 
 constexpr Pass kPipeline[] = {
     {"simplify", simplify, kKeepsBits,
-     "rewrite to a fixed point with the tables of equations"},
-    // First of the scan passes: the augmented forward loop of a gradient still has the very body
-    // of the user's loop, so that they are recognised as one.
+     "rewrites to a fixed point with the tables of equations"},
+    // The first of the scan passes: the augmented forward loop of a gradient still has the body of
+    // the user's loop, so that scan_merge recognises them.
     {"scan_merge", scan_merge, kKeepsBits,
      "fuses loops of equal length that share carries or inputs"},
     {"scan_hoist_invariants", scan_hoist_invariants, kKeepsBits,
-     "what does not change from step to step is computed once, before the loop"},
+     "hoists loop invariants out of loops"},
     {"scan_batch_inputs", scan_batch_inputs, kReorders,
-     "products of inputs with invariants become one product for all steps, before the loop"},
-    // After hoisting: the operands of the products that are joined are then consts of the loop.
+     "batches matmuls of inputs with invariants over all steps, before the loop"},
+    // After hoisting, which makes the operands of the merged matmuls consts of the loop.
     {"scan_merge_gates", scan_merge_gates, kReorders,
-     "products that share an operand become one, of the other operands side by side"},
+     "merges matmuls that share an operand into one, with the other operands concatenated"},
     {"scan_push_outputs", scan_push_outputs, kReorders,
-     "sums and products that no later step reads are computed for all steps, after the loop"},
+     "batches sums and matmuls that no later step reads over all steps, after the loop"},
     {"scan_drop_unused", scan_drop_unused, kKeepsBits,
      "removes carries, inputs and outputs that are not read"},
-    // After dropping: what is stacked then is read.
+    // After dropping: all stacked outputs are then read.
     {"scan_merge_sums", scan_merge_sums, kReorders,
-     "products of computed values that are added become one, of the operands side by side"},
+     "merges matmuls whose results are added into one, with the operands concatenated"},
     {"merge_products", merge_products, kReorders,
-     "products of neighbouring slices of one tensor become one product of it"},
+     "merges matmuls of adjacent slices of one tensor into one"},
     // The scan passes leave slices of concats, reshapes of reshapes and constants.
     {"simplify", simplify, kKeepsBits,
-     "again: the scan passes expose constants and movement that cancels"},
+     "simplifies constants and movement ops that the scan passes leave"},
 };
 
 void verify_after(const Pass& pass, const ir::Graph& graph) {
-  const auto fault = module::verify(graph);
-  if (!fault) return;
-  throw InternalError("function", "", text("pass ", pass.name, " made a broken graph: ", *fault,
-                                           "; please report this"));
+  const auto violation = module::verify(graph);
+  if (!violation) return;
+  throw InternalError("function", "", text("pass ", pass.name, " produced an invalid graph: ",
+                                           *violation, "; please report this"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Pass list 1: from the user's graph to the graph that crosses to a backend. The list is data; one
-// runner names, times, verifies, reports and can disable each pass.
+// The pipeline of graph passes: from the user's graph to the graph that a backend gets. The list is
+// data; one runner times, verifies, reports and can disable each pass.
 #pragma once
 
 #include "core/ir/graph.h"
@@ -12,37 +12,37 @@
 
 namespace kiln::passes {
 
-/// `name` is also the name of the function, its file and its test. `run` returns a pointer-equal
-/// graph when it changes nothing.
 struct Pass {
-  std::string_view name;
+  std::string_view name;  // also of the function, its file and its test
+  /// Returns a pointer-equal graph if it changes nothing.
   ir::Graph (*run)(const ir::Graph& graph);
-  /// Whether results are bit-identical when every op is evaluated separately (NaN payloads and
-  /// subnormals aside). Otherwise sums may be reassociated.
+  /// Whether results keep their bits if every op is evaluated separately (NaN payloads and
+  /// subnormals aside). If not, the pass may reassociate sums.
   bool keeps_bits;
-  std::string_view sentence;
+  std::string_view description;  // a verb phrase
 };
 
-/// The passes in order. A name may occur twice (simplify).
+/// The passes in order. A name may occur twice, as simplify does.
 std::span<const Pass> pipeline();
 
 struct PassReport {
   const Pass& pass;
-  std::size_t position;  // in the pipeline, from 0
+  std::size_t position;    // in the pipeline, from 0
   const ir::Graph& graph;  // after the pass
   bool changed;
   double seconds;
 };
 
 struct PipelineOptions {
-  /// Names of passes to leave out. KILN_DISABLE is read by the runtime, not here.
+  /// Names of passes to skip. The runtime, not this folder, reads KILN_DISABLE.
   std::vector<std::string> disabled;
-  /// Verify the graph after each pass: InternalError naming the pass.
+  /// Whether to verify the graph after each pass that changed it; InternalError names the pass.
   bool verify = true;
-  /// Called after each pass that ran.
+  /// Called after each pass that ran; may be empty.
   std::function<void(const PassReport&)> report;
 };
 
+/// Runs the pipeline on `graph`.
 ir::Graph run_pipeline(const ir::Graph& graph, const PipelineOptions& options = {});
 
 }  // namespace kiln::passes

@@ -1,5 +1,5 @@
-// Stacks whatever depends on inputs and invariants alone (batching.h); the stacked products are
-// further inputs of the loop.
+// Batches all nodes that depend on inputs and invariants only (batching.h); the batched matmuls
+// become further inputs of the loop.
 #include "core/passes/scan_batch_inputs.h"
 
 #include "core/ir/traverse.h"
@@ -25,7 +25,7 @@ class InputBatcher {
     }
   }
 
-  /// Whether anything moved.
+  /// Returns whether a matmul moved.
   bool run() {
     const std::vector<Value> roots = parts_.results();
     ir::Replacements moved;
@@ -73,13 +73,14 @@ class InputBatcher {
   ScanParts& parts_;
   StepDependence on_inputs_, on_loop_;
   PinnedNodes is_pinned_;
+  /// The results of each batched node of the body, over all steps; the inputs for slices.
   std::unordered_map<const Node*, std::vector<Value>> stacked_;
 };
 
 std::optional<std::vector<Value>> batch_inputs(const Node& scan) {
-  ScanParts parts = take_apart(scan);
+  ScanParts parts = unpack_scan(scan);
   if (!InputBatcher(parts).run()) return std::nullopt;
-  return ir::results_of(put_together(parts));
+  return ir::results_of(pack_scan(parts));
 }
 
 }  // namespace

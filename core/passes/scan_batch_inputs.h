@@ -1,10 +1,9 @@
-// Before: invariants are outside of loops. After: no product of inputs with invariants is left
-// inside a loop.
+// Moves matmuls of inputs with invariants before the loop, as one batched matmul for all steps.
+// REQUIRES: invariants are hoisted. Elementwise work stays in the loop, where its operands are in
+// cache, except what leads from the inputs to the matmuls.
 //
-//   scan(x): dot(x[t], w) + ..   becomes   let u = dot(x, w) in scan(u): u[t] + ..
-//
-// Only products move (with what leads from the inputs to them): elementwise work stays where its
-// operands are in cache.
+//   Before: %s = scan(%x): { %1 = dot %x[t] %w; .. }
+//   After:  %u = dot %x %w; %s = scan(%u): { .. %u[t] .. }
 #pragma once
 
 #include "core/ir/graph.h"

@@ -1,4 +1,4 @@
-// Users first to learn which results are read, then operands first to rebuild without the others.
+// Marks the results that are read, users first, then rebuilds without the others, operands first.
 #include "core/passes/scan_drop_unused.h"
 
 #include "core/ir/traverse.h"
@@ -22,36 +22,36 @@ NodeSet reached_from(const std::vector<Value>& roots) {
   return {order.begin(), order.end()};
 }
 
-/// What remains of a scan when only some of its results are read.
-struct Kept {
+/// The live parts of a scan, given which of its results are read.
+struct LiveParts {
   std::vector<bool> carries, ys, xs;
 };
 
-Kept find_kept(const ScanParts& parts, const std::vector<bool>& read) {
-  Kept kept;
+LiveParts find_live(const ScanParts& parts, const std::vector<bool>& read) {
+  LiveParts live;
   const std::size_t carries = parts.next.size();
-  kept.carries.assign(read.begin(), read.begin() + static_cast<std::ptrdiff_t>(carries));
-  kept.ys.assign(read.begin() + static_cast<std::ptrdiff_t>(carries), read.end());
+  live.carries.assign(read.begin(), read.begin() + static_cast<std::ptrdiff_t>(carries));
+  live.ys.assign(read.begin() + static_cast<std::ptrdiff_t>(carries), read.end());
   NodeSet reached;
   for (bool changed = true; changed;) {
     changed = false;
     std::vector<Value> roots;
     for (std::size_t i = 0; i < carries; ++i) {
-      if (kept.carries[i]) roots.push_back(parts.next[i]);
+      if (live.carries[i]) roots.push_back(parts.next[i]);
     }
     for (std::size_t i = 0; i < parts.ys.size(); ++i) {
-      if (kept.ys[i]) roots.push_back(parts.ys[i]);
+      if (live.ys[i]) roots.push_back(parts.ys[i]);
     }
     reached = reached_from(roots);
     for (std::size_t i = 0; i < carries; ++i) {
-      if (kept.carries[i] || reached.count(parts.carry[i].node.get()) == 0) continue;
-      kept.carries[i] = changed = true;
+      if (live.carries[i] || reached.count(parts.carry[i].node.get()) == 0) continue;
+      live.carries[i] = changed = true;
     }
   }
   for (const Value& slice : parts.slices) {
-    kept.xs.push_back(reached.count(slice.node.get()) != 0);
+    live.xs.push_back(reached.count(slice.node.get()) != 0);
   }
-  return kept;
+  return live;
 }
 
 bool all(const std::vector<bool>& flags) {
@@ -67,42 +67,42 @@ std::vector<Item> pick(const std::vector<Item>& items, const std::vector<bool>& 
   return picked;
 }
 
-/// The results of the trimmed scan at their old positions, empty where nobody reads.
+/// The results of the trimmed scan at their old positions; empty for those that are not read.
 std::vector<Value> trimmed(const Node& scan, const std::vector<bool>& read) {
-  ScanParts parts = take_apart(scan);
-  const Kept kept = find_kept(parts, read);
-  // Outputs that are one value of the body are written once.
+  ScanParts parts = unpack_scan(scan);
+  const LiveParts live = find_live(parts, read);
+  // Outputs that are the same value of the body are written once.
   std::vector<std::size_t> same_as(parts.ys.size());
-  std::vector<bool> write = kept.ys;
+  std::vector<bool> write = live.ys;
   std::unordered_map<Value, std::size_t, ir::ValueHash> first_of;
   for (std::size_t i = 0; i < parts.ys.size(); ++i) {
     same_as[i] = write[i] ? first_of.emplace(parts.ys[i], i).first->second : i;
     write[i] = write[i] && same_as[i] == i;
   }
-  if (all(kept.carries) && all(write) && all(kept.xs)) return ir::results_of(scan);
-  ScanParts left = parts;
-  left.initial = pick(parts.initial, kept.carries);
-  left.carry = pick(parts.carry, kept.carries);
-  left.next = pick(parts.next, kept.carries);
-  left.ys = pick(parts.ys, write);
-  left.xs = pick(parts.xs, kept.xs);
-  left.slices = pick(parts.slices, kept.xs);
+  if (all(live.carries) && all(write) && all(live.xs)) return ir::results_of(scan);
+  ScanParts rest = parts;
+  rest.initial = pick(parts.initial, live.carries);
+  rest.carry = pick(parts.carry, live.carries);
+  rest.next = pick(parts.next, live.carries);
+  rest.ys = pick(parts.ys, write);
+  rest.xs = pick(parts.xs, live.xs);
+  rest.slices = pick(parts.slices, live.xs);
   const ir::OriginScope scope(scan.origin, /*replace=*/true);
-  const ir::NodeRef made = put_together(left);
+  const ir::NodeRef trimmed_scan = pack_scan(rest);
   std::vector<Value> results;
   std::uint32_t next = 0;
-  for (bool keep : kept.carries) results.push_back(keep ? Value{made, next++} : Value{});
+  for (bool keep : live.carries) results.push_back(keep ? Value{trimmed_scan, next++} : Value{});
   const std::size_t first = results.size();
   for (std::size_t i = 0; i < parts.ys.size(); ++i) {
-    results.push_back(write[i] ? Value{made, next++} : Value{});
+    results.push_back(write[i] ? Value{trimmed_scan, next++} : Value{});
   }
   for (std::size_t i = 0; i < parts.ys.size(); ++i) {
-    if (kept.ys[i]) results[first + i] = results[first + same_as[i]];
+    if (live.ys[i]) results[first + i] = results[first + same_as[i]];
   }
   return results;
 }
 
-/// One level: users first to learn what is read, then operands first to rebuild.
+/// One level of nesting.
 class Dropper {
  public:
   std::vector<Value> run(const std::vector<Value>& roots) {
@@ -142,7 +142,7 @@ class Dropper {
       if (read.count(node) == 0) continue;
       std::vector<Value> results = node->op == ir::Op::Scan ? trimmed(*node, read.at(node))
                                                             : ir::results_of(*node);
-      ir::NodeRef rebuilt;  // all results are those of one node
+      ir::NodeRef rebuilt;  // the one node of all results
       for (Value& result : results) {
         if (!result) continue;
         if (!rebuilt) rebuilt = rebuild_node(*result.node, mapped);

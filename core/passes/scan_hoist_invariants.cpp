@@ -1,5 +1,5 @@
-// Taking a scan apart and putting it together hoists (scan_parts.h); before that, carries that
-// never change become invariants.
+// Replaces carries that never change by their initial values; unpacking and packing the scan
+// (scan_parts.h) then hoists all values that do not depend on the step.
 #include "core/passes/scan_hoist_invariants.h"
 
 #include "core/passes/scan_parts.h"
@@ -9,8 +9,8 @@ namespace {
 
 using ir::Value;
 
-/// Carries whose next value is the carry itself are replaced by their initial value.
-/// Returns which carries were removed.
+/// Replaces carries whose next value is the carry itself by their initial values. Returns which
+/// carries were removed.
 std::vector<bool> remove_constant_carries(ScanParts& parts) {
   std::vector<bool> removed(parts.carry.size(), false);
   ir::Replacements map;
@@ -21,33 +21,33 @@ std::vector<bool> remove_constant_carries(ScanParts& parts) {
   }
   if (map.empty()) return removed;
   const std::vector<Value> results = ir::replace_values(parts.results(), map);
-  ScanParts kept = parts;
-  kept.initial.clear();
-  kept.carry.clear();
-  kept.next.clear();
+  ScanParts rest = parts;
+  rest.initial.clear();
+  rest.carry.clear();
+  rest.next.clear();
   for (std::size_t i = 0; i < removed.size(); ++i) {
     if (removed[i]) continue;
-    kept.initial.push_back(parts.initial[i]);
-    kept.carry.push_back(parts.carry[i]);
-    kept.next.push_back(results[i]);
+    rest.initial.push_back(parts.initial[i]);
+    rest.carry.push_back(parts.carry[i]);
+    rest.next.push_back(results[i]);
   }
-  kept.ys.assign(results.begin() + static_cast<std::ptrdiff_t>(removed.size()), results.end());
-  parts = std::move(kept);
+  rest.ys.assign(results.begin() + static_cast<std::ptrdiff_t>(removed.size()), results.end());
+  parts = std::move(rest);
   return removed;
 }
 
 std::optional<std::vector<Value>> hoist(const ir::Node& scan) {
-  ScanParts parts = take_apart(scan);
+  ScanParts parts = unpack_scan(scan);
   const std::vector<Value> initial = parts.initial;
   const std::vector<bool> removed = remove_constant_carries(parts);
-  const ir::NodeRef made = put_together(parts);
-  if (made.get() == &scan) return std::nullopt;
+  const ir::NodeRef hoisted = pack_scan(parts);
+  if (hoisted.get() == &scan) return std::nullopt;
   std::vector<Value> results;
   std::uint32_t next = 0;
   for (std::size_t i = 0; i < removed.size(); ++i) {
-    results.push_back(removed[i] ? initial[i] : Value{made, next++});
+    results.push_back(removed[i] ? initial[i] : Value{hoisted, next++});
   }
-  while (results.size() < scan.types.size()) results.push_back({made, next++});
+  while (results.size() < scan.types.size()) results.push_back({hoisted, next++});
   return results;
 }
 

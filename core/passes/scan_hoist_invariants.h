@@ -1,10 +1,10 @@
-// Before: any graph. After: no value inside a loop's body is independent of the step, except
+// Loop-invariant code motion. Afterwards every value in a loop's body depends on the step, except
 // leaves, broadcasts, and pinned nodes (core/ops/pinned.h) of a loop that may have no steps; a
-// carry that never changes is a const.
+// carry that never changes is a const. Nodes that read state (random draws, host calls) are never
+// hoisted.
 //
-//   scan(c0 = w, x): c -> (c, tanh(c) * x)   becomes   let u = tanh(w) in scan(x): (u * x)
-//
-// Nodes that read state (random draws, host calls) are never hoisted.
+//   Before: scan(c0 = %w, %x): c -> (c, tanh(c) * x[t])
+//   After:  %u = tanh %w; scan(%u, %x): -> (u * x[t])
 #pragma once
 
 #include "core/ir/graph.h"

@@ -1,5 +1,5 @@
-// Loops over the same steps that share carries become one: the augmented forward loop of a gradient
-// and the user's own, above all.
+// Compares all pairs of scans at a level, and fuses those whose carries (or, without carries,
+// inputs) coincide: above all the augmented forward loop of a gradient with the user's own.
 #include "core/passes/scan_merge.h"
 
 #include "core/ir/traverse.h"
@@ -15,7 +15,7 @@ namespace {
 using ir::Node;
 using ir::Value;
 
-/// Numbers of classes by key, in order of first appearance.
+/// Numbers equivalence classes by key, in order of first appearance.
 class Classes {
  public:
   std::size_t operator()(std::size_t before, const Value& value) {
@@ -31,9 +31,10 @@ class Classes {
   std::vector<std::pair<std::size_t, Value>> keys_;
 };
 
-/// Carries of both loops in classes that are equal at every step: those that begin with one value
-/// and, while carries of a class are taken for each other, have one next value. By refinement of
-/// the partition (P. Kanellakis and S. Smolka, 1990), which finds the coarsest one.
+/// Classes of carries of both loops that are equal at every step. Carries are in one class if they
+/// have the same initial value and, with the carries of each class substituted for each other, the
+/// same next value. Partition refinement (P. Kanellakis and S. Smolka, 1990) finds the coarsest
+/// such partition: it starts with the classes of initial values and splits them until none changes.
 struct CarryClasses {
   std::vector<std::size_t> of_a, of_b;
 
@@ -48,9 +49,10 @@ struct CarryClasses {
   }
 
  private:
+  /// Splits the classes by next values; returns how many there are now.
   std::size_t refine(const ScanParts& a, const ScanParts& b, const ir::Replacements& shared,
                      std::size_t count) {
-    std::vector<Value> members(count);  // one of each class stands for all
+    std::vector<Value> members(count);  // the representative of each class
     ir::Replacements in_a, in_b = shared;
     for (std::size_t i = 0; i < of_a.size(); ++i) {
       Value& member = members[of_a[i]];
@@ -71,7 +73,7 @@ struct CarryClasses {
   }
 };
 
-/// For each carry of `b` the carry of `a` that it always equals.
+/// For each carry of `b`, the carry of `a` that it always equals, if any.
 std::vector<std::optional<std::size_t>> equal_carries(const ScanParts& a, const ScanParts& b,
                                                       const ir::Replacements& shared) {
   const CarryClasses classes(a, b, shared);
@@ -85,14 +87,14 @@ std::vector<std::optional<std::size_t>> equal_carries(const ScanParts& a, const 
   return pairs;
 }
 
-struct Merged {
+struct MergedScans {
   ir::NodeRef scan;
-  std::vector<Value> of_a, of_b;  // the old results in terms of the new scan
+  std::vector<Value> of_a, of_b;  // the results of both loops, from the new scan
 };
 
-/// Nothing when the loops share no carry (or, without carries, no input).
-std::optional<Merged> merge(const Node& first, const Node& second) {
-  const ScanParts a = take_apart(first), b = take_apart(second);
+/// Fuses two loops; nullopt if they share no carry (or, without carries, no input).
+std::optional<MergedScans> merge(const Node& first, const Node& second) {
+  const ScanParts a = unpack_scan(first), b = unpack_scan(second);
   ScanParts both = a;
   ir::add_guards(both.guards, b.guards);
   both.is_outer = [&](const Node& node) { return a.is_outer(node) || b.is_outer(node); };
@@ -129,8 +131,8 @@ std::optional<Merged> merge(const Node& first, const Node& second) {
     if (found == both.ys.end()) both.ys.push_back(results[i]);
   }
 
-  Merged merged;
-  merged.scan = put_together(both);
+  MergedScans merged;
+  merged.scan = pack_scan(both);
   const auto result = [&](std::size_t i) {
     return Value{merged.scan, static_cast<std::uint32_t>(i)};
   };
@@ -155,7 +157,7 @@ bool depends_on(const Node& user, const Node& used) {
   return false;
 }
 
-/// The first pair at this level that merges, as replacements; empty when none does.
+/// Replacements that merge the first pair possible at this level; empty if there is none.
 ir::Replacements find_pair(const std::vector<Value>& roots) {
   std::vector<const Node*> scans;
   for (const Node* node : ir::topological_order(roots)) {
@@ -188,7 +190,7 @@ std::vector<Value> merge_level(std::vector<Value> roots) {
   return roots;
 }
 
-/// Lambdas first, so that equal bodies are equal when their loops are compared.
+/// Merges inside lambdas first, so that loops with equal inner loops have equal bodies.
 std::vector<Value> merge_everywhere(const std::vector<Value>& roots) {
   return merge_level(ir::rewrite_nodes(roots, [](const ir::NodeRef& node) {
     return ir::results_of(ir::change_lambdas(node, merge_everywhere));

@@ -1,9 +1,9 @@
-// Before: any graph. After: no two loops of the same level run over the same steps with carries
-// that begin and go on alike, one not needing the other. The forward loop of a program and the one
-// that stores its gradient's residuals become one.
+// Loop fusion. Afterwards no two independent loops of a level run over the same steps with carries
+// that have equal initial and next values. This merges a program's forward loop with the augmented
+// one that stores residuals for its gradient.
 //
-//   scan(c0, x): (f(c, x); y)  and  scan(c0, x): (f(c, x); r)   become   scan(c0, x): (f(c, x); y,
-//   r)
+//   Before: %c, %y = scan(c0, x): (f(c, x), y);  %c2, %r = scan(c0, x): (f(c, x), r)
+//   After:  %c, %y, %r = scan(c0, x): (f(c, x), y, r)
 #pragma once
 
 #include "core/ir/graph.h"

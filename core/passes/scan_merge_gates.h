@@ -1,8 +1,9 @@
-// Before: invariants are outside of loops. After: no two products inside a loop share one operand
-// while their other operands are invariants that could stand side by side.
+// Merges matmuls of a loop that share an operand, as the gates of an LSTM or GRU do: one matmul
+// with the concatenated weights. REQUIRES: invariants are hoisted. Afterwards no two matmuls in a
+// loop share one operand while their other operands are invariants that can be concatenated.
 //
-//   scan: dot(h, u) .. dot(h, v)   becomes
-//   let w = concat(u, v) in scan: let p = dot(h, w) in slice(p, u's part) .. slice(p, v's part)
+//   Before: scan: { %1 = dot %h %u; %2 = dot %h %v }
+//   After:  %w = concat %u %v; scan: { %p = dot %h %w; %1 = %p[:, u's part]; %2 = %p[:, v's part] }
 #pragma once
 
 #include "core/ir/graph.h"

@@ -1,4 +1,4 @@
-// Scans taken apart and put together, and the walk over all scans of a graph, inner ones first.
+// Unpacks and packs scans, and visits all scans of a graph, inner ones first.
 #include "core/passes/scan_parts.h"
 
 #include "core/ir/traverse.h"
@@ -14,7 +14,7 @@ namespace {
 using ir::Node;
 using ir::Value;
 
-/// Recursion only into lambdas, whose nesting the user wrote.
+/// Recursion follows lambdas only.
 std::vector<Value> change_level(std::span<const Value> roots, const ScanChange& change) {
   return ir::rewrite_nodes(roots, [&](const ir::NodeRef& node) {
     const ir::NodeRef inner = ir::change_lambdas(
@@ -67,7 +67,7 @@ ir::Type stacked_type(const ir::Type& slice, const ir::Dim& length) {
   return stacked;
 }
 
-ScanParts take_apart(const Node& scan) {
+ScanParts unpack_scan(const Node& scan) {
   const auto& attrs = scan.as<ir::ScanAttrs>();
   ScanParts parts;
   parts.length = attrs.length;
@@ -94,7 +94,7 @@ ScanParts take_apart(const Node& scan) {
   return parts;
 }
 
-ir::NodeRef put_together(const ScanParts& parts) {
+ir::NodeRef pack_scan(const ScanParts& parts) {
   std::vector<ir::Type> types{parts.step.type()};
   for (const Value& value : parts.carry) types.push_back(value.type());
   for (const Value& value : parts.slices) types.push_back(value.type());
@@ -103,25 +103,26 @@ ir::NodeRef put_together(const ScanParts& parts) {
   std::size_t next = 1;
   for (const Value& value : parts.carry) map.emplace(value, builder.parameters()[next++]);
   for (const Value& value : parts.slices) map.emplace(value, builder.parameters()[next++]);
-  ir::CapturePolicy closing;
-  closing.is_written_inside = [&](const Node& node) { return !parts.is_outer(node); };
-  closing.always_runs = parts.always_runs();
-  closing.guards = parts.guards;
-  closing.collects_guards = false;
-  const auto closed = builder.close(ir::replace_values(parts.results(), map), 1, closing);
-  return ir::make_scan(closed, parts.initial, parts.xs, parts.length, parts.reverse);
+  const ir::CapturePolicy policy{
+      .is_created_inside = [&](const Node& node) { return !parts.is_outer(node); },
+      .always_runs = parts.always_runs(),
+      .guards = parts.guards,
+      .collects_guards = false};
+  const ir::Closure closure = builder.close(ir::replace_values(parts.results(), map),
+                                            ir::kAfterStepNumber, policy);
+  return ir::make_scan(closure, parts.initial, parts.xs, parts.length, parts.reverse);
 }
 
 StepDependence::StepDependence(const ScanParts& parts, const std::vector<Value>& parameters) {
   const std::vector<Value> roots = parts.results();
   for (const Value& parameter : parameters) depends_[parameter.node.get()] = true;
   for (const Node* node : ir::topological_order(roots)) {
-    bool mine = depends_.count(node) != 0 && depends_[node];
+    bool depends = depends_.count(node) != 0 && depends_[node];
     for (const Value& operand : node->operands) {
       const auto found = depends_.find(operand.node.get());
-      mine = mine || (found != depends_.end() && found->second);
+      depends = depends || (found != depends_.end() && found->second);
     }
-    depends_[node] = mine;
+    depends_[node] = depends;
   }
 }
 

@@ -1,5 +1,5 @@
-// Values are pushed as far as batching.h knows their stacked form; what they stand on is written by
-// the loop. The remaining loop is made last, when it is known what it has to write.
+// Batches outputs after the loop, with as many of the nodes before them as batching.h can; the loop
+// stacks the operands of these. The remaining loop is packed last, when its outputs are known.
 #include "core/passes/scan_push_outputs.h"
 
 #include "core/ir/traverse.h"
@@ -18,12 +18,12 @@ using ir::Ints;
 using ir::Node;
 using ir::Value;
 
-/// One scan: what can be computed after it, and what is left of it.
+/// One scan: the values that move after it, and the rest of it.
 class OutputPusher {
  public:
   explicit OutputPusher(const Node& scan)
       : scan_(scan),
-        parts_(take_apart(scan)),
+        parts_(unpack_scan(scan)),
         budget_(parts_),
         changes_(parts_, parts_.parameters()),
         is_pinned_(parts_) {
@@ -37,22 +37,21 @@ class OutputPusher {
     find_sums();
     find_outputs();
     if (pushed_carries_.empty() && pushed_ys_.empty()) return std::nullopt;
-    const ir::NodeRef made = put_together(remaining());
-    return final_results(made);
+    return final_results(pack_scan(remaining()));
   }
 
  private:
-  // A pushed value in terms of stacked values; those that the loop has to write are parameters
-  // made here, replaced by the new scan's results at the end.
+  /// A value that is computed after the loop, from stacked values. Values that the loop must stack
+  /// are placeholder parameters until the new scan exists.
   struct Pushed {
-    std::size_t position;
+    std::size_t position;  // of the carry or output
     Value value;
   };
 
-  /// Whether the loop must compute the value: it depends on the step, or is pinned.
+  /// Whether the value is computed in the loop: it depends on the step or is pinned.
   bool changes(const Value& value) const { return changes_(value) || is_pinned_(value); }
 
-  /// c + f or f + c, where nothing else reads c.
+  /// f if the carry c becomes c + f or f + c and has no other use.
   std::optional<Value> summand(std::size_t i, const ir::UseCounts& uses) const {
     const Value& next = parts_.next[i];
     const Value& carry = parts_.carry[i];
@@ -67,7 +66,7 @@ class OutputPusher {
   void find_sums() {
     const std::vector<Value> roots = parts_.results();
     const ir::UseCounts uses = ir::count_uses(ir::topological_order(roots), roots);
-    // Matmuls first: their operands often are what the sums are taken of.
+    // Matmuls first: the sums often reduce their operands, which are then stacked already.
     for (const ir::Op op : {ir::Op::Dot, ir::Op::Sum}) {
       for (std::size_t i = 0; i < parts_.next.size(); ++i) {
         const auto f = summand(i, uses);
@@ -77,7 +76,7 @@ class OutputPusher {
     }
   }
 
-  /// Pushes the carry that `node` is added to, where its operands are within the budget.
+  /// Pushes the carry that accumulates `node`, if stacking its operands is within the budget.
   void push_sum(std::size_t carry, const Node& node) {
     double bytes = 0;
     for (const Value& operand : node.operands) {
@@ -104,7 +103,7 @@ class OutputPusher {
       operands[i] = stacked(operands[i]);
       if (both) {
         labels[i].insert(labels[i].begin(), time);
-      } else {  // the sum of the products is the product of the sum
+      } else {  // sum_t (a_t w) = (sum_t a_t) w
         operands[i] = ir::reduce_sum(operands[i], {0});
       }
     }
@@ -121,28 +120,28 @@ class OutputPusher {
     return ir::reduce_sum(stacked(node.operands[0]), axes);
   }
 
-  /// Outputs that no carry reads and that contain a product.
+  /// Pushes outputs that no carry depends on and that depend on a matmul.
   void find_outputs() {
-    const auto stand_on_product = nodes_on_products();
+    const auto depend_on_dot = nodes_after_dots();
     for (std::size_t i = 0; i < parts_.ys.size(); ++i) {
       const Value& y = parts_.ys[i];
-      if (!changes(y) || !is_output_only(y) || stand_on_product.count(y.node.get()) == 0) continue;
-      const std::size_t written = written_order_.size(), visited = visited_order_.size();
+      if (!changes(y) || !is_output_only(y) || depend_on_dot.count(y.node.get()) == 0) continue;
+      const std::size_t stacked = stacked_order_.size(), visited = visited_order_.size();
       const Value pushed = after_loop(y);
-      if (budget_.take(bytes_since(written, visited), weights_since(visited))) {
+      if (budget_.take(bytes_since(stacked, visited), weights_since(visited))) {
         pushed_ys_.push_back({i, pushed});
       } else {
-        forget_since(written, visited);
+        undo_since(stacked, visited);
       }
     }
   }
 
-  /// Bytes a step that after_loop added since: written by the loop, or computed after it and not
-  /// fused into readers.
-  double bytes_since(std::size_t written, std::size_t visited) const {
+  /// Bytes per step that after_loop() added since: stacked by the loop, or computed after it and
+  /// not fused into users.
+  double bytes_since(std::size_t stacked, std::size_t visited) const {
     double bytes = 0;
-    for (std::size_t i = written; i < written_order_.size(); ++i) {
-      bytes += nominal_bytes(written_order_[i].type());
+    for (std::size_t i = stacked; i < stacked_order_.size(); ++i) {
+      bytes += nominal_bytes(stacked_order_[i].type());
     }
     for (std::size_t i = visited; i < visited_order_.size(); ++i) {
       const Node& node = *visited_order_[i];
@@ -155,7 +154,7 @@ class OutputPusher {
     return bytes;
   }
 
-  /// Bytes of the invariant operands of the matmuls that after_loop added since.
+  /// Bytes of the invariant operands of the matmuls that after_loop() added since.
   double weights_since(std::size_t visited) const {
     double bytes = 0;
     for (std::size_t i = visited; i < visited_order_.size(); ++i) {
@@ -168,10 +167,10 @@ class OutputPusher {
     return bytes;
   }
 
-  /// Undoes after_loop.
-  void forget_since(std::size_t written, std::size_t visited) {
-    for (; written_order_.size() > written; written_order_.pop_back()) {
-      stacked_.erase(written_order_.back());
+  /// Undoes after_loop().
+  void undo_since(std::size_t stacked, std::size_t visited) {
+    for (; stacked_order_.size() > stacked; stacked_order_.pop_back()) {
+      stacked_.erase(stacked_order_.back());
     }
     for (; visited_order_.size() > visited; visited_order_.pop_back()) {
       visited_.erase(visited_order_.back());
@@ -183,22 +182,23 @@ class OutputPusher {
     return feeds_carry_.count(value.node.get()) == 0 && value.node->op != ir::Op::Parameter;
   }
 
-  /// Products that can be pushed, and what is computed from them.
-  std::unordered_set<const Node*> nodes_on_products() const {
+  /// Matmuls that can be pushed, and nodes that depend on them.
+  std::unordered_set<const Node*> nodes_after_dots() const {
     std::unordered_set<const Node*> found;
     for (const Node* node : ir::topological_order(parts_.ys)) {
       const Value value = node->result();
-      bool on_product = def(*node).lowering == ir::Lowering::Contraction && changes(value) &&
-                        is_output_only(value);
+      bool depends = def(*node).lowering == ir::Lowering::Contraction && changes(value) &&
+                     is_output_only(value);
       for (const Value& operand : node->operands) {
-        on_product = on_product || found.count(operand.node.get()) != 0;
+        depends = depends || found.count(operand.node.get()) != 0;
       }
-      if (on_product) found.insert(node);
+      if (depends) found.insert(node);
     }
     return found;
   }
 
-  /// The stacked form computed after the loop, as far back as that is possible.
+  /// The batched value. Batches every node under `root` that only outputs use and that batching.h
+  /// supports; the loop stacks their other operands.
   Value after_loop(const Value& root) {
     const auto was_visited = [&](const Value& value) {
       return visited_.count(value.node.get()) != 0;
@@ -225,17 +225,17 @@ class OutputPusher {
     return found == batched_.end() ? stacked(root) : found->second[root.index];
   }
 
-  /// The value at all steps: an input of the loop, or something that the loop writes.
+  /// The stacked value: an input of the loop, or an output that the loop gets.
   Value stacked(const Value& value) {
     const auto [entry, is_new] = stacked_.emplace(value, Value{});
     if (is_new) {
       entry->second = fresh_parameter(stacked_type(value.type(), parts_.length));
-      written_order_.push_back(value);
+      stacked_order_.push_back(value);
     }
     return entry->second;
   }
 
-  /// Which of so many are not pushed.
+  /// Which of `count` carries or outputs are not pushed.
   static std::vector<bool> stay(const std::vector<Pushed>& pushed, std::size_t count) {
     std::vector<bool> flags(count, true);
     for (const Pushed& p : pushed) flags[p.position] = false;
@@ -243,47 +243,48 @@ class OutputPusher {
   }
 
   ScanParts remaining() const {
-    ScanParts left = parts_;
-    left.initial.clear();
-    left.carry.clear();
-    left.next.clear();
-    left.ys.clear();
+    ScanParts rest = parts_;
+    rest.initial.clear();
+    rest.carry.clear();
+    rest.next.clear();
+    rest.ys.clear();
     const auto carries_stay = stay(pushed_carries_, parts_.next.size());
     const auto ys_stay = stay(pushed_ys_, parts_.ys.size());
     for (std::size_t i = 0; i < parts_.next.size(); ++i) {
       if (!carries_stay[i]) continue;
-      left.initial.push_back(parts_.initial[i]);
-      left.carry.push_back(parts_.carry[i]);
-      left.next.push_back(parts_.next[i]);
+      rest.initial.push_back(parts_.initial[i]);
+      rest.carry.push_back(parts_.carry[i]);
+      rest.next.push_back(parts_.next[i]);
     }
     for (std::size_t i = 0; i < parts_.ys.size(); ++i) {
-      if (ys_stay[i]) left.ys.push_back(parts_.ys[i]);
+      if (ys_stay[i]) rest.ys.push_back(parts_.ys[i]);
     }
-    left.ys.insert(left.ys.end(), written_order_.begin(), written_order_.end());
-    return left;
+    rest.ys.insert(rest.ys.end(), stacked_order_.begin(), stacked_order_.end());
+    return rest;
   }
 
-  std::vector<Value> final_results(const ir::NodeRef& made) const {
+  /// All results of the old scan, from those of the new one.
+  std::vector<Value> final_results(const ir::NodeRef& scan) const {
     std::vector<Value> results(scan_.types.size());
     std::uint32_t next = 0;
     const std::size_t carries = parts_.next.size();
     const auto carries_stay = stay(pushed_carries_, carries);
     const auto ys_stay = stay(pushed_ys_, parts_.ys.size());
     for (std::size_t i = 0; i < carries; ++i) {
-      if (carries_stay[i]) results[i] = {made, next++};
+      if (carries_stay[i]) results[i] = {scan, next++};
     }
     for (std::size_t i = 0; i < parts_.ys.size(); ++i) {
-      if (ys_stay[i]) results[carries + i] = {made, next++};
+      if (ys_stay[i]) results[carries + i] = {scan, next++};
     }
     ir::Replacements map;
-    for (const Value& value : written_order_) map.emplace(stacked_.at(value), Value{made, next++});
+    for (const Value& value : stacked_order_) map.emplace(stacked_.at(value), Value{scan, next++});
     std::vector<Value> pushed;
     for (const Pushed& p : pushed_carries_) pushed.push_back(p.value);
     for (const Pushed& p : pushed_ys_) pushed.push_back(p.value);
     pushed = ir::replace_values(pushed, map);
-    std::size_t at = 0;
-    for (const Pushed& p : pushed_carries_) results[p.position] = pushed[at++];
-    for (const Pushed& p : pushed_ys_) results[carries + p.position] = pushed[at++];
+    std::size_t i = 0;
+    for (const Pushed& p : pushed_carries_) results[p.position] = pushed[i++];
+    for (const Pushed& p : pushed_ys_) results[carries + p.position] = pushed[i++];
     return results;
   }
 
@@ -292,13 +293,13 @@ class OutputPusher {
   StackingBudget budget_;
   StepDependence changes_;
   PinnedNodes is_pinned_;
-  std::unordered_set<const Node*> feeds_carry_;
+  std::unordered_set<const Node*> feeds_carry_;  // nodes that a next carry depends on
   std::vector<Pushed> pushed_carries_, pushed_ys_;
-  std::unordered_map<const Node*, std::vector<Value>> batched_;
-  std::unordered_set<const Node*> visited_;
-  std::vector<const Node*> visited_order_;
-  std::unordered_map<Value, Value, ir::ValueHash> stacked_;  // inputs, and what is written
-  std::vector<Value> written_order_;
+  std::unordered_map<const Node*, std::vector<Value>> batched_;  // results over all steps, by node
+  std::unordered_set<const Node*> visited_;      // by after_loop()
+  std::vector<const Node*> visited_order_;       // for undo_since()
+  std::unordered_map<Value, Value, ir::ValueHash> stacked_;  // of inputs and of further outputs
+  std::vector<Value> stacked_order_;  // further outputs alone, in the order of the new scan
 };
 
 }  // namespace

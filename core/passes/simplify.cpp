@@ -1,4 +1,4 @@
-// The rewriter as a pass; its driver is core/rewrite/simplifier.cpp.
+// Runs the simplifier of core/rewrite as a pass.
 #include "core/passes/simplify.h"
 
 #include "core/ops/rewrite_graph.h"

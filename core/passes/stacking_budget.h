@@ -1,23 +1,23 @@
-// How much memory a pass may spend on stacking values of a loop, in bytes a step. A loop needs
-// memory for one step; stacked over its steps, a value needs as many times that.
+// StackingBudget: limits the memory that a pass spends on stacking values of a loop over its steps.
+// In the loop such a value needs memory for one step only.
 #pragma once
 
 #include "core/passes/scan_parts.h"
 
 namespace kiln::passes {
 
-/// Bytes of one step. A dim that is not static counts as 64.
+/// The bytes of a value of that type, with 64 for each symbolic dim.
 double nominal_bytes(const ir::Type& type);
 
-/// Bytes a step that may be stacked besides the loop's inputs and outputs: four times as many as
-/// these have, or 16 MiB over all steps of a known number, whichever is more.
+/// The bytes per step that may be stacked in addition to the loop's inputs and outputs: four times
+/// the bytes of these or, if that is more and the number of steps is static, 16 MiB over all
+/// steps.
 class StackingBudget {
  public:
   explicit StackingBudget(const ScanParts& parts);
 
-  /// Takes `bytes` a step out of the budget; false, and nothing is taken, where it has less.
-  /// `traffic` are the bytes that each step need not read or write any more: stacking a sixteenth
-  /// of them is free.
+  /// Spends `bytes` per step; returns false and spends nothing if the budget does not have them.
+  /// `traffic`: bytes that each step no longer reads or writes; a sixteenth of them is free.
   bool take(double bytes, double traffic);
 
  private:

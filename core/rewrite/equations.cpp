@@ -1,7 +1,10 @@
-// The equations. Each holds by bits for all dtypes it lists (subnormal floats counting as zeros),
-// which the tests check on random values and on the grid of special values. Not here, because they
-// do not hold: x + 0 = x (-0 + 0 is 0), x * 0 = 0 and x - x = 0 for floats (NaN, infinity).
+// The equations. Each holds bit for bit for the dtypes it lists (subnormal floats count as zeros);
+// tests/core/rewrite checks that on random and special values. Missing, because they are wrong for
+// floats: x + 0 = x (-0 + 0 is 0), x * 0 = 0 and x - x = 0 (NaN, infinity).
+//
+//   Before: %2 = add %0 (neg %1)        After: %2 = sub %0 %1        (add_neg)
 #include "core/rewrite/rules.h"
+#include "core/types/no_destructor.h"
 
 namespace kiln::rewrite {
 namespace {
@@ -20,9 +23,13 @@ std::vector<Equation> make_equations() {
   const auto select = [](const Pattern& p, const Pattern& a, const Pattern& b) {
     return apply(Op::Select, {p, a, b});
   };
-  const auto both = [](const Pattern& a, const Pattern& b) { return apply(Op::And, {a, b}); };
-  const auto either = [](const Pattern& a, const Pattern& b) { return apply(Op::Or, {a, b}); };
-  const auto no = [](const Pattern& a) { return apply(Op::Not, {a}); };
+  const auto conjunction = [](const Pattern& a, const Pattern& b) {
+    return apply(Op::And, {a, b});
+  };
+  const auto disjunction = [](const Pattern& a, const Pattern& b) {
+    return apply(Op::Or, {a, b});
+  };
+  const auto negation = [](const Pattern& a) { return apply(Op::Not, {a}); };
   const ir::DTypeSet numbers = ir::kNumbers, integers = ir::kIntegers, any = ir::kAnyDType;
   return {
       {"add_zero_integer", x + 0.0, x, integers},
@@ -50,16 +57,16 @@ std::vector<Equation> make_equations() {
       {"round_round", apply(Op::Round, {apply(Op::Round, {x})}), apply(Op::Round, {x}),
        ir::kFloats},
       {"select_same", select(c, x, x), x, any},
-      {"select_not", select(no(c), x, y), select(c, y, x), any},
+      {"select_not", select(negation(c), x, y), select(c, y, x), any},
       {"select_select", select(c, select(c, x, y), z), select(c, x, z), any},
       {"select_select_else", select(c, x, select(c, y, z)), select(c, x, z), any},
-      {"not_not", no(no(x)), x, ir::kBools},
-      {"and_self", both(x, x), x, ir::kBools},
-      {"or_self", either(x, x), x, ir::kBools},
-      {"and_true", both(x, 1.0), x, ir::kBools},
-      {"and_false", both(x, 0.0), 0.0, ir::kBools},
-      {"or_true", either(x, 1.0), 1.0, ir::kBools},
-      {"or_false", either(x, 0.0), x, ir::kBools},
+      {"not_not", negation(negation(x)), x, ir::kBools},
+      {"and_self", conjunction(x, x), x, ir::kBools},
+      {"or_self", disjunction(x, x), x, ir::kBools},
+      {"and_true", conjunction(x, 1.0), x, ir::kBools},
+      {"and_false", conjunction(x, 0.0), 0.0, ir::kBools},
+      {"or_true", disjunction(x, 1.0), 1.0, ir::kBools},
+      {"or_false", disjunction(x, 0.0), x, ir::kBools},
       {"equal_self_integer", apply(Op::Equal, {x, x}), 1.0, integers | ir::kBools},
       {"less_self", apply(Op::Less, {x, x}), 0.0, numbers},
   };
@@ -68,7 +75,7 @@ std::vector<Equation> make_equations() {
 }  // namespace
 
 std::span<const Equation> equations() {
-  static const auto* table = new std::vector<Equation>(make_equations());
+  static const NoDestructor<std::vector<Equation>> table(make_equations());
   return *table;
 }
 

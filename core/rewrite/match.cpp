@@ -1,7 +1,8 @@
-// Matching a pattern against a node, and building the other side.
+// Matches the left side of an equation against a node, and instantiates the right side.
 #include "core/ops/build.h"
 #include "core/ops/convert.h"
 #include "core/rewrite/rules.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 #include <array>
@@ -15,8 +16,8 @@ using ir::Value;
 constexpr std::size_t kMaxVariables = 4;
 using Binding = std::array<const Value*, kMaxVariables>;  // null: not bound yet
 
-/// A scalar constant, or one spread over a shape: its bytes.
-const ir::ConstantAttrs* filled_with(const Value& value) {
+/// The constant, if the value is a scalar constant or a broadcast of one; else null.
+const ir::ConstantAttrs* as_scalar_constant(const Value& value) {
   const Node* node = value.node.get();
   while (node->op == ir::Op::Broadcast) node = node->operands[0].node.get();
   if (node->op != ir::Op::Constant) return nullptr;
@@ -25,7 +26,7 @@ const ir::ConstantAttrs* filled_with(const Value& value) {
 }
 
 bool is_number(const Value& value, double number) {
-  const ir::ConstantAttrs* constant = filled_with(value);
+  const ir::ConstantAttrs* constant = as_scalar_constant(value);
   if (constant == nullptr) return false;
   std::array<std::byte, 8> bytes{};  // of the widest dtype
   ir::convert_elements(DType::Float64, reinterpret_cast<const std::byte*>(&number), value.dtype(),
@@ -34,30 +35,31 @@ bool is_number(const Value& value, double number) {
 }
 
 bool match(const Pattern& pattern, const Value& value, Binding& binding);
-bool match_node(const PatternNode& pattern, const Node& node, Binding& binding);
+bool match_node(const Application& pattern, const Node& node, Binding& binding);
 
-bool match_operands(const PatternNode& pattern, const std::vector<Value>& operands, bool swapped,
+bool match_operands(const Application& pattern, const std::vector<Value>& operands, bool swapped,
                     Binding& binding) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    const std::size_t at = swapped ? operands.size() - 1 - i : i;
-    if (!match(pattern.operands[i], operands[at], binding)) return false;
+    const std::size_t position = swapped ? operands.size() - 1 - i : i;
+    if (!match(pattern.operands[i], operands[position], binding)) return false;
   }
   return true;
 }
 
 bool match(const Pattern& pattern, const Value& value, Binding& binding) {
-  if (pattern->kind == PatternNode::Kind::Number) return is_number(value, pattern->number);
-  if (pattern->kind == PatternNode::Kind::Variable) {
-    const Value*& bound = binding[static_cast<std::size_t>(pattern->variable)];
+  if (const auto* number = pattern.as<Number>()) return is_number(value, number->value);
+  if (const auto* variable = pattern.as<Variable>()) {
+    const Value*& bound = binding[at(variable->index)];
     if (bound != nullptr) return *bound == value;
-    if (pattern->is_bool && value.dtype() != DType::Bool) return false;
+    if (variable->is_condition && value.dtype() != DType::Bool) return false;
     bound = &value;
     return true;
   }
-  return match_node(*pattern, *value.node, binding);
+  return match_node(*pattern.as<Application>(), *value.node, binding);
 }
 
-bool match_node(const PatternNode& pattern, const Node& node, Binding& binding) {
+/// Leaves `binding` as it was unless the node matches.
+bool match_node(const Application& pattern, const Node& node, Binding& binding) {
   if (node.op != pattern.op || node.operands.size() != pattern.operands.size()) return false;
   const Binding before = binding;
   if (match_operands(pattern, node.operands, /*swapped=*/false, binding)) return true;
@@ -68,7 +70,7 @@ bool match_node(const PatternNode& pattern, const Node& node, Binding& binding) 
   return false;
 }
 
-/// The dtype that an equation is about: of the first operand that is not a condition.
+/// The dtype of the equation's variables: of the first operand that is not a condition.
 DType dtype_of(const Node& node) {
   return node.operands[node.op == ir::Op::Select ? 1 : 0].dtype();
 }
@@ -77,31 +79,30 @@ DType dtype_of(const Node& node) {
 
 Value instantiate(const Pattern& pattern, std::span<const Value> variables,
                   const ir::Type& shape_of) {
-  if (pattern->kind == PatternNode::Kind::Number) {
-    return ir::full(shape_of.dtype, shape_of.dims, pattern->number);
+  if (const auto* number = pattern.as<Number>()) {
+    return ir::full(shape_of.dtype, shape_of.dims, number->value);
   }
-  if (pattern->kind == PatternNode::Kind::Variable) {
-    return variables[static_cast<std::size_t>(pattern->variable)];
-  }
+  if (const auto* variable = pattern.as<Variable>()) return variables[at(variable->index)];
+  const auto& application = *pattern.as<Application>();
   std::vector<Value> operands;
-  for (const Pattern& operand : pattern->operands) {
+  for (const Pattern& operand : application.operands) {
     operands.push_back(instantiate(operand, variables, shape_of));
   }
-  return ir::make(pattern->op, ir::NoAttrs{}, std::move(operands));
+  return ir::make(application.op, ir::NoAttrs{}, std::move(operands));
 }
 
 Value try_equation(const Equation& equation, const Node& node) {
-  if (node.op != equation.left->op) return {};
+  if (node.op != equation.root()) return {};
   const DType dtype = dtype_of(node);
   if ((equation.dtypes & ir::dtype_bit(dtype)) == 0) return {};
   Binding binding{};
-  if (!match_node(*equation.left, node, binding)) return {};
+  if (!match_node(*equation.left.as<Application>(), node, binding)) return {};
   std::array<Value, kMaxVariables> variables;
   for (std::size_t i = 0; i < kMaxVariables; ++i) {
     if (binding[i] != nullptr) variables[i] = *binding[i];
   }
-  // A number alone is the result itself (a comparison gives bool).
-  const bool is_result = equation.right->kind == PatternNode::Kind::Number;
+  // A right side that is just a number has the dtype of the result: bool for a comparison.
+  const bool is_result = equation.right.as<Number>() != nullptr;
   const ir::Type numbers{is_result ? node.types[0].dtype : dtype, node.types[0].dims};
   return instantiate(equation.right, variables, numbers);
 }

@@ -1,42 +1,27 @@
-// Patterns as shared immutable trees. The equations are in equations.cpp, matching in match.cpp.
+// Builds patterns as shared immutable trees.
 #include "core/rewrite/pattern.h"
 
 namespace kiln::rewrite {
 namespace {
 
-Pattern made(PatternNode node) {
-  return Pattern(std::make_shared<const PatternNode>(std::move(node)));
+template <class Form>
+Pattern make_pattern(Form form) {
+  return Pattern(std::make_shared<const PatternNode>(PatternNode{std::move(form)}));
 }
 
 }  // namespace
 
-Pattern::Pattern(double number) {
-  auto node = std::make_shared<PatternNode>();
-  node->number = number;
-  node_ = std::move(node);
-}
+Pattern::Pattern(double number)
+    : node_(std::make_shared<const PatternNode>(PatternNode{Number{number}})) {}
 
-Pattern variable(int index) {
-  PatternNode node;
-  node.kind = PatternNode::Kind::Variable;
-  node.variable = index;
-  return made(std::move(node));
-}
+Pattern variable(int index) { return make_pattern(Variable{.index = index}); }
 
 Pattern condition(int index) {
-  PatternNode node;
-  node.kind = PatternNode::Kind::Variable;
-  node.variable = index;
-  node.is_bool = true;
-  return made(std::move(node));
+  return make_pattern(Variable{.index = index, .is_condition = true});
 }
 
 Pattern apply(ir::Op op, std::vector<Pattern> operands) {
-  PatternNode node;
-  node.kind = PatternNode::Kind::Apply;
-  node.op = op;
-  node.operands = std::move(operands);
-  return made(std::move(node));
+  return make_pattern(Application{.op = op, .operands = std::move(operands)});
 }
 
 }  // namespace kiln::rewrite

@@ -1,5 +1,5 @@
-// The tables of rules. Measure: every rule lowers (number of nodes, then number of elements
-// computed), so that no two of them undo each other.
+// Rewrite rules and the driver that applies them to a fixed point. Every rule lowers the measure
+// (number of nodes, number of computed elements), so that rewriting terminates.
 #pragma once
 
 #include "core/ir/node_map.h"
@@ -14,55 +14,55 @@ namespace kiln::rewrite {
 /// Equations between scalar expressions: algebra, comparisons, logic, selection.
 std::span<const Equation> equations();
 
-/// A rule about axes, dims, casts or structure: code, with the equation as text.
+/// A rule about axes, dims, casts or structure, as code; `equation` documents it.
 struct StructuralRule {
   std::string_view name;
   std::string_view equation;
-  /// Whether the rule is about nodes of that op.
+  /// Whether the rule can apply to nodes of that op.
   bool (*root)(ir::Op op);
-  /// The replacement of result 0, or an empty value. REQUIRES: root(node.op).
+  /// The replacement of result 0; empty if the rule does not apply. REQUIRES: root(node.op).
   ir::Value (*apply)(const ir::Node& node);
-  /// Values that the rule applies to, for its test: functions of parameters of that dtype. Empty if
-  /// the rule does not apply to the dtype.
+  /// For the test of the rule: values that it applies to, on parameters of that dtype. Empty if it
+  /// does not apply to the dtype.
   std::vector<ir::Value> (*examples)(DType dtype);
 };
 std::span<const StructuralRule> structural_rules();
 
-/// The rules of one op, in the order of the tables.
+/// The rules of one op, in the order of the tables. The index is computed once.
 struct OpRules {
   std::vector<const StructuralRule*> structural;
   std::vector<const Equation*> equations;
 };
-/// Computed from the tables.
 const OpRules& rules_of(ir::Op op);
 
-/// The value `equation` gives for this node, or an empty one when it does not match.
+/// The right side of `equation` for this node; empty if the left side does not match.
 ir::Value try_equation(const Equation& equation, const ir::Node& node);
-/// A side of an equation on these operands (`shape_of` gives the dims of its numbers).
+/// Instantiates a pattern: `variables` by index; numbers become constants of type `shape_of`.
 ir::Value instantiate(const Pattern& pattern, std::span<const ir::Value> variables,
                       const ir::Type& shape_of);
 
-/// Folds an elementwise op on constants, or on one constant spread over a shape.
+/// Evaluates an elementwise op on scalar constants; empty if an operand is something else.
 ir::Value fold_constants(const ir::Node& node);
 
-/// The name under which an observer sees fold_constants, which is in no table.
+/// The rule name that observers get for fold_constants, which is in no table.
 inline constexpr std::string_view kFoldConstants = "fold_constants";
 
-/// Called with the name of a rule that rewrites a node, and the node, before its result is used.
+/// Called for every rewrite with the name of the rule and the node that it replaces.
 using RuleObserver = std::function<void(std::string_view rule, const ir::Node& node)>;
 
-/// Applies the rules at one node until none fires; new nodes are simplified, too.
+/// Applies the rules bottom-up to a fixed point; nodes that rules build are simplified, too.
 class Simplifier {
  public:
-  /// `observer`: sees every rewrite, in bodies too; none when empty.
+  /// `observer` sees every rewrite, in lambdas too; may be empty.
   explicit Simplifier(RuleObserver observer = {}) : observer_(std::move(observer)) {}
+  /// The simplified roots.
   std::vector<ir::Value> simplify(const std::vector<ir::Value>& roots);
 
  private:
   ir::Value simplify_node(const ir::NodeRef& node, int depth);
   ir::NodeRef canonical(const ir::NodeRef& node);
   RuleObserver observer_;
-  ir::NodeMap<std::size_t> numbers_;
+  ir::NodeMap<std::size_t> numbers_;  // the simplified nodes, by first visit
 };
 
 }  // namespace kiln::rewrite

@@ -1,9 +1,10 @@
-// The driver: operands first, then the rules at each node until none fires.
+// The rewrite driver: bottom-up, at each node until no rule applies.
 #include "core/ops/build.h"
 #include "core/ops/convert.h"
 #include "core/ops/rewrite_graph.h"
 #include "core/ops/table.h"
 #include "core/rewrite/rules.h"
+#include "core/types/no_destructor.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
@@ -17,7 +18,8 @@ namespace {
 using ir::Node;
 using ir::Value;
 
-/// More rewrites at one node than any chain of measure-lowering rules needs.
+/// The limit of rewrites at one node. Every rule lowers the measure in rules.h, so that only a
+/// wrong rule reaches it.
 constexpr int kMaxDepth = 64;
 
 Value first_match(const Node& node, std::string_view* rule) {
@@ -52,7 +54,7 @@ RuleIndex make_index() {
       if (rule.root(op)) rules.structural.push_back(&rule);
     }
     for (const Equation& equation : equations()) {
-      if (equation.left->op == op) rules.equations.push_back(&equation);
+      if (equation.root() == op) rules.equations.push_back(&equation);
     }
   }
   return index;
@@ -61,7 +63,7 @@ RuleIndex make_index() {
 }  // namespace
 
 const OpRules& rules_of(ir::Op op) {
-  static const auto* index = new RuleIndex(make_index());
+  static const NoDestructor<RuleIndex> index(make_index());
   return (*index)[static_cast<std::size_t>(op)];
 }
 
@@ -75,7 +77,7 @@ Value fold_constants(const Node& node) {
 
 ir::NodeRef Simplifier::canonical(const ir::NodeRef& node) {
   if (!def(*node).commutative || node->operands.size() != 2) return node;
-  // Constants last; else what was met first comes first. Numbers follow the graph's structure.
+  // Constants last, other operands by first visit: an order that follows the graph's structure.
   const auto key = [&](const Value& value) {
     const bool constant = value.node->op == ir::Op::Constant ||
                           (value.node->op == ir::Op::Broadcast &&
@@ -97,16 +99,16 @@ Value Simplifier::simplify_node(const ir::NodeRef& original, int depth) {
     return {node, 0};
   }
   if (depth == kMaxDepth) {
-    throw InternalError("function", "", text("simplify does not end: rule ", rule, " at op ",
+    throw InternalError("function", "", text("simplify does not terminate: rule ", rule, " at op ",
                                              def(*node).name, "; please report this"),
                         node->origin.where);
   }
   if (observer_) observer_(rule, *node);
-  // What the rule built new is simplified as well; its leaves are results of this already.
+  // The rule built new nodes on values that are simplified already: simplify the new ones.
   const auto is_done = [&](const Value& value) { return numbers_.contains(value.node.get()); };
-  const auto change = [&](const ir::NodeRef& made) -> std::vector<Value> {
-    if (made->types.size() != 1) return ir::results_of(made);
-    return {simplify_node(made, depth + 1)};
+  const auto change = [&](const ir::NodeRef& created) -> std::vector<Value> {
+    if (created->types.size() != 1) return ir::results_of(created);
+    return {simplify_node(created, depth + 1)};
   };
   return ir::rewrite_nodes({&replaced, 1}, change, is_done)[0];
 }

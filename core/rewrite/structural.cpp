@@ -1,7 +1,11 @@
-// Rules about movement, casts and structure. They never change a computed number.
+// Rules about movement, casts and structure. They change no computed number. For example:
+//
+//   Before: %1 = permute %0 axes=[1,0]; %2 = permute %1 axes=[1,0]     After: %0
+//   Before: %2 = slice (concat %0 %1), the part of %0                  After: %0
 #include "core/ops/build.h"
 #include "core/ops/lambda_builder.h"
 #include "core/rewrite/rules.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 
@@ -22,7 +26,7 @@ bool is_elementwise(Op op) { return ir::def(op).lowering == ir::Lowering::Elemen
 
 const Node& operand(const Node& node, std::size_t i = 0) { return *node.operands[i].node; }
 
-/// A fresh value of that shape, for examples.
+/// A fresh parameter, for examples.
 Value sample(const Dims& dims, DType dtype) {
   return ir::LambdaBuilder({{dtype, dims}}).parameters()[0];
 }
@@ -57,8 +61,8 @@ Value cast_cast(const Node& node) {
   const Value& x = operand(node).operands[0];
   const DType middle = operand(node).types[0].dtype, last = node.types[0].dtype;
   if (!is_lossless(x.dtype(), middle)) return {};
-  // Casts to integers saturate from floats and wrap from integers; both agree if t holds every
-  // value of x.
+  // Casts to an integer saturate from floats but wrap from integers; they agree if the integer type
+  // holds every value of x.
   const bool saturates = is_float(middle) && is_integer(last) && !is_float(x.dtype());
   if (saturates && !is_lossless(x.dtype(), last)) return {};
   return ir::cast(x, last);
@@ -79,7 +83,7 @@ Value permute_permute(const Node& node) {
   const Ints& inner = operand(node).as<ir::AxesAttrs>().axes;
   Ints axes;
   for (std::int64_t axis : node.as<ir::AxesAttrs>().axes) {
-    axes.push_back(inner[static_cast<std::size_t>(axis)]);
+    axes.push_back(inner[at(axis)]);
   }
   return ir::permute(operand(node).operands[0], axes);
 }
@@ -94,7 +98,7 @@ Value broadcast_broadcast(const Node& node) {
   const Ints& outer = node.as<ir::BroadcastAttrs>().axes;
   Ints axes;
   for (std::int64_t axis : operand(node).as<ir::BroadcastAttrs>().axes) {
-    axes.push_back(outer[static_cast<std::size_t>(axis)]);
+    axes.push_back(outer[at(axis)]);
   }
   return ir::broadcast(operand(node).operands[0], node.types[0].dims, axes);
 }
@@ -132,7 +136,7 @@ Value concat_one(const Node& node) {
   return node.operands.size() == 1 ? node.operands[0] : Value{};
 }
 
-/// A slice along the joined axis that takes exactly one part.
+/// A slice of a concat that is exactly one of its parts.
 Value slice_concat(const Node& node) {
   if (operand(node).op != Op::Concat) return {};
   const auto& attrs = node.as<ir::SliceAttrs>();
@@ -150,28 +154,28 @@ Value slice_concat(const Node& node) {
   return {};
 }
 
-/// One elementwise op on operands that are all spread alike works on what was spread.
+/// An elementwise op on operands broadcast alike: broadcast the result instead.
 Value elementwise_broadcast(const Node& node) {
   if (operand(node).op != Op::Broadcast) return {};
   const Node& first = operand(node);
   std::vector<Value> inner;
   for (const Value& value : node.operands) {
-    const Node& spread = *value.node;
-    if (spread.op != Op::Broadcast || !(spread.attrs == first.attrs)) return {};
-    if (spread.operands[0].dims() != first.operands[0].dims()) return {};
-    inner.push_back(spread.operands[0]);
+    const Node& broadcast = *value.node;
+    if (broadcast.op != Op::Broadcast || !(broadcast.attrs == first.attrs)) return {};
+    if (broadcast.operands[0].dims() != first.operands[0].dims()) return {};
+    inner.push_back(broadcast.operands[0]);
   }
   const Value value = ir::make(node.op, node.attrs, std::move(inner));
   return ir::broadcast(value, node.types[0].dims, first.as<ir::BroadcastAttrs>().axes);
 }
 
-/// A branch that is known.
+/// A Cond with a constant predicate.
 Value cond_constant(const Node& node) {
   if (operand(node).op != Op::Constant || node.types.size() != 1) return {};
   const auto& attrs = node.as<ir::CondAttrs>();
   const bool taken = operand(node).as<ir::ConstantAttrs>().data.bytes->front() != std::byte{0};
   const ir::LambdaRef& branch = taken ? attrs.then_branch : attrs.else_branch;
-  if (!branch->guards.empty()) return {};  // they are checked on entering the branch
+  if (!branch->guards.empty()) return {};  // only the branch checks them
   const std::span<const Value> arguments(node.operands.data() + 1, node.operands.size() - 1);
   return ir::inline_lambda(*branch, arguments)[0];
 }
@@ -183,7 +187,11 @@ constexpr StructuralRule kRules[] = {
      is_one_of<Op::Identity, Op::StopGradient, Op::Require>, drop_identity,
      [](DType dtype) {
        const Value x = sample({2, 3}, dtype);
-       const Value required = ir::make(Op::Require, ir::RequireAttrs{1, 2, 3, "two"}, {x});
+       const Value required = ir::make(
+           Op::Require,
+           ir::RequireAttrs{.kind = ir::Guard::Kind::LessEqual, .left = 2, .right = 3,
+                            .message = "two"},
+           {x});
        return Examples{ir::identity(x), ir::stop_gradient(x), required};
      }},
     {"cast_same", "cast(x, dtype of x) = x",
@@ -273,9 +281,9 @@ constexpr StructuralRule kRules[] = {
     {"elementwise_broadcast", "f(broadcast(x), broadcast(y)) = broadcast(f(x, y))",
      is_elementwise, elementwise_broadcast,
      [](DType dtype) {
-       const auto spread = [](const Value& x) { return ir::broadcast(x, {2, 16}, {1}); };
-       const Value x = spread(sample({16}, dtype)), y = spread(sample({16}, dtype));
-       const Value c = spread(sample({16}, DType::Bool));
+       const auto rows = [](const Value& x) { return ir::broadcast(x, {2, 16}, {1}); };
+       const Value x = rows(sample({16}, dtype)), y = rows(sample({16}, dtype));
+       const Value c = rows(sample({16}, DType::Bool));
        const Value both = ir::make(dtype == DType::Bool ? Op::And : Op::Mul, ir::NoAttrs{}, {x, y});
        return Examples{both, ir::make(Op::Equal, ir::NoAttrs{}, {x, y}), ir::select(c, x, y)};
      }},
@@ -288,12 +296,13 @@ constexpr StructuralRule kRules[] = {
          const ir::Trace::Scope tracing(trace);
          return ir::reverse(x, {0});
        }();
-       const auto closed = ir::close_branches({reversed}, trace, {x}, trace);
-       const ir::CondAttrs attrs{{closed.then_branch}, {closed.else_branch}};
+       const auto closures = ir::close_branches({reversed}, trace, {x}, trace);
+       const ir::CondAttrs attrs{.then_branch = {closures.then_branch},
+                                 .else_branch = {closures.else_branch}};
        Examples examples;
        for (const std::int64_t taken : {1, 0}) {
          std::vector<Value> operands{ir::scalar_constant_int(DType::Bool, taken)};
-         operands.insert(operands.end(), closed.captures.begin(), closed.captures.end());
+         operands.insert(operands.end(), closures.captures.begin(), closures.captures.end());
          examples.push_back(ir::make(Op::Cond, attrs, operands));
        }
        return examples;

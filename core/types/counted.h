@@ -1,4 +1,4 @@
-// "1 input", "2 inputs": numbers of things in messages.
+// Counts in messages: "1 input", "2 inputs".
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace kiln {
 
-inline std::string counted(std::uint64_t count, const std::string& thing) {
-  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
+inline std::string counted(std::uint64_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 }  // namespace kiln

@@ -1,4 +1,4 @@
-// Printing of dtypes.
+// Prints dtypes.
 #include <kiln/dtype.h>
 
 #include <ostream>

@@ -1,4 +1,5 @@
-// Key functions of the exception classes: defined here so that one copy of each typeinfo exists.
+// Defines the key functions of the exception classes, so that one copy of each typeinfo exists and
+// plugins and programs catch by type.
 #include <kiln/error.h>
 
 #include "core/types/escaped_text.h"
@@ -9,9 +10,9 @@
 namespace kiln {
 namespace {
 
-/// Printable: facts quote names, paths and texts of others, and what() ends at a zero byte.
-std::string join(const std::string& function, const std::string& fact) {
-  return escaped_lines(function.empty() ? fact : function + ": " + fact);
+/// Escapes the text: it quotes names, paths and texts from outside, and what() ends at a zero byte.
+std::string join(const std::string& function, const std::string& message) {
+  return escaped_lines(function.empty() ? message : function + ": " + message);
 }
 
 std::string with_line(const std::string& message, Where where) {
@@ -20,15 +21,15 @@ std::string with_line(const std::string& message, Where where) {
 
 }  // namespace
 
-Error::Error(std::string function, std::string argument, std::string fact, Where where)
+Error::Error(std::string function, std::string argument, std::string message, Where where)
     : std::runtime_error(""),
       function_(std::move(function)),
       argument_(std::move(argument)),
-      message_(join(function_, fact)),
+      message_(join(function_, message)),
       text_(with_line(message_, where)),
       where_(where) {}
 
-void Error::place(Where where) {
+void Error::set_where(Where where) {
   if (where_.known()) return;
   where_ = where;
   text_ = with_line(message_, where);

@@ -1,4 +1,4 @@
-// UTF-8, and the escapes of escaped_text.h.
+// Decodes UTF-8 and escapes what is not printable.
 #include "core/types/escaped_text.h"
 
 namespace kiln {
@@ -8,7 +8,7 @@ unsigned char byte_at(std::string_view bytes, std::size_t i) {
   return static_cast<unsigned char>(bytes[i]);
 }
 
-/// Whether a terminal obeys that character: C0, DEL, and C1, which UTF-8 writes as c2 80 to c2 9f.
+/// Whether the character is a control character: C0, DEL, or C1 (c2 80 to c2 9f in UTF-8).
 bool is_control(std::string_view sequence) {
   const unsigned char lead = byte_at(sequence, 0);
   return lead < 0x20 || lead == 0x7f || (lead == 0xc2 && byte_at(sequence, 1) < 0xa0);
@@ -24,15 +24,16 @@ void append_escape(std::string& result, unsigned char byte) {
   }
 }
 
-/// `kept`: control characters that stay.
-std::string escaped(std::string_view bytes, std::string_view kept) {
+/// Escapes all control characters but those in `allowed`.
+std::string escaped(std::string_view bytes, std::string_view allowed) {
   std::string result;
   result.reserve(bytes.size());
   while (!bytes.empty()) {
     const std::size_t length = utf8_length(bytes);
     const std::string_view sequence = bytes.substr(0, length == 0 ? 1 : length);
-    const bool stays = length != 0 && (!is_control(sequence) || kept.find(sequence) != kept.npos);
-    if (stays) {
+    const bool is_printed =
+        length != 0 && (!is_control(sequence) || allowed.find(sequence) != allowed.npos);
+    if (is_printed) {
       result += sequence;
     } else {
       for (const char c : sequence) append_escape(result, static_cast<unsigned char>(c));

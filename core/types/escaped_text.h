@@ -1,4 +1,4 @@
-// Bytes of others (files, plugins, the user's names) made fit for messages and log lines.
+// Makes bytes from outside (files, plugins, user-given names) safe to print in messages and logs.
 #pragma once
 
 #include <string>
@@ -6,16 +6,17 @@
 
 namespace kiln {
 
-/// Bytes of the UTF-8 sequence that `bytes` begins with; 0 where there is none. REQUIRES: not
-/// empty.
+/// The length in bytes of the UTF-8 sequence at the start of `bytes`; 0 if it is malformed.
+/// REQUIRES: `bytes` is not empty.
 std::size_t utf8_length(std::string_view bytes);
+/// Whether all of `bytes` is valid UTF-8.
 bool is_utf8(std::string_view bytes);
 
-/// One printable line of UTF-8: control characters (zeros and the C1 set included) and bytes that
-/// are not UTF-8 become \n, \r, \t or \xNN; a backslash stays.
+/// Returns one printable line of UTF-8: control characters (NUL and the C1 set included) and
+/// invalid bytes become \n, \r, \t or \xNN. Backslashes are not escaped.
 std::string escaped_text(std::string_view bytes);
 
-/// The same, keeping line ends and tabs.
+/// As escaped_text, but keeps newlines and tabs.
 std::string escaped_lines(std::string_view bytes);
 
 }  // namespace kiln

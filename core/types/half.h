@@ -1,4 +1,5 @@
-// float16 and bfloat16 are storage types: converted by integer operations, rounded to nearest even.
+// Converts float16 and bfloat16, which are storage types here, to float and back: by integer
+// operations, rounded to nearest even.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@ inline float float16_to_float(std::uint16_t bits) {
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | sign);
 }
 
-/// Rounds a double once (never through float32, which would round twice).
+/// Rounds a double to float16 in one step; a detour through float32 would round twice.
 inline std::uint16_t float16_of_double(double value) {
   const std::uint16_t sign = std::signbit(value) ? 0x8000u : 0u;
   if (std::isnan(value)) return sign | 0x7e00u;
@@ -42,7 +43,7 @@ inline float bfloat16_to_float(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
-/// Rounds a double once to the 8-bit mantissa of bfloat16.
+/// Rounds a double to bfloat16 (8 bits of mantissa) in one step.
 inline std::uint16_t bfloat16_of_double(double value) {
   const std::uint16_t sign = std::signbit(value) ? 0x8000u : 0u;
   if (std::isnan(value)) return sign | 0x7fc0u;
@@ -51,7 +52,7 @@ inline std::uint16_t bfloat16_of_double(double value) {
   if (std::isinf(magnitude)) return sign | 0x7f80u;
   int exponent = 0;
   std::frexp(magnitude, &exponent);
-  const int step = std::max(exponent - 8, -133);  // the last place of the result is 2^step
+  const int step = std::max(exponent - 8, -133);  // one unit in the last place is 2^step
   const double units = std::nearbyint(std::ldexp(magnitude, -step));
   const double rounded = std::ldexp(units, step);
   if (rounded > 0x1.fep127) return sign | 0x7f80u;

@@ -1,4 +1,4 @@
-// Edit distance, by one row of the table of distances between prefixes.
+// Computes the Levenshtein distance with one row of the dynamic-programming table.
 #include "core/types/nearest.h"
 
 #include <algorithm>
@@ -21,15 +21,15 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& names) {
-  constexpr std::size_t kFarthest = 2;
-  constexpr std::size_t kLongest = 64;  // of a name that is worth comparing
-  if (name.size() > kLongest) return "";
+  constexpr std::size_t kMaxDistance = 2;
+  constexpr std::size_t kMaxLength = 64;  // of a name that is worth comparing
+  if (name.size() > kMaxLength) return "";
   std::string nearest;
-  std::size_t best = kFarthest + 1;
+  std::size_t best = kMaxDistance + 1;
   for (const std::string& candidate : names) {
-    const std::size_t here = edit_distance(candidate, name);
-    if (here >= best || here >= name.size()) continue;
-    best = here;
+    const std::size_t distance = edit_distance(candidate, name);
+    if (distance >= best || distance >= name.size()) continue;
+    best = distance;
     nearest = candidate;
   }
   return nearest;

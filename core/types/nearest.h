@@ -1,4 +1,4 @@
-// The nearest of some names, for errors about a name that is not known.
+// Finds the known name closest to a misspelled one, for "did you mean" hints.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace kiln {
 
-/// The number of insertions, deletions and changes that make one of the other.
+/// The Levenshtein distance: insertions, deletions and substitutions from `a` to `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b);
-/// The name at the smallest edit distance, which is at most 2; empty when there is none.
+/// The closest of `names`, if its edit distance is at most 2; otherwise empty.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& names);
-/// "; did you mean 'x'?" with that name, or nothing: the end of an error's text.
+/// "; did you mean 'x'?" with nearest_name(), or empty: appended to error texts.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& names);
 
 }  // namespace kiln

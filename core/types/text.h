@@ -1,4 +1,4 @@
-// text("x has ", 3, " dims"): concatenation for messages. g++ 12 has no <format>.
+// Concatenates values into a string: text("x has ", 3, " dims"). g++ 12 has no <format>.
 #pragma once
 
 #include <locale>
@@ -7,8 +7,8 @@
 
 namespace kiln {
 
-/// A stream for a text: independent of the global locale. It throws where memory ends; by default
-/// a stream cuts its text off there.
+/// A string stream with the classic locale, whatever the global one. Throws std::bad_alloc when
+/// memory runs out; a stream by default truncates its text silently.
 class TextStream : public std::ostringstream {
  public:
   TextStream() {
@@ -17,7 +17,7 @@ class TextStream : public std::ostringstream {
   }
 };
 
-/// Everything that has an operator<<, joined.
+/// Concatenates the parts, each written by operator<<.
 template <class... Parts>
 std::string text(const Parts&... parts) {
   TextStream out;
@@ -25,7 +25,7 @@ std::string text(const Parts&... parts) {
   return std::move(out).str();
 }
 
-/// The items joined by `separator`, each through operator<<.
+/// Joins the items with `separator`, each written by operator<<.
 template <class Range>
 std::string join_text(const Range& items, const char* separator = ", ") {
   TextStream out;

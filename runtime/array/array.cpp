@@ -1,9 +1,9 @@
-// Array: its memory, conversions and checks. A header in front of the elements counts the Arrays
-// that share them; they are written only while that count is one, and it stays one after an address
-// for writing was handed out. How they print is in array_text.cpp.
+// Array: memory, conversions and checks. A header before the elements counts the Arrays that share
+// them. Elements are written only while that count is one, and after a mutable address was returned
+// it stays one. Printing is in array_text.cpp.
 #include <kiln/array.h>
 
-#include "core/k/frame/tensor_impl.h"
+#include "core/k/base/tensor_impl.h"
 #include "core/ops/convert.h"
 #include "core/types/text.h"
 #include "runtime/array/array_memory.h"
@@ -19,7 +19,7 @@
 namespace kiln {
 namespace {
 
-/// What a moved-from Array shows.
+/// The element of a moved-from Array.
 alignas(64) constexpr std::byte kZero[64] = {};
 
 std::int64_t count_elements(const std::vector<std::int64_t>& dims) {
@@ -29,7 +29,8 @@ std::int64_t count_elements(const std::vector<std::int64_t>& dims) {
   bool empty = false;
   for (std::int64_t dim : dims) {
     if (dim < 0) {
-      throw ValueError("Array", "dims", text("dims [", join_text(dims, ","), "] are negative"));
+      throw ValueError("Array", "dims",
+                       text("dims [", join_text(dims, ","), "] have a negative size"));
     }
     empty = empty || dim == 0;
   }
@@ -49,7 +50,7 @@ void require_known(DType dtype) {
   throw TypeError("Array", "dtype", text("dtype ", dtype, " is not known"));
 }
 
-/// The running K function is named instead of Array where there is one.
+/// Throws OutOfMemory naming the running K function, or Array if there is none.
 [[noreturn]] void throw_no_memory(const std::string& request) {
   const std::string function = Call::function();
   throw OutOfMemory(function.empty() ? "Array" : function, "", "no memory for " + request,
@@ -79,10 +80,10 @@ void require_address(const void* elements, std::int64_t size, DType dtype) {
 }  // namespace
 
 struct Array::Elements {
-  void* memory = nullptr;  // that holds this header and the elements
+  void* memory = nullptr;  // the allocation with this header and the elements
   std::atomic<std::int64_t> owners{1};
-  /// A mutable address was handed out: copies are deep, and the owner stays the only one. Written
-  /// by that owner, so that no other thread reads it meanwhile.
+  /// A mutable address was returned: copies are deep and the owner stays sole. Only the sole owner
+  /// writes the flag, so that no other thread reads it concurrently.
   bool is_exposed = false;
 };
 
@@ -112,20 +113,20 @@ Array::Array(const Array& other) try
 }
 
 Array::Array(Array&& other) noexcept
-    : size_(1), data_(const_cast<std::byte*>(kZero)) {  // a view, and so never written
+    : size_(1), data_(const_cast<std::byte*>(kZero)) {  // a view, so never written
   swap(other);
 }
 
 Array& Array::operator=(const Array& other) {
-  if (this == &other) return *this;  // addresses that were handed out stay valid
+  if (this == &other) return *this;  // addresses returned before stay valid
   Array copy(other);
   swap(copy);
   return *this;
 }
 
 Array& Array::operator=(Array&& other) noexcept {
-  Array taken(std::move(other));
-  swap(taken);
+  Array source(std::move(other));
+  swap(source);
   return *this;
 }
 
@@ -139,9 +140,9 @@ void Array::swap(Array& other) noexcept {
   std::swap(elements_, other.elements_);
 }
 
-void Array::allocate() {
+void Array::allocate(bool* is_zeroed) {
   const std::size_t payload = bytes();
-  void* memory = runtime::acquire_memory(payload);
+  void* memory = runtime::acquire_memory(payload, is_zeroed);
   if (!memory) throw_no_memory(text(payload, " bytes of ", type_text(dtype_, dims_)));
   auto* data = static_cast<std::byte*>(runtime::elements_in(memory));
   static_assert(sizeof(Elements) <= runtime::kHeaderBytes);
@@ -151,7 +152,7 @@ void Array::allocate() {
 
 void Array::release() noexcept {
   if (!elements_) return;
-  // A sole owner stays it: only an owner makes others.
+  // A sole owner stays sole: only copying an owner adds another.
   const bool is_sole = elements_->owners.load(std::memory_order_acquire) == 1;
   if (!is_sole && elements_->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   void* memory = elements_->memory;
@@ -159,9 +160,9 @@ void Array::release() noexcept {
   runtime::release_memory(memory, bytes());
 }
 
-/// The elements, shared with no other Array.
+/// Returns the elements, copied first if they are shared or a view.
 void* Array::own_data() {
-  // Acquire: whoever shared these elements has finished reading them.
+  // Acquire: former owners have finished reading.
   const bool own = elements_ && elements_->owners.load(std::memory_order_acquire) == 1;
   if (!own) *this = copy_of(data_, dims_, dtype_);
   return data_;
@@ -175,7 +176,7 @@ void* Array::data() {
 
 void* runtime::fill_address(Array& array) { return array.own_data(); }
 
-/// REQUIRES: allocated for as many.
+/// Copies all elements. REQUIRES: the memory is allocated.
 void Array::copy_elements(const void* from) {
   if (size_ != 0) std::memcpy(data_, from, bytes());
   if (dtype_ == DType::Bool) make_bools_canonical();
@@ -194,7 +195,7 @@ void runtime::normalise_bools(std::byte* bytes, std::size_t count) {
 }
 
 bool runtime::are_bools(const std::byte* bytes, std::size_t count) {
-  constexpr std::size_t kBlock = 4096;  // ends early, and is a loop of vectors
+  constexpr std::size_t kBlock = 4096;  // exits early between blocks, vectorises inside
   for (std::size_t start = 0; start < count; start += kBlock) {
     const std::size_t end = std::min(count, start + kBlock);
     std::byte all{0};
@@ -216,21 +217,35 @@ Array runtime::uninitialised_array(std::vector<std::int64_t> dims, DType dtype) 
   return Array::uninitialised(std::move(dims), dtype);
 }
 
-Array Array::zeros(std::vector<std::int64_t> dims, DType dtype) {
-  Array array = uninitialised(std::move(dims), dtype);
-  std::memset(array.data_, 0, array.bytes());
+void runtime::repeat_element(const std::byte* element, std::size_t bytes, std::byte* to,
+                             std::int64_t count) {
+  std::byte block[512];  // a multiple of each element size, copied by vector instructions
+  for (std::size_t i = 0; i < sizeof block; i += bytes) std::memcpy(block + i, element, bytes);
+  const std::size_t all = static_cast<std::size_t>(count) * bytes;
+  std::size_t done = 0;
+  for (; all - done >= sizeof block; done += sizeof block) std::memcpy(to + done, block, 512);
+  if (done != all) std::memcpy(to + done, block, all - done);
+}
+
+Array Array::zeros(std::vector<std::int64_t> dims, DType dtype) try {
+  Array array(dtype, std::move(dims));
+  bool is_zeroed = false;
+  array.allocate(&is_zeroed);
+  if (!is_zeroed) std::memset(array.data_, 0, array.bytes());
   return array;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
 }
 
 Array Array::full(std::vector<std::int64_t> dims, double value, DType dtype) try {
   require_known(dtype);
   const std::vector<std::byte> element = ir::scalar_bytes(dtype, value);
+  const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
+  if (std::all_of(element.begin(), element.end(), is_zero)) return zeros(std::move(dims), dtype);
   Array array(dtype, std::move(dims));
   array.allocate();
-  auto* to = static_cast<std::byte*>(array.data_);
-  for (std::int64_t i = 0; i < array.size_; ++i, to += element.size()) {
-    std::memcpy(to, element.data(), element.size());
-  }
+  runtime::repeat_element(element.data(), element.size(), static_cast<std::byte*>(array.data_),
+                          array.size_);
   return array;
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("Array", {});
@@ -332,8 +347,9 @@ std::size_t Array::offset(std::initializer_list<std::int64_t> index) const try {
     offset = offset * dims_[axis++] + i;
   }
   if (inside) return static_cast<std::size_t>(offset);
-  throw ValueError("at", "index", text("index [", join_text(index, ","), "] is outside of [",
-                                       join_text(dims_, ","), "]"));
+  throw ValueError("at", "index",
+                   text("index [", join_text(index, ","), "] is out of range for shape [",
+                        join_text(dims_, ","), "]"));
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("Array", {});
 }

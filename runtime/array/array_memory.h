@@ -1,4 +1,4 @@
-// Memory of Arrays as the host itself writes and reads it.
+// Direct access of the host to the memory of Arrays.
 #pragma once
 
 #include <kiln/dtype.h>
@@ -13,19 +13,23 @@ class Array;
 
 namespace kiln::runtime {
 
-/// Elements of unspecified content, to be written through fill_address before anyone reads them.
-/// Errors: as for Array::zeros.
+/// Allocates an Array of unspecified content, to be written through fill_address() before any read.
+/// Throws as Array::zeros.
 Array uninitialised_array(std::vector<std::int64_t> dims, DType dtype);
 
-/// The elements, for initialising an Array that is not shared yet. Unlike after data(), later
-/// copies share them, so the address must not be written through after the Array has been copied.
+/// Returns the address for initialising an Array. Unlike data(), does not make later copies deep.
+/// REQUIRES: no write through the address after the Array has been copied.
 void* fill_address(Array& array);
 
-/// Whether all bytes are 0 or 1, as backends expect of bools.
+/// Fills `to` with `count` copies of the element of `bytes` bytes, at most 8.
+void repeat_element(const std::byte* element, std::size_t bytes, std::byte* to,
+                    std::int64_t count);
+
+/// Whether all bytes are 0 or 1, as backends require of bools.
 bool are_bools(const std::byte* bytes, std::size_t count);
-/// Bytes other than 0 become 1. `from` and `to` may be the same.
+/// Copies bytes, each other than 0 as 1. `from` and `to` may be equal.
 void copy_bools(const std::byte* from, std::byte* to, std::size_t count);
-/// The same in place; memory that has bools already is not written.
+/// Normalises bytes to 0 and 1 in place; does not write if all are already.
 void normalise_bools(std::byte* bytes, std::size_t count);
 
 }  // namespace kiln::runtime

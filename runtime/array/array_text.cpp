@@ -1,9 +1,8 @@
-// A tensor as text, laid out as NumPy's str() does: shortest digits that read back, at most 8
-// after the point, columns aligned, lines of at most 75 characters, and above 1000 elements only
-// three at each end of every axis.
+// Formats as NumPy's str(): shortest digits that read back, at most 8 after the point, aligned
+// columns, lines of at most 75 characters, and above 1000 elements three at each end of an axis.
 #include "runtime/array/array_text.h"
 
-#include "core/types/float_state.h"
+#include "core/types/fp_environment.h"
 #include "core/types/half.h"
 
 #include <algorithm>
@@ -52,14 +51,15 @@ double shortest_double(double value, Round round) {
   return value;
 }
 
-/// A float whose digits are to be shown: float32 keeps its own width, or 0.1f would be long.
+/// A floating-point number to print. float32 is printed as such, since 0.1f has many digits as a
+/// double.
 struct Number {
   double value = 0;
-  bool single = false;
+  bool is_float32 = false;
 
   std::string format(std::chars_format how, int precision = -1) const {
-    return single ? chars(static_cast<float>(value), how, precision)
-                  : chars(value, how, precision);
+    return is_float32 ? chars(static_cast<float>(value), how, precision)
+                      : chars(value, how, precision);
   }
 };
 
@@ -97,13 +97,13 @@ std::string special_text(double value) {
   return value > 0 ? "inf" : "-inf";
 }
 
-/// A number split at its point, and at its exponent where it has one.
+/// The parts of a number around its point and its exponent.
 struct Digits {
   std::string whole, fraction, exponent;
 };
 
 Digits digits_of(const Number& number, std::chars_format how) {
-  const auto split = [](std::string all) {
+  const auto parse = [](std::string all) {
     Digits digits;
     const std::size_t e = all.find('e');
     if (e != std::string::npos) digits.exponent = all.substr(e);
@@ -113,14 +113,14 @@ Digits digits_of(const Number& number, std::chars_format how) {
     if (point != std::string::npos) digits.fraction = all.substr(point + 1);
     return digits;
   };
-  Digits digits = split(number.format(how));
+  Digits digits = parse(number.format(how));
   if (digits.fraction.size() <= kPrecision) return digits;
-  digits = split(number.format(how, kPrecision));
+  digits = parse(number.format(how, kPrecision));
   digits.fraction.resize(digits.fraction.find_last_not_of('0') + 1);
   return digits;
 }
 
-/// A lone number: "1.0", "1e-05".
+/// Formats a scalar: "1.0", "1e-05".
 std::string scalar_text(const HostView& view) {
   if (!is_float(view.dtype)) return integer_text(view, 0);
   const Number number = load_float(view, 0);
@@ -139,7 +139,7 @@ std::string padded(const std::string& word, std::size_t width) {
   return std::string(width - std::min(width, word.size()), ' ') + word;
 }
 
-/// The common form of all numbers that are shown.
+/// The common format of all printed numbers.
 class Column {
  public:
   Column(const HostView& view, const std::vector<std::size_t>& shown) : view_(view) {
@@ -209,14 +209,14 @@ class Layout {
   std::string text() const { return nested(0, 0, kLineWidth); }
 
  private:
-  bool cut(std::size_t axis) const { return summarize_ && view_.dims[axis] > 2 * kEdge; }
+  bool is_elided(std::size_t axis) const { return summarize_ && view_.dims[axis] > 2 * kEdge; }
 
-  /// The positions along an axis that are shown; -1 stands for the dots.
+  /// Returns the printed positions along an axis; -1 is the ellipsis.
   std::vector<std::int64_t> positions(std::size_t axis) const {
     const std::int64_t length = view_.dims[axis];
     std::vector<std::int64_t> result;
     for (std::int64_t i = 0; i < length; ++i) {
-      if (cut(axis) && i == kEdge) {
+      if (is_elided(axis) && i == kEdge) {
         result.push_back(-1);
         i = length - kEdge;
       }
@@ -287,7 +287,7 @@ class Layout {
 }  // namespace
 
 std::string array_text(const HostView& view) {
-  const UsualFloatState usual;
+  const ScopedFpEnvironment usual;
   if (view.elements() == 0) return "[]";
   if (view.dims.empty()) return scalar_text(view);
   return Layout(view).text();

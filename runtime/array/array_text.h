@@ -7,7 +7,7 @@
 
 namespace kiln::runtime {
 
-/// The value as NumPy's str() shows an array: "[[1. 2.]\n [3. 4.]]".
+/// Formats a tensor as NumPy's str() does: "[[1. 2.]\n [3. 4.]]".
 std::string array_text(const HostView& view);
 
 }  // namespace kiln::runtime

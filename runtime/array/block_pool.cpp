@@ -1,4 +1,5 @@
-// An idle block holds its links itself. Blocks are allocated and freed outside of the lock.
+// The links of a free list are stored in the idle blocks. Blocks are allocated and freed outside of
+// the lock.
 #include "runtime/array/block_pool.h"
 
 #include "backends/abi/kiln_backend_memory.h"
@@ -13,7 +14,7 @@
 #include <new>
 #include <utility>
 
-// There where the process has AddressSanitizer.
+// Defined if the process runs AddressSanitizer.
 extern "C" void __asan_poison_memory_region(const volatile void* memory,  // NOLINT
                                             std::size_t bytes) __attribute__((weak));
 
@@ -25,15 +26,15 @@ namespace {
 
 constexpr std::size_t kSmallPage = std::size_t{1} << 12, kLargePage = std::size_t{1} << 21;
 
-/// Whether blocks of this size are mapped, so that freeing one gives it back to the system at once.
-/// AddressSanitizer sees only what malloc gives.
+/// Whether blocks of this size are mapped, so that freeing one returns it to the system at once.
+/// AddressSanitizer checks only memory of malloc.
 bool is_mapped(std::size_t size) { return size >= 2 * kLargePage && !has_address_sanitizer(); }
 
 std::size_t mapped_bytes(std::size_t size) {
   return (BlockPool::kHeader + size + kSmallPage - 1) / kSmallPage * kSmallPage;
 }
 
-/// Begins at a large page. Null where there is no memory.
+/// Maps memory at the alignment of a large page; null without memory.
 void* map(std::size_t size) {
   const std::size_t bytes = mapped_bytes(size), all = bytes + kLargePage;
   void* mapped = ::mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -63,9 +64,9 @@ void free_block(void* block, std::size_t size) {
 
 }  // namespace
 
-struct BlockPool::Idle {
-  Idle* younger;
-  Idle* older;
+struct BlockPool::IdleBlock {
+  IdleBlock* younger;
+  IdleBlock* older;
   std::int64_t since;
   std::size_t size;
 };
@@ -77,75 +78,77 @@ std::size_t BlockPool::rounded(std::size_t bytes) noexcept {
   return (bytes + step - 1) / step * step;
 }
 
-std::size_t BlockPool::row_of(std::size_t size) noexcept {
+/// Returns the index of a size class: the power of two, then the three bits below the highest one.
+std::size_t BlockPool::list_of(std::size_t size) noexcept {
   const auto power = static_cast<std::size_t>(std::bit_width(size) - std::bit_width(kMinBytes));
   return power * kSizes + (size - std::bit_floor(size)) / (std::bit_floor(size) / kSizes);
 }
 
 void BlockPool::push(void* block, std::size_t size, std::int64_t now) noexcept {
-  static_assert(sizeof(Idle) <= kHeader);
-  Row& row = rows_[row_of(size)];
-  Idle* idle = ::new (block) Idle{nullptr, row.youngest, now, size};
-  (row.youngest != nullptr ? row.youngest->younger : row.oldest) = idle;
-  row.youngest = idle;
+  static_assert(sizeof(IdleBlock) <= kHeader);
+  FreeList& list = free_lists_[list_of(size)];
+  IdleBlock* idle = ::new (block) IdleBlock{nullptr, list.youngest, now, size};
+  (list.youngest != nullptr ? list.youngest->younger : list.oldest) = idle;
+  list.youngest = idle;
   counts_.idle += size;
   if (oldest_.load(std::memory_order_relaxed) == kNever) oldest_ = idle->since;
 }
 
-BlockPool::Idle* BlockPool::pop_youngest(Row& row) noexcept {
-  Idle* idle = row.youngest;
+BlockPool::IdleBlock* BlockPool::pop_youngest(FreeList& list) noexcept {
+  IdleBlock* idle = list.youngest;
   if (idle == nullptr) return nullptr;
-  row.youngest = idle->older;
-  (row.youngest != nullptr ? row.youngest->younger : row.oldest) = nullptr;
+  list.youngest = idle->older;
+  (list.youngest != nullptr ? list.youngest->younger : list.oldest) = nullptr;
   counts_.idle -= idle->size;
   if (counts_.idle == 0) oldest_ = kNever;
   return idle;
 }
 
-BlockPool::Row* BlockPool::oldest_row() noexcept {
-  Row* found = nullptr;
-  for (Row& row : rows_) {
-    if (row.oldest == nullptr) continue;
-    if (found == nullptr || row.oldest->since < found->oldest->since) found = &row;
+BlockPool::FreeList* BlockPool::oldest_list() noexcept {
+  FreeList* found = nullptr;
+  for (FreeList& list : free_lists_) {
+    if (list.oldest == nullptr) continue;
+    if (found == nullptr || list.oldest->since < found->oldest->since) found = &list;
   }
   return found;
 }
 
-BlockPool::Idle* BlockPool::pop_oldest(Row& row) noexcept {
-  Idle* idle = row.oldest;
-  row.oldest = idle->younger;
-  (row.oldest != nullptr ? row.oldest->older : row.youngest) = nullptr;
+BlockPool::IdleBlock* BlockPool::pop_oldest(FreeList& list) noexcept {
+  IdleBlock* idle = list.oldest;
+  list.oldest = idle->younger;
+  (list.oldest != nullptr ? list.oldest->older : list.youngest) = nullptr;
   counts_.idle -= idle->size;
   return idle;
 }
 
-BlockPool::Idle* BlockPool::pop_excess(std::int64_t since) noexcept {
+BlockPool::IdleBlock* BlockPool::pop_excess(std::int64_t since) noexcept {
   if (counts_.idle <= limit_ && oldest_.load(std::memory_order_relaxed) >= since) return nullptr;
-  Idle* chain = nullptr;
-  Row* row = oldest_row();
-  for (; row != nullptr; row = oldest_row()) {
-    if (counts_.idle <= limit_ && row->oldest->since >= since) break;
-    Idle* idle = pop_oldest(*row);
+  IdleBlock* chain = nullptr;
+  FreeList* list = oldest_list();
+  for (; list != nullptr; list = oldest_list()) {
+    if (counts_.idle <= limit_ && list->oldest->since >= since) break;
+    IdleBlock* idle = pop_oldest(*list);
     idle->older = std::exchange(chain, idle);
   }
-  oldest_ = row != nullptr ? row->oldest->since : kNever;
+  oldest_ = list != nullptr ? list->oldest->since : kNever;
   return chain;
 }
 
-void BlockPool::free_chain(Idle* chain) noexcept {
+void BlockPool::free_chain(IdleBlock* chain) noexcept {
   while (chain != nullptr) {
-    Idle* next = chain->older;
+    IdleBlock* next = chain->older;
     free_block(chain, chain->size);
     chain = next;
   }
 }
 
-void* BlockPool::acquire(std::size_t bytes) noexcept {
+void* BlockPool::acquire(std::size_t bytes, bool* is_zeroed) noexcept {
   const std::size_t size = rounded(bytes);
   if (size == 0) return nullptr;
+  if (is_zeroed != nullptr) *is_zeroed = false;
   {
     const std::lock_guard lock(mutex_);
-    if (Idle* idle = pop_youngest(rows_[row_of(size)])) {
+    if (IdleBlock* idle = pop_youngest(free_lists_[list_of(size)])) {
       counts_.used += size;
       ++counts_.reused;
       return idle;
@@ -154,6 +157,7 @@ void* BlockPool::acquire(std::size_t bytes) noexcept {
   void* block = allocate(size);
   if (block == nullptr && release_idle() != 0) block = allocate(size);
   if (block == nullptr) return nullptr;
+  if (is_zeroed != nullptr) *is_zeroed = is_mapped(size);
   const std::lock_guard lock(mutex_);
   counts_.used += size;
   ++counts_.fresh;
@@ -163,7 +167,7 @@ void* BlockPool::acquire(std::size_t bytes) noexcept {
 void BlockPool::recycle(void* block, std::size_t bytes) noexcept {
   const std::size_t size = rounded(bytes);
   const std::int64_t now = clock_();
-  Idle* excess = nullptr;
+  IdleBlock* excess = nullptr;
   {
     const std::lock_guard lock(mutex_);
     counts_.used -= size;
@@ -176,7 +180,7 @@ void BlockPool::recycle(void* block, std::size_t bytes) noexcept {
 void BlockPool::release_older() noexcept {
   const std::int64_t since = clock_() - kMaxIdle;
   if (oldest_.load(std::memory_order_relaxed) >= since) return;
-  Idle* old = nullptr;
+  IdleBlock* old = nullptr;
   {
     const std::lock_guard lock(mutex_);
     old = pop_excess(since);
@@ -186,7 +190,7 @@ void BlockPool::release_older() noexcept {
 
 std::size_t BlockPool::release_idle() noexcept {
   std::size_t bytes = 0;
-  Idle* all = nullptr;
+  IdleBlock* all = nullptr;
   {
     const std::lock_guard lock(mutex_);
     bytes = counts_.idle;
@@ -197,7 +201,7 @@ std::size_t BlockPool::release_idle() noexcept {
 }
 
 void BlockPool::set_limit(std::size_t bytes) noexcept {
-  Idle* excess = nullptr;
+  IdleBlock* excess = nullptr;
   {
     const std::lock_guard lock(mutex_);
     limit_ = bytes;
@@ -215,7 +219,7 @@ BlockPool::Counts BlockPool::counts() const noexcept {
 
 namespace {
 
-/// Of some milliseconds' precision, read in a few nanoseconds.
+/// Reads a clock of some milliseconds' precision in a few nanoseconds.
 std::int64_t coarse_now() noexcept {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
@@ -231,17 +235,18 @@ std::size_t default_limit() {
   return static_cast<std::size_t>(pages) * static_cast<std::size_t>(bytes) / 8;
 }
 
+/// Registered when the library is loaded: if a function-local static registered the handlers, a
+/// child forked while another thread initialises that static would deadlock. Arrays that static
+/// constructors create earlier use a pool that keeps nothing idle.
+[[maybe_unused]] const bool is_ready = [] {
+  shared_pool.set_limit(default_limit());
+  return ::pthread_atfork([] { shared_pool.lock(); }, [] { shared_pool.unlock(); },
+                          [] { shared_pool.unlock(); }) == 0;
+}();
+
 }  // namespace
 
-BlockPool& block_pool() noexcept {
-  static const bool is_ready = [] {
-    shared_pool.set_limit(default_limit());
-    return ::pthread_atfork([] { shared_pool.lock(); }, [] { shared_pool.unlock(); },
-                            [] { shared_pool.unlock(); }) == 0;
-  }();
-  static_cast<void>(is_ready);
-  return shared_pool;
-}
+BlockPool& block_pool() noexcept { return shared_pool; }
 
 void release_old_blocks() noexcept { shared_pool.release_old(); }
 

@@ -1,5 +1,5 @@
-// Recycles the memory of large Arrays: a released block is idle until an Array of its size class
-// acquires it, so that repeated calls fault no pages in for their results.
+// Recycles the memory of large Arrays: a released block stays idle until an Array of its size class
+// acquires it, so that repeated calls have no page faults for their results.
 #pragma once
 
 #include <array>
@@ -10,20 +10,20 @@
 
 namespace kiln::runtime {
 
-/// Whether the process has AddressSanitizer, of Kiln's build or of the program's.
+/// Whether the process runs AddressSanitizer, from Kiln's build or the program's.
 bool has_address_sanitizer() noexcept;
 
-/// Idle blocks are freed when they have been idle for kMaxIdle at an acquire, a recycle or a
-/// release_old; when their bytes exceed the limit, the oldest first; and when memory runs out.
-/// Any thread may call any function. A pool is constant-initialised and has no destructor, so that
-/// Arrays of static storage duration may use it until the process ends.
+/// A pool of blocks by size class. Frees an idle block after kMaxIdle, at the next recycle or
+/// release_old; the oldest ones while the idle bytes exceed the limit; and all if memory runs out.
+/// Thread-safe. Constant-initialised and without a destructor, so that static Arrays can use it
+/// until the process exits.
 class BlockPool {
  public:
-  /// Nanoseconds that never decrease.
+  /// A monotonic clock in nanoseconds.
   using Clock = std::int64_t (*)() noexcept;
-  /// Allocating and writing less memory is cheap anyway.
+  /// The smallest pooled size: smaller memory is cheap to allocate and to touch.
   static constexpr std::size_t kMinBytes = std::size_t{1} << 16;
-  /// Bytes in front of those asked for; the owner's while the block is in use.
+  /// Bytes before the requested ones, for the owner while the block is in use.
   static constexpr std::size_t kHeader = 64;
   /// 10 s, as jemalloc keeps unused pages by default.
   static constexpr std::int64_t kMaxIdle = 10'000'000'000;
@@ -33,17 +33,18 @@ class BlockPool {
     std::int64_t fresh = 0, reused = 0;  // blocks acquired so far
   };
 
-  /// `limit`: of the idle bytes.
+  /// `limit`: on the idle bytes.
   constexpr BlockPool(Clock clock, std::size_t limit) : clock_(clock), limit_(limit) {}
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
 
-  /// kHeader and at least `bytes` more bytes of unspecified content, aligned to kHeader. Null where
-  /// there is no memory even after all idle blocks were freed.
-  void* acquire(std::size_t bytes) noexcept;
-  /// `bytes`: that the block was acquired with.
+  /// Returns a block of kHeader and at least `bytes` more bytes of unspecified content, aligned to
+  /// kHeader; null if there is no memory even after all idle blocks were freed. `is_zeroed`, unless
+  /// null: set to whether all bytes are 0, as fresh pages are.
+  void* acquire(std::size_t bytes, bool* is_zeroed = nullptr) noexcept;
+  /// Makes the block idle. REQUIRES: it was acquired with `bytes`.
   void recycle(void* block, std::size_t bytes) noexcept;
-  /// Costs one load while no block is idle.
+  /// Frees blocks idle for kMaxIdle. Costs one load while no block is idle.
   void release_old() noexcept {
     if (oldest_.load(std::memory_order_relaxed) != kNever) release_older();
   }
@@ -52,34 +53,34 @@ class BlockPool {
   void set_limit(std::size_t bytes) noexcept;
   Counts counts() const noexcept;
 
-  /// For fork(): a child must find the lock free.
+  /// For pthread_atfork(): the lock must be free in a child.
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
 
  private:
-  struct Idle;
-  /// The idle blocks of one size. Each is younger than its `older`.
-  struct Row {
-    Idle* youngest = nullptr;
-    Idle* oldest = nullptr;
+  struct IdleBlock;
+  /// The idle blocks of one size class, a doubly linked list by age.
+  struct FreeList {
+    IdleBlock* youngest = nullptr;
+    IdleBlock* oldest = nullptr;
   };
-  /// Sizes per doubling, so that a block is at most an eighth larger than what it is for.
+  /// Size classes per doubling: a block is at most an eighth larger than requested.
   static constexpr std::size_t kSizes = 8;
-  static constexpr std::size_t kRows = kSizes * 48;
+  static constexpr std::size_t kFreeLists = kSizes * 48;
 
-  /// Zero where that overflows.
+  /// Rounds up to a size class; 0 on overflow.
   static std::size_t rounded(std::size_t bytes) noexcept;
-  static std::size_t row_of(std::size_t size) noexcept;
-  static void free_chain(Idle* chain) noexcept;
+  static std::size_t list_of(std::size_t size) noexcept;
+  static void free_chain(IdleBlock* chain) noexcept;
 
-  // All REQUIRE the lock.
+  // REQUIRES for the next five: the lock.
   void push(void* block, std::size_t size, std::int64_t now) noexcept;
-  Idle* pop_youngest(Row& row) noexcept;
-  Idle* pop_oldest(Row& row) noexcept;
-  /// Null where no block is idle.
-  Row* oldest_row() noexcept;
+  IdleBlock* pop_youngest(FreeList& list) noexcept;
+  IdleBlock* pop_oldest(FreeList& list) noexcept;
+  /// Returns the list with the oldest block; null if no block is idle.
+  FreeList* oldest_list() noexcept;
   /// Unlinks the blocks beyond the limit and those idle since before `since`, chained by `older`.
-  Idle* pop_excess(std::int64_t since) noexcept;
+  IdleBlock* pop_excess(std::int64_t since) noexcept;
 
   void release_older() noexcept;
 
@@ -87,16 +88,17 @@ class BlockPool {
   const Clock clock_;
   std::size_t limit_;
   mutable std::mutex mutex_;
-  std::array<Row, kRows> rows_{};
+  std::array<FreeList, kFreeLists> free_lists_{};
   Counts counts_;
-  /// Not after the oldest idle block was recycled; kNever where none is. Written under the lock.
+  /// A lower bound of when the oldest idle block was recycled; kNever if no block is idle. Written
+  /// under the lock.
   std::atomic<std::int64_t> oldest_{kNever};
 };
 
-/// The pool of all Arrays. Its limit is an eighth of the machine's memory, and nothing where
-/// AddressSanitizer is to see each use after free.
+/// Returns the pool of all Arrays. Its limit is an eighth of the machine's memory; 0 with
+/// AddressSanitizer, which then sees each use after free.
 BlockPool& block_pool() noexcept;
-/// block_pool().release_old(), for every call of a function.
+/// Calls block_pool().release_old(); each call of a function does so first.
 void release_old_blocks() noexcept;
 
 }  // namespace kiln::runtime

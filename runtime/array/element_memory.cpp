@@ -1,4 +1,4 @@
-// malloc gives small memory several times faster than posix_memalign, which passes its caches by.
+// Uses malloc for small memory: posix_memalign is several times slower, as it bypasses the caches.
 #include "runtime/array/element_memory.h"
 
 #include "runtime/array/block_pool.h"
@@ -10,17 +10,18 @@ namespace kiln::runtime {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-/// The most that lies in front of the elements in memory of malloc's alignment.
-constexpr std::size_t kMostBefore = kHeaderBytes + kAlignment - alignof(std::max_align_t);
+/// The maximal offset of the elements in memory with malloc's alignment.
+constexpr std::size_t kMaxOffset = kHeaderBytes + kAlignment - alignof(std::max_align_t);
 
 static_assert(BlockPool::kHeader == kAlignment);
 
 }  // namespace
 
-void* acquire_memory(std::size_t bytes) noexcept {
-  if (bytes >= BlockPool::kMinBytes) return block_pool().acquire(bytes);
-  if (!has_address_sanitizer()) return std::malloc(kMostBefore + bytes);
-  // The elements end where the memory ends, so that an access beyond them is seen.
+void* acquire_memory(std::size_t bytes, bool* is_zeroed) noexcept {
+  if (bytes >= BlockPool::kMinBytes) return block_pool().acquire(bytes, is_zeroed);
+  if (is_zeroed != nullptr) *is_zeroed = false;
+  if (!has_address_sanitizer()) return std::malloc(kMaxOffset + bytes);
+  // The elements end at the end of the memory, so that AddressSanitizer sees an access beyond them.
   void* memory = nullptr;
   return ::posix_memalign(&memory, kAlignment, kAlignment + bytes) == 0 ? memory : nullptr;
 }

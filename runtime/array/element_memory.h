@@ -1,19 +1,20 @@
 // The memory of one Array: a header, then the elements at a multiple of 64. Large memory comes from
-// the pool of block_pool.h, small memory from malloc.
+// block_pool.h, small memory from malloc.
 #pragma once
 
 #include <cstddef>
 
 namespace kiln::runtime {
 
-/// Bytes that are free in front of the elements.
+/// Bytes before the elements that the header may use.
 constexpr std::size_t kHeaderBytes = 32;
 
-/// Memory for a header and `bytes` of elements, of unspecified content; null where there is none.
-void* acquire_memory(std::size_t bytes) noexcept;
-/// `bytes`: as many as it was acquired for.
+/// Allocates memory for a header and `bytes` of elements, of unspecified content; null on failure.
+/// `is_zeroed`, unless null: set to whether the elements are known to be 0.
+void* acquire_memory(std::size_t bytes, bool* is_zeroed = nullptr) noexcept;
+/// Releases memory. REQUIRES: it was acquired for `bytes`.
 void release_memory(void* memory, std::size_t bytes) noexcept;
-/// Where the elements begin.
+/// Returns the address of the elements.
 void* elements_in(void* memory) noexcept;
 
 }  // namespace kiln::runtime

@@ -1,5 +1,4 @@
-// One loop per pair of element types: the range of the integer as exact bounds, then a comparison
-// per element.
+// One loop per pair of element types: exact bounds of the integer type, one comparison per element.
 #include "runtime/array/host_values.h"
 
 #include "core/types/half.h"
@@ -14,19 +13,19 @@
 namespace kiln::runtime {
 namespace {
 
-/// Elements as numbers of the host.
+/// Converts an element to a number of the host.
 float number_of(float16 x) { return static_cast<float>(float16_to_float(x.bits)); }
 float number_of(bfloat16 x) { return static_cast<float>(bfloat16_to_float(x.bits)); }
 template <class T>
 T number_of(T x) { return x; }
 
-/// Whether `x` truncated lies in the range of Integer. NaN compares false.
+/// Whether `x` truncated is in the range of Integer. NaN compares false.
 template <class Integer>
 bool fits(double x) {
   using Limits = std::numeric_limits<Integer>;
   const double above = std::ldexp(1.0, Limits::digits);
   const double lowest = static_cast<double>(Limits::min());
-  // lowest - 1 is no double for 64 bits, where no double lies between the two.
+  // For 64 bits lowest - 1 rounds to lowest, and no double is between the two.
   return (x > lowest - 1 || x >= lowest) && x < above;
 }
 template <class Integer>
@@ -57,55 +56,55 @@ std::string index_text(const std::vector<std::int64_t>& dims, std::int64_t offse
 }
 
 template <class Integer, class T>
-std::optional<Misfit> misfit_among(const Array& array, DType dtype) {
+std::optional<UnrepresentableElement> unrepresentable_among(const Array& array, DType dtype) {
   const auto* elements = static_cast<const std::byte*>(array.data());
   for (std::int64_t i = 0; i < array.size(); ++i) {
     T element;  // a view may be at any address
     std::memcpy(&element, elements + static_cast<std::size_t>(i) * sizeof(T), sizeof(T));
     const auto number = number_of(element);
     if (fits<Integer>(number)) continue;
-    return Misfit{index_text(array.dims(), i), number_text(number), dtype};
+    return UnrepresentableElement{index_text(array.dims(), i), number_text(number), dtype};
   }
   return std::nullopt;
 }
 
 template <class Integer>
-std::optional<Misfit> misfit_of(const Array& array, DType dtype) {
+std::optional<UnrepresentableElement> unrepresentable_in(const Array& array, DType dtype) {
   switch (array.dtype()) {
     case DType::Bool: return std::nullopt;
-    case DType::Int8: return misfit_among<Integer, std::int8_t>(array, dtype);
-    case DType::Int16: return misfit_among<Integer, std::int16_t>(array, dtype);
-    case DType::Int32: return misfit_among<Integer, std::int32_t>(array, dtype);
-    case DType::Int64: return misfit_among<Integer, std::int64_t>(array, dtype);
-    case DType::UInt8: return misfit_among<Integer, std::uint8_t>(array, dtype);
-    case DType::UInt16: return misfit_among<Integer, std::uint16_t>(array, dtype);
-    case DType::UInt32: return misfit_among<Integer, std::uint32_t>(array, dtype);
-    case DType::UInt64: return misfit_among<Integer, std::uint64_t>(array, dtype);
-    case DType::Float16: return misfit_among<Integer, float16>(array, dtype);
-    case DType::BFloat16: return misfit_among<Integer, bfloat16>(array, dtype);
-    case DType::Float32: return misfit_among<Integer, float>(array, dtype);
-    case DType::Float64: return misfit_among<Integer, double>(array, dtype);
+    case DType::Int8: return unrepresentable_among<Integer, std::int8_t>(array, dtype);
+    case DType::Int16: return unrepresentable_among<Integer, std::int16_t>(array, dtype);
+    case DType::Int32: return unrepresentable_among<Integer, std::int32_t>(array, dtype);
+    case DType::Int64: return unrepresentable_among<Integer, std::int64_t>(array, dtype);
+    case DType::UInt8: return unrepresentable_among<Integer, std::uint8_t>(array, dtype);
+    case DType::UInt16: return unrepresentable_among<Integer, std::uint16_t>(array, dtype);
+    case DType::UInt32: return unrepresentable_among<Integer, std::uint32_t>(array, dtype);
+    case DType::UInt64: return unrepresentable_among<Integer, std::uint64_t>(array, dtype);
+    case DType::Float16: return unrepresentable_among<Integer, float16>(array, dtype);
+    case DType::BFloat16: return unrepresentable_among<Integer, bfloat16>(array, dtype);
+    case DType::Float32: return unrepresentable_among<Integer, float>(array, dtype);
+    case DType::Float64: return unrepresentable_among<Integer, double>(array, dtype);
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-std::string Misfit::describe(const std::string& array) const {
+std::string UnrepresentableElement::describe(const std::string& array) const {
   return text(array, index, " is ", value, ", which ", dtype, " cannot hold");
 }
 
-std::optional<Misfit> find_misfit(const Array& array, DType dtype) {
+std::optional<UnrepresentableElement> find_unrepresentable(const Array& array, DType dtype) {
   if (array.dtype() == dtype) return std::nullopt;
   switch (dtype) {
-    case DType::Int8: return misfit_of<std::int8_t>(array, dtype);
-    case DType::Int16: return misfit_of<std::int16_t>(array, dtype);
-    case DType::Int32: return misfit_of<std::int32_t>(array, dtype);
-    case DType::Int64: return misfit_of<std::int64_t>(array, dtype);
-    case DType::UInt8: return misfit_of<std::uint8_t>(array, dtype);
-    case DType::UInt16: return misfit_of<std::uint16_t>(array, dtype);
-    case DType::UInt32: return misfit_of<std::uint32_t>(array, dtype);
-    case DType::UInt64: return misfit_of<std::uint64_t>(array, dtype);
+    case DType::Int8: return unrepresentable_in<std::int8_t>(array, dtype);
+    case DType::Int16: return unrepresentable_in<std::int16_t>(array, dtype);
+    case DType::Int32: return unrepresentable_in<std::int32_t>(array, dtype);
+    case DType::Int64: return unrepresentable_in<std::int64_t>(array, dtype);
+    case DType::UInt8: return unrepresentable_in<std::uint8_t>(array, dtype);
+    case DType::UInt16: return unrepresentable_in<std::uint16_t>(array, dtype);
+    case DType::UInt32: return unrepresentable_in<std::uint32_t>(array, dtype);
+    case DType::UInt64: return unrepresentable_in<std::uint64_t>(array, dtype);
     default: return std::nullopt;
   }
 }

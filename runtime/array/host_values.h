@@ -1,5 +1,5 @@
-// Conversion of host values to a dtype of the graph: as NumPy's astype does, except that an integer
-// dtype must hold them.
+// Conversion of host values to a dtype, as NumPy's astype, except that values that an integer dtype
+// cannot represent are rejected.
 #pragma once
 
 #include <kiln/array.h>
@@ -9,23 +9,24 @@
 
 namespace kiln::runtime {
 
-/// An element that a dtype cannot hold.
-struct Misfit {
+/// An element that an integer dtype cannot represent.
+struct UnrepresentableElement {
   std::string index;  // "[1,2]"; empty for a scalar
   std::string value;  // "nan"
   DType dtype = DType::Int32;
-  /// "value[1,2] is nan, which int32 cannot hold".
+  /// Describes the element of `array`: "value[1,2] is nan, which int32 cannot hold".
   std::string describe(const std::string& array) const;
 };
 
-/// The first element that `dtype`, an integer's, cannot hold after truncation: NaN, an infinity,
-/// a number out of range. Nothing when all fit, as for any other dtype.
-std::optional<Misfit> find_misfit(const Array& array, DType dtype);
+/// Finds the first element that an integer `dtype` cannot represent after truncation: NaN, an
+/// infinity, a number out of range. Returns nothing if there is none, or for another dtype.
+std::optional<UnrepresentableElement> find_unrepresentable(const Array& array, DType dtype);
 
-/// array.astype(dtype), or `refuse` called with the first misfit; that throws.
-template <class Refuse>
-Array cast_host_value(const Array& array, DType dtype, Refuse refuse) {
-  if (const auto misfit = find_misfit(array, dtype)) refuse(*misfit);
+/// Returns array.astype(dtype). Calls `reject`, which throws, with the first element that `dtype`
+/// cannot represent.
+template <class Reject>
+Array cast_host_value(const Array& array, DType dtype, Reject reject) {
+  if (const auto element = find_unrepresentable(array, dtype)) reject(*element);
   return array.astype(dtype);
 }
 

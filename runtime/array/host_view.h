@@ -1,4 +1,4 @@
-// A tensor in memory of the host: an operand or a result of a host function.
+// A tensor in host memory: an operand or a result of a host function.
 #pragma once
 
 #include <kiln/dtype.h>
@@ -12,7 +12,7 @@ namespace kiln::runtime {
 struct HostView {
   DType dtype = DType::Float32;
   std::span<const std::int64_t> dims;
-  void* data = nullptr;  // not to be written when it is an input
+  void* data = nullptr;  // read-only for an input
 
   std::size_t elements() const {
     std::size_t count = 1;

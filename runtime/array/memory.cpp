@@ -1,7 +1,7 @@
-// The public view of the pool of block_pool.h.
+// Public functions of the pool of block_pool.h.
 #include <kiln/memory.h>
 
-#include "core/k/frame/tensor_impl.h"
+#include "core/k/base/tensor_impl.h"
 #include "core/types/text.h"
 #include "runtime/array/block_pool.h"
 

@@ -1,7 +1,7 @@
-// Coordinates are checked once, when the matrix is made, and hold from then on.
+// Coordinates are checked once, at construction.
 #include <kiln/sparse_array.h>
 
-#include "core/k/frame/tensor_impl.h"
+#include "core/k/base/tensor_impl.h"
 #include "core/types/text.h"
 #include "runtime/array/array_memory.h"
 
@@ -12,8 +12,8 @@
 namespace kiln {
 namespace {
 
-[[noreturn]] void refuse(const char* argument, const std::string& fact, Where where) {
-  throw ValueError("SparseArray", argument, fact, where);
+[[noreturn]] void reject(const char* argument, const std::string& message, Where where) {
+  throw ValueError("SparseArray", argument, message, where);
 }
 
 std::string shape_of(const Array& array) { return text("[", join_text(array.dims(), ","), "]"); }
@@ -26,21 +26,23 @@ SparseArray SparseArray::of(const Array& indices, const Array& values,
     throw TypeError("SparseArray", "indices", text("indices are ", indices.dtype()), where);
   }
   if (dims.size() != 2 || dims[0] < 0 || dims[1] < 0) {
-    refuse("dims", text("dims [", join_text(dims, ","), "] are not rows and columns"), where);
+    reject("dims", text("dims [", join_text(dims, ","), "] are not rows and columns"), where);
   }
-  if (values.rank() != 1) refuse("values", "values have shape " + shape_of(values), where);
+  if (values.rank() != 1) reject("values", "values have shape " + shape_of(values), where);
   const std::int64_t count = values.dims()[0];
   if (indices.dims() != std::vector<std::int64_t>{count, 2}) {
-    refuse("indices", text("indices have shape ", shape_of(indices), " beside ", count, " values"),
+    reject("indices",
+           text("indices have shape ", shape_of(indices), " but there are ", count, " values"),
            where);
   }
   Array wide = indices.astype(DType::Int64);
-  const std::span<const std::int64_t> places = std::as_const(wide).as<std::int64_t>();
-  for (std::size_t i = 0; i < places.size(); ++i) {
+  const std::span<const std::int64_t> coordinates = std::as_const(wide).as<std::int64_t>();
+  for (std::size_t i = 0; i < coordinates.size(); ++i) {
     const std::int64_t size = dims[i % 2];
-    if (places[i] >= 0 && places[i] < size) continue;
-    refuse("indices", text("indices[", i / 2, "] is ", places[i], " of ", size,
-                           i % 2 == 0 ? " rows" : " columns"),
+    if (coordinates[i] >= 0 && coordinates[i] < size) continue;
+    reject("indices",
+           text("indices[", i / 2, "] is ", coordinates[i], " of ", size,
+                i % 2 == 0 ? " rows" : " columns"),
            where);
   }
   return {Checked(), std::move(wide), values, std::move(dims)};
@@ -50,16 +52,16 @@ SparseArray SparseArray::of(const Array& indices, const Array& values,
 
 SparseArray SparseArray::of_dense(const Array& dense, Where where) try {
   if (dense.rank() != 2) {
-    refuse("dense", text("dense has shape ", shape_of(dense), ", not a matrix"), where);
+    reject("dense", text("dense has shape ", shape_of(dense), ", not a matrix"), where);
   }
   const Array nonzero = dense.astype(DType::Bool);
-  const auto* kept = static_cast<const bool*>(nonzero.data());
+  const auto* is_stored = static_cast<const bool*>(nonzero.data());
   const std::int64_t columns = dense.dims()[1];
-  std::vector<std::int64_t> places, flat;
+  std::vector<std::int64_t> coordinates, flat;
   for (std::int64_t i = 0; i < dense.size(); ++i) {
-    if (!kept[i]) continue;
+    if (!is_stored[i]) continue;
     flat.push_back(i);
-    places.insert(places.end(), {i / columns, i % columns});
+    coordinates.insert(coordinates.end(), {i / columns, i % columns});
   }
   const auto count = static_cast<std::int64_t>(flat.size());
   Array values = runtime::uninitialised_array({count}, dense.dtype());
@@ -70,7 +72,7 @@ SparseArray SparseArray::of_dense(const Array& dense, Where where) try {
     std::memcpy(to, from + static_cast<std::size_t>(i) * bytes, bytes);
     to += bytes;
   }
-  return {Checked(), Array(places, {count, 2}), std::move(values), dense.dims()};
+  return {Checked(), Array(coordinates, {count, 2}), std::move(values), dense.dims()};
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("of_dense", where);
 }

@@ -1,4 +1,4 @@
-// Converts values to text, the form of options at the plugin boundary.
+// Converts values to text, the form of options at the plugin ABI.
 #include "runtime/config/backend_sections.h"
 
 #include "core/types/text.h"
@@ -16,8 +16,8 @@ std::string string_of(const JsonValue& value) {
   return {value.GetString(), value.GetStringLength()};
 }
 
-/// Decimal digits for integers of 64 bits and for whole doubles below 2^63, such as 8e9; else the
-/// shortest text that converts to the same double.
+/// Formats a number: decimal digits for 64-bit integers and for integral doubles below 2^63, such
+/// as 8e9; else the shortest text that reads back as the same double.
 std::string number_text(const JsonValue& value) {
   if (value.IsInt64()) return std::to_string(value.GetInt64());
   if (value.IsUint64()) return std::to_string(value.GetUint64());
@@ -35,7 +35,7 @@ const JsonValue& require_object(const std::string& path, const std::string& key,
   return value;
 }
 
-/// `key`: its place in the document, such as kiln.backends.cuda.device.
+/// Converts an option's value to text. `key`: its path, such as kiln.backends.cuda.device.
 std::string option_text(const std::string& path, const std::string& key, const JsonValue& value) {
   if (value.IsString()) return string_of(value);
   if (value.IsBool()) return value.GetBool() ? "true" : "false";
@@ -58,7 +58,7 @@ std::map<std::string, std::map<std::string, std::string>> read_backend_options(
   for (const auto& member : require_object(path, "kiln", *section).GetObject()) {
     const std::string key = string_of(member.name);
     if (key == "backends") continue;
-    throw_config_error(path, text("has kiln.", shown(key), ", but kiln holds backends alone"));
+    throw_config_error(path, text("has kiln.", shown(key), ", but kiln may only have backends"));
   }
   const JsonValue* list = find_member(*section, "backends");
   if (list == nullptr) return backends;

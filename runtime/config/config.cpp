@@ -1,8 +1,8 @@
-// What core declares and leaves to the runtime, since it reads a file or makes an Array.
+// Parts of the configuration that read a file or create an Array, which core declares.
 #include <kiln/config.h>
 
-#include "core/k/frame/context_impl.h"
-#include "core/k/frame/tensor_impl.h"
+#include "core/k/base/context_impl.h"
+#include "core/k/base/tensor_impl.h"
 #include "runtime/config/keras_json.h"
 
 namespace kiln {

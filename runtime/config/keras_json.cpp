@@ -1,5 +1,5 @@
-// Finds keras.json, reads the keys that Kiln knows, and checks the type of each value. Callers
-// decide when: core/k/frame/context.cpp and runtime/plugin/backend_options.cpp.
+// Finds keras.json, reads the keys that Kiln knows and checks the type of each value. Callers:
+// core/k/base/context.cpp and runtime/plugin/backend_options.cpp.
 #include "runtime/config/keras_json.h"
 
 #include "core/types/text.h"
@@ -38,7 +38,7 @@ std::string file_path() {
   return home.empty() ? "" : (fs::path(home) / ".keras" / "keras.json").string();
 }
 
-/// No file is no error, nor is a KERAS_HOME that is no folder; any other obstacle is.
+/// Whether the file does not exist, or KERAS_HOME is not a folder. Any other failure is an error.
 bool is_absent(const std::string& path) {
   std::error_code error;
   static_cast<void>(fs::status(path, error));
@@ -48,11 +48,11 @@ bool is_absent(const std::string& path) {
 std::string contents(const std::string& path) {
   const InputFile file(path);
   if (file.size() > kMaxBytes) {
-    file.refuse(text("has ", file.size(), " bytes; at most ", kMaxBytes, " are read"));
+    file.reject(text("has ", file.size(), " bytes; at most ", kMaxBytes, " are read"));
   }
   std::string result(file.size(), '\0');
   file.read(0, std::as_writable_bytes(std::span(result)));
-  if (result.find_first_not_of(" \t\r\n") == result.npos) file.refuse("is empty");
+  if (result.find_first_not_of(" \t\r\n") == result.npos) file.reject("is empty");
   return result;
 }
 
@@ -69,7 +69,7 @@ class Reader {
       list += text(list.empty() ? "'" : ", '", name, "'");
     }
     throw_config_error(path_,
-                       text("has ", key, " ", quoted_name(*value), ", which is none of ", list));
+                       text("has ", key, " ", quoted_name(*value), ", which is not one of ", list));
   }
 
   std::optional<std::string> string(const char* key) {

@@ -1,6 +1,6 @@
 // The configuration file shared with Python Keras: $KERAS_HOME/keras.json, else
-// $HOME/.keras/keras.json. Never written. A set-user-ID program ignores it: its user's settings
-// could name libraries to load.
+// $HOME/.keras/keras.json. Kiln never writes it. A set-user-ID program ignores it, since its user's
+// settings could name libraries to load.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace kiln::runtime {
 using NamedOptions = std::map<std::string, std::string>;
 
 struct KerasJson {
-  std::string path;  ///< where it was looked for; empty when no home directory is known
+  std::string path;  ///< that was searched; empty without a home directory
   bool found = false;
   std::optional<std::string> floatx, image_data_format, backend;
   std::optional<double> epsilon;
@@ -23,10 +23,10 @@ struct KerasJson {
   std::vector<std::string> unknown_keys;
 };
 
-/// Reads the file; one that is not there is no error. Throws ConfigError naming the path and, for
-/// malformed text, line and column; for a wrong value the key.
+/// Reads the file; a missing one gives defaults. ConfigError naming the path and, for malformed
+/// text, line and column, or for an invalid value, the key.
 KerasJson read_keras_json();
-/// The same for a given path, which has to be there.
+/// Reads the file at a given path, which must exist.
 KerasJson read_keras_json(const std::string& path);
 
 }  // namespace kiln::runtime

@@ -1,4 +1,4 @@
-// Throws errors in the name of the function that the user called.
+// Errors name the function that the user called.
 #include "runtime/config/keras_json_values.h"
 
 #include "core/types/text.h"

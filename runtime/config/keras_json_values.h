@@ -1,4 +1,4 @@
-// Values of keras.json, with errors that name the file and the key.
+// Values of keras.json, with errors that name file and key.
 #pragma once
 
 #include "runtime/files/json.h"
@@ -14,7 +14,7 @@ namespace kiln::runtime {
 [[noreturn]] void throw_mistyped(const std::string& path, const std::string& key,
                                  const JsonValue& value, const char* expected);
 
-/// The last member of that name, as Python takes it, or null. REQUIRES: `object` is an object.
+/// Returns the last member of that name, as Python does, or null. REQUIRES: `object` is an object.
 const JsonValue* find_member(const JsonValue& object, std::string_view key);
 
 }  // namespace kiln::runtime

@@ -1,4 +1,4 @@
-// Texts of the host's own stages: 00 the user's graph, 10.. the passes, 40 the module, 70 times.
+// The host's own stages: 00 the user's graph, 10.. the passes, 40 the module, 70 timings.
 #include "runtime/dump/dump.h"
 
 #include "core/module/dot.h"
@@ -28,36 +28,37 @@ std::string text_of(const ir::Graph& graph, const std::string& name) {
   return module::print_module(module::make_module(graph, ir::collect_guards(graph.roots()), name));
 }
 
-void write_times(const Program& program, const DumpFolder& folder) {
+void write_times(const CompiledProgram& program, const DumpFolder& folder) {
   if (!folder.wants(Stage::Timings)) return;
-  std::string out = "# milliseconds of making the function\n";
+  std::string out = "# milliseconds of compiling the function\n";
   for (const PassRun& run : program.passes) {
     out += text(milliseconds(run.seconds), "  pass ", run.pass->name, "\n");
   }
   out += milliseconds(program.module_seconds) + "  module\n";
   out += text(milliseconds(program.backend_seconds), "  backend ", program.instance->name(), "\n");
-  out += milliseconds(program.compile_seconds) + "  in all, with checks and dumps\n";
+  out += milliseconds(program.compile_seconds) + "  total, with checks and dumps\n";
   folder.write(kTimingsNumber, "timings.txt", out);
 }
 
 }  // namespace
 
-void CompileDump::on_user_graph(const Program& program) {
+void CompileDump::on_user_graph(const CompiledProgram& program) {
   if (!folder_.wants(Stage::Graph)) return;
   folder_.write(kGraphNumber, "user.kir", text_of(program.user_graph, program.name));
   folder_.write(kGraphNumber, "user.dot", module::print_dot(program.user_graph, program.name));
 }
 
-void CompileDump::on_pass(const Program& program, const PassRun& run) {
+void CompileDump::on_pass(const CompiledProgram& program, const PassRun& run) {
   if (!folder_.wants(Stage::Passes)) return;
   const std::string head =
-      text("; ", run.pass->name, ": ", run.pass->sentence, "\n;", milliseconds(run.seconds), " ms",
+      text("; ", run.pass->name, ": ", run.pass->description, "\n;", milliseconds(run.seconds),
+           " ms",
            run.changed ? "\n" : " (unchanged)\n");
   folder_.write(kPassesNumber + run.position, text(run.pass->name, ".kir"),
                 head + (run.changed ? text_of(run.graph, program.name) : ""));
 }
 
-void CompileDump::on_module(const Program& program) {
+void CompileDump::on_module(const CompiledProgram& program) {
   if (!folder_.wants(Stage::Module)) return;
   const module::Module compiled = module::make_module(program.graph, program.guards, program.name);
   folder_.write(kModuleNumber, "module.kir", module::print_module(compiled));
@@ -67,29 +68,29 @@ void CompileDump::on_module(const Program& program) {
 }
 
 void CompileDump::during_backend(const std::function<void()>& work) {
-  const TakingDumps taking(&folder_);
+  const ScopedDumpFolder dumps(&folder_);
   work();
 }
 
-void CompileDump::on_executable(const Program& program) {
+void CompileDump::on_executable(const CompiledProgram& program) {
   write_times(program, folder_);
-  folder_.require_taken();
+  folder_.rethrow_failure();
 }
 
-void dump_calls(const Program& program, std::int64_t calls, DumpFolder& folder) noexcept {
+void dump_calls(const CompiledProgram& program, std::int64_t calls, DumpFolder& folder) noexcept {
   try {
-    folder.require_taken();  // of calls
+    folder.rethrow_failure();  // of items passed during calls
     if (calls == 0 || !folder.wants(Stage::Timings)) return;
     folder.narrow(Stage::Timings);
-    const TakingDumps taking(&folder);
+    const ScopedDumpFolder dumps(&folder);
     program.executable->dump();
-    folder.require_taken();
-  } catch (const std::exception& fault) {
-    log_line(LogLevel::Warning, "dump", fault.what());
+    folder.rethrow_failure();
+  } catch (const std::exception& error) {
+    log_line(LogLevel::Warning, "dump", error.what());
   }
 }
 
-void dump_program(const Program& program, DumpFolder& folder) {
+void dump_program(const CompiledProgram& program, DumpFolder& folder) {
   CompileDump dump(folder);
   dump.on_user_graph(program);
   for (const PassRun& run : program.passes) dump.on_pass(program, run);

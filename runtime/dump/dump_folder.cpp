@@ -1,4 +1,4 @@
-// One table says how stages are called, by people and by backends.
+// One table each for the names of stages as users and as backends write them.
 #include "runtime/dump/dump_folder.h"
 
 #include "core/types/text.h"
@@ -36,7 +36,7 @@ constexpr NamedStage kStages[] = {
     {"all", Stage::All},
 };
 
-/// How a backend's stages are filed, whatever order they come in.
+/// Stage, file number and extension of a backend's dump items, which may arrive in any order.
 struct BackendStage {
   std::string_view name;
   Stage stage;
@@ -63,14 +63,14 @@ const BackendStage& stage_of_backend(std::string_view given) {
   return kOther;
 }
 
-/// The receiver of the process asks the thread, so that several threads can dump at once.
-thread_local DumpFolder* taking = nullptr;
+/// The destination of this thread, so that several threads can dump concurrently.
+thread_local DumpFolder* t_folder = nullptr;
 
 bool is_wanted(std::string_view stage) {
-  return taking != nullptr && taking->wants(stage_of_backend(stage).stage);
+  return t_folder != nullptr && t_folder->wants(stage_of_backend(stage).stage);
 }
-void take_dump(const BackendDump& dump) {
-  if (is_wanted(dump.stage)) taking->take(dump);
+void receive_dump(const BackendDump& dump) {
+  if (is_wanted(dump.stage)) t_folder->receive(dump);
 }
 
 Stage stage_named(const std::string& name, const StageSetting& setting) {
@@ -80,7 +80,7 @@ Stage stage_named(const std::string& name, const StageSetting& setting) {
     known += text(known.empty() ? "" : ", ", one.name);
   }
   throw ConfigError(std::string(setting.function), std::string(setting.name),
-                    text(setting.name, " names no stage '", name, "'; stages are ", known));
+                    text(setting.name, " has the unknown stage '", name, "'; stages are ", known));
 }
 
 }  // namespace
@@ -109,13 +109,13 @@ DumpFolder::DumpFolder(const std::string& directory, Stage stages, DumpRequest r
   std::error_code error;
   fs::create_directories(path_, error);
   if (error == std::errc::not_enough_memory) throw std::bad_alloc();
-  if (error) fail(text("cannot make the directory ", directory, ": ", error.message()));
+  if (error) fail(text("cannot create the directory ", directory, ": ", error.message()));
 }
 
-void DumpFolder::fail(const std::string& fact) const {
-  const bool by_call = request_.asked_by.empty();
-  throw IoError(request_.function, by_call ? "directory" : request_.asked_by,
-                by_call ? fact : text(fact, " (asked for by: ", request_.asked_by, ")"));
+void DumpFolder::fail(const std::string& message) const {
+  const bool by_call = request_.setting.empty();
+  throw IoError(request_.function, by_call ? "directory" : request_.setting,
+                by_call ? message : text(message, " (requested by: ", request_.setting, ")"));
 }
 
 bool DumpFolder::wants(Stage stage) const {
@@ -134,7 +134,7 @@ void DumpFolder::write(std::size_t number, std::string_view name, std::string_vi
   if (!file) fail(text("cannot write ", path.string(), ": ", std::strerror(errno)));
 }
 
-void DumpFolder::take(const BackendDump& dump) noexcept {
+void DumpFolder::receive(const BackendDump& dump) noexcept {
   const std::lock_guard lock(mutex_);
   try {
     const BackendStage& stage = stage_of_backend(dump.stage);
@@ -144,22 +144,22 @@ void DumpFolder::take(const BackendDump& dump) noexcept {
     write(stage.number, name + std::string(stage.extension),
           {reinterpret_cast<const char*>(dump.bytes.data()), dump.bytes.size()});
   } catch (const std::exception&) {
-    if (!fault_) fault_ = std::current_exception();
+    if (!failure_) failure_ = std::current_exception();
   }
 }
 
-void DumpFolder::require_taken() {
+void DumpFolder::rethrow_failure() {
   const std::lock_guard lock(mutex_);
-  if (fault_) std::rethrow_exception(std::exchange(fault_, nullptr));
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-void TakingDumps::start(DumpFolder& folder) {
+void ScopedDumpFolder::start(DumpFolder& folder) {
   static std::once_flag once;
-  std::call_once(once, [] { set_dump_receiver({is_wanted, take_dump}); });
-  outer_ = std::exchange(taking, &folder);
+  std::call_once(once, [] { set_dump_receiver({.wanted = is_wanted, .take = receive_dump}); });
+  outer_ = std::exchange(t_folder, &folder);
   started_ = true;
 }
 
-void TakingDumps::stop() noexcept { taking = outer_; }
+void ScopedDumpFolder::stop() noexcept { t_folder = outer_; }
 
 }  // namespace kiln::runtime

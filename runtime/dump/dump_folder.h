@@ -1,5 +1,5 @@
-// A folder of numbered files that takes stages: the host writes its own, and a backend hands over
-// what it offers on the threads that say so. Next: dump.h.
+// A folder of numbered dump files: the host writes its own stages, a backend passes its items on
+// the threads that a ScopedDumpFolder covers. Next: dump.h.
 #pragma once
 
 #include "runtime/host/host_services.h"
@@ -14,49 +14,49 @@
 
 namespace kiln::runtime {
 
-/// Who asked for a dump: the function that errors name, and the option or the variable of the
-/// environment that gave the directory; nothing when the call itself did.
+/// The origin of a dump, for errors: the K function, and the option or environment variable that
+/// set the directory; empty if the call's own argument did.
 struct DumpRequest {
-  std::string function, asked_by;
+  std::string function, setting;
 };
 
 class DumpFolder {
  public:
-  /// Makes the directory. IoError.
+  /// Creates the directory. IoError.
   DumpFolder(const std::string& directory, Stage stages, DumpRequest request);
 
   bool wants(Stage stage) const;
-  /// Nothing but these is wanted from now on.
+  /// Restricts the wanted stages.
   void narrow(Stage stages) { stages_ = stages; }
-  /// "12-name". IoError.
+  /// Writes a file named "12-name" for number 12. IoError.
   void write(std::size_t number, std::string_view name, std::string_view contents) const;
-  /// A thing of a backend, under its stage's number; one that comes again replaces its file. Never
-  /// throws: what went wrong is kept for the next function.
-  void take(const BackendDump& dump) noexcept;
-  /// Throws the first thing that went wrong in take.
-  void require_taken();
+  /// Writes an item of a backend under its stage's number, replacing an earlier one of that name.
+  /// Stores the first exception for rethrow_failure(). Thread-safe.
+  void receive(const BackendDump& dump) noexcept;
+  /// Rethrows and clears the first exception of receive().
+  void rethrow_failure();
 
  private:
-  [[noreturn]] void fail(const std::string& fact) const;
+  [[noreturn]] void fail(const std::string& message) const;
 
   std::filesystem::path path_;
   Stage stages_;
   DumpRequest request_;
   std::mutex mutex_;
-  std::exception_ptr fault_;
+  std::exception_ptr failure_;
 };
 
-/// While it lives, `folder` takes what backends hand over on this thread. Null: nothing happens.
-class TakingDumps {
+/// Directs the dumps of backends on this thread to `folder` in its scope; no effect for null.
+class ScopedDumpFolder {
  public:
-  explicit TakingDumps(DumpFolder* folder) {
+  explicit ScopedDumpFolder(DumpFolder* folder) {
     if (folder) start(*folder);
   }
-  ~TakingDumps() {
+  ~ScopedDumpFolder() {
     if (started_) stop();
   }
-  TakingDumps(const TakingDumps&) = delete;
-  TakingDumps& operator=(const TakingDumps&) = delete;
+  ScopedDumpFolder(const ScopedDumpFolder&) = delete;
+  ScopedDumpFolder& operator=(const ScopedDumpFolder&) = delete;
 
  private:
   void start(DumpFolder& folder);
@@ -65,15 +65,15 @@ class TakingDumps {
   DumpFolder* outer_ = nullptr;
 };
 
-/// Where a list of stages was written, for errors.
+/// The origin of a list of stages, for errors: the K function and the setting.
 struct StageSetting {
   std::string_view function, name;
 };
-/// The stages of "graph,plan"; ConfigError that names all of them.
+/// Parses a list of stages such as "graph,plan". ConfigError listing all names.
 Stage stages_named(const std::string& list, const StageSetting& setting);
-/// Where files of a stage that both sides know are numbered from.
+/// First file numbers of the host's stages.
 constexpr std::size_t kGraphNumber = 0, kPassesNumber = 10, kModuleNumber = 40, kTimingsNumber = 70;
-/// Only letters, digits and underscores.
+/// Replaces all but letters and digits by underscores.
 std::string file_name_of(std::string_view name);
 
 }  // namespace kiln::runtime

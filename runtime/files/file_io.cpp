@@ -1,4 +1,4 @@
-// POSIX files: the C++ streams neither say why they fail nor force anything to the disk.
+// POSIX files: C++ streams neither report why they fail nor sync to the disk.
 #include "runtime/files/file_io.h"
 
 #include "core/types/text.h"
@@ -28,7 +28,7 @@
 namespace kiln::runtime {
 namespace {
 
-/// Linux moves at most about 2 GiB in one call.
+/// Linux transfers at most about 2 GiB per call.
 constexpr std::size_t kChunk = std::size_t{1} << 30;
 
 std::string reason(int error) { return std::generic_category().message(error); }
@@ -40,7 +40,7 @@ void require_path(const std::string& path) {
   }
 }
 
-/// Where the link at `path` leads; empty where it is no link.
+/// Returns the target of the symbolic link at `path`; empty if it is not a link.
 std::string link_target(const std::string& path) {
   std::error_code error;
   const std::filesystem::path target = std::filesystem::read_symlink(path, error);
@@ -49,8 +49,8 @@ std::string link_target(const std::string& path) {
   return (std::filesystem::path(path).parent_path() / target).string();
 }
 
-/// Where a chain of links ends, so that the link stays and its target is replaced, or made. IoError
-/// where it does not end.
+/// Resolves symbolic links, so that a link stays and its target is replaced or created. IoError for
+/// a cycle.
 std::string resolved(const std::string& path) {
   require_path(path);
   constexpr int kMaxLinks = 40;  // as many as the kernel follows
@@ -73,11 +73,11 @@ void sync_folder(const std::string& path) {
   if (folder.empty()) folder = ".";
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
-  ::fsync(descriptor);  // not every file system can; the rename itself has succeeded
+  ::fsync(descriptor);  // unsupported by some file systems; the rename itself has succeeded
   ::close(descriptor);
 }
 
-/// Whether the rest of a name is what open_beside() puts behind the target's: ".<pid>-<n>.tmp".
+/// Whether a suffix is one that open_temporary() appends: ".<pid>-<n>.tmp".
 bool is_temporary_suffix(std::string_view suffix) {
   const auto skip_number = [&] {
     const std::size_t digits = std::min(suffix.find_first_not_of("0123456789"), suffix.size());
@@ -93,7 +93,7 @@ bool is_temporary_suffix(std::string_view suffix) {
          suffix.empty();
 }
 
-/// Removes a temporary file unless a save, in whatever process, holds its lock.
+/// Removes a temporary file unless an OutputFile of any process holds its lock.
 void remove_unless_locked(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -103,7 +103,7 @@ void remove_unless_locked(const std::string& path) {
   ::close(descriptor);
 }
 
-/// Removes what killed saves of `target` left beside it. Failures are no errors of this save.
+/// Removes temporary files of `target` that killed processes left. Ignores failures.
 void remove_stale(const std::string& target) {
   const std::filesystem::path path(target);
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
@@ -120,8 +120,8 @@ void remove_stale(const std::string& target) {
   for (const std::string& one : found) remove_unless_locked(one);
 }
 
-/// Takes the lock of a new temporary file. False when another save removed the file before it was
-/// locked. A file system without locks has no save that removes files either.
+/// Locks a new temporary file. Returns false if another OutputFile removed the file before it was
+/// locked. Without locks in the file system none removes files, so that failure is ignored.
 bool lock_own(int descriptor) {
   while (::flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
   }
@@ -134,21 +134,21 @@ bool lock_own(int descriptor) {
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
   require_path(path_);
   struct stat info = {};
-  // O_NONBLOCK: a named pipe without a writer must not block before it is refused.
+  // O_NONBLOCK: a named pipe without a writer must not block before it is rejected.
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor_ < 0) refuse(text("cannot be opened: ", reason(errno)));
-  std::string fact;
+  if (descriptor_ < 0) reject(text("cannot be opened: ", reason(errno)));
+  std::string message;
   if (::fstat(descriptor_, &info) != 0) {
-    fact = text("cannot be read: ", reason(errno));
+    message = text("cannot be read: ", reason(errno));
   } else if (S_ISDIR(info.st_mode)) {
-    fact = "is a directory";
+    message = "is a directory";
   } else if (!S_ISREG(info.st_mode)) {
-    fact = "is not a regular file";
+    message = "is not a regular file";
   }
   size_ = static_cast<std::uint64_t>(info.st_size);
-  if (fact.empty()) return;
+  if (message.empty()) return;
   ::close(descriptor_);
-  refuse(fact);
+  reject(message);
 }
 
 InputFile::~InputFile() { ::close(descriptor_); }
@@ -158,30 +158,30 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
     const ssize_t got = ::pread(descriptor_, to.data(), std::min(to.size(), kChunk),
                                 static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) refuse(text("cannot be read: ", reason(errno)));
-    if (got == 0) refuse(text("ends at byte ", offset));
+    if (got < 0) reject(text("cannot be read: ", reason(errno)));
+    if (got == 0) reject(text("ends at byte ", offset));
     offset += static_cast<std::uint64_t>(got);
     to = to.subspan(static_cast<std::size_t>(got));
   }
 }
 
-void InputFile::refuse(const std::string& fact) const {
-  throw IoError("", "path", text(path_, " ", fact));
+void InputFile::reject(const std::string& message) const {
+  throw IoError("", "path", text(path_, " ", message));
 }
 
 OutputFile::OutputFile(const std::string& path) : path_(path), target_(resolved(path)) {
   struct stat info = {};
   if (::stat(target_.c_str(), &info) == 0) {
-    const char* fact = S_ISDIR(info.st_mode) ? " is a directory" : " is not a regular file";
-    if (!S_ISREG(info.st_mode)) throw IoError("", "path", path_ + fact);
+    const char* message = S_ISDIR(info.st_mode) ? " is a directory" : " is not a regular file";
+    if (!S_ISREG(info.st_mode)) throw IoError("", "path", path_ + message);
     mode_ = info.st_mode & 0777;
     keep_mode_ = true;
   }
   remove_stale(target_);
-  open_beside();
+  open_temporary();
 }
 
-void OutputFile::open_beside() {
+void OutputFile::open_temporary() {
   static std::atomic<unsigned> next{0};
   for (int attempt = 0; attempt < 100; ++attempt) {
     temporary_ = text(target_, ".", ::getpid(), "-", next.fetch_add(1), ".tmp");
@@ -197,7 +197,7 @@ void OutputFile::open_beside() {
     if (errno != EEXIST) break;
   }
   const int error = errno;
-  temporary_.clear();  // not ours: nothing to remove
+  temporary_.clear();  // not created: nothing to remove
   fail(error);
 }
 
@@ -221,7 +221,7 @@ void OutputFile::write(std::span<const std::byte> bytes) {
 
 void OutputFile::commit() {
   if (::fsync(descriptor_) != 0) fail(errno);
-  // Renamed under the lock: without it another save could remove the file first.
+  // Renamed under the lock: without it another OutputFile could remove the file first.
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();
   ::close(std::exchange(descriptor_, -1));

@@ -1,5 +1,5 @@
-// Files, read with checks and written so that a failure leaves an older file whole. Errors are
-// IoErrors "<path> <fact>"; who was called by the user puts the function's name before.
+// Files read with checks, and replaced atomically. Errors are IoErrors "<path> <message>"; the
+// public function that the user called adds its name.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace kiln::runtime {
 
-/// A regular file, open for reading.
+/// A regular file, opened for reading.
 class InputFile {
  public:
-  /// IoError when it is not there, is no regular file or cannot be opened.
+  /// IoError if the file does not exist, is not a regular file or cannot be opened.
   explicit InputFile(std::string path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
@@ -20,10 +20,10 @@ class InputFile {
 
   const std::string& path() const { return path_; }
   std::uint64_t size() const { return size_; }
-  /// IoError when fewer bytes are left at that offset.
+  /// Reads to.size() bytes from that offset. IoError if fewer are left. Thread-safe.
   void read(std::uint64_t offset, std::span<std::byte> to) const;
-  /// IoError "<path> <fact>".
-  [[noreturn]] void refuse(const std::string& fact) const;
+  /// Throws IoError "<path> <message>".
+  [[noreturn]] void reject(const std::string& message) const;
 
  private:
   std::string path_;
@@ -31,24 +31,25 @@ class InputFile {
   std::uint64_t size_ = 0;
 };
 
-/// Replaces a file: written under another name in the same folder, renamed by commit(). Without
-/// commit() the file of that name, if any, stays as it was and nothing else is left behind. The
-/// temporary file is locked (flock) while it is written; those of killed processes, which hold no
-/// lock, are removed by the next OutputFile of the same path.
+/// Replaces a file atomically: writes a temporary file in the same folder, which commit() renames.
+/// Without commit() an older file stays unchanged and the temporary file is removed. It is locked
+/// (flock) while it is written; the next OutputFile of the same path removes temporary files
+/// without a lock, which killed processes left behind.
 class OutputFile {
  public:
-  /// IoError when the folder cannot be written, or the path is there and is no regular file.
+  /// IoError if the folder cannot be written, or the path exists and is not a regular file.
   explicit OutputFile(const std::string& path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
+  /// Appends bytes. IoError.
   void write(std::span<const std::byte> bytes);
-  /// Forces the bytes to the disk, then takes the path's place.
+  /// Syncs the bytes to the disk, then renames the file to the path. IoError.
   void commit();
 
  private:
-  void open_beside();
+  void open_temporary();
   [[noreturn]] void fail(int error);
 
   std::string path_, target_, temporary_;

@@ -1,4 +1,4 @@
-// Depth is measured before anything is parsed, so that no part of RapidJSON meets a deep value.
+// Checks the depth before parsing.
 #include "runtime/files/json.h"
 
 #include "core/types/text.h"
@@ -11,7 +11,7 @@
 namespace kiln::runtime {
 namespace {
 
-/// Depth is found before parsing: neither the parser nor the destructor then meets a deep value.
+/// Rejects deep nesting before parsing, so that neither parser nor destructor recurses deeply.
 void require_shallow(std::string_view input, const std::string& what) {
   int depth = 0;
   bool in_string = false;
@@ -40,7 +40,7 @@ void malformed_json(std::string_view input, std::size_t offset, const std::strin
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t start = before.rfind('\n');
   const std::size_t column = before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1;
-  std::string reason = why;  // RapidJSON's sentences, made facts
+  std::string reason = why;  // RapidJSON's sentences, in the form of Kiln's messages
   if (!reason.empty() && reason.back() == '.') reason.pop_back();
   if (!reason.empty()) reason[0] = static_cast<char>(std::tolower(reason[0]));
   throw IoError("", "",

@@ -1,7 +1,7 @@
-// RapidJSON, set up so that no input can end the process: its assertion throws, its memory throws
-// when there is none, parsing is iterative under a limit on depth, and numbers are converted by
-// json_number (RapidJSON's own conversion overflows its stack for long ones and takes 0e77 for
-// 1e263). Include this instead of RapidJSON's own headers.
+// RapidJSON, configured so that no input can abort the process: its assertions throw, allocation
+// failures throw, parsing is iterative with a depth limit, and json_number converts numbers
+// (RapidJSON's own conversion overflows its stack for long ones and reads 0e77 as 1e263). Include
+// this header instead of RapidJSON's.
 #pragma once
 
 #include "runtime/files/json_number.h"
@@ -57,25 +57,25 @@ using JsonBuffer = rapidjson::GenericStringBuffer<rapidjson::UTF8<>, JsonAllocat
 using JsonWriter = rapidjson::Writer<JsonBuffer, rapidjson::UTF8<>, rapidjson::UTF8<>,
                                      JsonAllocator, rapidjson::kWriteValidateEncodingFlag>;
 
-/// Throws IoError "<what> is malformed at line L, column C: <why>"; also for text after the value
-/// and for nesting deeper than kMaxJsonDepth.
+/// Parses a JSON text. IoError "<what> is malformed at line L, column C: <why>", also for text
+/// after the value and for nesting deeper than kMaxJsonDepth.
 JsonDocument parse_json(std::string_view text, const std::string& what);
 
-/// The error that parse_json throws; columns count bytes from 1.
+/// Throws the IoError of parse_json; columns count bytes from 1.
 [[noreturn]] void malformed_json(std::string_view text, std::size_t offset, const std::string& what,
                                  const std::string& why);
 
-/// "an object", "a string", ...: for messages about mistyped values.
+/// Names the kind of a value for messages: "an object", "a string".
 const char* json_kind(const JsonValue& value);
 
-/// Forwards parser events to a handler, numbers converted.
+/// Forwards parser events to a handler, with numbers converted by json_number.
 template <class Handler>
 class NumberEvents {
  public:
   using Size = rapidjson::SizeType;
   explicit NumberEvents(Handler& handler) : handler_(handler) {}
 
-  /// Whether parsing was ended by a number that no double holds.
+  /// Whether a number beyond the range of double ended the parsing.
   bool too_big() const { return too_big_; }
 
   bool RawNumber(const char* chars, Size length, bool) {
@@ -114,8 +114,8 @@ class NumberEvents {
   bool too_big_ = false;
 };
 
-/// Parses into events for a handler that refuses what it does not expect by throwing: nothing is
-/// stored, so memory is bounded by the longest string. Otherwise as parse_json.
+/// Parses into events for a handler that throws for unexpected ones. Stores nothing, so that memory
+/// is bounded by the longest string. Otherwise as parse_json.
 template <class Handler>
 void parse_json_events(std::string_view text, const std::string& what, Handler& handler) {
   const std::size_t zero = text.find('\0');  // the parser would take it for the end

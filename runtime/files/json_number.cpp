@@ -1,5 +1,4 @@
-// std::from_chars does the conversion; its out-of-range results are classified as overflow or
-// underflow.
+// Converts with std::from_chars, and classifies its out-of-range results as overflow or underflow.
 #include "runtime/files/json_number.h"
 
 #include <algorithm>
@@ -9,15 +8,15 @@ namespace kiln::runtime {
 namespace {
 
 template <class Number>
-std::optional<Number> parsed_whole(std::string_view token) {
+std::optional<Number> parse_all(std::string_view token) {
   Number number = 0;
   const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), number);
   if (error != std::errc() || end != token.data() + token.size()) return std::nullopt;
   return number;
 }
 
-/// Whether a number that no double holds is too large rather than too small: it is 0.d1d2... times
-/// ten to a power above zero, where d1 is not 0. REQUIRES: a JSON number with such a digit.
+/// Whether a number outside the range of double overflows rather than underflows: it is 0.d1d2...
+/// times a positive power of ten, where d1 is not 0. REQUIRES: a JSON number with such a digit.
 bool is_too_large(std::string_view token) {
   const std::size_t e = std::min(token.find_first_of("eE"), token.size());
   const std::string_view mantissa = token.substr(0, e);
@@ -28,18 +27,18 @@ bool is_too_large(std::string_view token) {
   std::string_view digits = token.substr(e + 1);
   const bool is_negative = digits.front() == '-';
   digits.remove_prefix(std::min(digits.find_first_of("0123456789"), digits.size()));
-  // An exponent beyond 64 bits decides alone: no text is that long.
-  const std::optional<std::int64_t> exponent = parsed_whole<std::int64_t>(digits);
+  // The sign of an exponent beyond 64 bits decides: no mantissa is that long.
+  const std::optional<std::int64_t> exponent = parse_all<std::int64_t>(digits);
   if (!exponent) return !is_negative;
   return is_negative ? power > *exponent : power > -*exponent;
 }
 
-/// The end of the number that starts there, were it well formed.
+/// Returns the end of the number that starts there, assuming that it is well formed.
 std::size_t number_end(std::string_view text, std::size_t start) {
   return std::min(text.find_first_not_of("+-.0123456789eE", start), text.size());
 }
 
-/// Where the exponent of a zero begins; npos for any other token.
+/// Returns where the exponent of a zero begins; npos for any other token.
 std::size_t exponent_of_zero(std::string_view token) {
   const std::size_t e = token.find_first_of("eE");
   if (e == token.npos || token.substr(0, e).find_first_not_of("-.0") != token.npos) {
@@ -61,9 +60,9 @@ std::size_t string_end(std::string_view text, std::size_t quote) {
 }  // namespace
 
 std::optional<JsonNumber> json_number(std::string_view token) {
-  if (const auto natural = parsed_whole<std::uint64_t>(token)) return *natural;
-  if (const auto integer = parsed_whole<std::int64_t>(token)) return *integer;
-  if (const auto real = parsed_whole<double>(token)) return *real;
+  if (const auto value = parse_all<std::uint64_t>(token)) return *value;
+  if (const auto value = parse_all<std::int64_t>(token)) return *value;
+  if (const auto value = parse_all<double>(token)) return *value;
   if (is_too_large(token)) return std::nullopt;
   return token.front() == '-' ? -0.0 : 0.0;
 }

@@ -11,12 +11,12 @@ namespace kiln::runtime {
 
 using JsonNumber = std::variant<std::uint64_t, std::int64_t, double>;
 
-/// The value of a JSON number: an integer where 64 bits hold it, else the nearest double, which is
-/// zero for a number that is too small. Nothing when it is larger than every double.
+/// Converts a JSON number: to an integer if 64 bits hold it, else to the nearest double, 0 on
+/// underflow. Returns nothing on overflow.
 std::optional<JsonNumber> json_number(std::string_view token);
 
-/// The text with the exponents of zeros replaced by spaces, as RapidJSON calls 0e400 too big;
-/// empty when there are none.
+/// Replaces the exponents of zeros by spaces, as RapidJSON rejects 0e400 as too big; returns an
+/// empty string if there are none.
 std::string without_exponents_of_zeros(std::string_view text);
 
 }  // namespace kiln::runtime

@@ -1,4 +1,4 @@
-// Names out of files, made fit for a message.
+// Names from files, in messages.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace kiln::runtime {
 
-/// The name in single quotes, control characters as '?', cut after 80 bytes.
+/// Quotes a name for a message: control characters become '?', truncated after 80 bytes.
 inline std::string quoted_name(std::string_view name) {
   constexpr std::size_t kMax = 80;
   std::string result = "'";

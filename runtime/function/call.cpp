@@ -1,13 +1,13 @@
-// Snapshot, execute, publish. Outputs go to the caller's memory or to buffers; memory that cannot
-// be given to a backend as it is goes through copies. The frame of a call is in call_frame.h.
+// One call: snapshot, execute, publish. A frame of the backend works on the caller's memory; a
+// backend without frames works on buffers. Overlapping or misaligned memory goes through copies.
 #include "runtime/function/call.h"
 
-#include "core/k/frame/context_impl.h"
+#include "core/k/base/context_impl.h"
 #include "core/types/counted.h"
 #include "core/types/text.h"
 #include "runtime/array/block_pool.h"
-#include "runtime/function/call_frame.h"
 #include "runtime/function/call_results.h"
+#include "runtime/function/prepared_call.h"
 #include "runtime/host/caller.h"
 #include "runtime/host/error_subject.h"
 
@@ -21,11 +21,12 @@
 namespace kiln::runtime {
 namespace {
 
-/// The variables of one call: the versions it reads, and where it writes the next ones, be it over
-/// those. Nothing is taken by a program without variables.
+/// Holds the variables of one call: the versions that it reads, and the destinations of the new
+/// values, which are recycled versions or, overwritten in place, the versions that it reads.
 class StateLease {
  public:
-  StateLease(const Program& program, CallFrame& frame) : program_(program), frame_(frame) {}
+  StateLease(const CompiledProgram& program, PreparedCall& prepared)
+      : program_(program), prepared_(prepared) {}
   StateLease(const StateLease&) = delete;
   StateLease& operator=(const StateLease&) = delete;
 
@@ -34,128 +35,132 @@ class StateLease {
       const std::unique_lock lock(VariableStorage::publish_mutex());
       end_overwrites();
     }
-    for (VersionRef& version : frame_.held) version = {};
-    // A replaced value is the destination of a later call. A call that failed leaves nothing: the
-    // memory may be what it lacked.
-    for (std::size_t i = 0; i < frame_.next.size(); ++i) {
-      VersionRef version = std::move(frame_.next[i]);
-      if (version && is_committed_) program_.updated[i].storage->keep_spare(std::move(version));
+    for (VersionRef& version : prepared_.held) version = {};
+    // A replaced version becomes the destination of a later call. A failed call recycles nothing:
+    // it may have failed for want of that memory.
+    for (std::size_t i = 0; i < prepared_.next.size(); ++i) {
+      VersionRef version = std::move(prepared_.next[i]);
+      if (version && is_committed_) program_.updated[i].storage->recycle(std::move(version));
     }
   }
 
-  /// Write locks of the updated variables, then all values of one moment. ValueError within a call
-  /// that updates one of them.
-  void take() {
-    if (frame_.moment == nullptr) {
-      take_now();
+  /// Locks the updated variables for writing, then reads a snapshot of all variables, or reads the
+  /// given one. ValueError within a call that updates one of them.
+  void acquire() {
+    if (prepared_.snapshot == nullptr) {
+      acquire_current();
     } else {
-      for (std::size_t i = 0; i < frame_.held.size(); ++i) {
-        frame_.held[i] = frame_.moment->value_of(*program_.state_storages[i]);
+      for (std::size_t i = 0; i < prepared_.held.size(); ++i) {
+        prepared_.held[i] = prepared_.snapshot->value_of(*program_.state_storages[i]);
       }
     }
-    for (std::size_t i = 0; i < frame_.next.size(); ++i) {
+    for (std::size_t i = 0; i < prepared_.next.size(); ++i) {
       const UpdateTarget& target = program_.updated[i];
-      if (is_over(i)) {
-        target.storage->keep_spare({});
+      if (writes_in_place(i)) {
+        target.storage->recycle({});
+        target.storage->require_own_copy(state_of(i), program_.instance);
         continue;
       }
-      frame_.next[i] = target.storage->take_spare(program_.instance, target.dtype, target.dims);
+      prepared_.next[i] = target.storage->acquire(program_.instance, target.dtype, target.dims);
     }
   }
 
-  /// Whether update i goes over its state.
-  bool is_over(std::size_t i) const { return overwrites_ && frame_.overwrites[i].taken; }
+  /// Whether update i overwrites the state that it reads.
+  bool writes_in_place(std::size_t i) const {
+    return overwrites_ && prepared_.overwrites[i].is_granted;
+  }
 
-  /// Where update i is written.
-  Version& destination(std::size_t i) { return is_over(i) ? state_of(i) : *frame_.next[i]; }
+  /// Returns the version that update i is written to.
+  Version& destination(std::size_t i) {
+    return writes_in_place(i) ? state_of(i) : *prepared_.next[i];
+  }
 
-  /// The run went through but its results are not taken: states that it wrote over go back to what
-  /// the host knows of them.
+  /// Reverts in-place updates of a run whose results are rejected.
   void reject() {
-    for (std::size_t i = 0; i < frame_.next.size(); ++i) {
-      if (is_over(i)) state_of(i).reject_written(program_.instance);
+    for (std::size_t i = 0; i < prepared_.next.size(); ++i) {
+      if (writes_in_place(i)) state_of(i).discard_overwrite(program_.instance);
     }
   }
 
-  /// All updates become visible together.
+  /// Publishes all updates at once.
   void commit() {
-    if (frame_.next.empty()) return;
-    for (std::size_t i = 0; i < frame_.next.size(); ++i) {
-      if (is_over(i)) {
-        state_of(i).written_over(program_.instance);
+    if (prepared_.next.empty()) return;
+    for (std::size_t i = 0; i < prepared_.next.size(); ++i) {
+      if (writes_in_place(i)) {
+        state_of(i).commit_overwrite(program_.instance);
       } else {
-        frame_.next[i]->renumber();
+        prepared_.next[i]->renumber();
       }
     }
     const std::unique_lock lock(VariableStorage::publish_mutex());
-    for (std::size_t i = 0; i < frame_.next.size(); ++i) {
-      if (!is_over(i)) program_.updated[i].storage->publish(frame_.next[i]);
+    for (std::size_t i = 0; i < prepared_.next.size(); ++i) {
+      if (!writes_in_place(i)) program_.updated[i].storage->publish(prepared_.next[i]);
     }
     if (overwrites_) end_overwrites();
     is_committed_ = true;
   }
 
  private:
-  void take_now() {
+  void acquire_current() {
     if (!program_.writers.empty()) locks_.emplace(program_.writers, program_.name);
-    if (program_.overwrites && frame_.is_direct()) {
-      VariableStorage::snapshot(program_.state_storages, frame_.held, frame_.overwrites);
+    if (program_.overwrites && prepared_.is_direct()) {
+      VariableStorage::snapshot(program_.state_storages, prepared_.held, prepared_.overwrites);
       overwrites_ = true;
-    } else if (!frame_.held.empty()) {
-      VariableStorage::snapshot(program_.state_storages, frame_.held);
+    } else if (!prepared_.held.empty()) {
+      VariableStorage::snapshot(program_.state_storages, prepared_.held);
     }
   }
 
   /// REQUIRES: publish_mutex() exclusively.
   void end_overwrites() {
-    for (Overwrite& one : frame_.overwrites) {
-      if (std::exchange(one.taken, false)) {
-        program_.state_storages[static_cast<std::size_t>(one.variable)]->end_overwrite();
+    for (Overwrite& request : prepared_.overwrites) {
+      if (std::exchange(request.is_granted, false)) {
+        program_.state_storages[static_cast<std::size_t>(request.variable)]->end_overwrite();
       }
     }
     overwrites_ = false;
-    VariableStorage::overwrites_ended();
+    VariableStorage::notify_overwrites_ended();
   }
 
   Version& state_of(std::size_t update) {
-    return *frame_.held[static_cast<std::size_t>(frame_.overwrites[update].variable)];
+    return *prepared_.held[static_cast<std::size_t>(prepared_.overwrites[update].variable)];
   }
 
-  const Program& program_;
-  CallFrame& frame_;
-  std::optional<WriterLocks> locks_;  // released when the destructor is through
-  bool overwrites_ = false;           // some states are taken to be written over
+  const CompiledProgram& program_;
+  PreparedCall& prepared_;
+  std::optional<WriterLocks> locks_;  // released after the destructor's body
+  bool overwrites_ = false;           // whether overwrites were requested and have not ended
   bool is_committed_ = false;
 };
 
-void count_call(CallFrame& frame) {
-  const std::int64_t calls = frame.calls.load(std::memory_order_relaxed);
-  frame.calls.store(calls + 1, std::memory_order_relaxed);
+void count_call(PreparedCall& prepared) {
+  const std::int64_t calls = prepared.calls.load(std::memory_order_relaxed);
+  prepared.calls.store(calls + 1, std::memory_order_relaxed);
 }
 
-std::uint64_t counter_of(const Program& program) {
+std::uint64_t counter_of(const CompiledProgram& program) {
   return program.draws ? next_call_counter() : 0;
 }
 
-// ---- Through a prepared call ----
+// ---- Through a frame of the backend ----
 
-/// REQUIRES: inputs and outputs are bound.
-void run_prepared(const Program& program, CallFrame& frame) {
-  StateLease state(program, frame);
-  state.take();
-  for (std::size_t i = 0; i < frame.held.size(); ++i) {
-    Version& version = *frame.held[i];
+/// Runs the frame and publishes the updates. REQUIRES: is_direct(), inputs and outputs are bound.
+void run_frame(const CompiledProgram& program, PreparedCall& prepared) {
+  StateLease state(program, prepared);
+  state.acquire();
+  for (std::size_t i = 0; i < prepared.held.size(); ++i) {
+    Version& version = *prepared.held[i];
     const VariableStorage& storage = *program.state_storages[i];
-    frame.bind_state(i, storage.place(version, program.instance), version.number());
+    prepared.bind_state(i, storage.buffer_at(version, program.instance), version.number());
   }
-  for (std::size_t i = 0; i < frame.next.size(); ++i) {
-    frame.bind_update(i, state.destination(i).at(program.instance));
+  for (std::size_t i = 0; i < prepared.next.size(); ++i) {
+    prepared.bind_update(i, state.destination(i).at(program.instance));
   }
-  if (program.calls_host) frame.host_calls.thrown = nullptr;
-  frame.run(counter_of(program));
+  if (program.calls_host) prepared.host_calls.thrown = nullptr;
+  prepared.run(counter_of(program));
   try {
-    frame.check_results();
-    for (std::size_t i = 0; i < frame.next.size(); ++i) {
+    prepared.check_results();
+    for (std::size_t i = 0; i < prepared.next.size(); ++i) {
       state.destination(i).at(program.instance).require_type_once(
           {program.name, "frame_run", "update", i});
     }
@@ -164,43 +169,43 @@ void run_prepared(const Program& program, CallFrame& frame) {
     throw;
   }
   state.commit();
-  count_call(frame);
+  count_call(prepared);
 }
 
-/// work(), where OutOfMemory names the input.
+/// Returns work(); an OutOfMemory names the input.
 template <class Work>
-decltype(auto) for_input(const Program& program, std::size_t i, const Work& work) {
+decltype(auto) for_input(const CompiledProgram& program, std::size_t i, const Work& work) {
   return with_memory_subject([&] { return program.binding.describe(i); }, work);
 }
 
-std::vector<Array> call_prepared(const Program& program, CallFrame& frame) {
-  std::vector<Array> results = bind_results(program, frame);
-  run_prepared(program, frame);
+std::vector<Array> call_frame(const CompiledProgram& program, PreparedCall& prepared) {
+  std::vector<Array> results = bind_results(program, prepared);
+  run_frame(program, prepared);
   return results;
 }
 
 // ---- Through buffers of the backend ----
 
-/// Whether the results may be written to where the caller wants them.
-void require_fit(const Program& program, const std::vector<Array>& results,
+/// Checks the caller's views against the results. ValueError, TypeError.
+void require_fit(const CompiledProgram& program, const std::vector<Array>& results,
                  std::span<const MutableArrayView> outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Array& result = results[i];
     const MutableArrayView& view = outputs[i];
     const bool same_dims = std::equal(result.dims().begin(), result.dims().end(),
                                       view.dims.begin(), view.dims.end());
-    if (!same_dims || result.dtype() != view.dtype) refuse_view(program, i, result.dims(), view);
+    if (!same_dims || result.dtype() != view.dtype) reject_view(program, i, result.dims(), view);
     if (view.data == nullptr && result.bytes() != 0) {
-      throw ValueError(program.name, "outputs", text("outputs[", i, "] has the address null"));
+      throw ValueError(program.name, "outputs", text("outputs[", i, "] has a null address"));
     }
   }
 }
 
-/// The types of all results. BackendError where the plugin gave another.
-void require_types(const Program& program, const CallFrame& frame, std::span<Buffer> outputs,
-                   std::span<const Buffer> updates) {
+/// Checks the types of all results. BackendError for a type that the program does not have.
+void require_types(const CompiledProgram& program, const PreparedCall& prepared,
+                   std::span<Buffer> outputs, std::span<const Buffer> updates) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    outputs[i].expect_type(program.graph.outputs[i].dtype(), frame.output_dims(i),
+    outputs[i].expect_type(program.graph.outputs[i].dtype(), prepared.output_dims(i),
                            {program.name, "execute", "output", i});
   }
   for (std::size_t i = 0; i < updates.size(); ++i) {
@@ -208,48 +213,48 @@ void require_types(const Program& program, const CallFrame& frame, std::span<Buf
   }
 }
 
-/// `wanted`: where the results will go, looked at before any variable changes; none for arrays.
-std::vector<Array> execute_buffers(const Program& program, CallFrame& frame,
+/// Executes on buffers and publishes the updates. `destinations`: the caller's views of the
+/// results, checked before any variable changes; empty if the caller takes Arrays.
+std::vector<Array> execute_buffers(const CompiledProgram& program, PreparedCall& prepared,
                                    std::span<const Buffer* const> inputs,
-                                   std::span<const MutableArrayView> wanted) {
-  StateLease state(program, frame);
-  state.take();
+                                   std::span<const MutableArrayView> destinations) {
+  StateLease state(program, prepared);
+  state.acquire();
   std::vector<StateInput> states;
-  for (std::size_t i = 0; i < frame.held.size(); ++i) {
-    Version& version = *frame.held[i];
+  for (std::size_t i = 0; i < prepared.held.size(); ++i) {
+    Version& version = *prepared.held[i];
     const VariableStorage& storage = *program.state_storages[i];
-    states.push_back({&storage.place(version, program.instance), false, version.number()});
+    states.push_back({&storage.buffer_at(version, program.instance), false, version.number()});
   }
   std::vector<Buffer> outputs(program.graph.outputs.size()), updates;
-  for (const VersionRef& version : frame.next) updates.push_back(version->take_buffer());
-  frame.host_calls.thrown = nullptr;
-  ExecuteCall call;
-  call.inputs = inputs;
-  call.states = states;
-  call.outputs = outputs;
-  call.updates = updates;
-  call.seed = program.seed;
-  call.call_counter = counter_of(program);
-  call.host_calls = program.calls_host ? &frame.host_calls : nullptr;
-  call.label = program.name;
+  for (const VersionRef& version : prepared.next) updates.push_back(version->take_buffer());
+  prepared.host_calls.thrown = nullptr;
+  const ExecuteCall call{.inputs = inputs,
+                         .states = states,
+                         .outputs = outputs,
+                         .updates = updates,
+                         .seed = program.seed,
+                         .call_counter = counter_of(program),
+                         .host_calls = program.calls_host ? &prepared.host_calls : nullptr,
+                         .label = program.name};
   program.executable->execute(call).wait();
-  require_types(program, frame, outputs, updates);
+  require_types(program, prepared, outputs, updates);
   std::vector<Array> results;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     results.push_back(to_result(program, i, outputs[i]));
   }
-  require_fit(program, results, wanted);
+  require_fit(program, results, destinations);
   for (std::size_t i = 0; i < updates.size(); ++i) {
-    frame.next[i]->put_buffer(std::move(updates[i]));
+    prepared.next[i]->put_buffer(std::move(updates[i]));
   }
   state.commit();
-  count_call(frame);
+  count_call(prepared);
   return results;
 }
 
-std::vector<Array> call_buffers(const Program& program, CallFrame& frame,
+std::vector<Array> call_buffers(const CompiledProgram& program, PreparedCall& prepared,
                                 std::span<const ArrayView> inputs,
-                                std::span<const MutableArrayView> wanted = {}) {
+                                std::span<const MutableArrayView> destinations = {}) {
   std::vector<Buffer> buffers;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ArrayView& view = inputs[i];
@@ -259,12 +264,12 @@ std::vector<Array> call_buffers(const Program& program, CallFrame& frame,
   }
   std::vector<const Buffer*> pointers;
   for (const Buffer& buffer : buffers) pointers.push_back(&buffer);
-  return execute_buffers(program, frame, pointers, wanted);
+  return execute_buffers(program, prepared, pointers, destinations);
 }
 
 // ---- Through copies ----
 
-/// REQUIRES: the results fit.
+/// Copies results to the caller's memory, in order. REQUIRES: the results fit.
 void copy_out(const std::vector<Array>& results, std::span<const MutableArrayView> outputs) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].bytes() == 0) continue;
@@ -272,8 +277,8 @@ void copy_out(const std::vector<Array>& results, std::span<const MutableArrayVie
   }
 }
 
-/// For memory that a backend must not be given as it is: outputs over inputs, odd addresses.
-void call_through_copies(const Program& program, CallFrame& frame,
+/// Calls on copies of memory that a backend must not access: overlapping or misaligned.
+void call_through_copies(const CompiledProgram& program, PreparedCall& prepared,
                          std::span<const ArrayView> inputs,
                          std::span<const MutableArrayView> outputs) {
   std::vector<Array> copies;
@@ -285,23 +290,23 @@ void call_through_copies(const Program& program, CallFrame& frame,
     }));
   }
   for (const Array& copy : copies) views.push_back(copy.as_view());
-  frame.bind_inputs(views);
-  copy_out(call_prepared(program, frame), outputs);
+  prepared.bind_inputs(views);
+  copy_out(call_frame(program, prepared), outputs);
 }
 
 }  // namespace
 
 void call_into(const CallableProgram& callable, std::span<const ArrayView> inputs,
-               std::span<const MutableArrayView> outputs, const Moment* moment) {
-  const Program& program = callable.program;
+               std::span<const MutableArrayView> outputs, const VariableSnapshot* snapshot) {
+  const CompiledProgram& program = callable.program;
   release_old_blocks();
   const RunningCall running(program.name);
-  const TakingDumps taking(callable.dumps.get());
-  const FrameLease lease(callable.frames, program);
-  CallFrame& frame = *lease;
-  frame.moment = moment;
-  frame.bind_inputs(inputs);
-  inputs = frame.with_canonical_bools(inputs);
+  const ScopedDumpFolder dumps(callable.dumps.get());
+  const PreparedCallLease lease(callable.calls, program);
+  PreparedCall& prepared = *lease;
+  prepared.snapshot = snapshot;
+  prepared.bind_inputs(inputs);
+  inputs = prepared.with_canonical_bools(inputs);
   const std::size_t count = program.graph.outputs.size();
   if (outputs.size() != count) {
     throw ValueError(program.name, "outputs",
@@ -309,26 +314,27 @@ void call_into(const CallableProgram& callable, std::span<const ArrayView> input
                           counted(outputs.size(), "view"),
                           outputs.size() == 1 ? " was given" : " were given"));
   }
-  if (!frame.is_direct()) {
-    return copy_out(call_buffers(program, frame, inputs, outputs), outputs);
+  if (!prepared.is_direct()) {
+    return copy_out(call_buffers(program, prepared, inputs, outputs), outputs);
   }
-  frame.bind_outputs(outputs);
-  if (!frame.is_separate()) return call_through_copies(program, frame, inputs, outputs);
-  run_prepared(program, frame);
+  prepared.bind_outputs(outputs);
+  if (!prepared.can_run_in_place()) return call_through_copies(program, prepared, inputs, outputs);
+  run_frame(program, prepared);
 }
 
 std::vector<Array> call(const CallableProgram& callable, std::span<const ArrayView> inputs,
-                        const Moment* moment) {
-  const Program& program = callable.program;
+                        const VariableSnapshot* snapshot) {
+  const CompiledProgram& program = callable.program;
   release_old_blocks();
   const RunningCall running(program.name);
-  const TakingDumps taking(callable.dumps.get());
-  const FrameLease lease(callable.frames, program);
-  CallFrame& frame = *lease;
-  frame.moment = moment;
-  frame.bind_inputs(inputs);
-  inputs = frame.with_canonical_bools(inputs);
-  return frame.is_direct() ? call_prepared(program, frame) : call_buffers(program, frame, inputs);
+  const ScopedDumpFolder dumps(callable.dumps.get());
+  const PreparedCallLease lease(callable.calls, program);
+  PreparedCall& prepared = *lease;
+  prepared.snapshot = snapshot;
+  prepared.bind_inputs(inputs);
+  inputs = prepared.with_canonical_bools(inputs);
+  return prepared.is_direct() ? call_frame(program, prepared)
+                              : call_buffers(program, prepared, inputs);
 }
 
 }  // namespace kiln::runtime

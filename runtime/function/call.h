@@ -1,22 +1,25 @@
-// One call of a program: takes a snapshot of the variables, executes, and publishes the updates.
-// If it throws, no variable has changed.
+// One call of a program: reads a snapshot of the variables, executes, and publishes the updates.
+// A call that throws changes no variable.
 #pragma once
 
 #include "runtime/function/callable_program.h"
-#include "runtime/variable/moment.h"
+#include "runtime/variable/variable_snapshot.h"
 
 #include <kiln/array.h>
 
 namespace kiln::runtime {
 
-/// Runs the program on the caller's memory and writes the results to the caller's memory. Without a
-/// heap allocation when the backend prepares calls and the sizes are those of the call before.
-/// Given a moment, which has all its variables, the variables are those of then.
+/// Runs the program on the caller's memory and writes the results there; where outputs overlap, the
+/// last one wins. Allocates nothing if the backend has frames, the sizes equal those of the call
+/// before, and the memory can_run_in_place(). `snapshot`: has all variables of the program, which
+/// are read from it; null: takes a snapshot of its own. Thread-safe. Throws ValueError, TypeError,
+/// OutOfMemory, BackendError and what a host function throws.
 void call_into(const CallableProgram& callable, std::span<const ArrayView> inputs,
-               std::span<const MutableArrayView> outputs, const Moment* moment = nullptr);
+               std::span<const MutableArrayView> outputs,
+               const VariableSnapshot* snapshot = nullptr);
 
-/// The same, giving arrays.
+/// As call_into, but returns the results as Arrays.
 std::vector<Array> call(const CallableProgram& callable, std::span<const ArrayView> inputs,
-                        const Moment* moment = nullptr);
+                        const VariableSnapshot* snapshot = nullptr);
 
 }  // namespace kiln::runtime

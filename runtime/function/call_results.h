@@ -1,7 +1,7 @@
-// The Arrays that a call gives.
+// The Arrays that a call returns.
 #pragma once
 
-#include "runtime/function/call_frame.h"
+#include "runtime/function/prepared_call.h"
 
 #include <kiln/array.h>
 
@@ -9,11 +9,11 @@
 
 namespace kiln::runtime {
 
-/// Arrays for the results, of unspecified content, bound as the frame's outputs. REQUIRES: the
-/// frame is direct and its inputs are bound. OutOfMemory.
-std::vector<Array> bind_results(const Program& program, CallFrame& frame);
+/// Allocates Arrays of unspecified content for the results and binds them as outputs of `prepared`.
+/// REQUIRES: prepared.is_direct(), and its inputs are bound. Throws OutOfMemory.
+std::vector<Array> bind_results(const CompiledProgram& program, PreparedCall& prepared);
 
-/// Output `i` on the host. OutOfMemory, BackendError.
-Array to_result(const Program& program, std::size_t i, const Buffer& buffer);
+/// Copies output `i` to an Array. Throws OutOfMemory, BackendError.
+Array to_result(const CompiledProgram& program, std::size_t i, const Buffer& buffer);
 
 }  // namespace kiln::runtime

@@ -1,14 +1,14 @@
-// Compiles with a dump as the observer where one is wanted.
+// Compiles with a CompileDump as the observer if a dump was requested.
 #include "runtime/function/callable_program.h"
 
-#include "core/types/float_state.h"
+#include "core/types/fp_environment.h"
 #include "runtime/dump/dump.h"
 
 namespace kiln::runtime {
 
 CallableProgram::~CallableProgram() {
-  const UsualFloatState usual;
-  if (dumps) dump_calls(program, frames.calls(), *dumps);
+  const ScopedFpEnvironment usual;
+  if (dumps) dump_calls(program, calls.calls(), *dumps);
 }
 
 void compile_callable(CallableProgram& callable) {

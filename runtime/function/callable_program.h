@@ -1,9 +1,9 @@
-// A program with what its calls share. Next: call.h.
+// A compiled program with the state that its calls share. Next: call.h.
 #pragma once
 
 #include "runtime/dump/dump_folder.h"
-#include "runtime/function/call_frame.h"
-#include "runtime/function/compile/program.h"
+#include "runtime/function/compile/compiled_program.h"
+#include "runtime/function/prepared_call.h"
 
 #include <memory>
 
@@ -11,18 +11,18 @@ namespace kiln::runtime {
 
 struct CallableProgram {
   CallableProgram() = default;
-  /// Dumps what the calls took.
+  /// Dumps the timings of the calls.
   ~CallableProgram();
   CallableProgram(const CallableProgram&) = delete;
   CallableProgram& operator=(const CallableProgram&) = delete;
 
-  Program program;                    // immutable once compiled
-  std::unique_ptr<DumpFolder> dumps;  // takes stages of compiling and of calls; null: not wanted
-  mutable FramePool frames;           // of the executable, so destroyed before it
+  CompiledProgram program;            // immutable once compiled
+  std::unique_ptr<DumpFolder> dumps;  // receives stages of compiling and calls; null: no dump
+  mutable PreparedCallPool calls;     // has frames of the executable, so is destroyed before it
 };
 
-/// compile_program, with the stages dumped into `callable.dumps`. REQUIRES: as for compile_program.
-/// Throws also IoError.
+/// Compiles `callable.program` and dumps the stages into `callable.dumps`. REQUIRES: as for
+/// compile_program. Throws IoError for the dump, and as compile_program.
 void compile_callable(CallableProgram& callable);
 
 }  // namespace kiln::runtime

@@ -1,12 +1,12 @@
-// Lifted where that is possible, else compiled as it is.
+// Tries the lifted program first, then the original one.
 #include "runtime/function/evaluate.h"
 
 #include "core/passes/pipeline.h"
-#include "core/types/float_state.h"
+#include "core/types/fp_environment.h"
 #include "runtime/array/array_memory.h"
 #include "runtime/function/call.h"
 #include "runtime/function/compile/lift_arguments.h"
-#include "runtime/function/staged_program.h"
+#include "runtime/function/partitioned_program.h"
 
 #include <kiln/error.h>
 
@@ -22,19 +22,19 @@ bool is_set(const char* variable) {
   return value != nullptr && *value != '\0';
 }
 
-std::optional<LiftedProgram> lifted(const ir::Graph& graph) {
+std::optional<LiftedProgram> try_lift(const ir::Graph& graph) {
   if (is_set("KILN_DUMP") || is_set("KILN_DISABLE") || !is_pointwise(graph)) return std::nullopt;
-  const UsualFloatState usual;
+  const ScopedFpEnvironment usual;
   const ir::Graph optimized = passes::run_pipeline(graph);
   if (!is_pointwise(optimized)) return std::nullopt;
   return lift_arguments(optimized);
 }
 
-/// Null where the backend rejects it, which may take the program as it was written.
-std::unique_ptr<CallableProgram> compiled(const LiftedProgram& lifted,
-                                          const InstancePtr& instance) {
+/// Compiles the lifted program; null if that fails, since the original may still compile.
+std::unique_ptr<CallableProgram> try_compile(const LiftedProgram& lifted,
+                                             const InstancePtr& instance) {
   auto callable = std::make_unique<CallableProgram>();
-  Program& program = callable->program;
+  CompiledProgram& program = callable->program;
   program.name = kName;
   program.user_graph = lifted.graph;
   program.optimize = false;
@@ -62,15 +62,15 @@ Array call_lifted(const CallableProgram& callable, const LiftedProgram& lifted,
   return value;
 }
 
-/// Nothing where the program as it was written has to be tried: it may need less memory, and its
-/// errors have lines.
+/// Returns nothing if the original program must be tried: it may need less memory, and its errors
+/// have source lines.
 std::optional<Array> evaluate_lifted(const ir::Graph& graph, const InstancePtr& instance) {
-  const std::optional<LiftedProgram> arguments = lifted(graph);
-  if (!arguments) return std::nullopt;
-  const auto callable = compiled(*arguments, instance);
+  const std::optional<LiftedProgram> lifted = try_lift(graph);
+  if (!lifted) return std::nullopt;
+  const auto callable = try_compile(*lifted, instance);
   if (callable == nullptr) return std::nullopt;
   try {
-    Array value = call_lifted(*callable, *arguments, graph.outputs[0].type());
+    Array value = call_lifted(*callable, *lifted, graph.outputs[0].type());
     keep_recent(callable->program.executable);
     return value;
   } catch (const OutOfMemory&) {
@@ -82,11 +82,11 @@ std::optional<Array> evaluate_lifted(const ir::Graph& graph, const InstancePtr& 
 
 Array evaluate(const ir::Graph& graph, const InstancePtr& instance) {
   if (std::optional<Array> value = evaluate_lifted(graph, instance)) return *std::move(value);
-  const StagedProgram programs =
-      compile_staged(graph, kName, instance, wanted_dumps("", Stage::All, kName), true);
+  const PartitionedProgram programs =
+      compile_partitioned(graph, kName, instance, wanted_dumps("", Stage::All, kName), true);
   Array value = call(programs, {}).front();
-  const Program& last = programs.last->program;
-  if (programs.stages.empty() && !last.calls_host) keep_recent(last.executable);
+  const CompiledProgram& last = programs.last->program;
+  if (programs.partitions.empty() && !last.calls_host) keep_recent(last.executable);
   return value;
 }
 

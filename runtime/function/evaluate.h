@@ -1,4 +1,4 @@
-// Values of programs that are called once.
+// Evaluates programs that are called once.
 #pragma once
 
 #include "core/ir/graph.h"
@@ -8,11 +8,11 @@
 
 namespace kiln::runtime {
 
-/// Compiles the graph, calls it, and gives its first output. The executable is kept for a while
-/// (keep_recent). A pointwise program (compile/lift_arguments.h) runs over arguments in place of
-/// its sizes, seed and constants, unless KILN_DUMP or KILN_DISABLE is set: what the user looks at
-/// is the program as it was written. Its errors are those of the program as it was written.
-/// REQUIRES: the graph takes no inputs. Throws what compile_staged and call throw.
+/// Compiles the graph, calls it once and returns its first output. Recent executables are kept
+/// (keep_recent). A pointwise program is lifted (compile/lift_arguments.h), so that programs that
+/// differ only in sizes, seed and constants share an executable; not if KILN_DUMP or KILN_DISABLE
+/// is set, as the user then inspects the original program. Errors are those of the original
+/// program. REQUIRES: the graph has no inputs. Throws as compile_partitioned and call.
 Array evaluate(const ir::Graph& graph, const InstancePtr& instance);
 
 }  // namespace kiln::runtime

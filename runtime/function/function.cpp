@@ -1,103 +1,112 @@
-// The public Function: inputs converted to their placeholders' dtypes, then call.h.
-// Every error names the line of the user's call.
+// The public Function: casts inputs to their placeholders' dtypes, then calls (call.h). Every error
+// names the line of the user's call.
 #include <kiln/function.h>
 
-#include "core/k/frame/sparse_impl.h"
+#include "core/k/base/sparse_impl.h"
 #include "core/types/at_line.h"
-#include "core/types/float_state.h"
+#include "core/types/fp_environment.h"
 #include "runtime/array/block_pool.h"
 #include "runtime/array/host_values.h"
 #include "runtime/dump/dump.h"
 #include "runtime/function/call.h"
 #include "runtime/function/compile/build_graph.h"
 #include "runtime/function/evaluate.h"
-#include "runtime/function/staged_program.h"
+#include "runtime/function/partitioned_program.h"
 #include "runtime/host/error_subject.h"
 
 #include <algorithm>
+#include <array>
 #include <list>
 
 namespace kiln {
 
 struct Function::Impl {
-  runtime::StagedProgram programs;
+  runtime::PartitionedProgram programs;
   std::string backend;
-  std::vector<bool> sparse;  // of each of the user's inputs; a sparse one is three of the program's
-  bool prints = false;       // whether calls may run a print sink, which is the user's code
+  std::vector<bool> sparse;  // per input of the user; a sparse one is three inputs of the program
+  bool prints = false;       // whether calls may run a print sink, which is user code
 };
 
 namespace {
 
-using runtime::Program;
+using runtime::CompiledProgram;
 
-const Function::Impl& require_made(const std::shared_ptr<const Function::Impl>& impl) {
+const Function::Impl& require_compiled(const std::shared_ptr<const Function::Impl>& impl) {
   if (impl) return *impl;
-  throw ValueError("Function", "", "an empty Function is called: it was not made by K::function");
+  throw ValueError("Function", "",
+                   "an empty Function is called: it was not created by K::function");
 }
 
-/// Keeps a function whose print sink may drop the last handle. Other calls run no code of the user,
-/// and pay no reference count.
-std::shared_ptr<const Function::Impl> kept_while_called(
+/// Keeps a function alive during its call if a print sink may drop the last handle. Other calls run
+/// no user code and need no reference count.
+std::shared_ptr<const Function::Impl> keep_during_call(
     const std::shared_ptr<const Function::Impl>& impl) {
-  return require_made(impl).prints ? impl : nullptr;
+  return require_compiled(impl).prints ? impl : nullptr;
 }
 
-/// Whether a stage calls functions of the host.
-bool calls_host(const runtime::StagedProgram& programs) {
-  const auto of_stage = [](const runtime::ProgramStage& stage) {
-    return stage.program->program.calls_host;
+/// Whether a partition calls functions of the host.
+bool calls_host(const runtime::PartitionedProgram& programs) {
+  const auto partition_calls_host = [](const runtime::ProgramPartition& partition) {
+    return partition.program->program.calls_host;
   };
   return programs.last->program.calls_host ||
-         std::any_of(programs.stages.begin(), programs.stages.end(), of_stage);
+         std::any_of(programs.partitions.begin(), programs.partitions.end(), partition_calls_host);
 }
 
-/// `place`: which part of the user's input it is, for the message.
-Array converted(const Program& program, std::size_t i, const Array& array,
-                const char* place = "") {
-  const auto refuse = [&](const runtime::Misfit& misfit) {
+/// Casts a feed to the dtype of input i. `part`: of a sparse input, for the message of a
+/// ValueError.
+Array converted(const CompiledProgram& program, std::size_t i, const Array& array,
+                const char* part = "") {
+  const auto reject = [&](const runtime::UnrepresentableElement& element) {
     throw ValueError(program.name, program.binding.name(i),
-                     text(program.binding.describe(i), " was fed ", misfit.value,
-                          misfit.index.empty() ? "" : text(" at ", place), misfit.index, ", which ",
-                          misfit.dtype, " cannot hold"));
+                     text(program.binding.describe(i), " was fed ", element.value,
+                          element.index.empty() ? "" : text(" at ", part), element.index,
+                          ", which ", element.dtype, " cannot hold"));
   };
   const runtime::RunningCall running(program.name);
-  return runtime::with_memory_subject([&] { return program.binding.describe(i); }, [&] {
-    return runtime::cast_host_value(array, program.binding.type(i).dtype, refuse);
-  });
+  return runtime::with_memory_subject(
+      [&] { return program.binding.describe(i); },
+      [&] { return runtime::cast_host_value(array, program.binding.type(i).dtype, reject); });
 }
 
-/// Views of what a call's program takes, in their dtypes. They live as long as this object and the
-/// user's arrays: an Array of the user is referred to, not copied, as a copy may have to be a deep
-/// one.
+/// The inputs of a program as views with its dtypes, valid as long as the object and the user's
+/// arrays. Refers to the user's Arrays: copying one may be a deep copy.
 class CallInputs {
  public:
-  CallInputs(const Program& program, std::size_t count) : program_(program) {
-    views_.reserve(count);
-  }
+  explicit CallInputs(const CompiledProgram& program)
+      : program_(program),
+        many_(program.binding.count() > few_.size() ? program.binding.count() : 0),
+        views_(many_.empty() ? few_.data() : many_.data()) {}
+  CallInputs(const CallInputs&) = delete;
+  CallInputs& operator=(const CallInputs&) = delete;
 
+  /// REQUIRES: the program has a further input.
   void add(const Array& array) {
-    const std::size_t i = views_.size();
-    const bool fits = array.dtype() == program_.binding.type(i).dtype;
-    views_.push_back((fits ? array : keep(converted(program_, i, array))).as_view());
+    const bool fits = array.dtype() == program_.binding.type(count_).dtype;
+    const Array& fed = fits ? array : keep(converted(program_, count_, array));
+    views_[count_++] = fed.as_view();
   }
-  void add(Array&& made) { add(keep(std::move(made))); }
+  void add(Array&& temporary) { add(keep(std::move(temporary))); }
 
-  std::size_t size() const { return views_.size(); }
-  std::span<const ArrayView> views() const { return views_; }
+  std::size_t size() const { return count_; }
+  std::span<const ArrayView> views() const { return {views_, count_}; }
 
  private:
   const Array& keep(Array&& array) {
-    made_.push_back(std::move(array));
-    return made_.back();
+    temporaries_.push_back(std::move(array));
+    return temporaries_.back();
   }
 
-  const Program& program_;
-  std::vector<ArrayView> views_;
-  std::list<Array> made_;  // at addresses that stay
+  const CompiledProgram& program_;
+  std::array<ArrayView, 8> few_;  // without an allocation
+  std::vector<ArrayView> many_;
+  ArrayView* views_;  // of few_ or many_
+  std::size_t count_ = 0;
+  std::list<Array> temporaries_;  // a list, for stable addresses
 };
 
-/// The three inputs of a sparse placeholder.
-void append_parts(const Program& program, const SparseArray& sparse, CallInputs& arrays) {
+/// Adds the three inputs of a sparse placeholder: indices, values, extent.
+void append_parts(const CompiledProgram& program, const SparseArray& sparse, CallInputs& arrays) {
   const std::size_t values = arrays.size() + 1;
   arrays.add(sparse.indices());
   if (sparse.values().dtype() == program.binding.type(values).dtype) {
@@ -108,8 +117,8 @@ void append_parts(const Program& program, const SparseArray& sparse, CallInputs&
   arrays.add(Array::zeros({sparse.dims()[0], sparse.dims()[1], 0}, DType::Bool));
 }
 
-/// The parts of a matrix, which live as long as `arrays`.
-void append_parts(const Program& program, const Array& dense, CallInputs& arrays) {
+/// As above, for a dense matrix.
+void append_parts(const CompiledProgram& program, const Array& dense, CallInputs& arrays) {
   const std::size_t values = arrays.size() + 1;
   const bool fits = dense.dtype() == program.binding.type(values).dtype;
   SparseArray sparse =
@@ -126,12 +135,12 @@ void require_matrix(const std::string& name, std::size_t i, const Array& dense) 
                         join_text(dense.dims(), ","), "]"));
 }
 
-/// Adds the program's inputs for the user's. REQUIRES: the feeds outlive `arrays`.
+/// Adds the program's inputs for the user's feeds. REQUIRES: the feeds outlive `arrays`.
 template <class Input>
 void expand(const Function::Impl& impl, std::span<const Input> feeds, CallInputs& arrays) {
   const std::string& name = impl.programs.last->program.name;
   if (feeds.size() != impl.sparse.size()) {
-    runtime::refuse_count(name, impl.sparse.size(), feeds.size());
+    runtime::reject_input_count(name, impl.sparse.size(), feeds.size());
   }
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     const auto& sparse = feeds[i].sparse();
@@ -153,7 +162,7 @@ void expand(const Function::Impl& impl, std::span<const Input> feeds, CallInputs
 
 template <class Input>
 std::vector<Array> call_with(const Function::Impl& impl, std::span<const Input> feeds) {
-  CallInputs arrays(impl.programs.first(), feeds.size());
+  CallInputs arrays(impl.programs.first());
   expand(impl, feeds, arrays);
   return runtime::call(impl.programs, arrays.views());
 }
@@ -172,13 +181,13 @@ ArrayMemory array_memory() {
 }
 
 FunctionStats stats_of(const runtime::CallableProgram& callable) {
-  const Program& program = callable.program;
+  const CompiledProgram& program = callable.program;
   const runtime::ExecutableInfo info = program.executable->info();
   const auto count = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
   return {.compiles = program.is_cache_hit ? 0 : 1,
           .cache_hits = program.is_cache_hit ? 1 : 0,
           .compile_seconds = program.compile_seconds,
-          .calls = callable.frames.calls(),
+          .calls = callable.calls.calls(),
           .code_generations = count(info.code_generations),
           .bindings = count(info.bindings),
           .peak_bytes = count(info.planned_bytes),
@@ -205,10 +214,9 @@ Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
   return at_line(where, [&] {
     const runtime::InstancePtr instance = chosen_instance(options);
     impl->backend = instance->plugin().id;
-    impl->programs = runtime::compile_staged(graph, name, instance,
-                                             runtime::wanted_dumps(options.dump,
-                                                                   options.dump_stages, name),
-                                             options.optimize, impl->sparse);
+    impl->programs = runtime::compile_partitioned(
+        graph, name, instance, runtime::wanted_dumps(options.dump, options.dump_stages, name),
+        options.optimize, impl->sparse);
     impl->prints = calls_host(impl->programs);
     return Function(std::move(impl));
   });
@@ -218,16 +226,16 @@ Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
 
 std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where where) const try {
   return at_line(where, [&] {
-    const std::shared_ptr<const Impl> kept = kept_while_called(impl_);
+    const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
     const Impl& impl = *impl_;
     const bool any = std::find(impl.sparse.begin(), impl.sparse.end(), true) != impl.sparse.end();
     if (any) {
       const std::vector<Feed> feeds(inputs.begin(), inputs.end());
       return call_with(impl, std::span<const Feed>(feeds));
     }
-    const Program& program = impl.programs.first();
+    const CompiledProgram& program = impl.programs.first();
     program.binding.check_count(inputs.size());
-    CallInputs arrays(program, inputs.size());
+    CallInputs arrays(program);
     for (const Array& input : inputs) arrays.add(input);
     return runtime::call(impl.programs, arrays.views());
   });
@@ -238,7 +246,7 @@ std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where 
 std::vector<Array> Function::operator()(std::initializer_list<FeedRef> inputs,
                                         Where where) const try {
   return at_line(where, [&] {
-    const std::shared_ptr<const Impl> kept = kept_while_called(impl_);
+    const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
     return call_with(*impl_, std::span<const FeedRef>(inputs.begin(), inputs.size()));
   });
 } catch (const std::bad_alloc&) {
@@ -247,7 +255,7 @@ std::vector<Array> Function::operator()(std::initializer_list<FeedRef> inputs,
 
 std::vector<Array> Function::call_with_feeds(std::span<const Feed> inputs, Where where) const try {
   return at_line(where, [&] {
-    const std::shared_ptr<const Impl> kept = kept_while_called(impl_);
+    const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
     return call_with(*impl_, inputs);
   });
 } catch (const std::bad_alloc&) {
@@ -265,7 +273,7 @@ std::vector<Array> Function::call_with_feeds(std::span<const SparseArray> inputs
 void Function::call_into(std::span<const ArrayView> inputs,
                          std::span<const MutableArrayView> outputs, Where where) const try {
   at_line(where, [&] {
-    const std::shared_ptr<const Impl> kept = kept_while_called(impl_);
+    const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
     runtime::call_into(impl_->programs, inputs, outputs);
   });
 } catch (const std::bad_alloc&) {
@@ -274,11 +282,11 @@ void Function::call_into(std::span<const ArrayView> inputs,
 
 void Function::dump(const std::string& directory, Stage stages, Where where) const try {
   at_line(where, [&] {
-    const UsualFloatState usual;
-    const runtime::StagedProgram& programs = require_made(impl_).programs;
-    for (std::size_t i = 0; i < programs.stages.size(); ++i) {
-      runtime::DumpFolder folder(runtime::stage_directory(directory, i), stages, {"dump", ""});
-      runtime::dump_program(programs.stages[i].program->program, folder);
+    const ScopedFpEnvironment usual;
+    const runtime::PartitionedProgram& programs = require_compiled(impl_).programs;
+    for (std::size_t i = 0; i < programs.partitions.size(); ++i) {
+      runtime::DumpFolder folder(runtime::partition_directory(directory, i), stages, {"dump", ""});
+      runtime::dump_program(programs.partitions[i].program->program, folder);
     }
     runtime::DumpFolder folder(directory, stages, {"dump", ""});
     runtime::dump_program(programs.last->program, folder);
@@ -288,16 +296,16 @@ void Function::dump(const std::string& directory, Stage stages, Where where) con
 }
 
 const std::string& Function::name() const {
-  return require_made(impl_).programs.last->program.name;
+  return require_compiled(impl_).programs.last->program.name;
 }
-const std::string& Function::backend() const { return require_made(impl_).backend; }
+const std::string& Function::backend() const { return require_compiled(impl_).backend; }
 
 FunctionStats Function::stats() const try {
   const Call call("stats", {});
-  const runtime::StagedProgram& programs = require_made(impl_).programs;
+  const runtime::PartitionedProgram& programs = require_compiled(impl_).programs;
   FunctionStats stats = stats_of(*programs.last);
-  for (const runtime::ProgramStage& stage : programs.stages) {
-    const FunctionStats other = stats_of(*stage.program);
+  for (const runtime::ProgramPartition& partition : programs.partitions) {
+    const FunctionStats other = stats_of(*partition.program);
     stats.compiles += other.compiles;
     stats.cache_hits += other.cache_hits;
     stats.compile_seconds += other.compile_seconds;

@@ -1,4 +1,4 @@
-// The list of the calls of a thread.
+// A per-thread stack of running calls.
 #include "runtime/host/caller.h"
 
 namespace kiln::runtime {

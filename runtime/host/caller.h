@@ -1,6 +1,6 @@
-// The function that a user called, for errors that arise where nobody passes its name: below
-// buffers, events and variables. A K function is known from its Call, in
-// core/k/frame/tensor_impl.h, a call of a compiled function from RunningCall.
+// The function that the user called, for errors below buffers, events and variables, where its name
+// is not passed. A K function is known from its Call (core/k/base/tensor_impl.h), a call of a
+// compiled function from RunningCall.
 #pragma once
 
 #include "core/ir/origin.h"
@@ -10,10 +10,10 @@
 
 namespace kiln::runtime {
 
-/// While it lives, this thread is in a call of the function of that name.
+/// Marks this thread as running a call of a compiled function while it exists.
 class RunningCall {
  public:
-  /// REQUIRES: `name` outlives it.
+  /// REQUIRES: `name` outlives the object.
   explicit RunningCall(std::string_view name);
   ~RunningCall();
   RunningCall(const RunningCall&) = delete;
@@ -22,15 +22,15 @@ class RunningCall {
  private:
   friend struct Caller;
   const std::string_view name_;
-  const ir::Origin origin_;  // when the call began: another one is that of a K function within it
+  const ir::Origin origin_;  // current at construction; a K function inside the call has another
   RunningCall* const outer_;
 };
 
 struct Caller {
-  std::string function;  // empty where there is none
-  Where where;           // unknown where the name is that of a compiled function
+  std::string function;  // empty for none
+  Where where;           // the user's line; unknown for a compiled function
 
-  /// `function` where that is not empty, else the innermost call of this thread.
+  /// Returns `function` unless it is empty, else the innermost running call of this thread.
   static Caller of(std::string_view function = {});
 };
 

@@ -1,4 +1,4 @@
-// All in logarithms: products of many probabilities would be zeros.
+// Works on logarithms, as products of many probabilities underflow.
 #include "runtime/host/ctc_beam.h"
 
 #include <algorithm>
@@ -7,11 +7,12 @@
 namespace kiln::runtime {
 namespace {
 
-constexpr double kNever = -std::numeric_limits<double>::infinity();
+/// The logarithm of probability 0.
+constexpr double kLogZero = -std::numeric_limits<double>::infinity();
 
 double log_add(double a, double b) {
   const double high = std::max(a, b), low = std::min(a, b);
-  if (low == kNever) return high;
+  if (low == kLogZero) return high;
   return high + std::log1p(std::exp(low - high));
 }
 
@@ -21,7 +22,7 @@ std::vector<double> log_probabilities(std::span<const double> scores) {
   std::vector<double> logs;
   for (const double score : scores) {
     const double log = std::log(score / sum);
-    logs.push_back(std::isnan(log) ? kNever : log);
+    logs.push_back(std::isnan(log) ? kLogZero : log);
   }
   return logs;
 }
@@ -31,7 +32,7 @@ std::vector<double> log_probabilities(std::span<const double> scores) {
 double CtcBeam::Entry::total() const { return log_add(blank, label); }
 
 CtcBeam::CtcBeam(std::size_t width, std::int64_t classes)
-    : width_(width), blank_(classes - 1), prefixes_(1), beam_{{0, 0.0, kNever, 0.0}} {}
+    : width_(width), blank_(classes - 1), prefixes_(1), beam_{{0, 0.0, kLogZero, 0.0}} {}
 
 void CtcBeam::advance(std::span<const double> scores) {
   const std::vector<double> logs = log_probabilities(scores);
@@ -42,40 +43,40 @@ void CtcBeam::advance(std::span<const double> scores) {
   beam_.swap(next_);
 }
 
-/// Prefixes as they are: by a blank, or by their last label once more.
+/// Keeps prefixes unchanged: extended by a blank, or by a repetition of their last label.
 void CtcBeam::stay(std::span<const double> logs) {
   for (const Entry& entry : beam_) {
     Prefix& prefix = prefixes_[static_cast<std::size_t>(entry.prefix)];
-    prefix.place = static_cast<int>(next_.size());
+    prefix.next_index = static_cast<int>(next_.size());
     const double again =
-        prefix.label < 0 ? kNever : entry.label + logs[static_cast<std::size_t>(prefix.label)];
+        prefix.label < 0 ? kLogZero : entry.label + logs[static_cast<std::size_t>(prefix.label)];
     const double blank = entry.total() + logs[static_cast<std::size_t>(blank_)];
     next_.push_back({entry.prefix, blank, again, 0.0});
   }
 }
 
-/// Prefixes one label longer. Those that cannot be among the best any more are not made.
+/// Extends prefixes by one label. Skips extensions that cannot be among the best.
 void CtcBeam::grow(std::span<const double> logs) {
-  double least = kNever;
+  double lowest = kLogZero;
   if (next_.size() >= width_) {
-    least = std::numeric_limits<double>::infinity();
-    for (const Entry& entry : next_) least = std::min(least, entry.total());
+    lowest = std::numeric_limits<double>::infinity();
+    for (const Entry& entry : next_) lowest = std::min(lowest, entry.total());
   }
   for (const Entry& entry : beam_) {
     for (std::int64_t label = 0; label < blank_; ++label) {
       const bool repeats = label == prefixes_[static_cast<std::size_t>(entry.prefix)].label;
-      // A repeated label is a new one only behind a blank.
+      // A repetition of the last label extends the prefix only after a blank.
       const double before = repeats ? entry.blank : entry.total();
       const double grown = before + logs[static_cast<std::size_t>(label)];
       const int longer = child(entry.prefix, label);
-      const int place = longer < 0 ? -1 : prefixes_[static_cast<std::size_t>(longer)].place;
-      if (place >= 0) {
-        Entry& known = next_[static_cast<std::size_t>(place)];
+      const int index = longer < 0 ? -1 : prefixes_[static_cast<std::size_t>(longer)].next_index;
+      if (index >= 0) {
+        Entry& known = next_[static_cast<std::size_t>(index)];
         known.label = log_add(known.label, grown);
-      } else if (grown > least) {
+      } else if (grown > lowest) {
         const int added = longer >= 0 ? longer : add_child(entry.prefix, label);
-        prefixes_[static_cast<std::size_t>(added)].place = static_cast<int>(next_.size());
-        next_.push_back({added, kNever, grown, 0.0});
+        prefixes_[static_cast<std::size_t>(added)].next_index = static_cast<int>(next_.size());
+        next_.push_back({added, kLogZero, grown, 0.0});
       }
     }
   }
@@ -97,7 +98,7 @@ int CtcBeam::add_child(int prefix, std::int64_t label) {
 
 void CtcBeam::prune() {
   for (Entry& entry : next_) {
-    prefixes_[static_cast<std::size_t>(entry.prefix)].place = -1;
+    prefixes_[static_cast<std::size_t>(entry.prefix)].next_index = -1;
     entry.sum = entry.total();
   }
   std::stable_sort(next_.begin(), next_.end(),

@@ -1,5 +1,4 @@
-// Checks of what came from the graph, then one sample after the other: the best label of each step,
-// or the beam of ctc_beam.h.
+// Checks the inputs, then decodes sample by sample: greedily or by the beam search of ctc_beam.h.
 #include "runtime/host/ctc_decoder.h"
 
 #include "core/types/text.h"
@@ -15,7 +14,7 @@
 namespace kiln::runtime {
 namespace {
 
-/// Probabilities and how many steps of them count.
+/// The scores of all samples and how many steps of each are valid.
 struct Scores {
   std::int64_t samples, steps, classes;
   std::span<const double> elements;
@@ -28,7 +27,7 @@ struct Scores {
         elements(inputs[0].as<double>()),
         lengths(inputs[1].as<std::int64_t>()) {
     if (classes == 0) {
-      throw ValueError("ctc_decode", "y_pred", text("there is no class (y_pred has shape [",
+      throw ValueError("ctc_decode", "y_pred", text("y_pred has no classes (y_pred has shape [",
                                                     join_text(inputs[0].dims(), ","), "])"));
     }
     for (std::int64_t sample = 0; sample < samples; ++sample) {
@@ -51,7 +50,7 @@ struct Scores {
 
 using Labels = std::vector<std::int64_t>;
 
-/// The sequences of all samples as one array, padded with -1.
+/// Packs the sequences of all samples into one array, padded with -1.
 Array padded(const std::vector<Labels>& sequences) {
   std::size_t width = 0;
   for (const Labels& one : sequences) width = std::max(width, one.size());

@@ -1,4 +1,4 @@
-// Adds the tensor that an error is about to the error's text.
+// Adds the tensor that caused an error to the error's text.
 #pragma once
 
 #include "runtime/host/caller.h"
@@ -9,20 +9,20 @@
 
 namespace kiln::runtime {
 
-/// Throws `error` again with "; for SUBJECT" after its text. An error of an Array names the running
-/// function instead of Array. REQUIRES: the Call in which the error arose is still running.
-template <class Fault>
-[[noreturn]] void throw_with_subject(const Fault& error, const std::string& subject) {
+/// Throws `error` again with "; for SUBJECT" appended to its text. An error of Array names the
+/// running function instead. REQUIRES: the Call that raised the error is still running.
+template <class SomeError>
+[[noreturn]] void throw_with_subject(const SomeError& error, const std::string& subject) {
   const std::string before = error.function() + ": ";
   std::string message = error.message();
   if (message.starts_with(before)) message.erase(0, before.size());
   const Caller caller = Caller::of();
   const bool is_renamed = error.function() == "Array" && !caller.function.empty();
-  throw Fault(is_renamed ? caller.function : error.function(), error.argument(),
-              message + "; for " + subject, error.where());
+  throw SomeError(is_renamed ? caller.function : error.function(), error.argument(),
+                  message + "; for " + subject, error.where());
 }
 
-/// Returns work(). Adds the text of describe() to an OutOfMemory that work() throws.
+/// Returns work(); appends describe() to the text of an OutOfMemory.
 template <class Describe, class Work>
 decltype(auto) with_memory_subject(const Describe& describe, const Work& work) {
   try {

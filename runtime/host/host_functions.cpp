@@ -1,4 +1,4 @@
-// The tables of host functions.
+// Host functions by name.
 #include "runtime/host/host_functions.h"
 
 #include "runtime/host/ctc_decoder.h"
@@ -7,21 +7,21 @@
 namespace kiln::runtime {
 namespace {
 
-struct Row {
+struct NamedFunction {
   std::string_view name;
   HostFunction function;
 };
 
-constexpr Row kFunctions[] = {
+constexpr NamedFunction kFunctions[] = {
     {"print_tensor", host_print_tensor},
 };
 
-struct SizingRow {
+struct NamedDynamicShapeFunction {
   std::string_view name;
-  SizingFunction function;
+  DynamicShapeFunction function;
 };
 
-constexpr SizingRow kSizingFunctions[] = {
+constexpr NamedDynamicShapeFunction kDynamicShapeFunctions[] = {
     {"ctc_greedy", ctc_greedy},
     {"ctc_beam_search", ctc_beam_search},
     {"ctc_label_indices", ctc_label_indices},
@@ -35,15 +35,15 @@ constexpr SizingRow kSizingFunctions[] = {
 }  // namespace
 
 HostFunction find_host_function(std::string_view name) {
-  for (const Row& row : kFunctions) {
-    if (row.name == name) return row.function;
+  for (const NamedFunction& entry : kFunctions) {
+    if (entry.name == name) return entry.function;
   }
   return nullptr;
 }
 
-SizingFunction find_sizing_function(std::string_view name) {
-  for (const SizingRow& row : kSizingFunctions) {
-    if (row.name == name) return row.function;
+DynamicShapeFunction find_dynamic_shape_function(std::string_view name) {
+  for (const NamedDynamicShapeFunction& entry : kDynamicShapeFunctions) {
+    if (entry.name == name) return entry.function;
   }
   return nullptr;
 }

@@ -1,9 +1,10 @@
-// Every function here is called from plugin code, so nothing may leave it as an exception.
+// Plugin code calls every function here, so none lets an exception escape.
 #include "runtime/host/host_services.h"
 
 #include <kiln/error.h>
 
 #include "backends/abi/kiln_backend_structs.h"
+#include "core/types/no_destructor.h"
 #include "core/types/text.h"
 #include "runtime/host/host_functions.h"
 #include "runtime/host/log.h"
@@ -28,14 +29,13 @@ struct Receiver {
   DumpReceiver functions;
 };
 
-/// Never destroyed; asked for by functions that must not throw, and so takes no memory.
+/// Allocates nothing, so that functions that must not throw can call it.
 Receiver& receiver() {
-  alignas(Receiver) static std::byte place[sizeof(Receiver)];
-  static Receiver& instance = *new (place) Receiver;
-  return instance;
+  static NoDestructor<Receiver> instance;
+  return *instance;
 }
 
-constexpr std::uint64_t kMaxDumpName = 1024;  // bytes of a stage or name
+constexpr std::uint64_t kMaxDumpName = 1024;  // bytes
 
 DumpReceiver current_receiver() {
   Receiver& state = receiver();
@@ -48,12 +48,12 @@ std::string_view backend_of(void* host) {
   return static_cast<const HostContext*>(host)->backend;
 }
 
-/// Says that a plugin called that service against the rules.
+/// Logs that a plugin called a service with invalid arguments.
 void log_broken(void* host, const char* service, std::string_view reason) noexcept {
   try {
     log_line(LogLevel::Error, text("backend ", backend_of(host)),
-             text(service, " was called with broken arguments: ", reason));
-  } catch (const std::exception&) {  // no memory for a log line: the work goes on
+             text(service, " was called with invalid arguments: ", reason));
+  } catch (const std::exception&) {  // no memory for the log line
   }
 }
 
@@ -76,13 +76,13 @@ void log(void* host, std::uint32_t level, kiln_string component, kiln_string mes
   if (!log_enabled(static_cast<LogLevel>(level))) return;
   try {
     const std::string_view part = reported_text(component, "component");
-    const std::string who = text("backend ", backend_of(host), part.empty() ? "" : "/", part);
+    const std::string source = text("backend ", backend_of(host), part.empty() ? "" : "/", part);
     std::string line(reported_text(message, "message"));
     if (fields != nullptr) line += fields_text(*fields);
-    log_line(static_cast<LogLevel>(level), who, line);
+    log_line(static_cast<LogLevel>(level), source, line);
   } catch (const abi::BrokenStruct& broken) {
     log_broken(host, "log", broken.what());
-  } catch (const std::exception&) {  // a line that cannot be composed is not worth a failure
+  } catch (const std::exception&) {  // no memory for the log line
   }
 }
 
@@ -95,8 +95,8 @@ std::uint32_t dump_wanted(void* host, kiln_string stage) noexcept {
     const DumpReceiver functions = current_receiver();
     if (functions.wanted == nullptr) return 0;
     return functions.wanted(reported_text(stage, "stage", kMaxDumpName)) ? 1 : 0;
-  } catch (const std::exception& fault) {
-    log_broken(host, "dump_wanted", fault.what());
+  } catch (const std::exception& error) {
+    log_broken(host, "dump_wanted", error.what());
     return 0;
   }
 }
@@ -116,8 +116,8 @@ void dump(void* host, const kiln_dump_args* given) noexcept {
     abi::require_range(args.bytes.data, args.bytes.size, KILN_MAX_DUMP, "bytes", "bytes");
     item.bytes = abi::view_of(args.bytes);
     functions.take(item);
-  } catch (const std::exception& fault) {
-    log_broken(host, "dump", fault.what());
+  } catch (const std::exception& error) {
+    log_broken(host, "dump", error.what());
   }
 }
 
@@ -134,13 +134,14 @@ struct Body {
   void* context;
 };
 
-/// One part of a loop. An exception in a thread of the pool would end the process.
+/// Runs one range of a loop; converts exceptions, which would terminate the process in a pool
+/// thread, to a code.
 std::uint32_t run_body(void* context, std::uint64_t begin, std::uint64_t end) noexcept {
   const Body& body = *static_cast<const Body*>(context);
   try {
     return body.function(body.context, begin, end);
-  } catch (const std::exception& fault) {
-    log_broken(nullptr, "parallel_for", text("the body threw an exception (", fault.what(), ")"));
+  } catch (const std::exception& error) {
+    log_broken(nullptr, "parallel_for", text("the body threw an exception (", error.what(), ")"));
   } catch (...) {
     log_broken(nullptr, "parallel_for", "the body threw an exception");
   }
@@ -154,10 +155,10 @@ std::uint32_t run_parallel(void* host, std::uint64_t n, kiln_range_fn body,
     return KILN_CODE_INVALID_ARGUMENT;
   }
   try {
-    Body both{body, context};
-    return parallel_for(n, run_body, &both);
-  } catch (const std::exception& fault) {
-    log_line(LogLevel::Error, "parallel_for", fault.what());
+    Body guarded{body, context};
+    return parallel_for(n, run_body, &guarded);
+  } catch (const std::exception& error) {
+    log_line(LogLevel::Error, "parallel_for", error.what());
     return KILN_CODE_FAILED_PRECONDITION;
   }
 }
@@ -169,7 +170,7 @@ HostView read_view(const kiln_view& view) {
   const std::optional<std::uint64_t> bytes = abi::tensor_bytes(view.dtype, dims);
   if (!bytes) {
     throw abi::BrokenStruct(text("element type ", view.dtype, " with dims [",
-                                 join_text(dims, ","), "] is no type of a tensor"));
+                                 join_text(dims, ","), "] is not the type of a tensor"));
   }
   abi::require_range(view.data, *bytes, *bytes, "bytes", "a tensor");
   return {static_cast<DType>(view.dtype), dims, view.data};
@@ -182,7 +183,8 @@ std::vector<HostView> read_views(const kiln_array& array) {
   return views;
 }
 
-void say(const kiln_host_call_args& args, std::string_view reason) noexcept {
+/// Copies the reason to the caller's error text, truncated to its capacity.
+void set_error_text(const kiln_host_call_args& args, std::string_view reason) noexcept {
   if (args.error_text == nullptr || args.error_capacity == 0) return;
   const std::size_t size = std::min<std::size_t>(reason.size(), args.error_capacity - 1);
   std::memcpy(args.error_text, reason.data(), size);
@@ -204,20 +206,20 @@ std::uint32_t host_call(void* call_context, const kiln_host_call_args* given) no
     args = abi::read_request(given, "kiln_host_call_args");
     call_host_function(args);
     return KILN_CODE_OK;
-  } catch (const NotImplementedError& fault) {
-    say(args, fault.what());
+  } catch (const NotImplementedError& error) {
+    set_error_text(args, error.what());
     return KILN_CODE_UNIMPLEMENTED;
-  } catch (const abi::BrokenStruct& fault) {
-    say(args, fault.what());
+  } catch (const abi::BrokenStruct& error) {
+    set_error_text(args, error.what());
     return KILN_CODE_INVALID_ARGUMENT;
-  } catch (const std::exception& fault) {
-    say(args, fault.what());
+  } catch (const std::exception& error) {
+    set_error_text(args, error.what());
     if (call_context != nullptr) {
       static_cast<HostCallContext*>(call_context)->thrown = std::current_exception();
     }
     return KILN_CODE_ABORTED;
   } catch (...) {
-    say(args, "an exception of unknown type");
+    set_error_text(args, "an exception of unknown type");
     return KILN_CODE_INTERNAL;
   }
 }

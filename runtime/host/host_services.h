@@ -1,5 +1,5 @@
-// What the host does for plugins: log lines, dumps, parallel loops and host functions. The table
-// is one constant; what differs between instances is in the context that they are given.
+// Services of the host for plugins: log lines, dumps, parallel loops and host functions. One
+// constant table; the context passed to each instance has what differs between instances.
 #pragma once
 
 #include "backends/abi/kiln_backend.h"
@@ -13,33 +13,33 @@
 
 namespace kiln::runtime {
 
-/// One per backend instance; outlives it.
+/// The context of one backend instance; outlives the instance.
 struct HostContext {
-  std::string backend;  // its name, put before its log lines
+  std::string backend;  // prefix of its log lines
 };
 
-/// One per call of a program that may call back; lives during the call.
+/// The context of one call of a program with host functions; valid during the call.
 struct HostCallContext {
-  std::string_view function;  // the name of the user's function, for messages
-  std::exception_ptr thrown;  // what the host function threw, kept with its type
+  std::string_view function;  // name of the compiled function, for messages
+  std::exception_ptr thrown;  // by a host function, rethrown after the call with its type
 };
 
-/// One thing that a backend offers for looking inside.
+/// One dump item of a backend.
 struct BackendDump {
   std::string_view backend, label, stage, name, media_type;
   std::uint64_t ordinal = 0;
   std::span<const std::byte> bytes;
 };
 
-/// Who takes dumps: both functions may be called from any thread and must not throw.
+/// Receives dumps. Both functions may be called from any thread and must not throw.
 struct DumpReceiver {
   bool (*wanted)(std::string_view stage) = nullptr;
   void (*take)(const BackendDump& dump) = nullptr;
 };
-/// Replaces the receiver of the whole process; none at first, and then nothing is wanted.
+/// Replaces the receiver of the process; initially null functions, which want nothing. Thread-safe.
 void set_dump_receiver(DumpReceiver receiver);
 
-/// The table handed to every instance.
+/// Returns the table that every instance gets.
 const kiln_host_api& host_api();
 
 }  // namespace kiln::runtime

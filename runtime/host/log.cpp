@@ -1,7 +1,8 @@
-// Level, sink and a limit on lines per second. Never throws: log lines come from destructors, too.
+// Level, sink and rate limit. Never throws, since destructors log as well.
 #include "runtime/host/log.h"
 
 #include "core/types/escaped_text.h"
+#include "core/types/no_destructor.h"
 #include "core/types/text.h"
 
 #include <atomic>
@@ -48,7 +49,7 @@ std::uint32_t level_in_use() {
   return level;
 }
 
-// Counts lines within the present second; guarded by mutex.
+// Counts lines within the current second; guarded by mutex.
 struct Limiter {
   std::mutex mutex;
   std::chrono::steady_clock::time_point second{};
@@ -57,11 +58,12 @@ struct Limiter {
 };
 
 Limiter& limiter() {
-  static Limiter& instance = *new Limiter;
-  return instance;
+  static NoDestructor<Limiter> instance;
+  return *instance;
 }
 
-// Whether a line may pass; `dropped` gets how many did not, when a new second begins.
+// Returns whether a line may pass. Sets `dropped` to the count of dropped lines when a new second
+// begins.
 bool admit(int& dropped) {
   Limiter& state = limiter();
   const std::lock_guard lock(state.mutex);
@@ -90,7 +92,7 @@ void log_line(LogLevel level, std::string_view component, std::string_view messa
     const std::string_view name = kLevelNames[static_cast<std::uint32_t>(level)];
     const std::string_view colon = component.empty() ? "" : ": ";
     emit(level, escaped_text(text("kiln: ", name, ": ", component, colon, message)));
-  } catch (const std::exception&) {  // no memory for a log line: the work goes on
+  } catch (const std::exception&) {  // no memory for the log line
   }
 }
 

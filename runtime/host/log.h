@@ -1,5 +1,5 @@
-// Log lines of the library and its backends, on stderr: "kiln: warning: backend cpu: text". The
-// level comes from KILN_LOG (error, warning, info, debug; warning when unset).
+// Log lines of the library and its backends, on stderr: "kiln: warning: backend cpu: text".
+// KILN_LOG sets the level (error, warning, info, debug; warning if unset).
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,16 @@
 
 namespace kiln::runtime {
 
-/// The numbers are those of the plugin boundary.
+/// The values are those of the plugin ABI.
 enum class LogLevel : std::uint32_t { Error = 0, Warning = 1, Info = 2, Debug = 3 };
 
 bool log_enabled(LogLevel level);
 
-/// One line; any thread. A component may be empty. More than 100 lines within a second are
-/// dropped and counted in the line that ends the silence.
+/// Writes one line. Thread-safe. `component` may be empty. Drops lines beyond 100 per second; the
+/// next line that passes is preceded by their count.
 void log_line(LogLevel level, std::string_view component, std::string_view message) noexcept;
 
-/// Where lines go instead of stderr; null gives stderr back. For tests and embedding programs.
+/// Redirects lines from stderr to `sink`; null restores stderr. For tests and embedding programs.
 using LogSink = void (*)(LogLevel level, std::string_view line);
 void set_log_sink(LogSink sink);
 

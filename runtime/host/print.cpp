@@ -1,8 +1,9 @@
-// print_tensor as a host function, and the sink that it writes to.
+// print_tensor as a host function, and its sink.
 #include <kiln/print.h>
 
 #include "backends/abi/kiln_backend_structs.h"
-#include "core/k/frame/tensor_impl.h"
+#include "core/k/base/tensor_impl.h"
+#include "core/types/no_destructor.h"
 #include "core/types/text.h"
 #include "runtime/array/array_text.h"
 #include "runtime/host/host_functions.h"
@@ -20,20 +21,19 @@
 namespace kiln {
 namespace {
 
-struct SinkInUse {
+struct SinkState {
   std::mutex mutex;
   std::shared_ptr<const PrintSink> sink;  // null: std::cout
 };
 
-/// Never destroyed: functions may be called while the process ends.
-SinkInUse& sink_in_use() {
-  static SinkInUse& instance = *new SinkInUse;
-  return instance;
+SinkState& sink_state() {
+  static NoDestructor<SinkState> instance;
+  return *instance;
 }
 
-/// Shared, so that a sink is called without the lock: it may print itself, or set another.
+/// Returns a shared sink, to be called without the lock: a sink may print or replace the sink.
 std::shared_ptr<const PrintSink> current_sink() {
-  SinkInUse& state = sink_in_use();
+  SinkState& state = sink_state();
   const std::lock_guard lock(state.mutex);
   return state.sink;
 }
@@ -41,11 +41,11 @@ std::shared_ptr<const PrintSink> current_sink() {
 void write(const std::string& line) {
   const std::shared_ptr<const PrintSink> sink = current_sink();
   if (!sink) {
-    std::cout << line << std::flush;  // one write: lines of several threads do not mix
+    std::cout << line << std::flush;  // one write, so that lines of threads do not interleave
     return;
   }
-  const auto fail = [](const std::string& what) {
-    throw IoError("print_tensor", "", text("the print sink threw ", what));
+  const auto fail = [](const std::string& description) {
+    throw IoError("print_tensor", "", text("the print sink threw ", description));
   };
   try {
     (*sink)(line);
@@ -55,10 +55,10 @@ void write(const std::string& line) {
     throw OutOfMemory("print_tensor", "", "no memory in the print sink");
   } catch (const std::exception& thrown) {
     fail(text("an exception: ", thrown.what()));
-  } catch (const ::abi::__forced_unwind&) {  // pthread_exit: must go on
+  } catch (const ::abi::__forced_unwind&) {  // pthread_exit: must propagate
     throw;
   } catch (...) {
-    fail("something that is no std::exception");
+    fail("something that is not a std::exception");
   }
 }
 
@@ -66,7 +66,7 @@ void write(const std::string& line) {
 
 void set_print_sink(PrintSink sink) try {
   auto next = sink ? std::make_shared<const PrintSink>(std::move(sink)) : nullptr;
-  SinkInUse& state = sink_in_use();
+  SinkState& state = sink_state();
   const std::lock_guard lock(state.mutex);
   state.sink.swap(next);  // the old one is destroyed after the lock is released
 } catch (const std::bad_alloc&) {

@@ -1,4 +1,4 @@
-// Texts that plugins report.
+// Texts that plugins report, checked.
 #pragma once
 
 #include "backends/abi/kiln_backend_structs.h"
@@ -9,12 +9,13 @@
 
 namespace kiln::runtime {
 
-/// The text as a plugin gave it. BrokenStruct where it is longer than `most`, at the address null,
-/// or not UTF-8; `name` is the field's.
+/// Returns the text of a plugin's field `name`. BrokenStruct if it is longer than `max_bytes`, has
+/// a null address with a size, or is not UTF-8.
 std::string_view reported_text(kiln_string given, const char* name,
-                               std::uint64_t most = KILN_MAX_TEXT);
+                               std::uint64_t max_bytes = KILN_MAX_TEXT);
 
-/// The same for people to read: one printable line, the rest escaped.
-std::string shown_text(kiln_string given, const char* name, std::uint64_t most = KILN_MAX_TEXT);
+/// As reported_text, escaped to one printable line.
+std::string shown_text(kiln_string given, const char* name,
+                       std::uint64_t max_bytes = KILN_MAX_TEXT);
 
 }  // namespace kiln::runtime

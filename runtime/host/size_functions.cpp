@@ -1,8 +1,8 @@
-// The arithmetic of sizes that are data, and the checks that the graph could not make.
+// Arithmetic on data-dependent sizes, and the checks that need their values.
 #include "runtime/host/size_functions.h"
 
 #include "core/ir/checked_size.h"
-#include "core/k/frame/tensor_impl.h"
+#include "core/k/base/tensor_impl.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,8 +24,8 @@ Sizes elements_of(const Array& vector) {
   return {elements.begin(), elements.end()};
 }
 
-[[noreturn]] void fail(std::string_view argument, const std::string& fact) {
-  Call::value_error(std::string(argument).c_str(), fact);
+[[noreturn]] void fail(std::string_view argument, const std::string& message) {
+  Call::value_error(std::string(argument).c_str(), message);
 }
 
 void require_sizes(std::string_view argument, const Sizes& sizes) {
@@ -39,8 +39,8 @@ Number scalar(const Array& array) {
   return array.as<Number>()[0];
 }
 
-/// ceil((stop - start) / step), not below zero.
-std::int64_t whole_length(std::int64_t start, std::int64_t stop, std::int64_t step) {
+/// Computes max(0, ceil((stop - start) / step)).
+std::int64_t integer_length(std::int64_t start, std::int64_t stop, std::int64_t step) {
   using ir::checked::add;
   using ir::checked::mul;
   const std::int64_t span = step > 0 ? add(stop, mul(start, -1)) : add(start, mul(stop, -1));
@@ -48,7 +48,7 @@ std::int64_t whole_length(std::int64_t start, std::int64_t stop, std::int64_t st
   return span <= 0 ? 0 : (span - 1) / stride + 1;
 }
 
-std::int64_t real_length(double start, double stop, double step) {
+std::int64_t floating_length(double start, double stop, double step) {
   const double length = std::ceil((stop - start) / step);
   if (!(std::isfinite(start) && std::isfinite(stop))) {
     fail("stop", text("start is ", start, " and stop ", stop));
@@ -81,7 +81,9 @@ std::vector<Array> reshape_sizes(std::string_view payload, std::span<const Array
   std::int64_t rest = 1;
   for (const std::int64_t size : found) rest = ir::checked::mul(rest, size);
   if (free != found.end()) {
-    if (rest == 0) fail(payload, text("-1 beside a size of 0 can be anything: ", describe()));
+    if (rest == 0) {
+      fail(payload, text("a size of -1 is ambiguous if another size is 0: ", describe()));
+    }
     *free = count / rest;
     rest *= *free;
   }
@@ -106,11 +108,11 @@ std::vector<Array> slice_size(std::string_view payload, std::span<const Array> i
 
 std::vector<Array> range_length(std::string_view payload, std::span<const Array> inputs) {
   if (inputs[0].dtype() == DType::Float64) {
-    return arrays_of({real_length(scalar<double>(inputs[0]), scalar<double>(inputs[1]),
-                                  scalar<double>(inputs[2]))});
+    return arrays_of({floating_length(scalar<double>(inputs[0]), scalar<double>(inputs[1]),
+                                      scalar<double>(inputs[2]))});
   }
   const auto start = scalar<std::int64_t>(inputs[0]), step = scalar<std::int64_t>(inputs[2]);
-  const std::int64_t length = whole_length(start, scalar<std::int64_t>(inputs[1]), step);
+  const std::int64_t length = integer_length(start, scalar<std::int64_t>(inputs[1]), step);
   const bool is_narrow = payload == "int32" && length != 0;
   for (const std::int64_t element : {start, start + (length - 1) * step}) {
     if (!is_narrow || (element >= INT32_MIN && element <= INT32_MAX)) continue;

@@ -1,5 +1,5 @@
-// Sizing functions (host_functions.h) for sizes that are data. Each result is an array without
-// elements, whose first dim is the size. They throw ValueError in terms of the call that was made.
+// Dynamic-shape functions (host_functions.h) that compute sizes. Each size is returned as an array
+// [size,0] without elements. ValueErrors are phrased for the K function that the user called.
 #pragma once
 
 #include <kiln/array.h>
@@ -10,13 +10,18 @@
 
 namespace kiln::runtime {
 
-/// The entries of an int64 vector; none may be negative. The payload is the argument's name.
+/// Returns the elements of an int64 vector as sizes. The payload is the argument's name. ValueError
+/// for a negative element.
 std::vector<Array> sizes(std::string_view payload, std::span<const Array> inputs);
-/// The same for a vector in which one entry may be -1, and the number of elements.
+/// As sizes(), where one element may be -1; the second input is the number of elements, an int64
+/// scalar. ValueError if the sizes do not fit that number.
 std::vector<Array> reshape_sizes(std::string_view payload, std::span<const Array> inputs);
-/// start, size (or -1) and the size of the axis, int64 scalars. The payload is "size[axis]".
+/// Returns the length of a slice. Inputs: start, size (-1: to the end) and the size of the axis,
+/// int64 scalars. The payload is "size[axis]". ValueError for a slice outside of the axis.
 std::vector<Array> slice_size(std::string_view payload, std::span<const Array> inputs);
-/// start, stop and step, int64 or float64 scalars. The payload is the dtype of the elements.
+/// Returns the length of arange. Inputs: start, stop and step, int64 or float64 scalars. The
+/// payload is the dtype of the elements. ValueError for 2^63 elements or more, or an element
+/// outside int32.
 std::vector<Array> range_length(std::string_view payload, std::span<const Array> inputs);
 
 }  // namespace kiln::runtime

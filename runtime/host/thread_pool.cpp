@@ -1,13 +1,14 @@
 // A list of running loops that idle threads join. A loop lives on its caller's stack; the caller
-// takes it off the list and then waits until no thread is inside it. Everything is allocated once
-// and never freed, so that nothing runs while the process ends.
-// Each thread begins with a share of its own, the same one in every loop, so that it finds in its
-// caches what it wrote and read in the last; who has finished takes from the ends of the others'.
+// removes it from the list and then waits until no worker is inside. The pool is never destroyed,
+// and its threads are not joined at exit.
+// Work stealing with static shares: each thread starts with a share of its own, the same in every
+// loop, whose data its cache has from the previous loop, and then steals from the other shares.
 #include "runtime/host/thread_pool.h"
 
 #include <kiln/error.h>
 
-#include "core/types/float_state.h"
+#include "core/types/fp_environment.h"
+#include "core/types/no_destructor.h"
 #include "core/types/text.h"
 #include "runtime/host/caller.h"
 
@@ -31,8 +32,8 @@ namespace kiln::runtime {
 namespace {
 
 constexpr std::uint64_t kPartsPerThread = 4;
-/// Looks at a shared word this often before going to sleep: some 50 microseconds, which is longer
-/// than what lies between two loops of one call, and far shorter than waking a thread twice.
+/// Polls before sleeping: about 50 microseconds, longer than the time between two loops of a call
+/// and far shorter than waking a thread twice.
 constexpr int kSpins = 2000;
 
 struct Loop {
@@ -40,45 +41,45 @@ struct Loop {
   void* context;
   std::uint64_t n;
   std::uint64_t parts;
-  std::uint64_t shares;                 // one for each thread
-  std::atomic<std::uint64_t> taken{0};  // how many parts
-  std::array<std::atomic<std::uint64_t>, kMaxThreads * kPartsPerThread / 64> is_taken{};
+  std::uint64_t shares;                   // one per thread
+  std::atomic<std::uint64_t> claimed{0};  // count of claimed parts
+  std::array<std::atomic<std::uint64_t>, kMaxThreads * kPartsPerThread / 64> is_claimed{};  // bits
   std::atomic<std::uint32_t> code{0};
-  std::atomic<unsigned> guests{0};  // threads of the pool inside; they come in under the lock
+  std::atomic<unsigned> workers{0};  // pool threads in the loop; incremented under the lock
 };
 
 struct Pool {
   std::mutex mutex;
-  std::condition_variable work;  // a loop was added, or the threads are to stop
-  std::condition_variable left;  // a guest left a loop
+  std::condition_variable work;  // a loop was added, or the threads must stop
+  std::condition_variable idle;  // a worker left a loop, a loop ended, or a resize ended
   std::vector<Loop*> loops;
-  std::atomic<std::uint64_t> posted{0};  // loops ever added
+  std::atomic<std::uint64_t> loops_added{0};
   std::vector<std::thread> threads;
-  bool changing = false;  // the number of threads: no other loop begins until that is done
+  bool resizing = false;  // set_thread_count is running: no other loop starts
   bool stopping = false;
-  unsigned wanted = 0;  // 0: not asked yet
+  unsigned wanted = 0;            // number of threads; 0: not configured yet
   std::atomic<pid_t> process{0};  // that started the threads
 };
 
 Pool& pool() {
-  static Pool& instance = *new Pool;
-  return instance;
+  static NoDestructor<Pool> instance;
+  return *instance;
 }
 
 thread_local bool inside_loop = false;
 
-// part p of [0, n), without overflow: the first n % parts ranges are one longer.
+// Returns where a part of [0, n) begins, without overflow: the first n % parts are one longer.
 std::uint64_t part_begin(const Loop& loop, std::uint64_t part) {
   const std::uint64_t extra = std::min(part, loop.n % loop.parts);
   return loop.n / loop.parts * part + extra;
 }
 
-bool take(Loop& loop, std::uint64_t part) {
-  std::atomic<std::uint64_t>& word = loop.is_taken[part / 64];
+bool claim(Loop& loop, std::uint64_t part) {
+  std::atomic<std::uint64_t>& word = loop.is_claimed[part / 64];
   const std::uint64_t bit = std::uint64_t{1} << part % 64;
   if (word.load(std::memory_order_relaxed) & bit) return false;
   if (word.fetch_or(bit, std::memory_order_relaxed) & bit) return false;
-  loop.taken.fetch_add(1, std::memory_order_relaxed);
+  loop.claimed.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
@@ -89,24 +90,26 @@ void run_part(Loop& loop, std::uint64_t part) {
   if (code != 0) loop.code.compare_exchange_strong(none, code);
 }
 
-/// The share of that thread, in order, then the other parts from behind it, downwards.
+/// Runs the thread's own share in order, then steals the other parts in descending order,
+/// cyclically from the part before its own share.
 void run_parts(Loop& loop, unsigned thread) {
   inside_loop = true;
   const std::uint64_t parts = loop.parts, share = thread % loop.shares;
   const std::uint64_t first = share * parts / loop.shares;
   const std::uint64_t own = (share + 1) * parts / loop.shares - first;
-  for (std::uint64_t i = 0; i < parts && loop.taken.load(std::memory_order_relaxed) < parts; ++i) {
+  for (std::uint64_t i = 0; i < parts && loop.claimed.load(std::memory_order_relaxed) < parts;
+       ++i) {
     const std::uint64_t part = i < own ? first + i : (first + parts - 1 - (i - own)) % parts;
     if (loop.code.load(std::memory_order_relaxed) != 0) break;
-    if (take(loop, part)) run_part(loop, part);
+    if (claim(loop, part)) run_part(loop, part);
   }
   inside_loop = false;
 }
 
-// A loop that still has parts to give away. Requires the lock.
+// Returns a loop with unclaimed parts, or null. Requires the lock.
 Loop* open_loop(Pool& state) {
   for (Loop* loop : state.loops) {
-    if (loop->code == 0 && loop->taken < loop->parts) return loop;
+    if (loop->code == 0 && loop->claimed < loop->parts) return loop;
   }
   return nullptr;
 }
@@ -117,7 +120,7 @@ void pause() {
 #endif
 }
 
-/// Waits a little for `done`; whether it came.
+/// Polls until `done` or kSpins polls; returns whether it is done.
 template <class Done>
 bool spin_until(const Done& done) {
   for (int i = 0; i < kSpins; ++i) {
@@ -127,35 +130,36 @@ bool spin_until(const Done& done) {
   return false;
 }
 
-// The loop is not touched after its last guest has left.
+// Leaves a loop. The last worker must not access it afterwards: it lives on the caller's stack.
 void leave(Pool& state, Loop& loop) {
-  if (loop.guests.fetch_sub(1) != 1) return;
+  if (loop.workers.fetch_sub(1) != 1) return;
+  // The caller checks the count under the lock. Once the lock was free, a caller that saw the old
+  // count is asleep, so that it gets the notification.
   { const std::lock_guard lock(state.mutex); }
-  state.left.notify_all();
+  state.idle.notify_all();
 }
 
-/// Until a loop is added. A thread that wakes up too late for the loop it was woken for looks out
-/// for the next one like any other: where short loops follow each other it would come too late
-/// for ever otherwise.
-void await_loop(Pool& state, std::unique_lock<std::mutex>& lock) {
-  const std::uint64_t seen = state.posted;
+/// Waits until a loop is added, polling first. A thread that wakes too late for its loop polls for
+/// the next one as well: in a sequence of short loops it would be late for each of them otherwise.
+void wait_for_loop(Pool& state, std::unique_lock<std::mutex>& lock) {
+  const std::uint64_t seen = state.loops_added;
   lock.unlock();
-  spin_until([&] { return state.posted != seen; });
+  spin_until([&] { return state.loops_added != seen; });
   lock.lock();
-  state.work.wait(lock, [&] { return state.stopping || state.posted != seen; });
+  state.work.wait(lock, [&] { return state.stopping || state.loops_added != seen; });
 }
 
-void serve(unsigned thread) {
-  const UsualFloatState usual;  // not that of the thread that happened to start this one
+void run_worker(unsigned thread) {
+  const ScopedFpEnvironment usual;  // not inherited from the thread that started this one
   Pool& state = pool();
   std::unique_lock lock(state.mutex);
   while (!state.stopping) {
     Loop* loop = open_loop(state);
     if (loop == nullptr) {
-      await_loop(state, lock);
+      wait_for_loop(state, lock);
       continue;
     }
-    ++loop->guests;
+    ++loop->workers;
     lock.unlock();
     run_parts(*loop, thread);
     leave(state, *loop);
@@ -163,12 +167,12 @@ void serve(unsigned thread) {
   }
 }
 
-// Requires the lock. Fewer threads than wished for are a slower pool, not an error.
+// Requires the lock. Ignores failures to start threads: the pool is then smaller.
 void start_threads(Pool& state, unsigned count) {
   state.process = getpid();
   try {
     while (state.threads.size() + 1 < count) {
-      state.threads.emplace_back(serve, static_cast<unsigned>(state.threads.size() + 1));
+      state.threads.emplace_back(run_worker, static_cast<unsigned>(state.threads.size() + 1));
     }
   } catch (const std::system_error&) {
   }
@@ -188,8 +192,8 @@ unsigned configured_threads() {
   if (given == nullptr || *given == '\0') return std::min(available_processors(), kMaxThreads);
   unsigned count = 0;
   const char* end = given + std::strlen(given);
-  const auto [rest, fault] = std::from_chars(given, end, count);
-  if (fault != std::errc() || rest != end || count == 0 || count > kMaxThreads) {
+  const auto [rest, error] = std::from_chars(given, end, count);
+  if (error != std::errc() || rest != end || count == 0 || count > kMaxThreads) {
     const Caller caller = Caller::of();
     throw ConfigError(caller.function, "KILN_THREADS",
                       text("KILN_THREADS is '", given, "' but must be a number from 1 to ",
@@ -234,9 +238,9 @@ void set_thread_count(int count) {
   Pool& state = pool();
   require_same_process(state);
   std::unique_lock lock(state.mutex);
-  state.left.wait(lock, [&] { return !state.changing; });
-  state.changing = true;
-  state.left.wait(lock, [&] { return state.loops.empty(); });
+  state.idle.wait(lock, [&] { return !state.resizing; });
+  state.resizing = true;
+  state.idle.wait(lock, [&] { return state.loops.empty(); });
   state.wanted = static_cast<unsigned>(count);
   state.stopping = true;
   std::vector<std::thread> old = std::move(state.threads);
@@ -246,9 +250,9 @@ void set_thread_count(int count) {
   for (std::thread& thread : old) thread.join();
   lock.lock();
   state.stopping = false;
-  state.changing = false;
+  state.resizing = false;
   lock.unlock();
-  state.left.notify_all();
+  state.idle.notify_all();
 }
 
 std::uint32_t parallel_for(std::uint64_t n, RangeBody body, void* context) {
@@ -257,7 +261,7 @@ std::uint32_t parallel_for(std::uint64_t n, RangeBody body, void* context) {
   Pool& state = pool();
   require_same_process(state);
   std::unique_lock lock(state.mutex);
-  state.left.wait(lock, [&] { return !state.changing; });
+  state.idle.wait(lock, [&] { return !state.resizing; });
   const unsigned count = wanted_threads(state);
   Loop loop{body, context, n, std::min<std::uint64_t>(n, count * kPartsPerThread), count};
   if (count == 1) {
@@ -268,19 +272,19 @@ std::uint32_t parallel_for(std::uint64_t n, RangeBody body, void* context) {
   }
   start_threads(state, count);
   state.loops.push_back(&loop);
-  ++state.posted;
+  ++state.loops_added;
   lock.unlock();
   state.work.notify_all();
   run_parts(loop, 0);
   lock.lock();
   std::erase(state.loops, &loop);
   lock.unlock();
-  spin_until([&] { return loop.guests == 0; });
+  spin_until([&] { return loop.workers == 0; });
   lock.lock();
-  state.left.wait(lock, [&] { return loop.guests == 0; });
+  state.idle.wait(lock, [&] { return loop.workers == 0; });
   const bool last = state.loops.empty();
   lock.unlock();
-  if (last) state.left.notify_all();
+  if (last) state.idle.notify_all();
   return loop.code;
 }
 

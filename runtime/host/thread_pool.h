@@ -1,6 +1,10 @@
-// The one pool of threads of the process, used by every backend through parallel_for. Started at
-// the first loop that can use it, never stopped at exit; a forked child gets an error, since
-// threads do not survive fork.
+// The one thread pool of the process; every backend uses it through parallel_for. The first loop
+// that can use it starts the threads, which are never stopped at exit; a forked child gets an
+// error, as threads do not survive fork().
+// Not OpenMP: oneDNN's package brings an OpenMP runtime, and a second one in the process
+// oversubscribes the processors. Fork and join of 2 threads was measured at 0.20 us with spinning
+// workers as here, 0.6 us with spinning OpenMP and 4.5 to 9 us with sleeping workers (Cascade Lake,
+// 2 cores). A thread also keeps its share of the data, and so its cache, from loop to loop.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +13,21 @@ namespace kiln::runtime {
 
 inline constexpr unsigned kMaxThreads = 4096;
 
-/// How many threads a loop uses, the calling one included: set_thread_count, else KILN_THREADS,
-/// else the processors this process may use. ConfigError for a KILN_THREADS that is no number
-/// from 1 to 4096.
+/// Returns how many threads a loop uses, including the caller: set_thread_count, else KILN_THREADS,
+/// else the processors available to the process. ConfigError for a KILN_THREADS that is not a
+/// number from 1 to 4096; BackendError as parallel_for. Thread-safe.
 unsigned thread_count();
 
-/// From 1 to kMaxThreads, else ValueError. Waits for running loops to end.
+/// Sets the number of threads: 1 to kMaxThreads, else ValueError. Blocks until running loops end;
+/// ValueError inside a loop.
 void set_thread_count(int count);
 
-/// Returns a KILN_CODE_ number; other than 0 ends the loop.
+/// Processes [begin, end). Returns a KILN_CODE_ value; any other than 0 ends the loop.
 using RangeBody = std::uint32_t (*)(void* context, std::uint64_t begin, std::uint64_t end);
 
-/// Calls body on disjoint ranges that make up [0, n) and returns when all calls have: 0, or the
-/// first other code. Inside another loop it runs inline. BackendError in a forked child of a
-/// process whose pool was running.
+/// Calls `body` on disjoint ranges that cover [0, n), concurrently, and returns when all calls have
+/// returned: 0, or the first other code. Runs inline inside another loop. Thread-safe. BackendError
+/// in a forked child of a process whose pool was running.
 std::uint32_t parallel_for(std::uint64_t n, RangeBody body, void* context);
 
 }  // namespace kiln::runtime

@@ -1,5 +1,5 @@
-// Host values: Array owns or views the elements of a dense, row-major tensor; ArrayView and
-// MutableArrayView are what the call that allocates nothing takes.
+// Host values: Array owns or views the elements of a dense, row-major tensor. ArrayView and
+// MutableArrayView are views for calls that allocate nothing (Function::call_into).
 #pragma once
 
 #include <kiln/dtype.h>
@@ -23,7 +23,7 @@ Array uninitialised_array(std::vector<std::int64_t> dims, DType dtype);
 void* fill_address(Array& array);
 }  // namespace runtime
 
-/// Storage of a float16 or bfloat16 element: its bits.
+/// A float16 or bfloat16 element as its bits, without arithmetic.
 struct float16 {
   std::uint16_t bits = 0;
   bool operator==(const float16&) const = default;
@@ -33,7 +33,7 @@ struct bfloat16 {
   bool operator==(const bfloat16&) const = default;
 };
 
-/// The dtype whose elements are stored as T.
+/// Maps an element type T to its dtype.
 template <class T> struct DTypeOf;
 template <> struct DTypeOf<bool> { static constexpr DType value = DType::Bool; };
 template <> struct DTypeOf<std::int8_t> { static constexpr DType value = DType::Int8; };
@@ -49,34 +49,33 @@ template <> struct DTypeOf<bfloat16> { static constexpr DType value = DType::BFl
 template <> struct DTypeOf<float> { static constexpr DType value = DType::Float32; };
 template <> struct DTypeOf<double> { static constexpr DType value = DType::Float64; };
 
-/// A tensor in the caller's memory, read.
+/// A tensor in the caller's memory for reading: row-major elements.
 struct ArrayView {
   DType dtype = DType::Float32;
   const void* data = nullptr;
   std::span<const std::int64_t> dims;
 };
-/// A tensor in the caller's memory, written.
+/// A tensor in the caller's memory for writing: row-major elements.
 struct MutableArrayView {
   DType dtype = DType::Float32;
   void* data = nullptr;
   std::span<const std::int64_t> dims;
 };
 
-/// A value: dtype, dims and elements in row-major order, at an address that is a multiple of 64.
-/// Copies share the elements until one of them is written. An Array that has handed out an address
-/// for writing (data() or as() of one that is not const) shares no longer: each later copy, and
-/// what is made from it (a variable, a constant, a feed that is kept), has elements of its own, so
-/// that writing through the address changes this Array alone. Reading a const Array, item() and
-/// at() hand out nothing. A move takes the elements along, and the address stays valid. Distinct
-/// Arrays may be used by different threads. A moved-from Array is the float32 scalar 0.
-/// Elements of a bool Array are 0 or 1: any other byte that is copied in counts as 1.
-/// Errors: OutOfMemory; ValueError when a dim is negative, there are more than kMaxRank, or their
-/// product leaves 64 bits.
+/// A dense tensor on the host: dtype, dims, and row-major elements at a multiple of 64 bytes.
+/// Copy-on-write: copies share the elements until one of them is written. After data() or as() of a
+/// non-const Array has returned a mutable address, copies are deep, also those in a variable, a
+/// constant or a Feed, so that a write through the address changes this Array only. Const access,
+/// item() and at() return no mutable address. A move keeps the address valid; a moved-from Array is
+/// the float32 scalar 0. Elements of a bool Array are 0 or 1; any other byte that is copied in
+/// becomes 1. Threads: distinct Arrays may be used concurrently, also if they share elements.
+/// Errors: OutOfMemory; ValueError for a negative dim, a rank above kMaxRank, or 2^63 elements or
+/// more.
 class KILN_API Array {
  public:
   static constexpr int kMaxRank = 64;
 
-  /// An empty vector of float32.
+  /// An empty float32 vector.
   Array() : Array(zeros({0}, DType::Float32)) {}
   Array(const Array& other);
   Array(Array&& other) noexcept;
@@ -86,11 +85,11 @@ class KILN_API Array {
 
   template <class T, DType = DTypeOf<T>::value>
   Array(T scalar) : Array(copy_of(&scalar, {}, DTypeOf<T>::value)) {}  // NOLINT
-  /// A vector: Array(elements).
+  /// A vector of `elements`.
   template <class T, DType = DTypeOf<T>::value>
   Array(const std::vector<T>& elements)  // NOLINT
       : Array(of_range(elements, dims_of({elements.size()}))) {}
-  /// ValueError when dims hold another number of elements; here and below.
+  /// Elements in row-major order. Here and below: ValueError unless `dims` hold elements.size().
   template <class T, DType = DTypeOf<T>::value>
   Array(const std::vector<T>& elements, std::vector<std::int64_t> dims)
       : Array(of_range(elements, std::move(dims))) {}
@@ -105,22 +104,22 @@ class KILN_API Array {
   template <class T, DType = DTypeOf<T>::value>
   Array(std::initializer_list<T> elements)
       : Array(of_range(elements, dims_of({elements.size()}))) {}
-  /// A matrix: Array{{1.f, 2.f}, {3.f, 4.f}}. ValueError when the rows differ in length.
+  /// A matrix: Array{{1.f, 2.f}, {3.f, 4.f}}. ValueError if rows differ in length.
   template <class T, DType = DTypeOf<T>::value>
   Array(std::initializer_list<std::initializer_list<T>> rows) : Array(of_rows(rows)) {}
-  /// Matrices, one after the other. ValueError when their dims differ.
+  /// A rank 3 tensor of matrices. ValueError if their dims differ.
   template <class T, DType = DTypeOf<T>::value>
   Array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> matrices)
       : Array(of_matrices(matrices)) {}
 
   static Array zeros(std::vector<std::int64_t> dims, DType dtype = DType::Float32);
-  /// `value` is converted as K::cast converts.
+  /// Fills an array with `value`, converted to `dtype` as by K::cast.
   static Array full(std::vector<std::int64_t> dims, double value, DType dtype = DType::Float32);
-  /// Any byte of a bool but 0 becomes 1.
+  /// Copies row-major elements; a bool byte other than 0 becomes 1. ValueError for a null address.
   static Array copy_of(const void* elements, std::vector<std::int64_t> dims, DType dtype);
-  /// A view of memory that outlives the Array and its copies; writing to it makes a copy first.
-  /// Variables and constants made from it have copies; of bools, any byte but 0 then counts as 1.
-  /// Errors: ValueError for a null or misaligned address.
+  /// Views the caller's memory, which must outlive the Array and its copies; a write copies first.
+  /// Variables and constants created from it copy, with bool bytes other than 0 as 1. ValueError
+  /// for a null or misaligned address.
   static Array view(const void* elements, std::vector<std::int64_t> dims, DType dtype);
   template <class T>
   static Array view(const T* elements, std::vector<std::int64_t> dims) {
@@ -132,56 +131,56 @@ class KILN_API Array {
   int rank() const { return static_cast<int>(dims_.size()); }
   /// The number of elements.
   std::int64_t size() const { return size_; }
-  /// The number of bytes of all elements.
+  /// The size of all elements in bytes.
   std::size_t bytes() const { return static_cast<std::size_t>(size_) * dtype_bytes(dtype_); }
   const void* data() const { return data_; }
-  /// For writing: no other Array sees what is written, copies that are made later included.
+  /// Returns a mutable address; writes change no other Array, including later copies.
   void* data();
 
-  /// The elements. TypeError when T is not how this dtype is stored.
+  /// The elements. TypeError unless dtype() is that of T.
   template <class T>
   std::span<const T> as() const {
     require_dtype(DTypeOf<T>::value);
     return {static_cast<const T*>(data()), static_cast<std::size_t>(size_)};
   }
-  /// The elements, for writing: no other Array sees what is written, copies that are made later
-  /// included.
+  /// The elements for writing; writes change no other Array, including later copies. TypeError
+  /// unless dtype() is that of T.
   template <class T>
   std::span<T> as() {
     require_dtype(DTypeOf<T>::value);
     return {static_cast<T*>(data()), static_cast<std::size_t>(size_)};
   }
-  /// The only element. ValueError when there is another number of them.
+  /// The only element. ValueError unless size() is 1, TypeError unless dtype() is that of T.
   template <class T>
   T item() const {
     require_one();
     return as<T>()[0];
   }
-  /// The element at these indices. ValueError when they are outside.
+  /// The element at these indices, one per axis. ValueError if they are out of range.
   template <class T, class... Index>
   T at(Index... index) const {
     return as<T>()[offset({static_cast<std::int64_t>(index)...})];
   }
 
-  /// Converted as K::cast converts: to integers by truncating and saturating (NaN gives 0), to
-  /// bool by x != 0. The result is never a view.
+  /// Converts as K::cast does: to integers by truncation and saturation (NaN becomes 0), to bool by
+  /// x != 0. Never returns a view.
   Array astype(DType dtype) const;
-  /// The same elements under other dims. ValueError when their number differs.
+  /// The same elements with other dims. ValueError unless they hold size() elements.
   Array reshape(std::vector<std::int64_t> dims) const;
   ArrayView as_view() const { return {dtype_, data(), dims_}; }
 
-  /// Same dtype, dims and bytes: a NaN equals itself, and 0 is not -0.
+  /// Compares dtype, dims and bytes: a NaN equals itself, 0 does not equal -0.
   bool operator==(const Array& other) const;
 
  private:
   friend Array runtime::uninitialised_array(std::vector<std::int64_t> dims, DType dtype);
   friend void* runtime::fill_address(Array& array);
-  struct Elements;  // memory with a count of the Arrays that share it
+  struct Elements;  // the reference-counted memory
 
   /// Elements of unspecified content.
   static Array uninitialised(std::vector<std::int64_t> dims, DType dtype);
   Array(DType dtype, std::vector<std::int64_t> dims);
-  void allocate();
+  void allocate(bool* is_zeroed = nullptr);
   void release() noexcept;
   void* own_data();
   void copy_elements(const void* from);
@@ -236,7 +235,7 @@ class KILN_API Array {
   Elements* elements_ = nullptr;  // null for a view of the caller's memory
 };
 
-/// As NumPy prints: [[1. 2.]\n [3. 4.]], shortest digits, long ones elided.
+/// Prints as NumPy does: [[1. 2.]\n [3. 4.]], shortest digits; elides above 1000 elements.
 KILN_API std::ostream& operator<<(std::ostream& out, const Array& array);
 
 }  // namespace kiln

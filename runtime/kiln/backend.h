@@ -1,4 +1,4 @@
-// Which backend computes: choosing, loading and listing backends, and the number of threads.
+// The backend in use: selecting, loading and listing backends, and the number of threads.
 #pragma once
 
 #include <kiln/export.h>
@@ -10,58 +10,58 @@
 
 namespace kiln {
 
-/// The backend in use and why it is that one ("set_backend", "KERAS_BACKEND=reference",
-/// "built-in default", ...).
+/// The backend in use and the reason: "set_backend", "KERAS_BACKEND=reference", "built-in default",
+/// ...
 struct BackendChoice {
-  std::string name;  ///< as K::backend gives it
+  std::string name;  ///< as returned by K::backend
   std::string reason;
 };
 
 /// A backend that was found or loaded.
 struct BackendDescription {
-  std::string name;     ///< what set_backend takes: the path of one that was loaded by path
+  std::string name;  ///< for set_backend; the path of a backend that was loaded by path
   std::string path;
   std::string version;  ///< empty until it is loaded
   bool loaded = false;
-  std::string refusal;  ///< why it cannot be used; empty when nothing is known against it
+  std::string refusal;  ///< the reason why it cannot be used; empty if none is known
 };
 
-/// The name of the backend in use; the path of one that was given by path. A name always means the
-/// file libkiln_<name>.so beside the library, whatever other plugins call themselves. The first of
-/// these decides: `set_backend`, the environment
-/// variable KERAS_BACKEND (empty counts as unset), `backend` in keras.json, the built-in default.
-/// A value is a name, `auto`, or the absolute path of a plugin. Raises BackendError when what was
-/// asked for cannot be used.
+/// Returns the name of the backend in use, or its path if it was selected by path. A name always
+/// means the file libkiln_<name>.so beside the library, regardless of the names that plugins
+/// report. The first of these selects: `set_backend`, the environment variable KERAS_BACKEND (empty
+/// counts as unset), `backend` in keras.json, the built-in default `cpu`. A value is a name, `auto`
+/// (the best usable backend), or the absolute path of a plugin. Raises BackendError if the selected
+/// backend cannot be used. Thread-safe, as all functions of this header.
 ///     K::set_backend("reference");
 ///     K::backend();  // reference
 KILN_API std::string backend(Where where = Where::here());
 
-/// The backend in use, with the reason.
+/// Returns the backend in use and the reason. Raises as K::backend.
 ///     K::set_backend("reference");
 ///     K::backend_choice().reason;  // set_backend
 KILN_API BackendChoice backend_choice(Where where = Where::here());
 
-/// Uses another backend from now on: a name, `auto`, or an absolute path. Variables keep their
-/// values. Raises BackendError, and then nothing changes.
+/// Selects the backend for functions compiled from now on: a name, `auto`, or an absolute path.
+/// Variables keep their values. Raises BackendError and changes nothing if it cannot be loaded.
 ///     K::set_backend("reference");
 ///     K::backend();  // reference
 KILN_API void set_backend(const std::string& name_or_path, Where where = Where::here());
 
-/// Loads a backend without using it yet and returns what set_backend takes for it: its name where
-/// it is a file beside the library, else its path. Raises BackendError.
+/// Loads a backend without selecting it. Returns its name for set_backend, which is the path unless
+/// the file is beside the library. Raises BackendError.
 ///     const std::string name = K::load_backend("reference");
 ///     name;  // reference
 KILN_API std::string load_backend(const std::string& name_or_path,
                                   Where where = Where::here());
 
-/// Sets options of a backend, which is named as for set_backend; the whole process uses them. The
-/// first of these decides each option: this function, the environment variable
-/// KILN_<BACKEND>_<OPTION> such as KILN_CUDA_MEMORY_LIMIT, `"kiln": {"backends": {"<backend>":
-/// {"<option>": value}}}` in keras.json, the backend's default. Calls add up; an empty value takes
-/// an earlier one back. REQUIRES: called before the first function, or value of a variable, on
-/// that backend. Raises BackendError when the backend cannot be loaded, and when it is in use
-/// already, unless it has these options; nothing changes then. Options that the backend rejects
-/// are errors of its first use and can then be set again. Safe from any thread.
+/// Sets options of a backend, named as for set_backend, for the whole process. The first of these
+/// sets each option: this function, the environment variable KILN_<BACKEND>_<OPTION> such as
+/// KILN_CUDA_MEMORY_LIMIT, `"kiln": {"backends": {"<backend>": {"<option>": value}}}` in
+/// keras.json, the backend's default. Calls accumulate; an empty value unsets an earlier one.
+/// REQUIRES: called before the first function, or value of a variable, on that backend. Raises
+/// BackendError and changes nothing if the backend cannot be loaded, or is in use with other
+/// options. The backend checks options at its first use, which raises their errors; they can then
+/// be set again.
 ///     K::set_backend_options("cpu", {{"isa", ""}});
 ///     const std::string name = K::backend();
 ///     name.empty();  // false
@@ -69,18 +69,19 @@ KILN_API void set_backend_options(const std::string& name_or_path,
                                   const std::map<std::string, std::string>& options,
                                   Where where = Where::here());
 
-/// The backends beside the library and those loaded, sorted by name.
+/// Lists the backends beside the library and those loaded, sorted by name.
 ///     const auto backends = K::list_backends();
 ///     backends.empty();  // false
 KILN_API std::vector<BackendDescription> list_backends();
 
-/// How many threads computations use, from 1 to 4096; else ValueError. Until it is called:
-/// the environment variable KILN_THREADS, or as many as the process has processors.
+/// Sets the number of threads of computations, from 1 to 4096. Default: the environment variable
+/// KILN_THREADS, else the number of processors available to the process. Waits until running
+/// parallel loops end. Raises ValueError for another count.
 ///     K::set_threads(2);
 ///     K::eval(K::constant({1., 2.}) + 1);  // [2. 3.]
 KILN_API void set_threads(int count, Where where = Where::here());
 
-/// The version of Kiln, such as "0.1.0".
+/// Returns the version of Kiln, such as "0.1.0".
 ///     const std::string version = K::version();
 ///     version.empty();  // false
 KILN_API std::string version();

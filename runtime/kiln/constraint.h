@@ -7,7 +7,8 @@
 
 namespace kiln {
 
-/// A function of a new value that an optimiser applies when it builds an update; only stored.
+/// A function that an optimiser applies to a variable's new value when it builds the update. Kiln
+/// stores it and never calls it.
 using Constraint = std::function<Tensor(const Tensor&)>;
 
 }  // namespace kiln

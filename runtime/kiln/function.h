@@ -1,4 +1,4 @@
-// Compiled functions: group J's `function`, `eval`, what evaluates a tensor, and looking inside.
+// Compiled functions: group J's `function`, `eval`, variables from tensors, and dumps.
 #pragma once
 
 #include <kiln/array.h>
@@ -14,21 +14,21 @@
 
 namespace kiln {
 
+/// Statistics of a function. With a cache hit, those of the code count all functions that share it.
 struct FunctionStats {
-  std::int64_t compiles = 0;       ///< modules compiled by the backend
-  std::int64_t cache_hits = 0;     ///< modules whose code an equal, earlier function had; counts of
-                                   ///< the code below are then those of all functions that have it
-  double compile_seconds = 0;      ///< passes and backend together
-  std::int64_t calls = 0;          ///< calls that succeeded
-  std::int64_t code_generations = 0;  ///< times the backend generated code: sizes do not
-  std::int64_t bindings = 0;       ///< tuples of sizes that it made ready
-  std::int64_t peak_bytes = 0;     ///< most memory planned for the temporary tensors of a call
-  std::int64_t live_bytes = 0;     ///< as much of it as is alive at one time
-  ArrayMemory arrays;              ///< of the whole process
+  std::int64_t compiles = 0;          ///< modules compiled by the backend
+  std::int64_t cache_hits = 0;        ///< modules with the code of an equal, earlier function
+  double compile_seconds = 0;         ///< passes and backend together
+  std::int64_t calls = 0;             ///< successful calls
+  std::int64_t code_generations = 0;  ///< times the backend generated code; not per input size
+  std::int64_t bindings = 0;          ///< distinct input sizes that the code was prepared for
+  std::int64_t peak_bytes = 0;        ///< largest memory plan of a call's temporary tensors
+  std::int64_t live_bytes = 0;        ///< lower bound for it: most bytes live at the same time
+  ArrayMemory arrays;                 ///< of the whole process
 };
 
-/// A placeholder is fed an Array, or a SparseArray when it is sparse. A Feed has its own value:
-/// writing to the Array that it was made from does not change it.
+/// The value of a placeholder: an Array, or for a sparse placeholder also a SparseArray. A Feed
+/// owns its value: writing to the source Array does not change it.
 class KILN_API Feed {
  public:
   template <class T, std::enable_if_t<std::is_convertible_v<T&&, Array>, int> = 0>
@@ -42,8 +42,9 @@ class KILN_API Feed {
   std::optional<SparseArray> sparse_;
 };
 
-/// An element of a call's braces, as in f({x, 2.5}): refers to an Array, SparseArray or Feed, which
-/// is not copied, or holds the Array made of another value. REQUIRES: it lives within the call.
+/// An element of a braced list of feeds, f({x, 2.5}): refers to an Array, SparseArray or Feed
+/// without a copy, or owns the Array converted from another value. REQUIRES: used as a temporary
+/// only.
 class KILN_API FeedRef {
  public:
   FeedRef(const Array& array) : array_(&array) {}                   // NOLINT: implicit on purpose
@@ -51,8 +52,9 @@ class KILN_API FeedRef {
   FeedRef(const Feed& feed)                                         // NOLINT
       : array_(&feed.array()), sparse_(feed.sparse() ? &*feed.sparse() : nullptr) {}
   template <class T, std::enable_if_t<std::is_convertible_v<T&&, Array> &&
-                                          !std::is_same_v<std::decay_t<T>, Array>, int> = 0>
-  FeedRef(T&& value) : made_(std::forward<T>(value)), array_(&*made_) {}  // NOLINT
+                                          !std::is_same_v<std::decay_t<T>, Array>,
+                                      int> = 0>
+  FeedRef(T&& value) : owned_(std::forward<T>(value)), array_(&*owned_) {}  // NOLINT
   FeedRef(const FeedRef&) = delete;
   FeedRef& operator=(const FeedRef&) = delete;
 
@@ -61,31 +63,31 @@ class KILN_API FeedRef {
   const SparseArray* sparse() const { return sparse_; }
 
  private:
-  std::optional<Array> made_;
+  std::optional<Array> owned_;
   const Array* array_ = nullptr;
   const SparseArray* sparse_ = nullptr;
 };
 
-/// A compiled function: takes arrays in the order of its inputs, gives arrays in the order of its
-/// outputs. Copies share the compiled code. Calls may run on any number of threads at once; those
-/// that update a variable wait for each other.
+/// A compiled function from arrays in the order of its inputs to arrays in the order of its
+/// outputs. Copies share the compiled code. Threads: calls may run concurrently; those that update
+/// the same variable run one after the other.
 class KILN_API Function {
  public:
   Function() = default;
 
-  /// Each input is cast to its placeholder's dtype as NumPy's astype does: floating point to an
-  /// integer truncates, bool is x != 0. Updates are computed from the state before the call and
-  /// become visible together after it succeeded; a call that throws changes nothing.
-  /// Errors: ValueError for a wrong number or shape of inputs, for a failed guard, and for NaN, an
-  /// infinity or a number out of range fed to an integer placeholder, naming input, index and
-  /// value; what the backend reports.
+  /// Calls the function. Casts each input to its placeholder's dtype as NumPy's astype: floating
+  /// point to an integer truncates, bool is x != 0. Updates are computed from the variables' values
+  /// before the call and published together after it; a call that throws changes no variable.
+  /// Errors: ValueError for a wrong number or shape of inputs, for a failed guard, and naming
+  /// input, index and value for a NaN, an infinity or a number out of range fed to an integer
+  /// placeholder; OutOfMemory; BackendError and other errors that the backend reports.
   std::vector<Array> operator()(const std::vector<Array>& inputs = {},
                                 Where where = Where::here()) const;
-  /// The same, for sparse placeholders, too; an Array that such a one is fed is searched for
-  /// elements that are not 0. Errors: also TypeError for a SparseArray fed to a dense one.
+  /// As above, also with sparse placeholders; an Array fed to one is converted, element by element.
+  /// Errors: also TypeError for a SparseArray fed to a dense placeholder.
   std::vector<Array> operator()(std::initializer_list<FeedRef> inputs,
                                 Where where = Where::here()) const;
-  /// The same for std::vector<Feed> and std::vector<SparseArray>.
+  /// As above, for std::vector<Feed> and std::vector<SparseArray>.
   template <class Input, std::enable_if_t<std::is_same_v<Input, Feed> ||
                                               std::is_same_v<Input, SparseArray>, int> = 0>
   std::vector<Array> operator()(const std::vector<Input>& inputs,
@@ -93,25 +95,26 @@ class KILN_API Function {
     return call_with_feeds(std::span<const Input>(inputs), where);
   }
 
-  /// The form that allocates nothing from the second call with the same sizes on, but for small
-  /// blocks that oneDNN asks for: inputs and outputs are the caller's memory, of exactly the
-  /// placeholders' and the results' dtypes and shapes, read and written in place. Outputs may lie
-  /// over inputs, and elements at odd addresses: such calls go through copies. A bool input's bytes
-  /// other than 0 and 1 count as 1, from a copy that later calls use again. A sparse placeholder
-  /// takes three views: indices int64 (count, 2), values (count), and a bool (rows, columns, 0)
-  /// without elements. What a call that throws leaves in the outputs is not specified.
+  /// Calls the function on the caller's memory, which has exactly the dtypes and shapes of the
+  /// placeholders and results and is read and written in place. Allocates nothing from the second
+  /// call with the same sizes on, except for small blocks inside oneDNN. Outputs may overlap inputs
+  /// and each other, in which case the last output wins, and elements may be misaligned: such calls
+  /// go through copies. Bytes of a bool input other than 0 and 1 count as 1, through a copy that
+  /// later calls reuse. A sparse placeholder takes three views: indices int64 (count, 2), values
+  /// (count), and a bool (rows, columns, 0) without elements. After an error the contents of the
+  /// outputs are unspecified. Errors: as for a call, and TypeError for a view of another dtype.
   void call_into(std::span<const ArrayView> inputs,
                  std::span<const MutableArrayView> outputs,
                  Where where = Where::here()) const;
 
-  /// Writes numbered files into `directory` (made when missing): what the function was made from,
-  /// and what its backend has of it now. LLVM IR and assembly are not kept: the very kernels that
-  /// run are taken through LLVM again for them. Errors: IoError.
+  /// Writes numbered files into `directory`, created if missing: the host's stages of compiling,
+  /// and the current state of the backend's. LLVM IR and assembly are not kept: they are produced
+  /// again from the kernels that run. Errors: IoError.
   void dump(const std::string& directory, Stage stages = Stage::All,
             Where where = Where::here()) const;
 
   const std::string& name() const;
-  /// The backend that it was compiled for.
+  /// The backend that the function was compiled for.
   const std::string& backend() const;
   FunctionStats stats() const;
   explicit operator bool() const { return impl_ != nullptr; }
@@ -128,32 +131,33 @@ class KILN_API Function {
 
 struct FunctionOptions {
   std::vector<UpdateOp> updates = {};
-  /// The outputs see the variables' values after this call's updates instead of those before it.
-  /// The updates see those before it in either case.
+  /// Outputs read the variables' values after the call's updates instead of before them. Updates
+  /// always read the values before.
   bool outputs_after_updates = false;
   std::string name = {};     ///< for messages and dumps; unset: "function"
   std::string backend = {};  ///< unset: the backend in use (kiln/backend.h)
-  /// A directory (made when missing) for numbered files of `dump_stages`, written as they come to
-  /// be; times of calls when the function goes away. Unset: KILN_DUMP=dir[:stage,...] does it for
-  /// all functions, each in a folder dir/fn-NNN-name. Errors: IoError.
+  /// A directory, created if missing, for numbered files of `dump_stages`, written during
+  /// compiling; times of calls are written when the function is destroyed. Unset:
+  /// KILN_DUMP=dir[:stage,...] dumps all functions, each to a folder dir/fn-NNN-name. Errors:
+  /// IoError.
   std::string dump = {};
   Stage dump_stages = Stage::All;
-  /// False leaves out every graph pass of Kiln, so that the graph crosses to the backend as it was
-  /// written; a backend still makes its own changes, and `reference` makes none. For debugging: a
-  /// result that differs from that of an optimized function is wrong in one of them. Calls are
-  /// slower. The environment variable KILN_DISABLE=all does the same for every function, and
-  /// KILN_DISABLE=simplify,absorb_kernels leaves out the passes of those names alone, the backend's
-  /// optional ones among them. KILN_DISABLE=executable_cache compiles each program, even one that
-  /// equals an earlier one or, called by eval, differs from it in sizes, seeds and constants alone.
+  /// False disables Kiln's graph passes: the backend gets the graph as written and applies only its
+  /// own passes, of which `reference` has none. For debugging: if results differ from an optimized
+  /// function's, one of the two is wrong. Calls are slower. KILN_DISABLE=all does so for every
+  /// function; KILN_DISABLE=simplify,absorb_kernels disables the passes of those names, including
+  /// optional ones of a backend, which functions on other backends ignore.
+  /// KILN_DISABLE=executable_cache compiles every program, even one that equals an earlier one or,
+  /// in eval, differs from it in sizes, seeds and constants only.
   bool optimize = true;
 };
 
-/// Compiles `outputs` and `updates` as a function of `inputs`.
-/// `inputs` are placeholders (learning_phase() among them when it is fed; else it is 0); inputs
-/// that nothing depends on are fine. Zero outputs are allowed.
-/// Errors: TypeError for an input that is no placeholder; ValueError for an input given twice, for
-/// a placeholder that an output needs and that is not an input, for two updates of one variable;
-/// NotImplementedError naming ops that the backend lacks; BackendError.
+/// Compiles `outputs` and `updates` as a function of `inputs`. `inputs` are distinct placeholders;
+/// learning_phase() is 0 unless it is one of them. Inputs that no result depends on, and an empty
+/// list of outputs, are allowed.
+/// Errors: TypeError for an input that is not a placeholder; ValueError for an input given twice,
+/// for a placeholder that a result depends on and that is not an input, for two updates of one
+/// variable; NotImplementedError naming ops that the backend does not support; BackendError.
 ///     const auto x = K::placeholder({.shape = {K::None}});
 ///     K::function({x}, {2 * x})({K::Array{1.f, 2.f}})[0];  // [2. 4.]
 ///     const auto w = K::zeros({});
@@ -161,17 +165,17 @@ struct FunctionOptions {
 KILN_API Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
                            const FunctionOptions& options = {}, Where where = Where::here());
 
-/// The value of a tensor that depends on no placeholder.
+/// Evaluates a tensor that depends on no placeholder. Errors: as for function.
 ///     const auto x = K::constant({1., 2.});
 ///     K::eval(x + 1);  // [2. 3.]
 KILN_API Array eval(const Tensor& x, Where where = Where::here());
-/// Executes an update and gives the variable's new value.
+/// Executes an update and returns the variable's new value. Errors: as for function.
 ///     const auto x = K::variable({1., 2.});
 ///     K::eval(K::update_add(x, 1));  // [2. 3.]
 KILN_API Array eval(const UpdateOp& x, Where where = Where::here());
 
-/// A variable whose value is that of a tensor, evaluated now and cast to `dtype` as for an array
-/// (kiln/variable.h). Errors: also ValueError when the tensor depends on a placeholder.
+/// Creates a variable with the value of a tensor, evaluated now and cast to `dtype` as for an array
+/// (kiln/variable.h). Errors: also ValueError if the tensor depends on a placeholder.
 ///     const auto weights = K::variable(K::ones({2}) + 1);
 ///     K::get_value(weights);  // [2. 2.]
 KILN_API Variable variable(const Tensor& value, const VariableOptions& options = {},

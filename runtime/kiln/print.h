@@ -1,4 +1,4 @@
-// Where print_tensor prints.
+// The output of print_tensor.
 #pragma once
 
 #include <kiln/export.h>
@@ -8,17 +8,17 @@
 
 namespace kiln {
 
-/// Takes the text of one evaluation of print_tensor: message, value and line end. Calls may come
-/// from several threads at once, each with a whole text. What it throws ends the function's call
-/// as an IoError of print_tensor (an error of Kiln as it is), and no variable changes. It may read
-/// variables, call functions and drop the one that prints. A variable that the running call updates
-/// cannot be written: that is a ValueError, and from another thread it waits until the call ends,
-/// so that a sink must not wait for it.
+/// Receives the text of one evaluation of print_tensor: message, value and line end. Several
+/// threads may call it concurrently, each with a complete text. An exception ends the call of the
+/// function as an IoError of print_tensor (an error of Kiln unchanged), and no variable changes. A
+/// sink may read variables, call functions and destroy the function that prints. It must not write
+/// a variable that the running call updates: ValueError. Another thread that does so blocks until
+/// the call ends, so a sink must not wait for that thread.
 using PrintSink = std::function<void(std::string_view text)>;
 
-/// Where print_tensor prints in the whole process; an empty sink gives std::cout back, which it is
-/// at first. From any thread; evaluations that have begun may still use the sink that was replaced,
-/// which lives until they end.
+/// Sets the sink of print_tensor for the whole process. Default, also for an empty sink: std::cout.
+/// Thread-safe; evaluations that have begun may still use the replaced sink, which lives until they
+/// end.
 ///     std::string seen;
 ///     K::set_print_sink([&](std::string_view text) { seen = text.substr(0, text.size() - 1); });
 ///     K::eval(K::print_tensor(K::constant({1., 2.}), {.message = "x is"}));

@@ -1,4 +1,4 @@
-// A sparse matrix on the host: what a sparse placeholder is fed and a sparse variable is made from.
+// A sparse matrix on the host: the feed of a sparse placeholder, the value of a sparse variable.
 #pragma once
 
 #include <kiln/array.h>
@@ -8,19 +8,20 @@
 
 namespace kiln {
 
-/// Coordinates and values of some elements of a matrix; the others are 0. Elements with the same
-/// coordinates add up. SciPy's coo_matrix has the same parts. A move is a copy, which shares them.
+/// A sparse matrix in coordinate (COO) format, as SciPy's coo_matrix: coordinates and values of
+/// some elements; the others are 0, and duplicates add up. Copies and moves share the arrays.
 class KILN_API SparseArray {
  public:
   SparseArray(const SparseArray&) = default;
   SparseArray& operator=(const SparseArray&) = default;
 
-  /// `indices` (count, 2): row and column of each element, integers. `values` (count). `dims`: rows
-  /// and columns. Errors: ValueError for other shapes and for an index outside dims; TypeError for
-  /// indices that are not integers.
+  /// `indices` (count, 2), integers: row and column of each element. `values` (count), any dtype.
+  /// `dims`: rows and columns. Errors: ValueError for other shapes and for an index outside dims;
+  /// TypeError for indices that are not integers.
   static SparseArray of(const Array& indices, const Array& values, std::vector<std::int64_t> dims,
                         Where where = Where::here());
-  /// The elements of a matrix that are not 0 (a NaN is not). Errors: ValueError for another rank.
+  /// Converts a matrix, with the elements that compare unequal to 0 (NaN does) in row-major order.
+  /// Errors: ValueError unless the rank is 2.
   static SparseArray of_dense(const Array& dense, Where where = Where::here());
 
   const Array& indices() const { return indices_; }  ///< int64

@@ -1,11 +1,11 @@
-// Which backend computes: the public functions and the choice. State is allocated once and never
-// freed, since variables of the program may be destroyed after it.
+// The backend in use: its choice, and the public functions.
 #include <kiln/backend.h>
 
 #include <kiln/error.h>
 
-#include "core/k/frame/tensor_impl.h"
+#include "core/k/base/tensor_impl.h"
 #include "core/types/at_line.h"
+#include "core/types/no_destructor.h"
 #include "core/types/text.h"
 #include "runtime/config/keras_json.h"
 #include "runtime/host/log.h"
@@ -34,12 +34,12 @@ struct ChosenPlugin {
 
 struct Choice {
   std::mutex mutex;
-  std::optional<ChosenPlugin> made;
+  std::optional<ChosenPlugin> plugin;  // empty until it is needed
 };
 
 Choice& choice() {
-  static Choice& instance = *new Choice;
-  return instance;
+  static NoDestructor<Choice> instance;
+  return *instance;
 }
 
 BackendSources read_sources() {
@@ -59,31 +59,32 @@ struct Candidate {
   std::uint32_t score;
 };
 
-/// The message without the function that it begins with: the caller names one.
-std::string fact_of(const Error& error) {
+/// Returns the message without the leading function name, since the caller adds one.
+std::string message_of(const Error& error) {
   const std::string before = error.function() + ": ";
   const std::string& message = error.message();
   return message.starts_with(before) ? message.substr(before.size()) : message;
 }
 
-/// Warns of a backend that the user has set options for, which may be what it lacks.
-void log_left_out(const Plugin& plugin, const std::string& reason) {
+/// Logs why `auto` skips a backend; a warning if the user set options for it.
+void log_skipped(const Plugin& plugin, const std::string& reason) {
   const bool has_options =
       !options_in_force(plugin).empty() || !option_variables(plugin).empty();
   log_line(has_options ? LogLevel::Warning : LogLevel::Info, "backend",
-           text("auto leaves out ", plugin.id, ": ", reason));
+           text("auto skips ", plugin.id, ": ", reason));
 }
 
-/// Every backend that can be opened and says that it can be used here, the best first.
-std::vector<Candidate> usable_backends(std::string& refusals) {
-  const auto note = [&](const std::string& name, const std::string& why) {
-    refusals += text(refusals.empty() ? "" : "; ", name, ": ", why);
+/// Opens and probes every backend; returns the usable ones, best first, and appends the reasons of
+/// the others to `rejections`.
+std::vector<Candidate> usable_backends(std::string& rejections) {
+  const auto reject = [&](const std::string& name, const std::string& reason) {
+    rejections += text(rejections.empty() ? "" : "; ", name, ": ", reason);
   };
   for (const PluginFile& file : list_plugin_files()) {
     try {
       open_plugin(file.name, "");
     } catch (const Error& error) {
-      note(file.name, fact_of(error));
+      reject(file.name, message_of(error));
     }
   }
   std::vector<Candidate> usable;
@@ -94,10 +95,10 @@ std::vector<Candidate> usable_backends(std::string& refusals) {
         usable.push_back({plugin, report.score});
         continue;
       }
-      note(plugin->id, report.reason);
-      log_left_out(*plugin, report.reason);
+      reject(plugin->id, report.reason);
+      log_skipped(*plugin, report.reason);
     } catch (const Error& error) {
-      note(plugin->id, fact_of(error));
+      reject(plugin->id, message_of(error));
     }
   }
   std::sort(usable.begin(), usable.end(), [](const Candidate& a, const Candidate& b) {
@@ -107,8 +108,8 @@ std::vector<Candidate> usable_backends(std::string& refusals) {
 }
 
 ChosenPlugin choose_automatically(const std::string& reason, const std::string& function) {
-  std::string refusals;
-  const std::vector<Candidate> usable = usable_backends(refusals);
+  std::string rejections;
+  const std::vector<Candidate> usable = usable_backends(rejections);
   std::size_t count = usable.size();
   for (const Candidate& candidate : usable) {
     try {
@@ -119,13 +120,15 @@ ChosenPlugin choose_automatically(const std::string& reason, const std::string& 
       return {candidate.plugin, why};
     } catch (const Error& error) {
       --count;
-      refusals += text(refusals.empty() ? "" : "; ", candidate.plugin->id, ": ", fact_of(error));
-      log_line(LogLevel::Warning, "backend", fact_of(error));
+      rejections +=
+          text(rejections.empty() ? "" : "; ", candidate.plugin->id, ": ", message_of(error));
+      log_line(LogLevel::Warning, "backend", message_of(error));
     }
   }
-  throw BackendError(function, "", text("auto found no usable backend; ",
-                                        refusals.empty() ? "there is none in " : refusals,
-                                        refusals.empty() ? join_text(plugin_directories()) : ""));
+  throw BackendError(
+      function, "",
+      text("auto found no usable backend; ", rejections.empty() ? "none is in " : rejections,
+           rejections.empty() ? join_text(plugin_directories()) : ""));
 }
 
 ChosenPlugin choose(const std::string& value, const std::string& reason,
@@ -134,7 +137,7 @@ ChosenPlugin choose(const std::string& value, const std::string& reason,
   return {&open_plugin(value, function), reason};
 }
 
-/// What the environment and the files ask for; errors say which of them did.
+/// Opens the backend that the environment or keras.json selects; errors name the source.
 ChosenPlugin choose_from_sources(const std::string& function) {
   const WantedBackend wanted = decide_backend(read_sources());
   if (!wanted.warning.empty()) log_line(LogLevel::Warning, "backend", wanted.warning);
@@ -142,15 +145,15 @@ ChosenPlugin choose_from_sources(const std::string& function) {
     return choose(wanted.value, wanted.reason, "");
   } catch (const BackendError& error) {
     throw BackendError(function, "",
-                       text(fact_of(error), " (asked for by: ", wanted.reason, ")"));
+                       text(message_of(error), " (requested by: ", wanted.reason, ")"));
   }
 }
 
 ChosenPlugin current_choice(const std::string& function) {
   Choice& state = choice();
   const std::lock_guard lock(state.mutex);
-  if (!state.made) state.made = choose_from_sources(function);
-  return *state.made;
+  if (!state.plugin) state.plugin = choose_from_sources(function);
+  return *state.plugin;
 }
 
 }  // namespace
@@ -158,7 +161,7 @@ ChosenPlugin current_choice(const std::string& function) {
 void forget_backend_choice() {
   Choice& state = choice();
   const std::lock_guard lock(state.mutex);
-  state.made.reset();
+  state.plugin.reset();
 }
 
 InstancePtr backend_instance(const std::string& name_or_path, const std::string& function) {
@@ -194,7 +197,7 @@ void set_backend(const std::string& name_or_path, Where where) try {
       where, [&] { return runtime::choose(name_or_path, "set_backend", "set_backend"); });
   runtime::Choice& state = runtime::choice();
   const std::lock_guard lock(state.mutex);
-  state.made = std::move(chosen);
+  state.plugin = std::move(chosen);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("set_backend", where);
 }
@@ -222,10 +225,18 @@ std::vector<BackendDescription> list_backends() try {
   const Call call("list_backends", {});
   std::map<std::string, BackendDescription> all;
   for (const runtime::PluginFile& file : runtime::list_plugin_files()) {
-    all[file.name] = {file.name, file.path, "", false, file.refusal};
+    all[file.name] = {.name = file.name,
+                      .path = file.path,
+                      .version = "",
+                      .loaded = false,
+                      .refusal = file.rejection};
   }
   for (const runtime::Plugin* plugin : runtime::opened_plugins()) {
-    all[plugin->id] = {plugin->id, plugin->path, plugin->version, true, ""};
+    all[plugin->id] = {.name = plugin->id,
+                       .path = plugin->path,
+                       .version = plugin->version,
+                       .loaded = true,
+                       .refusal = ""};
   }
   std::vector<BackendDescription> list;
   for (auto& [name, description] : all) list.push_back(std::move(description));

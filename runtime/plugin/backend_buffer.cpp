@@ -1,4 +1,4 @@
-// Tensors at a backend: what the plugin reports of them is compared with what the host expects.
+// Buffers: compares what the plugin reports of a tensor with what the host expects.
 #include "runtime/plugin/backend_instance.h"
 
 #include <kiln/error.h>
@@ -17,11 +17,9 @@ std::string type_text(DType dtype, Dims dims) {
   return text(dtype, "[", join_text(dims, ","), "]");
 }
 
-/// A dim that is expected to be negative may be any.
+/// Whether the dims match; a negative expected dim matches any.
 bool fits(Dims dims, Dims expected) {
-  const auto same = [](std::int64_t dim, std::int64_t wanted) {
-    return wanted < 0 || dim == wanted;
-  };
+  const auto same = [](std::int64_t dim, std::int64_t want) { return want < 0 || dim == want; };
   return std::equal(dims.begin(), dims.end(), expected.begin(), expected.end(), same);
 }
 
@@ -46,11 +44,11 @@ void Buffer::reset() noexcept {
   type_.reset();
 }
 
-/// The type and size that the plugin reports, checked against each other.
+/// Queries type and size from the plugin and checks them against each other.
 kiln_buffer_info Buffer::info(std::string_view function) const {
-  if (handle_ == nullptr) throw InternalError("", "", "an empty buffer was asked about");
+  if (handle_ == nullptr) throw InternalError("", "", "an empty buffer was queried");
   auto info = abi::fresh<kiln_buffer_info>();
-  instance_->ask(function, "buffer_info", instance_->api().buffer_info, handle_, &info);
+  instance_->invoke(function, "buffer_info", instance_->api().buffer_info, handle_, &info);
   return read_reported(instance_->plugin(), function, "buffer_info", [&] {
     const Dims dims = abi::view_of(info.dims);
     if (abi::dtype_size(info.dtype) == 0) {
@@ -58,7 +56,7 @@ kiln_buffer_info Buffer::info(std::string_view function) const {
     }
     const std::optional<std::uint64_t> bytes = abi::tensor_bytes(info.dtype, dims);
     const std::string type = type_text(static_cast<DType>(info.dtype), dims);
-    if (!bytes) throw abi::BrokenStruct(text(type, " is no type of a tensor"));
+    if (!bytes) throw abi::BrokenStruct(text(type, " is not the type of a tensor"));
     if (info.size != *bytes) {
       throw abi::BrokenStruct(text(type, " has ", *bytes, " bytes, not ", info.size));
     }
@@ -80,12 +78,12 @@ const void* Buffer::host_data() const { return info().host_data; }
 
 void Buffer::copy_to_host(std::span<std::byte> destination) const {
   if (handle_ == nullptr) throw InternalError("", "", "an empty buffer was read");
-  // A null destination would only ask for the size, also where there is nothing to copy.
+  // A null destination would query the size instead, so an empty tensor needs an address, too.
   std::byte nothing{};
   void* target = destination.data() == nullptr ? &nothing : destination.data();
   std::uint64_t size = 0;
-  instance_->ask("", "buffer_copy_to_host", instance_->api().buffer_copy_to_host, handle_, target,
-                 destination.size(), &size);
+  instance_->invoke("", "buffer_copy_to_host", instance_->api().buffer_copy_to_host, handle_,
+                    target, destination.size(), &size);
   if (size != destination.size()) {
     throw_broken(instance_->plugin(), "", "buffer_copy_to_host",
                  text("gave ", size, " bytes of a tensor of ", destination.size()));
@@ -98,7 +96,7 @@ void Buffer::expect_type(DType dtype, Dims dims, const Source& source) {
   const Dims reported = abi::view_of(found.dims);
   type_ = {dtype, {dims.begin(), dims.end()}, 0};
   if (found.dtype != static_cast<std::uint32_t>(dtype) || !fits(reported, dims)) {
-    refuse_type(found, source);
+    reject_type(found, source);
   }
   type_->dims.assign(reported.begin(), reported.end());
   type_->bytes = found.size;
@@ -108,19 +106,19 @@ void Buffer::require_type(const Source& source) const {
   const kiln_buffer_info found = info(source.function);
   const bool same = found.dtype == static_cast<std::uint32_t>(type_->dtype) &&
                     fits(abi::view_of(found.dims), type_->dims);
-  if (!same) refuse_type(found, source);
+  if (!same) reject_type(found, source);
 }
 
-void Buffer::refuse_type(const kiln_buffer_info& found, const Source& source) const {
-  std::string wanted = text(type_->dtype, "[");
+void Buffer::reject_type(const kiln_buffer_info& found, const Source& source) const {
+  std::string expected = text(type_->dtype, "[");
   for (std::size_t i = 0; i < type_->dims.size(); ++i) {
-    wanted += i == 0 ? "" : ",";
-    wanted += type_->dims[i] < 0 ? "?" : text(type_->dims[i]);
+    expected += i == 0 ? "" : ",";
+    expected += type_->dims[i] < 0 ? "?" : text(type_->dims[i]);
   }
   throw_broken(instance_->plugin(), source.function, source.entry,
-               text(source.what, " ", source.number, " is ",
+               text(source.kind, " ", source.index, " is ",
                     type_text(static_cast<DType>(found.dtype), abi::view_of(found.dims)),
-                    " but must be ", wanted, "]"));
+                    " but must be ", expected, "]"));
 }
 
 }  // namespace kiln::runtime

@@ -1,4 +1,4 @@
-// Who decides, first to last: the environment, keras.json, the default. Nothing is opened here.
+// Precedence: the environment, keras.json, the default. Opens nothing.
 #include "runtime/plugin/backend_choice.h"
 
 #include "core/types/text.h"

@@ -1,5 +1,4 @@
-// Which backend is wanted, decided from what the environment and keras.json say. Opening it is
-// the business of backend.cpp.
+// Selects the wanted backend from the environment and keras.json. backend.cpp opens it.
 #pragma once
 
 #include <string>
@@ -7,10 +6,10 @@
 
 namespace kiln::runtime {
 
-/// Used when nothing else was asked for.
+/// The backend if no source names one.
 inline constexpr std::string_view kDefaultBackend = "cpu";
 
-/// What was found; empty means not set.
+/// The settings of each source; empty if not set.
 struct BackendSources {
   std::string environment;  // the value of KERAS_BACKEND
   std::string file;         // `backend` in keras.json
@@ -19,15 +18,15 @@ struct BackendSources {
 
 struct WantedBackend {
   std::string value;    // a name, "auto" or a path
-  std::string reason;   // why, as BackendChoice gives it
-  std::string warning;  // to be said once; empty when there is nothing to say
+  std::string reason;   // as in BackendChoice
+  std::string warning;  // to be logged once; empty for none
 };
 
-/// Environment before file before default. A name of one of Python Keras' own engines, whose
-/// variable and file this is too, gives the default and a warning.
+/// Selects the backend: environment before file before default. The name of an engine of Python
+/// Keras, which reads the same variable and file, selects the default with a warning.
 WantedBackend decide_backend(const BackendSources& sources);
 
-/// Forgets the choice, so that the next question reads the sources again. For tests.
+/// Resets the choice, so that the next call reads the sources again. For tests.
 void forget_backend_choice();
 
 }  // namespace kiln::runtime

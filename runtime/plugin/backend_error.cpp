@@ -1,6 +1,5 @@
-// From an error object of a plugin to an exception: everything that it says ends up in the text,
-// with the backend and the path of its plugin. An error whose description breaks the rules is a
-// BackendError, with as much of the description as can be read.
+// Converts an error object of a plugin to an exception, whose text has all fields, the backend and
+// the path of its plugin. A malformed error object becomes a BackendError with its valid fields.
 #include "runtime/plugin/backend_instance.h"
 
 #include <kiln/error.h>
@@ -16,51 +15,52 @@
 namespace kiln::runtime {
 namespace {
 
-constexpr int kMaxChain = 16;            // causes; a plugin may hand out a ring
+constexpr int kMaxChain = 16;            // causes; a plugin's chain may be cyclic
 constexpr std::uint64_t kMaxShown = 32;  // nodes and details of one error
 
 constexpr std::string_view kCodeNames[] = {
-    "ok",        "cancelled",           "unknown error", "invalid argument",
-    "timeout",   "not found",           "already there", "permission denied",
-    "no memory", "failed precondition", "aborted",       "out of range",
-    "missing",   "internal error",      "unavailable",   "data loss"};
+    "ok",            "cancelled",           "unknown error",  "invalid argument",
+    "timeout",       "not found",           "already exists", "permission denied",
+    "no memory",     "failed precondition", "aborted",        "out of range",
+    "unimplemented", "internal error",      "unavailable",    "data loss"};
 
 bool is_error_code(std::uint32_t code) {
   return code != KILN_CODE_OK && code < std::size(kCodeNames);
 }
 
-/// The text of an error, gathered field by field.
+/// Formats an error field by field.
 class Description {
  public:
   explicit Description(const Plugin& plugin) : plugin_(plugin) {}
 
   const std::string& text() const { return text_; }
-  /// The first rule that the description broke; empty when none.
+  /// Returns the first violation of the ABI's rules; empty for none.
   const std::string& broken() const { return broken_; }
 
-  /// Appends one error, without its causes, and gives what it was read from.
+  /// Appends one error without its causes; returns its fields.
   kiln_error_info append(const kiln_error* error) {
     auto info = abi::fresh<kiln_error_info>();
     try {
       call_entry(plugin_, "", "error_read", plugin_.api.error_read, error, &info);
-    } catch (const Error& fault) {
-      note(fault.message());
+    } catch (const Error& thrown) {
+      note(thrown.message());
       return abi::fresh<kiln_error_info>();
     }
     const std::string message = field(info.message, "message");
     if (is_error_code(info.code)) {
       text_ += message.empty() ? std::string(kCodeNames[info.code]) : message;
     } else {
-      note(kiln::text("the code ", info.code, " is none of an error"));
+      note(kiln::text("the code ", info.code, " is not an error code"));
       text_ += message.empty() ? kiln::text("error code ", info.code) : message;
     }
     append_fields(info);
     return info;
   }
 
-  /// Whether it names a library, details or a cause: matters of the backend.
+  /// Whether it has a library, details or a cause, which concern the backend, not the user.
   bool is_technical() const { return technical_; }
 
+  /// Appends a cause; replaces it by its own cause, null at the end of the chain.
   void append_cause(const kiln_error*& cause) {
     technical_ = true;
     text_ += "; caused by: ";
@@ -72,7 +72,7 @@ class Description {
     if (broken_.empty()) broken_ = reason;
   }
 
-  /// The text of a field, or nothing where it cannot be read.
+  /// Returns the text of a field; empty if it is invalid.
   std::string field(kiln_string given, const char* name) {
     try {
       return shown_text(given, name);
@@ -153,20 +153,19 @@ bool is_value_error(std::uint32_t code) {
   }
   if (!description.broken().empty()) {
     throw BackendError(name, "",
-                       text(description.text(), "; error_read broke the boundary: ",
+                       text(description.text(), "; error_read violated the plugin ABI: ",
                             description.broken(), named_plugin(plugin)),
                        where);
   }
   const bool of_input = of_call && is_value_error(info.code) && !description.is_technical();
-  const std::string fact =
-      text(description.text(), note, of_input ? "" : named_plugin(plugin));
-  if (is_value_error(info.code)) throw ValueError(name, "", fact, where);
+  const std::string message = text(description.text(), note, of_input ? "" : named_plugin(plugin));
+  if (is_value_error(info.code)) throw ValueError(name, "", message, where);
   switch (info.code) {
-    case KILN_CODE_UNIMPLEMENTED: throw NotImplementedError(name, "", fact, where);
+    case KILN_CODE_UNIMPLEMENTED: throw NotImplementedError(name, "", message, where);
     case KILN_CODE_RESOURCE_EXHAUSTED:
-      block_pool().release_idle();  // for the next try
-      throw OutOfMemory(name, "", fact, where);
-    default: throw BackendError(name, "", fact, where);
+      block_pool().release_idle();  // so that a retry may succeed
+      throw OutOfMemory(name, "", message, where);
+    default: throw BackendError(name, "", message, where);
   }
 }
 

@@ -1,5 +1,4 @@
-// Events, executables and frames: what an instance hands out, and how they are given back.
-// Buffers are in backend_buffer.cpp.
+// Events, executables and frames of an instance. Buffers are in backend_buffer.cpp.
 #include "runtime/plugin/backend_instance.h"
 
 #include <kiln/error.h>
@@ -16,11 +15,11 @@
 namespace kiln::runtime {
 namespace {
 
-/// `count` elements, on the stack when they are few.
+/// An array of `count` elements, on the stack up to 32.
 template <class T>
-class Row {
+class SmallArray {
  public:
-  explicit Row(std::size_t count) : count_(count) {
+  explicit SmallArray(std::size_t count) : count_(count) {
     if (count > few_.size()) many_.resize(count);
   }
   T* data() { return count_ > few_.size() ? many_.data() : few_.data(); }
@@ -36,18 +35,20 @@ void require_own(const Buffer& buffer, const InstancePtr& instance, const char* 
   if (buffer.instance() == instance) return;
   const Caller caller = Caller::of();
   throw InternalError(caller.function, "",
-                      text(what, " lies at another backend than ", instance->name()), caller.where);
+                      text(what, " belongs to another backend than ", instance->name()),
+                      caller.where);
 }
 
-void list_results(std::span<Buffer> results, Row<kiln_buffer*>& handles, const InstancePtr& owner) {
+void list_results(std::span<Buffer> results, SmallArray<kiln_buffer*>& handles,
+                  const InstancePtr& owner) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i]) require_own(results[i], owner, "a result");
     handles[i] = results[i].handle();
   }
 }
 
-/// Throws what a host function threw during the call, which the error of the plugin only repeats.
-/// Results of a plugin that ignores the host function's error are discarded.
+/// Rethrows the exception of a host function, if one threw during the call, and frees the plugin's
+/// error, which only repeats it. Results of a plugin that ignores that failure are discarded.
 void rethrow_host_call(const Instance& instance, kiln_error* error,
                        const HostCallContext& host_calls) {
   if (!host_calls.thrown) return;
@@ -57,15 +58,16 @@ void rethrow_host_call(const Instance& instance, kiln_error* error,
   std::rethrow_exception(host_calls.thrown);
 }
 
-/// The handles of one call, which a backend must not give for another value. A duplicated handle,
-/// or one that replaces the host's, has no known owner and is not destroyed. Invariant: allocates
-/// only in its constructor, so that no handle is lost once the backend ran.
+/// Adopts the buffers that a backend returns for one call, each of which must be distinct from all
+/// other handles of the call. A duplicate, or a handle that replaces the host's, has no known owner
+/// and is not destroyed. Invariant: allocates only in the constructor, so that no handle leaks once
+/// the backend has run.
 class ResultHandles {
  public:
   explicit ResultHandles(const ExecuteCall& call) {
     const std::size_t results = call.outputs.size() + call.updates.size();
     known_.reserve(call.inputs.size() + call.states.size() + 2 * results);
-    made_.reserve(results);
+    adopted_.reserve(results);
     for (const Buffer* input : call.inputs) known_.push_back(input->handle());
     for (const StateInput& state : call.states) known_.push_back(state.buffer->handle());
     for (const Buffer& given : call.outputs) known_.push_back(given.handle());
@@ -73,9 +75,9 @@ class ResultHandles {
     std::sort(known_.begin(), known_.end());
   }
 
-  /// Takes over the buffers that the backend made for empty results.
-  void take(std::span<Buffer> results, Row<kiln_buffer*>& handles, const InstancePtr& owner,
-            const char* what) noexcept {
+  /// Adopts the buffers that the backend allocated for empty results.
+  void adopt(std::span<Buffer> results, SmallArray<kiln_buffer*>& handles, const InstancePtr& owner,
+             const char* what) noexcept {
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (results[i]) {
         if (handles[i] != results[i].handle()) note("replaced the buffer given for ", what, i);
@@ -85,44 +87,46 @@ class ResultHandles {
         note("succeeded without a buffer for ", what, i);
         continue;
       }
-      const auto place = std::lower_bound(known_.begin(), known_.end(), handles[i]);
-      if (place != known_.end() && *place == handles[i]) {
+      const auto position = std::lower_bound(known_.begin(), known_.end(), handles[i]);
+      if (position != known_.end() && *position == handles[i]) {
         note("gave the buffer of another value for ", what, i);
         continue;
       }
-      known_.insert(place, handles[i]);
+      known_.insert(position, handles[i]);
       results[i] = Buffer(owner, handles[i]);
-      made_.push_back(&results[i]);
+      adopted_.push_back(&results[i]);
     }
   }
 
-  bool is_broken() const { return fault_.deed != nullptr; }
-  /// The first rule that was broken. REQUIRES: is_broken().
-  std::string fault() const { return text(fault_.deed, fault_.what, " ", fault_.number); }
-  /// Results that were empty are empty again.
-  void give_back() noexcept {
-    for (Buffer* one : made_) one->reset();
+  bool is_broken() const { return violation_.text != nullptr; }
+  /// Describes the first violation of the ABI's rules. REQUIRES: is_broken().
+  std::string violation() const {
+    return text(violation_.text, violation_.kind, " ", violation_.index);
+  }
+  /// Destroys the adopted buffers, so that these results are empty again.
+  void reset() noexcept {
+    for (Buffer* one : adopted_) one->reset();
   }
 
  private:
-  struct Fault {
-    const char* deed = nullptr;
-    const char* what = nullptr;
-    std::size_t number = 0;
+  struct Violation {
+    const char* text = nullptr;
+    const char* kind = nullptr;  // "output" or "update"
+    std::size_t index = 0;
   };
 
-  void note(const char* deed, const char* what, std::size_t i) noexcept {
-    if (!is_broken()) fault_ = {deed, what, i};
+  void note(const char* text, const char* kind, std::size_t i) noexcept {
+    if (!is_broken()) violation_ = {text, kind, i};
   }
 
   std::vector<kiln_buffer*> known_;  // sorted
-  std::vector<Buffer*> made_;
-  Fault fault_;
+  std::vector<Buffer*> adopted_;
+  Violation violation_;
 };
 
-/// Waits until the backend no longer uses the buffers of a call that failed: its own failure is not
-/// the one to say.
-void end_work(Event& pending) {
+/// Waits until the backend no longer uses the buffers of a failed call. Ignores an error of the
+/// wait, as the call's own error is thrown.
+void wait_ignoring_errors(Event& pending) {
   try {
     pending.wait();
   } catch (const Error&) {
@@ -156,7 +160,7 @@ void Event::reset() noexcept {
 }
 
 void Event::wait() {
-  // Waiting without limit may return early, but not without end.
+  // event_wait may return before the work is done, even without a limit; but not forever.
   constexpr int kMaxWaits = 1'000'000;
   for (int i = 0; i < kMaxWaits; ++i) {
     if (wait_for(KILN_WAIT_FOREVER)) return;
@@ -169,7 +173,7 @@ bool Event::wait_for(std::uint64_t nanoseconds) {
   if (handle_ == nullptr) return true;
   instance_->require_same_process("");
   std::uint32_t done = 0;
-  instance_->ask("", "event_wait", instance_->api().event_wait, handle_, nanoseconds, &done);
+  instance_->invoke("", "event_wait", instance_->api().event_wait, handle_, nanoseconds, &done);
   return done != 0;
 }
 
@@ -191,18 +195,18 @@ void Executable::reset() noexcept {
   instance_.reset();
 }
 
-ExecutableInfo Executable::info(const std::optional<ProgramCounts>& wanted) const {
+ExecutableInfo Executable::info(const std::optional<ProgramCounts>& expected) const {
   auto raw = abi::fresh<kiln_executable_info>();
-  instance_->ask("", "executable_info", instance_->api().executable_info, handle_, &raw);
+  instance_->invoke("", "executable_info", instance_->api().executable_info, handle_, &raw);
   return read_reported(instance_->plugin(), "", "executable_info", [&] {
     const ProgramCounts counts{raw.inputs, raw.states, raw.outputs, raw.updates};
-    const bool told = counts != ProgramCounts{};
-    if (wanted && told && counts != *wanted) {
-      throw abi::BrokenStruct(text("gave ", counts, " but the module has ", *wanted));
+    const bool has_counts = counts != ProgramCounts{};
+    if (expected && has_counts && counts != *expected) {
+      throw abi::BrokenStruct(text("gave ", counts, " but the module has ", *expected));
     }
     for (const std::uint64_t count : {raw.code_generations, raw.bindings, raw.planned_bytes,
                                       raw.live_bytes}) {
-      if (count > INT64_MAX) throw abi::BrokenStruct(text(count, " is no number of anything"));
+      if (count > INT64_MAX) throw abi::BrokenStruct(text(count, " is not a count"));
     }
     ExecutableInfo info{counts, {}, raw.code_generations, raw.bindings, raw.planned_bytes,
                         raw.live_bytes, {}};
@@ -214,7 +218,7 @@ ExecutableInfo Executable::info(const std::optional<ProgramCounts>& wanted) cons
       }
       info.messages.emplace_back(message.level, shown_text(message.text, "text"));
     }
-    if (!wanted || !told) return info;
+    if (!expected || !has_counts) return info;
     info.updates_in_place.resize(raw.updates, false);
     for (std::uint64_t i = 0; raw.updates_in_place != nullptr && i < raw.updates; ++i) {
       info.updates_in_place[i] = raw.updates_in_place[i] != 0;
@@ -229,19 +233,19 @@ bool Executable::dump() const {
                                     instance_->api().get_proc, abi::string_of(name));
   if (proc == nullptr) return false;
   instance_->require_same_process("dump");
-  instance_->ask("dump", KILN_PROC_EXECUTABLE_DUMP,
-                 reinterpret_cast<kiln_executable_dump_v1_fn>(proc), handle_);
+  instance_->invoke("dump", KILN_PROC_EXECUTABLE_DUMP,
+                    reinterpret_cast<kiln_executable_dump_v1_fn>(proc), handle_);
   return true;
 }
 
 Event Executable::execute(const ExecuteCall& call) const {
   instance_->require_same_process(call.label);
-  Row<kiln_buffer*> inputs(call.inputs.size());
+  SmallArray<kiln_buffer*> inputs(call.inputs.size());
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     require_own(*call.inputs[i], instance_, "an input");
     inputs[i] = call.inputs[i]->handle();
   }
-  Row<kiln_state_in> states(call.states.size());
+  SmallArray<kiln_state_in> states(call.states.size());
   for (std::size_t i = 0; i < call.states.size(); ++i) {
     require_own(*call.states[i].buffer, instance_, "a state");
     states[i] = abi::fresh<kiln_state_in>();
@@ -249,8 +253,8 @@ Event Executable::execute(const ExecuteCall& call) const {
     states[i].donate = call.states[i].donate ? 1 : 0;
     states[i].version = call.states[i].version;
   }
-  Row<kiln_buffer*> outputs(call.outputs.size());
-  Row<kiln_buffer*> updates(call.updates.size());
+  SmallArray<kiln_buffer*> outputs(call.outputs.size());
+  SmallArray<kiln_buffer*> updates(call.updates.size());
   list_results(call.outputs, outputs, instance_);
   list_results(call.updates, updates, instance_);
 
@@ -275,32 +279,32 @@ Event Executable::execute(const ExecuteCall& call) const {
     throw_call_error(instance_->plugin(), error, call.label);
   }
   Event pending = event == nullptr ? Event() : Event(instance_, event);
-  results.take(call.outputs, outputs, instance_, "output");
-  results.take(call.updates, updates, instance_, "update");
+  results.adopt(call.outputs, outputs, instance_, "output");
+  results.adopt(call.updates, updates, instance_, "update");
   const bool has_thrown = call.host_calls != nullptr && call.host_calls->thrown;
   if (!results.is_broken() && !has_thrown) return pending;
-  end_work(pending);
-  results.give_back();
+  wait_ignoring_errors(pending);
+  results.reset();
   if (has_thrown) std::rethrow_exception(call.host_calls->thrown);
-  throw_broken(instance_->plugin(), call.label, "execute", results.fault());
+  throw_broken(instance_->plugin(), call.label, "execute", results.violation());
 }
 
-Frame Executable::make_frame(const kiln_frame_io& io) const {
+BackendFrame Executable::make_frame(const kiln_frame_io& io) const {
   instance_->require_same_process(abi::view_of(io.label));
   kiln_frame* frame = nullptr;
-  instance_->ask(abi::view_of(io.label), "frame_create", instance_->api().frame_create, handle_,
-                 &io, &frame);
-  return Frame(*instance_, frame);
+  instance_->invoke(abi::view_of(io.label), "frame_create", instance_->api().frame_create, handle_,
+                    &io, &frame);
+  return BackendFrame(*instance_, frame);
 }
 
-// ---- Frame ----
+// ---- BackendFrame ----
 
-Frame::~Frame() {
+BackendFrame::~BackendFrame() {
   if (handle_ == nullptr) return;
   destroy_handle(instance_->plugin(), "frame_destroy", instance_->api().frame_destroy, handle_);
 }
 
-void Frame::run(std::string_view label, const HostCallContext& host_calls) const {
+void BackendFrame::run(std::string_view label, const HostCallContext& host_calls) const {
   instance_->require_same_process(label);
   kiln_error* error = call_entry(instance_->plugin(), label, "frame_run",
                                  instance_->api().frame_run, handle_);

@@ -1,4 +1,4 @@
-// Making an instance and what is asked of it: capabilities, compiling, buffers.
+// Creates instances; capabilities, compiling and buffers of an instance.
 #include "runtime/plugin/backend_instance.h"
 
 #include <kiln/error.h>
@@ -26,6 +26,14 @@ static_assert(static_cast<int>(DType::Bool) == KILN_DTYPE_BOOL &&
 
 namespace {
 
+constinit std::atomic<std::uint32_t> forks{0};
+
+void count_fork() { forks.fetch_add(1, std::memory_order_relaxed); }
+
+/// Registered when the library is loaded: if a function-local static registered the handler, a
+/// child forked while another thread initialises that static would deadlock.
+[[maybe_unused]] const bool counts_forks = pthread_atfork(nullptr, nullptr, count_fork) == 0;
+
 std::vector<kiln_option> options_of(const BackendOptions& pairs) {
   std::vector<kiln_option> result;
   for (const auto& [key, value] : pairs) {
@@ -41,16 +49,16 @@ kiln_array array_of(const std::vector<kiln_option>& options) {
   return abi::array_of(std::span<const kiln_option>(options));
 }
 
-/// Gathers what a plugin reports; an exception must not travel through its frames. Text that is no
-/// text is kept as an exception.
-struct Reports {
-  std::mutex mutex;  // a backend may check on several threads
+/// Collects the nodes that a plugin's check reports. Exceptions, such as BrokenStruct for invalid
+/// text, are stored, since they must not propagate through the plugin's stack frames.
+struct UnsupportedNodes {
+  std::mutex mutex;  // a backend may report from several threads
   std::vector<Unsupported> nodes;
   std::exception_ptr thrown;
 
   static void take(void* context, const kiln_unsupported* given) noexcept {
     if (context == nullptr) return log_line(LogLevel::Error, "backend", "check lost its context");
-    auto& self = *static_cast<Reports*>(context);
+    auto& self = *static_cast<UnsupportedNodes*>(context);
     const std::lock_guard lock(self.mutex);
     try {
       self.add(abi::read_report(given, "kiln_unsupported"));
@@ -64,8 +72,10 @@ struct Reports {
     if (nodes.size() == KILN_MAX_COUNT) {
       throw abi::BrokenStruct(text("reported more than ", KILN_MAX_COUNT, " nodes"));
     }
-    nodes.push_back({node.node, shown_text(node.op, "op"), shown_text(node.reason, "reason"),
-                     shown_text(node.location, "location")});
+    nodes.push_back({.node = node.node,
+                     .op = shown_text(node.op, "op"),
+                     .reason = shown_text(node.reason, "reason"),
+                     .location = shown_text(node.location, "location")});
   }
 };
 
@@ -73,7 +83,7 @@ struct Reports {
 
 InstancePtr Instance::create(const Plugin& plugin, const BackendOptions& options,
                              const std::string& origins) {
-  static_cast<void>(thread_count());  // a wrong KILN_THREADS is said here, not amid a loop
+  static_cast<void>(thread_count());  // rejects an invalid KILN_THREADS here, not inside a loop
   InstancePtr instance(new Instance(plugin));
   instance->host_.backend = plugin.name;
   instance->process_ = getpid();
@@ -87,7 +97,7 @@ InstancePtr Instance::create(const Plugin& plugin, const BackendOptions& options
   kiln_error* error = call_entry(plugin, "", "instance_create", plugin.api.instance_create, &args,
                                  &handle);
   if (error != nullptr) throw_error(plugin, error, "", origins);
-  instance->require_made(handle, "", "instance_create", "an instance");
+  instance->require_handle(handle, "", "instance_create", "an instance");
   instance->handle_ = handle;
   return instance;
 }
@@ -104,23 +114,15 @@ Instance::~Instance() {
   destroy_handle(plugin_, "instance_destroy", api().instance_destroy, handle_);
 }
 
-void Instance::require_made(const void* handle, std::string_view function, const char* entry,
-                            const char* what) const {
+void Instance::require_handle(const void* handle, std::string_view function, const char* entry,
+                              const char* what) const {
   if (handle != nullptr) return;
   throw_broken(plugin_, function, entry, text("succeeded without ", what));
 }
 
-std::uint32_t fork_count() {
-  static std::atomic<std::uint32_t> forks{0};
-  static const bool counted = [] {
-    return pthread_atfork(nullptr, nullptr,
-                          [] { forks.fetch_add(1, std::memory_order_relaxed); }) == 0;
-  }();
-  static_cast<void>(counted);
-  return forks.load(std::memory_order_relaxed);
-}
+std::uint32_t fork_count() { return forks.load(std::memory_order_relaxed); }
 
-void Instance::refuse_child(std::string_view function) const {
+void Instance::reject_child(std::string_view function) const {
   if ((plugin_.features & KILN_FEATURE_FORK_SAFE) != 0) return;
   const pid_t now = getpid();
   if (now == process_) return;
@@ -134,7 +136,7 @@ void Instance::refuse_child(std::string_view function) const {
 
 namespace {
 
-/// The report of a probe, or the reason why it is rejected.
+/// Collects the texts of a probe; stores an exception, as UnsupportedNodes does.
 struct ProbeTexts {
   ProbeReport report;
   std::exception_ptr thrown;
@@ -190,26 +192,29 @@ ProbeReport probe(const Plugin& plugin, const BackendOptions& options,
 
 std::vector<OpSupport> Instance::op_table() const {
   kiln_array raw{};
-  ask("", "op_table", api().op_table, handle_, &raw);
+  invoke("", "op_table", api().op_table, handle_, &raw);
   return read_reported(plugin_, "", "op_table", [&] {
     const abi::ReportElements<kiln_op_support> list(raw, "ops");
     std::vector<OpSupport> ops;
     for (std::uint64_t i = 0; i < list.size(); ++i) {
       const kiln_op_support op = list[i];
-      ops.push_back({std::string(reported_text(op.name, "name", KILN_MAX_NAME)),
-                     op.version_lowest, op.version_highest, op.digest, op.dtypes});
+      ops.push_back({.name = std::string(reported_text(op.name, "name", KILN_MAX_NAME)),
+                     .version_lowest = op.version_lowest,
+                     .version_highest = op.version_highest,
+                     .digest = op.digest,
+                     .dtypes = op.dtypes});
     }
     return ops;
   });
 }
 
 std::vector<Unsupported> Instance::check(Bytes module, const std::string& function) const {
-  Reports reports;
+  UnsupportedNodes reports;
   auto args = abi::fresh<kiln_check_args>();
   args.module = abi::bytes_of(module);
-  args.on_unsupported = Reports::take;
+  args.on_unsupported = UnsupportedNodes::take;
   args.context = &reports;
-  ask(function, "check", api().check, handle_, &args);
+  invoke(function, "check", api().check, handle_, &args);
   read_reported(plugin_, function, "check", [&] {
     if (reports.thrown) std::rethrow_exception(reports.thrown);
   });
@@ -217,16 +222,18 @@ std::vector<Unsupported> Instance::check(Bytes module, const std::string& functi
 }
 
 void Instance::require_supported(Bytes module, const std::string& function) const {
-  constexpr std::size_t kMost = 5;
-  const std::vector<Unsupported> lacking = check(module, function);
-  if (lacking.empty()) return;
+  constexpr std::size_t kMaxListed = 5;
+  const std::vector<Unsupported> unsupported = check(module, function);
+  if (unsupported.empty()) return;
   std::string list;
-  for (std::size_t i = 0; i < lacking.size() && i < kMost; ++i) {
-    const Unsupported& node = lacking[i];
+  for (std::size_t i = 0; i < unsupported.size() && i < kMaxListed; ++i) {
+    const Unsupported& node = unsupported[i];
     list += text(i == 0 ? "" : "; ", node.op, " (", node.reason, ")");
     if (!node.location.empty()) list += text(" at ", node.location);
   }
-  if (lacking.size() > kMost) list += text("; and ", lacking.size() - kMost, " more");
+  if (unsupported.size() > kMaxListed) {
+    list += text("; and ", unsupported.size() - kMaxListed, " more");
+  }
   throw NotImplementedError(function, "", text("backend ", name(), " cannot run ", list));
 }
 
@@ -236,8 +243,8 @@ std::vector<std::string> Instance::optional_passes() const {
       call_entry(plugin_, "function", "get_proc", api().get_proc, abi::string_of(name));
   if (proc == nullptr) return {};
   ReportedNames reported{.unit = "passes"};
-  ask("function", KILN_PROC_INSTANCE_PASSES, reinterpret_cast<kiln_instance_passes_v1_fn>(proc),
-      handle_, ReportedNames::take, static_cast<void*>(&reported));
+  invoke("function", KILN_PROC_INSTANCE_PASSES, reinterpret_cast<kiln_instance_passes_v1_fn>(proc),
+         handle_, ReportedNames::take, static_cast<void*>(&reported));
   read_reported(plugin_, "function", KILN_PROC_INSTANCE_PASSES, [&] {
     if (reported.thrown) std::rethrow_exception(reported.thrown);
   });
@@ -263,8 +270,8 @@ Executable Instance::compile(const CompileRequest& request) {
   if ((plugin_.features & KILN_FEATURE_CONCURRENT_COMPILE) == 0) {
     lock = std::unique_lock(compile_mutex_);
   }
-  ask(request.function, "compile", api().compile, handle_, &args, &handle);
-  require_made(handle, request.function, "compile", "an executable");
+  invoke(request.function, "compile", api().compile, handle_, &args, &handle);
+  require_handle(handle, request.function, "compile", "an executable");
   return Executable(shared_from_this(), handle);
 }
 
@@ -274,8 +281,8 @@ Buffer Instance::allocate(DType dtype, Dims dims) {
   spec.dims = abi::dims_of(dims);
   spec.dtype = static_cast<std::uint32_t>(dtype);
   kiln_buffer* handle = nullptr;
-  ask("", "buffer_allocate", api().buffer_allocate, handle_, &spec, &handle);
-  require_made(handle, "", "buffer_allocate", "a buffer");
+  invoke("", "buffer_allocate", api().buffer_allocate, handle_, &spec, &handle);
+  require_handle(handle, "", "buffer_allocate", "a buffer");
   Buffer buffer(shared_from_this(), handle);
   buffer.expect_type(dtype, dims, {"", "buffer_allocate", "buffer"});
   return buffer;
@@ -289,8 +296,8 @@ Buffer Instance::import(const void* data, DType dtype, Dims dims, std::uint32_t 
   args.dtype = static_cast<std::uint32_t>(dtype);
   args.semantics = semantics;
   kiln_buffer* handle = nullptr;
-  ask("", "buffer_import_host", api().buffer_import_host, handle_, &args, &handle);
-  require_made(handle, "", "buffer_import_host", "a buffer");
+  invoke("", "buffer_import_host", api().buffer_import_host, handle_, &args, &handle);
+  require_handle(handle, "", "buffer_import_host", "a buffer");
   Buffer buffer(shared_from_this(), handle);
   buffer.expect_type(dtype, dims, {"", "buffer_import_host", "buffer"});
   return buffer;

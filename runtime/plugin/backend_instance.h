@@ -1,6 +1,6 @@
-// The host's view of a backend: owning wrappers over the handles of the C boundary. Every error
-// object becomes a kiln exception that names the backend and the plugin's path. A Buffer,
-// Executable or Event keeps its Instance alive. Next: plugin.h below, function and variable above.
+// Owning wrappers of the handles of the C boundary. An error object of a plugin becomes a kiln
+// exception that names the backend and the plugin's path. A Buffer, Executable or Event keeps its
+// Instance alive. Next: plugin.h below; function and variable above.
 #pragma once
 
 #include <kiln/dtype.h>
@@ -25,11 +25,12 @@
 
 namespace kiln::runtime {
 
-/// The exception for an error of that plugin; frees the error. `note` follows the error's own text.
+/// Throws the exception for an error object of the plugin and frees the object. The error's code
+/// selects ValueError, NotImplementedError, OutOfMemory or BackendError. `note` follows its text.
 [[noreturn]] void throw_error(const Plugin& plugin, kiln_error* error, std::string_view function,
                               std::string_view note = {});
-/// The same for an error of a call of a compiled function. A ValueError that speaks of no library,
-/// detail or cause is the fault of what was fed: its text does not name the backend.
+/// As throw_error, for a call of a compiled function. The text of a ValueError without library,
+/// detail or cause is about the inputs and does not name the backend.
 [[noreturn]] void throw_call_error(const Plugin& plugin, kiln_error* error,
                                    std::string_view function);
 
@@ -39,13 +40,12 @@ using Dims = std::span<const std::int64_t>;
 using Bytes = std::span<const std::byte>;
 using BackendOptions = std::vector<std::pair<std::string, std::string>>;
 
-/// A tensor at a backend, owned. Default constructed and moved-from ones are empty. Reading is
-/// safe from several threads. Its type is the one that the host expects; what the plugin reports is
-/// compared with it.
+/// Owns a tensor at a backend. Default constructed and moved-from Buffers are empty. Concurrent
+/// reads are safe. The type is the one that the host expects; the plugin's report must match it.
 class Buffer {
  public:
   Buffer() = default;
-  /// A result of a call, of a type that the plugin alone knows until expect_type.
+  /// Adopts a handle. Only the plugin knows its type until expect_type().
   Buffer(InstancePtr instance, kiln_buffer* handle)
       : instance_(std::move(instance)), handle_(handle) {}
   Buffer(Buffer&& other) noexcept
@@ -64,25 +64,27 @@ class Buffer {
   DType dtype() const;
   std::vector<std::int64_t> dims() const;
   std::size_t bytes() const;
-  /// The elements where they can be read in place, else null. Valid as long as the buffer.
+  /// Returns the address of elements that the host can read in place, else null. Valid as long as
+  /// the buffer.
   const void* host_data() const;
-  /// `destination` has room for bytes(); waits until the contents are there. Bools are 0 or 1.
+  /// Copies the elements, after pending work on them; normalises bools to 0 and 1. REQUIRES:
+  /// `destination` has bytes() bytes.
   void copy_to_host(std::span<std::byte> destination) const;
 
-  /// Where a buffer comes from, for messages.
+  /// The origin of a buffer, for messages.
   struct Source {
-    std::string_view function;  // the K function that the message begins with
+    std::string_view function;  // the K function that the message starts with
     const char* entry;          // of the plugin's table
-    const char* what;           // "output", "update" or "buffer"
-    std::size_t number = 0;
+    const char* kind;           // "output", "update" or "buffer"
+    std::size_t index = 0;
   };
-  /// From now on the type is this one. Of `dims`, those that are negative may be any; they become
-  /// those that the plugin reports. BackendError where the plugin reports another.
+  /// Sets the expected type. A negative dim matches any and becomes the one that the plugin
+  /// reports. BackendError if the plugin reports another type.
   void expect_type(DType dtype, Dims dims, const Source& source);
-  /// BackendError where the plugin reports another type than the expected one: a call changed it.
+  /// BackendError if the plugin no longer reports the expected type.
   void require_type(const Source& source) const;
-  /// require_type, only after the first write: later calls skip the query. The type stays the
-  /// expected one, and copy_to_host compares the size. REQUIRES: nobody else uses the buffer.
+  /// As require_type at the first call; later calls skip the query, as copy_to_host compares the
+  /// size. REQUIRES: no concurrent use of the buffer.
   void require_type_once(const Source& source) const {
     if (!is_checked_) require_type(source);
     is_checked_ = true;
@@ -95,8 +97,8 @@ class Buffer {
     std::uint64_t bytes;
   };
   kiln_buffer_info info(std::string_view function = {}) const;
-  /// `found`: as it was judged; the plugin might give another one now.
-  [[noreturn]] void refuse_type(const kiln_buffer_info& found, const Source& source) const;
+  /// `found`: the info that was checked; a second query could report another.
+  [[noreturn]] void reject_type(const kiln_buffer_info& found, const Source& source) const;
 
   InstancePtr instance_;
   kiln_buffer* handle_ = nullptr;
@@ -104,7 +106,7 @@ class Buffer {
   mutable bool is_checked_ = false;  // by require_type_once
 };
 
-/// Work that may not be done yet; an empty one is complete.
+/// Owns an event, the completion of asynchronous work; an empty Event is complete.
 class Event {
  public:
   Event() = default;
@@ -117,9 +119,9 @@ class Event {
 
   void reset() noexcept;
   bool pending() const { return handle_ != nullptr; }
-  /// Returns when the work is over; throws its error.
+  /// Blocks until the work is done; throws its error.
   void wait();
-  /// The same, giving up after a while: true when the work is over.
+  /// Blocks at most that long; returns whether the work is done. Throws its error.
   bool wait_for(std::uint64_t nanoseconds);
 
  private:
@@ -129,13 +131,13 @@ class Event {
 
 struct StateInput {
   const Buffer* buffer = nullptr;
-  bool donate = false;  // nobody else looks at it; after success it is only fit to be destroyed
-  std::uint64_t version = 0;  // equal numbers: equal contents
+  bool donate = false;  // the backend may reuse the memory; after success only destroy the buffer
+  std::uint64_t version = 0;  // equal numbers imply equal contents
 };
 
-/// One call. Counts agree with the executable's. An empty Buffer in `outputs` or `updates` is
-/// filled by the backend, with a type that is to be checked when the work is over; a full one is
-/// written into (it is no input and no state of this call).
+/// The arguments of one call. REQUIRES: counts match the executable's. The backend allocates an
+/// empty Buffer in `outputs` or `updates`, whose type the caller checks after the work is done; it
+/// writes into one that is not empty, which must not be an input or a state of the call.
 struct ExecuteCall {
   std::span<const Buffer* const> inputs;
   std::span<const StateInput> states;
@@ -147,22 +149,24 @@ struct ExecuteCall {
   std::string_view label;
 };
 
-/// A prepared call, owned; it ends before its executable. Empty where the backend has none.
-class Frame {
+/// Owns a kiln_frame: a call prepared for one io struct. Empty if the backend has no frames.
+/// REQUIRES: destroyed before its executable.
+class BackendFrame {
  public:
-  Frame() = default;
-  Frame(const Instance& instance, kiln_frame* handle) : instance_(&instance), handle_(handle) {}
-  Frame(Frame&& other) noexcept
+  BackendFrame() = default;
+  BackendFrame(const Instance& instance, kiln_frame* handle)
+      : instance_(&instance), handle_(handle) {}
+  BackendFrame(BackendFrame&& other) noexcept
       : instance_(other.instance_), handle_(std::exchange(other.handle_, nullptr)) {}
-  Frame& operator=(Frame&& other) noexcept {
+  BackendFrame& operator=(BackendFrame&& other) noexcept {
     std::swap(instance_, other.instance_);
     std::swap(handle_, other.handle_);
     return *this;
   }
-  ~Frame();
+  ~BackendFrame();
 
   explicit operator bool() const { return handle_ != nullptr; }
-  /// What the io that it was made with names is read and written. One thread at a time.
+  /// Runs the call on the memory that the io struct of make_frame points to. One thread at a time.
   void run(std::string_view label, const HostCallContext& host_calls) const;
 
  private:
@@ -170,7 +174,7 @@ class Frame {
   kiln_frame* handle_ = nullptr;
 };
 
-/// Numbers of values of a module.
+/// Counts of the values of a module.
 struct ProgramCounts {
   std::uint64_t inputs = 0, states = 0, outputs = 0, updates = 0;
   bool operator==(const ProgramCounts&) const = default;
@@ -180,10 +184,10 @@ std::ostream& operator<<(std::ostream& out, const ProgramCounts& counts);
 struct ExecutableInfo : ProgramCounts {
   std::vector<std::pair<std::uint32_t, std::string>> messages;  // level, text
   std::uint64_t code_generations = 0, bindings = 0, planned_bytes = 0, live_bytes = 0;
-  std::vector<bool> updates_in_place;  // one per update: a frame may write it over its own state
+  std::vector<bool> updates_in_place;  // per update: whether a frame may overwrite its state
 };
 
-/// A compiled module, owned. Calls may run on several threads at once.
+/// Owns a compiled module. Concurrent calls are safe.
 class Executable {
  public:
   Executable() = default;
@@ -197,16 +201,17 @@ class Executable {
   explicit operator bool() const { return handle_ != nullptr; }
   void reset() noexcept;
   const InstancePtr& instance() const { return instance_; }
-  /// BackendError where a list is broken, counts are not these, or levels of messages unknown.
-  ExecutableInfo info(const std::optional<ProgramCounts>& wanted = {}) const;
-  /// Lets the backend hand over its stages (DumpReceiver) as it has them now. False: it offers that
-  /// only while it compiles.
+  /// Queries and checks the plugin's report; without `expected` counts, updates_in_place is empty.
+  /// BackendError for a malformed list, other counts or an unknown level of a message.
+  ExecutableInfo info(const std::optional<ProgramCounts>& expected = {}) const;
+  /// Makes the backend pass its current stages to the DumpReceiver. Returns false if the backend
+  /// does so only while it compiles.
   bool dump() const;
-  /// If it throws, inputs, states and the empty results are as they were. The event may be
-  /// complete already.
+  /// Starts a call. If it throws, inputs, states and empty results are unchanged.
   Event execute(const ExecuteCall& call) const;
-  /// `io` stays where it is as long as the frame lives. Empty: calls go through execute.
-  Frame make_frame(const kiln_frame_io& io) const;
+  /// Prepares a call; empty if the backend has no frames and calls go through execute(). REQUIRES:
+  /// `io` stays at its address as long as the frame.
+  BackendFrame make_frame(const kiln_frame_io& io) const;
 
  private:
   InstancePtr instance_;
@@ -226,20 +231,21 @@ struct Unsupported {
 
 struct CompileRequest {
   Bytes module;
-  std::vector<Bytes> constants;  // those beside the module, in its order
+  std::vector<Bytes> constants;  // stored beside the module, in its order
   BackendOptions options;
   std::string label;     // names the program in dumps and logs
-  std::string function;  // the K function that errors begin with
+  std::string function;  // the K function that errors start with
 };
 
-/// How many forks lie between this process and the first one that asked; no system call.
+/// Returns the number of fork()s between the process that loaded the library and this one, without
+/// a system call. Thread-safe.
 std::uint32_t fork_count();
 
-/// A configured backend. Safe to use from several threads.
+/// A configured backend. Thread-safe.
 class Instance : public std::enable_shared_from_this<Instance> {
  public:
-  /// BackendError when the plugin cannot make one, ValueError for options that it rejects. Their
-  /// texts name `origins`, the places that the options come from.
+  /// Creates an instance. BackendError if the plugin cannot, ValueError for rejected options;
+  /// `origins`, which says where options were set, follows the error's text.
   static InstancePtr create(const Plugin& plugin, const BackendOptions& options = {},
                             const std::string& origins = {});
   ~Instance();
@@ -251,44 +257,44 @@ class Instance : public std::enable_shared_from_this<Instance> {
   const kiln_backend_api& api() const { return plugin_.api; }
 
   std::vector<OpSupport> op_table() const;
-  /// The nodes that compile would refuse.
+  /// Returns the nodes that compile would reject, with reasons.
   std::vector<Unsupported> check(Bytes module, const std::string& function = {}) const;
-  /// NotImplementedError that names every op that is lacking, with the reasons.
+  /// NotImplementedError naming the first unsupported ops, with reasons.
   void require_supported(Bytes module, const std::string& function) const;
-  /// Includes require_supported.
+  /// Compiles a module. Throws as require_supported, and BackendError, OutOfMemory.
   Executable compile(const CompileRequest& request);
 
-  /// Names that the option "disable" of compile takes.
+  /// Returns the names that the compile option "disable" accepts.
   std::vector<std::string> optional_passes() const;
 
   Buffer allocate(DType dtype, Dims dims);
-  /// The elements are copied before the call returns.
+  /// Copies the elements before it returns.
   Buffer import_copy(const void* data, DType dtype, Dims dims);
-  /// The elements stay where they are, unchanged, as long as the buffer lives.
+  /// Borrows the elements. REQUIRES: they stay valid and unchanged as long as the buffer.
   Buffer import_borrowed(const void* data, DType dtype, Dims dims);
 
-  /// Calls that entry of the table. Throws the exception for the error that it returns, or for the
-  /// exception that it let out.
+  /// Calls an entry of the table; throws for an error that it returns or an exception that escapes.
   template <class... Parameters, class... Arguments>
-  void ask(std::string_view function, const char* name, kiln_error* (*entry)(Parameters...),
-           Arguments... arguments) const {
+  void invoke(std::string_view function, const char* name, kiln_error* (*entry)(Parameters...),
+              Arguments... arguments) const {
     require_ok(call_entry(plugin_, function, name, entry, arguments...), function);
   }
-  /// Throws the exception for `error`, which it frees; returns when that is null.
+  /// Throws for `error` and frees it, unless it is null.
   void require_ok(kiln_error* error, std::string_view function = {}) const {
     if (error != nullptr) throw_error(plugin_, error, function);
   }
-  /// BackendError when that entry succeeded but left no handle.
-  void require_made(const void* handle, std::string_view function, const char* entry,
-                    const char* what) const;
-  /// BackendError in a child process of the one that made the instance.
+  /// BackendError if the entry succeeded without returning a handle.
+  void require_handle(const void* handle, std::string_view function, const char* entry,
+                      const char* what) const;
+  /// BackendError in a forked child of the process that created the instance, unless the plugin is
+  /// fork-safe.
   void require_same_process(std::string_view function) const {
-    if (forks_ != fork_count()) refuse_child(function);
+    if (forks_ != fork_count()) reject_child(function);
   }
 
  private:
   explicit Instance(const Plugin& plugin) : plugin_(plugin) {}
-  void refuse_child(std::string_view function) const;
+  void reject_child(std::string_view function) const;
   Buffer import(const void* data, DType dtype, Dims dims, std::uint32_t semantics);
 
   const Plugin& plugin_;
@@ -296,7 +302,7 @@ class Instance : public std::enable_shared_from_this<Instance> {
   kiln_instance* handle_ = nullptr;
   pid_t process_ = 0;
   std::uint32_t forks_ = 0;  // fork_count() in that process
-  std::mutex compile_mutex_;  // for plugins that compile one thing at a time
+  std::mutex compile_mutex_;  // for plugins without KILN_FEATURE_CONCURRENT_COMPILE
 };
 
 struct ProbeReport {
@@ -304,15 +310,16 @@ struct ProbeReport {
   std::string reason;
   std::vector<std::string> details;
 };
-/// Asks the plugin whether it can be used on this machine with these options. Errors as those of
+/// Queries whether the plugin can be used on this machine with these options. Throws as
 /// Instance::create.
 ProbeReport probe(const Plugin& plugin, const BackendOptions& options = {},
                   const std::string& origins = {});
 
-/// The one instance of that backend (a name or an absolute path), created at the first call with
-/// the options in force (instance_table.h). Never destroyed. BackendError, ValueError, ConfigError.
+/// Returns the one instance of a backend (a name or an absolute path), created by the first call
+/// with the options in force (instance_table.h) and never destroyed. Throws BackendError,
+/// ValueError, ConfigError.
 InstancePtr backend_instance(const std::string& name_or_path, const std::string& function = {});
-/// The instance of the backend in use (kiln/backend.h).
+/// Returns the instance of the backend in use (kiln/backend.h). Throws as backend_instance.
 InstancePtr current_instance(const std::string& function = {});
 
 }  // namespace kiln::runtime

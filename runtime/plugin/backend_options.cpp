@@ -1,4 +1,4 @@
-// Precedence of an option's sources: set_backend_options, the environment, keras.json.
+// Precedence of an option's origins: set_backend_options, the environment, keras.json.
 #include "runtime/plugin/backend_options.h"
 
 #include "core/types/text.h"
@@ -15,7 +15,7 @@
 namespace kiln::runtime {
 namespace {
 
-/// Capital letters, digits and underscores.
+/// Converts a name to capital letters, digits and underscores.
 std::string variable_word(std::string_view name) {
   std::string word;
   for (const char c : name) {
@@ -30,7 +30,7 @@ bool is_set(const std::string& variable) {
   return value != nullptr && *value != '\0';
 }
 
-/// Whether a section of keras.json is that of the plugin.
+/// Whether a section of keras.json is for the plugin.
 bool names_plugin(const std::string& section, const Plugin& plugin) {
   if (section == plugin.id) return true;
   if (!section.starts_with('/')) return false;
@@ -38,7 +38,7 @@ bool names_plugin(const std::string& section, const Plugin& plugin) {
   return std::filesystem::equivalent(section, plugin.path, error);
 }
 
-/// Whether the variable is that of another backend, whose name continues the plugin's.
+/// Whether the variable belongs to another backend whose name has the plugin's as a prefix.
 bool names_other_backend(const std::string& variable, const std::string& beginning) {
   for (const PluginFile& file : list_plugin_files()) {
     const std::string other = option_variable(file.name, "");

@@ -1,5 +1,5 @@
-// Reads the ELF header, and the names of the libraries needed through the dynamic section. Every
-// offset comes from the file and is checked by the read that uses it.
+// Reads the ELF header, the program headers and, from the dynamic section, the needed libraries.
+// Each offset comes from the file and is checked by the read that uses it.
 #include "runtime/plugin/elf_file.h"
 
 #include "backends/abi/kiln_backend_structs.h"
@@ -19,8 +19,8 @@
 namespace kiln::runtime {
 namespace {
 
-constexpr std::size_t kMostHeaders = 4096;  // far above what linkers write
-constexpr std::size_t kLongestName = 256;
+constexpr std::size_t kMaxHeaders = 4096;  // far above the output of linkers
+constexpr std::size_t kMaxNameBytes = 256;
 
 #if defined(__x86_64__)
 constexpr Elf64_Half kMachine = EM_X86_64;
@@ -55,13 +55,13 @@ class File {
   }
 
   std::string read_name(std::uint64_t offset) const {
-    char name[kLongestName] = "";
+    char name[kMaxNameBytes] = "";
     read_bytes(name, sizeof(name) - 1, offset);
     return name;
   }
 
  private:
-  /// How many bytes were read: less than `count` at the end of the file and after an error.
+  /// Reads up to `count` bytes; returns fewer at the end of the file and after an error.
   std::size_t read_bytes(void* to, std::size_t count, std::uint64_t offset) const {
     std::size_t done = 0;
     while (done < count) {
@@ -80,7 +80,7 @@ class File {
 
 std::vector<Elf64_Phdr> segments_of(const File& file, const Elf64_Ehdr& header) {
   std::vector<Elf64_Phdr> segments;
-  if (header.e_phnum > kMostHeaders) return segments;
+  if (header.e_phnum > kMaxHeaders) return segments;
   for (std::size_t i = 0; i < header.e_phnum; ++i) {
     const auto segment = file.read<Elf64_Phdr>(header.e_phoff + i * sizeof(Elf64_Phdr));
     if (!segment) break;
@@ -89,7 +89,7 @@ std::vector<Elf64_Phdr> segments_of(const File& file, const Elf64_Ehdr& header) 
   return segments;
 }
 
-/// Where in the file an address of the loaded image lies.
+/// Converts an address of the loaded image to an offset in the file.
 std::optional<std::uint64_t> file_offset(const std::vector<Elf64_Phdr>& segments,
                                          std::uint64_t address) {
   for (const Elf64_Phdr& segment : segments) {
@@ -101,9 +101,9 @@ std::optional<std::uint64_t> file_offset(const std::vector<Elf64_Phdr>& segments
   return std::nullopt;
 }
 
-/// Mapped pages must exist: reading a page behind the end of the file ends the process.
-std::string refusal_of_size(const File& file, const Elf64_Ehdr& header,
-                            const std::vector<Elf64_Phdr>& segments) {
+/// Checks that segments lie inside the file: access to a mapped page beyond its end is a SIGBUS.
+std::string size_rejection(const File& file, const Elf64_Ehdr& header,
+                           const std::vector<Elf64_Phdr>& segments) {
   if (header.e_phnum == 0 || segments.size() != header.e_phnum) {
     return "is cut off or damaged within its program headers";
   }
@@ -124,7 +124,7 @@ std::vector<std::string> needed_libraries(const File& file,
   std::optional<std::uint64_t> strings;
   for (const Elf64_Phdr& segment : segments) {
     if (segment.p_type != PT_DYNAMIC) continue;
-    for (std::size_t i = 0; i < kMostHeaders; ++i) {
+    for (std::size_t i = 0; i < kMaxHeaders; ++i) {
       const auto entry = file.read<Elf64_Dyn>(segment.p_offset + i * sizeof(Elf64_Dyn));
       if (!entry || entry->d_tag == DT_NULL) break;
       if (entry->d_tag == DT_NEEDED) names.push_back(entry->d_un.d_val);
@@ -138,7 +138,7 @@ std::vector<std::string> needed_libraries(const File& file,
   return libraries;
 }
 
-std::string refusal_of_sanitizer(const std::vector<std::string>& libraries) {
+std::string sanitizer_rejection(const std::vector<std::string>& libraries) {
   constexpr std::uint32_t kOwn = abi::this_sanitizer();
   for (const std::string& library : libraries) {
     if (library.starts_with("libasan.so") && kOwn != KILN_SANITIZER_ADDRESS) {
@@ -153,7 +153,7 @@ std::string refusal_of_sanitizer(const std::vector<std::string>& libraries) {
 
 }  // namespace
 
-std::string refusal_of_elf(const std::string& path) {
+std::string elf_rejection(const std::string& path) {
   const File file(path);
   if (!file.is_open()) return text("cannot be read: ", std::strerror(errno));
   const auto magic = file.read<std::uint32_t>(0);
@@ -166,8 +166,8 @@ std::string refusal_of_elf(const std::string& path) {
   }
   if (header->e_type != ET_DYN) return "is an ELF file but not a shared library";
   const std::vector<Elf64_Phdr> segments = segments_of(file, *header);
-  const std::string refusal = refusal_of_size(file, *header, segments);
-  return !refusal.empty() ? refusal : refusal_of_sanitizer(needed_libraries(file, segments));
+  const std::string rejection = size_rejection(file, *header, segments);
+  return !rejection.empty() ? rejection : sanitizer_rejection(needed_libraries(file, segments));
 }
 
 }  // namespace kiln::runtime

@@ -8,22 +8,25 @@
 
 namespace kiln::runtime {
 
-/// The plugin's instance, created at the first call with the options in force and never destroyed.
-/// The first call logs a warning for each of unknown_variables(). Throws BackendError, ValueError
-/// or ConfigError; the next call then tries again. Thread-safe.
+/// Returns the plugin's instance, created by the first call with the options in force and never
+/// destroyed. The first call logs a warning for each of unknown_variables(). Throws BackendError,
+/// ValueError or ConfigError; the next call then tries again. Thread-safe.
 InstancePtr instance_of(const Plugin& plugin);
 
-/// Adds options for the plugin's instance; an empty value takes an earlier one back. Throws
-/// BackendError, in the name of `function`, when the instance exists and the call would change
-/// them. Thread-safe.
+/// Adds options for the plugin's instance; an empty value unsets an earlier one. BackendError
+/// naming `function` if the instance exists and the call would change its options. Thread-safe.
 void set_options(const Plugin& plugin, const NamedOptions& options, const std::string& function);
 
-/// given_options() with the options of set_options(). Throws ConfigError. Thread-safe.
+/// Returns given_options() for the options of set_options(). Throws ConfigError. Thread-safe.
 std::vector<GivenOption> options_in_force(const Plugin& plugin);
-/// probe() with these options. Throws ConfigError and what probe() throws.
+/// Probes with these options. Throws ConfigError, and as probe().
 ProbeReport probe_configured(const Plugin& plugin);
-/// Creates an instance with these options beside that of instance_of(). Throws ConfigError and what
-/// Instance::create() throws.
+/// Creates a second instance with these options. Throws ConfigError, and as Instance::create().
 InstancePtr create_configured(const Plugin& plugin);
+
+/// Returns the optional passes of other backends that are opened or beside the library and can be
+/// used here, up to the first backend that has the pass `wanted`. Queries second instances, so that
+/// options can still be set. Throws BackendError, as list_plugin_files(). Thread-safe.
+std::vector<std::string> passes_of_other_backends(const Plugin& plugin, const std::string& wanted);
 
 }  // namespace kiln::runtime

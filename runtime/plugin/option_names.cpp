@@ -1,4 +1,4 @@
-// Asks a plugin for the names of its options and compares the environment with them.
+// Queries the names of a plugin's options and compares the environment with them.
 #include "runtime/plugin/backend_options.h"
 
 #include "core/types/text.h"

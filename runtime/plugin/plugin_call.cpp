@@ -1,4 +1,4 @@
-// Messages about broken rules, and who called.
+// Errors for violations of the ABI.
 #include "runtime/plugin/plugin_call.h"
 
 #include <kiln/error.h>
@@ -16,12 +16,12 @@
 namespace kiln::runtime {
 namespace {
 
-/// The text of the exception in flight.
+/// Describes the exception in flight.
 std::string escaped_exception() {
   try {
     throw;
-  } catch (const std::exception& fault) {
-    return text("threw an exception (", escaped_text(fault.what()), ")");
+  } catch (const std::exception& thrown) {
+    return text("threw an exception (", escaped_text(thrown.what()), ")");
   } catch (...) {
     return "threw an exception";
   }
@@ -37,18 +37,18 @@ void throw_broken(const Plugin& plugin, std::string_view function, const char* e
                   std::string_view reason) {
   const Caller caller = Caller::of(function);
   throw BackendError(caller.function, "",
-                     text(entry, " broke the boundary: ", reason, named_plugin(plugin)),
+                     text(entry, " violated the plugin ABI: ", reason, named_plugin(plugin)),
                      caller.where);
 }
 
 void throw_escaped(const Plugin& plugin, std::string_view function, const char* entry) {
   try {
     throw;
-  } catch (const ::abi::__forced_unwind&) {  // pthread_exit: must go on
+  } catch (const ::abi::__forced_unwind&) {  // pthread_exit: must propagate
     throw;
   } catch (const std::bad_alloc&) {
     const Caller caller = Caller::of(function);
-    throw OutOfMemory(caller.function, "", text(entry, " found no memory", named_plugin(plugin)),
+    throw OutOfMemory(caller.function, "", text(entry, " ran out of memory", named_plugin(plugin)),
                       caller.where);
   } catch (...) {
     throw_broken(plugin, function, entry, escaped_exception());
@@ -59,8 +59,8 @@ void log_escaped(const Plugin& plugin, const char* entry) noexcept {
   try {
     const std::string reason = escaped_exception();
     log_line(LogLevel::Error, "backend",
-             text(entry, " broke the boundary: ", reason, named_plugin(plugin)));
-  } catch (const std::exception&) {  // no memory for a log line: the work goes on
+             text(entry, " violated the plugin ABI: ", reason, named_plugin(plugin)));
+  } catch (const std::exception&) {  // no memory for the log line
   }
 }
 

@@ -1,6 +1,5 @@
-// Calls of the functions in a plugin's table, and reading of what they report. Whatever breaks the
-// rules of kiln_backend.h becomes a BackendError that names the backend and the function of the
-// table, which is called the entry here.
+// Calls of the functions in a plugin's table, here called entries, and checks of what they report.
+// A violation of the rules of kiln_backend.h is a BackendError naming the backend and the entry.
 #pragma once
 
 #include "backends/abi/kiln_backend_structs.h"
@@ -14,23 +13,24 @@
 
 namespace kiln::runtime {
 
-/// " (backend adder, /opt/libkiln_adder.so)": the end of a message.
+/// Names the plugin at the end of a message: " (backend adder, /opt/libkiln_adder.so)".
 std::string named_plugin(const Plugin& plugin);
 
-/// BackendError: that entry broke a rule. `function`: the K function that the message begins with;
-/// where it is empty, here and below, the one that is running (caller.h).
+/// Throws BackendError for an entry that violated the ABI. `function`: the K function that the
+/// message starts with; if empty, here and below, the running one (caller.h).
 [[noreturn]] void throw_broken(const Plugin& plugin, std::string_view function, const char* entry,
                                std::string_view reason);
 
-/// The same for the exception in flight. REQUIRES: called from a catch block.
+/// Throws for the exception in flight, which escaped from an entry: OutOfMemory for bad_alloc, else
+/// BackendError. REQUIRES: called from a catch block.
 [[noreturn]] void throw_escaped(const Plugin& plugin, std::string_view function,
                                 const char* entry);
 
 /// Logs the exception in flight. REQUIRES: called from a catch block.
 void log_escaped(const Plugin& plugin, const char* entry) noexcept;
 
-/// Defers pthread_cancel while it lives: the functions of a plugin, and those of the host that it
-/// calls back, are noexcept, so that unwinding a cancelled thread would end the process.
+/// Defers pthread_cancel in its scope: the functions of a plugin, and the host functions that it
+/// calls back, are noexcept, so that unwinding a cancelled thread would terminate the process.
 class ScopedUncancellable {
  public:
   ScopedUncancellable() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -42,7 +42,7 @@ class ScopedUncancellable {
   int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
-/// entry(arguments...), which may throw against the rules.
+/// Returns entry(arguments...). Throws as throw_escaped if the entry violates the ABI by throwing.
 template <class Result, class... Parameters, class... Arguments>
 Result call_entry(const Plugin& plugin, std::string_view function, const char* name,
                   Result (*entry)(Parameters...), Arguments... arguments) {
@@ -54,7 +54,7 @@ Result call_entry(const Plugin& plugin, std::string_view function, const char* n
   }
 }
 
-/// The same for entries that cannot fail: an exception is logged.
+/// Calls an entry that destroys a handle; logs an exception.
 template <class Handle>
 void destroy_handle(const Plugin& plugin, const char* name, void (*entry)(Handle*),
                     Handle* handle) noexcept {
@@ -66,7 +66,7 @@ void destroy_handle(const Plugin& plugin, const char* name, void (*entry)(Handle
   }
 }
 
-/// read(), where BrokenStruct is the fault of that entry.
+/// Returns read(); throws BackendError for a BrokenStruct that the entry reported.
 template <class Read>
 decltype(auto) read_reported(const Plugin& plugin, std::string_view function, const char* entry,
                              const Read& read) {

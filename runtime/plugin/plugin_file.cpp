@@ -1,5 +1,5 @@
-// Judges a path before anything of it runs: opening a shared library executes its constructors,
-// so whatever can be seen from outside is looked at first.
+// Checks a path before any of its code runs: dlopen executes constructors, so everything that is
+// visible from outside is checked first.
 #include "runtime/plugin/plugin.h"
 
 #include "core/types/text.h"
@@ -19,14 +19,14 @@ std::string parent_of(const std::string& path) {
   return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
 }
 
-/// Own plugins belong to whoever the library belongs to; others to root or to this user.
+/// Trusts root and this user; for own plugins also the owner of this library.
 bool owner_is_trusted(uid_t owner, bool own) {
   if (owner == 0 || owner == geteuid()) return true;
   struct stat host {};
   return own && ::stat(host_path().c_str(), &host) == 0 && host.st_uid == owner;
 }
 
-std::string refusal_of_access(const struct stat& entry, bool own, const std::string& what) {
+std::string access_rejection(const struct stat& entry, bool own, const std::string& what) {
   if ((entry.st_mode & S_IWOTH) != 0) return text(what, " writable by everyone");
   if (!owner_is_trusted(entry.st_uid, own)) {
     return text(what, " owned by user ", entry.st_uid,
@@ -37,7 +37,7 @@ std::string refusal_of_access(const struct stat& entry, bool own, const std::str
 
 }  // namespace
 
-std::string refusal_of_file(const std::string& path, bool own) {
+std::string file_rejection(const std::string& path, bool own) {
   struct stat file {};
   if (::stat(path.c_str(), &file) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return "does not exist";
@@ -45,15 +45,15 @@ std::string refusal_of_file(const std::string& path, bool own) {
   }
   if (S_ISDIR(file.st_mode)) return "is a directory";
   if (!S_ISREG(file.st_mode)) return "is not a regular file";
-  if (std::string refusal = refusal_of_access(file, own, "is"); !refusal.empty()) return refusal;
+  if (std::string reason = access_rejection(file, own, "is"); !reason.empty()) return reason;
   struct stat folder {};
   const std::string parent = parent_of(path);
   if (::stat(parent.c_str(), &folder) != 0) {
-    return text("lies in ", parent, ", which cannot be examined: ", std::strerror(errno));
+    return text("is in ", parent, ", which cannot be examined: ", std::strerror(errno));
   }
-  const std::string what = text("lies in ", parent, ", which is");
-  if (std::string refusal = refusal_of_access(folder, own, what); !refusal.empty()) return refusal;
-  return refusal_of_elf(path);
+  const std::string what = text("is in ", parent, ", which is");
+  if (std::string reason = access_rejection(folder, own, what); !reason.empty()) return reason;
+  return elf_rejection(path);
 }
 
 }  // namespace kiln::runtime

@@ -1,5 +1,5 @@
-// Opens a shared library and agrees with it on a version. The order matters: what the header says
-// about versions is judged before anything else in it is believed, and the table is last.
+// Opens a shared library and negotiates the version. The header's versions are checked before any
+// other field of it is read, and the table last.
 #include "runtime/plugin/plugin.h"
 
 #include <kiln/error.h>
@@ -24,8 +24,8 @@ namespace {
 
 constexpr std::uint64_t kMaxVersion = 4096;  // bytes of a version, build id or toolchain
 
-/// Collects what is needed to say why a plugin cannot be used.
-struct Refusing {
+/// Throws the BackendError for a rejected plugin.
+struct Reject {
   const std::string& path;
   const std::string& function;
 
@@ -41,20 +41,20 @@ std::string_view sanitizer_name(std::uint32_t kind) {
   return "an unknown sanitizer";
 }
 
-kiln_backend_query_fn find_entry(const Refusing& refuse) {
-  void* library = ::dlopen(refuse.path.c_str(), RTLD_NOW | RTLD_LOCAL);
+kiln_backend_query_fn find_entry(const Reject& reject) {
+  void* library = ::dlopen(reject.path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* reason = ::dlerror();
-    refuse(text("cannot be opened: ", reason != nullptr ? reason : "no reason given"));
+    reject(text("cannot be opened: ", reason != nullptr ? reason : "no reason given"));
   }
   void* symbol = ::dlsym(library, KILN_ENTRY_SYMBOL);
   if (symbol == nullptr) {
-    refuse(text("is not a Kiln backend: it does not export ", KILN_ENTRY_SYMBOL));
+    reject(text("is not a Kiln backend: it does not export ", KILN_ENTRY_SYMBOL));
   }
   return reinterpret_cast<kiln_backend_query_fn>(symbol);
 }
 
-const kiln_backend_header* ask(const Refusing& refuse, kiln_backend_query_fn entry) {
+const kiln_backend_header* query_header(const Reject& reject, kiln_backend_query_fn entry) {
   char reason[1024] = "";
   const std::string& host_file = host_path();
   auto host = abi::fresh<kiln_host_info>();
@@ -71,16 +71,18 @@ const kiln_backend_header* ask(const Refusing& refuse, kiln_backend_query_fn ent
   std::uint32_t status = KILN_CODE_OK;
   try {
     status = entry(&host, &header);
-  } catch (const std::exception& fault) {
-    refuse(text("broke the boundary: ", KILN_ENTRY_SYMBOL, " threw an exception (",
-                escaped_text(fault.what()), ")"));
+  } catch (const std::exception& thrown) {
+    reject(text("violated the plugin ABI: ", KILN_ENTRY_SYMBOL, " threw an exception (",
+                escaped_text(thrown.what()), ")"));
   } catch (...) {
-    refuse(text("broke the boundary: ", KILN_ENTRY_SYMBOL, " threw an exception"));
+    reject(text("violated the plugin ABI: ", KILN_ENTRY_SYMBOL, " threw an exception"));
   }
   reason[sizeof(reason) - 1] = '\0';
-  if (status != KILN_CODE_OK && *reason != '\0') refuse(text("refused: ", escaped_text(reason)));
-  if (status != KILN_CODE_OK) refuse(text("refused with code ", status, " and without a reason"));
-  if (header == nullptr) refuse("gave no header");
+  if (status != KILN_CODE_OK && *reason != '\0')
+    reject(text("rejected the host: ", escaped_text(reason)));
+  if (status != KILN_CODE_OK)
+    reject(text("rejected the host with code ", status, " and without a reason"));
+  if (header == nullptr) reject("gave no header");
   return header;
 }
 
@@ -89,22 +91,22 @@ bool is_newer(const AbiRange& plugin, const AbiRange& host) {
   return plugin.lowest > host.highest;
 }
 
-/// The part whose layout never changes: magic, versions, sanitizer.
-void require_compatible(const Refusing& refuse, const kiln_backend_header& header) {
+/// Checks the part of the header whose layout never changes: magic, versions, sanitizer.
+void require_compatible(const Reject& reject, const kiln_backend_header& header) {
   constexpr std::size_t kFrozen =
       offsetof(kiln_backend_header, sanitizer) + sizeof(header.sanitizer);
   if (header.struct_size < kFrozen || header.magic != KILN_BACKEND_MAGIC) {
-    refuse("gave a header that is not one of a Kiln backend");
+    reject("gave a header that is not that of a Kiln backend");
   }
   const AbiRange plugin{header.abi_major, header.abi_minor_lowest, header.abi_minor_highest};
-  if (plugin.lowest > plugin.highest) refuse(text("gives an empty ABI range, ", plugin));
+  if (plugin.lowest > plugin.highest) reject(text("gives an empty ABI range, ", plugin));
   const AbiRange host = host_abi();
   if (!common_minor(plugin, host)) {
-    refuse(text("speaks ABI ", plugin, " but Kiln (", host_path(), ") speaks ", host, "; upgrade ",
-                is_newer(plugin, host) ? "Kiln" : "the plugin"));
+    reject(text("supports ABI ", plugin, " but Kiln (", host_path(), ") supports ", host,
+                "; upgrade ", is_newer(plugin, host) ? "Kiln" : "the plugin"));
   }
   if (header.sanitizer != abi::this_sanitizer()) {
-    refuse(text("is built with ", sanitizer_name(header.sanitizer), " but Kiln with ",
+    reject(text("is built with ", sanitizer_name(header.sanitizer), " but Kiln with ",
                 sanitizer_name(abi::this_sanitizer())));
   }
 }
@@ -133,9 +135,9 @@ std::ostream& operator<<(std::ostream& out, const AbiRange& range) {
 }
 
 Plugin load_plugin(const std::string& path, const std::string& function) {
-  const Refusing refuse{path, function};
-  const kiln_backend_header* given = ask(refuse, find_entry(refuse));
-  require_compatible(refuse, *given);
+  const Reject reject{path, function};
+  const kiln_backend_header* given = query_header(reject, find_entry(reject));
+  require_compatible(reject, *given);
   try {
     const auto header = abi::read_report(given, "kiln_backend_header");
     Plugin plugin;
@@ -146,17 +148,17 @@ Plugin load_plugin(const std::string& path, const std::string& function) {
     plugin.toolchain = shown_text(header.toolchain, "toolchain", kMaxVersion);
     plugin.features = header.features;
     plugin.abi_minor = std::min(header.abi_minor_highest, host_abi().highest);
-    if (!is_name(plugin.name)) refuse(text("gave ", quoted_name(plugin.name), " for its name"));
-    std::string refusal;
-    plugin.api = complete_table(header.api, refusal);
-    if (!refusal.empty()) refuse(refusal);
+    if (!is_name(plugin.name)) reject(text("reports the invalid name ", quoted_name(plugin.name)));
+    std::string missing;
+    plugin.api = complete_table(header.api, missing);
+    if (!missing.empty()) reject(missing);
     if (header.required_api_size > header.api->struct_size) {
-      refuse(text("broke the boundary: required_api_size is ", header.required_api_size,
+      reject(text("violated the plugin ABI: required_api_size is ", header.required_api_size,
                   " but kiln_backend_api has ", header.api->struct_size, " bytes"));
     }
     return plugin;
   } catch (const abi::BrokenStruct& broken) {
-    refuse(text("broke the boundary: ", broken.what()));
+    reject(text("violated the plugin ABI: ", broken.what()));
   }
 }
 

@@ -1,12 +1,11 @@
-// From a name or a path to an opened plugin. Own plugins are known by their file name beside the
-// library; the current directory, the dynamic linker's search path and the names that other plugins
-// give themselves play no part. The list of
-// opened plugins is never freed: buffers may outlive everything else while the process ends.
+// Resolves a name or a path to an opened plugin. A name means a file beside the library, regardless
+// of the current directory, the dynamic linker's search path and the names that plugins report.
 #include "runtime/plugin/plugin.h"
 
 #include <kiln/error.h>
 
 #include "core/types/nearest.h"
+#include "core/types/no_destructor.h"
 #include "core/types/text.h"
 #include "runtime/host/caller.h"
 #include "runtime/host/log.h"
@@ -33,15 +32,15 @@ namespace {
 
 using FileId = std::pair<dev_t, ino_t>;
 
-struct Opened {
+struct OpenedPlugins {
   std::mutex mutex;
   std::vector<std::unique_ptr<Plugin>> plugins;
   std::map<FileId, const Plugin*> by_file;
 };
 
-Opened& opened() {
-  static Opened& instance = *new Opened;
-  return instance;
+OpenedPlugins& opened() {
+  static NoDestructor<OpenedPlugins> instance;
+  return *instance;
 }
 
 std::string real_path(const std::string& path) {
@@ -62,7 +61,7 @@ std::string find_host_path() {
   return real_path("/proc/self/exe");
 }
 
-/// "cpu" for "libkiln_cpu.so", else empty.
+/// Extracts the backend's name from a file name: "cpu" from "libkiln_cpu.so"; else empty.
 std::string name_in(std::string_view file) {
   constexpr std::string_view kBefore = "libkiln_", kAfter = ".so";
   if (!file.starts_with(kBefore) || !file.ends_with(kAfter)) return {};
@@ -72,8 +71,8 @@ std::string name_in(std::string_view file) {
   return std::string(file);
 }
 
-/// A folder that is not there, or that others keep to themselves, has no plugins; any other
-/// obstacle is an error, so that nobody hears that a backend is not there.
+/// Accepts a folder that does not exist or is not readable as one without plugins. BackendError for
+/// any other error, which would otherwise be reported as a missing backend.
 void require_absent(const std::string& folder, int error) {
   if (error == ENOMEM) throw std::bad_alloc();
   if (error == ENOENT || error == ENOTDIR || error == EACCES) return;
@@ -91,7 +90,7 @@ void list_folder(const std::string& folder, std::map<std::string, PluginFile>& f
     const std::string name = name_in(entry->d_name);
     if (name.empty() || found.contains(name)) continue;
     const std::string path = text(folder, "/", entry->d_name);
-    found[name] = {name, path, refusal_of_file(path, true)};
+    found[name] = {.name = name, .path = path, .rejection = file_rejection(path, true)};
   }
 }
 
@@ -99,7 +98,7 @@ std::string describe_found(const std::vector<PluginFile>& files) {
   std::string list;
   for (const PluginFile& file : files) {
     list += text(list.empty() ? "" : ", ", file.name, " (", file.path);
-    if (!file.refusal.empty()) list += text(", which ", file.refusal);
+    if (!file.rejection.empty()) list += text(", which ", file.rejection);
     list += ")";
   }
   return list.empty() ? "none" : list;
@@ -121,7 +120,7 @@ std::optional<FileId> file_id(const std::string& path) {
   return FileId{file.st_dev, file.st_ino};
 }
 
-/// Whether that file is the one that the name means.
+/// Whether plugin_directories() resolve the name to that file.
 bool is_own(const std::string& name, const FileId& id) {
   for (const std::string& folder : plugin_directories()) {
     const auto found = file_id(text(folder, "/libkiln_", name, ".so"));
@@ -130,7 +129,7 @@ bool is_own(const std::string& name, const FileId& id) {
   return false;
 }
 
-/// The opened plugin that the name means, or null. REQUIRES: the lock.
+/// Returns the opened plugin with that id, or null. REQUIRES: the lock.
 const Plugin* find_own(const std::string& name) {
   for (const auto& plugin : opened().plugins) {
     if (plugin->id == name) return plugin.get();
@@ -138,24 +137,24 @@ const Plugin* find_own(const std::string& name) {
   return nullptr;
 }
 
-/// `expected_name`: the name that the file was found by; empty when it was given by path.
-/// REQUIRES: the lock.
+/// Opens a file unless it is open. `expected_name`: the name that the file was found by; empty if
+/// it was given by path. REQUIRES: the lock.
 const Plugin& open_file(const std::string& path, const std::string& expected_name,
                         const std::string& function) {
-  const auto refuse = [&](const std::string& why) {
+  const auto reject = [&](const std::string& why) {
     throw BackendError(function, "", text("backend plugin '", path, "' ", why));
   };
   const auto require_name = [&](const Plugin& plugin) {
     if (expected_name.empty() || plugin.name == expected_name) return;
-    refuse(text("calls itself '", plugin.name, "'"));
+    reject(text("reports the name '", plugin.name, "'"));
   };
   const bool own = !expected_name.empty();
-  std::string refusal = refusal_of_file(path, own);
+  std::string reason = file_rejection(path, own);
   const std::string real = real_path(path);
-  if (refusal.empty() && real != path) refusal = refusal_of_file(real, own);
-  if (!refusal.empty()) refuse(refusal);
+  if (reason.empty() && real != path) reason = file_rejection(real, own);
+  if (!reason.empty()) reject(reason);
   const std::optional<FileId> id = file_id(real);
-  if (!id) refuse("does not exist");
+  if (!id) reject("does not exist");
   if (const auto known = opened().by_file.find(*id); known != opened().by_file.end()) {
     require_name(*known->second);
     return *known->second;
@@ -175,8 +174,8 @@ const Plugin& open_file(const std::string& path, const std::string& expected_nam
 }  // namespace
 
 const std::string& host_path() {
-  static const std::string& path = *new std::string(find_host_path());
-  return path;
+  static const NoDestructor<std::string> path(find_host_path());
+  return *path;
 }
 
 std::vector<std::string> plugin_directories() {

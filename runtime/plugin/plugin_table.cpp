@@ -1,5 +1,5 @@
 // Completes a plugin's table once, so that no null entry is ever called. An entry that an older
-// minor lacks is null here and gets the fallback that kiln_backend.h states beside it.
+// minor version lacks is null and gets the fallback that kiln_backend.h documents for it.
 #include "runtime/plugin/plugin.h"
 
 #include "backends/abi/kiln_backend_structs.h"
@@ -27,7 +27,7 @@ kiln_error* make_no_frame(const kiln_executable*, const kiln_frame_io*,
 
 }  // namespace
 
-kiln_backend_api complete_table(const kiln_backend_api* given, std::string& refusal) {
+kiln_backend_api complete_table(const kiln_backend_api* given, std::string& reason) {
   kiln_backend_api table = abi::read_report(given, "kiln_backend_api");
   const struct {
     const char* name;
@@ -53,7 +53,7 @@ kiln_backend_api complete_table(const kiln_backend_api* given, std::string& refu
   for (const auto& entry : required) {
     if (!entry.present) missing += text(missing.empty() ? "" : ", ", entry.name);
   }
-  if (!missing.empty()) refusal = text("lacks required functions: ", missing);
+  if (!missing.empty()) reason = text("lacks required functions: ", missing);
   if (table.probe == nullptr) table.probe = probe_usable;
   if (table.instance_shutdown == nullptr) table.instance_shutdown = shutdown_nothing;
   if (table.op_table == nullptr) table.op_table = list_no_ops;

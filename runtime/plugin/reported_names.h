@@ -1,5 +1,5 @@
-// Gathers the names that a function of a plugin reports by a callback. An exception must not travel
-// through the plugin's frames.
+// Collects the names that an entry of a plugin reports through a callback. Exceptions are stored,
+// since they must not propagate through the plugin's stack frames.
 #pragma once
 
 #include "backends/abi/kiln_backend_structs.h"
@@ -17,7 +17,7 @@ namespace kiln::runtime {
 struct ReportedNames {
   std::string_view unit;  // "passes", for errors
   std::vector<std::string> names = {};
-  std::exception_ptr thrown = nullptr;  // BrokenStruct for a name or a count that is not valid
+  std::exception_ptr thrown = nullptr;  // BrokenStruct for an invalid name or count
 
   /// The callback. `context`: the ReportedNames.
   static void take(void* context, kiln_string given) noexcept {

@@ -1,4 +1,4 @@
-// The version of the library, as version() and plugins see it; the build defines it.
+// The version of the library for version() and plugins, defined by the build.
 #pragma once
 
 #include <string_view>

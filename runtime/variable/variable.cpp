@@ -1,15 +1,17 @@
-// Variables: creation and values. Random initial values are drawn on the host, from a generator
+// Creates, reads and sets variables. Random initial values are drawn on the host, from a generator
 // seeded by the argument or by the process-wide one.
 #include <kiln/variable.h>
 
-#include "core/k/frame/context_impl.h"
-#include "core/k/frame/sparse_impl.h"
+#include "core/k/base/context_impl.h"
+#include "core/k/base/sparse_impl.h"
+#include "core/ops/convert.h"
 #include "core/types/at_line.h"
-#include "core/types/float_state.h"
+#include "core/types/fp_environment.h"
 #include "runtime/array/array_memory.h"
 #include "runtime/array/host_values.h"
 #include "runtime/variable/variable_state.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -46,11 +48,11 @@ VariableStorage& storage(const Tensor& x, const std::string& argument) {
   return runtime::storage_of(value);
 }
 
-/// Static sizes of a shape argument.
+/// Returns the static sizes of a shape argument. ValueError for a symbolic size.
 std::vector<std::int64_t> sizes_of(const Shape& shape) {
   std::vector<std::int64_t> sizes;
   for (const ir::Dim& dim : dims_of(shape)) {
-    if (!dim.is_static()) Call::value_error("shape", text("shape holds the unknown size ", dim));
+    if (!dim.is_static()) Call::value_error("shape", text("shape has the unknown size ", dim));
     sizes.push_back(dim.value());
   }
   if (sizes.size() > Array::kMaxRank) {
@@ -78,15 +80,16 @@ Tensor filled(const char* function, const Shape& shape, double value,
   Call::out_of_memory(function, where);
 }
 
-/// `value` cast to `dtype`; ValueError that names the argument, the index and the value where an
-/// integer dtype cannot hold it.
+/// Casts `value` to `dtype`. ValueError naming argument, index and value where an integer dtype
+/// cannot represent an element.
 Array cast_argument(const Array& value, DType dtype, const std::string& argument) {
-  return runtime::cast_host_value(value, dtype, [&](const runtime::Misfit& misfit) {
-    Call::value_error(argument.c_str(), misfit.describe(argument));
-  });
+  return runtime::cast_host_value(value, dtype,
+                                  [&](const runtime::UnrepresentableElement& element) {
+                                    Call::value_error(argument.c_str(), element.describe(argument));
+                                  });
 }
 
-/// The value that a variable of that type takes from `value`, cast. ValueError for another shape.
+/// Casts `value` to the type of a variable. ValueError for another shape.
 Array fitted(const ir::Type& type, const Array& value, const std::string& argument = "value") {
   std::vector<std::int64_t> dims;
   for (const ir::Dim& dim : type.dims) dims.push_back(dim.value());
@@ -95,58 +98,79 @@ Array fitted(const ir::Type& type, const Array& value, const std::string& argume
                                            "] but the variable is ", type));
 }
 
-/// A scalar spread over the variable's shape.
-Array spread(const ir::Type& type, const Array& scalar, const std::string& argument) {
+/// Fills an array of the variable's shape with a scalar.
+Array filled_from(const ir::Type& type, const Array& scalar, const std::string& argument) {
   std::vector<std::int64_t> dims;
   for (const ir::Dim& dim : type.dims) dims.push_back(dim.value());
   const Array one = cast_argument(scalar, type.dtype, argument);
   Array all = runtime::uninitialised_array(dims, type.dtype);
-  auto* to = static_cast<std::byte*>(runtime::fill_address(all));
-  for (std::int64_t i = 0; i < all.size(); ++i, to += one.bytes()) {
-    std::memcpy(to, one.data(), one.bytes());
-  }
+  runtime::repeat_element(static_cast<const std::byte*>(one.data()), one.bytes(),
+                          static_cast<std::byte*>(runtime::fill_address(all)), all.size());
   return all;
 }
 
-/// 53 random bits in [0, 1).
+/// Draws from U[0, 1) with 53 random bits.
 double uniform(std::mt19937_64& generator) {
   return static_cast<double>(generator() >> 11) * 0x1p-53;
 }
 
-/// Box-Muller: one of the pair, from u in (0, 1] and v in [0, 1).
+/// Draws from N(0, 1) by Box-Muller: one number of the pair, from u in (0, 1] and v in [0, 1).
 double normal(std::mt19937_64& generator) {
   const double radius = std::sqrt(-2 * std::log(1 - uniform(generator)));
   return radius * std::cos(2 * std::numbers::pi * uniform(generator));
-}
-
-/// Rounding can reach `high`: such elements count as `low`, to keep the interval half open.
-void keep_below(Array& drawn, DType dtype, double low, double high) {
-  const Array rounded = drawn.astype(dtype).astype(DType::Float64);
-  const auto elements = drawn.as<double>();
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    if (rounded.as<double>()[i] >= high) elements[i] = low;
-  }
 }
 
 struct Interval {
   double low, high;
 };
 
-Variable random_variable(const Shape& shape, const RandomVariableOptions& options,
-                         double (*draw)(std::mt19937_64&), double offset, double scale,
-                         std::optional<Interval> inside = {}) {
+/// The number that an element of the dtype holds after `x` is stored to it.
+double rounded(double x, DType dtype) {
+  std::byte element[sizeof(double)];
+  double result = 0;
+  ir::store_floating(dtype, &x, element, 1);
+  ir::load_floating(dtype, element, &result, 1);
+  return result;
+}
+
+/// Fills `value` in order with offset + scale * draw. Elements that round to `inside->high` in the
+/// dtype become `inside->low`, so that the interval is half open.
+template <double (*kDraw)(std::mt19937_64&)>
+void fill_random(Array& value, std::mt19937_64& generator, double offset, double scale,
+                 const std::optional<Interval>& inside) {
+  constexpr std::int64_t kBlock = 512;
+  double drawn[kBlock];
+  const auto* from = reinterpret_cast<const std::byte*>(drawn);
+  auto* to = static_cast<std::byte*>(runtime::fill_address(value));
+  const DType dtype = value.dtype();
+  for (std::int64_t start = 0; start < value.size(); start += kBlock) {
+    const std::int64_t count = std::min(kBlock, value.size() - start);
+    std::byte* const block = to + start * static_cast<std::int64_t>(dtype_bytes(dtype));
+    for (std::int64_t i = 0; i < count; ++i) drawn[i] = offset + scale * kDraw(generator);
+    ir::convert_elements(DType::Float64, from, dtype, block, count);
+    // Rounding is monotonic, so that no element rounds above the largest one.
+    if (!inside || rounded(*std::max_element(drawn, drawn + count), dtype) < inside->high) continue;
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (rounded(drawn[i], dtype) >= inside->high) drawn[i] = inside->low;
+    }
+    ir::convert_elements(DType::Float64, from, dtype, block, count);
+  }
+}
+
+template <double (*kDraw)(std::mt19937_64&)>
+Variable random_variable(const Shape& shape, const RandomVariableOptions& options, double offset,
+                         double scale, std::optional<Interval> inside = {}) {
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
   if (!is_float(dtype)) Call::type_error("dtype", text("dtype ", dtype, " is not floating point"));
   const std::uint64_t seed =
       options.seed ? static_cast<std::uint64_t>(*options.seed) : next_seed();
-  const UsualFloatState usual;
+  const ScopedFpEnvironment usual;
   std::mt19937_64 generator(seed);
   Array value = at_line(Call::where(), [&] {
-    return Array::zeros(sizes_of(shape), DType::Float64);
+    return runtime::uninitialised_array(sizes_of(shape), dtype);
   });
-  for (double& element : value.as<double>()) element = offset + scale * draw(generator);
-  if (inside) keep_below(value, dtype, inside->low, inside->high);
-  return make_variable(value.astype(dtype), options.name, {});
+  fill_random<kDraw>(value, generator, offset, scale, inside);
+  return make_variable(std::move(value), options.name, {});
 }
 
 }  // namespace
@@ -253,7 +277,7 @@ Variable random_uniform_variable(const Shape& shape, double low, double high,
   if (!(low <= high)) {
     Call::value_error("low", text("low ", low, " is not at most high ", high));
   }
-  return random_variable(shape, options, uniform, low, high - low, Interval{low, high});
+  return random_variable<uniform>(shape, options, low, high - low, Interval{low, high});
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("random_uniform_variable", where);
 }
@@ -261,7 +285,7 @@ Variable random_uniform_variable(const Shape& shape, double low, double high,
 Variable random_normal_variable(const Shape& shape, double mean, double scale,
                                 const RandomVariableOptions& options, Where where) try {
   const Call call("random_normal_variable", where);
-  return random_variable(shape, options, normal, mean, scale);
+  return random_variable<normal>(shape, options, mean, scale);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("random_normal_variable", where);
 }
@@ -301,21 +325,21 @@ void set_value(const Tensor& x, const Array& value, Where where) try {
     const std::unique_lock lock(VariableStorage::publish_mutex());
     target.publish(version);
   }
-  // The replaced value is no spare: it may fill memory of a device.
+  // The replaced value is not recycled: it may occupy device memory.
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("set_value", where);
 }
 
 void batch_set_value(const std::vector<std::pair<Tensor, Array>>& tuples, Where where) try {
   const Call call("batch_set_value", where);
-  // In the order of locking; the replaced versions end up here.
+  // Sorted by id, the locking order; publish() leaves the replaced versions here.
   std::map<std::int64_t, std::pair<VariableStorage*, runtime::VersionRef>> values;
   for (std::size_t i = 0; i < tuples.size(); ++i) {
     const auto& [x, value] = tuples[i];
     const std::string name = text("tuples[", i, "]");
     VariableStorage& target = storage(x, name);
     const ir::Type& type = value_of(x, name.c_str()).type();
-    Array fits = value.rank() == 0 ? spread(type, value, name) : fitted(type, value, name);
+    Array fits = value.rank() == 0 ? filled_from(type, value, name) : fitted(type, value, name);
     runtime::VersionRef version(new runtime::Version(std::move(fits)));
     values.insert_or_assign(target.id, std::pair{&target, std::move(version)});
   }

@@ -1,6 +1,7 @@
-// Versions, their copies at backends, and the one lock under which they are read and published.
+// Versions, their copies at backends, and the lock under which they are read and published.
 #include "runtime/variable/variable_state.h"
 
+#include "core/types/no_destructor.h"
 #include "core/types/text.h"
 #include "runtime/array/array_memory.h"
 #include "runtime/host/caller.h"
@@ -23,69 +24,92 @@ std::uint64_t Version::next_number() {
 Array Version::on_host() {
   const std::lock_guard lock(mutex_);
   if (host_) return *host_;
-  const Buffer& buffer = *copies_.front();
+  const Buffer& buffer = copies_.front()->buffer;
   Array array = uninitialised_array(buffer.dims(), buffer.dtype());
   buffer.copy_to_host({static_cast<std::byte*>(fill_address(array)), array.bytes()});
   host_ = std::move(array);
   return *host_;
 }
 
-const Buffer* Version::find(const Instance* instance) const {
+const Version::Copy* Version::find(const Instance* instance) const {
   for (const auto& copy : copies_) {
-    if (copy->instance().get() == instance) return copy.get();
+    if (copy->buffer.instance().get() == instance) return copy.get();
   }
   return nullptr;
 }
 
-const Buffer& Version::at(const InstancePtr& instance) {
+void Version::update_first() {
+  first_.store(copies_.empty() ? nullptr : &copies_.front()->buffer, std::memory_order_release);
+}
+
+const Buffer& Version::at(const InstancePtr& instance, bool may_borrow) {
   const Buffer* first = first_.load(std::memory_order_acquire);
   if (first != nullptr && first->instance() == instance) return *first;
   {
     const std::lock_guard lock(mutex_);
-    if (const Buffer* found = find(instance.get())) return *found;
+    if (const Copy* found = find(instance.get())) return found->buffer;
   }
-  const Array value = on_host();
+  auto added = std::make_unique<Copy>();
+  const Array& value = added->lender.emplace(on_host());
   const std::lock_guard lock(mutex_);
-  if (const Buffer* found = find(instance.get())) return *found;  // another thread was faster
-  const void* data = static_cast<const Array&>(value).data();
-  copies_.push_back(
-      std::make_unique<Buffer>(instance->import_copy(data, value.dtype(), value.dims())));
-  first_.store(copies_.front().get(), std::memory_order_release);
-  return *copies_.back();
+  if (const Copy* found = find(instance.get())) return found->buffer;  // added by another thread
+  if (may_borrow) {
+    added->buffer = instance->import_borrowed(value.data(), value.dtype(), value.dims());
+  } else {
+    added->buffer = instance->import_copy(value.data(), value.dtype(), value.dims());
+    added->lender.reset();
+  }
+  copies_.push_back(std::move(added));
+  update_first();
+  return copies_.back()->buffer;
+}
+
+void Version::require_own_copy(const InstancePtr& instance) {
+  if (const Copy* found = find(instance.get()); found != nullptr && !found->lender) return;
+  const Array value = on_host();
+  auto own = std::make_unique<Copy>();
+  own->buffer = instance->import_copy(value.data(), value.dtype(), value.dims());
+  std::erase_if(copies_, [&](const auto& copy) { return copy->buffer.instance() == instance; });
+  copies_.push_back(std::move(own));
+  update_first();
 }
 
 void Version::keep_only(const InstancePtr& instance) {
+  std::erase_if(copies_, [&](const auto& copy) {
+    return copy->lender || copy->buffer.instance() != instance;
+  });
   host_.reset();
-  std::erase_if(copies_, [&](const auto& copy) { return copy->instance() != instance; });
 }
 
 void Version::prepare(const InstancePtr& instance, DType dtype, Dims dims) {
   keep_only(instance);
   if (copies_.empty()) {
     first_ = nullptr;
-    copies_.push_back(std::make_unique<Buffer>(instance->allocate(dtype, dims)));
+    auto own = std::make_unique<Copy>();
+    own->buffer = instance->allocate(dtype, dims);
+    copies_.push_back(std::move(own));
   }
-  first_ = copies_.front().get();
+  update_first();
 }
 
-Buffer Version::take_buffer() { return std::move(*copies_.front()); }
+Buffer Version::take_buffer() { return std::move(copies_.front()->buffer); }
 
-void Version::written_over(const InstancePtr& instance) {
+void Version::commit_overwrite(const InstancePtr& instance) {
   keep_only(instance);
-  first_ = copies_.front().get();
+  update_first();
   renumber();
 }
 
-void Version::reject_written(const InstancePtr& instance) {
-  const auto is_there = [&](const auto& copy) { return copy->instance() == instance; };
-  if (!host_ && std::all_of(copies_.begin(), copies_.end(), is_there)) {
-    return written_over(instance);
+void Version::discard_overwrite(const InstancePtr& instance) {
+  const auto is_at_instance = [&](const auto& copy) { return copy->buffer.instance() == instance; };
+  if (!host_ && std::all_of(copies_.begin(), copies_.end(), is_at_instance)) {
+    return commit_overwrite(instance);
   }
-  std::erase_if(copies_, is_there);
-  first_ = copies_.empty() ? nullptr : copies_.front().get();
+  std::erase_if(copies_, is_at_instance);
+  update_first();
 }
 
-void Version::put_buffer(Buffer buffer) { *copies_.front() = std::move(buffer); }
+void Version::put_buffer(Buffer buffer) { copies_.front()->buffer = std::move(buffer); }
 
 // ---- VariableStorage ----
 
@@ -100,26 +124,23 @@ VariableStorage::VariableStorage(std::int64_t id, std::string name, Array value,
       current_(new Version(std::move(value))) {}
 
 std::shared_mutex& VariableStorage::publish_mutex() {
-  static auto* mutex = new std::shared_mutex;  // never destroyed: variables may be static objects
+  static NoDestructor<std::shared_mutex> mutex;
   return *mutex;
 }
 
 namespace {
 
-/// Told when values are whole again. Never destroyed, as publish_mutex.
-std::condition_variable_any& whole_again() {
-  static auto* condition = new std::condition_variable_any;
+/// Notified when overwrites have ended; used with publish_mutex().
+std::condition_variable_any& overwrites_done() {
+  static NoDestructor<std::condition_variable_any> condition;
   return *condition;
 }
 
-/// Forks before the thread that writes over a value, which a child does not have, took it.
+/// fork() count when the latest overwrite began. A child sees another count and must not wait for a
+/// writer thread that does not exist there.
 std::atomic<std::uint32_t> forks_of_overwrites{0};
 
-}  // namespace
-
-namespace {
-
-/// "variable 'w', 36 bytes of float32[3,3] (zeros at model.cpp:12)".
+/// Describes a variable: "variable 'w', 36 bytes of float32[3,3] (zeros at model.cpp:12)".
 std::string description_of(const VariableStorage& variable) {
   std::int64_t bytes = static_cast<std::int64_t>(dtype_bytes(variable.dtype));
   for (const std::int64_t dim : variable.dims) bytes *= dim;
@@ -130,7 +151,8 @@ std::string description_of(const VariableStorage& variable) {
   return out + text(" (", variable.origin.function, " at ", where.file, ":", where.line, ")");
 }
 
-/// work(), where an error of a backend names the variable. `part`: what of it needs the memory.
+/// Returns work(); an error of a backend names the variable. `part` precedes the variable in the
+/// text of an OutOfMemory.
 template <class Work>
 decltype(auto) for_variable(const VariableStorage& variable, const char* part, const Work& work) {
   try {
@@ -146,9 +168,9 @@ decltype(auto) for_variable(const VariableStorage& variable, const char* part, c
 }  // namespace
 
 template <class Lock>
-void VariableStorage::await_whole(Lock& lock, std::span<VariableStorage* const> variables) {
-  const auto is_whole = [](const VariableStorage* variable) { return !variable->overwritten_; };
-  while (!std::all_of(variables.begin(), variables.end(), is_whole)) {
+void VariableStorage::wait_until_readable(Lock& lock, std::span<VariableStorage* const> variables) {
+  const auto is_readable = [](const VariableStorage* variable) { return !variable->overwritten_; };
+  while (!std::all_of(variables.begin(), variables.end(), is_readable)) {
     if (forks_of_overwrites != fork_count()) {
       const Caller caller = Caller::of();
       throw BackendError(caller.function, "",
@@ -156,34 +178,34 @@ void VariableStorage::await_whole(Lock& lock, std::span<VariableStorage* const> 
                          "program instead of forking",
                          caller.where);
     }
-    whole_again().wait(lock);
+    overwrites_done().wait(lock);
   }
 }
 
 void VariableStorage::snapshot(std::span<VariableStorage* const> variables,
                                std::span<VersionRef> values) {
   std::shared_lock lock(publish_mutex());
-  await_whole(lock, variables);
+  wait_until_readable(lock, variables);
   for (std::size_t i = 0; i < variables.size(); ++i) values[i] = variables[i]->current_;
 }
 
 void VariableStorage::snapshot(std::span<VariableStorage* const> variables,
-                               std::span<VersionRef> values, std::span<Overwrite> wanted) {
-  constexpr std::uint32_t kOurs = 2;  // the current value's own reference, and that in `values`
-  whole_again();  // there from now on: the end of a call may find no memory to make it of
+                               std::span<VersionRef> values, std::span<Overwrite> requests) {
+  constexpr std::uint32_t kOwnReferences = 2;  // current_ and `values`
+  overwrites_done();  // constructed here, since its constructor allocates and a call's end must not
   std::unique_lock lock(publish_mutex());
-  await_whole(lock, variables);
+  wait_until_readable(lock, variables);
   for (std::size_t i = 0; i < variables.size(); ++i) values[i] = variables[i]->current_;
-  for (Overwrite& one : wanted) {
-    if (one.variable < 0) continue;
-    const auto i = static_cast<std::size_t>(one.variable);
-    one.taken = values[i].references() == kOurs;
-    if (one.taken) variables[i]->overwritten_ = true;
+  for (Overwrite& request : requests) {
+    if (request.variable < 0) continue;
+    const auto i = static_cast<std::size_t>(request.variable);
+    request.is_granted = values[i].references() == kOwnReferences;
+    if (request.is_granted) variables[i]->overwritten_ = true;
   }
   forks_of_overwrites = fork_count();
 }
 
-void VariableStorage::overwrites_ended() { whole_again().notify_all(); }
+void VariableStorage::notify_overwrites_ended() { overwrites_done().notify_all(); }
 
 Array VariableStorage::read() {
   VariableStorage* self = this;
@@ -196,13 +218,19 @@ Array VariableStorage::read(Version& version) const {
   return for_variable(*this, "", [&] { return version.on_host(); });
 }
 
-const Buffer& VariableStorage::place(Version& version, const InstancePtr& instance) const {
-  return for_variable(*this, "", [&]() -> const Buffer& { return version.at(instance); });
+const Buffer& VariableStorage::buffer_at(Version& version, const InstancePtr& instance) const {
+  const bool may_borrow = !is_updated_.load(std::memory_order_relaxed);
+  return for_variable(*this, "",
+                      [&]() -> const Buffer& { return version.at(instance, may_borrow); });
 }
 
-VersionRef VariableStorage::take_spare(const InstancePtr& instance, DType type, Dims sizes) {
-  const bool reusable = spare_ && spare_.is_sole();
-  VersionRef version = reusable ? std::move(spare_) : VersionRef(new Version);
+void VariableStorage::require_own_copy(Version& version, const InstancePtr& instance) const {
+  for_variable(*this, "", [&] { version.require_own_copy(instance); });
+}
+
+VersionRef VariableStorage::acquire(const InstancePtr& instance, DType type, Dims sizes) {
+  const bool is_reusable = spare_ && spare_.is_sole();
+  VersionRef version = is_reusable ? std::move(spare_) : VersionRef(new Version);
   for_variable(*this, "the new value of ",
                [&] { version->prepare(instance, type, sizes); });
   return version;
@@ -212,14 +240,14 @@ VersionRef VariableStorage::take_spare(const InstancePtr& instance, DType type, 
 
 namespace {
 
-/// The innermost of this thread: a print sink of a running call may begin another one.
-thread_local const WriterLocks* t_writers = nullptr;
+/// The innermost WriterLocks of this thread: a print sink of a running call may start another call.
+thread_local const WriterLocks* t_innermost = nullptr;
 
 }  // namespace
 
 WriterLocks::WriterLocks(std::span<VariableStorage* const> variables, std::string_view holder,
                          const char* argument)
-    : variables_(variables), holder_(holder), outer_(t_writers) {
+    : variables_(variables), holder_(holder), outer_(t_innermost) {
   for (const WriterLocks* held = outer_; held != nullptr; held = held->outer_) {
     for (const VariableStorage* one : held->variables_) {
       if (std::find(variables.begin(), variables.end(), one) == variables.end()) continue;
@@ -232,11 +260,11 @@ WriterLocks::WriterLocks(std::span<VariableStorage* const> variables, std::strin
     }
   }
   for (VariableStorage* one : variables) one->writer_.lock();
-  t_writers = this;
+  t_innermost = this;
 }
 
 WriterLocks::~WriterLocks() {
-  t_writers = outer_;
+  t_innermost = outer_;
   for (VariableStorage* one : variables_) one->writer_.unlock();
 }
 

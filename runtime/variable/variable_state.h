@@ -1,11 +1,10 @@
-// The state behind a Variable node: one authoritative value with a version, and copies at backends
-// made when needed. Invariants: a published version is never written again while anyone refers to
-// it; all versions are published and read together under one process-wide lock, so that a snapshot
-// of several variables is of one moment; WriterLocks are held by whoever is computing a new
-// value. A value that was replaced stays as the spare, whose buffer the next update writes, so
-// that steady training allocates nothing and a failed call leaves the old value untouched. Where a
-// backend can leave it so, too, and nobody else refers to the value, it is written over instead:
-// half the memory to go through. Snapshots wait for it meanwhile.
+// The state of a Variable node: its current value (a Version) and copies of it at backends.
+// A published version is immutable while anything else refers to it; one process-wide lock guards
+// all current versions, so that a snapshot of several variables is consistent. A call writes a new
+// value into the recycled version that an earlier call replaced (double buffering): steady training
+// allocates nothing, and a failed call leaves the old value intact. Where the backend guarantees
+// the latter and nothing else refers to the value, the call overwrites it in place, with half the
+// memory traffic, and snapshots wait until the overwrite has ended.
 #pragma once
 
 #include "core/ir/node.h"
@@ -26,8 +25,8 @@
 
 namespace kiln::runtime {
 
-/// The value of one moment: on the host, at backends, or both; all copies are equal. Copies are
-/// added when they are asked for, from any thread.
+/// One value of a variable: on the host, at backends, or both; all copies are equal. on_host() and
+/// at() add a missing copy; both are thread-safe.
 class Version {
  public:
   Version() = default;
@@ -35,46 +34,61 @@ class Version {
   Version(const Version&) = delete;
   Version& operator=(const Version&) = delete;
 
-  /// Equal numbers are equal values; never 0.
+  /// Identifies the value: equal numbers are equal values; never 0.
   std::uint64_t number() const { return number_; }
+  /// Returns the host's copy. Throws OutOfMemory, BackendError.
   Array on_host();
-  /// Valid as long as the version.
-  const Buffer& at(const InstancePtr& instance);
+  /// Returns the copy at that backend, valid as long as the version. `may_borrow`: a new copy may
+  /// share the host's elements. Throws as on_host().
+  const Buffer& at(const InstancePtr& instance, bool may_borrow = false);
 
-  // ---- For a version that nobody else refers to ----
+  // ---- REQUIRES for the rest: the caller has the only reference ----
 
-  /// Makes it the destination of a new value at that backend: one buffer there, nothing else.
+  /// Ensures that the copy at that backend has memory of its own, to be overwritten in place.
+  /// Throws as on_host().
+  void require_own_copy(const InstancePtr& instance);
+  /// Makes the version the destination of a new value: keeps or allocates one buffer at that
+  /// backend and drops every other copy.
   void prepare(const InstancePtr& instance, DType dtype, Dims dims);
-  /// The buffer of prepare, out and in again.
+  /// Moves the buffer of prepare() out, and in again.
   Buffer take_buffer();
   void put_buffer(Buffer buffer);
-  /// The buffer at that backend has a new value.
-  void written_over(const InstancePtr& instance);
-  /// The same, where that value is not wanted: the value is that of another copy if there is one.
-  void reject_written(const InstancePtr& instance);
-  /// The contents are whole now.
+  /// Records that the buffer at that backend holds a new value: drops every other copy, renumbers.
+  void commit_overwrite(const InstancePtr& instance);
+  /// Reverts an overwrite: drops the buffer at that backend if another copy still has the value;
+  /// without one, the overwritten contents become the value.
+  void discard_overwrite(const InstancePtr& instance);
+  /// Assigns a fresh number, once new contents are complete.
   void renumber() { number_ = next_number(); }
 
  private:
   friend class VersionRef;
   static std::uint64_t next_number();
-  const Buffer* find(const Instance* instance) const;
-  /// Forgets all copies but the one at that backend.
+  /// A copy at a backend.
+  struct Copy {
+    std::optional<Array> lender;  // of the elements that the buffer may borrow
+    Buffer buffer;
+  };
+  const Copy* find(const Instance* instance) const;
+  /// Drops every copy except the one with memory of its own at that backend.
   void keep_only(const InstancePtr& instance);
+  /// Sets first_ after a change of copies_.
+  void update_first();
 
   std::atomic<std::uint32_t> references_{1};
   std::uint64_t number_ = next_number();
   std::mutex mutex_;
   std::optional<Array> host_;
-  std::vector<std::unique_ptr<Buffer>> copies_;      // the first is first_
-  std::atomic<const Buffer*> first_{nullptr};  // found without the lock
+  std::vector<std::unique_ptr<Copy>> copies_;
+  std::atomic<const Buffer*> first_{nullptr};  // of copies_.front(), read without the lock
 };
 
-/// A counted reference.
+/// A counted reference to a Version.
 class VersionRef {
  public:
   VersionRef() = default;
-  explicit VersionRef(Version* counted) : version_(counted) {}  // takes over one count
+  /// Adopts one count.
+  explicit VersionRef(Version* counted) : version_(counted) {}
   VersionRef(const VersionRef& other) : version_(other.version_) {
     if (version_) version_->references_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -92,7 +106,8 @@ class VersionRef {
   Version* operator->() const { return version_; }
   Version& operator*() const { return *version_; }
   explicit operator bool() const { return version_ != nullptr; }
-  /// Whether this is the only reference; what others did through theirs has happened.
+  /// Whether this is the only reference. Acquire: accesses through released references have
+  /// happened before.
   bool is_sole() const { return references() == 1; }
   std::uint32_t references() const {
     return version_->references_.load(std::memory_order_acquire);
@@ -102,10 +117,10 @@ class VersionRef {
   Version* version_ = nullptr;
 };
 
-/// A value that a call wants to write over.
+/// A call's request to overwrite the current value of a variable in place.
 struct Overwrite {
-  int variable = -1;   // its number in the list of a snapshot, or none
-  bool taken = false;  // it may, until end_overwrite
+  int variable = -1;        // index into the variables of a snapshot; -1: no request
+  bool is_granted = false;  // until end_overwrite
 };
 
 class VariableStorage : public ir::VariableState {
@@ -118,58 +133,66 @@ class VariableStorage : public ir::VariableState {
   const DType dtype;
   const std::vector<std::int64_t> dims;
   const Constraint constraint;
-  const ir::Origin origin;  // where it was created
-  /// The value as an array; copies it from a backend when it is there alone. An error of that
-  /// backend names the variable, here and below; OutOfMemory also says its type, its bytes and
-  /// where it was created.
+  const ir::Origin origin;  // of the K function that created the variable
+
+  /// Returns the current value; copies it from a backend if the host has none. Errors of a backend
+  /// name the variable, here and below; OutOfMemory also gives its type, bytes and origin.
   Array read();
-  /// The same of one of its versions.
+  /// Returns the value of one of the variable's versions.
   Array read(Version& version) const;
-  /// One of its versions at that backend; an error names the variable.
-  const Buffer& place(Version& version, const InstancePtr& instance) const;
+  /// Returns that version's buffer at the backend, copied there if needed. It borrows the host's
+  /// elements if no function updates the variable, so that weights of inference are in memory once.
+  const Buffer& buffer_at(Version& version, const InstancePtr& instance) const;
+  /// Records that a function which updates the variable was compiled.
+  void mark_updated() { is_updated_.store(true, std::memory_order_relaxed); }
+  /// Version::require_own_copy of one of the variable's versions.
+  void require_own_copy(Version& version, const InstancePtr& instance) const;
 
-  /// Somewhere to write the next value at that backend; an error names the variable.
-  /// REQUIRES: WriterLocks of it.
-  VersionRef take_spare(const InstancePtr& instance, DType type, Dims sizes);
-  /// Keeps a version that is not current for take_spare. REQUIRES: WriterLocks of it.
-  void keep_spare(VersionRef version) { spare_ = std::move(version); }
+  /// Returns a version with a buffer at that backend for the next value: the recycled one if
+  /// nothing else refers to it, else a new one. REQUIRES: WriterLocks of the variable.
+  VersionRef acquire(const InstancePtr& instance, DType type, Dims sizes);
+  /// Keeps a version that is not current for acquire(); an empty one drops the kept one.
+  /// REQUIRES: WriterLocks of the variable.
+  void recycle(VersionRef version) { spare_ = std::move(version); }
 
-  /// Makes `version` current, which holds the replaced one afterwards.
-  /// REQUIRES: WriterLocks of it, and publish_mutex() exclusively.
+  /// Swaps `version` with the current one.
+  /// REQUIRES: WriterLocks of the variable, and publish_mutex() exclusively.
   void publish(VersionRef& version) { std::swap(current_, version); }
 
-  /// Guards the current value of every variable: shared for reading, exclusive for publishing.
+  /// Guards the current version of every variable: shared for reading, exclusive for publishing.
   static std::shared_mutex& publish_mutex();
-  /// The values of some variables at one moment. Waits for those that are being written over.
+  /// Reads the current versions of `variables` under one lock. Waits until none is being
+  /// overwritten. BackendError in a forked child where the writer does not exist.
   static void snapshot(std::span<VariableStorage* const> variables, std::span<VersionRef> values);
 
-  /// The same, and at that moment each of `wanted` is taken whose value nobody else refers to.
-  /// REQUIRES: their writers held.
+  /// As above; under the same lock, grants each request whose value nothing else refers to.
+  /// REQUIRES: WriterLocks of the variables of `requests`.
   static void snapshot(std::span<VariableStorage* const> variables, std::span<VersionRef> values,
-                       std::span<Overwrite> wanted);
-  /// REQUIRES: taken, and publish_mutex() exclusively; then overwrites_ended().
+                       std::span<Overwrite> requests);
+  /// Ends a granted overwrite. REQUIRES: publish_mutex() exclusively. After the last one of a call,
+  /// notify_overwrites_ended() wakes snapshots that wait.
   void end_overwrite() { overwritten_ = false; }
-  static void overwrites_ended();
+  static void notify_overwrites_ended();
 
  private:
   friend class WriterLocks;
   template <class Lock>
-  static void await_whole(Lock& lock, std::span<VariableStorage* const> variables);
+  static void wait_until_readable(Lock& lock, std::span<VariableStorage* const> variables);
 
+  std::atomic<bool> is_updated_{false};
   VersionRef current_;        // guarded by publish_mutex()
-  bool overwritten_ = false;  // guarded by it, too: its buffer is being written
-  VersionRef spare_;          // guarded by writer_; what others still refer to is not reused
+  bool overwritten_ = false;  // guarded by publish_mutex(): a call writes the current buffer
+  VersionRef spare_;          // guarded by writer_; may still have other references
   std::mutex writer_;
 };
 
-/// The right to write some variables, from reading their old values to publishing the new ones. The
+/// Locks variables for writing, from reading the old values to publishing the new ones. Nested
 /// objects of one thread are destroyed in reverse order.
 class WriterLocks {
  public:
-  /// Waits for other threads that have it. REQUIRES: `variables` are in id order, so that two
-  /// threads cannot wait for each other; they and `holder`, the function that writes, outlive this.
-  /// ValueError, which names `argument`, where this thread has the right to one of them already: it
-  /// would wait for itself.
+  /// Blocks until other writers release the variables. REQUIRES: `variables` are in id order, which
+  /// prevents deadlock; they and `holder`, the name of the writing function, outlive the object.
+  /// ValueError naming `argument` if this thread holds one of the locks already (self-deadlock).
   WriterLocks(std::span<VariableStorage* const> variables, std::string_view holder,
               const char* argument = "");
   ~WriterLocks();
@@ -182,7 +205,7 @@ class WriterLocks {
   const WriterLocks* const outer_;
 };
 
-/// The storage behind a Variable node. REQUIRES: the node is a variable made by this process.
+/// Returns the storage of a Variable node. REQUIRES: this process created the variable.
 VariableStorage& storage_of(const ir::Value& variable);
 
 }  // namespace kiln::runtime

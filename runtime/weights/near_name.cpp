@@ -1,4 +1,4 @@
-// Near-miss names: a few edits away, or the same behind another prefix.
+// Near-miss names: a few edits apart, or equal except for a prefix.
 #include "core/types/nearest.h"
 #include "runtime/weights/weights_match.h"
 
@@ -7,8 +7,8 @@
 namespace kiln::runtime {
 namespace {
 
-constexpr std::size_t kMaxLength = 200;      // of names that are compared
-constexpr std::size_t kMaxCandidates = 1000;  // the work is their product
+constexpr std::size_t kMaxLength = 200;       // of compared names
+constexpr std::size_t kMaxCandidates = 1000;  // per name
 
 bool ends_with_part(const std::string& name, const std::string& part) {
   if (name.size() <= part.size() || part.empty() || !name.ends_with(part)) return false;
@@ -16,7 +16,7 @@ bool ends_with_part(const std::string& name, const std::string& part) {
   return before == '/' || before == '.' || before == ':';
 }
 
-/// 0 for the same name behind a prefix; larger than the limit when not near.
+/// Returns the edit distance; 0 for names that differ only by a prefix.
 std::size_t distance(const std::string& name, const std::string& other) {
   if (ends_with_part(name, other) || ends_with_part(other, name)) return 0;
   return edit_distance(name, other);
@@ -27,12 +27,12 @@ std::size_t distance(const std::string& name, const std::string& other) {
 std::string nearest_name(const std::string& name, std::span<const std::string> names) {
   std::string nearest;
   if (name.size() > kMaxLength) return nearest;
-  std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
+  std::size_t limit = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const std::string& other : names.first(std::min(names.size(), kMaxCandidates))) {
     if (other.size() > kMaxLength) continue;
     const std::size_t edits = distance(name, other);
-    if (edits >= least || edits >= std::max(name.size(), other.size())) continue;
-    least = edits;
+    if (edits >= limit || edits >= std::max(name.size(), other.size())) continue;
+    limit = edits;
     nearest = other;
   }
   return nearest;

@@ -1,5 +1,5 @@
-// Reads and writes safetensors files. The reader checks sizes against the file before it asks for
-// memory, and that the tensors cover the data exactly once.
+// Reads and writes safetensors files. The reader checks sizes against the file before it allocates,
+// and that the tensors cover the data exactly once.
 #include "runtime/weights/safetensors.h"
 
 #include "core/types/counted.h"
@@ -28,15 +28,15 @@ constexpr std::size_t kHeaderAlignment = 8;
 
 std::string read_header(const InputFile& file) {
   if (file.size() < kLengthBytes) {
-    file.refuse(text("is truncated: it has ", file.size(), " bytes but starts with a length of 8"));
+    file.reject(text("is truncated: it has ", file.size(), " bytes but starts with a length of 8"));
   }
   std::uint64_t length = 0;
   file.read(0, std::as_writable_bytes(std::span(&length, 1)));
   if (length > kMaxHeader) {
-    file.refuse(text("has a header of ", length, " bytes; at most ", kMaxHeader, " are read"));
+    file.reject(text("has a header of ", length, " bytes; at most ", kMaxHeader, " are read"));
   }
   if (length > file.size() - kLengthBytes) {
-    file.refuse(text("is truncated: its header has ", length, " bytes but ",
+    file.reject(text("is truncated: its header has ", length, " bytes but ",
                      file.size() - kLengthBytes, " are left"));
   }
   std::string header(length, '\0');
@@ -44,7 +44,7 @@ std::string read_header(const InputFile& file) {
   return header;
 }
 
-/// Sorts by place; every byte behind the header must belong to exactly one tensor.
+/// Sorts by offset; checks that every byte after the header belongs to exactly one tensor.
 void require_cover(std::vector<TensorEntry>& entries, std::uint64_t bytes, const InputFile& file) {
   std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
     return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
@@ -53,31 +53,31 @@ void require_cover(std::vector<TensorEntry>& entries, std::uint64_t bytes, const
   for (const TensorEntry& entry : entries) {
     const std::string name = quoted_name(entry.name);
     if (entry.end > bytes) {
-      file.refuse(text("is truncated: tensor ", name, " ends at offset ", entry.end,
+      file.reject(text("is truncated: tensor ", name, " ends at offset ", entry.end,
                        " but there are ", bytes, " bytes of data"));
     }
     if (entry.begin < covered) {
-      file.refuse(text("is damaged: tensor ", name, " begins at offset ", entry.begin,
+      file.reject(text("is damaged: tensor ", name, " begins at offset ", entry.begin,
                        ", inside another that ends at ", covered));
     }
     if (entry.begin > covered) {
-      file.refuse(text("is damaged: no tensor holds the bytes from offset ", covered, " to ",
+      file.reject(text("is damaged: no tensor holds the bytes from offset ", covered, " to ",
                        entry.begin, ", before tensor ", name));
     }
     covered = entry.end;
   }
   if (covered == bytes) return;
-  file.refuse(text("is damaged: ", counted(bytes - covered, "more byte"),
+  file.reject(text("is damaged: ", counted(bytes - covered, "more byte"),
                    bytes - covered == 1 ? " follows" : " follow", " the last tensor"));
 }
 
-/// Any other byte in a bool would be undefined behaviour for whoever reads it.
+/// Rejects bytes other than 0 and 1, which are undefined behaviour as a bool.
 void require_bools(const Array& array, const std::string& name, const InputFile& file) {
   const auto* bytes = static_cast<const unsigned char*>(array.data());
   const auto* const end = bytes + array.bytes();
   const auto* const bad = std::find_if(bytes, end, [](unsigned char byte) { return byte > 1; });
   if (bad == end) return;
-  file.refuse(text("is damaged: tensor ", quoted_name(name), " of bools holds the byte ",
+  file.reject(text("is damaged: tensor ", quoted_name(name), " of bools holds the byte ",
                    static_cast<int>(*bad)));
 }
 
@@ -99,11 +99,11 @@ std::vector<NamedArray> read_tensors(const InputFile& file) {
 
 // ---- Writing ----
 
-void refuse_name(const std::string& name, const char* fact) {
-  throw ValueError("save_weights", "name", text("name ", quoted_name(name), " ", fact));
+void reject_name(const std::string& name, const char* message) {
+  throw ValueError("save_weights", "name", text("name ", quoted_name(name), " ", message));
 }
 
-/// Largest elements first: then each tensor is aligned when the file is mapped.
+/// Sorts by descending element size, so that each tensor is aligned if the file is mapped.
 std::vector<const NamedArray*> in_file_order(std::span<const NamedArray> tensors) {
   std::vector<const NamedArray*> order;
   for (const NamedArray& tensor : tensors) order.push_back(&tensor);
@@ -121,9 +121,9 @@ void require_names(std::span<const NamedArray> tensors) {
   for (const NamedArray& tensor : tensors) names.push_back(tensor.name);
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice != names.end()) refuse_name(std::string(*twice), "occurs twice");
+  if (twice != names.end()) reject_name(std::string(*twice), "occurs twice");
   if (std::binary_search(names.begin(), names.end(), "__metadata__")) {
-    refuse_name("__metadata__", "is reserved by the file format");
+    reject_name("__metadata__", "is reserved by the file format");
   }
 }
 
@@ -143,7 +143,7 @@ std::string header_of(const std::vector<const NamedArray*>& tensors) {
     const Array& value = tensor->value;
     const std::string& name = tensor->name;
     if (!writer.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()))) {
-      refuse_name(name, "is no UTF-8");
+      reject_name(name, "is not UTF-8");
     }
     const std::string_view dtype = safetensors_dtype(value.dtype());
     writer.StartObject();

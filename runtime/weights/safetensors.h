@@ -1,7 +1,9 @@
 // The safetensors file format: 8 bytes little-endian length of a JSON header, the header
 // {"name": {"dtype": "F32", "shape": [2,3], "data_offsets": [0,24]}, ...}, then the elements.
-// Files come from anywhere: a reader checks everything that a header says before it believes it.
-// The header is parsed in safetensors_header.cpp.
+// Files are untrusted: every statement of a header is checked before it is used. The header is
+// parsed in safetensors_header.cpp.
+// Not a library: the format has no official C++ reader, and a reader over RapidJSON is small enough
+// to check every byte of an untrusted file.
 #pragma once
 
 #include <kiln/array.h>
@@ -17,15 +19,14 @@ struct NamedArray {
   Array value;
 };
 
-/// All tensors, in the order in which they lie in the file. "__metadata__" is checked and dropped.
-/// Throws IoError "<path> ..." for a file that cannot be read or is damaged in any
-/// way: also for gaps, overlaps and bytes that no tensor covers; OutOfMemory.
+/// Reads all tensors in file order. Checks "__metadata__" and drops it. IoError "<path> ..." for a
+/// file that cannot be read or is damaged, which includes gaps, overlaps and bytes that no tensor
+/// covers; OutOfMemory.
 std::vector<NamedArray> read_safetensors(const std::string& path);
 
-/// Writes the file in full, or throws and leaves the one that was there. The bytes depend on the
-/// tensors alone, not on their order: sorted by alignment, then by name.
-/// Throws IoError "<path> ..."; ValueError for a name that occurs twice, is "__metadata__"
-/// or is no UTF-8.
+/// Replaces the file atomically; on an error an older file stays. The bytes do not depend on the
+/// order of `tensors`: they are sorted by alignment, then by name. IoError "<path> ..."; ValueError
+/// for a name that occurs twice, is "__metadata__" or is not UTF-8.
 void write_safetensors(const std::string& path, std::span<const NamedArray> tensors);
 
 }  // namespace kiln::runtime

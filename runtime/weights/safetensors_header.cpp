@@ -1,4 +1,4 @@
-// The header as parser events: nothing but the tensors is stored, whatever the file holds.
+// Parses the header as events and stores only the tensors, so that no file exhausts memory.
 #include "runtime/weights/safetensors_header.h"
 
 #include "core/types/text.h"
@@ -26,8 +26,8 @@ std::optional<DType> dtype_of(std::string_view name) {
   return std::nullopt;
 }
 
-/// Takes the parser's events. The place in the header decides which event is right; every other
-/// one throws, so that nesting never exceeds the format's three levels.
+/// A state machine over the parser's events. An event that the state does not allow throws, so that
+/// nesting never exceeds the format's three levels.
 class HeaderEvents {
  public:
   explicit HeaderEvents(const std::string& path) : path_(path) {}
@@ -39,97 +39,108 @@ class HeaderEvents {
   bool Int(int) { return unexpected("a negative number"); }
   bool Int64(std::int64_t) { return unexpected("a negative number"); }
   bool Uint(unsigned value) { return Uint64(value); }
-  bool Double(double) { return unexpected("a number that is no integer"); }
+  bool Double(double) { return unexpected("a number that is not an integer"); }
   bool RawNumber(const char*, rapidjson::SizeType, bool) { return unexpected("a number"); }
 
   bool Uint64(std::uint64_t value) {
-    if (place_ == Place::InShape) return add_dim(value);
-    if (place_ == Place::InOffsets) return add_offset(value);
+    if (state_ == State::InShape) return add_dim(value);
+    if (state_ == State::InOffsets) return add_offset(value);
     return unexpected("a number");
   }
 
   bool String(const char* chars, rapidjson::SizeType length, bool) {
     const std::string_view value(chars, length);
-    if (place_ == Place::DTypeValue) {
+    if (state_ == State::DTypeValue) {
       const std::optional<DType> dtype = dtype_of(value);
-      if (!dtype) refuse_tensor(text("has the unsupported dtype ", quoted_name(value)));
+      if (!dtype) reject_tensor(text("has the unsupported dtype ", quoted_name(value)));
       entry_.dtype = *dtype;
-      return go(Place::InTensor);
+      return go(State::InTensor);
     }
-    if (place_ == Place::MetadataValue) return go(Place::InMetadata);
+    if (state_ == State::MetadataValue) return go(State::InMetadata);
     return unexpected("a string");
   }
 
   bool StartObject() {
-    if (place_ == Place::Start) return go(Place::InHeader);
-    if (place_ == Place::TensorValue) {
+    if (state_ == State::Start) return go(State::InHeader);
+    if (state_ == State::TensorValue) {
       seen_dtype_ = seen_shape_ = seen_offsets_ = false;
-      return go(Place::InTensor);
+      return go(State::InTensor);
     }
-    if (place_ == Place::Metadata) return go(Place::InMetadata);
+    if (state_ == State::Metadata) return go(State::InMetadata);
     return unexpected("an object");
   }
 
   bool Key(const char* chars, rapidjson::SizeType length, bool) {
     const std::string_view key(chars, length);
-    if (place_ == Place::InMetadata) return go(Place::MetadataValue);
-    if (place_ == Place::InHeader) return start_entry(key);
-    if (key == "dtype") return start_field(seen_dtype_, key, Place::DTypeValue);
-    if (key == "shape") return start_field(seen_shape_, key, Place::ShapeValue);
-    if (key == "data_offsets") return start_field(seen_offsets_, key, Place::OffsetsValue);
-    refuse_tensor(text("has the unknown key ", quoted_name(key)));
+    if (state_ == State::InMetadata) return go(State::MetadataValue);
+    if (state_ == State::InHeader) return start_entry(key);
+    if (key == "dtype") return start_field(seen_dtype_, key, State::DTypeValue);
+    if (key == "shape") return start_field(seen_shape_, key, State::ShapeValue);
+    if (key == "data_offsets") return start_field(seen_offsets_, key, State::OffsetsValue);
+    reject_tensor(text("has the unknown key ", quoted_name(key)));
   }
 
   bool EndObject(rapidjson::SizeType) {
-    if (place_ == Place::InTensor) finish_tensor();
-    return go(place_ == Place::InHeader ? Place::End : Place::InHeader);
+    if (state_ == State::InTensor) finish_tensor();
+    return go(state_ == State::InHeader ? State::End : State::InHeader);
   }
 
   bool StartArray() {
-    if (place_ == Place::ShapeValue) return go(Place::InShape);
-    if (place_ == Place::OffsetsValue) return go(Place::InOffsets);
+    if (state_ == State::ShapeValue) return go(State::InShape);
+    if (state_ == State::OffsetsValue) return go(State::InOffsets);
     return unexpected("an array");
   }
 
   bool EndArray(rapidjson::SizeType count) {
-    if (place_ == Place::InOffsets && count != 2) {
-      refuse_tensor(text("has ", count, " data_offsets, not 2"));
+    if (state_ == State::InOffsets && count != 2) {
+      reject_tensor(text("has ", count, " data_offsets, not 2"));
     }
-    return go(Place::InTensor);
+    return go(State::InTensor);
   }
 
  private:
-  enum class Place {
-    Start, InHeader, Metadata, InMetadata, MetadataValue, TensorValue, InTensor, DTypeValue,
-    ShapeValue, InShape, OffsetsValue, InOffsets, End
+  enum class State {
+    Start,
+    InHeader,
+    Metadata,
+    InMetadata,
+    MetadataValue,
+    TensorValue,
+    InTensor,
+    DTypeValue,
+    ShapeValue,
+    InShape,
+    OffsetsValue,
+    InOffsets,
+    End
   };
 
-  bool go(Place place) {
-    place_ = place;
+  bool go(State state) {
+    state_ = state;
     return true;
   }
 
   bool start_entry(std::string_view name) {
-    if (!names_.insert(std::string(name)).second) refuse(text("has ", quoted_name(name), " twice"));
-    if (name == "__metadata__") return go(Place::Metadata);
+    if (!names_.insert(std::string(name)).second) reject(text("has ", quoted_name(name), " twice"));
+    if (name == "__metadata__") return go(State::Metadata);
     entry_ = TensorEntry{};
     entry_.name = name;
-    return go(Place::TensorValue);
+    return go(State::TensorValue);
   }
 
-  bool start_field(bool& seen, std::string_view key, Place place) {
-    if (seen) refuse_tensor(text("has ", key, " twice"));
+  bool start_field(bool& seen, std::string_view key, State state) {
+    if (seen) reject_tensor(text("has ", key, " twice"));
     seen = true;
     offsets_ = 0;
-    return go(place);
+    return go(state);
   }
 
   bool add_dim(std::uint64_t value) {
     if (value > std::numeric_limits<std::int64_t>::max()) {
-      refuse_tensor(text("has the dim ", value, ", which leaves 63 bits"));
+      reject_tensor(text("has the dim ", value, ", which exceeds 63 bits"));
     }
     if (entry_.dims.size() == Array::kMaxRank) {
-      refuse_tensor(text("has more than ", Array::kMaxRank, " dims"));
+      reject_tensor(text("has more than ", Array::kMaxRank, " dims"));
     }
     entry_.dims.push_back(static_cast<std::int64_t>(value));
     return true;
@@ -143,15 +154,15 @@ class HeaderEvents {
   }
 
   void finish_tensor() {
-    if (!seen_dtype_) refuse_tensor("has no dtype");
-    if (!seen_shape_) refuse_tensor("has no shape");
-    if (!seen_offsets_) refuse_tensor("has no data_offsets");
+    if (!seen_dtype_) reject_tensor("has no dtype");
+    if (!seen_shape_) reject_tensor("has no shape");
+    if (!seen_offsets_) reject_tensor("has no data_offsets");
     if (entry_.begin > entry_.end) {
-      refuse_tensor(text("ends at offset ", entry_.end, ", before it begins at ", entry_.begin));
+      reject_tensor(text("ends at offset ", entry_.end, ", before it begins at ", entry_.begin));
     }
     const std::uint64_t needed = needed_bytes();
     if (needed != entry_.end - entry_.begin) {
-      refuse_tensor(text("of dtype ", entry_.dtype, " and shape [", join_text(entry_.dims, ","),
+      reject_tensor(text("of dtype ", entry_.dtype, " and shape [", join_text(entry_.dims, ","),
                          "] needs ", needed, " bytes but its data_offsets span ",
                          entry_.end - entry_.begin));
     }
@@ -165,41 +176,40 @@ class HeaderEvents {
     auto bytes = static_cast<std::int64_t>(dtype_bytes(entry_.dtype));
     for (const std::int64_t dim : entry_.dims) {
       if (!__builtin_mul_overflow(bytes, dim, &bytes)) continue;
-      refuse_tensor(text("has shape [", join_text(entry_.dims, ","),
-                         "], whose bytes leave 63 bits"));
+      reject_tensor(text("has shape [", join_text(entry_.dims, ","),
+                         "], whose size in bytes exceeds 63 bits"));
     }
     return static_cast<std::uint64_t>(bytes);
   }
 
   bool unexpected(const char* kind) {
-    switch (place_) {
-      case Place::Start: refuse(text("has ", kind, " as its header, not an object"));
-      case Place::Metadata: refuse(text("has ", kind, " as __metadata__, not an object"));
-      case Place::MetadataValue: refuse(text("has ", kind, " in __metadata__, not a string"));
-      case Place::TensorValue: refuse_tensor(text("is ", kind, ", not an object"));
-      case Place::DTypeValue: refuse_tensor(text("has ", kind, " as dtype, not a string"));
-      case Place::ShapeValue: refuse_tensor(text("has ", kind, " as shape, not an array"));
-      case Place::InShape: refuse_tensor(text("has ", kind, " in shape"));
-      case Place::OffsetsValue:
-        refuse_tensor(text("has ", kind, " as data_offsets, not an array"));
-      case Place::InOffsets: refuse_tensor(text("has ", kind, " in data_offsets"));
-      case Place::InHeader:
-      case Place::InMetadata:
-      case Place::InTensor:
-      case Place::End: break;  // between members the parser itself knows what may follow
+    switch (state_) {
+      case State::Start: reject(text("has ", kind, " as its header, not an object"));
+      case State::Metadata: reject(text("has ", kind, " as __metadata__, not an object"));
+      case State::MetadataValue: reject(text("has ", kind, " in __metadata__, not a string"));
+      case State::TensorValue: reject_tensor(text("is ", kind, ", not an object"));
+      case State::DTypeValue: reject_tensor(text("has ", kind, " as dtype, not a string"));
+      case State::ShapeValue: reject_tensor(text("has ", kind, " as shape, not an array"));
+      case State::InShape: reject_tensor(text("has ", kind, " in shape"));
+      case State::OffsetsValue: reject_tensor(text("has ", kind, " as data_offsets, not an array"));
+      case State::InOffsets: reject_tensor(text("has ", kind, " in data_offsets"));
+      case State::InHeader:
+      case State::InMetadata:
+      case State::InTensor:
+      case State::End: break;  // the parser itself checks the syntax between members
     }
-    refuse(text("has ", kind, " where none may be"));
+    reject(text("has ", kind, " where none is allowed"));
   }
 
-  [[noreturn]] void refuse(const std::string& fact) {
-    throw IoError("", "path", text(path_, " ", fact));
+  [[noreturn]] void reject(const std::string& message) {
+    throw IoError("", "path", text(path_, " ", message));
   }
-  [[noreturn]] void refuse_tensor(const std::string& fact) {
-    refuse(text("is damaged: tensor ", quoted_name(entry_.name), " ", fact));
+  [[noreturn]] void reject_tensor(const std::string& message) {
+    reject(text("is damaged: tensor ", quoted_name(entry_.name), " ", message));
   }
 
   const std::string& path_;
-  Place place_ = Place::Start;
+  State state_ = State::Start;
   std::vector<TensorEntry> entries_;
   std::unordered_set<std::string> names_;
   TensorEntry entry_;

@@ -1,5 +1,5 @@
-// The header of a safetensors file as a list of tensors, each checked for itself; whether they
-// cover the file is for the reader to check.
+// Parses the header of a safetensors file into a list of tensors and checks each one. The reader
+// checks that they cover the file.
 #pragma once
 
 #include <kiln/dtype.h>
@@ -15,15 +15,15 @@ struct TensorEntry {
   std::string name;
   DType dtype = DType::Float32;
   std::vector<std::int64_t> dims;
-  std::uint64_t begin = 0, end = 0;  // of its bytes, behind the header
+  std::uint64_t begin = 0, end = 0;  // byte offsets after the header
 };
 
-/// The tensors in the header's order. Names are distinct; begin <= end; end - begin is the bytes
-/// that dtype and dims need, which fit in 63 bits. Throws IoError "<path> ..."; for malformed JSON
+/// Returns the tensors in the header's order, with distinct names, begin <= end, and end - begin
+/// the bytes of dtype and dims, which fit in 63 bits. IoError "<path> ..."; for malformed JSON
 /// "header of <path> is malformed at line L, column C: ...".
 std::vector<TensorEntry> parse_safetensors_header(std::string_view json, const std::string& path);
 
-/// "F32" and so on.
+/// Returns the format's name of a dtype: "F32".
 std::string_view safetensors_dtype(DType dtype);
 
 }  // namespace kiln::runtime

@@ -1,8 +1,8 @@
-// save_weights and load_weights: the names and values of variables, between the safetensors format
-// (safetensors.h) and the matching of names and shapes (weights_match.h).
+// save_weights and load_weights: names and values of variables, the file format (safetensors.h) and
+// the matching of names and shapes (weights_match.h).
 #include <kiln/weights.h>
 
-#include "core/k/frame/tensor_impl.h"
+#include "core/k/base/tensor_impl.h"
 #include "runtime/array/host_values.h"
 #include "runtime/files/quoted_name.h"
 #include "runtime/weights/safetensors.h"
@@ -41,7 +41,7 @@ std::vector<std::string> names_of(const std::vector<Tensor>& variables) {
   return names;
 }
 
-/// Runs work on a file; its errors then name the user's call and line.
+/// Returns work(); its errors name the user's call and line.
 template <class Work>
 auto with_file(const char* function, Where where, Work work) {
   try {
@@ -49,7 +49,7 @@ auto with_file(const char* function, Where where, Work work) {
   } catch (const IoError& error) {
     throw IoError(function, "path", error.message(), where);
   } catch (Error& error) {
-    error.place(where);
+    error.set_where(where);
     throw;
   }
 }
@@ -72,12 +72,13 @@ std::vector<WeightSlot> slots_of(const std::vector<NamedArray>& tensors) {
   return slots;
 }
 
-/// A tensor of the file cast to its variable's dtype.
+/// Casts a tensor of the file to its variable's dtype.
 Array cast_tensor(const NamedArray& tensor, DType dtype, const std::string& path) {
-  return runtime::cast_host_value(tensor.value, dtype, [&](const runtime::Misfit& misfit) {
-    const std::string name = text("tensor ", runtime::quoted_name(tensor.name));
-    Call::value_error("path", text(misfit.describe(name), " (", path, ")"));
-  });
+  return runtime::cast_host_value(
+      tensor.value, dtype, [&](const runtime::UnrepresentableElement& element) {
+        const std::string name = text("tensor ", runtime::quoted_name(tensor.name));
+        Call::value_error("path", text(element.describe(name), " (", path, ")"));
+      });
 }
 
 }  // namespace

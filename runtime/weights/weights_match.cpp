@@ -1,5 +1,4 @@
-// Pairs by name first, then looks at what differs and what is left over; near_name.cpp has the
-// names that may have been meant.
+// Pairs by name, then compares shapes and dtypes and lists the rest. near_name.cpp suggests names.
 #include "runtime/weights/weights_match.h"
 
 #include "core/types/counted.h"
@@ -20,7 +19,7 @@ std::string shape_text(const WeightSlot& slot) {
   return text(slot.dtype, " [", join_text(slot.dims, ","), "]");
 }
 
-/// The axes that `from` would be permuted by to become `to`; empty when none do.
+/// Returns the axes that permute `from` to `to`; empty if there are none.
 std::vector<std::int64_t> permutation(const std::vector<std::int64_t>& from,
                                       const std::vector<std::int64_t>& to) {
   std::vector<std::int64_t> axes;
@@ -35,14 +34,14 @@ std::vector<std::int64_t> permutation(const std::vector<std::int64_t>& from,
   return axes.size() == from.size() ? axes : std::vector<std::int64_t>{};
 }
 
-/// The lines of the table, columns aligned.
+/// A table of mismatches with aligned columns.
 class Table {
  public:
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   std::size_t size() const { return rows_.size(); }
 
   std::string show() const {
-    std::string result = line({"name", "file", "variable", "what is wrong"});
+    std::string result = line({"name", "file", "variable", "problem"});
     const std::size_t shown = std::min(rows_.size(), kMaxRows);
     for (std::size_t i = 0; i < shown; ++i) result += line(rows_[i]);
     if (shown < rows_.size()) result += text("\n  and ", rows_.size() - shown, " more");
@@ -74,7 +73,7 @@ class Table {
 class Matcher {
  public:
   Matcher(std::span<const WeightSlot> tensors, std::span<const WeightSlot> variables, bool strict)
-      : tensors_(tensors), variables_(variables), strict_(strict), taken_(tensors.size()) {
+      : tensors_(tensors), variables_(variables), strict_(strict), matched_(tensors.size()) {
     for (std::size_t i = 0; i < tensors.size(); ++i) by_name_.emplace(tensors[i].name, i);
   }
 
@@ -86,19 +85,19 @@ class Matcher {
         missing_.push_back(i);
         continue;
       }
-      taken_[found->second] = true;
+      matched_[found->second] = true;
       result.push_back({found->second, i});
     }
     return result;
   }
 
-  Table faults(const std::vector<WeightPair>& pairs) const {
+  Table mismatches(const std::vector<WeightPair>& pairs) const {
     Table table;
     for (const WeightPair& pair : pairs) compare(pair, table);
     if (!strict_) return table;
     std::vector<std::string> left, absent;
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      if (!taken_[i]) left.push_back(tensors_[i].name);
+      if (!matched_[i]) left.push_back(tensors_[i].name);
     }
     for (const std::size_t i : missing_) {
       absent.push_back(variables_[i].name);
@@ -107,7 +106,7 @@ class Matcher {
                  "not in the file" + hint});
     }
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      if (taken_[i]) continue;
+      if (matched_[i]) continue;
       const std::string hint = hint_for(tensors_[i].name, absent, table);
       table.add({quoted_name(tensors_[i].name), shape_text(tensors_[i]), "-",
                  "no variable" + hint});
@@ -126,20 +125,20 @@ class Matcher {
   void compare(const WeightPair& pair, Table& table) const {
     const WeightSlot& tensor = tensors_[pair.tensor];
     const WeightSlot& variable = variables_[pair.variable];
-    const auto fault = [&](const std::string& what) {
-      table.add({quoted_name(tensor.name), shape_text(tensor), shape_text(variable), what});
+    const auto mismatch = [&](const std::string& problem) {
+      table.add({quoted_name(tensor.name), shape_text(tensor), shape_text(variable), problem});
     };
     if (tensor.dims != variable.dims) {
       const std::vector<std::int64_t> axes = permutation(tensor.dims, variable.dims);
-      if (axes.empty()) return fault("other shape");
-      return fault(text("other shape; transposed by [", join_text(axes, ","), "] it would fit"));
+      if (axes.empty()) return mismatch("other shape");
+      return mismatch(text("other shape; fits if transposed by [", join_text(axes, ","), "]"));
     }
-    if (strict_ && tensor.dtype != variable.dtype) fault("other dtype; strict = false casts");
+    if (strict_ && tensor.dtype != variable.dtype) mismatch("other dtype; strict = false casts");
   }
 
   std::span<const WeightSlot> tensors_, variables_;
   bool strict_;
-  std::vector<bool> taken_;
+  std::vector<bool> matched_;
   std::vector<std::size_t> missing_;
   std::unordered_map<std::string_view, std::size_t> by_name_;
 };
@@ -151,12 +150,12 @@ std::vector<WeightPair> match_weights(std::span<const WeightSlot> tensors,
                                       const std::string& path, Where where) {
   Matcher matcher(tensors, variables, strict);
   std::vector<WeightPair> pairs = matcher.pairs();
-  const Table faults = matcher.faults(pairs);
-  if (faults.size() == 0) return pairs;
+  const Table mismatches = matcher.mismatches(pairs);
+  if (mismatches.size() == 0) return pairs;
   throw ValueError("load_weights", "path",
                    text("the ", counted(tensors.size(), "tensor"), " of ", path, " and the ",
                         counted(variables.size(), "variable"), " differ in ",
-                        counted(faults.size(), "name"), faults.show()),
+                        counted(mismatches.size(), "name"), mismatches.show()),
                    where);
 }
 

@@ -1,5 +1,4 @@
-// Which tensor of a file is the value of which variable, and the table that is shown when that is
-// not clear.
+// Matches tensors of a file to variables; describes mismatches as a table.
 #pragma once
 
 #include <kiln/dtype.h>
@@ -23,17 +22,16 @@ struct WeightPair {
   std::size_t tensor = 0, variable = 0;  // indices
 };
 
-/// Pairs equal names, in the variables' order. Dims have to be equal. Strict: dtypes too, and no
-/// tensor and no variable may be left over; otherwise what is left over is passed by, and
-/// the caller casts.
-/// Throws ValueError "load_weights: ..." with a table of name, file shape, variable shape and what
-/// is wrong: near-miss names, and the permutation of axes that would fit.
-/// REQUIRES: names are distinct on either side.
+/// Pairs tensors and variables of equal names, in the variables' order. Dims must be equal; if
+/// `strict`, dtypes as well, and every tensor and variable must have a partner. Otherwise the rest
+/// is ignored and the caller casts. ValueError "load_weights: ..." with a table of name, file
+/// shape, variable shape and problem, with near-miss names and the permutation of axes that would
+/// fit. REQUIRES: names are distinct among the tensors, and among the variables.
 std::vector<WeightPair> match_weights(std::span<const WeightSlot> tensors,
                                       std::span<const WeightSlot> variables, bool strict,
                                       const std::string& path, Where where = {});
 
-/// The one of `names` that was probably meant by `name`; empty when none is near.
+/// Returns the one of `names` nearest to `name`; empty if none is near.
 std::string nearest_name(const std::string& name, std::span<const std::string> names);
 
 }  // namespace kiln::runtime

@@ -1,7 +1,7 @@
-// Convolution, bias, relu and pooling as a layer: a backend may add the bias and take relu while it
-// convolves, and keep neither masks nor sums between. Against the reference; dumps of cpu.
-#include "tests/catch.h"
-#include "tests/scratch.h"
+// Tests layers of convolution, bias, ReLU and pooling against `reference`, and dumps of `cpu`. A
+// backend may fuse bias and ReLU into the convolution and store neither their results nor masks.
+#include "tests/support/catch.h"
+#include "tests/support/scratch.h"
 
 #include <kiln/k.h>
 
@@ -30,7 +30,7 @@ struct Layer {
   Tensor x, kernel, bias, y;
 };
 
-/// 3x3 with bias and relu, then the largest of windows of 2x2.
+/// 3x3 convolution with bias and ReLU. Max pooling over 2x2 windows follows in the tests.
 Layer layer(std::int64_t channels, std::int64_t filters, const std::string& padding) {
   Layer made;
   made.x = placeholder({.shape = {None, 9, 8, channels}, .name = "x"});
@@ -63,7 +63,7 @@ void check_same(const Array& found, const Array& want) {
 
 }  // namespace
 
-TEST_CASE("a layer of a convolution and its gradients, whatever the numbers of channels") {
+TEST_CASE("convolution layer: values and gradients for any numbers of channels") {
   const std::int64_t sizes[][3] = {{1, 1, 1}, {3, 2, 5}, {2, 16, 33}, {9, 1, 32}, {0, 3, 4}};
   for (const auto& [batch, channels, filters] : sizes) {
     for (const char* padding : {"valid", "same"}) {
@@ -85,7 +85,7 @@ TEST_CASE("a layer of a convolution and its gradients, whatever the numbers of c
   }
 }
 
-TEST_CASE("NaN stays what it is in a convolution with bias and relu") {
+TEST_CASE("convolution layer: NaN and infinities propagate through bias and relu") {
   const float inf = std::numeric_limits<float>::infinity();
   for (const std::int64_t filters : {3, 8, 20}) {
     const Layer made = layer(1, filters, "valid");
@@ -98,7 +98,7 @@ TEST_CASE("NaN stays what it is in a convolution with bias and relu") {
   }
 }
 
-TEST_CASE("convolutions absorb bias and relu, forward and in training") {
+TEST_CASE("convolution layer: bias and relu are fused, in inference and in training") {
   const Scratch scratch;
   const Layer made = layer(4, 8, "valid");
   const Tensor pooled = pool2d(made.y, 2, {.strides = 2});
@@ -121,11 +121,11 @@ TEST_CASE("convolutions absorb bias and relu, forward and in training") {
       dumped("training", gradients(sum(square(pooled)), {made.x, made.kernel, made.bias}));
   INFO(training);
   CHECK(has(training, ", relu  # float32; conv2d"));
-  // Masks of relu and of the largest elements are made where they are used.
+  // The masks of relu and of max pooling are rematerialised in the kernels that read them.
   CHECK_FALSE(has(training, "temporary bool"));
 }
 
-TEST_CASE("windows that overlap: their gradient keeps nothing of the size of all windows") {
+TEST_CASE("pooling: the gradient over overlapping windows stores nothing as large as all windows") {
   const Scratch scratch;
   for (const char* padding : {"valid", "same"}) {
     for (const char* mode : {"max", "avg"}) {
@@ -138,7 +138,7 @@ TEST_CASE("windows that overlap: their gradient keeps nothing of the size of all
           pool2d(made.x, 3, {.strides = 2, .padding = padding, .pool_mode = mode});
       const std::vector<Tensor> outputs = {pooled, gradients(sum(square(pooled)), {made.x})[0]};
       Array x = drawn({3, 9, 8, 20}, 1);
-      for (float& value : x.as<float>()) value = std::round(4 * value);  // many are equal
+      for (float& value : x.as<float>()) value = std::round(4 * value);  // ties
       const std::vector<Array> inputs = {x, drawn({1}, 2), drawn({1}, 3)};
       const auto want = on("reference", made, outputs, inputs);
       const auto found = on("cpu", made, outputs, inputs);
@@ -154,7 +154,7 @@ TEST_CASE("windows that overlap: their gradient keeps nothing of the size of all
   }
 }
 
-TEST_CASE("a training step packs the kernel of a convolution once, where the library reads it") {
+TEST_CASE("training step: a convolution filter is packed once, where the library reads it") {
   const Scratch scratch;
   const Tensor x = placeholder({.shape = {4, 9, 8, 16}, .name = "x"});
   const Variable kernel = variable(drawn({3, 3, 16, 64}, 2), {.name = "kernel"});
@@ -175,5 +175,5 @@ TEST_CASE("a training step packs the kernel of a convolution once, where the lib
     ++packs;
   }
   CHECK(packs >= 1);
-  if (has(claims, "brgconv:avx512")) CHECK(packs == 1);  // forward it is read as it lies
+  if (has(claims, "brgconv:avx512")) CHECK(packs == 1);  // the forward one reads it unpacked
 }

@@ -1,7 +1,8 @@
-// relu(x w + b) with weights that stay and weights that change, against plain sums: a backend may
-// pack the weight, and add the bias and take relu while it multiplies.
-#include "tests/catch.h"
-#include "tests/scratch.h"
+// Tests relu(x w + b), with constant and with changing weights, against plain sums. A backend may
+// pack the weight, and fuse bias and ReLU into the matmul.
+#include "core/types/at.h"
+#include "tests/support/catch.h"
+#include "tests/support/scratch.h"
 
 #include <kiln/k.h>
 
@@ -16,8 +17,6 @@ using kiln::testing::contents_of, kiln::testing::Scratch;
 namespace {
 
 const char* const kBackends[] = {"reference", "cpu"};
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 struct Matrix {
   std::int64_t rows, columns;
@@ -34,7 +33,7 @@ Matrix drawn(std::int64_t rows, std::int64_t columns, unsigned seed) {
   return out;
 }
 
-/// NaN stays through relu.
+/// relu keeps NaN.
 std::vector<double> layer(const Matrix& x, const Matrix& w, const std::vector<float>& b) {
   std::vector<double> out;
   for (std::int64_t i = 0; i < x.rows; ++i) {
@@ -62,7 +61,7 @@ void check(const Array& found, const std::vector<double>& want) {
 
 }  // namespace
 
-TEST_CASE("a dense layer of every size, with the weight set anew between calls") {
+TEST_CASE("dense layer: every size, with a weight that changes between calls") {
   const std::string before = backend();
   const std::int64_t sizes[][3] = {{1, 1, 1},  {0, 5, 7},  {4, 0, 20},   {3, 20, 0},
                                    {5, 9, 17}, {2, 40, 1}, {33, 70, 130}};
@@ -87,9 +86,9 @@ TEST_CASE("a dense layer of every size, with the weight set anew between calls")
   set_backend(before);
 }
 
-TEST_CASE("a layer of very many rows and its gradients, in parts of which some are smaller") {
+TEST_CASE("dense layer: 32,700 rows and their gradients, divided into parts of unequal size") {
   const std::string before = backend();
-  // Plain sums are the measure; the reference would be slow.
+  // Compared with plain sums: `reference` would be slow.
   set_backend("cpu");
   constexpr std::int64_t kRows = 32700, kDepth = 20, kColumns = 64;  // the last part is smaller
   for (const bool transposed : {false, true}) {
@@ -115,7 +114,7 @@ TEST_CASE("a layer of very many rows and its gradients, in parts of which some a
     fed.values[5] = NAN;
     const std::vector<Array> found = f({fed.array(), held.array()});
     check(found[0], layer(fed, weight, bias.values));
-    // The slope of a weight is the sum of its column of x.
+    // The gradient of a weight is the sum of its column of x.
     for (std::int64_t d = 0; d < kDepth; ++d) {
       double want = 0;
       for (std::int64_t i = 0; i < kRows; ++i) {
@@ -130,7 +129,7 @@ TEST_CASE("a layer of very many rows and its gradients, in parts of which some a
   set_backend(before);
 }
 
-TEST_CASE("a function sees what another one wrote into its weight") {
+TEST_CASE("dense layer: a function reads the weight that another function wrote") {
   const std::string before = backend();
   for (const char* name : kBackends) {
     INFO(name);
@@ -151,7 +150,7 @@ TEST_CASE("a function sees what another one wrote into its weight") {
   set_backend(before);
 }
 
-TEST_CASE("NaN and infinities go through a dense layer with relu") {
+TEST_CASE("dense layer: NaN and infinities propagate through relu") {
   const std::string before = backend();
   const float inf = std::numeric_limits<float>::infinity();
   for (const char* name : kBackends) {
@@ -176,7 +175,7 @@ TEST_CASE("NaN and infinities go through a dense layer with relu") {
   set_backend(before);
 }
 
-TEST_CASE("a dump says what a dense layer's product does on its way, and what not and why") {
+TEST_CASE("dense layer: dumps name what the epilogue fuses, and the reason for the rest") {
   const Scratch scratch;
   const Tensor x = placeholder({.shape = {64, 32}}), w = placeholder({.shape = {32, 16}}),
                b = placeholder({.shape = {16}});
@@ -188,7 +187,7 @@ TEST_CASE("a dump says what a dense layer's product does on its way, and what no
   } rows[] = {
       {"relu", relu(sum), "with bias, with relu"},
       {"sigmoid", sigmoid(sum), "followed by a kernel for sigmoid: oneDNN's logistic is up to"},
-      {"tanh", tanh(sum), "followed by a kernel for tanh: own loops have none"},
+      {"tanh", tanh(sum), "followed by a kernel for tanh: the native GEMM has no tanh"},
   };
   for (const auto& row : rows) {
     function({x, w, b}, {row.y},
@@ -199,7 +198,7 @@ TEST_CASE("a dump says what a dense layer's product does on its way, and what no
   }
 }
 
-TEST_CASE("a dump says who computes which parts of a product") {
+TEST_CASE("matmul: dumps name the implementation that computes each part") {
   const Scratch scratch;
   constexpr std::int64_t kSize = 520, kDepth = 1 << 14;  // the last part is smaller
   const Tensor x = placeholder({.shape = {kDepth, None}});
@@ -211,19 +210,19 @@ TEST_CASE("a dump says who computes which parts of a product") {
   f.dump(scratch.path("dump"), Stage::Claims);
   const std::string claims = contents_of(scratch.path("dump/50-claims-sizes_1.txt"));
   INFO(claims);
-  CHECK(claims.find("7 products side by side: 6 by own loops") != std::string::npos);
+  CHECK(claims.find("7 matmuls in parallel: 6 by native GEMM") != std::string::npos);
   CHECK(claims.find("; 1 by oneDNN") != std::string::npos);
 }
 
-TEST_CASE("products of a matrix and a vector have parts by the bytes that they read") {
+TEST_CASE("matmul: products of a matrix and a vector are divided by the bytes that they read") {
   const struct {
     const char* name;
     std::vector<std::int64_t> x, w;
     const char* said;
   } rows[] = {
-      {"columns", {1, 512}, {512, 512}, "4 products side by side by own loops"},
-      {"rows", {2048, 256}, {256, 1}, "8 products side by side by own loops"},
-      {"near", {1, 128}, {128, 256}, "1 product by own loops"},
+      {"columns", {1, 512}, {512, 512}, "4 matmuls in parallel by native GEMM"},
+      {"rows", {2048, 256}, {256, 1}, "8 matmuls in parallel by native GEMM"},
+      {"near", {1, 128}, {128, 256}, "1 matmul by native GEMM"},
   };
   const Scratch scratch;
   for (const auto& row : rows) {

@@ -1,7 +1,7 @@
-// Matmuls and convolutions followed by reshapes, biases and relus in any order, against sums in
-// double: a backend may fuse one bias and then one relu into the call that multiplies, and nothing
-// else.
-#include "tests/catch.h"
+// Tests matmuls and convolutions followed by reshapes, biases and relus in any order, against sums
+// in double. A backend may fuse one bias and then one relu into the call that multiplies, and
+// nothing else.
+#include "tests/support/catch.h"
 
 #include <kiln/k.h>
 
@@ -32,7 +32,7 @@ struct Source {
   std::vector<double> (*sums)(const std::vector<float>& x, const std::vector<float>& filter);
 };
 
-/// 4 rows of x times the filter.
+/// The product of 4 rows of x and the filter.
 std::vector<double> matmul(const std::vector<float>& x, const std::vector<float>& filter) {
   std::vector<double> out;
   for (std::size_t i = 0; i < x.size() / kDepth; ++i) {
@@ -47,7 +47,7 @@ std::vector<double> matmul(const std::vector<float>& x, const std::vector<float>
   return out;
 }
 
-/// Two images of 3 x 3 with 4 channels, windows of 2 x 2, no padding.
+/// Convolves two 3x3 images of 4 channels with 2x2 windows, without padding.
 std::vector<double> convolution(const std::vector<float>& x, const std::vector<float>& filter) {
   std::vector<double> out;
   for (std::size_t place = 0; place < 2 * 2 * 2; ++place) {
@@ -158,7 +158,7 @@ std::size_t product(const std::vector<std::int64_t>& dims) {
   return count;
 }
 
-/// All chains of so many steps, by the letters of `Steps`.
+/// All chains of that many steps, by the letters of `Steps`.
 std::vector<std::string> chains_of(std::size_t length) {
   std::vector<std::string> chains{""};
   for (std::size_t i = 0; i < length; ++i) {
@@ -171,8 +171,8 @@ std::vector<std::string> chains_of(std::size_t length) {
   return chains;
 }
 
-/// Compiles many chains, each on a matmul of its own, as one function. `twice`: what is after the
-/// first step is a result, too, so that a second use forbids fusing into it.
+/// Compiles many chains, each on a matmul of its own, as one function. `twice`: the value after the
+/// first step is a result, too, so that its second use forbids fusion.
 void check_chains(const Source& source, const std::vector<std::string>& chains, bool one_bias,
                   bool twice) {
   const Tensor x = placeholder({.shape = Shape(source.shape), .name = "x"});
@@ -224,7 +224,7 @@ TEST_CASE("epilogues: every order of reshape, bias and relu after a matmul or co
   }
 }
 
-TEST_CASE("epilogues: a second bias, and a bias after relu, stay kernels of their own") {
+TEST_CASE("epilogues: a second bias, and a bias after relu, are separate kernels") {
   // The first three are `relu(reshape(d + b, {-1, 3, 2}))`, `reshape(relu(d)) + b` and
   // `reshape(d + b) + b`.
   const std::vector<std::string> chains = {"bcu", "urb", "brb", "brub", "urbu", "bub", "bb", "ub"};

@@ -1,7 +1,7 @@
-// After fork: the reference backend, which has no threads, goes on in the child, and what happens
-// there does not reach the parent. That cpu refuses is tested in tests/hosts.
-#include "tests/catch.h"
-#include "tests/child.h"
+// Tests the reference backend after fork(). It has no threads, so the child may go on using it; the
+// parent sees none of the child's updates. tests/process/hosts tests that cpu rejects a child.
+#include "tests/support/catch.h"
+#include "tests/support/child.h"
 
 #include <kiln/k.h>
 
@@ -9,7 +9,7 @@ using namespace kiln;
 
 namespace {
 
-/// Adds the sum of what it is fed to a total.
+/// Adds the sum of its input to a total.
 struct Counter {
   Counter() : total(variable(Array(1.f), {.name = "total"})) {
     const Tensor x = placeholder({.shape = {None}, .name = "x"});
@@ -26,7 +26,7 @@ struct Counter {
 
 }  // namespace
 
-TEST_CASE("a function of the reference backend is called, and another made, in a forked child") {
+TEST_CASE("reference backend: a forked child calls its parent's function and makes another") {
   Counter counter;
   REQUIRE(counter.step() == 6.f);
   CHECK(kiln::testing::in_child([&] {

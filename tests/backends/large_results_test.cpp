@@ -1,7 +1,7 @@
-// Results of the cpu backend that are larger than caches are written by streaming stores: which
-// kernels have them, and that no alignment of a row makes them wrong.
-#include "tests/catch.h"
-#include "tests/scratch.h"
+// Tests streaming stores of the cpu backend, for results larger than the caches: the kernels that
+// use them, and values for every alignment of rows.
+#include "tests/support/catch.h"
+#include "tests/support/scratch.h"
 
 #include <kiln/k.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
-/// Whole numbers from -510 to 510, over and over.
+/// Whole numbers from -510 to 510, repeated.
 Array counted(std::int64_t size, std::vector<std::int64_t> dims) {
   std::vector<float> values(static_cast<std::size_t>(size));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 1021) - 510;
@@ -23,7 +23,7 @@ Array counted(std::int64_t size, std::vector<std::int64_t> dims) {
 
 }  // namespace
 
-TEST_CASE("large results are written by streaming stores, and no others") {
+TEST_CASE("streaming stores: large results have them, and no others") {
   const Scratch scratch;
   const auto input = [](const Shape& shape) { return placeholder({.shape = shape}); };
   const Tensor large = input({4 * kMiB}), small = input({kMiB}), column = input({2048, 1}),
@@ -56,7 +56,7 @@ TEST_CASE("large results are written by streaming stores, and no others") {
   }
 }
 
-TEST_CASE("large results of rows that are not aligned") {
+TEST_CASE("streaming stores: rows of any alignment") {
   for (const std::int64_t columns : {2048, 2049, 2056, 2047}) {
     INFO(columns);
     const std::int64_t lines = 2100;
@@ -81,7 +81,7 @@ TEST_CASE("large results of rows that are not aligned") {
   }
 }
 
-TEST_CASE("a matrix product of one term is what a sum that begins at +0 gives") {
+TEST_CASE("matmul: with K = 1 the sign of zero is that of a sum that begins at +0") {
   const Tensor x = placeholder({.shape = {3, 1}}), y = placeholder({.shape = {1, 2}});
   for (const char* backend : {"cpu", "reference"}) {
     INFO(backend);

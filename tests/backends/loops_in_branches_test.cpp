@@ -1,5 +1,5 @@
-// Loops of which a call runs one, as they lie in branches: what each has packed finds its place.
-#include "tests/catch.h"
+// Tests loops in branches, of which a call runs one: each finds the weights that it packed.
+#include "tests/support/catch.h"
 
 #include <kiln/k.h>
 
@@ -20,7 +20,7 @@ Array drawn(const std::vector<std::int64_t>& dims, unsigned seed) {
   return Array(values, dims);
 }
 
-/// The gradient of a loop: its products have transposed weights.
+/// The gradient of a loop: its matmuls have transposed weights.
 Tensor slope_of_loop(const Tensor& x, const Tensor& start, const std::vector<Tensor>& weights) {
   const StepFunction step = [&](const Tensor& input, const std::vector<Tensor>& states) {
     Tensor next = states[0];
@@ -33,7 +33,7 @@ Tensor slope_of_loop(const Tensor& x, const Tensor& start, const std::vector<Ten
 
 }  // namespace
 
-TEST_CASE("branches whose loops have more or fewer weights, one call after the other") {
+TEST_CASE("loops in branches: consecutive calls take branches with more or fewer weights") {
   constexpr std::int64_t kRows = 5, kUnits = 300, kWide = 500;
   for (const bool more_first : {false, true}) {
     INFO("the branch with more weights comes first: " << more_first);

@@ -1,7 +1,7 @@
-// Matmuls in every dtype that a native GEMM has, on `cpu` and on `reference`. Operands are whole
-// numbers whose sums float32 holds, so that the order of sums does not matter.
-#include "tests/catch.h"
-#include "tests/scratch.h"
+// Tests matmuls in every dtype that the native GEMM has, on `cpu` and `reference`. Operands are
+// whole numbers whose sums float32 holds exactly, so that the order of sums does not matter.
+#include "tests/support/catch.h"
+#include "tests/support/scratch.h"
 
 #include <kiln/k.h>
 
@@ -25,7 +25,7 @@ Array drawn(const std::vector<std::int64_t>& dims, DType dtype, unsigned seed) {
   return numbers.astype(dtype);
 }
 
-/// What `f` made for a backend gives on `cpu`, and on `reference`.
+/// Checks that make() gives the same results on `cpu` as on `reference`.
 template <class Make>
 void check_same(const Make& make) {
   const std::string before = backend();
@@ -43,7 +43,7 @@ void check_same(const Make& make) {
 
 }  // namespace
 
-TEST_CASE("matmuls of every dtype, with a weight that is set anew between calls") {
+TEST_CASE("matmul: every dtype, with a weight that changes between calls") {
   const std::int64_t sizes[][3] = {{1, 1, 1}, {0, 5, 7},  {4, 0, 20},   {3, 20, 0},
                                    {5, 9, 17}, {2, 40, 1}, {33, 70, 130}, {200, 300, 64}};
   for (const DType type : kDTypes) {
@@ -65,7 +65,7 @@ TEST_CASE("matmuls of every dtype, with a weight that is set anew between calls"
   }
 }
 
-TEST_CASE("batches of matmuls of every dtype, and transposed operands") {
+TEST_CASE("matmul: batches and transposed operands of every dtype") {
   for (const DType type : kDTypes) {
     INFO(type);
     check_same([&]() -> std::vector<Array> {
@@ -78,7 +78,7 @@ TEST_CASE("batches of matmuls of every dtype, and transposed operands") {
   }
 }
 
-TEST_CASE("a float64 layer adds its bias and takes relu, also without depth") {
+TEST_CASE("matmul: bias and relu in float64, also with K = 0") {
   for (const std::int64_t depth : {0, 1, 33}) {
     INFO("depth " << depth);
     check_same([&]() -> std::vector<Array> {
@@ -92,7 +92,7 @@ TEST_CASE("a float64 layer adds its bias and takes relu, also without depth") {
   }
 }
 
-TEST_CASE("a loop multiplies by a weight of float64 or of 16 bits") {
+TEST_CASE("matmul: a loop with a weight of float64 or of 16 bits") {
   for (const DType type : {DType::Float64, DType::Float16, DType::BFloat16}) {
     INFO(type);
     check_same([&]() -> std::vector<Array> {
@@ -108,7 +108,7 @@ TEST_CASE("a loop multiplies by a weight of float64 or of 16 bits") {
   }
 }
 
-TEST_CASE("integer matmuls wrap around") {
+TEST_CASE("matmul: integers wrap around") {
   for (const DType type : {DType::Int32, DType::Int64, DType::UInt32, DType::UInt64}) {
     INFO(type);
     Array large = drawn({16, 24}, DType::Int64, 1);
@@ -124,7 +124,7 @@ TEST_CASE("integer matmuls wrap around") {
   }
 }
 
-TEST_CASE("float64 matmuls have the same bits with one and with two threads") {
+TEST_CASE("matmul: the same bits with one and with two threads") {
   for (const DType type : {DType::Float64, DType::Float16, DType::BFloat16}) {
     INFO(type);
     const Tensor a = random_uniform_variable({300, 200}, -1, 1, {.dtype = type, .seed = 1});
@@ -137,15 +137,15 @@ TEST_CASE("float64 matmuls have the same bits with one and with two threads") {
   }
 }
 
-TEST_CASE("a dump says that the native GEMM has matmuls of every dtype but short integers") {
+TEST_CASE("matmul: dumps name the native GEMM for every dtype but short integers") {
   const Scratch scratch;
   const struct {
     DType dtype;
     const char* said;
   } rows[] = {
-      {DType::Float64, "own loops"},
+      {DType::Float64, "native GEMM"},
       {DType::BFloat16, "sums in float32"},
-      {DType::Int32, "own loops"},
+      {DType::Int32, "native GEMM"},
       {DType::Int8, "neither oneDNN nor the native GEMM is used for matmuls of int8"},
   };
   for (const auto& row : rows) {

@@ -1,12 +1,12 @@
-// Updates of an embedding by the gradient of gather: on a CPU only the rows that have an index are
-// written. The dense form of the same function is compiled without update_rows.
-#include "tests/catch.h"
-#include "tests/environment.h"
-#include "tests/error_text.h"
-#include "tests/scratch.h"
-#include "tests/ops/special_values.h"
+// Tests updates of an embedding by the gradient of gather: a CPU writes only the rows that have an
+// index. The dense form of the same function is compiled without update_rows.
+#include "tests/support/catch.h"
+#include "tests/support/environment.h"
+#include "tests/support/error_text.h"
+#include "tests/support/scratch.h"
+#include "tests/core/ops/special_values.h"
 
-#include "core/k/frame/tensor_impl.h"
+#include "core/k/base/tensor_impl.h"
 #include "runtime/plugin/backend_instance.h"
 #include "runtime/variable/variable_state.h"
 
@@ -25,7 +25,7 @@ using Rows = std::vector<std::int64_t>;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// How the new value of the table e is made of the gradient g and the rate.
+/// How the new value of the table e follows from the gradient g and the rate.
 enum class Form { Subtracts, Adds, SubtractsAll };
 
 struct Training {
@@ -83,7 +83,7 @@ Rows drawn_rows(std::int64_t count, std::int64_t rows) {
   return all;
 }
 
-/// KILN_DISABLE for the dense form: `reference` has no other.
+/// The value of KILN_DISABLE for the dense form; `reference` has no other.
 std::optional<std::string> dense() {
   if (backend() == "reference") return std::nullopt;
   return "update_rows";
@@ -102,8 +102,8 @@ void check_as_dense(const Array& table, DType index_dtype, const Rows& indices,
   CHECK(test::bit_difference(rows, run()) == "");
 }
 
-/// Where the variable's elements lie at the backend in use.
-const void* place_of(const Tensor& variable) {
+/// The address of the variable's elements on the backend in use.
+const void* address_of(const Tensor& variable) {
   runtime::VariableStorage* storage = &runtime::storage_of(value_of(variable, "x"));
   runtime::VersionRef version;
   runtime::VariableStorage::snapshot({&storage, 1}, {&version, 1});
@@ -112,7 +112,7 @@ const void* place_of(const Tensor& variable) {
 
 }  // namespace
 
-TEST_CASE("an update of rows has the bits of the update of the whole table") {
+TEST_CASE("row update: the bits of the update of the whole table") {
   const Rows indices = drawn_rows(40, 17);
   for (const DType dtype : {DType::Float32, DType::Float64}) {
     for (const std::int64_t columns : {1, 32, 37}) {
@@ -129,7 +129,7 @@ TEST_CASE("an update of rows has the bits of the update of the whole table") {
   }
 }
 
-TEST_CASE("an update of rows with any rate is that of the whole table") {
+TEST_CASE("row update: any rate gives the bits of the dense form") {
   const Rows indices{3, 0, 3, 6};
   const Array weights = drawn({4, 5}, DType::Float32, false, 3);
   const Array table = drawn({8, 5}, DType::Float32, true, 4);
@@ -142,31 +142,31 @@ TEST_CASE("an update of rows with any rate is that of the whole table") {
   }
 }
 
-TEST_CASE("updates of rows, empty or special ones, are those of the whole table") {
+TEST_CASE("row update: no indices, equal indices and special values") {
   const Array table = drawn({8, 5}, DType::Float32, true, 4);
   check_as_dense(table, DType::Int32, {}, Array::zeros({0, 5}), Form::Subtracts, 0.5, false);
   check_as_dense(table, DType::Int32, {}, Array::zeros({0, 5}), Form::Subtracts, kInf, false);
   check_as_dense(table, DType::Int32, {7, 7, 7}, drawn({3, 5}, DType::Float32, true, 6),
                  Form::Subtracts, 0.5, false);
-  // No row has an element, so that no index is read.
+  // Rows have no elements, so that no index is read.
   check_as_dense(Array::zeros({8, 0}), DType::Int32, {100}, Array::zeros({1, 0}),
                  Form::Subtracts, 0.5, false);
 }
 
-TEST_CASE("large updates of rows run in parts") {
+TEST_CASE("row update: large updates run in parts") {
   const Array table = drawn({3000, 64}, DType::Float32, false, 4);
   const Array weights = drawn({5000, 64}, DType::Float32, false, 5);
   Rows indices = drawn_rows(5000, 3000);
   check_as_dense(table, DType::Int32, indices, weights, Form::Subtracts, 0.1, false);
   check_as_dense(table, DType::Int32, indices, weights, Form::Adds, 0.1, false);
-  // Most entries are of one row, over several parts.
+  // Most indices name one row, in several parts.
   for (std::size_t i = 0; i < 4000; ++i) indices[i] = 1500;
   check_as_dense(table, DType::Int32, indices, weights, Form::Subtracts, 0.1, false);
   check_as_dense(drawn({70000, 2}, DType::Float32, false, 4), DType::Int32, drawn_rows(5000, 70000),
                  drawn({5000, 2}, DType::Float32, false, 5), Form::Subtracts, 0.1, false);
 }
 
-TEST_CASE("the plan of a CPU writes rows, of several tables in one step") {
+TEST_CASE("row update: the plan of a CPU writes rows of several tables in one step") {
   if (backend() != "cpu") return;
   const testing::Scratch scratch;
   const Tensor x = placeholder({.shape = {3}, .dtype = "int32"});
@@ -186,7 +186,7 @@ TEST_CASE("the plan of a CPU writes rows, of several tables in one step") {
   CHECK(plan.find("10,4]", plan.find("temporary")) == std::string::npos);
 }
 
-TEST_CASE("an update of rows goes over the value it replaces, unless somebody holds that") {
+TEST_CASE("row update: overwrites the value in place, unless the user holds the old value") {
   if (backend() != "cpu") return;
   const Array ones = Array::full({100, 8}, 1.f);
   Training t = training(ones, DType::Int32, Form::Subtracts, 0.5);
@@ -194,7 +194,7 @@ TEST_CASE("an update of rows goes over the value it replaces, unless somebody ho
   std::set<const void*> places;
   for (int i = 0; i < 4; ++i) {
     t.function(inputs);
-    places.insert(place_of(t.table));
+    places.insert(address_of(t.table));
   }
   CHECK(places.size() == 1);
   const Array held = get_value(t.table);
@@ -206,7 +206,7 @@ TEST_CASE("an update of rows goes over the value it replaces, unless somebody ho
   CHECK(get_value(t.table).as<float>()[4 * 8] == 1);
 }
 
-TEST_CASE("a bad index is the error of the dense update and leaves all variables as they were") {
+TEST_CASE("row update: a bad index is the error of the dense form and changes no variable") {
   const Array table = drawn({10, 4}, DType::Float32, false, 4);
   const auto run = [&](std::int64_t last) {
     const Tensor first = variable(table), second = variable(table), other = ones({4});
@@ -238,7 +238,7 @@ TEST_CASE("a bad index is the error of the dense update and leaves all variables
   }
 }
 
-TEST_CASE("an embedding whose value is read elsewhere is updated as a whole") {
+TEST_CASE("row update: an embedding whose value is read elsewhere is updated as a whole") {
   const Array table = drawn({10, 4}, DType::Float32, false, 4);
   const Tensor e = variable(table);
   const Tensor x = placeholder({.shape = {2}, .dtype = "int32"});

@@ -1,7 +1,7 @@
-// What every backend must do alike, said once and run on each: control, faults, state buffers.
-#include "tests/catch.h"
-#include "tests/error_text.h"
-#include "tests/ops/evaluate.h"
+// Tests semantics that every backend shares: control flow, errors, state buffers.
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
+#include "tests/core/ops/evaluate.h"
 
 #include "core/module/module.h"
 #include "core/module/write.h"
@@ -22,7 +22,7 @@ namespace {
 
 const char* const kBackends[] = {"reference", "cpu"};
 
-/// The backend that functions are made for while it lives.
+/// Makes `name` the backend of functions for a scope.
 class Using {
  public:
   explicit Using(const std::string& name) : before_(backend()) { set_backend(name); }
@@ -34,7 +34,7 @@ class Using {
 
 }  // namespace
 
-TEST_CASE("only the branch that is taken runs") {
+TEST_CASE("control flow: only the branch that is taken runs") {
   for (const char* name : kBackends) {
     INFO(name);
     const Using chosen(name);
@@ -51,7 +51,7 @@ TEST_CASE("only the branch that is taken runs") {
   }
 }
 
-TEST_CASE("loops in loops, over no steps and backwards") {
+TEST_CASE("control flow: nested loops, over no steps and backwards") {
   for (const char* name : kBackends) {
     INFO(name);
     const Using chosen(name);
@@ -77,7 +77,7 @@ TEST_CASE("loops in loops, over no steps and backwards") {
   }
 }
 
-TEST_CASE("a failing call changes no variable, and the next one works") {
+TEST_CASE("errors: a failing call changes no variable, and the next one works") {
   for (const char* name : kBackends) {
     INFO(name);
     const Using chosen(name);
@@ -92,7 +92,7 @@ TEST_CASE("a failing call changes no variable, and the next one works") {
   }
 }
 
-TEST_CASE("state buffers of another type are refused by every backend") {
+TEST_CASE("state buffers: another type is rejected by every backend") {
   for (const char* name : kBackends) {
     INFO(name);
     const ir::Value state = ir::make(
@@ -124,12 +124,12 @@ TEST_CASE("state buffers of another type are refused by every backend") {
   }
 }
 
-TEST_CASE("a tensor that no memory holds is an error with its bytes") {
+TEST_CASE("errors: a tensor that exceeds any memory is an error with its bytes") {
   for (const char* name : kBackends) {
     INFO(name);
     const Using chosen(name);
     const Tensor x = placeholder({.shape = {None}, .name = "x"});
-    // Beyond what addresses can name, so that no system gives it out on trust.
+    // Larger than the address space, so that no system overcommits it.
     const Function f = function({x}, {repeat_elements(x, std::int64_t{1} << 45, 0)});
     const std::string text = error_text<Error>([&] { f({Array{1.f, 2.f, 3.f, 4.f, 5.f}}); });
     INFO(text);
@@ -137,7 +137,7 @@ TEST_CASE("a tensor that no memory holds is an error with its bytes") {
   }
 }
 
-TEST_CASE("eight threads run one executable", "[concurrency]") {
+TEST_CASE("threads: eight run one executable", "[concurrency]") {
   for (const char* name : kBackends) {
     INFO(name);
     const Using chosen(name);
@@ -162,7 +162,7 @@ TEST_CASE("eight threads run one executable", "[concurrency]") {
   }
 }
 
-TEST_CASE("products of reversed matrices, vectors among them") {
+TEST_CASE("matmul: reversed matrices, vectors among them") {
   for (const std::int64_t m : {1, 3}) {
     for (const std::int64_t k : {1, 5}) {
       for (const std::int64_t n : {1, 4}) {
@@ -192,7 +192,7 @@ TEST_CASE("products of reversed matrices, vectors among them") {
   }
 }
 
-TEST_CASE("a sum of deviations is computed, not known") {
+TEST_CASE("simplification: a sum of deviations keeps NaN, so it is not folded to 0") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor x = placeholder({.shape = {None, 2}, .name = "x"});
   for (const char* name : kBackends) {

@@ -1,5 +1,5 @@
-// Values of group L's activations: NumPy 2.4's, by the formulas of Keras' documentation.
-#include "tests/catch.h"
+// Values of group L's activations, from NumPy 2.4 by the formulas of Keras' documentation.
+#include "tests/support/catch.h"
 #include "tests/k/row.h"
 
 namespace kiln::test {
@@ -76,7 +76,7 @@ std::vector<Row> activation_rows() {
          return relu(x[0], {.alpha = 0.5, .max_value = -1, .threshold = -2});
        },
        f32({4}, {-0.5, 0, 0, kNaN})},
-      // max_value holds the part above the threshold alone.
+      // max_value bounds only the part above the threshold.
       {"relu max_value below the threshold", {f32({4}, {1, 3, 5, kNaN})},
        [](const Tensors& x) { return relu(x[0], {.max_value = 2, .threshold = 4}); },
        f32({4}, {0, 0, 2, kNaN})},
@@ -158,7 +158,7 @@ std::vector<Row> activation_rows() {
        [](const Tensors& x) { return l2_normalize(x[0]); }, f32({}, {-1})},
       {"l2_normalize of the first axis", {f32({2, 1}, {3, 4})},
        [](const Tensors& x) { return l2_normalize(x[0], {.axis = -2}); }, f32({2, 1}, {0.6, 0.8})},
-      // Below the root of 1e-12 the divisor is that root.
+      // A norm below sqrt(1e-12) is replaced by sqrt(1e-12).
       {"l2_normalize of a small vector", {f32({2}, {3e-7f, 4e-7f})},
        [](const Tensors& x) { return l2_normalize(x[0]); }, f32({2}, {0.3, 0.4})},
       {"l2_normalize", {x()}, [](const Tensors& x) { return l2_normalize(x[0]); },

@@ -1,7 +1,7 @@
-// Outputs that are computed after the updates: each is what a second function gives that runs
-// afterwards, and the variables are what they are without the option.
-#include "tests/catch.h"
-#include "tests/error_text.h"
+// Tests outputs that are computed after the updates: they equal a second function's that runs
+// afterwards, and variables have the same values as without the option.
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
 #include "tests/k/row.h"
 
 #include <cstdlib>
@@ -10,7 +10,7 @@
 namespace kiln::test {
 namespace {
 
-/// A step and what is looked at after it.
+/// A step, and the outputs that are computed after it.
 struct Step {
   std::vector<Variable> variables;
   Tensors inputs;
@@ -157,7 +157,7 @@ Function compile(const Tensors& inputs, const Tensors& outputs,
                                     .backend = backend});
 }
 
-/// Several calls of the step with the option against pairs of calls without it.
+/// Compares several calls of the step with the option to pairs of calls without it.
 void check(const StepRow& row, const std::string& backend) {
   INFO(row.name << " on " << backend);
   const Step step = row.make(), plain = row.make();
@@ -182,13 +182,13 @@ void check(const StepRow& row, const std::string& backend) {
 
 }  // namespace
 
-TEST_CASE("outputs after the updates are those of a call that follows", "[k]") {
+TEST_CASE("outputs after updates: those of a call that follows", "[k]") {
   for (const StepRow& row : kRows) {
     for (const std::string& backend : both_backends()) check(row, backend);
   }
 }
 
-TEST_CASE("call_into gives outputs after the updates", "[k]") {
+TEST_CASE("outputs after updates: call_into writes them, too", "[k]") {
   for (const std::string& backend : both_backends()) {
     const Variable w = variable(Array{1.f, 2.f});
     const Tensor x = placeholder({.shape = {2}});
@@ -209,7 +209,7 @@ TEST_CASE("call_into gives outputs after the updates", "[k]") {
   }
 }
 
-TEST_CASE("one draw serves an update and the output after it", "[k]") {
+TEST_CASE("outputs after updates: an update and the output after it share one draw", "[k]") {
   for (const std::string& backend : both_backends()) {
     const Variable w = variable(Array::zeros({50}));
     const Function f =
@@ -222,7 +222,7 @@ TEST_CASE("one draw serves an update and the output after it", "[k]") {
   }
 }
 
-TEST_CASE("a call that fails gives no output after its updates", "[k]") {
+TEST_CASE("outputs after updates: a failing call gives none", "[k]") {
   for (const std::string& backend : both_backends()) {
     const Variable w = variable(Array{1.f, 2.f});
     const Tensor i = placeholder({.shape = {1}, .dtype = "int32"});

@@ -1,8 +1,8 @@
-// argmax, argmin, cumsum and cumprod along every axis of all kinds of dims, against loops; and the
-// gradients of reductions over every axis, with and without the reduced axes kept.
-#include "tests/catch.h"
+// Compares argmax, argmin, cumsum and cumprod along every axis of all kinds of dims with loops, and
+// gradients of reductions over every axis, with and without keepdims, with finite differences.
+#include "tests/support/catch.h"
 #include "tests/k/row.h"
-#include "tests/misuse.h"
+#include "tests/support/misuse.h"
 
 #include "core/types/text.h"
 
@@ -11,13 +11,13 @@
 namespace kiln::test {
 namespace {
 
-using testing::Fault;
+using testing::throws;
 using Dims = std::vector<std::int64_t>;
 using Elements = std::vector<double>;
 
 const Dims kDims[] = {{1}, {5}, {0}, {1, 1}, {2, 3}, {3, 0, 2}, {2, 1, 3}, {1, 4, 1, 2}};
 
-/// Halves from -2 to 2: many are equal, and sums and products are exact.
+/// Halves from -2 to 2, with ties; sums and products are exact.
 Array halves(const Dims& dims) {
   Array x = Array::zeros(dims, DType::Float64);
   int i = 0;
@@ -25,7 +25,7 @@ Array halves(const Dims& dims) {
   return x;
 }
 
-/// x as lines along the axis: what lies before it, its size, what lies behind it.
+/// x as lines along the axis: the size before the axis, its own, and the size after it.
 struct Lines {
   std::int64_t outer = 1, size, inner = 1;
   Lines(const Dims& dims, std::size_t axis) : size(dims[axis]) {
@@ -45,7 +45,7 @@ Elements line_of(const Array& x, const Lines& lines, std::int64_t line) {
   return elements;
 }
 
-/// The first index whose element is not exceeded.
+/// The index of the first extreme element.
 std::int64_t first_extreme(const Elements& x, bool largest) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < x.size(); ++i) {
@@ -99,7 +99,7 @@ const Reduction kReductions[] = {{"max", max}, {"min", min}, {"sum", sum}, {"pro
 
 }  // namespace
 
-TEST_CASE("functions along every axis of all kinds of dims", "[k]") {
+TEST_CASE("axis sweep: functions along every axis of all kinds of dims", "[k]") {
   for (const Dims& dims : kDims) {
     const Array x = halves(dims);
     const Tensor known = input(x, true), unknown = input(x, false);
@@ -129,7 +129,7 @@ TEST_CASE("functions along every axis of all kinds of dims", "[k]") {
   }
 }
 
-TEST_CASE("gradients of reductions over every axis, kept or not", "[k]") {
+TEST_CASE("axis sweep: gradients of reductions over every axis, with and without keepdims", "[k]") {
   static const Reduction* reduction = nullptr;
   static AxisOptions options;
   for (const Reduction& one : kReductions) {
@@ -145,7 +145,7 @@ TEST_CASE("gradients of reductions over every axis, kept or not", "[k]") {
   }
 }
 
-TEST_CASE("gradients along every axis", "[k]") {
+TEST_CASE("axis sweep: gradients along every axis", "[k]") {
   static int axis = 0;
   for (axis = -3; axis < 3; ++axis) {
     INFO("axis " << axis);
@@ -156,7 +156,7 @@ TEST_CASE("gradients along every axis", "[k]") {
   }
 }
 
-TEST_CASE("reductions of lists and ties over several axes", "[k]") {
+TEST_CASE("axis sweep: reductions of lists and ties over several axes", "[k]") {
   const auto slope = [](const Tensor& y, const Tensor& x) { return gradients(sum(y), {x})[0]; };
   static const auto slope_of = slope;
   run(std::vector<Row>{
@@ -208,32 +208,32 @@ TEST_CASE("reductions of lists and ties over several axes", "[k]") {
   });
 }
 
-TEST_CASE("misuse of products of lists and of functions along an axis", "[k]") {
+TEST_CASE("axis sweep: misuse of products of lists and of functions along an axis", "[k]") {
   const auto of = [](const Shape& shape, const char* dtype = "float32") {
     return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
   };
   const Tensor two = of({2}), matrix = of({2, 3});
   testing::run({
-      {__LINE__, Fault::Value, [&] { prod({two, of({3})}); },
+      {throws<ValueError>(), [&] { prod({two, of({3})}); },
        "prod: x[0] and x[1] have different shapes (x[0] float32[2], x[1] float32[3])"},
-      {__LINE__, Fault::Type, [&] { prod({two, of({2}, "int32")}); },
+      {throws<TypeError>(), [&] { prod({two, of({2}, "int32")}); },
        "prod: x[0] and x[1] have different dtypes (x[0] float32[2], x[1] int32[2])"},
-      {__LINE__, Fault::Value, [&] { prod({two, Tensor()}); }, "prod: x[1] is an empty tensor"},
-      {__LINE__, Fault::Value, [&] { prod({two, two}, {.axis = 2}); },
+      {throws<ValueError>(), [&] { prod({two, Tensor()}); }, "prod: x[1] is an empty tensor"},
+      {throws<ValueError>(), [&] { prod({two, two}, {.axis = 2}); },
        "prod: axis 2 is out of range for rank 2"},
-      {__LINE__, Fault::Value, [&] { prod({two, two}, {.axis = {0, -2}}); },
+      {throws<ValueError>(), [&] { prod({two, two}, {.axis = {0, -2}}); },
        "prod: axis (0, -2) repeats an axis"},
-      {__LINE__, Fault::Value, [&] { cumsum(matrix, {.axis = 2}); },
+      {throws<ValueError>(), [&] { cumsum(matrix, {.axis = 2}); },
        "cumsum: axis 2 is out of range for rank 2"},
-      {__LINE__, Fault::Value, [&] { cumprod(of({})); },
+      {throws<ValueError>(), [&] { cumprod(of({})); },
        "cumprod: axis 0 is out of range for rank 0"},
-      {__LINE__, Fault::Value, [&] { argmin(matrix, {.axis = -3}); },
+      {throws<ValueError>(), [&] { argmin(matrix, {.axis = -3}); },
        "argmin: axis -3 is out of range for rank 2"},
-      {__LINE__, Fault::Value, [&] { logsumexp(matrix, {.axis = {1, 1}}); },
+      {throws<ValueError>(), [&] { logsumexp(matrix, {.axis = {1, 1}}); },
        "logsumexp: axis (1, 1) repeats an axis"},
-      {__LINE__, Fault::Value, [&] { std(matrix, {.axis = {0, -2}}); },
+      {throws<ValueError>(), [&] { std(matrix, {.axis = {0, -2}}); },
        "std: axis (0, -2) repeats an axis"},
-  }, __FILE__);
+  });
 }
 
 }  // namespace kiln::test

@@ -1,6 +1,6 @@
-// Functions and operators of two operands over pairs of dims that broadcast, 0 and 1 among them,
-// known and unknown, against loops that stretch as NumPy does; their gradients are summed back.
-#include "tests/catch.h"
+// Compares binary functions and operators over pairs of dims that broadcast, 0 and 1 among them,
+// known and unknown, with loops that follow NumPy; gradients are reduced to the operand's dims.
+#include "tests/support/catch.h"
 #include "tests/k/row.h"
 
 #include "core/types/text.h"
@@ -45,7 +45,7 @@ const Binary kBinary[] = {
     {"greater_equal", greater_equal, [](double x, double y) { return double(x >= y); }, true},
 };
 
-/// 0.5 .. 2 in steps of a half, over and over: some are equal.
+/// 0.5 .. 2 in steps of a half, repeated, with ties.
 Array positive(const Dims& dims, int step) {
   Array x = Array::zeros(dims, DType::Float64);
   int i = 0;
@@ -63,7 +63,7 @@ Dims stretched(const Dims& x, const Dims& y) {
   return dims;
 }
 
-/// The element of x at a flat index of the stretched dims.
+/// The element of x at a flat index of the broadcast dims.
 double element(const Array& x, const Dims& dims, std::int64_t flat) {
   std::int64_t offset = 0, stride = 1;
   for (std::size_t i = 1; i <= dims.size(); ++i) {
@@ -97,7 +97,7 @@ Tensor input(const Array& x, bool known) {
 
 }  // namespace
 
-TEST_CASE("operands of two shapes are stretched", "[k]") {
+TEST_CASE("broadcasting: operands of two shapes", "[k]") {
   for (const Pair& pair : kPairs) {
     const Array x = positive(pair.x, 3), y = positive(pair.y, 5);
     for (const bool known : {true, false}) {
@@ -114,7 +114,7 @@ TEST_CASE("operands of two shapes are stretched", "[k]") {
   }
 }
 
-TEST_CASE("a number on either side", "[k]") {
+TEST_CASE("broadcasting: a number on either side", "[k]") {
   const Array x = positive({2, 3}, 3), number(1.5);
   const Tensor p = input(x, false);
   for (const Binary& row : kBinary) {
@@ -125,7 +125,7 @@ TEST_CASE("a number on either side", "[k]") {
   }
 }
 
-TEST_CASE("gradients of stretched operands to second order", "[k]") {
+TEST_CASE("broadcasting: gradients to second order", "[k]") {
   static const Binary* binary = nullptr;
   for (const Binary& row : kBinary) {
     if (row.is_bool) continue;
@@ -138,7 +138,7 @@ TEST_CASE("gradients of stretched operands to second order", "[k]") {
   }
 }
 
-TEST_CASE("kinks of elementwise functions", "[k]") {
+TEST_CASE("elementwise functions: values and gradients at kinks", "[k]") {
   static const auto slope = [](const Tensor& y, const Tensor& x) {
     return gradients(sum(y), {x})[0];
   };

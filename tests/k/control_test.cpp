@@ -1,13 +1,13 @@
-// Group K without rnn: switch and the phases; and the learning phase itself. Expected values are by
+// Group K without rnn: switch, the phases and the learning phase itself. Expected values are by
 // hand; those of switch over leading axes are numpy.where(condition[..., None], x, y).
-#include "tests/catch.h"
+#include "tests/support/catch.h"
 #include "tests/k/row.h"
-#include "tests/misuse.h"
+#include "tests/support/misuse.h"
 
 namespace kiln::test {
 namespace {
 
-using testing::Fault;
+using testing::throws;
 using testing::Misuse;
 
 Tensor of(const Shape& shape, const char* dtype = "float32") {
@@ -110,7 +110,7 @@ const SmoothRow kSmooth[] = {
      }},
 };
 
-/// Forgets what a test set.
+/// Resets the session after a test.
 struct Session {
   ~Session() { clear_session(); }
 };
@@ -123,7 +123,7 @@ TEST_CASE("gradients of switch", "[k]") {
   for (const SmoothRow& row : kSmooth) run(row);
 }
 
-TEST_CASE("a number or a fixed phase picks the branch when the graph is built", "[k]") {
+TEST_CASE("switch and the phases: a number or a fixed phase picks the branch when built", "[k]") {
   const Tensor x = constant({1., 2., 3.}), alt = constant(9);
   const auto never = []() -> Tensor { throw std::logic_error("called"); };
   CHECK(value(in_train_phase(x, alt, 1)) == Array{1.f, 2.f, 3.f});
@@ -143,7 +143,7 @@ TEST_CASE("a number or a fixed phase picks the branch when the graph is built", 
   CHECK(value(in_test_phase(x, alt, None)) == Array{1.f, 2.f, 3.f});
 }
 
-TEST_CASE("graphs keep the learning phase that they were built with", "[k]") {
+TEST_CASE("learning phase: graphs keep the one that they were built with", "[k]") {
   const Session session;
   const Tensor phase = learning_phase(), y = in_train_phase(constant(1), constant(0));
   CHECK(same_node(phase, learning_phase()));
@@ -157,7 +157,7 @@ TEST_CASE("graphs keep the learning phase that they were built with", "[k]") {
   CHECK(value(in_train_phase(constant(1), constant(0))) == Array(0.f));
 }
 
-TEST_CASE("both branches and the phase in one function", "[k]") {
+TEST_CASE("learning phase: both branches in one function", "[k]") {
   const Tensor x = of({None});
   const Tensor y = in_train_phase([&] { return x * 2; }, [&] { return x; });
   const Tensor z = in_test_phase([&] { return x * 2; }, [&] { return x; });
@@ -169,9 +169,9 @@ TEST_CASE("both branches and the phase in one function", "[k]") {
   CHECK(f({feed, Array(0.)})[1] == doubled);
 }
 
-TEST_CASE("a branch that no size can enter compiles and is left out", "[k]") {
+TEST_CASE("switch: a branch that no size can enter compiles, and never runs", "[k]") {
   const Tensor x = of({4, 1}), w = of({None, 5}), u = of({5, 5}), enters = of({});
-  // The sum wants 4 rows of w, the second product one.
+  // The sum requires 4 rows of w, the second matmul one.
   const Tensor y = switch_(
       enters > 0, [&] { return sum(square(dot(w, u) + dot(sigmoid(x), w))); },
       [&] { return sum(square(w)); });
@@ -187,44 +187,44 @@ TEST_CASE("a branch that no size can enter compiles and is left out", "[k]") {
 
 TEST_CASE("misuse of switch and the phases", "[k]") {
   const std::vector<Misuse> rows = {
-      {__LINE__, Fault::Value, [] { switch_(of({2, 3}, "bool"), of({2}), of({2})); },
+      {throws<ValueError>(), [] { switch_(of({2, 3}, "bool"), of({2}), of({2})); },
        "switch: condition has a higher rank than the branches (condition bool[2,3], "
        "then_expression float32[2])"},
-      {__LINE__, Fault::Value, [] { switch_(of({3}, "bool"), of({2, 3}), of({2, 3})); },
+      {throws<ValueError>(), [] { switch_(of({3}, "bool"), of({2, 3}), of({2, 3})); },
        "switch: condition does not fit the branches (condition bool[3], then_expression "
        "float32[2,3])"},
-      {__LINE__, Fault::Value, [] { switch_(of({}, "bool"), of({2}), of({3})); },
+      {throws<ValueError>(), [] { switch_(of({}, "bool"), of({2}), of({3})); },
        "switch: the branches have different shapes (then_expression float32[2], else_expression "
        "float32[3])"},
-      {__LINE__, Fault::Type, [] { switch_(of({}), of({2}), of({2}, "int32")); },
+      {throws<TypeError>(), [] { switch_(of({}), of({2}), of({2}, "int32")); },
        "switch: the branches have different dtypes (then_expression float32[2], else_expression "
        "int32[2])"},
-      {__LINE__, Fault::Type, [] { switch_(of({}), of({2}, "int32"), 0.5); },
-       "switch: else_expression 0.5 is not integral beside a tensor of dtype int32"},
-      {__LINE__, Fault::Value, [] { switch_(Tensor(), of({2}), of({2})); },
+      {throws<TypeError>(), [] { switch_(of({}), of({2}, "int32"), 0.5); },
+       "switch: else_expression 0.5 is not an integer, as dtype int32 requires"},
+      {throws<ValueError>(), [] { switch_(Tensor(), of({2}), of({2})); },
        "switch: condition is an empty tensor"},
-      {__LINE__, Fault::Value, [] { switch_(of({}), of({2}), [] { return Tensor(); }); },
+      {throws<ValueError>(), [] { switch_(of({}), of({2}), [] { return Tensor(); }); },
        "switch: else_expression is an empty tensor"},
-      {__LINE__ + 1, Fault::Value,
+      {throws<ValueError>(1),
        [] { switch_(of({}), std::function<Tensor()>(), of({2})); },
        "switch: then_expression is an empty function"},
-      {__LINE__ + 1, Fault::Value,
+      {throws<ValueError>(1),
        [] { in_train_phase(of({2}), std::function<Tensor()>(), 0); },
        "in_train_phase: alt is an empty function"},
-      {__LINE__, Fault::Value, [] { in_train_phase(of({2}), of({3})); },
+      {throws<ValueError>(), [] { in_train_phase(of({2}), of({3})); },
        "in_train_phase: the branches have different shapes (x float32[2], alt float32[3])"},
-      {__LINE__, Fault::Type, [] { in_test_phase(of({2}), of({2}, "bool")); },
+      {throws<TypeError>(), [] { in_test_phase(of({2}), of({2}, "bool")); },
        "in_test_phase: the branches have different dtypes (alt bool[2], x float32[2])"},
-      {__LINE__, Fault::Value, [] { in_train_phase(of({2}), of({2}), of({3})); },
+      {throws<ValueError>(), [] { in_train_phase(of({2}), of({2}), of({3})); },
        "in_train_phase: training does not fit the branches (training float32[3], x float32[2])"},
-      {__LINE__, Fault::Value, [] { in_test_phase(of({2}), Tensor(), 1); },
+      {throws<ValueError>(), [] { in_test_phase(of({2}), Tensor(), 1); },
        "in_test_phase: alt is an empty tensor"},
-      {__LINE__, Fault::Value, [] { in_train_phase(of({2}), of({2}), Tensor()); },
+      {throws<ValueError>(), [] { in_train_phase(of({2}), of({2}), Tensor()); },
        "in_train_phase: training is an empty tensor"},
-      {__LINE__, Fault::Value, [] { set_learning_phase(2); },
+      {throws<ValueError>(), [] { set_learning_phase(2); },
        "set_learning_phase: value 2 is neither 0 nor 1"},
   };
-  run(rows, __FILE__);
+  run(rows);
 }
 
 }  // namespace kiln::test

@@ -1,5 +1,5 @@
-// Every function that the headers of these groups declare has a row of values.
-#include "tests/catch.h"
+// Checks that every function that the headers of these groups declare has a row of values.
+#include "tests/support/catch.h"
 #include "tests/k/row.h"
 
 #include <fstream>
@@ -43,7 +43,7 @@ void require_all(const char* header, const std::vector<Row>& rows) {
 
 }  // namespace
 
-TEST_CASE("every K function of these headers has a row", "[k][sources]") {
+TEST_CASE("coverage: every K function of these headers has a row", "[k][sources]") {
   require_all("elementwise.h", elementwise_rows());
   require_all("tensor.h", operator_rows());
   require_all("reduce.h", reduce_rows());

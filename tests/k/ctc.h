@@ -1,5 +1,5 @@
-// What the tests of group O share: the figures of Keras' own tests, scores to decode, and the sums
-// over all alignments, one by one, that costs and decodings are compared with.
+// Shared by the tests of group O: figures of Keras' own tests, scores to decode, and sums over all
+// alignments, one by one, with which costs and decodings are compared.
 #pragma once
 
 #include "tests/k/row.h"
@@ -34,7 +34,7 @@ inline Array keras_sample(std::size_t sample) {
   return f32({5, 6}, {own.begin(), own.end()});
 }
 
-/// Two equal steps of the classes (0.6, 0.4): the label 0 and the blank.
+/// Two equal steps of two classes with scores 0.6 and 0.4: the label 0 and the blank.
 inline const Array& coin() {
   static const Array array = f32({1, 2, 2}, {0.6f, 0.4f, 0.6f, 0.4f});
   return array;
@@ -64,7 +64,7 @@ inline Array random_scores(std::vector<std::int64_t> dims, unsigned seed) {
   return array;
 }
 
-/// What an alignment says: equal neighbours merged, blanks dropped.
+/// The labels of an alignment: equal neighbours merged, blanks dropped.
 inline Labels said(const Labels& alignment, std::int64_t blank) {
   Labels labels;
   std::int64_t previous = blank;
@@ -106,7 +106,7 @@ inline std::map<Labels, double> by_alignments(std::span<const float> scores, int
   }
 }
 
-/// The rows of the three files of group O.
+/// The rows of ctc_test.cpp and of ctc_part_test.cpp.
 std::vector<Row> ctc_cost_rows();
 std::vector<Row> ctc_part_rows();
 

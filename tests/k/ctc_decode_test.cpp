@@ -1,17 +1,13 @@
-// Group O: ctc_decode. Beams are compared with the most probable of all label sequences, with a
-// search written here over probabilities in a map, and with the figures of Keras' own tests.
-#include "tests/catch.h"
-#include "tests/deep.h"
-#include "tests/error_text.h"
+// Group O: ctc_decode. Beams are compared with the most probable label sequences, with a plain beam
+// search written here, and with the figures of Keras' own tests.
+#include "tests/support/catch.h"
+#include "tests/support/deep.h"
 #include "tests/k/ctc.h"
-#include "tests/misuse.h"
 
 #include <algorithm>
 
 namespace kiln::test {
 namespace {
-
-using testing::Fault;
 
 struct Found {
   std::vector<Array> decoded;
@@ -31,7 +27,7 @@ Found decode(const Array& scores, const std::vector<std::int64_t>& lengths,
   return {values, log_prob};
 }
 
-/// Rows of six classes, from Keras' beam search test; the last is behind the end.
+/// Rows of six classes, from Keras' beam search test; the last row is beyond the length.
 const Array& keras_beam_scores() {
   static const Array array =
       f32({1, 6, 6}, {0.30999f,  0.309938f, 0.0679938f, 0.0673362f, 0.0708352f, 0.173908f,
@@ -43,7 +39,7 @@ const Array& keras_beam_scores() {
   return array;
 }
 
-/// The labels of a sample, without what pads them.
+/// The labels of a sample, without padding.
 Labels labels_of(const Array& decoded, std::int64_t sample) {
   Labels labels;
   for (std::int64_t i = 0; i < decoded.dims()[1]; ++i) {
@@ -60,7 +56,7 @@ struct Ends {
 };
 using Beam = std::vector<std::pair<Labels, Ends>>;
 
-/// The `width` best prefixes after those steps, the best first.
+/// The `width` best prefixes after those steps, by a beam search over a map, the best first.
 Beam searched(std::span<const float> scores, std::int64_t steps, std::size_t classes,
               std::size_t width) {
   Beam beam{{{}, {1, 0}}};
@@ -90,7 +86,7 @@ Beam searched(std::span<const float> scores, std::int64_t steps, std::size_t cla
 
 }  // namespace
 
-TEST_CASE("greedy decoding takes the best class of each step", "[k]") {
+TEST_CASE("greedy decoding: the best class of each step", "[k]") {
   // From Keras' test_ctc_decode_greedy.
   const Array scores =
       f32({2, 6, 4}, {1, 0, 0, 0, 0, 0, .4f, .6f, 0, 0, .4f, .6f, 0, .9f, .1f, 0, 0, 0, 0, 0, 0, 0,
@@ -107,11 +103,11 @@ TEST_CASE("greedy decoding takes the best class of each step", "[k]") {
   CHECK(decode(f32({0, 2, 3}, {}), {}, {}).decoded[0] == i64({0, 0}, {}));
 }
 
-TEST_CASE("greedy decoding takes the first of equal classes", "[k]") {
+TEST_CASE("greedy decoding: the first of equal classes", "[k]") {
   CHECK(decode(f32({1, 1, 3}, {.4f, .4f, .2f}), {1}, {}).decoded[0] == i64({1, 1}, {0}));
 }
 
-TEST_CASE("beam search finds what Keras finds", "[k]") {
+TEST_CASE("beam search: the values of Keras' own test", "[k]") {
   Array scores = keras_beam_scores();
   for (float& element : scores.as<float>()) element = std::exp(element);  // as that test does
   const Found found =
@@ -122,7 +118,7 @@ TEST_CASE("beam search finds what Keras finds", "[k]") {
   CHECK(difference(found.log_prob, f32({1, 2}, {-5.811451f, -6.63339f}), 1e-4) == "");
 }
 
-TEST_CASE("a wide beam finds the most probable of all label sequences", "[k]") {
+TEST_CASE("beam search: a wide beam finds the most probable of all label sequences", "[k]") {
   const int steps = 5, classes = 3;
   const Array scores = random_scores({2, steps, classes}, 7);
   const Found found =
@@ -143,7 +139,7 @@ TEST_CASE("a wide beam finds the most probable of all label sequences", "[k]") {
   }
 }
 
-TEST_CASE("repeated labels of a beam search are merged when wanted", "[k]") {
+TEST_CASE("beam search: merge_repeated merges repeated labels", "[k]") {
   // A, blank, A, B, blank, B
   const Array scores = f32({1, 6, 3}, {.8f, .1f, .1f, .1f, .1f, .8f, .8f, .1f, .1f,
                                        .1f, .8f, .1f, .1f, .1f, .8f, .1f, .8f, .1f});
@@ -152,14 +148,14 @@ TEST_CASE("repeated labels of a beam search are merged when wanted", "[k]") {
         i64({1, 2}, {0, 1}));
 }
 
-TEST_CASE("paths that are not there are empty and impossible", "[k]") {
+TEST_CASE("beam search: missing paths are empty, with probability zero", "[k]") {
   const Found found =
       decode(coin(), {0}, {.greedy = false, .beam_width = 3, .top_paths = 2});
   CHECK(found.decoded[1] == i64({1, 0}, {}));
   CHECK(found.log_prob == f32({1, 2}, {0, -kInf}));
 }
 
-TEST_CASE("what is decoded can be computed with, beside updates and draws", "[k]") {
+TEST_CASE("decoded paths: operands of other functions, with updates and draws", "[k]") {
   const Tensor y = placeholder({.shape = {None, None, 3}}), w = variable(2.0);
   const Tensor logits = softmax(y * w);
   const Tensor n = placeholder({.ndim = 1, .dtype = "int64"});
@@ -185,7 +181,7 @@ TEST_CASE("what is decoded can be computed with, beside updates and draws", "[k]
   CHECK(places[0] == values[0]);
 }
 
-TEST_CASE("a beam of any width finds what a search over a map finds", "[k]") {
+TEST_CASE("beam search: any width gives the beam of a search over a map", "[k]") {
   for (const std::size_t width : {1u, 2u, 3u, 5u, 12u}) {
     for (unsigned seed = 0; seed < 6; ++seed) {
       INFO("width " << width << ", seed " << seed);
@@ -211,7 +207,7 @@ TEST_CASE("a beam of any width finds what a search over a map finds", "[k]") {
   }
 }
 
-TEST_CASE("each path is as wide as its longest sequence, call by call", "[k]") {
+TEST_CASE("decoded paths: as wide as the longest sequence of the call", "[k]") {
   const Tensor y = placeholder({.ndim = 3}), n = placeholder({.ndim = 1, .dtype = "int32"});
   const CtcDecoded beam = ctc_decode(y, n, {.greedy = false, .beam_width = 8, .top_paths = 2});
   const CtcDecoded greedy = ctc_decode(y, n);
@@ -222,7 +218,7 @@ TEST_CASE("each path is as wide as its longest sequence, call by call", "[k]") {
                                        shape(beam.decoded[0]), beam.decoded[0] * 2},
                               {.backend = tested_backend()});
   const float a = 0.9f, b = 0.08f, c = 0.02f;
-  // two labels or, without the second, one
+  // two labels in the first path, one in the second
   const std::vector<Array> two = f({f32({1, 2, 3}, {a, c, b, c, a, b}), Array{2}});
   CHECK(two[0] == i64({1, 2}, {0, 1}));
   CHECK(two[1].dims()[1] == 1);
@@ -238,7 +234,7 @@ TEST_CASE("each path is as wide as its longest sequence, call by call", "[k]") {
   CHECK(none[2] == i64({0, 0}, {}));
 }
 
-TEST_CASE("decoding of every float and every integer of lengths", "[k]") {
+TEST_CASE("ctc_decode: every float dtype, and every integer dtype of lengths", "[k]") {
   const Array scores = random_scores({2, 5, 3}, 9);
   const Found expected = decode(scores, {5, 3}, {.greedy = false, .beam_width = 9});
   for (const char* dtype : {"float64", "float32", "float16", "bfloat16"}) {
@@ -260,7 +256,7 @@ TEST_CASE("decoding of every float and every integer of lengths", "[k]") {
   }
 }
 
-TEST_CASE("the blank alone, and scores that are no numbers", "[k]") {
+TEST_CASE("ctc_decode: one class (the blank), NaN and infinite scores", "[k]") {
   const Found blank = decode(f32({1, 3, 1}, {1, 1, 1}), {3}, {});
   CHECK(blank.decoded[0] == i64({1, 0}, {}));
   const Found beam = decode(f32({1, 3, 1}, {1, 1, 1}), {3}, {.greedy = false});
@@ -270,68 +266,10 @@ TEST_CASE("the blank alone, and scores that are no numbers", "[k]") {
   CHECK(decode(bad, {2}, {.greedy = false, .beam_width = 3, .top_paths = 2}).decoded.size() == 2);
   CHECK(decode(bad, {2}, {}).decoded.size() == 1);
   const Found never = decode(Array::zeros({1, 2, 2}), {2}, {.greedy = false, .beam_width = 3});
-  CHECK(never.log_prob.item<float>() == Approx(std::log(0.75)).epsilon(1e-5));  // epsilon alone
+  CHECK(never.log_prob.item<float>() == Approx(std::log(0.75)).epsilon(1e-5));  // all are epsilon()
 }
 
-TEST_CASE("decoding has no gradient and says so", "[k]") {
-  const Tensor w = variable({1., 1., 1.}, {.name = "w"}), y = placeholder({.shape = {1, 4, 3}});
-  const Tensor n = constant({4}, {.dtype = "int32"});
-  for (const bool greedy : {true, false}) {
-    const Tensor cost = sum(ctc_decode(y * w, n, {.greedy = greedy}).log_prob);
-    const Tensor slope = gradients(cost, {w})[0];
-    CHECK_FALSE(slope);
-    CHECK(testing::error_text<ValueError>([&] { slope + 1; }) ==
-          "operator+: x is empty: the loss does not depend on w, so it has no gradient; "
-          "ctc_decode on the way is not differentiable");
-  }
-}
-
-TEST_CASE("misuse of decoding", "[k]") {
-  const auto of = [](const Shape& shape, const char* dtype) {
-    return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
-  };
-  const Tensor y = of({2, 5, 4}, "float32"), n = of({2, 1}, "int32"), flat = of({2}, "int32");
-  testing::run({
-      {__LINE__, Fault::Value, [&] { ctc_decode(y, n); },
-       "ctc_decode: input_length has rank 2, not 1 (input_length int32[2,1])"},
-      {__LINE__, Fault::Type, [&] { ctc_decode(y, of({2}, "bool")); },
-       "ctc_decode: input_length is bool, not a number (input_length bool[2])"},
-      {__LINE__, Fault::Value, [&] { ctc_decode(of({2, 5}, "float32"), flat); },
-       "ctc_decode: y_pred has no three axes (y_pred float32[2,5], input_length int32[2])"},
-      {__LINE__, Fault::Type, [&] { ctc_decode(of({2, 5, 4}, "int32"), flat); },
-       "ctc_decode: y_pred is not floating point (y_pred int32[2,5,4])"},
-      {__LINE__, Fault::Value, [&] { ctc_decode(of({2, 5, 0}, "float32"), flat); },
-       "ctc_decode: there is no class (y_pred float32[2,5,0], input_length int32[2])"},
-      {__LINE__, Fault::Value, [&] { ctc_decode(y, of({3}, "int32")); },
-       "ctc_decode: batch sizes differ (y_pred float32[2,5,4], input_length int32[3])"},
-      {__LINE__, Fault::Value, [&] { ctc_decode(Tensor(), flat); },
-       "ctc_decode: y_pred is an empty tensor"},
-      {__LINE__ + 1, Fault::Value,
-       [&] { ctc_decode(y, flat, {.greedy = false, .beam_width = 0}); },
-       "ctc_decode: beam_width is 0"},
-      {__LINE__ + 1, Fault::Value,
-       [&] { ctc_decode(y, flat, {.greedy = false, .top_paths = 0}); },
-       "ctc_decode: top_paths is 0"},
-      {__LINE__ + 1, Fault::Value,
-       [&] { ctc_decode(y, flat, {.greedy = false, .beam_width = 2, .top_paths = 3}); },
-       "ctc_decode: top_paths 3 exceeds beam_width 2"},
-      {__LINE__ + 2, Fault::Value,
-       [&] {
-         ctc_decode(of({2, None, 4}, "float32"), flat,
-                    {.greedy = false, .beam_width = 1'000'000'000, .top_paths = 1'000'000'000});
-       },
-       "ctc_decode: top_paths 1000000000 exceeds 65535"},
-      {__LINE__ + 2, Fault::Value,
-       [&] {
-         ctc_decode(of({2, None, 1}, "float32"), flat,
-                    {.greedy = false, .beam_width = 9, .top_paths = 2});
-       },
-       "ctc_decode: top_paths 2 exceeds the 1 sequence of labels that there can be (y_pred "
-       "float32[2,p.1,1])"},
-  }, __FILE__);
-}
-
-TEST_CASE("as many paths are decoded as there can be, and no more", "[k]") {
+TEST_CASE("ctc_decode: top_paths is at most the number of label sequences", "[k]") {
   for (const int steps : {0, 1, 2, 3, 4}) {
     for (const int classes : {1, 2, 3}) {
       INFO(steps << " steps, " << classes << " classes");
@@ -353,7 +291,7 @@ TEST_CASE("as many paths are decoded as there can be, and no more", "[k]") {
   }
 }
 
-TEST_CASE("decoding thousands of paths takes time in proportion to their number", "[k]") {
+TEST_CASE("ctc_decode: time is linear in the number of paths", "[k]") {
   check_linear(8000, [](std::size_t length, Laps& laps) {
     const auto paths = static_cast<std::int64_t>(length);
     const Tensor y = placeholder({.shape = {None, None, 8}});
@@ -367,36 +305,6 @@ TEST_CASE("decoding thousands of paths takes time in proportion to their number"
     laps.end("call");
     if (values.size() != length) throw ValueError("", "", "another number of paths");
   });
-}
-
-TEST_CASE("scores and lengths that cannot be decoded are errors of the call", "[k]") {
-  const Tensor y = placeholder({.ndim = 3}), n = placeholder({.ndim = 1, .dtype = "int64"});
-  const Array good = Array::full({1, 3, 3}, 0.3);
-  for (const bool greedy : {true, false}) {
-    const Function f = function({y, n}, {ctc_decode(y, n, {.greedy = greedy}).log_prob},
-                                {.backend = tested_backend()});
-    testing::run({
-        {__LINE__, Fault::Value, [&] { f({good, i64({1}, {4})}); },
-         "ctc_decode: input_length[0] is 4 but y_pred has 3 steps"},
-        {__LINE__, Fault::Value, [&] { f({good, i64({1}, {-1})}); },
-         "ctc_decode: input_length[0] is -1 but y_pred has 3 steps"},
-        {__LINE__, Fault::Value, [&] { f({Array::zeros({1, 3, 0}), i64({1}, {3})}); },
-         "ctc_decode: there is no class (y_pred has shape [1,3,0])"},
-    }, __FILE__);
-    CHECK(f({good, i64({1}, {3})}).size() == 1);
-    const Tensor real = placeholder({.ndim = 1});
-    const Function g = function({y, real}, {ctc_decode(y, real, {.greedy = greedy}).log_prob},
-                                {.backend = tested_backend()});
-    testing::run({
-        {__LINE__, Fault::Value, [&] { g({good, f32({1}, {kNaN})}); },
-         "ctc_decode: input_length[0] is -1 but y_pred has 3 steps"},
-        {__LINE__, Fault::Value, [&] { g({good, f32({1}, {4})}); },
-         "ctc_decode: input_length[0] is 4 but y_pred has 3 steps"},
-        {__LINE__, Fault::Value, [&] { g({good, f32({1}, {kInf})}); },
-         "ctc_decode: input_length[0] is 9223372036854775807 but y_pred has 3 steps"},
-    }, __FILE__);
-    CHECK(g({good, f32({1}, {2.9f})})[0] == f({good, i64({1}, {2})})[0]);
-  }
 }
 
 }  // namespace kiln::test

@@ -1,16 +1,16 @@
-// Group O: the parts of ctc_cost and dense labels made sparse. Expected values are those of Keras'
-// Theano definitions, written here as plain loops in double, and the figures of its own tests.
-#include "tests/catch.h"
-#include "tests/error_text.h"
+// Group O: the parts of ctc_cost, and dense labels as sparse ones. Expected values are those of
+// Keras' Theano definitions, as plain loops in double, and the figures of its own tests.
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
 #include "tests/k/ctc.h"
-#include "tests/misuse.h"
+#include "tests/support/misuse.h"
 
 #include <algorithm>
 
 namespace kiln::test {
 namespace {
 
-using testing::Fault;
+using testing::throws;
 using Numbers = std::vector<double>;
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
@@ -65,7 +65,7 @@ struct Paths {
   std::vector<std::vector<bool>> mask;
 };
 
-/// Scores (steps, classes) and labels between blanks, the last class.
+/// The path probabilities of scores (steps, classes) and of labels between blanks (the last class).
 Paths paths_of(const Array& predict, const Labels& states, double alpha) {
   const auto steps = static_cast<std::size_t>(predict.dims()[0]), count = states.size();
   const std::int64_t classes = predict.dims()[1];
@@ -77,8 +77,8 @@ Paths paths_of(const Array& predict, const Labels& states, double alpha) {
       emitted[t][s] = std::log((1 - alpha) * p + alpha / static_cast<double>(count));
     }
   }
-  const Labels turned(states.rbegin(), states.rend());
-  const Labels skips = skips_of(states), turned_skips = skips_of(turned);
+  const Labels reversed(states.rbegin(), states.rend());
+  const Labels skips = skips_of(states), reversed_skips = skips_of(reversed);
   Reached forward{1, Numbers(count, 0)}, backward = forward;
   Paths paths{std::vector<Numbers>(steps, Numbers(count, 0)),
               std::vector<std::vector<bool>>(steps, std::vector<bool>(count, true))};
@@ -86,7 +86,7 @@ Paths paths_of(const Array& predict, const Labels& states, double alpha) {
     const std::size_t back = steps - 1 - t;
     forward = advanced(skips, forward.active, emitted[t], forward.logs);
     const Numbers current(emitted[back].rbegin(), emitted[back].rend());
-    backward = advanced(turned_skips, backward.active, current, backward.logs);
+    backward = advanced(reversed_skips, backward.active, current, backward.logs);
     for (std::size_t s = 0; s < count; ++s) {
       const std::size_t other = count - 1 - s;
       paths.logs[t][s] += forward.logs[s] - emitted[t][s];
@@ -147,7 +147,7 @@ std::vector<Row> ctc_part_rows() {
       {"ctc_label_dense_to_sparse no label", {i64({2, 0}, {}), i32({2}, {0, 0})},
        [](const Tensors& x) { return to_dense(ctc_label_dense_to_sparse(x[0], x[1])); },
        i64({2, 0}, {})},
-      // from the first state to the second; then the skip at 1 lets state 3 be reached
+      // from the first state to the second; then the skip at 1 makes state 3 reachable
       {"ctc_update_log_p active", {i64({1}, {1}), f32({5}, {0, 0, 0, 0, 0}), i32({}, {2})},
        [](const Tensors& x) {
          return ctc_update_log_p(x[0], x[1], x[2], x[1], x[1]).active_next;
@@ -211,13 +211,13 @@ const SmoothRow kSmooth[] = {
 
 }  // namespace
 
-TEST_CASE("the parts of a CTC cost", "[k]") { run(ctc_part_rows()); }
+TEST_CASE("CTC cost: values of its parts", "[k]") { run(ctc_part_rows()); }
 
-TEST_CASE("gradients of the parts of a CTC cost", "[k]") {
+TEST_CASE("CTC cost: gradients of its parts", "[k]") {
   for (const SmoothRow& row : kSmooth) run(row);
 }
 
-TEST_CASE("path probabilities are those of the definition", "[k]") {
+TEST_CASE("ctc_path_probs: the values of the definition", "[k]") {
   const Tensor y = placeholder({.ndim = 2}), labels = placeholder({.ndim = 1, .dtype = "int64"});
   for (const double alpha : {1e-4, 0.25}) {
     const CtcPathProbs paths = ctc_path_probs(y, labels, {.alpha = alpha});
@@ -243,7 +243,7 @@ TEST_CASE("path probabilities are those of the definition", "[k]") {
   }
 }
 
-TEST_CASE("ctc_cost is that of the definition, for every float", "[k]") {
+TEST_CASE("ctc_cost: the values of the definition, in every float dtype", "[k]") {
   struct Precision {
     const char* dtype;
     double tolerance;
@@ -267,7 +267,7 @@ TEST_CASE("ctc_cost is that of the definition, for every float", "[k]") {
   }
 }
 
-TEST_CASE("ctc_cost is the true cost less the logarithm of the steps", "[k]") {
+TEST_CASE("ctc_cost: the true cost less the logarithm of the steps", "[k]") {
   const Array scores = random_scores({5, 3}, 5);
   Array p = scores;
   for (std::int64_t t = 0; t < 5; ++t) {
@@ -279,7 +279,7 @@ TEST_CASE("ctc_cost is the true cost less the logarithm of the steps", "[k]") {
   CHECK(cost_of(p, {1, 0}) == Approx(cost - std::log(5)).epsilon(1e-3));
 }
 
-TEST_CASE("blanks that may be skipped", "[k]") {
+TEST_CASE("ctc_create_skip_idxs: blanks that may be skipped", "[k]") {
   const Tensor y = placeholder({.ndim = 1, .dtype = "int32"});
   const Function f = function({y}, {ctc_create_skip_idxs(y)}, {.backend = tested_backend()});
   CHECK(f({i32({9}, {-1, 4, -1, 4, -1, 2, -1, 3, -1})})[0] == i64({2}, {3, 5}));
@@ -294,8 +294,8 @@ TEST_CASE("blanks that may be skipped", "[k]") {
   }
 }
 
-TEST_CASE("parts of a CTC cost in a loop of the user's", "[k]") {
-  // ctc_update_log_p by hand over the steps is the forward half of ctc_path_probs.
+TEST_CASE("CTC cost: its parts in a loop of the user", "[k]") {
+  // ctc_update_log_p, called per step, is the forward half of ctc_path_probs.
   const Labels states = interleaved({0, 1});
   const Array predict = random_scores({4, 3}, 6);
   const Tensor y = placeholder({.shape = {4, 3}});
@@ -322,64 +322,65 @@ TEST_CASE("parts of a CTC cost in a loop of the user's", "[k]") {
   }
 }
 
-TEST_CASE("a loop cannot hold a size of its own", "[k]") {
+TEST_CASE("data-dependent shapes: none in the body of a loop", "[k]") {
   const Tensor x = placeholder({.shape = {4, 5}, .dtype = "int32", .name = "x"});
   const Tensor counts = map_fn(
       [](const Tensor& row) { return sum(ctc_create_skip_idxs(row)); }, x, {.dtype = "int64"});
   const std::string message = testing::error_text<Error>([&] { function({x}, {counts}); });
   CHECK(message.substr(0, message.find(" (made at ")) ==
-        "function: a size of ctc_create_skip_idxs is data of a step or a branch, which cannot "
-        "decide sizes");
+        "function: a size of ctc_create_skip_idxs depends on values inside a loop step or a "
+        "branch, which is not supported");
 }
 
-TEST_CASE("misuse of the parts of a CTC cost", "[k]") {
+TEST_CASE("CTC cost: misuse of its parts", "[k]") {
   const auto of = [](const Shape& shape, const char* dtype) {
     return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
   };
   const Tensor y = of({2, 5, 4}, "float32"), labels = of({2, 3}, "int32");
   const Tensor flat = of({2}, "int32"), vector = of({7}, "float32"), scalar = of({}, "int32");
   testing::run({
-      {__LINE__, Fault::Type, [&] { ctc_interleave_blanks(vector); },
+      {throws<TypeError>(), [&] { ctc_interleave_blanks(vector); },
        "ctc_interleave_blanks: Y is not integer (Y float32[7])"},
-      {__LINE__, Fault::Type, [&] { ctc_interleave_blanks(of({3}, "uint8")); },
+      {throws<TypeError>(), [&] { ctc_interleave_blanks(of({3}, "uint8")); },
        "ctc_interleave_blanks: Y is unsigned and cannot hold -1 (Y uint8[3])"},
-      {__LINE__, Fault::Type, [&] { ctc_interleave_blanks(of({3}, "bool")); },
+      {throws<TypeError>(), [&] { ctc_interleave_blanks(of({3}, "bool")); },
        "ctc_interleave_blanks: Y is not integer (Y bool[3])"},
-      {__LINE__, Fault::Value, [&] { ctc_interleave_blanks(scalar); },
+      {throws<ValueError>(), [&] { ctc_interleave_blanks(scalar); },
        "ctc_interleave_blanks: Y has rank 0, not 1 (Y int32[])"},
-      {__LINE__, Fault::Value, [&] { ctc_interleave_blanks(Tensor()); },
+      {throws<ValueError>(), [&] { ctc_interleave_blanks(Tensor()); },
        "ctc_interleave_blanks: Y is an empty tensor"},
-      {__LINE__, Fault::Value, [&] { ctc_create_skip_idxs(labels); },
+      {throws<ValueError>(), [&] { ctc_create_skip_idxs(labels); },
        "ctc_create_skip_idxs: Y has rank 2, not 1 (Y int32[2,3])"},
-      {__LINE__, Fault::Value, [&] { ctc_update_log_p(flat, labels, scalar, vector, vector); },
+      {throws<ValueError>(), [&] { ctc_update_log_p(flat, labels, scalar, vector, vector); },
        "ctc_update_log_p: log_p_curr, log_p_prev and zeros are not vectors of floating point "
        "(log_p_curr float32[7], log_p_prev float32[7], zeros int32[2,3])"},
-      {__LINE__, Fault::Value, [&] { ctc_update_log_p(flat, vector, flat, vector, vector); },
+      {throws<ValueError>(), [&] { ctc_update_log_p(flat, vector, flat, vector, vector); },
        "ctc_update_log_p: active has rank 1, not 0 (active int32[2])"},
-      {__LINE__, Fault::Type, [&] { ctc_update_log_p(vector, vector, scalar, vector, vector); },
+      {throws<TypeError>(), [&] { ctc_update_log_p(vector, vector, scalar, vector, vector); },
        "ctc_update_log_p: skip_idxs is not integer (skip_idxs float32[7])"},
-      {__LINE__, Fault::Value, [&] { ctc_path_probs(y, flat); },
+      {throws<ValueError>(), [&] { ctc_path_probs(y, flat); },
        "ctc_path_probs: predict has rank 3, not 2 (predict float32[2,5,4])"},
-      {__LINE__, Fault::Type, [&] { ctc_path_probs(labels, flat); },
+      {throws<TypeError>(), [&] { ctc_path_probs(labels, flat); },
        "ctc_path_probs: predict is not floating point (predict int32[2,3])"},
-      {__LINE__, Fault::Value, [&] { ctc_path_probs(of({2, 5}, "float32"), labels); },
+      {throws<ValueError>(), [&] { ctc_path_probs(of({2, 5}, "float32"), labels); },
        "ctc_path_probs: Y has rank 2, not 1 (Y int32[2,3])"},
-      {__LINE__, Fault::Value, [&] { ctc_cost(vector, flat); },
+      {throws<ValueError>(), [&] { ctc_cost(vector, flat); },
        "ctc_cost: predict has rank 1, not 2 (predict float32[7])"},
-      {__LINE__, Fault::Type, [&] { ctc_cost(of({2, 5}, "float32"), vector); },
+      {throws<TypeError>(), [&] { ctc_cost(of({2, 5}, "float32"), vector); },
        "ctc_cost: Y is not integer (Y float32[7])"},
-      {__LINE__, Fault::Value, [&] { ctc_label_dense_to_sparse(flat, flat); },
-       "ctc_label_dense_to_sparse: labels are no matrix (labels int32[2], label_lengths int32[2])"},
-      {__LINE__, Fault::Value, [&] { ctc_label_dense_to_sparse(labels, labels); },
+      {throws<ValueError>(), [&] { ctc_label_dense_to_sparse(flat, flat); },
+       "ctc_label_dense_to_sparse: labels are not a matrix "
+       "(labels int32[2], label_lengths int32[2])"},
+      {throws<ValueError>(), [&] { ctc_label_dense_to_sparse(labels, labels); },
        "ctc_label_dense_to_sparse: label_lengths has rank 2, not 1 (label_lengths int32[2,3])"},
-      {__LINE__, Fault::Value, [&] { ctc_label_dense_to_sparse(labels, of({3}, "int32")); },
+      {throws<ValueError>(), [&] { ctc_label_dense_to_sparse(labels, of({3}, "int32")); },
        "ctc_label_dense_to_sparse: batch sizes differ (labels int32[2,3], label_lengths int32[3])"},
-      {__LINE__, Fault::Type, [&] { ctc_label_dense_to_sparse(labels, of({2}, "bool")); },
+      {throws<TypeError>(), [&] { ctc_label_dense_to_sparse(labels, of({2}, "bool")); },
        "ctc_label_dense_to_sparse: label_lengths is bool, not a number (label_lengths bool[2])"},
-  }, __FILE__);
+  });
 }
 
-TEST_CASE("labels of one sample that are no class are errors of the call", "[k]") {
+TEST_CASE("ctc_cost: labels out of range are errors of the call", "[k]") {
   const Tensor y = placeholder({.shape = {2, 3}}), labels = placeholder({.ndim = 1,
                                                                          .dtype = "int32"});
   const Function f = function({y, labels}, {ctc_cost(y, labels)}, {.backend = tested_backend()});

@@ -1,16 +1,17 @@
-// Group O: ctc_batch_cost. Costs are compared with sums over all alignments, with the recursion
-// written here in double, with PyTorch's ctc_loss and with the figures of Keras 2.3.1's own tests.
-#include "tests/catch.h"
-#include "tests/error_text.h"
+// Group O: ctc_batch_cost. Costs are compared with sums over all alignments, with the forward
+// recursion in double, with PyTorch's ctc_loss and with the figures of Keras 2.3.1's own tests.
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
 #include "tests/k/ctc.h"
-#include "tests/misuse.h"
+#include "tests/support/misuse.h"
 
 #include <algorithm>
 
 namespace kiln::test {
 namespace {
 
-using testing::Fault;
+using testing::throws;
+using testing::throws_at;
 
 const Array& keras_labels() {
   static const Array array = i32({2, 5}, {0, 1, 2, 1, 0, 0, 1, 1, 0, -1});
@@ -20,7 +21,7 @@ const Array& keras_labels() {
 Tensor cost(const Tensors& x) { return ctc_batch_cost(x[0], x[1], x[2], x[3]); }
 Tensor slope(const Tensors& x) { return gradients(sum(cost(x)), {x[1]})[0]; }
 
-/// Four samples of (7 steps, 5 classes); the last has more labels than its steps can say.
+/// Four samples of (7 steps, 5 classes); the last has more labels than its steps allow.
 const Array& wave_labels() {
   static const Array array = i32({4, 3}, {0, 1, 2, 3, 3, -1, 2, -7, 99, 1, 1, 1});
   return array;
@@ -34,7 +35,7 @@ const Array& wave_counts() {
   return array;
 }
 
-/// -log P(labels) by the forward recursion, not in logarithms.
+/// -log P(labels) by the forward recursion on probabilities, not on logarithms.
 double recursive_cost(std::span<const float> scores, std::int64_t steps, std::size_t classes,
                       const Labels& labels) {
   const auto blank = static_cast<std::int64_t>(classes) - 1;
@@ -160,13 +161,13 @@ const SmoothRow kSmooth[] = {
 
 }  // namespace
 
-TEST_CASE("CTC costs", "[k]") { run(ctc_cost_rows()); }
+TEST_CASE("ctc_batch_cost: values", "[k]") { run(ctc_cost_rows()); }
 
-TEST_CASE("gradients of CTC costs", "[k]") {
+TEST_CASE("ctc_batch_cost: gradients", "[k]") {
   for (const SmoothRow& row : kSmooth) run(row);
 }
 
-TEST_CASE("ctc_batch_cost is the sum over all alignments", "[k]") {
+TEST_CASE("ctc_batch_cost: equals the sum over all alignments", "[k]") {
   const int steps = 5, classes = 3;
   for (const Labels& labels : {Labels{0}, {1, 0}, {0, 0}, {0, 1, 1}, {1, 1, 1}, {0, 1, 0, 1}}) {
     const Array scores = random_scores({1, steps, classes}, static_cast<unsigned>(labels.size()));
@@ -181,7 +182,7 @@ TEST_CASE("ctc_batch_cost is the sum over all alignments", "[k]") {
   }
 }
 
-TEST_CASE("ctc_batch_cost of many steps and labels is the recursion's", "[k]") {
+TEST_CASE("ctc_batch_cost: equals the recursion for many steps and labels", "[k]") {
   constexpr std::int64_t kSamples = 4, kSteps = 60, kLongest = 20;
   constexpr std::size_t kClasses = 7;
   const Array scores = random_scores({kSamples, kSteps, 7}, 11);
@@ -202,7 +203,7 @@ TEST_CASE("ctc_batch_cost of many steps and labels is the recursion's", "[k]") {
           f32({kSamples, 1}, expected), 1e-5});
 }
 
-TEST_CASE("ctc_batch_cost of every float and every number of labels", "[k]") {
+TEST_CASE("ctc_batch_cost: every float dtype and every numeric dtype of labels", "[k]") {
   struct Precision {
     const char* dtype;
     double tolerance;
@@ -234,39 +235,39 @@ TEST_CASE("ctc_batch_cost of every float and every number of labels", "[k]") {
   }
 }
 
-TEST_CASE("misuse of CTC costs", "[k]") {
+TEST_CASE("ctc_batch_cost: misuse", "[k]") {
   const auto of = [](const Shape& shape, const char* dtype) {
     return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
   };
   const Tensor y = of({2, 5, 4}, "float32"), labels = of({2, 3}, "int32"), n = of({2, 1}, "int32");
   const Tensor flat = of({2}, "int32");
   testing::run({
-      {__LINE__, Fault::Type, [&] { ctc_batch_cost(n, labels, n, n); },
+      {throws<TypeError>(), [&] { ctc_batch_cost(n, labels, n, n); },
        "ctc_batch_cost: y_pred is not floating point (y_pred int32[2,3])"},
-      {__LINE__, Fault::Type, [&] { ctc_batch_cost(of({2, 3}, "bool"), y, n, n); },
+      {throws<TypeError>(), [&] { ctc_batch_cost(of({2, 3}, "bool"), y, n, n); },
        "ctc_batch_cost: y_true is bool, not a number (y_true bool[2,3])"},
-      {__LINE__, Fault::Value, [&] { ctc_batch_cost(flat, y, n, n); },
+      {throws<ValueError>(), [&] { ctc_batch_cost(flat, y, n, n); },
        "ctc_batch_cost: ranks are not 2 and 3 (y_true int32[2], y_pred float32[2,5,4])"},
-      {__LINE__, Fault::Value, [&] { ctc_batch_cost(labels, of({2, 5}, "float32"), n, n); },
+      {throws<ValueError>(), [&] { ctc_batch_cost(labels, of({2, 5}, "float32"), n, n); },
        "ctc_batch_cost: ranks are not 2 and 3 (y_true int32[2,3], y_pred float32[2,5])"},
-      {__LINE__, Fault::Value, [&] { ctc_batch_cost(of({3, 3}, "int32"), y, n, n); },
+      {throws<ValueError>(), [&] { ctc_batch_cost(of({3, 3}, "int32"), y, n, n); },
        "ctc_batch_cost: batch sizes differ (y_true int32[3,3], y_pred float32[2,5,4])"},
-      {__LINE__, Fault::Value, [&] { ctc_batch_cost(labels, of({2, 5, 0}, "float32"), n, n); },
-       "ctc_batch_cost: there is no class (y_true int32[2,3], y_pred float32[2,5,0])"},
-      {__LINE__, Fault::Value, [&] { ctc_batch_cost(labels, y, labels, n); },
+      {throws<ValueError>(), [&] { ctc_batch_cost(labels, of({2, 5, 0}, "float32"), n, n); },
+       "ctc_batch_cost: y_pred has no classes (y_true int32[2,3], y_pred float32[2,5,0])"},
+      {throws<ValueError>(), [&] { ctc_batch_cost(labels, y, labels, n); },
        "ctc_batch_cost: input_length is not (samples, 1) (input_length int32[2,3])"},
-      {__LINE__, Fault::Value, [&] { ctc_batch_cost(labels, y, n, of({}, "int32")); },
+      {throws<ValueError>(), [&] { ctc_batch_cost(labels, y, n, of({}, "int32")); },
        "ctc_batch_cost: label_length is not (samples, 1) (label_length int32[])"},
-      {__LINE__, Fault::Type, [&] { ctc_batch_cost(labels, y, n, of({2}, "bool")); },
+      {throws<TypeError>(), [&] { ctc_batch_cost(labels, y, n, of({2}, "bool")); },
        "ctc_batch_cost: label_length is bool, not a number (label_length bool[2])"},
-      {__LINE__, Fault::Value, [&] { ctc_batch_cost(labels, y, of({3}, "int32"), n); },
+      {throws<ValueError>(), [&] { ctc_batch_cost(labels, y, of({3}, "int32"), n); },
        "ctc_batch_cost: input_length is not for 2 samples, as y_pred is (input_length int32[3])"},
-      {__LINE__, Fault::Value, [&] { ctc_batch_cost(labels, y, n, Tensor()); },
+      {throws<ValueError>(), [&] { ctc_batch_cost(labels, y, n, Tensor()); },
        "ctc_batch_cost: label_length is an empty tensor"},
-  }, __FILE__);
+  });
 }
 
-TEST_CASE("a label that is no number is an error, unless it lies behind the labels", "[k]") {
+TEST_CASE("ctc_batch_cost: a NaN label is an error, unless it is beyond the length", "[k]") {
   const Array good = Array::full({1, 3, 3}, 0.3);
   for (const char* dtype : {"float16", "float32", "float64"}) {
     INFO(dtype);
@@ -282,7 +283,7 @@ TEST_CASE("a label that is no number is an error, unless it lies behind the labe
   }
 }
 
-TEST_CASE("labels and lengths that do not fit are errors of the call", "[k]") {
+TEST_CASE("ctc_batch_cost: labels and lengths that do not fit are errors of the call", "[k]") {
   const Tensor t = placeholder({.shape = {1, 2}, .dtype = "int32", .name = "labels"});
   const Tensor y = placeholder({.shape = {1, 3, None}, .name = "y"});
   const Tensor n = placeholder({.shape = {1, 1}, .dtype = "int32", .name = "n"});
@@ -318,10 +319,9 @@ TEST_CASE("labels and lengths that do not fit are errors of the call", "[k]") {
               place);
     CHECK(message(i32({1, 2}, {0, 77}), 3, 1) == "no error");
     CHECK(message(labels, 3, 2) == "no error");
-    testing::run({{made, Fault::Value,
+    testing::run({{throws_at<ValueError>(made),
                    [&] { f({labels, Array::zeros({1, 3, 0}), column({3}), column({0})}); },
-                   "ctc_batch_cost: size y.2-1 is negative; in this call y.2-1 is -1"}},
-                 __FILE__);
+                   "ctc_batch_cost: size y.2-1 is negative; in this call y.2-1 is -1"}});
   }
 }
 

@@ -1,23 +1,23 @@
-// Sizes that are data: fed, or computed from what is fed. Such a function runs in stages.
+// Tests data-dependent shapes: fed, or computed from feeds. Such a function runs in partitions.
 #include "core/ir/intern.h"
-#include "tests/catch.h"
-#include "tests/error_text.h"
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
 #include "tests/k/row.h"
-#include "tests/misuse.h"
+#include "tests/support/misuse.h"
 
 namespace kiln::test {
 namespace {
 
 using Catch::Matchers::StartsWith;
 using testing::error_text;
-using testing::Fault;
+using testing::throws_at;
 
 const Array& m23() {
   static const Array array = counted({2, 3});
   return array;
 }
 
-/// Expected values are what NumPy gives. What is built keeps its sizes to itself.
+/// Expected values are NumPy's.
 const Row kRows[] = {
     {"reshape", {m23(), i32({2}, {3, 2})}, [](const Tensors& x) { return reshape(x[0], x[1]); },
      f32({3, 2}, {0, 1, 2, 3, 4, 5})},
@@ -162,7 +162,7 @@ const SmoothRow kSmooth[] = {
 
 }  // namespace
 
-TEST_CASE("sizes that are data", "[k]") {
+TEST_CASE("data-dependent shapes: values", "[k]") {
   for (const Row& row : kRows) {
     for (const bool known : {true, false}) {
       INFO("row: " << row.name << (known ? "" : ", unknown dims"));
@@ -174,11 +174,11 @@ TEST_CASE("sizes that are data", "[k]") {
   }
 }
 
-TEST_CASE("gradients with sizes that are data", "[k]") {
+TEST_CASE("data-dependent shapes: gradients", "[k]") {
   for (const SmoothRow& row : kSmooth) run(row);
 }
 
-TEST_CASE("sizes change from call to call, beside updates", "[k]") {
+TEST_CASE("data-dependent shapes: sizes change from call to call, with updates", "[k]") {
   const Tensor x = placeholder({.shape = {None, 2}});
   const Tensor n = placeholder({.ndim = 0, .dtype = "int32"});
   const Variable w = variable(Array{1.f, 2.f});
@@ -195,7 +195,7 @@ TEST_CASE("sizes change from call to call, beside updates", "[k]") {
   CHECK(f.stats().compiles == 2);
 }
 
-TEST_CASE("eval takes sizes from variables", "[k]") {
+TEST_CASE("data-dependent shapes: eval takes sizes from variables", "[k]") {
   const Variable n = variable(3, {.dtype = "int32"});
   CHECK(eval(arange(n)) == i32({3}, {0, 1, 2}));
   CHECK(int_shape(arange(n)) == std::vector<std::optional<std::int64_t>>{{}});
@@ -203,7 +203,7 @@ TEST_CASE("eval takes sizes from variables", "[k]") {
   CHECK(eval(ones({n, 2})) == f32({1, 2}, {1, 1}));
 }
 
-TEST_CASE("a size that is data dies with what speaks of it", "[k]") {
+TEST_CASE("data-dependent shapes: a size is freed with its last reader", "[k]") {
   const Tensor n = placeholder({.ndim = 0, .dtype = "int32"});
   const std::size_t before = ir::live_node_count();
   {
@@ -214,7 +214,7 @@ TEST_CASE("a size that is data dies with what speaks of it", "[k]") {
   CHECK(ir::live_node_count() == before);
 }
 
-TEST_CASE("sizes that do not fit are errors of the call", "[k]") {
+TEST_CASE("data-dependent shapes: sizes that do not fit are errors of the call", "[k]") {
   const Tensor x = placeholder({.shape = {None, None}, .name = "x"});
   const Tensor n = placeholder({.shape = {2}, .dtype = "int64", .name = "n"});
   const unsigned line = __LINE__ + 1;
@@ -225,33 +225,33 @@ TEST_CASE("sizes that do not fit are errors of the call", "[k]") {
     f({m23(), Array(std::move(sizes))});
   };
   testing::run({
-      {line, Fault::Value, [&] { calling(0, {4, 2}); },
+      {throws_at<ValueError>(line), [&] { calling(0, {4, 2}); },
        "reshape: cannot reshape 6 elements to [4,2]"},
-      {line, Fault::Value, [&] { calling(0, {-1, 4}); },
+      {throws_at<ValueError>(line), [&] { calling(0, {-1, 4}); },
        "reshape: cannot reshape 6 elements to [-1,4]"},
-      {line, Fault::Value, [&] { calling(0, {-1, -1}); },
+      {throws_at<ValueError>(line), [&] { calling(0, {-1, -1}); },
        "reshape: shape has more than one -1: [-1,-1]"},
-      {line, Fault::Value, [&] { calling(0, {-1, 0}); },
-       "reshape: -1 beside a size of 0 can be anything: [-1,0]"},
-      {line, Fault::Value, [&] { calling(0, {-2, -3}); }, "reshape: shape[0] is -2"},
-      {line, Fault::Value, [&] { calling(0, {INT64_MAX, 4}); },
-       "reshape: a dimension leaves 64 bits"},
-      {line, Fault::Value, [&] { calling(1, {2, 1}); },
+      {throws_at<ValueError>(line), [&] { calling(0, {-1, 0}); },
+       "reshape: a size of -1 is ambiguous if another size is 0: [-1,0]"},
+      {throws_at<ValueError>(line), [&] { calling(0, {-2, -3}); }, "reshape: shape[0] is -2"},
+      {throws_at<ValueError>(line), [&] { calling(0, {INT64_MAX, 4}); },
+       "reshape: a dimension does not fit in 64 bits"},
+      {throws_at<ValueError>(line), [&] { calling(1, {2, 1}); },
        "slice: size[0] is 2 and the start 1 but the axis has 2 elements"},
-      {line, Fault::Value, [&] { calling(1, {1, -2}); },
+      {throws_at<ValueError>(line), [&] { calling(1, {1, -2}); },
        "slice: size[1] is -2 and the start 0 but the axis has 3 elements"},
-      {line, Fault::Value, [&] { calling(2, {2, -1}); }, "zeros: shape[1] is -1"},
-      {line + 1, Fault::Value, [&] { calling(3, {0, 1LL << 40}); },
+      {throws_at<ValueError>(line), [&] { calling(2, {2, -1}); }, "zeros: shape[1] is -1"},
+      {throws_at<ValueError>(line + 1), [&] { calling(3, {0, 1LL << 40}); },
        "arange: element 1099511627775 is outside the range of int32"},
-  }, __FILE__);
+  });
 }
 
-TEST_CASE("no loop or branch decides a size", "[k]") {
+TEST_CASE("data-dependent shapes: none may depend on a loop or branch", "[k]") {
   const Tensor x = placeholder({.shape = {3}, .dtype = "int32", .name = "x"});
   const Tensor sums = map_fn([](const Tensor& n) { return sum(arange(n)); }, x);
   CHECK_THAT(error_text<ValueError>([&] { function({x}, {sums}); }),
-             StartsWith("function: a size of arange is data of a step or a branch, which cannot "
-                        "decide sizes (made at "));
+             StartsWith("function: a size of arange depends on values inside a loop step or a "
+                        "branch, which is not supported (made at "));
 }
 
 }  // namespace kiln::test

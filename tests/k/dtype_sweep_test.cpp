@@ -1,7 +1,7 @@
-// Groups G, H, M, N and P in every dtype: what a function takes has the values that it has in
-// float64, in the dtype that its header says; what it does not take is a TypeError.
-#include "tests/catch.h"
-#include "tests/error_text.h"
+// Groups G, H, M, N and P in every dtype: an accepted dtype gives the values of float64, in the
+// dtype that the function's header says; any other dtype is a TypeError.
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
 #include "tests/k/row.h"
 
 #include "core/types/text.h"
@@ -18,7 +18,7 @@ struct Kept {
   Takes takes;
 };
 
-/// Whole numbers of x's dtype as a kernel of these dims: 1, 2, 0, 1, ..
+/// Whole numbers of x's dtype as a filter of these dims: 1, 2, 0, 1, ..
 Tensor kernel_for(const Tensor& x, std::vector<std::int64_t> dims) {
   std::int64_t count = 1;
   for (std::int64_t size : dims) count *= size;
@@ -139,11 +139,11 @@ Array small_numbers(const std::vector<std::int64_t>& dims) {
 
 }  // namespace
 
-TEST_CASE("shapes, windows and loops in every dtype that their headers say", "[k]") {
+TEST_CASE("dtype sweep: shapes, windows and loops in every dtype that their headers list", "[k]") {
   std::vector<Array> values;
   Tensors inputs, results;
   std::vector<std::string> names;
-  std::vector<std::size_t> wide;  // of each result that in float64
+  std::vector<std::size_t> wide;  // for each result the index of its float64 form
   for (const Kept& row : kKept) {
     const Array value = small_numbers(row.dims);
     const std::size_t at = results.size();
@@ -178,7 +178,7 @@ TEST_CASE("shapes, windows and loops in every dtype that their headers say", "[k
   }
 }
 
-TEST_CASE("one_hot of every integer dtype has the dtype of floatx()", "[k]") {
+TEST_CASE("one_hot: its dtype is floatx() for every integer dtype", "[k]") {
   for (int i = 0; i < kDTypeCount; ++i) {
     const auto dtype = static_cast<DType>(i);
     INFO(dtype);

@@ -1,5 +1,5 @@
-// Values of group F. Transcendental ones are NumPy 2.4's.
-#include "tests/catch.h"
+// Values of group F. Transcendental ones are from NumPy 2.4.
+#include "tests/support/catch.h"
 #include "tests/k/row.h"
 
 #include <cmath>
@@ -105,13 +105,13 @@ std::vector<Row> elementwise_rows() {
 
 TEST_CASE("elementwise functions", "[k]") { run(elementwise_rows()); }
 
-TEST_CASE("round and sign have no gradient", "[k]") {
+TEST_CASE("round and sign: no gradient", "[k]") {
   const Tensor x = placeholder({.shape = {3}, .name = "x"});
   CHECK_FALSE(gradients(sum(round(x)), {x})[0]);
   CHECK_FALSE(gradients(sum(sign(x)), {x})[0]);
 }
 
-TEST_CASE("functions of float64 take any constant beside data", "[k]") {
+TEST_CASE("float64 functions: any constant operand with data", "[k]") {
   const std::vector<double> data{1.5, 0, -2, 0.25, 3, -0.5};
   const Tensor x = placeholder({.shape = {None}, .dtype = "float64"});
   const auto at = [](double number) { return constant(number, {.dtype = "float64"}); };

@@ -1,8 +1,8 @@
 // Group J: function, gradients, stop_gradient; and print_tensor. Expected values are by hand.
-#include "tests/catch.h"
-#include "tests/error_text.h"
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
 #include "tests/k/row.h"
-#include "tests/misuse.h"
+#include "tests/support/misuse.h"
 
 #include <iostream>
 #include <sstream>
@@ -10,7 +10,7 @@
 namespace kiln::test {
 namespace {
 
-using testing::Fault;
+using testing::throws;
 
 Function compile(const Tensors& inputs, const Tensors& outputs,
                  const std::vector<UpdateOp>& updates = {}) {
@@ -21,7 +21,7 @@ Tensor of(const Shape& shape, const char* dtype = "float32", const char* name = 
   return placeholder({.shape = shape, .dtype = dtype, .name = name});
 }
 
-/// What is printed to std::cout while this lives.
+/// Captures std::cout for a scope.
 class Printed {
  public:
   Printed() : before_(std::cout.rdbuf(captured_.rdbuf())) {}
@@ -35,7 +35,7 @@ class Printed {
 
 }  // namespace
 
-TEST_CASE("values are cast to the dtype of their placeholder", "[k]") {
+TEST_CASE("function: feeds are cast to the dtype of their placeholder", "[k]") {
   const Tensor x = of({2}), wide = of({2}, "float64"), n = of({2}, "int64"), half = of({2},
                                                                                        "float16");
   const Function f = compile({x, wide, n, half}, {x, wide, n, half});
@@ -48,7 +48,7 @@ TEST_CASE("values are cast to the dtype of their placeholder", "[k]") {
         Array({3, 4}).astype(DType::Int64));
 }
 
-TEST_CASE("inputs that nothing needs, no outputs, and outputs that are inputs", "[k]") {
+TEST_CASE("function: unused inputs, no outputs, and outputs that are inputs", "[k]") {
   const Tensor x = of({None}), unused = of({3}, "int32");
   const Function f = compile({unused, x}, {x, x, sum(x)});
   const Array feed{1.f, 2.f};
@@ -62,11 +62,11 @@ TEST_CASE("inputs that nothing needs, no outputs, and outputs that are inputs", 
   CHECK(compile({}, {constant(2)})({})[0] == Array(2.f));
 }
 
-TEST_CASE("outputs and updates see the state before the call, and updates land together", "[k]") {
+TEST_CASE("function: outputs and updates read the old state; updates take effect together", "[k]") {
   const Variable p = variable(Array(10.f)), v = variable(Array(0.f)), t = variable(
       Array(0), {.dtype = "int64"});
   const Tensor slope = of({});
-  // momentum as Keras writes it: the new velocity, and the weights moved by it
+  // Momentum as Keras writes it: the new velocity, and the weights moved by it.
   const Tensor velocity = 0.5 * v - slope;
   const Function step = compile({slope}, {p, v, t},
                                 {update(v, velocity), {p, p + velocity}, update_add(t, 1)});
@@ -86,7 +86,7 @@ TEST_CASE("outputs and updates see the state before the call, and updates land t
   CHECK(batch_get_value({a, b, c}) == std::vector<Array>{Array(2.f), Array(3.f), Array(1.f)});
 }
 
-TEST_CASE("gradients with respect to anything on the way", "[k]") {
+TEST_CASE("gradients: with respect to any tensor between variables and loss", "[k]") {
   const Tensor x = of({2}), y = x * 3, z = square(y), alone = of({2});
   const Tensor loss = sum(z) + sum(x);
   const Tensors slopes = gradients(loss, {x, y, z, loss, alone, x});
@@ -102,7 +102,7 @@ TEST_CASE("gradients with respect to anything on the way", "[k]") {
   CHECK(gradients(loss, {}).empty());
 }
 
-TEST_CASE("a loss that is no scalar is summed, and gradients have gradients", "[k]") {
+TEST_CASE("gradients: a loss that is no scalar is summed, and gradients have gradients", "[k]") {
   const Tensor x = of({None});
   const Tensor first = gradients(pow(x, 3), {x})[0], second = gradients(first, {x})[0];
   const Tensor third = gradients(second, {x})[0];
@@ -114,7 +114,7 @@ TEST_CASE("a loss that is no scalar is summed, and gradients have gradients", "[
   CHECK_FALSE(gradients(3.0, {w})[0]);
 }
 
-TEST_CASE("gradients of every float have the dtype of their variable", "[k]") {
+TEST_CASE("gradients: every float dtype keeps the dtype of the variable", "[k]") {
   for (const char* dtype : {"float16", "bfloat16", "float32", "float64"}) {
     const Tensor x = of({2}, dtype);
     const Tensor slope = gradients(sum(cast(square(x), "float32")), {x})[0];
@@ -124,7 +124,7 @@ TEST_CASE("gradients of every float have the dtype of their variable", "[k]") {
   }
 }
 
-TEST_CASE("no gradient flows through stop_gradient", "[k]") {
+TEST_CASE("stop_gradient: no gradient passes", "[k]") {
   const Tensor x = of({2});
   const Tensor loss = sum(square(x)), same = loss + stop_gradient(loss);
   const Tensors stopped = stop_gradient({x, loss});
@@ -140,7 +140,7 @@ TEST_CASE("no gradient flows through stop_gradient", "[k]") {
   CHECK(stop_gradient(Tensors()).empty());
 }
 
-TEST_CASE("a value is printed each time it is computed", "[k]") {
+TEST_CASE("print_tensor: a value is printed each time it is computed", "[k]") {
   const Tensor x = of({None, 1}), seen = print_tensor(x, {.message = "msg"});
   const Function f = compile({x}, {seen * 2, gradients(sum(square(seen)), {x})[0]});
   const Function unseen = compile({x}, {x + 1});
@@ -154,7 +154,7 @@ TEST_CASE("a value is printed each time it is computed", "[k]") {
   CHECK(found[1] == Array{{2.f}});
 }
 
-TEST_CASE("values of every dtype are printed, and the message may be empty", "[k]") {
+TEST_CASE("print_tensor: every dtype, and an empty message", "[k]") {
   const Printed printed;
   for (const char* dtype : {"bool", "int8", "uint64", "float16", "float64"}) {
     const Tensor x = constant({1, 0}, {.dtype = dtype});
@@ -172,37 +172,37 @@ TEST_CASE("misuse of function and gradients", "[k]") {
   const UpdateOp once = update(w, x), again = update_add(w, 1);
   const std::string place = __FILE__ ":" + std::to_string(first);
   testing::run({
-      {__LINE__, Fault::Type, [&] { function({w}, {w}); },
+      {throws<TypeError>(), [&] { function({w}, {w}); },
        "function: inputs[0] is not a placeholder (w float32[2])"},
-      {__LINE__, Fault::Type, [&] { function({x, x + 1}, {x}); },
+      {throws<TypeError>(), [&] { function({x, x + 1}, {x}); },
        "function: inputs[1] is not a placeholder (float32[2])"},
-      {__LINE__, Fault::Value, [&] { function({x, x}, {x}); },
+      {throws<ValueError>(), [&] { function({x, x}, {x}); },
        "function: inputs[1] is given twice (p float32[2])"},
-      {__LINE__, Fault::Value, [&] { function({x, Tensor()}, {x}); },
+      {throws<ValueError>(), [&] { function({x, Tensor()}, {x}); },
        "function: inputs[1] is an empty tensor"},
-      {__LINE__, Fault::Value, [&] { function({x}, {x, Tensor()}); },
+      {throws<ValueError>(), [&] { function({x}, {x, Tensor()}); },
        "function: outputs[1] is an empty tensor"},
-      {__LINE__, Fault::Value, [&] { function({x}, {}, {.updates = {once, again}}); },
+      {throws<ValueError>(), [&] { function({x}, {}, {.updates = {once, again}}); },
        "function: updates[1] updates a variable that has an update already (w float32[2], first "
        "at " + place + ")"},
-      {__LINE__, Fault::Type, [&] { function({x}, {}, {.updates = {{x, x}}}); },
+      {throws<TypeError>(), [&] { function({x}, {}, {.updates = {{x, x}}}); },
        "function: updates[0] does not update a variable (p float32[2])"},
-      {__LINE__, Fault::Type, [&] { function({x}, {}, {.updates = {{w, cast(x, "int32")}}}); },
+      {throws<TypeError>(), [&] { function({x}, {}, {.updates = {{w, cast(x, "int32")}}}); },
        "function: updates[0] gives int32[2] to the variable w float32[2]"},
-      {__LINE__, Fault::Value, [&] { function({x}, {}, {.updates = {{w, x[0]}}}); },
+      {throws<ValueError>(), [&] { function({x}, {}, {.updates = {{w, x[0]}}}); },
        "function: updates[0] gives float32[] to the variable w float32[2]"},
-      {__LINE__, Fault::Type, [&] { gradients(cast(w, "int32"), {w}); },
+      {throws<TypeError>(), [&] { gradients(cast(w, "int32"), {w}); },
        "gradients: loss is not floating point (loss int32[2])"},
-      {__LINE__, Fault::Value, [&] { gradients(sum(w), {w, Tensor()}); },
+      {throws<ValueError>(), [&] { gradients(sum(w), {w, Tensor()}); },
        "gradients: variables[1] is an empty tensor"},
-      {__LINE__, Fault::Value, [&] { stop_gradient({x, Tensor()}); },
+      {throws<ValueError>(), [&] { stop_gradient({x, Tensor()}); },
        "stop_gradient: variables[1] is an empty tensor"},
-      {__LINE__, Fault::Value, [&] { stop_gradient(Tensor()); },
+      {throws<ValueError>(), [&] { stop_gradient(Tensor()); },
        "stop_gradient: variables is an empty tensor"},
-      {__LINE__, Fault::Value, [&] { print_tensor(Tensor()); },
+      {throws<ValueError>(), [&] { print_tensor(Tensor()); },
        "print_tensor: x is an empty tensor"},
-      {__LINE__, Fault::Value, [&] { eval(Tensor()); }, "eval: x is an empty tensor"},
-  }, __FILE__);
+      {throws<ValueError>(), [&] { eval(Tensor()); }, "eval: x is an empty tensor"},
+  });
 }
 
 }  // namespace kiln::test

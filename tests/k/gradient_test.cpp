@@ -1,7 +1,7 @@
-// Gradients of the K functions against finite differences, to second order. Domains keep away from
-// kinks and poles; what happens there is in the tables of values.
-#include "tests/catch.h"
-#include "tests/error_text.h"
+// Compares gradients of the K functions with finite differences, to second order. Domains exclude
+// kinks and poles, whose gradients are in the tables of values.
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
 #include "tests/k/row.h"
 
 namespace kiln::test {
@@ -94,7 +94,7 @@ const SmoothRow kRows[] = {
 
 }  // namespace
 
-TEST_CASE("what has no gradient says so by name", "[k]") {
+TEST_CASE("gradients: functions without one name themselves", "[k]") {
   struct Named {
     const char* name;
     Build build;
@@ -119,13 +119,13 @@ TEST_CASE("what has no gradient says so by name", "[k]") {
     const std::vector<Tensor> slopes = gradients(sum(row.build({w, table})), {w, other});
     CHECK(testing::error_text<ValueError>([&] { slopes[0] + 1; }) ==
           "operator+: x is empty: the loss does not depend on w, so it has no gradient; " +
-              std::string(row.name) + " on the way is not differentiable");
+              std::string(row.name) + " on the path to the loss is not differentiable");
     CHECK(testing::error_text<ValueError>([&] { slopes[1] + 1; }) ==
           "operator+: x is empty: the loss does not depend on o, so it has no gradient");
   }
 }
 
-TEST_CASE("gradients of K functions against finite differences", "[k]") {
+TEST_CASE("gradients: K functions agree with finite differences", "[k]") {
   for (const SmoothRow& row : kRows) run(row);
 }
 

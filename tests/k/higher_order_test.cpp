@@ -1,14 +1,14 @@
 // Group P: map_fn, foldl, foldr. Expected values are by hand: f of each element, and the nested
 // calls that the specification writes out.
-#include "tests/catch.h"
-#include "tests/error_text.h"
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
 #include "tests/k/row.h"
-#include "tests/misuse.h"
+#include "tests/support/misuse.h"
 
 namespace kiln::test {
 namespace {
 
-using testing::Fault;
+using testing::throws;
 using testing::Misuse;
 
 const Array& x() {
@@ -16,7 +16,7 @@ const Array& x() {
   return array;
 }
 Tensor slope(const Tensor& y, const Tensor& x) { return gradients(sum(y), {x})[0]; }
-/// Not symmetric, so that the order of calls and of arguments shows: 10 a + e.
+/// 10 a + e: not symmetric, so that results depend on the order of calls and of arguments.
 Tensor digits(const Tensor& accumulated, const Tensor& element) {
   return 10 * accumulated + element;
 }
@@ -182,48 +182,48 @@ Tensor same(const Tensor& e) { return e; }
 Tensor first(const Tensor& a, const Tensor&) { return a; }
 
 const std::vector<Misuse> kErrors = {
-    {__LINE__, Fault::Value, [] { return map_fn(same, of({}), {}); },
+    {throws<ValueError>(), [] { return map_fn(same, of({}), {}); },
      "map_fn: elems is a scalar (elems float32[])"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return map_fn(same, Tensor(), {}); }, "map_fn: elems is an empty tensor"},
-    {__LINE__, Fault::Value, [] { return map_fn({}, of({2}), {}); }, "map_fn: fn is empty"},
-    {__LINE__, Fault::Value, [] { return foldl({}, of({2}), {}); }, "foldl: fn is empty"},
-    {__LINE__, Fault::Value, [] { return foldr({}, of({2}), {}); }, "foldr: fn is empty"},
-    {__LINE__, Fault::Value, [] { return foldr(first, Tensor(), {}); },
+    {throws<ValueError>(), [] { return map_fn({}, of({2}), {}); }, "map_fn: fn is empty"},
+    {throws<ValueError>(), [] { return foldl({}, of({2}), {}); }, "foldl: fn is empty"},
+    {throws<ValueError>(), [] { return foldr({}, of({2}), {}); }, "foldr: fn is empty"},
+    {throws<ValueError>(), [] { return foldr(first, Tensor(), {}); },
      "foldr: elems is an empty tensor"},
-    {__LINE__, Fault::Value, [] { return foldl(first, of({2}), {.initializer = Tensor()}); },
+    {throws<ValueError>(), [] { return foldl(first, of({2}), {.initializer = Tensor()}); },
      "foldl: initializer is an empty tensor"},
-    {__LINE__ + 1, Fault::Type,
+    {throws<TypeError>(1),
      [] { return map_fn([](const Tensor& e) { return cast(e, "float64"); }, of({2, 3}), {}); },
-     "map_fn: fn gives float64[3] but dtype is float32, that of elems"},
-    {__LINE__, Fault::Type, [] { return map_fn(same, of({2, 3}), {.dtype = "int32"}); },
-     "map_fn: fn gives float32[3] but dtype is int32"},
-    {__LINE__, Fault::Type, [] { return map_fn(same, of({2, 3}), {.dtype = "int"}); },
+     "map_fn: fn returns float64[3] but dtype is float32, that of elems"},
+    {throws<TypeError>(), [] { return map_fn(same, of({2, 3}), {.dtype = "int32"}); },
+     "map_fn: fn returns float32[3] but dtype is int32"},
+    {throws<TypeError>(), [] { return map_fn(same, of({2, 3}), {.dtype = "int"}); },
      "map_fn: dtype 'int' is not known"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return map_fn([](const Tensor&) { return Tensor(); }, of({2}), {}); },
      "map_fn: fn is an empty tensor"},
-    {__LINE__, Fault::Value, [] { return foldl(first, of({0, 2}), {}); },
-     "foldl: elems is empty and there is no initializer (elems float32[0,2])"},
-    {__LINE__, Fault::Value, [] { return foldr(first, of({0}), {}); },
-     "foldr: elems is empty and there is no initializer (elems float32[0])"},
-    {__LINE__, Fault::Value, [] { return foldl(first, of({}), {}); },
+    {throws<ValueError>(), [] { return foldl(first, of({0, 2}), {}); },
+     "foldl: elems is empty and no initializer is given (elems float32[0,2])"},
+    {throws<ValueError>(), [] { return foldr(first, of({0}), {}); },
+     "foldr: elems is empty and no initializer is given (elems float32[0])"},
+    {throws<ValueError>(), [] { return foldl(first, of({}), {}); },
      "foldl: elems is a scalar (elems float32[])"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return foldr([](const Tensor& a, const Tensor&) { return sum(a); }, of({3, 2}), {}); },
-     "foldr: fn gives float32[] but got float32[2] as what was accumulated"},
-    {__LINE__ + 2, Fault::Value,
+     "foldr: fn returns float32[] but got float32[2] as the accumulated value"},
+    {throws<ValueError>(2),
      [] {
        return foldl([](const Tensor& a, const Tensor&) { return cast(a, "int32"); }, of({3}), {});
      },
-     "foldl: fn gives int32[] but got float32[] as what was accumulated"},
-    {__LINE__, Fault::Type, [] { return foldl(first, of({3}, "int32"), {.initializer = 0.5}); },
-     "foldl: initializer 0.5 is not integral beside a tensor of dtype int32"},
+     "foldl: fn returns int32[] but got float32[] as the accumulated value"},
+    {throws<TypeError>(), [] { return foldl(first, of({3}, "int32"), {.initializer = 0.5}); },
+     "foldl: initializer 0.5 is not an integer, as dtype int32 requires"},
 };
 
 }  // namespace
 
-TEST_CASE("folds over an axis that is empty at the call say so", "[k]") {
+TEST_CASE("folds: an empty axis at the call is an error", "[k]") {
   const auto build = [](bool from_right) {
     const Tensor x = placeholder({.shape = {None, 2}, .name = "x"});
     const auto add = [](const Tensor& a, const Tensor& b) { return a + b; };
@@ -247,10 +247,10 @@ TEST_CASE("gradients of map_fn, foldl and foldr", "[k]") {
 }
 
 TEST_CASE("misuse of map_fn, foldl and foldr", "[k]") {
-  run(kErrors, __FILE__);
+  run(kErrors);
 }
 
-TEST_CASE("a fold over an unknown number of elements needs one at the call", "[k]") {
+TEST_CASE("folds: an unknown number of elements must be positive at the call", "[k]") {
   const Tensor x = placeholder({.shape = {None}, .name = "x"});
   for (const Tensor& result : {foldl(digits, x), foldr(digits, x)}) {
     const Function f = function({x}, {result}, {.backend = tested_backend()});
@@ -259,7 +259,7 @@ TEST_CASE("a fold over an unknown number of elements needs one at the call", "[k
   }
 }
 
-TEST_CASE("a value of sizes alone is written before kernels that read it", "[k]") {
+TEST_CASE("loop inputs: a value of sizes alone is written before kernels that read it", "[k]") {
   const Tensor x = placeholder({.shape = {None}, .dtype = "float32"});
   const auto add = [](const Tensor& a, const Tensor& e) { return a + e; };
   const Tensor twice = 2 * cast(shape(x)[0], "float32");
@@ -274,7 +274,7 @@ TEST_CASE("a value of sizes alone is written before kernels that read it", "[k]"
   CHECK(y[3] == Array{9.f, 18.f, 27.f});
 }
 
-TEST_CASE("a value of constants alone is written before kernels that read it", "[k]") {
+TEST_CASE("loop inputs: a value of constants alone is written before kernels that read it", "[k]") {
   const Tensor x = placeholder({.shape = {}, .dtype = "float64"}),
                u = placeholder({.shape = {1, 1}, .dtype = "float64"});
   const Tensor power = foldl([](const Tensor& a, const Tensor&) { return a * a; },
@@ -290,7 +290,7 @@ TEST_CASE("a value of constants alone is written before kernels that read it", "
   }
 }
 
-TEST_CASE("a value of indices alone is written along the outer axes of a reduction", "[k]") {
+TEST_CASE("loop inputs: a value of indices is written along the outer axes of a reduction", "[k]") {
   const Tensor x = placeholder({.shape = {3, 3}, .dtype = "float64"});
   const Tensor l = logsumexp(x, {.axis = 0, .keepdims = true});
   const Tensor rows = flatten(map_fn([](const Tensor& e) { return e; }, l));
@@ -305,7 +305,7 @@ TEST_CASE("a value of indices alone is written along the outer axes of a reducti
   }
 }
 
-TEST_CASE("draws inside of map_fn differ from element to element and call to call", "[k]") {
+TEST_CASE("map_fn: draws differ from element to element and call to call", "[k]") {
   const Tensor x = placeholder({.shape = {None}});
   const Tensor y = map_fn([](const Tensor& e) { return e + random_uniform({}, {.seed = 3}); }, x);
   const Function f = function({x}, {y}, {.backend = tested_backend()});
@@ -314,7 +314,7 @@ TEST_CASE("draws inside of map_fn differ from element to element and call to cal
   CHECK(a.at<float>(0) != b.at<float>(0));
 }
 
-TEST_CASE("results of loops carry their names", "[k]") {
+TEST_CASE("loops: results carry their names", "[k]") {
   const Tensor x = placeholder({.shape = {3}});
   CHECK(map_fn(same, x, {.name = "mapped"}).name() == "mapped");
   CHECK(foldl(first, x, {.name = "left"}).name() == "left");

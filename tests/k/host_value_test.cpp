@@ -1,9 +1,9 @@
-// Values of the host where they meet a dtype: casts of every pair of dtypes, elements that an
-// integer cannot hold, and bytes that are no bools, each through every entry.
-#include "tests/catch.h"
-#include "tests/error_text.h"
+// Tests host values that are converted to a dtype: casts of every pair of dtypes, numbers that an
+// integer dtype cannot hold, and bytes of bools other than 0 and 1, through every entry.
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
 #include "tests/k/row.h"
-#include "tests/misuse.h"
+#include "tests/support/misuse.h"
 
 #include <array>
 #include <cmath>
@@ -13,7 +13,7 @@ namespace kiln::test {
 namespace {
 
 using testing::error_text;
-using testing::Fault;
+using testing::throws;
 
 Function compile(const Tensors& inputs, const Tensors& outputs,
                  const std::vector<UpdateOp>& updates = {}) {
@@ -24,7 +24,7 @@ Tensor vector_of(DType dtype) {
   return placeholder({.shape = {None}, .dtype = dtype, .name = "x"});
 }
 
-/// A way into the graph: the value as a tensor of that dtype has it.
+/// An entry into the graph: converts a host value to a tensor of that dtype.
 struct Entry {
   const char* name;
   Array (*value)(const Array& given, DType dtype);
@@ -110,7 +110,7 @@ Limits limits_of(DType dtype) {
   return {is_signed ? -std::ldexp(1.0L, bits) : 0, std::ldexp(1.0L, bits) - 1};
 }
 
-/// Around the limits of every integer dtype, and what is no number.
+/// Numbers around the limits of every integer dtype, infinities and NaN.
 std::vector<double> grid() {
   std::vector<double> values{0, -0.0, 0.5, -0.5, -0.999, 1, -1, 1.9, -1.9, 3e5, -3e5, 1e30, -1e30,
                              double{kInf}, -double{kInf}, double{kNaN}, -double{kNaN}};
@@ -133,7 +133,7 @@ bool holds(DType dtype, double value) {
 
 }  // namespace
 
-TEST_CASE("numbers meet integer dtypes as NumPy casts them, or are errors", "[k]") {
+TEST_CASE("host values: floats become integers as NumPy casts them, or are errors", "[k]") {
   for (const DType dtype : kIntegers) {
     for (const DType from : {DType::Float64, DType::Float32, DType::Float16, DType::BFloat16}) {
       for (const double number : grid()) {
@@ -145,14 +145,14 @@ TEST_CASE("numbers meet integer dtypes as NumPy casts them, or are errors", "[k]
           continue;
         }
         const Array taken = get_value(variable(given, {.dtype = dtype}));
-        // Exact: a double holds what was truncated, and float64 gives it back.
+        // Exact: a double holds the truncated number, and float64 returns it.
         CHECK(taken.astype(DType::Float64).at<double>(1) == std::trunc(value) + 0.0);
       }
     }
   }
 }
 
-TEST_CASE("integers meet integer dtypes that hold them, or are errors", "[k]") {
+TEST_CASE("host values: integers become integers that hold them, or are errors", "[k]") {
   for (const DType from : kIntegers) {
     for (const DType dtype : kIntegers) {
       const auto [low, high] = limits_of(from);
@@ -172,7 +172,7 @@ TEST_CASE("integers meet integer dtypes that hold them, or are errors", "[k]") {
   }
 }
 
-TEST_CASE("every entry casts, and names index and value of what does not fit", "[k]") {
+TEST_CASE("host values: every entry casts, and names index and value of a misfit", "[k]") {
   struct Misfit {
     Array given;
     const char *index, *value;
@@ -206,7 +206,7 @@ TEST_CASE("every entry casts, and names index and value of what does not fit", "
   }
 }
 
-TEST_CASE("what does not fit changes nothing", "[k]") {
+TEST_CASE("host values: a wrong shape or dtype changes nothing", "[k]") {
   const Variable n = variable(Array{1, 2}, {.dtype = "int32", .name = "n"});
   const Variable m = variable(Array(3), {.dtype = "uint8"});
   const Tensor x = placeholder({.shape = {2, 2}, .dtype = "int32", .name = "x"});
@@ -216,17 +216,17 @@ TEST_CASE("what does not fit changes nothing", "[k]") {
   const Array good = Array::zeros({2, 2});
   const Array pair{{0.f, 300.f}};
   testing::run({
-      {__LINE__, Fault::Value, [&] { f({Array{{1.f, 2.f}, {kNaN, 4.f}}, 1, Array{{0.f, 1.f}}}); },
+      {throws<ValueError>(), [&] { f({Array{{1.f, 2.f}, {kNaN, 4.f}}, 1, Array{{0.f, 1.f}}}); },
        "f: inputs[0] (x int32[2,2]) was fed nan at [1,0], which int32 cannot hold"},
-      {__LINE__, Fault::Value, [&] { f({good, kInf, Array{{0.f, 1.f}}}); },
+      {throws<ValueError>(), [&] { f({good, kInf, Array{{0.f, 1.f}}}); },
        "f: inputs[1] (s int32[]) was fed inf, which int32 cannot hold"},
-      {__LINE__, Fault::Value, [&] { set_value(n, Array{0.5, 1e10}); },
+      {throws<ValueError>(), [&] { set_value(n, Array{0.5, 1e10}); },
        "set_value: value[1] is 1e+10, which int32 cannot hold"},
-      {__LINE__, Fault::Value, [&] { batch_set_value({{n, Array{5, 6}}, {m, Array(-1)}}); },
+      {throws<ValueError>(), [&] { batch_set_value({{n, Array{5, 6}}, {m, Array(-1)}}); },
        "batch_set_value: tuples[1] is -1, which uint8 cannot hold"},
-      {__LINE__, Fault::Value, [&] { set_value(m, Array{kNaN, 1.f}); },
+      {throws<ValueError>(), [&] { set_value(m, Array{kNaN, 1.f}); },
        "set_value: value has shape [2] but the variable is uint8[]"},
-  }, __FILE__);
+  });
   CHECK_THROWS_AS(f({good, 1, pair}), ValueError);
   CHECK(get_value(n) == Array{1, 2});
   CHECK(get_value(m) == Array(3).astype(DType::UInt8));
@@ -235,7 +235,7 @@ TEST_CASE("what does not fit changes nothing", "[k]") {
 
 namespace {
 
-/// Counts the elements that are true: every reader of a bool that could see the byte itself.
+/// Counts the true elements by every op that could read the byte itself.
 Tensors readers(const Tensor& mask) {
   const Tensor ones = ones_like(mask, {.dtype = "int32"});
   return {sum(cast(mask, "int32")),
@@ -248,10 +248,10 @@ Tensors readers(const Tensor& mask) {
           sum(cast(concatenate({mask, zeros_like(mask)}, {.axis = 0}), "int32"))};
 }
 
-const std::array<unsigned char, 5> kBytes{0, 255, 1, 2, 128};  // four of them hold
+const std::array<unsigned char, 5> kBytes{0, 255, 1, 2, 128};  // four of them are true
 const std::vector<std::int64_t> kFive{5};
 
-/// A mask of those bytes as a tensor: the function of its input, or of nothing.
+/// A mask of those bytes as a tensor: a function of its input, or of nothing.
 struct MaskEntry {
   const char* name;
   std::vector<Array> (*counts)();
@@ -348,7 +348,7 @@ const MaskEntry kMaskEntries[] = {
 
 }  // namespace
 
-TEST_CASE("any byte of a bool but 0 counts as 1, whichever way it comes in", "[k]") {
+TEST_CASE("bools: any byte but 0 counts as 1, through every entry", "[k]") {
   for (const MaskEntry& entry : kMaskEntries) {
     const std::vector<Array> counts = entry.counts();
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -358,7 +358,7 @@ TEST_CASE("any byte of a bool but 0 counts as 1, whichever way it comes in", "[k
   }
 }
 
-TEST_CASE("arrays of bools have no other bytes than 0 and 1", "[k]") {
+TEST_CASE("bools: arrays hold no other bytes than 0 and 1", "[k]") {
   const auto bytes = [](const Array& a) {
     const auto* from = static_cast<const unsigned char*>(a.data());
     return std::vector<unsigned char>(from, from + a.size());

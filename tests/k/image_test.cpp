@@ -1,14 +1,14 @@
-// Group H, images: paddings and resizing. Expected values are what NumPy 2.4 gives for the function
+// Group H, images: paddings and resizing. Expected values are those of NumPy 2.4's function
 // of that meaning (pad, repeat). Of bilinear interpolation: along each axis a + (b - a) * w with
 // a = x[i // f], b = x[min(i // f + 1, n - 1)], w = i % f / f.
-#include "tests/catch.h"
+#include "tests/support/catch.h"
 #include "tests/k/row.h"
-#include "tests/misuse.h"
+#include "tests/support/misuse.h"
 
 namespace kiln::test {
 namespace {
 
-using testing::Fault;
+using testing::throws;
 using testing::Misuse;
 
 Array none(std::vector<std::int64_t> dims) { return Array::zeros(std::move(dims)); }
@@ -126,7 +126,7 @@ std::vector<Row> resizing() {
          return resize_images(x[0], 2, 2, "channels_last", {.interpolation = "bilinear"});
        },
        f32({1, 2, 2, 2}, {3, -4, 3, -4, 3, -4, 3, -4})},
-      // The last pixel goes on beyond the end: it has the weights 1/3 and 2/3 of its neighbour's
+      // The last pixel repeats beyond the end: it has the weights 1/3 and 2/3 of its neighbours'
       // positions, and its own three.
       {"resize_images bilinear gradient", {f32({1, 1, 2, 1}, {1, 2})},
        [](const Tensors& x) {
@@ -205,55 +205,55 @@ Tensor of(const Shape& shape, const char* dtype = "float32") {
 }
 
 const std::vector<Misuse> kErrors = {
-    {__LINE__, Fault::Value, [] { return temporal_padding(of({2, 3})); },
+    {throws<ValueError>(), [] { return temporal_padding(of({2, 3})); },
      "temporal_padding: x has rank 2, not 3 (x float32[2,3])"},
-    {__LINE__, Fault::Value, [] { return temporal_padding(of({2, 3, 1}), {.padding = {-1, 2}}); },
+    {throws<ValueError>(), [] { return temporal_padding(of({2, 3, 1}), {.padding = {-1, 2}}); },
      "temporal_padding: padding (-1, 2) of axis 1 is negative"},
-    {__LINE__, Fault::Value, [] { return spatial_2d_padding(of({2, 3, 1})); },
+    {throws<ValueError>(), [] { return spatial_2d_padding(of({2, 3, 1})); },
      "spatial_2d_padding: x has rank 3, not 4 (x float32[2,3,1])"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return spatial_2d_padding(of({1, 1, 1, 1}), {.data_format = "tf"}); },
      "spatial_2d_padding: data_format 'tf' is neither 'channels_last' nor 'channels_first'"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return spatial_2d_padding(of({1, 1, 1, 1}), {.padding = {{1, 1}, {0, -3}}}); },
      "spatial_2d_padding: padding (0, -3) of axis 2 is negative"},
-    {__LINE__, Fault::Value, [] { return spatial_3d_padding(of({1, 1, 1, 1})); },
+    {throws<ValueError>(), [] { return spatial_3d_padding(of({1, 1, 1, 1})); },
      "spatial_3d_padding: x has rank 4, not 5 (x float32[1,1,1,1])"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return spatial_3d_padding(of({1, 1, 1, 1, 1}), {.data_format = ""}); },
      "spatial_3d_padding: data_format '' is neither 'channels_last' nor 'channels_first'"},
-    {__LINE__, Fault::Value, [] { return resize_images(of({1, 1, 1}), 1, 1, "channels_last"); },
+    {throws<ValueError>(), [] { return resize_images(of({1, 1, 1}), 1, 1, "channels_last"); },
      "resize_images: x has rank 3, not 4 (x float32[1,1,1])"},
-    {__LINE__, Fault::Value, [] { return resize_images(of({1, 1, 1, 1}), 1, 1, "default"); },
+    {throws<ValueError>(), [] { return resize_images(of({1, 1, 1, 1}), 1, 1, "default"); },
      "resize_images: data_format 'default' is neither 'channels_last' nor 'channels_first'"},
-    {__LINE__, Fault::Value, [] { return resize_images(of({1, 1, 1, 1}), 1, 0, "channels_last"); },
+    {throws<ValueError>(), [] { return resize_images(of({1, 1, 1, 1}), 1, 0, "channels_last"); },
      "resize_images: width_factor is 0, not at least 1"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return resize_images(of({1, 4, 1, 1}), std::int64_t{1} << 62, 1, "channels_last"); },
-     "resize_images: a dimension leaves 64 bits"},
-    {__LINE__, Fault::Value, [] { return resize_images(of({1, 1, 1, 1}), 0, 1, "channels_last"); },
+     "resize_images: a dimension does not fit in 64 bits"},
+    {throws<ValueError>(), [] { return resize_images(of({1, 1, 1, 1}), 0, 1, "channels_last"); },
      "resize_images: height_factor is 0, not at least 1"},
-    {__LINE__ + 2, Fault::Value,
+    {throws<ValueError>(2),
      [] {
        return resize_images(of({1, 1, 1, 1}), 1, 1, "channels_last", {.interpolation = "cubic"});
      },
      "resize_images: interpolation 'cubic' is neither 'nearest' nor 'bilinear'"},
-    {__LINE__ + 3, Fault::Type,
+    {throws<TypeError>(3),
      [] {
        const Tensor x = of({1, 1, 1, 1}, "int32");
        return resize_images(x, 1, 1, "channels_last", {.interpolation = "bilinear"});
      },
      "resize_images: x is not floating point (x int32[1,1,1,1])"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return resize_volumes(of({1, 1, 1, 1, 1}), 0, 1, 1, "channels_last"); },
      "resize_volumes: depth_factor is 0, not at least 1"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return resize_volumes(of({1, 1, 1, 1, 1}), 1, 1, -2, "channels_last"); },
      "resize_volumes: width_factor is -2, not at least 1"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return resize_volumes(of({1, 1, 1, 1}), 1, 1, 1, "channels_first"); },
      "resize_volumes: x has rank 4, not 5 (x float32[1,1,1,1])"},
-    {__LINE__, Fault::Value, [] { return resize_volumes(of({1, 1, 1, 1, 1}), 1, 1, 1, "th"); },
+    {throws<ValueError>(), [] { return resize_volumes(of({1, 1, 1, 1, 1}), 1, 1, 1, "th"); },
      "resize_volumes: data_format 'th' is neither 'channels_last' nor 'channels_first'"},
 };
 
@@ -265,9 +265,9 @@ TEST_CASE("gradients of paddings and resizing", "[k]") {
   for (const SmoothRow& row : kSmooth) run(row);
 }
 
-TEST_CASE("misuse of paddings and resizing", "[k]") { run(kErrors, __FILE__); }
+TEST_CASE("misuse of paddings and resizing", "[k]") { run(kErrors); }
 
-TEST_CASE("paddings take the data format of the process when none is given", "[k]") {
+TEST_CASE("paddings: the process's data format applies when none is given", "[k]") {
   struct Restore {
     ~Restore() { set_image_data_format("channels_last"); }
   } restore;

@@ -1,7 +1,7 @@
-// Reductions that are large enough to run in parts, against loops. All elements are small whole
-// numbers, so that sums are exact in every order.
-#include "tests/catch.h"
-#include "tests/error_text.h"
+// Compares reductions that are large enough to run in parts with loops. All elements are small
+// whole numbers, so that sums are exact in every order.
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
 #include "tests/k/row.h"
 
 #include "core/types/text.h"
@@ -38,7 +38,7 @@ const Reduced kReduced[] = {
     {{7, 1, 3000, 1}, {0, 1, 2, 3}},
 };
 
-/// The element of the result that each element of x goes to.
+/// The index of the result's element to which each element of x contributes.
 std::vector<std::size_t> targets(const Reduced& of, Dims& result_dims) {
   const auto is_reduced = [&](std::size_t axis) {
     return std::count(of.axes.begin(), of.axes.end(), static_cast<std::int64_t>(axis)) != 0;
@@ -75,8 +75,8 @@ Array combined(const Array& x, const Reduced& of, double start, Combine combine)
   return result.astype(x.dtype());
 }
 
-/// With sizes that are known, and with a first one that is not. The oracle, which has no parts,
-/// checks the work before and after a reduction, at every point and at every result.
+/// Checks static sizes, and an unknown first one. The oracle, which has no parts, checks producers
+/// and consumers of a reduction, at every point and at every result.
 void check_reductions(const Reduced& of, DType dtype) {
   INFO(dtype_name(dtype) << " " << text(of.dims) << " over " << text(of.axes));
   const Array x = pattern(of.dims, 7, 9).astype(dtype);
@@ -102,7 +102,7 @@ void check_reductions(const Reduced& of, DType dtype) {
 
 }  // namespace
 
-TEST_CASE("large reductions are those of loops") {
+TEST_CASE("large reductions: agree with loops") {
   for (const Reduced& of : kReduced) {
     for (const DType dtype : {DType::Float32, DType::Float64, DType::Int32}) {
       check_reductions(of, dtype);
@@ -113,7 +113,7 @@ TEST_CASE("large reductions are those of loops") {
   }
 }
 
-TEST_CASE("special values go through reductions in parts") {
+TEST_CASE("large reductions: special values propagate") {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const struct {
     const char* name;
@@ -144,7 +144,7 @@ TEST_CASE("special values go through reductions in parts") {
   }
 }
 
-TEST_CASE("a reduction in parts of an axis that turns out to be empty is neutral") {
+TEST_CASE("large reductions: an axis that is empty at the call gives the neutral value") {
   const Tensor t = placeholder({.shape = {None, 300}});
   const std::vector<Array> got =
       evaluate({t}, {sum(t), prod(t), max(t), sum(exp(t)) + 1.0}, {Array::zeros({0, 300})});
@@ -154,7 +154,7 @@ TEST_CASE("a reduction in parts of an axis that turns out to be empty is neutral
   CHECK(got[3].at<float>() == 1);
 }
 
-TEST_CASE("kernels that differ in the order of their sizes alone share no code") {
+TEST_CASE("code sharing: kernels that differ only in the order of their sizes share no code") {
   const Tensor t = placeholder({.shape = {None, 4}});
   Tensor x = t;
   std::vector<Tensor> outputs;
@@ -167,7 +167,7 @@ TEST_CASE("kernels that differ in the order of their sizes alone share no code")
   CHECK(got[0].dims() == Dims{4, 30, 4});
 }
 
-TEST_CASE("one element of a narrow dtype behind whole vectors is stored alone") {
+TEST_CASE("narrow dtypes: one element behind whole vectors is stored alone") {
   for (const DType dtype : {DType::Int8, DType::Int16, DType::BFloat16, DType::Float16}) {
     INFO(dtype_name(dtype));
     const Tensor t = placeholder({.shape = {301, None, 17}, .dtype = dtype});
@@ -177,7 +177,7 @@ TEST_CASE("one element of a narrow dtype behind whole vectors is stored alone") 
   }
 }
 
-TEST_CASE("large reductions of bools are those of loops") {
+TEST_CASE("large reductions: bools agree with loops") {
   for (const Reduced& of : kReduced) {
     INFO(text(of.dims) << " over " << text(of.axes));
     const Tensor t = placeholder({.shape = Shape(of.dims)});
@@ -188,7 +188,7 @@ TEST_CASE("large reductions of bools are those of loops") {
   }
 }
 
-TEST_CASE("columns are summed beside rows, by rows that come in blocks or not") {
+TEST_CASE("large reductions: columns are summed with rows, in blocks or not") {
   for (const std::int64_t rows : {16, 17, 256, 1000, 1009}) {
     INFO(rows << " rows");
     const Tensor t = placeholder({.shape = Shape({rows, 33})});
@@ -205,7 +205,7 @@ TEST_CASE("columns are summed beside rows, by rows that come in blocks or not") 
   }
 }
 
-TEST_CASE("an index out of range in a large sum is an error that names the gather") {
+TEST_CASE("large reductions: an index out of range is an error that names the gather") {
   const Tensor table = placeholder({.shape = {10, 300}});
   const Tensor indices = placeholder({.shape = {200}, .dtype = DType::Int32});
   const Function f = function({table, indices}, {sum(gather(table, indices))});

@@ -1,8 +1,8 @@
-// Branches that are not taken and loops of no steps: nothing written inside them runs, whatever
-// was interned before, whichever pass could move it, and in their gradients, too. Expected values
+// Tests branches that are not taken and loops of no steps: no op in them runs, whatever nodes were
+// interned before, for any pass that could move them, and in gradients, too. Expected values
 // are by hand; the gradient of a dropout of ones is the dropout itself.
-#include "tests/catch.h"
-#include "tests/error_text.h"
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
 #include "tests/k/row.h"
 
 namespace kiln::test {
@@ -20,10 +20,10 @@ Function compiled(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
 Tensor vector_named(const char* name) { return placeholder({.shape = {None}, .name = name}); }
 Array empty_of(std::vector<std::int64_t> dims) { return Array::zeros(std::move(dims)); }
 
-/// A program that fails exactly where its condition is true, or its loop has a step.
+/// A program that fails exactly if its condition is true, or its loop runs a step.
 struct Failing {
   const char* name;
-  /// Given float32[None] x, y and z: the value that fails when x is [1,2,3], y is [1,2] and z is
+  /// For float32[None] x, y and z: a value that fails when x is [1,2,3], y is [1,2] and z is
   /// empty.
   Tensor (*build)(const Tensors& x);
   const char* error;  // a part of the text
@@ -136,14 +136,14 @@ TEST_CASE("lazy branches: a loop in a branch checks its sizes before nodes moved
     CHECK_THAT(error_text<ValueError>([&] { f(fed); }), ContainsSubstring(error));
   };
   const Array off(false);
-  // The products of all steps become one outside of the loop.
+  // The matmuls of all steps become one outside of the loop.
   const Tensor x = placeholder({.shape = {3, None, 4}, .name = "x"}), w = of({4, 5});
   const auto products = [&] {
     return map_fn([&](const Tensor& row) { return dot(v + row, w); }, x);
   };
   check({on, x, v, w}, products, {off, empty_of({3, 6, 4}), empty_of({2, 4}), empty_of({4, 5})},
         "in this call x.1 is 6 and v.0 is 2");
-  // Readers of a state that never changes leave the loop.
+  // Readers of a state that never changes are moved out of the loop.
   const Tensor steps = of({None, 3, 4}), s = placeholder({.shape = {None, 4}, .name = "s"});
   const StepFunction cell = [&](const Tensor& in, const Tensors& states) {
     return StepResult{in, {states[0] + in + sum(tanh(v + states[1])), states[1]}};
@@ -185,7 +185,7 @@ TEST_CASE("lazy branches: a size that divides by zero fails where its branch is 
              ContainsSubstring("zero"));
 }
 
-TEST_CASE("lazy branches: calls that decide sizes may stand in bodies, and run before all", "[k]") {
+TEST_CASE("lazy branches: calls that decide sizes may be in bodies, and run before all", "[k]") {
   const Tensor on = of({}, "bool"), x = of({2, 3}), y = of({1, 4, 3});
   const auto decoded = [&] {
     return sum(ctc_decode(y, constant({4}, {.dtype = "int32"})).log_prob);
@@ -200,7 +200,7 @@ TEST_CASE("lazy branches: calls that decide sizes may stand in bodies, and run b
   CHECK(taken[1] == taken[2]);
 }
 
-TEST_CASE("lazy branches: a condition about sizes guards what needs the elements", "[k]") {
+TEST_CASE("lazy branches: a condition on sizes guards ops that need elements", "[k]") {
   const Tensor x = of({None});
   const Tensor best = switch_(
       size(x) > 0, [&] { return cast(argmax(x), "float32"); }, [] { return constant(-1.f); });

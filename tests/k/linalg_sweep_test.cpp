@@ -1,9 +1,9 @@
-// Group D over dims of 0 and 1, ranks, axes from both ends, unknown dims and every dtype, against
-// loops over all indices; gradients to second order; indices outside.
-#include "tests/catch.h"
-#include "tests/error_text.h"
+// Compares group D over dims of 0 and 1, ranks, axes from both ends, unknown dims and every dtype
+// with loops over all indices; gradients to second order; indices out of range.
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
 #include "tests/k/row.h"
-#include "tests/misuse.h"
+#include "tests/support/misuse.h"
 
 #include "core/types/text.h"
 
@@ -12,10 +12,10 @@
 namespace kiln::test {
 namespace {
 
-using testing::Fault;
+using testing::throws_at;
 using Dims = std::vector<std::int64_t>;
 
-/// -3 .. 3, over and over: products are exact in every dtype that has a sign.
+/// -3 .. 3, repeated: products are exact in every signed dtype.
 Array small(const Dims& dims, int step) {
   Array x = Array::zeros(dims, DType::Float64);
   int i = 0;
@@ -35,7 +35,7 @@ Dims without(const Dims& dims, std::size_t axis) {
   return rest;
 }
 
-/// The element where `axis` is k and the other indices are those of `flat` over the other dims.
+/// The element with index k of `axis`, and the indices of `flat` over the other dims.
 double picked(const Array& x, std::size_t axis, std::int64_t k, std::int64_t flat) {
   std::int64_t offset = 0, stride = 1;
   for (std::size_t i = x.dims().size(); i-- > 0;) {
@@ -48,7 +48,7 @@ double picked(const Array& x, std::size_t axis, std::int64_t k, std::int64_t fla
   return x.as<double>()[static_cast<std::size_t>(offset)];
 }
 
-/// The contraction of one axis of each: the dims of x without its axis, then those of y.
+/// Contracts one axis of each: the dims of x without its axis, then those of y.
 Array contracted(const Array& x, std::size_t x_axis, const Array& y, std::size_t y_axis) {
   const Dims left = without(x.dims(), x_axis), right = without(y.dims(), y_axis);
   Dims dims = left;
@@ -77,7 +77,7 @@ Array sample_of(const Array& x, std::int64_t i) {
   return one;
 }
 
-/// Sample by sample; (batch, 1) when only the batch is left.
+/// Contracts sample by sample; the result is (batch, 1) when only the batch remains.
 Array batch_contracted(const Array& x, std::size_t x_axis, const Array& y, std::size_t y_axis) {
   Dims dims = without(x.dims(), x_axis);
   const Dims right = without(without(y.dims(), y_axis), 0);
@@ -127,7 +127,7 @@ Array value(const Made& made, const Tensor& result) {
   return evaluate(made.inputs, {result}, made.feeds)[0];
 }
 
-/// Rows of x at indices of that shape: the indices, and what is found there.
+/// Rows of x at indices of that shape: the indices and the expected rows.
 struct Lookup {
   Array indices, rows;
 };
@@ -149,7 +149,7 @@ Lookup looked_up(const Array& x, const Dims& shape) {
 
 }  // namespace
 
-TEST_CASE("dot of operands of any rank", "[k]") {
+TEST_CASE("dot: operands of any rank", "[k]") {
   for (const Pair& pair : kDots) {
     const Array x = small(pair.x, 3), y = small(pair.y, 5);
     const std::size_t y_axis = pair.y.size() == 1 ? 0 : pair.y.size() - 2;
@@ -164,7 +164,7 @@ TEST_CASE("dot of operands of any rank", "[k]") {
   }
 }
 
-TEST_CASE("batch_dot over every pair of axes", "[k]") {
+TEST_CASE("batch_dot: every pair of axes", "[k]") {
   for (const Pair& pair : kBatches) {
     const Array x = small(pair.x, 3), y = small(pair.y, 5);
     const auto x_rank = static_cast<std::int64_t>(pair.x.size());
@@ -193,7 +193,7 @@ TEST_CASE("batch_dot over every pair of axes", "[k]") {
   }
 }
 
-TEST_CASE("products of every dtype", "[k]") {
+TEST_CASE("dot and batch_dot: every dtype", "[k]") {
   const Array x = small({2, 3}, 3), y = small({3, 2}, 5), z = small({2, 3}, 2);
   for (int i = 1; i < kDTypeCount; ++i) {
     const auto dtype = static_cast<DType>(i);
@@ -220,14 +220,14 @@ TEST_CASE("products of every dtype", "[k]") {
   }
 }
 
-TEST_CASE("transpose reverses the axes of any rank", "[k]") {
+TEST_CASE("transpose: reverses the axes of any rank", "[k]") {
   for (const Dims& dims : std::vector<Dims>{{}, {3}, {2, 3}, {1, 0, 2}, {2, 1, 3, 2},
                                             {2, 1, 2, 1, 3}}) {
     INFO("(" << join_text(dims) << ")");
     const Array x = small(dims, 3);
     Array expected = Array::zeros({dims.rbegin(), dims.rend()}, DType::Float64);
     for (std::int64_t i = 0; i < x.size(); ++i) {
-      std::int64_t rest = i, at = 0;  // the last index counts most
+      std::int64_t rest = i, at = 0;  // the last axis varies slowest
       Dims index(dims.size());
       for (std::size_t axis = dims.size(); axis-- > 0; rest /= dims[axis]) {
         index[axis] = rest % dims[axis];
@@ -243,7 +243,7 @@ TEST_CASE("transpose reverses the axes of any rank", "[k]") {
   }
 }
 
-TEST_CASE("gather with indices of any rank and dtype", "[k]") {
+TEST_CASE("gather: indices of any rank and dtype", "[k]") {
   const std::vector<Dims> tables{{4}, {4, 1}, {4, 0}, {4, 2, 3}, {1, 2}};
   const std::vector<Dims> shapes{{}, {1}, {0}, {3}, {2, 2}, {2, 0, 1}, {1, 2, 2}};
   for (const Dims& dims : tables) {
@@ -268,7 +268,7 @@ TEST_CASE("gather with indices of any rank and dtype", "[k]") {
   }
 }
 
-TEST_CASE("gradients of products and lookups to second order", "[k]") {
+TEST_CASE("dot and gather: gradients to second order", "[k]") {
   const SmoothRow rows[] = {
       {"dot of vectors", {{3}, {3}}, [](const Tensors& x) { return square(dot(x[0], x[1])); }},
       {"dot of a vector", {{3}, {2, 3, 2}}, [](const Tensors& x) { return dot(x[0], x[1]); }},
@@ -295,7 +295,7 @@ TEST_CASE("gradients of products and lookups to second order", "[k]") {
   for (const SmoothRow& row : rows) run(row);
 }
 
-TEST_CASE("dot's static shape", "[k]") {
+TEST_CASE("dot: static shapes", "[k]") {
   using Sizes = std::vector<std::optional<std::int64_t>>;
   const auto sizes = [](const Shape& x, const Shape& y) {
     return int_shape(dot(placeholder({.shape = x}), placeholder({.shape = y})));
@@ -307,7 +307,7 @@ TEST_CASE("dot's static shape", "[k]") {
   CHECK(sizes({3}, {3}).empty());
 }
 
-TEST_CASE("no index is read where the entries have no elements", "[k]") {
+TEST_CASE("gather: indices of empty rows are not read", "[k]") {
   const Tensor table = placeholder({.shape = {None, None}, .name = "t"});
   const Tensor at = placeholder({.shape = {None}, .dtype = "int32", .name = "i"});
   const Tensor rows = gather(table, at);
@@ -323,7 +323,7 @@ TEST_CASE("no index is read where the entries have no elements", "[k]") {
   }
 }
 
-TEST_CASE("indices and sizes that do not fit at the call", "[k]") {
+TEST_CASE("gather and dot: indices and sizes that do not fit at the call", "[k]") {
   const Tensor table = placeholder({.shape = {None, 2}, .name = "t"});
   const Tensor at = placeholder({.shape = {None}, .dtype = "int32", .name = "i"});
   const unsigned made = __LINE__ + 1;
@@ -353,13 +353,15 @@ TEST_CASE("indices and sizes that do not fit at the call", "[k]") {
   const Tensor product = batch_dot(x, y, {.axes = 1});
   const Function g = function({x, y}, {product}, {.backend = tested_backend()});
   testing::run({
-      {batched, Fault::Value, [&] { g({Array::zeros({2, 3, 2}), Array::zeros({4, 3, 2})}); },
+      {throws_at<ValueError>(batched),
+       [&] { g({Array::zeros({2, 3, 2}), Array::zeros({4, 3, 2})}); },
        "batch_dot: contracted or shared sizes x.0 and y.0 differ (float32[x.0,x.1,2], "
        "float32[y.0,y.1,2]); in this call x.0 is 2 and y.0 is 4"},
-      {batched, Fault::Value, [&] { g({Array::zeros({2, 3, 2}), Array::zeros({2, 1, 2})}); },
+      {throws_at<ValueError>(batched),
+       [&] { g({Array::zeros({2, 3, 2}), Array::zeros({2, 1, 2})}); },
        "batch_dot: contracted or shared sizes x.1 and y.1 differ (float32[x.0,x.1,2], "
        "float32[y.0,y.1,2]); in this call x.1 is 3 and y.1 is 1"},
-  }, __FILE__);
+  });
   CHECK(g({Array::zeros({2, 3, 2}), Array::zeros({2, 3, 2})})[0] == Array::zeros({2, 2, 2}));
 }
 

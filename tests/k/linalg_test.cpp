@@ -1,5 +1,5 @@
-// Values of group D: NumPy's dot and einsum.
-#include "tests/catch.h"
+// Values of group D, from NumPy's dot and einsum.
+#include "tests/support/catch.h"
 #include "tests/k/row.h"
 
 namespace kiln::test {
@@ -104,9 +104,9 @@ std::vector<Row> linalg_rows() {
   };
 }
 
-TEST_CASE("products and lookups", "[k]") { run(linalg_rows()); }
+TEST_CASE("matmuls and lookups", "[k]") { run(linalg_rows()); }
 
-TEST_CASE("batch_dot's static shape", "[k]") {
+TEST_CASE("batch_dot: static shapes", "[k]") {
   using Sizes = std::vector<std::optional<std::int64_t>>;
   const auto sizes = [](const Shape& x, const Shape& y, const Axes& axes) {
     return int_shape(batch_dot(placeholder({.shape = x}), placeholder({.shape = y}),
@@ -118,7 +118,7 @@ TEST_CASE("batch_dot's static shape", "[k]") {
   CHECK(sizes({32, 20}, {32, 30, 20}, {1, 2}) == Sizes{32, 30});
 }
 
-TEST_CASE("sizes that meet unknown are compared at the call", "[k]") {
+TEST_CASE("dot: unknown sizes are compared at the call", "[k]") {
   const Tensor x = placeholder({.shape = {2, None}, .name = "x"});
   const Tensor y = placeholder({.shape = {None, 2}, .name = "y"});
   const Function f = function({x, y}, {dot(x, y)}, {.backend = tested_backend()});

@@ -1,5 +1,5 @@
-// Values of group L's losses: NumPy 2.4's, by the formulas of TensorFlow's engine of Keras 2.2.5.
-#include "tests/catch.h"
+// Values of group L's losses, from NumPy 2.4 by the formulas of Keras 2.2.5's TensorFlow engine.
+#include "tests/support/catch.h"
 #include "tests/k/row.h"
 
 namespace kiln::test {
@@ -37,7 +37,7 @@ std::vector<Row> loss_rows() {
        f32({2}, {1.05495692, 1.2967341})},
       {"categorical_crossentropy of a wrong certainty", {f32({3}, {1, 0, 0}), f32({3}, {0, 1, 0})},
        [](const Tensors& x) { return categorical_crossentropy(x[0], x[1]); }, f32({}, {16.118095})},
-      // Divided by the sum first, held second: 0.5 / 1.5 and not 0.5.
+      // Divided by the sum first, then clipped: 0.5 / 1.5 and not 0.5.
       {"categorical_crossentropy of numbers that do not add up", {f32({2}, {0, 1}),
                                                                   f32({2}, {1, 0.5})},
        [](const Tensors& x) { return categorical_crossentropy(x[0], x[1]); },
@@ -50,7 +50,7 @@ std::vector<Row> loss_rows() {
        {Array(std::vector<double>{0.25, 0.75}), Array(std::vector<double>{0, 0})},
        [](const Tensors& x) { return categorical_crossentropy(x[0], x[1], {.from_logits = true}); },
        Array(0.6931471805599453), 1e-15},
-      // No gradient where the probability is held: d/dp of -log(clip(p / (p + q))) is 0 there.
+      // No gradient where the probability is clipped: d/dp of -log(clip(p / (p + q))) is 0 there.
       {"categorical_crossentropy gradient of a held probability", {f32({2}, {1, 0}),
                                                                    f32({2}, {0, 1})},
        [](const Tensors& x) {
@@ -100,7 +100,7 @@ std::vector<Row> loss_rows() {
        {Array{1, 0}.astype(DType::UInt8), probabilities()},
        [](const Tensors& x) { return sparse_categorical_crossentropy(x[0], x[1]); },
        f32({2}, {1.2039728, 0.587786709})},
-      // As many targets as positions, whatever their shape: they are read in C order.
+      // As many targets as positions, in any shape: they are read in C order.
       {"sparse_categorical_crossentropy of targets in another shape",
        {i64({4}, {0, 1, 1, 0}),
         f32({2, 2, 2}, {0.5, 0.5, 0.25, 0.75, 0.125, 0.875, 0.25, 0.75})},
@@ -139,7 +139,7 @@ std::vector<Row> loss_rows() {
       {"binary_crossentropy outside of the probabilities", {f32({2}, {1, 0}), f32({2}, {-1, 2})},
        [](const Tensors& x) { return binary_crossentropy(x[0], x[1]); },
        f32({2}, {16.1180955, 15.9423847}), 2e-6},
-      // In float64 1 - 1e-7 is no further from 1 than 1e-7.
+      // In float64 1 - 1e-7 differs from 1 by exactly 1e-7.
       {"binary_crossentropy in float64", {Array(std::vector<double>{1, 0, 0.4}),
                                           Array(std::vector<double>{0, 1, 0.3})},
        [](const Tensors& x) { return binary_crossentropy(x[0], x[1]); },

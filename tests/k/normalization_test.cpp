@@ -1,15 +1,15 @@
-// Group G. Expected values are NumPy 2.4's, computed in float64 by (x - mean) / sqrt(var + epsilon)
-// * gamma + beta with numpy.mean and numpy.var (ddof 0) where statistics are x's own.
-#include "tests/catch.h"
+// Group G. Expected values are from NumPy 2.4, in float64, by (x - mean) / sqrt(var + epsilon)
+// * gamma + beta, with numpy.mean and numpy.var (ddof 0) where the statistics are x's own.
+#include "tests/support/catch.h"
 #include "tests/k/row.h"
-#include "tests/misuse.h"
+#include "tests/support/misuse.h"
 
 #include <cmath>
 
 namespace kiln::test {
 namespace {
 
-using testing::Fault;
+using testing::throws;
 using testing::Misuse;
 using Dims = std::vector<std::int64_t>;
 
@@ -92,7 +92,7 @@ std::vector<Row> with_given_statistics() {
          return batch_normalization(x[0], x[1], x[2], 7, 3, {.epsilon = 0});
        },
        f32({2, 3}, {7, 7, 7, 7, 7, 7})},
-      // The order is beta, gamma; epsilon lies inside the root: 3 / sqrt(8 + 1).
+      // The order is beta, gamma; epsilon is under the root: 3 / sqrt(8 + 1).
       {"batch_normalization beta before gamma", {f32({1}, {3})},
        [](const Tensors& x) { return batch_normalization(x[0], 0, 8, 5, 2, {.epsilon = 1}); },
        f32({1}, {7})},
@@ -107,7 +107,7 @@ std::vector<Row> with_given_statistics() {
   };
 }
 
-/// The results of normalize_batch_in_training one after the other, as a vector.
+/// The results of normalize_batch_in_training, concatenated as a vector.
 Tensor joined(const NormalizedBatch& batch) {
   return concatenate({flatten(batch.normed), flatten(batch.mean), flatten(batch.var)});
 }
@@ -155,7 +155,7 @@ std::vector<Row> with_own_statistics() {
                   1.1161753, 0.8681363, 0.8681363, 1.1161753, 1.7362726, 2.2323506, 2.604409,
                   3.3485258, -0.8681363, -1.1161753, -0.75, 0.25, 1.25, 2.25, 4.0625, 4.0625,
                   4.0625, 4.0625})},
-      // The order is gamma, beta, and the variance the population's: of 1 and 3 it is 1, not 2.
+      // The order is gamma, beta, and the variance is the population's: of 1 and 3 it is 1, not 2.
       {"normalize_batch_in_training gamma before beta", {f32({2, 1}, {1, 3})},
        [](const Tensors& x) {
          return joined(normalize_batch_in_training(x[0], 5, 2, 0, {.epsilon = 0}));
@@ -228,61 +228,61 @@ Tensor of(const Shape& shape, const char* dtype = "float32") {
 }
 
 const std::vector<Misuse> kErrors = {
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return batch_normalization(of({2, 3}), of({2}), of({3}), None, None); },
      "batch_normalization: mean has 2 elements but axis 1 of x has 3 (x float32[2,3], mean "
      "float32[2])"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return batch_normalization(of({2, 3}), of({2}), of({2}), None, of({3}), {.axis = 0}); },
      "batch_normalization: gamma has 3 elements but axis 0 of x has 2 (x float32[2,3], gamma "
      "float32[3])"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return batch_normalization(of({2, 3}), of({3}), of({4, 2, 3}), None, None); },
      "batch_normalization: var does not broadcast to x (x float32[2,3], var float32[4,2,3])"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return batch_normalization(of({2, 3}), of({3}), of({3}), of({3, 3}), None); },
      "batch_normalization: shapes do not broadcast: sizes 2 and 3 of axis -2 (x float32[2,3], "
      "beta float32[3,3])"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return batch_normalization(of({1, 3}), of({2, 3}), of({3}), None, None); },
      "batch_normalization: mean does not broadcast to x (x float32[1,3], mean float32[2,3])"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return batch_normalization(of({2, 3}), 0, 1, None, None, {.axis = 2}); },
      "batch_normalization: axis 2 is out of range for rank 2"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return batch_normalization(of({2, 3}), 0, 1, None, None, {.epsilon = -1}); },
-     "batch_normalization: epsilon is -1"},
-    {__LINE__, Fault::Type, [] { return batch_normalization(of({2}, "int32"), 0, 1, None, None); },
+     "batch_normalization: epsilon -1 is negative or not finite"},
+    {throws<TypeError>(), [] { return batch_normalization(of({2}, "int32"), 0, 1, None, None); },
      "batch_normalization: x is not floating point (x int32[2])"},
-    {__LINE__ + 1, Fault::Type,
+    {throws<TypeError>(1),
      [] { return batch_normalization(of({2}), of({2}, "float64"), 1, None, None); },
      "batch_normalization: x has dtype float32 but mean has dtype float64 (x float32[2], mean "
      "float64[2])"},
-    {__LINE__, Fault::Value, [] { return batch_normalization(of({2}), Tensor(), 1, None, None); },
+    {throws<ValueError>(), [] { return batch_normalization(of({2}), Tensor(), 1, None, None); },
      "batch_normalization: mean is an empty tensor"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return batch_normalization(of({}), of({2}), 1, None, None); },
      "batch_normalization: mean does not broadcast to x (x float32[], mean float32[2])"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return batch_normalization(of({}), 0, 1, None, None, {.axis = 1}); },
      "batch_normalization: axis 1 is out of range for rank 1"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return normalize_batch_in_training(of({2, 3}), of({2}), None, 0).normed; },
      "normalize_batch_in_training: gamma has 2 elements but the axes that are kept have 3 (x "
      "float32[2,3], gamma float32[2])"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return normalize_batch_in_training(of({2, 3}), None, None, {0, -2}).normed; },
      "normalize_batch_in_training: reduction_axes (0, -2) repeats an axis"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return normalize_batch_in_training(of({2}), None, None, 1).mean; },
      "normalize_batch_in_training: reduction_axes 1 is out of range for rank 1"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return normalize_batch_in_training(of({2}), None, None, 0, {.epsilon = NAN}).mean; },
-     "normalize_batch_in_training: epsilon is nan"},
-    {__LINE__ + 1, Fault::Type,
+     "normalize_batch_in_training: epsilon nan is negative or not finite"},
+    {throws<TypeError>(1),
      [] { return normalize_batch_in_training(of({2}, "bool"), None, None, 0).var; },
      "normalize_batch_in_training: x is not floating point (x bool[2])"},
-    {__LINE__ + 1, Fault::Type,
+    {throws<TypeError>(1),
      [] { return normalize_batch_in_training(of({2}), None, of({2}, "float16"), None).normed; },
      "normalize_batch_in_training: x has dtype float32 but beta has dtype float16 (x float32[2], "
      "beta float16[2])"},
@@ -303,10 +303,10 @@ TEST_CASE("gradients of batch normalisation", "[k]") {
 }
 
 TEST_CASE("misuse of batch normalisation", "[k]") {
-  run(kErrors, __FILE__);
+  run(kErrors);
 }
 
-TEST_CASE("batch normalisation keeps the dtype of x", "[k]") {
+TEST_CASE("batch normalisation: keeps the dtype of x", "[k]") {
   for (const char* dtype : {"float16", "bfloat16", "float32", "float64"}) {
     INFO(dtype);
     const Tensor x = placeholder({.shape = {None, 2}, .dtype = dtype});
@@ -324,7 +324,7 @@ TEST_CASE("batch normalisation keeps the dtype of x", "[k]") {
   }
 }
 
-TEST_CASE("sizes that are unknown at first have to fit at the call", "[k]") {
+TEST_CASE("batch normalisation: unknown sizes must fit at the call", "[k]") {
   const Tensor x = placeholder({.shape = {None, None}, .name = "x"});
   const Tensor mean = placeholder({.shape = {None}, .name = "mean"});
   const Function f = function({x, mean}, {batch_normalization(x, mean, 1, None, None)},

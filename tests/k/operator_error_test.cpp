@@ -1,12 +1,14 @@
-// Every operator with operands that clash: tensors on both sides, a number on either side.
-#include "tests/catch.h"
+// Tests every operator with operands that clash: two tensors, or a number on either side.
+#include "tests/support/catch.h"
 #include "tests/k/row.h"
-#include "tests/misuse.h"
+#include "tests/support/misuse.h"
 
 namespace kiln::test {
 namespace {
 
-using testing::Fault;
+using testing::ExpectedError;
+using testing::throws;
+using testing::throws_at;
 
 struct Operator {
   std::string symbol;
@@ -40,33 +42,33 @@ Tensor of(const Shape& shape, const char* dtype = "float32") {
 }
 
 struct TensorClash {
-  Fault fault;
+  ExpectedError error;
   Tensor x, y;
   const char* fact;
 };
 
 std::vector<TensorClash> tensor_clashes() {
   return {
-      {Fault::Value, of({2, 3}), of({4}),
+      {throws<ValueError>(), of({2, 3}), of({4}),
        "shapes do not broadcast: sizes 3 and 4 of axis -1 (x float32[2,3], y float32[4])"},
-      {Fault::Value, of({5, 3}), of({4, 3}),
+      {throws<ValueError>(), of({5, 3}), of({4, 3}),
        "shapes do not broadcast: sizes 5 and 4 of axis -2 (x float32[5,3], y float32[4,3])"},
-      {Fault::Value, of({2, 3}), of({2, 3, 4}),
+      {throws<ValueError>(), of({2, 3}), of({2, 3, 4}),
        "shapes do not broadcast: sizes 2 and 3 of axis -2 (x float32[2,3], y float32[2,3,4])"},
-      {Fault::Type, of({2}), of({2}, "int32"),
+      {throws<TypeError>(), of({2}), of({2}, "int32"),
        "x has dtype float32 but y has dtype int32 (x float32[2], y int32[2])"},
-      {Fault::Type, of({}, "bool"), of({2}, "uint8"),
+      {throws<TypeError>(), of({}, "bool"), of({2}, "uint8"),
        "x has dtype bool but y has dtype uint8 (x bool[], y uint8[2])"},
-      {Fault::Type, of({2}, "float16"), of({2}, "bfloat16"),
+      {throws<TypeError>(), of({2}, "float16"), of({2}, "bfloat16"),
        "x has dtype float16 but y has dtype bfloat16 (x float16[2], y bfloat16[2])"},
-      {Fault::Value, Tensor(), of({2}), "x is an empty tensor"},
-      {Fault::Value, of({2}), Tensor(), "y is an empty tensor"},
+      {throws<ValueError>(), Tensor(), of({2}), "x is an empty tensor"},
+      {throws<ValueError>(), of({2}), Tensor(), "y is an empty tensor"},
   };
 }
 
-/// A number beside a tensor: the fact begins with the side that the number is on.
+/// A number with a tensor: the message begins with the side of the number.
 struct NumberClash {
-  Fault fault;
+  ExpectedError error;
   Tensor tensor;
   double number;
   const char* fact;
@@ -74,62 +76,66 @@ struct NumberClash {
 
 std::vector<NumberClash> number_clashes() {
   return {
-      {Fault::Type, of({2}, "int32"), 0.5, "0.5 is not integral beside a tensor of dtype int32"},
-      {Fault::Type, of({2}, "uint64"), kNaN, "nan is not integral beside a tensor of dtype uint64"},
-      {Fault::Type, of({2}, "int8"), -kInf, "-inf is not integral beside a tensor of dtype int8"},
-      {Fault::Value, of({2}, "int8"), 128, "128 is outside the range of int8"},
-      {Fault::Value, of({2}, "uint16"), -1, "-1 is outside the range of uint16"},
-      {Fault::Type, of({2}, "bool"), 2, "2 is not 0 or 1 beside a tensor of dtype bool"},
+      {throws<TypeError>(), of({2}, "int32"), 0.5,
+       "0.5 is not an integer, as dtype int32 requires"},
+      {throws<TypeError>(), of({2}, "uint64"), kNaN,
+       "nan is not an integer, as dtype uint64 requires"},
+      {throws<TypeError>(), of({2}, "int8"), -kInf,
+       "-inf is not an integer, as dtype int8 requires"},
+      {throws<ValueError>(), of({2}, "int8"), 128, "128 is outside the range of int8"},
+      {throws<ValueError>(), of({2}, "uint16"), -1, "-1 is outside the range of uint16"},
+      {throws<TypeError>(), of({2}, "bool"), 2, "2 is not 0 or 1, as dtype bool requires"},
   };
 }
 
-void check(const Operator& op, Fault fault, const std::function<void()>& call,
+void check(const Operator& op, ExpectedError error, const std::function<void()>& call,
            const std::string& fact) {
-  testing::run({op.line, fault, call, "operator" + op.symbol + ": " + fact}, __FILE__);
+  error.where.line = op.line;
+  testing::run({error, call, "operator" + op.symbol + ": " + fact});
 }
 
 }  // namespace
 
-TEST_CASE("tensors that clash, with every operator", "[k]") {
+TEST_CASE("operators: tensors of clashing shapes or dtypes", "[k]") {
   for (const Operator& op : kOperators) {
     for (const TensorClash& clash : tensor_clashes()) {
-      check(op, clash.fault, [&] { op.tensors(clash.x, clash.y); }, clash.fact);
+      check(op, clash.error, [&] { op.tensors(clash.x, clash.y); }, clash.fact);
     }
   }
 }
 
-TEST_CASE("numbers that clash, on both sides of every operator", "[k]") {
+TEST_CASE("operators: numbers that do not fit the tensor, on both sides", "[k]") {
   for (const Operator& op : kOperators) {
     for (const NumberClash& clash : number_clashes()) {
       const std::string fact = clash.fact;
-      check(op, clash.fault, [&] { op.right(clash.tensor, clash.number); }, "y " + fact);
-      check(op, clash.fault, [&] { op.left(clash.number, clash.tensor); }, "x " + fact);
+      check(op, clash.error, [&] { op.right(clash.tensor, clash.number); }, "y " + fact);
+      check(op, clash.error, [&] { op.left(clash.number, clash.tensor); }, "x " + fact);
     }
-    check(op, Fault::Value, [&] { op.right(Tensor(), 1); }, "x is an empty tensor");
-    check(op, Fault::Value, [&] { op.left(1, Tensor()); }, "y is an empty tensor");
+    check(op, throws<ValueError>(), [&] { op.right(Tensor(), 1); }, "x is an empty tensor");
+    check(op, throws<ValueError>(), [&] { op.left(1, Tensor()); }, "y is an empty tensor");
   }
 }
 
-TEST_CASE("arithmetic on bool is refused, comparison is not", "[k]") {
+TEST_CASE("operators: arithmetic on bool is rejected, comparison is not", "[k]") {
   const Tensor x = of({2}, "bool"), y = of({3, 1}, "bool");
   for (const Operator& op : kOperators) {
     if (!op.arithmetic) {
       CHECK(dtype(op.tensors(x, y)) == "bool");
       continue;
     }
-    check(op, Fault::Type, [&] { op.tensors(x, y); },
+    check(op, throws<TypeError>(), [&] { op.tensors(x, y); },
           "x is bool, not a number (x bool[2], y bool[3,1])");
-    check(op, Fault::Type, [&] { op.right(x, 1); },
+    check(op, throws<TypeError>(), [&] { op.right(x, 1); },
           "x is bool, not a number (x bool[2], y bool[])");
-    check(op, Fault::Type, [&] { op.left(0, x); },
+    check(op, throws<TypeError>(), [&] { op.left(0, x); },
           "x is bool, not a number (x bool[], y bool[2])");
   }
   unsigned line = __LINE__ + 1;
   const auto negated = [](const Tensor& x) { return -x; };
-  testing::run({line, Fault::Type, [&] { negated(x); },
-                "operator-: x is bool, not a number (x bool[2])"}, __FILE__);
-  testing::run({line, Fault::Value, [&] { negated(Tensor()); },
-                "operator-: x is an empty tensor"}, __FILE__);
+  testing::run({throws_at<TypeError>(line), [&] { negated(x); },
+                "operator-: x is bool, not a number (x bool[2])"});
+  testing::run({throws_at<ValueError>(line), [&] { negated(Tensor()); },
+                "operator-: x is an empty tensor"});
 }
 
 }  // namespace kiln::test

@@ -1,5 +1,5 @@
-// Operators on tensors, elements and slices, and shapes that are computed from shapes.
-#include "tests/catch.h"
+// Tests operators on tensors, elements and slices, and shapes that are computed from shapes.
+#include "tests/support/catch.h"
 #include "tests/k/row.h"
 
 namespace kiln::test {
@@ -75,14 +75,14 @@ std::vector<Row> operator_rows() {
 
 TEST_CASE("operators", "[k]") { run(operator_rows()); }
 
-TEST_CASE("sizes keep their symbols", "[k]") {
+TEST_CASE("sizes: reshape keeps their symbols", "[k]") {
   const Tensor x = placeholder({.shape = {None, 6}, .name = "x"});
   const Tensor y = reshape(x, {shape(x)[0], 2, -1});
   CHECK(int_shape(y) == std::vector<std::optional<std::int64_t>>{{}, 2, 3});
   CHECK(int_shape(y + zeros_like(y))[0] == std::nullopt);
 }
 
-TEST_CASE("a shape computed from a shape keeps its symbols", "[k]") {
+TEST_CASE("sizes: a shape computed from a shape keeps its symbols", "[k]") {
   const Tensor x = placeholder({.shape = {None, 4, 3}, .name = "x"});
   const Tensor sizes = shape(x);
   const auto shape_of = [&](const Tensor& rows) { return int_shape(reshape(x, {rows, -1})); };
@@ -97,7 +97,7 @@ TEST_CASE("a shape computed from a shape keeps its symbols", "[k]") {
   CHECK(int_shape(x.slice(1, {})[0]) == Sizes{4, 3});
 }
 
-TEST_CASE("integers of the full range stay what they are", "[k]") {
+TEST_CASE("operands: integers of the full range are exact", "[k]") {
   const Operand large(std::uint64_t{1} << 63);
   CHECK(large.kind() == Operand::Kind::Real);
   CHECK(large.real() == 0x1p63);
@@ -105,7 +105,7 @@ TEST_CASE("integers of the full range stay what they are", "[k]") {
   CHECK(Operand(std::uint64_t{7}).kind() == Operand::Kind::Integer);
 }
 
-TEST_CASE("of an unknown size and a known one that meet, the known one is kept", "[k]") {
+TEST_CASE("sizes: a known size is kept when it meets an unknown one", "[k]") {
   const Tensor x = placeholder({.shape = {None, None}, .name = "x"});
   const Tensor y = placeholder({.shape = {4, 3}, .name = "y"});
   CHECK(int_shape(x + y) == std::vector<std::optional<std::int64_t>>{4, 3});

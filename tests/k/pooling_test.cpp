@@ -1,9 +1,9 @@
-// Group M, pooling and biases. Expected values are those of plain loops over indices in Python,
-// which follow the arithmetic of the specification; the rows by hand come with it.
-#include "tests/catch.h"
-#include "tests/error_text.h"
+// Group M, pooling and biases. Expected values are from plain loops over indices in Python, which
+// follow the arithmetic of the specification, and from the specification's own examples.
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
 #include "tests/k/row.h"
-#include "tests/misuse.h"
+#include "tests/support/misuse.h"
 
 namespace kiln::test {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 using Dims = std::vector<std::int64_t>;
 
 using testing::error_text;
-using testing::Fault;
+using testing::throws;
 using testing::Misuse;
 
 std::vector<Row> rows_by_loops() {
@@ -246,65 +246,65 @@ Tensor of(const Shape& shape, const char* dtype = "float32") {
 }
 
 const std::vector<Misuse> kErrors = {
-    {__LINE__, Fault::Value, [] { return pool2d(of({2, 5, 5}), 2); },
+    {throws<ValueError>(), [] { return pool2d(of({2, 5, 5}), 2); },
      "pool2d: x has rank 3, not 4 (x float32[2,5,5])"},
-    {__LINE__, Fault::Value, [] { return pool2d(of({2, 5, 5, 1}), {2, 2, 2}); },
+    {throws<ValueError>(), [] { return pool2d(of({2, 5, 5, 1}), {2, 2, 2}); },
      "pool2d: pool_size (2, 2, 2) has 3 entries for 2 spatial axes"},
-    {__LINE__, Fault::Value, [] { return pool2d(of({2, 5, 5, 1}), {2, 0}); },
+    {throws<ValueError>(), [] { return pool2d(of({2, 5, 5, 1}), {2, 0}); },
      "pool2d: pool_size 0 is not positive"},
-    {__LINE__, Fault::Value, [] { return pool2d(of({2, 5, 5, 1}), 2, {.strides = {1, -2}}); },
+    {throws<ValueError>(), [] { return pool2d(of({2, 5, 5, 1}), 2, {.strides = {1, -2}}); },
      "pool2d: strides -2 is not positive"},
-    {__LINE__, Fault::Value, [] { return pool2d(of({2, 5, 1, 1}), 2); },
+    {throws<ValueError>(), [] { return pool2d(of({2, 5, 1, 1}), 2); },
      "pool2d: a window over 2 elements does not fit into 1 of spatial axis 1 (x "
      "float32[2,5,1,1])"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return pool2d(of({2, 5, 5, 1}), 2, {.pool_mode = "mean"}); },
      "pool2d: pool_mode 'mean' is neither 'max' nor 'avg'"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return pool3d(of({2, 5, 5, 5, 1}), 2, {.padding = "causal"}); },
      "pool3d: padding 'causal' is neither 'valid' nor 'same'"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return pool3d(of({2, 5, 5, 5, 1}), 2, {.data_format = "tf"}); },
      "pool3d: data_format 'tf' is neither 'channels_last' nor 'channels_first'"},
-    {__LINE__ + 1, Fault::Type,
+    {throws<TypeError>(1),
      [] { return pool2d(of({2, 5, 5, 1}, "int32"), 2, {.pool_mode = "avg"}); },
      "pool2d: x is not floating point (x int32[2,5,5,1])"},
-    {__LINE__, Fault::Type, [] { return pool2d(of({2, 5, 5, 1}, "bool"), 2); },
+    {throws<TypeError>(), [] { return pool2d(of({2, 5, 5, 1}, "bool"), 2); },
      "pool2d: x is bool, not a number (x bool[2,5,5,1])"},
-    {__LINE__, Fault::Value, [] { return pool2d(of({2, 5, 5, 1}), Dims{}); },
+    {throws<ValueError>(), [] { return pool2d(of({2, 5, 5, 1}), Dims{}); },
      "pool2d: pool_size () has 0 entries for 2 spatial axes"},
-    {__LINE__, Fault::Value, [] { return pool3d(of({2, 5, 5, 5, 1}), {2, -1, 2}); },
+    {throws<ValueError>(), [] { return pool3d(of({2, 5, 5, 5, 1}), {2, -1, 2}); },
      "pool3d: pool_size -1 is not positive"},
-    {__LINE__, Fault::Value, [] { return pool3d(of({2, 5, 5, 1}), 2); },
+    {throws<ValueError>(), [] { return pool3d(of({2, 5, 5, 1}), 2); },
      "pool3d: x has rank 4, not 5 (x float32[2,5,5,1])"},
-    {__LINE__, Fault::Value, [] { return pool2d(of({2, 5, 5, 1}), 2, {.strides = {1, 0}}); },
+    {throws<ValueError>(), [] { return pool2d(of({2, 5, 5, 1}), 2, {.strides = {1, 0}}); },
      "pool2d: strides 0 is not positive"},
-    {__LINE__, Fault::Value, [] { return pool2d(of({2, 5, 5, 1}), 2, {.padding = "SAME"}); },
+    {throws<ValueError>(), [] { return pool2d(of({2, 5, 5, 1}), 2, {.padding = "SAME"}); },
      "pool2d: padding 'SAME' is neither 'valid' nor 'same'"},
-    {__LINE__, Fault::Value, [] { return pool3d(of({2, 5, 2, 5, 1}), {2, 3, 2}); },
+    {throws<ValueError>(), [] { return pool3d(of({2, 5, 2, 5, 1}), {2, 3, 2}); },
      "pool3d: a window over 3 elements does not fit into 2 of spatial axis 1 (x "
      "float32[2,5,2,5,1])"},
-    {__LINE__, Fault::Value, [] { return bias_add(of({2, 3}), of({1})); },
+    {throws<ValueError>(), [] { return bias_add(of({2, 3}), of({1})); },
      "bias_add: axis 1 of x has size 3 but the bias gives 1 (x float32[2,3], bias float32[1])"},
-    {__LINE__, Fault::Value, [] { return bias_add(of({2, 3}), 1); },
+    {throws<ValueError>(), [] { return bias_add(of({2, 3}), 1); },
      "bias_add: bias has rank 0, neither 1 nor 1 (x float32[2,3], bias float32[])"},
-    {__LINE__, Fault::Type, [] { return bias_add(of({2, 3}, "bool"), of({3}, "bool")); },
+    {throws<TypeError>(), [] { return bias_add(of({2, 3}, "bool"), of({3}, "bool")); },
      "bias_add: x is bool, not a number (x bool[2,3], bias bool[3])"},
-    {__LINE__, Fault::Value, [] { return bias_add(of({3}), of({3})); },
+    {throws<ValueError>(), [] { return bias_add(of({3}), of({3})); },
      "bias_add: x has rank 1, below 2 (x float32[3])"},
-    {__LINE__, Fault::Value, [] { return bias_add(of({2, 5, 5, 3}), of({5, 3})); },
+    {throws<ValueError>(), [] { return bias_add(of({2, 5, 5, 3}), of({5, 3})); },
      "bias_add: bias has rank 2, neither 1 nor 3 (x float32[2,5,5,3], bias float32[5,3])"},
-    {__LINE__, Fault::Value, [] { return bias_add(of({2, 5, 5, 3}), of({4})); },
+    {throws<ValueError>(), [] { return bias_add(of({2, 5, 5, 3}), of({4})); },
      "bias_add: axis 3 of x has size 3 but the bias gives 4 (x float32[2,5,5,3], bias "
      "float32[4])"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return bias_add(of({2, 3, 5}), of({3, 5}), {.data_format = "channels_first"}); },
      "bias_add: axis 1 of x has size 3 but the bias gives 5 (x float32[2,3,5], bias "
      "float32[3,5])"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return bias_add(of({2, 3}), of({3}), {.data_format = "th"}); },
      "bias_add: data_format 'th' is neither 'channels_last' nor 'channels_first'"},
-    {__LINE__, Fault::Type, [] { return bias_add(of({2, 3}), of({3}, "int32")); },
+    {throws<TypeError>(), [] { return bias_add(of({2, 3}), of({3}, "int32")); },
      "bias_add: x has dtype float32 but bias has dtype int32 (x float32[2,3], bias int32[3])"},
 };
 
@@ -322,9 +322,9 @@ TEST_CASE("gradients of pooling and biases", "[k]") {
   for (const SmoothRow& row : kSmooth) run(row);
 }
 
-TEST_CASE("misuse of pooling and biases names what is wrong", "[k]") { run(kErrors, __FILE__); }
+TEST_CASE("pooling and biases: misuse, word for word", "[k]") { run(kErrors); }
 
-TEST_CASE("a bias of unknown size fits x or fails the call; it never stretches x", "[k]") {
+TEST_CASE("bias_add: a bias of unknown size fits x or fails the call; x never broadcasts", "[k]") {
   const auto error = [](const Shape& x_shape, const Shape& bias_shape, const Array& x,
                         const Array& bias, const char* format) {
     const Tensor p = placeholder({.shape = x_shape, .name = "x"});

@@ -1,9 +1,9 @@
-// set_print_sink: where the text goes, from several threads, and sinks that throw.
-#include "tests/catch.h"
-#include "tests/error_text.h"
+// Tests set_print_sink: where text goes, from several threads, and sinks that throw.
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
 #include "tests/k/row.h"
-#include "tests/misuse.h"
-#include "tests/scratch.h"
+#include "tests/support/misuse.h"
+#include "tests/support/scratch.h"
 
 #include <pthread.h>
 
@@ -18,16 +18,16 @@
 namespace kiln::test {
 namespace {
 
-using testing::Fault;
+using testing::throws;
 
-/// A sink for as long as this lives.
+/// Sets a sink for a scope.
 class ScopedSink {
  public:
   explicit ScopedSink(PrintSink sink) { set_print_sink(std::move(sink)); }
   ~ScopedSink() { set_print_sink({}); }
 };
 
-/// x + 1, printed with the message, and an update of w beside it.
+/// Prints x + 1 with the message, and updates w.
 Function printing(const Tensor& x, const Variable& w) {
   const Tensor seen = print_tensor(x + 1, {.message = "x"});
   return function({x}, {seen}, {.updates = {update_add(w, sum(seen))}, .name = "f",
@@ -36,7 +36,7 @@ Function printing(const Tensor& x, const Variable& w) {
 
 }  // namespace
 
-TEST_CASE("printed text goes to the sink instead of standard output", "[k]") {
+TEST_CASE("print sink: text goes to the sink instead of standard output", "[k]") {
   const Tensor x = placeholder({.shape = {None}});
   const Variable w = variable(Array(0.f));
   const Function f = printing(x, w);
@@ -57,7 +57,7 @@ TEST_CASE("printed text goes to the sink instead of standard output", "[k]") {
   CHECK(out.str() == "x [5.]\n");
 }
 
-TEST_CASE("a sink may print and set a sink itself", "[k]") {
+TEST_CASE("print sink: it may print and set a sink itself", "[k]") {
   const Tensor inner = print_tensor(constant({7.}));
   const Function f = function({}, {inner}, {.backend = tested_backend()});
   std::vector<std::string> seen;
@@ -71,7 +71,7 @@ TEST_CASE("a sink may print and set a sink itself", "[k]") {
   CHECK(seen == std::vector<std::string>{"[7.]\n", "[7.]\n", "[7.]\n", "next"});
 }
 
-TEST_CASE("what a sink throws is an error of the call, and no variable changes", "[k]") {
+TEST_CASE("print sink: its exceptions are errors of the call, and no variable changes", "[k]") {
   const Tensor x = placeholder({.shape = {None}});
   const Variable w = variable(Array(2.f), {.name = "w"});
   const Function f = printing(x, w);
@@ -83,14 +83,14 @@ TEST_CASE("what a sink throws is an error of the call, and no variable changes",
     };
   };
   testing::run({
-      {__LINE__ - 4, Fault::Io, with([](std::string_view) { throw std::runtime_error("full"); }),
+      {throws<IoError>(-4), with([](std::string_view) { throw std::runtime_error("full"); }),
        "print_tensor: the print sink threw an exception: full"},
-      {__LINE__ - 6, Fault::Io, with([](std::string_view) { throw 3; }),
-       "print_tensor: the print sink threw something that is no std::exception"},
-      {__LINE__ - 8, Fault::Value,
+      {throws<IoError>(-6), with([](std::string_view) { throw 3; }),
+       "print_tensor: the print sink threw something that is not a std::exception"},
+      {throws<ValueError>(-8),
        with([](std::string_view) { throw ValueError("mine", "", "is wrong"); }),
        "mine: is wrong"},
-  }, __FILE__);
+  });
   CHECK_THROWS_AS(with([](std::string_view) { throw std::bad_alloc(); })(), OutOfMemory);
   CHECK(get_value(w) == Array(2.f));
   const ScopedSink quiet([](std::string_view) {});
@@ -98,7 +98,7 @@ TEST_CASE("what a sink throws is an error of the call, and no variable changes",
   CHECK(get_value(w) == Array(4.f));
 }
 
-TEST_CASE("a sink cannot write a variable that its call updates", "[k]") {
+TEST_CASE("print sink: it cannot write a variable that its call updates", "[k]") {
   const Variable w = variable(Array(2.f), {.name = "w"}), free = variable(Array(0.f));
   const Tensor x = placeholder({.shape = {None}});
   const Function f = printing(x, w);
@@ -142,7 +142,7 @@ TEST_CASE("a sink cannot write a variable that its call updates", "[k]") {
   CHECK(get_value(w) == Array(4.f));
 }
 
-TEST_CASE("a sink may drop the last handle of the function that prints", "[k]") {
+TEST_CASE("print sink: it may drop the last handle of the function that prints", "[k]") {
   const Tensor x = placeholder({.shape = {None}});
   Function f;
   const ScopedSink sink([&](std::string_view) { f = {}; });
@@ -162,7 +162,7 @@ TEST_CASE("a sink may drop the last handle of the function that prints", "[k]") 
   const MutableArrayView output{DType::Float32, result.data(), fed.dims()};
   f.call_into({&input, 1}, {&output, 1});
   CHECK(result == std::vector<float>{2, 3});
-  // Printed by the program that finds the size, before that of the result runs.
+  // The partition that computes the size prints, before the partition of the result runs.
   const Tensor n = placeholder({.shape = {}, .dtype = "int32"});
   f = function({n}, {arange(print_tensor(n))}, {.backend = tested_backend()});
   CHECK(f({Array(std::int32_t{3})})[0] == Array{0, 1, 2});
@@ -170,7 +170,7 @@ TEST_CASE("a sink may drop the last handle of the function that prints", "[k]") 
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // forced unwinding
-TEST_CASE("a thread that is cancelled while a sink prints ends after its call", "[k]") {
+TEST_CASE("print sink: a thread that is cancelled while a sink prints ends after its call", "[k]") {
   struct Cancelled {
     Function f;
     bool has_printed = false, has_returned = false;
@@ -199,7 +199,7 @@ TEST_CASE("a thread that is cancelled while a sink prints ends after its call", 
 }
 #endif
 
-TEST_CASE("threads print whole texts to one sink while it is replaced", "[k][concurrency]") {
+TEST_CASE("print sink: threads print whole texts while the sink is replaced", "[k][concurrency]") {
   const Tensor x = placeholder({.shape = {1}, .dtype = "int32"});
   const Function f = function({x}, {print_tensor(x, {.message = "n"})},
                               {.backend = tested_backend()});

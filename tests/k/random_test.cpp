@@ -1,15 +1,15 @@
-// Group N, dropout and seeds. Moments are those of the distributions, within five standard errors
-// or so; of truncated_normal the standard deviation is 0.87962566 stddev.
-#include "tests/catch.h"
+// Group N, dropout and seeds. Moments are those of the distributions, within about five standard
+// errors; the standard deviation of truncated_normal is 0.87962566 stddev.
+#include "tests/support/catch.h"
 #include "tests/k/row.h"
-#include "tests/misuse.h"
+#include "tests/support/misuse.h"
 
 #include <cmath>
 
 namespace kiln::test {
 namespace {
 
-using testing::Fault;
+using testing::throws;
 using testing::Misuse;
 using Sizes = std::vector<std::optional<std::int64_t>>;
 
@@ -45,7 +45,7 @@ const char* const kFloats[] = {"float16", "bfloat16", "float32", "float64"};
 
 }  // namespace
 
-TEST_CASE("draws have their distribution in every floating point dtype", "[k]") {
+TEST_CASE("draws: the distribution in every floating point dtype", "[k]") {
   for (const char* dtype : kFloats) {
     INFO(dtype);
     const Moments normal =
@@ -72,7 +72,7 @@ TEST_CASE("draws have their distribution in every floating point dtype", "[k]") 
   }
 }
 
-TEST_CASE("draws that are certain", "[k]") {
+TEST_CASE("draws: certain results", "[k]") {
   CHECK(value(random_normal({2}, {.mean = 5, .stddev = 0})) == Array{5.f, 5.f});
   CHECK(value(random_uniform({2}, {.minval = 5, .maxval = 5})) == Array{5.f, 5.f});
   CHECK(moments(random_binomial({kMany})).highest == 0);
@@ -81,7 +81,7 @@ TEST_CASE("draws that are certain", "[k]") {
   CHECK(value(random_binomial({1, 2}, {.p = 1, .dtype = "bool"})) == Array{{true, true}});
 }
 
-TEST_CASE("draws take computed, empty and scalar shapes", "[k]") {
+TEST_CASE("draws: computed, empty and scalar shapes", "[k]") {
   const Tensor x = of({None, 2});
   const Tensor draws[] = {random_normal(shape(x)), random_uniform(shape(x)),
                           random_binomial(shape(x)), truncated_normal(shape(x))};
@@ -97,7 +97,7 @@ TEST_CASE("draws take computed, empty and scalar shapes", "[k]") {
   CHECK(value(truncated_normal({0, 2})).dims() == std::vector<std::int64_t>{0, 2});
 }
 
-TEST_CASE("each evaluation draws anew; a seed fixes the stream of draws", "[k]") {
+TEST_CASE("draws: each evaluation draws anew; a seed fixes the stream of draws", "[k]") {
   const auto draw = [](std::optional<std::int64_t> seed) {
     return drawing(random_normal({4}, {.seed = seed}));
   };
@@ -117,7 +117,7 @@ TEST_CASE("each evaluation draws anew; a seed fixes the stream of draws", "[k]")
   CHECK(both[0] == both[2]);
 }
 
-TEST_CASE("dropout keeps the mean and drops the share that was asked for", "[k]") {
+TEST_CASE("dropout: keeps the mean and drops the requested fraction", "[k]") {
   for (const char* dtype : kFloats) {
     INFO(dtype);
     const Tensor x = constant(3, {.dtype = dtype, .shape = {kMany}});
@@ -132,7 +132,7 @@ TEST_CASE("dropout keeps the mean and drops the share that was asked for", "[k]"
   CHECK(value(dropout(constant(1, {.shape = {0, 3}}), 0.5)) == Array::zeros({0, 3}));
 }
 
-TEST_CASE("axes of size 1 in noise_shape share their mask", "[k]") {
+TEST_CASE("dropout: axes of size 1 in noise_shape share their mask", "[k]") {
   const Tensor x = of({None, 3});
   const Tensor rows = dropout(x, 0.5, {.noise_shape = {None, 1}, .seed = 1});
   const Tensor columns = dropout(x, 0.5, {.noise_shape = {1, 3}, .seed = 1});
@@ -152,7 +152,7 @@ TEST_CASE("axes of size 1 in noise_shape share their mask", "[k]") {
   CHECK(kept_columns <= 3);
 }
 
-TEST_CASE("noise_shape may be computed from shapes", "[k]") {
+TEST_CASE("dropout: noise_shape may be computed from shapes", "[k]") {
   const Tensor x = of({None, None}), y = of({None, 1});
   const Tensor whole = dropout(x, 0.5, {.noise_shape = shape(x), .seed = 1});
   const Tensor rows = dropout(x, 0.5, {.noise_shape = shape(y), .seed = 1});
@@ -171,7 +171,7 @@ TEST_CASE("noise_shape may be computed from shapes", "[k]") {
   CHECK_THROWS_AS(f({Array::zeros({8, 4}), Array::zeros({8, 1})}), ValueError);
 }
 
-TEST_CASE("the gradient of dropout uses the mask of the value", "[k]") {
+TEST_CASE("dropout: the gradient uses the mask of the value", "[k]") {
   const Tensor x = of({None});
   const Tensor y = dropout(x, 0.4);
   const Function f = function({x}, {y, gradients(sum(y), {x})[0]}, {.backend = tested_backend()});
@@ -180,43 +180,63 @@ TEST_CASE("the gradient of dropout uses the mask of the value", "[k]") {
   CHECK(function({x}, {y}, {.backend = tested_backend()})({Array::zeros({0})})[0].size() == 0);
 }
 
-TEST_CASE("misuse of random functions", "[k]") {
+TEST_CASE("random functions: misuse", "[k]") {
   const std::vector<Misuse> rows = {
-      {__LINE__, Fault::Type, [] { random_normal({2}, {.dtype = "int32"}); },
+      {throws<TypeError>(), [] { random_normal({2}, {.dtype = "int32"}); },
        "random_normal: dtype int32 is not floating point"},
-      {__LINE__, Fault::Type, [] { random_uniform({2}, {.dtype = "bool"}); },
+      {throws<TypeError>(), [] { random_uniform({2}, {.dtype = "bool"}); },
        "random_uniform: dtype bool is not floating point"},
-      {__LINE__, Fault::Type, [] { truncated_normal({2}, {.dtype = "half"}); },
+      {throws<TypeError>(), [] { truncated_normal({2}, {.dtype = "half"}); },
        "truncated_normal: dtype 'half' is not known"},
-      {__LINE__, Fault::Value, [] { random_binomial({None}); },
+      {throws<ValueError>(), [] { random_binomial({None}); },
        "random_binomial: shape[0] is None; a size is needed"},
-      {__LINE__, Fault::Value, [] { random_normal({-1}); }, "random_normal: shape[0] is -1"},
-      {__LINE__, Fault::Value, [] { random_uniform(of({2})); },
-       "random_uniform: shape is no integer vector (shape float32[2])"},
-      {__LINE__, Fault::Value, [] { dropout(of({2}), 1); }, "dropout: level 1 is outside [0, 1)"},
-      {__LINE__, Fault::Value, [] { dropout(of({2}), -0.5); },
+      {throws<ValueError>(), [] { random_normal({-1}); }, "random_normal: shape[0] is -1"},
+      {throws<ValueError>(), [] { random_uniform(of({2})); },
+       "random_uniform: shape is not an integer vector (shape float32[2])"},
+      {throws<ValueError>(), [] { random_normal({2}, {.mean = NAN}); },
+       "random_normal: mean nan is not finite"},
+      {throws<ValueError>(), [] { random_normal({2}, {.stddev = -1}); },
+       "random_normal: stddev -1 is not a finite number of at least 0"},
+      {throws<ValueError>(), [] { truncated_normal({2}, {.stddev = NAN}); },
+       "truncated_normal: stddev nan is not a finite number of at least 0"},
+      {throws<ValueError>(), [] { truncated_normal({2}, {.stddev = INFINITY}); },
+       "truncated_normal: stddev inf is not a finite number of at least 0"},
+      {throws<ValueError>(), [] { random_uniform({2}, {.minval = 3, .maxval = 2}); },
+       "random_uniform: minval 3 is greater than maxval 2"},
+      {throws<ValueError>(), [] { random_uniform({2}, {.minval = -INFINITY}); },
+       "random_uniform: minval -inf is not finite"},
+      {throws<ValueError>(), [] { random_uniform({2}, {.maxval = NAN}); },
+       "random_uniform: maxval nan is not finite"},
+      {throws<ValueError>(), [] { random_binomial({2}, {.p = 1.5}); },
+       "random_binomial: p 1.5 is outside [0, 1]"},
+      {throws<ValueError>(), [] { random_binomial({2}, {.p = -0.5}); },
+       "random_binomial: p -0.5 is outside [0, 1]"},
+      {throws<ValueError>(), [] { random_binomial({2}, {.p = NAN}); },
+       "random_binomial: p nan is outside [0, 1]"},
+      {throws<ValueError>(), [] { dropout(of({2}), 1); }, "dropout: level 1 is outside [0, 1)"},
+      {throws<ValueError>(), [] { dropout(of({2}), -0.5); },
        "dropout: level -0.5 is outside [0, 1)"},
-      {__LINE__, Fault::Value, [] { dropout(of({2}), NAN); },
+      {throws<ValueError>(), [] { dropout(of({2}), NAN); },
        "dropout: level nan is outside [0, 1)"},
-      {__LINE__, Fault::Type, [] { dropout(of({2}, "int32"), 0.5); },
+      {throws<TypeError>(), [] { dropout(of({2}, "int32"), 0.5); },
        "dropout: x is not floating point (x int32[2])"},
-      {__LINE__, Fault::Value, [] { dropout(of({2, 3}), 0.5, {.noise_shape = {2}}); },
+      {throws<ValueError>(), [] { dropout(of({2, 3}), 0.5, {.noise_shape = {2}}); },
        "dropout: noise_shape has 1 entries for the 2 axes of x (x float32[2,3])"},
-      {__LINE__, Fault::Value, [] { dropout(of({2, 3}), 0.5, {.noise_shape = {}}); },
+      {throws<ValueError>(), [] { dropout(of({2, 3}), 0.5, {.noise_shape = {}}); },
        "dropout: noise_shape has 0 entries for the 2 axes of x (x float32[2,3])"},
-      {__LINE__, Fault::Value, [] { dropout(of({2, 3}), 0.5, {.noise_shape = {2, -1}}); },
+      {throws<ValueError>(), [] { dropout(of({2, 3}), 0.5, {.noise_shape = {2, -1}}); },
        "dropout: noise_shape[1] is -1"},
-      {__LINE__, Fault::Value, [] { dropout(of({2}), 0.5, {.noise_shape = of({2}, "int32")}); },
+      {throws<ValueError>(), [] { dropout(of({2}), 0.5, {.noise_shape = of({2}, "int32")}); },
        "dropout: noise_shape has 2 entries for the 1 axes of x (x float32[2])"},
-      {__LINE__, Fault::Value, [] { truncated_normal({of({})}); },
-       "truncated_normal: shape holds a tensor that is no integer scalar (shape float32[])"},
-      {__LINE__, Fault::Value, [] { dropout(of({2, 3}), 0.5, {.noise_shape = {2, 2}}); },
+      {throws<ValueError>(), [] { truncated_normal({of({})}); },
+       "truncated_normal: shape holds a tensor that is not an integer scalar (shape float32[])"},
+      {throws<ValueError>(), [] { dropout(of({2, 3}), 0.5, {.noise_shape = {2, 2}}); },
        "dropout: shapes do not broadcast: sizes 3 and 2 of axis -1 (x float32[2,3], noise_shape "
        "float32[2,2])"},
-      {__LINE__, Fault::Value, [] { dropout(of({1, 3}), 0.5, {.noise_shape = {2, 3}}); },
+      {throws<ValueError>(), [] { dropout(of({1, 3}), 0.5, {.noise_shape = {2, 3}}); },
        "dropout: noise_shape [2,3] does not broadcast to x (x float32[1,3])"},
   };
-  run(rows, __FILE__);
+  run(rows);
 }
 
 }  // namespace kiln::test

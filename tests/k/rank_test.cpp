@@ -1,6 +1,6 @@
-// Ranks above 64, which no array and no module holds: each function that can make one names itself.
-#include "tests/catch.h"
-#include "tests/error_text.h"
+// Tests ranks above 64, which no array or module can have: each function that makes one says so.
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
 #include "tests/k/row.h"
 
 #include "core/module/module.h"
@@ -19,7 +19,7 @@ struct RankRow {
 
 }  // namespace
 
-TEST_CASE("functions whose result has a rank above 64 name themselves", "[k]") {
+TEST_CASE("rank 64: functions whose result would exceed it name themselves", "[k]") {
   STATIC_REQUIRE(module::kMaxDims == Array::kMaxRank);
   const Dims most(64, 1), above(65, 1);
   const Tensor x = placeholder({.shape = most}), i = placeholder({.shape = most, .dtype = "int32"});
@@ -61,7 +61,7 @@ TEST_CASE("functions whose result has a rank above 64 name themselves", "[k]") {
   }
 }
 
-TEST_CASE("rank 64 is computed with", "[k]") {
+TEST_CASE("rank 64: functions compute with it", "[k]") {
   const Dims most(64, 1);
   const Tensor x = placeholder({.shape = most});
   const Tensor w = ones(most);

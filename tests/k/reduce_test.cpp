@@ -1,5 +1,5 @@
-// Values of group E. Means, variances and logarithms are NumPy 2.4's.
-#include "tests/catch.h"
+// Values of group E. Means, variances and logarithms are from NumPy 2.4.
+#include "tests/support/catch.h"
 #include "tests/k/row.h"
 
 namespace kiln::test {
@@ -55,7 +55,7 @@ std::vector<Row> reduce_rows() {
        i32({2}, {7, -2})},
       {"sum over no axes", {x()},
        [](const Tensors& x) { return sum(x[0], {.axis = std::vector<std::int64_t>()}); }, x()},
-      // One number after the other, float32 would be 0.2 % off by now.
+      // Added one after the other, float32 would be off by 0.2 %.
       {"sum of many rows", {Array::full({200000, 3}, 0.1)},
        [](const Tensors& x) { return sum(x[0], {.axis = 0}); }, f32({3}, {20000, 20000, 20000}),
        2e-5},

@@ -1,5 +1,5 @@
-// relu under every combination of its options and every dtype, against plain loops.
-#include "tests/catch.h"
+// Compares relu under every combination of its options and every dtype with plain loops.
+#include "tests/support/catch.h"
 #include "tests/k/row.h"
 
 #include "core/types/text.h"
@@ -17,7 +17,7 @@ struct Expected {
   double value, slope;
 };
 
-/// The specification, one number at a time.
+/// The specification, for one number.
 Expected plain_relu(double x, const ReluOptions& options) {
   const double t = options.threshold;
   if (t == 0 ? x <= 0 : x < t) {
@@ -45,7 +45,7 @@ std::vector<ReluOptions> all_options() {
   return all;
 }
 
-/// Whether the options and their results are numbers of that dtype.
+/// Whether the dtype holds the options and their results.
 bool suits(DType dtype, const ReluOptions& options) {
   if (is_float(dtype)) return true;
   for (const double number : {options.threshold, options.alpha, options.max_value.value_or(0)}) {
@@ -76,14 +76,14 @@ void check(DType dtype, const ReluOptions& options) {
       {Array(numbers).astype(dtype)});
   CHECK(difference(found[0], Array(values).astype(dtype), 0) == "");
   if (!is_float(dtype)) return;
-  // The slope at NaN is not specified.
+  // The gradient at NaN is not specified.
   CHECK(difference(Array(std::vector<double>(slopes.begin(), slopes.end() - 1)).astype(dtype),
                    eval(constant(found[1], {.dtype = dtype}).slice({}, -1)), 0) == "");
 }
 
 }  // namespace
 
-TEST_CASE("relu under all combinations of its options, in every dtype", "[k]") {
+TEST_CASE("relu: all combinations of its options, in every dtype", "[k]") {
   for (const DType dtype : {DType::Float16, DType::BFloat16, DType::Float32, DType::Float64,
                             DType::Int8, DType::Int16, DType::Int32, DType::Int64, DType::UInt8,
                             DType::UInt16, DType::UInt32, DType::UInt64}) {

@@ -1,15 +1,16 @@
-// rnn against plain loops written here: dims of 0 and 1, masks of every kind, states and outputs of
-// other ranks than the inputs, every dtype; and what it refuses.
-#include "tests/catch.h"
+// Compares rnn with plain loops written here: dims of 0 and 1, masks of every kind, states and
+// outputs of other ranks than the inputs, every dtype. Also tests its errors.
+#include "tests/support/catch.h"
 #include "tests/k/row.h"
-#include "tests/misuse.h"
+#include "tests/support/misuse.h"
 
 #include <cmath>
 
 namespace kiln::test {
 namespace {
 
-using testing::Fault;
+using testing::throws;
+using testing::throws_at;
 using Dims = std::vector<std::int64_t>;
 
 struct Size {
@@ -17,7 +18,7 @@ struct Size {
 };
 constexpr Size kSizes[] = {{2, 3, 2}, {1, 1, 1}, {3, 4, 1}, {1, 3, 2}, {0, 2, 3}, {2, 2, 0}};
 
-/// None, or an array of that dtype, with a last axis of 1 or without.
+/// No mask, or a mask of that dtype, with or without a last axis of 1.
 struct MaskKind {
   const char* dtype = nullptr;
   bool column = false;
@@ -30,7 +31,7 @@ struct How {
 constexpr How kHows[] = {{true}, {false, false, false}, {true, false, false}, {false, true},
                          {true, true}};
 
-/// Whether that step of that sample counts; not the first one of sample 0.
+/// Whether the mask has that step of that sample; the first step of sample 0 is masked.
 bool is_on(std::int64_t sample, std::int64_t step) { return (sample + 2 * step) % 3 != 0; }
 
 double element(std::int64_t sample, std::int64_t step, std::int64_t feature) {
@@ -102,7 +103,7 @@ Expected expected_of(const Size& size, bool masked, bool backwards) {
   return all;
 }
 
-/// The inputs of a loop, and what it gives.
+/// The inputs of a loop, and its results.
 struct Feeds {
   std::vector<Array> arrays;
   Feeds(const Size& size, const MaskKind& kind)
@@ -146,7 +147,7 @@ void check_loop(const Function& f, const Size& size, const MaskKind& kind, const
 
 }  // namespace
 
-TEST_CASE("rnn is a plain loop", "[k]") {
+TEST_CASE("rnn: agrees with a plain loop", "[k]") {
   for (const MaskKind& kind : kMasks) {
     for (const How& how : kHows) {
       Function any_size;
@@ -158,7 +159,7 @@ TEST_CASE("rnn is a plain loop", "[k]") {
   }
 }
 
-TEST_CASE("rnn without states, masked or not", "[k]") {
+TEST_CASE("rnn: without states, masked or not", "[k]") {
   const auto doubled = [](const Tensor& x, const Tensors& states) {
     REQUIRE(states.empty());
     return StepResult{x * 2, {}};
@@ -184,7 +185,7 @@ TEST_CASE("rnn without states, masked or not", "[k]") {
   }
 }
 
-TEST_CASE("rnn over inputs of more axes", "[k]") {
+TEST_CASE("rnn: inputs of more axes", "[k]") {
   const Array feed(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}, {1, 2, 2, 2});
   const auto adding = [](const Tensor& x, const Tensors& states) {
     const Tensor next = states[0] + sum(x, {.axis = -1});
@@ -201,7 +202,7 @@ TEST_CASE("rnn over inputs of more axes", "[k]") {
   }
 }
 
-TEST_CASE("rnn of every dtype", "[k]") {
+TEST_CASE("rnn: every dtype", "[k]") {
   const auto adding = [](const Tensor& x, const Tensors& states) {
     const Tensor next = states[0] + x;
     return StepResult{next, {next}};
@@ -230,7 +231,7 @@ TEST_CASE("rnn of every dtype", "[k]") {
         bools({1, 3, 1}, {true, true, false}));
 }
 
-TEST_CASE("gradients of rnn with states of other ranks, masked and unrolled", "[k]") {
+TEST_CASE("rnn: gradients with states of other ranks, masked and unrolled", "[k]") {
   const auto build = [](const Tensors& x, bool unroll, bool backwards) {
     RnnOptions options{};
     options.unroll = unroll;
@@ -256,7 +257,7 @@ TEST_CASE("gradients of rnn with states of other ranks, masked and unrolled", "[
   for (const SmoothRow& row : rows) run(row);
 }
 
-TEST_CASE("the learning phase inside a step", "[k]") {
+TEST_CASE("rnn: the learning phase inside a step", "[k]") {
   const Tensor x = placeholder({.shape = {1, None, 1}});
   const auto step = [](const Tensor& in, const Tensors& states) {
     const Tensor next = in_train_phase([&] { return states[0] + in; }, [&] { return in; });
@@ -270,7 +271,7 @@ TEST_CASE("the learning phase inside a step", "[k]") {
   CHECK(evaluate({x}, {outputs}, {feed})[0] == feed);
 }
 
-TEST_CASE("misuse of rnn", "[k]") {
+TEST_CASE("rnn: misuse", "[k]") {
   const auto of = [](const Shape& shape, const char* dtype = "float32") {
     return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
   };
@@ -312,53 +313,53 @@ TEST_CASE("misuse of rnn", "[k]") {
   below.input_length = -1;
   empty.constants = {h, Tensor()};
   testing::run({
-      {__LINE__, Fault::Value, [&] { rnn(adding, of({2, 3}), {h}); },
+      {throws<ValueError>(), [&] { rnn(adding, of({2, 3}), {h}); },
        "rnn: inputs has rank 2 but at least 3 is needed (inputs float32[2,3])"},
-      {__LINE__, Fault::Value, [&] { rnn(adding, Tensor(), {h}); },
+      {throws<ValueError>(), [&] { rnn(adding, Tensor(), {h}); },
        "rnn: inputs is an empty tensor"},
-      {__LINE__, Fault::Value, [&] { rnn(adding, x, {h, Tensor()}); },
+      {throws<ValueError>(), [&] { rnn(adding, x, {h, Tensor()}); },
        "rnn: initial_states[1] is an empty tensor"},
-      {__LINE__, Fault::Value, [&] { rnn(adding, x, {h}, empty); },
+      {throws<ValueError>(), [&] { rnn(adding, x, {h}, empty); },
        "rnn: constants[1] is an empty tensor"},
-      {__LINE__, Fault::Value, [&] { rnn(StepFunction(), x, {h}); },
+      {throws<ValueError>(), [&] { rnn(StepFunction(), x, {h}); },
        "rnn: step_function is an empty function"},
-      {__LINE__, Fault::Value, [&] { rnn(fewer, x, {h}); },
-       "rnn: the step gives 0 states but got 1 initial states"},
-      {__LINE__, Fault::Value, [&] { rnn(narrower, x, {h}); },
-       "rnn: the step gives state 0 as float16[2,1] but it went in as float32[2,1]"},
-      {__LINE__, Fault::Value, [&] { rnn(adding, x, {of({1, 1})}); },
-       "rnn: the step gives state 0 as float32[2,1] but it went in as float32[1,1]"},
-      {__LINE__, Fault::Value, [&] { rnn(scalar, x, {h}); },
+      {throws<ValueError>(), [&] { rnn(fewer, x, {h}); },
+       "rnn: the step returns 0 states but got 1 initial states"},
+      {throws<ValueError>(), [&] { rnn(narrower, x, {h}); },
+       "rnn: the step returns state 0 as float16[2,1] but got it as float32[2,1]"},
+      {throws<ValueError>(), [&] { rnn(adding, x, {of({1, 1})}); },
+       "rnn: the step returns state 0 as float32[2,1] but got it as float32[1,1]"},
+      {throws<ValueError>(), [&] { rnn(scalar, x, {h}); },
        "rnn: the step's output is a scalar; its axis 0 is samples"},
-      {__LINE__, Fault::Value, [&] { rnn(nothing, x, {h}); },
+      {throws<ValueError>(), [&] { rnn(nothing, x, {h}); },
        "rnn: step_function is an empty tensor"},
-      {__LINE__, Fault::Value, [&] { rnn(growing, x, {h}, unrolled); },
-       "rnn: the step gives output float32[2,2] but gave float32[2,1] the step before"},
-      {inside, Fault::Value, [&] { rnn(other_size, of({2, 3, 4}), {h}); },
+      {throws<ValueError>(), [&] { rnn(growing, x, {h}, unrolled); },
+       "rnn: the step returns output float32[2,2] but gave float32[2,1] the step before"},
+      {throws_at<ValueError>(inside), [&] { rnn(other_size, of({2, 3, 4}), {h}); },
        "operator+: shapes do not broadcast: sizes 4 and 9 of axis -1 (x float32[2,4], y "
        "float32[9])"},
-      {__LINE__, Fault::Value, [&] { rnn(adding, x, {h}, wrong_mask); },
+      {throws<ValueError>(), [&] { rnn(adding, x, {h}, wrong_mask); },
        "rnn: mask does not fit inputs (mask float32[2,4], inputs float32[2,3,1])"},
-      {__LINE__, Fault::Value, [&] { rnn(adding, x, {h}, flat_mask); },
+      {throws<ValueError>(), [&] { rnn(adding, x, {h}, flat_mask); },
        "rnn: mask must be (samples, time) (mask float32[2])"},
-      {__LINE__, Fault::Value, [&] { rnn(adding, x, {h}, deep_mask); },
+      {throws<ValueError>(), [&] { rnn(adding, x, {h}, deep_mask); },
        "rnn: mask must be (samples, time) (mask float32[2,3,2])"},
-      {__LINE__, Fault::Value, [&] { rnn(keeping, x, {of({})}, mask); },
+      {throws<ValueError>(), [&] { rnn(keeping, x, {of({})}, mask); },
        "rnn: state 0 has no axis 0 of 2 samples for the mask (state 0 float32[], mask bool[2,3])"},
-      {__LINE__, Fault::Value, [&] { rnn(keeping, x, {h, of({5, 2})}, mask); },
+      {throws<ValueError>(), [&] { rnn(keeping, x, {h, of({5, 2})}, mask); },
        "rnn: state 1 has no axis 0 of 2 samples for the mask (state 1 float32[5,2], mask "
        "bool[2,3])"},
-      {__LINE__, Fault::Value, [&] { rnn(giving_state, x, {of({5, 2})}, mask); },
+      {throws<ValueError>(), [&] { rnn(giving_state, x, {of({5, 2})}, mask); },
        "rnn: the step's output has no axis 0 of 2 samples for the mask (the step's output "
        "float32[5,2], mask bool[2,3])"},
-      {__LINE__, Fault::Value, [&] { rnn(adding, x, {h}, below); },
+      {throws<ValueError>(), [&] { rnn(adding, x, {h}, below); },
        "rnn: input_length is -1"},
-      {__LINE__, Fault::Value, [&] { rnn(adding, unknown, {h}, unrolled); },
+      {throws<ValueError>(), [&] { rnn(adding, unknown, {h}, unrolled); },
        "rnn: unrolling needs a known number of steps; give input_length (inputs has p.1 steps)"},
-  }, __FILE__);
+  });
 }
 
-TEST_CASE("what does not fit a loop at the call", "[k]") {
+TEST_CASE("loops: errors of sizes found at the call", "[k]") {
   const Tensor x = placeholder({.shape = {2, None, 1}, .name = "x"});
   const Tensor m = placeholder({.shape = {2, None}, .dtype = "bool", .name = "m"});
   RnnOptions options{};
@@ -368,9 +369,9 @@ TEST_CASE("what does not fit a loop at the call", "[k]") {
   const RnnResult run = rnn(keeping, x, {}, options);
   const Function f = function({x, m}, {run.outputs}, {.backend = tested_backend()});
   const Array three = Array::zeros({2, 3, 1}), four = Array::full({2, 4}, 1, DType::Bool);
-  testing::run({{line, Fault::Value, [&] { f({three, four}); },
+  testing::run({{throws_at<ValueError>(line), [&] { f({three, four}); },
                  "rnn: size m.1 of axis 1 is not x.1 (bool[2,m.1]); in this call m.1 is 4 and x.1 "
-                 "is 3"}}, __FILE__);
+                 "is 3"}});
 }
 
 }  // namespace kiln::test

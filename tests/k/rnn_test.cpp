@@ -1,6 +1,6 @@
-// rnn: a loop and its unrolled form are the same function, with the same gradients, whatever the
-// options. Plain loops and misuse: rnn_plain_test.cpp.
-#include "tests/catch.h"
+// Tests that an rnn loop and its unrolled form have the same values and gradients for all options.
+// Plain loops and misuse are in rnn_plain_test.cpp.
+#include "tests/support/catch.h"
 #include "tests/k/row.h"
 
 #include <cmath>
@@ -85,7 +85,7 @@ std::vector<Array> results_of(const Setting& setting, bool unroll) {
   return compiled(inputs, outputs)(feeds);
 }
 
-TEST_CASE("an unrolled loop has the values and gradients of the loop") {
+TEST_CASE("rnn: an unrolled loop has the values and gradients of the loop") {
   for (const Setting& setting : kSettings) {
     INFO(setting.name);
     const auto loop = results_of(setting, false), copies = results_of(setting, true);
@@ -114,7 +114,7 @@ RnnOptions masked_options() {
   return options;
 }
 
-TEST_CASE("the second order gradient of a loop is the slope of the first") {
+TEST_CASE("rnn: the second order gradient is the derivative of the first") {
   using Shapes = std::vector<std::vector<std::int64_t>>;
   const Shapes plain{{2, 3, 2}, {2, 2}, {2, 2}}, constants{{2, 3, 2}, {2, 2}, {2, 2}, {2, 2}};
   const SmoothRow rows[] = {
@@ -140,13 +140,13 @@ TEST_CASE("the second order gradient of a loop is the slope of the first") {
   for (const SmoothRow& row : rows) run(row);
 }
 
-/// Adds up its inputs.
+/// Adds the input to the state.
 StepResult adding(const Tensor& in, const std::vector<Tensor>& states) {
   const Tensor next = states[0] + in;
   return {next * 10.0, {next}};
 }
 
-TEST_CASE("masked steps repeat the output and keep the states") {
+TEST_CASE("rnn: masked steps repeat the output and keep the states") {
   const Tensor x = wide(Array(std::vector<double>{1, 2, 3, 4, 5, 6}, {2, 3, 1}));
   const Tensor start = wide(Array(std::vector<double>{100, 200}, {2, 1}));
   for (const bool unroll : {false, true}) {
@@ -162,7 +162,7 @@ TEST_CASE("masked steps repeat the output and keep the states") {
   }
 }
 
-TEST_CASE("outputs of a backwards loop are in the order of iteration") {
+TEST_CASE("rnn: outputs of a backwards loop are in the order of iteration") {
   const Tensor x = wide(Array(std::vector<double>{1, 2, 3}, {1, 3, 1}));
   RnnOptions options{};
   options.go_backwards = true;
@@ -171,7 +171,7 @@ TEST_CASE("outputs of a backwards loop are in the order of iteration") {
   CHECK(difference(outputs, Array(std::vector<double>{30, 50, 60}, {1, 3, 1}), 0) == "");
 }
 
-TEST_CASE("input_length cuts the mask, too") {
+TEST_CASE("rnn: input_length also cuts the mask") {
   const Tensor x = wide(Array(std::vector<double>{1, 2, 3, 4, 5, 6}, {2, 3, 1}));
   const Tensor start = wide(Array(std::vector<double>{100, 200}, {2, 1}));
   struct Expected {
@@ -195,7 +195,7 @@ TEST_CASE("input_length cuts the mask, too") {
   }
 }
 
-TEST_CASE("input_length unrolls a masked loop of unknown length") {
+TEST_CASE("rnn: input_length unrolls a masked loop of unknown length") {
   const Tensor x = placeholder({.shape = {2, None, 1}, .dtype = "float64"});
   const Tensor mask = placeholder({.shape = {2, None, 1}, .dtype = "int32"});
   RnnOptions options{};
@@ -214,13 +214,13 @@ TEST_CASE("input_length unrolls a masked loop of unknown length") {
     FAIL("nothing was thrown");
   } catch (const ValueError& error) {
     const std::string slice =
-        "rnn: slice 0:2 of axis 0 leaves 0:input_0.1 (bool[input_0.1,2]); in this call";
+        "rnn: slice 0:2 of axis 0 is outside of 0:input_0.1 (bool[input_0.1,2]); in this call";
     CHECK(error.message().substr(0, slice.size()) == slice);
     CHECK(error.message().find("axis 1 of input 0 (unnamed) is 1") != std::string::npos);
   }
 }
 
-TEST_CASE("a backwards loop hands its constants to each step") {
+TEST_CASE("rnn: a backwards loop passes its constants to each step") {
   const Tensor x = wide(Array(std::vector<double>{1, 2, 3}, {1, 3, 1}));
   const auto step = [](const Tensor& in, const Tensors& states) {
     REQUIRE(states.size() == 3);
@@ -241,7 +241,7 @@ TEST_CASE("a backwards loop hands its constants to each step") {
   }
 }
 
-TEST_CASE("over no steps the output is zeros and the states stay") {
+TEST_CASE("rnn: over no steps the output is zeros and the states stay") {
   const Tensor x = placeholder({.shape = {2, None, 1}, .dtype = "float64"});
   const Tensor h = input({2, 1});
   const RnnResult run = rnn(adding, x, {h});
@@ -255,7 +255,7 @@ TEST_CASE("over no steps the output is zeros and the states stay") {
   CHECK(difference(result[3], Array(std::vector<double>{1, 1}, {2, 1}), 0) == "");
 }
 
-TEST_CASE("input_length bounds the steps") {
+TEST_CASE("rnn: input_length bounds the steps") {
   const Tensor x = placeholder({.shape = {1, None, 1}, .dtype = "float64"});
   const Array feed(std::vector<double>{1, 2, 3}, {1, 3, 1});
   for (const bool unroll : {false, true}) {
@@ -272,10 +272,10 @@ struct Dropped {
   bool unroll = false, backwards = false, mask = false;
 };
 
-/// The second sample has no first step, the first one neither its second nor its last.
+/// Masks the first step of the second sample, and the second and last step of the first one.
 const std::vector<std::int32_t> kDroppedMask{1, 0, 1, 0, 0, 1, 1, 1};
 
-/// The sum over a loop with dropout inside, its gradient and the outputs, of that input.
+/// The sum over a loop with dropout inside, its gradient, and the outputs, for that input.
 std::vector<Array> dropped(const Dropped& setting, const Array& feed) {
   set_random_seed(7);
   const Tensor x = input({2, 4, 3});
@@ -292,7 +292,7 @@ std::vector<Array> dropped(const Dropped& setting, const Array& feed) {
   return compiled({x}, {loss, gradients(loss, {x})[0], run.outputs})({feed});
 }
 
-TEST_CASE("dropout in a step draws anew at each step, unrolled or not") {
+TEST_CASE("rnn: dropout in a step draws anew at each step, unrolled or not") {
   const Array feed = ramp({2, 4, 3}, 1, 0.4);
   for (const bool backwards : {false, true}) {
     INFO("backwards " << backwards);
@@ -300,7 +300,7 @@ TEST_CASE("dropout in a step draws anew at each step, unrolled or not") {
     for (std::size_t i = 0; i < loop.size(); ++i) {
       CHECK(difference(loop[i], copies[i], 1e-12) == "");
     }
-    // Half of 24 draws are zero, not in the same places at every step.
+    // Half of the 24 elements are zero, at different positions in every step.
     const auto outputs = loop[2].as<double>();
     const auto zeros = std::count(outputs.begin(), outputs.end(), 0.0);
     CHECK(zeros > 3);
@@ -312,7 +312,7 @@ TEST_CASE("dropout in a step draws anew at each step, unrolled or not") {
   }
 }
 
-TEST_CASE("dropout in a masked step is neither seen nor felt") {
+TEST_CASE("rnn: dropout in a masked step affects neither outputs nor gradients") {
   const Array feed = ramp({2, 4, 3}, 1, 0.4);
   for (const bool backwards : {false, true}) {
     INFO("backwards " << backwards);
@@ -343,7 +343,7 @@ TEST_CASE("dropout in a masked step is neither seen nor felt") {
   }
 }
 
-TEST_CASE("the gradient of dropout in a step sees the same draws") {
+TEST_CASE("rnn: the gradient of dropout in a step uses the same draws") {
   const Array feed = ramp({2, 4, 3}, 1, 0.4);
   constexpr double kStep = 1e-6;
   for (const bool mask : {false, true}) {

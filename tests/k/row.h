@@ -32,14 +32,14 @@ Array counted(std::vector<std::int64_t> dims);
 /// Element i is (i * factor) mod modulus - modulus / 2, in whole numbers.
 Array pattern(std::vector<std::int64_t> dims, std::int64_t factor, std::int64_t modulus);
 
-/// Of the plugins of this build the one that KILN_TEST_BACKEND says (a name, or a path): reference
-/// when it says nothing, whatever the other settings of the user are.
+/// The backend under test, of those of this build: KILN_TEST_BACKEND (a name or a path), else
+/// `reference`, whatever the user's other settings are.
 const std::string& tested_backend();
 
 using Tensors = std::vector<Tensor>;
 
-/// The outputs on the tested backend, after the passes. CHECKs that the oracle's differ by no more
-/// than rounding.
+/// Evaluates the outputs on the tested backend, after the passes. Checks that they differ from the
+/// oracle's by no more than rounding.
 std::vector<Array> evaluate(const Tensors& inputs, const Tensors& outputs,
                             const std::vector<Array>& feeds);
 using Build = Tensor (*)(const Tensors& x);
@@ -68,7 +68,7 @@ struct SmoothRow {
 /// a random upstream gradient; with unknown dims and on the oracle they are the same.
 void run(const SmoothRow& row);
 
-/// What separates two arrays; empty when they agree. Infinities and NaN agree with themselves.
+/// The first difference of two arrays; empty when they agree. Infinities and NaN equal themselves.
 std::string difference(const Array& actual, const Array& expected, double tolerance);
 
 /// The tables of values.

@@ -1,9 +1,9 @@
-// Runs a row: values with known and with unknown sizes, gradients, errors. The rows: row.h.
+// Runs rows (row.h): values with known and with unknown sizes, gradients, errors.
 #include "tests/k/row.h"
 
 #include "core/types/text.h"
-#include "tests/build_folder.h"
-#include "tests/catch.h"
+#include "tests/support/build_folder.h"
+#include "tests/support/catch.h"
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +32,7 @@ Function compile_as_written(const Tensors& inputs, const Tensors& outputs) {
   return function(inputs, outputs, {.backend = oracle_backend(), .optimize = false});
 }
 
-/// How far two orders of computation may lie apart, relative to the largest element.
+/// The allowed difference of two orders of computation, relative to the largest element.
 double rounding_of(DType dtype) {
   switch (dtype) {
     case DType::Float64: return 1e-10;
@@ -52,7 +52,7 @@ double largest_finite(const Array& array) {
   return largest;
 }
 
-/// With `known_dims` false every size is None but 1, since only a literal 1 is stretched.
+/// Unless `known_dims`, every size but 1 is None, since only a literal 1 broadcasts.
 Tensors placeholders(const std::vector<Array>& inputs, bool known_dims) {
   Tensors x;
   for (const Array& input : inputs) {
@@ -80,12 +80,12 @@ void check_value(const Row& row, bool known_dims) {
   }
 }
 
-/// A random array; the same for the same seed.
+/// A random array that depends on the seed alone.
 Array drawn(const std::vector<std::int64_t>& dims, double low, double high, unsigned seed) {
   std::mt19937_64 generator(seed);
   Array array = Array::zeros(dims, DType::Float64);
   for (double& element : array.as<double>()) {
-    // By hand: distributions differ between standard libraries.
+    // Computed here, since distributions differ between standard libraries.
     const double unit = static_cast<double>(generator() >> 11) * 0x1p-53;
     element = low + (high - low) * unit;
   }

@@ -1,11 +1,11 @@
-// Functions that answer about handles or change the session rather than compute: no row fits them.
-#include "tests/catch.h"
+// Tests functions that inspect handles or change the session; they compute nothing, so no row fits.
+#include "tests/support/catch.h"
 
 #include <kiln/k.h>
 
 using namespace kiln;
 
-TEST_CASE("is_placeholder is true of placeholders alone") {
+TEST_CASE("is_placeholder: true of placeholders alone") {
   const Tensor x = placeholder({.shape = {2}});
   CHECK(is_placeholder(x));
   CHECK_FALSE(is_placeholder(x + 1));
@@ -13,7 +13,7 @@ TEST_CASE("is_placeholder is true of placeholders alone") {
   CHECK_FALSE(is_placeholder(Tensor()));
 }
 
-TEST_CASE("is_tensor is true of all tensors, is_variable of variables alone") {
+TEST_CASE("is_tensor: true of all tensors; is_variable: true of variables alone") {
   const Tensor x = placeholder({.shape = {2}}), w = zeros({2});
   CHECK(is_tensor(x));
   CHECK(is_tensor(w));
@@ -28,7 +28,7 @@ TEST_CASE("is_tensor is true of all tensors, is_variable of variables alone") {
   CHECK_FALSE(is_variable(Tensor()));
 }
 
-TEST_CASE("same_node compares what handles mean") {
+TEST_CASE("same_node: compares the nodes of handles") {
   const Tensor x = placeholder({.shape = {2}}), y = placeholder({.shape = {2}});
   CHECK(same_node(x, x));
   CHECK(same_node(x + 1, x + 1));
@@ -37,7 +37,7 @@ TEST_CASE("same_node compares what handles mean") {
   CHECK(same_node(Tensor(), Tensor()));
 }
 
-TEST_CASE("clear_session starts uids and the learning phase over and keeps variables") {
+TEST_CASE("clear_session: resets uids and the learning phase, and keeps variables") {
   const Tensor v = variable(Array{1.f, 2.f});
   reset_uids();
   get_uid("layer");
@@ -54,7 +54,7 @@ TEST_CASE("clear_session starts uids and the learning phase over and keeps varia
   clear_session();
 }
 
-TEST_CASE("manual_variable_initialization leaves variables their values") {
+TEST_CASE("manual_variable_initialization: variables keep their values") {
   manual_variable_initialization(true);
   CHECK(get_value(variable(Array{3.f})).at<float>(0) == 3);
   manual_variable_initialization(false);

@@ -1,15 +1,15 @@
-// Group H, what moves elements. Expected values are what NumPy 2.4 gives for the function of that
-// meaning (reshape, transpose, concatenate, repeat, tile, flip).
-#include "tests/catch.h"
-#include "tests/error_text.h"
+// Group H, movement: expected values are those of NumPy 2.4's function of that meaning (reshape,
+// transpose, concatenate, repeat, tile, flip).
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
 #include "tests/k/row.h"
-#include "tests/misuse.h"
+#include "tests/support/misuse.h"
 
 namespace kiln::test {
 namespace {
 
 using testing::error_text;
-using testing::Fault;
+using testing::throws;
 using testing::Misuse;
 
 const Array& m23() {
@@ -221,92 +221,93 @@ Tensor of(const Shape& shape, const char* dtype = "float32") {
 }
 
 const std::vector<Misuse> kErrors = {
-    {__LINE__, Fault::Value, [] { return reshape(of({2, 3}), {None, 2}); },
-     "reshape: shape holds None; use -1 for the size that is left"},
-    {__LINE__, Fault::Value, [] { return reshape(of({2, 3}), {-1, -1}); },
+    {throws<ValueError>(), [] { return reshape(of({2, 3}), {None, 2}); },
+     "reshape: shape holds None; use -1 for an inferred size"},
+    {throws<ValueError>(), [] { return reshape(of({2, 3}), {-1, -1}); },
      "reshape: shape has more than one -1: [-1,-1]"},
-    {__LINE__, Fault::Value, [] { return reshape(of({2, 3}), {-2, 3}); },
+    {throws<ValueError>(), [] { return reshape(of({2, 3}), {-2, 3}); },
      "reshape: size -2 is negative (x float32[2,3])"},
-    {__LINE__, Fault::Value, [] { return reshape(of({2, 3}), {5}); },
+    {throws<ValueError>(), [] { return reshape(of({2, 3}), {5}); },
      "reshape: cannot reshape to [5]: 6 elements are not 5 (x float32[2,3])"},
-    {__LINE__, Fault::Value, [] { return reshape(of({2, 3}), {4, -1}); },
-     "reshape: cannot reshape to [4,-1]: 6 elements are no multiple of 4 (x float32[2,3])"},
-    {__LINE__, Fault::Value, [] { return reshape(of({0, 3}), {0, -1}); },
-     "reshape: -1 beside a size of 0 can be anything (x float32[0,3])"},
-    {__LINE__, Fault::Value, [] { return reshape(of({2}), of({None}, "int32")); },
+    {throws<ValueError>(), [] { return reshape(of({2, 3}), {4, -1}); },
+     "reshape: cannot reshape to [4,-1]: 6 elements are not a multiple of 4 (x float32[2,3])"},
+    {throws<ValueError>(), [] { return reshape(of({0, 3}), {0, -1}); },
+     "reshape: a size of -1 is ambiguous if another size is 0 (x float32[0,3])"},
+    {throws<ValueError>(), [] { return reshape(of({2}), of({None}, "int32")); },
      "reshape: shape has an unknown number of entries (shape int32[p.0])"},
-    {__LINE__, Fault::Value, [] { return reshape(of({2}), of({2})); },
-     "reshape: shape is no integer vector (shape float32[2])"},
-    {__LINE__, Fault::Value, [] { return reshape(of({2}), of({}, "int32")); },
-     "reshape: shape is no integer vector (shape int32[])"},
-    {__LINE__, Fault::Value, [] { return reshape(of({2}), {of({1}, "int32")}); },
-     "reshape: shape holds a tensor that is no integer scalar (shape int32[1])"},
-    {__LINE__, Fault::Value, [] { return permute_dimensions(of({2, 3}), {0}); },
-     "permute_dimensions: pattern (0) is no permutation of the axes (x float32[2,3])"},
-    {__LINE__, Fault::Value, [] { return permute_dimensions(of({2, 3}), {0, 0}); },
-     "permute_dimensions: pattern (0, 0) is no permutation of the axes (x float32[2,3])"},
-    {__LINE__, Fault::Value, [] { return permute_dimensions(of({2, 3}), {0, 2}); },
+    {throws<ValueError>(), [] { return reshape(of({2}), of({2})); },
+     "reshape: shape is not an integer vector (shape float32[2])"},
+    {throws<ValueError>(), [] { return reshape(of({2}), of({}, "int32")); },
+     "reshape: shape is not an integer vector (shape int32[])"},
+    {throws<ValueError>(), [] { return reshape(of({2}), {of({1}, "int32")}); },
+     "reshape: shape holds a tensor that is not an integer scalar (shape int32[1])"},
+    {throws<ValueError>(), [] { return permute_dimensions(of({2, 3}), {0}); },
+     "permute_dimensions: pattern (0) is not a permutation of the axes (x float32[2,3])"},
+    {throws<ValueError>(), [] { return permute_dimensions(of({2, 3}), {0, 0}); },
+     "permute_dimensions: pattern (0, 0) is not a permutation of the axes (x float32[2,3])"},
+    {throws<ValueError>(), [] { return permute_dimensions(of({2, 3}), {0, 2}); },
      "permute_dimensions: pattern 2 is out of range for rank 2"},
-    {__LINE__, Fault::Value, [] { return concatenate({}, {}); }, "concatenate: tensors is empty"},
-    {__LINE__, Fault::Value, [] { return concatenate({of({2, 3}), of({3, 3})}, {.axis = 1}); },
-     "concatenate: tensors differ on axis 0, which is not joined (float32[2,3], float32[3,3])"},
-    {__LINE__, Fault::Type, [] { return concatenate({of({2}), of({2}, "int32")}, {}); },
+    {throws<ValueError>(), [] { return concatenate({}, {}); }, "concatenate: tensors is empty"},
+    {throws<ValueError>(), [] { return concatenate({of({2, 3}), of({3, 3})}, {.axis = 1}); },
+     "concatenate: tensors differ on axis 0, along which they are not concatenated "
+     "(float32[2,3], float32[3,3])"},
+    {throws<TypeError>(), [] { return concatenate({of({2}), of({2}, "int32")}, {}); },
      "concatenate: tensors have different dtypes (float32[2], int32[2])"},
-    {__LINE__, Fault::Value, [] { return concatenate({of({2}), of({2, 1})}, {}); },
+    {throws<ValueError>(), [] { return concatenate({of({2}), of({2, 1})}, {}); },
      "concatenate: tensors have different ranks (float32[2], float32[2,1])"},
-    {__LINE__, Fault::Value, [] { return concatenate({of({}), of({})}, {}); },
+    {throws<ValueError>(), [] { return concatenate({of({}), of({})}, {}); },
      "concatenate: axis -1 is out of range for rank 0"},
-    {__LINE__, Fault::Value, [] { return concatenate({of({2}), of({2})}, {.axis = -2}); },
+    {throws<ValueError>(), [] { return concatenate({of({2}), of({2})}, {.axis = -2}); },
      "concatenate: axis -2 is out of range for rank 1"},
-    {__LINE__, Fault::Value, [] { return concatenate({of({2}), Tensor()}, {}); },
+    {throws<ValueError>(), [] { return concatenate({of({2}), Tensor()}, {}); },
      "concatenate: tensors[1] is an empty tensor"},
-    {__LINE__, Fault::Value, [] { return stack({}, {}); }, "stack: x is empty"},
-    {__LINE__, Fault::Value, [] { return stack({of({2}), of({3})}, {}); },
+    {throws<ValueError>(), [] { return stack({}, {}); }, "stack: x is empty"},
+    {throws<ValueError>(), [] { return stack({of({2}), of({3})}, {}); },
      "stack: x[0] and x[1] have different shapes (x[0] float32[2], x[1] float32[3])"},
-    {__LINE__, Fault::Type, [] { return stack({of({2}), of({2}, "int32")}, {}); },
+    {throws<TypeError>(), [] { return stack({of({2}), of({2}, "int32")}, {}); },
      "stack: x[0] and x[1] have different dtypes (x[0] float32[2], x[1] int32[2])"},
-    {__LINE__, Fault::Value, [] { return stack({of({2}), of({2})}, {.axis = 2}); },
+    {throws<ValueError>(), [] { return stack({of({2}), of({2})}, {.axis = 2}); },
      "stack: axis 2 is out of range for rank 2"},
-    {__LINE__, Fault::Value, [] { return expand_dims(of({2}), {.axis = 2}); },
+    {throws<ValueError>(), [] { return expand_dims(of({2}), {.axis = 2}); },
      "expand_dims: axis 2 is out of range for rank 2"},
-    {__LINE__, Fault::Value, [] { return squeeze(of({2, 3}), 0); },
+    {throws<ValueError>(), [] { return squeeze(of({2, 3}), 0); },
      "squeeze: axis 0 has size 2, not 1 (x float32[2,3])"},
-    {__LINE__, Fault::Value, [] { return squeeze(of({1}), 1); },
+    {throws<ValueError>(), [] { return squeeze(of({1}), 1); },
      "squeeze: axis 1 is out of range for rank 1"},
-    {__LINE__, Fault::Value, [] { return batch_flatten(of({})); },
+    {throws<ValueError>(), [] { return batch_flatten(of({})); },
      "batch_flatten: x is a scalar (x float32[])"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return repeat_elements(of({2}), -1, 0); }, "repeat_elements: rep is -1"},
-    {__LINE__, Fault::Value, [] { return repeat_elements(of({2}), 1, -2); },
+    {throws<ValueError>(), [] { return repeat_elements(of({2}), 1, -2); },
      "repeat_elements: axis -2 is out of range for rank 1"},
-    {__LINE__, Fault::Value, [] { return repeat_elements(of({4}), std::int64_t{1} << 62, 0); },
-     "repeat_elements: a dimension leaves 64 bits"},
-    {__LINE__, Fault::Value, [] { return repeat(of({2, 2}), -1); }, "repeat: n is -1"},
-    {__LINE__, Fault::Value, [] { return repeat(of({2}), 3); },
+    {throws<ValueError>(), [] { return repeat_elements(of({4}), std::int64_t{1} << 62, 0); },
+     "repeat_elements: a dimension does not fit in 64 bits"},
+    {throws<ValueError>(), [] { return repeat(of({2, 2}), -1); }, "repeat: n is -1"},
+    {throws<ValueError>(), [] { return repeat(of({2}), 3); },
      "repeat: x has rank 1, not 2 (x float32[2])"},
-    {__LINE__, Fault::NotImplemented, [] { return tile(of({2}), {2, 2}); },
+    {throws<NotImplementedError>(), [] { return tile(of({2}), {2, 2}); },
      "tile: n (2, 2) has more entries than x has axes (x float32[2])"},
-    {__LINE__, Fault::Value, [] { return tile(of({2}), -1); }, "tile: n is -1"},
-    {__LINE__, Fault::Value, [] { return tile(of({2}), {-1, 2}); }, "tile: n[0] is -1"},
-    {__LINE__, Fault::Value, [] { return tile(of({2}), {None}); },
+    {throws<ValueError>(), [] { return tile(of({2}), -1); }, "tile: n is -1"},
+    {throws<ValueError>(), [] { return tile(of({2}), {-1, 2}); }, "tile: n[0] is -1"},
+    {throws<ValueError>(), [] { return tile(of({2}), {None}); },
      "tile: n[0] is None; a size is needed"},
-    {__LINE__, Fault::Value, [] { return tile(of({2}), constant(2.5)); },
-     "tile: n holds a tensor that is no integer scalar (n float32[])"},
-    {__LINE__, Fault::Value, [] { return tile(of({2}), Tensor()); },
+    {throws<ValueError>(), [] { return tile(of({2}), constant(2.5)); },
+     "tile: n holds a tensor that is not an integer scalar (n float32[])"},
+    {throws<ValueError>(), [] { return tile(of({2}), Tensor()); },
      "tile: n is an empty tensor"},
-    {__LINE__, Fault::NotImplemented, [] { return tile(of({}), 2); },
+    {throws<NotImplementedError>(), [] { return tile(of({}), 2); },
      "tile: n (2) has more entries than x has axes (x float32[])"},
-    {__LINE__, Fault::Value, [] { return tile(of({4}), std::int64_t{1} << 62); },
-     "tile: a dimension leaves 64 bits"},
-    {__LINE__, Fault::Value, [] { return reverse(of({2}), 1); },
+    {throws<ValueError>(), [] { return tile(of({4}), std::int64_t{1} << 62); },
+     "tile: a dimension does not fit in 64 bits"},
+    {throws<ValueError>(), [] { return reverse(of({2}), 1); },
      "reverse: axes 1 is out of range for rank 1"},
-    {__LINE__ + 1, Fault::Value,
+    {throws<ValueError>(1),
      [] { return reverse(of({2}), {0, 0}); }, "reverse: axes (0, 0) repeats an axis"},
-    {__LINE__, Fault::Value, [] { return pattern_broadcast(of({2, 3}), {true}); },
+    {throws<ValueError>(), [] { return pattern_broadcast(of({2, 3}), {true}); },
      "pattern_broadcast: broadcastable has 1 entries for the 2 axes of x (x float32[2,3])"},
-    {__LINE__, Fault::Value, [] { return pattern_broadcast(of({2, 1}), {true, true}); },
+    {throws<ValueError>(), [] { return pattern_broadcast(of({2, 1}), {true, true}); },
      "pattern_broadcast: axis 0 has size 2, not 1 (x float32[2,1])"},
-    {__LINE__, Fault::Value, [] { return size(Tensor()); }, "size: x is an empty tensor"},
+    {throws<ValueError>(), [] { return size(Tensor()); }, "size: x is an empty tensor"},
 };
 
 }  // namespace
@@ -322,10 +323,10 @@ TEST_CASE("gradients of shape operations", "[k]") {
 }
 
 TEST_CASE("misuse of shape operations", "[k]") {
-  run(kErrors, __FILE__);
+  run(kErrors);
 }
 
-TEST_CASE("unknown sizes are checked at the call", "[k]") {
+TEST_CASE("shape operations: unknown sizes are checked at the call", "[k]") {
   const Tensor x = placeholder({.shape = {None, None}, .name = "x"});
   const Tensor y = placeholder({.shape = {None, None}, .name = "y"});
   const auto error = [&](const Tensor& result, const Array& fed, const Array& other) {
@@ -358,7 +359,7 @@ TEST_CASE("unknown sizes are checked at the call", "[k]") {
         "this call x.0 is 2 and y.0 is 3");
 }
 
-TEST_CASE("what is a tensor, and what is a variable", "[k]") {
+TEST_CASE("is_tensor, is_variable", "[k]") {
   const Tensor x = placeholder({.shape = {2}});
   const Variable v = variable(Array{1.f});
   CHECK(is_tensor(x));

@@ -1,17 +1,17 @@
-// Sparse tensors: each result is that of the dense tensors of equal elements.
-#include "tests/catch.h"
-#include "tests/error_text.h"
+// Tests sparse tensors: each result is that of the dense tensors of equal elements.
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
 #include "tests/k/row.h"
-#include "tests/misuse.h"
+#include "tests/support/misuse.h"
 
 #include <sstream>
 
 namespace kiln::test {
 namespace {
 
-using testing::Fault;
+using testing::throws;
 
-/// [[0 2 0] [0 0 0] [1 0 3]]; the 3 in two parts.
+/// [[0 2 0] [0 0 0] [1 0 3]]; two entries add up to the 3.
 SparseArray matrix() {
   return SparseArray::of(i64({4, 2}, {2, 2, 0, 1, 2, 0, 2, 2}), Array{1.f, 2.f, 1.f, 2.f}, {3, 3});
 }
@@ -33,7 +33,7 @@ Array call(const Tensor& x, const Tensor& result, const Feed& feed) {
 
 }  // namespace
 
-TEST_CASE("a sparse placeholder has the properties of its matrix", "[k]") {
+TEST_CASE("sparse placeholder: has the properties of its matrix", "[k]") {
   const Tensor x = sparse_input({None, 3});
   CHECK(is_sparse(x));
   CHECK(is_placeholder(x));
@@ -49,7 +49,7 @@ TEST_CASE("a sparse placeholder has the properties of its matrix", "[k]") {
   CHECK(call(x, shape(x), matrix()) == i64({2}, {3, 3}));
 }
 
-TEST_CASE("a sparse tensor made dense", "[k]") {
+TEST_CASE("sparse tensor: to_dense", "[k]") {
   for (const Shape& shape : {Shape{3, 3}, Shape{None, None}}) {
     const Tensor x = sparse_input(shape);
     CHECK(call(x, to_dense(x), matrix()) == dense_matrix());
@@ -66,7 +66,7 @@ TEST_CASE("a sparse tensor made dense", "[k]") {
   CHECK(same_node(to_dense(dense), dense));
 }
 
-TEST_CASE("a sparse variable is a constant", "[k]") {
+TEST_CASE("sparse variable: a constant", "[k]") {
   const Tensor x = variable(matrix(), {.dtype = "float64", .name = "m"});
   CHECK(is_sparse(x));
   CHECK_FALSE(is_variable(x));
@@ -77,7 +77,7 @@ TEST_CASE("a sparse variable is a constant", "[k]") {
         dense_matrix().astype(DType::Float64));
 }
 
-TEST_CASE("a sparse matrix times a dense one", "[k]") {
+TEST_CASE("sparse dot: times a dense matrix", "[k]") {
   const Array right = f32({3, 2}, {1, 2, 3, 4, 5, 6});
   for (const Shape& shape : {Shape{3, 3}, Shape{None, None}}) {
     const Tensor x = sparse_input(shape), w = variable(right);
@@ -89,7 +89,7 @@ TEST_CASE("a sparse matrix times a dense one", "[k]") {
   }
 }
 
-TEST_CASE("a sparse matrix of every number times a dense one", "[k]") {
+TEST_CASE("sparse dot: every numeric dtype, times a dense matrix", "[k]") {
   for (const DType dtype : {DType::Int32, DType::Int64, DType::Float16, DType::BFloat16,
                             DType::Float32, DType::Float64}) {
     INFO(dtype);
@@ -113,7 +113,7 @@ TEST_CASE("a sparse matrix of every number times a dense one", "[k]") {
   }
 }
 
-TEST_CASE("gradients of products with a sparse matrix", "[k]") {
+TEST_CASE("sparse dot: gradients", "[k]") {
   const SmoothRow rows[] = {
       {"dot of a sparse matrix", {{3, 2}},
        [](const Tensors& x) {
@@ -136,7 +136,7 @@ TEST_CASE("gradients of products with a sparse matrix", "[k]") {
   for (const SmoothRow& row : rows) run(row);
 }
 
-TEST_CASE("sparse matrices joined", "[k]") {
+TEST_CASE("sparse concatenate: along every axis", "[k]") {
   const Tensor x = sparse_input({None, None}), m = variable(matrix());
   const Tensor dense = constant(dense_matrix());
   for (const int axis : {0, 1, -1}) {
@@ -150,7 +150,7 @@ TEST_CASE("sparse matrices joined", "[k]") {
   }
 }
 
-TEST_CASE("a sparse placeholder takes three views", "[k]") {
+TEST_CASE("sparse placeholder: takes three views", "[k]") {
   const Tensor x = sparse_input({None, None});
   const Function f = function({x}, {x}, {.backend = tested_backend()});
   const SparseArray fed = matrix();
@@ -163,7 +163,7 @@ TEST_CASE("a sparse placeholder takes three views", "[k]") {
   CHECK(result == dense_matrix());
 }
 
-TEST_CASE("sparse placeholders are fed from vectors", "[k]") {
+TEST_CASE("sparse placeholder: fed from vectors", "[k]") {
   const Tensor x = sparse_input({None, 3}), d = placeholder({.shape = {2}, .name = "d"});
   const Function f = function({x, d}, {x, d * 2}, {.name = "f", .backend = tested_backend()});
   const Array two{1.f, 2.f};
@@ -186,7 +186,7 @@ TEST_CASE("sparse placeholders are fed from vectors", "[k]") {
   CHECK(f(std::vector<Feed>{matrix(), Array{1, 2}})[1] == Array{2.f, 4.f});
 }
 
-TEST_CASE("dense labels as a sparse tensor", "[k]") {
+TEST_CASE("ctc_label_dense_to_sparse: dense labels as a sparse tensor", "[k]") {
   const Tensor labels = placeholder({.shape = {None, None}, .dtype = "int32"});
   const Tensor lengths = placeholder({.ndim = 1, .dtype = "int32"});
   const Tensor found = ctc_label_dense_to_sparse(labels, lengths);
@@ -200,85 +200,88 @@ TEST_CASE("dense labels as a sparse tensor", "[k]") {
         "ctc_label_dense_to_sparse: label_lengths[0] is 3 but labels have 2 columns");
 }
 
-TEST_CASE("misuse of sparse tensors", "[k]") {
+TEST_CASE("sparse tensors: misuse", "[k]") {
   const Tensor x = sparse_input({2, 3}), dense = placeholder({.shape = {4, 2}, .name = "d"});
   const Tensor other = placeholder({.shape = {3, 2}, .dtype = "int32", .name = "i"});
   const Tensor wide = sparse_input({2, 4}), of_three = placeholder({.shape = {3, 2, 2}});
   const Tensor other_values = placeholder({.shape = {2, 3}, .dtype = "int32", .sparse = true});
   testing::run({
-      {__LINE__, Fault::Type, [&] { exp(x); },
+      {throws<TypeError>(), [&] { exp(x); },
        "exp: x is sparse; to_dense makes it dense (x float32[2,3])"},
-      {__LINE__, Fault::Type, [&] { x + 1; },
+      {throws<TypeError>(), [&] { x + 1; },
        "operator+: x is sparse; to_dense makes it dense (x float32[2,3])"},
-      {__LINE__, Fault::Type, [&] { dot(dense, x); },
+      {throws<TypeError>(), [&] { dot(dense, x); },
        "dot: y is sparse; to_dense makes it dense (y float32[2,3])"},
-      {__LINE__, Fault::Value, [&] { dot(x, dense); },
+      {throws<ValueError>(), [&] { dot(x, dense); },
        "dot: axis 1 of x has size 3 but axis 0 of y has size 4 (x sparse float32[2,3], y "
        "float32[4,2])"},
-      {__LINE__, Fault::Type, [&] { dot(x, other); },
+      {throws<TypeError>(), [&] { dot(x, other); },
        "dot: x has dtype float32 but y has dtype int32 (x sparse float32[2,3], y int32[3,2])"},
-      {__LINE__, Fault::Value, [&] { dot(x, 2); },
-       "dot: y beside a sparse x has rank 0, not 1 or 2 (x sparse float32[2,3], y float32[])"},
-      {__LINE__, Fault::Value, [&] { concatenate({x, wide}, {.axis = 0}); },
-       "concatenate: tensors differ on axis 1, which is not joined (float32[2,3], float32[2,4])"},
-      {__LINE__, Fault::Type, [&] { concatenate({x, other_values}, {.axis = 0}); },
+      {throws<ValueError>(), [&] { dot(x, 2); },
+       "dot: y has rank 0, not 1 or 2, as a sparse x requires "
+       "(x sparse float32[2,3], y float32[])"},
+      {throws<ValueError>(), [&] { concatenate({x, wide}, {.axis = 0}); },
+       "concatenate: tensors differ on axis 1, along which they are not concatenated "
+       "(float32[2,3], float32[2,4])"},
+      {throws<TypeError>(), [&] { concatenate({x, other_values}, {.axis = 0}); },
        "concatenate: tensors have different dtypes (float32[2,3], int32[2,3])"},
-      {__LINE__, Fault::Value, [&] { is_sparse(Tensor()); },
+      {throws<ValueError>(), [&] { is_sparse(Tensor()); },
        "is_sparse: tensor is an empty tensor"},
-      {__LINE__, Fault::Value, [&] { to_dense(Tensor()); }, "to_dense: tensor is an empty tensor"},
-      {__LINE__, Fault::Type, [&] { zeros_like(x); },
+      {throws<ValueError>(), [&] { to_dense(Tensor()); }, "to_dense: tensor is an empty tensor"},
+      {throws<TypeError>(), [&] { zeros_like(x); },
        "zeros_like: x is sparse; to_dense makes it dense (x float32[2,3])"},
-      {__LINE__, Fault::Type, [&] { gradients(sum(to_dense(x)), {x}); },
+      {throws<TypeError>(), [&] { gradients(sum(to_dense(x)), {x}); },
        "gradients: variables[0] is sparse; to_dense makes it dense (variables[0] float32[2,3])"},
-      {__LINE__, Fault::Type, [&] { get_value(x); },
+      {throws<TypeError>(), [&] { get_value(x); },
        "get_value: x is sparse; to_dense makes it dense (x float32[2,3])"},
-      {__LINE__, Fault::Type, [&] { batch_dot(x, dense); },
+      {throws<TypeError>(), [&] { batch_dot(x, dense); },
        "batch_dot: x is sparse; to_dense makes it dense (x float32[2,3])"},
-      {__LINE__, Fault::Value, [&] { dot(x, of_three); },
-       "dot: y beside a sparse x has rank 3, not 1 or 2 (x sparse float32[2,3], y float32[3,2,2])"},
-      {__LINE__, Fault::Value, [&] { concatenate({x, wide}, {.axis = 2}); },
+      {throws<ValueError>(), [&] { dot(x, of_three); },
+       "dot: y has rank 3, not 1 or 2, as a sparse x requires "
+       "(x sparse float32[2,3], y float32[3,2,2])"},
+      {throws<ValueError>(), [&] { concatenate({x, wide}, {.axis = 2}); },
        "concatenate: axis 2 is out of range for rank 2"},
-      {__LINE__, Fault::Value, [&] { placeholder({.ndim = 3, .sparse = true}); },
+      {throws<ValueError>(), [&] { placeholder({.ndim = 3, .sparse = true}); },
        "placeholder: a sparse placeholder has rank 2, not 3"},
-      {__LINE__, Fault::Type, [&] { function({variable(matrix())}, {x}); },
+      {throws<TypeError>(), [&] { function({variable(matrix())}, {x}); },
        "function: inputs[0] is not a placeholder (sparse float32[3,3])"},
-      {__LINE__, Fault::Value, [&] { function({x, x}, {x}); },
+      {throws<ValueError>(), [&] { function({x, x}, {x}); },
        "function: inputs[1] is given twice (x.indices int64[x.count,2])"},
-      {__LINE__, Fault::Value, [] { SparseArray::of(i64({1, 2}, {0, 3}), Array{1.f}, {2, 3}); },
+      {throws<ValueError>(), [] { SparseArray::of(i64({1, 2}, {0, 3}), Array{1.f}, {2, 3}); },
        "SparseArray: indices[0] is 3 of 3 columns"},
-      {__LINE__, Fault::Value, [] { SparseArray::of(i64({1, 2}, {-1, 0}), Array{1.f}, {2, 3}); },
+      {throws<ValueError>(), [] { SparseArray::of(i64({1, 2}, {-1, 0}), Array{1.f}, {2, 3}); },
        "SparseArray: indices[0] is -1 of 2 rows"},
-      {__LINE__ + 1, Fault::Value,
+      {throws<ValueError>(1),
        [] { SparseArray::of(i64({1, 2}, {0, 0}), Array{1.f, 2.f}, {2, 3}); },
-       "SparseArray: indices have shape [1,2] beside 2 values"},
-      {__LINE__, Fault::Value, [] { SparseArray::of(i64({1, 2}, {0, 0}), Array{1.f}, {2}); },
+       "SparseArray: indices have shape [1,2] but there are 2 values"},
+      {throws<ValueError>(), [] { SparseArray::of(i64({1, 2}, {0, 0}), Array{1.f}, {2}); },
        "SparseArray: dims [2] are not rows and columns"},
-      {__LINE__, Fault::Type, [] { SparseArray::of(f32({1, 2}, {0, 0}), Array{1.f}, {2, 3}); },
+      {throws<TypeError>(), [] { SparseArray::of(f32({1, 2}, {0, 0}), Array{1.f}, {2, 3}); },
        "SparseArray: indices are float32"},
-      {__LINE__, Fault::Value, [] { SparseArray::of(i64({0, 2}, {}), f32({0, 1}, {}), {2, 3}); },
+      {throws<ValueError>(), [] { SparseArray::of(i64({0, 2}, {}), f32({0, 1}, {}), {2, 3}); },
        "SparseArray: values have shape [0,1]"},
-      {__LINE__, Fault::Value, [] { SparseArray::of_dense(Array{1.f}); },
+      {throws<ValueError>(), [] { SparseArray::of_dense(Array{1.f}); },
        "SparseArray: dense has shape [1], not a matrix"},
-  }, __FILE__);
+  });
 }
 
-TEST_CASE("what does not fit a sparse or a dense placeholder", "[k]") {
+TEST_CASE("placeholders, sparse and dense: values of the other kind are errors", "[k]") {
   const Tensor x = sparse_input({None, 3}), d = placeholder({.shape = {2}, .name = "d"});
   const Function f =
       function({x, d}, {x, d}, {.name = "f", .backend = tested_backend()});
   const SparseArray wide = SparseArray::of_dense(Array::zeros({2, 4}));
   const Array two = Array::zeros({2});
   testing::run({
-      {__LINE__, Fault::Value, [&] { f({matrix()}); }, "f: takes 2 inputs but 1 was given"},
-      {__LINE__, Fault::Type, [&] { f({matrix(), matrix()}); },
+      {throws<ValueError>(), [&] { f({matrix()}); }, "f: takes 2 inputs but 1 was given"},
+      {throws<TypeError>(), [&] { f({matrix(), matrix()}); },
        "f: inputs[1] is dense but was fed a SparseArray"},
-      {__LINE__, Fault::Value, [&] { f({wide, two}); },
+      {throws<ValueError>(), [&] { f({wide, two}); },
        "f: inputs[0] (x sparse float32[x.0,3]) was fed a matrix of shape [2,4]"},
-      {__LINE__, Fault::Value, [&] { f({two, two}); },
+      {throws<ValueError>(), [&] { f({two, two}); },
        "f: inputs[0] is a sparse matrix but was fed an array of shape [2]"},
-      {__LINE__, Fault::Value, [&] { f(std::vector<Array>{two, two}); },
+      {throws<ValueError>(), [&] { f(std::vector<Array>{two, two}); },
        "f: inputs[0] is a sparse matrix but was fed an array of shape [2]"},
-  }, __FILE__);
+  });
   CHECK(f({matrix(), two})[0] == dense_matrix());
 }
 

@@ -1,8 +1,8 @@
-// Groups E, F and L once more, each function over dims of 0 and 1, scalars, unknown dims, every
-// axis from both ends, and every dtype. Expected values are plain loops over std:: functions in
+// Groups E, F and L again, each function over dims of 0 and 1, scalars, unknown dims, every axis
+// from both ends, and every dtype. Expected values are plain loops over std:: functions in
 // double.
-#include "tests/catch.h"
-#include "tests/error_text.h"
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
 #include "tests/k/row.h"
 
 #include "core/types/text.h"
@@ -18,7 +18,7 @@ using Dims = std::vector<std::int64_t>;
 
 const Dims kDims[] = {{}, {1}, {5}, {0}, {1, 1}, {2, 3}, {3, 0, 2}, {2, 1, 3}, {1, 4, 1, 2}};
 
-/// From -2 to 2 in steps that are no round numbers.
+/// From -2 to 2 in steps that are not round numbers.
 Array wave(const Dims& dims) {
   Array x = Array::zeros(dims, DType::Float64);
   std::size_t i = 0;
@@ -128,7 +128,7 @@ bool holds(const std::vector<std::int64_t>& axes, std::int64_t axis) {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
 
-/// The formula over each group of elements that differ along `axes` (not negative) alone.
+/// The formula over each group of elements that differ only along `axes` (not negative).
 Array reduced(const Array& x, const std::vector<std::int64_t>& axes, bool keepdims,
               double (*formula)(const Elements&)) {
   Dims dims, kept;
@@ -153,7 +153,7 @@ Array reduced(const Array& x, const std::vector<std::int64_t>& axes, bool keepdi
   return result;
 }
 
-/// All ways to name some axes of that rank: each alone from both ends, two, and all.
+/// Choices of axes of that rank: each alone from both ends, two, and all.
 std::vector<std::vector<std::int64_t>> choices(int rank) {
   std::vector<std::vector<std::int64_t>> all{{}};
   for (std::int64_t axis = 0; axis < rank; ++axis) {
@@ -226,7 +226,7 @@ bool taken(Takes takes, DType dtype) {
 
 }  // namespace
 
-TEST_CASE("elementwise functions over all kinds of dims", "[k]") {
+TEST_CASE("sweep: elementwise functions over all kinds of dims", "[k]") {
   for (const Dims& dims : kDims) {
     const Array x = wave(dims);
     std::vector<Array> expected;
@@ -249,7 +249,7 @@ TEST_CASE("elementwise functions over all kinds of dims", "[k]") {
   }
 }
 
-TEST_CASE("reductions over every axis of all kinds of dims", "[k]") {
+TEST_CASE("sweep: reductions over every axis of all kinds of dims", "[k]") {
   for (const Dims& dims : kDims) {
     const Array x = wave(dims);
     std::vector<Array> expected;
@@ -276,7 +276,7 @@ TEST_CASE("reductions over every axis of all kinds of dims", "[k]") {
   }
 }
 
-TEST_CASE("functions take the dtypes that their headers say", "[k]") {
+TEST_CASE("sweep: functions take the dtypes that their headers list", "[k]") {
   for (int i = 0; i < kDTypeCount; ++i) {
     const auto dtype = static_cast<DType>(i);
     const Tensor x = placeholder({.shape = {3}, .dtype = dtype, .name = "x"});
@@ -307,7 +307,7 @@ TEST_CASE("functions take the dtypes that their headers say", "[k]") {
   }
 }
 
-TEST_CASE("integers and narrow floats have the values of wide ones", "[k]") {
+TEST_CASE("sweep: integers and narrow floats have the values of wide ones", "[k]") {
   const Array values{3, 1, 2};
   Tensors wide;
   const Tensor w = placeholder({.shape = {3}, .dtype = "float64", .name = "w"});

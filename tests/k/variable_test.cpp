@@ -1,12 +1,12 @@
 // Groups C and I: updates and the values of variables. Expected values are by hand.
-#include "tests/catch.h"
+#include "tests/support/catch.h"
 #include "tests/k/row.h"
-#include "tests/misuse.h"
+#include "tests/support/misuse.h"
 
 namespace kiln::test {
 namespace {
 
-using testing::Fault;
+using testing::throws;
 using testing::Misuse;
 
 const DType kNumbers[] = {DType::Int8,   DType::Int16,   DType::Int32,    DType::Int64,
@@ -62,7 +62,7 @@ TEST_CASE("eval executes an update and gives the new value", "[k]") {
   CHECK(eval(pair) == Array{4.f, 6.f});
 }
 
-TEST_CASE("an update may be a pair", "[k]") {
+TEST_CASE("updates: a pair of variable and value", "[k]") {
   const Variable x = variable({1., 2.}), y = variable({5., 6.});
   const Function swap = function({}, {x}, {.updates = {{x, y}, {y, x}},
                                            .backend = tested_backend()});
@@ -71,7 +71,7 @@ TEST_CASE("an update may be a pair", "[k]") {
   CHECK(get_value(y) == Array{1.f, 2.f});
 }
 
-TEST_CASE("moving averages follow the formula, without correction of the bias", "[k]") {
+TEST_CASE("moving averages: the formula, without bias correction", "[k]") {
   const Variable x = variable({0., 8.});
   CHECK(after(moving_average_update(x, constant({10., 0.}), 0.75)) == Array{2.5f, 6.f});
   CHECK(after(moving_average_update(x, constant({10., 0.}), 0.75)) == Array{4.375f, 4.5f});
@@ -84,7 +84,7 @@ TEST_CASE("moving averages follow the formula, without correction of the bias", 
   CHECK(after(moving_average_update(wide, constant({2.}), 0.5)) == Array{1.5});
 }
 
-TEST_CASE("values are cast to the dtype of the variable", "[k]") {
+TEST_CASE("set_value: values are cast to the dtype of the variable", "[k]") {
   const Variable x = variable({0, 0}, {.dtype = "int32"});
   set_value(x, Array{2.9, -2.9});
   CHECK(get_value(x) == Array{2, -2});
@@ -100,7 +100,7 @@ TEST_CASE("values are cast to the dtype of the variable", "[k]") {
   CHECK(get_variable_shape(scalar).empty());
 }
 
-TEST_CASE("several values at once", "[k]") {
+TEST_CASE("batch_get_value and batch_set_value: several values at once", "[k]") {
   CHECK(batch_get_value({}).empty());
   batch_set_value({});
   const Variable x = variable({1., 2.}), y = variable(Array(3), {.dtype = "int64"});
@@ -116,7 +116,7 @@ TEST_CASE("several values at once", "[k]") {
   CHECK(get_value(y) == Array(0).astype(DType::Int64));
 }
 
-TEST_CASE("a value that was got does not follow the variable", "[k]") {
+TEST_CASE("get_value: the result does not follow the variable", "[k]") {
   const Variable x = variable({1., 2.});
   const Array before = get_value(x);
   after(update_add(x, 1));
@@ -130,54 +130,54 @@ TEST_CASE("misuse of updates and values", "[k]") {
   static const Variable x = variable({1., 2.}, {.name = "x"});
   static const Variable n = variable({1, 2}, {.dtype = "int32", .name = "n"});
   const std::vector<Misuse> rows = {
-      {__LINE__, Fault::Type, [] { update(of({2}), 1); },
+      {throws<TypeError>(), [] { update(of({2}), 1); },
        "update: x is not a variable (x p float32[2])"},
-      {__LINE__, Fault::Type, [] { update_add(x + 1, 1); },
+      {throws<TypeError>(), [] { update_add(x + 1, 1); },
        "update_add: x is not a variable (x float32[2])"},
-      {__LINE__, Fault::Value, [] { update_sub(Tensor(), 1); }, "update_sub: x is an empty tensor"},
-      {__LINE__, Fault::Value, [] { update(x, of({3})); },
+      {throws<ValueError>(), [] { update_sub(Tensor(), 1); }, "update_sub: x is an empty tensor"},
+      {throws<ValueError>(), [] { update(x, of({3})); },
        "update: new_x does not fit the variable (x float32[2], new_x float32[3])"},
-      {__LINE__, Fault::Value, [] { update(x, of({1, 2})); },
+      {throws<ValueError>(), [] { update(x, of({1, 2})); },
        "update: new_x has rank 2 but the variable has rank 1 (x float32[2], new_x float32[1,2])"},
-      {__LINE__, Fault::Type, [] { update(x, of({2}, "float64")); },
+      {throws<TypeError>(), [] { update(x, of({2}, "float64")); },
        "update: new_x has dtype float64 but the variable has float32 (x float32[2], new_x "
        "float64[2])"},
-      {__LINE__, Fault::Type, [] { update_add(n, 0.5); },
-       "update_add: increment 0.5 is not integral beside a tensor of dtype int32"},
-      {__LINE__, Fault::Value, [] { update_add(x, of({3})); },
+      {throws<TypeError>(), [] { update_add(n, 0.5); },
+       "update_add: increment 0.5 is not an integer, as dtype int32 requires"},
+      {throws<ValueError>(), [] { update_add(x, of({3})); },
        "update_add: increment does not fit the variable (x float32[2], increment float32[3])"},
-      {__LINE__, Fault::Value, [] { update(x, Array{1, 2, 3}); },
+      {throws<ValueError>(), [] { update(x, Array{1, 2, 3}); },
        "update: new_x does not fit the variable (x float32[2], new_x float32[3])"},
-      {__LINE__, Fault::Value, [] { update(x, of({1})); },
+      {throws<ValueError>(), [] { update(x, of({1})); },
        "update: new_x does not fit the variable (x float32[2], new_x float32[1])"},
-      {__LINE__, Fault::Value, [] { update_sub(x, of({2, 2})); },
+      {throws<ValueError>(), [] { update_sub(x, of({2, 2})); },
        "update_sub: decrement does not fit the variable (x float32[2], decrement float32[2,2])"},
-      {__LINE__, Fault::Type, [] { moving_average_update(of({2}), 1, 0.5); },
+      {throws<TypeError>(), [] { moving_average_update(of({2}), 1, 0.5); },
        "moving_average_update: variable is not a variable (variable p float32[2])"},
-      {__LINE__, Fault::Value, [] { moving_average_update(x, of({3}), 0.5); },
+      {throws<ValueError>(), [] { moving_average_update(x, of({3}), 0.5); },
        "moving_average_update: value does not fit the variable (variable float32[2], value "
        "float32[3])"},
-      {__LINE__, Fault::Type, [] { moving_average_update(n, 1, 0.5); },
-       "moving_average_update: momentum 0.5 is not integral beside a tensor of dtype int32"},
-      {__LINE__, Fault::Type, [] { get_value(x + 1); },
+      {throws<TypeError>(), [] { moving_average_update(n, 1, 0.5); },
+       "moving_average_update: momentum 0.5 is not an integer, as dtype int32 requires"},
+      {throws<TypeError>(), [] { get_value(x + 1); },
        "get_value: x is not a variable (x float32[2])"},
-      {__LINE__, Fault::Value, [] { get_value(Tensor()); }, "get_value: x is an empty tensor"},
-      {__LINE__, Fault::Type, [] { batch_get_value({x, of({2})}); },
+      {throws<ValueError>(), [] { get_value(Tensor()); }, "get_value: x is an empty tensor"},
+      {throws<TypeError>(), [] { batch_get_value({x, of({2})}); },
        "batch_get_value: xs[1] is not a variable (xs[1] p float32[2])"},
-      {__LINE__, Fault::Value, [] { set_value(x, Array{1, 2, 3}); },
+      {throws<ValueError>(), [] { set_value(x, Array{1, 2, 3}); },
        "set_value: value has shape [3] but the variable is float32[2]"},
-      {__LINE__, Fault::Value, [] { set_value(x, Array(1)); },
+      {throws<ValueError>(), [] { set_value(x, Array(1)); },
        "set_value: value has shape [] but the variable is float32[2]"},
-      {__LINE__, Fault::Type, [] { set_value(of({2}), Array(1)); },
+      {throws<TypeError>(), [] { set_value(of({2}), Array(1)); },
        "set_value: x is not a variable (x p float32[2])"},
-      {__LINE__, Fault::Value, [] { batch_set_value({{n, Array{1, 2}}, {x, Array{1}}}); },
+      {throws<ValueError>(), [] { batch_set_value({{n, Array{1, 2}}, {x, Array{1}}}); },
        "batch_set_value: tuples[1] has shape [1] but the variable is float32[2]"},
-      {__LINE__, Fault::Type, [] { get_variable_shape(of({2})); },
+      {throws<TypeError>(), [] { get_variable_shape(of({2})); },
        "get_variable_shape: x is not a variable (x p float32[2])"},
-      {__LINE__, Fault::Type, [] { Variable(of({2})); },
+      {throws<TypeError>(), [] { Variable(of({2})); },
        "Variable: tensor is not a variable (tensor p float32[2])"},
   };
-  run(rows, __FILE__);
+  run(rows);
   CHECK(get_value(x) == Array{1.f, 2.f});
   CHECK(get_value(n) == Array{1, 2});
 }

@@ -1,9 +1,9 @@
-// Group M over many sizes, strides, dilations and paddings at once, with known and unknown dims, in
-// both data formats: values and the gradients of every operand, against plain loops in float64.
+// Compares group M over many sizes, strides, dilations and paddings at once, with known and unknown
+// dims, in both data formats, with plain loops in float64: values and gradients of every operand.
 // Elements are small whole numbers with many ties, so that the loops' results are exact.
-#include "tests/catch.h"
 #include "tests/k/row.h"
 #include "tests/k/window_loops.h"
+#include "tests/support/catch.h"
 
 #include "core/types/text.h"
 
@@ -29,21 +29,29 @@ struct Case {
     return padding == 'v' ? "valid" : padding == 's' ? "same" : "causal";
   }
   std::string format() const { return channels_first ? "channels_first" : "channels_last"; }
-  /// One number for each spatial axis.
+  /// One value for each spatial axis.
   template <class F>
   Dims each(const F& number) const {
     Dims numbers;
     for (std::size_t i = 0; i < rank; ++i) numbers.push_back(number(windows.axes[i]));
     return numbers;
   }
-  Dims sizes() const { return each([](const Axis& a) { return a.n; }); }
-  Dims taps() const { return each([](const Axis& a) { return a.k; }); }
-  Dims places() const { return each([](const Axis& a) { return a.out; }); }
-  Dims strides() const { return each([](const Axis& a) { return a.stride; }); }
-  Dims dilations() const { return each([](const Axis& a) { return a.dilation; }); }
-  ConvOptions options() const {
-    return {strides(), padding_name(), format(), dilations()};
+  Dims sizes() const {
+    return each([](const Axis& a) { return a.n; });
   }
+  Dims taps() const {
+    return each([](const Axis& a) { return a.k; });
+  }
+  Dims positions() const {
+    return each([](const Axis& a) { return a.out; });
+  }
+  Dims strides() const {
+    return each([](const Axis& a) { return a.stride; });
+  }
+  Dims dilations() const {
+    return each([](const Axis& a) { return a.dilation; });
+  }
+  ConvOptions options() const { return {strides(), padding_name(), format(), dilations()}; }
   std::string text() const {
     return kiln::text("(", join_text(sizes()), ") by (", join_text(taps()), "), strides (",
                       join_text(strides()), "), dilation (", join_text(dilations()), "), ",
@@ -81,11 +89,11 @@ Array image(const Case& c, const Doubles& elements, const Dims& spatial, std::in
 
 Tensor argument(const Array& value, bool known) {
   if (known) return placeholder({.shape = value.dims(), .dtype = "float64"});
-  return placeholder({.shape = std::vector<ShapeEntry>(value.dims().size(), None),
-                      .dtype = "float64"});
+  return placeholder(
+      {.shape = std::vector<ShapeEntry>(value.dims().size(), None), .dtype = "float64"});
 }
 
-/// Collects calls, to run them in one function: compiling is most of the time.
+/// Collects calls and runs them in one function, since most of the time is compilation.
 class Sweep {
  public:
   Tensor add(const Array& value, bool known) {
@@ -113,75 +121,74 @@ class Sweep {
   std::vector<std::string> names_;
 };
 
-Tensor convolved(const Tensor& x, const Tensor& kernel, const Case& c) {
-  if (c.rank == 1) return conv1d(x, kernel, c.options());
-  return c.rank == 2 ? conv2d(x, kernel, c.options()) : conv3d(x, kernel, c.options());
+Tensor convolved(const Tensor& x, const Tensor& filter, const Case& c) {
+  if (c.rank == 1) return conv1d(x, filter, c.options());
+  return c.rank == 2 ? conv2d(x, filter, c.options()) : conv3d(x, filter, c.options());
 }
 
-/// The value of a convolution and both its gradients.
+/// Adds the value of a convolution and both of its gradients.
 void add_convolution(Sweep& sweep, const Case& c) {
   const Windows& w = c.windows;
-  Doubles x = numbers(w.elements(), 5), kernel = numbers(w.taps() * w.channels * c.filters, 3);
-  Doubles y = loops::zeros(w.batch * w.places() * c.filters);
+  Doubles x = numbers(w.elements(), 5), filter = numbers(w.taps() * w.channels * c.filters, 3);
+  Doubles y = loops::zeros(w.batch * w.positions() * c.filters);
   Doubles dy = numbers(static_cast<std::int64_t>(y.size()), 2);
-  Doubles dx = loops::zeros(w.elements()), dk = loops::zeros(w.taps() * w.channels * c.filters);
-  loops::convolve(w, c.filters, Role::Output, x, kernel, y);
-  loops::convolve(w, c.filters, Role::Input, dx, kernel, dy);
-  loops::convolve(w, c.filters, Role::Kernel, x, dk, dy);
+  Doubles dx = loops::zeros(w.elements()),
+          dfilter = loops::zeros(w.taps() * w.channels * c.filters);
+  loops::convolve(w, c.filters, Role::Output, x, filter, y);
+  loops::convolve(w, c.filters, Role::Input, dx, filter, dy);
+  loops::convolve(w, c.filters, Role::Filter, x, dfilter, dy);
   const Dims taps = c.taps();
-  const Dims kernel_dims = joined(taps[0], {taps.begin() + 1, taps.end()},
-                                  {w.channels, c.filters});
+  const Dims filter_dims = joined(taps[0], {taps.begin() + 1, taps.end()}, {w.channels, c.filters});
   const Tensor input = sweep.add(image(c, x, c.sizes(), w.channels), c.known);
-  const Tensor weights = sweep.add(Array(kernel, kernel_dims), c.known);
-  const Tensor upstream = sweep.add(image(c, dy, c.places(), c.filters), c.known);
+  const Tensor weights = sweep.add(Array(filter, filter_dims), c.known);
+  const Tensor upstream = sweep.add(image(c, dy, c.positions(), c.filters), c.known);
   const Tensor result = convolved(input, weights, c);
   const Tensors slopes = gradients(sum(result * upstream), {input, weights});
-  sweep.expect(result, image(c, y, c.places(), c.filters), "conv of " + c.text());
+  sweep.expect(result, image(c, y, c.positions(), c.filters), "conv of " + c.text());
   sweep.expect(slopes[0], image(c, dx, c.sizes(), w.channels), "dx of conv of " + c.text());
-  sweep.expect(slopes[1], Array(dk, kernel_dims), "dk of conv of " + c.text());
+  sweep.expect(slopes[1], Array(dfilter, filter_dims), "dfilter of conv of " + c.text());
 }
 
-/// The transpose from the places to the sizes: what `add_convolution` calls dx, as a value.
+/// Adds a transposed convolution from outputs to inputs: the dx of add_convolution, as a value.
 void add_transpose(Sweep& sweep, const Case& c) {
   const Windows& w = c.windows;
-  const std::int64_t places = w.batch * w.places() * c.filters;
-  Doubles y = numbers(places, 5), kernel = numbers(w.taps() * w.channels * c.filters, 3);
-  Doubles x = loops::zeros(w.elements()), dx = numbers(w.elements(), 2), dy = loops::zeros(places);
-  loops::convolve(w, c.filters, Role::Input, x, kernel, y);
-  loops::convolve(w, c.filters, Role::Output, dx, kernel, dy);
+  const std::int64_t positions = w.batch * w.positions() * c.filters;
+  Doubles y = numbers(positions, 5), filter = numbers(w.taps() * w.channels * c.filters, 3);
+  Doubles x = loops::zeros(w.elements()), dx = numbers(w.elements(), 2),
+          dy = loops::zeros(positions);
+  loops::convolve(w, c.filters, Role::Input, x, filter, y);
+  loops::convolve(w, c.filters, Role::Output, dx, filter, dy);
   const Dims taps = c.taps(), sizes = c.sizes();
-  const Dims kernel_dims = joined(taps[0], {taps.begin() + 1, taps.end()},
-                                  {w.channels, c.filters});
-  const Tensor input = sweep.add(image(c, y, c.places(), c.filters), c.known);
-  const Tensor weights = sweep.add(Array(kernel, kernel_dims), c.known);
+  const Dims filter_dims = joined(taps[0], {taps.begin() + 1, taps.end()}, {w.channels, c.filters});
+  const Tensor input = sweep.add(image(c, y, c.positions(), c.filters), c.known);
+  const Tensor weights = sweep.add(Array(filter, filter_dims), c.known);
   const Tensor upstream = sweep.add(image(c, dx, sizes, w.channels), c.known);
   const Shape whole = c.known ? Shape(image(c, x, sizes, w.channels).dims()) : shape(upstream);
-  const Tensor result =
-      c.rank == 2 ? conv2d_transpose(input, weights, whole, c.options())
-                  : conv3d_transpose(input, weights, whole,
-                                     {c.strides(), c.padding_name(), c.format()});
+  const Tensor result = c.rank == 2 ? conv2d_transpose(input, weights, whole, c.options())
+                                    : conv3d_transpose(input, weights, whole,
+                                                       {c.strides(), c.padding_name(), c.format()});
   sweep.expect(result, image(c, x, sizes, w.channels), "transpose to " + c.text());
   sweep.expect(gradients(sum(result * upstream), {input})[0],
-               image(c, dy, c.places(), c.filters), "dx of transpose to " + c.text());
+               image(c, dy, c.positions(), c.filters), "dx of transpose to " + c.text());
 }
 
 void add_pool(Sweep& sweep, const Case& c, bool is_max) {
   const Windows& w = c.windows;
   const std::string mode = is_max ? "max" : "avg";
   const Doubles x = numbers(w.elements(), 5);
-  const Doubles dy = numbers(w.batch * w.places() * w.channels, 2);
+  const Doubles dy = numbers(w.batch * w.positions() * w.channels, 2);
   const loops::Pooled expected = loops::pool(w, is_max, x, dy);
   const PoolOptions options{c.strides(), c.padding_name(), c.format(), mode};
   const Tensor input = sweep.add(image(c, x, c.sizes(), w.channels), c.known);
-  const Tensor upstream = sweep.add(image(c, dy, c.places(), w.channels), c.known);
+  const Tensor upstream = sweep.add(image(c, dy, c.positions(), w.channels), c.known);
   const Tensor result =
       c.rank == 2 ? pool2d(input, c.taps(), options) : pool3d(input, c.taps(), options);
-  sweep.expect(result, image(c, expected.y, c.places(), w.channels), mode + " of " + c.text());
+  sweep.expect(result, image(c, expected.y, c.positions(), w.channels), mode + " of " + c.text());
   sweep.expect(gradients(sum(result * upstream), {input})[0],
                image(c, expected.dx, c.sizes(), w.channels), "dx of " + mode + " of " + c.text());
 }
 
-/// Every combination of these along the first axis, while the other axes take their turns.
+/// Every combination of these along the first axis, while the other axes cycle through them.
 std::vector<Case> cases(std::size_t rank, const std::string& paddings, bool dilated) {
   std::vector<Case> list;
   std::int64_t turn = 0;
@@ -220,18 +227,18 @@ void sweep_convolutions(std::size_t rank, const std::string& paddings) {
 
 }  // namespace
 
-TEST_CASE("conv1d over many sizes and steps", "[k]") { sweep_convolutions(1, "vsc"); }
-TEST_CASE("conv2d over many sizes and steps", "[k]") { sweep_convolutions(2, "vs"); }
-TEST_CASE("conv3d over many sizes and steps", "[k]") { sweep_convolutions(3, "vs"); }
+TEST_CASE("conv1d over many sizes and strides", "[k]") { sweep_convolutions(1, "vsc"); }
+TEST_CASE("conv2d over many sizes and strides", "[k]") { sweep_convolutions(2, "vs"); }
+TEST_CASE("conv3d over many sizes and strides", "[k]") { sweep_convolutions(3, "vs"); }
 
-TEST_CASE("transposed convolutions over many sizes and steps", "[k]") {
+TEST_CASE("transposed convolutions over many sizes and strides", "[k]") {
   Sweep sweep;
   for (const Case& c : cases(2, "vs", true)) add_transpose(sweep, c);
   for (const Case& c : cases(3, "vs", false)) add_transpose(sweep, c);
   sweep.run();
 }
 
-TEST_CASE("pooling over many sizes and steps", "[k]") {
+TEST_CASE("pooling over many sizes and strides", "[k]") {
   Sweep sweep;
   for (const std::size_t rank : {2u, 3u}) {
     for (const Case& c : cases(rank, "vs", false)) {
@@ -242,8 +249,8 @@ TEST_CASE("pooling over many sizes and steps", "[k]") {
   sweep.run();
 }
 
-// The specification's table of places: (n, k, s, d) to (places, zeros before).
-TEST_CASE("places and padding of 'same' are those of the specification", "[k]") {
+// The specification's table of windows: (n, k, s, d) to (number of windows, padding before).
+TEST_CASE("same padding: windows and padding are those of the specification", "[k]") {
   struct Place {
     std::int64_t n, k, s, d, out, before;
   };
@@ -252,17 +259,17 @@ TEST_CASE("places and padding of 'same' are those of the specification", "[k]") 
                                {10, 1, 3, 1, 4, 0}};
   for (const Place& p : kPlaces) {
     INFO(p.n << " by " << p.k << ", stride " << p.s << ", dilation " << p.d);
-    // Each tap has a decimal place of its own in the sums.
+    // Each tap has a decimal digit of its own in the sums.
     Windows w;
     w.axes[0] = {p.n, p.k, p.s, p.d, p.out, p.before};
-    Doubles x, kernel, y = loops::zeros(p.out);
+    Doubles x, filter, y = loops::zeros(p.out);
     for (std::int64_t i = 0; i < p.n; ++i) x.push_back(static_cast<double>(i + 1));
-    for (std::int64_t i = 0; i < p.k; ++i) kernel.push_back(std::pow(100, double(i)));
-    loops::convolve(w, 1, Role::Output, x, kernel, y);
+    for (std::int64_t i = 0; i < p.k; ++i) filter.push_back(std::pow(100, double(i)));
+    loops::convolve(w, 1, Role::Output, x, filter, y);
     for (const bool known : {true, false}) {
       Sweep sweep;
       const Tensor input = sweep.add(Array(x, Dims{1, p.n, 1}), known);
-      const Tensor weights = sweep.add(Array(kernel, Dims{p.k, 1, 1}), known);
+      const Tensor weights = sweep.add(Array(filter, Dims{p.k, 1, 1}), known);
       const ConvOptions options{p.s, "same", {}, p.d};
       sweep.expect(conv1d(input, weights, options), Array(y, Dims{1, p.out, 1}), "known taps");
       sweep.run();
@@ -270,7 +277,7 @@ TEST_CASE("places and padding of 'same' are those of the specification", "[k]") 
   }
 }
 
-TEST_CASE("windows take the data format of the process when none is given", "[k]") {
+TEST_CASE("windows: the process's data format applies when none is given", "[k]") {
   struct Restore {
     ~Restore() { set_image_data_format("channels_last"); }
   } restore;
@@ -281,16 +288,14 @@ TEST_CASE("windows take the data format of the process when none is given", "[k]
   CHECK(int_shape(conv1d(sequence, zeros({2, 2, 7}))) == Sizes{1, 7, 4});
   CHECK(int_shape(conv2d(image, zeros({2, 1, 2, 7}))) == Sizes{1, 7, 4, 4});
   CHECK(int_shape(conv3d(volume, zeros({2, 2, 2, 2, 7}))) == Sizes{1, 7, 2, 4, 3});
-  CHECK(int_shape(conv2d_transpose(image, zeros({2, 1, 7, 2}), {1, 7, 6, 4})) ==
-        Sizes{1, 7, 6, 4});
+  CHECK(int_shape(conv2d_transpose(image, zeros({2, 1, 7, 2}), {1, 7, 6, 4})) == Sizes{1, 7, 6, 4});
   CHECK(int_shape(conv3d_transpose(volume, zeros({1, 2, 1, 7, 2}), {1, 7, 3, 6, 4})) ==
         Sizes{1, 7, 3, 6, 4});
   CHECK(int_shape(depthwise_conv2d(image, zeros({2, 1, 2, 3}))) == Sizes{1, 6, 4, 4});
   CHECK(int_shape(separable_conv2d(image, zeros({2, 1, 2, 1}), pointwise)) == Sizes{1, 7, 4, 4});
   CHECK(int_shape(separable_conv1d(sequence, zeros({2, 2, 1}), zeros({1, 2, 7}))) ==
         Sizes{1, 7, 4});
-  CHECK(int_shape(local_conv2d(image, zeros({16, 4, 7}), {2, 1}, 1, {4, 4})) ==
-        Sizes{1, 7, 4, 4});
+  CHECK(int_shape(local_conv2d(image, zeros({16, 4, 7}), {2, 1}, 1, {4, 4})) == Sizes{1, 7, 4, 4});
   CHECK(int_shape(pool2d(image, {2, 1})) == Sizes{1, 2, 4, 4});
   CHECK(int_shape(pool3d(volume, {3, 1, 2})) == Sizes{1, 2, 1, 5, 3});
   CHECK(int_shape(bias_add(image, zeros({2}))) == Sizes{1, 2, 5, 4});

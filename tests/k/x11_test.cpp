@@ -1,5 +1,5 @@
-// The macros of X11's headers, included before Kiln's.
-#include "tests/catch.h"
+// Includes the macros of X11's headers before Kiln's headers.
+#include "tests/support/catch.h"
 
 #define None 0L
 #define Bool int
@@ -22,7 +22,7 @@ static_assert(sizeof(Bool) == sizeof(int));
 
 namespace K = kiln;
 
-TEST_CASE("macros of X11 keep their values, and K has other words for the names they hide") {
+TEST_CASE("X11: its macros keep their values, and K has other names for those that they hide") {
   const K::Tensor x = K::placeholder({.shape = {K::NoneType(0), 2}, .dtype = "float32"});
   const K::Tensor is_positive = K::cast(K::sum(x), "bool");
   const K::Function f = K::function({x}, {is_positive});

@@ -1,6 +1,6 @@
-// A function of a deep graph is compiled, called and freed on a thread with a 256 KiB stack, in
-// time linear in its depth, on each backend.
-#include "tests/deep.h"
+// Tests that a function of a deep graph is compiled, called and freed on a thread with a 256 KiB
+// stack, in time linear in its depth, on each backend.
+#include "tests/support/deep.h"
 
 #include <kiln/k.h>
 
@@ -9,7 +9,7 @@
 
 namespace K = kiln;
 
-TEST_CASE("a function of a deep graph needs no stack and linear time", "[slow]") {
+TEST_CASE("deep graphs: a function needs no stack, and linear time", "[slow]") {
   for (const char* backend : {"reference", "cpu"}) {
     INFO(backend);
     kiln::test::check_linear(400'000, [&](std::size_t length, kiln::test::Laps& laps) {

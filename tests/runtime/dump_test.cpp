@@ -1,9 +1,9 @@
-// Looking inside functions: what lies in the folders, and that it is what runs. Folders that cannot
-// be written are in tests/errors.
-#include "tests/catch.h"
-#include "tests/environment.h"
-#include "tests/error_text.h"
-#include "tests/scratch.h"
+// Tests dumps of functions: the files, and that these are what runs. tests/k/errors tests folders
+// that cannot be written.
+#include "tests/support/catch.h"
+#include "tests/support/environment.h"
+#include "tests/support/error_text.h"
+#include "tests/support/scratch.h"
 
 #include "core/module/parse.h"
 #include "core/module/print.h"
@@ -44,7 +44,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// A step of training: a masked loop, products, fused loops, updates.
+/// A training step: a masked loop, matmuls, fused kernels, updates.
 struct Training {
   Tensor x = K::placeholder({.shape = {K::None, 4, 3}, .name = "x"});
   Tensor w = K::variable(Array(std::vector<float>(15, 0.5f), {3, 5}), {.name = "w"});
@@ -72,7 +72,7 @@ bool compiled(const K::Function& f) { return f.backend() == "cpu"; }
 
 }  // namespace
 
-TEST_CASE("a function's stages are numbered files in their order") {
+TEST_CASE("dumps: stages are numbered files in their order") {
   const Scratch scratch;
   Training training;
   const K::Function f = training.function();
@@ -116,8 +116,8 @@ TEST_CASE("a function's stages are numbered files in their order") {
   const std::string times = contents_of(scratch.path("now/70-timings.txt"));
   CHECK(has(times, "pass scan_batch_inputs"));
   CHECK(has(times, "backend " + f.backend()));
-  // The first dump asked for times: those of the two calls behind it. Each step has its line; those
-  // of the loop ran four times a call.
+  // The first dump enabled times, those of the two calls after it. Each step has its line; those of
+  // the loop ran four times per call.
   const std::string plan = contents_of(scratch.path("now/52-plan.txt"));
   const std::string calls = contents_of(scratch.path("now/70-timings-calls.txt"));
   CHECK(has(calls, "# 2 calls "));
@@ -128,7 +128,7 @@ TEST_CASE("a function's stages are numbered files in their order") {
   }
 }
 
-TEST_CASE("what is dumped while a function is made is what is dumped of it later") {
+TEST_CASE("dumps: those at compilation equal later ones of the function") {
   const Scratch scratch;
   Training training;
   training.options.dump = scratch.path("made/first");
@@ -139,7 +139,7 @@ TEST_CASE("what is dumped while a function is made is what is dumped of it later
     CHECK(contents_of(scratch.path("made/first/" + name)) ==
           contents_of(scratch.path("later/" + name)));
   }
-  // The module is what the last pass left.
+  // The module is the result of the last pass.
   const std::string module = contents_of(scratch.path("later/40-module.kir"));
   const std::string last = contents_of(scratch.path("later/19-simplify.kir"));
   CHECK(K::module::print_module(K::module::parse_module(module)) == module);
@@ -147,7 +147,7 @@ TEST_CASE("what is dumped while a function is made is what is dumped of it later
   CHECK(has(contents_of(scratch.path("later/12-scan_hoist_invariants.kir")), "(unchanged)"));
 }
 
-TEST_CASE("names in dumps are K functions and lines of the user") {
+TEST_CASE("dumps: names are K functions and lines of the user") {
   const Scratch scratch;
   Training training;
   const K::Function f = training.function();
@@ -168,10 +168,10 @@ TEST_CASE("names in dumps are K functions and lines of the user") {
         contents_of(scratch.path("f/55-llvm_ir_optimized.ll")));
   const std::string claims = contents_of(scratch.path("f/50-claims.txt"));
   CHECK(has(claims, "dot at "));
-  CHECK(has(claims, "product: taken"));
+  CHECK(has(claims, "matmul: taken"));
 }
 
-TEST_CASE("a product that no library takes is dumped with the reason") {
+TEST_CASE("dumps: a matmul that no library takes has the reason") {
   const Scratch scratch;
   const Tensor a = K::placeholder({.shape = {3, 4}, .dtype = "int16", .name = "a"});
   const K::Function f = K::function({a}, {K::dot(a, K::transpose(a))}, {.name = "integers"});
@@ -183,11 +183,11 @@ TEST_CASE("a product that no library takes is dumped with the reason") {
   CHECK(names_in(scratch.path("f")) == std::vector<std::string>{"50-claims.txt"});
   const std::string claims = contents_of(scratch.path("f/50-claims.txt"));
   INFO(claims);
-  CHECK(has(claims, "product: rejected: "));
+  CHECK(has(claims, "matmul: rejected: "));
   CHECK(has(claims, "int16"));
 }
 
-TEST_CASE("only wanted stages are written") {
+TEST_CASE("dumps: only requested stages are written") {
   const Scratch scratch;
   Training training;
   const K::Function f = training.function();
@@ -198,7 +198,7 @@ TEST_CASE("only wanted stages are written") {
   CHECK(names_in(scratch.path("plan")) == std::vector<std::string>{"52-plan.txt"});
 }
 
-TEST_CASE("KILN_DUMP takes every function into a folder of its own") {
+TEST_CASE("dumps: KILN_DUMP writes every function into a folder of its own") {
   const Scratch scratch;
   bool is_compiled = false;
   {
@@ -220,14 +220,14 @@ TEST_CASE("KILN_DUMP takes every function into a folder of its own") {
     CHECK(std::count(files.begin(), files.end(), "00-user.kir") == 1);
     CHECK(std::count(files.begin(), files.end(), "70-timings.txt") == 1);
     CHECK(std::count(files.begin(), files.end(), "40-module.kir") == 0);
-    // Of the sizes of the call, and of its steps: both are written behind it.
+    // The memory plan for the call's sizes and the times of its steps are written after the call.
     CHECK(std::count(files.begin(), files.end(), "53-memory_plan-sizes_1.txt") == is_compiled);
     const std::string path = scratch.path("all/" + folder + "/70-timings-calls.txt");
     CHECK(has(contents_of(path), "# 1 calls "));
   }
 }
 
-TEST_CASE("dumping changes no result and no variable") {
+TEST_CASE("dumps: results and variables do not change") {
   Training training;
   const Array before_w = K::get_value(training.w), before_u = K::get_value(training.u);
   const Array plain = training.function()({training.feed()})[0];
@@ -247,7 +247,7 @@ TEST_CASE("dumping changes no result and no variable") {
   CHECK(f.stats().code_generations <= 1);
 }
 
-TEST_CASE("a graph crosses to the backend as written where its function is not optimized") {
+TEST_CASE("dumps: a function that is not optimized sends its graph to the backend as written") {
   const Tensor x = K::placeholder({.shape = {K::None, 2}, .name = "x"});
   const Tensor y = K::transpose(K::transpose(x)) * 1 + (x - x);
   const Scratch scratch;
@@ -277,11 +277,11 @@ TEST_CASE("a graph crosses to the backend as written where its function is not o
   }
 }
 
-TEST_CASE("each stage that cannot be written is an error with its path") {
+TEST_CASE("dumps: each stage that cannot be written is an error with its path") {
   const Scratch scratch;
   Training training;
   const K::Function f = training.function();
-  // A folder in the place of a file, as root may write into any folder.
+  // A folder in the place of the file, since root may write into any folder.
   for (const char* name : {"10-simplify.kir", "40-module.kir", "70-timings.txt", "51-kernels.txt",
                            "70-timings-compile.txt", "56-assembly.s"}) {
     const std::string taken = scratch.path(std::string("taken-") + name);
@@ -293,13 +293,13 @@ TEST_CASE("each stage that cannot be written is an error with its path") {
     CHECK(error_text<K::IoError>([&] { f.dump(taken); }) == "dump: " + fact);
     training.options.dump = taken;
     CHECK(error_text<K::IoError>([&] { training.function(); }) ==
-          "function: " + fact + " (asked for by: dump)");
+          "function: " + fact + " (requested by: dump)");
     training.options.dump.clear();
   }
   CHECK(f({training.feed()}).size() == 1);
 }
 
-TEST_CASE("functions are dumped from several threads at once", "[concurrency]") {
+TEST_CASE("dumps: several threads dump functions concurrently", "[concurrency]") {
   const Scratch scratch;
   Training training;
   const K::Function f = training.function();

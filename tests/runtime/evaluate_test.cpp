@@ -1,8 +1,8 @@
-// Programs that are called once, over arguments in place of their sizes, seeds and constants.
-#include "tests/catch.h"
-#include "tests/environment.h"
-#include "tests/error_text.h"
-#include "tests/scratch.h"
+// Tests programs of eval, which take their sizes, seeds and constants as arguments.
+#include "tests/support/catch.h"
+#include "tests/support/environment.h"
+#include "tests/support/error_text.h"
+#include "tests/support/scratch.h"
 
 #include "core/types/text.h"
 #include "runtime/function/compile/executable_cache.h"
@@ -22,7 +22,7 @@ namespace {
 
 using kiln::testing::EnvironmentVariable;
 
-/// Of modules compiled by backends since it was made.
+/// Counts modules that backends compile from its construction on.
 class CompileCount {
  public:
   std::int64_t operator()() const { return now() - start_; }
@@ -34,7 +34,7 @@ class CompileCount {
 
 using Make = std::function<Tensor()>;
 
-/// The value of what `make` gives, in the state that a seed sets.
+/// Evaluates make() in the state that a seed sets.
 Array value_of(const Make& make) {
   set_random_seed(11);
   return eval(make());
@@ -45,8 +45,8 @@ Array compiled_value_of(const Make& make) {
   return value_of(make);
 }
 
-/// The value of what `make` gives has the bits of one that is compiled as it was written, and is
-/// computed without compiling from the second time on.
+/// Checks that the value of make() has the bits of a program that is compiled as written, and that
+/// nothing is compiled from the second time on.
 void check_lifted(const std::string& name, const Make& make) {
   INFO(name);
   const Array expected = compiled_value_of(make);
@@ -63,7 +63,7 @@ struct Named {
   Make make;
 };
 
-/// The initialisers of Keras that draw, for a shape and a dtype.
+/// The random initialisers of Keras, for a shape and a dtype.
 std::vector<Named> initialisers(const Shape& shape, const std::string& dtype, double fan_in,
                                 double fan_out) {
   const auto uniform = [=](double limit) {
@@ -93,7 +93,7 @@ std::vector<Named> initialisers(const Shape& shape, const std::string& dtype, do
 
 }  // namespace
 
-TEST_CASE("400 evals of draws of different shapes compile at most 3 programs") {
+TEST_CASE("eval: 400 draws of different shapes compile at most 3 programs") {
   const EnvironmentVariable enable("KILN_DISABLE", std::nullopt);
   std::vector<std::vector<std::int64_t>> shapes;
   for (std::int64_t i = 0; i < 100; ++i) {
@@ -122,7 +122,7 @@ TEST_CASE("400 evals of draws of different shapes compile at most 3 programs") {
   CHECK(compiled() <= 3);
 }
 
-TEST_CASE("initialisers of Keras have the bits of programs that are compiled for their shapes") {
+TEST_CASE("eval: initialisers have the bits of programs that are compiled for their shapes") {
   const EnvironmentVariable enable("KILN_DISABLE", std::nullopt);
   for (const std::string dtype : {"float32", "float64", "float16", "bfloat16"}) {
     for (const auto& [name, make] : initialisers({3, 3, 5, 7}, dtype, 45, 63)) {
@@ -137,13 +137,13 @@ TEST_CASE("initialisers of Keras have the bits of programs that are compiled for
   }
 }
 
-TEST_CASE("other pointwise programs have the bits of programs as they were written") {
+TEST_CASE("eval: other pointwise programs have the bits of programs as written") {
   const EnvironmentVariable enable("KILN_DISABLE", std::nullopt);
   const auto draw = [](std::int64_t seed) { return random_uniform({5, 9}, {.seed = seed}); };
   const std::vector<Named> programs{
       {"interval", [&] { return random_uniform({5, 9}, {.minval = 2, .maxval = 7, .seed = 1}); }},
       {"empty interval",
-       [&] { return random_uniform({5, 9}, {.minval = 7, .maxval = 2, .seed = 1}); }},
+       [&] { return random_uniform({5, 9}, {.minval = 7, .maxval = 7, .seed = 1}); }},
       {"binomial", [&] { return random_binomial({5, 9}, {.p = 0.3, .seed = 1}); }},
       {"dropout",
        [&] { return dropout(constant(2.f, {.shape = {5, 9}}), 0.3, {.seed = 4}); }},
@@ -166,7 +166,7 @@ TEST_CASE("other pointwise programs have the bits of programs as they were writt
   check_lifted("empty array", [&] { return constant(Array::zeros({0, 3})) * 3 + 0.5; });
 }
 
-TEST_CASE("constants that are not normal numbers keep their bits") {
+TEST_CASE("eval: constants that are not normal numbers keep their bits") {
   const EnvironmentVariable enable("KILN_DISABLE", std::nullopt);
   const float special[] = {0.f,
                            -0.f,
@@ -190,7 +190,7 @@ TEST_CASE("constants that are not normal numbers keep their bits") {
   }
 }
 
-TEST_CASE("programs that only size, seed and constants tell apart share an executable") {
+TEST_CASE("eval: programs that differ only in size, seed and constants share an executable") {
   const EnvironmentVariable enable("KILN_DISABLE", std::nullopt);
   const auto drawn = [](std::int64_t n, double low, double high, std::int64_t seed) {
     set_random_seed(1);
@@ -212,7 +212,7 @@ TEST_CASE("programs that only size, seed and constants tell apart share an execu
   CHECK(compiled() == 0);
 }
 
-TEST_CASE("draws of eval differ from call to call and repeat after the seed is set") {
+TEST_CASE("eval: draws differ from call to call and repeat after the seed is set") {
   const auto draw = [] { return eval(random_uniform({4}, {.seed = 7})); };
   set_random_seed(3);
   const Array first = draw(), second = draw();
@@ -223,7 +223,7 @@ TEST_CASE("draws of eval differ from call to call and repeat after the seed is s
   CHECK(draw() == second);
 }
 
-TEST_CASE("an eval that lacks memory names its line and its shape, before and after a hit") {
+TEST_CASE("eval: lack of memory names line and shape, before and after a cache hit") {
   const EnvironmentVariable enable("KILN_DISABLE", std::nullopt);
   const Tensor small = random_uniform({4}), large = random_uniform({1 << 20, 1 << 30});
   std::vector<std::string> errors;
@@ -241,7 +241,7 @@ TEST_CASE("an eval that lacks memory names its line and its shape, before and af
   CHECK(errors[0] == errors[1]);
 }
 
-TEST_CASE("KILN_DUMP shows an eval as it was written, whatever ran before") {
+TEST_CASE("eval: KILN_DUMP shows the program as written, whatever ran before") {
   const EnvironmentVariable enable("KILN_DISABLE", std::nullopt);
   const testing::Scratch scratch;
   const Tensor x = random_uniform({4, 3}, {.minval = 1, .maxval = 3});
@@ -257,7 +257,7 @@ TEST_CASE("KILN_DUMP shows an eval as it was written, whatever ran before") {
   CHECK(folders == 2);
 }
 
-TEST_CASE("threads that evaluate the same programs get their own values", "[concurrency]") {
+TEST_CASE("eval: threads that evaluate the same programs get their own values", "[concurrency]") {
   const EnvironmentVariable enable("KILN_DISABLE", std::nullopt);
   constexpr int kThreads = 4, kSizes = 6;
   std::atomic<int> wrong{0};

@@ -1,7 +1,7 @@
-// Functions that share an executable, and what the cache keeps.
-#include "tests/catch.h"
-#include "tests/child.h"
-#include "tests/environment.h"
+// Tests functions that share an executable, and the contents of the cache.
+#include "tests/support/catch.h"
+#include "tests/support/child.h"
+#include "tests/support/environment.h"
 
 #include "core/ir/intern.h"
 #include "core/types/text.h"
@@ -15,7 +15,7 @@ namespace {
 
 using kiln::testing::EnvironmentVariable;
 
-/// x times a variable times `factor`: equal in all but the factor.
+/// x times a variable times `factor`: equal programs but for the factor.
 Function scaled(double factor, const std::string& name = "scaled") {
   const Tensor x = placeholder({.shape = {None}, .name = "x"});
   const Tensor w = variable(Array(2.f), {.name = "w"});
@@ -38,7 +38,7 @@ std::int64_t line_of_failure(const Function& f, const Array& indices) {
 
 }  // namespace
 
-TEST_CASE("equal functions share an executable, each with its own variables") {
+TEST_CASE("executable cache: equal functions share one, each with its own variables") {
   const EnvironmentVariable enable("KILN_DISABLE", std::nullopt);
   const Tensor x = placeholder({.shape = {None}, .name = "x"});
   std::vector<Variable> weights;
@@ -63,7 +63,7 @@ TEST_CASE("equal functions share an executable, each with its own variables") {
   CHECK(steps[0]({Array{1.f}})[0] == Array{16.f});
 }
 
-TEST_CASE("functions that differ in a constant, a name, a seed or a line are compiled apart") {
+TEST_CASE("executable cache: another constant, name, seed or line is compiled separately") {
   const EnvironmentVariable enable("KILN_DISABLE", std::nullopt);
   const Function two = scaled(2), three = scaled(3), named = scaled(2, "other"), same = scaled(2);
   CHECK(same.stats().cache_hits == 1);
@@ -80,7 +80,7 @@ TEST_CASE("functions that differ in a constant, a name, a seed or a line are com
   CHECK_FALSE(one()[0] == other()[0]);
 }
 
-TEST_CASE("errors of functions that share an executable name the lines of each") {
+TEST_CASE("executable cache: errors of functions that share one name the lines of each") {
   const EnvironmentVariable enable("KILN_DISABLE", std::nullopt);
   const Tensor i = placeholder({.shape = {None}, .dtype = "int64", .name = "i"});
   const Tensor w = variable(Array{1.f, 2.f, 3.f}, {.name = "w"});
@@ -99,7 +99,7 @@ TEST_CASE("errors of functions that share an executable name the lines of each")
   CHECK(line_of_failure(again, outside) == first_line);
 }
 
-TEST_CASE("the executable of functions that are gone is freed, and nothing of a user's kept") {
+TEST_CASE("executable cache: the last function frees its executable and the user's data") {
   const EnvironmentVariable enable("KILN_DISABLE", std::nullopt);
   const auto before = ir::live_node_count();
   CHECK(scaled(5).stats().compiles == 1);
@@ -113,7 +113,7 @@ TEST_CASE("the executable of functions that are gone is freed, and nothing of a 
   CHECK(ir::live_node_count() == before);
 }
 
-TEST_CASE("an eval of variables is compiled once for its line, and reads their values of now") {
+TEST_CASE("executable cache: an eval of variables compiles once per line, and reads new values") {
   const EnvironmentVariable enable("KILN_DISABLE", std::nullopt);
   const Variable w = variable(Array{1.f, 2.f}, {.name = "w"});
   std::int64_t compiled = 0;
@@ -126,7 +126,7 @@ TEST_CASE("an eval of variables is compiled once for its line, and reads their v
   CHECK(compiled == 1);
 }
 
-TEST_CASE("programs that call the host share nothing, and none do where the user says so") {
+TEST_CASE("executable cache: programs that call the host share nothing, nor do any when disabled") {
   const EnvironmentVariable enable("KILN_DISABLE", std::nullopt);
   const Tensor x = placeholder({.shape = {None}, .name = "x"});
   const Tensor printed = print_tensor(x);
@@ -140,7 +140,7 @@ TEST_CASE("programs that call the host share nothing, and none do where the user
   }
 }
 
-TEST_CASE("the last executables of eval are kept, and only so many") {
+TEST_CASE("executable cache: the last executables of eval are kept, up to a bound") {
   const EnvironmentVariable enable("KILN_DISABLE", std::nullopt);
   const std::string before = backend();
   set_backend("reference");
@@ -161,7 +161,7 @@ TEST_CASE("the last executables of eval are kept, and only so many") {
   set_backend(before);
 }
 
-TEST_CASE("a child process compiles what its parent has") {
+TEST_CASE("executable cache: a child process compiles what its parent has") {
   const EnvironmentVariable enable("KILN_DISABLE", std::nullopt);
   const Tensor x = placeholder({.shape = {None}, .name = "x"});
   const auto made = [&] { return function({x}, {x + 4}, {.backend = "reference"}); };

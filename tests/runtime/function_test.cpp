@@ -1,6 +1,6 @@
-// Compiled functions: inputs, updates, learning phase, dumps, threads.
-#include "tests/catch.h"
-#include "tests/scratch.h"
+// Tests compiled functions: inputs, updates, learning phase, dumps, threads.
+#include "tests/support/catch.h"
+#include "tests/support/scratch.h"
 
 #include "core/ir/intern.h"
 #include "core/module/parse.h"
@@ -33,7 +33,7 @@ std::string contents(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("updates are computed from the state before the call") {
+TEST_CASE("function: updates are computed from the state before the call") {
   const Tensor a = K::variable(1.0f), b = K::variable(2.0f);
   const auto swap = K::function({}, {a, b}, {.updates = {{a, b}, {b, a}}});
   const auto outputs = swap();
@@ -43,7 +43,7 @@ TEST_CASE("updates are computed from the state before the call") {
   CHECK(K::get_value(b).item<float>() == 1);
 }
 
-TEST_CASE("an int64 counter takes a plain number") {
+TEST_CASE("function: an int64 counter takes a plain number") {
   const Tensor count = K::variable(0.0f, {.dtype = "int64"});
   const auto step = K::function({}, {}, {.updates = {K::update_add(count, 1)}});
   for (int i = 0; i < 3; ++i) CHECK(step().empty());
@@ -51,7 +51,7 @@ TEST_CASE("an int64 counter takes a plain number") {
   CHECK(step.stats().calls == 3);
 }
 
-TEST_CASE("the learning phase may be fed in many forms and is 0 otherwise") {
+TEST_CASE("function: the learning phase may be fed in many forms, and is 0 otherwise") {
   const Tensor x = K::placeholder({.shape = {2}});
   const Tensor y = K::in_train_phase([&] { return x * 2; }, x);
   const Array feed{1.f, 3.f};
@@ -65,7 +65,7 @@ TEST_CASE("the learning phase may be fed in many forms and is 0 otherwise") {
   CHECK(fed({feed, Array(0.f)})[0] == feed);
 }
 
-TEST_CASE("one function serves every batch size, and inputs are cast") {
+TEST_CASE("function: one serves every batch size, and inputs are cast") {
   const Tensor x = K::placeholder({.shape = {K::None, 2}});
   const auto f = K::function({x}, {K::sum(x, {.axis = -1})});
   for (std::int64_t rows : {0, 1, 5}) {
@@ -75,7 +75,7 @@ TEST_CASE("one function serves every batch size, and inputs are cast") {
   CHECK(f.stats().compiles == 1);
 }
 
-TEST_CASE("call_into writes into the caller's memory and wants exact types") {
+TEST_CASE("function: call_into writes into the caller's memory and requires exact types") {
   const Tensor x = K::placeholder({.shape = {2}, .name = "x"});
   const auto f = K::function({x}, {x + 1.0}, {.name = "f"});
   const std::vector<std::int64_t> dims{2}, other{3};
@@ -92,7 +92,7 @@ TEST_CASE("call_into writes into the caller's memory and wants exact types") {
   CHECK_THROWS_AS(f.call_into({&view, 1}, {&small, 1}), K::ValueError);
 }
 
-TEST_CASE("draws differ from call to call and repeat after the seed is set") {
+TEST_CASE("function: draws differ from call to call and repeat after the seed is set") {
   K::set_random_seed(3);
   const auto f = K::function({}, {K::random_uniform({4}, {.seed = 7})});
   const Array first = f()[0], second = f()[0];
@@ -101,7 +101,7 @@ TEST_CASE("draws differ from call to call and repeat after the seed is set") {
   CHECK(f()[0] == first);
 }
 
-TEST_CASE("print_tensor prints when its result is used") {
+TEST_CASE("print_tensor: prints when its result is used") {
   const Tensor x = K::constant(Array{{1.f}});
   std::ostringstream captured;
   auto* before = std::cout.rdbuf(captured.rdbuf());
@@ -111,7 +111,7 @@ TEST_CASE("print_tensor prints when its result is used") {
   CHECK(value == Array{{2.f}});
 }
 
-TEST_CASE("dumps are numbered, and a dumped module is read again") {
+TEST_CASE("function: dumps are numbered, and a dumped module can be read") {
   const Scratch scratch;
   const Tensor x = K::placeholder({.shape = {K::None, 3}, .name = "x"});
   const auto f = K::function({x}, {K::tanh(x * 1.0 + 0.5)}, {.name = "f"});
@@ -131,7 +131,7 @@ TEST_CASE("dumps are numbered, and a dumped module is read again") {
   CHECK_THROWS_AS(f.dump(scratch.folder() + "/file"), K::IoError);
 }
 
-TEST_CASE("functions and graphs give their memory back") {
+TEST_CASE("function: functions and graphs release their memory") {
   const std::size_t before = K::ir::live_node_count();
   {
     const Tensor x = K::placeholder({.shape = {2}});
@@ -142,7 +142,7 @@ TEST_CASE("functions and graphs give their memory back") {
   CHECK(K::ir::live_node_count() == before);
 }
 
-TEST_CASE("several threads call one function", "[concurrency]") {
+TEST_CASE("function: several threads call one", "[concurrency]") {
   const Tensor x = K::placeholder({.shape = {K::None}});
   const auto f = K::function({x}, {K::exp(x) + 1.0});
   const Array feed{0.f, 1.f, 2.f}, expected = f({feed})[0];
@@ -157,7 +157,7 @@ TEST_CASE("several threads call one function", "[concurrency]") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("several threads build and compile", "[concurrency]") {
+TEST_CASE("function: several threads build and compile", "[concurrency]") {
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t) {
@@ -175,7 +175,7 @@ TEST_CASE("several threads build and compile", "[concurrency]") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("updates are whole for whoever reads", "[concurrency]") {
+TEST_CASE("function: readers never see partial updates", "[concurrency]") {
   const Tensor a = K::variable(0.0f), b = K::variable(0.0f);
   const auto step =
       K::function({}, {}, {.updates = {K::update_add(a, 1.0), K::update_sub(b, 1.0)}});

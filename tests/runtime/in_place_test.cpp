@@ -1,7 +1,7 @@
-// Updates that are written over the values they replace: when, and what others see of it.
-#include "tests/catch.h"
+// Tests updates in place of the values that they replace: when, and what readers see.
+#include "tests/support/catch.h"
 
-#include "core/k/frame/tensor_impl.h"
+#include "core/k/base/tensor_impl.h"
 #include "runtime/plugin/backend_instance.h"
 #include "runtime/variable/variable_state.h"
 
@@ -23,17 +23,17 @@ runtime::VersionRef held(const Tensor& variable) {
   return version;
 }
 
-/// Where the variable's elements lie at the backend in use.
-const void* place_of(const Tensor& variable) {
+/// The address of the variable's elements on the backend in use.
+const void* address_of(const Tensor& variable) {
   return held(variable)->at(runtime::current_instance()).host_data();
 }
 
-/// How many places the variable has been in after each of some calls.
+/// The number of addresses that the variable has had after some calls.
 std::size_t places_of(const Function& f, const Tensor& variable, const std::vector<Array>& fed) {
   std::set<const void*> places;
   for (int i = 0; i < 6; ++i) {
     f(fed);
-    places.insert(place_of(variable));
+    places.insert(address_of(variable));
   }
   return places.size();
 }
@@ -45,14 +45,14 @@ bool all_equal(const Array& array, float value) {
 
 }  // namespace
 
-TEST_CASE("an update of elements goes over the value it replaces") {
+TEST_CASE("in-place update: elements overwrite the value that they replace") {
   if (backend() != "cpu") return;
   const Tensor a = ones({100}), b = ones({100}), x = placeholder({.shape = {100}});
   const Function f = function(
       {x}, {a + 1.0}, {.updates = {update_add(a, x), update(b, a * 2.0 - b)}});
   const std::vector<Array> fed{Array::full({100}, 1.f)};
   CHECK(places_of(f, b, fed) == 1);
-  // The update of b reads a, whose new value must not be there yet.
+  // The update of b reads the old value of a.
   CHECK(all_equal(get_value(a), 7));
   CHECK(get_value(b).as<float>()[0] == [] {
     float old = 1, other = 1;
@@ -61,7 +61,7 @@ TEST_CASE("an update of elements goes over the value it replaces") {
   }());
 }
 
-TEST_CASE("a value that somebody holds is not written over") {
+TEST_CASE("in-place update: a value that the user holds is not overwritten") {
   if (backend() != "cpu") return;
   const Tensor a = ones({100});
   const Function f = function({}, {}, {.updates = {update_add(a, 1.0)}});
@@ -73,7 +73,7 @@ TEST_CASE("a value that somebody holds is not written over") {
   CHECK(all_equal(get_value(a), 4));
 }
 
-TEST_CASE("swaps, reversals and sums read what was there before the call") {
+TEST_CASE("in-place update: swaps, reversals and sums read the old values") {
   const Tensor a = variable(Array{1.f, 2.f, 3.f}), b = variable(Array{4.f, 5.f, 6.f});
   const Tensor c = variable(Array{7.f, 8.f, 9.f}), d = variable(Array{1.f, 1.f, 1.f});
   const Function f = function({}, {a + 0.0},
@@ -88,7 +88,7 @@ TEST_CASE("swaps, reversals and sums read what was there before the call") {
   CHECK(get_value(d) == Array{64.f, 64.f, 64.f});
 }
 
-TEST_CASE("a call that fails leaves every variable as it was") {
+TEST_CASE("in-place update: a failing call leaves every variable as it was") {
   const Tensor a = ones({100}), b = ones({100});
   const Tensor index = placeholder({.shape = {1}, .dtype = "int32"});
   const Function f = function(
@@ -102,7 +102,7 @@ TEST_CASE("a call that fails leaves every variable as it was") {
   CHECK(all_equal(get_value(b), 4));
 }
 
-TEST_CASE("readers see whole values of one moment while updates go on", "[concurrency]") {
+TEST_CASE("in-place update: concurrent readers see whole values of one call", "[concurrency]") {
   constexpr int kCalls = 200;
   const Tensor a = zeros({20000}), b = zeros({20000});
   const Function step =
@@ -124,4 +124,42 @@ TEST_CASE("readers see whole values of one moment while updates go on", "[concur
   reader.join();
   CHECK(torn == 0);
   CHECK(all_equal(get_value(a), kCalls));
+}
+
+TEST_CASE("variable: a value that no call updates is in memory once") {
+  if (backend() != "cpu" && backend() != "reference") return;
+  const Tensor a = variable(Array::full({100}, 2.f)), x = placeholder({.shape = {100}});
+  const Function infer = function({x}, {a * x});
+  const std::vector<Array> fed{Array::full({100}, 3.f)};
+  CHECK(all_equal(infer(fed)[0], 6));
+  const Array value = get_value(a);
+  CHECK(address_of(a) == value.data());
+}
+
+TEST_CASE("variable: updates do not write to a value that the host shares") {
+  const Array initial = Array::full({100}, 2.f);
+  const Tensor a = variable(initial), x = placeholder({.shape = {1}, .dtype = "int32"});
+  const Function infer = function({}, {a + 1.0});
+  const Function train =
+      function({x}, {gather(a, x)}, {.updates = {update_add(a, 1.0)}});
+  infer();
+  const Array before = get_value(a);
+  CHECK_THROWS(train({Array::full({1}, 100, DType::Int32)}));
+  CHECK(all_equal(infer()[0], 3));
+  train({Array::full({1}, 0, DType::Int32)});
+  train({Array::full({1}, 0, DType::Int32)});
+  CHECK(all_equal(before, 2));
+  CHECK(all_equal(initial, 2));
+  CHECK(all_equal(infer()[0], 5));
+  CHECK(all_equal(get_value(a), 4));
+}
+
+TEST_CASE("variable: writes through an earlier address of the Array do not reach it") {
+  Array initial = Array::full({100}, 2.f);
+  float* const address = initial.as<float>().data();
+  const Tensor a = variable(initial), moved = variable(std::move(initial));
+  const Function infer = function({}, {a + moved});
+  infer();
+  *address = 7;
+  CHECK(all_equal(infer()[0], 4));
 }

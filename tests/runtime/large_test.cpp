@@ -1,11 +1,11 @@
-// Results so large that a backend may write them in another way.
-#include "tests/catch.h"
+// Tests results so large that a backend may write them past the caches.
+#include "tests/support/catch.h"
 
 #include <kiln/k.h>
 
 using namespace kiln;
 
-TEST_CASE("large elementwise results are whole, wherever they begin") {
+TEST_CASE("large results: elementwise results are complete at any address") {
   const std::int64_t count = (std::int64_t{5} << 20) + 13;
   const Tensor x = placeholder({.shape = {count}, .name = "x"});
   const Function f = function({x}, {x * 2.0 + 1.0, x - 1.0});

@@ -1,6 +1,6 @@
-// Sizes that change from call to call on the cpu backend: made ready anew, never compiled anew; and
-// the memory that a training step with loops is given.
-#include "tests/catch.h"
+// Tests sizes that change from call to call on the cpu backend: prepared anew, never recompiled.
+// Also tests the memory of a training step with loops.
+#include "tests/support/catch.h"
 
 #include <kiln/k.h>
 
@@ -8,7 +8,7 @@ using namespace kiln;
 
 namespace {
 
-/// A masked recurrent layer with its gradient; batch and steps are not known.
+/// A masked recurrent layer with its gradient; batch size and number of steps are unknown.
 Function training_step() {
   const Tensor x = placeholder({.shape = {None, None, 24}, .name = "x"});
   const Tensor mask = placeholder({.shape = {None, None}, .name = "mask"});
@@ -34,7 +34,7 @@ void call(const Function& f, std::int64_t batch, std::int64_t steps) {
 
 }  // namespace
 
-TEST_CASE("a new batch size or sequence length generates no code") {
+TEST_CASE("sizes: a new batch size or sequence length generates no code") {
   if (backend() != "cpu") return;
   const Function f = training_step();
   const FunctionStats before = f.stats();
@@ -51,7 +51,7 @@ TEST_CASE("a new batch size or sequence length generates no code") {
   CHECK(f.stats().calls == 4);
 }
 
-TEST_CASE("a training step is given little more memory than lives at one time") {
+TEST_CASE("memory plan: a training step takes little more memory than is live at one time") {
   if (backend() != "cpu") return;
   const Function f = training_step();
   call(f, 32, 50);

@@ -5,8 +5,8 @@
 
 #include <vector>
 
-/// D. Kingma and J. Ba, "Adam: a method for stochastic optimization", 2015. The rate is a number,
-/// or a scalar tensor where it changes.
+/// Updates of `weights` by one Adam step (D. Kingma and J. Ba, "Adam: a method for stochastic
+/// optimization", 2015). `rate`: a number, or a scalar tensor where it changes.
 inline std::vector<kiln::UpdateOp> adam(const kiln::Tensor& loss,
                                         const std::vector<kiln::Tensor>& weights,
                                         const kiln::Operand& rate) {

@@ -1,6 +1,5 @@
-// A character model: an LSTM learns to continue text. Everything that is computed is written with
-// K functions: the model is CharRnn below, its optimiser is in adam.h. text.h reads text, curve.h
-// draws the loss.
+// Trains an LSTM that continues text, character by character. All computation is K functions: the
+// model is CharRnn below, its optimiser is in adam.h. text.h reads text, curve.h draws the loss.
 #include "adam.h"
 #include "curve.h"
 #include "program.h"
@@ -129,7 +128,7 @@ void run(const Options& o) {
   if (!o.load.empty()) K::load_weights(o.load, model.weights);
   try_saving(o.save, model.weights);
   std::mt19937 random(static_cast<unsigned>(o.seed));
-  std::vector<double> losses;
+  Curve train{"training batch", "steelblue", {}}, held_back{"held back", "darkorange", {}, true};
   const bool terminal = isatty(STDOUT_FILENO) != 0;
   const int every = o.steps <= 20 ? 1 : o.steps / 20;
   for (int step = 1; step <= o.steps; ++step) {
@@ -138,40 +137,54 @@ void run(const Options& o) {
       start = random() % (text.train.size() - static_cast<std::size_t>(o.time));
     const auto [x, y] = text.batch(text.train, starts, o.time);
     const Array zeros = no_state(o.batch, o);
-    losses.push_back(model.train({x, y, zeros, zeros})[0].item<float>());
+    const double loss = model.train({x, y, zeros, zeros})[0].item<float>();
+    train.points.push_back({static_cast<double>(step), loss});
     if (terminal) {
       std::printf("\r[%-40s] %d/%d  loss %.3f ",
                   std::string(static_cast<std::size_t>(40 * step / o.steps), '#').c_str(), step,
-                  o.steps, losses.back());
+                  o.steps, loss);
     }
     if (step % every == 0) {
-      std::printf("%sstep %d loss %.9g\n", terminal ? "\r\033[K" : "", step, losses.back());
+      std::printf("%sstep %d loss %.9g\n", terminal ? "\r\033[K" : "", step, loss);
+    }
+    if (step % every == 0 && step < o.steps && o.steps > 20) {
+      held_back.points.push_back({static_cast<double>(step), held_back_loss(model, text, o)});
     }
     if (step % (every * 5) == 0 && o.steps > 20) {
       std::printf("  | %s\n", sample(model, text, o, random).c_str());
     }
     flush_output();
   }
-  if (!losses.empty()) {
-    std::printf("loss curve: %s\n", draw_curve(losses, "char_rnn_loss.svg").c_str());
-  }
   if (!o.save.empty()) K::save_weights(o.save, model.weights);
+  const double final_loss = held_back_loss(model, text, o);
+  if (o.steps > 0) {
+    held_back.points.push_back({static_cast<double>(o.steps), final_loss});
+    const std::string title = "Character model: loss in nats per character";
+    const std::string path = draw_curves({train, held_back}, title, "char_rnn_loss.svg");
+    std::printf("loss curve: %s\n", path.c_str());
+  }
   std::printf("sample: %s\n", sample(model, text, o, random).c_str());
-  std::printf("held-back loss %.4f nats/char\n", held_back_loss(model, text, o));
+  std::printf("held-back loss %.4f nats/char\n", final_loss);
 }
 
 int main(int argc, char** argv) {
   Options o;
-  CLI::App app("Trains a character model");
-  app.option_defaults()->always_capture_default();
-  app.add_option("--backend", o.backend, "name or absolute path of a backend");
-  app.add_option("--text", o.text, "text file instead of /usr/share/common-licenses");
-  app.add_option("--steps", o.steps, "of training")->check(CLI::Range(0, 1 << 24));
-  app.add_option("--hidden", o.hidden, "size of the state")->check(CLI::Range(1, 1 << 20));
-  app.add_option("--batch", o.batch, "pieces of text a step")->check(CLI::Range(1, 1 << 20));
-  app.add_option("--time", o.time, "characters of a piece")->check(CLI::Range(1, 1 << 20));
-  app.add_option("--seed", o.seed, "of weights, pieces and samples");
-  app.add_option("--save", o.save, "writes the weights (safetensors)");
-  app.add_option("--load", o.load, "starts from saved weights");
+  CLI::App app("Trains an LSTM that continues text, character by character", "char_rnn");
+  set_help_format(app);
+  app.add_option("--backend", o.backend, "name or absolute path of a backend")->type_name("NAME");
+  app.add_option("--text", o.text, "text to learn [default: all of /usr/share/common-licenses]")
+      ->type_name("FILE");
+  app.add_option("--steps", o.steps, "training steps")
+      ->check(in_range(0, 1 << 24))->type_name("N");
+  app.add_option("--hidden", o.hidden, "units of the LSTM")
+      ->check(in_range(1, 1 << 20))->type_name("N");
+  app.add_option("--batch", o.batch, "pieces of text in a batch")
+      ->check(in_range(1, 1 << 20))->type_name("N");
+  app.add_option("--time", o.time, "characters of a piece")
+      ->check(in_range(1, 1 << 20))->type_name("N");
+  app.add_option("--seed", o.seed, "seed of weights, batches and samples")->type_name("N");
+  app.add_option("--save", o.save, "write the weights to FILE (safetensors)")->type_name("FILE");
+  app.add_option("--load", o.load, "start from the weights in FILE")->type_name("FILE");
+  app.footer("Example:\n  char_rnn --hidden 32 --batch 8 --time 20");
   return run_program(app, argc, argv, [&] { run(o); });
 }

@@ -1,6 +1,6 @@
-// Handwritten digits: a CSV file, gzipped or plain, with an image a line: 64 pixels from 0 to 16,
-// row by row, then the digit. E. Alpaydin and C. Kaynak, "Optical Recognition of Handwritten
-// Digits", UCI Machine Learning Repository, 1998. picture.h draws them.
+// Reads handwritten digits from CSV, gzipped or plain, an image a line: 64 pixels from 0 to 16, row
+// by row, then the digit. E. Alpaydin and C. Kaynak, "Optical Recognition of Handwritten
+// Digits", UCI Machine Learning Repository, 1998.
 #pragma once
 
 #include <kiln/error.h>
@@ -39,7 +39,8 @@ struct Digits {
     pixels.insert(pixels.end(), image.begin(), image.end());
     labels.push_back(from.labels[i]);
   }
-  /// "64 numbers from 0 to 16 and a digit, separated by commas": false for any other line.
+  /// Adds the image of a line "64 numbers from 0 to 16 and a digit, separated by commas"; false for
+  /// any other line.
   bool add_line(const std::string& line) {
     std::array<int, kPixels + 1> values{};
     const char* at = line.data();
@@ -56,15 +57,15 @@ struct Digits {
   }
 };
 
-/// Of a file of digits, once it is unpacked.
-constexpr std::size_t kMaxText = std::size_t{1} << 30;
+/// Largest unpacked file of digits, in bytes.
+constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
 
 /// All lines of a file. Errors: IoError, also for a damaged archive.
 inline std::vector<std::string> read_lines(const std::string& path) {
   const auto fail = [&] { throw kiln::IoError("--data", "", "cannot read " + path); };
   std::error_code missing;
   const auto status = std::filesystem::status(path, missing);
-  // Before it is opened: a named pipe would wait for a writer, and a device never ends.
+  // Checked before opening: open() of a named pipe blocks, and a device has no end.
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
     throw kiln::IoError("--data", "", path + " is not a regular file");
   }
@@ -75,10 +76,10 @@ inline std::vector<std::string> read_lines(const std::string& path) {
   int read = 0;
   while ((read = gzread(file.get(), buffer.data(), buffer.size())) > 0) {
     text.append(buffer.data(), static_cast<std::size_t>(read));
-    if (text.size() > kMaxText) throw kiln::IoError("--data", "", path + " has too many bytes");
+    if (text.size() > kMaxBytes) throw kiln::IoError("--data", "", path + " has too many bytes");
   }
   int error = Z_OK;
-  gzerror(file.get(), &error);  // also tells of an archive that ends too early
+  gzerror(file.get(), &error);  // also set where the archive is truncated
   if (read < 0 || error != Z_OK) fail();
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size();) {
@@ -91,10 +92,10 @@ inline std::vector<std::string> read_lines(const std::string& path) {
 }
 
 struct DigitSets {
-  Digits train, held_back;  // four fifths and one, always the same ones of a file
+  Digits train, held_back;  // four fifths and one fifth; the same ones for the same file
 };
 
-/// Reads `path`, or what tools/digits fetched when it is empty.
+/// Reads `path`, or the file of tools/digits where it is empty.
 /// Errors: IoError; ValueError for a line of another form and for less than 10 images.
 inline DigitSets read_digits(const std::string& path) {
   if (path.empty() && !std::filesystem::exists(DIGITS_FILE)) {

@@ -1,6 +1,6 @@
-// A convolutional network learns handwritten digits. Everything that is computed is written with K
-// functions: the model is DigitsCnn below, its optimiser is in adam.h. digits.h reads the images,
-// picture.h draws some with what the network takes them for.
+// Trains a convolutional network to read handwritten digits. All computation is K functions: the
+// model is DigitsCnn below, its optimiser is in adam.h. digits.h reads the images, picture.h draws
+// some with their predicted classes.
 #include "adam.h"
 #include "digits.h"
 #include "picture.h"
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <cstdio>
 #include <numeric>
@@ -123,15 +124,17 @@ double accuracy(const Digits& digits, const std::vector<std::int64_t>& classes) 
   return 100 * right / static_cast<double>(classes.size());
 }
 
-/// The first held-back images, those that are taken for something else in red.
+/// Draws the first held-back images with their predicted classes, errors in red.
 std::string draw(const Digits& digits, const std::vector<std::int64_t>& classes) {
   std::vector<Picture> pictures;
   for (std::size_t i = 0; i < std::min<std::size_t>(classes.size(), 40); ++i) {
     const auto image = digits.image(i);
-    pictures.push_back({{image.begin(), image.end()}, Digits::kSide, std::to_string(classes[i]),
-                        classes[i] == digits.labels[i]});
+    const std::string read = std::to_string(classes[i]), truth = std::to_string(digits.labels[i]);
+    pictures.push_back({{image.begin(), image.end()}, Digits::kSide,
+                        read == truth ? read : read + ", is " + truth, read == truth});
   }
-  return draw_pictures(pictures, 10, "digits_cnn.svg");
+  return draw_pictures(pictures, 10, "Held-back digits as the network reads them; errors in red",
+                       "digits_cnn.svg");
 }
 
 void run(const Options& o) {
@@ -176,15 +179,24 @@ void run(const Options& o) {
 
 int main(int argc, char** argv) {
   Options o;
-  CLI::App app("Trains a network that reads handwritten digits");
-  app.add_option("--backend", o.backend, "name or absolute path of a backend");
-  app.add_option("--data", o.data, "CSV file, gzipped or plain; unset: what tools/digits fetches");
-  app.add_option("--data-format", o.data_format, "channels_last or channels_first");
-  app.add_option("--epochs", o.epochs)->check(CLI::NonNegativeNumber);
-  app.add_option("--batch", o.batch)->check(CLI::PositiveNumber);
-  app.add_option("--rate", o.rate, "learning rate")->check(CLI::PositiveNumber);
-  app.add_option("--seed", o.seed);
-  app.add_option("--save", o.save, "writes the weights (safetensors)");
-  app.add_option("--load", o.load, "starts from saved weights");
+  CLI::App app("Trains a convolutional network to read handwritten digits", "digits_cnn");
+  set_help_format(app);
+  app.add_option("--backend", o.backend, "name or absolute path of a backend")->type_name("NAME");
+  app.add_option("--data", o.data,
+                 "CSV of digits, gzipped or plain [default: the file of tools/digits]")
+      ->type_name("FILE");
+  app.add_option("--data-format", o.data_format,
+                 "channels_last or channels_first [default: as keras.json has it]")
+      ->type_name("FORMAT");
+  app.add_option("--epochs", o.epochs, "passes over the training digits")
+      ->check(in_range(0, INT_MAX))->type_name("N");
+  app.add_option("--batch", o.batch, "digits of a batch")
+      ->check(in_range(1, INT_MAX))->type_name("N");
+  app.add_option("--rate", o.rate, "learning rate")
+      ->check(CLI::PositiveNumber.description(""))->type_name("X");
+  app.add_option("--seed", o.seed, "seed of weights and batches")->type_name("N");
+  app.add_option("--save", o.save, "write the weights to FILE (safetensors)")->type_name("FILE");
+  app.add_option("--load", o.load, "start from the weights in FILE")->type_name("FILE");
+  app.footer("Example:\n  digits_cnn --epochs 3 --data-format channels_first");
   return run_program(app, argc, argv, [&] { run(o); });
 }

@@ -1,6 +1,6 @@
-// Reads images of numbers: convolutions, a bidirectional LSTM and connectionist temporal
-// classification. Everything that is computed is written with K functions; the model is Reader
-// below. numbers.h makes the images, of digits side by side; picture.h draws a few.
+// Trains a network to read images of numbers: convolutions, a bidirectional LSTM and connectionist
+// temporal classification. All computation is K functions; the model is Reader below. numbers.h
+// makes the images from digits side by side; picture.h draws a few.
 #include "adam.h"
 #include "numbers.h"
 #include "picture.h"
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <cstdio>
 #include <random>
@@ -45,7 +46,7 @@ struct Reader {
     const Tensor w = weight(name + "_w", {3, 3, in, out}), b = bias(name + "_b", out);
     return K::relu(K::conv2d(x, w, {.padding = "same", .data_format = "channels_last"}) + b);
   }
-  /// One direction; its outputs are in the order of x. Steps outside the mask change nothing.
+  /// An LSTM in one direction; its outputs are in the order of x, and masked steps keep its state.
   Tensor lstm(const std::string& name, const Tensor& x, std::int64_t in, std::int64_t units,
               const Tensor& mask, bool backwards) {
     const Tensor w = weight(name + "_w", {in, 4 * units}), b = bias(name + "_b", 4 * units);
@@ -72,7 +73,7 @@ struct Reader {
     const auto integers = [](const char* name, const K::Shape& shape) {
       return K::placeholder({.shape = shape, .dtype = "int32", .name = name});
     };
-    const auto labels = integers("labels", {K::None, Numbers::kMost});
+    const auto labels = integers("labels", {K::None, Numbers::kMax});
     const auto steps = integers("steps", {K::None}), lengths = integers("lengths", {K::None});
     const auto rate = K::placeholder({.shape = {}, .name = "rate"});
 
@@ -96,7 +97,7 @@ struct Reader {
   }
 };
 
-/// A row of what ctc_decode gives; -1 ends it.
+/// A row of ctc_decode's result; -1 ends it.
 std::string read_text(const Array& decoded, std::int64_t row) {
   std::string text;
   for (std::int64_t j = 0; j < decoded.dims()[1] && decoded.at<std::int64_t>(row, j) >= 0; ++j) {
@@ -105,7 +106,7 @@ std::string read_text(const Array& decoded, std::int64_t row) {
   return text;
 }
 
-/// Reads numbers of held-back digits, draws a few, says how many were read without any error.
+/// Reads numbers of held-back digits, draws a few, prints the share read without an error.
 void report(const Reader& model, const Digits& held_back, int count) {
   constexpr std::size_t kDrawn = 12;
   std::mt19937 random(0);  // the same numbers whatever the seed
@@ -120,12 +121,14 @@ void report(const Reader& model, const Digits& held_back, int count) {
       greedy += read_text(found[0], i) == truth;
       beam += read == truth;
       if (pictures.size() == kDrawn) continue;
-      const std::string caption = read == truth ? read : read + " instead of " + truth;
+      const std::string caption = read == truth ? read : read + ", is " + truth;
       pictures.push_back({n.pixels(i), Numbers::kWidth, caption, read == truth});
     }
   }
   const auto percent = [&](int right) { return 100.0 * right / count; };
-  std::printf("picture: %s\n", draw_pictures(pictures, 2, "digits_ctc.svg").c_str());
+  const std::string title = "Held-back numbers as the network reads them; errors in red";
+  const std::string path = draw_pictures(pictures, 2, title, "digits_ctc.svg");
+  std::printf("picture: %s\n", path.c_str());
   std::printf("greedy %.1f %%, beam search %.1f %%\n", percent(greedy), percent(beam));
   std::printf("held-back numbers read %.1f %%\n", percent(beam));
 }
@@ -162,15 +165,23 @@ void run(const Options& o) {
 
 int main(int argc, char** argv) {
   Options o;
-  CLI::App app("Learns to read images of numbers");
-  app.add_option("--backend", o.backend, "name or absolute path of a backend");
-  app.add_option("--data", o.data, "CSV file, gzipped or plain; unset: what tools/digits fetches");
-  app.add_option("--steps", o.steps)->check(CLI::NonNegativeNumber);
-  app.add_option("--batch", o.batch)->check(CLI::PositiveNumber);
-  app.add_option("--units", o.units, "of each LSTM")->check(CLI::PositiveNumber);
-  app.add_option("--numbers", o.numbers, "held-back ones to read")->check(CLI::PositiveNumber);
-  app.add_option("--seed", o.seed);
-  app.add_option("--save", o.save, "writes the weights (safetensors)");
-  app.add_option("--load", o.load, "starts from saved weights");
+  CLI::App app("Trains a network to read numbers of several digits", "digits_ctc");
+  set_help_format(app);
+  app.add_option("--backend", o.backend, "name or absolute path of a backend")->type_name("NAME");
+  app.add_option("--data", o.data,
+                 "CSV of digits, gzipped or plain [default: the file of tools/digits]")
+      ->type_name("FILE");
+  app.add_option("--steps", o.steps, "training steps")
+      ->check(in_range(0, INT_MAX))->type_name("N");
+  app.add_option("--batch", o.batch, "numbers of a batch")
+      ->check(in_range(1, INT_MAX))->type_name("N");
+  app.add_option("--units", o.units, "units of each LSTM")
+      ->check(in_range(1, INT_MAX))->type_name("N");
+  app.add_option("--numbers", o.numbers, "held-back numbers to read after training")
+      ->check(in_range(1, INT_MAX))->type_name("N");
+  app.add_option("--seed", o.seed, "seed of weights and batches")->type_name("N");
+  app.add_option("--save", o.save, "write the weights to FILE (safetensors)")->type_name("FILE");
+  app.add_option("--load", o.load, "start from the weights in FILE")->type_name("FILE");
+  app.footer("Example:\n  digits_ctc --steps 200 --units 32");
   return run_program(app, argc, argv, [&] { run(o); });
 }

@@ -1,4 +1,4 @@
-// Standard output of a program that promises to have written it: also of tools/kiln.
+// Checked standard output, also for tools/kiln.
 #pragma once
 
 #include <kiln/error.h>
@@ -12,15 +12,15 @@
 #include <iostream>
 #include <string>
 
-/// Takes the number of a closed standard output, so that no file that is opened later gets what is
-/// printed. Writing to it fails.
+/// Opens a closed standard output as one that cannot be written: a file that is opened later would
+/// get its number, and the program's output, otherwise.
 inline void reserve_output() {
   if (::fcntl(STDOUT_FILENO, F_GETFD) != -1) return;
   const int unwritable = ::open("/dev/null", O_RDONLY);
   if (unwritable >= 0 && unwritable != STDOUT_FILENO) ::dup2(unwritable, STDOUT_FILENO);
 }
 
-/// Writes what was printed so far. Errors: IoError when that fails, say on a full disk.
+/// Flushes standard output. Errors: IoError where writing fails, for example on a full disk.
 inline void flush_output() {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && !std::ferror(stdout) && std::cout) return;

@@ -1,12 +1,11 @@
-// The main function of every example: options, errors as one line, standard output that must be
-// written, weights that must be writable before the training.
+// The main function of every example: options, errors as one line, checked standard output, and a
+// check before training that the weights can be saved.
 #pragma once
 
+#include "help_format.h"
 #include "output.h"
 
 #include <kiln/k.h>
-
-#include <CLI/CLI.hpp>
 
 #include <unistd.h>
 
@@ -15,8 +14,8 @@
 #include <string>
 #include <vector>
 
-/// Errors: IoError when weights could not be saved to `path` later: writes them beside it and
-/// removes them again. An empty path is none.
+/// Saves the weights beside `path` and removes the file again, so that a path that cannot be
+/// written fails before training. Errors: IoError. Does nothing for an empty path.
 inline void try_saving(const std::string& path, const std::vector<kiln::Tensor>& weights) {
   namespace fs = std::filesystem;
   if (path.empty()) return;
@@ -29,13 +28,13 @@ inline void try_saving(const std::string& path, const std::vector<kiln::Tensor>&
   } catch (const kiln::IoError& error) {
     const std::string& text = error.message();
     const std::size_t at = text.find(beside);
-    const std::string fact = at == text.npos ? text : path + text.substr(at + beside.size());
-    throw kiln::IoError("--save", "", fact);
+    const std::string message = at == text.npos ? text : path + text.substr(at + beside.size());
+    throw kiln::IoError("--save", "", message);
   }
   fs::remove(beside);
 }
 
-/// The whole of main: its status. `run` does the work once the options of `app` are set.
+/// Parses the options of `app` and calls `run`; returns the exit status.
 template <class Run>
 int run_program(CLI::App& app, int argc, char** argv, const Run& run) {
   const std::string name = std::filesystem::path(argv[0]).filename().string();
@@ -45,12 +44,12 @@ int run_program(CLI::App& app, int argc, char** argv, const Run& run) {
     try {
       app.parse(argc, argv);
       run();
-    } catch (const CLI::ParseError& asked) {  // also --help
-      status = app.exit(asked);
+    } catch (const CLI::ParseError& error) {  // --help, too
+      status = app.exit(error);
     }
     flush_output();
   } catch (const std::exception& error) {
-    std::fflush(stdout);  // what was said so far comes before the error
+    std::fflush(stdout);  // earlier output comes before the error
     std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
     return 1;
   }

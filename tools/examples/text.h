@@ -1,4 +1,4 @@
-// Text to learn from: files, what is held back of them, and batches of character numbers.
+// Reads text files, holds back the last tenth of each, and makes batches of character numbers.
 #pragma once
 
 #include <kiln/k.h>
@@ -16,7 +16,7 @@ struct Text {
   void add_file(const std::filesystem::path& path) {
     std::error_code missing;
     const auto status = std::filesystem::status(path, missing);
-    // Before it is opened: a named pipe would wait for a writer, and a device never ends.
+    // Checked before opening: open() of a named pipe blocks, and a device has no end.
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
       throw kiln::IoError("--text", "", path.string() + " is not a regular file");
     }
@@ -41,7 +41,7 @@ struct Text {
       std::sort(paths.begin(), paths.end());
     }
     if (paths.empty()) {
-      throw kiln::IoError("--text", "", "no files in /usr/share/common-licenses; name another");
+      throw kiln::IoError("--text", "", "no files in /usr/share/common-licenses; name a text");
     }
     for (const auto& path : paths) add_file(path);
     if (held_back.size() < 2)

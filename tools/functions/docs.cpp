@@ -1,4 +1,5 @@
-// Line by line: docstrings and declarations are told by how a line begins, as the style has it.
+// Parses line by line: in the project's style, the beginning of a line tells docstrings and
+// declarations.
 #include "tools/functions/docs.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ bool starts_with(const std::string& line, const std::string& prefix) {
 
 bool is_doc(const std::string& line) { return starts_with(line, "///"); }
 
-/// A declaration without its mark, its other lines as far to the left.
+/// Removes the mark from a declaration, and as many blanks from its other lines.
 std::string unmarked(const std::string& declaration) {
   std::string text = declaration.substr(kMark.size());
   const std::string margin = "\n" + std::string(kMark.size(), ' ');
@@ -26,7 +27,7 @@ std::string unmarked(const std::string& declaration) {
   return text;
 }
 
-/// The lines of one header, read from the first to the last.
+/// Reads the lines of one header from the first to the last.
 class Reader {
  public:
   explicit Reader(const HeaderText& header) {
@@ -52,7 +53,7 @@ class Reader {
     }
   }
 
-  /// A docstring with what it stands above, or a line of something else.
+  /// Reads a docstring with the declarations below it, or skips a line.
   void read_item() {
     const std::size_t first = at_;
     while (more() && is_doc(line())) ++at_;
@@ -88,8 +89,8 @@ class Reader {
     const std::string head = text.substr(0, text.find('('));
     const std::string name = head.substr(head.find_last_of(" &*") + 1);
     if (head.find("operator") != std::string::npos) return;
-    const std::regex place(",?\\s*Where where = Where::here\\(\\)");
-    doc.declarations += std::regex_replace(text, place, "") + "\n";
+    const std::regex where(",?\\s*Where where = Where::here\\(\\)");
+    doc.declarations += std::regex_replace(text, where, "") + "\n";
     const bool known = std::find(doc.names.begin(), doc.names.end(), name) != doc.names.end();
     if (!known) doc.names.push_back(name);
   }
@@ -100,7 +101,7 @@ class Reader {
     return text;
   }
 
-  /// Of a class the docstring alone: its members are not for reading.
+  /// Keeps the docstring of a class without its members.
   void read_class(std::size_t first) {
     const std::string head = line().substr(0, line().find_first_of("{:;"));
     const std::string name = head.substr(head.rfind(' ', head.size() - 2) + 1);
@@ -119,7 +120,7 @@ class Reader {
     if (!is_forward) doc_.types[name] = text;
   }
 
-  /// Up to a line that ends a declaration (`;`) or, at the margin, a struct (`};`).
+  /// Reads up to the line that ends a declaration (`;`) or, at the margin, a struct (`};`).
   std::string read_until(const std::string& end) {
     std::string text;
     while (more()) {

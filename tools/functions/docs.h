@@ -1,6 +1,6 @@
-// What the public headers say about their functions. The build embeds the headers themselves, and
-// read_header finds in them what stands together: a docstring and the declarations right below it.
-// Lines of a docstring that are indented by four more blanks are its example.
+// The documentation of the K functions, read from the public headers, which the build embeds: a
+// docstring with the declarations right below it. Lines of a docstring that are indented by four
+// more blanks are its example.
 #pragma once
 
 #include <map>
@@ -13,13 +13,13 @@ struct HeaderText {
   std::string name;  // "kiln/reduce.h"
   std::string text;
 };
-/// The public headers, by name. Written by the build.
+/// The public headers, sorted by name. The build writes the body.
 std::vector<HeaderText> header_texts();
 
 /// A docstring with the declarations below it, up to a blank line or the next docstring.
 struct FunctionDoc {
   std::vector<std::string> names;  // of the functions; overloads once
-  std::string declarations;        // without KILN_API and the place of the call
+  std::string declarations;        // without KILN_API and the Where argument
   std::string text;
   std::vector<std::string> example;
   unsigned example_line = 0;  // of the header; 0 without an example
@@ -33,8 +33,9 @@ struct HeaderDoc {
   std::map<std::string, std::string> types;
 };
 
+/// Parses one header.
 HeaderDoc read_header(const HeaderText& header);
-/// All that declare functions or types.
+/// Parses all headers that declare functions or types.
 std::vector<HeaderDoc> read_headers();
 
 }  // namespace kiln::tool

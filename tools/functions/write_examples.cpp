@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   }
   std::ofstream out(argv[1]);
   out << "// The examples of the public headers. Written by the build.\n"
-      << "#include \"tests/functions/example.h\"\n\nnamespace K = kiln;\n";
+      << "#include \"tests/k/functions/example.h\"\n\nnamespace K = kiln;\n";
   for (const HeaderDoc& header : kiln::tool::read_headers()) {
     for (const FunctionDoc& doc : header.functions) {
       if (!doc.example.empty()) write_example(out, header, doc);

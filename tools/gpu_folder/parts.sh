@@ -6,7 +6,7 @@ folder=$(cd "$(dirname "$0")" && pwd)
 bin=$folder/bin
 later=77
 
-# The programs of tests drop the variables of the user, but for these.
+# Test programs drop all variables of the user except these.
 export KILN_TEST_BACKEND=cuda
 export KILN_TEST_CUDA_DRIVER=${KILN_CUDA_DRIVER:-} KILN_TEST_CUDA_LIBRARIES=${KILN_CUDA_LIBRARIES:-}
 
@@ -122,7 +122,7 @@ part_sanitizer() {
   sanitizer=$(find_sanitizer)
   if [ -n "${KILN_GPU_TEST_FAKES:-}" ]; then sanitizer=; fi
   if [ -z "$sanitizer" ]; then
-    echo "there is no compute-sanitizer"
+    echo "compute-sanitizer was not found"
     return "$later"
   fi
   export KILN_TEST_ENVIRONMENT=1 KERAS_BACKEND=cuda
@@ -148,7 +148,7 @@ bench_beside() {
   local program=$1 package=$2 condition=$3 python=${KILN_GPU_TEST_PYTHON:-python3}
   shift 3
   if [ -n "${KILN_GPU_TEST_FAKES:-}" ]; then
-    echo "the fakes have no speed"
+    echo "the fakes are not timed"
     return "$later"
   fi
   if ! "$python" -c "import $package
@@ -172,7 +172,7 @@ part_jax() {
 }
 
 if ! declare -F "part_${1-}" >/dev/null; then
-  echo "parts.sh: there is no part '${1-}'" >&2
+  echo "parts.sh: unknown part '${1-}'" >&2
   exit 2
 fi
 "part_$1"

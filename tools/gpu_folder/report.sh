@@ -84,7 +84,7 @@ print_peer() {
 print_measured() {
   local line="" ours limit memory ratio form
   if [ -n "${KILN_GPU_TEST_FAKES:-}" ]; then
-    echo "LATER $6 (the fakes have no speed)"
+    echo "LATER $6 (the fakes are not timed)"
     return
   fi
   if [ -f "$results/$1.txt" ]; then

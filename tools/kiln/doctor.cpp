@@ -8,6 +8,7 @@
 #include "runtime/plugin/plugin.h"
 #include "runtime/plugin/plugin_call.h"
 
+#include <kiln/backend.h>
 #include <kiln/error.h>
 
 #include <algorithm>
@@ -90,15 +91,25 @@ void print_unused_sections(const std::vector<runtime::PluginFile>& files, std::o
     const bool is_path = section.starts_with('/') && std::filesystem::exists(section, error);
     if (is_used || is_path) continue;
     out << json.path << ": options of " << runtime::quoted_name(section)
-        << " are ignored: there is no such backend\n";
+        << " are ignored: unknown backend\n";
   }
 } catch (const Error&) {
   return;
 }
 
+/// Prints the selected backend and why it is selected, or why it cannot be used.
+bool print_selection(std::ostream& out) try {
+  const BackendChoice choice = backend_choice();
+  out << "selected: " << choice.name << " (" << choice.reason << ")\n";
+  return true;
+} catch (const Error& error) {
+  out << "selected backend cannot be used: " << error.message() << "\n";
+  return false;
+}
+
 }  // namespace
 
-void print_backends(std::ostream& out) {
+bool print_backends(std::ostream& out) {
   const std::vector<runtime::PluginFile> files = runtime::list_plugin_files();
   if (files.empty()) out << "no backend in " << join_text(runtime::plugin_directories()) << "\n";
   for (const runtime::PluginFile& file : files) {
@@ -109,6 +120,7 @@ void print_backends(std::ostream& out) {
     for (const std::string& detail : found.details) out << "  " << detail << "\n";
   }
   print_unused_sections(files, out);
+  return print_selection(out);
 }
 
 }  // namespace kiln::tool

@@ -9,7 +9,9 @@ namespace kiln::tool {
 /// plugin's probe. Starts an instance of each with the options in force, and so its device.
 /// Verdicts: "usable"; "limited: <reason>" where an instance starts but runs no programs, so that
 /// `auto` does not choose it; "not usable: <reason>", with the reason of the probe or, where it
-/// gives none, the error of the instance. Prints the sections of keras.json for no backend last.
-void print_backends(std::ostream& out);
+/// gives none, the error of the instance. Then prints the sections of keras.json for no backend,
+/// and the backend that KERAS_BACKEND, keras.json or the default selects. Returns whether that can
+/// be used.
+bool print_backends(std::ostream& out);
 
 }  // namespace kiln::tool

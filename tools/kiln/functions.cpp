@@ -1,4 +1,4 @@
-// Without a name: every function with its first sentence; with one: all that its header says.
+// All texts come from tools/functions/docs.h.
 #include "tools/kiln/functions.h"
 
 #include "core/types/text.h"
@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <iomanip>
+#include <map>
 #include <ostream>
 #include <set>
 #include <sstream>
@@ -15,16 +16,22 @@
 namespace kiln::tool {
 namespace {
 
-constexpr int kWidth = 32;
+constexpr int kNameWidth = 31, kHeaderWidth = 20;
 
+/// Returns the first sentence as one line. Full stops within parentheses, and those after another
+/// one ("x[0] + ... + x[i]"), do not end it. The parenthesis of a half-open interval, [a, b), has
+/// no opening one.
 std::string first_sentence(const std::string& text) {
-  std::string sentence = text;
-  std::replace(sentence.begin(), sentence.end(), '\n', ' ');
-  for (std::size_t dot = sentence.find('.'); dot != std::string::npos;
-       dot = sentence.find('.', dot + 1)) {
-    if (dot + 1 == sentence.size() || sentence[dot + 1] == ' ') return sentence.substr(0, dot + 1);
+  std::string line = text;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  int depth = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '(') ++depth;
+    if (line[i] == ')' && depth > 0) --depth;
+    const bool ends = line[i] == '.' && depth == 0 && i > 0 && line[i - 1] != '.';
+    if (ends && (i + 1 == line.size() || line[i + 1] == ' ')) return line.substr(0, i + 1);
   }
-  return sentence;
+  return line;
 }
 
 bool declares(const FunctionDoc& doc, const std::string& name) {
@@ -53,7 +60,7 @@ std::set<std::string> words_of(const std::string& text) {
   return words;
 }
 
-/// Prints the types that are named in `text`, and those that they name.
+/// Prints the types that `text` names, after the types that they name themselves.
 void print_types(std::ostream& out, const std::vector<HeaderDoc>& headers, const std::string& text,
                  std::set<std::string>& printed) {
   for (const std::string& word : words_of(text)) {
@@ -82,7 +89,7 @@ void print_doc(std::ostream& out, const FunctionDoc& doc) {
 
 void print_function(std::ostream& out, const std::string& asked) {
   const std::vector<HeaderDoc> headers = read_headers();
-  // A name that is a keyword of C++ has an underscore behind it: switch.
+  // A C++ keyword has an underscore appended: switch_.
   const bool is_keyword = !declared(headers, asked) && declared(headers, asked + "_");
   const std::string name = is_keyword ? asked + "_" : asked;
   std::string declarations;
@@ -100,10 +107,29 @@ void print_function(std::ostream& out, const std::string& asked) {
     print_indented(out, header.intro);
   }
   if (declarations.empty()) {
-    throw ValueError("kiln functions", "NAME", text("there is no function '", name, "'"));
+    throw ValueError("kiln functions", "NAME", text("unknown function '", name, "'"));
   }
   std::set<std::string> printed{"Tensor", "Operand"};  // nearly every function takes them
   print_types(out, headers, declarations, printed);
+}
+
+void print_function_table(std::ostream& out) {
+  struct Row {
+    std::string header, summary;
+  };
+  std::map<std::string, Row> rows;  // of overloads the first one
+  for (const HeaderDoc& header : read_headers()) {
+    for (const FunctionDoc& doc : header.functions) {
+      for (const std::string& name : doc.names) {
+        rows.try_emplace(name, Row{header.name, first_sentence(doc.text)});
+      }
+    }
+  }
+  for (const auto& [name, row] : rows) {
+    out << std::left << std::setw(kNameWidth) << name << " " << std::setw(kHeaderWidth)
+        << row.header << " " << row.summary << "\n";
+  }
+  out << rows.size() << " functions\n";
 }
 
 void print_functions(std::ostream& out) {
@@ -111,7 +137,7 @@ void print_functions(std::ostream& out) {
     if (header.functions.empty()) continue;
     out << "<" << header.name << ">\n";
     for (const FunctionDoc& doc : header.functions) {
-      out << "  " << std::left << std::setw(kWidth) << join_text(doc.names) << " "
+      out << "  " << std::left << std::setw(kNameWidth) << join_text(doc.names) << " "
           << first_sentence(doc.text) << "\n";
     }
   }

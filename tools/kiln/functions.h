@@ -1,4 +1,4 @@
-// kiln functions: what the public headers say of a K function.
+// kiln functions: the documentation of the K functions, from the public headers.
 #pragma once
 
 #include <iosfwd>
@@ -6,10 +6,13 @@
 
 namespace kiln::tool {
 
-/// Declarations, docstring, example, the types of the arguments and the note of the whole header.
-/// Keras' name of switch_ will do, too. Throws ValueError for an unknown name.
+/// Prints declarations, docstring, example, the types of the arguments and the opening comment of
+/// the header. `asked`: Keras' name, too, where C++ needs another one (switch). Throws ValueError
+/// for an unknown name.
 void print_function(std::ostream& out, const std::string& asked);
-/// Every function with its first sentence, by headers.
+/// Prints every function with its first sentence, header by header.
 void print_functions(std::ostream& out);
+/// Prints a line for each function, by name: name, header, first sentence.
+void print_function_table(std::ostream& out);
 
 }  // namespace kiln::tool

@@ -1,8 +1,10 @@
-// The command line tool: functions, ops, run, compare, dump, bench, doctor.
+// The command line tool: one function for each command, which declares its options.
 #include "core/types/nearest.h"
 #include "core/types/text.h"
+#include "tools/examples/help_format.h"
 #include "tools/examples/output.h"
 #include "tools/kiln/bench/bench.h"
+#include "tools/kiln/compare.h"
 #include "tools/kiln/doctor.h"
 #include "tools/kiln/functions.h"
 #include "tools/kiln/module_runner.h"
@@ -10,11 +12,10 @@
 
 #include <kiln/backend.h>
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
-#include <cmath>
+#include <cfloat>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -22,26 +23,74 @@ namespace {
 
 using kiln::Array;
 
-kiln::tool::RunOptions run_options(unsigned seed, const std::vector<std::string>& dims) {
-  kiln::tool::RunOptions options;
-  options.seed = seed;
-  for (const std::string& dim : dims) {
-    const std::size_t equals = dim.find('=');
-    const std::string number = equals == std::string::npos ? "" : dim.substr(equals + 1);
-    if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos ||
-        number.size() > 12) {
-      throw kiln::ValueError("kiln", "--dim",
-                             kiln::text("'", dim, "' is not NAME=SIZE of up to 12 digits"));
-    }
-    options.sizes[dim.substr(0, equals)] = std::stoll(number);
-  }
-  return options;
+/// Adds a command. `example`: a command line that --help prints.
+CLI::App* add_command(CLI::App& app, const char* name, const char* description,
+                      const std::string& example) {
+  CLI::App* command = app.add_subcommand(name, description)->group("Commands");
+  command->footer("Example:\n  " + example);
+  return command;
 }
 
-void run(const std::string& file, const std::string& backend,
-         const kiln::tool::RunOptions& options) {
-  const auto module = kiln::tool::load_module(file);
-  const auto arguments = kiln::tool::random_arguments(module, options);
+/// The options of the commands that run a module with random inputs.
+struct ModuleOptions {
+  std::string file;
+  std::vector<std::string> dims;
+  unsigned seed = 0;
+
+  void add_to(CLI::App* command) {
+    command->add_option("FILE", file, "module, as text (.kir) or bytes (.kirb)")->required();
+    command->add_option("--random", seed, "seed of the random inputs")->type_name("SEED");
+    command->add_option("--dim", dims, "value of an unknown size; sizes not given are 3")
+        ->type_name("NAME=SIZE");
+  }
+
+  /// Errors: ValueError for a --dim of another form.
+  kiln::tool::RunOptions run_options() const {
+    kiln::tool::RunOptions options;
+    options.seed = seed;
+    for (const std::string& dim : dims) {
+      const std::size_t equals = dim.find('=');
+      const std::string number = equals == std::string::npos ? "" : dim.substr(equals + 1);
+      if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos ||
+          number.size() > 12) {
+        throw kiln::ValueError("kiln", "--dim",
+                               kiln::text("'", dim, "' is not NAME=SIZE of up to 12 digits"));
+      }
+      options.sizes[dim.substr(0, equals)] = std::stoll(number);
+    }
+    return options;
+  }
+};
+
+void add_ops(CLI::App& app) {
+  const auto name = std::make_shared<std::string>();
+  CLI::App* ops =
+      add_command(app, "ops", "List the ops and their gradients, or describe one", "kiln ops tanh");
+  ops->add_option("NAME", *name, "op to describe");
+  ops->callback([name] {
+    if (name->empty()) return kiln::tool::print_ops(std::cout);
+    kiln::tool::print_op(std::cout, *name);
+  });
+}
+
+void add_functions(CLI::App& app) {
+  const auto name = std::make_shared<std::string>();
+  const auto as_table = std::make_shared<bool>(false);
+  CLI::App* functions = add_command(app, "functions", "List the K functions, or document one",
+                                    "kiln functions dot");
+  functions->add_option("NAME", *name, "function to document");
+  functions->add_flag("--table", *as_table,
+                      "list all by name: a line each with its header and a summary");
+  functions->callback([name, as_table] {
+    if (!name->empty()) return kiln::tool::print_function(std::cout, *name);
+    if (*as_table) return kiln::tool::print_function_table(std::cout);
+    kiln::tool::print_functions(std::cout);
+  });
+}
+
+void run(const ModuleOptions& options, const std::string& backend) {
+  const auto module = kiln::tool::load_module(options.file);
+  const auto arguments = kiln::tool::random_arguments(module, options.run_options());
   const auto outcome = kiln::tool::run_module(module, arguments, backend);
   for (std::size_t i = 0; i < outcome.outputs.size(); ++i) {
     const Array& array = outcome.outputs[i];
@@ -53,212 +102,156 @@ void run(const std::string& file, const std::string& backend,
   std::cout << outcome.seconds * 1e3 << " ms on " << backend << "\n";
 }
 
-/// The largest difference relative to the larger of 1 and the element; infinite where NaN differ.
-double difference(const Array& a, const Array& b) {
-  const Array wide_a = a.astype(kiln::DType::Float64), wide_b = b.astype(kiln::DType::Float64);
-  const auto x = wide_a.as<double>(), y = wide_b.as<double>();
-  if (a.dims() != b.dims()) return INFINITY;
-  double worst = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
-    const double relative = std::fabs(x[i] - y[i]) / std::fmax(1, std::fabs(y[i]));
-    worst = std::isnan(relative) ? INFINITY : std::fmax(worst, relative);
-  }
-  return worst;
+void add_run(CLI::App& app) {
+  const auto options = std::make_shared<ModuleOptions>();
+  const auto backend = std::make_shared<std::string>("reference");
+  CLI::App* command = add_command(app, "run", "Run a module with random inputs",
+                                  "kiln run dump/40-module.kir --backend cpu --dim x.0=32");
+  command->add_option("--backend", *backend, "name or absolute path of a backend")
+      ->type_name("NAME");
+  options->add_to(command);
+  command->callback([options, backend] { run(*options, *backend); });
 }
 
-struct CompareOptions {
-  std::vector<std::string> backends;
-  double tolerance = 1e-5;
-  bool as_written = false;
-};
-
-/// Prints how far the results lie apart; whether they are within the tolerance.
-bool print_differences(const std::vector<Array>& actual, const std::vector<Array>& expected,
-                       double tolerance) {
-  bool equal = true;
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    const double worst = difference(actual[i], expected[i]);
-    equal = equal && worst <= tolerance;
-    std::cout << "result " << i << ": largest difference " << worst << "\n";
-  }
-  return equal;
-}
-
-/// The module as it is, on two backends.
-bool compare_backends(const kiln::module::Module& module, const std::vector<Array>& arguments,
-                      const CompareOptions& wanted) {
-  if (wanted.backends.size() != 2) {
-    throw kiln::ValueError("kiln compare", "--backends",
-                           "two backends are compared: A,B; or --as-written compares a graph as "
-                           "written with what the passes make of it");
-  }
-  const auto a = kiln::tool::run_module(module, arguments, wanted.backends[0]).outputs;
-  const auto b = kiln::tool::run_module(module, arguments, wanted.backends[1]).outputs;
-  return print_differences(a, b, wanted.tolerance);
-}
-
-/// The graph as written on `reference`, with each backend after the passes.
-bool compare_with_oracle(const kiln::module::Module& module, const std::vector<Array>& arguments,
-                         const CompareOptions& wanted) {
-  const std::vector<std::string> both{"reference", "cpu"};
-  const auto expected = kiln::tool::run_module(module, arguments, "reference").outputs;
-  bool equal = true;
-  for (const std::string& backend : wanted.backends.empty() ? both : wanted.backends) {
-    const auto actual = kiln::tool::run_after_passes(module, arguments, backend).outputs;
-    std::cout << backend << " after the passes, reference as written\n";
-    equal = print_differences(actual, expected, wanted.tolerance) && equal;
-  }
-  return equal;
-}
-
-int compare(const std::string& file, const CompareOptions& wanted,
-            const kiln::tool::RunOptions& options) {
-  const auto module = kiln::tool::load_module(file);
-  const auto arguments = kiln::tool::random_arguments(module, options);
-  const bool equal = wanted.as_written ? compare_with_oracle(module, arguments, wanted)
-                                       : compare_backends(module, arguments, wanted);
-  std::cout << (equal ? "equal" : "different") << "\n";
-  return equal ? 0 : 1;
-}
-
-void add_compare_options(CLI::App* compare, CompareOptions& options) {
-  compare->add_option("--backends", options.backends, "A,B: names or absolute paths")
-      ->delimiter(',');
-  compare->add_flag("--as-written", options.as_written,
-                    "FILE is a graph before the passes (00-user.kir): reference runs it without "
-                    "any pass, each of --backends (reference,cpu unless given) after them");
-  compare->add_option("--tolerance", options.tolerance,
-                      "relative to the larger of 1 and the element");
+/// `status`: 1 once results differ by more than the tolerance.
+void add_compare(CLI::App& app, int& status) {
+  const auto options = std::make_shared<ModuleOptions>();
+  const auto compared = std::make_shared<kiln::tool::CompareOptions>();
+  CLI::App* command = add_command(
+      app, "compare", "Compare two backends, or a graph with and without the passes",
+      "kiln compare dump/40-module.kir --backends cpu,reference\n"
+      "  kiln compare dump/00-user.kir --as-written");
+  command->add_option("--backends", compared->backends,
+                      "names or absolute paths: two; any number with --as-written")
+      ->delimiter(',')->type_name("A,B");
+  command->add_flag("--as-written", compared->as_written,
+                    "run the graph FILE without passes on reference, with passes on --backends "
+                    "[default: reference,cpu]");
+  command->add_option("--tolerance", compared->tolerance,
+                      "largest difference of equal results, relative to max(1, |element|)")
+      ->check(in_range(0.0, DBL_MAX))->type_name("X");
+  options->add_to(command);
+  command->callback([options, compared, &status] {
+    const auto module = kiln::tool::load_module(options->file);
+    const bool equal = kiln::tool::compare(module, options->run_options(), *compared, std::cout);
+    status = equal ? 0 : 1;
+  });
 }
 
 struct DumpOptions {
+  ModuleOptions module;
   std::string directory, stages = "all", backend = "cpu";
   std::optional<int> calls;
 };
 
-void dump(const std::string& file, const DumpOptions& wanted,
-          const kiln::tool::RunOptions& options) {
-  const kiln::Stage stages = kiln::runtime::stages_named(wanted.stages, {"kiln dump", "--stages"});
-  const auto module = kiln::tool::load_module(file);
+void dump(const DumpOptions& options) {
+  const kiln::Stage stages =
+      kiln::runtime::stages_named(options.stages, {"kiln dump", "--stages"});
+  const auto run_options = options.module.run_options();
+  const auto module = kiln::tool::load_module(options.module.file);
   kiln::tool::dump_module(
-      module, options, wanted.backend,
-      std::make_unique<kiln::runtime::DumpFolder>(wanted.directory, stages,
+      module, run_options, options.backend,
+      std::make_unique<kiln::runtime::DumpFolder>(options.directory, stages,
                                                   kiln::runtime::DumpRequest{"kiln dump", ""}),
-      wanted.calls);
-  std::cout << "stages of " << file << " on " << wanted.backend << " are in " << wanted.directory
-            << "\n";
+      options.calls);
+  std::cout << "stages of " << options.module.file << " on " << options.backend << " are in "
+            << options.directory << "\n";
 }
 
-void add_dump_options(CLI::App* dump, DumpOptions& options) {
-  dump->add_option("DIR", options.directory, "made when missing")->required();
-  dump->add_option("--backend", options.backend,
-                   "name or absolute path of a backend; cuda adds schedules, CUDA C++, PTX, SASS "
-                   "where nvdisasm or cuobjdump is found, and the graph of launches: with "
-                   "KILN_CUDA_ARCH=sm_90 also without a device");
-  dump->add_option("--stages", options.stages,
-                   "graph,passes,module,claims,kernels,plan,memory_plan,llvm_ir,assembly,timings,"
-                   "backend: all unless given");
-  dump->add_option("--calls", options.calls,
-                   "calls with random inputs, whose steps are timed: 3 unless given, 0 with "
-                   "KILN_CUDA_ARCH")
-      ->check(CLI::Range(0, 1000000));
+void add_dump(CLI::App& app) {
+  const auto options = std::make_shared<DumpOptions>();
+  CLI::App* command = add_command(
+      app, "dump", "Write every stage of a module's compilation to a folder",
+      "kiln dump dump/00-user.kir other --stages claims,timings --calls 20\n"
+      "  KILN_CUDA_ARCH=sm_90 kiln dump dump/00-user.kir other --backend cuda  # without a GPU");
+  options->module.add_to(command);
+  command->add_option("DIR", options->directory, "folder to write to, created if missing")
+      ->required();
+  command->add_option("--backend", options->backend, "name or absolute path of a backend")
+      ->type_name("NAME");
+  command->add_option("--stages", options->stages,
+                      "stages to write, of graph,passes,module,claims,kernels,plan,memory_plan,"
+                      "llvm_ir,assembly,timings,backend")
+      ->type_name("LIST");
+  command->add_option("--calls", options->calls,
+                      "timed calls with random inputs [default: 3; 0 with KILN_CUDA_ARCH]")
+      ->check(in_range(0, 1000000))->type_name("N");
+  command->callback([options] { dump(*options); });
 }
 
-void add_bench(CLI::App& app, kiln::bench::Options& options) {
-  auto* bench = app.add_subcommand("bench", "times programs beside the limits of the machine");
-  bench->add_option("ROW", options.rows, "rows to run, all unless given");
-  bench->add_option("--threads", options.threads, "numbers of threads, 1,2 unless given")
-      ->delimiter(',');
-  bench->add_option("--backend", options.backend, "name or absolute path of a backend");
-  bench->add_option("--json", options.json, "writes the medians");
-  bench->add_option("--peer", options.peers,
-                    "command that runs the same rows, once for each peer: tools/bench_peers")
-      ->allow_extra_args(false);
-  bench->add_option("--seconds", options.seconds, "of rounds for a row, 6 unless given")
-      ->check(CLI::Range(0.0, 3600.0));
-  bench->add_flag("--device", options.device,
-                  "the rows of a GPU: inputs and results stay in its memory");
-  bench->add_flag("--operator", options.operators,
-                  "operator() beside call_into: its time as a multiple, op/into");
+void add_bench(CLI::App& app) {
+  const auto options = std::make_shared<kiln::bench::Options>();
+  CLI::App* bench = add_command(
+      app, "bench", "Time the benchmark's rows beside the limits of the machine",
+      "kiln bench softmax adam --threads 1 --seconds 2\n"
+      "  tools/bench_peers softmax adam               # beside PyTorch, JAX and others");
+  bench->add_option("ROW", options->rows, "rows to run [default: all]");
+  bench->add_option("--threads", options->threads, "numbers of threads")
+      ->delimiter(',')->type_name("LIST")->default_str("1,2");
+  bench->add_option("--backend", options->backend, "name or absolute path of a backend")
+      ->type_name("NAME");
+  bench->add_option("--json", options->json, "write the medians to FILE as JSON")
+      ->type_name("FILE");
+  bench->add_option("--peer", options->peers,
+                    "command that runs the same rows with another library; may be repeated")
+      ->allow_extra_args(false)->type_name("COMMAND");
+  bench->add_option("--seconds", options->seconds, "seconds of measuring for each row")
+      ->check(in_range(0.0, 3600.0))->type_name("S");
+  bench->add_flag("--device", options->device,
+                  "run the rows of a GPU: inputs and results stay in device memory");
+  bench->add_flag("--operator", options->operators,
+                  "time operator(), too, as a multiple of call_into (column op/into)");
   // For this program itself and its tests.
-  bench->add_option("--cold", options.cold)->group("");
-  bench->add_flag("--tiny", options.tiny)->group("");
+  bench->add_option("--cold", options->cold)->group("");
+  bench->add_flag("--tiny", options->tiny)->group("");
+  bench->callback([options] { kiln::bench::run(*options); });
 }
 
-void print_functions(const std::string& name) {
-  if (name.empty()) return kiln::tool::print_functions(std::cout);
-  kiln::tool::print_function(std::cout, name);
+/// `status`: 1 once the selected backend cannot be used.
+void add_doctor(CLI::App& app, int& status) {
+  CLI::App* command =
+      add_command(app, "doctor", "Print each backend's state, libraries and options",
+                  "KILN_CUDA_LIBRARIES=/opt/cuda/lib64 kiln doctor");
+  command->callback([&status] { status = kiln::tool::print_backends(std::cout) ? 0 : 1; });
 }
 
-/// The verb comes first: CLI11 would ask for one and not say which word it did not understand.
-/// Errors: ValueError for a word that is neither a verb nor an option of the program itself.
-void require_verb(CLI::App& app, const std::string& word) {
-  std::vector<std::string> verbs;
-  for (const CLI::App* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());
-  if (std::find(verbs.begin(), verbs.end(), word) != verbs.end()) return;
+/// Checks the first word, since CLI11's own error does not name an unknown command.
+/// Errors: ValueError for a word that is neither a command nor an option of the program itself.
+void require_command(CLI::App& app, const std::string& word) {
+  std::vector<std::string> commands;
+  for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
+  if (std::find(commands.begin(), commands.end(), word) != commands.end()) return;
   const bool is_option = word.starts_with("-");
   if (is_option && app.get_option_no_throw(word) != nullptr) return;
-  throw kiln::ValueError(
-      "kiln", "",
-      kiln::text("there is no ", is_option ? "option" : "verb", " '", word, "'",
-                 is_option ? "" : kiln::did_you_mean(word, verbs), "; verbs are ",
-                 kiln::join_text(verbs)));
+  const std::string meant = is_option ? "" : kiln::did_you_mean(word, commands);
+  throw kiln::ValueError("kiln", "",
+                         kiln::text("unknown ", is_option ? "option" : "command", " '", word, "'",
+                                    meant, meant.empty() ? "; commands: " : " commands: ",
+                                    kiln::join_text(commands)));
 }
 
-/// Parses the words and does what they ask for: the status of the program.
-int run_verb(int argc, char** argv) {
-  CLI::App app("Kiln: looking inside and running dumped programs");
+/// Parses the words and runs their command: the status of the program.
+int run_command(int argc, char** argv) {
+  CLI::App app("Inspects, runs and measures Kiln programs", "kiln");
+  set_help_format(app);
+  app.footer("kiln COMMAND --help describes a command.");
   app.require_subcommand(1);
-  app.set_version_flag("--version", kiln::version());
-  std::string name, file, backend = "reference";
-  std::vector<std::string> dims;
-  unsigned seed = 0;
-  auto* ops = app.add_subcommand("ops", "the ops and their gradients, or one op");
-  ops->add_option("NAME", name);
-  auto* functions = app.add_subcommand("functions", "the K functions, or all about one");
-  functions->add_option("NAME", name);
-  auto* run_module = app.add_subcommand("run", "runs a module with random inputs");
-  auto* compare_verb = app.add_subcommand(
-      "compare", "runs a module on two backends, or a graph with and without the passes");
-  run_module->add_option("--backend", backend);
-  CompareOptions compared;
-  add_compare_options(compare_verb, compared);
-  auto* dump_verb = app.add_subcommand("dump", "writes the stages that a module is compiled in");
-  for (auto* verb : {run_module, compare_verb, dump_verb}) {
-    verb->add_option("FILE", file, ".kir text or binary")->required();
-    verb->add_option("--random", seed, "seed of the inputs");
-    verb->add_option("--dim", dims, "NAME=SIZE of an unknown size; others are 3");
-  }
-  DumpOptions dumped;
-  add_dump_options(dump_verb, dumped);
-  kiln::bench::Options bench;
-  add_bench(app, bench);
-  auto* doctor = app.add_subcommand("doctor", "the backends, and why one cannot be used here");
-  if (argc > 1) require_verb(app, argv[1]);
+  app.set_version_flag("--version", kiln::version(), "Print the version and exit");
+  int status = 0;
+  add_ops(app);
+  add_functions(app);
+  add_run(app);
+  add_compare(app, status);
+  add_dump(app);
+  add_bench(app);
+  add_doctor(app, status);
+  if (argc > 1) require_command(app, argv[1]);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::ParseError& asked) {  // also --help
-    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {  // --help and --version, too
+    return app.exit(error);
   }
-  if (app.got_subcommand("bench")) {
-    kiln::bench::run(bench);
-  } else if (*compare_verb) {
-    return compare(file, compared, run_options(seed, dims));
-  } else if (*dump_verb) {
-    dump(file, dumped, run_options(seed, dims));
-  } else if (*run_module) {
-    run(file, backend, run_options(seed, dims));
-  } else if (*doctor) {
-    kiln::tool::print_backends(std::cout);
-  } else if (*functions) {
-    print_functions(name);
-  } else if (name.empty()) {
-    kiln::tool::print_ops(std::cout);
-  } else {
-    kiln::tool::print_op(std::cout, name);
-  }
-  return 0;
+  return status;
 }
 
 }  // namespace
@@ -266,14 +259,14 @@ int run_verb(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     reserve_output();
-    const int status = run_verb(argc, argv);
+    const int status = run_command(argc, argv);
     flush_output();
     return status;
   } catch (const std::exception& error) {
     std::cout.flush();
-    const std::string_view fact = error.what();
-    const bool is_named = fact.rfind("kiln: ", 0) == 0 || fact.rfind("kiln ", 0) == 0;
-    std::cerr << (is_named ? "" : "kiln: ") << fact << "\n";
+    const std::string_view message = error.what();
+    const bool is_named = message.starts_with("kiln: ") || message.starts_with("kiln ");
+    std::cerr << (is_named ? "" : "kiln: ") << message << "\n";
     return 1;
   }
 }

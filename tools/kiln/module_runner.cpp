@@ -1,5 +1,4 @@
-// Loads a module, makes arguments from a seed, and runs it below the K functions, straight at a
-// backend's instance.
+// Runs modules on a backend's instance directly, without the K functions.
 #include "tools/kiln/module_runner.h"
 
 #include "core/module/format.h"
@@ -25,7 +24,7 @@
 namespace kiln::tool {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
 
 std::vector<std::int64_t> sizes_of(const ir::Type& type, const RunOptions& options) {
   std::vector<std::int64_t> sizes;
@@ -38,7 +37,7 @@ std::vector<std::int64_t> sizes_of(const ir::Type& type, const RunOptions& optio
   return sizes;
 }
 
-/// Sizes that are given to names which the program does not have would be lost without a word.
+/// Errors: ValueError for a size whose name the program does not have.
 void require_names(const module::Module& module, const RunOptions& options) {
   std::set<std::string> names;
   for (const ir::Value& input : module.graph.inputs) {
@@ -65,7 +64,7 @@ Array random_array(const ir::Type& type, const RunOptions& options, std::mt19937
   return wide.astype(type.dtype);
 }
 
-/// Of an element, its array and what random_array makes it from.
+/// Bytes of an element in its array and in the float64 array that random_array converts.
 std::uint64_t bytes_per_element(const ir::Type& type) {
   return dtype_bytes(type.dtype) + dtype_bytes(DType::Float64);
 }
@@ -78,7 +77,8 @@ std::string name_of(const ir::Value& argument) {
   return "placeholder " + (name.empty() ? "(unnamed)" : name);
 }
 
-/// An allocation beyond what the machine has may succeed, and end the process when it is used.
+/// Errors: ValueError where the arguments need more than the machine's memory: Linux may grant such
+/// an allocation and kill the process when it is used.
 void require_memory(const std::vector<ir::Value>& arguments, const RunOptions& options) {
   const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
   const std::uint64_t memory = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -107,8 +107,7 @@ std::vector<ir::Value> arguments_of(const module::Module& module) {
   return arguments;
 }
 
-/// The arguments of `from` in the order of `to`, which has no argument that `from` has not: passes
-/// may drop variables, and change the order of those that they leave.
+/// The arguments of `from` that `to` has, in the order of `to`: passes drop and reorder variables.
 std::vector<Array> reordered(const module::Module& from, const std::vector<Array>& arguments,
                              const module::Module& to) {
   const std::vector<ir::Value> known = arguments_of(from);
@@ -165,8 +164,8 @@ Outcome call_once(const module::Module& module, const std::vector<Array>& argume
 
 module::Module load_module(const std::string& path) {
   const runtime::InputFile file(path);
-  if (file.size() > kMostBytes) {
-    file.refuse(text("has ", file.size(), " bytes; at most ", kMostBytes, " are read"));
+  if (file.size() > kMaxBytes) {
+    file.reject(text("has ", file.size(), " bytes; at most ", kMaxBytes, " are read"));
   }
   std::string contents(file.size(), '\0');
   file.read(0, std::as_writable_bytes(std::span(contents)));
@@ -176,7 +175,7 @@ module::Module load_module(const std::string& path) {
   try {
     return module::read_module(std::as_bytes(std::span(contents)));
   } catch (const IoError& error) {
-    file.refuse(text("cannot be read: ", error.message()));
+    file.reject(text("cannot be read: ", error.message()));
   }
 }
 
@@ -206,7 +205,7 @@ Outcome run_module(const module::Module& module, const std::vector<Array>& argum
 
 Outcome run_after_passes(const module::Module& module, const std::vector<Array>& arguments,
                          const std::string& backend) {
-  runtime::Program program;
+  runtime::CompiledProgram program;
   program.name = module.name;
   program.user_graph = module.graph;
   program.instance = runtime::backend_instance(backend, "kiln");
@@ -217,7 +216,7 @@ Outcome run_after_passes(const module::Module& module, const std::vector<Array>&
 
 namespace {
 
-/// Whether the user set the option of the plugin's backend, at any place.
+/// Whether the user set the option of the plugin's backend: by a call, a variable or keras.json.
 bool has_option(const runtime::Plugin& plugin, const std::string& option) {
   const auto holds = [](const std::vector<runtime::GivenOption>& options, const std::string& name) {
     return std::any_of(options.begin(), options.end(), [&](const runtime::GivenOption& one) {
@@ -234,7 +233,7 @@ void dump_module(const module::Module& module, const RunOptions& options,
                  const std::string& backend, std::unique_ptr<runtime::DumpFolder> folder,
                  std::optional<int> wanted_calls) {
   runtime::CallableProgram callable;
-  runtime::Program& program = callable.program;
+  runtime::CompiledProgram& program = callable.program;
   program.name = module.name;
   program.user_graph = module.graph;
   program.instance = runtime::backend_instance(backend, "kiln dump");
@@ -245,7 +244,7 @@ void dump_module(const module::Module& module, const RunOptions& options,
   const int calls = wanted_calls.value_or(has_device ? 3 : 0);
   if (calls == 0) return;
   const std::vector<Array> arguments = random_arguments(compiled, options);
-  const runtime::TakingDumps taking(callable.dumps.get());
+  const runtime::ScopedDumpFolder dumps(callable.dumps.get());
   for (int i = 0; i < calls; ++i) {
     call_once(compiled, arguments, program.instance, *program.executable);
   }
@@ -253,7 +252,7 @@ void dump_module(const module::Module& module, const RunOptions& options,
     callable.dumps->narrow(Stage::Timings);
     program.executable->dump();
   }
-  callable.dumps->require_taken();
+  callable.dumps->rethrow_failure();
 }
 
 }  // namespace kiln::tool

@@ -65,7 +65,7 @@ std::string dtype_names(ir::DTypeSet set) {
 
 void print_op(std::ostream& out, const std::string& name) {
   const ir::OpDef* d = ir::find_op(name);
-  if (!d) throw ValueError("kiln ops", "NAME", text("there is no op '", name, "'"));
+  if (!d) throw ValueError("kiln ops", "NAME", text("unknown op '", name, "'"));
   out << d->name << "(" << operand_names(*d) << ")\n  " << d->doc << "\n";
   const std::string attributes = attribute_names(d->attrs);
   if (!attributes.empty()) out << "  attributes: " << attributes << "\n";

@@ -1,4 +1,4 @@
-// kiln ops: the op table as documentation.
+// kiln ops: documentation of the ops, from their definitions.
 #pragma once
 
 #include <iosfwd>
@@ -6,9 +6,10 @@
 
 namespace kiln::tool {
 
-/// One op with everything its definition says. Throws ValueError for an unknown name.
+/// Prints one op: operands, description, attributes, class, dtypes, gradient. Throws ValueError for
+/// an unknown name.
 void print_op(std::ostream& out, const std::string& name);
-/// Every op with its sentence, then the gradients, one line an op.
+/// Prints a line for each op with its description, then one for each with its gradient.
 void print_ops(std::ostream& out);
 
 }  // namespace kiln::tool

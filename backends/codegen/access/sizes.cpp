@@ -1,4 +1,4 @@
-// Replaces symbols by what guards hold them equal to.
+// Substitutes symbols by the sizes that guards equate them with.
 #include "backends/codegen/access/sizes.h"
 
 namespace kiln::codegen {
@@ -18,7 +18,7 @@ void SizeNames::learn(std::span<const ir::Guard> guards) {
     const ir::Dim left = (*this)(guard.left), right = (*this)(guard.right);
     if (left == right) continue;
     if (left.is_static() && right.is_static()) {
-      names_ = before;  // no size fulfils these guards: what they guard never runs
+      names_ = before;  // the guards contradict each other: the code behind them never runs
       return;
     }
     if (left.as_symbol() && !right.is_static()) {

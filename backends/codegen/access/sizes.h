@@ -1,4 +1,5 @@
-// One name for sizes that guards hold equal, so that values over the same points are seen as such.
+// Canonical form of symbolic dims: dims that guards prove equal get one name, so that values over
+// equal shapes compare equal.
 #pragma once
 
 #include "core/ir/graph.h"
@@ -8,13 +9,15 @@
 
 namespace kiln::codegen {
 
+/// A substitution of symbols. Example: under the guard `m == n`, names([m, 8]) == names([n, 8]), so
+/// that values of both shapes have the same iteration space and can share a kernel.
 class SizeNames {
  public:
   SizeNames() = default;
-  /// Reads guards of the form `symbol == size`; they are checked before anything runs. Guards that
-  /// contradict each other give no names: one of them always fails.
+  /// Learns from guards of the form `symbol == size`, which are checked before anything runs.
+  /// Guards that contradict each other teach nothing: one of them always fails.
   explicit SizeNames(std::span<const ir::Guard> guards);
-  /// These names and those by further guards, for code that runs after they were checked.
+  /// These names extended by further guards, for code that runs after those were checked.
   SizeNames with(std::span<const ir::Guard> guards) const;
   ir::Dim operator()(const ir::Dim& dim) const;
   ir::Dims operator()(const ir::Dims& dims) const;
@@ -25,7 +28,7 @@ class SizeNames {
   std::unordered_map<std::int64_t, ir::Dim> names_;  // by symbol id
 };
 
-/// Elements from one index to the next of each axis of a dense row-major tensor.
+/// Strides, in elements, of a dense row-major tensor.
 ir::Dims dense_strides(const ir::Dims& dims);
 
 }  // namespace kiln::codegen

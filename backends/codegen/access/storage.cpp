@@ -1,4 +1,4 @@
-// Follows aliases and views to the memory that they are read from.
+// Follows aliases and views; a value in `dense` ends the walk.
 #include "backends/codegen/access/storage.h"
 
 #include "core/ops/op.h"
@@ -23,9 +23,9 @@ bool is_leaf(const Node& node) {
   return node.op == ir::Op::Constant || def(node).lowering == ir::Lowering::Argument;
 }
 
-View trace(const Value& value, IndexMap map, const SizeNames& names, const Storage& storage) {
+View trace(const Value& value, AccessMap map, const SizeNames& names, const Storage& storage) {
   return trace(value, std::move(map), names,
-               [&](const Value& at) { return storage.dense.count(at) != 0; });
+               [&](const Value& reached) { return storage.dense.count(reached) != 0; });
 }
 
 }  // namespace kiln::codegen

@@ -1,4 +1,5 @@
-// Which values of a graph lie in memory, and which memory holds the elements of the others.
+// Materialisation: which values are tensors in memory, and which tensor holds the elements of a
+// value that is not.
 #pragma once
 
 #include "backends/codegen/access/view.h"
@@ -8,19 +9,20 @@
 namespace kiln::codegen {
 
 struct Storage {
-  /// Values that must lie in memory, as what they are or by an alias of it; see storage_of.
+  /// Values that are materialised, themselves or through an alias; see storage_of.
   std::unordered_set<ir::Value, ir::ValueHash> stored;
-  /// Views and index expressions that are written out because somebody needs them dense.
+  /// Views and rematerialised values that are copied to a dense tensor, because a reader needs
+  /// them dense.
   std::unordered_set<ir::Value, ir::ValueHash> dense;
 };
 
-/// Whether a value is the same elements in the same order as its operand: Reshape and the like.
+/// Whether a value has its operand's elements in the same order: Reshape and the like.
 bool is_alias(const ir::Node& node);
-/// The value whose memory holds this one: through aliases, unless `dense` says it is copied.
+/// The value whose memory holds this one: follows aliases, up to one that `dense` contains.
 ir::Value storage_of(const ir::Value& value, const Storage& storage);
-/// Arguments and constants: nothing computes them.
+/// Whether nothing computes the node: arguments and constants.
 bool is_leaf(const ir::Node& node);
-/// Follows views from `value` to what a kernel reads or computes.
-View trace(const ir::Value& value, IndexMap map, const SizeNames& names, const Storage& storage);
+/// Follows views from `value`, read at `map`, to a value that a kernel loads or computes.
+View trace(const ir::Value& value, AccessMap map, const SizeNames& names, const Storage& storage);
 
 }  // namespace kiln::codegen

@@ -1,7 +1,8 @@
-// One function per movement op: the map of its operand from the map of its result.
+// One function per movement op: from the access map of its result to that of its operand.
 #include "backends/codegen/access/view.h"
 
 #include "core/ops/table.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 
@@ -13,38 +14,36 @@ using ir::Dims;
 using ir::Node;
 using ir::Op;
 
-std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
-
-/// Whether both dims are the same but for literal 1s.
+/// Whether both shapes are equal apart from axes of size 1.
 bool same_but_ones(const Dims& a, const Dims& b) { return domain_of(a) == domain_of(b); }
 
-AxisMap scaled(const AxisMap& map, std::int64_t factor) {
-  AxisMap result = map;
+AffineIndex scaled(const AffineIndex& map, std::int64_t factor) {
+  AffineIndex result = map;
   result.for_each_term([&](int, std::int64_t& step) { step *= factor; });
   result.offset = map.offset * Dim(factor);
   return result;
 }
 
-IndexMap through_permute(const Node& node, const IndexMap& map, const SizeNames&) {
-  IndexMap operand(map.size());
+AccessMap through_permute(const Node& node, const AccessMap& map, const SizeNames&) {
+  AccessMap operand(map.size());
   const ir::Ints& axes = node.as<ir::AxesAttrs>().axes;
   for (std::size_t i = 0; i < axes.size(); ++i) operand[at(axes[i])] = map[i];
   return operand;
 }
 
-IndexMap through_broadcast(const Node& node, const IndexMap& map, const SizeNames& names) {
+AccessMap through_broadcast(const Node& node, const AccessMap& map, const SizeNames& names) {
   const ir::Ints& axes = node.as<ir::BroadcastAttrs>().axes;
   const Dims from = names(node.operands[0].dims());
-  IndexMap operand(axes.size());
+  AccessMap operand(axes.size());
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (!from[i].is_one()) operand[i] = map[at(axes[i])];
   }
   return operand;
 }
 
-IndexMap through_slice(const Node& node, const IndexMap& map, const SizeNames& names) {
+AccessMap through_slice(const Node& node, const AccessMap& map, const SizeNames& names) {
   const auto& attrs = node.as<ir::SliceAttrs>();
-  IndexMap operand = map;
+  AccessMap operand = map;
   for (std::size_t i = 0; i < map.size(); ++i) {
     operand[i] = scaled(map[i], attrs.step[i]);
     operand[i].offset = names(attrs.start[i]) + operand[i].offset;
@@ -52,19 +51,19 @@ IndexMap through_slice(const Node& node, const IndexMap& map, const SizeNames& n
   return operand;
 }
 
-IndexMap through_reverse(const Node& node, const IndexMap& map, const SizeNames& names) {
-  IndexMap operand = map;
+AccessMap through_reverse(const Node& node, const AccessMap& map, const SizeNames& names) {
+  AccessMap operand = map;
   for (std::int64_t axis : node.as<ir::AxesAttrs>().axes) {
-    AxisMap& entry = operand[at(axis)];
+    AffineIndex& entry = operand[at(axis)];
     entry = scaled(entry, -1);
     entry.offset = names(node.operands[0].dims()[at(axis)]) - 1 + entry.offset;
   }
   return operand;
 }
 
-IndexMap through_ones(const Node& node, const IndexMap& map, const SizeNames& names) {
+AccessMap through_ones(const Node& node, const AccessMap& map, const SizeNames& names) {
   const Dims from = names(node.operands[0].dims()), to = names(node.types[0].dims);
-  IndexMap operand(from.size());
+  AccessMap operand(from.size());
   std::size_t next = 0;
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (from[i].is_one()) continue;
@@ -74,22 +73,22 @@ IndexMap through_ones(const Node& node, const IndexMap& map, const SizeNames& na
   return operand;
 }
 
-IndexMap through_window(const Node& node, const IndexMap& map, const SizeNames&) {
+AccessMap through_window(const Node& node, const AccessMap& map, const SizeNames&) {
   const auto& attrs = node.as<ir::WindowAttrs>();
   const std::size_t rank = node.operands[0].dims().size();
-  IndexMap operand(map.begin(), map.begin() + static_cast<std::ptrdiff_t>(rank));
+  AccessMap operand(map.begin(), map.begin() + static_cast<std::ptrdiff_t>(rank));
   for (std::size_t i = 0; i < attrs.axes.size(); ++i) {
-    AxisMap& entry = operand[at(attrs.axes[i])];
+    AffineIndex& entry = operand[at(attrs.axes[i])];
     entry = windowed(entry, attrs.strides[i], map[rank + i], attrs.dilations[i]);
   }
   return operand;
 }
 
-IndexMap unchanged(const Node&, const IndexMap& map, const SizeNames&) { return map; }
+AccessMap unchanged(const Node&, const AccessMap& map, const SizeNames&) { return map; }
 
 struct Row {
   Op op;
-  IndexMap (*through)(const Node& node, const IndexMap& map, const SizeNames& names);
+  AccessMap (*through)(const Node& node, const AccessMap& map, const SizeNames& names);
 };
 constexpr Row kRows[] = {
     {Op::Permute, through_permute}, {Op::Broadcast, through_broadcast},
@@ -120,10 +119,10 @@ const Row* row_of(const Node& node, const SizeNames& names) {
 
 }  // namespace
 
-AxisMap windowed(const AxisMap& place, std::int64_t stride, const AxisMap& within,
-                 std::int64_t dilation) {
-  AxisMap sum = scaled(place, stride);
-  const AxisMap added = scaled(within, dilation);
+AffineIndex windowed(const AffineIndex& base, std::int64_t stride, const AffineIndex& within,
+                     std::int64_t dilation) {
+  AffineIndex sum = scaled(base, stride);
+  const AffineIndex added = scaled(within, dilation);
   sum.offset = sum.offset + added.offset;
   added.for_each_term([&](int axis, std::int64_t step) {
     if (sum.axis < 0) {
@@ -136,10 +135,11 @@ AxisMap windowed(const AxisMap& place, std::int64_t stride, const AxisMap& withi
   return sum;
 }
 
-IndexMap identity_map(const Dims& dims) {
-  IndexMap map;
+AccessMap identity_map(const Dims& dims) {
+  AccessMap map;
   int next = 0;
-  for (const Dim& dim : dims) map.push_back(dim.is_one() ? AxisMap{} : AxisMap{next++, 1, 0, {}});
+  for (const Dim& dim : dims)
+    map.push_back(dim.is_one() ? AffineIndex{} : AffineIndex{next++, 1, 0, {}});
   return map;
 }
 
@@ -151,11 +151,11 @@ Dims domain_of(const Dims& dims) {
   return domain;
 }
 
-bool is_identity(const IndexMap& map, const std::vector<int>& axes) {
+bool is_identity(const AccessMap& map, const std::vector<int>& axes) {
   std::size_t next = 0;
-  for (const AxisMap& entry : map) {
+  for (const AffineIndex& entry : map) {
     if (entry.axis < 0 && entry.offset == Dim(0)) continue;
-    if (next == axes.size() || entry != AxisMap{axes[next], 1, 0, {}}) return false;
+    if (next == axes.size() || entry != AffineIndex{axes[next], 1, 0, {}}) return false;
     ++next;
   }
   return next == axes.size();
@@ -163,11 +163,11 @@ bool is_identity(const IndexMap& map, const std::vector<int>& axes) {
 
 bool is_view(const Node& node, const SizeNames& names) { return row_of(node, names) != nullptr; }
 
-IndexMap operand_map(const Node& view, const IndexMap& map, const SizeNames& names) {
+AccessMap operand_map(const Node& view, const AccessMap& map, const SizeNames& names) {
   return row_of(view, names)->through(view, map, names);
 }
 
-View trace(const ir::Value& value, IndexMap map, const SizeNames& names,
+View trace(const ir::Value& value, AccessMap map, const SizeNames& names,
            const std::function<bool(const ir::Value&)>& stop) {
   View view{value, std::move(map)};
   while (!stop(view.source)) {

@@ -1,4 +1,5 @@
-// The arena of a bound plan: offsets of its temporaries and of its steps' own memory.
+// The arena of a bound plan: one allocation with an offset for each temporary and each step's
+// scratch.
 #pragma once
 
 #include "backends/codegen/bind/slot_sizes.h"
@@ -8,32 +9,33 @@
 
 namespace kiln::codegen {
 
-/// The tensors or the memory of a step that share one range of an arena.
+/// A range of an arena, and what uses it.
 struct ArenaBlock {
   enum class Kind : std::uint8_t { Tensors, CarryStacks, Scratch, SpareCarry, Body };
   Kind kind = Kind::Tensors;
   MemoryBlock memory;
-  /// Of tensors: each is written over the one before. Of stacks: the second begins a slice later.
+  /// Of Tensors: each overwrites the one before. Of CarryStacks: the second begins a slice later.
   std::vector<int> slots;
   int step = 0;  // of the other kinds: the step that uses the memory
 };
 
 struct Arena {
-  std::vector<std::int64_t> offsets;  // of each slot that is a temporary and not kept; -1: others
+  std::vector<std::int64_t> offsets;  // of each slot; -1: the slot is not in the arena
   std::vector<ArenaBlock> blocks;
   std::int64_t bytes = 0;
   std::int64_t live_bytes = 0;  // maximum over all steps of the bytes that are live
 };
 
-/// Memory of a step itself while it runs: scratch, a spare carry, the arena of a body.
+/// Memory that a step uses while it runs: scratch, the second buffer of a carry, the arena of a
+/// body.
 struct StepMemory {
   ArenaBlock::Kind kind = ArenaBlock::Kind::Scratch;
   int step = 0;
   std::int64_t bytes = 0;
-  std::int64_t* offset = nullptr;  // set by place_tensors
+  std::int64_t* offset = nullptr;  // set by build_arena
 };
 
-/// The memory of a bound plan as reports read it. The pointers are borrowed.
+/// The memory of a bound plan, for reports. The pointers are borrowed.
 struct PlanMemory {
   struct Body;
 
@@ -43,10 +45,10 @@ struct PlanMemory {
   std::vector<Body> bodies;  // in the order of steps
 };
 
-/// A body of a loop or a branch: "body", "then", "else".
+/// A body of a loop or a branch.
 struct PlanMemory::Body {
-  int step = 0;  // of the plan that holds the body
-  std::string name;
+  int step = 0;      // of the plan that contains the body
+  std::string name;  // "body", "then" or "else"
   PlanMemory memory;
 };
 

@@ -1,4 +1,4 @@
-// A failure of a body as a value.
+// Turns the failures that follow from the sizes into a value.
 #include "backends/codegen/bind/bind_failure.h"
 
 namespace kiln::codegen {

@@ -1,4 +1,4 @@
-// Errors of binding: of a whole call, and of a body that the call may never enter.
+// Errors of binding. A body that cannot be bound fails only when the call enters it.
 #pragma once
 
 #include "backends/codegen/bind/slot_sizes.h"
@@ -12,15 +12,15 @@
 
 namespace kiln::codegen {
 
-/// The error of entering a body that cannot be bound to the call's sizes.
+/// The error to throw when a call enters a body that cannot be bound to its sizes.
 struct BindFailure {
   std::uint32_t code = 0;  // KILN_CODE_*
   std::string text;
 };
 
-/// Checks the guards of `body`, then calls `bind`, which binds it. Returns the error to throw when
-/// the body is entered, if these sizes make one of them fail: a guard, SizeFailure or
-/// kiln::ValueError. Other exceptions pass: the next call tries again.
+/// Checks the guards of `body`, then calls `bind`, which binds it. Returns the failure of a guard,
+/// and SizeFailure and kiln::ValueError of `bind`, as a value: they follow from the sizes.
+/// Propagates other exceptions, after which the next call tries again.
 std::optional<BindFailure> failure_of_body(const Plan& body, const EvaluateDim& evaluate,
                                            const std::function<void()>& bind);
 

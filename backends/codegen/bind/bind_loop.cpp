@@ -1,4 +1,4 @@
-// Moves of slices, the list of carries, and copies at the ends of stacks.
+// Computes slice strides first, then assigns each stacked carry to its stack.
 #include "backends/codegen/bind/bind_loop.h"
 
 #include <algorithm>
@@ -10,7 +10,8 @@ std::int64_t slice_bytes(int slot, std::int64_t length, const SlotSizes& sizes) 
   return length == 0 ? 0 : sizes.bytes[static_cast<std::size_t>(slot)] / length;
 }
 
-void list_moves(const LoopStep& step, const ir::ScanAttrs& attrs, LoopBinding& bound) {
+/// Lists the slices that advance and the carries.
+void add_moves(const LoopStep& step, const ir::ScanAttrs& attrs, LoopBinding& bound) {
   const auto first_carry = static_cast<std::size_t>(attrs.consts);
   const auto carries = static_cast<std::size_t>(attrs.carry);
   const std::size_t first_x = first_carry + carries, xs = step.operands.size() - first_x;
@@ -27,7 +28,7 @@ void list_moves(const LoopStep& step, const ir::ScanAttrs& attrs, LoopBinding& b
   }
 }
 
-/// Puts a carry into its stacks, with the copies at their ends.
+/// Binds a carry to its stacks (plan/stack_carries.h), with the copies at their ends.
 void bind_stacks(const LoopStep& step, const CarryStacks& stacks, const SlotSizes& sizes,
                  LoopBinding& bound) {
   const auto& attrs = step.node->as<ir::ScanAttrs>();
@@ -66,7 +67,7 @@ LoopBinding bind_loop(const LoopStep& step, const SlotSizes& sizes, const Evalua
   for (auto i = static_cast<std::size_t>(attrs.carry); i < step.results.size(); ++i) {
     bound.slice_bytes.push_back(slice_bytes(step.results[i], bound.length, sizes));
   }
-  list_moves(step, attrs, bound);
+  add_moves(step, attrs, bound);
   for (const CarryStacks& stacks : step.carry_stacks) bind_stacks(step, stacks, sizes, bound);
   return bound;
 }

@@ -1,11 +1,13 @@
-// Addresses of a loop's slices and carries, for one tuple of sizes.
+// Strides of a loop's slices and buffers of its carries, for one tuple of sizes.
+//
+// Example: a loop of 5 iterations over x float32[5, 8]: length 5, and x's slot advances 32 bytes.
 #pragma once
 
 #include "backends/codegen/bind/slot_sizes.h"
 
 namespace kiln::codegen {
 
-/// A slot of a loop's body whose address advances by `bytes` in each iteration.
+/// A slot of the body whose address advances by `bytes` in each iteration.
 struct LoopMove {
   int slot = 0;
   std::int64_t bytes = 0;
@@ -13,12 +15,11 @@ struct LoopMove {
 struct LoopCarry {
   std::size_t number = 0;
   int argument = -1, result = 0;  // slots of the body; -1: nothing reads it
-  /// Base slot of the address where an iteration writes the carry: the address of the body's slot
-  /// `stack` in that iteration plus `ahead` bytes. -1: the carry alternates between two buffers,
-  /// the loop's result and a spare one of equal size.
+  /// An iteration writes the carry to the address of the body's slot `stack` in that iteration plus
+  /// `ahead` bytes. -1: the carry is double-buffered in the loop's result and a spare buffer.
   int stack = -1;
   std::int64_t ahead = 0;
-  bool ends_in_stack = false;  // the last iteration, too; else it writes the loop's result
+  bool ends_in_stack = false;  // the last iteration writes to the stack, too, not to the result
 };
 /// A copy at one end of a carry's stack: of the initial value to its first slice or of the last
 /// slice to the loop's result. Slots are the loop's.
@@ -36,7 +37,7 @@ struct LoopBinding {
   std::vector<LoopEndCopy> first_copies, last_copies;  // before and after all iterations
 };
 
-/// `sizes`: of the plan that holds `step`. The body is bound on its own.
+/// `sizes`: of the plan that contains `step`. The body is bound separately.
 LoopBinding bind_loop(const LoopStep& step, const SlotSizes& sizes, const EvaluateDim& evaluate);
 
 }  // namespace kiln::codegen

@@ -1,4 +1,4 @@
-// Each axis is an equation; a linear one with one unknown symbol gives its value.
+// Each axis of an input is an equation; a linear one with one unknown symbol is solved.
 #include "backends/codegen/bind/call_sizes.h"
 
 #include "backends/codegen/bind/bind_failure.h"

@@ -1,4 +1,4 @@
-// Comparisons of types, and the texts of their errors.
+// Compares dtypes, ranks and dims, and words the errors.
 #include "backends/codegen/bind/check_arguments.h"
 
 #include "backends/codegen/inspect/source.h"

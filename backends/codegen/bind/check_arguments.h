@@ -1,5 +1,5 @@
-// Checks of a call's arguments against the types of the program. All throw sdk::Failure
-// INVALID_ARGUMENT.
+// Checks a call's arguments against the types of the program. All functions throw or return
+// sdk::Failure INVALID_ARGUMENT.
 #pragma once
 
 #include "backends/abi/kiln_backend_sdk.h"
@@ -11,9 +11,9 @@
 
 namespace kiln::codegen {
 
-/// The error of an input whose type differs from that in the program.
+/// The error of an input of another type than the program's.
 sdk::Failure input_mismatch(const std::vector<ir::Value>& inputs, std::size_t i);
-/// The error of a given buffer that cannot hold result `i`.
+/// The error of a buffer, given for result `i`, of another type.
 sdk::Failure result_mismatch(const ir::Value& result, std::size_t i);
 
 /// " (result 1, dot at model.cpp:12)": the end of errors about the memory of result `i`.

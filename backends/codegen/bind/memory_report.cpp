@@ -1,8 +1,9 @@
-// One line for each block of an arena, bodies indented.
+// Prints a line for each block of an arena, bodies indented.
 #include "backends/codegen/bind/memory_report.h"
 
 #include "backends/codegen/inspect/source.h"
 #include "backends/codegen/plan/lifetimes.h"
+#include "core/types/at.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -12,8 +13,6 @@ namespace kiln::codegen {
 namespace {
 
 constexpr std::size_t kMaxListed = 5;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::string type_of(const PlanMemory& memory, int slot) {
   return text(memory.plan->slots[at(slot)].dtype, "[", join_text(memory.sizes->dims[at(slot)], ","),
@@ -83,7 +82,7 @@ std::string contents_of(const PlanMemory& memory, const ArenaBlock& block) {
     }
     return all + "  # " + sources;
   }
-  constexpr const char* kNames[] = {"", "", "scratch", "second place of a carried tensor", "body"};
+  constexpr const char* kNames[] = {"", "", "scratch", "second buffer of a loop carry", "body"};
   std::string all = text(kNames[static_cast<int>(block.kind)], " of step ", block.step);
   if (const ir::Node* node = node_of(memory.plan->steps[at(block.step)])) {
     all += "  # " + source_of(*node);
@@ -155,7 +154,7 @@ std::vector<int> arguments_and_results(const Plan& plan) {
 }  // namespace
 
 std::string print_memory(const Program& program) {
-  std::string out = "# temporary tensors; their places follow from the sizes of a call\n";
+  std::string out = "# temporary tensors; their offsets depend on the sizes of a call\n";
   print_symbolic(program, program.plan, "", out);
   return out;
 }

@@ -1,5 +1,5 @@
-// Text of memory plans: the place, the lifetime and the source line of each tensor. Used by dumps
-// and by the errors of arenas that are too large.
+// Text of memory plans: offset, lifetime and source line of each tensor, for dumps and for the
+// errors of arenas that are too large.
 #pragma once
 
 #include "backends/codegen/bind/arena.h"
@@ -17,14 +17,14 @@ struct MemoryNotes {
   std::string totals;  // ends the first line
   std::string lines;   // after the arguments, each with its newline
 };
-/// With the sizes of a call: the arena's size, the arguments, the blocks by offset, bodies
-/// indented. `memory`: of the program's plan.
+/// For the sizes of a call: the arena's size, the arguments, then a line for each block by offset,
+/// bodies indented. `memory`: of the program's plan.
 std::string print_memory(const Program& program, const PlanMemory& memory,
                          const MemoryNotes& notes = {});
 
 /// "; the largest: 4096 bytes of float32[32,32] (dot at model.cpp:12), ..."; empty when there are
-/// none. At most five of these: temporaries of the plan and its bodies, the plan's arguments and
-/// its results. A result that is written over its argument is listed as both.
+/// no tensors. Lists at most five: temporaries of the plan and its bodies, arguments and results of
+/// the plan. A result that shares the buffer of an argument is listed as both.
 std::string largest_tensors(const PlanMemory& memory);
 
 }  // namespace kiln::codegen

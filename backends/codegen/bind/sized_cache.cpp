@@ -1,4 +1,4 @@
-// Keys of the cache.
+// Flattens the sizes of all inputs to the key of the cache.
 #include "backends/codegen/bind/sized_cache.h"
 
 namespace kiln::codegen {

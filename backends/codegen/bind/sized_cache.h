@@ -1,4 +1,4 @@
-// A cache of objects made for one tuple of input sizes each; the least recently used is dropped.
+// An LRU cache of objects that are bound to one tuple of input sizes each.
 #pragma once
 
 #include "backends/codegen/bind/call_sizes.h"
@@ -15,7 +15,7 @@ std::vector<std::int64_t> flattened(const InputSizes& sizes);
 /// Whether `flat` is flattened(sizes). REQUIRES: equal ranks. Allocates nothing.
 bool is_flattened(const std::vector<std::int64_t>& flat, const InputSizes& sizes);
 
-/// Thread-safe.
+/// Thread-safe: a mutex protects the entries.
 template <class Sized>
 class SizedCache {
  public:
@@ -37,7 +37,7 @@ class SizedCache {
     return entries_.front().sized;
   }
 
-  /// The cached objects, the one used last first.
+  /// The cached objects, the most recently used first.
   std::vector<std::shared_ptr<Sized>> all() const {
     const std::lock_guard lock(mutex_);
     std::vector<std::shared_ptr<Sized>> all;
@@ -54,7 +54,7 @@ class SizedCache {
   };
 
   mutable std::mutex mutex_;
-  std::vector<Entry> entries_;  // the one used last is compared first
+  std::vector<Entry> entries_;  // the most recently used first
 };
 
 }  // namespace kiln::codegen

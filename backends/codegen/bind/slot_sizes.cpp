@@ -1,4 +1,4 @@
-// Products of dims, checked for overflow.
+// Multiplies dims with checks for overflow.
 #include "backends/codegen/bind/slot_sizes.h"
 
 #include "backends/codegen/inspect/source.h"
@@ -26,9 +26,9 @@ std::int64_t aligned(std::int64_t bytes) { return ceil_div(bytes, kAlignment) * 
 std::int64_t checked_product(std::int64_t a, std::int64_t b, const ir::Node* node) {
   std::int64_t result = 0;
   if (__builtin_mul_overflow(a, b, &result) || result > INT64_MAX - kAlignment) {
-    throw SizeFailure(KILN_CODE_RESOURCE_EXHAUSTED,
-                      text("a tensor has more bytes than 63 bits count",
-                           node ? " (" + source_of(*node) + ")" : ""));
+    throw SizeFailure(
+        KILN_CODE_RESOURCE_EXHAUSTED,
+        text("a tensor has more than 2^63 - 1 bytes", node ? " (" + source_of(*node) + ")" : ""));
   }
   return result;
 }

@@ -1,4 +1,4 @@
-// Dims and bytes of the slots of a plan, for one tuple of sizes of a call.
+// Dims and bytes of the slots of a plan, for the sizes of one call.
 #pragma once
 
 #include "backends/abi/kiln_backend_sdk.h"
@@ -10,8 +10,8 @@
 
 namespace kiln::codegen {
 
-/// The value of a symbolic dim in a call. Throws kiln::ValueError for a dim without one: an unbound
-/// symbol, a division by zero, more than 64 bits.
+/// Evaluates a symbolic dim in a call. Throws kiln::ValueError for an unbound symbol, a division by
+/// zero or an overflow of 64 bits.
 using EvaluateDim = std::function<std::int64_t(const ir::Dim&)>;
 
 /// Sizes with which a plan cannot run.
@@ -24,8 +24,8 @@ class SizeFailure : public sdk::Failure {
 std::int64_t ceil_div(std::int64_t a, std::int64_t b);
 /// `bytes` rounded up to kAlignment.
 std::int64_t aligned(std::int64_t bytes);
-/// a * b, in bytes. Throws SizeFailure (RESOURCE_EXHAUSTED) when 63 bits cannot hold the product
-/// aligned. `node`: of the tensor, for the error's text; or null.
+/// a * b, in bytes. Throws SizeFailure (RESOURCE_EXHAUSTED) when the aligned result overflows 63
+/// bits. `node`: the tensor's, for the error's text; or null.
 std::int64_t checked_product(std::int64_t a, std::int64_t b, const ir::Node* node);
 
 /// The value of each dim.
@@ -36,8 +36,8 @@ struct SlotSizes {
   std::vector<std::int64_t> bytes;              // of each slot; 0: a dim is 0
 };
 
-/// Evaluates the dims of every slot of `plan`; bodies have slots of their own. Throws SizeFailure
-/// for a tensor whose bytes 63 bits cannot hold, and what `evaluate` throws.
+/// Evaluates the dims of every slot of `plan`, without those of bodies. Throws SizeFailure for a
+/// tensor whose bytes overflow 63 bits, and what `evaluate` throws.
 SlotSizes slot_sizes(const Plan& plan, const EvaluateDim& evaluate);
 
 }  // namespace kiln::codegen

@@ -1,4 +1,4 @@
-// Texts of the errors.
+// Words the errors and appends the source of the node.
 #include "backends/codegen/bind/step_failure.h"
 
 #include "core/ops/op.h"

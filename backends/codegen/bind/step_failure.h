@@ -1,4 +1,4 @@
-// Errors of steps, with the node's op, its K function and the user's line.
+// Errors of steps: the message, then the node's op, its K function and the user's source line.
 #pragma once
 
 #include "backends/abi/kiln_backend_sdk.h"
@@ -10,15 +10,16 @@
 
 namespace kiln::codegen {
 
-/// `text` + " (op dot of linear at model.cpp:12)". The function is left out when it has the op's
-/// name, the line when it is unknown.
+/// The failure with the text `text` + " (op dot of linear at model.cpp:12)", without the function
+/// when it has the op's name, without the line when it is unknown.
 sdk::Failure step_failure(const module::Module& module, const ir::Node& node, std::uint32_t code,
                           const std::string& text);
-/// OUT_OF_RANGE: a kernel's access `access` had `index` for an axis of size `limit`.
+/// OUT_OF_RANGE: access number `access` of a kernel had `index` for an axis of size `limit`.
 sdk::Failure index_failure(const module::Module& module, const Program& program,
                            const KernelStep& step, std::int64_t access, std::int64_t index,
                            std::int64_t limit);
-/// OUT_OF_RANGE: an update has `index` for `rows` rows; as the scatter_add of the expansion has it.
+/// OUT_OF_RANGE: an update has `index` for `rows` rows. Same text as for the scatter_add that the
+/// update replaces (graph/update_rows.h).
 sdk::Failure row_failure(const module::Module& module, const RowUpdate& update, std::int64_t index,
                          std::int64_t rows);
 /// INVALID_ARGUMENT: `node`, an ArgMax, has an axis without elements.

@@ -1,4 +1,4 @@
-// The list, and one function for each claim.
+// The table of claims, and one function for each.
 #include "backends/codegen/claims/claim.h"
 
 #include "core/ops/op.h"
@@ -9,34 +9,34 @@ namespace kiln::codegen {
 namespace {
 
 constexpr Claim kClaims[] = {
-    {"product", ir::Op::Dot, claim_product,
-     "matrix products with rows, columns, depth and batches"},
+    {"matmul", ir::Op::Dot, claim_matmul, "batched matmuls with strided operands"},
     {"convolution", ir::Op::Conv, claim_convolution,
-     "convolutions, with respect to the output, the input and the kernel"},
+     "forward convolutions, backward data and backward weights"},
     {"row_update", ir::Op::ScatterSub, claim_row_update,
-     "updates of the rows that have an index, the others staying as they are"},
+     "sparse updates of the rows that have an index"},
 };
 
 constexpr bool kDense[2] = {false, false};
 
-/// Convolutions read dense operands.
+/// Finds the operands of a matmul that the library reads as views; convolutions read dense
+/// operands.
 void decide_views(ClaimDecision& decision, const SizeNames& names, const LibraryClaims* library) {
   const ir::Node& node = *decision.node;
   if (node.op != ir::Op::Dot) return;
-  decision.batch_axes = accepted_form(node, names, Storage(), library, kDense)->batch.size();
+  decision.batch_axes = accepted_matmul(node, names, Storage(), library, kDense)->batch.size();
   for (std::size_t operand = 0; operand < 2; ++operand) {
     std::string reason;
     bool& takes_view = decision.takes_view[operand];
     takes_view =
-        accepted_form(node, names, Storage(), library, kOneView[operand], &reason).has_value();
+        accepted_matmul(node, names, Storage(), library, kOneView[operand], &reason).has_value();
     std::vector<std::string>& copies = decision.copies;
     const bool is_new = std::find(copies.begin(), copies.end(), reason) == copies.end();
     if (!takes_view && is_new) copies.push_back(reason);
   }
 }
 
-/// Whether every label that the result lacks has size 1.
-bool has_one_term(const ir::Node& dot) {
+/// Whether K is 1: every contracted label has size 1.
+bool is_outer_product(const ir::Node& dot) {
   const auto& attrs = dot.as<ir::DotAttrs>();
   const auto lacks = [&](std::int64_t label) {
     return std::find(attrs.result.begin(), attrs.result.end(), label) == attrs.result.end();
@@ -54,10 +54,10 @@ bool has_one_term(const ir::Node& dot) {
 
 std::span<const Claim> claims() { return kClaims; }
 
-std::optional<ProductForm> accepted_form(const ir::Node& dot, const SizeNames& names,
-                                         const Storage& storage, const LibraryClaims* library,
-                                         const bool (&as_view)[2], std::string* reason) {
-  std::optional<ProductForm> form = product_form(dot, names, storage, as_view, reason);
+std::optional<BatchedMatmul> accepted_matmul(const ir::Node& dot, const SizeNames& names,
+                                             const Storage& storage, const LibraryClaims* library,
+                                             const bool (&as_view)[2], std::string* reason) {
+  std::optional<BatchedMatmul> form = batched_matmul(dot, names, storage, as_view, reason);
   if (!form) return std::nullopt;
   auto rejection = library->rejection_of_matmul({dot, dot.types[0].dtype, *form});
   if (!rejection) return form;
@@ -65,12 +65,12 @@ std::optional<ProductForm> accepted_form(const ir::Node& dot, const SizeNames& n
   return std::nullopt;
 }
 
-std::optional<std::string> claim_product(const ir::Node& node, const SizeNames& names,
-                                         const LibraryClaims* library) {
+std::optional<std::string> claim_matmul(const ir::Node& node, const SizeNames& names,
+                                        const LibraryClaims* library) {
   if (!library) return "the target has no library";
-  if (has_one_term(node)) return "its sums have one term: an elementwise product, which can fuse";
+  if (is_outer_product(node)) return "K is 1: an elementwise product, which can be fused";
   std::string reason;
-  if (accepted_form(node, names, Storage(), library, kDense, &reason)) return std::nullopt;
+  if (accepted_matmul(node, names, Storage(), library, kDense, &reason)) return std::nullopt;
   return reason;
 }
 

@@ -1,51 +1,52 @@
-// The interface of a target's libraries. Answers depend on the request alone and have no effects.
+// The interface by which a target declares the nodes that its libraries compute. All functions are
+// pure: results depend on the request alone. Thread-safe.
 #pragma once
 
-#include "backends/codegen/claims/product.h"
+#include "backends/codegen/claims/batched_matmul.h"
 
 #include <optional>
 #include <string>
 
 namespace kiln::codegen {
 
-/// A matmul as a library is asked to take it. Each matrix is a view of what holds the elements:
-/// an offset and strides; matrices of a batch lie at strides of the batch's axes.
+/// A matmul that a library may compute. Each matrix is a strided view: an offset, and a stride for
+/// each axis, batch axes included.
 struct MatmulRequest {
-  const ir::Node& node;     // the Dot
-  DType dtype;              // of both operands and the result
-  const ProductForm& form;  // batch, sizes, strides and offsets
+  const ir::Node& node;       // the Dot
+  DType dtype;                // of both operands and the result
+  const BatchedMatmul& form;  // sizes, strides and offsets
 };
 
-/// Elementwise work that follows a library's call and may be fused into it.
+/// Elementwise work on the result of a library call, which may be fused into the call.
 enum class EpilogueOp : std::uint8_t {
-  Bias,  // a vector is added to every row of a matmul, to every position of a convolution
-  Relu,  // what is not above 0 becomes 0; NaN stays
+  Bias,  // adds a vector to every row of a matmul, to every position of a convolution
+  Relu,  // select(x <= 0, 0, x): NaN stays NaN
   Tanh,
   Sigmoid,
 };
 
-/// The nodes that a target's libraries compute. A claimed node becomes a library step; all others
-/// become kernels. A rejection is the reason, as dumps show it; empty: the library takes the node.
+/// Each function returns the reason of a rejection, as dumps show it; empty: the library takes the
+/// node, which becomes a library step of the plan. All other nodes are lowered to kernels.
 class LibraryClaims {
  public:
   virtual ~LibraryClaims() = default;
-  /// Called with both operands dense, then with each operand in turn as the strided view that it
-  /// is. A rejected view is copied to a dense tensor before the call; a Dot whose dense form is
-  /// rejected is lowered to a kernel. REQUIRES: views that are accepted one at a time are accepted
-  /// together; a matmul of float16 or bfloat16 accumulates in float32.
+  /// Asked first with both operands dense, then with each operand in turn as a strided view. A
+  /// rejected view is copied to a dense tensor before the call; a Dot whose dense form is rejected
+  /// is lowered to a kernel. REQUIRES: views that are accepted one at a time are accepted together;
+  /// a matmul of float16 or bfloat16 accumulates in float32.
   virtual std::optional<std::string> rejection_of_matmul(const MatmulRequest&) const {
     return "the library has no matmuls";
   }
-  /// Of any role; operands are dense.
+  /// `node`: a Conv, forward or backward. Operands are dense.
   virtual std::optional<std::string> rejection_of_convolution(const ir::Node&) const {
     return "the library has no convolutions";
   }
   /// `node`: a ScatterSub. A target that takes it runs row update steps (plan/plan.h).
   virtual std::optional<std::string> rejection_of_row_update(const ir::Node&) const {
-    return "the target has no updates of rows";
+    return "the target has no sparse row updates";
   }
-  /// `node`: one that the library takes. Bias and relu are fused unless rejected; tanh and sigmoid
-  /// are always computed by kernels, and the reason is dumped.
+  /// `node`: one that the library takes. Bias and ReLU are fused unless rejected; kernels always
+  /// compute tanh and sigmoid, and dumps show the reason.
   virtual std::optional<std::string> rejection_of_epilogue(const ir::Node&, EpilogueOp op) const {
     if (op == EpilogueOp::Bias || op == EpilogueOp::Relu) return std::nullopt;
     return "the library has no activations";

@@ -1,4 +1,5 @@
-// The machine that a program is lowered for, as far as fusion asks about it.
+// The parallelism of the machine that a program is lowered for. Fusion, split reductions and the
+// host's schedule derive their constants from it.
 #pragma once
 
 #include <cstddef>
@@ -6,29 +7,29 @@
 
 namespace kiln::codegen {
 
-/// The parallelism of a machine. Kernels and the order of float sums follow from it, so that a CPU
-/// gives the same numbers whatever its cores are.
+/// Kernels and the order of floating-point sums depend on this description, never on the number of
+/// cores of the machine at hand: results have the same bits on a CPU with any number of cores.
 struct TargetDescription {
-  std::int64_t units = 8;   // that work independently: cores, or multiprocessors
-  std::int64_t lanes = 64;  // elements in flight in one of them
-  std::int64_t min_block_rows = 8;  // of a block or part: adding the partial sums stays cheap
-  /// Launches divide the inner points of reductions among blocks, for the sizes of each call
-  /// (grid/split_rows.h). The step split_reductions then leaves reductions whole, and fusion does
-  /// not join a reduction with work at every point that needs its total: no such launch does both.
+  std::int64_t compute_units = 8;   // cores, or streaming multiprocessors
+  std::int64_t lanes = 64;          // elements in flight in one compute unit
+  std::int64_t min_block_rows = 8;  // of a block or part, so that adding the partial sums is cheap
+  /// Launches divide the inner points of a reduction among blocks, for the sizes of each call
+  /// (grid/split_rows.h). The pass split_reductions then leaves reductions whole, and fusion keeps
+  /// a reduction apart from work at every point that needs its total: no launch does both.
   bool divides_reductions = false;
 
-  /// Points that occupy every lane of the machine. reduction_parts.cpp splits only reductions with
-  /// at most as many results.
-  std::int64_t busy_points() const { return units * lanes; }
-  /// Upper bound on the parts of one reduction: several for each unit, and few enough that adding
-  /// their results in order costs no accuracy.
-  std::int64_t most_reduction_parts() const { return units * 16; }
-  /// Upper bound on the blocks of rows of a column sum.
-  std::int64_t most_row_blocks() const { return units * 8; }
-  /// Outer points with which a reduction stays in the kernel of the work that feeds it; with fewer
-  /// that work would lose its parallelism.
-  std::int64_t fewest_outer_points() const { return units * 2; }
-  /// Work of so few points is done soon by one unit.
+  /// Points that occupy every lane. reduction_parts.cpp splits only reductions with at most this
+  /// many results.
+  std::int64_t busy_points() const { return compute_units * lanes; }
+  /// Upper bound on the parts of one reduction: several for each compute unit, and few enough that
+  /// adding their results in order costs no accuracy.
+  std::int64_t max_reduction_parts() const { return compute_units * 16; }
+  /// Upper bound on the row blocks of a column sum.
+  std::int64_t max_row_blocks() const { return compute_units * 8; }
+  /// Outer points from which a reduction is fused with its producers; with fewer, the producers
+  /// would lose their parallelism.
+  std::int64_t min_outer_points() const { return compute_units * 2; }
+  /// A domain of at most this many points is little work for one compute unit.
   std::int64_t small_domain() const { return lanes * 256; }
 };
 

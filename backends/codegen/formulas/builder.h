@@ -1,5 +1,5 @@
-// The operations that elementary functions consist of. A builder writes each of them as code: as
-// LLVM IR for scalars or vectors (backends/cpu/llvm/float_lanes.h), or as C++ statements
+// FormulaBuilder: the operations of elementary functions. A builder emits each of them as code:
+// LLVM IR for scalars or vectors (backends/cpu/llvm/float_lanes.h), or C++ statements
 // (backends/codegen/text/text_builder.h). Comparisons with NaN are false unless stated otherwise.
 #pragma once
 
@@ -13,14 +13,14 @@ namespace kiln::codegen::formulas {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Of float32 or float64.
+/// The parameters of float32 or float64.
 struct FloatFormat {
   bool is_double = false;
 
-  unsigned mantissa_bits() const { return is_double ? 52 : 23; }  // stored ones
+  unsigned mantissa_bits() const { return is_double ? 52 : 23; }  // without the implicit bit
   unsigned sign_bit() const { return is_double ? 63 : 31; }
   std::uint64_t bias() const { return is_double ? 1023 : 127; }
-  /// One of two constants.
+  /// Selects a constant by format.
   double by_format(double float32, double float64) const { return is_double ? float64 : float32; }
 };
 
@@ -28,13 +28,13 @@ template <class F>
 using Value = typename F::Value;
 
 /// A builder for one format. A Value is a number of the format, an unsigned integer of the same
-/// width (its bits), or a condition; default constructed, it is none.
+/// width (the bits of a number), or a condition; a default-constructed one is empty.
 template <class F>
 concept FormulaBuilder = std::default_initializable<typename F::Value> &&
     requires(const F& f, const typename F::Value& v, double number, std::uint64_t bits,
              unsigned count) {
       { f.format } -> std::convertible_to<FloatFormat>;
-      // Constants, rounded to the format.
+      // Constants: a number, rounded to the format; NaN; an unsigned integer.
       { f.real(number) } -> std::same_as<typename F::Value>;
       { f.nan() } -> std::same_as<typename F::Value>;
       { f.integer(bits) } -> std::same_as<typename F::Value>;
@@ -56,8 +56,8 @@ concept FormulaBuilder = std::default_initializable<typename F::Value> &&
       { f.either(v, v) } -> std::same_as<typename F::Value>;
       { f.negation(v) } -> std::same_as<typename F::Value>;
       { f.choose(v, v, v) } -> std::same_as<typename F::Value>;
-      // Integers, modulo 2^32 or 2^64. shift_right_signed repeats the sign; from_signed converts
-      // a two's complement number.
+      // Integers, modulo 2^32 or 2^64. shift_right_signed is an arithmetic shift; from_signed
+      // converts a two's complement integer to a number.
       { f.bits(v) } -> std::same_as<typename F::Value>;
       { f.from_bits(v) } -> std::same_as<typename F::Value>;
       { f.add_bits(v, v) } -> std::same_as<typename F::Value>;
@@ -71,13 +71,13 @@ concept FormulaBuilder = std::default_initializable<typename F::Value> &&
       { f.from_signed(v) } -> std::same_as<typename F::Value>;
       { f.differs(v, v) } -> std::same_as<typename F::Value>;
       { f.lowest_bit(v) } -> std::same_as<typename F::Value>;  // as a condition
-      // Of a builder for float32: the one for float64, conversion to it and back.
+      // Builders for float32 only: the builder for float64, conversion to float64 and back.
       { f.doubles() } -> std::same_as<F>;
       { f.widen(v) } -> std::same_as<typename F::Value>;
       { f.narrow(v) } -> std::same_as<typename F::Value>;
     };
 
-/// The smaller and the larger of x and a limit; NaN stays NaN.
+/// min(x, limit) and max(x, limit); NaN stays NaN.
 template <FormulaBuilder F>
 Value<F> at_most(const F& f, const Value<F>& x, const Value<F>& limit) {
   return f.choose(f.less(limit, x), limit, x);
@@ -87,11 +87,12 @@ Value<F> at_least(const F& f, const Value<F>& x, const Value<F>& limit) {
   return f.choose(f.less(x, limit), limit, x);
 }
 
-/// 1.5 times 2 to the number of mantissa bits: adding it leaves the nearest integer in the low
-/// bits (and subtracting it again, that integer as a float).
+/// 1.5 * 2^mantissa_bits. Adding it rounds to the nearest integer, which is then in the low bits;
+/// subtracting it again gives that integer as a float. `bias` is added to those bits.
 template <FormulaBuilder F>
-Value<F> rounder(const F& f) {
-  return f.real(1.5 * static_cast<double>(1ull << f.format.mantissa_bits()));
+Value<F> rounder(const F& f, std::uint64_t bias = 0) {
+  const double shift = 1.5 * static_cast<double>(1ull << f.format.mantissa_bits());
+  return f.real(shift + static_cast<double>(bias));
 }
 
 /// Moves an integer into the bits of the exponent.
@@ -100,7 +101,7 @@ Value<F> to_exponent(const F& f, const Value<F>& integer) {
   return f.shift_left(integer, f.format.mantissa_bits());
 }
 
-/// By Horner's rule; the constant term is the first coefficient.
+/// Evaluates a polynomial by Horner's rule; the first coefficient is the constant term.
 template <FormulaBuilder F>
 Value<F> polynomial(const F& f, const Value<F>& x, std::span<const double> coefficients) {
   Value<F> sum = f.real(coefficients.back());

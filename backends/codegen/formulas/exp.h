@@ -7,7 +7,7 @@
 namespace kiln::codegen::formulas {
 
 inline constexpr double kLog2E = 0x1.71547652b82fep+0;
-// Where results leave the normal numbers of a format.
+// Bounds beyond which results are not normal numbers, by format.
 inline constexpr double kExpOverflows[] = {88.722835, 709.78271289338397};
 inline constexpr double kExpVanishes[] = {-87.33654, -708.39641853226411};
 // 2^-26, 2^-32 and 2^-61.7 relative to e^r - 1.
@@ -53,15 +53,18 @@ struct ReducedExp {
   Value<F> exponent;  // n in the low bits, with other bits above it
 };
 
-/// `is_careful`: with the rounding error of r.
+/// Reduces the argument (Cody-Waite). `is_careful`: compensates the rounding error of r. `bias` is
+/// added to the exponent; n keeps its bits if multiply_add rounds once, because no number times
+/// log2 e is half way between integers.
 template <FormulaBuilder F>
 ReducedExp<F> reduce_exp(const F& f, const Value<F>& x, std::span<const double> float32,
-                         bool is_careful = false) {
-  // ln 2 in two parts: integers as large as exponents times the first are exact.
+                         bool is_careful = false, std::uint64_t bias = 0) {
+  // ln 2 in two parts; the product of an exponent and the high part is exact.
   const double high = f.format.by_format(0x1.62e4p-1, 0x1.62e42fefa38p-1);
   const double low = f.format.by_format(0x1.7f7d1cf79abcap-20, 0x1.ef35793c7673p-45);
-  const Value<F> shifted = f.multiply_add(x, f.real(kLog2E), rounder(f));
-  const Value<F> n = f.subtract(shifted, rounder(f));
+  const Value<F> round = rounder(f, bias);
+  const Value<F> shifted = f.multiply_add(x, f.real(kLog2E), round);
+  const Value<F> n = f.subtract(shifted, round);
   const Value<F> whole = f.multiply_add(n, f.real(-high), x);
   const Value<F> r = f.multiply_add(n, f.real(-low), whole);
   const Value<F> q = polynomial(f, r, f.format.is_double ? std::span<const double>(kExpDouble)
@@ -72,22 +75,22 @@ ReducedExp<F> reduce_exp(const F& f, const Value<F>& x, std::span<const double> 
   return {f.add(r, f.multiply_add(square, q, lost)), f.bits(shifted)};
 }
 
-/// 2^n for an exponent that a normal number may have.
+/// 2^n. REQUIRES: the result is a normal number.
 template <FormulaBuilder F>
 Value<F> power_of_two(const F& f, const Value<F>& n) {
   return f.from_bits(to_exponent(f, f.add_bits(n, f.integer(f.format.bias()))));
 }
 
-/// e^x where that is a normal number.
+/// e^x. REQUIRES: the result is a normal number.
 template <FormulaBuilder F>
 Value<F> normal_exp(const F& f, const Value<F>& x) {
   const ReducedExp<F> r = reduce_exp(f, x, kExpShort);
-  // By adding to the exponent: 2^n itself may overflow where the result does not.
+  // Adds n to the exponent: 2^n itself may overflow where the result does not.
   const Value<F> mantissa = f.bits(f.add(r.expm1, f.real(1)));
   return f.from_bits(f.add_bits(mantissa, to_exponent(f, r.exponent)));
 }
 
-/// y, but infinity for x above the limit, and NaN for NaN.
+/// y; infinity for x above the overflow bound; NaN for NaN.
 template <FormulaBuilder F>
 Value<F> with_exp_overflow(const F& f, const Value<F>& x, const Value<F>& y) {
   const Value<F> fits = f.less_equal(x, f.real(kExpOverflows[f.format.is_double]));
@@ -100,11 +103,22 @@ Value<F> exp(const F& f, const Value<F>& x) {
   return f.choose(f.less(x, f.real(kExpVanishes[f.format.is_double])), f.real(0), y);
 }
 
+/// exp(x) for x <= 0 and NaN, with the bits of exp. Needs no selection: 2^n is finite for every n,
+/// and the multiplication by it propagates NaN and flushes results below the normal range to 0.
+/// REQUIRES: multiply_add rounds once; x > 0 gives any value.
+template <FormulaBuilder F>
+Value<F> exp_of_nonpositive(const F& f, const Value<F>& x) {
+  const Value<F> limited = at_least(f, x, f.real(f.format.by_format(-88, -709)));  // n >= -bias
+  const ReducedExp<F> r = reduce_exp(f, limited, kExpShort, false, f.format.bias());
+  const Value<F> scale = f.from_bits(to_exponent(f, r.exponent));  // 0 where n is -bias
+  return f.multiply_add(scale, r.expm1, scale);
+}
+
 template <FormulaBuilder F>
 Value<F> expm1(const F& f, const Value<F>& x) {
   const FloatFormat format = f.format;
   const ReducedExp<F> r = reduce_exp(f, at_least(f, x, f.real(-50)), kExpFloat, format.is_double);
-  // Near overflow half of the power, twice; there the 1 does not count.
+  // Near overflow: scales by half of the power, then doubles; there the term -1 is negligible.
   const Value<F> large = f.less(f.real(60), x);
   const Value<F> bias = f.choose(large, f.integer(format.bias() - 1), f.integer(format.bias()));
   const Value<F> scale = f.from_bits(to_exponent(f, f.add_bits(r.exponent, bias)));
@@ -120,7 +134,7 @@ Value<F> tanh(const F& f, const Value<F>& x) {
   const Value<F> p = polynomial(
       f, square, format.is_double ? std::span<const double>(kTanhDouble) : kTanhFloat);
   const Value<F> small = f.multiply_add(f.multiply(x, square), p, x);
-  // t / (t + 2) with t = e^2|x| - 1, which is 1 from the limit on.
+  // t / (t + 2) with t = e^(2|x|) - 1; the quotient is 1 from the limit on.
   const Value<F> size = f.magnitude(x);
   const Value<F> limited = at_most(f, size, f.real(format.by_format(10, 22)));
   const ReducedExp<F> r = reduce_exp(f, f.multiply(limited, f.real(2)), kExpShort);
@@ -132,8 +146,7 @@ Value<F> tanh(const F& f, const Value<F>& x) {
 
 template <FormulaBuilder F>
 Value<F> sigmoid(const F& f, const Value<F>& x) {
-  // 1 / (1 + 2^n + 2^n (e^r - 1)); the rounding error of the first sum for large n is added to the
-  // product.
+  // 1 / (1 + 2^n + 2^n (e^r - 1)); the rounding error of 1 + 2^n is added to the product.
   const ReducedExp<F> r = reduce_exp(f, at_least(f, f.negate(x), f.real(-40)), kExpShort);
   const Value<F> scale = power_of_two(f, r.exponent);
   const Value<F> head = f.add(scale, f.real(1));

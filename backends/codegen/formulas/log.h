@@ -37,7 +37,7 @@ Value<F> sum_of_logs(const F& f, const Value<F>& n, const Value<F>& g) {
   return f.multiply_add(n, high, f.subtract(g, f.subtract(half, inner)));
 }
 
-/// Infinity and NaN as they are; -infinity below `pole`, NaN from `outside` down.
+/// y; x for infinity and NaN; -infinity for x < pole; NaN for x <= outside.
 template <FormulaBuilder F>
 Value<F> with_log_limits(const F& f, const Value<F>& x, Value<F> y, double pole, double outside) {
   y = f.choose(f.equal_or_nan(x, f.real(kInfinity)), x, y);
@@ -47,7 +47,7 @@ Value<F> with_log_limits(const F& f, const Value<F>& x, Value<F> y, double pole,
 
 template <FormulaBuilder F>
 Value<F> log(const F& f, const Value<F>& x) {
-  const Split<F> parts = split_exponent(f, x);
+  const SplitNumber<F> parts = split_exponent(f, x);
   const double smallest = f.format.by_format(0x1p-126, 0x1p-1022);
   return with_log_limits(f, x, sum_of_logs(f, parts.n, parts.g), smallest, -smallest);
 }
@@ -55,13 +55,13 @@ Value<F> log(const F& f, const Value<F>& x) {
 template <FormulaBuilder F>
 Value<F> log1p(const F& f, const Value<F>& x) {
   const FloatFormat format = f.format;
-  // 1 + x = u + rest exactly; the rest, over 2^n, goes to g, which becomes x itself for n = 0.
+  // 1 + x = u + rest exactly; rest / 2^n is added to g, which for n = 0 makes g equal to x.
   const Value<F> one = f.real(1);
   const Value<F> larger = f.choose(f.less(one, x), x, one);
   const Value<F> smaller = f.choose(f.less(one, x), one, x);
   const Value<F> u = f.add(larger, smaller);
   const Value<F> rest = f.subtract(smaller, f.subtract(u, larger));
-  const Split<F> parts = split_exponent(f, u);
+  const SplitNumber<F> parts = split_exponent(f, u);
   const Value<F> scale =
       f.from_bits(to_exponent(f, f.subtract_bits(f.integer(format.bias()), parts.exponent)));
   const Value<F> far = f.less(f.real(format.by_format(0x1p30, 0x1p60)), x);

@@ -1,6 +1,6 @@
-// pow for float32: 2^(y log2|x|) in float64, where a few terms give far more than is needed (log2
-// to 2^-37 of itself, 2^t to 2^-34; minimax as elsewhere). The special values of C follow from the
-// extended range of float64 and three choices at the end.
+// pow for float32: 2^(y log2|x|) in float64, where short minimax polynomials suffice (relative
+// errors of 2^-37 for log2 and 2^-34 for 2^t). The special values of C follow from the wider range
+// of float64 and three selections at the end.
 #pragma once
 
 #include "backends/codegen/formulas/split_exponent.h"
@@ -15,10 +15,10 @@ inline constexpr double kExp2Pow[] = {0.693147180541651724, 0.240226510758464257
                                       0.00133334307592947879, 0.000154671102172222005,
                                       0.0000153149528344385381};
 
-/// For x >= 0 that came from a float, NaN as it is. REQUIRES: float64, as exp2_for_pow.
+/// log2 x; NaN for NaN. REQUIRES: a builder for float64; x >= 0 was widened from float32.
 template <FormulaBuilder F>
 Value<F> log2_for_pow(const F& f, const Value<F>& x) {
-  const Split<F> parts = split_exponent(f, x);
+  const SplitNumber<F> parts = split_exponent(f, x);
   const Value<F> s = f.divide(parts.g, f.add(parts.g, f.real(2)));
   const Value<F> p = polynomial(f, f.multiply(s, s), kLog2Pow);
   Value<F> y = f.multiply_add(s, p, parts.n);
@@ -26,9 +26,10 @@ Value<F> log2_for_pow(const F& f, const Value<F>& x) {
   return f.choose(f.equal(x, f.real(0)), f.real(-kInfinity), y);
 }
 
+/// 2^x, saturated beyond the range of float32. REQUIRES: a builder for float64.
 template <FormulaBuilder F>
 Value<F> exp2_for_pow(const F& f, const Value<F>& x) {
-  // Beyond the limits lie 0 and infinity of float32.
+  // Beyond the limits, the result is 0 or infinity in float32.
   const Value<F> t = at_most(f, at_least(f, x, f.real(-200)), f.real(200));
   const Value<F> shifted = f.add(t, rounder(f));
   const Value<F> g = f.subtract(t, f.subtract(shifted, rounder(f)));
@@ -37,12 +38,13 @@ Value<F> exp2_for_pow(const F& f, const Value<F>& x) {
   return f.from_bits(f.add_bits(mantissa, to_exponent(f, f.bits(shifted))));
 }
 
-/// REQUIRES: float32. Special values are those of C.
+/// x^y with the special values of C. REQUIRES: a builder for float32.
 template <FormulaBuilder F>
 Value<F> pow(const F& f, const Value<F>& x, const Value<F>& y) {
   const F d = f.doubles();
   const Value<F> size = f.widen(f.magnitude(x));
-  // Beyond the limit every exponent is an even integer, and takes all but 1 to 0 or infinity.
+  // Beyond the limit, every exponent is an even integer, and the result is finite and nonzero only
+  // for |x| = 1.
   const Value<F> limit = d.real(0x1p40);
   Value<F> exponent = f.widen(y);
   exponent = at_most(d, at_least(d, exponent, d.negate(limit)), limit);

@@ -1,4 +1,4 @@
-// Splits a number into exponent and mantissa by integer arithmetic.
+// Splits a number into exponent and mantissa by integer operations on its bits.
 #pragma once
 
 #include "backends/codegen/formulas/builder.h"
@@ -7,14 +7,14 @@ namespace kiln::codegen::formulas {
 
 /// x = 2^n (1 + g) with 1 + g in [sqrt 1/2, sqrt 2), for normal x > 0.
 template <class F>
-struct Split {
+struct SplitNumber {
   Value<F> n;         // as a float
   Value<F> exponent;  // n, modulo 2^32 or 2^64
   Value<F> g;
 };
 
 template <FormulaBuilder F>
-Split<F> split_exponent(const F& f, const Value<F>& x) {
+SplitNumber<F> split_exponent(const F& f, const Value<F>& x) {
   const FloatFormat format = f.format;
   const Value<F> root_half = f.integer(format.is_double ? 0x3fe6a09e667f3bcd : 0x3f3504f3);
   const Value<F> offset = f.subtract_bits(f.bits(x), root_half);
@@ -24,7 +24,8 @@ Split<F> split_exponent(const F& f, const Value<F>& x) {
     const Value<F> exponent = f.shift_right_signed(offset, 23);
     return {f.from_signed(exponent), exponent, g};
   }
-  // Few targets shift or convert signed 64 bit integers: n + 1024 as the mantissa of 2^52.
+  // Few targets have arithmetic shifts or conversions of 64-bit integers: n + 1024 becomes the
+  // mantissa of a number with exponent 52, from which 2^52 + 1024 is subtracted.
   const Value<F> above = f.add_bits(offset, f.integer(1024ull << 52));
   const Value<F> exponent = f.shift_right(above, 52);
   const Value<F> n = f.from_bits(f.or_bits(exponent, f.integer(0x4330000000000000)));

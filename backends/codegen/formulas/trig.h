@@ -1,17 +1,17 @@
-// sin and cos: |x| = n pi/2 + r, polynomials in r chosen by n mod 4. The reduction has pi/2 in
-// parts whose products with n are exact, which suffices up to kTrigLimit. Polynomials are minimax
-// for the relative error (float32 2^-27.8, float64 2^-57.6).
+// sin and cos: |x| = n pi/2 + r; n mod 4 selects the polynomial in r. The reduction (Cody-Waite)
+// uses pi/2 in parts whose products with n are exact, which suffices up to kTrigLimit. Polynomials
+// are minimax for the relative error (float32 2^-27.8, float64 2^-57.6).
 #pragma once
 
 #include "backends/codegen/formulas/builder.h"
 
 namespace kiln::codegen::formulas {
 
-/// Beyond it, targets call a library function.
+/// Targets call a library function for |x| above this.
 inline constexpr double kTrigLimit = 1e5;
 
 inline constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
-// pi/2: 33 bits, 33 bits, the rest; and all that follows the first part.
+// pi/2 in three parts: 33 bits, 33 bits, the remainder; and the remainder after the first part.
 inline constexpr double kHalfPi1 = 0x1.921fb544p+0, kHalfPi2 = 0x1.0b4611a6p-34;
 inline constexpr double kHalfPi3 = 0x1.3198a2e037073p-69, kAfterHalfPi1 = 0x1.0b4611a626331p-34;
 inline constexpr double kSinFloat[] = {-0.1666665347, 0.008332083462, -0.000195043175};
@@ -27,7 +27,7 @@ template <class F>
 struct Angle {
   Value<F> quadrant;  // its low two bits
   Value<F> r;
-  Value<F> rest = {};  // below r, float64 only
+  Value<F> rest = {};  // low part of r, float64 only
 };
 
 template <FormulaBuilder F>
@@ -56,7 +56,7 @@ Angle<F> reduce_double(const F& f, const Value<F>& x) {
   return {f.bits(shifted), r, f.subtract(f.subtract(second, r), last)};
 }
 
-/// Of the reduced angle; z = r^2.
+/// sin of the reduced angle; z = r^2.
 template <FormulaBuilder F>
 Value<F> reduced_sin(const F& f, const Angle<F>& a, const Value<F>& z) {
   const bool is_double = f.format.is_double;
@@ -67,6 +67,7 @@ Value<F> reduced_sin(const F& f, const Angle<F>& a, const Value<F>& z) {
   return f.add(a.r, f.multiply_add(cube, p, a.rest));
 }
 
+/// cos of the reduced angle; z = r^2.
 template <FormulaBuilder F>
 Value<F> reduced_cos(const F& f, const Angle<F>& a, const Value<F>& z) {
   const bool is_double = f.format.is_double;
@@ -94,12 +95,12 @@ Value<F> sin_or_cos(const F& f, const Value<F>& x, bool is_cos) {
   return f.from_bits(f.xor_bits(y, sign));
 }
 
-/// REQUIRES: |x| <= kTrigLimit, or the result is not used.
+/// REQUIRES: |x| <= kTrigLimit, or the caller discards the result.
 template <FormulaBuilder F>
 Value<F> sin(const F& f, const Value<F>& x) {
   return sin_or_cos(f, x, false);
 }
-/// REQUIRES: as sin.
+/// REQUIRES: as for sin.
 template <FormulaBuilder F>
 Value<F> cos(const F& f, const Value<F>& x) {
   return sin_or_cos(f, x, true);

@@ -1,14 +1,13 @@
-// Fusion: nodes in topological order, each joining the unit of one of its producers when it runs
-// over the same points, else a unit that reads the same tensors, else starting a new one. The units
-// so far are a Fusion (fusion.h); the rules of joining are in joining.h.
+// The fusion algorithm; README.md of this folder describes it. Nodes join groups in topological
+// order: producers' groups first, then groups that read the same tensors, else a new group.
 #include "backends/codegen/fusion/fuse.h"
 
-#include "backends/codegen/access/guarded_points.h"
+#include "backends/codegen/access/guarded_reads.h"
+#include "backends/codegen/fusion/fusion_rules.h"
 #include "backends/codegen/fusion/index_nodes.h"
-#include "backends/codegen/fusion/joining.h"
-#include "backends/codegen/fusion/place_parts.h"
-#include "backends/codegen/fusion/recompute.h"
+#include "backends/codegen/fusion/partial_writes.h"
 #include "backends/codegen/fusion/reduction_parts.h"
+#include "backends/codegen/fusion/rematerialise.h"
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
 #include "core/ops/table.h"
@@ -25,39 +24,39 @@ using ir::Value;
 class Fuser {
  public:
   Fuser(const SizeNames& names, const FuseOptions& options)
-      : names_(names), options_(options), fusion_(names, options.target, options.is_body) {}
+      : names_(names), options_(options), builder_(names, options.target, options.is_body) {}
 
-  Units run(const std::vector<Value>& results) {
+  FusionPlan run(const std::vector<Value>& results) {
     const std::vector<const Node*> order = ir::topological_order(results);
-    fusion_.out.free = index_nodes(order, names_);
+    builder_.plan.rematerialised = index_nodes(order, names_);
     phases_.emplace(order, names_, options_);
-    recomputed_ = recomputed_nodes(order, results, names_, options_, *phases_);
-    fusion_.out.free.insert(recomputed_.begin(), recomputed_.end());
-    for (const Value& result : results) request(result);
+    rematerialised_ = nodes_to_rematerialise(order, results, names_, options_, *phases_);
+    builder_.plan.rematerialised.insert(rematerialised_.begin(), rematerialised_.end());
+    for (const Value& result : results) request_dense(result);
     for (const Node* node : order) request_operands(*node);
-    find_waiting(order);
+    find_deferred(order);
     for (const Node* node : order) {
-      if (waiting_.count(node) == 0) place(*node);
+      if (deferred_.count(node) == 0) add(*node);
     }
-    for (const Value& result : results) fusion_.store(result);
-    return fusion_.sorted();
+    for (const Value& result : results) builder_.store(result);
+    return builder_.finish();
   }
 
  private:
-  // ---- what must lie in memory ----
+  // ---- materialisation ----
 
-  /// Whether the node is a view or free: computed where it is used, unless it is dense.
-  bool is_elsewhere(const Node& node) const {
-    return is_view(node, names_) || fusion_.out.free.count(&node) != 0;
+  /// Whether the node is a view or rematerialised: no group computes it, unless it must be dense.
+  bool is_inlined(const Node& node) const {
+    return is_view(node, names_) || builder_.plan.rematerialised.count(&node) != 0;
   }
 
-  /// `value` is wanted dense and row-major in memory.
-  void request(Value value) {
+  /// Makes the value dense and row-major in memory.
+  void request_dense(Value value) {
     while (is_alias(*value.node)) {
       const Value operand = value.node->operands[0];
       value = operand;
     }
-    if (is_elsewhere(*value.node)) fusion_.out.dense.insert(value);
+    if (is_inlined(*value.node)) builder_.plan.dense.insert(value);
   }
 
   void request_operands(const Node& node) {
@@ -65,213 +64,219 @@ class Fuser {
     const bool moves = node.op == Op::Reshape && !is_view(node, names_);
     const bool whole = lowering == ir::Lowering::Control || node.op == Op::HostCall ||
                        node.op == Op::ScatterSub || moves;
-    const bool library = node.op == Op::Dot || node.op == Op::Conv;
-    const bool product = library && options_.claims(node);
+    const bool contracts = node.op == Op::Dot || node.op == Op::Conv;
+    const bool claimed = contracts && options_.claims(node);
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
       const bool gathered = node.op == Op::Gather && i == 0;
-      const bool viewed = product && options_.takes_view(node, i);
-      if (whole || gathered || (product && !viewed)) request(node.operands[i]);
+      const bool viewed = claimed && options_.takes_view(node, i);
+      if (whole || gathered || (claimed && !viewed)) request_dense(node.operands[i]);
       if (viewed) request_source(node.operands[i]);
     }
   }
 
-  /// Operands of library calls are views of tensors in memory, so a rematerialised source must be
-  /// stored.
+  /// A library call reads a view of a tensor in memory, so a rematerialised source is stored.
   void request_source(const Value& operand) {
     const Value source =
-        trace(operand, identity_map(names_(operand.dims())), names_, fusion_.out).source;
-    if (fusion_.out.free.count(source.node.get()) != 0) fusion_.out.dense.insert(source);
+        trace(operand, identity_map(names_(operand.dims())), names_, builder_.plan).source;
+    if (builder_.plan.rematerialised.count(source.node.get()) != 0) {
+      builder_.plan.dense.insert(source);
+    }
   }
 
-  // ---- nodes that wait for their consumer ----
+  // ---- nodes that are added with their consumer ----
 
-  bool runs_at_points(const Node& node) const {
+  bool is_computed_elementwise(const Node& node) const {
     return def(node).lowering == ir::Lowering::Elementwise && !is_leaf(node) && !is_alias(node) &&
-           !is_elsewhere(node);
+           !is_inlined(node);
   }
 
-  bool reads_leaves_alone(const Node& node) const {
+  bool reads_only_leaves(const Node& node) const {
     return std::all_of(node.operands.begin(), node.operands.end(), [&](const Value& operand) {
-      const View view = trace(operand, identity_map(names_(operand.dims())), names_, fusion_.out);
+      const View view = trace(operand, identity_map(names_(operand.dims())), names_, builder_.plan);
       return is_leaf(*view.source.node);
     });
   }
 
-  /// Delays nodes that read only arguments and constants until their consumer is placed. Placed at
-  /// once, they would join an unrelated kernel that reads the same constant and tie it to the
-  /// consumer.
-  void find_waiting(const std::vector<const Node*>& order) {
+  /// Defers nodes that read only arguments and constants until their consumer is added. Added
+  /// earlier, they could join an unrelated kernel that reads the same constant, and would order it
+  /// before the consumer.
+  void find_deferred(const std::vector<const Node*>& order) {
     std::unordered_map<const Node*, int> uses;
     for (const Node* node : order) {
       for (const Value& operand : node->operands) ++uses[operand.node.get()];
     }
     for (const Node* node : order) {
-      if (!runs_at_points(*node)) continue;
+      if (!is_computed_elementwise(*node)) continue;
       for (const Value& operand : node->operands) {
-        const Node& maker = *operand.node;
-        const bool only_here =
-            uses[&maker] == 1 && runs_at_points(maker) && fusion_.out.dense.count(operand) == 0;
-        if (only_here && reads_leaves_alone(maker) && !reads_leaves_alone(*node)) {
-          waiting_.insert(&maker);
+        const Node& producer = *operand.node;
+        const bool only_here = uses[&producer] == 1 && is_computed_elementwise(producer) &&
+                               builder_.plan.dense.count(operand) == 0;
+        if (only_here && reads_only_leaves(producer) && !reads_only_leaves(*node)) {
+          deferred_.insert(&producer);
         }
       }
     }
   }
 
-  /// The makers of the node's other operands are where it will want to be.
-  void place_those_waiting(const std::vector<View>& views) {
-    std::vector<int> makers;
+  /// Adds the deferred producers of a node, preferably to the groups of its other producers, which
+  /// the node itself will join.
+  void add_deferred(const std::vector<View>& views) {
+    std::vector<int> producers;
     for (const View& view : views) {
-      const int maker = fusion_.unit_of(view.source);
-      if (maker >= 0) makers.push_back(maker);
+      const int producer = builder_.group_of(view.source);
+      if (producer >= 0) producers.push_back(producer);
     }
-    std::sort(makers.begin(), makers.end(), std::greater<>());
+    std::sort(producers.begin(), producers.end(), std::greater<>());
     for (const View& view : views) {
       const Node* node = view.source.node.get();
-      if (waiting_.erase(node) != 0) place_points(*node, makers);
+      if (deferred_.erase(node) != 0) add_to_kernel(*node, producers);
     }
   }
 
-  // ---- units that are no kernels ----
+  // ---- groups other than kernels ----
 
-  /// All operands lie in memory.
-  void place_whole(const Node& node, UnitKind kind) {
-    const int index = fusion_.add_unit(kind, &node);
+  /// Adds a group whose operands are all tensors in memory.
+  void add_call(const Node& node, GroupKind kind) {
+    const int index = builder_.add_group(kind, &node);
     for (const Value& operand : node.operands) {
-      const View view = trace(operand, identity_map(names_(operand.dims())), names_, fusion_.out);
-      const Value source = kind == UnitKind::Product ? view.source : operand;
-      fusion_.store(source);
-      fusion_.add_before(index, fusion_.unit_of(source));
+      const View view = trace(operand, identity_map(names_(operand.dims())), names_, builder_.plan);
+      const Value source = kind == GroupKind::LibraryCall ? view.source : operand;
+      builder_.store(source);
+      builder_.add_edge(builder_.group_of(source), index);
     }
-    fusion_.set_unit(node, index);
+    builder_.set_group(node, index);
     for (std::uint32_t i = 0; i < node.types.size(); ++i) {
-      fusion_.out.stored.insert(node.result(i));
+      builder_.plan.stored.insert(node.result(i));
     }
   }
 
-  void place_loop(const Node& node) { place_whole(node, UnitKind::Loop); }
-  void place_branch(const Node& node) { place_whole(node, UnitKind::Branch); }
-  void place_host_call(const Node& node) { place_whole(node, UnitKind::HostCall); }
-  void place_row_update(const Node& node) { place_whole(node, UnitKind::RowUpdate); }
+  void add_loop(const Node& node) { add_call(node, GroupKind::Loop); }
+  void add_branch(const Node& node) { add_call(node, GroupKind::Branch); }
+  void add_host_call(const Node& node) { add_call(node, GroupKind::HostCall); }
+  void add_row_update(const Node& node) { add_call(node, GroupKind::RowUpdate); }
 
   // ---- kernels ----
 
-  /// Units that a node with these points may join, the best first: makers of its operands, the
-  /// last unit of scalars, readers of its operands, those of a later phase last: what the node
-  /// makes is then there for all units of its own phase.
-  std::vector<int> candidates(const Node& node, const Points& points,
+  /// The groups to try for a node, best first: producers of its operands (latest first), the last
+  /// kernel of scalars, readers of its operands. Groups of a later phase come last, so that kernels
+  /// of the node's own phase can still read its result.
+  std::vector<int> candidates(const Node& node, const IterationSpace& space,
                               const std::vector<View>& views) const {
     std::vector<int> list;
     for (const View& view : views) {
-      const int maker = fusion_.unit_of(view.source);
-      if (maker >= 0) list.push_back(maker);
+      const int producer = builder_.group_of(view.source);
+      if (producer >= 0) list.push_back(producer);
     }
     std::sort(list.begin(), list.end(), std::greater<>());
-    if (points.domain.empty() && scalars_ >= 0) list.push_back(scalars_);
+    if (space.domain.empty() && scalar_kernel_ >= 0) list.push_back(scalar_kernel_);
     for (const View& view : views) {
-      const std::vector<int>& readers = fusion_.readers_of(view.source);
+      const std::vector<int>& readers = builder_.readers_of(view.source);
       list.insert(list.end(), readers.rbegin(), readers.rend());
     }
     const int phase = phases_->of(node);
-    std::stable_partition(list.begin(), list.end(), [&](int index) {
-      return phases_->of(fusion_.unit(index)) <= phase;
-    });
+    std::stable_partition(list.begin(), list.end(),
+                          [&](int index) { return phases_->of(builder_.group(index)) <= phase; });
     return list;
   }
 
-  struct Place {
-    int unit;
+  /// A kernel that a node may join, and its role there.
+  struct Choice {
+    int group;
     Role role;
   };
 
-  /// With `in_parts` only units that reduce already count.
-  std::optional<Place> find_place(const Node& node, const Points& points,
-                                  const std::vector<View>& views, bool in_parts,
-                                  std::vector<int> preferred) const {
-    const std::vector<int> others = candidates(node, points, views);
+  /// The first candidate that the node may join. `only_reducing`: considers only kernels that
+  /// reduce.
+  std::optional<Choice> find_kernel(const Node& node, const IterationSpace& space,
+                                    const std::vector<View>& views, bool only_reducing,
+                                    std::vector<int> preferred) const {
+    const std::vector<int> others = candidates(node, space, views);
     preferred.insert(preferred.end(), others.begin(), others.end());
     for (int candidate : preferred) {
-      if (in_parts && !fusion_.unit(candidate).split) continue;
-      const auto role = role_in(fusion_, candidate, points, views);
-      if (role) return Place{candidate, *role};
+      if (only_reducing && !builder_.group(candidate).has_reduced_axes) continue;
+      const auto role = role_in(builder_, candidate, space, views);
+      if (role) return Choice{candidate, *role};
     }
     return std::nullopt;
   }
 
-  Place new_place(const Points& points) {
-    const int made = fusion_.add_unit(UnitKind::Kernel);
-    fusion_.unit(made).domain = points.domain;
-    fusion_.unit(made).reduced = points.reduced;
-    if (points.domain.empty()) scalars_ = made;
-    return {made, points.role};
+  Choice new_kernel(const IterationSpace& space) {
+    const int index = builder_.add_group(GroupKind::Kernel);
+    builder_.group(index).domain = space.domain;
+    builder_.group(index).reduced = space.reduced;
+    if (space.domain.empty()) scalar_kernel_ = index;
+    return {index, space.role};
   }
 
-  void merge_makers(const Place& place, const Points& points, const std::vector<View>& views) {
+  /// Merges the node's other producers into its group where that is legal.
+  void merge_producers(const Choice& chosen, const IterationSpace& space,
+                       const std::vector<View>& views) {
     for (const View& view : views) {
-      const int maker = fusion_.unit_of(view.source);
-      if (!can_merge(fusion_, place.unit, maker, points, place.role, views)) continue;
-      fusion_.merge(place.unit, maker);
-      if (scalars_ == maker) scalars_ = place.unit;
+      const int producer = builder_.group_of(view.source);
+      if (!can_merge(builder_, chosen.group, producer, space, chosen.role, views)) continue;
+      builder_.merge(chosen.group, producer);
+      if (scalar_kernel_ == producer) scalar_kernel_ = chosen.group;
     }
   }
 
-  /// Where the reads of a node lead. A value that is computed where it is used is not read itself:
-  /// what it is computed from is.
-  std::vector<View> follow(std::vector<Read>& reads) const {
+  /// Follows each read through views. Appends the operands of a rematerialised value to `reads`,
+  /// because the node's kernel reads those instead of the value.
+  std::vector<View> follow(std::vector<OperandRead>& reads) const {
     std::vector<View> views;
     for (std::size_t i = 0; i < reads.size(); ++i) {
-      const Read read = reads[i];
+      const OperandRead read = reads[i];
       views.push_back(read.memory ? View{read.value, read.map}
-                                  : trace(read.value, read.map, names_, fusion_.out));
+                                  : trace(read.value, read.map, names_, builder_.plan));
       const View from = views.back();
-      const bool is_inlined = fusion_.out.free.count(from.source.node.get()) != 0 &&
-                              fusion_.out.dense.count(from.source) == 0;
-      if (!is_inlined) continue;
+      const bool recomputes = builder_.plan.rematerialised.count(from.source.node.get()) != 0 &&
+                              builder_.plan.dense.count(from.source) == 0;
+      if (!recomputes) continue;
       for (const Value& operand : from.source.node->operands) {
-        if (operand.node->op == Op::Constant && operand.rank() == 0) continue;  // in the code
-        reads.push_back({operand, operand.rank() == 0 ? IndexMap{} : from.map});
+        if (operand.node->op == Op::Constant && operand.rank() == 0) continue;  // an immediate
+        reads.push_back({operand, operand.rank() == 0 ? AccessMap{} : from.map});
       }
     }
     return views;
   }
 
-  void place_points(const Node& node) { place_points(node, {}); }
+  void add_to_kernel(const Node& node) { add_to_kernel(node, {}); }
 
-  void place_points(const Node& node, const std::vector<int>& preferred) {
-    const bool is_dense = fusion_.out.dense.count(node.result()) != 0;
-    Points points = points_of(node, names_, is_dense);
-    const std::vector<View> views = follow(points.reads);
-    place_those_waiting(views);
-    const bool in_parts = points.role == Role::Reduce && runs_in_parts(fusion_, points);
-    std::optional<Place> found = find_place(node, points, views, in_parts, preferred);
-    if (!found && sum_columns(node, points, views)) return;
+  void add_to_kernel(const Node& node, const std::vector<int>& preferred) {
+    const bool is_dense = builder_.plan.dense.count(node.result()) != 0;
+    IterationSpace space = iteration_space(node, names_, is_dense);
+    const std::vector<View> views = follow(space.reads);
+    add_deferred(views);
+    const bool in_parts = space.role == Role::Reduce && runs_in_parts(builder_, space);
+    std::optional<Choice> found = find_kernel(node, space, views, in_parts, preferred);
+    if (!found && sum_columns(node, space, views)) return;
     if (!found && in_parts) {
-      found = find_place(node, points, views, /*in_parts=*/false, preferred);
+      found = find_kernel(node, space, views, /*only_reducing=*/false, preferred);
     }
-    const Place place = found ? *found : new_place(points);
-    merge_makers(place, points, views);
-    const int level = level_of(fusion_, place.unit, views);
-    Unit& unit = fusion_.unit(place.unit);
-    if (points.role == Role::Reduce || points.role == Role::Running) {
-      unit.split = true;
-      unit.reduced = points.reduced;
-      unit.closed = points.role == Role::Running;
+    const Choice chosen = found ? *found : new_kernel(space);
+    merge_producers(chosen, space, views);
+    const int level = level_of(builder_, chosen.group, views);
+    FusionGroup& group = builder_.group(chosen.group);
+    if (space.role == Role::Reduce || space.role == Role::Running) {
+      group.has_reduced_axes = true;
+      group.reduced = space.reduced;
+      group.is_closed = space.role == Role::Running;
     }
-    fusion_.add_member(place.unit, node, place.role, level);
-    for (const View& view : views) fusion_.note_read(place.unit, view.source);
-    if (is_dense) fusion_.out.stored.insert(node.result());
+    builder_.add_member(chosen.group, node, chosen.role, level);
+    for (const View& view : views) builder_.note_read(chosen.group, view.source);
+    if (is_dense) builder_.plan.stored.insert(node.result());
   }
 
-  /// A sum over the very axes that a unit does not reduce, of what that unit makes or reads at
-  /// every point: the unit adds to it row by row.
-  bool sum_columns(const Node& node, const Points& points, const std::vector<View>& views) {
-    if (options_.is_body || node.op != Op::Sum || points.role != Role::Reduce) return false;
-    if (points.reads.size() > 1) return false;  // of what is made again (recompute.h)
-    const Read& read = points.reads[0];
-    for (const int index : candidates(node, points, views)) {
-      if (!can_sum_columns(fusion_, index, points)) continue;
-      if (!is_readable(fusion_, index, points, Role::Full, read, views[0])) continue;
-      place_column_sum(fusion_, node, index, read, views[0]);
+  /// Adds a column sum to a kernel that reduces rows: a sum over exactly the axes that the kernel
+  /// keeps, of a value that it computes or reads at every point. The kernel accumulates it row by
+  /// row. Returns whether there is such a kernel.
+  bool sum_columns(const Node& node, const IterationSpace& space, const std::vector<View>& views) {
+    if (options_.is_body || node.op != Op::Sum || space.role != Role::Reduce) return false;
+    if (space.reads.size() > 1) return false;  // follow() added reads of a rematerialised value
+    const OperandRead& read = space.reads[0];
+    for (const int index : candidates(node, space, views)) {
+      if (!can_sum_columns(builder_, index, space)) continue;
+      if (!is_readable(builder_, index, space, Role::Full, read, views[0])) continue;
+      write_column_sum(builder_, node, index, read, views[0]);
       return true;
     }
     return false;
@@ -279,41 +284,41 @@ class Fuser {
 
   // ---- dispatch ----
 
-  void place_dot(const Node& node) {
-    if (options_.claims(node)) return place_whole(node, UnitKind::Product);
-    place_points(node);
+  void add_contraction(const Node& node) {
+    if (options_.claims(node)) return add_call(node, GroupKind::LibraryCall);
+    add_to_kernel(node);
   }
 
-  /// Pad and Fold: a kernel of its own where points are not the result's elements in order.
-  void place_guarded(const Node& node) {
-    Points points = points_of(node, names_, /*dense=*/false);
-    if (points.result.empty()) return place_points(node);
-    const std::vector<View> views = follow(points.reads);
-    place_those_waiting(views);
-    const int index = fusion_.add_closed_kernel(points.domain);
-    fusion_.unit(index).reduced = points.reduced;
-    fusion_.unit(index).split = points.reduces();
-    fusion_.add_member(index, node, points.role, /*level=*/0);
-    for (const View& view : views) fusion_.note_read(index, view.source);
+  /// Pad and Fold: a separate kernel where the points are not the result's elements in order.
+  void add_guarded(const Node& node) {
+    IterationSpace space = iteration_space(node, names_, /*dense=*/false);
+    if (space.result.empty()) return add_to_kernel(node);
+    const std::vector<View> views = follow(space.reads);
+    add_deferred(views);
+    const int index = builder_.add_closed_kernel(space.domain);
+    builder_.group(index).reduced = space.reduced;
+    builder_.group(index).has_reduced_axes = space.reduces();
+    builder_.add_member(index, node, space.role, /*level=*/0);
+    for (const View& view : views) builder_.note_read(index, view.source);
   }
 
-  void place_fold(const Node& node) {
-    if (windows_tile(node, names_)) return place_tiles(fusion_, node);
-    place_guarded(node);
+  void add_fold(const Node& node) {
+    if (windows_tile(node, names_)) return write_tiles(builder_, node);
+    add_guarded(node);
   }
 
-  template <void (*kPlace)(Fusion&, const Node&)>
-  void place_in_parts(const Node& node) {
-    kPlace(fusion_, node);
+  template <void (*kWrite)(FusionBuilder&, const Node&)>
+  void add_writes(const Node& node) {
+    kWrite(builder_, node);
   }
 
   struct Row {
     Op op;
-    void (Fuser::*place)(const Node&);
+    void (Fuser::*add)(const Node&);
   };
 
-  /// Ops that run at points by their lowering class, or are maps of indices (view.cpp). Composites
-  /// that no claim takes are expanded before.
+  /// Whether the lowering class alone says how to add the op: at points of a kernel, or as a view
+  /// (access/view.cpp). Composites that no claim takes are expanded before fusion.
   static constexpr bool needs_no_row(const ir::OpDef& d) {
     switch (d.lowering) {
       case ir::Lowering::Argument:
@@ -331,49 +336,50 @@ class Fuser {
     return false;
   }
 
-  void place(const Node& node) {
+  void add(const Node& node) {
     static constexpr Row kRows[] = {
-        {Op::Scan, &Fuser::place_loop},
-        {Op::Cond, &Fuser::place_branch},
-        {Op::HostCall, &Fuser::place_host_call},
-        {Op::Dot, &Fuser::place_dot},
-        {Op::Conv, &Fuser::place_dot},
-        {Op::Concat, &Fuser::place_in_parts<place_concat>},
-        {Op::Pad, &Fuser::place_guarded},
-        {Op::ScatterAdd, &Fuser::place_in_parts<place_scatter_add>},
-        {Op::ScatterSub, &Fuser::place_row_update},
-        {Op::Fold, &Fuser::place_fold},
-        {Op::Gather, &Fuser::place_points},
+        {Op::Scan, &Fuser::add_loop},
+        {Op::Cond, &Fuser::add_branch},
+        {Op::HostCall, &Fuser::add_host_call},
+        {Op::Dot, &Fuser::add_contraction},
+        {Op::Conv, &Fuser::add_contraction},
+        {Op::Concat, &Fuser::add_writes<write_concat>},
+        {Op::Pad, &Fuser::add_guarded},
+        {Op::ScatterAdd, &Fuser::add_writes<write_scatter_add>},
+        {Op::ScatterSub, &Fuser::add_row_update},
+        {Op::Fold, &Fuser::add_fold},
+        {Op::Gather, &Fuser::add_to_kernel},
     };
     static_assert(ir::every_op([](const ir::OpDef& d) {
                     return needs_no_row(d) ||
                            std::any_of(std::begin(kRows), std::end(kRows),
                                        [&](const Row& row) { return row.op == d.op; });
                   }),
-                  "fuse.cpp places an op neither by its lowering class nor by a row");
+                  "fuse.cpp handles an op neither by its lowering class nor by a row");
     if (is_leaf(node)) return;
     for (const Row& row : kRows) {
-      if (row.op == node.op) return (this->*row.place)(node);
+      if (row.op == node.op) return (this->*row.add)(node);
     }
-    const bool is_dense = fusion_.out.dense.count(node.result()) != 0;
-    if (is_dense || !(is_elsewhere(node) || is_alias(node))) place_points(node);
+    const bool is_dense = builder_.plan.dense.count(node.result()) != 0;
+    if (is_dense || !(is_inlined(node) || is_alias(node))) add_to_kernel(node);
   }
 
   const SizeNames& names_;
   const FuseOptions& options_;
-  Fusion fusion_;
-  std::unordered_set<const Node*> recomputed_, waiting_;
+  FusionBuilder builder_;
+  std::unordered_set<const Node*> rematerialised_, deferred_;
   std::optional<Phases> phases_;
-  int scalars_ = -1;  // the last kernel without axes
+  int scalar_kernel_ = -1;  // the last kernel without axes
 };
 
 }  // namespace
 
-Units fuse(const std::vector<Value>& results, const SizeNames& names, const FuseOptions& options) {
+FusionPlan fuse(const std::vector<Value>& results, const SizeNames& names,
+                const FuseOptions& options) {
   return Fuser(names, options).run(results);
 }
 
-Units fuse(const Computation& computation, const TargetDescription& target) {
+FusionPlan fuse(const Computation& computation, const TargetDescription& target) {
   FuseOptions options;
   options.target = target;
   options.is_body = computation.is_body;

@@ -1,4 +1,4 @@
-// Counts the steps of each node from those of its operands.
+// Computes the longest chain of operations below each node, operands first.
 #include "backends/codegen/fusion/index_nodes.h"
 
 #include "backends/codegen/access/view.h"
@@ -13,11 +13,13 @@ namespace {
 using ir::Node;
 using ir::Op;
 
+/// A longer chain of operations is computed once and stored.
 constexpr int kMaxSteps = 16;
 
 using Steps = std::unordered_map<const Node*, int>;
 
-/// 0: the node needs more than indices, sizes and constants, or too many steps.
+/// The longest chain of operations below the node; 0 when it depends on other values than indices,
+/// sizes and constants, or when the chain is too long.
 int steps_of(const Node& node, const SizeNames& names, const Steps& steps) {
   if (node.op == Op::Iota || node.op == Op::DimSize) return 1;
   const bool plain = def(node).lowering == ir::Lowering::Elementwise || is_view(node, names);

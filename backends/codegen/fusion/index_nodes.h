@@ -1,5 +1,7 @@
-// Nodes that are computed from indices, sizes and constants alone: each kernel that reads them
-// computes them itself.
+// Values of indices, sizes and constants alone, which are always rematerialised: each kernel that
+// reads one recomputes it.
+//
+// Example: %0 = iota [8]; %1 = less %0 3; a kernel that reads %1[i] computes i < 3.
 #pragma once
 
 #include "backends/codegen/access/sizes.h"
@@ -9,8 +11,8 @@
 
 namespace kiln::codegen {
 
-/// Iota, DimSize, and elementwise work and views on those and on constants. A node that takes many
-/// steps is none of them: it is computed once. `order`: all nodes, operands first.
+/// Iota, DimSize, and elementwise work and views on those and on scalar constants, unless a chain
+/// is so long that computing it once is cheaper. `order`: all nodes, operands first.
 std::unordered_set<const ir::Node*> index_nodes(const std::vector<const ir::Node*>& order,
                                                 const SizeNames& names);
 

@@ -1,4 +1,4 @@
-// One pass in topological order.
+// One pass over the nodes in topological order.
 #include "backends/codegen/fusion/phases.h"
 
 #include "backends/codegen/fusion/reduction_parts.h"
@@ -12,8 +12,8 @@ Phases::Phases(const std::vector<const ir::Node*>& order, const SizeNames& names
                const FuseOptions& options) {
   const auto ends_phase = [&](const ir::Node& node) {
     if (def(node).lowering != ir::Lowering::Reduce) return false;
-    const Points points = points_of(node, names, /*dense=*/false);
-    return runs_in_parts(points.domain, points.reduced, options.target, options.is_body);
+    const IterationSpace space = iteration_space(node, names, /*dense=*/false);
+    return runs_in_parts(space.domain, space.reduced, options.target, options.is_body);
   };
   for (const ir::Node* node : order) {
     int phase = 0;
@@ -27,9 +27,9 @@ Phases::Phases(const std::vector<const ir::Node*>& order, const SizeNames& names
 
 int Phases::of(const ir::Node& node) const { return reads_.at(&node); }
 
-int Phases::of(const Unit& unit) const {
+int Phases::of(const FusionGroup& group) const {
   int phase = 0;
-  for (const Member& member : unit.members) {
+  for (const Member& member : group.members) {
     if (member.role != Role::Outer) phase = std::max(phase, of(*member.node));
   }
   return phase;

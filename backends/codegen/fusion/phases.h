@@ -1,8 +1,11 @@
-// Phases: the reductions in parts that precede a value. The total of such a reduction ends a phase,
-// because no kernel computes values at points both before it and after it.
+// Phases: the number of split reductions that precede a value. The total of a split reduction
+// exists only after all its parts have run, so no kernel computes values at points both before and
+// after it.
+//
+// Example: s = sum(x) over 1e6 elements; y = x / s. x is of phase 0, y of phase 1: two kernels.
 #pragma once
 
-#include "backends/codegen/fusion/units.h"
+#include "backends/codegen/fusion/fusion_plan.h"
 
 namespace kiln::codegen {
 
@@ -14,8 +17,8 @@ class Phases {
 
   /// The phase in which the node reads its operands.
   int of(const ir::Node& node) const;
-  /// The last phase in which members of the unit read at points.
-  int of(const Unit& unit) const;
+  /// The last phase in which a member of the group reads operands at points.
+  int of(const FusionGroup& group) const;
 
  private:
   std::unordered_map<const ir::Node*, int> reads_, results_;

@@ -1,4 +1,4 @@
-// Every node that is reached, then those of its bodies.
+// Visits every reachable node, then the nodes of its bodies.
 #include "backends/codegen/graph/check_sizes.h"
 
 #include "backends/codegen/inspect/source.h"

@@ -1,6 +1,4 @@
-// Rejects known sizes that exceed memory before later steps compute with them.
-//
-// Before: any graph. After: the bytes of every tensor of known size are countable in 63 bits.
+// Rejects tensors whose static size overflows, so that later steps may multiply sizes unchecked.
 #pragma once
 
 #include "core/ir/node.h"
@@ -9,8 +7,8 @@
 
 namespace kiln::codegen {
 
-/// sdk::Failure that names the tensor and its line, when one of known size, bodies included, has
-/// more bytes than 63 bits count.
+/// Throws OutOfMemory, naming the tensor and its source line, when a tensor of static size has more
+/// than 2^63 - 1 bytes. Bodies of loops and branches are included.
 void require_countable(std::span<const ir::Value> roots);
 
 }  // namespace kiln::codegen

@@ -1,4 +1,4 @@
-// One walk over each computation; recursion follows the nesting of lambdas alone.
+// Walks each computation once; the recursion is as deep as lambdas are nested.
 #include "backends/codegen/graph/decide_claims.h"
 
 #include "core/ir/lambda.h"
@@ -24,11 +24,11 @@ class Decider {
         computation.bodies[node].push_back(add_body(computation, lambda));
       });
     }
-    made.push_back(std::move(computation));
-    return made.size() - 1;
+    computations.push_back(std::move(computation));
+    return computations.size() - 1;
   }
 
-  std::vector<Computation> made;
+  std::vector<Computation> computations;
 
  private:
   void decide_one(Computation& computation, const Node& node) const {
@@ -75,7 +75,7 @@ std::vector<Computation> decide_claims(const std::vector<Value>& arguments,
   whole.names = names;
   Decider decider(library);
   decider.add(std::move(whole));
-  return std::move(decider.made);
+  return std::move(decider.computations);
 }
 
 }  // namespace kiln::codegen

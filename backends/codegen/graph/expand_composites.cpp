@@ -1,4 +1,4 @@
-// The expansion is part of the op's definition.
+// The expansion of a composite is part of its OpDef.
 #include "backends/codegen/graph/expand_composites.h"
 
 #include "core/ir/lambda.h"

@@ -1,4 +1,4 @@
-// Passes over the results of a graph, and a change of single nodes as such a pass.
+// Graph passes, and a rewrite of single nodes as a pass.
 #pragma once
 
 #include "backends/codegen/claims/claim.h"
@@ -8,12 +8,13 @@
 
 namespace kiln::codegen {
 
-/// Results of a graph to results of the same values; bodies of loops and branches are included.
-/// `library` may be null.
+/// From the results of a graph to results of equal values; rewrites bodies of loops and branches,
+/// too. `library` may be null.
 using GraphPass = std::vector<ir::Value> (*)(const std::vector<ir::Value>& results,
                                              const LibraryClaims* library);
 
-/// Replaces the results of each node by change(node), where the node's bodies went through `pass`.
+/// Replaces the results of each node, operands first, by change(node). Applies `pass` to the node's
+/// bodies before.
 template <class Change>
 std::vector<ir::Value> rewrite_everywhere(const std::vector<ir::Value>& results,
                                           const LibraryClaims* library, GraphPass pass,

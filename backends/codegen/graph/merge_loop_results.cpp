@@ -1,6 +1,7 @@
-// The gradient of a loop stacks one value under several shapes whose sizes are equal only by
-// guards, such as the batch sizes of input and state. One stack replaces them.
+// The gradient of a loop often stacks one value under several shapes that only guards prove equal,
+// such as the batch sizes of input and state.
 #include "backends/codegen/graph/merge_loop_results.h"
+
 #include "core/ir/lambda.h"
 #include "core/ops/build.h"
 #include "core/ops/rewrite_graph.h"
@@ -12,7 +13,7 @@ using ir::NodeRef;
 using ir::Op;
 using ir::Value;
 
-/// Whether a broadcast only asserts that sizes are equal: no axis is new or stretched.
+/// Whether a broadcast only asserts that sizes are equal: it adds and expands no axis.
 bool keeps_shape(const ir::Node& node) {
   if (node.op != Op::Broadcast) return false;
   const ir::Dims &from = node.operands[0].dims(), &to = node.types[0].dims;
@@ -23,10 +24,11 @@ bool keeps_shape(const ir::Node& node) {
   return true;
 }
 
-/// The value that has the same elements in the same order, and whether aliases alone lead there.
+/// The first value of a chain of aliases and shape-keeping broadcasts: the same elements in the
+/// same order.
 struct Source {
   Value value;
-  bool is_alias = true;
+  bool is_alias = true;  // the chain has no broadcast
 };
 
 Source source_of(const Value& value) {
@@ -63,10 +65,10 @@ std::vector<Value> merged(const NodeRef& scan) {
   const std::vector<std::size_t> first = first_of_equals(body, carries);
   std::vector<Value> kept(body.results.begin(),
                           body.results.begin() + static_cast<std::ptrdiff_t>(carries));
-  std::vector<std::uint32_t> place(body.results.size());
+  std::vector<std::uint32_t> new_number(body.results.size());
   for (std::size_t i = carries; i < body.results.size(); ++i) {
     if (first[i - carries] != i) continue;
-    place[i] = static_cast<std::uint32_t>(kept.size());
+    new_number[i] = static_cast<std::uint32_t>(kept.size());
     kept.push_back(body.results[i]);
   }
   if (kept.size() == body.results.size() && body.results == attrs.body->results) {
@@ -76,11 +78,11 @@ std::vector<Value> merged(const NodeRef& scan) {
   body.results = std::move(kept);
   ir::ScanAttrs fewer = attrs;
   fewer.body.lambda = std::make_shared<const ir::Lambda>(std::move(body));
-  const NodeRef made = ir::make(Op::Scan, std::move(fewer), scan->operands).node;
+  const NodeRef merged_scan = ir::make(Op::Scan, std::move(fewer), scan->operands).node;
   std::vector<Value> results;
-  for (std::uint32_t i = 0; i < carries; ++i) results.push_back(made->result(i));
+  for (std::uint32_t i = 0; i < carries; ++i) results.push_back(merged_scan->result(i));
   for (std::size_t i = carries; i < carries + first.size(); ++i) {
-    const Value stack = made->result(place[first[i - carries]]);
+    const Value stack = merged_scan->result(new_number[first[i - carries]]);
     results.push_back(ir::reshape(stack, scan->types[i].dims));
   }
   return results;

@@ -1,3 +1,5 @@
+// Common subexpression elimination over the stacked results of a loop.
+//
 // Before: %h, %a*, %b* = scan { .. %4 = reshape %3; carry %2; stack %3, %4 }
 // After:  %h, %a* = scan { .. carry %2; stack %3 }; %b* = reshape %a*
 #pragma once
@@ -6,8 +8,8 @@
 
 namespace kiln::codegen {
 
-/// Stacks values of a loop's body that have the same elements once; reshapes of the stack serve the
-/// other results. Broadcasts that only assert equal sizes count as reshapes.
+/// Keeps one stacked result of each set that has the same elements; reshapes of its stack replace
+/// the others. A broadcast that only asserts equal sizes counts as a reshape.
 std::vector<ir::Value> merge_loop_results(const std::vector<ir::Value>& results,
                                           const LibraryClaims* library);
 

@@ -24,21 +24,22 @@ bool is_zero(const Value& value) {
                      [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-bool is_product(const Node& node) { return node.op == Op::Dot || node.op == Op::Conv; }
+bool is_contraction(const Node& node) { return node.op == Op::Dot || node.op == Op::Conv; }
 
-bool is_product_with_bias(const Value& value) {
+bool is_contraction_with_bias(const Value& value) {
   const Node& node = *value.node;
-  if (node.op != Op::Add) return is_product(node);
-  return is_product(*node.operands[0].node) || is_product(*node.operands[1].node);
+  if (node.op != Op::Add) return is_contraction(node);
+  return is_contraction(*node.operands[0].node) || is_contraction(*node.operands[1].node);
 }
 
-/// select(x <= 0, 0, x): the condition.
+/// The condition of select(x <= 0, 0, x), where x is a matmul or a convolution, with or without
+/// bias; otherwise null.
 const Node* condition_of_relu(const Node& node) {
   if (node.op != Op::Select || !is_zero(node.operands[1])) return nullptr;
   const Node& condition = *node.operands[0].node;
   const Value& x = node.operands[2];
   const bool fits = condition.op == Op::LessEqual && condition.operands[0] == x &&
-                    is_zero(condition.operands[1]) && is_product_with_bias(x);
+                    is_zero(condition.operands[1]) && is_contraction_with_bias(x);
   return fits ? &condition : nullptr;
 }
 
@@ -46,7 +47,7 @@ const Node* condition_of_relu(const Node& node) {
 
 std::vector<Value> share_relu_masks(const std::vector<Value>& results,
                                     const LibraryClaims* library) {
-  std::unordered_map<const Node*, Value> masks;  // by conditions on products
+  std::unordered_map<const Node*, Value> masks;  // relu(x) <= 0, by the node x <= 0
   const auto of_body = [&](const std::vector<Value>& body) {
     return share_relu_masks(body, library);
   };

@@ -1,11 +1,12 @@
-// Data formats: a program with its channels first permutes before and behind each convolution. Such
-// permutations move behind the elementwise work between two of them, where they meet and cancel,
-// and behind reductions, which then go through memory as it lies.
+// A channels_first program permutes before and after each convolution. Moving a permutation past
+// the elementwise work between two convolutions makes it meet the next one and cancel; moving it
+// past a reduction lets the reduction read memory in order.
 #include "backends/codegen/graph/sink_permutes.h"
 
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
 #include "core/ops/rewrite_graph.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 #include <numeric>
@@ -21,8 +22,6 @@ using ir::NodeRef;
 using ir::Op;
 using ir::Value;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 Ints inverse(const Ints& axes) {
   Ints result(axes.size());
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -37,25 +36,25 @@ const Ints* permutation(const Value& value) {
 
 bool is_broadcast(const Value& value) { return value.node->op == Op::Broadcast; }
 
-/// permute(value, axes) as one broadcast.
+/// permute(broadcast(x), axes) as broadcast(permute(x)).
 Value permuted_broadcast(const Value& value, const Ints& axes) {
   const Node& node = *value.node;
-  const Ints& placed = node.as<ir::BroadcastAttrs>().axes;
+  const Ints& mapped = node.as<ir::BroadcastAttrs>().axes;
   const Ints to = inverse(axes);
-  Ints order(placed.size()), targets;
+  Ints order(mapped.size()), targets;
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(),
-            [&](std::int64_t a, std::int64_t b) {
-              return to[at(placed[at(a)])] < to[at(placed[at(b)])];
-            });
-  for (const std::int64_t axis : order) targets.push_back(to[at(placed[at(axis)])]);
+  std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return to[at(mapped[at(a)])] < to[at(mapped[at(b)])];
+  });
+  for (const std::int64_t axis : order) targets.push_back(to[at(mapped[at(axis)])]);
   Dims dims;
   for (const std::int64_t axis : axes) dims.push_back(value.dims()[at(axis)]);
   return ir::broadcast(ir::permute(node.operands[0], order), dims, targets);
 }
 
-/// The permutation that all operands share but for broadcasts and masks, as dropout draws them:
-/// these are small, and read across. Null when they do not.
+/// The permutation that all operands of an elementwise node share. Broadcasts and bool masks, as
+/// dropout has them, are left out: they are small, so that permuting them costs little. Null when
+/// there is no such permutation.
 const Ints* shared_permutation(const Node& node) {
   const bool plain = def(node).lowering == ir::Lowering::Elementwise || def(node).alias;
   if (!plain || node.op == Op::Reshape) return nullptr;
@@ -70,10 +69,10 @@ const Ints* shared_permutation(const Node& node) {
   return shared;
 }
 
-/// A reduction of a permutation as a permutation of a reduction.
+/// reduce(permute(x)) as permute(reduce(x)).
 Value reduced_first(const Node& node, const Ints& permuted) {
   const Ints& axes = node.as<ir::AxesAttrs>().axes;
-  Ints reduced, kept;  // axes of what was permuted, in the order of the operand's
+  Ints reduced, kept;  // axes of x, in the order of the permutation
   for (std::size_t i = 0; i < permuted.size(); ++i) {
     const bool is_reduced =
         std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) != axes.end();
@@ -120,7 +119,7 @@ std::vector<Value> sunk(const NodeRef& node) {
 
 std::vector<Value> sink_permutes(const std::vector<Value>& results, const LibraryClaims* library) {
   const std::vector<const Node*> nodes = ir::topological_order(results);
-  // Elsewhere a permutation is a view that costs nothing.
+  // In a graph without convolutions, a permutation is a view, which costs nothing.
   const bool convolves = std::any_of(nodes.begin(), nodes.end(), [](const Node* node) {
     return node->op == Op::Conv;
   });

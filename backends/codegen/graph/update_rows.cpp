@@ -1,4 +1,4 @@
-// Matches from the new value down.
+// Replaces the new value of each variable that the pattern of update_rows.h matches.
 #include "backends/codegen/graph/update_rows.h"
 
 #include "core/ir/traverse.h"
@@ -13,12 +13,13 @@ using ir::Node;
 using ir::Op;
 using ir::Value;
 
+/// Matches the new value of a variable top down.
 class Matcher {
  public:
   explicit Matcher(const std::vector<Value>& results)
       : uses_(ir::count_uses(ir::topological_order(results), results)) {}
 
-  /// The ScatterSub that `next`, the new value of `variable`, is.
+  /// The ScatterSub that is equal to `next`, the new value of `variable`.
   std::optional<Value> match(const Value& next, const Value& variable) const {
     if (!is_used_once(next)) return std::nullopt;
     const Node& node = *next.node;
@@ -42,8 +43,8 @@ class Matcher {
     if (!is_used_once(term)) return std::nullopt;
     const Node& node = *term.node;
     if (is_sum_of_rows(term, variable)) {
-      const Value one = ir::scalar_constant(variable.dtype(), is_added ? -1 : 1);
-      return make(variable, one, node);
+      const Value rate = ir::scalar_constant(variable.dtype(), is_added ? -1 : 1);
+      return make(variable, rate, node);
     }
     if (node.op != Op::Mul) return std::nullopt;
     for (const std::size_t i : {0u, 1u}) {
@@ -61,7 +62,7 @@ class Matcher {
            value.type() == variable.type();
   }
 
-  /// The scalar that is broadcast to the value.
+  /// x of broadcast(x), where x is a scalar.
   static std::optional<Value> scalar_of(const Value& value) {
     if (value.node->op != Op::Broadcast || value.node->operands[0].rank() != 0) return std::nullopt;
     return value.node->operands[0];

@@ -1,4 +1,4 @@
-// Every op with a combiner accumulates: reductions, running values, products.
+// Every op with a combiner accumulates: reductions, running reductions and matmuls.
 #include "backends/codegen/graph/widen_accumulators.h"
 
 #include "core/ops/build.h"

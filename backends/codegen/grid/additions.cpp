@@ -1,8 +1,9 @@
-// Elements are apart where strides and extents of an access are those of a dense tensor or of a
-// slice of one.
+// Distinct indices give distinct elements if the strides and extents of an access are those of a
+// dense tensor or of a slice of one.
 #include "backends/codegen/grid/additions.h"
 
 #include "backends/codegen/kernel/needed.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 #include <numeric>
@@ -10,8 +11,7 @@
 namespace kiln::codegen {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
+/// A digit of a mixed-radix number: its weight and its radix.
 struct Digit {
   ir::Dim stride, extent;
 };
@@ -30,7 +30,7 @@ std::vector<Digit> digits_of(const Kernel& kernel, const Access& access, int beg
   return digits;
 }
 
-/// Whether the digit can come after digits of which `span` is one past the largest offset.
+/// Whether the digit can follow lower digits whose sums are below `span`.
 bool follows(const Digit& digit, const ir::Dim& span) {
   if (digit.stride == span) return true;
   return digit.stride.is_static() && span.is_static() && digit.stride.value() >= span.value();
@@ -41,8 +41,8 @@ bool is_less(const Digit& a, const Digit& b) {
   return a.stride.value() < b.stride.value();
 }
 
-/// Whether sums of the digits are numbers of a mixed radix.
-bool are_apart(std::vector<Digit> digits) {
+/// Whether sums of the digits are mixed-radix numbers: equal sums have equal digits.
+bool are_disjoint(std::vector<Digit> digits) {
   std::stable_sort(digits.begin(), digits.end(), is_less);
   while (digits.size() > 1) {
     const ir::Dim span = digits[0].stride * digits[0].extent;
@@ -55,26 +55,26 @@ bool are_apart(std::vector<Digit> digits) {
   return true;
 }
 
-/// Whether points of different indices along axes with strides reach different elements, whatever
-/// the values of the dynamic index are.
-bool is_apart_at_any_index(const Kernel& kernel, const Access& access) {
+/// Whether points with distinct indices along axes with nonzero strides access distinct elements
+/// for all values of the dynamic index.
+bool is_disjoint_at_any_index(const Kernel& kernel, const Access& access) {
   std::vector<Digit> digits = digits_of(kernel, access, 0);
   if (access.dynamic >= 0) add_digit(digits, access.dynamic_stride, access.dynamic_limit);
-  return are_apart(std::move(digits));
+  return are_disjoint(std::move(digits));
 }
 
-std::vector<int> apart_axes(const Kernel& kernel, int number) {
+std::vector<int> parallel_axes(const Kernel& kernel, int number) {
   const Access& access = kernel.accesses[at(number)];
   std::vector<int> axes;
-  if (is_only_access(kernel, number) && is_apart_at_any_index(kernel, access)) {
+  if (is_only_access(kernel, number) && is_disjoint_at_any_index(kernel, access)) {
     for (int axis = 0; axis < kernel.outer; ++axis) {
       if (access.strides[at(axis)] != ir::Dim(0)) axes.push_back(axis);
     }
   }
-  // Points of different indices of axis 0 meet only where the stride is 0 (see Store).
-  const bool meets = access.dynamic < 0 && access.strides[0] == ir::Dim(0);
+  // Distinct indices along axis 0 access one element only if the stride is 0 (see Store).
+  const bool is_shared = access.dynamic < 0 && access.strides[0] == ir::Dim(0);
   const bool has_first = !axes.empty() && axes[0] == 0;
-  if (!meets && !has_first) axes.insert(axes.begin(), 0);
+  if (!is_shared && !has_first) axes.insert(axes.begin(), 0);
   return axes;
 }
 
@@ -104,17 +104,17 @@ bool is_only_access(const Kernel& kernel, int number) {
 }
 
 bool is_injective(const Kernel& kernel, const Access& access, int begin) {
-  return are_apart(digits_of(kernel, access, begin));
+  return are_disjoint(digits_of(kernel, access, begin));
 }
 
-std::vector<int> apart_axes(const Kernel& kernel) {
+std::vector<int> parallel_axes(const Kernel& kernel) {
   std::vector<int> axes(at(kernel.outer));
   std::iota(axes.begin(), axes.end(), 0);
   if (kernel.outer == 0) return axes;
   for (const Stage& stage : kernel.stages) {
     for (const Store& store : stage.stores) {
       if (!store.accumulate) continue;
-      const std::vector<int> own = apart_axes(kernel, store.access);
+      const std::vector<int> own = parallel_axes(kernel, store.access);
       std::erase_if(axes,
                     [&](int axis) { return std::find(own.begin(), own.end(), axis) == own.end(); });
     }

@@ -1,31 +1,31 @@
-// A lane computes the same inner points in every Map and Reduce stage over inner axes, so that
-// equal accesses of two such stages stay in one lane. Running stages assign other points to a lane.
+// A lane computes the same inner points in every Map and Reduce stage over inner axes, so equal
+// accesses of two such stages need no barrier. Running stages assign other points to a lane.
 #include "backends/codegen/grid/dependences.h"
 
 #include "backends/codegen/grid/additions.h"
 #include "backends/codegen/kernel/needed.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 
 namespace kiln::codegen {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-struct Touch {
+/// A load or a store of a stage.
+struct MemoryUse {
   int access = 0;
   bool is_store = false;
 };
 
-std::vector<Touch> touches_of(const Kernel& kernel, const Stage& stage) {
-  std::vector<Touch> touches;
+std::vector<MemoryUse> uses_of(const Kernel& kernel, const Stage& stage) {
+  std::vector<MemoryUse> uses;
   const std::vector<bool> wanted = needed(kernel, roots_of(kernel, stage));
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const Expression& e = kernel.expressions[i];
-    if (wanted[i] && e.kind == ExpressionKind::Load) touches.push_back({e.number, false});
+    if (wanted[i] && e.kind == ExpressionKind::Load) uses.push_back({e.number, false});
   }
-  for (const Store& store : stage.stores) touches.push_back({store.access, true});
-  return touches;
+  for (const Store& store : stage.stores) uses.push_back({store.access, true});
+  return uses;
 }
 
 bool is_same_element(const Kernel& kernel, int first, int second) {
@@ -34,13 +34,13 @@ bool is_same_element(const Kernel& kernel, int first, int second) {
          a.strides == b.strides;
 }
 
-bool is_conflict(const Kernel& kernel, const Touch& a, const Touch& b) {
+bool is_conflict(const Kernel& kernel, const MemoryUse& a, const MemoryUse& b) {
   const bool is_shared =
       kernel.accesses[at(a.access)].operand == kernel.accesses[at(b.access)].operand;
   return is_shared && (a.is_store || b.is_store);
 }
 
-/// Whether each inner point has an element of its own.
+/// Whether distinct inner points access distinct elements.
 bool has_own_elements(const Kernel& kernel, const Access& access) {
   for (std::size_t axis = at(kernel.outer); axis < kernel.axes.size(); ++axis) {
     if (access.strides[axis] == ir::Dim(0) && !kernel.axes[axis].is_one()) return false;
@@ -51,21 +51,21 @@ bool has_own_elements(const Kernel& kernel, const Access& access) {
 
 std::string order_reason(const Kernel& kernel, const Stage& stage) {
   if (!stage.inner) return "";
-  const std::vector<Touch> touches = touches_of(kernel, stage);
+  const std::vector<MemoryUse> uses = uses_of(kernel, stage);
   for (const Store& store : stage.stores) {
-    const bool is_apart = has_own_elements(kernel, kernel.accesses[at(store.access)]) &&
+    const bool is_disjoint = has_own_elements(kernel, kernel.accesses[at(store.access)]) &&
                           (!store.accumulate || is_only_access(kernel, store.access));
-    if (!is_apart) return "inner points meet at an element";
-    for (const Touch& touch : touches) {
-      const bool is_other = !touch.is_store && is_conflict(kernel, touch, {store.access, true}) &&
-                            !is_same_element(kernel, touch.access, store.access);
+    if (!is_disjoint) return "several inner points write to one element";
+    for (const MemoryUse& use : uses) {
+      const bool is_other = !use.is_store && is_conflict(kernel, use, {store.access, true}) &&
+                            !is_same_element(kernel, use.access, store.access);
       if (is_other) return "a stage reads what it writes";
     }
   }
   return "";
 }
 
-/// Whether an earlier running stage has a result that the stage uses.
+/// Whether the stage uses the result of an earlier running stage.
 bool uses_running(const Kernel& kernel, int stage) {
   const std::vector<bool> wanted = needed(kernel, roots_of(kernel, kernel.stages[at(stage)]));
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -96,8 +96,8 @@ bool needs_barrier(const Kernel& kernel, int earlier, int later) {
     return stage.inner && stage.kind != StageKind::Running;
   };
   const bool is_divided_alike = is_divided(first) && is_divided(second);
-  for (const Touch& a : touches_of(kernel, first)) {
-    for (const Touch& b : touches_of(kernel, second)) {
+  for (const MemoryUse& a : uses_of(kernel, first)) {
+    for (const MemoryUse& b : uses_of(kernel, second)) {
       if (!is_conflict(kernel, a, b)) continue;
       if (!is_divided_alike || !is_same_element(kernel, a.access, b.access)) return true;
     }
@@ -107,7 +107,7 @@ bool needs_barrier(const Kernel& kernel, int earlier, int later) {
 
 std::vector<int> barrier_stages(const Kernel& kernel) {
   std::vector<int> stages;
-  int begin = 0;  // of the stages after the last barrier
+  int begin = 0;  // the first stage after the last barrier
   for (int later = 1; later < static_cast<int>(kernel.stages.size()); ++later) {
     bool is_needed = false;
     for (int earlier = begin; earlier < later; ++earlier) {

@@ -1,4 +1,4 @@
-// Forms follow from inner axes, from the axis of neighbours in memory, and from additions.
+// The form follows from the inner axes, the contiguous axis, and accumulating stores.
 #include "backends/codegen/grid/grid_schedule.h"
 
 #include "backends/codegen/grid/additions.h"
@@ -18,19 +18,19 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr int kThreads = 256;  // eight warps: enough to hide latency, few enough for all registers
-constexpr int kBlockRowThreads = 128;  // where warps combine results: few wait at barriers
+constexpr int kThreads = 256;  // eight warps hide latency, and each thread may use all registers
+constexpr int kBlockRowThreads = 128;  // with a team per block: fewer threads wait at barriers
 constexpr int kMaxLanes = 1024;
-constexpr std::int64_t kPointsOfLane = 8;        // of a row
-constexpr std::int64_t kUnrolledPoints = 16;     // of a lane
+constexpr std::int64_t kPointsOfLane = 8;        // Rows: with more, a team gets more lanes
+constexpr std::int64_t kUnrolledPoints = 16;     // of a lane, at most
 constexpr std::int64_t kMaxKeptRegisters = 64;   // of the 255 of a thread
-constexpr std::int64_t kFewestRowPoints = 3;     // below, a thread runs all of them
-constexpr std::int64_t kFewestRunningPoints = 64;  // below, a thread is done as soon
-constexpr std::int64_t kWarpRunningTurns = 32;     // above, exchanges between warps save time
-constexpr int kColumns = 32;
-constexpr int kMaxColumnLanes = 64;  // each lane adds the results of all
+constexpr std::int64_t kMinRowPoints = 3;        // of a team; below, one thread loops over them
+constexpr std::int64_t kMinRunningPoints = 64;   // of a scan; below, one thread is as fast
+constexpr std::int64_t kWarpRunningTurns = 32;   // with longer scans, several warps are faster
+constexpr int kColumns = 32;                     // outer points of a block of Columns
+constexpr int kMaxColumnLanes = 64;  // each lane combines the results of all
 constexpr std::int64_t kPointsOfColumnLane = 8;
-constexpr std::int64_t kMaxSerialPoints = 512;  // of one accumulator: errors of sums stay small
+constexpr std::int64_t kMaxSerialPoints = 512;  // of one accumulator: bounds rounding errors
 
 /// static_points() of these axes.
 std::int64_t static_points_of(const Kernel& kernel, const std::vector<int>& axes) {
@@ -44,7 +44,7 @@ bool has_running(const Kernel& kernel) {
                      [](const Stage& stage) { return stage.kind == StageKind::Running; });
 }
 
-/// The blocks that the device holds at a time.
+/// The number of blocks that are resident on the device at a time.
 std::int64_t resident_blocks(const GridSchedule& schedule, const GridDescription& device) {
   const int of_one = std::max(1, device.resident_threads / schedule.threads);
   return std::min(device.multiprocessors * of_one, device.max_blocks);
@@ -64,7 +64,7 @@ class Chooser {
         points_(static_inner_points(kernel)) {}
 
   GridSchedule run() {
-    schedule_.axes = apart_axes(kernel_);
+    schedule_.axes = parallel_axes(kernel_);
     schedule_.threads = std::min(kThreads, device_.max_threads);
     const int axes = static_cast<int>(kernel_.axes.size());
     const bool is_points = static_cast<int>(schedule_.axes.size()) == axes;
@@ -101,13 +101,14 @@ class Chooser {
   void choose_owners() {
     schedule_.reason = owners_reason(kernel_);
     if (!schedule_.reason.empty()) return;
-    if (points_ >= 0 && points_ < kFewestRowPoints) return give_up("few inner points");
-    GridSchedule made = schedule_;
-    made.form = GridForm::Owners;
-    made.threads = std::min(kThreads, max_threads_);
-    made.teams = made.threads / owner_lanes(static_points_of(kernel_, made.axes), made.threads);
-    if (shared_bytes(kernel_, made) > device_.shared_bytes) return give_up("shared memory");
-    schedule_ = made;
+    if (points_ >= 0 && points_ < kMinRowPoints) return use_serial("few inner points");
+    GridSchedule owners = schedule_;
+    owners.form = GridForm::Owners;
+    owners.threads = std::min(kThreads, max_threads_);
+    owners.teams =
+        owners.threads / owner_lanes(static_points_of(kernel_, owners.axes), owners.threads);
+    if (shared_bytes(kernel_, owners) > device_.shared_bytes) return use_serial("shared memory");
+    schedule_ = owners;
   }
 
   void choose_teams() {
@@ -115,18 +116,20 @@ class Chooser {
     if (!schedule_.reason.empty()) return;
     if (has_running(kernel_)) return choose_running();
     const int last = static_cast<int>(kernel_.axes.size()) - 1;
-    const int near = kernel_.vector_axis >= 0 ? kernel_.vector_axis : nearest_axis(kernel_);
-    if (near == last) return choose_rows();
+    const int contiguous =
+        kernel_.vector_axis >= 0 ? kernel_.vector_axis : nearest_axis(kernel_);
+    if (contiguous == last) return choose_rows();
     const std::vector<int>& axes = schedule_.axes;
-    const bool is_spread = std::find(axes.begin(), axes.end(), near) != axes.end();
-    if (!is_spread) return give_up("neighbours in memory add to one element");
+    const bool is_parallel = std::find(axes.begin(), axes.end(), contiguous) != axes.end();
+    if (!is_parallel) return use_serial("points along the contiguous axis add to one element");
     choose_columns();
   }
 
-  void give_up(const char* reason) { schedule_.reason = reason; }
+  /// Keeps the form Serial and records the reason.
+  void use_serial(const char* reason) { schedule_.reason = reason; }
 
   void choose_rows() {
-    if (points_ >= 0 && points_ < kFewestRowPoints) return choose_lanes_alone();
+    if (points_ >= 0 && points_ < kMinRowPoints) return choose_single_lanes();
     if (split_teams(GridForm::Rows, std::min(kThreads, max_threads_), 1)) return;
     int lanes = points_ < 0 ? kThreads : kWarpLanes;
     if (points_ >= 0 && points_ <= kWarpLanes) {
@@ -138,20 +141,20 @@ class Chooser {
     use_teams(GridForm::Rows, std::min(threads, max_threads_), lanes);
   }
 
-  /// Always Rows. Lanes of rows that are strided in memory make strided loads: faster than one
-  /// thread a row, unless there are rows for many threads.
+  /// Chooses Rows for scans. If rows are strided in memory, the loads of lanes are strided, too;
+  /// that is still faster than one thread per row, unless there are rows for many threads.
   void choose_running() {
-    if (points_ >= 0 && points_ < kFewestRunningPoints) return give_up("few inner points");
+    if (points_ >= 0 && points_ < kMinRunningPoints) return use_serial("few inner points");
     const std::int64_t rows = static_points_of(kernel_, schedule_.axes);
     const std::int64_t threads = device_.multiprocessors * device_.resident_threads;
     const bool has_threads = rows < 0 || rows >= threads / 8;
-    if (!has_inner_neighbours() && has_threads) return give_up("outer points for all threads");
+    if (!is_inner_contiguous() && has_threads) return use_serial("outer points for all threads");
     const bool is_long = points_ < 0 || points_ > kWarpLanes * kWarpRunningTurns;
     const int lanes = std::min(is_long ? kThreads : kWarpLanes, max_threads_);
     use_teams(GridForm::Rows, std::min(kThreads, max_threads_), lanes);
   }
 
-  bool has_inner_neighbours() const {
+  bool is_inner_contiguous() const {
     return std::any_of(kernel_.accesses.begin(), kernel_.accesses.end(), [](const Access& access) {
       const ir::Dim& stride = access.strides.back();
       return stride.is_static() && (stride.value() == 1 || stride.value() == -1);
@@ -165,34 +168,34 @@ class Chooser {
     int lanes = std::min(kThreads / columns, kMaxColumnLanes);
     while (points_ >= 0 && points_ < lanes * kPointsOfColumnLane && lanes > 1) lanes /= 2;
     lanes = std::min(lanes, max_threads_ / 2);
-    if (lanes < 2) return choose_lanes_alone();
-    if (has_points_for_all_threads()) return give_up("outer points for all threads");
+    if (lanes < 2) return choose_single_lanes();
+    if (has_points_for_all_threads()) return use_serial("outer points for all threads");
     const int threads = std::min(lanes * columns, max_threads_);
     if (split_teams(GridForm::Columns, threads, threads / lanes)) return;
     use_teams(GridForm::Columns, threads, lanes);
   }
 
-  /// Lets blocks divide the inner points where these are many and the outer ones few.
+  /// Split-k: lets blocks divide the inner points where these are many and the outer ones few.
   bool split_teams(GridForm form, int threads, int teams) {
-    GridSchedule made = schedule_;
-    made.form = form;
-    made.threads = threads;
-    made.teams = teams;
-    if (shared_bytes(kernel_, made) > device_.shared_bytes) return false;
-    if (!may_have_parts(kernel_, limits_of(made, device_), points_)) return false;
-    made.split = true;
-    made.barrier_before = barrier_stages(kernel_);
-    schedule_ = made;
+    GridSchedule split = schedule_;
+    split.form = form;
+    split.threads = threads;
+    split.teams = teams;
+    if (shared_bytes(kernel_, split) > device_.shared_bytes) return false;
+    if (!may_have_parts(kernel_, limits_of(split, device_), points_)) return false;
+    split.split_k = true;
+    split.barrier_before = barrier_stages(kernel_);
+    schedule_ = split;
     return true;
   }
 
-  /// Teams of one lane where values can be kept in registers between stages, else Serial.
-  void choose_lanes_alone() {
+  /// Teams of one lane if values can be kept in registers between stages, else Serial.
+  void choose_single_lanes() {
     const GridSchedule serial = schedule_;
     use_teams(GridForm::Rows, std::min(kThreads, max_threads_), 1);
     if (!schedule_.kept.empty()) return;
     schedule_ = serial;
-    give_up("few inner points");
+    use_serial("few inner points");
   }
 
   bool has_points_for_all_threads() const {
@@ -202,16 +205,16 @@ class Chooser {
   }
 
   void use_teams(GridForm form, int threads, int lanes) {
-    GridSchedule made = schedule_;
-    made.form = form;
-    made.threads = threads;
-    made.teams = threads / lanes;
-    if (shared_bytes(kernel_, made) > device_.shared_bytes) return give_up("shared memory");
-    schedule_ = made;
+    GridSchedule teams = schedule_;
+    teams.form = form;
+    teams.threads = threads;
+    teams.teams = threads / lanes;
+    if (shared_bytes(kernel_, teams) > device_.shared_bytes) return use_serial("shared memory");
+    schedule_ = teams;
     schedule_.barrier_before = barrier_stages(kernel_);
     const std::int64_t points = points_of_lane(kernel_, schedule_);
     if (points == 0 || !is_unrolled(kernel_, schedule_) || has_running(kernel_)) return;
-    // Half of a thread's registers at most: the others hold what a stage computes.
+    // At most half of a thread's registers: a stage needs the others for its own values.
     const std::int64_t half = device_.registers / threads / 2;
     schedule_.kept = kept_values(kernel_, stage_groups(kernel_, schedule_.barrier_before), points,
                                  std::min(half, kMaxKeptRegisters));
@@ -253,14 +256,15 @@ std::int64_t points_of_lane(const Kernel& kernel, const GridSchedule& schedule) 
 
 bool is_unrolled(const Kernel& kernel, const GridSchedule& schedule) {
   const std::int64_t points = points_of_lane(kernel, schedule);
-  return !schedule.split && points >= 0 && points <= kUnrolledPoints;
+  return !schedule.split_k && points >= 0 && points <= kUnrolledPoints;
 }
 
 int accumulators_of(const Kernel& kernel, const GridSchedule& schedule) {
-  constexpr std::int64_t kMost = 4;
-  if (schedule.split) return kMost;
+  constexpr std::int64_t kMaxAccumulators = 4;
+  if (schedule.split_k) return kMaxAccumulators;
   const std::int64_t points = points_of_lane(kernel, schedule);
-  return static_cast<int>(points < 0 ? kMost : std::clamp<std::int64_t>(points, 1, kMost));
+  if (points < 0) return kMaxAccumulators;
+  return static_cast<int>(std::clamp<std::int64_t>(points, 1, kMaxAccumulators));
 }
 
 bool has_chains(const Kernel& kernel, const GridSchedule& schedule, const Stage& stage) {
@@ -281,7 +285,7 @@ constexpr std::int64_t kAlignedArrival = 16;
 std::int64_t shared_bytes(const Kernel& kernel, const GridSchedule& schedule) {
   if (schedule.form == GridForm::Owners) return owner_shared_bytes(schedule.threads);
   if (schedule.form == GridForm::Tile) return tile_bytes(kernel, schedule.tile_axis);
-  std::int64_t bytes = schedule.split ? kAlignedArrival : 0;
+  std::int64_t bytes = schedule.split_k ? kAlignedArrival : 0;
   for (const Stage& stage : kernel.stages) {
     if (stage.kind == StageKind::Map) continue;
     bytes += shared_elements(schedule) * partial_width(kernel, stage);
@@ -291,7 +295,7 @@ std::int64_t shared_bytes(const Kernel& kernel, const GridSchedule& schedule) {
 
 namespace {
 
-/// Of a launch that has points and blocks.
+/// Divides the inner points among blocks. REQUIRES: the launch has points and blocks.
 void add_parts(GridLaunch& launch, const Kernel& kernel, const GridSchedule& schedule,
                const GridDescription& device,
                const std::function<std::int64_t(const ir::Dim&)>& evaluate) {
@@ -332,14 +336,14 @@ GridLaunch launch_of(const Kernel& kernel, const GridSchedule& schedule,
     launch.blocks = std::min(blocks, device.max_blocks);
     return launch;
   }
-  // As many blocks as the device holds at a time: each thread or team then takes several points.
+  // No more blocks than are resident at a time; a grid-stride loop covers the remaining points.
   const std::int64_t of_block =
       has_teams(schedule) ? schedule.teams : std::int64_t{schedule.threads} * schedule.elements;
   const std::int64_t blocks = schedule.form == GridForm::Tile
                                   ? tile_count(kernel, schedule.tile_axis, evaluate)
                                   : (launch.points - 1) / of_block + 1;
   launch.blocks = std::min(blocks, resident_blocks(schedule, device));
-  if (schedule.split) add_parts(launch, kernel, schedule, device, evaluate);
+  if (schedule.split_k) add_parts(launch, kernel, schedule, device, evaluate);
   return launch;
 }
 

@@ -1,15 +1,14 @@
-// One walk over the expressions, users first, for all groups at a time: after the first group a
-// kept value needs no arguments.
+// One backward pass over the expressions slices all groups at a time; only the first group that
+// needs a kept value needs its arguments.
 #include "backends/codegen/grid/kept_values.h"
 
 #include "backends/codegen/kernel/needed.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 
 namespace kiln::codegen {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 bool is_expensive(ir::Op op) {
   using enum ir::Op;
@@ -23,7 +22,7 @@ bool saves_work(const Expression& e) {
          (e.kind == ExpressionKind::Apply && is_expensive(e.op));
 }
 
-/// Whether a load that the expression depends on reads an operand that the kernel writes.
+/// For each expression, whether it depends on a load from an operand that the kernel writes.
 std::vector<bool> depends_on_written(const Kernel& kernel) {
   std::vector<bool> depends(kernel.expressions.size(), false);
   for (std::size_t i = 0; i < depends.size(); ++i) {

@@ -1,8 +1,9 @@
-// A kernel is built with one scatter, so that one store suffices here.
+// Fusion puts at most one scatter into a kernel, so one store suffices here.
 #include "backends/codegen/grid/owners.h"
 
 #include "backends/codegen/grid/additions.h"
 #include "backends/codegen/kernel/needed.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 #include <bit>
@@ -13,13 +14,11 @@ namespace {
 constexpr int kWarp = 32;
 constexpr std::int64_t kBlocksOfMultiprocessor = 4;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 const Access& access_of(const Kernel& kernel) {
   return kernel.accesses[at(kernel.stages[0].stores[0].access)];
 }
 
-/// Whether one of the expressions that `roots` need differs between outer points.
+/// Whether an expression in the backward slice of `roots` varies over outer points.
 bool depends_on_outer(const Kernel& kernel, const std::vector<int>& roots) {
   const std::vector<bool> wanted = needed(kernel, roots);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -28,8 +27,8 @@ bool depends_on_outer(const Kernel& kernel, const std::vector<int>& roots) {
     if (e.kind == ExpressionKind::AxisIndex && e.number < kernel.outer) return true;
     if (e.kind != ExpressionKind::Load) continue;
     const std::vector<ir::Dim>& strides = kernel.accesses[at(e.number)].strides;
-    const auto is_moved = [](const ir::Dim& stride) { return stride != ir::Dim(0); };
-    if (std::any_of(strides.begin(), strides.begin() + kernel.outer, is_moved)) return true;
+    const auto is_nonzero = [](const ir::Dim& stride) { return stride != ir::Dim(0); };
+    if (std::any_of(strides.begin(), strides.begin() + kernel.outer, is_nonzero)) return true;
   }
   return false;
 }
@@ -62,11 +61,11 @@ std::string owners_reason(const Kernel& kernel) {
   }
   if (access.when >= 0 && loads_at_index(kernel)) return "a guard hides values that can fail";
   if (moves_along_inner(kernel, access)) return "inner points add to different elements";
-  if (access.dynamic_stride == ir::Dim(0)) return "values of the index meet at an element";
-  const bool is_apart = static_cast<int>(apart_axes(kernel).size()) == kernel.outer;
-  return is_apart && is_only_access(kernel, kernel.stages[0].stores[0].access)
+  if (access.dynamic_stride == ir::Dim(0)) return "all values of the index add to one element";
+  const bool is_disjoint = static_cast<int>(parallel_axes(kernel).size()) == kernel.outer;
+  return is_disjoint && is_only_access(kernel, kernel.stages[0].stores[0].access)
              ? ""
-             : "outer points meet at an element";
+             : "several outer points add to one element";
 }
 
 bool loads_at_index(const Kernel& kernel) {
@@ -85,7 +84,7 @@ int owner_lanes(std::int64_t points, int max_threads) {
     const auto lanes = std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(points, 1)));
     return std::min(static_cast<int>(lanes), max_threads);
   }
-  // As many as leave at most a fifth of the threads without a point.
+  // The largest number that leaves at most a fifth of the threads idle.
   int lanes = max_threads;
   const auto is_wasteful = [&] { return (points - 1) / lanes * lanes + lanes > points * 5 / 4; };
   while (lanes > kWarp && is_wasteful()) lanes /= 2;

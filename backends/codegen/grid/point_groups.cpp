@@ -1,8 +1,9 @@
-// A group is as wide as registers allow, then unrolled until a thread has enough bytes in flight.
+// Vectors are as wide as registers allow, then unrolled until a thread has enough bytes in flight.
 #include "backends/codegen/grid/point_groups.h"
 
 #include "backends/codegen/grid/static_points.h"
 #include "backends/codegen/grid/vector_access.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 
@@ -14,24 +15,22 @@ constexpr std::int64_t kBytesInFlight = 32;      // of a thread
 constexpr std::int64_t kMaxLoadedBytes = 96 * 4;  // of a thread: 96 of its 255 registers
 constexpr std::int64_t kMaxUnrolledExpressions = 2048;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 std::int64_t width_of(const Kernel& kernel, int access) {
   const Operand& operand = kernel.operands[at(kernel.accesses[at(access)].operand)];
   return static_cast<std::int64_t>(dtype_bytes(operand.dtype));
 }
 
-/// The elements of the widest dtype with neighbours along the last axis that a vector holds.
+/// The elements of a vector of the widest dtype that is contiguous along the last axis.
 int widest_group(const Kernel& kernel) {
   std::int64_t width = 0;
   for (const int access : used_accesses(kernel)) {
-    const bool is_near = kernel.accesses[at(access)].strides.back().is_one();
-    if (is_near) width = std::max(width, width_of(kernel, access));
+    const bool is_contiguous = kernel.accesses[at(access)].strides.back().is_one();
+    if (is_contiguous) width = std::max(width, width_of(kernel, access));
   }
   return width == 0 ? 1 : static_cast<int>(kVectorBytes / width);
 }
 
-/// The bytes that a group loads: those of vectors, and of one element where the group has one.
+/// The bytes that a group loads: of its vectors, or of its only element.
 std::int64_t loaded_bytes(const Kernel& kernel, int elements) {
   const VectorAccesses found = vector_accesses(kernel, elements);
   std::int64_t bytes = 0;

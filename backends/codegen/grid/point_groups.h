@@ -1,4 +1,4 @@
-// Chooses the points that a thread computes at a time in kernels without inner axes.
+// Chooses the vector width and the unroll factor of kernels without inner axes (GridForm::Points).
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
@@ -8,14 +8,14 @@ namespace kiln::codegen {
 constexpr int kMaxElements = 16;  // of a vector: 16 bytes
 constexpr int kMaxUnroll = 4;
 
-/// As GridSchedule has them.
+/// GridSchedule::elements and GridSchedule::unroll.
 struct PointGroups {
   int elements = 1, unroll = 1;
 };
 
-/// Vectors of at most 16 bytes, unrolled until a thread has enough bytes in flight. Kernels of few
-/// points have smaller groups: `busy_threads` have one each before it has several elements,
-/// `all_threads` before several groups are unrolled.
+/// The widest vectors of at most 16 bytes, unrolled until a thread has enough bytes in flight.
+/// Kernels with few points get smaller groups: several elements only if at least `busy_threads`
+/// threads have a group, unrolling only if at least `all_threads` have one.
 PointGroups choose_point_groups(const Kernel& kernel, std::int64_t busy_threads,
                                 std::int64_t all_threads);
 

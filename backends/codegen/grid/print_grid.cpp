@@ -1,4 +1,4 @@
-// Schedules as one line: form, blocks, axes, teams or groups of points, then what lanes share.
+// Prints a schedule as one line: form, blocks, axes, teams or vectors, kept values and barriers.
 #include "backends/codegen/grid/grid_schedule.h"
 
 #include "core/types/text.h"
@@ -25,7 +25,7 @@ std::string print(const GridSchedule& schedule) {
   if (schedule.form == GridForm::Tile) out += text(", rows along i", schedule.tile_axis);
   if (schedule.elements > 1) out += text(", vectors of ", schedule.elements);
   if (schedule.unroll > 1) out += text(", unroll ", schedule.unroll);
-  if (schedule.split) out += ", split";
+  if (schedule.split_k) out += ", split";
   out += list(", keep", "v", schedule.kept);
   out += list(", barriers before", "stage ", schedule.barrier_before);
   return schedule.reason.empty() ? out : out + "; " + schedule.reason;

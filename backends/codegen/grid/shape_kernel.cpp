@@ -1,4 +1,4 @@
-// Threads of a warp compute neighbours; fewer axes make fewer divisions.
+// Contiguous accesses along one axis make loads coalesced; fewer axes mean fewer index divisions.
 #include "backends/codegen/grid/shape_kernel.h"
 
 #include "backends/codegen/kernel/collapse_axes.h"
@@ -14,7 +14,7 @@ void shape_for_grid(Kernel& kernel) {
 
 TargetDescription target_of(const GridDescription& device) {
   TargetDescription target;
-  target.units = device.multiprocessors;
+  target.compute_units = device.multiprocessors;
   target.lanes = device.resident_threads;
   target.divides_reductions = true;
   return target;

@@ -1,6 +1,6 @@
-// The order of a kernel's axes for a grid of threads.
+// Loop transformations before GPU scheduling.
 //
-// Before: axes [8][16] | [4], no lanes. After: axes [128] | [4], lanes along axis 1.
+// Before: axes [8][16] | [4], no vector axis. After: axes [128] | [4], vector axis 1.
 #pragma once
 
 #include "backends/codegen/claims/target_description.h"
@@ -8,11 +8,11 @@
 
 namespace kiln::codegen {
 
-/// Orders the outer axes, finds the axis of neighbours in memory, and merges axes. Float sums may
-/// be reassociated; all other values keep their bits.
+/// Interchanges the outer axes, chooses the contiguous axis (Kernel::vector_axis), and collapses
+/// axes. Float sums may be reassociated; all other values keep their bits.
 void shape_for_grid(Kernel& kernel);
 
-/// The target for kernels that shape_for_grid() shapes and schedule_grid() schedules.
+/// The target description for kernels that run on this device.
 TargetDescription target_of(const GridDescription& device);
 
 }  // namespace kiln::codegen

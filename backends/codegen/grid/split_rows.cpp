@@ -1,5 +1,4 @@
-// Parts are contiguous and as many as fill the device, but not so small that combining them costs
-// more than they save.
+// As many contiguous parts as fill the device, each large enough that combining them stays cheap.
 #include "backends/codegen/grid/split_rows.h"
 
 #include "backends/codegen/grid/additions.h"
@@ -12,10 +11,10 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr std::int64_t kFewestParts = 4;     // fewer save less than their exchange costs
-constexpr std::int64_t kPartsOfLane = 16;    // a lane combines at most these, one by one
-constexpr std::int64_t kPairBytes = 16;      // of Best: the largest value and its place
-constexpr std::int64_t kPartAlignment = 16;  // the number of slots of an array is a multiple of it
+constexpr std::int64_t kMinParts = 4;     // fewer save less than their exchange costs
+constexpr std::int64_t kPartsOfLane = 16;    // a lane combines at most that many, one by one
+constexpr std::int64_t kPairBytes = 16;      // of Best: the largest value and its index
+constexpr std::int64_t kPartAlignment = 16;  // slots of an array are padded to a multiple of it
 
 bool uses_result(const Kernel& kernel, const Stage& stage) {
   const std::vector<bool> wanted = needed(kernel, roots_of(kernel, stage));
@@ -47,13 +46,13 @@ std::string split_reason(const Kernel& kernel) {
 
 Parts parts_of(const PartLimits& limits, std::int64_t points, std::int64_t inner) {
   const std::int64_t blocks = (points - 1) / limits.teams + 1;
-  const std::int64_t most =
+  const std::int64_t max_parts =
       std::min({limits.blocks / blocks, inner / (limits.lanes * limits.part_points),
                 limits.lanes * kPartsOfLane});
-  if (most < kFewestParts) return {1, std::max<std::int64_t>(inner, 1)};
-  // Whole turns of the lanes' four accumulators.
-  const std::int64_t turn = 4 * limits.lanes, wanted = (inner - 1) / most + 1;
-  const std::int64_t length = ((wanted - 1) / turn + 1) * turn;
+  if (max_parts < kMinParts) return {1, std::max<std::int64_t>(inner, 1)};
+  // Whole rounds of the lanes' four accumulators.
+  const std::int64_t round = 4 * limits.lanes, wanted = (inner - 1) / max_parts + 1;
+  const std::int64_t length = ((wanted - 1) / round + 1) * round;
   return {(inner - 1) / length + 1, length};
 }
 
@@ -63,8 +62,8 @@ bool may_have_parts(const Kernel& kernel, const PartLimits& limits, std::int64_t
   const std::int64_t points = static_points(std::span(kernel.axes).first(outer));
   if (points == 0 || inner == 0) return false;
   // More inner points give more parts, more outer points give fewer.
-  const std::int64_t most = inner < 0 ? INT64_MAX : inner;
-  return parts_of(limits, std::max<std::int64_t>(points, 1), most).count > 1;
+  const std::int64_t max_inner = inner < 0 ? INT64_MAX : inner;
+  return parts_of(limits, std::max<std::int64_t>(points, 1), max_inner).count > 1;
 }
 
 std::int64_t partial_slots(std::int64_t points, std::int64_t parts) {

@@ -1,15 +1,14 @@
-// Groups grow stage by stage.
+// Greedy: a stage joins the group before it or begins a new one.
 #include "backends/codegen/grid/stage_groups.h"
 
 #include "backends/codegen/grid/dependences.h"
 #include "backends/codegen/kernel/needed.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 
 namespace kiln::codegen {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 bool writes(const Kernel& kernel, const StageGroup& group, int operand) {
   for (int stage = group.first; stage < group.last; ++stage) {
@@ -20,8 +19,8 @@ bool writes(const Kernel& kernel, const StageGroup& group, int operand) {
   return false;
 }
 
-/// Whether the stage needs a result of the group, or loads from memory that the group writes: a
-/// value that the group has loaded before would be an old one.
+/// Whether the stage uses a result of the group, or loads an operand that the group writes: a value
+/// that the loop has loaded before the write would be stale.
 bool depends_on(const Kernel& kernel, int stage, const StageGroup& group) {
   const std::vector<bool> wanted = needed(kernel, roots_of(kernel, kernel.stages[at(stage)]));
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -34,7 +33,7 @@ bool depends_on(const Kernel& kernel, int stage, const StageGroup& group) {
   return false;
 }
 
-/// Whether the stage after the group can join it.
+/// Whether the stage that follows the group can share its loop.
 bool fits(const Kernel& kernel, const StageGroup& group) {
   const auto is_divided = [&](int stage) {
     const Stage& one = kernel.stages[at(stage)];
@@ -52,9 +51,9 @@ bool fits(const Kernel& kernel, const StageGroup& group) {
 std::vector<StageGroup> stage_groups(const Kernel& kernel, const std::vector<int>& barrier_before) {
   std::vector<StageGroup> groups;
   for (int stage = 0; stage < static_cast<int>(kernel.stages.size()); ++stage) {
-    const bool is_apart =
+    const bool has_barrier =
         std::find(barrier_before.begin(), barrier_before.end(), stage) != barrier_before.end();
-    if (!groups.empty() && !is_apart && fits(kernel, groups.back())) {
+    if (!groups.empty() && !has_barrier && fits(kernel, groups.back())) {
       ++groups.back().last;
     } else {
       groups.push_back({stage, stage + 1});

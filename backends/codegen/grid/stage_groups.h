@@ -1,4 +1,4 @@
-// Stages that lanes compute in one loop over their points.
+// Loop fusion of stages: consecutive stages that share one loop over the inner points.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
@@ -10,9 +10,10 @@ struct StageGroup {
   int first = 0, last = 0;
 };
 
-/// All stages in their order. A group of several has stages over inner axes that need no result of
-/// each other, load nothing that others of the group write, and need no barrier: at each point they
-/// run one after the other and share what they load. A stage of `barrier_before` begins a group.
+/// Partitions the stages, in order. Stages of one group are over inner axes, use no result of each
+/// other, load no operand that the group writes, and need no barrier between them: at each point
+/// they run in order and share loads and common expressions. A stage of `barrier_before` begins a
+/// group. Example: a max and a sum over the same rows share one pass over them.
 std::vector<StageGroup> stage_groups(const Kernel& kernel, const std::vector<int>& barrier_before);
 
 }  // namespace kiln::codegen

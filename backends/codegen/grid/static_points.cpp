@@ -1,4 +1,4 @@
-// The product stops at the first extent that is not static.
+// A checked product.
 #include "backends/codegen/grid/static_points.h"
 
 namespace kiln::codegen {

@@ -1,4 +1,4 @@
-// Counts the points of axes whose extents are known when a kernel is compiled.
+// The number of points of static extents.
 #pragma once
 
 #include "core/ir/dim.h"
@@ -8,7 +8,7 @@
 
 namespace kiln::codegen {
 
-/// The product of the extents; -1 where one is not static or the product is not below 2^63.
+/// The product of the extents; -1: some extent is not static, or the product is 2^63 or more.
 std::int64_t static_points(std::span<const ir::Dim> extents);
 
 }  // namespace kiln::codegen

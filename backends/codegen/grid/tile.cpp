@@ -1,8 +1,10 @@
-// Kernels with dynamic indices have no tiles: their faults are recorded in the order of points.
+// Kernels with dynamic indices are not tiled: indices out of range are recorded in the order of
+// points, which tiles change.
 #include "backends/codegen/grid/tile.h"
 
 #include "backends/codegen/grid/vector_access.h"
 #include "backends/codegen/kernel/needed.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,35 +12,33 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr std::int64_t kFewestTileRows = 16;  // below, most threads of a tile have no point
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+constexpr std::int64_t kMinTileRows = 16;  // below, most threads of a tile are idle
 
 std::int64_t width_of(const Kernel& kernel, int access) {
   const Operand& operand = kernel.operands[at(kernel.accesses[at(access)].operand)];
   return static_cast<std::int64_t>(dtype_bytes(operand.dtype));
 }
 
-/// In shared memory an element has the width of the type that holds its value.
-std::int64_t held_width(const Kernel& kernel, int access) {
+/// Bytes of an element in shared memory, where half precision is held as float.
+std::int64_t shared_width(const Kernel& kernel, int access) {
   const Operand& operand = kernel.operands[at(kernel.accesses[at(access)].operand)];
   const bool is_half = is_float(operand.dtype) && width_of(kernel, access) == 2;
   return is_half ? 4 : width_of(kernel, access);
 }
 
 bool is_long(const ir::Dim& extent) {
-  return !extent.is_static() || extent.value() >= kFewestTileRows;
+  return !extent.is_static() || extent.value() >= kMinTileRows;
 }
 
-bool is_across(const Kernel& kernel, const Access& access, int axis) {
+bool is_transposed(const Kernel& kernel, const Access& access, int axis) {
   const ir::Dim& stride = access.strides.back();
   const bool is_near = stride.is_static() && std::abs(stride.value()) <= 1;
   return axis + 1 < static_cast<int>(kernel.axes.size()) && access.strides[at(axis)].is_one() &&
          !is_near;
 }
 
-/// The bytes that the accesses of a tile move for a point. Operands that are broadcast along an
-/// axis are not counted: they stay in caches.
+/// The bytes per point that the tiled accesses move, without operands that are broadcast along an
+/// axis: these stay in caches.
 std::int64_t tiled_width(const Kernel& kernel, int tile_axis) {
   std::int64_t width = 0;
   for (const int access : tile_accesses(kernel, tile_axis)) {
@@ -72,7 +72,7 @@ bool stores_twice(const Kernel& kernel, int operand) {
 std::vector<int> tile_accesses(const Kernel& kernel, int tile_axis) {
   std::vector<int> list;
   for (const int access : used_accesses(kernel)) {
-    if (is_across(kernel, kernel.accesses[at(access)], tile_axis)) list.push_back(access);
+    if (is_transposed(kernel, kernel.accesses[at(access)], tile_axis)) list.push_back(access);
   }
   std::sort(list.begin(), list.end());
   return list;
@@ -85,9 +85,9 @@ std::string tile_reason(const Kernel& kernel, int tile_axis) {
   for (const int access : used_accesses(kernel)) {
     if (kernel.accesses[at(access)].dynamic >= 0) return "a dynamic index";
   }
-  const std::vector<int> across = tile_accesses(kernel, tile_axis);
-  if (across.empty()) return "no neighbours along its rows";
-  for (const int access : across) {
+  const std::vector<int> transposed = tile_accesses(kernel, tile_axis);
+  if (transposed.empty()) return "no transposed access";
+  for (const int access : transposed) {
     const Access& one = kernel.accesses[at(access)];
     if (loads_for_guard(kernel, one)) return "a guard that is loaded";
     if (stores_twice(kernel, one.operand)) return "two stores to an operand";
@@ -98,12 +98,12 @@ std::string tile_reason(const Kernel& kernel, int tile_axis) {
 int choose_tile_axis(const Kernel& kernel, std::int64_t shared_bytes) {
   if (kernel.axes.empty() || !is_long(kernel.axes.back())) return -1;
   int best = -1;
-  std::int64_t most = 0;
+  std::int64_t max_width = 0;
   for (int axis = 0; axis + 1 < static_cast<int>(kernel.axes.size()); ++axis) {
     if (!is_long(kernel.axes[at(axis)]) || !tile_reason(kernel, axis).empty()) continue;
     const std::int64_t width = tiled_width(kernel, axis);
-    if (width <= most || tile_bytes(kernel, axis) > shared_bytes) continue;
-    most = width;
+    if (width <= max_width || tile_bytes(kernel, axis) > shared_bytes) continue;
+    max_width = width;
     best = axis;
   }
   return best;
@@ -111,7 +111,7 @@ int choose_tile_axis(const Kernel& kernel, std::int64_t shared_bytes) {
 
 std::int64_t tile_bytes(const Kernel& kernel, int tile_axis) {
   std::int64_t width = 0;
-  for (const int access : tile_accesses(kernel, tile_axis)) width += held_width(kernel, access);
+  for (const int access : tile_accesses(kernel, tile_axis)) width += shared_width(kernel, access);
   return width * kTileSide * (kTileSide + 1);
 }
 

@@ -1,11 +1,12 @@
-// Accesses are counted by the elements between their first and last one, or by their points where
-// these are fewer.
+// An access counts the elements between its first and its last one, or
+// its points where these are fewer.
 #include "backends/codegen/grid/traffic.h"
 
 #include "backends/codegen/grid/owners.h"
 #include "backends/codegen/grid/stage_groups.h"
 #include "backends/codegen/grid/tile.h"
 #include "backends/codegen/kernel/needed.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,12 +15,10 @@ namespace kiln::codegen {
 namespace {
 
 constexpr std::int64_t kSectorBytes = 32;
-/// A list that all blocks read stays in the second-level cache, which has 40 MiB or more.
+/// Index lists of up to this size stay in the L2 cache, which has 40 MiB or more.
 constexpr std::int64_t kCachedListBytes = 1 << 20;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-/// Elements of one operand: the first, one past the last, and how many at most.
+/// Elements of one operand: the range [begin, end) and an upper bound on their number.
 struct Elements {
   std::int64_t begin = 0, end = 0, count = 0;
 
@@ -95,7 +94,7 @@ class Model {
     }
   }
 
-  /// Bytes of the index list that units of owners read, without those of the first unit.
+  /// Bytes of the index list that units of Owners read, without those of the first unit.
   std::int64_t list_reads(const GridSchedule& schedule) const {
     const Access& access = kernel_.accesses[at(kernel_.stages[0].stores[0].access)];
     const GridLaunch launch = launch_of(kernel_, schedule, device_, evaluate_);
@@ -139,24 +138,24 @@ class Model {
   }
 
   Elements elements_of(const Access& access) const {
-    Elements made;
-    made.begin = evaluate_(access.offset);
-    made.end = made.begin + 1;
-    made.count = 1;
+    Elements range;
+    range.begin = evaluate_(access.offset);
+    range.end = range.begin + 1;
+    range.count = 1;
     const auto extend = [&](std::int64_t stride, std::int64_t extent) {
-      (stride < 0 ? made.begin : made.end) += stride * std::max<std::int64_t>(extent - 1, 0);
+      (stride < 0 ? range.begin : range.end) += stride * std::max<std::int64_t>(extent - 1, 0);
     };
     for (std::size_t axis = 0; axis < kernel_.axes.size(); ++axis) {
       const std::int64_t stride = evaluate_(access.strides[axis]);
       const std::int64_t extent = evaluate_(kernel_.axes[axis]);
       extend(stride, extent);
-      if (stride != 0 || access.dynamic >= 0) made.count *= extent;
+      if (stride != 0 || access.dynamic >= 0) range.count *= extent;
     }
     if (access.dynamic >= 0) {
       extend(evaluate_(access.dynamic_stride), evaluate_(access.dynamic_limit));
     }
-    made.count = std::min(made.count, made.end - made.begin);
-    return made;
+    range.count = std::min(range.count, range.end - range.begin);
+    return range;
   }
 
   std::int64_t width_of(const Access& access) const {
@@ -166,32 +165,32 @@ class Model {
   std::int64_t bytes_of(const std::vector<int>& accesses) const {
     if (accesses.empty()) return 0;
     Elements all;
-    bool has_neighbours = false;
+    bool is_contiguous = false;
     for (const int access : accesses) {
       all.add(elements_of(kernel_.accesses[at(access)]));
-      has_neighbours = has_neighbours || touches_neighbours(kernel_.accesses[at(access)]);
+      is_contiguous = is_contiguous || has_unit_stride(kernel_.accesses[at(access)]);
     }
     const std::int64_t width = width_of(kernel_.accesses[at(accesses[0])]);
-    if (has_neighbours) return all.count * width;
+    if (is_contiguous) return all.count * width;
     return std::min((all.end - all.begin) * width, all.count * std::max(width, kSectorBytes));
   }
 
-  bool touches_neighbours(const Access& access) const {
+  bool has_unit_stride(const Access& access) const {
     for (std::size_t axis = 0; axis < kernel_.axes.size(); ++axis) {
-      const bool is_near = std::abs(evaluate_(access.strides[axis])) == 1;
-      if (is_near && evaluate_(kernel_.axes[axis]) > 1) return true;
+      const bool is_unit = std::abs(evaluate_(access.strides[axis])) == 1;
+      if (is_unit && evaluate_(kernel_.axes[axis]) > 1) return true;
     }
     return access.dynamic >= 0 && std::abs(evaluate_(access.dynamic_stride)) == 1;
   }
 
-  /// The axis along which neighbouring threads go; -1: none.
+  /// The axis along which consecutive threads have consecutive indices; -1: none.
   int thread_axis(const GridSchedule& schedule) const {
     const bool has_rows = schedule.form == GridForm::Rows && lanes_of(schedule) > 1;
     if (has_rows) return static_cast<int>(kernel_.axes.size()) - 1;
     return schedule.axes.empty() ? -1 : schedule.axes.back();
   }
 
-  /// Whether neighbouring threads touch neighbours because the access passes through a tile.
+  /// Whether the access is coalesced because it is staged in a tile of shared memory.
   bool is_tiled(int access, const GridSchedule& schedule) const {
     if (schedule.form != GridForm::Tile) return false;
     const std::vector<int> list = tile_accesses(kernel_, schedule.tile_axis);

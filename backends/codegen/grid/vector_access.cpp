@@ -1,9 +1,10 @@
-// Faults of a point are recorded in the order of its expressions, but vectors are loaded before the
-// other values of their group. So vectors have a dynamic index only if every access that has one is
-// a vector or the same at all points of a group.
+// The first index out of range of a point, in the order of its expressions, is the one recorded,
+// but vectors are loaded before the other values of their group. Vectors may therefore have a
+// dynamic index only if every access with one is a vector or uniform over the group.
 #include "backends/codegen/grid/vector_access.h"
 
 #include "backends/codegen/kernel/needed.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -11,13 +12,11 @@
 namespace kiln::codegen {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 bool may_be_multiple(const ir::Dim& dim, int elements) {
   return !dim.is_static() || dim.value() % elements == 0;
 }
 
-/// For each expression, whether `starts` holds for it or for one that it depends on.
+/// For each expression, whether `starts` holds for it or for an expression that it depends on.
 template <class Starts>
 std::vector<bool> spread(const Kernel& kernel, const Starts& starts) {
   std::vector<bool> depends;
@@ -46,15 +45,15 @@ class Finder {
         })) {}
 
   VectorAccesses run() const {
-    const bool moves_faults = elements_ == 1 || can_move_faults();
+    const bool may_reorder = elements_ == 1 || can_reorder_checks();
     VectorAccesses found;
     for (const Access& access : kernel_.accesses) {
       const bool may_fail =
           access.dynamic >= 0 || (access.when >= 0 && may_fail_[at(access.when)]);
-      found.is_vector.push_back(is_vector(access) && (moves_faults || !may_fail));
+      found.is_vector.push_back(is_vector(access) && (may_reorder || !may_fail));
     }
     for (std::size_t i = 0; i < varies_.size(); ++i) {
-      found.is_uniform.push_back(!varies_[i] && (moves_faults || !may_fail_[i]));
+      found.is_uniform.push_back(!varies_[i] && (may_reorder || !may_fail_[i]));
     }
     return found;
   }
@@ -80,17 +79,18 @@ class Finder {
            (access.dynamic < 0 || may_be_multiple(access.dynamic_stride, elements_));
   }
 
-  /// Whether all dynamic accesses are vectors, or loads of one value in a group.
-  bool can_move_faults() const {
-    std::vector<bool> is_moved(kernel_.accesses.size(), false);
+  /// Whether all dynamic accesses are vectors, or uniform loads: their
+  /// index checks keep their order.
+  bool can_reorder_checks() const {
+    std::vector<bool> is_uniform(kernel_.accesses.size(), false);
     for (std::size_t i = 0; i < varies_.size(); ++i) {
       const Expression& e = kernel_.expressions[i];
-      if (e.kind == ExpressionKind::Load && !varies_[i]) is_moved[at(e.number)] = true;
+      if (e.kind == ExpressionKind::Load && !varies_[i]) is_uniform[at(e.number)] = true;
     }
     const std::vector<int> used = used_accesses(kernel_);
     return std::all_of(used.begin(), used.end(), [&](int number) {
       const Access& access = kernel_.accesses[at(number)];
-      return access.dynamic < 0 || is_moved[at(number)] || is_vector(access);
+      return access.dynamic < 0 || is_uniform[at(number)] || is_vector(access);
     });
   }
 
@@ -100,12 +100,12 @@ class Finder {
   const std::vector<bool> varies_, may_fail_;
 };
 
-bool has_neighbours(const Access& access) {
+bool is_contiguous(const Access& access) {
   const ir::Dim& stride = access.strides.back();
   return stride.is_static() && std::abs(stride.value()) == 1;
 }
 
-/// Whether some stage stores to an operand by vectors and by elements. Vectors are stored last,
+/// Whether some stage stores vectors and single elements to one operand. Vectors are stored last,
 /// which would change the order of these stores.
 bool mixes_stores(const Kernel& kernel, const std::vector<bool>& is_vector) {
   const auto is_mixed = [&](const Store& a, const Store& b) {
@@ -158,7 +158,7 @@ bool fits_vectors(const Kernel& kernel, int elements) {
   for (const int access : used_accesses(kernel)) {
     if (found.is_vector[at(access)]) {
       has_vector = true;
-    } else if (has_neighbours(kernel.accesses[at(access)])) {
+    } else if (is_contiguous(kernel.accesses[at(access)])) {
       return false;
     }
   }

@@ -1,4 +1,4 @@
-// The rules of a grid schedule, from the accesses of the kernel alone.
+// Checks the rules of a schedule from the accesses of the kernel, independently of the scheduler.
 #include "backends/codegen/grid/additions.h"
 #include "backends/codegen/grid/dependences.h"
 #include "backends/codegen/grid/grid_schedule.h"
@@ -34,12 +34,12 @@ class Verifier {
     check_axes();
     check_groups();
     if (has_teams(schedule_)) return check_teams();
-    require(schedule_.kept.empty() && schedule_.barrier_before.empty() && !schedule_.split,
+    require(schedule_.kept.empty() && schedule_.barrier_before.empty() && !schedule_.split_k,
             "its form has no teams");
     if (schedule_.form == GridForm::Owners) return check_owners();
     require(schedule_.teams == 1, "its form has no teams");
     require(schedule_.form == GridForm::Serial || schedule_.axes.size() == kernel_.axes.size(),
-            "points have axes inside");
+            "some of its axes are not parallel");
     if (schedule_.form == GridForm::Tile) check_tile();
   }
 
@@ -52,18 +52,18 @@ class Verifier {
     require(is_ascending && std::all_of(axes.begin(), axes.end(), is_outer),
             "threads share an outer point");
     if (!adds_to_memory(kernel_)) return;
-    const std::vector<int> apart = apart_axes(kernel_);
-    require(std::includes(apart.begin(), apart.end(), axes.begin(), axes.end()),
+    const std::vector<int> parallel = parallel_axes(kernel_);
+    require(std::includes(parallel.begin(), parallel.end(), axes.begin(), axes.end()),
             "threads add to one element");
   }
 
   void check_owners() const {
     require(owners_reason(kernel_).empty(), "owners cannot compute it");
     require(static_cast<int>(schedule_.axes.size()) == kernel_.outer,
-            "owners of a part of the outer points");
+            "owners do not divide all outer axes");
     check_blocks();
     require(std::has_single_bit(static_cast<unsigned>(schedule_.teams)),
-            "owners in no power of two of teams");
+            "the number of owner teams is not a power of two");
   }
 
   void check_groups() const {
@@ -71,27 +71,26 @@ class Verifier {
     const bool is_group = elements > 0 && elements <= kMaxElements &&
                           std::has_single_bit(static_cast<unsigned>(elements)) && unroll > 0 &&
                           unroll <= kMaxUnroll;
-    require(is_group, "its groups of points have no such size");
+    require(is_group, "its point groups have an invalid size");
     const bool is_one = elements == 1 && unroll == 1;
     require(is_one || (schedule_.form == GridForm::Points && !kernel_.axes.empty()),
-            "its form has no groups of points");
-    require(elements == 1 || fits_vectors(kernel_, elements), "its vectors hold no neighbours");
+            "its form has no point groups");
+    require(elements == 1 || fits_vectors(kernel_, elements), "its vectors are not contiguous");
   }
 
   void check_tile() const {
-    require(schedule_.threads % kTileSide == 0 &&
-                kTileSide % (schedule_.threads / kTileSide) == 0,
-            "its blocks are no rows of a tile");
-    require(tile_reason(kernel_, schedule_.tile_axis).empty(), "its tiles have no sides");
+    require(schedule_.threads % kTileSide == 0 && kTileSide % (schedule_.threads / kTileSide) == 0,
+            "its blocks do not cover whole rows of a tile");
+    require(tile_reason(kernel_, schedule_.tile_axis).empty(), "its tile axis cannot be tiled");
     require(shared_bytes(kernel_, schedule_) <= device_.shared_bytes,
             "its blocks do not fit shared memory");
   }
 
   void check_blocks() const {
     const int teams = schedule_.teams;
-    require(teams > 0 && schedule_.threads % teams == 0, "its blocks are no teams");
+    require(teams > 0 && schedule_.threads % teams == 0, "its blocks do not divide into teams");
     require(std::has_single_bit(static_cast<unsigned>(lanes_of(schedule_))),
-            "a team of no power of two");
+            "the number of lanes of a team is not a power of two");
     require(kernel_.outer < static_cast<int>(kernel_.axes.size()), "teams without inner axes");
     require(shared_bytes(kernel_, schedule_) <= device_.shared_bytes,
             "its blocks do not fit shared memory");
@@ -100,16 +99,18 @@ class Verifier {
   void check_teams() const {
     check_blocks();
     require(order_reason(kernel_).empty(), "lanes divide points that run in order");
-    require(!has_running() || schedule_.form == GridForm::Rows, "columns with running values");
+    require(!has_running() || schedule_.form == GridForm::Rows,
+            "form Columns with a running stage");
     require(!has_running() || schedule_.teams == 1 || lanes_of(schedule_) <= kWarpLanes,
-            "teams of several warps with running values");
+            "a running stage with several teams of several warps");
     check_barriers();
     check_kept();
-    if (schedule_.split) check_split();
+    if (schedule_.split_k) check_split();
   }
 
   void check_split() const {
-    require(split_reason(kernel_).empty(), "blocks divide what needs all inner points");
+    require(split_reason(kernel_).empty(),
+            "blocks divide inner points that a stage needs together");
     require(static_cast<int>(schedule_.axes.size()) == kernel_.outer,
             "blocks divide points that run in order");
   }
@@ -117,14 +118,14 @@ class Verifier {
   void check_barriers() const {
     const int stages = static_cast<int>(kernel_.stages.size());
     for (const int stage : schedule_.barrier_before) {
-      require(stage > 0 && stage < stages, "a barrier before no stage");
+      require(stage > 0 && stage < stages, "a barrier before a stage that does not exist");
     }
     for (int later = 1; later < stages; ++later) {
       bool has_barrier = false;
       for (int earlier = later; earlier-- > 0;) {
         has_barrier = has_barrier || has(schedule_.barrier_before, earlier + 1);
         require(has_barrier || !needs_barrier(kernel_, earlier, later),
-                "lanes use what others wrote without a barrier");
+                "lanes read stores of other lanes without a barrier");
       }
     }
   }
@@ -136,10 +137,10 @@ class Verifier {
 
   void check_kept() const {
     if (schedule_.kept.empty()) return;
-    require(is_unrolled(kernel_, schedule_), "it keeps values of many points");
-    require(points_of_lane(kernel_, schedule_) > 0, "it keeps values of no points");
+    require(is_unrolled(kernel_, schedule_), "it keeps values across a loop that is not unrolled");
+    require(points_of_lane(kernel_, schedule_) > 0, "it keeps values of lanes without points");
     for (const int one : schedule_.kept) {
-      require(!has_running(), "a running stage keeps no values");
+      require(!has_running(), "it keeps values across a running stage");
       require(one >= 0 && static_cast<std::size_t>(one) < kernel_.expressions.size() &&
                   can_be_kept(kernel_, one),
               "it keeps a value that changes");

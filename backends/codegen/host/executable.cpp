@@ -1,13 +1,13 @@
-// A program on host memory and threads, and one call of it.
+// Executables of host targets: single calls (execute) and prepared calls (sdk::Frame).
 #include "backends/codegen/host/host_target.h"
 
+#include "backends/codegen/bind/cached_steps.h"
 #include "backends/codegen/bind/check_arguments.h"
-#include "backends/codegen/bind/kept_steps.h"
 #include "backends/codegen/bind/memory_report.h"
 #include "backends/codegen/compile.h"
 #include "backends/codegen/host/sized_plans.h"
 #include "backends/codegen/host/timings.h"
-#include "core/types/float_state.h"
+#include "core/types/fp_environment.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -15,9 +15,10 @@
 namespace kiln::codegen {
 namespace {
 
-std::byte* place_of(const sdk::Buffer& buffer) {
+/// The address of the elements; empty_tensor() where there are none.
+std::byte* address_of(const sdk::Buffer& buffer) {
   const void* data = buffer.bytes() == 0 ? nullptr : buffer.host_data();
-  return data ? static_cast<std::byte*>(const_cast<void*>(data)) : nowhere();
+  return data ? static_cast<std::byte*>(const_cast<void*>(data)) : empty_tensor();
 }
 
 class CompiledFrame;
@@ -32,15 +33,15 @@ class CompiledExecutable final : public sdk::Executable {
     outputs = graph.outputs.size();
     updates = graph.updates.size();
     updates_in_place = lowered_.updates_in_place;
-    kept_ = unchanged_arguments(lowered_);
+    unchanged_ = unchanged_arguments(lowered_);
     dump_memory();
     functions_ = target.compile(program().kernels, keep_alive_, dumps_, lowered_.times);
     dumps_.compile_times(lowered_.times);
-    if (dumps_.wanted("timings")) call_times_.want();
+    if (dumps_.wanted("timings")) call_times_.enable();
     const HostDescription host_description{target.description()};
-    plans_ = std::make_unique<SizedPlans>(SizedParts{graph.inputs, lowered_.results,
-                                                     lowered_.guards, program(), functions_, kept_,
-                                                     target.products(), host_description, dumps_});
+    plans_ = std::make_unique<SizedPlans>(
+        SizedParts{graph.inputs, lowered_.results, lowered_.guards, program(), functions_,
+                   unchanged_, target.library(), host_description, dumps_});
   }
 
   std::unique_ptr<sdk::Event> execute(const sdk::Call& call) const override {
@@ -51,40 +52,41 @@ class CompiledExecutable final : public sdk::Executable {
       sizes.push_back(input.dims());
     }
     const std::shared_ptr<SizedPlan> plan = plans_->of(sizes);
-    FrameLease frame(*plan);
-    Tape& tape = (*frame).top;
+    CallMemoryLease memory(*plan);
+    ExecutionList& list = (*memory).list;
     const auto argument = [&](std::size_t i, const sdk::Buffer& buffer, std::uint64_t version) {
       const int slot = program().plan.arguments[i];
       if (slot < 0) return;
-      tape.place(slot, place_of(buffer));
-      tape.versions[static_cast<std::size_t>(slot)] = version;
+      list.set_address(slot, address_of(buffer));
+      list.versions[static_cast<std::size_t>(slot)] = version;
     };
     for (std::size_t i = 0; i < call.inputs.size(); ++i) argument(i, *call.inputs[i], 0);
     for (std::size_t i = 0; i < call.states.size(); ++i) {
       check_state(source(), i, *call.states[i].buffer);
       argument(call.inputs.size() + i, *call.states[i].buffer, call.states[i].version);
     }
-    // Results reach the host only when the whole call has succeeded.
-    std::vector<std::unique_ptr<sdk::HostBuffer>> made(call.outputs.size() + call.updates.size());
-    for (std::size_t i = 0; i < made.size(); ++i) {
+    // New buffers are handed to the host only after the whole call has succeeded.
+    const std::size_t results = call.outputs.size() + call.updates.size();
+    std::vector<std::unique_ptr<sdk::HostBuffer>> buffers(results);
+    for (std::size_t i = 0; i < results; ++i) {
       const sdk::Result& result = result_of(call, i);
-      tape.place(result_slot(i), destination(*plan, result, i, made[i]));
+      list.set_address(result_slot(i), destination(*plan, result, i, buffers[i]));
     }
     RunContext context = make_context();
     context.seed = call.seed;
     context.call_counter = call.call_counter;
     context.host_call_context = call.host_call_context;
-    run(*frame, context);
-    for (std::size_t i = 0; i < made.size(); ++i) {
-      if (made[i]) result_of(call, i).made = std::move(made[i]);
+    run(*memory, context);
+    for (std::size_t i = 0; i < results; ++i) {
+      if (buffers[i]) result_of(call, i).made = std::move(buffers[i]);
     }
     return nullptr;
   }
 
   std::unique_ptr<sdk::Frame> make_frame(const sdk::FrameIo& io) const override;
 
-  /// Texts of the pipeline's steps and of machine code are large, and are not kept for the few who
-  /// ask: they are made once more. Everything else is here still.
+  /// Repeats lowering and compilation for their texts, which are large and not stored; all other
+  /// dumps come from the executable itself.
   void dump() const override {
     dump_lowering(lowered_, target_, dumps_);
     dumps_.program(program());
@@ -99,7 +101,7 @@ class CompiledExecutable final : public sdk::Executable {
       dump_binding(dumps_, program(), *sized->plan, sized->number);
     }
     dumps_.hand_over("timings", "calls", [&] { return call_times_.print(program()); });
-    if (dumps_.wanted("timings")) call_times_.want();
+    if (dumps_.wanted("timings")) call_times_.enable();
   }
 
   sdk::ExecutableStats stats() const override {
@@ -118,19 +120,20 @@ class CompiledExecutable final : public sdk::Executable {
     dumps_.hand_over("memory_plan", "", [&] { return print_memory(program()); });
   }
 
-  /// `context` is reused by a frame's calls: to copy fields right after writing them stalls.
-  void run(codegen::Frame& frame, RunContext& context) const {
-    context.timed = call_times_.wanted();
-    if (!context.timed) return run_plan(frame, context);
-    const UsualFloatState usual;  // for times, that is; kernels have their own
+  /// Takes `context` by reference, as prepared calls reuse it: copying fields right after they were
+  /// written stalls on store forwarding.
+  void run(CallMemory& memory, RunContext& context) const {
+    context.timed = call_times_.is_enabled();
+    if (!context.timed) return run_plan(memory, context);
+    const ScopedFpEnvironment usual;  // for the arithmetic on times; kernels set their own
     const Clock::time_point start = Clock::now();
-    run_plan(frame, context);
-    call_times_.take(frame.top, std::chrono::duration<double>(Clock::now() - start).count());
+    run_plan(memory, context);
+    call_times_.add(memory.list, std::chrono::duration<double>(Clock::now() - start).count());
   }
 
   int result_slot(std::size_t i) const { return program().plan.results[i]; }
 
-  /// The fields that all calls share.
+  /// A context with the fields that all calls share.
   RunContext make_context() const {
     RunContext context;
     context.program = &program();
@@ -144,17 +147,18 @@ class CompiledExecutable final : public sdk::Executable {
     return i < call.outputs.size() ? call.outputs[i] : call.updates[i - call.outputs.size()];
   }
 
+  /// The address for result `i`: of the given buffer, or of a new one, which `buffer` receives.
   std::byte* destination(const SizedPlan& plan, const sdk::Result& result, std::size_t i,
-                         std::unique_ptr<sdk::HostBuffer>& made) const {
+                         std::unique_ptr<sdk::HostBuffer>& buffer) const {
     const std::vector<std::int64_t>& dims = plan.result_dims[i];
     if (!result.given) {
-      made = allocate_result(i, dims);
-      return made->bytes() == 0 ? nowhere() : static_cast<std::byte*>(made->data());
+      buffer = allocate_result(i, dims);
+      return address_of(*buffer);
     }
     auto* target = dynamic_cast<sdk::HostBuffer*>(result.given);
     if (!target) throw result_mismatch(lowered_.results[i], i);
     check_given_result(lowered_.results[i], i, dims, *target);
-    return target->bytes() == 0 ? nowhere() : static_cast<std::byte*>(target->data());
+    return address_of(*target);
   }
 
   std::unique_ptr<sdk::HostBuffer> allocate_result(std::size_t i, sdk::Dims dims) const {
@@ -169,7 +173,7 @@ class CompiledExecutable final : public sdk::Executable {
   }
 
   LoweredModule lowered_;
-  std::vector<bool> kept_;  // arguments that no call of this program changes
+  std::vector<bool> unchanged_;  // arguments that no call of this program changes
   HostTarget& target_;
   sdk::Host host_;
   std::shared_ptr<const void> keep_alive_;
@@ -179,42 +183,45 @@ class CompiledExecutable final : public sdk::Executable {
   std::unique_ptr<SizedPlans> plans_;
 };
 
-/// A prepared call: the binding and the memory of the sizes seen last.
+/// A prepared call: caches the bound plan and its memory while the sizes stay the same.
 class CompiledFrame final : public sdk::Frame {
  public:
   CompiledFrame(const CompiledExecutable& program, const sdk::FrameIo& io)
       : program_(program), io_(io), context_(program.make_context()) {}
 
   void run() override {
-    if (!frame_ || serial_ != io_.sizes_serial()) follow_sizes();
-    Tape& tape = frame_->top;
+    if (!memory_ || serial_ != io_.sizes_serial()) rebind();
+    ExecutionList& list = memory_->list;
     const std::vector<int>& arguments = program_.program().plan.arguments;
     for (std::size_t i = 0; i < io_.input_count(); ++i) {
-      if (arguments[i] >= 0) tape.place(arguments[i], place(io_.input(i).data));
+      if (arguments[i] >= 0) list.set_address(arguments[i], address_or_empty(io_.input(i).data));
     }
     for (std::size_t i = 0; i < io_.state_count(); ++i) {
       const int slot = arguments[io_.input_count() + i];
       if (slot < 0) continue;
-      tape.place(slot, place_of(io_.state(i)));
-      tape.versions[static_cast<std::size_t>(slot)] = io_.state_version(i);
+      list.set_address(slot, address_of(io_.state(i)));
+      list.versions[static_cast<std::size_t>(slot)] = io_.state_version(i);
     }
     for (std::size_t i = 0; i < io_.output_count(); ++i) {
-      tape.place(program_.result_slot(i), place(io_.output(i).data));
+      list.set_address(program_.result_slot(i), address_or_empty(io_.output(i).data));
     }
     for (std::size_t i = 0; i < io_.update_count(); ++i) {
-      tape.place(program_.result_slot(io_.output_count() + i), place_of(io_.update(i)));
+      list.set_address(program_.result_slot(io_.output_count() + i), address_of(io_.update(i)));
     }
     context_.seed = io_.seed();
     context_.call_counter = io_.call_counter();
     context_.host_call_context = io_.host_call_context();
-    program_.run(*frame_, context_);
+    program_.run(*memory_, context_);
   }
 
  private:
-  static std::byte* place(void* data) { return data ? static_cast<std::byte*>(data) : nowhere(); }
+  static std::byte* address_or_empty(void* data) {
+    return data ? static_cast<std::byte*>(data) : empty_tensor();
+  }
 
-  void follow_sizes() {
-    frame_.reset();
+  /// Binds the plan to the present sizes and allocates its memory.
+  void rebind() {
+    memory_.reset();
     InputSizes sizes;
     const module::Module& source = program_.source();
     for (std::size_t i = 0; i < io_.input_count(); ++i) {
@@ -226,8 +233,8 @@ class CompiledFrame final : public sdk::Frame {
       check_state(source, program_.lowered_.updated[i], io_.update(i));
     }
     plan_ = program_.plans_->of(sizes);
-    frame_ = std::make_unique<codegen::Frame>(*plan_->plan);
-    // A pool that cannot start says so here, before a state is written over.
+    memory_ = std::make_unique<CallMemory>(*plan_->plan);
+    // Starts the thread pool now: if that fails, it must fail before a state is overwritten.
     if (!program_.updates_in_place.empty()) {
       program_.host_.parallel_for(2, [](std::uint64_t, std::uint64_t) {});
     }
@@ -238,7 +245,7 @@ class CompiledFrame final : public sdk::Frame {
   sdk::FrameIo io_;
   std::uint64_t serial_ = 0;
   std::shared_ptr<SizedPlan> plan_;
-  std::unique_ptr<codegen::Frame> frame_;
+  std::unique_ptr<CallMemory> memory_;
   RunContext context_;
 };
 

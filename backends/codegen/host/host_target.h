@@ -1,5 +1,6 @@
-// A target whose kernels are functions of this process, run on host memory and threads. It brings a
-// compiler of kernels and, if it likes, a library of products; this folder brings the rest.
+// A target whose kernels are functions in this process, run on host memory and threads. It provides
+// a kernel compiler, and optionally a library of matmuls and convolutions; this folder does the
+// rest.
 #pragma once
 
 #include "backends/codegen/host/run.h"
@@ -10,24 +11,24 @@ namespace kiln::codegen {
 
 class HostTarget : public Target {
  public:
-  /// Machine code for each kernel, in their order; `keep_alive` holds what it lies in. `dumps` is
-  /// for the target's own stages, `times` for its parts. Throws sdk::Failure. Several threads may
-  /// compile at once.
+  /// Compiles each kernel, in order; `keep_alive` receives the owner of the code. `dumps` takes the
+  /// target's own stages, `times` the times of its parts. Throws sdk::Failure. Thread-safe.
   virtual std::vector<KernelFunction> compile(const std::vector<BuiltKernel>& kernels,
                                               std::shared_ptr<const void>& keep_alive,
                                               const Dumps& dumps, CompileTimes& times) = 0;
-  /// Whether anybody wants the target's own stages now.
+  /// Whether a dump of the target's own stages is requested.
   virtual bool wants_code_dumped(const Dumps& dumps) const {
     static_cast<void>(dumps);
     return false;
   }
-  virtual ProductLibrary* products() { return nullptr; }
+  /// The library for matmuls and convolutions; null: kernels compute them.
+  virtual HostLibrary* library() { return nullptr; }
   virtual ThreadMode thread_mode() const { return {}; }
 
-  /// One description for all CPUs.
+  /// One description for all CPUs: results do not depend on the machine's cores.
   TargetDescription description() const final { return {}; }
   KernelSchedule schedule() const final { return schedule_kernel; }
-  const LibraryClaims* claims() final { return products(); }
+  const LibraryClaims* claims() final { return library(); }
   std::unique_ptr<sdk::Executable> load(LoweredModule lowered, const sdk::Host& host) final;
 };
 

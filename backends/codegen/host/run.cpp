@@ -1,8 +1,10 @@
-// One function per kind of step.
+// Executes instructions: one run_step() per kind of step. Kernels, matmuls, convolutions, groups of
+// rows and the final region are divided into parts of fixed sizes, which the host's threads take.
 #include "backends/codegen/host/run.h"
 
 #include "backends/codegen/bind/step_failure.h"
 #include "backends/codegen/host/run_row_updates.h"
+#include "core/types/at.h"
 
 #include <chrono>
 #include <cstring>
@@ -10,41 +12,39 @@
 namespace kiln::codegen {
 namespace {
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-/// Packs what lies in the slot unless the host says that it is what was packed the last time.
-void pack(const Tape& tape, int slot, const Packing& packing, std::byte* memory,
+/// Packs the operand in the slot unless its version is the one that was packed last.
+void pack(const ExecutionList& list, int slot, const Packing& packing, std::byte* memory,
           std::uint64_t& packed_version) {
-  const std::uint64_t version = tape.versions[at(slot)];
+  const std::uint64_t version = list.versions[at(slot)];
   if (version != 0 && packed_version == version) return;
   packed_version = 0;
-  const auto bytes = static_cast<std::int64_t>(dtype_bytes(packing.matrix.dtype));
-  packing.product->pack(tape.slot(slot) + packing.rhs * bytes, memory + packing.offset);
+  const auto bytes = static_cast<std::int64_t>(dtype_bytes(packing.shape.dtype));
+  packing.packer->pack(list.slot(slot) + packing.rhs * bytes, memory + packing.offset);
   packed_version = version;
 }
 
 class Runner {
  public:
-  Runner(Tape& tape, const RunContext& context) : tape_(tape), context_(context) {}
+  Runner(ExecutionList& list, const RunContext& context) : list_(list), context_(context) {}
 
   void run() {
-    const std::size_t count = tape_.instructions.size();
-    if (context_.timed) tape_.times.resize(count + 1);
-    if (tape_.region.empty()) return run(tape_.kept_end, count);
-    run(tape_.kept_end, tape_.region_begin);
+    const std::size_t count = list_.instructions.size();
+    if (context_.timed) list_.times.resize(count + 1);
+    if (list_.region.empty()) return run(list_.cached_end, count);
+    run(list_.cached_end, list_.region_begin);
     timed(count, [&] { run_region(); });
-    run(tape_.region_end, count);
+    run(list_.region_end, count);
   }
 
-  void run_kept() {
-    if (context_.timed) tape_.times.resize(tape_.instructions.size() + 1);
-    run(0, tape_.kept_end);
+  void run_cached() {
+    if (context_.timed) list_.times.resize(list_.instructions.size() + 1);
+    run(0, list_.cached_end);
   }
 
  private:
   void run(std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
-      timed(i, [&] { run_one(tape_.instructions[i]); });
+      timed(i, [&] { run_one(list_.instructions[i]); });
     }
   }
 
@@ -54,26 +54,26 @@ class Runner {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = Clock::now();
     work();
-    tape_.times[i].add(std::chrono::duration<double>(Clock::now() - start).count());
+    list_.times[i].add(std::chrono::duration<double>(Clock::now() - start).count());
   }
 
   void run_one(Instruction& instruction) {
     std::visit([&](const auto& bound) { run_step(instruction, bound); }, *instruction.bound);
   }
 
-  /// Kernels that do not wait for each other: one dispatch for all of them. They cannot fail.
+  /// Runs independent kernels in one dispatch. REQUIRES: they cannot fail (plan/find_region.h).
   void run_region() {
-    const std::vector<RegionPart>& parts = tape_.region;
+    const std::vector<RegionPart>& parts = list_.region;
     context_.host->parallel_for(parts.size(), [&](std::uint64_t begin, std::uint64_t end) {
       const ScopedThreadMode mode(context_.mode);
-      KernelFault none;
+      IndexOutOfRange unused;
       for (std::uint64_t i = begin; i < end; ++i) {
-        const Instruction& instruction = tape_.instructions[parts[i].instruction];
+        const Instruction& instruction = list_.instructions[parts[i].instruction];
         KernelArguments arguments = instruction.arguments;
         arguments.begin = parts[i].begin;
         while (i + 1 < end && parts[i + 1].instruction == parts[i].instruction) ++i;
         arguments.end = parts[i].end;
-        arguments.fault = &none;
+        arguments.out_of_range = &unused;
         arguments.seed = context_.seed;
         arguments.call_counter = context_.call_counter;
         const KernelFunction& function = std::get<BoundKernel>(*instruction.bound).function;
@@ -84,88 +84,101 @@ class Runner {
 
   void run_step(Instruction& instruction, const BoundKernel& bound) {
     if (bound.empty_axis) throw empty_axis_failure(*context_.module, *bound.empty_axis);
-    KernelFault fault;
+    IndexOutOfRange first;
     KernelArguments& arguments = instruction.arguments;
-    arguments.fault = &fault;
+    arguments.out_of_range = &first;
     arguments.seed = context_.seed;
     arguments.call_counter = context_.call_counter;
     if (bound.parallel) {
-      run_parts(bound, arguments, fault);
+      run_parts(bound, arguments, first);
     } else {
       bound.function.run(bound.function.context, &arguments);
     }
-    if (fault.access < 0) return;
+    if (first.access < 0) return;
     throw index_failure(*context_.module, *context_.program,
-                        std::get<KernelStep>(*instruction.step), fault.access, fault.index,
-                        fault.limit);
+                        std::get<KernelStep>(*instruction.step), first.access, first.index,
+                        first.limit);
   }
 
-  /// The fault of the earliest part is reported, whatever ran first.
-  void run_parts(const BoundKernel& bound, const KernelArguments& whole, KernelFault& fault) {
+  /// Runs parts of `grain` indices along axis 0 in parallel. The index out of range of the lowest
+  /// part is reported, whatever the order in which parts run.
+  void run_parts(const BoundKernel& bound, const KernelArguments& whole, IndexOutOfRange& first) {
     const std::int64_t parts = (bound.range + bound.grain - 1) / bound.grain;
-    std::mutex mutex;
-    std::int64_t faulty = parts;
+    std::mutex mutex;  // of failed_part and first
+    std::int64_t failed_part = parts;
     context_.host->parallel_for(
         static_cast<std::uint64_t>(parts), [&](std::uint64_t begin, std::uint64_t end) {
           const ScopedThreadMode mode(context_.mode);
-          KernelFault own;
+          IndexOutOfRange own;
           KernelArguments arguments = whole;
           arguments.begin = static_cast<std::int64_t>(begin) * bound.grain;
           arguments.end = std::min(static_cast<std::int64_t>(end) * bound.grain, bound.range);
-          arguments.fault = &own;
+          arguments.out_of_range = &own;
           bound.function.run(bound.function.context, &arguments);
           if (own.access < 0) return;
           const std::lock_guard lock(mutex);
-          if (arguments.begin >= faulty * bound.grain) return;
-          faulty = static_cast<std::int64_t>(begin);
-          fault = own;
+          if (arguments.begin >= failed_part * bound.grain) return;
+          failed_part = static_cast<std::int64_t>(begin);
+          first = own;
         });
   }
 
   void run_step(const Instruction& instruction, const BoundMatmul& bound) {
     const auto& step = std::get<MatmulStep>(*instruction.step);
-    const std::byte* lhs = tape_.slot(step.lhs);
-    const std::byte* rhs = tape_.slot(step.rhs);
-    const std::byte* bias = step.bias < 0 ? nullptr : tape_.slot(step.bias);
-    std::byte* result = tape_.slot(step.result);
-    if (bound.runs.empty()) return fill_without_depth(step, bound.columns);
+    const std::byte* lhs = list_.slot(step.lhs);
+    const std::byte* rhs = list_.slot(step.rhs);
+    const std::byte* bias = step.bias < 0 ? nullptr : list_.slot(step.bias);
+    std::byte* result = list_.slot(step.result);
+    if (bound.calls.empty()) return fill_empty_sum(step, bound.n);
     const auto bytes = static_cast<std::int64_t>(dtype_bytes(step.dtype));  // of an element
-    std::byte* const packed = tape_.arena + bound.scratch.offset;
+    std::byte* const packed = list_.arena + bound.scratch.offset;
     std::byte* const scratch = packed + bound.shared_rhs.bytes;
     const SharedRhs& shared_rhs = bound.shared_rhs;
-    if (shared_rhs.packer) shared_rhs.packer->pack(rhs + shared_rhs.begin * bytes, packed);
-    const auto right_of = [&](const ProductRun& run) -> const void* {
-      if (run.shares_rhs) return packed;
-      if (run.packed_offset < 0) return rhs + run.rhs * bytes;
-      return tape_.packed + run.packed_offset;
+    if (shared_rhs.packer) pack_shared(bound, rhs + shared_rhs.begin * bytes, packed);
+    const auto rhs_of = [&](const MatmulCall& call) -> const void* {
+      if (call.shares_rhs) return packed;
+      if (call.packed_offset < 0) return rhs + call.rhs * bytes;
+      return list_.packed + call.packed_offset;
     };
-    const auto run_range = [&](std::uint64_t begin, std::uint64_t end, bool shared) {
+    const auto run_range = [&](std::uint64_t begin, std::uint64_t end, bool is_parallel) {
       for (std::uint64_t i = begin; i < end; ++i) {
-        const ProductRun& run = bound.runs[i];
-        const std::int64_t skipped = shared ? static_cast<std::int64_t>(i) : 0;
-        run.product->run(lhs + run.lhs * bytes, right_of(run),
-                         bias ? bias + run.bias * bytes : nullptr, result + run.result * bytes,
-                         scratch + skipped * bound.scratch.bytes);
+        const MatmulCall& call = bound.calls[i];
+        const std::int64_t number = is_parallel ? static_cast<std::int64_t>(i) : 0;
+        call.matmul->run(lhs + call.lhs * bytes, rhs_of(call),
+                         bias ? bias + call.bias * bytes : nullptr, result + call.result * bytes,
+                         scratch + number * bound.scratch.bytes);
       }
     };
-    if (!bound.parallel) return run_range(0, bound.runs.size(), false);
-    context_.host->parallel_for(bound.runs.size(), [&](std::uint64_t begin, std::uint64_t end) {
+    if (!bound.parallel) return run_range(0, bound.calls.size(), false);
+    context_.host->parallel_for(bound.calls.size(), [&](std::uint64_t begin, std::uint64_t end) {
       const ScopedThreadMode mode(context_.mode);
       run_range(begin, end, true);
     });
   }
 
+  void pack_shared(const BoundMatmul& bound, const std::byte* rhs, std::byte* packed) {
+    const Packer& packer = *bound.shared_rhs.packer;
+    if (!bound.parallel) return packer.pack(rhs, packed);
+    const auto parts = static_cast<std::uint64_t>(packer.packing_parts());
+    context_.host->parallel_for(parts, [&](std::uint64_t begin, std::uint64_t end) {
+      const ScopedThreadMode mode(context_.mode);
+      for (; begin < end; ++begin) {
+        packer.pack_part(static_cast<std::int64_t>(begin), rhs, packed);
+      }
+    });
+  }
+
   void run_step(const Instruction& instruction, const BoundConvolution& bound) {
     const auto& step = std::get<ConvolutionStep>(*instruction.step);
-    const auto* first = reinterpret_cast<const float*>(tape_.slot(step.lhs));
-    const auto* second = reinterpret_cast<const float*>(tape_.slot(step.rhs));
-    auto* result = reinterpret_cast<float*>(tape_.slot(step.result));
+    const auto* first = reinterpret_cast<const float*>(list_.slot(step.lhs));
+    const auto* second = reinterpret_cast<const float*>(list_.slot(step.rhs));
+    auto* result = reinterpret_cast<float*>(list_.slot(step.result));
     const auto* bias =
-        step.bias < 0 ? nullptr : reinterpret_cast<const float*>(tape_.slot(step.bias));
-    if (!bound.convolution) return fill_without_depth(step, bound.columns);
+        step.bias < 0 ? nullptr : reinterpret_cast<const float*>(list_.slot(step.bias));
+    if (!bound.convolution) return fill_empty_sum(step, bound.n);
     const PreparedConvolution& convolution = *bound.convolution;
-    std::byte* scratch = tape_.arena + bound.scratch.offset;
-    const void* packed = bound.packed_kernel < 0 ? nullptr : tape_.packed + bound.packed_kernel;
+    std::byte* scratch = list_.arena + bound.scratch.offset;
+    const void* packed = bound.packed_filter < 0 ? nullptr : list_.packed + bound.packed_filter;
     const auto role = static_cast<ConvRole>(step.node->as<ir::ConvAttrs>().role);
     if (!packed) convolution.start(role == ConvRole::Output ? second : first, scratch);
     const auto run_range = [&](std::uint64_t begin, std::uint64_t end) {
@@ -184,12 +197,12 @@ class Runner {
     convolution.finish(first, second, bias, result, scratch);
   }
 
-  /// A sum of nothing is 0.
-  void fill_without_depth(const LibraryStep& step, std::int64_t columns) {
-    const std::int64_t bytes = tape_.plan->sizes.bytes[at(step.result)];
-    if (step.bias < 0) return clear(tape_.slot(step.result), bytes);
-    if (step.dtype == DType::Float64) return fill_with_bias<double>(step, bytes, columns);
-    fill_with_bias<float>(step, bytes, columns);
+  /// The result of a matmul with K = 0: zeros, then the epilogue.
+  void fill_empty_sum(const LibraryStep& step, std::int64_t n) {
+    const std::int64_t bytes = list_.plan->sizes.bytes[at(step.result)];
+    if (step.bias < 0) return clear(list_.slot(step.result), bytes);
+    if (step.dtype == DType::Float64) return fill_with_bias<double>(step, bytes, n);
+    fill_with_bias<float>(step, bytes, n);
   }
 
   static void clear(std::byte* memory, std::int64_t bytes) {
@@ -198,11 +211,11 @@ class Runner {
 
   /// REQUIRES: dtype float32 or float64, the only ones with epilogues.
   template <class T>
-  void fill_with_bias(const LibraryStep& step, std::int64_t bytes, std::int64_t columns) {
-    const auto* bias = reinterpret_cast<const T*>(tape_.slot(step.bias));
-    auto* result = reinterpret_cast<T*>(tape_.slot(step.result));
+  void fill_with_bias(const LibraryStep& step, std::int64_t bytes, std::int64_t n) {
+    const auto* bias = reinterpret_cast<const T*>(list_.slot(step.bias));
+    auto* result = reinterpret_cast<T*>(list_.slot(step.result));
     for (std::int64_t i = 0; i < bytes / static_cast<std::int64_t>(sizeof(T)); ++i) {
-      const T value = bias[i % columns];
+      const T value = bias[i % n];
       result[i] = step.relu && value <= 0 ? T(0) : value;
     }
   }
@@ -218,8 +231,8 @@ class Runner {
       }
       return;
     }
-    for (Tape& body : instruction.bodies) {
-      enter(body);
+    for (ExecutionList& body : instruction.bodies) {
+      require_bound(body);
       start_loop(step, bound, body);
     }
     pack_operands(instruction);
@@ -228,7 +241,8 @@ class Runner {
     copy_ends(bound.last_copies);
   }
 
-  void run_groups(const LoopStep& step, const BoundLoop& bound, std::vector<Tape>& groups) {
+  void run_groups(const LoopStep& step, const BoundLoop& bound,
+                  std::vector<ExecutionList>& groups) {
     if (groups.size() == 1) return run_group(step, bound, groups[0]);
     context_.host->parallel_for(groups.size(), [&](std::uint64_t begin, std::uint64_t end) {
       const ScopedThreadMode mode(context_.mode);
@@ -241,76 +255,77 @@ class Runner {
   void copy_ends(const std::vector<LoopEndCopy>& copies) {
     for (const LoopEndCopy& one : copies) {
       if (one.bytes == 0) continue;
-      std::memcpy(tape_.slot(one.to) + one.to_offset, tape_.slot(one.from) + one.from_offset,
+      std::memcpy(list_.slot(one.to) + one.to_offset, list_.slot(one.from) + one.from_offset,
                   at(one.bytes));
     }
   }
 
-  /// Throws when the body cannot run with the sizes of this call.
-  static void enter(const Tape& body) {
+  /// Throws if the body cannot be bound to the sizes of this call (BoundPlan::failure).
+  static void require_bound(const ExecutionList& body) {
     const std::optional<BindFailure>& failure = body.plan->failure;
     if (failure) throw sdk::Failure(failure->code, failure->text);
   }
 
-  static void bind(Tape& body, std::size_t argument, std::byte* where) {
+  static void set_argument(ExecutionList& body, std::size_t argument, std::byte* address) {
     const int slot = body.plan->plan->arguments[argument];
-    if (slot >= 0) body.place(slot, where);
+    if (slot >= 0) body.set_address(slot, address);
   }
 
-  /// The body's arguments and results as the first iteration has them.
-  void start_loop(const LoopStep& step, const BoundLoop& bound, Tape& body) {
+  /// Sets the addresses of the body's arguments and results for the first iteration.
+  void start_loop(const LoopStep& step, const BoundLoop& bound, ExecutionList& body) {
     const auto& attrs = step.node->as<ir::ScanAttrs>();
     const auto carries = at(attrs.carry), consts = at(attrs.consts);
     const std::int64_t t = attrs.reverse ? bound.length - 1 : 0;
     body.step_number = t;
-    bind(body, 0, reinterpret_cast<std::byte*>(&body.step_number));
+    set_argument(body, 0, reinterpret_cast<std::byte*>(&body.step_number));
     for (std::size_t i = 0; i < step.operands.size(); ++i) {
-      const std::int64_t moved =
+      const std::int64_t offset =
           i < consts + carries ? 0 : t * bound.slice_bytes[i - consts - carries];
-      bind(body, 1 + i, tape_.slot(step.operands[i]) + moved);
+      set_argument(body, 1 + i, list_.slot(step.operands[i]) + offset);
     }
     const std::size_t xs = step.operands.size() - consts - carries;
     for (std::size_t i = 0; i < step.results.size(); ++i) {
-      std::byte* where = tape_.slot(step.results[i]);
-      if (i >= carries) where += t * bound.slice_bytes[xs + i - carries];
-      body.place(body.plan->plan->results[i], where);
+      std::byte* address = list_.slot(step.results[i]);
+      if (i >= carries) address += t * bound.slice_bytes[xs + i - carries];
+      body.set_address(body.plan->plan->results[i], address);
     }
     for (const CarryStacks& stacks : step.carry_stacks) {
       const LoopCarry& carry = bound.carries[at(stacks.carry)];
       if (stacks.before < 0) continue;
-      body.place(carry.argument, body.slot(body.plan->plan->results[at(stacks.before)]));
+      body.set_address(carry.argument, body.slot(body.plan->plan->results[at(stacks.before)]));
     }
-    for (const LoopCarry& carry : bound.carries) place_new_value(step, bound, carry, body, 0);
+    for (const LoopCarry& carry : bound.carries) set_carry_result(step, bound, carry, body, 0);
   }
 
-  /// Where iteration `done` writes the carry: the last one where the loop's result belongs, the
-  /// others to the carry's stack or in turns to two buffers.
-  void place_new_value(const LoopStep& step, const BoundLoop& bound, const LoopCarry& carry,
-                       Tape& body, std::int64_t done) {
+  /// Sets the address to which iteration `done` writes the carry. A carry with a stack is written
+  /// to the next element of the stack. Another one is double-buffered: iterations alternate between
+  /// the loop's result and the spare buffer, so that the last iteration writes the result.
+  void set_carry_result(const LoopStep& step, const BoundLoop& bound, const LoopCarry& carry,
+                        ExecutionList& body, std::int64_t done) {
     const std::int64_t left = bound.length - 1 - done;
-    std::byte* where = tape_.slot(step.results[carry.number]);
+    std::byte* address = list_.slot(step.results[carry.number]);
     if (carry.stack >= 0) {
-      if (left > 0 || carry.ends_in_stack) where = body.slot(carry.stack) + carry.ahead;
+      if (left > 0 || carry.ends_in_stack) address = body.slot(carry.stack) + carry.ahead;
     } else if (left % 2 != 0) {
-      where = tape_.arena + bound.spare_offsets[carry.number];
+      address = list_.arena + bound.spare_offsets[carry.number];
     }
-    body.place(carry.result, where);
+    body.set_address(carry.result, address);
   }
 
-  /// Operands of products that stay the same while the loop runs, in the form that the products
-  /// like best; what the host says is unchanged since the last time is packed still.
+  /// Packs the loop-invariant operands of the body's library calls, unless the packed copies have
+  /// the same versions.
   void pack_operands(Instruction& instruction) {
     const auto& step = std::get<LoopStep>(*instruction.step);
-    const Tape& body = instruction.bodies[0];
+    const ExecutionList& body = instruction.bodies[0];
     const std::vector<Packing>& packings = body.plan->packings;
     for (std::size_t i = 0; i < packings.size(); ++i) {
       const int source = step.operands[at(packings[i].source)];
-      pack(tape_, source, packings[i], body.packed, instruction.packed_versions[i]);
+      pack(list_, source, packings[i], body.packed, instruction.packed_versions[i]);
     }
   }
 
-  /// The whole loop for one group of rows.
-  void run_group(const LoopStep& step, const BoundLoop& bound, Tape& body) {
+  /// Runs all iterations for one group of rows.
+  void run_group(const LoopStep& step, const BoundLoop& bound, ExecutionList& body) {
     Runner runner(body, context_);
     runner.run();
     for (std::int64_t done = 1; done < bound.length; ++done) {
@@ -319,29 +334,30 @@ class Runner {
     }
   }
 
-  void advance(const LoopStep& step, const BoundLoop& bound, Tape& body, std::int64_t done) {
+  void advance(const LoopStep& step, const BoundLoop& bound, ExecutionList& body,
+               std::int64_t done) {
     for (const LoopMove& move : bound.moves) {
-      body.place(move.slot, body.slot(move.slot) + move.bytes);
+      body.set_address(move.slot, body.slot(move.slot) + move.bytes);
     }
     body.step_number += bound.direction;
     for (const LoopCarry& carry : bound.carries) {
-      if (carry.argument >= 0) body.place(carry.argument, body.slot(carry.result));
-      place_new_value(step, bound, carry, body, done);
+      if (carry.argument >= 0) body.set_address(carry.argument, body.slot(carry.result));
+      set_carry_result(step, bound, carry, body, done);
     }
   }
 
-  // ---- the others ----
+  // ---- branches, host calls, row updates, copies ----
 
   void run_step(Instruction& instruction, const BoundBranch&) {
     const auto& step = std::get<BranchStep>(*instruction.step);
-    const bool taken = *tape_.slot(step.operands[0]) != std::byte{0};
-    Tape& body = instruction.bodies[taken ? 0 : 1];
-    enter(body);
+    const bool taken = *list_.slot(step.operands[0]) != std::byte{0};
+    ExecutionList& body = instruction.bodies[taken ? 0 : 1];
+    require_bound(body);
     for (std::size_t i = 1; i < step.operands.size(); ++i) {
-      bind(body, i - 1, tape_.slot(step.operands[i]));
+      set_argument(body, i - 1, list_.slot(step.operands[i]));
     }
     for (std::size_t i = 0; i < step.results.size(); ++i) {
-      body.place(body.plan->plan->results[i], tape_.slot(step.results[i]));
+      body.set_address(body.plan->plan->results[i], list_.slot(step.results[i]));
     }
     Runner(body, context_).run();
   }
@@ -350,9 +366,9 @@ class Runner {
     const auto& step = std::get<HostCallStep>(*instruction.step);
     const auto& attrs = step.node->as<ir::HostCallAttrs>();
     const auto view = [&](int number) {
-      const Slot& slot = tape_.plan->plan->slots[at(number)];
-      return sdk::view(static_cast<std::uint32_t>(slot.dtype), tape_.plan->sizes.dims[at(number)],
-                       tape_.slot(number));
+      const Slot& slot = list_.plan->plan->slots[at(number)];
+      return sdk::view(static_cast<std::uint32_t>(slot.dtype), list_.plan->sizes.dims[at(number)],
+                       list_.slot(number));
     };
     std::vector<kiln_view> inputs, outputs;
     for (std::size_t i = 1; i < step.operands.size(); ++i) inputs.push_back(view(step.operands[i]));
@@ -367,57 +383,58 @@ class Runner {
   }
 
   void run_step(const Instruction& instruction, const BoundRowUpdates& bound) {
-    run_row_updates(std::get<RowUpdateStep>(*instruction.step), bound, tape_, context_);
+    run_row_updates(std::get<RowUpdateStep>(*instruction.step), bound, list_, context_);
   }
 
   void run_step(const Instruction& instruction, const BoundCopy& bound) {
     const auto& step = std::get<CopyStep>(*instruction.step);
-    std::memcpy(tape_.slot(step.to) + bound.begin, tape_.slot(step.from) + bound.begin,
+    std::memcpy(list_.slot(step.to) + bound.begin, list_.slot(step.from) + bound.begin,
                 at(bound.bytes));
   }
 
   void copy(int to, int from) {
-    const std::int64_t bytes = tape_.plan->sizes.bytes[at(to)];
-    if (bytes != 0) std::memcpy(tape_.slot(to), tape_.slot(from), at(bytes));
+    const std::int64_t bytes = list_.plan->sizes.bytes[at(to)];
+    if (bytes != 0) std::memcpy(list_.slot(to), list_.slot(from), at(bytes));
   }
 
-  Tape& tape_;
+  ExecutionList& list_;
   const RunContext& context_;
 };
 
-/// Runs the kept steps unless the host says that their arguments are those of the last time.
-void run_kept_steps(Frame& frame, const RunContext& context) {
-  Tape& tape = frame.top;
-  const BoundPlan& plan = *tape.plan;
+/// Runs the cached steps unless the versions of their arguments are those of the last run.
+void run_cached_steps(CallMemory& memory, const RunContext& context) {
+  ExecutionList& list = memory.list;
+  const BoundPlan& plan = *list.plan;
   bool is_known = true, is_changed = false;
-  for (std::size_t i = 0; i < plan.kept_arguments.size(); ++i) {
-    const std::uint64_t version = tape.versions[at(plan.kept_arguments[i])];
+  for (std::size_t i = 0; i < plan.cached_arguments.size(); ++i) {
+    const std::uint64_t version = list.versions[at(plan.cached_arguments[i])];
     is_known = is_known && version != 0;
-    is_changed = is_changed || version != frame.kept_versions[i];
+    is_changed = is_changed || version != memory.cached_versions[i];
   }
   if (is_known && !is_changed) return;
-  // A run that fails leaves nothing that a later one may use.
-  frame.kept_versions.assign(frame.kept_versions.size(), 0);
-  Runner(tape, context).run_kept();
-  for (std::size_t i = 0; i < plan.kept_arguments.size(); ++i) {
-    frame.kept_versions[i] = tape.versions[at(plan.kept_arguments[i])];
+  // If the run throws, the results are invalid for later runs.
+  memory.cached_versions.assign(memory.cached_versions.size(), 0);
+  Runner(list, context).run_cached();
+  for (std::size_t i = 0; i < plan.cached_arguments.size(); ++i) {
+    memory.cached_versions[i] = list.versions[at(plan.cached_arguments[i])];
   }
-  ++frame.kept_runs;
-  for (std::size_t slot = 0; slot < plan.kept_offsets.size(); ++slot) {
-    if (plan.kept_offsets[slot] >= 0) tape.versions[slot] = is_known ? frame.kept_runs : 0;
+  ++memory.cached_runs;
+  for (std::size_t slot = 0; slot < plan.cached_offsets.size(); ++slot) {
+    if (plan.cached_offsets[slot] >= 0) list.versions[slot] = is_known ? memory.cached_runs : 0;
   }
 }
 
 }  // namespace
 
-void run_plan(Frame& frame, const RunContext& context) {
+void run_plan(CallMemory& memory, const RunContext& context) {
   const ScopedThreadMode mode(context.mode);
-  if (frame.top.kept_end != 0) run_kept_steps(frame, context);
-  const std::vector<Packing>& packings = frame.top.plan->packings;
+  if (memory.list.cached_end != 0) run_cached_steps(memory, context);
+  const std::vector<Packing>& packings = memory.list.plan->packings;
   for (std::size_t i = 0; i < packings.size(); ++i) {
-    pack(frame.top, packings[i].source, packings[i], frame.packed.get(), frame.packed_versions[i]);
+    pack(memory.list, packings[i].source, packings[i], memory.packed.get(),
+         memory.packed_versions[i]);
   }
-  Runner(frame.top, context).run();
+  Runner(memory.list, context).run();
 }
 
 }  // namespace kiln::codegen

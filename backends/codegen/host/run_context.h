@@ -1,5 +1,4 @@
-// RunContext: the program, the host and the random state that running a bound plan needs beside its
-// memory (Tape).
+// RunContext: the program, the host and the random state of a run.
 #pragma once
 
 #include "backends/abi/kiln_backend_sdk.h"
@@ -10,13 +9,14 @@
 
 namespace kiln::codegen {
 
-/// Per-thread setup and teardown around work, such as flushing subnormals (HostTarget).
+/// Thread state of a target during its work, such as flushing of subnormals. `enter` sets it and
+/// returns the previous state for `leave`.
 struct ThreadMode {
   std::uint64_t (*enter)() = nullptr;
   void (*leave)(std::uint64_t saved) = nullptr;
 };
 
-/// The mode of the target while it lives.
+/// Sets the target's thread mode; the destructor restores the previous one.
 class ScopedThreadMode {
  public:
   explicit ScopedThreadMode(const ThreadMode& mode)
@@ -39,7 +39,7 @@ struct RunContext {
   ThreadMode mode;
   std::uint64_t seed = 0, call_counter = 0;
   void* host_call_context = nullptr;
-  bool timed = false;  // see Tape::times
+  bool timed = false;  // see ExecutionList::times
 };
 
 }  // namespace kiln::codegen

@@ -1,4 +1,4 @@
-// Two passes over the updates of the step.
+// One pass sorts and checks, the next one writes.
 #include "backends/codegen/host/run_row_updates.h"
 
 #include "backends/codegen/bind/step_failure.h"
@@ -6,17 +6,17 @@
 namespace kiln::codegen {
 namespace {
 
-/// Calls visit(update, its prepared form, its memory) for the updates that have work.
+/// Calls visit(update, prepared update, memory) for each update with work.
 template <class Visit>
-void for_each_update(const RowUpdateStep& step, const BoundRowUpdates& bound, const Tape& tape,
-                     const Visit& visit) {
-  std::byte* entries = tape.arena + bound.scratch.offset;
+void for_each_update(const RowUpdateStep& step, const BoundRowUpdates& bound,
+                     const ExecutionList& list, const Visit& visit) {
+  std::byte* entries = list.arena + bound.scratch.offset;
   for (std::size_t i = 0; i < step.updates.size(); ++i) {
     const RowUpdate& one = step.updates[i];
     const PreparedRowUpdate& update = bound.updates[i];
-    const RowUpdateMemory memory{tape.slot(one.x),       tape.slot(one.rate),
-                                 tape.slot(one.indices), tape.slot(one.updates),
-                                 tape.slot(one.result),  reinterpret_cast<RowEntry*>(entries)};
+    const RowUpdateMemory memory{list.slot(one.x),       list.slot(one.rate),
+                                 list.slot(one.indices), list.slot(one.updates),
+                                 list.slot(one.result),  reinterpret_cast<RowEntry*>(entries)};
     entries += aligned(update.scratch_bytes());
     if (update.has_work()) visit(one, update, memory);
   }
@@ -39,16 +39,16 @@ void write_rows(const PreparedRowUpdate& update, const RowUpdateMemory& memory,
 
 }  // namespace
 
-void run_row_updates(const RowUpdateStep& step, const BoundRowUpdates& bound, const Tape& tape,
-                     const RunContext& context) {
-  for_each_update(step, bound, tape,
+void run_row_updates(const RowUpdateStep& step, const BoundRowUpdates& bound,
+                     const ExecutionList& list, const RunContext& context) {
+  for_each_update(step, bound, list,
                   [&](const RowUpdate& one, const PreparedRowUpdate& update,
                       const RowUpdateMemory& memory) {
-                    const auto outside = update.sort(memory);
-                    if (!outside) return;
-                    throw row_failure(*context.module, one, *outside, update.rows);
+                    const auto out_of_range = update.sort(memory);
+                    if (!out_of_range) return;
+                    throw row_failure(*context.module, one, *out_of_range, update.rows);
                   });
-  for_each_update(step, bound, tape,
+  for_each_update(step, bound, list,
                   [&](const RowUpdate&, const PreparedRowUpdate& update,
                       const RowUpdateMemory& memory) { write_rows(update, memory, context); });
 }

@@ -1,4 +1,4 @@
-// Adding up.
+// Sums times by step.
 #include "backends/codegen/host/timings.h"
 
 namespace kiln::codegen {
@@ -10,24 +10,24 @@ std::size_t step_of(const Plan& plan, const Instruction& instruction) {
 
 }  // namespace
 
-void CallTimes::take(Tape& tape, double seconds) {
+void CallTimes::add(ExecutionList& list, double seconds) {
   const std::lock_guard lock(mutex_);
   times_.whole.add(seconds);
-  take_steps(tape);
+  add_steps(list);
 }
 
-void CallTimes::take_steps(Tape& tape) {
-  const Plan& plan = *tape.plan->plan;
+void CallTimes::add_steps(ExecutionList& list) {
+  const Plan& plan = *list.plan->plan;
   std::vector<StepTime>& sums = times_.plans[&plan];
   sums.resize(plan.steps.size() + 1);
-  for (std::size_t i = 0; i < tape.times.size(); ++i) {
-    const bool is_step = i < tape.instructions.size();
-    StepTime& sum = is_step ? sums[step_of(plan, tape.instructions[i])] : sums.back();
-    sum.add(tape.times[i]);
-    tape.times[i] = {};
+  for (std::size_t i = 0; i < list.times.size(); ++i) {
+    const bool is_step = i < list.instructions.size();
+    StepTime& sum = is_step ? sums[step_of(plan, list.instructions[i])] : sums.back();
+    sum.add(list.times[i]);
+    list.times[i] = {};
   }
-  for (Instruction& instruction : tape.instructions) {
-    for (Tape& body : instruction.bodies) take_steps(body);
+  for (Instruction& instruction : list.instructions) {
+    for (ExecutionList& body : instruction.bodies) add_steps(body);
   }
 }
 
@@ -35,8 +35,8 @@ std::string CallTimes::print(const Program& program) const {
   const std::lock_guard lock(mutex_);
   return print_times(
       program, times_,
-      "# loops that run on several threads: the sum of these; steps side by side: one time for\n"
-      "# all; what no step is for (arguments, measuring) is in the first line alone\n");
+      "# loops on several threads: the sum over the threads; parallel steps: one time for all;\n"
+      "# time outside of all steps (arguments, measuring) is in the first row only\n");
 }
 
 }  // namespace kiln::codegen

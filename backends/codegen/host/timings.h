@@ -1,8 +1,8 @@
-// What each step of a plan takes, measured from when somebody asks for it. Runs write into their
-// own tape; what lies there is added up after each call.
+// Times of the steps of a plan. Measuring begins at the first request; runs write times to their
+// own execution lists, and each call adds those to the sums.
 #pragma once
 
-#include "backends/codegen/host/tape.h"
+#include "backends/codegen/host/execution_list.h"
 
 #include <atomic>
 #include <mutex>
@@ -12,18 +12,18 @@ namespace kiln::codegen {
 
 class CallTimes {
  public:
-  bool wanted() const { return wanted_.load(std::memory_order_relaxed); }
-  void want() { wanted_.store(true, std::memory_order_relaxed); }
+  bool is_enabled() const { return is_enabled_.load(std::memory_order_relaxed); }
+  void enable() { is_enabled_.store(true, std::memory_order_relaxed); }
 
-  /// Takes what the run left in the tape, bodies too.
-  void take(Tape& tape, double seconds);
+  /// Adds the times in the list and in its bodies, and resets them. Thread-safe.
+  void add(ExecutionList& list, double seconds);
   /// The table of print_times().
   std::string print(const Program& program) const;
 
  private:
-  void take_steps(Tape& tape);
+  void add_steps(ExecutionList& list);
 
-  std::atomic<bool> wanted_{false};
+  std::atomic<bool> is_enabled_{false};
   mutable std::mutex mutex_;
   StepTimes times_{.whole = {}, .has_regions = true, .plans = {}};
 };

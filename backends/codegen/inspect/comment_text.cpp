@@ -1,4 +1,4 @@
-// A line end ends a comment, and a backslash before one joins the next line to it.
+// A newline would end the comment, and a backslash before one would extend it to the next line.
 #include "backends/codegen/inspect/comment_text.h"
 
 namespace kiln::codegen {

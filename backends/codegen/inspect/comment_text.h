@@ -1,12 +1,12 @@
-// Text of others in comments of generated code and in lines of dumps.
+// Escapes untrusted text for comments of generated code and lines of dumps.
 #pragma once
 
 #include <string>
 
 namespace kiln::codegen {
 
-/// The text in one line, fit for a comment: control characters and backslashes become spaces.
-/// Names of K functions, of sizes and of files may be anything.
+/// Replaces control characters and backslashes by spaces: names of K functions, sizes and files may
+/// contain any character.
 std::string comment_text(std::string words);
 
 }  // namespace kiln::codegen

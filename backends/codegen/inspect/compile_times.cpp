@@ -1,4 +1,4 @@
-// Laps of one clock.
+// Laps of a steady clock, printed in milliseconds.
 #include "backends/codegen/inspect/compile_times.h"
 
 #include "core/types/text.h"

@@ -1,4 +1,5 @@
-// What the parts of compiling take: a few readings of the clock, so that they are always measured.
+// Times of the parts of a compilation. A few readings of the clock cost so little that they are
+// always taken.
 #pragma once
 
 #include <chrono>
@@ -12,12 +13,12 @@ namespace kiln::codegen {
 
 using Clock = std::chrono::steady_clock;
 
-/// One part after the other.
+/// A stopwatch with laps. Not thread-safe.
 class CompileTimes {
  public:
-  /// What happened since the last lap, or since this was made, was `part`.
+  /// Attributes the time since the last lap, or since construction, to `part`.
   void lap(std::string_view part);
-  /// Adds the parts of work that other threads have done meanwhile: they are no part of the whole.
+  /// Adds the parts that other threads worked on meanwhile; they do not count towards the total.
   void add_parts(const CompileTimes& others);
   void count(std::string_view things, std::size_t number);
   std::string print() const;
@@ -28,7 +29,7 @@ class CompileTimes {
   std::vector<std::pair<std::string, std::size_t>> counts_;
 };
 
-/// With so many digits behind the point, in a column of that width.
+/// The value with `digits` decimals, right-aligned in `width` characters.
 std::string in_column(double value, int width, int digits);
 
 }  // namespace kiln::codegen

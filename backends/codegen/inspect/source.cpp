@@ -1,4 +1,4 @@
-// Ops stand in for K functions where a program does not say what it was written as.
+// Falls back to the name of the op where a node has no K function.
 #include "backends/codegen/inspect/source.h"
 
 #include "core/ops/op.h"
@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kNameWords = 4;
 constexpr std::size_t kMaxSources = 8;
 
-/// As part of an identifier: operators have the name of their op.
+/// A name that may be part of an identifier; for operators such as "+", the name of the op.
 std::string name_of(const ir::Node& node) {
   const ir::Origin& origin = node.origin;
   const std::string_view function = origin.function;

@@ -1,4 +1,4 @@
-// Where a node comes from, for people: names of kernels, dumps, errors.
+// The source of a node, for names of kernels, dumps and errors.
 #pragma once
 
 #include "core/ir/node.h"
@@ -8,12 +8,12 @@
 
 namespace kiln::codegen {
 
-/// "tanh at model.cpp:12": the K function and the user's line; the op's name where they are not
-/// known.
+/// "tanh at model.cpp:12": the K function and the user's line. Without a function, the op's name;
+/// without a line, the name alone.
 std::string source_of(const ir::Node& node);
 
-/// What a kernel is called: the K functions and lines of the first few nodes. `name` is an
-/// identifier, unique by `number`, which assembly and profilers show; `comes_from` has the files.
+/// A kernel's name, from the K functions and lines of its first few nodes. `name` is an identifier,
+/// unique by `number`, which assembly and profilers show; `comes_from` has the files and lines.
 struct KernelTitle {
   std::string name, comes_from;
 };

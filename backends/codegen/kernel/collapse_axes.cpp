@@ -1,18 +1,18 @@
-// Merges from the last pair of axes to the first, so that whole runs collapse in one walk.
+// Merges from the last pair of axes to the first: a run of axes collapses in one pass.
 #include "backends/codegen/kernel/collapse_axes.h"
 
-#include "backends/codegen/kernel/element_numbers.h"
+#include "backends/codegen/kernel/linear_indices.h"
 
 #include <algorithm>
 
 namespace kiln::codegen {
 namespace {
 
-bool can_merge(const Kernel& kernel, const ElementNumbers& numbers, int first) {
+bool can_merge(const Kernel& kernel, const LinearIndices& draws, int first) {
   const auto a = static_cast<std::size_t>(first), b = a + 1;
   if (b == kernel.axes.size() || first + 1 == kernel.outer) return false;
-  if (numbers.is_indexed(first) || numbers.is_indexed(first + 1)) return false;
-  if (!numbers.can_merge(first, kernel.axes[b])) return false;
+  if (draws.is_indexed(first) || draws.is_indexed(first + 1)) return false;
+  if (!draws.can_merge(first, kernel.axes[b])) return false;
   return std::all_of(kernel.accesses.begin(), kernel.accesses.end(), [&](const Access& access) {
     return access.strides[a] == access.strides[b] * kernel.axes[b];
   });
@@ -34,14 +34,14 @@ void merge(Kernel& kernel, int first) {
 }  // namespace
 
 void collapse_axes(Kernel& kernel) {
-  ElementNumbers numbers(kernel);
+  LinearIndices draws(kernel);
   const std::size_t axes = kernel.axes.size();
   for (int first = static_cast<int>(axes) - 2; first >= 0; --first) {
-    if (!can_merge(kernel, numbers, first)) continue;
+    if (!can_merge(kernel, draws, first)) continue;
     merge(kernel, first);
-    numbers.merge(first);
+    draws.merge(first);
   }
-  if (kernel.axes.size() != axes) numbers.write_to(kernel);
+  if (kernel.axes.size() != axes) draws.write_to(kernel);
 }
 
 }  // namespace kiln::codegen

@@ -1,5 +1,5 @@
-// Guards are recognised as kernel_expressions.cpp makes them: conjunctions of unsigned comparisons
-// of an affine index with a limit.
+// Matches guards of the form that kernel_expressions.cpp builds: conjunctions of unsigned
+// comparisons of an affine index with a limit.
 #include "backends/codegen/kernel/guard_range.h"
 
 #include <algorithm>
@@ -27,11 +27,11 @@ class Narrowing {
     const Expression &index = at(e.arguments[0]), &limit = at(e.arguments[1]);
     if (!is_unsigned(index) || !is_unsigned(limit)) return;
     const std::optional<std::int64_t> shift = shift_of(index.arguments[0]);
-    const Expression& most = at(limit.arguments[0]);
-    if (!shift || most.kind != ExpressionKind::Constant) return;
-    // 0 <= index + shift < most
+    const Expression& bound = at(limit.arguments[0]);
+    if (!shift || bound.kind != ExpressionKind::Constant) return;
+    // 0 <= index + shift < bound
     range.first = std::max(range.first, -*shift);
-    range.last = std::min(range.last, static_cast<std::int64_t>(most.bits) - *shift);
+    range.last = std::min(range.last, static_cast<std::int64_t>(bound.bits) - *shift);
   }
 
  private:

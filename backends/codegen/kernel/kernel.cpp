@@ -1,4 +1,4 @@
-// Properties of kernels that several of their users need.
+// Properties of kernels that several passes and emitters query.
 #include "backends/codegen/kernel/kernel.h"
 
 #include "core/ops/convert.h"
@@ -10,7 +10,7 @@
 namespace kiln::codegen {
 namespace {
 
-bool adds_columns(const Kernel& kernel, const Store& store) {
+bool is_column_sum(const Kernel& kernel, const Store& store) {
   const Access& access = kernel.accesses[static_cast<std::size_t>(store.access)];
   return store.accumulate && access.dynamic < 0 && access.strides[0] == ir::Dim(0);
 }
@@ -31,20 +31,20 @@ int add_size(Kernel& kernel, const ir::Dim& dim) {
   return static_cast<int>(kernel.sizes.size()) - 1;
 }
 
-std::uint64_t start_bits(Combiner combiner, DType dtype) {
-  const bool highest = combiner == Combiner::Min, number = combiner == Combiner::Prod;
+std::uint64_t identity_bits(Combiner combiner, DType dtype) {
+  const bool is_min = combiner == Combiner::Min, is_product = combiner == Combiner::Prod;
   std::vector<std::byte> bytes;
-  if (combiner == Combiner::Sum || number) {
-    bytes = ir::scalar_bytes(dtype, number ? 1 : 0);
+  if (combiner == Combiner::Sum || is_product) {
+    bytes = ir::scalar_bytes(dtype, is_product ? 1 : 0);
   } else if (is_float(dtype)) {
     const double infinity = std::numeric_limits<double>::infinity();
-    bytes = ir::scalar_bytes(dtype, highest ? infinity : -infinity);
+    bytes = ir::scalar_bytes(dtype, is_min ? infinity : -infinity);
   } else {
     const auto width = dtype == DType::Bool ? 1 : 8 * dtype_bytes(dtype);
     const bool is_signed = info(dtype).kind == DTypeKind::Signed;
     const std::uint64_t all = ~std::uint64_t{0} >> (64 - width);
     const std::uint64_t lowest = is_signed ? std::uint64_t{1} << (width - 1) : 0;
-    return highest ? all ^ lowest : lowest;
+    return is_min ? all ^ lowest : lowest;
   }
   std::uint64_t bits = 0;
   std::memcpy(&bits, bytes.data(), bytes.size());
@@ -81,7 +81,7 @@ std::vector<int> column_sums(const Kernel& kernel) {
   if (kernel.outer == 0) return operands;
   for (const Stage& stage : kernel.stages) {
     for (const Store& store : stage.stores) {
-      if (!adds_columns(kernel, store)) continue;
+      if (!is_column_sum(kernel, store)) continue;
       operands.push_back(kernel.accesses[static_cast<std::size_t>(store.access)].operand);
     }
   }

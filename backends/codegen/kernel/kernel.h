@@ -1,18 +1,30 @@
-// The loop form of fused work, which emitters turn into machine code. A Kernel is one iteration
-// domain and a few stages over it; every operand is reached by an affine index map. It knows
-// nothing of a processor: lanes, unrolling and instructions are the emitter's.
+// The loop-level IR of a fusion group: a loop nest over one iteration domain with a sequence of
+// stages as its body. Memory accesses are affine in the loop indices, plus an optional dynamic
+// index (gather, scatter). The form is independent of the target: vector width, unrolling and
+// instructions are chosen by the emitters.
 
-// Meaning. For every point of the outer axes (in any order, on any number of threads, but see
-// Store) the stages run one after the other. A stage with `inner` set runs over all points of the
-// inner axes in row-major order; one without runs once. What a stage computes:
-//   Map      evaluates its stores at each point.
-//   Reduce   combines `value` over the inner axes; later stages read it as StageResult. Its stores
-//            are evaluated at each point, too.
-//   Running  combines `value` along the inner axes in order and evaluates its stores after each
-//            point's value has been combined: there StageResult is the running value.
-// Float sums and products, running ones too, may be combined in any tree that follows from sizes.
-// An expression's value is that of its dtype after every step (float16 and bfloat16 are rounded
-// after each Apply; integers wrap), by the rules at the top of core/ops/op.h.
+// Semantics. A point is one tuple of axis indices. Axes are outer or inner:
+//
+//   for each point of the outer axes:        in any order, on any number of threads (but see Store)
+//     for each stage, in order:
+//       inner stage:  for each point of the inner axes, in row-major order: its body
+//       other stage:  its body, once
+//
+// The body of a stage, by kind:
+//   Map      evaluates the stores.
+//   Reduce   combines `value` over the inner axes; later stages read the result as StageResult. Its
+//            stores are evaluated at each point, too.
+//   Running  inclusive scan: combines `value` along the inner axes in order, then evaluates the
+//            stores, for which StageResult is the running value at this point.
+//
+// Example, softmax of rows: axes [rows] | [columns] (outer | inner),
+//   stage 0: reduce max of x[i0, i1]
+//   stage 1: reduce sum of exp(x[i0, i1] - result 0)
+//   stage 2: map, y[i0, i1] = exp(x[i0, i1] - result 0) / result 1
+//
+// Reductions and scans of floats may be reassociated to any tree that depends on sizes and target
+// alone, never on the number of threads. Every expression is rounded to its dtype (float16 and
+// bfloat16 after each Apply; integers wrap), by the rules at the top of core/ops/op.h.
 #pragma once
 
 #include "core/ir/dim.h"
@@ -32,12 +44,13 @@ struct Operand {
   bool read = false, written = false;
 };
 
-/// Where an operand is touched: element offset + sum(index of axis i * strides[i])
-/// (+ value of `dynamic` * dynamic_stride). Strides and offset count elements; a stride may be 0 or
-/// negative. `dynamic` is an integer expression; outside of [0, dynamic_limit) it is a fault: the
-/// kernel notes it, touches nothing through this access at that point, and goes on.
-/// `when` is a bool expression, the access's guard. Where it is false, a load gives 0 and a store
-/// does nothing; no memory is touched and `dynamic` is not checked.
+/// The address of a load or a store, affine in the indices: element offset + sum(index of axis i *
+/// strides[i]) (+ value of `dynamic` * dynamic_stride, for gather and scatter). Strides and offset
+/// count elements; a stride may be 0 or negative. `dynamic` is an integer expression. Where it is
+/// outside of [0, dynamic_limit), the kernel records an index out of range, skips this access (a
+/// load gives 0) and goes on.
+/// `when`, the guard, is a bool expression. Where it is false, a load gives 0, a store does
+/// nothing, and `dynamic` is not checked.
 struct Access {
   int operand = 0;
   ir::Dim offset = 0;
@@ -51,10 +64,10 @@ enum class ExpressionKind : std::uint8_t {
   Constant,     // `bits`: the element's bytes, little endian
   AxisIndex,    // int64: the index along axis `number`
   SizeValue,    // int64: sizes[number]
-  Load,         // the element at access `number` (0 where it has a fault or its guard is false)
+  Load,         // the element at access `number`; 0 where that is skipped (see Access)
   Apply,        // the scalar meaning of `op` on the arguments
   Convert,      // arguments[0] converted to `dtype`, by the rules of Cast
-  StageResult,  // what stage `number` made at this outer point; see Running
+  StageResult,  // the result of stage `number` at this outer point; see Running
   Random,       // Op::RandomUniform: arguments are the position and the element (int64), `seed`
                 // and `stream` the op's attributes
 };
@@ -69,10 +82,12 @@ struct Expression {
   std::int64_t seed = 0, stream = 0;
 };
 
-/// A value written at each point of its stage. `accumulate` adds to what is there (wrapping).
-/// Points of one index of axis 0 may meet at one element and are added in order; points of
-/// different ones meet only where the access has no dynamic index and a stride of 0 along axis 0:
-/// a CPU runs such a kernel on one thread unless it is split (split/split_reductions.h).
+/// A value written at each point of its stage. `accumulate`: read-modify-write, adds to the element
+/// (wrapping). Points with the same index along axis 0 may add to the same element; they do so in
+/// order, which keeps the sums deterministic. Points with different indices along axis 0 add to the
+/// same element only where the access has no dynamic index and stride 0 along axis 0 (a column
+/// sum). Threads divide axis 0, so a CPU runs such a kernel on one thread, unless
+/// split/split_reductions.h gives each block of rows partial sums of its own.
 struct Store {
   int access = 0;
   int value = 0;  // expression; its dtype is the operand's
@@ -80,50 +95,51 @@ struct Store {
 };
 
 enum class StageKind : std::uint8_t { Map, Reduce, Running };
-/// Max and Min give NaN when any element is NaN. ArgMax: int64, the place along the one inner
-/// axis; NaN counts as the largest, the first of equals wins.
+/// Max and Min give NaN when any element is NaN. ArgMax: int64, the index along the one inner axis;
+/// NaN counts as the largest, the first of equals wins.
 using ir::Combiner;
 
 struct Stage {
   StageKind kind = StageKind::Map;
   bool inner = true;  // always true for Reduce and Running
   Combiner combiner = Combiner::None;
-  int value = -1;  // what is combined; its dtype is the accumulator's (never float16, bfloat16)
+  int value = -1;  // expression to combine, of the accumulator's dtype: no float16 or bfloat16
   std::vector<Store> stores;
 };
 
 struct Kernel {
   std::string name;           // unique within a program; a C identifier
-  std::string comes_from;     // the K functions and source lines behind it, for people
+  std::string comes_from;     // provenance: K functions and source lines, for dumps and errors
   std::vector<ir::Dim> axes;  // extents; the outer ones first
-  int outer = 0;              // how many of them are outer
-  /// The axis whose neighbours lie together in memory: emitters put lanes along it. When it is an
-  /// outer axis it is the last outer one; when inner, the last of all. -1: one point at a time.
+  int outer = 0;              // number of outer axes
+  /// The axis to vectorise: accesses are contiguous along it. It is the last outer axis or the last
+  /// inner one. -1: scalar code.
   int vector_axis = -1;
   std::vector<Operand> operands;
   std::vector<Access> accesses;
   std::vector<Expression> expressions;
   std::vector<Stage> stages;
-  /// The sizes that are known only when the kernel is run: those of extents, offsets and strides
-  /// that are not static, each once. See size_argument.
+  /// Run-time arguments: the extents, offsets and strides that are not
+  /// static, each once. See size_argument.
   std::vector<ir::Dim> sizes;
 };
 
-/// The place of a dim in `sizes`; -1 when it is static. REQUIRES: it is one of them otherwise.
+/// The index of a dim in `sizes`; -1 when it is static. REQUIRES: it is one of them otherwise.
 int size_argument(const Kernel& kernel, const ir::Dim& dim);
 /// The same, adding it when it is new.
 int add_size(Kernel& kernel, const ir::Dim& dim);
-/// What a reduction starts with, as the bytes of that dtype: 0, 1, the lowest or highest value.
-std::uint64_t start_bits(Combiner combiner, DType dtype);
-/// Whether the expression's value differs between points of one outer index.
+/// The identity element of a reduction, as the bytes of that dtype: 0,
+/// 1, the lowest or the highest value.
+std::uint64_t identity_bits(Combiner combiner, DType dtype);
+/// For each expression, whether its value may differ between the inner points of one outer point.
 std::vector<bool> depends_on_inner(const Kernel& kernel);
-/// Operands that every index of axis 0 adds to: a CPU runs a kernel that has some on one thread
-/// unless it is split (split/split_reductions.h).
+/// The operands of column sums: stores that accumulate to the same elements for every index along
+/// axis 0 (see Store).
 std::vector<int> column_sums(const Kernel& kernel);
 
-/// Throws InternalError naming the kernel and what is wrong with it.
+/// Throws InternalError naming the kernel and the violated rule.
 void verify(const Kernel& kernel);
-/// The readable form, as dumps show it. It says all of a kernel but accesses that nothing uses;
+/// The text of dumps. It has everything that a kernel has, except for unused accesses;
 /// control characters and backslashes of names are spaces in it.
 std::string print(const Kernel& kernel);
 

@@ -1,13 +1,9 @@
-// Expressions come after their arguments, so one walk backwards visits users first.
+// Arguments precede their users in the list, so one backward pass visits all users first.
 #include "backends/codegen/kernel/needed.h"
 
+#include "core/types/at.h"
+
 namespace kiln::codegen {
-namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 std::vector<bool> needed(const Kernel& kernel, const std::vector<int>& roots) {
   return needed(kernel, roots, std::vector<bool>(kernel.expressions.size(), false));
 }

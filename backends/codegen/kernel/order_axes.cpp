@@ -1,8 +1,9 @@
-// The last axes of a pooling's domain are those of the window, while channels are contiguous in
-// memory: the axis of lanes follows from strides, not from the order of axes.
+// The vector axis follows from strides, not from the order of axes: the innermost axes of pooling
+// are those of the window, while channels are contiguous in memory.
 #include "backends/codegen/kernel/order_axes.h"
 
 #include "backends/codegen/kernel/needed.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 #include <limits>
@@ -10,15 +11,13 @@
 namespace kiln::codegen {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 bool varies_inside(const Kernel& kernel, const Access& access) {
   return std::any_of(access.strides.begin() + kernel.outer, access.strides.end(),
                      [](const ir::Dim& stride) { return stride != ir::Dim(0); });
 }
 
-/// Whether some access has stride 1 along the axis.
-bool has_neighbours(const Kernel& kernel, int axis) {
+/// Whether some access is contiguous (stride 1) along the axis.
+bool is_contiguous(const Kernel& kernel, int axis) {
   const bool outer_only = kernel.outer == static_cast<int>(kernel.axes.size());
   return std::any_of(kernel.accesses.begin(), kernel.accesses.end(), [&](const Access& access) {
     return access.strides[at(axis)].is_one() && (outer_only || varies_inside(kernel, access));
@@ -27,14 +26,14 @@ bool has_neighbours(const Kernel& kernel, int axis) {
 
 /// The smallest stride along the axis, among accesses that depend on inner axes; a symbolic stride
 /// counts as large.
-std::int64_t nearest(const Kernel& kernel, int axis) {
-  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+std::int64_t smallest_stride(const Kernel& kernel, int axis) {
+  std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
   for (const Access& access : kernel.accesses) {
     const ir::Dim& stride = access.strides[at(axis)];
     if (!stride.is_static() || stride == ir::Dim(0) || !varies_inside(kernel, access)) continue;
-    least = std::min(least, std::abs(stride.value()));
+    smallest = std::min(smallest, std::abs(stride.value()));
   }
-  return least;
+  return smallest;
 }
 
 template <class T>
@@ -43,7 +42,7 @@ void rotate(std::vector<T>& list, int from, int to) {
   std::rotate(begin + from, begin + from + 1, begin + to + 1);
 }
 
-void move_behind(Kernel& kernel, int from, int to) {
+void move_axis(Kernel& kernel, int from, int to) {
   rotate(kernel.axes, from, to);
   for (Access& access : kernel.accesses) rotate(access.strides, from, to);
   for (Expression& e : kernel.expressions) {
@@ -70,15 +69,15 @@ bool adds_anywhere(const Kernel& kernel) {
   });
 }
 
-/// Whether the inner points of one outer point run in order: running values, and additions at a
-/// dynamic index.
+/// Whether the inner points of one outer point run in order: running
+/// values, and additions at a dynamic index.
 bool is_in_order(const Kernel& kernel) {
   return has_running_stage(kernel) || adds_anywhere(kernel);
 }
 
-/// Whether a guard tests an index that depends on an outer and an inner axis: a position in a
-/// window. Reductions over windows are short, so lanes run along an outer axis.
-bool sums_windows(const Kernel& kernel) {
+/// Whether a guard tests an index that depends on an outer and an inner axis: the position of a tap
+/// in a padded window. Windows are short, so lanes run along an outer axis.
+bool reduces_windows(const Kernel& kernel) {
   const std::vector<bool> inner = depends_on_inner(kernel);
   std::vector<bool> outer;
   for (const Expression& e : kernel.expressions) {
@@ -98,32 +97,32 @@ bool sums_windows(const Kernel& kernel) {
   return false;
 }
 
-/// Whether accesses have smaller strides along the last inner axis than along the last outer one.
-bool inner_is_nearest(const Kernel& kernel) {
+/// Whether the smallest stride along the last inner axis is at most that along the last outer one.
+bool inner_is_contiguous(const Kernel& kernel) {
   if (kernel.outer == 0) return true;
   const int last = static_cast<int>(kernel.axes.size()) - 1;
-  return nearest(kernel, last) <= nearest(kernel, kernel.outer - 1);
+  return smallest_stride(kernel, last) <= smallest_stride(kernel, kernel.outer - 1);
 }
 
 }  // namespace
 
 void order_outer_axes(Kernel& kernel) {
   const int last = kernel.outer - 1;
-  if (last < 2 || has_neighbours(kernel, last)) return;
+  if (last < 2 || is_contiguous(kernel, last)) return;
   for (int axis = last - 1; axis > 0; --axis) {
-    if (has_neighbours(kernel, axis)) return move_behind(kernel, axis, last);
+    if (is_contiguous(kernel, axis)) return move_axis(kernel, axis, last);
   }
 }
 
 bool runs_along_neighbours(const Kernel& kernel) {
-  return has_running_stage(kernel) && !adds_anywhere(kernel) && inner_is_nearest(kernel);
+  return has_running_stage(kernel) && !adds_anywhere(kernel) && inner_is_contiguous(kernel);
 }
 
 bool is_across(const Kernel& kernel, const Access& access, int axis) {
   const ir::Dim& along = access.strides[at(kernel.vector_axis)];
-  const bool apart = !along.is_one() && along != ir::Dim(0);
+  const bool strided = !along.is_one() && along != ir::Dim(0);
   const bool plain = access.dynamic < 0 && access.when < 0;
-  return plain && apart && access.strides[at(axis)].is_one() &&
+  return plain && strided && access.strides[at(axis)].is_one() &&
          !kernel.operands[at(access.operand)].written;
 }
 
@@ -146,8 +145,8 @@ int nearest_axis(const Kernel& kernel) {
   const int last = static_cast<int>(kernel.axes.size()) - 1;
   const bool has_inner = last >= kernel.outer;
   if (!has_inner || is_in_order(kernel)) return kernel.outer - 1;
-  if (kernel.outer > 0 && sums_windows(kernel)) return kernel.outer - 1;
-  return inner_is_nearest(kernel) ? last : kernel.outer - 1;
+  if (kernel.outer > 0 && reduces_windows(kernel)) return kernel.outer - 1;
+  return inner_is_contiguous(kernel) ? last : kernel.outer - 1;
 }
 
 }  // namespace kiln::codegen

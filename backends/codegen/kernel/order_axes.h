@@ -1,30 +1,32 @@
-// The order of a kernel's outer axes, and the axis of its neighbours in memory.
+// Loop interchange of the outer axes, and the choice of the vector axis: the one along which
+// accesses are contiguous, or nearly so.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
 
 namespace kiln::codegen {
 
-/// Makes an axis with an access of stride 1 the last outer axis, unless the last one has such an
-/// access. Axis 0 stays.
+/// Makes an axis along which some access is contiguous (stride 1) the last outer one, unless the
+/// last one is such an axis. Axis 0 stays: threads divide it.
+/// Before: axes [8][16][4] | , strides [64, 1, 16]. After: axes [8][4][16] | , strides [64, 16, 1].
 void order_outer_axes(Kernel& kernel);
 
-/// The axis for Kernel::vector_axis: the last inner or the last outer one, whichever has accesses
-/// of the smaller stride; the last outer one (-1 without one) where inner points run in order or
-/// are positions in a window.
+/// The axis for Kernel::vector_axis: the last inner or the last outer one, by the smallest stride
+/// of an access along each. The last outer one (-1: there is none) where the inner points must
+/// run in order, or where they are the taps of a window, which are too few for a vector.
 int nearest_axis(const Kernel& kernel);
 
-/// Whether stages are running values along inner points whose accesses have smaller strides along
-/// the last inner axis than along the last outer one, and none adds at a dynamic index.
+/// Whether the kernel has a running stage (scan) that can be vectorised along the inner points: the
+/// accesses have smaller strides along the last inner axis than along the last outer one, and no
+/// store adds at a dynamic index.
 bool runs_along_neighbours(const Kernel& kernel);
 
-/// Whether the access has no guard and no dynamic index, and its neighbours in memory lie along
-/// that axis while points along the vector axis lie apart.
+/// Whether the access is transposed with respect to the vector axis: contiguous along `axis`,
+/// strided along the vector axis, without guard and dynamic index, of an operand that is only read.
 bool is_across(const Kernel& kernel, const Access& access, int axis);
 
-/// Of a kernel of maps without inner axes: the outer axis along which a load of an operand that is
-/// not written has its neighbours, where that is not the vector axis; else -1. Of several, the
-/// last.
+/// For a kernel of maps without inner axes: the last outer axis for which is_across() holds of some
+/// access; else -1. Emitters transpose tiles of such loads in registers.
 int across_axis(const Kernel& kernel);
 
 }  // namespace kiln::codegen

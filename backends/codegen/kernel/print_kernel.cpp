@@ -1,4 +1,4 @@
-// Kernels as text: operands, sizes, the domain, then stages with the expressions as numbered lines.
+// Prints a kernel: operands, sizes, axes, the expressions as numbered lines, then the stages.
 #include "backends/codegen/inspect/comment_text.h"
 #include "backends/codegen/kernel/kernel.h"
 
@@ -25,7 +25,7 @@ std::string arguments(const Expression& e) {
 
 std::string decimal_float(const Expression& e) {
   double value = 0;
-  ir::load_real(e.dtype, reinterpret_cast<const std::byte*>(&e.bits), &value, 1);
+  ir::load_floating(e.dtype, reinterpret_cast<const std::byte*>(&e.bits), &value, 1);
   TextStream out;
   const bool is_wide = e.dtype == DType::Float64;
   out.precision(is_wide ? std::numeric_limits<double>::max_digits10
@@ -39,15 +39,15 @@ std::string decimal(const Expression& e) {
   const auto* bytes = reinterpret_cast<const std::byte*>(&e.bits);
   if (info(e.dtype).kind == DTypeKind::Unsigned) {
     std::uint64_t value = 0;
-    ir::load_natural(e.dtype, bytes, &value, 1);
+    ir::load_unsigned(e.dtype, bytes, &value, 1);
     return text(value);
   }
   std::int64_t value = 0;
-  ir::load_integer(e.dtype, bytes, &value, 1);
+  ir::load_signed(e.dtype, bytes, &value, 1);
   return text(value);
 }
 
-/// The number's bytes in that dtype.
+/// The bits of a decimal number in that dtype.
 std::uint64_t bits_of(DType dtype, const std::string& number) {
   std::uint64_t bits = 0;
   auto* bytes = reinterpret_cast<std::byte*>(&bits);
@@ -56,21 +56,21 @@ std::uint64_t bits_of(DType dtype, const std::string& number) {
   if (is_float(dtype)) {
     double value = 0;
     std::from_chars(begin, end, value);
-    ir::store_real(dtype, &value, bytes, 1);
+    ir::store_floating(dtype, &value, bytes, 1);
   } else if (info(dtype).kind == DTypeKind::Unsigned) {
     std::uint64_t value = 0;
     std::from_chars(begin, end, value);
-    ir::store_natural(dtype, &value, bytes, 1);
+    ir::store_unsigned(dtype, &value, bytes, 1);
   } else {
     std::int64_t value = 0;
     std::from_chars(begin, end, value);
-    ir::store_integer(dtype, &value, bytes, 1);
+    ir::store_signed(dtype, &value, bytes, 1);
   }
   return bits;
 }
 
-/// The number that the element's bytes are, or the bytes where the number gives others: some NaNs,
-/// and subnormals, which a store flushes.
+/// The constant in decimal, or its bits where the decimal form does not round-trip: some NaNs, and
+/// subnormals, which a store flushes.
 std::string constant(const Expression& e) {
   const std::string number = decimal(e);
   if (bits_of(e.dtype, number) == e.bits) return number;
@@ -116,16 +116,17 @@ class Printer {
   }
 
   std::string stage(std::size_t number) const {
-    const Stage& made = kernel_.stages[number];
-    std::string out = text("  stage ", number, ": ", kStageNames[static_cast<int>(made.kind)],
-                           made.inner ? " over inner axes" : " once");
-    if (made.kind != StageKind::Map) {
-      out += text(", ", kCombinerNames[static_cast<int>(made.combiner)], " of v", made.value);
+    const Stage& printed = kernel_.stages[number];
+    std::string out = text("  stage ", number, ": ", kStageNames[static_cast<int>(printed.kind)],
+                           printed.inner ? " over inner axes" : " once");
+    if (printed.kind != StageKind::Map) {
+      out += text(", ", kCombinerNames[static_cast<int>(printed.combiner)], " of v",
+                  printed.value);
     }
     out += "\n";
-    for (const Store& store : made.stores) {
+    for (const Store& store : printed.stores) {
       out += text("    ", store.accumulate ? "add v" : "store v", store.value, " to ",
-                  place(store.access), "\n");
+                  access_text(store.access), "\n");
     }
     return out;
   }
@@ -135,7 +136,7 @@ class Printer {
       case ExpressionKind::Constant: return constant(e);
       case ExpressionKind::AxisIndex: return text("i", e.number);
       case ExpressionKind::SizeValue: return text("size n", e.number);
-      case ExpressionKind::Load: return "load " + place(e.number);
+      case ExpressionKind::Load: return "load " + access_text(e.number);
       case ExpressionKind::Apply: return text(ir::def(e.op).name, "(", arguments(e), ")");
       case ExpressionKind::Convert: return text("convert(", arguments(e), ")");
       case ExpressionKind::StageResult: return text("result of stage ", e.number);
@@ -169,7 +170,7 @@ class Printer {
   }
 
   /// The access's number, its element and its guard.
-  std::string place(int number) const {
+  std::string access_text(int number) const {
     const Access& access = kernel_.accesses[static_cast<std::size_t>(number)];
     const std::string guard = access.when < 0 ? "" : text(" when v", access.when);
     return text("a", number, " ", element(access), guard);

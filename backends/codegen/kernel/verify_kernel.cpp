@@ -1,4 +1,4 @@
-// The rules of kernel.h, checked one by one.
+// Checks the rules of kernel.h.
 #include "backends/codegen/kernel/kernel.h"
 #include "backends/codegen/kernel/needed.h"
 
@@ -60,7 +60,8 @@ class Verifier {
     require(kernel_.outer >= 0 && kernel_.outer <= count, "more outer axes than axes");
     const int vector = kernel_.vector_axis;
     const bool inner = vector == count - 1, outer = vector == kernel_.outer - 1;
-    require(vector == -1 || inner || outer, "lanes along an axis that is no last one");
+    require(vector == -1 || inner || outer,
+            "a vector axis that is neither the last outer nor the last inner one");
     for (const ir::Dim& dim : kernel_.axes) size(dim);
   }
 
@@ -81,11 +82,11 @@ class Verifier {
     size(access.dynamic_limit);
   }
 
-  void check(const Expression& e, std::size_t place) const {
+  void check(const Expression& e, std::size_t position) const {
     int count = 0;
     for (const int argument : e.arguments) {
       if (argument < 0) continue;
-      require(static_cast<std::size_t>(argument) < place, "an argument comes later");
+      require(static_cast<std::size_t>(argument) < position, "an argument comes later");
       ++count;
     }
     switch (e.kind) {
@@ -112,15 +113,15 @@ class Verifier {
     const Operand& operand = kernel_.operands[static_cast<std::size_t>(access.operand)];
     require(operand.read, "a load from an operand that is not read");
     require(operand.dtype == e.dtype, "a load of another dtype");
-    require(access.dynamic < 0 || static_cast<std::size_t>(access.dynamic) < place,
+    require(access.dynamic < 0 || static_cast<std::size_t>(access.dynamic) < position,
             "a dynamic index comes later");
-    require(access.when < 0 || static_cast<std::size_t>(access.when) < place,
+    require(access.when < 0 || static_cast<std::size_t>(access.when) < position,
             "a guard comes later");
   }
 
   void check_apply(const Expression& e, int count) const {
     const ir::OpDef& d = ir::def(e.op);
-    const bool scalar = d.scalar.real || d.scalar.integer || d.scalar.natural;
+    const bool scalar = d.scalar.floating || d.scalar.signed_integer || d.scalar.unsigned_integer;
     if (!scalar || count != d.arity) fail(text("it cannot apply ", d.name));
     const DType operand = dtype_of(e.arguments[static_cast<std::size_t>(count) - 1]);
     for (int i = 0; i < count; ++i) {
@@ -139,7 +140,7 @@ class Verifier {
     }
   }
 
-  /// What a stage reads of others: results of earlier ones, its own only after combining.
+  /// A stage reads results of earlier stages; its own one only in stores of a running stage.
   void check_reads(std::size_t s, const std::vector<bool>& inner) const {
     const Stage& stage = kernel_.stages[s];
     check_results(s, needed(kernel_, {stage.value}), false);
@@ -159,10 +160,10 @@ class Verifier {
       if (!read[i] || e.kind != ExpressionKind::StageResult) continue;
       const auto from = static_cast<std::size_t>(e.number);
       require(from < s || (own && from == s), "a stage reads the result of a later one");
-      const Stage& made = kernel_.stages[from];
-      require(made.kind != StageKind::Map, "the result of a stage that combines nothing");
-      const bool place = made.combiner == Combiner::ArgMax;
-      const DType dtype = place ? DType::Int64 : dtype_of(made.value);
+      const Stage& source = kernel_.stages[from];
+      require(source.kind != StageKind::Map, "the result of a stage that combines nothing");
+      const bool is_index = source.combiner == Combiner::ArgMax;
+      const DType dtype = is_index ? DType::Int64 : dtype_of(source.value);
       require(e.dtype == dtype, "a result of another dtype");
     }
   }
@@ -178,7 +179,7 @@ class Verifier {
               "an accumulator of half precision");
       require(stage.combiner != Combiner::ArgMax ||
                   kernel_.outer + 1 == static_cast<int>(kernel_.axes.size()),
-              "a place along other than one inner axis");
+              "an arg_max over other than one inner axis");
     }
     require(stage.kind == StageKind::Reduce || !stage.stores.empty(), "a stage without effect");
     for (const Store& store : stage.stores) {

@@ -1,4 +1,4 @@
-// From units to steps over slots.
+// Assigns a slot to each stored value, and a step to each kernel and call.
 #include "backends/codegen/plan/build_plan.h"
 
 #include "core/ops/op.h"
@@ -14,13 +14,13 @@ using ir::Value;
 
 class PlanBuilder {
  public:
-  PlanBuilder(const Computation& computation, const Units& units,
-              const KernelsOfUnits& kernels_of_units, const std::vector<BuiltKernel>& kernels,
+  PlanBuilder(const Computation& computation, const FusionPlan& fusion_plan,
+              const KernelsOfGroups& kernels_of_groups, const std::vector<BuiltKernel>& kernels,
               std::span<const std::shared_ptr<Plan>> bodies, const LibraryClaims* library)
       : computation_(computation),
         names_(computation.names),
-        units_(units),
-        kernels_of_units_(kernels_of_units),
+        fusion_plan_(fusion_plan),
+        kernels_of_groups_(kernels_of_groups),
         kernels_(kernels),
         bodies_(bodies),
         library_(library) {}
@@ -28,8 +28,8 @@ class PlanBuilder {
   Plan run() {
     add_arguments(computation_.arguments);
     add_results(computation_.results);
-    for (std::size_t i = 0; i < units_.units.size(); ++i) {
-      add_steps(units_.units[i], kernels_of_units_[i]);
+    for (std::size_t i = 0; i < fusion_plan_.groups.size(); ++i) {
+      add_steps(fusion_plan_.groups[i], kernels_of_groups_[i]);
     }
     plan_.steps.insert(plan_.steps.end(), copies_.begin(), copies_.end());
     plan_.guards = computation_.guards;
@@ -58,16 +58,16 @@ class PlanBuilder {
     }
   }
 
-  /// A result is written where its maker writes; what nobody makes, or what is already another
-  /// result, is copied.
+  /// The step that computes a result writes it into the result's slot. A result that is an
+  /// argument, a constant or a duplicate of another result is copied at the end.
   void add_results(const std::vector<Value>& results) {
-    std::unordered_set<Value, ir::ValueHash> taken;
+    std::unordered_set<Value, ir::ValueHash> assigned;
     for (std::size_t i = 0; i < results.size(); ++i) {
-      const Value storage = storage_of(results[i], units_);
+      const Value storage = storage_of(results[i], fusion_plan_);
       const int slot = new_slot(Slot::Kind::Result, results[i], static_cast<int>(i));
       plan_.results.push_back(slot);
-      const bool own = !is_leaf(*storage.node) && taken.insert(storage).second;
-      if (own) {
+      const bool is_computed = !is_leaf(*storage.node) && assigned.insert(storage).second;
+      if (is_computed) {
         slots_.emplace(storage, slot);
       } else {
         copies_.push_back(CopyStep{slot_of(storage), slot});
@@ -76,7 +76,7 @@ class PlanBuilder {
   }
 
   int slot_of(const Value& value) {
-    const Value storage = storage_of(value, units_);
+    const Value storage = storage_of(value, fusion_plan_);
     const auto found = slots_.find(storage);
     if (found != slots_.end()) return found->second;
     const bool constant = storage.node->op == ir::Op::Constant;
@@ -100,7 +100,7 @@ class PlanBuilder {
     return slots;
   }
 
-  /// Of a Scan its body's plan, of a Cond those of its branches.
+  /// The plan of a Scan's body (i = 0) or of one of a Cond's branches.
   std::shared_ptr<const Plan> body(const Node& node, std::size_t i) const {
     return bodies_[computation_.bodies.at(&node)[i]];
   }
@@ -122,40 +122,41 @@ class PlanBuilder {
     plan_.steps.push_back(std::move(step));
   }
 
-  void add_product(const Unit& unit) {
-    if (unit.node->op == ir::Op::Conv) return add_convolution(*unit.node);
+  void add_library_call(const FusionGroup& group) {
+    if (group.node->op == ir::Op::Conv) return add_convolution(*group.node);
     MatmulStep step;
-    step.node = unit.node;
-    const ClaimDecision& decision = *computation_.decision(*unit.node);
+    step.node = group.node;
+    const ClaimDecision& decision = *computation_.decision(*group.node);
     step.dtype = decision.dtype;
     bool views[2];
     for (std::size_t i = 0; i < 2; ++i) {
-      // An operand that fusion wrote out for somebody else is read dense.
-      views[i] = decision.takes_view[i] &&
-                 accepted_form(*unit.node, names_, units_, library_, kOneView[i]).has_value();
+      // Fusion may have stored the operand dense for another reader; the claim is asked again.
+      views[i] =
+          decision.takes_view[i] &&
+          accepted_matmul(*group.node, names_, fusion_plan_, library_, kOneView[i]).has_value();
     }
-    step.form = *product_form(*unit.node, names_, units_, views);
+    step.form = *batched_matmul(*group.node, names_, fusion_plan_, views);
     step.lhs = slot_of(step.form.lhs);
     step.rhs = slot_of(step.form.rhs);
-    step.result = slot_of(unit.node->result());
+    step.result = slot_of(group.node->result());
     plan_.steps.push_back(std::move(step));
   }
 
-  void add_loop(const Unit& unit) {
-    plan_.steps.push_back(LoopStep{unit.node, slots_of(unit.node->operands), results_of(*unit.node),
-                                   body(*unit.node, 0)});
+  void add_loop(const FusionGroup& group) {
+    plan_.steps.push_back(LoopStep{group.node, slots_of(group.node->operands),
+                                   results_of(*group.node), body(*group.node, 0)});
   }
 
-  void add_branch(const Unit& unit) {
-    plan_.steps.push_back(BranchStep{unit.node,
-                                     slots_of(unit.node->operands),
-                                     results_of(*unit.node),
-                                     {body(*unit.node, 0), body(*unit.node, 1)}});
+  void add_branch(const FusionGroup& group) {
+    plan_.steps.push_back(BranchStep{group.node,
+                                     slots_of(group.node->operands),
+                                     results_of(*group.node),
+                                     {body(*group.node, 0), body(*group.node, 1)}});
   }
 
-  void add_host_call(const Unit& unit) {
+  void add_host_call(const FusionGroup& group) {
     plan_.steps.push_back(
-        HostCallStep{unit.node, slots_of(unit.node->operands), results_of(*unit.node)});
+        HostCallStep{group.node, slots_of(group.node->operands), results_of(*group.node)});
   }
 
   void add_row_update(const Node& node) {
@@ -164,23 +165,23 @@ class PlanBuilder {
         {{&node, operands[0], operands[1], operands[2], operands[3], slot_of(node.result())}}});
   }
 
-  void add_steps(const Unit& unit, const std::vector<int>& kernels) {
+  void add_steps(const FusionGroup& group, const std::vector<int>& kernels) {
     for (const int kernel : kernels) add_kernel(kernel);
-    switch (unit.kind) {
-      case UnitKind::Product: return add_product(unit);
-      case UnitKind::Loop: return add_loop(unit);
-      case UnitKind::Branch: return add_branch(unit);
-      case UnitKind::HostCall: return add_host_call(unit);
-      case UnitKind::RowUpdate: return add_row_update(*unit.node);
-      case UnitKind::Kernel:
-      case UnitKind::Join: return;
+    switch (group.kind) {
+      case GroupKind::LibraryCall: return add_library_call(group);
+      case GroupKind::Loop: return add_loop(group);
+      case GroupKind::Branch: return add_branch(group);
+      case GroupKind::HostCall: return add_host_call(group);
+      case GroupKind::RowUpdate: return add_row_update(*group.node);
+      case GroupKind::Kernel:
+      case GroupKind::Empty: return;
     }
   }
 
   const Computation& computation_;
   const SizeNames& names_;
-  const Units& units_;
-  const KernelsOfUnits& kernels_of_units_;
+  const FusionPlan& fusion_plan_;
+  const KernelsOfGroups& kernels_of_groups_;
   const std::vector<BuiltKernel>& kernels_;
   std::span<const std::shared_ptr<Plan>> bodies_;
   const LibraryClaims* library_;
@@ -191,10 +192,10 @@ class PlanBuilder {
 
 }  // namespace
 
-Plan build_plan(const Computation& computation, const Units& units,
-                const KernelsOfUnits& kernels_of_units, const std::vector<BuiltKernel>& kernels,
+Plan build_plan(const Computation& computation, const FusionPlan& fusion_plan,
+                const KernelsOfGroups& kernels_of_groups, const std::vector<BuiltKernel>& kernels,
                 std::span<const std::shared_ptr<Plan>> bodies, const LibraryClaims* library) {
-  return PlanBuilder(computation, units, kernels_of_units, kernels, bodies, library).run();
+  return PlanBuilder(computation, fusion_plan, kernels_of_groups, kernels, bodies, library).run();
 }
 
 }  // namespace kiln::codegen

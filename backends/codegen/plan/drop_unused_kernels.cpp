@@ -1,4 +1,4 @@
-// Walks the steps of all plans and gives their kernels new numbers in that order.
+// Renumbers kernels in the order of the steps of all plans.
 #include "backends/codegen/plan/drop_unused_kernels.h"
 
 namespace kiln::codegen {

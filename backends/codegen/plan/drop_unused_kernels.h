@@ -1,5 +1,7 @@
-// Before: kernels 0, 1, 2; steps: kernel 2, product, kernel 0
-// After:  kernels 0, 1; steps: kernel 0, product, kernel 1
+// Dead kernel elimination after epilogue fusion.
+//
+// Before: kernels 0, 1, 2; steps: kernel 2, matmul, kernel 0
+// After:  kernels 0, 1; steps: kernel 0, matmul, kernel 1
 #pragma once
 
 #include "backends/codegen/plan/plan.h"
@@ -9,7 +11,7 @@
 namespace kiln::codegen {
 
 /// Drops the kernels that no step of `plans` runs, and renumbers the others in the steps' order.
-/// Gives the new number of each, -1 of what was dropped.
+/// Returns the new number of each old one; -1: dropped.
 std::vector<int> drop_unused_kernels(std::span<Plan* const> plans,
                                      std::vector<BuiltKernel>& kernels);
 

@@ -1,16 +1,15 @@
-// Counts readers and writers of each slot over the whole plan.
+// Counts readers and writers of each slot, then partitions the steps.
 #include "backends/codegen/plan/find_region.h"
 
-#include "backends/codegen/plan/touched.h"
+#include "backends/codegen/plan/step_effects.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 
 namespace kiln::codegen {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-/// How many steps read and how many write each slot.
+/// The number of steps that read and that write each slot.
 struct Uses {
   std::vector<int> reads, writes;
 };
@@ -18,7 +17,7 @@ struct Uses {
 Uses count_uses(const Plan& plan, const std::vector<BuiltKernel>& kernels) {
   Uses uses{std::vector<int>(plan.slots.size(), 0), std::vector<int>(plan.slots.size(), 0)};
   for (const Step& step : plan.steps) {
-    const Touched slots = touched(step, kernels);
+    const StepEffects slots = effects_of(step, kernels);
     for (const int slot : slots.read) ++uses.reads[at(slot)];
     for (const int slot : slots.written) ++uses.writes[at(slot)];
   }
@@ -30,16 +29,18 @@ bool is_only_result(int slot, const Plan& plan, const Uses& uses) {
          uses.writes[at(slot)] == 1;
 }
 
-bool is_last(const Step& step, const Plan& plan, const std::vector<BuiltKernel>& kernels,
-             const Uses& uses) {
+/// Whether the step may move to the region.
+bool is_independent(const Step& step, const Plan& plan, const std::vector<BuiltKernel>& kernels,
+                    const Uses& uses) {
   const auto* kernel = std::get_if<KernelStep>(&step);
   if (!kernel || can_fail(*kernel, kernels)) return false;
-  const std::vector<int> written = touched(step, kernels).written;
+  const std::vector<int> written = effects_of(step, kernels).written;
   return std::all_of(written.begin(), written.end(),
                      [&](int slot) { return is_only_result(slot, plan, uses); });
 }
 
-/// Moves the updates of the step whose results no step reads to `last`; whether all of them.
+/// Moves the updates of a row update step to `last` when no step reads their results; returns
+/// whether it did.
 bool take_row_updates(Step& step, const Plan& plan, const Uses& uses, RowUpdateStep& last) {
   auto* rows = std::get_if<RowUpdateStep>(&step);
   if (!rows || !is_only_result(rows->updates[0].result, plan, uses)) return false;
@@ -56,8 +57,8 @@ void find_region(Plan& plan, const std::vector<BuiltKernel>& kernels) {
   for (Step& step : plan.steps) {
     if (take_row_updates(step, plan, uses, rows)) continue;
     const bool copy = std::holds_alternative<CopyStep>(step);
-    const bool last = !copy && is_last(step, plan, kernels, uses);
-    (copy ? copies : last ? region : first).push_back(std::move(step));
+    const bool moves = !copy && is_independent(step, plan, kernels, uses);
+    (copy ? copies : moves ? region : first).push_back(std::move(step));
   }
   if (!rows.updates.empty()) first.push_back(std::move(rows));
   plan.region_begin = first.size();

@@ -1,7 +1,7 @@
-// First and last step of every slot.
+// Takes the first and the last step over the effects of all steps.
 #include "backends/codegen/plan/lifetimes.h"
 
-#include "backends/codegen/plan/touched.h"
+#include "backends/codegen/plan/step_effects.h"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ namespace kiln::codegen {
 std::vector<Lifetime> lifetimes(const Plan& plan, const std::vector<BuiltKernel>& kernels) {
   std::vector<Lifetime> lives(plan.slots.size());
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-    const Touched now = touched(plan.steps[s], kernels);
+    const StepEffects now = effects_of(plan.steps[s], kernels);
     for (const std::vector<int>* list : {&now.read, &now.written}) {
       for (const int slot : *list) {
         Lifetime& life = lives[static_cast<std::size_t>(slot)];

@@ -1,4 +1,4 @@
-// Looks for the decided nodes among members of kernels and steps of the plan.
+// Finds each decided node among the members of kernels and the library steps of the plan.
 #include "backends/codegen/plan/note_claims.h"
 
 #include "core/ops/op.h"
@@ -8,28 +8,28 @@ namespace kiln::codegen {
 namespace {
 
 void note_step(ClaimOutcome& outcome, const LibraryStep& step, const LibraryClaims* library) {
-  if (step.bias >= 0) outcome.absorbed.push_back("bias");
-  if (step.relu) outcome.absorbed.push_back("relu");
+  if (step.bias >= 0) outcome.fused.push_back("bias");
+  if (step.relu) outcome.fused.push_back("relu");
   if (!step.followed_by) return;
   const EpilogueOp op = *step.followed_by;
   const auto rejection = library->rejection_of_epilogue(*step.node, op);
   static constexpr const char* kNames[] = {"bias", "relu", "tanh", "sigmoid"};  // by EpilogueOp
-  outcome.left.push_back(text(kNames[static_cast<int>(op)], ": ",
-                              rejection.value_or("the compiler leaves it to kernels")));
+  outcome.not_fused.push_back(text(kNames[static_cast<int>(op)], ": ",
+                                   rejection.value_or("the compiler leaves it to kernels")));
 }
 
 }  // namespace
 
-std::vector<ClaimOutcome> note_claims(const Computation& computation, const Units& units,
-                                         const KernelsOfUnits& kernels_of_units, const Plan& plan,
-                                         const LibraryClaims* library) {
+std::vector<ClaimOutcome> note_claims(const Computation& computation, const FusionPlan& fusion_plan,
+                                      const KernelsOfGroups& kernels_of_groups, const Plan& plan,
+                                      const LibraryClaims* library) {
   std::vector<ClaimOutcome> outcomes(computation.claims.size());
   for (std::size_t i = 0; i < outcomes.size(); ++i) outcomes[i].decision = computation.claims[i];
-  for (std::size_t i = 0; i < units.units.size(); ++i) {
-    for (const Member& member : units.units[i].members) {
+  for (std::size_t i = 0; i < fusion_plan.groups.size(); ++i) {
+    for (const Member& member : fusion_plan.groups[i].members) {
       const auto found = computation.claim_of.find(member.node);
-      if (found == computation.claim_of.end() || kernels_of_units[i].empty()) continue;
-      outcomes[found->second].kernel = kernels_of_units[i].front();
+      if (found == computation.claim_of.end() || kernels_of_groups[i].empty()) continue;
+      outcomes[found->second].kernel = kernels_of_groups[i].front();
     }
   }
   for (const Step& step : plan.steps) {

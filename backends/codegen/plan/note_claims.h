@@ -1,10 +1,10 @@
-// Records the outcome of each claim for dumps.
+// Records the outcome of each claim, for dumps.
 //
-// Before: a decision: %2 is taken as a product
-// After:  with its epilogue: bias fused; a kernel for tanh, since the library has no activations
+// Before: a decision: "matmul" takes %2
+// After:  the same, and its epilogues: bias fused; a kernel for tanh, with the library's reason
 #pragma once
 
-#include "backends/codegen/fusion/units.h"
+#include "backends/codegen/fusion/fusion_plan.h"
 #include "backends/codegen/graph/decide_claims.h"
 #include "backends/codegen/kernel/build/build_kernel.h"
 #include "backends/codegen/plan/plan.h"
@@ -13,10 +13,10 @@
 
 namespace kiln::codegen {
 
-/// Of one computation, in the order of its decisions. `kernels_of_units` and `plan`: as build_plan
-/// has them, numbers of kernels being those of the program. `library` may be null.
-std::vector<ClaimOutcome> note_claims(const Computation& computation, const Units& units,
-                                      const KernelsOfUnits& kernels_of_units, const Plan& plan,
+/// The outcomes of one computation, in the order of its decisions. `kernels_of_groups` and `plan`:
+/// as for build_plan, with kernel numbers of the program. `library` may be null.
+std::vector<ClaimOutcome> note_claims(const Computation& computation, const FusionPlan& fusion_plan,
+                                      const KernelsOfGroups& kernels_of_groups, const Plan& plan,
                                       const LibraryClaims* library);
 
 }  // namespace kiln::codegen

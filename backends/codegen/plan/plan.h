@@ -1,5 +1,10 @@
-// A Plan: steps in order over numbered tensors. Sizes are still symbolic; bind_plan.h makes it
-// ready for one tuple of them. Bodies of loops and branches are plans of their own.
+// The execution plan of a graph: steps in order over numbered tensors. Sizes are symbolic; an
+// executor binds them for each tuple of input sizes (bind/, host/bind). Bodies of loops and
+// branches are plans themselves.
+//
+// Example: %0 = argument 0 float32[4,8] .. %2 = temporary, %3 = result 0
+//          matmul %2 = %0 x %1
+//          kernel k0_tanh(%2, %3)
 #pragma once
 
 #include "backends/codegen/claims/claim.h"
@@ -12,56 +17,59 @@
 
 namespace kiln::codegen {
 
-/// A tensor of a plan. Results of the plan and what lies outside are given by whoever runs it.
+/// A tensor of a plan. The executor provides the memory of arguments, constants and results; that
+/// of temporaries is in the plan's arena (bind/arena.h).
 struct Slot {
   enum class Kind : std::uint8_t { Argument, Constant, Result, Temporary } kind = Kind::Temporary;
   DType dtype = DType::Float32;
   ir::Dims dims;
   int number = 0;                                       // of the argument or the result
   std::shared_ptr<const std::vector<std::byte>> bytes;  // of a constant
-  const ir::Node* node = nullptr;                       // whose value it is
+  const ir::Node* node = nullptr;                       // that has this value
 };
 
 struct Plan;
 
 struct KernelStep {
-  int kernel = 0;          // in Program::kernels
-  std::vector<int> slots;  // one per operand
+  int kernel = 0;          // index into Program::kernels
+  std::vector<int> slots;  // of each operand
 };
-/// A library call: a Dot or a Conv with its fused epilogue. Executors prepare the call once for
-/// each tuple of sizes.
+/// A library call: a Dot or a Conv with its fused epilogue, relu(x + bias). Executors prepare the
+/// call once for each tuple of sizes.
 struct LibraryStep {
   const ir::Node* node = nullptr;
   DType dtype = DType::Float32;  // of operands, bias and result
   int lhs = 0, rhs = 0, result = 0;
-  int bias = -1;      // epilogue: slot of a vector that is added to every row; -1: none
-  bool relu = false;  // epilogue: applied last
-  std::optional<EpilogueOp> followed_by = {};  // an epilogue that a kernel computes instead
+  int bias = -1;  // slot of a vector that is added to every row; -1: none
+  bool relu = false;
+  std::optional<EpilogueOp> followed_by = {};  // an epilogue that was not fused, for dumps
 };
-/// A Dot. Operands and result are strided views of their slots, in elements: one matrix for each
-/// index of the batch axes.
+/// A Dot. Operands and result are strided views of their slots, one matrix for each index of the
+/// batch axes.
 struct MatmulStep : LibraryStep {
-  ProductForm form;
+  BatchedMatmul form;
 };
-/// A Conv. Operands are the whole of their slots.
+/// A Conv. Operands are dense.
 struct ConvolutionStep : LibraryStep {};
-/// How a loop is cut into groups of rows; see find_sharding.h.
-struct Sharding {
-  ir::Dim rows;                      // leading dim of all that the loop writes
-  std::vector<std::int64_t> scales;  // of each step: indices to a row; 0: not by rows
+/// How a loop divides into groups of rows; see independent_rows.h.
+struct IndependentRows {
+  ir::Dim rows;  // leading dim of all tensors that the loop writes
+  /// Of each step: indices of its axis 0 per row; 0: every group of rows runs the whole step.
+  std::vector<std::int64_t> scales;
 };
-/// A carry that lies in stacks of its loop; see stack_carries.h. Numbers of the loop's results;
-/// -1: none. With both, the stacks are one tensor of length + 1 slices.
+/// A carry that is stored in the stacks of its values; see stack_carries.h. `before` and `after`
+/// are numbers of the loop's results, -1 for none. With both, the stacks are one tensor of length +
+/// 1 slices.
 struct CarryStacks {
   int carry = 0;
-  int before = -1;  // stacks the carry as each iteration finds it
-  int after = -1;   // stacks the carry as each iteration leaves it
+  int before = -1;  // stacks the carry that each iteration reads
+  int after = -1;   // stacks the carry that each iteration writes
 };
 struct LoopStep {
   const ir::Node* node = nullptr;
   std::vector<int> operands, results;
   std::shared_ptr<const Plan> body;
-  std::optional<Sharding> sharding = {};
+  std::optional<IndependentRows> independent_rows = {};
   std::vector<CarryStacks> carry_stacks = {};  // ascending; the other carries have two buffers each
 };
 struct BranchStep {
@@ -73,13 +81,14 @@ struct HostCallStep {
   const ir::Node* node = nullptr;
   std::vector<int> operands, results;
 };
-/// A ScatterSub: rows of `x` minus the rate times the sum of their updates. Operands are dense.
+/// A ScatterSub: result[i] = x[i] - rate * (sum of the updates with index i), for the rows i that
+/// have an index. Operands are dense.
 struct RowUpdate {
   const ir::Node* node = nullptr;
   int x = 0, rate = 0, indices = 0, updates = 0, result = 0;
 };
-/// Checks all indices of all updates before the first write, so that it may write a result over
-/// its x although it can fail.
+/// Checks all indices of all updates before the first write: although it can fail, its results may
+/// share the buffers of its x.
 struct RowUpdateStep {
   std::vector<RowUpdate> updates;
 };
@@ -103,34 +112,35 @@ struct Plan {
   std::vector<Step> steps;
   std::vector<int> arguments;  // slot of each argument; -1 when nothing reads it
   std::vector<int> results;    // slot of each result: all different, none an argument or constant
-  std::vector<ir::Guard> guards;  // of a lambda: checked on entering it
-  /// Steps that run side by side: kernels that make results which no other step reads.
+  std::vector<ir::Guard> guards;  // of a lambda: checked on entry
+  /// The parallel region: steps region_begin .. region_end - 1, which are independent
+  /// (find_region.h).
   std::size_t region_begin = 0, region_end = 0;
 };
 
 /// The outcome of the decision about one node.
 struct ClaimOutcome {
   ClaimDecision decision;
-  std::vector<std::string> absorbed;  // epilogues that are fused into the call
-  std::vector<std::string> left;      // epilogues that kernels compute, with the reason
-  int kernel = -1;                    // in Program::kernels, of a node that is not taken
+  std::vector<std::string> fused;      // epilogues that are fused into the call
+  std::vector<std::string> not_fused;  // epilogues that kernels compute, with the reason
+  int kernel = -1;                     // index into Program::kernels, of a node that is not taken
 };
 
-/// A whole compiled graph: its plan and every kernel of it and of its bodies.
+/// A compiled graph: its plan, and the kernels of the plan and of its bodies.
 struct Program {
   Plan plan;
   std::vector<BuiltKernel> kernels;
-  std::vector<ClaimOutcome> claims;  // of every node that some claim is about
-  std::vector<ir::Value> nodes;      // keeps alive what the program points to
+  std::vector<ClaimOutcome> claims;  // of every node for whose op there is a claim
+  std::vector<ir::Value> nodes;      // keeps the nodes alive that the program refers to
 };
 
 /// The readable form, as dumps show it.
 std::string print(const Program& program);
 /// One step in one line, without bodies.
 std::string print(const Program& program, const Step& step);
-/// The line above the steps of a region. REQUIRES: there are some.
+/// The line above the steps of a region. REQUIRES: the region is not empty.
 std::string print_region(const Plan& plan);
-/// Which node went to the library, and why the others did not.
+/// The decision, the outcome and the reasons for each node of ClaimOutcome.
 std::string print_claims(const Program& program);
 
 }  // namespace kiln::codegen

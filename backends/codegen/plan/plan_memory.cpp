@@ -1,8 +1,5 @@
-// Greedy by size: within a few percent of the largest live set for the graphs of training steps.
-// It compares all pairs of blocks; very many go by time instead, into the holes that dead ones
-// leave.
+// Two packers: greedy by size for few blocks, best fit in order of time for many.
 #include "backends/codegen/plan/plan_memory.h"
-
 
 #include <algorithm>
 #include <map>
@@ -12,7 +9,7 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr std::size_t kManyBlocks = 8192;
+constexpr std::size_t kManyBlocks = 8192;  // from here on, comparing all pairs is too slow
 
 template <class Less>
 std::vector<std::size_t> sorted(const std::vector<MemoryBlock>& blocks, const Less& less) {
@@ -24,32 +21,33 @@ std::vector<std::size_t> sorted(const std::vector<MemoryBlock>& blocks, const Le
   return order;
 }
 
-/// The largest first, each at the lowest place that no block alive at the same time has.
-void place_by_size(std::vector<MemoryBlock>& blocks) {
+/// Assigns offsets in descending order of size: the lowest offset that no block with an overlapping
+/// lifetime occupies.
+void assign_by_size(std::vector<MemoryBlock>& blocks) {
   const auto larger = [](const MemoryBlock& a, const MemoryBlock& b) { return a.bytes > b.bytes; };
-  std::vector<std::size_t> placed;  // by offset
+  std::vector<std::size_t> assigned;  // blocks by offset
   for (const std::size_t i : sorted(blocks, larger)) {
     MemoryBlock& block = blocks[i];
     std::int64_t offset = 0;
-    for (const std::size_t j : placed) {
+    for (const std::size_t j : assigned) {
       const MemoryBlock& other = blocks[j];
       if (other.last < block.first || block.last < other.first) continue;
       if (other.offset >= offset + block.bytes) break;
       offset = std::max(offset, other.offset + other.bytes);
     }
     block.offset = offset;
-    const auto at = std::upper_bound(
-        placed.begin(), placed.end(), offset,
+    const auto position = std::upper_bound(
+        assigned.begin(), assigned.end(), offset,
         [&](std::int64_t value, std::size_t j) { return value < blocks[j].offset; });
-    placed.insert(at, i);
+    assigned.insert(position, i);
   }
 }
 
-/// Memory that is not in use, below an end that grows.
-class Holes {
+/// Best-fit free list below an end that grows and shrinks.
+class FreeList {
  public:
-  /// The smallest hole that is large enough, at its lower end.
-  std::int64_t take(std::int64_t bytes) {
+  /// Takes the lower end of the smallest hole that is large enough, else memory beyond the end.
+  std::int64_t allocate(std::int64_t bytes) {
     if (bytes == 0) return 0;
     const auto best = by_size_.lower_bound({bytes, 0});
     if (best == by_size_.end()) {
@@ -62,7 +60,8 @@ class Holes {
     return offset;
   }
 
-  void give(std::int64_t offset, std::int64_t bytes) {
+  /// Merges the memory with neighbouring holes.
+  void release(std::int64_t offset, std::int64_t bytes) {
     if (bytes == 0) return;
     const auto above = by_offset_.lower_bound(offset);
     if (above != by_offset_.begin()) {
@@ -101,22 +100,23 @@ class Holes {
   std::int64_t end_ = 0;
 };
 
-void place_by_time(std::vector<MemoryBlock>& blocks) {
+/// Assigns offsets in the order of first steps, as an allocator would at run time.
+void assign_by_time(std::vector<MemoryBlock>& blocks) {
   const auto first = [](const MemoryBlock& a, const MemoryBlock& b) { return a.first < b.first; };
   const auto last = [](const MemoryBlock& a, const MemoryBlock& b) { return a.last < b.last; };
-  const std::vector<std::size_t> deaths = sorted(blocks, last);
-  auto dead = deaths.begin();
-  Holes holes;
+  const std::vector<std::size_t> by_last = sorted(blocks, last);
+  auto dead = by_last.begin();
+  FreeList memory;
   for (const std::size_t i : sorted(blocks, first)) {
     for (; blocks[*dead].last < blocks[i].first; ++dead) {
-      holes.give(blocks[*dead].offset, blocks[*dead].bytes);
+      memory.release(blocks[*dead].offset, blocks[*dead].bytes);
     }
-    blocks[i].offset = holes.take(blocks[i].bytes);
+    blocks[i].offset = memory.allocate(blocks[i].bytes);
   }
 }
 
-/// The most that is alive at one step.
-std::int64_t most_alive(const std::vector<MemoryBlock>& blocks, int steps) {
+/// The maximum over all steps of the bytes that are live.
+std::int64_t max_live_bytes(const std::vector<MemoryBlock>& blocks, int steps) {
   std::vector<std::int64_t> change(static_cast<std::size_t>(steps) + 2, 0);
   for (const MemoryBlock& block : blocks) {
     change[static_cast<std::size_t>(block.first)] += block.bytes;
@@ -137,15 +137,15 @@ MemoryPlan plan_memory(std::vector<MemoryBlock>& blocks, int steps) {
     block.bytes = (block.bytes + kAlignment - 1) / kAlignment * kAlignment;
   }
   if (blocks.size() < kManyBlocks) {
-    place_by_size(blocks);
+    assign_by_size(blocks);
   } else {
-    place_by_time(blocks);
+    assign_by_time(blocks);
   }
   MemoryPlan plan;
   for (const MemoryBlock& block : blocks) {
     plan.bytes = std::max(plan.bytes, block.offset + block.bytes);
   }
-  plan.live_bytes = most_alive(blocks, steps);
+  plan.live_bytes = max_live_bytes(blocks, steps);
   return plan;
 }
 

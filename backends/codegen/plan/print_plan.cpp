@@ -23,38 +23,38 @@ std::string line_of(const Program&, const ConvolutionStep& step) {
               step.bias < 0 ? "" : text(" + %", step.bias), step.relu ? ", relu" : "", "  # ",
               step.dtype, "; ", source_of(*step.node));
 }
-/// "; lhs 64 + [640, 1, 8]": the first element and the strides of the batch's axes and of the two
-/// of a matrix.
-std::string view_text(const char* name, const ir::Dim& offset, const ProductForm& form,
-                      ir::Dim ProductAxis::*stride, const ProductAxis& outer,
-                      const ProductAxis& inner) {
+/// "; lhs 64 + [640, 1, 8]": the offset, then the strides of the batch axes, the rows and the
+/// columns.
+std::string view_text(const char* name, const ir::Dim& offset, const BatchedMatmul& form,
+                      ir::Dim MatmulAxis::*stride, const MatmulAxis& outer,
+                      const MatmulAxis& inner) {
   std::string strides;
-  for (const ProductAxis& axis : form.batch) strides += text(axis.*stride, ", ");
+  for (const MatmulAxis& axis : form.batch) strides += text(axis.*stride, ", ");
   return text("; ", name, " ", offset, " + [", strides, outer.*stride, ", ", inner.*stride, "]");
 }
 
-/// Operands that are not the whole of their slots in their order.
-std::string views_text(const ProductForm& form) {
+/// The matrices that are not dense.
+std::string views_text(const BatchedMatmul& form) {
   const bool batch = !form.batch.empty();
   std::string line;
   if (batch || form.lhs_is_view) {
-    line += view_text("lhs", form.lhs_offset, form, &ProductAxis::lhs, form.rows, form.depth);
+    line += view_text("lhs", form.lhs_offset, form, &MatmulAxis::lhs, form.m, form.k);
   }
   if (batch || form.rhs_is_view) {
-    line += view_text("rhs", form.rhs_offset, form, &ProductAxis::rhs, form.depth, form.columns);
+    line += view_text("rhs", form.rhs_offset, form, &MatmulAxis::rhs, form.k, form.n);
   }
   if (batch) {
-    line += view_text("result", 0, form, &ProductAxis::result, form.rows, form.columns);
+    line += view_text("result", 0, form, &MatmulAxis::result, form.m, form.n);
   }
   return line;
 }
 
 std::string line_of(const Program&, const MatmulStep& step) {
-  std::string line = text("product %", step.result, " = %", step.lhs, " x %", step.rhs,
+  std::string line = text("matmul %", step.result, " = %", step.lhs, " x %", step.rhs,
                           step.bias < 0 ? "" : text(" + %", step.bias), step.relu ? ", relu" : "",
-                          "  # ", step.dtype, " ", step.form.rows.size, " x ", step.form.depth.size,
-                          " x ", step.form.columns.size, step.form.swapped ? ", swapped" : "");
-  for (const ProductAxis& axis : step.form.batch) line += text(", for each of ", axis.size);
+                          "  # ", step.dtype, " ", step.form.m.size, " x ", step.form.k.size, " x ",
+                          step.form.n.size, step.form.swapped ? ", swapped" : "");
+  for (const MatmulAxis& axis : step.form.batch) line += text(", for each of ", axis.size);
   return line + views_text(step.form) + "; " + source_of(*step.node);
 }
 std::string line_of(const LoopStep& loop, const CarryStacks& stacks) {
@@ -68,10 +68,11 @@ std::string line_of(const Program&, const LoopStep& step) {
   const auto& attrs = step.node->as<ir::ScanAttrs>();
   std::string stacks;
   for (const CarryStacks& one : step.carry_stacks) stacks += line_of(step, one);
+  const std::string rows =
+      step.independent_rows ? text(", ", step.independent_rows->rows, " independent rows") : "";
   return text("loop (", list(step.results), ") = (", list(step.operands), ")  # ", attrs.length,
-              " steps, ", attrs.carry, " carried", attrs.reverse ? ", backwards" : "", stacks,
-              step.sharding ? text(", rows of ", step.sharding->rows, " apart") : "", "; ",
-              source_of(*step.node));
+              " steps, ", attrs.carry, " carried", attrs.reverse ? ", backwards" : "", stacks, rows,
+              "; ", source_of(*step.node));
 }
 std::string line_of(const Program&, const BranchStep& step) {
   return text("branch (", list(step.results), ") = (", list(step.operands), ")  # ",
@@ -105,7 +106,7 @@ void print_plan(const Program& program, const Plan& plan, const std::string& ind
   }
   for (const ir::Guard& guard : plan.guards) {
     const char* relation = guard.kind == ir::Guard::Kind::Equal ? " == " : " <= ";
-    out += text(indent, "check ", guard.left, relation, guard.right, "  # ", guard.fact, "\n");
+    out += text(indent, "check ", guard.left, relation, guard.right, "  # ", guard.message, "\n");
   }
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
@@ -126,7 +127,7 @@ void print_plan(const Program& program, const Plan& plan, const std::string& ind
 }  // namespace
 
 std::string print_region(const Plan& plan) {
-  return text("side by side: ", plan.region_end - plan.region_begin, " steps");
+  return text("in parallel: ", plan.region_end - plan.region_begin, " steps");
 }
 
 std::string print(const Program& program, const Step& step) {
@@ -157,10 +158,10 @@ std::string print_claims(const Program& program) {
     }
     if (decision.taken_by) {
       out += text("  ", decision.taken_by->name, ": taken");
-      for (const std::string& one : outcome.absorbed) out += ", with " + one;
+      for (const std::string& one : outcome.fused) out += ", with " + one;
       out += "\n";
     }
-    for (const std::string& reason : outcome.left) {
+    for (const std::string& reason : outcome.not_fused) {
       out += text("    followed by a kernel for ", reason, "\n");
     }
     for (const std::string& reason : decision.copies) {
@@ -171,7 +172,7 @@ std::string print_claims(const Program& program) {
       out += text("  kernel ", program.kernels[kernel].kernel.name, "\n");
     }
   }
-  if (program.claims.empty()) out += "\nno node is one of these\n";
+  if (program.claims.empty()) out += "\nthe graph has no node of these ops\n";
   return out;
 }
 

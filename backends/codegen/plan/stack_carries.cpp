@@ -1,12 +1,12 @@
-// Recognises stacked carries by the body's copy steps, which the plan builder adds last.
+// Finds stacked carries by the copy steps of the body, which build_plan adds last.
 #include "backends/codegen/plan/stack_carries.h"
+
+#include "core/types/at.h"
 
 #include <algorithm>
 
 namespace kiln::codegen {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// The first stacked result of the body that is copied from the slot; -1: none.
 int stack_of(int slot, int carries, const Plan& body) {

@@ -1,4 +1,4 @@
-// One row for the calls, then one for each step, bodies indented.
+// Prints a row for the calls, then one for each step, bodies indented.
 #include "backends/codegen/plan/step_times.h"
 
 #include "backends/codegen/inspect/compile_times.h"
@@ -58,7 +58,7 @@ class TimesPrinter {
 }  // namespace
 
 std::string print_times(const Program& program, const StepTimes& times, const std::string& notes) {
-  std::string out = text("# ", times.whole.calls, " calls since times were asked for\n");
+  std::string out = text("# ", times.whole.calls, " calls since timings were requested\n");
   if (times.whole.calls == 0) return out;
   out += notes + "     calls  microseconds        mean    shortest   share\n";
   return out + TimesPrinter(program, times).print();

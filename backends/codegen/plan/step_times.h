@@ -1,4 +1,4 @@
-// Times of the steps of calls, and their table.
+// Measured times of the steps of a program's calls, and their table.
 #pragma once
 
 #include "backends/codegen/plan/plan.h"
@@ -8,7 +8,7 @@
 
 namespace kiln::codegen {
 
-/// The time of a step in the runs that were timed.
+/// Times of one step, added up over the runs that were timed.
 struct StepTime {
   std::int64_t calls = 0;
   double seconds = 0;
@@ -23,16 +23,16 @@ struct StepTime {
   }
 };
 
-/// Sums over calls of one program.
+/// Times of all steps of a program.
 struct StepTimes {
   StepTime whole;
-  bool has_regions = false;  // the steps of a region have one time for all
-  /// Of a plan or a body: its steps, then its region where there are regions.
+  bool has_regions = false;  // the steps of a region have one common time
+  /// For a plan or a body: its steps, then its region if there are regions.
   std::unordered_map<const Plan*, std::vector<StepTime>> plans;
 };
 
-/// A line for each step: calls, microseconds of all calls, of the mean and of the shortest one, and
-/// the share of the whole calls' time. `notes`: comment lines above the table.
+/// A row for each step: calls, total microseconds, those of the mean and of the shortest call, and
+/// the share of the program's time. `notes`: comment lines above the table.
 std::string print_times(const Program& program, const StepTimes& times, const std::string& notes);
 
 }  // namespace kiln::codegen

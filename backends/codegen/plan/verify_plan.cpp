@@ -1,7 +1,7 @@
-// The last writer of every slot, then the readers.
+// Finds the last writer of every slot, then checks the readers.
 #include "backends/codegen/plan/verify_plan.h"
 
-#include "backends/codegen/plan/touched.h"
+#include "backends/codegen/plan/step_effects.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
@@ -11,8 +11,8 @@
 namespace kiln::codegen {
 namespace {
 
-[[noreturn]] void broken(const std::string& fact) {
-  throw InternalError("verify", "", "the plan is broken: " + fact);
+[[noreturn]] void broken(const std::string& message) {
+  throw InternalError("verify", "", "the plan is broken: " + message);
 }
 
 bool is_given(const Slot& slot) {
@@ -23,7 +23,7 @@ bool has(const std::vector<int>& slots, int slot) {
   return std::find(slots.begin(), slots.end(), slot) != slots.end();
 }
 
-/// Elements of a tensor; empty where a size is not known.
+/// Elements of a tensor; empty when a size is unknown.
 std::optional<std::int64_t> known_elements(const ir::Dims& dims) {
   if (std::find(dims.begin(), dims.end(), ir::Dim(0)) != dims.end()) return 0;
   std::int64_t elements = 1;
@@ -34,19 +34,19 @@ std::optional<std::int64_t> known_elements(const ir::Dims& dims) {
   return elements;
 }
 
-/// The elements that the matrices of one operand lie between.
+/// The first and the last element of an operand that a matmul touches.
 struct Extent {
   std::int64_t first = 0, last = 0;
 };
 
-/// Empty where a size is not known.
-std::optional<Extent> extent_of(const ProductForm& form, const ir::Dim& offset,
-                                ir::Dim ProductAxis::*stride) {
-  std::vector<ProductAxis> axes = form.batch;
-  axes.insert(axes.end(), {form.rows, form.columns, form.depth});
+/// Empty when a size is unknown.
+std::optional<Extent> extent_of(const BatchedMatmul& form, const ir::Dim& offset,
+                                ir::Dim MatmulAxis::*stride) {
+  std::vector<MatmulAxis> axes = form.batch;
+  axes.insert(axes.end(), {form.m, form.n, form.k});
   if (!offset.is_static()) return std::nullopt;
   Extent extent{offset.value(), offset.value()};
-  for (const ProductAxis& axis : axes) {
+  for (const MatmulAxis& axis : axes) {
     const ir::Dim& by = axis.*stride;
     if (by == ir::Dim(0)) continue;
     if (!axis.size.is_static() || !by.is_static()) return std::nullopt;
@@ -68,12 +68,12 @@ class LibraryStepVerifier {
   }
 
   void verify(const MatmulStep& matmul) const {
-    const ProductForm& form = matmul.form;
-    verify_view(matmul.lhs, form, form.lhs_offset, &ProductAxis::lhs);
-    verify_view(matmul.rhs, form, form.rhs_offset, &ProductAxis::rhs);
-    verify_view(matmul.result, form, 0, &ProductAxis::result);
+    const BatchedMatmul& form = matmul.form;
+    verify_view(matmul.lhs, form, form.lhs_offset, &MatmulAxis::lhs);
+    verify_view(matmul.rhs, form, form.rhs_offset, &MatmulAxis::rhs);
+    verify_view(matmul.result, form, 0, &MatmulAxis::result);
     if (known_elements(slot_at(matmul.result).dims) == 0) return;  // has strides of 0
-    for (const ProductAxis& axis : form.batch) {
+    for (const MatmulAxis& axis : form.batch) {
       if (axis.size.is_one() || axis.result != ir::Dim(0)) continue;
       broken(text("step ", step_, " writes ", axis.size, " matrices of its batch over each other"));
     }
@@ -82,9 +82,9 @@ class LibraryStepVerifier {
  private:
   const Slot& slot_at(int slot) const { return plan_.slots.at(static_cast<std::size_t>(slot)); }
 
-  /// Views lie within their tensors, where sizes are known; without elements there is no view.
-  void verify_view(int slot, const ProductForm& form, const ir::Dim& offset,
-                   ir::Dim ProductAxis::*stride) const {
+  /// Checks that the view is within its tensor, where sizes are known. An empty tensor has no view.
+  void verify_view(int slot, const BatchedMatmul& form, const ir::Dim& offset,
+                   ir::Dim MatmulAxis::*stride) const {
     const auto elements = known_elements(slot_at(slot).dims);
     const auto extent = extent_of(form, offset, stride);
     if (!elements || !extent || *elements == 0) return;
@@ -106,7 +106,7 @@ void verify_library_step(const Plan& plan, const Step& step, std::size_t number)
   if (const auto* matmul = std::get_if<MatmulStep>(&step)) verifier.verify(*matmul);
 }
 
-/// `stacked`: results that no step writes, because carries lie where they are.
+/// `stacked`: results that no step writes, because they store a carry.
 void verify(const Plan& plan, const std::vector<BuiltKernel>& kernels,
             const std::vector<int>& stacked);
 
@@ -142,13 +142,13 @@ void verify_bodies(const Plan& plan, const Step& step, const std::vector<BuiltKe
 void verify(const Plan& plan, const std::vector<BuiltKernel>& kernels,
             const std::vector<int>& stacked) {
   std::vector<std::ptrdiff_t> last_writer(plan.slots.size(), -1);
-  std::vector<Touched> all;
+  std::vector<StepEffects> all;
   for (const Step& step : plan.steps) {
-    all.push_back(touched(step, kernels));
+    all.push_back(effects_of(step, kernels));
     const auto number = static_cast<std::ptrdiff_t>(all.size()) - 1;
     for (const int slot : all.back().written) {
       if (is_given(plan.slots.at(static_cast<std::size_t>(slot)))) {
-        broken(text("step ", number, " writes %", slot, ", which is given"));
+        broken(text("step ", number, " writes %", slot, ", an argument or a constant"));
       }
       last_writer[static_cast<std::size_t>(slot)] = number;
     }

@@ -1,6 +1,7 @@
-// Numbers of few points are divided in 32 bits, which GPUs do several times faster than in 64.
+// Linear indices below 2^32 are divided in 32 bits, several times faster on GPUs than in 64.
 #include "backends/codegen/text/digits_text.h"
 
+#include "core/types/at.h"
 #include "core/types/text.h"
 
 #include <limits>
@@ -8,15 +9,13 @@
 namespace kiln::codegen {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 std::string size(const Kernel& kernel, int axis) {
   const ir::Dim& extent = kernel.axes[at(axis)];
   if (!extent.is_static()) return text("n", size_argument(kernel, extent));
   return text(extent.value());
 }
 
-/// Whether the numbers of the points have 32 bits.
+/// Whether linear indices of the points fit in 32 bits.
 bool is_narrow(const Kernel& kernel, const std::vector<int>& axes) {
   std::int64_t points = 1;
   for (const int axis : axes) {
@@ -53,9 +52,9 @@ std::string outer_number(const Kernel& kernel) {
   return number;
 }
 
-std::string fault_text() {
-  return "const auto fault = [&](s64 access, s64 index, s64 limit) { return record(call, step, "
-         "point, access, index, limit); };";
+std::string out_of_range_lambda() {
+  return "const auto out_of_range = [&](s64 access, s64 index, s64 limit) { "
+         "return record(call, step, point, access, index, limit); };";
 }
 
 }  // namespace kiln::codegen

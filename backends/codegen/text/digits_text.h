@@ -1,4 +1,4 @@
-// Indices of axes from the number of a point as text.
+// Emits axis indices from the linear index of a point (delinearisation), and the reverse.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
@@ -9,16 +9,16 @@
 
 namespace kiln::codegen {
 
-/// Declares the indices `i<axis>` of the axes, whose points are numbered row-major; `number` is an
+/// Declares the indices `i<axis>` of the axes from `number`, a row-major linear index as an
 /// expression of type s64.
 void write_digits(const Kernel& kernel, const std::vector<int>& axes, const std::string& number,
                   TextLines& lines);
 
-/// The number of an outer point among all of them, row-major, from the indices of its axes.
+/// The row-major linear index of an outer point from the indices of its axes.
 std::string outer_number(const Kernel& kernel);
 
-/// Declares `fault` for PointText, which records the value that the variable `point` has when
-/// `fault` is called.
-std::string fault_text();
+/// Declares the lambda `out_of_range` for PointText. It records the value of the variable `point`
+/// at the time of the call.
+std::string out_of_range_lambda();
 
 }  // namespace kiln::codegen

@@ -1,4 +1,4 @@
-// The table of elementary functions: a formula each, or a function of the compiler's library.
+// The table of elementary functions: each has a formula or calls the compiler's math library.
 #include "backends/codegen/text/formula_text.h"
 
 #include "backends/codegen/formulas/exp.h"
@@ -6,6 +6,7 @@
 #include "backends/codegen/formulas/pow.h"
 #include "backends/codegen/formulas/trig.h"
 #include "backends/codegen/text/text_builder.h"
+#include "core/types/no_destructor.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ const Row* row_of(Op op) {
   return found == std::end(kRows) ? nullptr : found;
 }
 
-/// exp(x) of the compiler's library.
+/// A call of the compiler's math library.
 std::string library_call(const Formula& formula, const char* arguments) {
   const char* suffix = formula.is_double ? "" : "f";
   return text("return KILN_BUILTIN(", ir::def(formula.op).name, suffix, ")(", arguments, ");");
@@ -80,16 +81,16 @@ std::string function_text(const Formula& formula) {
 }  // namespace
 
 const Formulas& all_formulas() {
-  // Never destroyed: threads may compile while the process ends.
-  static const Formulas& all = *new Formulas([] {
-    Formulas made;
+  // Threads may compile while the process exits.
+  static const NoDestructor<Formulas> all([] {
+    Formulas formulas;
     for (const Row& row : kRows) {
-      made.insert({row.op, false});
-      made.insert({row.op, true});
+      formulas.insert({row.op, false});
+      formulas.insert({row.op, true});
     }
-    return made;
+    return formulas;
   }());
-  return all;
+  return *all;
 }
 
 void add_formulas(const Kernel& kernel, Formulas& used) {

@@ -1,5 +1,4 @@
-// Threads or teams stride over the points; a point's indices are the digits of its number. Each
-// function is preceded by its kernel and its schedule as comments.
+// Emits the grid-stride loop of a kernel, and the bodies by form (GridForm).
 #include "backends/codegen/text/grid_text.h"
 
 #include "backends/codegen/text/digits_text.h"
@@ -24,7 +23,7 @@ struct CallBlock {
   u32 lock;
 };
 namespace {
-// Blocks of the step with the fault are not stopped, so that its first point is recorded.
+// Blocks of the recorded step are not stopped, so that its lowest point is recorded.
 inline bool is_stopped(const volatile CallBlock* call, s32 step) { return call->step < step; }
 // Only threads with an index out of range take the lock; most of them see a lower point first.
 inline bool record(CallBlock* call, s32 step, s64 point, s64 access, s64 index, s64 limit) {
@@ -59,7 +58,7 @@ std::string parameters(const Kernel& kernel, const SplitText& split) {
          "const s32 step, CallBlock* const call";
 }
 
-/// Each line as a comment.
+/// The lines as comments.
 std::string commented(const std::string& lines) {
   std::string out;
   for (std::size_t begin = 0; begin < lines.size();) {
@@ -89,7 +88,7 @@ class FunctionText {
   }
 
  private:
-  /// Gives the declarations of shared memory.
+  /// Returns the declarations of shared memory.
   std::string write_body() {
     if (schedule_.form == GridForm::Owners) {
       OwnersText owners(kernel_, schedule_, lines_);
@@ -129,11 +128,12 @@ class FunctionText {
     lines_.open(text("for (s64 number = ", first, "; number < points; number += stride)"));
     open_axes("number");
     lines_.line(text("const s64 point = ", outer_number(kernel_), ";"));
-    lines_.line(fault_text());
+    lines_.line(out_of_range_lambda());
     for (std::size_t s = 0; s < kernel_.stages.size(); ++s) stages_.write(static_cast<int>(s));
   }
 
-  /// All threads of a block run the same iterations: barriers and shuffles are uniform.
+  /// Opens the loop over outer points. All threads of a block run the same number of iterations, so
+  /// that barriers and shuffles are uniform.
   void open_teams() {
     const int lanes = lanes_of(schedule_), teams = schedule_.teams;
     const bool is_rows = schedule_.form == GridForm::Rows;
@@ -147,7 +147,7 @@ class FunctionText {
     }
     lines_.line(text("const s64 inner = ", inner, ";"));
     split_.declare_part();
-    const char* of_part = schedule_.split ? " / parts * " : " * ";
+    const char* of_part = schedule_.split_k ? " / parts * " : " * ";
     lines_.open(text("for (s64 first = s64(blockIdx.x)", of_part, teams,
                      "; first < points; first += s64(gridDim.x)", of_part, teams, ")"));
     lines_.line("const bool live = first + team < points;");
@@ -156,7 +156,8 @@ class FunctionText {
     lines_.line(text("const s64 outer = ", outer_number(kernel_), ";"));
   }
 
-  /// The indices of the outer axes: digits of the number, and loops over the others.
+  /// Declares the indices of the parallel axes from `number`, and
+  /// opens loops over the other outer axes.
   void open_axes(const std::string& number) {
     write_digits(kernel_, schedule_.axes, number, lines_);
     const std::vector<int>& axes = schedule_.axes;

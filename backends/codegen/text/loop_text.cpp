@@ -1,4 +1,4 @@
-// The outer axes are loops around the stages; axis 0 goes over the range that the caller asks for.
+// Outer axes become loops around the stages; axis 0 covers the caller's range.
 #include "backends/codegen/text/loop_text.h"
 
 #include "backends/codegen/inspect/comment_text.h"
@@ -9,23 +9,23 @@
 namespace kiln::codegen {
 namespace {
 
-/// The layout is that of host/prepared/kernel_function.h.
+/// The layout of host/prepared/kernel_function.h.
 constexpr const char* kArguments = R"(
-struct KernelFault {
+struct IndexOutOfRange {
   s64 access, index, limit;
 };
 struct KernelArguments {
   u8* const* buffers;
   const s64* sizes;
   s64 begin, end;
-  KernelFault* fault;
+  IndexOutOfRange* out_of_range;
   u64 seed, call_counter;
 };
 )";
 
-constexpr const char* kFault =
-    "const auto fault = [a](s64 access, s64 index, s64 limit) { if (a->fault->access < 0) "
-    "*a->fault = {access, index, limit}; return false; };";
+constexpr const char* kOutOfRange =
+    "const auto out_of_range = [a](s64 access, s64 index, s64 limit) { "
+    "if (a->out_of_range->access < 0) *a->out_of_range = {access, index, limit}; return false; };";
 
 std::string function_text(const Kernel& kernel) {
   TextLines lines;
@@ -38,7 +38,7 @@ std::string function_text(const Kernel& kernel) {
     lines.line(text("const s64 n", i, " = a->sizes[", i, "];"));
   }
   lines.line("const u64 seed = a->seed, call_counter = a->call_counter;");
-  lines.line(kFault);
+  lines.line(kOutOfRange);
   StageText stages(kernel, lines);
   for (int axis = 0; axis < kernel.outer; ++axis) {
     const bool is_split = axis == 0;

@@ -1,4 +1,4 @@
-// Kernels as plain loops in C++20, one function each, for the compiler of a host.
+// Emits kernels as plain loops in C++20, one function each, for the compiler of a host.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
@@ -8,9 +8,9 @@
 
 namespace kiln::codegen {
 
-/// A whole translation unit, which includes nothing. Verifies the kernels first. Each becomes
-/// `extern "C" void <name>(const void*, const KernelArguments*)`, with the arguments of
-/// KernelFunction::run (host/prepared/kernel_function.h).
+/// A complete translation unit without includes. Each kernel becomes `extern "C" void <name>(const
+/// void*, const KernelArguments*)`, a KernelFunction::run (host/prepared/kernel_function.h).
+/// Verifies the kernels first.
 std::string loop_text(std::span<const Kernel> kernels);
 
 }  // namespace kiln::codegen

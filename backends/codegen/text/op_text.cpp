@@ -1,4 +1,4 @@
-// The table, and function templates made of it.
+// The table, and the function templates generated from it.
 #include "backends/codegen/text/op_text.h"
 
 #include "core/ops/table.h"
@@ -34,7 +34,7 @@ constexpr OpText kTexts[] = {
     {Op::Div, "x / y",
      "y == 0 ? T(0) : kSigned<T> && y == T(-1) ? wrap<T>(0 - bits(x)) : T(x / y)"},
     {Op::Mod, "fmod_of(x, y)", "y == 0 || (kSigned<T> && y == T(-1)) ? T(0) : T(x % y)"},
-    {Op::Pow, "pow_of(x, y)", "whole_power(x, y)"},
+    {Op::Pow, "pow_of(x, y)", "integer_power(x, y)"},
     {Op::Maximum, "x != x || y != y ? x + y : x == y ? (negative(x) ? y : x) : x > y ? x : y",
      "x > y ? x : y"},
     {Op::Minimum, "x != x || y != y ? x + y : x == y ? (negative(x) ? x : y) : x < y ? x : y",
@@ -56,11 +56,12 @@ static_assert(ir::every_op(is_written), "an elementwise op has no row in op_text
 std::string function_of(const OpText& row) {
   const ir::OpDef& d = ir::def(row.op);
   const char* parameters = d.arity == 1 ? "T x" : d.arity == 2 ? "T x, T y" : "Bool x, T y, T z";
-  std::string out = text("template <class T> ", row.truth ? "Bool" : "T", " op_", d.name, "(",
-                         parameters, ") {\n");
-  if (!row.whole) return out + text("  return ", row.real, ";\n}\n");
-  out += text("  if constexpr (kReal<T>) return ", row.real, ";\n");
-  return out + text("  else return ", row.whole, ";\n}\n");
+  const char* result = row.is_predicate ? "Bool" : "T";
+  std::string out =
+      text("template <class T> ", result, " op_", d.name, "(", parameters, ") {\n");
+  if (!row.integral) return out + text("  return ", row.floating, ";\n}\n");
+  out += text("  if constexpr (kFloating<T>) return ", row.floating, ";\n");
+  return out + text("  else return ", row.integral, ";\n}\n");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The scalar meaning of every elementwise op as C++ text: the one table of the text emitters.
+// The table of elementwise ops as C++ text, shared by all text emitters.
 #pragma once
 
 #include "core/ops/op.h"
@@ -8,17 +8,17 @@
 
 namespace kiln::codegen {
 
-/// An op over x, y and z of type T, by the rules at the top of core/ops/op.h. The callers round to
+/// An op on x, y and z of type T, by the rules at the top of core/ops/op.h. Callers round to
 /// storage types and flush subnormals.
 struct OpText {
   ir::Op op;
-  const char* real;    // T is float or double
-  const char* whole;   // T is an integer type or Bool; null where the op takes none
-  bool truth = false;  // the result is a Bool
+  const char* floating;        // T is float or double
+  const char* integral;        // T is an integer type or Bool; null: the op rejects those
+  bool is_predicate = false;  // the result is a Bool
 };
 
 std::span<const OpText> op_texts();
-/// Null when the op has no scalar meaning.
+/// Null if the op has no scalar meaning.
 const OpText* find_op_text(ir::Op op);
 
 /// A function template op_<name> for each row.

@@ -1,12 +1,13 @@
-// Each chunk of the index list becomes ballots in shared memory, one bit for each point that adds
-// to the block's range. Teams then walk the bits in order. Two chunks take turns, so that one
-// barrier in each suffices.
+// For each chunk of the index list, warps write ballots to shared memory: a bit per point that adds
+// to the block's range. Teams then iterate over the bits in order. Chunks are double-buffered, so
+// that one barrier per chunk suffices.
 #include "backends/codegen/text/owners_text.h"
 
 #include "backends/codegen/grid/owners.h"
 #include "backends/codegen/kernel/needed.h"
 #include "backends/codegen/text/digits_text.h"
 #include "backends/codegen/text/scalar_text.h"
+#include "core/types/at.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -15,8 +16,6 @@ namespace kiln::codegen {
 namespace {
 
 constexpr int kPointsInFlight = 4;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 const Store& store_of(const Kernel& kernel) { return kernel.stages[0].stores[0]; }
 
@@ -32,7 +31,7 @@ OwnersText::OwnersText(const Kernel& kernel, const GridSchedule& schedule, TextL
       dtype_(kernel.expressions[at(store_.value)].dtype),
       chunk_(owner_chunk(schedule.threads)),
       word_(owner_word_points(schedule.threads)),
-      has_faults_(loads_at_index(kernel)) {}
+      checks_loads_(loads_at_index(kernel)) {}
 
 std::string OwnersText::owned() const { return kernel_.name + "_owned"; }
 std::string OwnersText::ballots() const { return kernel_.name + "_ballots"; }
@@ -81,7 +80,8 @@ void OwnersText::open_unit() {
   lines_.line(text("const s64 outer = ", outer_number(kernel_), ";"));
 }
 
-/// `sum` is the element at index `held`, the one that the thread added to last; leave() stores it.
+/// Declares `sum`, a register copy of the element at index `held` to which the thread added last,
+/// and leave(), which writes it back.
 void OwnersText::declare_element() {
   lines_.line("s64 held = -1;");
   lines_.line(text(type_text(dtype_), " sum = {};"));
@@ -110,8 +110,8 @@ void OwnersText::evaluate_indices() {
   lines_.line("owned[k] = -1;");
   lines_.line("if (p >= inner) continue;");
   write_inner_digits("p");
-  // Faults of loads are noted where a point is computed as a whole.
-  if (has_faults_) lines_.line("const auto fault = [](s64, s64, s64) { return false; };");
+  // Indices out of range in loads are recorded where all expressions of a point are evaluated.
+  if (checks_loads_) lines_.line("const auto out_of_range = [](s64, s64, s64) { return false; };");
   point_.begin();
   point_.evaluate({access_.dynamic, access_.when});
   if (access_.when >= 0) lines_.line(text("if (!bool(v", access_.when, ")) continue;"));
@@ -119,24 +119,24 @@ void OwnersText::evaluate_indices() {
   lines_.line("const bool is_own = index >= first && index - first < share;");
   lines_.line("if (is_own && inside(index, limit)) owned[k] = index - first;");
   lines_.open("if (unit == 0 && !inside(index, limit))");
-  note_fault();
+  record_out_of_range();
   lines_.close();
   lines_.close();
 }
 
-/// No thread owns an index that is out of range. Outer point 0 is the first one with that index, so
-/// that its number is the one to record.
-void OwnersText::note_fault() {
+/// No thread owns an index that is out of range, so unit 0 records it, for outer point 0, the
+/// lowest point with that index.
+void OwnersText::record_out_of_range() {
   lines_.line("const s64 point = p;");
-  lines_.line(fault_text());
-  if (has_faults_) {
+  lines_.line(out_of_range_lambda());
+  if (checks_loads_) {
     for (int axis = 0; axis < kernel_.outer; ++axis) {
       lines_.line(text("const s64 i", axis, " = 0;"));
     }
     point_.begin();
     point_.evaluate(roots_of(kernel_, kernel_.stages[0]));
   }
-  lines_.line(text("fault(", store_.access, ", index, limit);"));
+  lines_.line(text("out_of_range(", store_.access, ", index, limit);"));
 }
 
 void OwnersText::share_indices() {
@@ -152,7 +152,7 @@ void OwnersText::share_indices() {
 
 // ---- additions ----
 
-/// Several values and elements are loaded before the first addition, so that the loads overlap.
+/// Loads several values and elements before the first addition, so that the loads overlap.
 void OwnersText::add_points() {
   const char* type = type_text(dtype_);
   const int points = kPointsInFlight;
@@ -185,7 +185,8 @@ void OwnersText::open_points() {
   lines_.open(text("for (int j = 0; j < ", kPointsInFlight, "; ++j)"));
 }
 
-/// A later point of the batch with the same index gets the sum, as the element it loaded is old.
+/// Forwards the sum to later points of the batch with the same index,
+/// as their loaded element is stale.
 void OwnersText::write_addition() {
   lines_.open("if (index[j] != held)");
   lines_.line("leave();");
@@ -201,7 +202,7 @@ void OwnersText::write_addition() {
   lines_.close();
 }
 
-/// The next point of the chunk whose value the team owns; below 0: none.
+/// Declares next(): the next point of the chunk whose index the team owns; below 0: none.
 void OwnersText::declare_next() {
   lines_.line("s32 word = 0;");
   lines_.line(text("u32 rest = ", ballots(), "[turn][0];"));
@@ -224,15 +225,15 @@ void OwnersText::declare_next() {
   lines_.line(";");
 }
 
-/// Where a load can fail, all expressions of the point are evaluated in the order of the kernel, so
-/// that the first fault is recorded.
+/// Declares value_at(p). If loads have dynamic indices, it evaluates all expressions of the point
+/// in the order of the kernel, so that the first index out of range is recorded.
 void OwnersText::declare_value() {
   lines_.open(text("const auto value_at = [&](s64 p) -> ", type_text(dtype_)));
   write_inner_digits("p");
   point_.begin();
-  if (has_faults_) {
+  if (checks_loads_) {
     lines_.line("const s64 point = outer * inner + p;");
-    lines_.line(fault_text());
+    lines_.line(out_of_range_lambda());
     point_.evaluate(roots_of(kernel_, kernel_.stages[0]));
   } else {
     point_.evaluate({store_.value});

@@ -1,4 +1,4 @@
-// Additions at a dynamic index as text for blocks that own values of the index.
+// Emits the form Owners: scatter-add without atomics (grid/owners.h).
 #pragma once
 
 #include "backends/codegen/grid/grid_schedule.h"
@@ -8,27 +8,27 @@
 
 namespace kiln::codegen {
 
-/// Writes the body of a kernel with the schedule GridForm::Owners to `lines`. The surrounding
-/// function declares the names of PointText, but for indices, and `points`, `step` and `call`. All
-/// threads of a block reach each barrier equally often.
+/// Writes the body of a kernel with GridForm::Owners to `lines`. The enclosing function declares
+/// the names of PointText except indices, and `points`, `step` and `call`. All threads of a block
+/// reach each barrier equally often.
 class OwnersText {
  public:
   OwnersText(const Kernel& kernel, const GridSchedule& schedule, TextLines& lines);
 
-  /// Declarations for the scope around the function: shared memory.
+  /// Declarations of shared memory for the scope around the function.
   std::string shared() const;
   void write();
 
  private:
   void open_unit();
   void declare_element();
-  /// Declares `owned`: the index at each of the thread's points of the chunk, counted from the
-  /// unit's first value; -1 outside of the unit's range and where the guard is false.
+  /// Declares `owned`: the index at each of the thread's points of the chunk, relative to the
+  /// unit's first value; -1: outside of the unit's range, or the guard is false.
   void evaluate_indices();
-  void note_fault();
+  void record_out_of_range();
   /// Writes `owned` and its ballots to shared memory.
   void share_indices();
-  /// Adds at the chunk's points of this team, in order.
+  /// Adds the values of the chunk's points that this team owns, in order.
   void add_points();
   void open_points();
   void write_addition();
@@ -46,7 +46,7 @@ class OwnersText {
   const Access access_;
   const DType dtype_;
   const int chunk_, word_;  // index points of a chunk, and of a ballot
-  const bool has_faults_;   // a load has a dynamic index
+  const bool checks_loads_;  // a load has a dynamic index
 };
 
 }  // namespace kiln::codegen

@@ -1,16 +1,15 @@
-// Expressions are declared once, in the order of the kernel.
+// Declares each expression once per scope, in the order of the kernel.
 #include "backends/codegen/text/point_text.h"
 
 #include "backends/codegen/kernel/needed.h"
 #include "backends/codegen/text/scalar_text.h"
+#include "core/types/at.h"
 #include "core/types/text.h"
 
 namespace kiln::codegen {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-/// Whether the value is never a subnormal: results are flushed where they are computed.
+/// Whether the value is never subnormal: results are flushed where they are computed.
 bool is_flushed(const Expression& e) {
   switch (e.kind) {
     case ExpressionKind::Apply:
@@ -109,8 +108,9 @@ std::string PointText::condition(int number) const {
   std::string all = access.when < 0 ? "" : text("bool(v", access.when, ")");
   if (access.dynamic < 0) return all;
   if (!all.empty()) all += " && ";
-  const std::string limit = size(access.dynamic_limit), at = index(access);
-  return text(all, "(inside(", at, ", ", limit, ") || fault(", number, ", ", at, ", ", limit, "))");
+  const std::string limit = size(access.dynamic_limit), value = index(access);
+  return text(all, "(inside(", value, ", ", limit, ") || out_of_range(", number, ", ", value, ", ",
+              limit, "))");
 }
 
 std::string PointText::element(int number) const {

@@ -1,4 +1,4 @@
-// Expressions and stores of a kernel at one point as text.
+// Emits the expressions and stores of a kernel at one point.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
@@ -9,29 +9,29 @@
 
 namespace kiln::codegen {
 
-/// Writes to `lines`. The surrounding text declares the names in it: an index `i<axis>` for each
-/// axis, a pointer `b<number>` for each operand, `s64 n<number>` for each of Kernel::sizes,
-/// `r<stage>` for each result, `seed` and `call_counter`. An index outside of its limit calls
-/// `fault(access, index, limit)`.
+/// Writes to `lines`. The enclosing text declares an index `i<axis>` for each axis, a pointer
+/// `b<number>` for each operand, `s64 n<number>` for each of Kernel::sizes, `r<stage>` for each
+/// result, `seed`, `call_counter`, and `out_of_range(access, index, limit)`, which is called for an
+/// index outside of its limit and returns false.
 class PointText {
  public:
   PointText(const Kernel& kernel, TextLines& lines) : kernel_(kernel), lines_(lines) { begin(); }
 
-  /// Forgets what is declared: a new scope begins.
+  /// Begins a new scope, in which nothing is declared.
   void begin();
-  /// Declares the expressions that the roots depend on and that the scope lacks, as `v<number>`,
-  /// and as `f<number>` without subnormals where the value may be one.
+  /// Declares the backward slice of the roots, except for expressions that the scope has: as
+  /// `v<number>`, and with subnormals flushed as `f<number>` where the value may be subnormal.
   void evaluate(const std::vector<int>& roots);
   /// Declares these expressions, in the order of the kernel. REQUIRES: their arguments are declared
   /// or among them.
   void declare(const std::vector<bool>& wanted);
-  /// Declares the expression with this text as its value.
+  /// Declares the expression with the given text as its value.
   void declare(int number, const std::string& value);
   bool is_declared(int number) const { return declared_[static_cast<std::size_t>(number)]; }
   void write_store(const Store& store);
 
-  /// "b0, element": the arguments of a load or a store at the given value of the dynamic index, an
-  /// expression of type s64.
+  /// "b0, element", the arguments of a load or a store, at the given value of the dynamic index (an
+  /// expression of type s64).
   std::string element(int access, const std::string& dynamic_index) const;
   /// The declared value of the dynamic index, of type s64.
   std::string index(const Access& access) const;
@@ -40,10 +40,10 @@ class PointText {
   /// A size as an expression of type s64.
   std::string size(const ir::Dim& dim) const;
   DType dtype_of(int expression) const;
-  /// Whether the access may touch memory, as a condition; empty: always. Where its guard is false,
-  /// the index is not checked.
+  /// The condition under which the access touches memory: its guard, and its dynamic index in range
+  /// (checked only if the guard holds); empty: always.
   std::string condition(int access) const;
-  /// "b0, element": the arguments of loads and stores.
+  /// "b0, element", the arguments of loads and stores.
   std::string element(int access) const;
 
  private:

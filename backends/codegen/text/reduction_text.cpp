@@ -1,15 +1,14 @@
-// Trees of reductions as GridSchedule defines them.
+// Emits the reduction trees that GridSchedule defines.
 #include "backends/codegen/text/reduction_text.h"
 
 #include "backends/codegen/text/scalar_text.h"
+#include "core/types/at.h"
 #include "core/types/text.h"
 
 #include <algorithm>
 
 namespace kiln::codegen {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 DType dtype_of(const Kernel& kernel, const Stage& stage) {
   return kernel.expressions[at(stage.value)].dtype;
@@ -25,7 +24,7 @@ std::string accumulator_text(const Kernel& kernel, const Stage& stage) {
 std::string start_text(const Kernel& kernel, const Stage& stage) {
   const DType dtype = dtype_of(kernel, stage);
   const bool is_pair = stage.combiner == Combiner::ArgMax;
-  return is_pair ? "{{}, -1}" : constant_text(dtype, start_bits(stage.combiner, dtype));
+  return is_pair ? "{{}, -1}" : constant_text(dtype, identity_bits(stage.combiner, dtype));
 }
 
 std::string combined_text(const Kernel& kernel, const Stage& stage, const std::string& a,
@@ -135,7 +134,7 @@ void ReductionText::declare_result(int stage) {
   const std::string all = text("all", stage);
   const bool is_pair = stage_of(stage).combiner == Combiner::ArgMax;
   const std::string type = is_pair ? "s64" : accumulator(stage);
-  const std::string value = is_pair ? text(all, ".place < 0 ? 0 : ", all, ".place") : all;
+  const std::string value = is_pair ? text(all, ".index < 0 ? 0 : ", all, ".index") : all;
   lines_.line(text("const ", type, " r", stage, " = ", value, ";"));
 }
 

@@ -1,5 +1,5 @@
-// Reductions of a team of threads as text: accumulators of a lane, and their combination.
-// Running values have the same accumulators (running_text.h).
+// Emits the reductions of a team of threads: the accumulators of a lane and their combination.
+// Scans use the same accumulators (running_text.h).
 #pragma once
 
 #include "backends/codegen/grid/grid_schedule.h"
@@ -11,32 +11,32 @@ namespace kiln::codegen {
 
 /// The type of a reduction's accumulators.
 std::string accumulator_text(const Kernel& kernel, const Stage& stage);
-/// The value that an accumulator starts with.
+/// The initial value of an accumulator: the identity element.
 std::string start_text(const Kernel& kernel, const Stage& stage);
 /// The combination of two accumulators.
 std::string combined_text(const Kernel& kernel, const Stage& stage, const std::string& a,
                           const std::string& b);
 
-/// Writes to `lines`. The surrounding text declares lane and team as TeamText demands. Names, for
-/// stage S: `parts<S>`, the accumulators of a lane, in a sum by chains the sums of the current
-/// chain; `sums<S>`, the sums of the chains before; `all<S>`, the combination of a lane's
-/// accumulators, then of all lanes' accumulators; `r<S>`, the result.
+/// Writes to `lines`. The enclosing text declares `lane` and `team` (see TeamText). Names for stage
+/// S: `parts<S>`, the accumulators of a lane (with chains: of the current chain); `sums<S>`, the
+/// sums of the previous chains; `all<S>`, the combined accumulators of a lane, then of all lanes;
+/// `r<S>`, the result.
 class ReductionText {
  public:
   ReductionText(const Kernel& kernel, const GridSchedule& schedule, TextLines& lines);
 
-  /// Declarations for the scope around the function: shared memory, also of running values.
+  /// Declarations of shared memory, also for scans, for the scope around the function.
   std::string shared() const;
   bool is_reduction(int stage) const;
   bool has_chains(int stage) const;
 
   /// Declares the accumulators.
   void declare_accumulators(int stage);
-  /// Adds the sum of each chain to `sums<S>` and starts new chains.
+  /// Adds the sum of each chain to `sums<S>` and begins new chains.
   void end_chains(int stage);
   /// Declares all<S>: the combined accumulators of a lane.
   void combine_accumulators(int stage);
-  /// Combines all<S> over the lanes (all-reduce): every lane has the result.
+  /// Combines all<S> over the lanes (all-reduce: every lane gets the result).
   void combine_lanes(int stage);
   void declare_result(int stage);
 

@@ -1,5 +1,6 @@
-// An inclusive scan by butterfly shuffles: at each distance the upper half of a group of lanes adds
-// the total of the lower half, and all lanes get the total of both (`all`).
+// An inclusive scan by butterfly shuffles: at each distance, the upper
+// half of a group of lanes adds the total of the lower half, and all
+// lanes of the group get the total of both halves (`all`).
 #include "backends/codegen/text/running_text.h"
 
 #include "backends/codegen/kernel/needed.h"
@@ -85,7 +86,7 @@ class RunningText {
     lines_.line(text(carry(), " = ", combined(carry(), "total"), ";"));
   }
 
-  /// A block has one team: its lanes are several warps.
+  /// Combines the totals of warps through shared memory. REQUIRES: the team is the whole block.
   void add_warps() {
     const std::string shared = text(kernel_.name, "_shared", number_);
     lines_.line(text("if (lane % ", width_, " == 0) ", shared, "[lane / ", width_, "] = total;"));
@@ -116,7 +117,7 @@ class RunningText {
   TextLines& lines_;
   const std::function<void()>& begin_point_;
   const std::string type_, start_;
-  const int width_, warps_;  // lanes of a warp of the team, and how many of these
+  const int width_, warps_;  // lanes of a warp of the team; number of warps
 };
 
 }  // namespace

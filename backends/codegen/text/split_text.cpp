@@ -1,6 +1,7 @@
-// Every thread has a fence (seq_cst, device scope) between its stores and the block's atomic
-// addition, and another one between that and its loads: so the last block sees all partial results.
-// It resets the counter for the next launch, which begins after all blocks of this one have ended.
+// Memory order: every thread executes a fence (seq_cst, device scope) after its stores of partial
+// results and before the block's atomic increment, and another one after the increment and before
+// its loads. The block that reads the count parts - 1 therefore sees the partial results of all
+// blocks. It resets the counter for the next launch, which begins after all blocks of this one end.
 #include "backends/codegen/text/split_text.h"
 
 #include "backends/codegen/grid/split_rows.h"
@@ -12,16 +13,16 @@ SplitText::SplitText(const Kernel& kernel, const GridSchedule& schedule, TextLin
     : kernel_(kernel), schedule_(schedule), lines_(lines) {}
 
 std::string SplitText::parameters() const {
-  if (!schedule_.split) return "";
+  if (!schedule_.split_k) return "";
   return "const s64 part_points, u8* const partials, u32* const arrivals, ";
 }
 
 std::string SplitText::shared() const {
-  return schedule_.split ? text("static __shared__ u32 ", arrived(), ";\n") : "";
+  return schedule_.split_k ? text("static __shared__ u32 ", arrived(), ";\n") : "";
 }
 
 void SplitText::declare_part() {
-  if (!schedule_.split) return;
+  if (!schedule_.split_k) return;
   lines_.line("const s64 parts = inner > part_points ? (inner - 1) / part_points + 1 : 1;");
   lines_.line("const s64 part = blockIdx.x % parts, begin = part * part_points;");
   lines_.line("const s64 end = inner - begin > part_points ? begin + part_points : inner;");
@@ -33,7 +34,7 @@ std::string SplitText::slot(const std::string& part) const {
 }
 
 void SplitText::exchange(ReductionText& reductions) {
-  if (!schedule_.split) return;
+  if (!schedule_.split_k) return;
   lines_.open("if (parts > 1)");
   lines_.line("const s64 slots = (points * parts + 15) / 16 * 16;");
   const int stages = static_cast<int>(kernel_.stages.size());

@@ -1,17 +1,12 @@
-// Each stage is a block with the loops of the inner axes around its expressions, in their order.
+// A stage becomes a block: the loops over the inner axes around its expressions, in their order.
 #include "backends/codegen/text/stage_text.h"
 
 #include "backends/codegen/kernel/needed.h"
 #include "backends/codegen/text/scalar_text.h"
+#include "core/types/at.h"
 #include "core/types/text.h"
 
 namespace kiln::codegen {
-namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 std::string StageText::size(const ir::Dim& dim) const { return point_.size(dim); }
 
 void StageText::open_loop(int axis, const std::string& begin, const std::string& end) {
@@ -47,7 +42,7 @@ void StageText::declare_result(int number, const Stage& stage) {
     lines_.line(text(type_text(dtype), " best", number, "{};"));
     return lines_.line(text("bool first", number, " = true;"));
   }
-  const std::string start = constant_text(dtype, start_bits(stage.combiner, dtype));
+  const std::string start = constant_text(dtype, identity_bits(stage.combiner, dtype));
   lines_.line(text(type_text(dtype), " r", number, " = ", start, ";"));
 }
 

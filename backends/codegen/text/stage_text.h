@@ -1,4 +1,4 @@
-// The stages of a kernel at one outer point as text: what all forms of loops around them share.
+// Emits the stages of a kernel at one outer point, for one thread.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
@@ -8,16 +8,16 @@
 
 namespace kiln::codegen {
 
-/// Writes stages to `lines`. The surrounding function declares the names of PointText, but for the
+/// Writes stages to `lines`. The enclosing function declares the names of PointText except the
 /// indices of inner axes and the results of stages.
 class StageText {
  public:
   StageText(const Kernel& kernel, TextLines& lines)
       : kernel_(kernel), lines_(lines), point_(kernel, lines) {}
 
-  /// A stage with the loops of the inner axes; its result is named `r<stage>`.
+  /// Writes a stage with the loops over the inner axes; its result is `r<stage>`.
   void write(int stage);
-  /// A loop over the indices [begin, end) of an axis; the caller closes its block.
+  /// Opens a loop over the indices [begin, end) of an axis; the caller closes it.
   void open_loop(int axis, const std::string& begin, const std::string& end);
   /// A size as an expression of type s64.
   std::string size(const ir::Dim& dim) const;

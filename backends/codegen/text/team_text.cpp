@@ -1,10 +1,11 @@
-// Lanes go over the inner points in steps of the team, so that neighbours load neighbours.
+// Lanes stride over the inner points by the size of the team, so that their loads are coalesced.
 #include "backends/codegen/text/team_text.h"
 
 #include "backends/codegen/kernel/needed.h"
 #include "backends/codegen/text/digits_text.h"
 #include "backends/codegen/text/running_text.h"
 #include "backends/codegen/text/scalar_text.h"
+#include "core/types/at.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -12,9 +13,8 @@
 namespace kiln::codegen {
 namespace {
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-/// Expressions that do not differ between inner points, and that no fault or store can change.
+/// Loop-invariant expressions: equal at all inner points, without index checks, and of operands
+/// that the kernel does not write.
 std::vector<bool> hoistable(const Kernel& kernel) {
   std::vector<bool> can_hoist = depends_on_inner(kernel);
   can_hoist.flip();
@@ -53,18 +53,18 @@ template <class T> T exchanged(T x, int distance) {
     return wrap<T>(__shfl_xor_sync(~0u, u32(bits(x)), distance));
   }
 }
-// The largest value and its place; below 0: none yet.
+// The largest value and its index; below 0: none yet.
 template <class T> struct Best {
   T value;
-  s64 place;
+  s64 index;
 };
 template <class T> Best<T> exchanged(Best<T> x, int distance) {
-  return {exchanged(x.value, distance), exchanged(x.place, distance)};
+  return {exchanged(x.value, distance), exchanged(x.index, distance)};
 }
 template <class T> Best<T> best_of(Best<T> x, Best<T> y) {
-  if (x.place < 0 || y.place < 0) return x.place < 0 ? y : x;
+  if (x.index < 0 || y.index < 0) return x.index < 0 ? y : x;
   if (above(x.value, y.value)) return x;
-  return above(y.value, x.value) || y.place < x.place ? y : x;
+  return above(y.value, x.value) || y.index < x.index ? y : x;
 }
 }  // namespace
 )";
@@ -80,7 +80,7 @@ TeamText::TeamText(const Kernel& kernel, const GridSchedule& schedule, TextLines
       lanes_(lanes_of(schedule)),
       accumulators_(accumulators_of(kernel, schedule)),
       lane_points_(points_of_lane(kernel, schedule)),
-      has_faults_(has_dynamic_access(kernel)),
+      checks_indices_(has_dynamic_access(kernel)),
       can_hoist_(hoistable(kernel)),
       is_kept_(kernel.expressions.size(), false),
       is_known_(kernel.expressions.size(), false) {
@@ -89,7 +89,7 @@ TeamText::TeamText(const Kernel& kernel, const GridSchedule& schedule, TextLines
 
 void TeamText::write() {
   declare_kept();
-  if (schedule_.split) {
+  if (schedule_.split_k) {
     // Stages without inner axes follow all others (split_rows.h).
     write_groups(/*inner=*/true);
     split_.exchange(reductions_);
@@ -100,7 +100,7 @@ void TeamText::write() {
   } else {
     for (const StageGroup& group : stage_groups(kernel_, schedule_.barrier_before)) write(group);
   }
-  // Before shared memory is written again, and before the next point adds to the same elements.
+  // Orders uses of shared memory, and additions of consecutive outer points to the same elements.
   const bool is_in_order = static_cast<int>(schedule_.axes.size()) < kernel_.outer;
   if (is_in_order || shared_bytes(kernel_, schedule_) > 0) barrier();
 }
@@ -136,14 +136,14 @@ void TeamText::write(const StageGroup& group) {
     if (!reductions_.is_reduction(s)) continue;
     reductions_.combine_accumulators(s);
     reductions_.combine_lanes(s);
-    if (!schedule_.split) reductions_.declare_result(s);
+    if (!schedule_.split_k) reductions_.declare_result(s);
   }
 }
 
 void TeamText::write_once(int number, const Stage& stage) {
   lines_.open("if (live && lane == 0)");
   point_.begin();
-  write_fault(number, "0");
+  declare_out_of_range(number, "0");
   point_.evaluate(roots_of(kernel_, stage));
   for (const Store& store : stage.stores) point_.write_store(store);
   lines_.close();
@@ -200,8 +200,8 @@ void TeamText::visit_in_loop(const StageGroup& group) {
   write_point(group);
   lines_.close();
   lines_.line(";");
-  const std::string end = schedule_.split ? "end" : "inner";
-  lines_.line(text("s64 p = ", schedule_.split ? "begin + " : "", "lane;"));
+  const std::string end = schedule_.split_k ? "end" : "inner";
+  lines_.line(text("s64 p = ", schedule_.split_k ? "begin + " : "", "lane;"));
   std::vector<int> chained;
   for (int s = group.first; s < group.last; ++s) {
     if (reductions_.has_chains(s)) chained.push_back(s);
@@ -239,13 +239,13 @@ void TeamText::begin_point(int stage) {
     inner.push_back(axis);
   }
   write_digits(kernel_, inner, "p", lines_);
-  write_fault(stage, "p");
+  declare_out_of_range(stage, "p");
 }
 
 void TeamText::write_point(const StageGroup& group) {
   begin_point(group.first);
   for (int s = group.first; s < group.last; ++s) {
-    if (has_faults_ && s > group.first) lines_.line("point += inner;");
+    if (checks_indices_ && s > group.first) lines_.line("point += inner;");
     write_stage(s, kernel_.stages[at(s)]);
   }
   // Later groups read them from registers.
@@ -281,11 +281,11 @@ void TeamText::declare(const std::vector<bool>& wanted) {
   }
 }
 
-void TeamText::write_fault(int number, const std::string& point) {
-  if (!has_faults_) return;
+void TeamText::declare_out_of_range(int number, const std::string& point) {
+  if (!checks_indices_) return;
   lines_.line(text("s64 point = (outer * ", kernel_.stages.size(), " + ", number,
                    ") * (inner > 0 ? inner : 1) + ", point, ";"));
-  lines_.line(fault_text());
+  lines_.line(out_of_range_lambda());
 }
 
 }  // namespace kiln::codegen

@@ -1,4 +1,4 @@
-// Literals in hexadecimal, which need no rounding, and operations with a type of their own.
+// Literals are hexadecimal, which needs no rounding.
 #include "backends/codegen/text/text_builder.h"
 
 #include "core/types/text.h"

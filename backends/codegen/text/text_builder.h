@@ -1,4 +1,4 @@
-// The builder of formulas that writes C++ statements: one constant for each operation.
+// The FormulaBuilder that emits C++ statements: one constant per operation (SSA form).
 #pragma once
 
 #include "backends/codegen/formulas/builder.h"
@@ -14,14 +14,14 @@ struct TextValue {
   const char* type = "";
 };
 
-/// The body of a function: statements, and the number of constants so far.
+/// The body of a function: statements, and the number of constants that they declare.
 struct FunctionBody {
   TextLines lines;
   int constants = 0;
 };
 
 /// The text calls fma_of, fabs_of, copysign_of and from_bits of the prelude. REQUIRES: the body
-/// outlives it.
+/// outlives the builder.
 class TextBuilder {
  public:
   using Value = TextValue;

@@ -5,17 +5,18 @@
 
 namespace kiln::codegen {
 
+/// Lines of text, indented by the depth of open blocks.
 class TextLines {
  public:
   void line(const std::string& words) {
     out_ += std::string(static_cast<std::size_t>(2 * depth_), ' ') + words + "\n";
   }
-  /// A line that begins a block.
+  /// Writes a line that opens a block.
   void open(const std::string& words) {
     line(words.empty() ? "{" : words + " {");
     ++depth_;
   }
-  /// Closes blocks until `depth` are open.
+  /// Closes blocks until `depth` blocks are open.
   void close_to(int depth) {
     while (depth_ > depth) {
       --depth_;

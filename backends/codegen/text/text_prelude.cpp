@@ -1,4 +1,4 @@
-// Pieces of text in their order; KILN_BUILTIN(name) is a function of the compiler.
+// Concatenates pieces of text; KILN_BUILTIN(name) is a built-in function of the compiler.
 #include "backends/codegen/text/text_prelude.h"
 
 #include "backends/codegen/text/op_text.h"
@@ -9,7 +9,7 @@
 namespace kiln::codegen {
 namespace {
 
-/// Functions of the compiler that are exact or rounded once, of one, two and three numbers.
+/// Built-in functions with exact or correctly rounded results.
 struct ExactFunction {
   const char* name;
   int arity;
@@ -35,9 +35,9 @@ struct Bool {
 
 constexpr const char* kNumbers = R"(
 namespace {
-template <class T> constexpr bool kReal = false;
-template <> constexpr bool kReal<float> = true;
-template <> constexpr bool kReal<double> = true;
+template <class T> constexpr bool kFloating = false;
+template <> constexpr bool kFloating<float> = true;
+template <> constexpr bool kFloating<double> = true;
 template <class T> constexpr bool kBool = false;
 template <> constexpr bool kBool<Bool> = true;
 template <class T> constexpr bool kSigned = T(-1) < T(0);
@@ -78,8 +78,8 @@ inline double flush(double x) {
   return KILN_BUILTIN(fabs)(x) < 0x1p-1022 ? KILN_BUILTIN(copysign)(0.0, x) : x;
 }
 
-// Rounded once to a format of `digits` bits whose smallest power is 2^lowest; from `limit` on it is
-// infinity.
+// Rounded once to a format of `digits` bits whose smallest power is
+// 2^lowest; from `limit` on it is infinity.
 inline float rounded(double x, int digits, int lowest, double limit) {
   if (x != x || x == 0) return float(x);
   const double size = KILN_BUILTIN(fabs)(x);
@@ -141,23 +141,24 @@ template <class T> T truncated(double x) {
   if (x <= lowest) return T(kSigned<T> ? ~highest : 0);
   return T(x);
 }
-// A double that rounds to a half as the integer would: lost bits are seen in the last one kept.
-inline double kept(u64 size) {
+// A double that rounds to a half as the integer would: dropped bits are ORed into the last bit kept
+// (sticky bit), so that the second rounding is correct.
+inline double sticky(u64 size) {
   return size >> 53 == 0 ? double(size) : double(size >> 11 | ((size & 2047) != 0)) * 2048;
 }
 inline float half_source(float x) { return x; }
 template <class T> double half_source(T x) {
-  if constexpr (kReal<T>) return x;
-  else return x < 0 ? -kept(0 - bits(x)) : kept(bits(x));
+  if constexpr (kFloating<T>) return x;
+  else return x < 0 ? -sticky(0 - bits(x)) : sticky(bits(x));
 }
 template <class To, class T> To convert(T x) {
-  if constexpr (kReal<T> && kReal<To>) return flush(To(x));
-  else if constexpr (kReal<T> && kBool<To>) return x != 0;
-  else if constexpr (kReal<T>) return truncated<To>(x);
-  else if constexpr (kReal<To>) return To(x);
+  if constexpr (kFloating<T> && kFloating<To>) return flush(To(x));
+  else if constexpr (kFloating<T> && kBool<To>) return x != 0;
+  else if constexpr (kFloating<T>) return truncated<To>(x);
+  else if constexpr (kFloating<To>) return To(x);
   else return wrap<To>(bits(x));
 }
-template <class T> T whole_power(T x, T y) {
+template <class T> T integer_power(T x, T y) {
   if (y < 0) return x == 1 ? T(1) : x == T(-1) ? (y % 2 == 0 ? T(1) : T(-1)) : T(0);
   u64 power = 1, square = bits(x);
   for (u64 rest = bits(y); rest != 0; rest >>= 1, square *= square) {
@@ -168,7 +169,7 @@ template <class T> T whole_power(T x, T y) {
 )";
 
 constexpr const char* kRest = R"(
-// Whether x goes before the largest one so far; a NaN is above everything.
+// Whether x is above the largest value so far; NaN is above every number.
 template <class T> bool above(T x, T best) { return best == best && (x != x || x > best); }
 
 inline bool inside(s64 index, s64 limit) { return index >= 0 && index < limit; }
@@ -177,10 +178,10 @@ struct Drawn {
   u32 first, second;
 };
 // Philox 4x32 in ten rounds: counter and key as the definition of random_uniform lays them out.
-inline Drawn drawn(u64 seed, u64 call_counter, s64 place, s64 element, u64 stream) {
+inline Drawn drawn(u64 seed, u64 call_counter, s64 position, s64 element, u64 stream) {
   u32 key0 = u32(seed), key1 = u32(seed >> 32);
   u32 c0 = u32(element), c1 = u32(u64(element) >> 32) ^ u32(call_counter);
-  u32 c2 = u32(place), c3 = u32(u64(place) >> 32) ^ u32(stream);
+  u32 c2 = u32(position), c3 = u32(u64(position) >> 32) ^ u32(stream);
   for (int round = 0; round < 10; ++round) {
     const u64 left = u64(0xd2511f53u) * c0, right = u64(0xcd9e8d57u) * c2;
     c0 = u32(right >> 32) ^ c1 ^ key0;
@@ -200,7 +201,7 @@ inline double uniform_f64(Drawn d) {
 }
 )";
 
-/// fabs_of(x) and its like, for float and double.
+/// fabs_of(x) and the other exact functions, for float and double.
 std::string exact_functions() {
   std::string out = "\n";
   for (const auto& [name, arity] : kExact) {
@@ -218,7 +219,7 @@ std::string exact_functions() {
 
 }  // namespace
 
-// A template op_<name> that no kernel instantiates may call a formula that is not written.
+// A template op_<name> that no kernel instantiates may call a formula that is not defined.
 std::string text_prelude(TextDialect dialect, const Formulas& used) {
   const char* builtin = dialect == TextDialect::Host ? "__builtin_##name" : "name";
   return text("#define KILN_BUILTIN(name) ", builtin, "\n", kTypes, kNumbers, exact_functions(),

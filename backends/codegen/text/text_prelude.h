@@ -1,5 +1,5 @@
-// Writes the prelude of every kernel text: types, loads and stores, rounding, casts, random numbers
-// and the ops. The text has no #include.
+// Emits the prelude of kernel programs: types, loads and stores, rounding, casts, random numbers
+// and ops. The text has no #include.
 #pragma once
 
 #include "backends/codegen/text/formula_text.h"
@@ -9,10 +9,10 @@
 
 namespace kiln::codegen {
 
-/// The compiler that reads the text: GCC or Clang for C++20, or NVRTC with -default-device.
+/// The compiler of the text: GCC or Clang in C++20 mode, or NVRTC with -default-device.
 enum class TextDialect : std::uint8_t { Host, Cuda };
 
-/// `used`: the elementary functions of the kernels that follow.
+/// `used`: the elementary functions that the program's kernels apply.
 std::string text_prelude(TextDialect dialect, const Formulas& used = all_formulas());
 
 }  // namespace kiln::codegen

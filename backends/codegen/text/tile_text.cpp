@@ -1,10 +1,11 @@
-// Each thread issues all its loads of a tile before it uses one. Rows of shared memory are one
-// element longer than a tile, so that the lanes of a warp meet different banks.
+// Each thread issues all its loads of a tile before the first use. Rows of shared memory are padded
+// by one element to avoid bank conflicts.
 #include "backends/codegen/text/tile_text.h"
 
 #include "backends/codegen/grid/tile.h"
 #include "backends/codegen/kernel/needed.h"
 #include "backends/codegen/text/scalar_text.h"
+#include "core/types/at.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -13,8 +14,6 @@ namespace kiln::codegen {
 namespace {
 
 constexpr std::size_t kMaxEarlyLoads = 8;  // with four points each: 32 registers of floats
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 DType dtype_of(const Kernel& kernel, int access) {
   return kernel.operands[at(kernel.accesses[at(access)].operand)].dtype;
@@ -56,7 +55,7 @@ void TileText::write() {
   lines_.close();
 }
 
-/// The indices of the other axes, and those of the first point of the tile.
+/// Opens the loop over tiles; declares the indices of the other axes and of the tile's first point.
 void TileText::open_tiles() {
   const int last = static_cast<int>(kernel_.axes.size()) - 1;
   const auto extent = [&](int axis) { return point_.size(kernel_.axes[at(axis)]); };
@@ -95,7 +94,7 @@ void TileText::open_turns(Lanes lanes) {
   point_.begin();
 }
 
-std::string TileText::held(int access, Lanes lanes) const {
+std::string TileText::shared_element(int access, Lanes lanes) const {
   const bool is_row = lanes == Lanes::TileAxis;
   return text(tile_memory(kernel_, access), is_row ? "[line][lane]" : "[lane][line]");
 }
@@ -116,7 +115,7 @@ std::vector<int> TileText::loads(bool are_tiled) const {
   return list;
 }
 
-/// The values along the columns, in registers.
+/// Loads untiled values into registers.
 void TileText::load_others() {
   const std::vector<int> list = loads(false);
   if (list.empty() || list.size() > kMaxEarlyLoads) return;
@@ -147,7 +146,7 @@ void TileText::load_tiled() {
   open_turns(Lanes::TileAxis);
   for (const int load : list) {
     const int access = kernel_.expressions[at(load)].number;
-    lines_.line(text(held(access, Lanes::TileAxis), " = t", load, "[turn];"));
+    lines_.line(text(shared_element(access, Lanes::TileAxis), " = t", load, "[turn];"));
   }
   lines_.close();
   lines_.close();
@@ -157,7 +156,7 @@ void TileText::load_tiled() {
 void TileText::compute() {
   open_turns(Lanes::LastAxis);
   for (const int load : loads(true)) {
-    point_.declare(load, held(kernel_.expressions[at(load)].number, Lanes::LastAxis));
+    point_.declare(load, shared_element(kernel_.expressions[at(load)].number, Lanes::LastAxis));
   }
   const std::vector<int> others = loads(false);
   if (others.size() <= kMaxEarlyLoads) {
@@ -166,7 +165,7 @@ void TileText::compute() {
   point_.evaluate(roots_of(kernel_, stage()));
   for (const Store& store : stage().stores) {
     if (is_tiled(store.access)) {
-      lines_.line(text(held(store.access, Lanes::LastAxis), " = v", store.value, ";"));
+      lines_.line(text(shared_element(store.access, Lanes::LastAxis), " = v", store.value, ";"));
     } else {
       point_.write_store(store);
     }
@@ -181,7 +180,7 @@ void TileText::store_tiled() {
     if (!is_tiled(store.access)) continue;
     point_.evaluate({kernel_.accesses[at(store.access)].when});
     if (!point_.is_declared(store.value)) {
-      point_.declare(store.value, held(store.access, Lanes::TileAxis));
+      point_.declare(store.value, shared_element(store.access, Lanes::TileAxis));
     }
     point_.write_store(store);
   }

@@ -1,5 +1,5 @@
-// Squares of points of two axes as text: accesses with neighbours along the rows pass through
-// shared memory.
+// Emits the form Tile: square tiles of two axes whose transposed
+// accesses are staged in shared memory.
 #pragma once
 
 #include "backends/codegen/grid/grid_schedule.h"
@@ -10,32 +10,32 @@
 
 namespace kiln::codegen {
 
-/// Writes the tiles of a schedule of the form Tile to `lines`. The surrounding function declares
-/// the names of PointText, but for indices of axes.
+/// Writes the body of a kernel with GridForm::Tile to `lines`. The enclosing function declares the
+/// names of PointText except indices.
 class TileText {
  public:
   TileText(const Kernel& kernel, const GridSchedule& schedule, TextLines& lines);
 
-  /// Declarations for the scope around the function: shared memory, named tile_memory().
+  /// Declarations of shared memory, named tile_memory(), for the scope around the function.
   std::string shared() const;
-  /// A loop over the tiles of the block. All threads reach its barriers equally often.
+  /// Writes the loop over the tiles of the block. All threads reach its barriers equally often.
   void write();
 
  private:
-  /// The axis along which the lanes of a warp have neighbouring points.
+  /// The axis along which the lanes of a warp have consecutive points.
   enum class Lanes : std::uint8_t { TileAxis, LastAxis };
 
   void open_tiles();
-  /// The thread's points of a tile; the caller closes the block.
+  /// Opens the loop over the thread's points of a tile; the caller closes it.
   void open_turns(Lanes lanes);
   void load_tiled();
   void load_others();
   void compute();
   void store_tiled();
-  /// The value in shared memory at the point of open_turns().
-  std::string held(int access, Lanes lanes) const;
+  /// The element in shared memory for the point of open_turns().
+  std::string shared_element(int access, Lanes lanes) const;
   bool is_tiled(int access) const;
-  /// The loads of either kind, as expressions.
+  /// The expressions of loads that are tiled, or are not.
   std::vector<int> loads(bool are_tiled) const;
   const Stage& stage() const { return kernel_.stages[0]; }
 
@@ -44,7 +44,7 @@ class TileText {
   TextLines& lines_;
   PointText point_;
   const std::vector<int> accesses_;
-  const int rows_, turns_;  // of a block's threads; to go through a tile with them
+  const int rows_, turns_;  // rows of a tile that the threads cover at a time; iterations per tile
 };
 
 /// The name of the shared memory of an access.

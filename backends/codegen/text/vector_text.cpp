@@ -1,18 +1,17 @@
-// All unrolled groups are loaded before the first one is computed: a compiler moves no load before
-// a store that may alias it.
+// Loads all unrolled groups before computing the first one: compilers do not hoist loads above
+// stores that may alias.
 #include "backends/codegen/text/vector_text.h"
 
 #include "backends/codegen/kernel/needed.h"
 #include "backends/codegen/text/digits_text.h"
 #include "backends/codegen/text/scalar_text.h"
+#include "core/types/at.h"
 #include "core/types/text.h"
 
 #include <algorithm>
 
 namespace kiln::codegen {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// The type of an element in memory.
 std::string stored_type(DType dtype) { return half_text(dtype) ? "u16" : type_text(dtype); }
@@ -63,7 +62,7 @@ VectorText::VectorText(const Kernel& kernel, const GridSchedule& schedule, TextL
       lines_(lines),
       point_(kernel, lines),
       found_(vector_accesses(kernel, schedule.elements)),
-      has_faults_(has_dynamic_access(kernel)) {}
+      checks_indices_(has_dynamic_access(kernel)) {}
 
 // ---- alignment ----
 
@@ -146,18 +145,18 @@ void VectorText::open_turn() {
   open_group();
 }
 
-/// The indices of the first point of the group.
+/// Declares the indices of the first point of the group.
 void VectorText::open_group() {
   const bool is_point = schedule_.elements == 1;
   write_digits(kernel_, schedule_.axes, is_point ? "group" : text("group * ", schedule_.elements),
                lines_);
-  write_fault();
+  declare_out_of_range();
 }
 
-void VectorText::write_fault() {
-  if (!has_faults_) return;
+void VectorText::declare_out_of_range() {
+  if (!checks_indices_) return;
   lines_.line(text("const s64 point = ", outer_number(kernel_), ";"));
-  lines_.line(fault_text());
+  lines_.line(out_of_range_lambda());
 }
 
 std::vector<int> VectorText::early_loads(const Stage& stage) const {
@@ -218,7 +217,7 @@ void VectorText::write_elements(const Stage& stage) {
   lines_.line("#pragma unroll");
   lines_.open(text("for (int e = 0; e < ", schedule_.elements, "; ++e)"));
   lines_.line(text("const s64 i", last, " = base + e;"));
-  write_fault();
+  declare_out_of_range();
   for (const int load : early_loads(stage)) {
     const Expression& e = kernel_.expressions[at(load)];
     if (!is_vector(e.number)) continue;
@@ -244,7 +243,7 @@ void VectorText::write_vector(std::size_t number, const Store& store) {
   if (store.accumulate) {
     lines_.line(text("const ", vector_type(dtype), " old = ", vector_load(store.access), ";"));
   }
-  lines_.line(text(vector_type(dtype), " made;"));
+  lines_.line(text(vector_type(dtype), " packed;"));
   lines_.line("#pragma unroll");
   lines_.open(text("for (int e = 0; e < ", schedule_.elements, "; ++e)"));
   std::string value = text("y", number, "[e]");
@@ -253,10 +252,10 @@ void VectorText::write_vector(std::size_t number, const Store& store) {
     value = apply_text(ir::Op::Add, dtype, dtype,
                        {operand_text(dtype, old), operand_text(dtype, value)});
   }
-  lines_.line(text("made.at[e] = ", stored_of(dtype, value), ";"));
+  lines_.line(text("packed.at[e] = ", stored_of(dtype, value), ";"));
   lines_.close();
   lines_.line(text("store_vector<", vector_type(dtype), ", ", stored_type(dtype), ">(",
-                   point_.element(store.access), ", made);"));
+                   point_.element(store.access), ", packed);"));
   lines_.close();
 }
 

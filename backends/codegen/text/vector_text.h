@@ -1,4 +1,4 @@
-// Groups of neighbouring points as text: vectors of their elements are loaded and stored at once.
+// Emits the form Points: vector loads and stores of consecutive points.
 #pragma once
 
 #include "backends/codegen/grid/grid_schedule.h"
@@ -10,20 +10,21 @@
 
 namespace kiln::codegen {
 
-/// Functions that groups call: loads and stores of vectors.
+/// Functions for loads and stores of vectors.
 const char* vector_functions();
 
-/// Writes the groups of a schedule of the form Points to `lines`. The surrounding function declares
-/// the names of PointText, but for indices of axes and `fault`, and
-///   s64 thread, stride  the number of the thread in the grid, and that of all threads
-///   s64 points          the number of points
+/// Writes the loop over groups of a kernel with GridForm::Points to `lines`. The enclosing function
+/// declares the names of PointText except indices and `out_of_range`, and
+///   s64 thread  the number of the thread in the grid
+///   s64 stride  the number of threads of the grid
+///   s64 points  the number of points
 class VectorText {
  public:
   VectorText(const Kernel& kernel, const GridSchedule& schedule, TextLines& lines);
 
-  /// The condition under which vectors are aligned and no group is part of two rows; empty: always.
+  /// The condition under which vectors are aligned and no group crosses a row; empty: always.
   std::string condition() const;
-  /// A loop over the whole groups of the thread.
+  /// Writes the loop over the complete groups of the thread.
   void write();
 
  private:
@@ -35,13 +36,13 @@ class VectorText {
   void write_elements(const Stage& stage);
   void write_vector(std::size_t store, const Store& stored);
   void open_group();
-  void write_fault();
+  void declare_out_of_range();
 
   bool is_vector(int access) const { return found_.is_vector[static_cast<std::size_t>(access)]; }
-  /// The loads of the stage that come before its other values, in order.
+  /// The vector and uniform loads of the stage, which precede its other expressions, in order.
   std::vector<int> early_loads(const Stage& stage) const;
   std::string vector_type(DType dtype) const;
-  /// REQUIRES: the surrounding text has checked the access's condition.
+  /// REQUIRES: the enclosing text checks the access's condition.
   std::string vector_load(int access) const;
 
   const Kernel& kernel_;
@@ -49,7 +50,7 @@ class VectorText {
   TextLines& lines_;
   PointText point_;
   const VectorAccesses found_;
-  const bool has_faults_;
+  const bool checks_indices_;
 };
 
 }  // namespace kiln::codegen

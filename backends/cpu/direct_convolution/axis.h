@@ -1,4 +1,4 @@
-// One spatial axis of a convolution.
+// One spatial axis of a convolution: sizes of input, window and output, stride, dilation, padding.
 #pragma once
 
 #include "backends/codegen/host/prepared/convolution.h"
@@ -6,14 +6,14 @@
 namespace kiln::cpu {
 
 struct Axis {
-  std::int64_t size = 1, window = 1, places = 1, stride = 1, dilation = 1, low = 0;
+  std::int64_t size = 1, window = 1, outputs = 1, stride = 1, dilation = 1, low = 0;
 };
 
-/// The axis that many before the last one; one of size 1 where there is none.
+/// Returns the axis `from_last` before the last one, or an axis of size 1.
 inline Axis axis_of(const codegen::Convolution& c, std::size_t from_last) {
   if (c.sizes.size() <= from_last) return {};
   const std::size_t i = c.sizes.size() - 1 - from_last;
-  return {c.sizes[i], c.windows[i], c.places[i], c.strides[i], c.dilations[i], c.low[i]};
+  return {c.sizes[i], c.windows[i], c.output_sizes[i], c.strides[i], c.dilations[i], c.low[i]};
 }
 
 }  // namespace kiln::cpu

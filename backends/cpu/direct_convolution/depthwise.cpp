@@ -1,5 +1,4 @@
-// The gradient of the input is the same sum over the output's gradient, with the taps of the window
-// in reverse.
+// Backward data is the same convolution of the output's gradient with the taps in reverse order.
 #include "backends/cpu/direct_convolution/depthwise.h"
 
 #include "backends/cpu/direct_convolution/axis.h"
@@ -14,33 +13,33 @@ using codegen::Convolution;
 using codegen::ConvRole;
 
 constexpr std::int64_t kMinChannels = 8;
-/// Multiply-adds that are worth a part, and the most parts.
+/// A part has at least kPartWork multiply-adds.
 constexpr std::int64_t kPartWork = 1 << 18, kMaxParts = 16;
 
-RunDepthwiseBlock loops_of(TileLevel level) {
-  switch (level) {
-    case TileLevel::Avx512: return kDepthwiseBlockAvx512;
-    case TileLevel::Avx2: return kDepthwiseBlockAvx2;
-    case TileLevel::Baseline: break;
+RunDepthwiseBlock loops_of(GemmIsa isa) {
+  switch (isa) {
+    case GemmIsa::Avx512: return kDepthwiseBlockAvx512;
+    case GemmIsa::Avx2: return kDepthwiseBlockAvx2;
+    case GemmIsa::Baseline: break;
   }
   return kDepthwiseBlockBaseline;
 }
 
-/// `tap`: from tap to tap of the filter.
-DepthwiseAxis forward(const Axis& axis, std::int64_t tap) {
-  return {axis.size, axis.places, axis.window, axis.stride, axis.dilation, axis.low, tap};
+/// `tap`: stride from tap to tap of the filter.
+WindowAxis forward(const Axis& axis, std::int64_t tap) {
+  return {axis.size, axis.outputs, axis.window, axis.stride, axis.dilation, axis.low, tap};
 }
 
-/// From the output's gradient to the input's. REQUIRES: a stride of 1.
-DepthwiseAxis backward(const Axis& axis, std::int64_t tap) {
+/// The axis of backward data, from the output's gradient to the input's. REQUIRES: a stride of 1.
+WindowAxis backward(const Axis& axis, std::int64_t tap) {
   const std::int64_t low = (axis.window - 1) * axis.dilation - axis.low;
-  return {axis.places, axis.size, axis.window, 1, axis.dilation, low, -tap};
+  return {axis.outputs, axis.size, axis.window, 1, axis.dilation, low, -tap};
 }
 
 class Depthwise final : public codegen::PreparedConvolution {
  public:
-  Depthwise(const Convolution& c, TileLevel level)
-      : is_gradient_(c.role == ConvRole::Input), has_bias_(c.bias), run_block_(loops_of(level)) {
+  Depthwise(const Convolution& c, GemmIsa isa)
+      : is_gradient_(c.role == ConvRole::Input), has_bias_(c.bias), run_block_(loops_of(isa)) {
     const Axis rows = axis_of(c, 1), columns = axis_of(c, 0);
     const auto axis = is_gradient_ ? backward : forward;
     block_.rows = axis(rows, columns.window * c.groups);
@@ -48,8 +47,8 @@ class Depthwise final : public codegen::PreparedConvolution {
     block_.channels = c.groups;
     block_.relu = c.relu;
     if (is_gradient_) last_tap_ = (rows.window * columns.window - 1) * c.groups;
-    all_rows_ = c.batch * block_.rows.places;
-    const std::int64_t sums = all_rows_ * block_.columns.places * c.groups;
+    all_rows_ = c.batch * block_.rows.outputs;
+    const std::int64_t sums = all_rows_ * block_.columns.outputs * c.groups;
     const std::int64_t work = rows.window * columns.window * sums;
     parts_ = std::min(all_rows_, std::clamp(work / kPartWork, std::int64_t{1}, kMaxParts));
   }
@@ -64,14 +63,14 @@ class Depthwise final : public codegen::PreparedConvolution {
            const float* bias, float* result, void*) const override {
     DepthwiseBlock block = block_;
     const auto number = static_cast<std::int64_t>(part);
-    const std::int64_t rows = block.rows.places, end = all_rows_ * (number + 1) / parts_;
+    const std::int64_t rows = block.rows.outputs, end = all_rows_ * (number + 1) / parts_;
     block.filter = (is_gradient_ ? first : second) + last_tap_;
     block.bias = has_bias_ ? bias : nullptr;
     const float* x = is_gradient_ ? second : first;
     for (std::int64_t row = all_rows_ * number / parts_; row < end;) {
       const std::int64_t image = row / rows;
       block.x = x + image * image_of(block.rows.size, block.columns.size);
-      block.y = result + image * image_of(rows, block.columns.places);
+      block.y = result + image * image_of(rows, block.columns.outputs);
       block.begin = row % rows;
       block.end = std::min<long long>(rows, block.begin + end - row);
       run_block_(block);
@@ -87,8 +86,8 @@ class Depthwise final : public codegen::PreparedConvolution {
 
   bool is_gradient_, has_bias_;
   RunDepthwiseBlock run_block_;
-  DepthwiseBlock block_{};  // all but the operands and the rows
-  std::int64_t last_tap_ = 0;  // of the window that is read in reverse
+  DepthwiseBlock block_{};     // without operands and rows
+  std::int64_t last_tap_ = 0;  // offset of the last tap, for a window that is read in reverse
   std::int64_t all_rows_ = 0, parts_ = 1;
 };
 
@@ -97,13 +96,13 @@ class Depthwise final : public codegen::PreparedConvolution {
 bool takes_depthwise(const Convolution& c) {
   const bool has_unit_strides =
       std::all_of(c.strides.begin(), c.strides.end(), [](std::int64_t s) { return s == 1; });
-  return c.role != ConvRole::Kernel && (c.role == ConvRole::Output || has_unit_strides) &&
+  return c.role != ConvRole::Filter && (c.role == ConvRole::Output || has_unit_strides) &&
          c.channels == 1 && c.filters == 1 && c.groups >= kMinChannels && c.sizes.size() <= 2;
 }
 
 std::shared_ptr<const codegen::PreparedConvolution> make_depthwise(const Convolution& c,
-                                                                   TileLevel level) {
-  return std::make_shared<Depthwise>(c, level);
+                                                                   GemmIsa isa) {
+  return std::make_shared<Depthwise>(c, isa);
 }
 
 }  // namespace kiln::cpu

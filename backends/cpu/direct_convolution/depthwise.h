@@ -1,19 +1,19 @@
-// Depthwise convolutions and their gradients of inputs by native loops: each channel has a filter
-// of its own and makes one channel of the output.
+// Depthwise convolutions and their backward data by native loops: each channel has its own filter
+// and gives one channel of the output.
 #pragma once
 
 #include "backends/codegen/host/prepared/convolution.h"
-#include "backends/cpu/tiled/tiled_product.h"
+#include "backends/cpu/gemm/native_gemm.h"
 
 namespace kiln::cpu {
 
-/// Whether this is one over rows or images, with channels for half a vector at least; a gradient of
-/// inputs has strides of 1.
+/// Whether this is a depthwise convolution of 1 or 2 spatial axes with at least 8 channels;
+/// backward data needs strides of 1.
 bool takes_depthwise(const codegen::Convolution& convolution);
 
-/// Reads the filter as the program has it, in parts of rows that follow from the sizes alone.
-/// REQUIRES: takes_depthwise, all sizes above 0, and that the machine has the level.
+/// Prepares parts of rows, which depend only on the sizes; the filter is read in place.
+/// REQUIRES: takes_depthwise(convolution), all sizes above 0, the machine has the ISA.
 std::shared_ptr<const codegen::PreparedConvolution> make_depthwise(
-    const codegen::Convolution& convolution, TileLevel level);
+    const codegen::Convolution& convolution, GemmIsa isa);
 
 }  // namespace kiln::cpu

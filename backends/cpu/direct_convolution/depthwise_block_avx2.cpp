@@ -1,4 +1,4 @@
-// For AVX2 and FMA; CMakeLists.txt has the options.
+// The loops for AVX2 and FMA; CMakeLists.txt has the compiler options.
 #include "backends/cpu/direct_convolution/depthwise_loops.h"
 
 namespace kiln::cpu {

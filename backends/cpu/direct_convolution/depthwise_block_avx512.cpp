@@ -1,4 +1,4 @@
-// For AVX-512 F and DQ; CMakeLists.txt has the options.
+// The loops for AVX-512 F and DQ; CMakeLists.txt has the compiler options.
 #include "backends/cpu/direct_convolution/depthwise_loops.h"
 
 namespace kiln::cpu {

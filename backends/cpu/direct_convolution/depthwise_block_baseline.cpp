@@ -1,4 +1,4 @@
-// For any x86-64; CMakeLists.txt has the options.
+// The loops for any x86-64; CMakeLists.txt has the compiler options.
 #include "backends/cpu/direct_convolution/depthwise_loops.h"
 
 namespace kiln::cpu {

@@ -1,49 +1,33 @@
-// The loops of one ISA level: vectors run along the channels, and the sums of some neighbouring
-// pixels stay in registers while the window's taps are added. Rows are computed a few columns and
-// channels at a time, whose rows of x stay in the first cache from one row of y to the next. Each
-// depthwise_block_*.cpp includes this once.
+// The loops of depthwise convolutions for one ISA. Vectors run along the channels; the sums of a
+// tile of neighbouring pixels stay in registers while taps are added. A block of columns and
+// channels is computed row after row, so that its rows of x stay in the L1 cache from one row of y
+// to the next. Each depthwise_block_<isa>.cpp includes this header once.
 #pragma once
 
 #include "backends/cpu/direct_convolution/depthwise_block.h"
-#include "backends/cpu/tiled/level_vectors.h"
+#include "backends/cpu/direct_convolution/window_loops.h"
 
 namespace kiln::cpu {
 namespace {
 
-/// Pixels of a tile: a sum for every second register.
+/// Pixels of a tile: its sums take half of the registers.
 constexpr int kPixels = kRegisters / 2;
-/// Channels that are computed together, and floats of all rows under the window and of the result:
-/// two thirds of a first cache of 48 KiB.
-constexpr long long kChannels = 64, kNearFloats = 8 << 10;
+/// Channels of a block, and floats of a block's rows of x under the window and of y: two thirds of
+/// an L1 cache of 48 KiB.
+constexpr long long kChannels = 64, kL1Floats = 8 << 10;
 
-/// Taps begin .. end - 1 of an axis of the window.
-struct Taps {
-  long long begin, end;
-};
-
-/// The taps of a row of y that are not in the padding, at channels first .. end - 1.
+/// The operands of one row of y without the taps in the padding, at channels first .. end - 1.
 struct Row {
-  const float* x;  // of the first one of them
+  const float* x;  // of the first such tap
   const float* filter;
   float* y;
-  long long count;   // of such taps
-  long long x_tap;   // from tap to tap
+  long long count;  // number of such taps
+  long long x_tap;  // stride from tap to tap
   long long first, end;
 };
 
-template <bool kWhole>
-inline Vector<float> load(const float* from, int lanes) {
-  if constexpr (kWhole) return load_unaligned(from);
-  return load_some(from, lanes);
-}
-
-template <bool kWhole>
-inline void store(const Vector<float>& from, float* to, int lanes) {
-  if constexpr (kWhole) return store_unaligned<float>(from, to);
-  store_some<float>(from, to, lanes);
-}
-
-/// sums += a row of the window, of kTaps taps at a stride and a dilation of 1.
+/// sums += one row of the window, with kTaps taps, a stride and a dilation of 1: each pixel is
+/// loaded once for all taps.
 template <int kCount, int kTaps>
 inline void add_taps(const DepthwiseBlock& b, const float* x, const float* filter,
                      Vector<float> (&sums)[kCount]) {
@@ -52,15 +36,15 @@ inline void add_taps(const DepthwiseBlock& b, const float* x, const float* filte
     factors[j] = load_unaligned(filter + j * b.columns.tap);
   }
   _Pragma("GCC unroll 32") for (int q = 0; q < kCount + kTaps - 1; ++q) {
-    auto pixel = load_unaligned(x + q * b.channels);
-    asm("" : "+v"(pixel));  // in a register: else every multiply-add loads it again
+    auto x_pixel = load_unaligned(x + q * b.channels);
+    asm("" : "+v"(x_pixel));  // keeps it in a register; otherwise every multiply-add loads it again
     _Pragma("GCC unroll 4") for (int j = 0; j < kTaps; ++j) {
-      if (q >= j && q - j < kCount) sums[q - j] += pixel * factors[j];
+      if (q >= j && q - j < kCount) sums[q - j] += x_pixel * factors[j];
     }
   }
 }
 
-/// sums += those taps of a row of the window.
+/// sums += `count` taps of a row of the window.
 template <int kCount, bool kWhole>
 inline void add_taps(const DepthwiseBlock& b, const float* x, const float* filter,
                      long long count, int lanes, Vector<float> (&sums)[kCount]) {
@@ -93,12 +77,12 @@ inline void store_tile(const DepthwiseBlock& b, long long channel, float* y, int
   }
 }
 
-/// Prefetches the pixels that the next row of y reads for the first time, with those between tiles
-/// that a window of 3 has, and those that it writes. `x`: of the last row under the window. Inlined
-/// always: GCC leaves out calls of functions that only prefetch.
+/// Prefetches the pixels that the next row of y reads for the first time (with the two between
+/// tiles that a window of 3 reads) and those that it writes. `x`: in the last row under the window.
+/// Always inlined: GCC removes calls of functions that only prefetch.
 template <int kCount>
-__attribute__((always_inline)) inline void fetch_next(const DepthwiseBlock& b, const float* x,
-                                                      const float* y) {
+__attribute__((always_inline)) inline void prefetch_next(const DepthwiseBlock& b, const float* x,
+                                                         const float* y) {
   constexpr int kBetween = 2;
   const long long step = b.columns.stride * b.channels;
   for (long long row = 0; row < b.rows.stride; ++row) {
@@ -107,22 +91,23 @@ __attribute__((always_inline)) inline void fetch_next(const DepthwiseBlock& b, c
       __builtin_prefetch(x + p * step);
     }
   }
-  y += b.columns.places * b.channels;
+  y += b.columns.outputs * b.channels;
   _Pragma("GCC unroll 16") for (int p = 0; p < kCount; ++p) {
     __builtin_prefetch(y + p * b.channels, 1);
   }
 }
 
-/// The pixels from `place` on, in the channels from `channel` on. kTaps: of add_taps; 0: `taps`.
+/// Computes the tile of pixels from `pixel` on, channels from `channel` on. kTaps: of add_taps; 0:
+/// uses `taps`.
 template <int kCount, int kTaps, bool kWhole>
-inline void run_tile(const DepthwiseBlock& b, const Row& row, long long place, Taps taps,
+inline void run_tile(const DepthwiseBlock& b, const Row& row, long long pixel, Interval taps,
                      long long channel, int lanes) {
   Vector<float> sums[kCount] = {};
-  const long long left = place * b.columns.stride - b.columns.low + taps.begin * b.columns.dilation;
+  const long long left = pixel * b.columns.stride - b.columns.low + taps.begin * b.columns.dilation;
   const float* x = row.x + left * b.channels + channel;
   const float* filter = row.filter + taps.begin * b.columns.tap + channel;
-  float* y = row.y + place * b.channels + channel;
-  fetch_next<kCount>(b, x + (row.count - 1) * row.x_tap, y);
+  float* y = row.y + pixel * b.channels + channel;
+  prefetch_next<kCount>(b, x + (row.count - 1) * row.x_tap, y);
   for (long long i = 0; i < row.count; ++i, x += row.x_tap, filter += b.rows.tap) {
     if constexpr (kTaps != 0) {
       add_taps<kCount, kTaps>(b, x, filter, sums);
@@ -134,87 +119,71 @@ inline void run_tile(const DepthwiseBlock& b, const Row& row, long long place, T
 }
 
 template <int kCount, int kTaps>
-void run_channels(const DepthwiseBlock& b, const Row& row, long long place, Taps taps) {
+void run_channels(const DepthwiseBlock& b, const Row& row, long long pixel, Interval taps) {
   constexpr int kWidth = kLanes<float>;
   long long channel = row.first;
   for (; channel + kWidth <= row.end; channel += kWidth) {
-    run_tile<kCount, kTaps, true>(b, row, place, taps, channel, kWidth);
+    run_tile<kCount, kTaps, true>(b, row, pixel, taps, channel, kWidth);
   }
   const int rest = static_cast<int>(row.end - channel);
-  if (rest != 0) run_tile<kCount, 0, false>(b, row, place, taps, channel, rest);
+  if (rest != 0) run_tile<kCount, 0, false>(b, row, pixel, taps, channel, rest);
 }
 
-/// `count` pixels, in tiles of kCount and one of the rest; all taps are inside.
+/// Computes `count` pixels without padding, in tiles of kCount and one of the rest.
 template <int kCount>
-void run_pixels(const DepthwiseBlock& b, const Row& row, long long place, long long count) {
-  const DepthwiseAxis& c = b.columns;
+void run_pixels(const DepthwiseBlock& b, const Row& row, long long pixel, long long count) {
+  const WindowAxis& c = b.columns;
   const bool is_plain = c.taps == 3 && c.stride == 1 && c.dilation == 1;
-  for (; count >= kCount; count -= kCount, place += kCount) {
+  for (; count >= kCount; count -= kCount, pixel += kCount) {
     if (is_plain) {
-      run_channels<kCount, 3>(b, row, place, {0, 3});
+      run_channels<kCount, 3>(b, row, pixel, {0, 3});
     } else {
-      run_channels<kCount, 0>(b, row, place, {0, c.taps});
+      run_channels<kCount, 0>(b, row, pixel, {0, c.taps});
     }
   }
   if constexpr (kCount > 1) {
-    if (count > 0) run_pixels<kCount - 1>(b, row, place, count);
+    if (count > 0) run_pixels<kCount - 1>(b, row, pixel, count);
   }
 }
 
-inline long long ceil_of(long long numerator, long long denominator) {
-  return numerator <= 0 ? 0 : (numerator + denominator - 1) / denominator;
-}
-
-inline long long larger(long long a, long long b) { return a < b ? b : a; }
-
-/// The taps of a place that are not in the padding.
-Taps taps_at(const DepthwiseAxis& axis, long long place) {
-  const long long first = place * axis.stride - axis.low;
-  const long long begin = smaller(axis.taps, ceil_of(-first, axis.dilation));
-  return {begin, larger(begin, smaller(axis.taps, ceil_of(axis.size - first, axis.dilation)))};
-}
-
-/// Places with all taps outside of the padding.
-Taps inner_places(const DepthwiseAxis& axis) {
-  const long long reach = (axis.taps - 1) * axis.dilation;
-  const long long first = smaller(axis.places, ceil_of(axis.low, axis.stride));
-  const long long last = ceil_of(axis.size - reach + axis.low, axis.stride);
-  return {first, larger(first, smaller(axis.places, last))};
-}
-
-void run_row(const DepthwiseBlock& b, const Row& row, Taps places) {
-  const Taps inner = inner_places(b.columns);
-  long long place = places.begin;
-  for (; place < smaller(inner.begin, places.end); ++place) {
-    run_channels<1, 0>(b, row, place, taps_at(b.columns, place));
+void run_row(const DepthwiseBlock& b, const Row& row, Interval pixels) {
+  const Interval inner = inner_outputs(b.columns);
+  long long pixel = pixels.begin;
+  for (; pixel < smaller(inner.begin, pixels.end); ++pixel) {
+    run_channels<1, 0>(b, row, pixel, taps_at(b.columns, pixel));
   }
-  const long long last = smaller(inner.end, places.end);
-  if (place < last) run_pixels<kPixels>(b, row, place, last - place);
-  place = larger(place, last);
-  for (; place < places.end; ++place) {
-    run_channels<1, 0>(b, row, place, taps_at(b.columns, place));
+  const long long last = smaller(inner.end, pixels.end);
+  if (pixel < last) run_pixels<kPixels>(b, row, pixel, last - pixel);
+  pixel = larger(pixel, last);
+  for (; pixel < pixels.end; ++pixel) {
+    run_channels<1, 0>(b, row, pixel, taps_at(b.columns, pixel));
   }
 }
 
 Row row_at(const DepthwiseBlock& b, long long number, long long first, long long end) {
-  const Taps taps = taps_at(b.rows, number);
+  const Interval taps = taps_at(b.rows, number);
   const long long x_row = b.columns.size * b.channels;
   const long long above = number * b.rows.stride - b.rows.low + taps.begin * b.rows.dilation;
-  Row row{b.x, b.filter + taps.begin * b.rows.tap, b.y + number * b.columns.places * b.channels,
-          taps.end - taps.begin, b.rows.dilation * x_row, first, end};
+  Row row{b.x,
+          b.filter + taps.begin * b.rows.tap,
+          b.y + number * b.columns.outputs * b.channels,
+          taps.end - taps.begin,
+          b.rows.dilation * x_row,
+          first,
+          end};
   if (row.count > 0) row.x += above * x_row;
   return row;
 }
 
 void run_block(const DepthwiseBlock& b) {
-  const long long near = kNearFloats / ((b.rows.taps + 1) * smaller(b.channels, kChannels));
-  const long long width = larger(kPixels, near / kPixels * kPixels);
-  for (long long place = 0; place < b.columns.places; place += width) {
-    const Taps places{place, smaller(place + width, b.columns.places)};
+  const long long fitting = kL1Floats / ((b.rows.taps + 1) * smaller(b.channels, kChannels));
+  const long long width = larger(kPixels, fitting / kPixels * kPixels);
+  for (long long pixel = 0; pixel < b.columns.outputs; pixel += width) {
+    const Interval pixels{pixel, smaller(pixel + width, b.columns.outputs)};
     for (long long channel = 0; channel < b.channels; channel += kChannels) {
       const long long end = smaller(channel + kChannels, b.channels);
       for (long long row = b.begin; row < b.end; ++row) {
-        run_row(b, row_at(b, row, channel, end), places);
+        run_row(b, row_at(b, row, channel, end), pixels);
       }
     }
   }

@@ -1,6 +1,7 @@
-// A caller first compiles all keys that it has claimed and only then waits for those of others, so
-// that no two callers wait for each other.
+// No deadlocks: a caller first compiles all keys that it has claimed and only then waits for keys
+// that others have claimed.
 #include "backends/cpu/llvm/code_cache.h"
+#include "core/types/no_destructor.h"
 
 #include <pthread.h>
 
@@ -23,7 +24,8 @@ class CodeCache::State {
  public:
   explicit State(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  /// Takes code that is there; claims keys that nobody compiles. The numbers of claimed keys.
+  /// Fills in code that is cached, and claims keys that no caller compiles. Returns the claimed
+  /// indices.
   std::vector<std::size_t> take(const std::vector<std::string>& keys,
                                 std::vector<KernelCodePtr>& codes) {
     std::vector<std::size_t> claimed;
@@ -48,13 +50,13 @@ class CodeCache::State {
   }
 
   void give(const std::vector<std::string>& keys, const std::vector<std::size_t>& claimed,
-            const std::vector<KernelCodePtr>& made) {
+            const std::vector<KernelCodePtr>& compiled) {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < claimed.size(); ++i) {
       Entry& entry = entries_.at(keys[claimed[i]]);
-      entry.code = made[i];
+      entry.code = compiled[i];
       entry.last_use = ++uses_;
-      bytes_ += keys[claimed[i]].size() + made[i]->bytes;
+      bytes_ += keys[claimed[i]].size() + compiled[i]->bytes;
       ++compiled_;
     }
     changed_.notify_all();
@@ -70,7 +72,7 @@ class CodeCache::State {
     changed_.notify_all();
   }
 
-  /// Returns when one of the keys has its code or is compiled by nobody.
+  /// Returns when one of the keys has its code or is not claimed.
   void wait(const std::vector<std::string>& keys, const std::vector<KernelCodePtr>& codes) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] {
@@ -90,7 +92,7 @@ class CodeCache::State {
 
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
-  /// In a child of fork(): the threads that compile or wait exist in the parent only.
+  /// Drops claims in a child of fork(): the threads that compile or wait exist only in the parent.
   void forget_other_threads() {
     std::erase_if(entries_, [](const auto& one) { return !one.second.code; });
     new (&changed_) std::condition_variable;
@@ -99,12 +101,12 @@ class CodeCache::State {
 
  private:
   struct Entry {
-    KernelCodePtr code;  // null: somebody compiles it
+    KernelCodePtr code;  // null: a caller is compiling it
     std::uint64_t last_use = 0;
   };
   using Entries = std::unordered_map<std::string, Entry>;
 
-  /// Drops code that no program uses, the one that was asked for first before others.
+  /// Evicts code that no program uses, the least recently used first.
   void trim() {
     if (bytes_ <= max_bytes_) return;
     std::vector<std::pair<std::uint64_t, Entries::iterator>> unused;
@@ -130,15 +132,16 @@ class CodeCache::State {
 };
 
 CodeCache& CodeCache::instance() {
-  static CodeCache& cache = *new CodeCache(kMaxBytes);
+  static NoDestructor<CodeCache> cache(kMaxBytes);
   // Hold the mutex across fork(), so that it is unlocked in the child.
   static const bool registered [[maybe_unused]] = [] {
-    const int error = ::pthread_atfork([] { cache.state_->lock(); }, [] { cache.state_->unlock(); },
-                                       [] { cache.state_->forget_other_threads(); });
+    const int error =
+        ::pthread_atfork([] { cache->state_->lock(); }, [] { cache->state_->unlock(); },
+                         [] { cache->state_->forget_other_threads(); });
     if (error != 0) throw std::bad_alloc();  // tried again later
     return true;
   }();
-  return cache;
+  return *cache;
 }
 
 CodeCache::CodeCache(std::size_t max_bytes) : state_(std::make_unique<State>(max_bytes)) {}
@@ -157,9 +160,9 @@ std::vector<KernelCodePtr> CodeCache::get(const std::vector<std::string>& keys,
       continue;
     }
     try {
-      const std::vector<KernelCodePtr> made = compile(claimed);
-      state_->give(keys, claimed, made);
-      for (std::size_t i = 0; i < claimed.size(); ++i) codes[claimed[i]] = made[i];
+      const std::vector<KernelCodePtr> compiled = compile(claimed);
+      state_->give(keys, claimed, compiled);
+      for (std::size_t i = 0; i < claimed.size(); ++i) codes[claimed[i]] = compiled[i];
     } catch (...) {
       state_->give_up(keys, claimed);
       throw;

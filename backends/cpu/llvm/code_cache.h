@@ -1,4 +1,4 @@
-// Machine code that all programs of the process share, by what it computes.
+// Caches machine code by kernel key, for all programs of the process.
 #pragma once
 
 #include "backends/cpu/llvm/jit.h"
@@ -12,25 +12,24 @@
 
 namespace kiln::cpu {
 
-/// The code of one kernel. Immutable.
+/// The machine code of one kernel. Immutable.
 struct KernelCode {
-  std::shared_ptr<const MachineCode> module;  // with the code of other kernels, maybe
+  std::shared_ptr<const MachineCode> module;  // may hold the code of other kernels, too
   const void* address = nullptr;
   std::size_t bytes = 0;
 };
 using KernelCodePtr = std::shared_ptr<const KernelCode>;
 
 struct CodeCacheStats {
-  std::uint64_t compiled = 0, shared = 0;  // answers since the process began
-  std::size_t entries = 0, bytes = 0;      // of code and keys, now
+  std::uint64_t compiled = 0, shared = 0;  // misses and hits since the process began
+  std::size_t entries = 0, bytes = 0;      // now; bytes of code and keys
 };
 
-/// Code is kept while a program uses it; up to `max_bytes` of code and keys in all, code that none
-/// uses is kept too, the one that was asked for last the longest. Any thread; a child of fork() may
-/// use it.
+/// Keeps code while a program uses it, and unused code up to `max_bytes` of code and keys in all,
+/// evicting the least recently used first. Any thread; a child of fork() may use it.
 class CodeCache {
  public:
-  /// The process's. Never destroyed: functions may be compiled while the process ends.
+  /// The cache of the process. Never destroyed: functions may be compiled while the process exits.
   static CodeCache& instance();
 
   explicit CodeCache(std::size_t max_bytes);
@@ -38,11 +37,11 @@ class CodeCache {
   CodeCache(const CodeCache&) = delete;
   CodeCache& operator=(const CodeCache&) = delete;
 
-  /// Makes code for some of the keys, by their numbers.
+  /// Compiles the keys with these indices, in this order.
   using Compile = std::function<std::vector<KernelCodePtr>(const std::vector<std::size_t>&)>;
-  /// The code of each key. One caller compiles a key, the others wait for it; where that caller
-  /// fails, they compile it themselves. What `compile` throws is thrown here, and nothing is kept
-  /// of that call. REQUIRES: the keys differ.
+  /// Returns the code of each key. Of concurrent callers one compiles a key and the others wait; if
+  /// it fails, one of them compiles the key. Rethrows what `compile` throws, and keeps nothing of
+  /// that call. REQUIRES: the keys differ.
   std::vector<KernelCodePtr> get(const std::vector<std::string>& keys, const Compile& compile);
 
   CodeCacheStats stats() const;

@@ -1,7 +1,8 @@
 // A slab is one range of addresses with an area for each use. Pages of an area have the same
-// protection, so that the kernel merges neighbours into one mapping. Freed pages keep their
-// protection for the same reason; MADV_DONTNEED returns their memory.
+// protection, so that Linux merges neighbours into one mapping. Freed pages keep their protection
+// for the same reason; MADV_DONTNEED returns their memory.
 #include "backends/cpu/llvm/code_pages.h"
+#include "core/types/no_destructor.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -49,7 +50,7 @@ class Reservation {
 
 }  // namespace
 
-/// Which pages of a range are taken.
+/// Allocates pages of one range, first fit.
 class CodePages::Area {
  public:
   void start(std::byte* base, std::size_t pages) {
@@ -57,7 +58,7 @@ class CodePages::Area {
     taken_.assign(pages, false);
   }
 
-  /// The first fit; false when there is none.
+  /// Allocates the first fit; false when there is none.
   bool take(std::size_t count, Run& run) {
     std::size_t first = 0;
     for (std::size_t i = 0; i < taken_.size() && i - first < count; ++i) {
@@ -112,7 +113,7 @@ class CodePages::Slab {
   std::byte* address(std::size_t use, const Run& run) const { return areas_[use].address(run); }
 
  private:
-  Reservation reservation_;  // made first: an absurd size fails before its areas are written
+  Reservation reservation_;  // constructed first: an absurd size fails before its areas are written
   std::size_t users_ = 0;
   std::array<Area, kPageUses> areas_;
 };
@@ -121,13 +122,13 @@ class CodePages::Slab {
 class CodePages::Pool {
  public:
   static Pool& instance() {
-    static Pool& pool = *new Pool;  // objects may outlive every static one
-    // Hold the mutex across fork(), so that it is unlocked in the child.
+    static NoDestructor<Pool> pool;  // code may outlive static objects
+    // Holds the mutex across fork(), so that it is unlocked in the child.
     static const bool registered [[maybe_unused]] = [] {
       if (::pthread_atfork(lock, unlock, unlock) != 0) throw std::bad_alloc();  // tried again later
       return true;
     }();
-    return pool;
+    return *pool;
   }
 
   Slab* take(const std::array<std::size_t, kPageUses>& pages, std::array<Run, kPageUses>& runs) {
@@ -193,11 +194,11 @@ void CodePages::release() noexcept {
     std::byte* const memory = slab_->address(use, runs_[use]);
     const std::size_t bytes = runs_[use].count * page_bytes();
     const bool is_given_back = ::madvise(memory, bytes, MADV_DONTNEED) == 0;
-    // Locked memory cannot be given back (mlockall): its pages must read as zeros all the same.
+    // Locked memory (mlockall) cannot be returned; its pages must still read as zeros.
     if (!is_given_back && ::mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0) {
       std::memset(memory, 0, bytes);
     }
-    ::mprotect(memory, bytes, kProtection[use]);  // of pages that were not protected, too
+    ::mprotect(memory, bytes, kProtection[use]);  // also of pages that were never protected
   }
   Pool::instance().give_back(slab_, runs_);
 }

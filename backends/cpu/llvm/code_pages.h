@@ -1,5 +1,5 @@
-// Memory pages for machine code, pooled: all modules of the process share a few mappings, since the
-// kernel limits a process to vm.max_map_count of them (65,530 by default).
+// Pools memory pages for machine code: all modules of the process share a few mappings, since Linux
+// limits a process to vm.max_map_count of them (65,530 by default).
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace kiln::cpu {
 
-/// The protection that pages have while code may run; no page is ever writable and executable.
+/// The protection of pages while code may run; no page is ever writable and executable.
 enum class PageUse { Code, Constants, Data };  // read and execute; read; read and write
 inline constexpr std::size_t kPageUses = 3;
 
@@ -15,22 +15,22 @@ inline constexpr std::size_t kPageUses = 3;
 using PageSizes = std::array<std::size_t, kPageUses>;
 
 /// The pages of one linked module. All are in one reservation, normally of 16 MiB, so that 32-bit
-/// offsets reach constants from code. Any thread may make and destroy objects.
+/// offsets reach constants from code. Any thread may create and destroy objects.
 class CodePages {
  public:
   static std::size_t page_bytes() noexcept;
 
-  /// Zeroed and writable, rounded up to whole pages. Throws std::bad_alloc.
+  /// Allocates zeroed, writable memory, rounded up to whole pages. Throws std::bad_alloc.
   explicit CodePages(const PageSizes& sizes);
-  /// Gives the memory back to the system; the addresses may then be handed out again.
+  /// Returns the memory to the system; the addresses may then be allocated again.
   ~CodePages();
   CodePages(const CodePages&) = delete;
   CodePages& operator=(const CodePages&) = delete;
 
-  /// Of the first page of that use; null when none was asked for.
+  /// The address of the first page of that use; null when no bytes were requested for it.
   std::byte* address(PageUse use) const;
-  /// Gives each use its protection: nothing but Data can be written from now on. Throws
-  /// std::bad_alloc where the kernel has no memory to split a mapping.
+  /// Sets the protection of each use: afterwards only Data is writable. Throws std::bad_alloc where
+  /// the system cannot split a mapping.
   void protect();
 
  private:

@@ -1,10 +1,11 @@
-// Code that reads numbers is keyed by its LLVM IR: whatever the emitter decides by a size shows
-// there, so that no such decision can be left out of the key.
+// Parametric code is keyed by its LLVM IR: every decision of the emitter that depends on a size is
+// visible in the IR, so that the key cannot miss one.
 #include "backends/cpu/llvm/code_plan.h"
 
 #include "backends/cpu/llvm/compile_thread.h"
 #include "backends/cpu/llvm/emit_kernel.h"
 #include "backends/cpu/llvm/kernel_key.h"
+#include "backends/cpu/llvm/kernel_work.h"
 
 #include <algorithm>
 #include <atomic>
@@ -17,7 +18,7 @@ namespace {
 using codegen::BuiltKernel;
 using codegen::Kernel;
 
-/// Kernels that differ, and which of them each kernel equals.
+/// The distinct kernels, and the index of the distinct kernel that each kernel equals.
 struct DistinctKernels {
   std::vector<const Kernel*> kernels;
   std::vector<std::string> keys;
@@ -38,80 +39,89 @@ DistinctKernels distinct(const std::vector<BuiltKernel>& kernels) {
   return result;
 }
 
-/// The kernels that read numbers.
-std::vector<std::size_t> number_readers(const std::vector<const Kernel*>& kernels,
-                                        NumberReading reading) {
-  if (reading == NumberReading::Never) return {};
+/// The indices of kernels that get parametric code.
+std::vector<std::size_t> parametric_kernels(const std::vector<const Kernel*>& kernels,
+                                            ParametricCode parametric) {
+  if (parametric == ParametricCode::Never) return {};
   std::unordered_map<std::string, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const std::string outline = outline_of(*kernels[i]);
+    const std::string outline = parametric_key_of(*kernels[i]);
     if (!outline.empty()) groups[outline].push_back(i);
   }
   std::vector<std::size_t> list;
   for (const auto& [outline, group] : groups) {
-    const bool reads = group.size() > 1 || reading == NumberReading::Always;
-    if (reads) list.insert(list.end(), group.begin(), group.end());
+    const bool is_chosen = group.size() > 1 || parametric == ParametricCode::Always;
+    if (is_chosen) list.insert(list.end(), group.begin(), group.end());
   }
   std::sort(list.begin(), list.end());
   return list;
 }
 
-struct NumberedCode {
+struct ParametricIr {
   std::string ir;
-  std::vector<std::int64_t> numbers;
+  std::vector<std::int64_t> parameters;
 };
 
-NumberedCode numbered_code(const Kernel& kernel, const IsaTarget& target) {
+ParametricIr parametric_ir(const Kernel& kernel, const IsaTarget& target) {
   llvm::LLVMContext context;
   context.setDiscardValueNames(true);
   llvm::Module module("kernel", context);
-  NumberedCode result;
-  result.numbers = emit_kernel_of_numbers(module, kernel, target);
+  ParametricIr result;
+  result.parameters = emit_parametric_kernel(module, kernel, target);
   module.getFunction(kernel.name)->setName("kernel");
   llvm::raw_string_ostream stream(result.ir);
+  stream.SetBufferSize(std::size_t{1} << 14);  // unbuffered, it would take half of the time
   module.print(stream, nullptr);
+  stream.flush();
   return result;
 }
 
-/// Gives the kernels of the list the keys of their LLVM IR.
+/// Replaces the keys of the listed kernels by their LLVM IR.
 void key_by_ir(const std::vector<std::size_t>& list, const IsaTarget& target, std::size_t threads,
-               DistinctKernels& distinct, std::vector<NumberedCode>& numbered) {
+               DistinctKernels& distinct, std::vector<ParametricIr>& parametric_irs) {
   if (list.empty()) return;
   std::atomic<std::size_t> next{0};
   on_compile_threads(std::min(threads, list.size()), [&] {
     for (std::size_t i = next++; i < list.size(); i = next++) {
-      numbered[list[i]] = numbered_code(*distinct.kernels[list[i]], target);
+      parametric_irs[list[i]] = parametric_ir(*distinct.kernels[list[i]], target);
     }
   });
-  for (const std::size_t i : list) distinct.keys[i] = std::move(numbered[i].ir);
+  for (const std::size_t i : list) distinct.keys[i] = std::move(parametric_irs[i].ir);
 }
 
-/// A key of this target's: IR and kernels never give equal ones.
-std::string target_key(const std::string& key, bool is_ir, const IsaTarget& target) {
-  return std::string(is_ir ? "ir " : "kernel ") + std::string(name_of(target.level)) + " " + key;
+CodeGeneration generation_of(const Kernel& kernel) {
+  return has_few_points(kernel) ? CodeGeneration::Quick : CodeGeneration::Full;
+}
+
+/// Prefixes a key by its kind, the ISA and the passes: IR and kernels never give equal keys.
+std::string target_key(const std::string& key, bool is_ir, const IsaTarget& target,
+                       CodeGeneration generation) {
+  return std::string(is_ir ? "ir " : "kernel ") + std::string(name_of(target.isa)) +
+         (generation == CodeGeneration::Quick ? " quick " : " full ") + key;
 }
 
 }  // namespace
 
 CodePlan plan_codes(const std::vector<BuiltKernel>& kernels, const IsaTarget& target,
-                    NumberReading reading, std::size_t threads) {
+                    ParametricCode parametric, std::size_t threads) {
   DistinctKernels work = distinct(kernels);
-  std::vector<NumberedCode> numbered(work.kernels.size());
-  std::vector<bool> reads_numbers(work.kernels.size(), false);
-  const std::vector<std::size_t> readers = number_readers(work.kernels, reading);
-  key_by_ir(readers, target, threads, work, numbered);
-  for (const std::size_t i : readers) reads_numbers[i] = true;
+  std::vector<ParametricIr> parametric_irs(work.kernels.size());
+  std::vector<bool> is_parametric(work.kernels.size(), false);
+  const std::vector<std::size_t> chosen = parametric_kernels(work.kernels, parametric);
+  key_by_ir(chosen, target, threads, work, parametric_irs);
+  for (const std::size_t i : chosen) is_parametric[i] = true;
   CodePlan plan;
   std::unordered_map<std::string, std::size_t> codes;
   std::vector<std::size_t> code_of;
   for (std::size_t i = 0; i < work.kernels.size(); ++i) {
+    const CodeGeneration generation = generation_of(*work.kernels[i]);
     const auto [known, is_new] = codes.try_emplace(
-        target_key(work.keys[i], reads_numbers[i], target), plan.codes.size());
+        target_key(work.keys[i], is_parametric[i], target, generation), plan.codes.size());
     code_of.push_back(known->second);
-    if (is_new) plan.codes.push_back({work.kernels[i], reads_numbers[i], known->first});
+    if (is_new) plan.codes.push_back({work.kernels[i], is_parametric[i], generation, known->first});
   }
   for (const std::size_t i : work.of) {
-    plan.uses.push_back({code_of[i], numbered[i].numbers});
+    plan.uses.push_back({code_of[i], parametric_irs[i].parameters});
   }
   return plan;
 }

@@ -1,7 +1,9 @@
-// Which pieces of machine code the kernels of a program need.
+// Plans which pieces of machine code the kernels of a program need: equal kernels share code, and
+// kernels that differ only in sizes and constants share parametric code.
 #pragma once
 
 #include "backends/codegen/kernel/build/built_kernel.h"
+#include "backends/cpu/llvm/jit.h"
 #include "backends/cpu/llvm/target.h"
 
 #include <cstddef>
@@ -11,22 +13,24 @@
 
 namespace kiln::cpu {
 
-/// Which kernels get code that reads their numbers (emit_kernel_of_numbers).
-enum class NumberReading : std::uint8_t {
+/// Which kernels get parametric code: code that reads sizes and constants from memory
+/// (emit_parametric_kernel).
+enum class ParametricCode : std::uint8_t {
   Never,
-  WhereShared,  // kernels whose outline another one has
+  WhereShared,  // kernels whose parametric key another one has
   Always,       // all that can
 };
 
 struct PlannedCode {
   const codegen::Kernel* kernel = nullptr;  // the first one that uses it
-  bool reads_numbers = false;               // made by emit_kernel_of_numbers
-  std::string key;                          // of CodeCache
+  bool is_parametric = false;               // emitted by emit_parametric_kernel
+  CodeGeneration generation = CodeGeneration::Full;
+  std::string key;  // of CodeCache
 };
 
 struct CodeUse {
   std::size_t code = 0;                // of CodePlan::codes
-  std::vector<std::int64_t> numbers;   // that the code reads
+  std::vector<std::int64_t> parameters;  // that parametric code reads
 };
 
 struct CodePlan {
@@ -34,10 +38,10 @@ struct CodePlan {
   std::vector<CodeUse> uses;       // one per kernel
 };
 
-/// Kernels that are equal share code; so do those that read numbers and differ in them alone: their
-/// LLVM IR decides, which up to `threads` compile threads emit. REQUIRES: set_up_llvm has returned,
-/// and the kernels outlive the plan. Throws sdk::Failure.
+/// Whether parametric kernels are equal is decided by their LLVM IR, which up to `threads` compile
+/// threads emit. REQUIRES: set_up_llvm has returned; the kernels outlive the plan. Throws
+/// sdk::Failure.
 CodePlan plan_codes(const std::vector<codegen::BuiltKernel>& kernels, const IsaTarget& target,
-                    NumberReading reading, std::size_t threads);
+                    ParametricCode parametric, std::size_t threads);
 
 }  // namespace kiln::cpu

@@ -1,5 +1,6 @@
-// A job is shared by the thread and the one that waits; after a fatal error it is kept for ever.
+// A job is owned by its thread and by the caller that waits; after a fatal error it is leaked.
 #include "backends/cpu/llvm/compile_thread.h"
+#include "core/types/no_destructor.h"
 
 #include <llvm/Support/ErrorHandling.h>
 
@@ -35,7 +36,7 @@ struct Job {
     changed.wait(lock, [&] { return done; });
   }
 
-  const std::function<void()>& work;  // lives as long as somebody waits
+  const std::function<void()>& work;  // lives as long as the caller waits
   std::mutex mutex;
   std::condition_variable changed;
   bool done = false, fatal = false, no_memory = false;
@@ -43,11 +44,11 @@ struct Job {
   std::exception_ptr thrown;  // what work threw
 };
 
-/// Initial-exec: the library's thread-local data is then a part of each thread. Otherwise a new
-/// thread allocates it on first use, and glibc ends the process where there is no memory for it.
+/// Initial-exec: thread-local data is allocated with each thread. Otherwise a new thread allocates
+/// it on first use, and glibc aborts the process where there is no memory for it.
 [[gnu::tls_model("initial-exec")]] thread_local std::shared_ptr<Job>* t_job = nullptr;
 
-/// LLVM does not expect this to return, nor to throw.
+/// Parks the thread: LLVM expects its handlers neither to return nor to throw.
 [[noreturn]] void sleep_after_fatal(const char* reason, bool no_memory) {
   Job& job = **std::exchange(t_job, nullptr);
   job.fatal = true;
@@ -64,13 +65,14 @@ void on_fatal_error(void*, const char* reason, bool) {
   if (t_job != nullptr) sleep_after_fatal(reason, false);
 }
 
-/// Elsewhere, such as where code is unloaded, LLVM lets this pass as it does operator new's.
+/// On other threads, such as where code is unloaded, LLVM lets std::bad_alloc pass as operator
+/// new's.
 void on_bad_alloc(void*, const char* reason, bool) {
   if (t_job == nullptr) throw std::bad_alloc();
   sleep_after_fatal(reason, true);
 }
 
-// ---- The end of memory ----
+// ---- Exhausted memory ----
 
 std::atomic<std::new_handler> handler_before{nullptr};
 
@@ -81,7 +83,7 @@ void on_no_memory() {
   before();
 }
 
-/// on_no_memory is in place while one of these lives.
+/// Installs on_no_memory while at least one object lives.
 class ScopedNewHandler {
  public:
   ScopedNewHandler() {
@@ -93,7 +95,7 @@ class ScopedNewHandler {
   }
   ~ScopedNewHandler() {
     const std::lock_guard lock(mutex());
-    // One that the program has set meanwhile stays.
+    // A handler that the program has set meanwhile stays.
     if (--users() == 0 && std::get_new_handler() == on_no_memory) {
       std::set_new_handler(handler_before);
     }
@@ -103,8 +105,8 @@ class ScopedNewHandler {
 
  private:
   static std::mutex& mutex() {
-    static std::mutex& instance = *new std::mutex;
-    return instance;
+    static NoDestructor<std::mutex> instance;
+    return *instance;
   }
   static int& users() {
     static int count = 0;
@@ -133,7 +135,8 @@ void* run_job(void* argument) {
   return nullptr;
 }
 
-/// Signals that the host is sent are handled by its own threads. Returns 0 or the error.
+/// Starts the thread with the host's signals blocked, which its own threads handle. Returns 0 or
+/// the error.
 int start(std::unique_ptr<std::shared_ptr<Job>> job) {
   pthread_attr_t attributes;
   if (const int error = pthread_attr_init(&attributes)) return error;
@@ -163,7 +166,7 @@ void rethrow_failure(const Job& job) {
 
 NoCompileThread::NoCompileThread()
     : Failure(KILN_CODE_RESOURCE_EXHAUSTED,
-              "compiling kernels: no thread for it can be started") {}
+              "compiling kernels: cannot start a thread") {}
 
 void on_compile_thread(const std::function<void()>& work) { on_compile_threads(1, work); }
 
@@ -173,7 +176,7 @@ void on_compile_threads(std::size_t count, const std::function<void()>& work) {
   std::vector<std::shared_ptr<Job>> jobs, started;
   for (std::size_t i = 0; i < count; ++i) jobs.push_back(std::make_shared<Job>(work));
   started.reserve(count);
-  // From here on nothing throws until all threads have ended: they use `work`.
+  // Nothing may throw until all threads have ended: they use `work`.
   for (const std::shared_ptr<Job>& job : jobs) {
     auto* const shared = new (std::nothrow) std::shared_ptr<Job>(job);
     if (!shared || start(std::unique_ptr<std::shared_ptr<Job>>(shared)) != 0) break;

@@ -1,4 +1,4 @@
-// Types, constants and the conversions between dtypes.
+// Emits types, constants and conversions between dtypes.
 #include "backends/cpu/llvm/emit_context.h"
 
 namespace kiln::cpu {
@@ -14,7 +14,7 @@ llvm::Type* bits_of(const Emit& e, Value* x) {
 }
 Value* as_bits(const Emit& e, Value* x) { return e.b.CreateBitCast(x, bits_of(e, x)); }
 
-/// float32 bits to bfloat16 bits, to nearest even; NaN stays one.
+/// Converts float32 to bfloat16 bits, to nearest even; NaN stays NaN.
 Value* to_bfloat16(const Emit& e, Value* x) {
   Value* bits = as_bits(e, x);
   llvm::Type* type = bits->getType();
@@ -25,7 +25,8 @@ Value* to_bfloat16(const Emit& e, Value* x) {
   return e.b.CreateTrunc(e.b.CreateLShr(kept, 16), e.with_lanes_of(e.b.getInt16Ty(), type));
 }
 
-/// Zeros for subnormal float32: as operands they count so, and conversions work on their bits.
+/// Replaces subnormal float32 by zeros of their sign, as arithmetic does: conversions work on bits,
+/// which the control register does not affect.
 Value* without_subnormals(const Emit& e, Value* x) {
   Value* bits = as_bits(e, x);
   llvm::Type* type = bits->getType();
@@ -34,7 +35,8 @@ Value* without_subnormals(const Emit& e, Value* x) {
   return e.b.CreateBitCast(e.b.CreateSelect(is_small, sign, bits), x->getType());
 }
 
-/// float16 bits to float32: normal ones by a shift and a new bias, small ones by a subtraction.
+/// Converts float16 bits to float32: normal numbers by a shift and a new exponent bias, small ones
+/// by a subtraction.
 Value* from_float16(const Emit& e, Value* half) {
   if (e.target.has_f16c) {
     Value* x = e.b.CreateBitCast(half, e.with_lanes_of(e.b.getHalfTy(), half->getType()));
@@ -57,7 +59,7 @@ Value* from_float16(const Emit& e, Value* half) {
   return e.b.CreateBitCast(e.b.CreateOr(bits, sign), floats);
 }
 
-/// float32 to float16 bits, to nearest even.
+/// Converts float32 to float16 bits, to nearest even.
 Value* to_float16(const Emit& e, Value* x) {
   if (e.target.has_f16c) {
     Value* half = e.b.CreateFPTrunc(x, e.with_lanes_of(e.b.getHalfTy(), x->getType()));
@@ -68,7 +70,8 @@ Value* to_float16(const Emit& e, Value* x) {
   llvm::Type* floats = x->getType();
   Value* sign = e.b.CreateAnd(bits, e.integer(type, 0x80000000u));
   Value* magnitude = e.b.CreateXor(bits, sign);
-  // Results below the smallest normal float16: adding 2^-1 aligns the mantissa, and rounds.
+  // Results below the smallest normal float16 are rounded by adding 2^-1, which aligns the
+  // mantissa.
   Value* aligned = e.b.CreateFAdd(e.b.CreateBitCast(magnitude, floats), e.real(floats, 0.5));
   Value* small = e.b.CreateSub(e.b.CreateBitCast(aligned, type), e.integer(type, 0x3f000000));
   Value* odd = e.b.CreateAnd(e.b.CreateLShr(magnitude, 13), e.integer(type, 1));
@@ -84,8 +87,8 @@ Value* to_float16(const Emit& e, Value* x) {
   return e.b.CreateTrunc(kept, e.with_lanes_of(e.b.getInt16Ty(), type));
 }
 
-/// float64 to float32 so that a further rounding to fewer bits is as if done once: what is not
-/// exact gets an odd last bit.
+/// Rounds float64 to float32 to odd: an inexact result gets an odd last bit, so that rounding it
+/// again to fewer bits is correct (no double rounding).
 Value* to_odd_float32(const Emit& e, Value* x) {
   llvm::Type* floats = e.with_lanes_of(e.b.getFloatTy(), x->getType());
   Value* near = e.b.CreateFPTrunc(x, floats);
@@ -158,7 +161,7 @@ Value* Emit::per_lane(const char* symbol, llvm::ArrayRef<Value*> arguments) cons
   const std::vector<llvm::Type*> parameters(arguments.size(), scalar);
   llvm::FunctionCallee callee = module.getOrInsertFunction(
       symbol, llvm::FunctionType::get(scalar, parameters, false));
-  // Else LLVM calls another function for some arguments, such as exp2 for pow of a base of 2.
+  // Otherwise LLVM calls another function for some arguments, such as exp2 for pow with base 2.
   llvm::cast<llvm::Function>(callee.getCallee())->addFnAttr(llvm::Attribute::NoBuiltin);
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
   if (!vector) return b.CreateCall(callee, arguments);
@@ -177,7 +180,8 @@ Value* from_memory(const Emit& e, DType dtype, Value* x) {
   if (dtype != DType::BFloat16) return x;
   llvm::Type* wide = e.with_lanes_of(e.b.getInt32Ty(), x->getType());
   Value* bits = e.b.CreateShl(e.b.CreateZExt(x, wide), 16);
-  // Else LLVM makes a comparison with zero one of bits, in which a subnormal is not zero.
+  // Otherwise LLVM turns a comparison with zero into one of bits, in which a subnormal is not
+  // zero.
   llvm::Type* floats = e.with_lanes_of(e.b.getFloatTy(), x->getType());
   return without_subnormals(e, e.b.CreateBitCast(bits, floats));
 }

@@ -1,5 +1,5 @@
-// What all emitting code shares: the builder, the target, and how values are held. In registers a
-// bool is one bit, float16 and bfloat16 are float32; a value is a scalar or a vector of `lanes`.
+// State that all emitters share: builder, target, and the register form of values. In registers a
+// bool is one bit, float16 and bfloat16 are float32; a value is a scalar or a vector of lanes.
 #pragma once
 
 #include "backends/cpu/llvm/target.h"
@@ -21,20 +21,20 @@ struct Emit {
   llvm::Type* with_lanes_of(llvm::Type* scalar, llvm::Type* like) const;
   llvm::Value* real(llvm::Type* type, double value) const;
   llvm::Value* integer(llvm::Type* type, std::uint64_t value) const;
-  /// a * b + c: one rounding where the target has an instruction for it, else two.
+  /// a * b + c: fused, with one rounding, where the target has FMA, else with two roundings.
   llvm::Value* multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* c) const;
   llvm::Value* intrinsic(llvm::Intrinsic::ID id, std::initializer_list<llvm::Value*> x) const;
-  /// Calls a function of the runtime for each lane.
+  /// Calls a runtime function for each lane.
   llvm::Value* per_lane(const char* symbol, llvm::ArrayRef<llvm::Value*> arguments) const;
 };
 
-/// Memory form to register form and back. Half precision is converted by integer operations where
-/// the target has no instruction.
+/// Convert memory form to register form and back. Half precision is converted by integer operations
+/// where the target has no instruction.
 llvm::Value* from_memory(const Emit& e, DType dtype, llvm::Value* x);
 llvm::Value* to_memory(const Emit& e, DType dtype, llvm::Value* x);
-/// The nearest value of a half precision dtype; others as they are.
+/// Rounds to the nearest value of a half-precision dtype; returns other dtypes unchanged.
 llvm::Value* rounded(const Emit& e, DType dtype, llvm::Value* x);
-/// Cast, by its rules.
+/// Converts as the op Cast does.
 llvm::Value* converted(const Emit& e, DType from, DType to, llvm::Value* x);
 
 }  // namespace kiln::cpu

@@ -1,10 +1,14 @@
-// Loops around expressions. Lanes go along the kernel's vector axis: whole vectors first, then one
-// masked one. Where that axis is an outer one, a stage's inner loops run inside it and every lane
-// is a point of its own; where it is the last inner one, lanes are combined when a reduction ends.
-// Each expression is computed at the outermost loop that it depends on.
+// Emits the loop nest. Lanes run along the kernel's vector axis: whole vectors, then one masked
+// vector. If that axis is an outer one, a stage's inner loops run inside it and every lane is an
+// output point; if it is the last inner axis, a reduction keeps partial results in lanes and
+// reduces them at its end. Each expression is emitted at its loop level, the innermost loop that it
+// depends on.
 #include "backends/cpu/llvm/emit_kernel.h"
 
+#include "backends/codegen/kernel/signs.h"
 #include "backends/cpu/llvm/kernel_emitter.h"
+#include "backends/cpu/llvm/kernel_work.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 
@@ -13,13 +17,8 @@ namespace {
 
 using namespace codegen;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-/// Kernels with more expressions keep fewer vectors at a time in registers.
-constexpr std::size_t kManyExpressions = 48;
-
-/// Whether neighbours along the vector axis cannot be worked on together: steps that follow each
-/// other, additions that may meet, results that are the same element.
+/// Whether the vector axis must run in order, without lanes: stores accumulate to elements that may
+/// coincide, or several indices store to the same element.
 bool in_order(const Kernel& kernel) {
   const int axis = kernel.vector_axis;
   const bool lanes_are_inner = axis >= kernel.outer;
@@ -35,8 +34,8 @@ bool in_order(const Kernel& kernel) {
   });
 }
 
-/// Keeps the first fault of a part. `bad`: a byte per lane.
-void note_fault(KernelFault* fault, std::int64_t access, std::int64_t limit,
+/// Called by kernels: records a call's first index out of range. `bad`: a byte per lane.
+void note_fault(IndexOutOfRange* fault, std::int64_t access, std::int64_t limit,
                 const std::int64_t* indices, const std::uint8_t* bad, std::int64_t lanes) {
   if (fault->access >= 0) return;
   for (std::int64_t lane = 0; lane < lanes; ++lane) {
@@ -53,23 +52,34 @@ using llvm::Type;
 using llvm::Value;
 
 KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& kernel, const IsaTarget& target,
-                             std::vector<std::int64_t>* numbers)
-    : kernel_(kernel), numbers_(numbers), b_(module.getContext()), e_{b_, module, target},
-      levels_(kernel), groups_(levels_.groups()) {
+                             std::vector<std::int64_t>* parameters)
+    : kernel_(kernel),
+      parameters_(parameters),
+      b_(module.getContext()),
+      e_{b_, module, target},
+      levels_(kernel),
+      never_positive_(never_positive(kernel)),
+      groups_(levels_.groups()) {
   values_.resize(kernel.expressions.size());
   index_.resize(kernel.axes.size());
   results_.resize(kernel.stages.size());
+  minmax_.resize(kernel.stages.size());
+  checked_rows_.resize(kernel.accesses.size());
   const bool together = kernel.vector_axis >= 0 && !in_order(kernel);
-  lanes_ = together ? target.vector_bytes / widest() * vectors() : 1;
+  lanes_ = together ? register_lanes() * vectors() : 1;
   lanes_are_outer_ = kernel.vector_axis >= 0 && kernel.vector_axis < kernel.outer;
   plan_tiles();
   find_streamed();
+  widen_tiles();
   plan_prefetches();
+  is_compact_ =
+      has_few_points(kernel_) && lanes_ > register_lanes() && tiles_.axis < 0 && !streams();
 }
 
 void KernelEmitter::run() {
   begin_function();
   compute(levels_.needed_everywhere(), 0);
+  check_rows(levels_.needed_everywhere(), 0);
   if (streams()) {
     streaming_loops();
   } else {
@@ -83,32 +93,6 @@ int KernelEmitter::widest() const {
       kernel_.expressions.begin(), kernel_.expressions.end(),
       [](const Expression& x) { return x.dtype == DType::Float64; });
   return wide ? 8 : 4;
-}
-
-int KernelEmitter::vectors() const {
-  const bool runs = std::any_of(kernel_.stages.begin(), kernel_.stages.end(), [](const Stage& s) {
-    return s.kind == StageKind::Running;
-  });
-  if (runs) return 1;
-  std::ptrdiff_t together = 0;  // accumulators of one loop
-  for (const StageGroup group : groups_) {
-    const auto first = kernel_.stages.begin() + static_cast<std::ptrdiff_t>(group.first);
-    const auto last = kernel_.stages.begin() + static_cast<std::ptrdiff_t>(group.last);
-    together = std::max(together, std::count_if(first, last, [](const Stage& stage) {
-                          return stage.kind == StageKind::Reduce;
-                        }));
-  }
-  if (together == 0) return 1;
-  const int lanes = e_.target.vector_bytes / widest();
-  const bool outer = kernel_.vector_axis < kernel_.outer;
-  const bool many = kernel_.expressions.size() > kManyExpressions;
-  int most = many || (together > 1 && !outer) ? 2 : outer ? 8 : 4;
-  const int accumulators = e_.target.level == IsaLevel::Avx512 ? 16 : 8;  // half of the registers
-  while (most > 2 && most * together > accumulators) most /= 2;
-  const ir::Dim& extent = kernel_.axes[at(kernel_.vector_axis)];
-  if (!extent.is_static()) return std::min(most, outer ? 2 : 4);
-  while (most > 1 && extent.value() < most * lanes) most /= 2;
-  return most;
 }
 
 void KernelEmitter::begin_function() {
@@ -133,7 +117,7 @@ void KernelEmitter::begin_function() {
   size_array_ = llvm::cast<llvm::Instruction>(sizes);
   begin_ = field(offsetof(KernelArguments, begin), b_.getInt64Ty());
   end_ = field(offsetof(KernelArguments, end), b_.getInt64Ty());
-  fault_ = field(offsetof(KernelArguments, fault), pointer);
+  fault_ = field(offsetof(KernelArguments, out_of_range), pointer);
   seed_ = field(offsetof(KernelArguments, seed), b_.getInt64Ty());
   counter_ = field(offsetof(KernelArguments, call_counter), b_.getInt64Ty());
   for (std::size_t i = 0; i < kernel_.operands.size(); ++i) {
@@ -212,9 +196,23 @@ void KernelEmitter::vector_loop(Value* first, Value* last, std::optional<std::in
   width_ = lanes_;
   mask_ = nullptr;
   if (!count || *count >= lanes_) loop(first, whole, lanes_, body);
-  if (has_rest) masked_rest(whole, last, body);
+  if (has_rest && is_compact_ && lanes_are_outer_) {
+    masked_loop(whole, last, body);
+  } else if (has_rest) {
+    masked_rest(whole, last, body);
+  }
   width_ = 1;
   mask_ = nullptr;
+}
+
+void KernelEmitter::masked_loop(Value* first, Value* last, const Body& body) {
+  const int lanes = lanes_;
+  lanes_ = width_ = register_lanes();
+  loop(first, last, lanes_, [&](Value* index) {
+    mask_ = lanes_before(b_.CreateSub(last, index));
+    body(index);
+  });
+  lanes_ = lanes;
 }
 
 void KernelEmitter::masked_rest(Value* whole, Value* last, const Body& body) {
@@ -223,13 +221,17 @@ void KernelEmitter::masked_rest(Value* whole, Value* last, const Body& body) {
   BasicBlock* after = BasicBlock::Create(context, "after", function_);
   b_.CreateCondBr(b_.CreateICmpSLT(whole, last), rest, after);
   b_.SetInsertPoint(rest);
-  Value* left = b_.CreateTrunc(b_.CreateSub(last, whole), b_.getInt32Ty());
-  mask_ = b_.CreateICmpSLT(lane_numbers(b_.getInt32Ty()), b_.CreateVectorSplat(at(lanes_), left));
+  mask_ = lanes_before(b_.CreateSub(last, whole));
   const std::size_t mark = computed_.size();
   body(whole);
   forget(mark);
   b_.CreateBr(after);
   b_.SetInsertPoint(after);
+}
+
+Value* KernelEmitter::lanes_before(Value* count) {
+  Value* lanes = b_.CreateVectorSplat(at(lanes_), b_.CreateTrunc(count, b_.getInt32Ty()));
+  return b_.CreateICmpSLT(lane_numbers(b_.getInt32Ty()), lanes);
 }
 
 Value* KernelEmitter::lane_numbers(Type* type) {
@@ -269,9 +271,12 @@ void KernelEmitter::outer_loops(int axis) {
   }
   if (axis == tiles_.axis) return tile_loops();
   axis_loop(axis, [&] {
+    const std::vector<CheckedRow> outside = checked_rows_;
     compute(levels_.needed_everywhere(), axis + 1);
-    fetch_chosen_rows(axis);
+    check_rows(levels_.needed_everywhere(), axis + 1);
+    prefetch_gathered_rows(axis);
     outer_loops(axis + 1);
+    checked_rows_ = outside;
   });
 }
 
@@ -280,8 +285,11 @@ void KernelEmitter::inner_loops(const std::vector<int>& needed, int axis,
   if (axis == static_cast<int>(kernel_.axes.size())) return point();
   if (axis == parts_.axis) return loop_in_parts(needed, axis, point);
   axis_loop(axis, [&] {
+    const std::vector<CheckedRow> outside = checked_rows_;
     compute(needed, axis + 1);
+    check_rows(needed, axis + 1);
     inner_loops(needed, axis + 1, point);
+    checked_rows_ = outside;
   });
 }
 
@@ -307,11 +315,11 @@ void emit_kernel(llvm::Module& module, const Kernel& kernel, const IsaTarget& ta
   KernelEmitter(module, kernel, target, nullptr).run();
 }
 
-std::vector<std::int64_t> emit_kernel_of_numbers(llvm::Module& module, const Kernel& kernel,
+std::vector<std::int64_t> emit_parametric_kernel(llvm::Module& module, const Kernel& kernel,
                                                  const IsaTarget& target) {
-  std::vector<std::int64_t> numbers;
-  KernelEmitter(module, kernel, target, &numbers).run();
-  return numbers;
+  std::vector<std::int64_t> parameters;
+  KernelEmitter(module, kernel, target, &parameters).run();
+  return parameters;
 }
 
 std::vector<RuntimeSymbol> kernel_symbols() {

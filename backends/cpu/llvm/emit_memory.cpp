@@ -1,9 +1,10 @@
-// Values of expressions, and where elements lie: neighbours in one access, others by gathers, and
-// indices that are computed, with their check.
+// Emits expressions, loads and stores: contiguous vectors, gathers and scatters, and dynamic
+// indices with their bounds check.
 #include "backends/cpu/llvm/emit_random.h"
 #include "backends/cpu/llvm/emit_scalar.h"
 #include "backends/cpu/llvm/kernel_emitter.h"
 #include "backends/cpu/llvm/vector_math.h"
+#include "core/types/at.h"
 
 #include <llvm/IR/InlineAsm.h>
 
@@ -12,10 +13,9 @@
 namespace kiln::cpu {
 namespace {
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-/// The one lane that a constant mask allows; -1: others. LLVM 22 stores a narrowed vector under
-/// such a mask as an element of the type before narrowing, over the neighbours.
+/// The only lane that a constant mask allows; -1: the mask allows several lanes, or none. LLVM 22
+/// stores a narrowed vector under a mask of one lane as an element of the wider type, over its
+/// neighbours.
 int only_lane(llvm::Value* mask) {
   const auto* constant = mask ? llvm::dyn_cast<llvm::Constant>(mask) : nullptr;
   if (!constant) return -1;
@@ -46,13 +46,13 @@ Value* KernelEmitter::splat_constant(DType dtype, std::uint64_t bits, Type* type
   return type->isVectorTy() ? b_.CreateVectorSplat(at(lanes_), scalar) : scalar;
 }
 
-Value* KernelEmitter::spread(Value* x) {
+Value* KernelEmitter::splat(Value* x) {
   return x->getType()->isVectorTy() ? x : b_.CreateVectorSplat(at(lanes_), x);
 }
 
 Value* KernelEmitter::in_lanes(int expression) {
   Value* x = values_[at(expression)];
-  return in_vector() ? spread(x) : x;
+  return in_vector() ? splat(x) : x;
 }
 
 Value* KernelEmitter::axis_index(int axis) {
@@ -81,17 +81,17 @@ Value* KernelEmitter::value_of(const Expression& x) {
     vector = vector || arguments.back()->getType()->isVectorTy();
   }
   if (vector) {
-    for (Value*& argument : arguments) argument = spread(argument);
+    for (Value*& argument : arguments) argument = splat(argument);
   }
   const DType operand = dtype_of(x.arguments[at(arity - 1)]);
-  if (divides_by_invariant(x)) return emit_quotient(e_, arguments[0], arguments[1]);
+  if (divides_by_loop_invariant(x)) {
+    const auto emit = divides_share(x) ? emit_quotient_of_share : emit_divide;
+    return emit(e_, arguments[0], arguments[1]);
+  }
+  if (is_exp_of_nonpositive(x)) {
+    return rounded(e_, x.dtype, emit_exp_of_nonpositive(e_, arguments[0]));
+  }
   return rounded(e_, x.dtype, emit_scalar(e_, x.op, operand, arguments));
-}
-
-bool KernelEmitter::divides_by_invariant(const Expression& x) const {
-  if (x.op != ir::Op::Div || !e_.target.has_fma) return false;
-  if (x.dtype != DType::Float32 && x.dtype != DType::Float64) return false;
-  return levels_.level(x.arguments[1]) < levels_.level(x.arguments[0]) && width_ > 1;
 }
 
 Value* KernelEmitter::scalar_offset(const Access& access) {
@@ -104,12 +104,13 @@ Value* KernelEmitter::scalar_offset(const Access& access) {
   return offset;
 }
 
-KernelEmitter::Place KernelEmitter::place(int number) {
+KernelEmitter::Address KernelEmitter::address_of(int number) {
+  if (checked_rows_[at(number)].base) return address_in_row(number);
   const Access& access = kernel_.accesses[at(number)];
   Type* element = e_.memory_type(kernel_.operands[at(access.operand)].dtype);
   Value* base = buffers_[at(access.operand)];
   Value* offset = scalar_offset(access);
-  Place result;
+  Address result;
   Value *dynamic = nullptr, *inside = access.when < 0 ? nullptr : values_[at(access.when)];
   if (access.dynamic >= 0) {
     dynamic = converted(e_, dtype_of(access.dynamic), DType::Int64, values_[at(access.dynamic)]);
@@ -130,16 +131,16 @@ KernelEmitter::Place KernelEmitter::place(int number) {
   const bool unit = along && access.strides[at(kernel_.vector_axis)].is_one();
   if (unit && !scattered) {
     result.pointer = b_.CreateGEP(element, base, offset);
-    result.together = true;
+    result.contiguous = true;
     const bool per_lane = inside && inside->getType()->isVectorTy();
     if (!per_lane) result.guard = inside;
     result.allowed = per_lane && mask_ ? b_.CreateAnd(inside, mask_) : per_lane ? inside : mask_;
     return result;
   }
-  if (mask_) result.allowed = inside ? b_.CreateAnd(spread(inside), mask_) : mask_;
+  if (mask_) result.allowed = inside ? b_.CreateAnd(splat(inside), mask_) : mask_;
   Value* offsets = b_.CreateVectorSplat(at(lanes_), offset);
   if (along) {
-    Value* stride = spread(size(access.strides[at(kernel_.vector_axis)]));
+    Value* stride = splat(size(access.strides[at(kernel_.vector_axis)]));
     offsets = b_.CreateAdd(offsets, b_.CreateMul(lane_numbers(b_.getInt64Ty()), stride));
   }
   if (scattered) offsets = b_.CreateAdd(offsets, dynamic);
@@ -158,10 +159,10 @@ Value* KernelEmitter::checked_index(int number, const Access& access, Value* ind
   if (when) {
     const bool vector = in_vector() && (when->getType()->isVectorTy() ||
                                         inside->getType()->isVectorTy());
-    const auto shaped = [&](Value* x) { return vector ? spread(x) : x; };
+    const auto shaped = [&](Value* x) { return vector ? splat(x) : x; };
     bad = b_.CreateAnd(shaped(bad), shaped(when));
     inside = b_.CreateAnd(shaped(inside), shaped(when));
-    if (vector) index = spread(index);
+    if (vector) index = splat(index);
   }
   if (mask_ && in_vector()) {
     bad = bad->getType()->isVectorTy() ? b_.CreateAnd(bad, mask_) : bad;
@@ -195,14 +196,14 @@ void KernelEmitter::report(int number, Value* limit, Value* index, Value* bad) {
 
 Value* KernelEmitter::load(const Expression& x) {
   if (tiles_.row && tiles_.tiled[at(x.number)]) return row_of_tile(x);
-  const Place from = place(x.number);
-  if (from.together) fetch_next_row(x.number, from.pointer, false);
-  const bool vector = from.together || from.pointer->getType()->isVectorTy();
-  Value* allowed = from.allowed && vector ? spread(from.allowed) : nullptr;
+  const Address from = address_of(x.number);
+  if (from.contiguous) prefetch_next_row(x.number, from.pointer, false);
+  const bool vector = from.contiguous || from.pointer->getType()->isVectorTy();
+  Value* allowed = from.allowed && vector ? splat(from.allowed) : nullptr;
   return load_at(from, vector, allowed, x.dtype);
 }
 
-Value* KernelEmitter::load_scalar(const Place& from, Type* element, DType dtype) {
+Value* KernelEmitter::load_scalar(const Address& from, Type* element, DType dtype) {
   Value* pointer = from.pointer;
   if (from.allowed) pointer = b_.CreateSelect(from.allowed, pointer, zeros(element));
   return b_.CreateAlignedLoad(element, pointer, alignment(dtype));
@@ -218,19 +219,19 @@ Value* KernelEmitter::zeros(Type* type) {
   return known;
 }
 
-Value* KernelEmitter::load_for_lanes(const Place& from, Type* element, DType dtype) {
-  const Place one{from.pointer, false, b_.CreateOrReduce(from.allowed)};
-  Value* value = spread(from_memory(e_, dtype, load_scalar(one, element, dtype)));
+Value* KernelEmitter::load_for_lanes(const Address& from, Type* element, DType dtype) {
+  const Address one{from.pointer, false, b_.CreateOrReduce(from.allowed)};
+  Value* value = splat(from_memory(e_, dtype, load_scalar(one, element, dtype)));
   return b_.CreateSelect(from.allowed, value, llvm::Constant::getNullValue(value->getType()));
 }
 
 bool KernelEmitter::has_masked_loads(DType dtype) const {
-  if (e_.target.level == IsaLevel::Avx512) return true;
-  return e_.target.level == IsaLevel::Avx2 && dtype_bytes(dtype) >= 4;
+  if (e_.target.isa == Isa::Avx512) return true;
+  return e_.target.isa == Isa::Avx2 && dtype_bytes(dtype) >= 4;
 }
 
 Value* KernelEmitter::opaque(Value* mask, DType dtype) {
-  const bool in_register = e_.target.level == IsaLevel::Avx2 && has_masked_loads(dtype);
+  const bool in_register = e_.target.isa == Isa::Avx2 && has_masked_loads(dtype);
   if (llvm::isa<llvm::Constant>(mask) || !in_register) return mask;
   const auto bits = static_cast<unsigned>(8 * dtype_bytes(dtype));
   Type* type = e_.with_lanes_of(b_.getIntNTy(bits), mask->getType());
@@ -272,10 +273,10 @@ Value* KernelEmitter::masked_load(Value* pointer, llvm::VectorType* type, Value*
   return whole;
 }
 
-Value* KernelEmitter::load_together(Value* pointer, Type* type, Value* allowed, DType dtype) {
+Value* KernelEmitter::load_contiguous(Value* pointer, Type* type, Value* allowed, DType dtype) {
   if (!allowed) return b_.CreateAlignedLoad(type, pointer, alignment(dtype));
   auto* vector = llvm::cast<llvm::VectorType>(type);
-  const bool in_registers = e_.target.level == IsaLevel::Avx2 && has_masked_loads(dtype);
+  const bool in_registers = e_.target.isa == Isa::Avx2 && has_masked_loads(dtype);
   if (allowed == mask_ && !in_registers) {
     return b_.CreateMaskedLoad(type, pointer, alignment(dtype), allowed,
                                llvm::Constant::getNullValue(type));
@@ -303,14 +304,14 @@ Value* KernelEmitter::load_together(Value* pointer, Type* type, Value* allowed, 
 void KernelEmitter::store(const Store& one) {
   const Access& access = kernel_.accesses[at(one.access)];
   const DType dtype = kernel_.operands[at(access.operand)].dtype;
-  const Place to = place(one.access);
+  const Address to = address_of(one.access);
   const bool streaming = is_streaming_ && streamed_[at(access.operand)];
-  if (to.together && !streaming) fetch_next_row(one.access, to.pointer, true);
+  if (to.contiguous && !streaming) prefetch_next_row(one.access, to.pointer, true);
   Value* x = values_[at(one.value)];
-  const bool vector = to.together || to.pointer->getType()->isVectorTy();
-  if (vector) x = spread(x);
+  const bool vector = to.contiguous || to.pointer->getType()->isVectorTy();
+  if (vector) x = splat(x);
   Type* element = e_.memory_type(dtype);
-  Value* allowed = to.allowed && vector ? spread(to.allowed) : nullptr;
+  Value* allowed = to.allowed && vector ? splat(to.allowed) : nullptr;
   if (one.accumulate) {
     Value* old = load_at(to, vector, allowed, dtype);
     x = rounded(e_, dtype, emit_scalar(e_, ir::Op::Add, dtype, {old, x}));
@@ -319,11 +320,11 @@ void KernelEmitter::store(const Store& one) {
   if (!vector) return store_scalar(raw, to, element, dtype);
   Value* pointer = to.pointer;
   if (to.guard) pointer = b_.CreateSelect(to.guard, pointer, variable(raw->getType()));
-  if (!to.together) {
+  if (!to.contiguous) {
     b_.CreateMaskedScatter(raw, pointer, alignment(dtype), allowed);
   } else if (const int lane = only_lane(allowed); lane >= 0) {
-    Value* place = b_.CreateConstGEP1_64(element, pointer, static_cast<std::uint64_t>(lane));
-    b_.CreateAlignedStore(b_.CreateExtractElement(raw, at(lane)), place, alignment(dtype));
+    Value* address = b_.CreateConstGEP1_64(element, pointer, static_cast<std::uint64_t>(lane));
+    b_.CreateAlignedStore(b_.CreateExtractElement(raw, at(lane)), address, alignment(dtype));
   } else if (allowed) {
     b_.CreateMaskedStore(raw, pointer, alignment(dtype), allowed);
   } else {
@@ -342,23 +343,23 @@ void KernelEmitter::make_streaming(llvm::StoreInst* store) {
   store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context, one));
 }
 
-Value* KernelEmitter::load_at(const Place& from, bool vector, Value* allowed, DType dtype) {
+Value* KernelEmitter::load_at(const Address& from, bool vector, Value* allowed, DType dtype) {
   Type* element = e_.memory_type(dtype);
   const bool differs = from.allowed && from.allowed->getType()->isVectorTy();
   if (!vector && differs) return load_for_lanes(from, element, dtype);
   if (!vector) return from_memory(e_, dtype, load_scalar(from, element, dtype));
   auto* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
   Value* pointer = from.pointer;
-  if (!from.together) {
+  if (!from.contiguous) {
     llvm::Constant* none = llvm::Constant::getNullValue(type);
     return from_memory(
         e_, dtype, b_.CreateMaskedGather(type, pointer, alignment(dtype), allowed, none));
   }
   if (from.guard) pointer = b_.CreateSelect(from.guard, pointer, zeros(type));
-  return from_memory(e_, dtype, load_together(pointer, type, allowed, dtype));
+  return from_memory(e_, dtype, load_contiguous(pointer, type, allowed, dtype));
 }
 
-void KernelEmitter::store_scalar(Value* raw, const Place& to, Type* element, DType dtype) {
+void KernelEmitter::store_scalar(Value* raw, const Address& to, Type* element, DType dtype) {
   Value* pointer = to.pointer;
   if (to.allowed) pointer = b_.CreateSelect(to.allowed, pointer, variable(element));
   b_.CreateAlignedStore(raw, pointer, alignment(dtype));
@@ -368,7 +369,7 @@ Value* KernelEmitter::random(const Expression& x) {
   Value* position = values_[at(x.arguments[0])];
   Value* element = values_[at(x.arguments[1])];
   const bool vector = position->getType()->isVectorTy() || element->getType()->isVectorTy();
-  const auto shaped = [&](Value* v) { return vector ? spread(v) : v; };
+  const auto shaped = [&](Value* v) { return vector ? splat(v) : v; };
   Value* seed = b_.CreateXor(seed_, b_.getInt64(static_cast<std::uint64_t>(x.seed)));
   return emit_uniform(e_, x.dtype, {.seed = shaped(seed),
                                     .call_counter = shaped(counter_),

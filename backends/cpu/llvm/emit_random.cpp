@@ -1,5 +1,5 @@
-// Philox 4x32-10: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3",
-// 2011.
+// Emits Philox 4x32-10: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2,
+// 3", 2011.
 #include "backends/cpu/llvm/emit_random.h"
 
 #include <array>
@@ -36,8 +36,8 @@ Value* low_product(const Emit& e, Value* x, std::uint32_t factor) {
 
 }  // namespace
 
-// Words are the low halves of 64-bit lanes, where products are made and where they are read again.
-// The high halves are anything: only shifts of whole products bring a high half down.
+// 32-bit words are the low halves of 64-bit lanes, in which products are computed. High halves are
+// undefined: only a shift of a whole product moves a high half down.
 Value* emit_uniform(const Emit& e, DType dtype, const DrawKeys& keys) {
   llvm::Type* wide = keys.element->getType();
   const auto high = [&](Value* v) { return e.b.CreateLShr(v, 32); };

@@ -1,11 +1,11 @@
-// Uniform random numbers as code.
+// Emits uniform random numbers.
 #pragma once
 
 #include "backends/cpu/llvm/emit_context.h"
 
 namespace kiln::cpu {
 
-/// What fixes a draw; int64 values, all scalars or all vectors.
+/// The keys and counters of a draw: int64 values, all scalars or all vectors.
 struct DrawKeys {
   llvm::Value* seed = nullptr;
   llvm::Value* call_counter = nullptr;

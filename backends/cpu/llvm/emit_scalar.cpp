@@ -1,5 +1,5 @@
-// Rows of three: for floats, signed and unsigned integers (bool among the latter). A row that is
-// missing where the op table has a meaning fails the build.
+// One row per op with three emitters: floats, signed and unsigned integers (bool is unsigned). An
+// elementwise op of the op table without a row fails the build.
 #include "backends/cpu/llvm/emit_scalar.h"
 
 #include "backends/cpu/llvm/vector_math.h"
@@ -18,7 +18,7 @@ using Emitter = Value* (*)(const Emit& e, Values x);
 
 struct Row {
   Op op;
-  Emitter real = nullptr, integer = nullptr, natural = nullptr;
+  Emitter floating = nullptr, signed_integer = nullptr, unsigned_integer = nullptr;
 };
 
 Value* zero_like(Value* x) { return llvm::Constant::getNullValue(x->getType()); }
@@ -60,24 +60,26 @@ Value* float_sign(const Emit& e, Values x) {
   Value* below = e.b.CreateSelect(e.b.CreateFCmpOLT(x[0], zero), e.real(x[0]->getType(), -1), x[0]);
   return e.b.CreateSelect(e.b.CreateFCmpOGT(x[0], zero), e.real(x[0]->getType(), 1), below);
 }
-Value* integer_sign(const Emit& e, Values x) {
+Value* signed_sign(const Emit& e, Values x) {
   Value* zero = zero_like(x[0]);
   Value* positive = e.b.CreateZExt(e.b.CreateICmpSGT(x[0], zero), x[0]->getType());
   return e.b.CreateOr(positive, e.b.CreateSExt(e.b.CreateICmpSLT(x[0], zero), x[0]->getType()));
 }
-Value* natural_sign(const Emit& e, Values x) {
+Value* unsigned_sign(const Emit& e, Values x) {
   return e.b.CreateZExt(e.b.CreateICmpNE(x[0], zero_like(x[0])), x[0]->getType());
 }
 
-/// A divisor that the processor takes: 1 instead of 0 (and of -1 when signed).
+/// Returns a divisor for which the division instruction does not trap: 1 instead of 0 (and of -1 if
+/// signed).
 Value* safe_divisor(const Emit& e, Value* y, bool is_signed) {
   Value* odd = e.b.CreateICmpEQ(y, zero_like(y));
   if (is_signed) odd = e.b.CreateOr(odd, e.b.CreateICmpEQ(y, ones_like(y)));
   return e.b.CreateSelect(odd, e.integer(y->getType(), 1), y);
 }
-/// Lanes of at most 32 bits are divided as floats, for which there are instructions. The quotient
-/// of n-bit integers lies at least 2^-n of itself below the next integer, so that rounding to more
-/// than n bits never reaches that. LLVM multiplies instead where the divisor is a constant.
+/// Whether to divide lanes as floats, which have vector instructions: integers of at most 32 bits.
+/// The quotient of n-bit integers is below the next integer by at least 2^-n of itself, so that
+/// rounding it to more than n bits never reaches that integer. A constant divisor is left to LLVM,
+/// which multiplies.
 bool divides_as_floats(Value* x, Value* divisor) {
   return x->getType()->isVectorTy() && x->getType()->getScalarSizeInBits() <= 32 &&
          !llvm::isa<llvm::Constant>(divisor);
@@ -110,36 +112,38 @@ Value* signed_quotient(const Emit& e, Values x) {
                               quotient);
   return e.b.CreateSelect(e.b.CreateICmpEQ(x[1], zero_like(x[1])), zero_like(x[1]), quotient);
 }
-Value* natural_quotient(const Emit& e, Values x) {
+Value* unsigned_quotient(const Emit& e, Values x) {
   Value* quotient = truncated_quotient(e, x[0], safe_divisor(e, x[1], false), false);
   return e.b.CreateSelect(e.b.CreateICmpEQ(x[1], zero_like(x[1])), zero_like(x[1]), quotient);
 }
-/// x mod 1 is 0, which is what 0 and -1 give, too.
+/// x mod 1 is 0, which is also the result for divisors 0 and -1.
 Value* signed_remainder(const Emit& e, Values x) {
   return truncated_remainder(e, x[0], safe_divisor(e, x[1], true), true);
 }
-Value* natural_remainder(const Emit& e, Values x) {
+Value* unsigned_remainder(const Emit& e, Values x) {
   return truncated_remainder(e, x[0], safe_divisor(e, x[1], false), false);
 }
 
-/// Through 64 bits, by the op's own meaning.
-std::int64_t signed_power(std::int64_t x, std::int64_t y) { return ir::meaning::Pow()(x, y); }
-std::uint64_t natural_power(std::uint64_t x, std::uint64_t y) { return ir::meaning::Pow()(x, y); }
-Value* integer_power(const Emit& e, Values x) {
+/// Runtime functions: the op's own meaning in 64 bits.
+std::int64_t signed_power_of(std::int64_t x, std::int64_t y) { return ir::meaning::Pow()(x, y); }
+std::uint64_t unsigned_power_of(std::uint64_t x, std::uint64_t y) {
+  return ir::meaning::Pow()(x, y);
+}
+Value* emit_signed_power(const Emit& e, Values x) {
   llvm::Type* wide = e.with_lanes_of(e.b.getInt64Ty(), x[0]->getType());
   Value* y = e.per_lane("kiln_signed_power", {e.b.CreateSExt(x[0], wide),
                                               e.b.CreateSExt(x[1], wide)});
   return e.b.CreateTrunc(y, x[0]->getType());
 }
-Value* unsigned_power(const Emit& e, Values x) {
+Value* emit_unsigned_power(const Emit& e, Values x) {
   llvm::Type* wide = e.with_lanes_of(e.b.getInt64Ty(), x[0]->getType());
-  Value* y = e.per_lane("kiln_natural_power", {e.b.CreateZExt(x[0], wide),
-                                               e.b.CreateZExt(x[1], wide)});
+  Value* y =
+      e.per_lane("kiln_unsigned_power", {e.b.CreateZExt(x[0], wide), e.b.CreateZExt(x[1], wide)});
   return e.b.CreateTrunc(y, x[0]->getType());
 }
 
-/// LLVM turns a select of a loaded vector into a load under a mask, which cannot begin before the
-/// condition is known: its cache miss then follows that of the condition, which it could overlap.
+/// Keeps LLVM from turning a select of a loaded vector into a masked load, which has to wait for
+/// the condition: its cache miss would follow the condition's instead of overlapping it.
 Value* unmasked(const Emit& e, Value* x) {
   const bool is_loaded = llvm::isa<llvm::LoadInst>(x) && x->getType()->isVectorTy();
   return is_loaded ? e.b.CreateFreeze(x) : x;
@@ -160,7 +164,7 @@ using Compare = llvm::CmpInst;
 constexpr Row kRows[] = {
     {Op::Neg, negated, integer_negated, integer_negated},
     {Op::Abs, by_intrinsic<llvm::Intrinsic::fabs>, absolute, unchanged},
-    {Op::Sign, float_sign, integer_sign, natural_sign},
+    {Op::Sign, float_sign, signed_sign, unsigned_sign},
     {Op::Floor, by_intrinsic<llvm::Intrinsic::floor>},
     {Op::Round, by_intrinsic<llvm::Intrinsic::roundeven>},
     {Op::Exp, by_math<emit_exp>},
@@ -179,9 +183,9 @@ constexpr Row kRows[] = {
      by_instruction<Binary::Sub>},
     {Op::Mul, by_instruction<Binary::FMul>, by_instruction<Binary::Mul>,
      by_instruction<Binary::Mul>},
-    {Op::Div, by_instruction<Binary::FDiv>, signed_quotient, natural_quotient},
-    {Op::Mod, fmod_of, signed_remainder, natural_remainder},
-    {Op::Pow, pow_of, integer_power, unsigned_power},
+    {Op::Div, by_instruction<Binary::FDiv>, signed_quotient, unsigned_quotient},
+    {Op::Mod, fmod_of, signed_remainder, unsigned_remainder},
+    {Op::Pow, pow_of, emit_signed_power, emit_unsigned_power},
     {Op::Maximum, by_math<emit_maximum>, by_intrinsic<llvm::Intrinsic::smax>,
      by_intrinsic<llvm::Intrinsic::umax>},
     {Op::Minimum, by_math<emit_minimum>, by_intrinsic<llvm::Intrinsic::smin>,
@@ -216,25 +220,26 @@ void* address(Function* function) {
 
 Value* emit_scalar(const Emit& e, Op op, DType dtype, Values x) {
   const Row& row = *row_of(op);
-  if (is_float(dtype)) return row.real(e, x);
-  return info(dtype).kind == DTypeKind::Signed ? row.integer(e, x) : row.natural(e, x);
+  if (is_float(dtype)) return row.floating(e, x);
+  return info(dtype).kind == DTypeKind::Signed ? row.signed_integer(e, x)
+                                               : row.unsigned_integer(e, x);
 }
 
 std::vector<RuntimeSymbol> scalar_symbols() {
-  using Single = float(float);
-  using Wide = double(double);
-  using Singles = float(float, float);
-  using Wides = double(double, double);
+  using UnaryFloat32 = float(float);
+  using UnaryFloat64 = double(double);
+  using BinaryFloat32 = float(float, float);
+  using BinaryFloat64 = double(double, double);
   std::vector<RuntimeSymbol> symbols = {
-      {"kiln_signed_power", address(signed_power)},
-      {"kiln_natural_power", address(natural_power)},
-      {"fmodf", address<Singles>(::fmodf)},
-      {"fmod", address<Wides>(::fmod)},
-      // What code generation calls where the target has no instruction.
-      {"floorf", address<Single>(::floorf)},
-      {"floor", address<Wide>(::floor)},
-      {"roundevenf", address<Single>(::roundevenf)},
-      {"roundeven", address<Wide>(::roundeven)},
+      {"kiln_signed_power", address(signed_power_of)},
+      {"kiln_unsigned_power", address(unsigned_power_of)},
+      {"fmodf", address<BinaryFloat32>(::fmodf)},
+      {"fmod", address<BinaryFloat64>(::fmod)},
+      // Called by generated code where the ISA has no instruction.
+      {"floorf", address<UnaryFloat32>(::floorf)},
+      {"floor", address<UnaryFloat64>(::floor)},
+      {"roundevenf", address<UnaryFloat32>(::roundevenf)},
+      {"roundeven", address<UnaryFloat64>(::roundeven)},
   };
   for (const RuntimeSymbol& symbol : vector_math_symbols()) symbols.push_back(symbol);
   return symbols;

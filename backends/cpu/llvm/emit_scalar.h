@@ -1,4 +1,4 @@
-// The scalar meaning of every elementwise op as code: one row per op.
+// Emits the scalar meaning of every elementwise op.
 #pragma once
 
 #include "backends/cpu/llvm/emit_context.h"
@@ -7,11 +7,11 @@
 
 namespace kiln::cpu {
 
-/// `dtype`: of the operands (of the last two for Select). Values in register form, all scalars or
+/// `dtype`: of the operands (of the last two for Select). `x` is in register form, all scalars or
 /// all vectors; the result is not yet rounded to half precision.
 llvm::Value* emit_scalar(const Emit& e, ir::Op op, DType dtype, llvm::ArrayRef<llvm::Value*> x);
 
-/// Functions of the C library and of this backend that such code may call.
+/// Functions of the C library and of this backend that the code may call.
 std::vector<RuntimeSymbol> scalar_symbols();
 
 }  // namespace kiln::cpu

@@ -1,7 +1,8 @@
-// Stages: stores at every point, reductions with accumulators in registers, places of the largest.
-// Those that do not wait for each other go in one loop.
+// Emits stages: stores at every point, reductions with accumulators in registers, prefix scans,
+// ArgMax. Stages of a group share one loop.
 #include "backends/cpu/llvm/emit_scalar.h"
 #include "backends/cpu/llvm/kernel_emitter.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 #include <limits>
@@ -9,10 +10,12 @@
 namespace kiln::cpu {
 namespace {
 
-/// About so many numbers make a part of a sum; twice as many are worth one.
+/// The approximate length of a part of a blocked sum; shorter sums than two parts have none.
 constexpr std::int64_t kPart = 256;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+/// Bytes of the narrowest vector register. Lanes are combined in vectors of at least this size:
+/// LLVM splits smaller ones into scalars, which for maxima pass through general registers.
+constexpr int kMinBytes = 16;
 
 }  // namespace
 
@@ -27,19 +30,22 @@ void KernelEmitter::run_stages(StageGroup group) {
   const std::vector<int> needed = levels_.needed_by(group);
   compute(needed, kernel_.outer);
   if (!first.inner) return store_all(first);
-  if (first.combiner == Combiner::ArgMax) return choose(group.first, first, needed);
+  if (first.combiner == Combiner::ArgMax) return emit_arg_max(group.first, first, needed);
   std::vector<Value*> sums, wholes;
   parts_ = parts_of_sums();
   for (std::size_t s = group.first; s < group.last; ++s) {
     const Stage& stage = kernel_.stages[s];
     sums.push_back(accumulator(stage));
     wholes.push_back(sums.back());
+    if (keeps_signs(stage)) minmax_[s] = begin_minmax(stage, sums.back());
     if (parts_.axis < 0 || !is_long_sum(stage)) continue;
     wholes.back() = accumulator(stage);
     Type* type = accumulator_type(e_.register_type(dtype_of(stage.value)));
     parts_.sums.push_back({sums.back(), wholes.back(), type});
   }
   if (parts_.sums.empty()) parts_.axis = -1;
+  const int lanes = lanes_;
+  if (is_compact_ && !lanes_are_outer_ && is_map(group)) lanes_ = register_lanes();
   inner_loops(needed, kernel_.outer, [&] {
     for (std::size_t s = group.first; s < group.last; ++s) {
       if (sums[s - group.first]) combine(s, sums[s - group.first]);
@@ -47,11 +53,19 @@ void KernelEmitter::run_stages(StageGroup group) {
       results_[s] = nullptr;
     }
   });
+  lanes_ = lanes;
   for (std::size_t s = group.first; s < group.last; ++s) {
     if (kernel_.stages[s].kind != StageKind::Reduce) continue;
     results_[s] = total(s, wholes[s - group.first]);
   }
   parts_ = {};
+}
+
+bool KernelEmitter::is_map(StageGroup group) const {
+  for (std::size_t s = group.first; s < group.last; ++s) {
+    if (kernel_.stages[s].kind != StageKind::Map) return false;
+  }
+  return true;
 }
 
 bool KernelEmitter::is_long_sum(const Stage& stage) const {
@@ -60,7 +74,7 @@ bool KernelEmitter::is_long_sum(const Stage& stage) const {
 }
 
 KernelEmitter::Parts KernelEmitter::parts_of_sums() const {
-  std::int64_t within = 1;  // additions of the axes further in
+  std::int64_t within = 1;  // additions of the axes inside `axis`
   for (int axis = static_cast<int>(kernel_.axes.size()) - 1; axis >= kernel_.outer; --axis) {
     const std::int64_t step = axis == kernel_.vector_axis ? lanes_ : 1;
     const ir::Dim& extent = kernel_.axes[at(axis)];
@@ -84,18 +98,19 @@ Value* KernelEmitter::accumulator(const Stage& stage) {
   const DType dtype = dtype_of(stage.value);
   Type* type = accumulator_type(e_.register_type(dtype));
   Value* sum = variable(type);
-  b_.CreateStore(splat_constant(dtype, start_bits(stage.combiner, dtype), type), sum);
+  b_.CreateStore(splat_constant(dtype, identity_bits(stage.combiner, dtype), type), sum);
   return sum;
 }
 
 void KernelEmitter::combine(std::size_t s, Value* sum) {
   const Stage& stage = kernel_.stages[s];
+  if (minmax_[s].best) return combine_minmax(stage, minmax_[s]);
   const bool runs = stage.kind == StageKind::Running;
-  if (runs && lanes_ > 1 && !lanes_are_outer_) return run_along_lanes(s, sum);
+  if (runs && lanes_ > 1 && !lanes_are_outer_) return scan_lanes(s, sum);
   const DType dtype = dtype_of(stage.value);
   Value* old = b_.CreateLoad(accumulator_type(e_.register_type(dtype)), sum);
   Value* next = combined(stage, dtype, old);
-  // Lanes beyond the end keep what they have.
+  // Lanes beyond the end keep their value.
   if (mask_ && !lanes_are_outer_) next = b_.CreateSelect(mask_, next, old);
   b_.CreateStore(next, sum);
   if (!runs) return;
@@ -103,14 +118,14 @@ void KernelEmitter::combine(std::size_t s, Value* sum) {
   compute(levels_.needed_by({s, s + 1}), static_cast<int>(kernel_.axes.size()));
 }
 
-void KernelEmitter::run_along_lanes(std::size_t s, Value* sum) {
+void KernelEmitter::scan_lanes(std::size_t s, Value* sum) {
   const Stage& stage = kernel_.stages[s];
   const DType dtype = dtype_of(stage.value);
   Type* type = accumulator_type(e_.register_type(dtype));
   Value* before = b_.CreateLoad(type, sum);
   Value* runs = in_lanes(stage.value);
   if (mask_) {
-    Value* none = splat_constant(dtype, start_bits(stage.combiner, dtype), type);
+    Value* none = splat_constant(dtype, identity_bits(stage.combiner, dtype), type);
     runs = b_.CreateSelect(mask_, runs, none);
   }
   for (int distance = 1; distance < lanes_; distance *= 2) {
@@ -131,6 +146,7 @@ void KernelEmitter::run_along_lanes(std::size_t s, Value* sum) {
 
 Value* KernelEmitter::total(std::size_t s, Value* sum) {
   const Stage& stage = kernel_.stages[s];
+  if (minmax_[s].best) return end_minmax(stage, minmax_[s]);
   const DType dtype = dtype_of(stage.value);
   Value* lanes = b_.CreateLoad(accumulator_type(e_.register_type(dtype)), sum);
   const bool across = lanes_ > 1 && !lanes_are_outer_;
@@ -157,11 +173,13 @@ Value* KernelEmitter::apply(Combiner combiner, DType dtype, Value* x, Value* y) 
 }
 
 Value* KernelEmitter::folded(Combiner combiner, DType dtype, Value* x) {
+  const int least = kMinBytes / static_cast<int>(dtype_bytes(dtype));
   for (int half = lanes_ / 2; half >= 1; half /= 2) {
-    std::vector<int> upper, lower;
-    for (int lane = 0; lane < half; ++lane) {
-      lower.push_back(lane);
-      upper.push_back(lane + half);
+    const int width = std::min(lanes_, std::max(half, least));
+    std::vector<int> upper(at(width), -1), lower(at(width));
+    for (int lane = 0; lane < width; ++lane) {
+      lower[at(lane)] = lane;
+      if (lane < half) upper[at(lane)] = lane + half;
     }
     x = apply(combiner, dtype, b_.CreateShuffleVector(x, lower),
               b_.CreateShuffleVector(x, upper));
@@ -169,34 +187,36 @@ Value* KernelEmitter::folded(Combiner combiner, DType dtype, Value* x) {
   return b_.CreateExtractElement(x, std::uint64_t{0});
 }
 
-void KernelEmitter::choose(std::size_t s, const Stage& stage, const std::vector<int>& needed) {
+void KernelEmitter::emit_arg_max(std::size_t s, const Stage& stage,
+                                 const std::vector<int>& needed) {
   const DType dtype = dtype_of(stage.value);
   const int axis = static_cast<int>(kernel_.axes.size()) - 1;
-  // Places take as many lanes as float32 does where they fit into 32 bits.
+  // Indices that fit into 32 bits take as many lanes as float32 does.
   const ir::Dim& extent = kernel_.axes[at(axis)];
   const bool narrow = extent.is_static() && extent.value() < std::numeric_limits<int>::max();
   Type* type = accumulator_type(e_.register_type(dtype));
-  Type* places = accumulator_type(narrow ? b_.getInt32Ty() : b_.getInt64Ty());
+  Type* index_type = accumulator_type(narrow ? b_.getInt32Ty() : b_.getInt64Ty());
   Value* best = variable(type);
-  Value* place = variable(places);
-  b_.CreateStore(splat_constant(dtype, start_bits(Combiner::Max, dtype), type), best);
+  Value* best_index = variable(index_type);
+  b_.CreateStore(splat_constant(dtype, identity_bits(Combiner::Max, dtype), type), best);
   const unsigned bits = narrow ? 32 : 64;
-  b_.CreateStore(llvm::ConstantInt::get(places, llvm::APInt::getSignedMaxValue(bits)), place);
+  b_.CreateStore(llvm::ConstantInt::get(index_type, llvm::APInt::getSignedMaxValue(bits)),
+                 best_index);
   inner_loops(needed, kernel_.outer, [&] {
     Value* x = in_lanes(stage.value);
-    Value* here = b_.CreateTrunc(index_[at(axis)], places->getScalarType());
+    Value* here = b_.CreateTrunc(index_[at(axis)], index_type->getScalarType());
     if (lanes_ > 1) here = b_.CreateVectorSplat(at(lanes_), here);
     if (lanes_ > 1 && !lanes_are_outer_) {
-      here = b_.CreateAdd(here, lane_numbers(places->getScalarType()));
+      here = b_.CreateAdd(here, lane_numbers(index_type->getScalarType()));
     }
-    Value *old = b_.CreateLoad(type, best), *old_place = b_.CreateLoad(places, place);
-    Value* better = is_better(dtype, x, here, old, old_place);
+    Value *old = b_.CreateLoad(type, best), *old_index = b_.CreateLoad(index_type, best_index);
+    Value* better = is_better(dtype, x, here, old, old_index);
     if (mask_ && !lanes_are_outer_) better = b_.CreateAnd(better, mask_);
     b_.CreateStore(b_.CreateSelect(better, x, old), best);
-    b_.CreateStore(b_.CreateSelect(better, here, old_place), place);
+    b_.CreateStore(b_.CreateSelect(better, here, old_index), best_index);
     store_all(stage);
   });
-  Value *values = b_.CreateLoad(type, best), *indices = b_.CreateLoad(places, place);
+  Value *values = b_.CreateLoad(type, best), *indices = b_.CreateLoad(index_type, best_index);
   if (lanes_ > 1 && !lanes_are_outer_) indices = best_lane(dtype, values, indices);
   results_[s] = b_.CreateSExt(indices, e_.with_lanes_of(b_.getInt64Ty(), indices->getType()));
 }
@@ -219,8 +239,8 @@ Value* KernelEmitter::best_lane(DType dtype, Value* values, Value* indices) {
   return b_.CreateExtractElement(indices, std::uint64_t{0});
 }
 
-Value* KernelEmitter::is_better(DType dtype, Value* x, Value* here, Value* old, Value* old_place) {
-  Value* earlier = b_.CreateICmpSLT(here, old_place);
+Value* KernelEmitter::is_better(DType dtype, Value* x, Value* here, Value* old, Value* old_index) {
+  Value* earlier = b_.CreateICmpSLT(here, old_index);
   Value *above, *equal;
   if (is_float(dtype)) {
     Value* nan = b_.CreateFCmpUNO(x, x);

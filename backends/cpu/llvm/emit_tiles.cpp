@@ -1,32 +1,38 @@
-// Loops of a map that reads an operand across its lanes: neighbours in memory follow an outer axis.
-// Such an operand is read in square tiles, as many lines as a vector has lanes, and each tile is
-// transposed in registers, so that every line of memory is read once and as a whole.
+// Emits maps that read a transposed operand, whose elements are contiguous along an outer axis
+// instead of the vector axis. Such an operand is read in square tiles of as many rows as a vector
+// has lanes, and each tile is transposed in registers, so that every cache line is read once and
+// whole.
 #include "backends/codegen/kernel/order_axes.h"
 #include "backends/cpu/llvm/kernel_emitter.h"
 #include "backends/cpu/llvm/transpose_tile.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 
 namespace kiln::cpu {
 namespace {
 
-/// Bytes of a line of memory.
+/// Bytes of a cache line.
 constexpr int kLine = 64;
 
-/// Tiles side by side of which every row is a whole line: pages are then left more rarely.
+/// Adjacent tiles in a block if a row of a tile is a whole line: fewer changes of page.
 constexpr int kWholeLineTiles = 4;
 
-/// Rows that are not written as whole lines: more of them, at a stride of a power of two, drive
-/// each other out of the nearest cache.
+/// Rows of a block if lines are not written whole: more of them, at a stride of a power of two,
+/// would evict each other from the L1 cache.
 constexpr int kMaxPartialRows = 16;
 
-/// Rows of a block of elements of so many bytes.
+/// Each tile prefetches the second next one along the vector axis if the operand spans at least
+/// kMinPrefetchedBytes. Transposing axes of 32 x 56 x 56 x 64 takes 0.73 ms, without prefetches 1.4
+/// to 1.9; 4096 x 4096 4.5 ms instead of 7.3; 5 x 56 x 56 x 64 would take 1.03 times as long and
+/// 1 x 28 x 28 x 64 1.18 times (one core of an EPYC, Zen 5).
+constexpr std::int64_t kTilesAhead = 2, kMinPrefetchedBytes = std::int64_t{8} << 20;
+
+/// Returns the rows of a block of elements of `bytes` bytes.
 int rows_of_block(int lanes, int bytes) {
   if (lanes * bytes >= kLine) return lanes * kWholeLineTiles;
   return std::min(kLine / bytes, kMaxPartialRows);
 }
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
@@ -49,8 +55,25 @@ void KernelEmitter::plan_tiles() {
   tiles_.memory.resize(kernel_.accesses.size());
 }
 
+void KernelEmitter::widen_tiles() {
+  if (tiles_.axis < 0 || streams() || lanes_ * widest() >= kLine) return;
+  const auto is_whole = [&](int axis) {
+    const ir::Dim& extent = kernel_.axes[at(axis)];
+    return extent.is_static() && extent.value() % (2 * lanes_) == 0;
+  };
+  if (!is_whole(tiles_.axis) || !is_whole(kernel_.vector_axis)) return;
+  const int lanes = lanes_;
+  for (const int tried : {2 * lanes, lanes}) {
+    lanes_ = tried;
+    tiles_ = {};
+    plan_tiles();
+    find_streamed();
+    if (streams()) return;
+  }
+}
+
 bool KernelEmitter::fills_tiles() const {
-  if (e_.target.level == IsaLevel::Avx512) return true;
+  if (e_.target.isa == Isa::Avx512) return true;
   const auto fills = [&](int axis) {
     const ir::Dim& extent = kernel_.axes[at(axis)];
     return !extent.is_static() || extent.value() >= lanes_;
@@ -60,6 +83,10 @@ bool KernelEmitter::fills_tiles() const {
 
 void KernelEmitter::tile_loops() {
   const int axis = tiles_.axis;
+  tiles_.ahead.resize(kernel_.accesses.size());
+  for (std::size_t i = 0; i < tiles_.tiled.size(); ++i) {
+    if (tiles_.tiled[i]) tiles_.ahead[i] = elements_ahead(kernel_.accesses[i]);
+  }
   Value* last = axis == 0 ? end_ : size(kernel_.axes[at(axis)]);
   loop(axis == 0 ? begin_ : b_.getInt64(0), last, tiles_.rows, [&](Value* block) {
     Value* next = b_.CreateAdd(block, b_.getInt64(at(tiles_.rows)));
@@ -106,7 +133,22 @@ void KernelEmitter::read_tile(int number, Value* rows) {
   Value* from = b_.CreateGEP(vector->getElementType(), buffers_[at(access.operand)],
                              scalar_offset(access));
   Value* stride = size(access.strides[at(kernel_.vector_axis)]);
-  transpose_tile(e_, vector, {from, stride, memory, rows, columns});
+  transpose_tile(e_, vector, {from, stride, memory, rows, columns, tiles_.ahead[at(number)]});
+}
+
+Value* KernelEmitter::elements_ahead(const Access& access) {
+  const DType dtype = kernel_.operands[at(access.operand)].dtype;
+  Value* spanned = b_.getInt64(0);
+  for (std::size_t axis = 0; axis < access.strides.size(); ++axis) {
+    if (access.strides[axis] == ir::Dim(0)) continue;
+    Value* elements = b_.CreateMul(size(kernel_.axes[axis]), size(access.strides[axis]));
+    spanned = b_.CreateSelect(b_.CreateICmpSGT(elements, spanned), elements, spanned);
+  }
+  const auto least = kMinPrefetchedBytes / static_cast<std::int64_t>(dtype_bytes(dtype));
+  Value* is_large = b_.CreateICmpSGE(spanned, b_.getInt64(at(least)));
+  Value* stride = size(access.strides[at(kernel_.vector_axis)]);
+  Value* ahead = b_.CreateMul(stride, b_.getInt64(at(kTilesAhead * lanes_)));
+  return b_.CreateSelect(is_large, ahead, b_.getInt64(0));
 }
 
 Value* KernelEmitter::row_of_tile(const Expression& x) {

@@ -1,4 +1,4 @@
-// The builder of formulas that writes LLVM IR, for scalars and vectors alike.
+// The formula builder (codegen/formulas/builder.h) that emits LLVM IR for scalars and vectors.
 #pragma once
 
 #include "backends/codegen/formulas/builder.h"
@@ -9,7 +9,7 @@ namespace kiln::cpu {
 struct FloatLanes {
   using Value = llvm::Value*;
 
-  /// The format and the number of lanes of the type: float, double or a vector of them.
+  /// `lanes`: float, double or a vector of them; it gives the format and the number of lanes.
   FloatLanes(const Emit& emit, llvm::Type* lanes)
       : e(emit), type(lanes), format{lanes->getScalarType()->isDoubleTy()},
         integers(e.with_lanes_of(e.b.getIntNTy(format.sign_bit() + 1), lanes)) {}

@@ -1,12 +1,15 @@
-// An LLVM module to machine code in this process.
+// Compiles an LLVM module to machine code in this process: a few passes, code generation, JITLink.
 #pragma once
 
 #include "backends/codegen/inspect/compile_times.h"
 #include "backends/cpu/llvm/target.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace llvm {
@@ -15,17 +18,18 @@ class Module;
 
 namespace kiln::cpu {
 
-/// Code in memory that can be executed; it goes with the object.
+/// Executable code in memory, which the object owns.
 class MachineCode {
  public:
   virtual ~MachineCode() = default;
-  /// The address of a function of the module. Throws sdk::Failure naming it when there is none.
+  /// Returns the address of a function of the module; links the module at the first call. Throws
+  /// sdk::Failure with the function's name where there is none. Any thread.
   virtual void* address(const std::string& name) const = 0;
-  /// About the memory that it takes, with the linker's tables.
+  /// An estimate of its memory, the linker's tables included.
   virtual std::size_t bytes() const = 0;
 };
 
-/// What compiling leaves to look at.
+/// Texts and times of a compilation, for dumps.
 struct CompileTexts {
   bool wanted = false;
   std::string ir, optimized_ir, assembly;
@@ -36,13 +40,23 @@ struct CompileTexts {
   }
 };
 
-/// Only these may be called by code, beside the module's own functions.
+/// The passes of code generation.
+enum class CodeGeneration : std::uint8_t {
+  Full,
+  Quick,  // without the passes of passes_left_out(): for code that runs for microseconds
+};
+
+/// The arguments of the passes that CodeGeneration::Quick leaves out, as LLVM registers them.
+std::span<const std::string_view> passes_left_out();
+
+/// A function that compiled code may call, besides functions of its own module; no others.
 struct RuntimeSymbol {
   const char* name;
   void* address;
 };
 
-/// Compiles modules one after the other: each to the same code, whichever came before. One thread.
+/// Compiles modules one after the other; the code of each does not depend on the others. One thread
+/// at a time, which is a compile thread (compile_thread.h).
 class ModuleCompiler {
  public:
   explicit ModuleCompiler(const IsaTarget& target);
@@ -50,11 +64,11 @@ class ModuleCompiler {
   ModuleCompiler(const ModuleCompiler&) = delete;
   ModuleCompiler& operator=(const ModuleCompiler&) = delete;
 
-  /// Prepares a module for the target: data layout and triple.
+  /// Sets the module's data layout and triple.
   void set_target(llvm::Module& module) const;
-  /// Optimises the module with a few passes and makes it ready to be linked, which the first
-  /// address() does. Throws sdk::Failure.
-  std::unique_ptr<MachineCode> compile(llvm::Module& module,
+  /// Optimises the module with a few passes and generates an object; the first address() links it.
+  /// Throws sdk::Failure.
+  std::unique_ptr<MachineCode> compile(llvm::Module& module, CodeGeneration generation,
                                        const std::vector<RuntimeSymbol>& symbols,
                                        CompileTexts& texts);
 
@@ -63,8 +77,8 @@ class ModuleCompiler {
   std::unique_ptr<Parts> parts_;
 };
 
-/// ModuleCompiler::compile for one module. Several threads may compile at once, each with a
-/// context of its own.
+/// ModuleCompiler::compile for one module, with CodeGeneration::Full. Several threads may compile
+/// at once, each with an LLVMContext of its own.
 std::unique_ptr<MachineCode> compile(llvm::Module& module, const IsaTarget& target,
                                      const std::vector<RuntimeSymbol>& symbols,
                                      CompileTexts& texts);

@@ -1,5 +1,5 @@
-// Code that nobody has compiled yet is compiled in modules of a few kernels, on several threads.
-// A function's code depends neither on the others of its module nor on the thread.
+// Compiles code that is not cached in modules of a few kernels, on several threads. A function's
+// code depends neither on the other functions of its module nor on the thread.
 #include "backends/cpu/llvm/kernel_compiler.h"
 
 #include "backends/cpu/llvm/compile_thread.h"
@@ -8,11 +8,11 @@
 #include "backends/cpu/llvm/llvm_setup.h"
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <span>
+#include <utility>
 
 namespace kiln::cpu {
 namespace {
@@ -26,23 +26,23 @@ void call(const void* code, const codegen::KernelArguments* arguments) {
   reinterpret_cast<Code>(const_cast<void*>(code))(arguments);
 }
 
-/// Code with the numbers that it reads.
-struct NumberedFunction {
+/// Parametric code with its parameters.
+struct ParametricFunction {
   const void* code;
-  std::vector<std::int64_t> numbers;
+  std::vector<std::int64_t> parameters;
 };
 
-void call_with_numbers(const void* context, const codegen::KernelArguments* arguments) {
-  const auto& function = *static_cast<const NumberedFunction*>(context);
+void call_with_parameters(const void* context, const codegen::KernelArguments* arguments) {
+  const auto& function = *static_cast<const ParametricFunction*>(context);
   codegen::KernelArguments changed = *arguments;
-  changed.sizes = function.numbers.data();
+  changed.sizes = function.parameters.data();
   call(function.code, &changed);
 }
 
-/// All that the functions of a program need.
+/// Owns what the functions of a program point at.
 struct ProgramCode {
   std::vector<KernelCodePtr> codes;
-  std::vector<NumberedFunction> numbered;  // never moved once functions point at them
+  std::vector<ParametricFunction> parametric;  // never moved once functions point at them
 };
 
 std::vector<RuntimeSymbol> all_symbols() {
@@ -51,64 +51,81 @@ std::vector<RuntimeSymbol> all_symbols() {
   return symbols;
 }
 
-/// A module with its context.
-struct Unit {
+struct ModuleWithContext {
   llvm::LLVMContext context;
   llvm::Module module{"kernels", context};
 };
 
 void emit(llvm::Module& module, const PlannedCode& code, const IsaTarget& target) {
-  if (!code.reads_numbers) return emit_kernel(module, *code.kernel, target);
-  static_cast<void>(emit_kernel_of_numbers(module, *code.kernel, target));
+  if (!code.is_parametric) return emit_kernel(module, *code.kernel, target);
+  static_cast<void>(emit_parametric_kernel(module, *code.kernel, target));
+}
+
+/// Full where any piece wants it.
+CodeGeneration generation_of(const std::vector<const PlannedCode*>& codes) {
+  const bool is_quick = std::all_of(codes.begin(), codes.end(), [](const PlannedCode* code) {
+    return code->generation == CodeGeneration::Quick;
+  });
+  return is_quick ? CodeGeneration::Quick : CodeGeneration::Full;
 }
 
 /// Compiles pieces of code as one module.
 std::unique_ptr<MachineCode> compile_module(ModuleCompiler& compiler,
                                             const std::vector<const PlannedCode*>& codes,
                                             const IsaTarget& target, CompileTexts& texts) {
-  auto unit = std::make_unique<Unit>();
+  auto owner = std::make_unique<ModuleWithContext>();
   try {
-    unit->context.setDiscardValueNames(!texts.wanted);
-    compiler.set_target(unit->module);
-    for (const PlannedCode* code : codes) emit(unit->module, *code, target);
+    owner->context.setDiscardValueNames(!texts.wanted);
+    compiler.set_target(owner->module);
+    for (const PlannedCode* code : codes) emit(owner->module, *code, target);
     texts.lap("LLVM IR");
-    return compiler.compile(unit->module, all_symbols(), texts);
+    return compiler.compile(owner->module, generation_of(codes), all_symbols(), texts);
   } catch (const std::bad_alloc&) {
-    // It passed through tables of LLVM that are not made for it and could not be freed now.
-    static_cast<void>(unit.release());
+    // The exception unwound LLVM's tables, which are not exception-safe: freeing them could crash.
+    static_cast<void>(owner.release());
     throw;
   }
 }
 
-/// Pieces of code that several threads compile: each takes the next few that none has begun, which
-/// become one module.
+/// Compiles pieces of code on several threads: each thread takes the next few pieces from a shared
+/// queue and compiles them as one module.
 class ParallelCompilation {
  public:
   ParallelCompilation(std::vector<const PlannedCode*> codes, const IsaTarget& target,
                       std::size_t threads)
-      : wanted_(std::move(codes)), target_(target), threads_(std::max<std::size_t>(threads, 1)),
+      : wanted_(std::move(codes)),
+        target_(target),
+        threads_(std::max<std::size_t>(threads, 1)),
         piece_(pieces_of_module(wanted_.size(), threads_)),
-        made_(wanted_.size()) {
+        compiled_(wanted_.size()) {
     for (std::size_t i = 0; i < wanted_.size(); ++i) order_.push_back(i);
-    // Long ones first, so that the threads end at about the same time.
-    std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
-      return wanted_[a]->kernel->expressions.size() > wanted_[b]->kernel->expressions.size();
-    });
+    // A module has one CodeGeneration. The largest first, so that the threads end at about the same
+    // time.
+    const auto rank = [&](std::size_t i) {
+      const PlannedCode& code = *wanted_[i];
+      return std::pair(code.generation == CodeGeneration::Full, code.kernel->expressions.size());
+    };
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](std::size_t a, std::size_t b) { return rank(a) > rank(b); });
+    const auto is_full = [](const PlannedCode* code) {
+      return code->generation == CodeGeneration::Full;
+    };
+    full_ = static_cast<std::size_t>(std::count_if(wanted_.begin(), wanted_.end(), is_full));
   }
 
   std::vector<KernelCodePtr> run() {
     on_compile_threads(std::min(threads_, wanted_.size()), [&] { compile_some(); });
-    return std::move(made_);
+    return std::move(compiled_);
   }
 
-  /// Of all threads together.
+  /// The times of all threads together.
   const codegen::CompileTimes& times() const { return times_; }
 
  private:
-  /// Modules for each of several threads, about: few, since each compiles functions of its own
-  /// such as tanh; more than one, so that threads end together.
+  /// The approximate number of modules per thread: few, since each module compiles its own copies
+  /// of functions such as tanh; more than one, so that threads end together.
   static constexpr std::size_t kTurns = 4;
-  /// A module's code is released as a whole.
+  /// Limits modules, whose code is released only as a whole.
   static constexpr std::size_t kMaxPieces = 32;
 
   static std::size_t pieces_of_module(std::size_t pieces, std::size_t threads) {
@@ -122,13 +139,20 @@ class ParallelCompilation {
     texts.times = &times;
     ModuleCompiler compiler(target_);
     texts.lap("LLVM target");
-    for (std::size_t begin = next_.fetch_add(piece_); begin < order_.size();
-         begin = next_.fetch_add(piece_)) {
-      const std::size_t end = std::min(begin + piece_, order_.size());
-      compile_piece(compiler, {order_.data() + begin, end - begin}, texts);
+    for (std::span<const std::size_t> numbers = take(); !numbers.empty(); numbers = take()) {
+      compile_piece(compiler, numbers, texts);
     }
     const std::lock_guard lock(mutex_);
     times_.add_parts(times);
+  }
+
+  /// Takes the pieces of the next module from the queue; none at its end.
+  std::span<const std::size_t> take() {
+    const std::lock_guard lock(mutex_);
+    const std::size_t begin = next_;
+    const std::size_t limit = begin < full_ ? full_ : order_.size();
+    next_ = std::min(begin + piece_, limit);
+    return {order_.data() + begin, next_ - begin};
   }
 
   void compile_piece(ModuleCompiler& compiler, std::span<const std::size_t> numbers,
@@ -139,7 +163,7 @@ class ParallelCompilation {
         compile_module(compiler, codes, target_, texts);
     for (const std::size_t number : numbers) {
       const void* address = module->address(wanted_[number]->kernel->name);
-      made_[number] = std::make_shared<KernelCode>(
+      compiled_[number] = std::make_shared<KernelCode>(
           KernelCode{module, address, module->bytes() / numbers.size()});
     }
     texts.lap("linking");
@@ -149,29 +173,30 @@ class ParallelCompilation {
   const IsaTarget& target_;
   const std::size_t threads_, piece_;
   std::vector<std::size_t> order_;
-  std::vector<KernelCodePtr> made_;
-  std::atomic<std::size_t> next_{0};
+  std::vector<KernelCodePtr> compiled_;
+  std::size_t full_ = 0;  // pieces with CodeGeneration::Full, the first ones of order_
   std::mutex mutex_;
+  std::size_t next_ = 0;
   codegen::CompileTimes times_;
 };
 
 std::vector<KernelFunction> functions_of(const CodePlan& plan,
                                          std::shared_ptr<ProgramCode> program) {
   std::vector<KernelFunction> functions;
-  program->numbered.reserve(plan.uses.size());
+  program->parametric.reserve(plan.uses.size());
   for (const CodeUse& use : plan.uses) {
     const void* code = program->codes[use.code]->address;
-    if (use.numbers.empty()) {
+    if (use.parameters.empty()) {
       functions.push_back({call, code});
       continue;
     }
-    program->numbered.push_back({code, use.numbers});
-    functions.push_back({call_with_numbers, &program->numbered.back()});
+    program->parametric.push_back({code, use.parameters});
+    functions.push_back({call_with_parameters, &program->parametric.back()});
   }
   return functions;
 }
 
-/// Texts of all kernels, each as if it were the only one: nothing is shared.
+/// Compiles all distinct kernels for their texts, in one module that is not cached.
 std::vector<KernelFunction> compile_for_texts(const CodePlan& plan, const IsaTarget& target,
                                               std::shared_ptr<const void>& keep_alive,
                                               CompileTexts& texts) {
@@ -200,8 +225,8 @@ std::vector<KernelFunction> compile_kernels(const std::vector<BuiltKernel>& kern
   const IsaTarget& target = options.target;
   set_up_llvm(target);
   texts.lap("LLVM setup");
-  const NumberReading reading = texts.wanted ? NumberReading::Never : options.reading;
-  const CodePlan plan = plan_codes(kernels, target, reading, options.threads);
+  const ParametricCode parametric = texts.wanted ? ParametricCode::Never : options.parametric;
+  const CodePlan plan = plan_codes(kernels, target, parametric, options.threads);
   texts.lap("kernel keys");
   if (texts.wanted) return compile_for_texts(plan, target, keep_alive, texts);
   std::size_t compiled = 0;
@@ -213,10 +238,10 @@ std::vector<KernelFunction> compile_kernels(const std::vector<BuiltKernel>& kern
     std::vector<const PlannedCode*> codes;
     for (const std::size_t number : claimed) codes.push_back(&plan.codes[number]);
     ParallelCompilation compilation(std::move(codes), target, options.threads);
-    std::vector<KernelCodePtr> made = compilation.run();
-    compiled += made.size();
+    std::vector<KernelCodePtr> codes_of_keys = compilation.run();
+    compiled += codes_of_keys.size();
     if (texts.times) texts.times->add_parts(compilation.times());
-    return made;
+    return codes_of_keys;
   });
   texts.lap("code of kernels");
   if (texts.times) {

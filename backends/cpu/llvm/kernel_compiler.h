@@ -1,4 +1,5 @@
-// Kernels to functions: code that the process has is shared, the rest is compiled in parallel.
+// Compiles the kernels of a program to functions: looks up code in the cache, compiles the rest in
+// parallel.
 #pragma once
 
 #include "backends/codegen/host/prepared/kernel_function.h"
@@ -13,15 +14,15 @@ namespace kiln::cpu {
 
 struct CompileOptions {
   const IsaTarget& target;
-  std::size_t threads = 1;  // at most so many compile at once
-  NumberReading reading = NumberReading::WhereShared;
-  CodeCache* cache = nullptr;  // null: the process's
+  std::size_t threads = 1;  // maximum number of compile threads
+  ParametricCode parametric = ParametricCode::WhereShared;
+  CodeCache* cache = nullptr;  // null: CodeCache::instance()
 };
 
-/// One function per kernel, in their order; `keep_alive` holds the code. The bits of a kernel's
-/// results depend on it and the target alone, not on the number of threads nor on sharing. Where
-/// texts are wanted each kernel that differs from all others gets code without numbers, in one
-/// module that nobody shares. Throws sdk::Failure. Any thread, but none that compiles.
+/// Returns one function per kernel, in their order; `keep_alive` owns the code. The bits of a
+/// kernel's results depend on the kernel and the target only, not on the number of threads nor on
+/// sharing. Where texts are wanted, each distinct kernel gets code without parameters, in one
+/// module that is not cached. Throws sdk::Failure. Any thread but compile threads.
 std::vector<codegen::KernelFunction> compile_kernels(
     const std::vector<codegen::BuiltKernel>& kernels, const CompileOptions& options,
     std::shared_ptr<const void>& keep_alive, CompileTexts& texts);

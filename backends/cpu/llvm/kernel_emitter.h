@@ -1,7 +1,9 @@
-// The state that all parts of emitting one kernel share: what is computed, and the loops around.
-// Loops are in emit_kernel.cpp, stages in emit_stages.cpp, values and memory in emit_memory.cpp,
-// tiles in emit_tiles.cpp, prefetches in emit_fetch.cpp and emit_chosen_rows.cpp, streaming stores
-// in emit_streams.cpp.
+// Emits one kernel as LLVM IR: the state that all parts of the emitter share (values computed so
+// far and the loops around the insertion point). Loops are in emit_kernel.cpp, stages in
+// emit_stages.cpp and emit_minmax.cpp, values and memory in emit_memory.cpp and
+// emit_checked_rows.cpp, shorter forms of arithmetic in emit_short_forms.cpp, tiles in
+// emit_tiles.cpp, prefetches in emit_prefetch.cpp and emit_gather_prefetch.cpp, streaming stores in
+// emit_streams.cpp.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
@@ -16,82 +18,103 @@ namespace kiln::cpu {
 
 class KernelEmitter {
  public:
-  /// `numbers` null: static sizes and constants are parts of the code. Else the code reads the
-  /// large ones from KernelArguments::sizes, and run() appends them to `numbers` in that order.
+  /// `parameters` null: static sizes and constants are immediate values. Else the code reads the
+  /// large ones from KernelArguments::sizes, and run() appends their values to `parameters` in that
+  /// order.
   KernelEmitter(llvm::Module& module, const codegen::Kernel& kernel, const IsaTarget& target,
-                std::vector<std::int64_t>* numbers);
+                std::vector<std::int64_t>* parameters);
   void run();
 
  private:
   // ---- set up ----
-  /// Bytes of the elements that most work is done in: 8 for float64, else 4.
+  /// Bytes of the elements that determine the number of lanes: 8 if an expression is float64, else
+  /// 4.
   int widest() const;
-  /// Vectors that are worked on together. Reductions along lanes have that many accumulators, so
-  /// that additions do not wait for each other; those across rows read that many neighbours.
+  /// The number of lanes that fill one register.
+  int register_lanes() const;
+  /// The number of vectors of a loop iteration. Reductions along lanes have that many accumulators,
+  /// to hide the latency of additions; reductions across rows read that many neighbours.
   int vectors() const;
+  /// The same without reductions, for kernels of many points. An elementary function is a chain of
+  /// 30 to 150 dependent instructions: an iteration of four vectors runs more chains at once.
+  /// chain10_tanh takes 4.9 ns for 8 elements with AVX2 then and 6.0 ns with one vector; with
+  /// AVX-512 2.2 and 3.0 ns.
+  int vectors_of_map(int lanes) const;
   void begin_function();
   llvm::Value* size(const ir::Dim& dim);
-  /// As a constant, or read from memory: see the constructor.
+  /// An immediate value, or a parameter: see the constructor.
   llvm::Value* size(std::int64_t value);
-  llvm::Value* read_number(std::int64_t value);
-  /// A variable in memory that becomes a register; made in the entry block.
+  llvm::Value* read_parameter(std::int64_t value);
+  /// Allocates a variable in the entry block; SROA promotes it to a register.
   llvm::Value* variable(llvm::Type* type);
 
-  // ---- values that are there ----
-  /// Computes those of the list that belong to loops up to `level` and are not there yet. Results
-  /// of stages that have not run are left for later.
+  // ---- computed values ----
+  /// Emits the expressions of the list whose loop level is at most `level` and that are not
+  /// computed yet. Skips what needs the result of a stage that has not run.
   void compute(const std::vector<int>& list, int level);
   bool is_ready(int i) const;
-  /// Forgets what was computed since `mark`: its block is left.
+  /// Forgets values computed since `mark`, when the emitter leaves their block.
   void forget(std::size_t mark);
 
   // ---- loops ----
   using Body = std::function<void(llvm::Value* index)>;
   /// for (i = first; i < last; i += step)
   void loop(llvm::Value* first, llvm::Value* last, std::int64_t step, const Body& body);
-  /// Whole vectors, then the rest under a mask.
-  /// `count`: last - first where it is static.
+  /// Loops over whole vectors, then runs the body once for the rest under a mask. `count`: last -
+  /// first where it is static.
   void vector_loop(llvm::Value* first, llvm::Value* last, std::optional<std::int64_t> count,
                    const Body& body);
   void masked_rest(llvm::Value* whole, llvm::Value* last, const Body& body);
+  /// Runs the body for the rest, one register of lanes at a time, under a mask.
+  void masked_loop(llvm::Value* first, llvm::Value* last, const Body& body);
+  /// The mask of the lanes below `count`.
+  llvm::Value* lanes_before(llvm::Value* count);
   llvm::Value* lane_numbers(llvm::Type* type);
-  /// One loop of an axis, lanes included; the body sees index_ set.
+  /// Loops over an axis, by lanes if it is the vector axis; sets index_ for the body.
   void axis_loop(int axis, const std::function<void()>& body);
   void axis_loop(int axis, llvm::Value* first, llvm::Value* last,
                  std::optional<std::int64_t> count, const std::function<void()>& body);
   void outer_loops(int axis);
-  /// The loop of an inner axis whose sums are made in parts; see Parts.
+  /// Loops over an inner axis by parts of sums; see Parts.
   void loop_in_parts(const std::vector<int>& needed, int axis, const std::function<void()>& point);
-  /// `needed`: what the stages of the loops need.
+  /// `needed`: the expressions that the stages of the loops need.
   void inner_loops(const std::vector<int>& needed, int axis, const std::function<void()>& point);
 
   // ---- tiles ----
-  /// The operands that are read across the lanes, and the state of their tiles.
+  /// Operands whose elements along the vector axis are not contiguous but along an outer axis are:
+  /// they are read in square tiles that are transposed in registers.
   struct Tiles {
-    int axis = -1;  // the outer axis along which their neighbours lie; -1: no tiles
-    int rows = 0;   // of a block: indices of that axis, several tiles
-    std::vector<bool> tiled;           // of each access: read in tiles, not element by element
-    std::vector<llvm::Value*> memory;  // of each access: its transposed tile
-    llvm::Value* row = nullptr;        // of the tile, within the loop over its rows
+    int axis = -1;            // the outer axis along which elements are contiguous; -1: no tiles
+    int rows = 0;             // indices of that axis in a block, which has several tiles
+    std::vector<bool> tiled;  // for each access: whether it is read in tiles
+    std::vector<llvm::Value*> memory;  // for each access: its transposed tile
+    std::vector<llvm::Value*> ahead;   // for each access: TileOperands::ahead
+    llvm::Value* row = nullptr;        // index of the row, within the loop over a tile's rows
   };
-  /// Sets tiles_ where the kernel has loads across its lanes.
+  /// Sets tiles_ where the kernel has such operands.
   void plan_tiles();
-  /// Whether there are whole tiles, or partial ones are faster than elements one by one.
+  /// Doubles lanes_ where that makes each store of a large result a whole cache line, which can be
+  /// streamed: with AVX2, axes of 32 x 56 x 56 x 64 take 0.94 to 1.04 ms instead of 2.7 to 4.3,
+  /// 4096 x 4096 4.3 instead of 7.7. REQUIRES: plan_tiles and find_streamed have run.
+  void widen_tiles();
+  /// Whether tiles pay off: some are whole, or masked loads make partial ones fast.
   bool fills_tiles() const;
-  /// The loops from the axis of the tiles to that of the lanes.
+  /// Emits the loops from the axis of the tiles to the vector axis.
   void tile_loops();
-  /// The loops inside those of the blocks of rows [first, last).
+  /// Emits the loops inside a block of rows [first, last).
   void loops_in_block(int axis, llvm::Value* first, llvm::Value* last);
-  /// The rows of one tile, from `first`, that lie before `last`.
+  /// Reads one tile and loops over its rows, from `first`, at most up to `last`.
   void tile(llvm::Value* first, llvm::Value* last);
   void read_tile(int access, llvm::Value* rows);
+  /// TileOperands::ahead of a tiled access: 0 where the operand fits the L2 cache.
+  llvm::Value* elements_ahead(const codegen::Access& access);
   llvm::Value* row_of_tile(const codegen::Expression& x);
 
   // ---- stages ----
   void run_stages(StageGroup group);
   void store_all(const codegen::Stage& stage);
-  /// Sums of many float32 numbers are added up in parts of a few hundred each, so that their error
-  /// does not grow with their number: `length` indices of `axis` make a part.
+  /// Blocked summation: long sums of float32 are added in parts of a few hundred numbers each, so
+  /// that the rounding error does not grow with their number. A part is `length` indices of `axis`.
   struct Parts {
     int axis = -1;
     std::int64_t length = 0;
@@ -101,85 +124,118 @@ class KernelEmitter {
     };
     std::vector<Sum> sums;
   };
-  /// Which axis it is, when there are so many numbers; none else.
+  /// The axis and length of parts; no axis where sums are short.
   Parts parts_of_sums() const;
+  /// Whether all stages of the group are maps.
+  bool is_map(StageGroup group) const;
   bool is_long_sum(const codegen::Stage& stage) const;
   /// The type of an accumulator: lanes of outer points, or parts of one point.
   llvm::Type* accumulator_type(llvm::Type* scalar) const;
   DType dtype_of(int expression) const {
     return kernel_.expressions[static_cast<std::size_t>(expression)].dtype; }
-  /// What a stage combines into, as a variable; null for a Map.
+  /// Allocates and initialises the accumulator of a stage; null for a Map.
   llvm::Value* accumulator(const codegen::Stage& stage);
   void combine(std::size_t s, llvm::Value* sum);
-  /// Of a Running stage with lanes along its points: log2(lanes) rounds combine each lane with
-  /// those before it, then with `sum`, which holds in every lane what ran before this vector.
-  void run_along_lanes(std::size_t s, llvm::Value* sum);
+  /// Prefix scan of a Running stage whose points are lanes: log2(lanes) rounds combine each lane
+  /// with the lanes before it, then with `sum`, which holds the total of all earlier vectors in
+  /// every lane.
+  void scan_lanes(std::size_t s, llvm::Value* sum);
   llvm::Value* total(std::size_t s, llvm::Value* sum);
-  /// old combined with the value at this point. Products are added in one rounding where that is
-  /// what the machine does best.
+  /// Combines `old` with the value at this point; a sum of products uses fused multiply-add where
+  /// the ISA has it.
   llvm::Value* combined(const codegen::Stage& stage, DType dtype, llvm::Value* old);
   llvm::Value* apply(codegen::Combiner combiner, DType dtype, llvm::Value* x, llvm::Value* y);
-  /// All lanes combined, halves first: the order depends on the number of lanes alone.
+  /// Reduces all lanes, upper half with lower half first: the order depends only on the number of
+  /// lanes.
   llvm::Value* folded(codegen::Combiner combiner, DType dtype, llvm::Value* x);
-  /// ArgMax: the best value and its place in every lane, then over the lanes.
-  void choose(std::size_t s, const codegen::Stage& stage, const std::vector<int>& needed);
-  /// The place of the best lane.
+  // Maximum and minimum reductions along lanes (emit_minmax.cpp).
+  struct MinMax {
+    llvm::Value *best = nullptr, *sign = nullptr, *nan = nullptr;  // variables
+    llvm::Type *all = nullptr, *half = nullptr;                    // types of sign and nan
+  };
+  /// Whether emit_minmax.cpp emits the stage.
+  bool keeps_signs(const codegen::Stage& stage) const;
+  MinMax begin_minmax(const codegen::Stage& stage, llvm::Value* best);
+  void combine_minmax(const codegen::Stage& stage, const MinMax& so_far);
+  llvm::Value* end_minmax(const codegen::Stage& stage, const MinMax& so_far);
+  /// Emits ArgMax: keeps the best value and its index in every lane, then reduces the lanes.
+  void emit_arg_max(std::size_t s, const codegen::Stage& stage, const std::vector<int>& needed);
+  /// Reduces the lanes to the index of the best value.
   llvm::Value* best_lane(DType dtype, llvm::Value* values, llvm::Value* indices);
-  /// Larger, NaN largest; of equals the earlier one; a place that is not set is the last.
+  /// Whether x is better than `old`: larger, with NaN largest, or equal with a smaller index. An
+  /// index that is not set is the largest number.
   llvm::Value* is_better(DType dtype, llvm::Value* x, llvm::Value* here, llvm::Value* old,
-      llvm::Value* old_place);
+                         llvm::Value* old_index);
 
   // ---- values ----
   llvm::Value* splat_constant(DType dtype, std::uint64_t bits, llvm::Type* type);
   llvm::Value* constant(const codegen::Expression& x);
   bool in_vector() const { return width_ > 1; }
-  llvm::Value* spread(llvm::Value* x);
-  /// The value with lanes, where the code around has them.
+  llvm::Value* splat(llvm::Value* x);
+  /// The value, as a vector in vector loops.
   llvm::Value* in_lanes(int expression);
   llvm::Value* axis_index(int axis);
   llvm::Value* value_of(const codegen::Expression& x);
-  /// Whether a float is divided by one that belongs to a loop further out.
-  bool divides_by_invariant(const codegen::Expression& x) const;
+  /// Whether a float is divided by a loop-invariant divisor.
+  bool divides_by_loop_invariant(const codegen::Expression& x) const;
+  bool is_exp_of_nonpositive(const codegen::Expression& x) const;
+  /// Whether the expression is an exp that is_exp_of_nonpositive, or one that an earlier stage
+  /// stored at this point.
+  bool is_share(int expression) const;
+  /// Whether the quotient is that of a share and a sum of shares, as softmax has it.
+  bool divides_share(const codegen::Expression& x) const;
 
   // ---- memory ----
-  struct Place {
-    llvm::Value* pointer = nullptr;  // of the first lane, or of each lane
-    bool together = false;     // lanes are neighbours
-    llvm::Value* allowed = nullptr;  // lanes (or the scalar) that may be touched; null: all
-    llvm::Value* guard = nullptr;    // of neighbours: whether any may be touched; null: yes
+  struct Address {
+    llvm::Value* pointer = nullptr;  // to the first lane's element, or one per lane
+    bool contiguous = false;         // lanes are neighbours
+    llvm::Value* allowed = nullptr;  // mask of lanes (or the scalar) to access; null: all
+    llvm::Value* guard = nullptr;    // if contiguous: whether to access any lane; null: yes
   };
-  /// Element offset of the scalar part: all but what differs between lanes.
+  /// The element offset of the first lane, without a dynamic index.
   llvm::Value* scalar_offset(const codegen::Access& access);
-  Place place(int number);
+  Address address_of(int number);
   llvm::Value* same_shape(llvm::Value* scalar, llvm::Value* like);
-  /// Notes indices that are outside where `when` (null: always) holds; gives where it holds and
-  /// they are not.
+  /// Emits the bounds check of a dynamic index: reports lanes that are out of range where `when`
+  /// (null: always) holds, and returns the mask of lanes that are in range where it holds.
   llvm::Value* checked_index(int number, const codegen::Access& access, llvm::Value* index,
                              llvm::Value* when);
   void report(int number, llvm::Value* limit, llvm::Value* index, llvm::Value* bad);
+  // Bounds checks once per row (emit_checked_rows.cpp).
+  struct CheckedRow {
+    llvm::Value* base = nullptr;  // the row's first element; a vector of zeros if out of range
+    llvm::Value* mask = nullptr;  // of offsets in the row: all ones; 0 if the row is out of range
+  };
+  /// Checks the dynamic indices of the list's loads that the loop of axis `level` - 1 chooses
+  /// (before all loops: level 0) and computes their rows, for the loops inside. REQUIRES: the
+  /// loads run for every point of the loops inside.
+  void check_rows(const std::vector<int>& list, int level);
+  bool is_checked_per_row(const codegen::Expression& x, int level) const;
+  /// The address in a checked row. REQUIRES: checked_rows_[number].base.
+  Address address_in_row(int number);
   llvm::Align alignment(DType dtype) const { return llvm::Align(dtype_bytes(dtype)); }
   llvm::Value* load(const codegen::Expression& x);
-  /// One element; a place of zeros stands in where the access is not allowed.
-  llvm::Value* load_scalar(const Place& from, llvm::Type* element, DType dtype);
-  /// One element for all lanes that are allowed, 0 for the others.
-  llvm::Value* load_for_lanes(const Place& from, llvm::Type* element, DType dtype);
-  /// The mask by a copy that LLVM cannot look through. LLVM 22 loads without a mask for AVX2 where
-  /// it finds while it selects instructions that no lane of a register is allowed.
+  /// Loads one element; where the access is not allowed, a zero from the stack.
+  llvm::Value* load_scalar(const Address& from, llvm::Type* element, DType dtype);
+  /// Loads one element for all lanes that are allowed; 0 for the others.
+  llvm::Value* load_for_lanes(const Address& from, llvm::Type* element, DType dtype);
+  /// Hides the mask from LLVM behind an empty inline assembly. Otherwise LLVM 22 loads without a
+  /// mask for AVX2 where instruction selection finds that no lane of a register is allowed.
   llvm::Value* opaque(llvm::Value* mask, DType dtype);
-  /// Neighbours, 0 where they are not allowed, one register at a time.
+  /// Loads contiguous lanes under a mask, one register at a time; 0 where not allowed.
   llvm::Value* masked_load(llvm::Value* pointer, llvm::VectorType* type, llvm::Value* allowed,
                            DType dtype);
-  /// Neighbours, 0 where they are not allowed. Without an instruction for that, LLVM makes a branch
-  /// per lane, so that vectors of which all lanes are allowed take a path of their own.
-  llvm::Value* load_together(llvm::Value* pointer, llvm::Type* type, llvm::Value* allowed,
-                             DType dtype);
+  /// Loads contiguous lanes; 0 where not allowed. Without a masked load LLVM emits a branch per
+  /// lane, so that vectors of which all lanes are allowed take a path of their own.
+  llvm::Value* load_contiguous(llvm::Value* pointer, llvm::Type* type, llvm::Value* allowed,
+                               DType dtype);
   bool has_masked_loads(DType dtype) const;
-  /// Memory that holds a 0 of that type.
+  /// The address of a zero of the type, on the stack.
   llvm::Value* zeros(llvm::Type* type);
   void store(const codegen::Store& one);
   void make_streaming(llvm::StoreInst* store);
-  llvm::Value* load_at(const Place& from, bool vector, llvm::Value* allowed, DType dtype);
-  void store_scalar(llvm::Value* raw, const Place& to, llvm::Type* element, DType dtype);
+  llvm::Value* load_at(const Address& from, bool vector, llvm::Value* allowed, DType dtype);
+  void store_scalar(llvm::Value* raw, const Address& to, llvm::Type* element, DType dtype);
   llvm::Value* random(const codegen::Expression& x);
 
   // ---- streaming stores (emit_streams.cpp) ----
@@ -187,50 +243,54 @@ class KernelEmitter {
   void find_streamed();
   bool is_streamed(int operand) const;
   bool streams() const { return !streamed_.empty(); }
-  /// All loops twice: with streaming stores, and with plain ones for where may_stream() is false.
+  /// Emits all loops twice: with streaming stores, and with plain ones where may_stream() is false.
   void streaming_loops();
-  /// Whether every streamed operand begins at a multiple of the width of a streaming store, and
-  /// none is written over an operand: its lines are in the caches already.
+  /// Whether at run time every streamed operand is aligned for streaming stores and none is an
+  /// operand that is read: lines of such an operand are in the caches already.
   llvm::Value* may_stream();
 
-  // ---- rows ahead ----
-  /// An access in the loops of the stages that begin with `group`.
-  struct Touch {
+  // ---- prefetches (emit_prefetch.cpp, emit_gather_prefetch.cpp) ----
+  /// An access in the loops of the stage group that begins with stage `group`.
+  struct PrefetchSite {
     std::size_t group = 0;
     int access = -1;
-    bool operator==(const Touch&) const = default;
+    bool operator==(const PrefetchSite&) const = default;
   };
-  /// Whether several loops go over one row after the other.
-  bool goes_over_rows_again() const;
+  /// Whether several loops run over each row, one after the other.
+  bool rereads_rows() const;
   std::vector<int> accesses_of(StageGroup group) const;
-  /// The first access of the group to neighbours of that operand; -1: there is none.
+  /// The group's first access to contiguous elements of the operand; -1: there is none.
   int access_to_prefetch(StageGroup group, std::size_t operand) const;
-  /// Sets prefetched_: for each operand, of the loops that touch it the one that prefetches the
-  /// fewest operands, the first of equals.
+  /// Sets prefetched_: chooses for each operand, among the loops that access it, the loop that
+  /// prefetches the fewest operands; the first of equals.
   void plan_prefetches();
-  /// Null: not worth it.
+  /// Null: a prefetch does not pay off.
   llvm::Value* bytes_to_next_row(const codegen::Access& access, std::int64_t element);
-  /// What lies in the next row where `pointer`, the first of neighbours, lies in this one.
-  void fetch_next_row(int access, llvm::Value* pointer, bool to_write);
-  void fetch_lines(llvm::Value* first, std::int64_t bytes, bool to_write);
-  /// Of the operands whose rows an index of this loop chooses: the rows some iterations ahead.
-  void fetch_chosen_rows(int axis);
-  /// Whether an index that belongs to the loop of `axis` chooses a row of a large table.
-  bool is_far_row(const codegen::Access& access, int axis) const;
-  /// The expressions of that loop that give the value of `expression` at another of its indices, in
-  /// order; none where that may fail or needs a stage.
+  /// Prefetches the elements of the next row at the position of `pointer` in this one.
+  void prefetch_next_row(int access, llvm::Value* pointer, bool to_write);
+  void prefetch_lines(llvm::Value* first, std::int64_t bytes, bool to_write);
+  /// Prefetches gathered rows some iterations ahead, for operands whose row is chosen by an index
+  /// of this loop.
+  void prefetch_gathered_rows(int axis);
+  /// Whether the access gathers rows of a large table by an index that belongs to the loop of
+  /// `axis`.
+  bool gathers_far_row(const codegen::Access& access, int axis) const;
+  /// The expressions of the loop that have to be emitted again to compute `expression` for another
+  /// iteration, in order; none where that could fail or needs a stage's result.
   std::optional<std::vector<int>> recomputed_ahead(int expression, int axis) const;
-  void fetch_row_ahead(const codegen::Access& access, int axis,
-                       const std::vector<int>& recomputed);
+  void prefetch_row_ahead(const codegen::Access& access, int axis,
+                          const std::vector<int>& recomputed);
 
   const codegen::Kernel& kernel_;
-  std::vector<std::int64_t>* numbers_;
+  std::vector<std::int64_t>* parameters_;
   llvm::Instruction* size_array_ = nullptr;
-  std::vector<llvm::Value*> read_numbers_;
+  std::vector<llvm::Value*> read_parameters_;
   llvm::IRBuilder<> b_;
   Emit e_;
   int lanes_ = 1;
   bool lanes_are_outer_ = false;
+  /// Whether the code is to be short: loops over several vectors only where results need them.
+  bool is_compact_ = false;
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
   llvm::Value *begin_ = nullptr, *end_ = nullptr, *fault_ = nullptr, *seed_ = nullptr,
@@ -238,18 +298,21 @@ class KernelEmitter {
   std::vector<llvm::Value*> buffers_, sizes_;
   std::map<llvm::Type*, llvm::Value*> zeros_;
   KernelLevels levels_;
+  std::vector<bool> never_positive_;  // of each expression
   std::vector<StageGroup> groups_;
-  // While emitting: what is computed, and the loops around.
+  // The state at the insertion point: computed values, and the loops around.
   std::vector<llvm::Value*> values_, index_, results_;
   std::vector<int> computed_;
+  std::vector<CheckedRow> checked_rows_;  // of each access; no base: checked at every point
   int width_ = 1;
   llvm::Value* mask_ = nullptr;
-  std::vector<bool> streamed_;  // of each operand; empty: none is
-  bool is_streaming_ = false;    // in the loops that are being emitted
-  std::size_t group_ = 0;       // the first stage of the loops that are being emitted
-  std::vector<Touch> prefetched_;  // of each operand: where its next row is prefetched
+  std::vector<bool> streamed_;            // for each operand; empty: none
+  bool is_streaming_ = false;             // in the current loops
+  std::size_t group_ = 0;                 // the first stage of the current loops
+  std::vector<PrefetchSite> prefetched_;  // for each operand: where its next row is prefetched
   Tiles tiles_;
-  Parts parts_;  // of the loops that are being emitted
+  std::vector<MinMax> minmax_;  // of each stage; empty where emit_minmax does not combine it
+  Parts parts_;  // of the current loops
 };
 
 }  // namespace kiln::cpu

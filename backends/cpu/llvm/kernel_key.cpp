@@ -1,5 +1,5 @@
-// Every list is preceded by its length, so that no two kernels give the same bytes. Structured
-// bindings name each member of what is written: a new member does not compile until it is handled.
+// Writes the length before each list, so that no two kernels give the same bytes. Structured
+// bindings name each member: a new member does not compile until it is handled.
 #include "backends/cpu/llvm/kernel_key.h"
 
 #include <bit>
@@ -14,15 +14,14 @@ using namespace codegen;
 
 class KeyWriter {
  public:
-  KeyWriter(const Kernel& kernel, bool with_numbers)
-      : kernel_(kernel), with_numbers_(with_numbers) {}
+  KeyWriter(const Kernel& kernel, bool with_values) : kernel_(kernel), with_values_(with_values) {}
 
   std::string run() {
     const auto& [name, comes_from, axes, outer, vector_axis, operands, accesses, expressions,
                  stages, sizes] = kernel_;
     add(outer);
     add(vector_axis);
-    add(sizes.size());  // code knows a dynamic size by its place alone
+    add(sizes.size());  // code knows a dynamic size by its index
     list(axes, [this](const ir::Dim& dim) { add(dim); });
     list(operands, [this](const Operand& x) { add(x); });
     list(accesses, [this](const Access& x) { add(x); });
@@ -44,7 +43,7 @@ class KeyWriter {
     const std::int64_t value = dim.value();
     const bool is_small = value >= -1 && value <= 1;
     add(is_small);
-    if (with_numbers_ || is_small) add(value);
+    if (with_values_ || is_small) add(value);
   }
   void add(const Operand& x) {
     const auto& [name, dtype, read, written] = x;
@@ -69,7 +68,7 @@ class KeyWriter {
     add(op);
     add(number);
     for (const int argument : arguments) add(argument);
-    if (with_numbers_ || !is_number(x)) add(bits);
+    if (with_values_ || !is_code_parameter(x)) add(bits);
     add(seed);
     add(stream);
   }
@@ -94,7 +93,7 @@ class KeyWriter {
   }
 
   const Kernel& kernel_;
-  const bool with_numbers_;
+  const bool with_values_;
   std::string bytes_;
 };
 
@@ -102,11 +101,11 @@ class KeyWriter {
 
 std::string key_of(const Kernel& kernel) { return KeyWriter(kernel, true).run(); }
 
-std::string outline_of(const Kernel& kernel) {
+std::string parametric_key_of(const Kernel& kernel) {
   return kernel.sizes.empty() ? KeyWriter(kernel, false).run() : std::string();
 }
 
-bool is_number(const Expression& constant) {
+bool is_code_parameter(const Expression& constant) {
   if (constant.kind != ExpressionKind::Constant || constant.dtype != DType::Float32) return false;
   const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(constant.bits));
   return value >= 3 && value <= 0x1p24F;

@@ -1,4 +1,4 @@
-// Kernels as keys: equal for kernels that compile to the same code.
+// Computes keys of kernels: equal keys mean equal machine code.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
@@ -7,17 +7,17 @@
 
 namespace kiln::cpu {
 
-/// All of a kernel but its names, as bytes that are only compared. Kernels with equal keys have
-/// equal machine code on one target, whatever program they belong to.
+/// Serialises all of a kernel but its names to bytes that are only compared. Kernels with equal
+/// keys have equal machine code on one target, in any program.
 std::string key_of(const codegen::Kernel& kernel);
 
-/// key_of without static sizes and number constants: equal for kernels that may share code which
-/// reads those from memory (emit_kernel_of_numbers). Empty where a kernel can have no such code.
-std::string outline_of(const codegen::Kernel& kernel);
+/// key_of without static sizes and parameter constants: equal for kernels that may share parametric
+/// code. Empty where a kernel can have none.
+std::string parametric_key_of(const codegen::Kernel& kernel);
 
-/// A float32 constant from 3 to 2^24, such as the count that a mean divides by. Arithmetic with it
-/// has the same bits whether it is known when code is generated or not; smaller ones are operands
-/// that the code generator simplifies.
-bool is_number(const codegen::Expression& constant);
+/// Whether parametric code may read the constant from memory: a float32 from 3 to 2^24, such as the
+/// count that a mean divides by. Arithmetic with it has the same bits whether or not the code
+/// generator knows it; operations with smaller constants are simplified by the code generator.
+bool is_code_parameter(const codegen::Expression& constant);
 
 }  // namespace kiln::cpu

@@ -1,7 +1,8 @@
-// Levels follow from axes; what is needed follows from what is stored and combined.
+// Computes loop levels from the axes that accesses and arguments vary along.
 #include "backends/cpu/llvm/kernel_levels.h"
 
 #include "backends/codegen/kernel/needed.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 
@@ -9,8 +10,6 @@ namespace kiln::cpu {
 namespace {
 
 using namespace codegen;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
@@ -114,10 +113,10 @@ bool KernelLevels::fits(StageGroup group) const {
     const Expression& x = kernel_.expressions[at(i)];
     return x.kind == ExpressionKind::StageResult && at(x.number) >= group.first;
   });
-  return !waits && !touches_written(group, list);
+  return !waits && !accesses_written(group, list);
 }
 
-bool KernelLevels::touches_written(StageGroup group, const std::vector<int>& needed) const {
+bool KernelLevels::accesses_written(StageGroup group, const std::vector<int>& needed) const {
   std::vector<bool> written(kernel_.operands.size(), false);
   for (std::size_t s = group.first; s < group.last; ++s) {
     for (const Store& store : kernel_.stages[s].stores) {

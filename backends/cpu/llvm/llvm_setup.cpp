@@ -1,10 +1,11 @@
-// The sample has a loop over vectors with loads, arithmetic and a store: the passes and the code
-// generator do to it what they do to a kernel.
+// The sample is a loop over vectors with loads, arithmetic and a store, so that passes and the code
+// generator initialise what a kernel needs.
 #include "backends/cpu/llvm/llvm_setup.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cpu/llvm/compile_thread.h"
 #include "backends/cpu/llvm/jit.h"
+#include "core/types/no_destructor.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -18,8 +19,8 @@ namespace {
 constexpr const char* kSample = "sample";
 
 /// void sample(float* values, int64 end): values[i] = values[i] * i + values[i] * (1 + i % 8),
-/// eight lanes a step. The factors are a constant in memory whose load leaves the loop: it is there
-/// that the code generator first asks which instructions can be separated from their loads.
+/// eight lanes a step. The factors are a constant in memory whose load is hoisted out of the loop:
+/// for that the code generator builds its table of folded loads.
 void emit_sample(llvm::Module& module) {
   llvm::LLVMContext& context = module.getContext();
   llvm::IRBuilder<> builder(context);
@@ -65,10 +66,9 @@ struct Setup {
   bool is_done = false, has_failed = false;
 };
 
-/// Never destroyed: functions may be compiled while the process ends.
 Setup& setup() {
-  static Setup& instance = *new Setup;
-  return instance;
+  static NoDestructor<Setup> instance;
+  return *instance;
 }
 
 }  // namespace
@@ -79,8 +79,8 @@ void set_up_llvm(const IsaTarget& target) {
   if (state.is_done) return;
   if (state.has_failed) {
     throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
-                       "compiling kernels: memory ended while LLVM was set up in this process; "
-                       "start the program again");
+                       "compiling kernels: memory ran out while LLVM was initialised in this "
+                       "process; restart the program");
   }
   try {
     on_compile_thread([&] { compile_sample(target); });

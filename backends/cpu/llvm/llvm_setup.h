@@ -1,15 +1,15 @@
-// What LLVM makes once in a process (targets, passes in its registries, tables of the code
-// generator), made in one step before any kernel is compiled. Where memory ends meanwhile, some of
-// it stays half made, and whoever needs it later would wait for ever or find it broken.
+// Initialises LLVM's lazy global state (targets, registered passes, tables of the code generator)
+// in one step before any kernel is compiled. If memory were exhausted during a lazy initialisation,
+// that state would stay half initialised, and later compilations would deadlock or crash.
 #pragma once
 
 #include "backends/cpu/llvm/target.h"
 
 namespace kiln::cpu {
 
-/// Makes it at the first call of the process by compiling a small loop for `target`. Throws
-/// sdk::Failure when that fails, then and from then on; only where no thread could be started does
-/// the next call try again. Any thread, but none that compiles.
+/// Compiles a small loop for `target` at the first call of the process. Throws sdk::Failure if that
+/// fails, in this call and in all later ones; only where no thread could be started does the next
+/// call try again. Any thread but compile threads.
 void set_up_llvm(const IsaTarget& target);
 
 }  // namespace kiln::cpu

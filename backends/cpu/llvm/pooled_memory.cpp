@@ -1,4 +1,4 @@
-// One CodePages for each linked module; segments of equal protection are contiguous.
+// Gives each linked module one CodePages, with segments of equal protection contiguous.
 #include "backends/cpu/llvm/pooled_memory.h"
 
 #include "backends/cpu/llvm/code_pages.h"
@@ -36,7 +36,7 @@ PageUse use_of(const llvm::orc::AllocGroup& group) {
   return protection & llvm::sys::Memory::MF_WRITE ? PageUse::Data : PageUse::Constants;
 }
 
-/// Where a segment begins behind `end` bytes of the same use, and the new end.
+/// Appends a segment to `end` bytes of the same use: returns its offset and advances `end`.
 std::size_t append(std::size_t& end, const BasicLayout::Segment& segment) {
   const std::size_t start = llvm::alignTo(end, segment.Alignment);
   end = start + segment.ContentSize + segment.ZeroFillSize;

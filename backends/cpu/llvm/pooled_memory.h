@@ -1,12 +1,12 @@
-// The memory that JITLink places modules in: pages of the pool (code_pages.h).
+// JITLink's memory manager over pooled pages (code_pages.h).
 #pragma once
 
 #include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
 
 namespace kiln::cpu {
 
-/// Links in place. Where there is no memory the error's code is std::errc::not_enough_memory.
-/// Stateless: any number of sessions may have one each.
+/// Links in place. Without memory the error's code is std::errc::not_enough_memory. Stateless: each
+/// session may have one of its own.
 class PooledMemory final : public llvm::jitlink::JITLinkMemoryManager {
  public:
   using JITLinkMemoryManager::allocate;

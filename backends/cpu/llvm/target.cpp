@@ -1,4 +1,4 @@
-// The three levels, and what this machine has.
+// Detects the ISA of this machine.
 #include "backends/cpu/llvm/target.h"
 
 #include <cpuid.h>
@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::string_view kNames[] = {"baseline", "avx2", "avx512"};
 
-/// The builtin looks at what the operating system saves, too; three names are not known to every
-/// compiler's.
+/// __builtin_cpu_supports also tests what the operating system saves. Three features are read by
+/// CPUID, since not every compiler's builtin knows their names.
 Processor this_processor() {
   __builtin_cpu_init();
   Processor p;
@@ -33,29 +33,29 @@ Processor this_processor() {
 
 }  // namespace
 
-IsaTarget target_of(IsaLevel level) {
-  switch (level) {
-    case IsaLevel::Avx512: return {level, "x86-64-v4", 64, true, true};
-    case IsaLevel::Avx2: return {level, "x86-64-v3", 32, true, true};
-    case IsaLevel::Baseline: break;
+IsaTarget target_of(Isa isa) {
+  switch (isa) {
+    case Isa::Avx512: return {isa, "x86-64-v4", 64, true, true};
+    case Isa::Avx2: return {isa, "x86-64-v3", 32, true, true};
+    case Isa::Baseline: break;
   }
-  return {IsaLevel::Baseline, "x86-64", 16, false, false};
+  return {Isa::Baseline, "x86-64", 16, false, false};
 }
 
-IsaLevel level_of(const Processor& p) {
+Isa isa_of(const Processor& p) {
   const bool avx2 = p.avx2 && p.fma && p.f16c && p.bmi && p.bmi2 && p.lzcnt && p.movbe;
   const bool avx512 = p.avx512f && p.avx512cd && p.avx512dq && p.avx512bw && p.avx512vl;
-  if (!avx2) return IsaLevel::Baseline;
-  return avx512 ? IsaLevel::Avx512 : IsaLevel::Avx2;
+  if (!avx2) return Isa::Baseline;
+  return avx512 ? Isa::Avx512 : Isa::Avx2;
 }
 
-IsaLevel native_level() { return level_of(this_processor()); }
+Isa native_isa() { return isa_of(this_processor()); }
 
-std::string_view name_of(IsaLevel level) { return kNames[static_cast<int>(level)]; }
+std::string_view name_of(Isa isa) { return kNames[static_cast<int>(isa)]; }
 
-std::optional<IsaLevel> isa_level_named(std::string_view name) {
+std::optional<Isa> isa_named(std::string_view name) {
   for (int i = 0; i < 3; ++i) {
-    if (kNames[i] == name) return static_cast<IsaLevel>(i);
+    if (kNames[i] == name) return static_cast<Isa>(i);
   }
   return std::nullopt;
 }

@@ -1,5 +1,5 @@
-// Tiles by log2(lanes) rounds of shuffles of two vectors each; partial ones element by element
-// where loads have no mask.
+// Transposes a tile by log2(lanes) rounds of shuffles of two vectors each; partial tiles element by
+// element where the ISA has no masked loads.
 #include "backends/cpu/llvm/transpose_tile.h"
 
 #include "backends/cpu/llvm/vector_function.h"
@@ -12,7 +12,7 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-/// Vectors of a tile; exchanges the off-diagonal quarters of every square of 2 * `distance`.
+/// Exchanges the off-diagonal quarters of every square of 2 * `distance` vectors and lanes.
 void exchange(const Emit& e, std::vector<Value*>& vectors, std::size_t distance) {
   const std::size_t lanes = vectors.size();
   std::vector<int> first, second;
@@ -31,8 +31,8 @@ void exchange(const Emit& e, std::vector<Value*>& vectors, std::size_t distance)
 
 /// Whether loads under a mask are one instruction.
 bool has_masked_loads(const Emit& e, llvm::FixedVectorType* vector) {
-  if (e.target.level == IsaLevel::Avx512) return true;
-  return e.target.level == IsaLevel::Avx2 && vector->getScalarSizeInBits() >= 32;
+  if (e.target.isa == Isa::Avx512) return true;
+  return e.target.isa == Isa::Avx2 && vector->getScalarSizeInBits() >= 32;
 }
 
 Value* lanes_below(const Emit& e, llvm::FixedVectorType* vector, Value* count) {
@@ -43,7 +43,7 @@ Value* lanes_below(const Emit& e, llvm::FixedVectorType* vector, Value* count) {
   return e.b.CreateICmpSLT(llvm::ConstantDataVector::get(e.b.getContext(), numbers), limit);
 }
 
-/// The column of that number; of a partial tile the last one in place of those behind it.
+/// Loads a column; in a partial tile, columns after the last one load the last one again.
 Value* load_column(const Emit& e, llvm::FixedVectorType* vector, const TileOperands& tile,
                    std::uint64_t number, Value* mask) {
   const llvm::Align element(vector->getScalarSizeInBits() / 8);
@@ -56,6 +56,18 @@ Value* load_column(const Emit& e, llvm::FixedVectorType* vector, const TileOpera
   Value* from = e.b.CreateGEP(vector->getElementType(), tile.from, offset);
   if (!mask) return e.b.CreateAlignedLoad(vector, from, element);
   return e.b.CreateMaskedLoad(vector, from, element, mask, llvm::Constant::getNullValue(vector));
+}
+
+/// Prefetches all columns of a tile into the L2 cache: at a stride of a power of two, their lines
+/// would evict each other from the L1 cache.
+void emit_prefetches(const Emit& e, llvm::FixedVectorType* vector, Value* from, Value* stride) {
+  constexpr int kRead = 0, kIntoL2 = 2, kData = 1;
+  for (std::uint64_t i = 0; i < vector->getNumElements(); ++i) {
+    Value* column = e.b.CreateMul(stride, e.b.getInt64(i));
+    Value* line = e.b.CreateGEP(vector->getElementType(), from, column);
+    e.b.CreateIntrinsic(llvm::Intrinsic::prefetch, {line->getType()},
+                        {line, e.b.getInt32(kRead), e.b.getInt32(kIntoL2), e.b.getInt32(kData)});
+  }
 }
 
 /// `mask`: the rows that are read; null: a whole tile.
@@ -106,10 +118,18 @@ void emit_elements(const Emit& e, llvm::FixedVectorType* vector, const TileOpera
 
 void emit_function(const Emit& e, llvm::FixedVectorType* vector, llvm::Function* function) {
   const TileOperands tile{function->getArg(0), function->getArg(1), function->getArg(2),
-                          function->getArg(3), function->getArg(4)};
+                          function->getArg(3), function->getArg(4), function->getArg(5)};
   Value* lanes = e.b.getInt64(vector->getNumElements());
+  BasicBlock* prefetches = BasicBlock::Create(e.b.getContext(), "prefetches", function);
+  BasicBlock* after = BasicBlock::Create(e.b.getContext(), "after", function);
   BasicBlock* whole = BasicBlock::Create(e.b.getContext(), "whole", function);
   BasicBlock* partial = BasicBlock::Create(e.b.getContext(), "partial", function);
+  e.b.CreateCondBr(e.b.CreateICmpEQ(tile.ahead, e.b.getInt64(0)), after, prefetches);
+  e.b.SetInsertPoint(prefetches);
+  Value* ahead = e.b.CreateGEP(vector->getElementType(), tile.from, tile.ahead);
+  emit_prefetches(e, vector, ahead, tile.stride);
+  e.b.CreateBr(after);
+  e.b.SetInsertPoint(after);
   Value* is_whole =
       e.b.CreateAnd(e.b.CreateICmpEQ(tile.rows, lanes), e.b.CreateICmpEQ(tile.columns, lanes));
   e.b.CreateCondBr(is_whole, whole, partial);
@@ -133,13 +153,14 @@ void transpose_tile(const Emit& e, llvm::FixedVectorType* vector, const TileOper
   llvm::Function* function = e.module.getFunction(name);
   if (!function) {
     llvm::Type *pointer = e.b.getPtrTy(), *integer = e.b.getInt64Ty();
-    auto* type = llvm::FunctionType::get(e.b.getVoidTy(),
-                                         {pointer, integer, pointer, integer, integer}, false);
+    auto* type = llvm::FunctionType::get(
+        e.b.getVoidTy(), {pointer, integer, pointer, integer, integer, integer}, false);
     function = add_function(e, name, type);
     llvm::IRBuilder<> b(BasicBlock::Create(e.b.getContext(), "entry", function));
     emit_function(Emit{b, e.module, e.target}, vector, function);
   }
-  e.b.CreateCall(function, {tile.from, tile.stride, tile.to, tile.rows, tile.columns});
+  e.b.CreateCall(function,
+                 {tile.from, tile.stride, tile.to, tile.rows, tile.columns, tile.ahead});
 }
 
 }  // namespace kiln::cpu

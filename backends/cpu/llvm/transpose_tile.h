@@ -1,4 +1,4 @@
-// Square tiles of a matrix in memory, transposed in registers.
+// Transposes square tiles of a matrix in memory, in registers.
 #pragma once
 
 #include "backends/cpu/llvm/emit_context.h"
@@ -10,7 +10,8 @@ struct TileOperands {
   llvm::Value* stride = nullptr;   // elements from one column of the result to the next
   llvm::Value* to = nullptr;       // lanes x lanes elements, aligned as a vector
   llvm::Value* rows = nullptr;     // of the result, at most as many as lanes
-  llvm::Value* columns = nullptr;  // of the result, likewise; the rest of a row is anything
+  llvm::Value* columns = nullptr;  // of the result, likewise; the rest of a row is undefined
+  llvm::Value* ahead = nullptr;    // elements to the first one of a tile to prefetch; 0: none
 };
 
 /// to[row][column] = from[column * stride + row]. `vector`: lanes of integers, a power of two.

@@ -1,4 +1,4 @@
-// Named by what it computes and on which type; compiled like the function that calls it.
+// Functions are named by operation and type, and have the attributes of their caller.
 #include "backends/cpu/llvm/vector_function.h"
 
 namespace kiln::cpu {

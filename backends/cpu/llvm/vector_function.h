@@ -1,4 +1,4 @@
-// A function of the module for code that is too long, or too branched, to be inlined everywhere.
+// Emits functions of the module, for code that is too long or has too many branches to be inlined.
 #pragma once
 
 #include "backends/cpu/llvm/emit_context.h"

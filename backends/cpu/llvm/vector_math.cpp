@@ -1,4 +1,5 @@
-// Formulas as LLVM IR, and calls of the C library where there is no formula.
+// Instantiates the formulas of codegen/formulas for LLVM IR, and calls the C library where there is
+// none.
 #include "backends/cpu/llvm/vector_math.h"
 
 #include "backends/codegen/formulas/exp.h"
@@ -19,7 +20,8 @@ using llvm::Value;
 bool is_double(Value* x) { return x->getType()->getScalarType()->isDoubleTy(); }
 FloatLanes lanes_of(const Emit& e, Value* x) { return {e, x->getType()}; }
 
-/// The body of a function: the formula, and where a lane is beyond its limit, the C library.
+/// Emits the body of sin or cos: the formula, and the C library if a lane is beyond the formula's
+/// range.
 void emit_trig(const Emit& e, Value* x, bool is_cos) {
   const FloatLanes f = lanes_of(e, x);
   Value* y = formulas::sin_or_cos(f, x, is_cos);
@@ -55,6 +57,9 @@ void* address(Function* function) {
 }  // namespace
 
 Value* emit_exp(const Emit& e, Value* x) { return formulas::exp(lanes_of(e, x), x); }
+Value* emit_exp_of_nonpositive(const Emit& e, Value* x) {
+  return formulas::exp_of_nonpositive(lanes_of(e, x), x);
+}
 Value* emit_expm1(const Emit& e, Value* x) { return formulas::expm1(lanes_of(e, x), x); }
 Value* emit_tanh(const Emit& e, Value* x) { return formulas::tanh(lanes_of(e, x), x); }
 Value* emit_sigmoid(const Emit& e, Value* x) { return formulas::sigmoid(lanes_of(e, x), x); }
@@ -90,11 +95,11 @@ Value* emit_library_call(const Emit& e, const char* name, llvm::ArrayRef<Value*>
 }
 
 std::vector<RuntimeSymbol> vector_math_symbols() {
-  using Single = float(float);
-  using Wide = double(double);
-  return {{"sinf", address<Single>(::sinf)}, {"sin", address<Wide>(::sin)},
-          {"cosf", address<Single>(::cosf)}, {"cos", address<Wide>(::cos)},
-          {"erf", address<Wide>(::erf)},     {"pow", address<double(double, double)>(::pow)}};
+  using UnaryFloat32 = float(float);
+  using UnaryFloat64 = double(double);
+  return {{"sinf", address<UnaryFloat32>(::sinf)}, {"sin", address<UnaryFloat64>(::sin)},
+          {"cosf", address<UnaryFloat32>(::cosf)}, {"cos", address<UnaryFloat64>(::cos)},
+          {"erf", address<UnaryFloat64>(::erf)},   {"pow", address<double(double, double)>(::pow)}};
 }
 
 }  // namespace kiln::cpu

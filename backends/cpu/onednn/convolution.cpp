@@ -1,17 +1,17 @@
-// One primitive for each size of a part. The gradient of a kernel is summed up in parts, too: each
-// has a sum of its own in the library's layout, and they are added in order. Once the library is
-// gone, packing and parts do nothing, and finish() computes the whole as plain sums.
+// One primitive for each distinct size of a part. Backward weights run in parts, too: each part has
+// a partial sum in oneDNN's layout, and finish() adds them in order. While the process exits,
+// pack(), start() and run() do nothing, and finish() computes the whole convolution by plain loops.
 #include "backends/cpu/onednn/convolutions.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
-#include "backends/cpu/onednn/after_convolution.h"
+#include "backends/cpu/onednn/convolution_epilogue.h"
 #include "backends/cpu/onednn/convolution_parts.h"
-#include "backends/cpu/onednn/ending.h"
+#include "backends/cpu/onednn/flipped_filter.h"
 #include "backends/cpu/onednn/openmp.h"
-#include "backends/cpu/onednn/products.h"
-#include "backends/cpu/onednn/room.h"
 #include "backends/cpu/onednn/runner.h"
-#include "backends/cpu/onednn/turned_convolution.h"
+#include "backends/cpu/onednn/status.h"
+#include "backends/cpu/process_exit/jit_memory_check.h"
+#include "backends/cpu/process_exit/library_guard.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -37,7 +37,8 @@ std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // ---- layouts ----
 
-/// Channels last in memory; the library names the batch and the channels first.
+/// Describes activations: channels last in memory; oneDNN's dimensions name batch and channels
+/// first.
 Layout activations(std::int64_t batch, std::int64_t channels, const Ints& sizes) {
   Ints dims{batch, channels}, strides{channels * product(sizes), 1};
   std::int64_t stride = channels;
@@ -50,7 +51,7 @@ Layout activations(std::int64_t batch, std::int64_t channels, const Ints& sizes)
   return Layout(dims, strides);
 }
 
-Ints kernel_dims(const Convolution& c) {
+Ints filter_dims(const Convolution& c) {
   Ints dims{c.filters, c.channels};
   if (c.groups > 1) dims.insert(dims.begin(), c.groups);
   dims.insert(dims.end(), c.windows.begin(), c.windows.end());
@@ -71,131 +72,150 @@ Ints plain_strides(const Convolution& c) {
   return strides;
 }
 
-ConvolutionLayouts layouts(const Convolution& c, const Layout* kernel) {
+/// Whether oneDNN's `jit_1x1` must not be taken. In version 2.6.3 its backward weights of strided
+/// 1x1 filters write beyond the scratchpad whose size it reports, by 26 KB for 1x64x64x3 with
+/// strides 2: seen below 16 channels (its block), avoided where channels are not whole blocks.
+bool overruns_scratchpad(const Convolution& c) {
+  const auto is_one = [](std::int64_t size) { return size == 1; };
+  return c.role == ConvRole::Filter && c.channels % 16 != 0 &&
+         std::all_of(c.windows.begin(), c.windows.end(), is_one) &&
+         !std::all_of(c.strides.begin(), c.strides.end(), is_one);
+}
+
+/// `filter`: null lets oneDNN choose the filter's layout.
+ConvolutionLayouts layouts(const Convolution& c, const Layout* filter) {
   ConvolutionLayouts all{activations(c.batch, c.groups * c.channels, c.sizes),
-                         kernel ? Layout::copy(kernel->view()) : Layout(kernel_dims(c)),
-                         activations(c.batch, c.groups * c.filters, c.places),
-                         c.strides, {}, c.low, {}};
+                         filter ? Layout::copy(filter->view()) : Layout(filter_dims(c)),
+                         activations(c.batch, c.groups * c.filters, c.output_sizes),
+                         c.strides,
+                         {},
+                         c.low,
+                         {}};
   for (std::size_t i = 0; i < c.sizes.size(); ++i) {
     all.dilations.push_back(c.dilations[i] - 1);
     const std::int64_t width = (c.windows[i] - 1) * c.dilations[i] + 1;
-    const std::int64_t needed = (c.places[i] - 1) * c.strides[i] + width - c.sizes[i] - c.low[i];
+    const std::int64_t needed =
+        (c.output_sizes[i] - 1) * c.strides[i] + width - c.sizes[i] - c.low[i];
     all.high.push_back(std::max(needed, std::int64_t{0}));
   }
+  if (overruns_scratchpad(c)) all.avoided = "jit_1x1";
   return all;
 }
 
-// ---- the library's ----
+// ---- the prepared convolution ----
 
-class ByOneDnn final : public PreparedConvolution {
+class OneDnnConvolution final : public PreparedConvolution {
  public:
-  ByOneDnn(const Convolution& c, bool packed) : c_(c), packed_(packed) {
-    const OneOpenmpThread one;
-    if (!cut_by_rows()) cut(parts_by_images(c));
+  OneDnnConvolution(const Convolution& c, bool packed) : c_(c), packed_(packed) {
+    const ScopedOneOpenmpThread one;
+    if (!split_by_rows()) split_into(parts_by_images(c));
     for (const auto& [piece, runner] : runners_) {
       part_scratch_ = std::max(part_scratch_, aligned(runner->scratch_bytes()));
     }
-    shared_bytes_ = as_it_lies_ ? 0 : kernel_bytes_ * (packs() ? 1 : parts_.size());
+    shared_bytes_ = filter_in_place_ ? 0 : filter_bytes_ * (packs() ? 1 : parts_.size());
     reorder_scratch_ = aligned(reorder_->scratch_bytes());
   }
 
-  /// Whether it is the library's fast kind, which it has forward alone.
+  /// Whether oneDNN chose its fast batch-reduce implementation, which only forward passes have.
   bool is_batch_reduced() const { return implementation_.rfind("brg", 0) == 0; }
 
   std::size_t packed_bytes() const override {
-    return packed_ && !as_it_lies_ ? kernel_bytes_ : 0;
+    return packed_ && !filter_in_place_ ? filter_bytes_ : 0;
   }
   std::size_t scratch_bytes() const override {
     return shared_bytes_ + std::max(part_scratch_ * parts_.size(), reorder_scratch_);
   }
   std::size_t parts() const override { return parts_.size(); }
   std::string description() const override {
-    const char* kernel = !packs() ? "" : as_it_lies_ ? ", kernel as it lies"
-                         : packed_ ? ", kernel packed before" : ", packing the kernel";
-    return text("oneDNN ", onednn_version(), " ", implementation_, kernel);
+    const char* packing = !packs()           ? ""
+                          : filter_in_place_ ? ", filter in place"
+                          : packed_          ? ", filter prepacked"
+                                             : ", packing the filter";
+    return text("oneDNN ", onednn_version(), " ", implementation_, packing);
   }
 
   void pack(const void* filter, void* packed) const override {
     std::vector<std::byte> scratch(reorder_scratch_ + 64);
-    const LibraryUse library;
-    if (!library) return;
+    const LibraryGuard guard;
+    if (!guard) return;
     reorder(const_cast<float*>(static_cast<const float*>(filter)), packed, aligned_within(scratch));
   }
 
-  void start(const float* kernel, void* scratch) const override {
-    const LibraryUse library;
-    if (!library || !packs() || as_it_lies_) return;
-    reorder(const_cast<float*>(kernel), scratch, behind_shared(scratch));
+  void start(const float* filter, void* scratch) const override {
+    const LibraryGuard guard;
+    if (!guard || !packs() || filter_in_place_) return;
+    reorder(const_cast<float*>(filter), scratch, behind_shared(scratch));
   }
 
   void run(std::size_t number, const float* first, const float* second, const void* packed,
            const float* bias, float* result, void* scratch) const override {
-    const LibraryUse library;
-    if (!library) return;
+    const LibraryGuard guard;
+    if (!guard) return;
     const Part& part = parts_[number];
     void* shared = scratch;
-    if (c_.role == ConvRole::Kernel) {
-      shared = static_cast<std::byte*>(scratch) + number * kernel_bytes_;
-    } else if (as_it_lies_) {
+    if (c_.role == ConvRole::Filter) {
+      shared = static_cast<std::byte*>(scratch) + number * filter_bytes_;
+    } else if (filter_in_place_) {
       shared = const_cast<float*>(c_.role == ConvRole::Output ? second : first);
     } else if (packed) {
       shared = const_cast<void*>(packed);
     }
-    const ConvolutionPart& place = part.place;
-    auto* input = const_cast<float*>(c_.role == ConvRole::Input ? result : first) + place.input;
-    auto* output = const_cast<float*>(c_.role == ConvRole::Output ? result : second) + place.output;
+    const ConvolutionPart& slice = part.slice;
+    auto* input = const_cast<float*>(c_.role == ConvRole::Input ? result : first) + slice.input;
+    auto* output = const_cast<float*>(c_.role == ConvRole::Output ? result : second) + slice.output;
     void* own = static_cast<std::byte*>(behind_shared(scratch)) + number * part_scratch_;
     check(part.runner->run({input, shared, output}, own));
     if (!ran_once_) {
-      library_has_done("convolution ran" + description());
+      guard_exit_after("convolution ran " + description());
       ran_once_ = true;
     }
     if (!c_.bias && !c_.relu) return;
-    const auto pixels = static_cast<std::size_t>(place.piece.batch * product(place.piece.places));
+    const auto pixels =
+        static_cast<std::size_t>(slice.piece.batch * product(slice.piece.output_sizes));
     const auto filters = static_cast<std::size_t>(c_.groups * c_.filters);
     add_bias_and_relu(output, pixels, filters, bias, c_.relu);
   }
 
   void finish(const float* first, const float* second, const float* bias, float* result,
               void* scratch) const override {
-    const LibraryUse library;
-    if (!library) {
+    const LibraryGuard guard;
+    if (!guard) {
       const auto loops = make_loop_convolution(c_);
       return loops->run(0, first, second, nullptr, bias, result, nullptr);
     }
-    if (c_.role != ConvRole::Kernel) return;
+    if (c_.role != ConvRole::Filter) return;
     auto* sum = static_cast<float*>(scratch);
     for (std::size_t part = 1; part < parts_.size(); ++part) {
-      const float* more = sum + part * kernel_bytes_ / sizeof(float);
-      for (std::size_t i = 0; i < kernel_count_; ++i) sum[i] += more[i];
+      const float* more = sum + part * filter_bytes_ / sizeof(float);
+      for (std::size_t i = 0; i < filter_count_; ++i) sum[i] += more[i];
     }
     reorder(sum, result, behind_shared(scratch));
   }
 
  private:
   struct Part {
-    ConvolutionPart place;
+    ConvolutionPart slice;
     const Runner* runner = nullptr;
   };
 
-  /// Whether rows of images are the parts. All of them have the implementation of whole images: it
-  /// is the library's choice for these sizes, and elements then do not depend on their rows.
-  bool cut_by_rows() {
+  /// Makes rows of images the parts, if oneDNN chooses for each part the implementation that it
+  /// chooses for whole images: the bits of an element then do not depend on the split.
+  bool split_by_rows() {
     std::vector<ConvolutionPart> parts = parts_by_rows(c_);
     if (parts.empty()) return false;
     Convolution image = c_;
     image.batch = 1;
-    prepare_kernel(describe(image));
+    prepare_filter(describe(image));
     for (const ConvolutionPart& part : parts) {
       if (implementation_of(describe(part.piece)) == implementation_) continue;
-      kernel_.reset();
+      filter_.reset();
       return false;
     }
-    cut(std::move(parts));
+    split_into(std::move(parts));
     return true;
   }
 
-  void cut(std::vector<ConvolutionPart> parts) {
+  void split_into(std::vector<ConvolutionPart> parts) {
     for (ConvolutionPart& part : parts) {
       std::unique_ptr<Runner>& runner = runners_[part.piece];
       if (!runner) runner = make_runner(part.piece);
@@ -203,41 +223,42 @@ class ByOneDnn final : public PreparedConvolution {
     }
   }
 
-  /// With the layout of the kernel once it is known.
+  /// Describes a part, with the layout of the filter once it is chosen.
   Handle<dnnl_primitive_desc_t> describe(const Convolution& piece) const {
-    return describe_convolution(static_cast<LibraryRole>(c_.role),
-                                layouts(piece, kernel_ ? &*kernel_ : nullptr));
+    return describe_convolution(static_cast<ConvolutionPass>(c_.role),
+                                layouts(piece, filter_ ? &*filter_ : nullptr));
   }
 
   std::unique_ptr<Runner> make_runner(const Convolution& piece) {
     const auto desc = describe(piece);
-    if (!kernel_) prepare_kernel(desc);
-    ConvolutionLayouts all = layouts(piece, &*kernel_);
+    if (!filter_) prepare_filter(desc);
+    ConvolutionLayouts all = layouts(piece, &*filter_);
     std::vector<RunnerArgument> arguments;
     const bool input = c_.role == ConvRole::Input, output = c_.role == ConvRole::Output;
-    const bool kernel = c_.role == ConvRole::Kernel;
+    const bool computes_filter = c_.role == ConvRole::Filter;
     arguments.push_back({input ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, std::move(all.input)});
-    // As bytes where it is read: version 2 writes the padding of what is packed whenever a memory
-    // object is pointed at it, which other threads may be reading.
-    arguments.push_back({kernel ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS,
-                         kernel ? Layout::copy(kernel_->view()) : Layout::bytes(kernel_bytes_)});
+    // Plain bytes where the filter is an operand: version 2 writes the padding of a packed filter
+    // whenever a memory object is pointed at it, and other threads may be reading that filter.
+    arguments.push_back(
+        {computes_filter ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS,
+         computes_filter ? Layout::copy(filter_->view()) : Layout::bytes(filter_bytes_)});
     arguments.push_back({output ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, std::move(all.output)});
     return std::make_unique<Runner>(desc, std::move(arguments));
   }
 
-  void prepare_kernel(const Handle<dnnl_primitive_desc_t>& desc) {
-    const bool made = c_.role == ConvRole::Kernel;
-    const LayoutView liked =
-        layout_of(desc, made ? dnnl_query_diff_weights_md : dnnl_query_weights_md);
+  void prepare_filter(const Handle<dnnl_primitive_desc_t>& desc) {
+    const bool computes_filter = c_.role == ConvRole::Filter;
+    const LayoutView preferred =
+        layout_of(desc, computes_filter ? dnnl_query_diff_weights_md : dnnl_query_weights_md);
     implementation_ = implementation_of(desc);
-    kernel_ = Layout::copy(liked);
-    kernel_count_ = bytes_of(liked) / sizeof(float);
-    kernel_bytes_ = aligned(bytes_of(liked));
+    filter_ = Layout::copy(preferred);
+    filter_count_ = bytes_of(preferred) / sizeof(float);
+    filter_bytes_ = aligned(bytes_of(preferred));
     const Ints strides = plain_strides(c_);
-    as_it_lies_ = !made && lies_as(liked, kernel_dims(c_), strides);
-    const Layout plain(kernel_dims(c_), strides);
-    const Layout& from = made ? *kernel_ : plain;
-    const Layout& to = made ? plain : *kernel_;
+    filter_in_place_ = !computes_filter && has_strides(preferred, filter_dims(c_), strides);
+    const Layout plain(filter_dims(c_), strides);
+    const Layout& from = computes_filter ? *filter_ : plain;
+    const Layout& to = computes_filter ? plain : *filter_;
     std::vector<RunnerArgument> arguments;
     arguments.push_back({DNNL_ARG_FROM, Layout::copy(from.view())});
     arguments.push_back({DNNL_ARG_TO, Layout::copy(to.view())});
@@ -245,17 +266,17 @@ class ByOneDnn final : public PreparedConvolution {
                                         std::move(arguments));
   }
 
-  /// Whether the kernel is an operand.
-  bool packs() const { return c_.role != ConvRole::Kernel; }
+  /// Whether the filter is an operand.
+  bool packs() const { return c_.role != ConvRole::Filter; }
 
   void* behind_shared(void* scratch) const {
     return static_cast<std::byte*>(scratch) + shared_bytes_;
   }
 
   static void* aligned_within(std::vector<std::byte>& bytes) {
-    void* place = bytes.data();
+    void* begin = bytes.data();
     std::size_t space = bytes.size();
-    return std::align(64, bytes.size() - 64, place, space);
+    return std::align(64, bytes.size() - 64, begin, space);
   }
 
   void reorder(void* from, void* to, void* scratch) const {
@@ -269,33 +290,37 @@ class ByOneDnn final : public PreparedConvolution {
   Convolution c_;
   mutable std::atomic<bool> ran_once_ = false;
   bool packed_;
-  bool as_it_lies_ = false;  // the library reads the kernel where it is
+  bool filter_in_place_ = false;  // oneDNN reads the filter with the program's strides
   std::vector<Part> parts_;
-  std::map<Convolution, std::unique_ptr<Runner>> runners_;  // by what a part computes
-  std::optional<Layout> kernel_;
+  std::map<Convolution, std::unique_ptr<Runner>> runners_;  // by the convolution of a part
+  std::optional<Layout> filter_;
   std::unique_ptr<Runner> reorder_;
   std::string implementation_;
-  std::size_t kernel_count_ = 0;  // floats of the kernel as the library likes it
-  std::size_t kernel_bytes_ = 0, shared_bytes_ = 0, part_scratch_ = 0, reorder_scratch_ = 0;
+  std::size_t filter_count_ = 0;  // floats of the filter in oneDNN's layout
+  std::size_t filter_bytes_ = 0, shared_bytes_ = 0, part_scratch_ = 0, reorder_scratch_ = 0;
 };
 
 }  // namespace
 
 std::shared_ptr<const PreparedConvolution> make_convolution(const Convolution& convolution,
                                                             bool packed) {
-  const LibraryUse library;
-  if (!library) return make_loop_convolution(convolution);
-  const Room room;
-  room.require();
+  const LibraryGuard guard;
+  if (!guard) return make_loop_convolution(convolution);
+  const JitMemoryCheck memory;
+  memory.require();
   try {
-    if (const auto forward = turned(convolution)) {
-      auto made = std::make_shared<ByOneDnn>(*forward, packed);
-      library_has_done("convolution" + made->description());
-      if (made->is_batch_reduced()) return make_turned_convolution(convolution, packed, made);
+    const auto create = [&](const Convolution& c) {
+      auto created = std::make_shared<OneDnnConvolution>(c, packed);
+      guard_exit_after("convolution created " + created->description());
+      return created;
+    };
+    if (const auto forward = as_forward_convolution(convolution)) {
+      auto created = create(*forward);
+      if (created->is_batch_reduced()) {
+        return make_flipped_filter_convolution(convolution, packed, std::move(created));
+      }
     }
-    auto made = std::make_shared<ByOneDnn>(convolution, packed);
-    library_has_done("convolution" + made->description());
-    return made;
+    return create(convolution);
   } catch (const LibraryFailure&) {
     return make_loop_convolution(convolution);
   }

@@ -1,4 +1,4 @@
-// How many parts there are follows from the sizes alone.
+// Computes the number of parts, and their offsets and padding.
 #include "backends/cpu/onednn/convolution_parts.h"
 
 #include <algorithm>
@@ -10,8 +10,9 @@ using codegen::Convolution;
 using codegen::ConvRole;
 using Ints = std::vector<std::int64_t>;
 
-/// Multiply-adds that are worth a part, the most parts, and how many times the work of adding up
-/// its own sum a part of a filter's gradient has at least.
+/// kPartWork: the minimum of multiply-adds in a part. kMinReuse: the minimum of pixels in a part of
+/// backward weights; each pixel is one multiply-add per element of the filter, each part one more
+/// addition of partial sums.
 constexpr std::int64_t kPartWork = 1 << 20, kMaxParts = 8, kMinReuse = 256;
 
 std::int64_t product(const Ints& sizes) {
@@ -24,7 +25,7 @@ std::int64_t input_elements(const Convolution& c) {
   return product(c.sizes) * c.groups * c.channels;
 }
 std::int64_t output_elements(const Convolution& c) {
-  return product(c.places) * c.groups * c.filters;
+  return product(c.output_sizes) * c.groups * c.filters;
 }
 
 std::int64_t wanted_parts(const Convolution& c) {
@@ -34,8 +35,8 @@ std::int64_t wanted_parts(const Convolution& c) {
 
 std::int64_t images_of_part(const Convolution& c) {
   std::int64_t parts = wanted_parts(c);
-  if (c.role == ConvRole::Kernel) {
-    parts = std::clamp(c.batch * product(c.places) / kMinReuse, std::int64_t{1}, parts);
+  if (c.role == ConvRole::Filter) {
+    parts = std::clamp(c.batch * product(c.output_sizes) / kMinReuse, std::int64_t{1}, parts);
   }
   return (c.batch + parts - 1) / parts;
 }
@@ -48,11 +49,11 @@ ConvolutionPart block_of_rows(const Convolution& c, std::int64_t begin, std::int
   const std::int64_t first = std::max(above, std::int64_t{0});
   const std::int64_t last = std::min((end - 1) * c.strides[0] - c.low[0] + window, c.sizes[0]);
   part.piece.batch = 1;
-  part.piece.places[0] = end - begin;
+  part.piece.output_sizes[0] = end - begin;
   part.piece.low[0] = first - above;
   part.piece.sizes[0] = last - first;
   part.input = first * (input_elements(c) / c.sizes[0]);
-  part.output = begin * (output_elements(c) / c.places[0]);
+  part.output = begin * (output_elements(c) / c.output_sizes[0]);
   return part;
 }
 
@@ -69,7 +70,7 @@ std::vector<ConvolutionPart> parts_by_images(const Convolution& c) {
 }
 
 std::vector<ConvolutionPart> parts_by_rows(const Convolution& c) {
-  const std::int64_t wanted = wanted_parts(c), rows = c.places[0];
+  const std::int64_t wanted = wanted_parts(c), rows = c.output_sizes[0];
   if (c.role != ConvRole::Output || wanted <= c.batch || rows == 1) return {};
   const std::int64_t blocks = std::min((wanted + c.batch - 1) / c.batch, rows);
   std::vector<ConvolutionPart> parts;

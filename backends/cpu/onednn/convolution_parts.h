@@ -1,4 +1,5 @@
-// The parts of a convolution that run side by side: images, or rows of the output of one image.
+// Splits a convolution into parts that may run in parallel: images, or rows of the output of one
+// image. Parts depend only on the sizes, so that bits do not depend on the number of threads.
 #pragma once
 
 #include "backends/codegen/host/prepared/convolution.h"
@@ -7,19 +8,21 @@
 
 namespace kiln::cpu {
 
+/// One part, as a convolution of its images or rows.
 struct ConvolutionPart {
   std::int64_t input = 0, output = 0;  // offsets of its first elements
-  codegen::Convolution piece;          // the part as a convolution: its images or rows alone
+  codegen::Convolution piece;
 };
 
-/// Cuts the batch into at most 8 parts that are worth a thread each. The gradient of a filter has
-/// a sum for each part, so its parts have enough pixels that adding the sums stays cheap.
+/// Splits the batch into at most 8 parts of at least 2^20 multiply-adds each. Backward weights have
+/// one partial sum per part, so that their parts have enough pixels that adding the partial sums
+/// stays cheap.
 std::vector<ConvolutionPart> parts_by_images(const codegen::Convolution& c);
 
-/// Cuts each image into blocks of rows of the output, with the rows of the input under their
-/// windows, where images are fewer than the parts that are worth a thread. Empty where they are
-/// not, where gradients are computed, and where a block would see padding alone. An element of the
-/// output is the sum that it is without parts if both run the same implementation.
+/// Splits each image into blocks of rows of the output, with the rows of the input under their
+/// windows. Empty where there are as many images as parts, for gradients, and where a block would
+/// read only padding. Elements have the bits of the whole convolution if both run the same
+/// implementation.
 std::vector<ConvolutionPart> parts_by_rows(const codegen::Convolution& c);
 
 }  // namespace kiln::cpu

@@ -1,5 +1,5 @@
-// Convolutions of float32 through oneDNN, with activations as they lie (channels last) and kernels
-// in the layout that the library likes best. What it declines runs as plain loops.
+// Float32 convolutions and their gradients through oneDNN: activations channels last, as the
+// program has them, filters in the layout that oneDNN prefers.
 #pragma once
 
 #include "backends/codegen/host/prepared/convolution.h"
@@ -8,13 +8,14 @@
 
 namespace kiln::cpu {
 
-/// REQUIRES: all sizes above 0. Each part has one OpenMP thread. The parts follow from the sizes
-/// alone, so that bits do not depend on the number of threads. `packed`: the kernel will be packed
-/// before the runs. Throws sdk::Failure.
+/// Prepares a convolution; what oneDNN rejects runs as plain loops. Each part runs with one OpenMP
+/// thread; the parts depend only on the sizes, so that bits do not depend on the number of
+/// threads. `packed`: the filter will be packed before the runs. REQUIRES: all sizes above 0. Any
+/// thread. Throws std::bad_alloc; pack() and runs throw sdk::Failure.
 std::shared_ptr<const codegen::PreparedConvolution> make_convolution(
     const codegen::Convolution& convolution, bool packed);
 
-/// As plain sums in one part: what the library declines, and what runs when it is gone.
+/// Prepares plain loops in one part, for what oneDNN rejects and for calls while the process exits.
 std::shared_ptr<const codegen::PreparedConvolution> make_loop_convolution(
     const codegen::Convolution& convolution);
 

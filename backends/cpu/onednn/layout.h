@@ -1,26 +1,28 @@
-// A product as the library sees it: both operands are row-major or transposed, with one leading
+// Describes operands as oneDNN's matmul takes them: row-major or transposed, with one leading
 // dimension.
 #pragma once
 
-#include "backends/cpu/onednn/products.h"
+#include "backends/cpu/onednn/matmul_shape.h"
 
 namespace kiln::cpu {
 
-struct LibraryOperand {
-  bool transposed = false;   // element (i, j) at j * leading + i, else at i * leading + j
+/// Element (i, j) is at j * leading + i where transposed, else at i * leading + j.
+struct DenseOperand {
+  bool transposed = false;
   std::int64_t leading = 0;  // at least the extent of the other dimension
 };
 
-struct LibraryProduct {
+struct DenseMatmul {
   std::int64_t m = 0, n = 0, k = 0;
-  LibraryOperand lhs, rhs, result;  // the result is never transposed
+  DenseOperand lhs, rhs, result;  // the result is never transposed
 };
 
-// The shape in the library's terms; throws nothing, returns the reason where there is none.
-struct LibraryView {
-  std::optional<LibraryProduct> product;
-  std::string refusal;
+/// A matmul, or the reason why oneDNN cannot take it.
+struct DenseForm {
+  std::optional<DenseMatmul> matmul;
+  std::string rejection;
 };
-LibraryView library_view(const ProductShape& shape);
+/// Describes the shape with leading dimensions; as row-major where both forms fit.
+DenseForm dense_form(const OneDnnMatmulShape& shape);
 
 }  // namespace kiln::cpu

@@ -1,9 +1,9 @@
-// How the objects of the library are made; all with the scratchpad given by the caller and with
-// float32 arithmetic, whatever the environment asks for.
+// Creates oneDNN's objects: all with a scratchpad that the caller gives and with strict float32
+// arithmetic, regardless of environment variables of oneDNN.
 #include "backends/cpu/onednn/library.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
-#include "backends/cpu/onednn/products.h"
+#include "backends/cpu/onednn/status.h"
 
 namespace kiln::cpu {
 namespace {
@@ -68,9 +68,9 @@ Layout Layout::copy(LayoutView from) {
 
 dnnl_engine_t cpu_engine() {
   static const dnnl_engine_t engine = [] {
-    dnnl_engine_t made = nullptr;
-    check(dnnl_engine_create(&made, dnnl_cpu, 0), "engine_create");
-    return made;
+    dnnl_engine_t raw = nullptr;
+    check(dnnl_engine_create(&raw, dnnl_cpu, 0), "engine_create");
+    return raw;
   }();
   return engine;
 }
@@ -95,67 +95,85 @@ Handle<dnnl_primitive_desc_t> describe_matmul(const MatmulLayouts& layouts) {
   return Handle<dnnl_primitive_desc_t>(raw);
 }
 
+namespace {
+
+bool is_avoided(const Handle<dnnl_primitive_desc_t>& desc, const ConvolutionLayouts& l) {
+  return !l.avoided.empty() &&
+         std::string_view(implementation_of(desc)).substr(0, l.avoided.size()) == l.avoided;
+}
+
+}  // namespace
+
 #if DNNL_VERSION_MAJOR >= 3
-Handle<dnnl_primitive_desc_t> describe_convolution(LibraryRole role,
+Handle<dnnl_primitive_desc_t> describe_convolution(ConvolutionPass pass,
                                                    const ConvolutionLayouts& l) {
   const auto attr = attributes();
   const auto forward = [&](dnnl_prop_kind_t kind) {
     dnnl_primitive_desc_t raw = nullptr;
     check(dnnl_convolution_forward_primitive_desc_create(
-              &raw, cpu_engine(), kind, dnnl_convolution_direct, l.input.view(), l.kernel.view(),
+              &raw, cpu_engine(), kind, dnnl_convolution_direct, l.input.view(), l.filter.view(),
               nullptr, l.output.view(), l.strides.data(), l.dilations.data(), l.low.data(),
               l.high.data(), attr.get()),
           "convolution_forward_primitive_desc_create");
     return Handle<dnnl_primitive_desc_t>(raw);
   };
-  if (role == LibraryRole::Output) return forward(dnnl_forward_inference);
+  if (pass == ConvolutionPass::Forward) return forward(dnnl_forward_inference);
   const auto hint = forward(dnnl_forward_training);
   dnnl_primitive_desc_t raw = nullptr;
-  const auto create = role == LibraryRole::Input
-                          ? [](dnnl_primitive_desc_t* made, const ConvolutionLayouts& x,
+  const auto create = pass == ConvolutionPass::BackwardData
+                          ? [](dnnl_primitive_desc_t* out, const ConvolutionLayouts& x,
                                dnnl_primitive_desc_t first, dnnl_primitive_attr_t with) {
                               return dnnl_convolution_backward_data_primitive_desc_create(
-                                  made, cpu_engine(), dnnl_convolution_direct, x.input.view(),
-                                  x.kernel.view(), x.output.view(), x.strides.data(),
+                                  out, cpu_engine(), dnnl_convolution_direct, x.input.view(),
+                                  x.filter.view(), x.output.view(), x.strides.data(),
                                   x.dilations.data(), x.low.data(), x.high.data(), first, with);
                             }
-                          : [](dnnl_primitive_desc_t* made, const ConvolutionLayouts& x,
+                          : [](dnnl_primitive_desc_t* out, const ConvolutionLayouts& x,
                                dnnl_primitive_desc_t first, dnnl_primitive_attr_t with) {
                               return dnnl_convolution_backward_weights_primitive_desc_create(
-                                  made, cpu_engine(), dnnl_convolution_direct, x.input.view(),
-                                  x.kernel.view(), nullptr, x.output.view(), x.strides.data(),
+                                  out, cpu_engine(), dnnl_convolution_direct, x.input.view(),
+                                  x.filter.view(), nullptr, x.output.view(), x.strides.data(),
                                   x.dilations.data(), x.low.data(), x.high.data(), first, with);
                             };
   check(create(&raw, l, hint.get(), attr.get()), "convolution_backward_primitive_desc_create");
-  return Handle<dnnl_primitive_desc_t>(raw);
+  Handle<dnnl_primitive_desc_t> desc(raw);
+  while (is_avoided(desc, l)) {
+    check(dnnl_primitive_desc_next_impl(desc.get()), "primitive_desc_next_impl");
+  }
+  return desc;
 }
 #else
-Handle<dnnl_primitive_desc_t> describe_convolution(LibraryRole role,
+Handle<dnnl_primitive_desc_t> describe_convolution(ConvolutionPass pass,
                                                    const ConvolutionLayouts& l) {
   const auto attr = attributes();
   dnnl_convolution_desc_t operation;
   const auto described = [&] {
-    switch (role) {
-      case LibraryRole::Input:
+    switch (pass) {
+      case ConvolutionPass::BackwardData:
         return dnnl_dilated_convolution_backward_data_desc_init(
-            &operation, dnnl_convolution_direct, l.input.view(), l.kernel.view(), l.output.view(),
+            &operation, dnnl_convolution_direct, l.input.view(), l.filter.view(), l.output.view(),
             l.strides.data(), l.dilations.data(), l.low.data(), l.high.data());
-      case LibraryRole::Kernel:
+      case ConvolutionPass::BackwardWeights:
         return dnnl_dilated_convolution_backward_weights_desc_init(
-            &operation, dnnl_convolution_direct, l.input.view(), l.kernel.view(), nullptr,
+            &operation, dnnl_convolution_direct, l.input.view(), l.filter.view(), nullptr,
             l.output.view(), l.strides.data(), l.dilations.data(), l.low.data(), l.high.data());
-      case LibraryRole::Output: break;
+      case ConvolutionPass::Forward: break;
     }
     return dnnl_dilated_convolution_forward_desc_init(
         &operation, dnnl_forward_inference, dnnl_convolution_direct, l.input.view(),
-        l.kernel.view(), nullptr, l.output.view(), l.strides.data(), l.dilations.data(),
+        l.filter.view(), nullptr, l.output.view(), l.strides.data(), l.dilations.data(),
         l.low.data(), l.high.data());
   };
   check(described(), "convolution_desc_init");
-  dnnl_primitive_desc_t raw = nullptr;
-  check(dnnl_primitive_desc_create(&raw, &operation, attr.get(), cpu_engine(), nullptr),
-        "primitive_desc_create");
-  return Handle<dnnl_primitive_desc_t>(raw);
+  dnnl_primitive_desc_iterator_t raw = nullptr;
+  check(dnnl_primitive_desc_iterator_create(&raw, &operation, attr.get(), cpu_engine(), nullptr),
+        "primitive_desc_iterator_create");
+  const Handle<dnnl_primitive_desc_iterator_t> implementations(raw);
+  while (true) {
+    Handle<dnnl_primitive_desc_t> desc(dnnl_primitive_desc_iterator_fetch(raw));
+    if (!is_avoided(desc, l)) return desc;
+    check(dnnl_primitive_desc_iterator_next(raw), "primitive_desc_iterator_next");
+  }
 }
 #endif
 
@@ -227,8 +245,8 @@ Blocks blocks_of(LayoutView layout) {
 
 }  // namespace
 
-bool lies_as(LayoutView layout, const std::vector<std::int64_t>& dims,
-             const std::vector<std::int64_t>& strides) {
+bool has_strides(LayoutView layout, const std::vector<std::int64_t>& dims,
+                 const std::vector<std::int64_t>& strides) {
   const Blocks blocks = blocks_of(layout);
   if (!blocks.known || blocks.count > 1) return false;
   const std::int64_t whole = blocks.count == 1 ? blocks.axes[0] : -1;

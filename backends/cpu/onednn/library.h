@@ -1,5 +1,6 @@
-// The library's C interface with handles that close themselves; the only place where its versions
-// 2 and 3 differ is here and in library.cpp. Statuses are thrown as LibraryFailure.
+// Wraps oneDNN's C interface in owning handles. This header and library.cpp are the only places
+// where versions 2 and 3 differ. All functions throw LibraryFailure for a status that is not
+// success.
 #pragma once
 
 #include <oneapi/dnnl/dnnl.h>
@@ -7,11 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
 namespace kiln::cpu {
 
+/// A oneDNN call that failed.
 struct LibraryFailure {
   const char* call;
   dnnl_status_t status;
@@ -29,6 +32,10 @@ struct Destroy {
   void operator()(dnnl_stream_t p) const noexcept { dnnl_stream_destroy(p); }
 #if DNNL_VERSION_MAJOR >= 3
   void operator()(dnnl_memory_desc_t p) const noexcept { dnnl_memory_desc_destroy(p); }
+#else
+  void operator()(dnnl_primitive_desc_iterator_t p) const noexcept {
+    dnnl_primitive_desc_iterator_destroy(p);
+  }
 #endif
 };
 template <class T>
@@ -40,12 +47,13 @@ using LayoutView = const_dnnl_memory_desc_t;
 using LayoutView = const dnnl_memory_desc_t*;
 #endif
 
-// Dimensions with strides; without strides the library chooses the layout ("any").
+/// A memory descriptor of float32: dimensions with strides; without strides oneDNN chooses the
+/// layout ("any").
 class Layout {
  public:
   explicit Layout(const std::vector<std::int64_t>& dims,
                   const std::vector<std::int64_t>& strides = {});
-  // Plain bytes, for buffers whose layout only the primitive knows.
+  /// Plain bytes, for buffers whose layout is opaque.
   static Layout bytes(std::size_t count);
   static Layout copy(LayoutView layout);
 #if DNNL_VERSION_MAJOR >= 3
@@ -63,7 +71,7 @@ class Layout {
 #endif
 };
 
-// The one CPU engine of the process; never destroyed, as products may outlive other statics.
+/// The one CPU engine of the process. Never destroyed: matmuls may outlive static objects.
 dnnl_engine_t cpu_engine();
 
 struct MatmulLayouts {
@@ -71,13 +79,18 @@ struct MatmulLayouts {
   std::unique_ptr<Layout> bias;  // null without bias
 };
 Handle<dnnl_primitive_desc_t> describe_matmul(const MatmulLayouts& layouts);
-/// Which tensor a convolution makes; in the order of the op's roles.
-enum class LibraryRole : std::int64_t { Input, Kernel, Output };
+/// The tensor that a convolution computes: gradient of the input, gradient of the filter, output.
+/// In the order of ir::ConvRole.
+enum class ConvolutionPass : std::int64_t { BackwardData, BackwardWeights, Forward };
 struct ConvolutionLayouts {
-  Layout input, kernel, output;
-  std::vector<std::int64_t> strides, dilations, low, high;  // a dilation counts the gaps
+  Layout input, filter, output;
+  /// `low`, `high`: padding before and after; a dilation counts the gaps.
+  std::vector<std::int64_t> strides, dilations, low, high;
+  /// Prefix of the names of implementations to skip; empty: takes oneDNN's first choice.
+  std::string_view avoided = {};
 };
-Handle<dnnl_primitive_desc_t> describe_convolution(LibraryRole role,
+/// Also fails where oneDNN has no implementation, or only avoided ones.
+Handle<dnnl_primitive_desc_t> describe_convolution(ConvolutionPass pass,
                                                    const ConvolutionLayouts& layouts);
 Handle<dnnl_primitive_desc_t> describe_reorder(LayoutView from, LayoutView to);
 Handle<dnnl_primitive_t> make_primitive(const Handle<dnnl_primitive_desc_t>& desc);
@@ -86,9 +99,10 @@ Handle<dnnl_stream_t> make_stream();
 
 LayoutView layout_of(const Handle<dnnl_primitive_desc_t>& desc, dnnl_query_t what);
 std::size_t bytes_of(LayoutView layout);
-/// Whether elements lie there as with those strides: blocks, if any, are a whole axis each.
-bool lies_as(LayoutView layout, const std::vector<std::int64_t>& dims,
-             const std::vector<std::int64_t>& strides);
+/// Whether the layout is plain with these strides; a blocked layout is when its block is a whole
+/// axis.
+bool has_strides(LayoutView layout, const std::vector<std::int64_t>& dims,
+                 const std::vector<std::int64_t>& strides);
 const char* implementation_of(const Handle<dnnl_primitive_desc_t>& desc);
 
 }  // namespace kiln::cpu

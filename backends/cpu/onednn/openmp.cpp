@@ -1,5 +1,5 @@
-// Two functions of the OpenMP runtime that the library itself is linked to. They are declared
-// here, not by <omp.h>: a compiler brings that file of its own runtime, which may be another.
+// Calls the OpenMP runtime that oneDNN is linked to. Its functions are declared here, not by
+// <omp.h>: a compiler's <omp.h> is for its own runtime, which may be another one.
 #include "backends/cpu/onednn/openmp.h"
 
 #include "backends/cpu/onednn/library.h"
@@ -20,11 +20,11 @@ void omp_set_num_threads(int) {}
 
 namespace kiln::cpu {
 
-OneOpenmpThread::OneOpenmpThread() noexcept : before_(omp_get_max_threads()) {
+ScopedOneOpenmpThread::ScopedOneOpenmpThread() noexcept : before_(omp_get_max_threads()) {
   if (before_ != 1) omp_set_num_threads(1);
 }
 
-OneOpenmpThread::~OneOpenmpThread() {
+ScopedOneOpenmpThread::~ScopedOneOpenmpThread() {
   if (before_ != 1) omp_set_num_threads(before_);
 }
 

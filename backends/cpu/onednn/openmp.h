@@ -1,15 +1,16 @@
-// The library takes its number of threads from OpenMP, and its bits may depend on it: while a
-// OneOpenmpThread lives, the calling thread has one. The caller's number comes back after it.
+// Sets the number of OpenMP threads, from which oneDNN takes its own.
 #pragma once
 
 namespace kiln::cpu {
 
-class OneOpenmpThread {
+/// Gives the calling thread one OpenMP thread while it lives, since the bits of oneDNN's results
+/// may depend on their number; then restores the caller's number.
+class ScopedOneOpenmpThread {
  public:
-  OneOpenmpThread() noexcept;
-  ~OneOpenmpThread();
-  OneOpenmpThread(const OneOpenmpThread&) = delete;
-  OneOpenmpThread& operator=(const OneOpenmpThread&) = delete;
+  ScopedOneOpenmpThread() noexcept;
+  ~ScopedOneOpenmpThread();
+  ScopedOneOpenmpThread(const ScopedOneOpenmpThread&) = delete;
+  ScopedOneOpenmpThread& operator=(const ScopedOneOpenmpThread&) = delete;
 
  private:
   int before_ = 1;

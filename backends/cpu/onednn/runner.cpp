@@ -1,5 +1,5 @@
-// A thread begins its search at a place of its own, so that it finds the set that it used last,
-// whose buffers often are the same, too.
+// Each thread begins its search for a free set at an index of its own: it usually finds the set
+// that it used last, whose memory objects often point at the same buffers already.
 #include "backends/cpu/onednn/runner.h"
 
 #include "backends/cpu/onednn/openmp.h"
@@ -10,10 +10,10 @@
 namespace kiln::cpu {
 namespace {
 
-unsigned place_of_thread() noexcept {
+unsigned first_set_of_thread() noexcept {
   static std::atomic<unsigned> next{0};
-  thread_local const unsigned place = next.fetch_add(1, std::memory_order_relaxed);
-  return place;
+  thread_local const unsigned first = next.fetch_add(1, std::memory_order_relaxed);
+  return first;
 }
 
 }  // namespace
@@ -26,16 +26,16 @@ Runner::Runner(const Handle<dnnl_primitive_desc_t>& desc, std::vector<RunnerArgu
   arguments_.push_back({DNNL_ARG_SCRATCHPAD, Layout::bytes(scratch_bytes_)});
 }
 
-Runner::Set& Runner::take() const noexcept {
-  const unsigned start = place_of_thread();
+Runner::ArgumentSet& Runner::acquire() const noexcept {
+  const unsigned start = first_set_of_thread();
   for (unsigned i = 0;; ++i) {
-    Set& set = sets_[(start + i) % sets_.size()];
-    if (!set.taken.exchange(true, std::memory_order_acquire)) return set;
+    ArgumentSet& set = sets_[(start + i) % sets_.size()];
+    if (!set.in_use.exchange(true, std::memory_order_acquire)) return set;
     if (i % sets_.size() == sets_.size() - 1) std::this_thread::yield();
   }
 }
 
-void Runner::fill(Set& set) const {
+void Runner::fill(ArgumentSet& set) const {
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
     set.memories[i] = make_memory(arguments_[i].layout.view());
     set.arguments[i] = {arguments_[i].id, set.memories[i].get()};
@@ -44,7 +44,7 @@ void Runner::fill(Set& set) const {
   set.stream = make_stream();
 }
 
-dnnl_status_t Runner::run_with(Set& set, const Buffers& buffers) const {
+dnnl_status_t Runner::run_with(ArgumentSet& set, const Buffers& buffers) const {
   if (!set.stream) fill(set);
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
     if (buffers[i] == set.buffers[i]) continue;
@@ -57,8 +57,8 @@ dnnl_status_t Runner::run_with(Set& set, const Buffers& buffers) const {
 
 dnnl_status_t Runner::run(Buffers buffers, void* scratch) const noexcept {
   if (scratch_bytes_ != 0) buffers[arguments_.size() - 1] = scratch;
-  const OneOpenmpThread one;
-  Set& set = take();
+  const ScopedOneOpenmpThread one;
+  ArgumentSet& set = acquire();
   dnnl_status_t status = dnnl_runtime_error;
   try {
     status = run_with(set, buffers);
@@ -67,7 +67,7 @@ dnnl_status_t Runner::run(Buffers buffers, void* scratch) const noexcept {
   } catch (const std::bad_alloc&) {
     status = dnnl_out_of_memory;
   }
-  set.taken.store(false, std::memory_order_release);
+  set.in_use.store(false, std::memory_order_release);
   return status;
 }
 

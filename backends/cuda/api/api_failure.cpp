@@ -1,5 +1,5 @@
-// The driver documents which errors leave the process in an inconsistent state; these and
-// destroyed contexts end the device.
+// Sticky errors: the statuses that the driver documents to leave the process in an inconsistent
+// state, and a destroyed context.
 #include "backends/cuda/api/api_failure.h"
 
 namespace kiln::cuda::api {

@@ -1,4 +1,4 @@
-// Status codes of the driver, NVRTC, cuBLASLt and cuDNN as errors of the plugin.
+// Converts status codes of the driver, NVRTC, cuBLASLt and cuDNN to errors of the plugin.
 #pragma once
 
 #include "backends/abi/kiln_backend_sdk.h"
@@ -11,22 +11,22 @@
 
 namespace kiln::cuda::api {
 
-/// "CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected". The driver gives both texts;
-/// where it cannot, the name is that of the declarations here and the text is left out.
+/// "CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected", by cuGetErrorName and
+/// cuGetErrorString. If they fail: the name that is declared here, without a text.
 std::string text_of(const DriverFunctions& driver, Status status);
 
-/// Whether the context is unusable after this status: every later call fails, and nothing in
-/// device memory can be read. Such errors have KILN_CODE_DATA_LOSS.
+/// Whether the error is sticky: every later call in the context fails, and device memory cannot be
+/// read. Such errors have KILN_CODE_DATA_LOSS.
 bool ends_device(Status status);
 
-/// Whether a call may have failed for want of device memory. The libraries report some allocations
-/// that fail, such as of modules that they load when they need them, by general codes.
+/// Whether a call may have failed because device memory is exhausted. The libraries report some
+/// failed allocations, such as of modules that they load lazily, by general codes.
 bool may_lack_memory(Status status);
 bool may_lack_memory(CublasStatus status);
 bool may_lack_memory(CudnnStatus status);
 
-/// "cannot `action`: " and the status, with native code ("CUDA", status). `action` is a verb with
-/// its object.
+/// Builds the error "cannot `action`: STATUS" with the native code ("CUDA", status). `action`: a
+/// verb with its object.
 sdk::Failure failure(const DriverFunctions& driver, Status status, const std::string& action);
 
 /// Throws failure() unless the status is Success.

@@ -1,5 +1,5 @@
-// Redirects output to anonymous files in memory, so that the parent need not read pipes while the
-// program runs.
+// Redirects output to memory files (memfd_create) instead of pipes, which the parent would have to
+// drain while the program runs.
 #include "backends/cuda/api/child_process.h"
 
 #include <fcntl.h>
@@ -17,15 +17,15 @@
 namespace kiln::cuda::api {
 namespace {
 
-/// An anonymous file in memory. Its descriptor is none of the standard streams, which are
-/// redirected one after the other, even where the process has closed these.
+/// A memory file. Its descriptor is never 0, 1 or 2, even if the process has closed them: the
+/// child's standard streams are redirected one after the other and would overwrite it.
 class MemoryFile {
  public:
   MemoryFile() {
-    const int made = ::memfd_create("kiln", MFD_CLOEXEC);
-    if (made < 0) return;
-    file_ = ::fcntl(made, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    ::close(made);
+    const int original = ::memfd_create("kiln", MFD_CLOEXEC);
+    if (original < 0) return;
+    file_ = ::fcntl(original, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    ::close(original);
   }
   ~MemoryFile() {
     if (file_ >= 0) ::close(file_);
@@ -111,7 +111,7 @@ ChildOutcome run_child(const std::string& path, const std::vector<std::string>& 
   ChildOutcome outcome;
   const MemoryFile output, errors;
   if (output.descriptor() < 0 || errors.descriptor() < 0) {
-    outcome.failure = std::string("cannot have its output in memory: ") + std::strerror(errno);
+    outcome.failure = std::string("cannot store its output in memory: ") + std::strerror(errno);
     return outcome;
   }
   pid_t child = 0;

@@ -1,4 +1,4 @@
-// Runs programs of the toolkit without a shell.
+// Runs programs of the toolkit by posix_spawn(), without a shell.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 namespace kiln::cuda::api {
 
 struct ChildOutcome {
-  std::string failure;  // why it did not run to its end, such as "does not end"; else empty
+  std::string failure;  // the reason why it did not exit, such as "does not end"; else empty
   int status = 0;       // of exit(), or 128 + the number of the signal
   std::string output, errors;
 };

@@ -1,4 +1,4 @@
-// Compiler: one program of NVRTC from creation to destruction, under one lock.
+// Compiler::compile: creates, compiles and destroys one program of NVRTC under a global lock.
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cuda/api/api_failure.h"
 #include "backends/cuda/api/open_compiler.h"
@@ -12,7 +12,7 @@
 namespace kiln::cuda::api {
 namespace {
 
-/// Trivially destroyed, so that threads may compile while static objects are destroyed.
+/// Trivially destructible, so that threads may compile during static destruction.
 constinit std::mutex compile_lock;
 
 /// NVRTC reads numbers by the locale, and versions before 12.6.2 change that of the thread.
@@ -46,7 +46,7 @@ class ScopedProgram {
 
   NvrtcStatus compile(int architecture) const {
     const std::string arch = "-arch=sm_" + std::to_string(architecture);
-    // Flushed subnormals and no contraction: the arithmetic of kernels on every backend.
+    // Flushes subnormals to zero and contracts no multiply-add, as kernels do on every backend.
     const std::array<const char*, 5> options{arch.c_str(), "-std=c++20", "-default-device",
                                              "-ftz=true", "-fmad=false"};
     return functions_.compile_program(program_, static_cast<int>(options.size()), options.data());
@@ -63,7 +63,7 @@ class ScopedProgram {
     return result;
   }
 
-  /// Without the terminating zero, which NVRTC's sizes include.
+  /// As bytes(), without the terminating zero that NVRTC's sizes include.
   std::string text(GetSize get_size, GetBytes get_bytes, const char* action) const {
     std::string result = bytes(get_size, get_bytes, action);
     while (!result.empty() && result.back() == '\0') result.pop_back();
@@ -123,10 +123,10 @@ std::string Compiler::version_text() const {
 CompiledText Compiler::compile(const std::string& text, int architecture,
                                const std::string& name) const {
   const std::string target = "sm_" + std::to_string(architecture);
-  const auto& known = architectures_;
-  if (!std::binary_search(known.begin(), known.end(), architecture)) {
+  const auto& supported = architectures_;
+  if (!std::binary_search(supported.begin(), supported.end(), architecture)) {
     throw sdk::Failure(KILN_CODE_UNIMPLEMENTED,
-                       "NVRTC " + version_text() + " makes no code for " + target);
+                       "NVRTC " + version_text() + " cannot compile for " + target);
   }
   const std::lock_guard lock(compile_lock);
   const ScopedCLocale locale;

@@ -1,5 +1,5 @@
-// cuBLASLt, NVIDIA's matmuls: enumerations, handles, structs, and its functions as one table,
-// resolved at run time. Matrices are column-major; sizes and strides count elements.
+// Declares cuBLASLt, NVIDIA's library of matmuls: enumerations, handles, structs, and its functions
+// as one table, resolved at run time. Matrices are column-major; sizes and strides count elements.
 #pragma once
 
 #include "backends/cuda/api/driver_types.h"
@@ -32,18 +32,19 @@
 #define KILN_CUBLASLT_EPILOGUE(X)       \
   X(None, CUBLASLT_EPILOGUE_DEFAULT, 1) \
   X(Bias, CUBLASLT_EPILOGUE_BIAS, 4)
-/// Of a matmul. TransposeA, TransposeB: int32, a Transpose. Epilogue: uint32. BiasPointer: a
-/// device address.
+/// Attributes of an operation descriptor. TransposeA, TransposeB: int32, a CublasTranspose.
+/// Epilogue: uint32. BiasPointer: a device address.
 #define KILN_CUBLASLT_MATMUL_ATTRIBUTE(X)       \
   X(TransposeA, CUBLASLT_MATMUL_DESC_TRANSA, 3) \
   X(TransposeB, CUBLASLT_MATMUL_DESC_TRANSB, 4) \
   X(Epilogue, CUBLASLT_MATMUL_DESC_EPILOGUE, 7) \
   X(BiasPointer, CUBLASLT_MATMUL_DESC_BIAS_POINTER, 8)
-/// Of a matrix. BatchCount: int32. BatchStride: int64.
+/// Attributes of a matrix layout. BatchCount: int32. BatchStride: int64.
 #define KILN_CUBLASLT_LAYOUT_ATTRIBUTE(X)              \
   X(BatchCount, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, 5) \
   X(BatchStride, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, 6)
-/// Of the search for an algorithm. MaxWorkspaceBytes: uint64. The others: uint32.
+/// Attributes of a preference, which restricts the heuristic. MaxWorkspaceBytes: uint64. The
+/// others: uint32.
 #define KILN_CUBLASLT_PREFERENCE_ATTRIBUTE(X)                        \
   X(MaxWorkspaceBytes, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, 1)  \
   X(ReductionSchemes, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, 3) \
@@ -51,8 +52,9 @@
   X(AlignmentB, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, 6)       \
   X(AlignmentC, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, 7)       \
   X(AlignmentD, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, 8)
-/// Bits: reductions of split-K algorithms that a search may choose; algorithms without split-K are
-/// always allowed. ComputeType keeps the partial sums in the workspace and adds them in order.
+/// Mask of the reduction schemes of split-K that the heuristic may choose; algorithms without
+/// split-K are always allowed. ComputeType keeps the partial sums in the workspace and adds them in
+/// order.
 #define KILN_CUBLASLT_REDUCTION_SCHEME(X) X(ComputeType, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, 2)
 
 /// Rows (Kiln's name, NVIDIA's name, enumerators).
@@ -110,12 +112,12 @@ KILN_CUBLASLT_ENUMERATIONS(KILN_CUBLASLT_ENUMERATION)
 KILN_CUBLASLT_HANDLES(KILN_CUBLASLT_HANDLE)
 #undef KILN_CUBLASLT_HANDLE
 
-/// Opaque. Valid for the library that gave it.
+/// Opaque. Valid for the library that returned it.
 struct MatmulAlgorithm {
   std::uint64_t data[8];
 };
 
-/// An algorithm of a search, the best one first.
+/// A result of the heuristic; results are sorted, the fastest estimate first.
 struct MatmulHeuristic {
   MatmulAlgorithm algorithm;
   std::size_t workspace_bytes;

@@ -1,5 +1,5 @@
-// cuDNN's backend interface: descriptors of tensors, convolutions, engines and plans. Enumerations,
-// handles, and its functions as one table, resolved at run time. Sizes and strides count elements.
+// Declares cuDNN's backend interface: descriptors of tensors, convolutions, engines and execution
+// plans; its functions as one table, resolved at run time. Sizes and strides count elements.
 #pragma once
 
 #include "backends/cuda/api/driver_types.h"

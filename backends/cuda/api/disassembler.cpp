@@ -1,9 +1,10 @@
-// Searches for the programs and runs them on a temporary file.
+// Searches the toolkit's folders for the program and runs it on a temporary file.
 #include "backends/cuda/api/disassembler.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cuda/api/child_process.h"
 #include "backends/cuda/api/library_file.h"
+#include "core/types/no_destructor.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -26,9 +27,9 @@ struct Program {
 };
 
 const std::vector<Program>& programs() {
-  static const auto& list =
-      *new std::vector<Program>{{"nvdisasm", {"--print-code"}}, {"cuobjdump", {"--dump-sass"}}};
-  return list;
+  static const NoDestructor<std::vector<Program>> list(
+      std::vector<Program>{{"nvdisasm", {"--print-code"}}, {"cuobjdump", {"--dump-sass"}}});
+  return *list;
 }
 
 bool is_program(const std::string& path) {
@@ -49,7 +50,7 @@ std::vector<std::string> path_folders() {
   return folders;
 }
 
-/// A pattern that the path alone matches.
+/// Escapes the path for glob(3).
 std::string pattern_of(const std::string& path) {
   std::string pattern;
   for (const char c : path) {
@@ -59,27 +60,28 @@ std::string pattern_of(const std::string& path) {
   return pattern;
 }
 
-/// Patterns of glob(3).
-std::vector<std::string> patterns_of(const ToolPlaces& places) {
+/// The folders to search, as patterns of glob(3).
+std::vector<std::string> patterns_of(const ToolSearchPath& search_path) {
   std::vector<std::string> patterns;
-  for (const std::string& folder : places.configured) {
+  for (const std::string& folder : search_path.configured) {
     if (!fs::path(folder).is_absolute()) continue;
     for (const char* inner :
          {"", "/bin", "/../bin", "/nvidia/*/bin", "/triton/backends/nvidia/bin"}) {
       patterns.push_back(pattern_of(folder) + inner);
     }
   }
-  if (!places.library.empty()) {
+  if (!search_path.library.empty()) {
     // lib64/, targets/x86_64-linux/lib/, and nvidia/cuda_nvrtc/lib/ of site-packages.
-    const std::string folder = pattern_of(fs::path(places.library).parent_path().string());
+    const std::string folder = pattern_of(fs::path(search_path.library).parent_path().string());
     for (const char* beside : {"/../bin", "/../../../bin", "/../../*/bin"}) {
       patterns.push_back(folder + beside);
     }
   }
-  if (places.path_search) {
+  if (search_path.path_search) {
     for (const std::string& folder : path_folders()) patterns.push_back(pattern_of(folder));
   }
-  patterns.insert(patterns.end(), places.known_folders.begin(), places.known_folders.end());
+  patterns.insert(patterns.end(), search_path.known_folders.begin(),
+                  search_path.known_folders.end());
   return patterns;
 }
 
@@ -129,9 +131,9 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 }  // namespace
 
-Disassembler::Disassembler(const ToolPlaces& places) {
+Disassembler::Disassembler(const ToolSearchPath& search_path) {
   std::set<std::string> searched;
-  for (const std::string& pattern : patterns_of(places)) {
+  for (const std::string& pattern : patterns_of(search_path)) {
     for (const std::string& folder : matches_of(pattern)) {
       std::error_code error;
       const std::string real = fs::canonical(folder, error).string();

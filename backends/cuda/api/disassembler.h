@@ -1,4 +1,4 @@
-// Disassembles machine code of a device by the toolkit's nvdisasm or cuobjdump, for dumps.
+// Disassembles cubins by the toolkit's nvdisasm or cuobjdump, for dumps.
 #pragma once
 
 #include <chrono>
@@ -8,8 +8,8 @@
 namespace kiln::cuda::api {
 
 /// The search path of a program of the toolkit, in this order.
-struct ToolPlaces {
-  /// As LibraryPlaces::configured: a toolkit, its bin or its lib64, or a Python environment's
+struct ToolSearchPath {
+  /// As LibrarySearchPath::configured: a toolkit, its bin or its lib64, or a Python environment's
   /// site-packages.
   std::vector<std::string> configured;
   std::string library;      // path of a toolkit's library: its bin is searched; may be empty
@@ -23,9 +23,9 @@ class Disassembler {
  public:
   /// Finds nvdisasm, else cuobjdump, in the first folder that has one of them. Throws sdk::Failure
   /// NOT_FOUND with the folders that were searched.
-  explicit Disassembler(const ToolPlaces& places);
+  explicit Disassembler(const ToolSearchPath& search_path);
 
-  /// Of the program, absolute.
+  /// The absolute path of the program.
   const std::string& path() const { return path_; }
 
   /// Disassembles an ELF file of the device. Writes a temporary file and waits for the program.

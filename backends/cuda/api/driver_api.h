@@ -1,5 +1,5 @@
-// The functions of the CUDA driver as one table. Each is resolved at run time, at the driver
-// version that its row names: that version fixes the function's type for all later drivers.
+// Declares the functions of the CUDA driver as one table. cuGetProcAddress resolves each at run
+// time for the version in its row, which fixes the function's type with all later drivers.
 #pragma once
 
 #include "backends/cuda/api/driver_types.h"

@@ -1,6 +1,6 @@
-// Enumerations of the CUDA driver interface, as rows (enumerator, NVIDIA's name, value). Only
-// enumerators that Kiln uses or names in errors have a row; tests/cuda_api compares every row with
-// the toolkit's headers.
+// Declares enumerations of the CUDA driver interface, as rows (enumerator, NVIDIA's name, value).
+// Only enumerators that Kiln uses or names in errors have a row; tests/backends/cuda_api compares
+// every row with the toolkit's headers.
 #pragma once
 
 #include <cstdint>

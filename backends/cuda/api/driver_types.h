@@ -1,4 +1,4 @@
-// Handles of the CUDA driver interface and its structs that are passed by address.
+// Declares handles of the CUDA driver interface and the structs that are passed by address.
 #pragma once
 
 #include "backends/cuda/api/driver_enumerations.h"
@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Rows (handle, NVIDIA's name): pointers to types that only the driver knows.
+/// Rows (handle, NVIDIA's name): pointers to opaque types.
 #define KILN_CUDA_HANDLES(X)      \
   X(ContextHandle, CUcontext)     \
   X(StreamHandle, CUstream)       \

@@ -1,4 +1,4 @@
-// Compares the ELF header with that of the running program.
+// Compares the file's ELF header with the one of the running program.
 #include "backends/cuda/api/elf_file.h"
 
 #include <elf.h>
@@ -15,7 +15,7 @@
 namespace kiln::cuda::api {
 namespace {
 
-/// The bytes that the file must have for its loaded segments; 0 where its headers cannot be read.
+/// The minimum file size for its PT_LOAD segments; 0 if its headers cannot be read.
 std::uint64_t needed_bytes(int descriptor) {
   Elf64_Ehdr header;
   if (::pread(descriptor, &header, sizeof header, 0) != sizeof header) return 0;
@@ -30,7 +30,7 @@ std::uint64_t needed_bytes(int descriptor) {
   return end;
 }
 
-/// The fields that the 32-bit and the 64-bit header have at the same offsets.
+/// The header fields that have the same offsets in 32-bit and 64-bit files.
 struct ElfStart {
   unsigned char ident[EI_NIDENT];
   std::uint16_t type;
@@ -92,7 +92,7 @@ std::string reason_not_loadable(const std::string& path) {
     return "a library of another architecture (ELF machine " + std::to_string(start->machine) +
            ", but this process is " + std::to_string(own->machine) + ")";
   }
-  // The loader maps files without reading them: an access beyond the end would raise SIGBUS later.
+  // The loader maps files without reading them: a truncated one would raise SIGBUS later.
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   const std::uint64_t needed = needed_bytes(file.get());
   if (needed == 0) return "cut off: its program headers are missing";

@@ -1,5 +1,5 @@
-// Checks path and ELF header of each candidate before dlopen(), so that no static constructor of an
-// unsuitable file runs.
+// Checks path and ELF header of each candidate before dlopen(), which would run the static
+// constructors of an unsuitable file.
 #include "backends/cuda/api/library_file.h"
 
 #include "backends/cuda/api/elf_file.h"
@@ -32,7 +32,7 @@ std::string real_path(const std::string& path) {
   return error ? path : real.string();
 }
 
-/// Of a loaded library; the dynamic loader has no path of the program itself.
+/// The path of a loaded library; the dynamic loader has no path for the program itself.
 std::string path_of(const link_map* map) {
   const bool is_program = map == nullptr || map->l_name == nullptr || *map->l_name == '\0';
   return real_path(is_program ? "/proc/self/exe" : map->l_name);
@@ -76,7 +76,7 @@ class Search {
     });
   }
 
-  /// A pattern without a match is reported as it stands.
+  /// Reports a pattern that matches no folder as a failed attempt.
   bool in_known(const std::string& pattern) {
     const std::vector<std::string> folders = matches_of(pattern);
     if (folders.empty()) file_.attempts.push_back(pattern + ": no such folder");
@@ -112,16 +112,16 @@ class Search {
   }
 
   /// Keeps a library open that turns out to be a stub: other code of the process may call it.
-  bool open(const std::string& name, const std::string& place) {
+  bool open(const std::string& name, const std::string& label) {
     const std::lock_guard lock(loader_lock);
     void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
-      file_.attempts.push_back(place + loader_error(name));
+      file_.attempts.push_back(label + loader_error(name));
       return false;
     }
     const std::string path = path_of(handle);
     if (is_linker_stub(path)) {
-      file_.attempts.push_back(place + path + ", a linker stub of the toolkit");
+      file_.attempts.push_back(label + path + ", a linker stub of the toolkit");
       return false;
     }
     file_.handle = handle;
@@ -134,13 +134,13 @@ class Search {
   LibraryFile file_;
 };
 
-bool search(Search& search, const LibraryPlaces& places) {
-  for (const std::string& folder : places.configured) {
+bool search(Search& search, const LibrarySearchPath& search_path) {
+  for (const std::string& folder : search_path.configured) {
     if (search.in_configured(folder)) return true;
   }
-  if (places.plugin_folder && search.in_folders({plugin_folder()})) return true;
-  if (places.system_search && search.in_system()) return true;
-  return std::any_of(places.known_folders.begin(), places.known_folders.end(),
+  if (search_path.plugin_folder && search.in_folders({plugin_folder()})) return true;
+  if (search_path.system_search && search.in_system()) return true;
+  return std::any_of(search_path.known_folders.begin(), search_path.known_folders.end(),
                      [&](const std::string& folder) { return search.in_known(folder); });
 }
 
@@ -168,9 +168,10 @@ void* LibraryFile::symbol(const char* name) const {
   return handle == nullptr ? nullptr : ::dlsym(handle, name);
 }
 
-LibraryFile open_library(const std::vector<std::string>& names, const LibraryPlaces& places) {
+LibraryFile open_library(const std::vector<std::string>& names,
+                         const LibrarySearchPath& search_path) {
   Search one(names);
-  search(one, places);
+  search(one, search_path);
   return std::move(one).result();
 }
 

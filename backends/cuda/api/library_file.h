@@ -1,4 +1,4 @@
-// Searches folders for one shared library, opens it, and records each failed attempt.
+// Searches folders for a shared library, opens it, and records each failed attempt.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace kiln::cuda::api {
 
-/// The search path of a library, in this order. Folders hold the pattern characters of glob(3);
-/// of several matches the one with the highest version number comes first.
-struct LibraryPlaces {
+/// The search path of a library, in this order. Folders may contain pattern characters of
+/// glob(3); of several matches, the one with the highest version number comes first.
+struct LibrarySearchPath {
   /// Folders that the user names, absolute: the folder itself, then its lib64, lib and
   /// nvidia/*/lib, so that a toolkit's or a Python environment's site-packages folder can be named.
   std::vector<std::string> configured;
@@ -23,19 +23,20 @@ std::vector<std::string> toolkit_folders();
 struct LibraryFile {
   void* handle = nullptr;  // null: not found; else open until the process ends
   std::string path;        // absolute, without symbolic links
-  /// Each place before the library was found, and what was there: "PATH: no such file".
+  /// Each candidate that failed, with the reason: "PATH: no such file".
   std::vector<std::string> attempts;
 
   /// Null where the library has no such symbol.
   void* symbol(const char* name) const;
 };
 
-/// Opens the first loadable library of one of these file names; in each place the names are tried
-/// in their order. A file that cannot be loaded (unreadable, no ELF file, another architecture, a
-/// linker stub of a toolkit) is an attempt, and the search goes on.
-LibraryFile open_library(const std::vector<std::string>& names, const LibraryPlaces& places);
+/// Opens the first loadable library with one of these file names; tries the names in order in each
+/// folder. Skips and records files that cannot be loaded (unreadable, not an ELF file, another
+/// architecture, a linker stub of a toolkit).
+LibraryFile open_library(const std::vector<std::string>& names,
+                         const LibrarySearchPath& search_path);
 
-/// Opens the library at an absolute path, with the same checks; a failure is its one attempt.
+/// Opens the library at an absolute path, with the same checks; records a failure as one attempt.
 LibraryFile open_library_at(const std::string& path);
 
 /// The attempts as one text, separated by semicolons.

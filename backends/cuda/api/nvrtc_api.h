@@ -1,5 +1,5 @@
-// NVRTC, the compiler of CUDA C++ text: its status codes and its functions as one table, resolved
-// at run time.
+// Declares NVRTC, the run-time compiler of CUDA C++: its status codes and its functions as one
+// table, resolved at run time.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The stages of NVRTC: library, functions, version.
+// Opens NVRTC in stages: library, functions, version.
 #include "backends/cuda/api/open_compiler.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
@@ -14,11 +14,11 @@ int max_major(const CompilerSettings& settings) {
   return std::min(kMaxCompilerMajor, settings.driver_version / 1000);
 }
 
-/// "a driver for CUDA 12.4 runs no code of newer major versions", where that rules out a version.
+/// "; a driver for CUDA 12.4 cannot run code of NVRTC 13 or newer"; empty: it can run all versions.
 std::string driver_limit(const CompilerSettings& settings) {
   if (max_major(settings) == kMaxCompilerMajor) return "";
   return "; a driver for CUDA " + version_text(settings.driver_version) +
-         " runs no code of NVRTC " + std::to_string(max_major(settings) + 1) + " or newer";
+         " cannot run code of NVRTC " + std::to_string(max_major(settings) + 1) + " or newer";
 }
 
 LibraryFile open_library_of(const CompilerSettings& settings) {
@@ -26,7 +26,7 @@ LibraryFile open_library_of(const CompilerSettings& settings) {
   for (int major = max_major(settings); major >= kMinCompilerMajor; --major) {
     names.push_back("libnvrtc.so." + std::to_string(major));
   }
-  LibraryFile file = open_library(names, settings.places);
+  LibraryFile file = open_library(names, settings.search_path);
   if (file.handle == nullptr) {
     throw sdk::Failure(KILN_CODE_NOT_FOUND, "NVRTC, the compiler of CUDA, was not found: " +
                                                 attempts_text(file) + driver_limit(settings));
@@ -68,21 +68,22 @@ void check_version(const LibraryFile& file, const NvrtcFunctions& functions,
 
 }  // namespace
 
-std::shared_ptr<const Compiler> open_compiler(const CompilerSettings& settings, Facts& facts) {
+std::shared_ptr<const Compiler> open_compiler(const CompilerSettings& settings,
+                                              Messages& messages) {
   if (max_major(settings) < kMinCompilerMajor) {
-    throw sdk::Failure(
-        KILN_CODE_FAILED_PRECONDITION,
-        "Kiln uses no NVRTC below " + std::to_string(kMinCompilerMajor) + driver_limit(settings));
+    throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION, "Kiln needs NVRTC " +
+                                                          std::to_string(kMinCompilerMajor) +
+                                                          " or newer" + driver_limit(settings));
   }
   const LibraryFile file = open_library_of(settings);
   const NvrtcFunctions functions = resolve_functions(file);
   check_version(file, functions, settings);
   const auto compiler =
-      std::make_shared<const Compiler>(functions, file.path, settings.places.configured);
+      std::make_shared<const Compiler>(functions, file.path, settings.search_path.configured);
   std::string architectures;
   for (const int one : compiler->architectures()) architectures += " sm_" + std::to_string(one);
-  facts.push_back("compiler: NVRTC " + compiler->version_text() + ", " + file.path + ", for" +
-                  architectures);
+  messages.push_back("compiler: NVRTC " + compiler->version_text() + ", " + file.path + ", for" +
+                     architectures);
   return compiler;
 }
 

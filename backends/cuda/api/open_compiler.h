@@ -15,10 +15,10 @@ inline constexpr int kMinCompilerMajor = 12;
 inline constexpr int kMaxCompilerMajor = 13;
 
 struct CompilerSettings {
-  LibraryPlaces places{.configured = {},
-                       .plugin_folder = true,
-                       .system_search = true,
-                       .known_folders = toolkit_folders()};
+  LibrarySearchPath search_path{.configured = {},
+                                .plugin_folder = true,
+                                .system_search = true,
+                                .known_folders = toolkit_folders()};
   /// As Driver::version: a driver cannot load machine code of a toolkit with a larger major
   /// version. 0: no driver, no limit.
   int driver_version = 0;
@@ -37,7 +37,7 @@ class Compiler {
            std::vector<std::string> configured_folders = {});
 
   const std::string& path() const { return path_; }
-  /// LibraryPlaces::configured, where other programs of the toolkit are searched, too.
+  /// LibrarySearchPath::configured, where other programs of the toolkit are searched, too.
   const std::vector<std::string>& configured_folders() const { return configured_folders_; }
   /// "13.0".
   std::string version_text() const;
@@ -59,8 +59,8 @@ class Compiler {
 };
 
 /// Throws sdk::Failure: NOT_FOUND without a library, UNIMPLEMENTED where functions are missing,
-/// FAILED_PRECONDITION for a version out of range. Adds one fact with path, version and
+/// FAILED_PRECONDITION for a version out of range. Adds one message with path, version and
 /// architectures.
-std::shared_ptr<const Compiler> open_compiler(const CompilerSettings& settings, Facts& facts);
+std::shared_ptr<const Compiler> open_compiler(const CompilerSettings& settings, Messages& messages);
 
 }  // namespace kiln::cuda::api

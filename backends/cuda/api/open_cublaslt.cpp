@@ -1,4 +1,4 @@
-// The stages of cuBLASLt: library, functions, version.
+// Opens cuBLASLt in stages: library, functions, version.
 #include "backends/cuda/api/open_cublaslt.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
@@ -13,10 +13,10 @@ int max_major(const CublasLtSettings& settings) {
   return std::min(kMaxCublasLtMajor, settings.driver_version / 1000);
 }
 
-/// "a driver for CUDA 12.4 runs no cuBLASLt of newer major versions", where it rules one out.
+/// "; a driver for CUDA 12.4 cannot run cuBLASLt 13 or newer"; empty: it can run all versions.
 std::string driver_limit(const CublasLtSettings& settings) {
   if (max_major(settings) == kMaxCublasLtMajor) return "";
-  return "; a driver for CUDA " + version_text(settings.driver_version) + " runs no cuBLASLt " +
+  return "; a driver for CUDA " + version_text(settings.driver_version) + " cannot run cuBLASLt " +
          std::to_string(max_major(settings) + 1) + " or newer";
 }
 
@@ -25,7 +25,7 @@ LibraryFile open_library_of(const CublasLtSettings& settings) {
   for (int major = max_major(settings); major >= kMinCublasLtMajor; --major) {
     names.push_back("libcublasLt.so." + std::to_string(major));
   }
-  LibraryFile file = open_library(names, settings.places);
+  LibraryFile file = open_library(names, settings.search_path);
   if (file.handle == nullptr) {
     throw sdk::Failure(KILN_CODE_NOT_FOUND,
                        "cuBLASLt, NVIDIA's library of matmuls, was not found: " +
@@ -68,11 +68,12 @@ std::string CublasLt::version_text() const {
          std::to_string(version % 100);
 }
 
-std::shared_ptr<const CublasLt> open_cublaslt(const CublasLtSettings& settings, Facts& facts) {
+std::shared_ptr<const CublasLt> open_cublaslt(const CublasLtSettings& settings,
+                                              Messages& messages) {
   if (max_major(settings) < kMinCublasLtMajor) {
-    throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION, "Kiln uses no cuBLASLt below " +
+    throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION, "Kiln needs cuBLASLt " +
                                                           std::to_string(kMinCublasLtMajor) +
-                                                          driver_limit(settings));
+                                                          " or newer" + driver_limit(settings));
   }
   const LibraryFile file = open_library_of(settings);
   const auto library = std::make_shared<CublasLt>();
@@ -80,7 +81,7 @@ std::shared_ptr<const CublasLt> open_cublaslt(const CublasLtSettings& settings, 
   resolve_functions(file, *library);
   library->version = library->get_version();
   check_version(*library, settings);
-  facts.push_back("matmuls: cuBLASLt " + library->version_text() + ", " + file.path);
+  messages.push_back("matmuls: cuBLASLt " + library->version_text() + ", " + file.path);
   return library;
 }
 

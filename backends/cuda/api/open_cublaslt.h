@@ -10,7 +10,7 @@ inline constexpr int kMinCublasLtMajor = 12;
 inline constexpr int kMaxCublasLtMajor = 13;
 
 struct CublasLtSettings {
-  LibraryPlaces places = CompilerSettings().places;
+  LibrarySearchPath search_path = CompilerSettings().search_path;
   /// As Driver::version: a driver cannot run kernels of a library with a larger major version.
   /// 0: no driver, no limit.
   int driver_version = 0;
@@ -26,7 +26,7 @@ struct CublasLt : CublasLtFunctions {
 };
 
 /// Throws sdk::Failure: NOT_FOUND without a library, UNIMPLEMENTED where functions are missing,
-/// FAILED_PRECONDITION for a version out of range. Adds one fact with path and version.
-std::shared_ptr<const CublasLt> open_cublaslt(const CublasLtSettings& settings, Facts& facts);
+/// FAILED_PRECONDITION for a version out of range. Adds one message with path and version.
+std::shared_ptr<const CublasLt> open_cublaslt(const CublasLtSettings& settings, Messages& messages);
 
 }  // namespace kiln::cuda::api

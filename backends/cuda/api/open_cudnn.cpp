@@ -1,4 +1,4 @@
-// The stages of cuDNN: library, files of its parts, functions, versions, parts.
+// Opens cuDNN in stages: library, files of its parts, functions, versions, parts.
 #include "backends/cuda/api/open_cudnn.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
@@ -25,7 +25,7 @@ std::string text_of_version(std::size_t version) {
 }
 
 LibraryFile open_main(const CudnnSettings& settings) {
-  LibraryFile file = open_library({kLibrary}, settings.places);
+  LibraryFile file = open_library({kLibrary}, settings.search_path);
   if (file.handle == nullptr) {
     throw sdk::Failure(
         KILN_CODE_NOT_FOUND,
@@ -90,11 +90,12 @@ void check_versions(const Cudnn& library, const LibraryFile& graph, const CudnnS
   const int cuda = static_cast<int>(library.get_cudart_version());
   if (settings.driver_version == 0 || cuda / 1000 <= settings.driver_version / 1000) return;
   throw mismatch(" is for CUDA " + version_text(cuda) + "; a driver for CUDA " +
-                 version_text(settings.driver_version) + " runs none of newer major versions");
+                 version_text(settings.driver_version) +
+                 " cannot run libraries for newer major versions");
 }
 
-/// Checks that all parts have one version. The dynamic loader resolves parts by their soname, so
-/// that it uses the parts of another cuDNN that the process has opened before.
+/// Checks that all parts have one version. The dynamic loader resolves parts by their soname, so it
+/// would use the parts of another cuDNN that the process has already opened.
 void check_parts(const Cudnn& library) {
   const struct {
     CudnnStatus (*check)();
@@ -123,7 +124,7 @@ std::shared_ptr<Cudnn> open_first(const CudnnSettings& settings, LibraryFile& fi
   return library;
 }
 
-std::string fact_of(const Cudnn& library) {
+std::string message_of(const Cudnn& library) {
   return "convolutions: cuDNN " + library.version_text() + ", " + library.path;
 }
 
@@ -131,19 +132,19 @@ std::string fact_of(const Cudnn& library) {
 
 std::string Cudnn::version_text() const { return text_of_version(version); }
 
-std::shared_ptr<const Cudnn> find_cudnn(const CudnnSettings& settings, Facts& facts) {
+std::shared_ptr<const Cudnn> find_cudnn(const CudnnSettings& settings, Messages& messages) {
   LibraryFile file;
   std::shared_ptr<const Cudnn> library = open_first(settings, file);
-  facts.push_back(fact_of(*library));
+  messages.push_back(message_of(*library));
   return library;
 }
 
-std::shared_ptr<const Cudnn> open_cudnn(const CudnnSettings& settings, Facts& facts) {
+std::shared_ptr<const Cudnn> open_cudnn(const CudnnSettings& settings, Messages& messages) {
   LibraryFile file;
   std::shared_ptr<const Cudnn> library = open_first(settings, file);
   for (const char* name : kOtherParts) open_part(file, name);
   check_parts(*library);
-  facts.push_back(fact_of(*library));
+  messages.push_back(message_of(*library));
   return library;
 }
 

@@ -10,7 +10,7 @@ namespace kiln::cuda::api {
 inline constexpr int kCudnnMajor = 9;
 
 struct CudnnSettings {
-  LibraryPlaces places = CompilerSettings().places;
+  LibrarySearchPath search_path = CompilerSettings().search_path;
   /// As Driver::version: a driver cannot run kernels of a library for a larger major version of
   /// CUDA. 0: no driver, no limit.
   int driver_version = 0;
@@ -28,11 +28,11 @@ struct Cudnn : CudnnFunctions {
 /// Opens the main library and its graph part, checks their versions, and checks that the files of
 /// the other parts can be opened. Throws sdk::Failure: NOT_FOUND without a library or a part,
 /// FAILED_PRECONDITION for a version out of range and for parts of several versions, UNIMPLEMENTED
-/// where functions are missing. Adds one fact with path and version.
-std::shared_ptr<const Cudnn> find_cudnn(const CudnnSettings& settings, Facts& facts);
+/// where functions are missing. Adds one message with path and version.
+std::shared_ptr<const Cudnn> find_cudnn(const CudnnSettings& settings, Messages& messages);
 
 /// As find_cudnn(), and opens every part from the folder of the main library, since the dynamic
 /// loader then resolves their sonames to these files. Maps several 100 MB.
-std::shared_ptr<const Cudnn> open_cudnn(const CudnnSettings& settings, Facts& facts);
+std::shared_ptr<const Cudnn> open_cudnn(const CudnnSettings& settings, Messages& messages);
 
 }  // namespace kiln::cuda::api

@@ -1,4 +1,4 @@
-// Stages 5 and 6: initialization and one device.
+// Stages 5 and 6: initializes the driver and identifies one device.
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cuda/api/api_failure.h"
 #include "backends/cuda/api/open_driver.h"
@@ -20,7 +20,7 @@ sdk::Failure no_device() {
                       "the NVIDIA driver shows no device; " + visible_devices());
 }
 
-/// Nothing is on the device yet, so that even a lost context loses no data.
+/// Throws UNAVAILABLE even for a sticky error: no data is on the device yet.
 void require(const Driver& driver, Status status, const std::string& action) {
   if (status == Status::Success) return;
   const std::string text = "cannot " + action + ": " + text_of(driver, status);
@@ -28,7 +28,7 @@ void require(const Driver& driver, Status status, const std::string& action) {
       .native("CUDA", static_cast<std::int64_t>(status));
 }
 
-int initialize(const Driver& driver, Facts& facts) {
+int initialize(const Driver& driver, Messages& messages) {
   const Status started = driver.init(0);
   if (started == Status::NoDevice) {
     throw no_device().native("CUDA", static_cast<std::int64_t>(started));
@@ -37,7 +37,7 @@ int initialize(const Driver& driver, Facts& facts) {
   int count = 0;
   require(driver, driver.device_get_count(&count), "count devices");
   if (count == 0) throw no_device();
-  facts.push_back("devices: " + std::to_string(count) + ", " + visible_devices());
+  messages.push_back("devices: " + std::to_string(count) + ", " + visible_devices());
   return count;
 }
 
@@ -51,7 +51,8 @@ std::string capability_text(int capability) {
   return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
 }
 
-/// Devices of capability 8.0 have both, but some virtual machines hide them.
+/// Requires memory pools and virtual memory management. Devices of capability 8.0 have both, but
+/// some virtual machines hide them.
 void require_memory(const Driver& driver, const DeviceIdentity& device, const std::string& title) {
   const struct {
     DeviceAttribute attribute;
@@ -97,11 +98,11 @@ bool is_initialized(const Driver& driver) {
 }
 
 DeviceIdentity open_device(const Driver& driver, int ordinal, const DriverSettings& settings,
-                           Facts& facts) {
-  const int count = initialize(driver, facts);
+                           Messages& messages) {
+  const int count = initialize(driver, messages);
   if (ordinal < 0 || ordinal >= count) {
     throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
-                       "there is no device " + std::to_string(ordinal) + ": the driver shows " +
+                       "device " + std::to_string(ordinal) + " does not exist: the driver shows " +
                            devices_text(driver, count) + "; " + visible_devices());
   }
   DeviceIdentity device = identify(driver, ordinal);
@@ -113,7 +114,7 @@ DeviceIdentity open_device(const Driver& driver, int ordinal, const DriverSettin
                                                    ", but Kiln needs " + wanted + " or newer");
   }
   require_memory(driver, device, title);
-  facts.push_back(title + ": compute capability " + found + " (at least " + wanted + ")");
+  messages.push_back(title + ": compute capability " + found + " (at least " + wanted + ")");
   return device;
 }
 

@@ -1,4 +1,4 @@
-// Stages 1 to 4: the driver's library and its functions.
+// Stages 1 to 4: opens the driver's library and resolves its functions.
 #include "backends/cuda/api/open_driver.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
@@ -23,18 +23,18 @@ std::vector<std::string> all_matches(const std::vector<std::string>& patterns) {
   return paths;
 }
 
-void find_device_node(const DriverSettings& settings, Facts& facts) {
+void find_device_node(const DriverSettings& settings, Messages& messages) {
   if (settings.device_nodes.empty()) return;
   const std::vector<std::string> nodes = all_matches(settings.device_nodes);
   if (nodes.empty()) {
-    throw sdk::Failure(KILN_CODE_UNAVAILABLE,
-                       "no NVIDIA device: there is no file " + joined(settings.device_nodes, ", "));
+    throw sdk::Failure(KILN_CODE_UNAVAILABLE, "no NVIDIA device: none of these files exists: " +
+                                                  joined(settings.device_nodes, ", "));
   }
-  facts.push_back("device node: " + joined(nodes, ", "));
+  messages.push_back("device node: " + joined(nodes, ", "));
 }
 
-LibraryFile open_library_of(const DriverSettings& settings, Facts& facts) {
-  LibraryFile file = open_library(settings.library_names, settings.places);
+LibraryFile open_library_of(const DriverSettings& settings, Messages& messages) {
+  LibraryFile file = open_library(settings.library_names, settings.search_path);
   if (file.handle == nullptr) {
     std::string text = "the NVIDIA driver is not installed: " + attempts_text(file);
     const std::vector<std::string> stubs = all_matches(settings.stubs);
@@ -43,7 +43,7 @@ LibraryFile open_library_of(const DriverSettings& settings, Facts& facts) {
     }
     throw sdk::Failure(KILN_CODE_NOT_FOUND, text);
   }
-  facts.push_back("driver library: " + file.path);
+  messages.push_back("driver library: " + file.path);
   return file;
 }
 
@@ -61,7 +61,7 @@ sdk::Failure missing_functions(const Driver& driver, const std::vector<std::stri
 
 /// The version of the CUDA interface, which is exported under this name by every driver.
 void read_version(const LibraryFile& file, const DriverSettings& settings, Driver& driver,
-                  Facts& facts) {
+                  Messages& messages) {
   const auto get_version = exported<DriverGetVersion>(file, "cuDriverGetVersion");
   if (get_version == nullptr) throw missing_functions(driver, {"cuDriverGetVersion"});
   const Status status = get_version(&driver.version);
@@ -84,7 +84,7 @@ void read_version(const LibraryFile& file, const DriverSettings& settings, Drive
                        "the NVIDIA driver " + file.path + " is for CUDA " + found +
                            ", but Kiln needs one for CUDA " + wanted + " or newer");
   }
-  facts.push_back("driver version: " + found + " (at least " + wanted + ")");
+  messages.push_back("driver version: " + found + " (at least " + wanted + ")");
 }
 
 /// Resolves functions one after the other and notes those that are absent.
@@ -113,7 +113,7 @@ class FunctionResolver {
   GetProcAddress get_address_;
 };
 
-void resolve_functions(const LibraryFile& file, Driver& driver, Facts& facts) {
+void resolve_functions(const LibraryFile& file, Driver& driver, Messages& messages) {
   const auto get_address = exported<GetProcAddress>(file, "cuGetProcAddress_v2");
   if (get_address == nullptr) throw missing_functions(driver, {"cuGetProcAddress_v2"});
   FunctionResolver resolver(get_address);
@@ -124,8 +124,8 @@ void resolve_functions(const LibraryFile& file, Driver& driver, Facts& facts) {
 #undef KILN_CUDA_RESOLVE
   if (!resolver.missing.empty()) throw missing_functions(driver, resolver.missing);
   const std::string absent = joined(resolver.absent, ", ");
-  facts.push_back("driver functions: " + std::to_string(resolver.count) +
-                  (absent.empty() ? "" : ", without the optional " + absent));
+  messages.push_back("driver functions: " + std::to_string(resolver.count) +
+                     (absent.empty() ? "" : ", without the optional " + absent));
 }
 
 }  // namespace
@@ -134,13 +134,13 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-std::shared_ptr<const Driver> open_driver(const DriverSettings& settings, Facts& facts) {
-  find_device_node(settings, facts);
-  const LibraryFile file = open_library_of(settings, facts);
+std::shared_ptr<const Driver> open_driver(const DriverSettings& settings, Messages& messages) {
+  find_device_node(settings, messages);
+  const LibraryFile file = open_library_of(settings, messages);
   const auto driver = std::make_shared<Driver>();
   driver->path = file.path;
-  read_version(file, settings, *driver, facts);
-  resolve_functions(file, *driver, facts);
+  read_version(file, settings, *driver, messages);
+  resolve_functions(file, *driver, messages);
   return driver;
 }
 

@@ -1,4 +1,4 @@
-// The primary context, its limits, and the error that ended the device.
+// Retains the primary context, reads its limits, and records the error that ended the device.
 #include "backends/cuda/device/device.h"
 
 #include "backends/cuda/api/api_failure.h"
@@ -36,21 +36,21 @@ Device::Device(std::shared_ptr<const api::Driver> driver, api::DeviceIdentity id
 }
 
 Device::~Device() {
-  if (!is_child()) driver_->primary_ctx_release(identity_.handle);
+  if (!is_forked_child()) driver_->primary_ctx_release(identity_.handle);
 }
 
 std::string Device::title() const {
   return "device " + std::to_string(identity_.ordinal) + " (" + identity_.name + ")";
 }
 
-bool Device::is_child() const { return ::getpid() != process_; }
+bool Device::is_forked_child() const { return ::getpid() != process_; }
 
 bool Device::is_usable() const {
-  return !has_ended_.load(std::memory_order_acquire) && !is_child();
+  return !has_ended_.load(std::memory_order_acquire) && !is_forked_child();
 }
 
 void Device::require_usable() const {
-  if (is_child()) {
+  if (is_forked_child()) {
     throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION,
                        title() + " was opened by process " + std::to_string(process_) +
                            " before fork(); CUDA does not work in its child processes");
@@ -66,7 +66,7 @@ void Device::require_usable() const {
 void Device::check(api::Status status, const char* action) const {
   if (status == api::Status::Success) return;
   const bool is_end = api::ends_device(status);
-  if (is_end) end();  // first, as the host may have no memory for the text
+  if (is_end) end();  // first: building the text below may throw std::bad_alloc
   const sdk::Failure error = api::failure(*driver_, status, action);
   if (is_end) end(error);
   throw error;
@@ -84,25 +84,25 @@ void Device::end(const sdk::Failure& error) const noexcept {
   end();
 }
 
-void Device::set_reserve(MemoryReserve* reserve) const {
-  const std::lock_guard lock(reserve_mutex_);
-  reserve_ = reserve;
+void Device::set_cached_memory(CachedMemory* memory) const {
+  const std::lock_guard lock(cached_memory_mutex_);
+  cached_memory_ = memory;
 }
 
-void Device::release_reserve() const {
-  const std::lock_guard lock(reserve_mutex_);
-  if (reserve_ != nullptr) reserve_->release();
+void Device::release_cached_memory() const {
+  const std::lock_guard lock(cached_memory_mutex_);
+  if (cached_memory_ != nullptr) cached_memory_->release();
 }
 
 ScopedContext::ScopedContext(const Device& device) : device_(device) {
   device.require_usable();
-  device.check(device.driver_->ctx_get_current(&before_), "read the context of the thread");
-  if (before_ == device.context_) return;
+  device.check(device.driver_->ctx_get_current(&previous_), "read the context of the thread");
+  if (previous_ == device.context_) return;
   device.check(device.driver_->ctx_set_current(device.context_), "set the context of the thread");
 }
 
 ScopedContext::~ScopedContext() {
-  if (before_ != device_.context_) device_.driver_->ctx_set_current(before_);
+  if (previous_ != device_.context_) device_.driver_->ctx_set_current(previous_);
 }
 
 }  // namespace kiln::cuda

@@ -1,4 +1,4 @@
-// Arithmetic on addresses of a device.
+// Adds signed offsets to device addresses.
 #pragma once
 
 #include "backends/cuda/api/driver_types.h"
@@ -7,9 +7,8 @@
 
 namespace kiln::cuda {
 
-/// The address `bytes` further on. Addresses wrap as unsigned numbers do, so that `bytes` may be
-/// negative.
-inline api::DeviceAddress moved(api::DeviceAddress address, std::int64_t bytes) {
+/// address + bytes. Unsigned arithmetic wraps around, so `bytes` may be negative.
+inline api::DeviceAddress offset_by(api::DeviceAddress address, std::int64_t bytes) {
   return address + static_cast<api::DeviceAddress>(bytes);
 }
 

@@ -1,4 +1,4 @@
-// Copies of whole tensors.
+// Copies whole tensors on a leased stream.
 #include "backends/cuda/device/device_buffer.h"
 
 #include "core/types/text.h"

@@ -1,4 +1,4 @@
-// A tensor in device memory, owned by the host of the plugin between calls.
+// Stores a tensor in device memory; the host of the plugin owns it between calls.
 #pragma once
 
 #include "backends/cuda/device/memory_pool.h"
@@ -6,19 +6,19 @@
 
 namespace kiln::cuda {
 
-/// The memory and the streams of an instance, and how its calls use them.
+/// The device, memory pool and streams that all programs of an instance share.
 struct DeviceResources {
   std::shared_ptr<const Device> device;
   std::shared_ptr<MemoryPool> memory;
   std::shared_ptr<StreamPool> streams;
-  bool uses_graphs = true;
+  bool uses_graphs = true;  // false: calls launch kernel by kernel, without CUDA graphs
 };
 
-/// Not readable in place. Calls synchronize before they return, so no queued work uses a buffer
-/// that the host reads or destroys.
+/// A buffer that the host cannot map: host_data() is null. Every call synchronizes its stream
+/// before it returns, so no queued work uses a buffer that the host reads or destroys.
 class DeviceBuffer final : public sdk::Buffer {
  public:
-  /// Not initialized. Throws sdk::Failure; where there is no memory, its text has dtype, dims,
+  /// Allocates uninitialized memory. Throws sdk::Failure; out of memory, its text has dtype, dims,
   /// bytes and `source`, which begins with a space or is empty.
   DeviceBuffer(std::uint32_t dtype, sdk::Dims dims, const DeviceResources& resources,
                const std::string& source = "");

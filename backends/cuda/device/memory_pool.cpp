@@ -1,5 +1,4 @@
-// Synchronizes after each allocation, so that any stream may use the memory. Frees need no
-// synchronization: calls have synchronized with all work that used the memory.
+// Retries allocations after returning cached and idle memory to the device.
 #include "backends/cuda/device/memory_pool.h"
 
 #include "core/types/text.h"
@@ -30,11 +29,11 @@ MemoryPool::MemoryPool(std::shared_ptr<const Device> device, std::int64_t limit)
       driver.mem_pool_set_attribute(pool_, api::PoolAttribute::ReleaseThreshold, &threshold);
   if (status != api::Status::Success) driver.mem_pool_destroy(pool_);
   device_->check(status, "let a memory pool keep freed memory");
-  device_->set_reserve(this);
+  device_->set_cached_memory(this);
 }
 
 MemoryPool::~MemoryPool() {
-  device_->set_reserve(nullptr);
+  device_->set_cached_memory(nullptr);
   if (!device_->is_usable()) return;
   try {
     const ScopedContext context(*device_);
@@ -49,26 +48,27 @@ MemoryPool::~MemoryPool() {
 DeviceMemory MemoryPool::allocate(std::int64_t bytes, const std::string& purpose) {
   DeviceMemory memory;
   if (bytes == 0) return memory;
-  obtain({.bytes = bytes, .needed_bytes = bytes, .purpose = purpose},
-         [&] { return try_allocate(bytes, memory.address_); });
+  allocate_within_limit({.bytes = bytes, .needed_bytes = bytes, .purpose = purpose},
+                        [&] { return try_allocate(bytes, memory.address_); });
   allocated_.fetch_add(bytes);
   memory.pool_ = shared_from_this();
   memory.bytes_ = bytes;
   return memory;
 }
 
-void MemoryPool::obtain(const Request& request, const std::function<api::Status()>& attempt) {
-  bool is_charged = charge(request.bytes);
+void MemoryPool::allocate_within_limit(const Request& request,
+                                       const std::function<api::Status()>& attempt) {
+  bool is_charged = try_charge(request.bytes);
   if (!is_charged) {
     free_idle();
-    is_charged = charge(request.bytes);
+    is_charged = try_charge(request.bytes);
   }
   if (!is_charged) throw out_of_memory(request);
-  // Freed memory that the pool caches counts, too.
+  // Freed memory that the driver's pool caches counts, too.
   if (limit_ != INT64_MAX && held_bytes() > limit_) trim();
   api::Status status = attempt();
   if (status == api::Status::OutOfMemory) {
-    // The pool may cache freed memory in blocks that are too small.
+    // The pool's cached blocks may each be too small: return them to the device as a whole.
     trim();
     status = attempt();
   }
@@ -77,13 +77,13 @@ void MemoryPool::obtain(const Request& request, const std::function<api::Status(
     status = attempt();
   }
   if (status == api::Status::Success) return;
-  give_back(request.bytes);
+  uncharge(request.bytes);
   if (status == api::Status::OutOfMemory) throw out_of_memory(request);
   device_->check(status, "allocate device memory");
 }
 
-/// Adds to the bytes in use; false where these would exceed the limit.
-bool MemoryPool::charge(std::int64_t bytes) {
+/// Adds to used_. False, without the addition, if the sum would exceed the limit.
+bool MemoryPool::try_charge(std::int64_t bytes) {
   std::int64_t used = used_.load();
   do {
     if (bytes > limit_ || used > limit_ - bytes) return false;
@@ -136,8 +136,8 @@ void MemoryPool::free(api::DeviceAddress address, std::int64_t bytes) {
   }
 }
 
-/// The bytes of the device that the instance holds: memory in use in the driver's units, and
-/// freed memory that the driver's pool caches. The bytes in use where the driver does not say.
+/// The bytes of the device that the instance holds: memory in use, rounded up to the driver's
+/// granularity, and freed memory that the driver's pool caches. used_ if the driver cannot tell.
 std::int64_t MemoryPool::held_bytes() const {
   std::uint64_t reserved = 0;
   const api::Status status = device_->driver().mem_pool_get_attribute(

@@ -1,4 +1,4 @@
-// Device memory of one instance: allocations, counted against the limit that the user set.
+// Allocates the device memory of one instance within the limit that the user set.
 #pragma once
 
 #include "backends/cuda/device/stream.h"
@@ -9,8 +9,8 @@ namespace kiln::cuda {
 
 class MemoryPool;
 
-/// Device memory, freed with the object. Moving keeps the address. REQUIRES of the destructor: no
-/// queued work uses the memory.
+/// An allocation of a MemoryPool, freed by the destructor. Moving keeps the address. REQUIRES of
+/// the destructor: no queued work uses the memory.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
@@ -18,7 +18,7 @@ class DeviceMemory {
   DeviceMemory& operator=(DeviceMemory&& other) noexcept;
   ~DeviceMemory();
 
-  /// 0 when there are no bytes.
+  /// 0 for an allocation of no bytes.
   api::DeviceAddress address() const { return address_; }
   std::int64_t bytes() const { return bytes_; }
 
@@ -30,10 +30,10 @@ class DeviceMemory {
   std::int64_t bytes_ = 0;
 };
 
-/// Memory of the instance that no call needs at present. All functions are thread-safe.
+/// Mapped memory of arenas that no running call uses. Thread-safe.
 class IdleMemory {
  public:
-  /// Releases the idle memory to the device. REQUIRES: a ScopedContext of the thread, which
+  /// Returns the idle memory to the device. REQUIRES: a ScopedContext of the thread, which
   /// captures no stream.
   virtual void free_idle() noexcept = 0;
 
@@ -41,10 +41,16 @@ class IdleMemory {
   ~IdleMemory() = default;
 };
 
-/// A stream-ordered pool of the driver that belongs to the instance. Caches freed memory until an
-/// allocation of the instance fails. Synchronizes after each allocation, so that any stream may use
-/// the memory. Thread-safe. REQUIRES: owned by a std::shared_ptr.
-class MemoryPool final : public MemoryReserve, public std::enable_shared_from_this<MemoryPool> {
+/// A memory pool of the driver (cuMemPoolCreate) that belongs to the instance and keeps freed
+/// memory mapped (release threshold: no limit) until an allocation of the instance fails.
+///
+/// Stream order: cuMemAllocFromPoolAsync and cuMemFreeAsync take effect in the order of a stream,
+/// here one of the pool's own. Memory may be used on another stream only after the allocation is
+/// ordered before that use, so every allocation synchronizes with the pool's stream. A free needs
+/// no synchronization: calls have synchronized with all work that used the memory.
+///
+/// Thread-safe. REQUIRES: owned by a std::shared_ptr.
+class MemoryPool final : public CachedMemory, public std::enable_shared_from_this<MemoryPool> {
  public:
   /// Throws sdk::Failure. REQUIRES: a ScopedContext of the thread.
   MemoryPool(std::shared_ptr<const Device> device, std::int64_t limit);
@@ -54,28 +60,28 @@ class MemoryPool final : public MemoryReserve, public std::enable_shared_from_th
   MemoryPool& operator=(const MemoryPool&) = delete;
 
   const std::shared_ptr<const Device>& device() const { return device_; }
-  /// Allocates memory that is aligned to 256 bytes and not initialized. Throws sdk::Failure:
-  /// RESOURCE_EXHAUSTED with the bytes asked for, taken, in use and held where the device or the
-  /// limit has no more; `purpose` is part of its text. REQUIRES: a ScopedContext of the thread,
-  /// which captures no stream.
+  /// Allocates uninitialized memory, aligned to 256 bytes. Throws sdk::Failure RESOURCE_EXHAUSTED
+  /// when the device or the limit is exhausted; its text has `purpose` and the bytes requested, in
+  /// use and held. REQUIRES: a ScopedContext of the thread, which captures no stream.
   DeviceMemory allocate(std::int64_t bytes, const std::string& purpose);
 
-  /// An allocation that the pool counts, but does not own.
+  /// An allocation that counts against the limit; a StreamArena, not the pool, may own it.
   struct Request {
-    std::int64_t bytes = 0;         // to count: those to be taken from the device
-    std::int64_t needed_bytes = 0;  // that the user's program needs, in part held already
-    std::int64_t unit = 1;          // `bytes` is a multiple of it
+    std::int64_t bytes = 0;         // new memory of the device, which is counted
+    std::int64_t needed_bytes = 0;  // the program's total, in part mapped already; for the error
+    std::int64_t unit = 1;          // allocation granularity: `bytes` is a multiple of it
     const std::string& purpose;
   };
-  /// Counts the bytes, after freeing idle memory where they exceed the limit, trims the pool where
-  /// its cached memory exceeds the limit with them, and calls `attempt`;
-  /// after OutOfMemory trims the pool and calls it again, then also frees idle memory and calls it
-  /// a last time. Throws as allocate(); nothing is counted then. REQUIRES: those of allocate();
-  /// `attempt` throws nothing; give_back() once the memory is freed.
-  void obtain(const Request& request, const std::function<api::Status()>& attempt);
-  void give_back(std::int64_t bytes) { used_.fetch_sub(bytes); }
+  /// Counts the bytes against the limit and calls `attempt`, which allocates them. Makes space in
+  /// steps: if the bytes exceed the limit, frees idle memory; if they exceed it together with the
+  /// cached memory, trims the pool; if `attempt` returns OutOfMemory, trims the pool and tries
+  /// again, then frees idle memory, too, and tries a last time. Throws as allocate(), with nothing
+  /// counted. REQUIRES: those of allocate(); `attempt` throws nothing; the owner calls uncharge()
+  /// once it has freed the memory.
+  void allocate_within_limit(const Request& request, const std::function<api::Status()>& attempt);
+  void uncharge(std::int64_t bytes) { used_.fetch_sub(bytes); }
 
-  /// Registers the idle memory, or none with null. Returns once no thread uses the former one.
+  /// Registers the idle memory; null unregisters it. Returns once no thread uses the former one.
   void set_idle_memory(IdleMemory* idle);
   /// Frees idle memory and trims the pool.
   void release() noexcept override;
@@ -85,7 +91,7 @@ class MemoryPool final : public MemoryReserve, public std::enable_shared_from_th
 
   void free(api::DeviceAddress address, std::int64_t bytes);
   std::int64_t held_bytes() const;
-  bool charge(std::int64_t bytes);
+  bool try_charge(std::int64_t bytes);
   void trim() const;
   void free_idle();
   api::Status try_allocate(std::int64_t bytes, api::DeviceAddress& address) const;
@@ -95,8 +101,8 @@ class MemoryPool final : public MemoryReserve, public std::enable_shared_from_th
   Stream stream_;  // orders allocations and frees
   api::PoolHandle pool_ = nullptr;
   std::int64_t limit_;
-  std::atomic<std::int64_t> used_{0};       // as charged
-  std::atomic<std::int64_t> allocated_{0};  // the part of them that is of the driver's pool
+  std::atomic<std::int64_t> used_{0};       // bytes that count against limit_
+  std::atomic<std::int64_t> allocated_{0};  // the part of used_ that is in the driver's pool
   std::mutex idle_mutex_;  // guards idle_ and its use
   IdleMemory* idle_ = nullptr;
 };

@@ -1,4 +1,5 @@
-// A bump allocator over one page-locked block, reset by each synchronization.
+// Allocates staging memory from one page-locked block by a bump pointer; each synchronization
+// resets it.
 #include "backends/cuda/device/staging.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ Staging::~Staging() {
 
 /// Reserves bytes of the block; calls finish() first when they do not fit. REQUIRES: at most
 /// kBlockBytes.
-std::byte* Staging::room(std::int64_t bytes) {
+std::byte* Staging::reserve(std::int64_t bytes) {
   const Device& device = stream_.device();
   if (block_ == nullptr) {
     void* block = nullptr;
@@ -47,12 +48,12 @@ void Staging::upload(api::DeviceAddress to, const void* from, std::int64_t bytes
   const auto* source = static_cast<const std::byte*>(from);
   for (std::int64_t done = 0; done < bytes;) {
     const std::int64_t piece = std::min(bytes - done, kBlockBytes);
-    std::byte* const place = room(piece);
-    std::memcpy(place, source + done, size(piece));
+    std::byte* const staged = reserve(piece);
+    std::memcpy(staged, source + done, size(piece));
     const api::DeviceAddress begin = to + static_cast<api::DeviceAddress>(done);
     stream_.submit(
         [&] {
-          return device.driver().memcpy_host_to_device_async(begin, place, size(piece),
+          return device.driver().memcpy_host_to_device_async(begin, staged, size(piece),
                                                              stream_.handle());
         },
         "copy to the device");
@@ -65,15 +66,15 @@ void Staging::download(void* to, api::DeviceAddress from, std::int64_t bytes) {
   auto* destination = static_cast<std::byte*>(to);
   for (std::int64_t done = 0; done < bytes;) {
     const std::int64_t piece = std::min(bytes - done, kBlockBytes);
-    std::byte* const place = room(piece);
+    std::byte* const staged = reserve(piece);
     const api::DeviceAddress begin = from + static_cast<api::DeviceAddress>(done);
     stream_.submit(
         [&] {
-          return device.driver().memcpy_device_to_host_async(place, begin, size(piece),
+          return device.driver().memcpy_device_to_host_async(staged, begin, size(piece),
                                                              stream_.handle());
         },
         "copy from the device");
-    downloads_.push_back({destination + done, place, piece});
+    downloads_.push_back({destination + done, staged, piece});
     done += piece;
   }
 }

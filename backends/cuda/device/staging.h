@@ -1,4 +1,4 @@
-// Page-locked host memory, through which tensors go to a device and back.
+// Copies between host and device through page-locked memory, which makes them asynchronous.
 #pragma once
 
 #include "backends/cuda/device/stream.h"
@@ -7,10 +7,10 @@
 
 namespace kiln::cuda {
 
-/// Copies between pageable host memory and device memory in the order of one stream. Copies share a
-/// page-locked block; when it is full, the stream is synchronized and the block reused. One thread
-/// at a time. REQUIRES of every function but the destructor: a ScopedContext of the thread. All but
-/// abandon() and the destructor throw sdk::Failure.
+/// Copies between pageable host memory and device memory in the order of one stream. Copies share
+/// one page-locked block; when it is full, finish() synchronizes the stream and the block is
+/// reused. One thread at a time. REQUIRES of every function but the destructor: a ScopedContext of
+/// the thread. All but abandon() and the destructor throw sdk::Failure.
 class Staging {
  public:
   /// The stream outlives the object.
@@ -19,15 +19,15 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  /// Queues a copy; `from` is read before the function returns.
+  /// Queues a copy to the device. Reads `from` before it returns.
   void upload(api::DeviceAddress to, const void* from, std::int64_t bytes);
-  /// Queues a copy whose bytes are in `to` after finish(). REQUIRES: `to` stays valid until
+  /// Queues a copy from the device; finish() stores it to `to`. REQUIRES: `to` stays valid until
   /// finish() or abandon().
   void download(void* to, api::DeviceAddress from, std::int64_t bytes);
-  /// Synchronizes with the stream, then copies the downloads to their destinations.
+  /// Synchronizes the stream, then copies the downloads to their destinations.
   void finish();
-  /// After a call that failed: drops unfinished downloads and synchronizes with the stream. If that
-  /// fails, ends the device: queued work may still use memory that the caller frees.
+  /// Cleans up after a failed call: drops unfinished downloads and synchronizes the stream. If that
+  /// fails, ends the device, since queued work may still use memory that the caller frees.
   /// REQUIRES: the stream is not being captured.
   void abandon() noexcept;
 
@@ -38,11 +38,11 @@ class Staging {
     std::int64_t bytes;
   };
 
-  std::byte* room(std::int64_t bytes);
+  std::byte* reserve(std::int64_t bytes);
 
   const Stream& stream_;
-  std::byte* block_ = nullptr;  // of kBlockBytes
-  std::int64_t used_ = 0;       // bytes of the block, since the last synchronization
+  std::byte* block_ = nullptr;  // page-locked, kBlockBytes; null before the first copy
+  std::int64_t used_ = 0;       // bytes of the block that queued copies use
   std::vector<Download> downloads_;
 };
 

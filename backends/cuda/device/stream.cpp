@@ -1,4 +1,4 @@
-// Streams that do not wait for the null stream.
+// Creates streams with CU_STREAM_NON_BLOCKING.
 #include "backends/cuda/device/stream.h"
 
 namespace kiln::cuda {

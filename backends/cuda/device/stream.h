@@ -1,4 +1,4 @@
-// A stream of a device: work that runs in the order in which it is queued.
+// Wraps a CUDA stream: queued work runs in order.
 #pragma once
 
 #include "backends/cuda/api/api_failure.h"
@@ -6,9 +6,9 @@
 
 namespace kiln::cuda {
 
-/// Independent of the null stream, which other frameworks may use. Thread-safe. REQUIRES of every
-/// function but the destructor: a ScopedContext of the thread; of the destructor: no queued work
-/// uses memory that is freed afterwards.
+/// A non-blocking stream: it does not synchronize with the legacy default stream, which other
+/// frameworks may use. Thread-safe. REQUIRES of every function but the destructor: a ScopedContext
+/// of the thread; of the destructor: no queued work uses memory that is freed afterwards.
 class Stream {
  public:
   explicit Stream(std::shared_ptr<const Device> device);
@@ -18,13 +18,13 @@ class Stream {
 
   api::StreamHandle handle() const { return handle_; }
   const Device& device() const { return *device_; }
-  /// Waits for all queued work. Throws sdk::Failure, also for errors of that work. Tries once more
-  /// after an error that leaves the device usable: the work may then still be running.
+  /// Waits for all queued work. Throws sdk::Failure, also for asynchronous errors of that work.
+  /// Tries once more after an error that is not sticky: the work may then still be running.
   void synchronize() const;
-  /// Queues work by `call`, which gives the driver's status. After an error that leaves the device
-  /// usable, waits for the stream and calls once more: the driver may have lacked resources while
-  /// work was queued, or memory (Device::allocate). Throws sdk::Failure. On a stream that is being
-  /// captured, throws after the first error: waiting is an error there and invalidates the capture.
+  /// Queues work by `call`, which returns the driver's status. After an error that is not sticky,
+  /// synchronizes and calls once more: the driver may have lacked resources while work was queued,
+  /// or memory (Device::allocate). Throws sdk::Failure. During a capture, throws after the first
+  /// error: the capture forbids cuStreamSynchronize, which fails and invalidates the capture.
   template <class Call>
   void submit(const Call& call, const char* action) const {
     api::Status status = call();
@@ -34,15 +34,15 @@ class Stream {
     }
     device_->check(status, action);
   }
-  /// The status of `call`, by which a library queues work that may run twice; where the device may
-  /// lack memory, of another call once the stream is empty and the reserve released. Throws
-  /// sdk::Failure where the stream cannot be waited for, as during a capture.
+  /// Queues work by `call`, a function of a library, and returns its status. If the device may lack
+  /// memory, synchronizes, releases the cached memory and calls once more. Throws sdk::Failure if
+  /// the stream cannot be synchronized, as during a capture. REQUIRES: the work may run twice.
   template <class Call>
   auto submit_by_library(const Call& call) const {
     const auto status = call();
     if (!api::may_lack_memory(status)) return status;
     synchronize();
-    device_->release_reserve();
+    device_->release_cached_memory();
     return call();
   }
 

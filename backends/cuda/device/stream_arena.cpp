@@ -1,4 +1,5 @@
-// Releases the handle of physical memory as soon as it is mapped, so that unmapping frees it.
+// Releases the handle of a physical allocation right after mapping it: the mapping keeps the memory
+// alive, and cuMemUnmap frees it.
 #include "backends/cuda/device/stream_arena.h"
 
 #include "backends/cuda/device/device_address.h"
@@ -8,7 +9,7 @@
 namespace kiln::cuda {
 namespace {
 
-/// Unused memory is released in whole chunks.
+/// The size of one physical allocation, the unit of release_unused().
 constexpr std::int64_t kMaxChunk = std::int64_t{64} << 20;
 
 std::size_t size(std::int64_t bytes) { return static_cast<std::size_t>(bytes); }
@@ -27,12 +28,12 @@ api::AllocationProperties properties_of(const Device& device) {
 
 StreamArena::~StreamArena() {
   const Device& device = *pool_->device();
-  if (begin_ == 0 || !device.is_usable()) return;
+  if (address_ == 0 || !device.is_usable()) return;
   try {
     const ScopedContext context(device);
     finish();
     release_unused();
-    device.driver().mem_address_free(begin_, size(reserved_bytes_));
+    device.driver().mem_address_free(address_, size(reserved_bytes_));
   } catch (...) {
     // The device has just ended: the driver frees the memory with the context.
   }
@@ -50,18 +51,18 @@ void StreamArena::reserve() {
                "read the size of the device's memory");
   granularity_ = static_cast<std::int64_t>(unit);
   reserved_bytes_ = rounded_up(static_cast<std::int64_t>(total), granularity_);
-  device.check(driver.mem_address_reserve(&begin_, size(reserved_bytes_), 0, 0, 0),
+  device.check(driver.mem_address_reserve(&address_, size(reserved_bytes_), 0, 0, 0),
                "reserve addresses");
 }
 
 /// Sets needed_bytes_. Returns the bytes to map for them, a multiple of the granularity.
 std::int64_t StreamArena::set_needed(std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (begin_ == 0) reserve();
+  if (address_ == 0) reserve();
   needed_bytes_ = bytes;
-  if (bytes <= bytes_) return 0;
-  if (bytes > reserved_bytes_) return bytes;  // which map_more() rejects
-  const std::int64_t missing = rounded_up(bytes, granularity_) - bytes_;
+  if (bytes <= mapped_bytes_) return 0;
+  if (bytes > reserved_bytes_) return bytes;  // which map_bytes() rejects
+  const std::int64_t missing = rounded_up(bytes, granularity_) - mapped_bytes_;
   chunks_.reserve(chunks_.size() + static_cast<std::size_t>(missing / kMaxChunk) + 1);
   return missing;
 }
@@ -69,21 +70,22 @@ std::int64_t StreamArena::set_needed(std::int64_t bytes) {
 void StreamArena::grow(std::int64_t bytes, const std::string& purpose) {
   const std::int64_t missing = set_needed(bytes);
   if (missing == 0) return;
-  // mutex_ is not held: obtain() may call release_unused() of all arenas. needed_bytes_ keeps it
-  // from unmapping memory of this one.
+  // mutex_ is not held: allocate_within_limit() may call release_unused() of all arenas. It does
+  // not unmap memory of this one, since needed_bytes_ is already set.
   const std::int64_t unit = bytes > reserved_bytes_ ? 1 : granularity_;
-  pool_->obtain({.bytes = missing, .needed_bytes = bytes, .unit = unit, .purpose = purpose},
-                [&] { return map_more(missing); });
+  pool_->allocate_within_limit(
+      {.bytes = missing, .needed_bytes = bytes, .unit = unit, .purpose = purpose},
+      [&] { return map_bytes(missing); });
 }
 
-/// Maps `bytes` of new memory after the backed ones; unmaps them again when it fails.
-api::Status StreamArena::map_more(std::int64_t bytes) {
+/// Maps `bytes` of new memory after the mapped ones; on failure unmaps them again.
+api::Status StreamArena::map_bytes(std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (bytes > reserved_bytes_ - bytes_) return api::Status::OutOfMemory;
-  const std::int64_t before = bytes_, end = bytes_ + bytes;
-  while (bytes_ < end) {
+  if (bytes > reserved_bytes_ - mapped_bytes_) return api::Status::OutOfMemory;
+  const std::int64_t before = mapped_bytes_, end = mapped_bytes_ + bytes;
+  while (mapped_bytes_ < end) {
     const std::int64_t chunk = rounded_up(kMaxChunk, granularity_);
-    const api::Status status = map_chunk(std::min(end - bytes_, chunk));
+    const api::Status status = map_chunk(std::min(end - mapped_bytes_, chunk));
     if (status == api::Status::Success) continue;
     unmap_to(before);
     return status;
@@ -98,7 +100,7 @@ api::Status StreamArena::map_chunk(std::int64_t bytes) {
   api::AllocationHandle memory = 0;
   api::Status status = driver.mem_create(&memory, size(bytes), &properties, 0);
   if (status != api::Status::Success) return status;
-  const api::DeviceAddress begin = moved(begin_, bytes_);
+  const api::DeviceAddress begin = offset_by(address_, mapped_bytes_);
   status = driver.mem_map(begin, size(bytes), 0, memory, 0);
   driver.mem_release(memory);
   if (status != api::Status::Success) return status;
@@ -110,15 +112,15 @@ api::Status StreamArena::map_chunk(std::int64_t bytes) {
     return status;
   }
   chunks_.push_back(bytes);
-  bytes_ += bytes;
+  mapped_bytes_ += bytes;
   return status;
 }
 
 /// Unmaps the chunks that begin at offset `bytes` or later.
 void StreamArena::unmap_to(std::int64_t bytes) noexcept {
-  while (!chunks_.empty() && bytes_ - chunks_.back() >= bytes) {
-    bytes_ -= chunks_.back();
-    pool_->device()->driver().mem_unmap(moved(begin_, bytes_), size(chunks_.back()));
+  while (!chunks_.empty() && mapped_bytes_ - chunks_.back() >= bytes) {
+    mapped_bytes_ -= chunks_.back();
+    pool_->device()->driver().mem_unmap(offset_by(address_, mapped_bytes_), size(chunks_.back()));
     chunks_.pop_back();
   }
 }
@@ -130,10 +132,10 @@ void StreamArena::finish() noexcept {
 
 void StreamArena::release_unused() noexcept {
   const std::lock_guard lock(mutex_);
-  const std::int64_t before = bytes_;
+  const std::int64_t before = mapped_bytes_;
   unmap_to(needed_bytes_);
-  if (bytes_ == before) return;
-  pool_->give_back(before - bytes_);
+  if (mapped_bytes_ == before) return;
+  pool_->uncharge(before - mapped_bytes_);
   ++generation_;
 }
 

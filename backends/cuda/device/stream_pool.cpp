@@ -1,4 +1,4 @@
-// A stack of idle streams.
+// Keeps idle streams on a stack: the last one recycled is the next one acquired.
 #include "backends/cuda/device/stream_pool.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ StreamPool::StreamPool(std::shared_ptr<MemoryPool> memory) : memory_(std::move(m
 
 StreamPool::~StreamPool() { memory_->set_idle_memory(nullptr); }
 
-std::unique_ptr<StagedStream> StreamPool::take(const StagedStream* wanted) {
+std::unique_ptr<StagedStream> StreamPool::acquire(const StagedStream* wanted) {
   {
     const std::lock_guard lock(mutex_);
     if (!idle_.empty()) {
@@ -25,11 +25,11 @@ std::unique_ptr<StagedStream> StreamPool::take(const StagedStream* wanted) {
       return stream;
     }
   }
-  auto made = std::make_unique<StagedStream>(memory_);
+  auto stream = std::make_unique<StagedStream>(memory_);
   const std::lock_guard lock(mutex_);
   idle_.reserve(all_.size() + 1);
-  all_.push_back(made.get());
-  return made;
+  all_.push_back(stream.get());
+  return stream;
 }
 
 void StreamPool::free_idle() noexcept {
@@ -37,7 +37,7 @@ void StreamPool::free_idle() noexcept {
   for (StagedStream* stream : all_) stream->arena.release_unused();
 }
 
-void StreamPool::give_back(std::unique_ptr<StagedStream> stream) noexcept {
+void StreamPool::recycle(std::unique_ptr<StagedStream> stream) noexcept {
   stream->arena.finish();
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(stream));
@@ -45,7 +45,7 @@ void StreamPool::give_back(std::unique_ptr<StagedStream> stream) noexcept {
 
 StreamLease::~StreamLease() {
   if (std::uncaught_exceptions() > exceptions_) stream_->staging.abandon();
-  pool_.give_back(std::move(stream_));
+  pool_.recycle(std::move(stream_));
 }
 
 }  // namespace kiln::cuda

@@ -1,4 +1,4 @@
-// Streams with memory of their own, leased to one call or copy at a time.
+// Leases streams, each with an arena and staging memory, to one call or copy at a time.
 #pragma once
 
 #include "backends/cuda/device/stream_arena.h"
@@ -10,18 +10,18 @@
 
 namespace kiln::cuda {
 
-/// A stream with its arena and its page-locked memory.
+/// A stream, the arena of the call that leases it, and its staging memory.
 struct StagedStream {
   explicit StagedStream(std::shared_ptr<MemoryPool> memory)
       : arena(memory), stream(memory->device()), staging(stream) {}
 
-  StreamArena arena;  // temporaries of the call that has the stream
+  StreamArena arena;
   Stream stream;
-  Staging staging;  // of the stream
+  Staging staging;
 };
 
-/// Creates a stream when all others are leased, and keeps each until the pool is destroyed. Frees
-/// the parts of arenas that no call needs when an allocation fails (IdleMemory). Thread-safe.
+/// Creates a stream when all others are leased, and destroys them with the pool. Returns the parts
+/// of arenas that no call uses to the device when an allocation fails (IdleMemory). Thread-safe.
 class StreamPool final : public IdleMemory {
  public:
   explicit StreamPool(std::shared_ptr<MemoryPool> memory);
@@ -35,24 +35,24 @@ class StreamPool final : public IdleMemory {
  private:
   friend class StreamLease;
 
-  std::unique_ptr<StagedStream> take(const StagedStream* wanted);
-  void give_back(std::unique_ptr<StagedStream> stream) noexcept;
+  std::unique_ptr<StagedStream> acquire(const StagedStream* wanted);
+  void recycle(std::unique_ptr<StagedStream> stream) noexcept;
 
   std::shared_ptr<MemoryPool> memory_;
   std::mutex mutex_;
   std::vector<StagedStream*> all_;
-  std::vector<std::unique_ptr<StagedStream>> idle_;  // has room for all that were made
+  std::vector<std::unique_ptr<StagedStream>> idle_;  // capacity for all_: recycle() is noexcept
 };
 
-/// A stream without queued work, for the life of the lease. REQUIRES: the pool and a ScopedContext
+/// Holds a stream without queued work until its destruction. REQUIRES: the pool and a ScopedContext
 /// of the thread outlive the lease.
 class StreamLease {
  public:
-  /// The stream `wanted` if that one is idle, else any. Throws sdk::Failure.
+  /// Leases `wanted` if it is idle, else any stream. Throws sdk::Failure.
   explicit StreamLease(StreamPool& pool, const StagedStream* wanted = nullptr)
-      : pool_(pool), stream_(pool.take(wanted)) {}
-  /// Calls Staging::abandon() when an exception leaves the scope; a call that succeeded has
-  /// synchronized.
+      : pool_(pool), stream_(pool.acquire(wanted)) {}
+  /// Calls Staging::abandon() if an exception leaves the scope, so that no queued work outlives the
+  /// lease. A call that succeeds has synchronized.
   ~StreamLease();
   StreamLease(const StreamLease&) = delete;
   StreamLease& operator=(const StreamLease&) = delete;

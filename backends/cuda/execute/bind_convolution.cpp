@@ -1,4 +1,4 @@
-// Describes and prepares the library's call.
+// Adds the source line to the library's errors.
 #include "backends/cuda/execute/bind_convolution.h"
 
 #include "backends/codegen/inspect/source.h"
@@ -18,7 +18,8 @@ DeviceConvolution bind_convolution(const codegen::ConvolutionStep& step,
     throw sdk::Failure(failure.code(), failure.what() + (" (" + source + ")"))
         .native(failure.native_library, failure.native_code);
   }
-  bound.fills_first = convolution->is_partial && convolution->role == ir::ConvRole::Input;
+  bound.zero_fills_result =
+      convolution->reads_part_of_input && convolution->role == ir::ConvRole::Input;
   bound.workspace_bytes = bound.prepared->workspace_bytes();
   return bound;
 }

@@ -1,21 +1,22 @@
-// Binds a convolution to the sizes of a call.
+// Binds a convolution step to the sizes of a call: describes and plans cuDNN's operation.
 #pragma once
 
 #include "backends/cuda/libraries/convolutions.h"
 
 namespace kiln::cuda {
 
+/// A convolution step with the sizes of a call.
 struct DeviceConvolution {
   /// Null: the result is zero or has no elements.
   std::shared_ptr<const PreparedConvolution> prepared;
-  bool fills_first = false;    // the call writes a part of the result, the rest is zero
-  std::int64_t workspace = 0;  // offset in the arena
+  bool zero_fills_result = false;  // cuDNN writes a part of the result; the rest is zero
+  std::int64_t workspace = 0;      // offset in the arena
   std::int64_t workspace_bytes = 0;
 };
 
-/// The number of operations that issue_convolution() queues, at most.
+/// An upper bound on the operations that issue_convolution() queues.
 inline std::int64_t operations_of(const DeviceConvolution& bound) {
-  return bound.fills_first ? 2 : 1;
+  return bound.zero_fills_result ? 2 : 1;
 }
 
 /// Evaluates the sizes and plans the convolution. Throws sdk::Failure, of UNIMPLEMENTED where the

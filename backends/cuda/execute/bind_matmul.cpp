@@ -27,7 +27,7 @@ DeviceMatmul bind_matmul(const codegen::MatmulStep& step, const MatmulLibrary& l
   const auto width = static_cast<std::int64_t>(dtype_bytes(step.dtype));
   DeviceMatmul bound;
   bound.row_bytes = matmul.d.rows * width;
-  if (matmul.is_empty() || matmul.depth == 0) return bound;
+  if (matmul.is_empty() || matmul.k == 0) return bound;
   const std::int64_t lhs = evaluate(step.form.lhs_offset), rhs = evaluate(step.form.rhs_offset);
   for (std::int64_t done = 0; done < matmul.batches; done += kMaxBatches) {
     MatmulDescription part = matmul;

@@ -1,4 +1,4 @@
-// Binds a matmul to the sizes of a call.
+// Binds a matmul step to the sizes of a call: describes cuBLASLt's calls and selects algorithms.
 #pragma once
 
 #include "backends/cuda/libraries/cublaslt.h"
@@ -8,19 +8,20 @@
 
 namespace kiln::cuda {
 
-/// One call of the library. Offsets in bytes from the beginning of each slot.
+/// One call of cuBLASLt, for a range of the batches. Offsets in bytes from the start of each slot.
 struct MatmulPart {
   std::shared_ptr<const PreparedMatmul> prepared;
   std::int64_t lhs_offset = 0, rhs_offset = 0, result_offset = 0;
 };
 
+/// A matmul step with the sizes of a call.
 struct DeviceMatmul {
   /// Each of at most kMaxBatches. None: the result is empty, or K is 0.
   std::vector<MatmulPart> parts;
-  std::int64_t row_bytes = 0;  // of the result
+  std::int64_t row_bytes = 0;  // of the row-major result: N elements
   std::int64_t workspace = 0;  // offset in the arena, shared by the parts
   std::int64_t workspace_bytes = 0;
-  std::int64_t bias_offset = 0;  // in the workspace, of a copy of a bias that is not aligned
+  std::int64_t bias_offset = 0;  // in the workspace: an aligned copy of the bias, where needed
 };
 
 /// An estimate of the number of operations that issue_matmul() queues.

@@ -1,4 +1,5 @@
-// Captures in thread-local mode: other threads may make any driver call meanwhile.
+// Captures with CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: the global mode would also restrict the driver
+// calls of other threads during the capture.
 #include "backends/cuda/execute/call_graphs.h"
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 namespace kiln::cuda {
 namespace {
 
-/// A graph ends before the first step that follows this many operations.
+/// Starts another graph before the first step that follows this many operations.
 constexpr std::int64_t kOperationsOfGraph = 4096;
 
 }  // namespace
@@ -58,11 +59,12 @@ void GraphRecorder::begin() {
 }
 
 void GraphRecorder::end() {
+  // Reserves first: std::bad_alloc after the end of the capture would leak the graph.
+  graphs_->graphs_.reserve(graphs_->graphs_.size() + 1);
   const api::Driver& driver = device_->driver();
   api::GraphHandle graph = nullptr;
   device_->check(driver.stream_end_capture(stream_.handle(), &graph), "end a graph");
   is_capturing_ = false;
-  graphs_->graphs_.reserve(graphs_->graphs_.size() + 1);  // push_back() below does not throw
   api::GraphExecHandle executable = nullptr;
   const api::Status status =
       device_->allocate([&] { return driver.graph_instantiate(&executable, graph, 0); });
@@ -93,8 +95,8 @@ void CallGraphs::issue(const Segment& segment, CallContext& call,
   found->second->launch(call.stream, [&] { call.note_queued(segment); });
 }
 
-/// Captures the segment, without running it; null when capture or instantiation fails. Throws
-/// sdk::Failure when the device has ended.
+/// Captures the segment without running it; null if capture or instantiation fails: the caller then
+/// queues its steps one by one. Throws sdk::Failure on an ended device.
 std::unique_ptr<const SegmentGraphs> CallGraphs::record(CallContext& call,
                                                         const std::function<void()>& queue) {
   const std::size_t queued_steps = call.queued_steps;
@@ -111,7 +113,7 @@ std::unique_ptr<const SegmentGraphs> CallGraphs::record(CallContext& call,
   } catch (const sdk::Failure& failure) {
     stop();
     if (!device_->is_usable()) throw;
-    // Memory may be free at a later call.
+    // Out of memory may be temporary: a later call tries again.
     was_rejected_ = failure.code() != KILN_CODE_RESOURCE_EXHAUSTED;
     return nullptr;
   } catch (...) {

@@ -3,6 +3,7 @@
 
 #include "backends/codegen/text/grid_text.h"
 #include "backends/cuda/device/device_address.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 #include <new>
@@ -14,16 +15,14 @@ namespace {
 
 using namespace codegen;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-bool is_over_argument(const CallTensor& result, const CallTensors& tensors) {
+bool aliases_argument(const CallTensor& result, const CallTensors& tensors) {
   return result.device != 0 &&
          std::any_of(tensors.arguments.begin(), tensors.arguments.end(),
                      [&](const CallTensor& one) { return one.device == result.device; });
 }
 
-/// Whether a kernel of the plan itself, not of a body, that uses the slot was launched. No other
-/// kind of step writes over an argument (find_in_place.h).
+/// Whether a kernel of the plan that uses the slot was launched. Kernels of bodies, and other kinds
+/// of steps, never write a result to the buffer of an argument (buffer_aliasing.h).
 bool was_launched(int slot, const CallContext& call) {
   for (std::size_t s = 0; s < call.queued_steps; ++s) {
     const auto* kernel = std::get_if<KernelStep>(&call.plan.plan->steps[s]);
@@ -34,20 +33,20 @@ bool was_launched(int slot, const CallContext& call) {
   return false;
 }
 
-/// Whether a kernel was launched that writes a result over an argument.
+/// Whether a kernel was launched that writes a result to the buffer of an argument.
 bool overwrites_arguments(const CallTensors& tensors, const CallContext& call) {
   for (std::size_t i = 0; i < tensors.results.size(); ++i) {
-    const bool is_over = is_over_argument(tensors.results[i], tensors);
-    if (is_over && was_launched(call.plan.plan->results[i], call)) return true;
+    if (!aliases_argument(tensors.results[i], tensors)) continue;
+    if (was_launched(call.plan.plan->results[i], call)) return true;
   }
   return false;
 }
 
-/// Ends the device, since variables may be partly written, and throws DATA_LOSS.
-[[noreturn]] void lose_arguments(const Device& device, const sdk::Failure& reason) {
+/// Ends the device, since variables may be partly overwritten, and throws DATA_LOSS.
+[[noreturn]] void throw_data_loss(const Device& device, const sdk::Failure& reason) {
   const std::string text = reason.what();
   const sdk::Failure failure =
-      sdk::Failure(KILN_CODE_DATA_LOSS, text + "; variables that were written over are lost")
+      sdk::Failure(KILN_CODE_DATA_LOSS, text + "; overwritten variables are lost")
           .native(reason.native_library, reason.native_code);
   device.end(failure);
   throw failure;
@@ -60,7 +59,7 @@ CallMemory::CallMemory(const DevicePlan& plan, const LoadedProgram& program, std
     : plan_(plan),
       layout_(lay_out(plan, inputs, outputs)),
       graphs_(program.resources.uses_graphs) {
-  if (plan.longest_loop != 0) upload_counters(program);
+  if (plan.longest_loop != 0) upload_iteration_numbers(program);
   if (plan.arrivals != 0) clear_arrivals(program);
 }
 
@@ -71,9 +70,9 @@ CallMemory::Layout CallMemory::lay_out(const DevicePlan& plan, std::size_t input
   const auto add = [&](std::int64_t bytes) {
     const std::int64_t begin = end;
     if (bytes > INT64_MAX - 2 * kAlignment || __builtin_add_overflow(end, aligned(bytes), &end)) {
-      throw SizeFailure(KILN_CODE_RESOURCE_EXHAUSTED,
-                        "the tensors of a call have more bytes than 63 bits count" +
-                            largest_tensors(memory_of(plan)));
+      throw SizeFailure(
+          KILN_CODE_RESOURCE_EXHAUSTED,
+          "the tensors of a call have more than 2^63 - 1 bytes" + largest_tensors(memory_of(plan)));
     }
     return begin;
   };
@@ -90,19 +89,22 @@ CallMemory::Layout CallMemory::lay_out(const DevicePlan& plan, std::size_t input
   return layout;
 }
 
-/// Numbers from 0 to the iterations of the longest loop.
-void CallMemory::upload_counters(const LoadedProgram& program) {
+/// Uploads 0, 1, ... up to the length of the longest loop.
+void CallMemory::upload_iteration_numbers(const LoadedProgram& program) {
   const std::int64_t bytes = checked_product(plan_.longest_loop, sizeof(std::int64_t), nullptr);
-  counters_ = program.resources.memory->allocate(bytes, "loop counters");
-  std::vector<std::int64_t> counters(at(plan_.longest_loop));
-  std::iota(counters.begin(), counters.end(), std::int64_t{0});
+  iteration_numbers_ = program.resources.memory->allocate(bytes, "loop counters");
+  std::vector<std::int64_t> numbers(at(plan_.longest_loop));
+  std::iota(numbers.begin(), numbers.end(), std::int64_t{0});
   StreamLease lease(*program.resources.streams);
-  lease.staging().upload(counters_.address(), counters.data(), bytes);
+  lease.staging().upload(iteration_numbers_.address(), numbers.data(), bytes);
   lease.staging().finish();
 }
 
-/// Once is enough: the last block of a launch resets its counter, launches of a stream or graph run
-/// one after the other, and a kernel that fails while it runs ends the device.
+/// Clears the arrival counters of split reductions (split_text.h) once. Each block of a launch
+/// increments its counter atomically, with __threadfence() between its partial results and the
+/// increment; the last block to arrive reads all partial results after another fence and resets the
+/// counter to 0. No launch finds the counters of another one: launches of a stream or graph run in
+/// order, concurrent calls have counters of their own, and a kernel that fails ends the device.
 void CallMemory::clear_arrivals(const LoadedProgram& program) {
   const std::int64_t bytes = plan_.arrivals * std::int64_t{sizeof(std::uint32_t)};
   arrivals_ = program.resources.memory->allocate(bytes, "counters of blocks");
@@ -127,9 +129,12 @@ void CallMemory::grow(StreamArena& arena) const {
   }
 }
 
-api::DeviceAddress CallMemory::address(std::int64_t offset) const { return moved(begin_, offset); }
+api::DeviceAddress CallMemory::address(std::int64_t offset) const {
+  return offset_by(arena_address_, offset);
+}
 
-/// With the generation of the arena: graphs from before a release may use memory that is unmapped.
+/// Includes the generation of the arena: graphs captured before a release may address memory that
+/// is unmapped now.
 GraphKey CallMemory::key_of(const SlotAddresses& slots, const StreamArena& arena) const {
   GraphKey key{arena.address(), arena.generation()};
   for (const int slot : plan_.plan->arguments) key.push_back(slot < 0 ? 0 : slots[at(slot)]);
@@ -142,7 +147,7 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
   StreamLease lease(*program.resources.streams, stream_);
   stream_ = lease.id();
   grow(lease.arena());
-  begin_ = lease.arena().address();
+  arena_address_ = lease.arena().address();
   std::optional<StepTimer> timer;
   if (program.times.wanted()) timer.emplace(lease.stream());
   CallContext call{.plan = plan_,
@@ -155,29 +160,29 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
                    .staging = lease.staging(),
                    .call_block = address(0),
                    .arrivals = arrivals_.address(),
-                   .counters = counters_.address(),
+                   .iteration_numbers = iteration_numbers_.address(),
                    .timer = timer ? &*timer : nullptr};
   CallBlock block;
   block.seed = tensors.seed;
   block.call_counter = tensors.call_counter;
   call.staging.upload(call.call_block, &block, sizeof(block));
   SlotAddresses slots = fixed_addresses(plan_, address(layout_.temporaries), call);
-  place(tensors, slots, call);
+  bind_slots(tensors, slots, call);
   try {
     issue(program, lease.arena(), slots, call);
     collect_outputs(tensors, slots, call);
   } catch (const sdk::Failure& failure) {
     const bool is_of_driver = failure.native_library == "CUDA";
     if (!is_of_driver || !overwrites_arguments(tensors, call)) throw;
-    lose_arguments(call.device, failure);
+    throw_data_loss(call.device, failure);
   } catch (const std::bad_alloc&) {
     if (!overwrites_arguments(tensors, call)) throw;
-    lose_arguments(call.device, {KILN_CODE_RESOURCE_EXHAUSTED, "the host has no memory"});
+    throw_data_loss(call.device, {KILN_CODE_RESOURCE_EXHAUSTED, "the host is out of memory"});
   }
   if (timer) program.times.add(timer->finish(Clock::now() - start));
 }
 
-/// By graphs, unless the steps are timed.
+/// Queues the steps as graphs, or one by one if they are timed.
 void CallMemory::issue(const LoadedProgram& program, const StreamArena& arena,
                        SlotAddresses& slots, CallContext& call) {
   const api::DeviceAddress temporaries = address(layout_.temporaries);
@@ -185,8 +190,9 @@ void CallMemory::issue(const LoadedProgram& program, const StreamArena& arena,
   graphs_.issue(temporaries, slots, call, program.resources.device, key_of(slots, arena));
 }
 
-/// Copies inputs to the device and gives arguments and results their addresses.
-void CallMemory::place(const CallTensors& tensors, SlotAddresses& slots, CallContext& call) const {
+/// Uploads host inputs and sets the addresses of arguments and results.
+void CallMemory::bind_slots(const CallTensors& tensors, SlotAddresses& slots,
+                            CallContext& call) const {
   const Plan& plan = *plan_.plan;
   for (std::size_t i = 0; i < tensors.arguments.size(); ++i) {
     if (plan.arguments[i] < 0) continue;

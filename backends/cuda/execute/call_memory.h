@@ -1,4 +1,5 @@
-// Runs calls of a bound plan, one at a time, in the arena of a stream.
+// Runs calls of a bound plan: lays out their memory in the arena of a leased stream, queues the
+// steps, and synchronizes once.
 #pragma once
 
 #include "backends/cuda/device/device_buffer.h"
@@ -15,8 +16,8 @@ struct LoadedProgram {
   CallTimes& times;
 };
 
-/// A tensor of a call: in host memory, which is copied, or in device memory, which is used in
-/// place. Both null for a tensor without elements.
+/// A tensor of a call: in host memory, which is copied, or in device memory, which kernels access
+/// directly. Both null for a tensor without elements.
 struct CallTensor {
   void* host = nullptr;
   api::DeviceAddress device = 0;
@@ -30,9 +31,10 @@ struct CallTensors {
   void* host_call_context = nullptr;
 };
 
-/// The layout of a call in an arena: the call block, copies of host inputs and outputs, and the
-/// temporaries. Nothing in the arena outlives the call: calls of all programs share it. Its address
-/// never changes, so graphs stay valid. One call at a time.
+/// The memory of a call. In the arena of the leased stream: the call block, copies of host inputs
+/// and outputs, and the temporaries. Its contents do not outlive the call, so calls of all programs
+/// share it; its address never changes, so graphs stay valid. Allocated once: arrival counters and
+/// iteration numbers. One call at a time.
 class CallMemory {
  public:
   /// `plan` outlives the object. Throws sdk::Failure. REQUIRES: a ScopedContext of the thread.
@@ -40,10 +42,11 @@ class CallMemory {
              std::size_t outputs);
 
   /// Runs the plan and synchronizes. REQUIRES: a ScopedContext of the thread. Throws sdk::Failure,
-  /// of RESOURCE_EXHAUSTED with a list of the largest tensors where the arena cannot grow: the
-  /// contents of outputs are then unspecified, but variables that the call updates in place
-  /// keep their values. An error of the driver, or std::bad_alloc, that leaves such a variable
-  /// partly written ends the device with DATA_LOSS.
+  /// RESOURCE_EXHAUSTED with a list of the largest tensors if the arena cannot grow. After a
+  /// failure the contents of outputs are unspecified, but variables that the call updates in place
+  /// keep their values: kernels write them after every step that can fail
+  /// (codegen/plan/buffer_aliasing.h). If the driver or an allocation of host memory fails after
+  /// such a kernel was launched, the call ends the device with DATA_LOSS.
   void run(const LoadedProgram& program, const CallTensors& tensors);
 
  private:
@@ -54,24 +57,24 @@ class CallMemory {
   };
 
   static Layout lay_out(const DevicePlan& plan, std::size_t inputs, std::size_t outputs);
-  void upload_counters(const LoadedProgram& program);
+  void upload_iteration_numbers(const LoadedProgram& program);
   void grow(StreamArena& arena) const;
   GraphKey key_of(const SlotAddresses& slots, const StreamArena& arena) const;
   void clear_arrivals(const LoadedProgram& program);
   api::DeviceAddress address(std::int64_t offset) const;
   void issue(const LoadedProgram& program, const StreamArena& arena, SlotAddresses& slots,
              CallContext& call);
-  void place(const CallTensors& tensors, SlotAddresses& slots, CallContext& call) const;
+  void bind_slots(const CallTensors& tensors, SlotAddresses& slots, CallContext& call) const;
   void collect_outputs(const CallTensors& tensors, const SlotAddresses& slots,
                        CallContext& call) const;
 
   const DevicePlan& plan_;
   Layout layout_;
-  DeviceMemory arrivals_;  // GridLaunch::arrivals counters; 0 between launches
-  DeviceMemory counters_;  // int64 numbers of loop iterations, from 0
+  DeviceMemory arrivals_;           // arrival counters (GridLaunch::arrivals), 0 between launches
+  DeviceMemory iteration_numbers_;  // int64 numbers of loop iterations, from 0
   GraphCache graphs_;
-  const StagedStream* stream_ = nullptr;  // of the last call; compared, never followed
-  api::DeviceAddress begin_ = 0;          // of the arena of the running call
+  const StagedStream* stream_ = nullptr;  // of the last call; never dereferenced
+  api::DeviceAddress arena_address_ = 0;  // of the arena of the running call
 };
 
 }  // namespace kiln::cuda

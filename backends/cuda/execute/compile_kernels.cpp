@@ -1,4 +1,4 @@
-// One text for all kernels of a program.
+// Compiles all kernels of a program as one text, by one call of NVRTC.
 #include "backends/cuda/execute/compile_kernels.h"
 
 #include "core/types/text.h"
@@ -28,7 +28,7 @@ int code_architecture(const api::Compiler& compiler, int compute_capability) {
   if (best != 0) return best;
   throw sdk::Failure(KILN_CODE_UNIMPLEMENTED,
                      text("NVRTC ", compiler.version_text(), " (", compiler.path(),
-                          ") makes no code for compute capability ", compute_capability / 10, ".",
+                          ") cannot compile for compute capability ", compute_capability / 10, ".",
                           compute_capability % 10));
 }
 
@@ -49,9 +49,9 @@ CompiledKernels compile_kernels(const std::vector<BuiltKernel>& kernels, const C
   const std::string source = grid_text(scheduled);
   dumps.hand_over("cuda_c", "", [&] { return source; });
   const std::string name = label.empty() ? "kernels.cu" : label + ".cu";
-  api::CompiledText made = compiler.compile(source, target.architecture, name);
-  dumps.hand_over("ptx", "", [&] { return made.ptx; });
-  compiled.cubin = std::move(made.cubin);
+  api::CompiledText result = compiler.compile(source, target.architecture, name);
+  dumps.hand_over("ptx", "", [&] { return result.ptx; });
+  compiled.cubin = std::move(result.cubin);
   return compiled;
 }
 

@@ -1,4 +1,4 @@
-// Compiles the kernels of a program to machine code of one architecture. No device is needed.
+// Schedules the kernels of a program and compiles them by NVRTC to a cubin; needs no device.
 #pragma once
 
 #include "backends/codegen/dumps.h"
@@ -21,8 +21,8 @@ struct CompiledKernels {
   std::string cubin;                             // an ELF file of the device; empty: no kernels
 };
 
-/// Schedules and compiles. Hands the stages `schedule`, `cuda_c` and `ptx` over to `dumps`; `label`
-/// names the text in errors. Throws sdk::Failure.
+/// Schedules and compiles all kernels as one text. Hands the stages `schedule`, `cuda_c` and `ptx`
+/// over to `dumps`; `label` names the text in errors. Throws sdk::Failure.
 CompiledKernels compile_kernels(const std::vector<codegen::BuiltKernel>& kernels,
                                 const CodeTarget& target, const api::Compiler& compiler,
                                 const codegen::Dumps& dumps, const std::string& label);

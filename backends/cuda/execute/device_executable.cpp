@@ -1,4 +1,4 @@
-// A program's sizes, memory and calls, by buffers and by frames.
+// Binds plans to sizes, keeps the memory of finished calls for reuse, and runs calls.
 #include "backends/cuda/execute/device_executable.h"
 
 #include "backends/codegen/bind/bind_failure.h"
@@ -21,22 +21,23 @@ namespace {
 
 using namespace codegen;
 
-/// A plan bound to one tuple of sizes, and the CallMemory of finished calls for reuse. Thread-safe.
+/// A plan bound to one tuple of sizes, with a free list of CallMemory of finished calls.
+/// Thread-safe.
 struct SizedPlan {
   std::unique_ptr<DevicePlan> plan;
   std::uint64_t number = 0;  // in the order of binding, from 1
   std::vector<std::vector<std::int64_t>> result_dims;
 
-  /// Null: no memory is idle.
-  std::unique_ptr<CallMemory> take_idle() {
+  /// Null: the free list is empty.
+  std::unique_ptr<CallMemory> acquire() {
     const std::lock_guard lock(mutex_);
     if (idle_.empty()) return nullptr;
     std::unique_ptr<CallMemory> memory = std::move(idle_.back());
     idle_.pop_back();
     return memory;
   }
-  /// Keeps the memory for a later call, or frees it where the list cannot grow.
-  void keep_idle(std::unique_ptr<CallMemory> memory) noexcept {
+  /// Adds the memory to the free list, or frees it if the list cannot grow.
+  void recycle(std::unique_ptr<CallMemory> memory) noexcept {
     const std::lock_guard lock(mutex_);
     try {
       idle_.push_back(std::move(memory));
@@ -50,17 +51,17 @@ struct SizedPlan {
   std::vector<std::unique_ptr<CallMemory>> idle_;
 };
 
-/// Memory for one call, kept for reuse afterwards, also when the call throws.
+/// Holds the memory of one call and recycles it afterwards, also if the call throws.
 struct CallMemoryLease {
-  explicit CallMemoryLease(SizedPlan& plan) : sized(plan), memory(plan.take_idle()) {}
+  explicit CallMemoryLease(SizedPlan& plan) : sized(plan), memory(plan.acquire()) {}
   ~CallMemoryLease() {
-    if (memory) sized.keep_idle(std::move(memory));
+    if (memory) sized.recycle(std::move(memory));
   }
   CallMemoryLease(const CallMemoryLease&) = delete;
   CallMemoryLease& operator=(const CallMemoryLease&) = delete;
 
   SizedPlan& sized;
-  std::unique_ptr<CallMemory> memory;  // null: none was idle
+  std::unique_ptr<CallMemory> memory;  // null: the free list was empty
 };
 
 class DeviceFrame;
@@ -98,7 +99,7 @@ class DeviceExecutable final : public sdk::Executable {
   std::unique_ptr<sdk::Event> execute(const sdk::Call& call) const override;
   std::unique_ptr<sdk::Frame> make_frame(const sdk::FrameIo& io) const override;
 
-  /// Lowers and compiles once more: passes and kernels hand over their texts only then.
+  /// Lowers and compiles again, since the texts of passes and kernels are not kept.
   void dump() const override {
     dump_lowering(lowered_, target_, dumps_);
     dumps_.program(lowered_.program);
@@ -169,12 +170,12 @@ class DeviceExecutable final : public sdk::Executable {
       for (const ir::Value& result : lowered_.results) {
         sized->result_dims.push_back(evaluate_dims(result.dims(), evaluate));
       }
-      note_binding(*sized);
+      count_binding(*sized);
       return sized;
     });
   }
 
-  void note_binding(SizedPlan& sized) const {
+  void count_binding(SizedPlan& sized) const {
     const Arena& arena = sized.plan->arena;
     const std::lock_guard lock(stats_mutex_);
     sized.number = ++stats_.bindings;
@@ -239,12 +240,12 @@ std::unique_ptr<sdk::Event> DeviceExecutable::execute(const sdk::Call& call) con
     tensors.arguments.push_back({nullptr, device_buffer(*call.states[i].buffer).address()});
   }
   const std::shared_ptr<SizedPlan> sized = sized_plan(sizes);
-  // Results reach the host of the plugin only when the whole call has succeeded.
-  std::vector<std::unique_ptr<DeviceBuffer>> made(call.outputs.size() + call.updates.size());
+  // A call that fails returns no results.
+  std::vector<std::unique_ptr<DeviceBuffer>> buffers(call.outputs.size() + call.updates.size());
   const auto result_of = [&](std::size_t i) -> sdk::Result& {
     return i < call.outputs.size() ? call.outputs[i] : call.updates[i - call.outputs.size()];
   };
-  for (std::size_t i = 0; i < made.size(); ++i) {
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
     const sdk::Result& result = result_of(i);
     const std::vector<std::int64_t>& dims = sized->result_dims[i];
     if (result.given) {
@@ -253,21 +254,21 @@ std::unique_ptr<sdk::Event> DeviceExecutable::execute(const sdk::Call& call) con
       continue;
     }
     const auto dtype = static_cast<std::uint32_t>(lowered_.results[i].dtype());
-    made[i] = std::make_unique<DeviceBuffer>(dtype, dims, resources_,
-                                             result_source(lowered_.results[i], i));
-    tensors.results.push_back({nullptr, made[i]->address()});
+    buffers[i] = std::make_unique<DeviceBuffer>(dtype, dims, resources_,
+                                                result_source(lowered_.results[i], i));
+    tensors.results.push_back({nullptr, buffers[i]->address()});
   }
   tensors.seed = call.seed;
   tensors.call_counter = call.call_counter;
   tensors.host_call_context = call.host_call_context;
   run(*sized, tensors);
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    if (made[i]) result_of(i).made = std::move(made[i]);
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i]) result_of(i).made = std::move(buffers[i]);
   }
   return nullptr;
 }
 
-/// A prepared call, with the plan bound to the sizes seen last.
+/// The sdk::Frame of a prepared call. Binds the plan again only when the sizes change.
 class DeviceFrame final : public sdk::Frame {
  public:
   DeviceFrame(const DeviceExecutable& program, const sdk::FrameIo& io)
@@ -275,7 +276,7 @@ class DeviceFrame final : public sdk::Frame {
 
   void run() override {
     const ScopedContext context(*program_.resources_.device);
-    if (!sized_ || serial_ != io_.sizes_serial()) follow_sizes();
+    if (!sized_ || serial_ != io_.sizes_serial()) rebind();
     const std::size_t inputs = io_.input_count(), outputs = io_.output_count();
     for (std::size_t i = 0; i < inputs; ++i) tensors_.arguments[i].host = io_.input(i).data;
     for (std::size_t i = 0; i < io_.state_count(); ++i) {
@@ -292,7 +293,7 @@ class DeviceFrame final : public sdk::Frame {
   }
 
  private:
-  void follow_sizes() {
+  void rebind() {
     sized_ = nullptr;
     const module::Module& module = program_.lowered_.module;
     InputSizes sizes;

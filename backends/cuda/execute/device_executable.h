@@ -1,4 +1,4 @@
-// Loads a compiled program on a device.
+// Loads a lowered program on a device: the sdk::Executable of the cuda backend.
 #pragma once
 
 #include "backends/codegen/target.h"
@@ -9,7 +9,7 @@
 
 namespace kiln::cuda {
 
-/// Libraries that a program uses and that outlive it.
+/// The libraries that programs call. They outlive the programs.
 struct DeviceLibraries {
   const api::Compiler& compiler;
   const MatmulLibrary* matmuls;  // null: no matmul is claimed

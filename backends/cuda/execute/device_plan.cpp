@@ -1,7 +1,9 @@
-// Evaluates every size of a plan once and gives temporaries their offsets.
+// Evaluates every size of a plan once, cuts its steps into segments, and builds its arena.
 #include "backends/cuda/execute/device_plan.h"
 
 #include "backends/codegen/inspect/source.h"
+#include "core/types/at.h"
+#include "core/types/no_destructor.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
@@ -13,8 +15,6 @@ namespace kiln::cuda {
 namespace {
 
 using namespace codegen;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 class Binder {
  public:
@@ -29,8 +29,8 @@ class Binder {
           std::visit([&](const auto& one) -> DeviceStep { return bind(one); }, step));
     }
     cut();
-    out_->arena = place_tensors(plan_, inputs_.program.kernels, out_->sizes, {}, step_memory(),
-                                memory_of(*out_).bodies);
+    out_->arena = build_arena(plan_, inputs_.program.kernels, out_->sizes, {}, step_memory(),
+                              memory_of(*out_).bodies);
     return std::move(out_);
   }
 
@@ -72,8 +72,9 @@ class Binder {
 
   static DeviceHostCall bind(const HostCallStep&) { return {}; }
   [[noreturn]] static DeviceCopy bind(const RowUpdateStep& step) {
-    throw InternalError("bind", "", text("the cuda backend has no updates of rows for ",
-                                         source_of(*step.updates[0].node)));
+    throw InternalError("bind", "",
+                        text("the cuda backend has no sparse row updates, needed by ",
+                             source_of(*step.updates[0].node)));
   }
   static DeviceCopy bind(const CopyStep&) { return {}; }
 
@@ -81,7 +82,7 @@ class Binder {
     return {"bind", "", text("the cuda backend has no library for ", source_of(*step.node))};
   }
 
-  /// A body that cannot run with these sizes is bound to its error, which entering it throws.
+  /// Binds a body. One that cannot run with these sizes becomes a plan with a failure.
   DeviceBody body_of(const Plan& body) {
     DeviceBody bound;
     std::optional<BindFailure> failure = failure_of_body(
@@ -93,10 +94,9 @@ class Binder {
   }
 
   static std::unique_ptr<DevicePlan> failing(BindFailure failure) {
-    // Never destroyed: calls may run while the process ends.
-    static const Plan& empty = *new Plan;
+    static const NoDestructor<Plan> empty;
     auto bound = std::make_unique<DevicePlan>();
-    bound->plan = &empty;
+    bound->plan = &*empty;
     bound->failure = std::move(failure);
     return bound;
   }
@@ -200,8 +200,8 @@ void check_launches(const DevicePlan& plan) {
   constexpr std::int64_t kMaxLaunches = INT32_MAX;  // CallBlock::step is larger than all numbers
   if (plan.launches <= kMaxLaunches) return;
   throw SizeFailure(KILN_CODE_RESOURCE_EXHAUSTED,
-                    text("a call with these sizes launches more kernels than the ", kMaxLaunches,
-                         " of a call on the cuda backend"));
+                    text("a call with these sizes launches more than ", kMaxLaunches,
+                         " kernels, the maximum of the cuda backend"));
 }
 
 std::unique_ptr<DevicePlan> bind_device_plan(const Plan& plan, const DeviceBindInputs& inputs) {

@@ -1,11 +1,11 @@
-// Binds a plan to one tuple of sizes for a device: launches with their grids, loops, copies, and
-// the memory of temporaries. A bound plan is immutable; concurrent calls share it.
+// Binds a plan to one tuple of sizes: evaluates grids, trip counts and offsets of temporaries. A
+// bound plan is immutable; concurrent calls share it.
 #pragma once
 
 #include "backends/codegen/bind/bind_failure.h"
 #include "backends/codegen/bind/bind_loop.h"
+#include "backends/codegen/bind/build_arena.h"
 #include "backends/codegen/bind/memory_report.h"
-#include "backends/codegen/bind/place_tensors.h"
 #include "backends/cuda/execute/bind_convolution.h"
 #include "backends/cuda/execute/bind_matmul.h"
 #include "backends/cuda/execute/kernel_library.h"
@@ -20,12 +20,13 @@ namespace kiln::cuda {
 
 struct DevicePlan;
 
-/// A body of a loop or a branch, and the offset of its arena in that of the plan around it.
+/// A body of a loop or a branch, and the offset of its arena in that of the enclosing plan.
 struct DeviceBody {
   std::unique_ptr<DevicePlan> plan;
   std::int64_t offset = 0;
 };
 
+/// A kernel step with the sizes of a call.
 struct KernelLaunch {
   const LoadedKernel* kernel = nullptr;
   std::vector<std::int64_t> sizes;       // one per Kernel::sizes
@@ -33,9 +34,11 @@ struct KernelLaunch {
   std::int64_t partials = 0;             // offset in the arena of GridLaunch::partial_bytes
   const ir::Node* empty_axis = nullptr;  // an ArgMax over an axis of size 0: the step throws
 };
+/// A loop step with its trip count and the buffers of its carries.
 struct DeviceLoop {
   codegen::LoopBinding loop;
-  /// Of each carry: the offset in the arena of its second buffer where two alternate, else -1.
+  /// For each carry: the offset in the arena of the second buffer of a double-buffered carry;
+  /// else -1.
   std::vector<std::int64_t> spare_offsets;
   DeviceBody body;
 };
@@ -50,14 +53,15 @@ using DeviceStep = std::variant<KernelLaunch, DeviceMatmul, DeviceConvolution, D
 
 struct DevicePlan {
   const codegen::Plan* plan = nullptr;
-  /// The error of entering a body that cannot run with these sizes; the rest is then empty.
+  /// Set for a body that cannot run with these sizes: entering it throws this error. All other
+  /// members are then empty.
   std::optional<codegen::BindFailure> failure = {};
   codegen::SlotSizes sizes;
   std::vector<DeviceStep> steps;  // one per step of the plan
   codegen::Arena arena;
-  std::int64_t longest_loop = 0;  // iterations, bodies included
+  std::int64_t longest_loop = 0;  // maximum trip count, bodies included
   std::int64_t operations = 0;    // steps that queue work, loops unrolled; saturates
-  std::int64_t arrivals = 0;      // counters that a launch needs at most, bodies included
+  std::int64_t arrivals = 0;      // maximum GridLaunch::arrivals of a launch, bodies included
   bool waits_for_host = false;    // has a branch, a host call, or a step that throws
   std::vector<Segment> segments;  // of the steps, in order
   /// Kernel launches are numbered from 0 in the order of the steps, with loops unrolled and both
@@ -66,7 +70,7 @@ struct DevicePlan {
   std::vector<std::int64_t> first_launches;
 };
 
-/// The inputs of binding. All but `evaluate` outlive the bound plan.
+/// All members but `evaluate` outlive the bound plan.
 struct DeviceBindInputs {
   const codegen::Program& program;
   const std::vector<LoadedKernel>& kernels;  // of the program
@@ -76,9 +80,9 @@ struct DeviceBindInputs {
   const codegen::EvaluateDim& evaluate;
 };
 
-/// Throws codegen::SizeFailure for tensors that 63 bits do not count, InternalError for a step that
-/// this backend has no library for, and what bind_matmul and bind_convolution throw. REQUIRES: a
-/// ScopedContext of the thread.
+/// Binds the plan and its bodies. Throws codegen::SizeFailure for tensors of more than 2^63 - 1
+/// bytes, InternalError for a step that this backend has no library for, and as bind_matmul and
+/// bind_convolution. REQUIRES: a ScopedContext of the thread.
 std::unique_ptr<DevicePlan> bind_device_plan(const codegen::Plan& plan,
                                              const DeviceBindInputs& inputs);
 
@@ -86,7 +90,7 @@ std::unique_ptr<DevicePlan> bind_device_plan(const codegen::Plan& plan,
 /// plan.launches.
 const codegen::KernelStep& kernel_of_launch(const DevicePlan& plan, std::int64_t number);
 
-/// Throws codegen::SizeFailure for more launches than CallBlock::step can number.
+/// Throws codegen::SizeFailure if CallBlock::step cannot number all launches.
 void check_launches(const DevicePlan& plan);
 
 /// The memory of the plan and its bodies. `plan` outlives the result.

@@ -10,7 +10,7 @@ namespace kiln::cuda {
 void dump_sass(const std::string& cubin, const api::Compiler& compiler, const codegen::Dumps& dumps,
                const sdk::Host& host) {
   if (cubin.empty() || !dumps.wanted("sass")) return;
-  static std::atomic<bool> has_told{false};
+  static std::atomic<bool> has_warned{false};
   try {
     const api::Disassembler disassembler(
         {.configured = compiler.configured_folders(), .library = compiler.path()});
@@ -18,7 +18,7 @@ void dump_sass(const std::string& cubin, const api::Compiler& compiler, const co
     dumps.hand_over("sass", "", [&] { return text; });
   } catch (const sdk::Failure& failure) {
     const bool is_missing = failure.code() == KILN_CODE_NOT_FOUND;
-    if (is_missing && has_told.exchange(true)) return;
+    if (is_missing && has_warned.exchange(true)) return;
     host.log(KILN_LOG_WARNING, "dump", std::string("no dump of sass: ") + failure.what());
   }
 }

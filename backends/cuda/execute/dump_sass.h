@@ -1,4 +1,4 @@
-// The dump stage `sass`: machine code as text.
+// Disassembles machine code for the dump stage `sass`.
 #pragma once
 
 #include "backends/codegen/dumps.h"

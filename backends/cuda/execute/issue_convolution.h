@@ -1,4 +1,4 @@
-// Queues a bound convolution on a stream.
+// Queues a bound convolution on a stream by cuDNN, with a zero fill where it needs one.
 #pragma once
 
 #include "backends/cuda/device/stream.h"

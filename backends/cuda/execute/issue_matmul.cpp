@@ -1,4 +1,4 @@
-// Queues the library's calls; a matmul with K = 0 is zero, or its bias.
+// Queues the library's calls. For K = 0 the result is zero, or the broadcast bias.
 #include "backends/cuda/execute/issue_matmul.h"
 
 #include "backends/codegen/bind/step_failure.h"
@@ -25,17 +25,17 @@ void copy(const Stream& stream, DeviceAddress to, DeviceAddress from, std::int64
 /// The address of the bias, or of an aligned copy in the workspace.
 DeviceAddress aligned_bias(const DeviceMatmul& bound, const MatmulCall& call) {
   if (call.slots.bias % kBiasAlignment == 0) return call.slots.bias;
-  const DeviceAddress room = moved(call.slots.workspace, bound.bias_offset);
-  const DeviceAddress to = (room + kBiasAlignment - 1) / kBiasAlignment * kBiasAlignment;
+  const DeviceAddress unaligned = offset_by(call.slots.workspace, bound.bias_offset);
+  const DeviceAddress to = (unaligned + kBiasAlignment - 1) / kBiasAlignment * kBiasAlignment;
   copy(call.stream, to, call.slots.bias, bound.row_bytes);
   return to;
 }
 
 /// Copies the bias to the first row, then doubles the number of rows with each copy.
-void repeat_bias(const MatmulCall& call, std::int64_t row_bytes) {
+void broadcast_bias(const MatmulCall& call, std::int64_t row_bytes) {
   copy(call.stream, call.slots.result, call.slots.bias, row_bytes);
   for (std::int64_t done = row_bytes; done < call.result_bytes; done *= 2) {
-    copy(call.stream, moved(call.slots.result, done), call.slots.result,
+    copy(call.stream, offset_by(call.slots.result, done), call.slots.result,
          std::min(done, call.result_bytes - done));
   }
 }
@@ -45,7 +45,7 @@ void repeat_bias(const MatmulCall& call, std::int64_t row_bytes) {
 void issue_matmul(const MatmulStep& step, const DeviceMatmul& bound, const MatmulCall& call) {
   if (call.result_bytes == 0) return;
   if (bound.parts.empty()) {
-    if (step.bias >= 0) return repeat_bias(call, bound.row_bytes);
+    if (step.bias >= 0) return broadcast_bias(call, bound.row_bytes);
     return fill_with_zeros(call.stream, call.slots.result, call.result_bytes);
   }
   MatmulAddresses slots = call.slots;
@@ -53,9 +53,9 @@ void issue_matmul(const MatmulStep& step, const DeviceMatmul& bound, const Matmu
   try {
     for (const MatmulPart& part : bound.parts) {
       MatmulAddresses matrices = slots;
-      matrices.lhs = moved(matrices.lhs, part.lhs_offset);
-      matrices.rhs = moved(matrices.rhs, part.rhs_offset);
-      matrices.result = moved(matrices.result, part.result_offset);
+      matrices.lhs = offset_by(matrices.lhs, part.lhs_offset);
+      matrices.rhs = offset_by(matrices.rhs, part.rhs_offset);
+      matrices.result = offset_by(matrices.result, part.result_offset);
       part.prepared->issue(matrices, call.stream);
     }
   } catch (const sdk::Failure& failure) {

@@ -1,4 +1,4 @@
-// Queues a bound matmul on a stream.
+// Queues a bound matmul on a stream by cuBLASLt.
 #pragma once
 
 #include "backends/cuda/device/stream.h"

@@ -1,10 +1,11 @@
-// Queues each kind of step by one function.
+// Queues each kind of step in one overload of PlanIssuer::issue.
 #include "backends/cuda/execute/issue_plan.h"
 
 #include "backends/codegen/bind/step_failure.h"
 #include "backends/cuda/device/device_address.h"
 #include "backends/cuda/execute/issue_convolution.h"
 #include "backends/cuda/execute/issue_matmul.h"
+#include "core/types/at.h"
 
 #include <cstddef>
 #include <utility>
@@ -15,16 +16,14 @@ namespace {
 using namespace codegen;
 using api::DeviceAddress;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-/// Queues steps one by one while it lives.
-class WithoutGraphs {
+/// Disables graphs in its scope: steps are queued one by one.
+class ScopedWithoutGraphs {
  public:
-  explicit WithoutGraphs(CallContext& call)
+  explicit ScopedWithoutGraphs(CallContext& call)
       : call_(call), before_(std::exchange(call.segments, nullptr)) {}
-  ~WithoutGraphs() { call_.segments = before_; }
-  WithoutGraphs(const WithoutGraphs&) = delete;
-  WithoutGraphs& operator=(const WithoutGraphs&) = delete;
+  ~ScopedWithoutGraphs() { call_.segments = before_; }
+  ScopedWithoutGraphs(const ScopedWithoutGraphs&) = delete;
+  ScopedWithoutGraphs& operator=(const ScopedWithoutGraphs&) = delete;
 
  private:
   CallContext& call_;
@@ -93,9 +92,9 @@ class PlanIssuer {
       values_.push_back(static_cast<std::uint64_t>(size));
     }
     values_.push_back(static_cast<std::uint64_t>(launch.grid.points));
-    if (launch.kernel->schedule.split) {
+    if (launch.kernel->schedule.split_k) {
       values_.push_back(static_cast<std::uint64_t>(launch.grid.part_points));
-      values_.push_back(moved(arena_, launch.partials));
+      values_.push_back(offset_by(arena_, launch.partials));
       values_.push_back(call_.arrivals);
     }
     parameters_.clear();
@@ -123,7 +122,7 @@ class PlanIssuer {
                    .rhs = slot(matmul.rhs),
                    .result = slot(matmul.result),
                    .bias = matmul.bias < 0 ? 0 : slot(matmul.bias),
-                   .workspace = moved(arena_, bound.workspace)},
+                   .workspace = offset_by(arena_, bound.workspace)},
                   bytes(matmul.result)});
   }
 
@@ -133,7 +132,7 @@ class PlanIssuer {
     issue_convolution(
         convolution, bound,
         {call_.stream, call_.lowered.module, slot(convolution.lhs), slot(convolution.rhs),
-         slot(convolution.result), moved(arena_, bound.workspace), bytes(convolution.result)});
+         slot(convolution.result), offset_by(arena_, bound.workspace), bytes(convolution.result)});
   }
 
   // ---- loops ----
@@ -148,24 +147,25 @@ class PlanIssuer {
       }
       return;
     }
-    const DevicePlan& body = entered(bound.body);
-    const DeviceAddress body_arena = moved(arena_, bound.body.offset);
+    const DevicePlan& body = require_runnable(bound.body);
+    const DeviceAddress body_arena = offset_by(arena_, bound.body.offset);
     SlotAddresses slots = fixed_addresses(body, body_arena, call_);
     start_loop(loop, bound, slots);
     copy_ends(bound.loop.first_copies);
-    const WithoutGraphs without_graphs(call_);
+    const ScopedWithoutGraphs without_graphs(call_);
     std::int64_t launch = launch_;
     std::int64_t t = attrs.reverse ? bound.loop.length - 1 : 0;
     for (std::int64_t done = 0; done < bound.loop.length; ++done, t += bound.loop.direction) {
       if (done > 0) advance(loop, bound, slots, done);
-      bind(body, slots, 0, moved(call_.counters, t * std::int64_t{sizeof(std::int64_t)}));
+      constexpr std::int64_t kBytes = sizeof(std::int64_t);
+      bind(body, slots, 0, offset_by(call_.iteration_numbers, t * kBytes));
       PlanIssuer(body, body_arena, slots, call_, launch).run();
       launch += body.launches;
     }
     copy_ends(bound.loop.last_copies);
   }
 
-  /// The body's arguments and results as the first iteration has them.
+  /// Sets the addresses of the body's arguments and results for the first iteration.
   void start_loop(const LoopStep& step, const DeviceLoop& bound, SlotAddresses& slots) {
     const auto& attrs = step.node->as<ir::ScanAttrs>();
     const DevicePlan& body = *bound.body.plan;
@@ -174,32 +174,35 @@ class PlanIssuer {
     const std::int64_t t = attrs.reverse ? bound.loop.length - 1 : 0;
     for (std::size_t i = 0; i < step.operands.size(); ++i) {
       const bool is_x = i >= consts + carries;
-      const std::int64_t skipped = is_x ? t * bound.loop.slice_bytes[i - consts - carries] : 0;
-      bind(body, slots, 1 + i, moved(slot(step.operands[i]), skipped));
+      const std::int64_t offset = is_x ? t * bound.loop.slice_bytes[i - consts - carries] : 0;
+      bind(body, slots, 1 + i, offset_by(slot(step.operands[i]), offset));
     }
     for (std::size_t i = 0; i < step.results.size(); ++i) {
       const bool is_y = i >= carries;
-      const std::int64_t skipped = is_y ? t * bound.loop.slice_bytes[xs + i - carries] : 0;
-      slots[at(body.plan->results[i])] = moved(slot(step.results[i]), skipped);
+      const std::int64_t offset = is_y ? t * bound.loop.slice_bytes[xs + i - carries] : 0;
+      slots[at(body.plan->results[i])] = offset_by(slot(step.results[i]), offset);
     }
     for (const CarryStacks& stacks : step.carry_stacks) {
       const LoopCarry& carry = bound.loop.carries[at(stacks.carry)];
       if (stacks.before < 0 || carry.argument < 0) continue;
       slots[at(carry.argument)] = slots[at(body.plan->results[at(stacks.before)])];
     }
-    for (const LoopCarry& carry : bound.loop.carries) place_new_value(step, bound, carry, slots, 0);
+    for (const LoopCarry& carry : bound.loop.carries) {
+      set_carry_address(step, bound, carry, slots, 0);
+    }
   }
 
-  /// The address where iteration `done` writes the carry: the loop's result in the last one, else
-  /// the carry's stack, or one of two buffers in turn.
-  void place_new_value(const LoopStep& step, const DeviceLoop& bound, const LoopCarry& carry,
-                       SlotAddresses& slots, std::int64_t done) {
+  /// Sets the address to which iteration `done` writes the carry. A carry with a stack is written
+  /// to the next element of the stack. Another one is double-buffered: iterations alternate between
+  /// the loop's result and the spare buffer, so that the last iteration writes the result.
+  void set_carry_address(const LoopStep& step, const DeviceLoop& bound, const LoopCarry& carry,
+                         SlotAddresses& slots, std::int64_t done) {
     const std::int64_t left = bound.loop.length - 1 - done;
     DeviceAddress where = slot(step.results[carry.number]);
     if (carry.stack >= 0) {
-      if (left > 0 || carry.ends_in_stack) where = moved(slots[at(carry.stack)], carry.ahead);
+      if (left > 0 || carry.ends_in_stack) where = offset_by(slots[at(carry.stack)], carry.ahead);
     } else if (left % 2 != 0) {
-      where = moved(arena_, bound.spare_offsets[carry.number]);
+      where = offset_by(arena_, bound.spare_offsets[carry.number]);
     }
     slots[at(carry.result)] = where;
   }
@@ -207,22 +210,23 @@ class PlanIssuer {
   void advance(const LoopStep& step, const DeviceLoop& bound, SlotAddresses& slots,
                std::int64_t done) {
     for (const LoopMove& move : bound.loop.moves) {
-      slots[at(move.slot)] = moved(slots[at(move.slot)], move.bytes);
+      slots[at(move.slot)] = offset_by(slots[at(move.slot)], move.bytes);
     }
     for (const LoopCarry& carry : bound.loop.carries) {
       if (carry.argument >= 0) slots[at(carry.argument)] = slots[at(carry.result)];
-      place_new_value(step, bound, carry, slots, done);
+      set_carry_address(step, bound, carry, slots, done);
     }
   }
 
   void copy_ends(const std::vector<LoopEndCopy>& copies) {
     for (const LoopEndCopy& one : copies) {
-      copy(moved(slot(one.to), one.to_offset), moved(slot(one.from), one.from_offset), one.bytes);
+      copy(offset_by(slot(one.to), one.to_offset), offset_by(slot(one.from), one.from_offset),
+           one.bytes);
     }
   }
 
-  /// Throws when the body cannot run with the sizes of this call.
-  const DevicePlan& entered(const DeviceBody& body) {
+  /// Returns the body's plan. Throws its failure if it cannot run with the sizes of this call.
+  const DevicePlan& require_runnable(const DeviceBody& body) {
     if (!body.plan->failure) return *body.plan;
     finish_call(call_);
     throw sdk::Failure(body.plan->failure->code, body.plan->failure->text);
@@ -234,7 +238,7 @@ class PlanIssuer {
     if (slot >= 0) slots[at(slot)] = where;
   }
 
-  // ---- the others ----
+  // ---- branches, host calls, copies ----
 
   void issue(const Step& step, const DeviceBranch& bound) {
     const auto& branch = std::get<BranchStep>(step);
@@ -243,8 +247,8 @@ class PlanIssuer {
     finish_call(call_);
     const bool is_second = predicate == std::byte{0};
     const DeviceBody& taken = bound.bodies[is_second ? 1 : 0];
-    const DevicePlan& body = entered(taken);
-    const DeviceAddress body_arena = moved(arena_, taken.offset);
+    const DevicePlan& body = require_runnable(taken);
+    const DeviceAddress body_arena = offset_by(arena_, taken.offset);
     SlotAddresses slots = fixed_addresses(body, body_arena, call_);
     for (std::size_t i = 1; i < branch.operands.size(); ++i) {
       bind(body, slots, i - 1, slot(branch.operands[i]));
@@ -252,8 +256,8 @@ class PlanIssuer {
     for (std::size_t i = 0; i < branch.results.size(); ++i) {
       slots[at(body.plan->results[i])] = slot(branch.results[i]);
     }
-    const std::int64_t skipped = is_second ? bound.bodies[0].plan->launches : 0;
-    PlanIssuer(body, body_arena, slots, call_, launch_ + skipped).run();
+    const std::int64_t first = is_second ? bound.bodies[0].plan->launches : 0;
+    PlanIssuer(body, body_arena, slots, call_, launch_ + first).run();
   }
 
   void issue(const Step& step, const DeviceHostCall&) {
@@ -303,8 +307,8 @@ class PlanIssuer {
   DeviceAddress arena_;
   SlotAddresses& slots_;
   CallContext& call_;
-  std::int64_t first_launch_;          // of the plan
-  std::int64_t launch_ = 0;            // the first one of the step
+  std::int64_t first_launch_;          // the first launch of the plan
+  std::int64_t launch_ = 0;            // the first launch of the step being queued
   std::vector<std::uint64_t> values_;  // of a launch
   std::vector<void*> parameters_;      // their addresses
 };
@@ -320,7 +324,7 @@ SlotAddresses fixed_addresses(const DevicePlan& plan, DeviceAddress arena,
     if (slots[i].kind == Slot::Kind::Constant) {
       addresses[i] = call.constants.at(slots[i].bytes.get());
     }
-    if (plan.arena.offsets[i] >= 0) addresses[i] = moved(arena, plan.arena.offsets[i]);
+    if (plan.arena.offsets[i] >= 0) addresses[i] = offset_by(arena, plan.arena.offsets[i]);
   }
   return addresses;
 }

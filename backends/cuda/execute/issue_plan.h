@@ -1,5 +1,5 @@
-// Queues the steps of a bound plan on a stream, in order. Only branches, host calls and steps that
-// throw synchronize with the device.
+// Queues the steps of a bound plan on a stream, in order. Synchronizes only for branches, whose
+// predicate the host reads, host calls, and steps that throw.
 #pragma once
 
 #include "backends/codegen/target.h"
@@ -21,11 +21,11 @@ using ConstantAddresses = std::unordered_map<const void*, api::DeviceAddress>;
 
 struct CallContext;
 
-/// Queues the segments of a call that may be graphs.
+/// Queues the segments that may be CUDA graphs (Segment::has_graph).
 class SegmentIssuer {
  public:
-  /// Queues the steps of the segment, by `queue` or by a graph of what it queues. Throws
-  /// sdk::Failure.
+  /// Queues the segment: calls `queue`, which queues its steps one by one, or launches graphs that
+  /// were captured from `queue`. Throws sdk::Failure.
   virtual void issue(const Segment& segment, CallContext& call,
                      const std::function<void()>& queue) = 0;
 
@@ -35,7 +35,7 @@ class SegmentIssuer {
 
 /// The state of one call that its steps share. One thread at a time.
 struct CallContext {
-  const DevicePlan& plan;  // of the call: CallBlock::step is the number of one of its launches
+  const DevicePlan& plan;  // of the program; CallBlock::step numbers its launches
   const Device& device;
   const codegen::LoweredModule& lowered;
   const ConstantAddresses& constants;
@@ -44,18 +44,18 @@ struct CallContext {
   Stream& stream;
   Staging& staging;
   api::DeviceAddress call_block = 0;  // a codegen::CallBlock
-  api::DeviceAddress arrivals = 0;    // DevicePlan::arrivals counters, 0 between launches
-  api::DeviceAddress counters = 0;    // int64 numbers from 0, which loop bodies read as t
-  /// Null: all steps are queued one by one, as those of loop bodies always are: their addresses
-  /// change in every iteration.
+  api::DeviceAddress arrivals = 0;    // DevicePlan::arrivals counters of blocks, 0 between launches
+  api::DeviceAddress iteration_numbers = 0;  // int64 0, 1, ...; loop bodies read one as t
+  /// Null: all steps are queued one by one. Always null in loop bodies, where addresses change in
+  /// every iteration.
   SegmentIssuer* segments = nullptr;
   StepTimer* timer = nullptr;    // null: steps are not timed
-  std::size_t queued_steps = 0;  // steps of `plan`, the first ones, of which work was queued
+  std::size_t queued_steps = 0;  // the number of leading steps of `plan` that were queued
   std::int64_t operations = 0;   // queued so far
-  /// Called between steps with `operations`; may be empty.
+  /// Called before each step with `operations`, to split captures; may be empty.
   std::function<void(std::int64_t)> between_steps = {};
 
-  /// Adds the steps of a segment to `queued_steps`; segments of bodies are part of a step.
+  /// Counts the steps of a segment as queued. Ignores segments of bodies, which are part of a step.
   void note_queued(const Segment& segment) {
     const bool is_body = std::none_of(plan.segments.begin(), plan.segments.end(),
                                       [&](const Segment& one) { return &one == &segment; });
@@ -63,7 +63,7 @@ struct CallContext {
   }
 };
 
-/// The addresses of temporaries in `arena` and of constants; 0 for arguments and results.
+/// Returns the addresses of temporaries in `arena` and of constants; 0 for arguments and results.
 SlotAddresses fixed_addresses(const DevicePlan& plan, api::DeviceAddress arena,
                               const CallContext& call);
 
@@ -71,8 +71,8 @@ SlotAddresses fixed_addresses(const DevicePlan& plan, api::DeviceAddress arena,
 /// ScopedContext of the thread. Throws sdk::Failure; the stream may then still have work.
 void issue_plan(api::DeviceAddress arena, SlotAddresses& slots, CallContext& call);
 
-/// Waits for the stream and finishes downloads. Throws sdk::Failure for an index out of range in a
-/// launch of the call, with the text and source line that every backend gives.
+/// Synchronizes the stream and finishes downloads. Throws sdk::Failure if a launch of the call has
+/// recorded an index out of range, with the text and source line that every backend gives.
 void finish_call(CallContext& call);
 
 }  // namespace kiln::cuda

@@ -1,4 +1,5 @@
-// Resolves each function when the library is loaded, so that lazy loading never falls into a call.
+// Resolves each function at load time: with lazy loading, a kernel would otherwise be loaded by the
+// first call that launches it.
 #include "backends/cuda/execute/kernel_library.h"
 
 namespace kiln::cuda {

@@ -1,4 +1,4 @@
-// Loads the kernels of a program on a device.
+// Loads the cubin of a program on a device by cuLibraryLoadData and resolves its functions.
 #pragma once
 
 #include "backends/cuda/device/device.h"
@@ -16,7 +16,7 @@ struct LoadedKernel {
   api::FunctionHandle function = nullptr;
 };
 
-/// Machine code, loaded until the object is destroyed. REQUIRES of the destructor: no launch of its
+/// Loaded machine code; the destructor unloads it. REQUIRES of the destructor: no launch of its
 /// functions is queued.
 class LoadedCode {
  public:

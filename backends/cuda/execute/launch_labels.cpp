@@ -1,17 +1,16 @@
-// One function for each kind of step.
+// Writes the label of each kind of step in one overload of label().
 #include "backends/cuda/execute/launch_labels.h"
 
 #include "backends/codegen/inspect/comment_text.h"
 #include "backends/codegen/inspect/source.h"
 #include "core/ops/op.h"
+#include "core/types/at.h"
 #include "core/types/text.h"
 
 namespace kiln::cuda {
 namespace {
 
 using namespace codegen;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::string grid_text(const GridLaunch& grid) {
   if (grid.points == 0) return "no points: nothing is launched";
@@ -71,7 +70,7 @@ Label label(const ScheduledProgram&, const LoopStep& step, const DeviceStep* bou
 }
 
 Label label(const ScheduledProgram&, const BranchStep& step, const DeviceStep*) {
-  return {"branch, read by the host", source_of(*step.node)};
+  return {"branch: the host reads its predicate", source_of(*step.node)};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Labels of the nodes in the dump stage `graph`.
+// Writes the labels of nodes in the dump stage `graph`.
 #pragma once
 
 #include "backends/cuda/execute/device_plan.h"

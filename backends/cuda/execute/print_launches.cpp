@@ -1,9 +1,10 @@
-// Writes the nodes of each plan, then its edges.
+// Prints the nodes of each plan, then its edges; bodies are clusters.
 #include "backends/cuda/execute/print_launches.h"
 
-#include "backends/codegen/plan/touched.h"
+#include "backends/codegen/plan/step_effects.h"
 #include "backends/cuda/execute/launch_labels.h"
 #include "backends/cuda/execute/step_dependences.h"
+#include "core/types/at.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -15,14 +16,12 @@ namespace {
 
 using namespace codegen;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-/// The nodes that stand for a step: values go to the first and come from the second.
+/// The nodes of a step: operands are edges to `entry`, results edges from `exit`.
 struct StepNodes {
   std::string entry, exit;
 };
 
-/// The nodes around a plan, by slot.
+/// The nodes outside of a plan that its arguments come from and its results go to, by slot.
 struct OuterNodes {
   std::map<int, std::string> arguments, results;
 };
@@ -36,14 +35,14 @@ class LaunchPrinter {
 
   std::string print(const DevicePlan* bound) {
     const Plan& plan = program_.lowered.program.plan;
-    const std::string sizes = bound == nullptr ? "sizes that no call has set have names" : "";
+    const std::string sizes = bound == nullptr ? "symbolic sizes: no call has bound them" : "";
     line(text("digraph ", dot_string({program_.lowered.label}), " {"));
-    line(text("  label=",
-              dot_string({program_.lowered.label, sizes,
-                          "steps run in the order of their numbers, on one stream",
-                          "dashed edge: memory that is written again",
-                          "dashed node: queued without a CUDA graph"}),
-              ";"));
+    line(
+        text("  label=",
+             dot_string({program_.lowered.label, sizes,
+                         "steps run in the order of their numbers, on one stream",
+                         "dashed edge: reused memory", "dashed node: queued without a CUDA graph"}),
+             ";"));
     line("  labelloc=t;");
     line("  node [shape=box, fontname=monospace];");
     const OuterNodes outer = print_arguments(plan, bound);
@@ -70,9 +69,9 @@ class LaunchPrinter {
   OuterNodes print_arguments(const Plan& plan, const DevicePlan* bound) {
     OuterNodes outer;
     const auto add = [&](int slot, const std::string& name, auto& list) {
-      const std::string made = new_node();
-      node(made, {name, type_of(plan, bound, slot)}, "shape=ellipse");
-      list.emplace(slot, made);
+      const std::string id = new_node();
+      node(id, {name, type_of(plan, bound, slot)}, "shape=ellipse");
+      list.emplace(slot, id);
     };
     for (std::size_t i = 0; i < plan.arguments.size(); ++i) {
       const int slot = plan.arguments[i];
@@ -111,10 +110,10 @@ class LaunchPrinter {
     std::vector<StepNodes> nodes;
     for (std::size_t s = 0; s < plan.steps.size(); ++s) {
       const DeviceStep* const step = bound == nullptr ? nullptr : &bound->steps[s];
-      const bool is_single = bound != nullptr && !has_graph(*bound, s, graphs);
+      const bool has_no_graph = bound != nullptr && !has_graph(*bound, s, graphs);
       Label label = label_of(program_, plan.steps[s], step);
       label[0] = text(s, ": ", label[0]);
-      nodes.push_back(print_step(plan.steps[s], step, label, is_single ? "style=dashed" : ""));
+      nodes.push_back(print_step(plan.steps[s], step, label, has_no_graph ? "style=dashed" : ""));
     }
     const Arena* const arena = bound == nullptr ? nullptr : &bound->arena;
     print_edges(plan, bound, nodes,
@@ -148,7 +147,7 @@ class LaunchPrinter {
   void print_outer_edges(const Plan& plan, const DevicePlan* bound,
                          const std::vector<StepNodes>& nodes, const OuterNodes& outer) {
     for (std::size_t s = 0; s < nodes.size(); ++s) {
-      const Touched slots = touched(plan.steps[s], program_.lowered.program.kernels);
+      const StepEffects slots = effects_of(plan.steps[s], program_.lowered.program.kernels);
       for (const int slot : slots.read) {
         const auto found = outer.arguments.find(slot);
         if (found == outer.arguments.end()) continue;
@@ -174,10 +173,10 @@ class LaunchPrinter {
       return print_branch(*branch, bound == nullptr ? nullptr : &std::get<DeviceBranch>(*bound),
                           label, style);
     }
-    const std::string made = new_node();
+    const std::string id = new_node();
     const bool is_of_host = std::holds_alternative<HostCallStep>(step);
-    node(made, label, is_of_host ? joined("shape=hexagon", style) : style);
-    return {made, made};
+    node(id, label, is_of_host ? joined("shape=hexagon", style) : style);
+    return {id, id};
   }
 
   StepNodes print_loop(const LoopStep& step, const DeviceLoop* bound, const Label& label,

@@ -1,4 +1,4 @@
-// A program and how its kernels are spread over the grid of a device.
+// A lowered program with the grid schedules of its kernels, the input of the dump stage `graph`.
 #pragma once
 
 #include "backends/codegen/grid/grid_schedule.h"

@@ -1,4 +1,4 @@
-// Extends a segment while the next step is recorded, or not, as the one before.
+// Extends a segment while consecutive steps agree on whether they can be captured.
 #include "backends/cuda/execute/segments.h"
 
 namespace kiln::cuda {

@@ -1,5 +1,5 @@
-// Cuts the steps of a bound plan where the host waits for the device. The steps between two cuts
-// can be one CUDA graph.
+// Cuts the steps of a bound plan into segments at the steps that the host waits for. A capture
+// forbids synchronization, so only the steps between two cuts can be CUDA graphs.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,9 @@ struct Segment {
   bool operator==(const Segment&) const = default;
 };
 
-/// Operations of one plan that are recorded at most: instantiated graphs cost memory.
+/// Maximum number of captured operations of one plan: instantiated graphs cost memory.
 constexpr std::int64_t kMaxGraphOperations = 65536;
-/// Segments of fewer operations have no graph: launching a graph costs as much as one operation.
+/// Minimum number of operations of a graph: launching a graph costs as much as one operation.
 constexpr std::int64_t kMinGraphOperations = 2;
 
 /// The segments of a plan: all steps, in order. A step that waits for the host has no graph; nor

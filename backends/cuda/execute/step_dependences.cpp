@@ -1,7 +1,8 @@
-// Drops dependences through memory that a path of other dependences implies (transitive reduction).
+// Drops dependences through memory that other dependences imply (transitive reduction).
 #include "backends/cuda/execute/step_dependences.h"
 
-#include "backends/codegen/plan/touched.h"
+#include "backends/codegen/plan/step_effects.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,8 +12,6 @@ namespace kiln::cuda {
 namespace {
 
 using namespace codegen;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// The transitive closure of the dependences: one bit for each ancestor of a step.
 class Ancestors {
@@ -39,7 +38,7 @@ class Dependences {
  public:
   Dependences(const Plan& plan, const std::vector<BuiltKernel>& kernels)
       : users_(plan.slots.size()), earlier_(plan.steps.size()), ancestors_(plan.steps.size()) {
-    for (const Step& step : plan.steps) touched_.push_back(touched(step, kernels));
+    for (const Step& step : plan.steps) touched_.push_back(effects_of(step, kernels));
     for (std::size_t s = 0; s < touched_.size(); ++s) {
       for (const std::vector<int>* list : {&touched_[s].read, &touched_[s].written}) {
         for (const int slot : *list) users_[at(slot)].push_back(static_cast<int>(s));
@@ -106,11 +105,11 @@ class Dependences {
   }
 
   void add_value(int from, int to, int slot) {
-    const StepDependence made{from, to, slot};
+    const StepDependence dependence{from, to, slot};
     const auto is_of_others = [&](const StepDependence& one) { return one.to != to; };
     const auto end = std::find_if(list_.rbegin(), list_.rend(), is_of_others);
-    if (std::find(list_.rbegin(), end, made) != end) return;  // read twice
-    list_.push_back(made);
+    if (std::find(list_.rbegin(), end, dependence) != end) return;  // read twice
+    list_.push_back(dependence);
     ancestors_.add(to, from);
   }
 
@@ -125,9 +124,9 @@ class Dependences {
     }
   }
 
-  std::vector<Touched> touched_;           // of each step
+  std::vector<StepEffects> touched_;       // of each step
   std::vector<std::vector<int>> users_;    // of each slot: steps, ascending
-  std::vector<std::vector<int>> earlier_;  // of each step: those whose memory it writes to
+  std::vector<std::vector<int>> earlier_;  // of each step: the steps whose memory it overwrites
   Ancestors ancestors_;
   std::vector<StepDependence> list_;
 };

@@ -1,4 +1,5 @@
-// Dependences between steps: through values, and through memory that is written again.
+// Computes dependences between steps: through values (read after write), and through reused memory
+// (write after read, write after write).
 #pragma once
 
 #include "backends/codegen/bind/arena.h"
@@ -15,7 +16,7 @@ struct StepDependence {
   bool operator==(const StepDependence&) const = default;
 };
 
-/// A result that may be written over an argument, both as slots.
+/// Slots of a result and of the argument whose buffer it may reuse.
 struct SharedSlots {
   int result = 0, argument = 0;
 };

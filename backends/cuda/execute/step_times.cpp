@@ -2,7 +2,7 @@
 // that no measured time includes their creation.
 #include "backends/cuda/execute/step_times.h"
 
-#include "core/types/float_state.h"
+#include "core/types/fp_environment.h"
 #include "core/types/text.h"
 
 #include <new>
@@ -42,16 +42,16 @@ void StepTimer::attempt(const Measure& measure) {
 
 api::EventHandle StepTimer::acquire() {
   if (idle_.empty()) {
-    // Reserves room for the handle first, so that no event leaks without memory.
+    // Reserves space for the handle first, so that no event leaks if host memory is exhausted.
     events_.push_back(nullptr);
     idle_.reserve(events_.size());
-    api::EventHandle made = nullptr;
+    api::EventHandle event = nullptr;
     const api::Status status =
-        stream_.device().driver().event_create(&made, api::EventFlags::Default);
+        stream_.device().driver().event_create(&event, api::EventFlags::Default);
     if (status != api::Status::Success) events_.pop_back();
     stream_.device().check(status, "create an event");
-    events_.back() = made;
-    return made;
+    events_.back() = event;
+    return event;
   }
   const api::EventHandle event = idle_.back();
   idle_.pop_back();
@@ -85,7 +85,7 @@ void StepTimer::end() {
 
 /// Adds the times of `done_` to the sums. REQUIRES: the stream has executed their events.
 void StepTimer::collect() {
-  const UsualFloatState usual;
+  const ScopedFpEnvironment usual;
   const Device& device = stream_.device();
   for (const Interval& one : done_) {
     float milliseconds = 0;
@@ -107,9 +107,9 @@ MeasuredCall StepTimer::finish(std::chrono::duration<double> whole) {
 
 // ---- CallTimes ----
 
-/// Leaves out times that the host has no memory for, since the call has succeeded.
+/// Drops the times if the host has no memory for them: the call has succeeded.
 void CallTimes::add(const MeasuredCall& call) noexcept try {
-  const UsualFloatState usual;
+  const ScopedFpEnvironment usual;
   const std::lock_guard lock(mutex_);
   if (!call.failure.empty()) {
     if (failures_++ == 0) first_failure_ = call.failure;
@@ -129,11 +129,11 @@ std::string CallTimes::print(const Program& program) const {
   const std::lock_guard lock(mutex_);
   std::string out = print_times(
       program, sums_,
-      "# by events of the device, each step queued on its own, without CUDA graphs; branches and\n"
-      "# host calls: with the time of the host; what no step is for (copies of inputs, measuring)\n"
-      "# is in the first line alone\n");
+      "# measured by events of the device; each step is queued by itself, without CUDA graphs;\n"
+      "# branches and host calls include the time of the host; time outside of all steps (copies\n"
+      "# of inputs, measuring) is in the first row only\n");
   if (failures_ == 0) return out;
-  return out + text("# ", failures_, " calls have no times: ", first_failure_, "\n");
+  return out + text("# ", failures_, " calls were not timed: ", first_failure_, "\n");
 }
 
 }  // namespace kiln::cuda

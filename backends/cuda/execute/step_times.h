@@ -1,5 +1,5 @@
-// Times the steps of calls by events of their stream, from the first dump of the stage `timings`
-// on. A call that is timed queues its steps one by one, without CUDA graphs.
+// Times the steps of calls by CUDA events, once the dump stage `timings` was requested. A timed
+// call queues its steps one by one, without CUDA graphs.
 #pragma once
 
 #include "backends/codegen/plan/step_times.h"
@@ -16,10 +16,10 @@ namespace kiln::cuda {
 /// The times of one call, or why there are none.
 struct MeasuredCall {
   codegen::StepTimes times;
-  std::string failure;  // of an event, or of the host's memory; empty: all steps were timed
+  std::string failure;  // error of an event or of host memory; empty: all steps were timed
 };
 
-/// Times the steps of one call. An event that fails ends the measurement, not the call. One thread
+/// Times the steps of one call. A failed event ends the measurement, not the call. One thread
 /// at a time. REQUIRES of all functions: a ScopedContext of the thread. All but the destructor
 /// throw sdk::Failure when the device has ended.
 class StepTimer {
@@ -45,7 +45,7 @@ class StepTimer {
     api::EventHandle begin = nullptr, end = nullptr;
   };
 
-  /// Runs `measure` unless an event has failed, and notes a failure.
+  /// Runs `measure` unless an event has failed before, and records its failure.
   template <class Measure>
   void attempt(const Measure& measure);
   api::EventHandle acquire();
@@ -54,7 +54,7 @@ class StepTimer {
 
   const Stream& stream_;
   MeasuredCall call_;
-  std::vector<api::EventHandle> events_, idle_;  // all of them, and those without an interval
+  std::vector<api::EventHandle> events_, idle_;  // all events, and the ones of no interval
   std::vector<Interval> open_, done_;
 };
 

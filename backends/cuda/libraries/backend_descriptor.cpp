@@ -1,4 +1,4 @@
-// Forwards to the library and throws its status codes as errors.
+// Calls the library and throws its status codes as sdk::Failure.
 #include "backends/cuda/libraries/backend_descriptor.h"
 
 #include "backends/cuda/api/api_failure.h"

@@ -1,4 +1,4 @@
-// A descriptor of cuDNN that destroys itself, and its attributes by their C++ types.
+// Wraps a descriptor of cuDNN's backend interface: owns it, and types its attributes.
 #pragma once
 
 #include "backends/cuda/api/open_cudnn.h"
@@ -35,11 +35,12 @@ inline constexpr auto kAttributeType<api::CudnnHandle> = api::CudnnAttributeType
 template <>
 inline constexpr auto kAttributeType<api::DescriptorHandle> = api::CudnnAttributeType::Descriptor;
 
-/// Attributes are set, then the descriptor is finalized, then results are read. All functions but
-/// the destructor throw sdk::Failure with the text "cannot `action`: ...". One thread at a time.
+/// Owns one descriptor. Protocol of the library: set attributes, finalize, then read attributes.
+/// All functions but the destructor throw sdk::Failure with the text "cannot `action`: ...". One
+/// thread at a time.
 class BackendDescriptor {
  public:
-  /// `device`: the device of the handle that the descriptor depends on; null where it depends on no
+  /// `device`: the device of the cuDNN handle that the descriptor refers to; null: it refers to no
   /// handle. REQUIRES: `library`, `device` and `action` outlive the object.
   BackendDescriptor(const api::Cudnn& library, const Device* device, api::DescriptorType type,
                     const char* action);
@@ -63,10 +64,10 @@ class BackendDescriptor {
             values.data());
   }
   void finalize() const;
-  /// The status instead of an error; by Device::allocate.
+  /// Finalizes by Device::allocate and returns the status instead of throwing.
   api::CudnnStatus try_finalize() const;
 
-  /// Reads at most values.size() values; returns how many the attribute has.
+  /// Reads at most values.size() values; returns the number that the attribute has.
   template <class Value>
   std::size_t get(api::CudnnAttribute attribute, std::span<Value> values) const {
     return get_raw(attribute, kAttributeType<Value>, values.size(), values.data());

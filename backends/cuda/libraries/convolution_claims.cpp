@@ -1,4 +1,4 @@
-// Checks each limit of the library.
+// Rejects convolutions beyond the limits of cuDNN, each with a reason.
 #include "backends/cuda/libraries/convolution_claims.h"
 
 #include "core/ops/op.h"
@@ -11,7 +11,7 @@ std::optional<std::string> ConvolutionClaims::rejection_of_convolution(const ir:
   const auto& attrs = node.as<ir::ConvAttrs>();
   const DType dtype = node.types[0].dtype;
   if (dtype == DType::Float16 || dtype == DType::BFloat16) {
-    return text("cuDNN's convolutions of ", dtype, " are left to a later version");
+    return text("convolutions of ", dtype, " are compiled as kernels, not run by cuDNN");
   }
   if (dtype != DType::Float32 && dtype != DType::Float64) {
     return text("cuDNN is used for float32 and float64 alone, not for ", dtype);

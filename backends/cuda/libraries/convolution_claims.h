@@ -5,9 +5,9 @@
 
 namespace kiln::cuda {
 
-/// Claims convolutions of float32 and float64 with one to three spatial axes, in all three roles.
-/// Their bias and relu are left to kernels. The library may skip padding: products of its zeros and
-/// filter elements that are infinite or NaN are then not part of the sums.
+/// Claims convolutions of float32 and float64 with one to three spatial axes: forward, backward
+/// data and backward filter. Kernels compute their bias and ReLU. The library may skip padding: a
+/// filter element that is infinite or NaN then adds no NaN where it meets a padded zero.
 class ConvolutionClaims final : public codegen::LibraryClaims {
  public:
   std::optional<std::string> rejection_of_convolution(const ir::Node& node) const override;

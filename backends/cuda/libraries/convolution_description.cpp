@@ -1,6 +1,6 @@
-// cuDNN derives the output's size from input and padding. Both are chosen to give the size that the
-// node has: high padding that no window reaches is left out, and an input that extends beyond the
-// last window gets smaller dims with the strides of the whole.
+// cuDNN derives the output's size from input and padding. fit_axis() chooses both so that the
+// derived size is the node's: it drops high padding that no window reads, and describes an input
+// that extends beyond the last window by smaller dims with the strides of the complete tensor.
 #include "backends/cuda/libraries/convolution_description.h"
 
 #include "core/types/text.h"
@@ -52,29 +52,29 @@ void add_axis(TensorLayout& layout) {
   layout.strides.insert(layout.strides.begin() + 2, stride);
 }
 
-/// One spatial axis.
+/// The sizes of one spatial axis. `window`: of the filter; `count`: of the output.
 struct Axis {
   std::int64_t size, window, count, stride, dilation, low;
 
   std::int64_t span() const { return (window - 1) * dilation + 1; }
-  /// The input's elements up to the last one that a window reads.
-  std::int64_t reached() const { return (count - 1) * stride + span() - low; }
-  /// The output's size as the library derives it; 0: a window does not fit.
+  /// The number of input elements up to the last one that a window reads.
+  std::int64_t read_size() const { return (count - 1) * stride + span() - low; }
+  /// The output's size that cuDNN derives; 0: no window fits.
   std::int64_t derived(std::int64_t high) const {
-    const std::int64_t room = size + low + high - span();
-    return room < 0 ? 0 : room / stride + 1;
+    const std::int64_t slack = size + low + high - span();
+    return slack < 0 ? 0 : slack / stride + 1;
   }
 };
 
-/// Sets padding and size of the input on one axis. False: windows read padding alone.
+/// Sets padding and size of the input on one axis. False: windows read only padding.
 bool fit_axis(Axis axis, std::size_t i, ConvolutionDescription& out) {
-  if (axis.reached() <= 0) return false;
+  if (axis.read_size() <= 0) return false;
   // Few engines support low and high padding of different sizes.
   std::int64_t high = axis.low;
-  if (axis.derived(high) != axis.count) high = std::max(axis.reached() - axis.size, INT64_C(0));
+  if (axis.derived(high) != axis.count) high = std::max(axis.read_size() - axis.size, INT64_C(0));
   if (axis.derived(high) != axis.count) {
-    axis.size = axis.reached();
-    out.is_partial = true;
+    axis.size = axis.read_size();
+    out.reads_part_of_input = true;
   }
   out.input.dims[i + 2] = axis.size;
   out.low.push_back(axis.low);
@@ -99,13 +99,13 @@ std::optional<ConvolutionDescription> describe(const ConvolutionStep& step,
   Ints tensors[3];  // by role
   std::size_t next = 0;
   for (std::size_t role = 0; role < 3; ++role) {
-    const bool is_result = static_cast<std::int64_t>(role) == attrs.role;
+    const bool is_result = static_cast<ir::ConvRole>(role) == attrs.role;
     const ir::Dims& dims = is_result ? node.types[0].dims : node.operands[next++].dims();
     tensors[role] = evaluate_dims(dims, evaluate);
     if (is_empty(tensors[role])) return std::nullopt;
   }
   ConvolutionDescription out{.dtype = step.dtype,
-                             .role = static_cast<ir::ConvRole>(attrs.role),
+                             .role = attrs.role,
                              .tf32 = options.tf32 && step.dtype == DType::Float32,
                              .deterministic = options.deterministic,
                              .input = channels_last(tensors[0]),

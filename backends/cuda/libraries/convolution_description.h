@@ -1,4 +1,4 @@
-// Describes a convolution as cuDNN takes it: tensors with strides, padding on both sides.
+// Describes a convolution in cuDNN's terms: strided tensors, cross-correlation, padding.
 #pragma once
 
 #include "backends/codegen/bind/slot_sizes.h"
@@ -8,30 +8,31 @@
 
 namespace kiln::cuda {
 
-/// Dims and strides in elements: batch, channels and spatial axes of the input and the output;
-/// filters, channels of one group and spatial axes of the filter.
+/// Dims and strides in elements, in cuDNN's order: N, C and spatial axes of the input and the
+/// output; K, C per group and spatial axes of the filter.
 struct TensorLayout {
   std::vector<std::int64_t> dims, strides;
 
   auto operator<=>(const TensorLayout&) const = default;
 };
 
-/// Two or three spatial axes; a convolution of one has a second axis of size 1. `role`: which of
-/// the three tensors is the result. The library derives the number of groups from the channels.
+/// A convolution of two or three spatial axes; one of a single axis gets a second one of size 1.
+/// `role`: the tensor that is the result: output (forward), input (backward data) or filter
+/// (backward filter). The library derives the number of groups from the channels.
 struct ConvolutionDescription {
   DType dtype = DType::Float32;
   ir::ConvRole role = ir::ConvRole::Output;
-  bool tf32 = false;          // allows engines that round operands of float32
-  bool deterministic = true;  // allows no others
+  bool tf32 = false;          // allows engines that round operands of float32 to TF32
+  bool deterministic = true;  // rejects engines that are not deterministic
   TensorLayout input, filter, output;
-  std::vector<std::int64_t> strides, dilations, low, high;  // one per spatial axis
-  /// Windows reach only a part of the input: as a result, the rest of it is zero.
-  bool is_partial = false;
+  std::vector<std::int64_t> strides, dilations, low, high;  // one per spatial axis; padding
+  /// Windows read only a part of the input. With backward data, the rest of the result is zero.
+  bool reads_part_of_input = false;
 
   auto operator<=>(const ConvolutionDescription&) const = default;
 };
 
-/// The options of an instance that choose engines.
+/// The options of an instance that restrict the choice of engines.
 struct EngineOptions {
   bool tf32 = false, deterministic = true;
 };
@@ -39,8 +40,8 @@ struct EngineOptions {
 /// "forward float32, input 2x3x8x8, filter 4x3x3x3, output 2x4x6x6".
 std::string text_of(const ConvolutionDescription& convolution);
 
-/// Describes the convolution for the sizes of a call; empty where its result is zero or has no
-/// elements: an operand is empty, or windows read padding alone. Throws what `evaluate` throws.
+/// Describes the convolution for the sizes of a call. Empty if its result is zero or has no
+/// elements: a tensor is empty, or windows read only padding. Throws as `evaluate`.
 std::optional<ConvolutionDescription> describe(const codegen::ConvolutionStep& step,
                                                const EngineOptions& options,
                                                const codegen::EvaluateDim& evaluate);

@@ -1,4 +1,4 @@
-// Asks the heuristics in mode A for the fastest engines, then in mode FALLBACK for general ones.
+// Queries heuristics in mode A for the fastest engines, then in mode FALLBACK for general ones.
 #include "backends/cuda/libraries/convolution_plan.h"
 
 #include "backends/cuda/api/api_failure.h"
@@ -17,7 +17,7 @@ using ir::ConvRole;
 constexpr const char* kDescribe = "describe a convolution";
 constexpr const char* kChoose = "choose an engine for a convolution";
 
-/// The operation of a role, and its attributes.
+/// The operation descriptor of a role, and its attributes.
 struct RoleAttributes {
   DescriptorType operation;
   CudnnAttribute convolution, input, filter, output, alpha, beta;
@@ -40,28 +40,28 @@ api::CudnnDataType data_type_of(DType dtype) {
 BackendDescriptor tensor(const api::Cudnn& library, const Device* device,
                          const TensorLayout& layout, DType dtype, std::int64_t id,
                          std::int64_t alignment) {
-  BackendDescriptor made(library, device, DescriptorType::Tensor, kDescribe);
-  made.set(A::TensorType, data_type_of(dtype));
-  made.set_list(A::TensorDims, layout.dims);
-  made.set_list(A::TensorStrides, layout.strides);
-  made.set(A::TensorId, id);
-  made.set(A::TensorAlignment, alignment);
-  made.finalize();
-  return made;
+  BackendDescriptor descriptor(library, device, DescriptorType::Tensor, kDescribe);
+  descriptor.set(A::TensorType, data_type_of(dtype));
+  descriptor.set_list(A::TensorDims, layout.dims);
+  descriptor.set_list(A::TensorStrides, layout.strides);
+  descriptor.set(A::TensorId, id);
+  descriptor.set(A::TensorAlignment, alignment);
+  descriptor.finalize();
+  return descriptor;
 }
 
 BackendDescriptor window(const api::Cudnn& library, const Device* device,
                          const ConvolutionDescription& convolution) {
-  BackendDescriptor made(library, device, DescriptorType::Convolution, kDescribe);
-  made.set(A::ConvolutionComputeType, data_type_of(convolution.dtype));
-  made.set(A::ConvolutionModeOf, api::ConvolutionMode::CrossCorrelation);
-  made.set(A::ConvolutionAxes, static_cast<std::int64_t>(convolution.strides.size()));
-  made.set_list(A::ConvolutionStrides, convolution.strides);
-  made.set_list(A::ConvolutionDilations, convolution.dilations);
-  made.set_list(A::ConvolutionLow, convolution.low);
-  made.set_list(A::ConvolutionHigh, convolution.high);
-  made.finalize();
-  return made;
+  BackendDescriptor descriptor(library, device, DescriptorType::Convolution, kDescribe);
+  descriptor.set(A::ConvolutionComputeType, data_type_of(convolution.dtype));
+  descriptor.set(A::ConvolutionModeOf, api::ConvolutionMode::CrossCorrelation);
+  descriptor.set(A::ConvolutionAxes, static_cast<std::int64_t>(convolution.strides.size()));
+  descriptor.set_list(A::ConvolutionStrides, convolution.strides);
+  descriptor.set_list(A::ConvolutionDilations, convolution.dilations);
+  descriptor.set_list(A::ConvolutionLow, convolution.low);
+  descriptor.set_list(A::ConvolutionHigh, convolution.high);
+  descriptor.finalize();
+  return descriptor;
 }
 
 /// Result = 1 x convolution + 0 x result.
@@ -122,7 +122,7 @@ const char* rejection_of_engine(std::span<const api::NumericalNote> notes,
   return nullptr;
 }
 
-/// The engines of one convolution, until one is chosen.
+/// Searches the engines of one convolution until one is accepted.
 class ConvolutionPlan::Search {
  public:
   Search(const api::Cudnn& library, const ConvolutionDescription& convolution,
@@ -138,7 +138,7 @@ class ConvolutionPlan::Search {
   }
 
  private:
-  /// True: best_ is the choice.
+  /// True: best_ is accepted.
   bool search(api::HeuristicMode mode) {
     const BackendDescriptor heuristic = make(DescriptorType::Heuristic);
     heuristic.set(A::HeuristicGraph, graph_.graph());
@@ -196,8 +196,8 @@ class ConvolutionPlan::Search {
     return {library_, device_.device, type, kChoose};
   }
 
-  /// Counts every error but those of memory as a rejection: engines fail one by one, such as where
-  /// they compile their kernels. `unsupported`: the reason where the library has no other.
+  /// Counts every error but out of memory as a rejection: each engine fails on its own, such as
+  /// when it compiles its kernels. `unsupported`: the reason for CUDNN_STATUS_NOT_SUPPORTED.
   bool is_rejected(api::CudnnStatus status, const char* unsupported) {
     if (status == api::CudnnStatus::Success) return false;
     if (status == api::CudnnStatus::HostAllocationFailed ||
@@ -209,7 +209,7 @@ class ConvolutionPlan::Search {
     return true;
   }
 
-  /// Throws the error of a device that has ended, which engines report as one of their own.
+  /// Throws the error of an ended device: engines report a sticky error of the driver as their own.
   sdk::Failure no_engine() const {
     if (device_.device != nullptr) {
       std::size_t free = 0, total = 0;

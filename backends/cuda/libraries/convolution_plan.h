@@ -1,4 +1,4 @@
-// A convolution as cuDNN's operation graph, and the plan of an engine for it.
+// Builds cuDNN's operation graph of a convolution and an execution plan of an engine for it.
 #pragma once
 
 #include "backends/cuda/libraries/backend_descriptor.h"
@@ -6,7 +6,7 @@
 
 namespace kiln::cuda {
 
-/// The device that engines are chosen for: that of `handle`, or the one that `properties`
+/// The device to choose engines for: the device of `handle`, or the one that `properties`
 /// describes, which needs cuDNN 9.8 but no GPU in the machine. One of them is null; a graph without
 /// plans needs neither.
 struct PlanDevice {
@@ -15,9 +15,9 @@ struct PlanDevice {
   const BackendDescriptor* properties = nullptr;
 };
 
-/// The descriptors of an operation graph with one convolution. `alignment`: bytes of which the
-/// address of each tensor is a multiple. The constructor throws sdk::Failure. REQUIRES: `library`
-/// and device.device outlive the object.
+/// The descriptors of an operation graph with one convolution. `alignment`: of the address of each
+/// tensor, in bytes. The constructor throws sdk::Failure. REQUIRES: `library` and device.device
+/// outlive the object.
 class ConvolutionGraph {
  public:
   ConvolutionGraph(const api::Cudnn& library, const ConvolutionDescription& convolution,
@@ -32,15 +32,15 @@ class ConvolutionGraph {
 /// Identifiers of the tensors in a variant pack.
 inline constexpr std::int64_t kInputId = 1, kFilterId = 2, kOutputId = 3;
 
-/// The reason why an engine with these notes is rejected; null: it is not.
+/// The reason to reject an engine with these numerical notes; null: the engine is accepted.
 const char* rejection_of_engine(std::span<const api::NumericalNote> notes,
                                 const ConvolutionDescription& convolution);
 
-/// The plan of one engine: the first one in the order of the library's heuristics that is not
-/// rejected, that the library can plan on the device, and that needs at most kMaxWorkspaceBytes of
-/// workspace; where all need more, the one that needs least. Throws sdk::Failure, of
-/// RESOURCE_EXHAUSTED where memory is short, and of UNIMPLEMENTED where no engine is left, with the
-/// number of engines for each reason. REQUIRES: as ConvolutionGraph; where there is a handle, a
+/// The execution plan of the first engine, in the order of the library's heuristics, that is not
+/// rejected, that the library can finalize for the device, and that needs at most
+/// kMaxWorkspaceBytes of workspace; if all need more, of the engine with the smallest workspace.
+/// Throws sdk::Failure: RESOURCE_EXHAUSTED without memory; UNIMPLEMENTED without an engine, with
+/// the number of engines for each reason. REQUIRES: as ConvolutionGraph; with a handle, a
 /// ScopedContext of the thread, which captures no stream.
 class ConvolutionPlan {
  public:

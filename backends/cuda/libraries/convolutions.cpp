@@ -1,4 +1,4 @@
-// Plans convolutions and queues them.
+// Fills a variant pack for each call and executes the plan that fits the addresses' alignment.
 #include "backends/cuda/libraries/convolutions.h"
 
 #include "backends/cuda/api/api_failure.h"
@@ -12,7 +12,7 @@ namespace {
 using A = api::CudnnAttribute;
 
 constexpr api::DeviceAddress kWorkspaceAlignment = 256;
-/// In bytes: the widest loads of kernels.
+/// In bytes: the widest vector loads of kernels.
 constexpr std::int64_t kAlignment = 16;
 
 void check(const api::Cudnn& library, api::CudnnStatus status, const std::string& action) {
@@ -56,7 +56,7 @@ void PreparedConvolution::issue(const ConvolutionAddresses& addresses, const Str
   if (!is_aligned && !unaligned_) {
     throw sdk::Failure(KILN_CODE_UNIMPLEMENTED,
                        "cuDNN has no engine for the convolution " + text_of(convolution_) +
-                           " at addresses that are no multiples of 16 bytes");
+                           " at addresses that are not multiples of 16 bytes");
   }
   const ConvolutionPlan& plan = is_aligned ? aligned_ : *unaligned_;
   const api::Cudnn& library = *context_.library;
@@ -104,11 +104,11 @@ std::shared_ptr<const PreparedConvolution> ConvolutionLibrary::prepare(
     const ConvolutionDescription& convolution) const {
   const std::lock_guard lock(context_.mutex);
   std::erase_if(prepared_, [](const auto& one) { return one.second.expired(); });
-  std::weak_ptr<const PreparedConvolution>& known = prepared_[convolution];
-  if (auto alive = known.lock()) return alive;
-  auto made = std::make_shared<const PreparedConvolution>(context_, convolution);
-  known = made;
-  return made;
+  std::weak_ptr<const PreparedConvolution>& cached = prepared_[convolution];
+  if (auto alive = cached.lock()) return alive;
+  auto prepared = std::make_shared<const PreparedConvolution>(context_, convolution);
+  cached = prepared;
+  return prepared;
 }
 
 }  // namespace kiln::cuda

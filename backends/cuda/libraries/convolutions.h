@@ -1,4 +1,4 @@
-// Prepares convolutions for sizes and strides, and queues them by cuDNN.
+// Plans convolutions for sizes and strides, and queues them by cuDNN.
 #pragma once
 
 #include "backends/cuda/device/stream.h"
@@ -13,7 +13,7 @@ struct ConvolutionAddresses {
   api::DeviceAddress input = 0, filter = 0, output = 0, workspace = 0;
 };
 
-/// A handle of the library. REQUIRES of its users: they hold the mutex.
+/// A cuDNN handle. A handle has one current stream, so its users hold the mutex.
 struct CudnnContext {
   std::shared_ptr<const api::Cudnn> library;
   std::shared_ptr<const Device> device;
@@ -21,8 +21,8 @@ struct CudnnContext {
   std::mutex mutex;
 };
 
-/// A convolution with the plans of two engines: one for addresses that are multiples of 16 bytes,
-/// one for any. Thread-safe.
+/// A convolution with two execution plans: one for tensors that are aligned to 16 bytes, one for
+/// any address. Thread-safe.
 class PreparedConvolution {
  public:
   /// REQUIRES: a ScopedContext of the thread, which holds context.mutex and captures no stream;
@@ -31,9 +31,8 @@ class PreparedConvolution {
 
   /// 0: no workspace is needed.
   std::int64_t workspace_bytes() const;
-  /// Queues the convolution. The workspace may begin anywhere. Throws sdk::Failure, of
-  /// UNIMPLEMENTED for addresses that the library has no engine for. REQUIRES: a ScopedContext of
-  /// the thread.
+  /// Queues the convolution. The workspace needs no alignment. Throws sdk::Failure, UNIMPLEMENTED
+  /// for addresses that the library has no engine for. REQUIRES: a ScopedContext of the thread.
   void issue(const ConvolutionAddresses& addresses, const Stream& stream) const;
 
  private:
@@ -43,7 +42,8 @@ class PreparedConvolution {
   std::optional<ConvolutionPlan> unaligned_;  // none: the library has no such engine
 };
 
-/// cuDNN on one device. Shares a prepared convolution among all its users. Thread-safe.
+/// cuDNN on one device. Shares each prepared convolution between all programs that use it.
+/// Thread-safe.
 class ConvolutionLibrary {
  public:
   /// REQUIRES: a ScopedContext of the thread. Throws sdk::Failure.
@@ -55,9 +55,9 @@ class ConvolutionLibrary {
   ConvolutionLibrary& operator=(const ConvolutionLibrary&) = delete;
 
   const EngineOptions& options() const { return options_; }
-  /// Plans the convolution, or returns the one that is alive. Other threads cannot queue
-  /// convolutions meanwhile. REQUIRES: a ScopedContext of the thread, which captures no stream.
-  /// Throws sdk::Failure, of UNIMPLEMENTED where the library has no engine.
+  /// Plans the convolution, or returns the prepared one that is alive. Blocks other threads that
+  /// queue convolutions. REQUIRES: a ScopedContext of the thread, which captures no stream. Throws
+  /// sdk::Failure, UNIMPLEMENTED if the library has no engine.
   std::shared_ptr<const PreparedConvolution> prepare(
       const ConvolutionDescription& convolution) const;
 

@@ -1,4 +1,4 @@
-// Creates descriptors, searches algorithms, and queues calls.
+// Creates descriptors, queries the heuristic for algorithms, and queues calls.
 #include "backends/cuda/libraries/cublaslt.h"
 
 #include "backends/cuda/api/api_failure.h"
@@ -14,7 +14,7 @@ using api::CublasStatus;
 /// The size that NVIDIA recommends for devices of compute capability 9.0.
 constexpr std::uint64_t kMaxWorkspaceBytes = std::uint64_t{32} << 20;
 constexpr std::uint64_t kWorkspaceAlignment = 256;
-/// In bytes: the widest loads of kernels.
+/// In bytes: the widest vector loads of kernels.
 constexpr std::uint32_t kAlignment = 16;
 
 void check(const api::CublasLt& library, CublasStatus status, const std::string& action) {
@@ -67,7 +67,7 @@ std::int32_t transpose(bool transposes) {
                                               : api::CublasTranspose::No);
 }
 
-/// The limits of the search for an algorithm.
+/// Owns a preference descriptor, the constraints of a query of the heuristic.
 class Preference {
  public:
   Preference(const api::CublasLt& library, std::uint32_t alignment) : library_(library) {
@@ -188,7 +188,7 @@ void PreparedMatmul::issue(const MatmulAddresses& addresses, const Stream& strea
   if (!is_aligned && !unaligned_) {
     throw sdk::Failure(KILN_CODE_UNIMPLEMENTED,
                        "cuBLASLt has no algorithm for the matmul " + text_of(matmul_) +
-                           " at addresses that are no multiples of 16 bytes");
+                           " at addresses that are not multiples of 16 bytes");
   }
   const api::MatmulHeuristic& chosen = is_aligned ? aligned_ : *unaligned_;
   const double wide[2] = {1, 0};
@@ -235,11 +235,11 @@ std::shared_ptr<const PreparedMatmul> MatmulLibrary::prepare(
     const MatmulDescription& matmul) const {
   const std::lock_guard lock(mutex_);
   std::erase_if(prepared_, [](const auto& one) { return one.second.expired(); });
-  std::weak_ptr<const PreparedMatmul>& known = prepared_[matmul];
-  if (auto alive = known.lock()) return alive;
-  auto made = std::make_shared<const PreparedMatmul>(*library_, handle_, matmul);
-  known = made;
-  return made;
+  std::weak_ptr<const PreparedMatmul>& cached = prepared_[matmul];
+  if (auto alive = cached.lock()) return alive;
+  auto prepared = std::make_shared<const PreparedMatmul>(*library_, handle_, matmul);
+  cached = prepared;
+  return prepared;
 }
 
 }  // namespace kiln::cuda

@@ -1,4 +1,4 @@
-// Prepares matmuls for sizes and strides, and queues them by cuBLASLt.
+// Selects algorithms for matmuls of given sizes and strides, and queues them by cuBLASLt.
 #pragma once
 
 #include "backends/cuda/api/open_cublaslt.h"
@@ -9,8 +9,9 @@
 
 namespace kiln::cuda {
 
-/// The descriptors of a matmul, which need no handle of the library and no device. The constructor
-/// and set_bias() throw sdk::Failure. REQUIRES: `library` outlives the object.
+/// Owns the operation descriptor and the matrix layouts of a matmul. They need no handle of the
+/// library and no device. The constructor and set_bias() throw sdk::Failure. REQUIRES: `library`
+/// outlives the object.
 class MatmulDescriptors {
  public:
   MatmulDescriptors(const api::CublasLt& library, const MatmulDescription& matmul);
@@ -18,7 +19,8 @@ class MatmulDescriptors {
   MatmulDescriptors(const MatmulDescriptors&) = delete;
   MatmulDescriptors& operator=(const MatmulDescriptors&) = delete;
 
-  /// REQUIRES: no other thread uses the object until the call that reads the bias is made.
+  /// Sets the bias pointer, which cublasLtMatmul reads. REQUIRES: no other thread uses the object
+  /// until that call has returned.
   void set_bias(api::DeviceAddress bias) const;
 
   api::MatmulHandle matmul = nullptr;
@@ -30,8 +32,8 @@ class MatmulDescriptors {
   const api::CublasLt& library_;
 };
 
-/// Bytes of which the address of a bias is a multiple: algorithms read several elements at a time,
-/// and the heuristic has no preference for the alignment of a bias.
+/// The alignment of a bias in bytes: algorithms read it by vector loads, and the heuristic has no
+/// preference attribute for its alignment.
 inline constexpr api::DeviceAddress kBiasAlignment = 16;
 
 /// Addresses of the first elements of the operands and the result in device memory.
@@ -41,8 +43,8 @@ struct MatmulAddresses {
   api::DeviceAddress workspace = 0;  // of workspace_bytes()
 };
 
-/// A matmul with the algorithms that the library's heuristic chose: one for addresses that are
-/// multiples of 16 bytes, one for any. Both are deterministic: no split-K by atomics. Thread-safe.
+/// A matmul with two algorithms of the library's heuristic: one for operands that are aligned to 16
+/// bytes, one for any address. Both are deterministic: no split-K by atomics. Thread-safe.
 class PreparedMatmul {
  public:
   /// REQUIRES: a ScopedContext of the thread; `library` and `handle` outlive the object. Throws
@@ -52,8 +54,8 @@ class PreparedMatmul {
 
   /// 0: no workspace is needed.
   std::int64_t workspace_bytes() const;
-  /// Queues the matmul. The workspace may begin anywhere. Throws sdk::Failure, of UNIMPLEMENTED
-  /// for addresses that the library has no algorithm for. REQUIRES: a ScopedContext of the thread.
+  /// Queues the matmul. The workspace needs no alignment. Throws sdk::Failure, UNIMPLEMENTED for
+  /// addresses that the library has no algorithm for. REQUIRES: a ScopedContext of the thread.
   void issue(const MatmulAddresses& addresses, const Stream& stream) const;
 
  private:
@@ -62,13 +64,14 @@ class PreparedMatmul {
   const api::CublasLt& library_;
   api::CublasHandle handle_;
   MatmulDescription matmul_;
-  mutable std::mutex bias_mutex_;  // held from set_bias until the call
+  mutable std::mutex bias_mutex_;  // held from set_bias() until cublasLtMatmul returns
   MatmulDescriptors descriptors_;
   api::MatmulHeuristic aligned_;
   std::optional<api::MatmulHeuristic> unaligned_;  // none: the library has no such algorithm
 };
 
-/// cuBLASLt on one device. Shares a prepared matmul among all its users. Thread-safe.
+/// cuBLASLt on one device. Shares each prepared matmul between all programs that use it.
+/// Thread-safe.
 class MatmulLibrary {
  public:
   /// `tf32`: rounds operands of float32 matmuls to TF32. REQUIRES: a ScopedContext of the thread.
@@ -81,8 +84,8 @@ class MatmulLibrary {
   MatmulLibrary& operator=(const MatmulLibrary&) = delete;
 
   bool tf32() const { return tf32_; }
-  /// Chooses algorithms for the matmul, or returns the prepared one that is alive. Throws
-  /// sdk::Failure. REQUIRES: M, N, K and the number of batches are positive; a ScopedContext of the
+  /// Selects algorithms for the matmul, or returns the prepared one that is alive. Throws
+  /// sdk::Failure. REQUIRES: M, N, K and the batch count are positive; a ScopedContext of the
   /// thread, which captures no stream.
   std::shared_ptr<const PreparedMatmul> prepare(const MatmulDescription& matmul) const;
 

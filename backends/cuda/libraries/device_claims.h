@@ -1,4 +1,4 @@
-// The claims of all libraries of a device.
+// Combines the claims of cuBLASLt and cuDNN.
 #pragma once
 
 #include "backends/codegen/claims/library_claims.h"
@@ -8,7 +8,7 @@
 
 namespace kiln::cuda {
 
-/// Forwards each question to the library of the node's op. REQUIRES: neither is null.
+/// Forwards each query to the claims of the library for the node's op. REQUIRES: neither is null.
 class DeviceClaims final : public codegen::LibraryClaims {
  public:
   DeviceClaims(std::shared_ptr<const codegen::LibraryClaims> matmuls,

@@ -1,4 +1,4 @@
-// Checks each limit of the library.
+// Rejects matmuls beyond the limits of cuBLASLt, each with a reason.
 #include "backends/cuda/libraries/matmul_claims.h"
 
 #include "backends/cuda/libraries/matmul_description.h"
@@ -11,15 +11,15 @@ namespace {
 
 using namespace codegen;
 
-bool is_too_large(const ProductAxis& axis) {
+bool is_too_large(const MatmulAxis& axis) {
   return axis.size.is_static() && axis.size.value() > INT32_MAX;
 }
 
-/// Whether an axis of one operand did not merge into rows or columns and became a batch axis. A
-/// view with one is rejected, so that the operand is copied: the copy is dense and its axes merge,
-/// while the views of both operands could need two batch axes.
-bool loops_over_one_operand(const ProductForm& form) {
-  return std::any_of(form.batch.begin(), form.batch.end(), [](const ProductAxis& axis) {
+/// Whether an axis of only one operand became a batch axis, since it did not merge into M or N. A
+/// view with such an axis is rejected, so that the operand is copied: the copy is dense and its
+/// axes merge. The views of both operands could otherwise need two batch axes.
+bool loops_over_one_operand(const BatchedMatmul& form) {
+  return std::any_of(form.batch.begin(), form.batch.end(), [](const MatmulAxis& axis) {
     return !axis.size.is_one() && (axis.lhs == ir::Dim(0) || axis.rhs == ir::Dim(0));
   });
 }
@@ -27,26 +27,26 @@ bool loops_over_one_operand(const ProductForm& form) {
 }  // namespace
 
 std::optional<std::string> MatmulClaims::rejection_of_matmul(const MatmulRequest& matmul) const {
-  const ProductForm& form = matmul.form;
+  const BatchedMatmul& form = matmul.form;
   if (matmul.dtype == DType::Float16 || matmul.dtype == DType::BFloat16) {
-    return text("cuBLASLt's matmuls of ", matmul.dtype, " are left to a later version");
+    return text("matmuls of ", matmul.dtype, " are compiled as kernels, not run by cuBLASLt");
   }
   if (matmul.dtype != DType::Float32 && matmul.dtype != DType::Float64) {
     return text("cuBLASLt is used for float32 and float64 alone, not for ", matmul.dtype);
   }
-  if (form.depth.size.is_one()) return "nothing is summed: kernels need no library for it";
-  if (form.rows.size.is_one() && form.columns.size.is_one()) {
-    return "one row by one column is a reduction, which kernels compute";
+  if (form.k.size.is_one()) return "K is 1: an elementwise product, which can be fused";
+  if (form.m.size.is_one() && form.n.size.is_one()) {
+    return "M and N are 1: a reduction, which can be fused";
   }
-  const std::vector<ProductAxis> batches = merged_batches(form);
+  const std::vector<MatmulAxis> batches = merged_batches(form);
   if (batches.size() > 1) {
     return text("cuBLASLt takes one batch axis, and ", batches.size(), " do not merge into one");
   }
-  if (is_too_large(form.rows) || is_too_large(form.columns) || is_too_large(form.depth)) {
+  if (is_too_large(form.m) || is_too_large(form.n) || is_too_large(form.k)) {
     return "cuBLASLt takes fewer than 2^31 rows and columns";
   }
   if ((form.lhs_is_view || form.rhs_is_view) && loops_over_one_operand(form)) {
-    return "the rows or columns of the view do not lie together as one";
+    return "the rows or columns of the view do not merge into one axis";
   }
   return std::nullopt;
 }

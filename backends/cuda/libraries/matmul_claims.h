@@ -6,8 +6,8 @@
 namespace kiln::cuda {
 
 /// Claims matmuls of float32 and float64 whose batch axes merge into one, and a bias after them.
-/// Leaves outer products (K = 1) and dot products (M = N = 1) to kernels, which fuse them with
-/// their neighbours.
+/// Rejects outer products (K = 1) and dot products (M = N = 1): as kernels they can be fused with
+/// their producers and consumers.
 class MatmulClaims final : public codegen::LibraryClaims {
  public:
   std::optional<std::string> rejection_of_matmul(
@@ -16,7 +16,7 @@ class MatmulClaims final : public codegen::LibraryClaims {
                                                    codegen::EpilogueOp op) const override;
 };
 
-/// Claims nothing, since the library could not be opened.
+/// Rejects every matmul: the library could not be opened.
 class MissingMatmuls final : public codegen::LibraryClaims {
  public:
   /// `reason`: the loader's text.

@@ -1,5 +1,5 @@
-// Views repeat no element (product_form), so if one axis of a matrix has stride 1, the stride of
-// the other is a valid leading dimension.
+// Views repeat no element (batched_matmul), so if one axis of a matrix has stride 1, the stride of
+// the other one is a valid leading dimension.
 #include "backends/cuda/libraries/matmul_description.h"
 
 #include "backends/codegen/inspect/source.h"
@@ -13,18 +13,19 @@ namespace {
 using namespace codegen;
 
 /// Merges `inner` into `outer` if the pair is contiguous in all tensors.
-bool join(ProductAxis& outer, const ProductAxis& inner) {
-  const bool joins = outer.lhs == inner.lhs * inner.size && outer.rhs == inner.rhs * inner.size &&
-                     outer.result == inner.result * inner.size;
-  if (joins) outer = {outer.size * inner.size, inner.lhs, inner.rhs, inner.result};
-  return joins;
+bool merge(MatmulAxis& outer, const MatmulAxis& inner) {
+  const bool is_contiguous_pair = outer.lhs == inner.lhs * inner.size &&
+                                  outer.rhs == inner.rhs * inner.size &&
+                                  outer.result == inner.result * inner.size;
+  if (is_contiguous_pair) outer = {outer.size * inner.size, inner.lhs, inner.rhs, inner.result};
+  return is_contiguous_pair;
 }
 
 /// Merges one pair of axes. False: no pair can be merged.
-bool join_two(std::vector<ProductAxis>& axes) {
+bool merge_pair(std::vector<MatmulAxis>& axes) {
   for (std::size_t outer = 0; outer < axes.size(); ++outer) {
     for (std::size_t inner = 0; inner < axes.size(); ++inner) {
-      if (inner == outer || !join(axes[outer], axes[inner])) continue;
+      if (inner == outer || !merge(axes[outer], axes[inner])) continue;
       axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(inner));
       return true;
     }
@@ -49,10 +50,10 @@ MatrixLayout layout_of(const MatrixAxis& first, const MatrixAxis& second, bool& 
   return {rows.size, columns.size, std::max({columns.stride, rows.size, std::int64_t{1}})};
 }
 
-/// `size`. Throws SizeFailure where it exceeds the 31 bits that cuBLASLt has for rows and columns.
-std::int64_t counted(std::int64_t size, const ir::Node& node) {
+/// Returns `size`. Throws SizeFailure if it exceeds the 31 bits of cuBLASLt's rows and columns.
+std::int64_t checked_extent(std::int64_t size, const ir::Node& node) {
   if (size <= INT32_MAX) return size;
-  throw SizeFailure(KILN_CODE_RESOURCE_EXHAUSTED, text("cuBLASLt takes no matmul with ", size,
+  throw SizeFailure(KILN_CODE_RESOURCE_EXHAUSTED, text("cuBLASLt cannot compute a matmul of ", size,
                                                        " rows or columns: ", source_of(node)));
 }
 
@@ -62,29 +63,28 @@ class Describer {
       : step_(step), form_(step.form), evaluate_(evaluate) {}
 
   MatmulDescription run() const {
-    const std::int64_t m = size(form_.rows), n = size(form_.columns), k = size(form_.depth);
+    const std::int64_t m = size(form_.m), n = size(form_.n), k = size(form_.k);
     MatmulDescription out;
     out.dtype = step_.dtype;
     out.bias = step_.bias >= 0;
-    out.depth = k;
-    out.a = layout_of({n, evaluate_(form_.columns.rhs)}, {k, evaluate_(form_.depth.rhs)},
+    out.k = k;
+    out.a = layout_of({n, evaluate_(form_.n.rhs)}, {k, evaluate_(form_.k.rhs)},
                       out.transposes_a);
-    out.b = layout_of({k, evaluate_(form_.depth.lhs)}, {m, evaluate_(form_.rows.lhs)},
+    out.b = layout_of({k, evaluate_(form_.k.lhs)}, {m, evaluate_(form_.m.lhs)},
                       out.transposes_b);
-    bool transposes_d = false;  // never: product_form gives columns without gaps
-    out.d = layout_of({n, evaluate_(form_.columns.result)}, {m, evaluate_(form_.rows.result)},
-                      transposes_d);
+    bool transposes_d = false;  // never: batched_matmul gives columns without gaps
+    out.d = layout_of({n, evaluate_(form_.n.result)}, {m, evaluate_(form_.m.result)}, transposes_d);
     add_batches(out);
     return out;
   }
 
  private:
-  std::int64_t size(const ProductAxis& axis) const {
-    return counted(evaluate_(axis.size), *step_.node);
+  std::int64_t size(const MatmulAxis& axis) const {
+    return checked_extent(evaluate_(axis.size), *step_.node);
   }
 
   void add_batches(MatmulDescription& out) const {
-    for (const ProductAxis& axis : merged_batches(form_)) {
+    for (const MatmulAxis& axis : merged_batches(form_)) {
       out.batches = evaluate_(axis.size);
       out.a.batch_stride = evaluate_(axis.rhs);
       out.b.batch_stride = evaluate_(axis.lhs);
@@ -93,7 +93,7 @@ class Describer {
   }
 
   const MatmulStep& step_;
-  const ProductForm& form_;
+  const BatchedMatmul& form_;
   const EvaluateDim& evaluate_;
 };
 
@@ -101,15 +101,15 @@ class Describer {
 
 std::string text_of(const MatmulDescription& matmul) {
   std::string out =
-      text(matmul.dtype, " ", matmul.d.columns, " x ", matmul.d.rows, " x ", matmul.depth);
+      text(matmul.dtype, " ", matmul.d.columns, " x ", matmul.d.rows, " x ", matmul.k);
   if (matmul.batches != 1) out += text(" for each of ", matmul.batches);
   return out;
 }
 
-std::vector<ProductAxis> merged_batches(const ProductForm& form) {
-  std::vector<ProductAxis> axes = form.batch;
-  std::erase_if(axes, [](const ProductAxis& axis) { return axis.size.is_one(); });
-  while (join_two(axes)) {
+std::vector<MatmulAxis> merged_batches(const BatchedMatmul& form) {
+  std::vector<MatmulAxis> axes = form.batch;
+  std::erase_if(axes, [](const MatmulAxis& axis) { return axis.size.is_one(); });
+  while (merge_pair(axes)) {
   }
   return axes;
 }

@@ -1,4 +1,4 @@
-// Describes a matmul as cuBLASLt takes it: column-major matrices, one batch stride each.
+// Describes a matmul in cuBLASLt's terms: column-major matrices with one batch stride each.
 #pragma once
 
 #include "backends/codegen/bind/slot_sizes.h"
@@ -15,19 +15,19 @@ struct MatrixLayout {
   auto operator<=>(const MatrixLayout&) const = default;
 };
 
-/// The maximum batch count of one call: gridDim.y and gridDim.z are at most 65,535. A power of 2
-/// keeps the addresses of later calls as aligned as those of the first.
+/// The maximum batch count of one call: gridDim.y and gridDim.z are at most 65,535. A power of 2,
+/// so that the operands of later calls are as aligned as those of the first.
 inline constexpr std::int64_t kMaxBatches = 32768;
 
-/// d = op(a) op(b) for each batch, where op may transpose, and the bias added to each column of d.
-/// A row-major matmul is the column-major one of the transposes: a is its rhs, b its lhs.
+/// d = op(a) op(b) for each batch, where op may transpose; the bias is added to each column of d. A
+/// row-major result C = A B is the column-major result C^T = B^T A^T: a is the rhs, b the lhs.
 struct MatmulDescription {
   DType dtype = DType::Float32;
   bool tf32 = false;  // rounds operands of float32
   bool bias = false;
   bool transposes_a = false, transposes_b = false;
   MatrixLayout a, b, d;
-  std::int64_t depth = 0;  // K
+  std::int64_t k = 0;
   std::int64_t batches = 1;
 
   /// Whether the result has no elements.
@@ -39,9 +39,9 @@ struct MatmulDescription {
 /// "float32 4 x 5 x 3": M, N and K of the row-major matmul; with 6 batches "... for each of 6".
 std::string text_of(const MatmulDescription& matmul);
 
-/// The batch axes after merging every pair that is contiguous in all tensors (outer stride = inner
-/// stride x inner size). Axes of size 1 are dropped. In no particular order.
-std::vector<codegen::ProductAxis> merged_batches(const codegen::ProductForm& form);
+/// Returns the batch axes, in no particular order, after merging every pair that is contiguous in
+/// all tensors (outer stride = inner stride x inner size). Drops axes of size 1.
+std::vector<codegen::MatmulAxis> merged_batches(const codegen::BatchedMatmul& form);
 
 /// Describes the matmul for the sizes of a call. REQUIRES: at most one of merged_batches(). Throws
 /// codegen::SizeFailure for a size that cuBLASLt cannot count, and what `evaluate` throws.

@@ -1,4 +1,5 @@
-// Without a library, or with an old or incomplete one, convolutions are compiled as kernels.
+// Rejects all convolutions, so that they become kernels, if the library is missing, old or
+// incomplete.
 #include "backends/cuda/libraries/open_convolutions.h"
 
 namespace kiln::cuda {
@@ -19,15 +20,15 @@ const ConvolutionLibrary* DeviceConvolutions::library() const {
 
 /// REQUIRES: mutex_ is held.
 void DeviceConvolutions::open() const {
-  api::Facts facts;
+  api::Messages messages;
   std::shared_ptr<const api::Cudnn> library;
   try {
-    library = api::open_cudnn(settings_, facts);
+    library = api::open_cudnn(settings_, messages);
   } catch (const sdk::Failure& failure) {
     missing_ = failure.what();
-    facts.push_back("convolutions: kernels; " + *missing_);
+    messages.push_back("convolutions: kernels; " + *missing_);
   }
-  for (const std::string& fact : facts) host_.log(KILN_LOG_INFO, "cuda", fact);
+  for (const std::string& message : messages) host_.log(KILN_LOG_INFO, "cuda", message);
   if (!library) return;
   const ScopedContext context(*device_);
   library_ = std::make_shared<const ConvolutionLibrary>(std::move(library), device_, options_);

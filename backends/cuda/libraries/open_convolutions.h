@@ -6,7 +6,8 @@
 
 namespace kiln::cuda {
 
-/// Rejects every convolution where cuDNN cannot be opened: kernels compute them. Thread-safe.
+/// The claims of cuDNN. Rejects every convolution if the library cannot be opened: kernels compute
+/// them. Thread-safe.
 class DeviceConvolutions final : public codegen::LibraryClaims {
  public:
   DeviceConvolutions(api::CudnnSettings settings, std::shared_ptr<const Device> device,
@@ -16,15 +17,15 @@ class DeviceConvolutions final : public codegen::LibraryClaims {
         options_(options),
         host_(host) {}
 
-  /// Opens the library, and logs its path or the reason why there is none. Throws sdk::Failure if
-  /// the library opens but cannot use the device; the next call tries again.
+  /// Opens the library at the first claim, and logs its path or the reason why it is missing.
+  /// Throws sdk::Failure if the library opens but cannot use the device; the next call tries again.
   std::optional<std::string> rejection_of_convolution(const ir::Node& node) const override;
   std::optional<std::string> rejection_of_epilogue(const ir::Node& node,
                                                    codegen::EpilogueOp op) const override {
     return claims_.rejection_of_epilogue(node, op);
   }
 
-  /// Null before the first claim, and where cuDNN is missing. Valid as long as the object.
+  /// Null before the first claim, and if cuDNN is missing. Valid as long as the object.
   const ConvolutionLibrary* library() const;
 
  private:

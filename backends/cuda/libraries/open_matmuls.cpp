@@ -1,15 +1,16 @@
-// Without a library, or with an old or incomplete one, matmuls are compiled as kernels.
+// Rejects all matmuls, so that they become kernels, if the library is missing, old or incomplete.
 #include "backends/cuda/libraries/open_matmuls.h"
 
 namespace kiln::cuda {
 
 Matmuls open_matmuls(const api::CublasLtSettings& settings,
-                     const std::shared_ptr<const Device>& device, bool tf32, api::Facts& facts) {
+                     const std::shared_ptr<const Device>& device, bool tf32,
+                     api::Messages& messages) {
   std::shared_ptr<const api::CublasLt> library;
   try {
-    library = api::open_cublaslt(settings, facts);
+    library = api::open_cublaslt(settings, messages);
   } catch (const sdk::Failure& failure) {
-    facts.push_back(std::string("matmuls: kernels; ") + failure.what());
+    messages.push_back(std::string("matmuls: kernels; ") + failure.what());
     return {nullptr, std::make_shared<MissingMatmuls>(failure.what())};
   }
   return {std::make_shared<const MatmulLibrary>(std::move(library), device, tf32),

@@ -1,4 +1,4 @@
-// Opens cuBLASLt for an instance, which works without it, too.
+// Opens cuBLASLt for an instance. It is optional: without it, matmuls become kernels.
 #pragma once
 
 #include "backends/cuda/libraries/cublaslt.h"
@@ -11,10 +11,11 @@ struct Matmuls {
   std::shared_ptr<const codegen::LibraryClaims> claims;
 };
 
-/// Adds one fact: the library, or the reason why there is none; the claims then reject every
-/// matmul with that reason. Throws sdk::Failure if the library opens but cannot use the device.
-/// REQUIRES: a ScopedContext of the thread.
+/// Adds one line to `messages`: the library, or the reason why it is missing; the claims then
+/// reject every matmul with that reason. Throws sdk::Failure if the library opens but cannot use
+/// the device. REQUIRES: a ScopedContext of the thread.
 Matmuls open_matmuls(const api::CublasLtSettings& settings,
-                     const std::shared_ptr<const Device>& device, bool tf32, api::Facts& facts);
+                     const std::shared_ptr<const Device>& device, bool tf32,
+                     api::Messages& messages);
 
 }  // namespace kiln::cuda

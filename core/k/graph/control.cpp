@@ -1,12 +1,13 @@
-// The learning phase, a placeholder per session, and switch: a Select when both sides are values, a
-// Cond when one is a function, so that the branch that is not taken does not run.
+// The learning phase, and switch: a Select if both branches are values, a Cond if one is a
+// function, so that the other branch does not run.
 #include <kiln/control.h>
 
-#include "core/k/frame/context_impl.h"
-#include "core/k/frame/learning_phase_impl.h"
-#include "core/k/frame/tensor_impl.h"
+#include "core/k/base/context_impl.h"
+#include "core/k/base/learning_phase_impl.h"
+#include "core/k/base/tensor_impl.h"
 #include "core/ops/convert.h"
 #include "core/ops/lambda_builder.h"
+#include "core/types/no_destructor.h"
 
 #include <atomic>
 #include <mutex>
@@ -16,31 +17,31 @@ namespace {
 
 using ir::Value;
 
-struct Phase {
+struct PhasePlaceholder {
   std::mutex mutex;
   Value placeholder;
 };
-Phase& phase() {
-  static auto* state = new Phase;  // never destroyed: used by static objects' destructors
+PhasePlaceholder& phase() {
+  static NoDestructor<PhasePlaceholder> state;
   return *state;
 }
 
-/// What the user calls the branches.
+/// The argument names of the branches, for errors.
 struct BranchNames {
   const char* then_name = "then_expression";
   const char* else_name = "else_expression";
 };
 constexpr BranchNames kPhaseNames{"x", "alt"}, kTestPhaseNames{"alt", "x"};
 
-/// A branch's value; numbers adopt `dtype`.
+/// The value of a branch; numbers become constants of `dtype`.
 Value value_of_branch(const Branch& branch, DType dtype, const char* argument) {
   if (!branch.is_function()) return value_of(branch.value(), dtype, argument);
   if (branch.is_empty()) Call::value_error(argument, text(argument, " is an empty function"));
-  const Tensor made = [&] {
-    const ir::OriginScope users(ir::Origin(), /*replace=*/true);  // it names its own lines
+  const Tensor result = [&] {
+    const ir::OriginScope none(ir::Origin(), /*replace=*/true);  // K calls in it set their own
     return branch.make();
   }();
-  return value_of(made, argument);
+  return value_of(result, argument);
 }
 
 DType dtype_of_branches(const Branch& a, const Branch& b, const BranchNames& names) {
@@ -53,7 +54,7 @@ DType dtype_of_branches(const Branch& a, const Branch& b, const BranchNames& nam
   return floatx_dtype();
 }
 
-/// A branch's value and the nodes that were written for it.
+/// The value of a branch, and the nodes that were created for it.
 struct TracedBranch {
   Value value;
   ir::Trace trace;
@@ -62,7 +63,7 @@ struct Branches {
   TracedBranch then_branch, else_branch;
 };
 
-/// Both values, the second with the first one's dims; numbers spread to the other's dims.
+/// The values of both branches, with equal dims; numbers are broadcast.
 Branches evaluate(const Branch& then_branch, const Branch& else_branch, const BranchNames& names) {
   const DType dtype = dtype_of_branches(then_branch, else_branch, names);
   Branches both;
@@ -83,20 +84,22 @@ Branches evaluate(const Branch& then_branch, const Branch& else_branch, const Br
   if (x.dtype() != y.dtype()) {
     Call::type_error(names.else_name, text("the branches have different dtypes ", types()));
   }
-  if (equal(x.dims(), y.dims()) == ir::Answer::No) {
+  if (equal(x.dims(), y.dims()) == ir::Ternary::No) {
     Call::value_error(names.else_name, text("the branches have different shapes ", types()));
   }
   y = ir::with_dims(y, x.dims());
   return both;
 }
 
-Tensor lazy(const Value& condition, const Branches& both) {
+/// Makes a Cond, which runs one branch only.
+Tensor make_cond(const Value& condition, const Branches& both) {
   const auto& [then_branch, else_branch] = both;
-  const ir::ClosedBranches closed = ir::close_branches({then_branch.value}, then_branch.trace,
+  const ir::BranchClosures closures = ir::close_branches({then_branch.value}, then_branch.trace,
                                                        {else_branch.value}, else_branch.trace);
   std::vector<Value> operands{condition};
-  operands.insert(operands.end(), closed.captures.begin(), closed.captures.end());
-  const ir::CondAttrs attrs{{closed.then_branch}, {closed.else_branch}};
+  operands.insert(operands.end(), closures.captures.begin(), closures.captures.end());
+  const ir::CondAttrs attrs{.then_branch = {closures.then_branch},
+                            .else_branch = {closures.else_branch}};
   return wrap(ir::make(ir::Op::Cond, attrs, std::move(operands)));
 }
 
@@ -113,24 +116,24 @@ Tensor choose(const Operand& condition, const Branch& then_branch, const Branch&
     Call::value_error(argument, text(argument, " has a higher rank than the branches ", types()));
   }
   const bool any_function = then_branch.is_function() || else_branch.is_function();
-  if (chosen.rank() == 0 && any_function) return lazy(chosen, both);
+  if (chosen.rank() == 0 && any_function) return make_cond(chosen, both);
   const ir::Dims& dims = both.then_branch.value.dims();
   for (int axis = 0; axis < chosen.rank(); ++axis) {
     const ir::Dim& dim = chosen.dims()[axis];
-    if (dim.is_one() || equal(dim, dims[axis]) != ir::Answer::No) continue;
+    if (dim.is_one() || equal(dim, dims[axis]) != ir::Ternary::No) continue;
     Call::value_error(argument, text(argument, " does not fit the branches ", types()));
   }
-  const Value spread = ir::broadcast(chosen, dims, ir::all_axes(chosen));
-  return wrap(ir::select(spread, both.then_branch.value, both.else_branch.value));
+  const Value mask = ir::broadcast(chosen, dims, ir::all_axes(chosen));
+  return wrap(ir::select(mask, both.then_branch.value, both.else_branch.value));
 }
 
-/// The branch alone: picked when the graph is built.
-Tensor only(const Branch& branch, const char* argument) {
+/// The value of the branch that is selected when the graph is built.
+Tensor selected(const Branch& branch, const char* argument) {
   return wrap(value_of_branch(branch, floatx_dtype(), argument));
 }
 
-/// Whether a number or a constant scalar is not 0; nothing for other tensors.
-std::optional<bool> known(const Operand& training) {
+/// Whether a number or a constant scalar is not 0; nullopt for other tensors.
+std::optional<bool> static_value(const Operand& training) {
   if (!training.is_tensor()) return training.real() != 0;
   const Value value = value_of(training.tensor(), "training");
   if (value.node->op != ir::Op::Constant || value.rank() != 0) return {};
@@ -140,12 +143,13 @@ std::optional<bool> known(const Operand& training) {
   return is_set != std::byte{0};
 }
 
-/// `then_branch` where `training` is not 0; without one the learning phase decides.
+/// `then_branch` if `training` is not 0; None means the learning phase.
 Tensor by_phase(const Branch& then_branch, const Branch& else_branch,
                 const OptionalOperand& training, Where where, const BranchNames& names) {
   const Operand phase = training.is_none() ? Operand(learning_phase(), where) : training.value();
-  if (const auto fixed = known(phase)) {
-    return *fixed ? only(then_branch, names.then_name) : only(else_branch, names.else_name);
+  if (const auto fixed = static_value(phase)) {
+    return *fixed ? selected(then_branch, names.then_name)
+                  : selected(else_branch, names.else_name);
   }
   return choose(phase, then_branch, else_branch, names, "training");
 }
@@ -161,11 +165,12 @@ Value make_learning_phase_placeholder() {
   const std::lock_guard lock(phase().mutex);
   if (!phase().placeholder) {
     static std::atomic<std::int64_t> next{-1};  // below every id that K::placeholder gives
-    ir::PlaceholderAttrs attrs;
-    attrs.id = next.fetch_sub(1, std::memory_order_relaxed);
-    attrs.name = "learning_phase";
-    attrs.type = {DType::Bool, {}};
-    phase().placeholder = ir::make(ir::Op::Placeholder, std::move(attrs), {});
+    phase().placeholder =
+        ir::make(ir::Op::Placeholder,
+                 ir::PlaceholderAttrs{.id = next.fetch_sub(1, std::memory_order_relaxed),
+                                      .name = "learning_phase",
+                                      .type = {DType::Bool, {}}},
+                 {});
   }
   return phase().placeholder;
 }
@@ -218,12 +223,11 @@ Tensor print_tensor(const Operand& x, const PrintOptions& options) try {
   const Call call("print_tensor", x.where());
   static std::atomic<std::int64_t> next{1};
   const Value value = input_of(x);
-  ir::HostCallAttrs attrs;
-  attrs.function = "print_tensor";
-  attrs.payload = options.message;
-  attrs.id = next.fetch_add(1, std::memory_order_relaxed);
-  attrs.results = {value.type()};
-  return wrap(ir::make(ir::Op::HostCall, std::move(attrs), {ir::current_position(), value}));
+  const ir::HostCallAttrs attrs{.function = "print_tensor",
+                                .payload = options.message,
+                                .id = next.fetch_add(1, std::memory_order_relaxed),
+                                .results = {value.type()}};
+  return wrap(ir::make(ir::Op::HostCall, attrs, {ir::current_position(), value}));
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("print_tensor", x.where());
 }

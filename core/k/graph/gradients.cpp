@@ -1,10 +1,10 @@
-// gradients: the vector-Jacobian product (core/autodiff/vjp.h) with ones; a variable that the loss
-// does not depend on gets a tensor that throws when it is used.
+// gradients(): the vector-Jacobian product (core/autodiff/vjp.h) with ones as cotangents. A
+// variable on which the loss does not depend gets a MissingGradient, which throws when it is used.
 #include <kiln/gradients.h>
 
 #include "core/autodiff/vjp.h"
 #include "core/ir/traverse.h"
-#include "core/k/frame/tensor_impl.h"
+#include "core/k/base/tensor_impl.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -12,16 +12,17 @@
 namespace kiln {
 namespace {
 
-/// Whether no gradient passes a node: an index, an integer, constant almost everywhere, or computed
-/// by a host function that is no identity.
-bool cuts(const ir::Node& node) {
+/// Whether no gradient flows through a node: its result is an index or integer, is constant almost
+/// everywhere, or comes from a host function other than the identity.
+bool blocks_gradient(const ir::Node& node) {
   if (node.op == ir::Op::HostCall && node.types.size() != 1) return true;
   const auto has_float = [](const ir::Type& type) { return is_float(type.dtype); };
   return !def(node).differentiable || std::none_of(node.types.begin(), node.types.end(), has_float);
 }
 
-/// The K function that cuts the way from x to the last of `order`; empty when there is no way.
-std::string cut_by(const std::vector<const ir::Node*>& order, const ir::Value& x) {
+/// The first K function on a path from x to the last node of `order` that blocks the gradient;
+/// empty if there is no path.
+std::string blocking_function(const std::vector<const ir::Node*>& order, const ir::Value& x) {
   std::unordered_set<const ir::Node*> dependents;
   for (const ir::Node* node : order) {
     const auto depends = [&](const ir::Value& operand) {
@@ -29,25 +30,26 @@ std::string cut_by(const std::vector<const ir::Node*>& order, const ir::Value& x
     };
     if (std::none_of(node->operands.begin(), node->operands.end(), depends)) continue;
     dependents.insert(node);
-    if (!cuts(*node)) continue;
+    if (!blocks_gradient(*node)) continue;
     const std::string function = node->origin.function;
     return function.empty() ? std::string(def(*node).name) : function;
   }
   return "";
 }
 
-std::string missing_text(const Tensor& variable, const std::string& cut_by) {
+std::string missing_text(const Tensor& variable, const std::string& blocking) {
   const std::string name = variable.name();
-  const std::string what = name.empty() ? text(variable) : name;
-  std::string fact = text("the loss does not depend on ", what, ", so it has no gradient");
-  if (!cut_by.empty()) fact += text("; ", cut_by, " on the way is not differentiable");
-  return fact;
+  const std::string shown = name.empty() ? text(variable) : name;
+  std::string message = text("the loss does not depend on ", shown, ", so it has no gradient");
+  if (!blocking.empty()) {
+    message += text("; ", blocking, " on the path to the loss is not differentiable");
+  }
+  return message;
 }
 
-Tensor missing(std::string text) {
-  TensorImpl impl;
-  impl.missing = std::move(text);
-  return Tensor(std::make_shared<const TensorImpl>(std::move(impl)));
+Tensor missing_gradient(std::string reason) {
+  return Tensor(std::make_shared<const TensorImpl>(
+      TensorImpl{.content = MissingGradient{std::move(reason)}}));
 }
 
 }  // namespace
@@ -69,8 +71,12 @@ std::vector<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& va
   const auto order = all_found ? std::vector<const ir::Node*>() : ir::topological_order({&y, 1});
   std::vector<Tensor> gradients;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    gradients.push_back(result.dx[i] ? wrap(result.dx[i])
-                                     : missing(missing_text(variables[i], cut_by(order, x[i]))));
+    if (result.dx[i]) {
+      gradients.push_back(wrap(result.dx[i]));
+      continue;
+    }
+    const std::string blocking = blocking_function(order, x[i]);
+    gradients.push_back(missing_gradient(missing_text(variables[i], blocking)));
   }
   return gradients;
 } catch (const std::bad_alloc&) {

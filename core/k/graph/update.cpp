@@ -1,8 +1,8 @@
-// Updates: the new value with exactly the variable's type, beside the variable. What a
-// function demands of them: runtime/function/compile/build_graph.h.
+// Updates: broadcasts the new value to exactly the variable's type.
+// runtime/function/compile/build_graph.h has the conditions on updates of a function.
 #include <kiln/update.h>
 
-#include "core/k/frame/tensor_impl.h"
+#include "core/k/base/tensor_impl.h"
 
 #include <algorithm>
 
@@ -17,16 +17,17 @@ ir::Value variable_of(const Tensor& x, const char* argument) {
   return value;
 }
 
-/// Whether a value of the second type may be broadcast to the first.
-bool spreads_to(const ir::Type& type, const ir::Type& value) {
+/// Whether `value` can be broadcast to `type`.
+bool broadcasts_to(const ir::Type& type, const ir::Type& value) {
   if (value.rank() > type.rank()) return false;
   return std::equal(value.dims.rbegin(), value.dims.rend(), type.dims.rbegin(),
                     [](const ir::Dim& from, const ir::Dim& to) {
-                      return from.is_one() || equal(from, to) != ir::Answer::No;
+                      return from.is_one() || equal(from, to) != ir::Ternary::No;
                     });
 }
 
-/// `value` with the variable's type exactly: a number is broadcast, anything else must fit.
+/// The operand broadcast to the type of the variable. Throws TypeError for another dtype and
+/// ValueError for a shape that does not broadcast.
 ir::Value fitted(const ir::Value& variable, const Operand& operand, const char* argument,
                  const char* name = "x") {
   ir::Value value = value_of(operand, variable.dtype(), argument);
@@ -38,20 +39,20 @@ ir::Value fitted(const ir::Value& variable, const Operand& operand, const char* 
     Call::type_error(argument, text(argument, " has dtype ", value.dtype(),
                                     " but the variable has ", type.dtype, " ", both()));
   }
-  if (!spreads_to(type, value.type())) {
+  if (!broadcasts_to(type, value.type())) {
     Call::value_error(argument, text(argument, " does not fit the variable ", both()));
   }
   return ir::broadcast_to(value, type.dims);
 }
 
-/// A fitted value to be added or subtracted.
+/// The same for a value that is added or subtracted: not bool.
 ir::Value number(const ir::Value& variable, const Operand& operand, const char* argument) {
   const ir::Value value = fitted(variable, operand, argument);
   if (value.dtype() != DType::Bool) return value;
   Call::type_error("x", text("x is bool, not a number (x ", variable.type(), ")"));
 }
 
-UpdateOp made(const Tensor& x, const ir::Value& value, Where where) {
+UpdateOp make_update(const Tensor& x, const ir::Value& value, Where where) {
   return {x, wrap(value), where};
 }
 
@@ -69,10 +70,10 @@ UpdateOp update(const Tensor& x, const Operand& new_x, Where where) try {
                                     variable.rank(), " ", both()));
   }
   for (int axis = 0; axis < value.rank(); ++axis) {
-    if (equal(value.dims()[axis], variable.dims()[axis]) != ir::Answer::No) continue;
+    if (equal(value.dims()[axis], variable.dims()[axis]) != ir::Ternary::No) continue;
     Call::value_error("new_x", text("new_x does not fit the variable ", both()));
   }
-  return made(x, fitted(variable, new_x, "new_x"), where);
+  return make_update(x, fitted(variable, new_x, "new_x"), where);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("update", where);
 }
@@ -80,7 +81,7 @@ UpdateOp update(const Tensor& x, const Operand& new_x, Where where) try {
 UpdateOp update_add(const Tensor& x, const Operand& increment, Where where) try {
   const Call call("update_add", where);
   const ir::Value variable = variable_of(x, "x");
-  return made(x, variable + number(variable, increment, "increment"), where);
+  return make_update(x, variable + number(variable, increment, "increment"), where);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("update_add", where);
 }
@@ -88,7 +89,7 @@ UpdateOp update_add(const Tensor& x, const Operand& increment, Where where) try 
 UpdateOp update_sub(const Tensor& x, const Operand& decrement, Where where) try {
   const Call call("update_sub", where);
   const ir::Value variable = variable_of(x, "x");
-  return made(x, variable - number(variable, decrement, "decrement"), where);
+  return make_update(x, variable - number(variable, decrement, "decrement"), where);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("update_sub", where);
 }
@@ -99,11 +100,11 @@ UpdateOp moving_average_update(const Tensor& variable, const Operand& value,
   const ir::Value x = variable_of(variable, "variable");
   const ir::Value current = ir::cast(value_of(value, x.dtype(), "value"), x.dtype());
   const ir::Value m = ir::broadcast_to(fitted(x, momentum, "momentum", "variable"), x.dims());
-  if (!spreads_to(x.type(), current.type())) {
+  if (!broadcasts_to(x.type(), current.type())) {
     Call::value_error("value", text("value does not fit the variable (variable ", x.type(),
                                     ", value ", current.type(), ")"));
   }
-  return made(variable, x * m + ir::broadcast_to(current, x.dims()) * (1.0 - m), where);
+  return make_update(variable, x * m + ir::broadcast_to(current, x.dims()) * (1.0 - m), where);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("moving_average_update", where);
 }

@@ -1,4 +1,4 @@
-// Names of data formats, and the rank that a function of images or volumes demands.
+// Parses data formats, and checks the rank of images and volumes.
 #include "core/k/image/data_format_impl.h"
 
 #include <kiln/context.h>

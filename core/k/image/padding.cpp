@@ -1,4 +1,4 @@
-// Paddings: one Pad node with the axes that the data format says.
+// Pads the axes that the data format selects, with one Pad node.
 #include <kiln/padding.h>
 
 #include "core/k/image/data_format_impl.h"
@@ -9,7 +9,7 @@ namespace {
 using ir::Dims;
 using ir::Value;
 
-/// Zeros around the axes first .. first + padding.size() - 1.
+/// Pads the axes first .. first + padding.size() - 1 with zeros.
 Tensor padded(const Value& x, int first, const std::vector<Sides>& padding) {
   const auto rank = static_cast<std::size_t>(x.rank());
   Dims low(rank, 0), high(rank, 0);

@@ -1,4 +1,5 @@
-// Reductions over windows, and biases; where the windows lie is worked out in sliding.cpp.
+// Pooling as reductions over windows, and bias_add. sliding.cpp computes window positions and
+// padding.
 #include <kiln/pooling.h>
 
 #include "core/k/image/sliding_impl.h"
@@ -22,7 +23,7 @@ Ints counting(std::int64_t first, std::size_t count) {
   return numbers;
 }
 
-/// A scalar that wins against nothing: an integer's lowest, as casts saturate.
+/// The lowest value of the dtype: the identity of max. Conversion of -inf to an integer saturates.
 Value lowest(DType dtype) {
   return ir::scalar_constant(dtype, -std::numeric_limits<double>::infinity());
 }
@@ -31,47 +32,51 @@ struct Pool {
   Value x;  // channels last
   Dims windows;
   Ints strides;
-  Sliding slides;
+  Sliding sliding;
 };
 
-/// The windows of x as its last axes, with that value around the elements.
-Value windows_of(const Pool& pool, const Value& around) {
+/// The windows of x as its last axes; `padding` is the value of the padding.
+Value windows_of(const Pool& pool, const Value& padding) {
   const std::size_t n = pool.windows.size();
   Dims low(n + 2, 0), high = low;
-  std::copy(pool.slides.low.begin(), pool.slides.low.end(), low.begin() + 1);
-  std::copy(pool.slides.high.begin(), pool.slides.high.end(), high.begin() + 1);
-  return ir::window(ir::pad(pool.x, around, low, high),
-                    {counting(1, n), pool.slides.places, pool.windows, pool.strides, Ints(n, 1)});
+  std::copy(pool.sliding.low.begin(), pool.sliding.low.end(), low.begin() + 1);
+  std::copy(pool.sliding.high.begin(), pool.sliding.high.end(), high.begin() + 1);
+  return ir::window(ir::pad(pool.x, padding, low, high),
+                    {.axes = counting(1, n),
+                     .counts = pool.sliding.positions,
+                     .sizes = pool.windows,
+                     .strides = pool.strides,
+                     .dilations = Ints(n, 1)});
 }
 
-/// How many elements of x each window has along spatial axis i, over `dims`.
+/// The number of elements of x, without padding, in each window along spatial axis i, with `dims`.
 Value elements_along(const Pool& pool, std::size_t i, const Dims& dims) {
   const Dim& size = pool.x.dims()[i + 1];
-  const Value place = ir::iota({DType::Int64, dims}, static_cast<std::int64_t>(i) + 1);
+  const Value position = ir::iota({DType::Int64, dims}, static_cast<std::int64_t>(i) + 1);
   const auto number = [&](const Dim& dim) { return ir::broadcast(ir::dim_size(dim), dims, {}); };
-  const Value first = place * number(pool.strides[i]) - number(pool.slides.low[i]);
+  const Value first = position * number(pool.strides[i]) - number(pool.sliding.low[i]);
   const Value end = ir::binary(Op::Minimum, first + number(pool.windows[i]), number(size));
   return end - ir::binary(Op::Maximum, first, number(0));
 }
 
-/// REQUIRES: at least float32, since sums need the range.
+/// The mean of each window, padding excluded. REQUIRES: float32 or wider, for the range of sums.
 Value average(const Pool& pool) {
   const std::size_t n = pool.windows.size();
   const Value sum = ir::reduce_sum(windows_of(pool, ir::scalar_constant(pool.x.dtype(), 0)),
                                    counting(static_cast<std::int64_t>(n) + 2, n));
   Value count;
-  double whole = 1;
+  double unpadded = 1;  // elements of a window along the axes without padding
   for (std::size_t i = 0; i < n; ++i) {
-    const bool padded = pool.slides.low[i] != Dim(0) || pool.slides.high[i] != Dim(0);
+    const bool padded = pool.sliding.low[i] != Dim(0) || pool.sliding.high[i] != Dim(0);
     if (!padded) {
-      whole *= static_cast<double>(pool.windows[i].value());
+      unpadded *= static_cast<double>(pool.windows[i].value());
       continue;
     }
     const Value along = elements_along(pool, i, sum.dims());
     count = count ? count * along : along;
   }
-  if (!count) return sum / whole;
-  return sum / (ir::cast(count, sum.dtype()) * whole);
+  if (!count) return sum / unpadded;
+  return sum / (ir::cast(count, sum.dtype()) * unpadded);
 }
 
 Tensor pooled(const Operand& operand, const Steps& pool_size, const PoolOptions& options,
@@ -86,19 +91,21 @@ Tensor pooled(const Operand& operand, const Steps& pool_size, const PoolOptions&
   const Ints sizes = steps_of(pool_size, spatial, "pool_size");
   const Value x = is_max ? number_of(operand) : float_of(operand);
   require_rank(x, static_cast<int>(spatial) + 2);
-  Pool pool{channels_to_end(x, format), {sizes.begin(), sizes.end()},
-            steps_of(options.strides, spatial, "strides"), {}};
-  pool.slides =
-      sliding(pool.x, pool.windows, pool.strides, Ints(spatial, 1), padding, "pool_size");
-  pool.x = is_max ? pool.slides.input : widened(pool.slides.input);
+  Pool pool{.x = channels_to_end(x, format),
+            .windows = {sizes.begin(), sizes.end()},
+            .strides = steps_of(options.strides, spatial, "strides"),
+            .sliding = {}};
+  pool.sliding =
+      sliding_of(pool.x, pool.windows, pool.strides, Ints(spatial, 1), padding, "pool_size");
+  pool.x = is_max ? pool.sliding.input : widened(pool.sliding.input);
   const Value y = is_max ? ir::reduce_max(windows_of(pool, lowest(x.dtype())),
                                           counting(static_cast<std::int64_t>(spatial) + 2, spatial))
                          : ir::cast(average(pool), x.dtype());
   return wrap(channels_from_end(y, format));
 }
 
-/// The dims of x but for the batch, in the order in which a bias of that rank lies.
-Dims dims_of_whole_bias(const Value& bias, DataFormat format) {
+/// The dims of a bias with all axes of x but the batch, in the layout of x.
+Dims dims_of_full_bias(const Value& bias, DataFormat format) {
   Dims dims = bias.dims();
   if (format == DataFormat::ChannelsFirst) {
     dims.insert(dims.begin(), dims.back());
@@ -131,35 +138,35 @@ Tensor bias_add(const Operand& x, const Operand& bias, const BiasAddOptions& opt
   if (value.rank() < 2) {
     Call::value_error("x", text("x has rank ", value.rank(), ", below 2 (x ", value.type(), ")"));
   }
-  const bool whole = added.rank() == value.rank() - 1;
-  if (!whole && added.rank() != 1) {
+  const bool is_full = added.rank() == value.rank() - 1;
+  if (!is_full && added.rank() != 1) {
     Call::value_error("bias", text("bias has rank ", added.rank(), ", neither 1 nor ",
                                    value.rank() - 1, " (x ", value.type(), ", bias ",
                                    added.type(), ")"));
   }
   Dims dims(value.dims().size(), 1);
   const std::size_t channels = format == DataFormat::ChannelsFirst ? 1 : dims.size() - 1;
-  if (whole) {
-    dims = dims_of_whole_bias(added, format);
+  if (is_full) {
+    dims = dims_of_full_bias(added, format);
   } else {
     dims[channels] = added.dims()[0];
   }
   for (std::size_t i = 1; i < dims.size(); ++i) {
-    const bool stretched = !whole && i != channels;
-    if (stretched || equal(dims[i], value.dims()[i]) != ir::Answer::No) continue;
+    const bool stretched = !is_full && i != channels;
+    if (stretched || equal(dims[i], value.dims()[i]) != ir::Ternary::No) continue;
     Call::value_error("bias", text("axis ", i, " of x has size ", value.dims()[i],
                                    " but the bias gives ", dims[i], " (x ", value.type(),
                                    ", bias ", added.type(), ")"));
   }
-  // The sizes of both, the known one where one is known: nothing of x is stretched.
-  Dims sum = value.dims(), spread = dims;
+  // Each dim is the static one of the two, if there is one: x itself is never stretched.
+  Dims sum = value.dims(), bias_dims = dims;
   for (std::size_t i = 1; i < dims.size(); ++i) {
-    if (!whole && i != channels) continue;
+    if (!is_full && i != channels) continue;
     if (!sum[i].is_static() && dims[i].is_static()) sum[i] = dims[i];
-    spread[i] = sum[i];
+    bias_dims[i] = sum[i];
   }
-  const Value fitting = ir::with_dims(ir::reshape(added, dims), spread);
-  return wrap(ir::with_dims(value, sum) + ir::broadcast_to(fitting, sum));
+  const Value shaped = ir::with_dims(ir::reshape(added, dims), bias_dims);
+  return wrap(ir::with_dims(value, sum) + ir::broadcast_to(shaped, sum));
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("bias_add", where_of(x, bias));
 }

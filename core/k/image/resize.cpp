@@ -1,4 +1,4 @@
-// Resizing as repetition (nearest) or as two gathers and a weight per axis (bilinear).
+// Resizes by repetition (nearest), or by two gathers and a weight per axis (bilinear).
 #include <kiln/resize.h>
 
 #include "core/k/image/data_format_impl.h"
@@ -16,23 +16,23 @@ void require_factor(std::int64_t factor, const char* argument) {
   if (factor < 1) Call::value_error(argument, text(argument, " is ", factor, ", not at least 1"));
 }
 
-/// Each element of an axis repeated `factor` times.
+/// Repeats each element of an axis `factor` times.
 Value nearest(const Value& x, int axis, std::int64_t factor) {
   return repeated_along(x, axis, factor);
 }
 
-/// Positions i / factor of an axis: between the elements at and after it, by the distance.
+/// Interpolates linearly at positions i / factor of an axis.
 Value linear(const Value& x, int axis, std::int64_t factor) {
   if (factor == 1) return x;
   const Dim size = x.dims()[static_cast<std::size_t>(axis)];
   const Value index = ir::iota({DType::Int64, {size * factor}}, 0);
   const Value count = ir::like(index, static_cast<double>(factor));
-  const Value at = index / count;
+  const Value left = index / count;
   const Value last = ir::broadcast_to(ir::dim_size(size), index.dims()) - ir::like(index, 1);
-  const Value next = ir::binary(Op::Minimum, at + ir::like(index, 1), last);
-  const Value weight = ir::cast(index - at * count, x.dtype()) / static_cast<double>(factor);
-  const Value here = ir::gather(x, at, axis), beyond = ir::gather(x, next, axis);
-  return here + (beyond - here) * ir::broadcast(weight, here.dims(), {axis});
+  const Value right = ir::binary(Op::Minimum, left + ir::like(index, 1), last);
+  const Value weight = ir::cast(index - left * count, x.dtype()) / static_cast<double>(factor);
+  const Value low = ir::gather(x, left, axis), high = ir::gather(x, right, axis);
+  return low + (high - low) * ir::broadcast(weight, low.dims(), {axis});
 }
 
 }  // namespace

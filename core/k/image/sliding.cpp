@@ -1,4 +1,4 @@
-// Places and padding of windows, by the formulas at the top of convolution.h.
+// Computes window positions and padding by the formulas at the top of core/kiln/convolution.h.
 #include "core/k/image/sliding_impl.h"
 
 #include <numeric>
@@ -31,36 +31,36 @@ Ints steps_of(const Steps& steps, std::size_t count, const char* argument) {
   return list;
 }
 
-Sliding sliding(const Value& input, const Dims& windows, const Ints& strides,
-                const Ints& dilations, Padding padding, const char* argument) {
-  Sliding result{{}, {}, {}, input};
-  Dims least(input.dims().size(), 0);
+Sliding sliding_of(const Value& input, const Dims& windows, const Ints& strides,
+                   const Ints& dilations, Padding padding, const char* argument) {
+  Sliding result{.positions = {}, .low = {}, .high = {}, .input = input};
+  Dims smallest(input.dims().size(), 0);
   for (std::size_t i = 0; i < windows.size(); ++i) {
     const Dim& size = input.dims()[i + 1];
     const Dim width = (windows[i] - 1) * Dim(dilations[i]) + 1, stride = strides[i];
     if (padding == Padding::Valid) {
-      if (less_equal(width, size) == ir::Answer::No) {
+      if (less_equal(width, size) == ir::Ternary::No) {
         Call::value_error(argument, text("a window over ", width, " elements does not fit into ",
                                          size, " of spatial axis ", i, " (x ", input.type(), ")"));
       }
-      least[i + 1] = width;
-      result.places.push_back(floor_div(size - width, stride) + 1);
+      smallest[i + 1] = width;
+      result.positions.push_back(floor_div(size - width, stride) + 1);
       result.low.push_back(0);
       result.high.push_back(0);
       continue;
     }
-    const Dim places = ceil_div(size, stride);
-    result.places.push_back(places);
+    const Dim positions = ceil_div(size, stride);
+    result.positions.push_back(positions);
     if (padding == Padding::Causal) {
       result.low.push_back(width - 1);
       result.high.push_back(0);
       continue;
     }
-    const Dim total = max((places - 1) * stride + width - size, 0);
+    const Dim total = max((positions - 1) * stride + width - size, 0);
     result.low.push_back(floor_div(total, 2));
     result.high.push_back(total - result.low.back());
   }
-  result.input = ir::fits(input, least);
+  result.input = ir::fits(input, smallest);
   return result;
 }
 

@@ -1,4 +1,4 @@
-// What convolutions and pooling share: steps, paddings, and where windows lie along an axis.
+// Sliding windows of convolutions and pooling: steps, padding, positions.
 #pragma once
 
 #include "core/k/image/data_format_impl.h"
@@ -9,23 +9,25 @@ namespace kiln {
 
 enum class Padding : std::uint8_t { Valid, Same, Causal };
 
-/// ValueError naming `padding` for another name; "causal" is one where `causal` says so.
+/// Parses a padding; `causal`: whether "causal" is allowed. Throws ValueError, which names
+/// `padding`.
 Padding padding_of(const std::string& name, bool causal = false);
 
-/// One positive number for each of `count` spatial axes. ValueError naming `argument`.
+/// One positive number per spatial axis, of `count`. Throws ValueError, which names `argument`.
 ir::Ints steps_of(const Steps& steps, std::size_t count, const char* argument);
 
-/// Where the windows of each spatial axis lie: how many, and the padding around the elements.
-/// `input` is the input, with a guard where only the call can tell that windows fit.
+/// Window positions and padding, per spatial axis.
 struct Sliding {
-  ir::Dims places, low, high;
-  ir::Value input;
+  ir::Dims positions;  // how many
+  ir::Dims low, high;  // zeros before and after the elements
+  ir::Value input;     // guarded: symbolic sizes must fit the windows
 };
-/// Of an input (batch, spatial.., channels). ValueError naming `argument` when windows do not fit.
-Sliding sliding(const ir::Value& input, const ir::Dims& windows, const ir::Ints& strides,
-                const ir::Ints& dilations, Padding padding, const char* argument);
+/// For an input (batch, spatial.., channels). Throws ValueError, which names `argument`, if windows
+/// do not fit.
+Sliding sliding_of(const ir::Value& input, const ir::Dims& windows, const ir::Ints& strides,
+                   const ir::Ints& dilations, Padding padding, const char* argument);
 
-/// The value with its channels last, and back.
+/// Permutes x to channels last, and back to `format`.
 ir::Value channels_to_end(const ir::Value& x, DataFormat format);
 ir::Value channels_from_end(const ir::Value& x, DataFormat format);
 

@@ -1,5 +1,5 @@
-// The nonlinear functions of layers. Each spells its formula out so that the gradient is right at
-// the kinks, too. What several groups of K functions share is in formulas_impl.h.
+// Activation functions, by formulas whose gradients are right at kinks, too.
+// formulas_impl.h has those that several files share.
 #include <kiln/activation.h>
 
 #include "core/k/math/formulas_impl.h"
@@ -10,11 +10,12 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-/// An option that adopts the dtype of x.
+/// A numeric option as a value with the dtype and dims of x.
 Value option(double number, const Value& x, const char* argument) {
   return ir::broadcast_to(value_of(Operand(number), x.dtype(), argument), x.dims());
 }
 
+/// The part below the threshold.
 Value sloped(const Value& x, const ReluOptions& options) {
   if (options.alpha == 0) return ir::zeros_like(x);  // 0 * -inf would be NaN
   const Value alpha = option(options.alpha, x, "alpha");
@@ -22,12 +23,12 @@ Value sloped(const Value& x, const ReluOptions& options) {
   return (x - option(options.threshold, x, "threshold")) * alpha;
 }
 
-/// Clipped to [0, max_value] when that is given.
+/// The part above the threshold: x, clipped to [0, max_value] if that is given.
 Value bounded(const Value& x, const ReluOptions& options) {
   if (!options.max_value) return x;
   const double highest = *options.max_value < 0 ? 0 : *options.max_value;  // NaN stays
   const Value below = ir::binary(Op::Minimum, x, option(highest, x, "max_value"));
-  // At a threshold of 0 or more there is nothing below 0.
+  // With a threshold of 0 or more, this part is not negative.
   return options.threshold < 0 ? ir::binary(Op::Maximum, below, ir::zeros_like(x)) : below;
 }
 
@@ -37,7 +38,7 @@ Tensor relu(const Operand& x, const ReluOptions& options) try {
   const Call call("relu", x.where());
   const Value value = number_of(x);
   const Value threshold = option(options.threshold, value, "threshold");
-  // Both parts agree at a threshold of 0, where the gradient is to be the lower one.
+  // At a threshold of 0 both parts agree, and the gradient is that of the lower one.
   const Value below = options.threshold == 0 ? ir::less_equal_to(value, threshold)
                                              : ir::less(value, threshold);
   return wrap(ir::select(below, sloped(value, options), bounded(value, options)));

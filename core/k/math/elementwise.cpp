@@ -1,4 +1,5 @@
-// Elementwise functions: operands are brought to one dtype and shape (tensor_impl.h), then one op.
+// Elementwise functions: bring the operands to one dtype and shape (tensor_impl.h), then apply one
+// op.
 #include <kiln/elementwise.h>
 
 #include "core/k/math/formulas_impl.h"
@@ -9,14 +10,14 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-Tensor of_float(const char* function, Op op, const Operand& x) try {
+Tensor unary_floating(const char* function, Op op, const Operand& x) try {
   const Call call(function, x.where());
   return wrap(ir::unary(op, float_of(x)));
 } catch (const std::bad_alloc&) {
   Call::out_of_memory(function, x.where());
 }
 
-Tensor of_number(const char* function, Op op, const Operand& x) try {
+Tensor unary_number(const char* function, Op op, const Operand& x) try {
   const Call call(function, x.where());
   return wrap(ir::unary(op, number_of(x)));
 } catch (const std::bad_alloc&) {
@@ -31,7 +32,7 @@ Tensor comparison(const char* function, Op op, const Operand& x, const Operand& 
   Call::out_of_memory(function, where_of(x, y));
 }
 
-Tensor extreme(const char* function, Op op, const Operand& x, const Operand& y) try {
+Tensor minmax(const char* function, Op op, const Operand& x, const Operand& y) try {
   const Call call(function, where_of(x, y));
   const auto [a, b] = broadcast_numbers(x, y);
   return wrap(ir::binary(op, a, b));
@@ -39,7 +40,7 @@ Tensor extreme(const char* function, Op op, const Operand& x, const Operand& y) 
   Call::out_of_memory(function, where_of(x, y));
 }
 
-/// An operand of clip beside a value: both broadcast.
+/// Applies one bound of clip.
 Value bounded(Op op, const Value& x, const OptionalOperand& bound, const char* argument) {
   const Value limit = value_of(bound.value(), x.dtype(), argument);
   const auto [a, b] = broadcast_values(x, limit, {"x", argument});
@@ -60,7 +61,7 @@ Tensor square(const Operand& x) try {
   Call::out_of_memory("square", x.where());
 }
 
-Tensor abs(const Operand& x) { return of_number("abs", Op::Abs, x); }
+Tensor abs(const Operand& x) { return unary_number("abs", Op::Abs, x); }
 
 Tensor sqrt(const Operand& x) try {
   const Call call("sqrt", x.where());
@@ -69,8 +70,8 @@ Tensor sqrt(const Operand& x) try {
   Call::out_of_memory("sqrt", x.where());
 }
 
-Tensor exp(const Operand& x) { return of_float("exp", Op::Exp, x); }
-Tensor log(const Operand& x) { return of_float("log", Op::Log, x); }
+Tensor exp(const Operand& x) { return unary_floating("exp", Op::Exp, x); }
+Tensor log(const Operand& x) { return unary_floating("log", Op::Log, x); }
 
 Tensor round(const Operand& x) try {
   const Call call("round", x.where());
@@ -80,9 +81,9 @@ Tensor round(const Operand& x) try {
   Call::out_of_memory("round", x.where());
 }
 
-Tensor sign(const Operand& x) { return of_number("sign", Op::Sign, x); }
-Tensor sin(const Operand& x) { return of_float("sin", Op::Sin, x); }
-Tensor cos(const Operand& x) { return of_float("cos", Op::Cos, x); }
+Tensor sign(const Operand& x) { return unary_number("sign", Op::Sign, x); }
+Tensor sin(const Operand& x) { return unary_floating("sin", Op::Sin, x); }
+Tensor cos(const Operand& x) { return unary_floating("cos", Op::Cos, x); }
 
 Tensor pow(const Operand& x, const Operand& a) try {
   const Call call("pow", where_of(x, a));
@@ -96,7 +97,7 @@ Tensor clip(const Operand& x, const OptionalOperand& min_value,
             const OptionalOperand& max_value) try {
   const Call call("clip", x.where());
   Value value = number_of(x);
-  // The gradient of numbers that are the wrong way round is that of both being min_value.
+  // If max_value < min_value, both bounds are min_value, also for the gradient.
   const bool reversed = is_number(min_value) && is_number(max_value) &&
                         max_value.value().real() < min_value.value().real();
   if (reversed) value_of(max_value.value(), value.dtype(), "max_value");
@@ -140,7 +141,7 @@ Tensor less_equal(const Operand& x, const Operand& y) {
   return comparison("less_equal", Op::LessEqual, x, y);
 }
 
-Tensor maximum(const Operand& x, const Operand& y) { return extreme("maximum", Op::Maximum, x, y); }
-Tensor minimum(const Operand& x, const Operand& y) { return extreme("minimum", Op::Minimum, x, y); }
+Tensor maximum(const Operand& x, const Operand& y) { return minmax("maximum", Op::Maximum, x, y); }
+Tensor minimum(const Operand& x, const Operand& y) { return minmax("minimum", Op::Minimum, x, y); }
 
 }  // namespace kiln

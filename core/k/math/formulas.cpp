@@ -1,5 +1,7 @@
-// The shared formulas, as graphs. Their gradients are those of the ops they are made of.
+// Formulas that several K functions share.
 #include "core/k/math/formulas_impl.h"
+
+#include "core/types/at.h"
 
 namespace kiln {
 
@@ -36,28 +38,28 @@ Value log1p_exp_of_minus_abs(const Value& x) {
 
 Value with_ones(const Value& reduced, const Value& x, const ir::Ints& axes) {
   ir::Dims dims = x.dims();
-  for (std::int64_t axis : axes) dims[static_cast<std::size_t>(axis)] = 1;
+  for (std::int64_t axis : axes) dims[at(axis)] = 1;
   return ir::reshape(reduced, dims);
 }
 
 Value repeated_along(const Value& x, int axis, const ir::Dim& count) {
   if (count.is_one()) return x;
   // (.., d, ..) -> (.., d, 1, ..) -> (.., d, count, ..) -> (.., d * count, ..)
-  ir::Dims spread = x.dims(), merged = x.dims();
-  spread.insert(spread.begin() + axis + 1, count);
-  ir::Dim& size = merged[static_cast<std::size_t>(axis)];
+  ir::Dims repeated = x.dims(), merged = x.dims();
+  repeated.insert(repeated.begin() + axis + 1, count);
+  ir::Dim& size = merged[at(axis)];
   size = size * count;
   ir::Ints axes;
   for (int i = 0; i < x.rank(); ++i) axes.push_back(i <= axis ? i : i + 1);
-  return ir::reshape(ir::broadcast(x, spread, axes), merged);
+  return ir::reshape(ir::broadcast(x, repeated, axes), merged);
 }
 
 Value pick_last(const Value& x, const Value& indices) {
   const int last = x.rank() - 1;
   const Value wide = ir::cast(indices, DType::Int64);
   const Value classes = ir::iota({DType::Int64, x.dims()}, last);
-  const Value here = ir::equal_to(ir::broadcast_over(wide, x.dims(), {last}), classes);
-  return ir::reduce_sum(ir::select(here, x, ir::zeros_like(x)), {last});
+  const Value is_picked = ir::equal_to(ir::broadcast_over(wide, x.dims(), {last}), classes);
+  return ir::reduce_sum(ir::select(is_picked, x, ir::zeros_like(x)), {last});
 }
 
 }  // namespace kiln

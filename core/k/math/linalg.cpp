@@ -1,7 +1,9 @@
-// Products as Dot nodes: axes become labels, and axes that meet share one (DotAttrs in core/ir).
+// Matmuls as Dot nodes: every axis gets a label, contracted and batch axes share one
+// (ir::DotAttrs).
 #include <kiln/linalg.h>
 
-#include "core/k/frame/sparse_impl.h"
+#include "core/k/base/sparse_impl.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 #include <numeric>
@@ -17,11 +19,11 @@ std::string both(const Value& x, const Value& y) {
   return text("(x ", x.type(), ", y ", y.type(), ")");
 }
 
-/// ValueError when two sizes that meet are known to differ.
+/// Throws ValueError if the sizes of two axes are known to differ.
 void require_equal_sizes(const Value& x, int x_axis, const Value& y, int y_axis) {
-  const Dim &a = x.dims()[static_cast<std::size_t>(x_axis)],
-            &b = y.dims()[static_cast<std::size_t>(y_axis)];
-  if (equal(a, b) != ir::Answer::No) return;
+  const Dim &a = x.dims()[at(x_axis)],
+            &b = y.dims()[at(y_axis)];
+  if (equal(a, b) != ir::Ternary::No) return;
   Call::value_error("y", text("axis ", x_axis, " of x has size ", a, " but axis ", y_axis,
                               " of y has size ", b, " ", both(x, y)));
 }
@@ -32,7 +34,7 @@ Ints labels_from(std::int64_t first, int count) {
   return labels;
 }
 
-/// The labels of x and those of y that are not shared, in order.
+/// The labels of the result: those of x, then of y, without contracted ones and the batch of y.
 Ints labels_without(const Ints& x, const Ints& y, std::int64_t contracted, std::int64_t batch) {
   Ints result;
   for (std::int64_t label : x) {
@@ -73,10 +75,10 @@ Value dot_of_sparse(const SparseParts& x, const Operand& y) {
                                " ", types));
   }
   if (right.rank() != 1 && right.rank() != 2) {
-    Call::value_error("y", text("y beside a sparse x has rank ", right.rank(), ", not 1 or 2 ",
-                                types));
+    Call::value_error("y", text("y has rank ", right.rank(),
+                                ", not 1 or 2, as a sparse x requires ", types));
   }
-  if (equal(x.dims[1], right.dims()[0]) == ir::Answer::No) {
+  if (equal(x.dims[1], right.dims()[0]) == ir::Ternary::No) {
     Call::value_error("y", text("axis 1 of x has size ", x.dims[1], " but axis 0 of y has size ",
                                 right.dims()[0], " ", types));
   }
@@ -101,7 +103,7 @@ Tensor dot(const Operand& x, const Operand& y) try {
   require_equal_sizes(a, x_axis, b, y_axis);
   const Ints x_labels = labels_from(0, a.rank());
   Ints y_labels = labels_from(a.rank(), b.rank());
-  y_labels[static_cast<std::size_t>(y_axis)] = x_labels.back();
+  y_labels[at(y_axis)] = x_labels.back();
   const Ints result = labels_without(x_labels, y_labels, x_labels.back(), kNoBatch);
   return wrap(ir::dot(a, x_labels, b, y_labels, result));
 } catch (const std::bad_alloc&) {
@@ -121,7 +123,7 @@ Tensor batch_dot(const Operand& x, const Operand& y, const BatchDotOptions& opti
   const Ints x_labels = labels_from(0, a.rank());
   Ints y_labels = labels_from(a.rank(), b.rank());
   y_labels[0] = 0;
-  y_labels[static_cast<std::size_t>(axes.y)] = axes.x;
+  y_labels[at(axes.y)] = axes.x;
   const Ints result = labels_without(x_labels, y_labels, axes.x, /*batch=*/0);
   const Value product = ir::dot(a, x_labels, b, y_labels, result);
   return wrap(product.rank() == 1 ? ir::reshape(product, {product.dims()[0], 1}) : product);
@@ -141,17 +143,17 @@ Tensor transpose(const Operand& x) try {
 
 Tensor gather(const Operand& reference, const Operand& indices) try {
   const Call call("gather", where_of(reference, indices));
-  const Value from = input_of(reference, "reference");
+  const Value entries = input_of(reference, "reference");
   const bool is_number = indices.kind() == Operand::Kind::Integer;
-  const Value at = is_number ? value_of(indices, DType::Int64, "indices")
-                             : input_of(indices, "indices");
-  if (from.rank() == 0) {
-    Call::value_error("reference", text("reference is a scalar (reference ", from.type(), ")"));
+  const Value index = is_number ? value_of(indices, DType::Int64, "indices")
+                                : input_of(indices, "indices");
+  if (entries.rank() == 0) {
+    Call::value_error("reference", text("reference is a scalar (reference ", entries.type(), ")"));
   }
-  if (!is_integer(at.dtype())) {
-    Call::type_error("indices", text("indices are not integers (indices ", at.type(), ")"));
+  if (!is_integer(index.dtype())) {
+    Call::type_error("indices", text("indices are not integers (indices ", index.type(), ")"));
   }
-  return wrap(ir::gather(from, at, 0));
+  return wrap(ir::gather(entries, index, 0));
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("gather", where_of(reference, indices));
 }

@@ -1,5 +1,5 @@
-// Losses as graphs that stay finite for extreme values: probabilities are kept away from 0 and 1,
-// logits go through functions that do not overflow.
+// Losses that stay finite for extreme inputs: probabilities are clipped away from 0 and 1, logits
+// go through functions that do not overflow.
 #include <kiln/loss.h>
 
 #include "core/k/math/formulas_impl.h"
@@ -23,8 +23,8 @@ std::string both(const Value& target, const Value& output) {
   return text("(target ", target.type(), ", output ", output.type(), ")");
 }
 
-/// Probabilities away from 0 and 1, where the logarithm has its poles.
-Value held(const Value& probabilities) {
+/// Clips probabilities to [epsilon(), 1 - epsilon()], away from the poles of the logarithm.
+Value clip_probabilities(const Value& probabilities) {
   const double fuzz = epsilon();
   return clipped(probabilities, fuzz, 1 - fuzz);
 }
@@ -32,22 +32,22 @@ Value held(const Value& probabilities) {
 Value log(const Value& x) { return ir::unary(Op::Log, x); }
 
 void require_equal_shapes(const Value& target, const Value& output) {
-  if (equal(target.dims(), output.dims()) != ir::Answer::No) return;
+  if (equal(target.dims(), output.dims()) != ir::Ternary::No) return;
   Call::value_error("target", text("target and output have different shapes ",
                                    both(target, output)));
 }
 
-/// The classes' axis moved to the end.
+/// Moves an axis to the end.
 Value with_axis_last(const Value& x, int axis) {
   Ints axes = ir::all_axes(x);
   std::rotate(axes.begin() + axis, axes.begin() + axis + 1, axes.end());
   return ir::permute(x, axes);
 }
 
-/// One target per position of the classes.
+/// Targets as int64 with one element per position.
 Value shaped_targets(const Value& target, const Value& output, const Dims& positions) {
   const ir::Dim have = product(target.dims()), need = product(positions);
-  if (equal(have, need) == ir::Answer::No) {
+  if (equal(have, need) == ir::Ternary::No) {
     Call::value_error("target", text("target has ", have, " elements, not one for each of ", need,
                                      " positions ", both(target, output)));
   }
@@ -76,7 +76,7 @@ Tensor categorical_crossentropy(const Operand& target, const Operand& output,
     logs = ir::log_softmax(x, axis);
   } else {
     const Value sum = ir::reduce_sum(x, {axis});
-    logs = log(held(x / ir::broadcast_over(sum, x.dims(), {axis})));
+    logs = log(clip_probabilities(x / ir::broadcast_over(sum, x.dims(), {axis})));
   }
   const Value loss = -ir::reduce_sum(widened(labels) * logs, {axis});
   return wrap(ir::cast(loss, raw.dtype()));
@@ -92,7 +92,7 @@ Tensor sparse_categorical_crossentropy(const Operand& target, const Operand& out
   const Value x = widened(with_axis_last(raw, axis_of(options.axis, raw.rank())));
   const int last = x.rank() - 1;
   const Value classes = shaped_targets(labels, raw, {x.dims().begin(), x.dims().end() - 1});
-  const Value logs = ir::log_softmax(options.from_logits ? x : log(held(x)), last);
+  const Value logs = ir::log_softmax(options.from_logits ? x : log(clip_probabilities(x)), last);
   const Value loss = -pick_last(logs, classes);
   const Value invalid = ir::like(loss, std::numeric_limits<double>::quiet_NaN());
   return wrap(ir::cast(ir::select(is_class(classes, x), loss, invalid), raw.dtype()));
@@ -108,7 +108,7 @@ Tensor binary_crossentropy(const Operand& target, const Operand& output,
   const Value t = widened(labels);
   Value z = widened(raw);
   if (!options.from_logits) {
-    const Value p = held(z);
+    const Value p = clip_probabilities(z);
     z = log(p / (1.0 - p));
   }
   const Value loss = positive_part(z) - z * t + log1p_exp_of_minus_abs(z);
@@ -128,7 +128,7 @@ Tensor in_top_k(const Operand& predictions, const Operand& targets, std::int64_t
   if (scores.rank() != 2 || classes.rank() != 1) {
     Call::value_error("targets", text("ranks are not 2 and 1 ", types));
   }
-  if (equal(scores.dims()[0], classes.dims()[0]) == ir::Answer::No) {
+  if (equal(scores.dims()[0], classes.dims()[0]) == ir::Ternary::No) {
     Call::value_error("targets", text("batch sizes differ ", types));
   }
   const Value index = ir::cast(classes, DType::Int64);

@@ -1,9 +1,9 @@
-// Draws: each K call takes streams of its own under one seed; distributions are formulas over
-// uniform draws, so that every backend needs only RandomUniform.
+// Random draws. Distributions are formulas of uniform draws, so that backends only implement
+// RandomUniform; each K call has streams of its own.
 #include <kiln/random.h>
 
-#include "core/k/frame/context_impl.h"
-#include "core/k/frame/tensor_impl.h"
+#include "core/k/base/context_impl.h"
+#include "core/k/base/tensor_impl.h"
 #include "core/ops/lambda_builder.h"
 
 #include <cmath>
@@ -15,8 +15,8 @@ namespace {
 using ir::Dims;
 using ir::Value;
 
-/// The draws of one K call: a given seed has the streams 0, 1, ..; without one each call gets
-/// streams that no other call has, under the process-wide seed.
+/// The draws of one K call, on the streams 0, 1, .. of its seed: the given one, or a new one from
+/// the process-wide generator.
 class Draws {
  public:
   explicit Draws(const std::optional<std::int64_t>& seed)
@@ -24,7 +24,7 @@ class Draws {
 
   /// U[0, 1).
   Value uniform(DType dtype, const Dims& dims) {
-    const ir::RandomAttrs attrs{{dtype, dims}, seed_, stream_++};
+    const ir::RandomAttrs attrs{.type = {dtype, dims}, .seed = seed_, .stream = stream_++};
     return ir::make(ir::Op::RandomUniform, attrs, {ir::current_position()});
   }
 
@@ -39,10 +39,33 @@ DType float_dtype(const DTypeArgument& argument) {
   return dtype;
 }
 
-/// The dtype that a formula is computed in: float16 and bfloat16 only store.
+void require_finite(const char* argument, double value) {
+  if (std::isfinite(value)) return;
+  Call::value_error(argument, text(argument, " ", value, " is not finite"));
+}
+
+/// Rejects parameters of N(mean, stddev^2) that define no distribution.
+void require_normal(const RandomNormalOptions& options) {
+  require_finite("mean", options.mean);
+  if (!std::isfinite(options.stddev) || options.stddev < 0) {
+    Call::value_error("stddev", text("stddev ", options.stddev,
+                                     " is not a finite number of at least 0"));
+  }
+}
+
+/// Rejects bounds that are not finite or not in order.
+void require_interval(double minval, double maxval) {
+  require_finite("minval", minval);
+  require_finite("maxval", maxval);
+  if (minval > maxval) {
+    Call::value_error("minval", text("minval ", minval, " is greater than maxval ", maxval));
+  }
+}
+
+/// The dtype in which a formula is computed: float16 and bfloat16 are storage types.
 DType wide(DType dtype) { return dtype == DType::Float64 ? dtype : DType::Float32; }
 
-/// sqrt(2) erfinv(x) for |x| <= erf(sqrt(2)).
+/// sqrt(2) erfinv(x) for |x| <= erf(sqrt(2)), by Giles' polynomial (2012).
 Value normal_quantile(const Value& x) {
   static constexpr double kCoefficients[] = {2.81022636e-08,  3.43273939e-07, -3.5233877e-06,
                                              -4.39150654e-06, 0.00021858087,  -0.00125372503,
@@ -53,7 +76,7 @@ Value normal_quantile(const Value& x) {
   return p * x * std::numbers::sqrt2;
 }
 
-/// The dims of dropout's mask: those of x where noise_shape says nothing.
+/// The dims of dropout's mask: noise_shape, with the dims of x for None or if it is unset.
 Dims noise_dims(const Shape& shape, const Value& x) {
   Dims dims = x.dims();
   if (!shape.is_set()) return dims;
@@ -75,7 +98,7 @@ Dims noise_dims(const Shape& shape, const Value& x) {
   }
   const ir::Type mask{x.dtype(), noise};
   const Dims both = broadcast_dims(x.type(), mask, {"x", "noise_shape"});
-  if (equal(both, dims) != ir::Answer::No) return noise;
+  if (equal(both, dims) != ir::Ternary::No) return noise;
   Call::value_error("noise_shape", text("noise_shape ", to_string(noise),
                                         " does not broadcast to x (x ", x.type(), ")"));
 }
@@ -84,6 +107,7 @@ Dims noise_dims(const Shape& shape, const Value& x) {
 
 Tensor random_normal(const Shape& shape, const RandomNormalOptions& options, Where where) try {
   const Call call("random_normal", where);
+  require_normal(options);
   const DType dtype = float_dtype(options.dtype);
   const Dims dims = dims_of(shape);
   Draws draws(options.seed);
@@ -97,13 +121,14 @@ Tensor random_normal(const Shape& shape, const RandomNormalOptions& options, Whe
 
 Tensor random_uniform(const Shape& shape, const RandomUniformOptions& options, Where where) try {
   const Call call("random_uniform", where);
+  require_interval(options.minval, options.maxval);
   const DType dtype = float_dtype(options.dtype);
   const Dims dims = dims_of(shape);
   const Value u = Draws(options.seed).uniform(dtype, dims);
   if (options.minval == 0 && options.maxval == 1) return wrap(u);
   const Value scaled = u * (options.maxval - options.minval) + options.minval;
   if (!(options.minval < options.maxval)) return wrap(scaled);
-  // Rounding can reach maxval: such a draw counts as minval, to keep the interval half open.
+  // Rounding can give maxval: such a draw becomes minval, so that the interval is half open.
   const Value inside = ir::less(scaled, ir::like(scaled, options.maxval));
   return wrap(ir::select(inside, scaled, ir::like(scaled, options.minval)));
 } catch (const std::bad_alloc&) {
@@ -112,9 +137,12 @@ Tensor random_uniform(const Shape& shape, const RandomUniformOptions& options, W
 
 Tensor random_binomial(const Shape& shape, const RandomBinomialOptions& options, Where where) try {
   const Call call("random_binomial", where);
+  if (!(options.p >= 0 && options.p <= 1)) {
+    Call::value_error("p", text("p ", options.p, " is outside [0, 1]"));
+  }
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
   const Dims dims = dims_of(shape);
-  // In (0, 1], so that a p of 0 never gives 1 and a p of 1 always does.
+  // u is in (0, 1], so that p = 0 never gives 1 and p = 1 always does.
   const Value u = 1.0 - Draws(options.seed).uniform(wide(dtype), dims);
   return wrap(ir::cast(ir::less_equal_to(u, ir::like(u, options.p)), dtype));
 } catch (const std::bad_alloc&) {
@@ -123,6 +151,7 @@ Tensor random_binomial(const Shape& shape, const RandomBinomialOptions& options,
 
 Tensor truncated_normal(const Shape& shape, const RandomNormalOptions& options, Where where) try {
   const Call call("truncated_normal", where);
+  require_normal(options);
   const DType dtype = float_dtype(options.dtype);
   const Value u = Draws(options.seed).uniform(wide(dtype), dims_of(shape));
   const double edge = std::erf(std::numbers::sqrt2);

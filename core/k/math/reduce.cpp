@@ -1,4 +1,4 @@
-// Reductions as graphs: means and variances in float32 or wider, axes as axes_of() reads them.
+// Reductions. Means and variances are computed in float32 or wider.
 #include <kiln/reduce.h>
 
 #include "core/k/math/formulas_impl.h"
@@ -23,20 +23,20 @@ Tensor reduced(const Value& x, Op op, const AxisOptions& options) {
   return finish(ir::reduce(op, x, axes), x, axes, options.keepdims);
 }
 
-/// What a mean is taken of: integers and bools as floatx().
+/// The input of a mean: integers and bools are cast to floatx().
 Value averaged_input(const Operand& x) {
   const Value value = input_of(x);
   return is_float(value.dtype()) ? value : ir::cast(value, floatx_dtype());
 }
 
-/// x with its order turned around: exact for integers of either sign.
-Value negated_order(const Value& x) {
+/// Reverses the order of x, without overflow: -1 - x for integers.
+Value reversed_order(const Value& x) {
   if (is_float(x.dtype())) return -x;
   if (x.dtype() == DType::Bool) return ir::logical_not(x);
   return ir::broadcast_to(ir::scalar_constant_int(x.dtype(), -1), x.dims()) - x;
 }
 
-Tensor first_extreme(const Value& x, const ArgmaxOptions& options) {
+Tensor arg_max(const Value& x, const ArgmaxOptions& options) {
   const int axis = axis_of(options.axis, x.rank());
   return wrap(ir::make(Op::ArgMax, ir::AxisAttrs{axis}, {x}));
 }
@@ -140,14 +140,14 @@ Tensor all(const Operand& x, const AxisOptions& options) try {
 
 Tensor argmax(const Operand& x, const ArgmaxOptions& options) try {
   const Call call("argmax", x.where());
-  return first_extreme(input_of(x), options);
+  return arg_max(input_of(x), options);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("argmax", x.where());
 }
 
 Tensor argmin(const Operand& x, const ArgmaxOptions& options) try {
   const Call call("argmin", x.where());
-  return first_extreme(negated_order(input_of(x)), options);
+  return arg_max(reversed_order(input_of(x)), options);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("argmin", x.where());
 }
@@ -165,17 +165,17 @@ Tensor logsumexp(const Operand& x, const AxisOptions& options) try {
   const Value original = float_of(x);
   const Value value = widened(original);
   const Ints axes = axes_of(options.axis, value.rank());
-  // Shifted by the largest element where that is finite: inf - inf would be NaN.
+  // Subtracts the largest element if it is finite; inf - inf would be NaN.
   const double infinity = std::numeric_limits<double>::infinity();
   const Value largest = ir::stop_gradient(ir::reduce_max(value, axes));
   const Value is_finite = ir::less(ir::unary(Op::Abs, largest), ir::like(largest, infinity));
   const Value shift = ir::select(is_finite, largest, ir::zeros_like(largest));
   const Value shifted = value - ir::broadcast_over(shift, value.dims(), axes);
   const Value total = ir::reduce_sum(ir::unary(Op::Exp, shifted), axes);
-  // log(0) is spelled out, so that its gradient is 0 and not 0 / 0.
-  const Value nothing = ir::equal_to(total, ir::zeros_like(total));
-  const Value log = ir::unary(Op::Log, ir::select(nothing, ir::like(total, 1), total));
-  const Value result = ir::select(nothing, ir::like(total, -infinity), log + shift);
+  // log(0) is replaced by a constant, so that its gradient is 0, not 0 / 0.
+  const Value is_zero = ir::equal_to(total, ir::zeros_like(total));
+  const Value log = ir::unary(Op::Log, ir::select(is_zero, ir::like(total, 1), total));
+  const Value result = ir::select(is_zero, ir::like(total, -infinity), log + shift);
   return finish(ir::cast(result, original.dtype()), original, axes, options.keepdims);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("logsumexp", x.where());

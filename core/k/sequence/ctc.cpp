@@ -1,10 +1,10 @@
-// The helpers of ctc_cost, ctc_decode, and what group O shares.
+// ctc_decode, ctc_cost and its parts, and the helpers of ctc_impl.h.
 #include <kiln/ctc.h>
 
-#include "core/k/frame/sparse_impl.h"
+#include "core/k/base/sparse_impl.h"
 #include "core/k/math/formulas_impl.h"
 #include "core/k/sequence/ctc_impl.h"
-#include "core/k/shape/sizing_call_impl.h"
+#include "core/k/shape/data_dependent_impl.h"
 #include "core/ops/lambda_builder.h"
 #include "core/types/counted.h"
 
@@ -21,25 +21,24 @@ using ir::Dims;
 using ir::Op;
 using ir::Value;
 
-ir::NodeRef loop(const std::vector<Value>& initial, const std::vector<Value>& sequences,
-                 const LoopBody& body) {
+ir::NodeRef scan_over(const std::vector<Value>& sequences, const std::vector<Value>& initial,
+                      const LoopBody& body) {
   std::vector<ir::Type> types{{DType::Int64, {}}};
   for (const Value& value : initial) types.push_back(value.type());
   for (const Value& sequence : sequences) {
     types.push_back({sequence.dtype(), {sequence.dims().begin() + 1, sequence.dims().end()}});
   }
   const ir::LambdaBuilder builder(types);
-  const std::span<const Value> own(builder.parameters());
+  const std::span<const Value> parameters(builder.parameters());
   ir::Trace trace;
   const std::vector<Value> next = [&] {
     const ir::Trace::Scope tracing(trace);
-    return body(own.subspan(1, initial.size()), own.subspan(1 + initial.size()));
+    return body(parameters.subspan(1, initial.size()), parameters.subspan(1 + initial.size()));
   }();
   std::vector<Value> results = next;
   results.insert(results.end(), next.begin(), next.end());
-  const Dim& length = sequences[0].dims()[0];
-  const auto closed = builder.close(results, 1, ir::written_in(trace, length));
-  return ir::make_scan(closed, initial, sequences, length, /*reverse=*/false);
+  const ir::TracedBody traced{.builder = builder, .results = results, .trace = trace};
+  return ir::make_scan(traced, initial, sequences, sequences[0].dims()[0], /*reverse=*/false);
 }
 
 Value shifted_by(const Value& x, std::int64_t count, double fill) {
@@ -72,16 +71,16 @@ Value lengths_of(const Operand& operand, const char* argument) {
   return x;
 }
 
-Value whole_lengths(const Value& lengths) {
-  const Value whole = ir::cast(lengths, DType::Int64);
-  if (!is_float(lengths.dtype())) return whole;
-  const Value none = ir::broadcast_to(ir::scalar_constant_int(DType::Int64, -1), whole.dims());
-  return ir::select(ir::equal_to(lengths, lengths), whole, none);
+Value truncated_lengths(const Value& lengths) {
+  const Value truncated = ir::cast(lengths, DType::Int64);
+  if (!is_float(lengths.dtype())) return truncated;
+  const Value none = ir::broadcast_to(ir::scalar_constant_int(DType::Int64, -1), truncated.dims());
+  return ir::select(ir::equal_to(lengths, lengths), truncated, none);
 }
 
 namespace {
 
-/// lengths_of, which must be a vector.
+/// lengths_of(); throws ValueError unless it is a vector.
 Value length_vector(const Operand& operand, const char* argument) {
   const Value x = lengths_of(operand, argument);
   if (x.rank() == 1) return x;
@@ -91,28 +90,32 @@ Value length_vector(const Operand& operand, const char* argument) {
 
 Value exp(const Value& x) { return ir::unary(Op::Exp, x); }
 Value log(const Value& x) { return ir::unary(Op::Log, x); }
-Value both(const Value& x, const Value& y) { return ir::binary(Op::And, x, y); }
+Value logical_and(const Value& x, const Value& y) { return ir::binary(Op::And, x, y); }
 Value integer(const Value& like, std::int64_t value) {
   return ir::broadcast_to(ir::scalar_constant_int(like.dtype(), value), like.dims());
 }
 
-/// Whether i < count, for each of the states.
+/// A mask over the states: the first `count`.
 Value is_below(const Value& count, const Dim& states) {
   const Dims dims{states};
   return ir::less(ir::iota({DType::Int64, dims}, 0),
                   ir::broadcast_to(ir::cast(count, DType::Int64), dims));
 }
 
+/// The state of the forward recursion.
 struct Forward {
-  Value active, logs;
+  Value active;  // the number of states that can be reached
+  Value logs;    // their log probabilities
 };
 
-/// ctc_update_log_p with the skip indices as a condition over the states.
+/// One step of the forward recursion in log space: ctc_update_log_p with the skip indices as a mask
+/// over the states. The next probability of state s is y[s] (p[s] + p[s - 1]), plus y[s] p[s - 2]
+/// if may_skip[s - 2]; the largest p is factored out, so that exp does not underflow.
 Forward forward(const Value& may_skip, const Value& zeros, const Value& active,
                 const Value& current, const Value& previous) {
   const Dim states = current.dims()[0];
   const Value reached = is_below(active, states);
-  const Value skips = both(may_skip, reached);
+  const Value skips = logical_and(may_skip, reached);
   const Value index = ir::iota({DType::Int64, {states}}, 0);
   const Value last_skip = ir::reduce_max(ir::select(skips, index, integer(index, -1)), {0});
   const Value wide = ir::cast(active, DType::Int64);
@@ -132,7 +135,8 @@ Forward forward(const Value& may_skip, const Value& zeros, const Value& active,
   return {ir::cast(next, active.dtype()), ir::select(reachable, current + logs + raised, zeros)};
 }
 
-/// Whether the blank behind state i of labels between blanks may be skipped.
+/// A mask over the states (labels between blanks): whether the blank after the state may be
+/// skipped.
 Value may_skip(const Value& labels) {
   const Dim states = labels.dims()[0];
   const Value index = ir::iota({DType::Int64, {states}}, 0);
@@ -140,7 +144,7 @@ Value may_skip(const Value& labels) {
   const Value odd = ir::equal_to(ir::binary(Op::Mod, index, two), integer(index, 1));
   const Value inside = ir::less(index + two, ir::broadcast_to(ir::dim_size(states), {states}));
   const Value ahead = ir::reverse(shifted_by(ir::reverse(labels, {0}), 2, 0), {0});
-  return both(both(odd, inside), ir::logical_not(ir::equal_to(labels, ahead)));
+  return logical_and(logical_and(odd, inside), ir::logical_not(ir::equal_to(labels, ahead)));
 }
 
 CtcPathProbs path_probs(const Operand& predict, const Value& labels, double alpha) {
@@ -162,7 +166,7 @@ CtcPathProbs path_probs(const Operand& predict, const Value& labels, double alph
   const Value one = ir::scalar_constant_int(DType::Int64, 1);
   const Value skip_forward = may_skip(labels), skip_backward = may_skip(ir::reverse(labels, {0}));
   const ir::NodeRef both_ways =
-      loop({one, zeros, one, zeros}, {logs, backwards}, [&](auto carries, auto slices) {
+      scan_over({logs, backwards}, {one, zeros, one, zeros}, [&](auto carries, auto slices) {
         const Forward f = forward(skip_forward, zeros, carries[0], slices[0], carries[1]);
         const Forward b = forward(skip_backward, zeros, carries[2], slices[1], carries[3]);
         return std::vector<Value>{f.active, f.logs, b.active, b.logs};
@@ -173,17 +177,18 @@ CtcPathProbs path_probs(const Operand& predict, const Value& labels, double alph
                     ir::broadcast_over(active, logs.dims(), {1}));
   };
   const Value sum = Value{both_ways, 5} + ir::reverse({both_ways, 7}, {0, 1}) - logs;
-  const Value mask = both(reached(4), ir::reverse(reached(6), {0, 1}));
+  const Value mask = logical_and(reached(4), ir::reverse(reached(6), {0, 1}));
   return {wrap(ir::cast(sum, raw.dtype())), wrap(mask)};
 }
 
-/// A vector of labels, which may be -1.
+/// A vector of labels of a signed dtype, which can hold -1.
 Value labels_of(const Operand& operand) {
   const Value labels = integers_of(operand, 1, "Y");
   if (info(labels.dtype()).kind == DTypeKind::Signed) return labels;
   Call::type_error("Y", text("Y is unsigned and cannot hold -1 (Y ", labels.type(), ")"));
 }
 
+/// The labels with blanks (-1) before, between and after them.
 Value interleaved(const Value& labels) {
   const Dim count = labels.dims()[0];
   const auto blanks = [&](const Dims& dims) {
@@ -193,26 +198,28 @@ Value interleaved(const Value& labels) {
   return ir::concat({ir::reshape(pairs, {2 * count}), blanks({1})}, 0);
 }
 
-/// A module's list of results, which ends with log_prob, holds no more.
+/// The limit of paths: a list in a module has at most 65536 items, and log_prob is one of them.
 constexpr std::int64_t kMaxPaths = 65535;
 
-/// How many sequences of `labels` labels can be in `steps` steps, where a label directly behind
-/// itself needs a blank between; at most kMaxPaths + 1.
+/// The number of label sequences that fit into `steps` steps, with `labels` different labels; equal
+/// neighbours need a blank between them. At most kMaxPaths + 1.
 std::int64_t count_sequences(std::int64_t steps, std::int64_t labels) {
   constexpr std::int64_t kMany = kMaxPaths + 1;
   if (labels == 0) return 1;
   labels = std::min(labels, kMany);
-  // Sequences whose shortest alignment has t - 1 and t steps. An empty one has no last label.
-  std::int64_t all = 1, before = 0, here = 0;
+  // `before` and `current` count sequences whose shortest alignment has t - 1 and t steps; the
+  // empty sequence has no last label.
+  std::int64_t all = 1, before = 0, current = 0;
   for (std::int64_t t = 1; t <= steps && all < kMany; ++t) {
-    const std::int64_t next = t == 1 ? labels : (labels - 1) * here + before;
-    before = std::exchange(here, std::min(next, kMany));
-    all = std::min(all + here, kMany);
+    const std::int64_t next = t == 1 ? labels : (labels - 1) * current + before;
+    before = std::exchange(current, std::min(next, kMany));
+    all = std::min(all + current, kMany);
   }
   return all;
 }
 
-/// As many as y_pred's sizes allow, as far as they are known.
+/// Throws ValueError if `paths` exceeds the number of label sequences that static dims of y_pred
+/// allow.
 void require_existing_paths(std::int64_t paths, const Value& y_pred) {
   const Dim& steps = y_pred.dims()[1];
   const Dim& classes = y_pred.dims()[2];
@@ -221,8 +228,9 @@ void require_existing_paths(std::int64_t paths, const Value& y_pred) {
       count_sequences(steps.is_static() ? steps.value() : 1, classes.value() - 1);
   if (paths <= count) return;
   Call::value_error("top_paths", text("top_paths ", paths, " exceeds the ",
-                                      counted(static_cast<std::size_t>(count), "sequence"),
-                                      " of labels that there can be (y_pred ", y_pred.type(), ")"));
+                                      counted(static_cast<std::size_t>(count),
+                                              "possible label sequence"),
+                                      " (y_pred ", y_pred.type(), ")"));
 }
 
 void require_paths(const CtcDecodeOptions& options) {
@@ -250,10 +258,10 @@ CtcDecoded ctc_decode(const Operand& y_pred, const Operand& input_length,
   const Value lengths = length_vector(input_length, "input_length");
   const std::string types = text(" (y_pred ", raw.type(), ", input_length ", lengths.type(), ")");
   if (raw.rank() != 3) Call::value_error("y_pred", text("y_pred has no three axes", types));
-  if (equal(raw.dims()[2], 0) == ir::Answer::Yes) {
-    Call::value_error("y_pred", text("there is no class", types));
+  if (equal(raw.dims()[2], 0) == ir::Ternary::Yes) {
+    Call::value_error("y_pred", text("y_pred has no classes", types));
   }
-  if (equal(raw.dims()[0], lengths.dims()[0]) == ir::Answer::No) {
+  if (equal(raw.dims()[0], lengths.dims()[0]) == ir::Ternary::No) {
     Call::value_error("input_length", text("batch sizes differ", types));
   }
   if (!options.greedy) {
@@ -270,9 +278,9 @@ CtcDecoded ctc_decode(const Operand& y_pred, const Operand& input_length,
   const std::string payload =
       options.greedy ? "" : text(options.beam_width, " ", paths, " ", options.merge_repeated);
   const std::vector<Value> found =
-      sizing_call(options.greedy ? "ctc_greedy" : "ctc_beam_search", payload, results,
-                  {ir::cast(raw, DType::Float64) + epsilon(),
-                   ir::with_dims(whole_lengths(lengths), {samples})});
+      data_dependent_call(options.greedy ? "ctc_greedy" : "ctc_beam_search", payload, results,
+                          {ir::cast(raw, DType::Float64) + epsilon(),
+                           ir::with_dims(truncated_lengths(lengths), {samples})});
   CtcDecoded decoded;
   for (std::size_t i = 0; i + 1 < found.size(); ++i) decoded.decoded.push_back(wrap(found[i]));
   decoded.log_prob = wrap(ir::cast(found.back(), raw.dtype()));
@@ -287,17 +295,18 @@ Tensor ctc_label_dense_to_sparse(const Operand& labels, const Operand& label_len
   const Value lengths = length_vector(label_lengths, "label_lengths");
   const std::string types =
       text(" (labels ", dense.type(), ", label_lengths ", lengths.type(), ")");
-  if (dense.rank() != 2) Call::value_error("labels", text("labels are no matrix", types));
-  if (equal(dense.dims()[0], lengths.dims()[0]) == ir::Answer::No) {
+  if (dense.rank() != 2) Call::value_error("labels", text("labels are not a matrix", types));
+  if (equal(dense.dims()[0], lengths.dims()[0]) == ir::Ternary::No) {
     Call::value_error("label_lengths", text("batch sizes differ", types));
   }
   const Dim own = Dim::fresh("ctc_label_dense_to_sparse.count");
   const Dims row{dense.dims()[0]};
   SparseParts parts;
-  parts.indices = sizing_call("ctc_label_indices", "", {{DType::Int64, {own, 2}}},
-                              {ir::dim_size(dense.dims()[1]),
-                               ir::with_dims(whole_lengths(lengths), row)})
-                      .front();
+  parts.indices =
+      data_dependent_call(
+          "ctc_label_indices", "", {{DType::Int64, {own, 2}}},
+          {ir::dim_size(dense.dims()[1]), ir::with_dims(truncated_lengths(lengths), row)})
+          .front();
   const Dim count = parts.indices.dims()[0];
   parts.dims = dense.dims();
   const Value i = ir::reshape(ir::slice_axis(parts.indices, 1, 0, 1), {count});
@@ -321,7 +330,7 @@ Tensor ctc_create_skip_idxs(const Operand& Y) try {
   const Call call("ctc_create_skip_idxs", Y.where());
   const Value labels = ir::cast(labels_of(Y), DType::Int64);
   const ir::Type result{DType::Int64, {Dim::fresh("ctc_create_skip_idxs.count")}};
-  return wrap(sizing_call("ctc_skip_idxs", "", {result}, {labels}).front());
+  return wrap(data_dependent_call("ctc_skip_idxs", "", {result}, {labels}).front());
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("ctc_create_skip_idxs", Y.where());
 }

@@ -1,5 +1,5 @@
-// ctc_batch_cost: a batch at once, in log space. Probability 0 is a large negative number instead
-// of -infinity, so that gradients stay numbers.
+// ctc_batch_cost: the forward recursion for a whole batch, in log space. The logarithm of
+// probability 0 is a large negative number instead of -infinity, so that gradients are not NaN.
 #include "core/k/math/formulas_impl.h"
 #include "core/k/sequence/ctc_impl.h"
 #include "core/ops/lambda_builder.h"
@@ -23,26 +23,27 @@ Value exp(const Value& x) { return ir::unary(Op::Exp, x); }
 Value log(const Value& x) { return ir::unary(Op::Log, x); }
 Value maximum(const Value& x, const Value& y) { return ir::binary(Op::Maximum, x, y); }
 
-/// Numbers 0 .. along `axis` of those dims.
+/// The index along `axis`, with those dims.
 Value positions(const Dims& dims, int axis) { return ir::iota({DType::Int64, dims}, axis); }
 
-/// (samples, 1) or (samples,) as int64 (samples).
+/// Lengths (samples, 1) or (samples,) as int64 (samples). Throws ValueError for others.
 Value lengths(const Operand& operand, const Dim& samples, const char* argument) {
   const Value x = lengths_of(operand, argument);
   const std::string type = text(" (", argument, " ", x.type(), ")");
-  const bool column = x.rank() == 2 && equal(x.dims()[1], 1) != ir::Answer::No;
+  const bool column = x.rank() == 2 && equal(x.dims()[1], 1) != ir::Ternary::No;
   if (!column && x.rank() != 1) {
     Call::value_error(argument, text(argument, " is not (samples, 1)", type));
   }
-  if (equal(x.dims()[0], samples) == ir::Answer::No) {
+  if (equal(x.dims()[0], samples) == ir::Ternary::No) {
     Call::value_error(argument,
                       text(argument, " is not for ", samples, " samples, as y_pred is", type));
   }
   const Value flat = column ? ir::reshape(x, {x.dims()[0]}) : x;
-  return ir::with_dims(whole_lengths(flat), {samples});
+  return ir::with_dims(truncated_lengths(flat), {samples});
 }
 
-/// x, which the call refuses unless 0 <= x < limit, with an error that names `argument`.
+/// x; the call fails unless 0 <= x < limit, with an index error that names `argument`: a gather
+/// from 0 .. limit - 1.
 Value within(const Value& x, const Dim& limit, const char* argument) {
   const Value range = ir::iota({DType::Int64, {limit}}, 0);
   const ir::OriginScope named({Call::where(), argument}, /*replace=*/true);
@@ -59,11 +60,11 @@ class BatchCost {
     if (raw.rank() != 3 || labels.rank() != 2) {
       Call::value_error("y_pred", text("ranks are not 2 and 3", types));
     }
-    if (equal(raw.dims()[0], labels.dims()[0]) == ir::Answer::No) {
+    if (equal(raw.dims()[0], labels.dims()[0]) == ir::Ternary::No) {
       Call::value_error("y_true", text("batch sizes differ", types));
     }
-    if (equal(raw.dims()[2], 0) == ir::Answer::Yes) {
-      Call::value_error("y_pred", text("there is no class", types));
+    if (equal(raw.dims()[2], 0) == ir::Ternary::Yes) {
+      Call::value_error("y_pred", text("y_pred has no classes", types));
     }
     dtype_ = raw.dtype();
     samples_ = raw.dims()[0];
@@ -74,7 +75,7 @@ class BatchCost {
                     "ctc_batch_cost.input_length");
     count_ = within(lengths(label_length, samples_, "label_length"), longest_ + 1,
                     "ctc_batch_cost.label_length");
-    read_labels(ir::with_dims(whole_lengths(labels), {samples_, longest_}));
+    read_labels(ir::with_dims(truncated_lengths(labels), {samples_, longest_}));
     read_probabilities(widened(raw));
   }
 
@@ -83,11 +84,12 @@ class BatchCost {
     const Value first = ir::equal_to(positions(dims, 1), zeros(dims));
     const Value begin = ir::select(first, ir::full(emitted_.dtype(), dims, 0),
                                    ir::full(emitted_.dtype(), dims, kNever));
-    const ir::NodeRef forward = loop({begin}, {emitted_, is_step_}, [&](auto carries, auto slices) {
-      const Value moved = advanced(carries[0]) + slices[0];
-      const Value going = ir::broadcast_over(slices[1], dims, {1});
-      return std::vector<Value>{ir::select(going, moved, carries[0])};
-    });
+    const auto step = [&](std::span<const Value> carries, std::span<const Value> slices) {
+      const Value next = advanced(carries[0]) + slices[0];
+      const Value is_step = ir::broadcast_over(slices[1], dims, {1});
+      return std::vector<Value>{ir::select(is_step, next, carries[0])};
+    };
+    const ir::NodeRef forward = scan_over({emitted_, is_step_}, {begin}, step);
     return finished({forward, 0});
   }
 
@@ -97,7 +99,7 @@ class BatchCost {
     return ir::broadcast_to(ir::scalar_constant_int(DType::Int64, 0), dims);
   }
 
-  /// Labels with blanks around them (samples, states), and where a blank may be skipped.
+  /// Sets the states (labels between blanks), (samples, states), and where a blank may be skipped.
   void read_labels(const Value& labels) {
     const Dims dims = labels.dims();
     const Value known = ir::less(positions(dims, 1), ir::broadcast_over(count_, dims, {1}));
@@ -113,13 +115,13 @@ class BatchCost {
     may_skip_ = ir::logical_not(ir::binary(Op::Or, is_blank, ir::equal_to(states_, two_before)));
   }
 
-  /// Logarithms of the probabilities of each state's class (time, samples, states).
+  /// Sets the log probabilities of each state's class, (time, samples, states).
   void read_probabilities(const Value& probabilities) {
     const Dims dims = probabilities.dims();
     const Value step = ir::less(positions({samples_, time_}, 1),
                                 ir::broadcast_over(steps_, {samples_, time_}, {1}));
     is_step_ = ir::permute(step, {1, 0});
-    // What lies behind the last step may be anything and must not reach the gradient.
+    // Probabilities after the last step are arbitrary and must not affect the gradient.
     const Value used =
         ir::select(ir::broadcast_over(step, dims, {2}), probabilities, ir::like(probabilities, 1));
     const Value raised = used + epsilon();
@@ -133,8 +135,8 @@ class BatchCost {
                        {kSample, kState, kClass}, {kTime, kSample, kState});
   }
 
-  /// log(exp(a) + exp(b) + exp(c)) of each state, the one before, and the one before that where the
-  /// blank between may be skipped.
+  /// One step of the recursion: logsumexp of each state, the state before, and the one before that
+  /// if the blank between may be skipped.
   Value advanced(const Value& alpha) const {
     const Value one = shifted_by(alpha, 1, kNever);
     const Value two = ir::select(may_skip_, shifted_by(alpha, 2, kNever), ir::like(alpha, kNever));
@@ -142,7 +144,7 @@ class BatchCost {
     return high + log(exp(alpha - high) + exp(one - high) + exp(two - high));
   }
 
-  /// From the last states: the last label and the blank behind it.
+  /// The cost, from the two last states: the last label and the blank after it.
   Value finished(const Value& alpha) const {
     const Value two = ir::scalar_constant_int(DType::Int64, 2);
     const Value end = count_ * ir::broadcast_to(two, count_.dims());

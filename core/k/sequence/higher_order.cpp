@@ -1,7 +1,7 @@
-// map_fn and folds are one Scan each, whose body is what the user's function makes of parameters.
+// map_fn and folds: one Scan each, whose body is the traced function of the user.
 #include <kiln/higher_order.h>
 
-#include "core/k/frame/tensor_impl.h"
+#include "core/k/base/tensor_impl.h"
 #include "core/ops/lambda_builder.h"
 
 namespace kiln {
@@ -11,7 +11,7 @@ using ir::Dim;
 using ir::Dims;
 using ir::Value;
 
-/// elems, of which fn is called for each slice.
+/// The value of elems. Throws ValueError if fn is empty or elems is a scalar.
 template <class F>
 Value elements(const F& fn, const Tensor& elems) {
   if (!fn) Call::value_error("fn", "fn is empty");
@@ -26,67 +26,62 @@ ir::Type element_type(const Value& x) {
   return type;
 }
 
-/// Calls the user's function at the step that is the position of its random draws, and records the
-/// nodes that it writes.
+/// Calls the user's function, records the nodes that it creates, and makes `step` the position of
+/// its random draws.
 template <class F, class... Arguments>
 Value called(const F& fn, ir::Trace& trace, const Value& step, const Arguments&... arguments) {
   const ir::Trace::Scope tracing(trace);
   const ir::PositionScope position(step);
   const Tensor result = [&] {
-    const ir::OriginScope users(ir::Origin(), /*replace=*/true);  // fn names its own lines
+    const ir::OriginScope none(ir::Origin(), /*replace=*/true);  // K calls in it set their own
     return fn(wrap(arguments)...);
   }();
   return value_of(result, "fn");
 }
 
-/// The body's result of the type that went in.
+/// The result of fn with dims equal to `type`, by guards. Throws ValueError for another type.
 Value fitted(const Value& result, const ir::Type& type) {
-  const bool fits = equal(result.dims(), type.dims) != ir::Answer::No;
+  const bool fits = equal(result.dims(), type.dims) != ir::Ternary::No;
   if (fits && result.dtype() == type.dtype) return ir::with_dims(result, type.dims);
-  Call::value_error("fn", text("fn gives ", result.type(), " but got ", type,
-                               " as what was accumulated"));
+  Call::value_error("fn", text("fn returns ", result.type(), " but got ", type,
+                               " as the accumulated value"));
 }
 
-/// A scan over xs with the carries `initial`; `results` are those of the body, whose nodes `trace`
-/// has.
-ir::NodeRef scan(const ir::LambdaBuilder& builder, const std::vector<Value>& results,
-                 const std::vector<Value>& initial, const Value& xs, bool reverse,
-                 const ir::Trace& trace) {
-  const Dim& length = xs.dims()[0];
-  const auto closed = builder.close(results, 1, ir::written_in(trace, length));
-  return ir::make_scan(closed, initial, {xs}, length, reverse);
-}
-
-/// Where a fold begins, and the elements that are left.
-struct Beginning {
-  Value accumulated, rest;
+/// The initial value of a fold, and the elements to accumulate.
+struct FoldStart {
+  Value initial, rest;
 };
 
-Beginning beginning(const Value& x, const OptionalOperand& initializer, bool from_right) {
+FoldStart fold_start(const Value& x, const OptionalOperand& initializer, bool from_right) {
   if (!initializer.is_none()) return {value_of(initializer.value(), x.dtype(), "initializer"), x};
   const Dim& size = x.dims()[0];
-  if (less_equal(1, size) == ir::Answer::No) {
-    Call::value_error("elems", text("elems is empty and there is no initializer (elems ", x.type(),
-                                    ")"));
+  if (less_equal(1, size) == ir::Ternary::No) {
+    Call::value_error("elems", text("elems is empty and no initializer is given (elems ",
+                                    x.type(), ")"));
   }
-  const Dim at = from_right ? size - 1 : Dim(0);
-  Dims least(x.dims().size(), Dim(0));
-  least[0] = 1;
-  const Value some = ir::fits(x, least);  // where the size is known at the call alone
-  const Value first = ir::slice_axis(some, 0, at, at + 1);
-  const Value rest = from_right ? ir::slice_axis(some, 0, 0, at) : ir::slice_axis(some, 0, 1, size);
+  const Dim start = from_right ? size - 1 : Dim(0);
+  Dims smallest(x.dims().size(), Dim(0));
+  smallest[0] = 1;
+  const Value nonempty = ir::fits(x, smallest);  // guarded if the size is symbolic
+  const Value first = ir::slice_axis(nonempty, 0, start, start + 1);
+  const Value rest = from_right ? ir::slice_axis(nonempty, 0, 0, start)
+                                : ir::slice_axis(nonempty, 0, 1, size);
   return {ir::reshape(first, element_type(x).dims), rest};
 }
 
 Tensor fold(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options,
             bool from_right) {
   const Value x = elements(fn, elems);
-  const auto [initial, rest] = beginning(x, options.initializer, from_right);
+  const auto [initial, rest] = fold_start(x, options.initializer, from_right);
   const ir::LambdaBuilder builder({{DType::Int64, {}}, initial.type(), element_type(x)});
-  const auto& own = builder.parameters();
+  const auto& parameters = builder.parameters();
   ir::Trace trace;
-  const Value result = fitted(called(fn, trace, own[0], own[1], own[2]), initial.type());
-  return wrap({scan(builder, {result}, {initial}, rest, from_right, trace), 0}, options.name);
+  const Value result = fitted(
+      called(fn, trace, parameters[0], parameters[1], parameters[2]), initial.type());
+  const std::vector<Value> results{result};
+  const ir::TracedBody traced{.builder = builder, .results = results, .trace = trace};
+  const ir::NodeRef scan = ir::make_scan(traced, {initial}, {rest}, rest.dims()[0], from_right);
+  return wrap({scan, 0}, options.name);
 }
 
 }  // namespace
@@ -97,14 +92,17 @@ Tensor map_fn(const MapFunction& fn, const Tensor& elems, const MapOptions& opti
   const Value x = elements(fn, elems);
   const DType dtype = dtype_of(options.dtype, x.dtype());
   const ir::LambdaBuilder builder({{DType::Int64, {}}, element_type(x)});
-  const auto& own = builder.parameters();
+  const auto& parameters = builder.parameters();
   ir::Trace trace;
-  const Value result = called(fn, trace, own[0], own[1]);
+  const Value result = called(fn, trace, parameters[0], parameters[1]);
   if (result.dtype() != dtype) {
-    Call::type_error("dtype", text("fn gives ", result.type(), " but dtype is ", dtype,
+    Call::type_error("dtype", text("fn returns ", result.type(), " but dtype is ", dtype,
                                    options.dtype.is_set() ? "" : ", that of elems"));
   }
-  return wrap({scan(builder, {result}, {}, x, /*reverse=*/false, trace), 0}, options.name);
+  const std::vector<Value> results{result};
+  const ir::TracedBody traced{.builder = builder, .results = results, .trace = trace};
+  const ir::NodeRef scan = ir::make_scan(traced, {}, {x}, x.dims()[0], /*reverse=*/false);
+  return wrap({scan, 0}, options.name);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("map_fn", where);
 }

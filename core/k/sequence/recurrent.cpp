@@ -1,8 +1,8 @@
-// rnn as a Scan over time-major slices. Masking, reversal and unrolling are spelled out here; the
-// optimisation of the loop is left to the passes.
+// rnn: a Scan over time-major slices. Masks, reversal and unrolling are expressed in the graph;
+// passes optimise the loop.
 #include <kiln/recurrent.h>
 
-#include "core/k/frame/tensor_impl.h"
+#include "core/k/base/tensor_impl.h"
 #include "core/ops/lambda_builder.h"
 
 #include <algorithm>
@@ -21,12 +21,12 @@ Value time_major(const Value& x) {
   return ir::permute(x, axes);
 }
 
-/// mask (samples) as a condition over x (samples, ...).
-Value spread_mask(const Value& mask, const Value& x) {
+/// Broadcasts a mask (samples) to the dims of x (samples, ..).
+Value broadcast_mask(const Value& mask, const Value& x) {
   return ir::broadcast(mask, x.dims(), {0});
 }
 
-/// What one step computes, in values.
+/// The results of one step, as values.
 struct Step {
   Value output;
   std::vector<Value> states;
@@ -67,12 +67,12 @@ class Rnn {
     }
     const Dims expected{x.dims()[0], x.dims()[1]};
     for (int axis = 0; axis < 2; ++axis) {
-      if (equal(mask.dims()[axis], expected[axis]) == ir::Answer::No) {
+      if (equal(mask.dims()[axis], expected[axis]) == ir::Ternary::No) {
         Call::value_error("mask", text("mask does not fit inputs (mask ", mask.type(),
                                        ", inputs ", x.type(), ")"));
       }
     }
-    // Unknown sizes become those of inputs, with a guard.
+    // Guards require symbolic dims to equal those of inputs.
     mask = ir::with_dims(trailing_one ? ir::reshape(mask, {mask.dims()[0], mask.dims()[1]}) : mask,
                          expected);
     mask_ = time_major(ir::cast(mask, DType::Bool));
@@ -96,13 +96,14 @@ class Rnn {
     if (mask_) mask_ = ir::slice_axis(mask_, 0, 0, length_);
   }
 
-  /// The user's step on values, checked against the states that went in.
+  /// Calls the step function. Throws ValueError unless the new states have the types of the old
+  /// ones.
   Step call_step(const Value& input, const std::vector<Value>& states) {
     std::vector<Tensor> arguments;
     for (const Value& state : states) arguments.push_back(wrap(state));
     arguments.insert(arguments.end(), constants_.begin(), constants_.end());
     const StepResult result = [&] {
-      const ir::OriginScope users(ir::Origin(), /*replace=*/true);  // the step names its own lines
+      const ir::OriginScope none(ir::Origin(), /*replace=*/true);  // K calls in it set their own
       return step_(wrap(input), arguments);
     }();
     Step step{value_of(result.output, "step_function"), {}};
@@ -111,7 +112,7 @@ class Rnn {
     }
     if (result.states.size() != states.size()) {
       Call::value_error("step_function",
-                        text("the step gives ", result.states.size(), " states but got ",
+                        text("the step returns ", result.states.size(), " states but got ",
                              states.size(), " initial states"));
     }
     for (std::size_t i = 0; i < states.size(); ++i) {
@@ -122,11 +123,11 @@ class Rnn {
     return step;
   }
 
-  /// A mask chooses along axis 0.
+  /// Throws ValueError unless a mask can select outputs and states along axis 0.
   void require_maskable(const Step& step) const {
     if (!mask_) return;
     const auto require = [&](const Value& x, const std::string& what) {
-      if (x.rank() > 0 && equal(x.dims()[0], samples_) != ir::Answer::No) return;
+      if (x.rank() > 0 && equal(x.dims()[0], samples_) != ir::Ternary::No) return;
       Call::value_error("mask", text(what, " has no axis 0 of ", samples_,
                                      " samples for the mask (", what, " ", x.type(), ", mask ",
                                      value_of(options_.mask, "mask").type(), ")"));
@@ -135,34 +136,34 @@ class Rnn {
     for (std::size_t i = 0; i < step.states.size(); ++i) require(step.states[i], text("state ", i));
   }
 
-  /// An unrolled step's output has the type of the one before.
+  /// Throws ValueError unless an unrolled step's output has the type of the one before.
   static void require_same_output(const Value& now, const Value& before) {
-    const bool fits = equal(now.dims(), before.dims()) != ir::Answer::No;
+    const bool fits = equal(now.dims(), before.dims()) != ir::Ternary::No;
     if (fits && now.dtype() == before.dtype()) return;
-    Call::value_error("step_function", text("the step gives output ", now.type(),
+    Call::value_error("step_function", text("the step returns output ", now.type(),
                                             " but gave ", before.type(), " the step before"));
   }
 
   static Value fitted_state(const Value& state, const Value& old, std::size_t i) {
-    const bool fits = equal(state.dims(), old.dims()) != ir::Answer::No;
+    const bool fits = equal(state.dims(), old.dims()) != ir::Ternary::No;
     if (!fits || state.dtype() != old.dtype()) {
-      Call::value_error("step_function", text("the step gives state ", i, " as ", state.type(),
-                                              " but it went in as ", old.type()));
+      Call::value_error("step_function", text("the step returns state ", i, " as ", state.type(),
+                                              " but got it as ", old.type()));
     }
     return ir::with_dims(state, old.dims());
   }
 
   static Step masked(const Step& step, const Value& mask, const Value& previous_output,
                      const std::vector<Value>& previous_states) {
-    Step kept{ir::select(spread_mask(mask, step.output), step.output, previous_output), {}};
+    Step selected{ir::select(broadcast_mask(mask, step.output), step.output, previous_output), {}};
     for (std::size_t i = 0; i < step.states.size(); ++i) {
-      const Value condition = spread_mask(mask, step.states[i]);
-      kept.states.push_back(ir::select(condition, step.states[i], previous_states[i]));
+      const Value condition = broadcast_mask(mask, step.states[i]);
+      selected.states.push_back(ir::select(condition, step.states[i], previous_states[i]));
     }
-    return kept;
+    return selected;
   }
 
-  Value at(const Value& stacked, const Dim& t) const {
+  Value step_of(const Value& stacked, const Dim& t) const {
     const Value one = ir::slice_axis(stacked, 0, t, t + 1);
     return ir::reshape(one, Dims(one.dims().begin() + 1, one.dims().end()));
   }
@@ -179,11 +180,11 @@ class Rnn {
     for (std::int64_t i = 0; i < length; ++i) {
       const std::int64_t t = options_.go_backwards ? length - 1 - i : i;
       const ir::PositionScope position(ir::scalar_constant_int(DType::Int64, t));
-      Step step = call_step(at(x_, t), states);
+      Step step = call_step(step_of(x_, t), states);
       if (output) require_same_output(step.output, output);
       if (mask_) {
         if (!output) output = ir::zeros_like(step.output);
-        step = masked(step, at(mask_, t), output, states);
+        step = masked(step, step_of(mask_, t), output, states);
       }
       output = step.output;
       states = step.states;
@@ -221,7 +222,8 @@ class Rnn {
 
   RnnResult close_scan(const ir::LambdaBuilder& traced, const std::vector<ir::Type>& types,
                        Step step) {
-    // The previous output is carried in any case: it is the last output, zeros over no steps.
+    // The output is always carried, too: it gives the last output, zeros over no steps. Its type is
+    // known only after the trace, so the traced body is moved to a second set of parameters.
     std::vector<ir::Type> all(types.begin(), types.end() - 1);
     all.push_back(step.output.type());
     all.push_back(types.back());
@@ -236,24 +238,25 @@ class Rnn {
     std::vector<Value> results = step.states;
     results.push_back(step.output);
     results = ir::replace_values(results, map);
-    Step moved{results.back(), {results.begin(), results.end() - 1}};
+    Step substituted{results.back(), {results.begin(), results.end() - 1}};
     if (mask_) {
       const auto first = own.begin() + 1;
       const std::vector<Value> old(first, first + static_cast<std::ptrdiff_t>(states));
-      moved = masked(moved, own[states + 3], own[states + 1], old);
+      substituted = masked(substituted, own[states + 3], own[states + 1], old);
     }
-    return loop(builder, moved);
+    return make_loop(builder, substituted);
   }
 
-  RnnResult loop(const ir::LambdaBuilder& builder, const Step& step) {
+  RnnResult make_loop(const ir::LambdaBuilder& builder, const Step& step) {
     std::vector<Value> results = step.states;
     results.push_back(step.output);  // carried
     results.push_back(step.output);  // stacked
-    const auto closed = builder.close(results, 1, ir::written_in(trace_, length_));
     std::vector<Value> carry = initial_, xs{x_};
     carry.push_back(ir::zeros_like(step.output));
     if (mask_) xs.push_back(mask_);
-    const ir::NodeRef scan = ir::make_scan(closed, carry, xs, length_, options_.go_backwards);
+    const ir::TracedBody traced{.builder = builder, .results = results, .trace = trace_};
+    const ir::NodeRef scan =
+        ir::make_scan(traced, carry, xs, length_, options_.go_backwards);
     std::vector<Value> states;
     for (std::uint32_t i = 0; i < initial_.size(); ++i) states.push_back({scan, i});
     const auto last = static_cast<std::uint32_t>(initial_.size());

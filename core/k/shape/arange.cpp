@@ -1,13 +1,13 @@
-// arange: an index, scaled and moved. Whole numbers are counted in 64 bits and as dims, so that
-// ends may be sizes; numbers with fractions are counted in double. What is data is counted by
-// the host at the run.
+// arange: an Iota, scaled and shifted. Integers are counted in 64 bits, as dims, so that bounds may
+// be sizes; numbers with a fraction in double. The host counts data-dependent ranges.
 #include <kiln/shape_ops.h>
 
-#include "core/k/shape/sizing_call_impl.h"
+#include "core/k/shape/data_dependent_impl.h"
 
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <variant>
 
 namespace kiln {
 namespace {
@@ -15,35 +15,40 @@ namespace {
 using ir::Dim;
 using ir::Value;
 
-/// start, stop or step: a dim where it is whole (a size, or a number), and a number where known.
+/// start, stop or step.
 struct Bound {
   const char* name;
-  std::optional<Dim> whole;
-  double number = 0;
-  Value data = {};  // when only the run knows
+  /// A 64-bit integer or a size; a number with a fraction; or a data-dependent scalar.
+  std::variant<Dim, double, Value> value;
 
-  bool is_number() const { return !data && (!whole || whole->is_static()); }
+  const Dim* dim() const { return std::get_if<Dim>(&value); }
+  const Value* data() const { return std::get_if<Value>(&value); }
+  /// Whether it is known when the graph is built.
+  bool is_number() const { return !data() && (!dim() || dim()->is_static()); }
+  /// REQUIRES: is_number().
+  double number() const {
+    return dim() ? static_cast<double>(dim()->value()) : std::get<double>(value);
+  }
 };
 
 Bound bound_of_tensor(const Value& value, const char* name, DType dtype) {
   const std::string type = text(" (", name, " ", value.type(), ")");
-  if (value.rank() != 0) Call::value_error(name, text(name, " is no scalar", type));
+  if (value.rank() != 0) Call::value_error(name, text(name, " is not a scalar", type));
   if (!is_integer(value.dtype()) && !(is_float(dtype) && is_float(value.dtype()))) {
-    Call::type_error(name, text(name, " is no integer beside dtype ", dtype, type));
+    Call::type_error(name, text(name, " does not fit dtype ", dtype, type));
   }
-  const auto dim = dim_of(value);
-  if (!dim) return {name, std::nullopt, 0, value};
-  return {name, dim, dim->is_static() ? static_cast<double>(dim->value()) : 0};
+  if (const auto dim = dim_of(value)) return {name, *dim};
+  return {name, value};
 }
 
 Bound bound_of(const Operand& operand, const char* name, DType dtype) {
   if (operand.is_tensor()) return bound_of_tensor(value_of(operand.tensor(), name), name, dtype);
+  if (operand.kind() != Operand::Kind::Real) return {name, Dim(operand.integer())};
   const double number = operand.real();
-  if (operand.kind() != Operand::Kind::Real) return {name, Dim(operand.integer()), number};
   if (!std::isfinite(number)) Call::value_error(name, text(name, " is ", number));
-  const bool is_whole = std::trunc(number) == number && std::abs(number) < 0x1p63;
-  return {name, is_whole ? std::optional(Dim(static_cast<std::int64_t>(number))) : std::nullopt,
-          number};
+  const bool is_integral = std::trunc(number) == number && std::abs(number) < 0x1p63;
+  if (is_integral) return {name, Dim(static_cast<std::int64_t>(number))};
+  return {name, number};
 }
 
 struct Range {
@@ -52,63 +57,66 @@ struct Range {
   std::array<const Bound*, 3> bounds() const { return {&start, &stop, &step}; }
 };
 
-/// A number with a fraction has no place among integers, and none beside a size that is unknown.
-void require_whole(const Range& range, const std::string& beside) {
+/// Throws TypeError for a bound with a fraction, which neither integer dtypes nor symbolic sizes
+/// allow. `reason` names the one that rules it out.
+void require_integral(const Range& range, const std::string& reason) {
   for (const Bound* bound : range.bounds()) {
-    if (bound->whole || bound->data) continue;
-    Call::type_error(bound->name, text(bound->name, " ", bound->number, " is not a 64-bit integer "
-                                       "beside ", beside));
+    if (!std::holds_alternative<double>(bound->value)) continue;
+    Call::type_error(bound->name, text(bound->name, " ", bound->number(),
+                                       " is not a 64-bit integer, as ", reason, " requires"));
   }
 }
 
-/// ceil((stop - start) / step), not below zero.
-Dim whole_length(const Range& range) {
-  const std::int64_t step = range.step.whole->value();
-  const Dim span = step > 0 ? *range.stop.whole - *range.start.whole
-                            : *range.start.whole - *range.stop.whole;
+/// max(ceil((stop - start) / step), 0). REQUIRES: all bounds are dims.
+Dim integral_length(const Range& range) {
+  const std::int64_t step = range.step.dim()->value();
+  const Dim span = step > 0 ? *range.stop.dim() - *range.start.dim()
+                            : *range.start.dim() - *range.stop.dim();
   return max(ceil_div(span, step > 0 ? Dim(step) : -Dim(step)), 0);
 }
 
 Dim fractional_length(const Range& range) {
   const double length =
-      std::ceil((range.stop.number - range.start.number) / range.step.number);
+      std::ceil((range.stop.number() - range.start.number()) / range.step.number());
   if (!(length < 0x1p63)) {
-    Call::value_error("stop", text(range.start.number, " to ", range.stop.number, " in steps of ",
-                                   range.step.number, " are 2^63 elements or more"));
+    Call::value_error("stop", text(range.start.number(), " to ", range.stop.number(),
+                                   " in steps of ", range.step.number(),
+                                   " are 2^63 elements or more"));
   }
   return static_cast<std::int64_t>(std::max(0.0, length));
 }
 
-/// The elements start and start + (length - 1) step of a known range lie between all others.
+/// Throws ValueError if the first or last element of a known range is out of the range of int32.
 void require_in_range(const Range& range, const Dim& length, DType dtype) {
   if (dtype != DType::Int32 || !length.is_static() || length == Dim(0)) return;
   if (!range.start.is_number()) return;
-  const Dim first = *range.start.whole, last = first + (length - 1) * *range.step.whole;
+  const Dim first = *range.start.dim(), last = first + (length - 1) * *range.step.dim();
   for (const Dim& element : {first, last}) {
-    if (less_equal(INT32_MIN, element) == ir::Answer::Yes &&
-        less_equal(element, INT32_MAX) == ir::Answer::Yes) continue;
+    if (less_equal(INT32_MIN, element) == ir::Ternary::Yes &&
+        less_equal(element, INT32_MAX) == ir::Ternary::Yes) continue;
     Call::value_error("dtype", text("element ", element, " is outside the range of int32"));
   }
 }
 
 Value scalar_of(const Bound& bound, DType dtype) {
-  if (bound.data) return ir::cast(bound.data, dtype);
-  if (!bound.whole) return ir::scalar_constant(dtype, bound.number);
-  if (!bound.whole->is_static()) return ir::cast(ir::dim_size(*bound.whole), dtype);
-  return ir::scalar_constant_int(dtype, bound.whole->value());
+  if (const Value* data = bound.data()) return ir::cast(*data, dtype);
+  const Dim* dim = bound.dim();
+  if (!dim) return ir::scalar_constant(dtype, bound.number());
+  if (!dim->is_static()) return ir::cast(ir::dim_size(*dim), dtype);
+  return ir::scalar_constant_int(dtype, dim->value());
 }
 
 Dim length_of(const Range& range, DType dtype) {
   const bool is_known = range.start.is_number() && range.stop.is_number();
-  if (range.start.data || range.stop.data) {
+  if (range.start.data() || range.stop.data()) {
     const DType wide = is_float(dtype) ? DType::Float64 : DType::Int64;
     std::vector<Value> ends;
     for (const Bound* bound : range.bounds()) ends.push_back(scalar_of(*bound, wide));
-    return sizes_at_run("range_length", std::string(dtype_name(dtype)), ends, 1).front();
+    return data_dependent_dims("range_length", std::string(dtype_name(dtype)), ends, 1).front();
   }
-  if (!is_known) require_whole(range, "a size that is unknown");
-  const bool is_whole = range.start.whole && range.stop.whole && range.step.whole;
-  const Dim length = is_whole ? whole_length(range) : fractional_length(range);
+  if (!is_known) require_integral(range, "an unknown size");
+  const bool is_integral = range.start.dim() && range.stop.dim() && range.step.dim();
+  const Dim length = is_integral ? integral_length(range) : fractional_length(range);
   require_in_range(range, length, dtype);
   return length;
 }
@@ -119,12 +127,13 @@ Tensor make_arange(const Operand& start, const Operand& stop, double step,
   const DType dtype = dtype_of(options.dtype, DType::Int32);
   if (dtype != DType::Int32 && dtype != DType::Int64 && dtype != DType::Float32 &&
       dtype != DType::Float64) {
-    Call::type_error("dtype", text("dtype ", dtype, " is none of int32, int64, float32, float64"));
+    Call::type_error("dtype", text("dtype ", dtype,
+                                   " is not one of int32, int64, float32, float64"));
   }
   const Range range{bound_of(start, "start", dtype), bound_of(stop, "stop", dtype),
                     bound_of(step, "step", dtype)};
   if (step == 0) Call::value_error("step", "step is 0");
-  if (!is_float(dtype)) require_whole(range, text("dtype ", dtype));
+  if (!is_float(dtype)) require_integral(range, text("dtype ", dtype));
   const Dim length = length_of(range, dtype);
   const DType wide = is_float(dtype) ? DType::Float64 : DType::Int64;
   const Value index = ir::iota({wide, {length}}, 0);

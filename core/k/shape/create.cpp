@@ -1,8 +1,8 @@
-// Placeholders and what can be asked of a tensor without computing it.
+// Creates placeholders, and inspects tensors without computing them.
 #include <kiln/create.h>
 
-#include "core/k/frame/context_impl.h"
-#include "core/k/frame/sparse_impl.h"
+#include "core/k/base/context_impl.h"
+#include "core/k/base/sparse_impl.h"
 
 #include <atomic>
 
@@ -20,12 +20,12 @@ ir::Dim placeholder_dim(const ShapeEntry& entry, const std::string& name, std::s
   return entry.size();
 }
 
-/// Names of dims are printed and parsed: letters, digits, '_' and '.'.
+/// A name for dims, which the text form must be able to parse: letters, digits and '_'.
 std::string dim_name_of(const std::string& name) {
   std::string safe;
   for (char c : name) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    safe += plain || c == '_' ? c : '_';
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    safe += is_letter || (c >= '0' && c <= '9') ? c : '_';
   }
   const bool starts_with_digit = !safe.empty() && safe[0] >= '0' && safe[0] <= '9';
   return starts_with_digit ? "_" + safe : safe;
@@ -68,23 +68,24 @@ Tensor placeholder(const PlaceholderOptions& options, Where where) try {
 
 ir::Value fresh_placeholder(ir::Type type, std::string name) {
   static std::atomic<std::int64_t> next{1};
-  ir::PlaceholderAttrs attrs;
-  attrs.id = next.fetch_add(1, std::memory_order_relaxed);
-  attrs.name = std::move(name);
-  attrs.type = std::move(type);
-  return ir::make(ir::Op::Placeholder, std::move(attrs), {});
+  return ir::make(ir::Op::Placeholder,
+                  ir::PlaceholderAttrs{.id = next.fetch_add(1, std::memory_order_relaxed),
+                                       .name = std::move(name),
+                                       .type = std::move(type)},
+                  {});
 }
 
 bool is_placeholder(const Tensor& x) {
   if (x.empty()) return false;
   if (const SparseParts* parts = sparse_of(x)) return static_cast<bool>(parts->extent);
-  return x.impl()->value.node->op == ir::Op::Placeholder;
+  return dense_value_of(x)->node->op == ir::Op::Placeholder;
 }
 
 bool is_tensor(const Operand& x) { return x.is_tensor() && !x.tensor().empty(); }
 
 bool is_variable(const Tensor& x) {
-  return !x.empty() && !sparse_of(x) && x.impl()->value.node->op == ir::Op::Variable;
+  const ir::Value* value = dense_value_of(x);
+  return value != nullptr && value->node->op == ir::Op::Variable;
 }
 
 bool is_keras_tensor(const Tensor& x, Where where) try {

@@ -1,9 +1,10 @@
-// Shape operations: the target shape as Dims, then movement nodes. No elements are computed.
+// Shape operations: compute the dims of the result, then build movement nodes.
 #include <kiln/shape_ops.h>
 
-#include "core/k/frame/sparse_impl.h"
+#include "core/k/base/sparse_impl.h"
 #include "core/k/math/formulas_impl.h"
-#include "core/k/shape/sizing_call_impl.h"
+#include "core/k/shape/data_dependent_impl.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 
@@ -14,23 +15,22 @@ using ir::Dim;
 using ir::Dims;
 using ir::Value;
 
-/// The dims of a target shape with entries that are data: those that are -1 in `dims` are known at
-/// the run alone.
-Dims target_dims_at_run(const Value& x, const std::vector<Value>& scalars, Dims dims) {
+/// The dims of a target shape with data-dependent entries, which are -1 in `dims`.
+Dims data_dependent_target(const Value& x, const std::vector<Value>& scalars, Dims dims) {
   const Value count = ir::dim_size(product(x.dims()));
   const Dims data =
-      sizes_at_run("reshape_sizes", "shape", {vector_of(scalars), count}, scalars.size());
+      data_dependent_dims("reshape_sizes", "shape", {vector_of(scalars), count}, scalars.size());
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == Dim(-1)) dims[i] = data[i];
   }
   return dims;
 }
 
-/// The dims of a target shape in which one entry may be -1.
+/// The dims of a target shape; one entry may be -1, whose size is inferred.
 Dims target_dims(const Value& x, const Shape& shape) {
   for (std::size_t i = 0; !shape.is_tensor() && i < shape.entries().size(); ++i) {
     if (!shape.entries()[i].is_none()) continue;
-    Call::value_error("shape", "shape holds None; use -1 for the size that is left");
+    Call::value_error("shape", "shape holds None; use -1 for an inferred size");
   }
   const std::vector<Value> scalars = integers_in(shape, "shape");
   Dims dims;
@@ -40,41 +40,43 @@ Dims target_dims(const Value& x, const Shape& shape) {
     is_known = is_known && dim;
     dims.push_back(dim.value_or(-1));
   }
-  if (!is_known) return target_dims_at_run(x, scalars, dims);
-  const auto is_free = [](const Dim& dim) { return dim.is_static() && dim.value() == -1; };
-  const auto free = std::find_if(dims.begin(), dims.end(), is_free);
-  if (free == dims.end()) return dims;
-  if (std::count_if(dims.begin(), dims.end(), is_free) > 1) {
+  if (!is_known) return data_dependent_target(x, scalars, dims);
+  const auto is_inferred = [](const Dim& dim) { return dim.is_static() && dim.value() == -1; };
+  const auto inferred = std::find_if(dims.begin(), dims.end(), is_inferred);
+  if (inferred == dims.end()) return dims;
+  if (std::count_if(dims.begin(), dims.end(), is_inferred) > 1) {
     Call::value_error("shape", text("shape has more than one -1: ", to_string(dims)));
   }
   const Dims given = dims;
-  *free = 1;
+  *inferred = 1;
   const Dim count = product(x.dims()), rest = product(dims);
   if (rest.is_static() && rest.value() == 0) {
-    Call::value_error("shape", text("-1 beside a size of 0 can be anything (x ", x.type(), ")"));
+    Call::value_error("shape", text("a size of -1 is ambiguous if another size is 0 (x ", x.type(),
+                                    ")"));
   }
-  if (equal(mod(count, rest), 0) == ir::Answer::No) {
+  if (equal(mod(count, rest), 0) == ir::Ternary::No) {
     Call::value_error("shape", text("cannot reshape to ", to_string(given), ": ", count,
-                                    " elements are no multiple of ", rest, " (x ", x.type(), ")"));
+                                    " elements are not a multiple of ", rest, " (x ", x.type(),
+                                    ")"));
   }
-  *free = floor_div(count, rest);
+  *inferred = floor_div(count, rest);
   return dims;
 }
 
 bool may_be_equal(const Dims& x, const Dims& y) {
   return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const Dim& a, const Dim& b) {
-    return equal(a, b) != ir::Answer::No;
+    return equal(a, b) != ir::Ternary::No;
   });
 }
 
 Value tiled(const Value& x, int axis, const Dim& count) {
   if (count.is_one()) return x;
-  Dims spread = x.dims(), merged = x.dims();
-  spread.insert(spread.begin() + axis, count);
+  Dims repeated = x.dims(), merged = x.dims();
+  repeated.insert(repeated.begin() + axis, count);
   merged[axis] = merged[axis] * count;
   ir::Ints axes;
   for (int i = 0; i < x.rank(); ++i) axes.push_back(i < axis ? i : i + 1);
-  return ir::reshape(ir::broadcast(x, spread, axes), merged);
+  return ir::reshape(ir::broadcast(x, repeated, axes), merged);
 }
 
 void require_count(std::int64_t count, const char* argument) {
@@ -100,7 +102,7 @@ Tensor permute_dimensions(const Operand& x, const std::vector<std::int64_t>& pat
   std::sort(sorted.begin(), sorted.end());
   if (sorted != ir::all_axes(value)) {
     Call::value_error("pattern", text("pattern (", join_text(pattern),
-                                      ") is no permutation of the axes (x ", value.type(), ")"));
+                                      ") is not a permutation of the axes (x ", value.type(), ")"));
   }
   return wrap(ir::permute(value, axes));
 } catch (const std::bad_alloc&) {
@@ -133,9 +135,9 @@ Tensor concatenate(const std::vector<Tensor>& tensors, const ConcatenateOptions&
       Call::value_error("tensors", text("tensors have different ranks ", both()));
     }
     for (int i = 0; i < part.rank(); ++i) {
-      if (i == axis || equal(part.dims()[i], parts[0].dims()[i]) != ir::Answer::No) continue;
-      Call::value_error("tensors", text("tensors differ on axis ", i, ", which is not joined ",
-                                        both()));
+      if (i == axis || equal(part.dims()[i], parts[0].dims()[i]) != ir::Ternary::No) continue;
+      Call::value_error("tensors", text("tensors differ on axis ", i,
+                                        ", along which they are not concatenated ", both()));
     }
   }
   return wrap(ir::concat(std::move(parts), axis));
@@ -177,16 +179,16 @@ Tensor expand_dims(const Operand& x, const ExpandDimsOptions& options) try {
 Tensor squeeze(const Operand& x, int axis) try {
   const Call call("squeeze", x.where());
   const Value value = input_of(x);
-  const int at = axis_of(axis, value.rank());
-  if (equal(value.dims()[at], 1) == ir::Answer::No) {
-    Call::value_error("axis", text("axis ", axis, " has size ", value.dims()[at], ", not 1 (x ",
-                                   value.type(), ")"));
+  const int index = axis_of(axis, value.rank());
+  if (equal(value.dims()[at(index)], 1) == ir::Ternary::No) {
+    Call::value_error("axis", text("axis ", axis, " has size ", value.dims()[at(index)],
+                                   ", not 1 (x ", value.type(), ")"));
   }
   Dims dims = value.dims();
-  dims[static_cast<std::size_t>(at)] = 1;
-  const Value known = ir::with_dims(value, dims);
-  dims.erase(dims.begin() + at);
-  return wrap(ir::reshape(known, dims));
+  dims[at(index)] = 1;
+  const Value checked = ir::with_dims(value, dims);
+  dims.erase(dims.begin() + index);
+  return wrap(ir::reshape(checked, dims));
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("squeeze", x.where());
 }
@@ -265,7 +267,7 @@ Tensor one_hot(const Operand& indices, std::int64_t num_classes) try {
   require_count(num_classes, "num_classes");
   Dims dims = value.dims();
   dims.push_back(num_classes);
-  // Compared as int64, so that a class number beyond a narrow dtype never wraps onto an index.
+  // Compared as int64: in a narrow dtype, class numbers could wrap.
   const Value wide = ir::cast(value, DType::Int64);
   const Value classes = ir::iota({DType::Int64, dims}, value.rank());
   const Value hot = ir::equal_to(ir::broadcast(wide, dims, ir::all_axes(value)), classes);
@@ -292,7 +294,7 @@ Tensor pattern_broadcast(const Operand& x, const std::vector<bool>& broadcastabl
   Dims dims = value.dims();
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (!broadcastable[i]) continue;
-    if (equal(dims[i], 1) == ir::Answer::No) {
+    if (equal(dims[i], 1) == ir::Ternary::No) {
       Call::value_error("broadcastable", text("axis ", i, " has size ", dims[i],
                                               ", not 1 (x ", value.type(), ")"));
     }

@@ -1,8 +1,8 @@
-// Shapes as tensors: integer scalars and vectors that are computed from constants and sizes are
-// evaluated back to dims, so that reshape(x, {shape(x)[0], -1}) keeps its symbols. What is data has
-// a symbol that only the run gives a value.
+// Shape inference on integer tensors: scalars and vectors that are computed from constants and
+// sizes are evaluated to dims, so that reshape(x, {shape(x)[0], -1}) keeps its symbols. Other sizes
+// are data-dependent.
 #include "core/ir/traverse.h"
-#include "core/k/shape/sizing_call_impl.h"
+#include "core/k/shape/data_dependent_impl.h"
 
 #include <cstring>
 #include <unordered_map>
@@ -15,7 +15,7 @@ using ir::Dims;
 using ir::Node;
 using ir::Value;
 
-/// The elements of an integer value, in C order; nothing when they are not dims.
+/// The elements of an integer value as dims, in C order; nullopt if they are data-dependent.
 using Elements = std::optional<Dims>;
 
 template <class Integer>
@@ -47,8 +47,8 @@ Elements of_two(ir::Op op, const Dim& x, const Dim& y) {
     case ir::Op::Minimum: return Dims{min(x, y)};
     case ir::Op::Div:
     case ir::Op::Mod:
-      // Integers truncate toward zero; dims round down: the same for x >= 0 and y > 0.
-      if (!y.is_static() || y.value() <= 0 || less_equal(0, x) != ir::Answer::Yes) break;
+      // Integers round toward zero, dims down: the same for x >= 0 and y > 0.
+      if (!y.is_static() || y.value() <= 0 || less_equal(0, x) != ir::Ternary::Yes) break;
       return Dims{op == ir::Op::Div ? floor_div(x, y) : mod(x, y)};
     default: break;
   }
@@ -107,9 +107,9 @@ Elements of_sum(const Dims& x) {
   return Dims{sum};
 }
 
-/// The elements of an integer node whose operands have elements.
+/// The elements of an integer node, from those of its operands.
 Elements of_node(const Node& node, const std::vector<const Dims*>& x) {
-  // What moves elements about is understood along one axis alone.
+  // Movement is evaluated for vectors only.
   const bool is_vector = node.operands[0].rank() == 1;
   switch (node.op) {
     case ir::Op::Cast:
@@ -150,7 +150,7 @@ Elements evaluate(const Value& value) {
         elements = of_node(*node, operands);
       }
     }
-    if (!elements) return std::nullopt;  // everything upstream of a shape has to be one
+    if (!elements) return std::nullopt;  // then the value is data-dependent, too
     known.emplace(node, std::move(*elements));
   }
   return known.at(value.node.get());
@@ -173,14 +173,14 @@ Dims dims_of(const Shape& shape, const char* argument) {
   bool is_known = true;
   for (const Value& scalar : scalars) {
     const auto dim = dim_of(scalar);
-    if (dim && less_equal(0, *dim) == ir::Answer::No) {
+    if (dim && less_equal(0, *dim) == ir::Ternary::No) {
       Call::value_error(argument, text(argument, "[", dims.size(), "] is ", *dim));
     }
     is_known = is_known && dim;
     dims.push_back(dim.value_or(-1));
   }
   if (is_known) return dims;
-  const Dims data = sizes_at_run("sizes", argument, {vector_of(scalars)}, scalars.size());
+  const Dims data = data_dependent_dims("sizes", argument, {vector_of(scalars)}, scalars.size());
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == Dim(-1)) dims[i] = data[i];
   }

@@ -1,7 +1,8 @@
-// slice: one Slice node per axis where its start is a size, a gather where it is data.
+// slice: one Slice node per axis, or a gather if the start is data-dependent.
 #include <kiln/shape_ops.h>
 
-#include "core/k/shape/sizing_call_impl.h"
+#include "core/k/shape/data_dependent_impl.h"
+#include "core/types/at.h"
 
 namespace kiln {
 namespace {
@@ -18,8 +19,8 @@ using ir::Value;
 std::vector<Value> entries_of(const Shape& list, const Value& x, const char* argument) {
   if (list.is_tensor()) {
     const Value vector = value_of(list.tensor(), argument);
-    // A vector of unknown length is taken to fit.
-    if (vector.rank() == 1 && equal(vector.dims()[0], x.rank()) == ir::Answer::Unknown) {
+    // A guard requires a vector of unknown length to fit.
+    if (vector.rank() == 1 && equal(vector.dims()[0], x.rank()) == ir::Ternary::Unknown) {
       return integers_in(wrap(ir::with_dims(vector, {x.rank()})), argument);
     }
   }
@@ -29,32 +30,32 @@ std::vector<Value> entries_of(const Shape& list, const Value& x, const char* arg
   return entries;
 }
 
-/// Elements of one axis from a start that only the run knows.
-Value sliced_at_run(const Value& x, int axis, const Value& start, const Dim& size) {
+/// A slice of one axis with a data-dependent start.
+Value gathered_slice(const Value& x, int axis, const Value& start, const Dim& size) {
   const Value index = ir::iota({DType::Int64, {size}}, 0);
   const Value from = ir::broadcast_to(start, index.dims());
   return ir::gather(x, index + from, axis);
 }
 
 Value sliced(const Value& x, int axis, const Value& start, const Value& size) {
-  const Dim& whole = x.dims()[static_cast<std::size_t>(axis)];
+  const Dim& extent = x.dims()[at(axis)];
   const auto from = dim_of(start), count = dim_of(size);
   const bool is_rest = count && count->is_static() && count->value() == -1;
   if (!count || (is_rest && !from)) {
-    const std::vector<Value> known_at_run{start, size, ir::dim_size(whole)};
+    const std::vector<Value> inputs{start, size, ir::dim_size(extent)};
     const Dim found =
-        sizes_at_run("slice_size", text("size[", axis, "]"), known_at_run, 1).front();
+        data_dependent_dims("slice_size", text("size[", axis, "]"), inputs, 1).front();
     return from ? ir::slice_axis(x, axis, *from, *from + found)
-                : sliced_at_run(x, axis, start, found);
+                : gathered_slice(x, axis, start, found);
   }
-  if (!from) return sliced_at_run(x, axis, start, *count);
-  const Dim limit = is_rest ? whole : *from + *count;
-  const bool is_outside = less_equal(0, *from) == ir::Answer::No ||
-                          less_equal(*from, limit) == ir::Answer::No ||
-                          less_equal(limit, whole) == ir::Answer::No;
+  if (!from) return gathered_slice(x, axis, start, *count);
+  const Dim limit = is_rest ? extent : *from + *count;
+  const bool is_outside = less_equal(0, *from) == ir::Ternary::No ||
+                          less_equal(*from, limit) == ir::Ternary::No ||
+                          less_equal(limit, extent) == ir::Ternary::No;
   if (is_outside) {
-    Call::value_error("start", text("start ", *from, " and size ", *count, " leave axis ", axis,
-                                    " (x ", x.type(), ")"));
+    Call::value_error("start", text("start ", *from, " and size ", *count,
+                                    " are outside of axis ", axis, " (x ", x.type(), ")"));
   }
   return ir::slice_axis(x, axis, *from, limit);
 }
@@ -66,8 +67,7 @@ Tensor slice(const Operand& x, const Shape& start, const Shape& size) try {
   Value value = input_of(x);
   const auto starts = entries_of(start, value, "start"), sizes = entries_of(size, value, "size");
   for (int axis = 0; axis < value.rank(); ++axis) {
-    const auto i = static_cast<std::size_t>(axis);
-    value = sliced(value, axis, starts[i], sizes[i]);
+    value = sliced(value, axis, starts[at(axis)], sizes[at(axis)]);
   }
   return wrap(value);
 } catch (const std::bad_alloc&) {

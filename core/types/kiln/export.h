@@ -1,4 +1,4 @@
-// Marks what libkiln.so exports. Everything else is compiled with hidden visibility.
+// Marks the symbols that libkiln.so exports; all others are compiled with hidden visibility.
 #pragma once
 
 #define KILN_API __attribute__((visibility("default")))

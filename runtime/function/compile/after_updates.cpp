@@ -1,6 +1,5 @@
-// Rebuilds the outputs over new values. A host call that decides a size is rebuilt with symbols of
-// its own, since the original may run as well; what speaks of the old symbols then gets the new
-// ones.
+// Rebuilds the outputs over the new values. A dynamic-shape call is rebuilt with fresh symbols,
+// since the original may run as well; dims and attributes with the old symbols get the fresh ones.
 #include "runtime/function/compile/after_updates.h"
 
 #include "core/ir/symbol_source.h"
@@ -21,13 +20,14 @@ using ir::NodeRef;
 using ir::Symbol;
 using ir::Value;
 
-/// The host calls that decide sizes of those values, through operands or through dims.
-std::vector<const Node*> sizing_calls(std::span<const Value> roots) {
+/// Returns the dynamic-shape calls that the values depend on through operands or through dims.
+std::vector<const Node*> dynamic_shape_calls_of(std::span<const Value> roots) {
   std::vector<Value> all(roots.begin(), roots.end());
   for (const NodeRef& source : ir::symbol_sources(roots)) all.push_back({source, 0});
   std::vector<const Node*> calls;
   for (const Node* node : ir::topological_order(all)) {
-    if (node->op == ir::Op::HostCall && !ir::own_symbols(*node).empty()) calls.push_back(node);
+    if (node->op != ir::Op::HostCall) continue;
+    if (!ir::data_dependent_symbols(*node).empty()) calls.push_back(node);
   }
   return calls;
 }
@@ -39,12 +39,11 @@ class AfterUpdates {
   }
 
   std::vector<Value> operator()(const std::vector<Value>& outputs) {
-    std::vector<const Node*> left = sizing_calls(outputs);
+    std::vector<const Node*> left = dynamic_shape_calls_of(outputs);
     while (!left.empty()) {
-      // Next in topological order: every call that decides a size of its operands is rebuilt
-      // already.
+      // A call is ready when every dynamic-shape call that its operands depend on is rebuilt.
       const auto is_ready = [&](const Node* call) {
-        const std::vector<const Node*> before = sizing_calls(call->operands);
+        const std::vector<const Node*> before = dynamic_shape_calls_of(call->operands);
         return std::none_of(before.begin(), before.end(), [&](const Node* other) {
           return std::find(left.begin(), left.end(), other) != left.end();
         });
@@ -88,26 +87,26 @@ class AfterUpdates {
     return ir::make_node(node.op, std::move(attrs), std::move(operands));
   }
 
-  /// REQUIRES: the calls that decide sizes of its operands are rebuilt.
+  /// Rebuilds a dynamic-shape call. REQUIRES: the calls that its operands depend on are rebuilt.
   void rebuild_call(const Node& call) {
     const std::vector<Value> operands = rebuilt(call.operands);
     auto attrs = call.as<ir::HostCallAttrs>();
     if (!resize(attrs.results) && operands == call.operands) return;
-    const std::vector<Symbol> own = ir::own_symbols(call);
+    const std::vector<Symbol> own = ir::data_dependent_symbols(call);
     std::unordered_map<std::int64_t, Dim> fresh;
     for (const Symbol& symbol : own) fresh.emplace(symbol.id, Dim::fresh(symbol.name));
     for (ir::Type& type : attrs.results) {
       for (Dim& dim : type.dims) dim = substituted(dim, fresh);
     }
     const ir::OriginScope scope(call.origin, /*replace=*/true);
-    const NodeRef made = ir::make_node(ir::Op::HostCall, std::move(attrs), operands);
-    const auto source = std::make_shared<const ir::SymbolSource>(ir::SymbolSource{made});
+    const NodeRef rebuilt_call = ir::make_node(ir::Op::HostCall, std::move(attrs), operands);
+    const auto source = std::make_shared<const ir::SymbolSource>(ir::SymbolSource{rebuilt_call});
     for (const Symbol& symbol : own) {
       const Symbol next = *fresh.at(symbol.id).as_symbol();
       symbols_.emplace(symbol.id, Dim::of({next.id, next.name, source}));
     }
-    for (std::uint32_t i = 0; i < made->types.size(); ++i) {
-      values_.emplace(call.result(i), Value{made, i});
+    for (std::uint32_t i = 0; i < rebuilt_call->types.size(); ++i) {
+      values_.emplace(call.result(i), Value{rebuilt_call, i});
     }
   }
 
@@ -119,7 +118,7 @@ class AfterUpdates {
     });
   }
 
-  /// Puts the new symbols into a field of a node. Says whether that changed it.
+  /// Substitutes the new symbols in a field of a node. Returns whether the field changed.
   bool resize(Dim& dim) const {
     const Dim next = substituted(dim, symbols_);
     if (next == dim) return false;
@@ -152,8 +151,8 @@ class AfterUpdates {
     return false;
   }
 
-  ir::Replacements values_;                         // variables, and results of calls
-  std::unordered_map<std::int64_t, Dim> symbols_;  // sizes that are decided again
+  ir::Replacements values_;                        // of variables, and of results of calls
+  std::unordered_map<std::int64_t, Dim> symbols_;  // of calls that were rebuilt
   std::unordered_map<const Node*, NodeRef> nodes_;
 };
 

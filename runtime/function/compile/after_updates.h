@@ -1,4 +1,4 @@
-// Outputs that are computed after a call's updates.
+// Outputs that see the new values of updated variables.
 #pragma once
 
 #include "core/ir/graph.h"
@@ -7,8 +7,8 @@
 
 namespace kiln::runtime {
 
-/// The graph's outputs with each updated variable replaced by its new value. Sizes that a host
-/// function decides from such a variable are decided again, from the new value.
+/// Replaces each updated variable in the graph's outputs by its new value. Data-dependent sizes
+/// that depend on such a variable are computed again, from the new value.
 /// Before: outputs {w * 2}, updates {w: w + 1}. After: outputs {(w + 1) * 2}, the same updates.
 std::vector<ir::Value> outputs_after_updates(const ir::Graph& graph);
 

@@ -1,12 +1,12 @@
-// Checks of what the user gave: inputs are placeholders, updates fit, everything needed is fed.
+// Checks the user's tensors: inputs are placeholders, updates fit, every placeholder is fed.
 #include "runtime/function/compile/build_graph.h"
 
 #include "core/ir/traverse.h"
-#include "core/k/frame/learning_phase_impl.h"
-#include "core/k/frame/sparse_impl.h"
+#include "core/k/base/learning_phase_impl.h"
+#include "core/k/base/sparse_impl.h"
 #include "core/ops/lambda_builder.h"
 #include "runtime/function/compile/after_updates.h"
-#include "runtime/function/compile/stage_cut.h"
+#include "runtime/function/compile/graph_partition.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -61,13 +61,13 @@ ir::Update checked_update(const UpdateOp& update, std::size_t i) {
   const bool same_rank = value.rank() == variable.rank();
   bool fits = same_rank;
   for (int axis = 0; fits && axis < value.rank(); ++axis) {
-    fits = equal(value.dims()[axis], variable.dims()[axis]) != ir::Answer::No;
+    fits = equal(value.dims()[axis], variable.dims()[axis]) != ir::Ternary::No;
   }
   if (!fits) {
     Call::value_error("updates", text("updates[", i, "] gives ", value.type(),
                                       " to the variable ", label(variable)));
   }
-  // Dims that only the call can settle become the variable's own, with a guard.
+  // Dims whose equality is unknown until the call become the variable's, with a guard.
   return {variable, ir::with_dims(value, variable.dims())};
 }
 
@@ -89,24 +89,24 @@ std::vector<ir::Update> checked_updates(const std::vector<UpdateOp>& updates) {
 
 void require_fed(const Graph& graph) {
   for (const ir::Node* node : ir::topological_order(graph.roots())) {
-    const Where made = node->origin.where;
-    if (node->op == ir::Op::Parameter) {  // of a body that was left, or that is being built
-      Call::value_error("outputs", text("a result depends on an argument of the step of ",
-                                        node->origin.function, ", outside of that loop (",
-                                        node->result().type(), ", made at ", made.file, ":",
-                                        made.line, ")"));
+    const Where where = node->origin.where;
+    if (node->op == ir::Op::Parameter) {  // of a body that is complete, or still under construction
+      Call::value_error(
+          "outputs", text("a result depends on an argument of the step of ", node->origin.function,
+                          ", outside of that loop (", node->result().type(), ", made at ",
+                          where.file, ":", where.line, ")"));
     }
     if (node->op != ir::Op::Placeholder) continue;
     const Value placeholder = node->result();
     const auto& inputs = graph.inputs;
     if (std::find(inputs.begin(), inputs.end(), placeholder) != inputs.end()) continue;
-    Call::value_error("inputs", text("a result depends on a placeholder that is not fed (",
-                                     label(placeholder), ", made at ", made.file, ":", made.line,
-                                     ")"));
+    Call::value_error(
+        "inputs", text("a result depends on a placeholder that is not fed (", label(placeholder),
+                       ", made at ", where.file, ":", where.line, ")"));
   }
 }
 
-/// learning_phase() is 0 in a function that does not take it.
+/// Replaces learning_phase() by 0 in a function without it as an input.
 Graph with_default_phase(const Graph& graph) {
   const Value phase = learning_phase_placeholder();
   if (!phase || std::find(graph.inputs.begin(), graph.inputs.end(), phase) != graph.inputs.end()) {
@@ -128,7 +128,7 @@ Graph build_graph(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
   }
   graph.updates = checked_updates(updates);
   if (after_updates) graph.outputs = outputs_after_updates(graph);
-  graph.sizes = deciding_calls(graph);
+  graph.sizes = dynamic_shape_calls(graph);
   graph = with_default_phase(graph);
   require_fed(graph);
   return graph;

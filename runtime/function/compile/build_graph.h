@@ -1,4 +1,4 @@
-// The first half of K::function: from the user's tensors to a checked Graph.
+// The front half of K::function: from the user's tensors to a checked Graph.
 #pragma once
 
 #include "core/ir/graph.h"
@@ -7,10 +7,10 @@
 
 namespace kiln::runtime {
 
-/// Inputs are placeholders, each once; every placeholder that is needed is an input, except
-/// learning_phase(), which counts as 0 when it is not; updates are of distinct variables and of
-/// their types. With `after_updates` the outputs read the updates' values in place of the
-/// updated variables. Throws TypeError or ValueError naming the argument.
+/// Builds a graph and checks it: inputs are distinct placeholders and include every placeholder
+/// that a result depends on (learning_phase() defaults to 0); updates are of distinct
+/// variables and have their types. `after_updates`: outputs read the new values of updated
+/// variables. Throws TypeError or ValueError naming the argument.
 ir::Graph build_graph(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
                       const std::vector<UpdateOp>& updates, bool after_updates = false);
 

@@ -1,4 +1,4 @@
-// Guards, passes, module, the backend's compile; then what each call needs to know of the program.
+// Compiles in order: guards, passes, module, the backend; then derives what each call needs.
 #include "runtime/function/compile/compile_program.h"
 
 #include "core/ir/input_names.h"
@@ -6,10 +6,11 @@
 #include "core/module/module.h"
 #include "core/module/write.h"
 #include "core/ops/make.h"
-#include "core/types/float_state.h"
+#include "core/types/fp_environment.h"
 #include "core/types/nearest.h"
 #include "core/types/text.h"
 #include "runtime/function/compile/guard_names.h"
+#include "runtime/plugin/instance_table.h"
 
 #include <kiln/error.h>
 
@@ -23,7 +24,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Whether a node of that op is reached, bodies included.
+/// Whether the values depend on a node of that op; also searches the bodies of loops and branches.
 bool reaches(std::span<const ir::Value> roots, ir::Op op) {
   for (const ir::Node* node : ir::topological_order(roots)) {
     if (node->op == op) return true;
@@ -36,14 +37,16 @@ bool reaches(std::span<const ir::Value> roots, ir::Op op) {
   return false;
 }
 
-void find_storages(Program& program, const module::Module& compiled) {
+void find_storages(CompiledProgram& program, const module::Module& compiled) {
   for (const module::StateEntry& entry : compiled.state) {
     program.states.push_back(entry.variable);
     program.state_storages.push_back(&storage_of(entry.variable));
   }
   for (const ir::Update& update : program.graph.updates) {
-    UpdateTarget target{&storage_of(update.variable), update.variable.dtype(), {}};
+    UpdateTarget target{
+        .storage = &storage_of(update.variable), .dtype = update.variable.dtype(), .dims = {}};
     for (const ir::Dim& dim : update.variable.dims()) target.dims.push_back(dim.value());
+    target.storage->mark_updated();
     program.writers.push_back(target.storage);
     program.updated.push_back(std::move(target));
   }
@@ -51,24 +54,26 @@ void find_storages(Program& program, const module::Module& compiled) {
             [](const VariableStorage* a, const VariableStorage* b) { return a->id < b->id; });
 }
 
-void prepare_output_sizes(Program& program) {
-  program.sizes_follow = true;
+void prepare_output_sizes(CompiledProgram& program) {
+  program.has_inferred_sizes = true;
   for (const ir::Value& output : program.graph.outputs) {
     auto& sizes = program.output_sizes.emplace_back();
     for (const ir::Dim& dim : output.dims()) {
       sizes.emplace_back(dim, program.binding.symbols());
-      program.sizes_follow = program.sizes_follow && sizes.back().is_bound();
+      program.has_inferred_sizes = program.has_inferred_sizes && sizes.back().is_bound();
     }
   }
 }
 
-/// Which updates the backend writes over their states. A host function might read a variable that
-/// is being written, and would wait for ever.
-void find_updates_in_place(Program& program) {
-  const ProgramCounts counts{program.binding.count(), program.states.size(),
-                             program.graph.outputs.size(), program.updated.size()};
+/// Finds the updates that the backend can write over their states. None in a program with host
+/// calls: a host function that reads such a variable would deadlock.
+void find_updates_in_place(CompiledProgram& program) {
+  const ProgramCounts counts{.inputs = program.binding.count(),
+                             .states = program.states.size(),
+                             .outputs = program.graph.outputs.size(),
+                             .updates = program.updated.size()};
   const std::vector<bool> allowed = program.executable->info(counts).updates_in_place;
-  if (program.calls_host || !program.sizes_follow) return;
+  if (program.calls_host || !program.has_inferred_sizes) return;
   const std::vector<VariableStorage*>& states = program.state_storages;
   program.overwritable.resize(program.updated.size());
   for (std::size_t i = 0; i < program.updated.size() && i < allowed.size(); ++i) {
@@ -83,28 +88,28 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// In KILN_DISABLE: no program has the executable of another one.
+/// Name in KILN_DISABLE: each program compiles an executable of its own.
 constexpr const char* kCacheName = "executable_cache";
 
-[[noreturn]] void refuse_pass(const std::string& name, const std::vector<std::string>& known) {
+[[noreturn]] void reject_pass(const std::string& name, const std::vector<std::string>& known) {
   const std::string near = nearest_name(name, known);
   throw ConfigError("function", "KILN_DISABLE",
-                    text("KILN_DISABLE names no pass '", name, "'",
-                         near.empty() ? "" : text("; did you mean '", near, "'?"),
-                         "; passes are ", join_text(known),
-                         "; all leaves out every pass that is not the backend's, ", kCacheName,
-                         " compiles every program"));
+                    text("KILN_DISABLE has the unknown pass '", name, "'",
+                         near.empty() ? "" : text("; did you mean '", near, "'?"), "; passes are ",
+                         join_text(known), "; all disables every pass but the backend's, ",
+                         kCacheName, " disables the sharing of executables"));
 }
 
-/// Passes to leave out.
-struct Disabled {
+/// The passes that KILN_DISABLE names.
+struct DisabledPasses {
   std::vector<std::string> own, of_backend;
-  bool cache = false;  // every program is compiled
+  bool cache = false;  // true: compile every program, without the executable cache
 };
 
-/// The names of KILN_DISABLE, separated by commas; "all" stands for every pass that is not the
-/// backend's. ConfigError.
-Disabled disabled_passes(const Instance& instance) {
+/// Parses KILN_DISABLE, names separated by commas; "all" stands for every pass but the backend's.
+/// Ignores optional passes of other backends, as the variable is for all functions of the process.
+/// ConfigError for an unknown name.
+DisabledPasses disabled_passes(const Instance& instance) {
   const char* names = std::getenv("KILN_DISABLE");
   if (!names || *names == '\0') return {};
   std::vector<std::string> own;
@@ -115,7 +120,7 @@ Disabled disabled_passes(const Instance& instance) {
   const auto has = [](const std::vector<std::string>& list, const std::string& name) {
     return std::find(list.begin(), list.end(), name) != list.end();
   };
-  Disabled disabled;
+  DisabledPasses disabled;
   std::istringstream list(names);
   for (std::string name; std::getline(list, name, ',');) {
     if (name == kCacheName) {
@@ -127,29 +132,37 @@ Disabled disabled_passes(const Instance& instance) {
     } else if (has(of_backend, name)) {
       disabled.of_backend.push_back(name);
     } else {
+      const auto of_others = passes_of_other_backends(instance.plugin(), name);
+      if (has(of_others, name)) continue;
       own.insert(own.end(), of_backend.begin(), of_backend.end());
-      refuse_pass(name, own);
+      for (const std::string& pass : of_others) {
+        if (!has(own, pass)) own.push_back(pass);
+      }
+      reject_pass(name, own);
     }
   }
   return disabled;
 }
 
-/// Each pass is kept in `program`.
-ir::Graph run_passes(Program& program, const std::vector<std::string>& disabled,
+/// Returns the graph after the pipeline; records each pass in `program`.
+ir::Graph run_passes(CompiledProgram& program, const std::vector<std::string>& disabled,
                      CompileObserver* observer) {
   if (!program.optimize) return program.user_graph;
   passes::PipelineOptions options;
   options.disabled = disabled;
   options.report = [&](const passes::PassReport& report) {
-    program.passes.push_back(
-        {&report.pass, report.position, report.graph, report.changed, report.seconds});
+    program.passes.push_back({.pass = &report.pass,
+                              .position = report.position,
+                              .graph = report.graph,
+                              .changed = report.changed,
+                              .seconds = report.seconds});
     if (observer) observer->on_pass(program, program.passes.back());
   };
   return passes::run_pipeline(program.user_graph, options);
 }
 
-/// Makes the checks of each call. REQUIRES: the names that its messages use.
-void bind_inputs(Program& program) {
+/// Prepares the checks of each call. REQUIRES: a SymbolNames scope for their messages.
+void bind_inputs(CompiledProgram& program) {
   program.guards = ir::collect_guards(program.user_graph.roots());
   program.binding =
       InputBinding(program.name, program.user_graph.inputs, program.guards, program.sparse);
@@ -161,8 +174,8 @@ std::string comma_separated(const std::vector<std::string>& names) {
   return list;
 }
 
-void compile_module(Program& program, const module::Module& compiled,
-                    const Disabled& disabled, CompileObserver* observer) {
+void compile_module(CompiledProgram& program, const module::Module& compiled,
+                    const DisabledPasses& disabled, CompileObserver* observer) {
   Clock::time_point start = Clock::now();
   const module::Encoded encoded = [&] {
     const ir::SymbolNames names = ir::input_names(program.user_graph.inputs);
@@ -198,8 +211,8 @@ void compile_module(Program& program, const module::Module& compiled,
 
 }  // namespace
 
-module::Module compile_graph(Program& program, CompileObserver* observer) {
-  const UsualFloatState usual;
+module::Module compile_graph(CompiledProgram& program, CompileObserver* observer) {
+  const ScopedFpEnvironment usual;
   const Clock::time_point start = Clock::now();
   if (observer) observer->on_user_graph(program);
   {
@@ -207,7 +220,7 @@ module::Module compile_graph(Program& program, CompileObserver* observer) {
     program.user_graph = with_named_guards(program.user_graph);
     bind_inputs(program);
   }
-  const Disabled disabled = disabled_passes(*program.instance);
+  const DisabledPasses disabled = disabled_passes(*program.instance);
   program.graph = run_passes(program, disabled.own, observer);
   module::Module compiled = module::make_module(program.graph, program.guards, program.name);
   if (observer) observer->on_module(program);
@@ -218,7 +231,7 @@ module::Module compile_graph(Program& program, CompileObserver* observer) {
   return compiled;
 }
 
-void compile_program(Program& program, CompileObserver* observer) {
+void compile_program(CompiledProgram& program, CompileObserver* observer) {
   const module::Module compiled = compile_graph(program, observer);
   const std::vector<ir::Value> roots = program.graph.roots();
   program.draws = reaches(roots, ir::Op::RandomUniform);

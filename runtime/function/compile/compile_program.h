@@ -2,35 +2,35 @@
 #pragma once
 
 #include "core/module/module.h"
-#include "runtime/function/compile/program.h"
+#include "runtime/function/compile/compiled_program.h"
 
 #include <functional>
 
 namespace kiln::runtime {
 
-/// Sees the stages of compiling one program, in this order. An exception ends the compilation.
+/// Observes the stages of compiling one program, in this order. An exception ends the compilation.
 class CompileObserver {
  public:
   virtual ~CompileObserver() = default;
-  /// Before anything else: `program` has its name and its user graph.
-  virtual void on_user_graph(const Program& program) = 0;
-  virtual void on_pass(const Program& program, const PassRun& run) = 0;
-  /// `program` has the graph and the guards of the module that crosses to the backend.
-  virtual void on_module(const Program& program) = 0;
-  /// Calls `work`, in which the backend compiles on this thread, exactly once.
+  /// Called first: `program` has its name and its user graph.
+  virtual void on_user_graph(const CompiledProgram& program) = 0;
+  virtual void on_pass(const CompiledProgram& program, const PassRun& run) = 0;
+  /// Called before encoding: `program` has the graph and the guards of the module.
+  virtual void on_module(const CompiledProgram& program) = 0;
+  /// REQUIRES: calls `work`, in which the backend compiles on this thread, exactly once.
   virtual void during_backend(const std::function<void()>& work) = 0;
-  /// The executable and all times are known.
-  virtual void on_executable(const Program& program) = 0;
+  /// Called last: `program` has the executable and all times.
+  virtual void on_executable(const CompiledProgram& program) = 0;
 };
 
-/// The part of compile_program that asks nothing of the variables, which may be those of a file:
-/// passes and backend. REQUIRES: name, user_graph and instance are set; sparse and optimize where
-/// they are not the default. `observer` may be null. Gives the module that was compiled. Throws
-/// NotImplementedError, BackendError and what the observer throws.
-module::Module compile_graph(Program& program, CompileObserver* observer = nullptr);
+/// Runs the passes and the backend, but does not look up the variables' storage, so that the graph
+/// may come from a file. REQUIRES: name, user_graph and instance are set; sparse and optimize if
+/// they differ from the default. `observer` may be null. Returns the compiled module. Throws
+/// NotImplementedError, BackendError, ConfigError (KILN_DISABLE) and what the observer throws.
+module::Module compile_graph(CompiledProgram& program, CompileObserver* observer = nullptr);
 
-/// Runs the passes, if `optimize`, compiles for the instance, and fills the rest of `program`.
-/// Requirements and errors: as for compile_graph.
-void compile_program(Program& program, CompileObserver* observer = nullptr);
+/// As compile_graph, then fills the rest of `program`: variables, output sizes, in-place updates.
+/// REQUIRES: also, this process created the variables.
+void compile_program(CompiledProgram& program, CompileObserver* observer = nullptr);
 
 }  // namespace kiln::runtime

@@ -1,6 +1,7 @@
-// A table from keys to executables that programs have, and a short list of those that are kept.
+// A table of weak references by key, and a short LRU list of strong ones.
 #include "runtime/function/compile/executable_cache.h"
 
+#include "core/types/no_destructor.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -15,23 +16,23 @@ namespace {
 
 class ExecutableCache {
  public:
-  /// Null: no executable with that key lives.
+  /// Returns the live executable with that key, or null.
   ExecutablePtr find(const std::string& key) {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(key);
     return found == entries_.end() ? nullptr : found->second.lock();
   }
 
-  /// The executable with that key that is there already, else `made`.
-  ExecutablePtr add(const std::string& key, const ExecutablePtr& made) {
+  /// Returns the live executable with that key, else adds and returns `compiled`.
+  ExecutablePtr add(const std::string& key, const ExecutablePtr& compiled) {
     const std::lock_guard lock(mutex_);
     std::erase_if(entries_, [](const auto& entry) { return entry.second.expired(); });
-    const auto [entry, is_new] = entries_.emplace(key, made);
-    if (is_new) return made;
+    const auto [entry, is_new] = entries_.emplace(key, compiled);
+    if (is_new) return compiled;
     ExecutablePtr first = entry->second.lock();
     if (first) return first;
-    entry->second = made;
-    return made;
+    entry->second = compiled;
+    return compiled;
   }
 
   void keep(ExecutablePtr executable) {
@@ -50,19 +51,18 @@ class ExecutableCache {
 
   bool is_of_this_process() const { return forks_ == fork_count(); }
 
-  std::atomic<std::int64_t> compiled{0}, hits{0};
+  std::atomic<std::int64_t> misses{0}, hits{0};
 
  private:
   const std::uint32_t forks_ = fork_count();
   std::mutex mutex_;
   std::unordered_map<std::string, std::weak_ptr<const Executable>> entries_;
-  std::vector<ExecutablePtr> kept_;  // the one used last first
+  std::vector<ExecutablePtr> kept_;  // most recently used first
 };
 
-/// Never freed: programs of static variables may be destroyed after this file's.
 ExecutableCache& cache() {
-  static ExecutableCache& one = *new ExecutableCache;
-  return one;
+  static NoDestructor<ExecutableCache> instance;
+  return *instance;
 }
 
 void append(std::string& key, std::string_view part) {
@@ -88,19 +88,20 @@ std::string key_of(const Instance& instance, const CompileRequest& request) {
 SharedExecutable shared_executable(const Instance& instance, const CompileRequest& request,
                                    const std::function<Executable()>& compile) {
   ExecutableCache& shared = cache();
-  const auto compiled = [&] {
-    auto made = std::make_shared<const Executable>(compile());
-    shared.compiled.fetch_add(1, std::memory_order_relaxed);
-    return made;
+  const auto compile_new = [&] {
+    auto executable = std::make_shared<const Executable>(compile());
+    shared.misses.fetch_add(1, std::memory_order_relaxed);
+    return executable;
   };
-  if (!request.constants.empty() || !shared.is_of_this_process()) return {compiled(), false};
+  if (!request.constants.empty() || !shared.is_of_this_process()) {
+    return {.executable = compile_new(), .is_hit = false};
+  }
   const std::string key = key_of(instance, request);
   if (ExecutablePtr found = shared.find(key)) {
     shared.hits.fetch_add(1, std::memory_order_relaxed);
-    return {std::move(found), true};
+    return {.executable = std::move(found), .is_hit = true};
   }
-  const ExecutablePtr made = compiled();
-  return {shared.add(key, made), false};
+  return {.executable = shared.add(key, compile_new()), .is_hit = false};
 }
 
 void keep_recent(const ExecutablePtr& executable) {
@@ -109,7 +110,7 @@ void keep_recent(const ExecutablePtr& executable) {
 }
 
 ExecutableCacheCounts executable_cache_counts() {
-  return {cache().compiled.load(std::memory_order_relaxed),
+  return {cache().misses.load(std::memory_order_relaxed),
           cache().hits.load(std::memory_order_relaxed)};
 }
 

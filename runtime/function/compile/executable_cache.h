@@ -1,4 +1,4 @@
-// Executables shared by programs whose modules are equal, byte by byte.
+// Executables shared by programs with byte-identical modules.
 #pragma once
 
 #include "runtime/plugin/backend_instance.h"
@@ -13,21 +13,21 @@ using ExecutablePtr = std::shared_ptr<const Executable>;
 
 struct SharedExecutable {
   ExecutablePtr executable;
-  bool is_hit = false;  // compiled for an earlier program
+  bool is_hit = false;  // whether it was compiled for an earlier program
 };
 
-/// The executable that lives for the same instance and an equal request, else `compile()`. Equal
-/// requests have equal names, source lines, passes left out and modules, so that whatever the
-/// executable reports is true of each of its programs. A request with constants beside its module,
-/// and any request in a child process of the one that called this first, are compiled.
-/// Thread-safe: threads that miss the same key at once all compile, and share the executable that
-/// is done first. Throws what `compile` throws; nothing is cached then.
+/// Returns the live executable of the same instance and an equal request, else `compile()`. Equal
+/// requests have equal labels, source lines, disabled passes and modules, so that the executable's
+/// errors and reports are right for each of its programs. Always compiles a request with constants
+/// beside its module, and in a forked child of the process that called first.
+/// Thread-safe: threads that miss the same key concurrently all compile, and share the executable
+/// that is finished first. Throws as `compile`; caches nothing then.
 SharedExecutable shared_executable(const Instance& instance, const CompileRequest& request,
                                    const std::function<Executable()>& compile);
 
-/// Keeps the last kMaxKept executables for later programs, but none that plans more than
-/// kMaxKeptBytes for its calls, since backends may hold that memory. All others are freed with the
-/// last program that has them. Thread-safe.
+/// Keeps the executable alive for later programs: the kMaxKept most recent ones, except those that
+/// plan more than kMaxKeptBytes for their calls, as backends may hold that memory. Other
+/// executables live as long as a program that has them. Thread-safe.
 void keep_recent(const ExecutablePtr& executable);
 inline constexpr std::size_t kMaxKept = 64;
 inline constexpr std::uint64_t kMaxKeptBytes = std::uint64_t{1} << 20;

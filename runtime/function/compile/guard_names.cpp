@@ -1,4 +1,4 @@
-// Nodes leave the same guards in the same order under any names: texts are paired by position.
+// A node derives the same guards in the same order under any names: messages are paired by index.
 #include "runtime/function/compile/guard_names.h"
 
 #include "core/ir/symbol_names.h"
@@ -20,7 +20,7 @@ using ir::Value;
 
 class GuardNames {
  public:
-  /// Recursion only into lambdas, whose nesting the user wrote.
+  /// Recurses only into lambdas: their nesting depth is that of the user's program.
   void add_lambdas(std::span<const Value> roots) {
     for (const Node* node : ir::topological_order(roots)) {
       ir::for_each_lambda(*node, [&](const ir::Lambda& lambda) {
@@ -55,16 +55,16 @@ class GuardNames {
     const std::vector<Guard> plain = ir::guards_of(node);
     for (std::size_t i = 0; i < plain.size(); ++i) {
       if (plain[i] == named[i]) continue;
-      named_[plain[i].fact].push_back({plain[i], named[i].fact});
+      named_[plain[i].message].push_back({plain[i], named[i].message});
     }
   }
 
   void rename(Guard& guard) const {
-    const auto found = named_.find(guard.fact);
+    const auto found = named_.find(guard.message);
     if (found == named_.end()) return;
-    for (const auto& [plain, fact] : found->second) {
+    for (const auto& [plain, message] : found->second) {
       if (!(plain == guard)) continue;
-      guard.fact = fact;
+      guard.message = message;
       return;
     }
   }

@@ -1,12 +1,14 @@
-// Guards of lambdas in the names that the messages of one function use.
+// Messages of guards in lambdas, with the size names of one function.
 #pragma once
 
 #include "core/ir/graph.h"
 
 namespace kiln::runtime {
 
-/// `graph` with the texts of the guards in its lambdas as they read under the thread's SymbolNames:
-/// lambdas are closed before the inputs of a function are known.
+/// Returns `graph` with the messages of guards in its lambdas formatted again under the thread's
+/// SymbolNames: lambdas are built before the inputs of a function, which name its sizes, are known.
+/// Before: guard of a body "operator+: size x.0 of axis 0 is not 3"
+/// After:  "operator+: size input_1.0 of axis 0 is not 3", the size of the unnamed inputs[1]
 ir::Graph with_named_guards(const ir::Graph& graph);
 
 }  // namespace kiln::runtime

@@ -1,4 +1,4 @@
-// Made once: per input the dims that bind a symbol and those that check one. A call only runs them.
+// Built once: the axis that binds each symbol, and an expression for each size to check.
 #include "runtime/function/compile/input_binding.h"
 
 #include "core/types/counted.h"
@@ -13,7 +13,7 @@ namespace {
 
 using Part = UserInput::Part;
 
-/// Of each of `count` inputs of a program.
+/// Maps each of the program's `count` inputs to the user's.
 std::vector<UserInput> user_inputs(std::size_t count, const std::vector<bool>& sparse) {
   std::vector<UserInput> users;
   for (std::size_t number = 0; users.size() < count; ++number) {
@@ -28,15 +28,16 @@ std::vector<UserInput> user_inputs(std::size_t count, const std::vector<bool>& s
   return users;
 }
 
-/// That of the user's input: those of parts end with what they are (sparse_placeholder).
-std::string users_name(const ir::Value& input, Part part) {
+/// Returns the user's name of an input: that of a part has the part as a suffix
+/// (sparse_placeholder).
+std::string user_name(const ir::Value& input, Part part) {
   std::string name = input.node->as<ir::PlaceholderAttrs>().name;
   if (part != Part::Whole) name.resize(std::min(name.rfind('.'), name.size()));
   return name;
 }
 
-/// The type of input i as the user wrote it.
-std::string users_type(const std::vector<ir::Value>& inputs, std::size_t i, Part part) {
+/// Formats the type of the user's input that input i belongs to.
+std::string user_type(const std::vector<ir::Value>& inputs, std::size_t i, Part part) {
   if (part == Part::Whole) return text(inputs[i].type());
   const std::size_t first = i - (part == Part::Indices ? 0 : part == Part::Values ? 1 : 2);
   if (first + 2 >= inputs.size()) return text(inputs[i].type());
@@ -44,7 +45,7 @@ std::string users_type(const std::vector<ir::Value>& inputs, std::size_t i, Part
   return text("sparse ", ir::Type{inputs[first + 1].dtype(), {extent[0], extent[1]}});
 }
 
-/// "axis 0 of input 1 (unnamed)" for the size of an unnamed input, else what the dim prints as.
+/// Formats a dim; the size of an unnamed input as "axis 0 of input 1 (unnamed)".
 std::string name_of(const ir::Dim& dim, const std::vector<ir::Value>& inputs) {
   for (std::size_t i = 0; i < inputs.size() && dim.as_symbol(); ++i) {
     if (!inputs[i].node->as<ir::PlaceholderAttrs>().name.empty()) continue;
@@ -67,11 +68,15 @@ InputBinding::InputBinding(std::string function, const std::vector<ir::Value>& i
       if (!symbol) continue;
       if (std::find(symbols_.begin(), symbols_.end(), *symbol) != symbols_.end()) continue;
       symbols_.push_back(*symbol);
-      places_.push_back({inputs_.size(), axis});
+      symbol_axes_.push_back({inputs_.size(), axis});
     }
     const UserInput& user = users[inputs_.size()];
-    inputs_.push_back({input.type(), user, users_name(input, user.part),
-                       users_type(inputs, inputs_.size(), user.part), {}, {}});
+    inputs_.push_back({input.type(),
+                       user,
+                       user_name(input, user.part),
+                       user_type(inputs, inputs_.size(), user.part),
+                       {},
+                       {}});
   }
   for (Input& input : inputs_) {
     for (const ir::Dim& dim : input.type.dims) {
@@ -80,9 +85,12 @@ InputBinding::InputBinding(std::string function, const std::vector<ir::Value>& i
     }
   }
   for (const ir::Guard& guard : guards) {
-    GuardSizes made{guard, {guard.left, symbols_}, {guard.right, symbols_},
-                    name_of(guard.left, inputs), name_of(guard.right, inputs)};
-    if (made.left.is_bound() && made.right.is_bound()) guards_.push_back(std::move(made));
+    GuardSizes sizes{.guard = guard,
+                     .left = {guard.left, symbols_},
+                     .right = {guard.right, symbols_},
+                     .left_name = name_of(guard.left, inputs),
+                     .right_name = name_of(guard.right, inputs)};
+    if (sizes.left.is_bound() && sizes.right.is_bound()) guards_.push_back(std::move(sizes));
   }
 }
 
@@ -94,22 +102,22 @@ std::string InputBinding::describe(std::size_t i) const {
 }
 
 void InputBinding::check_count(std::size_t given) const {
-  if (given != inputs_.size()) refuse_count(function_, inputs_.size(), given);
+  if (given != inputs_.size()) reject_input_count(function_, inputs_.size(), given);
 }
 
-void refuse_count(const std::string& function, std::size_t wanted, std::size_t given) {
+void reject_input_count(const std::string& function, std::size_t expected, std::size_t given) {
   throw ValueError(function, "inputs",
-                   text("takes ", counted(wanted, "input"), " but ", given,
+                   text("takes ", counted(expected, "input"), " but ", given,
                         given == 1 ? " was given" : " were given"));
 }
 
 void InputBinding::fail(std::size_t i, std::span<const std::int64_t> given,
-                        const std::string& fact) const {
+                        const std::string& detail) const {
   const bool is_matrix = inputs_[i].user.part == Part::Extent && given.size() == 3;
   if (is_matrix) given = given.first(2);
   throw ValueError(function_, inputs_[i].name,
                    text(describe(i), " was fed ", is_matrix ? "a matrix" : "an array",
-                        " of shape [", join_text(given, ","), "]", fact));
+                        " of shape [", join_text(given, ","), "]", detail));
 }
 
 void InputBinding::check_input(std::size_t i, std::span<const std::int64_t> given,
@@ -137,7 +145,9 @@ std::vector<std::int64_t> InputBinding::check_dims(DimSpans dims) const {
     if (dims[i].size() != inputs_[i].sizes.size()) fail(i, dims[i], "");
   }
   std::vector<std::int64_t> values;
-  for (const Place& place : places_) values.push_back(dims[place.input][place.axis]);
+  for (const SymbolAxis& symbol : symbol_axes_) {
+    values.push_back(dims[symbol.input][symbol.axis]);
+  }
   for (std::size_t i = 0; i < inputs_.size(); ++i) check_input(i, dims[i], values);
   for (const GuardSizes& guard : guards_) check_guard(guard, values);
   return values;

@@ -1,8 +1,8 @@
-// One walk decides, a second one rebuilds the nodes over [n].
+// Checks the graph in one walk and rebuilds its nodes over [n] in a second one.
 #include "runtime/function/compile/lift_arguments.h"
 
 #include "core/ir/traverse.h"
-#include "core/k/frame/tensor_impl.h"
+#include "core/k/base/tensor_impl.h"
 #include "core/ops/rewrite_graph.h"
 
 namespace kiln::runtime {
@@ -17,7 +17,7 @@ bool is_scalar_constant(const Node& node) {
   return node.op == Op::Constant && node.types[0].dims.empty();
 }
 
-/// Of a node whose result is a scalar or has the dims of the program's.
+/// Whether the node is elementwise. REQUIRES: its result is a scalar or has the output's dims.
 bool is_pointwise(const Node& node) {
   switch (node.op) {
     case Op::Constant:
@@ -53,8 +53,8 @@ class Lift {
       case Op::Constant: return {constant(node)};
       case Op::RandomUniform: return {draw(*node)};
       case Op::Broadcast: {
-        const ir::BroadcastAttrs spread{.dims = {count_}, .axes = {}};
-        return {ir::make(Op::Broadcast, spread, {node->operands[0]})};
+        const ir::BroadcastAttrs attrs{.dims = {count_}, .axes = {}};
+        return {ir::make(Op::Broadcast, attrs, {node->operands[0]})};
       }
       default: return ir::results_of(node);
     }
@@ -93,7 +93,7 @@ class Lift {
   LiftedProgram lifted_;
 };
 
-/// Whether no tensor of the program is too large to be counted in bytes.
+/// Whether a tensor of these dims and any dtype has at most 2^62 bytes.
 bool is_countable(const Dims& dims) {
   std::int64_t bytes = sizeof(double);
   for (const ir::Dim& dim : dims) {

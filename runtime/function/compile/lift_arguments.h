@@ -18,22 +18,21 @@
 namespace kiln::runtime {
 
 struct LiftedProgram {
-  ir::Graph graph;               // gives the elements of the result as a vector
-  ir::Graph source;              // has the elements that some of the arguments view
-  std::vector<Array> arguments;  // of the inputs of `graph`
+  ir::Graph graph;               // its output is the result as a vector
+  ir::Graph source;              // the original; owns the elements that some arguments view
+  std::vector<Array> arguments;  // one per input of `graph`
   std::uint64_t seed = 0;        // of the call
 };
 
-/// Whether the graph takes nothing, updates nothing and gives one tensor of known sizes, not a
-/// scalar, that is computed element by element from draws and constants of the same sizes, and from
-/// scalars. A draw depends on the linear index of its element, so that the elements may be numbered
-/// along one axis.
+/// Whether the graph has no inputs and no updates, and one output of static sizes and rank above 0
+/// that is elementwise in draws and constants of the same sizes and in scalars. A draw depends only
+/// on the linear index of its element, so that the elements may be flattened to one axis.
 bool is_pointwise(const ir::Graph& graph);
 
-/// The graph over arguments. Its elements have the bits of `graph`'s: scalars that are no floats
-/// stay in the code, which divides by integers, say, in ways that depend on them. Nothing where the
-/// elements have more than 2^62 bytes.
-/// REQUIRES: is_pointwise(graph).
+/// Lifts the size, the seed, and float constants to arguments. The result has the bits of the
+/// original's: integer and bool scalars stay constants, since code such as an integer division
+/// depends on them. Returns nothing if a tensor may exceed 2^62 bytes. REQUIRES:
+/// is_pointwise(graph).
 std::optional<LiftedProgram> lift_arguments(const ir::Graph& graph);
 
 }  // namespace kiln::runtime

@@ -6,12 +6,14 @@
 #include "tools/kiln/bench/report.h"
 #include "tools/kiln/bench/team.h"
 
+#include "core/types/nearest.h"
 #include "core/types/text.h"
 
 #include <kiln/backend.h>
 #include <kiln/function.h>
 #include <kiln/error.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -20,20 +22,19 @@ namespace {
 
 std::vector<Row> chosen_rows(const Options& options) {
   std::vector<Row> rows = options.device ? device_rows(options.tiny) : all_rows(options.tiny);
-  std::vector<Row> chosen;
   if (options.rows.empty()) return rows;
+  std::vector<Row> chosen;
+  std::vector<std::string> names;
+  for (const Row& row : rows) names.push_back(row.name);
   for (const std::string& name : options.rows) {
-    std::string known;
-    for (const Row& row : rows) known += " " + row.name;
-    bool found = false;
-    for (const Row& row : rows) {
-      if (row.name != name) continue;
-      chosen.push_back(row);
-      found = true;
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) {
+      const std::string meant = did_you_mean(name, names);
+      throw ValueError("kiln bench", "ROW",
+                       text("unknown row '", name, "'", meant,
+                            meant.empty() ? "; rows: " : " rows: ", join_text(names, " ")));
     }
-    if (!found) {
-      throw ValueError("kiln bench", "ROW", text("no row '", name, "'; there are:", known));
-    }
+    chosen.push_back(rows[static_cast<std::size_t>(found - names.begin())]);
   }
   return chosen;
 }
@@ -41,18 +42,27 @@ std::vector<Row> chosen_rows(const Options& options) {
 void require_threads(const std::vector<int>& threads) {
   for (const int count : threads) {
     if (count >= 1 && count <= 256) continue;
-    throw ValueError("kiln bench", "--threads", text(count, " is not from 1 to 256"));
+    throw ValueError("kiln bench", "--threads",
+                     text("number of threads ", count, " is not from 1 to 256"));
   }
 }
 
-/// `begin`: of the process.
+/// Rejects --device when neither --backend nor the settings select a backend on a GPU.
+void require_device(const Options& options) {
+  if (!options.device || !options.backend.empty() || is_on_gpu()) return;
+  throw ValueError("kiln bench", "--device",
+                   text("the backend in use is '", backend(),
+                        "', which has no GPU; name one with --backend"));
+}
+
+/// Prints the seconds of the row `options.cold`. `begin`: the start of this process.
 void run_alone(const Options& options, double begin) {
   Options one = options;
   one.rows = {options.cold};
   std::printf("%.9f\n", measure_alone(chosen_rows(one).front(), begin));
 }
 
-/// Starts all before it waits for any.
+/// Starts all peers, then waits until each is ready.
 std::vector<std::unique_ptr<Peer>> start_peers(const std::vector<std::string>& commands) {
   std::vector<std::unique_ptr<Peer>> peers;
   for (const std::string& command : commands) peers.push_back(std::make_unique<Peer>(command));
@@ -69,7 +79,7 @@ void print_speeds(const Options& options) {
   print_device(options.tiny);
 }
 
-/// Results of the rows in turn; `failures` counts those that failed, but for lack of memory.
+/// Measures the rows in turn. `failures` counts those that failed other than for lack of memory.
 std::vector<Result> measure_all(const std::vector<Row>& rows, const MeasureOptions& options,
                                 int& failures) {
   std::vector<Result> results;
@@ -99,6 +109,8 @@ void run(const Options& options) {
   if (!options.backend.empty()) set_backend(options.backend);
   if (!options.cold.empty()) return run_alone(options, begin);
   const std::vector<Row> rows = chosen_rows(options);
+  require_device(options);
+  if (!options.json.empty()) require_writable(options.json);
   print_machine();
   const auto peers = start_peers(options.peers);
   print_speeds(options);
@@ -110,7 +122,7 @@ void run(const Options& options) {
                            .device = options.device,
                            .operators = options.operators,
                            .seconds = options.seconds,
-                                 .peers = {}};
+                           .peers = {}};
   for (const auto& peer : peers) measuring.peers.push_back(peer.get());
   int failures = 0;
   const std::vector<Result> results = measure_all(rows, measuring, failures);

@@ -1,4 +1,4 @@
-// kiln bench: the speed of programs beside what the machine can do and what peers reach.
+// kiln bench: times programs beside the limits of the machine and beside other libraries.
 #pragma once
 
 #include <string>
@@ -17,9 +17,9 @@ struct Options {
   bool operators = false;  // operator() beside call_into
 };
 
-/// Prints each row when it is measured, or the reason why it has no result. After the last row,
-/// throws Error where one failed, but not where the device lacked memory. Throws ValueError for an
-/// unknown row or a bad number of threads, IoError for the file or a peer.
+/// Measures the rows and prints each result, or the reason why there is none. Errors: ValueError
+/// for an unknown row or number of threads, IoError for the file or a peer; after the last row,
+/// Error where a row failed other than for lack of device memory.
 void run(const Options& options);
 
 }  // namespace kiln::bench

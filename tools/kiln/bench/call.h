@@ -1,4 +1,4 @@
-// A compiled function with the tensors that it is called with: the work of a row.
+// The work of a row: a compiled function with its inputs.
 #pragma once
 
 #include <kiln/k.h>

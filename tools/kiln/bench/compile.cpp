@@ -34,7 +34,7 @@ Work char_rnn_work(const CharRnnSizes& s) {
   return builder.work({loss}, adam_updates(weights, gradients(loss, weights)));
 }
 
-/// 16 nodes: a dense layer with layer norm around which the input passes.
+/// 16 nodes: a dense layer with layer norm and a residual connection.
 Tensor residual_block(const Tensor& x, std::int64_t width, std::vector<Tensor>& weights) {
   const Mlp dense = mlp(x, {width, width});
   const Tensor scale = ones({width}), offset = zeros({width});
@@ -61,8 +61,8 @@ Row compile_1000(int blocks, std::int64_t width) {
           Timing::FirstCall};
 }
 
-/// The variables of a residual network, each made from the tensor of Keras' initialiser: kernels
-/// of convolutions by glorot_uniform, all else by zeros and ones.
+/// The variables of a residual network, initialised as in Keras: filters of convolutions by
+/// glorot_uniform, all others by zeros and ones.
 class InitialisedVariables {
  public:
   void convolution(std::int64_t size, std::int64_t inputs, std::int64_t filters) {

@@ -99,9 +99,9 @@ const Driver& driver() {
 
 void check(int status, const char* function) {
   if (status == 0) return;
-  const std::string fact = text(function, " gives CUDA error ", status);
-  if (status == kOutOfMemory) throw OutOfMemory("kiln bench", "", fact);
-  throw BackendError("kiln bench", "", fact);
+  const std::string message = text(function, " gives CUDA error ", status);
+  if (status == kOutOfMemory) throw OutOfMemory("kiln bench", "", message);
+  throw BackendError("kiln bench", "", message);
 }
 
 /// The option `device` of the backend, which checks it when it opens the device.
@@ -121,12 +121,12 @@ int device() {
 }
 
 /// Runs its actions when destroyed, the last one first.
-class Endings {
+class Cleanups {
  public:
-  ~Endings() {
-    for (auto end = all_.rbegin(); end != all_.rend(); ++end) (*end)();
+  ~Cleanups() {
+    for (auto action = all_.rbegin(); action != all_.rend(); ++action) (*action)();
   }
-  void add(std::function<void()> end) { all_.push_back(std::move(end)); }
+  void add(std::function<void()> action) { all_.push_back(std::move(action)); }
 
  private:
   std::vector<std::function<void()>> all_;
@@ -138,30 +138,30 @@ struct DeviceCopy::Blocks {
   Handle context = nullptr, stream = nullptr, begin = nullptr, end = nullptr;
   Address from = 0, to = 0;
   std::size_t size = 0;
-  Endings endings;  // the last member: its destructor uses the others
+  Cleanups cleanups;  // the last member: its destructor uses the others
 
   explicit Blocks(std::size_t bytes) : size(bytes) {
     const int number = device();
     check(driver().cuDevicePrimaryCtxRetain(&context, number), "cuDevicePrimaryCtxRetain");
-    endings.add([number] { driver().cuDevicePrimaryCtxRelease(number); });
+    cleanups.add([number] { driver().cuDevicePrimaryCtxRelease(number); });
     use();
     check(driver().cuStreamCreate(&stream, 1), "cuStreamCreate");
-    // The pool keeps what was freed until the stream has executed the frees.
-    endings.add([this] {
+    // The memory pool keeps freed blocks until the stream has executed the frees.
+    cleanups.add([this] {
       driver().cuStreamSynchronize(stream);
       driver().cuStreamDestroy(stream);
     });
     for (Handle* event : {&begin, &end}) {
       check(driver().cuEventCreate(event, 0), "cuEventCreate");
-      endings.add([event] { driver().cuEventDestroy(*event); });
+      cleanups.add([event] { driver().cuEventDestroy(*event); });
     }
     for (Address* block : {&from, &to}) {
       check(driver().cuMemAllocAsync(block, size, stream), "cuMemAllocAsync");
-      endings.add([this, block] { driver().cuMemFreeAsync(*block, stream); });
+      cleanups.add([this, block] { driver().cuMemFreeAsync(*block, stream); });
       check(driver().cuMemsetD8Async(*block, 1, size, stream), "cuMemsetD8Async");
     }
     wait();
-    endings.add([this] { driver().cuCtxSetCurrent(context); });
+    cleanups.add([this] { driver().cuCtxSetCurrent(context); });
   }
   Blocks(const Blocks&) = delete;
   Blocks& operator=(const Blocks&) = delete;

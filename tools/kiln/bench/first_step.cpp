@@ -14,7 +14,7 @@ namespace {
 struct Images {
   std::int64_t batch, size, classes;
   std::int64_t width;   // divides the number of channels
-  std::size_t blocks;   // at most so many in each group
+  std::size_t blocks;   // limit for each group
 };
 
 Tensor weight(const Ints& shape, std::int64_t inputs) {
@@ -61,14 +61,14 @@ class Network {
   }
 };
 
-/// 1x1, 3x3 and 1x1 convolutions around which the input passes.
+/// 1x1, 3x3 and 1x1 convolutions with a residual connection.
 Tensor bottleneck(Network& net, const Tensor& x, std::int64_t channels, std::int64_t stride) {
   const std::int64_t results = 4 * channels;
   const bool is_projected = stride != 1 || *int_shape(x)[3] != results;
-  const Tensor around = is_projected ? net.convolution(x, results, 1, stride) : x;
+  const Tensor shortcut = is_projected ? net.convolution(x, results, 1, stride) : x;
   const Tensor narrow = relu(net.convolution(x, channels, 1, 1));
   const Tensor middle = relu(net.convolution(narrow, channels, 3, stride));
-  return relu(net.convolution(middle, results, 1, 1) + around);
+  return relu(net.convolution(middle, results, 1, 1) + shortcut);
 }
 
 Tensor resnet50(Network& net, const Tensor& images, const Images& s) {
@@ -86,7 +86,7 @@ Tensor resnet50(Network& net, const Tensor& images, const Images& s) {
 
 Tensor relu6(const Tensor& x) { return relu(x, {.max_value = 6}); }
 
-/// A 1x1 convolution to more channels, one for each channel, a 1x1 convolution to fewer.
+/// A 1x1 convolution to more channels, a depthwise 3x3 convolution, a 1x1 convolution to fewer.
 Tensor inverted_residual(Network& net, const Tensor& x, std::int64_t channels, std::int64_t stride,
                          std::int64_t expansion) {
   const std::int64_t inputs = *int_shape(x)[3];
@@ -146,7 +146,10 @@ Row first_step(const std::string& name, const std::string& network, const Images
             updates.insert(updates.end(), net.averages.begin(), net.averages.end());
             return builder.work({loss}, updates);
           },
-          Timing::FirstCall};
+          Timing::FirstCall,
+          "perf, 1 thread: LLVM takes half of MobileNetV2's first step and a seventh of "
+          "ResNet50's, whose call takes 40 % and whose initial weights take 20 %; eager PyTorch "
+          "compiles nothing"};
 }
 
 }  // namespace

@@ -36,19 +36,29 @@ std::string described(const CnnSizes& s, std::int64_t batch) {
 }
 
 Row cnn_infer(const std::string& name, std::int64_t batch, const CnnSizes& s) {
-  Limit limit{"products at the peak",
-              static_cast<double>(batch) * (s.first_operations() + s.other_operations())};
-  return {name, described(s, batch) + ": inference", limit, [=] {
+  Limit limit{.formula = "convolutions and matmuls at the peak",
+              .operations =
+                  static_cast<double>(batch) * (s.first_operations() + s.other_operations())};
+  Row row{name, described(s, batch) + ": inference", limit, [=] {
             WorkBuilder builder(Memory::Host);
             const Tensor x = builder.input(drawn({batch, s.size, s.size, 1}));
             return builder.work({softmax(cnn(x, s).output)});
           }};
+  row.note =
+      batch > 1
+          ? "KILN_DUMP=timings, 1 thread: oneDNN's second convolution is 81 % (AVX2: 74 %), at 86 "
+            "to 90 % of the peak with its second pass of bias and ReLU; the dense layer is 10 % "
+            "(AVX2: 17 %), pooling 5 %"
+          : "KILN_DUMP=timings, 1 thread: oneDNN's second convolution is 63 % (AVX2: 63 %), the "
+            "dense layer 32 % (AVX2: 30 %): parts of 32 columns have two sums each and wait for "
+            "the latency of additions (parts along K, in a loop of their own: 37.5 for 51 us)";
+  return row;
 }
 
 Row depthwise(const Ints& dims) {
   const auto count = static_cast<double>(elements(dims));
-  Limit limit{"one pass: 1 array read, 1 written, 8 B; + 9 multiply-adds an element", 18 * count, 1,
-              1, elements(dims)};
+  Limit limit{.formula = "one pass: 1 array read, 1 written, 8 B; + 9 multiply-adds an element",
+              .operations = 18 * count, .reads = 1, .writes = 1, .floats = elements(dims)};
   return {"depthwise",
           text("depthwise convolution 3x3 of ", join_text(dims, " x "), ", padding same"), limit,
           [=] {
@@ -78,8 +88,10 @@ double CnnSizes::other_operations() const {
 Row cnn_adam(std::int64_t batch, const CnnSizes& s, Memory memory) {
   const double operations = static_cast<double>(batch) *
                             (2 * s.first_operations() + 3 * s.other_operations());
-  Limit limit{"products at the peak + Adam: 3 arrays read and written in place, 24 B a weight",
-              operations, 3, 3, static_cast<std::size_t>(s.parameters()), false, true};
+  Limit limit{.formula = "convolutions and matmuls at the peak + Adam: 3 arrays read and written "
+                         "in place, 24 B a weight",
+              .operations = operations, .reads = 3, .writes = 3,
+              .floats = static_cast<std::size_t>(s.parameters()), .in_place = true};
   return {"cnn_adam", described(s, batch) + ": Adam step", limit, [=] {
             WorkBuilder builder(memory);
             const Tensor x = builder.input(drawn({batch, s.size, s.size, 1}));
@@ -92,7 +104,8 @@ Row cnn_adam(std::int64_t batch, const CnnSizes& s, Memory memory) {
 }
 
 Row bn_relu_train(const Ints& dims, Memory memory) {
-  Limit limit{"passes: 2 arrays read, 2 written, 16 B an element", 0, 2, 2, elements(dims)};
+  Limit limit{.formula = "passes: 2 arrays read, 2 written, 16 B an element", .reads = 2,
+              .writes = 2, .floats = elements(dims)};
   return {"bn_relu_train",
           text("batch normalisation and relu of ", join_text(dims, " x "),
                ", forward and all gradients"),
@@ -111,10 +124,11 @@ Row bn_relu_train(const Ints& dims, Memory memory) {
 Row resnet_block(const Ints& dims, Memory memory) {
   const std::int64_t channels = dims[3];
   const double depth = static_cast<double>(9 * channels);
-  const double product = 2 * static_cast<double>(elements(dims)) * depth;
-  Limit limit{"two convolutions, three products each, at the peak", 6 * product};
+  const double convolution = 2 * static_cast<double>(elements(dims)) * depth;
+  Limit limit{.formula = "two convolutions, each forward and two gradients, at the peak",
+              .operations = 6 * convolution};
   return {"resnet_block",
-          text("conv 3x3, batch normalisation, relu, twice, around a sum: ",
+          text("residual block of two conv 3x3, batch normalisation, relu: ",
                join_text(dims, " x "), ", forward and all gradients"),
           limit, [=] {
             WorkBuilder builder(memory);
@@ -124,8 +138,8 @@ Row resnet_block(const Ints& dims, Memory memory) {
               const Tensor kernel = weight({3, 3, channels, channels}, 9 * channels);
               const Tensor gamma = ones({channels}), beta = zeros({channels});
               wanted.insert(wanted.end(), {kernel, gamma, beta});
-              const Tensor made = conv2d(in, kernel, {.padding = "same"});
-              return normalize_batch_in_training(made, gamma, beta, {0, 1, 2}).normed;
+              const Tensor convolved = conv2d(in, kernel, {.padding = "same"});
+              return normalize_batch_in_training(convolved, gamma, beta, {0, 1, 2}).normed;
             };
             const Tensor y = relu(layer(relu(layer(x))) + x);
             std::vector<Tensor> outputs = gradients(sum(y * dy), wanted);

@@ -1,4 +1,4 @@
-// Measures the least that a machine needs for a row.
+// Measures the least time that the machine needs for a row.
 #pragma once
 
 #include "tools/kiln/bench/device_copy.h"
@@ -10,7 +10,7 @@
 
 namespace kiln::bench {
 
-/// Whether `cuda` is the backend in use, so that limits are those of a GPU.
+/// Whether the backend in use is `cuda`: limits are then those of a GPU.
 bool is_on_gpu();
 
 class LimitMeter {

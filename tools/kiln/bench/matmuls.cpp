@@ -26,7 +26,9 @@ Row dot_row(const std::string& name, DType dtype, std::int64_t size) {
 
 Row dot_bf16_row(std::int64_t size) {
   Row row = dot_row("dot_bf16_1024", DType::BFloat16, size);
-  row.note = "ONEDNN_VERBOSE: PyTorch runs oneDNN's brg_matmul:avx512_core_bf16, Kiln no oneDNN";
+  row.note =
+      "perf, 1 thread: 89 % is the inner loop, at 96 % of the peak; packing 3.5 %, rounding and "
+      "the words of lhs 3.4 %";
   return row;
 }
 

@@ -21,8 +21,8 @@
 namespace kiln::bench {
 namespace {
 
-constexpr int kMostRounds = 15, kFewestRounds = 3;
-constexpr long kMostProcessorCalls = 1000;
+constexpr int kMaxRounds = 15, kMinRounds = 3;
+constexpr long kMaxProcessorCalls = 1000;
 constexpr double kSecondsOfSample = 3e-3, kSecondsOfProcessor = 0.3;
 constexpr double kSecondsOfDeviceSample = 2e-2;  // a GPU's clock follows its load slowly
 
@@ -33,12 +33,12 @@ double median(std::vector<double> values) {
 }
 
 /// Waits until idle threads, which may spin for a moment after their work, are blocked or stopped.
-void let_others_rest() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
+void wait_for_idle_threads() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
 
 /// Seconds of a call: the mean of a sample of as many calls as take `wanted` seconds, after some
 /// that warm the caches.
 double sample(const std::function<void()>& call, int threads) {
-  const OwnProcessor own(threads > 1 ? 0 : CPU_SETSIZE);
+  const ScopedAffinity affinity(threads > 1 ? 0 : CPU_SETSIZE);
   const double wanted = is_on_gpu() ? kSecondsOfDeviceSample : kSecondsOfSample;
   const double first = seconds_a_call(call, 1);
   if (first > wanted) return seconds_a_call(call, 1);
@@ -96,7 +96,7 @@ double processor_seconds_a_call(const std::function<void()>& call) {
   for (int i = 0; i < 5; ++i) call();
   const double begin = processor_seconds(), limit = seconds_now() + kSecondsOfProcessor;
   long calls = 0;
-  for (; calls < kMostProcessorCalls && seconds_now() < limit; ++calls) call();
+  for (; calls < kMaxProcessorCalls && seconds_now() < limit; ++calls) call();
   return (processor_seconds() - begin) / static_cast<double>(calls);
 }
 
@@ -130,7 +130,7 @@ double seconds_of_new_process(const Row& row, int threads, const MeasureOptions&
   return seconds;
 }
 
-/// Asks each peer once, which makes its inputs and compiles, so that the rounds have no such work.
+/// Asks each peer once: it then creates its inputs and compiles, which the rounds must not include.
 void prepare_peers(const Row& row, const MeasureOptions& options, int threads, Samples& samples) {
   for (std::size_t i = 0; i < options.peers.size(); ++i) {
     PeerSamples& peer = samples.peers[i];
@@ -143,7 +143,7 @@ void sample_peers(const Row& row, const MeasureOptions& options, int threads, Sa
   for (std::size_t i = 0; i < options.peers.size(); ++i) {
     PeerSamples& peer = samples.peers[i];
     if (!peer.has_row) continue;
-    let_others_rest();
+    wait_for_idle_threads();
     const auto answer = options.peers[i]->ask(row.name, threads, options.tiny);
     peer.has_row = answer.has_value();
     if (!answer) continue;
@@ -173,18 +173,18 @@ std::vector<Result> measure(const Row& row, const MeasureOptions& options) {
     if (!is_alone) prepare_peers(row, options, threads, all[threads]);
   }
   const double begin = seconds_now();
-  for (int round = 0; round < kMostRounds; ++round) {
-    if (round >= kFewestRounds && seconds_now() - begin > options.seconds) break;
+  for (int round = 0; round < kMaxRounds; ++round) {
+    if (round >= kMinRounds && seconds_now() - begin > options.seconds) break;
     for (const int threads : options.threads) {
       Samples& samples = all[threads];
       set_threads(threads);
-      part_pool(threads);
+      bind_pool_threads(threads);
       if (const auto seconds = limit.seconds(threads)) samples.limit.push_back(*seconds);
-      let_others_rest();
+      wait_for_idle_threads();
       samples.ours.push_back(is_alone ? seconds_of_new_process(row, threads, options)
                                       : sample(work.call, threads));
       if (options.operators && !is_alone) {
-        let_others_rest();
+        wait_for_idle_threads();
         samples.operator_ratio.push_back(sample(work.operator_call, threads) / samples.ours.back());
       }
       sample_peers(row, options, threads, samples);

@@ -1,5 +1,5 @@
-// Timing a row: in every round the work, the peers' and the calibrations of its limit are measured
-// one after the other, for each number of threads, so that a drifting clock meets all alike.
+// Times a row: in each round Kiln, the peers and the calibrations of the limit take turns, for each
+// number of threads, so that a drifting clock affects all alike.
 #pragma once
 
 #include "tools/kiln/bench/peer.h"
@@ -16,7 +16,7 @@ struct MeasureOptions {
   std::string backend;  // for rows that have a process of their own
   bool tiny = false;
   bool device = false;   // the rows are those of a GPU
-  bool operators = false;  // also measure operator(), but in rows with a process of their own
+  bool operators = false;  // time operator(), too, except in rows with a process of their own
   double seconds = 6;    // of rounds for a row, which has at least three
   std::vector<Peer*> peers;  // ready
 };

@@ -65,14 +65,14 @@ std::vector<UpdateOp> adam_updates(const std::vector<Tensor>& weights,
 }
 
 Mlp mlp(const Tensor& x, const std::vector<std::int64_t>& sizes) {
-  Mlp made{{}, x};
+  Mlp net{{}, x};
   for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
     const Tensor matrix = weight({sizes[i], sizes[i + 1]}, dtype(x));
     const Tensor bias = zeros({sizes[i + 1]}, {.dtype = dtype(x)});
-    made.weights.insert(made.weights.end(), {matrix, bias});
-    made.output = dot(i == 0 ? x : relu(made.output), matrix) + bias;
+    net.weights.insert(net.weights.end(), {matrix, bias});
+    net.output = dot(i == 0 ? x : relu(net.output), matrix) + bias;
   }
-  return made;
+  return net;
 }
 
 }  // namespace kiln::bench

@@ -1,4 +1,4 @@
-// What several rows are made of, with K functions alone.
+// Networks that several rows share, made of K functions.
 #pragma once
 
 #include <kiln/k.h>

@@ -11,7 +11,7 @@ namespace {
 constexpr int kChains = 12;
 volatile float sink, scale = 0.999f, offset = 0.001f;
 
-// Operations done in `rounds` rounds.
+// Returns the number of operations of `rounds` rounds.
 using Work = double (*)(long rounds);
 
 __attribute__((target("avx512f"))) double work_avx512(long rounds) {
@@ -80,7 +80,7 @@ Choice choose() {
 double peak_operations(int threads) {
   static const Choice choice = choose();
   constexpr long kRounds = 200000;
-  // Wide units may take a while to come to their speed.
+  // Warm up: wide vector units reach full speed only after some time.
   choice.work(kRounds / 10);
   double operations = 0;
   const double seconds = run_together(threads, [&](int thread) {

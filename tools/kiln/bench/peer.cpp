@@ -18,8 +18,8 @@ extern char** environ;
 namespace kiln::bench {
 namespace {
 
-[[noreturn]] void fail(const std::string& command, const std::string& fact) {
-  throw IoError("kiln bench", "--peer", text("the peer '", command, "' ", fact));
+[[noreturn]] void fail(const std::string& command, const std::string& message) {
+  throw IoError("kiln bench", "--peer", text("peer '", command, "' ", message));
 }
 
 pid_t start(const std::string& command, int socket) {
@@ -70,7 +70,7 @@ void Peer::wait_until_ready() {
   std::istringstream line(read_line());
   std::string word;
   if (!(line >> word) || word != "ready" || !std::getline(line >> std::ws, name_)) {
-    fail(command_, text("began with '", line.str(), "', not with 'ready NAME'"));
+    fail(command_, text("printed '", line.str(), "' instead of 'ready NAME'"));
   }
   signal_processes(SIGSTOP);
 }
@@ -85,16 +85,16 @@ std::string Peer::read_line() {
     }
     char buffer[512];
     const ssize_t count = ::recv(socket_, buffer, sizeof buffer, 0);
-    if (count <= 0) fail(command_, "ended");
+    if (count <= 0) fail(command_, "exited");
     unread_.append(buffer, static_cast<std::size_t>(count));
   }
 }
 
 std::optional<PeerAnswer> Peer::ask(const std::string& row, int threads, bool tiny) {
-  const std::string question = text(row, " ", threads, tiny ? " tiny" : " full", "\n");
+  const std::string request = text(row, " ", threads, tiny ? " tiny" : " full", "\n");
   signal_processes(SIGCONT);
-  const ssize_t sent = ::send(socket_, question.data(), question.size(), MSG_NOSIGNAL);
-  if (sent != static_cast<ssize_t>(question.size())) fail(command_, "ended");
+  const ssize_t sent = ::send(socket_, request.data(), request.size(), MSG_NOSIGNAL);
+  if (sent != static_cast<ssize_t>(request.size())) fail(command_, "exited");
   const std::string answer = read_line();
   signal_processes(SIGSTOP);
   if (answer.rfind("none", 0) == 0) return std::nullopt;

@@ -1,8 +1,8 @@
-// Another program that does the same work, asked for timings, one line each way:
-//   it says first          ready NAME             library, version, settings
-//   asked                  ROW THREADS full|tiny
-//   it answers             SECONDS FORM...        seconds a call, and how it did it
-//   or                     none REASON...         it has no such row
+// A program that times the same rows with another library. Protocol, a line each:
+//   peer, once started     ready NAME             library, version, settings
+//   request                ROW THREADS full|tiny
+//   answer                 SECONDS FORM...        seconds of a call, and the form of the work
+//   or                     none REASON...         the peer has no such row
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ struct PeerAnswer {
   std::string form;
 };
 
-/// All processes of a peer are stopped (SIGSTOP) but while it starts and answers, so that no thread
-/// of it that spins after its work disturbs other measurements.
+/// A peer program. Its processes are stopped (SIGSTOP) except while it starts and answers, so that
+/// threads that spin after their work do not disturb other measurements.
 class Peer {
  public:
   /// Starts `command` with /bin/sh in a process group of its own. Throws IoError.
@@ -31,7 +31,8 @@ class Peer {
   void wait_until_ready();
   /// REQUIRES: wait_until_ready() returned.
   const std::string& name() const { return name_; }
-  /// Empty when it has no such row. Throws IoError when it ended or answers nonsense.
+  /// Asks for the time of a row; nullopt if the peer does not have it. Throws IoError if the peer
+  /// ended or its answer is malformed.
   /// REQUIRES: wait_until_ready() returned.
   std::optional<PeerAnswer> ask(const std::string& row, int threads, bool tiny);
 

@@ -10,13 +10,13 @@ import subprocess
 import sys
 import time
 
-# As measure.cpp has them: of samples on processors and on devices.
+# The times of a sample on processors and on devices, as in measure.cpp.
 SAMPLE_SECONDS, DEVICE_SAMPLE_SECONDS = 3e-3, 2e-2
 # Calls of a form before it is timed: compilers specialise and record graphs in the first ones.
 WARM_CALLS = 4
 # Limit of the first calls of one form in seconds, compilation included.
 FORM_SECONDS = 90
-# Where this is imported before a library that binds the main thread: those of the whole program.
+# Read at import, before a library binds the main thread: the processors of the whole program.
 PROCESSORS = os.sched_getaffinity(0)
 
 
@@ -25,7 +25,7 @@ class TooLong(Exception):
 
 
 def options():
-    """Those of a program that peer_threads.py starts. Reads them before libraries are imported."""
+    """Parses the options that peer_threads.py passes. Called before libraries are imported."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--cold", nargs=3, metavar=("ROW", "FORM", "SIZE"),

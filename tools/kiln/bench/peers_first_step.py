@@ -1,5 +1,5 @@
 """The rows of first_step.cpp in PyTorch, eager: from making the network to the end of the first
-training step, in a new process. Importing PyTorch is no part of the time."""
+training step, in a new process. The time excludes the import of PyTorch."""
 import torch
 import torch._dynamo  # imported by the first step of an optimiser otherwise
 from torch import nn
@@ -12,7 +12,7 @@ def normalised(inputs, channels, size, stride, groups=1):
 
 
 class Bottleneck(nn.Module):
-    """ResNet50's block: 1x1, 3x3 and 1x1 convolutions around which the input passes."""
+    """ResNet50's block: 1x1, 3x3 and 1x1 convolutions with a residual connection."""
 
     def __init__(self, inputs, channels, stride):
         super().__init__()
@@ -22,14 +22,14 @@ class Bottleneck(nn.Module):
             normalised(channels, channels, 3, stride), nn.ReLU(),
             normalised(channels, results, 1, 1))
         is_projected = stride != 1 or inputs != results
-        self.around = normalised(inputs, results, 1, stride) if is_projected else nn.Identity()
+        self.shortcut = normalised(inputs, results, 1, stride) if is_projected else nn.Identity()
 
     def forward(self, x):
-        return torch.relu(self.path(x) + self.around(x))
+        return torch.relu(self.path(x) + self.shortcut(x))
 
 
 class InvertedResidual(nn.Module):
-    """MobileNetV2's block: a 1x1 convolution to more channels, one for each channel, 1x1 to fewer."""
+    """MobileNetV2's block: 1x1 convolution to more channels, depthwise 3x3, 1x1 to fewer."""
 
     def __init__(self, inputs, channels, stride, expansion):
         super().__init__()
@@ -89,4 +89,5 @@ def forms_of(make):
             "eager, channels last": first_step(make, torch.channels_last)}
 
 
-ROWS = {"first_step_resnet50": forms_of(resnet50), "first_step_mobilenet_v2": forms_of(mobilenet_v2)}
+ROWS = {"first_step_resnet50": forms_of(resnet50),
+        "first_step_mobilenet_v2": forms_of(mobilenet_v2)}

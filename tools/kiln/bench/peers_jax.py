@@ -1,5 +1,5 @@
 """Rows of a GPU's table in JAX, compiled by XLA: peers_jax.py [--device cuda|cpu]. Float32
-without TF32; loops over time are lax.scan, with the products of the inputs before the loop."""
+without TF32; loops over time are lax.scan, with the matmuls of the inputs before the loop."""
 import os
 import sys
 

@@ -1,5 +1,5 @@
-"""The rows of operations.cpp in PyTorch: one operation each. Their largest cost is memory, so that
-each also has a form that writes into an array which is there."""
+"""The rows of operations.cpp in PyTorch: one operation each. They are bound by memory, so each also
+has a form that writes into an allocated array."""
 import torch
 
 

@@ -169,8 +169,8 @@ def residual_blocks(tiny, jit_compile):
             tape.watch(weights)
             y = x
             for matrix, bias, scale, offset in weights:
-                made = tf.matmul(y, matrix) + bias
-                centred = made - tf.reduce_mean(made, -1, keepdims=True)
+                dense = tf.matmul(y, matrix) + bias
+                centred = dense - tf.reduce_mean(dense, -1, keepdims=True)
                 deviation = tf.sqrt(tf.reduce_mean(tf.square(centred), -1, keepdims=True) + 1e-5)
                 y = y + tf.tanh(centred / deviation * scale + offset)
             loss = tf.reduce_mean(tf.square(y))

@@ -1,4 +1,4 @@
-// One line a row and number of threads, as soon as it is measured.
+// Prints one line per row and number of threads, as soon as it is measured.
 #include "tools/kiln/bench/report.h"
 
 #include "tools/kiln/bench/device_copy.h"
@@ -11,6 +11,7 @@
 #include <rapidjson/stringbuffer.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 
 namespace kiln::bench {
@@ -182,6 +183,15 @@ void print_behind(const std::vector<Result>& results) {
     any = true;
   }
   if (!any) std::printf("behind: no row\n");
+}
+
+void require_writable(const std::string& file) {
+  std::error_code error;
+  const bool existed = std::filesystem::exists(file, error);
+  if (!std::ofstream(file, std::ios::binary | std::ios::app)) {
+    throw IoError("kiln bench", "--json", text("cannot write '", file, "'"));
+  }
+  if (!existed) std::filesystem::remove(file, error);
 }
 
 void write_json(const std::string& file, const std::vector<Result>& results) {

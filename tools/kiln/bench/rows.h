@@ -10,7 +10,7 @@ using Ints = std::vector<std::int64_t>;
 /// The number of elements of these dims.
 std::size_t elements(const Ints& dims);
 
-/// One copy that reads and writes so many bytes together.
+/// The limit of a row that copies: reading and writing `bytes` in all.
 Limit copy_limit(const std::string& formula, double bytes);
 
 /// The rows of all_rows(), by kind.

@@ -18,12 +18,12 @@ namespace kiln::bench {
 namespace {
 
 constexpr std::size_t kLine = 16;  // floats of a cache line: parts of threads begin at one
-constexpr int kMostReads = 4, kWriteCounts = 4;  // 0 to 3 writes
+constexpr int kMaxReads = 4, kWriteCounts = 4;  // 0 to 3 writes
 
 // Elements [begin, end), multiples of kLine.
 using Pass = void (*)(float* const* arrays, std::size_t begin, std::size_t end);
 
-template <int Reads, int Writes, bool AroundCache>
+template <int Reads, int Writes, bool NonTemporal>
 __attribute__((target("avx512f"))) void pass_avx512(float* const* arrays, std::size_t begin,
                                                     std::size_t end) {
   for (std::size_t i = begin; i < end; i += 16) {
@@ -32,12 +32,12 @@ __attribute__((target("avx512f"))) void pass_avx512(float* const* arrays, std::s
     if constexpr (Writes == 0) asm volatile("" : : "v"(sum));
     for (int w = 0; w < Writes; ++w) {
       float* to = arrays[Reads + w] + i;
-      if (AroundCache) _mm512_stream_ps(to, sum); else _mm512_store_ps(to, sum);
+      if (NonTemporal) _mm512_stream_ps(to, sum); else _mm512_store_ps(to, sum);
     }
   }
 }
 
-template <int Reads, int Writes, bool AroundCache>
+template <int Reads, int Writes, bool NonTemporal>
 __attribute__((target("avx"))) void pass_avx(float* const* arrays, std::size_t begin,
                                              std::size_t end) {
   for (std::size_t i = begin; i < end; i += 8) {
@@ -46,12 +46,12 @@ __attribute__((target("avx"))) void pass_avx(float* const* arrays, std::size_t b
     if constexpr (Writes == 0) asm volatile("" : : "x"(sum));
     for (int w = 0; w < Writes; ++w) {
       float* to = arrays[Reads + w] + i;
-      if (AroundCache) _mm256_stream_ps(to, sum); else _mm256_store_ps(to, sum);
+      if (NonTemporal) _mm256_stream_ps(to, sum); else _mm256_store_ps(to, sum);
     }
   }
 }
 
-template <int Reads, int Writes, bool AroundCache>
+template <int Reads, int Writes, bool NonTemporal>
 void pass_sse2(float* const* arrays, std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; i += 4) {
     __m128 sum = _mm_setzero_ps();
@@ -59,29 +59,29 @@ void pass_sse2(float* const* arrays, std::size_t begin, std::size_t end) {
     if constexpr (Writes == 0) asm volatile("" : : "x"(sum));
     for (int w = 0; w < Writes; ++w) {
       float* to = arrays[Reads + w] + i;
-      if (AroundCache) _mm_stream_ps(to, sum); else _mm_store_ps(to, sum);
+      if (NonTemporal) _mm_stream_ps(to, sum); else _mm_store_ps(to, sum);
     }
   }
 }
 
-template <int Reads, int Writes, bool AroundCache>
+template <int Reads, int Writes, bool NonTemporal>
 Pass pass_of_machine() {
-  if (__builtin_cpu_supports("avx512f")) return pass_avx512<Reads, Writes, AroundCache>;
-  if (__builtin_cpu_supports("avx")) return pass_avx<Reads, Writes, AroundCache>;
-  return pass_sse2<Reads, Writes, AroundCache>;
+  if (__builtin_cpu_supports("avx512f")) return pass_avx512<Reads, Writes, NonTemporal>;
+  if (__builtin_cpu_supports("avx")) return pass_avx<Reads, Writes, NonTemporal>;
+  return pass_sse2<Reads, Writes, NonTemporal>;
 }
 
-template <bool AroundCache, int... Places>
-Pass find_pass(int reads, int writes, std::integer_sequence<int, Places...>) {
-  const std::array<Pass, sizeof...(Places)> passes{
-      pass_of_machine<Places / kWriteCounts, Places % kWriteCounts, AroundCache>()...};
+template <bool NonTemporal, int... Combinations>
+Pass find_pass(int reads, int writes, std::integer_sequence<int, Combinations...>) {
+  const std::array<Pass, sizeof...(Combinations)> passes{
+      pass_of_machine<Combinations / kWriteCounts, Combinations % kWriteCounts, NonTemporal>()...};
   return passes[static_cast<std::size_t>(reads * kWriteCounts + writes)];
 }
 
-Pass find_pass(int reads, int writes, bool around_cache) {
-  constexpr auto kPlaces = std::make_integer_sequence<int, (kMostReads + 1) * kWriteCounts>();
-  return around_cache ? find_pass<true>(reads, writes, kPlaces)
-                      : find_pass<false>(reads, writes, kPlaces);
+Pass find_pass(int reads, int writes, bool non_temporal) {
+  constexpr auto kCombinations = std::make_integer_sequence<int, (kMaxReads + 1) * kWriteCounts>();
+  return non_temporal ? find_pass<true>(reads, writes, kCombinations)
+                      : find_pass<false>(reads, writes, kCombinations);
 }
 
 float* allocate(std::size_t floats) {
@@ -102,7 +102,7 @@ Stream::Stream(int reads, int writes, std::size_t floats, bool in_place)
     : reads_(reads), writes_(writes), floats_((floats + kLine - 1) / kLine * kLine) {
   const auto count = static_cast<std::size_t>(in_place ? std::max(reads, writes) : reads + writes);
   for (std::size_t i = 0; i < count; ++i) {
-    // Not all at the same place of a page: their lines would compete for places in the cache.
+    // At equal offsets within a page, lines of all arrays would map to the same cache sets.
     const std::size_t shift = i * 5 * kLine;
     memory_.emplace_back(allocate(floats_ + shift));
     arrays_.push_back(memory_.back().get() + shift);
@@ -114,13 +114,13 @@ double Stream::bytes() const {
   return static_cast<double>(arrays_.size()) * static_cast<double>(floats_ * sizeof(float));
 }
 
-// Which way is faster depends on the size and on the number of threads.
+// Which kind of store is faster depends on the size and on the number of threads.
 double Stream::seconds(int threads) const {
   return std::min(seconds_with(threads, true), seconds_with(threads, false));
 }
 
-double Stream::seconds_with(int threads, bool around_cache) const {
-  const Pass pass = find_pass(reads_, writes_, around_cache);
+double Stream::seconds_with(int threads, bool non_temporal) const {
+  const Pass pass = find_pass(reads_, writes_, non_temporal);
   const std::size_t lines = floats_ / kLine, count = static_cast<std::size_t>(threads);
   // Some 2 ms at 100 GB/s; the threads need not wait for each other between passes.
   const int passes = std::max(1, static_cast<int>(2e8 / bytes()));

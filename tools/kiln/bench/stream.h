@@ -1,4 +1,4 @@
-// Calibration: how fast the machine can read some arrays and write others. The limit of a row that
+// Calibration: the time of reading some arrays and writing others. The limit of a row that
 // memory bounds is this traffic alone, with the same number of arrays of the same size.
 #pragma once
 
@@ -14,8 +14,8 @@ class Stream {
   /// those written are among those read.
   Stream(int reads, int writes, std::size_t floats, bool in_place = false);
 
-  /// Seconds that one pass over all arrays takes that many threads, each with a part of its own,
-  /// written through the cache or around it, whichever is faster now; takes some milliseconds.
+  /// Measures one pass over all arrays by that many threads, each with a part of its own: the
+  /// seconds with normal or with non-temporal stores, the smaller of both. Takes milliseconds.
   double seconds(int threads) const;
   double bytes() const;
 
@@ -24,7 +24,7 @@ class Stream {
     void operator()(float* memory) const;
   };
   using Memory = std::unique_ptr<float, Free>;
-  double seconds_with(int threads, bool around_cache) const;
+  double seconds_with(int threads, bool non_temporal) const;
 
   int reads_, writes_;
   std::size_t floats_;

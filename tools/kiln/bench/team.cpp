@@ -1,5 +1,5 @@
-// The threads wait for each other by spinning, so that none starts while another is being made.
-// Each stays on a processor of its own: a scheduler may take milliseconds to part two of them.
+// Threads spin at a barrier, so that none starts while another is still being created. Each is
+// bound to its own processor: the scheduler may take milliseconds to separate two threads.
 #include "tools/kiln/bench/team.h"
 
 #include "runtime/host/thread_pool.h"
@@ -27,13 +27,13 @@ double seconds_a_call(const std::function<void()>& call, long calls) {
 
 namespace {
 
-/// How long the pool's threads are waited for: some may not exist.
-constexpr double kMeetingSeconds = 0.1;
+/// Limit of the wait for the pool's threads, some of which may not exist.
+constexpr double kBarrierSeconds = 0.1;
 
-/// Keeps the calling thread on the processor that has this place among those, if there is one.
-void stay_on(const cpu_set_t& allowed, int place) {
+/// Binds the calling thread to the processor of that number among those allowed, if there is one.
+void bind_to_processor(const cpu_set_t& allowed, int number) {
   for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
-    if (!CPU_ISSET(processor, &allowed) || place-- > 0) continue;
+    if (!CPU_ISSET(processor, &allowed) || number-- > 0) continue;
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(processor, &one);
@@ -44,13 +44,13 @@ void stay_on(const cpu_set_t& allowed, int place) {
 
 }  // namespace
 
-OwnProcessor::OwnProcessor(int place) {
+ScopedAffinity::ScopedAffinity(int number) {
   CPU_ZERO(&before_);
   known_ = ::sched_getaffinity(0, sizeof before_, &before_) == 0;
-  if (known_) stay_on(before_, place);
+  if (known_) bind_to_processor(before_, number);
 }
 
-OwnProcessor::~OwnProcessor() {
+ScopedAffinity::~ScopedAffinity() {
   if (known_) ::sched_setaffinity(0, sizeof before_, &before_);
 }
 
@@ -59,7 +59,7 @@ double run_together(int threads, const std::function<void(int thread)>& work) {
   const auto count = static_cast<std::size_t>(threads);
   std::vector<double> begins(count), ends(count);
   const auto member = [&](int thread) {
-    const OwnProcessor own(threads > 1 ? thread : CPU_SETSIZE);
+    const ScopedAffinity affinity(threads > 1 ? thread : CPU_SETSIZE);
     waiting.fetch_sub(1);
     while (waiting.load() > 0) std::this_thread::yield();
     begins[static_cast<std::size_t>(thread)] = seconds_now();
@@ -74,28 +74,28 @@ double run_together(int threads, const std::function<void(int thread)>& work) {
          *std::min_element(begins.begin(), begins.end());
 }
 
-void part_pool(int threads) {
+void bind_pool_threads(int threads) {
   if (threads < 2) return;
-  struct Meeting {
+  struct Barrier {
     std::thread::id caller = std::this_thread::get_id();
     int threads = 0;
     cpu_set_t allowed;
-    std::atomic<int> here{0}, place{1};
-    double end = seconds_now() + kMeetingSeconds;
-  } meeting;
-  meeting.threads = threads;
-  if (::sched_getaffinity(0, sizeof meeting.allowed, &meeting.allowed) != 0) return;
+    std::atomic<int> arrived{0}, next_processor{1};
+    double end = seconds_now() + kBarrierSeconds;
+  } barrier;
+  barrier.threads = threads;
+  if (::sched_getaffinity(0, sizeof barrier.allowed, &barrier.allowed) != 0) return;
   const auto arrive = [](void* context, std::uint64_t, std::uint64_t) -> std::uint32_t {
-    auto& meeting = *static_cast<Meeting*>(context);
-    const bool is_caller = std::this_thread::get_id() == meeting.caller;
-    if (!is_caller) stay_on(meeting.allowed, meeting.place++);
-    ++meeting.here;
-    while (meeting.here < meeting.threads && seconds_now() < meeting.end) {
+    auto& barrier = *static_cast<Barrier*>(context);
+    const bool is_caller = std::this_thread::get_id() == barrier.caller;
+    if (!is_caller) bind_to_processor(barrier.allowed, barrier.next_processor++);
+    ++barrier.arrived;
+    while (barrier.arrived < barrier.threads && seconds_now() < barrier.end) {
       std::this_thread::yield();
     }
     return 0;
   };
-  runtime::parallel_for(static_cast<std::uint64_t>(threads), arrive, &meeting);
+  runtime::parallel_for(static_cast<std::uint64_t>(threads), arrive, &barrier);
 }
 
 }  // namespace kiln::bench

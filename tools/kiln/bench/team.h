@@ -1,5 +1,5 @@
-// Running one piece of work on several threads from a common start, for the calibrations; where
-// threads run.
+// Runs work on several threads from a common start, for the calibrations; binds threads to
+// processors.
 #pragma once
 
 #include <sched.h>
@@ -13,26 +13,26 @@ double seconds_now();
 /// The mean of that many calls, one after the other.
 double seconds_a_call(const std::function<void()>& call, long calls);
 
-/// Calls work(thread) on `threads` threads, which begin together; the seconds until the last one
-/// has ended.
+/// Calls work(thread) on `threads` threads, which begin together. Returns the seconds until the
+/// last one has ended.
 double run_together(int threads, const std::function<void(int thread)>& work);
 
-/// Keeps the calling thread on the processor that has this place among those allowed, if there is
-/// one; gives back what was allowed before.
-class OwnProcessor {
+/// Binds the calling thread to the allowed processor of that number, if there is one, for the life
+/// of the object.
+class ScopedAffinity {
  public:
-  explicit OwnProcessor(int place);
-  ~OwnProcessor();
-  OwnProcessor(const OwnProcessor&) = delete;
-  OwnProcessor& operator=(const OwnProcessor&) = delete;
+  explicit ScopedAffinity(int number);
+  ~ScopedAffinity();
+  ScopedAffinity(const ScopedAffinity&) = delete;
+  ScopedAffinity& operator=(const ScopedAffinity&) = delete;
 
  private:
   cpu_set_t before_;
   bool known_ = false;
 };
 
-/// Gives every thread of Kiln's pool but the calling one a processor of its own, after the first,
-/// which is left to the calling thread. They keep it until the number of threads is set again.
-void part_pool(int threads);
+/// Binds each other thread of Kiln's pool to a processor of its own; the first one is left to the
+/// calling thread. Bindings last until the number of threads is set again.
+void bind_pool_threads(int threads);
 
 }  // namespace kiln::bench

@@ -1,28 +1,28 @@
-// The sizes of a convolution, and its filter in a form of its own.
+// Binds a convolution: evaluates its sizes, prepares the call, and packs the filter if it is kept.
 #include "backends/codegen/host/bind/bind_step.h"
 
 namespace kiln::codegen {
 namespace {
 
-Convolution convolution(const ConvolutionStep& step, const StepBinding& binding) {
+Convolution evaluated(const ConvolutionStep& step, const StepBinding& binding) {
   const ir::Node& node = *step.node;
   const auto& attrs = node.as<ir::ConvAttrs>();
   Convolution c;
-  c.role = static_cast<ConvRole>(attrs.role);
+  c.role = attrs.role;
   std::vector<std::int64_t> tensors[3];  // by role
   std::size_t next = 0;
   for (std::size_t role = 0; role < 3; ++role) {
-    const bool is_result = static_cast<std::int64_t>(role) == attrs.role;
+    const bool is_result = static_cast<ConvRole>(role) == attrs.role;
     tensors[role] = binding.evaluate(is_result ? node.types[0].dims : node.operands[next++].dims());
   }
-  const auto &input = tensors[0], &kernel = tensors[1], &output = tensors[2];
+  const auto &input = tensors[0], &filter = tensors[1], &output = tensors[2];
   c.batch = input[0];
   c.groups = binding.evaluate(attrs.groups);
   c.channels = input.back() / c.groups;
   c.filters = output.back() / c.groups;
   c.sizes.assign(input.begin() + 1, input.end() - 1);
-  c.windows.assign(kernel.begin(), kernel.end() - 2);
-  c.places.assign(output.begin() + 1, output.end() - 1);
+  c.windows.assign(filter.begin(), filter.end() - 2);
+  c.output_sizes.assign(output.begin() + 1, output.end() - 1);
   c.strides = attrs.strides;
   c.dilations = attrs.dilations;
   c.low = binding.evaluate(attrs.low);
@@ -36,20 +36,20 @@ Convolution convolution(const ConvolutionStep& step, const StepBinding& binding)
 BoundConvolution bind_convolution(const ConvolutionStep& step, const StepBinding& binding) {
   require_float32(step);
   BoundConvolution bound;
-  bound.columns = binding.evaluate(step.node->types[0].dims.back());
+  bound.n = binding.evaluate(step.node->types[0].dims.back());
   for (const int slot : {step.lhs, step.rhs, step.result}) {
     if (binding.out.sizes.bytes[static_cast<std::size_t>(slot)] == 0) return bound;
   }
-  const Convolution c = convolution(step, binding);
+  const Convolution c = evaluated(step, binding);
   const int filter = c.role == ConvRole::Output ? step.rhs : step.lhs;
-  const int source = c.role == ConvRole::Kernel ? -1 : kept_source(filter, binding);
+  const int source = c.role == ConvRole::Filter ? -1 : packing_source(filter, binding);
   bound.convolution = binding.inputs.library->prepare_convolution(c, rhs_use(source, binding));
   bound.scratch.bytes = aligned(static_cast<std::int64_t>(bound.convolution->scratch_bytes()));
   bound.parallel = !binding.group() && bound.convolution->parts() > 1;
   const auto packed = static_cast<std::int64_t>(bound.convolution->packed_bytes());
   if (source < 0 || packed == 0) return bound;
   BoundPlan& out = binding.out;
-  bound.packed_kernel = out.packed_bytes;
+  bound.packed_filter = out.packed_bytes;
   out.packings.push_back({bound.convolution, source, 0, {}, out.packed_bytes});
   out.packed_bytes += aligned(packed);
   return bound;

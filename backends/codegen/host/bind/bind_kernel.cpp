@@ -1,4 +1,4 @@
-// The range of a kernel's first axis and how it is divided.
+// Binds a kernel: evaluates its sizes and divides axis 0 into parts that take about the same time.
 #include "backends/codegen/host/bind/bind_step.h"
 #include "backends/codegen/kernel/order_axes.h"
 
@@ -7,7 +7,7 @@
 namespace kiln::codegen {
 namespace {
 
-/// Expressions at one index of axis 0, counted up to a whole part.
+/// Expressions evaluated per index along axis 0, saturated at kernel_grain.
 std::int64_t work_per_index(const Kernel& kernel, const StepBinding& binding) {
   const std::int64_t grain = binding.inputs.host.kernel_grain;
   std::int64_t work = static_cast<std::int64_t>(kernel.expressions.size()) + 1;
@@ -19,6 +19,8 @@ std::int64_t work_per_index(const Kernel& kernel, const StepBinding& binding) {
   return work;
 }
 
+/// Indices along axis 0 per part: about kernel_grain expressions, at most max_kernel_parts() parts,
+/// and whole cache lines where neighbours along axis 0 are contiguous.
 std::int64_t grain_of(const Kernel& kernel, std::int64_t range, const StepBinding& binding) {
   const HostDescription& host = binding.inputs.host;
   const auto rounded = [&](std::int64_t grain) {

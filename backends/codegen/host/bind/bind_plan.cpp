@@ -1,10 +1,11 @@
-// Evaluates every size of a plan once, prepares library calls, and gives temporaries their offsets.
+// Binds the steps in order, then lays out packed operands and the arena of temporaries.
 #include "backends/codegen/host/bind/bind_plan.h"
 
-#include "backends/codegen/bind/kept_steps.h"
-#include "backends/codegen/bind/place_tensors.h"
+#include "backends/codegen/bind/build_arena.h"
+#include "backends/codegen/bind/cached_steps.h"
 #include "backends/codegen/host/bind/bind_step.h"
 #include "backends/codegen/host/bind/bound_memory.h"
+#include "core/types/no_destructor.h"
 
 #include <algorithm>
 
@@ -23,31 +24,31 @@ class Binder {
   std::unique_ptr<BoundPlan> run() {
     out_->plan = &plan_;
     out_->sizes = slot_sizes(plan_, inputs_.evaluate);
-    const std::vector<std::uint8_t> is_kept = keep_steps();
+    const std::vector<std::uint8_t> is_cached_slot = bind_cached_steps();
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       step_.scale = use_.group ? (*use_.group->scales)[i] : 0;
       out_->steps.push_back(
           std::visit([&](const auto& step) -> BoundStep { return bind(step); }, plan_.steps[i]));
     }
     out_->parallel_region = is_parallel_region();
-    place_packings();
-    out_->arena = place_tensors(plan_, inputs_.kernels, out_->sizes, is_kept, step_memory(*out_),
-                                memory_of(*out_).bodies);
+    lay_out_packings();
+    out_->arena = build_arena(plan_, inputs_.kernels, out_->sizes, is_cached_slot,
+                              step_memory(*out_), memory_of(*out_).bodies);
     return std::move(out_);
   }
 
  private:
-  /// Notes the kept steps and gives the slots that they write their offsets. Returns
-  /// KeptSteps::is_kept_slot.
-  std::vector<std::uint8_t> keep_steps() {
-    KeptSteps kept = find_kept_steps(plan_, inputs_.kernels, use_.kept);
+  /// Records the cached steps and assigns offsets to the slots that
+  /// they write. Returns CachedSteps::is_cached_slot.
+  std::vector<std::uint8_t> bind_cached_steps() {
+    CachedSteps cached = find_cached_steps(plan_, inputs_.kernels, use_.unchanged);
     for (std::size_t slot = 0; slot < plan_.slots.size(); ++slot) {
-      out_->kept_offsets.push_back(kept.is_kept_slot[slot] ? out_->packed_bytes : -1);
-      if (kept.is_kept_slot[slot]) out_->packed_bytes += aligned(out_->sizes.bytes[slot]);
+      out_->cached_offsets.push_back(cached.is_cached_slot[slot] ? out_->packed_bytes : -1);
+      if (cached.is_cached_slot[slot]) out_->packed_bytes += aligned(out_->sizes.bytes[slot]);
     }
-    out_->is_kept_step = std::move(kept.is_kept_step);
-    out_->kept_arguments = std::move(kept.arguments);
-    return std::move(kept.is_kept_slot);
+    out_->is_cached_step = std::move(cached.is_cached_step);
+    out_->cached_arguments = std::move(cached.arguments);
+    return std::move(cached.is_cached_slot);
   }
 
   BoundKernel bind(const KernelStep& step) const { return bind_kernel(step, step_); }
@@ -68,16 +69,18 @@ class Binder {
     return bound;
   }
 
-  /// As many groups of rows as are worth a thread each; how many follows from the sizes alone.
+  /// Binds the body once per group of rows. The number of groups depends on the sizes alone.
   void bind_groups(const LoopStep& step, BoundBodies& bodies) const {
     PlanUse use;
     use.consts = static_cast<int>(step.node->as<ir::ScanAttrs>().consts);
-    const std::int64_t rows = step.sharding ? step_.evaluate(step.sharding->rows) : 0;
+    const std::int64_t rows =
+        step.independent_rows ? step_.evaluate(step.independent_rows->rows) : 0;
     const HostDescription& host = inputs_.host;
     const std::int64_t groups = std::min(rows / host.loop_group_rows, host.max_loop_groups());
     if (groups < 2 || use_.group) return add_body(*step.body, bodies, use);
     for (std::int64_t g = 0; g < groups; ++g) {
-      const RowGroup group{rows * g / groups, rows * (g + 1) / groups, &step.sharding->scales};
+      const RowGroup group{rows * g / groups, rows * (g + 1) / groups,
+                           &step.independent_rows->scales};
       use.group = &group;
       if (g > 0) use.first = bodies.plans[0].get();
       add_body(*step.body, bodies, use);
@@ -90,23 +93,22 @@ class Binder {
     bodies.offsets.push_back(0);
   }
 
-  /// A body that these sizes make fail keeps the error, which is thrown when it is entered.
+  /// Binds a body. If these sizes make that fail, the bound plan has the error for entering it.
   std::unique_ptr<BoundPlan> bind_body(const Plan& body, const PlanUse& use) const {
-    // Never destroyed: calls may run while the process ends.
-    static const Plan& empty = *new Plan;
+    static const NoDestructor<Plan> empty;
     std::unique_ptr<BoundPlan> bound;
     std::optional<BindFailure> failure = failure_of_body(
         body, inputs_.evaluate, [&] { bound = bind_plan(body, inputs_, use); });
     if (!failure) return bound;
     bound = std::make_unique<BoundPlan>();
-    bound->plan = &empty;
+    bound->plan = &*empty;
     bound->failure = std::move(failure);
     return bound;
   }
 
-  /// Whether the kernels of the region are several and together worth several threads.
+  /// Whether the region has several kernels and enough work for several threads.
   bool is_parallel_region() const {
-    std::int64_t kernels = 0, sixteenths = 0;  // of parts
+    std::int64_t kernels = 0, sixteenths = 0;  // of a part of kernel_grain
     for (std::size_t i = plan_.region_begin; i < plan_.region_end; ++i) {
       const auto& kernel = std::get<BoundKernel>(out_->steps[i]);
       if (kernel.range == 0) continue;
@@ -116,16 +118,16 @@ class Binder {
     return kernels > 1 && sixteenths >= 16 * inputs_.host.min_region_parts;
   }
 
-  /// Packed operands of a step's bodies share one offset: groups of rows use those of the first
-  /// one, and of branches one runs.
-  void place_packings() {
+  /// Assigns offsets to the packed operands of bodies. The bodies of a step share one range: groups
+  /// of rows use those of the first group, and only one branch runs.
+  void lay_out_packings() {
     for (BoundStep& step : out_->steps) {
       BoundBodies* bodies = bodies_of(step);
       if (!bodies) continue;
       bodies->packed_offset = out_->packed_bytes;
-      std::int64_t most = 0;
-      for (const auto& body : bodies->plans) most = std::max(most, body->packed_bytes);
-      out_->packed_bytes += most;
+      std::int64_t max_bytes = 0;
+      for (const auto& body : bodies->plans) max_bytes = std::max(max_bytes, body->packed_bytes);
+      out_->packed_bytes += max_bytes;
     }
   }
 

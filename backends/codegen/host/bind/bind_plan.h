@@ -1,13 +1,14 @@
-// Binds a plan to one tuple of sizes.
+// Binds a plan and its bodies to one tuple of sizes.
 #pragma once
 
 #include "backends/codegen/host/bind/bind_inputs.h"
 
 namespace kiln::codegen {
 
-/// Library calls are prepared here, once for each tuple of sizes; runs share them. Throws
-/// SizeFailure for tensors that 63 bits do not count. A body that sizes keep from running does not
-/// keep the plan from it (BoundPlan::failure).
+/// Evaluates all extents, prepares library calls, divides steps into parts, and plans memory. The
+/// result is immutable and shared by all runs with these sizes. Throws SizeFailure for tensors
+/// whose bytes overflow 63 bits. A body that cannot run with these sizes fails when it is entered
+/// (BoundPlan::failure), as it may never be.
 std::unique_ptr<BoundPlan> bind_plan(const Plan& plan, const BindInputs& inputs,
                                      const PlanUse& use);
 

@@ -1,4 +1,4 @@
-// Questions that several kinds of steps ask, and the steps that have little to evaluate.
+// Helpers of several kinds of steps, and the small steps.
 #include "backends/codegen/host/bind/bind_step.h"
 
 #include "backends/codegen/inspect/source.h"
@@ -12,22 +12,23 @@
 namespace kiln::codegen {
 namespace {
 
-/// Of the dims from `first` on; the bytes of their tensor are counted (slot_sizes).
+/// The product of the dims from `first` on. No overflow: slot_sizes()
+/// has checked the tensor's bytes.
 std::int64_t product_of(const std::vector<std::int64_t>& dims, std::ptrdiff_t first) {
   return std::accumulate(dims.begin() + first, dims.end(), std::int64_t{1}, std::multiplies<>());
 }
 
 }  // namespace
 
-int kept_source(int slot, const StepBinding& binding) {
+int packing_source(int slot, const StepBinding& binding) {
   const Slot& described = binding.plan.slots[static_cast<std::size_t>(slot)];
-  if (binding.out.kept_offsets[static_cast<std::size_t>(slot)] >= 0) return slot;
+  if (binding.out.cached_offsets[static_cast<std::size_t>(slot)] >= 0) return slot;
   if (described.kind != Slot::Kind::Argument) return -1;
   const PlanUse& use = binding.use;
   const int number = described.number;
   if (use.consts >= 0) return number >= 1 && number <= use.consts ? number - 1 : -1;
   const auto i = static_cast<std::size_t>(number);
-  return i < use.kept.size() && use.kept[i] ? slot : -1;
+  return i < use.unchanged.size() && use.unchanged[i] ? slot : -1;
 }
 
 RhsUse rhs_use(int source, const StepBinding& binding) {
@@ -38,7 +39,7 @@ RhsUse rhs_use(int source, const StepBinding& binding) {
 void require_float32(const ConvolutionStep& step) {
   if (step.dtype == DType::Float32) return;
   throw InternalError("bind", "",
-                      text("a library of the host got a convolution in ", step.dtype, " (",
+                      text("a host library was given a convolution of ", step.dtype, " (",
                            source_of(*step.node), ")"));
 }
 

@@ -1,16 +1,16 @@
-// Binds one step: a function for each kind that has sizes to evaluate.
+// Binds single steps: a function for each kind of step with sizes to evaluate.
 #pragma once
 
 #include "backends/codegen/host/bind/bind_inputs.h"
 
 namespace kiln::codegen {
 
-/// The plan that a step is bound for.
+/// The context of binding a step: its plan, and the bound plan under construction.
 struct StepBinding {
   const Plan& plan;
   const BindInputs& inputs;
   const PlanUse& use;
-  BoundPlan& out;          // slots are bound; takes packed operands
+  BoundPlan& out;          // slots are bound; receives packings
   std::int64_t scale = 0;  // of the step: RowGroup::scales
 
   std::int64_t evaluate(const ir::Dim& dim) const { return inputs.evaluate(dim); }
@@ -21,18 +21,19 @@ struct StepBinding {
 };
 
 BoundKernel bind_kernel(const KernelStep& step, const StepBinding& binding);
-/// Divides the matmul by its size alone, so that results do not depend on the number of threads.
+/// Divides the matmul by its sizes alone, so that results do not depend on the number of threads.
 BoundMatmul bind_matmul(const MatmulStep& step, const StepBinding& binding);
 BoundConvolution bind_convolution(const ConvolutionStep& step, const StepBinding& binding);
 BoundRowUpdates bind_row_updates(const RowUpdateStep& step, const StepBinding& binding);
 BoundCopy bind_copy(const CopyStep& step, const StepBinding& binding);
 
-/// Packing::source of an operand that is the same tensor in many runs; -1: it is not.
-int kept_source(int slot, const StepBinding& binding);
-/// `source`: of the operand, from kept_source.
+/// Packing::source of an operand that keeps its value over several runs: an unchanged argument, a
+/// loop invariant, or a result of a cached step; -1: it does not.
+int packing_source(int slot, const StepBinding& binding);
+/// `source`: from packing_source() of the operand.
 RhsUse rhs_use(int source, const StepBinding& binding);
 
-/// InternalError for a convolution of another dtype: libraries of the host have those of float32.
+/// Throws InternalError for other dtypes: host libraries have convolutions of float32 only.
 void require_float32(const ConvolutionStep& step);
 
 }  // namespace kiln::codegen

@@ -1,4 +1,4 @@
-// Lists of scratch, of spare carries and of bodies.
+// Collects scratch, spare carries and bodies of the steps.
 #include "backends/codegen/host/bind/bound_memory.h"
 
 namespace kiln::codegen {
@@ -13,12 +13,13 @@ Scratch* scratch_of(BoundStep& step) {
   return nullptr;
 }
 
-/// Matmuls that run side by side have scratch of their own, behind the operand that they share.
+/// The scratch of a step: of a parallel matmul the shared packed rhs,
+/// then the scratch of each part.
 std::int64_t whole_scratch(const BoundStep& step) {
   if (const auto* rows = std::get_if<BoundRowUpdates>(&step)) return rows->scratch.bytes;
   const auto* matmul = std::get_if<BoundMatmul>(&step);
   if (!matmul) return std::get<BoundConvolution>(step).scratch.bytes;
-  const auto runs = matmul->parallel ? static_cast<std::int64_t>(matmul->runs.size()) : 1;
+  const auto runs = matmul->parallel ? static_cast<std::int64_t>(matmul->calls.size()) : 1;
   return matmul->shared_rhs.bytes + matmul->scratch.bytes * runs;
 }
 

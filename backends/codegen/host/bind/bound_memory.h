@@ -1,4 +1,5 @@
-// The memory of a bound plan and of its steps, as backends/codegen/bind reads it.
+// The memory of a bound plan and of its steps, in the form that
+// backends/codegen/bind plans and reports.
 #pragma once
 
 #include "backends/codegen/host/bind/bound_plan.h"
@@ -6,14 +7,14 @@
 
 namespace kiln::codegen {
 
-/// Scratch, spare carries and arenas of bodies, in the order of steps. Their offsets are members of
-/// `bound.steps`.
+/// Scratch, spare carries and arenas of bodies, in the order of steps. The offsets to assign are
+/// members of `bound.steps`.
 std::vector<StepMemory> step_memory(BoundPlan& bound);
 
-/// Borrows from `bound`. Groups of rows of a loop are alike: one body stands for all of them.
+/// Borrows from `bound`. One body represents all groups of rows of a loop, as they are alike.
 PlanMemory memory_of(const BoundPlan& bound);
 
-/// Calls visit(name, body) for the bodies that memory_of names.
+/// Calls visit(name, body) for the bodies that memory_of() lists.
 template <class Visit>
 void for_each_body(const BoundStep& step, const Visit& visit) {
   if (const auto* branch = std::get_if<BoundBranch>(&step)) {

@@ -1,89 +1,88 @@
-// A plan made ready for one tuple of sizes: extents evaluated, products prepared, memory planned.
-// Immutable once made; runs share it.
+// A plan bound to one tuple of sizes: extents evaluated, library calls prepared, memory planned.
+// Immutable and shared by runs.
 #pragma once
 
 #include "backends/codegen/bind/arena.h"
 #include "backends/codegen/bind/bind_failure.h"
 #include "backends/codegen/bind/bind_loop.h"
 #include "backends/codegen/host/prepared/kernel_function.h"
-#include "backends/codegen/host/prepared/product.h"
+#include "backends/codegen/host/prepared/matmul.h"
 
 #include <type_traits>
 #include <variant>
 
 namespace kiln::codegen {
 
-/// A prepared product and where its matrices begin, in elements.
-struct ProductRun {
-  std::shared_ptr<const PreparedProduct> product;
-  std::int64_t lhs = 0, rhs = 0, result = 0;
-  std::int64_t bias = 0;            // likewise
-  std::int64_t packed_offset = -1;  // of rhs in Tape::packed; -1: it is not there
+/// One matmul of a step: the prepared call and the offsets of its operands, in elements.
+struct MatmulCall {
+  std::shared_ptr<const PreparedMatmul> matmul;
+  std::int64_t lhs = 0, rhs = 0, result = 0, bias = 0;
+  std::int64_t packed_offset = -1;  // of the rhs in ExecutionList::packed; -1: not packed
   bool shares_rhs = false;          // reads BoundMatmul::shared_rhs
 };
 
-/// A rhs of matmuls, or the filter of a convolution, that is packed before the calls and again when
-/// its tensor's version changes.
+/// An rhs of matmuls, or the filter of a convolution, that is packed before the steps run, and
+/// again when its tensor's version changes.
 struct Packing {
-  std::shared_ptr<const Packer> product;
-  int source = 0;             // in a loop's body: the loop's operand; else a slot
-  std::int64_t rhs = 0;       // where the matrix begins in it, in elements
-  MatrixProduct matrix = {};  // whose rhs it is; of a filter: a float32 one
-  std::int64_t offset = 0;    // in Tape::packed
+  std::shared_ptr<const Packer> packer;
+  int source = 0;           // in a loop's body: an operand of the loop; else a slot
+  std::int64_t rhs = 0;     // offset of the matrix in it, in elements
+  MatmulShape shape = {};   // of a matmul with this rhs; default for a filter
+  std::int64_t offset = 0;  // in ExecutionList::packed
 };
 
-/// The right operand of a product that is split by rows: packed once, before the parts run, in
-/// front of their scratch.
+/// The rhs of a matmul that is divided along M: packed once, before
+/// the parts run, in front of their scratch.
 struct SharedRhs {
-  std::shared_ptr<const Packer> packer;  // null: it is read where it lies
-  std::int64_t begin = 0;                // of the matrix in its slot, in elements
+  std::shared_ptr<const Packer> packer;  // null: the rhs is read in place
+  std::int64_t begin = 0;                // offset of the matrix in its slot, in elements
   std::int64_t bytes = 0;                // when packed
 };
 
 struct BoundPlan;
 
-/// Memory that a step needs for itself.
+/// Working memory of a step.
 struct Scratch {
   std::int64_t offset = 0;  // in the arena
-  std::int64_t bytes = 0;   // of one run
+  std::int64_t bytes = 0;   // of one part
 };
 
 /// The plans of a loop's or a branch's bodies.
 struct BoundBodies {
   std::vector<std::unique_ptr<BoundPlan>> plans;
-  std::vector<std::int64_t> offsets;  // of their arenas in that of the plan that holds them
-  std::int64_t packed_offset = 0;     // of what they share in its packed memory
+  std::vector<std::int64_t> offsets;  // of their arenas in the arena of the enclosing plan
+  std::int64_t packed_offset = 0;     // of their packed operands in its packed memory
 };
 
 struct BoundKernel {
   KernelFunction function;
   std::vector<std::int64_t> sizes;
   std::int64_t begin = 0;                // first index of axis 0
-  std::int64_t range = 0;                // indices of axis 0; 0: nothing to do
-  std::int64_t grain = 0;                // of them in one part of a parallel run
-  const ir::Node* empty_axis = nullptr;  // fails: this node has nothing to choose from
+  std::int64_t range = 0;                // number of indices; 0: no work
+  std::int64_t grain = 0;                // indices of a part of a parallel run
+  const ir::Node* empty_axis = nullptr;  // an ArgMax over an empty axis: the step fails
   bool parallel = false;
 };
 
 struct BoundMatmul {
-  std::vector<ProductRun> runs;  // empty: nothing to sum, or no result
-  std::int64_t columns = 0;
+  std::vector<MatmulCall> calls;  // empty: K is 0, or the result has no elements
+  std::int64_t n = 0;             // columns of the result
   SharedRhs shared_rhs;
   Scratch scratch;
   bool parallel = false;
 };
 
 struct BoundConvolution {
-  std::shared_ptr<const PreparedConvolution> convolution;  // null: nothing to sum, or no result
-  std::int64_t columns = 0;
-  std::int64_t packed_kernel = -1;  // in Tape::packed
+  std::shared_ptr<const PreparedConvolution> convolution;  // null: an empty operand or result
+  std::int64_t n = 0;               // channels of the result
+  std::int64_t packed_filter = -1;  // offset in ExecutionList::packed; -1: not packed
   Scratch scratch;
   bool parallel = false;
 };
 
-/// It has one body for each group of rows; groups run side by side.
+/// A loop with one body per group of rows; groups run in parallel.
 struct BoundLoop : LoopBinding {
-  std::vector<std::int64_t> spare_offsets;  // a second buffer for each carry that has one
+  std::vector<std::int64_t> spare_offsets;  // of each carry's second buffer, if it has one
   BoundBodies bodies;
 };
 
@@ -93,7 +92,7 @@ struct BoundBranch {
 
 struct BoundHostCall {};
 
-/// The updates of a step, with their entries one behind the other in the scratch.
+/// The updates of a step; their entries follow each other in the scratch.
 struct BoundRowUpdates {
   std::vector<PreparedRowUpdate> updates;
   Scratch scratch;
@@ -106,7 +105,7 @@ struct BoundCopy {
 using BoundStep = std::variant<BoundKernel, BoundMatmul, BoundConvolution, BoundLoop, BoundBranch,
                                BoundHostCall, BoundRowUpdates, BoundCopy>;
 
-/// Null for a step that has none.
+/// The bodies of a loop or a branch; null for other steps.
 template <class Bound>
 auto* bodies_of(Bound& step) {
   using Bodies = std::conditional_t<std::is_const_v<Bound>, const BoundBodies, BoundBodies>;
@@ -118,19 +117,20 @@ auto* bodies_of(Bound& step) {
 
 struct BoundPlan {
   const Plan* plan = nullptr;
-  /// Set for a body that cannot run with these sizes: the error of entering it. `plan` is then
-  /// empty and no other member is set.
+  /// The error of entering a body that cannot run with these sizes. `plan` is then empty and no
+  /// other member is set.
   std::optional<BindFailure> failure = {};
   SlotSizes sizes;
   Arena arena;
   std::vector<BoundStep> steps;
-  bool parallel_region = false;  // the kernels of the plan's region run on several threads
-  /// Steps that run when the version of one of `kept_arguments` changes; see kept_steps.h.
-  std::vector<std::uint8_t> is_kept_step;
-  std::vector<int> kept_arguments;         // slots
-  std::vector<std::int64_t> kept_offsets;  // of slots they write, in Tape::packed; -1: others
+  bool parallel_region = false;  // run the kernels of the plan's region in parallel
+  /// Steps that run only when the version of one of `cached_arguments` changes; see cached_steps.h.
+  std::vector<std::uint8_t> is_cached_step;
+  std::vector<int> cached_arguments;         // slots
+  /// For each slot that those steps write, its offset in ExecutionList::packed; -1: other slots.
+  std::vector<std::int64_t> cached_offsets;
   std::vector<Packing> packings;
-  std::int64_t packed_bytes = 0;  // of these, of kept slots and of the bodies'
+  std::int64_t packed_bytes = 0;  // of packings, of cached slots, and of the bodies' packed memory
 };
 
 }  // namespace kiln::codegen

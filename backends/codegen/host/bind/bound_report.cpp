@@ -1,4 +1,4 @@
-// A line for each product, and the notes on packed and kept tensors.
+// Prints a line per library call, and the memory of packed operands and cached steps.
 #include "backends/codegen/host/bind/bound_report.h"
 
 #include "backends/codegen/bind/memory_report.h"
@@ -10,65 +10,66 @@
 namespace kiln::codegen {
 namespace {
 
-/// The implementations of a product, with the number of parts of each where they differ.
-std::string makers_of(const BoundMatmul& ready) {
-  std::vector<std::pair<std::string, std::size_t>> makers;
-  for (const ProductRun& run : ready.runs) {
-    const std::string maker =
-        text(run.product->description(), run.shares_rhs          ? ", once for all of them"
-                                         : run.packed_offset < 0 ? ""
-                                                                 : ", right operand packed");
-    const auto known = std::find_if(makers.begin(), makers.end(),
-                                    [&](const auto& one) { return one.first == maker; });
-    if (known != makers.end()) {
+/// The implementations of a matmul, with the number of parts of each where they differ.
+std::string implementations_of(const BoundMatmul& matmul) {
+  std::vector<std::pair<std::string, std::size_t>> implementations;
+  for (const MatmulCall& call : matmul.calls) {
+    const char* packing = call.shares_rhs          ? ", once for all of them"
+                          : call.packed_offset < 0 ? ""
+                                                   : ", right operand packed";
+    const std::string implementation = text(call.matmul->description(), packing);
+    const auto known =
+        std::find_if(implementations.begin(), implementations.end(),
+                     [&](const auto& one) { return one.first == implementation; });
+    if (known != implementations.end()) {
       ++known->second;
     } else {
-      makers.emplace_back(maker, 1);
+      implementations.emplace_back(implementation, 1);
     }
   }
-  if (makers.size() == 1) return " by " + makers[0].first;
+  if (implementations.size() == 1) return " by " + implementations[0].first;
   std::string out;
-  for (const auto& [maker, parts] : makers) {
-    out += text(out.empty() ? ": " : "; ", parts, " by ", maker);
+  for (const auto& [implementation, parts] : implementations) {
+    out += text(out.empty() ? ": " : "; ", parts, " by ", implementation);
   }
   return out;
 }
 
-std::string runs_text(const BoundMatmul& matmul) {
-  if (matmul.runs.empty()) return "nothing to multiply";
-  return text(matmul.runs.size(), matmul.runs.size() == 1 ? " product" : " products",
-              matmul.parallel ? " side by side" : "", makers_of(matmul));
+std::string calls_text(const BoundMatmul& matmul) {
+  if (matmul.calls.empty()) return "nothing to multiply";
+  return text(matmul.calls.size(), matmul.calls.size() == 1 ? " matmul" : " matmuls",
+              matmul.parallel ? " in parallel" : "", implementations_of(matmul));
 }
 
-std::string runs_text(const BoundConvolution& bound) {
+std::string calls_text(const BoundConvolution& bound) {
   if (!bound.convolution) return "nothing to multiply";
   return text("convolution in ", bound.convolution->parts(), " parts by ",
               bound.convolution->description());
 }
 
-void print_runs(const BoundPlan& bound, const std::string& indent, std::string& out) {
+void print_calls(const BoundPlan& bound, const std::string& indent, std::string& out) {
   for (std::size_t s = 0; s < bound.steps.size(); ++s) {
-    const BoundStep& ready = bound.steps[s];
-    const auto print_product = [&](const std::string& runs) {
-      out += text(indent, "step ", s, ": ", runs, "  # ",
+    const BoundStep& step = bound.steps[s];
+    const auto print_call = [&](const std::string& call) {
+      out += text(indent, "step ", s, ": ", call, "  # ",
                   source_of(*library_step(bound.plan->steps[s])->node), "\n");
     };
-    if (const auto* matmul = std::get_if<BoundMatmul>(&ready)) print_product(runs_text(*matmul));
-    if (const auto* conv = std::get_if<BoundConvolution>(&ready)) print_product(runs_text(*conv));
-    for_each_body(ready, [&](const std::string& name, const BoundPlan& body) {
+    if (const auto* matmul = std::get_if<BoundMatmul>(&step)) print_call(calls_text(*matmul));
+    if (const auto* conv = std::get_if<BoundConvolution>(&step)) print_call(calls_text(*conv));
+    for_each_body(step, [&](const std::string& name, const BoundPlan& body) {
       out += text(indent, "step ", s, ", ", name, ":\n");
-      print_runs(body, indent + "  ", out);
+      print_calls(body, indent + "  ", out);
     });
   }
 }
 
-std::string kept_steps_text(const BoundPlan& bound) {
+std::string cached_steps_text(const BoundPlan& bound) {
   std::string arguments, out;
-  for (const int slot : bound.kept_arguments) {
+  for (const int slot : bound.cached_arguments) {
     arguments += text(arguments.empty() ? "%" : ", %", slot);
   }
-  for (std::size_t s = 0; s < bound.is_kept_step.size(); ++s) {
-    if (bound.is_kept_step[s]) {
+  for (std::size_t s = 0; s < bound.is_cached_step.size(); ++s) {
+    if (bound.is_cached_step[s]) {
       out += text("# step ", s, " runs when one of ", arguments, " has changed\n");
     }
   }
@@ -79,12 +80,12 @@ std::string kept_steps_text(const BoundPlan& bound) {
 
 std::string print_memory(const Program& program, const BoundPlan& bound) {
   return print_memory(program, memory_of(bound),
-                      {text("; packed: ", bound.packed_bytes, " bytes"), kept_steps_text(bound)});
+                      {text("; packed: ", bound.packed_bytes, " bytes"), cached_steps_text(bound)});
 }
 
-std::string print_products(const BoundPlan& bound) {
-  std::string out = "# what ran each product, for one tuple of sizes\n";
-  print_runs(bound, "", out);
+std::string print_library_calls(const BoundPlan& bound) {
+  std::string out = "# the implementation of each library call, for one tuple of sizes\n";
+  print_calls(bound, "", out);
   return out;
 }
 

@@ -1,6 +1,7 @@
-// A radix sort of the indices, then rows in ascending order: each row has one owner.
+// Radix-sorts the indices, then writes rows in ascending order, each by one part.
 #include "backends/codegen/host/prepared/row_update.h"
 
+#include "core/types/at.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -20,13 +21,11 @@ constexpr bool is_supported(DType dtype) {
 constexpr int kDigitBits = 11;
 constexpr std::int64_t kDigits = std::int64_t{1} << kDigitBits;
 constexpr std::int64_t kBlock = 32;       // columns that are computed together
-constexpr std::int64_t kAhead = 4;        // entries
-constexpr std::int64_t kLine = 64;        // bytes
-constexpr std::int64_t kMaxFetched = 1024;  // bytes of a row
+constexpr std::int64_t kPrefetchDistance = 4;    // entries
+constexpr std::int64_t kLine = 64;               // bytes of a cache line
+constexpr std::int64_t kMaxPrefetched = 1024;    // bytes of a row
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-/// Fills the entries; returns the first index outside of the rows.
+/// Fills the entries; returns the first index that is out of range.
 template <class Index>
 std::optional<std::int64_t> read_indices(const Index* indices, std::int64_t rows,
                                          std::int64_t count, RowEntry* entries) {
@@ -38,7 +37,7 @@ std::optional<std::int64_t> read_indices(const Index* indices, std::int64_t rows
   return std::nullopt;
 }
 
-/// Stable: sorts `from` by the digit of the row at `shift` into `to`.
+/// Stable counting sort of `from` into `to` by the digit of the row at `shift`.
 void sort_by_digit(const RowEntry* from, RowEntry* to, std::int64_t count, int shift) {
   const auto digit = [&](const RowEntry& entry) { return at(entry.row >> shift & (kDigits - 1)); };
   std::array<std::int64_t, kDigits> next{};
@@ -48,31 +47,31 @@ void sort_by_digit(const RowEntry* from, RowEntry* to, std::int64_t count, int s
   for (std::int64_t i = 0; i < count; ++i) to[next[digit(from[i])]++] = from[i];
 }
 
-/// Passes of sort_by_digit.
+/// The number of passes of sort_by_digit.
 int passes_of(std::int64_t rows) {
   const int bits = std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(rows - 1, 1)));
   return (bits + kDigitBits - 1) / kDigitBits;
 }
 
-/// Whether rate * 0 is +0: x - rate * 0 is then x, for a NaN some NaN.
+/// Whether rate * 0 is +0, so that x - rate * 0 is x (for a NaN, some NaN).
 template <class T>
-bool leaves_rows(const std::byte* rate) {
+bool keeps_rows(const std::byte* rate) {
   T value;
   std::memcpy(&value, rate, sizeof(T));
   return std::isfinite(value) && !std::signbit(value);
 }
 
-bool leaves_rows(DType dtype, const std::byte* rate) {
-  return dtype == DType::Float64 ? leaves_rows<double>(rate) : leaves_rows<float>(rate);
+bool keeps_rows(DType dtype, const std::byte* rate) {
+  return dtype == DType::Float64 ? keeps_rows<double>(rate) : keeps_rows<float>(rate);
 }
 
 void prefetch(const std::byte* row, std::int64_t bytes) {
-  for (std::int64_t i = 0; i < std::min(bytes, kMaxFetched); i += kLine) {
+  for (std::int64_t i = 0; i < std::min(bytes, kMaxPrefetched); i += kLine) {
     __builtin_prefetch(row + i);
   }
 }
 
-/// The rows of one part.
+/// Writes the rows of one part.
 template <class T>
 class RowWriter {
  public:
@@ -83,23 +82,23 @@ class RowWriter {
         result_(reinterpret_cast<T*>(memory.result)),
         begin_(memory.entries),
         end_(memory.entries + sizes.entries),
-        leaves_rows_(kiln::codegen::leaves_rows<T>(memory.rate)) {
+        keeps_rows_(keeps_rows<T>(memory.rate)) {
     std::memcpy(&rate_, memory.rate, sizeof(T));
   }
 
-  /// The rows whose first entry is one of first .. last - 1.
+  /// Writes the rows whose first entry is in [first, last).
   void write_entries(std::int64_t first, std::int64_t last) const {
     const RowEntry* const stop = group_begin(begin_ + last);
     const RowEntry* entry = group_begin(begin_ + first);
     while (entry < stop) entry = write_row(entry->row, entry);
   }
 
-  /// Rows first .. last - 1.
+  /// Writes rows [first, last).
   void write_rows(std::int64_t first, std::int64_t last) const {
     const RowEntry* entry = std::lower_bound(
         begin_, end_, first, [](const RowEntry& one, std::int64_t row) { return one.row < row; });
     for (std::int64_t row = first; row < last; ++row) {
-      if (leaves_rows_ && (entry == end_ || entry->row != row)) {
+      if (keeps_rows_ && (entry == end_ || entry->row != row)) {
         copy_row(row);
       } else {
         entry = write_row(row, entry);
@@ -108,7 +107,7 @@ class RowWriter {
   }
 
  private:
-  /// The first entry of a row at or behind `entry`.
+  /// The first entry at or after `entry` that begins a row.
   const RowEntry* group_begin(const RowEntry* entry) const {
     while (entry > begin_ && entry < end_ && entry->row == (entry - 1)->row) ++entry;
     return entry;
@@ -120,10 +119,10 @@ class RowWriter {
                 at(sizes_.columns) * sizeof(T));
   }
 
-  /// Writes the row; its entries, if any, begin at `entry`. Returns the end of them.
+  /// Writes the row whose entries, if any, begin at `entry`. Returns the end of its entries.
   const RowEntry* write_row(std::int64_t row, const RowEntry* entry) const {
     const RowEntry* end = entry;
-    for (; end < end_ && end->row == row; ++end) fetch_ahead(end);
+    for (; end < end_ && end->row == row; ++end) prefetch_after(end);
     std::int64_t column = 0;
     for (; column + kBlock <= sizes_.columns; column += kBlock) {
       write_block(row, column, kBlock, entry, end);
@@ -132,10 +131,10 @@ class RowWriter {
     return end;
   }
 
-  void fetch_ahead(const RowEntry* entry) const {
-    if (end_ - entry <= kAhead) return;
+  void prefetch_after(const RowEntry* entry) const {
+    if (end_ - entry <= kPrefetchDistance) return;
     const auto bytes = sizes_.columns * static_cast<std::int64_t>(sizeof(T));
-    const RowEntry& later = entry[kAhead];
+    const RowEntry& later = entry[kPrefetchDistance];
     prefetch(reinterpret_cast<const std::byte*>(x_) + later.row * bytes, bytes);
     prefetch(reinterpret_cast<const std::byte*>(updates_) + later.position * bytes, bytes);
   }
@@ -163,11 +162,11 @@ class RowWriter {
   const RowEntry* begin_;
   const RowEntry* end_;
   T rate_ = 0;
-  bool leaves_rows_;
+  bool keeps_rows_;
 };
 
-bool touches_all(const PreparedRowUpdate& sizes, const RowUpdateMemory& memory) {
-  return memory.result != memory.x || !leaves_rows(sizes.dtype, memory.rate);
+bool writes_all_rows(const PreparedRowUpdate& sizes, const RowUpdateMemory& memory) {
+  return memory.result != memory.x || !keeps_rows(sizes.dtype, memory.rate);
 }
 
 /// Rows or entries of a part.
@@ -179,7 +178,7 @@ template <class T>
 void run_part(const PreparedRowUpdate& sizes, std::int64_t part, const RowUpdateMemory& memory) {
   const RowWriter<T> writer(sizes, memory);
   const std::int64_t size = part_size(sizes), first = part * size;
-  if (touches_all(sizes, memory)) {
+  if (writes_all_rows(sizes, memory)) {
     return writer.write_rows(first, std::min(first + size, sizes.rows));
   }
   writer.write_entries(first, std::min(first + size, sizes.entries));
@@ -189,8 +188,10 @@ void run_part(const PreparedRowUpdate& sizes, std::int64_t part, const RowUpdate
 
 std::optional<std::string> rejection_of_row_update(const ir::Node& node) {
   const DType dtype = node.types[0].dtype, indices = node.operands[2].dtype();
-  if (!is_supported(dtype)) return text("rows of ", dtype);
-  if (indices != DType::Int32 && indices != DType::Int64) return text("indices of ", indices);
+  if (!is_supported(dtype)) return text("no row updates of ", dtype);
+  if (indices != DType::Int32 && indices != DType::Int64) {
+    return text("no row updates with indices of ", indices);
+  }
   return std::nullopt;
 }
 
@@ -203,12 +204,12 @@ std::optional<std::int64_t> PreparedRowUpdate::sort(const RowUpdateMemory& memor
   const int passes = passes_of(rows);
   RowEntry* from = memory.entries + (passes % 2 == 0 ? 0 : entries);
   RowEntry* to = memory.entries + (passes % 2 == 0 ? entries : 0);
-  const auto outside =
+  const auto out_of_range =
       indices == DType::Int64
           ? read_indices(reinterpret_cast<const std::int64_t*>(memory.indices), rows, entries, from)
           : read_indices(reinterpret_cast<const std::int32_t*>(memory.indices), rows, entries,
                          from);
-  if (outside) return outside;
+  if (out_of_range) return out_of_range;
   for (int pass = 0; pass < passes; ++pass) {
     sort_by_digit(from, to, entries, pass * kDigitBits);
     std::swap(from, to);
@@ -217,7 +218,7 @@ std::optional<std::int64_t> PreparedRowUpdate::sort(const RowUpdateMemory& memor
 }
 
 std::int64_t PreparedRowUpdate::parts(const RowUpdateMemory& memory) const {
-  const std::int64_t count = touches_all(*this, memory) ? rows : entries;
+  const std::int64_t count = writes_all_rows(*this, memory) ? rows : entries;
   const std::int64_t size = part_size(*this);
   return (count + size - 1) / size;
 }

@@ -1,15 +1,13 @@
-// Softmax and its like need exp(x - max) for the sum, and once more for the result. The first stage
-// leaves it where the result will be written, the later ones read it there: a load instead of an
-// exp.
+// Softmax needs exp(x - max) for the sum and again for the result. The stage of the sum stores it
+// to the result's element, from which later stages load it: a load replaces an exponential.
 #include "backends/codegen/host/schedule/schedule_kernel.h"
 #include "backends/codegen/kernel/needed.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 
 namespace kiln::codegen {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 bool is_expensive(const Expression& e) {
   return e.kind == ExpressionKind::Apply && ir::def(e.op).expensive;
@@ -25,15 +23,15 @@ class Reuse {
       const std::vector<bool> here = needed(kernel_, {kernel_.stages[s].value});
       for (int e = static_cast<int>(here.size()) - 1; e >= 0; --e) {
         const bool worth = here[at(e)] && inner_[at(e)] && is_expensive(kernel_.expressions[at(e)]);
-        if (worth && keep(s, e)) break;
+        if (worth && store_for_later(s, e)) break;
       }
     }
   }
 
  private:
-  /// Whether stage `s` can leave expression `e` for the stages after it.
-  bool keep(std::size_t s, int e) {
-    const int access = is_needed_after(s, e) ? place_for(s, e) : -1;
+  /// Stores expression `e` in stage `s` for later stages, if possible; returns whether it is.
+  bool store_for_later(std::size_t s, int e) {
+    const int access = is_needed_after(s, e) ? access_for(s, e) : -1;
     if (access < 0) return false;
     kernel_.operands[at(kernel_.accesses[at(access)].operand)].read = true;
     kernel_.stages[s].stores.push_back({access, e, false});
@@ -55,10 +53,10 @@ class Reuse {
         });
   }
 
-  /// The access of a later store that has an element of its own for every point, in a tensor that
-  /// nobody reads or writes before. That store overwrites what was left, so no stage after it may
-  /// need it.
-  int place_for(std::size_t s, int e) const {
+  /// The access of a later store with a distinct element for every point, to an operand without
+  /// other accesses. That store overwrites the stored value, so no stage after it may need the
+  /// value. -1: none.
+  int access_for(std::size_t s, int e) const {
     for (std::size_t later = s + 1; later < kernel_.stages.size(); ++later) {
       if (is_needed_after(later, e)) continue;
       const Stage& stage = kernel_.stages[later];
@@ -82,7 +80,7 @@ class Reuse {
     return count == 1;
   }
 
-  /// Later stages take `by` for `e`, through copies of what lies between.
+  /// Replaces `e` by `by` in later stages, with copies of the expressions between them.
   void replace_after(std::size_t s, int e, int by) {
     std::vector<int> copy(kernel_.expressions.size());
     for (std::size_t i = 0; i < copy.size(); ++i) copy[i] = static_cast<int>(i);

@@ -1,5 +1,5 @@
-// Vectorizes the axis along which accesses have the smallest stride, unless its points must run in
-// order. Running values combine in a tree within a vector.
+// Vectorises the axis along which accesses have the smallest stride, unless its points must run in
+// order. Scans combine the lanes of a vector in a tree.
 #include "backends/codegen/host/schedule/schedule_kernel.h"
 
 #include "backends/codegen/kernel/collapse_axes.h"

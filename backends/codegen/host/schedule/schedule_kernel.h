@@ -1,19 +1,21 @@
-// The schedule of kernels for CPUs: order of loops, lanes, and values that are stored for reuse.
+// CPU schedules of kernels: loop order, vector axis, and reuse of stored values.
 //
-// Before: axes [8][16] | [4], no lanes. After: axes [128] | [4], lanes along axis 0.
+// Before: axes [8][16] | [4], no vector axis. After: axes [128] | [4], vector axis 0.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
 
 namespace kiln::codegen {
 
-/// Chooses the order of a kernel's outer axes and its vector axis, stores expensive values that
-/// several stages need (reuse_stored), and merges axes (collapse_axes). Float sums may be
+/// Interchanges the outer axes, chooses the vector axis (order_axes.h), stores expensive values for
+/// later stages (reuse_stored), and collapses axes (collapse_axes.h). Float sums may be
 /// reassociated; all other values keep their bits. A pure function of the kernel.
 void schedule_kernel(Kernel& kernel);
 
 /// Stores an expensive value of a reduction, such as an exponential, in the operand that a later
-/// stage writes, which then loads it instead of computing it again.
+/// stage overwrites; later stages load the value instead of computing it again.
+/// Before: reduce sum(exp(x - m)); map y = exp(x - m) / sum
+/// After:  reduce sum(exp(x - m)), y = exp(x - m); map y = y / sum
 void reuse_stored(Kernel& kernel);
 
 }  // namespace kiln::codegen

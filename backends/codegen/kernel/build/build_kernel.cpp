@@ -1,5 +1,7 @@
-// The stages of a kernel, in order of how many reductions lie before what they write. Expressions
-// are made on demand from that (kernel_expressions.h).
+// Emits the stages of a kernel level by level; the level of a member is the number
+// of reductions of its group that precede it. Each level has stores of work on
+// reduced values, then reductions, then stores of work at every point; running
+// stages (scans) come last. Expressions are built on demand (kernel_expressions.h).
 #include "backends/codegen/kernel/build/build_kernel.h"
 
 #include "backends/codegen/inspect/source.h"
@@ -16,12 +18,15 @@ using ir::Value;
 
 class KernelBuilder {
  public:
-  KernelBuilder(const Unit& unit, const Units& units, const SizeNames& names)
-      : unit_(unit), units_(units), names_(names), expressions_(unit, units, names) {}
+  KernelBuilder(const FusionGroup& group, const FusionPlan& fusion_plan, const SizeNames& names)
+      : group_(group),
+        fusion_plan_(fusion_plan),
+        names_(names),
+        expressions_(group, fusion_plan, names) {}
 
   BuiltKernel run(int number) {
     int levels = 0;
-    for (const Member& member : unit_.members) levels = std::max(levels, member.level + 1);
+    for (const Member& member : group_.members) levels = std::max(levels, member.level + 1);
     for (int level = 0; level <= levels; ++level) {
       add_outer_stores(level);
       add_reductions(level);
@@ -42,15 +47,15 @@ class KernelBuilder {
 
   int next_stage() { return static_cast<int>(kernel().stages.size()); }
 
-  /// The value of a member where its elements lie.
+  /// The store of a member's value to its own tensor.
   Store store_of(const Member& member) {
     const Value result = member.node->result();
     Store store;
     store.value = expressions_.member_value(member);
-    Access made =
+    Access access =
         expressions_.access(result, expressions_.own_map(member), /*written=*/true);
-    made.when = expressions_.own_guard(member);
-    store.access = expressions_.add_access(made);
+    access.when = expressions_.own_guard(member);
+    store.access = expressions_.add_access(access);
     return store;
   }
 
@@ -64,13 +69,13 @@ class KernelBuilder {
   }
 
   bool is_stored(const Member& member) const {
-    return units_.stored.count(member.node->result()) != 0;
+    return fusion_plan_.stored.count(member.node->result()) != 0;
   }
 
-  /// Results of reductions of the level below, and work on them.
+  /// Stores of the results of reductions of the level below, and of work on them.
   void add_outer_stores(int level) {
     std::vector<Store> stores;
-    for (const Member& member : unit_.members) {
+    for (const Member& member : group_.members) {
       const bool reduced = member.role == Role::Reduce && member.level + 1 == level;
       const bool outer = member.role == Role::Outer && member.level == level;
       if ((reduced || outer) && is_stored(member)) stores.push_back(store_of(member));
@@ -79,7 +84,7 @@ class KernelBuilder {
   }
 
   void add_reductions(int level) {
-    for (const Member& member : unit_.members) {
+    for (const Member& member : group_.members) {
       if (member.role != Role::Reduce || member.level != level) continue;
       Stage stage;
       stage.kind = StageKind::Reduce;
@@ -95,40 +100,40 @@ class KernelBuilder {
 
   void add_full_stores(int level) {
     std::vector<Store> stores;
-    for (const Member& member : unit_.members) {
+    for (const Member& member : group_.members) {
       if (member.role != Role::Full || member.level != level || !is_stored(member)) continue;
       stores.push_back(store_of(member));
     }
-    for (const Placement& placement : unit_.placements) {
-      if (level_of(placement) == level) stores.push_back(placed(placement));
+    for (const PartialWrite& placement : group_.partial_writes) {
+      if (level_of(placement) == level) stores.push_back(partial_write(placement));
     }
     add_map(expressions_.has_inner(), std::move(stores));
   }
 
-  int level_of(const Placement& placement) const {
-    const View view = trace(placement.value, placement.from, names_, units_);
+  int level_of(const PartialWrite& placement) const {
+    const View view = trace(placement.value, placement.from, names_, fusion_plan_);
     const Member* member = expressions_.member_of(*view.source.node);
     return member == nullptr ? 0 : member->level;
   }
 
-  Store placed(const Placement& placement) {
+  Store partial_write(const PartialWrite& placement) {
     Store store;
     store.value = expressions_.expression(placement.value, placement.from);
-    Access made = expressions_.access(placement.target, placement.to, /*written=*/true);
+    Access access = expressions_.access(placement.target, placement.to, /*written=*/true);
     if (placement.indices) {
       const int index = expressions_.expression(placement.indices, placement.indices_from);
-      expressions_.make_dynamic(made, index, names_(placement.target.dims()),
+      expressions_.make_dynamic(access, index, names_(placement.target.dims()),
                                 placement.dynamic_axis);
     }
     store.accumulate = placement.adds;
-    if (placement.adds) kernel().operands[static_cast<std::size_t>(made.operand)].read = true;
-    const Node* asks = placement.indices ? placement.target.node.get() : nullptr;
-    store.access = expressions_.add_access(made, asks);
+    if (placement.adds) kernel().operands[static_cast<std::size_t>(access.operand)].read = true;
+    const Node* scatter = placement.indices ? placement.target.node.get() : nullptr;
+    store.access = expressions_.add_access(access, scatter);
     return store;
   }
 
   void add_running() {
-    for (const Member& member : unit_.members) {
+    for (const Member& member : group_.members) {
       if (member.role != Role::Running) continue;
       Stage stage;
       stage.kind = StageKind::Running;
@@ -140,37 +145,37 @@ class KernelBuilder {
     }
   }
 
-  /// What the kernel computes, for its name.
+  /// The nodes that the kernel computes, for its name.
   std::vector<const Node*> nodes() const {
     std::vector<const Node*> list;
-    for (const Member& member : unit_.members) list.push_back(member.node);
-    for (const Placement& placement : unit_.placements) {
+    for (const Member& member : group_.members) list.push_back(member.node);
+    for (const PartialWrite& placement : group_.partial_writes) {
       list.push_back(placement.target.node.get());
     }
     return list;
   }
 
-  const Unit& unit_;
-  const Units& units_;
+  const FusionGroup& group_;
+  const FusionPlan& fusion_plan_;
   const SizeNames& names_;
   KernelExpressions expressions_;
 };
 
 }  // namespace
 
-BuiltKernel build_kernel(const Unit& unit, const Units& units, const SizeNames& names,
-                         int number) {
-  return KernelBuilder(unit, units, names).run(number);
+BuiltKernel build_kernel(const FusionGroup& group, const FusionPlan& fusion_plan,
+                         const SizeNames& names, int number) {
+  return KernelBuilder(group, fusion_plan, names).run(number);
 }
 
-KernelsOfUnits build_kernels(const Units& units, const SizeNames& names,
-                                            std::vector<BuiltKernel>& kernels) {
+KernelsOfGroups build_kernels(const FusionPlan& fusion_plan, const SizeNames& names,
+                              std::vector<BuiltKernel>& kernels) {
   std::vector<std::vector<int>> numbers;
-  for (const Unit& unit : units.units) {
+  for (const FusionGroup& group : fusion_plan.groups) {
     numbers.emplace_back();
-    if (unit.kind != UnitKind::Kernel) continue;
+    if (group.kind != GroupKind::Kernel) continue;
     const int number = static_cast<int>(kernels.size());
-    BuiltKernel built = build_kernel(unit, units, names, number);
+    BuiltKernel built = build_kernel(group, fusion_plan, names, number);
     if (built.kernel.stages.empty()) continue;
     numbers.back().push_back(number);
     kernels.push_back(std::move(built));

@@ -1,25 +1,25 @@
-// Lowers kernel units to the loop form, which has the same meaning on every target: axes are those
-// of the unit, and no lanes are chosen.
+// Lowers fusion groups to the loop-level IR: axes are those of the group, reduced ones inner; no
+// vector axis is chosen.
 //
-// Before: unit { %1 = tanh %0; %2 = sum %1 axes=[1] }
+// Before: group { %1 = tanh %0; %2 = sum %1 axes=[1] }
 // After:  axes [4] | [8]; reduce sum tanh(load b0[i0, i1]); store b1[i0] = sum
 #pragma once
 
-#include "backends/codegen/fusion/units.h"
+#include "backends/codegen/fusion/fusion_plan.h"
 #include "backends/codegen/kernel/build/built_kernel.h"
 
 namespace kiln::codegen {
 
-/// The kernels of each unit of a computation, in the order in which they run, as numbers in
-/// Program::kernels.
-using KernelsOfUnits = std::vector<std::vector<int>>;
+/// For each fusion group, its kernels in execution order, as indices into Program::kernels.
+using KernelsOfGroups = std::vector<std::vector<int>>;
 
-/// `number` makes the name unique.
-BuiltKernel build_kernel(const Unit& unit, const Units& units, const SizeNames& names, int number);
+/// Lowers one group. `number` makes the name of the kernel unique.
+BuiltKernel build_kernel(const FusionGroup& group, const FusionPlan& fusion_plan,
+                         const SizeNames& names, int number);
 
-/// Appends the kernels of a computation's units to `kernels`. Gives the numbers there of each
-/// unit: one, or none when it is no kernel or all its values are computed where they are used.
-KernelsOfUnits build_kernels(const Units& units, const SizeNames& names,
+/// Lowers all groups and appends their kernels to `kernels`. A group has one kernel; none if it is
+/// not a kernel group or all its values are rematerialised in their consumers.
+KernelsOfGroups build_kernels(const FusionPlan& fusion_plan, const SizeNames& names,
                              std::vector<BuiltKernel>& kernels);
 
 }  // namespace kiln::codegen

@@ -1,4 +1,4 @@
-// A kernel with what it stands for in the graph.
+// A kernel with the graph values and nodes behind it.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
@@ -10,11 +10,12 @@ namespace kiln::codegen {
 
 struct BuiltKernel {
   Kernel kernel;
-  /// Whose memory each operand is: arguments, constants and stored values.
+  /// The value stored in each operand: an argument, a constant or a value of a fusion group.
   std::vector<ir::Value> operands;
-  /// For each access with a dynamic index, the node that asked for it (else null): errors name it.
+  /// For each access with a dynamic index, its gather or scatter node,
+  /// which errors name; else null.
   std::vector<const ir::Node*> access_nodes;
-  /// Extents that must not be 0 when the kernel runs: those that an ArgMax runs along.
+  /// Extents that must not be 0 when the kernel runs, with the ArgMax that reduces each.
   std::vector<std::pair<ir::Dim, const ir::Node*>> nonempty;
 };
 

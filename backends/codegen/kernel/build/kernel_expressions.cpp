@@ -1,5 +1,5 @@
-// Each value is traced through views to what a kernel loads or computes; an expression that was
-// made for the same element before is used again.
+// Traces each value through views to a load or a computation. Expressions are value-numbered: the
+// same element under the same guard is built once.
 #include "backends/codegen/kernel/build/kernel_expressions.h"
 
 #include "core/types/text.h"
@@ -16,18 +16,22 @@ using ir::Node;
 using ir::Op;
 using ir::Value;
 
-KernelExpressions::KernelExpressions(const Unit& unit, const Units& units, const SizeNames& names)
-    : unit_(unit), units_(units), names_(names), outer_(unit.axes(/*of_reduced=*/false)) {
-  position_.resize(unit.domain.size());
-  const std::vector<int> inner = unit.axes(/*of_reduced=*/true);
+KernelExpressions::KernelExpressions(const FusionGroup& group, const FusionPlan& fusion_plan,
+                                     const SizeNames& names)
+    : group_(group),
+      fusion_plan_(fusion_plan),
+      names_(names),
+      outer_(group.axes(/*of_reduced=*/false)) {
+  position_.resize(group.domain.size());
+  const std::vector<int> inner = group.axes(/*of_reduced=*/true);
   for (const std::vector<int>* list : {&std::as_const(outer_), &inner}) {
     for (int axis : *list) {
       position_[static_cast<std::size_t>(axis)] = static_cast<int>(kernel().axes.size());
-      kernel().axes.push_back(unit.domain[static_cast<std::size_t>(axis)]);
+      kernel().axes.push_back(group.domain[static_cast<std::size_t>(axis)]);
     }
   }
   kernel().outer = static_cast<int>(outer_.size());
-  for (const Member& member : unit.members) members_.emplace(member.node, &member);
+  for (const Member& member : group.members) members_.emplace(member.node, &member);
 }
 
 const Member* KernelExpressions::member_of(const Node& node) const {
@@ -35,25 +39,25 @@ const Member* KernelExpressions::member_of(const Node& node) const {
   return found == members_.end() ? nullptr : found->second;
 }
 
-/// An index over the outer axes alone becomes one over the domain.
-void KernelExpressions::over_domain(AxisMap& entry) const {
+/// Maps an index over the outer axes to one over the domain.
+void KernelExpressions::over_domain(AffineIndex& entry) const {
   entry.for_each_term(
       [&](int& axis, std::int64_t) { axis = outer_[static_cast<std::size_t>(axis)]; });
 }
 
-void KernelExpressions::over_domain(Points& points) const {
-  for (Read& read : points.reads) {
-    for (AxisMap& entry : read.map) over_domain(entry);
+void KernelExpressions::over_domain(IterationSpace& space) const {
+  for (OperandRead& read : space.reads) {
+    for (AffineIndex& entry : read.map) over_domain(entry);
     for (Bound& bound : read.within) over_domain(bound.index);
   }
 }
 
-IndexMap KernelExpressions::own_map(const Member& member) const {
-  IndexMap map = reads_of(member).result;
+AccessMap KernelExpressions::own_map(const Member& member) const {
+  AccessMap map = reads_of(member).result;
   if (!map.empty()) return map;
   map = identity_map(names_(member.node->types[0].dims));
   if (member.role == Role::Outer || member.role == Role::Reduce) {
-    for (AxisMap& entry : map) over_domain(entry);
+    for (AffineIndex& entry : map) over_domain(entry);
   }
   return map;
 }
@@ -88,7 +92,7 @@ int KernelExpressions::apply(Op op, DType dtype, int first, int second, int thir
   e.op = op;
   e.dtype = dtype;
   e.arguments = {first, second, third};
-  // Integer index arithmetic is not shared: ElementNumbers rewrites it per expression.
+  // Integer index arithmetic is not shared: LinearIndices rewrites it per expression.
   if (!is_float(dtype)) return add(e);
   const auto [known, is_new] = applied_.try_emplace({op, dtype, e.arguments}, -1);
   if (is_new) known->second = add(e);
@@ -120,7 +124,7 @@ int KernelExpressions::size_value(const Dim& dim) {
   return add(e);
 }
 
-int KernelExpressions::index_of(const AxisMap& entry) {
+int KernelExpressions::index_of(const AffineIndex& entry) {
   if (entry.axis < 0) return size_value(entry.offset);
   int index = -1;
   entry.for_each_term([&](int axis, std::int64_t step) {
@@ -148,20 +152,20 @@ int KernelExpressions::operand_number(const Value& storage, bool written) {
   return static_cast<int>(count);
 }
 
-Access KernelExpressions::access(const Value& value, const IndexMap& map, bool written) {
-  Access made;
-  made.operand = operand_number(storage_of(value, units_), written);
-  made.strides.assign(kernel().axes.size(), Dim(0));
+Access KernelExpressions::access(const Value& value, const AccessMap& map, bool written) {
+  Access access;
+  access.operand = operand_number(storage_of(value, fusion_plan_), written);
+  access.strides.assign(kernel().axes.size(), Dim(0));
   const Dims strides = dense_strides(names_(value.dims()));
   for (std::size_t i = 0; i < map.size(); ++i) {
-    made.offset = made.offset + map[i].offset * strides[i];
+    access.offset = access.offset + map[i].offset * strides[i];
     map[i].for_each_term([&](int axis, std::int64_t step) {
-      Dim& stride = made.strides[static_cast<std::size_t>(
+      Dim& stride = access.strides[static_cast<std::size_t>(
           position_[static_cast<std::size_t>(axis)])];
       stride = stride + strides[i] * Dim(step);
     });
   }
-  return made;
+  return access;
 }
 
 void KernelExpressions::make_dynamic(Access& access, int index, const Dims& dims,
@@ -192,7 +196,7 @@ int KernelExpressions::load(Access access, const Node* node) {
   return add(e);
 }
 
-/// One comparison for both ends: as an unsigned number a negative index is above every limit.
+/// Tests both bounds by one unsigned comparison: a negative index exceeds every limit.
 int KernelExpressions::guard(const std::vector<Bound>& bounds) {
   if (bounds.empty()) return -1;
   for (const KnownGuard& known : guards_) {
@@ -215,26 +219,27 @@ int KernelExpressions::guard(const std::vector<Bound>& bounds) {
 
 // ---- values ----
 
-int KernelExpressions::expression(const Value& value, const IndexMap& map) {
-  const View view = trace(value, map, names_, units_);
+int KernelExpressions::expression(const Value& value, const AccessMap& map) {
+  const View view = trace(value, map, names_, fusion_plan_);
   for (const Known& entry : known_[view.source]) {
     if (entry.map == view.map && entry.guard == guard_) return entry.expression;
   }
-  const int made = make(view);
-  known_[view.source].push_back({view.map, guard_, made});
-  return made;
+  const int lowered = lower(view);
+  known_[view.source].push_back({view.map, guard_, lowered});
+  return lowered;
 }
 
-int KernelExpressions::make(const View& view) {
+int KernelExpressions::lower(const View& view) {
   const Node& node = *view.source.node;
   if (const Member* member = member_of(node)) return member_value(*member);
   if (node.op == Op::Constant && domain_of(node.types[0].dims).empty()) return constant(node);
-  const bool inlined = units_.free.count(&node) != 0 && units_.dense.count(view.source) == 0;
-  if (inlined) return free_value(node, view.map);
+  const bool inlined = fusion_plan_.rematerialised.count(&node) != 0 &&
+                       fusion_plan_.dense.count(view.source) == 0;
+  if (inlined) return rematerialised(node, view.map);
   return load(access(view.source, view.map, /*written=*/false));
 }
 
-int KernelExpressions::guarded(const Read& read, int otherwise) {
+int KernelExpressions::guarded(const OperandRead& read, int otherwise) {
   const int holds = guard(read.within);
   if (holds < 0) return expression(read.value, read.map);
   const int outside = guard_;
@@ -255,7 +260,7 @@ int KernelExpressions::guarded(const Read& read, int otherwise) {
   return apply(Op::Select, zero.dtype, holds, value, otherwise < 0 ? add(zero) : otherwise);
 }
 
-int KernelExpressions::free_value(const Node& node, const IndexMap& map) {
+int KernelExpressions::rematerialised(const Node& node, const AccessMap& map) {
   if (node.op == Op::DimSize) return size_value(names_(node.as<ir::DimAttrs>().dim));
   if (node.op == Op::Iota) {
     const auto axis = static_cast<std::size_t>(node.as<ir::IotaAttrs>().axis);
@@ -264,7 +269,7 @@ int KernelExpressions::free_value(const Node& node, const IndexMap& map) {
   std::array<int, 3> arguments{-1, -1, -1};
   for (std::size_t i = 0; i < node.operands.size(); ++i) {
     const Value& operand = node.operands[i];
-    arguments[i] = expression(operand, operand.rank() == 0 ? IndexMap{} : map);
+    arguments[i] = expression(operand, operand.rank() == 0 ? AccessMap{} : map);
   }
   return scalar_work(node, arguments);
 }
@@ -279,39 +284,40 @@ int KernelExpressions::member_value(const Member& member) {
   return add(e);
 }
 
-/// The reads of a member, over the domain of the unit.
-Points KernelExpressions::reads_of(const Member& member) const {
-  Points points = points_of(*member.node, names_, units_.dense.count(member.node->result()) != 0);
-  if (member.role == Role::Outer) over_domain(points);
-  return points;
+/// The reads of a member, over the domain of the group.
+IterationSpace KernelExpressions::reads_of(const Member& member) const {
+  const bool is_dense = fusion_plan_.dense.count(member.node->result()) != 0;
+  IterationSpace space = iteration_space(*member.node, names_, is_dense);
+  if (member.role == Role::Outer) over_domain(space);
+  return space;
 }
 
 int KernelExpressions::point_value(const Member& member) {
   const Node& node = *member.node;
-  const Points points = reads_of(member);
-  if (is_view(node, names_)) return expression(points.reads[0].value, points.reads[0].map);
-  if (units_.dense.count(node.result()) && units_.free.count(&node)) {
-    return free_value(node, own_map(member));
+  const IterationSpace space = reads_of(member);
+  if (is_view(node, names_)) return expression(space.reads[0].value, space.reads[0].map);
+  if (fusion_plan_.dense.count(node.result()) && fusion_plan_.rematerialised.count(&node)) {
+    return rematerialised(node, own_map(member));
   }
-  if (node.op == Op::Gather) return gathered(node, points);
-  if (node.op == Op::RandomUniform) return random(node, points);
-  if (node.op == Op::Fold) return guarded(points.reads[0], -1);
+  if (node.op == Op::Gather) return gathered(node, space);
+  if (node.op == Op::RandomUniform) return random(node, space);
+  if (node.op == Op::Fold) return guarded(space.reads[0], -1);
   if (node.op == Op::Pad) {
-    return guarded(points.reads[0], expression(points.reads[1].value, points.reads[1].map));
+    return guarded(space.reads[0], expression(space.reads[1].value, space.reads[1].map));
   }
   const ir::OpDef& d = def(node);
   if (d.combiner == Combiner::ArgMax && member.role != Role::Reduce) return constant_int(0);
   std::array<int, 3> arguments{-1, -1, -1};
-  for (std::size_t i = 0; i < points.reads.size(); ++i) {
-    arguments[i] = expression(points.reads[i].value, points.reads[i].map);
+  for (std::size_t i = 0; i < space.reads.size(); ++i) {
+    arguments[i] = expression(space.reads[i].value, space.reads[i].map);
   }
-  if (node.op == Op::Dot) return product(member, arguments[0], arguments[1]);
+  if (node.op == Op::Dot) return dot_term(member, arguments[0], arguments[1]);
   const bool combines = d.lowering == ir::Lowering::Reduce || d.lowering == ir::Lowering::Running;
   if (combines) return arguments[0];
   return scalar_work(node, arguments);
 }
 
-int KernelExpressions::product(const Member& member, int lhs, int rhs) {
+int KernelExpressions::dot_term(const Member& member, int lhs, int rhs) {
   const DType dtype = member.node->types[0].dtype;
   const int term = apply(Op::Mul, dtype, lhs, rhs);
   if (member.role == Role::Reduce || !is_float(dtype)) return term;
@@ -320,36 +326,36 @@ int KernelExpressions::product(const Member& member, int lhs, int rhs) {
   return apply(Op::Add, dtype, term, add(zero));
 }
 
-int KernelExpressions::gathered(const Node& node, const Points& points) {
+int KernelExpressions::gathered(const Node& node, const IterationSpace& space) {
   const Value& reference = node.operands[0];
   const auto axis = static_cast<std::size_t>(node.as<ir::AxisAttrs>().axis);
   const auto count = static_cast<std::size_t>(node.operands[1].rank());
-  const IndexMap& here = points.reads[0].map;
-  IndexMap map(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(axis));
+  const AccessMap& here = space.reads[0].map;
+  AccessMap map(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(axis));
   map.push_back({});
   map.insert(map.end(), here.begin() + static_cast<std::ptrdiff_t>(axis + count), here.end());
-  const int index = expression(points.reads[1].value, points.reads[1].map);
-  Access made = access(reference, map, /*written=*/false);
-  make_dynamic(made, index, names_(reference.dims()), axis);
-  return load(made, &node);
+  const int index = expression(space.reads[1].value, space.reads[1].map);
+  Access indexed = access(reference, map, /*written=*/false);
+  make_dynamic(indexed, index, names_(reference.dims()), axis);
+  return load(indexed, &node);
 }
 
-int KernelExpressions::random(const Node& node, const Points& points) {
+int KernelExpressions::random(const Node& node, const IterationSpace& space) {
   const auto& attrs = node.as<ir::RandomAttrs>();
   Expression e;
   e.kind = ExpressionKind::Random;
   e.dtype = node.types[0].dtype;
   e.seed = attrs.seed;
   e.stream = attrs.stream;
-  e.arguments[0] = expression(points.reads[0].value, points.reads[0].map);
+  e.arguments[0] = expression(space.reads[0].value, space.reads[0].map);
   const Dims dims = names_(node.types[0].dims);
   const Dims strides = dense_strides(dims);
   int element = constant_int(0);
-  const IndexMap here = identity_map(dims);
+  const AccessMap here = identity_map(dims);
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (here[i].axis < 0) continue;
-    const int part = apply(Op::Mul, DType::Int64, index_of(here[i]), size_value(strides[i]));
-    element = apply(Op::Add, DType::Int64, element, part);
+    const int term = apply(Op::Mul, DType::Int64, index_of(here[i]), size_value(strides[i]));
+    element = apply(Op::Add, DType::Int64, element, term);
   }
   e.arguments[1] = element;
   return add(e);

@@ -1,10 +1,10 @@
-// The operands, accesses and expressions of one kernel, made on demand while build_kernel.cpp makes
-// its stages. Invariant: expressions stand after those they use. Maps are over the domain of the
-// unit; the kernel's axes are the same ones, outer axes first.
+// Builds the operands, accesses and expressions of one kernel on demand, while build_kernel.cpp
+// emits its stages. Invariant: an expression follows its arguments in the list. Index maps are over
+// the domain of the fusion group; the axes of the kernel are the same, permuted: outer ones first.
 #pragma once
 
-#include "backends/codegen/access/points.h"
-#include "backends/codegen/fusion/units.h"
+#include "backends/codegen/access/node_iteration_space.h"
+#include "backends/codegen/fusion/fusion_plan.h"
 #include "backends/codegen/kernel/build/built_kernel.h"
 
 #include <map>
@@ -14,39 +14,41 @@ namespace kiln::codegen {
 
 class KernelExpressions {
  public:
-  KernelExpressions(const Unit& unit, const Units& units, const SizeNames& names);
+  KernelExpressions(const FusionGroup& group, const FusionPlan& fusion_plan,
+                    const SizeNames& names);
 
   BuiltKernel out;
   Kernel& kernel() { return out.kernel; }
 
-  bool has_inner() const { return outer_.size() < unit_.domain.size(); }
-  /// The member that computes the node; null when none does.
+  bool has_inner() const { return outer_.size() < group_.domain.size(); }
+  /// The member that computes the node; null: none.
   const Member* member_of(const ir::Node& node) const;
-  /// From now on the member's value is the result of that stage.
+  /// Makes the member's value the result of that stage, for consumers that are built later.
   void set_stage(const Member& member, int stage) { stage_of_[member.node] = stage; }
-  /// Where the member's own elements lie.
-  IndexMap own_map(const Member& member) const;
-  /// A bool expression: whether the member has an element at a point; -1: everywhere.
+  /// The element of the member's result at each point of the domain.
+  AccessMap own_map(const Member& member) const;
+  /// A bool expression: whether the member has an element at a point; -1: at every point.
   int own_guard(const Member& member);
 
-  /// The value at a point, loaded or computed.
-  int expression(const ir::Value& value, const IndexMap& map);
-  /// The element that a member has (or combines) at a point.
+  /// The element `map` of the value at a point: a load, or the expression that computes it.
+  int expression(const ir::Value& value, const AccessMap& map);
+  /// The scalar that a member computes at a point; of a reduction, the operand to combine.
   int point_value(const Member& member);
-  /// The value that consumers read: the member's expression, or its stage's result.
+  /// The value for consumers: point_value(), or the result of the member's stage.
   int member_value(const Member& member);
   int convert(int from, DType dtype);
 
-  /// An access to the tensor that holds `value`, at `map` over the domain.
-  Access access(const ir::Value& value, const IndexMap& map, bool written);
-  /// Makes the access one at `index` along `axis` of a tensor with those dims.
+  /// An access to the tensor that stores `value`, at `map` over the domain.
+  Access access(const ir::Value& value, const AccessMap& map, bool written);
+  /// Adds the dynamic `index` along `axis` of a tensor with those dims.
   void make_dynamic(Access& access, int index, const ir::Dims& dims, std::size_t axis);
-  /// `node` asked for the dynamic index, if there is one.
+  /// `node`: the gather or scatter of a dynamic index.
   int add_access(const Access& access, const ir::Node* node = nullptr);
 
  private:
+  /// An expression that is reused for the same element under the same guard.
   struct Known {
-    IndexMap map;
+    AccessMap map;
     int guard;
     int expression;
   };
@@ -61,25 +63,26 @@ class KernelExpressions {
   int apply(ir::Op op, DType dtype, int first, int second = -1, int third = -1);
   int scalar_work(const ir::Node& node, const std::array<int, 3>& arguments);
   int size_value(const ir::Dim& dim);
-  int index_of(const AxisMap& entry);
+  int index_of(const AffineIndex& entry);
   int operand_number(const ir::Value& storage, bool written);
   int load(Access access, const ir::Node* node = nullptr);
   /// A bool expression: whether all bounds hold; -1 when there are none.
   int guard(const std::vector<Bound>& bounds);
-  /// The value where the bounds of the read hold, else `otherwise` (-1: 0).
-  int guarded(const Read& read, int otherwise);
-  int make(const View& view);
-  int free_value(const ir::Node& node, const IndexMap& map);
-  /// A term of a Dot. Where it is the whole sum, which begins at +0, -0 becomes +0.
-  int product(const Member& member, int lhs, int rhs);
-  int gathered(const ir::Node& node, const Points& points);
-  int random(const ir::Node& node, const Points& points);
-  Points reads_of(const Member& member) const;
-  void over_domain(AxisMap& entry) const;
-  void over_domain(Points& points) const;
+  /// The value of the read where its bounds hold, else `otherwise` (-1: 0).
+  int guarded(const OperandRead& read, int otherwise);
+  int lower(const View& view);
+  /// Rematerialises the node at a point.
+  int rematerialised(const ir::Node& node, const AccessMap& map);
+  /// A term of a Dot. A Dot with a single term adds +0, as its sum starts at +0: -0 becomes +0.
+  int dot_term(const Member& member, int lhs, int rhs);
+  int gathered(const ir::Node& node, const IterationSpace& space);
+  int random(const ir::Node& node, const IterationSpace& space);
+  IterationSpace reads_of(const Member& member) const;
+  void over_domain(AffineIndex& entry) const;
+  void over_domain(IterationSpace& space) const;
 
-  const Unit& unit_;
-  const Units& units_;
+  const FusionGroup& group_;
+  const FusionPlan& fusion_plan_;
   const SizeNames& names_;
   std::vector<int> outer_;     // axes of the domain
   std::vector<int> position_;  // of each axis of the domain in the kernel
@@ -87,7 +90,7 @@ class KernelExpressions {
   std::unordered_map<const ir::Node*, int> stage_of_;
   std::unordered_map<ir::Value, std::vector<Known>, ir::ValueHash> known_;
   std::vector<KnownGuard> guards_;
-  int guard_ = -1;  // of the loads that are made now
+  int guard_ = -1;  // of loads that are added
   /// CSE of floating-point Apply expressions by op, dtype and arguments.
   std::map<std::tuple<ir::Op, DType, std::array<int, 3>>, int> applied_;
 };

@@ -1,4 +1,4 @@
-// Tensors of parts are dense; the part is their first axis.
+// Tensors of partial results are dense, with the parts along their first axis.
 #include "backends/codegen/kernel/split/partial_kernels.h"
 
 #include "backends/codegen/access/view.h"
@@ -6,6 +6,7 @@
 #include "backends/codegen/kernel/split/split_axis.h"
 #include "core/module/read.h"
 #include "core/ops/make.h"
+#include "core/types/at.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -17,10 +18,8 @@ using ir::Dim;
 using ir::Dims;
 using ir::Value;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-/// A tensor that no node makes and no other value equals.
-Value tensor_of_parts(DType dtype, Dims dims) {
+/// A fresh value: no node computes it, and it compares unequal to all others.
+Value partial_tensor(DType dtype, Dims dims) {
   return ir::make(ir::Op::Placeholder,
                   ir::PlaceholderAttrs{module::fresh_id(), "parts", {dtype, std::move(dims)}}, {});
 }
@@ -56,7 +55,7 @@ DType dtype_of(const Kernel& kernel, const Stage& stage) {
   return kernel.expressions[at(stage.value)].dtype;
 }
 
-/// Drops the stages that run once per outer point.
+/// Removes the stages that run once per outer point.
 void keep_inner_stages(Kernel& kernel) {
   std::erase_if(kernel.stages, [](const Stage& stage) { return !stage.inner; });
 }
@@ -86,8 +85,8 @@ BuiltKernel parts_kernel(const BuiltKernel& whole, int axis, std::int64_t length
   return built;
 }
 
-/// The stages that run once per outer point, after reductions of the partial results, which replace
-/// the kernel's own reductions.
+/// Replaces the reductions by reductions of the partial results; the stages that run once per outer
+/// point follow them.
 BuiltKernel total_kernel(const BuiltKernel& whole, const Dim& parts,
                          const std::vector<Value>& tensors) {
   BuiltKernel built = whole;
@@ -103,13 +102,13 @@ BuiltKernel total_kernel(const BuiltKernel& whole, const Dim& parts,
   }
   std::vector<Dim> strides = dense_strides(outer);
   strides.push_back(ir::product(outer));
-  std::vector<int> place(kernel.stages.size(), -1);
+  std::vector<int> new_number(kernel.stages.size(), -1);
   std::vector<Stage> stages;
   std::size_t reduction = 0;
-  for (std::size_t s = 0; s < place.size(); ++s) {
+  for (std::size_t s = 0; s < new_number.size(); ++s) {
     const Stage& stage = kernel.stages[s];
     if (stage.kind != StageKind::Reduce && stage.inner) continue;
-    place[s] = static_cast<int>(stages.size());
+    new_number[s] = static_cast<int>(stages.size());
     Stage kept = stage;
     if (stage.kind == StageKind::Reduce) {
       const Value& tensor = tensors[reduction++];
@@ -121,13 +120,13 @@ BuiltKernel total_kernel(const BuiltKernel& whole, const Dim& parts,
   }
   kernel.stages = std::move(stages);
   for (Expression& e : kernel.expressions) {
-    if (e.kind == ExpressionKind::StageResult) e.number = place[at(e.number)];
+    if (e.kind == ExpressionKind::StageResult) e.number = new_number[at(e.number)];
   }
   prune(built);
   return built;
 }
 
-/// axes [columns] | [blocks]; target = the sum of the blocks.
+/// axes [columns] | [blocks]; target = sum of the blocks
 BuiltKernel sum_of_blocks(const BuiltKernel& of, const Value& tensor, const Value& target,
                           const Dim& columns, const Dim& blocks) {
   BuiltKernel built;
@@ -157,30 +156,30 @@ PartialKernels partial_kernels(const BuiltKernel& whole, int axis, std::int64_t 
   const Dim parts = length == 1 ? extent : Dim(extent.value() / length);
   Dims dims = outer_axes(kernel);
   dims.insert(dims.begin(), parts);
-  PartialKernels made;
+  PartialKernels split;
   for (const Stage& stage : kernel.stages) {
     if (stage.kind != StageKind::Reduce) continue;
-    made.tensors.push_back(tensor_of_parts(dtype_of(kernel, stage), dims));
+    split.tensors.push_back(partial_tensor(dtype_of(kernel, stage), dims));
   }
-  made.parts = parts_kernel(whole, axis, length, made.tensors);
-  made.total = total_kernel(whole, parts, made.tensors);
-  return made;
+  split.parts = parts_kernel(whole, axis, length, split.tensors);
+  split.total = total_kernel(whole, parts, split.tensors);
+  return split;
 }
 
 PartialColumnSum partial_column_sum(BuiltKernel& built, int operand) {
   Kernel& kernel = built.kernel;
   const Dim columns = ir::product(Dims(kernel.axes.begin() + kernel.outer, kernel.axes.end()));
   const Value target = built.operands[at(operand)];
-  PartialColumnSum made;
-  made.tensor = tensor_of_parts(target.dtype(), {kernel.axes[0], columns});
-  made.total = sum_of_blocks(built, made.tensor, target, columns, kernel.axes[0]);
-  made.total.kernel.name = text(kernel.name, "_total_", operand);
-  built.operands[at(operand)] = made.tensor;
+  PartialColumnSum sum;
+  sum.tensor = partial_tensor(target.dtype(), {kernel.axes[0], columns});
+  sum.total = sum_of_blocks(built, sum.tensor, target, columns, kernel.axes[0]);
+  sum.total.kernel.name = text(kernel.name, "_total_", operand);
+  built.operands[at(operand)] = sum.tensor;
   for (Access& access : kernel.accesses) {
     if (access.operand == operand) access.strides[0] = columns;
   }
   add_size(kernel, columns);
-  return made;
+  return sum;
 }
 
 void fill_parts(BuiltKernel& fill, const Value& tensor) {

@@ -1,14 +1,13 @@
-// Three renumberings, each from the uses that the one before left.
+// Prunes expressions, then the accesses of the remaining ones, then their operands.
 #include "backends/codegen/kernel/split/prune_kernel.h"
 
 #include "backends/codegen/kernel/needed.h"
+#include "core/types/at.h"
 
 namespace kiln::codegen {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-/// New numbers of what is used; -1 of the rest, which is erased.
+/// Erases the unused elements of a list and maps old indices to new ones (-1: erased).
 class Renumbering {
  public:
   template <class T>

@@ -1,12 +1,12 @@
-// Removes what a kernel no longer uses after stages were taken from it.
+// Dead code elimination in a kernel, after stages were removed from it.
 #pragma once
 
 #include "backends/codegen/kernel/build/built_kernel.h"
 
 namespace kiln::codegen {
 
-/// Drops expressions, accesses and operands that no stage needs; operands that are left are marked
-/// as read or written by what is left. Sizes stay.
+/// Removes expressions, accesses and operands that no stage needs, and recomputes the read and
+/// written flags of the remaining operands. Sizes stay.
 void prune(BuiltKernel& built);
 
 }  // namespace kiln::codegen

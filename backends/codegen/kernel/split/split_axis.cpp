@@ -1,4 +1,4 @@
-// Accesses get a stride for the part; an index along the old axis becomes part * length + index.
+// Accesses get a stride along the part axis; uses of the old index become part * length + index.
 #include "backends/codegen/kernel/split/split_axis.h"
 
 #include <utility>
@@ -64,7 +64,7 @@ class IndexRewriter {
   Kernel& kernel_;
   const int axis_;
   const std::int64_t length_;
-  std::vector<int> moved_;  // of each old expression, its place now
+  std::vector<int> moved_;  // of each old expression, its new number
 };
 
 /// Removes the axis; later axes move up by one. REQUIRES: no AxisIndex reads it.

@@ -1,10 +1,11 @@
-// Sizes of parts follow from the domain of the unit (fusion/reduction_parts.h).
+// The domain of the fusion group determines the sizes of parts (fusion/reduction_parts.h).
 #include "backends/codegen/kernel/split/split_reductions.h"
 
 #include "backends/codegen/fusion/reduction_parts.h"
 #include "backends/codegen/kernel/needed.h"
 #include "backends/codegen/kernel/split/partial_kernels.h"
 #include "backends/codegen/kernel/split/split_axis.h"
+#include "core/types/at.h"
 
 #include <kiln/error.h>
 
@@ -15,9 +16,7 @@ namespace {
 
 using ir::Value;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-/// Whether no inner stage needs the result of a reduction of the same kernel.
+/// Whether the kernel reduces and no inner stage uses the result of one of its reductions.
 bool can_split(const Kernel& kernel) {
   bool reduces = false;
   for (const Stage& stage : kernel.stages) {
@@ -35,28 +34,28 @@ bool can_split(const Kernel& kernel) {
   return reduces;
 }
 
-/// Where the axis of a unit's domain is among those of its kernel.
-int axis_of_kernel(const Unit& unit, int axis) {
-  const std::vector<int> outer = unit.axes(/*of_reduced=*/false);
-  const std::vector<int> inner = unit.axes(/*of_reduced=*/true);
+/// The axis of the kernel for a reduced axis of the group's domain.
+int axis_of_kernel(const FusionGroup& group, int axis) {
+  const std::vector<int> outer = group.axes(/*of_reduced=*/false);
+  const std::vector<int> inner = group.axes(/*of_reduced=*/true);
   const auto found = std::find(inner.begin(), inner.end(), axis);
   return static_cast<int>(outer.size()) + static_cast<int>(found - inner.begin());
 }
 
 class Splitter {
  public:
-  Splitter(Units& units, KernelsOfUnits& kernels_of_units, std::vector<BuiltKernel>& kernels,
-           const TargetDescription& target, bool is_body)
-      : units_(units),
-        kernels_of_units_(kernels_of_units),
+  Splitter(FusionPlan& fusion_plan, KernelsOfGroups& kernels_of_groups,
+           std::vector<BuiltKernel>& kernels, const TargetDescription& target, bool is_body)
+      : fusion_plan_(fusion_plan),
+        kernels_of_groups_(kernels_of_groups),
         kernels_(kernels),
         target_(target),
         is_body_(is_body) {}
 
   bool run() {
     bool changed = false;
-    for (std::size_t i = 0; i < units_.units.size(); ++i) {
-      if (kernels_of_units_[i].empty()) continue;
+    for (std::size_t i = 0; i < fusion_plan_.groups.size(); ++i) {
+      if (kernels_of_groups_[i].empty()) continue;
       const bool few = split_reduction(i), columns = split_column_sums(i);
       changed = changed || few || columns;
     }
@@ -64,22 +63,23 @@ class Splitter {
   }
 
  private:
-  BuiltKernel& kernel_of(std::size_t unit) { return kernels_[at(kernels_of_units_[unit][0])]; }
+  BuiltKernel& kernel_of(std::size_t group) { return kernels_[at(kernels_of_groups_[group][0])]; }
 
-  void append(std::size_t unit, BuiltKernel built) {
-    kernels_of_units_[unit].push_back(static_cast<int>(kernels_.size()));
+  void append(std::size_t group, BuiltKernel built) {
+    kernels_of_groups_[group].push_back(static_cast<int>(kernels_.size()));
     kernels_.push_back(std::move(built));
   }
 
   bool split_reduction(std::size_t i) {
-    const Unit& unit = units_.units[i];
+    const FusionGroup& group = fusion_plan_.groups[i];
     if (target_.divides_reductions) return false;
-    if (!unit.split || !can_split(kernel_of(i).kernel)) return false;
-    const auto parts = reduction_parts(unit.domain, unit.reduced, target_, is_body_);
+    if (!group.has_reduced_axes || !can_split(kernel_of(i).kernel)) return false;
+    const auto parts = reduction_parts(group.domain, group.reduced, target_, is_body_);
     if (!parts) return false;
     PartialKernels split =
-        partial_kernels(kernel_of(i), axis_of_kernel(unit, parts->axis), parts->length);
-    units_.made.insert(units_.made.end(), split.tensors.begin(), split.tensors.end());
+        partial_kernels(kernel_of(i), axis_of_kernel(group, parts->axis), parts->length);
+    fusion_plan_.created_values.insert(fusion_plan_.created_values.end(), split.tensors.begin(),
+                                 split.tensors.end());
     kernel_of(i) = std::move(split.parts);
     append(i, std::move(split.total));
     return true;
@@ -95,15 +95,15 @@ class Splitter {
       const Value target = kernel_of(i).operands[at(operand)];
       PartialColumnSum sum = partial_column_sum(kernel_of(i), operand);
       fill_parts(fill_of(target), sum.tensor);
-      units_.made.push_back(sum.tensor);
+      fusion_plan_.created_values.push_back(sum.tensor);
       append(i, std::move(sum.total));
     }
     return true;
   }
 
-  /// The kernel that fills the tensor: the first that touches it.
+  /// The kernel that fills the tensor: the first with it as an operand.
   BuiltKernel& fill_of(const Value& target) {
-    for (const std::vector<int>& numbers : kernels_of_units_) {
+    for (const std::vector<int>& numbers : kernels_of_groups_) {
       for (const int number : numbers) {
         const std::vector<Value>& operands = kernels_[at(number)].operands;
         if (std::find(operands.begin(), operands.end(), target) != operands.end()) {
@@ -114,8 +114,8 @@ class Splitter {
     throw InternalError("function", "", "a column sum is not filled; please report this");
   }
 
-  Units& units_;
-  KernelsOfUnits& kernels_of_units_;
+  FusionPlan& fusion_plan_;
+  KernelsOfGroups& kernels_of_groups_;
   std::vector<BuiltKernel>& kernels_;
   const TargetDescription& target_;
   const bool is_body_;
@@ -123,10 +123,10 @@ class Splitter {
 
 }  // namespace
 
-bool split_reductions(Units& units, KernelsOfUnits& kernels_of_units,
+bool split_reductions(FusionPlan& fusion_plan, KernelsOfGroups& kernels_of_groups,
                       std::vector<BuiltKernel>& kernels, const TargetDescription& target,
                       bool is_body) {
-  return Splitter(units, kernels_of_units, kernels, target, is_body).run();
+  return Splitter(fusion_plan, kernels_of_groups, kernels, target, is_body).run();
 }
 
 }  // namespace kiln::codegen

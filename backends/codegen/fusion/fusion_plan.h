@@ -1,0 +1,91 @@
+// The result of fusion. A FusionGroup becomes one kernel, library call, loop, branch or host call;
+// edges between groups are tensors in memory. fuse.cpp builds a plan from a graph; build_kernel.h
+// lowers its kernel groups.
+#pragma once
+
+#include "backends/codegen/access/node_iteration_space.h"
+#include "backends/codegen/access/storage.h"
+#include "backends/codegen/claims/target_description.h"
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace kiln::codegen {
+
+enum class GroupKind : std::uint8_t {
+  Kernel,
+  LibraryCall,  // a Dot or a Conv
+  Loop,         // a Scan
+  Branch,       // a Cond
+  HostCall,
+  RowUpdate,  // a ScatterSub
+  Empty,  // no work: ordered after all partial writes of `node`, or emptied by a merge (no node)
+};
+
+/// A node of a kernel group.
+struct Member {
+  const ir::Node* node = nullptr;
+  Role role = Role::Full;
+  int level = 0;  // number of reductions of this group that precede it
+};
+
+/// Stores `value`, read at `from`, into the element `to` of `target`, or adds it to that element.
+/// With `indices`, the index along axis `dynamic_axis` of the target is indices[indices_from]. All
+/// maps are over the group's domain.
+struct PartialWrite {
+  ir::Value value;
+  AccessMap from;
+  ir::Value target;
+  AccessMap to;
+  ir::Value indices = {};
+  AccessMap indices_from = {};
+  std::size_t dynamic_axis = 0;
+  bool adds = false;
+};
+
+struct FusionGroup {
+  GroupKind kind = GroupKind::Kernel;
+  // Of a kernel: its domain, which axes of the domain are reduced, and the nodes.
+  ir::Dims domain;
+  std::vector<bool> reduced;      // meaningful once `has_reduced_axes`
+  bool has_reduced_axes = false;  // a member reduces, so outer and inner axes differ
+  bool is_closed = false;         // takes no further members
+  std::vector<Member> members;
+  std::vector<PartialWrite> partial_writes;
+  const ir::Node* node = nullptr;  // of every other kind
+
+  /// The axes of the domain that are reduced, or are not.
+  std::vector<int> axes(bool of_reduced) const;
+};
+
+/// The groups of a graph or of a body, in an executable order, and which values are materialised.
+struct FusionPlan : Storage {
+  std::vector<FusionGroup> groups;
+  /// Nodes that each kernel which reads them recomputes: Iota, DimSize, elementwise work on those
+  /// and on constants (index_nodes.h), and cheap values (rematerialise.h).
+  std::unordered_set<const ir::Node*> rematerialised;
+  std::vector<ir::Value> created_values;  // keeps nodes alive that fusion created
+  std::int64_t edge_visits = 0;           // cost of fusion: edges that searches visited
+};
+
+/// The readable form, as dumps show it.
+std::string print(const FusionPlan& plan);
+/// Throws InternalError, naming the group and the rule, unless each node is in at most one group,
+/// the reduced axes of a kernel are axes of its domain, and calls, loops and branches have a node.
+void verify(const FusionPlan& plan);
+
+/// Whether the target's library computes the Dot or Conv (claim.h); a kernel computes the others.
+using ClaimQuery = std::function<bool(const ir::Node& node)>;
+/// Whether a claimed node reads the operand as a strided view, without a dense copy.
+using ViewQuery = std::function<bool(const ir::Node& node, std::size_t operand)>;
+struct FuseOptions {
+  TargetDescription target = {};
+  ClaimQuery claims = [](const ir::Node&) { return false; };
+  ViewQuery takes_view = [](const ir::Node&, std::size_t) { return false; };
+  bool is_body = false;  // of a loop or a branch
+};
+
+}  // namespace kiln::codegen

@@ -1,0 +1,214 @@
+// is_materialised() is a prediction. An operand that turns out not to be in memory is stored for
+// the rematerialised node, which costs time but not correctness.
+#include "backends/codegen/fusion/rematerialise.h"
+
+#include "backends/codegen/access/guarded_reads.h"
+#include "core/ops/op.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+using ir::Node;
+using ir::Op;
+using ir::Value;
+
+/// Upper bound on the nodes recomputed for one value, so that recomputing costs far less than a
+/// load.
+constexpr std::size_t kMaxRematerialised = 12;
+
+bool is_scalar_constant(const Value& value) {
+  return value.node->op == Op::Constant && value.rank() == 0;
+}
+
+/// Finds the nodes in two sweeps: cheap patterns first, then values that users in a later phase can
+/// recompute from tensors which they read anyway.
+class Search {
+ public:
+  Search(const std::vector<Value>& results, const SizeNames& names, const FuseOptions& options,
+         const Phases& phases)
+      : names_(names), options_(options), phases_(phases) {
+    for (const Value& result : results) keep(result);
+  }
+
+  std::unordered_set<const Node*> run(const std::vector<const Node*>& order) {
+    for (const Node* node : order) note_uses(*node);
+    std::unordered_set<const Node*> found;
+    for (const Node* node : order) {
+      if (is_cheap_pattern(*node) || is_read_by_fold(*node)) found.insert(node);
+    }
+    for (const Node* node : order) {
+      const std::optional<Inputs> inputs = inputs_of_rematerialised(*node, found);
+      if (inputs) found.insert(inputs->rematerialised.begin(), inputs->rematerialised.end());
+    }
+    return found;
+  }
+
+ private:
+  /// Follows views and aliases.
+  Value source(Value value) const {
+    while (is_view(*value.node, names_) || is_alias(*value.node)) {
+      const Value operand = value.node->operands[0];
+      value = operand;
+    }
+    return value;
+  }
+
+  void keep(const Value& value) { kept_.insert(source(value).node.get()); }
+
+  using Nodes = std::unordered_set<const Node*>;
+
+  void note_uses(const Node& node) {
+    for (const Value& operand : node.operands) users_[operand.node.get()].push_back(&node);
+    const bool library = node.op == Op::Dot || node.op == Op::Conv;
+    const bool whole = def(node).lowering == ir::Lowering::Control || node.op == Op::ScatterSub ||
+                       (library && options_.claims(node));
+    const bool at_points = def(node).lowering == ir::Lowering::Elementwise ||
+                           def(node).lowering == ir::Lowering::Reduce;
+    if (whole) kept_.insert(&node);
+    for (const Value& operand : node.operands) {
+      (is_gathered(node) ? read_by_folds_ : read_by_others_).insert(operand.node.get());
+      if (whole || node.op == Op::Window) keep(operand);
+      if (!at_points) used_otherwise_.insert(operand.node.get());
+    }
+  }
+
+  bool is_materialised(const Value& value) const {
+    const Value from = source(value);
+    return is_leaf(*from.node) || kept_.count(from.node.get()) != 0;
+  }
+
+  /// Whether a Fold is computed as a gather (access/guarded_reads.h): it reads each element of its
+  /// operand once.
+  bool is_gathered(const Node& node) const {
+    return node.op == Op::Fold && !windows_tile(node, names_);
+  }
+
+  /// Whether only an overlapping Fold reads the select.
+  bool is_read_by_fold(const Node& node) const {
+    return node.op == Op::Select && read_by_folds_.count(&node) != 0 &&
+           read_by_others_.count(&node) == 0 && kept_.count(&node) == 0;
+  }
+
+  /// x - mean, where mean is broadcast to x.
+  bool centers(const Node& node) const {
+    if (node.op != Op::Sub || node.types[0].dtype != DType::Float32) return false;
+    const Value &x = node.operands[0], &mean = node.operands[1];
+    const ir::Dims dims = names_(x.dims()), fewer = names_(source(mean).dims());
+    return domain_of(fewer).size() < domain_of(dims).size() && is_materialised(x);
+  }
+
+  /// x - mean, or a comparison of tensors in memory with a constant or the result of a reduction.
+  bool is_cheap_pattern(const Node& node) const {
+    if (kept_.count(&node) != 0 || used_otherwise_.count(&node) != 0) return false;
+    if (centers(node)) return true;
+    const bool compares = def(node).lowering == ir::Lowering::Elementwise &&
+                          node.operands.size() == 2 && node.types[0].dtype == DType::Bool &&
+                          node.operands[0].dtype() != DType::Bool;
+    if (!compares) return false;
+    const auto is_small = [&](const Value& operand) {
+      const Node& from = *source(operand).node;
+      return is_scalar_constant(from.result()) || def(from).lowering == ir::Lowering::Reduce;
+    };
+    const Value &left = node.operands[0], &right = node.operands[1];
+    const bool fits = is_small(left) || is_small(right);
+    return fits && (is_small(left) || is_materialised(left)) &&
+           (is_small(right) || is_materialised(right));
+  }
+
+  // ---- values of an earlier phase ----
+
+  bool is_elementwise(const Node& node) const {
+    return def(node).lowering == ir::Lowering::Elementwise && !is_leaf(node) && !is_alias(node);
+  }
+
+  /// The large tensors that recomputing a value loads, and the nodes that it computes from them.
+  struct Inputs {
+    Nodes tensors, rematerialised;
+  };
+
+  /// Adds the inputs of `value` at the points of `domain`; returns false when some of them would
+  /// have to be stored first. `enters(node)`: whether the node may be recomputed. Values of a lower
+  /// rank than the domain are small and count as free.
+  template <class Enters>
+  bool add_inputs(const Value& value, const ir::Dims& domain, const Enters& enters,
+                  Inputs& inputs) const {
+    const Node& node = *source(value).node;
+    if (domain_of(names_(source(value).dims())).size() < domain.size()) return true;
+    if (is_materialised(value)) {
+      inputs.tensors.insert(&node);
+      return true;
+    }
+    if (inputs.rematerialised.count(&node) != 0) return true;
+    const bool is_direct = value.node.get() == &node && is_elementwise(node);
+    if (!is_direct || !enters(node) || inputs.rematerialised.size() == kMaxRematerialised) {
+      return false;
+    }
+    inputs.rematerialised.insert(&node);
+    bool known = true;
+    for (const Value& operand : node.operands) {
+      if (!add_inputs(operand, domain, enters, inputs)) known = false;
+    }
+    return known;
+  }
+
+  /// The large tensors in memory that a user of `node` loads for its other operands.
+  Nodes other_inputs(const Node& user, const Node& node, const Nodes& found) const {
+    const ir::Dims domain = domain_of(names_(user.types[0].dims));
+    const auto enters = [&](const Node& inner) {
+      return &inner != &node && (phases_.of(inner) == phases_.of(user) || found.count(&inner) != 0);
+    };
+    Inputs inputs;
+    for (const Value& operand : user.operands) add_inputs(operand, domain, enters, inputs);
+    return inputs.tensors;
+  }
+
+  /// The inputs of `node`, if each user in a later phase can recompute it from at most one large
+  /// tensor more than the user loads anyway. The user then loads that tensor instead of the value,
+  /// and the store of the value is saved.
+  std::optional<Inputs> inputs_of_rematerialised(const Node& node, const Nodes& found) const {
+    const auto users = users_.find(&node);
+    if (users == users_.end() || !is_elementwise(node)) return std::nullopt;
+    const auto is_later = [&](const Node* user) {
+      return is_elementwise(*user) && phases_.of(*user) > phases_.of(node);
+    };
+    if (std::none_of(users->second.begin(), users->second.end(), is_later)) return std::nullopt;
+    const auto is_cheap = [&](const Node& inner) {
+      return !def(inner).expensive && used_otherwise_.count(&inner) == 0;
+    };
+    Inputs inputs;
+    const Value value = node.result();
+    if (!add_inputs(value, domain_of(names_(value.dims())), is_cheap, inputs)) return std::nullopt;
+    const bool pays =
+        std::all_of(users->second.begin(), users->second.end(), [&](const Node* user) {
+          if (!is_later(user)) return true;
+          const Nodes others = other_inputs(*user, node, found);
+          return std::count_if(inputs.tensors.begin(), inputs.tensors.end(),
+                               [&](const Node* from) { return others.count(from) == 0; }) <= 1;
+        });
+    return pays ? std::optional(inputs) : std::nullopt;
+  }
+
+  const SizeNames& names_;
+  const FuseOptions& options_;
+  const Phases& phases_;
+  std::unordered_map<const Node*, std::vector<const Node*>> users_;
+  std::unordered_set<const Node*> kept_;  // materialised anyway: results, operands of windows, ..
+  /// Used by nodes other than elementwise work and reductions.
+  std::unordered_set<const Node*> used_otherwise_;
+  std::unordered_set<const Node*> read_by_folds_;   // by overlapping folds
+  std::unordered_set<const Node*> read_by_others_;  // by all other nodes
+};
+
+}  // namespace
+
+std::unordered_set<const Node*> nodes_to_rematerialise(const std::vector<const Node*>& order,
+                                                       const std::vector<Value>& results,
+                                                       const SizeNames& names,
+                                                       const FuseOptions& options,
+                                                       const Phases& phases) {
+  return Search(results, names, options, phases).run(order);
+}
+
+}  // namespace kiln::codegen

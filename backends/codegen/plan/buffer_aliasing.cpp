@@ -1,0 +1,107 @@
+// Compares the last reader of the old value with the writer of the new one.
+#include "backends/codegen/plan/buffer_aliasing.h"
+
+#include "backends/codegen/plan/step_effects.h"
+#include "core/types/at.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+/// Whether `to` is the updated `from`, and no update of the step reads `from` as another operand.
+bool can_share_buffer(const RowUpdateStep& step, int from, int to) {
+  const auto fits = [&](const RowUpdate& one) {
+    const bool reads = one.rate == from || one.indices == from || one.updates == from;
+    return !reads && (one.result == to) == (one.x == from);
+  };
+  return std::all_of(step.updates.begin(), step.updates.end(), fits);
+}
+
+/// Whether the step that writes the slot `to` may write it into the buffer of `from`.
+bool can_share_buffer(const Step& step, const std::vector<BuiltKernel>& kernels, int from, int to) {
+  if (const auto* rows = std::get_if<RowUpdateStep>(&step))
+    return can_share_buffer(*rows, from, to);
+  const auto* kernel = std::get_if<KernelStep>(&step);
+  return kernel && can_share_buffer(kernels[at(kernel->kernel)].kernel, *kernel, from, to);
+}
+
+/// The last two readers and the writer of each slot, and the last step that can fail.
+class SlotUses {
+ public:
+  explicit SlotUses(const Program& program) : program_(program), slots_(program.plan.slots.size()) {
+    const std::vector<Step>& steps = program.plan.steps;
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      const StepEffects now = effects_of(steps[s], program.kernels);
+      for (const int slot : now.read) slots_[at(slot)].read_at(static_cast<int>(s));
+      for (const int slot : now.written) {
+        slots_[at(slot)].writer = static_cast<int>(s);
+        ++slots_[at(slot)].writes;
+      }
+      if (can_fail(steps[s], program.kernels)) failing_ = static_cast<int>(s);
+    }
+  }
+
+  bool may_overwrite(int from, int to) const {
+    const Slot &old_value = slots_[at(from)], &new_value = slots_[at(to)];
+    if (new_value.writes != 1) return false;
+    const int writer = new_value.writer;
+    const Step& step = program_.plan.steps[at(writer)];
+    const bool fails_before_writing = std::holds_alternative<RowUpdateStep>(step);
+    if (fails_before_writing ? failing_ > writer : failing_ >= writer) return false;
+    if (!can_share_buffer(step, program_.kernels, from, to)) return false;
+    // Steps of the region run in parallel, so every other reader must precede the region.
+    const int first = std::min(writer, static_cast<int>(program_.plan.region_begin));
+    const int other =
+        old_value.last_reader == writer ? old_value.reader_before : old_value.last_reader;
+    return other < first;
+  }
+
+ private:
+  struct Slot {
+    int writes = 0, writer = -1;
+    int last_reader = -1, reader_before = -1;  // two different steps
+
+    void read_at(int step) {
+      if (step == last_reader) return;
+      reader_before = last_reader;
+      last_reader = step;
+    }
+  };
+
+  const Program& program_;
+  std::vector<Slot> slots_;
+  int failing_ = -1;
+};
+
+}  // namespace
+
+std::vector<std::uint8_t> find_buffer_aliases(const Program& program,
+                                              const std::vector<InputOutputAlias>& wanted) {
+  const SlotUses uses(program);
+  std::vector<std::uint8_t> may_alias;
+  for (const InputOutputAlias& one : wanted) {
+    const int from = program.plan.arguments[at(one.argument)];
+    const int to = program.plan.results[at(one.result)];
+    may_alias.push_back(from >= 0 && uses.may_overwrite(from, to) ? 1 : 0);
+  }
+  return may_alias;
+}
+
+bool can_share_buffer(const Kernel& kernel, const KernelStep& step, int from, int to) {
+  if (kernel.stages.size() != 1 || kernel.stages[0].kind != StageKind::Map) return false;
+  const Access* shape = nullptr;
+  std::size_t width = 0;
+  for (const Access& access : kernel.accesses) {
+    const int slot = step.slots[at(access.operand)];
+    if (slot != from && slot != to) continue;
+    const std::size_t own = dtype_bytes(kernel.operands[at(access.operand)].dtype);
+    if (access.dynamic >= 0 || (shape && own != width)) return false;
+    if (shape && (shape->offset != access.offset || shape->strides != access.strides)) return false;
+    shape = &access;
+    width = own;
+  }
+  return shape != nullptr;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,237 @@
+// Matches kernels of a single map stage: y = x + bias, y = relu(x), y = relu(x + bias). Kernels of
+// tanh and sigmoid are not fused, but recorded in LibraryStep::followed_by for dumps.
+#include "backends/codegen/plan/fuse_epilogues.h"
+
+#include "core/types/at.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+using ir::Dim;
+using ir::Op;
+
+constexpr std::pair<Op, EpilogueOp> kActivations[] = {{Op::Tanh, EpilogueOp::Tanh},
+                                                      {Op::Sigmoid, EpilogueOp::Sigmoid}};
+
+/// Whether kernels compute in this dtype itself: 16-bit floats are computed in float32.
+bool is_wide(DType dtype) { return dtype == DType::Float32 || dtype == DType::Float64; }
+
+/// The matched kernel; numbers of its operands, -1 for none.
+struct Epilogue {
+  int source = -1, bias = -1, target = -1;
+  bool relu = false;
+};
+
+class EpilogueMatcher {
+ public:
+  explicit EpilogueMatcher(const Kernel& kernel) : kernel_(kernel) {}
+
+  std::optional<Epilogue> run() {
+    if (kernel_.stages.size() != 1 || kernel_.stages[0].kind != StageKind::Map) return {};
+    const std::vector<Store>& stores = kernel_.stages[0].stores;
+    if (stores.size() != 1 || stores[0].accumulate) return {};
+    out_.target = access(stores[0].access).operand;
+    if (!is_dense(access(stores[0].access))) return {};
+    const int value = without_relu(stores[0].value);
+    if (!is_sum(value) && !is_source(value)) return {};
+    if (out_.bias < 0 && !out_.relu) return {};
+    return out_;
+  }
+
+  /// The activation, of the source or of source + bias, that one of the kernel's stores has.
+  std::optional<EpilogueOp> activation() {
+    if (kernel_.stages.empty() || kernel_.stages[0].kind != StageKind::Map) return {};
+    for (const Store& store : kernel_.stages[0].stores) {
+      for (const auto& [op, epilogue] : kActivations) {
+        if (store.value < 0 || !applies(store.value, op)) continue;
+        const int x = expression(store.value).arguments[0];
+        if (is_sum(x) || is_source(x)) return epilogue;
+      }
+    }
+    return {};
+  }
+  const Epilogue& epilogue() const { return out_; }
+
+ private:
+  const Expression& expression(int i) const { return kernel_.expressions[at(i)]; }
+  const Access& access(int i) const { return kernel_.accesses[at(i)]; }
+
+  bool applies(int i, Op op) const {
+    return expression(i).kind == ExpressionKind::Apply && expression(i).op == op &&
+           is_wide(expression(i).dtype);
+  }
+  bool is_zero(int i) const {
+    return expression(i).kind == ExpressionKind::Constant && expression(i).bits == 0;
+  }
+
+  /// x of relu(x) = select(x <= 0, 0, x), the form that keeps NaN; else the value itself.
+  int without_relu(int i) {
+    if (!applies(i, Op::Select)) return i;
+    const auto& [condition, zero, x] = expression(i).arguments;
+    const Expression& test = expression(condition);
+    const bool matches = test.kind == ExpressionKind::Apply && test.op == Op::LessEqual &&
+                         test.arguments[0] == x && is_zero(test.arguments[1]) && is_zero(zero);
+    if (!matches) return i;
+    out_.relu = true;
+    return x;
+  }
+
+  bool is_sum(int i) {
+    if (!applies(i, Op::Add)) return false;
+    const auto& [left, right, none] = expression(i).arguments;
+    return (is_source(left) && is_bias(right)) || (is_source(right) && is_bias(left));
+  }
+  bool is_source(int i) {
+    if (expression(i).kind != ExpressionKind::Load) return false;
+    const Access& from = access(expression(i).number);
+    if (!is_dense(from) || from.operand == out_.target) return false;
+    out_.source = from.operand;
+    return true;
+  }
+  /// Whether it loads a vector along the last axis.
+  bool is_bias(int i) {
+    if (expression(i).kind != ExpressionKind::Load || kernel_.axes.size() < 2) return false;
+    const Access& from = access(expression(i).number);
+    const bool rows = std::any_of(from.strides.begin(), from.strides.end() - 1,
+                                  [](const Dim& stride) { return stride != Dim(0); });
+    const bool plain = from.offset == Dim(0) && from.dynamic < 0 && from.when < 0;
+    if (rows || !from.strides.back().is_one() || !plain) return false;
+    out_.bias = from.operand;
+    return true;
+  }
+  bool is_dense(const Access& access) const {
+    return access.dynamic < 0 && access.when < 0 && access.offset == Dim(0) &&
+           access.strides == dense_strides(kernel_.axes) &&
+           is_wide(kernel_.operands[at(access.operand)].dtype);
+  }
+
+  const Kernel& kernel_;
+  Epilogue out_;
+};
+
+class EpilogueFuser {
+ public:
+  EpilogueFuser(Plan& plan, const std::vector<BuiltKernel>& kernels, const LibraryClaims* library)
+      : plan_(plan), kernels_(kernels), library_(library) {}
+
+  void run() {
+    count_readers();
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      const auto* step = std::get_if<KernelStep>(&plan_.steps[s]);
+      if (!step) continue;
+      const Kernel& kernel = kernels_[at(step->kernel)].kernel;
+      const auto epilogue = EpilogueMatcher(kernel).run();
+      if (epilogue) {
+        fuse(s, *step, kernel, *epilogue);
+      } else {
+        note_activation(*step, kernel);
+      }
+    }
+    std::erase_if(plan_.steps, [](const Step& step) {
+      const LibraryStep* call = library_step(step);
+      return call && call->node == nullptr;
+    });
+  }
+
+ private:
+  void read(int slot) { ++readers_[at(slot)]; }
+  void read(const std::vector<int>& slots) {
+    for (const int slot : slots) read(slot);
+  }
+  void count(const KernelStep& step) {
+    const auto& operands = kernels_[at(step.kernel)].kernel.operands;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].read) read(step.slots[i]);
+    }
+  }
+  void count(const LibraryStep& step) { read({step.lhs, step.rhs}); }
+  void count(const LoopStep& step) { read(step.operands); }
+  void count(const BranchStep& step) { read(step.operands); }
+  void count(const HostCallStep& step) { read(step.operands); }
+  void count(const RowUpdateStep& step) {
+    for (const RowUpdate& one : step.updates) {
+      read({one.x, one.rate, one.indices, one.updates});
+    }
+  }
+  void count(const CopyStep& step) { read(step.from); }
+  void count_readers() {
+    readers_.assign(plan_.slots.size(), 0);
+    producers_.assign(plan_.slots.size(), nullptr);
+    for (Step& step : plan_.steps) {
+      std::visit([&](const auto& one) { count(one); }, step);
+      if (const LibraryStep* call = library_step(step)) producers_[at(call->result)] = &step;
+    }
+  }
+
+  void note_activation(const KernelStep& step, const Kernel& kernel) {
+    EpilogueMatcher matcher(kernel);
+    const std::optional<EpilogueOp> op = matcher.activation();
+    if (!op) return;
+    Step* producer = producers_[at(step.slots[at(matcher.epilogue().source)])];
+    if (producer) library_step(*producer)->followed_by = op;
+  }
+
+  /// Replaces the kernel step by the fused library call. The call moves down to the kernel's
+  /// position, because a step between the two may compute the bias.
+  void fuse(std::size_t s, const KernelStep& step, const Kernel& kernel, const Epilogue& epilogue) {
+    const int source = step.slots[at(epilogue.source)];
+    if (readers_[at(source)] != 1 || plan_.slots[at(source)].kind != Slot::Kind::Temporary) return;
+    Step* producer = producers_[at(source)];
+    if (!producer) return;
+    LibraryStep& old = *library_step(*producer);
+    if (old.node->op == Op::Conv && !is_forward(*old.node)) return;
+    if (epilogue.bias >= 0 && !(takes_bias(old) && columns_fit(*producer, kernel))) return;
+    if (epilogue.bias >= 0 && is_rejected(old, EpilogueOp::Bias)) return;
+    if (epilogue.relu && is_rejected(old, EpilogueOp::Relu)) return;
+    Step fused = *producer;
+    LibraryStep& call = *library_step(fused);
+    call.result = step.slots[at(epilogue.target)];
+    if (epilogue.bias >= 0) call.bias = step.slots[at(epilogue.bias)];
+    call.relu = old.relu || epilogue.relu;
+    old.node = nullptr;  // run() erases the step
+    producers_[at(source)] = nullptr;
+    producers_[at(call.result)] = &plan_.steps[s];
+    plan_.steps[s] = std::move(fused);
+  }
+
+  /// Whether the library rejects the epilogue; records it for dumps.
+  bool is_rejected(LibraryStep& call, EpilogueOp op) const {
+    if (!library_->rejection_of_epilogue(*call.node, op)) return false;
+    call.followed_by = op;
+    return true;
+  }
+
+  /// A step adds its only bias before its ReLU. Once a kernel is fused, a further ReLU (reached
+  /// through a reshape) may be fused, but no bias.
+  static bool takes_bias(const LibraryStep& call) { return call.bias < 0 && !call.relu; }
+
+  static bool is_forward(const ir::Node& conv) {
+    return conv.as<ir::ConvAttrs>().role == ir::ConvRole::Output;
+  }
+
+  static bool columns_fit(const Step& step, const Kernel& kernel) {
+    if (const auto* convolution = std::get_if<ConvolutionStep>(&step)) {
+      return convolution->node->types[0].dims.back() == kernel.axes.back();
+    }
+    const BatchedMatmul& form = std::get<MatmulStep>(step).form;
+    return form.batch.empty() && form.n.size == kernel.axes.back() && form.n.result.is_one();
+  }
+
+  Plan& plan_;
+  const std::vector<BuiltKernel>& kernels_;
+  const LibraryClaims* library_;
+  // Of each slot.
+  std::vector<int> readers_;
+  std::vector<Step*> producers_;  // the library step that writes it, or null
+};
+
+}  // namespace
+
+void fuse_epilogues(Plan& plan, const std::vector<BuiltKernel>& kernels,
+                    const LibraryClaims* library) {
+  EpilogueFuser(plan, kernels, library).run();
+}
+
+}  // namespace kiln::codegen

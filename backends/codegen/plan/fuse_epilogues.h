@@ -1,0 +1,19 @@
+// Epilogue fusion: the library call computes bias and ReLU instead of a kernel after it. The pass
+// is named absorb_kernels in KILN_DISABLE and in dumps.
+//
+// Before: matmul %2 = %0 x %1; kernel %4 = %2 + %3; kernel %5 = relu(%4)
+// After:  matmul %5 = %0 x %1 + %3, relu
+#pragma once
+
+#include "backends/codegen/plan/plan.h"
+
+namespace kiln::codegen {
+
+/// Fuses a bias and a ReLU into the matmul or forward convolution whose result nothing else reads;
+/// the step moves to the kernel's position. A step computes relu(x + bias): at most one bias,
+/// before its ReLU; reshapes between them do not matter. `kernels`: those of the plan's steps.
+/// `library`: is asked about each epilogue; may be null for a plan without library steps.
+void fuse_epilogues(Plan& plan, const std::vector<BuiltKernel>& kernels,
+                    const LibraryClaims* library);
+
+}  // namespace kiln::codegen

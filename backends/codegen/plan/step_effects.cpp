@@ -1,0 +1,54 @@
+// One case for each kind of step.
+#include "backends/codegen/plan/step_effects.h"
+
+#include "core/types/at.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+StepEffects effects_of(const Step& step, const std::vector<BuiltKernel>& kernels) {
+  if (const auto* kernel = std::get_if<KernelStep>(&step)) {
+    StepEffects slots;
+    const auto& operands = kernels[at(kernel->kernel)].kernel.operands;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].read) slots.read.push_back(kernel->slots[i]);
+      if (operands[i].written) slots.written.push_back(kernel->slots[i]);
+    }
+    return slots;
+  }
+  if (const LibraryStep* call = library_step(step)) {
+    StepEffects slots{{call->lhs, call->rhs}, {call->result}};
+    if (call->bias >= 0) slots.read.push_back(call->bias);
+    return slots;
+  }
+  if (const auto* copy = std::get_if<CopyStep>(&step)) return {{copy->from}, {copy->to}};
+  if (const auto* loop = std::get_if<LoopStep>(&step)) return {loop->operands, loop->results};
+  if (const auto* branch = std::get_if<BranchStep>(&step)) {
+    return {branch->operands, branch->results};
+  }
+  if (const auto* rows = std::get_if<RowUpdateStep>(&step)) {
+    StepEffects slots;
+    for (const RowUpdate& one : rows->updates) {
+      slots.read.insert(slots.read.end(), {one.x, one.rate, one.indices, one.updates});
+      slots.written.push_back(one.result);
+    }
+    return slots;
+  }
+  const auto& call = std::get<HostCallStep>(step);
+  return {call.operands, call.results};
+}
+
+bool can_fail(const KernelStep& step, const std::vector<BuiltKernel>& kernels) {
+  const BuiltKernel& built = kernels[at(step.kernel)];
+  const auto& accesses = built.kernel.accesses;
+  return !built.nonempty.empty() ||
+         std::any_of(accesses.begin(), accesses.end(),
+                     [](const Access& access) { return access.dynamic >= 0; });
+}
+
+bool can_fail(const Step& step, const std::vector<BuiltKernel>& kernels) {
+  if (const auto* kernel = std::get_if<KernelStep>(&step)) return can_fail(*kernel, kernels);
+  return !std::holds_alternative<CopyStep>(step);
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,154 @@
+// Prepares matmuls by the implementation that gemm_table.h chooses, and convolutions.
+#include "backends/cpu/cpu_library.h"
+
+#include "backends/cpu/direct_convolution/backward_weights.h"
+#include "backends/cpu/direct_convolution/depthwise.h"
+#include "backends/cpu/direct_convolution/forward.h"
+#include "backends/cpu/gemm_table.h"
+#include "backends/cpu/native_matmul.h"
+#include "backends/cpu/onednn/convolutions.h"
+#include "core/ops/op.h"
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+namespace kiln::cpu {
+namespace {
+
+class PreparedOneDnnMatmul final : public codegen::PreparedMatmul {
+ public:
+  PreparedOneDnnMatmul(std::shared_ptr<const OneDnnMatmul> matmul, bool relu)
+      : matmul_(std::move(matmul)), relu_(relu) {}
+  std::size_t scratch_bytes() const override { return matmul_->scratch_bytes(); }
+  std::string description() const override {
+    return text("oneDNN ", onednn_version(), " ", matmul_->implementation());
+  }
+  void run(const void* lhs, const void* rhs, const void* bias, void* to,
+           void* scratch) const override {
+    auto* result = static_cast<float*>(to);
+    check(matmul_->run(static_cast<const float*>(lhs), static_cast<const float*>(rhs),
+                       static_cast<const float*>(bias), result, scratch));
+    if (relu_) apply_relu(result);
+  }
+
+ private:
+  void check(int status) const {
+    if (status != 0) fail_with(status, "in the matmul " + to_string(matmul_->shape()));
+  }
+
+  /// Keeps NaN, of which oneDNN's ReLU would make 0. The result is still in the cache.
+  void apply_relu(float* result) const {
+    const OneDnnMatmulShape& shape = matmul_->shape();
+    for (std::int64_t i = 0; i < shape.m; ++i, result += shape.result_row) {
+      for (std::int64_t j = 0; j < shape.n; ++j) result[j] = result[j] <= 0 ? 0.0f : result[j];
+    }
+  }
+
+  std::shared_ptr<const OneDnnMatmul> matmul_;
+  bool relu_;
+};
+
+RhsForm form_of(GemmImplementation implementation) {
+  switch (implementation) {
+    case GemmImplementation::NativePrepacked: return RhsForm::Prepacked;
+    case GemmImplementation::NativePackBlocks: return RhsForm::PackBlocks;
+    case GemmImplementation::NativeDotProducts: return RhsForm::DotProducts;
+    case GemmImplementation::NativeInPlace: break;
+    case GemmImplementation::OneDnn:
+      throw InternalError("", "", "oneDNN is not a form of the native GEMM");
+  }
+  return RhsForm::InPlace;
+}
+
+OneDnnMatmulShape shape_of(const codegen::MatmulShape& p) {
+  OneDnnMatmulShape shape;
+  shape.m = p.m;
+  shape.n = p.n;
+  shape.k = p.k;
+  shape.lhs = {p.lhs_m, p.lhs_k};
+  shape.rhs = {p.rhs_k, p.rhs_n};
+  shape.result_row = p.result_m;
+  shape.bias_per_column = p.bias;
+  return shape;
+}
+
+}  // namespace
+
+std::optional<std::string> CpuLibrary::rejection_of_matmul(
+    const codegen::MatmulRequest& matmul) const {
+  if (has_native_gemm(matmul.dtype)) return std::nullopt;
+  return text("neither oneDNN nor the native GEMM is used for matmuls of ", matmul.dtype);
+}
+
+std::shared_ptr<const codegen::PreparedMatmul> CpuLibrary::prepare(
+    const codegen::MatmulShape& product, codegen::RhsUse use) {
+  const std::lock_guard lock(mutex_);
+  auto& cached = prepared_[{product, use}];
+  if (auto alive = cached.lock()) return alive;
+  auto matmul = make(product, use);
+  cached = matmul;
+  return matmul;
+}
+
+std::optional<std::string> CpuLibrary::rejection_of_epilogue(const ir::Node&,
+                                                             codegen::EpilogueOp op) const {
+  switch (op) {
+    case codegen::EpilogueOp::Bias:
+    case codegen::EpilogueOp::Relu: break;
+    case codegen::EpilogueOp::Tanh:
+      return "the native GEMM has no tanh, and oneDNN's differs in bits from a kernel's";
+    case codegen::EpilogueOp::Sigmoid:
+      return "oneDNN's logistic is up to 17.8 ulp off (3.4 with AVX2), a kernel's 2";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> CpuLibrary::rejection_of_convolution(const ir::Node& node) const {
+  constexpr std::size_t kMaxAxes = 3;
+  const auto& attrs = node.as<ir::ConvAttrs>();
+  const DType dtype = node.types[0].dtype;
+  if (dtype != DType::Float32) return text("oneDNN is used only for float32, not for ", dtype);
+  if (attrs.sizes.empty() || attrs.sizes.size() > kMaxAxes) {
+    return text("oneDNN takes 1 to ", kMaxAxes, " spatial axes, not ", attrs.sizes.size());
+  }
+  if (!attrs.groups.is_static()) return text("the number of groups is not known: ", attrs.groups);
+  return std::nullopt;
+}
+
+std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::prepare_convolution(
+    const codegen::Convolution& convolution, codegen::RhsUse use) {
+  const bool packed = use != codegen::RhsUse::Once && convolution.role != codegen::ConvRole::Filter;
+  const std::lock_guard lock(mutex_);
+  auto& cached = convolutions_[{convolution, packed}];
+  if (auto alive = cached.lock()) return alive;
+  auto prepared = make_convolution(convolution, packed);
+  cached = prepared;
+  return prepared;
+}
+
+std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::make_convolution(
+    const codegen::Convolution& convolution, bool packed) const {
+  if (takes_depthwise(convolution)) return make_depthwise(convolution, isa_);
+  if (takes_forward(convolution)) return make_forward(convolution, isa_);
+  const bool is_native = isa_ == GemmIsa::Avx512 && takes_backward_weights(convolution);
+  return is_native ? make_backward_weights(convolution)
+                   : cpu::make_convolution(convolution, packed);
+}
+
+std::shared_ptr<const codegen::PreparedMatmul> CpuLibrary::make(
+    const codegen::MatmulShape& product, codegen::RhsUse use) const {
+  const GemmRow* row = &gemm_row(product, use, isa_, true);
+  const bool is_float32 = product.dtype == DType::Float32;
+  std::string reason = is_float32 ? "oneDNN is not faster" : "";
+  if (row->implementation == GemmImplementation::OneDnn) {
+    const OneDnnMatmulShape shape = shape_of(product);
+    const std::optional<std::string> rejection = cpu::rejection_of(shape);
+    if (!rejection)
+      return std::make_shared<PreparedOneDnnMatmul>(OneDnnMatmul::create(shape), product.relu);
+    reason = "oneDNN: " + *rejection;
+    row = &gemm_row(product, use, isa_, false);
+  }
+  return make_native_matmul(product, form_of(row->implementation), isa_, std::move(reason));
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,8 @@
+// The loops for AVX2 and FMA; CMakeLists.txt has the compiler options.
+#include "backends/cpu/direct_convolution/forward_loops.h"
+
+namespace kiln::cpu {
+
+const RunForwardBlock kForwardBlockAvx2 = &run_block;
+
+}  // namespace kiln::cpu

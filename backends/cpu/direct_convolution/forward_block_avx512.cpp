@@ -1,0 +1,8 @@
+// The loops for AVX-512 F and DQ; CMakeLists.txt has the compiler options.
+#include "backends/cpu/direct_convolution/forward_loops.h"
+
+namespace kiln::cpu {
+
+const RunForwardBlock kForwardBlockAvx512 = &run_block;
+
+}  // namespace kiln::cpu

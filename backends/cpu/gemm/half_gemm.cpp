@@ -1,0 +1,154 @@
+// Loops over groups of rows and columns. lhs is converted once for each group of rows; rhs is
+// packed once for each group of rows, or before the run.
+#include "backends/cpu/gemm/half_gemm.h"
+
+#include <algorithm>
+
+namespace kiln::cpu {
+namespace {
+
+constexpr std::int64_t kBlockK = 512;  // a multiple of every k_per_word
+/// Columns whose float32 sums are in the scratch at a time.
+constexpr std::int64_t kGroupN = 256;
+/// Elements of a converted group of rows of lhs: a few L2 caches, so that packing rhs again for
+/// each group costs little.
+constexpr std::int64_t kGroupElements = 1 << 19;
+constexpr std::int64_t kMinGroupRows = 56, kMaxGroupRows = 1024;
+
+std::int64_t rows_of_group(const GemmShape& shape) {
+  const std::int64_t rows = std::clamp(kGroupElements / shape.k, kMinGroupRows, kMaxGroupRows);
+  return std::min(rows, shape.m);
+}
+
+/// Rounds the words of a part of the scratch up to whole cache lines.
+std::int64_t whole_lines(std::int64_t words) { return (words + 15) / 16 * 16; }
+
+const HalfKernel<Float16Bits>& kernel_of(GemmIsa isa, Float16Bits) {
+  return isa_kernels_of(isa).float16;
+}
+const HalfKernel<BFloat16Bits>& kernel_of(GemmIsa isa, BFloat16Bits) {
+  static const bool has_avx512_bf16 = __builtin_cpu_supports("avx512bf16") != 0;
+  if (isa == GemmIsa::Avx512 && has_avx512_bf16) return kBf16KernelAvx512;
+  return isa_kernels_of(isa).bfloat16;
+}
+
+}  // namespace
+
+template <class Half>
+HalfGemm<Half>::HalfGemm(const GemmShape& shape, RhsForm form, GemmIsa isa)
+    : shape_(shape),
+      form_(form),
+      group_rows_(rows_of_group(shape)),
+      kernel_(kernel_of(isa, Half{})) {}
+
+template <class Half>
+std::int64_t HalfGemm<Half>::words(std::int64_t depth) const {
+  return (depth + kernel_.k_per_word - 1) / kernel_.k_per_word;
+}
+
+template <class Half>
+std::size_t HalfGemm<Half>::packed_bytes() const {
+  const std::int64_t panel = kernel_.panel_columns;
+  const std::int64_t columns = (shape_.n + panel - 1) / panel * panel;
+  return static_cast<std::size_t>(columns * words(shape_.k)) * sizeof(PackedWord);
+}
+
+template <class Half>
+void HalfGemm<Half>::pack(const Half* rhs, PackedWord* packed) const noexcept {
+  kernel_.pack({rhs, shape_.rhs_k, shape_.rhs_n, shape_.k, shape_.n, packed});
+}
+
+template <class Half>
+std::int64_t HalfGemm<Half>::packing_parts() const noexcept {
+  return (shape_.n + part_columns() - 1) / part_columns();
+}
+
+template <class Half>
+void HalfGemm<Half>::pack_part(std::int64_t part, const Half* rhs,
+                               PackedWord* packed) const noexcept {
+  const std::int64_t begin = part * part_columns();
+  const std::int64_t columns = std::min(part_columns(), shape_.n - begin);
+  kernel_.pack({rhs + begin * shape_.rhs_n, shape_.rhs_k, shape_.rhs_n, shape_.k, columns,
+                packed + begin * words(shape_.k)});
+}
+
+template <class Half>
+std::int64_t HalfGemm<Half>::group_columns() const {
+  return std::min(kGroupN, shape_.n);
+}
+
+template <class Half>
+typename HalfGemm<Half>::Scratch HalfGemm<Half>::parts_of(PackedWord* scratch) const {
+  PackedWord* sums = scratch + whole_lines(group_rows_ * words(shape_.k));
+  return {scratch, sums + whole_lines(group_rows_ * group_columns()), &sums->float32};
+}
+
+template <class Half>
+std::size_t HalfGemm<Half>::scratch_bytes() const {
+  const std::int64_t depth = std::min(shape_.k, kBlockK);
+  std::int64_t all = whole_lines(group_rows_ * words(shape_.k));
+  all += whole_lines(group_rows_ * group_columns());
+  if (form_ == RhsForm::PackBlocks) all += whole_lines(kernel_.block_columns * words(depth));
+  return static_cast<std::size_t>(all) * sizeof(PackedWord);
+}
+
+template <class Half>
+void HalfGemm<Half>::run(const Half* lhs, const void* rhs, Half* result,
+                         PackedWord* scratch) const noexcept {
+  const Scratch own = parts_of(scratch);
+  for (std::int64_t row = 0; row < shape_.m; row += group_rows_) {
+    const std::int64_t rows = std::min(group_rows_, shape_.m - row);
+    kernel_.prepare_lhs(
+        {lhs + row * shape_.lhs_m, shape_.lhs_m, shape_.lhs_k, rows, shape_.k, own.lhs});
+    for (std::int64_t column = 0; column < shape_.n; column += kGroupN) {
+      const std::int64_t columns = std::min(kGroupN, shape_.n - column);
+      add_group(own, rows, rhs, column, columns);
+      Half* to = result + row * shape_.result_m + column;
+      for (std::int64_t r = 0; r < rows; ++r) {
+        kernel_.narrow(own.sums + r * columns, to + r * shape_.result_m, columns);
+      }
+    }
+  }
+}
+
+template <class Half>
+void HalfGemm<Half>::add_group(const Scratch& own, std::int64_t rows, const void* rhs,
+                               std::int64_t column, std::int64_t columns) const {
+  HalfArguments a{};
+  a.lhs = own.lhs;
+  a.lhs_m = lhs_is_transposed() ? 1 : words(shape_.k);
+  a.lhs_k = lhs_is_transposed() ? rows : 1;
+  a.m = rows;
+  a.n = columns;
+  a.sums = own.sums;
+  a.sums_m = columns;
+  if (form_ == RhsForm::Prepacked) {
+    a.k = words(shape_.k);
+    a.rhs = static_cast<const PackedWord*>(rhs) + column * a.k;
+    return kernel_.run(a);
+  }
+  const Half* matrix = static_cast<const Half*>(rhs) + column * shape_.rhs_n;
+  for (std::int64_t d = 0; d < shape_.k; d += kBlockK) {
+    a.accumulate = d != 0;
+    a.lhs = own.lhs + d / kernel_.k_per_word * a.lhs_k;
+    add_block(a, matrix + d * shape_.rhs_k, std::min(kBlockK, shape_.k - d), own.rhs);
+  }
+}
+
+template <class Half>
+void HalfGemm<Half>::add_block(HalfArguments a, const Half* rhs, std::int64_t depth,
+                               PackedWord* packed) const {
+  const std::int64_t block = kernel_.block_columns, end = a.n;
+  a.rhs = packed;
+  a.k = words(depth);
+  for (std::int64_t column = 0; column < end; column += block, a.sums += block) {
+    a.n = std::min(block, end - column);
+    kernel_.pack({rhs + column * shape_.rhs_n, shape_.rhs_k, shape_.rhs_n, depth, a.n, packed});
+    kernel_.run(a);
+  }
+}
+
+template class HalfGemm<Float16Bits>;
+template class HalfGemm<BFloat16Bits>;
+
+}  // namespace kiln::cpu

@@ -1,0 +1,57 @@
+// Native GEMM of float16 and bfloat16: converts operands to float32 while it packs them, or
+// multiplies pairs of bfloat16 by AVX512-BF16. Sums are in float32 and have the bits of
+// NativeGemm<float>; each element of the result is rounded once.
+#pragma once
+
+#include "backends/cpu/gemm/native_gemm.h"
+
+namespace kiln::cpu {
+
+/// Half: Float16Bits or BFloat16Bits. Immutable: any number of threads may run one object.
+template <class Half>
+class HalfGemm {
+ public:
+  /// REQUIRES: all sizes above 0; no relu; a form of Prepacked or PackBlocks; the machine has the
+  /// ISA. Runs REQUIRE that their thread flushes subnormal operands and results to 0, as
+  /// AVX512-BF16 does; otherwise the bits would depend on the machine.
+  HalfGemm(const GemmShape& shape, RhsForm form, GemmIsa isa);
+
+  /// The size of the packed rhs: panels of words.
+  std::size_t packed_bytes() const;
+  /// REQUIRES: `packed` is aligned to 64 bytes.
+  void pack(const Half* rhs, PackedWord* packed) const noexcept;
+  /// The number of parts of the packed rhs, groups of columns, which pack_part() packs.
+  std::int64_t packing_parts() const noexcept;
+  void pack_part(std::int64_t part, const Half* rhs, PackedWord* packed) const noexcept;
+  /// The scratch of each run, aligned to 64 bytes.
+  std::size_t scratch_bytes() const;
+  /// `rhs`: Half elements, or panels from pack().
+  void run(const Half* lhs, const void* rhs, Half* result, PackedWord* scratch) const noexcept;
+
+ private:
+  /// Parts of the scratch: a converted group of rows of lhs, a packed block of rhs, the sums of a
+  /// group.
+  struct Scratch {
+    PackedWord* lhs;
+    PackedWord* rhs;
+    float* sums;
+  };
+  bool lhs_is_transposed() const { return shape_.lhs_k != 1 && shape_.lhs_m == 1; }
+  /// The number of words that hold `depth` elements along k.
+  std::int64_t words(std::int64_t depth) const;
+  std::int64_t group_columns() const;
+  std::int64_t part_columns() const noexcept { return kPanelsOfPart * kernel_.panel_columns; }
+  Scratch parts_of(PackedWord* scratch) const;
+  /// Computes the sums of one group of rows and columns from converted rows of lhs.
+  void add_group(const Scratch& own, std::int64_t rows, const void* rhs, std::int64_t column,
+                 std::int64_t columns) const;
+  /// Packs `depth` rows of rhs, block after block, and adds their products to the group's sums.
+  void add_block(HalfArguments a, const Half* rhs, std::int64_t depth, PackedWord* packed) const;
+
+  GemmShape shape_;
+  RhsForm form_;
+  std::int64_t group_rows_;
+  HalfKernel<Half> kernel_;
+};
+
+}  // namespace kiln::cpu

@@ -1,0 +1,171 @@
+// Loops over cache blocks around the micro-kernel; README.md explains the blocking.
+#include "backends/cpu/gemm/native_gemm.h"
+
+#include <algorithm>
+
+namespace kiln::cpu {
+namespace {
+
+/// Rows of a packed block of rhs (KC): one panel of it stays in the L1 cache while the tiles of
+/// rows change.
+constexpr std::int64_t kBlockK = 512;
+/// Columns (NC) whose blocks are computed before the next block along k: their rows share pages of
+/// memory.
+constexpr std::int64_t kGroupN = 256;
+/// Rows (MC) that share a packed block: their kBlockK columns of lhs exceed the L2 cache by little.
+constexpr std::int64_t kGroupM = 1024;
+constexpr std::int64_t kLineBytes = 64;
+
+const MicroKernel<float>& kernel_of(const IsaKernels& k, float) { return k.float32; }
+const MicroKernel<double>& kernel_of(const IsaKernels& k, double) { return k.float64; }
+const MicroKernel<unsigned>& kernel_of(const IsaKernels& k, unsigned) { return k.int32; }
+const MicroKernel<unsigned long>& kernel_of(const IsaKernels& k, unsigned long) { return k.int64; }
+
+}  // namespace
+
+const IsaKernels& isa_kernels_of(GemmIsa isa) {
+  switch (isa) {
+    case GemmIsa::Avx512: return kKernelsAvx512;
+    case GemmIsa::Avx2: return kKernelsAvx2;
+    case GemmIsa::Baseline: break;
+  }
+  return kKernelsBaseline;
+}
+
+template <class T>
+NativeGemm<T>::NativeGemm(const GemmShape& shape, RhsForm form, GemmIsa isa)
+    : shape_(shape), form_(form), kernel_(kernel_of(isa_kernels_of(isa), T{})) {}
+
+template <class T>
+std::size_t NativeGemm<T>::packed_bytes() const {
+  const std::int64_t panel = kernel_.panel_columns;
+  const std::int64_t columns = (shape_.n + panel - 1) / panel * panel;
+  return static_cast<std::size_t>(columns * shape_.k) * sizeof(T);
+}
+
+template <class T>
+void NativeGemm<T>::pack(const T* rhs, T* packed) const noexcept {
+  kernel_.pack({rhs, shape_.rhs_k, shape_.rhs_n, shape_.k, shape_.n, packed});
+}
+
+template <class T>
+std::int64_t NativeGemm<T>::packing_parts() const noexcept {
+  return (shape_.n + part_columns() - 1) / part_columns();
+}
+
+template <class T>
+void NativeGemm<T>::pack_part(std::int64_t part, const T* rhs, T* packed) const noexcept {
+  const std::int64_t begin = part * part_columns();
+  const std::int64_t columns = std::min(part_columns(), shape_.n - begin);
+  kernel_.pack({rhs + begin * shape_.rhs_n, shape_.rhs_k, shape_.rhs_n, shape_.k, columns,
+                packed + begin * shape_.k});
+}
+
+template <class T>
+std::size_t NativeGemm<T>::scratch_bytes() const {
+  if (form_ != RhsForm::PackBlocks) return 0;
+  const std::int64_t depth = std::min(shape_.k, kBlockK);
+  return static_cast<std::size_t>(kernel_.block_columns * depth) * sizeof(T);
+}
+
+template <class T>
+void NativeGemm<T>::run(const T* lhs, const T* rhs, const T* bias, T* result,
+                        T* scratch) const noexcept {
+  if (form_ == RhsForm::PackBlocks) return run_blocks(lhs, rhs, bias, result, scratch);
+  const bool is_dot = form_ == RhsForm::DotProducts;
+  const std::int64_t rhs_stride = is_dot ? shape_.rhs_n : shape_.rhs_k;
+  (is_dot ? kernel_.run_dot_products : kernel_.run)({lhs,
+                                                     rhs,
+                                                     form_ == RhsForm::Prepacked,
+                                                     bias,
+                                                     result,
+                                                     shape_.m,
+                                                     shape_.n,
+                                                     shape_.k,
+                                                     shape_.lhs_m,
+                                                     shape_.lhs_k,
+                                                     rhs_stride,
+                                                     shape_.result_m,
+                                                     false,
+                                                     shape_.relu,
+                                                     {}});
+}
+
+template <class T>
+void NativeGemm<T>::run_blocks(const T* lhs, const T* rhs, const T* bias, T* result,
+                               T* scratch) const noexcept {
+  const std::int64_t groups = (shape_.m + kGroupM - 1) / kGroupM;
+  for (std::int64_t group = 0; group < groups; ++group) {
+    const std::int64_t row = shape_.m * group / groups;
+    const BlockRun run{
+        lhs + row * shape_.lhs_m,       rhs,     bias,
+        result + row * shape_.result_m, scratch, shape_.m * (group + 1) / groups - row};
+    for (std::int64_t column = 0; column < shape_.n; column += kGroupN) {
+      const std::int64_t end = std::min(column + kGroupN, shape_.n);
+      for (std::int64_t d = 0; d < shape_.k; d += kBlockK) run_group(run, column, end, d);
+    }
+  }
+}
+
+template <class T>
+void NativeGemm<T>::run_group(const BlockRun& run, std::int64_t begin, std::int64_t end,
+                              std::int64_t d) const noexcept {
+  const std::int64_t block = kernel_.block_columns, depth = k_of_block(d);
+  const bool last = d + depth == shape_.k;
+  for (std::int64_t column = begin; column < end; column += block) {
+    MicroKernelArguments<T> a{};
+    a.lhs = run.lhs + d * shape_.lhs_k;
+    a.rhs = run.rhs + column * shape_.rhs_n + d * shape_.rhs_k;
+    a.bias = run.bias && d == 0 ? run.bias + column : nullptr;
+    a.result = run.result + column;
+    a.m = run.m;
+    a.n = std::min(block, end - column);
+    a.k = depth;
+    a.lhs_m = shape_.lhs_m;
+    a.lhs_k = shape_.lhs_k;
+    a.rhs_stride = shape_.rhs_k;
+    a.result_m = shape_.result_m;
+    a.accumulate = d != 0;
+    a.relu = last && shape_.relu;
+    const bool in_group = column + block < end;
+    a.prefetch = in_group ? prefetch_of(run.rhs, column + block, d)
+                 : last   ? prefetch_of(run.rhs, end, 0)
+                          : prefetch_of(run.rhs, begin, d + depth);
+    if (kernel_.run_and_pack && shape_.rhs_n == 1 && a.n == block) {
+      kernel_.run_and_pack(a, run.scratch);
+      continue;
+    }
+    kernel_.pack({a.rhs, shape_.rhs_k, shape_.rhs_n, depth, a.n, run.scratch});
+    a.rhs = run.scratch;
+    a.packed = true;
+    kernel_.run(a);
+  }
+}
+
+template <class T>
+std::int64_t NativeGemm<T>::k_of_block(std::int64_t d) const {
+  return std::min(kBlockK, shape_.k - d);
+}
+
+template <class T>
+Prefetch NativeGemm<T>::prefetch_of(const T* rhs, std::int64_t column, std::int64_t d) const {
+  if (column >= shape_.n) return {};
+  const std::int64_t block = kernel_.block_columns;
+  const std::int64_t columns = std::min(block, shape_.n - column);
+  const std::int64_t depth = k_of_block(d);
+  // Begins at the end of the first line: where runs are not aligned, the line that a run shares
+  // with the run before was prefetched with that one.
+  constexpr std::int64_t kBytes = sizeof(T), kLine = kLineBytes / kBytes;
+  const T* at = rhs + column * shape_.rhs_n + d * shape_.rhs_k + (kLine - 1);
+  const auto lines = [](std::int64_t count) { return (count + kLine - 1) / kLine; };
+  if (shape_.rhs_n == 1) return {at, depth, lines(columns), shape_.rhs_k * kBytes};
+  if (shape_.rhs_k == 1) return {at, columns, lines(depth), shape_.rhs_n * kBytes};
+  return {};
+}
+
+template class NativeGemm<float>;
+template class NativeGemm<double>;
+template class NativeGemm<unsigned>;
+template class NativeGemm<unsigned long>;
+
+}  // namespace kiln::cpu

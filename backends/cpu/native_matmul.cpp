@@ -1,0 +1,115 @@
+// Adapts NativeGemm and HalfGemm to prepared matmuls.
+#include "backends/cpu/native_matmul.h"
+
+#include "backends/cpu/gemm/half_gemm.h"
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+namespace kiln::cpu {
+namespace {
+
+GemmShape gemm_shape_of(const codegen::MatmulShape& p) {
+  return {p.m, p.n, p.k, p.lhs_m, p.lhs_k, p.rhs_k, p.rhs_n, p.result_m, p.relu};
+}
+
+std::string description_of(RhsForm form, const std::string& reason) {
+  const std::string suffix = reason.empty() ? "" : text(" (", reason, ")");
+  switch (form) {
+    case RhsForm::Prepacked: return "native GEMM, rhs prepacked" + suffix;
+    case RhsForm::PackBlocks: return "native GEMM, packing blocks of rhs" + suffix;
+    case RhsForm::DotProducts: return "native GEMM, dot products along K" + suffix;
+    case RhsForm::InPlace: break;
+  }
+  return "native GEMM, rhs in place" + suffix;
+}
+
+/// A matmul of elements that are multiplied without conversion.
+template <class T>
+class NativeMatmul final : public codegen::PreparedMatmul {
+ public:
+  NativeMatmul(const codegen::MatmulShape& p, RhsForm form, GemmIsa isa, std::string reason)
+      : form_(form), gemm_(gemm_shape_of(p), form, isa), reason_(std::move(reason)) {}
+
+  std::size_t scratch_bytes() const override { return gemm_.scratch_bytes(); }
+  std::size_t packed_bytes() const override {
+    return form_ == RhsForm::Prepacked ? gemm_.packed_bytes() : 0;
+  }
+  std::string description() const override { return description_of(form_, reason_); }
+  void pack(const void* rhs, void* packed) const override {
+    gemm_.pack(static_cast<const T*>(rhs), static_cast<T*>(packed));
+  }
+  std::int64_t packing_parts() const override { return gemm_.packing_parts(); }
+  void pack_part(std::int64_t part, const void* rhs, void* packed) const override {
+    gemm_.pack_part(part, static_cast<const T*>(rhs), static_cast<T*>(packed));
+  }
+  void run(const void* lhs, const void* rhs, const void* bias, void* result,
+           void* scratch) const override {
+    gemm_.run(static_cast<const T*>(lhs), static_cast<const T*>(rhs), static_cast<const T*>(bias),
+              static_cast<T*>(result), static_cast<T*>(scratch));
+  }
+
+ private:
+  RhsForm form_;
+  NativeGemm<T> gemm_;
+  std::string reason_;
+};
+
+/// A matmul of half-precision elements, which are converted while they are packed.
+template <class Half>
+class NativeHalfMatmul final : public codegen::PreparedMatmul {
+ public:
+  NativeHalfMatmul(const codegen::MatmulShape& p, RhsForm form, GemmIsa isa, std::string reason)
+      : form_(form), gemm_(gemm_shape_of(p), form, isa), reason_(std::move(reason)) {}
+
+  std::size_t scratch_bytes() const override { return gemm_.scratch_bytes(); }
+  std::size_t packed_bytes() const override {
+    return form_ == RhsForm::Prepacked ? gemm_.packed_bytes() : 0;
+  }
+  std::string description() const override {
+    return description_of(form_, reason_) + ", sums in float32";
+  }
+  void pack(const void* rhs, void* packed) const override {
+    gemm_.pack(static_cast<const Half*>(rhs), static_cast<PackedWord*>(packed));
+  }
+  std::int64_t packing_parts() const override { return gemm_.packing_parts(); }
+  void pack_part(std::int64_t part, const void* rhs, void* packed) const override {
+    gemm_.pack_part(part, static_cast<const Half*>(rhs), static_cast<PackedWord*>(packed));
+  }
+  void run(const void* lhs, const void* rhs, const void*, void* result,
+           void* scratch) const override {
+    gemm_.run(static_cast<const Half*>(lhs), rhs, static_cast<Half*>(result),
+              static_cast<PackedWord*>(scratch));
+  }
+
+ private:
+  RhsForm form_;
+  HalfGemm<Half> gemm_;
+  std::string reason_;
+};
+
+}  // namespace
+
+bool has_native_gemm(DType dtype) { return dtype_bytes(dtype) >= 4 || is_float(dtype); }
+
+std::shared_ptr<const codegen::PreparedMatmul> make_native_matmul(const codegen::MatmulShape& p,
+                                                                   RhsForm form, GemmIsa isa,
+                                                                   std::string reason) {
+  const auto make = [&]<class Matmul>(std::type_identity<Matmul>) {
+    return std::make_shared<Matmul>(p, form, isa, std::move(reason));
+  };
+  switch (p.dtype) {
+    case DType::Float64: return make(std::type_identity<NativeMatmul<double>>());
+    case DType::Float32: return make(std::type_identity<NativeMatmul<float>>());
+    case DType::Float16: return make(std::type_identity<NativeHalfMatmul<Float16Bits>>());
+    case DType::BFloat16: return make(std::type_identity<NativeHalfMatmul<BFloat16Bits>>());
+    case DType::Int32:
+    case DType::UInt32: return make(std::type_identity<NativeMatmul<unsigned>>());
+    case DType::Int64:
+    case DType::UInt64: return make(std::type_identity<NativeMatmul<unsigned long>>());
+    default: break;
+  }
+  throw InternalError("", "", text("no native GEMM of ", p.dtype));
+}
+
+}  // namespace kiln::cpu

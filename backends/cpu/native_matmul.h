@@ -1,0 +1,17 @@
+// Prepares matmuls of the native GEMM, for every dtype that it has.
+#pragma once
+
+#include "backends/codegen/host/prepared/matmul.h"
+#include "backends/cpu/gemm/native_gemm.h"
+
+namespace kiln::cpu {
+
+/// Whether the native GEMM has the dtype: floats, and integers of 32 and 64 bits.
+bool has_native_gemm(DType dtype);
+
+/// `reason`: why oneDNN does not compute the matmul, for dumps; or empty. REQUIRES:
+/// has_native_gemm(product.dtype), and what NativeGemm or HalfGemm requires.
+std::shared_ptr<const codegen::PreparedMatmul> make_native_matmul(
+    const codegen::MatmulShape& product, RhsForm form, GemmIsa isa, std::string reason);
+
+}  // namespace kiln::cpu

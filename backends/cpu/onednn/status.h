@@ -1,0 +1,17 @@
+// Describes statuses of oneDNN calls and the version of oneDNN, without its headers.
+#pragma once
+
+#include <string>
+
+namespace kiln::cpu {
+
+std::string status_text(int status);
+
+/// Throws sdk::Failure for a status that is not 0; its code is RESOURCE_EXHAUSTED where the status
+/// says that memory is exhausted.
+[[noreturn]] void fail_with(int status, const std::string& where);
+
+/// The version of oneDNN that is loaded, "2.6.3".
+std::string onednn_version();
+
+}  // namespace kiln::cpu

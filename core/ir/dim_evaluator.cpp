@@ -1,0 +1,99 @@
+// Compiles a Dim to postfix instructions, which run on a stack whose depth is known beforehand.
+#include "core/ir/dim_evaluator.h"
+
+#include "core/ir/checked_size.h"
+
+#include <algorithm>
+#include <array>
+
+namespace kiln::ir {
+namespace {
+
+/// The depth up to which evaluation does not allocate; dims of real programs need less.
+constexpr std::size_t kInlineDepth = 16;
+
+}  // namespace
+
+DimEvaluator::DimEvaluator(const Dim& dim, std::span<const Symbol> symbols) {
+  steps_.clear();
+  max_depth_ = 0;
+  compile(dim, symbols);
+}
+
+void DimEvaluator::push(Action action, std::int64_t number) {
+  steps_.push_back({action, number});
+  max_depth_ = std::max(max_depth_, ++depth_);
+}
+
+void DimEvaluator::combine(Action action) {
+  steps_.push_back({action, 0});
+  --depth_;
+}
+
+void DimEvaluator::compile(const Dim& dim, std::span<const Symbol> symbols) {
+  if (dim.is_static()) return push(Action::Push, dim.value());
+  push(Action::Push, dim.expr()->constant);
+  for (const DimTerm& term : dim.expr()->terms) {
+    push(Action::Push, term.coefficient);
+    for (const auto& factor : term.factors) {
+      compile(*factor, symbols);
+      combine(Action::Mul);
+    }
+    combine(Action::Add);
+  }
+}
+
+void DimEvaluator::compile(const DimAtom& atom, std::span<const Symbol> symbols) {
+  if (const auto* symbol = std::get_if<Symbol>(&atom)) {
+    const auto found = std::find(symbols.begin(), symbols.end(), *symbol);
+    bound_ = bound_ && found != symbols.end();
+    return push(Action::Load, found - symbols.begin());
+  }
+  const auto& [op, left, right] = std::get<DimOperation>(atom);
+  compile(left, symbols);
+  compile(right, symbols);
+  switch (op) {
+    case DimOp::FloorDiv: return combine(Action::FloorDiv);
+    case DimOp::Mod: return combine(Action::Mod);
+    case DimOp::Max: return combine(Action::Max);
+    case DimOp::Min: return combine(Action::Min);
+  }
+}
+
+std::int64_t DimEvaluator::operator()(std::span<const std::int64_t> values) const {
+  if (steps_.size() == 1 && steps_[0].action == Action::Push) return steps_[0].number;
+  if (max_depth_ <= kInlineDepth) {
+    std::array<std::int64_t, kInlineDepth> stack;
+    return run(values, stack);
+  }
+  std::vector<std::int64_t> stack(max_depth_);
+  return run(values, stack);
+}
+
+std::int64_t DimEvaluator::run(std::span<const std::int64_t> values,
+                               std::span<std::int64_t> stack) const {
+  std::size_t top = 0;  // the next free entry
+  for (const Step& step : steps_) {
+    if (step.action == Action::Push || step.action == Action::Load) {
+      stack[top++] = step.action == Action::Push
+                         ? step.number
+                         : values[static_cast<std::size_t>(step.number)];
+      continue;
+    }
+    const std::int64_t right = stack[--top];
+    std::int64_t& left = stack[top - 1];
+    switch (step.action) {
+      case Action::Add: left = checked::add(left, right); break;
+      case Action::Mul: left = checked::mul(left, right); break;
+      case Action::FloorDiv: left = evaluate(DimOp::FloorDiv, left, right); break;
+      case Action::Mod: left = evaluate(DimOp::Mod, left, right); break;
+      case Action::Max: left = std::max(left, right); break;
+      case Action::Min: left = std::min(left, right); break;
+      case Action::Push:
+      case Action::Load: break;
+    }
+  }
+  return stack[0];
+}
+
+}  // namespace kiln::ir

@@ -1,0 +1,40 @@
+// DimEvaluator: a Dim compiled to stack instructions, for evaluation at every call without lookups,
+// callbacks or (for dims of usual size) allocation.
+#pragma once
+
+#include "core/ir/dim.h"
+
+#include <span>
+
+namespace kiln::ir {
+
+class DimEvaluator {
+ public:
+  DimEvaluator() = default;
+  /// Compiles `dim`. An evaluation takes the value of `symbols[i]` from `values[i]`.
+  DimEvaluator(const Dim& dim, std::span<const Symbol> symbols);
+
+  /// Whether every symbol of the dim is among `symbols`.
+  bool is_bound() const { return bound_; }
+  /// Evaluates. REQUIRES: is_bound(). Throws ValueError on overflow and on division by zero.
+  std::int64_t operator()(std::span<const std::int64_t> values) const;
+
+ private:
+  enum class Action : std::uint8_t { Push, Load, Add, Mul, FloorDiv, Mod, Max, Min };
+  struct Step {
+    Action action = Action::Push;
+    std::int64_t number = 0;  // Push: the integer; Load: the index into values
+  };
+
+  void compile(const Dim& dim, std::span<const Symbol> symbols);
+  void compile(const DimAtom& atom, std::span<const Symbol> symbols);
+  void push(Action action, std::int64_t number);
+  void combine(Action action);
+  std::int64_t run(std::span<const std::int64_t> values, std::span<std::int64_t> stack) const;
+
+  std::vector<Step> steps_{{Action::Push, 0}};
+  std::size_t depth_ = 0, max_depth_ = 1;  // of the stack
+  bool bound_ = true;
+};
+
+}  // namespace kiln::ir

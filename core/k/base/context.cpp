@@ -1,0 +1,241 @@
+// The settings of the process, in one struct under one mutex, and the name scopes, which belong to
+// the thread.
+#include <kiln/context.h>
+
+#include "core/ir/node.h"
+#include "core/k/base/context_impl.h"
+#include "core/k/base/tensor_impl.h"
+#include "core/types/at_line.h"
+#include "core/types/no_destructor.h"
+#include "core/types/text.h"
+
+#include <atomic>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <random>
+#include <utility>
+
+namespace kiln {
+namespace {
+
+struct State {
+  std::mutex mutex;
+  std::optional<double> epsilon;  // these three: unset until set or read from keras.json
+  std::optional<std::string> floatx, data_format;
+  std::map<std::string, std::int64_t> uids;
+  std::optional<int> learning_phase;
+  std::mt19937_64 generator{std::random_device{}()};
+  std::atomic<std::uint64_t> calls{0};
+};
+
+State& state() {
+  static NoDestructor<State> instance;
+  return *instance;
+}
+
+/// The name scopes of this thread; null for none. A pointer: the first use of a thread_local with a
+/// destructor allocates, and glibc aborts if that fails.
+thread_local std::string* t_scope = nullptr;
+
+std::string current_scope() { return t_scope == nullptr ? std::string() : *t_scope; }
+
+/// Exchanges the scope of this thread with `scope`; empty for none. Allocates only if there was
+/// none.
+void swap_scope(std::string& scope) {
+  if (t_scope == nullptr && scope.empty()) return;
+  if (t_scope == nullptr) t_scope = new std::string;
+  t_scope->swap(scope);
+  if (t_scope->empty()) delete std::exchange(t_scope, nullptr);
+}
+
+[[noreturn]] void reject(const char* function, const char* argument, const std::string& value,
+                         const char* expected, Where where) {
+  throw ValueError(function, argument, text(argument, " '", value, "' is not ", expected), where);
+}
+
+/// The line of the running K function, if there is one, else `where`.
+Where outermost_line(Where where) {
+  const Where running = ir::current_origin().where;
+  return running.known() ? running : where;
+}
+
+/// The value of `member`. If it is unset, reads keras.json and sets all members that are unset.
+template <class T>
+T configured(std::optional<T> State::*member, Where where) {
+  State& s = state();
+  {
+    const std::lock_guard lock(s.mutex);
+    if (s.*member) return *(s.*member);
+  }
+  const ConfiguredDefaults defaults =  // reads a file, hence not under the lock; may throw
+      at_line(outermost_line(where), [] { return configured_defaults(); });
+  const std::lock_guard lock(s.mutex);
+  if (!s.epsilon) s.epsilon = defaults.epsilon.value_or(1e-7);
+  if (!s.floatx) s.floatx = defaults.floatx.value_or("float32");
+  if (!s.data_format) s.data_format = defaults.image_data_format.value_or("channels_last");
+  return *(s.*member);
+}
+
+template <class T>
+void configure(std::optional<T> State::*member, const T& value) {
+  const std::lock_guard lock(state().mutex);
+  state().*member = value;
+}
+
+bool is_floatx(const std::string& name) {
+  return name == "float16" || name == "float32" || name == "float64";
+}
+
+}  // namespace
+
+double epsilon(Where where) try {
+  const Call call("epsilon", where);
+  return configured(&State::epsilon, where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("epsilon", where);
+}
+
+void set_epsilon(double e, Where where) try {
+  if (!(e > 0) || !std::isfinite(e)) {
+    throw ValueError("set_epsilon", "e", text("e ", e, " is not a positive number"), where);
+  }
+  configure(&State::epsilon, e);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_epsilon", where);
+}
+
+std::string floatx(Where where) try {
+  const Call call("floatx", where);
+  return configured(&State::floatx, where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("floatx", where);
+}
+
+void set_floatx(const std::string& floatx, Where where) try {
+  if (!is_floatx(floatx)) {
+    reject("set_floatx", "floatx", floatx, "'float16', 'float32' or 'float64'", where);
+  }
+  configure(&State::floatx, floatx);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_floatx", where);
+}
+
+std::string image_data_format(Where where) try {
+  const Call call("image_data_format", where);
+  return configured(&State::data_format, where);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("image_data_format", where);
+}
+
+void set_image_data_format(const std::string& data_format, Where where) try {
+  if (data_format != "channels_last" && data_format != "channels_first") {
+    reject("set_image_data_format", "data_format", data_format,
+           "'channels_last' or 'channels_first'", where);
+  }
+  configure(&State::data_format, data_format);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_image_data_format", where);
+}
+
+std::string image_dim_ordering(Where where) try {
+  const Call call("image_dim_ordering", where);
+  return image_data_format(where) == "channels_first" ? "th" : "tf";
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("image_dim_ordering", where);
+}
+
+void set_image_dim_ordering(const std::string& dim_ordering, Where where) try {
+  if (dim_ordering != "th" && dim_ordering != "tf") {
+    reject("set_image_dim_ordering", "dim_ordering", dim_ordering, "'th' or 'tf'", where);
+  }
+  configure<std::string>(&State::data_format,
+                         dim_ordering == "th" ? "channels_first" : "channels_last");
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_image_dim_ordering", where);
+}
+
+std::int64_t get_uid(const std::string& prefix) try {
+  const std::lock_guard lock(state().mutex);
+  return ++state().uids[prefix];
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("get_uid", {});
+}
+
+void reset_uids() try {
+  const std::lock_guard lock(state().mutex);
+  state().uids.clear();
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("reset_uids", {});
+}
+
+void manual_variable_initialization(bool /*value*/) {}
+
+void set_learning_phase(int value, Where where) try {
+  if (value != 0 && value != 1) {
+    throw ValueError("set_learning_phase", "value", text("value ", value, " is neither 0 nor 1"),
+                     where);
+  }
+  const std::lock_guard lock(state().mutex);
+  state().learning_phase = value;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_learning_phase", where);
+}
+
+std::optional<int> fixed_learning_phase() {
+  const std::lock_guard lock(state().mutex);
+  return state().learning_phase;
+}
+
+void reset_session_state() {
+  const std::lock_guard lock(state().mutex);
+  state().uids.clear();
+  state().learning_phase.reset();
+}
+
+void forget_configuration() {
+  const std::lock_guard lock(state().mutex);
+  state().epsilon.reset();
+  state().floatx.reset();
+  state().data_format.reset();
+}
+
+void set_random_seed(std::int64_t seed) try {
+  const std::lock_guard lock(state().mutex);
+  state().generator.seed(static_cast<std::uint64_t>(seed));
+  state().calls.store(0, std::memory_order_relaxed);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("set_random_seed", {});
+}
+
+std::uint64_t next_seed() {
+  const std::lock_guard lock(state().mutex);
+  return state().generator();
+}
+
+std::uint64_t next_call_counter() {
+  return state().calls.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::string scoped_name(const std::string& name) {
+  return name.empty() ? name : current_scope() + name;
+}
+
+NameScope::NameScope(const std::string& name, Where where) try : outer_(current_scope()) {
+  if (name.empty()) throw ValueError("name_scope", "name", "name is empty", where);
+  std::string scope = outer_ + name + "/";
+  swap_scope(scope);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("name_scope", where);
+}
+
+NameScope::~NameScope() {
+  try {
+    swap_scope(outer_);
+  } catch (const std::bad_alloc&) {  // only if scopes end out of order: the outer name is lost
+  }
+}
+
+NameScope name_scope(const std::string& name, Where where) { return NameScope(name, where); }
+
+}  // namespace kiln

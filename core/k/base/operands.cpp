@@ -1,0 +1,209 @@
+// Operands of K functions: numbers take the dtype of the other operand, shapes broadcast by NumPy's
+// rules; equality of symbolic dims is guarded.
+#include "core/k/base/tensor_impl.h"
+
+#include <kiln/elementwise.h>
+
+#include <cmath>
+
+namespace kiln {
+namespace {
+
+using ir::Dim;
+using ir::Dims;
+using ir::Value;
+
+std::string both(const ir::Type& x, const ir::Type& y, const PairNames& names) {
+  return text("(", names.x, " ", x, ", ", names.y, " ", y, ")");
+}
+
+void require_equal_dtypes(const Value& x, const Value& y, const PairNames& names) {
+  if (x.dtype() == y.dtype()) return;
+  Call::type_error(names.y, text(names.x, " has dtype ", x.dtype(), " but ", names.y, " has dtype ",
+                                 y.dtype(), " ", both(x.type(), y.type(), names)));
+}
+
+std::string number_text(const Operand& operand) {
+  const bool is_real = operand.kind() == Operand::Kind::Real;
+  return is_real ? text(operand.real()) : text(operand.integer());
+}
+
+bool fits_integer(const Operand& operand, DType dtype) {
+  const bool is_signed = info(dtype).kind == DTypeKind::Signed;
+  const int bits = static_cast<int>(dtype_bytes(dtype)) * 8 - (is_signed ? 1 : 0);
+  if (operand.kind() == Operand::Kind::Real) {
+    const double end = std::ldexp(1.0, bits);
+    return operand.real() < end && operand.real() >= (is_signed ? -end : 0);
+  }
+  const std::int64_t number = operand.integer();
+  if (number < 0 && !is_signed) return false;
+  return bits >= 63 || (number < 0 ? ~number : number) >> bits == 0;
+}
+
+/// Throws unless the dtype can hold the number: with integers, x * 0.5 would become x * 0.
+void require_representable(const Operand& operand, DType dtype, const char* argument) {
+  const bool is_real = operand.kind() == Operand::Kind::Real;
+  if (dtype == DType::Bool) {
+    if (operand.real() == 0 || operand.real() == 1) return;
+    Call::type_error(argument, text(argument, " ", number_text(operand),
+                                    " is not 0 or 1, as dtype bool requires"));
+  }
+  if (!is_integer(dtype)) return;
+  if (is_real && !(std::trunc(operand.real()) == operand.real() && std::isfinite(operand.real()))) {
+    Call::type_error(argument, text(argument, " ", operand.real(),
+                                    " is not an integer, as dtype ", dtype, " requires"));
+  }
+  if (fits_integer(operand, dtype)) return;
+  Call::value_error(argument, text(argument, " ", number_text(operand),
+                                   " is outside the range of ", dtype));
+}
+
+Tensor arithmetic(const char* function, ir::Op op, const Operand& x, const Operand& y) try {
+  const Call call(function, where_of(x, y));
+  const auto [a, b] = broadcast_numbers(x, y);
+  return wrap(ir::binary(op, a, b));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory(function, where_of(x, y));
+}
+
+}  // namespace
+
+Value value_of(const Operand& operand, DType dtype, const char* argument) {
+  if (operand.is_tensor()) return value_of(operand.tensor(), argument);
+  require_representable(operand, dtype, argument);
+  if (operand.kind() == Operand::Kind::Real) return ir::scalar_constant(dtype, operand.real());
+  return ir::scalar_constant_int(dtype, operand.integer());
+}
+
+Value input_of(const Operand& operand, const char* argument) {
+  return value_of(operand, floatx_dtype(), argument);
+}
+
+Value float_of(const Operand& operand, const char* argument) {
+  const Value value = input_of(operand, argument);
+  if (is_float(value.dtype())) return value;
+  Call::type_error(argument, text(argument, " is not floating point (", argument, " ",
+                                  value.type(), ")"));
+}
+
+Value number_of(const Operand& operand, const char* argument) {
+  const Value value = input_of(operand, argument);
+  if (value.dtype() != DType::Bool) return value;
+  Call::type_error(argument, text(argument, " is bool, not a number (", argument, " ",
+                                  value.type(), ")"));
+}
+
+Dims broadcast_dims(const ir::Type& x, const ir::Type& y, const PairNames& names) {
+  const bool x_is_longer = x.rank() >= y.rank();
+  const ir::Type &longer = x_is_longer ? x : y, &shorter = x_is_longer ? y : x;
+  Dims dims = longer.dims;
+  const std::size_t offset = longer.dims.size() - shorter.dims.size();
+  for (std::size_t i = 0; i < shorter.dims.size(); ++i) {
+    Dim& dim = dims[offset + i];
+    const Dim& other = shorter.dims[i];
+    if (dim == other || other.is_one()) continue;
+    if (dim.is_one()) {
+      dim = other;
+      continue;
+    }
+    if (equal(dim, other) == ir::Ternary::No) {
+      const auto axis = static_cast<std::int64_t>(i) - shorter.rank();
+      Call::value_error(names.y, text("shapes do not broadcast: sizes ", x_is_longer ? dim : other,
+                                      " and ", x_is_longer ? other : dim, " of axis ", axis, " ",
+                                      both(x, y, names)));
+    }
+    if (other.is_static()) dim = other;  // the static one of the two
+  }
+  return dims;
+}
+
+std::pair<Value, Value> broadcast_values(const Value& x, const Value& y, const PairNames& names) {
+  require_equal_dtypes(x, y, names);
+  const Dims dims = broadcast_dims(x.type(), y.type(), names);
+  return {ir::broadcast_to(x, dims), ir::broadcast_to(y, dims)};
+}
+
+std::pair<Value, Value> operand_pair(const Operand& x, const Operand& y, const PairNames& names) {
+  DType dtype = floatx_dtype();
+  if (x.is_tensor()) dtype = value_of(x.tensor(), names.x).dtype();
+  else if (y.is_tensor()) dtype = value_of(y.tensor(), names.y).dtype();
+  const Value a = value_of(x, dtype, names.x), b = value_of(y, dtype, names.y);
+  require_equal_dtypes(a, b, names);
+  return {a, b};
+}
+
+std::pair<Value, Value> number_pair(const Operand& x, const Operand& y, const PairNames& names) {
+  const auto pair = operand_pair(x, y, names);
+  if (pair.first.dtype() != DType::Bool) return pair;
+  Call::type_error(names.x, text(names.x, " is bool, not a number ",
+                                 both(pair.first.type(), pair.second.type(), names)));
+}
+
+std::pair<Value, Value> broadcast_numbers(const Operand& x, const Operand& y,
+                                          const PairNames& names) {
+  const auto [a, b] = number_pair(x, y, names);
+  return broadcast_values(a, b, names);
+}
+
+std::pair<Value, Value> broadcast_operands(const Operand& x, const Operand& y,
+                                           const PairNames& names) {
+  const auto [a, b] = operand_pair(x, y, names);
+  return broadcast_values(a, b, names);
+}
+
+Tensor operator+(const Operand& x, const Operand& y) {
+  return arithmetic("operator+", ir::Op::Add, x, y);
+}
+Tensor operator-(const Operand& x, const Operand& y) {
+  return arithmetic("operator-", ir::Op::Sub, x, y);
+}
+Tensor operator*(const Operand& x, const Operand& y) {
+  return arithmetic("operator*", ir::Op::Mul, x, y);
+}
+Tensor operator/(const Operand& x, const Operand& y) {
+  return arithmetic("operator/", ir::Op::Div, x, y);
+}
+Tensor operator<(const Operand& x, const Operand& y) try {
+  const Call call("operator<", where_of(x, y));
+  return less(x, y);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator<", where_of(x, y));
+}
+Tensor operator<=(const Operand& x, const Operand& y) try {
+  const Call call("operator<=", where_of(x, y));
+  return less_equal(x, y);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator<=", where_of(x, y));
+}
+Tensor operator>(const Operand& x, const Operand& y) try {
+  const Call call("operator>", where_of(x, y));
+  return greater(x, y);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator>", where_of(x, y));
+}
+Tensor operator>=(const Operand& x, const Operand& y) try {
+  const Call call("operator>=", where_of(x, y));
+  return greater_equal(x, y);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator>=", where_of(x, y));
+}
+Tensor operator==(const Operand& x, const Operand& y) try {
+  const Call call("operator==", where_of(x, y));
+  return equal(x, y);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator==", where_of(x, y));
+}
+Tensor operator!=(const Operand& x, const Operand& y) try {
+  const Call call("operator!=", where_of(x, y));
+  return not_equal(x, y);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator!=", where_of(x, y));
+}
+Tensor operator-(const Operand& x) try {
+  const Call call("operator-", x.where());
+  return wrap(-number_of(x));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator-", x.where());
+}
+
+}  // namespace kiln

@@ -1,0 +1,199 @@
+// A partition ends at the dynamic-shape calls that depend on no other such call.
+#include "runtime/function/compile/graph_partition.h"
+
+#include "core/ir/symbol_source.h"
+#include "core/ir/traverse.h"
+#include "core/k/base/tensor_impl.h"
+#include "core/ops/lambda_builder.h"
+#include "runtime/host/host_functions.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace kiln::runtime {
+namespace {
+
+using ir::Graph;
+using ir::Node;
+using ir::Op;
+using ir::Value;
+
+DynamicShapeFunction dynamic_shape_function(const Node& node) {
+  if (node.op != Op::HostCall) return nullptr;
+  return find_dynamic_shape_function(node.as<ir::HostCallAttrs>().function);
+}
+
+[[noreturn]] void reject_inside_body(const ir::Origin& origin) {
+  Call::value_error("", text("a size of ", origin.function,
+                             " depends on values inside a loop step or a branch, which is not "
+                             "supported (made at ",
+                             origin.where.file, ":", origin.where.line, ")"));
+}
+
+/// Rejects dynamic-shape calls in bodies: the backend runs a body as a whole.
+void require_none_inside(const Node& node) {
+  ir::for_each_lambda(node, [&](const ir::Lambda& lambda) {
+    for (const Node* inner : ir::topological_order(lambda.results)) {
+      require_none_inside(*inner);
+      if (dynamic_shape_function(*inner)) reject_inside_body(inner->origin);
+    }
+  });
+}
+
+/// Whether a value depends on a parameter of the body of a loop or a branch.
+bool depends_on_parameter(std::span<const Value> values) {
+  const std::vector<const Node*> order = ir::topological_order(values);
+  return std::any_of(order.begin(), order.end(),
+                     [](const Node* node) { return node->op == Op::Parameter; });
+}
+
+/// Whether a later partition takes the node's value as a live-out instead of evaluating it again.
+/// Not for constants, nor for variables, which all partitions read from one snapshot.
+bool can_be_live_out(const Node& node) { return !node.operands.empty(); }
+
+class Partitioner {
+ public:
+  explicit Partitioner(const Graph& graph) : graph_(graph) {
+    roots_ = graph.roots();
+    order_ = ir::topological_order(roots_);
+    find_calls();
+    if (!calls_.empty()) {
+      find_members();
+      find_live_outs();
+    }
+  }
+
+  std::optional<GraphPartition> result() {
+    if (calls_.empty()) return std::nullopt;
+    GraphPartition partition;
+    std::vector<Value>& outputs = partition.graph.outputs;
+    partition.graph.inputs = graph_.inputs;
+    outputs = live_outs_;
+    partition.live_out_count = outputs.size();
+    for (const Node* call : calls_) {
+      partition.calls.push_back(call->result(0).node);
+      outputs.insert(outputs.end(), call->operands.begin() + 1, call->operands.end());
+    }
+    partition.rest = rest();
+    return partition;
+  }
+
+ private:
+  /// Rebuilds the graph over the live-outs and the calls' results.
+  Graph rest() {
+    ir::Replacements replacements;
+    std::vector<Value> inputs = graph_.inputs;
+    const auto feed = [&](const Value& value, const char* name) {
+      inputs.push_back(fresh_placeholder(value.type(), name));
+      replacements.emplace(value, inputs.back());
+    };
+    for (const Value& value : live_outs_) feed(value, value.node->origin.function);
+    for (const Node* call : calls_) {
+      for (std::uint32_t i = 0; i < call->types.size(); ++i) {
+        feed(call->result(i), call->origin.function);
+      }
+    }
+    Graph rest = graph_;
+    rest.inputs.clear();  // placeholders stay
+    rest = ir::replace_values(rest, replacements);
+    rest.inputs = std::move(inputs);
+    std::erase_if(rest.sizes,
+                  [](const Value& size) { return !dynamic_shape_function(*size.node); });
+    return rest;
+  }
+
+  /// Finds the dynamic-shape calls that depend on no other one.
+  void find_calls() {
+    find_symbol_sources();
+    std::unordered_set<const Node*> after;
+    for (const Node* node : order_) {
+      const bool depends =
+          uses_symbol_of_call(*node) ||
+          std::any_of(node->operands.begin(), node->operands.end(),
+                      [&](const Value& value) { return after.count(value.node.get()) != 0; });
+      const bool is_call = dynamic_shape_function(*node) != nullptr;
+      if (is_call && !depends) calls_.push_back(node);
+      if (is_call || depends) after.insert(node);
+    }
+  }
+
+  /// Maps each symbol to the call of this graph that defines it.
+  void find_symbol_sources() {
+    for (const Node* node : order_) {
+      require_none_inside(*node);
+      if (!dynamic_shape_function(*node)) continue;
+      for (const ir::Symbol& symbol : ir::data_dependent_symbols(*node)) {
+        source_of_symbol_.emplace(symbol.id, node);
+      }
+    }
+  }
+
+  /// Whether a node, or a lambda of it, uses a symbol that another call of this graph defines.
+  bool uses_symbol_of_call(const Node& node) const {
+    if (source_of_symbol_.empty()) return false;
+    bool uses = false;
+    const auto check = [&](const ir::Symbol& symbol) {
+      const auto found = source_of_symbol_.find(symbol.id);
+      uses = uses || (found != source_of_symbol_.end() && found->second != &node);
+    };
+    ir::for_each_symbol(node, check);
+    ir::for_each_lambda(node, [&](const ir::Lambda& lambda) {
+      ir::for_each_symbol(lambda, check);
+      for (const Node* inner : ir::topological_order(lambda.results)) {
+        uses = uses || uses_symbol_of_call(*inner);
+      }
+    });
+    return uses;
+  }
+
+  /// Finds the nodes of the partition: those that the calls' operands depend on.
+  void find_members() {
+    std::vector<Value> operands;
+    for (const Node* call : calls_) {
+      operands.insert(operands.end(), call->operands.begin(), call->operands.end());
+    }
+    for (const Node* node : ir::topological_order(operands)) members_.insert(node);
+  }
+
+  /// Finds the values of members that nodes outside of the partition, or roots, use.
+  void find_live_outs() {
+    std::unordered_set<Value, ir::ValueHash> seen;
+    const auto use = [&](const Value& value) {
+      if (members_.count(value.node.get()) == 0 || !can_be_live_out(*value.node)) return;
+      if (seen.insert(value).second) live_outs_.push_back(value);
+    };
+    for (const Node* node : order_) {
+      if (members_.count(node) != 0) continue;
+      if (std::find(calls_.begin(), calls_.end(), node) != calls_.end()) continue;
+      for (const Value& operand : node->operands) use(operand);
+    }
+    for (const Value& root : roots_) use(root);
+  }
+
+  const Graph& graph_;
+  std::vector<Value> roots_;
+  std::vector<const Node*> order_;
+  std::unordered_map<std::int64_t, const Node*> source_of_symbol_;
+  std::vector<const Node*> calls_;
+  std::unordered_set<const Node*> members_;
+  std::vector<Value> live_outs_;
+};
+
+}  // namespace
+
+std::vector<Value> dynamic_shape_calls(const Graph& graph) {
+  std::vector<Value> calls;
+  for (const ir::NodeRef& call : ir::symbol_sources(graph.roots())) calls.push_back({call, 0});
+  if (!depends_on_parameter(calls)) return calls;
+  for (const Value& call : calls) {
+    if (depends_on_parameter({&call, 1})) reject_inside_body(call.node->origin);
+  }
+  return calls;
+}
+
+std::optional<GraphPartition> first_partition(const Graph& graph) {
+  return Partitioner(graph).result();
+}
+
+}  // namespace kiln::runtime

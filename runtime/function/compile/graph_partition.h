@@ -1,0 +1,32 @@
+// Partitions a graph at host calls whose result shapes are data-dependent (partitioned_program.h).
+#pragma once
+
+#include "core/ir/graph.h"
+
+#include <optional>
+#include <vector>
+
+namespace kiln::runtime {
+
+struct GraphPartition {
+  ir::Graph graph;  // outputs: live_out_count live-outs, then each call's operands but the position
+  std::size_t live_out_count = 0;
+  std::vector<ir::NodeRef> calls;  // HostCall nodes to run after `graph`
+  ir::Graph rest;  // inputs: those of the original, the live-outs, the calls' results
+};
+
+/// Splits off the partition that ends at the HostCall nodes with data-dependent result shapes that
+/// depend on no other such call. Returns nothing if the graph has none. Live-outs are values that
+/// the partition computes and `rest` uses; constants and variables are read again instead.
+/// Before:  %0 = exp x; %1 = host_call "ctc_greedy" %0; outputs {%1, %0 * 2}
+/// After:   graph: %0 = exp x; outputs {%0, %0};  calls {host_call "ctc_greedy"}
+///          rest:  inputs x, p0, p1; outputs {p1, p0 * 2}
+/// Throws ValueError for such a call inside a loop or a branch.
+std::optional<GraphPartition> first_partition(const ir::Graph& graph);
+
+/// Returns the HostCall nodes that define symbols in dims of the graph's values, for Graph::sizes:
+/// such a call need not be an operand of any value. Throws ValueError for one inside a loop or a
+/// branch.
+std::vector<ir::Value> dynamic_shape_calls(const ir::Graph& graph);
+
+}  // namespace kiln::runtime

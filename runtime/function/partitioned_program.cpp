@@ -1,0 +1,121 @@
+// Compiles one program per partition (compile/graph_partition.h) and calls them in order.
+#include "runtime/function/partitioned_program.h"
+
+#include "runtime/function/call.h"
+#include "runtime/function/compile/graph_partition.h"
+
+#include <set>
+
+namespace kiln::runtime {
+namespace {
+
+using ir::Graph;
+
+ProgramPartition program_partition(const GraphPartition& partition,
+                                   std::shared_ptr<const CallableProgram> program) {
+  ProgramPartition result{
+      .program = std::move(program), .live_out_count = partition.live_out_count, .steps = {}};
+  for (const ir::NodeRef& call : partition.calls) {
+    const auto& attrs = call->as<ir::HostCallAttrs>();
+    result.steps.push_back({.function = find_dynamic_shape_function(attrs.function),
+                            .payload = attrs.payload,
+                            .operands = call->operands.size() - 1,
+                            .origin = call->origin});
+  }
+  return result;
+}
+
+std::vector<ArrayView> with_arrays(std::span<const ArrayView> inputs,
+                                   const std::vector<Array>& arrays) {
+  std::vector<ArrayView> views(inputs.begin(), inputs.end());
+  for (const Array& array : arrays) views.push_back(array.as_view());
+  return views;
+}
+
+/// Runs all partitions but the last; returns the inputs that the last takes after `inputs`.
+std::vector<Array> run_partitions(const PartitionedProgram& programs,
+                                  std::span<const ArrayView> inputs,
+                                  const VariableSnapshot& snapshot) {
+  std::vector<Array> all;
+  for (const ProgramPartition& partition : programs.partitions) {
+    std::vector<Array> results = call(*partition.program, with_arrays(inputs, all), &snapshot);
+    const auto operands = results.begin() + static_cast<std::ptrdiff_t>(partition.live_out_count);
+    all.insert(all.end(), results.begin(), operands);
+    std::span<const Array> rest(operands, results.end());
+    for (const HostStep& step : partition.steps) {
+      const ir::OriginScope scope(step.origin, /*replace=*/true);
+      const std::vector<Array> found = step.function(step.payload, rest.first(step.operands));
+      all.insert(all.end(), found.begin(), found.end());
+      rest = rest.subspan(step.operands);
+    }
+  }
+  return all;
+}
+
+/// Returns the variables of all partitions, without duplicates.
+std::vector<VariableStorage*> variables_of(const PartitionedProgram& programs) {
+  std::set<VariableStorage*> all;
+  const auto add = [&](const CallableProgram& callable) {
+    const CompiledProgram& program = callable.program;
+    all.insert(program.state_storages.begin(), program.state_storages.end());
+  };
+  for (const ProgramPartition& partition : programs.partitions) add(*partition.program);
+  add(*programs.last);
+  return {all.begin(), all.end()};
+}
+
+}  // namespace
+
+std::string partition_directory(const std::string& directory, std::size_t i) {
+  return directory + "/stage-" + std::to_string(i + 1);
+}
+
+PartitionedProgram compile_partitioned(const Graph& graph, const std::string& name,
+                                       const InstancePtr& instance,
+                                       const std::optional<WantedDumps>& dumps, bool optimize,
+                                       const std::vector<bool>& sparse) {
+  const auto compile = [&](const Graph& part, const std::string& directory) {
+    auto callable = std::make_shared<CallableProgram>();
+    callable->program.name = name;
+    callable->program.user_graph = part;
+    callable->program.sparse = sparse;
+    callable->program.optimize = optimize;
+    callable->program.instance = instance;
+    if (dumps) {
+      callable->dumps = std::make_unique<DumpFolder>(directory, dumps->stages, dumps->request);
+    }
+    compile_callable(*callable);
+    return callable;
+  };
+  const std::string directory = dumps ? dumps->directory : "";
+  PartitionedProgram programs;
+  Graph rest = graph;
+  while (std::optional<GraphPartition> partition = first_partition(rest)) {
+    const std::size_t i = programs.partitions.size();
+    programs.partitions.push_back(program_partition(
+        *partition, compile(partition->graph, partition_directory(directory, i))));
+    rest = std::move(partition->rest);
+  }
+  programs.last = compile(rest, directory);
+  if (!programs.partitions.empty()) programs.variables = variables_of(programs);
+  return programs;
+}
+
+void call_into(const PartitionedProgram& programs, std::span<const ArrayView> inputs,
+               std::span<const MutableArrayView> outputs) {
+  const CallableProgram& last = *programs.last;
+  if (programs.partitions.empty()) return call_into(last, inputs, outputs);
+  const VariableSnapshot snapshot(programs.variables, last.program.writers, last.program.name);
+  const std::vector<Array> computed = run_partitions(programs, inputs, snapshot);
+  call_into(last, with_arrays(inputs, computed), outputs, &snapshot);
+}
+
+std::vector<Array> call(const PartitionedProgram& programs, std::span<const ArrayView> inputs) {
+  const CallableProgram& last = *programs.last;
+  if (programs.partitions.empty()) return call(last, inputs);
+  const VariableSnapshot snapshot(programs.variables, last.program.writers, last.program.name);
+  const std::vector<Array> computed = run_partitions(programs, inputs, snapshot);
+  return call(last, with_arrays(inputs, computed), &snapshot);
+}
+
+}  // namespace kiln::runtime

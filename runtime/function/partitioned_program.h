@@ -1,0 +1,58 @@
+// A function with data-dependent shapes, that is, sizes known only when a host function has run,
+// such as the width of ctc_decode's result. Its graph is partitioned at these host calls: a program
+// for their operands, the host functions, a program with their results as further inputs, and so
+// on. A value that later partitions need as well is computed once, as a live-out. All partitions of
+// a call read variables from one VariableSnapshot.
+#pragma once
+
+#include "runtime/dump/dump.h"
+#include "runtime/function/callable_program.h"
+#include "runtime/host/host_functions.h"
+
+namespace kiln::runtime {
+
+/// A call of a host function between two partitions.
+struct HostStep {
+  DynamicShapeFunction function = nullptr;
+  std::string payload;
+  std::size_t operands = 0;  // how many outputs of the partition it consumes
+  ir::Origin origin;         // of the HostCall node, for errors
+};
+
+/// One partition but the last. Its program's inputs are the user's, then the live-outs and host
+/// results of the partitions before it. Its outputs are `live_out_count` live-outs, then the
+/// operands of each step in order.
+struct ProgramPartition {
+  std::shared_ptr<const CallableProgram> program;
+  std::size_t live_out_count = 0;
+  std::vector<HostStep> steps;
+};
+
+struct PartitionedProgram {
+  std::vector<ProgramPartition> partitions;     // before the last; empty for nearly all functions
+  std::shared_ptr<const CallableProgram> last;  // computes the outputs and the updates
+  std::vector<VariableStorage*> variables;      // of all partitions; empty if there is only `last`
+
+  /// Returns the program whose first inputs are the user's feeds.
+  const CompiledProgram& first() const {
+    return (partitions.empty() ? last : partitions.front().program)->program;
+  }
+};
+
+/// Partitions the graph and compiles each partition (compile_callable). Partitions but the last are
+/// dumped to partition_directory(). Throws ValueError for a data-dependent shape inside a loop or a
+/// branch, and as compile_callable.
+PartitionedProgram compile_partitioned(const ir::Graph& graph, const std::string& name,
+                                       const InstancePtr& instance,
+                                       const std::optional<WantedDumps>& dumps, bool optimize,
+                                       const std::vector<bool>& sparse = {});
+
+/// Returns the folder that partition i, not the last, is dumped to: "directory/stage-1" for 0.
+std::string partition_directory(const std::string& directory, std::size_t i);
+
+/// As call_into and call of call.h, through all partitions with one VariableSnapshot.
+void call_into(const PartitionedProgram& programs, std::span<const ArrayView> inputs,
+               std::span<const MutableArrayView> outputs);
+std::vector<Array> call(const PartitionedProgram& programs, std::span<const ArrayView> inputs);
+
+}  // namespace kiln::runtime

@@ -1,0 +1,102 @@
+// Tests the sizes of a call: symbols solved from its inputs, and the cache of objects by sizes.
+#include "tests/support/catch.h"
+#include "tests/core/ops/evaluate.h"
+
+#include "backends/codegen/bind/sized_cache.h"
+
+using namespace kiln;
+using namespace kiln::codegen;
+using ir::Value;
+
+namespace {
+
+using Sizes = std::vector<std::vector<std::int64_t>>;
+
+InputSizes views_of(const Sizes& sizes) { return {sizes.begin(), sizes.end()}; }
+
+/// Inputs float32[n,2*m] and float32[m,n+1], with the guard n <= m.
+struct Inputs {
+  ir::Dim n = ir::Dim::fresh("n"), m = ir::Dim::fresh("m");
+  std::vector<Value> inputs{test::placeholder({DType::Float32, {n, 2 * m}}),
+                            test::placeholder({DType::Float32, {m, n + 1}})};
+  std::vector<ir::Guard> guards{{ir::Guard::Kind::LessEqual, n, m, "n exceeds m", {}}};
+
+  CallSizes solved(const Sizes& sizes) const { return {inputs, guards, views_of(sizes)}; }
+
+  /// The text of the error, with its code checked; empty when there is none.
+  std::string rejection(const Sizes& sizes) const {
+    try {
+      solved(sizes);
+      return {};
+    } catch (const sdk::Failure& failure) {
+      CHECK(failure.code() == KILN_CODE_INVALID_ARGUMENT);
+      return failure.what();
+    }
+  }
+};
+
+/// A cache by the first size of one input, and how often an object was made for it.
+struct Cached {
+  SizedCache<std::int64_t> cache;
+  int made = 0;
+
+  std::int64_t of(std::int64_t size) {
+    const Sizes sizes{{size, 3}};
+    return *cache.of(views_of(sizes), [&] {
+      ++made;
+      return std::make_shared<std::int64_t>(size);
+    });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("CallSizes: symbols are solved from the sizes of inputs") {
+  const Inputs program;
+  const CallSizes sizes = program.solved({{3, 8}, {4, 4}});
+  CHECK(sizes(program.n) == 3);
+  CHECK(sizes(program.m) == 4);
+  CHECK(sizes(program.n * program.m + 1) == 13);
+  CHECK(sizes(ir::Dim(7)) == 7);
+  const EvaluateDim evaluate = std::cref(sizes);
+  CHECK(evaluate_dims({program.m, 2}, evaluate) == std::vector<std::int64_t>{4, 2});
+  CHECK_THROWS_AS(sizes(ir::Dim::fresh("k")), ValueError);
+}
+
+TEST_CASE("CallSizes: sizes that the program does not take are rejected") {
+  const Inputs program;
+  CHECK(program.rejection({{3, 8}, {4, 4}}) == "");
+  CHECK(program.rejection({{3, 7}, {4, 4}}) != "");  // 2*m is odd
+  // m differs in the second input; n differs there.
+  for (const Sizes& sizes : {Sizes{{3, 8}, {5, 4}}, {{3, 8}, {4, 5}}}) {
+    CHECK(program.rejection(sizes).starts_with("input 1 does not have the type"));
+  }
+  CHECK(program.rejection({{5, 8}, {4, 6}}).starts_with("n exceeds m"));
+}
+
+TEST_CASE("SizedCache: the least recently used sizes are dropped") {
+  Cached cached;
+  constexpr auto kCount = static_cast<std::int64_t>(decltype(cached.cache)::kMaxEntries);
+  for (std::int64_t size = 0; size < kCount; ++size) CHECK(cached.of(size) == size);
+  for (std::int64_t size = 0; size < kCount; ++size) CHECK(cached.of(size) == size);
+  CHECK(cached.made == kCount);
+  CHECK(cached.of(0) == 0);      // now the most recently used
+  CHECK(cached.of(100) == 100);  // drops 1
+  CHECK(cached.made == kCount + 1);
+  CHECK(cached.of(0) == 0);
+  CHECK(cached.made == kCount + 1);
+  CHECK(cached.of(1) == 1);
+  CHECK(cached.made == kCount + 2);
+  CHECK(cached.cache.all().size() == decltype(cached.cache)::kMaxEntries);
+  CHECK(*cached.cache.all().front() == 1);
+}
+
+TEST_CASE("SizedCache: a failure leaves no entry") {
+  SizedCache<int> cache;
+  const Sizes sizes{{2}, {}};
+  const auto fail = []() -> std::shared_ptr<int> { throw SizeFailure(1, "too large"); };
+  CHECK_THROWS_AS(cache.of(views_of(sizes), fail), SizeFailure);
+  CHECK(cache.all().empty());
+  CHECK(*cache.of(views_of(sizes), [] { return std::make_shared<int>(5); }) == 5);
+  CHECK(*cache.of(views_of(sizes), fail) == 5);
+}

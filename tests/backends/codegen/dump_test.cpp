@@ -1,0 +1,125 @@
+// Tests dumps of compiled backends other than kernels: steps of the pipeline, stages of the target,
+// and times of steps that run concurrently.
+#include "tests/support/catch.h"
+#include "tests/support/scratch.h"
+
+#include <kiln/k.h>
+
+#include <filesystem>
+#include <sstream>
+
+namespace K = kiln;
+using K::Array, K::Tensor;
+using kiln::testing::contents_of, kiln::testing::Scratch;
+
+namespace {
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// The line of `table` with that end; empty where there is none.
+std::string row_of(const std::string& table, const std::string& end) {
+  std::istringstream in(table);
+  for (std::string line; std::getline(in, line);) {
+    if (line.size() >= end.size() && line.substr(line.size() - end.size()) == end) return line;
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("dumps: a stage of the target is the text of the kernels that run") {
+  const Scratch scratch;
+  const Tensor x = K::placeholder({.shape = {K::None}, .name = "x"});
+  const K::Function f =
+      K::function({x}, {K::tanh(x) * 2.0f},
+                  {.name = "f",
+                   .backend = KILN_BINARY_DIR "/lib/tests/libkiln_kernel_text.so",
+                   .dump = scratch.path("made"),
+                   .dump_stages = K::Stage::Kernels | K::Stage::Other});
+  const std::string text = contents_of(scratch.path("made/60-c__.txt"));
+  CHECK(has(text, "_tanh_line"));
+  const std::string kernels = contents_of(scratch.path("made/51-kernels.txt"));
+  const std::size_t begin = kernels.find("kernel ") + 7;
+  CHECK(has(text, kernels.substr(begin, kernels.find('(') - begin)));
+  CHECK(f({Array{0.f, 0.f}})[0] == Array{0.f, 0.f});
+}
+
+TEST_CASE("dumps: the graph after each step, also of a function compiled before the dump") {
+  const Scratch scratch;
+  const Tensor x = K::placeholder({.shape = {K::None, 4}, .name = "x"});
+  const K::Function f =
+      K::function({x}, {K::softmax(x)},
+               {.backend = KILN_BINARY_DIR "/lib/tests/libkiln_kernel_interpreter.so",
+                .dump = scratch.path("made"),
+                .dump_stages = K::Stage::Passes});
+  f.dump(scratch.path("later"), K::Stage::Passes);
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(scratch.path("made"))) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with("45-")) continue;
+    ++count;
+    INFO(name);
+    CHECK(contents_of(entry.path()) == contents_of(scratch.path("later/" + name)));
+  }
+  CHECK(count >= 2);
+  const std::string expanded =
+      contents_of(scratch.path("made/45-lowering-01_expand_composites.txt"));
+  CHECK(expanded.find(" = exp ") != expanded.npos);
+  CHECK(expanded.find(" = softmax ") == expanded.npos);
+}
+
+TEST_CASE("dumps: a target without a library has no claims, so it rejects no matmul") {
+  const Scratch scratch;
+  const Tensor x = K::placeholder({.shape = {2, 3}, .name = "x"});
+  K::function({x}, {K::dot(x, K::transpose(x))},
+              {.backend = KILN_BINARY_DIR "/lib/tests/libkiln_kernel_interpreter.so",
+               .dump = scratch.path("made"),
+               .dump_stages = K::Stage::Claims});
+  const std::string claims = contents_of(scratch.path("made/50-claims.txt"));
+  INFO(claims);
+  CHECK_FALSE(has(claims, "taken"));
+}
+
+TEST_CASE("timings: steps that run concurrently have one time for all") {
+  const Scratch scratch;
+  const Tensor x = K::placeholder({.shape = {}, .name = "x"});
+  std::vector<K::UpdateOp> updates;
+  for (int i = 0; i < 2; ++i) {
+    const Tensor w = K::variable(Array::zeros({400, 500 + i}, K::DType::Float32));
+    updates.push_back(K::update_add(w, K::ones_like(w) * x));
+  }
+  const K::Function f = K::function({x}, {}, {.updates = updates, .backend = "cpu"});
+  f.dump(scratch.path("f"), K::Stage::Timings);
+  for (int i = 0; i < 3; ++i) f({Array(1.f)});
+  f.dump(scratch.path("f"), K::Stage::Timings);
+  const std::string calls = contents_of(scratch.path("f/70-timings-calls.txt"));
+  INFO(calls);
+  CHECK(has(calls, "# 3 calls "));
+  CHECK(row_of(calls, "the whole call").substr(0, 10) == "         3");
+  CHECK(row_of(calls, "in parallel: 2 steps").substr(0, 10) == "         3");
+}
+
+TEST_CASE("timings: calls are not timed unless a dump asks for it") {
+  const Scratch scratch;
+  const Tensor x = K::placeholder({.shape = {4}, .name = "x"});
+  const K::Function f = K::function({x}, {K::exp(x)}, {.backend = "cpu"});
+  for (int i = 0; i < 3; ++i) f({Array{0.f, 0.f, 0.f, 0.f}});
+  f.dump(scratch.path("f"), K::Stage::Plan | K::Stage::MemoryPlan);
+  f({Array{0.f, 0.f, 0.f, 0.f}});
+  f.dump(scratch.path("f"), K::Stage::Timings);
+  CHECK(has(contents_of(scratch.path("f/70-timings-calls.txt")), "# 0 calls "));
+}
+
+TEST_CASE("dumps: each tuple of sizes has its memory plan") {
+  const Scratch scratch;
+  const Tensor x = K::placeholder({.shape = {K::None, 8}, .name = "x"});
+  const Tensor y = K::sum(K::cumsum(K::exp(x), {.axis = 0}));
+  const K::Function f = K::function({x}, {y}, {.backend = "cpu"});
+  for (const std::int64_t rows : {2, 30, 2}) f({Array::zeros({rows, 8}, K::DType::Float32)});
+  f.dump(scratch.path("f"), K::Stage::MemoryPlan);
+  CHECK(has(contents_of(scratch.path("f/53-memory_plan-sizes_1.txt")), "float32[2,8]"));
+  CHECK(has(contents_of(scratch.path("f/53-memory_plan-sizes_2.txt")), "float32[30,8]"));
+  CHECK_FALSE(std::filesystem::exists(scratch.path("f/53-memory_plan-sizes_3.txt")));
+}

@@ -1,0 +1,196 @@
+// Macros turn loads and stores of operands into calls that report them. The text of shared memory
+// is rewritten, since operators of arrays read and write its elements.
+#include "tests/backends/codegen/emulated_text.h"
+
+#include "backends/codegen/text/text_prelude.h"
+#include "core/types/text.h"
+
+#include <algorithm>
+#include <sstream>
+#include <stdexcept>
+
+namespace kiln::test {
+namespace {
+
+using namespace codegen;
+
+constexpr const char* kDevice = R"(
+#define __global__
+#define __launch_bounds__(threads)
+struct Index {
+  u32 x;
+};
+struct EmulatedFunctions {
+  void (*wait_for_block)();
+  void (*wait_for_warp)();
+  u64 (*exchange)(u64 value, int distance);
+  u32 (*ballot)(bool truth);
+  bool (*note_global)(const void* address, s64 bytes, bool is_store);
+  void (*note_shared)(const void* address, s64 bytes, bool is_store);
+  void (*note_atomic)(const void* address);
+};
+extern "C" {
+Index blockIdx, threadIdx, gridDim, blockDim;
+EmulatedFunctions emulation;
+}
+inline void __syncthreads() { emulation.wait_for_block(); }
+inline void __syncwarp() { emulation.wait_for_warp(); }
+inline u32 __shfl_xor_sync(u32, u32 x, int distance) {
+  return u32(emulation.exchange(x, distance));
+}
+inline u64 __shfl_xor_sync(u32, u64 x, int distance) { return emulation.exchange(x, distance); }
+inline u32 __ballot_sync(u32, bool truth) { return emulation.ballot(truth); }
+inline s32 __ffs(s32 x) { return __builtin_ffs(x); }
+inline u32 atomicCAS(u32* at, u32 expected, u32 value) {
+  const u32 old = *at;
+  if (old == expected) *at = value;
+  return old;
+}
+inline u32 atomicExch(u32* at, u32 value) {
+  const u32 old = *at;
+  *at = value;
+  return old;
+}
+inline u32 atomicAdd(u32* at, u32 value) {
+  emulation.note_atomic(at);
+  const u32 old = *at;
+  *at = old + value;
+  return old;
+}
+inline void __threadfence() {}
+
+template <class T> T noted_load(const u8* from, s64 i) {
+  const bool can_load = emulation.note_global(from + i * s64(sizeof(T)), sizeof(T), false);
+  return can_load ? load<T>(from, i) : T{};
+}
+template <class T> void noted_store(u8* to, s64 i, T x) {
+  if (emulation.note_global(to + i * s64(sizeof(T)), sizeof(T), true)) store<T>(to, i, x);
+}
+#define load noted_load
+#define store noted_store
+// Vectors: a const pointer is a load's. Accesses out of bounds go to `elsewhere`.
+alignas(16) static u8 elsewhere[64];
+template <class T> const T* noted_vector(const T* first, s64 bytes) {
+  const bool can_load = emulation.note_global(first, bytes, false);
+  return can_load ? first : reinterpret_cast<const T*>(elsewhere);
+}
+template <class T> T* noted_vector(T* first, s64 bytes) {
+  return emulation.note_global(first, bytes, true) ? first : reinterpret_cast<T*>(elsewhere);
+}
+#define __builtin_assume_aligned(first, bytes) noted_vector(first, bytes)
+
+template <class T> struct SharedElement {
+  T* at;
+  void operator=(T x) const {
+    emulation.note_shared(at, sizeof(T), true);
+    *at = x;
+  }
+};
+template <class T, int... counts> struct Shared {
+  T elements[(counts * ...)];
+  template <class... Index> T* at(Index... index) {
+    s64 place = 0;
+    ((place = index >= 0 && index < counts ? place * counts + index : (__builtin_trap(), 0)), ...);
+    return elements + place;
+  }
+  template <class... Index> T get(Index... index) {
+    emulation.note_shared(at(index...), sizeof(T), false);
+    return *at(index...);
+  }
+  template <class... Index> SharedElement<T> element(Index... index) { return {at(index...)}; }
+};
+)";
+
+constexpr std::string_view kShared = "static __shared__ ";
+
+/// An array of shared memory, as the text declares it.
+struct SharedArray {
+  std::string type, name;
+};
+
+std::size_t closing_bracket(const std::string& line, std::size_t opening) {
+  int depth = 0;
+  for (std::size_t i = opening; i < line.size(); ++i) {
+    if (line[i] == '[') ++depth;
+    if (line[i] == ']' && --depth == 0) return i;
+  }
+  throw std::runtime_error("no closing bracket: " + line);
+}
+
+/// "[i][j]" at the beginning as "i, j", and its length.
+std::pair<std::string, std::size_t> read_indices(const std::string& text) {
+  std::string indices;
+  std::size_t end = 0;
+  while (end < text.size() && text[end] == '[') {
+    const std::size_t closing = closing_bracket(text, end);
+    indices += (end == 0 ? "" : ", ") + text.substr(end + 1, closing - end - 1);
+    end = closing + 1;
+  }
+  return {indices, end};
+}
+
+/// Rewrites a line that begins with kShared. Scalars stay plain variables, which are not watched.
+std::string rewrite_declaration(const std::string& line, std::vector<SharedArray>& arrays) {
+  const std::size_t bracket = std::min(line.find('['), line.find(';'));
+  const std::size_t name = line.rfind(' ', bracket) + 1;
+  arrays.push_back({line.substr(kShared.size(), name - 1 - kShared.size()),
+                    line.substr(name, bracket - name)});
+  const SharedArray& one = arrays.back();
+  if (line[bracket] == ';') return text("static ", one.type, " ", one.name, ";\n");
+  return text("Shared<", one.type, ", ", read_indices(line.substr(bracket)).first, "> ", one.name,
+              ";\n");
+}
+
+/// name[i] becomes name.element(i) on the left of an assignment, else name.get(i).
+void rewrite_uses(std::string& line, const std::string& name) {
+  for (std::size_t at = line.find(name + "["); at != line.npos; at = line.find(name + "[", at)) {
+    const std::size_t opening = at + name.size();
+    const auto [indices, length] = read_indices(line.substr(opening));
+    const bool is_store = line.compare(opening + length, 3, " = ") == 0;
+    line.replace(opening, length, text(is_store ? ".element(" : ".get(", indices, ")"));
+  }
+}
+
+std::string rewrite_shared(const std::string& functions, std::vector<SharedArray>& arrays) {
+  std::istringstream lines(functions);
+  std::string out, line;
+  while (std::getline(lines, line)) {
+    if (line.starts_with(kShared)) {
+      out += rewrite_declaration(line, arrays);
+      continue;
+    }
+    const bool is_comment = line.starts_with("//");
+    for (const SharedArray& one : arrays) {
+      if (!is_comment) rewrite_uses(line, one.name);
+    }
+    out += line + "\n";
+  }
+  return out;
+}
+
+std::string launcher(const ScheduledKernel& scheduled, const std::vector<SharedArray>& arrays) {
+  const Kernel& kernel = scheduled.kernel;
+  const char* const parts = scheduled.schedule.split_k ? "part_points, partials, arrivals, " : "";
+  std::string arguments, poison;
+  for (std::size_t i = 0; i < kernel.operands.size(); ++i) arguments += text("b[", i, "], ");
+  for (std::size_t i = 0; i < kernel.sizes.size(); ++i) arguments += text("n[", i, "], ");
+  for (const SharedArray& one : arrays) {
+    poison += text("  __builtin_memset(&", one.name, ", 255, sizeof(", one.name, "));\n");
+  }
+  return text("extern \"C\" void poison_", kernel.name, "() {\n", poison, "}\n",
+              "extern \"C\" void run_", kernel.name,
+              "(u8* const* b, const s64* n, s64 points, s64 part_points, u8* partials, "
+              "u32* arrivals, s32 step, CallBlock* call) {\n  ",
+              kernel.name, "(", arguments, "points, ", parts, "step, call);\n}\n");
+}
+
+}  // namespace
+
+std::string emulated_text(std::span<const ScheduledKernel> kernels) {
+  std::vector<SharedArray> arrays;
+  std::string functions = rewrite_shared(grid_functions(kernels), arrays);
+  for (const ScheduledKernel& one : kernels) functions += launcher(one, arrays);
+  return text(text_prelude(TextDialect::Host), kDevice, functions);
+}
+
+}  // namespace kiln::test

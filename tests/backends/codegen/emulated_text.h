@@ -1,0 +1,31 @@
+// Writes the CUDA text of kernels as C++ for the host, which reports every access to memory.
+#pragma once
+
+#include "backends/codegen/text/grid_text.h"
+
+namespace kiln::test {
+
+/// The functions and variables of the text:
+///   run_<kernel>     an EmulatedThread: runs the thread that blockIdx and threadIdx name
+///   poison_<kernel>  fills the kernel's shared memory with NaNs
+///   gridDim, ...     the built-in variables of CUDA
+///   emulation        EmulatedFunctions, for the emulation to set before threads run
+std::string emulated_text(std::span<const codegen::ScheduledKernel> kernels);
+
+using EmulatedThread = void (*)(std::byte* const* operands, const std::int64_t* sizes,
+                                std::int64_t points, std::int64_t part_points,
+                                std::byte* partials, std::uint32_t* arrivals, std::int32_t step,
+                                codegen::CallBlock* call);
+
+struct EmulatedFunctions {
+  void (*wait_for_block)();
+  void (*wait_for_warp)();
+  std::uint64_t (*exchange)(std::uint64_t value, int distance);
+  std::uint32_t (*ballot)(bool truth);
+  /// Called before each access to an operand. False: the access must not be made.
+  bool (*note_global)(const void* address, std::int64_t bytes, bool is_store);
+  void (*note_shared)(const void* address, std::int64_t bytes, bool is_store);
+  void (*note_atomic)(const void* address);
+};
+
+}  // namespace kiln::test

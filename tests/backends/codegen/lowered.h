@@ -1,0 +1,51 @@
+// Lowers values by all steps of the pipeline, or by one, for tests that look at the results.
+#pragma once
+
+#include "backends/codegen/host/schedule/schedule_kernel.h"
+#include "backends/codegen/pipeline.h"
+
+namespace kiln::codegen {
+
+/// The program of these results for a CPU. `library` may be null.
+inline Program lowered(const std::vector<ir::Value>& arguments,
+                       const std::vector<ir::Value>& results,
+                       const LibraryClaims* library = nullptr) {
+  Compilation compilation;
+  compilation.arguments = arguments;
+  compilation.results = results;
+  compilation.library = library;
+  compilation.schedule = schedule_kernel;
+  run_pipeline(compilation);
+  return std::move(compilation.program);
+}
+
+/// The steps that change the graph: those before decide_claims.
+inline std::span<const PipelineStep> graph_steps() {
+  const std::span<const PipelineStep> all = pipeline();
+  std::size_t count = 0;
+  while (all[count].name != "decide_claims") ++count;
+  return all.first(count);
+}
+
+/// The results after one step. `updates`: positions in results and arguments.
+inline std::vector<ir::Value> after(const PipelineStep& step, const std::vector<ir::Value>& results,
+                                    const LibraryClaims* library,
+                                    const std::vector<ir::Value>& arguments = {},
+                                    const std::vector<InputOutputAlias>& updates = {}) {
+  Compilation compilation;
+  compilation.arguments = arguments;
+  compilation.updates = updates;
+  compilation.results = results;
+  compilation.library = library;
+  step.run(compilation);
+  return compilation.results;
+}
+
+/// The results after all steps that change the graph.
+inline std::vector<ir::Value> rewritten(std::vector<ir::Value> results,
+                                        const LibraryClaims* library = nullptr) {
+  for (const PipelineStep& step : graph_steps()) results = after(step, results, library);
+  return results;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,296 @@
+// Runs a kernel both ways and compares the memory that they leave.
+#include "tests/backends/codegen/make_kernel.h"
+
+#include "tests/support/catch.h"
+#include "tests/backends/codegen/grid_emulation.h"
+#include "tests/backends/codegen/host_compiler.h"
+#include "tests/backends/codegen/kernel_interpreter.h"
+#include "tests/backends/codegen/kernel_run.h"
+
+#include "core/ops/convert.h"
+#include "core/types/text.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kiln::test {
+namespace {
+
+using namespace codegen;
+
+KernelOutcome run(const KernelFunction& function, const KernelCall& call) {
+  KernelOutcome outcome{call.operands, {}};
+  std::vector<std::byte*> buffers;
+  for (Memory& memory : outcome.operands) buffers.push_back(memory.bytes.data());
+  KernelArguments arguments;
+  arguments.buffers = buffers.data();
+  arguments.sizes = call.sizes.data();
+  arguments.begin = call.begin;
+  arguments.end = call.end;
+  arguments.out_of_range = &outcome.fault;
+  arguments.seed = call.seed;
+  arguments.call_counter = call.call_counter;
+  function.run(function.context, &arguments);
+  return outcome;
+}
+
+bool gives_bool(ir::Op op) {
+  return op == ir::Op::Equal || op == ir::Op::Less || op == ir::Op::LessEqual ||
+         op == ir::Op::And || op == ir::Op::Or || op == ir::Op::Not;
+}
+
+std::vector<double> numbers(DType dtype, const Memory& memory) {
+  std::vector<double> list(memory.bytes.size() / dtype_bytes(dtype));
+  ir::load_floating(dtype, memory.bytes.data(), list.data(),
+                    static_cast<std::int64_t>(list.size()));
+  return list;
+}
+
+void check_close(DType dtype, const Memory& found, const Memory& expected) {
+  const std::vector<double> x = numbers(dtype, found), y = numbers(dtype, expected);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (std::isnan(y[i])) {
+      CHECK(std::isnan(x[i]));
+    } else {
+      CHECK(x[i] == Approx(y[i]).epsilon(1e-5).margin(1e-4));
+    }
+  }
+}
+
+}  // namespace
+
+KernelMaker::KernelMaker(std::string name, std::vector<ir::Dim> axes, int outer) {
+  kernel.name = std::move(name);
+  kernel.axes = std::move(axes);
+  kernel.outer = outer;
+  for (const ir::Dim& dim : kernel.axes) add_size(kernel, dim);
+}
+
+int KernelMaker::input(DType dtype) {
+  kernel.operands.push_back({text("x", kernel.operands.size()), dtype, true, false});
+  return static_cast<int>(kernel.operands.size()) - 1;
+}
+
+int KernelMaker::output(DType dtype, bool read) {
+  kernel.operands.push_back({text("y", kernel.operands.size()), dtype, read, true});
+  return static_cast<int>(kernel.operands.size()) - 1;
+}
+
+int KernelMaker::access(int operand, std::vector<ir::Dim> strides, ir::Dim offset) {
+  for (const ir::Dim& stride : strides) add_size(kernel, stride);
+  add_size(kernel, offset);
+  kernel.accesses.push_back({operand, offset, std::move(strides), -1, 0, 0});
+  return static_cast<int>(kernel.accesses.size()) - 1;
+}
+
+int KernelMaker::access_at(int operand, std::vector<ir::Dim> strides, int dynamic,
+                           ir::Dim dynamic_stride, ir::Dim dynamic_limit) {
+  const int number = access(operand, std::move(strides));
+  add_size(kernel, dynamic_stride);
+  add_size(kernel, dynamic_limit);
+  Access& made = kernel.accesses.back();
+  made.dynamic = dynamic;
+  made.dynamic_stride = dynamic_stride;
+  made.dynamic_limit = dynamic_limit;
+  return number;
+}
+
+int KernelMaker::guard(int access, int when) {
+  kernel.accesses[static_cast<std::size_t>(access)].when = when;
+  return access;
+}
+
+int KernelMaker::add(Expression e) {
+  kernel.expressions.push_back(e);
+  return static_cast<int>(kernel.expressions.size()) - 1;
+}
+
+int KernelMaker::number(DType dtype, double value) {
+  Expression e{ExpressionKind::Constant, dtype};
+  const std::vector<std::byte> bytes = ir::scalar_bytes(dtype, value);
+  std::memcpy(&e.bits, bytes.data(), bytes.size());
+  return add(e);
+}
+
+int KernelMaker::axis(int number) {
+  Expression e{ExpressionKind::AxisIndex, DType::Int64};
+  e.number = number;
+  return add(e);
+}
+
+int KernelMaker::size(const ir::Dim& dim) {
+  Expression e{ExpressionKind::SizeValue, DType::Int64};
+  e.number = add_size(kernel, dim);
+  return add(e);
+}
+
+int KernelMaker::load(int access) {
+  const int operand = kernel.accesses[static_cast<std::size_t>(access)].operand;
+  Expression e{ExpressionKind::Load, kernel.operands[static_cast<std::size_t>(operand)].dtype};
+  e.number = access;
+  return add(e);
+}
+
+int KernelMaker::apply(ir::Op op, std::vector<int> arguments) {
+  const DType last = kernel.expressions[static_cast<std::size_t>(arguments.back())].dtype;
+  Expression e{ExpressionKind::Apply, gives_bool(op) ? DType::Bool : last};
+  e.op = op;
+  for (std::size_t i = 0; i < arguments.size(); ++i) e.arguments[i] = arguments[i];
+  return add(e);
+}
+
+int KernelMaker::convert(DType dtype, int argument) {
+  Expression e{ExpressionKind::Convert, dtype};
+  e.arguments[0] = argument;
+  return add(e);
+}
+
+int KernelMaker::result(int stage) {
+  const Stage& made = kernel.stages[static_cast<std::size_t>(stage)];
+  const DType dtype = kernel.expressions[static_cast<std::size_t>(made.value)].dtype;
+  Expression e{ExpressionKind::StageResult,
+               made.combiner == Combiner::ArgMax ? DType::Int64 : dtype};
+  e.number = stage;
+  return add(e);
+}
+
+int KernelMaker::random(DType dtype, int position, int element, std::int64_t seed,
+                        std::int64_t stream) {
+  Expression e{ExpressionKind::Random, dtype};
+  e.op = ir::Op::RandomUniform;
+  e.arguments = {position, element, -1};
+  e.seed = seed;
+  e.stream = stream;
+  return add(e);
+}
+
+int KernelMaker::add_stage(StageKind kind, Combiner combiner, int value,
+                           std::vector<Store> stores) {
+  kernel.stages.push_back({kind, true, combiner, value, std::move(stores)});
+  return static_cast<int>(kernel.stages.size()) - 1;
+}
+
+int KernelMaker::map(std::vector<Store> stores, bool inner) {
+  const int number = add_stage(StageKind::Map, Combiner::None, -1, std::move(stores));
+  kernel.stages.back().inner = inner;
+  return number;
+}
+
+int KernelMaker::reduce(Combiner combiner, int value, std::vector<Store> stores) {
+  return add_stage(StageKind::Reduce, combiner, value, std::move(stores));
+}
+
+int KernelMaker::running(Combiner combiner, int value, std::vector<Store> stores) {
+  return add_stage(StageKind::Running, combiner, value, std::move(stores));
+}
+
+KernelOutcome run_interpreted(const Kernel& kernel, const KernelCall& call) {
+  std::shared_ptr<const void> holder;
+  const KernelFunction function = interpreted(kernel, holder);
+  return run(function, call);
+}
+
+std::vector<KernelOutcome> run_as_text(const std::vector<Kernel>& kernels,
+                                       const std::vector<KernelCall>& calls) {
+  std::shared_ptr<const void> holder;
+  const std::vector<KernelFunction> functions = compile_text(kernels, holder);
+  std::vector<KernelOutcome> outcomes;
+  for (std::size_t i = 0; i < calls.size(); ++i) outcomes.push_back(run(functions[i], calls[i]));
+  return outcomes;
+}
+
+void check_close(const Kernel& kernel, const KernelOutcome& found, const KernelOutcome& expected) {
+  if (!sums_floats(kernel)) return check_equal(found, expected);
+  KernelOutcome exact = expected;
+  for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
+    const DType dtype = kernel.operands[i].dtype;
+    if (!is_float(dtype)) continue;
+    INFO("operand " << i);
+    check_close(dtype, found.operands[i], expected.operands[i]);
+    exact.operands[i] = found.operands[i];
+  }
+  check_equal(found, exact);
+}
+
+void check_equal(const KernelOutcome& found, const KernelOutcome& expected) {
+  for (std::size_t i = 0; i < expected.operands.size(); ++i) {
+    INFO("operand " << i);
+    CHECK((found.operands[i] == expected.operands[i]));
+  }
+  CHECK(found.fault.access == expected.fault.access);
+  CHECK(found.fault.index == expected.fault.index);
+  CHECK(found.fault.limit == expected.fault.limit);
+}
+
+KernelOutcome run_all_ways(const Kernel& kernel, const KernelCall& call) {
+  INFO(print(kernel));
+  KernelOutcome interpreted = run_interpreted(kernel, call);
+  {
+    INFO("as loops");
+    check_equal(run_as_text({kernel}, {call})[0], interpreted);
+  }
+  if (!is_whole(kernel, call)) return interpreted;
+  run_as_grids(kernel, call, interpreted);
+  return interpreted;
+}
+
+void run_as_grids(const Kernel& kernel, const KernelCall& call, const KernelOutcome& interpreted) {
+  run_as_grids(std::vector{kernel}, {call}, {interpreted});
+}
+
+namespace {
+
+/// Whether the kernel's schedule there differs from those of the devices before.
+bool is_worth_a_run(const Kernel& kernel, const GridDescription& device) {
+  if (device.max_threads == kSmallDevice.max_threads) return true;
+  const GridSchedule schedule = schedule_grid(kernel, device);
+  if (device.max_blocks > kTwoWarps.max_blocks) return schedule.split_k;
+  return has_blocks(schedule) || schedule.form == GridForm::Tile;
+}
+
+void run_on(const GridDescription& device, const std::vector<Kernel>& kernels,
+            const std::vector<KernelCall>& calls, const std::vector<KernelOutcome>& interpreted) {
+  std::vector<KernelOutcome> expected;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    INFO(print(kernels[i]) << print(schedule_grid(kernels[i], device)));
+    expected.push_back(
+        run_as_parsed_grid(kernels[i], calls[i], ThreadOrder::Ascending, {}, device));
+    check_close(kernels[i], expected[i], interpreted[i]);
+  }
+  for (const ThreadOrder order : kThreadOrders) {
+    const std::vector<KernelOutcome> found = run_as_grid(kernels, calls, order, {}, device);
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      INFO(print(kernels[i]) << "as a grid of blocks of " << device.max_threads
+                             << " threads, in order " << static_cast<int>(order));
+      check_equal(found[i], expected[i]);
+      check_equal(run_as_parsed_grid(kernels[i], calls[i], order, {}, device), expected[i]);
+    }
+  }
+}
+
+}  // namespace
+
+void run_as_grids(const std::vector<Kernel>& kernels, const std::vector<KernelCall>& calls,
+                  const std::vector<KernelOutcome>& interpreted) {
+  for (const GridDescription& device : {kSmallDevice, kTwoWarps, kManyBlocks, kManyPairs}) {
+    std::vector<Kernel> some;
+    std::vector<KernelCall> their_calls;
+    std::vector<KernelOutcome> expected;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      if (!is_worth_a_run(kernels[i], device)) continue;
+      some.push_back(kernels[i]);
+      their_calls.push_back(calls[i]);
+      expected.push_back(interpreted[i]);
+    }
+    if (!some.empty()) run_on(device, some, their_calls, expected);
+  }
+}
+
+void GridCases::add(Kernel kernel, KernelCall call) {
+  kernel.name += "_" + std::to_string(kernels_.size());
+  interpreted_.push_back(run_interpreted(kernel, call));
+  kernels_.push_back(std::move(kernel));
+  calls_.push_back(std::move(call));
+}
+
+}  // namespace kiln::test

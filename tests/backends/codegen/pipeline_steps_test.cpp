@@ -1,0 +1,262 @@
+// Tests each step of the pipeline on a small program that it changes. Compares the state of the
+// compilation as text, before and after the step.
+#include "tests/support/catch.h"
+#include "tests/backends/codegen/lowered.h"
+
+#include "core/k/base/tensor_impl.h"
+#include "core/module/print.h"
+#include "core/ops/build.h"
+#include "core/ops/lambda_builder.h"
+#include "core/ops/rewrite_graph.h"
+#include "core/types/text.h"
+
+#include <kiln/k.h>
+
+#include <algorithm>
+#include <functional>
+
+using namespace kiln;
+using namespace kiln::codegen;
+
+namespace {
+
+class EveryProduct final : public LibraryClaims {
+ public:
+  std::optional<std::string> rejection_of_matmul(const MatmulRequest&) const override {
+    return std::nullopt;
+  }
+  std::optional<std::string> rejection_of_convolution(const ir::Node&) const override {
+    return std::nullopt;
+  }
+  std::optional<std::string> rejection_of_row_update(const ir::Node&) const override {
+    return std::nullopt;
+  }
+};
+
+struct Sample {
+  std::vector<Tensor> arguments, results;
+  std::vector<InputOutputAlias> updates = {};
+  std::vector<ir::Value> values = {};  // further results
+};
+
+struct Row {
+  const char* step;
+  Sample (*make)();
+  const char* before;  // part of the state before the step and not after it; or null
+  const char* after;   // part of the state after the step and not before it; or null
+};
+
+Tensor input(Shape shape, const char* dtype = "float32") {
+  return placeholder({.shape = std::move(shape), .dtype = dtype});
+}
+
+/// h = tanh(dot(h, w) + x[t]) for 32 rows of 8; all h.
+Sample loop() {
+  const Tensor x = input({32, 5, 8}), w = input({8, 8}), first = input({32, 8});
+  const StepFunction step = [&](const Tensor& now, const std::vector<Tensor>& states) {
+    const Tensor next = tanh(dot(states[0], w) + now);
+    return StepResult{next, {next}};
+  };
+  const RnnResult result = rnn(step, x, {first});
+  return {{x, w, first}, {sum(result.outputs)}};
+}
+
+ir::Value value(const Tensor& tensor) { return value_of(tensor, "tensor"); }
+
+/// A loop that stacks x + h twice: as it is, and reshaped to sizes that only a guard holds equal.
+Sample stacked_twice() {
+  const Tensor first = input({None, 3}), other = input({None, 3});
+  const ir::Value h = value(first);
+  const ir::Dim same = value(other).dims()[0];
+  const ir::LambdaBuilder body({{DType::Int64, {}}, h.type()});
+  const ir::Value next = ir::binary(ir::Op::Add, body.parameters()[1], body.parameters()[1]);
+  const auto closed = body.close({next, next, ir::reshape(next, {same, 3})}, 1, {});
+  return {{first, other}, {}, {}, ir::results_of(ir::make_scan(closed, {h}, {}, 5, false))};
+}
+
+const Row kRows[] = {
+    {"check_sizes",
+     [] {
+       const Tensor x = input({None}), y = input({None});
+       return Sample{{x, y}, {x + y}};
+     },
+     "guards: 0", "guards: 1"},
+    {"expand_composites",
+     [] {
+       const Tensor x = input({4, 8});
+       return Sample{{x}, {softmax(x)}};
+     },
+     "= softmax ", "= exp "},
+    {"sink_permutes",
+     [] {
+       const Tensor x = input({2, 8, 8, 3}), w = input({3, 3, 3, 4});
+       const Tensor first = permute_dimensions(x, {0, 3, 1, 2});
+       return Sample{{x, w}, {conv2d(permute_dimensions(exp(first), {0, 2, 3, 1}), w)}};
+     },
+     "= permute ", nullptr},
+    {"share_relu_masks",
+     [] {
+       const Tensor x = input({4, 8}), w = input({8, 8}), g = input({4, 8});
+       const Tensor y = relu(dot(x, w));
+       return Sample{{x, w, g}, {y, gradients(sum(y * g), {w})[0]}};
+     },
+     nullptr, nullptr},
+    {"merge_loop_results", stacked_twice, nullptr, nullptr},
+    {"widen_accumulators",
+     [] {
+       const Tensor x = input({4, 8}, "bfloat16");
+       return Sample{{x}, {sum(x)}};
+     },
+     nullptr, "dtype=float32"},
+    {"update_rows",
+     [] {
+       const Tensor table = input({9, 4}), x = input({5}, "int32");
+       const Tensor slope = gradients(sum(square(gather(table, x))), {table})[0];
+       return Sample{{x, table}, {table - 0.1 * slope}, {{0, 1}}};
+     },
+     "= scatter_add ", "= scatter_sub "},
+    {"decide_claims",
+     [] {
+       const Tensor x = input({4, 8}), w = input({8, 8});
+       return Sample{{x, w}, {tanh(dot(x, w))}};
+     },
+     "computations: 0", "taken: matmul"},
+    {"fuse",
+     [] {
+       const Tensor x = input({4, 8});
+       return Sample{{x}, {tanh(x), sum(x)}};
+     },
+     nullptr, "group: 2 members"},
+    {"build_kernels",
+     [] {
+       const Tensor x = input({4, 8});
+       return Sample{{x}, {tanh(x)}};
+     },
+     nullptr, "kernel k0"},
+    {"split_reductions",
+     [] {
+       const Tensor x = input({1000, 1000});
+       return Sample{{x}, {sum(x)}};
+     },
+     nullptr, "_total"},
+    {"build_plan",
+     [] {
+       const Tensor x = input({4, 8}), w = input({8, 8});
+       return Sample{{x, w}, {tanh(dot(x, w))}};
+     },
+     nullptr, "matmul %"},
+    {"stack_carries", loop, "carries in stacks: 0", "carries in stacks: 1"},
+    {"absorb_kernels",
+     [] {
+       const Tensor x = input({4, 8}), w = input({8, 8}), b = input({8});
+       return Sample{{x, w, b}, {relu(bias_add(dot(x, w), b))}};
+     },
+     nullptr, nullptr},
+    {"drop_unused_kernels",
+     [] {
+       const Tensor x = input({4, 8}), w = input({8, 8}), b = input({8});
+       return Sample{{x, w, b}, {relu(bias_add(dot(x, w), b))}};
+     },
+     "kernels: 1", "kernels: 0"},
+    {"schedule_kernels",
+     [] {
+       const Tensor x = input({4, 8});
+       return Sample{{x}, {tanh(x)}};
+     },
+     nullptr, nullptr},
+    {"note_claims",
+     [] {
+       const Tensor x = input({4, 8}), w = input({8, 8});
+       return Sample{{x, w}, {dot(x, w)}};
+     },
+     "outcomes: 0", "outcomes: 1"},
+    {"find_sharding", loop, "sharded loops: 0", "sharded loops: 1"},
+    {"find_region",
+     [] {
+       const Tensor x = input({4, 8}), w = input({8, 8});
+       return Sample{{x, w}, {tanh(x), tanh(dot(x, w))}};
+     },
+     "region: 0", "region: 2"},
+    {"find_in_place",
+     [] {
+       const Tensor x = input({4, 8}), v = input({4, 8});
+       return Sample{{x, v}, {v - x}, {{0, 1}}};
+     },
+     "in place: 0", "in place: 1"},
+};
+
+std::string state_of(Compilation& c) {
+  ir::Graph graph;
+  graph.outputs = c.results;
+  std::string out = module::print_graph(graph);
+  out += text("guards: ", c.guards.size(), "\ncomputations: ", c.computations.size(), "\n");
+  for (const Computation& computation : c.computations) {
+    for (const ClaimDecision& decision : computation.claims) {
+      if (decision.taken_by) out += text("taken: ", decision.taken_by->name, "\n");
+    }
+  }
+  for (const FusionPlan& plan : c.fusion_plans) {
+    for (const FusionGroup& group : plan.groups) {
+      out += text("group: ", group.members.size(), " members\n");
+    }
+  }
+  out += text("kernels: ", c.program.kernels.size(), "\n");
+  for (const BuiltKernel& built : c.program.kernels) out += print(built.kernel);
+  std::size_t stacks = 0, sharded = 0, region = 0;
+  for (const Plan* plan : plans_of(c)) {
+    region += plan->region_end - plan->region_begin;
+    for (const Step& step : plan->steps) {
+      const auto* one = std::get_if<LoopStep>(&step);
+      if (!one) continue;
+      stacks += one->carry_stacks.size();
+      sharded += one->independent_rows ? 1 : 0;
+    }
+  }
+  out += text("carries in stacks: ", stacks, "\nsharded loops: ", sharded, "\nregion: ", region,
+              "\noutcomes: ", c.program.claims.size(), "\n");
+  const auto in_place = std::count(c.updates_in_place.begin(), c.updates_in_place.end(), 1);
+  out += text("in place: ", in_place, "\n");
+  return c.program.plan.slots.empty() ? out : out + print(c.program);
+}
+
+bool has(const std::string& whole, const char* part) {
+  return whole.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("pipeline: each step changes a program that it is for") {
+  const EveryProduct library;
+  for (const PipelineStep& step : pipeline()) {
+    INFO(step.name);
+    const Row* row = std::find_if(std::begin(kRows), std::end(kRows),
+                                  [&](const Row& one) { return one.step == step.name; });
+    REQUIRE(row != std::end(kRows));
+    const Sample sample = row->make();
+    Compilation c;
+    for (const Tensor& argument : sample.arguments) c.arguments.push_back(value(argument));
+    c.results = sample.values;
+    for (const Tensor& result : sample.results) c.results.push_back(value(result));
+    c.updates = sample.updates;
+    c.library = &library;
+    c.schedule = schedule_kernel;
+    for (const PipelineStep& earlier : pipeline()) {
+      if (&earlier == &step) break;
+      earlier.run(c);
+    }
+    const std::string before = state_of(c);
+    CHECK(step.run(c));
+    step.verify(c);
+    const std::string after = state_of(c);
+    INFO("before:\n" << before << "\nafter:\n" << after);
+    CHECK(before != after);
+    if (row->before) {
+      CHECK(has(before, row->before));
+      CHECK_FALSE(has(after, row->before));
+    }
+    if (row->after) {
+      CHECK_FALSE(has(before, row->after));
+      CHECK(has(after, row->after));
+    }
+  }
+}

@@ -1,0 +1,201 @@
+// Tests emitted streaming stores and prefetches (the operands that get them, and the memory that
+// they leave) and vectors per iteration of elementary functions. Calls run a few rows of kernels
+// whose results are large.
+#include "tests/support/catch.h"
+#include "tests/backends/cpu_llvm/compiled_math.h"
+#include "tests/backends/cpu_llvm/emitted.h"
+
+#include "backends/cpu/llvm/kernel_compiler.h"
+
+using namespace cpu_llvm_test;
+using namespace kiln;
+using namespace kiln::codegen;
+using namespace kiln::test;
+using ir::Dim;
+using ir::Op;
+
+namespace {
+
+constexpr DType kF32 = DType::Float32;
+constexpr int kRows = 1 << 17, kRun = 5;
+
+std::size_t count_of(const std::string& text, const std::string& word) {
+  std::size_t count = 0;
+  for (std::size_t i = text.find(word); i != std::string::npos; i = text.find(word, i + 1)) ++count;
+  return count;
+}
+
+std::string ir_of(const Kernel& kernel, const cpu::IsaTarget& target = targets_here().back()) {
+  std::shared_ptr<const void> code;
+  cpu::CompileTexts texts;
+  texts.wanted = true;
+  cpu::compile_kernels({{kernel, {}, {}, {}}}, {target}, code, texts);
+  return texts.ir;
+}
+
+bool streams(const Kernel& kernel, const cpu::IsaTarget& target = targets_here().back()) {
+  return count_of(ir_of(kernel, target), "!nontemporal") != 0;
+}
+
+Memory numbers(DType dtype, int count) {
+  return filled(dtype, whole_numbers(static_cast<std::size_t>(count), -9, 9));
+}
+
+/// y = x - sum(x) of each row, and the sums of columns; rows of y are `stride` elements apart.
+EmitCase centred(DType dtype, int rows, int columns, int stride) {
+  KernelMaker k("centred", {rows, columns}, 1);
+  const int x = k.input(dtype), y = k.output(dtype), all = k.output(dtype, /*read=*/true);
+  const int value = k.load(k.access(x, {columns, 1}));
+  const int sum = k.reduce(Combiner::Sum, value);
+  const int less = k.apply(Op::Sub, {value, k.result(sum)});
+  k.map({{k.access(y, {stride, 1}), less}, {k.access(all, {0, 1}), value, /*accumulate=*/true}});
+  k.kernel.vector_axis = 1;
+  EmitCase one{k.kernel, {}};
+  for (const int begin : {0, 2}) {
+    one.calls.push_back({{numbers(dtype, kRun * columns), numbers(dtype, kRun * stride + 9),
+                          numbers(dtype, columns)}, {}, begin, kRun});
+  }
+  return one;
+}
+
+/// y[i, j, k] = x[i, j, k] + the index of the inner axis j, lanes along the outer axis k.
+EmitCase down_columns(int inner, int columns) {
+  KernelMaker k("down_columns", {kRows, columns, inner}, 2);
+  const int x = k.input(kF32), y = k.output(kF32), last = k.output(kF32);
+  const std::vector<Dim> plain{inner * columns, 1, columns};
+  const int value = k.load(k.access(x, plain));
+  const int sum = k.reduce(Combiner::Sum, value);
+  const int index = k.convert(kF32, k.axis(2));
+  k.map({{k.access(y, plain), k.apply(Op::Add, {value, index})}});
+  k.map({{k.access(last, {columns, 1, 0}), k.result(sum)}}, /*inner=*/false);
+  k.kernel.vector_axis = 1;
+  const int all = kRun * inner * columns;
+  return {k.kernel, {{{numbers(kF32, all), numbers(kF32, all + 9), numbers(kF32, kRun * columns)},
+                      {}, 0, kRun}}};
+}
+
+/// y[i, j] = x[j, i], as tiles.
+EmitCase transposed(int rows, int columns, DType dtype = kF32, int begin = 0, int end = kRun) {
+  KernelMaker k("transposed", {rows, columns}, 2);
+  const int x = k.input(dtype), y = k.output(dtype);
+  k.map({{k.access(y, {columns, 1}), k.load(k.access(x, {1, rows}))}});
+  k.kernel.vector_axis = 1;
+  return {k.kernel, {{{numbers(dtype, rows * columns), numbers(dtype, end * columns + 9)},
+                      {}, begin, end}}};
+}
+
+/// y = tanh(x) of rows, x with that stride between elements.
+EmitCase tanh_of_rows(int columns, int stride, int rows = kRows) {
+  KernelMaker k("tanh", {rows, columns}, 2);
+  const int x = k.input(kF32), y = k.output(kF32);
+  const int value = k.load(k.access(x, {columns * stride, stride}));
+  k.map({{k.access(y, {columns, 1}), k.apply(Op::Tanh, {value})}});
+  k.kernel.vector_axis = 1;
+  return {k.kernel, {{{numbers(kF32, kRun * columns * stride), numbers(kF32, kRun * columns + 9)},
+                      {}, 0, kRun}}, /*units=*/4};
+}
+
+/// Vectors in an iteration of the loop that divides.
+int vectors_in_iteration(const Kernel& kernel) {
+  const int lanes = targets_here().back().vector_bytes / 4;
+  const std::string ir = ir_of(kernel);
+  for (const int vectors : {1, 2, 4}) {
+    if (count_of(ir, text("fdiv <", vectors * lanes, " x float>")) != 0) return vectors;
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("emitted: elementary functions of many points take four vectors in an iteration") {
+  if (!targets_here().back().has_fma) return;
+  CHECK(vectors_in_iteration(tanh_of_rows(128, 1).kernel) >= 2);
+  CHECK(vectors_in_iteration(tanh_of_rows(1024, 1).kernel) == 4);
+  CHECK(vectors_in_iteration(tanh_of_rows(1031, 1).kernel) == 4);
+  CHECK(vectors_in_iteration(tanh_of_rows(1024, 3).kernel) == 1);
+  CHECK(vectors_in_iteration(tanh_of_rows(37, 1).kernel) == 1);
+  CHECK(vectors_in_iteration(tanh_of_rows(1024, 1, kRun).kernel) == 1);
+  check_emitted({tanh_of_rows(128, 1), tanh_of_rows(1031, 1), tanh_of_rows(1024, 3),
+                 tanh_of_rows(37, 1)});
+}
+
+TEST_CASE("emitted: large results of rows are streamed where rows begin at a cache line") {
+  std::vector<EmitCase> cases;
+  for (const std::size_t alignment : {std::size_t{64}, std::size_t{16}}) {
+    for (EmitCase one : {centred(kF32, kRows, 80, 80), centred(kF32, kRows, 37, 48),
+                         centred(DType::Float64, kRows, 24, 24), down_columns(3, 64),
+                         transposed(64, 1 << 15)}) {
+      INFO(print(one.kernel));
+      CHECK(streams(one.kernel));
+      one.alignment = alignment;
+      cases.push_back(std::move(one));
+    }
+  }
+  check_emitted(cases);
+}
+
+TEST_CASE("emitted: tiles of half a line are widened where that lets their result be streamed") {
+  const auto targets = targets_here();
+  for (const cpu::IsaTarget& target : targets) {
+    if (target.vector_bytes < 32) continue;
+    INFO(cpu::name_of(target.isa));
+    CHECK(streams(transposed(64, 1 << 15).kernel, target));
+    CHECK(streams(transposed(64, 1 << 15, DType::Float64).kernel, target));
+    CHECK_FALSE(streams(transposed(64, 1 << 14).kernel, target));
+    const std::string small = ir_of(transposed(64, 1 << 14).kernel, target);
+    CHECK(count_of(small, text("<", target.vector_bytes / 4, " x float>")) != 0);
+    if (target.vector_bytes == 64) continue;
+    CHECK(count_of(small, "<16 x float>") == 0);
+    CHECK_FALSE(streams(transposed(72, 1 << 15).kernel, target));
+  }
+  std::vector<EmitCase> cases;
+  for (const std::size_t alignment : {std::size_t{64}, std::size_t{16}}) {
+    cases.push_back(transposed(32, 1 << 16, kF32, 3, 25));
+    cases.push_back(transposed(16, 1 << 16, DType::Float64, 1, 12));
+    for (std::size_t i = cases.size() - 2; i < cases.size(); ++i) cases[i].alignment = alignment;
+  }
+  check_emitted(cases);
+}
+
+TEST_CASE("emitted: small results, partial lines and sums in memory are not streamed") {
+  CHECK_FALSE(streams(centred(kF32, 1 << 10, 80, 80).kernel));
+  CHECK_FALSE(streams(centred(kF32, 1 << 15, 80, 80).kernel));
+  CHECK_FALSE(streams(transposed(64, 1 << 14).kernel));
+  CHECK_FALSE(streams(centred(kF32, kRows, 40, 40).kernel));
+  CHECK_FALSE(streams(down_columns(3, 40).kernel));
+  Kernel read = centred(kF32, kRows, 80, 80).kernel;
+  read.operands[1].read = true;
+  CHECK_FALSE(streams(read));
+}
+
+TEST_CASE("emitted: each loop over a row prefetches one of its operands") {
+  KernelMaker k("deviations", {64, 1024}, 1);
+  const int x = k.input(kF32), z = k.input(kF32), y = k.output(kF32);
+  const int left = k.load(k.access(x, {1024, 1})), right = k.load(k.access(z, {1024, 1}));
+  const int sum = k.reduce(Combiner::Sum, k.apply(Op::Mul, {left, right}));
+  const int apart = k.apply(Op::Sub, {k.apply(Op::Sub, {left, right}), k.result(sum)});
+  const int all = k.reduce(Combiner::Sum, k.apply(Op::Abs, {apart}));
+  k.map({{k.access(y, {1, 0}), k.result(all)}}, /*inner=*/false);
+  k.kernel.vector_axis = 1;
+  const std::string ir = ir_of(k.kernel);
+  const std::size_t first_sum = ir.find("shufflevector");  // adds up the lanes after the first loop
+  REQUIRE(first_sum != std::string::npos);
+  const std::string prefetch = "call void @llvm.prefetch";
+  const std::size_t before = count_of(ir.substr(0, first_sum), prefetch);
+  CHECK(before > 0);
+  CHECK(count_of(ir, prefetch) == 2 * before);
+}
+
+TEST_CASE("emitted: tiles prefetch the second next tile of an operand of 8 MiB") {
+  const auto prefetches = [](int rows, int columns) {
+    const std::string ir = ir_of(transposed(rows, columns).kernel);
+    CHECK(count_of(ir, "call void @llvm.prefetch") != 0);  // of all tiles that have a distance
+    const std::size_t calls = count_of(ir, "call void @kiln_tile_");
+    CHECK(calls != 0);
+    const std::size_t without = count_of(ir, ", i64 0)\n");
+    CHECK((without == 0 || without == calls));
+    return without == 0;
+  };
+  CHECK(prefetches(64, 1 << 15));
+  CHECK_FALSE(prefetches(64, 1 << 14));
+}

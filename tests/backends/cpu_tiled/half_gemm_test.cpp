@@ -1,0 +1,251 @@
+// Tests matmuls of float16 and bfloat16: the float32 GEMM of converted operands, rounded once.
+#include "backends/cpu/gemm/half_gemm.h"
+#include "core/types/at.h"
+#include "tests/support/catch.h"
+#include "tests/backends/cpu_tiled/tiles.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include <xmmintrin.h>
+
+using kiln::cpu::BFloat16Bits;
+using kiln::cpu::Float16Bits;
+using kiln::at;
+using kiln::cpu::GemmIsa;
+using kiln::cpu::GemmShape;
+using kiln::cpu::HalfGemm;
+using kiln::cpu::NativeGemm;
+using kiln::cpu::PackedWord;
+using kiln::cpu::RhsForm;
+using namespace kiln::test;
+
+namespace {
+
+/// Flushes subnormal operands and results for a scope, as the threads of the cpu backend do.
+class ScopedFlush {
+ public:
+  ScopedFlush() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | 0x8040); }
+  ~ScopedFlush() { _mm_setcsr(saved_); }
+  ScopedFlush(const ScopedFlush&) = delete;
+  ScopedFlush& operator=(const ScopedFlush&) = delete;
+
+ private:
+  unsigned saved_;
+};
+
+bool is_subnormal_float32(BFloat16Bits x) { return (x.bits & 0x7f80) == 0; }
+bool is_subnormal_float32(Float16Bits x) { return (x.bits & 0x7fff) == 0; }
+
+float value_of(BFloat16Bits x) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
+}
+
+float value_of(Float16Bits x) {
+  const int exponent = x.bits >> 10 & 31, mantissa = x.bits & 1023;
+  const float sign = x.bits & 0x8000 ? -1.0f : 1.0f;
+  if (exponent == 31) return mantissa == 0 ? sign * INFINITY : NAN;
+  if (exponent == 0) return sign * std::ldexp(static_cast<float>(mantissa), -24);
+  return sign * std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
+}
+
+constexpr std::uint16_t infinity_of(BFloat16Bits) { return 0x7f80; }
+constexpr std::uint16_t infinity_of(Float16Bits) { return 0x7c00; }
+
+/// The nearest Half, by binary search among the positive ones in the order of their bits; of two
+/// equally near ones the even one. Infinity from half a step beyond the last finite value.
+template <class Half>
+std::uint16_t rounded(float value) {
+  const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
+  const std::uint16_t infinity = infinity_of(Half{});
+  const long double wanted = std::fabs(static_cast<long double>(value));
+  const auto held = [&](std::uint32_t bits) -> long double {
+    if (bits < infinity) return value_of(Half{static_cast<std::uint16_t>(bits)});
+    const long double last = value_of(Half{static_cast<std::uint16_t>(infinity - 1)});
+    return last + (last - value_of(Half{static_cast<std::uint16_t>(infinity - 2)}));
+  };
+  std::uint32_t low = 0, high = infinity;
+  while (high - low > 1) {
+    const std::uint32_t middle = (low + high) / 2;
+    (held(middle) <= wanted ? low : high) = middle;
+  }
+  const long double down = wanted - held(low), up = held(high) - wanted;
+  const bool takes_high = up < down || (up == down && high % 2 == 0);
+  return static_cast<std::uint16_t>(sign | (takes_high ? high : low));
+}
+
+template <class Half>
+std::vector<Half> half_draws(std::int64_t count, unsigned seed) {
+  std::vector<Half> halves;
+  for (const float x : draws<float>(count, seed)) halves.push_back({rounded<Half>(x)});
+  return halves;
+}
+
+template <class Half>
+std::vector<float> values_of(const std::vector<Half>& halves) {
+  std::vector<float> values;
+  for (const Half x : halves) values.push_back(value_of(x));
+  return values;
+}
+
+std::vector<float> float32_product(const GemmShape& shape, const std::vector<float>& lhs,
+                                   const std::vector<float>& rhs, GemmIsa level) {
+  const NativeGemm<float> product(shape, RhsForm::PackBlocks, level);
+  const Memory<float> scratch = memory<float>(product.scratch_bytes());
+  std::vector<float> result(at(shape.m * shape.result_m));
+  const ScopedFlush flush;
+  product.run(lhs.data(), rhs.data(), nullptr, result.data(), scratch.get());
+  return result;
+}
+
+template <class Half>
+std::vector<Half> half_product(const GemmShape& shape, const std::vector<Half>& lhs,
+                               const std::vector<Half>& rhs, RhsForm form, GemmIsa level,
+                               Half untouched) {
+  const HalfGemm<Half> product(shape, form, level);
+  const Memory<PackedWord> packed = memory<PackedWord>(product.packed_bytes());
+  const Memory<PackedWord> scratch = memory<PackedWord>(product.scratch_bytes());
+  std::vector<Half> result(at(shape.m * shape.result_m), untouched);
+  const ScopedFlush flush;
+  if (form == RhsForm::Prepacked) {
+    product.pack(rhs.data(), packed.get());
+    const Memory<PackedWord> parts = memory<PackedWord>(product.packed_bytes());
+    for (std::int64_t part = product.packing_parts(); part-- > 0;) {
+      product.pack_part(part, rhs.data(), parts.get());
+    }
+    if (std::memcmp(packed.get(), parts.get(), product.packed_bytes()) != 0) {
+      FAIL("parts are packed otherwise than the whole");
+    }
+  }
+  const void* right =
+      form == RhsForm::Prepacked ? static_cast<const void*>(packed.get()) : rhs.data();
+  product.run(lhs.data(), right, result.data(), scratch.get());
+  return result;
+}
+
+template <class Half>
+void agrees(const GemmShape& s, RhsForm form, GemmIsa level) {
+  const Half untouched{0x1234};
+  const std::vector<Half> lhs = half_draws<Half>(s.m * s.k, 1);
+  const std::vector<Half> rhs = half_draws<Half>(s.k * s.n, 2);
+  const std::vector<Half> got = half_product(s, lhs, rhs, form, level, untouched);
+  const std::vector<float> want = float32_product(s, values_of(lhs), values_of(rhs), level);
+  for (std::int64_t i = 0; i < s.m; ++i) {
+    for (std::int64_t j = 0; j < s.result_m; ++j) {
+      const std::size_t k = at(i * s.result_m + j);
+      const std::uint16_t bits = j < s.n ? rounded<Half>(want[k]) : untouched.bits;
+      if (got[k].bits != bits) FAIL("row " << i << ", column " << j << ": not " << want[k]);
+    }
+  }
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("half GEMM: matmuls are those of float32, rounded once", "", Float16Bits,
+                   BFloat16Bits) {
+  const std::int64_t sizes[][3] = {{1, 1, 1},    {1, 7, 5},     {5, 7, 1},      {3, 17, 19},
+                                   {8, 16, 32},  {13, 33, 31},  {25, 64, 513},  {97, 65, 40},
+                                   {61, 31, 1030}, {3, 515, 520}, {1030, 33, 20}, {9, 66, 21},
+                                   {57, 20, 20000}};
+  for (const GemmIsa level : levels()) {
+    for (const auto& [m, n, k] : sizes) {
+      for (int form = 0; form < 8; ++form) {
+        INFO("level " << static_cast<int>(level) << ": " << m << "x" << k << " times " << k << "x"
+                      << n << ", form " << form);
+        const GemmShape shape = shape_of(m, n, k, form & 1, form & 2, form & 4 ? 3 : 0);
+        agrees<TestType>(shape, RhsForm::Prepacked, level);
+        agrees<TestType>(shape, RhsForm::PackBlocks, level);
+      }
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("half GEMM: numbers of all magnitudes have the sums of float32", "", Float16Bits,
+                   BFloat16Bits) {
+  const GemmShape shape = shape_of(37, 45, 61, false, true, 0);
+  const auto any = [](std::int64_t count, unsigned seed) {
+    std::mt19937 generator(seed);
+    std::vector<TestType> halves(at(count));
+    for (TestType& half : halves) {
+      do half.bits = static_cast<std::uint16_t>(generator());
+      while (!std::isfinite(value_of(half)));
+    }
+    return halves;
+  };
+  const std::vector<TestType> lhs = any(37 * 61, 1), rhs = any(61 * 45, 2);
+  for (const GemmIsa level : levels()) {
+    const auto want = float32_product(shape, values_of(lhs), values_of(rhs), level);
+    for (const RhsForm form : {RhsForm::Prepacked, RhsForm::PackBlocks}) {
+      const auto got = half_product(shape, lhs, rhs, form, level, TestType{});
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        if (std::isnan(want[i])) {
+          CHECK(std::isnan(value_of(got[i])));
+        } else {
+          CHECK(got[i].bits == rounded<TestType>(want[i]));
+        }
+      }
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("half GEMM: operands with gaps both ways", "", Float16Bits, BFloat16Bits) {
+  const GemmShape dense = shape_of(5, 37, 19, false, false, 0);
+  GemmShape gaps = dense;
+  gaps.lhs_m = 2 * 19, gaps.lhs_k = 2, gaps.rhs_k = 2 * 37, gaps.rhs_n = 2;
+  const auto lhs = half_draws<TestType>(5 * 19, 1), rhs = half_draws<TestType>(19 * 37, 2);
+  const auto spread = [](const std::vector<TestType>& halves) {
+    std::vector<TestType> out;
+    for (const TestType x : halves) out.insert(out.end(), {x, TestType{infinity_of(TestType{})}});
+    return out;
+  };
+  for (const GemmIsa level : levels()) {
+    for (const RhsForm form : {RhsForm::Prepacked, RhsForm::PackBlocks}) {
+      const auto want = half_product(dense, lhs, rhs, form, level, TestType{});
+      const auto got = half_product(gaps, spread(lhs), spread(rhs), form, level, TestType{});
+      CHECK(std::memcmp(got.data(), want.data(), want.size() * sizeof(TestType)) == 0);
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("half GEMM: every number but NaN times 1 is itself", "", Float16Bits,
+                   BFloat16Bits) {
+  std::vector<TestType> all;
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const TestType x{static_cast<std::uint16_t>(bits)};
+    if (!std::isnan(value_of(x))) all.push_back(x);
+  }
+  const std::vector<TestType> one{{rounded<TestType>(1.0f)}};
+  const GemmShape row = shape_of(1, static_cast<std::int64_t>(all.size()), 1, false, false, 0);
+  for (const GemmIsa level : levels()) {
+    const auto got = half_product(row, one, all, RhsForm::Prepacked, level, TestType{});
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::uint16_t bits = all[i].bits;
+      const std::uint16_t want = is_subnormal_float32(all[i]) ? 0 : bits;  // 0 + -0 is 0
+      if (got[i].bits != want) FAIL(bits << " became " << got[i].bits);
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("half GEMM: NaN propagates, and sums out of range are infinite", "",
+                   Float16Bits, BFloat16Bits) {
+  const std::uint16_t infinity = infinity_of(TestType{});
+  const TestType one{rounded<TestType>(1.0f)};
+  const TestType last{static_cast<std::uint16_t>(infinity - 1)};
+  for (const GemmIsa level : levels()) {
+    for (const std::uint32_t bits : {infinity + 1u, 0x7fffu, 0xffffu, infinity + 0x8001u}) {
+      const TestType nan{static_cast<std::uint16_t>(bits)};
+      const std::vector<TestType> lhs{one, nan}, rhs{one, one};
+      const auto got = half_product(shape_of(1, 1, 2, false, false, 0), lhs, rhs,
+                                    RhsForm::PackBlocks, level, TestType{});
+      CHECK(std::isnan(value_of(got[0])));
+    }
+    const std::vector<TestType> lhs{one, one, one};
+    const std::vector<TestType> rhs{last, last, one, last, one, one};
+    const auto got = half_product(shape_of(1, 2, 3, false, true, 0), lhs, rhs, RhsForm::Prepacked,
+                                  level, TestType{});
+    CHECK(got[0].bits == infinity);
+    CHECK(got[1].bits == last.bits);
+  }
+}

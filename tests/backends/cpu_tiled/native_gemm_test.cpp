@@ -1,0 +1,193 @@
+// Tests the native GEMM against plain sums in wider types: every element type, ISA and layout,
+// sizes around the edges of tiles, panels and blocks. Memory outside of the matrices must not
+// change.
+#include "core/types/at.h"
+#include "tests/support/catch.h"
+#include "tests/backends/cpu_tiled/tiles.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+using kiln::at;
+using kiln::cpu::GemmIsa;
+using kiln::cpu::GemmShape;
+using kiln::cpu::NativeGemm;
+using kiln::cpu::RhsForm;
+using namespace kiln::test;
+
+namespace {
+
+/// The error bound of a sum of `depth` terms below 1 and a bias.
+template <class T>
+long double bound_of(std::int64_t depth) {
+  if (std::is_integral_v<T>) return 0;
+  const long double unit = sizeof(T) == 4 ? 1.3e-7L : 2.3e-16L;
+  return unit * static_cast<long double>(depth) * static_cast<long double>(depth + 9);
+}
+
+/// The type of the exact sum: wider than a float, T itself for integers, which wrap.
+template <class T>
+using Exact = std::conditional_t<std::is_integral_v<T>, T,
+                                 std::conditional_t<sizeof(T) == 4, double, long double>>;
+
+/// Operands of a matmul and its result by plain sums.
+template <class T>
+struct Example {
+  explicit Example(const GemmShape& shape)
+      : s(shape), lhs(draws<T>(s.m * s.k, 1)), rhs(draws<T>(s.k * s.n, 2)), bias(draws<T>(s.n, 3)) {
+    for (std::int64_t i = 0; i < s.m; ++i) {
+      for (std::int64_t j = 0; j < s.n; ++j) want.push_back(sum(i, j));
+    }
+  }
+
+  Exact<T> sum(std::int64_t i, std::int64_t j) const {
+    Exact<T> sum = s.relu ? static_cast<Exact<T>>(bias[at(j)]) : 0;
+    for (std::int64_t d = 0; d < s.k; ++d) {
+      sum += static_cast<Exact<T>>(lhs[at(i * s.lhs_m + d * s.lhs_k)]) *
+             static_cast<Exact<T>>(rhs[at(d * s.rhs_k + j * s.rhs_n)]);
+    }
+    return s.relu ? std::max(sum, Exact<T>(0)) : sum;
+  }
+
+  GemmShape s;  // relu implies a bias
+  std::vector<T> lhs, rhs, bias;
+  std::vector<Exact<T>> want;
+};
+
+template <class T>
+void agrees(const Example<T>& example, RhsForm form, GemmIsa level) {
+  constexpr T kUntouched = 77;
+  const GemmShape& s = example.s;
+  const NativeGemm<T> product(s, form, level);
+  const Memory<T> packed = memory<T>(product.packed_bytes());
+  product.pack(example.rhs.data(), packed.get());
+  const Memory<T> parts = memory<T>(product.packed_bytes());
+  for (std::int64_t part = product.packing_parts(); part-- > 0;) {
+    product.pack_part(part, example.rhs.data(), parts.get());
+  }
+  if (std::memcmp(packed.get(), parts.get(), product.packed_bytes()) != 0) {
+    FAIL("parts are packed otherwise than the whole");
+  }
+  const Memory<T> scratch = memory<T>(product.scratch_bytes());
+  std::vector<T> result(at(s.m * s.result_m), kUntouched);
+  product.run(example.lhs.data(), form == RhsForm::Prepacked ? packed.get() : example.rhs.data(),
+              s.relu ? example.bias.data() : nullptr, result.data(), scratch.get());
+  const long double bound = bound_of<T>(s.k);
+  for (std::int64_t i = 0; i < s.m; ++i) {
+    for (std::int64_t j = 0; j < s.result_m; ++j) {
+      const T got = result[at(i * s.result_m + j)];
+      if (j >= s.n) {
+        if (got != kUntouched) FAIL("row " << i << ": wrote behind its columns");
+        continue;
+      }
+      const Exact<T> exact = got, want = example.want[at(i * s.n + j)];
+      if (static_cast<long double>(exact > want ? exact - want : want - exact) <= bound) continue;
+      FAIL("row " << i << ", column " << j << ": " << got << " instead of " << want);
+    }
+  }
+}
+
+template <class T>
+void agree_in_all_forms(const GemmShape& shape) {
+  const Example<T> example(shape);
+  for (const GemmIsa level : levels()) {
+    INFO("level " << static_cast<int>(level));
+    agrees<T>(example, RhsForm::Prepacked, level);
+    agrees<T>(example, RhsForm::PackBlocks, level);
+    if (shape.rhs_n == 1) agrees<T>(example, RhsForm::InPlace, level);
+    const bool lines = shape.lhs_k == 1 && shape.rhs_k == 1;
+    if (lines) agrees<T>(example, RhsForm::DotProducts, level);
+  }
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("native GEMM: agrees with plain sums in every ISA and layout", "", float,
+                   double, unsigned, unsigned long) {
+  const std::int64_t sizes[][3] = {
+      {1, 1, 1},    {1, 7, 5},      {5, 7, 1},     {3, 17, 19},   {8, 16, 32},     {2, 2, 2},
+      {13, 33, 31}, {12, 32, 64},   {25, 64, 513}, {97, 65, 40},  {193, 31, 1030}, {15, 9, 7},
+      {3, 515, 520}, {101, 270, 600}, {1030, 33, 20}, {4, 205, 31}, {6, 140, 70},  {16, 8, 17},
+      {7, 97, 33},  {9, 66, 21},    {1, 203, 37},  {1, 130, 16},  {1, 65, 5},      {31, 15, 8}};
+  for (const auto& [m, n, k] : sizes) {
+    for (int form = 0; form < 8; ++form) {
+      INFO(m << "x" << k << " times " << k << "x" << n << ", form " << form);
+      GemmShape shape = shape_of(m, n, k, form & 1, form & 2, form & 4 ? 3 : 0);
+      shape.relu = std::popcount(static_cast<unsigned>(form)) % 2 == 0;
+      agree_in_all_forms<TestType>(shape);
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("native GEMM: an element does not depend on other rows", "", float, double) {
+  using T = TestType;
+  for (const GemmIsa level : levels()) {
+    const std::vector<T> lhs = draws<T>(40 * 70, 1), rhs = draws<T>(70 * 50, 2);
+    const NativeGemm<T> whole(shape_of(40, 50, 70, false, false, 0), RhsForm::Prepacked, level);
+    const NativeGemm<T> part(shape_of(7, 50, 70, false, false, 0), RhsForm::Prepacked, level);
+    REQUIRE(whole.packed_bytes() == part.packed_bytes());
+    const Memory<T> packed = memory<T>(whole.packed_bytes());
+    whole.pack(rhs.data(), packed.get());
+    std::vector<T> all(40 * 50), some(7 * 50);
+    whole.run(lhs.data(), packed.get(), nullptr, all.data());
+    part.run(lhs.data() + 20 * 70, packed.get(), nullptr, some.data());
+    CHECK(std::equal(some.begin(), some.end(), all.begin() + 20 * 50));
+  }
+}
+
+TEMPLATE_TEST_CASE("native GEMM: blocks have the bits of the whole, rows those of other shapes", "",
+                   float, double) {
+  using T = TestType;
+  constexpr std::int64_t kDepth = 1100, kColumns = 300;
+  for (const GemmIsa level : levels()) {
+    const std::vector<T> lhs = draws<T>(9 * kDepth, 1), rhs = draws<T>(kDepth * kColumns, 2);
+    const GemmShape shape = shape_of(9, kColumns, kDepth, false, true, 0);
+    const NativeGemm<T> whole(shape, RhsForm::Prepacked, level);
+    const NativeGemm<T> blocks(shape, RhsForm::PackBlocks, level);
+    const Memory<T> packed = memory<T>(whole.packed_bytes());
+    const Memory<T> scratch = memory<T>(blocks.scratch_bytes());
+    CHECK(blocks.scratch_bytes() < whole.packed_bytes());
+    whole.pack(rhs.data(), packed.get());
+    std::vector<T> all(9 * kColumns), again(9 * kColumns), one(1);
+    whole.run(lhs.data(), packed.get(), nullptr, all.data());
+    blocks.run(lhs.data(), rhs.data(), nullptr, again.data(), scratch.get());
+    CHECK(all == again);
+    NativeGemm<T>(shape, RhsForm::DotProducts, level)
+        .run(lhs.data(), rhs.data(), nullptr, again.data());
+    NativeGemm<T>(shape_of(1, 1, kDepth, false, true, 0), RhsForm::DotProducts, level)
+        .run(lhs.data() + 7 * kDepth, rhs.data() + 290 * kDepth, nullptr, one.data());
+    CHECK(one[0] == again[7 * kColumns + 290]);
+  }
+}
+
+TEMPLATE_TEST_CASE("native GEMM: NaN and infinities propagate, and padding adds none", "",
+                   float, double) {
+  using T = TestType;
+  for (const GemmIsa level : levels()) {
+    const GemmShape shape = shape_of(2, 3, 4, false, false, 0);
+    const NativeGemm<T> product(shape, RhsForm::Prepacked, level);
+    const Memory<T> packed = memory<T>(product.packed_bytes());
+    std::vector<T> lhs(8, 1), rhs(12, 1), result(6);
+    lhs[1] = INFINITY;
+    rhs[2 * 3 + 1] = NAN;
+    product.pack(rhs.data(), packed.get());
+    product.run(lhs.data(), packed.get(), nullptr, result.data());
+    CHECK(result[0] == INFINITY);
+    CHECK(std::isnan(result[1]));
+    CHECK(result[2] == INFINITY);
+    CHECK(result[3] == 4);
+    CHECK(std::isnan(result[4]));
+    CHECK(result[5] == 4);
+    GemmShape with_relu = shape;
+    with_relu.relu = true;
+    const T bias[] = {-INFINITY, 0, -8};
+    NativeGemm<T>(with_relu, RhsForm::Prepacked, level)
+        .run(lhs.data(), packed.get(), bias, result.data());
+    CHECK(std::isnan(result[0]));
+    CHECK(std::isnan(result[1]));
+    CHECK(result[3] == 0);
+    CHECK(std::isnan(result[4]));
+    CHECK(result[5] == 0);
+  }
+}

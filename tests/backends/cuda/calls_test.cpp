@@ -1,0 +1,37 @@
+// Tests calls on the fake device: launches, memory, and variables that stay on the device.
+#include "tests/support/catch.h"
+#include "tests/backends/cuda/fake_device.h"
+
+#include <kiln/k.h>
+
+#include <cmath>
+
+using namespace kiln;
+
+namespace {
+
+const kiln::fake_cuda::Control& control() { return cuda_test::fake_device(KILN_BINARY_DIR); }
+
+Array counting(std::vector<std::int64_t> dims) {
+  Array array = Array::zeros(std::move(dims));
+  float next = 0;
+  for (float& element : array.as<float>()) element = std::sin(next += 1);
+  return array;
+}
+
+}  // namespace
+
+TEST_CASE("calls: one kernel from a placeholder and a variable to a result") {
+  control();
+  const Tensor x = placeholder({.shape = {None, 3}});
+  const Variable b = variable(Array{1.f, -2.f, 0.5f});
+  const Function f = function({x}, {tanh(x + b)}, {.backend = "cuda"});
+  CHECK(f.backend() == "cuda");
+  const int launches = control().calls("cuLaunchKernel");
+  const Array y = f({counting({4, 3})})[0];
+  CHECK(control().calls("cuLaunchKernel") == launches + 1);
+  CHECK(y.as<float>()[0] == Approx(std::tanh(std::sin(1.) + 1)));
+  CHECK(y.as<float>()[11] == Approx(std::tanh(std::sin(12.) + 0.5)));
+  CHECK(f({counting({0, 3})})[0].dims()[0] == 0);
+  CHECK(f({counting({9, 3})})[0].dims()[0] == 9);
+}

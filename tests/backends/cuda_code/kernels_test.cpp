@@ -1,0 +1,102 @@
+// Tests machine code of the kernels that other tests run on the fakes, by the machine's NVRTC. The
+// fakes interpret the comments above each function: these tests compile the functions.
+#include "tests/support/catch.h"
+#include "tests/backends/codegen/machines_compiler.h"
+#include "tests/backends/cuda_code/cubin_facts.h"
+#include "tests/backends/cuda_code/recorded_kernels.h"
+
+#include "backends/codegen/text/grid_text.h"
+#include "core/types/text.h"
+
+#include <algorithm>
+
+using namespace kiln;
+using namespace kiln::testing;
+using kiln::test::machines_compiler;
+using kiln::test::ParsedKernel;
+
+namespace {
+
+constexpr int kArchitectures[] = {80, 90, 100};
+/// From sm_90 on, the shared memory of a kernel begins with that of the system.
+constexpr std::int64_t kReservedBytes = 1024;
+constexpr std::size_t kOfProgram = 100;  // kernels that are compiled at a time
+
+/// The bytes of stack that a kernel may have, for registers that are saved around calls: of the
+/// slow path of a division, and of the record of an index out of range. NVIDIA's sin and cos of
+/// large angles, and the 64-bit divisions that find a block's part, need more.
+int max_stack_bytes(const ParsedKernel& parsed) {
+  const auto is_circular = [](const codegen::Expression& e) {
+    return e.kind == codegen::ExpressionKind::Apply &&
+           (e.op == ir::Op::Sin || e.op == ir::Op::Cos);
+  };
+  const auto& all = parsed.kernel.expressions;
+  const bool has_more = parsed.schedule.split_k || std::any_of(all.begin(), all.end(), is_circular);
+  return has_more ? 64 : 32;
+}
+
+/// Maxima over all kernels, and the number of kernels with a stack.
+struct Totals {
+  int kernels = 0, registers = 0, with_stack = 0, stack_bytes = 0;
+};
+
+void check_facts(const ParsedKernel& parsed, const KernelFacts& facts, Totals& totals) {
+  const codegen::GridDescription device;
+  INFO(print(parsed.kernel) << print(parsed.schedule) << "\nregisters " << facts.registers
+                            << ", stack " << facts.stack_bytes);
+  CHECK(facts.registers > 0);
+  CHECK(facts.registers * parsed.schedule.threads <= device.registers);
+  CHECK(facts.stack_bytes <= max_stack_bytes(parsed));
+  const std::int64_t shared = shared_bytes(parsed.kernel, parsed.schedule);
+  CHECK(shared <= device.shared_bytes);
+  CHECK(facts.shared_bytes <= (shared == 0 ? 0 : shared + kReservedBytes));
+  ++totals.kernels;
+  totals.registers = std::max(totals.registers, facts.registers);
+  totals.stack_bytes = std::max(totals.stack_bytes, facts.stack_bytes);
+  totals.with_stack += facts.stack_bytes > 0 ? 1 : 0;
+}
+
+void compile(const cuda::api::Compiler& compiler, int architecture,
+             std::span<const ParsedKernel> kernels, Totals& totals) {
+  std::vector<codegen::ScheduledKernel> scheduled;
+  for (const ParsedKernel& one : kernels) scheduled.push_back({one.kernel, one.schedule});
+  const auto made = compiler.compile(grid_text(scheduled), architecture, "kernels.cu");
+  const auto facts = read_cubin_facts(made.cubin);
+  for (const ParsedKernel& one : kernels) check_facts(one, facts.at(one.kernel.name), totals);
+}
+
+void compile_all(const cuda::api::Compiler& compiler, std::span<const ParsedKernel> kernels) {
+  const std::vector<int>& known = compiler.architectures();
+  int compiled = 0;
+  for (const int architecture : kArchitectures) {
+    if (std::find(known.begin(), known.end(), architecture) == known.end()) continue;
+    INFO("sm_" << architecture);
+    Totals totals;
+    for (std::size_t i = 0; i < kernels.size(); i += kOfProgram) {
+      const auto count = std::min(kOfProgram, kernels.size() - i);
+      compile(compiler, architecture, kernels.subspan(i, count), totals);
+    }
+    WARN("sm_" << architecture << ": " << totals.kernels << " kernels, at most "
+               << totals.registers << " registers; " << totals.with_stack << " have a stack, of "
+               << totals.stack_bytes << " bytes at most");
+    ++compiled;
+  }
+  CHECK(compiled >= 1);
+}
+
+}  // namespace
+
+TEST_CASE("NVRTC compiles kernels of random programs with few spilled registers", "[slow]") {
+  const auto compiler = machines_compiler();
+  if (compiler == nullptr) return;
+  std::vector<ParsedKernel> kernels =
+      record_kernels({{"test_random_programs", "'[seeds]'", "KILN_RANDOM_PROGRAMS=0:30"}});
+  kernels.resize(std::min<std::size_t>(kernels.size(), 80));
+  compile_all(*compiler, kernels);
+}
+
+TEST_CASE("NVRTC compiles all kernels of the tests with few spilled registers", "[matrix]") {
+  const auto compiler = machines_compiler();
+  if (compiler == nullptr) return;
+  compile_all(*compiler, record_kernels(all_programs()));
+}

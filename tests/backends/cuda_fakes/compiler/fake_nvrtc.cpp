@@ -1,0 +1,166 @@
+// An NVRTC whose machine code holds the text of the kernels, for the driver of this folder. Each
+// compilation changes the thread's locale, and fails when another one is running.
+#include "backends/cuda/api/nvrtc_api.h"
+#include "tests/backends/codegen/kernel_record.h"
+#include "tests/backends/cuda_fakes/fake_cubin.h"
+
+#include <locale.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <thread>
+#include <vector>
+
+#define FAKE_EXPORT extern "C" __attribute__((visibility("default")))
+
+using namespace kiln::cuda::api;
+
+struct kiln::cuda::api::NvrtcProgramTarget {
+  std::string text, name, log, cubin, ptx;
+};
+
+namespace {
+
+constexpr int kArchitectures[] = {80, 90, 100};
+
+std::atomic<int> running{0};
+
+class ScopedCompilation {
+ public:
+  ScopedCompilation() : is_alone_(++running == 1) { std::this_thread::yield(); }
+  ~ScopedCompilation() { --running; }
+  ScopedCompilation(const ScopedCompilation&) = delete;
+  ScopedCompilation& operator=(const ScopedCompilation&) = delete;
+
+  bool is_alone() const { return is_alone_; }
+
+ private:
+  bool is_alone_;
+};
+
+/// As versions before 12.6.2 do.
+void change_locale() {
+  static const locale_t locale = ::newlocale(LC_ALL_MASK, "C", nullptr);
+  ::uselocale(locale);
+}
+
+/// 90 of "-arch=sm_90" among the options; 0 where there is none that is known.
+int architecture_of(int count, const char* const* options) {
+  for (int i = 0; i < count; ++i) {
+    for (const int one : kArchitectures) {
+      if (options[i] == "-arch=sm_" + std::to_string(one)) return one;
+    }
+  }
+  return 0;
+}
+
+NvrtcStatus fail(NvrtcProgramTarget& program, NvrtcStatus status, const std::string& reason) {
+  program.log = program.name + "(1): error: " + reason + "\n1 error detected";
+  return status;
+}
+
+std::string ptx_of(const std::vector<kiln::test::ParsedKernel>& kernels, int architecture) {
+  std::string ptx = ".version 8.4\n.target sm_" + std::to_string(architecture) + "\n";
+  for (const auto& one : kernels) ptx += ".visible .entry " + one.kernel.name + "()\n";
+  return ptx;
+}
+
+NvrtcStatus compile(NvrtcProgramTarget& program, int architecture) try {
+  if (program.text.starts_with("#error")) {
+    return fail(program, NvrtcStatus::Compilation, program.text);
+  }
+  const auto kernels = kiln::test::parse_grid_text(program.text);
+  if (kernels.empty()) return fail(program, NvrtcStatus::Compilation, "there are no kernels");
+  kiln::test::record_kernels(kernels);
+  program.cubin = kiln::fake_cuda::write_cubin(architecture, program.text);
+  program.ptx = ptx_of(kernels, architecture);
+  return NvrtcStatus::Success;
+} catch (const std::exception& error) {
+  return fail(program, NvrtcStatus::Compilation, error.what());
+}
+
+NvrtcStatus give_size(const std::string& text, std::size_t* size, std::size_t zeros) {
+  *size = text.size() + zeros;
+  return NvrtcStatus::Success;
+}
+
+NvrtcStatus give(const std::string& text, char* destination, std::size_t zeros) {
+  std::memcpy(destination, text.c_str(), text.size() + zeros);
+  return NvrtcStatus::Success;
+}
+
+}  // namespace
+
+FAKE_EXPORT const char* nvrtcGetErrorString(NvrtcStatus status) {
+  switch (status) {
+#define FAKE_NAME(name, symbol, value) \
+  case NvrtcStatus::name: return #symbol;
+    KILN_NVRTC_STATUS(FAKE_NAME)
+#undef FAKE_NAME
+  }
+  return "NVRTC_ERROR unknown";
+}
+
+FAKE_EXPORT NvrtcStatus nvrtcVersion(int* major, int* minor) {
+  *major = 12;
+  *minor = 4;
+  return NvrtcStatus::Success;
+}
+
+FAKE_EXPORT NvrtcStatus nvrtcGetNumSupportedArchs(int* count) {
+  *count = static_cast<int>(std::size(kArchitectures));
+  return NvrtcStatus::Success;
+}
+
+FAKE_EXPORT NvrtcStatus nvrtcGetSupportedArchs(int* architectures) {
+  std::copy(std::begin(kArchitectures), std::end(kArchitectures), architectures);
+  return NvrtcStatus::Success;
+}
+
+FAKE_EXPORT NvrtcStatus nvrtcCreateProgram(NvrtcProgram* program, const char* text,
+                                           const char* name, int headers, const char* const*,
+                                           const char* const*) {
+  if (headers != 0) return NvrtcStatus::InvalidInput;
+  *program = new NvrtcProgramTarget{text, name, "", "", ""};
+  return NvrtcStatus::Success;
+}
+
+FAKE_EXPORT NvrtcStatus nvrtcDestroyProgram(NvrtcProgram* program) {
+  delete *program;
+  *program = nullptr;
+  return NvrtcStatus::Success;
+}
+
+FAKE_EXPORT NvrtcStatus nvrtcCompileProgram(NvrtcProgram program, int count,
+                                            const char* const* options) {
+  const ScopedCompilation compilation;
+  if (!compilation.is_alone()) {
+    return fail(*program, NvrtcStatus::Internal, "two compilations at a time");
+  }
+  change_locale();
+  const int architecture = architecture_of(count, options);
+  if (architecture == 0) {
+    return fail(*program, NvrtcStatus::InvalidOption, "no known architecture (-arch)");
+  }
+  return compile(*program, architecture);
+}
+
+FAKE_EXPORT NvrtcStatus nvrtcGetProgramLogSize(NvrtcProgram program, std::size_t* size) {
+  return give_size(program->log, size, 1);
+}
+FAKE_EXPORT NvrtcStatus nvrtcGetProgramLog(NvrtcProgram program, char* log) {
+  return give(program->log, log, 1);
+}
+FAKE_EXPORT NvrtcStatus nvrtcGetPTXSize(NvrtcProgram program, std::size_t* size) {
+  return give_size(program->ptx, size, 1);
+}
+FAKE_EXPORT NvrtcStatus nvrtcGetPTX(NvrtcProgram program, char* ptx) {
+  return give(program->ptx, ptx, 1);
+}
+FAKE_EXPORT NvrtcStatus nvrtcGetCUBINSize(NvrtcProgram program, std::size_t* size) {
+  return give_size(program->cubin, size, 0);
+}
+FAKE_EXPORT NvrtcStatus nvrtcGetCUBIN(NvrtcProgram program, char* cubin) {
+  return give(program->cubin, cubin, 0);
+}

@@ -1,0 +1,160 @@
+// Launches check their addresses when they run, against what is live then.
+#include "tests/backends/cuda_fakes/driver/library.h"
+
+#include "backends/codegen/grid/split_rows.h"
+#include "tests/backends/codegen/parse_kernel.h"
+#include "tests/backends/cuda_fakes/driver/emulation.h"
+#include "tests/backends/cuda_fakes/driver/device.h"
+#include "tests/backends/cuda_fakes/driver/operand_ranges.h"
+#include "tests/backends/cuda_fakes/driver/state.h"
+#include "tests/backends/cuda_fakes/fake_cubin.h"
+
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+namespace kiln::fake_cuda {
+namespace {
+
+template <class T>
+T value_at(const void* parameter) {
+  T value;
+  std::memcpy(&value, parameter, sizeof(T));
+  return value;
+}
+
+std::int64_t size_of(const LoadedKernel& kernel, const LaunchParameters& parameters,
+                     const ir::Dim& dim) {
+  if (dim.is_static()) return dim.value();
+  return parameters.sizes[static_cast<std::size_t>(size_argument(kernel.grid.kernel(), dim))];
+}
+
+/// The points of the parallel axes for the sizes of the launch.
+std::int64_t points_of(const LoadedKernel& kernel, const LaunchParameters& parameters) {
+  const auto evaluate = [&](const ir::Dim& dim) { return size_of(kernel, parameters, dim); };
+  return launch_of(kernel.grid.kernel(), kernel.grid.schedule(), {}, evaluate).points;
+}
+
+std::int64_t parts_of(const LoadedKernel& kernel, const LaunchParameters& parameters) {
+  const codegen::Kernel& one = kernel.grid.kernel();
+  std::int64_t inner = 1;
+  for (std::size_t axis = static_cast<std::size_t>(one.outer); axis < one.axes.size(); ++axis) {
+    inner *= size_of(kernel, parameters, one.axes[axis]);
+  }
+  return inner > parameters.part_points ? (inner - 1) / parameters.part_points + 1 : 1;
+}
+
+/// Checks that a launch whose blocks divide inner points has whole sets of them, and memory.
+Status check_parts(const LoadedKernel& kernel, const LaunchParameters& parameters) {
+  if (!kernel.grid.schedule().split_k) return Status::Success;
+  if (parameters.part_points < 1) return Status::IllegalInstruction;
+  const std::int64_t parts = parts_of(kernel, parameters);
+  if (parts == 1) return Status::Success;
+  if (parameters.blocks % parts != 0) return Status::IllegalInstruction;
+  if (parameters.partials % 16 != 0 || parameters.arrivals % 4 != 0) {
+    return Status::MisalignedAddress;
+  }
+  const auto bytes = partial_bytes(kernel.grid.kernel(), parameters.points, parts);
+  const auto counters = parameters.blocks / parts * std::int64_t{sizeof(std::uint32_t)};
+  const bool is_live =
+      state().device_bytes(parameters.partials, static_cast<std::uint64_t>(bytes)) != nullptr &&
+      state().device_bytes(parameters.arrivals, static_cast<std::uint64_t>(counters)) != nullptr;
+  return is_live ? Status::Success : Status::IllegalAddress;
+}
+
+/// Checks that each operand begins in live memory, and that accesses without a guard stay in it. A
+/// launch over other points than the kernel's own is checked at its bases alone.
+Status check_operands(const LoadedKernel& kernel, const LaunchParameters& parameters) {
+  const codegen::Kernel& one = kernel.grid.kernel();
+  for (std::size_t i = 0; i < one.operands.size(); ++i) {
+    const DeviceAddress base = parameters.operands[i];
+    if (base == 0) continue;
+    if (base % dtype_bytes(one.operands[i].dtype) != 0) return Status::MisalignedAddress;
+    if (state().device_bytes(base, 0) == nullptr) return Status::IllegalAddress;
+  }
+  if (parameters.points != points_of(kernel, parameters)) return Status::Success;
+  const auto ranges = operand_ranges(one, kernel.checked_accesses, parameters.sizes);
+  for (const OperandRange& range : ranges) {
+    const DeviceAddress base = parameters.operands[static_cast<std::size_t>(range.operand)];
+    const DeviceAddress begin = base + static_cast<DeviceAddress>(range.begin);
+    const auto bytes = static_cast<std::uint64_t>(range.end - range.begin);
+    const bool is_live = base != 0 && state().device_bytes(begin, bytes) != nullptr;
+    if (!is_live) return Status::IllegalAddress;
+  }
+  return Status::Success;
+}
+
+}  // namespace
+
+LoadedKernel::LoadedKernel(test::GridKernel made)
+    : grid(std::move(made)), checked_accesses(unguarded_accesses(grid.kernel())) {}
+
+Status load_library(const void* image, Library& library) try {
+  const std::optional<Cubin> cubin = read_cubin(image);
+  if (!cubin) return Status::InvalidImage;
+  if (cubin->architecture != kComputeCapability) return Status::NoBinaryForGpu;
+  for (const test::ParsedKernel& parsed : test::parse_grid_text(cubin->text)) {
+    library.push_back(
+        std::make_shared<LoadedKernel>(test::GridKernel(parsed.kernel, parsed.schedule)));
+    use_emulation(parsed, *library.back());
+  }
+  return Status::Success;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "fake CUDA driver: cannot load a library: %s\n", error.what());
+  return Status::InvalidImage;
+}
+
+LaunchParameters read_parameters(const LoadedKernel& kernel, unsigned blocks, void** parameters) {
+  const codegen::Kernel& one = kernel.grid.kernel();
+  LaunchParameters read;
+  for (std::size_t i = 0; i < one.operands.size(); ++i) {
+    read.operands.push_back(value_at<DeviceAddress>(*parameters++));
+  }
+  for (std::size_t i = 0; i < one.sizes.size(); ++i) {
+    read.sizes.push_back(value_at<std::int64_t>(*parameters++));
+  }
+  read.points = value_at<std::int64_t>(*parameters++);
+  if (kernel.grid.schedule().split_k) {
+    read.part_points = value_at<std::int64_t>(*parameters++);
+    read.partials = value_at<DeviceAddress>(*parameters++);
+    read.arrivals = value_at<DeviceAddress>(*parameters++);
+  }
+  read.step = value_at<std::int32_t>(*parameters++);
+  read.call = value_at<DeviceAddress>(*parameters++);
+  read.blocks = blocks;
+  return read;
+}
+
+Status run_kernel(const LoadedKernel& kernel, const LaunchParameters& parameters,
+                  test::ThreadOrder order) {
+  if (!kernel.is_loaded) return Status::IllegalInstruction;
+  if (parameters.call % alignof(codegen::CallBlock) != 0) return Status::MisalignedAddress;
+  std::byte* call = state().device_bytes(parameters.call, sizeof(codegen::CallBlock));
+  if (call == nullptr) return Status::IllegalAddress;
+  if (parameters.points == 0) return Status::Success;
+  for (const auto check : {check_operands, check_parts}) {
+    const Status status = check(kernel, parameters);
+    if (status != Status::Success) return status;
+  }
+  std::vector<std::byte*> operands;
+  for (const DeviceAddress base : parameters.operands) {
+    operands.push_back(base == 0 ? nullptr : to_host(base));
+  }
+  if (kernel.emulated != nullptr) {
+    return run_emulation(kernel, parameters, operands, reinterpret_cast<codegen::CallBlock*>(call),
+                         order);
+  }
+  kernel.grid.run({.buffers = operands.data(),
+                   .sizes = parameters.sizes.data(),
+                   .points = parameters.points,
+                   .blocks = parameters.blocks,
+                   .part_points = parameters.part_points,
+                   .partials = to_host(parameters.partials),
+                   .arrivals = reinterpret_cast<std::uint32_t*>(to_host(parameters.arrivals)),
+                   .step = parameters.step,
+                   .call = reinterpret_cast<codegen::CallBlock*>(call),
+                   .order = order});
+  return Status::Success;
+}
+
+}  // namespace kiln::fake_cuda

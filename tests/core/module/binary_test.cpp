@@ -1,0 +1,273 @@
+// Tests the binary form: exact round trip, and damaged or malicious input.
+#include "tests/support/deep.h"
+#include "tests/support/error_text.h"
+#include "tests/core/module/programs.h"
+
+#include "core/module/format.h"
+#include "core/module/print.h"
+#include "core/module/read.h"
+#include "core/module/write.h"
+#include "core/ops/build.h"
+
+#include <kiln/error.h>
+
+#include <cstring>
+
+using namespace kiln;
+using namespace kiln::ir;
+using module::Encoded;
+using module::read_module;
+using module::write_module;
+using Bytes = std::vector<std::byte>;
+
+namespace {
+
+constexpr module::WriteOptions kFile{.embed_constants = true};
+
+std::string error_of(const Bytes& bytes, std::span<const module::SideConstant> constants = {}) {
+  return kiln::testing::error_text<IoError>([&] { read_module(bytes, constants); });
+}
+
+template <class Fixed>
+Fixed get(const Bytes& bytes, std::size_t at) {
+  Fixed value;
+  std::memcpy(&value, bytes.data() + at, sizeof(value));
+  return value;
+}
+
+template <class Fixed>
+void set(Bytes& bytes, std::size_t at, Fixed value) {
+  std::memcpy(bytes.data() + at, &value, sizeof(value));
+}
+
+std::size_t entry_of(std::size_t section) {
+  return module::kHeaderBytes + section * module::kEntryBytes;
+}
+
+/// Recomputes all checksums.
+void sign(Bytes& bytes) {
+  const auto sections = get<std::uint16_t>(bytes, 14);
+  for (std::size_t i = 0; i < sections; ++i) {
+    const auto offset = get<std::uint64_t>(bytes, entry_of(i) + 4);
+    const auto size = get<std::uint64_t>(bytes, entry_of(i) + 12);
+    set(bytes, entry_of(i) + 20,
+        module::checksum(std::span(bytes).subspan(offset, size)));
+  }
+}
+
+/// The module with the contents of a section (by position) replaced.
+Bytes with_section(const Bytes& bytes, std::size_t section, const std::vector<int>& contents) {
+  const auto offset = get<std::uint64_t>(bytes, entry_of(section) + 4);
+  const auto size = get<std::uint64_t>(bytes, entry_of(section) + 12);
+  Bytes out(bytes.begin(), bytes.begin() + static_cast<long>(offset));
+  for (const int byte : contents) out.push_back(static_cast<std::byte>(byte));
+  out.insert(out.end(), bytes.begin() + static_cast<long>(offset + size), bytes.end());
+  set<std::uint64_t>(out, entry_of(section) + 12, contents.size());
+  const auto sections = get<std::uint16_t>(out, 14);
+  for (std::size_t i = section + 1; i < sections; ++i) {
+    const auto old = get<std::uint64_t>(out, entry_of(i) + 4);
+    set<std::uint64_t>(out, entry_of(i) + 4, old - size + contents.size());
+  }
+  sign(out);
+  return out;
+}
+
+constexpr std::size_t kNames = 0, kTypes = 1, kGraph = 2;
+
+}  // namespace
+
+TEST_CASE("binary form: round trip") {
+  const module::Module program = test::every_op_program();
+  const Encoded beside = write_module(program), file = write_module(program, kFile);
+  REQUIRE(beside.constants.size() == 1);
+  CHECK(beside.constants[0].size == 5000);
+  CHECK(file.constants.empty());
+  const module::Module back = read_module(beside.bytes, beside.constants);
+  CHECK((write_module(back).bytes == beside.bytes));
+  CHECK((write_module(back, kFile).bytes == file.bytes));
+  CHECK((write_module(read_module(file.bytes), kFile).bytes == file.bytes));
+  CHECK(module::print_module(back) == module::print_module(program));
+  CHECK(back.name == program.name);
+  CHECK(back.state.size() == program.state.size());
+  CHECK(back.guards.size() == program.guards.size());
+  // Equal structure, other node identities.
+  CHECK((write_module(test::every_op_program()).bytes == beside.bytes));
+}
+
+TEST_CASE("binary form: source lines can be left out") {
+  const module::Module program = test::every_op_program();
+  const Encoded bare = write_module(program, {.embed_constants = true, .origins = false});
+  CHECK(bare.bytes.size() < write_module(program, kFile).bytes.size());
+  const std::string_view text(reinterpret_cast<const char*>(bare.bytes.data()), bare.bytes.size());
+  CHECK(text.find("every op.cpp") == std::string_view::npos);
+  const module::Module back = read_module(bare.bytes);
+  CHECK((write_module(back, {.embed_constants = true, .origins = false}).bytes == bare.bytes));
+  CHECK(module::print_module(back).find(".cpp") == std::string::npos);
+}
+
+TEST_CASE("binary form: nodes that are read get new identities") {
+  const Encoded encoded = write_module(test::small_program());
+  const module::Module one = read_module(encoded.bytes), two = read_module(encoded.bytes);
+  CHECK_FALSE(one.graph.inputs[0] == two.graph.inputs[0]);
+  CHECK_FALSE(one.state[0].variable == two.state[0].variable);
+  CHECK_FALSE(one.graph.inputs[0].dims()[0] == two.graph.inputs[0].dims()[0]);
+}
+
+TEST_CASE("binary form: other formats and other files are rejected by name") {
+  Bytes bytes = write_module(test::small_program()).bytes;
+  const Bytes good = bytes;
+  CHECK(error_of({}) == "the module is damaged: it does not begin with the magic bytes");
+  bytes[0] = std::byte{'k'};
+  CHECK(error_of(bytes) == "the module is damaged: it does not begin with the magic bytes");
+  bytes = good;
+  set<std::uint16_t>(bytes, 8, 7);
+  CHECK(error_of(bytes) == "the module has format 7.3, but 0.3 is read");
+  bytes = good;
+  set<std::uint16_t>(bytes, 10, 9);
+  CHECK(error_of(bytes) == "no error");  // a newer writer declares this reader sufficient
+  set<std::uint16_t>(bytes, 12, 9);
+  CHECK(error_of(bytes) == "the module has format 0.9, but 0.3 is read");
+}
+
+TEST_CASE("binary form: truncation at any byte is rejected") {
+  const Bytes good = write_module(test::every_op_program(), kFile).bytes;
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    const Bytes cut(good.begin(), good.begin() + static_cast<long>(size));
+    if (error_of(cut) == "no error") FAIL("read when cut to " << size);
+  }
+  Bytes longer = good;
+  longer.push_back(std::byte{0});
+  CHECK(error_of(longer) == "the module is damaged: it has trailing bytes");
+}
+
+TEST_CASE("binary form: every changed byte is found") {
+  const Bytes good = write_module(test::every_op_program(), kFile).bytes;
+  const std::size_t contents = entry_of(get<std::uint16_t>(good, 14));
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    if (i >= contents && i % 3 != 0) continue;  // a third of them suffices for the checksum
+    if (i == 10 || i == 11) continue;           // the writer's minor version may be any
+    Bytes bytes = good;
+    bytes[i] ^= std::byte{0x41};
+    if (error_of(bytes) == "no error") FAIL("read with byte " << i << " changed");
+  }
+}
+
+TEST_CASE("binary form: changes with valid checksums are rejected or read, never worse") {
+  const Bytes good = write_module(test::nested_program(2), kFile).bytes;
+  const Bytes small = write_module(test::small_program(), kFile).bytes;
+  std::size_t rejected = 0;
+  for (const Bytes* source : {&good, &small}) {
+    const std::size_t contents = entry_of(get<std::uint16_t>(*source, 14));
+    for (std::size_t i = contents; i < source->size(); ++i) {
+      for (const int change : {0x01, 0x02, 0x40, 0x80, 0xff}) {
+        Bytes bytes = *source;
+        bytes[i] ^= static_cast<std::byte>(change);
+        sign(bytes);
+        rejected += error_of(bytes) != "no error";
+      }
+    }
+  }
+  CHECK(rejected > 1000);
+}
+
+TEST_CASE("binary form: counts beyond the file are rejected before they are used") {
+  const Bytes good = write_module(test::small_program()).bytes;
+  const std::vector<int> huge{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f};
+  for (const std::size_t section : {kNames, kTypes, kGraph}) {
+    CHECK(error_of(with_section(good, section, huge)).find("a count of 9223372036854775807") !=
+          std::string::npos);
+  }
+  const std::vector<int> endless(12, 0xff);
+  CHECK(error_of(with_section(good, kGraph, endless)) ==
+        "the module is damaged: a number is too long");
+  CHECK(error_of(with_section(good, kGraph, {})) ==
+        "the module is damaged: a section ends early");
+  // The tenth byte of a number holds one bit: more would be lost.
+  const std::vector<int> largest{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01};
+  CHECK(error_of(with_section(good, kGraph, largest)) ==
+        "the module is damaged: a count of 18446744073709551615");
+  std::vector<int> larger = largest;
+  larger.back() = 0x03;
+  CHECK(error_of(with_section(good, kGraph, larger)) ==
+        "the module is damaged: a number is too long");
+  CHECK(error_of(with_section(good, kGraph, {1, 0x7f})) ==
+        "the module has op 127 of a newer version of Kiln");
+  Bytes bytes = good;
+  set<std::uint64_t>(bytes, entry_of(kGraph) + 12, ~std::uint64_t{0});
+  CHECK(error_of(bytes) == "the module is damaged: a section is out of bounds");
+  bytes = good;
+  set<std::uint64_t>(bytes, entry_of(kGraph) + 4, 0);
+  CHECK(error_of(bytes) == "the module is damaged: a section is out of bounds");
+  bytes = good;
+  set<std::uint32_t>(bytes, entry_of(kGraph), 1);
+  CHECK(error_of(bytes) == "the module is damaged: a section occurs twice");
+  set<std::uint32_t>(bytes, entry_of(kGraph), 77);
+  CHECK(error_of(bytes) == "the module is damaged: a section has an unknown kind");
+}
+
+TEST_CASE("binary form: a source line beyond 32 bits is rejected") {
+  constexpr std::size_t kOrigins = 5;
+  const Bytes good = write_module(test::small_program()).bytes;
+  // The index of a new origin, an empty file, line 2^32.
+  CHECK(error_of(with_section(good, kOrigins, {0, 0, 0x80, 0x80, 0x80, 0x80, 0x10, 0})) ==
+        "the module is damaged: source line 4294967296");
+}
+
+TEST_CASE("binary form: types must be those of the type rules") {
+  const Bytes good = write_module(test::small_program()).bytes;
+  const auto offset = get<std::uint64_t>(good, entry_of(kTypes) + 4);
+  Bytes bytes = good;
+  // The last type of the table is float32[] of the constant 0.5.
+  const auto size = get<std::uint64_t>(good, entry_of(kTypes) + 12);
+  REQUIRE(bytes[offset + size - 2] == static_cast<std::byte>(DType::Float32));
+  bytes[offset + size - 2] = static_cast<std::byte>(DType::Float64);
+  sign(bytes);
+  CHECK(error_of(bytes) ==
+        "the module is damaged: the stored type of constant differs from the inferred one");
+}
+
+TEST_CASE("binary form: constants outside of the module must exist and fit") {
+  const module::Module program = test::every_op_program();
+  const Encoded encoded = write_module(program);
+  CHECK(error_of(encoded.bytes) ==
+        "the module is damaged: a constant beside the module is missing");
+  module::SideConstant shorter = encoded.constants[0];
+  shorter.size -= 4;
+  CHECK(error_of(encoded.bytes, std::span(&shorter, 1)).find("has 4996 bytes") !=
+        std::string::npos);
+}
+
+TEST_CASE("binary form: nesting is limited") {
+  const Bytes deepest = write_module(test::nested_program(module::kMaxNesting)).bytes;
+  CHECK(test::error_on_small_stack([&] { read_module(deepest); }) == "");
+  CHECK_THROWS_AS(write_module(test::nested_program(module::kMaxNesting + 1)), ValueError);
+  // A scan whose body begins with a scan whose body ...: op, no parameters, one node.
+  std::vector<int> scans{1};
+  for (int i = 0; i < 100000; ++i) {
+    scans.insert(scans.end(), {static_cast<int>(Op::Scan), 0, 1});
+  }
+  const Bytes bytes = with_section(write_module(test::small_program()).bytes, kGraph, scans);
+  std::string error;
+  CHECK(test::error_on_small_stack([&] { error = error_of(bytes); }) == "");
+  CHECK(error == "the module is damaged: lambdas are nested too deep");
+}
+
+TEST_CASE("binary form: unknown dim operations are rejected, also ones that wrap to a known one") {
+  // Types: one, float32, one dim: 0 + 1 * OPERATION(2, 1), with OPERATION as a varint.
+  for (const std::vector<int>& operation : std::vector<std::vector<int>>{
+           {5}, {0x80, 2}, {0x81, 2}, {0x84, 2}, {0x81, 0x80, 0x80, 0x80, 0x10}}) {
+    std::vector<int> types{1, static_cast<int>(DType::Float32), 1, 0, 1, 2, 1};
+    types.insert(types.end(), operation.begin(), operation.end());
+    types.insert(types.end(), {4, 0, 2, 0});
+    CHECK(error_of(with_section(write_module(test::small_program()).bytes, kTypes, types)) ==
+          "the module is damaged: a dim has an unknown operation");
+  }
+}
+
+TEST_CASE("binary form: a dim that grows is rejected") {
+  // Types: one, float32, one dim: 0 + 1 * max(..., ...) nested without end.
+  std::vector<int> types{1, static_cast<int>(DType::Float32), 1};
+  for (int i = 0; i < 1000; ++i) types.insert(types.end(), {0, 1, 2, 1, 3});
+  const Bytes bytes = with_section(write_module(test::small_program()).bytes, kTypes, types);
+  CHECK(error_of(bytes) == "the module is damaged: a dim is nested too deep");
+}

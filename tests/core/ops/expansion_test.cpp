@@ -1,0 +1,288 @@
+// Compares the expansion of every composite, evaluated on `reference` without any pass, with plain
+// loops over the elements: every dtype, special values, empty and size-1 dims.
+#include "tests/support/catch.h"
+#include "tests/core/ops/conv_loops.h"
+
+#include "core/ops/op.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace kiln;
+using namespace kiln::test;
+using ir::Op;
+using ir::Value;
+
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+double tolerance_of(DType dtype) {
+  if (dtype == DType::Float64) return 1e-12;
+  if (dtype == DType::Float32) return 1e-5;
+  if (dtype == DType::Float16) return 1e-2;
+  return dtype == DType::BFloat16 ? 1e-1 : 0;
+}
+
+void check_close(const Array& actual, const Doubles& expected) {
+  const Doubles values = doubles(actual);
+  const double tolerance = tolerance_of(actual.dtype());
+  REQUIRE(values.size() == expected.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    INFO("element " << i << ": " << values[i] << " for " << expected[i]);
+    if (std::isnan(expected[i])) {
+      CHECK(std::isnan(values[i]));
+    } else if (std::isinf(expected[i])) {
+      CHECK(values[i] == expected[i]);
+    } else {
+      CHECK(values[i] == Approx(expected[i]).epsilon(tolerance).margin(tolerance));
+    }
+  }
+}
+
+/// The op's expansion of those operands on the oracle.
+Array expanded(Op op, const ir::Attrs& attrs, const std::vector<Array>& feeds) {
+  std::vector<Value> x;
+  for (const Array& feed : feeds) x.push_back(placeholder(type_of(feed)));
+  const ir::NodeRef node = ir::make_node(op, attrs, x);
+  const std::vector<Value> y = ir::def(op).expand(*node, x);
+  REQUIRE(y.size() == 1);
+  CHECK(y[0].node->op != op);
+  CHECK(y[0].type() == node->result().type());
+  return evaluate(x, y, feeds, "reference", false)[0];
+}
+
+/// Random elements; then the same with every third element replaced by a special value.
+std::vector<Array> operands_with_specials(const Ints& dims, DType dtype) {
+  std::mt19937_64 generator(dims.size() + 1);
+  const Array plain = random_array(generator, {dtype, as_dims(dims)}, -3, 3);
+  std::vector<Array> all{plain};
+  for (const Doubles& specials : {Doubles{kNan}, {kInf}, {-kInf}, {kInf, -kInf}, {0.0, -0.0},
+                                  {-kInf, kNan}, {1e4, -1e4}}) {
+    Array wide = plain.astype(DType::Float64);
+    std::size_t next = 0;
+    const auto elements = wide.as<double>();
+    for (std::size_t i = 0; i < elements.size(); i += 3) {
+      elements[i] = specials[next++ % specials.size()];
+    }
+    all.push_back(wide.astype(dtype));
+  }
+  return all;
+}
+
+const Ints kShapes[] = {{4}, {1}, {0}, {2, 5}, {5, 1}, {1, 5}, {0, 3}, {3, 0}, {2, 3, 4}, {2, 1, 3},
+                        {2, 0, 3}};
+
+/// Calls visit(indices of the elements that differ in `axes` alone) for each other index.
+template <class Visit>
+void for_each_line(const Ints& dims, const Ints& axes, const Visit& visit) {
+  Ints outer = dims, inner(dims.size(), 1);
+  for (const std::int64_t axis : axes) {
+    std::swap(outer[static_cast<std::size_t>(axis)], inner[static_cast<std::size_t>(axis)]);
+  }
+  if (count_of(outer) == 0) return;
+  Ints at(dims.size(), 0);
+  do {
+    std::vector<std::size_t> line;
+    Ints within(dims.size(), 0);
+    if (count_of(inner) != 0) {
+      do {
+        Ints both = at;
+        for (std::size_t i = 0; i < both.size(); ++i) both[i] += within[i];
+        line.push_back(flat(both, dims));
+      } while (advance(within, inner));
+    }
+    visit(line);
+  } while (advance(at, outer));
+}
+
+double largest(const Doubles& x, const std::vector<std::size_t>& line) {
+  double found = -kInf;
+  for (const std::size_t i : line) found = std::isnan(x[i]) || x[i] > found ? x[i] : found;
+  for (const std::size_t i : line) found = std::isnan(x[i]) ? kNan : found;
+  return found;
+}
+
+Doubles softmax(const Doubles& x, const Ints& dims, std::int64_t axis, bool logarithm) {
+  Doubles y(x.size());
+  for_each_line(dims, {axis}, [&](const std::vector<std::size_t>& line) {
+    const double top = largest(x, line);
+    double sum = 0;
+    for (const std::size_t i : line) sum += std::exp(x[i] - top);
+    for (const std::size_t i : line) {
+      y[i] = logarithm ? x[i] - top - std::log(sum) : std::exp(x[i] - top) / sum;
+    }
+  });
+  return y;
+}
+
+Doubles variance(const Doubles& x, const Ints& dims, const Ints& axes) {
+  Doubles y;
+  for_each_line(dims, axes, [&](const std::vector<std::size_t>& line) {
+    const auto count = static_cast<double>(line.size());
+    double sum = 0, squares = 0;
+    for (const std::size_t i : line) sum += x[i];
+    for (const std::size_t i : line) squares += (x[i] - sum / count) * (x[i] - sum / count);
+    y.push_back(squares / count);
+  });
+  return y;
+}
+
+/// Calls visit(dims, operand) for every float dtype, shape and kind of special values.
+template <class Visit>
+void for_each_float_operand(const Visit& visit) {
+  for (const DType dtype :
+       {DType::Float64, DType::Float32, DType::Float16, DType::BFloat16}) {
+    for (const Ints& dims : kShapes) {
+      for (const Array& x : operands_with_specials(dims, dtype)) {
+        INFO(x);
+        visit(dims, x);
+      }
+    }
+  }
+}
+
+void check_softmax(Op op) {
+  for_each_float_operand([&](const Ints& dims, const Array& x) {
+    for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(dims.size()); ++axis) {
+      INFO("axis " << axis);
+      check_close(expanded(op, ir::AxisAttrs{axis}, {x}),
+                  softmax(doubles(x), dims, axis, op == Op::LogSoftmax));
+    }
+  });
+}
+
+void check_variance() {
+  for_each_float_operand([](const Ints& dims, const Array& x) {
+    for (std::size_t subset = 0; subset < std::size_t{1} << dims.size(); ++subset) {
+      Ints axes;
+      for (std::size_t i = 0; i < dims.size(); ++i) {
+        if (subset >> i & 1) axes.push_back(static_cast<std::int64_t>(i));
+      }
+      // The squares of the largest elements are out of range of float16.
+      const Doubles elements = doubles(x);
+      const bool overflows = x.dtype() == DType::Float16 &&
+                             std::count(elements.begin(), elements.end(), 1e4) != 0;
+      if (overflows) continue;
+      INFO("subset of axes " << subset);
+      check_close(expanded(Op::Variance, ir::AxesAttrs{axes}, {x}),
+                  variance(elements, dims, axes));
+    }
+  });
+}
+
+/// Puts special values into the input, or the upstream gradient. A special filter element would be
+/// multiplied by zeros of the padding, which the loops leave out.
+void add_specials(ConvTensors& t, DType dtype, ConvRole role) {
+  Array& special = role == ConvRole::Input ? t.output : t.input;
+  Array wide = special.astype(DType::Float64);
+  const double values[] = {kNan, kInf, -kInf};
+  std::size_t next = 0;
+  const auto elements = wide.as<double>();
+  for (std::size_t i = 0; i < elements.size(); i += 5) elements[i] = values[next++ % 3];
+  special = wide.astype(dtype);
+}
+
+/// Integers modulo the width of the dtype.
+Doubles wrapped(Doubles values, DType dtype) {
+  if (dtype != DType::Int8) return values;
+  for (double& value : values) value = static_cast<std::int8_t>(static_cast<std::int64_t>(value));
+  return values;
+}
+
+void check_conv() {
+  for (const Geometry& g : kGeometries) {
+    for (const ConvRole role : {ConvRole::Input, ConvRole::Filter, ConvRole::Output}) {
+      for (const DType dtype : {DType::Float64, DType::Float32, DType::Float16, DType::BFloat16,
+                                DType::Int32, DType::Int8}) {
+        INFO("geometry " << &g - kGeometries << ", role " << static_cast<int>(role) << " of "
+                         << dtype_name(dtype));
+        ConvTensors t = draw(g, dtype);
+        check_close(expanded(Op::Conv, attrs_of(g, role), operands_of(t, role)),
+                    wrapped(by_loops(g, t, role), dtype));
+        if (!is_float(dtype)) continue;
+        add_specials(t, dtype, role);
+        check_close(expanded(Op::Conv, attrs_of(g, role), operands_of(t, role)),
+                    by_loops(g, t, role));
+      }
+    }
+  }
+}
+
+void check_require() {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    for (const Ints& dims : kShapes) {
+      std::mt19937_64 generator(3);
+      const Array x =
+          random_array(generator, {static_cast<DType>(i), as_dims(dims)}, 0, 3);
+      const ir::RequireAttrs attrs{ir::Guard::Kind::Equal, 2, 2, "equal"};
+      CHECK(expanded(Op::Require, attrs, {x}) == x);
+    }
+  }
+}
+
+/// x - rate * (the sum of the updates of each row).
+Doubles scatter_sub(const Array& x, double rate, const Ints& indices, const Array& updates) {
+  Doubles y = doubles(x);
+  const Doubles added = doubles(updates);
+  Doubles sums(y.size(), 0.0);
+  const std::size_t columns = indices.empty() ? 0 : added.size() / indices.size();
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    sums[static_cast<std::size_t>(indices[i / columns]) * columns + i % columns] += added[i];
+  }
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] -= rate * sums[i];
+  return y;
+}
+
+void check_scatter_sub() {
+  for_each_float_operand([](const Ints& dims, const Array& x) {
+    Ints indices;
+    if (dims[0] > 0) indices = {dims[0] - 1, 0, dims[0] - 1};
+    Ints rows = dims;
+    rows[0] = static_cast<std::int64_t>(indices.size());
+    std::mt19937_64 generator(7);
+    const Array updates = random_array(generator, {x.dtype(), as_dims(rows)}, -1, 1);
+    for (const double rate : {0.5, -2.0, 0.0, kInf, kNan}) {
+      INFO("rate " << rate);
+      const Array scalar = Array::full({}, rate, x.dtype());
+      const Array chosen = Array(indices).astype(DType::Int32);
+      check_close(expanded(Op::ScatterSub, ir::NoAttrs{}, {x, scalar, chosen, updates}),
+                  scatter_sub(x, rate, indices, updates));
+    }
+  });
+}
+
+struct Expansion {
+  Op op;
+  void (*check)();
+};
+
+const Expansion kExpansions[] = {
+    {Op::Softmax, [] { check_softmax(Op::Softmax); }},
+    {Op::LogSoftmax, [] { check_softmax(Op::LogSoftmax); }},
+    {Op::Conv, check_conv},
+    {Op::Require, check_require},
+    {Op::Variance, check_variance},
+    {Op::ScatterSub, check_scatter_sub},
+};
+
+}  // namespace
+
+TEST_CASE("composites: every one has an expansion, and a row here") {
+  for (const ir::OpDef& d : ir::all_ops()) {
+    INFO(d.name);
+    const bool has_row = std::any_of(std::begin(kExpansions), std::end(kExpansions),
+                                     [&](const Expansion& row) { return row.op == d.op; });
+    CHECK((d.expand != nullptr) == (d.lowering == ir::Lowering::Composite));
+    CHECK((d.expand != nullptr) == has_row);
+  }
+}
+
+TEST_CASE("composites: expansions agree with plain loops") {
+  for (const Expansion& row : kExpansions) {
+    INFO(ir::def(row.op).name);
+    row.check();
+  }
+}

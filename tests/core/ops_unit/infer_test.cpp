@@ -1,0 +1,156 @@
+// Tests type rules of leaves and elementwise ops: results, the text of errors, and the guards that
+// unknown sizes leave.
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
+
+#include "tests/core/ops_unit/build_graph.h"
+
+using namespace kiln;
+using namespace kiln::ir;
+using kiln::testing::error_text;
+
+namespace {
+
+const Dim n = Dim::of({901, "n"}), m = Dim::of({902, "m"});
+const DType kF32 = DType::Float32;
+
+std::vector<Guard> guards_of(const Value& value) {
+  const std::vector<Value> roots{value};
+  return collect_guards(roots);
+}
+
+}  // namespace
+
+TEST_CASE("type rules: every elementwise op rejects the dtypes that it does not list") {
+  for (const OpDef& d : all_ops()) {
+    if (d.lowering != Lowering::Elementwise || d.op == Op::Cast || d.op == Op::Select) continue;
+    for (int i = 0; i < kDTypeCount; ++i) {
+      const auto dtype = static_cast<DType>(i);
+      const std::string shown = std::string(dtype_name(dtype)) + "[2]";
+      const Value x = argument({dtype, {2}});
+      const std::vector<Value> operands(static_cast<std::size_t>(d.arity), x);
+      INFO(d.name << " of " << shown);
+      if (d.dtypes & dtype_bit(dtype)) {
+        const Value y = make(d.op, NoAttrs{}, operands);
+        CHECK(y.dims() == Dims{2});
+        CHECK((y.dtype() == dtype || y.dtype() == DType::Bool));
+        continue;
+      }
+      const std::string list = d.arity == 1 ? "x " + shown : "x " + shown + ", y " + shown;
+      CHECK(error_text<TypeError>([&] { make(d.op, NoAttrs{}, operands); }) ==
+            std::string(d.name) + ": " + std::string(d.name) + " does not take " +
+                std::string(dtype_name(dtype)) + " (" + list + ")");
+    }
+  }
+}
+
+TEST_CASE("type rules: elementwise operands agree in dtype, rank and sizes") {
+  const Value x = argument({kF32, {2, 3}});
+  CHECK(error_text<TypeError>([&] { x + argument({DType::Float64, {2, 3}}); }) ==
+        "add: operands have different dtypes float32 and float64 "
+        "(x float32[2,3], y float64[2,3])");
+  CHECK(error_text<ValueError>([&] { x * argument({kF32, {3}}); }) ==
+        "mul: operands have different ranks 2 and 1 (x float32[2,3], y float32[3])");
+  CHECK(error_text<ValueError>([&] { less(x, argument({kF32, {2, 4}})); }) ==
+        "less: sizes 3 and 4 of axis 1 differ (x float32[2,3], y float32[2,4])");
+  CHECK(error_text<ValueError>([&] { argument({kF32, {n}}) - argument({kF32, {n + 1}}); }) ==
+        "sub: sizes n and n+1 of axis 0 differ (x float32[n], y float32[n+1])");
+}
+
+TEST_CASE("type rules: select takes a bool condition of the operands' shape") {
+  const Value x = argument({DType::Int8, {2}});
+  CHECK(select(argument({DType::Bool, {2}}), x, x).type() == x.type());
+  CHECK(error_text<TypeError>([&] { select(x, x, x); }) ==
+        "select: select does not take int8 (condition int8[2], x int8[2], y int8[2])");
+  CHECK(error_text<ValueError>([&] { select(argument({DType::Bool, {}}), x, x); }) ==
+        "select: the condition has another rank (condition bool[], x int8[2], y int8[2])");
+  CHECK(error_text<ValueError>([&] { select(argument({DType::Bool, {3}}), x, x); }) ==
+        "select: the condition has another shape (condition bool[3], x int8[2], y int8[2])");
+  const Value y = argument({DType::Int16, {2}});
+  CHECK(error_text<TypeError>([&] { select(argument({DType::Bool, {2}}), x, y); }) ==
+        "select: operands have different dtypes int8 and int16 "
+        "(condition bool[2], x int8[2], y int16[2])");
+}
+
+TEST_CASE("type rules: sizes that cannot be compared leave one guard") {
+  const Value sum = argument({kF32, {n, 3}}) + argument({kF32, {m, 3}});
+  const std::vector<Guard> guards = guards_of(unary(Op::Exp, sum) + sum);
+  REQUIRE(guards.size() == 1);
+  CHECK(guards[0].kind == Guard::Kind::Equal);
+  CHECK(guards[0].left == n);
+  CHECK(guards[0].right == m);
+  CHECK(guards[0].message ==
+        "add: sizes n and m of axis 0 differ (x float32[n,3], y float32[m,3])");
+  CHECK(guards_of(argument({kF32, {n}}) + argument({kF32, {n}})).empty());
+}
+
+TEST_CASE("type rules: errors and guards name the function and the line of the user") {
+  const OriginScope scope(Origin{{"model.cpp", 12}, "batch_dot"});
+  const Value x = argument({kF32, {2}}), y = argument({kF32, {3}});
+  try {
+    x + y;
+    FAIL("no error");
+  } catch (const ValueError& error) {
+    CHECK(error.function() == "batch_dot");
+    CHECK(error.where().line == 12);
+    CHECK(std::string(error.what()) ==
+          "batch_dot: sizes 2 and 3 of axis 0 differ (float32[2], float32[3]) "
+          "[model.cpp:12]");
+  }
+  const std::vector<Guard> guards = guards_of(argument({kF32, {n}}) + argument({kF32, {m}}));
+  REQUIRE(guards.size() == 1);
+  CHECK(guards[0].origin.where.line == 12);
+  CHECK(guards[0].message.substr(0, 11) == "batch_dot: ");
+}
+
+TEST_CASE("type rules: constants hold exactly their bytes") {
+  CHECK(constant({kF32, {2, 0}}, {}).type() == Type{kF32, {2, 0}});
+  CHECK(error_text<ValueError>([] { constant({kF32, {2}}, std::vector<std::byte>(7)); }) ==
+        "constant: a constant float32[2] has 7 bytes");
+  CHECK(error_text<ValueError>([] { constant({kF32, {n}}, {}); }) ==
+        "constant: size n is not static");
+  CHECK(error_text<ValueError>([] { constant({kF32, {-1}}, {}); }) ==
+        "constant: size -1 is negative");
+  CHECK(error_text<ValueError>([] { make(Op::Constant, ConstantAttrs{{kF32, {1}}, {}}, {}); }) ==
+        "constant: a constant float32[1] has 0 bytes");
+}
+
+TEST_CASE("type rules: leaves reject types that no value has") {
+  CHECK(error_text<ValueError>([] { argument({kF32, {-2}}); }) ==
+        "placeholder: size -2 is negative");
+  const VariableAttrs unsized{1, "w", {kF32, {n}}, {}};
+  CHECK(error_text<ValueError>([&] { make(Op::Variable, unsized, {}); }) ==
+        "variable: size n is not static");
+  CHECK(error_text<ValueError>([] { iota({kF32, {3}}, 1); }) ==
+        "iota: axis 1 is out of range for rank 1");
+  CHECK(error_text<TypeError>([] { iota({DType::Bool, {3}}, 0); }) ==
+        "iota: bool is not supported");
+  const Value position = scalar_constant_int(DType::Int64, 0);
+  const auto random = [](const Type& type, const Value& at) {
+    return make(Op::RandomUniform, RandomAttrs{type, 1, 2}, {at});
+  };
+  CHECK(random({DType::Float16, {n}}, position).dims() == Dims{n});
+  CHECK(error_text<TypeError>([&] { random({DType::Int32, {3}}, position); }) ==
+        "random_uniform: int32 is not supported (position int64[])");
+  CHECK(error_text<TypeError>([&] { random({kF32, {3}}, scalar_constant(kF32, 0)); }) ==
+        "random_uniform: position is not an int64 scalar (position float32[])");
+  CHECK(dim_size(n * 2).type() == Type{DType::Int64, {}});
+}
+
+TEST_CASE("type rules: a size that may be negative is guarded") {
+  const std::vector<Guard> guards = guards_of(iota({kF32, {n - 4}}, 0));
+  REQUIRE(guards.size() == 1);
+  CHECK(guards[0].kind == Guard::Kind::LessEqual);
+  CHECK(guards[0].right == n - 4);
+  CHECK(guards_of(iota({kF32, {n}}, 0)).empty());
+}
+
+TEST_CASE("type rules: a node of the wrong form is an internal error") {
+  const Value x = argument({kF32, {2}});
+  CHECK(error_text<InternalError>([&] { make(Op::Exp, NoAttrs{}, {x, x}); }) ==
+        "make_node: exp takes 1 operands, got 2");
+  CHECK(error_text<InternalError>([&] { make(Op::Exp, CastAttrs{}, {x}); }) ==
+        "make_node: exp has attributes of another op");
+  CHECK(error_text<InternalError>([&] { make(Op::Exp, NoAttrs{}, {Value{}}); }) ==
+        "make_node: exp has an empty operand");
+}

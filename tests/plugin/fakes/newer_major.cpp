@@ -1,6 +1,0 @@
-// Speaks a later major version.
-#define KILN_FAKE_NAME "newer_major"
-#define KILN_FAKE_MAJOR 7
-#define KILN_FAKE_LOWEST 0
-#define KILN_FAKE_HIGHEST 2
-#include "tests/plugin/fake_header.h"

@@ -1,6 +1,0 @@
-// Says that it was built with another sanitizer than the host, whichever that is.
-#define KILN_FAKE_NAME "sanitized"
-#define KILN_FAKE_SANITIZER \
-  (kiln::abi::this_sanitizer() == KILN_SANITIZER_THREAD ? KILN_SANITIZER_ADDRESS \
-                                                        : KILN_SANITIZER_THREAD)
-#include "tests/plugin/fake_header.h"

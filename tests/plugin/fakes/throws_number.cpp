@@ -1,6 +1,0 @@
-// Lets something out of its entry that is not even an exception class.
-#include "backends/abi/kiln_backend.h"
-
-extern "C" uint32_t kiln_backend_query(const kiln_host_info*, const kiln_backend_header**) {
-  throw 42;
-}

@@ -1,0 +1,86 @@
+// Tests options of backends in keras.json: values of each type, and every kind of mistake.
+#include "tests/support/catch.h"
+
+#include "runtime/config/keras_json.h"
+#include "tests/runtime/config/home.h"
+
+#include <kiln/k.h>
+
+using namespace kiln;
+using namespace kiln::runtime;
+using kiln::testing::error_text;
+using kiln::testing::KerasHome;
+
+namespace {
+
+std::string error_of(const std::string& contents) {
+  const KerasHome home(contents);
+  return home.without_path(error_text<ConfigError>([] { read_keras_json(); }));
+}
+
+NamedOptions cuda_options(const std::string& options) {
+  const KerasHome home(R"({"kiln": {"backends": {"cuda": )" + options + "}}}");
+  const KerasJson json = read_keras_json();
+  CHECK(json.unknown_keys.empty());
+  REQUIRE(json.backends.size() == 1);
+  return json.backends.at("cuda");
+}
+
+}  // namespace
+
+TEST_CASE("backend options: strings, numbers and booleans become text") {
+  CHECK(cuda_options(R"({"device": 1, "memory_limit": 8000000000, "tf32": true, "graphs": false,
+                         "libraries": "/a:/b", "arch": ""})") ==
+        NamedOptions{{"device", "1"},   {"memory_limit", "8000000000"}, {"tf32", "true"},
+                     {"graphs", "false"}, {"libraries", "/a:/b"},       {"arch", ""}});
+  CHECK(cuda_options(R"({"a": 8e9, "b": -3, "c": 18446744073709551615, "d": 0.1, "e": 1.5e300,
+                         "f": -2.0, "g": 9007199254740993})") ==
+        NamedOptions{{"a", "8000000000"}, {"b", "-3"},       {"c", "18446744073709551615"},
+                     {"d", "0.1"},        {"e", "1.5e+300"}, {"f", "-2"},
+                     {"g", "9007199254740993"}});
+}
+
+TEST_CASE("backend options: sections without any") {
+  const KerasHome home(R"({"kiln": {"backends": {"cpu": {}}}, "floatx": "float64"})");
+  const KerasJson json = read_keras_json();
+  CHECK(json.backends == std::map<std::string, NamedOptions>{{"cpu", {}}});
+  CHECK(json.floatx == "float64");
+  for (const char* contents : {"{}", R"({"kiln": {}})", R"({"kiln": {"backends": {}}})"}) {
+    INFO(contents);
+    const KerasHome none(contents);
+    CHECK(read_keras_json().backends.empty());
+  }
+}
+
+TEST_CASE("backend options: the last of equal keys counts, as in Python") {
+  const KerasHome home(R"({"kiln": {"backends": {"cuda": {"device": 7}}},
+                           "kiln": {"backends": {"cpu": {"isa": "avx2"}},
+                                    "backends": {"cuda": {"tf32": true},
+                                                 "cuda": {"device": 1, "device": 2}}}})");
+  CHECK(read_keras_json().backends ==
+        std::map<std::string, NamedOptions>{{"cuda", {{"device", "2"}}}});
+}
+
+TEST_CASE("backend options: values of the wrong type name their key") {
+  CHECK(error_of(R"({"kiln": 3})") == "PATH has kiln as a number, not an object");
+  CHECK(error_of(R"({"kiln": {"backend": "cuda"}})") ==
+        "PATH has kiln.backend, but kiln may only have backends");
+  CHECK(error_of(R"({"kiln": {"backends": ["cuda"]}})") ==
+        "PATH has kiln.backends as an array, not an object");
+  CHECK(error_of(R"({"kiln": {"backends": {"cuda": "fast"}}})") ==
+        "PATH has kiln.backends.cuda as a string, not an object");
+  const auto option = [](const std::string& value) {
+    return error_of(R"({"kiln": {"backends": {"cuda": {"device": )" + value + "}}}}");
+  };
+  const std::string text = "PATH has kiln.backends.cuda.device as ";
+  CHECK(option("null") == text + "null, not a string, a number or a boolean");
+  CHECK(option("[0]") == text + "an array, not a string, a number or a boolean");
+  CHECK(option("{}") == text + "an object, not a string, a number or a boolean");
+  CHECK(error_of(R"({"kiln": {"backends": {"cu\nda": {"de\u0001vice": []}}}})") ==
+        "PATH has kiln.backends.cu?da.de?vice as an array, not a string, a number or a boolean");
+}
+
+TEST_CASE("backend options: they do not affect the file's other values") {
+  const KerasHome home(R"({"floatx": "float16", "kiln": {"backends": {"cuda": {"device": 1}}}})");
+  CHECK(floatx() == "float16");
+}

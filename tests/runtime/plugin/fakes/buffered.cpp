@@ -1,0 +1,3 @@
+// instant.cpp as a backend without prepared calls.
+#define KILN_FAKE_BUFFERED
+#include "tests/runtime/plugin/fakes/instant.cpp"

@@ -1,0 +1,39 @@
+// Returns the text of errors, for tests that compare it.
+#pragma once
+
+#include <kiln/error.h>
+
+#include <string>
+
+namespace kiln::testing {
+
+/// The text, without place, of the error of that class that `action` throws; else what happened.
+template <class Expected, class Action>
+std::string error_text(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    const bool is_expected = dynamic_cast<const Expected*>(&error) != nullptr;
+    return (is_expected ? "" : "another class: ") + error.message();
+  }
+  return "no error";
+}
+
+/// The whole text, with its place, of the Error thrown by `action`; empty when nothing was.
+template <class Error, class Action>
+std::string error_of(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// The message with the first occurrence of the path replaced by PATH.
+inline std::string without_path(std::string message, const std::string& path) {
+  const std::size_t at = message.find(path);
+  return at == message.npos ? message : message.replace(at, path.size(), "PATH");
+}
+
+}  // namespace kiln::testing

@@ -1,0 +1,74 @@
+# Makes a folder of tests a program, and its test cases tests of ctest.
+
+# kiln_discover_tests(target prefix)
+function(kiln_discover_tests target prefix)
+  set(discover ${PROJECT_SOURCE_DIR}/tests/support/discover.cmake)
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}.cmake)
+  add_custom_command(TARGET ${target} POST_BUILD BYPRODUCTS ${file}
+    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${target}> -DPREFIX=${prefix} -DFILE=${file}
+      -DCATCH_VERSION=${Catch2_VERSION} -P ${discover})
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${discover})
+  set(include ${CMAKE_CURRENT_BINARY_DIR}/${target}_if_built.cmake)
+  file(WRITE ${include} "if(EXISTS \"${file}\")\n  include(\"${file}\")\nelse()\n"
+    "  add_test(${target}_NOT_BUILT ${target}_NOT_BUILT)\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${include})
+endfunction()
+
+# kiln_add_test_program(path [OPTIMISED] [AS_USERS_LINK] [SOURCES source...] [EXCEPT source...]
+#   [LINK library...] [NEEDS target...])
+# Builds test_<name> from tests/<path>/*.cpp, *.c and SOURCES, without EXCEPT; <name> is the last
+# part of the path. OPTIMISED: for tests that compute much themselves; the others compile in half
+# the time. AS_USERS_LINK: links libkiln.so instead of its objects. NEEDS: targets used at run time.
+function(kiln_add_test_program path)
+  cmake_parse_arguments(ARG "OPTIMISED;AS_USERS_LINK" "" "SOURCES;EXCEPT;LINK;NEEDS" ${ARGN})
+  set(folder ${PROJECT_SOURCE_DIR}/tests/${path})
+  get_filename_component(name ${path} NAME)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp ${folder}/*.c)
+  list(TRANSFORM ARG_EXCEPT PREPEND ${folder}/)
+  list(REMOVE_ITEM sources ${ARG_EXCEPT})
+  list(APPEND sources ${ARG_SOURCES})
+
+  set(target test_${name})
+  set(library kiln_internal)
+  set(parts $<TARGET_OBJECTS:kiln_test_parts>)
+  if(ARG_AS_USERS_LINK)
+    set(library kiln::kiln kiln_flags)
+    set(parts "")
+  endif()
+  add_executable(${target} ${sources} ${parts} $<TARGET_OBJECTS:kiln_test_environment>)
+  target_link_libraries(${target} PRIVATE ${library} Catch2::Catch2WithMain ${ARG_LINK})
+  if(KILN_SANITIZE OR NOT ARG_OPTIMISED)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+  kiln_opens_plugins(${target})
+  if(ARG_NEEDS)
+    add_dependencies(${target} ${ARG_NEEDS})
+  endif()
+
+  # Defined only for sources that use them: the others compile alike in any folder.
+  foreach(source IN LISTS sources)
+    if(NOT EXISTS ${source})
+      continue()  # written by the build
+    endif()
+    file(STRINGS ${source} uses REGEX "KILN_(SOURCE|BINARY)_DIR")
+    if(uses)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS
+        KILN_SOURCE_DIR="${PROJECT_SOURCE_DIR}" KILN_BINARY_DIR="${PROJECT_BINARY_DIR}")
+    endif()
+    file(STRINGS ${source} concurrent REGEX "\\[concurrency\\]")
+    if(concurrent)
+      add_dependencies(concurrency_tests ${target})
+    endif()
+  endforeach()
+  kiln_discover_tests(${target} ${name}/)
+endfunction()
+
+# kiln_add_test_plugin(name source...): builds lib/tests/libkiln_<name>.so.
+function(kiln_add_test_plugin name)
+  add_library(test_plugin_${name} MODULE ${ARGN})
+  target_link_libraries(test_plugin_${name} PRIVATE kiln_flags kiln_module_reader)
+  set_target_properties(test_plugin_${name} PROPERTIES OUTPUT_NAME kiln_${name}
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/tests CXX_VISIBILITY_PRESET hidden)
+  target_link_options(test_plugin_${name} PRIVATE -Wl,-z,nodelete
+    -Wl,--version-script=${PROJECT_SOURCE_DIR}/backends/abi/plugin.map)
+endfunction()

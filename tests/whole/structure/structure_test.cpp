@@ -1,0 +1,361 @@
+// Tests the structure of the source tree and of the libraries; readmes_test.cpp tests READMEs.
+#include "tests/support/catch.h"
+#include "tests/whole/structure/include_graph.h"
+#include "tests/whole/structure/source_tree.h"
+#include "tests/whole/structure/third_party.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace structure_test;
+
+namespace {
+
+/// The number of comment lines at the beginning of the file.
+std::size_t opening_comment(const std::vector<std::string>& lines) {
+  const bool is_c = !lines.empty() && lines[0].starts_with("/* ");
+  std::size_t count = 0;
+  if (is_c) {
+    while (count < lines.size() && lines[count].find("*/") == std::string::npos) ++count;
+    return count + 1;
+  }
+  while (count < lines.size() && lines[count].starts_with("//")) ++count;
+  return count;
+}
+
+bool is_public(const std::string& name) {
+  return name.find("/kiln/") != std::string::npos && !name.starts_with("tools/") &&
+         !name.starts_with("tests/") && name.ends_with(".h");
+}
+
+/// Folders of one backend that must not include each other.
+const std::vector<std::string> kApart{"backends/cpu/llvm/", "backends/cpu/onednn/",
+                                      "backends/cpu/gemm/"};
+
+/// Folders of a tree in their order: each includes only itself and those before it. An empty name
+/// is the tree's own folder.
+struct Ordered {
+  std::string tree;
+  std::vector<std::string> folders;
+
+  /// The position of the folder that holds the file itself; -1 for files of no folder.
+  int place(const std::string& file) const {
+    for (std::size_t i = 0; i < folders.size(); ++i) {
+      const std::string folder = tree + folders[i] + (folders[i].empty() ? "" : "/");
+      const bool holds = file.starts_with(folder) && file.find('/', folder.size()) == file.npos;
+      if (holds) return static_cast<int>(i);
+    }
+    return -1;
+  }
+};
+
+const std::vector<Ordered> kOrdered{
+    {"core/", {"types", "ir", "ops", "module", "rewrite", "autodiff", "passes"}},
+    {"core/k/", {"base", "math", "shape", "image", "sequence", "graph"}},
+    {"backends/codegen/",
+     {"inspect", "access", "claims", "graph", "fusion", "kernel", "kernel/build",
+      "kernel/split", "grid", "formulas", "text", "plan", "", "bind", "host/schedule",
+      "host/prepared", "host/bind", "host"}}};
+
+bool is_later(const std::string& file, const std::string& header) {
+  return std::any_of(kOrdered.begin(), kOrdered.end(), [&](const Ordered& ordered) {
+    const int from = ordered.place(file), to = ordered.place(header);
+    return from >= 0 && to > from;
+  });
+}
+
+/// The reason why a file may not include that header; empty when it may.
+std::string fault(const std::string& file, const std::string& header) {
+  const auto from = [&](const char* prefix) { return file.starts_with(prefix); };
+  const auto to = [&](const char* prefix) { return header.starts_with(prefix); };
+  if (from("core/") && (to("runtime/") || to("backends/") || to("tools/"))) return "core is below";
+  if (from("runtime/") && (to("tools/") || (to("backends/") && !to("backends/abi/")))) {
+    return "runtime sees core and backends/abi";
+  }
+  if (is_later(file, header)) return "a folder includes only those before it";
+  const bool is_executor = from("backends/codegen/bind/") || from("backends/codegen/host/");
+  const bool is_inside = from("backends/codegen/") && file.find('/', 17) != file.npos;
+  const bool is_a_step = is_inside && !is_executor;
+  if (is_a_step && to("backends/abi/")) return "steps of the pipeline know no boundary";
+  if (from("backends/")) {
+    const std::string own = file.substr(0, file.find('/', 9) + 1);
+    const bool allowed = !to("runtime/") && !to("core/kiln/") && !to("core/k/") &&
+                         !to("core/autodiff/") && !to("core/passes/") && !to("tools/");
+    if (!allowed) return "a backend sees the boundary and core/{types,ir,ops,module,rewrite}";
+    const bool shared = to("backends/abi/") || to("backends/codegen/");
+    if (to("backends/") && !shared && !to(own.c_str())) return "backends are apart";
+    for (const std::string& folder : kApart) {
+      const bool inside = from(folder.c_str());
+      const bool is_common = to(folder.c_str()) || to("backends/cpu/process_exit/");
+      if (inside && to("backends/cpu/") && !is_common) return "parts of cpu are apart";
+    }
+  }
+  for (const Library& library : libraries()) {
+    if (!library.has(header) || library.may_be_included_by(file)) continue;
+    return "only " + library.includers[0] + " (third_party/README.md)";
+  }
+  if (is_public(file) && header.find('/') != std::string::npos && !to("kiln/")) {
+    return "public headers include public and standard ones";
+  }
+  return "";
+}
+
+/// All headers that a file of the project includes, directly or through files of the project.
+const std::set<std::string>& seen_by(const std::string& file,
+                                     std::map<std::string, std::set<std::string>>& known) {
+  const auto [entry, is_new] = known.try_emplace(file);
+  if (!is_new) return entry->second;
+  std::set<std::string> seen;
+  for (const std::string& line : lines_of(kRoot / file)) {
+    const std::string header = included(line);
+    if (header.empty()) continue;
+    seen.insert(header);
+    const std::string other = file_of_header(header);
+    if (other.empty()) continue;
+    const std::set<std::string>& through = seen_by(other, known);
+    seen.insert(through.begin(), through.end());
+  }
+  return known[file] = std::move(seen);
+}
+
+/// The code of all public headers.
+std::string public_code() {
+  std::string code;
+  for (const fs::path& path : sources()) {
+    if (!is_public(name_of(path))) continue;
+    for (const std::string& line : lines_of(path)) code += line.substr(0, line.find("//")) + "\n";
+  }
+  return code;
+}
+
+/// "f" of "kiln::A::f[abi:cxx11]", "A" of "kiln::A::~A" and of "vtable for kiln::A".
+std::string last_name(const std::string& symbol) {
+  const std::string name = symbol.substr(symbol.rfind("::") + 2);
+  return name.substr(name[0] == '~' ? 1 : 0, name.find("[abi:"));
+}
+
+std::string output_of(const std::string& command) {
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  std::string text;
+  std::array<char, 4096> buffer;
+  while (std::size_t read = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+    text.append(buffer.data(), read);
+  }
+  ::pclose(pipe);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("includes: folders include only what they may") {
+  for (const fs::path& path : sources()) {
+    for (const std::string& line : lines_of(path)) {
+      const std::string header = included(line);
+      if (header.empty()) continue;
+      INFO(name_of(path) << " includes " << header);
+      CHECK(fault(name_of(path), header) == "");
+    }
+  }
+}
+
+TEST_CASE("ordered trees: every source is in one of the folders") {
+  for (const fs::path& path : sources()) {
+    const std::string file = name_of(path);
+    if (file.starts_with("core/kiln/") || file.starts_with("core/types/kiln/")) continue;
+    INFO(file);
+    CHECK(std::all_of(kOrdered.begin(), kOrdered.end(), [&](const Ordered& ordered) {
+      const bool has_own = ordered.tree == "core/" && file.starts_with("core/k/");
+      return !file.starts_with(ordered.tree) || has_own || ordered.place(file) >= 0;
+    }));
+  }
+}
+
+TEST_CASE("codegen: only its host folder uses host buffers and threads") {
+  const std::vector<std::string> words{"HostBuffer", "parallel_for", "std::thread"};
+  for (const fs::path& path : sources()) {
+    const std::string file = name_of(path);
+    if (!file.starts_with("backends/codegen/")) continue;
+    if (file.starts_with("backends/codegen/host/")) continue;
+    INFO(file);
+    for (const std::string& line : lines_of(path)) {
+      for (const std::string& word : words) CHECK(line.find(word) == line.npos);
+    }
+  }
+}
+
+TEST_CASE("K functions: headers and sources are in separate folders") {
+  for (const fs::path& path : sources()) {
+    const std::string file = name_of(path);
+    INFO(file);
+    CHECK_FALSE((file.starts_with("core/kiln/") && !file.ends_with(".h")));
+  }
+}
+
+TEST_CASE("includes: the rule rejects what it should") {
+  const std::vector<std::pair<const char*, const char*>> rejected{
+      {"core/ir/node.cpp", "runtime/function/call.h"},
+      {"core/ops/op.h", "backends/abi/kiln_backend.h"},
+      {"runtime/function/compile/compile_program.cpp", "backends/codegen/plan/plan.h"},
+      {"runtime/function/call.cpp", "backends/codegen/plan/plan.h"},
+      {"runtime/function/call.cpp", "backends/reference/tensor.h"},
+      {"runtime/function/call.cpp", "tools/kiln/ops.h"},
+      {"backends/codegen/plan/plan.cpp", "runtime/function/call.h"},
+      {"backends/codegen/kernel/kernel.cpp", "backends/codegen/kernel/build/build_kernel.h"},
+      {"backends/codegen/claims/claim.h", "backends/codegen/fusion/fusion_plan.h"},
+      {"core/k/base/tensor.cpp", "core/k/math/formulas_impl.h"},
+      {"core/ir/node.cpp", "core/ops/op.h"},
+      {"backends/codegen/plan/plan.cpp", "core/kiln/tensor.h"},
+      {"backends/codegen/plan/plan.cpp", "core/k/base/tensor_impl.h"},
+      {"backends/codegen/plan/plan.cpp", "core/passes/pipeline.h"},
+      {"backends/codegen/plan/plan.cpp", "core/autodiff/vjp.h"},
+      {"backends/codegen/plan/plan.cpp", "llvm/IR/Module.h"},
+      {"backends/codegen/plan/plan.cpp", "oneapi/dnnl/dnnl.h"},
+      {"backends/codegen/plan/plan.cpp", "backends/cpu/cpu_library.h"},
+      {"backends/reference/dot.cpp", "backends/cpu/cpu_library.h"},
+      {"backends/cpu/plugin.cpp", "llvm/IR/Module.h"},
+      {"backends/cpu/plugin.cpp", "dnnl.h"},
+      {"backends/cpu/onednn/matmul_primitive.cpp", "llvm-c/Core.h"},
+      {"backends/cpu/llvm/jit.cpp", "oneapi/dnnl/dnnl.hpp"},
+      {"backends/cpu/llvm/jit.cpp", "backends/cpu/gemm/native_gemm.h"},
+      {"backends/cpu/gemm/native_gemm.cpp", "omp.h"},
+      {"backends/codegen/plan/plan.h", "backends/abi/kiln_backend_sdk.h"},
+      {"backends/codegen/compile.cpp", "backends/codegen/host/host_target.h"},
+      {"backends/codegen/compile.cpp", "backends/codegen/bind/call_sizes.h"},
+      {"backends/codegen/bind/build_arena.cpp", "backends/codegen/host/bind/bound_plan.h"},
+      {"backends/cpu/plugin.cpp", "cuda.h"},
+      {"core/types/text.cpp", "rapidjson/reader.h"},
+      {"backends/cpu/plugin.cpp", "Random123/philox.h"},
+      {"runtime/files/json.cpp", "CLI/CLI.hpp"},
+      {"runtime/files/file_io.cpp", "zlib.h"},
+      {"tests/core/ops/cases.cpp", "catch2/catch.hpp"},
+      {"runtime/kiln/array.h", "core/ir/node.h"}};
+  for (const auto& [file, header] : rejected) {
+    INFO(file << " includes " << header);
+    CHECK(fault(file, header) != "");
+  }
+  CHECK(included("  #include <llvm/IR/Module.h>") == "llvm/IR/Module.h");
+  CHECK(included("#  include \"runtime/function/call.h\"  // why") == "runtime/function/call.h");
+  CHECK(included("// #include <vector>") == "");
+}
+
+TEST_CASE("includes: third-party libraries are not seen through headers either") {
+  std::map<std::string, std::set<std::string>> known;
+  std::set<std::string> found;
+  for (const fs::path& path : sources()) {
+    const std::string file = name_of(path);
+    if (file.starts_with("tests/")) continue;
+    for (const std::string& header : seen_by(file, known)) {
+      for (const Library& library : libraries()) {
+        if (!library.has(header)) continue;
+        found.insert(library.headers);
+        INFO(file << " sees " << header);
+        CHECK(library.may_be_included_by(file));
+      }
+    }
+  }
+  CHECK(found.count("llvm/*") == 1);
+  CHECK(found.count("oneapi/*") == 1);
+}
+
+TEST_CASE("files: each opens with a short comment") {
+  for (const fs::path& path : sources()) {
+    INFO(name_of(path));
+    const std::size_t count = opening_comment(lines_of(path));
+    CHECK(count >= 1);
+    CHECK(count <= 8);
+  }
+}
+
+TEST_CASE("files: few and short lines") {
+  for (const fs::path& path : sources()) {
+    const std::vector<std::string> lines = lines_of(path);
+    INFO(name_of(path) << " has " << lines.size() << " lines");
+    CHECK(lines.size() <= 700);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      INFO("line " << i + 1);
+      CHECK(lines[i].size() <= 100);
+    }
+  }
+}
+
+TEST_CASE("names: a concept with a standard term has that name") {
+  const std::pair<std::string, const char*> rows[] = {
+      {"take_apart", "unpack"},          {"put_together", "pack"},
+      {"AxisMap", "AffineIndex"},        {"UnitKind", "GroupKind"},
+      {"place_parts", "partial_writes"}, {"element_numbers", "linear_indices"},
+      {"relu_masks", "relu mask reuse"}, {"MatrixProduct", "MatmulShape"},
+      {"await_whole", "wait_until_readable"}};
+  for (const fs::path& path : sources()) {
+    if (path.filename() == "structure_test.cpp") continue;
+    for (const std::string& line : lines_of(path)) {
+      for (const auto& [name, term] : rows) {
+        if (has_word(line, name)) FAIL_CHECK(name_of(path) << ": not " << name << " but " << term);
+      }
+    }
+  }
+}
+
+TEST_CASE("tests: names that both versions of Catch2 have") {
+  for (const fs::path& path : sources()) {
+    for (const std::string& line : lines_of(path)) {
+      INFO(name_of(path) << ": " << line);
+      // Catch2 3 looks for an element of a range; tests/support/catch.h has ContainsSubstring for
+      // both.
+      CHECK(line.find(std::string("Matchers::") + "Contains(") == std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("top level: only the allowed files") {
+  const std::set<std::string> allowed{"CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md",
+                                      "core", "backends", "runtime", "tools", "tests",
+                                      "third_party", "build"};
+  // Files that the demo writes where it is called are not part of the project.
+  const std::string ignored = output_of("cat '" + std::string(kRoot) + "/.gitignore'");
+  for (const auto& entry : fs::directory_iterator(kRoot)) {
+    const std::string name = entry.path().filename().string();
+    INFO(name);
+    const bool written = ignored.find("/" + name + "\n") != std::string::npos;
+    CHECK((name[0] == '.' || name.starts_with("build-") || written || allowed.count(name) == 1));
+  }
+}
+
+TEST_CASE("libraries: exported symbols") {
+  const std::string binary = KILN_BINARY_DIR;
+  std::istringstream backends(KILN_BACKENDS);
+  for (std::string backend; backends >> backend;) {
+    INFO(backend);
+    std::istringstream plugin(
+        output_of("nm -D --defined-only '" + binary + "/lib/libkiln_" + backend + ".so'"));
+    std::string address, kind, name;
+    REQUIRE(plugin >> address >> kind >> name);
+    CHECK(name == "kiln_backend_query");
+    CHECK_FALSE(plugin >> address);
+  }
+
+  std::istringstream library(
+      output_of("nm -D --defined-only '" + binary + "/lib/libkiln.so' | c++filt -p"));
+  const std::string declared = public_code();
+  int count = 0;
+  for (std::string line; std::getline(library, line); ++count) {
+    const std::string symbol = line.substr(line.find(' ', line.find(' ') + 1) + 1);
+    INFO(symbol);
+    const bool of_kiln =
+        symbol.starts_with("kiln::") || symbol.starts_with("typeinfo for kiln::") ||
+        symbol.starts_with("typeinfo name for kiln::") || symbol.starts_with("vtable for kiln::");
+    REQUIRE(of_kiln);
+    for (const char* inner : {"ir", "ops", "module", "rewrite", "passes", "autodiff", "runtime"}) {
+      CHECK_FALSE(symbol.starts_with(std::string("kiln::") + inner + "::"));
+    }
+    CHECK(has_word(declared, last_name(symbol)));
+  }
+  CHECK(count > 100);
+}
