@@ -6,6 +6,7 @@
 #include "backends/cpu/llvm/emit_kernel.h"
 
 #include "backends/codegen/kernel/signs.h"
+#include "backends/codegen/kernel/unpropagated_nan.h"
 #include "backends/cpu/llvm/kernel_emitter.h"
 #include "backends/cpu/llvm/kernel_work.h"
 #include "core/types/at.h"
@@ -59,6 +60,7 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& kernel, const I
       e_{b_, module, target},
       levels_(kernel),
       never_positive_(never_positive(kernel)),
+      drops_nan_(need_not_propagate_nan(kernel)),
       groups_(levels_.groups()) {
   values_.resize(kernel.expressions.size());
   index_.resize(kernel.axes.size());

@@ -9,7 +9,9 @@ using namespace codegen;
 using llvm::Type;
 using llvm::Value;
 
-bool KernelEmitter::keeps_signs(const Stage& stage) const {
+bool KernelEmitter::keeps_signs(std::size_t s) const {
+  const Stage& stage = kernel_.stages[s];
+  if (drops_nan_[s]) return false;
   if (stage.kind != StageKind::Reduce || !is_float(dtype_of(stage.value))) return false;
   if (stage.combiner != Combiner::Max && stage.combiner != Combiner::Min) return false;
   // AVX-512 has emit_maximum in three instructions.
@@ -53,10 +55,11 @@ void KernelEmitter::combine_minmax(const Stage& stage, const MinMax& so_far) {
   b_.CreateStore(b_.CreateOr(before, b_.CreateSExt(nan, so_far.half)), so_far.nan);
 }
 
-Value* KernelEmitter::end_minmax(const Stage& stage, const MinMax& so_far) {
+Value* KernelEmitter::end_minmax(std::size_t s, const MinMax& so_far) {
+  const Stage& stage = kernel_.stages[s];
   const DType dtype = dtype_of(stage.value);
   Type* type = e_.register_type(dtype);
-  Value* best = folded(stage.combiner, dtype, b_.CreateLoad(accumulator_type(type), so_far.best));
+  Value* best = folded(s, dtype, b_.CreateLoad(accumulator_type(type), so_far.best));
   Value* signs = b_.CreateLoad(so_far.all, so_far.sign);
   Value* sign = stage.combiner == Combiner::Max ? b_.CreateAndReduce(signs)
                                                 : b_.CreateOrReduce(signs);

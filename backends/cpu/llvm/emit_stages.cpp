@@ -37,7 +37,7 @@ void KernelEmitter::run_stages(StageGroup group) {
     const Stage& stage = kernel_.stages[s];
     sums.push_back(accumulator(stage));
     wholes.push_back(sums.back());
-    if (keeps_signs(stage)) minmax_[s] = begin_minmax(stage, sums.back());
+    if (keeps_signs(s)) minmax_[s] = begin_minmax(stage, sums.back());
     if (parts_.axis < 0 || !is_long_sum(stage)) continue;
     wholes.back() = accumulator(stage);
     Type* type = accumulator_type(e_.register_type(dtype_of(stage.value)));
@@ -109,7 +109,7 @@ void KernelEmitter::combine(std::size_t s, Value* sum) {
   if (runs && lanes_ > 1 && !lanes_are_outer_) return scan_lanes(s, sum);
   const DType dtype = dtype_of(stage.value);
   Value* old = b_.CreateLoad(accumulator_type(e_.register_type(dtype)), sum);
-  Value* next = combined(stage, dtype, old);
+  Value* next = combined(s, dtype, old);
   // Lanes beyond the end keep their value.
   if (mask_ && !lanes_are_outer_) next = b_.CreateSelect(mask_, next, old);
   b_.CreateStore(next, sum);
@@ -145,22 +145,27 @@ void KernelEmitter::scan_lanes(std::size_t s, Value* sum) {
 }
 
 Value* KernelEmitter::total(std::size_t s, Value* sum) {
-  const Stage& stage = kernel_.stages[s];
-  if (minmax_[s].best) return end_minmax(stage, minmax_[s]);
-  const DType dtype = dtype_of(stage.value);
+  if (minmax_[s].best) return end_minmax(s, minmax_[s]);
+  const DType dtype = dtype_of(kernel_.stages[s].value);
   Value* lanes = b_.CreateLoad(accumulator_type(e_.register_type(dtype)), sum);
   const bool across = lanes_ > 1 && !lanes_are_outer_;
-  return across ? folded(stage.combiner, dtype, lanes) : lanes;
+  return across ? folded(s, dtype, lanes) : lanes;
 }
 
-Value* KernelEmitter::combined(const Stage& stage, DType dtype, Value* old) {
+Value* KernelEmitter::combined(std::size_t s, DType dtype, Value* old) {
+  const Stage& stage = kernel_.stages[s];
   const Expression& x = kernel_.expressions[at(stage.value)];
   const bool product = x.kind == ExpressionKind::Apply && x.op == ir::Op::Mul &&
                        is_float(dtype) && stage.combiner == Combiner::Sum;
   if (product && e_.target.has_fma) {
     return e_.multiply_add(in_lanes(x.arguments[0]), in_lanes(x.arguments[1]), old);
   }
-  return apply(stage.combiner, dtype, old, in_lanes(stage.value));
+  return joined(s, dtype, old, in_lanes(stage.value));
+}
+
+Value* KernelEmitter::joined(std::size_t s, DType dtype, Value* x, Value* y) {
+  if (!drops_nan_[s]) return apply(kernel_.stages[s].combiner, dtype, x, y);
+  return b_.CreateSelect(b_.CreateFCmpOGT(y, x), y, x);  // x where y is NaN: one vmaxps
 }
 
 Value* KernelEmitter::apply(Combiner combiner, DType dtype, Value* x, Value* y) {
@@ -172,7 +177,7 @@ Value* KernelEmitter::apply(Combiner combiner, DType dtype, Value* x, Value* y) 
   return emit_scalar(e_, op, dtype, {x, y});
 }
 
-Value* KernelEmitter::folded(Combiner combiner, DType dtype, Value* x) {
+Value* KernelEmitter::folded(std::size_t s, DType dtype, Value* x) {
   const int least = kMinBytes / static_cast<int>(dtype_bytes(dtype));
   for (int half = lanes_ / 2; half >= 1; half /= 2) {
     const int width = std::min(lanes_, std::max(half, least));
@@ -181,8 +186,7 @@ Value* KernelEmitter::folded(Combiner combiner, DType dtype, Value* x) {
       lower[at(lane)] = lane;
       if (lane < half) upper[at(lane)] = lane + half;
     }
-    x = apply(combiner, dtype, b_.CreateShuffleVector(x, lower),
-              b_.CreateShuffleVector(x, upper));
+    x = joined(s, dtype, b_.CreateShuffleVector(x, lower), b_.CreateShuffleVector(x, upper));
   }
   return b_.CreateExtractElement(x, std::uint64_t{0});
 }

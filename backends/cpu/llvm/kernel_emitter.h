@@ -143,21 +143,23 @@ class KernelEmitter {
   llvm::Value* total(std::size_t s, llvm::Value* sum);
   /// Combines `old` with the value at this point; a sum of products uses fused multiply-add where
   /// the ISA has it.
-  llvm::Value* combined(const codegen::Stage& stage, DType dtype, llvm::Value* old);
+  llvm::Value* combined(std::size_t s, DType dtype, llvm::Value* old);
+  /// apply() by the stage's combiner; a maximum that need not propagate NaN takes one instruction.
+  llvm::Value* joined(std::size_t s, DType dtype, llvm::Value* x, llvm::Value* y);
   llvm::Value* apply(codegen::Combiner combiner, DType dtype, llvm::Value* x, llvm::Value* y);
   /// Reduces all lanes, upper half with lower half first: the order depends only on the number of
   /// lanes.
-  llvm::Value* folded(codegen::Combiner combiner, DType dtype, llvm::Value* x);
+  llvm::Value* folded(std::size_t s, DType dtype, llvm::Value* x);
   // Maximum and minimum reductions along lanes (emit_minmax.cpp).
   struct MinMax {
     llvm::Value *best = nullptr, *sign = nullptr, *nan = nullptr;  // variables
     llvm::Type *all = nullptr, *half = nullptr;                    // types of sign and nan
   };
   /// Whether emit_minmax.cpp emits the stage.
-  bool keeps_signs(const codegen::Stage& stage) const;
+  bool keeps_signs(std::size_t s) const;
   MinMax begin_minmax(const codegen::Stage& stage, llvm::Value* best);
   void combine_minmax(const codegen::Stage& stage, const MinMax& so_far);
-  llvm::Value* end_minmax(const codegen::Stage& stage, const MinMax& so_far);
+  llvm::Value* end_minmax(std::size_t s, const MinMax& so_far);
   /// Emits ArgMax: keeps the best value and its index in every lane, then reduces the lanes.
   void emit_arg_max(std::size_t s, const codegen::Stage& stage, const std::vector<int>& needed);
   /// Reduces the lanes to the index of the best value.
@@ -239,14 +241,15 @@ class KernelEmitter {
   llvm::Value* random(const codegen::Expression& x);
 
   // ---- streaming stores (emit_streams.cpp) ----
-  /// Sets streamed_ where the kernel stores many elements that it does not read.
+  /// Sets streamed_, streams_alone_ where the kernel stores many elements that it does not read.
   void find_streamed();
   bool is_streamed(int operand) const;
   bool streams() const { return !streamed_.empty(); }
   /// Emits all loops twice: with streaming stores, and with plain ones where may_stream() is false.
   void streaming_loops();
-  /// Whether at run time every streamed operand is aligned for streaming stores and none is an
-  /// operand that is read: lines of such an operand are in the caches already.
+  /// Whether at run time every streamed operand is aligned for streaming stores, none is an operand
+  /// that is read (lines of such an operand are in the caches already), and the call is one for
+  /// which streaming is faster (streams_alone_).
   llvm::Value* may_stream();
 
   // ---- prefetches (emit_prefetch.cpp, emit_gather_prefetch.cpp) ----
@@ -259,6 +262,8 @@ class KernelEmitter {
   /// Whether several loops run over each row, one after the other.
   bool rereads_rows() const;
   std::vector<int> accesses_of(StageGroup group) const;
+  /// The approximate number of vector operations at each point of the loop.
+  int operations_of(StageGroup group) const;
   /// The group's first access to contiguous elements of the operand; -1: there is none.
   int access_to_prefetch(StageGroup group, std::size_t operand) const;
   /// Sets prefetched_: chooses for each operand, among the loops that access it, the loop that
@@ -299,6 +304,7 @@ class KernelEmitter {
   std::map<llvm::Type*, llvm::Value*> zeros_;
   KernelLevels levels_;
   std::vector<bool> never_positive_;  // of each expression
+  std::vector<bool> drops_nan_;       // of each stage: need_not_propagate_nan
   std::vector<StageGroup> groups_;
   // The state at the insertion point: computed values, and the loops around.
   std::vector<llvm::Value*> values_, index_, results_;
@@ -307,6 +313,7 @@ class KernelEmitter {
   int width_ = 1;
   llvm::Value* mask_ = nullptr;
   std::vector<bool> streamed_;            // for each operand; empty: none
+  bool streams_alone_ = false;            // only in calls on the whole domain, by one thread
   bool is_streaming_ = false;             // in the current loops
   std::size_t group_ = 0;                 // the first stage of the current loops
   std::vector<PrefetchSite> prefetched_;  // for each operand: where its next row is prefetched
