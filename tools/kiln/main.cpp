@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cfloat>
+#include <climits>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -39,7 +40,8 @@ struct ModuleOptions {
 
   void add_to(CLI::App* command) {
     command->add_option("FILE", file, "module, as text (.kir) or bytes (.kirb)")->required();
-    command->add_option("--random", seed, "seed of the random inputs")->type_name("SEED");
+    command->add_option("--random", seed, "seed of the random inputs")
+        ->check(in_range(0u, UINT_MAX))->type_name("SEED");
     command->add_option("--dim", dims, "value of an unknown size, else 3; may be repeated")
         ->type_name("NAME=SIZE");
   }
@@ -125,8 +127,8 @@ void add_compare(CLI::App& app, int& status) {
                       "two names or absolute paths; any number with --as-written")
       ->delimiter(',')->type_name("A,B");
   command->add_flag("--as-written", compared->as_written,
-                    "compare FILE on reference without passes to FILE on each of --backends "
-                    "[default: reference,cpu] with passes");
+                    "compare FILE without passes on reference to FILE with passes on each of "
+                    "--backends [default: reference,cpu]");
   command->add_option("--tolerance", compared->tolerance,
                       "largest accepted difference, relative to max(1, |element|)")
       ->check(in_range(0.0, DBL_MAX))->type_name("X");
@@ -215,9 +217,12 @@ void add_doctor(CLI::App& app, int& status) {
   command->callback([&status] { status = kiln::tool::print_backends(std::cout) ? 0 : 1; });
 }
 
-/// Checks the first word, since CLI11's own error does not name an unknown command.
-/// Errors: ValueError for a word that is neither a command nor an option of the program itself.
-void require_command(CLI::App& app, const std::string& word) {
+/// Checks the first word, since CLI11's own errors do not name commands.
+/// Errors: ValueError for no word, and for one that is neither a command nor an option of the
+/// program itself.
+void require_command(CLI::App& app, const std::optional<std::string>& first) {
+  if (!first) throw kiln::ValueError("kiln", "", "a command is required; 'kiln --help' lists them");
+  const std::string& word = *first;
   std::vector<std::string> commands;
   for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
   if (std::find(commands.begin(), commands.end(), word) != commands.end()) return;
@@ -245,7 +250,7 @@ int run_command(int argc, char** argv) {
   add_dump(app);
   add_bench(app);
   add_doctor(app, status);
-  if (argc > 1) require_command(app, argv[1]);
+  require_command(app, argc > 1 ? std::optional<std::string>(argv[1]) : std::nullopt);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {  // --help and --version, too
