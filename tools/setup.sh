@@ -6,8 +6,8 @@ kiln_packages() {
   awk -v purpose="$1" '$1 == purpose {print $2}' "$kiln_root/third_party/debian-packages.txt"
 }
 
-# kiln_require_packages PURPOSE: installs its missing packages when that is allowed, else prints the
-# line that does it and ends with status 1.
+# kiln_require_packages PURPOSE: installs its missing packages if allowed, else prints the command
+# that does and exits with status 1.
 kiln_require_packages() {
   local missing=() name names
   names=$(kiln_packages "$1") || return

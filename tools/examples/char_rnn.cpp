@@ -172,15 +172,15 @@ int main(int argc, char** argv) {
   CLI::App app("Trains an LSTM that continues text, character by character", "char_rnn");
   set_help_format(app);
   app.add_option("--backend", o.backend, "name or absolute path of a backend")->type_name("NAME");
-  app.add_option("--text", o.text, "text to learn [default: all of /usr/share/common-licenses]")
+  app.add_option("--text", o.text, "training text [default: all of /usr/share/common-licenses]")
       ->type_name("FILE");
   app.add_option("--steps", o.steps, "training steps")
       ->check(in_range(0, 1 << 24))->type_name("N");
-  app.add_option("--hidden", o.hidden, "units of the LSTM")
+  app.add_option("--hidden", o.hidden, "LSTM units")
       ->check(in_range(1, 1 << 20))->type_name("N");
-  app.add_option("--batch", o.batch, "pieces of text in a batch")
+  app.add_option("--batch", o.batch, "sequences per batch")
       ->check(in_range(1, 1 << 20))->type_name("N");
-  app.add_option("--time", o.time, "characters of a piece")
+  app.add_option("--time", o.time, "characters per sequence")
       ->check(in_range(1, 1 << 20))->type_name("N");
   app.add_option("--seed", o.seed, "seed of weights, batches and samples")->type_name("N");
   app.add_option("--save", o.save, "write the weights to FILE (safetensors)")->type_name("FILE");

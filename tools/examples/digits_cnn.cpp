@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cfloat>
 #include <climits>
 #include <cmath>
 #include <cstdio>
@@ -186,14 +187,14 @@ int main(int argc, char** argv) {
                  "CSV of digits, gzipped or plain [default: the file of tools/digits]")
       ->type_name("FILE");
   app.add_option("--data-format", o.data_format,
-                 "channels_last or channels_first [default: as keras.json has it]")
+                 "channels_last or channels_first [default: from keras.json]")
       ->type_name("FORMAT");
   app.add_option("--epochs", o.epochs, "passes over the training digits")
       ->check(in_range(0, INT_MAX))->type_name("N");
-  app.add_option("--batch", o.batch, "digits of a batch")
+  app.add_option("--batch", o.batch, "digits per batch")
       ->check(in_range(1, INT_MAX))->type_name("N");
   app.add_option("--rate", o.rate, "learning rate")
-      ->check(CLI::PositiveNumber.description(""))->type_name("X");
+      ->check(in_range(DBL_MIN, DBL_MAX))->type_name("X");
   app.add_option("--seed", o.seed, "seed of weights and batches")->type_name("N");
   app.add_option("--save", o.save, "write the weights to FILE (safetensors)")->type_name("FILE");
   app.add_option("--load", o.load, "start from the weights in FILE")->type_name("FILE");

@@ -173,9 +173,9 @@ int main(int argc, char** argv) {
       ->type_name("FILE");
   app.add_option("--steps", o.steps, "training steps")
       ->check(in_range(0, INT_MAX))->type_name("N");
-  app.add_option("--batch", o.batch, "numbers of a batch")
+  app.add_option("--batch", o.batch, "numbers per batch")
       ->check(in_range(1, INT_MAX))->type_name("N");
-  app.add_option("--units", o.units, "units of each LSTM")
+  app.add_option("--units", o.units, "units per LSTM")
       ->check(in_range(1, INT_MAX))->type_name("N");
   app.add_option("--numbers", o.numbers, "held-back numbers to read after training")
       ->check(in_range(1, INT_MAX))->type_name("N");

@@ -1,4 +1,5 @@
-// The layout of --help in every program: "--steps N   training steps [default: 1000]".
+// The layout of --help and of usage errors in every program:
+// "--steps N   training steps [default: 1000]".
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,7 +7,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <memory>
+#include <sstream>
 #include <string>
+#include <type_traits>
 
 class HelpFormat final : public CLI::Formatter {
  public:
@@ -16,6 +19,12 @@ class HelpFormat final : public CLI::Formatter {
     label("Subcommands", "Commands");
     label("SUBCOMMAND", "COMMAND");
     label("OPTIONS", "options");
+  }
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    // Hidden options leave a second empty line.
+    const std::string help = CLI::Formatter::make_help(app, name, mode);
+    return CLI::detail::find_and_replace(help, "\n\n\n", "\n\n");
   }
   std::string make_option_opts(const CLI::Option* option) const override {
     const bool has_value = option->nonpositional() && option->get_type_size() != 0;
@@ -28,21 +37,32 @@ class HelpFormat final : public CLI::Formatter {
   }
 };
 
+/// The text of a usage error: "kiln run: FILE is required", then how to get help.
+inline std::string usage_error(const CLI::App* app, const CLI::Error& error) {
+  std::string command = app->get_name();
+  for (const CLI::App* chosen : app->get_subcommands()) command += " " + chosen->get_name();
+  return command + ": " + error.what() + "\nRun '" + command + " --help' for usage.\n";
+}
+
 /// Gives `app`, and the commands that are added to it later, this layout. Options that are added
 /// later show the values of their variables as defaults.
 inline void set_help_format(CLI::App& app) {
   app.formatter(std::make_shared<HelpFormat>());
+  app.failure_message(usage_error);
   app.option_defaults()->always_capture_default();
 }
 
-/// CLI::Range without NaN, which compares false with both ends; --help does not mention it.
+/// Accepts numbers from `min` to `max`, but not NaN, which compares false with both.
 template <class T>
 CLI::Validator in_range(T min, T max) {
-  const CLI::Validator is_number(
-      [](std::string& given) {
-        const bool is_nan = std::isnan(std::strtod(given.c_str(), nullptr));
-        return is_nan ? "Value " + given + " is not a number" : std::string();
-      },
-      "");
-  return (CLI::Range(min, max) & is_number).description("");
+  const CLI::Range range(min, max);
+  const char* kind = std::is_integral_v<T> ? "an integer" : "a number";
+  const auto reason = [=](std::string& given) {
+    const bool is_nan = std::isnan(std::strtod(given.c_str(), nullptr));
+    if (!is_nan && range(given).empty()) return std::string();
+    std::ostringstream text;
+    text << "Value " << given << " is not " << kind << " from " << min << " to " << max;
+    return text.str();
+  };
+  return CLI::Validator(reason, "");
 }

@@ -1,6 +1,7 @@
 // All texts come from tools/functions/docs.h.
 #include "tools/kiln/functions.h"
 
+#include "core/types/nearest.h"
 #include "core/types/text.h"
 #include "tools/functions/docs.h"
 
@@ -107,7 +108,14 @@ void print_function(std::ostream& out, const std::string& asked) {
     print_indented(out, header.intro);
   }
   if (declarations.empty()) {
-    throw ValueError("kiln functions", "NAME", text("unknown function '", name, "'"));
+    std::vector<std::string> names;
+    for (const HeaderDoc& header : headers) {
+      for (const FunctionDoc& doc : header.functions) {
+        names.insert(names.end(), doc.names.begin(), doc.names.end());
+      }
+    }
+    throw ValueError("kiln functions", "NAME",
+                     text("unknown function '", name, "'", did_you_mean(name, names)));
   }
   std::set<std::string> printed{"Tensor", "Operand"};  // nearly every function takes them
   print_types(out, headers, declarations, printed);

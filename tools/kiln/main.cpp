@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cfloat>
+#include <climits>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -39,8 +40,9 @@ struct ModuleOptions {
 
   void add_to(CLI::App* command) {
     command->add_option("FILE", file, "module, as text (.kir) or bytes (.kirb)")->required();
-    command->add_option("--random", seed, "seed of the random inputs")->type_name("SEED");
-    command->add_option("--dim", dims, "value of an unknown size; sizes not given are 3")
+    command->add_option("--random", seed, "seed of the random inputs")
+        ->check(in_range(0u, UINT_MAX))->type_name("SEED");
+    command->add_option("--dim", dims, "value of an unknown size, else 3; may be repeated")
         ->type_name("NAME=SIZE");
   }
 
@@ -80,7 +82,7 @@ void add_functions(CLI::App& app) {
                                     "kiln functions dot");
   functions->add_option("NAME", *name, "function to document");
   functions->add_flag("--table", *as_table,
-                      "list all by name: a line each with its header and a summary");
+                      "list all by name, one per line, with header and summary");
   functions->callback([name, as_table] {
     if (!name->empty()) return kiln::tool::print_function(std::cout, *name);
     if (*as_table) return kiln::tool::print_function_table(std::cout);
@@ -122,13 +124,13 @@ void add_compare(CLI::App& app, int& status) {
       "kiln compare dump/40-module.kir --backends cpu,reference\n"
       "  kiln compare dump/00-user.kir --as-written");
   command->add_option("--backends", compared->backends,
-                      "names or absolute paths: two; any number with --as-written")
+                      "two names or absolute paths; any number with --as-written")
       ->delimiter(',')->type_name("A,B");
   command->add_flag("--as-written", compared->as_written,
-                    "run the graph FILE without passes on reference, with passes on --backends "
-                    "[default: reference,cpu]");
+                    "compare FILE without passes on reference to FILE with passes on each of "
+                    "--backends [default: reference,cpu]");
   command->add_option("--tolerance", compared->tolerance,
-                      "largest difference of equal results, relative to max(1, |element|)")
+                      "largest accepted difference, relative to max(1, |element|)")
       ->check(in_range(0.0, DBL_MAX))->type_name("X");
   options->add_to(command);
   command->callback([options, compared, &status] {
@@ -170,7 +172,7 @@ void add_dump(CLI::App& app) {
   command->add_option("--backend", options->backend, "name or absolute path of a backend")
       ->type_name("NAME");
   command->add_option("--stages", options->stages,
-                      "stages to write, of graph,passes,module,claims,kernels,plan,memory_plan,"
+                      "stages to write, from graph,passes,module,claims,kernels,plan,memory_plan,"
                       "llvm_ir,assembly,timings,backend")
       ->type_name("LIST");
   command->add_option("--calls", options->calls,
@@ -182,11 +184,11 @@ void add_dump(CLI::App& app) {
 void add_bench(CLI::App& app) {
   const auto options = std::make_shared<kiln::bench::Options>();
   CLI::App* bench = add_command(
-      app, "bench", "Time the benchmark's rows beside the limits of the machine",
+      app, "bench", "Measure the benchmark's rows against the limits of the machine",
       "kiln bench softmax adam --threads 1 --seconds 2\n"
       "  tools/bench_peers softmax adam               # beside PyTorch, JAX and others");
   bench->add_option("ROW", options->rows, "rows to run [default: all]");
-  bench->add_option("--threads", options->threads, "numbers of threads")
+  bench->add_option("--threads", options->threads, "thread counts to measure")
       ->delimiter(',')->type_name("LIST")->default_str("1,2");
   bench->add_option("--backend", options->backend, "name or absolute path of a backend")
       ->type_name("NAME");
@@ -195,12 +197,12 @@ void add_bench(CLI::App& app) {
   bench->add_option("--peer", options->peers,
                     "command that runs the same rows with another library; may be repeated")
       ->allow_extra_args(false)->type_name("COMMAND");
-  bench->add_option("--seconds", options->seconds, "seconds of measuring for each row")
+  bench->add_option("--seconds", options->seconds, "measuring time per row, in seconds")
       ->check(in_range(0.0, 3600.0))->type_name("S");
   bench->add_flag("--device", options->device,
-                  "run the rows of a GPU: inputs and results stay in device memory");
+                  "run the GPU rows, whose inputs and results stay in device memory");
   bench->add_flag("--operator", options->operators,
-                  "time operator(), too, as a multiple of call_into (column op/into)");
+                  "also time operator(), as a multiple of call_into (column op/into)");
   // For this program itself and its tests.
   bench->add_option("--cold", options->cold)->group("");
   bench->add_flag("--tiny", options->tiny)->group("");
@@ -215,9 +217,12 @@ void add_doctor(CLI::App& app, int& status) {
   command->callback([&status] { status = kiln::tool::print_backends(std::cout) ? 0 : 1; });
 }
 
-/// Checks the first word, since CLI11's own error does not name an unknown command.
-/// Errors: ValueError for a word that is neither a command nor an option of the program itself.
-void require_command(CLI::App& app, const std::string& word) {
+/// Checks the first word, since CLI11's own errors do not name commands.
+/// Errors: ValueError for no word, and for one that is neither a command nor an option of the
+/// program itself.
+void require_command(CLI::App& app, const std::optional<std::string>& first) {
+  if (!first) throw kiln::ValueError("kiln", "", "a command is required; 'kiln --help' lists them");
+  const std::string& word = *first;
   std::vector<std::string> commands;
   for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
   if (std::find(commands.begin(), commands.end(), word) != commands.end()) return;
@@ -245,7 +250,7 @@ int run_command(int argc, char** argv) {
   add_dump(app);
   add_bench(app);
   add_doctor(app, status);
-  if (argc > 1) require_command(app, argv[1]);
+  require_command(app, argc > 1 ? std::optional<std::string>(argv[1]) : std::nullopt);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {  // --help and --version, too

@@ -2,13 +2,16 @@
 #include "tools/kiln/ops.h"
 
 #include "core/ops/op.h"
+#include "core/types/nearest.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
 
 #include <iomanip>
 #include <ostream>
+#include <string>
 #include <variant>
+#include <vector>
 
 namespace kiln::tool {
 namespace {
@@ -65,7 +68,12 @@ std::string dtype_names(ir::DTypeSet set) {
 
 void print_op(std::ostream& out, const std::string& name) {
   const ir::OpDef* d = ir::find_op(name);
-  if (!d) throw ValueError("kiln ops", "NAME", text("unknown op '", name, "'"));
+  if (!d) {
+    std::vector<std::string> names;
+    for (const ir::OpDef& known : ir::all_ops()) names.emplace_back(known.name);
+    throw ValueError("kiln ops", "NAME",
+                     text("unknown op '", name, "'", did_you_mean(name, names)));
+  }
   out << d->name << "(" << operand_names(*d) << ")\n  " << d->doc << "\n";
   const std::string attributes = attribute_names(d->attrs);
   if (!attributes.empty()) out << "  attributes: " << attributes << "\n";
