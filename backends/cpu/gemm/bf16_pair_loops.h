@@ -5,6 +5,7 @@
 #pragma once
 
 #include "backends/cpu/gemm/half_loops.h"
+#include "backends/cpu/gemm/tile_rows.h"
 
 namespace kiln::cpu {
 namespace {
@@ -148,6 +149,11 @@ void pack_pairs(const PackArguments<BFloat16Bits, PackedWord>& a) {
   }
 }
 
+/// Rounds as narrow<BFloat16Bits>: sums are never subnormal, since the thread flushes them.
+inline void store_rounded(__m512 sums, BFloat16Bits* to, __mmask16 lanes) {
+  _mm256_mask_storeu_epi16(to, lanes, (__m256i)_mm512_cvtneps_pbh(sums));
+}
+
 /// Computes one tile. REQUIRES: kVectors * kLanes - kLanes < a.n <= kVectors * kLanes.
 template <int kRows, int kVectors>
 void multiply_pairs(const HalfArguments& a) {
@@ -159,24 +165,32 @@ void multiply_pairs(const HalfArguments& a) {
 #define KILN_EACH_SUM                                      \
   _Pragma("GCC unroll 16") for (int r = 0; r < kRows; ++r) \
       _Pragma("GCC unroll 16") for (int v = 0; v < kVectors; ++v)
-  KILN_EACH_SUM {
-    const float* from = a.sums + r * a.sums_m + v * kHalfLanes;
-    sums[r][v] = _mm512_maskz_loadu_ps(a.accumulate ? lanes(v) : 0, from);
+  KILN_EACH_SUM sums[r][v] = _mm512_setzero_ps();
+  // A branch, not an empty mask: masked loads of pages that were never written are slow.
+  if (a.accumulate) {
+    KILN_EACH_SUM {
+      sums[r][v] = _mm512_maskz_loadu_ps(lanes(v), a.sums + r * a.sums_m + v * kHalfLanes);
+    }
   }
-  const PackedWord* left = a.lhs;
+  TileRows<unsigned> left(&a.lhs->bf16_pair, a.lhs_m);
   const PackedWord* right = a.rhs;
-  for (long long d = 0; d < a.k; ++d, left += a.lhs_k, right += kPanel<unsigned>) {
+  for (long long d = 0; d < a.k; ++d, left.advance(a.lhs_k), right += kPanel<unsigned>) {
     __m512bh factors[kVectors];
     _Pragma("GCC unroll 4") for (int v = 0; v < kVectors; ++v) {
       factors[v] = (__m512bh)_mm512_load_si512(right + v * kHalfLanes);
     }
     KILN_EACH_SUM {
-      const __m512i one = _mm512_set1_epi32(static_cast<int>(left[r * a.lhs_m].bf16_pair));
+      const __m512i one = _mm512_set1_epi32(static_cast<int>(left[r]));
       sums[r][v] = _mm512_dpbf16_ps(sums[r][v], (__m512bh)one, factors[v]);
     }
   }
   KILN_EACH_SUM {
-    _mm512_mask_storeu_ps(a.sums + r * a.sums_m + v * kHalfLanes, lanes(v), sums[r][v]);
+    if (a.rounded) {
+      BFloat16Bits* to = a.rounded + r * a.rounded_m + v * kHalfLanes;
+      store_rounded(sums[r][v], to, lanes(v));
+    } else {
+      _mm512_mask_storeu_ps(a.sums + r * a.sums_m + v * kHalfLanes, lanes(v), sums[r][v]);
+    }
   }
 #undef KILN_EACH_SUM
 }
@@ -190,17 +204,12 @@ void multiply_pair_rows(const HalfArguments& a) {
   multiply_pairs<kRows, 2>(a);
 }
 
-/// Rounds as narrow<BFloat16Bits>: sums are never subnormal, since the thread flushes them.
 void narrow_pairs(const float* from, BFloat16Bits* to, long long count) {
-  long long i = 0;
-  for (; i + kHalfLanes <= count; i += kHalfLanes) {
-    const auto rounded = (__m256i)_mm512_cvtneps_pbh(_mm512_loadu_ps(from + i));
-    _mm256_storeu_si256((__m256i_u*)(to + i), rounded);
+  for (long long i = 0; i < count; i += kHalfLanes) {
+    const long long lanes = smaller(kHalfLanes, count - i);
+    const auto mask = static_cast<__mmask16>((1u << lanes) - 1);
+    store_rounded(_mm512_maskz_loadu_ps(mask, from + i), to + i, mask);
   }
-  if (i == count) return;
-  const auto lanes = static_cast<__mmask16>((1u << (count - i)) - 1);
-  const auto rounded = (__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(lanes, from + i));
-  _mm256_mask_storeu_epi16(to + i, lanes, rounded);
 }
 
 /// Multiplies by one panel of rhs, in tiles of nearly equal height.
@@ -208,9 +217,11 @@ void run_pair_panel(HalfArguments a) {
   const long long rows = a.m, tiles = (rows + kMaxRows - 1) / kMaxRows;
   const PackedWord* lhs = a.lhs;
   float* sums = a.sums;
+  BFloat16Bits* rounded = a.rounded;
   for (long long t = 0, done = 0; t < tiles; ++t, done += a.m) {
     a.lhs = lhs + done * a.lhs_m;
     a.sums = sums + done * a.sums_m;
+    if (rounded) a.rounded = rounded + done * a.rounded_m;
     a.m = rows * (t + 1) / tiles - done;
     multiply_pair_rows<kMaxRows>(a);
   }
@@ -231,6 +242,8 @@ void run_pairs(const HalfArguments& a) {
         panel.n = smaller(kPanel<unsigned>, a.n - column);
         panel.k = smaller(kBlockDepthOfPairs, a.k - d);
         panel.accumulate = a.accumulate || d != 0;
+        const bool is_last = d + kBlockDepthOfPairs >= a.k;
+        panel.rounded = is_last && a.rounded ? a.rounded + row * a.rounded_m + column : nullptr;
         run_pair_panel(panel);
       }
     }

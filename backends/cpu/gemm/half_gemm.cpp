@@ -3,6 +3,7 @@
 #include "backends/cpu/gemm/half_gemm.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace kiln::cpu {
 namespace {
@@ -102,8 +103,9 @@ void HalfGemm<Half>::run(const Half* lhs, const void* rhs, Half* result,
         {lhs + row * shape_.lhs_m, shape_.lhs_m, shape_.lhs_k, rows, shape_.k, own.lhs});
     for (std::int64_t column = 0; column < shape_.n; column += kGroupN) {
       const std::int64_t columns = std::min(kGroupN, shape_.n - column);
-      add_group(own, rows, rhs, column, columns);
       Half* to = result + row * shape_.result_m + column;
+      add_group(own, rows, rhs, column, columns, to);
+      if (kernel_.rounds) continue;
       for (std::int64_t r = 0; r < rows; ++r) {
         kernel_.narrow(own.sums + r * columns, to + r * shape_.result_m, columns);
       }
@@ -113,7 +115,7 @@ void HalfGemm<Half>::run(const Half* lhs, const void* rhs, Half* result,
 
 template <class Half>
 void HalfGemm<Half>::add_group(const Scratch& own, std::int64_t rows, const void* rhs,
-                               std::int64_t column, std::int64_t columns) const {
+                               std::int64_t column, std::int64_t columns, Half* result) const {
   HalfArguments a{};
   a.lhs = own.lhs;
   a.lhs_m = lhs_is_transposed() ? 1 : words(shape_.k);
@@ -122,14 +124,19 @@ void HalfGemm<Half>::add_group(const Scratch& own, std::int64_t rows, const void
   a.n = columns;
   a.sums = own.sums;
   a.sums_m = columns;
+  a.rounded_m = shape_.result_m;
+  BFloat16Bits* rounded = nullptr;
+  if constexpr (std::is_same_v<Half, BFloat16Bits>) rounded = kernel_.rounds ? result : nullptr;
   if (form_ == RhsForm::Prepacked) {
     a.k = words(shape_.k);
+    a.rounded = rounded;
     a.rhs = static_cast<const PackedWord*>(rhs) + column * a.k;
     return kernel_.run(a);
   }
   const Half* matrix = static_cast<const Half*>(rhs) + column * shape_.rhs_n;
   for (std::int64_t d = 0; d < shape_.k; d += kBlockK) {
     a.accumulate = d != 0;
+    a.rounded = d + kBlockK >= shape_.k ? rounded : nullptr;
     a.lhs = own.lhs + d / kernel_.k_per_word * a.lhs_k;
     add_block(a, matrix + d * shape_.rhs_k, std::min(kBlockK, shape_.k - d), own.rhs);
   }
@@ -142,6 +149,7 @@ void HalfGemm<Half>::add_block(HalfArguments a, const Half* rhs, std::int64_t de
   a.rhs = packed;
   a.k = words(depth);
   for (std::int64_t column = 0; column < end; column += block, a.sums += block) {
+    if (column != 0 && a.rounded) a.rounded += block;
     a.n = std::min(block, end - column);
     kernel_.pack({rhs + column * shape_.rhs_n, shape_.rhs_k, shape_.rhs_n, depth, a.n, packed});
     kernel_.run(a);

@@ -85,6 +85,9 @@ struct HalfArguments {
   long long m, n, k;
   long long lhs_m, lhs_k, sums_m;
   bool accumulate;  // add to the values of sums
+  /// Where to store the rounded sums instead of `sums`, for kernels with `rounds`; else null.
+  BFloat16Bits* rounded = nullptr;
+  long long rounded_m = 0;
 };
 
 /// The loops of half-precision matmuls with float32 sums. `narrow` rounds once, to nearest even.
@@ -97,6 +100,7 @@ struct HalfKernel {
   void (*prepare_lhs)(const HalfLhsArguments<Half>&);
   void (*run)(const HalfArguments&);
   void (*narrow)(const float* from, Half* to, long long count);
+  bool rounds = false;  // whether `run` takes HalfArguments::rounded
 };
 
 /// The loops of one ISA. Signed integers are computed as unsigned ones, which wrap around.

@@ -4,6 +4,7 @@
 namespace kiln::cpu {
 
 const HalfKernel<BFloat16Bits> kBf16KernelAvx512 = {
-    kPanel<unsigned>, kPanel<unsigned>, 2, &pack_pairs, &pair_lhs, &run_pairs, &narrow_pairs};
+    kPanel<unsigned>, kPanel<unsigned>, 2, &pack_pairs, &pair_lhs, &run_pairs, &narrow_pairs,
+    true};
 
 }  // namespace kiln::cpu
