@@ -81,11 +81,11 @@ std::optional<std::string> CpuLibrary::rejection_of_matmul(
 }
 
 std::shared_ptr<const codegen::PreparedMatmul> CpuLibrary::prepare(
-    const codegen::MatmulShape& product, codegen::RhsUse use) {
+    const codegen::MatmulShape& shape, codegen::RhsUse use) {
   const std::lock_guard lock(mutex_);
-  auto& cached = prepared_[{product, use}];
+  auto& cached = prepared_[{shape, use}];
   if (auto alive = cached.lock()) return alive;
-  auto matmul = make(product, use);
+  auto matmul = make(shape, use);
   cached = matmul;
   return matmul;
 }
@@ -136,19 +136,19 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::make_convolution
 }
 
 std::shared_ptr<const codegen::PreparedMatmul> CpuLibrary::make(
-    const codegen::MatmulShape& product, codegen::RhsUse use) const {
-  const GemmRow* row = &gemm_row(product, use, isa_, true);
-  const bool is_float32 = product.dtype == DType::Float32;
+    const codegen::MatmulShape& shape, codegen::RhsUse use) const {
+  const GemmRow* row = &gemm_row(shape, use, isa_, true);
+  const bool is_float32 = shape.dtype == DType::Float32;
   std::string reason = is_float32 ? "oneDNN is not faster" : "";
   if (row->implementation == GemmImplementation::OneDnn) {
-    const OneDnnMatmulShape shape = shape_of(product);
-    const std::optional<std::string> rejection = cpu::rejection_of(shape);
+    const OneDnnMatmulShape by_onednn = shape_of(shape);
+    const std::optional<std::string> rejection = cpu::rejection_of(by_onednn);
     if (!rejection)
-      return std::make_shared<PreparedOneDnnMatmul>(OneDnnMatmul::create(shape), product.relu);
+      return std::make_shared<PreparedOneDnnMatmul>(OneDnnMatmul::create(by_onednn), shape.relu);
     reason = "oneDNN: " + *rejection;
-    row = &gemm_row(product, use, isa_, false);
+    row = &gemm_row(shape, use, isa_, false);
   }
-  return make_native_matmul(product, form_of(row->implementation), isa_, std::move(reason));
+  return make_native_matmul(shape, form_of(row->implementation), isa_, std::move(reason));
 }
 
 }  // namespace kiln::cpu

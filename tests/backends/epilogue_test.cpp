@@ -141,7 +141,7 @@ class Steps {
   Tensor shared_;
 };
 
-std::string fault_of(const Array& found, const std::vector<double>& want) {
+std::string mismatch_of(const Array& found, const std::vector<double>& want) {
   if (static_cast<std::size_t>(found.size()) != want.size()) return "another size";
   for (std::size_t i = 0; i < want.size(); ++i) {
     const double got = found.as<float>()[i];
@@ -200,7 +200,7 @@ void check_chains(const Source& source, const std::vector<std::string>& chains, 
         function({x}, outputs, {.backend = backend})({Array(fed, source.input)});
     for (std::size_t i = 0; i < found.size(); ++i) {
       INFO(backend << ", " << source.name << ", steps " << chains[twice ? i / 2 : i]);
-      CHECK(fault_of(found[i], want[i]) == "");
+      CHECK(mismatch_of(found[i], want[i]) == "");
     }
   }
 }

@@ -85,10 +85,10 @@ TEST_CASE("update_rows: other updates than those of a variable's own rows stay")
 
 TEST_CASE("share_relu_masks: the mask of relu of a matmul is made from relu's result") {
   const Value x = input({4, 3}), w = input({3, 5}), dy = input({4, 5});
-  const Value product = ir::dot(x, {0, 1}, w, {1, 2}, {0, 2});
-  const Value zero = ir::zeros_like(product);
-  const Value mask = ir::less_equal_to(product, zero);
-  const Value relu = ir::select(mask, zero, product), gradient = ir::select(mask, zero, dy);
+  const Value matmul = ir::dot(x, {0, 1}, w, {1, 2}, {0, 2});
+  const Value zero = ir::zeros_like(matmul);
+  const Value mask = ir::less_equal_to(matmul, zero);
+  const Value relu = ir::select(mask, zero, matmul), gradient = ir::select(mask, zero, dy);
   const std::vector<Value> results = share_relu_masks({relu, gradient}, nullptr);
   CHECK(results[0] == relu);
   const Value& made = results[1].node->operands[0];
@@ -96,7 +96,7 @@ TEST_CASE("share_relu_masks: the mask of relu of a matmul is made from relu's re
   CHECK(made.node->operands[0] == relu);
   // A mask of any other value stays.
   const Value other = ir::less_equal_to(dy, zero), y = ir::select(other, zero, dy);
-  const std::vector<Value> same{y, ir::select(other, zero, product)};
+  const std::vector<Value> same{y, ir::select(other, zero, matmul)};
   CHECK(share_relu_masks(same, nullptr) == same);
 }
 

@@ -26,8 +26,8 @@ constexpr codegen::GridDescription kManyPairs{.max_threads = 64,
                                               .resident_threads = 128,
                                               .part_points = 1};
 
-/// The number of a kernel's step in a call, and the fault record that earlier steps left. The seed
-/// and the counter of the call are in KernelCall.
+/// The number of a kernel's step in a call, and the index out of range that earlier steps recorded.
+/// The seed and the counter of the call are in KernelCall.
 struct GridStep {
   std::int32_t step = 0;
   codegen::CallBlock before = {};

@@ -161,11 +161,11 @@ TEST_CASE("gather: the first index out of range is reported and reads zero") {
                   4};
   const KernelOutcome outcome = run_all_ways(k.kernel, call);
   CHECK(elements<float>(outcome.operands[2]) == Floats{5, 6, 0, 0, 0, 0, 1, 2});
-  CHECK(outcome.fault.access == table_access);
-  CHECK(outcome.fault.index == 3);
-  CHECK(outcome.fault.limit == 3);
+  CHECK(outcome.out_of_range.access == table_access);
+  CHECK(outcome.out_of_range.index == 3);
+  CHECK(outcome.out_of_range.limit == 3);
   call.operands[1] = memory(std::vector<std::int32_t>{2, 1, 1, 0});
-  CHECK(run_all_ways(k.kernel, call).fault.access == -1);
+  CHECK(run_all_ways(k.kernel, call).out_of_range.access == -1);
 }
 
 TEST_CASE("guard: it limits loads, stores and index checks") {
@@ -187,14 +187,14 @@ TEST_CASE("guard: it limits loads, stores and index checks") {
                   0,
                   6};
   const KernelOutcome outcome = run_all_ways(k.kernel, call);
-  CHECK(outcome.fault.access == -1);
+  CHECK(outcome.out_of_range.access == -1);
   const Floats sums = elements<float>(outcome.operands[3]);
   CHECK((sums[0] == 0 && sums[1] == 0 && sums[2] == 11 && std::isnan(sums[3]) && sums[4] == 23 &&
          sums[5] == 0));
   const Floats stored = elements<float>(outcome.operands[4]);
   CHECK((stored[1] == 9 && stored[2] == 1 && std::isnan(stored[3]) && stored[5] == 9));
   call.operands[2] = memory(std::vector<std::int32_t>{7, -1, 0, 5, 1, 99});
-  CHECK(run_all_ways(k.kernel, call).fault.index == 5);
+  CHECK(run_all_ways(k.kernel, call).out_of_range.index == 5);
 }
 
 TEST_CASE("scatter: equal indices add up, an index out of range adds nothing") {
@@ -214,7 +214,7 @@ TEST_CASE("scatter: equal indices add up, an index out of range adds nothing") {
       call.operands.push_back(memory(Bytes{10, 10, 10, 20, 20, 20}));
     }
     const KernelOutcome outcome = run_all_ways(k.kernel, call);
-    CHECK(outcome.fault.index == 7);
+    CHECK(outcome.out_of_range.index == 7);
     if (dtype == kF32) {
       CHECK(elements<float>(outcome.operands[2]) == Floats{12, 14, 10, 26, 32, 20});
     } else {

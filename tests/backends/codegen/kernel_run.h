@@ -89,7 +89,7 @@ class KernelRun {
   DType dtype_of(int expression) const;
   Bits random(const codegen::Expression& e) const;
   std::int64_t index_of(const codegen::Access& access) const;
-  /// The address of an access; null where its guard is false, and after noting a fault.
+  /// The address of an access; null where its guard is false, or its index is out of range.
   std::byte* element(int access_number);
   void write(const codegen::Store& store);
 

@@ -27,7 +27,7 @@ KernelOutcome run(const KernelFunction& function, const KernelCall& call) {
   arguments.sizes = call.sizes.data();
   arguments.begin = call.begin;
   arguments.end = call.end;
-  arguments.out_of_range = &outcome.fault;
+  arguments.out_of_range = &outcome.out_of_range;
   arguments.seed = call.seed;
   arguments.call_counter = call.call_counter;
   function.run(function.context, &arguments);
@@ -217,9 +217,9 @@ void check_equal(const KernelOutcome& found, const KernelOutcome& expected) {
     INFO("operand " << i);
     CHECK((found.operands[i] == expected.operands[i]));
   }
-  CHECK(found.fault.access == expected.fault.access);
-  CHECK(found.fault.index == expected.fault.index);
-  CHECK(found.fault.limit == expected.fault.limit);
+  CHECK(found.out_of_range.access == expected.out_of_range.access);
+  CHECK(found.out_of_range.index == expected.out_of_range.index);
+  CHECK(found.out_of_range.limit == expected.out_of_range.limit);
 }
 
 KernelOutcome run_all_ways(const Kernel& kernel, const KernelCall& call) {

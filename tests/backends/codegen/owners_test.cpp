@@ -1,4 +1,5 @@
-// Tests additions at a dynamic index by owners: order, faults, guards, units.
+// Tests additions at a dynamic index by owners: order, indices out of range, guards,
+// units.
 #include "core/types/at.h"
 #include "tests/support/catch.h"
 #include "tests/backends/codegen/grid_emulation.h"
@@ -127,7 +128,7 @@ TEST_CASE("owners: numbers of values and columns that are known at the launch") 
     const KernelOutcome outcome = run_all_ways(kernel, call);
     check_sums(indices, row.columns, outcome, row.values);
     const bool is_bad = row.values == 0 && row.columns > 0;
-    CHECK((outcome.fault.access >= 0) == is_bad);
+    CHECK((outcome.out_of_range.access >= 0) == is_bad);
   }
 }
 
@@ -185,13 +186,13 @@ TEST_CASE("owners: the lowest point with an index out of range is recorded, and 
     indices[41] = bad;
     indices[80] = 99;
     const KernelOutcome outcome = run_all_ways(scatter(points, columns), call_of(indices, columns));
-    CHECK(outcome.fault.index == bad);
-    CHECK(outcome.fault.limit == kValues);
+    CHECK(outcome.out_of_range.index == bad);
+    CHECK(outcome.out_of_range.limit == kValues);
     check_sums(indices, columns, outcome);
   }
 }
 
-TEST_CASE("owners: faults of scatters and loads are reported in the order of plain loops") {
+TEST_CASE("owners: indices of scatters and loads are checked in the order of plain loops") {
   // y[at[p], c] += table[from[p], c]; the index is itself found in a table.
   const std::int64_t points = 70, columns = 5;
   KernelMaker k("found", {columns, points}, 1);
@@ -204,7 +205,7 @@ TEST_CASE("owners: faults of scatters and loads are reported in the order of pla
   CHECK(schedule_grid(k.kernel, kTwoWarps).form == GridForm::Owners);
   const struct {
     const char* name;
-    std::int64_t from, where, index, fault;  // at point 30; 0: none there
+    std::int64_t from, where, index, out_of_range;  // at point 30; 0: none there
   } rows[] = {{"none", 0, 0, 0, 0},
               {"of a value", 50, 0, 0, 50},
               {"of the index's own table", 0, 60, 0, 60},
@@ -226,7 +227,7 @@ TEST_CASE("owners: faults of scatters and loads are reported in the order of pla
                     {},
                     0,
                     columns};
-    CHECK(run_all_ways(k.kernel, call).fault.index == row.fault);
+    CHECK(run_all_ways(k.kernel, call).out_of_range.index == row.out_of_range);
   }
 }
 
@@ -244,7 +245,7 @@ TEST_CASE("owners: a guard leaves points out, whatever their index is") {
   Longs indices = drawn_indices(points, kValues);
   indices[4] = 1000;
   const KernelOutcome outcome = run_all_ways(k.kernel, call_of(indices, columns));
-  CHECK(outcome.fault.access == -1);
+  CHECK(outcome.out_of_range.access == -1);
   for (std::size_t p = 0; p < 10; ++p) indices[p] = -1;
   check_sums(indices, columns, outcome);
 }

@@ -153,7 +153,7 @@ TEST_CASE("point groups: a vector is not loaded before an index that differs in 
   places[16] = 5;
   const Run run{k.kernel, {{memory(places), numbers(kF32, 3), memory(rows), numbers(kF32, 40),
                             numbers(kF32, 32)}, {}, 0, 4}};
-  CHECK(run_interpreted(run.kernel, run.call).fault.index == 5);
+  CHECK(run_interpreted(run.kernel, run.call).out_of_range.index == 5);
   check_runs({run}, kSmallDevice);
 }
 

@@ -149,7 +149,7 @@ TEST_CASE("divided rows: arg_max is the index in the first part that has the lar
   CHECK(elements<std::int64_t>(run_both_ways(k.kernel, call).operands[1]) == Longs{130, 20, 0});
 }
 
-TEST_CASE("divided rows: the fault record is that of the first point") {
+TEST_CASE("divided rows: the index out of range is that of the first point") {
   KernelMaker k("gathers", {2, 800}, 1);
   const int at = k.load(k.access(k.input(DType::Int32), {800, 1}));
   const int x = k.load(k.access_at(k.input(kF32), {0, 0}, at, 1, 3));
@@ -158,7 +158,7 @@ TEST_CASE("divided rows: the fault record is that of the first point") {
   places[799] = 9, places[333] = -4, places[900] = 5;
   CHECK(launch_on(kManyBlocks, k.kernel).parts > 4);
   const KernelCall call{{memory(places), memory(Floats{1, 2, 3}), zeros(kF32, 2)}, {}, 0, 2};
-  CHECK(run_both_ways(k.kernel, call).fault.index == -4);
+  CHECK(run_both_ways(k.kernel, call).out_of_range.index == -4);
 }
 
 TEST_CASE("divided rows: no division for results, ordered stores or additions at every point") {

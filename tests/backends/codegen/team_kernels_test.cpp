@@ -225,7 +225,7 @@ TEST_CASE("teams: threads own the columns to which rows are added") {
   run_both_ways(k.kernel, {{drawn(kF32, 90), drawn(kF32, 10, 7)}, sizes, 0, 9});
 }
 
-TEST_CASE("teams: the fault record is that of the first point, stage after stage") {
+TEST_CASE("teams: the index out of range is that of the first point, stage after stage") {
   KernelMaker k("gathers", {4, 40}, 1);
   const int table = k.input(kF32), at = k.load(k.access(k.input(DType::Int32), {40, 1}));
   const int early = k.load(k.access_at(table, {0, 0}, at, 1, 3));
@@ -238,7 +238,7 @@ TEST_CASE("teams: the fault record is that of the first point, stage after stage
   places[111] = places[41] = 1;  // none
   places[130] = -7;              // row 3
   const KernelCall call{{memory(Floats{1, 2, 3}), memory(places), zeros(kF32, 160)}, {}, 0, 4};
-  CHECK(run_both_ways(k.kernel, call).fault.index == 5);
+  CHECK(run_both_ways(k.kernel, call).out_of_range.index == 5);
 }
 
 TEST_CASE("fibres: a barrier without some of the block's threads is an error") {

@@ -66,11 +66,11 @@ void call(const KernelFunction& function, std::vector<float>& x, std::vector<flo
           std::int64_t end) {
   std::byte* buffers[] = {reinterpret_cast<std::byte*>(x.data()),
                           reinterpret_cast<std::byte*>(y.data())};
-  IndexOutOfRange fault;
+  IndexOutOfRange out_of_range;
   KernelArguments arguments;
   arguments.buffers = buffers;
   arguments.end = end;
-  arguments.out_of_range = &fault;
+  arguments.out_of_range = &out_of_range;
   function.run(function.context, &arguments);
 }
 

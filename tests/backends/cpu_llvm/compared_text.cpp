@@ -21,11 +21,11 @@ using namespace kiln::codegen;
 
 void run(const KernelFunction& function, const std::vector<std::byte*>& buffers,
          FloatState state) {
-  IndexOutOfRange fault;
+  IndexOutOfRange out_of_range;
   KernelArguments arguments;
   arguments.buffers = buffers.data();
   arguments.end = static_cast<std::int64_t>(ComparedOps::kCount);
-  arguments.out_of_range = &fault;
+  arguments.out_of_range = &out_of_range;
   constexpr unsigned kFlush = 0x8040;
   const unsigned saved = _mm_getcsr();
   if (state == FloatState::Flushes) _mm_setcsr(saved | kFlush);

@@ -13,7 +13,7 @@ struct EmitCase {
 };
 
 /// Compiles all cases for each level of this machine, as one program, and checks every byte of
-/// every operand, and the fault, after each call.
+/// every operand, and the index out of range, after each call.
 void check_emitted(const std::vector<EmitCase>& cases);
 
 inline constexpr kiln::DType kFloats[] = {kiln::DType::Float16, kiln::DType::BFloat16,

@@ -37,7 +37,7 @@ codegen::Kernel transpose(int rows, int columns) {
   return k.kernel;
 }
 
-/// A loaded library, a stream, and a call block without a fault.
+/// A loaded library, a stream, and a call block without an index out of range.
 class Launcher {
  public:
   Launcher(const Gpu& gpu, const std::vector<codegen::Kernel>& kernels)

@@ -146,11 +146,11 @@ class Followed {
     return 60 * farthest;
   }
 
-  std::string fault_of(const Array& found, std::size_t i, bool keeps_bits) const {
+  std::string mismatch_of(const Array& found, std::size_t i, bool keeps_bits) const {
     if (keeps_bits) return test::bit_difference(found, values_[i]);
     const double near = reordering(values_[i]);
-    const std::string fault = test::difference(found, values_[i], 0, near);
-    return fault.empty() ? "" : test::difference(found, values_[i], 0, near + sensitivity(i));
+    const std::string mismatch = test::difference(found, values_[i], 0, near);
+    return mismatch.empty() ? "" : test::difference(found, values_[i], 0, near + sensitivity(i));
   }
 
   void count_rules(const std::vector<ir::Value>& roots) {
@@ -168,7 +168,7 @@ class Followed {
     const std::vector<Array> found = evaluated(after);
     REQUIRE(found.size() == values_.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
-      CHECK(fault_of(found[i], i, pass.keeps_bits) == "");
+      CHECK(mismatch_of(found[i], i, pass.keeps_bits) == "");
     }
     results_ = after;
     values_ = found;
