@@ -357,7 +357,7 @@ constexpr kiln_backend_header make_header() {
 template <const Plugin& kPlugin>
 inline constexpr kiln_backend_header kHeader = make_header<kPlugin>();
 
-inline std::uint32_t refuse(const kiln_host_info* host, std::uint32_t code,
+inline std::uint32_t reject(const kiln_host_info* host, std::uint32_t code,
                             std::string_view reason) noexcept {
   if (host->refusal == nullptr || host->refusal_capacity == 0) return code;
   const std::uint64_t room = host->refusal_capacity - 1;
@@ -375,7 +375,7 @@ std::uint32_t answer_query(const kiln_host_info* host,
   }
   for (const kiln_ext* ext = host->next; ext != nullptr; ext = ext->next) {
     if (ext->must_understand != 0) {
-      return refuse(host, KILN_CODE_UNIMPLEMENTED,
+      return reject(host, KILN_CODE_UNIMPLEMENTED,
                     "the host demands an extension that this plugin does not know");
     }
   }

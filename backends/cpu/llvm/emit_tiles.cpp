@@ -144,8 +144,8 @@ Value* KernelEmitter::elements_ahead(const Access& access) {
     Value* elements = b_.CreateMul(size(kernel_.axes[axis]), size(access.strides[axis]));
     spanned = b_.CreateSelect(b_.CreateICmpSGT(elements, spanned), elements, spanned);
   }
-  const auto least = kMinPrefetchedBytes / static_cast<std::int64_t>(dtype_bytes(dtype));
-  Value* is_large = b_.CreateICmpSGE(spanned, b_.getInt64(at(least)));
+  const auto min_elements = kMinPrefetchedBytes / static_cast<std::int64_t>(dtype_bytes(dtype));
+  Value* is_large = b_.CreateICmpSGE(spanned, b_.getInt64(at(min_elements)));
   Value* stride = size(access.strides[at(kernel_.vector_axis)]);
   Value* ahead = b_.CreateMul(stride, b_.getInt64(at(kTilesAhead * lanes_)));
   return b_.CreateSelect(is_large, ahead, b_.getInt64(0));

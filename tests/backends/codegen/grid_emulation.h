@@ -44,7 +44,7 @@ std::vector<KernelOutcome> run_as_grid(const std::vector<codegen::Kernel>& kerne
                                        const codegen::GridDescription& device = kSmallDevice);
 
 /// Runs the grid interpreter on the kernel and the schedule that the comments of the text show.
-/// Checks that these print as the kernel and the schedule that the text was made of.
+/// Checks that these print as the kernel and the schedule that the text was emitted from.
 KernelOutcome run_as_parsed_grid(const codegen::Kernel& kernel, const KernelCall& call,
                                  ThreadOrder order, const GridStep& step = {},
                                  const codegen::GridDescription& device = kSmallDevice);

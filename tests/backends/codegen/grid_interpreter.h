@@ -40,7 +40,7 @@ struct PartialMemory {
   std::vector<std::uint32_t> arrivals;
 };
 
-/// A kernel made ready for many launches.
+/// A kernel that is prepared for many launches.
 class GridKernel {
  public:
   /// Throws InternalError where the kernel breaks a rule. REQUIRES: the schedule passes verify()

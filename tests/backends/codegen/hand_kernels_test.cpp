@@ -107,10 +107,10 @@ TEST_CASE("reduction: no points give the neutral value") {
   const int x = k.input(kF32), y = k.output(kF32);
   const int value = k.load(k.access(x, {1}));
   std::vector<Store> stores;
-  int place = 0;
+  int offset = 0;
   for (Combiner combiner : {Combiner::Sum, Combiner::Prod, Combiner::Max, Combiner::Min}) {
     const int stage = k.reduce(combiner, value);
-    stores.push_back({k.access(y, {0}, place++), k.result(stage)});
+    stores.push_back({k.access(y, {0}, offset++), k.result(stage)});
   }
   k.map(stores, false);
   const KernelCall call{{memory(Floats{}), memory(Floats(4))}, {0}, 0, 1};
@@ -201,9 +201,9 @@ TEST_CASE("scatter: equal indices add up, an index out of range adds nothing") {
   for (const DType dtype : {DType::UInt8, kF32}) {
     KernelMaker k("scatter", {2, 4}, 1);
     const int at = k.input(DType::Int64), x = k.input(dtype), y = k.output(dtype, true);
-    const int place = k.load(k.access(at, {0, 1}));
+    const int index = k.load(k.access(at, {0, 1}));
     const int value = k.load(k.access(x, {4, 1}));
-    k.map({{k.access_at(y, {3, 0}, place, 1, 3), value, true}});
+    k.map({{k.access_at(y, {3, 0}, index, 1, 3), value, true}});
     KernelCall call{{memory(Longs{1, 0, 1, 7})}, {}, 0, 2};
     if (dtype == kF32) {
       call.operands.push_back(memory(Floats{1, 2, 3, 4, 5, 6, 7, 8}));
@@ -243,11 +243,11 @@ TEST_CASE("draws: every float dtype follows the documented layout") {
   CHECK(elements<double>(outcome.operands[3])[0] ==
         static_cast<double>(0x6627e8d5e169c58dull >> 11) * 0x1p-53);
   // All bits of seed, stream, position and call counter are used, also the high halves.
-  const auto drawn = [&](std::int64_t seed, std::int64_t stream, double place, std::uint64_t own,
+  const auto drawn = [&](std::int64_t seed, std::int64_t stream, double position, std::uint64_t own,
                          std::uint64_t counter) {
     KernelMaker one("draw_one", {2}, 1);
     const int to = one.access(one.output(kF32), {1});
-    const int where = one.number(DType::Int64, place), which = one.axis(0);
+    const int where = one.number(DType::Int64, position), which = one.axis(0);
     one.map({{to, one.random(kF32, where, which, seed, stream)}});
     const KernelCall each{{memory(Floats(2))}, {}, 0, 2, own, counter};
     return elements<float>(run_all_ways(one.kernel, each).operands[0]);

@@ -55,9 +55,9 @@ class CountingMatmul final : public PreparedMatmul {
       for (std::int64_t c = 0; c < p_.n; ++c) {
         float sum = bias ? bias[c] : 0.0f;
         for (std::int64_t d = 0; d < p_.k; ++d) {
-          const std::int64_t place =
+          const std::int64_t offset =
               kept_ ? d * p_.n + c : d * p_.rhs_k + c * p_.rhs_n;
-          sum += lhs[r * p_.lhs_m + d * p_.lhs_k] * right[place];
+          sum += lhs[r * p_.lhs_m + d * p_.lhs_k] * right[offset];
         }
         result[r * p_.result_m + c] = p_.relu && sum <= 0 ? 0.0f : sum;
       }
@@ -172,10 +172,10 @@ std::vector<Value> loop(const Value& h, const Value& w, const Value& v, const Va
   const ir::LambdaBuilder builder({{DType::Int64, {}}, h.type(), h.type()});
   const auto& p = builder.parameters();
   const Value next = times(times(p[1], w), v) + p[2];
-  const auto closed = builder.close({next, next}, 1);
+  const auto closure = builder.close({next, next}, 1);
   const ir::ScanAttrs attrs{
-      {closed.lambda}, static_cast<std::int64_t>(closed.captures.size()), 1, 1, length, reverse};
-  std::vector<Value> operands = closed.captures;
+      {closure.lambda}, static_cast<std::int64_t>(closure.captures.size()), 1, 1, length, reverse};
+  std::vector<Value> operands = closure.captures;
   operands.insert(operands.end(), {h, x});
   return ir::results_of(ir::make_node(ir::Op::Scan, attrs, operands));
 }

@@ -88,10 +88,10 @@ int KernelMaker::access_at(int operand, std::vector<ir::Dim> strides, int dynami
   const int number = access(operand, std::move(strides));
   add_size(kernel, dynamic_stride);
   add_size(kernel, dynamic_limit);
-  Access& made = kernel.accesses.back();
-  made.dynamic = dynamic;
-  made.dynamic_stride = dynamic_stride;
-  made.dynamic_limit = dynamic_limit;
+  Access& added = kernel.accesses.back();
+  added.dynamic = dynamic;
+  added.dynamic_stride = dynamic_stride;
+  added.dynamic_limit = dynamic_limit;
   return number;
 }
 
@@ -146,10 +146,10 @@ int KernelMaker::convert(DType dtype, int argument) {
 }
 
 int KernelMaker::result(int stage) {
-  const Stage& made = kernel.stages[static_cast<std::size_t>(stage)];
-  const DType dtype = kernel.expressions[static_cast<std::size_t>(made.value)].dtype;
+  const Stage& reduction = kernel.stages[static_cast<std::size_t>(stage)];
+  const DType dtype = kernel.expressions[static_cast<std::size_t>(reduction.value)].dtype;
   Expression e{ExpressionKind::StageResult,
-               made.combiner == Combiner::ArgMax ? DType::Int64 : dtype};
+               reduction.combiner == Combiner::ArgMax ? DType::Int64 : dtype};
   e.number = stage;
   return add(e);
 }

@@ -55,9 +55,9 @@ struct Memory {
 
 template <class T>
 Memory memory(const std::vector<T>& elements) {
-  Memory made{std::vector<std::byte>(elements.size() * sizeof(T))};
-  if (!elements.empty()) std::memcpy(made.bytes.data(), elements.data(), made.bytes.size());
-  return made;
+  Memory result{std::vector<std::byte>(elements.size() * sizeof(T))};
+  if (!elements.empty()) std::memcpy(result.bytes.data(), elements.data(), result.bytes.size());
+  return result;
 }
 template <class T>
 std::vector<T> elements(const Memory& from) {

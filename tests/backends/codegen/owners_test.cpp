@@ -214,15 +214,15 @@ TEST_CASE("owners: indices of scatters and loads are checked in the order of pla
               {"of a value and the index", 50, 0, 70, 50}};
   for (const auto& row : rows) {
     INFO(row.name);
-    Longs list = drawn_indices(points, kValues), places = list, table{3, 1, 4, 0, 5, 2, 6};
-    for (std::int64_t& place : places) place = place == 6 ? 5 : place;
+    Longs list = drawn_indices(points, kValues), positions = list, table{3, 1, 4, 0, 5, 2, 6};
+    for (std::int64_t& position : positions) position = position == 6 ? 5 : position;
     if (row.from != 0) list[30] = row.from;
-    if (row.where != 0) places[30] = row.where;
+    if (row.where != 0) positions[30] = row.where;
     if (row.index != 0) {
       table[6] = row.index;
-      places[30] = 6;
+      positions[30] = 6;
     }
-    KernelCall call{{memory(list), memory(numbers(kValues * columns)), memory(places),
+    KernelCall call{{memory(list), memory(numbers(kValues * columns)), memory(positions),
                      memory(table), memory(numbers(kValues * columns))},
                     {},
                     0,
@@ -251,7 +251,7 @@ TEST_CASE("owners: a guard leaves points out, whatever their index is") {
 }
 
 TEST_CASE("owners: kernels that owners cannot compute stay serial, with the reason") {
-  const auto made = [](const auto& change) {
+  const auto kernel_with = [](const auto& change) {
     KernelMaker k("other", {4, 10}, 1);
     const int at = k.input(DType::Int64), x = k.input(DType::Float32);
     const int y = k.output(DType::Float32, true);
@@ -262,33 +262,33 @@ TEST_CASE("owners: kernels that owners cannot compute stay serial, with the reas
     Kernel kernel;
     const char* reason;
   } rows[] = {
-      {made([](KernelMaker& k, int at, int x, int y) {
+      {kernel_with([](KernelMaker& k, int at, int x, int y) {
          const int index = k.load(k.access(at, {0, 1})), value = k.load(k.access(x, {1, 4}));
          k.map({{k.access_at(y, {1, 0}, index, 4, 3), value, true}});
          k.map({{k.access_at(y, {1, 0}, index, 4, 3), value, true}});
        }),
        "several stages or stores"},
-      {made([](KernelMaker& k, int at, int x, int y) {
+      {kernel_with([](KernelMaker& k, int at, int x, int y) {
          const int index = k.load(k.access(at, {10, 1})), value = k.load(k.access(x, {1, 4}));
          k.map({{k.access_at(y, {1, 0}, index, 4, 3), value, true}});
        }),
        "an index that differs between outer points"},
-      {made([](KernelMaker& k, int at, int x, int y) {
+      {kernel_with([](KernelMaker& k, int at, int x, int y) {
          const int index = k.load(k.access(at, {0, 1})), value = k.load(k.access(x, {1, 4}));
          k.map({{k.access_at(y, {1, 4}, index, 4, 3), value, true}});
        }),
        "inner points add to different elements"},
-      {made([](KernelMaker& k, int at, int x, int y) {
+      {kernel_with([](KernelMaker& k, int at, int x, int y) {
          const int index = k.load(k.access(at, {0, 1})), value = k.load(k.access(x, {1, 4}));
          k.map({{k.access_at(y, {1, 0}, index, 0, 3), value, true}});
        }),
        "all values of the index add to one element"},
-      {made([](KernelMaker& k, int at, int, int y) {
+      {kernel_with([](KernelMaker& k, int at, int, int y) {
          const int index = k.load(k.access(at, {0, 1})), value = k.load(k.access(y, {1, 0}));
          k.map({{k.access_at(y, {1, 0}, index, 4, 3), value, true}});
        }),
        "several outer points add to one element"},
-      {made([](KernelMaker& k, int at, int x, int y) {
+      {kernel_with([](KernelMaker& k, int at, int x, int y) {
          const int index = k.load(k.access(at, {0, 1}));
          const int value = k.load(k.access_at(x, {1, 0}, index, 4, 3));
          const int to = k.access_at(y, {1, 0}, index, 4, 3);

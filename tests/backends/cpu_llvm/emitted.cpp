@@ -173,10 +173,10 @@ std::vector<DType> every_dtype() {
 }
 
 Memory filled(DType dtype, const std::vector<double>& values) {
-  Memory made{std::vector<std::byte>(values.size() * dtype_bytes(dtype))};
+  Memory result{std::vector<std::byte>(values.size() * dtype_bytes(dtype))};
   ir::convert_elements(DType::Float64, reinterpret_cast<const std::byte*>(values.data()), dtype,
-                       made.bytes.data(), static_cast<std::int64_t>(values.size()));
-  return made;
+                       result.bytes.data(), static_cast<std::int64_t>(values.size()));
+  return result;
 }
 
 std::vector<double> whole_numbers(std::size_t count, int low, int high) {

@@ -46,9 +46,9 @@ using Buffer = std::unique_ptr<void, AlignedFree>;
 // Filled with NaN, so that no result may depend on zeros.
 inline Buffer buffer(std::size_t bytes) {
   const std::size_t size = (bytes + 64) / 64 * 64;
-  Buffer made(std::aligned_alloc(64, size));
-  std::memset(made.get(), 0xff, size);
-  return made;
+  Buffer result(std::aligned_alloc(64, size));
+  std::memset(result.get(), 0xff, size);
+  return result;
 }
 
 struct Operands {

@@ -125,9 +125,9 @@ bool has_elementary_function(const Kernel& kernel) {
   });
 }
 
-Outcome outcome_of(kiln::test::KernelOutcome made) {
-  Outcome outcome{{}, made.out_of_range};
-  for (kiln::test::Memory& memory : made.operands) {
+Outcome outcome_of(kiln::test::KernelOutcome given) {
+  Outcome outcome{{}, given.out_of_range};
+  for (kiln::test::Memory& memory : given.operands) {
     outcome.operands.push_back(std::move(memory.bytes));
   }
   return outcome;
