@@ -61,15 +61,13 @@ RhsForm form_of(GemmImplementation implementation) {
 }
 
 OneDnnMatmulShape shape_of(const codegen::MatmulShape& p) {
-  OneDnnMatmulShape shape;
-  shape.m = p.m;
-  shape.n = p.n;
-  shape.k = p.k;
-  shape.lhs = {p.lhs_m, p.lhs_k};
-  shape.rhs = {p.rhs_k, p.rhs_n};
-  shape.result_row = p.result_m;
-  shape.bias_per_column = p.bias;
-  return shape;
+  return {.m = p.m,
+          .n = p.n,
+          .k = p.k,
+          .lhs = {.row_stride = p.lhs_m, .column_stride = p.lhs_k},
+          .rhs = {.row_stride = p.rhs_k, .column_stride = p.rhs_n},
+          .result_row = p.result_m,
+          .bias_per_column = p.bias};
 }
 
 }  // namespace

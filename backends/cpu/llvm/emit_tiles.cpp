@@ -133,7 +133,13 @@ void KernelEmitter::read_tile(int number, Value* rows) {
   Value* from = b_.CreateGEP(vector->getElementType(), buffers_[at(access.operand)],
                              scalar_offset(access));
   Value* stride = size(access.strides[at(kernel_.vector_axis)]);
-  transpose_tile(e_, vector, {from, stride, memory, rows, columns, tiles_.ahead[at(number)]});
+  transpose_tile(e_, vector,
+                 {.from = from,
+                  .stride = stride,
+                  .to = memory,
+                  .rows = rows,
+                  .columns = columns,
+                  .ahead = tiles_.ahead[at(number)]});
 }
 
 Value* KernelEmitter::elements_ahead(const Access& access) {

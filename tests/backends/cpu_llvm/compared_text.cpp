@@ -63,7 +63,7 @@ std::uint64_t canonical(DType dtype, std::uint64_t bits) {
 
 }  // namespace
 
-bool has_comparable_level() {
+bool has_comparable_isa() {
   if (targets_here().back().has_fma) return true;
   WARN("left out: this machine has no fused multiply-add");
   return false;
