@@ -286,8 +286,8 @@ inline kiln_error* frame_create(const kiln_executable* executable, const kiln_fr
     abi::RequestElements<kiln_view>(given.inputs, "kiln_view");
     abi::RequestElements<kiln_view>(given.outputs, "kiln_view");
     abi::RequestElements<kiln_state_in>(given.states, "kiln_state_in");
-    std::unique_ptr<Frame> made = program.make_frame(FrameIo(*io));
-    *out = handle_of<kiln_frame>(made.release());
+    std::unique_ptr<Frame> frame = program.make_frame(FrameIo(*io));
+    *out = handle_of<kiln_frame>(frame.release());
   });
 }
 

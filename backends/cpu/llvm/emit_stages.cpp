@@ -10,7 +10,7 @@
 namespace kiln::cpu {
 namespace {
 
-/// The approximate length of a part of a blocked sum; shorter sums than two parts have none.
+/// The approximate length of a part of a blocked sum. Sums shorter than two parts are not divided.
 constexpr std::int64_t kPart = 256;
 
 /// Bytes of the narrowest vector register. Lanes are combined in vectors of at least this size:

@@ -15,7 +15,8 @@ namespace {
 /// Bytes of a cache line.
 constexpr int kLine = 64;
 
-/// Adjacent tiles in a block if a row of a tile is a whole line: fewer changes of page.
+/// Adjacent tiles in a block if a row of a tile is a whole line: consecutive stores then stay in a
+/// page for longer.
 constexpr int kWholeLineTiles = 4;
 
 /// Rows of a block if lines are not written whole: more of them, at a stride of a power of two,
