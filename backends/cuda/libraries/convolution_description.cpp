@@ -85,7 +85,7 @@ bool fit_axis(Axis axis, std::size_t i, ConvolutionDescription& out) {
 }  // namespace
 
 std::string text_of(const ConvolutionDescription& convolution) {
-  static constexpr const char* kRoles[] = {"backward data", "backward filter", "forward"};
+  static constexpr const char* kRoles[] = {"backward data", "backward weights", "forward"};
   return text(kRoles[static_cast<std::size_t>(convolution.role)], " ", convolution.dtype,
               ", input ", joined(convolution.input.dims), ", filter ",
               joined(convolution.filter.dims), ", output ", joined(convolution.output.dims));
