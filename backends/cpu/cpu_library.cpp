@@ -133,8 +133,8 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::make_convolution
                    : cpu::make_convolution(convolution, packed);
 }
 
-std::shared_ptr<const codegen::PreparedMatmul> CpuLibrary::make(
-    const codegen::MatmulShape& shape, codegen::RhsUse use) const {
+std::shared_ptr<const codegen::PreparedMatmul> CpuLibrary::make(const codegen::MatmulShape& shape,
+                                                                codegen::RhsUse use) const {
   const GemmRow* row = &gemm_row(shape, use, isa_, true);
   const bool is_float32 = shape.dtype == DType::Float32;
   std::string reason = is_float32 ? "oneDNN is not faster" : "";

@@ -103,10 +103,9 @@ TEST_CASE("convolution layer: bias and relu are fused, in inference and in train
   const Layer conv = layer(4, 8, "valid");
   const Tensor pooled = pool2d(conv.y, 2, {.strides = 2});
   const auto dumped = [&](const std::string& name, const std::vector<Tensor>& outputs) {
-    function({conv.x, conv.kernel, conv.bias}, outputs,
-             {.backend = "cpu",
-              .dump = scratch.path(name),
-              .dump_stages = Stage::Claims | Stage::Plan});
+    function(
+        {conv.x, conv.kernel, conv.bias}, outputs,
+        {.backend = "cpu", .dump = scratch.path(name), .dump_stages = Stage::Claims | Stage::Plan});
     const std::string claims = contents_of(scratch.path(name + "/50-claims.txt"));
     INFO(claims);
     CHECK(has(claims, "with bias"));

@@ -113,7 +113,7 @@ class Steps {
   /// The first bias of split columns has all of them, the next one those of the last axis.
   void add_bias() {
     const bool is_split = layout_ == Layout::Columns;
-    const std::vector<std::int64_t> dims = !is_split   ? std::vector<std::int64_t>{kColumns}
+    const std::vector<std::int64_t> dims = !is_split         ? std::vector<std::int64_t>{kColumns}
                                            : count_ % 2 == 0 ? std::vector<std::int64_t>{3, 2}
                                                              : std::vector<std::int64_t>{2};
     const std::size_t size = is_split && count_ % 2 != 0 ? 2 : kColumns;

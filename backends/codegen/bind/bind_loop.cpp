@@ -46,10 +46,8 @@ void bind_stacks(const LoopStep& step, const CarryStacks& stacks, const SlotSize
   carry.stack = step.body->results[static_cast<std::size_t>(written)];
   carry.ahead = carry.ends_in_stack ? 0 : bound.direction * slice;
   if (stacks.before >= 0) {
-    bound.first_copies.push_back({.to = stack(stacks.before),
-                                  .from = initial,
-                                  .to_offset = first_offset,
-                                  .bytes = slice});
+    bound.first_copies.push_back(
+        {.to = stack(stacks.before), .from = initial, .to_offset = first_offset, .bytes = slice});
   }
   if (stacks.after >= 0) {
     bound.last_copies.push_back({.to = last,

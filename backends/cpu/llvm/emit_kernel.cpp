@@ -36,8 +36,7 @@ bool in_order(const Kernel& kernel) {
 
 /// Called by kernels: records a call's first index out of range. `bad`: a byte per lane.
 void record_out_of_range(IndexOutOfRange* record, std::int64_t access, std::int64_t limit,
-                         const std::int64_t* indices, const std::uint8_t* bad,
-                         std::int64_t lanes) {
+                         const std::int64_t* indices, const std::uint8_t* bad, std::int64_t lanes) {
   if (record->access >= 0) return;
   for (std::int64_t lane = 0; lane < lanes; ++lane) {
     if (!bad[lane]) continue;

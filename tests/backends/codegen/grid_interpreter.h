@@ -21,7 +21,7 @@ struct GridCall {
   std::byte* partials = nullptr;          // the memory of partial results
   std::uint32_t* arrivals = nullptr;      // the counters of blocks
   std::int32_t step = 0;
-  codegen::CallBlock* call = nullptr;     // seed, counter, first index out of range
+  codegen::CallBlock* call = nullptr;  // seed, counter, first index out of range
   ThreadOrder order = ThreadOrder::Ascending;
 };
 

@@ -55,8 +55,7 @@ class CountingMatmul final : public PreparedMatmul {
       for (std::int64_t c = 0; c < p_.n; ++c) {
         float sum = bias ? bias[c] : 0.0f;
         for (std::int64_t d = 0; d < p_.k; ++d) {
-          const std::int64_t offset =
-              kept_ ? d * p_.n + c : d * p_.rhs_k + c * p_.rhs_n;
+          const std::int64_t offset = kept_ ? d * p_.n + c : d * p_.rhs_k + c * p_.rhs_n;
           sum += lhs[r * p_.lhs_m + d * p_.lhs_k] * right[offset];
         }
         result[r * p_.result_m + c] = p_.relu && sum <= 0 ? 0.0f : sum;

@@ -233,10 +233,10 @@ TEST_CASE("teams: the index out of range is that of the first point, stage after
   const int sum = k.reduce(Combiner::Sum, early);
   k.map({{k.access(k.output(kF32), {40, 1}), k.apply(Op::Add, {late, k.result(sum)})}});
   std::vector<std::int32_t> indices(160, 0);
-  indices[85] = 2;                // row 2, in the second stage
-  indices[110] = 5;               // row 2, in both
+  indices[85] = 2;                 // row 2, in the second stage
+  indices[110] = 5;                // row 2, in both
   indices[111] = indices[41] = 1;  // none
-  indices[130] = -7;              // row 3
+  indices[130] = -7;               // row 3
   const KernelCall call{{memory(Floats{1, 2, 3}), memory(indices), zeros(kF32, 160)}, {}, 0, 4};
   CHECK(run_both_ways(k.kernel, call).out_of_range.index == 5);
 }

@@ -32,8 +32,8 @@ void TeamRun::set_result(std::size_t s, const Result& result) {
   const Stage& stage = kernel_.stages[s];
   if (stage.kind != StageKind::Reduce) return;
   const bool is_arg_max = stage.combiner == Combiner::ArgMax;
-  run_.set_result(s, is_arg_max ? static_cast<Bits>(std::max<std::int64_t>(result.index, 0))
-                              : result.bits);
+  run_.set_result(
+      s, is_arg_max ? static_cast<Bits>(std::max<std::int64_t>(result.index, 0)) : result.bits);
 }
 
 TeamRun::Result TeamRun::run_stage(std::size_t s, std::int64_t begin, std::int64_t end) {

@@ -33,8 +33,8 @@ EmitCase stored_and_read() {
   const int min = k.reduce(Combiner::Min, value);
   k.map({{there, k.load(to)}});
   const int max = k.reduce(Combiner::Max, k.load(there));
-  const int all = k.apply(Op::Add, {k.apply(Op::Add, {k.result(sum), k.result(min)}),
-                                    k.result(max)});
+  const int all =
+      k.apply(Op::Add, {k.apply(Op::Add, {k.result(sum), k.result(min)}), k.result(max)});
   k.map({{k.access(z, {kColumns, 1}), all}});
   k.kernel.vector_axis = 1;
   const auto count = static_cast<std::size_t>(3 * kColumns);

@@ -85,8 +85,8 @@ void agrees(Math function, Sample<T> sample, double limit) {
       const double distance = ulps(result[i], exact);
       if (distance > worst) worst = distance, worst_at = i;
     }
-    INFO(name_of(function) << " of " << 8 * sizeof(T) << " bits, " << name_of(target.isa)
-                           << ", at " << sample.x[worst_at] << " and " << sample.y[worst_at] << ": "
+    INFO(name_of(function) << " of " << 8 * sizeof(T) << " bits, " << name_of(target.isa) << ", at "
+                           << sample.x[worst_at] << " and " << sample.y[worst_at] << ": "
                            << result[worst_at]);
     CHECK(worst <= limit);
   }

@@ -221,9 +221,9 @@ TEST_CASE("convolution: rows of few images are parts, with the bits of whole ima
 
 TEST_CASE("one-channel convolution: native loops agree with plain sums") {
   const auto check_native = [](Convolution c, cpu::GemmIsa isa) {
-    INFO("ISA " << static_cast<int>(isa) << ", " << c.batch << " images, " << c.channels
-                  << " to " << c.filters << ", stride " << c.strides[0] << ", dilation "
-                  << c.dilations[0] << ", low " << c.low[0]);
+    INFO("ISA " << static_cast<int>(isa) << ", " << c.batch << " images, " << c.channels << " to "
+                << c.filters << ", stride " << c.strides[0] << ", dilation " << c.dilations[0]
+                << ", low " << c.low[0]);
     const std::int64_t pixels = c.batch * c.output_sizes[0] * c.output_sizes[1];
     const Floats x = drawn(c.batch * c.sizes[0] * c.sizes[1] * c.channels, false);
     const Floats w = drawn(c.windows[0] * c.windows[1] * c.channels * c.filters, false);
@@ -273,9 +273,9 @@ TEST_CASE("one-channel convolution: native loops agree with plain sums") {
 
 TEST_CASE("depthwise convolution: native loops agree with plain sums") {
   const auto check_native = [](Convolution c, cpu::GemmIsa isa) {
-    INFO("role " << static_cast<int>(c.role) << ", ISA " << static_cast<int>(isa) << ", "
-                 << c.batch << " images, " << c.groups << " channels, stride " << c.strides[0]
-                 << ", dilation " << c.dilations[0]);
+    INFO("role " << static_cast<int>(c.role) << ", ISA " << static_cast<int>(isa) << ", " << c.batch
+                 << " images, " << c.groups << " channels, stride " << c.strides[0] << ", dilation "
+                 << c.dilations[0]);
     REQUIRE(cpu::takes_depthwise(c));
     const bool forward = c.role == ConvRole::Output;
     const std::int64_t pixels = c.batch * c.output_sizes[0] * c.output_sizes[1];

@@ -83,8 +83,8 @@ inline std::vector<double> naive(const OneDnnMatmulShape& s, const Operands& in)
 inline std::vector<float> run(const OneDnnMatmul& matmul, const Operands& in) {
   std::vector<float> result = in.result;
   const Buffer scratch = buffer(matmul.scratch_bytes());
-  const int status = matmul.run(in.lhs.data(), in.rhs.data(), in.bias.data(), result.data(),
-                                scratch.get());
+  const int status =
+      matmul.run(in.lhs.data(), in.rhs.data(), in.bias.data(), result.data(), scratch.get());
   if (status != 0) throw std::runtime_error(kiln::cpu::status_text(status));
   return result;
 }

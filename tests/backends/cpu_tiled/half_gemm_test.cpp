@@ -91,7 +91,7 @@ std::vector<float> values_of(const std::vector<Half>& halves) {
 }
 
 std::vector<float> float32_matmul(const GemmShape& shape, const std::vector<float>& lhs,
-                                   const std::vector<float>& rhs, GemmIsa isa) {
+                                  const std::vector<float>& rhs, GemmIsa isa) {
   const NativeGemm<float> gemm(shape, RhsForm::PackBlocks, isa);
   const Memory<float> scratch = memory<float>(gemm.scratch_bytes());
   std::vector<float> result(at(shape.m * shape.result_m));
@@ -102,8 +102,8 @@ std::vector<float> float32_matmul(const GemmShape& shape, const std::vector<floa
 
 template <class Half>
 std::vector<Half> half_matmul(const GemmShape& shape, const std::vector<Half>& lhs,
-                               const std::vector<Half>& rhs, RhsForm form, GemmIsa isa,
-                               Half untouched) {
+                              const std::vector<Half>& rhs, RhsForm form, GemmIsa isa,
+                              Half untouched) {
   const HalfGemm<Half> gemm(shape, form, isa);
   const Memory<PackedWord> packed = memory<PackedWord>(gemm.packed_bytes());
   const Memory<PackedWord> scratch = memory<PackedWord>(gemm.scratch_bytes());
@@ -152,8 +152,8 @@ TEMPLATE_TEST_CASE("half GEMM: matmuls are those of float32, rounded once", "", 
   for (const GemmIsa isa : isas()) {
     for (const auto& [m, n, k] : sizes) {
       for (int form = 0; form < 8; ++form) {
-        INFO("ISA " << static_cast<int>(isa) << ": " << m << "x" << k << " times " << k << "x"
-                      << n << ", form " << form);
+        INFO("ISA " << static_cast<int>(isa) << ": " << m << "x" << k << " times " << k << "x" << n
+                    << ", form " << form);
         const GemmShape shape = shape_of(m, n, k, form & 1, form & 2, form & 4 ? 3 : 0);
         agrees<TestType>(shape, RhsForm::Prepacked, isa);
         agrees<TestType>(shape, RhsForm::PackBlocks, isa);
@@ -238,13 +238,13 @@ TEMPLATE_TEST_CASE("half GEMM: NaN propagates, and sums out of range are infinit
       const TestType nan{static_cast<std::uint16_t>(bits)};
       const std::vector<TestType> lhs{one, nan}, rhs{one, one};
       const auto got = half_matmul(shape_of(1, 1, 2, false, false, 0), lhs, rhs,
-                                    RhsForm::PackBlocks, isa, TestType{});
+                                   RhsForm::PackBlocks, isa, TestType{});
       CHECK(std::isnan(value_of(got[0])));
     }
     const std::vector<TestType> lhs{one, one, one};
     const std::vector<TestType> rhs{last, last, one, last, one, one};
     const auto got = half_matmul(shape_of(1, 2, 3, false, true, 0), lhs, rhs, RhsForm::Prepacked,
-                                  isa, TestType{});
+                                 isa, TestType{});
     CHECK(got[0].bits == infinity);
     CHECK(got[1].bits == last.bits);
   }

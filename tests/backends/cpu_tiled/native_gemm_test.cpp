@@ -72,7 +72,7 @@ void agrees(const Example<T>& example, RhsForm form, GemmIsa isa) {
   const Memory<T> scratch = memory<T>(gemm.scratch_bytes());
   std::vector<T> result(at(s.m * s.result_m), kUntouched);
   gemm.run(example.lhs.data(), form == RhsForm::Prepacked ? packed.get() : example.rhs.data(),
-              s.relu ? example.bias.data() : nullptr, result.data(), scratch.get());
+           s.relu ? example.bias.data() : nullptr, result.data(), scratch.get());
   const long double bound = bound_of<T>(s.k);
   for (std::int64_t i = 0; i < s.m; ++i) {
     for (std::int64_t j = 0; j < s.result_m; ++j) {

@@ -58,7 +58,7 @@ GraphCase graph_case(const Program& program) {
     const ir::Value& input = fed.at(result.graph.updates[i].variable);
     const auto at = std::find(result.graph.inputs.begin(), result.graph.inputs.end(), input);
     result.updates.push_back({static_cast<int>(result.graph.outputs.size() + i),
-                            static_cast<int>(at - result.graph.inputs.begin())});
+                              static_cast<int>(at - result.graph.inputs.begin())});
   }
   result.graph.outputs = ir::replace_values(result.graph.roots(), fed);
   result.graph.updates.clear();
